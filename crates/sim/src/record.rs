@@ -1,0 +1,110 @@
+//! What a run gives back: cumulative counters and instant samples. Rates are derived by whoever reads them.
+
+/// Cumulative counters of a link, and the state of its queue at that instant. Bytes are on-air bytes.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct LinkCounters {
+    /// Packets that reached the queue, later dropped ones included.
+    pub arrived_pkts: u64,
+    /// Their bytes.
+    pub arrived_bytes: u64,
+    /// Packets whose transmission ended.
+    pub sent_pkts: u64,
+    /// Their bytes.
+    pub sent_bytes: u64,
+    /// What the transmitter could have sent, used or not.
+    pub offered_bytes: u64,
+    /// Packets that found the queue full.
+    pub dropped_full_pkts: u64,
+    /// Packets dropped by the router's law.
+    pub dropped_law_pkts: u64,
+    /// Packets lost on the air.
+    pub lost_air_pkts: u64,
+    /// Of `sent_pkts`, those whose ECN field or feedback the law changed.
+    pub marked_pkts: u64,
+    /// Integral of the bytes waiting (the packet in transmission excluded) over time.
+    pub queue_byte_ns: u128,
+    /// Integral of the packets waiting.
+    pub queue_pkt_ns: u128,
+    /// Bytes waiting now.
+    pub queue_bytes: u64,
+    /// Packets waiting now.
+    pub queue_pkts: u32,
+    /// Data packets sent, and of these lost on the air: the realised packet error.
+    pub sent_data_pkts: u64,
+    /// See `sent_data_pkts`.
+    pub lost_air_data_pkts: u64,
+}
+
+/// Cumulative counters of a flow, and the state of its window at that instant.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct FlowCounters {
+    /// Data packets sent, retransmissions included.
+    pub sent_pkts: u64,
+    /// Retransmissions.
+    pub retransmitted_pkts: u64,
+    /// Payload the receiving application got, in order and once.
+    pub delivered_bytes: u64,
+    /// Retransmission timeouts.
+    pub timeouts: u64,
+    /// Fast recoveries entered.
+    pub recoveries: u64,
+    /// Reactions to ECN echoes.
+    pub ecn_reductions: u64,
+    /// RTT samples.
+    pub rtt_samples: u64,
+    /// Sum of the RTT samples.
+    pub rtt_us_sum: u64,
+    /// Congestion window now.
+    pub cwnd_pkts: u32,
+    /// Slow start threshold now.
+    pub ssthresh_pkts: u32,
+    /// Smoothed RTT now; 0: no sample yet.
+    pub srtt_us: u32,
+    /// In flight now.
+    pub in_flight_pkts: u32,
+}
+
+/// A transfer or session that ended.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Completion {
+    /// Index of the flow.
+    pub flow: u32,
+    /// When the application began to write.
+    pub start_ns: u64,
+    /// When the last byte was acknowledged.
+    pub end_ns: u64,
+    /// Payload.
+    pub bytes: u64,
+}
+
+/// Samples at equal distances, oldest first. `links[i][k]` is link `i` at `time_ns[k]`; only shown links are here.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Series {
+    /// When each sample was taken.
+    pub time_ns: Vec<u64>,
+    /// Index into the spec's links of each entry of `links`.
+    pub link_ids: Vec<u32>,
+    /// Per shown link.
+    pub links: Vec<Vec<LinkCounters>>,
+    /// Per flow.
+    pub flows: Vec<Vec<FlowCounters>>,
+}
+
+/// What one run gives back. Totals over the measured interval are `end - warmup`, field by field.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct RunRecord {
+    /// Per link, at the warm-up.
+    pub links_warmup: Vec<LinkCounters>,
+    /// Per link, at the end.
+    pub links_end: Vec<LinkCounters>,
+    /// Per flow, at the warm-up.
+    pub flows_warmup: Vec<FlowCounters>,
+    /// Per flow, at the end.
+    pub flows_end: Vec<FlowCounters>,
+    /// In order of their end.
+    pub completions: Vec<Completion>,
+    /// Empty unless recording was asked for.
+    pub series: Series,
+    /// Events processed.
+    pub events: u64,
+}

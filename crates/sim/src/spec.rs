@@ -1,0 +1,206 @@
+//! What is simulated: links, routes, flows and their transport, all with units and nothing left to default.
+
+use std::sync::Arc;
+
+use fadelab_laws::{Capacity, Params, Receiver, Router, Sender};
+use fadelab_path::trace::Trace;
+use fadelab_phy::channel::ChannelSpec;
+
+/// Index into [`RunSpec::links`].
+pub type LinkId = u32;
+
+/// One run: a network, what flows through it, one seed.
+#[derive(Clone, Debug)]
+pub struct RunSpec {
+    /// Seed of every random stream, each named after its component.
+    pub seed: u64,
+    /// End of the run in virtual time.
+    pub duration_ns: u64,
+    /// Totals count from here on.
+    pub warmup_ns: u64,
+    /// Distance between samples of the time series; `None` records no series.
+    pub record_interval_ns: Option<u64>,
+    /// Unidirectional links.
+    pub links: Vec<LinkSpec>,
+    /// Flows, each with a route there and a route back.
+    pub flows: Vec<FlowSpec>,
+}
+
+/// A unidirectional link: a queue with a router's law, a transmitter, a channel and a propagation delay.
+#[derive(Clone, Debug)]
+pub struct LinkSpec {
+    /// Unique; names the link in results and its random streams.
+    pub name: String,
+    /// What the transmitter can send, in on-air bytes.
+    pub capacity: CapacitySpec,
+    /// Propagation delay.
+    pub delay_ns: u64,
+    /// Limit of the queue, the packet in transmission excluded.
+    pub buffer: Buffer,
+    /// The law at the queue.
+    pub router: RouterSpec,
+    /// What happens to packets on the air; `None` is a wire.
+    pub channel: Option<ChannelSpec>,
+    /// Whether results show this link. Access links usually are not shown.
+    pub shown: bool,
+}
+
+/// How fast a transmitter is.
+#[derive(Clone, Debug)]
+pub enum CapacitySpec {
+    /// A constant rate.
+    Constant {
+        /// On-air bits per second.
+        rate_bps: u64,
+    },
+    /// Delivery opportunities of a recorded trace.
+    Trace(Arc<Trace>),
+}
+
+/// Limit of a queue. At least one of the two is set.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Buffer {
+    /// Packets, if limited so.
+    pub packets: Option<u32>,
+    /// On-air bytes, if limited so.
+    pub bytes: Option<u64>,
+}
+
+/// A router's law, its parameters, and how it learns the capacity.
+#[derive(Clone, Debug)]
+pub struct RouterSpec {
+    /// The law.
+    pub law: &'static Router,
+    /// Its parameters.
+    pub params: Params,
+    /// The capacity part.
+    pub capacity: &'static Capacity,
+    /// Its parameters.
+    pub capacity_params: Params,
+}
+
+/// One flow: an application at one end, a transport, a law, and its routes.
+#[derive(Clone, Debug)]
+pub struct FlowSpec {
+    /// Unique name, e.g. `down.3`.
+    pub name: String,
+    /// Flows of a group are summed in tables, e.g. `down`.
+    pub group: String,
+    /// The window law; `None` sends without congestion control (UDP).
+    pub sender: Option<&'static Sender>,
+    /// Parameters of the sender's law.
+    pub params: Params,
+    /// The receiver's half of the law; `None`: a plain TCP receiver.
+    pub receiver: Option<&'static Receiver>,
+    /// What the application does.
+    pub app: App,
+    /// Transport of both ends.
+    pub transport: Transport,
+    /// Links of the data packets, in order.
+    pub route: Vec<LinkId>,
+    /// Links of the ACKs, in order.
+    pub route_back: Vec<LinkId>,
+}
+
+/// What an application does.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum App {
+    /// Always has data, from `start` on.
+    Greedy {
+        /// When it starts.
+        start: Span,
+    },
+    /// One transfer of `bytes` of payload.
+    Transfer {
+        /// When it starts.
+        start: Span,
+        /// Payload.
+        bytes: u64,
+    },
+    /// Constant bit rate of payload, from `start` until `stop`.
+    Cbr {
+        /// When it starts.
+        start: Span,
+        /// When it stops.
+        stop_ns: u64,
+        /// Payload bits per second.
+        rate_bps: u64,
+    },
+    /// Greedy sessions: begin after a random time, last a random time, pause a random time; each is a new connection.
+    Sessions {
+        /// Before the first session.
+        start: Span,
+        /// How long the application writes; what is under way is then finished.
+        on: Span,
+        /// Between the end of one session and the next; `None`: one session only.
+        off: Option<Span>,
+    },
+}
+
+/// A time, fixed or drawn once per use from the flow's own random stream.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Span {
+    /// Always the same.
+    Fixed {
+        /// The time.
+        ns: u64,
+    },
+    /// Uniform in `[min_ns, max_ns)`.
+    Uniform {
+        /// Lower end.
+        min_ns: u64,
+        /// Upper end.
+        max_ns: u64,
+    },
+    /// Exponential.
+    Exponential {
+        /// Its mean.
+        mean_ns: u64,
+    },
+}
+
+/// The TCP of both ends. Presets of the scenario (`rfc`, `ns2`, `linux`) fill it in.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Transport {
+    /// IP bytes of a full data packet.
+    pub packet_bytes: u32,
+    /// IP and TCP headers of a data packet, options included; payload is the rest.
+    pub header_bytes: u32,
+    /// IP bytes of a pure ACK, without SACK blocks.
+    pub ack_bytes: u32,
+    /// Whether SACK blocks make an ACK longer (8 bytes each and 4 once), as on the wire; ns-2 does not count them.
+    pub sack_on_wire: bool,
+    /// Initial window.
+    pub cwnd_pkts_initial: u32,
+    /// Initial slow start threshold.
+    pub ssthresh_pkts_initial: u32,
+    /// Receive window.
+    pub rwnd_pkts: u32,
+    /// Loss recovery.
+    pub recovery: Recovery,
+    /// Duplicate ACKs that signal a loss.
+    pub dupthresh: u32,
+    /// New segments on the first two duplicate ACKs (RFC 3042).
+    pub limited_transmit: bool,
+    /// ACK every second segment at the latest after this time; `None`: each at once.
+    pub delayed_ack_ns: Option<u64>,
+    /// Smallest retransmission timeout.
+    pub rto_ns_min: u64,
+    /// Largest.
+    pub rto_ns_max: u64,
+    /// Before the first sample.
+    pub rto_ns_initial: u64,
+    /// Tick of the timestamp clock (RFC 7323) from which RTT samples are taken.
+    pub ts_tick_ns: u64,
+    /// Whether the sender asks for ECN (RFC 3168) where its law reacts to it.
+    pub ecn: bool,
+}
+
+/// How losses are repaired.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Recovery {
+    /// Selective acknowledgements, RFC 6675.
+    Sack,
+    /// Without them, RFC 6582.
+    NewReno,
+}

@@ -1,0 +1,427 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
+/*
+ * The interface between a law and its host.
+ *
+ * A law is the mathematics of a congestion control protocol and nothing else: time, randomness and measurements come
+ * in, decisions go out. It keeps its memory in a plain struct that the host gives it, it calls nothing, allocates
+ * nothing, reads no clock. The same header is compiled into the simulator, the emulator and the kernel's BPF programs.
+ *
+ * A protocol has up to four roles: sender, receiver, router and (reserved) gateway. Each is a table of functions; a
+ * function that a law does not need is left NULL and the host then spends nothing on it. Beside them stand capacity
+ * parts: how a router learns what its link can carry, orthogonal to the law that divides it.
+ *
+ * Conventions
+ *  - Units stand last in each name: _us microseconds, _bytes, _pkts full-sized segments, _Bps bytes per second.
+ *  - Every struct that crosses the interface starts with `size`, its size as the host knows it, so that a law compiled
+ *    later or earlier can see which of the trailing fields exist.
+ *  - `state` is zeroed by the host before init; `params` is the law's own parameter struct, all fields u64.
+ *  - Times are unsigned and never go back; now_us starts anywhere.
+ */
+#ifndef FADELAB_LAW_H
+#define FADELAB_LAW_H
+
+#ifndef __VMLINUX_H__
+typedef __UINT8_TYPE__ u8;
+typedef __UINT16_TYPE__ u16;
+typedef __UINT32_TYPE__ u32;
+typedef __INT32_TYPE__ s32;
+typedef unsigned long long u64;
+typedef long long s64;
+#endif
+
+#ifndef NULL
+#define NULL ((void *)0)
+#endif
+
+/* Laws are header-only: each function is part of the program that includes it. */
+#define LAW static inline __attribute__((always_inline, unused))
+#define LAW_TABLE static const __attribute__((unused))
+
+#define LAW_ABI 1u
+
+/* What the kernel gives a TCP congestion control inside its socket (ICSK_CA_PRIV_SIZE). */
+#define LAW_STATE_BYTES_MAX 104
+
+/* ------------------------------------------------------------------------------------------------ parameters */
+
+/*
+ * A law declares each parameter once, as a row of an X-macro
+ *     P(name, value, unit, scale, min, max, source, meaning)
+ * in which `value`, `min` and `max` are the integers the law computes with; a user writes value/scale in `unit`.
+ * Units: "us" (a time; users write "200 ms"), "B", "pkt", "1" (a pure number), "bool", or names joined by '|' for a
+ * choice, whose values count from 0.
+ */
+struct law_param {
+	const char *name;
+	u64 value;
+	const char *unit;
+	u64 scale;
+	u64 min;
+	u64 max;
+	const char *source;
+	const char *meaning;
+};
+
+#define LAW_PARAM_FIELD(name, value, unit, scale, min, max, source, meaning) u64 name;
+#define LAW_PARAM_VALUE(name, value, unit, scale, min, max, source, meaning) .name = (value),
+#define LAW_PARAM_ROW(name, value, unit, scale, min, max, source, meaning)                                             \
+	{#name, value, unit, scale, min, max, source, meaning},
+
+#ifdef __bpf__
+/* The kernel has no use for the documentation of parameters; the loader reads it from the native table. */
+#define LAW_PARAM_LIST(PARAMS) .params = NULL, .params_n = 0
+#else
+#define LAW_PARAM_LIST(PARAMS)                                                                                         \
+	.params = (const struct law_param[]){PARAMS(LAW_PARAM_ROW)},                                                       \
+	.params_n = sizeof((const struct law_param[]){PARAMS(LAW_PARAM_ROW)}) / sizeof(struct law_param)
+#endif
+
+/* For a law without parameters. */
+#define LAW_NO_PARAMS .params = NULL, .params_n = 0
+
+/* -------------------------------------------------------------------------------------------------- feedback */
+
+/* Which header a packet carries. Routers leave packets of another format alone. */
+enum law_wire {
+	LAW_WIRE_NONE = 0, /* plain TCP or UDP */
+	LAW_WIRE_VCP = 1,  /* the load code in the two ECN bits */
+	LAW_WIRE_XCP = 2,
+	LAW_WIRE_RCP = 3,
+	LAW_WIRE_PAIR = 4, /* DPCP and DCP-EW: half a load code in the ECN bits, which half by the role bit */
+};
+
+/* ECN field of the IP header, RFC 3168. */
+enum law_ecn {
+	LAW_ECN_NOT_ECT = 0,
+	LAW_ECN_ECT1 = 1,
+	LAW_ECN_ECT0 = 2,
+	LAW_ECN_CE = 3,
+};
+
+#define LAW_FEEDBACK_BYTES_MAX 20
+
+/*
+ * Feedback as a law sees it, at most 20 bytes. How it travels (a TCP option, a compact 16-bit float, a header of its
+ * own) is the host's codec. When an ACK came without it the host repeats the last one with present = 0 and its age.
+ */
+struct law_feedback {
+	u8 bytes[LAW_FEEDBACK_BYTES_MAX];
+	u8 len;     /* bytes in use; 0: nothing was ever received */
+	u8 present; /* 1: it came with this very packet */
+	u16 reserved;
+	u32 age_us; /* since it came; 0 when present */
+};
+
+/* ---------------------------------------------------------------------------------------------------- sender */
+
+/* Recovery state of the host, as Linux names it. */
+enum law_ca_state {
+	LAW_CA_OPEN = 0,     /* nothing unusual */
+	LAW_CA_DISORDER = 1, /* duplicate ACKs or SACKs, not yet a loss */
+	LAW_CA_CWR = 2,      /* reduced for an ECN echo */
+	LAW_CA_RECOVERY = 3, /* fast retransmit */
+	LAW_CA_LOSS = 4,     /* after a retransmission timeout */
+};
+
+/* How the receiving host treats congestion marks for this law. */
+enum law_ecn_mode {
+	LAW_ECN_MODE_NONE = 0,    /* the stack never reacts; the law reads the bits by itself, or there are none */
+	LAW_ECN_MODE_CLASSIC = 1, /* RFC 3168: ECE until CWR, one on_loss(LAW_LOSS_ECN) a round trip; ECT is optional */
+	LAW_ECN_MODE_EXACT = 2,   /* RFC 8257: each mark is echoed once, the law reacts in on_ack */
+};
+
+enum law_sender_flags {
+	/* The law sets cwnd in recovery too (Linux: cong_control). Otherwise the host does (cong_avoid). */
+	LAW_SENDER_OWNS_RECOVERY = 1u << 0,
+	/* The state exceeds LAW_STATE_BYTES_MAX and lives in socket storage; the header says why. */
+	LAW_SENDER_SOCKET_STORAGE = 1u << 1,
+	/* The law sends at control.pacing_Bps; the host must pace. */
+	LAW_SENDER_PACED = 1u << 2,
+};
+
+/* Decisions, in and out: on entry what the host holds, on return what it shall hold. */
+struct law_control {
+	u32 size;
+	u32 cwnd_pkts;     /* at least 1 on return */
+	u32 ssthresh_pkts; /* at least 1 on return */
+	u32 ca_state;      /* enum law_ca_state; read only */
+	u64 pacing_Bps;    /* IP bytes; 0: as fast as the window allows */
+	u32 ecn;           /* codepoint of the data packets to come, enum law_ecn */
+	u32 reserved;
+};
+
+struct law_start {
+	u32 size;
+	u32 packet_bytes; /* IP bytes of a full segment */
+	u32 mss_bytes;    /* payload of a full segment */
+	u32 random;
+	u64 now_us;
+	u32 srtt_us; /* 0: not known; the handshake is not a sample in every host */
+	u32 ts_tick_us; /* the own timestamp clock; a peer's is not signalled (RFC 7323) */
+};
+
+/* One segment about to leave. The law fills the feedback that rides on it; present = 0 sends none. */
+struct law_send {
+	u32 size;
+	u32 packet_bytes;
+	u64 now_us;
+	u32 srtt_us; /* 0: no sample yet */
+	u32 retransmission;
+	u32 in_flight_pkts;
+	u32 random;
+	struct law_feedback feedback;
+};
+
+enum law_ack_flags {
+	LAW_ACK_ECE = 1u << 0,         /* the ECN echo is set */
+	LAW_ACK_DUPLICATE = 1u << 1,   /* it acknowledges nothing new cumulatively */
+	LAW_ACK_APP_LIMITED = 1u << 2, /* the rate sample was taken while the application had nothing to send */
+	LAW_ACK_CWND_LIMITED = 1u << 3, /* the window, not the application or the peer, held the sender back */
+};
+
+/* What a sender sees on every ACK, in recovery too. */
+struct law_ack {
+	u32 size;
+	u32 flags;
+	u64 now_us;
+	u32 rtt_us;     /* this ACK's sample; 0: none */
+	u32 srtt_us;    /* RFC 6298; 0: no sample yet */
+	u32 rtt_us_min; /* smallest sample of the connection; 0: no sample yet */
+	u32 random;
+	u32 packet_bytes;
+	u32 mss_bytes;
+	u32 acked_pkts;     /* newly acknowledged cumulatively */
+	u32 sacked_pkts;    /* newly acknowledged selectively */
+	u32 lost_pkts;      /* newly found lost */
+	u32 delivered_pkts; /* newly known to have arrived: each segment counts once */
+	u32 in_flight_pkts; /* after this ACK (pipe of RFC 6675) */
+	u32 ts_val;         /* the ACK's TSval, in the receiver's ticks */
+	u32 ts_ecr;         /* the ACK's TSecr, in our ticks */
+	u32 marked_pkts;    /* congestion marks newly echoed (LAW_ECN_MODE_EXACT), else 0 */
+	/* Rate sample (draft-cheng-iccrg-delivery-rate-estimation); interval 0: none. */
+	u32 rate_delivered_pkts;
+	u32 rate_interval_us;
+	u32 rate_prior_in_flight_pkts; /* in flight when the newest delivered segment was sent */
+	u32 rate_marked_pkts;
+	u64 rate_prior_delivered_pkts; /* delivered_total_pkts when that segment was sent: counts round trips */
+	u64 delivered_total_pkts;
+	u64 marked_total_pkts;
+	struct law_feedback feedback;
+};
+
+enum law_loss_cause {
+	LAW_LOSS_DUPACK = 0, /* the host enters recovery */
+	LAW_LOSS_ECN = 1,    /* LAW_ECN_MODE_CLASSIC only, once per round trip */
+	LAW_LOSS_RTO = 2,
+};
+
+struct law_sender {
+	u32 abi;
+	u32 size;
+	const char *name;
+	const char *summary;
+	u32 state_bytes;
+	u32 params_bytes;
+	u32 flags;
+	u32 wire;     /* enum law_wire of the data packets */
+	u32 ecn_mode; /* enum law_ecn_mode */
+	u32 feedback_bytes; /* on data packets; 0: none */
+	const char *router; /* the router law it needs on its path, or NULL */
+	const struct law_param *params;
+	u32 params_n;
+	/* A new connection. The host's initial window stands in control. */
+	void (*init)(void *state, const void *params, const struct law_start *start, struct law_control *control);
+	/* Before each segment leaves. */
+	void (*on_send)(void *state, const void *params, struct law_send *send, struct law_control *control);
+	/* Each ACK, after the host has done its own recovery. A law that does not own recovery must leave cwnd_pkts and
+	 * ssthresh_pkts alone while ca_state is RECOVERY; in LOSS it grows the window as after a restart. */
+	void (*on_ack)(void *state, const void *params, const struct law_ack *ack, struct law_control *control);
+	/* Once per loss event or per ECN echo: sets ssthresh_pkts (and cwnd_pkts where it owns recovery). The host then
+	 * runs its recovery towards ssthresh_pkts. `cause` is enum law_loss_cause, never RTO. */
+	void (*on_loss)(void *state, const void *params, const struct law_ack *ack, u32 cause, struct law_control *control);
+	/* The retransmission timer fired: sets ssthresh_pkts. The host sets cwnd_pkts = 1 before the call. */
+	void (*on_rto)(void *state, const void *params, const struct law_ack *ack, struct law_control *control);
+	/* Sending again after idle_us with nothing in flight (RFC 9293 section 3.8.6.2.1, RFC 7661). */
+	void (*on_restart)(void *state, const void *params, u64 now_us, u64 idle_us, struct law_control *control);
+};
+
+/* -------------------------------------------------------------------------------------------------- receiver */
+
+struct law_data {
+	u32 size;
+	u32 packet_bytes; /* IP bytes */
+	u64 now_us;
+	u32 ecn;  /* as it arrived, enum law_ecn */
+	u32 role; /* LSB of the IP ID, computed by the host: 0 most significant half, 1 least (dcp-ew-2010) */
+	u32 ip_id;
+	u32 in_order; /* 1: it was the next one expected */
+	struct law_feedback feedback; /* as routers left it */
+};
+
+/* The ACK about to leave. present = 0 sends no feedback; ecn is the ACK's own IP codepoint (S1's echo). */
+struct law_fill {
+	u32 size;
+	u32 ecn;
+	u64 now_us;
+	struct law_feedback feedback;
+};
+
+struct law_receiver {
+	u32 abi;
+	u32 size;
+	const char *name;
+	u32 state_bytes;
+	u32 feedback_bytes; /* on ACKs */
+	void (*init)(void *state, u64 now_us);
+	void (*on_data)(void *state, const struct law_data *data);
+	void (*fill_ack)(void *state, struct law_fill *fill);
+	/* After fill_ack: written = 1 when the feedback really found room in the header. XCP's receiver clears its sum
+	 * only then. NULL: the law does not care. */
+	void (*ack_written)(void *state, u32 written);
+};
+
+/* ---------------------------------------------------------------------------------------------------- router */
+
+#define LAW_TIMERS_MAX 4
+#define LAW_TIMER_OFF (~0ull)
+
+enum law_packet_flags {
+	LAW_PACKET_DATA = 1u << 0,           /* carries payload; otherwise a pure ACK */
+	LAW_PACKET_RETRANSMISSION = 1u << 1, /* for statistics; no router on a real path knows it */
+};
+
+struct law_packet {
+	u32 size;
+	u32 flags;
+	u32 ip_bytes;
+	u32 air_bytes; /* with parity: what the packet costs of the link's capacity */
+	u16 ip_id;
+	u8 ecn;       /* in and out */
+	u8 outer_ecn; /* of an outer header, in and out; equals ecn where there is none */
+	u8 role;
+	u8 wire; /* enum law_wire */
+	u8 feedback_len;
+	u8 reserved;
+	u8 feedback[LAW_FEEDBACK_BYTES_MAX]; /* in and out */
+};
+
+/* What a router's law sees of its queue. */
+struct law_queue {
+	u32 size;
+	u32 random; /* uniform in [0, 2^32); drawn only for laws with LAW_ROUTER_RANDOM */
+	u64 now_us;
+	u64 queue_bytes; /* on-air bytes waiting: without the packet in transmission, and in on_enqueue without this one */
+	u32 queue_pkts;
+	u32 full; /* on_enqueue: the packet does not fit and will be dropped whatever the law says */
+	u64 wait_us; /* on_dequeue: how long the packet waited */
+	/* From the capacity part, since its last interval. */
+	s64 spare_Bps;
+	u64 capacity_Bps;        /* 0: not known */
+	s64 queue_control_bytes; /* the queue to drain, where the part replaces the law's own; see has_queue_control */
+	u32 has_queue_control;
+	u32 reserved;
+};
+
+/* The link as configured, for init and for laws that scale with it. */
+struct law_link {
+	u32 size;
+	u32 random;
+	u64 now_us;
+	u64 capacity_Bps; /* on-air bytes; 0: not known */
+	u64 delay_us;
+	u64 limit_bytes; /* 0: limited in packets only */
+	u32 limit_pkts;  /* 0: limited in bytes only */
+	u32 packet_bytes; /* on-air bytes of a full data packet */
+};
+
+enum law_verdict {
+	LAW_PASS = 0,
+	LAW_DROP = 1,
+};
+
+enum law_router_flags {
+	LAW_ROUTER_NEEDS_CAPACITY = 1u << 0, /* refused with a part that knows none */
+	LAW_ROUTER_RANDOM = 1u << 1,         /* wants law_queue.random on packets */
+	LAW_ROUTER_FEEDBACK = 1u << 2,       /* reads or writes law_packet.feedback */
+};
+
+struct law_router {
+	u32 abi;
+	u32 size;
+	const char *name;
+	const char *summary;
+	u32 state_bytes;
+	u32 params_bytes;
+	u32 flags;
+	u32 wire;   /* the packets it is for; LAW_WIRE_NONE: all */
+	u32 timers; /* how many of due_us init fills */
+	u32 control_timer; /* the timer before which the host closes the capacity part's interval */
+	const struct law_param *params;
+	u32 params_n;
+	void (*init)(void *state, const void *params, const struct law_link *link, u64 due_us[LAW_TIMERS_MAX]);
+	/* Each arrival, before the limit is checked: enum law_verdict. */
+	u32 (*on_enqueue)(void *state, const void *params, struct law_packet *packet, const struct law_queue *queue);
+	/* Each departure from the queue into transmission: enum law_verdict. */
+	u32 (*on_dequeue)(void *state, const void *params, struct law_packet *packet, const struct law_queue *queue);
+	/* Timer `timer` is due; returns when it is due next, or LAW_TIMER_OFF. */
+	u64 (*on_timer)(void *state, const void *params, u32 timer, const struct law_queue *queue);
+};
+
+/* ------------------------------------------------------------------------------------------------- capacity */
+
+/* What a link did since the part was last asked. */
+struct law_interval {
+	u32 size;
+	u32 reserved;
+	u64 now_us;
+	u64 interval_us;
+	u64 offered_bytes; /* capacity that went by, used or not; 0 where the host cannot see it */
+	u64 sent_bytes;
+	u64 arrived_bytes; /* on-air bytes, later dropped ones included */
+	u64 busy_us;
+	u64 idle_us;
+	u64 queue_bytes; /* now */
+	u64 queue_bytes_min;
+	u64 limit_bytes;
+	u64 configured_Bps; /* 0: nothing was configured */
+};
+
+struct law_estimate {
+	u32 size;
+	u32 has_queue_control;
+	s64 spare_Bps;
+	u64 capacity_Bps; /* 0: not known */
+	s64 queue_control_bytes;
+};
+
+enum law_capacity_flags {
+	LAW_CAPACITY_KNOWN = 1u << 0, /* it gives a capacity, not only what is spare */
+};
+
+struct law_capacity {
+	u32 abi;
+	u32 size;
+	const char *name;
+	const char *summary;
+	u32 state_bytes;
+	u32 params_bytes;
+	u32 flags;
+	const struct law_param *params;
+	u32 params_n;
+	void (*init)(void *state, const void *params, const struct law_link *link);
+	void (*estimate)(void *state, const void *params, const struct law_interval *interval, struct law_estimate *out);
+};
+
+/* --------------------------------------------------------------------------------------------------- gateway */
+
+/* Reserved for DCP-EW's Security Module: carries the code between inner and outer header of a tunnel. */
+struct law_gateway {
+	u32 abi;
+	u32 size;
+	const char *name;
+	u32 state_bytes;
+	void (*encapsulate)(void *state, const struct law_packet *inner, struct law_packet *outer);
+	void (*decapsulate)(void *state, const struct law_packet *outer, struct law_packet *inner);
+};
+
+#endif /* FADELAB_LAW_H */
