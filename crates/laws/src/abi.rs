@@ -3,6 +3,8 @@
 //! Units, meaning and obligations of each field stand once, in `law.h`; a test compares every offset, size and value
 //! with the C compiler's.
 #![allow(unsafe_code)]
+// Fields keep their C names: `Bps` is bytes per second, where `bps` would be bits.
+#![allow(non_snake_case)]
 
 use std::ffi::{c_char, c_void};
 
@@ -140,6 +142,8 @@ constants! {
     ROUTER_RANDOM = 1 << 1;
     /// Reads or writes [`Packet::feedback`].
     ROUTER_FEEDBACK = 1 << 2;
+    /// May drop in `on_dequeue`; otherwise it only marks there.
+    ROUTER_DROPS_AT_DEQUEUE = 1 << 3;
     /// The part gives a capacity, not only what is spare.
     CAPACITY_KNOWN = 1 << 0;
 }
@@ -188,7 +192,7 @@ mirror! {
         /// `CA_*`, read only.
         ca_state: u32,
         /// IP bytes; 0: as fast as the window allows.
-        pacing_bps: u64,
+        pacing_Bps: u64,
         /// `ECN_*` of the data packets to come.
         ecn: u32,
         /// Zero.
@@ -419,9 +423,9 @@ mirror! {
         /// `on_dequeue`: how long the packet waited.
         wait_us: u64,
         /// From the capacity part.
-        spare_bps: i64,
+        spare_Bps: i64,
         /// From the capacity part; 0: not known.
-        capacity_bps: u64,
+        capacity_Bps: u64,
         /// From the capacity part.
         queue_control_bytes: i64,
         /// 1: the field before counts.
@@ -438,7 +442,7 @@ mirror! {
         /// Time.
         now_us: u64,
         /// On-air bytes per second; 0: not known.
-        capacity_bps: u64,
+        capacity_Bps: u64,
         /// Propagation.
         delay_us: u64,
         /// 0: limited in packets only.
@@ -510,7 +514,7 @@ mirror! {
         /// Of the queue.
         limit_bytes: u64,
         /// 0: nothing was configured.
-        configured_bps: u64,
+        configured_Bps: u64,
     }
     /// What a capacity part concludes.
     Estimate = "estimate" {
@@ -519,9 +523,9 @@ mirror! {
         /// 1: `queue_control_bytes` counts.
         has_queue_control: u32,
         /// Bytes per second.
-        spare_bps: i64,
+        spare_Bps: i64,
         /// Bytes per second; 0: not known.
-        capacity_bps: u64,
+        capacity_Bps: u64,
         /// The queue to drain.
         queue_control_bytes: i64,
     }
@@ -615,11 +619,7 @@ mod tests {
         rows
     }
 
-    /// Field names here are in snake case; `pacing_Bps` is `pacing_bps`.
     fn sorted(mut rows: Vec<(String, u64, u64)>) -> Vec<(String, u64, u64)> {
-        for row in &mut rows {
-            row.0 = row.0.replace("_Bps", "_bps");
-        }
         rows.sort();
         rows
     }

@@ -470,16 +470,14 @@ impl Router {
         self.on_dequeue.is_some()
     }
 
-    /// A new queue. Returns when its timers are due; those beyond [`Router::timers`] are [`abi::TIMER_OFF`].
+    /// A new queue. Fills `due_us` of the first [`Router::timers`] timers.
     #[inline]
-    pub fn init(&self, state: &mut State, params: &Params, link: &abi::Link) -> [u64; abi::TIMERS_MAX] {
-        let mut due_us = [abi::TIMER_OFF; abi::TIMERS_MAX];
+    pub fn init(&self, state: &mut State, params: &Params, link: &abi::Link, due_us: &mut [u64; abi::TIMERS_MAX]) {
         if let Some(call) = self.init {
             // SAFETY: state and params have the sizes of this law (checked), the structs are those of law.h, and the
             // array has the length that law.h promises.
             unsafe { call(self.state(state), self.values(params), link, due_us.as_mut_ptr()) }
         }
-        due_us
     }
 
     /// Each arrival, before the limit is checked: `abi::PASS` or `abi::DROP`.
@@ -570,14 +568,12 @@ impl Capacity {
         }
     }
 
-    /// The end of an interval.
+    /// The end of an interval; `out` is what the law of the router sees from now on.
     #[inline]
-    pub fn estimate(&self, state: &mut State, params: &Params, interval: &abi::Interval) -> abi::Estimate {
-        let mut out = abi::Estimate::default();
+    pub fn estimate(&self, state: &mut State, params: &Params, interval: &abi::Interval, out: &mut abi::Estimate) {
         if let Some(call) = self.estimate {
             // SAFETY: as in init.
-            unsafe { call(self.state(state), self.values(params), interval, &raw mut out) }
+            unsafe { call(self.state(state), self.values(params), interval, out) }
         }
-        out
     }
 }
