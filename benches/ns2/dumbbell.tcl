@@ -2,13 +2,13 @@
 #
 #   ns benches/ns2/dumbbell.tcl law sack duration 200 seed 1
 #
-# Arguments are pairs; those below show the defaults. Delays are one way and per link, sizes are IP bytes. `reverse` adds
+# Arguments are pairs; the defaults stand below. Delays are one way and per link, sizes are IP bytes. `reverse` adds
 # as many flows in the other direction. The buffer counts waiting packets, the one in transmission excluded; 0 takes
-# one bandwidth-delay product. Flows start at times drawn uniformly from [0, spread).
+# one bandwidth-delay product. Flows start at times drawn uniformly from [0, spread). `tick_s` is the clock of TCP's
+# RTT samples, 10 ms being ns-2's default. `bin_s 10` also prints the utilisation of each ten seconds.
 #
-# `bin_s 10` also prints the utilisation of each ten seconds. `tick_s` is the clock of TCP's RTT samples, ns-2's default.
-# `monitor 0` leaves ns-2's queue monitor out, which is how its speed is measured; only what was acknowledged is printed.
-# Output: one line "key value" each. Totals cover [warmup, duration), those that end in _all the whole run.
+# `monitor 0` leaves ns-2's queue monitor out, which is how its speed is measured; only acknowledged packets are
+# printed then. Output: lines "key value". Totals cover [warmup, duration), those that end in _all the whole run.
 array set arg {
 	law sack  rate_mbps 54  delay_ms 80  access_factor 2  access_delay_ms 8  packet_bytes 1040
 	flows 10  reverse 0  buffer_pkts 0  duration 200  warmup 50  spread 1  seed 1  tick_s 0.01
