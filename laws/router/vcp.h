@@ -121,7 +121,10 @@ LAW u64 vcp_gamma(const struct vcp_router_params *p, u64 capacity_Bps)
 	return capacity_Bps < 571363790 ? 985000 : 990000;
 }
 
-/* rho with 16 fractional bits; FIXED_MAX for a load on a link that carries nothing. */
+/* Beyond this load all is the same; a smoothed load factor must not take for ever to come back from infinity. */
+#define VCP_LOAD_Q16_MAX (10ull << 16)
+
+/* rho with 16 fractional bits, at most VCP_LOAD_Q16_MAX, which is also any load on a link that carries nothing. */
 LAW u64 vcp_load_q16(const struct vcp_router_params *p, u64 arrived_bytes, u64 queue_q8, u64 capacity_Bps,
 					 u64 interval_us)
 {
@@ -130,8 +133,8 @@ LAW u64 vcp_load_q16(const struct vcp_router_params *p, u64 arrived_bytes, u64 q
 	u64 target_q8 = fixed_mul_div(fixed_mul(capacity_Bps, 256), interval_us * vcp_gamma(p, capacity_Bps), 1000000000000);
 
 	if (target_q8 == 0)
-		return load_q8 ? FIXED_MAX : 0;
-	return fixed_mul_div(load_q8, 65536, target_q8);
+		return load_q8 ? VCP_LOAD_Q16_MAX : 0;
+	return fixed_min(fixed_mul_div(load_q8, 65536, target_q8), VCP_LOAD_Q16_MAX);
 }
 
 LAW u32 vcp_code_of(const struct vcp_router_params *p, u64 load_q16)
@@ -158,7 +161,7 @@ LAW void vcp_close_interval(struct vcp_router_state *s, const struct vcp_router_
 	load_q16 = vcp_load_q16(p, s->arrived_bytes, s->queue_smooth_q8, queue->capacity_Bps,
 							queue->now_us - s->interval_start_us);
 	if (queue->capacity_Bps || load_q16) {
-		s->load_q16 = load_q16 == FIXED_MAX ? load_q16 : vcp_smoothed(s->load_q16, load_q16, p->load_weight);
+		s->load_q16 = vcp_smoothed(s->load_q16, load_q16, p->load_weight);
 		s->code = vcp_code_of(p, s->load_q16);
 	}
 	s->arrived_bytes = 0;
