@@ -256,6 +256,47 @@ mod tests {
         law
     }
 
+    /// Loss of a word from the stationary chain, bit by bit: by state, whether the byte at hand is wrong already, and the
+    /// number of wrong bytes before.
+    fn loss_bit_by_bit(chain: &BitChain, word: Word) -> f64 {
+        let limit = word.correctable() as usize;
+        let mut masses = vec![[[0.0; 2]; 2]; limit + 2];
+        masses[0][0] = chain.mixing.stationary();
+        for bit in 0..word.bytes * 8 {
+            for mass in &mut masses {
+                let [clean, dirty] = mass.map(|by_state| moved(by_state, &chain.step));
+                for state in [GOOD, BAD] {
+                    mass[0][state] = clean[state] * (1.0 - chain.error[state]);
+                    mass[1][state] = dirty[state] + clean[state] * chain.error[state];
+                }
+            }
+            if bit % 8 == 7 {
+                for number in (0..masses.len()).rev() {
+                    let dirty = std::mem::take(&mut masses[number][1]);
+                    let next = (number + 1).min(limit + 1);
+                    masses[next][0] = [masses[next][0][GOOD] + dirty[GOOD], masses[next][0][BAD] + dirty[BAD]];
+                }
+            }
+        }
+        masses[limit + 1][0].iter().sum()
+    }
+
+    #[test]
+    fn long_words_equal_a_count_bit_by_bit() {
+        // Goal: words of a packet's length lose what a count over bits, without matrices of bytes, says, large and small.
+        for (error, bytes, data_bytes) in [
+            ([2.481_404_9e-3, 2.326_870_5e-2], 1118, 1040),
+            ([1.599_101_1e-3, 5.81e-2], 1118, 1040),
+            ([3.72e-3, 1.47e-1], 80, 40),
+            ([2.2e-12, 2.04e-8], 1040, 1040),
+        ] {
+            let (chain, word) = (BitChain::from_bursts(800.0, 8.0, error), Word { bytes, data_bytes });
+            let law = word_law(&ByteChain::from_bits(&chain), word);
+            let (loss, by_bits) = (law.loss(chain.mixing.stationary()), loss_bit_by_bit(&chain, word));
+            assert!((loss / by_bits - 1.0).abs() < 1e-10, "{word:?}: {loss:e} {by_bits:e}");
+        }
+    }
+
     #[test]
     fn byte_of_the_chain_is_phi_of_the_paper() {
         // Goal: the byte chain's stationary probability of a right byte is phi(8,8) of equations (2) to (5).
