@@ -153,10 +153,41 @@ impl<T> Sizes<T> {
     }
 }
 
+/// What is left of a state's memory after a gap, [`Mixing::memory`], as a product over the gap's digits to the base 256:
+/// an exponential per packet would cost more than all the rest.
+#[derive(Clone, Debug)]
+struct Memory {
+    mixing: Mixing,
+    digits: Box<[[f64; 256]; 3]>,
+}
+
+impl Memory {
+    fn new(mixing: Mixing) -> Self {
+        let mut digits = Box::new([[0.0; 256]; 3]);
+        for (place, powers) in digits.iter_mut().enumerate() {
+            for (digit, power) in (0u64..).zip(powers) {
+                *power = mixing.memory(digit << (8 * place));
+            }
+        }
+        Self { mixing, digits }
+    }
+
+    #[inline]
+    fn after(&self, bits: u64) -> f64 {
+        if bits >> 24 == 0 {
+            let digit = |place: usize| self.digits[place][(bits >> (8 * place)) as usize & 255];
+            digit(0) * digit(1) * digit(2)
+        } else {
+            self.mixing.memory(bits)
+        }
+    }
+}
+
 /// The chain over bits.
 #[derive(Clone, Debug)]
 struct BitSampler {
-    mixing: Mixing,
+    memory: Memory,
+    stationary_good: f64,
     bits_per_ns: f64,
     sizes: Sizes<BitTable>,
     /// Probability of the good state at the end of the last packet: 0 or 1 after the first.
@@ -192,7 +223,8 @@ impl BitTable {
 impl BitSampler {
     fn new(mixing: Mixing, rate_bps: u64) -> Self {
         Self {
-            mixing,
+            memory: Memory::new(mixing),
+            stationary_good: mixing.stationary()[GOOD],
             bits_per_ns: rate_bps as f64 * 1e-9,
             sizes: Sizes::new(),
             good: mixing.stationary()[GOOD],
@@ -211,9 +243,8 @@ impl BitSampler {
         });
         let idle = (start_ns - self.last_start_ns) as f64 * self.bits_per_ns - self.last_bits;
         // The cast rounds to the nearest bit and takes a gap below 0, from times in whole ns, for none.
-        let memory = self.mixing.memory((idle + 0.5) as u64);
-        let stationary = self.mixing.stationary()[GOOD];
-        let good = stationary + memory * (self.good - stationary);
+        let memory = self.memory.after((idle + 0.5) as u64);
+        let good = self.stationary_good + memory * (self.good - self.stationary_good);
         let threshold = |by_state: [f64; 2]| by_state[BAD] + good * (by_state[GOOD] - by_state[BAD]);
         let lost = uniform < threshold(table.lost);
         let bad_after = uniform < threshold(if lost { table.lost_bad } else { table.lost_or_bad });
