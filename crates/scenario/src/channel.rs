@@ -59,7 +59,7 @@ enum Kind {
 }
 
 /// Reads the section; `None` is a wire.
-pub fn read(reader: &mut Reader<'_>) -> Result<Option<ChannelSpec>, Refusal> {
+pub(crate) fn read(reader: &mut Reader<'_>) -> Result<Option<ChannelSpec>, Refusal> {
     let default = if reader.node("channel").is_some() {
         "gilbert-elliott"
     } else {

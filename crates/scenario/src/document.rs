@@ -160,10 +160,7 @@ pub fn parse(bytes: &[u8], file: &str) -> Result<Node, Refusal> {
 }
 
 fn line_of(bytes: &[u8], offset: usize) -> usize {
-    1 + bytes[..offset.min(bytes.len())]
-        .iter()
-        .filter(|byte| **byte == b'\n')
-        .count()
+    bytes[..offset.min(bytes.len())].split(|byte| *byte == b'\n').count()
 }
 
 fn table_of(table: &DeTable<'_>, place: &impl Fn(usize) -> Place) -> Vec<(String, Node)> {

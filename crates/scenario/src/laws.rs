@@ -131,3 +131,34 @@ fn shown(info: &ParamInfo, value: u64) -> String {
 fn range(info: &ParamInfo) -> String {
     format!("{} to {}", shown(info, info.min), shown(info, info.max))
 }
+
+/// Reads the parameters of laws that are given but not used at this point, so that a wrong value is refused all the
+/// same and a later `--set flow.law=` brings no surprise.
+pub fn unused(reader: &mut Reader<'_>) -> Result<(), Refusal> {
+    let names = |reader: &Reader<'_>, section: &str| -> Vec<String> {
+        let entries = reader.node(section).map_or(&[][..], |node| node.entries());
+        entries.iter().map(|(name, _)| name.clone()).collect()
+    };
+    for name in names(reader, "law") {
+        if let Some(law) = fadelab_laws::sender(&name) {
+            params(reader, &format!("law.{name}"), law.params(), |pairs| {
+                law.params_from(pairs)
+            })?;
+        }
+    }
+    for name in names(reader, "router") {
+        if let Some(law) = fadelab_laws::router(&name) {
+            params(reader, &format!("router.{name}"), law.params(), |pairs| {
+                law.params_from(pairs)
+            })?;
+        }
+    }
+    for name in names(reader, "capacity") {
+        if let Some(part) = fadelab_laws::capacity(&name) {
+            params(reader, &format!("capacity.{name}"), part.params(), |pairs| {
+                part.params_from(pairs)
+            })?;
+        }
+    }
+    Ok(())
+}

@@ -4,6 +4,7 @@
 //! the scenario itself with everything filled in. Values carry units, lists are sweeps, and whatever is wrong is
 //! refused with its line, its key, what was given and what is allowed. `docs/scenario.md` describes every key.
 
+mod capacity;
 pub mod channel;
 mod document;
 mod error;
@@ -13,6 +14,7 @@ mod network;
 pub mod plan;
 mod reader;
 mod resolve;
+mod run;
 mod scenario;
 pub mod schema;
 mod seeds;

@@ -1,9 +1,10 @@
 //! Builds links and routes from hops and groups of flows.
 
-use fadelab_laws::{Capacity, Params, Router};
+use fadelab_laws::{Params, Router};
 use fadelab_phy::channel::{ChannelSpec, PacketKind};
 use fadelab_sim::spec::{Buffer, CapacitySpec, FlowSpec, LinkId, LinkSpec, RouterSpec, Transport};
 
+use crate::capacity::CapacityParts;
 use crate::flows::{Direction, Group, Way};
 use crate::topology::{Hop, Topology, rate_bps};
 use crate::unit::BufferSize;
@@ -22,15 +23,6 @@ pub struct Parts<'a> {
     pub capacity: CapacityParts,
     /// Groups of flows, each with the parameters of its sender and its transport.
     pub groups: Vec<(Group, Params, Transport)>,
-}
-
-/// Which capacity part a link gets.
-#[derive(Clone)]
-pub struct CapacityParts {
-    /// For links of constant rate.
-    pub constant: (&'static Capacity, Params),
-    /// For links that replay a trace.
-    pub trace: (&'static Capacity, Params),
 }
 
 /// One flow before it has links: where its data enters and leaves the row of routers.
@@ -182,7 +174,7 @@ fn push_pair(parts: &Parts<'_>, links: &mut Vec<LinkSpec>, rtt_ns: u64) {
         .map_or(1_500, |(_, _, transport)| transport.packet_bytes);
     for side in ["left", "right"] {
         for way in ["up", "down"] {
-            let (part, part_params) = parts.capacity.constant.clone();
+            let (part, part_params) = parts.capacity.access.clone();
             links.push(LinkSpec {
                 name: format!("{side}.{pair}.{way}"),
                 capacity: CapacitySpec::Constant { rate_bps },

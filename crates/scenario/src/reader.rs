@@ -118,18 +118,16 @@ impl<'a> Reader<'a> {
 
     /// The refusal of the value at `path`, or of its default.
     pub fn refuse(&self, path: &str, why: &str) -> Refusal {
-        match self.node(path) {
-            Some(node) => refusal(node, path, why),
-            None => {
-                let text = self
-                    .seen
-                    .iter()
-                    .rev()
-                    .find(|seen| seen.path == path)
-                    .map_or("", |seen| seen.text.as_str());
-                Refusal::new(&self.root.place, format!("{path} = {text} (default): {why}"))
-            }
+        if let Some(node) = self.node(path) {
+            return refusal(node, path, why);
         }
+        let text = self
+            .seen
+            .iter()
+            .rev()
+            .find(|seen| seen.path == path)
+            .map_or("", |seen| seen.text.as_str());
+        Refusal::new(&self.root.place, format!("{path} = {text} (default): {why}"))
     }
 }
 

@@ -7,10 +7,10 @@ use fadelab_laws::{Params, Sender};
 use fadelab_sim::spec::{RunSpec, Transport};
 
 use crate::document::{self, Node, Raw};
-use crate::error::{Refusal, one_of};
+use crate::error::Refusal;
 use crate::flows::{self, Group, Way};
 use crate::laws::{self, Law};
-use crate::network::{self, CapacityParts, Parts};
+use crate::network::{self, Parts};
 use crate::plan::{Plan, PlannedRun};
 use crate::reader::Reader;
 use crate::resolve::{Resolved, rank};
@@ -19,8 +19,8 @@ use crate::seeds::Seeds;
 use crate::sweep::{self, Axis};
 use crate::topology::{self, Topology};
 use crate::trace::Traces;
-use crate::unit::{Duration, Scalar, Switch, positive};
-use crate::{channel, transport};
+use crate::unit::Scalar;
+use crate::{capacity, channel, run, transport};
 
 /// How a scenario is read.
 #[derive(Clone, Debug)]
@@ -188,7 +188,7 @@ impl Planner<'_> {
         let mut reader = Reader::new(self.root, picks);
         let law_path = flows::law_path(&reader);
         let law = flows::run_law(&mut reader)?;
-        let run = run_section(&mut reader)?;
+        let run = run::read(&mut reader)?;
         let topology = topology::read(&mut reader, &mut self.traces, self.folder)?;
         let channel = channel::read(&mut reader)?;
         let is_marking = marks_plain_packets(&law);
@@ -206,7 +206,7 @@ impl Planner<'_> {
             };
             groups.push((group, transport));
         }
-        let capacity = capacity_parts(&mut reader, &law, &topology)?;
+        let capacity = capacity::read(&mut reader, law.router, &topology)?;
         let router_params = laws::params(
             &mut reader,
             &format!("router.{}", law.router.name()),
@@ -214,7 +214,7 @@ impl Planner<'_> {
             |pairs| law.router.params_from(pairs),
         )?;
         let groups = with_params(&mut reader, groups)?;
-        unused_laws(&mut reader)?;
+        laws::unused(&mut reader)?;
         warn_of_routers(&mut reader, &law, &groups);
         let (links, flows) = network::build(&Parts {
             topology: &topology,
@@ -279,48 +279,6 @@ fn leaves<'a>(node: &'a Node, path: &str, out: &mut Vec<(String, &'a Node)>) {
     }
 }
 
-/// `[run]`.
-struct Run {
-    duration_ns: u64,
-    warmup_ns: u64,
-    seeds: Vec<u64>,
-    record_interval_ns: Option<u64>,
-}
-
-/// Most samples of a time series, so that a slip of a unit does not fill the memory.
-const SAMPLES_MAX: u64 = 1_000_000;
-
-fn run_section(reader: &mut Reader<'_>) -> Result<Run, Refusal> {
-    let duration_ns = reader.map("run.duration", Some(Duration(60_000_000_000)), "", |time| {
-        positive(time.0, "a run")
-    })?;
-    let warmup_ns = reader.or("run.warmup", Duration(0))?.0;
-    if warmup_ns >= duration_ns {
-        return Err(reader.refuse("run.warmup", "the warm-up must end before run.duration"));
-    }
-    if warmup_ns > duration_ns / 2 {
-        reader
-            .warnings
-            .push("run.warmup takes more than half of run.duration".to_owned());
-    }
-    let seeds = reader.or("run.seeds", Seeds(vec![1]))?.0;
-    let record = reader.or("run.record", Switch(Some(Duration(1_000_000_000))))?.0;
-    let record_interval_ns = match record {
-        Some(Duration(0)) => return Err(reader.refuse("run.record", "the interval must be greater than zero")),
-        Some(Duration(interval_ns)) if duration_ns / interval_ns > SAMPLES_MAX => {
-            let message = format!("a run would have more than {SAMPLES_MAX} samples: take a longer interval");
-            return Err(reader.refuse("run.record", &message));
-        }
-        record => record.map(|interval| interval.0),
-    };
-    Ok(Run {
-        duration_ns,
-        warmup_ns,
-        seeds,
-        record_interval_ns,
-    })
-}
-
 /// Whether routers mark packets that ask for ECN: a law for all packets that does more than drop-tail.
 fn marks_plain_packets(law: &Law) -> bool {
     law.router.wire() == fadelab_laws::abi::WIRE_NONE && law.router.name() != "droptail"
@@ -339,53 +297,6 @@ fn check_way(reader: &Reader<'_>, name: &str, group: &Group, topology: &Topology
         }
         _ => Ok(()),
     }
-}
-
-/// The capacity parts of constant and recorded links.
-fn capacity_parts(reader: &mut Reader<'_>, law: &Law, topology: &Topology) -> Result<CapacityParts, Refusal> {
-    let parts = fadelab_laws::capacities();
-    let mut choices = vec![("auto", None)];
-    choices.extend(parts.iter().map(|part| (part.name(), Some(part))));
-    let path = "router.capacity";
-    let chosen = reader.choice(path, Some("auto"), &choices)?;
-    let registered = |name: &str| fadelab_laws::capacity(name).expect("both parts are registered");
-    let has_trace = topology.hops.iter().any(|hop| {
-        let is_trace = |capacity| matches!(capacity, &fadelab_sim::spec::CapacitySpec::Trace(_));
-        is_trace(&hop.capacity) || is_trace(&hop.capacity_back)
-    });
-    let (constant, trace) = chosen.map_or_else(
-        || (registered("configured"), registered("measured")),
-        |part| (part, part),
-    );
-    let needs_capacity = law.router.flags() & fadelab_laws::abi::ROUTER_NEEDS_CAPACITY != 0;
-    if has_trace && trace.name() == "configured" {
-        let why = "nothing is configured for a link that replays a trace: take \"measured\" or \"auto\"";
-        return Err(reader.refuse(path, why));
-    }
-    if needs_capacity && !(constant.knows_capacity() && (trace.knows_capacity() || !has_trace)) {
-        let knowing: Vec<&str> = parts
-            .iter()
-            .filter(|part| part.knows_capacity())
-            .map(|part| part.name())
-            .collect();
-        let router = law.router.name();
-        let why = format!(
-            "router {router} must know the capacity of its link: allowed is auto, {}",
-            one_of(&knowing)
-        );
-        return Err(reader.refuse(path, &why));
-    }
-    let mut with_params = |part: &'static fadelab_laws::Capacity| {
-        let table = format!("capacity.{}", part.name());
-        laws::params(reader, &table, part.params(), |pairs| part.params_from(pairs)).map(|params| (part, params))
-    };
-    let constant = with_params(constant)?;
-    let trace = if has_trace {
-        with_params(trace)?
-    } else {
-        constant.clone()
-    };
-    Ok(CapacityParts { constant, trace })
 }
 
 /// Adds the parameters of each group's sender.
@@ -408,37 +319,6 @@ fn with_params(
         Ok((group, params, transport))
     };
     groups.into_iter().map(with).collect()
-}
-
-/// Reads the parameters of laws that are given but not used at this point, so that a wrong value is refused all the
-/// same and a later `--set flow.law=` brings no surprise.
-fn unused_laws(reader: &mut Reader<'_>) -> Result<(), Refusal> {
-    let names = |reader: &Reader<'_>, section: &str| -> Vec<String> {
-        let entries = reader.node(section).map_or(&[][..], Node::entries);
-        entries.iter().map(|(name, _)| name.clone()).collect()
-    };
-    for name in names(reader, "law") {
-        if let Some(law) = fadelab_laws::sender(&name) {
-            laws::params(reader, &format!("law.{name}"), law.params(), |pairs| {
-                law.params_from(pairs)
-            })?;
-        }
-    }
-    for name in names(reader, "router") {
-        if let Some(law) = fadelab_laws::router(&name) {
-            laws::params(reader, &format!("router.{name}"), law.params(), |pairs| {
-                law.params_from(pairs)
-            })?;
-        }
-    }
-    for name in names(reader, "capacity") {
-        if let Some(part) = fadelab_laws::capacity(&name) {
-            laws::params(reader, &format!("capacity.{name}"), part.params(), |pairs| {
-                part.params_from(pairs)
-            })?;
-        }
-    }
-    Ok(())
 }
 
 fn warn_of_routers(reader: &mut Reader<'_>, law: &Law, groups: &[(Group, Params, Transport)]) {

@@ -151,6 +151,9 @@ pub enum Inexact {
 }
 
 /// `number * factor`, exactly, for a decimal number without sign or exponent.
+///
+/// # Errors
+/// Why there is no such integer.
 pub fn scaled(number: &str, factor: u128) -> Result<u64, Inexact> {
     let (whole, fraction) = number.split_once('.').unwrap_or((number, ""));
     let fraction = fraction.trim_end_matches('0');
