@@ -11,7 +11,7 @@ use crate::schema::FLOW_KEYS;
 use crate::unit::{Duration, Rate, Scalar, Size, Switch, positive};
 
 /// Most flows of one run; a limit against a slip of the pen, well above what memory allows for.
-const FLOWS_MAX: u32 = 1_000_000;
+pub const FLOWS_MAX: u32 = 1_000_000;
 
 /// Flows of one kind.
 #[derive(Clone, Debug)]

@@ -8,7 +8,7 @@ use fadelab_sim::spec::{RunSpec, Transport};
 
 use crate::document::{self, Node, Raw};
 use crate::error::Refusal;
-use crate::flows::{self, Group, Way};
+use crate::flows::{self, Direction, Group, Way};
 use crate::laws::{self, Law};
 use crate::network::{self, Parts};
 use crate::plan::{Plan, PlannedRun};
@@ -206,6 +206,7 @@ impl Planner<'_> {
             };
             groups.push((group, transport));
         }
+        check_total(&reader, &groups, &topology)?;
         let capacity = capacity::read(&mut reader, law.router, &topology)?;
         let router_params = laws::params(
             &mut reader,
@@ -297,6 +298,27 @@ fn check_way(reader: &Reader<'_>, name: &str, group: &Group, topology: &Topology
         }
         _ => Ok(()),
     }
+}
+
+/// Refuses more flows than [`flows::FLOWS_MAX`], all groups together.
+fn check_total(reader: &Reader<'_>, groups: &[(Group, Transport)], topology: &Topology) -> Result<(), Refusal> {
+    let flows = |(group, _): &(Group, Transport)| {
+        let ways = if group.direction == Direction::Both { 2 } else { 1 };
+        let places = if group.way == Way::Each {
+            topology.hops.len() as u64
+        } else {
+            1
+        };
+        u64::from(group.count) * ways * places
+    };
+    let total: u64 = groups.iter().map(flows).sum();
+    if total <= u64::from(flows::FLOWS_MAX) {
+        return Ok(());
+    }
+    Err(reader.refuse(
+        "flow",
+        &format!("{total} flows in all, allowed are {}", flows::FLOWS_MAX),
+    ))
 }
 
 /// Adds the parameters of each group's sender.

@@ -14,6 +14,14 @@ pub trait Scalar: Sized {
     fn shown(&self) -> String;
 }
 
+/// Reads a value as it stands on a command line.
+///
+/// # Errors
+/// What is wrong and what is allowed.
+pub fn parse<T: Scalar>(text: &str) -> Result<T, String> {
+    T::read(&Raw::Text(text.to_owned()))
+}
+
 /// A kind of quantity: its units, each with the number of base units it has, smallest first.
 struct Quantity {
     what: &'static str,
