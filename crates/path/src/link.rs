@@ -135,7 +135,7 @@ pub struct Link {
     limit_bytes: u64,
     law: Option<Box<LawHost>>,
     drops_at_dequeue: bool,
-    channel: Option<Box<Channel>>,
+    air: Option<Box<Air>>,
     /// Oldest first; the first `started` of them have left the queue.
     transits: VecDeque<Transit>,
     started: usize,
@@ -155,13 +155,33 @@ struct BusyPeriod {
     bytes: u64,
 }
 
+/// The channel, and the on-air size of the last data packet and ACK: sizes rarely change.
+#[derive(Debug)]
+struct Air {
+    spec: ChannelSpec,
+    channel: Channel,
+    sizes: [(u32, u32); 2],
+}
+
+impl Air {
+    fn new(spec: &ChannelSpec, link: &LinkSpec, seed: u64) -> Self {
+        let channel = Channel::new(spec, seed, &link.name, link.capacity.rate_bps_mean());
+        Self { spec: spec.clone(), channel, sizes: [(0, 0); 2] }
+    }
+
+    #[inline]
+    fn bytes(&mut self, kind: PacketKind, ip_bytes: u32) -> u32 {
+        let known = &mut self.sizes[usize::from(kind == PacketKind::Ack)];
+        if known.0 != ip_bytes {
+            *known = (ip_bytes, self.spec.air_bytes(kind, ip_bytes));
+        }
+        known.1
+    }
+}
+
 impl Link {
     /// Builds a link. `packet_bytes` is the IP size of a full data packet, for laws that scale with it.
     pub fn new(spec: &LinkSpec, seed: u64, packet_bytes: u32) -> Self {
-        let channel = spec
-            .channel
-            .as_ref()
-            .map(|c| Box::new(Channel::new(c, seed, &spec.name, spec.capacity.rate_bps_mean())));
         Self {
             name: spec.name.clone(),
             transmitter: Transmitter::new(&spec.capacity),
@@ -170,7 +190,7 @@ impl Link {
             limit_bytes: spec.buffer.bytes.unwrap_or(u64::MAX),
             law: law_host(spec, seed, packet_bytes),
             drops_at_dequeue: spec.router.law.flags() & abi::ROUTER_DROPS_AT_DEQUEUE != 0,
-            channel,
+            air: spec.channel.as_ref().map(|channel| Box::new(Air::new(channel, spec, seed))),
             transits: VecDeque::new(),
             started: 0,
             queue_bytes: 0,
@@ -208,9 +228,9 @@ impl Link {
         self.catch_up(now_ns, store)?;
         let header = store.header(packet);
         let ip_bytes = u32::from(header.ip_bytes);
-        let bytes = match &mut self.channel {
+        let bytes = match &mut self.air {
             None => ip_bytes,
-            Some(channel) => channel.air_bytes(header.kind(), ip_bytes),
+            Some(air) => air.bytes(header.kind(), ip_bytes),
         };
         self.counters.arrived_pkts += 1;
         self.counters.arrived_bytes += u64::from(bytes);
@@ -408,9 +428,9 @@ impl Link {
         if !self.transmitter.can_send(self.busy.start_ns, end_ns, self.busy.bytes) {
             return violated("a link never exceeds its capacity", &self.name, start_ns, format!("{:?}", self.busy));
         }
-        if let Some(channel) = &mut self.channel {
+        if let Some(air) = &mut self.air {
             let header = store.header(transit.packet);
-            let lost = channel.is_lost(start_ns, header.kind(), u32::from(header.ip_bytes));
+            let lost = air.channel.is_lost(start_ns, header.kind(), u32::from(header.ip_bytes));
             let data = u64::from(header.is_data());
             self.counters.sent_data_pkts += data;
             if lost {
