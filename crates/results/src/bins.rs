@@ -17,20 +17,16 @@ pub struct Bin {
 }
 
 /// Cuts `[start_ns, end_ns]` into bins of `width_ns`, each from the last sample at or before its beginning to the last
-/// one at or before its end. A remainder shorter than a bin is left out, and so are bins without a sample of their own.
-pub fn cut(time_ns: &[u64], start_ns: u64, end_ns: u64, width_ns: u64) -> Vec<Bin> {
+/// one at or before its end; `None` for a bin without a sample of its own. A remainder shorter than a bin is left out.
+pub fn cut(time_ns: &[u64], start_ns: u64, end_ns: u64, width_ns: u64) -> Vec<Option<Bin>> {
     let sample_at = |t: u64| time_ns.partition_point(|&sample| sample <= t).checked_sub(1);
     let count = end_ns.saturating_sub(start_ns) / width_ns.max(1);
-    let mut bins = Vec::with_capacity(count as usize);
-    for k in 0..count {
+    let bin = |k: u64| {
         let begin = start_ns + k * width_ns;
-        if let (Some(from), Some(to)) = (sample_at(begin), sample_at(begin + width_ns))
-            && from < to
-        {
-            bins.push(Bin { from, to });
-        }
-    }
-    bins
+        let (from, to) = (sample_at(begin)?, sample_at(begin + width_ns)?);
+        (from < to).then_some(Bin { from, to })
+    };
+    (0..count).map(bin).collect()
 }
 
 /// The width of the bins of a curve over `duration_ns`: the smallest of 1, 2, 5 times a power of ten that keeps the
@@ -56,14 +52,20 @@ mod tests {
     fn bins_begin_and_end_at_the_samples_of_their_edges() {
         // Samples every 2 s, bins of 10 s from 5 s on: the edges 5, 15 and 25 s fall between samples.
         let time: Vec<u64> = (0..=15).map(|k| k * 2).collect();
-        assert_eq!(cut(&time, 5, 30, 10), [Bin { from: 2, to: 7 }, Bin { from: 7, to: 12 }]);
+        assert_eq!(
+            cut(&time, 5, 30, 10),
+            [Some(Bin { from: 2, to: 7 }), Some(Bin { from: 7, to: 12 })]
+        );
     }
 
     #[test]
     fn stretches_without_samples_give_no_bin() {
         // A series that begins late has nothing to say about what was before.
-        assert_eq!(cut(&[25, 35], 0, 40, 10), [Bin { from: 0, to: 1 }]);
-        assert_eq!(cut(&[], 0, 40, 10), []);
+        assert_eq!(
+            cut(&[25, 35], 0, 40, 10),
+            [None, None, None, Some(Bin { from: 0, to: 1 })]
+        );
+        assert_eq!(cut(&[], 0, 20, 10), [None, None]);
         assert_eq!(cut(&[0, 10], 20, 10, 10), []);
     }
 

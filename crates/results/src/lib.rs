@@ -7,6 +7,7 @@
 pub mod bins;
 pub mod claim;
 pub mod columns;
+pub mod curves;
 pub mod docs;
 pub mod error;
 pub mod folder;

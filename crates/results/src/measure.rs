@@ -211,7 +211,7 @@ pub fn measure(run: &Run, link: usize) -> Figures {
 }
 
 /// `part / whole`, absent when there is no whole.
-fn ratio(part: f64, whole: f64) -> Option<f64> {
+pub(crate) fn ratio(part: f64, whole: f64) -> Option<f64> {
     (whole > 0.0).then(|| part / whole)
 }
 
@@ -243,8 +243,9 @@ fn swing_figures(run: &Run, link: usize, figures: &mut Figures) {
     };
     let bins = bins::cut(&series.time_ns, run.spec.warmup_ns, run.spec.duration_ns, SWING_BIN_NS);
     let values: Vec<f64> = bins
-        .iter()
-        .filter_map(|bin| utilisation(&series.links[shown], *bin))
+        .into_iter()
+        .flatten()
+        .filter_map(|bin| utilisation(&series.links[shown], bin))
         .collect();
     if values.len() < 2 {
         return;

@@ -222,16 +222,28 @@ impl Lab {
         load: impl Fn(u64) -> u64,
     ) {
         let record = record(&spec, load);
-        self.runs.push(Owned { law, point, spec, record });
-    }
-
-    pub fn experiment(&self) -> Experiment<'_> {
-        let runs = self.runs.iter().map(|(law, point, spec, record)| Run {
+        self.runs.push(Owned {
             law,
             point,
             spec,
             record,
         });
+    }
+
+    pub fn experiment(&self) -> Experiment<'_> {
+        let runs = self.runs.iter().map(
+            |Owned {
+                 law,
+                 point,
+                 spec,
+                 record,
+             }| Run {
+                law,
+                point,
+                spec,
+                record,
+            },
+        );
         Experiment {
             title: "Two laws & one <link>",
             about: "Shows that the arithmetic is right.",
