@@ -44,8 +44,13 @@ const OWN_EVENTS: usize = 3;
 /// # Errors
 /// A broken invariant with its seed, or a stop that `report` asked for.
 pub fn run(spec: &RunSpec, report: impl FnMut(u64) -> bool) -> Result<RunRecord, RunError> {
-    let failed = |violation| RunError::Violation { violation, seed: spec.seed };
-    let mut engine = Engine::new(spec);
+    run_to_end(Engine::new(spec), report)
+}
+
+/// Runs what stands at its beginning.
+pub(crate) fn run_to_end(mut engine: Engine<'_>, report: impl FnMut(u64) -> bool) -> Result<RunRecord, RunError> {
+    let seed = engine.spec.seed;
+    let failed = |violation| RunError::Violation { violation, seed };
     if !engine.run(report).map_err(failed)? {
         return Err(RunError::Stopped);
     }
@@ -54,9 +59,9 @@ pub fn run(spec: &RunSpec, report: impl FnMut(u64) -> bool) -> Result<RunRecord,
 
 pub(crate) struct Engine<'a> {
     spec: &'a RunSpec,
-    net: Network,
-    flows: Vec<Flow>,
-    now_ns: u64,
+    pub(crate) net: Network,
+    pub(crate) flows: Vec<Flow>,
+    pub(crate) now_ns: u64,
     record: RunRecord,
     #[cfg(feature = "fault-injection")]
     pub(crate) fault: Option<crate::fault::Fault>,
@@ -87,6 +92,12 @@ impl<'a> Engine<'a> {
         engine
     }
 
+    /// An engine in which something goes wrong.
+    #[cfg(feature = "fault-injection")]
+    pub fn with_fault(spec: &'a RunSpec, fault: crate::fault::Fault) -> Self {
+        Self { fault: Some(fault), ..Self::new(spec) }
+    }
+
     fn own(&self, event: Own) -> SourceId {
         (self.spec.links.len() + self.spec.flows.len()) as SourceId + event as SourceId
     }
@@ -104,8 +115,6 @@ impl<'a> Engine<'a> {
             }
             self.now_ns = time_ns;
             self.record.events += 1;
-            #[cfg(feature = "fault-injection")]
-            crate::fault::inject(self);
             let source = source as usize;
             if source < links {
                 self.on_link(source)?;
@@ -116,6 +125,8 @@ impl<'a> Engine<'a> {
             } else if !self.on_own(source - links - flows, &mut report)? {
                 return Ok(false);
             }
+            #[cfg(feature = "fault-injection")]
+            crate::fault::inject(self);
         }
         self.now_ns = self.spec.duration_ns;
         (self.record.links_end, self.record.flows_end) = self.snapshot()?;

@@ -215,6 +215,11 @@ impl Flow {
     }
 
     #[cfg(feature = "fault-injection")]
+    pub fn receiver_mut(&mut self) -> &mut Receiver {
+        &mut self.receiver
+    }
+
+    #[cfg(feature = "fault-injection")]
     pub fn sender_mut(&mut self) -> Option<&mut Sender> {
         self.sender.as_deref_mut()
     }

@@ -9,7 +9,7 @@ use crate::packet::{Packet, flag};
 use crate::rtt::RttEstimator;
 use crate::spec::{Recovery, Transport};
 use crate::tcp::scoreboard::{RateSample, Scoreboard};
-use crate::tcp::ticks;
+use crate::tcp::{clock_us, ticks};
 
 /// What the sending end counts. Cumulative.
 #[derive(Clone, Copy, Debug, Default)]
@@ -215,8 +215,8 @@ impl Sender {
             now_us: now_ns / 1000,
             packet_bytes: self.tcp.packet_bytes,
             mss_bytes: self.tcp.packet_bytes - self.tcp.header_bytes,
-            ts_val: packet.ts_val,
-            ts_ecr: packet.ts_ecr,
+            ts_val: ticks(packet.ts_val_us, self.tcp.ts_tick_ns),
+            ts_ecr: ticks(packet.ts_ecr_us, self.tcp.ts_tick_ns),
             random: self.next_random(),
             ..abi::Ack::default()
         };
@@ -283,10 +283,8 @@ impl Sender {
     /// RFC 7323, section 4.1: every ACK that advances gives a sample, retransmitted or not.
     #[inline]
     fn sample_rtt(&mut self, now_ns: u64, packet: &Packet) -> u32 {
-        let elapsed = ticks(now_ns, self.tcp.ts_tick_ns).wrapping_sub(packet.ts_ecr);
-        let rtt_ns = u64::from(elapsed) * self.tcp.ts_tick_ns;
-        self.rtt.sample(rtt_ns, &self.tcp);
-        let rtt_us = (rtt_ns / 1000) as u32;
+        let rtt_us = clock_us(now_ns).wrapping_sub(packet.ts_ecr_us);
+        self.rtt.sample(rtt_us, &self.tcp);
         self.counters.rtt_samples += 1;
         self.counters.rtt_us_sum += u64::from(rtt_us);
         rtt_us
@@ -501,7 +499,7 @@ impl Sender {
             route_at: self.identity.route_at,
             flow: self.identity.flow,
             seq,
-            ts_val: ticks(now_ns, self.tcp.ts_tick_ns),
+            ts_val_us: clock_us(now_ns),
             ..Packet::default()
         };
         net.inject(now_ns, packet, feedback.as_ref())

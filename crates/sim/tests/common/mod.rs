@@ -9,7 +9,7 @@ use fadelab_sim::spec::{
 pub const MS: u64 = 1_000_000;
 pub const S: u64 = 1_000_000_000;
 
-/// ns-2's transport as PROTOCOLS lists it, but with a clock of 1 us.
+/// ns-2's transport (tcl/lib/ns-default.tcl).
 pub fn transport() -> Transport {
     Transport {
         packet_bytes: 1040,
@@ -24,9 +24,10 @@ pub fn transport() -> Transport {
         limited_transmit: true,
         delayed_ack_ns: None,
         rto_ns_min: 200 * MS,
+        rto_min_over_srtt: false,
         rto_ns_max: 60 * S,
         rto_ns_initial: 3 * S,
-        ts_tick_ns: 1000,
+        ts_tick_ns: 10 * MS,
         ecn: true,
     }
 }
