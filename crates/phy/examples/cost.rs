@@ -17,10 +17,10 @@ fn main() {
         burst_bad_bits: 8.0,
     };
     let stays = Model::PacketScale {
-        good_ns_mean: 100e6,
-        bad_ns_mean: 10e6,
+        good_ns_mean: 10e6,
+        bad_ns_mean: 1e6,
         bit_error_good: 1e-6,
-        bit_error_bad: 1e-3,
+        bit_error_bad: 1e-2,
     };
     for code_rate in [0.8, 0.5] {
         for mode in [CodeMode::Ideal, CodeMode::Gf256] {
