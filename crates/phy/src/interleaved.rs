@@ -16,11 +16,11 @@
 //!
 //! One word, and words that correct nothing (then any wrong byte loses the packet), are computed exactly.
 
-use crate::gilbert_elliott::{BAD, ByState, GOOD, Transition, chained};
+use crate::gilbert_elliott::{BAD, GOOD, Transition, chained};
 use crate::packet_error::{ByteChain, ErrorCount, PacketLaw, word_law};
 use crate::reed_solomon::{Word, positions};
 
-/// Paths that are less likely than this together are left out; losses far below it have no meaning.
+/// Paths less likely than this are left out. Losses far below it have no meaning.
 const NEGLIGIBLE: f64 = 1e-18;
 
 /// The law of a packet of interleaved words, the longest first.
@@ -41,26 +41,35 @@ pub fn words_law(chain: &ByteChain, words: &[Word]) -> PacketLaw {
     let full_rounds = words.iter().map(|word| word.bytes).min().unwrap_or(0);
     let longest = words.iter().map(|word| word.bytes).max().unwrap_or(0);
     let full = Round::new(chain, words.len());
-    let last = (full_rounds..longest)
+    let last: Vec<Round> = (full_rounds..longest)
         .map(|round| Round::new(chain, words.iter().filter(|word| word.bytes > round).count()))
         .collect();
-    let tables = words
+    let tables: Vec<WordTable> = words
         .iter()
         .zip(&full.error)
-        .map(|(word, error)| WordTable::new(*word, error, full_rounds))
+        .enumerate()
+        .map(|(place, (word, error))| WordTable::new(place, *word, error, full_rounds))
         .collect();
-    let mut packet = Packet {
-        tables,
-        last,
-        law: PacketLaw {
-            received: [[0.0; 2]; 2],
-            lost: [[0.0; 2]; 2],
-        },
+    let endings = [GOOD, BAD].map(|state| endings(&last, state));
+    let mut law = PacketLaw {
+        received: [[0.0; 2]; 2],
+        lost: [[0.0; 2]; 2],
     };
     for before in [GOOD, BAD] {
-        packet.add_paths(before, &PathCounts::new(&full.transition, before, full_rounds));
+        let paths = PathCounts::new(&full.transition, before, full_rounds);
+        for (changes, by_bad) in paths.by_changes.iter().enumerate().filter(|(_, row)| !row.is_empty()) {
+            for ending in &endings[state_after(before, changes)] {
+                let counts = tables
+                    .iter()
+                    .map(|table| table.before_stays(before, changes, by_bad, ending))
+                    .collect();
+                let (lost, received) = over_stays(&tables, counts, by_bad);
+                law.lost[before][ending.after] += lost * ending.probability;
+                law.received[before][ending.after] += received * ending.probability;
+            }
+        }
     }
-    packet.law
+    law
 }
 
 /// Loss when words are taken as independent, each with its own exact loss from the stationary chain.
@@ -168,16 +177,17 @@ fn add_scaled(row: &mut Vec<f64>, other: &[f64], factor: f64) {
         .for_each(|(mass, more)| *mass += more * factor);
 }
 
-/// Drops the end of a row that has no weight.
+/// Drops the end of a row of probabilities where it has no weight.
 fn trim(row: &mut Vec<f64>) {
-    while row.last().is_some_and(|&mass| mass < NEGLIGIBLE * 1e-3) {
+    while row.last().is_some_and(|&mass| mass < NEGLIGIBLE * 1e-6) {
         row.pop();
     }
 }
 
-/// Number of wrong bytes of a word: probabilities up to its limit and beyond.
+/// Number of wrong bytes of a word: probabilities up to its limit, as far as they are not negligible, and beyond it.
 #[derive(Clone, Debug)]
 struct WordCount {
+    limit: usize,
     within: Vec<f64>,
     beyond: f64,
 }
@@ -185,138 +195,177 @@ struct WordCount {
 impl WordCount {
     /// No wrong byte.
     fn none(limit: usize) -> Self {
-        let mut within = vec![0.0; limit + 1];
-        within[0] = 1.0;
-        Self { within, beyond: 0.0 }
+        Self {
+            limit,
+            within: vec![1.0],
+            beyond: 0.0,
+        }
     }
 
     /// One more byte, wrong with probability `error`.
     fn with_byte(&self, error: f64) -> Self {
-        let mut fewer = 0.0;
-        let within = self
-            .within
-            .iter()
-            .map(|&mass| mass * (1.0 - error) + std::mem::replace(&mut fewer, mass) * error);
-        Self {
-            within: within.collect(),
-            beyond: self.beyond + fewer * error,
+        let mut more = self.clone();
+        more.add_byte(error);
+        more
+    }
+
+    /// Takes in one more byte, wrong with probability `error`.
+    fn add_byte(&mut self, error: f64) {
+        if self.within.len() <= self.limit {
+            self.within.push(0.0);
+        } else if let Some(most) = self.within.last() {
+            self.beyond += most * error;
         }
+        let mut fewer = 0.0;
+        for mass in &mut self.within {
+            let here = *mass;
+            *mass = here * (1.0 - error) + fewer * error;
+            fewer = here;
+        }
+        trim(&mut self.within);
+    }
+
+    /// Probabilities of more wrong bytes than each number up to the limit.
+    fn exceeds(&self) -> Vec<f64> {
+        let mut exceeds = vec![self.beyond; self.limit + 1];
+        for number in (0..self.limit).rev() {
+            exceeds[number] = exceeds[number + 1] + self.within.get(number + 1).unwrap_or(&0.0);
+        }
+        exceeds
     }
 
     /// Sum of two independent counts with the same limit.
     fn plus(&self, other: &Self) -> Self {
-        let limit = self.within.len() - 1;
-        let mut within = vec![0.0; limit + 1];
+        let most = (self.within.len() + other.within.len()).saturating_sub(1);
+        let mut within = vec![0.0; most.min(self.limit + 1)];
         // Beyond the limit: either part already, or both within it and their sum beyond.
         let mut beyond = self.beyond + other.beyond * (1.0 - self.beyond);
-        for (number, &mass) in self.within.iter().enumerate().filter(|(_, mass)| **mass > NEGLIGIBLE) {
-            let (fitting, over) = other.within.split_at(limit + 1 - number);
-            within[number..]
-                .iter_mut()
-                .zip(fitting)
-                .for_each(|(sum, more)| *sum += mass * more);
+        for (number, &mass) in self.within.iter().enumerate().filter(|(_, mass)| **mass > 0.0) {
+            let (fitting, over) = other.within.split_at(other.within.len().min(self.limit + 1 - number));
+            for (sum, more) in within[number..].iter_mut().zip(fitting) {
+                *sum += mass * more;
+            }
             beyond += mass * over.iter().sum::<f64>();
         }
-        Self { within, beyond }
+        trim(&mut within);
+        Self {
+            limit: self.limit,
+            within,
+            beyond,
+        }
     }
 }
 
-/// A word's counts over any number of full rounds of each kind, by states before and after.
+/// A path through the last rounds, in which only the longer words have a byte.
+struct Ending {
+    after: usize,
+    probability: f64,
+    /// Probability that a byte is wrong, for each word that has one, round by round.
+    error: Vec<Vec<f64>>,
+}
+
+/// All paths through the last rounds that start in a state. There are two such rounds at most.
+fn endings(last: &[Round], state: usize) -> Vec<Ending> {
+    let mut endings = vec![Ending {
+        after: state,
+        probability: 1.0,
+        error: Vec::new(),
+    }];
+    for round in last {
+        let through = |ending: &Ending, after: usize| {
+            let of_round = round.error.iter().map(|error| error[ending.after][after]).collect();
+            let error = ending.error.iter().cloned().chain([of_round]).collect();
+            Ending {
+                after,
+                probability: ending.probability * round.transition[ending.after][after],
+                error,
+            }
+        };
+        endings = endings
+            .iter()
+            .flat_map(|ending| [GOOD, BAD].map(|after| through(ending, after)))
+            .collect();
+    }
+    endings
+}
+
+/// What is needed of a word for any path through the full rounds.
 struct WordTable {
-    rounds: u32,
+    /// Place of the word in a round.
+    place: usize,
+    rounds: usize,
+    /// Counts over rounds by their number, for each state before and after.
     counts: [[Vec<WordCount>; 2]; 2],
+    /// Error of a byte in a round that stays in the good state.
+    error_good: f64,
+    /// `exceeds[b][m]`: in `b` rounds that stay in the bad state, more than `m` bytes are wrong.
+    exceeds: Vec<Vec<f64>>,
 }
 
 impl WordTable {
-    fn new(word: Word, error: &Transition, rounds: u32) -> Self {
+    fn new(place: usize, word: Word, error: &Transition, rounds: u32) -> Self {
         let none = WordCount::none(word.correctable() as usize);
         let counts = error.map(|row| {
             row.map(|error| {
-                std::iter::successors(Some(none.clone()), |count| Some(count.with_byte(error)))
+                let more = |count: &WordCount| Some(count.with_byte(error));
+                std::iter::successors(Some(none.clone()), more)
                     .take(rounds as usize + 1)
-                    .collect()
+                    .collect::<Vec<_>>()
             })
         });
-        Self { rounds, counts }
+        let exceeds = counts[BAD][BAD].iter().map(WordCount::exceeds).collect();
+        Self {
+            place,
+            rounds: rounds as usize,
+            counts,
+            error_good: error[GOOD][GOOD],
+            exceeds,
+        }
     }
 
-    /// Over the rounds with a change, of paths with so many of them.
-    fn over_changes(&self, start: usize, changes: usize) -> WordCount {
+    /// The count of paths with the most stays in the bad state that `by_bad` knows, over all rounds but these stays: rounds
+    /// with a change, the last rounds, and the stays in the good state.
+    fn before_stays(&self, start: usize, changes: usize, by_bad: &[f64], ending: &Ending) -> WordCount {
+        let good = (self.rounds - changes + 1).saturating_sub(by_bad.len());
         let (first, second) = (changes.div_ceil(2), changes / 2);
-        self.counts[start][1 - start][first].plus(&self.counts[1 - start][start][second])
+        let over_changes = self.counts[start][1 - start][first].plus(&self.counts[1 - start][start][second]);
+        let bytes = ending.error.iter().filter_map(|errors| errors.get(self.place));
+        bytes.fold(over_changes.plus(&self.counts[GOOD][GOOD][good]), |count, error| {
+            count.with_byte(*error)
+        })
     }
 
-    /// Over the rounds without a change, of paths with so many changes and stays in the bad state.
-    fn over_stays(&self, changes: usize, bad: usize) -> WordCount {
-        self.counts[GOOD][GOOD][self.rounds as usize - changes - bad].plus(&self.counts[BAD][BAD][bad])
-    }
-}
-
-/// Sums up the packet's law.
-struct Packet {
-    tables: Vec<WordTable>,
-    /// Rounds in which only the longer words have a byte.
-    last: Vec<Round>,
-    law: PacketLaw,
-}
-
-impl Packet {
-    /// Adds all paths that start in the state `before`.
-    fn add_paths(&mut self, before: usize, paths: &PathCounts) {
-        for (changes, row) in paths.by_changes.iter().enumerate() {
-            let over_changes: Vec<WordCount> = self
-                .tables
+    /// Probability that the word fails, when `count` are the wrong bytes outside of `bad` stays in the bad state.
+    fn fails(&self, count: &WordCount, bad: usize) -> f64 {
+        let exceeds = self.exceeds[bad][..=count.limit].iter().rev();
+        count.beyond
+            + count
+                .within
                 .iter()
-                .map(|table| table.over_changes(before, changes))
-                .collect();
-            for (bad, &weight) in row.iter().enumerate().filter(|(_, weight)| **weight > NEGLIGIBLE) {
-                let counts: Vec<WordCount> = self
-                    .tables
-                    .iter()
-                    .zip(&over_changes)
-                    .map(|(table, over_changes)| table.over_stays(changes, bad).plus(over_changes))
-                    .collect();
-                let (mut lost, mut received) = ([0.0; 2], [0.0; 2]);
-                finish(
-                    &counts,
-                    &self.last,
-                    state_after(before, changes),
-                    weight,
-                    &mut lost,
-                    &mut received,
-                );
-                for after in [GOOD, BAD] {
-                    self.law.lost[before][after] += lost[after];
-                    self.law.received[before][after] += received[after];
-                }
+                .zip(exceeds)
+                .map(|(mass, exceeds)| mass * exceeds)
+                .sum::<f64>()
+    }
+}
+
+/// Sums up what is lost and received over paths with a given number of changes, by their stays in the bad state, from the
+/// most down. Each stay less in the bad state is one more in the good state, a byte more in each count.
+fn over_stays(tables: &[WordTable], mut counts: Vec<WordCount>, by_bad: &[f64]) -> (f64, f64) {
+    let (mut lost, mut received) = (0.0, 0.0);
+    for (bad, &weight) in by_bad.iter().enumerate().rev() {
+        if weight > NEGLIGIBLE {
+            // The probability that some word fails is summed from positive terms, so that small ones keep their digits.
+            let some_fails = tables.iter().zip(&counts).fold(0.0, |fails, (table, count)| {
+                fails + table.fails(count, bad) * (1.0 - fails)
+            });
+            lost += weight * some_fails;
+            received += weight * (1.0 - some_fails);
+        }
+        if bad > 0 {
+            for (count, table) in counts.iter_mut().zip(tables) {
+                count.add_byte(table.error_good);
             }
         }
     }
-}
-
-/// Follows paths through the last rounds and adds their weight to what is lost and received, by state after.
-fn finish(counts: &[WordCount], last: &[Round], state: usize, weight: f64, lost: &mut ByState, received: &mut ByState) {
-    let Some((round, later)) = last.split_first() else {
-        // The probability that some word fails is summed from positive terms, so that small ones keep their digits.
-        let some_fails = counts
-            .iter()
-            .fold(0.0, |fails, word| fails + word.beyond * (1.0 - fails));
-        lost[state] += weight * some_fails;
-        received[state] += weight * (1.0 - some_fails);
-        return;
-    };
-    for next in [GOOD, BAD] {
-        let mut counts = counts.to_vec();
-        for (count, error) in counts.iter_mut().zip(&round.error) {
-            *count = count.with_byte(error[state][next]);
-        }
-        finish(
-            &counts,
-            later,
-            next,
-            weight * round.transition[state][next],
-            lost,
-            received,
-        );
-    }
+    (lost, received)
 }
