@@ -427,7 +427,7 @@ impl Sender {
                 self.app_limited_until = (self.board.delivered_pkts() + self.board.in_flight_pkts()).max(1);
                 return Ok(());
             }
-            if self.control.pacing_bps > 0 && now_ns < self.pace_due_ns {
+            if self.control.pacing_Bps > 0 && now_ns < self.pace_due_ns {
                 self.pace_blocked = true;
                 return Ok(());
             }
@@ -486,8 +486,8 @@ impl Sender {
         header.ip_id = self.ip_id;
         self.ip_id = self.ip_id.wrapping_add(1);
         let feedback = self.law.has_on_send().then(|| self.ask_law(now_ns, &mut header)).flatten();
-        if self.control.pacing_bps > 0 {
-            let gap_ns = u64::from(header.ip_bytes) * 1_000_000_000 / self.control.pacing_bps;
+        if self.control.pacing_Bps > 0 {
+            let gap_ns = u64::from(header.ip_bytes) * 1_000_000_000 / self.control.pacing_Bps;
             self.pace_due_ns = self.pace_due_ns.max(now_ns) + gap_ns;
         }
         self.counters.sent_pkts += 1;
