@@ -289,6 +289,7 @@ struct law_receiver {
 enum law_packet_flags {
 	LAW_PACKET_DATA = 1u << 0,           /* carries payload; otherwise a pure ACK */
 	LAW_PACKET_RETRANSMISSION = 1u << 1, /* for statistics; no router on a real path knows it */
+	LAW_PACKET_TUNNELLED = 1u << 2,      /* it has an outer header: routers see and mark outer_ecn only */
 };
 
 struct law_packet {

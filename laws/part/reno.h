@@ -52,7 +52,7 @@ LAW u64 reno_grown_q32(u64 cwnd_q32, u32 ssthresh_pkts, u64 acked_pkts, u64 limi
 
 		return cwnd_q32 + (used_pkts << 32);
 	}
-	return cwnd_q32 + window_share_q32(acked_pkts, cwnd_q32);
+	return cwnd_q32 + window_share_q32(acked_pkts << 32, cwnd_q32);
 }
 
 /* Whether the window may grow now: RFC 5681 grows it on new data outside of recovery, RFC 7661 only when it was used. */

@@ -33,10 +33,13 @@ LAW void window_set(struct window *window, struct law_control *control, u64 cwnd
 	control->cwnd_pkts = (u32)(cwnd_q32 >> 32);
 }
 
-/* x / cwnd with 32 fractional bits, for x up to 2^32 - 1 packets. */
-LAW u64 window_share_q32(u64 x_pkts, u64 cwnd_q32)
+/*
+ * x / cwnd with 32 fractional bits, x below 2^16 packets. One division on each ACK, so the window gives up 16 of its
+ * fractional bits: the relative error is below 2^-16 / cwnd.
+ */
+LAW u64 window_share_q32(u64 x_q32, u64 cwnd_q32)
 {
-	return fixed_mul_div(x_pkts << 32, FIXED_ONE_Q32, cwnd_q32);
+	return fixed_div(fixed_min(x_q32, (1ull << 48) - 1) << 16, cwnd_q32 >> 16);
 }
 
 #endif /* FADELAB_PART_WINDOW_H */

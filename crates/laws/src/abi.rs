@@ -132,6 +132,8 @@ constants! {
     PACKET_DATA = 1 << 0;
     /// For statistics.
     PACKET_RETRANSMISSION = 1 << 1;
+    /// It has an outer header: routers see and mark that one only.
+    PACKET_TUNNELLED = 1 << 2;
     /// Verdict: the packet goes on.
     PASS = 0;
     /// Verdict: the packet is dropped.

@@ -1,6 +1,13 @@
 //! What a channel is, and what it does to each packet.
 
-use crate::reed_solomon;
+pub use crate::sampler::Channel;
+
+use crate::gilbert_elliott::{BitChain, Mixing};
+use crate::interleaved;
+use crate::packet_error::{ByteChain, PacketLaw};
+use crate::packet_scale::TimeChain;
+use crate::reed_solomon::{self, Word};
+use crate::symbol_error;
 
 /// A channel: what disturbs packets, and the code that protects them.
 #[derive(Clone, Debug, PartialEq)]
@@ -142,9 +149,85 @@ impl ChannelSpec {
         reed_solomon::coded_bytes(ip_bytes, self.code.rate(kind))
     }
 
-    /// Probability that a packet of `ip_bytes` is lost.
-    pub fn packet_error(&self, _kind: PacketKind, _ip_bytes: u32) -> f64 {
-        todo!()
+    /// Words that a packet of `ip_bytes` is coded in. Without a code, one word without parity.
+    pub fn words(&self, kind: PacketKind, ip_bytes: u32) -> Vec<Word> {
+        let rate = self.code.rate(kind);
+        match self.code.mode {
+            CodeMode::None | CodeMode::Ideal => vec![reed_solomon::ideal(ip_bytes, rate)],
+            CodeMode::Gf256 => reed_solomon::gf256(ip_bytes, rate),
+        }
+    }
+
+    /// Probability that a packet of `ip_bytes` is lost when the channel is stationary before it.
+    ///
+    /// Exact for chains over bits with one word a packet, and for random loss; [`interleaved`] says what is taken for
+    /// several words. A packet-scale channel depends on how long the packet takes: this is the limit of short packets, which
+    /// meet one state only. [`Self::packet_error_at`] has the loss at a rate.
+    pub fn packet_error(&self, kind: PacketKind, ip_bytes: u32) -> f64 {
+        self.packet_error_at(kind, ip_bytes, u64::MAX)
+    }
+
+    /// [`Self::packet_error`] on a link that sends `rate_bps` bits per second. Only packet-scale channels depend on it.
+    pub fn packet_error_at(&self, kind: PacketKind, ip_bytes: u32, rate_bps: u64) -> f64 {
+        match (&self.model, self.packet_law(kind, ip_bytes, rate_bps)) {
+            (Model::Random { data, ack }, _) => {
+                if kind == PacketKind::Data {
+                    *data
+                } else {
+                    *ack
+                }
+            }
+            (_, Some((law, mixing))) => law.loss(mixing.stationary()),
+            (_, None) => unreachable!("every chain has a law"),
+        }
+    }
+
+    /// Joint law of loss and state after, given the state before, of a packet of `ip_bytes` on a link of `rate_bps`, and
+    /// the chain that lies under it. `None` for random loss, which has no state.
+    pub fn packet_law(&self, kind: PacketKind, ip_bytes: u32, rate_bps: u64) -> Option<(PacketLaw, Mixing)> {
+        let bytes = match (self.bit_chain(), self.time_chain()) {
+            (Some(chain), _) => ByteChain::from_bits(&chain),
+            (_, Some(chain)) => chain.bytes(8e9 / rate_bps as f64),
+            (None, None) => return None,
+        };
+        Some((
+            interleaved::words_law(&bytes, &self.words(kind, ip_bytes)),
+            bytes.mixing,
+        ))
+    }
+
+    /// The chain over bits with its error rates, if the model is one.
+    pub fn bit_chain(&self) -> Option<BitChain> {
+        let Model::GilbertElliott {
+            modulation,
+            antennas,
+            snr_good_db,
+            snr_bad_db,
+            burst_good_bits,
+            burst_bad_bits,
+        } = self.model
+        else {
+            return None;
+        };
+        let error = [snr_good_db, snr_bad_db].map(|snr_db| symbol_error::bit_error(modulation, antennas, snr_db));
+        Some(BitChain::from_bursts(burst_good_bits, burst_bad_bits, error))
+    }
+
+    /// The chain in continuous time, if the model is one.
+    pub fn time_chain(&self) -> Option<TimeChain> {
+        let Model::PacketScale {
+            good_ns_mean,
+            bad_ns_mean,
+            bit_error_good,
+            bit_error_bad,
+        } = self.model
+        else {
+            return None;
+        };
+        Some(TimeChain {
+            stay_ns_mean: [good_ns_mean, bad_ns_mean],
+            bit_error: [bit_error_good, bit_error_bad],
+        })
     }
 
     /// Refuses values that make no channel.
@@ -152,25 +235,52 @@ impl ChannelSpec {
     /// # Errors
     /// The first value that is not allowed.
     pub fn validate(&self) -> Result<(), SpecError> {
-        todo!()
+        match self.model {
+            Model::GilbertElliott {
+                snr_good_db,
+                snr_bad_db,
+                burst_good_bits,
+                burst_bad_bits,
+                ..
+            } => {
+                within("snr_good_db", snr_good_db, -100.0, 200.0, "-100 to 200 dB")?;
+                let allowed = "-100 dB to snr_good_db; exchange the states if the bad one is the better";
+                within("snr_bad_db", snr_bad_db, -100.0, snr_good_db, allowed)?;
+                within("burst_good_bits", burst_good_bits, 1.0, 1e15, "1 to 1e15 bits")?;
+                within("burst_bad_bits", burst_bad_bits, 1.0, 1e15, "1 to 1e15 bits")?;
+            }
+            Model::PacketScale {
+                good_ns_mean,
+                bad_ns_mean,
+                bit_error_good,
+                bit_error_bad,
+            } => {
+                let allowed = "1 us to 1e18 ns; use a Gilbert-Elliott channel over bits for shorter stays";
+                within("good_ns_mean", good_ns_mean, 1e3, 1e18, allowed)?;
+                within("bad_ns_mean", bad_ns_mean, 1e3, 1e18, allowed)?;
+                let allowed = "0 to 0.5, the error rate of a guess";
+                within("bit_error_good", bit_error_good, 0.0, 0.5, allowed)?;
+                within("bit_error_bad", bit_error_bad, 0.0, 0.5, allowed)?;
+            }
+            Model::Random { data, ack } => {
+                within("data", data, 0.0, 1.0, "a probability, 0 to 1")?;
+                within("ack", ack, 0.0, 1.0, "a probability, 0 to 1")?;
+            }
+        }
+        let (lowest, allowed) = match self.code.mode {
+            CodeMode::None => (1.0, "1 without a code; choose the mode ideal or gf256 for a lower rate"),
+            CodeMode::Ideal | CodeMode::Gf256 => (0.1, "0.1 to 1, data bytes over bytes on the air"),
+        };
+        within("code.data_rate", self.code.data_rate, lowest, 1.0, allowed)?;
+        within("code.ack_rate", self.code.ack_rate, lowest, 1.0, allowed)
     }
 }
 
-/// A channel of one link at work: decides the fate of each packet.
-#[derive(Clone, Debug)]
-pub struct Channel {
-    spec: ChannelSpec,
-}
-
-impl Channel {
-    /// The channel of the link `link_name`, on which bits take `1 / rate_bps` seconds, under `seed`.
-    pub fn new(spec: &ChannelSpec, _seed: u64, _link_name: &str, _rate_bps: u64) -> Self {
-        Self { spec: spec.clone() }
-    }
-
-    /// Whether the packet whose transmission starts at `start_ns` is lost. Packets are asked about in order of time
-    /// and do not overlap.
-    pub fn is_lost(&mut self, _start_ns: u64, kind: PacketKind, ip_bytes: u32) -> bool {
-        self.spec.packet_error(kind, ip_bytes) >= 1.0
+/// Refuses a value outside of `[low, high]`, and what is no number.
+fn within(field: &'static str, given: f64, low: f64, high: f64, allowed: &'static str) -> Result<(), SpecError> {
+    if (low..=high).contains(&given) {
+        Ok(())
+    } else {
+        Err(SpecError { field, given, allowed })
     }
 }

@@ -7,7 +7,7 @@
 //! # Derivation of seeds
 //!
 //! Both start from `(seed, component name)`, so that adding a component does not shift another's numbers. With `h` the
-//! FNV-1a hash (64 bits) of the name's UTF-8 bytes, `mix` the finaliser of SplitMix64 and `g = 0x9e3779b97f4a7c15`,
+//! FNV-1a hash (64 bits) of the name's UTF-8 bytes, `mix` the finaliser of `SplitMix64` and `g = 0x9e3779b97f4a7c15`,
 //! word `i` is `w_i = mix(mix(seed + (i + 1) g) xor h)`, modulo 2^64. A stream is PCG64-DXSM with state `w_0 + 2^64 w_1`
 //! and increment `w_2 + 2^64 w_3`, made odd; a draw by counter is Philox 2x64-10 with key `w_4`.
 //!

@@ -1,11 +1,12 @@
 //! The event loop.
 
+use fadelab_path::packet::Store;
 use fadelab_path::violation::{Checked, Violation, violated};
 
 use crate::flow::Flow;
-use crate::heap::SourceId;
 use crate::network::Network;
 use crate::record::{FlowCounters, LinkCounters, RunRecord, Series};
+use crate::schedule::SourceId;
 use crate::spec::RunSpec;
 
 /// Why a run gave no record.
@@ -93,7 +94,8 @@ impl<'a> Engine<'a> {
     /// Returns whether the run came to its end.
     pub fn run(&mut self, mut report: impl FnMut(u64) -> bool) -> Checked<bool> {
         let (links, flows) = (self.spec.links.len(), self.spec.flows.len());
-        while let Some((time_ns, source)) = self.net.next_event() {
+        loop {
+            let (time_ns, source) = self.net.next_event();
             if time_ns > self.spec.duration_ns {
                 break;
             }
@@ -108,8 +110,9 @@ impl<'a> Engine<'a> {
             if source < links {
                 self.on_link(source)?;
             } else if source < links + flows {
-                self.flows[source - links].on_event(time_ns, &mut self.net)?;
-                self.reschedule_flow(source - links);
+                let flow = &mut self.flows[source - links];
+                flow.on_event(time_ns, &mut self.net)?;
+                self.net.schedule(source as SourceId, flow.next_due());
             } else if !self.on_own(source - links - flows, &mut report)? {
                 return Ok(false);
             }
@@ -122,7 +125,10 @@ impl<'a> Engine<'a> {
 
     #[inline]
     fn on_link(&mut self, link: usize) -> Checked<()> {
-        let Some((packet, feedback)) = self.net.service(self.now_ns, link)? else { return Ok(()) };
+        let Some(id) = self.net.service(self.now_ns, link)? else { return Ok(()) };
+        let packet = *self.net.slab.get(id);
+        let feedback = (packet.header.feedback_len > 0).then(|| *self.net.slab.feedback(id));
+        self.net.discard(id);
         let flow = packet.flow as usize;
         let completion = self.flows[flow].on_packet(self.now_ns, &packet, feedback.as_ref(), &mut self.net)?;
         self.record.completions.extend(completion);
@@ -133,11 +139,12 @@ impl<'a> Engine<'a> {
     #[inline]
     fn reschedule_flow(&mut self, flow: usize) {
         let due_ns = self.flows[flow].next_due();
-        self.net.schedule((self.spec.links.len() + flow) as SourceId, due_ns);
+        self.net.schedule_by((self.spec.links.len() + flow) as SourceId, due_ns);
     }
 
     #[cold]
     fn on_own(&mut self, event: usize, report: &mut impl FnMut(u64) -> bool) -> Checked<bool> {
+        self.net.schedule((self.spec.links.len() + self.spec.flows.len() + event) as SourceId, u64::MAX);
         if event == Own::WarmUp as usize {
             (self.record.links_warmup, self.record.flows_warmup) = self.snapshot()?;
         } else if event == Own::Sample as usize {

@@ -6,12 +6,12 @@
 mod app;
 mod engine;
 mod flow;
-mod heap;
 mod network;
 mod packet;
 mod ranges;
 pub mod record;
 mod rtt;
+mod schedule;
 pub mod spec;
 mod tcp;
 

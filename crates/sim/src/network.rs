@@ -1,11 +1,11 @@
 //! Links, packets and pending events: all that both ends of a flow need to send.
 
 use fadelab_path::link::{Arrival, Departure, Link};
-use fadelab_path::packet::{FeedbackBytes, PacketId};
+use fadelab_path::packet::{FeedbackBytes, PacketId, Store};
 use fadelab_path::violation::{Checked, violated};
 
-use crate::heap::{EventHeap, SourceId};
 use crate::packet::{Packet, Slab};
+use crate::schedule::{Schedule, SourceId};
 use crate::spec::{FlowSpec, LinkId, RunSpec};
 
 /// Marks the end of a route in the flattened list of hops.
@@ -16,17 +16,12 @@ const ROUTE_END: LinkId = LinkId::MAX;
 pub(crate) struct Network {
     pub links: Vec<Link>,
     pub slab: Slab,
-    heap: EventHeap,
-    /// Per source: when its pending event is due. An entry of the heap that disagrees is left over.
-    scheduled_ns: Vec<u64>,
+    schedule: Schedule,
     /// Routes of all flows, one after the other, each closed by `ROUTE_END`.
     hops: Vec<LinkId>,
     injected_pkts: u64,
     gone_pkts: u64,
 }
-
-/// A packet that reached the far end of its route.
-pub(crate) type Reached = Option<(Packet, Option<FeedbackBytes>)>;
 
 impl Network {
     pub fn new(spec: &RunSpec, sources: usize) -> Self {
@@ -38,8 +33,7 @@ impl Network {
         let mut network = Self {
             links: spec.links.iter().map(|link| Link::new(link, spec.seed, packet_bytes)).collect(),
             slab: Slab::new(spec.flows.iter().any(has_feedback)),
-            heap: EventHeap::default(),
-            scheduled_ns: vec![u64::MAX; sources],
+            schedule: Schedule::new(sources),
             hops: Vec::new(),
             injected_pkts: 0,
             gone_pkts: 0,
@@ -58,51 +52,49 @@ impl Network {
         start
     }
 
-    /// The next event: its time and source. Entries that are left over are skipped.
+    /// The next event: its time and source.
     #[inline]
-    pub fn next_event(&mut self) -> Option<(u64, SourceId)> {
-        loop {
-            let (time_ns, source) = self.heap.pop()?;
-            let scheduled_ns = &mut self.scheduled_ns[source as usize];
-            if *scheduled_ns == time_ns {
-                *scheduled_ns = u64::MAX;
-                return Some((time_ns, source));
-            }
-        }
+    pub fn next_event(&self) -> (u64, SourceId) {
+        self.schedule.next()
     }
 
-    /// Sees to it that `source` gets an event at `due_ns` at the latest. An earlier one stays: it finds nothing to do.
+    /// Moves the event of `source` to `due_ns`.
     #[inline]
     pub fn schedule(&mut self, source: SourceId, due_ns: u64) {
-        let scheduled_ns = &mut self.scheduled_ns[source as usize];
-        if due_ns < *scheduled_ns {
-            *scheduled_ns = due_ns;
-            self.heap.push(due_ns, source);
-        }
+        self.schedule.set(source, due_ns);
+    }
+
+    /// Sees to it that `source` gets an event at `due_ns` at the latest. An earlier one stays: it finds nothing to do,
+    /// and spares moving a timer that every ACK puts off.
+    #[inline]
+    pub fn schedule_by(&mut self, source: SourceId, due_ns: u64) {
+        self.schedule.advance(source, due_ns);
     }
 
     #[inline]
     fn reschedule(&mut self, link: usize) {
         let due_ns = self.links[link].next_due();
-        self.schedule(link as SourceId, due_ns);
+        self.schedule_by(link as SourceId, due_ns);
     }
 
-    /// Lets a packet into the network at the beginning of its route.
+    /// Lets a packet into the network at the beginning of its route, which has at least one link.
     #[inline]
     pub fn inject(&mut self, now_ns: u64, packet: Packet, feedback: Option<&FeedbackBytes>) -> Checked<()> {
         self.injected_pkts += 1;
         let id = self.slab.add(packet);
         if let Some(bytes) = feedback {
-            *fadelab_path::packet::Store::feedback(&mut self.slab, id) = *bytes;
+            *self.slab.feedback(id) = *bytes;
         }
         self.forward(now_ns, id).map(|_| ())
     }
 
-    /// The event of a link: at most one packet comes out of it and goes on. Returns it when it is at its end.
+    /// The event of a link: at most one packet comes out of it and goes on. Returns it when it is at its end; it is then
+    /// the caller's to [`Self::discard`].
     #[inline]
-    pub fn service(&mut self, now_ns: u64, link: usize) -> Checked<Reached> {
+    pub fn service(&mut self, now_ns: u64, link: usize) -> Checked<Option<PacketId>> {
         let departure = self.links[link].service(now_ns, &mut self.slab)?;
-        self.reschedule(link);
+        let due_ns = self.links[link].next_due();
+        self.schedule(link as SourceId, due_ns);
         match departure {
             Departure::None => Ok(None),
             Departure::Delivered(id) => self.forward(now_ns, id),
@@ -113,16 +105,13 @@ impl Network {
         }
     }
 
+    /// Sends a packet on. Returns it when it is at its end.
     #[inline]
-    fn forward(&mut self, now_ns: u64, id: PacketId) -> Checked<Reached> {
+    fn forward(&mut self, now_ns: u64, id: PacketId) -> Checked<Option<PacketId>> {
         let packet = self.slab.get_mut(id);
         let link = self.hops[packet.route_at as usize];
         if link == ROUTE_END {
-            let packet = *packet;
-            let feedback = (packet.header.feedback_len > 0)
-                .then(|| *fadelab_path::packet::Store::feedback(&mut self.slab, id));
-            self.discard(id);
-            return Ok(Some((packet, feedback)));
+            return Ok(Some(id));
         }
         packet.route_at += 1;
         match self.links[link as usize].arrive(now_ns, id, &mut self.slab)? {
@@ -132,8 +121,9 @@ impl Network {
         Ok(None)
     }
 
+    /// The packet is no more.
     #[inline]
-    fn discard(&mut self, id: PacketId) {
+    pub fn discard(&mut self, id: PacketId) {
         self.gone_pkts += 1;
         self.slab.remove(id);
     }
