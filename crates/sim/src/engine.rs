@@ -71,7 +71,9 @@ impl<'a> Engine<'a> {
     pub fn new(spec: &'a RunSpec) -> Self {
         let mut net = Network::new(spec, spec.links.len() + spec.flows.len() + OWN_EVENTS);
         let flows = spec.flows.iter().enumerate();
-        let flows: Vec<Flow> = flows.map(|(id, flow)| Flow::new(id as u32, flow, spec.seed, &mut net)).collect();
+        let flows: Vec<Flow> = flows
+            .map(|(id, flow)| Flow::new(id as u32, flow, spec.seed, &mut net))
+            .collect();
         let mut engine = Self {
             spec,
             net,
@@ -88,14 +90,19 @@ impl<'a> Engine<'a> {
         if spec.record_interval_ns.is_some() {
             engine.begin_series();
         }
-        engine.net.schedule(engine.own(Own::Report), spec.duration_ns / REPORTS + 1);
+        engine
+            .net
+            .schedule(engine.own(Own::Report), spec.duration_ns / REPORTS + 1);
         engine
     }
 
     /// An engine in which something goes wrong.
     #[cfg(feature = "fault-injection")]
     pub fn with_fault(spec: &'a RunSpec, fault: crate::fault::Fault) -> Self {
-        Self { fault: Some(fault), ..Self::new(spec) }
+        Self {
+            fault: Some(fault),
+            ..Self::new(spec)
+        }
     }
 
     fn own(&self, event: Own) -> SourceId {
@@ -111,7 +118,12 @@ impl<'a> Engine<'a> {
                 break;
             }
             if time_ns < self.now_ns {
-                return violated("time never goes back", "engine", self.now_ns, format!("event at {time_ns} ns"));
+                return violated(
+                    "time never goes back",
+                    "engine",
+                    self.now_ns,
+                    format!("event at {time_ns} ns"),
+                );
             }
             self.now_ns = time_ns;
             self.record.events += 1;
@@ -136,7 +148,9 @@ impl<'a> Engine<'a> {
 
     #[inline]
     fn on_link(&mut self, link: usize) -> Checked<()> {
-        let Some(id) = self.net.service(self.now_ns, link)? else { return Ok(()) };
+        let Some(id) = self.net.service(self.now_ns, link)? else {
+            return Ok(());
+        };
         let packet = *self.net.slab.get(id);
         let feedback = (packet.header.feedback_len > 0).then(|| *self.net.slab.feedback(id));
         self.net.discard(id);
@@ -155,7 +169,10 @@ impl<'a> Engine<'a> {
 
     #[cold]
     fn on_own(&mut self, event: usize, report: &mut impl FnMut(u64) -> bool) -> Checked<bool> {
-        self.net.schedule((self.spec.links.len() + self.spec.flows.len() + event) as SourceId, u64::MAX);
+        self.net.schedule(
+            (self.spec.links.len() + self.spec.flows.len() + event) as SourceId,
+            u64::MAX,
+        );
         if event == Own::WarmUp as usize {
             (self.record.links_warmup, self.record.flows_warmup) = self.snapshot()?;
         } else if event == Own::Sample as usize {
@@ -213,7 +230,11 @@ impl Engine<'_> {
     #[expect(clippy::unused_self, reason = "the signature of the recorder that is built in")]
     fn begin_series(&mut self) {}
 
-    #[expect(clippy::unused_self, clippy::unnecessary_wraps, reason = "the signature of the recorder that is built in")]
+    #[expect(
+        clippy::unused_self,
+        clippy::unnecessary_wraps,
+        reason = "the signature of the recorder that is built in"
+    )]
     fn take_sample(&mut self) -> Checked<()> {
         Ok(())
     }

@@ -40,13 +40,18 @@ pub fn run_with_fault(spec: &RunSpec, fault: Fault) -> Result<RunRecord, RunErro
 
 /// Lets the fault happen when its time has come.
 pub(crate) fn inject(engine: &mut Engine<'_>) {
-    let Some(fault) = engine.fault.filter(|fault| fault.at_ns <= engine.now_ns) else { return };
+    let Some(fault) = engine.fault.filter(|fault| fault.at_ns <= engine.now_ns) else {
+        return;
+    };
     engine.fault = None;
     match fault.kind {
         FaultKind::Link(fault) => {
             // The link must hold something that can go wrong; if it does not, the fault waits.
             if !engine.net.links[0].break_invariant(fault) {
-                engine.fault = Some(Fault { at_ns: engine.now_ns + 1, kind: FaultKind::Link(fault) });
+                engine.fault = Some(Fault {
+                    at_ns: engine.now_ns + 1,
+                    kind: FaultKind::Link(fault),
+                });
             }
         }
         FaultKind::TimeGoesBack => engine.net.schedule(0, engine.now_ns - 1),

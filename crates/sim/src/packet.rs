@@ -45,7 +45,10 @@ pub(crate) struct Slab {
 
 impl Slab {
     pub fn new(with_feedback: bool) -> Self {
-        Self { with_feedback, ..Self::default() }
+        Self {
+            with_feedback,
+            ..Self::default()
+        }
     }
 
     #[inline]

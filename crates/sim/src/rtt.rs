@@ -35,7 +35,11 @@ impl RttEstimator {
     pub fn sample(&mut self, rtt_us: u32, transport: &Transport) {
         let rtt_us = rtt_us.max(1);
         let tick_us = (transport.ts_tick_ns / 1000).max(1);
-        let rtt_ticks = if tick_us == 1 { u64::from(rtt_us) } else { ((u64::from(rtt_us) + tick_us / 2) / tick_us).max(1) };
+        let rtt_ticks = if tick_us == 1 {
+            u64::from(rtt_us)
+        } else {
+            ((u64::from(rtt_us) + tick_us / 2) / tick_us).max(1)
+        };
         if self.srtt_us_x8 == 0 {
             self.srtt_us_x8 = u64::from(rtt_us) * 8;
             self.rtt_us_min = rtt_us;

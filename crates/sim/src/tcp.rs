@@ -13,5 +13,9 @@ pub(crate) fn clock_us(now_ns: u64) -> u32 {
 /// A timestamp in ticks, as a law sees it (RFC 7323). The usual tick of 1 us spares a division by a variable.
 #[inline]
 pub(crate) fn ticks(time_us: u32, tick_ns: u64) -> u32 {
-    if tick_ns == 1000 { time_us } else { (u64::from(time_us) * 1000 / tick_ns) as u32 }
+    if tick_ns == 1000 {
+        time_us
+    } else {
+        (u64::from(time_us) * 1000 / tick_ns) as u32
+    }
 }

@@ -17,10 +17,16 @@ fn stopped_by(kind: FaultKind) -> String {
         buffer_pkts: 50,
         duration_ns: 20 * S,
     };
-    let error = run_with_fault(&dumbbell.spec(), Fault { at_ns: 5 * S, kind }).expect_err("the fault must stop the run");
-    let RunError::Violation { violation, seed } = error else { panic!("stopped otherwise: {error}") };
+    let error =
+        run_with_fault(&dumbbell.spec(), Fault { at_ns: 5 * S, kind }).expect_err("the fault must stop the run");
+    let RunError::Violation { violation, seed } = error else {
+        panic!("stopped otherwise: {error}")
+    };
     assert_eq!(seed, 1, "the seed that replays it is named");
-    assert!(violation.time_ns >= 5 * S && !violation.detail.is_empty(), "{violation}");
+    assert!(
+        violation.time_ns >= 5 * S && !violation.detail.is_empty(),
+        "{violation}"
+    );
     violation.invariant.to_owned()
 }
 
@@ -43,13 +49,19 @@ fn a_sound_run_is_not_stopped() {
 #[test]
 fn packets_do_not_vanish_at_a_node() {
     // Goal: a packet that leaves a link uncounted stops the run.
-    assert_eq!(stopped_by(FaultKind::Link(LinkFault::Vanishes)), "packets are conserved at a node");
+    assert_eq!(
+        stopped_by(FaultKind::Link(LinkFault::Vanishes)),
+        "packets are conserved at a node"
+    );
 }
 
 #[test]
 fn bytes_do_not_vanish_at_a_node() {
     // Goal: a byte missing from a queue's count stops the run.
-    assert_eq!(stopped_by(FaultKind::Link(LinkFault::LosesBytes)), "bytes are conserved at a node");
+    assert_eq!(
+        stopped_by(FaultKind::Link(LinkFault::LosesBytes)),
+        "bytes are conserved at a node"
+    );
 }
 
 #[test]
@@ -61,7 +73,10 @@ fn packets_do_not_vanish_in_the_whole() {
 #[test]
 fn links_do_not_exceed_their_capacity() {
     // Goal: more bytes in a busy period than the rate allows stop the run.
-    assert_eq!(stopped_by(FaultKind::Link(LinkFault::Overlaps)), "a link never exceeds its capacity");
+    assert_eq!(
+        stopped_by(FaultKind::Link(LinkFault::Overlaps)),
+        "a link never exceeds its capacity"
+    );
 }
 
 #[test]
@@ -74,7 +89,10 @@ fn nothing_is_early() {
 #[test]
 fn queues_stay_within_their_limits() {
     // Goal: a queue longer than its buffer stops the run.
-    assert_eq!(stopped_by(FaultKind::Link(LinkFault::Overfills)), "a queue stays within its limit");
+    assert_eq!(
+        stopped_by(FaultKind::Link(LinkFault::Overfills)),
+        "a queue stays within its limit"
+    );
 }
 
 #[test]
@@ -86,11 +104,17 @@ fn time_does_not_go_back() {
 #[test]
 fn flight_equals_what_is_unacknowledged() {
     // Goal: a count of packets in flight that is off by one stops the run.
-    assert_eq!(stopped_by(FaultKind::Miscount), "what is in flight is what is unacknowledged");
+    assert_eq!(
+        stopped_by(FaultKind::Miscount),
+        "what is in flight is what is unacknowledged"
+    );
 }
 
 #[test]
 fn acknowledgements_stay_within_what_was_sent() {
     // Goal: an ACK of the future stops the run.
-    assert_eq!(stopped_by(FaultKind::AcknowledgesTheFuture), "only what was sent is acknowledged");
+    assert_eq!(
+        stopped_by(FaultKind::AcknowledgesTheFuture),
+        "only what was sent is acknowledged"
+    );
 }

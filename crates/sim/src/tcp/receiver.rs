@@ -151,11 +151,18 @@ impl Receiver {
                 }
             }
             // Kind, length and padding once, two sequence numbers a block (RFC 2018, section 3).
-            ip_bytes += if tcp.sack_on_wire { 4 + 8 * u32::from(ack.sack_blocks) } else { 0 };
+            ip_bytes += if tcp.sack_on_wire {
+                4 + 8 * u32::from(ack.sack_blocks)
+            } else {
+                0
+            };
         }
         ack.header.ip_bytes = ip_bytes as u16;
         let (law, state) = self.law.as_mut()?;
-        let mut fill = abi::Fill { now_us: now_ns / 1000, ..abi::Fill::default() };
+        let mut fill = abi::Fill {
+            now_us: now_ns / 1000,
+            ..abi::Fill::default()
+        };
         law.fill_ack(state, &mut fill);
         (ack.header.ecn, ack.header.outer_ecn) = (fill.ecn as u8, fill.ecn as u8);
         let written = fill.feedback.present == 1;
