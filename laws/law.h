@@ -239,7 +239,8 @@ struct law_sender {
 	/* Once per loss event or per ECN echo: sets ssthresh_pkts (and cwnd_pkts where it owns recovery). The host then
 	 * runs its recovery towards ssthresh_pkts. `cause` is enum law_loss_cause, never RTO. */
 	void (*on_loss)(void *state, const void *params, const struct law_ack *ack, u32 cause, struct law_control *control);
-	/* The retransmission timer fired: sets ssthresh_pkts. The host sets cwnd_pkts = 1 before the call. */
+	/* The retransmission timer fired: sets ssthresh_pkts from the window that still stands in control. The host then
+	 * sets cwnd_pkts = 1. */
 	void (*on_rto)(void *state, const void *params, const struct law_ack *ack, struct law_control *control);
 	/* Sending again after idle_us with nothing in flight (RFC 9293 section 3.8.6.2.1, RFC 7661). */
 	void (*on_restart)(void *state, const void *params, u64 now_us, u64 idle_us, struct law_control *control);
@@ -288,6 +289,7 @@ struct law_receiver {
 enum law_packet_flags {
 	LAW_PACKET_DATA = 1u << 0,           /* carries payload; otherwise a pure ACK */
 	LAW_PACKET_RETRANSMISSION = 1u << 1, /* for statistics; no router on a real path knows it */
+	LAW_PACKET_TUNNELLED = 1u << 2,      /* it has an outer header: routers see and mark outer_ecn only */
 };
 
 struct law_packet {
@@ -343,6 +345,8 @@ enum law_router_flags {
 	LAW_ROUTER_NEEDS_CAPACITY = 1u << 0, /* refused with a part that knows none */
 	LAW_ROUTER_RANDOM = 1u << 1,         /* wants law_queue.random on packets */
 	LAW_ROUTER_FEEDBACK = 1u << 2,       /* reads or writes law_packet.feedback */
+	/* on_dequeue may say LAW_DROP. A host that plans departures ahead must know: it plans anew at each such drop. */
+	LAW_ROUTER_DROPS_AT_DEQUEUE = 1u << 3,
 };
 
 struct law_router {

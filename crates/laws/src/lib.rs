@@ -1,1 +1,26 @@
-//! TBD
+//! The laws of fadelab, header-only C11 in `laws/`, behind safe Rust types.
+//!
+//! [`senders`], [`routers`] and [`capacities`] list what is registered in `laws/REGISTRY`; [`sender`], [`receiver`],
+//! [`router`] and [`capacity`] look one up by name. A law's memory is a [`State`], its settings are [`Params`].
+//!
+//! ```
+//! let law = fadelab_laws::sender("reno").expect("registered");
+//! let params = law.default_params();
+//! let mut state = law.new_state();
+//! let mut control = fadelab_laws::abi::Control { cwnd_pkts: 2, ssthresh_pkts: 64, ..Default::default() };
+//! law.init(&mut state, &params, &fadelab_laws::abi::Start::default(), &mut control);
+//! assert_eq!(control.cwnd_pkts, 2);
+//! ```
+
+pub mod abi;
+#[cfg(test)]
+mod fixed;
+mod law;
+mod params;
+mod registry;
+mod state;
+
+pub use law::{Capacity, Receiver, Router, Sender};
+pub use params::{ParamError, ParamInfo, Params};
+pub use registry::{capacities, capacity, receiver, receivers, router, routers, sender, senders};
+pub use state::State;

@@ -1,3 +1,14 @@
 //! Nodes a packet crosses, without a clock: the simulator and the wall-clock emulator drive the same ones.
+//!
+//! A node is polled: [`link::Link::arrive`] takes a packet, [`link::Link::next_due`] says when it wants attention and
+//! [`link::Link::service`] gives it. Whoever drives it owns time and the packets; a node holds only their numbers and
+//! looks at what a router may see through [`packet::Store`].
 
+pub mod counters;
+pub mod link;
+pub mod packet;
+mod ring;
+mod router;
 pub mod trace;
+mod transmitter;
+pub mod violation;

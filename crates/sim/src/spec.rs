@@ -1,10 +1,7 @@
 //! What is simulated: links, routes, flows and their transport, all with units and nothing left to default.
 
-use std::sync::Arc;
-
-use fadelab_laws::{Capacity, Params, Receiver, Router, Sender};
-use fadelab_path::trace::Trace;
-use fadelab_phy::channel::ChannelSpec;
+use fadelab_laws::{Params, Receiver, Sender};
+pub use fadelab_path::link::{Buffer, CapacitySpec, LinkSpec, RouterSpec};
 
 /// Index into [`RunSpec::links`].
 pub type LinkId = u32;
@@ -24,59 +21,6 @@ pub struct RunSpec {
     pub links: Vec<LinkSpec>,
     /// Flows, each with a route there and a route back.
     pub flows: Vec<FlowSpec>,
-}
-
-/// A unidirectional link: a queue with a router's law, a transmitter, a channel and a propagation delay.
-#[derive(Clone, Debug)]
-pub struct LinkSpec {
-    /// Unique; names the link in results and its random streams.
-    pub name: String,
-    /// What the transmitter can send, in on-air bytes.
-    pub capacity: CapacitySpec,
-    /// Propagation delay.
-    pub delay_ns: u64,
-    /// Limit of the queue, the packet in transmission excluded.
-    pub buffer: Buffer,
-    /// The law at the queue.
-    pub router: RouterSpec,
-    /// What happens to packets on the air; `None` is a wire.
-    pub channel: Option<ChannelSpec>,
-    /// Whether results show this link. Access links usually are not shown.
-    pub shown: bool,
-}
-
-/// How fast a transmitter is.
-#[derive(Clone, Debug)]
-pub enum CapacitySpec {
-    /// A constant rate.
-    Constant {
-        /// On-air bits per second.
-        rate_bps: u64,
-    },
-    /// Delivery opportunities of a recorded trace.
-    Trace(Arc<Trace>),
-}
-
-/// Limit of a queue. At least one of the two is set.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Buffer {
-    /// Packets, if limited so.
-    pub packets: Option<u32>,
-    /// On-air bytes, if limited so.
-    pub bytes: Option<u64>,
-}
-
-/// A router's law, its parameters, and how it learns the capacity.
-#[derive(Clone, Debug)]
-pub struct RouterSpec {
-    /// The law.
-    pub law: &'static Router,
-    /// Its parameters.
-    pub params: Params,
-    /// The capacity part.
-    pub capacity: &'static Capacity,
-    /// Its parameters.
-    pub capacity_params: Params,
 }
 
 /// One flow: an application at one end, a transport, a law, and its routes.
@@ -186,11 +130,13 @@ pub struct Transport {
     pub delayed_ack_ns: Option<u64>,
     /// Smallest retransmission timeout.
     pub rto_ns_min: u64,
+    /// Whether the smallest timeout counts on top of SRTT, as in Linux, or from zero (RFC 6298, (2.4)).
+    pub rto_min_over_srtt: bool,
     /// Largest.
     pub rto_ns_max: u64,
     /// Before the first sample.
     pub rto_ns_initial: u64,
-    /// Tick of the timestamp clock (RFC 7323) from which RTT samples are taken.
+    /// Tick of the timestamp clock (RFC 7323), at least 1 us: of the timestamps that laws see and of the RTO's samples.
     pub ts_tick_ns: u64,
     /// Whether the sender asks for ECN (RFC 3168) where its law reacts to it.
     pub ecn: bool,

@@ -1,0 +1,133 @@
+//! Reads `REGISTRY` and writes the C and Rust that stand for each of its lines.
+
+use std::fmt::Write;
+use std::fs;
+use std::path::Path;
+
+/// Roles a line of the registry may name, with the C type of the role's table.
+const ROLES: [&str; 3] = ["sender", "router", "capacity"];
+
+/// One line of a registry.
+pub struct Entry {
+    /// One of [`ROLES`].
+    pub role: String,
+    /// Name of the law and of its header.
+    pub name: String,
+    /// Path of the header.
+    pub header: String,
+    /// Whether the header also defines a receiver.
+    pub has_receiver: bool,
+}
+
+/// Reads `folder/REGISTRY`: `ROLE NAME` per line, `#` opens a comment.
+///
+/// The header is `folder/ROLE/NAME.h`, or `folder/NAME.h` where all laws of a folder share it.
+pub fn read(folder: &Path) -> Vec<Entry> {
+    let path = folder.join("REGISTRY");
+    let text = fs::read_to_string(&path).unwrap_or_else(|error| panic!("cannot read {}: {error}", path.display()));
+    let mut entries = Vec::new();
+    for (number, line) in text.lines().enumerate() {
+        let line = line.split('#').next().unwrap_or_default().trim();
+        if line.is_empty() {
+            continue;
+        }
+        let place = format!("{}:{}", path.display(), number + 1);
+        let words: Vec<_> = line.split_whitespace().collect();
+        let &[role, name] = words.as_slice() else {
+            panic!("{place}: given `{line}`, expected `ROLE NAME`, e.g. `sender reno`");
+        };
+        assert!(
+            ROLES.contains(&role),
+            "{place}: given role `{role}`, allowed are {}",
+            ROLES.join(", ")
+        );
+        let is_identifier = name
+            .bytes()
+            .all(|byte| byte.is_ascii_lowercase() || byte.is_ascii_digit() || byte == b'_');
+        assert!(
+            is_identifier,
+            "{place}: given name `{name}`, allowed are lower case letters, digits and `_`"
+        );
+        let nested = folder.join(role).join(format!("{name}.h"));
+        let header = if nested.exists() {
+            nested
+        } else {
+            folder.join(format!("{name}.h"))
+        };
+        let source = fs::read_to_string(&header)
+            .unwrap_or_else(|error| panic!("{place}: cannot read {}: {error}", header.display()));
+        let has_receiver = role == "sender" && source.contains(&format!("struct law_receiver {name}_receiver"));
+        entries.push(Entry {
+            role: role.to_owned(),
+            name: name.to_owned(),
+            header: header.display().to_string(),
+            has_receiver,
+        });
+    }
+    entries
+}
+
+impl Entry {
+    /// A translation unit that includes the header and hands out its tables.
+    pub fn c_source(&self) -> String {
+        let Entry {
+            role,
+            name,
+            header,
+            has_receiver,
+        } = self;
+        let mut text = format!("#include \"{header}\"\n");
+        let roles = [Some(role.as_str()), has_receiver.then_some("receiver")];
+        for role in roles.into_iter().flatten() {
+            write!(
+                text,
+                "const struct law_{role} *fadelab_{role}_{name}(void);\n\
+                 const struct law_{role} *fadelab_{role}_{name}(void)\n{{\n\treturn &{name}_{role};\n}}\n"
+            )
+            .expect("writing to a string cannot fail");
+        }
+        text
+    }
+}
+
+/// The Rust side: declarations of the C functions and one list per role.
+pub fn rust_source(entries: &[Entry]) -> String {
+    let mut declarations = String::new();
+    let mut lists = [String::new(), String::new(), String::new(), String::new()];
+    for Entry {
+        role,
+        name,
+        header,
+        has_receiver,
+    } in entries
+    {
+        let place = ROLES.iter().position(|known| known == role).expect("read() checked it");
+        let table = ["SenderTable", "RouterTable", "CapacityTable"][place];
+        writeln!(declarations, "    fn fadelab_{role}_{name}() -> *const abi::{table};").expect("a string");
+        writeln!(
+            lists[place],
+            "    (fadelab_{role}_{name} as _, {name:?}, include_str!({header:?})),"
+        )
+        .expect("a string");
+        if *has_receiver {
+            writeln!(
+                declarations,
+                "    fn fadelab_receiver_{name}() -> *const abi::ReceiverTable;"
+            )
+            .expect("a string");
+            writeln!(
+                lists[3],
+                "    (fadelab_receiver_{name} as _, {name:?}, include_str!({header:?})),"
+            )
+            .expect("a string");
+        }
+    }
+    let [senders, routers, capacities, receivers] = lists;
+    format!(
+        "unsafe extern \"C\" {{\n{declarations}}}\n\
+         const SENDERS: &[Source<abi::SenderTable>] = &[\n{senders}];\n\
+         const ROUTERS: &[Source<abi::RouterTable>] = &[\n{routers}];\n\
+         const CAPACITIES: &[Source<abi::CapacityTable>] = &[\n{capacities}];\n\
+         const RECEIVERS: &[Source<abi::ReceiverTable>] = &[\n{receivers}];\n"
+    )
+}

@@ -1,0 +1,179 @@
+//! Parameters of a law: what a header declares, and values chosen for one run.
+
+use std::sync::Arc;
+
+use thiserror::Error;
+
+/// One parameter as its header declares it: the only place where it is declared.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ParamInfo {
+    /// Key in scenarios.
+    pub name: &'static str,
+    /// Default, as the integer the law computes with.
+    pub value: u64,
+    /// Unit in which users write it: `us`, `B`, `pkt`, `1`, `bool`, or choices joined by `|`.
+    pub unit: &'static str,
+    /// Integers per unit: a user's value times this is what the law computes with.
+    pub scale: u64,
+    /// Smallest integer allowed.
+    pub min: u64,
+    /// Largest integer allowed.
+    pub max: u64,
+    /// Where the default comes from.
+    pub source: &'static str,
+    /// One sentence.
+    pub meaning: &'static str,
+}
+
+impl ParamInfo {
+    /// Names of the choices, counted from 0; empty where the parameter is a number.
+    pub fn choices(&self) -> Vec<&'static str> {
+        match self.unit {
+            "bool" => vec!["false", "true"],
+            unit if unit.contains('|') => unit.split('|').collect(),
+            _ => Vec::new(),
+        }
+    }
+
+    /// A law's integer in the user's unit.
+    pub fn to_user(&self, value: u64) -> f64 {
+        value as f64 / self.scale as f64
+    }
+
+    /// A user's value as the law's integer: `round(value * scale)`, or `None` outside `min..=max`.
+    pub fn to_law(&self, value: f64) -> Option<u64> {
+        let scaled = (value * self.scale as f64).round();
+        // 2^64 is the first double beyond u64; below it the cast is exact, and the range is checked on the integer.
+        let is_integer = (0.0..18_446_744_073_709_551_616.0).contains(&scaled);
+        is_integer
+            .then_some(scaled as u64)
+            .filter(|scaled| (self.min..=self.max).contains(scaled))
+    }
+
+    /// What is allowed, in words for error messages.
+    pub fn allowed(&self) -> String {
+        let choices = self.choices();
+        if !choices.is_empty() {
+            return format!("one of {}", choices.join(", "));
+        }
+        let unit = if self.unit == "1" { "" } else { self.unit };
+        let range = format!("{} to {} {unit}", self.to_user(self.min), self.to_user(self.max));
+        range.trim_end().to_owned()
+    }
+}
+
+/// Why parameters were refused.
+#[derive(Clone, Debug, PartialEq, Error)]
+pub enum ParamError {
+    /// The law has no parameter of that name.
+    #[error("law `{law}` has no parameter `{given}`; {}", hint(nearest))]
+    UnknownName {
+        /// The law.
+        law: &'static str,
+        /// The name given.
+        given: String,
+        /// Known names, the most similar first.
+        nearest: Vec<&'static str>,
+    },
+    /// The value is outside the range that the header declares.
+    #[error("parameter `{parameter}` of law `{law}`: given {given}, allowed {allowed}")]
+    OutOfRange {
+        /// The law.
+        law: &'static str,
+        /// The parameter.
+        parameter: &'static str,
+        /// The value given, in the parameter's unit.
+        given: f64,
+        /// What is allowed.
+        allowed: String,
+    },
+}
+
+/// Second half of the message about an unknown name.
+fn hint(nearest: &[&'static str]) -> String {
+    if nearest.is_empty() {
+        "it has none".to_owned()
+    } else {
+        format!("known are {}", nearest.join(", "))
+    }
+}
+
+/// Values of all parameters of one law, in the order of its header.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Params {
+    values: Arc<[u64]>,
+}
+
+impl Params {
+    /// Defaults of `infos`.
+    pub(crate) fn defaults(infos: &[ParamInfo]) -> Self {
+        Self {
+            values: infos.iter().map(|info| info.value).collect(),
+        }
+    }
+
+    /// Defaults of `infos`, overridden by `pairs` of names and values in the users' units.
+    pub(crate) fn from_pairs(
+        law: &'static str,
+        infos: &[ParamInfo],
+        pairs: &[(&str, f64)],
+    ) -> Result<Self, ParamError> {
+        let mut values: Vec<u64> = infos.iter().map(|info| info.value).collect();
+        for &(name, given) in pairs {
+            let Some(index) = infos.iter().position(|info| info.name == name) else {
+                return Err(ParamError::UnknownName {
+                    law,
+                    given: name.to_owned(),
+                    nearest: by_similarity(infos, name),
+                });
+            };
+            let info = &infos[index];
+            values[index] = info.to_law(given).ok_or_else(|| ParamError::OutOfRange {
+                law,
+                parameter: info.name,
+                given,
+                allowed: info.allowed(),
+            })?;
+        }
+        Ok(Self { values: values.into() })
+    }
+
+    /// The integers, in the order of the header.
+    pub fn values(&self) -> &[u64] {
+        &self.values
+    }
+
+    /// Size of the law's parameter struct.
+    #[inline]
+    pub(crate) fn bytes(&self) -> usize {
+        self.values.len() * 8
+    }
+
+    /// Where the law finds them.
+    #[inline]
+    pub(crate) fn as_ptr(&self) -> *const std::ffi::c_void {
+        self.values.as_ptr().cast()
+    }
+}
+
+/// Names of `infos`, those that take the fewest edits to become `name` first.
+fn by_similarity(infos: &[ParamInfo], name: &str) -> Vec<&'static str> {
+    let mut names: Vec<_> = infos.iter().map(|info| info.name).collect();
+    names.sort_by_key(|known| edits(known, name));
+    names
+}
+
+/// Levenshtein distance.
+fn edits(a: &str, b: &str) -> usize {
+    let mut row: Vec<usize> = (0..=b.len()).collect();
+    for (i, x) in a.bytes().enumerate() {
+        let mut diagonal = row[0];
+        row[0] = i + 1;
+        for (j, y) in b.bytes().enumerate() {
+            let substituted = diagonal + usize::from(x != y);
+            diagonal = row[j + 1];
+            row[j + 1] = substituted.min(diagonal + 1).min(row[j] + 1);
+        }
+    }
+    row[b.len()]
+}

@@ -1,0 +1,38 @@
+//! What a link counts. Counters only grow; rates are derived by whoever reads them.
+
+/// Cumulative counters of a link, and the state of its queue at that instant. Bytes are on-air bytes.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct LinkCounters {
+    /// Packets that reached the queue, later dropped ones included.
+    pub arrived_pkts: u64,
+    /// Their bytes.
+    pub arrived_bytes: u64,
+    /// Packets that left the queue into transmission.
+    pub sent_pkts: u64,
+    /// Their bytes, counted when the transmission begins.
+    pub sent_bytes: u64,
+    /// What the transmitter could have sent, used or not.
+    pub offered_bytes: u64,
+    /// Packets that found the queue full.
+    pub dropped_full_pkts: u64,
+    /// Packets dropped by the router's law.
+    pub dropped_law_pkts: u64,
+    /// Bytes of both.
+    pub dropped_bytes: u64,
+    /// Packets lost on the air.
+    pub lost_air_pkts: u64,
+    /// Of `sent_pkts`, those whose ECN field the law changed.
+    pub marked_pkts: u64,
+    /// Data packets sent; of these `lost_air_data_pkts` were lost on the air: the realised packet error.
+    pub sent_data_pkts: u64,
+    /// See `sent_data_pkts`.
+    pub lost_air_data_pkts: u64,
+    /// Integral of the bytes waiting (the packet in transmission excluded) over time.
+    pub queue_byte_ns: u128,
+    /// Integral of the packets waiting.
+    pub queue_pkt_ns: u128,
+    /// Bytes waiting now.
+    pub queue_bytes: u64,
+    /// Packets waiting now.
+    pub queue_pkts: u32,
+}

@@ -1,0 +1,201 @@
+//! A router's law at work: its memory, its timers, the capacity part that feeds it.
+
+use fadelab_laws::{State, abi};
+use fadelab_phy::random::Stream;
+
+use crate::link::RouterSpec;
+use crate::packet::{FeedbackBytes, Header, PacketId, Store};
+
+const NS_PER_US: u64 = 1000;
+
+/// What the link tells the law at each call.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct QueueView {
+    pub now_ns: u64,
+    pub queue_bytes: u64,
+    pub queue_pkts: u32,
+    pub full: bool,
+    pub wait_ns: u64,
+}
+
+/// What the capacity part is told when an interval closes. Cumulative; the host of the law takes differences.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Meter {
+    pub offered_bytes: u64,
+    pub sent_bytes: u64,
+    pub arrived_bytes: u64,
+    pub busy_ns: u64,
+}
+
+/// What a law did to a packet.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Verdict {
+    pub dropped: bool,
+    pub marked: bool,
+}
+
+/// A law, its parameters and its state.
+#[derive(Debug)]
+pub(crate) struct LawHost {
+    spec: RouterSpec,
+    state: State,
+    capacity_state: State,
+    due_ns: [u64; abi::TIMERS_MAX],
+    estimate: abi::Estimate,
+    random: Stream,
+    closed_ns: u64,
+    closed: Meter,
+    queue_bytes_min: u64,
+    limit_bytes: u64,
+    configured_bytes_per_s: u64,
+}
+
+impl LawHost {
+    pub fn new(spec: &RouterSpec, mut random: Stream, mut link: abi::Link) -> Self {
+        link.random = random.next_u64() as u32;
+        let mut state = spec.law.new_state();
+        let mut capacity_state = spec.capacity.new_state();
+        spec.capacity.init(&mut capacity_state, &spec.capacity_params, &link);
+        let mut due_us = [abi::TIMER_OFF; abi::TIMERS_MAX];
+        spec.law.init(&mut state, &spec.params, &link, &mut due_us);
+        let mut host = Self {
+            spec: spec.clone(),
+            state,
+            capacity_state,
+            due_ns: due_us.map(to_ns),
+            estimate: abi::Estimate::default(),
+            random,
+            closed_ns: 0,
+            closed: Meter::default(),
+            queue_bytes_min: 0,
+            limit_bytes: link.limit_bytes,
+            configured_bytes_per_s: link.capacity_Bps,
+        };
+        host.estimate.capacity_Bps = link.capacity_Bps;
+        host
+    }
+
+    /// When the next timer is due.
+    pub fn next_due(&self) -> u64 {
+        self.due_ns.into_iter().fold(u64::MAX, u64::min)
+    }
+
+    /// Runs the timers that are due at `view.now_ns`, in order of their number.
+    pub fn run_timers(&mut self, view: QueueView, meter: Meter) {
+        for timer in 0..abi::TIMERS_MAX {
+            if self.due_ns[timer] > view.now_ns {
+                continue;
+            }
+            if timer as u32 == self.spec.law.control_timer() {
+                self.close_interval(view, meter);
+            }
+            let queue = self.queue(view, true);
+            let due_us = self.spec.law.on_timer(&mut self.state, &self.spec.params, timer as u32, &queue);
+            // A law that asks for the past is run again at the next microsecond, not for ever at this one.
+            self.due_ns[timer] = to_ns(due_us).max(view.now_ns + NS_PER_US);
+        }
+    }
+
+    fn close_interval(&mut self, view: QueueView, meter: Meter) {
+        let interval_ns = view.now_ns - self.closed_ns;
+        let busy_ns = (meter.busy_ns - self.closed.busy_ns).min(interval_ns);
+        let interval = abi::Interval {
+            now_us: view.now_ns / NS_PER_US,
+            interval_us: interval_ns / NS_PER_US,
+            offered_bytes: meter.offered_bytes - self.closed.offered_bytes,
+            sent_bytes: meter.sent_bytes - self.closed.sent_bytes,
+            arrived_bytes: meter.arrived_bytes - self.closed.arrived_bytes,
+            busy_us: busy_ns / NS_PER_US,
+            idle_us: (interval_ns - busy_ns) / NS_PER_US,
+            queue_bytes: view.queue_bytes,
+            queue_bytes_min: self.queue_bytes_min,
+            limit_bytes: self.limit_bytes,
+            configured_Bps: self.configured_bytes_per_s,
+            ..abi::Interval::default()
+        };
+        let part = self.spec.capacity;
+        part.estimate(&mut self.capacity_state, &self.spec.capacity_params, &interval, &mut self.estimate);
+        (self.closed_ns, self.closed, self.queue_bytes_min) = (view.now_ns, meter, view.queue_bytes);
+    }
+
+    /// An arrival, before the limit of the queue is applied.
+    pub fn on_enqueue(&mut self, view: QueueView, id: PacketId, air_bytes: u32, store: &mut impl Store) -> Verdict {
+        self.queue_bytes_min = self.queue_bytes_min.min(view.queue_bytes);
+        if !self.spec.law.has_on_enqueue() {
+            return Verdict { dropped: false, marked: false };
+        }
+        let queue = self.queue(view, false);
+        self.on_packet(id, air_bytes, store, |law, state, params, packet| law.on_enqueue(state, params, packet, &queue))
+    }
+
+    /// A departure from the queue into the transmitter.
+    pub fn on_dequeue(&mut self, view: QueueView, id: PacketId, air_bytes: u32, store: &mut impl Store) -> Verdict {
+        self.queue_bytes_min = self.queue_bytes_min.min(view.queue_bytes);
+        if !self.spec.law.has_on_dequeue() {
+            return Verdict { dropped: false, marked: false };
+        }
+        let queue = self.queue(view, false);
+        self.on_packet(id, air_bytes, store, |law, state, params, packet| law.on_dequeue(state, params, packet, &queue))
+    }
+
+    /// Copies the packet into the interface's form, calls the law, copies back what the law may change.
+    #[inline]
+    fn on_packet(
+        &mut self,
+        id: PacketId,
+        air_bytes: u32,
+        store: &mut impl Store,
+        call: impl FnOnce(&'static fadelab_laws::Router, &mut State, &fadelab_laws::Params, &mut abi::Packet) -> u32,
+    ) -> Verdict {
+        let before = *store.header(id);
+        let with_feedback = before.feedback_len > 0 && self.spec.law.flags() & abi::ROUTER_FEEDBACK != 0;
+        let mut packet = to_law(&before, air_bytes);
+        if with_feedback {
+            packet.feedback = *store.feedback(id);
+        }
+        let verdict = call(self.spec.law, &mut self.state, &self.spec.params, &mut packet);
+        if with_feedback {
+            *store.feedback(id) = packet.feedback;
+        }
+        let header = store.header(id);
+        (header.ecn, header.outer_ecn) = (packet.ecn, packet.outer_ecn);
+        Verdict { dropped: verdict == abi::DROP, marked: packet.ecn != before.ecn }
+    }
+
+    fn queue(&mut self, view: QueueView, timer: bool) -> abi::Queue {
+        let wants_random = timer || self.spec.law.flags() & abi::ROUTER_RANDOM != 0;
+        abi::Queue {
+            random: if wants_random { self.random.next_u64() as u32 } else { 0 },
+            now_us: view.now_ns / NS_PER_US,
+            queue_bytes: view.queue_bytes,
+            queue_pkts: view.queue_pkts,
+            full: u32::from(view.full),
+            wait_us: view.wait_ns / NS_PER_US,
+            spare_Bps: self.estimate.spare_Bps,
+            capacity_Bps: self.estimate.capacity_Bps,
+            queue_control_bytes: self.estimate.queue_control_bytes,
+            has_queue_control: self.estimate.has_queue_control,
+            ..abi::Queue::default()
+        }
+    }
+}
+
+fn to_law(header: &Header, air_bytes: u32) -> abi::Packet {
+    abi::Packet {
+        flags: u32::from(header.flags),
+        ip_bytes: u32::from(header.ip_bytes),
+        air_bytes,
+        ip_id: header.ip_id,
+        ecn: header.ecn,
+        outer_ecn: header.outer_ecn,
+        role: (header.ip_id & 1) as u8,
+        wire: header.wire,
+        feedback_len: header.feedback_len,
+        feedback: FeedbackBytes::default(),
+        ..abi::Packet::default()
+    }
+}
+
+fn to_ns(due_us: u64) -> u64 {
+    if due_us == abi::TIMER_OFF { u64::MAX } else { due_us.saturating_mul(NS_PER_US) }
+}

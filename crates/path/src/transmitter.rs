@@ -1,0 +1,122 @@
+//! When a transmitter takes a packet and when it is done with it.
+
+use std::sync::Arc;
+
+use crate::link::CapacitySpec;
+use crate::trace::Trace;
+
+/// Serves packets in order. Times are decided when a packet is handed over: nothing overtakes on a FIFO link.
+#[derive(Debug)]
+pub(crate) enum Transmitter {
+    Constant(ConstantRate),
+    Trace(TraceRate),
+}
+
+/// A constant rate. Time is kept to 2^-32 ns so that small packets on fast links do not round away capacity.
+#[derive(Debug)]
+pub(crate) struct ConstantRate {
+    rate_bps: u64,
+    ns_per_byte_q32: u64,
+    free_ns: u64,
+    free_q32: u32,
+}
+
+/// A position, in bytes, in the sequence of delivery opportunities.
+#[derive(Debug)]
+pub(crate) struct TraceRate {
+    trace: Arc<Trace>,
+    position: u64,
+}
+
+/// First and last instant of a transmission, and where the transmitter stood before it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Served {
+    pub start_ns: u64,
+    pub end_ns: u64,
+    pub mark: u64,
+}
+
+impl Transmitter {
+    pub fn new(spec: &CapacitySpec) -> Self {
+        match spec {
+            CapacitySpec::Constant { rate_bps } => {
+                // Rounded up: the link must never be faster than it says.
+                let ns_per_byte_q32 = ((8_000_000_000u128 << 32).div_ceil(u128::from(*rate_bps))) as u64;
+                Self::Constant(ConstantRate { rate_bps: *rate_bps, ns_per_byte_q32, free_ns: 0, free_q32: 0 })
+            }
+            CapacitySpec::Trace(trace) => Self::Trace(TraceRate { trace: Arc::clone(trace), position: 0 }),
+        }
+    }
+
+    /// Takes a packet that is ready at `ready_ns`, after all that were taken before.
+    #[inline]
+    pub fn serve(&mut self, ready_ns: u64, bytes: u32) -> Served {
+        match self {
+            Self::Constant(rate) => rate.serve(ready_ns, bytes),
+            Self::Trace(rate) => rate.serve(ready_ns, bytes),
+        }
+    }
+
+    /// Forgets what was planned from the transmission that began at `start_ns` with `mark`: its packet was dropped.
+    pub fn rewind(&mut self, start_ns: u64, mark: u64) {
+        match self {
+            Self::Constant(rate) => (rate.free_ns, rate.free_q32) = (start_ns, mark as u32),
+            Self::Trace(rate) => rate.position = mark,
+        }
+    }
+
+    /// Whether `bytes` can be sent in the busy period from `start_ns` to `end_ns`. Computed from the rate or the
+    /// trace itself, not from the times that [`Self::serve`] gave: it is there to check them.
+    #[inline]
+    pub fn can_send(&self, start_ns: u64, end_ns: u64, bytes: u64) -> bool {
+        match self {
+            Self::Constant(rate) => {
+                u128::from(bytes) * 8_000_000_000 <= u128::from(end_ns - start_ns) * u128::from(rate.rate_bps)
+            }
+            Self::Trace(rate) => {
+                let before = rate.trace.index_from(start_ns) * rate.bytes_each();
+                bytes <= rate.trace.offered_bytes(end_ns) - before
+            }
+        }
+    }
+
+    /// On-air bytes that could have been sent until `now_ns`.
+    pub fn offered_bytes(&self, now_ns: u64) -> u64 {
+        match self {
+            Self::Constant(rate) => (u128::from(now_ns) * u128::from(rate.rate_bps) / 8_000_000_000) as u64,
+            Self::Trace(rate) => rate.trace.offered_bytes(now_ns),
+        }
+    }
+}
+
+impl ConstantRate {
+    #[inline]
+    fn serve(&mut self, ready_ns: u64, bytes: u32) -> Served {
+        if ready_ns > self.free_ns {
+            (self.free_ns, self.free_q32) = (ready_ns, 0);
+        }
+        let (start_ns, mark) = (self.free_ns, u64::from(self.free_q32));
+        let took = u128::from(bytes) * u128::from(self.ns_per_byte_q32) + u128::from(self.free_q32);
+        self.free_ns += (took >> 32) as u64;
+        self.free_q32 = took as u32;
+        Served { start_ns, end_ns: self.free_ns + u64::from(self.free_q32 != 0), mark }
+    }
+}
+
+impl TraceRate {
+    fn bytes_each(&self) -> u64 {
+        u64::from(self.trace.opportunity_bytes)
+    }
+
+    fn serve(&mut self, ready_ns: u64, bytes: u32) -> Served {
+        let each = self.bytes_each();
+        // Opportunities that came while nobody was waiting are lost, and so is the rest of a partly used one.
+        if self.trace.time_ns(self.position / each) < ready_ns {
+            self.position = self.trace.index_from(ready_ns) * each;
+        }
+        let mark = self.position;
+        self.position += u64::from(bytes);
+        let (first, last) = (mark / each, (self.position - 1) / each);
+        Served { start_ns: self.trace.time_ns(first), end_ns: self.trace.time_ns(last), mark }
+    }
+}

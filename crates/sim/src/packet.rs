@@ -1,0 +1,96 @@
+//! Packets of the simulator: small plain structs in a slab, addressed by number.
+
+use fadelab_path::packet::{FeedbackBytes, Header, PacketId, Store};
+
+/// Most SACK blocks in an ACK: three fit beside timestamps (RFC 2018).
+pub(crate) const SACK_BLOCKS_MAX: usize = 3;
+
+/// Flags of the transport.
+pub(crate) mod flag {
+    /// ECN echo (RFC 3168).
+    pub const ECE: u8 = 1 << 0;
+    /// Congestion window reduced (RFC 3168).
+    pub const CWR: u8 = 1 << 1;
+}
+
+/// A packet under way: what routers see, and what the two ends say to each other. One cache line.
+#[derive(Clone, Copy, Debug, Default)]
+#[repr(C, align(64))]
+pub(crate) struct Packet {
+    pub header: Header,
+    pub tcp_flags: u8,
+    pub sack_blocks: u8,
+    /// Marks echoed by this ACK (`LAW_ECN_MODE_EXACT`).
+    pub marks: u8,
+    /// Index into the flattened routes: the next link, or the end.
+    pub route_at: u32,
+    pub flow: u32,
+    /// Number of the segment; of an ACK: the next one expected.
+    pub seq: u32,
+    /// `TSval` and `TSecr` (RFC 7323), in microseconds; laws see them in ticks.
+    pub ts_val_us: u32,
+    pub ts_ecr_us: u32,
+    pub sack: [(u32, u32); SACK_BLOCKS_MAX],
+}
+
+/// All packets that exist. Numbers are reused, newest first, so that those in use stay in the cache.
+#[derive(Debug, Default)]
+pub(crate) struct Slab {
+    packets: Vec<Packet>,
+    /// Beside the packets, and only if some law sends feedback.
+    feedback: Vec<FeedbackBytes>,
+    with_feedback: bool,
+    free: Vec<PacketId>,
+}
+
+impl Slab {
+    pub fn new(with_feedback: bool) -> Self {
+        Self { with_feedback, ..Self::default() }
+    }
+
+    #[inline]
+    pub fn add(&mut self, packet: Packet) -> PacketId {
+        if let Some(id) = self.free.pop() {
+            self.packets[id as usize] = packet;
+            return id;
+        }
+        self.packets.push(packet);
+        if self.with_feedback {
+            self.feedback.push(FeedbackBytes::default());
+        }
+        (self.packets.len() - 1) as PacketId
+    }
+
+    #[inline]
+    pub fn remove(&mut self, id: PacketId) {
+        self.free.push(id);
+    }
+
+    #[inline]
+    pub fn get(&self, id: PacketId) -> &Packet {
+        &self.packets[id as usize]
+    }
+
+    #[inline]
+    pub fn get_mut(&mut self, id: PacketId) -> &mut Packet {
+        &mut self.packets[id as usize]
+    }
+
+    /// Packets in existence.
+    #[inline]
+    pub fn alive(&self) -> u64 {
+        (self.packets.len() - self.free.len()) as u64
+    }
+}
+
+impl Store for Slab {
+    #[inline]
+    fn header(&mut self, id: PacketId) -> &mut Header {
+        &mut self.packets[id as usize].header
+    }
+
+    #[inline]
+    fn feedback(&mut self, id: PacketId) -> &mut FeedbackBytes {
+        &mut self.feedback[id as usize]
+    }
+}

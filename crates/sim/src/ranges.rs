@@ -1,0 +1,132 @@
+//! A set of segment numbers kept as sorted, disjoint ranges: what is out of order at a receiver, what is
+//! acknowledged selectively at a sender.
+
+/// A range of segments, the end excluded.
+pub(crate) type Range = (u32, u32);
+
+/// Sorted, disjoint and not adjacent. A new segment usually extends the last range, which costs O(1).
+#[derive(Clone, Debug, Default)]
+pub(crate) struct RangeSet {
+    ranges: Vec<Range>,
+    total: u32,
+}
+
+impl RangeSet {
+    /// How many segments are in it.
+    pub fn total(&self) -> u32 {
+        self.total
+    }
+
+    /// Whether it has none.
+    #[inline]
+    pub fn is_empty(&self) -> bool {
+        self.ranges.is_empty()
+    }
+
+    /// The range that holds `segment`.
+    #[inline]
+    pub fn find(&self, segment: u32) -> Option<Range> {
+        let after = self.position_after(segment);
+        let range = *self.ranges.get(after.checked_sub(1)?)?;
+        (segment < range.1).then_some(range)
+    }
+
+    /// The first range.
+    pub fn first(&self) -> Option<Range> {
+        self.ranges.first().copied()
+    }
+
+    /// Index of the first range that begins beyond `segment`, looked for from the end.
+    #[inline]
+    fn position_after(&self, segment: u32) -> usize {
+        match self.ranges.last() {
+            None => 0,
+            Some(last) if last.0 <= segment => self.ranges.len(),
+            Some(_) => self.ranges.partition_point(|range| range.0 <= segment),
+        }
+    }
+
+    /// Adds `start..end`, and calls `added` for each part of it that was not in the set.
+    #[inline]
+    pub fn insert(&mut self, (start, end): Range, mut added: impl FnMut(Range)) {
+        // The first range that touches the new one, and the first beyond it.
+        let mut from = self.position_after(start);
+        if from > 0 && self.ranges[from - 1].1 >= start {
+            from -= 1;
+        }
+        let (mut cursor, mut until) = (start, from);
+        let mut joined = (start, end);
+        while let Some(&range) = self.ranges.get(until)
+            && range.0 <= end
+        {
+            if cursor < range.0 {
+                added((cursor, range.0));
+                self.total += range.0 - cursor;
+            }
+            cursor = cursor.max(range.1);
+            joined = (joined.0.min(range.0), joined.1.max(range.1));
+            until += 1;
+        }
+        if cursor < end {
+            added((cursor, end));
+            self.total += end - cursor;
+        }
+        if until == from {
+            self.ranges.insert(from, joined);
+        } else {
+            self.ranges[from] = joined;
+            self.ranges.drain(from + 1..until);
+        }
+    }
+
+    /// Removes all below `segment`.
+    pub fn remove_below(&mut self, segment: u32) {
+        let mut gone = 0;
+        for range in &mut self.ranges {
+            if range.0 >= segment {
+                break;
+            }
+            self.total -= range.1.min(segment) - range.0;
+            range.0 = segment.min(range.1);
+            gone += usize::from(range.0 == range.1);
+        }
+        self.ranges.drain(..gone);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use fadelab_phy::random::Stream;
+    use std::collections::BTreeSet;
+
+    #[test]
+    fn agrees_with_a_set_of_numbers() {
+        // Goal: inserting, removing and finding agree with a plain set, and each new segment is reported once.
+        let mut random = Stream::new(2, "ranges test");
+        let (mut ranges, mut reference) = (RangeSet::default(), BTreeSet::new());
+        let mut floor = 0;
+        for step in 0..5_000 {
+            let start = floor + random.below(60) as u32;
+            let end = start + 1 + random.below(6) as u32;
+            let mut reported = Vec::new();
+            ranges.insert((start, end), |(a, b)| reported.extend(a..b));
+            let expected: Vec<u32> = (start..end).filter(|s| !reference.contains(s)).collect();
+            assert_eq!(reported, expected);
+            reference.extend(start..end);
+            if step % 7 == 0 {
+                floor += random.below(30) as u32;
+                ranges.remove_below(floor);
+                reference.retain(|&s| s >= floor);
+            }
+            assert_eq!(ranges.total() as usize, reference.len());
+            for segment in floor..floor + 80 {
+                let found = ranges.find(segment);
+                assert_eq!(found.is_some(), reference.contains(&segment));
+                if let Some((a, b)) = found {
+                    assert!((a..b).all(|s| reference.contains(&s)) && !reference.contains(&b));
+                }
+            }
+        }
+    }
+}

@@ -1,0 +1,65 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
+/*
+ * RFC 5681 as other laws use it: the growth of the window, and what a loss or a timeout does to ssthresh.
+ */
+#ifndef FADELAB_PART_RENO_H
+#define FADELAB_PART_RENO_H
+
+#include "law.h"
+#include "part/window.h"
+
+/* What RFC 5681 needs beside the window. */
+struct reno_memory {
+	u32 cwnd_pkts; /* as last seen: at a timeout the host has already lowered its own */
+	u32 timed_out; /* a timeout, and nothing new acknowledged since */
+};
+
+/* ssthresh after a loss with the window at cwnd, RFC 5681 equation (4). */
+LAW u32 reno_half(u32 cwnd_pkts)
+{
+	return cwnd_pkts / 2 < 2 ? 2 : cwnd_pkts / 2;
+}
+
+/* To be called at the end of each on_ack and on_loss. */
+LAW void reno_remember(struct reno_memory *memory, const struct law_ack *ack, const struct law_control *control)
+{
+	memory->cwnd_pkts = control->cwnd_pkts;
+	if (ack->acked_pkts)
+		memory->timed_out = 0;
+}
+
+/*
+ * ssthresh after a timeout, RFC 5681 section 3.1: half of what was in use, once. While the timer backs off for the
+ * same segment ssthresh stays.
+ */
+LAW void reno_timeout(struct reno_memory *memory, struct law_control *control)
+{
+	if (!memory->timed_out)
+		control->ssthresh_pkts = reno_half(memory->cwnd_pkts);
+	memory->timed_out = 1;
+	memory->cwnd_pkts = control->cwnd_pkts;
+}
+
+/* Growth by one ACK: slow start up to ssthresh, RFC 5681 equation (2), then one packet a round trip, equation (3). */
+LAW u64 reno_grown_q32(u64 cwnd_q32, u32 ssthresh_pkts, u64 acked_pkts, u64 limit_pkts)
+{
+	u64 ssthresh_q32 = (u64)ssthresh_pkts << 32;
+
+	if (cwnd_q32 < ssthresh_q32) {
+		u64 step_pkts = fixed_min(acked_pkts, limit_pkts);
+		u64 room_pkts = (ssthresh_q32 - cwnd_q32 + FIXED_ONE_Q32 - 1) >> 32;
+		u64 used_pkts = fixed_min(step_pkts, room_pkts);
+
+		return cwnd_q32 + (used_pkts << 32);
+	}
+	return cwnd_q32 + window_share_q32(acked_pkts << 32, cwnd_q32);
+}
+
+/* Whether the window may grow now: RFC 5681 grows it on new data outside of recovery, RFC 7661 only when it was used. */
+LAW u32 reno_may_grow(const struct law_ack *ack, const struct law_control *control)
+{
+	return ack->acked_pkts && (ack->flags & LAW_ACK_CWND_LIMITED) && control->ca_state != LAW_CA_RECOVERY &&
+		   control->ca_state != LAW_CA_CWR;
+}
+
+#endif /* FADELAB_PART_RENO_H */

@@ -1,0 +1,205 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
+/*
+ * Source: Xia, Subramanian, Stoica, Kalyanaraman, "One more bit is enough", SIGCOMM 2005, section 3; queue filter and
+ * rounding as in the author's ns-2 code.
+ *
+ * In one paragraph: Every t_rho the router divides what arrived, plus a share of the standing queue, by what it could
+ * have carried, and writes the result as one of three codes into the ECN bits of the VCP data packets that leave
+ * during the next t_rho. A packet keeps the more congested of its code and the router's.
+ *
+ * Law:
+ *   load factor   rho = (lambda + kappa_q q) / (gamma C t_rho)
+ *   lambda        on-air bytes that arrived in t_rho, ACKs, other traffic and later dropped packets included
+ *   q             q <- 3/4 q + 1/4 mean of the queue, sampled every t_q, over t_rho
+ *   code          low if floor(100 rho + 1) < 80, high if < 100, else overload; marked at dequeue
+ *
+ * Parameters: the X-macro VCP_ROUTER_PARAMS below.
+ *
+ * Divergences:
+ *   1. gamma is 0.98 as the paper is remembered; the author's code has 0.95 in one place and a table by capacity in
+ *      another (parameters gamma and target).
+ *   2. The queue filter is the code's; the paper is remembered with a weight of 0.875 on the old value at each t_q.
+ *   3. Rounding percentages up puts the thresholds at 0.79 and 0.99; `rounding = "exact"` puts them at 0.80 and 1.00.
+ *   4. Where the capacity part says that the link offered nothing, anything that arrives or waits is overload; with
+ *      nothing there the code stays.
+ *   5. rho is divided by the time that really passed, which is t_rho unless a timer is late.
+ *
+ * Figures: vcp-ton-2010 figures 2, 3, 5, 10 to 13; vcp-milcom-2007.
+ */
+#ifndef FADELAB_ROUTER_VCP_H
+#define FADELAB_ROUTER_VCP_H
+
+#include "fixed.h"
+#include "law.h"
+#include "part/mark.h"
+
+/* clang-format off */
+#define VCP_ROUTER_PARAMS(P)                                                                                           \
+	P(trho_us, 200000, "us", 1, 10000, 10000000, "SIGCOMM 2005 table 1",                                               \
+	  "Interval at which the load factor is updated")                                                                  \
+	P(tq_us, 10000, "us", 1, 1000, 10000000, "SIGCOMM 2005 table 1",                                                   \
+	  "Interval at which the queue is sampled")                                                                        \
+	P(kappa_q, 500000, "1", 1000000, 0, 10000000, "SIGCOMM 2005 table 1",                                              \
+	  "Share of the standing queue that counts as load")                                                               \
+	P(gamma, 980000, "1", 1000000, 100000, 1000000, "SIGCOMM 2005, remembered; code 0.95",                             \
+	  "Share of the capacity that the law aims at")                                                                    \
+	P(target, 0, "gamma|table", 1, 0, 1, "author's code has both",                                                     \
+	  "Whether gamma is the same at all capacities or from the code's table")                                          \
+	P(queue_weight, 250000, "1", 1000000, 1000, 1000000, "author's code",                                              \
+	  "Weight of the newest interval in the standing queue")                                                           \
+	P(load_weight, 1000000, "1", 1000000, 1000, 1000000, "author's code: off, or 0.75",                                \
+	  "Weight of the newest interval in the load factor; 1 does not smooth")                                           \
+	P(rounding, 0, "up|exact", 1, 0, 1, "author's code",                                                               \
+	  "Whether the load factor is rounded up to whole percent")
+/* clang-format on */
+
+struct vcp_router_params {
+	VCP_ROUTER_PARAMS(LAW_PARAM_FIELD)
+};
+
+enum vcp_router_timer {
+	VCP_TIMER_QUEUE = 0,
+	VCP_TIMER_LOAD = 1,
+};
+
+struct vcp_router_state {
+	u64 arrived_bytes;
+	u64 queue_sum_bytes;
+	u64 queue_samples;
+	u64 queue_smooth_q8; /* bytes with 8 fractional bits */
+	u64 load_q32;        /* 1.0 is 2^32 */
+	u64 interval_start_us;
+	u32 code; /* 1 low, 2 high, 3 overload */
+	u32 reserved;
+};
+
+LAW void vcp_router_init(void *state, const void *params, const struct law_link *link, u64 due_us[LAW_TIMERS_MAX])
+{
+	struct vcp_router_state *s = state;
+	const struct vcp_router_params *p = params;
+
+	s->code = LAW_ECN_ECT1;
+	s->interval_start_us = link->now_us;
+	due_us[VCP_TIMER_QUEUE] = link->now_us + p->tq_us;
+	due_us[VCP_TIMER_LOAD] = link->now_us + p->trho_us;
+}
+
+LAW u32 vcp_router_on_enqueue(void *state, const void *params, struct law_packet *packet, const struct law_queue *queue)
+{
+	struct vcp_router_state *s = state;
+
+	(void)params;
+	(void)queue;
+	s->arrived_bytes += packet->air_bytes;
+	return LAW_PASS;
+}
+
+LAW u32 vcp_router_on_dequeue(void *state, const void *params, struct law_packet *packet, const struct law_queue *queue)
+{
+	struct vcp_router_state *s = state;
+	u32 code = mark_get(packet);
+
+	(void)params;
+	(void)queue;
+	/* 00 is no VCP packet even in VCP's format. */
+	if (packet->wire == LAW_WIRE_VCP && (packet->flags & LAW_PACKET_DATA) && code != LAW_ECN_NOT_ECT && s->code > code)
+		mark_set(packet, s->code);
+	return LAW_PASS;
+}
+
+/* The table of the author's code, in millionths; steps lie 0.34 decades below the powers of ten. */
+LAW u64 vcp_gamma(const struct vcp_router_params *p, u64 capacity_Bps)
+{
+	if (p->target == 0)
+		return p->gamma;
+	if (capacity_Bps < 571364)
+		return 940000;
+	if (capacity_Bps < 5713638)
+		return 960000;
+	if (capacity_Bps < 57136379)
+		return 975000;
+	return capacity_Bps < 571363790 ? 985000 : 990000;
+}
+
+/* Beyond this load all is the same; a smoothed load factor must not take for ever to come back from infinity. */
+#define VCP_LOAD_Q32_MAX (10ull << 32)
+
+/* rho with 32 fractional bits, at most VCP_LOAD_Q32_MAX, which is also any load on a link that carries nothing. */
+LAW u64 vcp_load_q32(const struct vcp_router_params *p, u64 arrived_bytes, u64 queue_q8, u64 capacity_Bps,
+					 u64 interval_us)
+{
+	u64 queue_load_q8 = fixed_mul_div(queue_q8, p->kappa_q, 1000000);
+	u64 load_q8 = fixed_add(fixed_mul(arrived_bytes, 256), queue_load_q8);
+	u64 target_q8 = fixed_mul_div(fixed_mul(capacity_Bps, 256), interval_us * vcp_gamma(p, capacity_Bps), 1000000000000);
+
+	if (target_q8 == 0)
+		return load_q8 ? VCP_LOAD_Q32_MAX : 0;
+	return fixed_min(fixed_mul_div(load_q8, FIXED_ONE_Q32, target_q8), VCP_LOAD_Q32_MAX);
+}
+
+LAW u32 vcp_code_of(const struct vcp_router_params *p, u64 load_q32)
+{
+	/* floor(100 rho + 1) < 80 is rho < 0.79, and < 100 is rho < 0.99. */
+	u64 high = p->rounding ? 80 : 79, over = p->rounding ? 100 : 99;
+
+	if (load_q32 < high * FIXED_ONE_Q32 / 100)
+		return LAW_ECN_ECT1;
+	return load_q32 < over * FIXED_ONE_Q32 / 100 ? LAW_ECN_ECT0 : LAW_ECN_CE;
+}
+
+LAW u64 vcp_smoothed(u64 old, u64 current, u64 weight)
+{
+	return fixed_add(fixed_mul_div(old, 1000000 - weight, 1000000), fixed_mul_div(current, weight, 1000000));
+}
+
+LAW void vcp_close_interval(struct vcp_router_state *s, const struct vcp_router_params *p, const struct law_queue *queue)
+{
+	u64 mean_q8 = fixed_div(s->queue_sum_bytes * 256, s->queue_samples);
+	u64 load_q32;
+
+	s->queue_smooth_q8 = vcp_smoothed(s->queue_smooth_q8, mean_q8, p->queue_weight);
+	load_q32 = vcp_load_q32(p, s->arrived_bytes, s->queue_smooth_q8, queue->capacity_Bps,
+							queue->now_us - s->interval_start_us);
+	if (queue->capacity_Bps || load_q32) {
+		s->load_q32 = vcp_smoothed(s->load_q32, load_q32, p->load_weight);
+		s->code = vcp_code_of(p, s->load_q32);
+	}
+	s->arrived_bytes = 0;
+	s->queue_sum_bytes = 0;
+	s->queue_samples = 0;
+	s->interval_start_us = queue->now_us;
+}
+
+LAW u64 vcp_router_on_timer(void *state, const void *params, u32 timer, const struct law_queue *queue)
+{
+	struct vcp_router_state *s = state;
+	const struct vcp_router_params *p = params;
+
+	if (timer == VCP_TIMER_QUEUE) {
+		s->queue_sum_bytes += fixed_min(queue->queue_bytes, 1ull << 40);
+		s->queue_samples++;
+		return queue->now_us + p->tq_us;
+	}
+	vcp_close_interval(s, p, queue);
+	return queue->now_us + p->trho_us;
+}
+
+LAW_TABLE struct law_router vcp_router = {
+	.abi = LAW_ABI,
+	.size = sizeof(struct law_router),
+	.name = "vcp",
+	.summary = "Marks VCP packets with the load of the link: low, high or overload",
+	.state_bytes = sizeof(struct vcp_router_state),
+	.params_bytes = sizeof(struct vcp_router_params),
+	.flags = LAW_ROUTER_NEEDS_CAPACITY,
+	.wire = LAW_WIRE_VCP,
+	.timers = 2,
+	.control_timer = VCP_TIMER_LOAD,
+	LAW_PARAM_LIST(VCP_ROUTER_PARAMS),
+	.init = vcp_router_init,
+	.on_enqueue = vcp_router_on_enqueue,
+	.on_dequeue = vcp_router_on_dequeue,
+	.on_timer = vcp_router_on_timer,
+};
+
+#endif /* FADELAB_ROUTER_VCP_H */

@@ -1,0 +1,318 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
+/*
+ * Source: Xia, Subramanian, Stoica, Kalyanaraman, "One more bit is enough", SIGCOMM 2005; constants and timers as in
+ * the author's ns-2 code; vcp-ton-2010 sections II-A and IV.
+ *
+ * In one paragraph: Each router writes how loaded it is into the two ECN bits of data packets: low, high or overload.
+ * The receiver echoes the code; the sender multiplies its window while the load is low, adds while it is high, and
+ * backs off by an eighth at overload, at most once in an update interval and a round trip.
+ *
+ * Law, per acknowledged packet, by the code in the ACK:
+ *   low       cwnd += (1 + xi)^x - 1     xi = kappa (1/0.8 - 1) = 0.0625, x = min(srtt / t_rho, 2.5)
+ *   high      cwnd += alpha_s w / cwnd   alpha_s = r/5 up to r = 0.2, r^2 up to 5, then r + 20; r = srtt / t_d
+ *   overload  cwnd *= beta once; for t_rho further overload codes are ignored; for one srtt more they add as high does
+ *   pacing    for cwnd <= 64: one packet per srtt / 2^ceil(log2 cwnd) where that exceeds t_rho / 2
+ *   loss      as Reno (default), or as overload, or as vcp-ton-2010's heuristic decides
+ *
+ * Parameters: the X-macro VCP_SENDER_PARAMS below.
+ *
+ * Divergences:
+ *   1. The reference round trip t_d of additive increase is 100 ms and the scale is linear outside 20 to 500 ms, as in
+ *      the author's code; the paper scales by (srtt / t_rho)^2 with t_rho = 200 ms, four times slower. The parameters
+ *      td_us and ai_scaling select the paper's form.
+ *   2. The clamp of x at 2.5 is the code's; the paper speaks of a bound without a number.
+ *   3. A loss halves the window as in the code; vcp-ton-2010 says "an MD", which is `loss = "beta"`.
+ *   4. Increments count acknowledged packets, not ACKs, so that delayed ACKs do not slow the law. The author's
+ *      receiver acknowledges each packet, where the two are the same.
+ *   5. The window grows only while it limits the sender (RFC 7661); the code has only greedy sources.
+ *   6. A path that never returned a code, or one that clears the ECN bits, is treated as Reno treats it: without
+ *      feedback there is no safe multiplicative increase.
+ *   7. While the host recovers from a loss the window is left to it; the code goes on adjusting.
+ *
+ * Figures: vcp-ton-2010 figures 2, 3, 5, 10 to 13; vcp-milcom-2007.
+ */
+#ifndef FADELAB_SENDER_VCP_H
+#define FADELAB_SENDER_VCP_H
+
+#include "law.h"
+#include "part/loss_history.h"
+#include "part/reno.h"
+#include "part/window.h"
+
+/* clang-format off */
+#define VCP_SENDER_PARAMS(P)                                                                                           \
+	P(kappa, 250000, "1", 1000000, 1000, 500000, "SIGCOMM 2005 table 1; stable up to 0.5",                             \
+	  "Gain of multiplicative increase")                                                                               \
+	P(alpha, 1000000, "1", 1000000, 1000, 100000000, "SIGCOMM 2005 table 1",                                           \
+	  "Packets per reference round trip in additive increase")                                                         \
+	P(beta, 875000, "1", 1000000, 100000, 1000000, "SIGCOMM 2005 table 1",                                             \
+	  "What a multiplicative decrease leaves of the window")                                                           \
+	P(weight, 1000000, "1", 1000000, 1000, 100000000, "author's code, w",                                              \
+	  "Factor on additive increase, for differentiated bandwidth")                                                     \
+	P(trho_us, 200000, "us", 1, 10000, 10000000, "SIGCOMM 2005 table 1",                                               \
+	  "Interval at which routers update the load factor")                                                              \
+	P(td_us, 100000, "us", 1, 1000, 10000000, "author's code; paper 200 ms",                                           \
+	  "Round trip at which additive increase is alpha")                                                                \
+	P(ai_scaling, 0, "code|square", 1, 0, 1, "author's code; paper: square",                                           \
+	  "How additive increase scales with the round trip")                                                              \
+	P(mi_clamp, 0, "rtt|gain|none", 1, 0, 2, "author's code; gain: the Stanford reproduction",                         \
+	  "Bound of multiplicative increase: srtt/t_rho <= 2.5, gain <= 1 per round trip, or none")                        \
+	P(pacing, 1, "bool", 1, 0, 1, "author's code",                                                                     \
+	  "Spread small windows over long round trips")                                                                    \
+	P(loss, 0, "reno|beta|history", 1, 0, 2, "author's code; vcp-ton-2010 section IV-D",                               \
+	  "What a loss does: halve, decrease by beta, or beta only if ACKs reported overload")                             \
+	P(history_acks, 16, "1", 1, 1, 32, "vcp-ton-2010 section IV-D, T",                                                 \
+	  "Overload codes in a row that make a loss a congestion loss")
+/* clang-format on */
+
+struct vcp_sender_params {
+	VCP_SENDER_PARAMS(LAW_PARAM_FIELD)
+};
+
+enum vcp_code {
+	VCP_NONE = 0,
+	VCP_LOW = 1,
+	VCP_HIGH = 2,
+	VCP_OVER = 3,
+};
+
+enum vcp_phase {
+	VCP_NORMAL = 0,
+	VCP_FROZEN = 1,    /* the code's timer 1: t_rho after a decrease */
+	VCP_RECOVERED = 2, /* the code's timer 2: one srtt after that */
+};
+
+struct vcp_sender_state {
+	struct window window;
+	struct reno_memory memory;
+	u64 phase_end_us;
+	u64 log2_growth_q32; /* log2(1 + xi), fixed by kappa */
+	u64 mi_gain_q32;     /* valid for srtt_us */
+	u64 ai_gain_q32;     /* valid for srtt_us */
+	u32 srtt_us;
+	u32 phase;
+	u32 history;
+	u32 reserved;
+};
+
+_Static_assert(sizeof(struct vcp_sender_state) <= LAW_STATE_BYTES_MAX, "the kernel gives no more");
+
+/* The code starts from this round trip. */
+#define VCP_SRTT_US_INITIAL 100000u
+/* The code's timers tick every 10 ms. */
+#define VCP_TICK_US 10000u
+/* Up to this window the code paces. */
+#define VCP_PACED_PKTS 64u
+
+LAW u64 vcp_ticks_up_us(u64 duration_us)
+{
+	return (duration_us + VCP_TICK_US - 1) / VCP_TICK_US * VCP_TICK_US;
+}
+
+/* (1 + xi)^x - 1, the growth per acknowledged packet at low load. */
+LAW u64 vcp_mi_gain_q32(const struct vcp_sender_params *p, u64 log2_growth_q32, u32 srtt_us)
+{
+	u64 exponent_q32 = fixed_mul_div(srtt_us, log2_growth_q32, p->trho_us);
+	u64 gain_q32;
+
+	if (p->mi_clamp == 0)
+		exponent_q32 = fixed_min(exponent_q32, log2_growth_q32 * 5 / 2);
+	gain_q32 = fixed_exp2_m1_q32(exponent_q32);
+	return p->mi_clamp == 1 ? fixed_min(gain_q32, FIXED_ONE_Q32) : gain_q32;
+}
+
+/* alpha_s * w, what additive increase adds per round trip. r has 20 fractional bits and is clipped at 1024. */
+LAW u64 vcp_ai_gain_q32(const struct vcp_sender_params *p, u32 srtt_us)
+{
+	u64 r_q20 = fixed_min(fixed_div((u64)srtt_us << 20, p->td_us), 1ull << 30);
+	u64 alpha_q20 = (r_q20 * r_q20) >> 20;
+
+	if (p->ai_scaling == 0 && r_q20 * 5 <= 1ull << 20)
+		alpha_q20 = r_q20 / 5;
+	else if (p->ai_scaling == 0 && r_q20 > 5ull << 20)
+		alpha_q20 = r_q20 + (20ull << 20);
+	alpha_q20 = fixed_mul_div(alpha_q20, p->alpha * p->weight, 1000000000000ull);
+	return fixed_min(alpha_q20, 1ull << 36) << 12;
+}
+
+LAW void vcp_set_srtt(struct vcp_sender_state *s, const struct vcp_sender_params *p, u32 srtt_us)
+{
+	if (srtt_us == 0 || srtt_us == s->srtt_us)
+		return;
+	s->srtt_us = srtt_us;
+	s->mi_gain_q32 = vcp_mi_gain_q32(p, s->log2_growth_q32, srtt_us);
+	s->ai_gain_q32 = vcp_ai_gain_q32(p, srtt_us);
+}
+
+LAW void vcp_sender_init(void *state, const void *params, const struct law_start *start, struct law_control *control)
+{
+	struct vcp_sender_state *s = state;
+	const struct vcp_sender_params *p = params;
+
+	/* xi = kappa (100/80 - 1) = kappa / 4. */
+	s->log2_growth_q32 = fixed_log2_q32(FIXED_ONE_Q32 + fixed_mul_div(p->kappa, FIXED_ONE_Q32, 4000000));
+	vcp_set_srtt(s, p, start->srtt_us ? start->srtt_us : VCP_SRTT_US_INITIAL);
+	s->memory.cwnd_pkts = control->cwnd_pkts;
+	control->ecn = VCP_LOW;
+}
+
+/* Moves through the phases that follow a decrease; the second starts when the first ends, with the srtt of then. */
+LAW void vcp_pass_time(struct vcp_sender_state *s, u64 now_us)
+{
+	if (s->phase == VCP_FROZEN && now_us >= s->phase_end_us) {
+		s->phase = VCP_RECOVERED;
+		s->phase_end_us += vcp_ticks_up_us(s->srtt_us);
+	}
+	if (s->phase == VCP_RECOVERED && now_us >= s->phase_end_us)
+		s->phase = VCP_NORMAL;
+}
+
+/* One packet per srtt / 2^ceil(log2 cwnd) where that is longer than half an update interval. */
+LAW u64 vcp_pacing_Bps(const struct vcp_sender_state *s, const struct vcp_sender_params *p, u32 cwnd_pkts,
+					   u32 packet_bytes)
+{
+	u64 slots = 1;
+
+	if (!p->pacing || cwnd_pkts > VCP_PACED_PKTS)
+		return 0;
+	for (int i = 0; i < 6; i++)
+		slots = slots < cwnd_pkts ? slots * 2 : slots;
+	if (2 * (u64)s->srtt_us <= p->trho_us * slots)
+		return 0;
+	/* At least 1, because 0 stands for no pacing. */
+	return fixed_max(fixed_div((u64)packet_bytes * slots * 1000000, s->srtt_us), 1);
+}
+
+LAW u64 vcp_grown_q32(struct vcp_sender_state *s, const struct law_ack *ack, const struct law_control *control, u32 code,
+					  u64 cwnd_q32)
+{
+	/* A cumulative ACK after a recovery covers packets that SACK had reported before: those count once. */
+	u64 pkts = fixed_min(fixed_min(ack->acked_pkts, ack->delivered_pkts), 65535);
+
+	if (code == VCP_NONE)
+		return reno_grown_q32(cwnd_q32, control->ssthresh_pkts, pkts, 1);
+	if (code == VCP_LOW)
+		return fixed_add(cwnd_q32, fixed_mul(s->mi_gain_q32, pkts));
+	return cwnd_q32 + window_share_q32(fixed_mul(s->ai_gain_q32, pkts), cwnd_q32);
+}
+
+LAW void vcp_sender_on_ack(void *state, const void *params, const struct law_ack *ack, struct law_control *control)
+{
+	struct vcp_sender_state *s = state;
+	const struct vcp_sender_params *p = params;
+	u32 code = ack->feedback.len ? ack->feedback.bytes[0] & 3 : VCP_NONE;
+	u64 cwnd_q32 = window_get(&s->window, control);
+
+	vcp_set_srtt(s, p, ack->srtt_us);
+	vcp_pass_time(s, ack->now_us);
+	if (ack->feedback.present)
+		s->history = loss_history_push(s->history, code == VCP_OVER);
+	if (ack->acked_pkts && control->ca_state != LAW_CA_RECOVERY) {
+		if (code == VCP_OVER && s->phase == VCP_NORMAL) {
+			s->phase = VCP_FROZEN;
+			s->phase_end_us = ack->now_us + vcp_ticks_up_us(p->trho_us);
+			window_set(&s->window, control, fixed_mul_div(cwnd_q32, p->beta, 1000000));
+		} else if (!(code == VCP_OVER && s->phase == VCP_FROZEN) && (ack->flags & LAW_ACK_CWND_LIMITED)) {
+			window_set(&s->window, control, vcp_grown_q32(s, ack, control, code, cwnd_q32));
+		}
+	}
+	control->pacing_Bps = vcp_pacing_Bps(s, p, control->cwnd_pkts, ack->packet_bytes);
+	reno_remember(&s->memory, ack, control);
+}
+
+/* ssthresh after a loss, at which the host ends its recovery. */
+LAW u32 vcp_after_loss_pkts(const struct vcp_sender_state *s, const struct vcp_sender_params *p, u32 cwnd_pkts)
+{
+	u64 decreased_pkts = fixed_max((u64)cwnd_pkts * p->beta / 1000000, 1);
+
+	if (p->loss == 0)
+		return reno_half(cwnd_pkts);
+	if (p->loss == 1 || loss_history_congested(s->history, p->history_acks))
+		return (u32)decreased_pkts;
+	return cwnd_pkts < 1 ? 1 : cwnd_pkts;
+}
+
+LAW void vcp_sender_on_loss(void *state, const void *params, const struct law_ack *ack, u32 cause,
+							struct law_control *control)
+{
+	struct vcp_sender_state *s = state;
+
+	(void)cause;
+	control->ssthresh_pkts = vcp_after_loss_pkts(s, params, control->cwnd_pkts);
+	reno_remember(&s->memory, ack, control);
+}
+
+LAW void vcp_sender_on_rto(void *state, const void *params, const struct law_ack *ack, struct law_control *control)
+{
+	struct vcp_sender_state *s = state;
+
+	(void)params;
+	(void)ack;
+	reno_timeout(&s->memory, control);
+}
+
+LAW_TABLE struct law_sender vcp_sender = {
+	.abi = LAW_ABI,
+	.size = sizeof(struct law_sender),
+	.name = "vcp",
+	.summary = "Variable-structure control: two bits of load from the routers choose MI, AI or MD",
+	.state_bytes = sizeof(struct vcp_sender_state),
+	.params_bytes = sizeof(struct vcp_sender_params),
+	.flags = LAW_SENDER_PACED,
+	.wire = LAW_WIRE_VCP,
+	.ecn_mode = LAW_ECN_MODE_NONE,
+	.router = "vcp",
+	LAW_PARAM_LIST(VCP_SENDER_PARAMS),
+	.init = vcp_sender_init,
+	.on_ack = vcp_sender_on_ack,
+	.on_loss = vcp_sender_on_loss,
+	.on_rto = vcp_sender_on_rto,
+};
+
+/* -------------------------------------------------------------------------------------------------- receiver */
+
+struct vcp_receiver_state {
+	u32 code;    /* the most congested one since the last ACK */
+	u32 pending; /* whether a packet came since the last ACK */
+};
+
+/* The author's receiver acknowledges each packet and copies its code; with delayed ACKs the highest code counts. */
+LAW void vcp_receiver_on_data(void *state, const struct law_data *data)
+{
+	struct vcp_receiver_state *s = state;
+	u32 code = data->ecn & 3;
+
+	s->code = s->pending && s->code > code ? s->code : code;
+	s->pending = 1;
+}
+
+LAW void vcp_receiver_fill_ack(void *state, struct law_fill *fill)
+{
+	struct vcp_receiver_state *s = state;
+
+	fill->feedback.bytes[0] = (u8)s->code;
+	fill->feedback.len = 1;
+	fill->feedback.present = 1;
+}
+
+/* An ACK without room for the code must not lose an overload. */
+LAW void vcp_receiver_ack_written(void *state, u32 written)
+{
+	struct vcp_receiver_state *s = state;
+
+	if (written)
+		s->pending = 0;
+}
+
+LAW_TABLE struct law_receiver vcp_receiver = {
+	.abi = LAW_ABI,
+	.size = sizeof(struct law_receiver),
+	.name = "vcp",
+	.state_bytes = sizeof(struct vcp_receiver_state),
+	.feedback_bytes = 1,
+	.on_data = vcp_receiver_on_data,
+	.fill_ack = vcp_receiver_fill_ack,
+	.ack_written = vcp_receiver_ack_written,
+};
+
+#endif /* FADELAB_SENDER_VCP_H */

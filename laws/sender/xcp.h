@@ -1,0 +1,227 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
+/*
+ * Source: Katabi, Handley, Rohrs, "Congestion control for high bandwidth-delay product networks", SIGCOMM 2002;
+ * draft-falk-xcp-spec-03; constants and order of steps as in ns-2.35.
+ *
+ * In one paragraph: Each data packet tells routers the sender's round trip and the distance of its packets, and asks
+ * for as much throughput as possible. Routers lower the request to the share of the spare capacity that falls to this
+ * packet; the receiver sums what came through and returns the sum; the sender adds it to its window.
+ *
+ * Law:
+ *   on send    RTT = srtt, X = srtt / cwnd, delta = as much as possible; without a round trip RTT = X = delta = 0
+ *   on an ACK  cwnd += reverse feedback * srtt / packet size, at least 1
+ *   receiver   reverse feedback = sum of the deltas since the last ACK that carried one
+ *   loss       as Reno (RFC 5681)
+ *
+ * Feedback: on data 12 bytes, RTT and X (unsigned seconds, 28 fractional bits) and delta (signed bytes per second); on
+ * ACKs 4 bytes, the reverse feedback (signed bytes per second). All in network byte order.
+ *
+ * Parameters: the X-macro XCP_SENDER_PARAMS below.
+ *
+ * Divergences:
+ *   1. The request is the largest 32-bit number; ns-2 asks for 1e24 bytes per second less the present throughput.
+ *      Routers grant a packet less than 2^31 bytes per second on any link below 17 Gbit/s.
+ *   2. While the host recovers from a loss the feedback is dropped: the draft lets loss control override XCP. ns-2
+ *      halves the window and goes on applying feedback meanwhile, which its documentation calls a mishmash.
+ *   3. The draft's ageing of allowance that the sender does not use is left out, as in ns-2.
+ *
+ * Figures: vcp-ton-2010 figures 2, 3, 5, 10 to 13; the fairness part of xcc-2010.
+ */
+#ifndef FADELAB_SENDER_XCP_H
+#define FADELAB_SENDER_XCP_H
+
+#include "law.h"
+#include "part/bytes.h"
+#include "part/loss_history.h"
+#include "part/reno.h"
+#include "part/window.h"
+
+#define XCP_DATA_BYTES 12
+#define XCP_ACK_BYTES 4
+/* Places of the fields on data packets. */
+#define XCP_AT_RTT 0
+#define XCP_AT_X 4
+#define XCP_AT_DELTA 8
+
+#define XCP_DELTA_BPS_MAX 0x7fffffffll
+#define XCP_DELTA_BPS_MIN (-XCP_DELTA_BPS_MAX - 1)
+
+/* clang-format off */
+#define XCP_SENDER_PARAMS(P)                                                                                           \
+	P(loss, 0, "reno|history", 1, 0, 1, "ns-2.35; vcp-ton-2010 section IV-D",                                          \
+	  "What a loss does: halve, or halve only if ACKs carried negative feedback")                                      \
+	P(history_acks, 16, "1", 1, 1, 32, "vcp-ton-2010 section IV-D, T",                                                 \
+	  "Negative feedbacks in a row that make a loss a congestion loss")
+/* clang-format on */
+
+struct xcp_sender_params {
+	XCP_SENDER_PARAMS(LAW_PARAM_FIELD)
+};
+
+struct xcp_sender_state {
+	struct window window;
+	struct reno_memory memory;
+	u32 history;
+	u32 reserved;
+};
+
+_Static_assert(sizeof(struct xcp_sender_state) <= LAW_STATE_BYTES_MAX, "the kernel gives no more");
+
+/* Seconds with 28 fractional bits, below 16 s: 2^28 / 10^6 = 2^22 / 15625. */
+LAW u64 xcp_seconds_q28(u64 time_us)
+{
+	return fixed_min(((time_us << 22) + 7812) / 15625, 0xffffffff);
+}
+
+LAW void xcp_sender_init(void *state, const void *params, const struct law_start *start, struct law_control *control)
+{
+	struct xcp_sender_state *s = state;
+
+	(void)params;
+	(void)start;
+	s->memory.cwnd_pkts = control->cwnd_pkts;
+}
+
+LAW void xcp_sender_on_send(void *state, const void *params, struct law_send *send, struct law_control *control)
+{
+	struct xcp_sender_state *s = state;
+	u64 cwnd_q16 = window_get(&s->window, control) >> 16;
+	u64 rtt_q28 = xcp_seconds_q28(send->srtt_us);
+	/* Rounded: at 10 Gbit/s a packet's distance is only a few hundred units. */
+	u64 x_q28 = fixed_div((rtt_q28 << 16) + cwnd_q16 / 2, cwnd_q16);
+
+	(void)params;
+	bytes_put_u32(send->feedback.bytes + XCP_AT_RTT, (u32)rtt_q28);
+	bytes_put_u32(send->feedback.bytes + XCP_AT_X, (u32)fixed_min(x_q28, 0xffffffff));
+	bytes_put_s32(send->feedback.bytes + XCP_AT_DELTA, send->srtt_us ? XCP_DELTA_BPS_MAX : 0);
+	send->feedback.len = XCP_DATA_BYTES;
+	send->feedback.present = 1;
+}
+
+/*
+ * |feedback| * srtt / packet size in packets, with 32 fractional bits. The factor 2^32 / 10^6 is taken in two steps, 2^8
+ * before the division by the size and 2^18 / 15625 * 2^0 after it (2^24 / 10^6 = 2^18 / 15625), so that nothing exceeds
+ * 64 bits: |feedback| <= 2^31, srtt < 2^24 us.
+ */
+LAW u64 xcp_change_q32(u64 feedback_Bps, u32 srtt_us, u32 packet_bytes)
+{
+	u64 srtt_clipped_us = fixed_min(srtt_us, (1u << 24) - 1);
+	u64 change_us = fixed_div((feedback_Bps * srtt_clipped_us) << 8, packet_bytes);
+
+	return (fixed_min(change_us, (1ull << 46) - 1) << 18) / 15625;
+}
+
+LAW void xcp_sender_on_ack(void *state, const void *params, const struct law_ack *ack, struct law_control *control)
+{
+	struct xcp_sender_state *s = state;
+	u64 cwnd_q32 = window_get(&s->window, control);
+
+	(void)params;
+	/* A repeated feedback was applied when it came. */
+	if (ack->feedback.present && ack->feedback.len >= XCP_ACK_BYTES) {
+		s64 feedback_Bps = bytes_get_s32(ack->feedback.bytes);
+
+		s->history = loss_history_push(s->history, feedback_Bps < 0);
+		if (control->ca_state != LAW_CA_RECOVERY) {
+			u64 change_q32 = xcp_change_q32(fixed_abs(feedback_Bps), ack->srtt_us, ack->packet_bytes);
+
+			cwnd_q32 = feedback_Bps < 0 ? fixed_sub(cwnd_q32, change_q32) : fixed_add(cwnd_q32, change_q32);
+			window_set(&s->window, control, cwnd_q32);
+		}
+	}
+	reno_remember(&s->memory, ack, control);
+}
+
+LAW void xcp_sender_on_loss(void *state, const void *params, const struct law_ack *ack, u32 cause,
+							struct law_control *control)
+{
+	struct xcp_sender_state *s = state;
+	const struct xcp_sender_params *p = params;
+
+	(void)cause;
+	if (p->loss == 0 || loss_history_congested(s->history, p->history_acks))
+		control->ssthresh_pkts = reno_half(control->cwnd_pkts);
+	else
+		control->ssthresh_pkts = control->cwnd_pkts ? control->cwnd_pkts : 1;
+	reno_remember(&s->memory, ack, control);
+}
+
+LAW void xcp_sender_on_rto(void *state, const void *params, const struct law_ack *ack, struct law_control *control)
+{
+	struct xcp_sender_state *s = state;
+
+	(void)params;
+	(void)ack;
+	reno_timeout(&s->memory, control);
+}
+
+LAW_TABLE struct law_sender xcp_sender = {
+	.abi = LAW_ABI,
+	.size = sizeof(struct law_sender),
+	.name = "xcp",
+	.summary = "Explicit control: routers write into each packet by how much its flow may grow",
+	.state_bytes = sizeof(struct xcp_sender_state),
+	.params_bytes = sizeof(struct xcp_sender_params),
+	.wire = LAW_WIRE_XCP,
+	.ecn_mode = LAW_ECN_MODE_NONE,
+	.feedback_bytes = XCP_DATA_BYTES,
+	.router = "xcp",
+	LAW_PARAM_LIST(XCP_SENDER_PARAMS),
+	.init = xcp_sender_init,
+	.on_send = xcp_sender_on_send,
+	.on_ack = xcp_sender_on_ack,
+	.on_loss = xcp_sender_on_loss,
+	.on_rto = xcp_sender_on_rto,
+};
+
+/* -------------------------------------------------------------------------------------------------- receiver */
+
+struct xcp_receiver_state {
+	s64 sum_Bps;     /* deltas that no ACK has carried yet */
+	s64 offered_Bps; /* what the ACK being filled carries */
+};
+
+LAW void xcp_receiver_on_data(void *state, const struct law_data *data)
+{
+	struct xcp_receiver_state *s = state;
+
+	if (data->feedback.len >= XCP_DATA_BYTES)
+		s->sum_Bps = fixed_signed_add(s->sum_Bps, bytes_get_s32(data->feedback.bytes + XCP_AT_DELTA));
+}
+
+LAW void xcp_receiver_fill_ack(void *state, struct law_fill *fill)
+{
+	struct xcp_receiver_state *s = state;
+
+	s->offered_Bps = s->sum_Bps;
+	if (s->offered_Bps > XCP_DELTA_BPS_MAX)
+		s->offered_Bps = XCP_DELTA_BPS_MAX;
+	if (s->offered_Bps < XCP_DELTA_BPS_MIN)
+		s->offered_Bps = XCP_DELTA_BPS_MIN;
+	bytes_put_s32(fill->feedback.bytes, s->offered_Bps);
+	fill->feedback.len = XCP_ACK_BYTES;
+	fill->feedback.present = 1;
+}
+
+/* What did not find room stays in the sum, as does what exceeded 32 bits. */
+LAW void xcp_receiver_ack_written(void *state, u32 written)
+{
+	struct xcp_receiver_state *s = state;
+
+	if (written)
+		s->sum_Bps = fixed_signed_add(s->sum_Bps, -s->offered_Bps);
+	s->offered_Bps = 0;
+}
+
+LAW_TABLE struct law_receiver xcp_receiver = {
+	.abi = LAW_ABI,
+	.size = sizeof(struct law_receiver),
+	.name = "xcp",
+	.state_bytes = sizeof(struct xcp_receiver_state),
+	.feedback_bytes = XCP_ACK_BYTES,
+	.on_data = xcp_receiver_on_data,
+	.fill_ack = xcp_receiver_fill_ack,
+	.ack_written = xcp_receiver_ack_written,
+};
+
+#endif /* FADELAB_SENDER_XCP_H */
