@@ -6,13 +6,13 @@
 //! Interleaving sends words in rounds of one byte each. What is computed takes words as independent *given the chain's
 //! states at the ends of all rounds*, with each byte's error given the states at its round's ends exact. What is left out
 //! ties only neighbouring bytes within a round, some tens of bits; bursts that are long against a round are felt by all
-//! words alike, as they must be. Against simulations, losses come out too large by 1 % or less (of the loss) for bad bursts
-//! of 8 bits and for bursts longer than a packet, by 10 % where bad bursts of 40 bits are as long as a round.
+//! words alike, as they must be. Against simulations, losses come out too large by about 1 % (of the loss) for bad bursts of
+//! 8 bits and for bursts as long as a packet, by 10 % where bad bursts of 40 bits are as long as a round.
 //! [`independent_words`] takes words as independent outright, which is as good for short bursts and far off for long ones.
 //!
 //! The sum over all paths of states is short, because a word's law depends on a path only through how often it stays in
 //! the good state, stays in the bad state and changes: for a known start, the number of changes also says how many go
-//! which way and where the path ends. [`PathCounts`] has the probabilities of these numbers.
+//! which way and where the path ends. The probabilities of these numbers are `PathCounts`.
 //!
 //! One word, and words that correct nothing (then any wrong byte loses the packet), are computed exactly.
 

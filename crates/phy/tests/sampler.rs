@@ -281,6 +281,24 @@ fn bursts_longer_than_packets() {
 }
 
 #[test]
+fn bursts_as_long_as_packets() {
+    // Goal: where the chain forgets much within a packet of 320 bits (bursts of 2000 and 400 bits), memory is counted over
+    // the gap and not from the start of the packet before: agreement at 99.9 % confidence each.
+    let spec = bpsk(Antennas::TwoByOne, 20.0, (2_000.0, 400.0), CodeSpec::NONE);
+    let packet = |gap_bits| Step {
+        kind: PacketKind::Ack,
+        ip_bytes: 40,
+        gap_bits,
+    };
+    let schedule = [packet(0), packet(50), packet(200), packet(0)];
+    let (differing, asked) = differences(
+        &by_sampler(&spec, &schedule, 200_000, 100_000),
+        &by_bits(&spec, &schedule, 20_000),
+    );
+    assert!(differing.is_empty() && asked == 12, "{asked} asked: {differing:#?}");
+}
+
+#[test]
 fn independent_losses_would_be_noticed() {
     // Goal: the test above has power. A sampler with the right loss and without memory passes the questions about single
     // packets and fails every question about earlier fates.
