@@ -110,7 +110,8 @@
 		return { stroke: css("--quiet"), font, grid: line, ticks: { ...line, size: 4 }, ...options };
 	}
 
-	// spec: title, unit, height, x, timed (labels on the time axis), top (upper end of the y axis), percent or whole (how values read), series [{label, law, values, ...}].
+	// spec: title, unit, height, x, series [{label, law, values, low, high, options}] and bands as uPlot has them; further
+	// timed (labels on the time axis), top (upper end of the y axis), percent or whole (how values read).
 	function chart(spec) {
 		const values = element("span", { class: "values" });
 		const caption = element(
@@ -119,6 +120,8 @@
 		const place = element("figure", {}, caption);
 		root.append(place);
 		const shown = spec.percent ? (v) => `${digits(v * 100)} %` : spec.whole ? String : digits;
+		const timeLabel = (t) => (spec.timed ? `${t} s` : "");
+		const valueLabel = (v) => (spec.percent ? Math.round(v * 100) : v);
 		const options = {
 			width: root.clientWidth,
 			height: spec.height + (spec.timed ? 26 : 0),
@@ -136,8 +139,8 @@
 				y: { range: (_, low, high) => [0, spec.top ?? Math.max(high ?? 0, 1e-9) * 1.05] },
 			},
 			axes: [
-				axis({ size: spec.timed ? 30 : 0, values: (_, ticks) => ticks.map((t) => (spec.timed ? `${t} s` : "")) }),
-				axis({ size: Y_AXIS_PX, space: 32, values: (_, ticks) => ticks.map((t) => (spec.percent ? Math.round(t * 100) : t)) }),
+				axis({ size: spec.timed ? 30 : 0, values: (_, ticks) => ticks.map(timeLabel) }),
+				axis({ size: Y_AXIS_PX, space: 32, values: (_, ticks) => ticks.map(valueLabel) }),
 			],
 			series: [{}, ...spec.series.map((s) => ({ spanGaps: false, points: { show: false }, ...s.options }))],
 			bands: spec.bands ?? [],
@@ -221,7 +224,8 @@
 	function drawWindows(p, laws) {
 		const shown = laws.map((law) => ({ law, windows: law.windows[Math.max(0, seedAt(law))] }));
 		const present = shown.filter(({ windows }) => windows);
-		const top = 1.05 * Math.max(1, ...present.flatMap(({ windows }) => windows.cwnd_pkts.map((w) => Math.max(...w))));
+		const largest = ({ windows }) => Math.max(...windows.cwnd_pkts.flat());
+		const top = 1.05 * Math.max(1, ...present.map(largest));
 		const n = p.window_flows.length;
 		const which = n < p.flows_n ? `${n} of ${p.flows_n} flows` : `${n} ${n === 1 ? "flow" : "flows"}`;
 		present.forEach(({ law, windows }, place) => {
@@ -246,8 +250,10 @@
 		const all = data.seeds_n > 1 ? `mean of ${data.seeds_n} seeds, band lowest to highest` : "1 seed";
 		const seedsText = state.seed === ALL_SEEDS ? all : `seed ${state.seed}`;
 		drawUsed(p, laws, seedsText);
-		chart({ title: "Queue", unit: "pkt waiting", height: 150, x: p.time_s, ...bandSeries(laws, (law) => law.queue_pkts) });
-		chart({ title: "RTT", unit: "ms", height: 150, x: p.time_s, ...bandSeries(laws, (law) => law.rtt_ms) });
+		const queue = bandSeries(laws, (law) => law.queue_pkts);
+		chart({ title: "Queue", unit: "pkt waiting", height: 150, x: p.time_s, ...queue });
+		const rtt = bandSeries(laws, (law) => law.rtt_ms);
+		chart({ title: "RTT", unit: "ms", height: 150, x: p.time_s, ...rtt });
 		drawWindows(p, laws);
 		const [min, max] = zoom ?? [0, p.duration_s];
 		for (const made of charts) made.setScale("x", { min, max });

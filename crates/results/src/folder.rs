@@ -233,7 +233,7 @@ mod tests {
 
     #[test]
     fn a_killed_write_leaves_no_result_and_the_next_one_cleans_up() {
-        // A child of this test aborts in the middle of writing; it runs this very test with the folder in its environment.
+        // A child that runs this very test, told by its environment, aborts in the middle of writing.
         if let Some(place) = env::var_os(DIE_IN) {
             let _ = write_folder(&Target::Exact(PathBuf::from(place).join("mine")), |folder| {
                 half_a_result(folder)?;

@@ -233,7 +233,8 @@ fn claims(summary: &Summary) -> String {
         let verdict = claim.verdict.text();
         let _ = write!(
             text,
-            "<tr><th scope=\"row\">{}</th><td>{}</td><td>{}</td><td><em class=\"{}\">{verdict}</em></td><td>{}</td></tr>",
+            "<tr><th scope=\"row\">{}</th><td>{}</td><td>{}</td><td><em class=\"{}\">{verdict}</em></td>\
+             <td>{}</td></tr>",
             escape(&claim.id),
             escape(&claim.published),
             escape(&claim.measured),

@@ -157,7 +157,7 @@ fn browser() -> Option<&'static str> {
             std::env::var_os("FADELAB_REQUIRE_CHROMIUM").is_none(),
             "FADELAB_REQUIRE_CHROMIUM is set, but {reason}"
         );
-        eprintln!("skipped: {reason}");
+        println!("skipped: the page in a browser: {reason}");
     }
     found
 }
