@@ -136,6 +136,8 @@ pub struct Link {
     limit_bytes: u64,
     law: Option<Box<LawHost>>,
     drops_at_dequeue: bool,
+    /// Neither law nor channel looks at its packets.
+    is_wire: bool,
     air: Option<Box<Air>>,
     /// Oldest first; the first `started` of them have left the queue.
     transits: Ring<Transit>,
@@ -190,13 +192,15 @@ impl Air {
 impl Link {
     /// Builds a link. `packet_bytes` is the IP size of a full data packet, for laws that scale with it.
     pub fn new(spec: &LinkSpec, seed: u64, packet_bytes: u32) -> Self {
+        let law = law_host(spec, seed, packet_bytes);
         Self {
             name: spec.name.clone(),
+            is_wire: law.is_none() && spec.channel.is_none(),
             transmitter: Transmitter::new(&spec.capacity),
             delay_ns: spec.delay_ns,
             limit_pkts: spec.buffer.packets.unwrap_or(u32::MAX),
             limit_bytes: spec.buffer.bytes.unwrap_or(u64::MAX),
-            law: law_host(spec, seed, packet_bytes),
+            law,
             drops_at_dequeue: spec.router.law.flags() & abi::ROUTER_DROPS_AT_DEQUEUE != 0,
             air: spec
                 .channel
@@ -257,32 +261,39 @@ impl Link {
             self.counters.dropped_bytes += u64::from(bytes);
             return Ok(Arrival::Dropped);
         }
-        self.plan(now_ns, packet, bytes);
+        self.plan(now_ns, packet, bytes)?;
         self.catch_up(now_ns, store)?;
         Ok(Arrival::Taken)
     }
 
     /// Adds a packet to the queue. When it leaves is known from now on.
     #[inline]
-    fn plan(&mut self, now_ns: u64, packet: PacketId, bytes: u32) {
+    fn plan(&mut self, now_ns: u64, packet: PacketId, bytes: u32) -> Checked<()> {
         let served = self.transmitter.serve(now_ns, bytes);
-        let deliver_ns = served.end_ns + self.delay_ns;
-        if self.transits.len() == 0 {
-            self.deliver_ns_next = deliver_ns;
-        }
-        if self.transits.len() == self.started {
-            self.start_ns_next = served.start_ns;
-        }
-        self.queue_bytes += u64::from(bytes);
-        self.transits.push(Transit {
+        let transit = Transit {
             arrived_ns: now_ns,
             start_ns: served.start_ns,
-            deliver_ns,
+            deliver_ns: served.end_ns + self.delay_ns,
             mark: served.mark,
             packet,
             bytes,
             fate: Fate::Sound,
-        });
+        };
+        if self.transits.len() == 0 {
+            self.deliver_ns_next = transit.deliver_ns;
+        }
+        let nobody_waits = self.transits.len() == self.started;
+        self.transits.push(transit);
+        if nobody_waits && served.start_ns == now_ns && self.is_wire {
+            // Straight into the transmitter, with nobody to be shown it.
+            self.started += 1;
+            return self.transmit(&transit);
+        }
+        if nobody_waits {
+            self.start_ns_next = served.start_ns;
+        }
+        self.queue_bytes += u64::from(bytes);
+        Ok(())
     }
 
     /// Shows an arrival to the law. Returns whether it dropped the packet.

@@ -67,6 +67,11 @@ impl Network {
         self.schedule.next()
     }
 
+    /// The last instant that the schedule can name.
+    pub fn time_ns_max(&self) -> u64 {
+        self.schedule.time_ns_max()
+    }
+
     /// Moves the event of `source` to `due_ns`.
     #[inline]
     pub fn schedule(&mut self, source: SourceId, due_ns: u64) {
