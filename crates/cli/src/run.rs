@@ -103,7 +103,8 @@ fn shell_quoted(text: &str) -> String {
     if text.bytes().all(is_plain) { text.to_owned() } else { format!("'{}'", text.replace('\'', "'\\''")) }
 }
 
-fn experiment<'a>(plan: &'a Plan, records: &'a [RunRecord]) -> Experiment<'a> {
+/// The runs of a plan beside what came out, without claims.
+pub fn experiment<'a>(plan: &'a Plan, records: &'a [RunRecord]) -> Experiment<'a> {
     let runs = plan.runs.iter().zip(records);
     Experiment {
         title: &plan.title,
