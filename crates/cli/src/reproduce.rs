@@ -6,6 +6,7 @@ mod ledger;
 mod paper;
 mod study;
 
+use std::fmt::Write;
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -118,7 +119,7 @@ fn merged(claims: &Claims, plans: &[Plan]) -> Plan {
         runs: Vec::new(),
     };
     for (runs, plan) in claims.run.iter().zip(plans) {
-        merged.text += &format!("# {}\n{}\n", runs.id, plan.text);
+        let _ = writeln!(merged.text, "# {}\n{}", runs.id, plan.text);
         merged
             .warnings
             .extend(plan.warnings.iter().map(|warning| format!("{}: {warning}", runs.id)));
@@ -213,8 +214,7 @@ mod tests {
                 papers: papers.clone(),
             };
             let plan = merged(&claims, &plans(&args, &entry.path(), &claims).ok().unwrap());
-            let run = |run: &fadelab_scenario::plan::PlannedRun| fadelab_sim::run(&run.spec, |_| true).unwrap();
-            let records: Vec<RunRecord> = plan.runs.iter().map(run).collect();
+            let records = simulate(&plan).ok().unwrap();
             let entries = ledger::entries(&claims, &figures(&claims.run, &plan, &records).ok().unwrap());
             let decided = entries.iter().filter(|entry| !entry.is_open()).count();
             assert!(

@@ -175,7 +175,7 @@ impl Criterion {
         }
     }
 
-    /// The quantities with their intervals, and what they are held against: `xcp.utilisation 0.9966 ± 0.0001 > 0.98`.
+    /// The quantities with their intervals, and how they compare: `one-way.xcp.jain 0.9998 ± 0.0001, not < 0.9`.
     pub fn measured(&self, figures: &[Figures]) -> String {
         let shown = |quantity: &Quantity| {
             let values: Vec<f64> = quantity.values(figures).into_iter().map(|(_, value)| value).collect();
@@ -185,7 +185,12 @@ impl Criterion {
             Term::Number(limit) => limit.to_string(),
             Term::Quantity(quantity) => shown(quantity),
         };
-        format!("{} {} {right}", shown(&self.left), self.relation.text())
+        let joint = match self.outcome(figures) {
+            Outcome::Holds => "",
+            Outcome::Fails => ", not",
+            Outcome::Open => ", perhaps",
+        };
+        format!("{}{joint} {} {right}", shown(&self.left), self.relation.text())
     }
 }
 
