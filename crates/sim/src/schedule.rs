@@ -40,6 +40,7 @@ pub(crate) struct Schedule {
     starts: [u32; LEVELS_MAX],
     levels: usize,
     source_bits: u32,
+    time_ns_max: u64,
     /// The least key of all.
     root: u64,
 }
@@ -55,12 +56,13 @@ impl Schedule {
             (levels, total) = (levels + 1, total + groups);
         }
         let source_bits = SIBLING_BITS * levels as u32;
-        Self { groups: vec![Group([u64::MAX; SIBLINGS]); total], starts, levels, source_bits, root: u64::MAX }
+        let time_ns_max = (u64::MAX >> source_bits) - 1;
+        Self { groups: vec![Group([u64::MAX; SIBLINGS]); total], starts, levels, source_bits, time_ns_max, root: u64::MAX }
     }
 
     /// The last instant that it can name: nine years with 64 sources, two hours with two million.
     pub fn time_ns_max(&self) -> u64 {
-        (u64::MAX >> self.source_bits) - 1
+        self.time_ns_max
     }
 
     /// The next event: time and source. A time beyond [`Self::time_ns_max`] says that nothing is due.
@@ -71,7 +73,7 @@ impl Schedule {
 
     #[inline]
     fn key(&self, source: SourceId, due_ns: u64) -> u64 {
-        if due_ns <= self.time_ns_max() { due_ns << self.source_bits | u64::from(source) } else { u64::MAX }
+        if due_ns <= self.time_ns_max { due_ns << self.source_bits | u64::from(source) } else { u64::MAX }
     }
 
     /// Moves `source` to `due_ns`; `u64::MAX`: it is not due at all.
