@@ -395,6 +395,8 @@ fn xcp_router_takes_back_and_leaves_others_alone() {
         xcp_delta(&packet)
     };
     assert!(after(xcp_packet(0.1, 0.01, i32::MAX, 3000)).abs_diff(-2000) <= 1);
+    // A flow at half the rate has twice the distance between its packets: twice the gain, the same loss per byte.
+    assert!(after(xcp_packet(0.1, 0.02, i32::MAX, 3000)).abs_diff(-1000) <= 1);
     assert_eq!(after(xcp_packet(0.1, 0.01, -5000, 3000)), -5000);
     assert_eq!(after(xcp_packet(0.0, 0.01, 77, 3000)), 0);
     let foreign = abi::Packet {
