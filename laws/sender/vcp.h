@@ -169,7 +169,7 @@ LAW void vcp_pass_time(struct vcp_sender_state *s, u64 now_us)
 
 /* One packet per srtt / 2^ceil(log2 cwnd) where that is longer than half an update interval. */
 LAW u64 vcp_pacing_Bps(const struct vcp_sender_state *s, const struct vcp_sender_params *p, u32 cwnd_pkts,
-					   u32 packet_bytes)
+                       u32 packet_bytes)
 {
 	u64 slots = 1;
 
@@ -183,8 +183,8 @@ LAW u64 vcp_pacing_Bps(const struct vcp_sender_state *s, const struct vcp_sender
 	return fixed_max(fixed_div((u64)packet_bytes * slots * 1000000, s->srtt_us), 1);
 }
 
-LAW u64 vcp_grown_q32(struct vcp_sender_state *s, const struct law_ack *ack, const struct law_control *control, u32 code,
-					  u64 cwnd_q32)
+LAW u64 vcp_grown_q32(struct vcp_sender_state *s, const struct law_ack *ack, const struct law_control *control,
+                      u32 code, u64 cwnd_q32)
 {
 	/* A cumulative ACK after a recovery covers packets that SACK had reported before: those count once. */
 	u64 pkts = fixed_min(fixed_min(ack->acked_pkts, ack->delivered_pkts), 65535);
@@ -233,7 +233,7 @@ LAW u32 vcp_after_loss_pkts(const struct vcp_sender_state *s, const struct vcp_s
 }
 
 LAW void vcp_sender_on_loss(void *state, const void *params, const struct law_ack *ack, u32 cause,
-							struct law_control *control)
+                            struct law_control *control)
 {
 	struct vcp_sender_state *s = state;
 

@@ -288,8 +288,11 @@ fn red_settings_are_those_of_ns2() {
         (weight - (1.0 - libm::exp(-1.0 / 7500.0))).abs() < 1e-9,
         "R = 3 (99.6 + 0.4) ms: {weight}"
     );
-    assert_eq!(words(&[("thresholds", 1.0), ("q_w", 0.002)], 0).0, 20_000.0);
-    assert_eq!(words(&[("thresholds", 1.0), ("q_w", 0.002)], 0).1, 40_000.0);
+    let (min, max, _) = words(&[("thresholds", 1.0), ("q_w", 0.002)], 0);
+    assert!(
+        (min - 20_000.0).abs() < 0.1 && (max - 40_000.0).abs() < 0.1,
+        "thirds of 60,000 bytes: {min} {max}"
+    );
 
     let mut hop = Hop::new(
         "red",
