@@ -418,6 +418,30 @@ fn xcp_router_takes_back_and_leaves_others_alone() {
 }
 
 #[test]
+fn xcp_router_forms_agree_on_equal_packets() {
+    // Goal: the original paper's form gives the same share to packets of one size, twice as much to one twice as large,
+    // and takes the mean round trip over packets instead of weighting it by x.
+    let mut hop = Hop::new("xcp", &[("form", 1.0)], &link());
+    for (rtt, x) in [(0.1, 0.01), (0.3, 0.03)].repeat(5) {
+        hop.enqueue(&mut xcp_packet(rtt, x, i32::MAX, 1000));
+    }
+    hop.queue.spare_Bps = 150_000;
+    assert_eq!(
+        hop.timer(0, 100_000),
+        300_000,
+        "a mean of 200 ms; weighted by x it would be 250 ms"
+    );
+    let share = |x, bytes| {
+        let mut packet = xcp_packet(0.1, x, i32::MAX, bytes);
+        hop.clone().dequeue(&mut packet);
+        xcp_delta(&packet)
+    };
+    // F = 60 kB/s over sum(x) = 0.2 s.
+    assert!(share(0.01, 1000).abs_diff(3000) <= 1 && share(0.03, 1000).abs_diff(9000) <= 1);
+    assert!(share(0.01, 2000).abs_diff(6000) <= 1);
+}
+
+#[test]
 fn xcp_router_drains_the_standing_queue() {
     // Goal: Q is the smallest queue of a Tq, and F = -beta Q / d; the capacity part's queue takes its place.
     let mut hop = Hop::new("xcp", &[("shuffle", 0.0)], &link());
