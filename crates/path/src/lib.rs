@@ -7,6 +7,7 @@
 pub mod counters;
 pub mod link;
 pub mod packet;
+mod ring;
 mod router;
 pub mod trace;
 mod transmitter;

@@ -5,7 +5,6 @@
 //! decides its fate) is caught up in the order of time before anything else touches the link. A law that drops at
 //! departure changes the plan of all behind it; for these the start of the next transmission is an event too.
 
-use std::collections::VecDeque;
 use std::sync::Arc;
 
 use fadelab_laws::{Capacity, Params, Router, abi};
@@ -14,6 +13,7 @@ use fadelab_phy::random::Stream;
 
 use crate::counters::LinkCounters;
 use crate::packet::{PacketId, Store};
+use crate::ring::Ring;
 use crate::router::{LawHost, Meter, QueueView};
 use crate::trace::Trace;
 use crate::transmitter::Transmitter;
@@ -83,7 +83,7 @@ pub struct RouterSpec {
 }
 
 /// A packet between its arrival and its delivery.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, Default)]
 struct Transit {
     arrived_ns: u64,
     start_ns: u64,
@@ -95,9 +95,10 @@ struct Transit {
     fate: Fate,
 }
 
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 enum Fate {
-    /// Underway, for all that is known.
+    /// Under way, for all that is known.
+    #[default]
     Sound,
     /// Sent, and lost on the air.
     LostOnAir,
@@ -135,10 +136,13 @@ pub struct Link {
     limit_bytes: u64,
     law: Option<Box<LawHost>>,
     drops_at_dequeue: bool,
-    channel: Option<Box<Channel>>,
+    air: Option<Box<Air>>,
     /// Oldest first; the first `started` of them have left the queue.
-    transits: VecDeque<Transit>,
+    transits: Ring<Transit>,
     started: usize,
+    /// Delivery of the oldest, and start of the first that waits; `u64::MAX`: there is none.
+    deliver_ns_next: u64,
+    start_ns_next: u64,
     queue_bytes: u64,
     busy: BusyPeriod,
     busy_ns: u64,
@@ -155,13 +159,37 @@ struct BusyPeriod {
     bytes: u64,
 }
 
+/// The channel, and the on-air size of the last data packet and ACK: sizes rarely change.
+#[derive(Debug)]
+struct Air {
+    spec: ChannelSpec,
+    channel: Channel,
+    sizes: [(u32, u32); 2],
+}
+
+impl Air {
+    fn new(spec: &ChannelSpec, link: &LinkSpec, seed: u64) -> Self {
+        let channel = Channel::new(spec, seed, &link.name, link.capacity.rate_bps_mean());
+        Self {
+            spec: spec.clone(),
+            channel,
+            sizes: [(0, 0); 2],
+        }
+    }
+
+    #[inline]
+    fn bytes(&mut self, kind: PacketKind, ip_bytes: u32) -> u32 {
+        let known = &mut self.sizes[usize::from(kind == PacketKind::Ack)];
+        if known.0 != ip_bytes {
+            *known = (ip_bytes, self.spec.air_bytes(kind, ip_bytes));
+        }
+        known.1
+    }
+}
+
 impl Link {
     /// Builds a link. `packet_bytes` is the IP size of a full data packet, for laws that scale with it.
     pub fn new(spec: &LinkSpec, seed: u64, packet_bytes: u32) -> Self {
-        let channel = spec
-            .channel
-            .as_ref()
-            .map(|c| Box::new(Channel::new(c, seed, &spec.name, spec.capacity.rate_bps_mean())));
         Self {
             name: spec.name.clone(),
             transmitter: Transmitter::new(&spec.capacity),
@@ -170,9 +198,14 @@ impl Link {
             limit_bytes: spec.buffer.bytes.unwrap_or(u64::MAX),
             law: law_host(spec, seed, packet_bytes),
             drops_at_dequeue: spec.router.law.flags() & abi::ROUTER_DROPS_AT_DEQUEUE != 0,
-            channel,
-            transits: VecDeque::new(),
+            air: spec
+                .channel
+                .as_ref()
+                .map(|channel| Box::new(Air::new(channel, spec, seed))),
+            transits: Ring::default(),
             started: 0,
+            deliver_ns_next: u64::MAX,
+            start_ns_next: u64::MAX,
             queue_bytes: 0,
             busy: BusyPeriod::default(),
             busy_ns: 0,
@@ -190,13 +223,15 @@ impl Link {
     /// When it wants to be serviced next; `u64::MAX`: not before something arrives.
     #[inline]
     pub fn next_due(&self) -> u64 {
-        let delivery = self.transits.front().map_or(u64::MAX, |t| t.deliver_ns);
-        let Some(law) = &self.law else { return delivery };
-        let start = match self.transits.get(self.started) {
-            Some(next) if self.drops_at_dequeue => next.start_ns,
-            _ => u64::MAX,
+        let Some(law) = &self.law else {
+            return self.deliver_ns_next;
         };
-        delivery.min(law.next_due()).min(start)
+        let start_ns = if self.drops_at_dequeue {
+            self.start_ns_next
+        } else {
+            u64::MAX
+        };
+        self.deliver_ns_next.min(law.next_due()).min(start_ns)
     }
 
     /// Takes a packet at `now_ns`.
@@ -208,46 +243,59 @@ impl Link {
         self.catch_up(now_ns, store)?;
         let header = store.header(packet);
         let ip_bytes = u32::from(header.ip_bytes);
-        let bytes = match &mut self.channel {
+        let bytes = match &mut self.air {
             None => ip_bytes,
-            Some(channel) => channel.air_bytes(header.kind(), ip_bytes),
+            Some(air) => air.bytes(header.kind(), ip_bytes),
         };
         self.counters.arrived_pkts += 1;
         self.counters.arrived_bytes += u64::from(bytes);
         let full = self.queue_pkts() >= self.limit_pkts || self.queue_bytes + u64::from(bytes) > self.limit_bytes;
-        let mut dropped_by_law = false;
-        if self.law.is_some() {
-            let view = QueueView { full, ..self.view(now_ns) };
-            if let Some(law) = &mut self.law {
-                let verdict = law.on_enqueue(view, packet, bytes, store);
-                dropped_by_law = verdict.dropped;
-                self.counters.marked_pkts += u64::from(verdict.marked && !full && !dropped_by_law);
-            }
-        }
-        if full || dropped_by_law {
+        let refused = self.law.is_some() && self.law_refuses(now_ns, packet, bytes, full, store);
+        if full || refused {
             self.counters.dropped_full_pkts += u64::from(full);
             self.counters.dropped_law_pkts += u64::from(!full);
             self.counters.dropped_bytes += u64::from(bytes);
             return Ok(Arrival::Dropped);
         }
-        self.take(now_ns, packet, bytes);
+        self.plan(now_ns, packet, bytes);
         self.catch_up(now_ns, store)?;
         Ok(Arrival::Taken)
     }
 
+    /// Adds a packet to the queue. When it leaves is known from now on.
     #[inline]
-    fn take(&mut self, now_ns: u64, packet: PacketId, bytes: u32) {
+    fn plan(&mut self, now_ns: u64, packet: PacketId, bytes: u32) {
         let served = self.transmitter.serve(now_ns, bytes);
+        let deliver_ns = served.end_ns + self.delay_ns;
+        if self.transits.len() == 0 {
+            self.deliver_ns_next = deliver_ns;
+        }
+        if self.transits.len() == self.started {
+            self.start_ns_next = served.start_ns;
+        }
         self.queue_bytes += u64::from(bytes);
-        self.transits.push_back(Transit {
+        self.transits.push(Transit {
             arrived_ns: now_ns,
             start_ns: served.start_ns,
-            deliver_ns: served.end_ns + self.delay_ns,
+            deliver_ns,
             mark: served.mark,
             packet,
             bytes,
             fate: Fate::Sound,
         });
+    }
+
+    /// Shows an arrival to the law. Returns whether it dropped the packet.
+    #[inline(never)]
+    fn law_refuses(&mut self, now_ns: u64, packet: PacketId, bytes: u32, full: bool, store: &mut impl Store) -> bool {
+        let view = QueueView {
+            full,
+            ..self.view(now_ns)
+        };
+        let Some(law) = &mut self.law else { return false };
+        let verdict = law.on_enqueue(view, packet, bytes, store);
+        self.counters.marked_pkts += u64::from(verdict.marked && !full && !verdict.dropped);
+        verdict.dropped
     }
 
     /// Gives the link the attention it asked for at `due_ns`. Call again while [`Self::next_due`] is still `due_ns`.
@@ -257,9 +305,7 @@ impl Link {
     #[inline]
     pub fn service(&mut self, due_ns: u64, store: &mut impl Store) -> Checked<Departure> {
         self.catch_up(due_ns, store)?;
-        if let Some(front) = self.transits.front()
-            && front.deliver_ns <= due_ns
-        {
+        if self.deliver_ns_next <= due_ns {
             return self.deliver(due_ns);
         }
         if let Some(law) = &self.law
@@ -277,7 +323,7 @@ impl Link {
     pub fn snapshot(&mut self, now_ns: u64, store: &mut impl Store) -> Checked<LinkCounters> {
         self.catch_up(now_ns, store)?;
         let mut counters = self.counters;
-        for waiting in self.transits.range(self.started..) {
+        for waiting in self.transits.iter_from(self.started) {
             let so_far_ns = u128::from(now_ns - waiting.arrived_ns);
             counters.queue_byte_ns += so_far_ns * u128::from(waiting.bytes);
             counters.queue_pkt_ns += so_far_ns;
@@ -293,6 +339,7 @@ impl Link {
         self.transits.len() as u64
     }
 
+    #[inline(never)]
     fn run_timers(&mut self, now_ns: u64) {
         // What was begun but is not yet on the air by now counts as busy time of the next interval.
         let unsent_ns = self.busy.end_ns.saturating_sub(now_ns);
@@ -315,16 +362,30 @@ impl Link {
 
     #[inline]
     fn view(&self, now_ns: u64) -> QueueView {
-        QueueView { now_ns, queue_bytes: self.queue_bytes, queue_pkts: self.queue_pkts(), full: false, wait_ns: 0 }
+        QueueView {
+            now_ns,
+            queue_bytes: self.queue_bytes,
+            queue_pkts: self.queue_pkts(),
+            full: false,
+            wait_ns: 0,
+        }
     }
 
     #[inline]
     fn deliver(&mut self, now_ns: u64) -> Checked<Departure> {
-        let Some(transit) = self.transits.pop_front() else { return Ok(Departure::None) };
+        let Some(transit) = self.transits.pop() else {
+            return Ok(Departure::None);
+        };
         let Some(started) = self.started.checked_sub(1) else {
-            return violated("a packet is sent before it is delivered", &self.name, now_ns, format!("{transit:?}"));
+            return violated(
+                "a packet is sent before it is delivered",
+                &self.name,
+                now_ns,
+                format!("{transit:?}"),
+            );
         };
         self.started = started;
+        self.deliver_ns_next = self.transits.front().map_or(u64::MAX, |next| next.deliver_ns);
         let departure = match transit.fate {
             Fate::Sound => Departure::Delivered(transit.packet),
             Fate::LostOnAir | Fate::DroppedByLaw => Departure::Lost(transit.packet),
@@ -334,7 +395,12 @@ impl Link {
         self.dropped_held_pkts -= 1 - sent;
         if transit.deliver_ns != now_ns || now_ns < transit.arrived_ns + self.delay_ns {
             let detail = format!("{transit:?}, propagation {} ns", self.delay_ns);
-            return violated("nothing leaves before its delay, and nothing late", &self.name, now_ns, detail);
+            return violated(
+                "nothing leaves before its delay, and nothing late",
+                &self.name,
+                now_ns,
+                detail,
+            );
         }
         self.check_conservation(now_ns)?;
         Ok(departure)
@@ -359,67 +425,104 @@ impl Link {
     /// Lets every packet whose transmission began by `now_ns` leave the queue.
     #[inline]
     fn catch_up(&mut self, now_ns: u64, store: &mut impl Store) -> Checked<()> {
-        while let Some(transit) = self.transits.get(self.started) {
-            if transit.start_ns > now_ns {
+        if self.start_ns_next <= now_ns {
+            self.start_until(now_ns, store)
+        } else {
+            Ok(())
+        }
+    }
+
+    fn start_until(&mut self, now_ns: u64, store: &mut impl Store) -> Checked<()> {
+        while self.start_ns_next <= now_ns {
+            let Some(&transit) = self.transits.get(self.started) else {
                 break;
+            };
+            if transit.arrived_ns < transit.start_ns {
+                self.leave_queue(&transit)?;
             }
-            let transit = *transit;
-            self.start(transit, store)?;
+            self.started += 1;
+            self.start_ns_next = self.transits.get(self.started).map_or(u64::MAX, |next| next.start_ns);
+            self.queue_bytes -= u64::from(transit.bytes);
+            if self.law.is_some() && self.law_drops(&transit, store)? {
+                continue;
+            }
+            self.transmit(&transit)?;
+            if self.air.is_some() {
+                self.meet_channel(&transit, store);
+            }
         }
         Ok(())
     }
 
-    /// The packet at index `started` leaves the queue.
+    /// A packet that had to wait leaves the queue, in which it is still counted.
     #[inline]
-    fn start(&mut self, transit: Transit, store: &mut impl Store) -> Checked<()> {
+    fn leave_queue(&mut self, transit: &Transit) -> Checked<()> {
         if self.queue_pkts() > self.limit_pkts || self.queue_bytes > self.limit_bytes {
             let detail = format!("{} pkts, {} B", self.queue_pkts(), self.queue_bytes);
             return violated("a queue stays within its limit", &self.name, transit.start_ns, detail);
         }
-        self.started += 1;
-        self.queue_bytes -= u64::from(transit.bytes);
-        let waited_ns = transit.start_ns - transit.arrived_ns;
-        self.counters.queue_byte_ns += u128::from(waited_ns) * u128::from(transit.bytes);
-        self.counters.queue_pkt_ns += u128::from(waited_ns);
-        if self.law.is_some() {
-            let view = QueueView { wait_ns: waited_ns, ..self.view(transit.start_ns) };
-            if let Some(law) = &mut self.law {
-                let verdict = law.on_dequeue(view, transit.packet, transit.bytes, store);
-                self.counters.marked_pkts += u64::from(verdict.marked);
-                if verdict.dropped {
-                    return self.drop_at_departure(transit);
-                }
-            }
+        let waited_ns = u128::from(transit.start_ns - transit.arrived_ns);
+        self.counters.queue_byte_ns += waited_ns * u128::from(transit.bytes);
+        self.counters.queue_pkt_ns += waited_ns;
+        Ok(())
+    }
+
+    /// Shows a departure from the queue to the law. Returns whether it dropped the packet.
+    #[inline(never)]
+    fn law_drops(&mut self, transit: &Transit, store: &mut impl Store) -> Checked<bool> {
+        let view = QueueView {
+            wait_ns: transit.start_ns - transit.arrived_ns,
+            ..self.view(transit.start_ns)
+        };
+        let Some(law) = &mut self.law else { return Ok(false) };
+        let verdict = law.on_dequeue(view, transit.packet, transit.bytes, store);
+        self.counters.marked_pkts += u64::from(verdict.marked);
+        if verdict.dropped {
+            self.drop_at_departure(*transit)?;
         }
-        self.transmit(transit, store)
+        Ok(verdict.dropped)
     }
 
     #[inline]
-    fn transmit(&mut self, transit: Transit, store: &mut impl Store) -> Checked<()> {
+    fn transmit(&mut self, transit: &Transit) -> Checked<()> {
         let (start_ns, end_ns) = (transit.start_ns, transit.deliver_ns - self.delay_ns);
         self.counters.sent_pkts += 1;
         self.counters.sent_bytes += u64::from(transit.bytes);
         self.busy_ns += end_ns - start_ns;
         if start_ns > self.busy.end_ns {
-            self.busy = BusyPeriod { start_ns, end_ns: start_ns, bytes: 0 };
+            self.busy = BusyPeriod {
+                start_ns,
+                end_ns: start_ns,
+                bytes: 0,
+            };
         }
         self.busy.end_ns = end_ns;
         self.busy.bytes += u64::from(transit.bytes);
-        if !self.transmitter.can_send(self.busy.start_ns, end_ns, self.busy.bytes) {
-            return violated("a link never exceeds its capacity", &self.name, start_ns, format!("{:?}", self.busy));
+        if self.transmitter.can_send(self.busy.start_ns, end_ns, self.busy.bytes) {
+            return Ok(());
         }
-        if let Some(channel) = &mut self.channel {
-            let header = store.header(transit.packet);
-            let lost = channel.is_lost(start_ns, header.kind(), u32::from(header.ip_bytes));
-            let data = u64::from(header.is_data());
-            self.counters.sent_data_pkts += data;
-            if lost {
-                self.counters.lost_air_pkts += 1;
-                self.counters.lost_air_data_pkts += data;
-                self.transits[self.started - 1].fate = Fate::LostOnAir;
-            }
+        violated(
+            "a link never exceeds its capacity",
+            &self.name,
+            start_ns,
+            format!("{:?}", self.busy),
+        )
+    }
+
+    #[inline(never)]
+    fn meet_channel(&mut self, transit: &Transit, store: &mut impl Store) {
+        let Some(air) = &mut self.air else { return };
+        let header = store.header(transit.packet);
+        let lost = air
+            .channel
+            .is_lost(transit.start_ns, header.kind(), u32::from(header.ip_bytes));
+        let data = u64::from(header.is_data());
+        self.counters.sent_data_pkts += data;
+        self.counters.lost_air_pkts += u64::from(lost);
+        self.counters.lost_air_data_pkts += data * u64::from(lost);
+        if lost && let Some(transit) = self.transits.get_mut(self.started - 1) {
+            transit.fate = Fate::LostOnAir;
         }
-        Ok(())
     }
 
     /// The law dropped the packet that was about to be sent: those behind it move up.
@@ -427,22 +530,74 @@ impl Link {
     fn drop_at_departure(&mut self, dropped: Transit) -> Checked<()> {
         if !self.drops_at_dequeue {
             let detail = "its table lacks LAW_ROUTER_DROPS_AT_DEQUEUE".to_owned();
-            return violated("a law drops at departure only if it says so", &self.name, dropped.start_ns, detail);
+            return violated(
+                "a law drops at departure only if it says so",
+                &self.name,
+                dropped.start_ns,
+                detail,
+            );
         }
         self.counters.dropped_law_pkts += 1;
         self.counters.dropped_bytes += u64::from(dropped.bytes);
         self.dropped_held_pkts += 1;
         self.transmitter.rewind(dropped.start_ns, dropped.mark);
-        let ghost = &mut self.transits[self.started - 1];
-        ghost.fate = Fate::DroppedByLaw;
-        ghost.deliver_ns = dropped.start_ns + self.delay_ns;
-        for waiting in self.transits.range_mut(self.started..) {
+        if let Some(ghost) = self.transits.get_mut(self.started - 1) {
+            ghost.fate = Fate::DroppedByLaw;
+            ghost.deliver_ns = dropped.start_ns + self.delay_ns;
+        }
+        for index in self.started..self.transits.len() {
+            let Some(waiting) = self.transits.get_mut(index) else {
+                break;
+            };
             let served = self.transmitter.serve(waiting.arrived_ns, waiting.bytes);
             waiting.start_ns = served.start_ns;
             waiting.deliver_ns = served.end_ns + self.delay_ns;
             waiting.mark = served.mark;
         }
+        self.deliver_ns_next = self.transits.front().map_or(u64::MAX, |next| next.deliver_ns);
+        self.start_ns_next = self.transits.get(self.started).map_or(u64::MAX, |next| next.start_ns);
         Ok(())
+    }
+}
+
+/// What can go wrong inside a link, for the tests that show that it stops a run.
+#[cfg(feature = "fault-injection")]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum LinkFault {
+    /// A packet arrives at the far end before its propagation is over.
+    Early,
+    /// A packet vanishes from the link without being counted.
+    Vanishes,
+    /// Bytes vanish from the count of what waits.
+    LosesBytes,
+    /// Two packets are transmitted at once.
+    Overlaps,
+    /// More packets wait than the buffer holds.
+    Overfills,
+}
+
+#[cfg(feature = "fault-injection")]
+impl Link {
+    /// Breaks an invariant. Returns whether there was something to break: a packet that waits.
+    pub fn break_invariant(&mut self, fault: LinkFault) -> bool {
+        let Some(&last) = self.transits.get(self.transits.len().wrapping_sub(1)) else {
+            return false;
+        };
+        if self.transits.len() <= self.started + 1 {
+            return false;
+        }
+        match fault {
+            LinkFault::Early => {
+                if let Some(oldest) = self.transits.get_mut(0) {
+                    oldest.arrived_ns = oldest.deliver_ns - self.delay_ns / 2;
+                }
+            }
+            LinkFault::Vanishes => self.delivered_pkts += 1,
+            LinkFault::LosesBytes => self.queue_bytes -= 1,
+            LinkFault::Overlaps => self.busy.bytes += 100 * u64::from(last.bytes),
+            LinkFault::Overfills => self.limit_pkts = 0,
+        }
+        true
     }
 }
 
@@ -460,7 +615,10 @@ fn law_host(spec: &LinkSpec, seed: u64, packet_bytes: u32) -> Option<Box<LawHost
         delay_us: spec.delay_ns / 1000,
         limit_bytes: spec.buffer.bytes.unwrap_or(0),
         limit_pkts: spec.buffer.packets.unwrap_or(0),
-        packet_bytes: spec.channel.as_ref().map_or(packet_bytes, |c| c.air_bytes(PacketKind::Data, packet_bytes)),
+        packet_bytes: spec
+            .channel
+            .as_ref()
+            .map_or(packet_bytes, |c| c.air_bytes(PacketKind::Data, packet_bytes)),
         ..abi::Link::default()
     };
     let random = Stream::new(seed, &format!("router {}", spec.name));

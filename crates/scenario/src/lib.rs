@@ -1,1 +1,29 @@
-//! TBD
+//! Scenarios: TOML on one side, the engine's types on the other.
+//!
+//! [`load`] reads a file, lays `--set` over it, and gives a [`plan::Plan`]: the runs of its sweep in a fixed order, and
+//! the scenario itself with everything filled in. Values carry units, lists are sweeps, and whatever is wrong is
+//! refused with its line, its key, what was given and what is allowed. `docs/scenario.md` describes every key.
+
+mod capacity;
+pub mod channel;
+mod document;
+mod error;
+mod flows;
+mod laws;
+mod network;
+pub mod plan;
+mod reader;
+mod resolve;
+mod run;
+mod scenario;
+pub mod schema;
+mod seeds;
+mod span;
+mod sweep;
+mod topology;
+pub mod trace;
+mod transport;
+pub mod unit;
+
+pub use error::Refusal;
+pub use scenario::{Options, load, parse};

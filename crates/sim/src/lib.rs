@@ -1,6 +1,20 @@
 //! The simulator: engine, transport, applications, recorder and invariants, in virtual time.
 //!
-//! It knows nothing of files, of TOML or of the kernel. [`spec`] says what is simulated, [`record`] what comes out.
+//! It knows nothing of files, of TOML or of the kernel. [`spec`] says what is simulated, [`run`] simulates it and
+//! [`record`] says what comes out.
 
+mod app;
+mod engine;
+#[cfg(feature = "fault-injection")]
+pub mod fault;
+mod flow;
+mod network;
+mod packet;
+mod ranges;
 pub mod record;
+mod rtt;
+mod schedule;
 pub mod spec;
+mod tcp;
+
+pub use engine::{RunError, run};

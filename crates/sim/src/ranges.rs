@@ -92,12 +92,6 @@ impl RangeSet {
         }
         self.ranges.drain(..gone);
     }
-
-    /// Removes everything.
-    pub fn clear(&mut self) {
-        self.ranges.clear();
-        self.total = 0;
-    }
 }
 
 #[cfg(test)]

@@ -58,7 +58,7 @@ pub struct Series {
 }
 
 /// What one run gives back. Totals over the measured interval are `end - warmup`, field by field.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct RunRecord {
     /// Per link, at the warm-up.
     pub links_warmup: Vec<LinkCounters>,

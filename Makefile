@@ -1,0 +1,51 @@
+# `make demo` and `make test` need nothing but git, make and a Rust toolchain: tools/setup brings the rest.
+SHELL := bash
+.SHELLFLAGS := -euo pipefail -c
+.DEFAULT_GOAL := help
+.DELETE_ON_ERROR:
+
+FADELAB := $(or $(CARGO_TARGET_DIR),target)/release/fadelab
+# Results of the demo; each run makes a numbered folder in it.
+DEMO := satellite satellite-fading lte
+
+# The chart library of the report is a dependency like any other: npm fetches what web/package-lock.json names.
+WEB := $(if $(wildcard web/package-lock.json),web/node_modules/.package-lock.json)
+
+.PHONY: help demo build test lint bench mutants fmt clean setup-demo setup-test setup-bench
+
+help: ## This list
+	@sed -n 's/^\([a-z]*\):.*## \(.*\)/make \1|\2/p' Makefile | while IFS='|' read -r name text; do \
+		printf '  %-14s%s\n' "$$name" "$$text"; done
+
+demo: build ## Build, then run the main job: satellite, satellite with fading, a cellular trace
+	@for name in $(DEMO); do $(FADELAB) run scenarios/$$name.toml; done
+
+build: setup-demo $(WEB) ## Build the command `fadelab`, optimised
+	@cargo build --release --locked -p fadelab-cli
+
+test: setup-test $(WEB) ## All checks and tests, and what was skipped
+	@tools/test
+
+lint: setup-test $(WEB) ## The checks alone: formatting, clippy, shell, the rules of the house
+	@tools/lint
+
+bench: setup-bench build ## Speed and memory beside ns-2, and what the recorder costs
+	@tools/bench
+
+mutants: setup-test $(WEB) ## Break one thing at a time and see that a test notices
+	@tools/mutants
+
+fmt: setup-test ## Format the sources in place
+	@cargo fmt --all
+	@tools/c-sources | xargs -0 -r clang-format -i
+
+clean: ## Remove what was built, not what was measured
+	@cargo clean
+	@rm -rf web/node_modules
+
+setup-demo setup-test setup-bench: setup-%:
+	@tools/setup $*
+
+web/node_modules/.package-lock.json: web/package-lock.json web/package.json | setup-demo
+	@npm ci --prefix web --ignore-scripts --no-audit --no-fund --loglevel=error
+	@touch $@

@@ -1,0 +1,114 @@
+//! The engine alone on the dumbbell of `make bench`, without scenarios and results: its instructions are counted.
+//!
+//! `engine FLOWS RATE_MBPS SECONDS` prints the packets that the bottleneck delivered and the events that took.
+
+use std::process::ExitCode;
+
+use fadelab_laws::{capacity, router, sender};
+use fadelab_sim::spec::{
+    App, Buffer, CapacitySpec, FlowSpec, LinkId, LinkSpec, Recovery, RouterSpec, RunSpec, Span, Transport,
+};
+
+const MS: u64 = 1_000_000;
+const S: u64 = 1_000_000_000;
+const PACKET_BYTES: u32 = 1040;
+
+/// The defaults of ns-2's TCP, see the preset `ns2` of scenarios.
+const TRANSPORT: Transport = Transport {
+    packet_bytes: PACKET_BYTES,
+    header_bytes: 40,
+    ack_bytes: 40,
+    sack_on_wire: false,
+    cwnd_pkts_initial: 2,
+    ssthresh_pkts_initial: 100_000,
+    rwnd_pkts: 100_000,
+    recovery: Recovery::Sack,
+    dupthresh: 3,
+    limited_transmit: true,
+    delayed_ack_ns: None,
+    rto_ns_min: 200 * MS,
+    rto_min_over_srtt: false,
+    rto_ns_max: 60 * S,
+    rto_ns_initial: 3 * S,
+    ts_tick_ns: 10 * MS,
+    ecn: false,
+};
+
+fn link(name: String, rate_bps: u64, delay_ns: u64, packets: u32) -> LinkSpec {
+    let law = router("droptail").expect("droptail is registered");
+    let part = capacity("configured").expect("configured is registered");
+    LinkSpec {
+        name,
+        capacity: CapacitySpec::Constant { rate_bps },
+        delay_ns,
+        buffer: Buffer {
+            packets: Some(packets),
+            bytes: None,
+        },
+        router: RouterSpec {
+            law,
+            params: law.default_params(),
+            capacity: part,
+            capacity_params: part.default_params(),
+        },
+        channel: None,
+        shown: false,
+    }
+}
+
+/// Links 0 and 1 are the bottleneck, there and back; each flow has four access links of its own.
+fn dumbbell(flows: u32, rate_bps: u64, seconds: u64) -> RunSpec {
+    let rtt_ms = 2 * (8 + 80 + 8);
+    let buffer_pkts = (rate_bps * rtt_ms / 1000 / 8 / u64::from(PACKET_BYTES)) as u32;
+    let mut links: Vec<LinkSpec> = ["there", "back"]
+        .map(|name| link(name.to_owned(), rate_bps, 80 * MS, buffer_pkts))
+        .into();
+    let law = sender("reno").expect("reno is registered");
+    let flows = (0..flows).map(|index| {
+        let first = links.len() as LinkId;
+        links.extend((0..4).map(|side| link(format!("access.{index}.{side}"), 2 * rate_bps, 8 * MS, 100_000)));
+        FlowSpec {
+            name: format!("flow.{index}"),
+            group: "flow".to_owned(),
+            sender: Some(law),
+            params: law.default_params(),
+            receiver: None,
+            app: App::Greedy {
+                start: Span::Uniform { min_ns: 0, max_ns: S },
+            },
+            transport: TRANSPORT,
+            route: vec![first, 0, first + 1],
+            route_back: vec![first + 2, 1, first + 3],
+        }
+    });
+    let flows = flows.collect();
+    RunSpec {
+        seed: 1,
+        duration_ns: seconds * S,
+        warmup_ns: 0,
+        record_interval_ns: None,
+        links,
+        flows,
+    }
+}
+
+fn main() -> ExitCode {
+    let numbers: Vec<u64> = std::env::args().skip(1).map_while(|word| word.parse().ok()).collect();
+    let &[flows, rate_mbps, seconds] = numbers.as_slice() else {
+        eprintln!("usage: engine FLOWS RATE_MBPS SECONDS, three whole numbers");
+        return ExitCode::from(2);
+    };
+    match fadelab_sim::run(&dumbbell(flows as u32, rate_mbps * 1_000_000, seconds), |_| true) {
+        Ok(record) => {
+            println!(
+                "sent_pkts_all {}\nevents {}",
+                record.links_end[0].sent_pkts, record.events
+            );
+            ExitCode::SUCCESS
+        }
+        Err(error) => {
+            eprintln!("engine: {error}");
+            ExitCode::FAILURE
+        }
+    }
+}

@@ -1,0 +1,218 @@
+//! Tables of typed columns as Parquet files, written column by column from rows that are already in memory.
+//!
+//! Equal rows give equal bytes: the writer's properties are fixed and nothing in a file depends on time or host.
+
+use std::fs::File;
+use std::path::Path;
+use std::sync::Arc;
+
+use parquet::basic::{Compression, Encoding, LogicalType, Repetition, Type as Physical};
+use parquet::data_type::{ByteArray, ByteArrayType, DoubleType, Int64Type};
+use parquet::errors::ParquetError;
+use parquet::file::metadata::KeyValue;
+use parquet::file::properties::{EnabledStatistics, WriterProperties};
+use parquet::file::writer::{SerializedColumnWriter, SerializedFileWriter, SerializedRowGroupWriter};
+use parquet::schema::types::{ColumnPath, Type};
+use serde_json::json;
+
+use crate::Error;
+
+/// Rows of a row group. Readers skip row groups by their statistics; smaller ones cost space.
+pub const GROUP_ROWS: usize = 1 << 17;
+
+/// How a column takes its value from a row.
+pub enum Value<R> {
+    /// Text that repeats: stored as a dictionary.
+    Text(fn(&R) -> &str),
+    /// A small set of numbers: stored as a dictionary.
+    Key(fn(&R) -> u64),
+    /// A count, a size or a time below 2^63, stored signed so that differences of columns cannot wrap.
+    Count(fn(&R) -> u64),
+    /// A number that may be absent.
+    Real(fn(&R) -> Option<f64>),
+}
+
+/// A column: its name, its unit, what it means and where it comes from.
+pub struct Column<R> {
+    /// Name, with the unit last where it has one.
+    pub name: &'static str,
+    /// Unit; `1` is a pure number, empty for text.
+    pub unit: &'static str,
+    /// What it means.
+    pub about: &'static str,
+    /// Where it comes from.
+    pub value: Value<R>,
+}
+
+impl<R> Column<R> {
+    /// A text column.
+    pub const fn text(name: &'static str, about: &'static str, value: fn(&R) -> &str) -> Self {
+        Self {
+            name,
+            unit: "",
+            about,
+            value: Value::Text(value),
+        }
+    }
+
+    /// A column of few distinct numbers.
+    pub const fn key(name: &'static str, about: &'static str, value: fn(&R) -> u64) -> Self {
+        Self {
+            name,
+            unit: "1",
+            about,
+            value: Value::Key(value),
+        }
+    }
+
+    /// A column of counts, sizes or times.
+    pub const fn count(name: &'static str, unit: &'static str, about: &'static str, value: fn(&R) -> u64) -> Self {
+        Self {
+            name,
+            unit,
+            about,
+            value: Value::Count(value),
+        }
+    }
+
+    /// The type as it is documented.
+    pub const fn type_name(&self) -> &'static str {
+        match self.value {
+            Value::Text(_) => "text",
+            Value::Key(_) => "unsigned",
+            Value::Count(_) => "integer",
+            Value::Real(_) => "real or null",
+        }
+    }
+
+    fn schema(&self) -> Result<Type, ParquetError> {
+        let (physical, repetition) = match self.value {
+            Value::Text(_) => (Physical::BYTE_ARRAY, Repetition::REQUIRED),
+            Value::Key(_) | Value::Count(_) => (Physical::INT64, Repetition::REQUIRED),
+            Value::Real(_) => (Physical::DOUBLE, Repetition::OPTIONAL),
+        };
+        let logical = match self.value {
+            Value::Text(_) => Some(LogicalType::String),
+            Value::Key(_) => Some(LogicalType::integer(64, false)),
+            Value::Count(_) | Value::Real(_) => None,
+        };
+        Type::primitive_type_builder(self.name, physical)
+            .with_repetition(repetition)
+            .with_logical_type(logical)
+            .build()
+    }
+
+    fn write(&self, rows: &[R], writer: &mut SerializedColumnWriter) -> Result<(), ParquetError> {
+        match self.value {
+            Value::Text(get) => {
+                let values: Vec<ByteArray> = rows.iter().map(|row| ByteArray::from(get(row))).collect();
+                writer.typed::<ByteArrayType>().write_batch(&values, None, None)?;
+            }
+            Value::Key(get) | Value::Count(get) => {
+                let values: Vec<i64> = rows.iter().map(|row| get(row) as i64).collect();
+                writer.typed::<Int64Type>().write_batch(&values, None, None)?;
+            }
+            Value::Real(get) => {
+                let cells: Vec<Option<f64>> = rows.iter().map(get).collect();
+                let values: Vec<f64> = cells.iter().copied().flatten().collect();
+                let present: Vec<i16> = cells.iter().map(|cell| i16::from(cell.is_some())).collect();
+                writer
+                    .typed::<DoubleType>()
+                    .write_batch(&values, Some(&present), None)?;
+            }
+        }
+        Ok(())
+    }
+}
+
+/// A table: its name, what it holds and its columns.
+pub struct Table<R> {
+    /// Name of the file, without `.parquet`.
+    pub name: &'static str,
+    /// What one row is.
+    pub about: &'static str,
+    /// The columns.
+    pub columns: Vec<Column<R>>,
+}
+
+impl<R> Table<R> {
+    /// Writes the rows of `batches` into `folder` and waits until they are on the disk. Rows are gathered into row
+    /// groups of at least [`GROUP_ROWS`], so that no more than one batch beyond that is held at a time.
+    ///
+    /// # Errors
+    /// When the file cannot be created or written.
+    pub fn write(&self, folder: &Path, batches: impl Iterator<Item = Vec<R>>) -> Result<(), Error> {
+        let path = folder.join(format!("{}.parquet", self.name));
+        let file = File::create(&path).map_err(Error::io("create", &path))?;
+        let file = self.write_to(file, batches).map_err(|source| Error::Parquet {
+            table: self.name,
+            source,
+        })?;
+        file.sync_all().map_err(Error::io("write to disk", &path))
+    }
+
+    fn write_to(&self, file: File, batches: impl Iterator<Item = Vec<R>>) -> Result<File, ParquetError> {
+        let mut writer = SerializedFileWriter::new(file, Arc::new(self.schema()?), Arc::new(self.properties()))?;
+        let mut rows = Vec::new();
+        for batch in batches {
+            rows.extend(batch);
+            if rows.len() >= GROUP_ROWS {
+                self.write_group(&rows, writer.next_row_group()?)?;
+                rows.clear();
+            }
+        }
+        if !rows.is_empty() {
+            self.write_group(&rows, writer.next_row_group()?)?;
+        }
+        writer.into_inner()
+    }
+
+    fn write_group(&self, rows: &[R], mut group: SerializedRowGroupWriter<File>) -> Result<(), ParquetError> {
+        for column in &self.columns {
+            if let Some(mut writer) = group.next_column()? {
+                column.write(rows, &mut writer)?;
+                writer.close()?;
+            }
+        }
+        group.close()?;
+        Ok(())
+    }
+
+    fn schema(&self) -> Result<Type, ParquetError> {
+        let fields: Result<Vec<_>, _> = self
+            .columns
+            .iter()
+            .map(|column| column.schema().map(Arc::new))
+            .collect();
+        Type::group_type_builder(self.name).with_fields(fields?).build()
+    }
+
+    /// Counters grow slowly, so their differences pack into a few bits; keys repeat, so a dictionary holds them.
+    fn properties(&self) -> WriterProperties {
+        let columns: Vec<_> = self
+            .columns
+            .iter()
+            .map(|column| json!({ "name": column.name, "unit": column.unit, "about": column.about }))
+            .collect();
+        let describe = |key: &str, value: String| KeyValue::new(key.to_owned(), value);
+        let mut properties = WriterProperties::builder()
+            .set_created_by("fadelab".to_owned())
+            .set_compression(Compression::SNAPPY)
+            .set_statistics_enabled(EnabledStatistics::Chunk)
+            .set_key_value_metadata(Some(vec![
+                describe("fadelab.table", self.about.to_owned()),
+                describe("fadelab.columns", json!(columns).to_string()),
+            ]));
+        for column in &self.columns {
+            let path = ColumnPath::from(column.name);
+            properties = match column.value {
+                Value::Text(_) | Value::Key(_) => properties.set_column_dictionary_enabled(path, true),
+                Value::Count(_) => properties
+                    .set_column_dictionary_enabled(path.clone(), false)
+                    .set_column_encoding(path, Encoding::DELTA_BINARY_PACKED),
+                Value::Real(_) => properties.set_column_dictionary_enabled(path, false),
+            };
+        }
+        properties.build()
+    }
+}

@@ -1,0 +1,41 @@
+//! The reference of all columns and metrics, made from the tables that write them.
+
+use std::fmt::Write;
+
+use crate::columns::Table;
+use crate::measure::METRICS;
+use crate::tables;
+
+/// The generated part of `docs/results.md`.
+pub fn reference() -> String {
+    let mut text = String::new();
+    table(&mut text, &tables::links());
+    table(&mut text, &tables::flows());
+    table(&mut text, &tables::runs());
+    table(&mut text, &tables::flow_totals());
+    table(&mut text, &tables::completions());
+    let _ = writeln!(
+        text,
+        "### Metrics of `summary.json`\n\n| name | unit | meaning |\n|---|---|---|"
+    );
+    for info in &METRICS {
+        let _ = writeln!(text, "| `{}` | {} | {} |", info.name, info.unit, info.about);
+    }
+    text
+}
+
+fn table<R>(text: &mut String, table: &Table<R>) {
+    let _ = writeln!(text, "### `{}.parquet`\n\n{}\n", table.name, table.about);
+    let _ = writeln!(text, "| column | type | unit | meaning |\n|---|---|---|---|");
+    for column in &table.columns {
+        let _ = writeln!(
+            text,
+            "| `{}` | {} | {} | {} |",
+            column.name,
+            column.type_name(),
+            column.unit,
+            column.about
+        );
+    }
+    text.push('\n');
+}

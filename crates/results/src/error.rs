@@ -1,0 +1,66 @@
+//! What can go wrong between a finished run and its folder.
+
+use std::io;
+use std::path::{Path, PathBuf};
+
+/// Why results were not written.
+#[derive(Debug, thiserror::Error)]
+pub enum Error {
+    /// The target holds something already.
+    #[error(
+        "{path} exists and is not empty (it holds {found}): results are never written over others. \
+         Give a folder that does not exist or is empty, or move this one away."
+    )]
+    Occupied {
+        /// The folder asked for.
+        path: PathBuf,
+        /// One of its entries.
+        found: String,
+    },
+    /// The target is a file or something else that cannot become a folder.
+    #[error("{path} exists and is not a folder. Give a folder that does not exist or is empty.")]
+    NotAFolder {
+        /// The path asked for.
+        path: PathBuf,
+    },
+    /// The target has no last component that could be created.
+    #[error("{path:?} does not name a folder to create. Give a path that ends in a name, e.g. results/mine.")]
+    NoName {
+        /// The path asked for.
+        path: PathBuf,
+    },
+    /// The operating system refused.
+    #[error("cannot {action} {path}: {source}")]
+    Io {
+        /// What was tried.
+        action: &'static str,
+        /// With which file.
+        path: PathBuf,
+        /// Why not.
+        source: io::Error,
+    },
+    /// The Parquet writer refused.
+    #[error("cannot write the table {table}: {source}")]
+    Parquet {
+        /// Which table.
+        table: &'static str,
+        /// Why not.
+        source: parquet::errors::ParquetError,
+    },
+    /// A value could not be turned into JSON.
+    #[error("cannot write {file} as JSON: {source}")]
+    Json {
+        /// Which file.
+        file: &'static str,
+        /// Why not.
+        source: serde_json::Error,
+    },
+}
+
+impl Error {
+    /// Adapter for `map_err` on file operations.
+    pub fn io(action: &'static str, path: &Path) -> impl FnOnce(io::Error) -> Self + use<> {
+        let path = path.to_owned();
+        move |source| Self::Io { action, path, source }
+    }
+}

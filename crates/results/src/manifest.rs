@@ -1,0 +1,96 @@
+//! `manifest.json`: where a result came from. It is the only file that may differ between two equal runs.
+
+use std::fs;
+use std::num::NonZero;
+use std::thread;
+
+use serde::Serialize;
+
+use crate::Experiment;
+use crate::summary::in_order;
+
+/// Facts about a run that the caller knows.
+#[derive(Clone, Debug, Serialize)]
+pub struct Provenance {
+    /// Version of fadelab, with its commit if the caller knows it.
+    pub version: String,
+    /// Wall-clock time of all runs together.
+    pub wall_time_s: f64,
+    /// Threads that shared the runs.
+    pub threads: usize,
+    /// The host.
+    pub host: Host,
+}
+
+/// What the host is.
+#[derive(Clone, Debug, Serialize)]
+pub struct Host {
+    /// Release of the kernel; empty where `/proc` does not tell.
+    pub kernel: String,
+    /// Model of the first processor; empty where `/proc` does not tell.
+    pub cpu_model: String,
+    /// Cores that this process may use.
+    pub cores: usize,
+}
+
+impl Host {
+    /// The host's name, for names of temporary files on shared folders.
+    pub(crate) fn name() -> String {
+        let name = fs::read_to_string("/proc/sys/kernel/hostname").unwrap_or_default();
+        name.trim().replace('/', "_")
+    }
+
+    /// Reads the facts of this host from `/proc`.
+    pub fn read() -> Self {
+        let kernel = fs::read_to_string("/proc/sys/kernel/osrelease")
+            .unwrap_or_default()
+            .trim()
+            .to_owned();
+        let cpuinfo = fs::read_to_string("/proc/cpuinfo").unwrap_or_default();
+        let model = cpuinfo
+            .lines()
+            .find_map(|line| line.strip_prefix("model name")?.split_once(": "));
+        Self {
+            kernel,
+            cpu_model: model.map_or_else(String::new, |(_, name)| name.trim().to_owned()),
+            cores: thread::available_parallelism().map_or(1, NonZero::get),
+        }
+    }
+}
+
+/// The content of `manifest.json`.
+#[derive(Debug, Serialize)]
+pub struct Manifest<'a> {
+    tool: &'static str,
+    #[serde(flatten)]
+    provenance: &'a Provenance,
+    title: &'a str,
+    about: &'a str,
+    ground: &'static str,
+    laws: Vec<&'a str>,
+    seeds: Vec<u64>,
+    runs: usize,
+    events: u64,
+    warnings: &'a [String],
+    /// The scenario as TOML with everything filled in: running it again gives the same tables.
+    scenario: &'a str,
+}
+
+impl<'a> Manifest<'a> {
+    /// Of an experiment that was simulated.
+    pub fn new(experiment: &'a Experiment, provenance: &'a Provenance) -> Self {
+        Self {
+            tool: "fadelab",
+            provenance,
+            title: experiment.title,
+            about: experiment.about,
+            ground: crate::tables::GROUND,
+            laws: in_order(experiment.runs.iter().map(|run| run.law)),
+            seeds: in_order(experiment.runs.iter().map(|run| run.spec.seed)),
+            runs: experiment.runs.len(),
+            events: experiment.runs.iter().map(|run| run.record.events).sum(),
+            warnings: experiment.warnings,
+            scenario: experiment.scenario,
+        }
+    }
+}

@@ -1,0 +1,350 @@
+//! The figures of one link in one run, over the measured interval (warm-up to end).
+
+use fadelab_phy::channel::PacketKind;
+use fadelab_sim::record::{FlowCounters, LinkCounters};
+
+use crate::bins::{self, SWING_BIN_NS};
+use crate::{Run, interval};
+
+/// A figure of a link in a run. Those about flows are over the flows whose data cross the link.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Metric {
+    /// What was sent of what could have been sent, in on-air bytes.
+    Utilisation,
+    /// Standard deviation of the utilisation over time.
+    UtilisationSd,
+    /// Its lowest bin.
+    UtilisationMin,
+    /// Its highest bin.
+    UtilisationMax,
+    /// Payload that applications got.
+    Goodput,
+    /// Jain's index of the payload of the flows that have a law.
+    Jain,
+    /// Mean number of packets waiting.
+    QueuePkts,
+    /// Mean time a packet waited.
+    QueueWait,
+    /// Dropped packets.
+    DropRate,
+    /// Marked packets.
+    MarkRate,
+    /// Data packets lost on the air.
+    AirLoss,
+    /// What the channel's mathematics say about it.
+    AirLossExact,
+    /// Mean round trip.
+    Rtt,
+    /// Retransmitted packets.
+    RetransmitRate,
+    /// Retransmission timeouts.
+    Timeouts,
+    /// Transfers that ended.
+    Completions,
+    /// Their mean time.
+    CompletionTime,
+}
+
+/// Name, unit and meaning of a metric.
+#[derive(Clone, Copy, Debug)]
+pub struct MetricInfo {
+    /// Which one.
+    pub metric: Metric,
+    /// Key in `summary.json` and column in `runs.parquet`.
+    pub name: &'static str,
+    /// Its unit; `1` is a pure number.
+    pub unit: &'static str,
+    /// What it means.
+    pub about: &'static str,
+}
+
+const fn info(metric: Metric, name: &'static str, unit: &'static str, about: &'static str) -> MetricInfo {
+    MetricInfo {
+        metric,
+        name,
+        unit,
+        about,
+    }
+}
+
+/// Number of metrics.
+pub const METRICS_N: usize = 17;
+
+/// All metrics, in the order of [`Metric`].
+pub const METRICS: [MetricInfo; METRICS_N] = [
+    info(
+        Metric::Utilisation,
+        "utilisation",
+        "1",
+        "on-air bytes sent / on-air bytes that could have been sent",
+    ),
+    info(
+        Metric::UtilisationSd,
+        "utilisation_sd",
+        "1",
+        "standard deviation over time of the utilisation in bins of 10 s; null with fewer than two bins",
+    ),
+    info(
+        Metric::UtilisationMin,
+        "utilisation_min",
+        "1",
+        "utilisation of the lowest bin of 10 s",
+    ),
+    info(
+        Metric::UtilisationMax,
+        "utilisation_max",
+        "1",
+        "utilisation of the highest bin of 10 s",
+    ),
+    info(
+        Metric::Goodput,
+        "goodput_bps",
+        "bit/s",
+        "payload that the receiving applications got, in order and once",
+    ),
+    info(
+        Metric::Jain,
+        "jain",
+        "1",
+        "Jain's index of the payload per flow, over the flows that have a law: 1 is an equal share for each, \
+         1/n all to one of n; null when nothing was delivered",
+    ),
+    info(
+        Metric::QueuePkts,
+        "queue_pkts_mean",
+        "pkt",
+        "mean over time of the packets waiting",
+    ),
+    info(
+        Metric::QueueWait,
+        "queue_wait_ms_mean",
+        "ms",
+        "mean time a packet waited, by Little's law: integral of the packets waiting / packets sent",
+    ),
+    info(
+        Metric::DropRate,
+        "drop_rate",
+        "1",
+        "packets dropped by the full queue or by the law / packets that arrived",
+    ),
+    info(
+        Metric::MarkRate,
+        "mark_rate",
+        "1",
+        "packets whose ECN field or feedback the law changed / packets sent",
+    ),
+    info(
+        Metric::AirLoss,
+        "air_loss_rate",
+        "1",
+        "data packets lost on the air / data packets sent",
+    ),
+    info(
+        Metric::AirLossExact,
+        "air_loss_rate_exact",
+        "1",
+        "exact packet error of the channel for a full data packet; null on a wire and where flows differ in packet size",
+    ),
+    info(
+        Metric::Rtt,
+        "rtt_ms_mean",
+        "ms",
+        "mean of the RTT samples of the senders",
+    ),
+    info(
+        Metric::RetransmitRate,
+        "retransmit_rate",
+        "1",
+        "retransmissions / data packets sent by the senders",
+    ),
+    info(Metric::Timeouts, "timeouts", "1", "retransmission timeouts"),
+    info(
+        Metric::Completions,
+        "completions",
+        "1",
+        "transfers and sessions that ended",
+    ),
+    info(
+        Metric::CompletionTime,
+        "completion_s_mean",
+        "s",
+        "mean time from the first write to the last acknowledgement of those",
+    ),
+];
+
+/// The figures of one link in one run. Absent: the run says nothing about it (no packet sent, no series, no channel).
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Figures([Option<f64>; METRICS_N]);
+
+impl Figures {
+    /// One of them.
+    pub fn get(&self, metric: Metric) -> Option<f64> {
+        self.0[metric as usize]
+    }
+
+    fn set(&mut self, metric: Metric, value: impl Into<Option<f64>>) {
+        self.0[metric as usize] = value.into();
+    }
+}
+
+/// Indices of the links that results show, in the order of the spec.
+pub fn shown_links(run: &Run) -> Vec<usize> {
+    (0..run.spec.links.len()).filter(|&i| run.spec.links[i].shown).collect()
+}
+
+/// Indices of the flows whose data packets cross link `link`.
+pub fn crossing_flows(run: &Run, link: usize) -> Vec<usize> {
+    let crosses = |flow: &usize| run.spec.flows[*flow].route.iter().any(|&id| id as usize == link);
+    (0..run.spec.flows.len()).filter(crosses).collect()
+}
+
+/// The figures of link `link` (index into the spec's links).
+pub fn measure(run: &Run, link: usize) -> Figures {
+    let mut figures = Figures([None; METRICS_N]);
+    let flows = crossing_flows(run, link);
+    link_figures(run, link, &mut figures);
+    swing_figures(run, link, &mut figures);
+    figures.set(Metric::AirLossExact, exact_air_loss(run, link, &flows));
+    flow_figures(run, &flows, &mut figures);
+    completion_figures(run, &flows, &mut figures);
+    figures
+}
+
+/// `part / whole`, absent when there is no whole.
+pub(crate) fn ratio(part: f64, whole: f64) -> Option<f64> {
+    (whole > 0.0).then(|| part / whole)
+}
+
+fn link_figures(run: &Run, link: usize, figures: &mut Figures) {
+    let (from, to) = (&run.record.links_warmup[link], &run.record.links_end[link]);
+    let count = |field: fn(&LinkCounters) -> u64| (field(to) - field(from)) as f64;
+    let sent_pkts = count(|c| c.sent_pkts);
+    let queue_pkt_ns = (to.queue_pkt_ns - from.queue_pkt_ns) as f64;
+    figures.set(
+        Metric::Utilisation,
+        ratio(count(|c| c.sent_bytes), count(|c| c.offered_bytes)),
+    );
+    figures.set(Metric::QueuePkts, ratio(queue_pkt_ns, run.measured_ns() as f64));
+    figures.set(Metric::QueueWait, ratio(queue_pkt_ns / 1e6, sent_pkts));
+    let dropped = count(|c| c.dropped_full_pkts) + count(|c| c.dropped_law_pkts);
+    figures.set(Metric::DropRate, ratio(dropped, count(|c| c.arrived_pkts)));
+    figures.set(Metric::MarkRate, ratio(count(|c| c.marked_pkts), sent_pkts));
+    figures.set(
+        Metric::AirLoss,
+        ratio(count(|c| c.lost_air_data_pkts), count(|c| c.sent_data_pkts)),
+    );
+}
+
+/// How much the link's utilisation swings, from the time series.
+fn swing_figures(run: &Run, link: usize, figures: &mut Figures) {
+    let series = &run.record.series;
+    let Some(shown) = series.link_ids.iter().position(|&id| id as usize == link) else {
+        return;
+    };
+    let bins = bins::cut(&series.time_ns, run.spec.warmup_ns, run.spec.duration_ns, SWING_BIN_NS);
+    let values: Vec<f64> = bins
+        .into_iter()
+        .flatten()
+        .filter_map(|bin| utilisation(&series.links[shown], bin))
+        .collect();
+    if values.len() < 2 {
+        return;
+    }
+    figures.set(Metric::UtilisationSd, interval::deviation(&values));
+    figures.set(
+        Metric::UtilisationMin,
+        values.iter().copied().fold(f64::INFINITY, f64::min),
+    );
+    figures.set(
+        Metric::UtilisationMax,
+        values.iter().copied().fold(f64::NEG_INFINITY, f64::max),
+    );
+}
+
+/// Utilisation of one bin; absent when nothing could be sent (a trace with a gap).
+pub fn utilisation(samples: &[LinkCounters], bin: bins::Bin) -> Option<f64> {
+    let (from, to) = (&samples[bin.from], &samples[bin.to]);
+    ratio(
+        (to.sent_bytes - from.sent_bytes) as f64,
+        (to.offered_bytes - from.offered_bytes) as f64,
+    )
+}
+
+/// On a trace a packet-scale channel is computed at the mean rate, as the simulator does.
+fn exact_air_loss(run: &Run, link: usize, flows: &[usize]) -> Option<f64> {
+    let spec = &run.spec.links[link];
+    let channel = spec.channel.as_ref()?;
+    let mut sizes = flows.iter().map(|&flow| run.spec.flows[flow].transport.packet_bytes);
+    let size = sizes.next()?;
+    let rate_bps = spec.capacity.rate_bps_mean();
+    sizes
+        .all(|other| other == size)
+        .then(|| channel.packet_error_at(PacketKind::Data, size, rate_bps))
+}
+
+fn flow_figures(run: &Run, flows: &[usize], figures: &mut Figures) {
+    let count = |flow: usize, field: fn(&FlowCounters) -> u64| {
+        (field(&run.record.flows_end[flow]) - field(&run.record.flows_warmup[flow])) as f64
+    };
+    let total = |field: fn(&FlowCounters) -> u64| flows.iter().map(|&flow| count(flow, field)).sum::<f64>();
+    figures.set(
+        Metric::Goodput,
+        ratio(total(|c| c.delivered_bytes) * 8.0, run.measured_ns() as f64 / 1e9),
+    );
+    let shares: Vec<f64> = flows
+        .iter()
+        .filter(|&&flow| run.spec.flows[flow].sender.is_some())
+        .map(|&flow| count(flow, |c| c.delivered_bytes))
+        .collect();
+    figures.set(Metric::Jain, jain(&shares));
+    figures.set(
+        Metric::Rtt,
+        ratio(total(|c| c.rtt_us_sum) / 1e3, total(|c| c.rtt_samples)),
+    );
+    figures.set(
+        Metric::RetransmitRate,
+        ratio(total(|c| c.retransmitted_pkts), total(|c| c.sent_pkts)),
+    );
+    figures.set(Metric::Timeouts, total(|c| c.timeouts));
+}
+
+/// Jain's fairness index (Jain, Chiu and Hawe 1984): the square of the sum over n times the sum of squares.
+pub fn jain(shares: &[f64]) -> Option<f64> {
+    let sum: f64 = shares.iter().sum();
+    let squares: f64 = shares.iter().map(|x| x * x).sum();
+    ratio(sum * sum, shares.len() as f64 * squares)
+}
+
+fn completion_figures(run: &Run, flows: &[usize], figures: &mut Figures) {
+    let ended: Vec<f64> = run
+        .record
+        .completions
+        .iter()
+        .filter(|c| c.end_ns >= run.spec.warmup_ns && flows.binary_search(&(c.flow as usize)).is_ok())
+        .map(|c| (c.end_ns - c.start_ns) as f64 / 1e9)
+        .collect();
+    figures.set(Metric::Completions, ended.len() as f64);
+    figures.set(Metric::CompletionTime, ratio(ended.iter().sum(), ended.len() as f64));
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn metrics_stand_at_the_place_their_name_says() {
+        // `Figures` is indexed by the enum, `METRICS` by position: the two orders must be one.
+        for (place, info) in METRICS.iter().enumerate() {
+            assert_eq!(info.metric as usize, place, "{}", info.name);
+        }
+    }
+
+    #[test]
+    fn jain_is_one_for_equal_shares_and_one_nth_for_a_single_winner() {
+        // The two extremes of the definition, and 1, 2, 3 by hand: 36 / (3 * 14).
+        assert_eq!(jain(&[5.0, 5.0, 5.0]), Some(1.0));
+        assert_eq!(jain(&[8.0, 0.0, 0.0, 0.0]), Some(0.25));
+        assert!((jain(&[1.0, 2.0, 3.0]).unwrap() - 36.0 / 42.0).abs() < 1e-12);
+        assert_eq!(jain(&[0.0, 0.0]), None);
+    }
+}

@@ -1,0 +1,213 @@
+//! Every figure that a person reads: means over seeds with intervals, and paired differences between laws.
+
+use std::collections::BTreeMap;
+
+use serde::Serialize;
+
+use crate::interval::Stat;
+use crate::measure::{self, Figures, METRICS, Metric};
+use crate::{Claim, Experiment, Run};
+
+/// What an experiment showed. Equal experiments give equal summaries, byte by byte as JSON.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Summary {
+    /// Title of the scenario.
+    pub title: String,
+    /// What the scenario shows.
+    pub about: String,
+    /// Labels of the laws, in the order of the scenario.
+    pub laws: Vec<String>,
+    /// Seeds in the order of the runs.
+    pub seeds: Vec<u64>,
+    /// Length of the measured interval of the first run.
+    pub measured_s: f64,
+    /// Ordered by point, then link, then law.
+    pub groups: Vec<Group>,
+    /// Differences between laws under the same seeds.
+    pub differences: Vec<Difference>,
+    /// Verdicts on published claims.
+    pub claims: Vec<Claim>,
+}
+
+/// One law at one point of the sweep, seen at one link: means over seeds.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Group {
+    /// Sweep coordinates besides law and seed.
+    pub point: Vec<(String, String)>,
+    /// Name of the link.
+    pub link: String,
+    /// Label of the law.
+    pub law: String,
+    /// Seeds of its runs.
+    pub seeds: Vec<u64>,
+    /// By name of the metric; a metric that no seed has a value for is absent.
+    pub metrics: BTreeMap<&'static str, Stat>,
+    /// Values per seed, in the order of `seeds`.
+    #[serde(skip)]
+    figures: Vec<Figures>,
+}
+
+impl Group {
+    /// One metric over the seeds.
+    pub fn stat(&self, metric: Metric) -> Option<Stat> {
+        self.metrics.get(METRICS[metric as usize].name).copied()
+    }
+
+    fn new(point: &[(String, String)], link: &str, law: &str) -> Self {
+        Self {
+            point: point.to_vec(),
+            link: link.to_owned(),
+            law: law.to_owned(),
+            seeds: Vec::new(),
+            metrics: BTreeMap::new(),
+            figures: Vec::new(),
+        }
+    }
+
+    fn add(&mut self, run: &Run, link: usize) {
+        self.seeds.push(run.spec.seed);
+        self.figures.push(measure::measure(run, link));
+    }
+
+    fn close(&mut self) {
+        for info in &METRICS {
+            let values: Vec<f64> = self
+                .figures
+                .iter()
+                .filter_map(|figures| figures.get(info.metric))
+                .collect();
+            if let Some(stat) = Stat::of(&values) {
+                self.metrics.insert(info.name, stat);
+            }
+        }
+    }
+
+    fn value(&self, seed: u64, metric: Metric) -> Option<f64> {
+        let place = self.seeds.iter().position(|&s| s == seed)?;
+        self.figures[place].get(metric)
+    }
+}
+
+/// How much more of a metric one law has than another, seed by seed on the same channel.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Difference {
+    /// Sweep coordinates of both.
+    pub point: Vec<(String, String)>,
+    /// Link of both.
+    pub link: String,
+    /// Name of the metric.
+    pub metric: &'static str,
+    /// The law whose value is taken.
+    pub law: String,
+    /// The law whose value is subtracted.
+    pub minus: String,
+    /// Over the seeds that both have.
+    pub difference: Stat,
+}
+
+/// Metrics in which laws are compared pair by pair.
+const PAIRED: [Metric; 2] = [Metric::Utilisation, Metric::Goodput];
+
+impl Summary {
+    /// Computes the summary of an experiment.
+    pub fn of(experiment: &Experiment) -> Self {
+        let groups = groups(&experiment.runs);
+        Self {
+            title: experiment.title.to_owned(),
+            about: experiment.about.to_owned(),
+            laws: in_order(experiment.runs.iter().map(|run| run.law.to_owned())),
+            seeds: in_order(experiment.runs.iter().map(|run| run.spec.seed)),
+            measured_s: experiment
+                .runs
+                .first()
+                .map_or(0.0, |run| run.measured_ns() as f64 / 1e9),
+            differences: differences(&groups),
+            groups,
+            claims: experiment.claims.to_vec(),
+        }
+    }
+
+    /// Names of the links shown, in order.
+    pub fn links(&self) -> Vec<String> {
+        in_order(self.groups.iter().map(|group| group.link.clone()))
+    }
+
+    /// Points of the sweep, in order; a single empty one without a sweep.
+    pub fn points(&self) -> Vec<Vec<(String, String)>> {
+        in_order(self.groups.iter().map(|group| group.point.clone()))
+    }
+
+    /// How many seeds stand behind the means, in words.
+    pub fn seeds_text(&self) -> String {
+        match self.seeds.len() {
+            1 => "1 seed, no interval".to_owned(),
+            n => format!("{n} seeds, ± is the 95 % t-interval of the mean"),
+        }
+    }
+}
+
+/// The distinct items, in the order of their first appearance.
+pub(crate) fn in_order<T: PartialEq>(items: impl Iterator<Item = T>) -> Vec<T> {
+    let mut distinct = Vec::new();
+    for item in items {
+        if !distinct.contains(&item) {
+            distinct.push(item);
+        }
+    }
+    distinct
+}
+
+fn groups(runs: &[Run]) -> Vec<Group> {
+    let points = in_order(runs.iter().map(|run| run.point));
+    let laws = in_order(runs.iter().map(|run| run.law));
+    let mut groups = Vec::new();
+    for point in points {
+        let here: Vec<&Run> = runs.iter().filter(|run| run.point == point).collect();
+        let links = in_order(here.iter().flat_map(|run| {
+            measure::shown_links(run)
+                .into_iter()
+                .map(|link| run.spec.links[link].name.as_str())
+                .collect::<Vec<_>>()
+        }));
+        for link in links {
+            for &law in &laws {
+                let mut group = Group::new(point, link, law);
+                for run in here.iter().filter(|run| run.law == law) {
+                    if let Some(id) = run.spec.links.iter().position(|spec| spec.name == link) {
+                        group.add(run, id);
+                    }
+                }
+                group.close();
+                if !group.seeds.is_empty() {
+                    groups.push(group);
+                }
+            }
+        }
+    }
+    groups
+}
+
+fn differences(groups: &[Group]) -> Vec<Difference> {
+    let mut differences = Vec::new();
+    for (place, first) in groups.iter().enumerate() {
+        for second in groups[place + 1..]
+            .iter()
+            .take_while(|g| g.point == first.point && g.link == first.link)
+        {
+            for metric in PAIRED {
+                let value = |seed: &u64| Some(first.value(*seed, metric)? - second.value(*seed, metric)?);
+                let values: Vec<f64> = first.seeds.iter().filter_map(value).collect();
+                let Some(difference) = Stat::of(&values) else { continue };
+                differences.push(Difference {
+                    point: first.point.clone(),
+                    link: first.link.clone(),
+                    metric: METRICS[metric as usize].name,
+                    law: first.law.clone(),
+                    minus: second.law.clone(),
+                    difference,
+                });
+            }
+        }
+    }
+    differences
+}

@@ -1,0 +1,454 @@
+//! The table a person reads: in the terminal as text, on the page as HTML, from the same cells.
+
+use std::fmt::Write;
+
+use comfy_table::{CellAlignment, ContentArrangement, Table, presets};
+
+use crate::interval::Stat;
+use crate::measure::Metric;
+use crate::point_text;
+use crate::summary::{Difference, Group, Summary};
+
+/// A column of the table: its heading, and how a group's cell reads.
+struct Column {
+    heading: &'static str,
+    unit: &'static str,
+    /// When the table is too wide, the column with the lowest rank goes first.
+    rank: u8,
+    cell: fn(&Group) -> Option<String>,
+}
+
+/// Rank of a column that always stays.
+const STAYS: u8 = u8::MAX;
+
+const COLUMNS: [Column; 12] = [
+    Column {
+        heading: "utilisation",
+        unit: "%",
+        rank: STAYS,
+        cell: |g| percent_with_interval(g, Metric::Utilisation),
+    },
+    Column {
+        heading: "10 s bins",
+        unit: "% low..high",
+        rank: 8,
+        cell: swing,
+    },
+    Column {
+        heading: "sd",
+        unit: "%",
+        rank: 1,
+        cell: |g| percent(g, Metric::UtilisationSd),
+    },
+    Column {
+        heading: "goodput",
+        unit: "Mbit/s",
+        rank: 9,
+        cell: goodput,
+    },
+    Column {
+        heading: "Jain",
+        unit: "1",
+        rank: 6,
+        cell: |g| Some(format!("{:.3}", g.stat(Metric::Jain)?.mean)),
+    },
+    Column {
+        heading: "queue",
+        unit: "pkt",
+        rank: 7,
+        cell: |g| plain(g, Metric::QueuePkts),
+    },
+    Column {
+        heading: "wait",
+        unit: "ms",
+        rank: 2,
+        cell: |g| plain(g, Metric::QueueWait),
+    },
+    Column {
+        heading: "RTT",
+        unit: "ms",
+        rank: 4,
+        cell: |g| plain(g, Metric::Rtt),
+    },
+    Column {
+        heading: "drops",
+        unit: "%",
+        rank: 5,
+        cell: |g| percent(g, Metric::DropRate),
+    },
+    Column {
+        heading: "marks",
+        unit: "%",
+        rank: 0,
+        cell: |g| percent(g, Metric::MarkRate),
+    },
+    Column {
+        heading: "air loss",
+        unit: "% (exact)",
+        rank: 10,
+        cell: air_loss,
+    },
+    Column {
+        heading: "transfers",
+        unit: "ended, mean s",
+        rank: 3,
+        cell: transfers,
+    },
+];
+
+/// The cells of one link: a row per point of the sweep and law.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct View {
+    /// Name of the link.
+    pub link: String,
+    /// Names of the columns that tell the rows apart: sweep coordinates and `law`.
+    pub keys: Vec<String>,
+    /// Heading and unit of each column of figures.
+    pub headings: Vec<(&'static str, &'static str)>,
+    /// The rows.
+    pub rows: Vec<ViewRow>,
+    /// Headings of the columns that found no room.
+    pub left_out: Vec<&'static str>,
+}
+
+/// One row: texts of the keys and of the figures.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ViewRow {
+    /// Index of the group in the summary.
+    pub group: usize,
+    /// Texts of the key columns.
+    pub keys: Vec<String>,
+    /// Texts of the figures; `-` where a run says nothing.
+    pub cells: Vec<String>,
+    /// Whether its mean utilisation is the highest of its point.
+    pub best: bool,
+}
+
+impl View {
+    /// Whether a column of figures can be done without where room is short; `summary.json` has it anyway.
+    pub fn is_minor(&self, column: usize) -> bool {
+        COLUMNS
+            .iter()
+            .any(|c| c.heading == self.headings[column].0 && c.rank <= MINOR_RANK)
+    }
+}
+
+/// Highest rank of a column that a narrow page hides.
+const MINOR_RANK: u8 = 3;
+
+/// Width of the gap between two columns.
+const GAP: usize = 2;
+
+/// The tables of a summary, one per link, each at most `width` characters wide if that can be had by leaving out
+/// columns; `None` keeps all.
+pub fn views(summary: &Summary, width: Option<usize>) -> Vec<View> {
+    summary
+        .links()
+        .into_iter()
+        .map(|link| view(summary, link, width))
+        .collect()
+}
+
+fn view(summary: &Summary, link: String, width: Option<usize>) -> View {
+    let groups: Vec<(usize, &Group)> = summary
+        .groups
+        .iter()
+        .enumerate()
+        .filter(|(_, group)| group.link == link)
+        .collect();
+    let mut keys: Vec<String> = crate::summary::in_order(
+        groups
+            .iter()
+            .flat_map(|(_, g)| g.point.iter().map(|(key, _)| key.clone())),
+    );
+    let key_cells = |group: &Group| {
+        let coordinate = |key: &String| {
+            let found = group.point.iter().find(|(name, _)| name == key);
+            found.map_or_else(|| "-".to_owned(), |(_, value)| value.clone())
+        };
+        keys.iter().map(coordinate).chain([group.law.clone()]).collect()
+    };
+    let mut rows: Vec<ViewRow> = groups
+        .iter()
+        .map(|&(place, group)| ViewRow {
+            group: place,
+            keys: key_cells(group),
+            cells: Vec::new(),
+            best: is_best(group, &groups),
+        })
+        .collect();
+    keys.push("law".to_owned());
+    let texts = |column: &Column| groups.iter().map(|(_, group)| (column.cell)(group)).collect::<Vec<_>>();
+    let mut columns: Vec<(&Column, Vec<Option<String>>)> = COLUMNS.iter().map(|c| (c, texts(c))).collect();
+    columns.retain(|(_, cells)| cells.iter().any(Option::is_some));
+    let key_width: usize = (0..keys.len())
+        .map(|k| {
+            rows.iter()
+                .map(|row| chars(&row.keys[k]))
+                .max()
+                .unwrap_or(0)
+                .max(chars(&keys[k]))
+                + GAP
+        })
+        .sum();
+    let left_out = width.map_or_else(Vec::new, |width| fit(&mut columns, width.saturating_sub(key_width)));
+    for (k, row) in rows.iter_mut().enumerate() {
+        row.cells = columns
+            .iter()
+            .map(|(_, cells)| cells[k].clone().unwrap_or_else(|| "-".to_owned()))
+            .collect();
+    }
+    let headings = columns
+        .iter()
+        .map(|(column, _)| (column.heading, column.unit))
+        .collect();
+    View {
+        link,
+        keys,
+        headings,
+        rows,
+        left_out,
+    }
+}
+
+fn is_best(group: &Group, groups: &[(usize, &Group)]) -> bool {
+    let mean = |g: &Group| g.stat(Metric::Utilisation).map(|stat| stat.mean);
+    let mut rivals = groups
+        .iter()
+        .filter(|(_, g)| g.point == group.point && g.law != group.law)
+        .peekable();
+    rivals.peek().is_some() && mean(group).is_some() && rivals.all(|(_, rival)| mean(rival) < mean(group))
+}
+
+fn chars(text: &str) -> usize {
+    text.chars().count()
+}
+
+/// Leaves out columns until the rest is at most `width` wide; gives the headings of those left out.
+fn fit(columns: &mut Vec<(&Column, Vec<Option<String>>)>, width: usize) -> Vec<&'static str> {
+    let column_width = |(column, cells): &(&Column, Vec<Option<String>>)| {
+        let widest = cells.iter().flatten().map(|cell| chars(cell)).max().unwrap_or(0);
+        widest.max(chars(column.heading)).max(chars(column.unit)) + GAP
+    };
+    let mut left_out = Vec::new();
+    while columns.iter().map(column_width).sum::<usize>() > width {
+        let lowest = columns
+            .iter()
+            .enumerate()
+            .filter(|(_, (c, _))| c.rank < STAYS)
+            .min_by_key(|(_, (c, _))| c.rank);
+        let Some((place, _)) = lowest else { break };
+        left_out.push(columns.remove(place).0.heading);
+    }
+    left_out
+}
+
+/// The tables as text that ends with a new line, at most `width` characters wide, with ANSI colours if `colour`.
+pub fn terminal(summary: &Summary, width: usize, colour: bool) -> String {
+    let mut text = String::new();
+    let views = views(summary, Some(width));
+    for view in &views {
+        let _ = writeln!(
+            text,
+            "{}",
+            paint(&format!("{} · {}", view.link, summary.seeds_text()), "1", colour)
+        );
+        for (line, best) in lines(view) {
+            let _ = writeln!(
+                text,
+                "{}",
+                paint(&line, if best { "1;32" } else { "0" }, colour && best)
+            );
+        }
+        if !view.left_out.is_empty() {
+            let _ = writeln!(
+                text,
+                "Not enough room for: {}. They are in summary.json.",
+                view.left_out.join(", ")
+            );
+        }
+        for line in difference_lines(summary, &view.link) {
+            let _ = writeln!(text, "{line}");
+        }
+    }
+    text
+}
+
+fn paint(text: &str, code: &str, colour: bool) -> String {
+    if colour {
+        format!("\x1b[{code}m{text}\x1b[0m")
+    } else {
+        text.to_owned()
+    }
+}
+
+/// The lines of a table, and for each whether it is the row of the best law of its point.
+fn lines(view: &View) -> Vec<(String, bool)> {
+    let mut table = Table::new();
+    table
+        .load_style(presets::NOTHING)
+        .set_content_arrangement(ContentArrangement::Disabled);
+    let headings = view
+        .headings
+        .iter()
+        .map(|(heading, unit)| format!("{heading}\n{}", shown_unit(unit)));
+    table.add_row(view.keys.iter().cloned().chain(headings));
+    for row in &view.rows {
+        table.add_row(row.keys.iter().chain(&row.cells));
+    }
+    for (place, column) in table.column_iter_mut().enumerate() {
+        let last = place + 1 == view.keys.len() + view.headings.len();
+        column.set_padding((0, if last { 0 } else { GAP as u16 }));
+        if place >= view.keys.len() {
+            column.set_cell_alignment(CellAlignment::Right);
+        }
+    }
+    let best = [false, false].into_iter().chain(view.rows.iter().map(|row| row.best));
+    table.lines().map(|line| line.trim_end().to_owned()).zip(best).collect()
+}
+
+/// A pure number has no unit worth printing.
+pub(crate) fn shown_unit(unit: &str) -> &str {
+    if unit == "1" { "" } else { unit }
+}
+
+/// Most lines of differences between laws; beyond, `summary.json` is the better place.
+const DIFFERENCES_MAX: usize = 6;
+
+/// The paired differences at a link in words, when they are few enough to read.
+pub fn difference_lines(summary: &Summary, link: &str) -> Vec<String> {
+    let here = |metric: Metric| {
+        let name = crate::measure::METRICS[metric as usize].name;
+        summary
+            .differences
+            .iter()
+            .filter(move |d| d.link == link && d.metric == name)
+    };
+    let pairs = here(Metric::Utilisation).count();
+    if pairs > DIFFERENCES_MAX {
+        return vec![format!("{pairs} paired differences between laws are in summary.json.")];
+    }
+    here(Metric::Utilisation)
+        .zip(here(Metric::Goodput))
+        .map(|(u, g)| difference_line(u, g))
+        .collect()
+}
+
+fn difference_line(utilisation: &Difference, goodput: &Difference) -> String {
+    let point = point_text(&utilisation.point);
+    let colon = if point.is_empty() { "" } else { ": " };
+    let n = utilisation.difference.n;
+    format!(
+        "{point}{colon}{} minus {}: utilisation {} points, goodput {} Mbit/s ({n} {})",
+        utilisation.law,
+        utilisation.minus,
+        with_interval(utilisation.difference, 100.0, true),
+        with_interval(goodput.difference, 1e-6, true),
+        if n == 1 { "seed" } else { "seeds" },
+    )
+}
+
+/// `mean ± half width` after multiplication by `scale`, with as many decimals as the interval supports.
+fn with_interval(stat: Stat, scale: f64, signed: bool) -> String {
+    let half = stat.ci95_half_width.map(|half| half * scale);
+    let decimals = match half.unwrap_or(1.0) {
+        half if half >= 10.0 => 0,
+        half if half >= 0.3 => 1,
+        half if half >= 0.03 => 2,
+        half if half >= 0.0005 => 3,
+        _ => 1,
+    };
+    let mean = stat.mean * scale;
+    let mut text = if signed {
+        format!("{mean:+.decimals$}")
+    } else {
+        format!("{mean:.decimals$}")
+    };
+    if let Some(half) = half {
+        let _ = write!(text, " ± {half:.decimals$}");
+    }
+    text
+}
+
+/// Three significant digits, at most three decimals.
+fn digits(value: f64) -> String {
+    match value.abs() {
+        0.0 => "0".to_owned(),
+        x if x >= 100.0 => format!("{value:.0}"),
+        x if x >= 10.0 => format!("{value:.1}"),
+        x if x >= 1.0 => format!("{value:.2}"),
+        x if x >= 0.0005 => format!("{value:.3}"),
+        _ => "<0.001".to_owned(),
+    }
+}
+
+fn plain(group: &Group, metric: Metric) -> Option<String> {
+    Some(digits(group.stat(metric)?.mean))
+}
+
+fn percent(group: &Group, metric: Metric) -> Option<String> {
+    Some(digits(group.stat(metric)?.mean * 100.0))
+}
+
+fn percent_with_interval(group: &Group, metric: Metric) -> Option<String> {
+    Some(with_interval(group.stat(metric)?, 100.0, false))
+}
+
+fn swing(group: &Group) -> Option<String> {
+    let (low, high) = (
+        group.stat(Metric::UtilisationMin)?.min,
+        group.stat(Metric::UtilisationMax)?.max,
+    );
+    Some(format!("{:.0}..{:.0}", low * 100.0, high * 100.0))
+}
+
+fn goodput(group: &Group) -> Option<String> {
+    let stat = group.stat(Metric::Goodput)?;
+    Some(if stat.n == 1 {
+        digits(stat.mean * 1e-6)
+    } else {
+        with_interval(stat, 1e-6, false)
+    })
+}
+
+fn air_loss(group: &Group) -> Option<String> {
+    let exact = group.stat(Metric::AirLossExact)?;
+    Some(format!(
+        "{} ({})",
+        percent(group, Metric::AirLoss)?,
+        digits(exact.mean * 100.0)
+    ))
+}
+
+fn transfers(group: &Group) -> Option<String> {
+    let time = group.stat(Metric::CompletionTime)?;
+    Some(format!(
+        "{:.0}, {}",
+        group.stat(Metric::Completions)?.mean,
+        digits(time.mean)
+    ))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn figures_keep_as_many_decimals_as_they_deserve() {
+        // An interval of 0.14 supports two decimals of its mean, one of 2.3 supports one.
+        let stat = |half| Stat {
+            n: 2,
+            mean: 0.78123,
+            ci95_half_width: half,
+            min: 0.0,
+            max: 1.0,
+        };
+        assert_eq!(with_interval(stat(Some(0.0014)), 100.0, false), "78.12 ± 0.14");
+        assert_eq!(with_interval(stat(Some(0.023)), 100.0, true), "+78.1 ± 2.3");
+        assert_eq!(with_interval(stat(None), 100.0, false), "78.1");
+        assert_eq!(
+            [0.0, 0.0001, 0.0123, 1.234, 12.34, 1234.5].map(digits),
+            ["0", "<0.001", "0.012", "1.23", "12.3", "1234"]
+        );
+    }
+}

@@ -1,0 +1,295 @@
+//! Synthetic runs whose figures can be computed by hand.
+#![allow(dead_code, reason = "each test binary uses its part")]
+
+use std::path::Path;
+use std::sync::Arc;
+
+use fadelab_path::trace::Trace;
+use fadelab_phy::channel::{ChannelSpec, CodeSpec, Model};
+use fadelab_results::{Experiment, Host, Provenance, Run};
+use fadelab_sim::record::{Completion, FlowCounters, LinkCounters, RunRecord, Series};
+use fadelab_sim::spec::{
+    App, Buffer, CapacitySpec, FlowSpec, LinkSpec, Recovery, RouterSpec, RunSpec, Span, Transport,
+};
+
+pub const SECOND: u64 = 1_000_000_000;
+
+/// Packets of 1000 bytes, 8 Mbit/s: the link can send 1000 packets a second.
+const PACKET_BYTES: u64 = 1000;
+const LINK_PKTS_PER_S: u64 = 1000;
+
+pub fn transport() -> Transport {
+    Transport {
+        packet_bytes: 1000,
+        header_bytes: 40,
+        ack_bytes: 40,
+        sack_on_wire: false,
+        cwnd_pkts_initial: 2,
+        ssthresh_pkts_initial: 64,
+        rwnd_pkts: 1000,
+        recovery: Recovery::Sack,
+        dupthresh: 3,
+        limited_transmit: true,
+        delayed_ack_ns: None,
+        rto_ns_min: SECOND,
+        rto_min_over_srtt: false,
+        rto_ns_max: 60 * SECOND,
+        rto_ns_initial: SECOND,
+        ts_tick_ns: 1_000_000,
+        ecn: false,
+    }
+}
+
+pub fn link(name: &str, shown: bool, channel: Option<ChannelSpec>) -> LinkSpec {
+    let (law, capacity) = (
+        fadelab_laws::router("droptail").unwrap(),
+        fadelab_laws::capacity("configured").unwrap(),
+    );
+    LinkSpec {
+        name: name.to_owned(),
+        capacity: CapacitySpec::Constant { rate_bps: 8_000_000 },
+        delay_ns: 1,
+        buffer: Buffer {
+            packets: Some(100),
+            bytes: None,
+        },
+        router: RouterSpec {
+            law,
+            params: law.default_params(),
+            capacity,
+            capacity_params: capacity.default_params(),
+        },
+        channel,
+        shown,
+    }
+}
+
+pub fn flow(name: &str, group: &str, route: Vec<u32>) -> FlowSpec {
+    let sender = fadelab_laws::sender("reno").unwrap();
+    FlowSpec {
+        name: name.to_owned(),
+        group: group.to_owned(),
+        sender: Some(sender),
+        params: sender.default_params(),
+        receiver: None,
+        app: App::Greedy {
+            start: Span::Fixed { ns: 0 },
+        },
+        transport: transport(),
+        route,
+        route_back: vec![1],
+    }
+}
+
+/// Two flows over `bottleneck` (which loses 2 % of data packets on the air), one over the hidden link `back` only.
+pub fn spec(seed: u64, duration_s: u64) -> RunSpec {
+    let channel = ChannelSpec {
+        model: Model::Random { data: 0.02, ack: 0.0 },
+        code: CodeSpec::NONE,
+    };
+    RunSpec {
+        seed,
+        duration_ns: duration_s * SECOND,
+        warmup_ns: 10 * SECOND,
+        record_interval_ns: Some(SECOND),
+        links: vec![link("bottleneck", true, Some(channel)), link("back", false, None)],
+        flows: vec![
+            flow("down.0", "down", vec![0]),
+            flow("down.1", "down", vec![0]),
+            flow("up.0", "up", vec![1]),
+        ],
+    }
+}
+
+/// The same with a recorded trace as capacity.
+pub fn trace_spec(seed: u64, duration_s: u64) -> RunSpec {
+    let mut spec = spec(seed, duration_s);
+    spec.links[0].capacity = CapacitySpec::Trace(Arc::new(Trace {
+        opportunities_ms: vec![1, 2, 3],
+        opportunity_bytes: 1504,
+    }));
+    spec
+}
+
+/// A record of `spec` in which `load(second)` packets of the possible 1000 are sent in each second. Of the packets sent
+/// one in fifty is lost, one in ten marked; one in a hundred more arrive and are dropped; ten packets always wait.
+/// The first flow gets three quarters of what is delivered (960 B of payload per packet), with RTTs of 100 ms.
+pub fn record(spec: &RunSpec, load: impl Fn(u64) -> u64) -> RunRecord {
+    let seconds = spec.duration_ns / SECOND;
+    let (mut link, mut flows) = (LinkCounters::default(), [FlowCounters::default(); 3]);
+    let mut series = Series {
+        time_ns: (0..=seconds).map(|s| s * SECOND).collect(),
+        link_ids: vec![0],
+        links: vec![vec![link]],
+        flows: flows.iter().map(|flow| vec![*flow]).collect(),
+    };
+    for second in 0..seconds {
+        advance(&mut link, &mut flows, load(second));
+        series.links[0].push(link);
+        for (samples, flow) in series.flows.iter_mut().zip(&flows) {
+            samples.push(*flow);
+        }
+    }
+    let warmup = (spec.warmup_ns / SECOND) as usize;
+    RunRecord {
+        links_warmup: vec![series.links[0][warmup], LinkCounters::default()],
+        links_end: vec![link, LinkCounters::default()],
+        flows_warmup: series.flows.iter().map(|samples| samples[warmup]).collect(),
+        flows_end: flows.to_vec(),
+        completions: vec![
+            Completion {
+                flow: 1,
+                start_ns: SECOND,
+                end_ns: 9 * SECOND,
+                bytes: 5000,
+            },
+            Completion {
+                flow: 0,
+                start_ns: 5 * SECOND,
+                end_ns: 15 * SECOND,
+                bytes: 1000,
+            },
+            Completion {
+                flow: 2,
+                start_ns: 5 * SECOND,
+                end_ns: 16 * SECOND,
+                bytes: 1000,
+            },
+            Completion {
+                flow: 1,
+                start_ns: 10 * SECOND,
+                end_ns: 30 * SECOND,
+                bytes: 2000,
+            },
+        ],
+        series,
+        events: 12_345,
+    }
+}
+
+fn advance(link: &mut LinkCounters, flows: &mut [FlowCounters; 3], pkts: u64) {
+    link.arrived_pkts += pkts + pkts / 100;
+    link.arrived_bytes += (pkts + pkts / 100) * PACKET_BYTES;
+    link.sent_pkts += pkts;
+    link.sent_bytes += pkts * PACKET_BYTES;
+    link.offered_bytes += LINK_PKTS_PER_S * PACKET_BYTES;
+    link.dropped_full_pkts += pkts / 100;
+    link.lost_air_pkts += pkts / 50;
+    link.sent_data_pkts += pkts;
+    link.lost_air_data_pkts += pkts / 50;
+    link.marked_pkts += pkts / 10;
+    link.queue_pkts = 10;
+    link.queue_bytes = 10 * PACKET_BYTES;
+    link.queue_pkt_ns += 10 * u128::from(SECOND);
+    link.queue_byte_ns += 10 * u128::from(PACKET_BYTES * SECOND);
+    for (place, quarters) in [(0, 3), (1, 1)] {
+        let flow = &mut flows[place];
+        let mine = pkts * quarters / 4;
+        flow.sent_pkts += mine;
+        flow.retransmitted_pkts += mine / 20;
+        flow.delivered_bytes += mine * 960;
+        flow.rtt_samples += 2;
+        flow.rtt_us_sum += 200_000;
+        flow.cwnd_pkts = mine as u32 / 10;
+        flow.srtt_us = 100_000;
+    }
+}
+
+/// Owns what a [`Run`] borrows.
+pub struct Owned {
+    pub law: &'static str,
+    pub point: Vec<(String, String)>,
+    pub spec: RunSpec,
+    pub record: RunRecord,
+}
+
+/// Owns what an [`Experiment`] borrows.
+#[derive(Default)]
+pub struct Lab {
+    pub runs: Vec<Owned>,
+    pub claims: Vec<fadelab_results::Claim>,
+}
+
+impl Lab {
+    pub fn add(&mut self, law: &'static str, spec: RunSpec, load: impl Fn(u64) -> u64) {
+        self.add_at(law, Vec::new(), spec, load);
+    }
+
+    pub fn add_at(
+        &mut self,
+        law: &'static str,
+        point: Vec<(String, String)>,
+        spec: RunSpec,
+        load: impl Fn(u64) -> u64,
+    ) {
+        let record = record(&spec, load);
+        self.runs.push(Owned {
+            law,
+            point,
+            spec,
+            record,
+        });
+    }
+
+    pub fn experiment(&self) -> Experiment<'_> {
+        let runs = self.runs.iter().map(
+            |Owned {
+                 law,
+                 point,
+                 spec,
+                 record,
+             }| Run {
+                law,
+                point,
+                spec,
+                record,
+            },
+        );
+        Experiment {
+            title: "Two laws & one <link>",
+            about: "Shows that the arithmetic is right.",
+            scenario: "# everything filled in\nduration = \"60 s\"\n",
+            warnings: &[],
+            runs: runs.collect(),
+            claims: &self.claims,
+        }
+    }
+}
+
+/// Two laws, three seeds, 60 s: `steady` always sends 900 of 1000 packets a second and 10 less per seed; `swinging`
+/// alternates between 1000 and 500 every 10 s.
+pub fn two_laws() -> Lab {
+    let mut lab = Lab::default();
+    for seed in 1..=3 {
+        lab.add("steady", spec(seed, 60), |_| 900 - 10 * (seed - 1));
+    }
+    for seed in 1..=3 {
+        lab.add("swinging", spec(seed, 60), |second| {
+            if second / 10 % 2 == 0 { 1000 } else { 500 }
+        });
+    }
+    lab
+}
+
+pub fn provenance() -> Provenance {
+    Provenance {
+        version: "0.0.0-test".to_owned(),
+        wall_time_s: 1.5,
+        threads: 2,
+        host: Host::read(),
+    }
+}
+
+/// Compares a text with a file of the tree; with `FADELAB_BLESS=1` writes the file instead.
+#[track_caller]
+pub fn assert_golden(path_in_tree: &str, text: &str) {
+    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..").join(path_in_tree);
+    if std::env::var_os("FADELAB_BLESS").is_some() {
+        std::fs::write(&path, text).unwrap();
+    }
+    let expected = std::fs::read_to_string(&path).unwrap_or_default();
+    assert!(
+        text == expected,
+        "{path_in_tree} is out of date; FADELAB_BLESS=1 rewrites it. Now it would read:\n{text}"
+    );
+}

@@ -1,0 +1,56 @@
+//! The terminal's table.
+
+mod common;
+
+use common::{Lab, spec, two_laws};
+use fadelab_results::{Summary, table};
+
+#[test]
+fn the_table_reads_as_agreed() {
+    // The whole text at 100 columns is the golden file: a change shows as a diff of what a person reads.
+    let text = table::terminal(&Summary::of(&two_laws().experiment()), 100, false);
+    common::assert_golden("crates/results/tests/golden/table.txt", &text);
+}
+
+#[test]
+fn no_line_is_wider_than_the_terminal() {
+    // Columns are left out by rank, never wrapped, and the table says which.
+    let summary = Summary::of(&two_laws().experiment());
+    for width in [60, 80, 100, 130] {
+        let text = table::terminal(&summary, width, false);
+        let table = text.lines().take_while(|line| !line.starts_with("Not enough"));
+        for line in table {
+            assert!(line.chars().count() <= width, "{width}: {line}");
+        }
+    }
+    assert!(table::terminal(&summary, 60, false).contains("Not enough room for: "));
+}
+
+#[test]
+fn colour_only_when_asked_for() {
+    // Escape codes in a pipe would spoil what reads it.
+    let summary = Summary::of(&two_laws().experiment());
+    assert!(!table::terminal(&summary, 100, false).contains('\x1b'));
+    assert!(table::terminal(&summary, 100, true).contains("\x1b[1;32msteady"));
+}
+
+#[test]
+fn sweeps_have_a_column_per_coordinate() {
+    // A row is found by its point and its law, and the best law is marked within each point.
+    let mut lab = Lab::default();
+    for (law, loads) in [("a", [900, 300]), ("b", [800, 400])] {
+        for (snr, load) in ["30 dB", "5 dB"].into_iter().zip(loads) {
+            lab.add_at(law, vec![("snr".into(), snr.into())], spec(1, 60), |_| load);
+        }
+    }
+    let view = &table::views(&Summary::of(&lab.experiment()), None)[0];
+    assert_eq!(view.keys, ["snr", "law"]);
+    let rows: Vec<_> = view.rows.iter().map(|row| (row.keys.join(" "), row.best)).collect();
+    let expected = [
+        ("30 dB a", true),
+        ("30 dB b", false),
+        ("5 dB a", false),
+        ("5 dB b", true),
+    ];
+    assert_eq!(rows, expected.map(|(keys, best)| (keys.to_owned(), best)));
+}

@@ -1,0 +1,272 @@
+//! `[flow]` and its groups: who sends, what, when and which way.
+
+use fadelab_laws::Sender;
+use fadelab_sim::spec::{App, Span};
+
+use crate::document::{Node, Raw};
+use crate::error::{Refusal, nearest};
+use crate::laws::{self, Law, UDP};
+use crate::reader::Reader;
+use crate::schema::FLOW_KEYS;
+use crate::unit::{Duration, Rate, Scalar, Size, Switch, positive};
+
+/// Most flows of one run; a limit against a slip of the pen, well above what memory allows for.
+pub const FLOWS_MAX: u32 = 1_000_000;
+
+/// Flows of one kind.
+#[derive(Clone, Debug)]
+pub struct Group {
+    /// Its name; `flow` where the scenario has no groups.
+    pub name: String,
+    /// The sender's law; `None` is UDP.
+    pub sender: Option<&'static Sender>,
+    /// What each flow does.
+    pub app: App,
+    /// How many flows, per direction and, for [`Way::Each`], per hop.
+    pub count: u32,
+    /// Which way the data goes.
+    pub direction: Direction,
+    /// Which hops it crosses.
+    pub way: Way,
+}
+
+/// Which way data goes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Direction {
+    /// From the left to the right.
+    Forward,
+    /// From the right to the left.
+    Backward,
+    /// As many flows each way.
+    Both,
+}
+
+/// Which hops of a parking lot a flow crosses.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Way {
+    /// All.
+    All,
+    /// One set of flows per hop, each crossing only that hop.
+    Each,
+    /// From hop `first` to hop `last`, counted from 1.
+    Hops {
+        /// The first one.
+        first: u32,
+        /// The last one.
+        last: u32,
+    },
+}
+
+impl Scalar for Way {
+    fn read(raw: &Raw) -> Result<Self, String> {
+        let allowed = "a path is \"all\", \"each\", one hop such as \"2\" or several such as \"2..3\", counted from 1";
+        let (Raw::Text(text) | Raw::Number(text)) = raw else {
+            return Err(allowed.to_owned());
+        };
+        let hop = |text: &str| {
+            text.trim()
+                .parse()
+                .ok()
+                .filter(|hop: &u32| *hop > 0)
+                .ok_or(allowed.to_owned())
+        };
+        match text.trim() {
+            "all" => Ok(Self::All),
+            "each" => Ok(Self::Each),
+            range => {
+                let (first, last) = range.split_once("..").unwrap_or((range, range));
+                let (first, last) = (hop(first)?, hop(last)?);
+                if first <= last {
+                    Ok(Self::Hops { first, last })
+                } else {
+                    Err(allowed.to_owned())
+                }
+            }
+        }
+    }
+
+    fn shown(&self) -> String {
+        match self {
+            Self::All => "\"all\"".to_owned(),
+            Self::Each => "\"each\"".to_owned(),
+            Self::Hops { first, last } if first == last => format!("\"{first}\""),
+            Self::Hops { first, last } => format!("\"{first}..{last}\""),
+        }
+    }
+}
+
+/// When a constant bit rate stops: at a time, or with the run.
+struct Stop(Option<Duration>);
+
+impl Scalar for Stop {
+    fn read(raw: &Raw) -> Result<Self, String> {
+        match raw {
+            Raw::Text(text) if text == "end" => Ok(Self(None)),
+            _ => Duration::read(raw)
+                .map(|time| Self(Some(time)))
+                .map_err(|why| format!("{why}, or \"end\"")),
+        }
+    }
+
+    fn shown(&self) -> String {
+        self.0.map_or_else(|| "\"end\"".to_owned(), |time| time.shown())
+    }
+}
+
+/// Names of the groups, in the order in which they were written; one empty name where there are none.
+pub fn group_names(root: &Node) -> Vec<String> {
+    let entries = root.at("flow").map_or(&[][..], Node::entries);
+    let groups = entries.iter().filter(|(name, _)| !FLOW_KEYS.contains(&name.as_str()));
+    let names: Vec<String> = groups.map(|(name, _)| name.clone()).collect();
+    if names.is_empty() { vec![String::new()] } else { names }
+}
+
+/// The key that names the law of the run: `flow.law`, or that of the first group that has one.
+pub fn law_path(reader: &Reader<'_>) -> String {
+    if reader.node("flow.law").is_none() {
+        for name in group_names(reader.root()) {
+            let path = format!("flow.{name}.law");
+            if reader.node(&path).is_some() {
+                return path;
+            }
+        }
+    }
+    "flow.law".to_owned()
+}
+
+/// Reads the law of the run.
+pub fn run_law(reader: &mut Reader<'_>) -> Result<Law, Refusal> {
+    let path = law_path(reader);
+    let known: Vec<&str> = fadelab_laws::senders().iter().map(Sender::name).collect();
+    let example = format!(
+        "name a law, SENDER or SENDER+ROUTER, with a sender among {}",
+        known.join(", ")
+    );
+    reader.map(&path, None, &example, |label: String| laws::law(&label))
+}
+
+/// Reads one group.
+pub fn group(reader: &mut Reader<'_>, name: &str, law: &Law, duration_ns: u64) -> Result<Group, Refusal> {
+    let keys = Keys { group: name };
+    let app = keys.app(reader, duration_ns)?;
+    let sender = keys.sender(reader, law, matches!(app, App::Cbr { .. }))?;
+    if sender.is_none() && !matches!(app, App::Cbr { .. }) {
+        let path = keys.path(reader, "app");
+        return Err(reader.refuse(&path, "a flow without congestion control (udp) needs app = \"cbr\""));
+    }
+    let directions = [
+        ("forward", Direction::Forward),
+        ("backward", Direction::Backward),
+        ("both", Direction::Both),
+    ];
+    let count_path = keys.path(reader, "count");
+    let count = reader.map(&count_path, Some(1), "", |count: u32| {
+        if (1..=FLOWS_MAX).contains(&count) {
+            Ok(count)
+        } else {
+            Err(format!("allowed is 1 to {FLOWS_MAX}"))
+        }
+    })?;
+    if !name.is_empty() && !count_path.starts_with(&format!("flow.{name}.")) {
+        // A group without keys of its own is still a group: this keeps its table in the resolved scenario.
+        reader.note(&format!("flow.{name}.count"), count.to_string());
+    }
+    let direction_path = keys.path(reader, "direction");
+    let way_path = keys.path(reader, "path");
+    Ok(Group {
+        name: if name.is_empty() {
+            "flow".to_owned()
+        } else {
+            name.to_owned()
+        },
+        sender,
+        app,
+        count,
+        direction: reader.choice(&direction_path, Some("forward"), &directions)?,
+        way: reader.or(&way_path, Way::All)?,
+    })
+}
+
+/// Keys of one group, which falls back to `[flow]`.
+struct Keys<'g> {
+    group: &'g str,
+}
+
+impl Keys<'_> {
+    fn path(&self, reader: &Reader<'_>, key: &str) -> String {
+        let own = format!("flow.{}.{key}", self.group);
+        if !self.group.is_empty() && reader.node(&own).is_some() {
+            own
+        } else {
+            format!("flow.{key}")
+        }
+    }
+
+    /// A group's own law is a sender; constant bit rates of a group are UDP unless the group says otherwise.
+    fn sender(&self, reader: &mut Reader<'_>, law: &Law, is_cbr: bool) -> Result<Option<&'static Sender>, Refusal> {
+        let own = format!("flow.{}.law", self.group);
+        if self.group.is_empty() || own == law_path(reader) {
+            return Ok(law.sender);
+        }
+        if reader.node(&own).is_none() {
+            if is_cbr {
+                reader.note(&own, format!("\"{UDP}\""));
+                return Ok(None);
+            }
+            return Ok(law.sender);
+        }
+        reader.map(&own, None, "", |label: String| {
+            if label.contains('+') {
+                return Err("the law of a group is a sender; routers follow the law of the run, flow.law".to_owned());
+            }
+            laws::sender(&label)
+        })
+    }
+
+    fn app(&self, reader: &mut Reader<'_>, duration_ns: u64) -> Result<App, Refusal> {
+        let path = self.path(reader, "app");
+        let kind: String = reader.or(&path, "greedy".to_owned())?;
+        let start_path = self.path(reader, "start");
+        let start = reader.or(&start_path, Span::Fixed { ns: 0 })?;
+        if matches!(start, Span::Fixed { ns } | Span::Uniform { min_ns: ns, .. } if ns >= duration_ns) {
+            let end = Duration(duration_ns).shown();
+            reader
+                .warnings
+                .push(format!("{start_path} = {}: the run ends at {end}", start.shown()));
+        }
+        match kind.as_str() {
+            "greedy" => Ok(App::Greedy { start }),
+            "transfer" => {
+                let path = self.path(reader, "size");
+                let example = "give the payload of the transfer, for example \"10 MB\"";
+                let bytes = reader.map(&path, None, example, |size: Size| positive(size.0, "a transfer"))?;
+                Ok(App::Transfer { start, bytes })
+            }
+            "cbr" => {
+                let (rate_path, stop_path) = (self.path(reader, "rate"), self.path(reader, "stop"));
+                let example = "give the payload's rate, for example \"1 Mbit/s\"";
+                let rate_bps = reader.map(&rate_path, None, example, |rate: Rate| positive(rate.0, "a rate"))?;
+                let stop_ns = reader.or(&stop_path, Stop(None))?.0.map_or(duration_ns, |time| time.0);
+                Ok(App::Cbr {
+                    start,
+                    stop_ns,
+                    rate_bps,
+                })
+            }
+            "sessions" => {
+                let (on_path, off_path) = (self.path(reader, "on"), self.path(reader, "off"));
+                let example = "give the length of a session, for example \"exponential 60 s\"";
+                let on = reader.need(&on_path, example)?;
+                Ok(App::Sessions {
+                    start,
+                    on,
+                    off: reader.or(&off_path, Switch(None))?.0,
+                })
+            }
+            other => {
+                let near = nearest(other, &["greedy", "transfer", "cbr", "sessions"]);
+                Err(reader.refuse(&path, &format!("allowed is greedy, transfer, cbr or sessions{near}")))
+            }
+        }
+    }
+}

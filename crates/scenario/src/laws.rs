@@ -1,0 +1,164 @@
+//! Laws by name, and their parameters in the units that their headers declare.
+
+use fadelab_laws::{ParamError, ParamInfo, Params, Receiver, Router, Sender};
+
+use crate::document::{Raw, quoted};
+use crate::error::{Refusal, nearest, one_of};
+use crate::reader::Reader;
+use crate::unit::{Duration, Scalar, Size, tagged_number};
+
+/// The name of a flow without congestion control.
+pub const UDP: &str = "udp";
+
+/// A law as a scenario names it: `SENDER` or `SENDER+ROUTER`.
+#[derive(Clone, Debug)]
+pub struct Law {
+    /// As written.
+    pub label: String,
+    /// The sender; `None` is UDP.
+    pub sender: Option<&'static Sender>,
+    /// The law of the routers: the one named, else the one the sender needs, else drop-tail.
+    pub router: &'static Router,
+}
+
+/// Finds the laws behind a label.
+///
+/// # Errors
+/// An unknown name, with the known ones.
+pub fn law(label: &str) -> Result<Law, String> {
+    let (sender_name, router_name) = match label.split_once('+') {
+        Some((sender, router)) => (sender.trim(), Some(router.trim())),
+        None => (label.trim(), None),
+    };
+    let sender = sender(sender_name)?;
+    let router_name = router_name.or(sender.and_then(Sender::router)).unwrap_or("droptail");
+    let router = fadelab_laws::router(router_name).ok_or_else(|| {
+        let known: Vec<&str> = fadelab_laws::routers().iter().map(Router::name).collect();
+        format!(
+            "unknown router `{router_name}`: known are {}{}",
+            one_of(&known),
+            nearest(router_name, &known)
+        )
+    })?;
+    Ok(Law {
+        label: label.to_owned(),
+        sender,
+        router,
+    })
+}
+
+/// Finds a sender by name; `None` is UDP.
+///
+/// # Errors
+/// An unknown name, with the known ones.
+pub fn sender(name: &str) -> Result<Option<&'static Sender>, String> {
+    if name == UDP {
+        return Ok(None);
+    }
+    fadelab_laws::sender(name).map(Some).ok_or_else(|| {
+        let mut known: Vec<&str> = fadelab_laws::senders().iter().map(Sender::name).collect();
+        known.push(UDP);
+        format!(
+            "unknown law `{name}`: known are {}{}",
+            one_of(&known),
+            nearest(name, &known)
+        )
+    })
+}
+
+/// The receiver's half of a sender's law.
+pub fn receiver(sender: Option<&'static Sender>) -> Option<&'static Receiver> {
+    sender.and_then(|law| fadelab_laws::receiver(law.name()))
+}
+
+/// Reads the parameters of one law: those given under `section.name`, and the defaults of the rest.
+///
+/// # Errors
+/// A value of the wrong kind, unit or size.
+pub fn params(
+    reader: &mut Reader<'_>,
+    table: &str,
+    infos: &'static [ParamInfo],
+    build: impl FnOnce(&[(&str, f64)]) -> Result<Params, ParamError>,
+) -> Result<Params, Refusal> {
+    let mut pairs = Vec::new();
+    for info in infos {
+        let path = format!("{table}.{}", info.name);
+        let value = match reader.node(&path) {
+            Some(node) => value(info, &node.raw).map_err(|why| reader.refuse(&path, &why))?,
+            None => info.value,
+        };
+        reader.note(&path, shown(info, value));
+        pairs.push((info.name, info.to_user(value)));
+    }
+    build(&pairs).map_err(|error| Refusal::new(table, error.to_string()))
+}
+
+/// A user's value as the integer of the law.
+fn value(info: &ParamInfo, raw: &Raw) -> Result<u64, String> {
+    let choices = info.choices();
+    let number = match (info.unit, raw) {
+        ("us", _) => Duration::read(raw)?.0 as f64 / 1_000.0,
+        ("B", _) => Size::read(raw)?.0 as f64,
+        ("pkt", _) => tagged_number(raw, &["pkt", "packets", "packet"], "10 pkt")?,
+        ("bool", Raw::Bool(value)) => f64::from(u8::from(*value)),
+        ("bool", _) => return Err("true or false is needed".to_owned()),
+        ("1", Raw::Number(text)) => text.parse().map_err(|_| format!("`{text}` is not a number"))?,
+        (_, Raw::Text(word)) if !choices.is_empty() => {
+            let index = choices.iter().position(|choice| choice == word);
+            index.ok_or_else(|| format!("allowed is {}{}", one_of(&choices), nearest(word, &choices)))? as f64
+        }
+        _ if choices.is_empty() => return Err(format!("a number without a unit is needed, {}", info.allowed())),
+        _ => return Err(format!("a word is needed: {}", one_of(&choices))),
+    };
+    info.to_law(number)
+        .ok_or_else(|| format!("allowed is {}: {}", range(info), info.meaning))
+}
+
+/// A law's integer as canonical TOML.
+fn shown(info: &ParamInfo, value: u64) -> String {
+    let user = info.to_user(value);
+    match info.unit {
+        "us" => Duration((user * 1_000.0).round() as u64).shown(),
+        "B" => Size(user.round() as u64).shown(),
+        "pkt" => quoted(&format!("{user} pkt")),
+        "bool" => (value != 0).to_string(),
+        "1" => format!("{user:?}"),
+        _ => quoted(info.choices().get(value as usize).copied().unwrap_or("?")),
+    }
+}
+
+fn range(info: &ParamInfo) -> String {
+    format!("{} to {}", shown(info, info.min), shown(info, info.max))
+}
+
+/// Reads the parameters of laws that are given but not used at this point, so that a wrong value is refused all the
+/// same and a later `--set flow.law=` brings no surprise.
+pub fn unused(reader: &mut Reader<'_>) -> Result<(), Refusal> {
+    let names = |reader: &Reader<'_>, section: &str| -> Vec<String> {
+        let entries = reader.node(section).map_or(&[][..], |node| node.entries());
+        entries.iter().map(|(name, _)| name.clone()).collect()
+    };
+    for name in names(reader, "law") {
+        if let Some(law) = fadelab_laws::sender(&name) {
+            params(reader, &format!("law.{name}"), law.params(), |pairs| {
+                law.params_from(pairs)
+            })?;
+        }
+    }
+    for name in names(reader, "router") {
+        if let Some(law) = fadelab_laws::router(&name) {
+            params(reader, &format!("router.{name}"), law.params(), |pairs| {
+                law.params_from(pairs)
+            })?;
+        }
+    }
+    for name in names(reader, "capacity") {
+        if let Some(part) = fadelab_laws::capacity(&name) {
+            params(reader, &format!("capacity.{name}"), part.params(), |pairs| {
+                part.params_from(pairs)
+            })?;
+        }
+    }
+    Ok(())
+}

@@ -1,0 +1,141 @@
+//! Reads one point of a sweep from the tree, and notes what it read so that the resolved scenario can be written.
+
+use std::collections::BTreeMap;
+
+use crate::document::{Node, Raw};
+use crate::error::{Refusal, one_of};
+use crate::unit::Scalar;
+
+/// A key as one point of the sweep read it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Seen {
+    /// Its dotted path.
+    pub path: String,
+    /// Its value as canonical TOML.
+    pub text: String,
+}
+
+/// Reads values by their dotted path, at one point of a sweep.
+pub struct Reader<'a> {
+    root: &'a Node,
+    picks: &'a BTreeMap<String, usize>,
+    /// What was read, in order.
+    pub seen: Vec<Seen>,
+    /// What is allowed but rarely meant.
+    pub warnings: Vec<String>,
+}
+
+impl<'a> Reader<'a> {
+    /// Reads `root` where the list at each path of `picks` stands for its item of that index.
+    pub fn new(root: &'a Node, picks: &'a BTreeMap<String, usize>) -> Self {
+        Self {
+            root,
+            picks,
+            seen: Vec::new(),
+            warnings: Vec::new(),
+        }
+    }
+
+    /// The whole scenario.
+    pub fn root(&self) -> &'a Node {
+        self.root
+    }
+
+    /// The value at a path, if it is given.
+    pub fn node(&self, path: &str) -> Option<&'a Node> {
+        let node = self.root.at(path)?;
+        match (&node.raw, self.picks.get(path)) {
+            (Raw::List(items), Some(pick)) => items.get(*pick),
+            _ => Some(node),
+        }
+    }
+
+    /// Notes what a key amounts to.
+    pub fn note(&mut self, path: &str, text: String) {
+        self.seen.push(Seen {
+            path: path.to_owned(),
+            text,
+        });
+    }
+
+    /// The value, if it is given.
+    pub fn given<T: Scalar>(&mut self, path: &str) -> Result<Option<T>, Refusal> {
+        let Some(node) = self.node(path) else { return Ok(None) };
+        let value = T::read(&node.raw).map_err(|why| refusal(node, path, &why))?;
+        self.note(path, value.shown());
+        Ok(Some(value))
+    }
+
+    /// The value, or its default.
+    pub fn or<T: Scalar>(&mut self, path: &str, default: T) -> Result<T, Refusal> {
+        if let Some(value) = self.given(path)? {
+            return Ok(value);
+        }
+        self.note(path, default.shown());
+        Ok(default)
+    }
+
+    /// The value, which must be given.
+    pub fn need<T: Scalar>(&mut self, path: &str, example: &str) -> Result<T, Refusal> {
+        self.given(path)?.ok_or_else(|| self.missing(path, example))
+    }
+
+    /// The refusal of a scenario without `path`; it points at the nearest table above it.
+    pub fn missing(&self, path: &str, example: &str) -> Refusal {
+        let mut parent = path;
+        while let Some((above, _)) = parent.rsplit_once('.') {
+            parent = above;
+            if let Some(node) = self.root.at(parent) {
+                return Refusal::new(&node.place, format!("`{path}` is missing: {example}"));
+            }
+        }
+        Refusal::new(&self.root.place, format!("`{path}` is missing: {example}"))
+    }
+
+    /// Reads a value with `take`, which may refuse what it reads.
+    pub fn map<T: Scalar, U>(
+        &mut self,
+        path: &str,
+        default: Option<T>,
+        example: &str,
+        take: impl FnOnce(T) -> Result<U, String>,
+    ) -> Result<U, Refusal> {
+        let value = match default {
+            Some(default) => self.or(path, default)?,
+            None => self.need(path, example)?,
+        };
+        take(value).map_err(|why| self.refuse(path, &why))
+    }
+
+    /// One of several words.
+    pub fn choice<T: Copy>(&mut self, path: &str, default: Option<&str>, choices: &[(&str, T)]) -> Result<T, Refusal> {
+        let names: Vec<&str> = choices.iter().map(|(name, _)| *name).collect();
+        let allowed = format!("allowed is {}", one_of(&names));
+        let default = default.map(str::to_owned);
+        self.map(path, default, &allowed, |word: String| {
+            let found = choices
+                .iter()
+                .find(|(name, _)| *name == word)
+                .map(|(_, choice)| *choice);
+            found.ok_or_else(|| format!("{allowed}{}", crate::error::nearest(&word, &names)))
+        })
+    }
+
+    /// The refusal of the value at `path`, or of its default.
+    pub fn refuse(&self, path: &str, why: &str) -> Refusal {
+        if let Some(node) = self.node(path) {
+            return refusal(node, path, why);
+        }
+        let text = self
+            .seen
+            .iter()
+            .rev()
+            .find(|seen| seen.path == path)
+            .map_or("", |seen| seen.text.as_str());
+        Refusal::new(&self.root.place, format!("{path} = {text} (default): {why}"))
+    }
+}
+
+fn refusal(node: &Node, path: &str, why: &str) -> Refusal {
+    Refusal::new(&node.place, format!("{path} = {}: {why}", node.raw.shown()))
+}

@@ -1,0 +1,382 @@
+//! From the text of a scenario to its plan.
+
+use std::collections::BTreeMap;
+use std::path::Path;
+
+use fadelab_laws::{Params, Sender};
+use fadelab_sim::spec::{RunSpec, Transport};
+
+use crate::document::{self, Node, Raw};
+use crate::error::Refusal;
+use crate::flows::{self, Direction, Group, Way};
+use crate::laws::{self, Law};
+use crate::network::{self, Parts};
+use crate::plan::{Plan, PlannedRun};
+use crate::reader::Reader;
+use crate::resolve::{Resolved, rank};
+use crate::schema;
+use crate::seeds::Seeds;
+use crate::sweep::{self, Axis};
+use crate::topology::{self, Topology};
+use crate::trace::Traces;
+use crate::unit::Scalar;
+use crate::{capacity, channel, run, transport};
+
+/// How a scenario is read.
+#[derive(Clone, Debug)]
+pub struct Options {
+    /// Arguments of `--set`, each `key=value`, in order.
+    pub sets: Vec<String>,
+    /// Most runs that a sweep may have.
+    pub runs_max: usize,
+}
+
+impl Default for Options {
+    fn default() -> Self {
+        Self {
+            sets: Vec::new(),
+            runs_max: 10_000,
+        }
+    }
+}
+
+/// Reads a scenario file.
+///
+/// # Errors
+/// Everything that is wrong with it, one at a time.
+pub fn load(path: &Path, options: &Options) -> Result<Plan, Refusal> {
+    let name = path.display().to_string();
+    let bytes = read_file(path).map_err(|error| Refusal::new(&name, format!("cannot be read: {error}")))?;
+    parse(&bytes, &name, path.parent().unwrap_or(Path::new("")), options)
+}
+
+/// Reads no more of a file than decides that it is too long.
+fn read_file(path: &Path) -> std::io::Result<Vec<u8>> {
+    use std::io::Read;
+    let mut bytes = Vec::new();
+    std::fs::File::open(path)?
+        .take(document::FILE_BYTES_MAX as u64 + 1)
+        .read_to_end(&mut bytes)?;
+    Ok(bytes)
+}
+
+/// Reads the text of a scenario. `name` stands for it in messages, paths in it are relative to `folder`.
+///
+/// # Errors
+/// Everything that is wrong with it, one at a time.
+pub fn parse(bytes: &[u8], name: &str, folder: &Path, options: &Options) -> Result<Plan, Refusal> {
+    let mut root = document::parse(bytes, name)?;
+    for set in &options.sets {
+        document::set(&mut root, set)?;
+    }
+    schema::check(&root)?;
+    let mut axes = sweep::axes(&root)?;
+    let groups = flows::group_names(&root);
+    axes.sort_by_key(|axis| rank(&axis.path, &groups));
+    let mut planner = Planner {
+        root: &root,
+        folder,
+        axes,
+        traces: Traces::default(),
+        resolved: Resolved::new(groups),
+        warnings: Vec::new(),
+    };
+    planner.plan(Path::new(name), options.runs_max)
+}
+
+struct Planner<'a> {
+    root: &'a Node,
+    folder: &'a Path,
+    axes: Vec<Axis>,
+    traces: Traces,
+    resolved: Resolved,
+    warnings: Vec<String>,
+}
+
+/// One point of the sweep, seeds aside.
+struct Point {
+    law_label: String,
+    law_order: u32,
+    coordinates: Vec<(String, String)>,
+    seeds: Vec<u64>,
+    spec: RunSpec,
+}
+
+impl Planner<'_> {
+    fn plan(&mut self, path: &Path, runs_max: usize) -> Result<Plan, Refusal> {
+        let (title, about) = self.texts(path)?;
+        let points = self.points_within(runs_max)?;
+        let mut runs = Vec::new();
+        for index in 0..points {
+            let point = self.point(&sweep::picks(&self.axes, index))?;
+            for seed in point.seeds {
+                runs.push(PlannedRun {
+                    index: runs.len() as u32,
+                    law_label: point.law_label.clone(),
+                    law_order: point.law_order,
+                    point: point.coordinates.clone(),
+                    seed,
+                    spec: RunSpec {
+                        seed,
+                        ..point.spec.clone()
+                    },
+                });
+            }
+        }
+        self.warn_of_unread();
+        let seeds_swept = runs.windows(2).any(|pair| pair[0].seed != pair[1].seed);
+        let mut sweep_keys: Vec<String> = self
+            .axes
+            .iter()
+            .filter(|axis| axis.len > 1)
+            .map(|axis| axis.path.clone())
+            .collect();
+        if seeds_swept {
+            sweep_keys.push("run.seeds".to_owned());
+        } else {
+            self.warn("one seed only: a mean over seeds has no interval, give run.seeds = \"1..10\"".to_owned());
+        }
+        let warnings = std::mem::take(&mut self.warnings);
+        Ok(Plan {
+            title,
+            about,
+            text: self.resolved.text(),
+            sweep_keys,
+            warnings,
+            runs,
+        })
+    }
+
+    fn texts(&mut self, path: &Path) -> Result<(String, String), Refusal> {
+        let picks = BTreeMap::new();
+        let mut reader = Reader::new(self.root, &picks);
+        let stem = path
+            .file_stem()
+            .map_or_else(|| "scenario".to_owned(), |stem| stem.to_string_lossy().into_owned());
+        let texts = (reader.or("title", stem)?, reader.or("about", String::new())?);
+        self.resolved.add(&reader.seen, &[], &picks);
+        Ok(texts)
+    }
+
+    /// Number of points, seeds aside; refuses a sweep with more than `runs_max` runs before any of them is built.
+    fn points_within(&self, runs_max: usize) -> Result<usize, Refusal> {
+        let seeds = match self.root.at("run.seeds") {
+            Some(node) if !self.axes.iter().any(|axis| axis.path == "run.seeds") => {
+                Seeds::read(&node.raw).map_or(1, |seeds| seeds.0.len())
+            }
+            _ => 1,
+        };
+        match sweep::points(&self.axes, seeds) {
+            Some(runs) if runs <= runs_max => Ok(runs / seeds),
+            runs => {
+                let given = runs.map_or_else(|| "more than 2^64".to_owned(), |runs| runs.to_string());
+                let mut factors: Vec<String> = self
+                    .axes
+                    .iter()
+                    .map(|axis| format!("{} of {}", axis.len, axis.path))
+                    .collect();
+                factors.push(format!("{seeds} of run.seeds"));
+                let message = format!(
+                    "the sweep has {given} runs ({}), allowed are {runs_max}: shorten a list or raise --max-runs",
+                    factors.join(" x ")
+                );
+                Err(Refusal::new(&self.root.place, message))
+            }
+        }
+    }
+
+    fn point(&mut self, picks: &BTreeMap<String, usize>) -> Result<Point, Refusal> {
+        let mut reader = Reader::new(self.root, picks);
+        let law_path = flows::law_path(&reader);
+        let law = flows::run_law(&mut reader)?;
+        let run = run::read(&mut reader)?;
+        let topology = topology::read(&mut reader, &mut self.traces, self.folder)?;
+        let channel = channel::read(&mut reader)?;
+        let is_marking = marks_plain_packets(&law);
+        let (transport, ecn) = transport::read(&mut reader)?;
+        let mut groups = Vec::new();
+        for name in flows::group_names(self.root) {
+            let group = flows::group(&mut reader, &name, &law, run.duration_ns)?;
+            check_way(&reader, &name, &group, &topology)?;
+            let wants_ecn = group
+                .sender
+                .is_some_and(|sender| sender.ecn_mode() != fadelab_laws::abi::ECN_MODE_NONE);
+            let transport = Transport {
+                ecn: ecn.unwrap_or(is_marking && wants_ecn),
+                ..transport
+            };
+            groups.push((group, transport));
+        }
+        check_total(&reader, &groups, &topology)?;
+        let capacity = capacity::read(&mut reader, law.router, &topology)?;
+        let router_params = laws::params(
+            &mut reader,
+            &format!("router.{}", law.router.name()),
+            law.router.params(),
+            |pairs| law.router.params_from(pairs),
+        )?;
+        let groups = with_params(&mut reader, groups)?;
+        laws::unused(&mut reader)?;
+        warn_of_routers(&mut reader, &law, &groups);
+        let (links, flows) = network::build(&Parts {
+            topology: &topology,
+            channel,
+            router: law.router,
+            router_params,
+            capacity,
+            groups,
+        });
+        self.resolved.add(&reader.seen, &self.axes, picks);
+        let coordinates = coordinates(&self.axes, &law_path, &reader);
+        for warning in std::mem::take(&mut reader.warnings) {
+            self.warn(warning);
+        }
+        Ok(Point {
+            law_order: picks.get(&law_path).copied().unwrap_or(0) as u32,
+            law_label: law.label,
+            coordinates,
+            seeds: run.seeds,
+            spec: RunSpec {
+                seed: 0,
+                duration_ns: run.duration_ns,
+                warmup_ns: run.warmup_ns,
+                record_interval_ns: run.record_interval_ns,
+                links,
+                flows,
+            },
+        })
+    }
+
+    fn warn(&mut self, warning: String) {
+        if !self.warnings.contains(&warning) {
+            self.warnings.push(warning);
+        }
+    }
+
+    /// Keys that exist, are given, and that nothing asked for.
+    fn warn_of_unread(&mut self) {
+        let mut unread = Vec::new();
+        leaves(self.root, "", &mut unread);
+        for (path, node) in unread {
+            if !self.resolved.has(&path) {
+                self.warn(format!("{}: `{path}` has no effect in this scenario", node.place));
+            }
+        }
+    }
+}
+
+fn leaves<'a>(node: &'a Node, path: &str, out: &mut Vec<(String, &'a Node)>) {
+    match &node.raw {
+        Raw::Table(entries) => {
+            for (name, child) in entries {
+                let path = if path.is_empty() {
+                    name.clone()
+                } else {
+                    format!("{path}.{name}")
+                };
+                leaves(child, &path, out);
+            }
+        }
+        _ => out.push((path.to_owned(), node)),
+    }
+}
+
+/// Whether routers mark packets that ask for ECN: a law for all packets that does more than drop-tail.
+fn marks_plain_packets(law: &Law) -> bool {
+    law.router.wire() == fadelab_laws::abi::WIRE_NONE && law.router.name() != "droptail"
+}
+
+fn check_way(reader: &Reader<'_>, name: &str, group: &Group, topology: &Topology) -> Result<(), Refusal> {
+    let hops = topology.hops.len() as u32;
+    match group.way {
+        Way::Hops { last, .. } if last > hops => {
+            let path = if reader.node(&format!("flow.{name}.path")).is_some() {
+                format!("flow.{name}.path")
+            } else {
+                "flow.path".to_owned()
+            };
+            Err(reader.refuse(&path, &format!("the topology has hops 1 to {hops}")))
+        }
+        _ => Ok(()),
+    }
+}
+
+/// Refuses more flows than [`flows::FLOWS_MAX`], all groups together.
+fn check_total(reader: &Reader<'_>, groups: &[(Group, Transport)], topology: &Topology) -> Result<(), Refusal> {
+    let flows = |(group, _): &(Group, Transport)| {
+        let ways = if group.direction == Direction::Both { 2 } else { 1 };
+        let places = if group.way == Way::Each {
+            topology.hops.len() as u64
+        } else {
+            1
+        };
+        u64::from(group.count) * ways * places
+    };
+    let total: u64 = groups.iter().map(flows).sum();
+    if total <= u64::from(flows::FLOWS_MAX) {
+        return Ok(());
+    }
+    Err(reader.refuse(
+        "flow",
+        &format!("{total} flows in all, allowed are {}", flows::FLOWS_MAX),
+    ))
+}
+
+/// Adds the parameters of each group's sender.
+fn with_params(
+    reader: &mut Reader<'_>,
+    groups: Vec<(Group, Transport)>,
+) -> Result<Vec<(Group, Params, Transport)>, Refusal> {
+    // UDP has no parameters; those of a law without any stand in for them.
+    let none = fadelab_laws::router("droptail")
+        .expect("drop-tail is registered")
+        .default_params();
+    let of = |reader: &mut Reader<'_>, sender: &'static Sender| {
+        let table = format!("law.{}", sender.name());
+        laws::params(reader, &table, sender.params(), |pairs| sender.params_from(pairs))
+    };
+    let with = |(group, transport): (Group, Transport)| {
+        let params = group
+            .sender
+            .map_or_else(|| Ok(none.clone()), |sender| of(reader, sender))?;
+        Ok((group, params, transport))
+    };
+    groups.into_iter().map(with).collect()
+}
+
+fn warn_of_routers(reader: &mut Reader<'_>, law: &Law, groups: &[(Group, Params, Transport)]) {
+    for (group, _, _) in groups {
+        let Some(sender) = group.sender else { continue };
+        if let Some(needed) = sender.router()
+            && needed != law.router.name()
+        {
+            reader.warnings.push(format!(
+                "{} flows of `{}` cross routers with `{}`, but the law works only with router `{needed}` on its path",
+                sender.name(),
+                group.name,
+                law.router.name()
+            ));
+        }
+    }
+}
+
+/// Values of the swept keys besides law and seed.
+fn coordinates(axes: &[Axis], law_path: &str, reader: &Reader<'_>) -> Vec<(String, String)> {
+    axes.iter()
+        .filter(|axis| axis.len > 1 && axis.path != law_path)
+        .map(|axis| {
+            let seen = reader
+                .seen
+                .iter()
+                .find(|seen| seen.path == axis.path)
+                .map(|seen| seen.text.clone());
+            let raw = || {
+                reader
+                    .node(&axis.path)
+                    .map_or_else(String::new, |node| node.raw.shown())
+            };
+            let text = seen.unwrap_or_else(raw);
+            (axis.path.clone(), text.trim_matches('"').to_owned())
+        })
+        .collect()
+}

@@ -1,0 +1,167 @@
+//! `[transport]`: presets that imitate a stack, and overrides of each of their values.
+
+use fadelab_sim::spec::{Recovery, Transport};
+
+use crate::document::Raw;
+use crate::error::Refusal;
+use crate::reader::Reader;
+use crate::unit::{Duration, Packets, Size, Switch, positive};
+
+/// A window that never limits: larger than any bandwidth-delay product a scenario here is meant for.
+const WINDOW_PKTS_UNLIMITED: u32 = 1_000_000;
+
+/// ns-2.35 as its defaults and its usual scripts have it: 1000 B of payload, timestamps in ticks of 10 ms, an ACK for
+/// each packet, headers that never grow. `window_`, 20 packets by default, is lifted as every script does.
+/// Source: ns-2.35 tcl/lib/ns-default.tcl.
+const NS2: Transport = Transport {
+    packet_bytes: 1_040,
+    header_bytes: 40,
+    ack_bytes: 40,
+    sack_on_wire: false,
+    cwnd_pkts_initial: 2,
+    ssthresh_pkts_initial: WINDOW_PKTS_UNLIMITED,
+    rwnd_pkts: WINDOW_PKTS_UNLIMITED,
+    recovery: Recovery::Sack,
+    dupthresh: 3,
+    limited_transmit: true,
+    delayed_ack_ns: None,
+    rto_ns_min: 200_000_000,
+    rto_min_over_srtt: false,
+    rto_ns_max: 60_000_000_000,
+    rto_ns_initial: 3_000_000_000,
+    ts_tick_ns: 10_000_000,
+    ecn: false,
+};
+
+/// The standards: initial window RFC 6928, initial ssthresh RFC 5681 section 3.1 (arbitrarily high), recovery RFC 6675,
+/// limited transmit RFC 3042, delayed ACKs RFC 9293 section 3.8.6.3 (below 0.5 s; 200 ms is what BSD took),
+/// RTO RFC 6298, timestamps of 12 bytes in every header and a tick within 1 ms to 1 s RFC 7323.
+const RFC: Transport = Transport {
+    packet_bytes: 1_500,
+    header_bytes: 52,
+    ack_bytes: 52,
+    sack_on_wire: true,
+    cwnd_pkts_initial: 10,
+    ssthresh_pkts_initial: WINDOW_PKTS_UNLIMITED,
+    rwnd_pkts: WINDOW_PKTS_UNLIMITED,
+    recovery: Recovery::Sack,
+    dupthresh: 3,
+    limited_transmit: true,
+    delayed_ack_ns: Some(200_000_000),
+    rto_ns_min: 1_000_000_000,
+    rto_min_over_srtt: false,
+    rto_ns_max: 60_000_000_000,
+    rto_ns_initial: 1_000_000_000,
+    ts_tick_ns: 1_000_000,
+    ecn: false,
+};
+
+/// Linux, include/net/tcp.h: `TCP_RTO_MIN` 200 ms, `TCP_RTO_MAX` 120 s, `TCP_TIMEOUT_INIT` 1 s, `TCP_DELACK_MIN` 40 ms,
+/// `TCP_INIT_CWND` 10, timestamps in ms. Autotuning of the receive window is left out.
+const LINUX: Transport = Transport {
+    delayed_ack_ns: Some(40_000_000),
+    rto_ns_min: 200_000_000,
+    rto_min_over_srtt: true,
+    rto_ns_max: 120_000_000_000,
+    rto_ns_initial: 1_000_000_000,
+    ..RFC
+};
+
+/// Reads the section. Beside it stands whether flows ask for ECN, `None` for `"auto"`: that depends on each flow's law.
+pub fn read(reader: &mut Reader<'_>) -> Result<(Transport, Option<bool>), Refusal> {
+    let preset = reader.choice(
+        "transport.preset",
+        Some("rfc"),
+        &[("rfc", RFC), ("ns2", NS2), ("linux", LINUX)],
+    )?;
+    let packet_bytes = bytes(reader, "transport.packet", preset.packet_bytes, 41..=65_535)?;
+    let header_bytes = bytes(reader, "transport.header", preset.header_bytes, 40..=120)?;
+    if header_bytes >= packet_bytes {
+        return Err(reader.refuse(
+            "transport.header",
+            "the headers leave no room for payload in transport.packet",
+        ));
+    }
+    let transport = Transport {
+        packet_bytes,
+        header_bytes,
+        ack_bytes: bytes(reader, "transport.ack", preset.ack_bytes, 40..=120)?,
+        sack_on_wire: reader.or("transport.sack_on_wire", preset.sack_on_wire)?,
+        cwnd_pkts_initial: packets(reader, "transport.initial_window", preset.cwnd_pkts_initial)?,
+        ssthresh_pkts_initial: packets(reader, "transport.initial_ssthresh", preset.ssthresh_pkts_initial)?,
+        rwnd_pkts: packets(reader, "transport.receive_window", preset.rwnd_pkts)?,
+        recovery: recovery(reader, preset.recovery)?,
+        dupthresh: reader.map("transport.dupthresh", Some(preset.dupthresh), "", |count: u32| {
+            if (1..=1_000).contains(&count) {
+                Ok(count)
+            } else {
+                Err("allowed is 1 to 1000".to_owned())
+            }
+        })?,
+        limited_transmit: reader.or("transport.limited_transmit", preset.limited_transmit)?,
+        delayed_ack_ns: reader
+            .or("transport.delayed_ack", Switch(preset.delayed_ack_ns.map(Duration)))?
+            .0
+            .map(|d| d.0),
+        rto_ns_min: time(reader, "transport.rto_min", preset.rto_ns_min)?,
+        rto_min_over_srtt: reader.or("transport.rto_min_over_srtt", preset.rto_min_over_srtt)?,
+        rto_ns_max: time(reader, "transport.rto_max", preset.rto_ns_max)?,
+        rto_ns_initial: time(reader, "transport.rto_initial", preset.rto_ns_initial)?,
+        ts_tick_ns: time(reader, "transport.clock_tick", preset.ts_tick_ns)?,
+        ecn: false,
+    };
+    if transport.rto_ns_min > transport.rto_ns_max {
+        return Err(reader.refuse("transport.rto_min", "it exceeds transport.rto_max"));
+    }
+    Ok((transport, ecn(reader)?))
+}
+
+fn bytes(
+    reader: &mut Reader<'_>,
+    path: &str,
+    default: u32,
+    allowed: std::ops::RangeInclusive<u64>,
+) -> Result<u32, Refusal> {
+    reader.map(path, Some(Size(u64::from(default))), "", |size| {
+        let range = format!("allowed is {} B to {} B", allowed.start(), allowed.end());
+        if allowed.contains(&size.0) {
+            Ok(size.0 as u32)
+        } else {
+            Err(range)
+        }
+    })
+}
+
+fn packets(reader: &mut Reader<'_>, path: &str, default: u32) -> Result<u32, Refusal> {
+    reader.map(path, Some(Packets(u64::from(default))), "", |packets| {
+        positive(packets.0, "a window")?;
+        u32::try_from(packets.0).map_err(|_| format!("allowed is at most {} pkt", u32::MAX))
+    })
+}
+
+fn time(reader: &mut Reader<'_>, path: &str, default_ns: u64) -> Result<u64, Refusal> {
+    reader.map(path, Some(Duration(default_ns)), "", |time| {
+        positive(time.0, "this time")
+    })
+}
+
+fn recovery(reader: &mut Reader<'_>, default: Recovery) -> Result<Recovery, Refusal> {
+    let name = match default {
+        Recovery::Sack => "sack",
+        Recovery::NewReno => "newreno",
+    };
+    let choices = [("sack", Recovery::Sack), ("newreno", Recovery::NewReno)];
+    reader.choice("transport.recovery", Some(name), &choices)
+}
+
+/// `ecn` is `"auto"`, `true` or `false`.
+fn ecn(reader: &mut Reader<'_>) -> Result<Option<bool>, Refusal> {
+    let path = "transport.ecn";
+    if let Some(Raw::Bool(_)) = reader.node(path).map(|node| &node.raw) {
+        return reader.given(path);
+    }
+    reader.map(path, Some("auto".to_owned()), "", |word: String| match word.as_str() {
+        "auto" => Ok(None),
+        _ => Err("allowed is \"auto\", true or false".to_owned()),
+    })
+}

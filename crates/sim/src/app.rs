@@ -1,0 +1,106 @@
+//! What writes into a sender, and when.
+
+use fadelab_phy::random::Stream;
+
+use crate::spec::{App, Span};
+
+/// What an application wants at its due time.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Wish {
+    /// A new connection with so many bytes of payload to come; `None`: without end.
+    Open(Option<u64>),
+    /// One more segment.
+    Segment,
+    /// Write no more.
+    Close,
+}
+
+/// State of an application.
+#[derive(Debug)]
+pub(crate) struct Application {
+    app: App,
+    random: Stream,
+    /// When it wants something; `u64::MAX`: never again by itself.
+    due_ns: u64,
+    open: bool,
+    start_ns: u64,
+    segments: u64,
+}
+
+impl Application {
+    pub fn new(app: App, mut random: Stream) -> Self {
+        let start = match app {
+            App::Greedy { start } | App::Transfer { start, .. } | App::Cbr { start, .. } => start,
+            App::Sessions { start, .. } => start,
+        };
+        let due_ns = draw(start, &mut random);
+        Self {
+            app,
+            random,
+            due_ns,
+            open: false,
+            start_ns: 0,
+            segments: 0,
+        }
+    }
+
+    /// When [`Self::wish`] is to be called next.
+    #[inline]
+    pub fn due_ns(&self) -> u64 {
+        self.due_ns
+    }
+
+    /// When the present connection was opened.
+    pub fn start_ns(&self) -> u64 {
+        self.start_ns
+    }
+
+    /// What it wants now, at its due time. `mss_bytes` is the payload of a full segment.
+    pub fn wish(&mut self, now_ns: u64, mss_bytes: u32) -> Wish {
+        if !self.open {
+            self.open = true;
+            self.start_ns = now_ns;
+            let bytes = if let App::Transfer { bytes, .. } = self.app {
+                Some(bytes)
+            } else {
+                None
+            };
+            self.due_ns = match self.app {
+                App::Greedy { .. } | App::Transfer { .. } => u64::MAX,
+                App::Cbr { .. } => now_ns,
+                App::Sessions { on, .. } => now_ns + draw(on, &mut self.random),
+            };
+            return Wish::Open(if let App::Cbr { .. } = self.app { Some(0) } else { bytes });
+        }
+        match self.app {
+            App::Cbr { rate_bps, stop_ns, .. } if now_ns < stop_ns => {
+                self.segments += 1;
+                // From the start, so that rounding never adds up.
+                let bits = u128::from(self.segments) * u128::from(mss_bytes) * 8;
+                self.due_ns = self.start_ns + (bits * 1_000_000_000 / u128::from(rate_bps)) as u64;
+                Wish::Segment
+            }
+            _ => {
+                self.due_ns = u64::MAX;
+                Wish::Close
+            }
+        }
+    }
+
+    /// All that was written is acknowledged. A session begins anew after its pause.
+    pub fn finished(&mut self, now_ns: u64) {
+        if let App::Sessions { off: Some(off), .. } = self.app {
+            self.open = false;
+            self.due_ns = now_ns + draw(off, &mut self.random);
+        }
+    }
+}
+
+/// Draws a time.
+fn draw(span: Span, random: &mut Stream) -> u64 {
+    match span {
+        Span::Fixed { ns } => ns,
+        Span::Uniform { min_ns, max_ns } => random.between(min_ns, max_ns),
+        Span::Exponential { mean_ns } => random.exponential(mean_ns as f64) as u64,
+    }
+}

@@ -1,0 +1,241 @@
+//! The event loop.
+
+use fadelab_path::packet::Store;
+use fadelab_path::violation::{Checked, Violation, violated};
+
+use crate::flow::Flow;
+use crate::network::Network;
+use crate::record::{FlowCounters, LinkCounters, RunRecord, Series};
+use crate::schedule::SourceId;
+use crate::spec::RunSpec;
+
+/// Why a run gave no record.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum RunError {
+    /// An invariant did not hold.
+    #[error("{violation} (seed {seed} replays it)")]
+    Violation {
+        /// What happened.
+        violation: Box<Violation>,
+        /// Seed of the run.
+        seed: u64,
+    },
+    /// Whoever watches the run asked for its end.
+    #[error("the run was stopped")]
+    Stopped,
+}
+
+/// How often [`run`] reports, per run.
+const REPORTS: u64 = 200;
+
+/// The engine's own events; they come after all others of the same instant.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[repr(u32)]
+enum Own {
+    WarmUp,
+    Sample,
+    Report,
+}
+
+const OWN_EVENTS: usize = 3;
+
+/// Runs a spec to its end. `report` is told the virtual time now and then, and says whether to go on.
+///
+/// # Errors
+/// A broken invariant with its seed, or a stop that `report` asked for.
+pub fn run(spec: &RunSpec, report: impl FnMut(u64) -> bool) -> Result<RunRecord, RunError> {
+    run_to_end(Engine::new(spec), report)
+}
+
+/// Runs what stands at its beginning.
+pub(crate) fn run_to_end(mut engine: Engine<'_>, report: impl FnMut(u64) -> bool) -> Result<RunRecord, RunError> {
+    let seed = engine.spec.seed;
+    let failed = |violation| RunError::Violation { violation, seed };
+    if !engine.run(report).map_err(failed)? {
+        return Err(RunError::Stopped);
+    }
+    Ok(engine.record)
+}
+
+pub(crate) struct Engine<'a> {
+    spec: &'a RunSpec,
+    pub(crate) net: Network,
+    pub(crate) flows: Vec<Flow>,
+    pub(crate) now_ns: u64,
+    record: RunRecord,
+    #[cfg(feature = "fault-injection")]
+    pub(crate) fault: Option<crate::fault::Fault>,
+}
+
+impl<'a> Engine<'a> {
+    pub fn new(spec: &'a RunSpec) -> Self {
+        let mut net = Network::new(spec, spec.links.len() + spec.flows.len() + OWN_EVENTS);
+        let flows = spec.flows.iter().enumerate();
+        let flows: Vec<Flow> = flows
+            .map(|(id, flow)| Flow::new(id as u32, flow, spec.seed, &mut net))
+            .collect();
+        let mut engine = Self {
+            spec,
+            net,
+            flows,
+            now_ns: 0,
+            record: RunRecord::default(),
+            #[cfg(feature = "fault-injection")]
+            fault: None,
+        };
+        for flow in 0..engine.flows.len() {
+            engine.reschedule_flow(flow);
+        }
+        engine.net.schedule(engine.own(Own::WarmUp), spec.warmup_ns);
+        if spec.record_interval_ns.is_some() {
+            engine.begin_series();
+        }
+        engine
+            .net
+            .schedule(engine.own(Own::Report), spec.duration_ns / REPORTS + 1);
+        engine
+    }
+
+    /// An engine in which something goes wrong.
+    #[cfg(feature = "fault-injection")]
+    pub fn with_fault(spec: &'a RunSpec, fault: crate::fault::Fault) -> Self {
+        Self {
+            fault: Some(fault),
+            ..Self::new(spec)
+        }
+    }
+
+    fn own(&self, event: Own) -> SourceId {
+        (self.spec.links.len() + self.spec.flows.len()) as SourceId + event as SourceId
+    }
+
+    /// Returns whether the run came to its end.
+    pub fn run(&mut self, mut report: impl FnMut(u64) -> bool) -> Checked<bool> {
+        let (links, flows) = (self.spec.links.len(), self.spec.flows.len());
+        loop {
+            let (time_ns, source) = self.net.next_event();
+            if time_ns > self.spec.duration_ns {
+                break;
+            }
+            if time_ns < self.now_ns {
+                return violated(
+                    "time never goes back",
+                    "engine",
+                    self.now_ns,
+                    format!("event at {time_ns} ns"),
+                );
+            }
+            self.now_ns = time_ns;
+            self.record.events += 1;
+            let source = source as usize;
+            if source < links {
+                self.on_link(source)?;
+            } else if source < links + flows {
+                let flow = &mut self.flows[source - links];
+                flow.on_event(time_ns, &mut self.net)?;
+                self.net.schedule(source as SourceId, flow.next_due());
+            } else if !self.on_own(source - links - flows, &mut report)? {
+                return Ok(false);
+            }
+            #[cfg(feature = "fault-injection")]
+            crate::fault::inject(self);
+        }
+        self.now_ns = self.spec.duration_ns;
+        (self.record.links_end, self.record.flows_end) = self.snapshot()?;
+        self.net.check_conservation(self.now_ns)?;
+        Ok(true)
+    }
+
+    #[inline]
+    fn on_link(&mut self, link: usize) -> Checked<()> {
+        let Some(id) = self.net.service(self.now_ns, link)? else {
+            return Ok(());
+        };
+        let packet = *self.net.slab.get(id);
+        let feedback = (packet.header.feedback_len > 0).then(|| *self.net.slab.feedback(id));
+        self.net.discard(id);
+        let flow = packet.flow as usize;
+        let completion = self.flows[flow].on_packet(self.now_ns, &packet, feedback.as_ref(), &mut self.net)?;
+        self.record.completions.extend(completion);
+        self.reschedule_flow(flow);
+        Ok(())
+    }
+
+    #[inline]
+    fn reschedule_flow(&mut self, flow: usize) {
+        let due_ns = self.flows[flow].next_due();
+        self.net.schedule_by((self.spec.links.len() + flow) as SourceId, due_ns);
+    }
+
+    #[cold]
+    fn on_own(&mut self, event: usize, report: &mut impl FnMut(u64) -> bool) -> Checked<bool> {
+        self.net.schedule(
+            (self.spec.links.len() + self.spec.flows.len() + event) as SourceId,
+            u64::MAX,
+        );
+        if event == Own::WarmUp as usize {
+            (self.record.links_warmup, self.record.flows_warmup) = self.snapshot()?;
+        } else if event == Own::Sample as usize {
+            self.take_sample()?;
+        } else {
+            self.net.check_conservation(self.now_ns)?;
+            let next_ns = self.now_ns + self.spec.duration_ns / REPORTS + 1;
+            self.net.schedule(self.own(Own::Report), next_ns);
+            return Ok(report(self.now_ns));
+        }
+        Ok(true)
+    }
+
+    fn snapshot(&mut self) -> Checked<(Vec<LinkCounters>, Vec<FlowCounters>)> {
+        let Network { links, slab, .. } = &mut self.net;
+        let links: Checked<Vec<_>> = links.iter_mut().map(|link| link.snapshot(self.now_ns, slab)).collect();
+        Ok((links?, self.flows.iter().map(Flow::snapshot).collect()))
+    }
+}
+
+/// The recorder: an event source of its own, so that a run that records nothing has none of it.
+#[cfg(feature = "recorder")]
+impl Engine<'_> {
+    fn begin_series(&mut self) {
+        let shown = self.spec.links.iter().enumerate().filter(|(_, link)| link.shown);
+        let link_ids: Vec<u32> = shown.map(|(id, _)| id as u32).collect();
+        self.record.series = Series {
+            time_ns: Vec::new(),
+            links: vec![Vec::new(); link_ids.len()],
+            link_ids,
+            flows: vec![Vec::new(); self.flows.len()],
+        };
+        self.net.schedule(self.own(Own::Sample), 0);
+    }
+
+    fn take_sample(&mut self) -> Checked<()> {
+        let series = &mut self.record.series;
+        series.time_ns.push(self.now_ns);
+        for (&id, samples) in series.link_ids.iter().zip(&mut series.links) {
+            samples.push(self.net.links[id as usize].snapshot(self.now_ns, &mut self.net.slab)?);
+        }
+        for (flow, samples) in self.flows.iter().zip(&mut series.flows) {
+            samples.push(flow.snapshot());
+        }
+        if let Some(interval_ns) = self.spec.record_interval_ns {
+            self.net.schedule(self.own(Own::Sample), self.now_ns + interval_ns);
+        }
+        Ok(())
+    }
+}
+
+/// Built without the recorder, to measure what it costs when it is off.
+#[cfg(not(feature = "recorder"))]
+impl Engine<'_> {
+    #[expect(clippy::unused_self, reason = "the signature of the recorder that is built in")]
+    fn begin_series(&mut self) {}
+
+    #[expect(
+        clippy::unused_self,
+        clippy::unnecessary_wraps,
+        reason = "the signature of the recorder that is built in"
+    )]
+    fn take_sample(&mut self) -> Checked<()> {
+        Ok(())
+    }
+}

@@ -1,0 +1,159 @@
+//! Links, packets and pending events: all that both ends of a flow need to send.
+
+use fadelab_path::link::{Arrival, Departure, Link};
+use fadelab_path::packet::{FeedbackBytes, PacketId, Store};
+use fadelab_path::violation::{Checked, violated};
+
+use crate::packet::{Packet, Slab};
+use crate::schedule::{Schedule, SourceId};
+use crate::spec::{FlowSpec, LinkId, RunSpec};
+
+/// Marks the end of a route in the flattened list of hops.
+const ROUTE_END: LinkId = LinkId::MAX;
+
+/// See the module's documentation.
+#[derive(Debug)]
+pub(crate) struct Network {
+    pub links: Vec<Link>,
+    pub slab: Slab,
+    schedule: Schedule,
+    /// Routes of all flows, one after the other, each closed by `ROUTE_END`.
+    hops: Vec<LinkId>,
+    injected_pkts: u64,
+    gone_pkts: u64,
+}
+
+impl Network {
+    pub fn new(spec: &RunSpec, sources: usize) -> Self {
+        let packet_bytes = spec
+            .flows
+            .iter()
+            .map(|flow| flow.transport.packet_bytes)
+            .max()
+            .unwrap_or(1500);
+        let has_feedback = |flow: &FlowSpec| {
+            flow.sender.is_some_and(|law| law.feedback_bytes() > 0)
+                || flow.receiver.is_some_and(|law| law.feedback_bytes() > 0)
+        };
+        let mut network = Self {
+            links: spec
+                .links
+                .iter()
+                .map(|link| Link::new(link, spec.seed, packet_bytes))
+                .collect(),
+            slab: Slab::new(spec.flows.iter().any(has_feedback)),
+            schedule: Schedule::new(sources),
+            hops: Vec::new(),
+            injected_pkts: 0,
+            gone_pkts: 0,
+        };
+        for link in 0..network.links.len() {
+            network.reschedule(link);
+        }
+        network
+    }
+
+    /// Appends a route and returns where it begins.
+    pub fn add_route(&mut self, route: &[LinkId]) -> u32 {
+        let start = self.hops.len() as u32;
+        self.hops.extend_from_slice(route);
+        self.hops.push(ROUTE_END);
+        start
+    }
+
+    /// The next event: its time and source.
+    #[inline]
+    pub fn next_event(&self) -> (u64, SourceId) {
+        self.schedule.next()
+    }
+
+    /// Moves the event of `source` to `due_ns`.
+    #[inline]
+    pub fn schedule(&mut self, source: SourceId, due_ns: u64) {
+        self.schedule.set(source, due_ns);
+    }
+
+    /// Sees to it that `source` gets an event at `due_ns` at the latest. An earlier one stays: it finds nothing to do,
+    /// and spares moving a timer that every ACK puts off.
+    #[inline]
+    pub fn schedule_by(&mut self, source: SourceId, due_ns: u64) {
+        self.schedule.advance(source, due_ns);
+    }
+
+    #[inline]
+    fn reschedule(&mut self, link: usize) {
+        let due_ns = self.links[link].next_due();
+        self.schedule_by(link as SourceId, due_ns);
+    }
+
+    /// Lets a packet into the network at the beginning of its route, which has at least one link.
+    #[inline]
+    pub fn inject(&mut self, now_ns: u64, packet: Packet, feedback: Option<&FeedbackBytes>) -> Checked<()> {
+        self.injected_pkts += 1;
+        let id = self.slab.add(packet);
+        if let Some(bytes) = feedback {
+            *self.slab.feedback(id) = *bytes;
+        }
+        self.forward(now_ns, id).map(|_| ())
+    }
+
+    /// The event of a link: at most one packet comes out of it and goes on. Returns it when it is at its end; it is then
+    /// the caller's to [`Self::discard`].
+    #[inline]
+    pub fn service(&mut self, now_ns: u64, link: usize) -> Checked<Option<PacketId>> {
+        let departure = self.links[link].service(now_ns, &mut self.slab)?;
+        let due_ns = self.links[link].next_due();
+        self.schedule(link as SourceId, due_ns);
+        match departure {
+            Departure::None => Ok(None),
+            Departure::Delivered(id) => self.forward(now_ns, id),
+            Departure::Lost(id) => {
+                self.discard(id);
+                Ok(None)
+            }
+        }
+    }
+
+    /// Sends a packet on. Returns it when it is at its end.
+    #[inline]
+    fn forward(&mut self, now_ns: u64, id: PacketId) -> Checked<Option<PacketId>> {
+        let packet = self.slab.get_mut(id);
+        let link = self.hops[packet.route_at as usize];
+        if link == ROUTE_END {
+            return Ok(Some(id));
+        }
+        packet.route_at += 1;
+        match self.links[link as usize].arrive(now_ns, id, &mut self.slab)? {
+            Arrival::Taken => self.reschedule(link as usize),
+            Arrival::Dropped => self.discard(id),
+        }
+        Ok(None)
+    }
+
+    /// The packet is no more.
+    #[inline]
+    pub fn discard(&mut self, id: PacketId) {
+        self.gone_pkts += 1;
+        self.slab.remove(id);
+    }
+
+    /// Packets injected = delivered + dropped + alive, and the links hold all that are alive.
+    pub fn check_conservation(&self, now_ns: u64) -> Checked<()> {
+        let held: u64 = self.links.iter().map(Link::held_pkts).sum();
+        let alive = self.slab.alive();
+        if self.injected_pkts != self.gone_pkts + alive || held != alive {
+            let detail = format!(
+                "injected {}, gone {}, alive {alive}, held by links {held}",
+                self.injected_pkts, self.gone_pkts
+            );
+            return violated("packets are conserved in the whole", "network", now_ns, detail);
+        }
+        Ok(())
+    }
+
+    /// Loses a packet without counting it, to show that [`Self::check_conservation`] sees it.
+    #[cfg(feature = "fault-injection")]
+    pub fn lose_count(&mut self) {
+        self.gone_pkts += 1;
+    }
+}

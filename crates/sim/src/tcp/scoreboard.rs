@@ -1,0 +1,388 @@
+//! What a sender knows of each segment between `snd_una` and `snd_nxt`: RFC 6675 with SACK, RFC 6582 without.
+//!
+//! Every operation is O(1) per segment over the segment's life: losses are found by a frontier that only moves forward,
+//! retransmissions by a pointer that does, and SACK blocks that repeat themselves are recognised as ranges.
+
+use crate::ranges::{Range, RangeSet};
+
+/// Flags of a segment.
+mod is {
+    pub const SACKED: u32 = 1 << 31;
+    pub const LOST: u32 = 1 << 30;
+    pub const RETRANSMITTED: u32 = 1 << 29;
+    pub const APP_LIMITED: u32 = 1 << 28;
+    pub const ALL: u32 = SACKED | LOST | RETRANSMITTED | APP_LIMITED;
+}
+
+/// What the rate sample needs to know of the moment a segment was sent
+/// (draft-cheng-iccrg-delivery-rate-estimation, section 3.2), and the segment's flags.
+#[derive(Clone, Copy, Debug, Default)]
+struct Segment {
+    sent_ns: u64,
+    /// From the sending of the newest delivered segment then to this one's.
+    send_elapsed_us: u32,
+    /// From the newest delivery then to this sending.
+    delivered_ago_us: u32,
+    delivered_pkts: u32,
+    in_flight_and_flags: u32,
+}
+
+/// Newest segment that an ACK delivered, and what was delivered with it.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) struct RateSample {
+    /// Delivered since that segment was sent.
+    pub delivered_pkts: u32,
+    /// Over this time; 0: no sample.
+    pub interval_us: u32,
+    pub prior_in_flight_pkts: u32,
+    pub prior_delivered_pkts: u32,
+    pub app_limited: bool,
+}
+
+/// See the module's documentation.
+#[derive(Debug, Default)]
+pub(crate) struct Scoreboard {
+    una: u32,
+    nxt: u32,
+    /// Segment `s` is at `s & (len - 1)`; the length is a power of two and at least `nxt - una`.
+    segments: Vec<Segment>,
+    sacked: RangeSet,
+    sacked_pkts: u32,
+    lost_pkts: u32,
+    retransmitted_pkts: u32,
+    /// Duplicate ACKs that stand for segments that left the network, without SACK.
+    duplicate_pkts: u32,
+    /// Kept up by each event; the sum over the other counters must give the same.
+    in_flight_pkts: u32,
+    /// Segments below are acknowledged, sacked or marked lost.
+    frontier: u32,
+    /// Sacked segments from the frontier on.
+    frontier_sacked: u32,
+    /// Segments below need no retransmission.
+    retransmit_from: u32,
+    /// Rate estimation: segments delivered, when the last one was, and when the newest of them was sent.
+    delivered_pkts: u32,
+    delivered_ns: u64,
+    first_sent_ns: u64,
+    newest: Option<Segment>,
+}
+
+impl Scoreboard {
+    /// Oldest segment not acknowledged.
+    #[inline]
+    pub fn una(&self) -> u32 {
+        self.una
+    }
+
+    /// Next segment never sent.
+    #[inline]
+    pub fn nxt(&self) -> u32 {
+        self.nxt
+    }
+
+    /// Sent and not yet acknowledged cumulatively.
+    #[inline]
+    pub fn outstanding_pkts(&self) -> u32 {
+        self.nxt - self.una
+    }
+
+    /// Pipe of RFC 6675: what is believed to be in the network.
+    #[inline]
+    pub fn in_flight_pkts(&self) -> u32 {
+        self.in_flight_pkts
+    }
+
+    /// Left the network though not acknowledged cumulatively.
+    #[inline]
+    pub fn sacked_pkts(&self) -> u32 {
+        self.sacked_pkts + self.duplicate_pkts
+    }
+
+    /// Delivered since the connection began.
+    pub fn delivered_pkts(&self) -> u32 {
+        self.delivered_pkts
+    }
+
+    /// Whether the oldest segment is marked lost: recovery must begin.
+    #[inline]
+    pub fn oldest_is_lost(&self) -> bool {
+        self.una < self.nxt && self.lost_pkts > 0 && self.segment(self.una).in_flight_and_flags & is::LOST != 0
+    }
+
+    #[inline]
+    fn index(&self, seq: u32) -> usize {
+        seq as usize & (self.segments.len() - 1)
+    }
+
+    #[inline]
+    fn segment(&self, seq: u32) -> &Segment {
+        &self.segments[self.index(seq)]
+    }
+
+    #[inline]
+    fn segment_mut(&mut self, seq: u32) -> &mut Segment {
+        let index = self.index(seq);
+        &mut self.segments[index]
+    }
+
+    /// A new segment is sent. Returns its number.
+    #[inline]
+    pub fn send_new(&mut self, now_ns: u64, app_limited: bool) -> u32 {
+        if self.outstanding_pkts() as usize == self.segments.len() {
+            self.grow();
+        }
+        let seq = self.nxt;
+        self.nxt += 1;
+        let flags = if app_limited { is::APP_LIMITED } else { 0 };
+        self.stamp(seq, now_ns, flags);
+        seq
+    }
+
+    /// Segment `seq`, marked lost, is sent again.
+    #[inline]
+    pub fn send_again(&mut self, seq: u32, now_ns: u64) {
+        self.retransmitted_pkts += 1;
+        self.retransmit_from = seq + 1;
+        self.stamp(seq, now_ns, is::LOST | is::RETRANSMITTED);
+    }
+
+    #[inline]
+    fn stamp(&mut self, seq: u32, now_ns: u64, flags: u32) {
+        if self.in_flight_pkts == 0 {
+            (self.first_sent_ns, self.delivered_ns) = (now_ns, now_ns);
+        }
+        *self.segment_mut(seq) = Segment {
+            sent_ns: now_ns,
+            send_elapsed_us: ((now_ns - self.first_sent_ns) / 1000) as u32,
+            delivered_ago_us: ((now_ns - self.delivered_ns) / 1000) as u32,
+            delivered_pkts: self.delivered_pkts,
+            in_flight_and_flags: self.in_flight_pkts | flags,
+        };
+        self.in_flight_pkts += 1;
+    }
+
+    #[cold]
+    fn grow(&mut self) {
+        let length = (self.segments.len() * 2).max(16);
+        let mut segments = vec![Segment::default(); length];
+        for seq in self.una..self.nxt {
+            segments[seq as usize & (length - 1)] = *self.segment(seq);
+        }
+        self.segments = segments;
+    }
+
+    /// All below `ack` arrived. Returns how many are newly acknowledged, and how many of them newly delivered.
+    #[inline]
+    pub fn acknowledge(&mut self, ack: u32) -> (u32, u32) {
+        let acked = ack - self.una;
+        self.forget_duplicates(if ack == self.nxt {
+            u32::MAX
+        } else {
+            acked.saturating_sub(1)
+        });
+        let mut delivered = 0;
+        for seq in self.una..ack {
+            let flags = self.segment(seq).in_flight_and_flags;
+            if flags & is::SACKED != 0 {
+                self.sacked_pkts -= 1;
+                self.frontier_sacked -= u32::from(seq >= self.frontier);
+            } else {
+                self.leave(seq);
+                delivered += 1;
+            }
+        }
+        self.una = ack;
+        self.frontier = self.frontier.max(ack);
+        self.retransmit_from = self.retransmit_from.max(ack);
+        if !self.sacked.is_empty() {
+            self.sacked.remove_below(ack);
+        }
+        // The oldest segment did not arrive, so duplicates can stand for all others at most.
+        let most = (self.outstanding_pkts() - self.lost_pkts).saturating_sub(1);
+        self.forget_duplicates(self.duplicate_pkts.saturating_sub(most));
+        (acked, delivered)
+    }
+
+    /// RFC 6582: of the duplicates seen, one stood for each segment now acknowledged but the retransmitted one.
+    #[inline]
+    fn forget_duplicates(&mut self, count: u32) {
+        let gone = self.duplicate_pkts.min(count);
+        self.duplicate_pkts -= gone;
+        self.in_flight_pkts += gone;
+    }
+
+    /// Segment `seq` is known to have arrived.
+    #[inline]
+    fn leave(&mut self, seq: u32) {
+        let segment = *self.segment(seq);
+        let flags = segment.in_flight_and_flags;
+        let (lost, again) = (flags & is::LOST != 0, flags & is::RETRANSMITTED != 0);
+        self.lost_pkts -= u32::from(lost);
+        self.retransmitted_pkts -= u32::from(again);
+        self.in_flight_pkts -= u32::from(!lost || again);
+        self.delivered_pkts += 1;
+        if self
+            .newest
+            .is_none_or(|newest| segment.delivered_pkts >= newest.delivered_pkts)
+        {
+            self.newest = Some(segment);
+        }
+    }
+
+    /// A SACK block arrived. Returns how many segments it newly reports.
+    pub fn sack(&mut self, (start, end): Range) -> u32 {
+        let (start, end) = (start.max(self.una), end.min(self.nxt));
+        if start >= end {
+            return 0;
+        }
+        let mut news: [Range; 8] = [(0, 0); 8];
+        let (mut count, mut rest) = (0, None);
+        let mut sacked = std::mem::take(&mut self.sacked);
+        sacked.insert((start, end), |range| {
+            if count < news.len() {
+                news[count] = range;
+                count += 1;
+            } else {
+                rest.get_or_insert_with(Vec::new).push(range);
+            }
+        });
+        self.sacked = sacked;
+        let mut reported = 0;
+        for &(from, to) in news[..count].iter().chain(rest.iter().flatten()) {
+            for seq in from..to {
+                self.leave(seq);
+                self.segment_mut(seq).in_flight_and_flags |= is::SACKED;
+                self.sacked_pkts += 1;
+                self.frontier_sacked += u32::from(seq >= self.frontier);
+            }
+            reported += to - from;
+        }
+        reported
+    }
+
+    /// A duplicate ACK without SACK: one more segment left the network (RFC 6582).
+    pub fn duplicate(&mut self) {
+        let unaccounted = self.outstanding_pkts() - self.lost_pkts - self.duplicate_pkts;
+        if unaccounted > u32::from(!self.oldest_is_lost()) {
+            self.duplicate_pkts += 1;
+            self.in_flight_pkts -= 1;
+        }
+    }
+
+    /// `IsLost` of RFC 6675: a segment is lost when `dupthresh` segments above it are sacked. Returns how many newly are.
+    #[inline]
+    pub fn mark_losses(&mut self, dupthresh: u32) -> u32 {
+        let mut lost = 0;
+        while self.frontier_sacked >= dupthresh {
+            let seq = self.frontier;
+            if self.segment(seq).in_flight_and_flags & is::SACKED != 0 {
+                self.frontier_sacked -= 1;
+            } else {
+                lost += u32::from(self.mark_lost(seq));
+            }
+            self.frontier += 1;
+        }
+        lost
+    }
+
+    /// Marks the oldest segment lost. Returns whether it was not before.
+    pub fn mark_oldest_lost(&mut self) -> bool {
+        self.retransmit_from = self.una;
+        self.mark_lost(self.una)
+    }
+
+    fn mark_lost(&mut self, seq: u32) -> bool {
+        let segment = self.segment_mut(seq);
+        if segment.in_flight_and_flags & (is::LOST | is::SACKED) != 0 {
+            return false;
+        }
+        segment.in_flight_and_flags |= is::LOST;
+        self.lost_pkts += 1;
+        self.in_flight_pkts -= 1;
+        true
+    }
+
+    /// The retransmission timer fired: all that was not reported as arrived is taken for lost.
+    pub fn mark_all_lost(&mut self) {
+        let flight = self.outstanding_pkts() - self.sacked_pkts;
+        for seq in self.una..self.nxt {
+            let segment = self.segment_mut(seq);
+            if segment.in_flight_and_flags & is::SACKED == 0 {
+                segment.in_flight_and_flags = (segment.in_flight_and_flags & !is::RETRANSMITTED) | is::LOST;
+            }
+        }
+        (
+            self.lost_pkts,
+            self.retransmitted_pkts,
+            self.duplicate_pkts,
+            self.in_flight_pkts,
+        ) = (flight, 0, 0, 0);
+        (self.frontier, self.frontier_sacked, self.retransmit_from) = (self.nxt, 0, self.una);
+    }
+
+    /// The oldest lost segment that was not sent again since it was marked (`NextSeg` rule 1 of RFC 6675).
+    #[inline]
+    pub fn next_retransmission(&mut self) -> Option<u32> {
+        if self.lost_pkts == self.retransmitted_pkts {
+            return None;
+        }
+        while self.retransmit_from < self.nxt {
+            let flags = self.segment(self.retransmit_from).in_flight_and_flags;
+            if flags & is::LOST != 0 && flags & (is::RETRANSMITTED | is::SACKED) == 0 {
+                return Some(self.retransmit_from);
+            }
+            self.retransmit_from += 1;
+        }
+        None
+    }
+
+    /// The rate sample of the ACK just taken; to be asked once per ACK.
+    #[inline]
+    pub fn rate_sample(&mut self, now_ns: u64) -> RateSample {
+        let Some(newest) = self.newest.take() else {
+            return RateSample::default();
+        };
+        let prior_delivered_ns = newest.sent_ns - u64::from(newest.delivered_ago_us) * 1000;
+        let ack_elapsed_us = ((now_ns - prior_delivered_ns) / 1000) as u32;
+        (self.first_sent_ns, self.delivered_ns) = (newest.sent_ns, now_ns);
+        RateSample {
+            delivered_pkts: self.delivered_pkts - newest.delivered_pkts,
+            interval_us: ack_elapsed_us.max(newest.send_elapsed_us),
+            prior_in_flight_pkts: newest.in_flight_and_flags & !is::ALL,
+            prior_delivered_pkts: newest.delivered_pkts,
+            app_limited: newest.in_flight_and_flags & is::APP_LIMITED != 0,
+        }
+    }
+
+    /// Pair check: what each event kept up against the sum of what is unacknowledged. `None` when all agrees.
+    #[inline]
+    pub fn disagreement(&self) -> Option<String> {
+        let gone = self.sacked_pkts + self.duplicate_pkts + self.lost_pkts;
+        let counted = (self.outstanding_pkts() + self.retransmitted_pkts).checked_sub(gone);
+        let sound = counted == Some(self.in_flight_pkts)
+            && self.retransmitted_pkts <= self.lost_pkts
+            && self.sacked_pkts == self.sacked.total();
+        (!sound).then(|| self.describe())
+    }
+
+    #[cold]
+    fn describe(&self) -> String {
+        format!(
+            "una {} nxt {} in flight {} sacked {} (ranges {}) duplicates {} lost {} retransmitted {}",
+            self.una,
+            self.nxt,
+            self.in_flight_pkts,
+            self.sacked_pkts,
+            self.sacked.total(),
+            self.duplicate_pkts,
+            self.lost_pkts,
+            self.retransmitted_pkts
+        )
+    }
+
+    /// Breaks the count, to show that [`Self::disagreement`] sees it.
+    #[cfg(feature = "fault-injection")]
+    pub fn miscount(&mut self) {
+        self.in_flight_pkts += 1;
+    }
+}

@@ -1,0 +1,569 @@
+//! The sending end: what to send, what was lost, when to time out. How much may be in flight is the law's to say.
+
+use fadelab_laws::{Params, Sender as Law, State, abi};
+use fadelab_path::packet::{FeedbackBytes, Header};
+use fadelab_path::violation::{Checked, violated};
+
+use crate::network::Network;
+use crate::packet::{Packet, flag};
+use crate::rtt::RttEstimator;
+use crate::spec::{Recovery, Transport};
+use crate::tcp::scoreboard::{RateSample, Scoreboard};
+use crate::tcp::{clock_us, ticks};
+
+/// What the sending end counts. Cumulative.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct SenderCounters {
+    pub sent_pkts: u64,
+    pub retransmitted_pkts: u64,
+    pub timeouts: u64,
+    pub recoveries: u64,
+    pub ecn_reductions: u64,
+    pub rtt_samples: u64,
+    pub rtt_us_sum: u64,
+    pub marked_pkts: u64,
+}
+
+/// Who sends where: the parts of a flow that do not change.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Identity {
+    pub flow: u32,
+    /// Where the route of its packets begins.
+    pub route_at: u32,
+}
+
+/// State of a sending end.
+#[derive(Debug)]
+pub(crate) struct Sender {
+    identity: Identity,
+    tcp: Transport,
+    law: &'static Law,
+    params: Params,
+    state: State,
+    control: abi::Control,
+    board: Scoreboard,
+    rtt: RttEstimator,
+    /// Segments that the application has written so far.
+    written: u32,
+    /// IP bytes of segment `written - 1` when it is shorter than the others.
+    last_segment: Option<(u32, u16)>,
+    /// Recovery, or the reaction to an ECN echo, ends when all below is acknowledged.
+    recover: u32,
+    duplicate_acks: u32,
+    announce_reduction: bool,
+    cwnd_limited: bool,
+    /// Segments delivered until which rate samples are limited by the application (0: they are not).
+    app_limited_until: u32,
+    rto_due_ns: u64,
+    pace_due_ns: u64,
+    pace_blocked: bool,
+    sent_ns_last: u64,
+    ip_id: u16,
+    feedback: abi::Feedback,
+    feedback_ns: u64,
+    random: u64,
+    counters: SenderCounters,
+}
+
+impl Sender {
+    pub fn new(identity: Identity, tcp: Transport, law: &'static Law, params: Params, random: u64) -> Self {
+        Self {
+            identity,
+            tcp,
+            law,
+            params,
+            state: law.new_state(),
+            control: abi::Control::default(),
+            board: Scoreboard::default(),
+            rtt: RttEstimator::new(&tcp),
+            written: 0,
+            last_segment: None,
+            recover: 0,
+            duplicate_acks: 0,
+            announce_reduction: false,
+            cwnd_limited: false,
+            app_limited_until: 0,
+            rto_due_ns: u64::MAX,
+            pace_due_ns: 0,
+            pace_blocked: false,
+            sent_ns_last: 0,
+            ip_id: 0,
+            feedback: abi::Feedback::default(),
+            feedback_ns: 0,
+            random,
+            counters: SenderCounters::default(),
+        }
+    }
+
+    /// A new connection: window, estimators and law begin anew; sequence numbers go on.
+    pub fn connect(&mut self, now_ns: u64) {
+        self.rtt = RttEstimator::new(&self.tcp);
+        self.state = self.law.new_state();
+        let reacts = self.tcp.ecn && self.law.ecn_mode() != abi::ECN_MODE_NONE;
+        self.control = abi::Control {
+            cwnd_pkts: self.tcp.cwnd_pkts_initial,
+            ssthresh_pkts: self.tcp.ssthresh_pkts_initial,
+            ca_state: abi::CA_OPEN,
+            ecn: if reacts { abi::ECN_ECT0 } else { abi::ECN_NOT_ECT },
+            ..abi::Control::default()
+        };
+        let start = abi::Start {
+            packet_bytes: self.tcp.packet_bytes,
+            mss_bytes: self.tcp.packet_bytes - self.tcp.header_bytes,
+            random: self.next_random(),
+            now_us: now_ns / 1000,
+            ts_tick_us: (self.tcp.ts_tick_ns / 1000) as u32,
+            ..abi::Start::default()
+        };
+        self.law.init(&mut self.state, &self.params, &start, &mut self.control);
+        (self.recover, self.duplicate_acks) = (self.board.nxt(), 0);
+        (self.feedback, self.pace_due_ns) = (abi::Feedback::default(), 0);
+    }
+
+    /// The application has written up to segment `written` (excluded); the last one may be shorter.
+    pub fn write(&mut self, written: u32, last_ip_bytes: Option<u16>) {
+        self.written = written;
+        self.last_segment = last_ip_bytes.map(|bytes| (written - 1, bytes));
+    }
+
+    /// The application writes no more; what was sent is still delivered.
+    pub fn close(&mut self) {
+        self.written = self.board.nxt();
+    }
+
+    /// Segments written and not yet acknowledged.
+    #[inline]
+    pub fn is_finished(&self) -> bool {
+        self.board.una() == self.written
+    }
+
+    pub fn board(&self) -> &Scoreboard {
+        &self.board
+    }
+
+    #[cfg(feature = "fault-injection")]
+    pub fn board_mut(&mut self) -> &mut Scoreboard {
+        &mut self.board
+    }
+
+    pub fn control(&self) -> &abi::Control {
+        &self.control
+    }
+
+    pub fn srtt_us(&self) -> u32 {
+        self.rtt.srtt_us()
+    }
+
+    pub fn counters(&self) -> &SenderCounters {
+        &self.counters
+    }
+
+    /// When a timer of this end is due.
+    #[inline]
+    pub fn next_due(&self) -> u64 {
+        if self.pace_blocked {
+            self.rto_due_ns.min(self.pace_due_ns)
+        } else {
+            self.rto_due_ns
+        }
+    }
+
+    /// Runs the timers that are due.
+    pub fn on_timer(&mut self, now_ns: u64, net: &mut Network) -> Checked<()> {
+        if self.rto_due_ns <= now_ns {
+            self.time_out(now_ns, net)?;
+        }
+        self.send(now_ns, net)
+    }
+
+    /// An ACK arrived.
+    pub fn on_ack(
+        &mut self,
+        now_ns: u64,
+        packet: &Packet,
+        feedback: Option<&FeedbackBytes>,
+        net: &mut Network,
+    ) -> Checked<()> {
+        if packet.seq > self.board.nxt() {
+            let detail = format!("ACK {} of {}", packet.seq, self.board.nxt());
+            return self.broken("only what was sent is acknowledged", now_ns, detail);
+        }
+        let mut ack = self.take_ack(now_ns, packet);
+        self.take_feedback(now_ns, packet, feedback, &mut ack);
+        let must_send = self.advance_recovery(&ack);
+        if ack.flags & abi::ACK_ECE != 0 {
+            self.react_to_echo(&ack);
+        }
+        ack.in_flight_pkts = self.board.in_flight_pkts();
+        self.law.on_ack(&mut self.state, &self.params, &ack, &mut self.control);
+        if self.control.cwnd_pkts == 0 || self.control.ssthresh_pkts == 0 {
+            return self.broken(
+                "a window is at least one segment",
+                now_ns,
+                format!("{:?}, {ack:?}", self.control),
+            );
+        }
+        if let Some(detail) = self.board.disagreement() {
+            return self.broken("what is in flight is what is unacknowledged", now_ns, detail);
+        }
+        if must_send && let Some(seq) = self.board.next_retransmission() {
+            self.transmit_again(now_ns, seq, net)?;
+        }
+        self.send(now_ns, net)
+    }
+
+    fn broken<T>(&self, invariant: &'static str, now_ns: u64, detail: String) -> Checked<T> {
+        violated(
+            invariant,
+            &format!("flow {} ({})", self.identity.flow, self.law.name()),
+            now_ns,
+            detail,
+        )
+    }
+
+    /// Takes note of what the ACK says: sequence numbers, losses, round-trip time, rate.
+    #[inline]
+    fn take_ack(&mut self, now_ns: u64, packet: &Packet) -> abi::Ack {
+        let mut ack = abi::Ack {
+            now_us: now_ns / 1000,
+            packet_bytes: self.tcp.packet_bytes,
+            mss_bytes: self.tcp.packet_bytes - self.tcp.header_bytes,
+            ts_val: ticks(packet.ts_val_us, self.tcp.ts_tick_ns),
+            ts_ecr: ticks(packet.ts_ecr_us, self.tcp.ts_tick_ns),
+            random: self.next_random(),
+            ..abi::Ack::default()
+        };
+        if packet.tcp_flags & flag::ECE != 0 {
+            ack.flags |= abi::ACK_ECE;
+        }
+        if self.cwnd_limited {
+            ack.flags |= abi::ACK_CWND_LIMITED;
+        }
+        if packet.seq > self.board.una() {
+            (ack.acked_pkts, ack.delivered_pkts) = self.board.acknowledge(packet.seq);
+            self.duplicate_acks = 0;
+            ack.rtt_us = self.sample_rtt(now_ns, packet);
+            self.arm_rto(now_ns);
+        }
+        self.take_sack(packet, &mut ack);
+        if self.law.ecn_mode() == abi::ECN_MODE_EXACT {
+            ack.marked_pkts = u32::from(packet.marks);
+            self.counters.marked_pkts += u64::from(packet.marks);
+        }
+        let sample = self.board.rate_sample(now_ns);
+        self.fill_rate(&sample, &mut ack);
+        ack.srtt_us = self.rtt.srtt_us();
+        ack.rtt_us_min = self.rtt.rtt_us_min();
+        ack
+    }
+
+    #[inline]
+    fn take_sack(&mut self, packet: &Packet, ack: &mut abi::Ack) {
+        for &block in &packet.sack[..packet.sack_blocks as usize] {
+            ack.sacked_pkts += self.board.sack(block);
+        }
+        ack.delivered_pkts += ack.sacked_pkts;
+        if ack.acked_pkts == 0 && packet.seq == self.board.una() && self.board.outstanding_pkts() > 0 {
+            ack.flags |= abi::ACK_DUPLICATE;
+            self.duplicate_acks += 1;
+            if self.tcp.recovery == Recovery::NewReno {
+                self.board.duplicate();
+            }
+        }
+        if ack.sacked_pkts + ack.acked_pkts > 0 {
+            ack.lost_pkts = self.board.mark_losses(self.tcp.dupthresh);
+        }
+    }
+
+    #[inline]
+    fn fill_rate(&mut self, sample: &RateSample, ack: &mut abi::Ack) {
+        let delivered_pkts = self.board.delivered_pkts();
+        if self.app_limited_until != 0 && delivered_pkts > self.app_limited_until {
+            self.app_limited_until = 0;
+        }
+        ack.rate_delivered_pkts = sample.delivered_pkts;
+        ack.rate_interval_us = sample.interval_us;
+        ack.rate_prior_in_flight_pkts = sample.prior_in_flight_pkts;
+        ack.rate_prior_delivered_pkts = u64::from(sample.prior_delivered_pkts);
+        ack.rate_marked_pkts = ack.marked_pkts;
+        ack.delivered_total_pkts = u64::from(delivered_pkts);
+        ack.marked_total_pkts = self.counters.marked_pkts;
+        if sample.app_limited {
+            ack.flags |= abi::ACK_APP_LIMITED;
+        }
+    }
+
+    /// RFC 7323, section 4.1: every ACK that advances gives a sample, retransmitted or not.
+    #[inline]
+    fn sample_rtt(&mut self, now_ns: u64, packet: &Packet) -> u32 {
+        let rtt_us = clock_us(now_ns).wrapping_sub(packet.ts_ecr_us);
+        self.rtt.sample(rtt_us, &self.tcp);
+        self.counters.rtt_samples += 1;
+        self.counters.rtt_us_sum += u64::from(rtt_us);
+        rtt_us
+    }
+
+    #[inline]
+    fn take_feedback(&mut self, now_ns: u64, packet: &Packet, feedback: Option<&FeedbackBytes>, ack: &mut abi::Ack) {
+        if let Some(bytes) = feedback {
+            self.feedback = abi::Feedback {
+                bytes: *bytes,
+                len: packet.header.feedback_len,
+                present: 0,
+                ..self.feedback
+            };
+            self.feedback_ns = now_ns;
+        }
+        ack.feedback = self.feedback;
+        ack.feedback.present = u8::from(feedback.is_some());
+        ack.feedback.age_us = ((now_ns - self.feedback_ns) / 1000) as u32;
+    }
+
+    /// Moves the recovery state on. Returns whether a retransmission is due whatever the window says.
+    fn advance_recovery(&mut self, ack: &abi::Ack) -> bool {
+        let una = self.board.una();
+        if una >= self.recover && self.control.ca_state > abi::CA_DISORDER {
+            self.control.ca_state = abi::CA_OPEN;
+        }
+        match self.control.ca_state {
+            abi::CA_RECOVERY if ack.acked_pkts > 0 && self.tcp.recovery == Recovery::NewReno => {
+                // RFC 6582, section 3.2, step 3: a partial ACK reveals the next loss.
+                self.board.mark_oldest_lost()
+            }
+            abi::CA_RECOVERY | abi::CA_LOSS => false,
+            _ => self.detect_loss(ack),
+        }
+    }
+
+    fn detect_loss(&mut self, ack: &abi::Ack) -> bool {
+        let found = match self.tcp.recovery {
+            Recovery::Sack => self.board.oldest_is_lost(),
+            // RFC 6582, section 3.2, step 1: duplicates of what a timeout sent twice are no loss.
+            Recovery::NewReno => {
+                self.duplicate_acks >= self.tcp.dupthresh
+                    && ack.flags & abi::ACK_DUPLICATE != 0
+                    && self.board.una() >= self.recover
+            }
+        };
+        if found {
+            self.enter_recovery(ack);
+            return true;
+        }
+        if self.control.ca_state != abi::CA_CWR {
+            let disorder = self.duplicate_acks > 0 || self.board.sacked_pkts() > 0;
+            self.control.ca_state = if disorder { abi::CA_DISORDER } else { abi::CA_OPEN };
+        }
+        false
+    }
+
+    fn enter_recovery(&mut self, ack: &abi::Ack) {
+        self.counters.recoveries += 1;
+        if self.tcp.recovery == Recovery::NewReno {
+            self.board.mark_oldest_lost();
+        }
+        self.law
+            .on_loss(&mut self.state, &self.params, ack, abi::LOSS_DUPACK, &mut self.control);
+        self.reduce(abi::CA_RECOVERY);
+    }
+
+    /// RFC 3168, section 6.1.2: once per round trip, and not again for losses of the same window.
+    fn react_to_echo(&mut self, ack: &abi::Ack) {
+        let free = matches!(self.control.ca_state, abi::CA_OPEN | abi::CA_DISORDER);
+        if !free || self.law.ecn_mode() != abi::ECN_MODE_CLASSIC || !self.tcp.ecn {
+            return;
+        }
+        self.counters.ecn_reductions += 1;
+        self.law
+            .on_loss(&mut self.state, &self.params, ack, abi::LOSS_ECN, &mut self.control);
+        self.reduce(abi::CA_CWR);
+        self.announce_reduction = true;
+    }
+
+    fn reduce(&mut self, ca_state: u32) {
+        self.control.ca_state = ca_state;
+        self.recover = self.board.nxt();
+        if self.law.flags() & abi::SENDER_OWNS_RECOVERY == 0 {
+            self.control.cwnd_pkts = self.control.ssthresh_pkts;
+        }
+    }
+
+    /// RFC 6298, section 5: the timer fired.
+    fn time_out(&mut self, now_ns: u64, net: &mut Network) -> Checked<()> {
+        self.rto_due_ns = u64::MAX;
+        if self.board.outstanding_pkts() == 0 {
+            return Ok(());
+        }
+        self.counters.timeouts += 1;
+        let ack = abi::Ack {
+            now_us: now_ns / 1000,
+            srtt_us: self.rtt.srtt_us(),
+            rtt_us_min: self.rtt.rtt_us_min(),
+            random: self.next_random(),
+            packet_bytes: self.tcp.packet_bytes,
+            mss_bytes: self.tcp.packet_bytes - self.tcp.header_bytes,
+            in_flight_pkts: self.board.in_flight_pkts(),
+            feedback: self.feedback,
+            ..abi::Ack::default()
+        };
+        self.law.on_rto(&mut self.state, &self.params, &ack, &mut self.control);
+        self.control.cwnd_pkts = 1;
+        self.control.ca_state = abi::CA_LOSS;
+        self.recover = self.board.nxt();
+        self.duplicate_acks = 0;
+        self.board.mark_all_lost();
+        self.rtt.back_off();
+        if let Some(seq) = self.board.next_retransmission() {
+            self.transmit_again(now_ns, seq, net)?;
+        }
+        Ok(())
+    }
+
+    #[inline]
+    fn arm_rto(&mut self, now_ns: u64) {
+        let waiting = self.board.outstanding_pkts() > 0;
+        self.rto_due_ns = if waiting {
+            now_ns + self.rtt.rto_ns(&self.tcp)
+        } else {
+            u64::MAX
+        };
+    }
+
+    /// Sends what window, pacing and application allow.
+    pub fn send(&mut self, now_ns: u64, net: &mut Network) -> Checked<()> {
+        self.pace_blocked = false;
+        loop {
+            if self.window_used_pkts() >= self.control.cwnd_pkts {
+                self.cwnd_limited = true;
+                return Ok(());
+            }
+            let again = self.board.next_retransmission();
+            let is_new = self.board.nxt() < self.written && self.board.outstanding_pkts() < self.tcp.rwnd_pkts;
+            if again.is_none() && !is_new {
+                self.cwnd_limited = false;
+                self.app_limited_until = (self.board.delivered_pkts() + self.board.in_flight_pkts()).max(1);
+                return Ok(());
+            }
+            if self.control.pacing_Bps > 0 && now_ns < self.pace_due_ns {
+                self.pace_blocked = true;
+                return Ok(());
+            }
+            match again {
+                Some(seq) => self.transmit_again(now_ns, seq, net)?,
+                None => self.transmit_new(now_ns, net)?,
+            }
+        }
+    }
+
+    /// Without limited transmit (RFC 3042) the first duplicates release nothing.
+    #[inline]
+    fn window_used_pkts(&self) -> u32 {
+        let in_flight = self.board.in_flight_pkts();
+        let held = self.control.ca_state == abi::CA_DISORDER && !self.tcp.limited_transmit;
+        if held {
+            in_flight + self.board.sacked_pkts()
+        } else {
+            in_flight
+        }
+    }
+
+    fn transmit_new(&mut self, now_ns: u64, net: &mut Network) -> Checked<()> {
+        let idle_ns = now_ns - self.sent_ns_last;
+        if self.board.outstanding_pkts() == 0 && self.board.nxt() > 0 && idle_ns >= self.rtt.rto_ns(&self.tcp) {
+            let (now_us, idle_us) = (now_ns / 1000, idle_ns / 1000);
+            self.law
+                .on_restart(&mut self.state, &self.params, now_us, idle_us, &mut self.control);
+        }
+        let seq = self.board.send_new(now_ns, self.app_limited_until != 0);
+        let announced = std::mem::take(&mut self.announce_reduction);
+        let header = Header {
+            flags: abi::PACKET_DATA as u8,
+            ecn: self.control.ecn as u8,
+            ..Header::default()
+        };
+        self.transmit(now_ns, seq, header, if announced { flag::CWR } else { 0 }, net)
+    }
+
+    fn transmit_again(&mut self, now_ns: u64, seq: u32, net: &mut Network) -> Checked<()> {
+        self.board.send_again(seq, now_ns);
+        self.counters.retransmitted_pkts += 1;
+        // RFC 3168, section 6.1.5: retransmissions are not ECN-capable. Codes of other laws are not ECN.
+        let classic = self.law.ecn_mode() == abi::ECN_MODE_CLASSIC;
+        let ecn = if classic { abi::ECN_NOT_ECT } else { self.control.ecn };
+        let flags = abi::PACKET_DATA | abi::PACKET_RETRANSMISSION;
+        self.transmit(
+            now_ns,
+            seq,
+            Header {
+                flags: flags as u8,
+                ecn: ecn as u8,
+                ..Header::default()
+            },
+            0,
+            net,
+        )
+    }
+
+    #[inline]
+    fn transmit(&mut self, now_ns: u64, seq: u32, mut header: Header, tcp_flags: u8, net: &mut Network) -> Checked<()> {
+        header.ip_bytes = match self.last_segment {
+            Some((last, bytes)) if last == seq => bytes,
+            _ => self.tcp.packet_bytes as u16,
+        };
+        header.outer_ecn = header.ecn;
+        header.wire = self.law.wire() as u8;
+        header.ip_id = self.ip_id;
+        self.ip_id = self.ip_id.wrapping_add(1);
+        let feedback = self
+            .law
+            .has_on_send()
+            .then(|| self.ask_law(now_ns, &mut header))
+            .flatten();
+        if self.control.pacing_Bps > 0 {
+            let gap_ns = u64::from(header.ip_bytes) * 1_000_000_000 / self.control.pacing_Bps;
+            self.pace_due_ns = self.pace_due_ns.max(now_ns) + gap_ns;
+        }
+        self.counters.sent_pkts += 1;
+        self.sent_ns_last = now_ns;
+        if self.rto_due_ns == u64::MAX {
+            self.arm_rto(now_ns);
+        }
+        let packet = Packet {
+            header,
+            tcp_flags,
+            route_at: self.identity.route_at,
+            flow: self.identity.flow,
+            seq,
+            ts_val_us: clock_us(now_ns),
+            ..Packet::default()
+        };
+        net.inject(now_ns, packet, feedback.as_ref())
+    }
+
+    /// The law's own header on a segment about to leave.
+    #[inline]
+    fn ask_law(&mut self, now_ns: u64, header: &mut Header) -> Option<FeedbackBytes> {
+        let mut send = abi::Send {
+            packet_bytes: u32::from(header.ip_bytes),
+            now_us: now_ns / 1000,
+            srtt_us: self.rtt.srtt_us(),
+            retransmission: u32::from(u32::from(header.flags) & abi::PACKET_RETRANSMISSION != 0),
+            in_flight_pkts: self.board.in_flight_pkts() - 1,
+            random: self.next_random(),
+            ..abi::Send::default()
+        };
+        self.law
+            .on_send(&mut self.state, &self.params, &mut send, &mut self.control);
+        (send.feedback.present == 1).then(|| {
+            header.feedback_len = send.feedback.len;
+            send.feedback.bytes
+        })
+    }
+
+    /// `SplitMix64`: laws want a random word per call, not a good one per draw.
+    #[inline]
+    fn next_random(&mut self) -> u32 {
+        self.random = self.random.wrapping_add(0x9e37_79b9_7f4a_7c15);
+        let word = (self.random ^ (self.random >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+        ((word ^ (word >> 27)) >> 32) as u32
+    }
+}

@@ -1,0 +1,126 @@
+//! Small networks for the tests of the engine.
+#![allow(dead_code, reason = "each test file uses its part")]
+
+use fadelab_laws::{capacity, receiver, router, sender};
+use fadelab_sim::spec::{
+    App, Buffer, CapacitySpec, FlowSpec, LinkId, LinkSpec, Recovery, RouterSpec, RunSpec, Span, Transport,
+};
+
+pub const MS: u64 = 1_000_000;
+pub const S: u64 = 1_000_000_000;
+
+/// ns-2's transport (tcl/lib/ns-default.tcl).
+pub fn transport() -> Transport {
+    Transport {
+        packet_bytes: 1040,
+        header_bytes: 40,
+        ack_bytes: 40,
+        sack_on_wire: false,
+        cwnd_pkts_initial: 2,
+        ssthresh_pkts_initial: 1 << 30,
+        rwnd_pkts: 1 << 30,
+        recovery: Recovery::Sack,
+        dupthresh: 3,
+        limited_transmit: true,
+        delayed_ack_ns: None,
+        rto_ns_min: 200 * MS,
+        rto_min_over_srtt: false,
+        rto_ns_max: 60 * S,
+        rto_ns_initial: 3 * S,
+        ts_tick_ns: 10 * MS,
+        ecn: true,
+    }
+}
+
+pub fn plain_router(name: &str) -> RouterSpec {
+    let law = router(name).expect("a registered router");
+    let part = capacity("configured").expect("a registered part");
+    RouterSpec {
+        law,
+        params: law.default_params(),
+        capacity: part,
+        capacity_params: part.default_params(),
+    }
+}
+
+pub fn link(name: &str, rate_bps: u64, delay_ns: u64, packets: u32) -> LinkSpec {
+    LinkSpec {
+        name: name.to_owned(),
+        capacity: CapacitySpec::Constant { rate_bps },
+        delay_ns,
+        buffer: Buffer {
+            packets: Some(packets),
+            bytes: None,
+        },
+        router: plain_router("droptail"),
+        channel: None,
+        shown: false,
+    }
+}
+
+pub fn flow(name: &str, law: &str, route: Vec<LinkId>, route_back: Vec<LinkId>) -> FlowSpec {
+    let law = sender(law).expect("a registered sender");
+    FlowSpec {
+        name: name.to_owned(),
+        group: "all".to_owned(),
+        sender: Some(law),
+        params: law.default_params(),
+        receiver: receiver(law.name()),
+        app: App::Greedy {
+            start: Span::Fixed { ns: 0 },
+        },
+        transport: transport(),
+        route,
+        route_back,
+    }
+}
+
+/// What the tests vary of a dumbbell.
+pub struct Dumbbell<'a> {
+    pub flows: u32,
+    pub law: &'a str,
+    pub router: &'a str,
+    pub rate_bps: u64,
+    pub delay_ns: u64,
+    pub buffer_pkts: u32,
+    pub duration_ns: u64,
+}
+
+impl Dumbbell<'_> {
+    /// Link 0 is the bottleneck, link 1 its way back; each flow has four access links of twice the rate and 8 ms.
+    pub fn spec(&self) -> RunSpec {
+        let mut links = Vec::new();
+        for name in ["forward", "backward"] {
+            let mut bottleneck = link(name, self.rate_bps, self.delay_ns, self.buffer_pkts);
+            bottleneck.router = plain_router(self.router);
+            bottleneck.shown = true;
+            links.push(bottleneck);
+        }
+        let mut flows = Vec::new();
+        for index in 0..self.flows {
+            let first = links.len() as LinkId;
+            for side in ["in", "out", "back-in", "back-out"] {
+                links.push(link(
+                    &format!("access {index} {side}"),
+                    2 * self.rate_bps,
+                    8 * MS,
+                    1 << 20,
+                ));
+            }
+            let (route, back) = (vec![first, 0, first + 1], vec![first + 2, 1, first + 3]);
+            let mut flow = flow(&format!("flow.{index}"), self.law, route, back);
+            flow.app = App::Greedy {
+                start: Span::Uniform { min_ns: 0, max_ns: S },
+            };
+            flows.push(flow);
+        }
+        RunSpec {
+            seed: 1,
+            duration_ns: self.duration_ns,
+            warmup_ns: 0,
+            record_interval_ns: None,
+            links,
+            flows,
+        }
+    }
+}
