@@ -379,7 +379,8 @@ fn cubic_follows_its_curve() {
 
 #[test]
 fn cubic_is_at_least_reno_and_converges_fast() {
-    // Goal: W_est of section 4.3 at a short round trip; W_max lowered for a flow that loses ground; K = 0 after a timeout.
+    // Goal: W_est of section 4.3 at a short round trip; W_max lowered for a flow that loses ground; K = 0 after a
+    // timeout.
     let mut flow = Flow::new("cubic", &[], 100, 2);
     flow.on_loss();
     flow.control = abi::Control {
