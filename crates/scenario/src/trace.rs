@@ -187,7 +187,7 @@ mod tests {
             seed: 1,
         };
         let times_ms = cellular.opportunities_ms().unwrap();
-        let text: String = times_ms.iter().map(|time| format!("{time}\n")).collect();
+        let text = times_ms.iter().map(u64::to_string).collect::<Vec<_>>().join("\n");
         let trace = read(text.as_bytes()).unwrap();
         assert_eq!(trace.opportunities_ms, times_ms);
         assert_eq!(cellular.opportunities_ms().unwrap(), times_ms);
