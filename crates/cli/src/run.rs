@@ -48,7 +48,8 @@ pub fn run(args: &RunArgs) -> Result<(), Failure> {
     }
     let (width, colour) = (usize::from(console::Term::stdout().size().1), console::colors_enabled());
     output::print(&format!(
-        "{}\n{}\n{}\n",
+        "{}\n\n{}\n{}\n{}\n",
+        console::style(&plan.title).bold(),
         table::terminal(&summary, width, colour),
         speed(&plan, &records, threads, wall_s, cpu_s),
         folder.join("report.html").display()
@@ -71,8 +72,7 @@ fn simulate(args: &RunArgs, plan: &Plan, threads: usize) -> Result<Vec<RunRecord
     let flag = Arc::clone(&interrupted);
     // Without a handler Ctrl-C still ends the program, and no partial result has a final name: nothing is lost.
     let _ = ctrlc::set_handler(move || flag.store(true, Ordering::Relaxed));
-    let total_ns = plan.runs.iter().map(|run| run.spec.duration_ns).sum();
-    let progress = Progress::new(total_ns, plan.runs.len(), args.quiet);
+    let progress = Progress::new(virtual_s(plan), plan.runs.len(), args.quiet);
     let records = sweep(plan, threads, &interrupted, &progress);
     progress.finish();
     records.map_err(|stop| match stop {
@@ -134,17 +134,22 @@ fn experiment<'a>(plan: &'a Plan, records: &'a [RunRecord]) -> Experiment<'a> {
     }
 }
 
-/// How fast it went: data packets are counted once per shown link that they cross.
+/// Virtual seconds of all runs together.
+fn virtual_s(plan: &Plan) -> u64 {
+    plan.runs.iter().map(|run| run.spec.duration_ns / 1_000_000_000).sum()
+}
+
+/// How fast it went. A packet counts once on each link that results show.
 fn speed(plan: &Plan, records: &[RunRecord], threads: usize, wall_s: f64, cpu_s: f64) -> String {
     let shown = |(run, record): (&fadelab_scenario::plan::PlannedRun, &RunRecord)| -> u64 {
         let links = run.spec.links.iter().zip(&record.links_end);
         links
             .filter(|(link, _)| link.shown)
-            .map(|(_, counters)| counters.sent_data_pkts)
+            .map(|(_, counters)| counters.sent_pkts)
             .sum()
     };
     let packets: u64 = plan.runs.iter().zip(records).map(shown).sum();
-    let virtual_s: u64 = plan.runs.iter().map(|run| run.spec.duration_ns / 1_000_000_000).sum();
+    let virtual_s = virtual_s(plan);
     format!(
         "{} run{}, {virtual_s} virtual s in {wall_s:.2} s on {threads} thread{}, {:.2} M packets per CPU second",
         records.len(),
