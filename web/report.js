@@ -6,7 +6,8 @@
 	const Y_AXIS_PX = 56;
 	const data = JSON.parse(document.getElementById("data").textContent);
 	const root = document.getElementById("charts");
-	const state = { point: "", link: "", seed: 0, hidden: new Set() };
+	const ALL_SEEDS = "all";
+	const state = { point: "", link: "", seed: ALL_SEEDS, hidden: new Set() };
 	let charts = [];
 	let zoom = null;
 
@@ -36,7 +37,7 @@
 	}
 
 	function seeds() {
-		return unique(panel().laws.flatMap((law) => law.windows.map((w) => w.seed)));
+		return unique(panel().laws.flatMap((law) => law.windows.map((w) => String(w.seed))));
 	}
 
 	function select(label, values, current, pick) {
@@ -66,13 +67,15 @@
 		bar.replaceChildren(...data.laws.map(lawButton));
 		if (points.length > 1) bar.append(select("at", points, state.point, (v) => show({ point: v })));
 		if (links.length > 1) bar.append(select("link", links, state.link, (v) => show({ link: v })));
-		if (seeds().length > 1) bar.append(select("windows of seed", seeds(), state.seed, (v) => show({ seed: Number(v) })));
+		if (seeds().length > 1) {
+			bar.append(select("seed", [ALL_SEEDS, ...seeds()], state.seed, (seed) => show({ seed })));
+		}
 		bar.append(element("span", { class: "hint" }, "drag to zoom · double-click to reset"));
 	}
 
 	function show(change) {
 		Object.assign(state, change);
-		if (!seeds().includes(state.seed)) state.seed = seeds()[0];
+		if (!seeds().includes(state.seed)) state.seed = ALL_SEEDS;
 		controls();
 		draw();
 	}
@@ -107,7 +110,8 @@
 		return { stroke: css("--quiet"), font, grid: line, ticks: { ...line, size: 4 }, ...options };
 	}
 
-	// spec: title, unit, height, x, last, top (upper end of the y axis), percent, series [{label, law, values, ...}].
+	// spec: title, unit, height, x, series [{label, law, values, low, high, options}] and bands as uPlot has them; further
+	// timed (labels on the time axis), top (upper end of the y axis), percent or whole (how values read).
 	function chart(spec) {
 		const values = element("span", { class: "values" });
 		const caption = element(
@@ -115,12 +119,14 @@
 		);
 		const place = element("figure", {}, caption);
 		root.append(place);
-		const shown = spec.percent ? (v) => `${digits(v * 100)} %` : digits;
+		const shown = spec.percent ? (v) => `${digits(v * 100)} %` : spec.whole ? String : digits;
+		const timeLabel = (t) => (spec.timed ? `${t} s` : "");
+		const valueLabel = (v) => (spec.percent ? Math.round(v * 100) : v);
 		const options = {
 			width: root.clientWidth,
-			height: spec.height + (spec.last ? 26 : 0),
+			height: spec.height + (spec.timed ? 26 : 0),
 			legend: { show: false },
-			padding: [8, 12, spec.last ? 0 : 6, 0],
+			padding: [8, 26, spec.timed ? 0 : 6, 0],
 			cursor: {
 				y: false,
 				sync: { key: "time", scales: ["x", null] },
@@ -133,8 +139,8 @@
 				y: { range: (_, low, high) => [0, spec.top ?? Math.max(high ?? 0, 1e-9) * 1.05] },
 			},
 			axes: [
-				axis({ show: Boolean(spec.last), size: 30, values: (_, ticks) => ticks.map((t) => `${t} s`) }),
-				axis({ size: Y_AXIS_PX, space: 32, values: (_, ticks) => ticks.map((t) => (spec.percent ? Math.round(t * 100) : t)) }),
+				axis({ size: spec.timed ? 30 : 0, values: (_, ticks) => ticks.map(timeLabel) }),
+				axis({ size: Y_AXIS_PX, space: 32, values: (_, ticks) => ticks.map(valueLabel) }),
 			],
 			series: [{}, ...spec.series.map((s) => ({ spanGaps: false, points: { show: false }, ...s.options }))],
 			bands: spec.bands ?? [],
@@ -155,7 +161,9 @@
 
 	function tellValues(u, spec, values, shown) {
 		const at = u.cursor.idx;
-		if (at == null || u.cursor.left < 0) {
+		const over = at != null && u.cursor.left >= 0;
+		values.parentElement.classList.toggle("told", over);
+		if (!over) {
 			values.replaceChildren();
 			return;
 		}
@@ -164,56 +172,60 @@
 			const name = s.law == null ? {} : { class: `law${s.law % COLOURS_N}` };
 			return element("span", name, element("b", {}, s.label), ` ${shown(s.values[at])}${range}`);
 		});
-		values.replaceChildren(element("span", { class: "unit" }, `${digits(spec.x[at])} s`), ...told);
+		values.replaceChildren(element("span", { class: "unit" }, `${Number(spec.x[at].toPrecision(4))} s`), ...told);
 	}
 
 	// ------------------------------------------------------------------------------------------------ all charts
 
-	// A law's mean over the seeds with a band from the lowest to the highest of them.
+	// Where the chosen seed stands among those of a law; -1 for the mean of all.
+	const seedAt = (law) => law.windows.findIndex((w) => String(w.seed) === state.seed);
+
+	// A law's mean over the seeds with a band from the lowest to the highest of them, or the chosen seed by itself.
 	function bandSeries(laws, pick) {
 		const series = [];
 		const bands = [];
-		for (const law of laws) {
-			const band = pick(law);
-			const stroke = colour(law.law);
-			if (band.low.length > 0) {
-				const at = series.length + 1;
-				series.push({ values: band.high, options: { stroke: "transparent", width: 0 } });
-				series.push({ values: band.low, options: { stroke: "transparent", width: 0 } });
-				bands.push({ series: [at, at + 1], fill: `${stroke}2b` });
-			}
+		const banded = (law) => seedAt(law) < 0 && pick(law).low.length > 0;
+		for (const law of laws.filter(banded)) {
+			const at = series.length + 1;
+			series.push({ values: pick(law).high, options: { stroke: "transparent", width: 0 } });
+			series.push({ values: pick(law).low, options: { stroke: "transparent", width: 0 } });
+			bands.push({ series: [at, at + 1], fill: `${colour(law.law)}2b` });
 		}
 		for (const law of laws) {
-			const band = pick(law);
-			const range = band.low.length > 0 ? { low: band.low, high: band.high } : {};
+			const { mean, low, high, seeds: single } = pick(law);
+			const range = banded(law) ? { low, high } : {};
 			const options = { stroke: colour(law.law), width: 2, dash: dash(law.law) };
-			series.push({ label: data.laws[law.law], law: law.law, values: band.mean, options, ...range });
+			const values = single[seedAt(law)] ?? mean;
+			series.push({ label: data.laws[law.law], law: law.law, values, options, ...range });
 		}
 		return { series, bands };
 	}
 
 	function drawUsed(p, laws, seedsText) {
 		const { series, bands } = bandSeries(laws, (law) => law.used);
-		const bins = `${digits(p.bin_s)} s bins, ${seedsText}`.replace(".00", "").replace(".0 ", " ");
+		const bins = `${p.bin_s} s bins, ${seedsText}`;
 		if (p.capacity_mbps) {
 			const fill = css("--capacity");
-			const steps = uPlot.paths.stepped({ align: 0 }) ?? undefined;
-			series.push({ label: "capacity", values: p.capacity_mbps, options: { stroke: fill, fill: `${fill}80`, paths: steps } });
-			series.unshift(series.pop());
+			const options = { stroke: fill, fill: `${fill}80` };
+			series.unshift({ label: "capacity", values: p.capacity_mbps, options });
 			for (const band of bands) band.series = band.series.map((at) => at + 1);
-			chart({ title: "Throughput and capacity", unit: `Mbit/s on the air, ${bins}`, height: 260, x: p.time_s, series, bands });
+			chart({
+				title: "Throughput and capacity", unit: `Mbit/s on the air, ${bins}`,
+				height: 260, x: p.time_s, timed: true, series, bands,
+			});
 		} else {
 			chart({
 				title: "Utilisation", unit: `% of what the link can carry, ${bins}`,
-				height: 260, x: p.time_s, percent: true, top: 1.02, series, bands,
+				height: 260, x: p.time_s, timed: true, percent: true, top: 1.02, series, bands,
 			});
 		}
 	}
 
 	function drawWindows(p, laws) {
-		const shown = laws.map((law) => ({ law, windows: law.windows.find((w) => w.seed === state.seed) }));
+		const shown = laws.map((law) => ({ law, windows: law.windows[Math.max(0, seedAt(law))] }));
 		const present = shown.filter(({ windows }) => windows);
-		const top = 1.05 * Math.max(1, ...present.flatMap(({ windows }) => windows.cwnd_pkts.map((w) => Math.max(...w))));
+		const largest = ({ windows }) => Math.max(...windows.cwnd_pkts.flat());
+		const top = 1.05 * Math.max(1, ...present.map(largest));
 		const n = p.window_flows.length;
 		const which = n < p.flows_n ? `${n} of ${p.flows_n} flows` : `${n} ${n === 1 ? "flow" : "flows"}`;
 		present.forEach(({ law, windows }, place) => {
@@ -224,7 +236,7 @@
 			});
 			chart({
 				title: `Windows of ${data.laws[law.law]}`, unit: `pkt, ${which}, seed ${windows.seed}`,
-				height: 130, x: p.window_time_s, top, series, last: place + 1 === present.length,
+				height: 130, x: p.window_time_s, whole: true, top, series, timed: place + 1 === present.length,
 			});
 		});
 	}
@@ -235,10 +247,13 @@
 		root.replaceChildren();
 		const p = panel();
 		const laws = p.laws.filter((law) => !state.hidden.has(law.law));
-		const seedsText = data.seeds_n > 1 ? `mean of ${data.seeds_n} seeds, band lowest to highest` : "1 seed";
+		const all = data.seeds_n > 1 ? `mean of ${data.seeds_n} seeds, band lowest to highest` : "1 seed";
+		const seedsText = state.seed === ALL_SEEDS ? all : `seed ${state.seed}`;
 		drawUsed(p, laws, seedsText);
-		chart({ title: "Queue", unit: "pkt waiting", height: 150, x: p.time_s, ...bandSeries(laws, (law) => law.queue_pkts) });
-		chart({ title: "RTT", unit: "ms", height: 150, x: p.time_s, ...bandSeries(laws, (law) => law.rtt_ms) });
+		const queue = bandSeries(laws, (law) => law.queue_pkts);
+		chart({ title: "Queue", unit: "pkt waiting", height: 150, x: p.time_s, ...queue });
+		const rtt = bandSeries(laws, (law) => law.rtt_ms);
+		chart({ title: "RTT", unit: "ms", height: 150, x: p.time_s, ...rtt });
 		drawWindows(p, laws);
 		const [min, max] = zoom ?? [0, p.duration_s];
 		for (const made of charts) made.setScale("x", { min, max });
@@ -253,7 +268,7 @@
 	}
 	state.point = data.panels[0].point;
 	state.link = data.panels[0].link;
-	show({ seed: seeds()[0] });
+	show({});
 	matchMedia("(prefers-color-scheme: dark)").addEventListener("change", draw);
 	new ResizeObserver(() => {
 		for (const made of charts) made.setSize({ width: root.clientWidth, height: made.height });

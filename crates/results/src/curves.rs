@@ -78,6 +78,8 @@ pub struct Band {
     pub low: Vec<Option<f64>>,
     /// Highest seed; empty with a single seed.
     pub high: Vec<Option<f64>>,
+    /// The seeds that [`LawCurves::windows`] has, one by one; empty with a single seed.
+    pub seeds: Vec<Vec<Option<f64>>>,
 }
 
 /// Congestion windows of the flows of one run, in packets.
@@ -147,15 +149,15 @@ fn panel(runs: &[&Run], link: usize, laws: &[&str], window_seeds: usize) -> Pane
         let mine: Vec<&SampledRun> = sampled.iter().filter(|sampled| sampled.run.law == *law).collect();
         (!mine.is_empty()).then(|| LawCurves {
             law: laws.iter().position(|other| other == law).unwrap_or_default(),
-            used: Band::of(&mine, |run, bin| {
+            used: Band::of(&mine, window_seeds, |run, bin| {
                 if is_trace {
-                    run.mbps(bin, |c| c.sent_bytes)
+                    Some(run.mbps(bin, |c| c.sent_bytes))
                 } else {
                     run.used(bin)
                 }
             }),
-            queue_pkts: Band::of(&mine, |run, bin| run.queue_pkts(bin)),
-            rtt_ms: Band::of(&mine, |run, bin| run.rtt_ms(bin, &flows)),
+            queue_pkts: Band::of(&mine, window_seeds, |run, bin| Some(run.queue_pkts(bin))),
+            rtt_ms: Band::of(&mine, window_seeds, |run, bin| run.rtt_ms(bin, &flows)),
             windows: mine
                 .iter()
                 .take(window_seeds)
@@ -171,7 +173,8 @@ fn panel(runs: &[&Run], link: usize, laws: &[&str], window_seeds: usize) -> Pane
         warmup_s: spec.warmup_ns as f64 / 1e9,
         duration_s: spec.duration_ns as f64 / 1e9,
         time_s: (0..(spec.duration_ns / width_ns) as usize).map(middle).collect(),
-        capacity_mbps: capacity_of.map(|run| Band::of(&[run], |run, bin| run.capacity(bin)).mean),
+        capacity_mbps: capacity_of
+            .map(|run| Band::of(&[run], 1, |run, bin| Some(run.mbps(bin, |c| c.offered_bytes))).mean),
         laws: laws.iter().filter_map(curves).collect(),
         window_time_s: time_ns.iter().step_by(stride).map(|&t| round(t as f64 / 1e9)).collect(),
         window_flows: window_flows.iter().map(|&flow| spec.flows[flow].name.clone()).collect(),
@@ -221,18 +224,14 @@ impl<'a> SampledRun<'a> {
         measure::utilisation(self.samples, bin)
     }
 
-    fn mbps(&self, bin: Bin, bytes: fn(&LinkCounters) -> u64) -> Option<f64> {
+    fn mbps(&self, bin: Bin, bytes: fn(&LinkCounters) -> u64) -> f64 {
         let sent = bytes(&self.samples[bin.to]) - bytes(&self.samples[bin.from]);
-        Some(sent as f64 * 8e-6 / self.seconds(bin))
+        sent as f64 * 8e-6 / self.seconds(bin)
     }
 
-    fn capacity(&self, bin: Bin) -> Option<f64> {
-        self.mbps(bin, |c| c.offered_bytes)
-    }
-
-    fn queue_pkts(&self, bin: Bin) -> Option<f64> {
+    fn queue_pkts(&self, bin: Bin) -> f64 {
         let integral = self.samples[bin.to].queue_pkt_ns - self.samples[bin.from].queue_pkt_ns;
-        Some(integral as f64 / 1e9 / self.seconds(bin))
+        integral as f64 / 1e9 / self.seconds(bin)
     }
 
     fn rtt_ms(&self, bin: Bin, flows: &[usize]) -> Option<f64> {
@@ -248,7 +247,8 @@ impl<'a> SampledRun<'a> {
 }
 
 impl Band {
-    fn of(runs: &[&SampledRun], value: impl Fn(&SampledRun, Bin) -> Option<f64>) -> Self {
+    /// Over all of `runs`; the first `single` of them also one by one.
+    fn of(runs: &[&SampledRun], single: usize, value: impl Fn(&SampledRun, Bin) -> Option<f64>) -> Self {
         let bins_n = runs.iter().map(|run| run.bins.len()).min().unwrap_or(0);
         let values: Vec<Vec<f64>> = (0..bins_n)
             .map(|k| runs.iter().filter_map(|run| value(run, run.bins[k]?)).collect())
@@ -263,12 +263,21 @@ impl Band {
             .iter()
             .map(|v| ratio(v.iter().sum(), v.len() as f64).map(round))
             .collect();
-        let (low, high) = if runs.len() > 1 {
-            (fold(f64::min), fold(f64::max))
-        } else {
-            (Vec::new(), Vec::new())
-        };
-        Self { mean, low, high }
+        if runs.len() == 1 {
+            return Self {
+                mean,
+                low: Vec::new(),
+                high: Vec::new(),
+                seeds: Vec::new(),
+            };
+        }
+        let one = |run: &&SampledRun| (0..bins_n).map(|k| value(run, run.bins[k]?).map(round)).collect();
+        Self {
+            mean,
+            low: fold(f64::min),
+            high: fold(f64::max),
+            seeds: runs.iter().take(single).map(one).collect(),
+        }
     }
 }
 

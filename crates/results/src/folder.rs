@@ -7,7 +7,7 @@ use std::process;
 
 use serde::Serialize;
 
-use crate::manifest::Manifest;
+use crate::manifest::{Host, Manifest};
 use crate::{Error, Experiment, Provenance, Summary, report, tables};
 
 /// Where a result goes.
@@ -117,7 +117,9 @@ fn write_folder(target: &Target, fill: impl FnOnce(&Path) -> Result<(), Error>) 
         }
     };
     fs::create_dir_all(&parent).map_err(Error::io("create the folder", &parent))?;
-    let partial = Partial(parent.join(format!(".{name}.partial-{}", process::id())));
+    let stem = format!(".{name}.partial-{}-", Host::name());
+    remove_abandoned(&parent, &stem);
+    let partial = Partial(parent.join(format!("{stem}{}", process::id())));
     fs::create_dir(&partial.0).map_err(Error::io("create the folder", &partial.0))?;
     fill(&partial.0)?;
     sync_folder(&partial.0)?;
@@ -130,6 +132,21 @@ fn write_folder(target: &Target, fill: impl FnOnce(&Path) -> Result<(), Error>) 
     };
     sync_folder(&parent)?;
     Ok(place)
+}
+
+/// A process that was killed while it wrote cannot clean up: the next one that writes the same result does. Names carry
+/// the host, since folders may be shared, and the process, which may still be writing.
+fn remove_abandoned(parent: &Path, stem: &str) {
+    for entry in fs::read_dir(parent).into_iter().flatten().flatten() {
+        let name = entry.file_name();
+        let writer = name
+            .to_str()
+            .and_then(|name| name.strip_prefix(stem)?.parse::<u32>().ok());
+        if writer.is_some_and(|pid| Path::new("/proc/self").exists() && !Path::new(&format!("/proc/{pid}")).exists()) {
+            // Whoever cannot remove it can still write beside it.
+            let _ = fs::remove_dir_all(entry.path());
+        }
+    }
 }
 
 fn parent_of(path: &Path) -> PathBuf {
@@ -171,4 +188,71 @@ fn highest_number(parent: &Path, name: &str) -> Result<u32, Error> {
 fn sync_folder(path: &Path) -> Result<(), Error> {
     let folder = File::open(path).map_err(Error::io("open the folder", path))?;
     folder.sync_all().map_err(Error::io("write to disk", path))
+}
+
+#[cfg(test)]
+mod tests {
+    use std::process::{Command, Stdio};
+    use std::{env, panic};
+
+    use super::*;
+
+    /// Names the folder in which the test below lets a child of itself die.
+    const DIE_IN: &str = "FADELAB_TEST_DIE_IN";
+
+    fn entries(folder: &Path) -> Vec<String> {
+        let names = fs::read_dir(folder)
+            .unwrap()
+            .map(|entry| entry.unwrap().file_name().into_string().unwrap());
+        names.collect()
+    }
+
+    fn half_a_result(folder: &Path) -> Result<(), Error> {
+        write_file(folder, "summary.json", b"{")
+    }
+
+    #[test]
+    fn a_failed_write_leaves_nothing() {
+        // An error and a panic in the middle of writing both remove what was there so far.
+        let place = tempfile::tempdir().unwrap();
+        let target = Target::Exact(place.path().join("mine"));
+        let failed = write_folder(&target, |folder| {
+            half_a_result(folder)?;
+            Err(Error::NoName { path: PathBuf::new() })
+        });
+        assert!(matches!(failed, Err(Error::NoName { .. })));
+        let panicked = panic::catch_unwind(|| {
+            write_folder(&target, |folder| {
+                half_a_result(folder)?;
+                panic!("in the middle")
+            })
+        });
+        assert!(panicked.is_err());
+        assert_eq!(entries(place.path()), Vec::<String>::new());
+    }
+
+    #[test]
+    fn a_killed_write_leaves_no_result_and_the_next_one_cleans_up() {
+        // A child that runs this very test, told by its environment, aborts in the middle of writing.
+        if let Some(place) = env::var_os(DIE_IN) {
+            let _ = write_folder(&Target::Exact(PathBuf::from(place).join("mine")), |folder| {
+                half_a_result(folder)?;
+                process::abort()
+            });
+            unreachable!("the child is dead by now");
+        }
+        let place = tempfile::tempdir().unwrap();
+        let name = "folder::tests::a_killed_write_leaves_no_result_and_the_next_one_cleans_up";
+        let mut child = Command::new(env::current_exe().unwrap());
+        child
+            .args(["--exact", name])
+            .env(DIE_IN, place.path())
+            .stdout(Stdio::null())
+            .stderr(Stdio::null());
+        assert!(!child.status().unwrap().success());
+        let left = entries(place.path());
+        assert!(left.len() == 1 && left[0].starts_with(".mine.partial-"), "{left:?}");
+        write_folder(&Target::Exact(place.path().join("mine")), half_a_result).unwrap();
+        assert_eq!(entries(place.path()), ["mine"]);
+    }
 }

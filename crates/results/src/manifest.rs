@@ -34,6 +34,12 @@ pub struct Host {
 }
 
 impl Host {
+    /// The host's name, for names of temporary files on shared folders.
+    pub(crate) fn name() -> String {
+        let name = fs::read_to_string("/proc/sys/kernel/hostname").unwrap_or_default();
+        name.trim().replace('/', "_")
+    }
+
     /// Reads the facts of this host from `/proc`.
     pub fn read() -> Self {
         let kernel = fs::read_to_string("/proc/sys/kernel/osrelease")

@@ -143,7 +143,7 @@ pub const METRICS: [MetricInfo; METRICS_N] = [
         Metric::AirLossExact,
         "air_loss_rate_exact",
         "1",
-        "exact packet error of the channel for a full data packet; null on a wire, and when flows differ in packet size",
+        "exact packet error of the channel for a full data packet; null on a wire and where flows differ in packet size",
     ),
     info(
         Metric::Rtt,
@@ -270,13 +270,16 @@ pub fn utilisation(samples: &[LinkCounters], bin: bins::Bin) -> Option<f64> {
     )
 }
 
+/// On a trace a packet-scale channel is computed at the mean rate, as the simulator does.
 fn exact_air_loss(run: &Run, link: usize, flows: &[usize]) -> Option<f64> {
-    let channel = run.spec.links[link].channel.as_ref()?;
+    let spec = &run.spec.links[link];
+    let channel = spec.channel.as_ref()?;
     let mut sizes = flows.iter().map(|&flow| run.spec.flows[flow].transport.packet_bytes);
     let size = sizes.next()?;
+    let rate_bps = spec.capacity.rate_bps_mean();
     sizes
         .all(|other| other == size)
-        .then(|| channel.packet_error(PacketKind::Data, size))
+        .then(|| channel.packet_error_at(PacketKind::Data, size, rate_bps))
 }
 
 fn flow_figures(run: &Run, flows: &[usize], figures: &mut Figures) {

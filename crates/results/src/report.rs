@@ -154,9 +154,15 @@ fn table_html(summary: &Summary, view: &View) -> String {
     for key in &view.keys {
         let _ = write!(text, "<th class=\"key\">{}</th>", escape(key));
     }
-    text.push_str("<th class=\"key\">share of the link<small>mean, lowest to highest bin</small></th>");
-    for (heading, unit) in &view.headings {
-        let _ = write!(text, "<th>{heading}<small>{}</small></th>", table::shown_unit(unit));
+    text.push_str("<th class=\"key\">share of the link<small>mean and swing</small></th>");
+    let class = |column: usize| if view.is_minor(column) { " class=\"minor\"" } else { "" };
+    for (column, (heading, unit)) in view.headings.iter().enumerate() {
+        let _ = write!(
+            text,
+            "<th{}>{heading}<small>{}</small></th>",
+            class(column),
+            table::shown_unit(unit)
+        );
     }
     text.push_str("</tr></thead><tbody>");
     for row in &view.rows {
@@ -177,8 +183,8 @@ fn table_html(summary: &Summary, view: &View) -> String {
             escape(law),
             bar(group)
         );
-        for cell in &row.cells {
-            let _ = write!(text, "<td>{}</td>", escape(cell));
+        for (column, cell) in row.cells.iter().enumerate() {
+            let _ = write!(text, "<td{}>{}</td>", class(column), escape(cell));
         }
         text.push_str("</tr>");
     }
@@ -227,7 +233,8 @@ fn claims(summary: &Summary) -> String {
         let verdict = claim.verdict.text();
         let _ = write!(
             text,
-            "<tr><th scope=\"row\">{}</th><td>{}</td><td>{}</td><td><em class=\"{}\">{verdict}</em></td><td>{}</td></tr>",
+            "<tr><th scope=\"row\">{}</th><td>{}</td><td>{}</td><td><em class=\"{}\">{verdict}</em></td>\
+             <td>{}</td></tr>",
             escape(&claim.id),
             escape(&claim.published),
             escape(&claim.measured),

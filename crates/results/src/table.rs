@@ -124,6 +124,18 @@ pub struct ViewRow {
     pub best: bool,
 }
 
+impl View {
+    /// Whether a column of figures can be done without where room is short; `summary.json` has it anyway.
+    pub fn is_minor(&self, column: usize) -> bool {
+        COLUMNS
+            .iter()
+            .any(|c| c.heading == self.headings[column].0 && c.rank <= MINOR_RANK)
+    }
+}
+
+/// Highest rank of a column that a narrow page hides.
+const MINOR_RANK: u8 = 3;
+
 /// Width of the gap between two columns.
 const GAP: usize = 2;
 
@@ -411,8 +423,8 @@ fn air_loss(group: &Group) -> Option<String> {
 fn transfers(group: &Group) -> Option<String> {
     let time = group.stat(Metric::CompletionTime)?;
     Some(format!(
-        "{}, {}",
-        digits(group.stat(Metric::Completions)?.mean),
+        "{:.0}, {}",
+        group.stat(Metric::Completions)?.mean,
         digits(time.mean)
     ))
 }

@@ -80,7 +80,12 @@ impl Schedule {
             starts[levels] = total as u32;
             (levels, total) = (levels + 1, total + groups);
         }
-        Self { groups: vec![Group::IDLE; total], winners: vec![0; total], starts, levels }
+        Self {
+            groups: vec![Group::IDLE; total],
+            winners: vec![0; total],
+            starts,
+            levels,
+        }
     }
 
     /// The next event: time and source; `u64::MAX` when nothing is due.
@@ -152,7 +157,11 @@ mod tests {
             let (mut schedule, mut due) = (Schedule::new(sources), vec![u64::MAX; sources]);
             for _ in 0..5_000 {
                 let source = random.below(sources as u64) as usize;
-                let due_ns = if random.below(4) == 0 { u64::MAX } else { random.below(50) };
+                let due_ns = if random.below(4) == 0 {
+                    u64::MAX
+                } else {
+                    random.below(50)
+                };
                 if random.below(2) == 0 {
                     schedule.set(source as SourceId, due_ns);
                     due[source] = due_ns;

@@ -32,6 +32,7 @@ pub fn transport() -> Transport {
         limited_transmit: true,
         delayed_ack_ns: None,
         rto_ns_min: SECOND,
+        rto_min_over_srtt: false,
         rto_ns_max: 60 * SECOND,
         rto_ns_initial: SECOND,
         ts_tick_ns: 1_000_000,
@@ -111,7 +112,7 @@ pub fn trace_spec(seed: u64, duration_s: u64) -> RunSpec {
 }
 
 /// A record of `spec` in which `load(second)` packets of the possible 1000 are sent in each second. Of the packets sent
-/// one in fifty is lost, one in ten marked; one in a hundred more arrive and are dropped; ten packets wait all the time.
+/// one in fifty is lost, one in ten marked; one in a hundred more arrive and are dropped; ten packets always wait.
 /// The first flow gets three quarters of what is delivered (960 B of payload per packet), with RTTs of 100 ms.
 pub fn record(spec: &RunSpec, load: impl Fn(u64) -> u64) -> RunRecord {
     let seconds = spec.duration_ns / SECOND;
