@@ -132,8 +132,8 @@ impl Summary {
         in_order(self.groups.iter().map(|group| group.link.clone()))
     }
 
-    /// Names of the links that data cross, in order: what tables and curves show. Links that only carry ACKs back are in
-    /// `summary.json` and in the Parquet tables.
+    /// Names of the links that data cross, in order: what tables and curves show. Links that only carry ACKs back are
+    /// in `summary.json` and in the Parquet tables.
     pub fn data_links(&self) -> Vec<String> {
         in_order(
             self.groups
