@@ -174,6 +174,15 @@ LAW s64 fixed_signed_mul_div(s64 a, u64 b, u64 c)
 
 /* ----------------------------------------------------------------------------------------------- roots and powers */
 
+/*
+ * 1 when a < b, else 0, without a branch: in the loops below the verifier would otherwise follow every combination of
+ * outcomes, 2^32 of them. The borrow of a - b stands in the top bit of the majority of ~a, b and a - b.
+ */
+LAW u64 fixed_less(u64 a, u64 b)
+{
+	return ((~a & b) | ((~a | b) & (a - b))) >> 63;
+}
+
 /* Square root rounded down, exact: one bit of the result per step, from the top. */
 LAW u32 fixed_sqrt(u64 a)
 {
@@ -182,21 +191,21 @@ LAW u32 fixed_sqrt(u64 a)
 	for (int bit = 31; bit >= 0; bit--) {
 		u64 trial = root | (1ull << bit);
 
-		root = trial * trial <= a ? trial : root;
+		root |= (1 - fixed_less(a, trial * trial)) << bit;
 	}
 	return (u32)root;
 }
 
-/* Cube root rounded down, exact: 21 bits hold the root of 2^63, one more that of 2^64 (2642245 < 2^22). */
+/* Cube root rounded down, exact: 22 bits hold the root of 2^64, and the cube of anything above 2642245 would wrap. */
 LAW u32 fixed_cbrt(u64 a)
 {
 	u64 root = 0;
 
 	for (int bit = 21; bit >= 0; bit--) {
 		u64 trial = root | (1ull << bit);
+		u64 exceeds = fixed_less(2642245, trial) | fixed_less(a, trial * trial * trial);
 
-		/* 2642246^3 exceeds 2^64: larger trials must not wrap. */
-		root = trial <= 2642245 && trial * trial * trial <= a ? trial : root;
+		root |= (1 - exceeds) << bit;
 	}
 	return (u32)root;
 }
@@ -269,7 +278,7 @@ LAW u64 fixed_log2_q32(u64 x_q32)
 		u64 carry = square >> 63;
 
 		log = (log << 1) | carry;
-		mantissa = carry ? square : square << 1;
+		mantissa = square << (1 - carry);
 	}
 	return log;
 }

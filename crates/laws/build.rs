@@ -51,6 +51,7 @@ fn main() {
     let header = fs::read_to_string(laws.join("law.h")).expect("laws/law.h exists");
     fs::write(&layout_c, layout::c_source(&header)).expect("OUT_DIR is writable");
     build.file(layout_c);
+    build.file("build/fixed_export.c");
     build.compile("fadelab_laws_c");
     fs::write(out.join("registry.rs"), registry::rust_source(&entries)).expect("OUT_DIR is writable");
 }

@@ -67,7 +67,7 @@ struct vcp_router_state {
 	u64 queue_sum_bytes;
 	u64 queue_samples;
 	u64 queue_smooth_q8; /* bytes with 8 fractional bits */
-	u64 load_q16;        /* 1.0 is 65536 */
+	u64 load_q32;        /* 1.0 is 2^32 */
 	u64 interval_start_us;
 	u32 code; /* 1 low, 2 high, 3 overload */
 	u32 reserved;
@@ -122,10 +122,10 @@ LAW u64 vcp_gamma(const struct vcp_router_params *p, u64 capacity_Bps)
 }
 
 /* Beyond this load all is the same; a smoothed load factor must not take for ever to come back from infinity. */
-#define VCP_LOAD_Q16_MAX (10ull << 16)
+#define VCP_LOAD_Q32_MAX (10ull << 32)
 
-/* rho with 16 fractional bits, at most VCP_LOAD_Q16_MAX, which is also any load on a link that carries nothing. */
-LAW u64 vcp_load_q16(const struct vcp_router_params *p, u64 arrived_bytes, u64 queue_q8, u64 capacity_Bps,
+/* rho with 32 fractional bits, at most VCP_LOAD_Q32_MAX, which is also any load on a link that carries nothing. */
+LAW u64 vcp_load_q32(const struct vcp_router_params *p, u64 arrived_bytes, u64 queue_q8, u64 capacity_Bps,
 					 u64 interval_us)
 {
 	u64 queue_load_q8 = fixed_mul_div(queue_q8, p->kappa_q, 1000000);
@@ -133,18 +133,18 @@ LAW u64 vcp_load_q16(const struct vcp_router_params *p, u64 arrived_bytes, u64 q
 	u64 target_q8 = fixed_mul_div(fixed_mul(capacity_Bps, 256), interval_us * vcp_gamma(p, capacity_Bps), 1000000000000);
 
 	if (target_q8 == 0)
-		return load_q8 ? VCP_LOAD_Q16_MAX : 0;
-	return fixed_min(fixed_mul_div(load_q8, 65536, target_q8), VCP_LOAD_Q16_MAX);
+		return load_q8 ? VCP_LOAD_Q32_MAX : 0;
+	return fixed_min(fixed_mul_div(load_q8, FIXED_ONE_Q32, target_q8), VCP_LOAD_Q32_MAX);
 }
 
-LAW u32 vcp_code_of(const struct vcp_router_params *p, u64 load_q16)
+LAW u32 vcp_code_of(const struct vcp_router_params *p, u64 load_q32)
 {
 	/* floor(100 rho + 1) < 80 is rho < 0.79, and < 100 is rho < 0.99. */
 	u64 high = p->rounding ? 80 : 79, over = p->rounding ? 100 : 99;
 
-	if (load_q16 < high * 65536 / 100 + (high * 65536 % 100 != 0))
+	if (load_q32 < high * FIXED_ONE_Q32 / 100)
 		return LAW_ECN_ECT1;
-	return load_q16 < over * 65536 / 100 + (over * 65536 % 100 != 0) ? LAW_ECN_ECT0 : LAW_ECN_CE;
+	return load_q32 < over * FIXED_ONE_Q32 / 100 ? LAW_ECN_ECT0 : LAW_ECN_CE;
 }
 
 LAW u64 vcp_smoothed(u64 old, u64 current, u64 weight)
@@ -155,14 +155,14 @@ LAW u64 vcp_smoothed(u64 old, u64 current, u64 weight)
 LAW void vcp_close_interval(struct vcp_router_state *s, const struct vcp_router_params *p, const struct law_queue *queue)
 {
 	u64 mean_q8 = fixed_div(s->queue_sum_bytes * 256, s->queue_samples);
-	u64 load_q16;
+	u64 load_q32;
 
 	s->queue_smooth_q8 = vcp_smoothed(s->queue_smooth_q8, mean_q8, p->queue_weight);
-	load_q16 = vcp_load_q16(p, s->arrived_bytes, s->queue_smooth_q8, queue->capacity_Bps,
+	load_q32 = vcp_load_q32(p, s->arrived_bytes, s->queue_smooth_q8, queue->capacity_Bps,
 							queue->now_us - s->interval_start_us);
-	if (queue->capacity_Bps || load_q16) {
-		s->load_q16 = vcp_smoothed(s->load_q16, load_q16, p->load_weight);
-		s->code = vcp_code_of(p, s->load_q16);
+	if (queue->capacity_Bps || load_q32) {
+		s->load_q32 = vcp_smoothed(s->load_q32, load_q32, p->load_weight);
+		s->code = vcp_code_of(p, s->load_q32);
 	}
 	s->arrived_bytes = 0;
 	s->queue_sum_bytes = 0;

@@ -87,7 +87,7 @@ LAW u64 cubic_curve_q32(const struct cubic_params *p, u64 distance_us)
 /* K in microseconds for a rise in packets with 32 fractional bits; the root is taken in milliseconds. */
 LAW u64 cubic_k_us(const struct cubic_params *p, u64 rise_q32)
 {
-	return 1000ull * fixed_cbrt(fixed_mul_div(rise_q32, 1000000000000ull / p->c, FIXED_ONE_Q32));
+	return 1000ull * fixed_cbrt(fixed_mul_div(rise_q32, fixed_div(1000000000000ull, p->c), FIXED_ONE_Q32));
 }
 
 /* W(t) with 32 fractional bits. */

@@ -13,6 +13,8 @@
 //! ```
 
 pub mod abi;
+#[cfg(test)]
+mod fixed;
 mod law;
 mod params;
 mod registry;

@@ -136,6 +136,8 @@ pub struct Link {
     limit_bytes: u64,
     law: Option<Box<LawHost>>,
     drops_at_dequeue: bool,
+    /// Neither law nor channel looks at its packets.
+    is_wire: bool,
     air: Option<Box<Air>>,
     /// Oldest first; the first `started` of them have left the queue.
     transits: Ring<Transit>,
@@ -170,7 +172,11 @@ struct Air {
 impl Air {
     fn new(spec: &ChannelSpec, link: &LinkSpec, seed: u64) -> Self {
         let channel = Channel::new(spec, seed, &link.name, link.capacity.rate_bps_mean());
-        Self { spec: spec.clone(), channel, sizes: [(0, 0); 2] }
+        Self {
+            spec: spec.clone(),
+            channel,
+            sizes: [(0, 0); 2],
+        }
     }
 
     #[inline]
@@ -186,15 +192,20 @@ impl Air {
 impl Link {
     /// Builds a link. `packet_bytes` is the IP size of a full data packet, for laws that scale with it.
     pub fn new(spec: &LinkSpec, seed: u64, packet_bytes: u32) -> Self {
+        let law = law_host(spec, seed, packet_bytes);
         Self {
             name: spec.name.clone(),
+            is_wire: law.is_none() && spec.channel.is_none(),
             transmitter: Transmitter::new(&spec.capacity),
             delay_ns: spec.delay_ns,
             limit_pkts: spec.buffer.packets.unwrap_or(u32::MAX),
             limit_bytes: spec.buffer.bytes.unwrap_or(u64::MAX),
-            law: law_host(spec, seed, packet_bytes),
+            law,
             drops_at_dequeue: spec.router.law.flags() & abi::ROUTER_DROPS_AT_DEQUEUE != 0,
-            air: spec.channel.as_ref().map(|channel| Box::new(Air::new(channel, spec, seed))),
+            air: spec
+                .channel
+                .as_ref()
+                .map(|channel| Box::new(Air::new(channel, spec, seed))),
             transits: Ring::default(),
             started: 0,
             deliver_ns_next: u64::MAX,
@@ -216,8 +227,14 @@ impl Link {
     /// When it wants to be serviced next; `u64::MAX`: not before something arrives.
     #[inline]
     pub fn next_due(&self) -> u64 {
-        let Some(law) = &self.law else { return self.deliver_ns_next };
-        let start_ns = if self.drops_at_dequeue { self.start_ns_next } else { u64::MAX };
+        let Some(law) = &self.law else {
+            return self.deliver_ns_next;
+        };
+        let start_ns = if self.drops_at_dequeue {
+            self.start_ns_next
+        } else {
+            u64::MAX
+        };
         self.deliver_ns_next.min(law.next_due()).min(start_ns)
     }
 
@@ -244,38 +261,48 @@ impl Link {
             self.counters.dropped_bytes += u64::from(bytes);
             return Ok(Arrival::Dropped);
         }
-        self.plan(now_ns, packet, bytes);
+        self.plan(now_ns, packet, bytes)?;
         self.catch_up(now_ns, store)?;
         Ok(Arrival::Taken)
     }
 
     /// Adds a packet to the queue. When it leaves is known from now on.
     #[inline]
-    fn plan(&mut self, now_ns: u64, packet: PacketId, bytes: u32) {
+    fn plan(&mut self, now_ns: u64, packet: PacketId, bytes: u32) -> Checked<()> {
         let served = self.transmitter.serve(now_ns, bytes);
-        let deliver_ns = served.end_ns + self.delay_ns;
-        if self.transits.len() == 0 {
-            self.deliver_ns_next = deliver_ns;
-        }
-        if self.transits.len() == self.started {
-            self.start_ns_next = served.start_ns;
-        }
-        self.queue_bytes += u64::from(bytes);
-        self.transits.push(Transit {
+        let transit = Transit {
             arrived_ns: now_ns,
             start_ns: served.start_ns,
-            deliver_ns,
+            deliver_ns: served.end_ns + self.delay_ns,
             mark: served.mark,
             packet,
             bytes,
             fate: Fate::Sound,
-        });
+        };
+        if self.transits.len() == 0 {
+            self.deliver_ns_next = transit.deliver_ns;
+        }
+        let nobody_waits = self.transits.len() == self.started;
+        self.transits.push(transit);
+        if nobody_waits && served.start_ns == now_ns && self.is_wire {
+            // Straight into the transmitter, with nobody to be shown it.
+            self.started += 1;
+            return self.transmit(&transit);
+        }
+        if nobody_waits {
+            self.start_ns_next = served.start_ns;
+        }
+        self.queue_bytes += u64::from(bytes);
+        Ok(())
     }
 
     /// Shows an arrival to the law. Returns whether it dropped the packet.
     #[inline(never)]
     fn law_refuses(&mut self, now_ns: u64, packet: PacketId, bytes: u32, full: bool, store: &mut impl Store) -> bool {
-        let view = QueueView { full, ..self.view(now_ns) };
+        let view = QueueView {
+            full,
+            ..self.view(now_ns)
+        };
         let Some(law) = &mut self.law else { return false };
         let verdict = law.on_enqueue(view, packet, bytes, store);
         self.counters.marked_pkts += u64::from(verdict.marked && !full && !verdict.dropped);
@@ -346,14 +373,27 @@ impl Link {
 
     #[inline]
     fn view(&self, now_ns: u64) -> QueueView {
-        QueueView { now_ns, queue_bytes: self.queue_bytes, queue_pkts: self.queue_pkts(), full: false, wait_ns: 0 }
+        QueueView {
+            now_ns,
+            queue_bytes: self.queue_bytes,
+            queue_pkts: self.queue_pkts(),
+            full: false,
+            wait_ns: 0,
+        }
     }
 
     #[inline]
     fn deliver(&mut self, now_ns: u64) -> Checked<Departure> {
-        let Some(transit) = self.transits.pop() else { return Ok(Departure::None) };
+        let Some(transit) = self.transits.pop() else {
+            return Ok(Departure::None);
+        };
         let Some(started) = self.started.checked_sub(1) else {
-            return violated("a packet is sent before it is delivered", &self.name, now_ns, format!("{transit:?}"));
+            return violated(
+                "a packet is sent before it is delivered",
+                &self.name,
+                now_ns,
+                format!("{transit:?}"),
+            );
         };
         self.started = started;
         self.deliver_ns_next = self.transits.front().map_or(u64::MAX, |next| next.deliver_ns);
@@ -366,7 +406,12 @@ impl Link {
         self.dropped_held_pkts -= 1 - sent;
         if transit.deliver_ns != now_ns || now_ns < transit.arrived_ns + self.delay_ns {
             let detail = format!("{transit:?}, propagation {} ns", self.delay_ns);
-            return violated("nothing leaves before its delay, and nothing late", &self.name, now_ns, detail);
+            return violated(
+                "nothing leaves before its delay, and nothing late",
+                &self.name,
+                now_ns,
+                detail,
+            );
         }
         self.check_conservation(now_ns)?;
         Ok(departure)
@@ -391,12 +436,18 @@ impl Link {
     /// Lets every packet whose transmission began by `now_ns` leave the queue.
     #[inline]
     fn catch_up(&mut self, now_ns: u64, store: &mut impl Store) -> Checked<()> {
-        if self.start_ns_next <= now_ns { self.start_until(now_ns, store) } else { Ok(()) }
+        if self.start_ns_next <= now_ns {
+            self.start_until(now_ns, store)
+        } else {
+            Ok(())
+        }
     }
 
     fn start_until(&mut self, now_ns: u64, store: &mut impl Store) -> Checked<()> {
         while self.start_ns_next <= now_ns {
-            let Some(&transit) = self.transits.get(self.started) else { break };
+            let Some(&transit) = self.transits.get(self.started) else {
+                break;
+            };
             if transit.arrived_ns < transit.start_ns {
                 self.leave_queue(&transit)?;
             }
@@ -430,7 +481,10 @@ impl Link {
     /// Shows a departure from the queue to the law. Returns whether it dropped the packet.
     #[inline(never)]
     fn law_drops(&mut self, transit: &Transit, store: &mut impl Store) -> Checked<bool> {
-        let view = QueueView { wait_ns: transit.start_ns - transit.arrived_ns, ..self.view(transit.start_ns) };
+        let view = QueueView {
+            wait_ns: transit.start_ns - transit.arrived_ns,
+            ..self.view(transit.start_ns)
+        };
         let Some(law) = &mut self.law else { return Ok(false) };
         let verdict = law.on_dequeue(view, transit.packet, transit.bytes, store);
         self.counters.marked_pkts += u64::from(verdict.marked);
@@ -447,21 +501,32 @@ impl Link {
         self.counters.sent_bytes += u64::from(transit.bytes);
         self.busy_ns += end_ns - start_ns;
         if start_ns > self.busy.end_ns {
-            self.busy = BusyPeriod { start_ns, end_ns: start_ns, bytes: 0 };
+            self.busy = BusyPeriod {
+                start_ns,
+                end_ns: start_ns,
+                bytes: 0,
+            };
         }
         self.busy.end_ns = end_ns;
         self.busy.bytes += u64::from(transit.bytes);
         if self.transmitter.can_send(self.busy.start_ns, end_ns, self.busy.bytes) {
             return Ok(());
         }
-        violated("a link never exceeds its capacity", &self.name, start_ns, format!("{:?}", self.busy))
+        violated(
+            "a link never exceeds its capacity",
+            &self.name,
+            start_ns,
+            format!("{:?}", self.busy),
+        )
     }
 
     #[inline(never)]
     fn meet_channel(&mut self, transit: &Transit, store: &mut impl Store) {
         let Some(air) = &mut self.air else { return };
         let header = store.header(transit.packet);
-        let lost = air.channel.is_lost(transit.start_ns, header.kind(), u32::from(header.ip_bytes));
+        let lost = air
+            .channel
+            .is_lost(transit.start_ns, header.kind(), u32::from(header.ip_bytes));
         let data = u64::from(header.is_data());
         self.counters.sent_data_pkts += data;
         self.counters.lost_air_pkts += u64::from(lost);
@@ -476,7 +541,12 @@ impl Link {
     fn drop_at_departure(&mut self, dropped: Transit) -> Checked<()> {
         if !self.drops_at_dequeue {
             let detail = "its table lacks LAW_ROUTER_DROPS_AT_DEQUEUE".to_owned();
-            return violated("a law drops at departure only if it says so", &self.name, dropped.start_ns, detail);
+            return violated(
+                "a law drops at departure only if it says so",
+                &self.name,
+                dropped.start_ns,
+                detail,
+            );
         }
         self.counters.dropped_law_pkts += 1;
         self.counters.dropped_bytes += u64::from(dropped.bytes);
@@ -487,7 +557,9 @@ impl Link {
             ghost.deliver_ns = dropped.start_ns + self.delay_ns;
         }
         for index in self.started..self.transits.len() {
-            let Some(waiting) = self.transits.get_mut(index) else { break };
+            let Some(waiting) = self.transits.get_mut(index) else {
+                break;
+            };
             let served = self.transmitter.serve(waiting.arrived_ns, waiting.bytes);
             waiting.start_ns = served.start_ns;
             waiting.deliver_ns = served.end_ns + self.delay_ns;
@@ -496,6 +568,47 @@ impl Link {
         self.deliver_ns_next = self.transits.front().map_or(u64::MAX, |next| next.deliver_ns);
         self.start_ns_next = self.transits.get(self.started).map_or(u64::MAX, |next| next.start_ns);
         Ok(())
+    }
+}
+
+/// What can go wrong inside a link, for the tests that show that it stops a run.
+#[cfg(feature = "fault-injection")]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum LinkFault {
+    /// A packet arrives at the far end before its propagation is over.
+    Early,
+    /// A packet vanishes from the link without being counted.
+    Vanishes,
+    /// Bytes vanish from the count of what waits.
+    LosesBytes,
+    /// Two packets are transmitted at once.
+    Overlaps,
+    /// More packets wait than the buffer holds.
+    Overfills,
+}
+
+#[cfg(feature = "fault-injection")]
+impl Link {
+    /// Breaks an invariant. Returns whether there was something to break: a packet that waits.
+    pub fn break_invariant(&mut self, fault: LinkFault) -> bool {
+        let Some(&last) = self.transits.get(self.transits.len().wrapping_sub(1)) else {
+            return false;
+        };
+        if self.transits.len() <= self.started + 1 {
+            return false;
+        }
+        match fault {
+            LinkFault::Early => {
+                if let Some(oldest) = self.transits.get_mut(0) {
+                    oldest.arrived_ns = oldest.deliver_ns - self.delay_ns / 2;
+                }
+            }
+            LinkFault::Vanishes => self.delivered_pkts += 1,
+            LinkFault::LosesBytes => self.queue_bytes -= 1,
+            LinkFault::Overlaps => self.busy.bytes += 100 * u64::from(last.bytes),
+            LinkFault::Overfills => self.limit_pkts = 0,
+        }
+        true
     }
 }
 
@@ -513,7 +626,10 @@ fn law_host(spec: &LinkSpec, seed: u64, packet_bytes: u32) -> Option<Box<LawHost
         delay_us: spec.delay_ns / 1000,
         limit_bytes: spec.buffer.bytes.unwrap_or(0),
         limit_pkts: spec.buffer.packets.unwrap_or(0),
-        packet_bytes: spec.channel.as_ref().map_or(packet_bytes, |c| c.air_bytes(PacketKind::Data, packet_bytes)),
+        packet_bytes: spec
+            .channel
+            .as_ref()
+            .map_or(packet_bytes, |c| c.air_bytes(PacketKind::Data, packet_bytes)),
         ..abi::Link::default()
     };
     let random = Stream::new(seed, &format!("router {}", spec.name));

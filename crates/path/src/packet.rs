@@ -38,7 +38,11 @@ impl Header {
     /// What the channel calls it: data and ACKs have code rates of their own.
     #[inline]
     pub fn kind(&self) -> PacketKind {
-        if self.is_data() { PacketKind::Data } else { PacketKind::Ack }
+        if self.is_data() {
+            PacketKind::Data
+        } else {
+            PacketKind::Ack
+        }
     }
 }
 

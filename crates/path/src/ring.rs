@@ -23,14 +23,22 @@ impl<T: Copy + Default> Ring<T> {
     /// Entry `index`, counted from the oldest.
     #[inline]
     pub fn get(&self, index: usize) -> Option<&T> {
-        if index < self.len { self.slots.get(self.slot(index)) } else { None }
+        if index < self.len {
+            self.slots.get(self.slot(index))
+        } else {
+            None
+        }
     }
 
     /// The same, to be changed.
     #[inline]
     pub fn get_mut(&mut self, index: usize) -> Option<&mut T> {
         let slot = self.slot(index);
-        if index < self.len { self.slots.get_mut(slot) } else { None }
+        if index < self.len {
+            self.slots.get_mut(slot)
+        } else {
+            None
+        }
     }
 
     /// The oldest entry.

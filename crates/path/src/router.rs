@@ -90,7 +90,10 @@ impl LawHost {
                 self.close_interval(view, meter);
             }
             let queue = self.queue(view, true);
-            let due_us = self.spec.law.on_timer(&mut self.state, &self.spec.params, timer as u32, &queue);
+            let due_us = self
+                .spec
+                .law
+                .on_timer(&mut self.state, &self.spec.params, timer as u32, &queue);
             // A law that asks for the past is run again at the next microsecond, not for ever at this one.
             self.due_ns[timer] = to_ns(due_us).max(view.now_ns + NS_PER_US);
         }
@@ -114,7 +117,12 @@ impl LawHost {
             ..abi::Interval::default()
         };
         let part = self.spec.capacity;
-        part.estimate(&mut self.capacity_state, &self.spec.capacity_params, &interval, &mut self.estimate);
+        part.estimate(
+            &mut self.capacity_state,
+            &self.spec.capacity_params,
+            &interval,
+            &mut self.estimate,
+        );
         (self.closed_ns, self.closed, self.queue_bytes_min) = (view.now_ns, meter, view.queue_bytes);
     }
 
@@ -122,20 +130,30 @@ impl LawHost {
     pub fn on_enqueue(&mut self, view: QueueView, id: PacketId, air_bytes: u32, store: &mut impl Store) -> Verdict {
         self.queue_bytes_min = self.queue_bytes_min.min(view.queue_bytes);
         if !self.spec.law.has_on_enqueue() {
-            return Verdict { dropped: false, marked: false };
+            return Verdict {
+                dropped: false,
+                marked: false,
+            };
         }
         let queue = self.queue(view, false);
-        self.on_packet(id, air_bytes, store, |law, state, params, packet| law.on_enqueue(state, params, packet, &queue))
+        self.on_packet(id, air_bytes, store, |law, state, params, packet| {
+            law.on_enqueue(state, params, packet, &queue)
+        })
     }
 
     /// A departure from the queue into the transmitter.
     pub fn on_dequeue(&mut self, view: QueueView, id: PacketId, air_bytes: u32, store: &mut impl Store) -> Verdict {
         self.queue_bytes_min = self.queue_bytes_min.min(view.queue_bytes);
         if !self.spec.law.has_on_dequeue() {
-            return Verdict { dropped: false, marked: false };
+            return Verdict {
+                dropped: false,
+                marked: false,
+            };
         }
         let queue = self.queue(view, false);
-        self.on_packet(id, air_bytes, store, |law, state, params, packet| law.on_dequeue(state, params, packet, &queue))
+        self.on_packet(id, air_bytes, store, |law, state, params, packet| {
+            law.on_dequeue(state, params, packet, &queue)
+        })
     }
 
     /// Copies the packet into the interface's form, calls the law, copies back what the law may change.
@@ -159,7 +177,10 @@ impl LawHost {
         }
         let header = store.header(id);
         (header.ecn, header.outer_ecn) = (packet.ecn, packet.outer_ecn);
-        Verdict { dropped: verdict == abi::DROP, marked: packet.ecn != before.ecn }
+        Verdict {
+            dropped: verdict == abi::DROP,
+            marked: packet.ecn != before.ecn,
+        }
     }
 
     fn queue(&mut self, view: QueueView, timer: bool) -> abi::Queue {
@@ -197,5 +218,9 @@ fn to_law(header: &Header, air_bytes: u32) -> abi::Packet {
 }
 
 fn to_ns(due_us: u64) -> u64 {
-    if due_us == abi::TIMER_OFF { u64::MAX } else { due_us.saturating_mul(NS_PER_US) }
+    if due_us == abi::TIMER_OFF {
+        u64::MAX
+    } else {
+        due_us.saturating_mul(NS_PER_US)
+    }
 }

@@ -58,7 +58,10 @@ mod tests {
     use super::*;
 
     fn trace() -> Trace {
-        Trace { opportunities_ms: vec![0, 0, 1, 1, 2, 5, 5], opportunity_bytes: 1504 }
+        Trace {
+            opportunities_ms: vec![0, 0, 1, 1, 2, 5, 5],
+            opportunity_bytes: 1504,
+        }
     }
 
     #[test]

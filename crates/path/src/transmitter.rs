@@ -42,9 +42,17 @@ impl Transmitter {
             CapacitySpec::Constant { rate_bps } => {
                 // Rounded up: the link must never be faster than it says.
                 let ns_per_byte_q32 = ((8_000_000_000u128 << 32).div_ceil(u128::from(*rate_bps))) as u64;
-                Self::Constant(ConstantRate { rate_bps: *rate_bps, ns_per_byte_q32, free_ns: 0, free_q32: 0 })
+                Self::Constant(ConstantRate {
+                    rate_bps: *rate_bps,
+                    ns_per_byte_q32,
+                    free_ns: 0,
+                    free_q32: 0,
+                })
             }
-            CapacitySpec::Trace(trace) => Self::Trace(TraceRate { trace: Arc::clone(trace), position: 0 }),
+            CapacitySpec::Trace(trace) => Self::Trace(TraceRate {
+                trace: Arc::clone(trace),
+                position: 0,
+            }),
         }
     }
 
@@ -99,7 +107,11 @@ impl ConstantRate {
         let took = u128::from(bytes) * u128::from(self.ns_per_byte_q32) + u128::from(self.free_q32);
         self.free_ns += (took >> 32) as u64;
         self.free_q32 = took as u32;
-        Served { start_ns, end_ns: self.free_ns + u64::from(self.free_q32 != 0), mark }
+        Served {
+            start_ns,
+            end_ns: self.free_ns + u64::from(self.free_q32 != 0),
+            mark,
+        }
     }
 }
 
@@ -117,6 +129,10 @@ impl TraceRate {
         let mark = self.position;
         self.position += u64::from(bytes);
         let (first, last) = (mark / each, (self.position - 1) / each);
-        Served { start_ns: self.trace.time_ns(first), end_ns: self.trace.time_ns(last), mark }
+        Served {
+            start_ns: self.trace.time_ns(first),
+            end_ns: self.trace.time_ns(last),
+            mark,
+        }
     }
 }

@@ -21,5 +21,10 @@ pub type Checked<T> = Result<T, Box<Violation>>;
 #[cold]
 #[inline(never)]
 pub fn violated<T>(invariant: &'static str, place: &str, time_ns: u64, detail: String) -> Checked<T> {
-    Err(Box::new(Violation { invariant, place: place.to_owned(), time_ns, detail }))
+    Err(Box::new(Violation {
+        invariant,
+        place: place.to_owned(),
+        time_ns,
+        detail,
+    }))
 }

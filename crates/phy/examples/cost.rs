@@ -8,37 +8,23 @@ use std::time::Instant;
 use fadelab_phy::channel::{Antennas, Channel, ChannelSpec, CodeMode, CodeSpec, Model, Modulation, PacketKind};
 
 fn main() {
-    let bits = Model::GilbertElliott {
+    let bits = |burst_good_bits, burst_bad_bits| Model::GilbertElliott {
         modulation: Modulation::Bpsk,
         antennas: Antennas::TwoByTwo,
         snr_good_db: 5.0,
         snr_bad_db: -5.0,
-        burst_good_bits: 800.0,
-        burst_bad_bits: 8.0,
+        burst_good_bits,
+        burst_bad_bits,
     };
     let stays = Model::PacketScale {
-        good_ns_mean: 100e6,
-        bad_ns_mean: 10e6,
+        good_ns_mean: 10e6,
+        bad_ns_mean: 1e6,
         bit_error_good: 1e-6,
-        bit_error_bad: 1e-3,
+        bit_error_bad: 1e-2,
     };
-    for code_rate in [0.8, 0.5] {
-        for mode in [CodeMode::Ideal, CodeMode::Gf256] {
-            let code = CodeSpec {
-                data_rate: code_rate,
-                ack_rate: code_rate,
-                mode,
-            };
-            let spec = ChannelSpec {
-                model: bits.clone(),
-                code,
-            };
-            let begin = Instant::now();
-            let error = black_box(spec.packet_error(PacketKind::Data, 1040));
-            println!(
-                "table of 1040 bytes at {code_rate}, {mode:?}: {:?} (packet error {error:.3e})",
-                begin.elapsed()
-            );
+    for (burst_good_bits, burst_bad_bits) in [(800.0, 8.0), (200.0, 40.0), (10_000.0, 1_000.0)] {
+        for (code_rate, mode) in [(0.8, CodeMode::Ideal), (0.8, CodeMode::Gf256), (0.5, CodeMode::Gf256)] {
+            build(bits(burst_good_bits, burst_bad_bits), code_rate, mode);
         }
     }
     let code = CodeSpec {
@@ -47,7 +33,7 @@ fn main() {
         mode: CodeMode::Ideal,
     };
     for (name, model) in [
-        ("bits", bits),
+        ("bits", bits(800.0, 8.0)),
         ("stays", stays),
         ("random", Model::Random { data: 0.01, ack: 0.01 }),
     ] {
@@ -56,6 +42,23 @@ fn main() {
             decide(&format!("{name}, {gap}"), &spec, gap_ns);
         }
     }
+}
+
+/// Builds the table of data packets of 1040 bytes.
+fn build(model: Model, code_rate: f64, mode: CodeMode) {
+    let code = CodeSpec {
+        data_rate: code_rate,
+        ack_rate: code_rate,
+        mode,
+    };
+    let spec = ChannelSpec { model, code };
+    let begin = Instant::now();
+    let error = black_box(spec.packet_error(PacketKind::Data, 1040));
+    let took = begin.elapsed();
+    println!(
+        "table of 1040 bytes at {code_rate}, {mode:?}: {took:?} (packet error {error:.3e}, {:?})",
+        spec.model
+    );
 }
 
 /// Decides the fates of data packets and ACKs in turn, on a link of 54 Mbit/s. Prints the best of twenty rounds, as other

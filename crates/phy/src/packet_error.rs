@@ -165,16 +165,16 @@ impl ErrorCount {
         }
     }
 
+    /// Mass of all numbers beyond the limit, by state now.
+    pub(crate) fn beyond(&self) -> ByState {
+        self.beyond
+    }
+
     /// Mass of all numbers up to the limit, by state now.
-    pub(crate) fn within(&self) -> ByState {
+    fn within(&self) -> ByState {
         self.counts
             .iter()
             .fold([0.0; 2], |sum, count| [sum[GOOD] + count[GOOD], sum[BAD] + count[BAD]])
-    }
-
-    /// Masses by number of wrong bytes, and beyond the limit, that end in `state`.
-    pub(crate) fn ending_in(&self, state: usize) -> (impl Iterator<Item = f64> + '_, f64) {
-        (self.counts.iter().map(move |count| count[state]), self.beyond[state])
     }
 }
 

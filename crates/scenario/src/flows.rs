@@ -3,7 +3,7 @@
 use fadelab_laws::Sender;
 use fadelab_sim::spec::{App, Span};
 
-use crate::document::Raw;
+use crate::document::{Node, Raw};
 use crate::error::{Refusal, nearest};
 use crate::laws::{self, Law, UDP};
 use crate::reader::Reader;
@@ -114,20 +114,17 @@ impl Scalar for Stop {
 }
 
 /// Names of the groups, in the order in which they were written; one empty name where there are none.
-pub fn group_names(reader: &Reader<'_>) -> Vec<String> {
-    let entries = reader.node("flow").map_or(&[][..], |flow| flow.entries());
-    let names: Vec<String> = entries
-        .iter()
-        .filter(|(name, _)| !FLOW_KEYS.contains(&name.as_str()))
-        .map(|(name, _)| name.clone())
-        .collect();
+pub fn group_names(root: &Node) -> Vec<String> {
+    let entries = root.at("flow").map_or(&[][..], Node::entries);
+    let groups = entries.iter().filter(|(name, _)| !FLOW_KEYS.contains(&name.as_str()));
+    let names: Vec<String> = groups.map(|(name, _)| name.clone()).collect();
     if names.is_empty() { vec![String::new()] } else { names }
 }
 
 /// The key that names the law of the run: `flow.law`, or that of the first group that has one.
 pub fn law_path(reader: &Reader<'_>) -> String {
     if reader.node("flow.law").is_none() {
-        for name in group_names(reader) {
+        for name in group_names(reader.root()) {
             let path = format!("flow.{name}.law");
             if reader.node(&path).is_some() {
                 return path;
@@ -170,6 +167,10 @@ pub fn group(reader: &mut Reader<'_>, name: &str, law: &Law, duration_ns: u64) -
             Err(format!("allowed is 1 to {FLOWS_MAX}"))
         }
     })?;
+    if !name.is_empty() && !count_path.starts_with(&format!("flow.{name}.")) {
+        // A group without keys of its own is still a group: this keeps its table in the resolved scenario.
+        reader.note(&format!("flow.{name}.count"), count.to_string());
+    }
     let direction_path = keys.path(reader, "direction");
     let way_path = keys.path(reader, "path");
     Ok(Group {

@@ -36,6 +36,11 @@ impl<'a> Reader<'a> {
         }
     }
 
+    /// The whole scenario.
+    pub fn root(&self) -> &'a Node {
+        self.root
+    }
+
     /// The value at a path, if it is given.
     pub fn node(&self, path: &str) -> Option<&'a Node> {
         let node = self.root.at(path)?;

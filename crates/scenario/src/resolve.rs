@@ -14,9 +14,19 @@ pub struct Resolved {
     values: BTreeMap<String, Option<String>>,
     /// Text of each value of swept keys; values that no point read yet are empty.
     lists: BTreeMap<String, Vec<String>>,
+    /// Names of the groups of flows, in the order in which they were written.
+    groups: Vec<String>,
 }
 
 impl Resolved {
+    /// Nothing yet, of a scenario with these groups of flows.
+    pub fn new(groups: Vec<String>) -> Self {
+        Self {
+            groups,
+            ..Self::default()
+        }
+    }
+
     /// Takes over what one point read.
     pub fn add(&mut self, seen: &[Seen], axes: &[Axis], picks: &BTreeMap<String, usize>) {
         for Seen { path, text } in seen {
@@ -57,7 +67,7 @@ impl Resolved {
             let key = path.rsplit('.').next().unwrap_or(path);
             lines.push((path, format!("{key} = [{}]", texts.join(", "))));
         }
-        lines.sort_by_key(|(path, _)| rank(path));
+        lines.sort_by_key(|(path, _)| rank(path, &self.groups));
         let mut text = String::new();
         let mut table = "";
         for (path, line) in lines {
@@ -72,9 +82,10 @@ impl Resolved {
     }
 }
 
-/// Order of keys: by section, keys of a table before its sub-tables, then as documented, then by name. Sweeps are
-/// nested in the same order, so that it does not matter where in a file a list stands.
-pub fn rank(path: &str) -> (usize, String, usize, String) {
+/// Order of keys: by section, keys of a table before its sub-tables, groups of flows as they were written, then as
+/// documented, then by name. Sweeps are nested in the same order, so that it does not matter where in a file a list
+/// stands.
+pub fn rank(path: &str, groups: &[String]) -> (usize, usize, String, usize, String) {
     const SECTIONS: [&str; 9] = [
         "title",
         "about",
@@ -86,12 +97,20 @@ pub fn rank(path: &str) -> (usize, String, usize, String) {
         "router",
         "law",
     ];
-    let section = path.split('.').next().unwrap_or(path);
+    let (section, below) = path.split_once('.').unwrap_or((path, ""));
     let section_rank = SECTIONS
         .iter()
         .position(|name| *name == section)
         .unwrap_or(SECTIONS.len());
+    let group = below
+        .split_once('.')
+        .filter(|_| section == "flow")
+        .map_or("", |(group, _)| group);
+    let group_rank = groups
+        .iter()
+        .position(|name| name == group)
+        .map_or(0, |position| position + 1);
     let parent = path.rsplit_once('.').map_or("", |(parent, _)| parent);
     let documented = KEYS.iter().position(|key| *key == path).unwrap_or(KEYS.len());
-    (section_rank, parent.to_owned(), documented, path.to_owned())
+    (section_rank, group_rank, parent.to_owned(), documented, path.to_owned())
 }

@@ -71,13 +71,14 @@ pub fn parse(bytes: &[u8], name: &str, folder: &Path, options: &Options) -> Resu
     }
     schema::check(&root)?;
     let mut axes = sweep::axes(&root)?;
-    axes.sort_by_key(|axis| rank(&axis.path));
+    let groups = flows::group_names(&root);
+    axes.sort_by_key(|axis| rank(&axis.path, &groups));
     let mut planner = Planner {
         root: &root,
         folder,
         axes,
         traces: Traces::default(),
-        resolved: Resolved::default(),
+        resolved: Resolved::new(groups),
         warnings: Vec::new(),
     };
     planner.plan(Path::new(name), options.runs_max)
@@ -194,7 +195,7 @@ impl Planner<'_> {
         let is_marking = marks_plain_packets(&law);
         let (transport, ecn) = transport::read(&mut reader)?;
         let mut groups = Vec::new();
-        for name in flows::group_names(&reader) {
+        for name in flows::group_names(self.root) {
             let group = flows::group(&mut reader, &name, &law, run.duration_ns)?;
             check_way(&reader, &name, &group, &topology)?;
             let wants_ecn = group

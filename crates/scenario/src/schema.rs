@@ -57,6 +57,7 @@ pub const KEYS: &[&str] = &[
     "transport.limited_transmit",
     "transport.delayed_ack",
     "transport.rto_min",
+    "transport.rto_min_over_srtt",
     "transport.rto_max",
     "transport.rto_initial",
     "transport.clock_tick",

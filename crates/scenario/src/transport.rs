@@ -26,6 +26,7 @@ const NS2: Transport = Transport {
     limited_transmit: true,
     delayed_ack_ns: None,
     rto_ns_min: 200_000_000,
+    rto_min_over_srtt: false,
     rto_ns_max: 60_000_000_000,
     rto_ns_initial: 3_000_000_000,
     ts_tick_ns: 10_000_000,
@@ -48,6 +49,7 @@ const RFC: Transport = Transport {
     limited_transmit: true,
     delayed_ack_ns: Some(200_000_000),
     rto_ns_min: 1_000_000_000,
+    rto_min_over_srtt: false,
     rto_ns_max: 60_000_000_000,
     rto_ns_initial: 1_000_000_000,
     ts_tick_ns: 1_000_000,
@@ -59,6 +61,7 @@ const RFC: Transport = Transport {
 const LINUX: Transport = Transport {
     delayed_ack_ns: Some(40_000_000),
     rto_ns_min: 200_000_000,
+    rto_min_over_srtt: true,
     rto_ns_max: 120_000_000_000,
     rto_ns_initial: 1_000_000_000,
     ..RFC
@@ -101,6 +104,7 @@ pub fn read(reader: &mut Reader<'_>) -> Result<(Transport, Option<bool>), Refusa
             .0
             .map(|d| d.0),
         rto_ns_min: time(reader, "transport.rto_min", preset.rto_ns_min)?,
+        rto_min_over_srtt: reader.or("transport.rto_min_over_srtt", preset.rto_min_over_srtt)?,
         rto_ns_max: time(reader, "transport.rto_max", preset.rto_ns_max)?,
         rto_ns_initial: time(reader, "transport.rto_initial", preset.rto_ns_initial)?,
         ts_tick_ns: time(reader, "transport.clock_tick", preset.ts_tick_ns)?,

@@ -317,6 +317,23 @@ fn applications_are_read() {
 }
 
 #[test]
+fn groups_keep_their_order() {
+    // Goal: groups stay in the order in which they are written, one without keys included, also once resolved.
+    let first = plan(&format!(
+        "{PLAIN}count = [1, 2]\n[flow.b]\n[flow.a]\ncount = 3\n[flow.c]\n"
+    ));
+    let groups: Vec<&str> = first.runs[1]
+        .spec
+        .flows
+        .iter()
+        .map(|flow| flow.group.as_str())
+        .collect();
+    assert_eq!(groups, ["b", "b", "a", "a", "a", "c", "c"]);
+    let again = plan(&first.text);
+    assert!(said(&again) == said(&first), "{}", first.text);
+}
+
+#[test]
 fn what_is_rarely_meant_is_warned_of() {
     // Goal: one seed, a long warm-up, a late start, a law without its router and keys without effect are pointed out.
     let warned = |sets: &[&str], part: &str| {

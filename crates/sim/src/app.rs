@@ -34,7 +34,14 @@ impl Application {
             App::Sessions { start, .. } => start,
         };
         let due_ns = draw(start, &mut random);
-        Self { app, random, due_ns, open: false, start_ns: 0, segments: 0 }
+        Self {
+            app,
+            random,
+            due_ns,
+            open: false,
+            start_ns: 0,
+            segments: 0,
+        }
     }
 
     /// When [`Self::wish`] is to be called next.
@@ -53,7 +60,11 @@ impl Application {
         if !self.open {
             self.open = true;
             self.start_ns = now_ns;
-            let bytes = if let App::Transfer { bytes, .. } = self.app { Some(bytes) } else { None };
+            let bytes = if let App::Transfer { bytes, .. } = self.app {
+                Some(bytes)
+            } else {
+                None
+            };
             self.due_ns = match self.app {
                 App::Greedy { .. } | App::Transfer { .. } => u64::MAX,
                 App::Cbr { .. } => now_ns,

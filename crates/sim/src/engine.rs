@@ -20,6 +20,12 @@ pub enum RunError {
         /// Seed of the run.
         seed: u64,
     },
+    /// Time and source of an event share one number, and together they do not fit.
+    #[error("a run with so many links and flows can last {time_s_max} s at most; shorten it or simulate fewer flows")]
+    TooLong {
+        /// The longest possible.
+        time_s_max: u64,
+    },
     /// Whoever watches the run asked for its end.
     #[error("the run was stopped")]
     Stopped,
@@ -44,8 +50,17 @@ const OWN_EVENTS: usize = 3;
 /// # Errors
 /// A broken invariant with its seed, or a stop that `report` asked for.
 pub fn run(spec: &RunSpec, report: impl FnMut(u64) -> bool) -> Result<RunRecord, RunError> {
-    let failed = |violation| RunError::Violation { violation, seed: spec.seed };
-    let mut engine = Engine::new(spec);
+    run_to_end(Engine::new(spec), report)
+}
+
+/// Runs what stands at its beginning.
+pub(crate) fn run_to_end(mut engine: Engine<'_>, report: impl FnMut(u64) -> bool) -> Result<RunRecord, RunError> {
+    let seed = engine.spec.seed;
+    let failed = |violation| RunError::Violation { violation, seed };
+    let time_ns_max = engine.net.time_ns_max();
+    if engine.spec.duration_ns > time_ns_max {
+        return Err(RunError::TooLong { time_s_max: time_ns_max / 1_000_000_000 });
+    }
     if !engine.run(report).map_err(failed)? {
         return Err(RunError::Stopped);
     }
@@ -54,9 +69,9 @@ pub fn run(spec: &RunSpec, report: impl FnMut(u64) -> bool) -> Result<RunRecord,
 
 pub(crate) struct Engine<'a> {
     spec: &'a RunSpec,
-    net: Network,
-    flows: Vec<Flow>,
-    now_ns: u64,
+    pub(crate) net: Network,
+    pub(crate) flows: Vec<Flow>,
+    pub(crate) now_ns: u64,
     record: RunRecord,
     #[cfg(feature = "fault-injection")]
     pub(crate) fault: Option<crate::fault::Fault>,
@@ -66,7 +81,9 @@ impl<'a> Engine<'a> {
     pub fn new(spec: &'a RunSpec) -> Self {
         let mut net = Network::new(spec, spec.links.len() + spec.flows.len() + OWN_EVENTS);
         let flows = spec.flows.iter().enumerate();
-        let flows: Vec<Flow> = flows.map(|(id, flow)| Flow::new(id as u32, flow, spec.seed, &mut net)).collect();
+        let flows: Vec<Flow> = flows
+            .map(|(id, flow)| Flow::new(id as u32, flow, spec.seed, &mut net))
+            .collect();
         let mut engine = Self {
             spec,
             net,
@@ -83,8 +100,19 @@ impl<'a> Engine<'a> {
         if spec.record_interval_ns.is_some() {
             engine.begin_series();
         }
-        engine.net.schedule(engine.own(Own::Report), spec.duration_ns / REPORTS + 1);
         engine
+            .net
+            .schedule(engine.own(Own::Report), spec.duration_ns / REPORTS + 1);
+        engine
+    }
+
+    /// An engine in which something goes wrong.
+    #[cfg(feature = "fault-injection")]
+    pub fn with_fault(spec: &'a RunSpec, fault: crate::fault::Fault) -> Self {
+        Self {
+            fault: Some(fault),
+            ..Self::new(spec)
+        }
     }
 
     fn own(&self, event: Own) -> SourceId {
@@ -100,12 +128,15 @@ impl<'a> Engine<'a> {
                 break;
             }
             if time_ns < self.now_ns {
-                return violated("time never goes back", "engine", self.now_ns, format!("event at {time_ns} ns"));
+                return violated(
+                    "time never goes back",
+                    "engine",
+                    self.now_ns,
+                    format!("event at {time_ns} ns"),
+                );
             }
             self.now_ns = time_ns;
             self.record.events += 1;
-            #[cfg(feature = "fault-injection")]
-            crate::fault::inject(self);
             let source = source as usize;
             if source < links {
                 self.on_link(source)?;
@@ -116,6 +147,8 @@ impl<'a> Engine<'a> {
             } else if !self.on_own(source - links - flows, &mut report)? {
                 return Ok(false);
             }
+            #[cfg(feature = "fault-injection")]
+            crate::fault::inject(self);
         }
         self.now_ns = self.spec.duration_ns;
         (self.record.links_end, self.record.flows_end) = self.snapshot()?;
@@ -125,7 +158,9 @@ impl<'a> Engine<'a> {
 
     #[inline]
     fn on_link(&mut self, link: usize) -> Checked<()> {
-        let Some(id) = self.net.service(self.now_ns, link)? else { return Ok(()) };
+        let Some(id) = self.net.service(self.now_ns, link)? else {
+            return Ok(());
+        };
         let packet = *self.net.slab.get(id);
         let feedback = (packet.header.feedback_len > 0).then(|| *self.net.slab.feedback(id));
         self.net.discard(id);
@@ -144,7 +179,10 @@ impl<'a> Engine<'a> {
 
     #[cold]
     fn on_own(&mut self, event: usize, report: &mut impl FnMut(u64) -> bool) -> Checked<bool> {
-        self.net.schedule((self.spec.links.len() + self.spec.flows.len() + event) as SourceId, u64::MAX);
+        self.net.schedule(
+            (self.spec.links.len() + self.spec.flows.len() + event) as SourceId,
+            u64::MAX,
+        );
         if event == Own::WarmUp as usize {
             (self.record.links_warmup, self.record.flows_warmup) = self.snapshot()?;
         } else if event == Own::Sample as usize {
@@ -202,7 +240,11 @@ impl Engine<'_> {
     #[expect(clippy::unused_self, reason = "the signature of the recorder that is built in")]
     fn begin_series(&mut self) {}
 
-    #[expect(clippy::unused_self, clippy::unnecessary_wraps, reason = "the signature of the recorder that is built in")]
+    #[expect(
+        clippy::unused_self,
+        clippy::unnecessary_wraps,
+        reason = "the signature of the recorder that is built in"
+    )]
     fn take_sample(&mut self) -> Checked<()> {
         Ok(())
     }

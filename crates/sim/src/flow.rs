@@ -47,7 +47,11 @@ impl Flow {
         let sender = spec
             .sender
             .map(|law| Box::new(Sender::new(identity, spec.transport, law, spec.params.clone(), word)));
-        let header_bytes = if sender.is_some() { spec.transport.header_bytes } else { UDP_HEADER_BYTES };
+        let header_bytes = if sender.is_some() {
+            spec.transport.header_bytes
+        } else {
+            UDP_HEADER_BYTES
+        };
         Self {
             id,
             tcp: spec.transport,
@@ -91,7 +95,11 @@ impl Flow {
 
     fn fulfil(&mut self, wish: Wish, now_ns: u64, net: &mut Network) -> Checked<()> {
         let Some(sender) = &mut self.sender else {
-            return if wish == Wish::Segment { self.send_datagram(now_ns, net) } else { Ok(()) };
+            return if wish == Wish::Segment {
+                self.send_datagram(now_ns, net)
+            } else {
+                Ok(())
+            };
         };
         match wish {
             Wish::Open(bytes) => {
@@ -152,7 +160,9 @@ impl Flow {
         feedback: Option<&FeedbackBytes>,
         net: &mut Network,
     ) -> Checked<Option<Completion>> {
-        let Some(sender) = &mut self.sender else { return Ok(None) };
+        let Some(sender) = &mut self.sender else {
+            return Ok(None);
+        };
         sender.on_ack(now_ns, packet, feedback, net)?;
         if !self.closing || !sender.is_finished() {
             return Ok(None);
@@ -170,8 +180,16 @@ impl Flow {
 
     #[inline]
     fn send_ack(&mut self, now_ns: u64, net: &mut Network) -> Checked<()> {
-        let header = Header { ip_id: self.acks_sent, ..Header::default() };
-        let mut ack = Packet { header, route_at: self.route_back_at, flow: self.id, ..Packet::default() };
+        let header = Header {
+            ip_id: self.acks_sent,
+            ..Header::default()
+        };
+        let mut ack = Packet {
+            header,
+            route_at: self.route_back_at,
+            flow: self.id,
+            ..Packet::default()
+        };
         self.acks_sent = self.acks_sent.wrapping_add(1);
         let feedback = self.receiver.fill_ack(now_ns, &mut ack, &self.tcp);
         net.inject(now_ns, ack, feedback.as_ref())
@@ -185,7 +203,12 @@ impl Flow {
             ..Header::default()
         };
         self.datagrams_sent += 1;
-        let packet = Packet { header, route_at: self.route_at, flow: self.id, ..Packet::default() };
+        let packet = Packet {
+            header,
+            route_at: self.route_at,
+            flow: self.id,
+            ..Packet::default()
+        };
         net.inject(now_ns, packet, None)
     }
 
@@ -193,7 +216,11 @@ impl Flow {
     pub fn snapshot(&self) -> FlowCounters {
         let Some(sender) = &self.sender else {
             let delivered_bytes = self.datagrams_received * u64::from(self.mss_bytes);
-            return FlowCounters { sent_pkts: self.datagrams_sent, delivered_bytes, ..FlowCounters::default() };
+            return FlowCounters {
+                sent_pkts: self.datagrams_sent,
+                delivered_bytes,
+                ..FlowCounters::default()
+            };
         };
         let counters = sender.counters();
         let complete = self.short_by_bytes > 0 && self.receiver.nxt() == self.written;
@@ -212,6 +239,11 @@ impl Flow {
             srtt_us: sender.srtt_us(),
             in_flight_pkts: sender.board().in_flight_pkts(),
         }
+    }
+
+    #[cfg(feature = "fault-injection")]
+    pub fn receiver_mut(&mut self) -> &mut Receiver {
+        &mut self.receiver
     }
 
     #[cfg(feature = "fault-injection")]

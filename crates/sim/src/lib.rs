@@ -5,6 +5,8 @@
 
 mod app;
 mod engine;
+#[cfg(feature = "fault-injection")]
+pub mod fault;
 mod flow;
 mod network;
 mod packet;

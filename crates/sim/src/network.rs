@@ -25,13 +25,22 @@ pub(crate) struct Network {
 
 impl Network {
     pub fn new(spec: &RunSpec, sources: usize) -> Self {
-        let packet_bytes = spec.flows.iter().map(|flow| flow.transport.packet_bytes).max().unwrap_or(1500);
+        let packet_bytes = spec
+            .flows
+            .iter()
+            .map(|flow| flow.transport.packet_bytes)
+            .max()
+            .unwrap_or(1500);
         let has_feedback = |flow: &FlowSpec| {
             flow.sender.is_some_and(|law| law.feedback_bytes() > 0)
                 || flow.receiver.is_some_and(|law| law.feedback_bytes() > 0)
         };
         let mut network = Self {
-            links: spec.links.iter().map(|link| Link::new(link, spec.seed, packet_bytes)).collect(),
+            links: spec
+                .links
+                .iter()
+                .map(|link| Link::new(link, spec.seed, packet_bytes))
+                .collect(),
             slab: Slab::new(spec.flows.iter().any(has_feedback)),
             schedule: Schedule::new(sources),
             hops: Vec::new(),
@@ -56,6 +65,11 @@ impl Network {
     #[inline]
     pub fn next_event(&self) -> (u64, SourceId) {
         self.schedule.next()
+    }
+
+    /// The last instant that the schedule can name.
+    pub fn time_ns_max(&self) -> u64 {
+        self.schedule.time_ns_max()
     }
 
     /// Moves the event of `source` to `due_ns`.

@@ -27,9 +27,9 @@ pub(crate) struct Packet {
     pub flow: u32,
     /// Number of the segment; of an ACK: the next one expected.
     pub seq: u32,
-    /// `TSval` and `TSecr` in ticks of their ends' clocks (RFC 7323).
-    pub ts_val: u32,
-    pub ts_ecr: u32,
+    /// `TSval` and `TSecr` (RFC 7323), in microseconds; laws see them in ticks.
+    pub ts_val_us: u32,
+    pub ts_ecr_us: u32,
     pub sack: [(u32, u32); SACK_BLOCKS_MAX],
 }
 
@@ -45,7 +45,10 @@ pub(crate) struct Slab {
 
 impl Slab {
     pub fn new(with_feedback: bool) -> Self {
-        Self { with_feedback, ..Self::default() }
+        Self {
+            with_feedback,
+            ..Self::default()
+        }
     }
 
     #[inline]

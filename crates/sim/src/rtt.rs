@@ -1,64 +1,91 @@
 //! Round-trip time estimation and the retransmission timeout, RFC 6298.
+//!
+//! The timeout is computed in whole ticks of the timestamp clock, as stacks do: a coarse clock keeps the variance, and
+//! with it the timeout, from shrinking to nothing. The law sees round-trip times in microseconds whatever the tick is.
 
 use crate::spec::Transport;
 
 /// SRTT, RTTVAR and RTO of one connection.
 #[derive(Clone, Debug)]
 pub(crate) struct RttEstimator {
-    /// SRTT times 8, so that the gain of 1/8 keeps its remainder.
-    srtt_ns_x8: u64,
-    /// RTTVAR times 4, for the gain of 1/4.
-    rttvar_ns_x4: u64,
-    rtt_ns_min: u64,
+    /// Smoothed RTT for the law, times 8 so that the gain of 1/8 keeps its remainder.
+    srtt_us_x8: u64,
+    rtt_us_min: u32,
+    /// SRTT times 8 and RTTVAR times 4, in ticks.
+    srtt_ticks_x8: u64,
+    rttvar_ticks_x4: u64,
     rto_ns: u64,
     backoff: u32,
 }
 
 impl RttEstimator {
     pub fn new(transport: &Transport) -> Self {
-        Self { srtt_ns_x8: 0, rttvar_ns_x4: 0, rtt_ns_min: 0, rto_ns: transport.rto_ns_initial, backoff: 0 }
+        Self {
+            srtt_us_x8: 0,
+            rtt_us_min: 0,
+            srtt_ticks_x8: 0,
+            rttvar_ticks_x4: 0,
+            rto_ns: transport.rto_ns_initial,
+            backoff: 0,
+        }
     }
 
-    /// Takes a sample, section 2. A sample of zero (faster than the clock ticks) counts as one nanosecond.
-    pub fn sample(&mut self, rtt_ns: u64, transport: &Transport) {
-        let rtt_ns = rtt_ns.max(1);
-        if self.srtt_ns_x8 == 0 {
-            // (2.2)
-            self.srtt_ns_x8 = rtt_ns * 8;
-            self.rttvar_ns_x4 = rtt_ns * 2;
-            self.rtt_ns_min = rtt_ns;
+    /// Takes a sample, section 2. A sample of zero (faster than the clock ticks) counts as one microsecond, one tick.
+    #[inline]
+    pub fn sample(&mut self, rtt_us: u32, transport: &Transport) {
+        let rtt_us = rtt_us.max(1);
+        let tick_us = (transport.ts_tick_ns / 1000).max(1);
+        let rtt_ticks = if tick_us == 1 {
+            u64::from(rtt_us)
         } else {
+            ((u64::from(rtt_us) + tick_us / 2) / tick_us).max(1)
+        };
+        if self.srtt_us_x8 == 0 {
+            self.srtt_us_x8 = u64::from(rtt_us) * 8;
+            self.rtt_us_min = rtt_us;
+            // (2.2)
+            self.srtt_ticks_x8 = rtt_ticks * 8;
+            self.rttvar_ticks_x4 = rtt_ticks * 2;
+        } else {
+            self.srtt_us_x8 = self.srtt_us_x8 - self.srtt_us_x8 / 8 + u64::from(rtt_us);
+            self.rtt_us_min = self.rtt_us_min.min(rtt_us);
             // (2.3): RTTVAR first, from the old SRTT.
-            let error_ns = rtt_ns.abs_diff(self.srtt_ns_x8 / 8);
-            self.rttvar_ns_x4 = self.rttvar_ns_x4 - self.rttvar_ns_x4 / 4 + error_ns;
-            self.srtt_ns_x8 = self.srtt_ns_x8 - self.srtt_ns_x8 / 8 + rtt_ns;
-            self.rtt_ns_min = self.rtt_ns_min.min(rtt_ns);
+            let error_ticks = rtt_ticks.abs_diff(self.srtt_ticks_x8 / 8);
+            self.rttvar_ticks_x4 = self.rttvar_ticks_x4 - self.rttvar_ticks_x4 / 4 + error_ticks;
+            self.srtt_ticks_x8 = self.srtt_ticks_x8 - self.srtt_ticks_x8 / 8 + rtt_ticks;
         }
-        let rto_ns = self.srtt_ns_x8 / 8 + self.rttvar_ns_x4.max(transport.ts_tick_ns);
-        self.rto_ns = rto_ns.clamp(transport.rto_ns_min, transport.rto_ns_max);
         self.backoff = 0;
+        // (2.3): RTO = SRTT + max(G, 4 RTTVAR), with the clock granularity G of one tick.
+        let variance_ns = self.rttvar_ticks_x4.max(1) * transport.ts_tick_ns;
+        let srtt_ns = self.srtt_ticks_x8 * transport.ts_tick_ns / 8;
+        let rto_ns = if transport.rto_min_over_srtt {
+            srtt_ns + variance_ns.max(transport.rto_ns_min)
+        } else {
+            (srtt_ns + variance_ns).max(transport.rto_ns_min)
+        };
+        self.rto_ns = rto_ns.min(transport.rto_ns_max);
     }
 
     /// The timer fired, (5.5).
     pub fn back_off(&mut self) {
-        self.backoff = (self.backoff + 1).min(30);
+        self.backoff = (self.backoff + 1).min(16);
     }
 
     /// Timeout in force.
     #[inline]
     pub fn rto_ns(&self, transport: &Transport) -> u64 {
-        (self.rto_ns << self.backoff.min(16)).min(transport.rto_ns_max)
+        (self.rto_ns << self.backoff).min(transport.rto_ns_max)
     }
 
     /// 0: no sample yet.
     #[inline]
     pub fn srtt_us(&self) -> u32 {
-        (self.srtt_ns_x8 / 8000) as u32
+        (self.srtt_us_x8 / 8) as u32
     }
 
     /// 0: no sample yet.
     #[inline]
     pub fn rtt_us_min(&self) -> u32 {
-        (self.rtt_ns_min / 1000) as u32
+        self.rtt_us_min
     }
 }

@@ -130,11 +130,13 @@ pub struct Transport {
     pub delayed_ack_ns: Option<u64>,
     /// Smallest retransmission timeout.
     pub rto_ns_min: u64,
+    /// Whether the smallest timeout counts on top of SRTT, as in Linux, or from zero (RFC 6298, (2.4)).
+    pub rto_min_over_srtt: bool,
     /// Largest.
     pub rto_ns_max: u64,
     /// Before the first sample.
     pub rto_ns_initial: u64,
-    /// Tick of the timestamp clock (RFC 7323) from which RTT samples are taken.
+    /// Tick of the timestamp clock (RFC 7323), at least 1 us: of the timestamps that laws see and of the RTO's samples.
     pub ts_tick_ns: u64,
     /// Whether the sender asks for ECN (RFC 3168) where its law reacts to it.
     pub ecn: bool,

@@ -7,7 +7,7 @@ use fadelab_path::packet::FeedbackBytes;
 use crate::packet::{Packet, SACK_BLOCKS_MAX, flag};
 use crate::ranges::RangeSet;
 use crate::spec::{Recovery, Transport};
-use crate::tcp::ticks;
+use crate::tcp::clock_us;
 
 /// State of a receiving end.
 #[derive(Debug)]
@@ -17,7 +17,7 @@ pub(crate) struct Receiver {
     /// A segment of each of the blocks that changed last, the last one first.
     recent: [u32; SACK_BLOCKS_MAX],
     /// `TSval` to echo: of the oldest segment not yet acknowledged (RFC 7323, section 4.3).
-    ts_recent: u32,
+    ts_recent_us: u32,
     unacknowledged_pkts: u32,
     ack_due_ns: u64,
     congestion_experienced: bool,
@@ -31,7 +31,7 @@ impl Receiver {
             nxt: 0,
             out_of_order: RangeSet::default(),
             recent: [u32::MAX; SACK_BLOCKS_MAX],
-            ts_recent: 0,
+            ts_recent_us: 0,
             unacknowledged_pkts: 0,
             ack_due_ns: u64::MAX,
             congestion_experienced: false,
@@ -67,7 +67,7 @@ impl Receiver {
         self.tell_law(now_ns, packet, feedback, in_order);
         self.note_marks(packet);
         if self.unacknowledged_pkts == 0 && packet.seq <= self.nxt {
-            self.ts_recent = packet.ts_val;
+            self.ts_recent_us = packet.ts_val_us;
         }
         let fills_hole = !self.out_of_order.is_empty();
         if in_order {
@@ -136,8 +136,8 @@ impl Receiver {
     #[inline]
     pub fn fill_ack(&mut self, now_ns: u64, ack: &mut Packet, tcp: &Transport) -> Option<FeedbackBytes> {
         ack.seq = self.nxt;
-        ack.ts_ecr = self.ts_recent;
-        ack.ts_val = ticks(now_ns, tcp.ts_tick_ns);
+        ack.ts_ecr_us = self.ts_recent_us;
+        ack.ts_val_us = clock_us(now_ns);
         ack.tcp_flags = if self.congestion_experienced { flag::ECE } else { 0 };
         ack.marks = std::mem::take(&mut self.marks);
         (self.unacknowledged_pkts, self.ack_due_ns) = (0, u64::MAX);
@@ -151,16 +151,29 @@ impl Receiver {
                 }
             }
             // Kind, length and padding once, two sequence numbers a block (RFC 2018, section 3).
-            ip_bytes += if tcp.sack_on_wire { 4 + 8 * u32::from(ack.sack_blocks) } else { 0 };
+            ip_bytes += if tcp.sack_on_wire {
+                4 + 8 * u32::from(ack.sack_blocks)
+            } else {
+                0
+            };
         }
         ack.header.ip_bytes = ip_bytes as u16;
         let (law, state) = self.law.as_mut()?;
-        let mut fill = abi::Fill { now_us: now_ns / 1000, ..abi::Fill::default() };
+        let mut fill = abi::Fill {
+            now_us: now_ns / 1000,
+            ..abi::Fill::default()
+        };
         law.fill_ack(state, &mut fill);
         (ack.header.ecn, ack.header.outer_ecn) = (fill.ecn as u8, fill.ecn as u8);
         let written = fill.feedback.present == 1;
         law.ack_written(state, written);
         ack.header.feedback_len = if written { fill.feedback.len } else { 0 };
         written.then_some(fill.feedback.bytes)
+    }
+
+    /// Acknowledges what was never sent, to show that the sender sees it.
+    #[cfg(feature = "fault-injection")]
+    pub fn acknowledge_the_future(&mut self) {
+        self.nxt += 1_000_000;
     }
 }

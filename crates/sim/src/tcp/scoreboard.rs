@@ -175,7 +175,11 @@ impl Scoreboard {
     #[inline]
     pub fn acknowledge(&mut self, ack: u32) -> (u32, u32) {
         let acked = ack - self.una;
-        self.forget_duplicates(if ack == self.nxt { u32::MAX } else { acked.saturating_sub(1) });
+        self.forget_duplicates(if ack == self.nxt {
+            u32::MAX
+        } else {
+            acked.saturating_sub(1)
+        });
         let mut delivered = 0;
         for seq in self.una..ack {
             let flags = self.segment(seq).in_flight_and_flags;
@@ -217,7 +221,10 @@ impl Scoreboard {
         self.retransmitted_pkts -= u32::from(again);
         self.in_flight_pkts -= u32::from(!lost || again);
         self.delivered_pkts += 1;
-        if self.newest.is_none_or(|newest| segment.delivered_pkts >= newest.delivered_pkts) {
+        if self
+            .newest
+            .is_none_or(|newest| segment.delivered_pkts >= newest.delivered_pkts)
+        {
             self.newest = Some(segment);
         }
     }
@@ -304,7 +311,12 @@ impl Scoreboard {
                 segment.in_flight_and_flags = (segment.in_flight_and_flags & !is::RETRANSMITTED) | is::LOST;
             }
         }
-        (self.lost_pkts, self.retransmitted_pkts, self.duplicate_pkts, self.in_flight_pkts) = (flight, 0, 0, 0);
+        (
+            self.lost_pkts,
+            self.retransmitted_pkts,
+            self.duplicate_pkts,
+            self.in_flight_pkts,
+        ) = (flight, 0, 0, 0);
         (self.frontier, self.frontier_sacked, self.retransmit_from) = (self.nxt, 0, self.una);
     }
 
@@ -327,7 +339,9 @@ impl Scoreboard {
     /// The rate sample of the ACK just taken; to be asked once per ACK.
     #[inline]
     pub fn rate_sample(&mut self, now_ns: u64) -> RateSample {
-        let Some(newest) = self.newest.take() else { return RateSample::default() };
+        let Some(newest) = self.newest.take() else {
+            return RateSample::default();
+        };
         let prior_delivered_ns = newest.sent_ns - u64::from(newest.delivered_ago_us) * 1000;
         let ack_elapsed_us = ((now_ns - prior_delivered_ns) / 1000) as u32;
         (self.first_sent_ns, self.delivered_ns) = (newest.sent_ns, now_ns);

@@ -9,7 +9,7 @@ use crate::packet::{Packet, flag};
 use crate::rtt::RttEstimator;
 use crate::spec::{Recovery, Transport};
 use crate::tcp::scoreboard::{RateSample, Scoreboard};
-use crate::tcp::ticks;
+use crate::tcp::{clock_us, ticks};
 
 /// What the sending end counts. Cumulative.
 #[derive(Clone, Copy, Debug, Default)]
@@ -161,7 +161,11 @@ impl Sender {
     /// When a timer of this end is due.
     #[inline]
     pub fn next_due(&self) -> u64 {
-        if self.pace_blocked { self.rto_due_ns.min(self.pace_due_ns) } else { self.rto_due_ns }
+        if self.pace_blocked {
+            self.rto_due_ns.min(self.pace_due_ns)
+        } else {
+            self.rto_due_ns
+        }
     }
 
     /// Runs the timers that are due.
@@ -193,7 +197,11 @@ impl Sender {
         ack.in_flight_pkts = self.board.in_flight_pkts();
         self.law.on_ack(&mut self.state, &self.params, &ack, &mut self.control);
         if self.control.cwnd_pkts == 0 || self.control.ssthresh_pkts == 0 {
-            return self.broken("a window is at least one segment", now_ns, format!("{:?}, {ack:?}", self.control));
+            return self.broken(
+                "a window is at least one segment",
+                now_ns,
+                format!("{:?}, {ack:?}", self.control),
+            );
         }
         if let Some(detail) = self.board.disagreement() {
             return self.broken("what is in flight is what is unacknowledged", now_ns, detail);
@@ -205,7 +213,12 @@ impl Sender {
     }
 
     fn broken<T>(&self, invariant: &'static str, now_ns: u64, detail: String) -> Checked<T> {
-        violated(invariant, &format!("flow {} ({})", self.identity.flow, self.law.name()), now_ns, detail)
+        violated(
+            invariant,
+            &format!("flow {} ({})", self.identity.flow, self.law.name()),
+            now_ns,
+            detail,
+        )
     }
 
     /// Takes note of what the ACK says: sequence numbers, losses, round-trip time, rate.
@@ -215,8 +228,8 @@ impl Sender {
             now_us: now_ns / 1000,
             packet_bytes: self.tcp.packet_bytes,
             mss_bytes: self.tcp.packet_bytes - self.tcp.header_bytes,
-            ts_val: packet.ts_val,
-            ts_ecr: packet.ts_ecr,
+            ts_val: ticks(packet.ts_val_us, self.tcp.ts_tick_ns),
+            ts_ecr: ticks(packet.ts_ecr_us, self.tcp.ts_tick_ns),
             random: self.next_random(),
             ..abi::Ack::default()
         };
@@ -283,25 +296,22 @@ impl Sender {
     /// RFC 7323, section 4.1: every ACK that advances gives a sample, retransmitted or not.
     #[inline]
     fn sample_rtt(&mut self, now_ns: u64, packet: &Packet) -> u32 {
-        let elapsed = ticks(now_ns, self.tcp.ts_tick_ns).wrapping_sub(packet.ts_ecr);
-        let rtt_ns = u64::from(elapsed) * self.tcp.ts_tick_ns;
-        self.rtt.sample(rtt_ns, &self.tcp);
-        let rtt_us = (rtt_ns / 1000) as u32;
+        let rtt_us = clock_us(now_ns).wrapping_sub(packet.ts_ecr_us);
+        self.rtt.sample(rtt_us, &self.tcp);
         self.counters.rtt_samples += 1;
         self.counters.rtt_us_sum += u64::from(rtt_us);
         rtt_us
     }
 
     #[inline]
-    fn take_feedback(
-        &mut self,
-        now_ns: u64,
-        packet: &Packet,
-        feedback: Option<&FeedbackBytes>,
-        ack: &mut abi::Ack,
-    ) {
+    fn take_feedback(&mut self, now_ns: u64, packet: &Packet, feedback: Option<&FeedbackBytes>, ack: &mut abi::Ack) {
         if let Some(bytes) = feedback {
-            self.feedback = abi::Feedback { bytes: *bytes, len: packet.header.feedback_len, present: 0, ..self.feedback };
+            self.feedback = abi::Feedback {
+                bytes: *bytes,
+                len: packet.header.feedback_len,
+                present: 0,
+                ..self.feedback
+            };
             self.feedback_ns = now_ns;
         }
         ack.feedback = self.feedback;
@@ -351,7 +361,8 @@ impl Sender {
         if self.tcp.recovery == Recovery::NewReno {
             self.board.mark_oldest_lost();
         }
-        self.law.on_loss(&mut self.state, &self.params, ack, abi::LOSS_DUPACK, &mut self.control);
+        self.law
+            .on_loss(&mut self.state, &self.params, ack, abi::LOSS_DUPACK, &mut self.control);
         self.reduce(abi::CA_RECOVERY);
     }
 
@@ -362,7 +373,8 @@ impl Sender {
             return;
         }
         self.counters.ecn_reductions += 1;
-        self.law.on_loss(&mut self.state, &self.params, ack, abi::LOSS_ECN, &mut self.control);
+        self.law
+            .on_loss(&mut self.state, &self.params, ack, abi::LOSS_ECN, &mut self.control);
         self.reduce(abi::CA_CWR);
         self.announce_reduction = true;
     }
@@ -409,7 +421,11 @@ impl Sender {
     #[inline]
     fn arm_rto(&mut self, now_ns: u64) {
         let waiting = self.board.outstanding_pkts() > 0;
-        self.rto_due_ns = if waiting { now_ns + self.rtt.rto_ns(&self.tcp) } else { u64::MAX };
+        self.rto_due_ns = if waiting {
+            now_ns + self.rtt.rto_ns(&self.tcp)
+        } else {
+            u64::MAX
+        };
     }
 
     /// Sends what window, pacing and application allow.
@@ -443,18 +459,27 @@ impl Sender {
     fn window_used_pkts(&self) -> u32 {
         let in_flight = self.board.in_flight_pkts();
         let held = self.control.ca_state == abi::CA_DISORDER && !self.tcp.limited_transmit;
-        if held { in_flight + self.board.sacked_pkts() } else { in_flight }
+        if held {
+            in_flight + self.board.sacked_pkts()
+        } else {
+            in_flight
+        }
     }
 
     fn transmit_new(&mut self, now_ns: u64, net: &mut Network) -> Checked<()> {
         let idle_ns = now_ns - self.sent_ns_last;
         if self.board.outstanding_pkts() == 0 && self.board.nxt() > 0 && idle_ns >= self.rtt.rto_ns(&self.tcp) {
             let (now_us, idle_us) = (now_ns / 1000, idle_ns / 1000);
-            self.law.on_restart(&mut self.state, &self.params, now_us, idle_us, &mut self.control);
+            self.law
+                .on_restart(&mut self.state, &self.params, now_us, idle_us, &mut self.control);
         }
         let seq = self.board.send_new(now_ns, self.app_limited_until != 0);
         let announced = std::mem::take(&mut self.announce_reduction);
-        let header = Header { flags: abi::PACKET_DATA as u8, ecn: self.control.ecn as u8, ..Header::default() };
+        let header = Header {
+            flags: abi::PACKET_DATA as u8,
+            ecn: self.control.ecn as u8,
+            ..Header::default()
+        };
         self.transmit(now_ns, seq, header, if announced { flag::CWR } else { 0 }, net)
     }
 
@@ -465,18 +490,21 @@ impl Sender {
         let classic = self.law.ecn_mode() == abi::ECN_MODE_CLASSIC;
         let ecn = if classic { abi::ECN_NOT_ECT } else { self.control.ecn };
         let flags = abi::PACKET_DATA | abi::PACKET_RETRANSMISSION;
-        self.transmit(now_ns, seq, Header { flags: flags as u8, ecn: ecn as u8, ..Header::default() }, 0, net)
+        self.transmit(
+            now_ns,
+            seq,
+            Header {
+                flags: flags as u8,
+                ecn: ecn as u8,
+                ..Header::default()
+            },
+            0,
+            net,
+        )
     }
 
     #[inline]
-    fn transmit(
-        &mut self,
-        now_ns: u64,
-        seq: u32,
-        mut header: Header,
-        tcp_flags: u8,
-        net: &mut Network,
-    ) -> Checked<()> {
+    fn transmit(&mut self, now_ns: u64, seq: u32, mut header: Header, tcp_flags: u8, net: &mut Network) -> Checked<()> {
         header.ip_bytes = match self.last_segment {
             Some((last, bytes)) if last == seq => bytes,
             _ => self.tcp.packet_bytes as u16,
@@ -485,7 +513,11 @@ impl Sender {
         header.wire = self.law.wire() as u8;
         header.ip_id = self.ip_id;
         self.ip_id = self.ip_id.wrapping_add(1);
-        let feedback = self.law.has_on_send().then(|| self.ask_law(now_ns, &mut header)).flatten();
+        let feedback = self
+            .law
+            .has_on_send()
+            .then(|| self.ask_law(now_ns, &mut header))
+            .flatten();
         if self.control.pacing_Bps > 0 {
             let gap_ns = u64::from(header.ip_bytes) * 1_000_000_000 / self.control.pacing_Bps;
             self.pace_due_ns = self.pace_due_ns.max(now_ns) + gap_ns;
@@ -501,7 +533,7 @@ impl Sender {
             route_at: self.identity.route_at,
             flow: self.identity.flow,
             seq,
-            ts_val: ticks(now_ns, self.tcp.ts_tick_ns),
+            ts_val_us: clock_us(now_ns),
             ..Packet::default()
         };
         net.inject(now_ns, packet, feedback.as_ref())
@@ -519,7 +551,8 @@ impl Sender {
             random: self.next_random(),
             ..abi::Send::default()
         };
-        self.law.on_send(&mut self.state, &self.params, &mut send, &mut self.control);
+        self.law
+            .on_send(&mut self.state, &self.params, &mut send, &mut self.control);
         (send.feedback.present == 1).then(|| {
             header.feedback_len = send.feedback.len;
             send.feedback.bytes

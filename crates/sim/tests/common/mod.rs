@@ -9,7 +9,7 @@ use fadelab_sim::spec::{
 pub const MS: u64 = 1_000_000;
 pub const S: u64 = 1_000_000_000;
 
-/// ns-2's transport as PROTOCOLS lists it, but with a clock of 1 us.
+/// ns-2's transport (tcl/lib/ns-default.tcl).
 pub fn transport() -> Transport {
     Transport {
         packet_bytes: 1040,
@@ -24,9 +24,10 @@ pub fn transport() -> Transport {
         limited_transmit: true,
         delayed_ack_ns: None,
         rto_ns_min: 200 * MS,
+        rto_min_over_srtt: false,
         rto_ns_max: 60 * S,
         rto_ns_initial: 3 * S,
-        ts_tick_ns: 1000,
+        ts_tick_ns: 10 * MS,
         ecn: true,
     }
 }
@@ -34,7 +35,12 @@ pub fn transport() -> Transport {
 pub fn plain_router(name: &str) -> RouterSpec {
     let law = router(name).expect("a registered router");
     let part = capacity("configured").expect("a registered part");
-    RouterSpec { law, params: law.default_params(), capacity: part, capacity_params: part.default_params() }
+    RouterSpec {
+        law,
+        params: law.default_params(),
+        capacity: part,
+        capacity_params: part.default_params(),
+    }
 }
 
 pub fn link(name: &str, rate_bps: u64, delay_ns: u64, packets: u32) -> LinkSpec {
@@ -42,7 +48,10 @@ pub fn link(name: &str, rate_bps: u64, delay_ns: u64, packets: u32) -> LinkSpec 
         name: name.to_owned(),
         capacity: CapacitySpec::Constant { rate_bps },
         delay_ns,
-        buffer: Buffer { packets: Some(packets), bytes: None },
+        buffer: Buffer {
+            packets: Some(packets),
+            bytes: None,
+        },
         router: plain_router("droptail"),
         channel: None,
         shown: false,
@@ -57,7 +66,9 @@ pub fn flow(name: &str, law: &str, route: Vec<LinkId>, route_back: Vec<LinkId>) 
         sender: Some(law),
         params: law.default_params(),
         receiver: receiver(law.name()),
-        app: App::Greedy { start: Span::Fixed { ns: 0 } },
+        app: App::Greedy {
+            start: Span::Fixed { ns: 0 },
+        },
         transport: transport(),
         route,
         route_back,
@@ -89,13 +100,27 @@ impl Dumbbell<'_> {
         for index in 0..self.flows {
             let first = links.len() as LinkId;
             for side in ["in", "out", "back-in", "back-out"] {
-                links.push(link(&format!("access {index} {side}"), 2 * self.rate_bps, 8 * MS, 1 << 20));
+                links.push(link(
+                    &format!("access {index} {side}"),
+                    2 * self.rate_bps,
+                    8 * MS,
+                    1 << 20,
+                ));
             }
             let (route, back) = (vec![first, 0, first + 1], vec![first + 2, 1, first + 3]);
             let mut flow = flow(&format!("flow.{index}"), self.law, route, back);
-            flow.app = App::Greedy { start: Span::Uniform { min_ns: 0, max_ns: S } };
+            flow.app = App::Greedy {
+                start: Span::Uniform { min_ns: 0, max_ns: S },
+            };
             flows.push(flow);
         }
-        RunSpec { seed: 1, duration_ns: self.duration_ns, warmup_ns: 0, record_interval_ns: None, links, flows }
+        RunSpec {
+            seed: 1,
+            duration_ns: self.duration_ns,
+            warmup_ns: 0,
+            record_interval_ns: None,
+            links,
+            flows,
+        }
     }
 }

@@ -1,0 +1,58 @@
+//! `fadelab`: runs scenarios, shows them with everything filled in, and answers questions about channels.
+//!
+//! Exit status: 0 done, 1 a run or the writing of its result failed, 2 invalid input, 130 interrupted.
+
+mod args;
+mod channel;
+mod output;
+mod progress;
+mod run;
+mod show;
+mod sweep;
+mod trace;
+
+use std::process::ExitCode;
+
+use clap::Parser;
+
+use args::{Cli, Command};
+
+/// Why a command did not do what it was asked for.
+pub enum Failure {
+    /// The input is not valid: nothing was run.
+    Invalid(String),
+    /// A run, or the writing of its result, failed.
+    Failed(String),
+    /// Ctrl-C: nothing was written.
+    Interrupted,
+}
+
+impl From<fadelab_scenario::Refusal> for Failure {
+    fn from(refusal: fadelab_scenario::Refusal) -> Self {
+        Self::Invalid(refusal.to_string())
+    }
+}
+
+impl From<std::io::Error> for Failure {
+    fn from(error: std::io::Error) -> Self {
+        Self::Failed(format!("cannot write the output: {error}"))
+    }
+}
+
+fn main() -> ExitCode {
+    let cli = Cli::parse();
+    let done = match &cli.command {
+        Command::Run(args) => run::run(args),
+        Command::Show(args) => show::show(args),
+        Command::Channel(args) => channel::channel(args),
+        Command::Trace { command: args::TraceCommand::Generate(args) } => trace::generate(args),
+    };
+    let (status, message) = match done {
+        Ok(()) => return ExitCode::SUCCESS,
+        Err(Failure::Invalid(message)) => (2, message),
+        Err(Failure::Failed(message)) => (1, message),
+        Err(Failure::Interrupted) => (130, "interrupted; nothing was written".to_owned()),
+    };
+    eprintln!("{} {message}", console::style("error:").red().bold().for_stderr());
+    ExitCode::from(status)
+}

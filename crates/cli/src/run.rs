@@ -1,0 +1,148 @@
+//! `fadelab run`: a scenario from its file to a folder of results and a table.
+
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Instant;
+
+use cpu_time::ProcessTime;
+use fadelab_results::{Experiment, Host, Provenance, Run, Summary, Target, table};
+use fadelab_scenario::plan::Plan;
+use fadelab_sim::record::RunRecord;
+
+use crate::args::RunArgs;
+use crate::progress::Progress;
+use crate::sweep::{Stop, sweep};
+use crate::{Failure, output, show};
+
+/// Runs a scenario and writes its result.
+///
+/// # Errors
+/// An invalid scenario, an occupied folder, a failed run, an interrupt, or a result that cannot be written.
+pub fn run(args: &RunArgs) -> Result<(), Failure> {
+    let plan = show::plan(&args.scenario)?;
+    let target = target(args);
+    // A result that could not be written should be known before the runs, not after them.
+    target.check().map_err(|error| Failure::Invalid(error.to_string()))?;
+    if !args.quiet {
+        output::warn(&plan.warnings);
+    }
+    let cores = std::thread::available_parallelism().map_or(1, std::num::NonZero::get);
+    let threads = args.jobs.map_or(cores, std::num::NonZero::get).min(plan.runs.len());
+    let (wall, cpu) = (Instant::now(), ProcessTime::now());
+    let records = simulate(args, &plan, threads)?;
+    let (wall_s, cpu_s) = (wall.elapsed().as_secs_f64(), cpu.elapsed().as_secs_f64());
+
+    let experiment = experiment(&plan, &records);
+    let summary = Summary::of(&experiment);
+    let provenance = Provenance {
+        version: env!("CARGO_PKG_VERSION").to_owned(),
+        wall_time_s: wall_s,
+        threads,
+        host: Host::read(),
+    };
+    let folder = fadelab_results::write(&target, &experiment, &summary, &provenance)
+        .map_err(|error| Failure::Failed(error.to_string()))?;
+    if args.quiet {
+        return Ok(());
+    }
+    let (width, colour) = (usize::from(console::Term::stdout().size().1), console::colors_enabled());
+    output::print(&format!(
+        "{}\n{}\n{}\n",
+        table::terminal(&summary, width, colour),
+        speed(&plan, &records, threads, wall_s, cpu_s),
+        folder.join("report.html").display()
+    ))
+}
+
+fn target(args: &RunArgs) -> Target {
+    match &args.out {
+        Some(folder) => Target::Exact(folder.clone()),
+        None => {
+            let stem = args.scenario.file.file_stem().unwrap_or(Path::new("scenario").as_os_str());
+            Target::Numbered { parent: PathBuf::from("results"), name: stem.to_string_lossy().into_owned() }
+        }
+    }
+}
+
+fn simulate(args: &RunArgs, plan: &Plan, threads: usize) -> Result<Vec<RunRecord>, Failure> {
+    let interrupted = Arc::new(AtomicBool::new(false));
+    let flag = Arc::clone(&interrupted);
+    // Without a handler Ctrl-C still ends the program, and no partial result has a final name: nothing is lost.
+    let _ = ctrlc::set_handler(move || flag.store(true, Ordering::Relaxed));
+    let total_ns = plan.runs.iter().map(|run| run.spec.duration_ns).sum();
+    let progress = Progress::new(total_ns, plan.runs.len(), args.quiet);
+    let records = sweep(plan, threads, &interrupted, &progress);
+    progress.finish();
+    records.map_err(|stop| match stop {
+        Stop::Interrupted => Failure::Interrupted,
+        Stop::Run(index, message) => Failure::Failed(failed_run(args, plan, index, &message)),
+    })
+}
+
+/// Names the run that failed and the command that runs it alone.
+fn failed_run(args: &RunArgs, plan: &Plan, index: usize, message: &str) -> String {
+    let run = &plan.runs[index];
+    let mut sets = args.scenario.sets.clone();
+    sets.push(format!("flow.law={}", run.law_label));
+    sets.extend(run.point.iter().map(|(key, value)| format!("{key}={value}")));
+    let sets: Vec<String> = sets.iter().map(|set| format!(" --set {}", shell_quoted(set))).collect();
+    let file = shell_quoted(&args.scenario.file.display().to_string());
+    format!(
+        "law {}, seed {}: {message}\nnothing was written; this runs it alone:\n  fadelab run {file}{} --seeds {}",
+        run.law_label,
+        run.seed,
+        sets.concat(),
+        run.seed
+    )
+}
+
+/// An argument as a shell takes it.
+fn shell_quoted(text: &str) -> String {
+    let is_plain = |byte: u8| byte.is_ascii_alphanumeric() || b"._-+=/,:".contains(&byte);
+    if text.bytes().all(is_plain) { text.to_owned() } else { format!("'{}'", text.replace('\'', "'\\''")) }
+}
+
+fn experiment<'a>(plan: &'a Plan, records: &'a [RunRecord]) -> Experiment<'a> {
+    let runs = plan.runs.iter().zip(records);
+    Experiment {
+        title: &plan.title,
+        about: &plan.about,
+        scenario: &plan.text,
+        warnings: &plan.warnings,
+        runs: runs
+            .map(|(run, record)| Run { law: &run.law_label, point: &run.point, spec: &run.spec, record })
+            .collect(),
+        claims: &[],
+    }
+}
+
+/// How fast it went: data packets are counted once per shown link that they cross.
+fn speed(plan: &Plan, records: &[RunRecord], threads: usize, wall_s: f64, cpu_s: f64) -> String {
+    let shown = |(run, record): (&fadelab_scenario::plan::PlannedRun, &RunRecord)| -> u64 {
+        let links = run.spec.links.iter().zip(&record.links_end);
+        links.filter(|(link, _)| link.shown).map(|(_, counters)| counters.sent_data_pkts).sum()
+    };
+    let packets: u64 = plan.runs.iter().zip(records).map(shown).sum();
+    let virtual_s: u64 = plan.runs.iter().map(|run| run.spec.duration_ns / 1_000_000_000).sum();
+    format!(
+        "{} run{}, {virtual_s} virtual s in {wall_s:.2} s on {threads} thread{}, {:.2} M packets per CPU second",
+        records.len(),
+        if records.len() == 1 { "" } else { "s" },
+        if threads == 1 { "" } else { "s" },
+        packets as f64 / cpu_s.max(1e-9) / 1e6
+    )
+}
+
+#[cfg(test)]
+mod tests {
+    use super::shell_quoted;
+
+    #[test]
+    fn arguments_survive_a_shell() {
+        // Goal: what the replay command prints can be pasted as it is.
+        assert_eq!(shell_quoted("flow.law=reno+rem"), "flow.law=reno+rem");
+        assert_eq!(shell_quoted("channel.snr=5 dB"), "'channel.snr=5 dB'");
+        assert_eq!(shell_quoted("a'b"), "'a'\\''b'");
+    }
+}

@@ -1,0 +1,29 @@
+//! `fadelab show`: the scenario with everything filled in.
+
+use fadelab_scenario::plan::Plan;
+
+use crate::args::{ScenarioArgs, ShowArgs};
+use crate::{Failure, output};
+
+/// Reads the scenario that the arguments name.
+///
+/// # Errors
+/// Whatever is wrong with it.
+pub fn plan(args: &ScenarioArgs) -> Result<Plan, Failure> {
+    let mut sets = args.sets.clone();
+    sets.extend(args.seeds.as_ref().map(|seeds| format!("run.seeds={seeds}")));
+    let options = fadelab_scenario::Options { sets, runs_max: args.max_runs };
+    Ok(fadelab_scenario::load(&args.file, &options)?)
+}
+
+/// Prints the resolved scenario; it is itself a scenario.
+///
+/// # Errors
+/// An invalid scenario.
+pub fn show(args: &ShowArgs) -> Result<(), Failure> {
+    let plan = plan(&args.scenario)?;
+    output::warn(&plan.warnings);
+    let runs = plan.runs.len();
+    let swept = if plan.sweep_keys.is_empty() { String::new() } else { format!(" over {}", plan.sweep_keys.join(", ")) };
+    output::print(&format!("# {runs} run{}{swept}\n{}", if runs == 1 { "" } else { "s" }, plan.text))
+}

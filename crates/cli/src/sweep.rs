@@ -1,0 +1,77 @@
+//! Runs all runs of a plan on all cores; results come in the plan's order, whatever thread did which.
+
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+
+use fadelab_scenario::plan::{Plan, PlannedRun};
+use fadelab_sim::RunError;
+use fadelab_sim::record::RunRecord;
+use rayon::prelude::*;
+
+use crate::progress::Progress;
+
+/// Why a sweep gave no records.
+pub enum Stop {
+    /// A run failed: its position in the plan and what happened.
+    Run(usize, String),
+    /// Ctrl-C.
+    Interrupted,
+}
+
+/// Runs the plan on `jobs` threads.
+///
+/// The failure reported is that of the first run in the plan that fails, so that it does not depend on threads: a
+/// failure stops only the runs after it.
+///
+/// # Errors
+/// A failed run or an interrupt.
+pub fn sweep(plan: &Plan, jobs: usize, interrupted: &AtomicBool, progress: &Progress) -> Result<Vec<RunRecord>, Stop> {
+    let first_failed = AtomicUsize::new(usize::MAX);
+    let pool = rayon::ThreadPoolBuilder::new().num_threads(jobs).build();
+    let pool = pool.map_err(|error| Stop::Run(0, format!("cannot start {jobs} threads: {error}")))?;
+    let run = |(index, run): (usize, &PlannedRun)| {
+        let mut share = progress.of_run();
+        let go_on = || !interrupted.load(Ordering::Relaxed) && first_failed.load(Ordering::Relaxed) > index;
+        let report = |time_ns| {
+            share.reach(time_ns);
+            go_on()
+        };
+        if !go_on() {
+            return Err(None);
+        }
+        let outcome = guarded(run, report);
+        if matches!(outcome, Err(Some(_))) {
+            first_failed.fetch_min(index, Ordering::Relaxed);
+        } else {
+            share.reach(run.spec.duration_ns);
+        }
+        outcome
+    };
+    let outcomes: Vec<_> = pool.install(|| plan.runs.par_iter().enumerate().map(run).collect());
+    if interrupted.load(Ordering::Relaxed) {
+        return Err(Stop::Interrupted);
+    }
+    let mut records = Vec::with_capacity(outcomes.len());
+    for (index, outcome) in outcomes.into_iter().enumerate() {
+        match outcome {
+            Ok(record) => records.push(record),
+            Err(Some(message)) => return Err(Stop::Run(index, message)),
+            Err(None) => return Err(Stop::Interrupted),
+        }
+    }
+    Ok(records)
+}
+
+/// One run; a panic of the engine or of a law is a failure with its message. `Err(None)` is a stop that was asked for.
+fn guarded(run: &PlannedRun, report: impl FnMut(u64) -> bool) -> Result<RunRecord, Option<String>> {
+    match catch_unwind(AssertUnwindSafe(|| fadelab_sim::run(&run.spec, report))) {
+        Ok(Ok(record)) => Ok(record),
+        Ok(Err(RunError::Stopped)) => Err(None),
+        Ok(Err(error)) => Err(Some(error.to_string())),
+        Err(panic) => {
+            let text = panic.downcast_ref::<String>().map(String::as_str);
+            let text = text.or_else(|| panic.downcast_ref::<&str>().copied()).unwrap_or("no message");
+            Err(Some(format!("the engine panicked: {text}")))
+        }
+    }
+}

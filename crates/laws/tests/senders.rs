@@ -1,0 +1,454 @@
+//! Senders' laws as tables, computed by hand from the equations that their headers cite.
+
+mod common;
+
+use common::{Flow, feedback};
+use fadelab_laws::abi;
+
+const LOW: &[u8] = &[1];
+const HIGH: &[u8] = &[2];
+const OVER: &[u8] = &[3];
+
+#[test]
+fn reno_grows_as_rfc_5681_says() {
+    // Goal: one step of slow start and of congestion avoidance, for each way of counting.
+    let step = |pairs: &[(&str, f64)], cwnd, ssthresh, acked| {
+        let mut flow = Flow::new("reno", pairs, cwnd, ssthresh);
+        flow.on_ack(&flow.ack(acked))
+    };
+    assert_eq!(step(&[], 2, 64, 1), 3);
+    assert_eq!(step(&[], 2, 64, 2), 3, "RFC 5681 (2): at most one segment per ACK");
+    assert_eq!(step(&[("limit_pkts", 2.0)], 2, 64, 2), 4, "RFC 3465 with L = 2");
+    assert_eq!(
+        step(&[("limit_pkts", 8.0)], 62, 64, 8),
+        64,
+        "slow start ends at ssthresh"
+    );
+    assert_eq!(step(&[], 10, 5, 10), 11, "a window's worth of segments adds one");
+    assert_eq!(
+        step(&[("counting", 1.0)], 10, 5, 10),
+        10,
+        "one ACK adds a tenth where ACKs count"
+    );
+}
+
+#[test]
+fn reno_keeps_the_fraction_of_its_window() {
+    // Goal: 1/cwnd per ACK adds up to one packet in a round trip and a little, and a host's own change resets it.
+    let mut flow = Flow::new("reno", &[], 10, 5);
+    let windows: Vec<u32> = (0..11).map(|_| flow.on_ack(&flow.ack(1))).collect();
+    assert_eq!(windows, [10, 10, 10, 10, 10, 10, 10, 10, 10, 10, 11]);
+    flow.control.cwnd_pkts = 4;
+    flow.control.ssthresh_pkts = 4;
+    assert_eq!(flow.on_ack(&flow.ack(3)), 4, "the old fraction would have made this 5");
+}
+
+#[test]
+fn reno_stays_where_it_must() {
+    // Goal: no growth in recovery, on duplicates, or while the application is the limit.
+    let mut flow = Flow::new("reno", &[], 10, 64);
+    assert_eq!(flow.on_ack(&flow.ack(0)), 10);
+    let mut idle = flow.ack(1);
+    idle.flags = 0;
+    assert_eq!(flow.on_ack(&idle), 10);
+    flow.control.ca_state = abi::CA_RECOVERY;
+    assert_eq!(flow.on_ack(&flow.ack(5)), 10);
+    flow.control.ca_state = abi::CA_LOSS;
+    assert_eq!(flow.on_ack(&flow.ack(5)), 11, "after a timeout it slow-starts");
+}
+
+#[test]
+fn reno_halves_on_losses_and_once_per_timeout() {
+    // Goal: RFC 5681 (4), with its floor of two segments, and ssthresh held while the timer backs off.
+    for (cwnd, ssthresh) in [(100, 50), (5, 2), (3, 2), (1, 2)] {
+        assert_eq!(Flow::new("reno", &[], cwnd, 999).on_loss(), ssthresh);
+        let mut flow = Flow::new("reno", &[], cwnd, 999);
+        assert_eq!(flow.on_rto(), ssthresh, "from the window before the host lowered it");
+        assert_eq!(flow.on_rto(), ssthresh, "a timeout of the same segment again");
+    }
+    let mut flow = Flow::new("reno", &[], 100, 999);
+    flow.on_rto();
+    flow.on_ack(&flow.ack(1));
+    flow.control.cwnd_pkts = 20;
+    flow.on_ack(&flow.ack(0));
+    assert_eq!(flow.on_rto(), 10, "a new timeout after progress");
+}
+
+#[test]
+fn reno_restarts_from_the_initial_window() {
+    // Goal: RFC 5681 section 4.1, after the restart time only, and never upwards.
+    let after = |cwnd, idle_us, pairs: &[(&str, f64)]| {
+        let mut flow = Flow::new("reno", pairs, 3, 64);
+        flow.control.cwnd_pkts = cwnd;
+        flow.law
+            .on_restart(&mut flow.state, &flow.params, idle_us, idle_us, &mut flow.control);
+        flow.control.cwnd_pkts
+    };
+    assert_eq!(after(50, 1_000_000, &[]), 3);
+    assert_eq!(after(50, 999_999, &[]), 50);
+    assert_eq!(after(2, 5_000_000, &[]), 2);
+    assert_eq!(after(50, 5_000_000, &[("restart_us", 0.0)]), 50);
+}
+
+#[test]
+fn vcp_multiplies_at_low_load() {
+    // Goal: (1 + xi)^x - 1 per packet, PROTOCOLS' values for each clamp; 100,000 packets make the gain visible.
+    let gains = [
+        (0.0, 200_000, 6_250),
+        (0.0, 400_000, 12_890),
+        (0.0, 500_000, 16_365),
+        (0.0, 2_000_000, 16_365),
+        (1.0, 2_000_000, 83_353),
+        (1.0, 4_000_000, 100_000),
+        (2.0, 1_000_000, 35_408),
+        (2.0, 1_600_000, 62_417),
+        (2.0, 4_000_000, 236_184),
+        (0.0, 10_000, 303),
+    ];
+    for (clamp, srtt_us, gain) in gains {
+        let mut flow = Flow::new("vcp", &[("mi_clamp", clamp)], 100_000, 2);
+        flow.srtt_us = srtt_us;
+        // Two ACKs, because one counts at most 65,535 packets; the second half completes 100,000.
+        flow.on_feedback(50_000, LOW);
+        let grown = flow.on_feedback(50_000, LOW) - 100_000;
+        assert!(
+            grown.abs_diff(gain) <= 1,
+            "clamp {clamp}, srtt {srtt_us} us: {grown} for {gain}"
+        );
+    }
+}
+
+#[test]
+fn vcp_adds_at_high_load() {
+    // Goal: alpha_s w per round trip, by the code's scale (t_d = 100 ms) and by the paper's (t_d = 200 ms, square).
+    let steps = [
+        (&[][..], 10_000, 20),
+        (&[], 20_000, 40),
+        (&[], 100_000, 1_000),
+        (&[], 200_000, 4_000),
+        (&[], 400_000, 16_000),
+        (&[], 500_000, 25_000),
+        (&[], 1_000_000, 30_000),
+        (&[], 2_000_000, 40_000),
+        (&[("td_us", 200_000.0), ("ai_scaling", 1.0)], 200_000, 1_000),
+        (&[("td_us", 200_000.0), ("ai_scaling", 1.0)], 1_000_000, 25_000),
+        (&[("td_us", 200_000.0), ("ai_scaling", 1.0)], 2_000_000, 100_000),
+        (&[("weight", 2.5)], 100_000, 2_500),
+        (&[("alpha", 0.5)], 100_000, 500),
+    ];
+    for (pairs, srtt_us, thousandths) in steps {
+        // 50 windows of a million packets, in ACKs of 500 so that none adds more than 2^16 packets times cwnd.
+        let mut flow = Flow::new("vcp", pairs, 1_000_000, 2);
+        flow.srtt_us = srtt_us;
+        for _ in 0..100_000 {
+            flow.on_feedback(500, HIGH);
+        }
+        let grown = f64::from(flow.control.cwnd_pkts - 1_000_000);
+        let expected = 50.0 * f64::from(thousandths) / 1000.0;
+        assert!(
+            (grown - expected).abs() <= 1.0 + expected * 0.003,
+            "{pairs:?} {srtt_us} us: {grown} for {expected}"
+        );
+    }
+}
+
+#[test]
+fn vcp_decreases_once_per_interval_and_round_trip() {
+    // Goal: the machine of PROTOCOLS 1.2: a decrease, t_rho of freezing, a round trip in which overload adds.
+    let mut flow = Flow::new("vcp", &[], 1000, 2);
+    flow.srtt_us = 195_000;
+    // At 195 ms additive increase is 3.8 packets a round trip: 1000 packets add 3.8 at cwnd 1000.
+    let steps = [
+        (0, OVER, 875, "decrease by an eighth"),
+        (100, OVER, 875, "frozen"),
+        (150, HIGH, 879, "high load still adds"),
+        (199, OVER, 879, "frozen to the last millisecond"),
+        (
+            200,
+            OVER,
+            883,
+            "overload adds for a round trip, whose 195 ms are rounded up to 200",
+        ),
+        (399, OVER, 887, "and adds"),
+        (400, OVER, 776, "then the next decrease"),
+        (450, LOW, 837, "low load multiplies, frozen or not"),
+    ];
+    for (now_ms, code, cwnd, what) in steps {
+        flow.now_us = now_ms * 1000;
+        let got = flow.on_feedback(1000, code);
+        assert!(
+            got.abs_diff(cwnd) <= 1,
+            "at {now_ms} ms {what}: {cwnd} expected, got {got}"
+        );
+    }
+    let mut smallest = Flow::new("vcp", &[], 1, 2);
+    assert_eq!(smallest.on_feedback(1, OVER), 1);
+}
+
+#[test]
+fn vcp_paces_small_windows_over_long_round_trips() {
+    // Goal: one packet per srtt / 2^ceil(log2 cwnd) where that exceeds 100 ms, else no pacing.
+    for (cwnd, srtt_us, pacing) in [
+        (1, 1_100_000, 1040.0 / 1.1),
+        (4, 1_100_000, 4160.0 / 1.1),
+        (5, 1_100_000, 8320.0 / 1.1),
+        (9, 1_100_000, 0.0),
+        (2, 200_000, 0.0),
+        (1, 200_000, 5200.0),
+        (64, 6_500_000, 64.0 * 1040.0 / 6.5),
+        (65, 60_000_000, 0.0),
+    ] {
+        let mut flow = Flow::new("vcp", &[], cwnd, 2);
+        flow.srtt_us = srtt_us;
+        flow.on_feedback(0, LOW);
+        assert_eq!(flow.control.pacing_Bps, pacing as u64, "cwnd {cwnd}, srtt {srtt_us} us");
+    }
+    let mut flow = Flow::new("vcp", &[("pacing", 0.0)], 4, 2);
+    flow.srtt_us = 1_100_000;
+    flow.on_feedback(0, LOW);
+    assert_eq!(flow.control.pacing_Bps, 0);
+}
+
+#[test]
+fn vcp_answers_losses_as_chosen() {
+    // Goal: half, an eighth less, or by the history of overload codes; a timeout halves always.
+    assert_eq!(Flow::new("vcp", &[], 100, 2).on_loss(), 50);
+    assert_eq!(Flow::new("vcp", &[("loss", 1.0)], 100, 2).on_loss(), 87);
+    let mut flow = Flow::new("vcp", &[("loss", 2.0)], 100, 2);
+    assert_eq!(flow.on_loss(), 100, "no congestion was reported: an error");
+    for _ in 0..16 {
+        assert_eq!(flow.on_loss(), 100, "fewer than 16 overload codes");
+        flow.on_feedback(0, OVER);
+    }
+    assert_eq!(flow.on_loss(), 87, "16 overload codes in a row");
+    flow.on_feedback(0, HIGH);
+    assert_eq!(flow.on_loss(), 100);
+    assert_eq!(flow.on_rto(), 50);
+}
+
+#[test]
+fn vcp_without_codes_is_reno() {
+    // Goal: without feedback, or with cleared bits, there is no multiplicative increase; in recovery nothing moves.
+    for bytes in [&[][..], &[0]] {
+        let mut flow = Flow::new("vcp", &[], 100, 2);
+        flow.srtt_us = 200_000;
+        assert_eq!(flow.on_feedback(100, bytes), 101);
+    }
+    let mut flow = Flow::new("vcp", &[], 100, 2);
+    flow.control.ca_state = abi::CA_RECOVERY;
+    for code in [LOW, HIGH, OVER] {
+        assert_eq!(flow.on_feedback(100, code), 100);
+    }
+    assert_eq!(flow.control.ecn, abi::ECN_ECT1, "data packets leave with low load");
+}
+
+#[test]
+fn vcp_receiver_echoes_the_worst_code() {
+    // Goal: the code of the packet, or the highest since the last ACK that had room for it.
+    let law = fadelab_laws::receiver("vcp").expect("registered");
+    let mut state = law.new_state();
+    law.init(&mut state, 0);
+    let mut echo = |codes: &[u32], written| {
+        for &ecn in codes {
+            law.on_data(
+                &mut state,
+                &abi::Data {
+                    ecn,
+                    ..Default::default()
+                },
+            );
+        }
+        let mut fill = abi::Fill::default();
+        law.fill_ack(&mut state, &mut fill);
+        law.ack_written(&mut state, written);
+        assert_eq!((fill.feedback.len, fill.feedback.present), (1, 1));
+        fill.feedback.bytes[0]
+    };
+    assert_eq!(echo(&[2], true), 2);
+    assert_eq!(echo(&[1], true), 1);
+    assert_eq!(echo(&[3, 1], false), 3);
+    assert_eq!(echo(&[2], true), 3, "the overload found no room before");
+    assert_eq!(echo(&[1], true), 1);
+}
+
+#[test]
+fn xcp_sender_tells_its_round_trip_and_applies_feedback_once() {
+    // Goal: header fields with 28 fractional bits, cwnd += feedback * srtt / size, floor 1, repeats ignored.
+    let mut flow = Flow::new("xcp", &[], 8, 64);
+    let mut send = abi::Send {
+        srtt_us: 0,
+        ..Default::default()
+    };
+    flow.law
+        .on_send(&mut flow.state, &flow.params, &mut send, &mut flow.control);
+    assert_eq!(
+        send.feedback.bytes[..12],
+        [0; 12],
+        "no round trip yet: nothing can be asked for"
+    );
+    send.srtt_us = 100_000;
+    flow.law
+        .on_send(&mut flow.state, &flow.params, &mut send, &mut flow.control);
+    let field = |at: usize| u32::from_be_bytes(send.feedback.bytes[at..at + 4].try_into().expect("four bytes"));
+    assert_eq!((field(0), field(4), field(8)), (26_843_546, 3_355_443, 0x7fff_ffff));
+    assert_eq!((send.feedback.len, send.feedback.present), (12, 1));
+
+    flow.srtt_us = 100_000;
+    let plus_two = 20_800i32.to_be_bytes();
+    assert_eq!(flow.on_feedback(1, &plus_two), 10);
+    let mut repeated = flow.ack(1);
+    repeated.feedback = feedback(&plus_two);
+    repeated.feedback.present = 0;
+    assert_eq!(flow.on_ack(&repeated), 10);
+    assert_eq!(flow.on_feedback(1, &(-10_400i32).to_be_bytes()), 9);
+    assert_eq!(flow.on_feedback(1, &i32::MIN.to_be_bytes()), 1);
+    flow.control.ca_state = abi::CA_RECOVERY;
+    assert_eq!(flow.on_feedback(1, &plus_two), 1);
+}
+
+#[test]
+fn xcp_adds_up_small_feedback() {
+    // Goal: fractions of a packet are kept; 10,000 times 10.4 B/s at 10 ms is one packet.
+    let mut flow = Flow::new("xcp", &[], 5, 64);
+    flow.srtt_us = 10_000;
+    for _ in 0..10_400 {
+        flow.on_feedback(1, &10i32.to_be_bytes());
+    }
+    assert_eq!(
+        flow.control.cwnd_pkts, 5,
+        "10,400 times 10 B/s is one packet but for rounding"
+    );
+    flow.on_feedback(1, &10i32.to_be_bytes());
+    assert_eq!(flow.control.cwnd_pkts, 6);
+}
+
+#[test]
+fn xcp_receiver_sums_until_an_ack_carries_it() {
+    // Goal: the sum of deltas is preserved: not written, it stays; beyond 32 bits, the rest follows.
+    let law = fadelab_laws::receiver("xcp").expect("registered");
+    let mut state = law.new_state();
+    let mut exchange = |deltas: &[i32], written| {
+        for delta in deltas {
+            let mut bytes = [0; 12];
+            bytes[8..].copy_from_slice(&delta.to_be_bytes());
+            law.on_data(
+                &mut state,
+                &abi::Data {
+                    feedback: feedback(&bytes),
+                    ..Default::default()
+                },
+            );
+        }
+        let mut fill = abi::Fill::default();
+        law.fill_ack(&mut state, &mut fill);
+        law.ack_written(&mut state, written);
+        i32::from_be_bytes(fill.feedback.bytes[..4].try_into().expect("four bytes"))
+    };
+    assert_eq!(exchange(&[5, -7, 100], true), 98);
+    assert_eq!(exchange(&[3], false), 3);
+    assert_eq!(exchange(&[4], true), 7);
+    assert_eq!(exchange(&[i32::MAX, 10], true), i32::MAX);
+    assert_eq!(exchange(&[], true), 10);
+    assert_eq!(exchange(&[], true), 0);
+}
+
+#[test]
+fn cubic_follows_its_curve() {
+    // Goal: after a loss at 1000 packets the window is 700 and then RFC 9438's W(t), K = cbrt(300 / 0.4) = 9.0856 s.
+    let mut flow = Flow::new("cubic", &[("friendly", 0.0)], 1000, 2);
+    flow.control.ssthresh_pkts = 1000;
+    assert_eq!(flow.on_loss(), 700);
+    flow.control.cwnd_pkts = 700;
+    flow.srtt_us = 50_000;
+    let k = libm::cbrt(300.0 / 0.4);
+    for round in 0..400 {
+        flow.now_us = round * 50_000;
+        for _ in 0..10 {
+            flow.on_ack(&flow.ack(flow.control.cwnd_pkts / 10));
+        }
+        // An ACK aims one round trip ahead; ten of them close 1 - (9/10)^10 = 65 % of what is missing.
+        let t = round as f64 * 0.05;
+        let (now, ahead) = (0.4 * (t - k).powi(3) + 1000.0, 0.4 * (t + 0.05 - k).powi(3) + 1000.0);
+        let cwnd = f64::from(flow.control.cwnd_pkts);
+        assert!(
+            (now - 2.0..ahead + 1.0).contains(&cwnd),
+            "at {t} s {cwnd}, curve {now} to {ahead}"
+        );
+    }
+}
+
+#[test]
+fn cubic_is_at_least_reno_and_converges_fast() {
+    // Goal: W_est of section 4.3 at a short round trip; W_max lowered for a flow that loses ground; K = 0 after a timeout.
+    let mut flow = Flow::new("cubic", &[], 100, 2);
+    flow.on_loss();
+    flow.control = abi::Control {
+        cwnd_pkts: 70,
+        ssthresh_pkts: 70,
+        ..flow.control
+    };
+    flow.srtt_us = 1000;
+    for round in 0..20 {
+        flow.now_us = round * 1000;
+        for _ in 0..flow.control.cwnd_pkts {
+            flow.on_ack(&flow.ack(1));
+        }
+    }
+    // 20 round trips at 3 (1 - 0.7) / (1 + 0.7) = 0.529 packets, while the cubic term has hardly moved.
+    assert!(
+        flow.control.cwnd_pkts.abs_diff(80) <= 1,
+        "got {}",
+        flow.control.cwnd_pkts
+    );
+
+    let mut flow = Flow::new("cubic", &[("friendly", 0.0)], 100, 2);
+    flow.on_loss();
+    flow.control.cwnd_pkts = 80;
+    assert_eq!(flow.on_loss(), 56);
+    flow.control = abi::Control {
+        cwnd_pkts: 56,
+        ssthresh_pkts: 56,
+        ..flow.control
+    };
+    flow.srtt_us = 100_000;
+    // W_max = 80 * 1.7 / 2 = 68, K = cbrt(12 / 0.4) = 3.107 s: at K the window is back at 68.
+    for tenth in 0..=31 {
+        flow.now_us = tenth * 100_000;
+        for _ in 0..flow.control.cwnd_pkts {
+            flow.on_ack(&flow.ack(1));
+        }
+    }
+    assert!(
+        flow.control.cwnd_pkts.abs_diff(68) <= 1,
+        "got {}",
+        flow.control.cwnd_pkts
+    );
+
+    assert!(
+        flow.on_rto().abs_diff(47) <= 1,
+        "a timeout leaves 0.7 of the window before it"
+    );
+    flow.control = abi::Control {
+        cwnd_pkts: 47,
+        ssthresh_pkts: 47,
+        ca_state: abi::CA_OPEN,
+        ..flow.control
+    };
+    flow.now_us = 10_000_000;
+    flow.on_ack(&flow.ack(1));
+    flow.now_us += 1_000_000;
+    // K = 0 from a window of 47: one second later the curve is at 47.4, and aims at 0.4 * 1.1^3 = 0.53 above.
+    for _ in 0..200 {
+        flow.on_ack(&flow.ack(1));
+    }
+    assert_eq!(flow.control.cwnd_pkts, 47);
+    flow.now_us += 1_000_000;
+    for _ in 0..400 {
+        flow.on_ack(&flow.ack(1));
+    }
+    assert!(
+        flow.control.cwnd_pkts.abs_diff(50) <= 1,
+        "0.4 * 2.1^3 = 3.7 above 47, got {}",
+        flow.control.cwnd_pkts
+    );
+}
