@@ -113,9 +113,9 @@ fn shares(summary: &Summary, link: &str, point: &[(String, String)]) -> Option<S
             _ if place + 1 == shares.len() => " and ",
             _ => ", ",
         };
-        let _ = write!(text, "{joint}{} {:.1} %", group.law, share * 100.0);
+        let _ = write!(text, "{joint}{}\u{a0}{:.1}\u{a0}%", group.law, share * 100.0);
         if let Some(rtt) = group.stat(Metric::Rtt) {
-            let _ = write!(text, " (RTT {:.0} ms)", rtt.mean);
+            let _ = write!(text, " (RTT\u{a0}{:.0}\u{a0}ms)", rtt.mean);
         }
     }
     (!text.is_empty()).then(|| format!("Utilisation of {link}: {text}."))
