@@ -19,7 +19,7 @@
  * Divergences:
  *   1. The reference round trip t_d of additive increase is 100 ms and the scale is linear outside 20 to 500 ms, as in
  *      the author's code; the paper scales by (srtt / t_rho)^2 with t_rho = 200 ms, four times slower. The parameters
- *      td_us and ai_scaling select the paper's form.
+ *      td_us and ai_scaling select the paper's form, or none: alpha packets a round trip, however long that is.
  *   2. The clamp of x at 2.5 is the code's; the paper speaks of a bound without a number.
  *   3. A loss halves the window as in the code; vcp-ton-2010 says "an MD", which is `loss = "beta"`.
  *   4. Increments count acknowledged packets, not ACKs, so that delayed ACKs do not slow the law. The author's
@@ -53,7 +53,7 @@
 	  "Interval at which routers update the load factor")                                                              \
 	P(td_us, 100000, "us", 1, 1000, 10000000, "author's code; paper 200 ms",                                           \
 	  "Round trip at which additive increase is alpha")                                                                \
-	P(ai_scaling, 0, "code|square", 1, 0, 1, "author's code; paper: square",                                           \
+	P(ai_scaling, 0, "code|square|none", 1, 0, 2, "author's code; paper: square",                                      \
 	  "How additive increase scales with the round trip")                                                              \
 	P(mi_clamp, 0, "rtt|gain|none", 1, 0, 2, "author's code; gain: the Stanford reproduction",                         \
 	  "Bound of multiplicative increase: srtt/t_rho <= 2.5, gain <= 1 per round trip, or none")                        \
@@ -129,6 +129,8 @@ LAW u64 vcp_ai_gain_q32(const struct vcp_sender_params *p, u32 srtt_us)
 	u64 r_q20 = fixed_min(fixed_div((u64)srtt_us << 20, p->td_us), 1ull << 30);
 	u64 alpha_q20 = (r_q20 * r_q20) >> 20;
 
+	if (p->ai_scaling == 2)
+		alpha_q20 = 1ull << 20;
 	if (p->ai_scaling == 0 && r_q20 * 5 <= 1ull << 20)
 		alpha_q20 = r_q20 / 5;
 	else if (p->ai_scaling == 0 && r_q20 > 5ull << 20)
