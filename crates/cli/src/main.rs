@@ -45,7 +45,9 @@ fn main() -> ExitCode {
         Command::Run(args) => run::run(args),
         Command::Show(args) => show::show(args),
         Command::Channel(args) => channel::channel(args),
-        Command::Trace { command: args::TraceCommand::Generate(args) } => trace::generate(args),
+        Command::Trace {
+            command: args::TraceCommand::Generate(args),
+        } => trace::generate(args),
     };
     let (status, message) = match done {
         Ok(()) => return ExitCode::SUCCESS,

@@ -109,8 +109,10 @@ enum Fate {
 /// What became of an arrival.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Arrival {
-    /// It is on its way.
+    /// It is on its way, behind others: what the link wants attention for next has not changed.
     Taken,
+    /// It is on its way, and [`Link::next_due`] may have moved to an earlier time.
+    TakenFirst,
     /// It was dropped; the packet is the caller's again.
     Dropped,
 }
@@ -195,7 +197,7 @@ impl Link {
         let law = law_host(spec, seed, packet_bytes);
         Self {
             name: spec.name.clone(),
-            is_wire: law.is_none() && spec.channel.is_none(),
+            is_wire: law.is_none() && spec.channel.is_none() && matches!(spec.capacity, CapacitySpec::Constant { .. }),
             transmitter: Transmitter::new(&spec.capacity),
             delay_ns: spec.delay_ns,
             limit_pkts: spec.buffer.packets.unwrap_or(u32::MAX),
@@ -242,9 +244,32 @@ impl Link {
     ///
     /// # Errors
     /// An invariant of the link is broken.
-    #[inline]
+    #[inline(always)]
     pub fn arrive(&mut self, now_ns: u64, packet: PacketId, store: &mut impl Store) -> Checked<Arrival> {
         self.catch_up(now_ns, store)?;
+        if self.is_wire && self.start_ns_next == u64::MAX && self.transmitter.is_idle(now_ns) {
+            let bytes = u32::from(store.header(packet).ip_bytes);
+            return self.pass(now_ns, packet, bytes);
+        }
+        self.queue_up(now_ns, packet, store)
+    }
+
+    /// A packet goes straight into the transmitter of a wire: there is no queue for it to find full, and nobody to be
+    /// shown it.
+    #[inline(always)]
+    fn pass(&mut self, now_ns: u64, packet: PacketId, bytes: u32) -> Checked<Arrival> {
+        self.counters.arrived_pkts += 1;
+        self.counters.arrived_bytes += u64::from(bytes);
+        let first = self.transits.len() == 0;
+        let transit = self.plan(now_ns, packet, bytes);
+        self.started += 1;
+        self.transmit(transit.start_ns, transit.deliver_ns - self.delay_ns, bytes)?;
+        Ok(if first { Arrival::TakenFirst } else { Arrival::Taken })
+    }
+
+    /// A packet joins the queue, if law and limit let it.
+    #[inline(never)]
+    fn queue_up(&mut self, now_ns: u64, packet: PacketId, store: &mut impl Store) -> Checked<Arrival> {
         let header = store.header(packet);
         let ip_bytes = u32::from(header.ip_bytes);
         let bytes = match &mut self.air {
@@ -261,14 +286,17 @@ impl Link {
             self.counters.dropped_bytes += u64::from(bytes);
             return Ok(Arrival::Dropped);
         }
-        self.plan(now_ns, packet, bytes)?;
+        let first = self.transits.len() == 0 || self.drops_at_dequeue;
+        let transit = self.plan(now_ns, packet, bytes);
+        self.start_ns_next = self.start_ns_next.min(transit.start_ns);
+        self.queue_bytes += u64::from(bytes);
         self.catch_up(now_ns, store)?;
-        Ok(Arrival::Taken)
+        Ok(if first { Arrival::TakenFirst } else { Arrival::Taken })
     }
 
-    /// Adds a packet to the queue. When it leaves is known from now on.
-    #[inline]
-    fn plan(&mut self, now_ns: u64, packet: PacketId, bytes: u32) -> Checked<()> {
+    /// Hands a packet to the transmitter and the propagation behind it: when it leaves is known from now on.
+    #[inline(always)]
+    fn plan(&mut self, now_ns: u64, packet: PacketId, bytes: u32) -> Transit {
         let served = self.transmitter.serve(now_ns, bytes);
         let transit = Transit {
             arrived_ns: now_ns,
@@ -279,21 +307,9 @@ impl Link {
             bytes,
             fate: Fate::Sound,
         };
-        if self.transits.len() == 0 {
-            self.deliver_ns_next = transit.deliver_ns;
-        }
-        let nobody_waits = self.transits.len() == self.started;
+        self.deliver_ns_next = self.deliver_ns_next.min(transit.deliver_ns);
         self.transits.push(transit);
-        if nobody_waits && served.start_ns == now_ns && self.is_wire {
-            // Straight into the transmitter, with nobody to be shown it.
-            self.started += 1;
-            return self.transmit(&transit);
-        }
-        if nobody_waits {
-            self.start_ns_next = served.start_ns;
-        }
-        self.queue_bytes += u64::from(bytes);
-        Ok(())
+        transit
     }
 
     /// Shows an arrival to the law. Returns whether it dropped the packet.
@@ -382,59 +398,55 @@ impl Link {
         }
     }
 
-    #[inline]
+    #[inline(always)]
     fn deliver(&mut self, now_ns: u64) -> Checked<Departure> {
-        let Some(transit) = self.transits.pop() else {
+        let Some(&transit) = self.transits.front() else {
             return Ok(Departure::None);
         };
-        let Some(started) = self.started.checked_sub(1) else {
-            return violated(
-                "a packet is sent before it is delivered",
-                &self.name,
-                now_ns,
-                format!("{transit:?}"),
-            );
-        };
-        self.started = started;
+        let (packet, fate) = (transit.packet, transit.fate);
+        if transit.deliver_ns != now_ns || now_ns < transit.arrived_ns + self.delay_ns || self.started == 0 {
+            return self.broken("nothing leaves before its delay, and nothing late", now_ns, &transit);
+        }
+        self.transits.remove_front();
+        self.started -= 1;
+        self.delivered_pkts += 1;
         self.deliver_ns_next = self.transits.front().map_or(u64::MAX, |next| next.deliver_ns);
-        let departure = match transit.fate {
-            Fate::Sound => Departure::Delivered(transit.packet),
-            Fate::LostOnAir | Fate::DroppedByLaw => Departure::Lost(transit.packet),
-        };
-        let sent = u64::from(transit.fate != Fate::DroppedByLaw);
-        self.delivered_pkts += sent;
-        self.dropped_held_pkts -= 1 - sent;
-        if transit.deliver_ns != now_ns || now_ns < transit.arrived_ns + self.delay_ns {
-            let detail = format!("{transit:?}, propagation {} ns", self.delay_ns);
-            return violated(
-                "nothing leaves before its delay, and nothing late",
-                &self.name,
-                now_ns,
-                detail,
-            );
+        if fate == Fate::DroppedByLaw {
+            self.delivered_pkts -= 1;
+            self.dropped_held_pkts -= 1;
         }
         self.check_conservation(now_ns)?;
-        Ok(departure)
+        Ok(if fate == Fate::Sound { Departure::Delivered(packet) } else { Departure::Lost(packet) })
+    }
+
+    /// Off the hot path: says what the link looked like.
+    #[cold]
+    #[inline(never)]
+    fn broken<T>(&self, invariant: &'static str, now_ns: u64, what: &dyn std::fmt::Debug) -> Checked<T> {
+        let (held, delivered, waiting) = (self.held_pkts(), self.delivered_pkts, self.queue_bytes);
+        let detail = format!(
+            "{what:?}; held {held} pkts, delivered {delivered} pkts, waiting {waiting} B, propagation {} ns, {:?}, {:?}",
+            self.delay_ns, self.busy, self.counters
+        );
+        violated(invariant, &self.name, now_ns, detail)
     }
 
     /// Packets in = out + dropped + held. Two independent counts: of events, and of what is in the ring.
-    #[inline]
+    #[inline(always)]
     fn check_conservation(&self, now_ns: u64) -> Checked<()> {
         let c = &self.counters;
         let held = self.held_pkts() - self.dropped_held_pkts;
         if c.arrived_pkts != self.delivered_pkts + c.dropped_full_pkts + c.dropped_law_pkts + held {
-            let detail = format!("{c:?}, delivered {}, held {held}", self.delivered_pkts);
-            return violated("packets are conserved at a node", &self.name, now_ns, detail);
+            return self.broken("packets are conserved at a node", now_ns, &held);
         }
         if c.arrived_bytes != c.sent_bytes + c.dropped_bytes + self.queue_bytes {
-            let detail = format!("{c:?}, waiting {} B", self.queue_bytes);
-            return violated("bytes are conserved at a node", &self.name, now_ns, detail);
+            return self.broken("bytes are conserved at a node", now_ns, &self.queue_bytes);
         }
         Ok(())
     }
 
     /// Lets every packet whose transmission began by `now_ns` leave the queue.
-    #[inline]
+    #[inline(always)]
     fn catch_up(&mut self, now_ns: u64, store: &mut impl Store) -> Checked<()> {
         if self.start_ns_next <= now_ns {
             self.start_until(now_ns, store)
@@ -443,6 +455,7 @@ impl Link {
         }
     }
 
+    #[inline(never)]
     fn start_until(&mut self, now_ns: u64, store: &mut impl Store) -> Checked<()> {
         while self.start_ns_next <= now_ns {
             let Some(&transit) = self.transits.get(self.started) else {
@@ -457,7 +470,7 @@ impl Link {
             if self.law.is_some() && self.law_drops(&transit, store)? {
                 continue;
             }
-            self.transmit(&transit)?;
+            self.transmit(transit.start_ns, transit.deliver_ns - self.delay_ns, transit.bytes)?;
             if self.air.is_some() {
                 self.meet_channel(&transit, store);
             }
@@ -466,11 +479,10 @@ impl Link {
     }
 
     /// A packet that had to wait leaves the queue, in which it is still counted.
-    #[inline]
+    #[inline(always)]
     fn leave_queue(&mut self, transit: &Transit) -> Checked<()> {
         if self.queue_pkts() > self.limit_pkts || self.queue_bytes > self.limit_bytes {
-            let detail = format!("{} pkts, {} B", self.queue_pkts(), self.queue_bytes);
-            return violated("a queue stays within its limit", &self.name, transit.start_ns, detail);
+            return self.broken("a queue stays within its limit", transit.start_ns, transit);
         }
         let waited_ns = u128::from(transit.start_ns - transit.arrived_ns);
         self.counters.queue_byte_ns += waited_ns * u128::from(transit.bytes);
@@ -494,11 +506,10 @@ impl Link {
         Ok(verdict.dropped)
     }
 
-    #[inline]
-    fn transmit(&mut self, transit: &Transit) -> Checked<()> {
-        let (start_ns, end_ns) = (transit.start_ns, transit.deliver_ns - self.delay_ns);
+    #[inline(always)]
+    fn transmit(&mut self, start_ns: u64, end_ns: u64, bytes: u32) -> Checked<()> {
         self.counters.sent_pkts += 1;
-        self.counters.sent_bytes += u64::from(transit.bytes);
+        self.counters.sent_bytes += u64::from(bytes);
         self.busy_ns += end_ns - start_ns;
         if start_ns > self.busy.end_ns {
             self.busy = BusyPeriod {
@@ -508,16 +519,11 @@ impl Link {
             };
         }
         self.busy.end_ns = end_ns;
-        self.busy.bytes += u64::from(transit.bytes);
+        self.busy.bytes += u64::from(bytes);
         if self.transmitter.can_send(self.busy.start_ns, end_ns, self.busy.bytes) {
             return Ok(());
         }
-        violated(
-            "a link never exceeds its capacity",
-            &self.name,
-            start_ns,
-            format!("{:?}", self.busy),
-        )
+        self.broken("a link never exceeds its capacity", start_ns, &bytes)
     }
 
     #[inline(never)]

@@ -65,6 +65,15 @@ impl Transmitter {
         }
     }
 
+    /// Whether a packet that is ready at `ready_ns` would be sent at once, on a constant rate.
+    #[inline]
+    pub fn is_idle(&self, ready_ns: u64) -> bool {
+        match self {
+            Self::Constant(rate) => ready_ns > rate.free_ns || (ready_ns == rate.free_ns && rate.free_q32 == 0),
+            Self::Trace(_) => false,
+        }
+    }
+
     /// Forgets what was planned from the transmission that began at `start_ns` with `mark`: its packet was dropped.
     pub fn rewind(&mut self, start_ns: u64, mark: u64) {
         match self {

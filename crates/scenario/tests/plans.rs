@@ -161,6 +161,22 @@ fn a_dumbbell_has_a_pair_of_hosts_per_flow() {
 }
 
 #[test]
+fn results_show_the_hops_that_carry_data() {
+    // Goal: the link back is shown only where data goes back; access links never are.
+    let shown = |sets: &[&str]| -> Vec<String> {
+        let links = plan_with(PLAIN, sets).runs.remove(0).spec.links;
+        links
+            .into_iter()
+            .filter(|link| link.shown)
+            .map(|link| link.name)
+            .collect()
+    };
+    assert_eq!(shown(&[]), ["bottleneck"]);
+    assert_eq!(shown(&["flow.direction=backward"]), ["bottleneck.back"]);
+    assert_eq!(shown(&["flow.direction=both"]), ["bottleneck", "bottleneck.back"]);
+}
+
+#[test]
 fn flows_share_pairs_in_turn() {
     // Goal: with fewer pairs than flows, flow 3 of 2 pairs uses the first pair again.
     let plan = plan_with(PLAIN, &["flow.count=3", "topology.pairs=2"]);

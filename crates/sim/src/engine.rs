@@ -166,7 +166,9 @@ impl<'a> Engine<'a> {
         self.net.discard(id);
         let flow = packet.flow as usize;
         let completion = self.flows[flow].on_packet(self.now_ns, &packet, feedback.as_ref(), &mut self.net)?;
-        self.record.completions.extend(completion);
+        if let Some(completion) = completion {
+            self.record.completions.push(completion);
+        }
         self.reschedule_flow(flow);
         Ok(())
     }

@@ -9,7 +9,7 @@ use crate::packet::{Packet, flag};
 use crate::rtt::RttEstimator;
 use crate::spec::{Recovery, Transport};
 use crate::tcp::scoreboard::{RateSample, Scoreboard};
-use crate::tcp::{clock_us, ticks};
+use crate::tcp::clock_us;
 
 /// What the sending end counts. Cumulative.
 #[derive(Clone, Copy, Debug, Default)]
@@ -228,8 +228,8 @@ impl Sender {
             now_us: now_ns / 1000,
             packet_bytes: self.tcp.packet_bytes,
             mss_bytes: self.tcp.packet_bytes - self.tcp.header_bytes,
-            ts_val: ticks(packet.ts_val_us, self.tcp.ts_tick_ns),
-            ts_ecr: ticks(packet.ts_ecr_us, self.tcp.ts_tick_ns),
+            ts_val: self.rtt.clock().ticks(packet.ts_val_us),
+            ts_ecr: self.rtt.clock().ticks(packet.ts_ecr_us),
             random: self.next_random(),
             ..abi::Ack::default()
         };
