@@ -96,7 +96,9 @@ impl<'a> Engine<'a> {
         for flow in 0..engine.flows.len() {
             engine.reschedule_flow(flow);
         }
-        engine.net.schedule(engine.own(Own::WarmUp), spec.warmup_ns);
+        if spec.warmup_ns > 0 {
+            engine.net.schedule(engine.own(Own::WarmUp), spec.warmup_ns);
+        }
         if spec.record_interval_ns.is_some() {
             engine.begin_series();
         }
@@ -122,6 +124,10 @@ impl<'a> Engine<'a> {
     /// Returns whether the run came to its end.
     pub fn run(&mut self, mut report: impl FnMut(u64) -> bool) -> Checked<bool> {
         let (links, flows) = (self.spec.links.len(), self.spec.flows.len());
+        if self.spec.warmup_ns == 0 {
+            // Before all events, so that totals include what leaves at time 0.
+            (self.record.links_warmup, self.record.flows_warmup) = self.snapshot()?;
+        }
         loop {
             let (time_ns, source) = self.net.next_event();
             if time_ns > self.spec.duration_ns {
