@@ -13,7 +13,7 @@ fn busy_spec() -> RunSpec {
     for link in &mut spec.links {
         link.buffer.packets = Some(50);
         link.router = plain_router("red");
-        link.channel = Some(random_loss(0.01, 0.005));
+        link.channel = Some(random_loss(0.001, 0.001));
     }
     spec.duration_ns = 30 * S;
     spec.warmup_ns = 5 * S;
@@ -68,8 +68,21 @@ fn recording_changes_nothing() {
 fn strangers_do_not_shift_draws() {
     // Goal: an unrelated flow with links of its own, wherever it stands in the lists, leaves a flow's start, its losses
     // and its router's draws as they are, even if its packets are larger.
-    let spec = busy_spec();
+    let mut spec = busy_spec();
+    for link in &mut spec.links {
+        // The thresholds are shares of the buffer, in bytes of the packets that use it.
+        link.router.params = link
+            .router
+            .law
+            .params_from(&[("thresholds", 1.0), ("q_w", 0.05)])
+            .expect("valid parameters");
+    }
     let alone = record_of(&spec);
+    assert!(
+        alone.links_end[0].marked_pkts > 10,
+        "RED draws and marks: {:?}",
+        alone.links_end[0]
+    );
     let mut crowded = spec.clone();
     crowded.links.extend([
         link("other there", 10_000_000, MS, 10),
