@@ -149,6 +149,7 @@ pub struct Link {
     start_ns_next: u64,
     queue_bytes: u64,
     busy: BusyPeriod,
+    /// Time in transmission, for the capacity part of a law.
     busy_ns: u64,
     delivered_pkts: u64,
     dropped_held_pkts: u64,
@@ -470,7 +471,9 @@ impl Link {
             if self.law.is_some() && self.law_drops(&transit, store)? {
                 continue;
             }
-            self.transmit(transit.start_ns, transit.deliver_ns - self.delay_ns, transit.bytes)?;
+            let end_ns = transit.deliver_ns - self.delay_ns;
+            self.busy_ns += end_ns - transit.start_ns;
+            self.transmit(transit.start_ns, end_ns, transit.bytes)?;
             if self.air.is_some() {
                 self.meet_channel(&transit, store);
             }
@@ -510,7 +513,6 @@ impl Link {
     fn transmit(&mut self, start_ns: u64, end_ns: u64, bytes: u32) -> Checked<()> {
         self.counters.sent_pkts += 1;
         self.counters.sent_bytes += u64::from(bytes);
-        self.busy_ns += end_ns - start_ns;
         if start_ns > self.busy.end_ns {
             self.busy = BusyPeriod {
                 start_ns,

@@ -121,10 +121,10 @@ impl<'a> Engine<'a> {
 
     /// Returns whether the run came to its end.
     pub fn run(&mut self, mut report: impl FnMut(u64) -> bool) -> Checked<bool> {
-        let (links, flows) = (self.spec.links.len(), self.spec.flows.len());
+        let (links, flows, end_ns) = (self.spec.links.len(), self.spec.flows.len(), self.spec.duration_ns);
         loop {
             let (time_ns, source) = self.net.next_event();
-            if time_ns > self.spec.duration_ns {
+            if time_ns > end_ns {
                 break;
             }
             if time_ns < self.now_ns {

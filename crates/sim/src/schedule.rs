@@ -35,6 +35,7 @@ pub(crate) struct Schedule {
     groups: Vec<Group>,
     leaves: usize,
     source_bits: u32,
+    source_mask: u32,
     time_ns_max: u64,
     /// The least key of all.
     root: u64,
@@ -52,6 +53,7 @@ impl Schedule {
             groups: vec![Group([u64::MAX; SIBLINGS]); groups],
             leaves,
             source_bits,
+            source_mask: (1 << source_bits) - 1,
             time_ns_max: (u64::MAX >> source_bits) - 1,
             root: u64::MAX,
         }
@@ -65,12 +67,13 @@ impl Schedule {
     /// The next event: time and source. A time beyond [`Self::time_ns_max`] says that nothing is due.
     #[inline]
     pub fn next(&self) -> (u64, SourceId) {
-        (self.root >> self.source_bits, (self.root & ((1 << self.source_bits) - 1)) as SourceId)
+        (self.root >> self.source_bits, self.root as SourceId & self.source_mask)
     }
 
+    /// What is not due gets a time that no run reaches.
     #[inline]
     fn key(&self, source: SourceId, due_ns: u64) -> u64 {
-        if due_ns <= self.time_ns_max { due_ns << self.source_bits | u64::from(source) } else { u64::MAX }
+        due_ns.min(self.time_ns_max + 1) << self.source_bits | u64::from(source)
     }
 
     /// Moves `source` to `due_ns`; `u64::MAX`: it is not due at all.
