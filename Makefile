@@ -21,7 +21,7 @@ demo: build ## Build, then run the main job: satellite, satellite with fading, a
 	@for name in $(DEMO); do $(FADELAB) run scenarios/$$name.toml; done
 
 build: setup-demo $(WEB) ## Build the command `fadelab`, optimised
-	@cargo build --release --locked -p fadelab-cli
+	@cargo build --release --locked -p fadelab
 
 test: setup-test $(WEB) ## All checks and tests, and what was skipped
 	@tools/test

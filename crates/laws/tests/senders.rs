@@ -133,6 +133,8 @@ fn vcp_adds_at_high_load() {
         (&[("td_us", 200_000.0), ("ai_scaling", 1.0)], 200_000, 1_000),
         (&[("td_us", 200_000.0), ("ai_scaling", 1.0)], 1_000_000, 25_000),
         (&[("td_us", 200_000.0), ("ai_scaling", 1.0)], 2_000_000, 100_000),
+        (&[("ai_scaling", 2.0)], 2_000_000, 1_000),
+        (&[("ai_scaling", 2.0), ("alpha", 3.0)], 50_000, 3_000),
         (&[("weight", 2.5)], 100_000, 2_500),
         (&[("alpha", 0.5)], 100_000, 500),
     ];
@@ -379,7 +381,8 @@ fn cubic_follows_its_curve() {
 
 #[test]
 fn cubic_is_at_least_reno_and_converges_fast() {
-    // Goal: W_est of section 4.3 at a short round trip; W_max lowered for a flow that loses ground; K = 0 after a timeout.
+    // Goal: W_est of section 4.3 at a short round trip; W_max lowered for a flow that loses ground; K = 0 after a
+    // timeout.
     let mut flow = Flow::new("cubic", &[], 100, 2);
     flow.on_loss();
     flow.control = abi::Control {

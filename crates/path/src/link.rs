@@ -109,8 +109,10 @@ enum Fate {
 /// What became of an arrival.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Arrival {
-    /// It is on its way.
+    /// It is on its way, behind others: what the link wants attention for next has not changed.
     Taken,
+    /// It is on its way, and [`Link::next_due`] may have moved to an earlier time.
+    TakenFirst,
     /// It was dropped; the packet is the caller's again.
     Dropped,
 }
@@ -136,6 +138,8 @@ pub struct Link {
     limit_bytes: u64,
     law: Option<Box<LawHost>>,
     drops_at_dequeue: bool,
+    /// Neither law nor channel looks at its packets.
+    is_wire: bool,
     air: Option<Box<Air>>,
     /// Oldest first; the first `started` of them have left the queue.
     transits: Ring<Transit>,
@@ -190,13 +194,15 @@ impl Air {
 impl Link {
     /// Builds a link. `packet_bytes` is the IP size of a full data packet, for laws that scale with it.
     pub fn new(spec: &LinkSpec, seed: u64, packet_bytes: u32) -> Self {
+        let law = law_host(spec, seed, packet_bytes);
         Self {
             name: spec.name.clone(),
+            is_wire: law.is_none() && spec.channel.is_none(),
             transmitter: Transmitter::new(&spec.capacity),
             delay_ns: spec.delay_ns,
             limit_pkts: spec.buffer.packets.unwrap_or(u32::MAX),
             limit_bytes: spec.buffer.bytes.unwrap_or(u64::MAX),
-            law: law_host(spec, seed, packet_bytes),
+            law,
             drops_at_dequeue: spec.router.law.flags() & abi::ROUTER_DROPS_AT_DEQUEUE != 0,
             air: spec
                 .channel
@@ -257,32 +263,40 @@ impl Link {
             self.counters.dropped_bytes += u64::from(bytes);
             return Ok(Arrival::Dropped);
         }
-        self.plan(now_ns, packet, bytes);
+        let first = self.transits.len() == 0 || self.drops_at_dequeue;
+        self.plan(now_ns, packet, bytes)?;
         self.catch_up(now_ns, store)?;
-        Ok(Arrival::Taken)
+        Ok(if first { Arrival::TakenFirst } else { Arrival::Taken })
     }
 
     /// Adds a packet to the queue. When it leaves is known from now on.
-    #[inline]
-    fn plan(&mut self, now_ns: u64, packet: PacketId, bytes: u32) {
+    #[inline(always)]
+    fn plan(&mut self, now_ns: u64, packet: PacketId, bytes: u32) -> Checked<()> {
         let served = self.transmitter.serve(now_ns, bytes);
-        let deliver_ns = served.end_ns + self.delay_ns;
-        if self.transits.len() == 0 {
-            self.deliver_ns_next = deliver_ns;
-        }
-        if self.transits.len() == self.started {
-            self.start_ns_next = served.start_ns;
-        }
-        self.queue_bytes += u64::from(bytes);
-        self.transits.push(Transit {
+        let transit = Transit {
             arrived_ns: now_ns,
             start_ns: served.start_ns,
-            deliver_ns,
+            deliver_ns: served.end_ns + self.delay_ns,
             mark: served.mark,
             packet,
             bytes,
             fate: Fate::Sound,
-        });
+        };
+        if self.transits.len() == 0 {
+            self.deliver_ns_next = transit.deliver_ns;
+        }
+        let nobody_waits = self.transits.len() == self.started;
+        self.transits.push(transit);
+        if nobody_waits && served.start_ns == now_ns && self.is_wire {
+            // Straight into the transmitter, with nobody to be shown it.
+            self.started += 1;
+            return self.transmit(&transit);
+        }
+        if nobody_waits {
+            self.start_ns_next = served.start_ns;
+        }
+        self.queue_bytes += u64::from(bytes);
+        Ok(())
     }
 
     /// Shows an arrival to the law. Returns whether it dropped the packet.
@@ -371,7 +385,7 @@ impl Link {
         }
     }
 
-    #[inline]
+    #[inline(always)]
     fn deliver(&mut self, now_ns: u64) -> Checked<Departure> {
         let Some(transit) = self.transits.pop() else {
             return Ok(Departure::None);
@@ -394,36 +408,40 @@ impl Link {
         self.delivered_pkts += sent;
         self.dropped_held_pkts -= 1 - sent;
         if transit.deliver_ns != now_ns || now_ns < transit.arrived_ns + self.delay_ns {
-            let detail = format!("{transit:?}, propagation {} ns", self.delay_ns);
-            return violated(
-                "nothing leaves before its delay, and nothing late",
-                &self.name,
-                now_ns,
-                detail,
-            );
+            return self.broken("nothing leaves before its delay, and nothing late", now_ns, &transit);
         }
         self.check_conservation(now_ns)?;
         Ok(departure)
     }
 
+    /// Off the hot path: says what the link looked like.
+    #[cold]
+    #[inline(never)]
+    fn broken<T>(&self, invariant: &'static str, now_ns: u64, what: &dyn std::fmt::Debug) -> Checked<T> {
+        let (held, delivered, waiting) = (self.held_pkts(), self.delivered_pkts, self.queue_bytes);
+        let detail = format!(
+            "{what:?}; held {held} pkts, delivered {delivered} pkts, waiting {waiting} B, propagation {} ns, {:?}, {:?}",
+            self.delay_ns, self.busy, self.counters
+        );
+        violated(invariant, &self.name, now_ns, detail)
+    }
+
     /// Packets in = out + dropped + held. Two independent counts: of events, and of what is in the ring.
-    #[inline]
+    #[inline(always)]
     fn check_conservation(&self, now_ns: u64) -> Checked<()> {
         let c = &self.counters;
         let held = self.held_pkts() - self.dropped_held_pkts;
         if c.arrived_pkts != self.delivered_pkts + c.dropped_full_pkts + c.dropped_law_pkts + held {
-            let detail = format!("{c:?}, delivered {}, held {held}", self.delivered_pkts);
-            return violated("packets are conserved at a node", &self.name, now_ns, detail);
+            return self.broken("packets are conserved at a node", now_ns, &held);
         }
         if c.arrived_bytes != c.sent_bytes + c.dropped_bytes + self.queue_bytes {
-            let detail = format!("{c:?}, waiting {} B", self.queue_bytes);
-            return violated("bytes are conserved at a node", &self.name, now_ns, detail);
+            return self.broken("bytes are conserved at a node", now_ns, &self.queue_bytes);
         }
         Ok(())
     }
 
     /// Lets every packet whose transmission began by `now_ns` leave the queue.
-    #[inline]
+    #[inline(always)]
     fn catch_up(&mut self, now_ns: u64, store: &mut impl Store) -> Checked<()> {
         if self.start_ns_next <= now_ns {
             self.start_until(now_ns, store)
@@ -455,11 +473,10 @@ impl Link {
     }
 
     /// A packet that had to wait leaves the queue, in which it is still counted.
-    #[inline]
+    #[inline(always)]
     fn leave_queue(&mut self, transit: &Transit) -> Checked<()> {
         if self.queue_pkts() > self.limit_pkts || self.queue_bytes > self.limit_bytes {
-            let detail = format!("{} pkts, {} B", self.queue_pkts(), self.queue_bytes);
-            return violated("a queue stays within its limit", &self.name, transit.start_ns, detail);
+            return self.broken("a queue stays within its limit", transit.start_ns, transit);
         }
         let waited_ns = u128::from(transit.start_ns - transit.arrived_ns);
         self.counters.queue_byte_ns += waited_ns * u128::from(transit.bytes);
@@ -483,7 +500,7 @@ impl Link {
         Ok(verdict.dropped)
     }
 
-    #[inline]
+    #[inline(always)]
     fn transmit(&mut self, transit: &Transit) -> Checked<()> {
         let (start_ns, end_ns) = (transit.start_ns, transit.deliver_ns - self.delay_ns);
         self.counters.sent_pkts += 1;
@@ -501,12 +518,7 @@ impl Link {
         if self.transmitter.can_send(self.busy.start_ns, end_ns, self.busy.bytes) {
             return Ok(());
         }
-        violated(
-            "a link never exceeds its capacity",
-            &self.name,
-            start_ns,
-            format!("{:?}", self.busy),
-        )
+        self.broken("a link never exceeds its capacity", start_ns, transit)
     }
 
     #[inline(never)]

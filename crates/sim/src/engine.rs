@@ -20,6 +20,12 @@ pub enum RunError {
         /// Seed of the run.
         seed: u64,
     },
+    /// Time and source of an event share one number, and together they do not fit.
+    #[error("a run with so many links and flows can last {time_s_max} s at most; shorten it or simulate fewer flows")]
+    TooLong {
+        /// The longest possible.
+        time_s_max: u64,
+    },
     /// Whoever watches the run asked for its end.
     #[error("the run was stopped")]
     Stopped,
@@ -51,6 +57,10 @@ pub fn run(spec: &RunSpec, report: impl FnMut(u64) -> bool) -> Result<RunRecord,
 pub(crate) fn run_to_end(mut engine: Engine<'_>, report: impl FnMut(u64) -> bool) -> Result<RunRecord, RunError> {
     let seed = engine.spec.seed;
     let failed = |violation| RunError::Violation { violation, seed };
+    let time_ns_max = engine.net.time_ns_max();
+    if engine.spec.duration_ns > time_ns_max {
+        return Err(RunError::TooLong { time_s_max: time_ns_max / 1_000_000_000 });
+    }
     if !engine.run(report).map_err(failed)? {
         return Err(RunError::Stopped);
     }

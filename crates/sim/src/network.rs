@@ -67,6 +67,11 @@ impl Network {
         self.schedule.next()
     }
 
+    /// The last instant that the schedule can name.
+    pub fn time_ns_max(&self) -> u64 {
+        self.schedule.time_ns_max()
+    }
+
     /// Moves the event of `source` to `due_ns`.
     #[inline]
     pub fn schedule(&mut self, source: SourceId, due_ns: u64) {
@@ -99,7 +104,7 @@ impl Network {
 
     /// The event of a link: at most one packet comes out of it and goes on. Returns it when it is at its end; it is then
     /// the caller's to [`Self::discard`].
-    #[inline]
+    #[inline(always)]
     pub fn service(&mut self, now_ns: u64, link: usize) -> Checked<Option<PacketId>> {
         let departure = self.links[link].service(now_ns, &mut self.slab)?;
         let due_ns = self.links[link].next_due();
@@ -115,7 +120,7 @@ impl Network {
     }
 
     /// Sends a packet on. Returns it when it is at its end.
-    #[inline]
+    #[inline(always)]
     fn forward(&mut self, now_ns: u64, id: PacketId) -> Checked<Option<PacketId>> {
         let packet = self.slab.get_mut(id);
         let link = self.hops[packet.route_at as usize];
@@ -124,7 +129,8 @@ impl Network {
         }
         packet.route_at += 1;
         match self.links[link as usize].arrive(now_ns, id, &mut self.slab)? {
-            Arrival::Taken => self.reschedule(link as usize),
+            Arrival::Taken => {}
+            Arrival::TakenFirst => self.reschedule(link as usize),
             Arrival::Dropped => self.discard(id),
         }
         Ok(None)

@@ -1,9 +1,9 @@
 //! When each source of events is due: a tournament, in which every match is won by the earlier one.
 //!
 //! The number of sources of a run is fixed (links, flows, the engine's own), and each has at most one pending event, so
-//! the schedule is an array of times with a tree of minima on top: eight siblings share a cache line and play for their
-//! parent. A source that moves to an earlier time wins or loses against one number per level; one that moves to a later
-//! time replays the matches that it had won.
+//! the schedule is an array of due times with a tree of minima on top: eight siblings share a cache line and play for
+//! their parent. A time and its source are one number, so that a match is a minimum and nothing else, without a branch
+//! that nobody can predict.
 //!
 //! The total order is (time, source): of two events of the same instant that of the smaller source comes first, that is
 //! links in the order of the spec, then flows in theirs, then the engine's own.
@@ -13,61 +13,36 @@ pub(crate) type SourceId = u32;
 
 /// Siblings that play for one parent.
 const SIBLINGS: usize = 8;
+const SIBLING_BITS: u32 = 3;
+/// Most levels: eight to the tenth power is more sources than a `SourceId` can name.
+const LEVELS_MAX: usize = 10;
 
-/// Times of eight siblings, one cache line. Each entry carries its position in the lowest bits, so that the least of them
-/// is found by minima alone, without a branch that nobody can predict.
+/// Keys of eight siblings, one cache line.
 #[derive(Clone, Copy, Debug)]
 #[repr(align(64))]
 struct Group([u64; SIBLINGS]);
 
-/// Bits of a position.
-const POSITION_BITS: u32 = 3;
-/// Nothing is due. Times beyond 73 years do not fit beside a position.
-const NEVER: u64 = u64::MAX >> POSITION_BITS;
-
 impl Group {
-    const IDLE: Self = {
-        let mut entries = [0; SIBLINGS];
-        let mut position = 0;
-        while position < SIBLINGS {
-            entries[position] = NEVER << POSITION_BITS | position as u64;
-            position += 1;
-        }
-        Self(entries)
-    };
-
     #[inline]
-    fn put(&mut self, position: usize, time_ns: u64) {
-        self.0[position] = time_ns << POSITION_BITS | position as u64;
-    }
-
-    #[inline]
-    fn time_ns(&self, position: usize) -> u64 {
-        self.0[position] >> POSITION_BITS
-    }
-
-    /// The first position of the least time.
-    #[inline]
-    fn least(&self) -> usize {
+    fn least(&self) -> u64 {
         let [a, b, c, d, e, f, g, h] = self.0;
-        let least = a.min(b).min(c.min(d)).min(e.min(f).min(g.min(h)));
-        least as usize % SIBLINGS
+        a.min(b).min(c.min(d)).min(e.min(f).min(g.min(h)))
     }
 }
-
-/// Most levels: eight to the tenth power is more sources than a `SourceId` can name.
-const LEVELS_MAX: usize = 10;
 
 /// See the module's documentation.
 #[derive(Debug)]
 pub(crate) struct Schedule {
-    /// All groups, level by level: the sources first, then the minima of their groups, at last a single group.
+    /// All groups, level by level: the sources first, then the minima of their groups, at last a single group. An entry
+    /// is a key: a time shifted by `source_bits`, and the source below it.
     groups: Vec<Group>,
-    /// Per group: the first position at which its least time stands.
-    winners: Vec<u8>,
     /// Where each level begins.
     starts: [u32; LEVELS_MAX],
     levels: usize,
+    source_bits: u32,
+    time_ns_max: u64,
+    /// The least key of all.
+    root: u64,
 }
 
 impl Schedule {
@@ -80,67 +55,56 @@ impl Schedule {
             starts[levels] = total as u32;
             (levels, total) = (levels + 1, total + groups);
         }
-        Self {
-            groups: vec![Group::IDLE; total],
-            winners: vec![0; total],
-            starts,
-            levels,
-        }
+        let source_bits = SIBLING_BITS * levels as u32;
+        let time_ns_max = (u64::MAX >> source_bits) - 1;
+        Self { groups: vec![Group([u64::MAX; SIBLINGS]); total], starts, levels, source_bits, time_ns_max, root: u64::MAX }
     }
 
-    /// The next event: time and source; `u64::MAX` when nothing is due.
+    /// The last instant that it can name: nine years with 64 sources, two hours with two million.
+    pub fn time_ns_max(&self) -> u64 {
+        self.time_ns_max
+    }
+
+    /// The next event: time and source. A time beyond [`Self::time_ns_max`] says that nothing is due.
     #[inline]
     pub fn next(&self) -> (u64, SourceId) {
-        let (mut index, mut time_ns) = (0, NEVER);
-        for &start in self.starts[..self.levels].iter().rev() {
-            let group = start as usize + index;
-            let position = usize::from(self.winners[group]) % SIBLINGS;
-            time_ns = self.groups[group].time_ns(position);
-            index = index * SIBLINGS + position;
-        }
-        (if time_ns == NEVER { u64::MAX } else { time_ns }, index as SourceId)
+        (self.root >> self.source_bits, (self.root & ((1 << self.source_bits) - 1)) as SourceId)
+    }
+
+    #[inline]
+    fn key(&self, source: SourceId, due_ns: u64) -> u64 {
+        if due_ns <= self.time_ns_max { due_ns << self.source_bits | u64::from(source) } else { u64::MAX }
     }
 
     /// Moves `source` to `due_ns`; `u64::MAX`: it is not due at all.
     #[inline]
     pub fn set(&mut self, source: SourceId, due_ns: u64) {
-        let (mut index, mut new_ns) = (source as usize, due_ns.min(NEVER));
+        let (mut index, mut key) = (source as usize, self.key(source, due_ns));
         for &start in &self.starts[..self.levels] {
-            let at = start as usize + index / SIBLINGS;
-            let group = &mut self.groups[at];
-            let before_ns = group.time_ns(usize::from(self.winners[at]) % SIBLINGS);
-            group.put(index % SIBLINGS, new_ns);
-            let position = group.least();
-            let after_ns = group.time_ns(position);
-            self.winners[at] = position as u8;
-            if after_ns == before_ns {
+            let group = &mut self.groups[start as usize + index / SIBLINGS];
+            let entry = &mut group.0[index % SIBLINGS];
+            if *entry == key {
                 return;
             }
-            (index, new_ns) = (index / SIBLINGS, after_ns);
+            *entry = key;
+            (index, key) = (index / SIBLINGS, group.least());
         }
+        self.root = key;
     }
 
     /// Moves `source` to `due_ns` if that is earlier than what stands.
     #[inline]
     pub fn advance(&mut self, source: SourceId, due_ns: u64) {
-        let mut index = source as usize;
+        let (mut index, key) = (source as usize, self.key(source, due_ns));
         for &start in &self.starts[..self.levels] {
-            let (at, position) = (start as usize + index / SIBLINGS, index % SIBLINGS);
-            let group = &mut self.groups[at];
-            if group.time_ns(position) <= due_ns {
+            let entry = &mut self.groups[start as usize + index / SIBLINGS].0[index % SIBLINGS];
+            if *entry <= key {
                 return;
             }
-            let winner = usize::from(self.winners[at]) % SIBLINGS;
-            let before_ns = group.time_ns(winner);
-            group.put(position, due_ns);
-            if due_ns < before_ns || (due_ns == before_ns && position < winner) {
-                self.winners[at] = position as u8;
-            }
-            if due_ns >= before_ns {
-                return;
-            }
+            *entry = key;
             index /= SIBLINGS;
         }
+        self.root = self.root.min(key);
     }
 }
 
@@ -171,8 +135,11 @@ mod tests {
                 }
                 let first = (0..sources).min_by_key(|&s| (due[s], s)).unwrap_or(0);
                 let (time_ns, winner) = schedule.next();
-                assert_eq!(time_ns, due[first]);
-                assert!(time_ns == u64::MAX || winner as usize == first);
+                if due[first] == u64::MAX {
+                    assert!(time_ns > schedule.time_ns_max());
+                } else {
+                    assert_eq!((time_ns, winner as usize), (due[first], first));
+                }
             }
         }
     }
