@@ -55,6 +55,11 @@ impl Application {
         self.start_ns
     }
 
+    /// Whether what it closes is a session, whose end is recorded.
+    pub fn has_sessions(&self) -> bool {
+        matches!(self.app, App::Sessions { .. })
+    }
+
     /// What it wants now, at its due time. `mss_bytes` is the payload of a full segment.
     pub fn wish(&mut self, now_ns: u64, mss_bytes: u32) -> Wish {
         if !self.open {

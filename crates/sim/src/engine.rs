@@ -142,7 +142,8 @@ impl<'a> Engine<'a> {
                 self.on_link(source)?;
             } else if source < links + flows {
                 let flow = &mut self.flows[source - links];
-                flow.on_event(time_ns, &mut self.net)?;
+                let completion = flow.on_event(time_ns, &mut self.net)?;
+                self.record.completions.extend(completion);
                 self.net.schedule(source as SourceId, flow.next_due());
             } else if !self.on_own(source - links - flows, &mut report)? {
                 return Ok(false);

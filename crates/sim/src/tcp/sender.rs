@@ -366,22 +366,30 @@ impl Sender {
         self.reduce(abi::CA_RECOVERY);
     }
 
-    /// RFC 3168, section 6.1.2: once per round trip, and not again for losses of the same window.
+    /// Whether ECE and CWR of RFC 3168 mean something on this connection.
+    fn has_classic_ecn(&self) -> bool {
+        self.tcp.ecn && self.law.ecn_mode() == abi::ECN_MODE_CLASSIC
+    }
+
+    /// RFC 3168, section 6.1.2: once per round trip, and not again for losses of the same window. The receiver repeats
+    /// the echo until it sees CWR on the first segment sent after the reduction, number `recover`: what is acknowledged
+    /// up to there can only be the old echo.
     fn react_to_echo(&mut self, ack: &abi::Ack) {
         let free = matches!(self.control.ca_state, abi::CA_OPEN | abi::CA_DISORDER);
-        if !free || self.law.ecn_mode() != abi::ECN_MODE_CLASSIC || !self.tcp.ecn {
+        if !free || !self.has_classic_ecn() || self.board.una() <= self.recover {
             return;
         }
         self.counters.ecn_reductions += 1;
         self.law
             .on_loss(&mut self.state, &self.params, ack, abi::LOSS_ECN, &mut self.control);
         self.reduce(abi::CA_CWR);
-        self.announce_reduction = true;
     }
 
+    /// A reduction for whatever reason is announced (RFC 3168, section 6.1.2), lest the receiver repeat an echo of before.
     fn reduce(&mut self, ca_state: u32) {
         self.control.ca_state = ca_state;
         self.recover = self.board.nxt();
+        self.announce_reduction = self.has_classic_ecn();
         if self.law.flags() & abi::SENDER_OWNS_RECOVERY == 0 {
             self.control.cwnd_pkts = self.control.ssthresh_pkts;
         }
@@ -409,6 +417,7 @@ impl Sender {
         self.control.cwnd_pkts = 1;
         self.control.ca_state = abi::CA_LOSS;
         self.recover = self.board.nxt();
+        self.announce_reduction = self.has_classic_ecn();
         self.duplicate_acks = 0;
         self.board.mark_all_lost();
         self.rtt.back_off();
