@@ -417,7 +417,11 @@ impl Link {
             self.dropped_held_pkts -= 1;
         }
         self.check_conservation(now_ns)?;
-        Ok(if fate == Fate::Sound { Departure::Delivered(packet) } else { Departure::Lost(packet) })
+        Ok(if fate == Fate::Sound {
+            Departure::Delivered(packet)
+        } else {
+            Departure::Lost(packet)
+        })
     }
 
     /// Off the hot path: says what the link looked like.

@@ -59,7 +59,9 @@ pub(crate) fn run_to_end(mut engine: Engine<'_>, report: impl FnMut(u64) -> bool
     let failed = |violation| RunError::Violation { violation, seed };
     let time_ns_max = engine.net.time_ns_max();
     if engine.spec.duration_ns > time_ns_max {
-        return Err(RunError::TooLong { time_s_max: time_ns_max / 1_000_000_000 });
+        return Err(RunError::TooLong {
+            time_s_max: time_ns_max / 1_000_000_000,
+        });
     }
     if !engine.run(report).map_err(failed)? {
         return Err(RunError::Stopped);

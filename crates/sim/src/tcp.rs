@@ -22,7 +22,10 @@ impl TickClock {
     /// A clock with a tick of at least 1 us.
     pub fn new(tick_ns: u64) -> Self {
         let tick_us = (tick_ns / 1000).clamp(1, u64::from(u32::MAX)) as u32;
-        Self { tick_us, reciprocal_q64: (u64::MAX / u64::from(tick_us)).wrapping_add(1) }
+        Self {
+            tick_us,
+            reciprocal_q64: (u64::MAX / u64::from(tick_us)).wrapping_add(1),
+        }
     }
 
     /// Length of a tick.

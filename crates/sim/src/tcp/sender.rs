@@ -8,8 +8,8 @@ use crate::network::Network;
 use crate::packet::{Packet, flag};
 use crate::rtt::RttEstimator;
 use crate::spec::{Recovery, Transport};
-use crate::tcp::scoreboard::{RateSample, Scoreboard};
 use crate::tcp::clock_us;
+use crate::tcp::scoreboard::{RateSample, Scoreboard};
 
 /// What the sending end counts. Cumulative.
 #[derive(Clone, Copy, Debug, Default)]
