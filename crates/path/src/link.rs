@@ -5,9 +5,7 @@
 //! decides its fate) is caught up in the order of time before anything else touches the link. A law that drops at
 //! departure changes the plan of all behind it; for these the start of the next transmission is an event too.
 
-use std::sync::Arc;
-
-use fadelab_laws::{Capacity, Params, Router, abi};
+use fadelab_laws::abi;
 use fadelab_phy::channel::{Channel, ChannelSpec, PacketKind};
 use fadelab_phy::random::Stream;
 
@@ -15,72 +13,14 @@ use crate::counters::LinkCounters;
 use crate::packet::{PacketId, Store};
 use crate::ring::Ring;
 use crate::router::{LawHost, Meter, QueueView};
-use crate::trace::Trace;
+use crate::spec::{CapacitySpec, LinkSpec};
 use crate::transmitter::Transmitter;
 use crate::violation::{Checked, violated};
 
-/// What a link is.
-#[derive(Clone, Debug)]
-pub struct LinkSpec {
-    /// Unique; names the link in results and its random streams.
-    pub name: String,
-    /// What the transmitter can send, in on-air bytes.
-    pub capacity: CapacitySpec,
-    /// Propagation delay.
-    pub delay_ns: u64,
-    /// Limit of the queue, the packet in transmission excluded.
-    pub buffer: Buffer,
-    /// The law at the queue.
-    pub router: RouterSpec,
-    /// What happens to packets on the air; `None` is a wire.
-    pub channel: Option<ChannelSpec>,
-    /// Whether results show this link. Access links usually are not shown.
-    pub shown: bool,
-}
-
-/// How fast a transmitter is.
-#[derive(Clone, Debug)]
-pub enum CapacitySpec {
-    /// A constant rate.
-    Constant {
-        /// On-air bits per second.
-        rate_bps: u64,
-    },
-    /// Delivery opportunities of a recorded trace.
-    Trace(Arc<Trace>),
-}
-
-impl CapacitySpec {
-    /// The constant rate, or the mean over the trace.
-    pub fn rate_bps_mean(&self) -> u64 {
-        match self {
-            Self::Constant { rate_bps } => *rate_bps,
-            Self::Trace(trace) => trace.rate_bps_mean(),
-        }
-    }
-}
-
-/// Limit of a queue. At least one of the two is set.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Buffer {
-    /// Packets, if limited so.
-    pub packets: Option<u32>,
-    /// On-air bytes, if limited so.
-    pub bytes: Option<u64>,
-}
-
-/// A router's law, its parameters, and how it learns the capacity.
-#[derive(Clone, Debug)]
-pub struct RouterSpec {
-    /// The law.
-    pub law: &'static Router,
-    /// Its parameters.
-    pub params: Params,
-    /// The capacity part.
-    pub capacity: &'static Capacity,
-    /// Its parameters.
-    pub capacity_params: Params,
-}
+#[cfg(feature = "fault-injection")]
+mod fault;
+#[cfg(feature = "fault-injection")]
+pub use fault::LinkFault;
 
 /// A packet between its arrival and its delivery.
 #[derive(Clone, Copy, Debug, Default)]
@@ -580,47 +520,6 @@ impl Link {
         self.deliver_ns_next = self.transits.front().map_or(u64::MAX, |next| next.deliver_ns);
         self.start_ns_next = self.transits.get(self.started).map_or(u64::MAX, |next| next.start_ns);
         Ok(())
-    }
-}
-
-/// What can go wrong inside a link, for the tests that show that it stops a run.
-#[cfg(feature = "fault-injection")]
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum LinkFault {
-    /// A packet arrives at the far end before its propagation is over.
-    Early,
-    /// A packet vanishes from the link without being counted.
-    Vanishes,
-    /// Bytes vanish from the count of what waits.
-    LosesBytes,
-    /// Two packets are transmitted at once.
-    Overlaps,
-    /// More packets wait than the buffer holds.
-    Overfills,
-}
-
-#[cfg(feature = "fault-injection")]
-impl Link {
-    /// Breaks an invariant. Returns whether there was something to break: a packet that waits.
-    pub fn break_invariant(&mut self, fault: LinkFault) -> bool {
-        let Some(&last) = self.transits.get(self.transits.len().wrapping_sub(1)) else {
-            return false;
-        };
-        if self.transits.len() <= self.started + 1 {
-            return false;
-        }
-        match fault {
-            LinkFault::Early => {
-                if let Some(oldest) = self.transits.get_mut(0) {
-                    oldest.arrived_ns = oldest.deliver_ns - self.delay_ns / 2;
-                }
-            }
-            LinkFault::Vanishes => self.delivered_pkts += 1,
-            LinkFault::LosesBytes => self.queue_bytes -= 1,
-            LinkFault::Overlaps => self.busy.bytes += 100 * u64::from(last.bytes),
-            LinkFault::Overfills => self.limit_pkts = 0,
-        }
-        true
     }
 }
 

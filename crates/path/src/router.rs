@@ -3,7 +3,7 @@
 use fadelab_laws::{State, abi};
 use fadelab_phy::random::Stream;
 
-use crate::link::RouterSpec;
+use crate::spec::RouterSpec;
 use crate::packet::{FeedbackBytes, Header, PacketId, Store};
 
 const NS_PER_US: u64 = 1000;
