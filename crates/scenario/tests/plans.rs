@@ -301,7 +301,8 @@ fn derived_defaults_follow_a_sweep() {
 
 #[test]
 fn traces_are_measured_and_read_beside_the_scenario() {
-    // Goal: a trace is found beside its scenario, a path given by --set where the user stands, and its capacity measured.
+    // Goal: a trace is found beside its scenario, a path given by --set where the user stands, and its capacity
+    // measured.
     let plan = shipped("lte.toml");
     let link = &plan.runs[0].spec.links[0];
     assert!(matches!(&link.capacity, CapacitySpec::Trace(trace) if trace.opportunities_ms.len() > 1_000));

@@ -22,16 +22,18 @@ struct Group([u64; SIBLINGS]);
 impl Group {
     #[inline]
     fn least(&self) -> u64 {
-        let [a, b, c, d, e, f, g, h] = self.0;
-        a.min(b).min(c.min(d)).min(e.min(f).min(g.min(h)))
+        let k = &self.0;
+        let (left, right) = (k[0].min(k[1]).min(k[2].min(k[3])), k[4].min(k[5]).min(k[6].min(k[7])));
+        left.min(right)
     }
 }
 
 /// See the module's documentation.
 #[derive(Debug)]
 pub(crate) struct Schedule {
-    /// Group `g` plays for entry `(g - 1) % 8` of group `(g - 1) / 8`, group 0 for the root; the sources are the entries
-    /// of the last groups, from `leaves` on. An entry is a key: a time shifted by `source_bits`, and the source below.
+    /// Group `g` plays for entry `(g - 1) % 8` of group `(g - 1) / 8`, group 0 for the root; the sources are the
+    /// entries of the last groups, from `leaves` on. An entry is a key: a time shifted by `source_bits`, and the source
+    /// below.
     groups: Vec<Group>,
     leaves: usize,
     source_bits: u32,

@@ -104,6 +104,10 @@ pub enum Span {
 }
 
 /// The TCP of both ends. Presets of the scenario (`rfc`, `ns2`, `linux`) fill it in.
+#[expect(
+    clippy::struct_excessive_bools,
+    reason = "each is a switch of its own in the standards"
+)]
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Transport {
     /// IP bytes of a full data packet.

@@ -10,8 +10,8 @@ pub(crate) fn clock_us(now_ns: u64) -> u32 {
     (now_ns / 1000) as u32
 }
 
-/// Converts times into ticks of a timestamp clock (RFC 7323). Dividing 32 bits by a number that is known beforehand is a
-/// multiplication by its reciprocal, rounded up, in 64 bits, and exact.
+/// Converts times into ticks of a timestamp clock (RFC 7323). Dividing 32 bits by a number that is known beforehand is
+/// a multiplication by its reciprocal, rounded up, in 64 bits, and exact.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct TickClock {
     tick_us: u32,
