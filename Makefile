@@ -37,7 +37,7 @@ mutants: setup-test $(WEB) ## Break one thing at a time and see that a test noti
 
 fmt: setup-test ## Format the sources in place
 	@cargo fmt --all
-	@tools/c-sources | xargs -0 -r clang-format -i
+	@git ls-files -z -- '*.[ch]' | xargs -0 -r clang-format -i
 
 clean: ## Remove what was built, not what was measured
 	@cargo clean

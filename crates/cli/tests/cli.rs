@@ -190,7 +190,7 @@ fn an_occupied_folder_is_refused_before_the_runs() {
     let scratch = Scratch::new();
     fs::create_dir(scratch.0.join("taken")).unwrap();
     scratch.write("taken/note", "mine");
-    let output = scratch.fadelab(&["run", "s.toml", "--set", "run.duration=1000000 s", "--out", "taken"]);
+    let output = scratch.fadelab(&["run", "s.toml", "--set", "run.duration=2000 s", "--out", "taken"]);
     assert_status(&output, 2);
     assert!(
         stderr(&output).contains("taken exists and is not empty"),
@@ -334,6 +334,12 @@ fn channel_prints_the_exact_packet_error() {
     assert_eq!(fading[2..5], ["3.719e-3", "1.467e-1", "0.0186"]);
     let steep = row(&["--antennas", "2x1", "--snr", "5..30", "--code-rate", "0.93"], "10 dB");
     assert_eq!(steep[4], "0.9874");
+    let range = scratch.fadelab(&["channel", "--snr", "5..6", "--step", "0.5"]);
+    let rows: Vec<String> = stdout(&range)
+        .lines()
+        .filter_map(|line| Some(line.split_once(" dB  ")?.0.trim().into()))
+        .collect();
+    assert_eq!(rows, ["5", "5.5", "6"]);
     let ack = row(
         &["--antennas", "2x2", "--snr", "5", "--code-rate", "0.5", "--ack"],
         "5 dB",

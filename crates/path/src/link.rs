@@ -5,82 +5,22 @@
 //! decides its fate) is caught up in the order of time before anything else touches the link. A law that drops at
 //! departure changes the plan of all behind it; for these the start of the next transmission is an event too.
 
-use std::sync::Arc;
-
-use fadelab_laws::{Capacity, Params, Router, abi};
+use fadelab_laws::abi;
 use fadelab_phy::channel::{Channel, ChannelSpec, PacketKind};
-use fadelab_phy::random::Stream;
 
 use crate::counters::LinkCounters;
 use crate::packet::{PacketId, Store};
 use crate::ring::Ring;
-use crate::router::{LawHost, Meter, QueueView};
-use crate::trace::Trace;
+use crate::router::{LawHost, QueueView};
+use crate::spec::{CapacitySpec, LinkSpec};
 use crate::transmitter::Transmitter;
 use crate::violation::{Checked, violated};
 
-/// What a link is.
-#[derive(Clone, Debug)]
-pub struct LinkSpec {
-    /// Unique; names the link in results and its random streams.
-    pub name: String,
-    /// What the transmitter can send, in on-air bytes.
-    pub capacity: CapacitySpec,
-    /// Propagation delay.
-    pub delay_ns: u64,
-    /// Limit of the queue, the packet in transmission excluded.
-    pub buffer: Buffer,
-    /// The law at the queue.
-    pub router: RouterSpec,
-    /// What happens to packets on the air; `None` is a wire.
-    pub channel: Option<ChannelSpec>,
-    /// Whether results show this link. Access links usually are not shown.
-    pub shown: bool,
-}
-
-/// How fast a transmitter is.
-#[derive(Clone, Debug)]
-pub enum CapacitySpec {
-    /// A constant rate.
-    Constant {
-        /// On-air bits per second.
-        rate_bps: u64,
-    },
-    /// Delivery opportunities of a recorded trace.
-    Trace(Arc<Trace>),
-}
-
-impl CapacitySpec {
-    /// The constant rate, or the mean over the trace.
-    pub fn rate_bps_mean(&self) -> u64 {
-        match self {
-            Self::Constant { rate_bps } => *rate_bps,
-            Self::Trace(trace) => trace.rate_bps_mean(),
-        }
-    }
-}
-
-/// Limit of a queue. At least one of the two is set.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Buffer {
-    /// Packets, if limited so.
-    pub packets: Option<u32>,
-    /// On-air bytes, if limited so.
-    pub bytes: Option<u64>,
-}
-
-/// A router's law, its parameters, and how it learns the capacity.
-#[derive(Clone, Debug)]
-pub struct RouterSpec {
-    /// The law.
-    pub law: &'static Router,
-    /// Its parameters.
-    pub params: Params,
-    /// The capacity part.
-    pub capacity: &'static Capacity,
-    /// Its parameters.
-    pub capacity_params: Params,
-}
+#[cfg(feature = "fault-injection")]
+mod fault;
+mod law;
+#[cfg(feature = "fault-injection")]
+pub use fault::LinkFault;
 
 /// A packet between its arrival and its delivery.
 #[derive(Clone, Copy, Debug, Default)]
@@ -149,6 +89,7 @@ pub struct Link {
     start_ns_next: u64,
     queue_bytes: u64,
     busy: BusyPeriod,
+    /// Time in transmission, for the capacity part of a law.
     busy_ns: u64,
     delivered_pkts: u64,
     dropped_held_pkts: u64,
@@ -194,7 +135,7 @@ impl Air {
 impl Link {
     /// Builds a link. `packet_bytes` is the IP size of a full data packet, for laws that scale with it.
     pub fn new(spec: &LinkSpec, seed: u64, packet_bytes: u32) -> Self {
-        let law = law_host(spec, seed, packet_bytes);
+        let law = law::host(spec, seed, packet_bytes);
         Self {
             name: spec.name.clone(),
             is_wire: law.is_none() && spec.channel.is_none() && matches!(spec.capacity, CapacitySpec::Constant { .. }),
@@ -312,19 +253,6 @@ impl Link {
         transit
     }
 
-    /// Shows an arrival to the law. Returns whether it dropped the packet.
-    #[inline(never)]
-    fn law_refuses(&mut self, now_ns: u64, packet: PacketId, bytes: u32, full: bool, store: &mut impl Store) -> bool {
-        let view = QueueView {
-            full,
-            ..self.view(now_ns)
-        };
-        let Some(law) = &mut self.law else { return false };
-        let verdict = law.on_enqueue(view, packet, bytes, store);
-        self.counters.marked_pkts += u64::from(verdict.marked && !full && !verdict.dropped);
-        verdict.dropped
-    }
-
     /// Gives the link the attention it asked for at `due_ns`. Call again while [`Self::next_due`] is still `due_ns`.
     ///
     /// # Errors
@@ -366,22 +294,6 @@ impl Link {
         self.transits.len() as u64
     }
 
-    #[inline(never)]
-    fn run_timers(&mut self, now_ns: u64) {
-        // What was begun but is not yet on the air by now counts as busy time of the next interval.
-        let unsent_ns = self.busy.end_ns.saturating_sub(now_ns);
-        let meter = Meter {
-            offered_bytes: self.transmitter.offered_bytes(now_ns),
-            sent_bytes: self.counters.sent_bytes,
-            arrived_bytes: self.counters.arrived_bytes,
-            busy_ns: self.busy_ns - unsent_ns,
-        };
-        let view = self.view(now_ns);
-        if let Some(law) = &mut self.law {
-            law.run_timers(view, meter);
-        }
-    }
-
     #[inline]
     fn queue_pkts(&self) -> u32 {
         (self.transits.len() - self.started) as u32
@@ -416,7 +328,11 @@ impl Link {
             self.dropped_held_pkts -= 1;
         }
         self.check_conservation(now_ns)?;
-        Ok(if fate == Fate::Sound { Departure::Delivered(packet) } else { Departure::Lost(packet) })
+        Ok(if fate == Fate::Sound {
+            Departure::Delivered(packet)
+        } else {
+            Departure::Lost(packet)
+        })
     }
 
     /// Off the hot path: says what the link looked like.
@@ -425,7 +341,7 @@ impl Link {
     fn broken<T>(&self, invariant: &'static str, now_ns: u64, what: &dyn std::fmt::Debug) -> Checked<T> {
         let (held, delivered, waiting) = (self.held_pkts(), self.delivered_pkts, self.queue_bytes);
         let detail = format!(
-            "{what:?}; held {held} pkts, delivered {delivered} pkts, waiting {waiting} B, propagation {} ns, {:?}, {:?}",
+            "{what:?}; held {held} pkts, delivered {delivered} pkts, waiting {waiting} B, delay {} ns, {:?}, {:?}",
             self.delay_ns, self.busy, self.counters
         );
         violated(invariant, &self.name, now_ns, detail)
@@ -470,7 +386,9 @@ impl Link {
             if self.law.is_some() && self.law_drops(&transit, store)? {
                 continue;
             }
-            self.transmit(transit.start_ns, transit.deliver_ns - self.delay_ns, transit.bytes)?;
+            let end_ns = transit.deliver_ns - self.delay_ns;
+            self.busy_ns += end_ns - transit.start_ns;
+            self.transmit(transit.start_ns, end_ns, transit.bytes)?;
             if self.air.is_some() {
                 self.meet_channel(&transit, store);
             }
@@ -490,27 +408,10 @@ impl Link {
         Ok(())
     }
 
-    /// Shows a departure from the queue to the law. Returns whether it dropped the packet.
-    #[inline(never)]
-    fn law_drops(&mut self, transit: &Transit, store: &mut impl Store) -> Checked<bool> {
-        let view = QueueView {
-            wait_ns: transit.start_ns - transit.arrived_ns,
-            ..self.view(transit.start_ns)
-        };
-        let Some(law) = &mut self.law else { return Ok(false) };
-        let verdict = law.on_dequeue(view, transit.packet, transit.bytes, store);
-        self.counters.marked_pkts += u64::from(verdict.marked);
-        if verdict.dropped {
-            self.drop_at_departure(*transit)?;
-        }
-        Ok(verdict.dropped)
-    }
-
     #[inline(always)]
     fn transmit(&mut self, start_ns: u64, end_ns: u64, bytes: u32) -> Checked<()> {
         self.counters.sent_pkts += 1;
         self.counters.sent_bytes += u64::from(bytes);
-        self.busy_ns += end_ns - start_ns;
         if start_ns > self.busy.end_ns {
             self.busy = BusyPeriod {
                 start_ns,
@@ -541,103 +442,4 @@ impl Link {
             transit.fate = Fate::LostOnAir;
         }
     }
-
-    /// The law dropped the packet that was about to be sent: those behind it move up.
-    #[cold]
-    fn drop_at_departure(&mut self, dropped: Transit) -> Checked<()> {
-        if !self.drops_at_dequeue {
-            let detail = "its table lacks LAW_ROUTER_DROPS_AT_DEQUEUE".to_owned();
-            return violated(
-                "a law drops at departure only if it says so",
-                &self.name,
-                dropped.start_ns,
-                detail,
-            );
-        }
-        self.counters.dropped_law_pkts += 1;
-        self.counters.dropped_bytes += u64::from(dropped.bytes);
-        self.dropped_held_pkts += 1;
-        self.transmitter.rewind(dropped.start_ns, dropped.mark);
-        if let Some(ghost) = self.transits.get_mut(self.started - 1) {
-            ghost.fate = Fate::DroppedByLaw;
-            ghost.deliver_ns = dropped.start_ns + self.delay_ns;
-        }
-        for index in self.started..self.transits.len() {
-            let Some(waiting) = self.transits.get_mut(index) else {
-                break;
-            };
-            let served = self.transmitter.serve(waiting.arrived_ns, waiting.bytes);
-            waiting.start_ns = served.start_ns;
-            waiting.deliver_ns = served.end_ns + self.delay_ns;
-            waiting.mark = served.mark;
-        }
-        self.deliver_ns_next = self.transits.front().map_or(u64::MAX, |next| next.deliver_ns);
-        self.start_ns_next = self.transits.get(self.started).map_or(u64::MAX, |next| next.start_ns);
-        Ok(())
-    }
-}
-
-/// What can go wrong inside a link, for the tests that show that it stops a run.
-#[cfg(feature = "fault-injection")]
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum LinkFault {
-    /// A packet arrives at the far end before its propagation is over.
-    Early,
-    /// A packet vanishes from the link without being counted.
-    Vanishes,
-    /// Bytes vanish from the count of what waits.
-    LosesBytes,
-    /// Two packets are transmitted at once.
-    Overlaps,
-    /// More packets wait than the buffer holds.
-    Overfills,
-}
-
-#[cfg(feature = "fault-injection")]
-impl Link {
-    /// Breaks an invariant. Returns whether there was something to break: a packet that waits.
-    pub fn break_invariant(&mut self, fault: LinkFault) -> bool {
-        let Some(&last) = self.transits.get(self.transits.len().wrapping_sub(1)) else {
-            return false;
-        };
-        if self.transits.len() <= self.started + 1 {
-            return false;
-        }
-        match fault {
-            LinkFault::Early => {
-                if let Some(oldest) = self.transits.get_mut(0) {
-                    oldest.arrived_ns = oldest.deliver_ns - self.delay_ns / 2;
-                }
-            }
-            LinkFault::Vanishes => self.delivered_pkts += 1,
-            LinkFault::LosesBytes => self.queue_bytes -= 1,
-            LinkFault::Overlaps => self.busy.bytes += 100 * u64::from(last.bytes),
-            LinkFault::Overfills => self.limit_pkts = 0,
-        }
-        true
-    }
-}
-
-/// Builds the law of a link; a passive law (drop-tail) needs none.
-fn law_host(spec: &LinkSpec, seed: u64, packet_bytes: u32) -> Option<Box<LawHost>> {
-    if spec.router.law.is_passive() {
-        return None;
-    }
-    let capacity_bytes_per_s = match spec.capacity {
-        CapacitySpec::Constant { rate_bps } => rate_bps / 8,
-        CapacitySpec::Trace(_) => 0,
-    };
-    let link = abi::Link {
-        capacity_Bps: capacity_bytes_per_s,
-        delay_us: spec.delay_ns / 1000,
-        limit_bytes: spec.buffer.bytes.unwrap_or(0),
-        limit_pkts: spec.buffer.packets.unwrap_or(0),
-        packet_bytes: spec
-            .channel
-            .as_ref()
-            .map_or(packet_bytes, |c| c.air_bytes(PacketKind::Data, packet_bytes)),
-        ..abi::Link::default()
-    };
-    let random = Stream::new(seed, &format!("router {}", spec.name));
-    Some(Box::new(LawHost::new(&spec.router, random, link)))
 }

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use crate::link::CapacitySpec;
+use crate::spec::CapacitySpec;
 use crate::trace::Trace;
 
 /// Serves packets in order. Times are decided when a packet is handed over: nothing overtakes on a FIFO link.

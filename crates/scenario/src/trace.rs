@@ -93,8 +93,8 @@ fn time_of(text: &[u8]) -> Option<u64> {
 
 /// A synthetic cellular link: a rate that wanders, deep fades now and then, opportunities in whole ms.
 ///
-/// It stands in for a recording where none may be shipped and claims no likeness beyond its spread: the logarithm of the
-/// rate is a first-order autoregressive process, outages come at random and last up to a second.
+/// It stands in for a recording where none may be shipped and claims no likeness beyond its spread: the logarithm of
+/// the rate is a first-order autoregressive process, outages come at random and last up to a second.
 #[derive(Clone, Copy, Debug)]
 pub struct Cellular {
     /// Length before the trace repeats.

@@ -233,7 +233,8 @@ fn laws_are_checked() {
 
 #[test]
 fn sweeps_are_checked() {
-    // Goal: an empty list, a value twice, a list where none is taken, and too many runs are refused before any is built.
+    // Goal: an empty list, a value twice, a list where none is taken, and too many runs are refused before any is
+    // built.
     assert_has(&refused("law = \"reno\"", "law = []"), &["flow.law = []", "empty list"]);
     assert_has(
         &refused("count = 2", "count = [2, 3, 2]"),

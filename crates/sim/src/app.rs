@@ -30,8 +30,10 @@ pub(crate) struct Application {
 impl Application {
     pub fn new(app: App, mut random: Stream) -> Self {
         let start = match app {
-            App::Greedy { start } | App::Transfer { start, .. } | App::Cbr { start, .. } => start,
-            App::Sessions { start, .. } => start,
+            App::Greedy { start }
+            | App::Transfer { start, .. }
+            | App::Cbr { start, .. }
+            | App::Sessions { start, .. } => start,
         };
         let due_ns = draw(start, &mut random);
         Self {

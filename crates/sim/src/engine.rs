@@ -59,7 +59,9 @@ pub(crate) fn run_to_end(mut engine: Engine<'_>, report: impl FnMut(u64) -> bool
     let failed = |violation| RunError::Violation { violation, seed };
     let time_ns_max = engine.net.time_ns_max();
     if engine.spec.duration_ns > time_ns_max {
-        return Err(RunError::TooLong { time_s_max: time_ns_max / 1_000_000_000 });
+        return Err(RunError::TooLong {
+            time_s_max: time_ns_max / 1_000_000_000,
+        });
     }
     if !engine.run(report).map_err(failed)? {
         return Err(RunError::Stopped);
@@ -123,14 +125,14 @@ impl<'a> Engine<'a> {
 
     /// Returns whether the run came to its end.
     pub fn run(&mut self, mut report: impl FnMut(u64) -> bool) -> Checked<bool> {
-        let (links, flows) = (self.spec.links.len(), self.spec.flows.len());
+        let (links, flows, end_ns) = (self.spec.links.len(), self.spec.flows.len(), self.spec.duration_ns);
         if self.spec.warmup_ns == 0 {
             // Before all events, so that totals include what leaves at time 0.
             (self.record.links_warmup, self.record.flows_warmup) = self.snapshot()?;
         }
         loop {
             let (time_ns, source) = self.net.next_event();
-            if time_ns > self.spec.duration_ns {
+            if time_ns > end_ns {
                 break;
             }
             if time_ns < self.now_ns {

@@ -78,8 +78,8 @@ impl Flow {
         sender.min(self.app.due_ns()).min(self.receiver.ack_due_ns())
     }
 
-    /// Its event: the application first, then the delayed ACK, then the sender's timers. Returns a session that it closed
-    /// after all of it was acknowledged.
+    /// Its event: the application first, then the delayed ACK, then the sender's timers. Returns a session that it
+    /// closed after all of it was acknowledged.
     pub fn on_event(&mut self, now_ns: u64, net: &mut Network) -> Checked<Option<Completion>> {
         let mut completion = None;
         while self.app.due_ns() <= now_ns {

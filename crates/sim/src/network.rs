@@ -94,8 +94,8 @@ impl Network {
         self.forward(now_ns, id).map(|_| ())
     }
 
-    /// The event of a link: at most one packet comes out of it and goes on. Returns it when it is at its end; it is then
-    /// the caller's to [`Self::discard`].
+    /// The event of a link: at most one packet comes out of it and goes on. Returns it when it is at its end; it is
+    /// then the caller's to [`Self::discard`].
     #[inline(always)]
     pub fn service(&mut self, now_ns: u64, link: usize) -> Checked<Option<PacketId>> {
         let departure = self.links[link].service(now_ns, &mut self.slab)?;

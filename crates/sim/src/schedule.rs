@@ -22,19 +22,22 @@ struct Group([u64; SIBLINGS]);
 impl Group {
     #[inline]
     fn least(&self) -> u64 {
-        let [a, b, c, d, e, f, g, h] = self.0;
-        a.min(b).min(c.min(d)).min(e.min(f).min(g.min(h)))
+        let k = &self.0;
+        let (left, right) = (k[0].min(k[1]).min(k[2].min(k[3])), k[4].min(k[5]).min(k[6].min(k[7])));
+        left.min(right)
     }
 }
 
 /// See the module's documentation.
 #[derive(Debug)]
 pub(crate) struct Schedule {
-    /// Group `g` plays for entry `(g - 1) % 8` of group `(g - 1) / 8`, group 0 for the root; the sources are the entries
-    /// of the last groups, from `leaves` on. An entry is a key: a time shifted by `source_bits`, and the source below.
+    /// Group `g` plays for entry `(g - 1) % 8` of group `(g - 1) / 8`, group 0 for the root; the sources are the
+    /// entries of the last groups, from `leaves` on. An entry is a key: a time shifted by `source_bits`, and the source
+    /// below.
     groups: Vec<Group>,
     leaves: usize,
     source_bits: u32,
+    source_mask: u32,
     time_ns_max: u64,
     /// The least key of all.
     root: u64,
@@ -52,6 +55,7 @@ impl Schedule {
             groups: vec![Group([u64::MAX; SIBLINGS]); groups],
             leaves,
             source_bits,
+            source_mask: (1 << source_bits) - 1,
             time_ns_max: (u64::MAX >> source_bits) - 1,
             root: u64::MAX,
         }
@@ -65,12 +69,13 @@ impl Schedule {
     /// The next event: time and source. A time beyond [`Self::time_ns_max`] says that nothing is due.
     #[inline]
     pub fn next(&self) -> (u64, SourceId) {
-        (self.root >> self.source_bits, (self.root & ((1 << self.source_bits) - 1)) as SourceId)
+        (self.root >> self.source_bits, self.root as SourceId & self.source_mask)
     }
 
+    /// What is not due gets a time that no run reaches.
     #[inline]
     fn key(&self, source: SourceId, due_ns: u64) -> u64 {
-        if due_ns <= self.time_ns_max { due_ns << self.source_bits | u64::from(source) } else { u64::MAX }
+        due_ns.min(self.time_ns_max + 1) << self.source_bits | u64::from(source)
     }
 
     /// Moves `source` to `due_ns`; `u64::MAX`: it is not due at all.

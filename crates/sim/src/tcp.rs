@@ -10,8 +10,8 @@ pub(crate) fn clock_us(now_ns: u64) -> u32 {
     (now_ns / 1000) as u32
 }
 
-/// Converts times into ticks of a timestamp clock (RFC 7323). Dividing 32 bits by a number that is known beforehand is a
-/// multiplication by its reciprocal, rounded up, in 64 bits, and exact.
+/// Converts times into ticks of a timestamp clock (RFC 7323). Dividing 32 bits by a number that is known beforehand is
+/// a multiplication by its reciprocal, rounded up, in 64 bits, and exact.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct TickClock {
     tick_us: u32,
@@ -22,7 +22,10 @@ impl TickClock {
     /// A clock with a tick of at least 1 us.
     pub fn new(tick_ns: u64) -> Self {
         let tick_us = (tick_ns / 1000).clamp(1, u64::from(u32::MAX)) as u32;
-        Self { tick_us, reciprocal_q64: (u64::MAX / u64::from(tick_us)).wrapping_add(1) }
+        Self {
+            tick_us,
+            reciprocal_q64: (u64::MAX / u64::from(tick_us)).wrapping_add(1),
+        }
     }
 
     /// Length of a tick.
