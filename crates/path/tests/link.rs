@@ -4,8 +4,9 @@ use std::collections::VecDeque;
 use std::sync::Arc;
 
 use fadelab_laws::{capacity, router};
-use fadelab_path::link::{Arrival, Buffer, CapacitySpec, Departure, Link, LinkSpec, RouterSpec};
+use fadelab_path::link::{Arrival, Departure, Link};
 use fadelab_path::packet::{FeedbackBytes, Header, PacketId, Store};
+use fadelab_path::spec::{Buffer, CapacitySpec, LinkSpec, RouterSpec};
 use fadelab_path::trace::Trace;
 use fadelab_phy::channel::{ChannelSpec, CodeMode, CodeSpec, Model, PacketKind};
 use fadelab_phy::random::Stream;
