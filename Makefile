@@ -21,7 +21,7 @@ demo: build ## Build, then run the main job: satellite, satellite with fading, a
 	@for name in $(DEMO); do $(FADELAB) run scenarios/$$name.toml; done
 
 build: setup-demo $(WEB) ## Build the command `fadelab`, optimised
-	@cargo build --release --locked -p fadelab-cli
+	@cargo build --release --locked -p fadelab
 
 test: setup-test $(WEB) ## All checks and tests, and what was skipped
 	@tools/test
@@ -37,7 +37,7 @@ mutants: setup-test $(WEB) ## Break one thing at a time and see that a test noti
 
 fmt: setup-test ## Format the sources in place
 	@cargo fmt --all
-	@tools/c-sources | xargs -0 -r clang-format -i
+	@git ls-files -z -- '*.[ch]' | xargs -0 -r clang-format -i
 
 clean: ## Remove what was built, not what was measured
 	@cargo clean

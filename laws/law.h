@@ -156,7 +156,7 @@ struct law_start {
 	u32 mss_bytes;    /* payload of a full segment */
 	u32 random;
 	u64 now_us;
-	u32 srtt_us; /* 0: not known; the handshake is not a sample in every host */
+	u32 srtt_us;    /* 0: not known; the handshake is not a sample in every host */
 	u32 ts_tick_us; /* the own timestamp clock; a peer's is not signalled (RFC 7323) */
 };
 
@@ -173,9 +173,9 @@ struct law_send {
 };
 
 enum law_ack_flags {
-	LAW_ACK_ECE = 1u << 0,         /* the ECN echo is set */
-	LAW_ACK_DUPLICATE = 1u << 1,   /* it acknowledges nothing new cumulatively */
-	LAW_ACK_APP_LIMITED = 1u << 2, /* the rate sample was taken while the application had nothing to send */
+	LAW_ACK_ECE = 1u << 0,          /* the ECN echo is set */
+	LAW_ACK_DUPLICATE = 1u << 1,    /* it acknowledges nothing new cumulatively */
+	LAW_ACK_APP_LIMITED = 1u << 2,  /* the rate sample was taken while the application had nothing to send */
 	LAW_ACK_CWND_LIMITED = 1u << 3, /* the window, not the application or the peer, held the sender back */
 };
 
@@ -223,8 +223,8 @@ struct law_sender {
 	u32 state_bytes;
 	u32 params_bytes;
 	u32 flags;
-	u32 wire;     /* enum law_wire of the data packets */
-	u32 ecn_mode; /* enum law_ecn_mode */
+	u32 wire;           /* enum law_wire of the data packets */
+	u32 ecn_mode;       /* enum law_ecn_mode */
 	u32 feedback_bytes; /* on data packets; 0: none */
 	const char *router; /* the router law it needs on its path, or NULL */
 	const struct law_param *params;
@@ -255,7 +255,7 @@ struct law_data {
 	u32 ecn;  /* as it arrived, enum law_ecn */
 	u32 role; /* LSB of the IP ID, computed by the host: 0 most significant half, 1 least (dcp-ew-2010) */
 	u32 ip_id;
-	u32 in_order; /* 1: it was the next one expected */
+	u32 in_order;                 /* 1: it was the next one expected */
 	struct law_feedback feedback; /* as routers left it */
 };
 
@@ -314,7 +314,7 @@ struct law_queue {
 	u64 now_us;
 	u64 queue_bytes; /* on-air bytes waiting: without the packet in transmission, and in on_enqueue without this one */
 	u32 queue_pkts;
-	u32 full; /* on_enqueue: the packet does not fit and will be dropped whatever the law says */
+	u32 full;    /* on_enqueue: the packet does not fit and will be dropped whatever the law says */
 	u64 wait_us; /* on_dequeue: how long the packet waited */
 	/* From the capacity part, since its last interval. */
 	s64 spare_Bps;
@@ -331,8 +331,8 @@ struct law_link {
 	u64 now_us;
 	u64 capacity_Bps; /* on-air bytes; 0: not known */
 	u64 delay_us;
-	u64 limit_bytes; /* 0: limited in packets only */
-	u32 limit_pkts;  /* 0: limited in bytes only */
+	u64 limit_bytes;  /* 0: limited in packets only */
+	u32 limit_pkts;   /* 0: limited in bytes only */
 	u32 packet_bytes; /* on-air bytes of a full data packet */
 };
 
@@ -357,8 +357,8 @@ struct law_router {
 	u32 state_bytes;
 	u32 params_bytes;
 	u32 flags;
-	u32 wire;   /* the packets it is for; LAW_WIRE_NONE: all */
-	u32 timers; /* how many of due_us init fills */
+	u32 wire;          /* the packets it is for; LAW_WIRE_NONE: all */
+	u32 timers;        /* how many of due_us init fills */
 	u32 control_timer; /* the timer before which the host closes the capacity part's interval */
 	const struct law_param *params;
 	u32 params_n;

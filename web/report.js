@@ -110,8 +110,8 @@
 		return { stroke: css("--quiet"), font, grid: line, ticks: { ...line, size: 4 }, ...options };
 	}
 
-	// spec: title, unit, height, x, series [{label, law, values, low, high, options}] and bands as uPlot has them; further
-	// timed (labels on the time axis), top (upper end of the y axis), percent or whole (how values read).
+	// spec: title, unit, height, x, series [{label, law, values, low, high, options}] and bands as uPlot has them;
+	// also timed (labels on the time axis), top (upper end of the y axis), percent or whole (how values read).
 	function chart(spec) {
 		const values = element("span", { class: "values" });
 		const caption = element(

@@ -19,7 +19,7 @@
 #include "law.h"
 
 LAW void configured_estimate(void *state, const void *params, const struct law_interval *interval,
-							 struct law_estimate *out)
+                             struct law_estimate *out)
 {
 	(void)state;
 	(void)params;

@@ -40,7 +40,7 @@ struct measured_state {
 };
 
 LAW void measured_estimate(void *state, const void *params, const struct law_interval *interval,
-						   struct law_estimate *out)
+                           struct law_estimate *out)
 {
 	struct measured_state *s = state;
 	const struct measured_params *p = params;
@@ -52,7 +52,7 @@ LAW void measured_estimate(void *state, const void *params, const struct law_int
 		s->capacity_q8 = offered_q8;
 	else
 		s->capacity_q8 = fixed_add(fixed_mul_div(s->capacity_q8, p->window_us - weight_us, p->window_us),
-								   fixed_mul_div(offered_q8, weight_us, p->window_us));
+		                           fixed_mul_div(offered_q8, weight_us, p->window_us));
 	s->intervals += interval->interval_us != 0;
 	out->capacity_Bps = s->capacity_q8 >> 8;
 	out->spare_Bps = fixed_signed_difference(out->capacity_Bps, arrived_Bps);

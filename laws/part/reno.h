@@ -55,11 +55,11 @@ LAW u64 reno_grown_q32(u64 cwnd_q32, u32 ssthresh_pkts, u64 acked_pkts, u64 limi
 	return cwnd_q32 + window_share_q32(acked_pkts << 32, cwnd_q32);
 }
 
-/* Whether the window may grow now: RFC 5681 grows it on new data outside of recovery, RFC 7661 only when it was used. */
+/* Whether the window may grow now: on new data outside of recovery (RFC 5681), and when it was used (RFC 7661). */
 LAW u32 reno_may_grow(const struct law_ack *ack, const struct law_control *control)
 {
 	return ack->acked_pkts && (ack->flags & LAW_ACK_CWND_LIMITED) && control->ca_state != LAW_CA_RECOVERY &&
-		   control->ca_state != LAW_CA_CWR;
+	       control->ca_state != LAW_CA_CWR;
 }
 
 #endif /* FADELAB_PART_RENO_H */

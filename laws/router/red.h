@@ -8,7 +8,8 @@
  * twice the threshold (gentle). Marks are spread evenly rather than in clusters.
  *
  * Law, per arrival:
- *   average   avg <- (1 - q_w)^m avg, m packets that could have left while the link was idle; avg <- avg + q_w (q - avg)
+ *   average   avg <- (1 - q_w)^m avg, m packets that could have left while the link was idle;
+ *             avg <- avg + q_w (q - avg)
  *   base      p_b = max_p (avg - min) / (max - min);  from max to 2 max it rises from max_p to 1
  *   spread    n packets since the last mark: p_a = 0 while n p_b < 1, p_b / (2 - n p_b) while < 2, else 1 (wait);
  *             without wait p_b / (1 - n p_b)
@@ -16,7 +17,8 @@
  *   action    mark if ECN-capable and p_b < mark_p_max, else drop; drop everything at avg >= 2 max
  *
  * Parameters: the X-macro RED_PARAMS below. Zeros choose as ns-2 does: min = max(5, target delay * rate / 2) packets,
- * max = 3 min, q_w = 1 - exp(-1 / (10 R rate)) with R = max(0.1 s, 3 (delay + 1 / rate)), rate in packets of the mean size.
+ * max = 3 min, q_w = 1 - exp(-1 / (10 R rate)) with R = max(0.1 s, 3 (delay + 1 / rate)), rate in packets of the mean
+ * size.
  *
  * Divergences:
  *   1. ECN is on; ns-2's default (setbit_ = false) drops. vcp-ton-2010's TCP/RED is ecn = false, q_w = 0.002,
@@ -85,7 +87,7 @@ struct red_state {
 	u32 above_min; /* the average was above the lower threshold at the last arrival */
 };
 
-#define RED_LOG2_E_Q32 6196328019ull /* log2(e) * 2^32, rounded */
+#define RED_LOG2_E_Q32 6196328019ull    /* log2(e) * 2^32, rounded */
 #define RED_Q_W_Q32_FALLBACK 8589935ull /* 0.002 */
 
 /* q_w with 32 fractional bits, as ns-2 computes it from the rate and the delay of the link. */
@@ -110,7 +112,8 @@ LAW void red_set_thresholds(struct red_state *s, const struct red_params *p, con
 
 	/* The buffer may be limited in the other unit only. */
 	if (limit == 0)
-		limit = p->bytes ? (u64)link->limit_pkts * link->packet_bytes : fixed_div(link->limit_bytes, link->packet_bytes);
+		limit =
+			p->bytes ? (u64)link->limit_pkts * link->packet_bytes : fixed_div(link->limit_bytes, link->packet_bytes);
 	limit = fixed_min(limit, 1ull << 40);
 	if (p->thresholds) {
 		s->min_q16 = (limit << 16) / 3;
@@ -132,8 +135,8 @@ LAW void red_init(void *state, const void *params, const struct law_link *link, 
 	s->capacity_Bps = link->capacity_Bps;
 	s->rate_q16 = fixed_div(fixed_min(link->capacity_Bps, 1ull << 44) << 16, p->mean_bytes);
 	red_set_thresholds(s, p, link);
-	s->q_w_q32 = p->q_w ? fixed_mul_div(p->q_w, FIXED_ONE_Q32, 1000000000) :
-						  red_automatic_q_w_q32(s->rate_q16, link->delay_us);
+	s->q_w_q32 =
+		p->q_w ? fixed_mul_div(p->q_w, FIXED_ONE_Q32, 1000000000) : red_automatic_q_w_q32(s->rate_q16, link->delay_us);
 	kept_q32 = fixed_max(fixed_sub(FIXED_ONE_Q32, s->q_w_q32), 1);
 	s->log2_decay_q32 = fixed_log2_q32(fixed_mul_div(FIXED_ONE_Q32, FIXED_ONE_Q32, kept_q32));
 	s->idle = 1;
@@ -173,7 +176,7 @@ LAW u64 red_base_q32(const struct red_state *s, const struct red_params *p)
 LAW u64 red_spread_q32(const struct red_state *s, const struct red_params *p, u64 base_q32, u32 size_bytes)
 {
 	u64 count_q16 = p->bytes ? fixed_div(fixed_min(s->count_bytes, 1ull << 40) << 16, p->mean_bytes)
-							 : fixed_min(s->count_pkts, 1ull << 40) << 16;
+	                         : fixed_min(s->count_pkts, 1ull << 40) << 16;
 	u64 due_q32 = fixed_mul_div(count_q16, base_q32, 65536);
 	u64 limit_q32 = p->wait ? 2 * FIXED_ONE_Q32 : FIXED_ONE_Q32;
 	u64 spread_q32;

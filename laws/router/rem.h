@@ -99,10 +99,11 @@ LAW u32 rem_on_dequeue(void *state, const void *params, struct law_packet *packe
 }
 
 /* x + alpha (b - b*) - c in packets with 16 fractional bits. */
-LAW s64 rem_excess_q16(const struct rem_state *s, const struct rem_params *p, const struct law_queue *queue, u64 elapsed_us)
+LAW s64 rem_excess_q16(const struct rem_state *s, const struct rem_params *p, const struct law_queue *queue,
+                       u64 elapsed_us)
 {
 	u64 queue_q16 = p->bytes ? fixed_div(fixed_min(queue->queue_bytes, 1ull << 40) << 16, p->mean_bytes)
-							 : (u64)queue->queue_pkts << 16;
+	                         : (u64)queue->queue_pkts << 16;
 	u64 capacity_q16 = fixed_mul_div(fixed_mul(queue->capacity_Bps, 65536), elapsed_us, p->mean_bytes * 1000000);
 	s64 above_q16 = fixed_signed_difference(queue_q16, p->target_pkts << 16);
 	s64 rate_q16 = fixed_signed_difference(s->arrivals_q16, capacity_q16);
@@ -118,8 +119,8 @@ LAW u64 rem_on_timer(void *state, const void *params, u32 timer, const struct la
 	s64 excess_q16;
 
 	(void)timer;
-	s->arrivals_q16 = fixed_add(fixed_mul_div(s->arrivals_q16, 1000000 - p->inw, 1000000),
-								fixed_mul_div(now_q16, p->inw, 1000000));
+	s->arrivals_q16 =
+		fixed_add(fixed_mul_div(s->arrivals_q16, 1000000 - p->inw, 1000000), fixed_mul_div(now_q16, p->inw, 1000000));
 	excess_q16 = rem_excess_q16(s, p, queue, queue->now_us - s->interval_start_us);
 	step_q32 = fixed_mul_div(fixed_abs(excess_q16), p->gamma << 16, 1000000);
 	s->price_q32 = excess_q16 < 0 ? fixed_sub(s->price_q32, step_q32) : fixed_add(s->price_q32, step_q32);

@@ -126,11 +126,12 @@ LAW u64 vcp_gamma(const struct vcp_router_params *p, u64 capacity_Bps)
 
 /* rho with 32 fractional bits, at most VCP_LOAD_Q32_MAX, which is also any load on a link that carries nothing. */
 LAW u64 vcp_load_q32(const struct vcp_router_params *p, u64 arrived_bytes, u64 queue_q8, u64 capacity_Bps,
-					 u64 interval_us)
+                     u64 interval_us)
 {
 	u64 queue_load_q8 = fixed_mul_div(queue_q8, p->kappa_q, 1000000);
 	u64 load_q8 = fixed_add(fixed_mul(arrived_bytes, 256), queue_load_q8);
-	u64 target_q8 = fixed_mul_div(fixed_mul(capacity_Bps, 256), interval_us * vcp_gamma(p, capacity_Bps), 1000000000000);
+	u64 target_q8 =
+		fixed_mul_div(fixed_mul(capacity_Bps, 256), interval_us * vcp_gamma(p, capacity_Bps), 1000000000000);
 
 	if (target_q8 == 0)
 		return load_q8 ? VCP_LOAD_Q32_MAX : 0;
@@ -152,14 +153,15 @@ LAW u64 vcp_smoothed(u64 old, u64 current, u64 weight)
 	return fixed_add(fixed_mul_div(old, 1000000 - weight, 1000000), fixed_mul_div(current, weight, 1000000));
 }
 
-LAW void vcp_close_interval(struct vcp_router_state *s, const struct vcp_router_params *p, const struct law_queue *queue)
+LAW void vcp_close_interval(struct vcp_router_state *s, const struct vcp_router_params *p,
+                            const struct law_queue *queue)
 {
 	u64 mean_q8 = fixed_div(s->queue_sum_bytes * 256, s->queue_samples);
 	u64 load_q32;
 
 	s->queue_smooth_q8 = vcp_smoothed(s->queue_smooth_q8, mean_q8, p->queue_weight);
 	load_q32 = vcp_load_q32(p, s->arrived_bytes, s->queue_smooth_q8, queue->capacity_Bps,
-							queue->now_us - s->interval_start_us);
+	                        queue->now_us - s->interval_start_us);
 	if (queue->capacity_Bps || load_q32) {
 		s->load_q32 = vcp_smoothed(s->load_q32, load_q32, p->load_weight);
 		s->code = vcp_code_of(p, s->load_q32);

@@ -111,7 +111,7 @@ LAW void xcp_router_init(void *state, const void *params, const struct law_link 
 LAW u32 xcp_is_data(const struct law_packet *packet)
 {
 	return packet->wire == LAW_WIRE_XCP && (packet->flags & LAW_PACKET_DATA) &&
-		   packet->feedback_len >= XCP_ROUTER_FEEDBACK_BYTES;
+	       packet->feedback_len >= XCP_ROUTER_FEEDBACK_BYTES;
 }
 
 /* Draft lines 1 to 6. rtt < 2^32 and x < 2^32 in 2^-28 s; their product loses 12 bits to leave room for the sum. */
@@ -138,7 +138,7 @@ LAW u32 xcp_router_on_enqueue(void *state, const void *params, struct law_packet
 
 /* Draft lines 20 to 31 for one packet that asks for delta: what it gets, with 16 fractional bits. */
 LAW s64 xcp_allocate_q16(struct xcp_router_state *s, const struct xcp_router_params *p, u32 x_q28, u64 size_bytes,
-						 s64 delta_q16)
+                         s64 delta_q16)
 {
 	s64 pos = fixed_with_sign(fixed_mul(fixed_mul_high(s->per_x_q32, (u64)x_q28 << 32), p->form ? size_bytes : 1), 1);
 	s64 neg = fixed_with_sign(fixed_mul_high(s->per_byte_q32, size_bytes << 32), 1);
@@ -202,7 +202,7 @@ LAW u32 xcp_router_on_dequeue(void *state, const void *params, struct law_packet
 
 /* Draft lines 7 to 19: F in bytes per second. */
 LAW s64 xcp_aggregate_Bps(const struct xcp_router_state *s, const struct xcp_router_params *p,
-						  const struct law_queue *queue)
+                          const struct law_queue *queue)
 {
 	s64 drain_bytes = queue->has_queue_control ? queue->queue_control_bytes : fixed_with_sign(s->queue_bytes, 1);
 	s64 gain_Bps = fixed_signed_mul_div(queue->spare_Bps, p->alpha, 1000000);

@@ -169,7 +169,7 @@ LAW u32 cubic_reduce(struct cubic_state *s, const struct cubic_params *p, u32 cw
 }
 
 LAW void cubic_on_loss(void *state, const void *params, const struct law_ack *ack, u32 cause,
-					   struct law_control *control)
+                       struct law_control *control)
 {
 	struct cubic_state *s = state;
 

@@ -74,13 +74,13 @@ LAW void reno_on_ack(void *state, const void *params, const struct law_ack *ack,
 	if (reno_may_grow(ack, control)) {
 		u64 counted_pkts = p->counting ? 1 : ack->acked_pkts;
 
-		window_set(&s->window, control,
-				   reno_grown_q32(cwnd_q32, control->ssthresh_pkts, counted_pkts, p->limit_pkts));
+		window_set(&s->window, control, reno_grown_q32(cwnd_q32, control->ssthresh_pkts, counted_pkts, p->limit_pkts));
 	}
 	reno_remember(&s->memory, ack, control);
 }
 
-LAW void reno_on_loss(void *state, const void *params, const struct law_ack *ack, u32 cause, struct law_control *control)
+LAW void reno_on_loss(void *state, const void *params, const struct law_ack *ack, u32 cause,
+                      struct law_control *control)
 {
 	struct reno_state *s = state;
 

@@ -87,8 +87,10 @@ struct vcp_sender_state {
 	struct reno_memory memory;
 	u64 phase_end_us;
 	u64 log2_growth_q32; /* log2(1 + xi), fixed by kappa */
-	u64 mi_gain_q32;     /* valid for srtt_us */
-	u64 ai_gain_q32;     /* valid for srtt_us */
+	u64 mi_gain_q32;     /* for mi_srtt_us */
+	u64 ai_gain_q32;     /* for ai_srtt_us */
+	u32 mi_srtt_us;
+	u32 ai_srtt_us;
 	u32 srtt_us;
 	u32 phase;
 	u32 history;
@@ -133,17 +135,25 @@ LAW u64 vcp_ai_gain_q32(const struct vcp_sender_params *p, u32 srtt_us)
 		alpha_q20 = r_q20 / 5;
 	else if (p->ai_scaling == 0 && r_q20 > 5ull << 20)
 		alpha_q20 = r_q20 + (20ull << 20);
-	alpha_q20 = fixed_mul_div(alpha_q20, p->alpha * p->weight, 1000000000000ull);
+	alpha_q20 = fixed_mul_div(alpha_q20, p->alpha * p->weight / 1000000, 1000000);
 	return fixed_min(alpha_q20, 1ull << 36) << 12;
 }
 
-LAW void vcp_set_srtt(struct vcp_sender_state *s, const struct vcp_sender_params *p, u32 srtt_us)
+/* The gains are computed only when they are used with another round trip than the last time. */
+LAW u64 vcp_mi_gain_cached_q32(struct vcp_sender_state *s, const struct vcp_sender_params *p)
 {
-	if (srtt_us == 0 || srtt_us == s->srtt_us)
-		return;
-	s->srtt_us = srtt_us;
-	s->mi_gain_q32 = vcp_mi_gain_q32(p, s->log2_growth_q32, srtt_us);
-	s->ai_gain_q32 = vcp_ai_gain_q32(p, srtt_us);
+	if (s->mi_srtt_us != s->srtt_us)
+		s->mi_gain_q32 = vcp_mi_gain_q32(p, s->log2_growth_q32, s->srtt_us);
+	s->mi_srtt_us = s->srtt_us;
+	return s->mi_gain_q32;
+}
+
+LAW u64 vcp_ai_gain_cached_q32(struct vcp_sender_state *s, const struct vcp_sender_params *p)
+{
+	if (s->ai_srtt_us != s->srtt_us)
+		s->ai_gain_q32 = vcp_ai_gain_q32(p, s->srtt_us);
+	s->ai_srtt_us = s->srtt_us;
+	return s->ai_gain_q32;
 }
 
 LAW void vcp_sender_init(void *state, const void *params, const struct law_start *start, struct law_control *control)
@@ -153,7 +163,7 @@ LAW void vcp_sender_init(void *state, const void *params, const struct law_start
 
 	/* xi = kappa (100/80 - 1) = kappa / 4. */
 	s->log2_growth_q32 = fixed_log2_q32(FIXED_ONE_Q32 + fixed_mul_div(p->kappa, FIXED_ONE_Q32, 4000000));
-	vcp_set_srtt(s, p, start->srtt_us ? start->srtt_us : VCP_SRTT_US_INITIAL);
+	s->srtt_us = start->srtt_us ? start->srtt_us : VCP_SRTT_US_INITIAL;
 	s->memory.cwnd_pkts = control->cwnd_pkts;
 	control->ecn = VCP_LOW;
 }
@@ -171,7 +181,7 @@ LAW void vcp_pass_time(struct vcp_sender_state *s, u64 now_us)
 
 /* One packet per srtt / 2^ceil(log2 cwnd) where that is longer than half an update interval. */
 LAW u64 vcp_pacing_Bps(const struct vcp_sender_state *s, const struct vcp_sender_params *p, u32 cwnd_pkts,
-					   u32 packet_bytes)
+                       u32 packet_bytes)
 {
 	u64 slots = 1;
 
@@ -185,17 +195,17 @@ LAW u64 vcp_pacing_Bps(const struct vcp_sender_state *s, const struct vcp_sender
 	return fixed_max(fixed_div((u64)packet_bytes * slots * 1000000, s->srtt_us), 1);
 }
 
-LAW u64 vcp_grown_q32(struct vcp_sender_state *s, const struct law_ack *ack, const struct law_control *control, u32 code,
-					  u64 cwnd_q32)
+LAW u64 vcp_grown_q32(struct vcp_sender_state *s, const struct vcp_sender_params *p, const struct law_ack *ack,
+                      u32 ssthresh_pkts, u32 code, u64 cwnd_q32)
 {
 	/* A cumulative ACK after a recovery covers packets that SACK had reported before: those count once. */
 	u64 pkts = fixed_min(fixed_min(ack->acked_pkts, ack->delivered_pkts), 65535);
 
 	if (code == VCP_NONE)
-		return reno_grown_q32(cwnd_q32, control->ssthresh_pkts, pkts, 1);
+		return reno_grown_q32(cwnd_q32, ssthresh_pkts, pkts, 1);
 	if (code == VCP_LOW)
-		return fixed_add(cwnd_q32, fixed_mul(s->mi_gain_q32, pkts));
-	return cwnd_q32 + window_share_q32(fixed_mul(s->ai_gain_q32, pkts), cwnd_q32);
+		return fixed_add(cwnd_q32, fixed_mul(vcp_mi_gain_cached_q32(s, p), pkts));
+	return cwnd_q32 + window_share_q32(fixed_mul(vcp_ai_gain_cached_q32(s, p), pkts), cwnd_q32);
 }
 
 LAW void vcp_sender_on_ack(void *state, const void *params, const struct law_ack *ack, struct law_control *control)
@@ -205,7 +215,8 @@ LAW void vcp_sender_on_ack(void *state, const void *params, const struct law_ack
 	u32 code = ack->feedback.len ? ack->feedback.bytes[0] & 3 : VCP_NONE;
 	u64 cwnd_q32 = window_get(&s->window, control);
 
-	vcp_set_srtt(s, p, ack->srtt_us);
+	if (ack->srtt_us)
+		s->srtt_us = ack->srtt_us;
 	vcp_pass_time(s, ack->now_us);
 	if (ack->feedback.present)
 		s->history = loss_history_push(s->history, code == VCP_OVER);
@@ -215,7 +226,8 @@ LAW void vcp_sender_on_ack(void *state, const void *params, const struct law_ack
 			s->phase_end_us = ack->now_us + vcp_ticks_up_us(p->trho_us);
 			window_set(&s->window, control, fixed_mul_div(cwnd_q32, p->beta, 1000000));
 		} else if (!(code == VCP_OVER && s->phase == VCP_FROZEN) && (ack->flags & LAW_ACK_CWND_LIMITED)) {
-			window_set(&s->window, control, vcp_grown_q32(s, ack, control, code, cwnd_q32));
+			cwnd_q32 = vcp_grown_q32(s, p, ack, control->ssthresh_pkts, code, cwnd_q32);
+			window_set(&s->window, control, cwnd_q32);
 		}
 	}
 	control->pacing_Bps = vcp_pacing_Bps(s, p, control->cwnd_pkts, ack->packet_bytes);
@@ -235,7 +247,7 @@ LAW u32 vcp_after_loss_pkts(const struct vcp_sender_state *s, const struct vcp_s
 }
 
 LAW void vcp_sender_on_loss(void *state, const void *params, const struct law_ack *ack, u32 cause,
-							struct law_control *control)
+                            struct law_control *control)
 {
 	struct vcp_sender_state *s = state;
 

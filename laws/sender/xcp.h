@@ -99,9 +99,9 @@ LAW void xcp_sender_on_send(void *state, const void *params, struct law_send *se
 }
 
 /*
- * |feedback| * srtt / packet size in packets, with 32 fractional bits. The factor 2^32 / 10^6 is taken in two steps, 2^8
- * before the division by the size and 2^18 / 15625 * 2^0 after it (2^24 / 10^6 = 2^18 / 15625), so that nothing exceeds
- * 64 bits: |feedback| <= 2^31, srtt < 2^24 us.
+ * |feedback| * srtt / packet size in packets, with 32 fractional bits. The factor 2^32 / 10^6 is taken in two steps so
+ * that nothing exceeds 64 bits: 2^8 before the division by the size, and 2^24 / 10^6 = 2^18 / 15625 after it; the
+ * feedback is at most 2^31, srtt below 2^24 us.
  */
 LAW u64 xcp_change_q32(u64 feedback_Bps, u32 srtt_us, u32 packet_bytes)
 {
@@ -133,7 +133,7 @@ LAW void xcp_sender_on_ack(void *state, const void *params, const struct law_ack
 }
 
 LAW void xcp_sender_on_loss(void *state, const void *params, const struct law_ack *ack, u32 cause,
-							struct law_control *control)
+                            struct law_control *control)
 {
 	struct xcp_sender_state *s = state;
 	const struct xcp_sender_params *p = params;

@@ -63,7 +63,7 @@ LAW void pair_sender_on_ack(void *state, const void *params, const struct law_ac
 }
 
 LAW void pair_sender_on_loss(void *state, const void *params, const struct law_ack *ack, u32 cause,
-							 struct law_control *control)
+                             struct law_control *control)
 {
 	(void)state;
 	(void)params;
@@ -151,7 +151,7 @@ LAW void pair_router_init(void *state, const void *params, const struct law_link
 }
 
 LAW u32 pair_router_on_enqueue(void *state, const void *params, struct law_packet *packet,
-							   const struct law_queue *queue)
+                               const struct law_queue *queue)
 {
 	struct pair_router_state *s = state;
 
@@ -163,7 +163,7 @@ LAW u32 pair_router_on_enqueue(void *state, const void *params, struct law_packe
 
 /* Without a state per flow the larger of the two halves is all that a router can leave. */
 LAW u32 pair_router_on_dequeue(void *state, const void *params, struct law_packet *packet,
-							   const struct law_queue *queue)
+                               const struct law_queue *queue)
 {
 	struct pair_router_state *s = state;
 	u32 half = pair_half(s->level, packet->role & 1);

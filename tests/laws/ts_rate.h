@@ -72,7 +72,7 @@ LAW void ts_rate_on_ack(void *state, const void *params, const struct law_ack *a
 }
 
 LAW void ts_rate_on_loss(void *state, const void *params, const struct law_ack *ack, u32 cause,
-						 struct law_control *control)
+                         struct law_control *control)
 {
 	(void)state;
 	(void)params;

@@ -97,10 +97,10 @@ pub struct ChannelArgs {
     /// Code rate, data bytes over bytes on the air; 1 is no code
     #[arg(long, value_name = "R", default_value_t = 1.0)]
     pub code_rate: f64,
-    /// IP bytes of the packet
-    #[arg(long, value_name = "BYTES", default_value = "1040 B")]
-    pub size: String,
-    /// The packet is an ACK: 40 bytes unless --size is given
+    /// IP bytes of the packet [default: 1040, of an ACK 40]
+    #[arg(long, value_name = "BYTES")]
+    pub size: Option<String>,
+    /// The packet is an ACK
     #[arg(long)]
     pub ack: bool,
     /// ideal: one word a packet; gf256: interleaved words of at most 255 bytes, which can be built

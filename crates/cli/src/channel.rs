@@ -9,6 +9,9 @@ use fadelab_scenario::channel::{ANTENNAS, MODULATIONS};
 use crate::args::ChannelArgs;
 use crate::{Failure, output};
 
+/// Bytes of a data packet where no size is given: 1000 of payload and the headers, as ns-2 and the VCP papers have it.
+const DATA_BYTES: u32 = 1_040;
+
 /// Bytes of a pure ACK where no size is given: IP and TCP headers without options.
 const ACK_BYTES: u32 = 40;
 
@@ -27,7 +30,11 @@ pub fn channel(args: &ChannelArgs) -> Result<(), Failure> {
     for snr_db in &rows {
         self::spec(args, *snr_db)?;
     }
-    output::print(&format!("{}\n{}", heading(args, &spec, kind, ip_bytes), table(args, &rows, kind, ip_bytes)?))
+    output::print(&format!(
+        "{}\n{}",
+        heading(args, &spec, kind, ip_bytes),
+        table(args, &rows, kind, ip_bytes)?
+    ))
 }
 
 fn invalid(option: &str, given: &str, allowed: &str) -> Failure {
@@ -42,30 +49,50 @@ fn choice<T: Copy>(option: &str, given: &str, choices: &[(&str, T)]) -> Result<T
 }
 
 fn size(args: &ChannelArgs) -> Result<u32, Failure> {
-    let given = match args.size.as_str() {
-        "1040 B" if args.ack => return Ok(ACK_BYTES),
-        given => given.trim().trim_end_matches('B').trim(),
+    let Some(given) = &args.size else {
+        return Ok(if args.ack { ACK_BYTES } else { DATA_BYTES });
     };
-    let bytes = given.parse().ok().filter(|bytes| (1..=65_535).contains(bytes));
-    bytes.ok_or_else(|| invalid("size", &args.size, "1 to 65535 bytes"))
+    let bytes = given.trim().trim_end_matches('B').trim().parse().ok();
+    bytes
+        .filter(|bytes| (1..=65_535).contains(bytes))
+        .ok_or_else(|| invalid("size", given, "1 to 65535 bytes"))
 }
 
 /// The SNRs of the rows, in dB.
 fn snrs(args: &ChannelArgs) -> Result<Vec<f64>, Failure> {
-    let wrong = || invalid("snr", &args.snr, "one value such as 20, or a range such as 5..30, in dB");
+    let wrong = || {
+        invalid(
+            "snr",
+            &args.snr,
+            "one value such as 20, or a range such as 5..30, in dB",
+        )
+    };
     let number = |text: &str| {
         let text = text.trim().trim_end_matches("dB").trim();
-        text.parse::<f64>().ok().filter(|value| value.is_finite()).ok_or_else(wrong)
+        text.parse::<f64>()
+            .ok()
+            .filter(|value| value.is_finite())
+            .ok_or_else(wrong)
     };
-    let Some((first, last)) = args.snr.split_once("..") else { return Ok(vec![number(&args.snr)?]) };
+    let Some((first, last)) = args.snr.split_once("..") else {
+        return Ok(vec![number(&args.snr)?]);
+    };
     let (first, last) = (number(first)?, number(last)?);
     if last < first {
         return Err(wrong());
     }
     let is_step = args.step > 0.0 && args.step.is_finite();
-    let rows = if is_step { ((last - first) / args.step + 1e-9).floor() } else { f64::INFINITY };
+    let rows = if is_step {
+        ((last - first) / args.step + 1e-9).floor()
+    } else {
+        f64::INFINITY
+    };
     if rows >= ROWS_MAX as f64 {
-        return Err(invalid("step", &args.step.to_string(), &format!("a positive one that gives at most {ROWS_MAX} rows")));
+        return Err(invalid(
+            "step",
+            &args.step.to_string(),
+            &format!("a positive one that gives at most {ROWS_MAX} rows"),
+        ));
     }
     Ok((0..=rows as usize).map(|row| first + row as f64 * args.step).collect())
 }
@@ -84,7 +111,11 @@ fn spec(args: &ChannelArgs, snr_db: f64) -> Result<ChannelSpec, Failure> {
             burst_bad_bits: args.burst_bad,
         },
         code: if is_coded {
-            CodeSpec { data_rate: args.code_rate, ack_rate: args.code_rate, mode }
+            CodeSpec {
+                data_rate: args.code_rate,
+                ack_rate: args.code_rate,
+                mode,
+            }
         } else {
             CodeSpec::NONE
         },
@@ -109,8 +140,17 @@ fn heading(args: &ChannelArgs, spec: &ChannelSpec, kind: PacketKind, ip_bytes: u
         "no code: any bit error loses the packet".to_owned()
     } else {
         let correctable: Vec<String> = words.iter().map(|word| word.correctable().to_string()).collect();
-        let words = if words.len() == 1 { "one word".to_owned() } else { format!("{} words", words.len()) };
-        format!("code rate {}, {}: {words} correcting {} bytes", args.code_rate, args.mode, correctable.join(", "))
+        let words = if words.len() == 1 {
+            "one word".to_owned()
+        } else {
+            format!("{} words", words.len())
+        };
+        format!(
+            "code rate {}, {}: {words} correcting {} bytes",
+            args.code_rate,
+            args.mode,
+            correctable.join(", ")
+        )
     };
     let what = if kind == PacketKind::Ack { "ACK" } else { "data packet" };
     format!(
@@ -162,7 +202,11 @@ const BAR_CELLS: f64 = 20.0;
 
 /// A bar over the logarithm of a probability.
 fn bar(value: f64) -> String {
-    let filled = if value <= 1e-9 { 0.0 } else { (1.0 + value.log10() / 9.0) * BAR_CELLS };
+    let filled = if value <= 1e-9 {
+        0.0
+    } else {
+        (1.0 + value.log10() / 9.0) * BAR_CELLS
+    };
     let eighths = (filled * 8.0).round() as usize;
     let partial = ["", "▏", "▎", "▍", "▌", "▋", "▊", "▉"][eighths % 8];
     format!("{}{partial}", "█".repeat(eighths / 8))

@@ -47,7 +47,9 @@ fn main() -> ExitCode {
         Command::Show(args) => show::show(args),
         Command::Reproduce(args) => reproduce::reproduce(args),
         Command::Channel(args) => channel::channel(args),
-        Command::Trace { command: args::TraceCommand::Generate(args) } => trace::generate(args),
+        Command::Trace {
+            command: args::TraceCommand::Generate(args),
+        } => trace::generate(args),
     };
     let (status, message) = match done {
         Ok(()) => return ExitCode::SUCCESS,

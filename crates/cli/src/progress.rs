@@ -12,10 +12,14 @@ pub struct Progress {
 }
 
 impl Progress {
-    /// A bar over `total_ns` of virtual time in `runs` runs.
-    pub fn new(total_ns: u64, runs: usize, quiet: bool) -> Self {
-        let target = if quiet { ProgressDrawTarget::hidden() } else { ProgressDrawTarget::stderr() };
-        let bar = ProgressBar::with_draw_target(Some(total_ns / NS_PER_S), target);
+    /// A bar over `total_s` of virtual time in `runs` runs.
+    pub fn new(total_s: u64, runs: usize, quiet: bool) -> Self {
+        let target = if quiet {
+            ProgressDrawTarget::hidden()
+        } else {
+            ProgressDrawTarget::stderr()
+        };
+        let bar = ProgressBar::with_draw_target(Some(total_s), target);
         let template = "{msg} {wide_bar:.cyan/dim} {pos}/{len} virtual s  {eta} left";
         let style = ProgressStyle::with_template(template).expect("the template is fixed");
         bar.set_style(style.progress_chars("━╸─"));
@@ -26,7 +30,10 @@ impl Progress {
 
     /// What one run reports to.
     pub fn of_run(&self) -> RunProgress<'_> {
-        RunProgress { bar: &self.bar, done_s: 0 }
+        RunProgress {
+            bar: &self.bar,
+            done_s: 0,
+        }
     }
 
     /// Takes the bar away.

@@ -1,6 +1,6 @@
 //! `fadelab run`: a scenario from its file to a folder of results and a table.
 
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Instant;
@@ -10,10 +10,13 @@ use fadelab_results::{Experiment, Host, Provenance, Run, Summary, Target, table}
 use fadelab_scenario::plan::Plan;
 use fadelab_sim::record::RunRecord;
 
-use crate::args::RunArgs;
+use crate::args::{RunArgs, ScenarioArgs};
 use crate::progress::Progress;
 use crate::sweep::{Stop, sweep};
 use crate::{Failure, output, show};
+
+/// Width of the table where there is no terminal to measure.
+const TABLE_COLUMNS: usize = 100;
 
 /// Runs a scenario and writes its result.
 ///
@@ -46,9 +49,13 @@ pub fn run(args: &RunArgs) -> Result<(), Failure> {
     if args.quiet {
         return Ok(());
     }
-    let (width, colour) = (usize::from(console::Term::stdout().size().1), console::colors_enabled());
+    let width = console::Term::stdout()
+        .size_checked()
+        .map_or(TABLE_COLUMNS, |(_, columns)| usize::from(columns));
+    let colour = console::colors_enabled();
     output::print(&format!(
-        "{}\n{}\n{}\n",
+        "{}\n\n{}\n{}\n{}\n",
+        console::style(&plan.title).bold(),
         table::terminal(&summary, width, colour),
         speed(&plan, &records, threads, wall_s, cpu_s),
         folder.join("report.html").display()
@@ -56,12 +63,13 @@ pub fn run(args: &RunArgs) -> Result<(), Failure> {
 }
 
 fn target(args: &RunArgs) -> Target {
-    match &args.out {
-        Some(folder) => Target::Exact(folder.clone()),
-        None => {
-            let stem = args.scenario.file.file_stem().unwrap_or(Path::new("scenario").as_os_str());
-            Target::Numbered { parent: PathBuf::from("results"), name: stem.to_string_lossy().into_owned() }
-        }
+    if let Some(folder) = &args.out {
+        return Target::Exact(folder.clone());
+    }
+    let stem = args.scenario.file.file_stem().unwrap_or("scenario".as_ref());
+    Target::Numbered {
+        parent: PathBuf::from("results"),
+        name: stem.to_string_lossy().into_owned(),
     }
 }
 
@@ -70,24 +78,30 @@ fn simulate(args: &RunArgs, plan: &Plan, threads: usize) -> Result<Vec<RunRecord
     let flag = Arc::clone(&interrupted);
     // Without a handler Ctrl-C still ends the program, and no partial result has a final name: nothing is lost.
     let _ = ctrlc::set_handler(move || flag.store(true, Ordering::Relaxed));
-    let total_ns = plan.runs.iter().map(|run| run.spec.duration_ns).sum();
-    let progress = Progress::new(total_ns, plan.runs.len(), args.quiet);
+    let progress = Progress::new(virtual_s(plan), plan.runs.len(), args.quiet);
     let records = sweep(plan, threads, &interrupted, &progress);
     progress.finish();
     records.map_err(|stop| match stop {
         Stop::Interrupted => Failure::Interrupted,
-        Stop::Run(index, message) => Failure::Failed(failed_run(args, plan, index, &message)),
+        Stop::Run(index, message) => Failure::Failed(failed_run(&args.scenario, plan, index, &message)),
     })
 }
 
 /// Names the run that failed and the command that runs it alone.
-fn failed_run(args: &RunArgs, plan: &Plan, index: usize, message: &str) -> String {
+fn failed_run(args: &ScenarioArgs, plan: &Plan, index: usize, message: &str) -> String {
     let run = &plan.runs[index];
-    let mut sets = args.scenario.sets.clone();
-    sets.push(format!("flow.law={}", run.law_label));
+    let mut sets = args.sets.clone();
+    // Where laws are swept, the swept key that is no coordinate of the point is the one that names the law.
+    let is_law = |key: &&String| key.starts_with("flow.") && key.rsplit('.').next() == Some("law");
+    let law_key = plan
+        .sweep_keys
+        .iter()
+        .filter(is_law)
+        .find(|key| run.point.iter().all(|(other, _)| other != *key));
+    sets.extend(law_key.map(|key| format!("{key}={}", run.law_label)));
     sets.extend(run.point.iter().map(|(key, value)| format!("{key}={value}")));
     let sets: Vec<String> = sets.iter().map(|set| format!(" --set {}", shell_quoted(set))).collect();
-    let file = shell_quoted(&args.scenario.file.display().to_string());
+    let file = shell_quoted(&args.file.display().to_string());
     format!(
         "law {}, seed {}: {message}\nnothing was written; this runs it alone:\n  fadelab run {file}{} --seeds {}",
         run.law_label,
@@ -100,7 +114,11 @@ fn failed_run(args: &RunArgs, plan: &Plan, index: usize, message: &str) -> Strin
 /// An argument as a shell takes it.
 fn shell_quoted(text: &str) -> String {
     let is_plain = |byte: u8| byte.is_ascii_alphanumeric() || b"._-+=/,:".contains(&byte);
-    if text.bytes().all(is_plain) { text.to_owned() } else { format!("'{}'", text.replace('\'', "'\\''")) }
+    if text.bytes().all(is_plain) {
+        text.to_owned()
+    } else {
+        format!("'{}'", text.replace('\'', "'\\''"))
+    }
 }
 
 /// The runs of a plan beside what came out, without claims.
@@ -112,20 +130,33 @@ pub fn experiment<'a>(plan: &'a Plan, records: &'a [RunRecord]) -> Experiment<'a
         scenario: &plan.text,
         warnings: &plan.warnings,
         runs: runs
-            .map(|(run, record)| Run { law: &run.law_label, point: &run.point, spec: &run.spec, record })
+            .map(|(run, record)| Run {
+                law: &run.law_label,
+                point: &run.point,
+                spec: &run.spec,
+                record,
+            })
             .collect(),
         claims: &[],
     }
 }
 
-/// How fast it went: data packets are counted once per shown link that they cross.
+/// Virtual seconds of all runs together.
+fn virtual_s(plan: &Plan) -> u64 {
+    plan.runs.iter().map(|run| run.spec.duration_ns / 1_000_000_000).sum()
+}
+
+/// How fast it went. A packet counts once on each link that results show.
 fn speed(plan: &Plan, records: &[RunRecord], threads: usize, wall_s: f64, cpu_s: f64) -> String {
     let shown = |(run, record): (&fadelab_scenario::plan::PlannedRun, &RunRecord)| -> u64 {
         let links = run.spec.links.iter().zip(&record.links_end);
-        links.filter(|(link, _)| link.shown).map(|(_, counters)| counters.sent_data_pkts).sum()
+        links
+            .filter(|(link, _)| link.shown)
+            .map(|(_, counters)| counters.sent_pkts)
+            .sum()
     };
     let packets: u64 = plan.runs.iter().zip(records).map(shown).sum();
-    let virtual_s: u64 = plan.runs.iter().map(|run| run.spec.duration_ns / 1_000_000_000).sum();
+    let virtual_s = virtual_s(plan);
     format!(
         "{} run{}, {virtual_s} virtual s in {wall_s:.2} s on {threads} thread{}, {:.2} M packets per CPU second",
         records.len(),
@@ -137,7 +168,42 @@ fn speed(plan: &Plan, records: &[RunRecord], threads: usize, wall_s: f64, cpu_s:
 
 #[cfg(test)]
 mod tests {
-    use super::shell_quoted;
+    use super::*;
+
+    #[test]
+    fn a_failed_run_says_how_to_replay_it() {
+        // Goal: the command printed runs that one run: its law, its point and its seed, and nothing else.
+        let text = "[topology.bottleneck]\nrate = '1 Mbit/s'\ndelay = ['1 ms', '2 ms']\n\
+                    [flow]\nlaw = ['reno', 'vcp']\n[run]\nseeds = '4..5'\n";
+        let read = |sets: Vec<String>| {
+            let options = fadelab_scenario::Options {
+                sets,
+                ..Default::default()
+            };
+            fadelab_scenario::parse(text.as_bytes(), "x.toml", std::path::Path::new(""), &options).unwrap()
+        };
+        let args = ScenarioArgs {
+            file: "x.toml".into(),
+            sets: vec!["flow.count=2".into()],
+            seeds: None,
+            max_runs: 9,
+        };
+        let plan = read(args.sets.clone());
+        let message = failed_run(&args, &plan, 7, "time went back");
+        assert!(message.starts_with("law vcp, seed 5: time went back\n"), "{message}");
+        let command = "fadelab run x.toml --set flow.count=2 --set flow.law=vcp \
+                       --set 'topology.bottleneck.delay=2 ms' --seeds 5";
+        assert!(message.ends_with(command), "{message}");
+        let sets = [
+            "flow.count=2",
+            "flow.law=vcp",
+            "topology.bottleneck.delay=2 ms",
+            "run.seeds=5",
+        ];
+        let alone = read(sets.map(str::to_owned).to_vec());
+        assert_eq!(alone.runs.len(), 1);
+        assert_eq!(format!("{:?}", alone.runs[0].spec), format!("{:?}", plan.runs[7].spec));
+    }
 
     #[test]
     fn arguments_survive_a_shell() {

@@ -12,7 +12,10 @@ use crate::{Failure, output};
 pub fn plan(args: &ScenarioArgs) -> Result<Plan, Failure> {
     let mut sets = args.sets.clone();
     sets.extend(args.seeds.as_ref().map(|seeds| format!("run.seeds={seeds}")));
-    let options = fadelab_scenario::Options { sets, runs_max: args.max_runs };
+    let options = fadelab_scenario::Options {
+        sets,
+        runs_max: args.max_runs,
+    };
     Ok(fadelab_scenario::load(&args.file, &options)?)
 }
 
@@ -24,6 +27,14 @@ pub fn show(args: &ShowArgs) -> Result<(), Failure> {
     let plan = plan(&args.scenario)?;
     output::warn(&plan.warnings);
     let runs = plan.runs.len();
-    let swept = if plan.sweep_keys.is_empty() { String::new() } else { format!(" over {}", plan.sweep_keys.join(", ")) };
-    output::print(&format!("# {runs} run{}{swept}\n{}", if runs == 1 { "" } else { "s" }, plan.text))
+    let swept = if plan.sweep_keys.is_empty() {
+        String::new()
+    } else {
+        format!(" over {}", plan.sweep_keys.join(", "))
+    };
+    output::print(&format!(
+        "# {runs} run{}{swept}\n{}",
+        if runs == 1 { "" } else { "s" },
+        plan.text
+    ))
 }

@@ -70,7 +70,9 @@ fn guarded(run: &PlannedRun, report: impl FnMut(u64) -> bool) -> Result<RunRecor
         Ok(Err(error)) => Err(Some(error.to_string())),
         Err(panic) => {
             let text = panic.downcast_ref::<String>().map(String::as_str);
-            let text = text.or_else(|| panic.downcast_ref::<&str>().copied()).unwrap_or("no message");
+            let text = text
+                .or_else(|| panic.downcast_ref::<&str>().copied())
+                .unwrap_or("no message");
             Err(Some(format!("the engine panicked: {text}")))
         }
     }

@@ -54,7 +54,7 @@ _Static_assert(sizeof(((struct memory *)0)->state) >= 1024, "tests check state_b
 		struct memory *m = bpf_map_lookup_elem(&memory_map, &key);                                                     \
                                                                                                                        \
 		(void)context;                                                                                                 \
-		if (m && TABLE.function)                                                                                         \
+		if (m && TABLE.function)                                                                                       \
 			call;                                                                                                      \
 		return 0;                                                                                                      \
 	}

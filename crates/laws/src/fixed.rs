@@ -31,7 +31,7 @@ const ONE_Q32: f64 = 4_294_967_296.0;
 fn any_size() -> impl Strategy<Value = u64> {
     prop_oneof![
         6 => (any::<u64>(), 0..64u32).prop_map(|(bits, shift)| bits >> shift),
-        1 => prop::sample::select(vec![0, 1, 2, u64::MAX, u64::MAX - 1, 1 << 63, (1 << 63) - 1, 1 << 32, (1 << 32) - 1]),
+        1 => prop::sample::select(vec![0, 1, u64::MAX, u64::MAX - 1, 1 << 63, (1 << 63) - 1, 1 << 32, (1 << 32) - 1]),
         1 => (0..64u32, 0..3u64).prop_map(|(bit, around)| (1u64 << bit).wrapping_add(around).wrapping_sub(1)),
     ]
 }
@@ -45,8 +45,18 @@ fn clip(value: i128) -> i64 {
     value.clamp(-i128::from(i64::MAX), i128::from(i64::MAX)) as i64
 }
 
+/// The same cases on every run, nothing written to the tree.
+fn config() -> ProptestConfig {
+    ProptestConfig {
+        cases: 20_000,
+        rng_seed: RngSeed::Fixed(1),
+        failure_persistence: None,
+        ..Default::default()
+    }
+}
+
 proptest! {
-    #![proptest_config(ProptestConfig { cases: 20_000, rng_seed: RngSeed::Fixed(1), failure_persistence: None, ..Default::default() })]
+    #![proptest_config(config())]
 
     #[test]
     fn unsigned_arithmetic_is_exact_or_saturates(a in any_size(), b in any_size(), c in any_size()) {

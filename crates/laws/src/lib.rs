@@ -13,14 +13,21 @@
 //! ```
 
 pub mod abi;
+mod capacity;
 #[cfg(test)]
 mod fixed;
 mod law;
 mod params;
+mod receiver;
 mod registry;
+mod router;
+mod sender;
 mod state;
 
-pub use law::{Capacity, Receiver, Router, Sender};
+pub use capacity::Capacity;
 pub use params::{ParamError, ParamInfo, Params};
+pub use receiver::Receiver;
 pub use registry::{capacities, capacity, receiver, receivers, router, routers, sender, senders};
+pub use router::Router;
+pub use sender::Sender;
 pub use state::State;

@@ -4,7 +4,10 @@
 use std::sync::LazyLock;
 
 use crate::abi;
-use crate::law::{Capacity, Receiver, Router, Sender};
+use crate::capacity::Capacity;
+use crate::receiver::Receiver;
+use crate::router::Router;
+use crate::sender::Sender;
 
 /// Where a table comes from: the C function that hands it out, the registered name, the text of the header.
 type Source<T> = (unsafe extern "C" fn() -> *const T, &'static str, &'static str);

@@ -137,7 +137,8 @@ proptest! {
                 let mut packet = xcp_packet(rtt, x, delta, 1040);
                 hop.enqueue(&mut packet);
                 reference.arrival(1040.0, rtt, x);
-                let parts = reference.residue_pos.min(reference.cp * x) + reference.residue_neg.min(reference.cn * 1040.0);
+                let pos = reference.residue_pos.min(reference.cp * x);
+                let parts = pos + reference.residue_neg.min(reference.cn * 1040.0);
                 hop.dequeue(&mut packet);
                 let expected = reference.departure(1040.0, x, f64::from(delta));
                 let got = f64::from(i32::from_be_bytes(packet.feedback[8..12].try_into().expect("four bytes")));

@@ -9,6 +9,7 @@ pub mod link;
 pub mod packet;
 mod ring;
 mod router;
+pub mod spec;
 pub mod trace;
 mod transmitter;
 pub mod violation;

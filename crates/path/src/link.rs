@@ -5,82 +5,22 @@
 //! decides its fate) is caught up in the order of time before anything else touches the link. A law that drops at
 //! departure changes the plan of all behind it; for these the start of the next transmission is an event too.
 
-use std::sync::Arc;
-
-use fadelab_laws::{Capacity, Params, Router, abi};
+use fadelab_laws::abi;
 use fadelab_phy::channel::{Channel, ChannelSpec, PacketKind};
-use fadelab_phy::random::Stream;
 
 use crate::counters::LinkCounters;
 use crate::packet::{PacketId, Store};
 use crate::ring::Ring;
-use crate::router::{LawHost, Meter, QueueView};
-use crate::trace::Trace;
+use crate::router::{LawHost, QueueView};
+use crate::spec::{CapacitySpec, LinkSpec};
 use crate::transmitter::Transmitter;
 use crate::violation::{Checked, violated};
 
-/// What a link is.
-#[derive(Clone, Debug)]
-pub struct LinkSpec {
-    /// Unique; names the link in results and its random streams.
-    pub name: String,
-    /// What the transmitter can send, in on-air bytes.
-    pub capacity: CapacitySpec,
-    /// Propagation delay.
-    pub delay_ns: u64,
-    /// Limit of the queue, the packet in transmission excluded.
-    pub buffer: Buffer,
-    /// The law at the queue.
-    pub router: RouterSpec,
-    /// What happens to packets on the air; `None` is a wire.
-    pub channel: Option<ChannelSpec>,
-    /// Whether results show this link. Access links usually are not shown.
-    pub shown: bool,
-}
-
-/// How fast a transmitter is.
-#[derive(Clone, Debug)]
-pub enum CapacitySpec {
-    /// A constant rate.
-    Constant {
-        /// On-air bits per second.
-        rate_bps: u64,
-    },
-    /// Delivery opportunities of a recorded trace.
-    Trace(Arc<Trace>),
-}
-
-impl CapacitySpec {
-    /// The constant rate, or the mean over the trace.
-    pub fn rate_bps_mean(&self) -> u64 {
-        match self {
-            Self::Constant { rate_bps } => *rate_bps,
-            Self::Trace(trace) => trace.rate_bps_mean(),
-        }
-    }
-}
-
-/// Limit of a queue. At least one of the two is set.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Buffer {
-    /// Packets, if limited so.
-    pub packets: Option<u32>,
-    /// On-air bytes, if limited so.
-    pub bytes: Option<u64>,
-}
-
-/// A router's law, its parameters, and how it learns the capacity.
-#[derive(Clone, Debug)]
-pub struct RouterSpec {
-    /// The law.
-    pub law: &'static Router,
-    /// Its parameters.
-    pub params: Params,
-    /// The capacity part.
-    pub capacity: &'static Capacity,
-    /// Its parameters.
-    pub capacity_params: Params,
-}
+#[cfg(feature = "fault-injection")]
+mod fault;
+mod law;
+#[cfg(feature = "fault-injection")]
+pub use fault::LinkFault;
 
 /// A packet between its arrival and its delivery.
 #[derive(Clone, Copy, Debug, Default)]
@@ -109,8 +49,10 @@ enum Fate {
 /// What became of an arrival.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Arrival {
-    /// It is on its way.
+    /// It is on its way, behind others: what the link wants attention for next has not changed.
     Taken,
+    /// It is on its way, and [`Link::next_due`] may have moved to an earlier time.
+    TakenFirst,
     /// It was dropped; the packet is the caller's again.
     Dropped,
 }
@@ -147,6 +89,7 @@ pub struct Link {
     start_ns_next: u64,
     queue_bytes: u64,
     busy: BusyPeriod,
+    /// Time in transmission, for the capacity part of a law.
     busy_ns: u64,
     delivered_pkts: u64,
     dropped_held_pkts: u64,
@@ -192,10 +135,10 @@ impl Air {
 impl Link {
     /// Builds a link. `packet_bytes` is the IP size of a full data packet, for laws that scale with it.
     pub fn new(spec: &LinkSpec, seed: u64, packet_bytes: u32) -> Self {
-        let law = law_host(spec, seed, packet_bytes);
+        let law = law::host(spec, seed, packet_bytes);
         Self {
             name: spec.name.clone(),
-            is_wire: law.is_none() && spec.channel.is_none(),
+            is_wire: law.is_none() && spec.channel.is_none() && matches!(spec.capacity, CapacitySpec::Constant { .. }),
             transmitter: Transmitter::new(&spec.capacity),
             delay_ns: spec.delay_ns,
             limit_pkts: spec.buffer.packets.unwrap_or(u32::MAX),
@@ -242,9 +185,32 @@ impl Link {
     ///
     /// # Errors
     /// An invariant of the link is broken.
-    #[inline]
+    #[inline(always)]
     pub fn arrive(&mut self, now_ns: u64, packet: PacketId, store: &mut impl Store) -> Checked<Arrival> {
         self.catch_up(now_ns, store)?;
+        if self.is_wire && self.start_ns_next == u64::MAX && self.transmitter.is_idle(now_ns) {
+            let bytes = u32::from(store.header(packet).ip_bytes);
+            return self.pass(now_ns, packet, bytes);
+        }
+        self.queue_up(now_ns, packet, store)
+    }
+
+    /// A packet goes straight into the transmitter of a wire: there is no queue for it to find full, and nobody to be
+    /// shown it.
+    #[inline(always)]
+    fn pass(&mut self, now_ns: u64, packet: PacketId, bytes: u32) -> Checked<Arrival> {
+        self.counters.arrived_pkts += 1;
+        self.counters.arrived_bytes += u64::from(bytes);
+        let first = self.transits.len() == 0;
+        let transit = self.plan(now_ns, packet, bytes);
+        self.started += 1;
+        self.transmit(transit.start_ns, transit.deliver_ns - self.delay_ns, bytes)?;
+        Ok(if first { Arrival::TakenFirst } else { Arrival::Taken })
+    }
+
+    /// A packet joins the queue, if law and limit let it.
+    #[inline(never)]
+    fn queue_up(&mut self, now_ns: u64, packet: PacketId, store: &mut impl Store) -> Checked<Arrival> {
         let header = store.header(packet);
         let ip_bytes = u32::from(header.ip_bytes);
         let bytes = match &mut self.air {
@@ -261,14 +227,17 @@ impl Link {
             self.counters.dropped_bytes += u64::from(bytes);
             return Ok(Arrival::Dropped);
         }
-        self.plan(now_ns, packet, bytes)?;
+        let first = self.transits.len() == 0 || self.drops_at_dequeue;
+        let transit = self.plan(now_ns, packet, bytes);
+        self.start_ns_next = self.start_ns_next.min(transit.start_ns);
+        self.queue_bytes += u64::from(bytes);
         self.catch_up(now_ns, store)?;
-        Ok(Arrival::Taken)
+        Ok(if first { Arrival::TakenFirst } else { Arrival::Taken })
     }
 
-    /// Adds a packet to the queue. When it leaves is known from now on.
-    #[inline]
-    fn plan(&mut self, now_ns: u64, packet: PacketId, bytes: u32) -> Checked<()> {
+    /// Hands a packet to the transmitter and the propagation behind it: when it leaves is known from now on.
+    #[inline(always)]
+    fn plan(&mut self, now_ns: u64, packet: PacketId, bytes: u32) -> Transit {
         let served = self.transmitter.serve(now_ns, bytes);
         let transit = Transit {
             arrived_ns: now_ns,
@@ -279,34 +248,9 @@ impl Link {
             bytes,
             fate: Fate::Sound,
         };
-        if self.transits.len() == 0 {
-            self.deliver_ns_next = transit.deliver_ns;
-        }
-        let nobody_waits = self.transits.len() == self.started;
+        self.deliver_ns_next = self.deliver_ns_next.min(transit.deliver_ns);
         self.transits.push(transit);
-        if nobody_waits && served.start_ns == now_ns && self.is_wire {
-            // Straight into the transmitter, with nobody to be shown it.
-            self.started += 1;
-            return self.transmit(&transit);
-        }
-        if nobody_waits {
-            self.start_ns_next = served.start_ns;
-        }
-        self.queue_bytes += u64::from(bytes);
-        Ok(())
-    }
-
-    /// Shows an arrival to the law. Returns whether it dropped the packet.
-    #[inline(never)]
-    fn law_refuses(&mut self, now_ns: u64, packet: PacketId, bytes: u32, full: bool, store: &mut impl Store) -> bool {
-        let view = QueueView {
-            full,
-            ..self.view(now_ns)
-        };
-        let Some(law) = &mut self.law else { return false };
-        let verdict = law.on_enqueue(view, packet, bytes, store);
-        self.counters.marked_pkts += u64::from(verdict.marked && !full && !verdict.dropped);
-        verdict.dropped
+        transit
     }
 
     /// Gives the link the attention it asked for at `due_ns`. Call again while [`Self::next_due`] is still `due_ns`.
@@ -350,22 +294,6 @@ impl Link {
         self.transits.len() as u64
     }
 
-    #[inline(never)]
-    fn run_timers(&mut self, now_ns: u64) {
-        // What was begun but is not yet on the air by now counts as busy time of the next interval.
-        let unsent_ns = self.busy.end_ns.saturating_sub(now_ns);
-        let meter = Meter {
-            offered_bytes: self.transmitter.offered_bytes(now_ns),
-            sent_bytes: self.counters.sent_bytes,
-            arrived_bytes: self.counters.arrived_bytes,
-            busy_ns: self.busy_ns - unsent_ns,
-        };
-        let view = self.view(now_ns);
-        if let Some(law) = &mut self.law {
-            law.run_timers(view, meter);
-        }
-    }
-
     #[inline]
     fn queue_pkts(&self) -> u32 {
         (self.transits.len() - self.started) as u32
@@ -382,59 +310,59 @@ impl Link {
         }
     }
 
-    #[inline]
+    #[inline(always)]
     fn deliver(&mut self, now_ns: u64) -> Checked<Departure> {
-        let Some(transit) = self.transits.pop() else {
+        let Some(&transit) = self.transits.front() else {
             return Ok(Departure::None);
         };
-        let Some(started) = self.started.checked_sub(1) else {
-            return violated(
-                "a packet is sent before it is delivered",
-                &self.name,
-                now_ns,
-                format!("{transit:?}"),
-            );
-        };
-        self.started = started;
+        let (packet, fate) = (transit.packet, transit.fate);
+        if transit.deliver_ns != now_ns || now_ns < transit.arrived_ns + self.delay_ns || self.started == 0 {
+            return self.broken("nothing leaves before its delay, and nothing late", now_ns, &transit);
+        }
+        self.transits.remove_front();
+        self.started -= 1;
+        self.delivered_pkts += 1;
         self.deliver_ns_next = self.transits.front().map_or(u64::MAX, |next| next.deliver_ns);
-        let departure = match transit.fate {
-            Fate::Sound => Departure::Delivered(transit.packet),
-            Fate::LostOnAir | Fate::DroppedByLaw => Departure::Lost(transit.packet),
-        };
-        let sent = u64::from(transit.fate != Fate::DroppedByLaw);
-        self.delivered_pkts += sent;
-        self.dropped_held_pkts -= 1 - sent;
-        if transit.deliver_ns != now_ns || now_ns < transit.arrived_ns + self.delay_ns {
-            let detail = format!("{transit:?}, propagation {} ns", self.delay_ns);
-            return violated(
-                "nothing leaves before its delay, and nothing late",
-                &self.name,
-                now_ns,
-                detail,
-            );
+        if fate == Fate::DroppedByLaw {
+            self.delivered_pkts -= 1;
+            self.dropped_held_pkts -= 1;
         }
         self.check_conservation(now_ns)?;
-        Ok(departure)
+        Ok(if fate == Fate::Sound {
+            Departure::Delivered(packet)
+        } else {
+            Departure::Lost(packet)
+        })
+    }
+
+    /// Off the hot path: says what the link looked like.
+    #[cold]
+    #[inline(never)]
+    fn broken<T>(&self, invariant: &'static str, now_ns: u64, what: &dyn std::fmt::Debug) -> Checked<T> {
+        let (held, delivered, waiting) = (self.held_pkts(), self.delivered_pkts, self.queue_bytes);
+        let detail = format!(
+            "{what:?}; held {held} pkts, delivered {delivered} pkts, waiting {waiting} B, delay {} ns, {:?}, {:?}",
+            self.delay_ns, self.busy, self.counters
+        );
+        violated(invariant, &self.name, now_ns, detail)
     }
 
     /// Packets in = out + dropped + held. Two independent counts: of events, and of what is in the ring.
-    #[inline]
+    #[inline(always)]
     fn check_conservation(&self, now_ns: u64) -> Checked<()> {
         let c = &self.counters;
         let held = self.held_pkts() - self.dropped_held_pkts;
         if c.arrived_pkts != self.delivered_pkts + c.dropped_full_pkts + c.dropped_law_pkts + held {
-            let detail = format!("{c:?}, delivered {}, held {held}", self.delivered_pkts);
-            return violated("packets are conserved at a node", &self.name, now_ns, detail);
+            return self.broken("packets are conserved at a node", now_ns, &held);
         }
         if c.arrived_bytes != c.sent_bytes + c.dropped_bytes + self.queue_bytes {
-            let detail = format!("{c:?}, waiting {} B", self.queue_bytes);
-            return violated("bytes are conserved at a node", &self.name, now_ns, detail);
+            return self.broken("bytes are conserved at a node", now_ns, &self.queue_bytes);
         }
         Ok(())
     }
 
     /// Lets every packet whose transmission began by `now_ns` leave the queue.
-    #[inline]
+    #[inline(always)]
     fn catch_up(&mut self, now_ns: u64, store: &mut impl Store) -> Checked<()> {
         if self.start_ns_next <= now_ns {
             self.start_until(now_ns, store)
@@ -443,6 +371,7 @@ impl Link {
         }
     }
 
+    #[inline(never)]
     fn start_until(&mut self, now_ns: u64, store: &mut impl Store) -> Checked<()> {
         while self.start_ns_next <= now_ns {
             let Some(&transit) = self.transits.get(self.started) else {
@@ -457,7 +386,9 @@ impl Link {
             if self.law.is_some() && self.law_drops(&transit, store)? {
                 continue;
             }
-            self.transmit(&transit)?;
+            let end_ns = transit.deliver_ns - self.delay_ns;
+            self.busy_ns += end_ns - transit.start_ns;
+            self.transmit(transit.start_ns, end_ns, transit.bytes)?;
             if self.air.is_some() {
                 self.meet_channel(&transit, store);
             }
@@ -466,11 +397,10 @@ impl Link {
     }
 
     /// A packet that had to wait leaves the queue, in which it is still counted.
-    #[inline]
+    #[inline(always)]
     fn leave_queue(&mut self, transit: &Transit) -> Checked<()> {
         if self.queue_pkts() > self.limit_pkts || self.queue_bytes > self.limit_bytes {
-            let detail = format!("{} pkts, {} B", self.queue_pkts(), self.queue_bytes);
-            return violated("a queue stays within its limit", &self.name, transit.start_ns, detail);
+            return self.broken("a queue stays within its limit", transit.start_ns, transit);
         }
         let waited_ns = u128::from(transit.start_ns - transit.arrived_ns);
         self.counters.queue_byte_ns += waited_ns * u128::from(transit.bytes);
@@ -478,28 +408,10 @@ impl Link {
         Ok(())
     }
 
-    /// Shows a departure from the queue to the law. Returns whether it dropped the packet.
-    #[inline(never)]
-    fn law_drops(&mut self, transit: &Transit, store: &mut impl Store) -> Checked<bool> {
-        let view = QueueView {
-            wait_ns: transit.start_ns - transit.arrived_ns,
-            ..self.view(transit.start_ns)
-        };
-        let Some(law) = &mut self.law else { return Ok(false) };
-        let verdict = law.on_dequeue(view, transit.packet, transit.bytes, store);
-        self.counters.marked_pkts += u64::from(verdict.marked);
-        if verdict.dropped {
-            self.drop_at_departure(*transit)?;
-        }
-        Ok(verdict.dropped)
-    }
-
-    #[inline]
-    fn transmit(&mut self, transit: &Transit) -> Checked<()> {
-        let (start_ns, end_ns) = (transit.start_ns, transit.deliver_ns - self.delay_ns);
+    #[inline(always)]
+    fn transmit(&mut self, start_ns: u64, end_ns: u64, bytes: u32) -> Checked<()> {
         self.counters.sent_pkts += 1;
-        self.counters.sent_bytes += u64::from(transit.bytes);
-        self.busy_ns += end_ns - start_ns;
+        self.counters.sent_bytes += u64::from(bytes);
         if start_ns > self.busy.end_ns {
             self.busy = BusyPeriod {
                 start_ns,
@@ -508,16 +420,11 @@ impl Link {
             };
         }
         self.busy.end_ns = end_ns;
-        self.busy.bytes += u64::from(transit.bytes);
+        self.busy.bytes += u64::from(bytes);
         if self.transmitter.can_send(self.busy.start_ns, end_ns, self.busy.bytes) {
             return Ok(());
         }
-        violated(
-            "a link never exceeds its capacity",
-            &self.name,
-            start_ns,
-            format!("{:?}", self.busy),
-        )
+        self.broken("a link never exceeds its capacity", start_ns, &bytes)
     }
 
     #[inline(never)]
@@ -535,103 +442,4 @@ impl Link {
             transit.fate = Fate::LostOnAir;
         }
     }
-
-    /// The law dropped the packet that was about to be sent: those behind it move up.
-    #[cold]
-    fn drop_at_departure(&mut self, dropped: Transit) -> Checked<()> {
-        if !self.drops_at_dequeue {
-            let detail = "its table lacks LAW_ROUTER_DROPS_AT_DEQUEUE".to_owned();
-            return violated(
-                "a law drops at departure only if it says so",
-                &self.name,
-                dropped.start_ns,
-                detail,
-            );
-        }
-        self.counters.dropped_law_pkts += 1;
-        self.counters.dropped_bytes += u64::from(dropped.bytes);
-        self.dropped_held_pkts += 1;
-        self.transmitter.rewind(dropped.start_ns, dropped.mark);
-        if let Some(ghost) = self.transits.get_mut(self.started - 1) {
-            ghost.fate = Fate::DroppedByLaw;
-            ghost.deliver_ns = dropped.start_ns + self.delay_ns;
-        }
-        for index in self.started..self.transits.len() {
-            let Some(waiting) = self.transits.get_mut(index) else {
-                break;
-            };
-            let served = self.transmitter.serve(waiting.arrived_ns, waiting.bytes);
-            waiting.start_ns = served.start_ns;
-            waiting.deliver_ns = served.end_ns + self.delay_ns;
-            waiting.mark = served.mark;
-        }
-        self.deliver_ns_next = self.transits.front().map_or(u64::MAX, |next| next.deliver_ns);
-        self.start_ns_next = self.transits.get(self.started).map_or(u64::MAX, |next| next.start_ns);
-        Ok(())
-    }
-}
-
-/// What can go wrong inside a link, for the tests that show that it stops a run.
-#[cfg(feature = "fault-injection")]
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum LinkFault {
-    /// A packet arrives at the far end before its propagation is over.
-    Early,
-    /// A packet vanishes from the link without being counted.
-    Vanishes,
-    /// Bytes vanish from the count of what waits.
-    LosesBytes,
-    /// Two packets are transmitted at once.
-    Overlaps,
-    /// More packets wait than the buffer holds.
-    Overfills,
-}
-
-#[cfg(feature = "fault-injection")]
-impl Link {
-    /// Breaks an invariant. Returns whether there was something to break: a packet that waits.
-    pub fn break_invariant(&mut self, fault: LinkFault) -> bool {
-        let Some(&last) = self.transits.get(self.transits.len().wrapping_sub(1)) else {
-            return false;
-        };
-        if self.transits.len() <= self.started + 1 {
-            return false;
-        }
-        match fault {
-            LinkFault::Early => {
-                if let Some(oldest) = self.transits.get_mut(0) {
-                    oldest.arrived_ns = oldest.deliver_ns - self.delay_ns / 2;
-                }
-            }
-            LinkFault::Vanishes => self.delivered_pkts += 1,
-            LinkFault::LosesBytes => self.queue_bytes -= 1,
-            LinkFault::Overlaps => self.busy.bytes += 100 * u64::from(last.bytes),
-            LinkFault::Overfills => self.limit_pkts = 0,
-        }
-        true
-    }
-}
-
-/// Builds the law of a link; a passive law (drop-tail) needs none.
-fn law_host(spec: &LinkSpec, seed: u64, packet_bytes: u32) -> Option<Box<LawHost>> {
-    if spec.router.law.is_passive() {
-        return None;
-    }
-    let capacity_bytes_per_s = match spec.capacity {
-        CapacitySpec::Constant { rate_bps } => rate_bps / 8,
-        CapacitySpec::Trace(_) => 0,
-    };
-    let link = abi::Link {
-        capacity_Bps: capacity_bytes_per_s,
-        delay_us: spec.delay_ns / 1000,
-        limit_bytes: spec.buffer.bytes.unwrap_or(0),
-        limit_pkts: spec.buffer.packets.unwrap_or(0),
-        packet_bytes: spec
-            .channel
-            .as_ref()
-            .map_or(packet_bytes, |c| c.air_bytes(PacketKind::Data, packet_bytes)),
-        ..abi::Link::default()
-    };
-    let random = Stream::new(seed, &format!("router {}", spec.name));
-    Some(Box::new(LawHost::new(&spec.router, random, link)))
 }

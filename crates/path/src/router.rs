@@ -3,8 +3,8 @@
 use fadelab_laws::{State, abi};
 use fadelab_phy::random::Stream;
 
-use crate::link::RouterSpec;
 use crate::packet::{FeedbackBytes, Header, PacketId, Store};
+use crate::spec::RouterSpec;
 
 const NS_PER_US: u64 = 1000;
 

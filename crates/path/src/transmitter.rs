@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use crate::link::CapacitySpec;
+use crate::spec::CapacitySpec;
 use crate::trace::Trace;
 
 /// Serves packets in order. Times are decided when a packet is handed over: nothing overtakes on a FIFO link.
@@ -62,6 +62,15 @@ impl Transmitter {
         match self {
             Self::Constant(rate) => rate.serve(ready_ns, bytes),
             Self::Trace(rate) => rate.serve(ready_ns, bytes),
+        }
+    }
+
+    /// Whether a packet that is ready at `ready_ns` would be sent at once, on a constant rate.
+    #[inline]
+    pub fn is_idle(&self, ready_ns: u64) -> bool {
+        match self {
+            Self::Constant(rate) => ready_ns > rate.free_ns || (ready_ns == rate.free_ns && rate.free_q32 == 0),
+            Self::Trace(_) => false,
         }
     }
 

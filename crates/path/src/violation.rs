@@ -18,6 +18,9 @@ pub struct Violation {
 pub type Checked<T> = Result<T, Box<Violation>>;
 
 /// Builds the error off the hot path.
+///
+/// # Errors
+/// Always: it is the error.
 #[cold]
 #[inline(never)]
 pub fn violated<T>(invariant: &'static str, place: &str, time_ns: u64, detail: String) -> Checked<T> {

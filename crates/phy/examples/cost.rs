@@ -61,8 +61,8 @@ fn build(model: Model, code_rate: f64, mode: CodeMode) {
     );
 }
 
-/// Decides the fates of data packets and ACKs in turn, on a link of 54 Mbit/s. Prints the best of twenty rounds, as other
-/// work on the machine only makes rounds slower.
+/// Decides the fates of data packets and ACKs in turn, on a link of 54 Mbit/s. Prints the best of twenty rounds, as
+/// other work on the machine only makes rounds slower.
 fn decide(name: &str, spec: &ChannelSpec, gap_ns: u64) {
     let (rate_bps, round_pkts) = (54_000_000, 200_000);
     let mut channel = Channel::new(spec, 1, "link", rate_bps);

@@ -161,8 +161,8 @@ impl ChannelSpec {
     /// Probability that a packet of `ip_bytes` is lost when the channel is stationary before it.
     ///
     /// Exact for chains over bits with one word a packet, and for random loss; [`interleaved`] says what is taken for
-    /// several words. A packet-scale channel depends on how long the packet takes: this is the limit of short packets, which
-    /// meet one state only. [`Self::packet_error_at`] has the loss at a rate.
+    /// several words. A packet-scale channel depends on how long the packet takes: this is the limit of short packets,
+    /// which meet one state only. [`Self::packet_error_at`] has the loss at a rate.
     pub fn packet_error(&self, kind: PacketKind, ip_bytes: u32) -> f64 {
         self.packet_error_at(kind, ip_bytes, u64::MAX)
     }
@@ -182,8 +182,8 @@ impl ChannelSpec {
         }
     }
 
-    /// Joint law of loss and state after, given the state before, of a packet of `ip_bytes` on a link of `rate_bps`, and
-    /// the chain that lies under it. `None` for random loss, which has no state.
+    /// Joint law of loss and state after, given the state before, of a packet of `ip_bytes` on a link of `rate_bps`,
+    /// and the chain that lies under it. `None` for random loss, which has no state.
     pub fn packet_law(&self, kind: PacketKind, ip_bytes: u32, rate_bps: u64) -> Option<(PacketLaw, Mixing)> {
         let bytes = match (self.bit_chain(), self.time_chain()) {
             (Some(chain), _) => ByteChain::from_bits(&chain),

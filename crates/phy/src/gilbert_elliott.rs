@@ -4,15 +4,16 @@
 //!
 //! The chain stays in the good state with probability `gamma = 1 - 1/BL_G` and in the bad one with
 //! `beta = 1 - 1/BL_B`, where `BL` are mean bursts in bits. A step is taken before each bit; the bit is sent in the
-//! state reached. The probability that `r` of `t` bits are received right and that the last is sent in the good state is
+//! state reached. The probability that `r` of `t` bits are received right and that the last is sent in the good state
+//! is
 //!
 //! ```text
 //! phi(t,r,G) =  eps_G      [gamma phi(t-1,r,G)   + (1-beta) phi(t-1,r,B)]
 //!            + (1 - eps_G) [gamma phi(t-1,r-1,G) + (1-beta) phi(t-1,r-1,B)]            (3)
 //! ```
 //!
-//! and `phi(t,r,B)` likewise with `eps_B`, `1 - gamma` and `beta` (4). The printed equations lack the plus between their
-//! lines. They hold for `0 <= r <= t` and `t >= 1` with `phi(t,-1,.) = 0` and `phi(t,r,.) = 0` for `r > t`, from
+//! and `phi(t,r,B)` likewise with `eps_B`, `1 - gamma` and `beta` (4). The printed equations lack the plus between
+//! their lines. They hold for `0 <= r <= t` and `t >= 1` with `phi(t,-1,.) = 0` and `phi(t,r,.) = 0` for `r > t`, from
 //! `phi(0,0,G) = (1-beta)/(2-gamma-beta)` and `phi(0,0,B) = (1-gamma)/(2-gamma-beta)`, the stationary chain (5); the
 //! printed `phi(1,0,.)` follow from these. `phi(t,r)` is the sum over both states (2).
 //!
@@ -147,8 +148,8 @@ impl BitChain {
         }
     }
 
-    /// Probability that `right` of `sent` bits are received right and that the last is sent in the good or bad state, from
-    /// the stationary chain: equations (3) to (5). Their sum is equation (2).
+    /// Probability that `right` of `sent` bits are received right and that the last is sent in the good or bad state,
+    /// from the stationary chain: equations (3) to (5). Their sum is equation (2).
     pub fn received(&self, sent: u32, right: u32) -> ByState {
         if right > sent {
             return [0.0; 2];

@@ -1,14 +1,15 @@
 //! Loss of a packet that is coded in several interleaved words over GF(256).
 //!
-//! All words must decode. Their wrong bytes are dependent, because neighbouring bytes share the chain's states. The exact
-//! joint count grows with `(t_C + 1)` to the number of words and is out of reach.
+//! All words must decode. Their wrong bytes are dependent, because neighbouring bytes share the chain's states. The
+//! exact joint count grows with `(t_C + 1)` to the number of words and is out of reach.
 //!
 //! Interleaving sends words in rounds of one byte each. What is computed takes words as independent *given the chain's
-//! states at the ends of all rounds*, with each byte's error given the states at its round's ends exact. What is left out
-//! ties only neighbouring bytes within a round, some tens of bits; bursts that are long against a round are felt by all
-//! words alike, as they must be. Against simulations, losses come out too large by about 1 % (of the loss) for bad bursts of
-//! 8 bits and for bursts as long as a packet, by 10 % where bad bursts of 40 bits are as long as a round.
-//! [`independent_words`] takes words as independent outright, which is as good for short bursts and far off for long ones.
+//! states at the ends of all rounds*, with each byte's error given the states at its round's ends exact. What is left
+//! out ties only neighbouring bytes within a round, some tens of bits; bursts that are long against a round are felt by
+//! all words alike, as they must be. Against simulations, losses come out too large by about 1 % (of the loss) for bad
+//! bursts of 8 bits and for bursts as long as a packet, by 10 % where bad bursts of 40 bits are as long as a round.
+//! [`independent_words`] takes words as independent outright, which is as good for short bursts and far off for long
+//! ones.
 //!
 //! The sum over all paths of states is short, because a word's law depends on a path only through how often it stays in
 //! the good state, stays in the bad state and changes: for a known start, the number of changes also says how many go
@@ -127,8 +128,8 @@ impl Round {
     }
 }
 
-/// Probabilities of how paths go that start in a known state: `by_changes[c][b]` is that of `c` rounds with a change of state
-/// and `b` rounds that stay in the bad state; the others stay in the good one.
+/// Probabilities of how paths go that start in a known state: `by_changes[c][b]` is that of `c` rounds with a change of
+/// state and `b` rounds that stay in the bad state; the others stay in the good one.
 struct PathCounts {
     by_changes: Vec<Vec<f64>>,
 }
@@ -323,8 +324,8 @@ impl WordTable {
         }
     }
 
-    /// The count of paths with the most stays in the bad state that `by_bad` knows, over all rounds but these stays: rounds
-    /// with a change, the last rounds, and the stays in the good state.
+    /// The count of paths with the most stays in the bad state that `by_bad` knows, over all rounds but these stays:
+    /// rounds with a change, the last rounds, and the stays in the good state.
     fn before_stays(&self, start: usize, changes: usize, by_bad: &[f64], ending: &Ending) -> WordCount {
         let good = (self.rounds - changes + 1).saturating_sub(by_bad.len());
         let (first, second) = (changes.div_ceil(2), changes / 2);
@@ -348,8 +349,8 @@ impl WordTable {
     }
 }
 
-/// Sums up what is lost and received over paths with a given number of changes, by their stays in the bad state, from the
-/// most down. Each stay less in the bad state is one more in the good state, a byte more in each count.
+/// Sums up what is lost and received over paths with a given number of changes, by their stays in the bad state, from
+/// the most down. Each stay less in the bad state is one more in the good state, a byte more in each count.
 fn over_stays(tables: &[WordTable], mut counts: Vec<WordCount>, by_bad: &[f64]) -> (f64, f64) {
     let (mut lost, mut received) = (0.0, 0.0);
     for (bad, &weight) in by_bad.iter().enumerate().rev() {

@@ -7,9 +7,9 @@
 //! the inverse questions. [`random`] has the random numbers of the whole project.
 //!
 //! Sources are cited by a short name. *VCP*: Li and Yousefi'zadeh, "Analysis, Simulation, and Implementation of VCP: A
-//! Wireless Profiling", 2010, whose appendix has the physical and link layer with equations (1) to (6). *New Jersey*: Xu,
-//! Tian and Ansari, "Improving TCP performance in integrated wireless communications networks", 2004, whose section 2.1
-//! has the chain in continuous time. What was corrected in them is said where it is used.
+//! Wireless Profiling", 2010, whose appendix has the physical and link layer with equations (1) to (6). *New Jersey*:
+//! Xu, Tian and Ansari, "Improving TCP performance in integrated wireless communications networks", 2004, whose section
+//! 2.1 has the chain in continuous time. What was corrected in them is said where it is used.
 
 pub mod channel;
 pub mod gilbert_elliott;

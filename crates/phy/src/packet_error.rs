@@ -2,20 +2,20 @@
 //!
 //! # Exact
 //!
-//! A byte is wrong if one of its bits is. Over a byte the chain moves by the matrix `C` (all bits right) or `W` (some bit
-//! wrong), entries by state before and after; `C + W` is the chain without regard to errors. With `S` the step of a bit
-//! and `D` the diagonal of `1 - eps`, `C = (S D)^8`. A word of `b` bytes that corrects `t_C` is received with the
-//! coefficients of `z^0` to `z^t_C` of the matrix polynomial `(C + z W)^b`. Here they are computed byte by byte for each
-//! state before, together with the sum of all higher coefficients, so that every operation adds positive numbers: small
-//! losses keep their digits. The result, a [`PacketLaw`], is the joint law of loss and state after, given the state
-//! before. Without a code, `t_C = 0`.
+//! A byte is wrong if one of its bits is. Over a byte the chain moves by the matrix `C` (all bits right) or `W` (some
+//! bit wrong), entries by state before and after; `C + W` is the chain without regard to errors. With `S` the step of a
+//! bit and `D` the diagonal of `1 - eps`, `C = (S D)^8`. A word of `b` bytes that corrects `t_C` is received with the
+//! coefficients of `z^0` to `z^t_C` of the matrix polynomial `(C + z W)^b`. Here they are computed byte by byte for
+//! each state before, together with the sum of all higher coefficients, so that every operation adds positive numbers:
+//! small losses keep their digits. The result, a [`PacketLaw`], is the joint law of loss and state after, given the
+//! state before. Without a code, `t_C = 0`.
 //!
 //! # Equation (6) of VCP, corrected
 //!
 //! VCP takes bytes as independent, with the chain's memory kept within a byte only:
-//! `Psi = sum_{j=t_C+1}^{b} C(b,j) (1-phi)^j phi^{b-j}` with `phi = phi(8,8)`, the probability that a byte is right. Printed
-//! is the sum with `phi` and `1 - phi` exchanged, which is about 1 for every code. [`hybrid`] has the corrected form. It is
-//! close to the exact loss where losses are frequent and too small in the tail, by a factor of 3 and more.
+//! `Psi = sum_{j=t_C+1}^{b} C(b,j) (1-phi)^j phi^{b-j}` with `phi = phi(8,8)`, the probability that a byte is right.
+//! Printed is the sum with `phi` and `1 - phi` exchanged, which is about 1 for every code. [`hybrid`] has the corrected
+//! form. It is close to the exact loss where losses are frequent and too small in the tail, by a factor of 3 and more.
 
 use crate::gilbert_elliott::{BAD, BitChain, ByState, GOOD, Mixing, Transition, moved};
 use crate::reed_solomon::Word;
@@ -256,8 +256,8 @@ mod tests {
         law
     }
 
-    /// Loss of a word from the stationary chain, bit by bit: by state, whether the byte at hand is wrong already, and the
-    /// number of wrong bytes before.
+    /// Loss of a word from the stationary chain, bit by bit: by state, whether the byte at hand is wrong already, and
+    /// the number of wrong bytes before.
     fn loss_bit_by_bit(chain: &BitChain, word: Word) -> f64 {
         let limit = word.correctable() as usize;
         let mut masses = vec![[[0.0; 2]; 2]; limit + 2];
@@ -283,7 +283,8 @@ mod tests {
 
     #[test]
     fn long_words_equal_a_count_bit_by_bit() {
-        // Goal: words of a packet's length lose what a count over bits, without matrices of bytes, says, large and small.
+        // Goal: words of a packet's length lose what a count over bits, without matrices of bytes, says, large and
+        // small.
         for (error, bytes, data_bytes) in [
             ([2.481_404_9e-3, 2.326_870_5e-2], 1118, 1040),
             ([1.599_101_1e-3, 5.81e-2], 1118, 1040),
@@ -307,7 +308,8 @@ mod tests {
 
     #[test]
     fn rows_of_a_law_sum_to_one() {
-        // Goal: neither the limit nor the dropping of negligible masses loses probability, in long words with many errors.
+        // Goal: neither the limit nor the dropping of negligible masses loses probability, in long words with many
+        // errors.
         for (error, data_bytes) in [([1e-9, 1e-7], 1040), ([0.02, 0.3], 1040), ([0.3, 0.5], 3000)] {
             let chain = ByteChain::from_bits(&BitChain::from_bursts(800.0, 8.0, error));
             let law = word_law(

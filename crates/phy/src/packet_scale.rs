@@ -1,19 +1,20 @@
 //! A two-state chain in continuous time, whose states last for many packets.
 //!
-//! New Jersey, section 2.1: the stays `T_G` and `T_B` are exponential with means `1 / P_GB` and `1 / P_BG`; bits are wrong
-//! independently with `e_G` or `e_B`. The stationary probability of the good state is `f_G = E T_G / (E T_G + E T_B)`.
+//! New Jersey, section 2.1: the stays `T_G` and `T_B` are exponential with means `1 / P_GB` and `1 / P_BG`; bits are
+//! wrong independently with `e_G` or `e_B`. The stationary probability of the good state is `f_G = E T_G / (E T_G + E
+//! T_B)`.
 //!
-//! A byte takes `T` seconds on the air. With `t_G` and `t_B` of it in each state (fractions of bits count as such), it is
-//! right with probability `exp(-8 (m_G t_G + m_B t_B) / T)`, where `m = -ln(1 - e)`: for a byte within one state this is
-//! `(1 - e)^8`. A packet that straddles a change thus meets the errors of the time it spends in each state.
+//! A byte takes `T` seconds on the air. With `t_G` and `t_B` of it in each state (fractions of bits count as such), it
+//! is right with probability `exp(-8 (m_G t_G + m_B t_B) / T)`, where `m = -ln(1 - e)`: for a byte within one state
+//! this is `(1 - e)^8`. A packet that straddles a change thus meets the errors of the time it spends in each state.
 //!
-//! - Given the changes, bytes are independent: [`LossGivenPath`] adds up the binomial numbers of wrong bytes of the whole
-//!   bytes in each state and of the few bytes that contain a change, for each word of the code.
+//! - Given the changes, bytes are independent: [`LossGivenPath`] adds up the binomial numbers of wrong bytes of the
+//!   whole bytes in each state and of the few bytes that contain a change, for each word of the code.
 //! - Without knowing the changes, the bytes form a [`ByteChain`], by the matrix exponential of the chain with errors as
 //!   a third, absorbing mark: exact for one word.
 //!
-//! [`Sojourns`] is the sequence of stays. It has a stream of its own and depends on time only, so that every law under one
-//! seed meets the same good and bad times.
+//! [`Sojourns`] is the sequence of stays. It has a stream of its own and depends on time only, so that every law under
+//! one seed meets the same good and bad times.
 
 use crate::gilbert_elliott::{BAD, ByState, GOOD, Mixing, Transition, chained};
 use crate::packet_error::ByteChain;

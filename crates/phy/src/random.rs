@@ -1,15 +1,15 @@
 //! Random numbers of the whole project: a stream per component, and draws by time slot.
 //!
-//! A [`Stream`] is a sequence: the next number depends on how many were drawn before. A [`CounterDraw`] is a function of
-//! a slot: two runs that ask for the same slot get the same number, whatever else they asked for. What evolves in time by
-//! itself uses streams; the fate of packets, whose number differs from law to law, uses slots.
+//! A [`Stream`] is a sequence: the next number depends on how many were drawn before. A [`CounterDraw`] is a function
+//! of a slot: two runs that ask for the same slot get the same number, whatever else they asked for. What evolves in
+//! time by itself uses streams; the fate of packets, whose number differs from law to law, uses slots.
 //!
 //! # Derivation of seeds
 //!
 //! Both start from `(seed, component name)`, so that adding a component does not shift another's numbers. With `h` the
 //! FNV-1a hash (64 bits) of the name's UTF-8 bytes, `mix` the finaliser of `SplitMix64` and `g = 0x9e3779b97f4a7c15`,
-//! word `i` is `w_i = mix(mix(seed + (i + 1) g) xor h)`, modulo 2^64. A stream is PCG64-DXSM with state `w_0 + 2^64 w_1`
-//! and increment `w_2 + 2^64 w_3`, made odd; a draw by counter is Philox 2x64-10 with key `w_4`.
+//! word `i` is `w_i = mix(mix(seed + (i + 1) g) xor h)`, modulo 2^64. A stream is PCG64-DXSM with state `w_0 + 2^64
+//! w_1` and increment `w_2 + 2^64 w_3`, made odd; a draw by counter is Philox 2x64-10 with key `w_4`.
 //!
 //! Samplers over the raw 64 bits are our own and use `libm`, so that the numbers are the same on every machine.
 

@@ -4,11 +4,11 @@
 //! A packet of `k` IP bytes at code rate `r` takes `b = round(k / r)` bytes on the air, in either mode:
 //!
 //! - *Ideal*: the packet is one word, as VCP computes. Over bytes no such word exists beyond 255 bytes.
-//! - *GF(256)*: what can be built. The packet is cut into the fewest words of at most 255 bytes. Data bytes are dealt as
-//!   evenly as possible, the larger shares first, and parity bytes likewise: 1040 bytes at rate 0.93 become three words
-//!   of 224 bytes (16 of parity, 8 corrected) and two of 223 (15 of parity, 7 corrected). The words are interleaved byte
-//!   by byte: on the air come the first bytes of all words, then the second bytes, and so on, words that have ended left
-//!   out. All of them must decode.
+//! - *GF(256)*: what can be built. The packet is cut into the fewest words of at most 255 bytes. Data bytes are dealt
+//!   as evenly as possible, the larger shares first, and parity bytes likewise: 1040 bytes at rate 0.93 become three
+//!   words of 224 bytes (16 of parity, 8 corrected) and two of 223 (15 of parity, 7 corrected). The words are
+//!   interleaved byte by byte: on the air come the first bytes of all words, then the second bytes, and so on, words
+//!   that have ended left out. All of them must decode.
 
 /// Most bytes in a word over GF(256).
 pub const WORD_BYTES_MAX: u32 = 255;
@@ -109,8 +109,8 @@ mod tests {
 
     #[test]
     fn words_cover_the_packet() {
-        // Goal: for every size and rate, words carry all data and parity, fit into 255 bytes, differ as little as stated,
-        // and their positions are each byte of the packet once.
+        // Goal: for every size and rate, words carry all data and parity, fit into 255 bytes, differ as little as
+        // stated, and their positions are each byte of the packet once.
         for data_bytes in (1..1600).step_by(7).chain([8960, 9000]) {
             for code_rate in [1.0, 0.97, 0.93, 0.8, 0.5, 0.1] {
                 let words = gf256(data_bytes, code_rate);

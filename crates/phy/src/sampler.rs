@@ -2,18 +2,18 @@
 //!
 //! # Bits
 //!
-//! The chain over bits steps in bit times of the link, while it is idle too. Between two packets the state is known at the
-//! end of the first; over a gap of `n` idle bits its law becomes `stationary + lambda^n (known - stationary)`. The packet's
-//! size has a joint law of loss and state after, given the state before, computed at the first packet of that size. One
-//! uniform number picks loss and state after together. The result is a correct realisation of the chain and its errors,
-//! seen through the packets' fates.
+//! The chain over bits steps in bit times of the link, while it is idle too. Between two packets the state is known at
+//! the end of the first; over a gap of `n` idle bits its law becomes `stationary + lambda^n (known - stationary)`. The
+//! packet's size has a joint law of loss and state after, given the state before, computed at the first packet of that
+//! size. One uniform number picks loss and state after together. The result is a correct realisation of the chain and
+//! its errors, seen through the packets' fates.
 //!
 //! # Common random numbers
 //!
-//! The uniform number belongs to the link's name and a time slot, the air time of 40 bytes: two runs that send at the same
-//! time meet the same number, however many packets they sent before. Small numbers mean loss, and then the bad state
-//! after it, in every law. No two packets of 40 bytes or more start in one slot; of shorter ones, later packets in a slot
-//! take further numbers of that slot.
+//! The uniform number belongs to the link's name and a time slot, the air time of 40 bytes: two runs that send at the
+//! same time meet the same number, however many packets they sent before. Small numbers mean loss, and then the bad
+//! state after it, in every law. No two packets of 40 bytes or more start in one slot; of shorter ones, later packets
+//! in a slot take further numbers of that slot.
 
 use crate::channel::{ChannelSpec, Model, PacketKind};
 use crate::gilbert_elliott::{BAD, GOOD, Mixing};
@@ -114,8 +114,8 @@ impl SlotDraw {
     }
 }
 
-/// Tables by kind and size, found by a scan over the few sizes seen. Beyond the limit the oldest makes room: a table is a
-/// function of its size, so that only time is lost.
+/// Tables by kind and size, found by a scan over the few sizes seen. Beyond the limit the oldest makes room: a table is
+/// a function of its size, so that only time is lost.
 #[derive(Clone, Debug)]
 struct Sizes<T> {
     tables: Vec<(PacketKind, u32, T)>,
@@ -153,8 +153,8 @@ impl<T> Sizes<T> {
     }
 }
 
-/// What is left of a state's memory after a gap, [`Mixing::memory`], as a product over the gap's digits to the base 256:
-/// an exponential per packet would cost more than all the rest.
+/// What is left of a state's memory after a gap, [`Mixing::memory`], as a product over the gap's digits to the base
+/// 256: an exponential per packet would cost more than all the rest.
 #[derive(Clone, Debug)]
 struct Memory {
     mixing: Mixing,

@@ -36,8 +36,8 @@ pub enum SolveError {
     },
 }
 
-/// Signal-to-noise ratio of the good state, dB, at which packets of `ip_bytes` are lost with probability `target`. The bad
-/// state keeps its distance in dB. By bisection to the resolution of f64, as losses fall with the ratio.
+/// Signal-to-noise ratio of the good state, dB, at which packets of `ip_bytes` are lost with probability `target`. The
+/// bad state keeps its distance in dB. By bisection to the resolution of f64, as losses fall with the ratio.
 ///
 /// # Errors
 /// If the model has no signal-to-noise ratio, or none in [`SNR_DB_RANGE`] reaches the target.
@@ -97,10 +97,10 @@ pub fn at_snr(spec: &ChannelSpec, snr_db: f64) -> ChannelSpec {
     moved
 }
 
-/// A code rate, as data bytes over bytes on the air, with which packets of `ip_bytes` are lost with probability `target` or
-/// less, while two bytes of parity less lose more. By bisection over pairs of parity bytes: one byte of parity alone adds
-/// nothing but its own errors. With one word a packet this is the highest such rate; with several, where pairs go to one
-/// word after the other, a slightly higher one may do as well.
+/// A code rate, as data bytes over bytes on the air, with which packets of `ip_bytes` are lost with probability
+/// `target` or less, while two bytes of parity less lose more. By bisection over pairs of parity bytes: one byte of
+/// parity alone adds nothing but its own errors. With one word a packet this is the highest such rate; with several,
+/// where pairs go to one word after the other, a slightly higher one may do as well.
 ///
 /// # Errors
 /// If the channel has no code, its losses do not come from bits, or the least rate of 0.1 does not reach the target.

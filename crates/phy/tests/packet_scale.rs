@@ -22,8 +22,8 @@ fn spec(stay_ns_mean: [f64; 2], bit_error: [f64; 2], code: CodeSpec) -> ChannelS
     spec
 }
 
-/// Probability that no bit is wrong over `ns`, from the stationary chain, where bits take `bit_ns`: the chain is killed at
-/// the rate of errors, and the 2x2 exponential of its generator has this closed form.
+/// Probability that no bit is wrong over `ns`, from the stationary chain, where bits take `bit_ns`: the chain is killed
+/// at the rate of errors, and the 2x2 exponential of its generator has this closed form.
 fn survival(stay_ns_mean: [f64; 2], bit_error: [f64; 2], bit_ns: f64, ns: f64) -> f64 {
     let leave = stay_ns_mean.map(|mean| 1.0 / mean);
     let kill = bit_error.map(|error| -(-error).ln_1p() / bit_ns);
@@ -73,8 +73,9 @@ fn lost_of(spec: &ChannelSpec, rate_bps: u64, packets: u64, apart_ns: u64) -> u6
 
 #[test]
 fn sampler_agrees_with_the_exact_law() {
-    // Goal: stays shorter than, like and longer than a packet of 4 to 5 ms, without a code, as one word and as interleaved
-    // words: the sampler, which plays stays and adds errors up given the path, loses what the matrix law says, within 99.9 %.
+    // Goal: stays shorter than, like and longer than a packet of 4 to 5 ms, without a code, as one word and as
+    // interleaved words: the sampler, which plays stays and adds errors up given the path, loses what the matrix law
+    // says, within 99.9 %.
     let coded = |mode| CodeSpec {
         data_rate: 0.9,
         ack_rate: 0.9,
@@ -101,8 +102,8 @@ fn sampler_agrees_with_the_exact_law() {
 #[test]
 fn bursts_of_losses_equal_the_closed_form() {
     // Goal: packets back to back see bursts as long as the chain makes them. A loss after a reception has probability
-    // S(1) - S(2), where S(n) is the survival of n packets; so a burst of losses lasts (1 - S(1)) / (S(1) - S(2)) packets
-    // on average. Measured over runs far apart, within 99.9 %.
+    // S(1) - S(2), where S(n) is the survival of n packets; so a burst of losses lasts (1 - S(1)) / (S(1) - S(2))
+    // packets on average. Measured over runs far apart, within 99.9 %.
     let (stays, errors, rate_bps) = ([5e7, 1e7], [1e-7, 1e-2], 2_000_000);
     let law = spec(stays, errors, CodeSpec::NONE);
     let mut channel = Channel::new(&law, 7, "link", rate_bps);
@@ -186,8 +187,9 @@ fn stays_have_their_means_and_shares() {
 
 #[test]
 fn loss_given_a_path_equals_byte_by_byte() {
-    // Goal: runs and binomials give the loss that an addition byte by byte gives, each byte with the time it spends in each
-    // state, for paths with no change, one, several and several in one byte, for one word and for interleaved ones.
+    // Goal: runs and binomials give the loss that an addition byte by byte gives, each byte with the time it spends in
+    // each state, for paths with no change, one, several and several in one byte, for one word and for interleaved
+    // ones.
     let chain = TimeChain {
         stay_ns_mean: [1e6, 1e6],
         bit_error: [2e-4, 1.5e-2],

@@ -99,15 +99,15 @@ proptest! {
     fn losses_fall_with_the_ratio(model in bit_model(), code in code(), ip_bytes in 1..1600u32) {
         // Goal: a better signal never loses more.
         let spec = ChannelSpec { model, code };
-        let errors: Vec<f64> =
-            (0..5).map(|step| at_snr(&spec, 10.0 * f64::from(step) - 10.0).packet_error(PacketKind::Data, ip_bytes)).collect();
+        let error_at = |snr_db| at_snr(&spec, snr_db).packet_error(PacketKind::Data, ip_bytes);
+        let errors: Vec<f64> = (0..5).map(|step| error_at(10.0 * f64::from(step) - 10.0)).collect();
         prop_assert!(errors.windows(2).all(|pair| pair[1] <= pair[0] + 1e-12), "{errors:?}");
     }
 
     #[test]
     fn losses_rise_with_the_code_rate(antennas in antennas(), snr_db in 5.0..30.0f64, ip_bytes in 40..1500u32) {
-        // Goal: more parity never loses more, in whole pairs of parity bytes (one alone corrects nothing and can itself be
-        // wrong) and while bytes are right more often than wrong, as at 5 dB and above with VCP's bursts.
+        // Goal: more parity never loses more, in whole pairs of parity bytes (one alone corrects nothing and can itself
+        // be wrong) and while bytes are right more often than wrong, as at 5 dB and above with VCP's bursts.
         let model = Model::GilbertElliott {
             modulation: Modulation::Bpsk, antennas, snr_good_db: snr_db, snr_bad_db: snr_db - 10.0,
             burst_good_bits: 800.0, burst_bad_bits: 8.0,

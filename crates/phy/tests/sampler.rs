@@ -160,8 +160,8 @@ fn count(fates: &Fates, question: Question) -> (f64, f64) {
     )
 }
 
-/// Distance of two shares in standard errors of their difference; `None` if fewer than 5 losses or receptions were seen on
-/// either side, too few for the normal law.
+/// Distance of two shares in standard errors of their difference; `None` if fewer than 5 losses or receptions were seen
+/// on either side, too few for the normal law.
 fn distance(one: (f64, f64), other: (f64, f64)) -> Option<f64> {
     let few = |(all, lost): (f64, f64)| lost < 5.0 || all - lost < 5.0;
     if few(one) || few(other) {
@@ -204,7 +204,8 @@ fn bpsk(antennas: Antennas, snr_good_db: f64, bursts: (f64, f64), code: CodeSpec
 #[test]
 fn chain_of_the_paper() {
     // Goal: with VCP's chain (2x2, 5 dB, code 0.9 for data and 0.93 for ACKs) the sampler loses as many packets of each
-    // size as the simulation bit by bit, on the whole and after each fate of an earlier packet, at 99.9 % confidence each.
+    // size as the simulation bit by bit, on the whole and after each fate of an earlier packet, at 99.9 % confidence
+    // each.
     let code = CodeSpec {
         data_rate: 0.9,
         ack_rate: 0.93,
@@ -231,8 +232,8 @@ fn chain_of_the_paper() {
 
 #[test]
 fn words_of_the_paper() {
-    // Goal: the same for interleaved words over GF(256), where words are taken as independent given the states at ends of
-    // segments: at VCP's bursts no difference shows.
+    // Goal: the same for interleaved words over GF(256), where words are taken as independent given the states at ends
+    // of segments: at VCP's bursts no difference shows.
     let code = CodeSpec {
         data_rate: 0.85,
         ack_rate: 0.93,
@@ -282,8 +283,8 @@ fn bursts_longer_than_packets() {
 
 #[test]
 fn bursts_as_long_as_packets() {
-    // Goal: where the chain forgets much within a packet of 320 bits (bursts of 2000 and 400 bits), memory is counted over
-    // the gap and not from the start of the packet before: agreement at 99.9 % confidence each.
+    // Goal: where the chain forgets much within a packet of 320 bits (bursts of 2000 and 400 bits), memory is counted
+    // over the gap and not from the start of the packet before: agreement at 99.9 % confidence each.
     let spec = bpsk(Antennas::TwoByOne, 20.0, (2_000.0, 400.0), CodeSpec::NONE);
     let packet = |gap_bits| Step {
         kind: PacketKind::Ack,
@@ -300,8 +301,8 @@ fn bursts_as_long_as_packets() {
 
 #[test]
 fn independent_losses_would_be_noticed() {
-    // Goal: the test above has power. A sampler with the right loss and without memory passes the questions about single
-    // packets and fails every question about earlier fates.
+    // Goal: the test above has power. A sampler with the right loss and without memory passes the questions about
+    // single packets and fails every question about earlier fates.
     let (spec, schedule) = long_bursts();
     let loss = spec.packet_error(PacketKind::Ack, 40);
     let mut stream = Stream::new(23, "independent");
@@ -319,9 +320,9 @@ fn independent_losses_would_be_noticed() {
 
 #[test]
 fn words_under_long_bursts() {
-    // Goal: the loss of interleaved words stays within 0.015 (and the simulation's own 99.9 % interval) of the simulation
-    // bit by bit where bursts are as long as a round of the words, as a packet, and longer. Independent words, which would
-    // be 0.2 and more off for the long ones, show that the test has power.
+    // Goal: the loss of interleaved words stays within 0.015 (and the simulation's own 99.9 % interval) of the
+    // simulation bit by bit where bursts are as long as a round of the words, as a packet, and longer. Independent
+    // words, which would be 0.2 and more off for the long ones, show that the test has power.
     for (bursts, snr_db, code_rate) in [
         ((200.0, 40.0), 5.0, 0.6),
         ((3e3, 1e3), 7.0, 0.8),
@@ -359,8 +360,8 @@ fn words_under_long_bursts() {
 
 #[test]
 fn agrees_with_the_exact_error_at_any_rate() {
-    // Goal: over a million packets at a rate whose bits are no whole nanoseconds, the sampler's loss is the exact packet
-    // error within 99.9 % confidence. VCP's chain forgets within a packet, so that losses are independent here.
+    // Goal: over a million packets at a rate whose bits are no whole nanoseconds, the sampler's loss is the exact
+    // packet error within 99.9 % confidence. VCP's chain forgets within a packet, so that losses are independent here.
     let code = CodeSpec {
         data_rate: 0.9,
         ack_rate: 0.5,
@@ -398,8 +399,8 @@ fn same_seed_same_fates() {
 
 #[test]
 fn laws_meet_the_same_draws() {
-    // Goal: a packet's draw belongs to its time: with random loss, whoever sends at a time meets the same fate, whatever
-    // was sent before; and small packets within one slot still have draws of their own.
+    // Goal: a packet's draw belongs to its time: with random loss, whoever sends at a time meets the same fate,
+    // whatever was sent before; and small packets within one slot still have draws of their own.
     let spec = ChannelSpec {
         model: Model::Random { data: 0.3, ack: 0.3 },
         code: CodeSpec::NONE,
@@ -424,8 +425,8 @@ fn laws_meet_the_same_draws() {
 
 #[test]
 fn more_sizes_than_are_kept() {
-    // Goal: tables that had to make room are built again alike: a channel that has seen more sizes than it keeps decides
-    // like one that has seen none, once both have forgotten their states.
+    // Goal: tables that had to make room are built again alike: a channel that has seen more sizes than it keeps
+    // decides like one that has seen none, once both have forgotten their states.
     let spec = long_bursts().0;
     let mut worn = Channel::new(&spec, 1, "a", RATE_BPS);
     for packet in 0..500u32 {

@@ -59,6 +59,14 @@ mod tests {
     }
 
     #[test]
+    fn a_sample_at_an_edge_ends_one_bin_and_begins_the_next() {
+        // The usual case: the width of the bins is a multiple of the distance of the samples.
+        let first = Some(Bin { from: 1, to: 3 });
+        let second = Some(Bin { from: 3, to: 5 });
+        assert_eq!(cut(&[0, 5, 10, 15, 20, 25], 5, 25, 10), [first, second]);
+    }
+
+    #[test]
     fn stretches_without_samples_give_no_bin() {
         // A series that begins late has nothing to say about what was before.
         assert_eq!(

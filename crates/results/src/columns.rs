@@ -105,7 +105,7 @@ impl<R> Column<R> {
     fn write(&self, rows: &[R], writer: &mut SerializedColumnWriter) -> Result<(), ParquetError> {
         match self.value {
             Value::Text(get) => {
-                let values: Vec<ByteArray> = rows.iter().map(|row| ByteArray::from(get(row))).collect();
+                let values = texts(rows, get);
                 writer.typed::<ByteArrayType>().write_batch(&values, None, None)?;
             }
             Value::Key(get) | Value::Count(get) => {
@@ -123,6 +123,17 @@ impl<R> Column<R> {
         }
         Ok(())
     }
+}
+
+/// The texts of a column. Equal neighbours share one allocation: a series repeats its keys in every row.
+fn texts<R>(rows: &[R], get: fn(&R) -> &str) -> Vec<ByteArray> {
+    let mut values: Vec<ByteArray> = Vec::with_capacity(rows.len());
+    for row in rows {
+        let text = get(row);
+        let same = values.last().filter(|last| last.data() == text.as_bytes()).cloned();
+        values.push(same.unwrap_or_else(|| ByteArray::from(text)));
+    }
+    values
 }
 
 /// A table: its name, what it holds and its columns.

@@ -104,7 +104,9 @@ impl Curves {
         for point in in_order(recorded.iter().map(|run| run.point)) {
             let here: Vec<&Run> = recorded.iter().copied().filter(|run| run.point == point).collect();
             for link in measure::shown_links(here[0]) {
-                places.push((here.clone(), link));
+                if !measure::crossing_flows(here[0], link).is_empty() {
+                    places.push((here.clone(), link));
+                }
             }
         }
         let panels_left_out = places.len().saturating_sub(PANELS_MAX);

@@ -143,7 +143,7 @@ pub const METRICS: [MetricInfo; METRICS_N] = [
         Metric::AirLossExact,
         "air_loss_rate_exact",
         "1",
-        "exact packet error of the channel for a full data packet; null on a wire and where flows differ in packet size",
+        "exact packet error of the channel for a full data packet; null on a wire and if flows differ in packet size",
     ),
     info(
         Metric::Rtt,
@@ -283,6 +283,9 @@ fn exact_air_loss(run: &Run, link: usize, flows: &[usize]) -> Option<f64> {
 }
 
 fn flow_figures(run: &Run, flows: &[usize], figures: &mut Figures) {
+    if flows.is_empty() {
+        return;
+    }
     let count = |flow: usize, field: fn(&FlowCounters) -> u64| {
         (field(&run.record.flows_end[flow]) - field(&run.record.flows_warmup[flow])) as f64
     };
@@ -316,6 +319,9 @@ pub fn jain(shares: &[f64]) -> Option<f64> {
 }
 
 fn completion_figures(run: &Run, flows: &[usize], figures: &mut Figures) {
+    if flows.is_empty() {
+        return;
+    }
     let ended: Vec<f64> = run
         .record
         .completions

@@ -87,7 +87,7 @@ fn escape(text: &str) -> String {
 
 /// Who uses how much of the link, in a sentence: what a first reader wants to know.
 fn headline(summary: &Summary) -> String {
-    let (links, points) = (summary.links(), summary.points());
+    let (links, points) = (summary.data_links(), summary.points());
     let sentence = |link: &String| match points.as_slice() {
         [point] => shares(summary, link, point),
         _ => wins(summary, link, points.len()),
@@ -104,15 +104,21 @@ fn shares(summary: &Summary, link: &str, point: &[(String, String)]) -> Option<S
         .groups
         .iter()
         .filter(|group| group.link == link && group.point == point);
-    let mut shares: Vec<(&str, f64)> = here.filter_map(|g| Some((g.law.as_str(), utilisation(g)?))).collect();
+    let mut shares: Vec<(&Group, f64)> = here.filter_map(|group| Some((group, utilisation(group)?))).collect();
     shares.sort_by(|a, b| b.1.total_cmp(&a.1));
-    let (&(law, share), others) = shares.split_first()?;
-    let mut text = format!("{law} uses {:.1} % of {link}", share * 100.0);
-    for (place, (law, share)) in others.iter().enumerate() {
-        let joint = if place + 1 == others.len() { " and" } else { "," };
-        let _ = write!(text, "{joint} {law} {:.1} %", share * 100.0);
+    let mut text = String::new();
+    for (place, (group, share)) in shares.iter().enumerate() {
+        let joint = match place {
+            0 => "",
+            _ if place + 1 == shares.len() => " and ",
+            _ => ", ",
+        };
+        let _ = write!(text, "{joint}{}\u{a0}{:.1}\u{a0}%", group.law, share * 100.0);
+        if let Some(rtt) = group.stat(Metric::Rtt) {
+            let _ = write!(text, " (RTT\u{a0}{:.0}\u{a0}ms)", rtt.mean);
+        }
     }
-    Some(text + ".")
+    (!text.is_empty()).then(|| format!("Utilisation of {link}: {text}."))
 }
 
 fn wins(summary: &Summary, link: &str, points: usize) -> Option<String> {
@@ -179,7 +185,7 @@ fn table_html(summary: &Summary, view: &View) -> String {
         }
         let _ = write!(
             text,
-            "<th scope=\"row\" class=\"key\"><i></i>{}</th><td>{}</td>",
+            "<th scope=\"row\" class=\"key\"><i></i>{}</th><td class=\"bar-cell\">{}</td>",
             escape(law),
             bar(group)
         );

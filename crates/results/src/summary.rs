@@ -132,6 +132,17 @@ impl Summary {
         in_order(self.groups.iter().map(|group| group.link.clone()))
     }
 
+    /// Names of the links that data cross, in order: what tables and curves show. Links that only carry ACKs back are
+    /// in `summary.json` and in the Parquet tables.
+    pub fn data_links(&self) -> Vec<String> {
+        in_order(
+            self.groups
+                .iter()
+                .filter(|g| g.stat(Metric::Goodput).is_some())
+                .map(|g| g.link.clone()),
+        )
+    }
+
     /// Points of the sweep, in order; a single empty one without a sweep.
     pub fn points(&self) -> Vec<Vec<(String, String)>> {
         in_order(self.groups.iter().map(|group| group.point.clone()))

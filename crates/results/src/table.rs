@@ -143,7 +143,7 @@ const GAP: usize = 2;
 /// columns; `None` keeps all.
 pub fn views(summary: &Summary, width: Option<usize>) -> Vec<View> {
     summary
-        .links()
+        .data_links()
         .into_iter()
         .map(|link| view(summary, link, width))
         .collect()
@@ -254,11 +254,7 @@ pub fn terminal(summary: &Summary, width: usize, colour: bool) -> String {
             paint(&format!("{} · {}", view.link, summary.seeds_text()), "1", colour)
         );
         for (line, best) in lines(view) {
-            let _ = writeln!(
-                text,
-                "{}",
-                paint(&line, if best { "1;32" } else { "0" }, colour && best)
-            );
+            let _ = writeln!(text, "{}", paint(&line, "1", colour && best));
         }
         if !view.left_out.is_empty() {
             let _ = writeln!(
@@ -356,7 +352,7 @@ fn with_interval(stat: Stat, scale: f64, signed: bool) -> String {
         half if half >= 0.3 => 1,
         half if half >= 0.03 => 2,
         half if half >= 0.0005 => 3,
-        _ => 1,
+        _ => 2,
     };
     let mean = stat.mean * scale;
     let mut text = if signed {

@@ -89,7 +89,9 @@ fn the_headline_names_the_laws_from_best_to_worst() {
     for (law, load) in [("b", 500), ("a", 900), ("c", 700)] {
         lab.add(law, spec(1, 60), |_| load);
     }
-    assert!(page(&lab).contains(">a uses 90.0 % of bottleneck, c 70.0 % and b 50.0 %.<"));
+    assert!(page(&lab).replace('\u{a0}', " ").contains(
+        "Utilisation of bottleneck: a 90.0 % (RTT 100 ms), c 70.0 % (RTT 100 ms) and b 50.0 % (RTT 100 ms)."
+    ));
 }
 
 #[test]

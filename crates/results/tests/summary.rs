@@ -136,3 +136,21 @@ fn points_of_a_sweep_stay_apart_and_in_order() {
         2
     );
 }
+
+#[test]
+fn links_that_only_carry_acks_have_no_figures_of_flows_and_no_table() {
+    // Nothing is delivered over them, which is not a goodput of zero; what they sent is in the summary all the same.
+    let mut spec = spec(1, 60);
+    spec.flows.truncate(2);
+    spec.links[1].shown = true;
+    let mut lab = Lab::default();
+    lab.add("a", spec, |_| 900);
+    let summary = Summary::of(&lab.experiment());
+    assert_eq!(
+        (summary.links().len(), summary.data_links()),
+        (2, vec!["bottleneck".to_owned()])
+    );
+    assert_eq!(summary.groups[1].stat(Metric::Goodput), None);
+    close(summary.groups[1].stat(Metric::QueuePkts).unwrap().mean, 0.0);
+    assert_eq!(fadelab_results::table::views(&summary, None).len(), 1);
+}

@@ -56,7 +56,17 @@ pub fn build(parts: &Parts<'_>) -> (Vec<LinkSpec>, Vec<FlowSpec>) {
         }
         flows.push(flow(parts, stretch, first_access as LinkId));
     }
+    show(&mut links[..2 * parts.topology.hops.len()], &flows);
     (links, flows)
+}
+
+/// Results show the hops that carry data; those that carry only ACKs would double every table.
+fn show(hop_links: &mut [LinkSpec], flows: &[FlowSpec]) {
+    for link in flows.iter().flat_map(|flow| &flow.route) {
+        if let Some(link) = hop_links.get_mut(*link as usize) {
+            link.shown = true;
+        }
+    }
 }
 
 /// On-air bytes of a full data packet on a hop, the unit in which bandwidth-delay products are counted.
@@ -136,7 +146,7 @@ fn hop_link(parts: &Parts<'_>, hop: &Hop, is_back: bool, rtt_ns: u64, air_bytes:
             capacity_params: part_params,
         },
         channel: parts.channel.clone(),
-        shown: true,
+        shown: false,
     }
 }
 

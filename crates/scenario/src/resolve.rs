@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::fmt::Write;
 
 use crate::reader::Seen;
-use crate::schema::KEYS;
+use crate::schema::{FLOW_KEYS, KEYS};
 use crate::sweep::Axis;
 
 /// What all points of a sweep read, key by key.
@@ -111,6 +111,13 @@ pub fn rank(path: &str, groups: &[String]) -> (usize, usize, String, usize, Stri
         .position(|name| name == group)
         .map_or(0, |position| position + 1);
     let parent = path.rsplit_once('.').map_or("", |(parent, _)| parent);
-    let documented = KEYS.iter().position(|key| *key == path).unwrap_or(KEYS.len());
+    let flow_key = path.rsplit('.').next().filter(|_| section == "flow");
+    let documented = match flow_key {
+        Some(key) => FLOW_KEYS
+            .iter()
+            .position(|known| *known == key)
+            .unwrap_or(FLOW_KEYS.len()),
+        None => KEYS.iter().position(|known| *known == path).unwrap_or(KEYS.len()),
+    };
     (section_rank, group_rank, parent.to_owned(), documented, path.to_owned())
 }

@@ -153,7 +153,7 @@ pub fn read(reader: &mut Reader<'_>, traces: &mut Traces, folder: &Path) -> Resu
     Ok(Topology {
         hops,
         access_rate_bps,
-        access_delay_ns: reader.or("topology.access.delay", Duration(8_000_000))?.0,
+        access_delay_ns: delay(reader, "topology.access.delay", Some(Duration(8_000_000)))?,
         access_buffer: reader.or("topology.access.buffer", BufferSize::Packets(10_000))?,
         pairs: if is_parking_lot {
             None
@@ -161,6 +161,24 @@ pub fn read(reader: &mut Reader<'_>, traces: &mut Traces, folder: &Path) -> Resu
             reader.or("topology.pairs", Pairs(None))?.0
         },
     })
+}
+
+/// Longest propagation delay, 1000 s, so that round trips over all hops fit into 64 bits of ns.
+const DELAY_NS_MAX: u64 = 1_000_000_000_000;
+
+fn delay(reader: &mut Reader<'_>, path: &str, default: Option<Duration>) -> Result<u64, Refusal> {
+    reader.map(
+        path,
+        default,
+        "give the one-way delay, for example \"80 ms\"",
+        |delay| {
+            if delay.0 <= DELAY_NS_MAX {
+                Ok(delay.0)
+            } else {
+                Err("a delay is at most \"1000 s\"".to_owned())
+            }
+        },
+    )
 }
 
 fn bottleneck(reader: &mut Reader<'_>, traces: &mut Traces, folder: &Path) -> Result<Hop, Refusal> {
@@ -181,9 +199,7 @@ fn bottleneck(reader: &mut Reader<'_>, traces: &mut Traces, folder: &Path) -> Re
         })?;
         CapacitySpec::Constant { rate_bps }
     };
-    let delay_ns = reader
-        .need::<Duration>(&at("delay"), "give the one-way delay, for example \"80 ms\"")?
-        .0;
+    let delay_ns = delay(reader, &at("delay"), None)?;
     let buffer = reader.or(&at("buffer"), BufferSize::MilliBdp(1_000))?;
     let buffer_back = match reader.or(&at("buffer_back"), Same::Same)? {
         Same::Same => buffer,
@@ -201,9 +217,7 @@ fn bottleneck(reader: &mut Reader<'_>, traces: &mut Traces, folder: &Path) -> Re
 
 fn parking_lot(reader: &mut Reader<'_>) -> Result<Vec<Hop>, Refusal> {
     let rates = hop_rates(reader)?;
-    let delay_ns = reader
-        .need::<Duration>("topology.hop.delay", "give the one-way delay, for example \"250 ms\"")?
-        .0;
+    let delay_ns = delay(reader, "topology.hop.delay", None)?;
     let buffer = reader.or("topology.hop.buffer", BufferSize::MilliBdp(1_000))?;
     let hop = |(index, rate_bps): (usize, &u64)| {
         let capacity = CapacitySpec::Constant { rate_bps: *rate_bps };

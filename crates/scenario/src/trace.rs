@@ -12,6 +12,9 @@ use fadelab_phy::random::Stream;
 /// What one delivery opportunity carries in mahimahi: an Ethernet payload and the 4 bytes of its TUN header.
 pub const OPPORTUNITY_BYTES: u32 = 1_504;
 
+/// Most opportunities of a trace, five hours at 100 Mbit/s: a pipe that never ends shall not fill the memory.
+const OPPORTUNITIES_MAX: usize = 150_000_000;
+
 /// Longest line; a time of 20 digits fits, a file of another kind ends early.
 const LINE_BYTES_MAX: u64 = 64;
 
@@ -62,6 +65,11 @@ pub fn read(mut input: impl BufRead) -> Result<Trace, String> {
                 ":{number}: {time_ms} ms comes after {before} ms; times in a trace never go back"
             ));
         }
+        if opportunities_ms.len() == OPPORTUNITIES_MAX {
+            return Err(format!(
+                ":{number}: a trace has at most {OPPORTUNITIES_MAX} opportunities"
+            ));
+        }
         opportunities_ms.push(time_ms);
     }
     match opportunities_ms.last() {
@@ -85,8 +93,8 @@ fn time_of(text: &[u8]) -> Option<u64> {
 
 /// A synthetic cellular link: a rate that wanders, deep fades now and then, opportunities in whole ms.
 ///
-/// It stands in for a recording where none may be shipped and claims no likeness beyond its spread: the logarithm of the
-/// rate is a first-order autoregressive process, outages come at random and last up to a second.
+/// It stands in for a recording where none may be shipped and claims no likeness beyond its spread: the logarithm of
+/// the rate is a first-order autoregressive process, outages come at random and last up to a second.
 #[derive(Clone, Copy, Debug)]
 pub struct Cellular {
     /// Length before the trace repeats.
@@ -96,9 +104,6 @@ pub struct Cellular {
     /// Seed.
     pub seed: u64,
 }
-
-/// Most opportunities of a generated trace.
-const OPPORTUNITIES_MAX: u64 = 10_000_000;
 
 impl Cellular {
     /// Spread of the logarithm of the rate: one standard deviation is a factor of two.
@@ -117,7 +122,7 @@ impl Cellular {
     pub fn opportunities_ms(&self) -> Result<Vec<u64>, String> {
         let bits = u128::from(self.duration_ms) * u128::from(self.rate_bps_mean) / 1_000;
         let expected = bits / u128::from(8 * OPPORTUNITY_BYTES);
-        if !(1..=u128::from(OPPORTUNITIES_MAX)).contains(&expected) {
+        if !(1..=(OPPORTUNITIES_MAX as u128)).contains(&expected) {
             let allowed = format!("duration times rate must give 1 to {OPPORTUNITIES_MAX} of them");
             return Err(format!(
                 "a trace of {expected} opportunities of {OPPORTUNITY_BYTES} bytes: {allowed}"
@@ -187,7 +192,7 @@ mod tests {
             seed: 1,
         };
         let times_ms = cellular.opportunities_ms().unwrap();
-        let text: String = times_ms.iter().map(|time| format!("{time}\n")).collect();
+        let text = times_ms.iter().map(u64::to_string).collect::<Vec<_>>().join("\n");
         let trace = read(text.as_bytes()).unwrap();
         assert_eq!(trace.opportunities_ms, times_ms);
         assert_eq!(cellular.opportunities_ms().unwrap(), times_ms);

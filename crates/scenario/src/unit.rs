@@ -30,6 +30,8 @@ struct Quantity {
     units: &'static [(&'static str, u128)],
     /// Units that are only read.
     aliases: &'static [(&'static str, u128)],
+    /// Largest value, in base units: sums of a few of them must fit into 64 bits.
+    max: u64,
 }
 
 const DURATION: Quantity = Quantity {
@@ -37,6 +39,7 @@ const DURATION: Quantity = Quantity {
     example: "80 ms",
     units: &[("ns", 1), ("us", 1_000), ("ms", 1_000_000), ("s", 1_000_000_000)],
     aliases: &[("µs", 1_000), ("min", 60_000_000_000), ("h", 3_600_000_000_000)],
+    max: 1_000_000_000_000_000_000,
 };
 
 const RATE: Quantity = Quantity {
@@ -49,6 +52,7 @@ const RATE: Quantity = Quantity {
         ("Gbit/s", 1_000_000_000),
     ],
     aliases: &[],
+    max: 10_000_000_000_000,
 };
 
 const SIZE: Quantity = Quantity {
@@ -56,6 +60,7 @@ const SIZE: Quantity = Quantity {
     example: "64 kB",
     units: &[("B", 1), ("kB", 1_000), ("MB", 1_000_000), ("GB", 1_000_000_000)],
     aliases: &[],
+    max: 1_000_000_000_000_000_000,
 };
 
 const BITS: Quantity = Quantity {
@@ -63,6 +68,7 @@ const BITS: Quantity = Quantity {
     example: "800 bit",
     units: &[("bit", 1), ("kbit", 1_000)],
     aliases: &[("bits", 1)],
+    max: 1_000_000_000_000_000,
 };
 
 const PACKETS: Quantity = Quantity {
@@ -70,6 +76,7 @@ const PACKETS: Quantity = Quantity {
     example: "100 pkt",
     units: &[("pkt", 1)],
     aliases: &[("packets", 1), ("packet", 1), ("pkts", 1)],
+    max: u32::MAX as u64,
 };
 
 impl Quantity {
@@ -119,14 +126,16 @@ impl Quantity {
         if number.starts_with('-') {
             return Err(format!("{} cannot be negative", self.what));
         }
-        scaled(number, factor).map_err(|why| match why {
+        let too_large = || format!("{} is at most {}", self.what, self.shown(self.max));
+        let value = scaled(number, factor).map_err(|why| match why {
             Inexact::Malformed => self.allowed(),
             Inexact::TooFine => format!(
                 "{} is a whole number of {}, this one is finer",
                 self.what, self.units[0].0
             ),
-            Inexact::TooLarge => format!("{} this large does not fit into 64 bits", self.what),
-        })
+            Inexact::TooLarge => too_large(),
+        })?;
+        if value > self.max { Err(too_large()) } else { Ok(value) }
     }
 
     fn shown(&self, value: u64) -> String {
@@ -421,7 +430,7 @@ mod tests {
         assert!(
             Rate::read(&text("99999999999999999999 Gbit/s"))
                 .unwrap_err()
-                .contains("64 bits")
+                .contains("at most \"10000 Gbit/s\"")
         );
     }
 

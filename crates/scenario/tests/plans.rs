@@ -136,6 +136,25 @@ fn the_satellite_scenario_is_figure_3() {
 }
 
 #[test]
+fn a_bandwidth_delay_product_is_rounded() {
+    // Goal: 2 Mbit/s times 1.032 s over 8 x 1156 bytes on the air is 223.2, half of it 111.6, and never nothing.
+    let packets = |set: &str| {
+        let options = Options {
+            sets: vec![set.to_owned()],
+            ..Options::default()
+        };
+        load(&scenarios().join("satellite-fading.toml"), &options).unwrap().runs[0]
+            .spec
+            .links[0]
+            .buffer
+            .packets
+    };
+    assert_eq!(packets("topology.bottleneck.buffer=1 BDP"), Some(223));
+    assert_eq!(packets("topology.bottleneck.buffer=0.5 BDP"), Some(112));
+    assert_eq!(packets("topology.bottleneck.buffer=0.001 BDP"), Some(1));
+}
+
+#[test]
 fn a_dumbbell_has_a_pair_of_hosts_per_flow() {
     // Goal: routes go host, bottleneck, host and back on the other side, both ways, with own access links.
     let plan = plan_with(PLAIN, &["flow.count=2", "flow.direction=both"]);
@@ -158,6 +177,22 @@ fn a_dumbbell_has_a_pair_of_hosts_per_flow() {
         names(spec, &back.route_back),
         ["left.3.up", "bottleneck", "right.3.down"]
     );
+}
+
+#[test]
+fn results_show_the_hops_that_carry_data() {
+    // Goal: the link back is shown only where data goes back; access links never are.
+    let shown = |sets: &[&str]| -> Vec<String> {
+        let links = plan_with(PLAIN, sets).runs.remove(0).spec.links;
+        links
+            .into_iter()
+            .filter(|link| link.shown)
+            .map(|link| link.name)
+            .collect()
+    };
+    assert_eq!(shown(&[]), ["bottleneck"]);
+    assert_eq!(shown(&["flow.direction=backward"]), ["bottleneck.back"]);
+    assert_eq!(shown(&["flow.direction=both"]), ["bottleneck", "bottleneck.back"]);
 }
 
 #[test]
@@ -266,7 +301,8 @@ fn derived_defaults_follow_a_sweep() {
 
 #[test]
 fn traces_are_measured_and_read_beside_the_scenario() {
-    // Goal: a trace is found beside its scenario, a path given by --set where the user stands, and its capacity measured.
+    // Goal: a trace is found beside its scenario, a path given by --set where the user stands, and its capacity
+    // measured.
     let plan = shipped("lte.toml");
     let link = &plan.runs[0].spec.links[0];
     assert!(matches!(&link.capacity, CapacitySpec::Trace(trace) if trace.opportunities_ms.len() > 1_000));

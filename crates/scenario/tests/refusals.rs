@@ -183,6 +183,19 @@ fn impossible_values_are_refused() {
         &refused("duration = \"10 s\"", "duration = \"10 s\"\nwarmup = \"10 s\""),
         &["run.warmup"],
     );
+    assert_has(&refused(rate, "rate = \"99 Tbit/s\""), &["unknown unit `Tbit/s`"]);
+    assert_has(
+        &refused(rate, "rate = \"99000 Gbit/s\""),
+        &["a rate is at most \"10000 Gbit/s\""],
+    );
+    assert_has(
+        &refused("delay = \"50 ms\"", "delay = \"1 h\""),
+        &["a delay is at most \"1000 s\""],
+    );
+    assert_has(
+        &refused("count = 2", "start = \"999999999 h\""),
+        &["flow.start", "a duration is at most"],
+    );
     assert_has(&refused("count = 2", "count = 0"), &["flow.count = 0", "allowed is 1"]);
     assert_has(&refused("count = 2", "path = \"2\""), &["flow.path", "hops 1 to 1"]);
     assert_has(
@@ -220,7 +233,8 @@ fn laws_are_checked() {
 
 #[test]
 fn sweeps_are_checked() {
-    // Goal: an empty list, a value twice, a list where none is taken, and too many runs are refused before any is built.
+    // Goal: an empty list, a value twice, a list where none is taken, and too many runs are refused before any is
+    // built.
     assert_has(&refused("law = \"reno\"", "law = []"), &["flow.law = []", "empty list"]);
     assert_has(
         &refused("count = 2", "count = [2, 3, 2]"),

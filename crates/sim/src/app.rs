@@ -30,8 +30,10 @@ pub(crate) struct Application {
 impl Application {
     pub fn new(app: App, mut random: Stream) -> Self {
         let start = match app {
-            App::Greedy { start } | App::Transfer { start, .. } | App::Cbr { start, .. } => start,
-            App::Sessions { start, .. } => start,
+            App::Greedy { start }
+            | App::Transfer { start, .. }
+            | App::Cbr { start, .. }
+            | App::Sessions { start, .. } => start,
         };
         let due_ns = draw(start, &mut random);
         Self {
@@ -53,6 +55,11 @@ impl Application {
     /// When the present connection was opened.
     pub fn start_ns(&self) -> u64 {
         self.start_ns
+    }
+
+    /// Whether what it closes is a session, whose end is recorded.
+    pub fn has_sessions(&self) -> bool {
+        matches!(self.app, App::Sessions { .. })
     }
 
     /// What it wants now, at its due time. `mss_bytes` is the payload of a full segment.

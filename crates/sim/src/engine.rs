@@ -59,7 +59,9 @@ pub(crate) fn run_to_end(mut engine: Engine<'_>, report: impl FnMut(u64) -> bool
     let failed = |violation| RunError::Violation { violation, seed };
     let time_ns_max = engine.net.time_ns_max();
     if engine.spec.duration_ns > time_ns_max {
-        return Err(RunError::TooLong { time_s_max: time_ns_max / 1_000_000_000 });
+        return Err(RunError::TooLong {
+            time_s_max: time_ns_max / 1_000_000_000,
+        });
     }
     if !engine.run(report).map_err(failed)? {
         return Err(RunError::Stopped);
@@ -96,7 +98,9 @@ impl<'a> Engine<'a> {
         for flow in 0..engine.flows.len() {
             engine.reschedule_flow(flow);
         }
-        engine.net.schedule(engine.own(Own::WarmUp), spec.warmup_ns);
+        if spec.warmup_ns > 0 {
+            engine.net.schedule(engine.own(Own::WarmUp), spec.warmup_ns);
+        }
         if spec.record_interval_ns.is_some() {
             engine.begin_series();
         }
@@ -121,10 +125,14 @@ impl<'a> Engine<'a> {
 
     /// Returns whether the run came to its end.
     pub fn run(&mut self, mut report: impl FnMut(u64) -> bool) -> Checked<bool> {
-        let (links, flows) = (self.spec.links.len(), self.spec.flows.len());
+        let (links, flows, end_ns) = (self.spec.links.len(), self.spec.flows.len(), self.spec.duration_ns);
+        if self.spec.warmup_ns == 0 {
+            // Before all events, so that totals include what leaves at time 0.
+            (self.record.links_warmup, self.record.flows_warmup) = self.snapshot()?;
+        }
         loop {
             let (time_ns, source) = self.net.next_event();
-            if time_ns > self.spec.duration_ns {
+            if time_ns > end_ns {
                 break;
             }
             if time_ns < self.now_ns {
@@ -142,7 +150,8 @@ impl<'a> Engine<'a> {
                 self.on_link(source)?;
             } else if source < links + flows {
                 let flow = &mut self.flows[source - links];
-                flow.on_event(time_ns, &mut self.net)?;
+                let completion = flow.on_event(time_ns, &mut self.net)?;
+                self.record.completions.extend(completion);
                 self.net.schedule(source as SourceId, flow.next_due());
             } else if !self.on_own(source - links - flows, &mut report)? {
                 return Ok(false);
@@ -166,7 +175,9 @@ impl<'a> Engine<'a> {
         self.net.discard(id);
         let flow = packet.flow as usize;
         let completion = self.flows[flow].on_packet(self.now_ns, &packet, feedback.as_ref(), &mut self.net)?;
-        self.record.completions.extend(completion);
+        if let Some(completion) = completion {
+            self.record.completions.push(completion);
+        }
         self.reschedule_flow(flow);
         Ok(())
     }

@@ -78,19 +78,25 @@ impl Flow {
         sender.min(self.app.due_ns()).min(self.receiver.ack_due_ns())
     }
 
-    /// Its event: the application first, then the delayed ACK, then the sender's timers.
-    pub fn on_event(&mut self, now_ns: u64, net: &mut Network) -> Checked<()> {
+    /// Its event: the application first, then the delayed ACK, then the sender's timers. Returns a session that it
+    /// closed after all of it was acknowledged.
+    pub fn on_event(&mut self, now_ns: u64, net: &mut Network) -> Checked<Option<Completion>> {
+        let mut completion = None;
         while self.app.due_ns() <= now_ns {
             let wish = self.app.wish(now_ns, self.mss_bytes);
             self.fulfil(wish, now_ns, net)?;
+            if wish == Wish::Close {
+                completion = self.complete(now_ns);
+            }
         }
         if self.receiver.ack_due_ns() <= now_ns {
             self.send_ack(now_ns, net)?;
         }
         match &mut self.sender {
-            Some(sender) if sender.next_due() <= now_ns => sender.on_timer(now_ns, net),
-            _ => Ok(()),
+            Some(sender) if sender.next_due() <= now_ns => sender.on_timer(now_ns, net)?,
+            _ => {}
         }
+        Ok(completion)
     }
 
     fn fulfil(&mut self, wish: Wish, now_ns: u64, net: &mut Network) -> Checked<()> {
@@ -126,7 +132,7 @@ impl Flow {
             Wish::Close => {
                 sender.close();
                 self.written = sender.board().nxt();
-                self.closing = true;
+                self.closing = self.app.has_sessions();
             }
         }
         sender.send(now_ns, net)
@@ -164,18 +170,25 @@ impl Flow {
             return Ok(None);
         };
         sender.on_ack(now_ns, packet, feedback, net)?;
+        Ok(self.complete(now_ns))
+    }
+
+    /// The transfer or session, if it ends now: it writes no more, and all that it wrote is acknowledged.
+    #[inline]
+    fn complete(&mut self, now_ns: u64) -> Option<Completion> {
+        let sender = self.sender.as_ref()?;
         if !self.closing || !sender.is_finished() {
-            return Ok(None);
+            return None;
         }
         self.closing = false;
         self.app.finished(now_ns);
         let segments = u64::from(sender.board().una() - self.opened_una);
-        Ok(Some(Completion {
+        Some(Completion {
             flow: self.id,
             start_ns: self.app.start_ns(),
             end_ns: now_ns,
             bytes: segments * u64::from(self.mss_bytes) - self.short_by_bytes,
-        }))
+        })
     }
 
     #[inline]

@@ -25,22 +25,14 @@ pub(crate) struct Network {
 
 impl Network {
     pub fn new(spec: &RunSpec, sources: usize) -> Self {
-        let packet_bytes = spec
-            .flows
-            .iter()
-            .map(|flow| flow.transport.packet_bytes)
-            .max()
-            .unwrap_or(1500);
         let has_feedback = |flow: &FlowSpec| {
             flow.sender.is_some_and(|law| law.feedback_bytes() > 0)
                 || flow.receiver.is_some_and(|law| law.feedback_bytes() > 0)
         };
+        let packet_bytes = largest_packets(spec);
+        let links = spec.links.iter().zip(packet_bytes);
         let mut network = Self {
-            links: spec
-                .links
-                .iter()
-                .map(|link| Link::new(link, spec.seed, packet_bytes))
-                .collect(),
+            links: links.map(|(link, bytes)| Link::new(link, spec.seed, bytes)).collect(),
             slab: Slab::new(spec.flows.iter().any(has_feedback)),
             schedule: Schedule::new(sources),
             hops: Vec::new(),
@@ -102,9 +94,9 @@ impl Network {
         self.forward(now_ns, id).map(|_| ())
     }
 
-    /// The event of a link: at most one packet comes out of it and goes on. Returns it when it is at its end; it is then
-    /// the caller's to [`Self::discard`].
-    #[inline]
+    /// The event of a link: at most one packet comes out of it and goes on. Returns it when it is at its end; it is
+    /// then the caller's to [`Self::discard`].
+    #[inline(always)]
     pub fn service(&mut self, now_ns: u64, link: usize) -> Checked<Option<PacketId>> {
         let departure = self.links[link].service(now_ns, &mut self.slab)?;
         let due_ns = self.links[link].next_due();
@@ -120,7 +112,7 @@ impl Network {
     }
 
     /// Sends a packet on. Returns it when it is at its end.
-    #[inline]
+    #[inline(always)]
     fn forward(&mut self, now_ns: u64, id: PacketId) -> Checked<Option<PacketId>> {
         let packet = self.slab.get_mut(id);
         let link = self.hops[packet.route_at as usize];
@@ -129,7 +121,8 @@ impl Network {
         }
         packet.route_at += 1;
         match self.links[link as usize].arrive(now_ns, id, &mut self.slab)? {
-            Arrival::Taken => self.reschedule(link as usize),
+            Arrival::Taken => {}
+            Arrival::TakenFirst => self.reschedule(link as usize),
             Arrival::Dropped => self.discard(id),
         }
         Ok(None)
@@ -161,4 +154,21 @@ impl Network {
     pub fn lose_count(&mut self) {
         self.gone_pkts += 1;
     }
+}
+
+/// IP bytes of a full data packet on each link: the largest of the flows that send data over it, else of all.
+fn largest_packets(spec: &RunSpec) -> Vec<u32> {
+    let bytes = |flow: &FlowSpec| flow.transport.packet_bytes;
+    let largest = spec.flows.iter().map(bytes).max().unwrap_or(1500);
+    let mut packet_bytes = vec![0; spec.links.len()];
+    for flow in &spec.flows {
+        for &link in &flow.route {
+            let known: &mut u32 = &mut packet_bytes[link as usize];
+            *known = bytes(flow).max(*known);
+        }
+    }
+    packet_bytes
+        .into_iter()
+        .map(|bytes| if bytes == 0 { largest } else { bytes })
+        .collect()
 }

@@ -14,9 +14,6 @@ pub(crate) type SourceId = u32;
 /// Siblings that play for one parent.
 const SIBLINGS: usize = 8;
 const SIBLING_BITS: u32 = 3;
-/// Most levels: eight to the tenth power is more sources than a `SourceId` can name.
-const LEVELS_MAX: usize = 10;
-
 /// Keys of eight siblings, one cache line.
 #[derive(Clone, Copy, Debug)]
 #[repr(align(64))]
@@ -25,21 +22,23 @@ struct Group([u64; SIBLINGS]);
 impl Group {
     #[inline]
     fn least(&self) -> u64 {
-        let [a, b, c, d, e, f, g, h] = self.0;
-        a.min(b).min(c.min(d)).min(e.min(f).min(g.min(h)))
+        let k = &self.0;
+        let (left, right) = (k[0].min(k[1]).min(k[2].min(k[3])), k[4].min(k[5]).min(k[6].min(k[7])));
+        left.min(right)
     }
 }
 
 /// See the module's documentation.
 #[derive(Debug)]
 pub(crate) struct Schedule {
-    /// All groups, level by level: the sources first, then the minima of their groups, at last a single group. An entry
-    /// is a key: a time shifted by `source_bits`, and the source below it.
+    /// Group `g` plays for entry `(g - 1) % 8` of group `(g - 1) / 8`, group 0 for the root; the sources are the
+    /// entries of the last groups, from `leaves` on. An entry is a key: a time shifted by `source_bits`, and the source
+    /// below.
     groups: Vec<Group>,
-    /// Where each level begins.
-    starts: [u32; LEVELS_MAX],
-    levels: usize,
+    leaves: usize,
     source_bits: u32,
+    source_mask: u32,
+    time_ns_max: u64,
     /// The least key of all.
     root: u64,
 }
@@ -47,62 +46,77 @@ pub(crate) struct Schedule {
 impl Schedule {
     /// A schedule in which nothing is due.
     pub fn new(sources: usize) -> Self {
-        let (mut starts, mut levels, mut total) = ([0; LEVELS_MAX], 0, 0);
-        let mut groups = sources.max(1);
-        while levels == 0 || groups > 1 {
-            groups = groups.div_ceil(SIBLINGS);
-            starts[levels] = total as u32;
-            (levels, total) = (levels + 1, total + groups);
+        let (mut leaves, mut width, mut source_bits) = (0, 1, SIBLING_BITS);
+        while width * SIBLINGS < sources {
+            (leaves, width, source_bits) = (leaves + width, width * SIBLINGS, source_bits + SIBLING_BITS);
         }
-        let source_bits = SIBLING_BITS * levels as u32;
-        Self { groups: vec![Group([u64::MAX; SIBLINGS]); total], starts, levels, source_bits, root: u64::MAX }
+        let groups = leaves + sources.max(1).div_ceil(SIBLINGS);
+        Self {
+            groups: vec![Group([u64::MAX; SIBLINGS]); groups],
+            leaves,
+            source_bits,
+            source_mask: (1 << source_bits) - 1,
+            time_ns_max: (u64::MAX >> source_bits) - 1,
+            root: u64::MAX,
+        }
     }
 
     /// The last instant that it can name: nine years with 64 sources, two hours with two million.
     pub fn time_ns_max(&self) -> u64 {
-        (u64::MAX >> self.source_bits) - 1
+        self.time_ns_max
     }
 
     /// The next event: time and source. A time beyond [`Self::time_ns_max`] says that nothing is due.
     #[inline]
     pub fn next(&self) -> (u64, SourceId) {
-        (self.root >> self.source_bits, (self.root & ((1 << self.source_bits) - 1)) as SourceId)
+        (self.root >> self.source_bits, self.root as SourceId & self.source_mask)
     }
 
+    /// What is not due gets a time that no run reaches.
     #[inline]
     fn key(&self, source: SourceId, due_ns: u64) -> u64 {
-        if due_ns <= self.time_ns_max() { due_ns << self.source_bits | u64::from(source) } else { u64::MAX }
+        due_ns.min(self.time_ns_max + 1) << self.source_bits | u64::from(source)
     }
 
     /// Moves `source` to `due_ns`; `u64::MAX`: it is not due at all.
     #[inline]
     pub fn set(&mut self, source: SourceId, due_ns: u64) {
-        let (mut index, mut key) = (source as usize, self.key(source, due_ns));
-        for &start in &self.starts[..self.levels] {
-            let group = &mut self.groups[start as usize + index / SIBLINGS];
-            let entry = &mut group.0[index % SIBLINGS];
-            if *entry == key {
+        let mut key = self.key(source, due_ns);
+        let mut at = self.leaves + source as usize / SIBLINGS;
+        let mut position = source as usize % SIBLINGS;
+        loop {
+            let group = &mut self.groups[at];
+            if group.0[position] == key {
                 return;
             }
-            *entry = key;
-            (index, key) = (index / SIBLINGS, group.least());
+            group.0[position] = key;
+            key = group.least();
+            if at == 0 {
+                self.root = key;
+                return;
+            }
+            (at, position) = ((at - 1) / SIBLINGS, (at - 1) % SIBLINGS);
         }
-        self.root = key;
     }
 
     /// Moves `source` to `due_ns` if that is earlier than what stands.
     #[inline]
     pub fn advance(&mut self, source: SourceId, due_ns: u64) {
-        let (mut index, key) = (source as usize, self.key(source, due_ns));
-        for &start in &self.starts[..self.levels] {
-            let entry = &mut self.groups[start as usize + index / SIBLINGS].0[index % SIBLINGS];
+        let key = self.key(source, due_ns);
+        let mut at = self.leaves + source as usize / SIBLINGS;
+        let mut position = source as usize % SIBLINGS;
+        loop {
+            let entry = &mut self.groups[at].0[position];
             if *entry <= key {
                 return;
             }
             *entry = key;
-            index /= SIBLINGS;
+            if at == 0 {
+                self.root = self.root.min(key);
+                return;
+            }
+            (at, position) = ((at - 1) / SIBLINGS, (at - 1) % SIBLINGS);
         }
-        self.root = self.root.min(key);
     }
 }
 

@@ -1,7 +1,7 @@
 //! What is simulated: links, routes, flows and their transport, all with units and nothing left to default.
 
 use fadelab_laws::{Params, Receiver, Sender};
-pub use fadelab_path::link::{Buffer, CapacitySpec, LinkSpec, RouterSpec};
+pub use fadelab_path::spec::{Buffer, CapacitySpec, LinkSpec, RouterSpec};
 
 /// Index into [`RunSpec::links`].
 pub type LinkId = u32;
@@ -104,6 +104,10 @@ pub enum Span {
 }
 
 /// The TCP of both ends. Presets of the scenario (`rfc`, `ns2`, `linux`) fill it in.
+#[expect(
+    clippy::struct_excessive_bools,
+    reason = "each is a switch of its own in the standards"
+)]
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Transport {
     /// IP bytes of a full data packet.

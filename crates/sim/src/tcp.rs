@@ -10,12 +10,60 @@ pub(crate) fn clock_us(now_ns: u64) -> u32 {
     (now_ns / 1000) as u32
 }
 
-/// A timestamp in ticks, as a law sees it (RFC 7323). The usual tick of 1 us spares a division by a variable.
-#[inline]
-pub(crate) fn ticks(time_us: u32, tick_ns: u64) -> u32 {
-    if tick_ns == 1000 {
-        time_us
-    } else {
-        (u64::from(time_us) * 1000 / tick_ns) as u32
+/// Converts times into ticks of a timestamp clock (RFC 7323). Dividing 32 bits by a number that is known beforehand is
+/// a multiplication by its reciprocal, rounded up, in 64 bits, and exact.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct TickClock {
+    tick_us: u32,
+    reciprocal_q64: u64,
+}
+
+impl TickClock {
+    /// A clock with a tick of at least 1 us.
+    pub fn new(tick_ns: u64) -> Self {
+        let tick_us = (tick_ns / 1000).clamp(1, u64::from(u32::MAX)) as u32;
+        Self {
+            tick_us,
+            reciprocal_q64: (u64::MAX / u64::from(tick_us)).wrapping_add(1),
+        }
+    }
+
+    /// Length of a tick.
+    pub fn tick_ns(self) -> u64 {
+        u64::from(self.tick_us) * 1000
+    }
+
+    /// Whole ticks in `time_us`.
+    #[inline]
+    pub fn ticks(self, time_us: u32) -> u32 {
+        if self.tick_us == 1 {
+            return time_us;
+        }
+        ((u128::from(time_us) * u128::from(self.reciprocal_q64)) >> 64) as u32
+    }
+
+    /// `time_us` in ticks, rounded to the nearest.
+    #[inline]
+    pub fn ticks_nearest(self, time_us: u32) -> u32 {
+        self.ticks(time_us.saturating_add(self.tick_us / 2))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use fadelab_phy::random::Stream;
+
+    #[test]
+    fn ticks_are_the_quotient() {
+        // Goal: the multiplication gives the quotient for every tick and time, the extremes included.
+        let mut random = Stream::new(4, "tick test");
+        for tick_us in [1u32, 2, 3, 7, 1000, 4000, 10_000, 999_983, 1_000_000, u32::MAX] {
+            let clock = TickClock::new(u64::from(tick_us) * 1000);
+            let times = (0..10_000).map(|_| random.next_u64() as u32);
+            for time_us in times.chain([0, 1, tick_us - 1, tick_us, u32::MAX - 1, u32::MAX]) {
+                assert_eq!(clock.ticks(time_us), time_us / tick_us, "{time_us} / {tick_us}");
+            }
+        }
     }
 }

@@ -158,9 +158,9 @@ impl Hop {
             let mut copy = self.clone();
             copy.queue.random = middle as u32;
             if acts(&mut copy) {
-                low = middle + 1
+                low = middle + 1;
             } else {
-                high = middle
+                high = middle;
             }
         }
         low as f64 / 4_294_967_296.0

@@ -269,7 +269,8 @@ impl Scoreboard {
         }
     }
 
-    /// `IsLost` of RFC 6675: a segment is lost when `dupthresh` segments above it are sacked. Returns how many newly are.
+    /// `IsLost` of RFC 6675: a segment is lost when `dupthresh` segments above it are sacked. Returns how many newly
+    /// are.
     #[inline]
     pub fn mark_losses(&mut self, dupthresh: u32) -> u32 {
         let mut lost = 0;

@@ -8,8 +8,10 @@ use crate::network::Network;
 use crate::packet::{Packet, flag};
 use crate::rtt::RttEstimator;
 use crate::spec::{Recovery, Transport};
-use crate::tcp::scoreboard::{RateSample, Scoreboard};
-use crate::tcp::{clock_us, ticks};
+use crate::tcp::clock_us;
+use crate::tcp::scoreboard::Scoreboard;
+
+mod acknowledgement;
 
 /// What the sending end counts. Cumulative.
 #[derive(Clone, Copy, Debug, Default)]
@@ -221,104 +223,6 @@ impl Sender {
         )
     }
 
-    /// Takes note of what the ACK says: sequence numbers, losses, round-trip time, rate.
-    #[inline]
-    fn take_ack(&mut self, now_ns: u64, packet: &Packet) -> abi::Ack {
-        let mut ack = abi::Ack {
-            now_us: now_ns / 1000,
-            packet_bytes: self.tcp.packet_bytes,
-            mss_bytes: self.tcp.packet_bytes - self.tcp.header_bytes,
-            ts_val: ticks(packet.ts_val_us, self.tcp.ts_tick_ns),
-            ts_ecr: ticks(packet.ts_ecr_us, self.tcp.ts_tick_ns),
-            random: self.next_random(),
-            ..abi::Ack::default()
-        };
-        if packet.tcp_flags & flag::ECE != 0 {
-            ack.flags |= abi::ACK_ECE;
-        }
-        if self.cwnd_limited {
-            ack.flags |= abi::ACK_CWND_LIMITED;
-        }
-        if packet.seq > self.board.una() {
-            (ack.acked_pkts, ack.delivered_pkts) = self.board.acknowledge(packet.seq);
-            self.duplicate_acks = 0;
-            ack.rtt_us = self.sample_rtt(now_ns, packet);
-            self.arm_rto(now_ns);
-        }
-        self.take_sack(packet, &mut ack);
-        if self.law.ecn_mode() == abi::ECN_MODE_EXACT {
-            ack.marked_pkts = u32::from(packet.marks);
-            self.counters.marked_pkts += u64::from(packet.marks);
-        }
-        let sample = self.board.rate_sample(now_ns);
-        self.fill_rate(&sample, &mut ack);
-        ack.srtt_us = self.rtt.srtt_us();
-        ack.rtt_us_min = self.rtt.rtt_us_min();
-        ack
-    }
-
-    #[inline]
-    fn take_sack(&mut self, packet: &Packet, ack: &mut abi::Ack) {
-        for &block in &packet.sack[..packet.sack_blocks as usize] {
-            ack.sacked_pkts += self.board.sack(block);
-        }
-        ack.delivered_pkts += ack.sacked_pkts;
-        if ack.acked_pkts == 0 && packet.seq == self.board.una() && self.board.outstanding_pkts() > 0 {
-            ack.flags |= abi::ACK_DUPLICATE;
-            self.duplicate_acks += 1;
-            if self.tcp.recovery == Recovery::NewReno {
-                self.board.duplicate();
-            }
-        }
-        if ack.sacked_pkts + ack.acked_pkts > 0 {
-            ack.lost_pkts = self.board.mark_losses(self.tcp.dupthresh);
-        }
-    }
-
-    #[inline]
-    fn fill_rate(&mut self, sample: &RateSample, ack: &mut abi::Ack) {
-        let delivered_pkts = self.board.delivered_pkts();
-        if self.app_limited_until != 0 && delivered_pkts > self.app_limited_until {
-            self.app_limited_until = 0;
-        }
-        ack.rate_delivered_pkts = sample.delivered_pkts;
-        ack.rate_interval_us = sample.interval_us;
-        ack.rate_prior_in_flight_pkts = sample.prior_in_flight_pkts;
-        ack.rate_prior_delivered_pkts = u64::from(sample.prior_delivered_pkts);
-        ack.rate_marked_pkts = ack.marked_pkts;
-        ack.delivered_total_pkts = u64::from(delivered_pkts);
-        ack.marked_total_pkts = self.counters.marked_pkts;
-        if sample.app_limited {
-            ack.flags |= abi::ACK_APP_LIMITED;
-        }
-    }
-
-    /// RFC 7323, section 4.1: every ACK that advances gives a sample, retransmitted or not.
-    #[inline]
-    fn sample_rtt(&mut self, now_ns: u64, packet: &Packet) -> u32 {
-        let rtt_us = clock_us(now_ns).wrapping_sub(packet.ts_ecr_us);
-        self.rtt.sample(rtt_us, &self.tcp);
-        self.counters.rtt_samples += 1;
-        self.counters.rtt_us_sum += u64::from(rtt_us);
-        rtt_us
-    }
-
-    #[inline]
-    fn take_feedback(&mut self, now_ns: u64, packet: &Packet, feedback: Option<&FeedbackBytes>, ack: &mut abi::Ack) {
-        if let Some(bytes) = feedback {
-            self.feedback = abi::Feedback {
-                bytes: *bytes,
-                len: packet.header.feedback_len,
-                present: 0,
-                ..self.feedback
-            };
-            self.feedback_ns = now_ns;
-        }
-        ack.feedback = self.feedback;
-        ack.feedback.present = u8::from(feedback.is_some());
-        ack.feedback.age_us = ((now_ns - self.feedback_ns) / 1000) as u32;
-    }
-
     /// Moves the recovery state on. Returns whether a retransmission is due whatever the window says.
     fn advance_recovery(&mut self, ack: &abi::Ack) -> bool {
         let una = self.board.una();
@@ -366,22 +270,31 @@ impl Sender {
         self.reduce(abi::CA_RECOVERY);
     }
 
-    /// RFC 3168, section 6.1.2: once per round trip, and not again for losses of the same window.
+    /// Whether ECE and CWR of RFC 3168 mean something on this connection.
+    fn has_classic_ecn(&self) -> bool {
+        self.tcp.ecn && self.law.ecn_mode() == abi::ECN_MODE_CLASSIC
+    }
+
+    /// RFC 3168, section 6.1.2: once per round trip, and not again for losses of the same window. The receiver repeats
+    /// the echo until it sees CWR on the first segment sent after the reduction, number `recover`: what is acknowledged
+    /// up to there can only be the old echo.
     fn react_to_echo(&mut self, ack: &abi::Ack) {
         let free = matches!(self.control.ca_state, abi::CA_OPEN | abi::CA_DISORDER);
-        if !free || self.law.ecn_mode() != abi::ECN_MODE_CLASSIC || !self.tcp.ecn {
+        if !free || !self.has_classic_ecn() || self.board.una() <= self.recover {
             return;
         }
         self.counters.ecn_reductions += 1;
         self.law
             .on_loss(&mut self.state, &self.params, ack, abi::LOSS_ECN, &mut self.control);
         self.reduce(abi::CA_CWR);
-        self.announce_reduction = true;
     }
 
+    /// A reduction for whatever reason is announced (RFC 3168, section 6.1.2), lest the receiver repeat an echo of
+    /// before.
     fn reduce(&mut self, ca_state: u32) {
         self.control.ca_state = ca_state;
         self.recover = self.board.nxt();
+        self.announce_reduction = self.has_classic_ecn();
         if self.law.flags() & abi::SENDER_OWNS_RECOVERY == 0 {
             self.control.cwnd_pkts = self.control.ssthresh_pkts;
         }
@@ -409,6 +322,7 @@ impl Sender {
         self.control.cwnd_pkts = 1;
         self.control.ca_state = abi::CA_LOSS;
         self.recover = self.board.nxt();
+        self.announce_reduction = self.has_classic_ecn();
         self.duplicate_acks = 0;
         self.board.mark_all_lost();
         self.rtt.back_off();
@@ -518,8 +432,8 @@ impl Sender {
             .has_on_send()
             .then(|| self.ask_law(now_ns, &mut header))
             .flatten();
-        if self.control.pacing_Bps > 0 {
-            let gap_ns = u64::from(header.ip_bytes) * 1_000_000_000 / self.control.pacing_Bps;
+        let byte_ns = u64::from(header.ip_bytes) * 1_000_000_000;
+        if let Some(gap_ns) = byte_ns.checked_div(self.control.pacing_Bps) {
             self.pace_due_ns = self.pace_due_ns.max(now_ns) + gap_ns;
         }
         self.counters.sent_pkts += 1;

@@ -2,6 +2,8 @@
 #![allow(dead_code, reason = "each test file uses its part")]
 
 use fadelab_laws::{capacity, receiver, router, sender};
+use fadelab_phy::channel::{ChannelSpec, CodeSpec, Model};
+use fadelab_sim::record::RunRecord;
 use fadelab_sim::spec::{
     App, Buffer, CapacitySpec, FlowSpec, LinkId, LinkSpec, Recovery, RouterSpec, RunSpec, Span, Transport,
 };
@@ -123,4 +125,60 @@ impl Dumbbell<'_> {
             flows,
         }
     }
+}
+
+/// The test-only router that drops or marks data packet `first`, and every `every`-th from there on unless it is 0, up to
+/// `last`.
+pub fn kth(first: u32, every: u32, last: u32, action: u32) -> RouterSpec {
+    let mut spec = plain_router("kth");
+    let pairs = [("first", first), ("every", every), ("last", last), ("action", action)];
+    let pairs = pairs.map(|(name, value)| (name, f64::from(value)));
+    spec.params = spec.law.params_from(&pairs).expect("valid parameters");
+    spec
+}
+
+/// What [`kth`] does to a packet.
+pub const DROP: u32 = 0;
+pub const MARK: u32 = 1;
+
+/// A channel that loses packets independently.
+pub fn random_loss(data: f64, ack: f64) -> ChannelSpec {
+    ChannelSpec {
+        model: Model::Random { data, ack },
+        code: CodeSpec::NONE,
+    }
+}
+
+/// Time of a data packet and of an ACK on the links of [`wire`].
+pub const DATA_NS: u64 = 1_040_000;
+pub const ACK_NS: u64 = 40_000;
+/// Propagation of each of its links, and the round trip of a packet that meets no queue.
+pub const DELAY_NS: u64 = 20 * MS;
+pub const RTT_NS: u64 = DATA_NS + ACK_NS + 2 * DELAY_NS;
+
+/// Link 0 there and link 1 back, a byte per microsecond, and one flow that transfers `bytes` from time 0 on. No buffer
+/// limit to speak of.
+pub fn wire(law: &str, bytes: u64) -> RunSpec {
+    let links = ["there", "back"].map(|name| LinkSpec {
+        shown: true,
+        ..link(name, 8_000_000, DELAY_NS, 1 << 20)
+    });
+    let mut flow = flow("flow", law, vec![0], vec![1]);
+    flow.app = App::Transfer {
+        start: Span::Fixed { ns: 0 },
+        bytes,
+    };
+    RunSpec {
+        seed: 1,
+        duration_ns: 60 * S,
+        warmup_ns: 0,
+        record_interval_ns: None,
+        links: links.into(),
+        flows: vec![flow],
+    }
+}
+
+/// Runs a spec that is sound.
+pub fn record_of(spec: &RunSpec) -> RunRecord {
+    fadelab_sim::run(spec, |_| true).unwrap_or_else(|error| panic!("{error}"))
 }

@@ -6,7 +6,13 @@
 // Fields keep their C names: `Bps` is bytes per second, where `bps` would be bits.
 #![allow(non_snake_case)]
 
+mod constants;
+#[cfg(test)]
+mod tests;
+
 use std::ffi::{c_char, c_void};
+
+pub use constants::*;
 
 /// Declares mirrors of C structs and, for the layout test, a list of their fields.
 macro_rules! mirror {
@@ -35,19 +41,6 @@ macro_rules! mirror {
     };
 }
 
-/// Declares constants and, for the layout test, a list of them under their C names.
-macro_rules! constants {
-    ($($(#[$doc:meta])* $name:ident = $value:expr;)*) => {
-        $($(#[$doc])* pub const $name: u32 = $value;)*
-
-        /// Name and value of each enumerator.
-        #[cfg(test)]
-        fn enumerators() -> Vec<(String, u64, u64)> {
-            vec![$((format!("LAW_{}", stringify!($name)), u64::from($name), 0),)*]
-        }
-    };
-}
-
 /// Zeroed, with `size` filled in.
 macro_rules! sized {
     ($($name:ident)*) => {
@@ -60,94 +53,6 @@ macro_rules! sized {
             }
         })*
     };
-}
-
-/// Version of the interface, first field of each table.
-pub const ABI: u32 = 1;
-/// Bytes of state the kernel gives a TCP law inside its socket.
-pub const STATE_BYTES_MAX: u32 = 104;
-/// Most bytes of feedback.
-pub const FEEDBACK_BYTES_MAX: usize = 20;
-/// Most timers of a router's law.
-pub const TIMERS_MAX: usize = 4;
-/// A timer that is not due at any time.
-pub const TIMER_OFF: u64 = u64::MAX;
-
-constants! {
-    /// Plain TCP or UDP.
-    WIRE_NONE = 0;
-    /// The load code in the two ECN bits.
-    WIRE_VCP = 1;
-    /// XCP's header.
-    WIRE_XCP = 2;
-    /// RCP's header.
-    WIRE_RCP = 3;
-    /// Half a load code in the ECN bits.
-    WIRE_PAIR = 4;
-    /// Not ECN-capable.
-    ECN_NOT_ECT = 0;
-    /// ECN-capable, codepoint 01.
-    ECN_ECT1 = 1;
-    /// ECN-capable, codepoint 10.
-    ECN_ECT0 = 2;
-    /// Congestion experienced.
-    ECN_CE = 3;
-    /// Nothing unusual.
-    CA_OPEN = 0;
-    /// Duplicate ACKs or SACKs, not yet a loss.
-    CA_DISORDER = 1;
-    /// Reduced for an ECN echo.
-    CA_CWR = 2;
-    /// Fast retransmit.
-    CA_RECOVERY = 3;
-    /// After a retransmission timeout.
-    CA_LOSS = 4;
-    /// The stack never reacts to marks.
-    ECN_MODE_NONE = 0;
-    /// RFC 3168.
-    ECN_MODE_CLASSIC = 1;
-    /// RFC 8257: each mark is echoed once.
-    ECN_MODE_EXACT = 2;
-    /// The law sets cwnd in recovery too.
-    SENDER_OWNS_RECOVERY = 1 << 0;
-    /// The state exceeds [`STATE_BYTES_MAX`].
-    SENDER_SOCKET_STORAGE = 1 << 1;
-    /// The host must pace.
-    SENDER_PACED = 1 << 2;
-    /// The ECN echo is set.
-    ACK_ECE = 1 << 0;
-    /// Acknowledges nothing new cumulatively.
-    ACK_DUPLICATE = 1 << 1;
-    /// The rate sample is limited by the application.
-    ACK_APP_LIMITED = 1 << 2;
-    /// The window held the sender back.
-    ACK_CWND_LIMITED = 1 << 3;
-    /// The host enters recovery.
-    LOSS_DUPACK = 0;
-    /// An ECN echo, once per round trip.
-    LOSS_ECN = 1;
-    /// The retransmission timer.
-    LOSS_RTO = 2;
-    /// Carries payload.
-    PACKET_DATA = 1 << 0;
-    /// For statistics.
-    PACKET_RETRANSMISSION = 1 << 1;
-    /// It has an outer header: routers see and mark that one only.
-    PACKET_TUNNELLED = 1 << 2;
-    /// Verdict: the packet goes on.
-    PASS = 0;
-    /// Verdict: the packet is dropped.
-    DROP = 1;
-    /// Refused with a capacity part that knows none.
-    ROUTER_NEEDS_CAPACITY = 1 << 0;
-    /// Wants [`Queue::random`] on packets.
-    ROUTER_RANDOM = 1 << 1;
-    /// Reads or writes [`Packet::feedback`].
-    ROUTER_FEEDBACK = 1 << 2;
-    /// May drop in `on_dequeue`; otherwise it only marks there.
-    ROUTER_DROPS_AT_DEQUEUE = 1 << 3;
-    /// The part gives a capacity, not only what is spare.
-    CAPACITY_KNOWN = 1 << 0;
 }
 
 mirror! {
@@ -584,57 +489,5 @@ impl Default for Feedback {
             reserved: 0,
             age_us: 0,
         }
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use std::ffi::CStr;
-
-    use super::*;
-
-    #[repr(C)]
-    struct Row {
-        name: *const c_char,
-        place: u64,
-        size: u64,
-    }
-
-    unsafe extern "C" {
-        static fadelab_law_layout: Row;
-    }
-
-    /// What the C compiler says, row by row.
-    fn from_c() -> Vec<(String, u64, u64)> {
-        let first = &raw const fadelab_law_layout;
-        let mut rows = Vec::new();
-        for index in 0.. {
-            // SAFETY: the array is static and ends with a NULL name, at which this loop stops.
-            let row = unsafe { &*first.add(index) };
-            if row.name.is_null() {
-                break;
-            }
-            // SAFETY: every other name is a string literal.
-            let name = unsafe { CStr::from_ptr(row.name) };
-            rows.push((name.to_str().expect("ASCII").to_owned(), row.place, row.size));
-        }
-        rows
-    }
-
-    fn sorted(mut rows: Vec<(String, u64, u64)>) -> Vec<(String, u64, u64)> {
-        rows.sort();
-        rows
-    }
-
-    #[test]
-    fn layout_is_that_of_the_c_compiler() {
-        // Goal: no struct, field or enumerator of law.h is missing here, moved, resized or renumbered.
-        let here = [layout(), enumerators()].concat();
-        assert!(here.len() > 200, "the list covers the whole header");
-        let (c, rust) = (sorted(from_c()), sorted(here));
-        for (c, rust) in c.iter().zip(&rust) {
-            assert_eq!(c, rust, "left: C, right: Rust");
-        }
-        assert_eq!(c.len(), rust.len());
     }
 }

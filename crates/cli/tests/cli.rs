@@ -1,0 +1,404 @@
+//! The program as a person meets it: exit status, messages, files, and the same bytes every time.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Output, Stdio};
+use std::sync::atomic::{AtomicU32, Ordering};
+
+const SCENARIO: &str = r#"
+[run]
+duration = "20 s"
+warmup = "2 s"
+seeds = "1..3"
+
+[topology.bottleneck]
+rate = "2 Mbit/s"
+delay = "20 ms"
+
+[channel]
+antennas = "2x2"
+snr = "5 dB"
+
+[channel.code]
+data = 0.9
+ack = 0.5
+
+[transport]
+preset = "ns2"
+
+[flow]
+law = ["vcp", "xcp", "reno+rem"]
+count = 3
+start = "uniform 0 s..1 s"
+"#;
+
+/// A folder of its own for a test, gone when the test ends.
+struct Scratch(PathBuf);
+
+impl Scratch {
+    fn new() -> Self {
+        static NEXT: AtomicU32 = AtomicU32::new(0);
+        let number = NEXT.fetch_add(1, Ordering::Relaxed);
+        let path = std::env::temp_dir().join(format!("fadelab-cli-{}-{number}", std::process::id()));
+        fs::create_dir(&path).unwrap();
+        let scratch = Self(path);
+        scratch.write("s.toml", SCENARIO);
+        scratch
+    }
+
+    fn write(&self, name: &str, text: impl AsRef<[u8]>) {
+        fs::write(self.0.join(name), text).unwrap();
+    }
+
+    fn command(&self, arguments: &[&str]) -> Command {
+        let mut command = Command::new(env!("CARGO_BIN_EXE_fadelab"));
+        command.args(arguments).current_dir(&self.0).stdin(Stdio::null());
+        command
+    }
+
+    fn fadelab(&self, arguments: &[&str]) -> Output {
+        self.command(arguments).output().unwrap()
+    }
+
+    /// Names of everything in the folder, sorted.
+    fn entries(&self, folder: &str) -> Vec<String> {
+        let entries = fs::read_dir(self.0.join(folder)).unwrap();
+        let mut names: Vec<String> = entries
+            .map(|entry| entry.unwrap().file_name().to_string_lossy().into_owned())
+            .collect();
+        names.sort();
+        names
+    }
+}
+
+impl Drop for Scratch {
+    fn drop(&mut self) {
+        let _ = fs::remove_dir_all(&self.0);
+    }
+}
+
+fn stdout(output: &Output) -> String {
+    String::from_utf8(output.stdout.clone()).unwrap()
+}
+
+fn stderr(output: &Output) -> String {
+    String::from_utf8(output.stderr.clone()).unwrap()
+}
+
+fn assert_status(output: &Output, status: i32) {
+    assert_eq!(
+        output.status.code(),
+        Some(status),
+        "stdout: {}\nstderr: {}",
+        stdout(output),
+        stderr(output)
+    );
+}
+
+#[test]
+fn a_run_leaves_a_numbered_folder_and_a_table() {
+    // Goal: `fadelab run` prints a table with each law, and numbers its folders on.
+    let scratch = Scratch::new();
+    for number in ["001", "002"] {
+        let output = scratch.fadelab(&["run", "s.toml"]);
+        assert_status(&output, 0);
+        let text = stdout(&output);
+        for part in [
+            "vcp",
+            "xcp",
+            "reno+rem",
+            "9 runs, 180 virtual s",
+            "packets per CPU second",
+            "report.html",
+        ] {
+            assert!(text.contains(part), "`{part}` is missing in:\n{text}");
+        }
+        assert_eq!(stderr(&output), "");
+        let files = scratch.entries(&format!("results/s-{number}"));
+        for file in [
+            "links.parquet",
+            "manifest.json",
+            "report.html",
+            "runs.parquet",
+            "summary.json",
+        ] {
+            assert!(files.contains(&file.to_owned()), "{file} is missing in {files:?}");
+        }
+    }
+    assert_eq!(scratch.entries("results"), ["s-001", "s-002"]);
+}
+
+#[test]
+fn the_same_scenario_gives_the_same_bytes() {
+    // Goal: twice, and with one and two threads, every file but the manifest is byte-identical; another seed differs.
+    let scratch = Scratch::new();
+    for (out, jobs, seeds) in [
+        ("a", "1", "1..3"),
+        ("b", "2", "1..3"),
+        ("c", "2", "1..3"),
+        ("d", "2", "4..6"),
+    ] {
+        let output = scratch.fadelab(&[
+            "run", "s.toml", "--quiet", "--jobs", jobs, "--seeds", seeds, "--out", out,
+        ]);
+        assert_status(&output, 0);
+        assert_eq!(stdout(&output) + &stderr(&output), "");
+    }
+    let read = |out: &str, file: &str| fs::read(scratch.0.join(out).join(file)).unwrap();
+    let files = scratch.entries("a");
+    assert!(
+        files.iter().filter(|file| file.ends_with(".parquet")).count() >= 4,
+        "{files:?}"
+    );
+    for file in files.iter().filter(|file| *file != "manifest.json") {
+        assert!(
+            read("a", file) == read("b", file),
+            "{file} depends on the number of threads"
+        );
+        assert!(read("b", file) == read("c", file), "{file} differs from run to run");
+    }
+    assert!(
+        read("a", "links.parquet") != read("d", "links.parquet"),
+        "the seed changes nothing"
+    );
+}
+
+#[test]
+fn what_show_prints_runs_the_same() {
+    // Goal: the resolved scenario, run by itself, gives the very bytes of the scenario that it resolves.
+    let scratch = Scratch::new();
+    let shown = scratch.fadelab(&["show", "s.toml"]);
+    assert_status(&shown, 0);
+    assert!(
+        stdout(&shown).starts_with("# 9 runs over flow.law, run.seeds\n"),
+        "{}",
+        stdout(&shown)
+    );
+    scratch.write("resolved.toml", &shown.stdout);
+    for (file, out) in [("s.toml", "a"), ("resolved.toml", "b")] {
+        assert_status(&scratch.fadelab(&["run", file, "--quiet", "--out", out]), 0);
+    }
+    for file in scratch.entries("a").iter().filter(|file| file.ends_with(".parquet")) {
+        let read = |out: &str| fs::read(scratch.0.join(out).join(file)).unwrap();
+        assert!(read("a") == read("b"), "{file}");
+    }
+}
+
+#[test]
+fn an_occupied_folder_is_refused_before_the_runs() {
+    // Goal: results are never written over others, and nobody waits for a run to learn so.
+    let scratch = Scratch::new();
+    fs::create_dir(scratch.0.join("taken")).unwrap();
+    scratch.write("taken/note", "mine");
+    let output = scratch.fadelab(&["run", "s.toml", "--set", "run.duration=2000 s", "--out", "taken"]);
+    assert_status(&output, 2);
+    assert!(
+        stderr(&output).contains("taken exists and is not empty"),
+        "{}",
+        stderr(&output)
+    );
+    assert_eq!(scratch.entries("taken"), ["note"]);
+}
+
+#[test]
+fn invalid_input_is_exit_status_2() {
+    // Goal: a wrong scenario, --set, file, seed or sweep ends with status 2, one message, and no folder.
+    let scratch = Scratch::new();
+    scratch.write("typo.toml", SCENARIO.replace("[flow]", "[flwo]"));
+    scratch.write("noise.toml", [0xff, 0xfe, 0]);
+    let cases: [(&[&str], &str); 8] = [
+        (&["run", "typo.toml"], "typo.toml:22: unknown key `flwo`"),
+        (&["show", "typo.toml"], "did you mean `flow`?"),
+        (&["run", "noise.toml"], "not a text file"),
+        (&["run", "none.toml"], "none.toml: cannot be read"),
+        (&["run", "s.toml", "--set", "flow.law=vpc"], "did you mean `vcp`?"),
+        (&["run", "s.toml", "--seed", "x"], "run.seeds = \"x\""),
+        (
+            &["run", "s.toml", "--max-runs", "8"],
+            "the sweep has 9 runs (3 of flow.law x 3 of run.seeds), allowed are 8",
+        ),
+        (&["run", "s.toml", "--jobs", "0"], "--jobs"),
+    ];
+    for (arguments, part) in cases {
+        let output = scratch.fadelab(arguments);
+        assert_status(&output, 2);
+        assert!(
+            stderr(&output).contains(part),
+            "`{part}` is missing in: {}",
+            stderr(&output)
+        );
+        assert_eq!(stdout(&output), "");
+    }
+    assert_eq!(scratch.entries("."), ["noise.toml", "s.toml", "typo.toml"]);
+}
+
+#[test]
+fn one_seed_is_called_one_seed() {
+    // Goal: warnings go to standard error and do not stop a run; --quiet silences them.
+    let scratch = Scratch::new();
+    let output = scratch.fadelab(&["run", "s.toml", "--seed", "7", "--out", "a"]);
+    assert_status(&output, 0);
+    assert!(
+        stderr(&output).contains("warning: one seed only"),
+        "{}",
+        stderr(&output)
+    );
+    let output = scratch.fadelab(&["run", "s.toml", "--seed", "7", "--quiet", "--out", "b"]);
+    assert_eq!(stderr(&output), "");
+}
+
+/// Whether a process has a handler for SIGINT: bit 1 of the caught signals, counted from 0.
+#[cfg(target_os = "linux")]
+fn listens(process: u32) -> bool {
+    let status = fs::read_to_string(format!("/proc/{process}/status")).unwrap_or_default();
+    let mask = status.lines().find_map(|line| line.strip_prefix("SigCgt:"));
+    mask.and_then(|mask| u64::from_str_radix(mask.trim(), 16).ok())
+        .is_some_and(|mask| mask & 2 != 0)
+}
+
+#[cfg(target_os = "linux")]
+#[test]
+fn an_interrupt_leaves_nothing() {
+    // Goal: Ctrl-C ends a long run with status 130 and leaves no file behind.
+    let scratch = Scratch::new();
+    let arguments = [
+        "run",
+        "s.toml",
+        "--set",
+        "run.duration=1000000 s",
+        "--set",
+        "run.record=false",
+        "--out",
+        "long",
+    ];
+    let mut child = scratch
+        .command(&arguments)
+        .stdout(Stdio::null())
+        .stderr(Stdio::null())
+        .spawn()
+        .unwrap();
+    while !listens(child.id()) {
+        assert!(child.try_wait().unwrap().is_none(), "the run ended before it listened");
+        std::thread::sleep(std::time::Duration::from_millis(5));
+    }
+    assert!(
+        Command::new("kill")
+            .args(["-INT", &child.id().to_string()])
+            .status()
+            .unwrap()
+            .success()
+    );
+    assert_eq!(child.wait().unwrap().code(), Some(130));
+    assert_eq!(scratch.entries("."), ["s.toml"]);
+}
+
+#[test]
+fn a_trace_replaces_the_bottleneck() {
+    // Goal: a generated trace is taken by --set, relative to the working directory, and the routers measure it.
+    let scratch = Scratch::new();
+    let trace = scratch.fadelab(&["trace", "generate", "--duration", "10 s", "--rate", "3 Mbit/s"]);
+    assert_status(&trace, 0);
+    fs::create_dir(scratch.0.join("deep")).unwrap();
+    scratch.write("deep/s.toml", SCENARIO.replace("rate = \"2 Mbit/s\"", ""));
+    scratch.write("cell.down", &trace.stdout);
+    let arguments = [
+        "run",
+        "deep/s.toml",
+        "--set",
+        "topology.bottleneck.trace=cell.down",
+        "--out",
+        "a",
+    ];
+    let output = scratch.fadelab(&arguments);
+    assert_status(&output, 0);
+    let refused = scratch.fadelab(&["trace", "generate", "--rate", "3"]);
+    assert_status(&refused, 2);
+    assert!(stderr(&refused).contains("the unit is missing"), "{}", stderr(&refused));
+}
+
+#[test]
+fn channel_prints_the_exact_packet_error() {
+    // Goal: the table has the published values: 2x2 at 5 dB and r = 0.9 loses 1.86 %, 2x1 at 10 dB and r = 0.93 98.7 %.
+    let scratch = Scratch::new();
+    let row = |arguments: &[&str], snr: &str| -> Vec<String> {
+        let output = scratch.fadelab(&[&["channel"], arguments].concat());
+        assert_status(&output, 0);
+        let text = stdout(&output);
+        let line = text
+            .lines()
+            .find(|line| line.trim_start().starts_with(snr))
+            .unwrap_or_else(|| panic!("{text}"));
+        line.split_whitespace().map(str::to_owned).collect()
+    };
+    let fading = row(&["--antennas", "2x2", "--snr", "5", "--code-rate", "0.9"], "5 dB");
+    assert_eq!(fading[2..5], ["3.719e-3", "1.467e-1", "0.0186"]);
+    let steep = row(&["--antennas", "2x1", "--snr", "5..30", "--code-rate", "0.93"], "10 dB");
+    assert_eq!(steep[4], "0.9874");
+    let range = scratch.fadelab(&["channel", "--snr", "5..6", "--step", "0.5"]);
+    let rows: Vec<String> = stdout(&range)
+        .lines()
+        .filter_map(|line| Some(line.split_once(" dB  ")?.0.trim().into()))
+        .collect();
+    assert_eq!(rows, ["5", "5.5", "6"]);
+    let ack = row(
+        &["--antennas", "2x2", "--snr", "5", "--code-rate", "0.5", "--ack"],
+        "5 dB",
+    );
+    assert_eq!(ack[4], "1.57e-8");
+}
+
+#[test]
+fn channel_refuses_what_makes_no_channel() {
+    // Goal: each option names what it allows, with status 2.
+    let scratch = Scratch::new();
+    let cases: [(&[&str], &str); 8] = [
+        (&["--antennas", "3x3"], "1x1, 2x1, 1x2, 2x2"),
+        (&["--snr", "30..5"], "5..30"),
+        (&["--snr", "x"], "--snr x"),
+        (&["--step", "0"], "--step 0"),
+        (&["--code-rate", "1.1"], "--code-rate 1.1"),
+        (&["--code-rate", "NaN"], "--code-rate NaN"),
+        (&["--size", "0"], "1 to 65535"),
+        (&["--mode", "turbo"], "ideal, gf256"),
+    ];
+    for (arguments, part) in cases {
+        let output = scratch.fadelab(&[&["channel"], arguments].concat());
+        assert_status(&output, 2);
+        assert!(
+            stderr(&output).contains(part),
+            "`{part}` is missing in: {}",
+            stderr(&output)
+        );
+    }
+}
+
+#[test]
+fn a_closed_pipe_is_no_panic() {
+    // Goal: `fadelab show x.toml | head -1` ends quietly.
+    let scratch = Scratch::new();
+    let mut child = scratch
+        .command(&["trace", "generate"])
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn()
+        .unwrap();
+    drop(child.stdout.take());
+    let output = child.wait_with_output().unwrap();
+    assert_status(&output, 0);
+    assert_eq!(stderr(&output), "");
+}
+
+#[test]
+fn shipped_scenarios_can_be_shown() {
+    // Goal: each scenario that the project ships resolves without a warning.
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../scenarios");
+    let scratch = Scratch::new();
+    for entry in fs::read_dir(folder).unwrap() {
+        let path = entry.unwrap().path();
+        if path.extension().is_some_and(|extension| extension == "toml") {
+            let output = scratch.fadelab(&["show", path.to_str().unwrap()]);
+            assert_status(&output, 0);
+            assert_eq!(stderr(&output), "", "{}", path.display());
+        }
+    }
+}

@@ -1,0 +1,79 @@
+//! The safe type over a capacity part's table of functions.
+#![allow(unsafe_code)]
+
+use std::ffi::c_void;
+
+use crate::abi;
+use crate::law::{literal, parameters, with_params};
+use crate::params::{ParamInfo, Params};
+use crate::state::State;
+
+/// A capacity part: how a router learns what its link can carry.
+#[derive(Debug)]
+pub struct Capacity {
+    name: &'static str,
+    summary: &'static str,
+    header: &'static str,
+    params: Vec<ParamInfo>,
+    defaults: Params,
+    state_bytes: u32,
+    flags: u32,
+    init: Option<unsafe extern "C" fn(*mut c_void, *const c_void, *const abi::Link)>,
+    estimate: Option<unsafe extern "C" fn(*mut c_void, *const c_void, *const abi::Interval, *mut abi::Estimate)>,
+}
+
+with_params!(Capacity);
+
+impl Capacity {
+    /// Takes over what a header defines.
+    ///
+    /// # Safety
+    /// As for [`Sender::new`].
+    pub(crate) unsafe fn new(table: &abi::CapacityTable, header: &'static str) -> Self {
+        assert_eq!(
+            table.abi,
+            abi::ABI,
+            "the law is compiled against another version of law.h"
+        );
+        // SAFETY: the caller vouches for the table.
+        let (name, summary, params) = unsafe {
+            let params = parameters(table.params, table.params_n, table.params_bytes);
+            (literal(table.name), literal(table.summary), params)
+        };
+        Self {
+            name: name.expect("a part has a name"),
+            summary: summary.expect("a part has a summary"),
+            header,
+            defaults: Params::defaults(&params),
+            params,
+            state_bytes: table.state_bytes,
+            flags: table.flags,
+            init: table.init,
+            estimate: table.estimate,
+        }
+    }
+
+    /// Whether it gives a capacity, not only what is spare.
+    #[inline]
+    pub fn knows_capacity(&self) -> bool {
+        self.flags & abi::CAPACITY_KNOWN != 0
+    }
+
+    /// A new link.
+    #[inline]
+    pub fn init(&self, state: &mut State, params: &Params, link: &abi::Link) {
+        if let Some(call) = self.init {
+            // SAFETY: state and params have the sizes of this part (checked), the struct is that of law.h.
+            unsafe { call(self.state(state), self.values(params), link) }
+        }
+    }
+
+    /// The end of an interval; `out` is what the law of the router sees from now on.
+    #[inline]
+    pub fn estimate(&self, state: &mut State, params: &Params, interval: &abi::Interval, out: &mut abi::Estimate) {
+        if let Some(call) = self.estimate {
+            // SAFETY: as in init.
+            unsafe { call(self.state(state), self.values(params), interval, out) }
+        }
+    }
+}

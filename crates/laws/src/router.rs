@@ -1,0 +1,143 @@
+//! The safe type over a router's table of functions.
+#![allow(unsafe_code)]
+
+use std::ffi::c_void;
+
+use crate::abi;
+use crate::law::{literal, parameters, with_params};
+use crate::params::{ParamInfo, Params};
+use crate::state::State;
+
+/// A router's law: what it does with a packet and at each interval.
+#[derive(Debug)]
+pub struct Router {
+    name: &'static str,
+    summary: &'static str,
+    header: &'static str,
+    params: Vec<ParamInfo>,
+    defaults: Params,
+    state_bytes: u32,
+    flags: u32,
+    wire: u32,
+    timers: u32,
+    control_timer: u32,
+    init: Option<unsafe extern "C" fn(*mut c_void, *const c_void, *const abi::Link, *mut u64)>,
+    on_enqueue: Option<unsafe extern "C" fn(*mut c_void, *const c_void, *mut abi::Packet, *const abi::Queue) -> u32>,
+    on_dequeue: Option<unsafe extern "C" fn(*mut c_void, *const c_void, *mut abi::Packet, *const abi::Queue) -> u32>,
+    on_timer: Option<unsafe extern "C" fn(*mut c_void, *const c_void, u32, *const abi::Queue) -> u64>,
+}
+
+with_params!(Router);
+
+impl Router {
+    /// Takes over what a header defines.
+    ///
+    /// # Safety
+    /// As for [`Sender::new`].
+    pub(crate) unsafe fn new(table: &abi::RouterTable, header: &'static str) -> Self {
+        assert_eq!(
+            table.abi,
+            abi::ABI,
+            "the law is compiled against another version of law.h"
+        );
+        assert!(
+            table.timers as usize <= abi::TIMERS_MAX,
+            "a law has at most {} timers",
+            abi::TIMERS_MAX
+        );
+        // SAFETY: the caller vouches for the table.
+        let (name, summary, params) = unsafe {
+            let params = parameters(table.params, table.params_n, table.params_bytes);
+            (literal(table.name), literal(table.summary), params)
+        };
+        Self {
+            name: name.expect("a law has a name"),
+            summary: summary.expect("a law has a summary"),
+            header,
+            defaults: Params::defaults(&params),
+            params,
+            state_bytes: table.state_bytes,
+            flags: table.flags,
+            wire: table.wire,
+            timers: table.timers,
+            control_timer: table.control_timer,
+            init: table.init,
+            on_enqueue: table.on_enqueue,
+            on_dequeue: table.on_dequeue,
+            on_timer: table.on_timer,
+        }
+    }
+
+    /// Packets it is for, `abi::WIRE_*`; `WIRE_NONE`: all.
+    #[inline]
+    pub fn wire(&self) -> u32 {
+        self.wire
+    }
+
+    /// How many timers it has.
+    #[inline]
+    pub fn timers(&self) -> u32 {
+        self.timers
+    }
+
+    /// The timer before which the host closes the capacity part's interval.
+    #[inline]
+    pub fn control_timer(&self) -> u32 {
+        self.control_timer
+    }
+
+    /// Whether it looks at neither packets nor time, so that the host spends nothing on it.
+    #[inline]
+    pub fn is_passive(&self) -> bool {
+        self.on_enqueue.is_none() && self.on_dequeue.is_none() && self.on_timer.is_none()
+    }
+
+    /// Whether it looks at arrivals.
+    #[inline]
+    pub fn has_on_enqueue(&self) -> bool {
+        self.on_enqueue.is_some()
+    }
+
+    /// Whether it looks at departures.
+    #[inline]
+    pub fn has_on_dequeue(&self) -> bool {
+        self.on_dequeue.is_some()
+    }
+
+    /// A new queue. Fills `due_us` of the first [`Router::timers`] timers.
+    #[inline]
+    pub fn init(&self, state: &mut State, params: &Params, link: &abi::Link, due_us: &mut [u64; abi::TIMERS_MAX]) {
+        if let Some(call) = self.init {
+            // SAFETY: state and params have the sizes of this law (checked), the structs are those of law.h, and the
+            // array has the length that law.h promises.
+            unsafe { call(self.state(state), self.values(params), link, due_us.as_mut_ptr()) }
+        }
+    }
+
+    /// Each arrival, before the limit is checked: `abi::PASS` or `abi::DROP`.
+    #[inline]
+    pub fn on_enqueue(&self, state: &mut State, params: &Params, packet: &mut abi::Packet, queue: &abi::Queue) -> u32 {
+        // SAFETY: as in init.
+        self.on_enqueue.map_or(abi::PASS, |call| unsafe {
+            call(self.state(state), self.values(params), packet, queue)
+        })
+    }
+
+    /// Each departure from the queue into transmission: `abi::PASS` or `abi::DROP`.
+    #[inline]
+    pub fn on_dequeue(&self, state: &mut State, params: &Params, packet: &mut abi::Packet, queue: &abi::Queue) -> u32 {
+        // SAFETY: as in init.
+        self.on_dequeue.map_or(abi::PASS, |call| unsafe {
+            call(self.state(state), self.values(params), packet, queue)
+        })
+    }
+
+    /// Timer `timer` is due. Returns when it is due next, or [`abi::TIMER_OFF`].
+    #[inline]
+    pub fn on_timer(&self, state: &mut State, params: &Params, timer: u32, queue: &abi::Queue) -> u64 {
+        // SAFETY: as in init.
+        self.on_timer.map_or(abi::TIMER_OFF, |call| unsafe {
+            call(self.state(state), self.values(params), timer, queue)
+        })
+    }
+}

@@ -1,0 +1,172 @@
+//! The safe type over a sender's table of functions.
+#![allow(unsafe_code)]
+
+use std::ffi::c_void;
+
+use crate::abi;
+use crate::law::{literal, parameters, with_params};
+use crate::params::{ParamInfo, Params};
+use crate::state::State;
+
+/// A sender's law: what it does with its window on an ACK, a loss, a timeout.
+#[derive(Debug)]
+pub struct Sender {
+    name: &'static str,
+    summary: &'static str,
+    header: &'static str,
+    router: Option<&'static str>,
+    params: Vec<ParamInfo>,
+    defaults: Params,
+    state_bytes: u32,
+    flags: u32,
+    wire: u32,
+    ecn_mode: u32,
+    feedback_bytes: u32,
+    init: Option<unsafe extern "C" fn(*mut c_void, *const c_void, *const abi::Start, *mut abi::Control)>,
+    on_send: Option<unsafe extern "C" fn(*mut c_void, *const c_void, *mut abi::Send, *mut abi::Control)>,
+    on_ack: Option<unsafe extern "C" fn(*mut c_void, *const c_void, *const abi::Ack, *mut abi::Control)>,
+    on_loss: Option<unsafe extern "C" fn(*mut c_void, *const c_void, *const abi::Ack, u32, *mut abi::Control)>,
+    on_rto: Option<unsafe extern "C" fn(*mut c_void, *const c_void, *const abi::Ack, *mut abi::Control)>,
+    on_restart: Option<unsafe extern "C" fn(*mut c_void, *const c_void, u64, u64, *mut abi::Control)>,
+}
+
+with_params!(Sender);
+
+impl Sender {
+    /// Takes over what a header defines.
+    ///
+    /// # Safety
+    /// The table is one that a law defined against this version of `law.h`: its strings and rows live as long as the
+    /// program, and its functions touch nothing but the structs they are given, within the sizes the table states.
+    pub(crate) unsafe fn new(table: &abi::SenderTable, header: &'static str) -> Self {
+        assert_eq!(
+            table.abi,
+            abi::ABI,
+            "the law is compiled against another version of law.h"
+        );
+        // SAFETY: the caller vouches for the table.
+        let (name, summary, router, params) = unsafe {
+            let params = parameters(table.params, table.params_n, table.params_bytes);
+            (
+                literal(table.name),
+                literal(table.summary),
+                literal(table.router),
+                params,
+            )
+        };
+        Self {
+            name: name.expect("a law has a name"),
+            summary: summary.expect("a law has a summary"),
+            header,
+            router,
+            defaults: Params::defaults(&params),
+            params,
+            state_bytes: table.state_bytes,
+            flags: table.flags,
+            wire: table.wire,
+            ecn_mode: table.ecn_mode,
+            feedback_bytes: table.feedback_bytes,
+            init: table.init,
+            on_send: table.on_send,
+            on_ack: table.on_ack,
+            on_loss: table.on_loss,
+            on_rto: table.on_rto,
+            on_restart: table.on_restart,
+        }
+    }
+
+    /// Format of the data packets, `abi::WIRE_*`.
+    #[inline]
+    pub fn wire(&self) -> u32 {
+        self.wire
+    }
+
+    /// How the receiving host treats congestion marks, `abi::ECN_MODE_*`.
+    #[inline]
+    pub fn ecn_mode(&self) -> u32 {
+        self.ecn_mode
+    }
+
+    /// Feedback on data packets, in bytes; 0: none.
+    pub fn feedback_bytes(&self) -> u32 {
+        self.feedback_bytes
+    }
+
+    /// Name of the router's law that it needs on its path.
+    pub fn router(&self) -> Option<&'static str> {
+        self.router
+    }
+
+    /// Whether the host must tell it of each segment.
+    #[inline]
+    pub fn has_on_send(&self) -> bool {
+        self.on_send.is_some()
+    }
+
+    /// Whether the host must tell it of restarts after idleness.
+    #[inline]
+    pub fn has_on_restart(&self) -> bool {
+        self.on_restart.is_some()
+    }
+
+    /// A new connection; the host's initial window stands in `control`.
+    #[inline]
+    pub fn init(&self, state: &mut State, params: &Params, start: &abi::Start, control: &mut abi::Control) {
+        if let Some(call) = self.init {
+            // SAFETY: state and params have the sizes of this law (checked), the structs are those of law.h.
+            unsafe { call(self.state(state), self.values(params), start, control) }
+        }
+    }
+
+    /// Before each segment leaves.
+    #[inline]
+    pub fn on_send(&self, state: &mut State, params: &Params, send: &mut abi::Send, control: &mut abi::Control) {
+        if let Some(call) = self.on_send {
+            // SAFETY: as in init.
+            unsafe { call(self.state(state), self.values(params), send, control) }
+        }
+    }
+
+    /// Each ACK.
+    #[inline]
+    pub fn on_ack(&self, state: &mut State, params: &Params, ack: &abi::Ack, control: &mut abi::Control) {
+        if let Some(call) = self.on_ack {
+            // SAFETY: as in init.
+            unsafe { call(self.state(state), self.values(params), ack, control) }
+        }
+    }
+
+    /// Each loss event or ECN echo; `cause` is one of `abi::LOSS_*`.
+    #[inline]
+    pub fn on_loss(&self, state: &mut State, params: &Params, ack: &abi::Ack, cause: u32, control: &mut abi::Control) {
+        if let Some(call) = self.on_loss {
+            // SAFETY: as in init.
+            unsafe { call(self.state(state), self.values(params), ack, cause, control) }
+        }
+    }
+
+    /// The retransmission timer fired; the host has set the window to 1.
+    #[inline]
+    pub fn on_rto(&self, state: &mut State, params: &Params, ack: &abi::Ack, control: &mut abi::Control) {
+        if let Some(call) = self.on_rto {
+            // SAFETY: as in init.
+            unsafe { call(self.state(state), self.values(params), ack, control) }
+        }
+    }
+
+    /// Sending again at `now_us` after `idle_us` with nothing in flight.
+    #[inline]
+    pub fn on_restart(
+        &self,
+        state: &mut State,
+        params: &Params,
+        now_us: u64,
+        idle_us: u64,
+        control: &mut abi::Control,
+    ) {
+        if let Some(call) = self.on_restart {
+            // SAFETY: as in init.
+            unsafe { call(self.state(state), self.values(params), now_us, idle_us, control) }
+        }
+    }
+}

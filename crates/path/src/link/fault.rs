@@ -1,0 +1,42 @@
+//! Ways to break the invariants of a link, built only for the tests that show that a broken one stops a run.
+
+use super::Link;
+
+/// What can go wrong inside a link, for the tests that show that it stops a run.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum LinkFault {
+    /// A packet arrives at the far end before its propagation is over.
+    Early,
+    /// A packet vanishes from the link without being counted.
+    Vanishes,
+    /// Bytes vanish from the count of what waits.
+    LosesBytes,
+    /// Two packets are transmitted at once.
+    Overlaps,
+    /// More packets wait than the buffer holds.
+    Overfills,
+}
+
+impl Link {
+    /// Breaks an invariant. Returns whether there was something to break: a packet that waits.
+    pub fn break_invariant(&mut self, fault: LinkFault) -> bool {
+        let Some(&last) = self.transits.get(self.transits.len().wrapping_sub(1)) else {
+            return false;
+        };
+        if self.transits.len() <= self.started + 1 {
+            return false;
+        }
+        match fault {
+            LinkFault::Early => {
+                if let Some(oldest) = self.transits.get_mut(0) {
+                    oldest.arrived_ns = oldest.deliver_ns - self.delay_ns / 2;
+                }
+            }
+            LinkFault::Vanishes => self.delivered_pkts += 1,
+            LinkFault::LosesBytes => self.queue_bytes -= 1,
+            LinkFault::Overlaps => self.busy.bytes += 100 * u64::from(last.bytes),
+            LinkFault::Overfills => self.limit_pkts = 0,
+        }
+        true
+    }
+}

@@ -1,0 +1,123 @@
+//! What a link tells the law at its queue, and what it does at the law's word.
+
+use fadelab_laws::abi;
+use fadelab_phy::channel::PacketKind;
+use fadelab_phy::random::Stream;
+
+use super::{Fate, Link, Transit};
+use crate::packet::{PacketId, Store};
+use crate::router::{LawHost, Meter, QueueView};
+use crate::spec::{CapacitySpec, LinkSpec};
+use crate::violation::{Checked, violated};
+
+impl Link {
+    /// Shows an arrival to the law. Returns whether it dropped the packet.
+    #[inline(never)]
+    pub(super) fn law_refuses(
+        &mut self,
+        now_ns: u64,
+        packet: PacketId,
+        bytes: u32,
+        full: bool,
+        store: &mut impl Store,
+    ) -> bool {
+        let view = QueueView {
+            full,
+            ..self.view(now_ns)
+        };
+        let Some(law) = &mut self.law else { return false };
+        let verdict = law.on_enqueue(view, packet, bytes, store);
+        self.counters.marked_pkts += u64::from(verdict.marked && !full && !verdict.dropped);
+        verdict.dropped
+    }
+
+    /// Shows a departure from the queue to the law. Returns whether it dropped the packet.
+    #[inline(never)]
+    pub(super) fn law_drops(&mut self, transit: &Transit, store: &mut impl Store) -> Checked<bool> {
+        let view = QueueView {
+            wait_ns: transit.start_ns - transit.arrived_ns,
+            ..self.view(transit.start_ns)
+        };
+        let Some(law) = &mut self.law else { return Ok(false) };
+        let verdict = law.on_dequeue(view, transit.packet, transit.bytes, store);
+        self.counters.marked_pkts += u64::from(verdict.marked);
+        if verdict.dropped {
+            self.drop_at_departure(*transit)?;
+        }
+        Ok(verdict.dropped)
+    }
+
+    /// The law dropped the packet that was about to be sent: those behind it move up.
+    #[cold]
+    pub(super) fn drop_at_departure(&mut self, dropped: Transit) -> Checked<()> {
+        if !self.drops_at_dequeue {
+            let detail = "its table lacks LAW_ROUTER_DROPS_AT_DEQUEUE".to_owned();
+            return violated(
+                "a law drops at departure only if it says so",
+                &self.name,
+                dropped.start_ns,
+                detail,
+            );
+        }
+        self.counters.dropped_law_pkts += 1;
+        self.counters.dropped_bytes += u64::from(dropped.bytes);
+        self.dropped_held_pkts += 1;
+        self.transmitter.rewind(dropped.start_ns, dropped.mark);
+        if let Some(ghost) = self.transits.get_mut(self.started - 1) {
+            ghost.fate = Fate::DroppedByLaw;
+            ghost.deliver_ns = dropped.start_ns + self.delay_ns;
+        }
+        for index in self.started..self.transits.len() {
+            let Some(waiting) = self.transits.get_mut(index) else {
+                break;
+            };
+            let served = self.transmitter.serve(waiting.arrived_ns, waiting.bytes);
+            waiting.start_ns = served.start_ns;
+            waiting.deliver_ns = served.end_ns + self.delay_ns;
+            waiting.mark = served.mark;
+        }
+        self.deliver_ns_next = self.transits.front().map_or(u64::MAX, |next| next.deliver_ns);
+        self.start_ns_next = self.transits.get(self.started).map_or(u64::MAX, |next| next.start_ns);
+        Ok(())
+    }
+
+    #[inline(never)]
+    pub(super) fn run_timers(&mut self, now_ns: u64) {
+        // What was begun but is not yet on the air by now counts as busy time of the next interval.
+        let unsent_ns = self.busy.end_ns.saturating_sub(now_ns);
+        let meter = Meter {
+            offered_bytes: self.transmitter.offered_bytes(now_ns),
+            sent_bytes: self.counters.sent_bytes,
+            arrived_bytes: self.counters.arrived_bytes,
+            busy_ns: self.busy_ns - unsent_ns,
+        };
+        let view = self.view(now_ns);
+        if let Some(law) = &mut self.law {
+            law.run_timers(view, meter);
+        }
+    }
+}
+
+/// Builds the law of a link; a passive law (drop-tail) needs none.
+pub(super) fn host(spec: &LinkSpec, seed: u64, packet_bytes: u32) -> Option<Box<LawHost>> {
+    if spec.router.law.is_passive() {
+        return None;
+    }
+    let capacity_bytes_per_s = match spec.capacity {
+        CapacitySpec::Constant { rate_bps } => rate_bps / 8,
+        CapacitySpec::Trace(_) => 0,
+    };
+    let link = abi::Link {
+        capacity_Bps: capacity_bytes_per_s,
+        delay_us: spec.delay_ns / 1000,
+        limit_bytes: spec.buffer.bytes.unwrap_or(0),
+        limit_pkts: spec.buffer.packets.unwrap_or(0),
+        packet_bytes: spec
+            .channel
+            .as_ref()
+            .map_or(packet_bytes, |c| c.air_bytes(PacketKind::Data, packet_bytes)),
+        ..abi::Link::default()
+    };
+    let random = Stream::new(seed, &format!("router {}", spec.name));
+    Some(Box::new(LawHost::new(&spec.router, random, link)))
+}

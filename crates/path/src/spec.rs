@@ -1,0 +1,71 @@
+//! What a link is: what it can carry, how far it reaches, which law stands at its queue.
+
+use std::sync::Arc;
+
+use fadelab_laws::{Capacity, Params, Router};
+use fadelab_phy::channel::ChannelSpec;
+
+use crate::trace::Trace;
+
+/// What a link is.
+#[derive(Clone, Debug)]
+pub struct LinkSpec {
+    /// Unique; names the link in results and its random streams.
+    pub name: String,
+    /// What the transmitter can send, in on-air bytes.
+    pub capacity: CapacitySpec,
+    /// Propagation delay.
+    pub delay_ns: u64,
+    /// Limit of the queue, the packet in transmission excluded.
+    pub buffer: Buffer,
+    /// The law at the queue.
+    pub router: RouterSpec,
+    /// What happens to packets on the air; `None` is a wire.
+    pub channel: Option<ChannelSpec>,
+    /// Whether results show this link. Access links usually are not shown.
+    pub shown: bool,
+}
+
+/// How fast a transmitter is.
+#[derive(Clone, Debug)]
+pub enum CapacitySpec {
+    /// A constant rate.
+    Constant {
+        /// On-air bits per second.
+        rate_bps: u64,
+    },
+    /// Delivery opportunities of a recorded trace.
+    Trace(Arc<Trace>),
+}
+
+impl CapacitySpec {
+    /// The constant rate, or the mean over the trace.
+    pub fn rate_bps_mean(&self) -> u64 {
+        match self {
+            Self::Constant { rate_bps } => *rate_bps,
+            Self::Trace(trace) => trace.rate_bps_mean(),
+        }
+    }
+}
+
+/// Limit of a queue. At least one of the two is set.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Buffer {
+    /// Packets, if limited so.
+    pub packets: Option<u32>,
+    /// On-air bytes, if limited so.
+    pub bytes: Option<u64>,
+}
+
+/// A router's law, its parameters, and how it learns the capacity.
+#[derive(Clone, Debug)]
+pub struct RouterSpec {
+    /// The law.
+    pub law: &'static Router,
+    /// Its parameters.
+    pub params: Params,
+    /// The capacity part.
+    pub capacity: &'static Capacity,
+    /// Its parameters.
+    pub capacity_params: Params,
+}

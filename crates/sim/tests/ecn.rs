@@ -1,0 +1,131 @@
+//! Explicit congestion notification (RFC 3168), and routers that mark.
+
+mod common;
+
+use common::{Dumbbell, MARK, MS, RTT_NS, S, kth, plain_router, record_of, wire};
+use fadelab_sim::spec::{App, RunSpec, Span};
+
+fn greedy(mut spec: RunSpec) -> RunSpec {
+    spec.flows[0].app = App::Greedy {
+        start: Span::Fixed { ns: 0 },
+    };
+    spec
+}
+
+#[test]
+fn one_mark_costs_one_reduction() {
+    // Goal: a single mark halves the window once, without a loss, a retransmission or a recovery; however large the
+    // window is when it comes.
+    for marked in [3, 10, 31, 100] {
+        let mut spec = greedy(wire("reno", 1));
+        spec.links[0].router = kth(marked, 0, 1, MARK);
+        spec.duration_ns = 10 * S;
+        spec.flows[0].transport.rwnd_pkts = 30;
+        let record = record_of(&spec);
+        let flow = record.flows_end[0];
+        assert_eq!(record.links_end[0].marked_pkts, 1);
+        assert_eq!(flow.ecn_reductions, 1, "packet {marked}: {flow:?}");
+        assert_eq!((flow.recoveries, flow.timeouts, flow.retransmitted_pkts), (0, 0, 0));
+    }
+}
+
+#[test]
+fn marks_cost_one_reduction_a_round_trip() {
+    // Goal: with every packet marked, the window is reduced once a round trip and no more often, down to its minimum.
+    let mut spec = greedy(wire("reno", 1));
+    spec.links[0].router = kth(1, 1, 1_000_000, MARK);
+    spec.duration_ns = 20 * RTT_NS + RTT_NS / 2;
+    spec.flows[0].transport.cwnd_pkts_initial = 30;
+    let flow = record_of(&spec).flows_end[0];
+    assert!((10..=20).contains(&flow.ecn_reductions), "{flow:?}");
+    assert!(flow.cwnd_pkts <= 3, "{flow:?}");
+    assert_eq!((flow.recoveries, flow.timeouts, flow.retransmitted_pkts), (0, 0, 0));
+}
+
+#[test]
+fn flows_without_ecn_are_not_marked() {
+    // Goal: a sender that does not ask for ECN sends packets that nobody marks.
+    let mut spec = greedy(wire("reno", 1));
+    spec.links[0].router = kth(1, 1, 1_000_000, MARK);
+    spec.duration_ns = 2 * S;
+    spec.flows[0].transport.ecn = false;
+    let record = record_of(&spec);
+    assert_eq!(
+        (record.links_end[0].marked_pkts, record.flows_end[0].ecn_reductions),
+        (0, 0)
+    );
+}
+
+fn queue_of(router: &str, pairs: &[(&str, f64)], ecn: bool) -> RunSpec {
+    let dumbbell = Dumbbell {
+        flows: 5,
+        law: "reno",
+        router: "droptail",
+        rate_bps: 10_000_000,
+        delay_ns: 20 * MS,
+        buffer_pkts: 1000,
+        duration_ns: 60 * S,
+    };
+    let mut spec = dumbbell.spec();
+    let mut law = plain_router(router);
+    law.params = law.law.params_from(pairs).expect("valid parameters");
+    spec.links[0].router = law;
+    for flow in &mut spec.flows {
+        flow.transport.ecn = ecn;
+        flow.transport.ssthresh_pkts_initial = 20;
+    }
+    spec
+}
+
+#[test]
+fn marking_routers_spare_capable_flows() {
+    // Goal: RED and REM mark ECN-capable packets and drop none of them; each flow reduces at most once per round trip and
+    // at most once per mark, and retransmits nothing.
+    let red: &[(&str, f64)] = &[
+        ("use_mark_p", 0.0),
+        ("mean_bytes", 1040.0),
+        ("min_pkts", 10.0),
+        ("q_w", 0.002),
+    ];
+    for (router, pairs) in [("red", red), ("rem", &[])] {
+        let record = record_of(&queue_of(router, pairs, true));
+        let link = record.links_end[0];
+        assert!(link.marked_pkts > 50, "{router}: {link:?}");
+        assert_eq!(
+            (link.dropped_law_pkts, link.dropped_full_pkts),
+            (0, 0),
+            "{router}: {link:?}"
+        );
+        let reductions: u64 = record.flows_end.iter().map(|flow| flow.ecn_reductions).sum();
+        assert!(
+            reductions > 20 && reductions <= link.marked_pkts,
+            "{router}: {reductions} of {}",
+            link.marked_pkts
+        );
+        // The round trip without a queue is 72 ms.
+        for flow in &record.flows_end {
+            assert!(
+                flow.ecn_reductions < 60_000 / 72 && flow.retransmitted_pkts == 0,
+                "{router}: {flow:?}"
+            );
+        }
+        let used = link.sent_bytes as f64 / link.offered_bytes as f64;
+        assert!(used > 0.85, "{router}: utilisation {used}");
+    }
+}
+
+#[test]
+fn dropping_routers_meet_flows_without_ecn() {
+    // Goal: RED drops packets of flows that are not ECN-capable before the queue is full, marks none, and all is repaired.
+    let record = record_of(&queue_of(
+        "red",
+        &[("mean_bytes", 1040.0), ("min_pkts", 10.0), ("q_w", 0.002)],
+        false,
+    ));
+    let link = record.links_end[0];
+    assert!(link.dropped_law_pkts > 20, "{link:?}");
+    assert_eq!((link.marked_pkts, link.dropped_full_pkts), (0, 0), "{link:?}");
+    for flow in &record.flows_end {
+        assert!(flow.ecn_reductions == 0 && flow.recoveries > 0, "{flow:?}");
+    }
+}

@@ -1,0 +1,76 @@
+//! Whatever the path does, a transfer arrives whole.
+
+mod common;
+
+use common::{MS, S, link, random_loss, record_of, wire};
+use fadelab_sim::spec::{App, Buffer, Recovery, RunSpec, Span};
+use proptest::prelude::*;
+
+/// A path with losses both ways and a transport of any kind; a second flow of the same kind shares it.
+fn any_path() -> impl Strategy<Value = RunSpec> {
+    let path = (
+        0.0..0.35f64,
+        0.0..0.35f64,
+        0..80u64,
+        1..40u32,
+        any::<bool>(),
+        200_000..40_000_000u64,
+    );
+    let transport = (any::<[bool; 5]>(), 1..60u32, 1..5u32, 1..12u32, 1..1_000_000u64);
+    (path, transport, any::<u64>()).prop_map(|(path, transport, seed)| {
+        let (loss, loss_back, delay_ms, buffer_pkts, in_bytes, rate_bps) = path;
+        let ([sack, delayed, limited, on_wire, over_srtt], rwnd_pkts, dupthresh, initial, bytes) = transport;
+        let mut spec = wire("reno", bytes);
+        spec.seed = seed;
+        spec.duration_ns = 40_000 * S;
+        for (index, loss) in [loss, loss_back].into_iter().enumerate() {
+            let mut lossy = link(["there", "back"][index], rate_bps, delay_ms * MS, buffer_pkts);
+            if in_bytes {
+                lossy.buffer = Buffer {
+                    packets: None,
+                    bytes: Some(u64::from(buffer_pkts) * 1040),
+                };
+            }
+            lossy.channel = Some(random_loss(loss, loss));
+            spec.links[index] = lossy;
+        }
+        let tcp = &mut spec.flows[0].transport;
+        tcp.recovery = if sack { Recovery::Sack } else { Recovery::NewReno };
+        tcp.delayed_ack_ns = delayed.then_some(100 * MS);
+        (tcp.limited_transmit, tcp.sack_on_wire, tcp.rto_min_over_srtt) = (limited, on_wire, over_srtt);
+        (tcp.rwnd_pkts, tcp.dupthresh, tcp.cwnd_pkts_initial) = (rwnd_pkts, dupthresh, initial);
+        let mut other = spec.flows[0].clone();
+        other.name = "other".to_owned();
+        other.app = App::Transfer {
+            start: Span::Uniform { min_ns: 0, max_ns: S },
+            bytes: bytes / 2 + 1,
+        };
+        spec.flows.push(other);
+        spec
+    })
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 400, failure_persistence: None, ..ProptestConfig::default() })]
+
+    #[test]
+    fn transfers_arrive_whole(spec in any_path()) {
+        // Goal: over random losses of data and ACKs, delays, rates, buffers, windows, thresholds and both recoveries, two
+        // transfers deliver all their bytes and complete once each, and no invariant breaks.
+        let record = record_of(&spec);
+        prop_assert_eq!(record.completions.len(), 2);
+        for (id, (flow, end)) in spec.flows.iter().zip(&record.flows_end).enumerate() {
+            let App::Transfer { bytes, .. } = flow.app else { unreachable!("both are transfers") };
+            prop_assert_eq!(end.delivered_bytes, bytes);
+            let done = record.completions.iter().find(|done| done.flow as usize == id).expect("completed");
+            prop_assert_eq!(done.bytes, bytes);
+            prop_assert_eq!(end.sent_pkts, bytes.div_ceil(1000) + end.retransmitted_pkts);
+            prop_assert_eq!(end.in_flight_pkts, 0);
+        }
+        let link = record.links_end[0];
+        let lost = link.dropped_full_pkts + link.lost_air_pkts;
+        let sent: u64 = record.flows_end.iter().map(|flow| flow.sent_pkts).sum();
+        let segments: u64 = record.flows_end.iter().map(|flow| flow.delivered_bytes.div_ceil(1000)).sum();
+        prop_assert!(sent >= segments + lost, "each loss is repaired at least once");
+    }
+}
