@@ -2,9 +2,9 @@
 
 mod common;
 
-use common::{DATA_NS, Dumbbell, MS, RTT_NS, S, flow, link, plain_router, random_loss, record_of, wire};
-use fadelab_sim::record::RunRecord;
-use fadelab_sim::spec::{App, Recovery, RunSpec, Span};
+use common::{DROP, Dumbbell, MS, RTT_NS, S, flow, kth, link, plain_router, random_loss, record_of, wire};
+use fadelab_sim::record::{FlowCounters, RunRecord};
+use fadelab_sim::spec::{App, Recovery, RouterSpec, RunSpec, Span};
 
 fn greedy(law: &str, pairs: &[(&str, f64)]) -> RunSpec {
     let mut spec = wire(law, 1);
@@ -34,43 +34,62 @@ fn goodputs(spec: &RunSpec, record: &RunRecord) -> Vec<f64> {
         .collect()
 }
 
+/// Samples every 5 ms of a flow that paces a packet every 10 ms.
+fn paced_samples(router: Option<RouterSpec>) -> Vec<FlowCounters> {
+    let mut spec = greedy("paced", &[("rate_Bps", 104_000.0)]);
+    spec.links[0].router = router.unwrap_or(plain_router("droptail"));
+    spec.duration_ns = 20 * S - 1;
+    spec.record_interval_ns = Some(5 * MS);
+    let record = record_of(&spec);
+    assert_eq!(record.flows_end[0].timeouts, 0, "a timeout would stop the pace");
+    record.series.flows.into_iter().next().expect("one flow")
+}
+
 #[test]
 fn pacing_spaces_packets_evenly() {
-    // Goal: a law that paces at R has sent exactly one packet per L / R after its start, looked at just before and just
-    // after each is due, with and without losses.
-    for loss in [0.0, 0.05] {
-        let mut spec = greedy("paced", &[("rate_Bps", 104_000.0)]);
-        spec.links[0].channel = Some(random_loss(loss, 0.0));
-        spec.duration_ns = 20 * S - 1;
-        spec.record_interval_ns = Some(5 * MS);
-        let record = record_of(&spec);
-        // A gap is 10 ms: samples at 10 k and at 10 k + 5 ms see k + 1 packets each.
-        let timeouts = record.flows_end[0].timeouts;
-        assert_eq!(timeouts, 0, "a timeout would stop the pace");
-        for (k, sample) in record.series.flows[0].iter().enumerate() {
-            assert_eq!(sample.sent_pkts, k as u64 / 2 + 1, "at {} ms", 5 * k);
-        }
+    // Goal: a law that paces at R has sent exactly one packet per L / R since its start, looked at half a gap apart. Fast
+    // retransmissions leave at once, but count: with losses it is never more than one packet ahead, and never behind.
+    for (k, sample) in paced_samples(None).iter().enumerate() {
+        assert_eq!(sample.sent_pkts, k as u64 / 2 + 1, "at {} ms", 5 * k);
+    }
+    let lossy = paced_samples(Some(kth(20, 50, 2000, DROP)));
+    assert!(lossy.last().expect("samples").retransmitted_pkts > 30);
+    for (k, sample) in lossy.iter().enumerate() {
+        let due_pkts = k as u64 / 2 + 1;
+        assert!(
+            (due_pkts..=due_pkts + 1).contains(&sample.sent_pkts),
+            "{} of {due_pkts}",
+            sample.sent_pkts
+        );
     }
 }
 
 #[test]
 fn receiver_timestamps_tell_the_bottleneck_rate() {
-    // Goal: a law that takes its threshold from the receiver's timestamps (new-jersey-2004, (1)) finds the bottleneck's
-    // rate within 4 % where it fills it: ssthresh is rate times round trip; within 10 % with a clock of 10 ms, whose
-    // ripple the paper's filter leaves.
-    for (tick_ns, tolerance) in [(1_000, 0.04), (MS, 0.04), (10 * MS, 0.10)] {
+    // Goal: a law that estimates its rate from the receiver's timestamps (new-jersey-2004, (1)) finds the bottleneck's
+    // within 4 %; its ssthresh is that rate times the round trip. A coarse clock shows no time passing within a tick, so
+    // the estimate climbs from the rate to (1 + tick / RTT) of it and falls back: half of that is its known bias.
+    for (tick_ns, delay_ms, window_pkts) in [(1_000, 20, 60), (MS, 20, 60), (10 * MS, 20, 60), (10 * MS, 200, 600)] {
         let mut spec = greedy("ts_rate", &[("peer_tick_us", tick_ns as f64 / 1000.0)]);
         spec.flows[0].transport.ts_tick_ns = tick_ns;
-        // 60 segments fill the path's 39 and leave 21 in the queue.
-        spec.flows[0].transport.rwnd_pkts = 60;
-        spec.record_interval_ns = Some(100 * MS);
+        // More than the path holds, so that the bottleneck never rests.
+        spec.flows[0].transport.rwnd_pkts = window_pkts;
+        for link in &mut spec.links {
+            link.delay_ns = delay_ms * MS;
+        }
+        // Not in step with any tick.
+        spec.record_interval_ns = Some(97_300_000);
         let samples = record_of(&spec).series.flows[0].split_off(300);
         let ratios = samples.iter().map(|flow| {
             let rate_bps = f64::from(flow.ssthresh_pkts) * 1040.0 * 8.0 / (f64::from(flow.srtt_us) * 1e-6);
             rate_bps / 8e6
         });
         let mean = ratios.sum::<f64>() / samples.len() as f64;
-        assert!((mean - 1.0).abs() < tolerance, "tick {tick_ns} ns: {mean} of the rate");
+        let bias = tick_ns as f64 / 1000.0 / (2.0 * f64::from(samples[0].srtt_us));
+        assert!(
+            (mean - 1.0 - bias).abs() < 0.04,
+            "tick {tick_ns} ns: {mean} of the rate, bias {bias}"
+        );
     }
 }
 
@@ -147,8 +166,8 @@ fn laws_keep_more_than_the_kernel_gives() {
 #[test]
 fn xcp_feedback_crosses_the_path() {
     // Goal: XCP's request leaves the sender, comes through two routers and returns on ACKs that share links with others:
-    // flows reach max-min shares in a parking lot of two bottlenecks, 10 and 6 Mbit/s. The long flow and the one on the
-    // narrow link get 3 Mbit/s each, the one on the wide link the rest, 7 Mbit/s.
+    // flows reach the shares of XCP's equilibrium in a parking lot of two bottlenecks, 10 and 6 Mbit/s. The long flow and
+    // the one on the narrow link get 3 Mbit/s each, as max-min fairness asks; the third one what XCP gives of the rest.
     let mut links = Vec::new();
     for (name, rate_bps) in [("wide", 10_000_000), ("narrow", 6_000_000), ("back", 50_000_000)] {
         let mut bottleneck = link(name, rate_bps, 20 * MS, 400);
@@ -177,13 +196,43 @@ fn xcp_feedback_crosses_the_path() {
     };
     let record = record_of(&spec);
     let shares: Vec<f64> = goodputs(&spec, &record).iter().map(|bps| bps * 1.04 / 1e6).collect();
-    for (share, fair) in shares.iter().zip([3.0, 7.0, 3.0]) {
-        assert!((share / fair - 1.0).abs() < 0.1, "{shares:?}");
+    // The narrow link is divided equally and used up.
+    for share in [shares[0], shares[2]] {
+        assert!((share / 3.0 - 1.0).abs() < 0.05, "{shares:?}");
     }
-    for index in [0, 1] {
-        assert!(used(&record, index) > 0.95, "link {index}: {}", used(&record, index));
-        assert_eq!(record.links_end[index].dropped_full_pkts, 0);
-    }
+    assert!(used(&record, 1) > 0.98, "{}", used(&record, 1));
+    let expected_mbps = xcp_equilibrium_mbps(10.0, 3.0);
+    assert!(
+        (used(&record, 0) - expected_mbps / 10.0).abs() < 0.01,
+        "{} {expected_mbps}",
+        used(&record, 0)
+    );
+    assert!(
+        ((shares[1] + 3.0) / expected_mbps - 1.0).abs() < 0.02,
+        "{shares:?} {expected_mbps}"
+    );
+    assert!(
+        [0, 1]
+            .iter()
+            .all(|&index| record.links_end[index].dropped_full_pkts == 0)
+    );
+}
+
+/// What a link of `capacity` carries where two flows with equal round trips share it, one of which is held to `held` by
+/// another link, and the other by this one.
+///
+/// The link hands out alpha (c - y) + h in equal parts and takes back h in proportion, with h = gamma y - alpha (c - y)
+/// left of the shuffle; the held flow cannot use its part. The other one rests where gamma y / 2 = h (y - held) / y, below
+/// the capacity: that XCP leaves some unused there is known from Low, Andrew and Wydrowski, "Understanding XCP:
+/// equilibrium and fairness", 2005.
+fn xcp_equilibrium_mbps(capacity: f64, held: f64) -> f64 {
+    let (alpha, gamma) = (0.4, 0.1);
+    let (a, b, c) = (
+        alpha + gamma / 2.0,
+        (alpha + gamma) * held + alpha * capacity,
+        alpha * capacity * held,
+    );
+    (b + (b * b - 4.0 * a * c).sqrt()) / (2.0 * a)
 }
 
 #[test]
@@ -290,5 +339,4 @@ fn idle_senders_restart_from_their_initial_window() {
     assert_eq!((flow.timeouts, flow.retransmitted_pkts), (0, 0));
     assert!(flow.cwnd_pkts <= 2, "{flow:?}");
     assert_eq!(flow.rtt_us_sum, flow.rtt_samples * RTT_NS / 1000);
-    assert_eq!(RTT_NS, DATA_NS + common::ACK_NS + 2 * common::DELAY_NS);
 }
