@@ -74,7 +74,7 @@ fn strangers_do_not_shift_draws() {
         link.router.params = link
             .router
             .law
-            .params_from(&[("thresholds", 1.0), ("q_w", 0.05)])
+            .params_from(&[("thresholds", 1.0), ("q_w", 0.2)])
             .expect("valid parameters");
     }
     let alone = record_of(&spec);

@@ -164,6 +164,44 @@ fn laws_keep_more_than_the_kernel_gives() {
 }
 
 #[test]
+fn laws_are_told_what_is_lost_and_in_flight() {
+    // Goal: at a loss the law learns of one newly lost segment, and of those believed in flight: of a window of 20 the
+    // first two reports were replaced by new segments, the third one and the lost segment have left.
+    for recovery in [Recovery::Sack, Recovery::NewReno] {
+        let mut spec = greedy("flight", &[]);
+        spec.links[0].router = kth(50, 0, 1, DROP);
+        let tcp = &mut spec.flows[0].transport;
+        (tcp.cwnd_pkts_initial, tcp.recovery) = (20, recovery);
+        spec.duration_ns = 2 * S;
+        let flow = record_of(&spec).flows_end[0];
+        assert_eq!(
+            (flow.recoveries, flow.retransmitted_pkts, flow.timeouts),
+            (1, 1, 0),
+            "{flow:?}"
+        );
+        assert_eq!(flow.ssthresh_pkts, 1000 + 18 + 1, "{recovery:?}");
+    }
+}
+
+#[test]
+fn new_connections_count_from_zero() {
+    // Goal: what a law is told of a connection does not include the one before: a law that counts deliveries keeps its
+    // window within twice what a round trip delivers, session after session.
+    let mut spec = greedy("rounds", &[]);
+    spec.flows[0].app = App::Sessions {
+        start: Span::Fixed { ns: 0 },
+        on: Span::Fixed { ns: S },
+        off: Some(Span::Fixed { ns: S }),
+    };
+    spec.flows[0].transport.rwnd_pkts = 60;
+    spec.record_interval_ns = Some(10 * MS);
+    let record = record_of(&spec);
+    assert!(record.completions.len() > 20);
+    let largest = record.series.flows[0].iter().map(|sample| sample.cwnd_pkts).max();
+    assert!((100..=124).contains(&largest.expect("samples")), "{largest:?}");
+}
+
+#[test]
 fn xcp_feedback_crosses_the_path() {
     // Goal: XCP's request leaves the sender, comes through two routers and returns on ACKs that share links with others:
     // flows reach the shares of XCP's equilibrium in a parking lot of two bottlenecks, 10 and 6 Mbit/s. The long flow and

@@ -51,6 +51,8 @@ pub(crate) struct Sender {
     last_segment: Option<(u32, u16)>,
     /// Recovery, or the reaction to an ECN echo, ends when all below is acknowledged.
     recover: u32,
+    /// The same of losses and timeouts alone: `recover` of RFC 6582.
+    recover_loss: u32,
     duplicate_acks: u32,
     announce_reduction: bool,
     cwnd_limited: bool,
@@ -81,6 +83,7 @@ impl Sender {
             written: 0,
             last_segment: None,
             recover: 0,
+            recover_loss: 0,
             duplicate_acks: 0,
             announce_reduction: false,
             cwnd_limited: false,
@@ -118,8 +121,11 @@ impl Sender {
             ..abi::Start::default()
         };
         self.law.init(&mut self.state, &self.params, &start, &mut self.control);
-        (self.recover, self.duplicate_acks) = (self.board.nxt(), 0);
+        (self.recover, self.recover_loss, self.duplicate_acks) = (self.board.nxt(), self.board.nxt(), 0);
         (self.feedback, self.pace_due_ns) = (abi::Feedback::default(), 0);
+        (self.announce_reduction, self.cwnd_limited, self.app_limited_until) = (false, false, 0);
+        self.counters.marked_pkts = 0;
+        self.board.restart_count();
     }
 
     /// The application has written up to segment `written` (excluded); the last one may be shorter.
@@ -192,11 +198,11 @@ impl Sender {
         }
         let mut ack = self.take_ack(now_ns, packet);
         self.take_feedback(now_ns, packet, feedback, &mut ack);
-        let must_send = self.advance_recovery(&ack);
+        ack.in_flight_pkts = self.board.in_flight_pkts();
+        let must_send = self.advance_recovery(&mut ack);
         if ack.flags & abi::ACK_ECE != 0 {
             self.react_to_echo(&ack);
         }
-        ack.in_flight_pkts = self.board.in_flight_pkts();
         self.law.on_ack(&mut self.state, &self.params, &ack, &mut self.control);
         if self.control.cwnd_pkts == 0 || self.control.ssthresh_pkts == 0 {
             return self.broken(
@@ -224,7 +230,7 @@ impl Sender {
     }
 
     /// Moves the recovery state on. Returns whether a retransmission is due whatever the window says.
-    fn advance_recovery(&mut self, ack: &abi::Ack) -> bool {
+    fn advance_recovery(&mut self, ack: &mut abi::Ack) -> bool {
         let una = self.board.una();
         if una >= self.recover && self.control.ca_state > abi::CA_DISORDER {
             self.control.ca_state = abi::CA_OPEN;
@@ -232,21 +238,29 @@ impl Sender {
         match self.control.ca_state {
             abi::CA_RECOVERY if ack.acked_pkts > 0 && self.tcp.recovery == Recovery::NewReno => {
                 // RFC 6582, section 3.2, step 3: a partial ACK reveals the next loss.
-                self.board.mark_oldest_lost()
+                self.lose_oldest(ack)
             }
             abi::CA_RECOVERY | abi::CA_LOSS => false,
             _ => self.detect_loss(ack),
         }
     }
 
-    fn detect_loss(&mut self, ack: &abi::Ack) -> bool {
+    /// Without SACK the oldest segment is the one that is known to be lost. Returns whether that is new.
+    fn lose_oldest(&mut self, ack: &mut abi::Ack) -> bool {
+        let is_new = self.board.mark_oldest_lost();
+        ack.lost_pkts += u32::from(is_new);
+        ack.in_flight_pkts = self.board.in_flight_pkts();
+        is_new
+    }
+
+    fn detect_loss(&mut self, ack: &mut abi::Ack) -> bool {
         let found = match self.tcp.recovery {
             Recovery::Sack => self.board.oldest_is_lost(),
             // RFC 6582, section 3.2, step 1: duplicates of what a timeout sent twice are no loss.
             Recovery::NewReno => {
                 self.duplicate_acks >= self.tcp.dupthresh
                     && ack.flags & abi::ACK_DUPLICATE != 0
-                    && self.board.una() >= self.recover
+                    && self.board.una() >= self.recover_loss
             }
         };
         if found {
@@ -260,14 +274,21 @@ impl Sender {
         false
     }
 
-    fn enter_recovery(&mut self, ack: &abi::Ack) {
+    fn enter_recovery(&mut self, ack: &mut abi::Ack) {
         self.counters.recoveries += 1;
         if self.tcp.recovery == Recovery::NewReno {
-            self.board.mark_oldest_lost();
+            self.lose_oldest(ack);
         }
-        self.law
-            .on_loss(&mut self.state, &self.params, ack, abi::LOSS_DUPACK, &mut self.control);
-        self.reduce(abi::CA_RECOVERY);
+        if self.control.ca_state == abi::CA_CWR {
+            // RFC 3168, section 6.1.2: the window was reduced for the same round trip already.
+            self.control.ca_state = abi::CA_RECOVERY;
+            self.recover = self.board.nxt();
+        } else {
+            self.law
+                .on_loss(&mut self.state, &self.params, ack, abi::LOSS_DUPACK, &mut self.control);
+            self.reduce(abi::CA_RECOVERY);
+        }
+        self.recover_loss = self.recover;
     }
 
     /// Whether ECE and CWR of RFC 3168 mean something on this connection.
@@ -321,7 +342,7 @@ impl Sender {
         self.law.on_rto(&mut self.state, &self.params, &ack, &mut self.control);
         self.control.cwnd_pkts = 1;
         self.control.ca_state = abi::CA_LOSS;
-        self.recover = self.board.nxt();
+        (self.recover, self.recover_loss) = (self.board.nxt(), self.board.nxt());
         self.announce_reduction = self.has_classic_ecn();
         self.duplicate_acks = 0;
         self.board.mark_all_lost();
@@ -351,10 +372,13 @@ impl Sender {
                 return Ok(());
             }
             let again = self.board.next_retransmission();
-            let is_new = self.board.nxt() < self.written && self.board.outstanding_pkts() < self.tcp.rwnd_pkts;
+            let has_data = self.board.nxt() < self.written;
+            let is_new = has_data && self.board.outstanding_pkts() < self.tcp.rwnd_pkts;
             if again.is_none() && !is_new {
                 self.cwnd_limited = false;
-                self.app_limited_until = (self.board.delivered_pkts() + self.board.in_flight_pkts()).max(1);
+                if !has_data {
+                    self.app_limited_until = (self.board.delivered_pkts() + self.board.in_flight_pkts()).max(1);
+                }
                 return Ok(());
             }
             if self.control.pacing_Bps > 0 && now_ns < self.pace_due_ns {
