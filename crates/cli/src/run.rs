@@ -15,6 +15,9 @@ use crate::progress::Progress;
 use crate::sweep::{Stop, sweep};
 use crate::{Failure, output, show};
 
+/// Width of the table where there is no terminal to measure.
+const TABLE_COLUMNS: usize = 100;
+
 /// Runs a scenario and writes its result.
 ///
 /// # Errors
@@ -46,7 +49,8 @@ pub fn run(args: &RunArgs) -> Result<(), Failure> {
     if args.quiet {
         return Ok(());
     }
-    let (width, colour) = (usize::from(console::Term::stdout().size().1), console::colors_enabled());
+    let width = console::Term::stdout().size_checked().map_or(TABLE_COLUMNS, |(_, columns)| usize::from(columns));
+    let colour = console::colors_enabled();
     output::print(&format!(
         "{}\n\n{}\n{}\n{}\n",
         console::style(&plan.title).bold(),
