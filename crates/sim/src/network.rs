@@ -167,5 +167,8 @@ fn largest_packets(spec: &RunSpec) -> Vec<u32> {
             *known = bytes(flow).max(*known);
         }
     }
-    packet_bytes.into_iter().map(|bytes| if bytes == 0 { largest } else { bytes }).collect()
+    packet_bytes
+        .into_iter()
+        .map(|bytes| if bytes == 0 { largest } else { bytes })
+        .collect()
 }

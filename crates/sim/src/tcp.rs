@@ -42,13 +42,14 @@ impl TickClock {
         ((u128::from(time_us) * u128::from(self.reciprocal_q64)) >> 64) as u32
     }
 
-    /// What the clock shows, modulo 2^32 ticks, at the latest time up to `now_ns` at which [`clock_us`] showed `time_us`.
+    /// What the clock shows, modulo 2^32 ticks, at the latest time up to `now_ns` at which [`clock_us`] showed
+    /// `time_us`.
     ///
     /// Laws take differences modulo 2^32 ticks, as on the wire; microseconds wrap earlier.
     #[inline]
     pub fn stamp(self, time_us: u32, now_ns: u64) -> u32 {
         let now_us = now_ns / 1000;
-        if now_us <= u64::from(u32::MAX) {
+        if u32::try_from(now_us).is_ok() {
             return self.ticks(time_us);
         }
         let then_us = now_us - u64::from((now_us as u32).wrapping_sub(time_us));

@@ -44,8 +44,8 @@ fn marks_cost_one_reduction_a_round_trip() {
 
 #[test]
 fn a_loss_beside_a_mark_is_repaired_and_costs_nothing_more() {
-    // Goal: a mark and a loss in one window are one congestion event (RFC 3168, section 6.1.2): the window is halved once,
-    // and the loss is repaired without a timeout, with SACK and without.
+    // Goal: a mark and a loss in one window are one congestion event (RFC 3168, section 6.1.2): the window is halved
+    // once, and the loss is repaired without a timeout, with SACK and without.
     for recovery in [Recovery::Sack, Recovery::NewReno] {
         let mut spec = greedy(wire("reno", 1));
         spec.links.push(link("second", 8_000_000, 0, 1 << 20));
@@ -73,8 +73,8 @@ fn a_loss_beside_a_mark_is_repaired_and_costs_nothing_more() {
 
 #[test]
 fn the_announcement_of_a_reduction_may_be_lost() {
-    // Goal: when the segment with CWR is lost, that loss reduces the window for itself, announces that, and the old echo
-    // costs nothing more: two reductions in all.
+    // Goal: when the segment with CWR is lost, that loss reduces the window for itself, announces that, and the old
+    // echo costs nothing more: two reductions in all.
     let mut spec = greedy(wire("reno", 1));
     spec.links.push(link("second", 8_000_000, 0, 1 << 20));
     spec.flows[0].route = vec![0, 2];
@@ -137,8 +137,8 @@ fn queue_of(router: &str, pairs: &[(&str, f64)], ecn: bool) -> RunSpec {
 
 #[test]
 fn marking_routers_spare_capable_flows() {
-    // Goal: RED and REM mark ECN-capable packets and drop none of them; each flow reduces at most once per round trip and
-    // at most once per mark, and retransmits nothing.
+    // Goal: RED and REM mark ECN-capable packets and drop none of them; each flow reduces at most once per round trip
+    // and at most once per mark, and retransmits nothing.
     let red: &[(&str, f64)] = &[
         ("use_mark_p", 0.0),
         ("mean_bytes", 1040.0),
@@ -174,7 +174,8 @@ fn marking_routers_spare_capable_flows() {
 
 #[test]
 fn dropping_routers_meet_flows_without_ecn() {
-    // Goal: RED drops packets of flows that are not ECN-capable before the queue is full, marks none, and all is repaired.
+    // Goal: RED drops packets of flows that are not ECN-capable before the queue is full, marks none, and all is
+    // repaired.
     let record = record_of(&queue_of(
         "red",
         &[("mean_bytes", 1040.0), ("min_pkts", 10.0), ("q_w", 0.002)],

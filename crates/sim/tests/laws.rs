@@ -47,8 +47,9 @@ fn paced_samples(router: Option<RouterSpec>) -> Vec<FlowCounters> {
 
 #[test]
 fn pacing_spaces_packets_evenly() {
-    // Goal: a law that paces at R has sent exactly one packet per L / R since its start, looked at half a gap apart. Fast
-    // retransmissions leave at once, but count: with losses it is never more than one packet ahead, and never behind.
+    // Goal: a law that paces at R has sent exactly one packet per L / R since its start, looked at half a gap apart.
+    // Fast retransmissions leave at once, but count: with losses it is never more than one packet ahead, and never
+    // behind.
     for (k, sample) in paced_samples(None).iter().enumerate() {
         assert_eq!(sample.sent_pkts, k as u64 / 2 + 1, "at {} ms", 5 * k);
     }
@@ -67,8 +68,8 @@ fn pacing_spaces_packets_evenly() {
 #[test]
 fn receiver_timestamps_tell_the_bottleneck_rate() {
     // Goal: a law that estimates its rate from the receiver's timestamps (new-jersey-2004, (1)) finds the bottleneck's
-    // within 4 %; its ssthresh is that rate times the round trip. A coarse clock shows no time passing within a tick, so
-    // the estimate climbs from the rate to (1 + tick / RTT) of it and falls back: half of that is its known bias.
+    // within 4 %; its ssthresh is that rate times the round trip. A coarse clock shows no time passing within a tick,
+    // so the estimate climbs from the rate to (1 + tick / RTT) of it and falls back: half of that is its known bias.
     for (tick_ns, delay_ms, window_pkts) in [(1_000, 20, 60), (MS, 20, 60), (10 * MS, 20, 60), (10 * MS, 200, 600)] {
         let mut spec = greedy("ts_rate", &[("peer_tick_us", tick_ns as f64 / 1000.0)]);
         spec.flows[0].transport.ts_tick_ns = tick_ns;
@@ -95,8 +96,8 @@ fn receiver_timestamps_tell_the_bottleneck_rate() {
 
 #[test]
 fn coarse_timestamps_survive_their_wrap() {
-    // Goal: the clock of timestamps wraps modulo 2^32 ticks, not when its microseconds do, after 4295 s: a law that takes
-    // differences modulo 2^32 sees nothing there.
+    // Goal: the clock of timestamps wraps modulo 2^32 ticks, not when its microseconds do, after 4295 s: a law that
+    // takes differences modulo 2^32 sees nothing there.
     let mut spec = greedy("ts_rate", &[("peer_tick_us", 10_000.0)]);
     spec.flows[0].transport.ts_tick_ns = 10 * MS;
     spec.flows[0].transport.rwnd_pkts = 60;
@@ -115,7 +116,8 @@ fn coarse_timestamps_survive_their_wrap() {
 #[test]
 fn halves_of_a_code_meet_at_the_sender() {
     // Goal: a load code split over two packets reaches the sender and steers it: one flow and three flows, whatever the
-    // direction of time, keep the link between 80 % and 100 % used and lose nothing; without the router they overrun it.
+    // direction of time, keep the link between 80 % and 100 % used and lose nothing; without the router they overrun
+    // it.
     for flows in [1, 3] {
         let dumbbell = |router| {
             let mut spec = Dumbbell {
@@ -149,8 +151,8 @@ fn halves_of_a_code_meet_at_the_sender() {
 
 #[test]
 fn laws_keep_more_than_the_kernel_gives() {
-    // Goal: a law with 280 bytes of state that counts round trips keeps twice the delivery rate's window: with an initial
-    // window of 10 and no queue it doubles each round trip until the receive window, and stays there.
+    // Goal: a law with 280 bytes of state that counts round trips keeps twice the delivery rate's window: with an
+    // initial window of 10 and no queue it doubles each round trip until the receive window, and stays there.
     let mut spec = greedy("rounds", &[]);
     spec.flows[0].transport.cwnd_pkts_initial = 10;
     spec.flows[0].transport.rwnd_pkts = 60;
@@ -203,9 +205,10 @@ fn new_connections_count_from_zero() {
 
 #[test]
 fn xcp_feedback_crosses_the_path() {
-    // Goal: XCP's request leaves the sender, comes through two routers and returns on ACKs that share links with others:
-    // flows reach the shares of XCP's equilibrium in a parking lot of two bottlenecks, 10 and 6 Mbit/s. The long flow and
-    // the one on the narrow link get 3 Mbit/s each, as max-min fairness asks; the third one what XCP gives of the rest.
+    // Goal: XCP's request leaves the sender, comes through two routers and returns on ACKs that share links with
+    // others: flows reach the shares of XCP's equilibrium in a parking lot of two bottlenecks, 10 and 6 Mbit/s. The
+    // long flow and the one on the narrow link get 3 Mbit/s each, as max-min fairness asks; the third one what XCP
+    // gives of the rest.
     let mut links = Vec::new();
     for (name, rate_bps) in [("wide", 10_000_000), ("narrow", 6_000_000), ("back", 50_000_000)] {
         let mut bottleneck = link(name, rate_bps, 20 * MS, 400);
@@ -260,8 +263,8 @@ fn xcp_feedback_crosses_the_path() {
 /// another link, and the other by this one.
 ///
 /// The link hands out alpha (c - y) + h in equal parts and takes back h in proportion, with h = gamma y - alpha (c - y)
-/// left of the shuffle; the held flow cannot use its part. The other one rests where gamma y / 2 = h (y - held) / y, below
-/// the capacity: that XCP leaves some unused there is known from Low, Andrew and Wydrowski, "Understanding XCP:
+/// left of the shuffle; the held flow cannot use its part. The other one rests where gamma y / 2 = h (y - held) / y,
+/// below the capacity: that XCP leaves some unused there is known from Low, Andrew and Wydrowski, "Understanding XCP:
 /// equilibrium and fairness", 2005.
 fn xcp_equilibrium_mbps(capacity: f64, held: f64) -> f64 {
     let (alpha, gamma) = (0.4, 0.1);
@@ -275,8 +278,8 @@ fn xcp_equilibrium_mbps(capacity: f64, held: f64) -> f64 {
 
 #[test]
 fn vcp_obeys_the_most_loaded_router() {
-    // Goal: of two VCP routers the more loaded one decides, in either order: the narrow link settles near its target, the
-    // wide one carries no more, and nothing is lost.
+    // Goal: of two VCP routers the more loaded one decides, in either order: the narrow link settles near its target,
+    // the wide one carries no more, and nothing is lost.
     for narrow_first in [true, false] {
         let rates = if narrow_first {
             [6_000_000, 20_000_000]
@@ -346,10 +349,10 @@ fn reno_constant(loss: f64, recovery: Recovery) -> f64 {
 
 #[test]
 fn reno_follows_the_square_root_of_loss() {
-    // Goal: with an ACK per packet and losses at random Reno sends C / sqrt(p) packets a round trip. Periodic losses give
-    // C = sqrt(3/2) = 1.22 (Mathis et al., 1997); losses at random with halving give sqrt(2) times the mean of a window
-    // whose squares are exponential, 1.31 (Misra and Ott); recovery and timeouts take some of it away at larger p. So 1.1
-    // to 1.4, and the ratio between the two loss rates is the square root's within 8 %.
+    // Goal: with an ACK per packet and losses at random Reno sends C / sqrt(p) packets a round trip. Periodic losses
+    // give C = sqrt(3/2) = 1.22 (Mathis et al., 1997); losses at random with halving give sqrt(2) times the mean of a
+    // window whose squares are exponential, 1.31 (Misra and Ott); recovery and timeouts take some of it away at larger
+    // p. So 1.1 to 1.4, and the ratio between the two loss rates is the square root's within 8 %.
     let (rare, frequent) = (reno_constant(2e-4, Recovery::Sack), reno_constant(2e-3, Recovery::Sack));
     for constant in [rare, frequent] {
         assert!((1.1..=1.4).contains(&constant), "{rare} {frequent}");

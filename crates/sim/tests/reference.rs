@@ -40,7 +40,8 @@ fn dumbbell54<'a>(law: &'a str, router: &'a str) -> Dumbbell<'a> {
 
 #[test]
 fn xcp_meets_ns2_on_the_dumbbell() {
-    // Goal: ns-2's XCP on the 54 Mbit/s dumbbell (utilisation 0.999, mean queue 2.5 packets), within 0.01 and 3 packets.
+    // Goal: ns-2's XCP on the 54 Mbit/s dumbbell (utilisation 0.999, mean queue 2.5 packets), within 0.01 and 3
+    // packets.
     let (utilisation, queue_pkts, drops) = measure(&dumbbell54("xcp", "xcp"));
     assert!((utilisation - 0.999).abs() <= 0.01, "utilisation {utilisation}");
     assert!((queue_pkts - 2.5).abs() <= 3.0, "mean queue {queue_pkts}");
@@ -74,8 +75,8 @@ fn xcp_meets_ns2_on_the_satellite_link() {
 #[test]
 fn vcp_settles_at_its_target() {
     // Goal: VCP on a clean 2 Mbit/s satellite link settles at its target, 0.98 of the capacity within 0.02, without a
-    // loss. One flow: its additive increase of (srtt/t_d - 5) + 25 = 31 packets a round trip balances the decrease by an
-    // eighth at 8 x 31 = 245 packets, which is the path's 258. Ten flows ask for ten times that, see the ledger of
+    // loss. One flow: its additive increase of (srtt/t_d - 5) + 25 = 31 packets a round trip balances the decrease by
+    // an eighth at 8 x 31 = 245 packets, which is the path's 258. Ten flows ask for ten times that, see the ledger of
     // vcp-ton-2010.
     let dumbbell = Dumbbell {
         flows: 1,
