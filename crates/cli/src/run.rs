@@ -49,7 +49,9 @@ pub fn run(args: &RunArgs) -> Result<(), Failure> {
     if args.quiet {
         return Ok(());
     }
-    let width = console::Term::stdout().size_checked().map_or(TABLE_COLUMNS, |(_, columns)| usize::from(columns));
+    let width = console::Term::stdout()
+        .size_checked()
+        .map_or(TABLE_COLUMNS, |(_, columns)| usize::from(columns));
     let colour = console::colors_enabled();
     output::print(&format!(
         "{}\n\n{}\n{}\n{}\n",
