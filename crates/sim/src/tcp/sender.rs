@@ -52,7 +52,8 @@ pub(crate) struct Sender {
     last_segment: Option<(u32, u16)>,
     /// Recovery, or the reaction to an ECN echo, ends when all below is acknowledged.
     recover: u32,
-    /// The same of losses and timeouts alone: `recover` of RFC 6582.
+    /// Without SACK, duplicates of an ACK below tell of no loss: one more than `recover` of RFC 6582, which is of losses
+    /// and timeouts alone.
     recover_loss: u32,
     duplicate_acks: u32,
     announce_reduction: bool,
@@ -200,11 +201,12 @@ impl Sender {
         let mut ack = self.take_ack(now_ns, packet);
         self.take_feedback(now_ns, packet, feedback, &mut ack);
         ack.in_flight_pkts = self.board.in_flight_pkts();
+        let recovering = self.control.ca_state == abi::CA_RECOVERY;
         let must_send = self.advance_recovery(&mut ack);
         if ack.flags & abi::ACK_ECE != 0 {
             self.react_to_echo(&ack);
         }
-        self.law.on_ack(&mut self.state, &self.params, &ack, &mut self.control);
+        self.tell_law(&ack, recovering);
         if self.control.cwnd_pkts == 0 || self.control.ssthresh_pkts == 0 {
             return self.broken(
                 "a window is at least one segment",
@@ -219,6 +221,18 @@ impl Sender {
             self.transmit_again(now_ns, seq, net)?;
         }
         self.send(now_ns, net)
+    }
+
+    /// Shows an ACK to the law. One that ends recovery only brings the window to ssthresh (RFC 5681, section 3.2, step 6):
+    /// it acknowledges a window's worth of segments that left the network long ago, and is none to grow by.
+    #[inline]
+    fn tell_law(&mut self, ack: &abi::Ack, recovering: bool) {
+        let ca_state = self.control.ca_state;
+        if recovering && self.law.flags() & abi::SENDER_OWNS_RECOVERY == 0 {
+            self.control.ca_state = abi::CA_RECOVERY;
+        }
+        self.law.on_ack(&mut self.state, &self.params, ack, &mut self.control);
+        self.control.ca_state = ca_state;
     }
 
     fn broken<T>(&self, invariant: &'static str, now_ns: u64, detail: String) -> Checked<T> {
@@ -251,7 +265,7 @@ impl Sender {
         self.law.on_rto(&mut self.state, &self.params, &ack, &mut self.control);
         self.control.cwnd_pkts = 1;
         self.control.ca_state = abi::CA_LOSS;
-        (self.recover, self.recover_loss) = (self.board.nxt(), self.board.nxt());
+        (self.recover, self.recover_loss) = (self.board.nxt(), self.board.nxt() + 1);
         self.announce_reduction = self.has_classic_ecn();
         self.duplicate_acks = 0;
         self.board.mark_all_lost();

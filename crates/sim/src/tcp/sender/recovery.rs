@@ -33,7 +33,8 @@ impl Sender {
     fn detect_loss(&mut self, ack: &mut abi::Ack) -> bool {
         let found = match self.tcp.recovery {
             Recovery::Sack => self.board.oldest_is_lost(),
-            // RFC 6582, section 3.2, step 1: duplicates of what a timeout sent twice are no loss.
+            // RFC 6582, section 3.2, step 2: the ACK covers more than `recover`; duplicates of that very segment may
+            // come from what a timeout sent twice.
             Recovery::NewReno => {
                 self.duplicate_acks >= self.tcp.dupthresh
                     && ack.flags & abi::ACK_DUPLICATE != 0
@@ -65,7 +66,7 @@ impl Sender {
                 .on_loss(&mut self.state, &self.params, ack, abi::LOSS_DUPACK, &mut self.control);
             self.reduce(abi::CA_RECOVERY);
         }
-        self.recover_loss = self.recover;
+        self.recover_loss = self.recover + 1;
     }
 
     /// Whether ECE and CWR of RFC 3168 mean something on this connection.
