@@ -52,8 +52,8 @@ pub(crate) struct Sender {
     last_segment: Option<(u32, u16)>,
     /// Recovery, or the reaction to an ECN echo, ends when all below is acknowledged.
     recover: u32,
-    /// Without SACK, duplicates of an ACK below tell of no loss: one more than `recover` of RFC 6582, which is of losses
-    /// and timeouts alone.
+    /// Without SACK, duplicates of an ACK below tell of no loss: one more than `recover` of RFC 6582, which is of
+    /// losses and timeouts alone.
     recover_loss: u32,
     duplicate_acks: u32,
     announce_reduction: bool,
@@ -223,8 +223,8 @@ impl Sender {
         self.send(now_ns, net)
     }
 
-    /// Shows an ACK to the law. One that ends recovery only brings the window to ssthresh (RFC 5681, section 3.2, step 6):
-    /// it acknowledges a window's worth of segments that left the network long ago, and is none to grow by.
+    /// Shows an ACK to the law. One that ends recovery only brings the window to ssthresh (RFC 5681, section 3.2, step
+    /// 6): it acknowledges a window's worth of segments that left the network long ago, and is none to grow by.
     #[inline]
     fn tell_law(&mut self, ack: &abi::Ack, recovering: bool) {
         let ca_state = self.control.ca_state;
