@@ -180,11 +180,13 @@ impl Scoreboard {
     #[inline]
     pub fn acknowledge(&mut self, ack: u32) -> (u32, u32) {
         let acked = ack - self.una;
-        self.forget_duplicates(if ack == self.nxt {
-            u32::MAX
-        } else {
-            acked.saturating_sub(1)
-        });
+        if self.duplicate_pkts > 0 {
+            self.forget_duplicates(if ack == self.nxt {
+                u32::MAX
+            } else {
+                acked.saturating_sub(1)
+            });
+        }
         let mut delivered = 0;
         for seq in self.una..ack {
             let flags = self.segment(seq).in_flight_and_flags;
@@ -202,9 +204,11 @@ impl Scoreboard {
         if !self.sacked.is_empty() {
             self.sacked.remove_below(ack);
         }
-        // The oldest segment did not arrive, so duplicates can stand for all others at most.
-        let most = (self.outstanding_pkts() - self.lost_pkts).saturating_sub(1);
-        self.forget_duplicates(self.duplicate_pkts.saturating_sub(most));
+        if self.duplicate_pkts > 0 {
+            // The oldest segment did not arrive, so duplicates can stand for all others at most.
+            let most = (self.outstanding_pkts() - self.lost_pkts).saturating_sub(1);
+            self.forget_duplicates(self.duplicate_pkts.saturating_sub(most));
+        }
         (acked, delivered)
     }
 
