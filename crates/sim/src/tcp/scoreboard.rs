@@ -103,6 +103,11 @@ impl Scoreboard {
         self.delivered_pkts
     }
 
+    /// A new connection over the same sequence numbers, with nothing outstanding: deliveries count from 0 again.
+    pub fn restart_count(&mut self) {
+        self.delivered_pkts = 0;
+    }
+
     /// Whether the oldest segment is marked lost: recovery must begin.
     #[inline]
     pub fn oldest_is_lost(&self) -> bool {

@@ -17,8 +17,8 @@ impl Sender {
             now_us: now_ns / 1000,
             packet_bytes: self.tcp.packet_bytes,
             mss_bytes: self.tcp.packet_bytes - self.tcp.header_bytes,
-            ts_val: self.rtt.clock().ticks(packet.ts_val_us),
-            ts_ecr: self.rtt.clock().ticks(packet.ts_ecr_us),
+            ts_val: self.rtt.clock().stamp(packet.ts_val_us, now_ns),
+            ts_ecr: self.rtt.clock().stamp(packet.ts_ecr_us, now_ns),
             random: self.next_random(),
             ..abi::Ack::default()
         };
