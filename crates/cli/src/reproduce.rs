@@ -20,6 +20,7 @@ use fadelab_sim::record::RunRecord;
 use crate::progress::Progress;
 use crate::sweep::{Stop, sweep};
 use crate::{Failure, output, run};
+use criterion::Criterion;
 use figures::Figures;
 use ledger::Entry;
 use paper::{Claims, Runs, Studies};
@@ -105,7 +106,32 @@ fn plans(args: &ReproduceArgs, folder: &std::path::Path, claims: &Claims) -> Res
             None => Ok(plan),
         }
     };
-    claims.run.iter().map(plan).collect()
+    let plans: Vec<Plan> = claims.run.iter().map(plan).collect::<Result<_, _>>()?;
+    check_laws(claims, &plans)?;
+    Ok(plans)
+}
+
+/// A law that a run does not have would leave its criterion open for ever.
+fn check_laws(claims: &Claims, plans: &[Plan]) -> Result<(), Failure> {
+    for claim in &claims.claim {
+        for quantity in claim.all_criteria().flat_map(Criterion::quantities) {
+            let place = claims.run.iter().position(|runs| runs.id == quantity.run);
+            let mut laws: Vec<&str> = place.map_or_else(Vec::new, |place| {
+                plans[place].runs.iter().map(|run| run.law_label.as_str()).collect()
+            });
+            if !laws.contains(&quantity.law.as_str()) {
+                laws.dedup();
+                return Err(Failure::Invalid(format!(
+                    "claim \"{}\": {quantity}: run \"{}\" has no law \"{}\", allowed are {}",
+                    claim.id,
+                    quantity.run,
+                    quantity.law,
+                    laws.join(", ")
+                )));
+            }
+        }
+    }
+    Ok(())
 }
 
 /// All runs under one progress bar and on one page: the name of the run is the coordinate.
@@ -196,24 +222,79 @@ mod tests {
 
     use super::*;
 
+    fn args(seeds: u32) -> ReproduceArgs {
+        ReproduceArgs {
+            paper: "vcp-ton-2010".to_owned(),
+            claims: Vec::new(),
+            studies: Vec::new(),
+            seeds: Some(seeds),
+            out: None,
+            papers: Path::new(env!("CARGO_MANIFEST_DIR")).join("../../papers"),
+        }
+    }
+
+    fn refusal(claims: &Claims, folder: &Path) -> String {
+        match plans(&args(1), folder, claims) {
+            Err(Failure::Invalid(message)) => message,
+            _ => panic!("it should be refused"),
+        }
+    }
+
+    #[test]
+    fn what_could_never_be_decided_is_refused() {
+        // Goal: a law that is not run and a sweep without a place in the ledger end with a message, not with "open".
+        let folder = args(1).papers.join("vcp-ton-2010");
+        let read = || -> Claims { paper::read(&folder, "claims.toml").ok().unwrap() };
+        let mut claims = read();
+        claims.claim[0].criteria[0].left.law = "vpc".to_owned();
+        let message = refusal(&claims, &folder);
+        assert!(
+            message.ends_with("has no law \"vpc\", allowed are vcp, xcp, reno+rem"),
+            "{message}"
+        );
+        let mut claims = read();
+        claims.run[0].set.push("flow.count=[1, 2]".to_owned());
+        let message = refusal(&claims, &folder);
+        assert!(message.contains("run \"one-way\" sweeps over flow.count"), "{message}");
+        let mut claims = read();
+        assert!(ledger::select(&mut claims, &["fig3.none".to_owned()]).is_err());
+        ledger::select(&mut claims, &["fig3.vcp-converges".to_owned()])
+            .ok()
+            .unwrap();
+        assert_eq!((claims.claim.len(), claims.run.len()), (1, 1));
+    }
+
+    #[test]
+    fn a_wrong_record_is_found_out() {
+        // Goal: a verdict that the runs contradict is broken, also where few seeds decide.
+        let folder = args(1).papers.join("vcp-ton-2010");
+        let mut claims: Claims = paper::read(&folder, "claims.toml").ok().unwrap();
+        ledger::select(&mut claims, &["fig3.vcp-converges".to_owned()])
+            .ok()
+            .unwrap();
+        claims.claim[0].verdict = fadelab_results::Verdict::Differs;
+        claims.run[0].set = vec!["flow.law=vcp".to_owned(), "run.duration=100 s".to_owned()];
+        let plan = merged(&claims, &plans(&args(2), &folder, &claims).ok().unwrap());
+        let records = simulate(&plan).ok().unwrap();
+        let entries = ledger::entries(&claims, &figures(&claims.run, &plan, &records).ok().unwrap());
+        assert!(
+            entries[0].is_broken(false) && entries[0].is_broken(true),
+            "{}",
+            entries[0].measured
+        );
+        let text = ledger::text(&claims, &entries, true);
+        assert!(text.contains("fig3.vcp-converges: differs, NO LONGER HOLDS"), "{text}");
+    }
+
     #[test]
     fn recorded_verdicts_hold() {
         // Goal: what papers/ says about every claim is what three of its seeds show, or those cannot decide it.
-        let papers = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../papers");
-        for entry in std::fs::read_dir(&papers).unwrap().flatten() {
+        for entry in std::fs::read_dir(args(3).papers).unwrap().flatten() {
             if !entry.path().is_dir() {
                 continue;
             }
             let claims: Claims = paper::read(&entry.path(), "claims.toml").ok().unwrap();
-            let args = ReproduceArgs {
-                paper: String::new(),
-                claims: Vec::new(),
-                studies: Vec::new(),
-                seeds: Some(3),
-                out: None,
-                papers: papers.clone(),
-            };
-            let plan = merged(&claims, &plans(&args, &entry.path(), &claims).ok().unwrap());
+            let plan = merged(&claims, &plans(&args(3), &entry.path(), &claims).ok().unwrap());
             let records = simulate(&plan).ok().unwrap();
             let entries = ledger::entries(&claims, &figures(&claims.run, &plan, &records).ok().unwrap());
             let decided = entries.iter().filter(|entry| !entry.is_open()).count();

@@ -4,7 +4,7 @@ use std::fmt::Write;
 
 use fadelab_results::{Claim, Verdict};
 
-use super::criterion::Outcome;
+use super::criterion::{Criterion, Outcome};
 use super::figures::Figures;
 use super::paper::{Claimed, Claims};
 use crate::Failure;
@@ -77,19 +77,11 @@ pub fn select(claims: &mut Claims, wanted: &[String]) -> Result<(), Failure> {
         claims.claim.retain(|claim| wanted.contains(&claim.id));
     }
     let needed = |id: &str| {
-        let mut criteria = claims
-            .claim
-            .iter()
-            .flat_map(|claim| claim.criteria.iter().chain(&claim.evidence));
+        let mut criteria = claims.claim.iter().flat_map(Claimed::all_criteria);
         criteria.any(|criterion| criterion.runs().contains(&id))
     };
     for claim in &claims.claim {
-        for run in claim
-            .criteria
-            .iter()
-            .chain(&claim.evidence)
-            .flat_map(super::criterion::Criterion::runs)
-        {
+        for run in claim.all_criteria().flat_map(Criterion::runs) {
             if !claims.run.iter().any(|runs| runs.id == run) {
                 let known: Vec<&str> = claims.run.iter().map(|runs| runs.id.as_str()).collect();
                 let message = format!(
@@ -109,7 +101,7 @@ pub fn select(claims: &mut Claims, wanted: &[String]) -> Result<(), Failure> {
 
 /// Evaluates all claims.
 pub fn entries<'a>(claims: &'a Claims, figures: &[Figures]) -> Vec<Entry<'a>> {
-    let joint = |criteria: &[super::criterion::Criterion]| {
+    let joint = |criteria: &[Criterion]| {
         let outcomes: Vec<Outcome> = criteria.iter().map(|criterion| criterion.outcome(figures)).collect();
         if outcomes.contains(&Outcome::Fails) {
             Outcome::Fails

@@ -65,6 +65,13 @@ pub struct Claimed {
     pub why: String,
 }
 
+impl Claimed {
+    /// Criteria, then evidence.
+    pub fn all_criteria(&self) -> impl Iterator<Item = &Criterion> {
+        self.criteria.iter().chain(&self.evidence)
+    }
+}
+
 /// `studies.toml`: sweeps behind what the ledger says about causes.
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
