@@ -21,6 +21,8 @@ pub enum Command {
     Run(RunArgs),
     /// Print a scenario with everything filled in
     Show(ShowArgs),
+    /// Run what a paper claims and print the ledger: claim, published, measured, verdict
+    Reproduce(crate::reproduce::ReproduceArgs),
     /// Print the packet error of a fading channel over a range of SNRs
     Channel(ChannelArgs),
     /// Work with recorded capacity

@@ -6,6 +6,7 @@ mod args;
 mod channel;
 mod output;
 mod progress;
+mod reproduce;
 mod run;
 mod show;
 mod sweep;
@@ -44,6 +45,7 @@ fn main() -> ExitCode {
     let done = match &cli.command {
         Command::Run(args) => run::run(args),
         Command::Show(args) => show::show(args),
+        Command::Reproduce(args) => reproduce::reproduce(args),
         Command::Channel(args) => channel::channel(args),
         Command::Trace {
             command: args::TraceCommand::Generate(args),

@@ -121,7 +121,8 @@ fn shell_quoted(text: &str) -> String {
     }
 }
 
-fn experiment<'a>(plan: &'a Plan, records: &'a [RunRecord]) -> Experiment<'a> {
+/// The runs of a plan beside what came out, without claims.
+pub fn experiment<'a>(plan: &'a Plan, records: &'a [RunRecord]) -> Experiment<'a> {
     let runs = plan.runs.iter().zip(records);
     Experiment {
         title: &plan.title,

@@ -1,0 +1,218 @@
+//! The figures of a run that claims and studies speak of.
+
+use std::collections::BTreeMap;
+
+use fadelab_results::Run;
+use fadelab_results::bins::{self, Bin};
+use fadelab_results::interval::{Stat, deviation};
+use fadelab_results::measure::{self, METRICS, Metric};
+use fadelab_sim::record::LinkCounters;
+
+/// What there is besides the metrics of `summary.json`.
+const OWN: [(&str, &str); 5] = [
+    ("queue_share", "mean queue over the limit of the buffer"),
+    (
+        "converged_s",
+        "when the utilisation of the last 10 s first reached nine tenths of that of the measured interval",
+    ),
+    (
+        "settled_sd",
+        "deviation over time of the utilisation in bins of 10 s, from then on",
+    ),
+    ("settled_sd_2s", "the same in bins of 2 s"),
+    ("settled_min", "utilisation of the lowest bin of 10 s, from then on"),
+];
+/// Goodput of a group of flows, in bit/s: this and the name of the group.
+const OF_GROUP: &str = "goodput_bps:";
+
+const NS_PER_S: u64 = 1_000_000_000;
+const WINDOW_NS: u64 = 10 * NS_PER_S;
+/// Nine tenths of what it will be: a law that oscillates passes there on its way.
+const CONVERGED_SHARE: f64 = 0.9;
+
+/// One run, seen at one link.
+#[derive(Debug)]
+pub struct Figures {
+    /// Name of the run in the paper's file.
+    pub run: String,
+    /// Label of the law.
+    pub law: String,
+    /// Coordinates of the sweep.
+    pub point: String,
+    /// Its seed.
+    pub seed: u64,
+    values: BTreeMap<String, f64>,
+}
+
+/// Refuses a metric that does not exist.
+///
+/// # Errors
+/// Names it and all that there are.
+pub fn check(name: &str) -> Result<(), String> {
+    let names = || {
+        METRICS
+            .iter()
+            .map(|info| info.name)
+            .chain(OWN.iter().map(|(name, _)| *name))
+    };
+    if names().any(|known| known == name) || name.starts_with(OF_GROUP) {
+        return Ok(());
+    }
+    let all: Vec<&str> = names().collect();
+    Err(format!(
+        "there is no metric \"{name}\": allowed are {} and {OF_GROUP}GROUP",
+        all.join(", ")
+    ))
+}
+
+/// A mean with its interval, in as many digits as the interval supports.
+pub fn shown(stat: Option<Stat>) -> String {
+    let Some(stat) = stat else { return "-".to_owned() };
+    match stat.ci95_half_width {
+        Some(half) if half > 0.0 => {
+            let digits = (1.0 - libm::floor(libm::log10(half))).clamp(0.0, 4.0) as usize;
+            format!("{:.digits$} ± {half:.digits$}", stat.mean)
+        }
+        _ => format!("{:.4}", stat.mean),
+    }
+}
+
+impl Figures {
+    /// The figures of `run` at the link `link`.
+    ///
+    /// # Errors
+    /// There is no such link among those that results show.
+    pub fn measure(id: &str, run: &Run, link: &str) -> Result<Self, String> {
+        let shown = measure::shown_links(run);
+        let index = shown
+            .iter()
+            .copied()
+            .find(|&i| run.spec.links[i].name == link)
+            .ok_or_else(|| {
+                let names: Vec<&str> = shown.iter().map(|&i| run.spec.links[i].name.as_str()).collect();
+                format!("run \"{id}\" has no link \"{link}\": allowed are {}", names.join(", "))
+            })?;
+        let mut figures = Self::of(id, run.law, run.spec.seed, &[]);
+        figures.point = run.point_text();
+        let measured = measure::measure(run, index);
+        for info in &METRICS {
+            figures.set(info.name, measured.get(info.metric));
+        }
+        if let (Some(queue), Some(limit)) = (measured.get(Metric::QueuePkts), run.spec.links[index].buffer.packets) {
+            figures.set("queue_share", Some(queue / f64::from(limit)));
+        }
+        figures.settle(run, index, measured.get(Metric::Utilisation));
+        figures.groups(run);
+        Ok(figures)
+    }
+
+    /// Figures with given values.
+    pub fn of(run: &str, law: &str, seed: u64, values: &[(&str, f64)]) -> Self {
+        Self {
+            run: run.to_owned(),
+            law: law.to_owned(),
+            point: String::new(),
+            seed,
+            values: values
+                .iter()
+                .map(|(name, value)| ((*name).to_owned(), *value))
+                .collect(),
+        }
+    }
+
+    /// One figure; absent where the run says nothing about it.
+    pub fn get(&self, name: &str) -> Option<f64> {
+        self.values.get(name).copied()
+    }
+
+    fn set(&mut self, name: &str, value: Option<f64>) {
+        self.values.extend(value.map(|value| (name.to_owned(), value)));
+    }
+
+    /// When the law got going, and how steady it was from then on: its start is no oscillation.
+    fn settle(&mut self, run: &Run, link: usize, mean: Option<f64>) {
+        let series = &run.record.series;
+        let shown = series.link_ids.iter().position(|&id| id as usize == link);
+        let (Some(samples), Some(mean)) = (shown.map(|place| &series.links[place]), mean) else {
+            return;
+        };
+        let Some(converged_ns) = converged_ns(&series.time_ns, samples, mean * CONVERGED_SHARE) else {
+            return;
+        };
+        self.set("converged_s", Some(converged_ns as f64 / 1e9));
+        let from_ns = converged_ns.max(run.spec.warmup_ns);
+        for (name, width_ns) in [("settled_sd", WINDOW_NS), ("settled_sd_2s", 2 * NS_PER_S)] {
+            let bins = bins::cut(&series.time_ns, from_ns, run.spec.duration_ns, width_ns);
+            let used = bins
+                .into_iter()
+                .flatten()
+                .filter_map(|bin| measure::utilisation(samples, bin));
+            let used: Vec<f64> = used.collect();
+            if used.len() > 1 {
+                self.set(name, Some(deviation(&used)));
+            }
+            if width_ns == WINDOW_NS {
+                self.set("settled_min", used.into_iter().reduce(f64::min));
+            }
+        }
+    }
+
+    fn groups(&mut self, run: &Run) {
+        let record = run.record;
+        for (flow, spec) in run.spec.flows.iter().enumerate() {
+            let bytes = record.flows_end[flow].delivered_bytes - record.flows_warmup[flow].delivered_bytes;
+            let rate_bps = bytes as f64 * 8e9 / run.measured_ns() as f64;
+            *self.values.entry(format!("{OF_GROUP}{}", spec.group)).or_insert(0.0) += rate_bps;
+        }
+    }
+}
+
+/// The end of the first stretch of 10 s in which the utilisation is at least `wanted`.
+fn converged_ns(time_ns: &[u64], samples: &[LinkCounters], wanted: f64) -> Option<u64> {
+    let stretch = |to: usize| {
+        let from = time_ns
+            .partition_point(|&t| t + WINDOW_NS <= time_ns[to])
+            .checked_sub(1)?;
+        measure::utilisation(samples, Bin { from, to })
+    };
+    let place = (0..time_ns.len()).find(|&to| stretch(to).is_some_and(|used| used >= wanted))?;
+    Some(time_ns[place])
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn convergence_is_the_end_of_the_first_full_stretch() {
+        // Goal: idle for 20 s, then full; the 10 s before 28 s are 8/10 used, those before 29 s 9/10.
+        let time_ns: Vec<u64> = (0..60).map(|s| s * NS_PER_S).collect();
+        let sample = |s: u64| LinkCounters {
+            offered_bytes: s * 100,
+            sent_bytes: s.saturating_sub(20) * 100,
+            ..Default::default()
+        };
+        let samples: Vec<LinkCounters> = (0..60).map(sample).collect();
+        assert_eq!(converged_ns(&time_ns, &samples, 0.8), Some(28 * NS_PER_S));
+        assert_eq!(converged_ns(&time_ns, &samples, 0.9), Some(29 * NS_PER_S));
+        assert_eq!(converged_ns(&time_ns, &samples, 1.1), None);
+    }
+
+    #[test]
+    fn figures_have_the_digits_that_their_interval_supports() {
+        // Goal: two digits of the interval, and the mean to the same place.
+        let stat = |mean, half| {
+            Some(Stat {
+                n: 2,
+                mean,
+                ci95_half_width: half,
+                min: 0.0,
+                max: 0.0,
+            })
+        };
+        assert_eq!(shown(stat(0.98765, Some(0.0123))), "0.988 ± 0.012");
+        assert_eq!(shown(stat(151.26, Some(1.84))), "151.3 ± 1.8");
+        assert_eq!(shown(stat(0.5, None)), "0.5000");
+        assert_eq!(shown(None), "-");
+    }
+}

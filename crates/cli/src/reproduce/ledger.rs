@@ -1,0 +1,173 @@
+//! The ledger: each claim, what was measured, and whether its recorded verdict still holds.
+
+use std::fmt::Write;
+
+use fadelab_results::{Claim, Verdict};
+
+use super::criterion::Outcome;
+use super::figures::Figures;
+use super::paper::{Claimed, Claims};
+use crate::Failure;
+
+/// A claim and what became of it.
+pub struct Entry<'a> {
+    /// As recorded.
+    pub claim: &'a Claimed,
+    /// Quantities with their intervals.
+    pub measured: String,
+    /// Of all criteria together.
+    criteria: Outcome,
+    /// Of all evidence together.
+    evidence: Outcome,
+}
+
+impl Entry<'_> {
+    /// Whether the seeds decide nothing.
+    pub fn is_open(&self) -> bool {
+        self.criteria == Outcome::Open || self.evidence == Outcome::Open
+    }
+
+    /// Whether the record is wrong. Fewer seeds than those it was made with may leave open what it decides.
+    pub fn is_broken(&self, complete: bool) -> bool {
+        let expected = match self.claim.verdict {
+            Verdict::Reproduced => Outcome::Holds,
+            Verdict::Differs | Verdict::CannotBeAsPrinted => Outcome::Fails,
+        };
+        let is_as = |outcome, expected| outcome == expected || (outcome == Outcome::Open && !complete);
+        !is_as(self.criteria, expected) || !is_as(self.evidence, Outcome::Holds)
+    }
+
+    fn standing(&self, complete: bool) -> &'static str {
+        match (self.is_broken(complete), self.is_open()) {
+            (true, true) => "NO LONGER DECIDED",
+            (true, false) => "NO LONGER HOLDS",
+            (false, true) => "not decided by so few seeds",
+            (false, false) => "holds",
+        }
+    }
+
+    /// As pages and summaries show it.
+    pub fn claim(&self) -> Claim {
+        Claim {
+            id: self.claim.id.clone(),
+            published: format!("{} ({})", self.claim.published, self.claim.place),
+            measured: self.measured.clone(),
+            verdict: self.claim.verdict,
+            why: self.claim.why.clone(),
+        }
+    }
+}
+
+/// Keeps the claims that were asked for, and of the runs those that they need.
+///
+/// # Errors
+/// A claim that does not exist or stands twice, or a criterion about a run that the file does not name.
+pub fn select(claims: &mut Claims, wanted: &[String]) -> Result<(), Failure> {
+    let ids: Vec<&str> = claims.claim.iter().map(|claim| claim.id.as_str()).collect();
+    if let Some(id) = wanted.iter().find(|id| !ids.contains(&id.as_str())) {
+        return Err(Failure::Invalid(format!(
+            "there is no claim \"{id}\": allowed are {}",
+            ids.join(", ")
+        )));
+    }
+    if let Some(twice) = ids.iter().enumerate().find(|(place, id)| ids[..*place].contains(id)) {
+        return Err(Failure::Invalid(format!("claim \"{}\" stands twice", twice.1)));
+    }
+    if !wanted.is_empty() {
+        claims.claim.retain(|claim| wanted.contains(&claim.id));
+    }
+    let needed = |id: &str| {
+        let mut criteria = claims
+            .claim
+            .iter()
+            .flat_map(|claim| claim.criteria.iter().chain(&claim.evidence));
+        criteria.any(|criterion| criterion.runs().contains(&id))
+    };
+    for claim in &claims.claim {
+        for run in claim
+            .criteria
+            .iter()
+            .chain(&claim.evidence)
+            .flat_map(super::criterion::Criterion::runs)
+        {
+            if !claims.run.iter().any(|runs| runs.id == run) {
+                let known: Vec<&str> = claims.run.iter().map(|runs| runs.id.as_str()).collect();
+                let message = format!(
+                    "claim \"{}\" needs run \"{run}\": there are {}",
+                    claim.id,
+                    known.join(", ")
+                );
+                return Err(Failure::Invalid(message));
+            }
+        }
+    }
+    let kept: Vec<bool> = claims.run.iter().map(|runs| needed(&runs.id)).collect();
+    let mut place = kept.iter();
+    claims.run.retain(|_| place.next().copied().unwrap_or(false));
+    Ok(())
+}
+
+/// Evaluates all claims.
+pub fn entries<'a>(claims: &'a Claims, figures: &[Figures]) -> Vec<Entry<'a>> {
+    let joint = |criteria: &[super::criterion::Criterion]| {
+        let outcomes: Vec<Outcome> = criteria.iter().map(|criterion| criterion.outcome(figures)).collect();
+        if outcomes.contains(&Outcome::Fails) {
+            Outcome::Fails
+        } else if outcomes.contains(&Outcome::Open) {
+            Outcome::Open
+        } else {
+            Outcome::Holds
+        }
+    };
+    let entry = |claim: &'a Claimed| {
+        let measured: Vec<String> = claim
+            .criteria
+            .iter()
+            .map(|criterion| criterion.measured(figures))
+            .collect();
+        let mut measured = measured.join("; ");
+        for (place, criterion) in claim.evidence.iter().enumerate() {
+            measured += if place == 0 { "; and " } else { "; " };
+            measured += &criterion.measured(figures);
+        }
+        Entry {
+            claim,
+            measured,
+            criteria: joint(&claim.criteria),
+            evidence: joint(&claim.evidence),
+        }
+    };
+    claims.claim.iter().map(entry).collect()
+}
+
+/// The ledger for a terminal.
+pub fn text(claims: &Claims, entries: &[Entry], complete: bool) -> String {
+    let mut text = format!("{}\n{}\n", claims.paper, claims.subject);
+    for entry in entries {
+        let claim = entry.claim;
+        let _ = write!(
+            text,
+            "\n{}: {}, {}\n  published  {} ({})\n  measured   {}\n  criterion  {}\n  why        {}\n",
+            console::style(&claim.id).bold(),
+            claim.verdict.text(),
+            entry.standing(complete),
+            claim.published,
+            claim.place,
+            entry.measured.replace("; ", "\n             "),
+            claim.reason,
+            claim.why
+        );
+    }
+    let count = |verdict| entries.iter().filter(|entry| entry.claim.verdict == verdict).count();
+    let _ = write!(
+        text,
+        "\n{} reproduced, {} differ, {} cannot be as printed; the record {} for {} of {}\n",
+        count(Verdict::Reproduced),
+        count(Verdict::Differs),
+        count(Verdict::CannotBeAsPrinted),
+        if complete { "holds" } else { "is not contradicted" },
+        entries.iter().filter(|entry| !entry.is_broken(complete)).count(),
+        entries.len()
+    );
+    text
+}

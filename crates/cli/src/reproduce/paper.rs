@@ -1,0 +1,158 @@
+//! What a folder under `papers/` says: claims with their criteria and recorded verdicts, and studies of causes.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use fadelab_results::Verdict;
+use fadelab_scenario::plan::Plan;
+use serde::Deserialize;
+use serde::de::DeserializeOwned;
+
+use super::criterion::Criterion;
+use crate::Failure;
+
+/// `claims.toml`.
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Claims {
+    /// Who published it where.
+    pub paper: String,
+    /// Which part of it the claims are about.
+    pub subject: String,
+    /// What is run for the claims.
+    pub run: Vec<Runs>,
+    /// In the order of the ledger.
+    pub claim: Vec<Claimed>,
+}
+
+/// A scenario under a name that criteria refer to.
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Runs {
+    /// Name of the run.
+    pub id: String,
+    /// Path relative to the paper's folder.
+    pub scenario: PathBuf,
+    /// As `--set` of `fadelab run`.
+    #[serde(default)]
+    pub set: Vec<String>,
+    /// Name of the link that is looked at.
+    pub link: String,
+}
+
+/// A sentence of a paper, how it is checked, and what came of it.
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Claimed {
+    /// Unique in the paper.
+    pub id: String,
+    /// Section, figure or table.
+    #[serde(rename = "where")]
+    pub place: String,
+    /// What was published, in our words.
+    pub published: String,
+    /// What the sentence comes to; all must hold.
+    pub criteria: Vec<Criterion>,
+    /// What `why` rests on; all must hold, whatever the verdict.
+    #[serde(default)]
+    pub evidence: Vec<Criterion>,
+    /// Why the criteria are what they are.
+    pub reason: String,
+    /// The verdict that was reached.
+    #[serde(deserialize_with = "verdict")]
+    pub verdict: Verdict,
+    /// What we make of it.
+    pub why: String,
+}
+
+/// `studies.toml`: sweeps behind what the ledger says about causes.
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Studies {
+    /// In the order of the account.
+    pub study: Vec<Study>,
+}
+
+/// One table.
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Study {
+    /// Unique in the paper.
+    pub id: String,
+    /// What the table answers.
+    pub question: String,
+    /// Path relative to the paper's folder.
+    pub scenario: PathBuf,
+    /// As `--set` of `fadelab run`; a sweep gives the rows.
+    #[serde(default)]
+    pub set: Vec<String>,
+    /// Name of the link that is looked at.
+    pub link: String,
+    /// Columns.
+    pub show: Vec<String>,
+}
+
+fn verdict<'de, D: serde::Deserializer<'de>>(deserializer: D) -> Result<Verdict, D::Error> {
+    let text = String::deserialize(deserializer)?;
+    let all = [Verdict::Reproduced, Verdict::Differs, Verdict::CannotBeAsPrinted];
+    all.into_iter().find(|verdict| verdict.text() == text).ok_or_else(|| {
+        serde::de::Error::custom(format!(
+            "verdict \"{text}\" is not known: allowed are \"reproduced\", \"differs\" and \"cannot be as printed\""
+        ))
+    })
+}
+
+/// The folder of a paper.
+///
+/// # Errors
+/// There is none under that key.
+pub fn folder(papers: &Path, key: &str) -> Result<PathBuf, Failure> {
+    let folder = papers.join(key);
+    if folder.join("claims.toml").is_file() {
+        return Ok(folder);
+    }
+    let mut keys: Vec<String> = fs::read_dir(papers)
+        .into_iter()
+        .flatten()
+        .flatten()
+        .filter(|entry| entry.path().join("claims.toml").is_file())
+        .map(|entry| entry.file_name().to_string_lossy().into_owned())
+        .collect();
+    keys.sort();
+    let known = match keys.as_slice() {
+        [] => "there are no papers there, name their folder with --papers".to_owned(),
+        keys => format!("there are {}", keys.join(", ")),
+    };
+    Err(Failure::Invalid(format!(
+        "no paper \"{key}\" in {}: {known}",
+        papers.display()
+    )))
+}
+
+/// Reads one of the two files.
+///
+/// # Errors
+/// It cannot be read, or says something that it must not.
+pub fn read<T: DeserializeOwned>(folder: &Path, name: &str) -> Result<T, Failure> {
+    let path = folder.join(name);
+    let shown = path.display();
+    let text = fs::read_to_string(&path).map_err(|error| Failure::Invalid(format!("{shown}: {error}")))?;
+    toml::from_str(&text).map_err(|error| Failure::Invalid(format!("{shown}: {error}")))
+}
+
+/// The plan of a scenario with `seeds_n` seeds, 1 to that number; `None` keeps the scenario's.
+///
+/// # Errors
+/// An invalid scenario.
+pub fn plan(scenario: &Path, sets: &[String], seeds_n: Option<u32>) -> Result<Plan, Failure> {
+    let mut sets = sets.to_vec();
+    sets.extend(seeds_n.map(|n| match n {
+        1 => "run.seeds=1".to_owned(),
+        n => format!("run.seeds=1..{n}"),
+    }));
+    let options = fadelab_scenario::Options {
+        sets,
+        ..Default::default()
+    };
+    Ok(fadelab_scenario::load(scenario, &options)?)
+}
