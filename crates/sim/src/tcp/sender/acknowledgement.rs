@@ -58,7 +58,8 @@ impl Sender {
         let partial = self.tcp.recovery == Recovery::NewReno
             && self.control.ca_state == abi::CA_RECOVERY
             && self.board.una() < self.recover;
-        partial && std::mem::replace(&mut self.partial_acked, true)
+        self.partial_acks += u32::from(partial);
+        partial && self.partial_acks > 1
     }
 
     #[inline]
