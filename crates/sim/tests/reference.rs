@@ -59,6 +59,21 @@ fn sack_meets_ns2_on_the_dumbbell() {
 }
 
 #[test]
+fn new_reno_meets_ns2_on_the_dumbbell() {
+    // Goal: ns-2's NewReno with drop-tail there (1.0000, 700.7 packets, 4.1e-5), within 0.01, 10 % and 25 %.
+    let mut spec = dumbbell54("reno", "droptail").spec();
+    spec.warmup_ns = 50 * S;
+    for flow in &mut spec.flows {
+        flow.transport.recovery = Recovery::NewReno;
+    }
+    let record = run(&spec, |_| true).expect("a sound run");
+    let (utilisation, queue_pkts, drops) = bottleneck(&record, spec.warmup_ns, spec.duration_ns);
+    assert!((utilisation - 1.0).abs() <= 0.01, "utilisation {utilisation}");
+    assert!((queue_pkts - 700.7).abs() <= 70.0, "mean queue {queue_pkts}");
+    assert!((drops - 4.1e-5).abs() <= 1.0e-5, "drops {drops}");
+}
+
+#[test]
 fn xcp_meets_ns2_on_the_satellite_link() {
     // Goal: ns-2's XCP on 2 Mbit/s and 500 ms, one way (0.9968, 1.4 packets), within 0.01 and 3 packets.
     let dumbbell = Dumbbell {

@@ -212,9 +212,10 @@ impl Scoreboard {
         (acked, delivered)
     }
 
-    /// RFC 6582: of the duplicates seen, one stood for each segment now acknowledged but the retransmitted one.
+    /// RFC 6582: of the duplicates seen, one stood for each segment now acknowledged but the retransmitted one. Outside
+    /// of recovery none outlives an ACK that advances, or it would widen the window for good.
     #[inline]
-    fn forget_duplicates(&mut self, count: u32) {
+    pub fn forget_duplicates(&mut self, count: u32) {
         let gone = self.duplicate_pkts.min(count);
         self.duplicate_pkts -= gone;
         self.in_flight_pkts += gone;

@@ -55,6 +55,8 @@ pub(crate) struct Sender {
     /// Without SACK, duplicates of an ACK below tell of no loss: one more than `recover` of RFC 6582, which is of
     /// losses and timeouts alone.
     recover_loss: u32,
+    /// Partial ACKs of this recovery.
+    partial_acks: u32,
     duplicate_acks: u32,
     announce_reduction: bool,
     cwnd_limited: bool,
@@ -86,6 +88,7 @@ impl Sender {
             last_segment: None,
             recover: 0,
             recover_loss: 0,
+            partial_acks: 0,
             duplicate_acks: 0,
             announce_reduction: false,
             cwnd_limited: false,

@@ -67,6 +67,7 @@ impl Sender {
             self.reduce(abi::CA_RECOVERY);
         }
         self.recover_loss = self.recover + 1;
+        self.partial_acks = 0;
     }
 
     /// Whether ECE and CWR of RFC 3168 mean something on this connection.
