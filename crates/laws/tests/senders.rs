@@ -91,6 +91,19 @@ fn reno_restarts_from_the_initial_window() {
 }
 
 #[test]
+fn reno_counts_its_idleness_and_not_the_time() {
+    // Goal: a host tells the law both, and the law restarts by the first, however late it is.
+    let mut flow = Flow::new("reno", &[], 3, 64);
+    flow.control.cwnd_pkts = 50;
+    let mut restart = |idle_us| {
+        flow.law
+            .on_restart(&mut flow.state, &flow.params, 100_000_000, idle_us, &mut flow.control);
+        flow.control.cwnd_pkts
+    };
+    assert_eq!((restart(999_999), restart(1_000_000)), (50, 3));
+}
+
+#[test]
 fn vcp_multiplies_at_low_load() {
     // Goal: (1 + xi)^x - 1 per packet, PROTOCOLS' values for each clamp; 100,000 packets make the gain visible.
     let gains = [
