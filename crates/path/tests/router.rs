@@ -92,8 +92,8 @@ fn intervals_are_told_apart() {
 
 #[test]
 fn timers_have_times_of_their_own() {
-    // Goal: a law's second timer is run when it is due and not when the first one is, twenty times as often: a link that
-    // is full for 100 ms and idle for 100 ms has a load of one half in each interval of 200 ms, which is low.
+    // Goal: a law's second timer is run when it is due and not when the first one is, twenty times as often: a link
+    // that is full for 100 ms and idle for 100 ms has a load of one half in each interval of 200 ms, which is low.
     let full = |&at_ns: &u64| at_ns % INTERVAL_NS < INTERVAL_NS / 2;
     let found = codes((0..2_000 * MS).step_by(1_000_000).filter(full));
     assert!(found.len() > 900, "{}", found.len());

@@ -38,7 +38,8 @@ fn traces_serve_as_by_hand() {
         // Beyond 8 bytes of the first at 15 ms, both in the second there.
         (13, 700),
         (13, 700),
-        // At the very instant of an opportunity: served by it.
+        // At the very instant of an opportunity: served by it, the second one by what the first one left.
+        (22, 100),
         (22, 1504),
     ];
     for (at_ms, bytes) in arrivals {
@@ -46,7 +47,7 @@ fn traces_serve_as_by_hand() {
     }
     bench.run(100 * MS);
     let ends_ms: Vec<u64> = bench.out.iter().map(|out| out.0 / MS).collect();
-    assert_eq!(ends_ms, [2, 2, 5, 9, 9, 15, 15, 15, 22]);
+    assert_eq!(ends_ms, [2, 2, 5, 9, 9, 15, 15, 15, 22, 25]);
     let offered = |bench: &mut Bench, at_ns| {
         bench
             .link
