@@ -3,7 +3,7 @@
 mod common;
 
 use common::{Flow, Hop, PACKET_BYTES, data};
-use fadelab_laws::abi;
+use fadelab_laws::{State, abi};
 
 #[test]
 fn pacing_passes_through_and_survives_recovery() {
@@ -185,4 +185,33 @@ fn only_laws_with_large_state_need_socket_storage() {
     }
     assert!(fadelab_laws::router("droptail").expect("registered").is_passive());
     assert!(!fadelab_laws::router("red").expect("registered").is_passive());
+}
+
+#[test]
+fn memory_is_whole_words() {
+    // Goal: a state is zeroed and has room for all that a law asks for, also where that is no whole number of words.
+    for bytes in [0, 1, 7, 8, 9, 96, 97] {
+        let state = State::new(bytes);
+        let room = bytes as usize..bytes as usize + 8;
+        assert!(room.contains(&state.bytes()), "{} for {bytes}", state.bytes());
+        assert!(state.words().iter().all(|&word| word == 0));
+    }
+}
+
+#[test]
+#[should_panic(expected = "the state belongs to another law")]
+fn memory_of_another_law_is_refused() {
+    // Goal: a law never writes beyond the memory that it is given.
+    let mut flow = Flow::new("cubic", &[], 10, 64);
+    flow.state = fadelab_laws::sender("reno").expect("registered").new_state();
+    flow.on_rto();
+}
+
+#[test]
+#[should_panic(expected = "the parameters belong to another law")]
+fn parameters_of_another_law_are_refused() {
+    // Goal: a law never reads beyond the parameters that it is given.
+    let mut flow = Flow::new("cubic", &[], 10, 64);
+    flow.params = fadelab_laws::sender("reno").expect("registered").default_params();
+    flow.on_rto();
 }

@@ -93,6 +93,18 @@ fn values_are_scaled_and_rounded() {
 }
 
 #[test]
+fn decimal_values_are_what_they_say() {
+    // Goal: a decimal fraction that binary numbers only come near is the integer that is meant.
+    let law = sender("vcp").expect("registered");
+    let place = law.params().iter().position(|info| info.name == "beta").expect("known");
+    let beta = |value: f64| law.params_from(&[("beta", value)]).expect("valid").values()[place];
+    for millionths in (100_000..=1_000_000).step_by(7) {
+        assert_eq!(beta(millionths as f64 / 1e6), millionths);
+    }
+    assert_eq!(beta(0.875_000_6), 875_001);
+}
+
+#[test]
 fn refusals_say_what_is_allowed() {
     // Goal: unknown names come with the nearest known one first, values out of range with the range.
     let law = sender("vcp").expect("registered");

@@ -91,6 +91,19 @@ fn reno_restarts_from_the_initial_window() {
 }
 
 #[test]
+fn reno_counts_its_idleness_and_not_the_time() {
+    // Goal: a host tells the law both, and the law restarts by the first, however late it is.
+    let mut flow = Flow::new("reno", &[], 3, 64);
+    flow.control.cwnd_pkts = 50;
+    let mut restart = |idle_us| {
+        flow.law
+            .on_restart(&mut flow.state, &flow.params, 100_000_000, idle_us, &mut flow.control);
+        flow.control.cwnd_pkts
+    };
+    assert_eq!((restart(999_999), restart(1_000_000)), (50, 3));
+}
+
+#[test]
 fn vcp_multiplies_at_low_load() {
     // Goal: (1 + xi)^x - 1 per packet, PROTOCOLS' values for each clamp; 100,000 packets make the gain visible.
     let gains = [
@@ -455,6 +468,30 @@ fn cubic_converges_fast() {
     assert!(
         flow.control.cwnd_pkts.abs_diff(50) <= 1,
         "0.4 * 2.1^3 = 3.7 above 47, got {}",
+        flow.control.cwnd_pkts
+    );
+}
+
+#[test]
+fn cubic_rises_at_once_to_a_lowered_maximum() {
+    // Goal: W_max of a flow that loses ground is (1 + beta) / 2 of its window (section 4.7), seen halfway to K: a
+    // curve that starts flat from the window after the loss is far below it there, and meets it at K.
+    let mut flow = Flow::new("cubic", &[("friendly", 0.0)], 100, 2);
+    flow.on_loss();
+    flow.control.cwnd_pkts = 80;
+    flow.on_loss();
+    flow.control.cwnd_pkts = 56;
+    flow.srtt_us = 100_000;
+    for tenth in 0..=15 {
+        flow.now_us = tenth * 100_000;
+        for _ in 0..flow.control.cwnd_pkts {
+            flow.on_ack(&flow.ack(1));
+        }
+    }
+    // W_max = 68, K = 3.107 s: at 1.5 s and a round trip ahead 68 - 0.4 * 1.507^3 = 66.6; from 56 on it would be 57.6.
+    assert!(
+        flow.control.cwnd_pkts.abs_diff(66) <= 1,
+        "got {}",
         flow.control.cwnd_pkts
     );
 }

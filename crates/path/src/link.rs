@@ -312,11 +312,13 @@ impl Link {
 
     #[inline(always)]
     fn deliver(&mut self, now_ns: u64) -> Checked<Departure> {
-        let Some(&transit) = self.transits.front() else {
+        let Some(transit) = self.transits.front() else {
             return Ok(Departure::None);
         };
         let (packet, fate) = (transit.packet, transit.fate);
-        if transit.deliver_ns != now_ns || now_ns < transit.arrived_ns + self.delay_ns || self.started == 0 {
+        let early = transit.deliver_ns != now_ns || now_ns < transit.arrived_ns + self.delay_ns;
+        if early || self.started == 0 {
+            let transit = *transit;
             return self.broken("nothing leaves before its delay, and nothing late", now_ns, &transit);
         }
         self.transits.remove_front();

@@ -150,8 +150,7 @@ impl<'a> Engine<'a> {
                 self.on_link(source)?;
             } else if source < links + flows {
                 let flow = &mut self.flows[source - links];
-                let completion = flow.on_event(time_ns, &mut self.net)?;
-                self.record.completions.extend(completion);
+                flow.on_event(time_ns, &mut self.net, &mut self.record.completions)?;
                 self.net.schedule(source as SourceId, flow.next_due());
             } else if !self.on_own(source - links - flows, &mut report)? {
                 return Ok(false);
@@ -174,10 +173,8 @@ impl<'a> Engine<'a> {
         let feedback = (packet.header.feedback_len > 0).then(|| *self.net.slab.feedback(id));
         self.net.discard(id);
         let flow = packet.flow as usize;
-        let completion = self.flows[flow].on_packet(self.now_ns, &packet, feedback.as_ref(), &mut self.net)?;
-        if let Some(completion) = completion {
-            self.record.completions.push(completion);
-        }
+        let completed = &mut self.record.completions;
+        self.flows[flow].on_packet(self.now_ns, &packet, feedback.as_ref(), &mut self.net, completed)?;
         self.reschedule_flow(flow);
         Ok(())
     }

@@ -78,25 +78,23 @@ impl Flow {
         sender.min(self.app.due_ns()).min(self.receiver.ack_due_ns())
     }
 
-    /// Its event: the application first, then the delayed ACK, then the sender's timers. Returns a session that it
-    /// closed after all of it was acknowledged.
-    pub fn on_event(&mut self, now_ns: u64, net: &mut Network) -> Checked<Option<Completion>> {
-        let mut completion = None;
+    /// Its event: the application first, then the delayed ACK, then the sender's timers. A session that is closed after
+    /// all of it was acknowledged is added to `completed`.
+    pub fn on_event(&mut self, now_ns: u64, net: &mut Network, completed: &mut Vec<Completion>) -> Checked<()> {
         while self.app.due_ns() <= now_ns {
             let wish = self.app.wish(now_ns, self.mss_bytes);
             self.fulfil(wish, now_ns, net)?;
             if wish == Wish::Close {
-                completion = self.complete(now_ns);
+                self.complete(now_ns, completed);
             }
         }
         if self.receiver.ack_due_ns() <= now_ns {
             self.send_ack(now_ns, net)?;
         }
         match &mut self.sender {
-            Some(sender) if sender.next_due() <= now_ns => sender.on_timer(now_ns, net)?,
-            _ => {}
+            Some(sender) if sender.next_due() <= now_ns => sender.on_timer(now_ns, net),
+            _ => Ok(()),
         }
-        Ok(completion)
     }
 
     fn fulfil(&mut self, wish: Wish, now_ns: u64, net: &mut Network) -> Checked<()> {
@@ -138,7 +136,8 @@ impl Flow {
         sender.send(now_ns, net)
     }
 
-    /// A packet of this flow reached the end of its route. Returns a transfer or session that it completed.
+    /// A packet of this flow reached the end of its route. A transfer or session that it completes is added to
+    /// `completed`.
     #[inline]
     pub fn on_packet(
         &mut self,
@@ -146,49 +145,38 @@ impl Flow {
         packet: &Packet,
         feedback: Option<&FeedbackBytes>,
         net: &mut Network,
-    ) -> Checked<Option<Completion>> {
-        if !packet.header.is_data() {
-            return self.on_ack(now_ns, packet, feedback, net);
+        completed: &mut Vec<Completion>,
+    ) -> Checked<()> {
+        if packet.header.is_data() {
+            if self.sender.is_none() {
+                self.datagrams_received += 1;
+            } else if self.receiver.on_data(now_ns, packet, feedback, &self.tcp) {
+                self.send_ack(now_ns, net)?;
+            }
+        } else if let Some(sender) = &mut self.sender {
+            sender.on_ack(now_ns, packet, feedback, net)?;
+            self.complete(now_ns, completed);
         }
-        if self.sender.is_none() {
-            self.datagrams_received += 1;
-        } else if self.receiver.on_data(now_ns, packet, feedback, &self.tcp) {
-            self.send_ack(now_ns, net)?;
-        }
-        Ok(None)
+        Ok(())
     }
 
+    /// Notes the end of the transfer or session, if it ends now: it writes no more, and all that it wrote is
+    /// acknowledged.
     #[inline]
-    fn on_ack(
-        &mut self,
-        now_ns: u64,
-        packet: &Packet,
-        feedback: Option<&FeedbackBytes>,
-        net: &mut Network,
-    ) -> Checked<Option<Completion>> {
-        let Some(sender) = &mut self.sender else {
-            return Ok(None);
-        };
-        sender.on_ack(now_ns, packet, feedback, net)?;
-        Ok(self.complete(now_ns))
-    }
-
-    /// The transfer or session, if it ends now: it writes no more, and all that it wrote is acknowledged.
-    #[inline]
-    fn complete(&mut self, now_ns: u64) -> Option<Completion> {
-        let sender = self.sender.as_ref()?;
+    fn complete(&mut self, now_ns: u64, completed: &mut Vec<Completion>) {
+        let Some(sender) = &self.sender else { return };
         if !self.closing || !sender.is_finished() {
-            return None;
+            return;
         }
         self.closing = false;
         self.app.finished(now_ns);
         let segments = u64::from(sender.board().una() - self.opened_una);
-        Some(Completion {
+        completed.push(Completion {
             flow: self.id,
             start_ns: self.app.start_ns(),
             end_ns: now_ns,
             bytes: segments * u64::from(self.mss_bytes) - self.short_by_bytes,
-        })
+        });
     }
 
     #[inline]

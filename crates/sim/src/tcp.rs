@@ -42,6 +42,20 @@ impl TickClock {
         ((u128::from(time_us) * u128::from(self.reciprocal_q64)) >> 64) as u32
     }
 
+    /// What the clock shows, modulo 2^32 ticks, at the latest time up to `now_ns` at which [`clock_us`] showed
+    /// `time_us`.
+    ///
+    /// Laws take differences modulo 2^32 ticks, as on the wire; microseconds wrap earlier.
+    #[inline]
+    pub fn stamp(self, time_us: u32, now_ns: u64) -> u32 {
+        let now_us = now_ns / 1000;
+        if u32::try_from(now_us).is_ok() {
+            return self.ticks(time_us);
+        }
+        let then_us = now_us - u64::from((now_us as u32).wrapping_sub(time_us));
+        (then_us / u64::from(self.tick_us)) as u32
+    }
+
     /// `time_us` in ticks, rounded to the nearest.
     #[inline]
     pub fn ticks_nearest(self, time_us: u32) -> u32 {
@@ -63,6 +77,34 @@ mod tests {
             let times = (0..10_000).map(|_| random.next_u64() as u32);
             for time_us in times.chain([0, 1, tick_us - 1, tick_us, u32::MAX - 1, u32::MAX]) {
                 assert_eq!(clock.ticks(time_us), time_us / tick_us, "{time_us} / {tick_us}");
+            }
+        }
+    }
+
+    #[test]
+    fn stamps_wrap_with_their_ticks() {
+        // Goal: stamps are whole ticks since time 0 modulo 2^32, also after microseconds have wrapped, and up to 71
+        // minutes after they were taken.
+        for tick_us in [1u64, 3, 1000, 10_000, 1_000_000] {
+            let clock = TickClock::new(tick_us * 1000);
+            for taken_us in [
+                0,
+                1,
+                999_999,
+                (1 << 32) - 1,
+                1 << 32,
+                (1 << 32) + 12_345,
+                7 << 32,
+                (1 << 44) - 1,
+            ] {
+                for age_us in [0, 1, 40_000, 60_000_000, (1 << 32) - 1] {
+                    let stamp = clock.stamp(clock_us(taken_us * 1000), (taken_us + age_us) * 1000 + 999);
+                    assert_eq!(
+                        stamp,
+                        (taken_us / tick_us) as u32,
+                        "{taken_us} us, tick {tick_us} us, age {age_us} us"
+                    );
+                }
             }
         }
     }

@@ -55,8 +55,8 @@ fn datagrams_come_at_their_rate() {
 
 #[test]
 fn datagrams_leave_the_rest_to_tcp() {
-    // Goal: CBR at 30 % of a link (on air) and a greedy TCP share it: all datagrams but a few drops arrive, TCP fills the
-    // rest.
+    // Goal: CBR at 30 % of a link (on air) and a greedy TCP share it: all datagrams but a few drops arrive, TCP fills
+    // the rest.
     let mut spec = with_app("reno", App::Greedy { start: NOW });
     spec.links[0].buffer.packets = Some(60);
     spec.warmup_ns = 10 * S;
@@ -78,8 +78,8 @@ fn datagrams_leave_the_rest_to_tcp() {
 
 #[test]
 fn paced_writing_limits_the_window() {
-    // Goal: CBR over TCP delivers what was written, and a window that is not used does not grow (RFC 7661): at a tenth of
-    // the link's rate it stays near what is in flight, 5 segments, however long it lasts.
+    // Goal: CBR over TCP delivers what was written, and a window that is not used does not grow (RFC 7661): at a tenth
+    // of the link's rate it stays near what is in flight, 5 segments, however long it lasts.
     let app = App::Cbr {
         start: NOW,
         stop_ns: 50 * S,
@@ -222,8 +222,8 @@ fn starts_are_drawn_from_the_seed() {
 
 #[test]
 fn acks_share_links_with_data() {
-    // Goal: greedy flows in both directions over the same two links deliver, and each link carries the data of one and the
-    // ACKs of the other.
+    // Goal: greedy flows in both directions over the same two links deliver, and each link carries the data of one and
+    // the ACKs of the other.
     let mut spec = with_app("reno", App::Greedy { start: NOW });
     for link in &mut spec.links {
         link.buffer.packets = Some(40);

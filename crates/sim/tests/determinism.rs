@@ -74,7 +74,7 @@ fn strangers_do_not_shift_draws() {
         link.router.params = link
             .router
             .law
-            .params_from(&[("thresholds", 1.0), ("q_w", 0.05)])
+            .params_from(&[("thresholds", 1.0), ("q_w", 0.2)])
             .expect("valid parameters");
     }
     let alone = record_of(&spec);
@@ -106,8 +106,8 @@ fn strangers_do_not_shift_draws() {
 
 #[test]
 fn laws_meet_the_same_channel() {
-    // Goal: under one seed, laws that send at different times meet the same bad stays of a packet-scale channel: with an
-    // error-free good state and a hopeless bad one, losses of all laws fall into the same intervals.
+    // Goal: under one seed, laws that send at different times meet the same bad stays of a packet-scale channel: with
+    // an error-free good state and a hopeless bad one, losses of all laws fall into the same intervals.
     let bad_intervals = |law: &str| {
         let mut spec = wire(law, 1);
         spec.flows[0].app = App::Greedy {
@@ -145,8 +145,8 @@ fn laws_meet_the_same_channel() {
         "the channel was bad at times"
     );
     assert_ne!(reno.1, cubic.1, "the laws send at different times");
-    // Within 10 ms the state rarely changes: an interval that one law only lost in and the other only received in would be
-    // a contradiction; changes within an interval allow for a few.
+    // Within 10 ms the state rarely changes: an interval that one law only lost in and the other only received in would
+    // be a contradiction; changes within an interval allow for a few.
     let contradictions = (0..reno.0.len())
         .filter(|&k| {
             (reno.0[k] && !reno.1[k] && cubic.1[k] && !cubic.0[k])
@@ -163,8 +163,8 @@ fn laws_meet_the_same_channel() {
 
 #[test]
 fn ties_go_to_the_first_in_the_spec() {
-    // Goal: of two flows that start at the same nanosecond the one that stands first in the spec sends first: its packet
-    // reaches the link first, and the other's waits for it; swapped, the other way round.
+    // Goal: of two flows that start at the same nanosecond the one that stands first in the spec sends first: its
+    // packet reaches the link first, and the other's waits for it; swapped, the other way round.
     for swapped in [false, true] {
         let mut spec = wire("reno", 1000);
         let second = spec.flows[0].clone();
@@ -181,8 +181,8 @@ fn ties_go_to_the_first_in_the_spec() {
 
 #[test]
 fn ties_of_links_go_to_the_first_in_the_spec() {
-    // Goal: of two packets that reach a third link at the same nanosecond the one from the link that stands first in the
-    // spec is served first, whatever the order of the flows.
+    // Goal: of two packets that reach a third link at the same nanosecond the one from the link that stands first in
+    // the spec is served first, whatever the order of the flows.
     for (first, second) in [(0, 1), (1, 0)] {
         let mut spec = wire("reno", 1000);
         let joint: Vec<LinkSpec> = ["one", "two", "joint", "back"]
@@ -197,7 +197,7 @@ fn ties_of_links_go_to_the_first_in_the_spec() {
         flows[0].app = spec.flows[0].app;
         spec.flows = flows.into();
         let done = record_of(&spec).completions;
-        let through_first = if first == 0 { 0 } else { 1 };
+        let through_first = u32::from(first != 0);
         assert_eq!(done[0].flow, through_first, "the packet from link 0 is served first");
         assert!(done[0].end_ns < done[1].end_ns);
     }

@@ -2,8 +2,8 @@
 
 mod common;
 
-use common::{Dumbbell, MARK, MS, RTT_NS, S, kth, plain_router, record_of, wire};
-use fadelab_sim::spec::{App, RunSpec, Span};
+use common::{DROP, Dumbbell, MARK, MS, RTT_NS, S, kth, link, plain_router, record_of, wire};
+use fadelab_sim::spec::{App, Recovery, RunSpec, Span};
 
 fn greedy(mut spec: RunSpec) -> RunSpec {
     spec.flows[0].app = App::Greedy {
@@ -43,6 +43,64 @@ fn marks_cost_one_reduction_a_round_trip() {
 }
 
 #[test]
+fn a_loss_beside_a_mark_is_repaired_and_costs_nothing_more() {
+    // Goal: a mark and a loss in one window are one congestion event (RFC 3168, section 6.1.2): the window is halved
+    // once, and the loss is repaired without a timeout, with SACK and without.
+    for recovery in [Recovery::Sack, Recovery::NewReno] {
+        let mut spec = greedy(wire("reno", 1));
+        spec.links.push(link("second", 8_000_000, 0, 1 << 20));
+        spec.flows[0].route = vec![0, 2];
+        spec.links[0].router = kth(200, 0, 1, MARK);
+        spec.links[2].router = kth(206, 0, 1, DROP);
+        let tcp = &mut spec.flows[0].transport;
+        (tcp.recovery, tcp.cwnd_pkts_initial, tcp.ssthresh_pkts_initial) = (recovery, 30, 2);
+        spec.record_interval_ns = Some(MS);
+        spec.duration_ns = S;
+        let record = record_of(&spec);
+        let flow = record.flows_end[0];
+        let counts = (
+            flow.ecn_reductions,
+            flow.recoveries,
+            flow.timeouts,
+            flow.retransmitted_pkts,
+        );
+        assert_eq!(counts, (1, 1, 0, 1), "{recovery:?} {flow:?}");
+        let least = record.series.flows[0][5..].iter().map(|sample| sample.cwnd_pkts).min();
+        // The window grew from 30 to about 35 until the mark came.
+        assert!((15..=19).contains(&least.expect("samples")), "{recovery:?} {least:?}");
+    }
+}
+
+#[test]
+fn the_announcement_of_a_reduction_may_be_lost() {
+    // Goal: when the segment with CWR is lost, that loss reduces the window for itself, announces that, and the old
+    // echo costs nothing more: two reductions in all.
+    let mut spec = greedy(wire("reno", 1));
+    spec.links.push(link("second", 8_000_000, 0, 1 << 20));
+    spec.flows[0].route = vec![0, 2];
+    spec.links[0].router = kth(101, 0, 1, MARK);
+    spec.flows[0].transport.cwnd_pkts_initial = 30;
+    spec.flows[0].transport.rwnd_pkts = 30;
+    spec.record_interval_ns = Some(100_000);
+    spec.duration_ns = 2 * S;
+    let marked = record_of(&spec);
+    let at = marked.series.flows[0]
+        .iter()
+        .position(|sample| sample.ecn_reductions == 1)
+        .expect("it reacts");
+    let announcing = marked.series.flows[0][at].sent_pkts as u32 + 1;
+    spec.links[2].router = kth(announcing, 0, 1, DROP);
+    let flow = record_of(&spec).flows_end[0];
+    let counts = (
+        flow.ecn_reductions,
+        flow.recoveries,
+        flow.timeouts,
+        flow.retransmitted_pkts,
+    );
+    assert_eq!(counts, (1, 1, 0, 1), "{flow:?}");
+}
+
+#[test]
 fn flows_without_ecn_are_not_marked() {
     // Goal: a sender that does not ask for ECN sends packets that nobody marks.
     let mut spec = greedy(wire("reno", 1));
@@ -79,8 +137,8 @@ fn queue_of(router: &str, pairs: &[(&str, f64)], ecn: bool) -> RunSpec {
 
 #[test]
 fn marking_routers_spare_capable_flows() {
-    // Goal: RED and REM mark ECN-capable packets and drop none of them; each flow reduces at most once per round trip and
-    // at most once per mark, and retransmits nothing.
+    // Goal: RED and REM mark ECN-capable packets and drop none of them; each flow reduces at most once per round trip
+    // and at most once per mark, and retransmits nothing.
     let red: &[(&str, f64)] = &[
         ("use_mark_p", 0.0),
         ("mean_bytes", 1040.0),
@@ -116,7 +174,8 @@ fn marking_routers_spare_capable_flows() {
 
 #[test]
 fn dropping_routers_meet_flows_without_ecn() {
-    // Goal: RED drops packets of flows that are not ECN-capable before the queue is full, marks none, and all is repaired.
+    // Goal: RED drops packets of flows that are not ECN-capable before the queue is full, marks none, and all is
+    // repaired.
     let record = record_of(&queue_of(
         "red",
         &[("mean_bytes", 1040.0), ("min_pkts", 10.0), ("q_w", 0.002)],

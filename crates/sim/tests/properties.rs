@@ -40,7 +40,7 @@ fn any_path() -> impl Strategy<Value = RunSpec> {
         (tcp.limited_transmit, tcp.sack_on_wire, tcp.rto_min_over_srtt) = (limited, on_wire, over_srtt);
         (tcp.rwnd_pkts, tcp.dupthresh, tcp.cwnd_pkts_initial) = (rwnd_pkts, dupthresh, initial);
         let mut other = spec.flows[0].clone();
-        other.name = "other".to_owned();
+        "other".clone_into(&mut other.name);
         other.app = App::Transfer {
             start: Span::Uniform { min_ns: 0, max_ns: S },
             bytes: bytes / 2 + 1,
@@ -55,8 +55,8 @@ proptest! {
 
     #[test]
     fn transfers_arrive_whole(spec in any_path()) {
-        // Goal: over random losses of data and ACKs, delays, rates, buffers, windows, thresholds and both recoveries, two
-        // transfers deliver all their bytes and complete once each, and no invariant breaks.
+        // Goal: over random losses of data and ACKs, delays, rates, buffers, windows, thresholds and both recoveries,
+        // two transfers deliver all their bytes and complete once each, and no invariant breaks.
         let record = record_of(&spec);
         prop_assert_eq!(record.completions.len(), 2);
         for (id, (flow, end)) in spec.flows.iter().zip(&record.flows_end).enumerate() {

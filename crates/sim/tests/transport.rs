@@ -73,8 +73,8 @@ fn the_initial_window_leaves_at_once() {
 
 #[test]
 fn idle_paths_show_their_round_trip() {
-    // Goal: RTT samples of packets that meet no queue are the path's round trip to the microsecond, whatever the tick of
-    // the timestamps, and the smoothed RTT is the same.
+    // Goal: RTT samples of packets that meet no queue are the path's round trip to the microsecond, whatever the tick
+    // of the timestamps, and the smoothed RTT is the same.
     for tick_ns in [1000, MS, 10 * MS] {
         let mut spec = wire("reno", 5000);
         spec.flows[0].transport.cwnd_pkts_initial = 1;
@@ -162,8 +162,8 @@ fn a_burst_of_losses_needs_one_recovery() {
 
 #[test]
 fn new_reno_is_slower_than_sack_after_an_overshoot() {
-    // Goal: slow start into a full buffer loses about half a window, which NewReno repairs one a round trip: SACK is done
-    // sooner whatever the buffer.
+    // Goal: slow start into a full buffer loses about half a window, which NewReno repairs one a round trip: SACK is
+    // done sooner whatever the buffer.
     for buffer_pkts in [5, 10, 20, 40] {
         let end_ns = |recovery| {
             let mut spec = wire("reno", 300_000);

@@ -103,6 +103,11 @@ impl Scoreboard {
         self.delivered_pkts
     }
 
+    /// A new connection over the same sequence numbers, with nothing outstanding: deliveries count from 0 again.
+    pub fn restart_count(&mut self) {
+        self.delivered_pkts = 0;
+    }
+
     /// Whether the oldest segment is marked lost: recovery must begin.
     #[inline]
     pub fn oldest_is_lost(&self) -> bool {
@@ -175,11 +180,13 @@ impl Scoreboard {
     #[inline]
     pub fn acknowledge(&mut self, ack: u32) -> (u32, u32) {
         let acked = ack - self.una;
-        self.forget_duplicates(if ack == self.nxt {
-            u32::MAX
-        } else {
-            acked.saturating_sub(1)
-        });
+        if self.duplicate_pkts > 0 {
+            self.forget_duplicates(if ack == self.nxt {
+                u32::MAX
+            } else {
+                acked.saturating_sub(1)
+            });
+        }
         let mut delivered = 0;
         for seq in self.una..ack {
             let flags = self.segment(seq).in_flight_and_flags;
@@ -197,15 +204,18 @@ impl Scoreboard {
         if !self.sacked.is_empty() {
             self.sacked.remove_below(ack);
         }
-        // The oldest segment did not arrive, so duplicates can stand for all others at most.
-        let most = (self.outstanding_pkts() - self.lost_pkts).saturating_sub(1);
-        self.forget_duplicates(self.duplicate_pkts.saturating_sub(most));
+        if self.duplicate_pkts > 0 {
+            // The oldest segment did not arrive, so duplicates can stand for all others at most.
+            let most = (self.outstanding_pkts() - self.lost_pkts).saturating_sub(1);
+            self.forget_duplicates(self.duplicate_pkts.saturating_sub(most));
+        }
         (acked, delivered)
     }
 
-    /// RFC 6582: of the duplicates seen, one stood for each segment now acknowledged but the retransmitted one.
+    /// RFC 6582: of the duplicates seen, one stood for each segment now acknowledged but the retransmitted one. Outside
+    /// of recovery none outlives an ACK that advances, or it would widen the window for good.
     #[inline]
-    fn forget_duplicates(&mut self, count: u32) {
+    pub fn forget_duplicates(&mut self, count: u32) {
         let gone = self.duplicate_pkts.min(count);
         self.duplicate_pkts -= gone;
         self.in_flight_pkts += gone;

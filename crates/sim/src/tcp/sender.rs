@@ -7,11 +7,12 @@ use fadelab_path::violation::{Checked, violated};
 use crate::network::Network;
 use crate::packet::{Packet, flag};
 use crate::rtt::RttEstimator;
-use crate::spec::{Recovery, Transport};
+use crate::spec::Transport;
 use crate::tcp::clock_us;
 use crate::tcp::scoreboard::Scoreboard;
 
 mod acknowledgement;
+mod recovery;
 
 /// What the sending end counts. Cumulative.
 #[derive(Clone, Copy, Debug, Default)]
@@ -51,6 +52,11 @@ pub(crate) struct Sender {
     last_segment: Option<(u32, u16)>,
     /// Recovery, or the reaction to an ECN echo, ends when all below is acknowledged.
     recover: u32,
+    /// Without SACK, duplicates of an ACK below tell of no loss: one more than `recover` of RFC 6582, which is of
+    /// losses and timeouts alone.
+    recover_loss: u32,
+    /// Partial ACKs of this recovery.
+    partial_acks: u32,
     duplicate_acks: u32,
     announce_reduction: bool,
     cwnd_limited: bool,
@@ -81,6 +87,8 @@ impl Sender {
             written: 0,
             last_segment: None,
             recover: 0,
+            recover_loss: 0,
+            partial_acks: 0,
             duplicate_acks: 0,
             announce_reduction: false,
             cwnd_limited: false,
@@ -118,8 +126,11 @@ impl Sender {
             ..abi::Start::default()
         };
         self.law.init(&mut self.state, &self.params, &start, &mut self.control);
-        (self.recover, self.duplicate_acks) = (self.board.nxt(), 0);
+        (self.recover, self.recover_loss, self.duplicate_acks) = (self.board.nxt(), self.board.nxt(), 0);
         (self.feedback, self.pace_due_ns) = (abi::Feedback::default(), 0);
+        (self.announce_reduction, self.cwnd_limited, self.app_limited_until) = (false, false, 0);
+        self.counters.marked_pkts = 0;
+        self.board.restart_count();
     }
 
     /// The application has written up to segment `written` (excluded); the last one may be shorter.
@@ -192,12 +203,13 @@ impl Sender {
         }
         let mut ack = self.take_ack(now_ns, packet);
         self.take_feedback(now_ns, packet, feedback, &mut ack);
-        let must_send = self.advance_recovery(&ack);
+        ack.in_flight_pkts = self.board.in_flight_pkts();
+        let recovering = self.control.ca_state == abi::CA_RECOVERY;
+        let must_send = self.advance_recovery(&mut ack);
         if ack.flags & abi::ACK_ECE != 0 {
             self.react_to_echo(&ack);
         }
-        ack.in_flight_pkts = self.board.in_flight_pkts();
-        self.law.on_ack(&mut self.state, &self.params, &ack, &mut self.control);
+        self.tell_law(&ack, recovering);
         if self.control.cwnd_pkts == 0 || self.control.ssthresh_pkts == 0 {
             return self.broken(
                 "a window is at least one segment",
@@ -214,6 +226,18 @@ impl Sender {
         self.send(now_ns, net)
     }
 
+    /// Shows an ACK to the law. One that ends recovery only brings the window to ssthresh (RFC 5681, section 3.2, step
+    /// 6): it acknowledges a window's worth of segments that left the network long ago, and is none to grow by.
+    #[inline]
+    fn tell_law(&mut self, ack: &abi::Ack, recovering: bool) {
+        let ca_state = self.control.ca_state;
+        if recovering && self.law.flags() & abi::SENDER_OWNS_RECOVERY == 0 {
+            self.control.ca_state = abi::CA_RECOVERY;
+        }
+        self.law.on_ack(&mut self.state, &self.params, ack, &mut self.control);
+        self.control.ca_state = ca_state;
+    }
+
     fn broken<T>(&self, invariant: &'static str, now_ns: u64, detail: String) -> Checked<T> {
         violated(
             invariant,
@@ -221,83 +245,6 @@ impl Sender {
             now_ns,
             detail,
         )
-    }
-
-    /// Moves the recovery state on. Returns whether a retransmission is due whatever the window says.
-    fn advance_recovery(&mut self, ack: &abi::Ack) -> bool {
-        let una = self.board.una();
-        if una >= self.recover && self.control.ca_state > abi::CA_DISORDER {
-            self.control.ca_state = abi::CA_OPEN;
-        }
-        match self.control.ca_state {
-            abi::CA_RECOVERY if ack.acked_pkts > 0 && self.tcp.recovery == Recovery::NewReno => {
-                // RFC 6582, section 3.2, step 3: a partial ACK reveals the next loss.
-                self.board.mark_oldest_lost()
-            }
-            abi::CA_RECOVERY | abi::CA_LOSS => false,
-            _ => self.detect_loss(ack),
-        }
-    }
-
-    fn detect_loss(&mut self, ack: &abi::Ack) -> bool {
-        let found = match self.tcp.recovery {
-            Recovery::Sack => self.board.oldest_is_lost(),
-            // RFC 6582, section 3.2, step 1: duplicates of what a timeout sent twice are no loss.
-            Recovery::NewReno => {
-                self.duplicate_acks >= self.tcp.dupthresh
-                    && ack.flags & abi::ACK_DUPLICATE != 0
-                    && self.board.una() >= self.recover
-            }
-        };
-        if found {
-            self.enter_recovery(ack);
-            return true;
-        }
-        if self.control.ca_state != abi::CA_CWR {
-            let disorder = self.duplicate_acks > 0 || self.board.sacked_pkts() > 0;
-            self.control.ca_state = if disorder { abi::CA_DISORDER } else { abi::CA_OPEN };
-        }
-        false
-    }
-
-    fn enter_recovery(&mut self, ack: &abi::Ack) {
-        self.counters.recoveries += 1;
-        if self.tcp.recovery == Recovery::NewReno {
-            self.board.mark_oldest_lost();
-        }
-        self.law
-            .on_loss(&mut self.state, &self.params, ack, abi::LOSS_DUPACK, &mut self.control);
-        self.reduce(abi::CA_RECOVERY);
-    }
-
-    /// Whether ECE and CWR of RFC 3168 mean something on this connection.
-    fn has_classic_ecn(&self) -> bool {
-        self.tcp.ecn && self.law.ecn_mode() == abi::ECN_MODE_CLASSIC
-    }
-
-    /// RFC 3168, section 6.1.2: once per round trip, and not again for losses of the same window. The receiver repeats
-    /// the echo until it sees CWR on the first segment sent after the reduction, number `recover`: what is acknowledged
-    /// up to there can only be the old echo.
-    fn react_to_echo(&mut self, ack: &abi::Ack) {
-        let free = matches!(self.control.ca_state, abi::CA_OPEN | abi::CA_DISORDER);
-        if !free || !self.has_classic_ecn() || self.board.una() <= self.recover {
-            return;
-        }
-        self.counters.ecn_reductions += 1;
-        self.law
-            .on_loss(&mut self.state, &self.params, ack, abi::LOSS_ECN, &mut self.control);
-        self.reduce(abi::CA_CWR);
-    }
-
-    /// A reduction for whatever reason is announced (RFC 3168, section 6.1.2), lest the receiver repeat an echo of
-    /// before.
-    fn reduce(&mut self, ca_state: u32) {
-        self.control.ca_state = ca_state;
-        self.recover = self.board.nxt();
-        self.announce_reduction = self.has_classic_ecn();
-        if self.law.flags() & abi::SENDER_OWNS_RECOVERY == 0 {
-            self.control.cwnd_pkts = self.control.ssthresh_pkts;
-        }
     }
 
     /// RFC 6298, section 5: the timer fired.
@@ -321,7 +268,7 @@ impl Sender {
         self.law.on_rto(&mut self.state, &self.params, &ack, &mut self.control);
         self.control.cwnd_pkts = 1;
         self.control.ca_state = abi::CA_LOSS;
-        self.recover = self.board.nxt();
+        (self.recover, self.recover_loss) = (self.board.nxt(), self.board.nxt() + 1);
         self.announce_reduction = self.has_classic_ecn();
         self.duplicate_acks = 0;
         self.board.mark_all_lost();
@@ -351,10 +298,13 @@ impl Sender {
                 return Ok(());
             }
             let again = self.board.next_retransmission();
-            let is_new = self.board.nxt() < self.written && self.board.outstanding_pkts() < self.tcp.rwnd_pkts;
+            let has_data = self.board.nxt() < self.written;
+            let is_new = has_data && self.board.outstanding_pkts() < self.tcp.rwnd_pkts;
             if again.is_none() && !is_new {
                 self.cwnd_limited = false;
-                self.app_limited_until = (self.board.delivered_pkts() + self.board.in_flight_pkts()).max(1);
+                if !has_data {
+                    self.app_limited_until = (self.board.delivered_pkts() + self.board.in_flight_pkts()).max(1);
+                }
                 return Ok(());
             }
             if self.control.pacing_Bps > 0 && now_ns < self.pace_due_ns {

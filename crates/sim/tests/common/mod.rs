@@ -127,8 +127,8 @@ impl Dumbbell<'_> {
     }
 }
 
-/// The test-only router that drops or marks data packet `first`, and every `every`-th from there on unless it is 0, up to
-/// `last`.
+/// The test-only router that drops or marks data packet `first`, and every `every`-th from there on unless it is 0, up
+/// to `last`.
 pub fn kth(first: u32, every: u32, last: u32, action: u32) -> RouterSpec {
     let mut spec = plain_router("kth");
     let pairs = [("first", first), ("every", every), ("last", last), ("action", action)];

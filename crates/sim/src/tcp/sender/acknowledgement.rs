@@ -17,8 +17,8 @@ impl Sender {
             now_us: now_ns / 1000,
             packet_bytes: self.tcp.packet_bytes,
             mss_bytes: self.tcp.packet_bytes - self.tcp.header_bytes,
-            ts_val: self.rtt.clock().ticks(packet.ts_val_us),
-            ts_ecr: self.rtt.clock().ticks(packet.ts_ecr_us),
+            ts_val: self.rtt.clock().stamp(packet.ts_val_us, now_ns),
+            ts_ecr: self.rtt.clock().stamp(packet.ts_ecr_us, now_ns),
             random: self.next_random(),
             ..abi::Ack::default()
         };
@@ -31,8 +31,13 @@ impl Sender {
         if packet.seq > self.board.una() {
             (ack.acked_pkts, ack.delivered_pkts) = self.board.acknowledge(packet.seq);
             self.duplicate_acks = 0;
+            if self.control.ca_state != abi::CA_RECOVERY || packet.seq >= self.recover {
+                self.board.forget_duplicates(u32::MAX);
+            }
             ack.rtt_us = self.sample_rtt(now_ns, packet);
-            self.arm_rto(now_ns);
+            if !self.is_later_partial_ack() {
+                self.arm_rto(now_ns);
+            }
         }
         self.take_sack(packet, &mut ack);
         if self.law.ecn_mode() == abi::ECN_MODE_EXACT {
@@ -44,6 +49,17 @@ impl Sender {
         ack.srtt_us = self.rtt.srtt_us();
         ack.rtt_us_min = self.rtt.rtt_us_min();
         ack
+    }
+
+    /// RFC 6582, section 3.2, step 3: without SACK the timer is restarted by the first partial ACK of a recovery only,
+    /// so that a window with many holes is left to slow start instead of a round trip each.
+    #[inline]
+    fn is_later_partial_ack(&mut self) -> bool {
+        let partial = self.tcp.recovery == Recovery::NewReno
+            && self.control.ca_state == abi::CA_RECOVERY
+            && self.board.una() < self.recover;
+        self.partial_acks += u32::from(partial);
+        partial && self.partial_acks > 1
     }
 
     #[inline]

@@ -1,0 +1,96 @@
+//! A link on a bench: packets go in at given times, and what comes out is written down.
+#![allow(dead_code, reason = "each test file uses its part")]
+
+use fadelab_laws::{capacity, router};
+use fadelab_path::link::{Arrival, Departure, Link};
+use fadelab_path::packet::{FeedbackBytes, Header, PacketId, Store};
+use fadelab_path::spec::{Buffer, CapacitySpec, LinkSpec, RouterSpec};
+
+pub const MS: u64 = 1_000_000;
+pub const DATA: u8 = fadelab_laws::abi::PACKET_DATA as u8;
+
+/// Packets by number; nothing is reused.
+#[derive(Default)]
+pub struct Packets(pub Vec<Header>, FeedbackBytes);
+
+impl Packets {
+    pub fn add(&mut self, ip_bytes: u16, flags: u8) -> PacketId {
+        self.0.push(Header {
+            ip_bytes,
+            flags,
+            ..Header::default()
+        });
+        (self.0.len() - 1) as PacketId
+    }
+}
+
+impl Store for Packets {
+    fn header(&mut self, id: PacketId) -> &mut Header {
+        &mut self.0[id as usize]
+    }
+
+    fn feedback(&mut self, _: PacketId) -> &mut FeedbackBytes {
+        &mut self.1
+    }
+}
+
+pub fn spec(capacity_of: CapacitySpec, delay_ns: u64, packets: Option<u32>, bytes: Option<u64>) -> LinkSpec {
+    let (law, part) = (
+        router("droptail").expect("a law"),
+        capacity("configured").expect("a part"),
+    );
+    LinkSpec {
+        name: "link".to_owned(),
+        capacity: capacity_of,
+        delay_ns,
+        buffer: Buffer { packets, bytes },
+        router: RouterSpec {
+            law,
+            params: law.default_params(),
+            capacity: part,
+            capacity_params: part.default_params(),
+        },
+        channel: None,
+        shown: true,
+    }
+}
+
+pub fn constant(rate_bps: u64) -> CapacitySpec {
+    CapacitySpec::Constant { rate_bps }
+}
+
+/// A link with its packets and what came out: (time, packet, whether it was lost).
+pub struct Bench {
+    pub link: Link,
+    pub packets: Packets,
+    pub out: Vec<(u64, PacketId, bool)>,
+}
+
+impl Bench {
+    pub fn new(spec: &LinkSpec) -> Self {
+        Self {
+            link: Link::new(spec, 1, 1500),
+            packets: Packets::default(),
+            out: Vec::new(),
+        }
+    }
+
+    /// Serves all that is due by `until_ns`.
+    pub fn run(&mut self, until_ns: u64) {
+        while self.link.next_due() <= until_ns {
+            let due_ns = self.link.next_due();
+            match self.link.service(due_ns, &mut self.packets).expect("sound") {
+                Departure::None => {}
+                Departure::Delivered(id) => self.out.push((due_ns, id, false)),
+                Departure::Lost(id) => self.out.push((due_ns, id, true)),
+            }
+        }
+    }
+
+    /// A packet arrives. Returns whether it was taken.
+    pub fn arrive(&mut self, now_ns: u64, ip_bytes: u16, flags: u8) -> bool {
+        self.run(now_ns);
+        let id = self.packets.add(ip_bytes, flags);
+        self.link.arrive(now_ns, id, &mut self.packets).expect("sound") != Arrival::Dropped
+    }
+}

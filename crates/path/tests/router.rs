@@ -1,0 +1,101 @@
+//! What a link tells the law at its queue.
+
+use fadelab_laws::{abi, capacity, router};
+use fadelab_path::link::{Departure, Link};
+use fadelab_path::packet::{FeedbackBytes, Header, PacketId, Store};
+use fadelab_path::spec::{Buffer, CapacitySpec, LinkSpec, RouterSpec};
+
+const MS: u64 = 1_000_000;
+
+/// VCP's interval between two codes.
+const INTERVAL_NS: u64 = 200 * MS;
+
+/// Packets by number.
+#[derive(Default)]
+struct Packets(Vec<Header>, FeedbackBytes);
+
+impl Store for Packets {
+    fn header(&mut self, id: PacketId) -> &mut Header {
+        &mut self.0[id as usize]
+    }
+
+    fn feedback(&mut self, _: PacketId) -> &mut FeedbackBytes {
+        &mut self.1
+    }
+}
+
+/// VCP's router behind 8 Mbit/s, a packet of 1000 bytes per millisecond, which it measures by itself.
+fn link() -> Link {
+    let (law, part) = (router("vcp").expect("a law"), capacity("measured").expect("a part"));
+    let spec = LinkSpec {
+        name: "link".to_owned(),
+        capacity: CapacitySpec::Constant { rate_bps: 8_000_000 },
+        delay_ns: MS,
+        buffer: Buffer {
+            packets: Some(10_000),
+            bytes: None,
+        },
+        router: RouterSpec {
+            law,
+            params: law.default_params(),
+            capacity: part,
+            capacity_params: part.default_params(),
+        },
+        channel: None,
+        shown: true,
+    };
+    Link::new(&spec, 1, 1000)
+}
+
+/// Sends a packet of 1000 bytes at each of the times. Returns delivery and code of those that came through by the last.
+fn codes(times_ns: impl Iterator<Item = u64>) -> Vec<(u64, u32)> {
+    let (mut link, mut packets, mut codes) = (link(), Packets::default(), Vec::new());
+    for now_ns in times_ns {
+        while link.next_due() <= now_ns {
+            let due_ns = link.next_due();
+            match link.service(due_ns, &mut packets).expect("sound") {
+                Departure::None => {}
+                Departure::Delivered(id) => codes.push((due_ns, u32::from(packets.0[id as usize].ecn))),
+                Departure::Lost(id) => panic!("packet {id} is lost"),
+            }
+        }
+        packets.0.push(Header {
+            ip_bytes: 1000,
+            flags: abi::PACKET_DATA as u8,
+            ecn: abi::ECN_ECT1 as u8,
+            outer_ecn: abi::ECN_ECT1 as u8,
+            wire: abi::WIRE_VCP as u8,
+            ..Header::default()
+        });
+        let id = (packets.0.len() - 1) as PacketId;
+        link.arrive(now_ns, id, &mut packets).expect("sound");
+    }
+    codes
+}
+
+#[test]
+fn intervals_are_told_apart() {
+    // Goal: a capacity part and a law are told what came in an interval and what could have been sent in it, however
+    // long the link has been at work: at loads of 0.5, 0.9 and 1.25 the code is low, high and overload and stays so.
+    for (gap_ns, code) in [(2_000_000, 1), (1_111_111, 2), (800_000, 3)] {
+        // The first code is that of the first interval; what waits when it is written still goes out.
+        let settled: Vec<_> = codes((0..2_000 * MS).step_by(gap_ns))
+            .into_iter()
+            .filter(|&(at_ns, _)| at_ns > INTERVAL_NS + 2 * MS)
+            .collect();
+        assert!(settled.len() > 800, "{}", settled.len());
+        for (at_ns, found) in settled {
+            assert_eq!(found, code, "at {at_ns} ns, a packet every {gap_ns} ns");
+        }
+    }
+}
+
+#[test]
+fn timers_have_times_of_their_own() {
+    // Goal: a law's second timer is run when it is due and not when the first one is, twenty times as often: a link
+    // that is full for 100 ms and idle for 100 ms has a load of one half in each interval of 200 ms, which is low.
+    let full = |&at_ns: &u64| at_ns % INTERVAL_NS < INTERVAL_NS / 2;
+    let found = codes((0..2_000 * MS).step_by(1_000_000).filter(full));
+    assert!(found.len() > 900, "{}", found.len());
+    assert!(found.iter().all(|&(_, code)| code == 1), "{found:?}");
+}
