@@ -48,6 +48,18 @@ fn figures_equal_the_hand_computed_ones() {
 }
 
 #[test]
+fn drops_by_the_law_count_as_drops() {
+    // A law that drops nine packets in each of the 50 measured seconds, as many as find the queue full, doubles them.
+    let mut lab = Lab::default();
+    lab.add("steady", spec(1, 60), |_| 900);
+    let link = &mut lab.runs[0].record.links_end[0];
+    link.dropped_law_pkts += 50 * 9;
+    link.arrived_pkts += 50 * 9;
+    let summary = Summary::of(&lab.experiment());
+    close(summary.groups[0].stat(Metric::DropRate).unwrap().mean, 18.0 / 918.0);
+}
+
+#[test]
 fn jain_is_over_the_flows_that_cross_the_link() {
     // Shares of 3/4 and 1/4 give 1 / (2 * 10/16); the third flow, which gets nothing here, must not count.
     let mut lab = Lab::default();
