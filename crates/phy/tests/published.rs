@@ -146,7 +146,8 @@ fn table_of_packet_error() {
 
 #[test]
 fn data_and_acks_have_codes_of_their_own() {
-    // Goal: with a code rate for each kind, data and ACKs meet the table's entries at their own: 2x2, 5 dB, 0.9 and 0.5.
+    // Goal: with a code rate for each kind, data and ACKs meet the table's entries at their own: 2x2, 5 dB, 0.9 and
+    // 0.5.
     let mut channel = spec(Antennas::TwoByTwo, 5.0, 0.9, CodeMode::Ideal, 8.0);
     channel.code.ack_rate = 0.5;
     for (kind, printed) in [(PacketKind::Data, ".0186"), (PacketKind::Ack, "1.6e-8")] {
