@@ -27,6 +27,11 @@ pub fn channel(args: &ChannelArgs) -> Result<(), Failure> {
     let ip_bytes = size(args)?;
     let rows = snrs(args)?;
     let spec = spec(args, rows[0])?;
+    if spec.recursion_steps(kind, ip_bytes) > ChannelSpec::STEPS_MAX {
+        let given = format!("{ip_bytes} at --code-rate {}", args.code_rate);
+        let allowed = "a word whose bytes times correctable errors stay below 2e8; shorten it or try --mode gf256";
+        return Err(invalid("size", &given, allowed));
+    }
     for snr_db in &rows {
         self::spec(args, *snr_db)?;
     }

@@ -351,7 +351,7 @@ fn channel_prints_the_exact_packet_error() {
 fn channel_refuses_what_makes_no_channel() {
     // Goal: each option names what it allows, with status 2.
     let scratch = Scratch::new();
-    let cases: [(&[&str], &str); 8] = [
+    let cases: [(&[&str], &str); 9] = [
         (&["--antennas", "3x3"], "1x1, 2x1, 1x2, 2x2"),
         (&["--snr", "30..5"], "5..30"),
         (&["--snr", "x"], "--snr x"),
@@ -359,6 +359,7 @@ fn channel_refuses_what_makes_no_channel() {
         (&["--code-rate", "1.1"], "--code-rate 1.1"),
         (&["--code-rate", "NaN"], "--code-rate NaN"),
         (&["--size", "0"], "1 to 65535"),
+        (&["--size", "65535", "--code-rate", "0.1"], "--mode gf256"),
         (&["--mode", "turbo"], "ideal, gf256"),
     ];
     for (arguments, part) in cases {

@@ -158,6 +158,15 @@ impl ChannelSpec {
         }
     }
 
+    /// Most steps of the recursion that one packet size may take: about a second of work.
+    pub const STEPS_MAX: u64 = 200_000_000;
+
+    /// Steps of the recursion behind a packet's exact loss: bytes on the air times errors that its words correct.
+    pub fn recursion_steps(&self, kind: PacketKind, ip_bytes: u32) -> u64 {
+        let steps = |word: &Word| u64::from(word.bytes) * u64::from(word.correctable() + 1);
+        self.words(kind, ip_bytes).iter().map(steps).sum()
+    }
+
     /// Probability that a packet of `ip_bytes` is lost when the channel is stationary before it.
     ///
     /// Exact for chains over bits with one word a packet, and for random loss; [`interleaved`] says what is taken for

@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 use std::path::Path;
 
 use fadelab_laws::{Params, Sender};
+use fadelab_phy::channel::{ChannelSpec, PacketKind};
 use fadelab_sim::spec::{RunSpec, Transport};
 
 use crate::document::{self, Node, Raw};
@@ -194,6 +195,7 @@ impl Planner<'_> {
         let channel = channel::read(&mut reader)?;
         let is_marking = marks_plain_packets(&law);
         let (transport, ecn) = transport::read(&mut reader)?;
+        check_effort(&reader, channel.as_ref(), &transport)?;
         let mut groups = Vec::new();
         for name in flows::group_names(self.root) {
             let group = flows::group(&mut reader, &name, &law, run.duration_ns)?;
@@ -320,6 +322,24 @@ fn check_total(reader: &Reader<'_>, groups: &[(Group, Transport)], topology: &To
         "flow",
         &format!("{total} flows in all, allowed are {}", flows::FLOWS_MAX),
     ))
+}
+
+/// Refuses a code whose exact packet error would take minutes to compute.
+fn check_effort(reader: &Reader<'_>, channel: Option<&ChannelSpec>, transport: &Transport) -> Result<(), Refusal> {
+    let sizes = [
+        ("channel.code.data", PacketKind::Data, transport.packet_bytes),
+        ("channel.code.ack", PacketKind::Ack, transport.ack_bytes),
+    ];
+    for (path, kind, bytes) in sizes {
+        if channel.is_some_and(|spec| spec.recursion_steps(kind, bytes) > ChannelSpec::STEPS_MAX) {
+            let why = format!(
+                "one word for a packet of {bytes} B at this rate takes too long to compute; allowed are words whose \
+                 bytes times correctable errors stay below 2e8: raise the rate, shorten the packet or take mode \"gf256\""
+            );
+            return Err(reader.refuse(path, &why));
+        }
+    }
+    Ok(())
 }
 
 /// Adds the parameters of each group's sender.

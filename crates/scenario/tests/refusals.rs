@@ -168,6 +168,13 @@ fn impossible_values_are_refused() {
         &["channel.code.data = 1.5", "allowed is"],
     );
     assert_has(
+        &refused(
+            "data = 0.93\nack = 0.5",
+            "data = 0.1\nack = 0.5\n[transport]\npacket = \"65535 B\"",
+        ),
+        &["channel.code.data", "gf256"],
+    );
+    assert_has(
         &refused("ack = 0.5", "ack = 0"),
         &["channel.code.ack = 0", "allowed is"],
     );
