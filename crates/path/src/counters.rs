@@ -7,9 +7,9 @@ pub struct LinkCounters {
     pub arrived_pkts: u64,
     /// Their bytes.
     pub arrived_bytes: u64,
-    /// Packets that left the queue into transmission.
+    /// Packets whose transmission ended.
     pub sent_pkts: u64,
-    /// Their bytes, counted when the transmission begins.
+    /// Bytes sent, the first part of a packet in transmission included.
     pub sent_bytes: u64,
     /// What the transmitter could have sent, used or not.
     pub offered_bytes: u64,

@@ -283,10 +283,35 @@ impl Link {
             counters.queue_byte_ns += so_far_ns * u128::from(waiting.bytes);
             counters.queue_pkt_ns += so_far_ns;
         }
+        self.without_unsent(now_ns, &mut counters, store);
         counters.offered_bytes = self.transmitter.offered_bytes(now_ns);
         counters.queue_bytes = self.queue_bytes;
         counters.queue_pkts = self.queue_pkts();
         Ok(counters)
+    }
+
+    /// Takes out what is still in the transmitter: within the link a packet counts as sent from its beginning on, in
+    /// results when it was.
+    fn without_unsent(&self, now_ns: u64, counters: &mut LinkCounters, store: &mut impl Store) {
+        let Some(last) = self.started.checked_sub(1).and_then(|index| self.transits.get(index)) else {
+            return;
+        };
+        let end_ns = last.deliver_ns - self.delay_ns;
+        if end_ns <= now_ns || last.fate == Fate::DroppedByLaw {
+            return;
+        }
+        let unsent = u128::from(last.bytes) * u128::from(end_ns - now_ns);
+        counters.sent_bytes -= unsent.div_ceil(u128::from(end_ns - last.start_ns)) as u64;
+        counters.sent_pkts -= 1;
+        if self.air.is_some() {
+            let (lost, data) = (
+                u64::from(last.fate == Fate::LostOnAir),
+                u64::from(store.header(last.packet).is_data()),
+            );
+            counters.lost_air_pkts -= lost;
+            counters.sent_data_pkts -= data;
+            counters.lost_air_data_pkts -= data * lost;
+        }
     }
 
     /// Packets the link holds, waiting, in transmission or in flight.

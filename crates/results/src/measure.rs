@@ -149,7 +149,7 @@ pub const METRICS: [MetricInfo; METRICS_N] = [
         Metric::Rtt,
         "rtt_ms_mean",
         "ms",
-        "mean of the RTT samples of the senders",
+        "mean of the RTT samples of the senders, one per ACK that advances: few while losses are repaired",
     ),
     info(
         Metric::RetransmitRate,

@@ -354,7 +354,13 @@ fn with_interval(stat: Stat, scale: f64, signed: bool) -> String {
         half if half >= 0.0005 => 3,
         _ => 2,
     };
-    let mean = stat.mean * scale;
+    // Rounded to nothing, a small negative number is no number with a sign.
+    let smallest = 0.5 * 0.1f64.powi(decimals as i32);
+    let mean = if (stat.mean * scale).abs() < smallest {
+        0.0
+    } else {
+        stat.mean * scale
+    };
     let mut text = if signed {
         format!("{mean:+.decimals$}")
     } else {

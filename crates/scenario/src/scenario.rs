@@ -196,6 +196,7 @@ impl Planner<'_> {
         let is_marking = marks_plain_packets(&law);
         let (transport, ecn) = transport::read(&mut reader)?;
         check_effort(&reader, channel.as_ref(), &transport)?;
+        warn_of_losses(&mut reader, channel.as_ref(), &transport);
         let mut groups = Vec::new();
         for name in flows::group_names(self.root) {
             let group = flows::group(&mut reader, &name, &law, run.duration_ns)?;
@@ -340,6 +341,18 @@ fn check_effort(reader: &Reader<'_>, channel: Option<&ChannelSpec>, transport: &
         }
     }
     Ok(())
+}
+
+/// Warns of a channel over which hardly anything arrives: most likely antennas, SNR and code were not meant together.
+fn warn_of_losses(reader: &mut Reader<'_>, channel: Option<&ChannelSpec>, transport: &Transport) {
+    let Some(channel) = channel else { return };
+    let error = channel.packet_error(PacketKind::Data, transport.packet_bytes);
+    if error >= 0.5 {
+        reader.warnings.push(format!(
+            "the channel loses {:.3} % of the data packets; `fadelab channel` shows which SNR and code rate would do",
+            100.0 * error
+        ));
+    }
 }
 
 /// Adds the parameters of each group's sender.

@@ -110,6 +110,15 @@ pub fn read(reader: &mut Reader<'_>) -> Result<(Transport, Option<bool>), Refusa
         ts_tick_ns: time(reader, "transport.clock_tick", preset.ts_tick_ns)?,
         ecn: false,
     };
+    if transport.ts_tick_ns < 1_000 {
+        return Err(reader.refuse("transport.clock_tick", "allowed is 1 us or more"));
+    }
+    if transport.rto_ns_max < 1_000_000 {
+        return Err(reader.refuse(
+            "transport.rto_max",
+            "allowed is 1 ms or more: a timer that never rests never ends",
+        ));
+    }
     if transport.rto_ns_min > transport.rto_ns_max {
         return Err(reader.refuse("transport.rto_min", "it exceeds transport.rto_max"));
     }

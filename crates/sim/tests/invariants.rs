@@ -118,3 +118,32 @@ fn acknowledgements_stay_within_what_was_sent() {
         "only what was sent is acknowledged"
     );
 }
+
+#[test]
+fn nothing_counts_as_sent_before_it_is() {
+    // Goal: at any instant a link has sent what its rate allows and not a packet more, on a link where one takes 8 s.
+    let mut spec = Dumbbell {
+        flows: 1,
+        law: "reno",
+        router: "droptail",
+        rate_bps: 1_000,
+        delay_ns: 20 * MS,
+        buffer_pkts: 50,
+        duration_ns: 100 * S,
+    }
+    .spec();
+    spec.record_interval_ns = Some(S);
+    let record = fadelab_sim::run(&spec, |_| true).expect("a sound run");
+    let samples = &record.series.links[0];
+    assert!(samples.iter().all(|at| at.sent_bytes <= at.offered_bytes));
+    let (first, last) = (&samples[20], &samples[100]);
+    let (sent, offered) = (
+        last.sent_bytes - first.sent_bytes,
+        last.offered_bytes - first.offered_bytes,
+    );
+    assert!(
+        sent.abs_diff(offered) <= 1,
+        "a busy link sends all the time: {sent} of {offered} B"
+    );
+    assert_eq!(last.sent_pkts, last.sent_bytes / 1040);
+}
