@@ -96,7 +96,13 @@ fn parity_occupies_the_link() {
     let waiting = bench.link.snapshot(0, &mut bench.packets).expect("sound");
     assert_eq!(
         (waiting.queue_bytes, waiting.queue_pkts, waiting.sent_bytes),
-        (2680, 3, 1300)
+        (2680, 3, 0)
+    );
+    let halfway = bench.link.snapshot(650_000, &mut bench.packets).expect("sound");
+    assert_eq!(
+        (halfway.sent_bytes, halfway.sent_pkts),
+        (650, 0),
+        "of the one in transmission, half is on the air"
     );
     bench.run(u64::MAX - 1);
     let ends_us: Vec<u64> = bench.out.iter().map(|out| out.0 / 1000).collect();

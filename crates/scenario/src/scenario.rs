@@ -335,7 +335,7 @@ fn check_effort(reader: &Reader<'_>, channel: Option<&ChannelSpec>, transport: &
         if channel.is_some_and(|spec| spec.recursion_steps(kind, bytes) > ChannelSpec::STEPS_MAX) {
             let why = format!(
                 "one word for a packet of {bytes} B at this rate takes too long to compute; allowed are words whose \
-                 bytes times correctable errors stay below 2e8: raise the rate, shorten the packet or take mode \"gf256\""
+                 bytes times correctable errors stay below 2e8: raise the rate, shorten the packet or take \"gf256\""
             );
             return Err(reader.refuse(path, &why));
         }

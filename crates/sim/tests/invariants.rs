@@ -136,7 +136,7 @@ fn nothing_counts_as_sent_before_it_is() {
     let record = fadelab_sim::run(&spec, |_| true).expect("a sound run");
     let samples = &record.series.links[0];
     assert!(samples.iter().all(|at| at.sent_bytes <= at.offered_bytes));
-    let (first, last) = (&samples[20], &samples[100]);
+    let (first, last) = (&samples[10], &samples[60]);
     let (sent, offered) = (
         last.sent_bytes - first.sent_bytes,
         last.offered_bytes - first.offered_bytes,
