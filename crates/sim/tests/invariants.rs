@@ -7,8 +7,9 @@ use fadelab_path::link::LinkFault;
 use fadelab_sim::RunError;
 use fadelab_sim::fault::{Fault, FaultKind, run_with_fault};
 
-fn stopped_by(kind: FaultKind) -> String {
-    let dumbbell = Dumbbell {
+/// A small network whose queue overflows now and then.
+fn lossy_dumbbell() -> Dumbbell<'static> {
+    Dumbbell {
         flows: 3,
         law: "reno",
         router: "droptail",
@@ -16,9 +17,12 @@ fn stopped_by(kind: FaultKind) -> String {
         delay_ns: 20 * MS,
         buffer_pkts: 50,
         duration_ns: 20 * S,
-    };
-    let error =
-        run_with_fault(&dumbbell.spec(), Fault { at_ns: 5 * S, kind }).expect_err("the fault must stop the run");
+    }
+}
+
+fn stopped_by(kind: FaultKind) -> String {
+    let error = run_with_fault(&lossy_dumbbell().spec(), Fault { at_ns: 5 * S, kind })
+        .expect_err("the fault must stop the run");
     let RunError::Violation { violation, seed } = error else {
         panic!("stopped otherwise: {error}")
     };
@@ -33,16 +37,7 @@ fn stopped_by(kind: FaultKind) -> String {
 #[test]
 fn a_sound_run_is_not_stopped() {
     // Goal: the invariants hold over a run with losses, so that the faults below are what stops theirs.
-    let dumbbell = Dumbbell {
-        flows: 3,
-        law: "reno",
-        router: "droptail",
-        rate_bps: 10_000_000,
-        delay_ns: 20 * MS,
-        buffer_pkts: 50,
-        duration_ns: 20 * S,
-    };
-    let record = fadelab_sim::run(&dumbbell.spec(), |_| true).expect("a sound run");
+    let record = fadelab_sim::run(&lossy_dumbbell().spec(), |_| true).expect("a sound run");
     assert!(record.links_end[0].dropped_full_pkts > 0);
 }
 
