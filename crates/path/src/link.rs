@@ -68,32 +68,33 @@ pub enum Departure {
     Lost(PacketId),
 }
 
-/// See the module's documentation.
+/// See the module's documentation. Fields that every transit touches stand first and share few cache lines.
 #[derive(Debug)]
+#[repr(C)]
 pub struct Link {
-    name: String,
-    transmitter: Transmitter,
-    delay_ns: u64,
-    limit_pkts: u32,
-    limit_bytes: u64,
+    /// Delivery of the oldest, and start of the first that waits; `u64::MAX`: there is none.
+    deliver_ns_next: u64,
+    start_ns_next: u64,
     law: Option<Box<LawHost>>,
-    drops_at_dequeue: bool,
-    /// Neither law nor channel looks at its packets.
-    is_wire: bool,
     air: Option<Box<Air>>,
     /// Oldest first; the first `started` of them have left the queue.
     transits: Ring<Transit>,
     started: usize,
-    /// Delivery of the oldest, and start of the first that waits; `u64::MAX`: there is none.
-    deliver_ns_next: u64,
-    start_ns_next: u64,
-    queue_bytes: u64,
-    busy: BusyPeriod,
-    /// Time in transmission, for the capacity part of a law.
-    busy_ns: u64,
+    delay_ns: u64,
     delivered_pkts: u64,
     dropped_held_pkts: u64,
+    queue_bytes: u64,
+    busy: BusyPeriod,
+    /// Neither law nor channel looks at its packets.
+    is_wire: bool,
+    drops_at_dequeue: bool,
+    limit_pkts: u32,
+    limit_bytes: u64,
+    transmitter: Transmitter,
+    /// Time in transmission, for the capacity part of a law.
+    busy_ns: u64,
     counters: LinkCounters,
+    name: String,
 }
 
 /// The time since the transmitter last had nothing to do: over it, no more may be sent than its capacity.
