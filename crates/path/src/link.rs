@@ -9,7 +9,7 @@ use fadelab_laws::abi;
 use fadelab_phy::channel::{Channel, ChannelSpec, PacketKind};
 
 use crate::counters::LinkCounters;
-use crate::packet::{PacketId, Store};
+use crate::packet::{Parcel, Store};
 use crate::ring::Ring;
 use crate::router::{LawHost, QueueView};
 use crate::spec::{CapacitySpec, LinkSpec};
@@ -30,8 +30,9 @@ struct Transit {
     deliver_ns: u64,
     /// Where the transmitter stood before this packet, to plan anew when it is dropped.
     mark: u64,
-    packet: PacketId,
+    /// On-air bytes.
     bytes: u32,
+    parcel: Parcel,
     fate: Fate,
 }
 
@@ -63,9 +64,9 @@ pub enum Departure {
     /// Nothing: a timer ran.
     None,
     /// A packet at the far end.
-    Delivered(PacketId),
+    Delivered(Parcel),
     /// A packet lost on the air or dropped by the law at its departure.
-    Lost(PacketId),
+    Lost(Parcel),
 }
 
 /// See the module's documentation. Fields that every transit touches stand first and share few cache lines.
@@ -187,23 +188,23 @@ impl Link {
     /// # Errors
     /// An invariant of the link is broken.
     #[inline(always)]
-    pub fn arrive(&mut self, now_ns: u64, packet: PacketId, store: &mut impl Store) -> Checked<Arrival> {
+    pub fn arrive(&mut self, now_ns: u64, parcel: Parcel, store: &mut impl Store) -> Checked<Arrival> {
         self.catch_up(now_ns, store)?;
         if self.is_wire && self.start_ns_next == u64::MAX && self.transmitter.is_idle(now_ns) {
-            let bytes = u32::from(store.header(packet).ip_bytes);
-            return self.pass(now_ns, packet, bytes);
+            return self.pass(now_ns, parcel);
         }
-        self.queue_up(now_ns, packet, store)
+        self.queue_up(now_ns, parcel, store)
     }
 
     /// A packet goes straight into the transmitter of a wire: there is no queue for it to find full, and nobody to be
     /// shown it.
     #[inline(always)]
-    fn pass(&mut self, now_ns: u64, packet: PacketId, bytes: u32) -> Checked<Arrival> {
+    fn pass(&mut self, now_ns: u64, parcel: Parcel) -> Checked<Arrival> {
+        let bytes = u32::from(parcel.ip_bytes);
         self.counters.arrived_pkts += 1;
         self.counters.arrived_bytes += u64::from(bytes);
         let first = self.transits.len() == 0;
-        let transit = self.plan(now_ns, packet, bytes);
+        let transit = self.plan(now_ns, parcel, bytes);
         self.started += 1;
         self.transmit(transit.start_ns, transit.deliver_ns - self.delay_ns, bytes)?;
         Ok(if first { Arrival::TakenFirst } else { Arrival::Taken })
@@ -211,17 +212,16 @@ impl Link {
 
     /// A packet joins the queue, if law and limit let it.
     #[inline(never)]
-    fn queue_up(&mut self, now_ns: u64, packet: PacketId, store: &mut impl Store) -> Checked<Arrival> {
-        let header = store.header(packet);
-        let ip_bytes = u32::from(header.ip_bytes);
+    fn queue_up(&mut self, now_ns: u64, parcel: Parcel, store: &mut impl Store) -> Checked<Arrival> {
+        let ip_bytes = u32::from(parcel.ip_bytes);
         let bytes = match &mut self.air {
             None => ip_bytes,
-            Some(air) => air.bytes(header.kind(), ip_bytes),
+            Some(air) => air.bytes(store.header(parcel.id).kind(), ip_bytes),
         };
         self.counters.arrived_pkts += 1;
         self.counters.arrived_bytes += u64::from(bytes);
         let full = self.queue_pkts() >= self.limit_pkts || self.queue_bytes + u64::from(bytes) > self.limit_bytes;
-        let refused = self.law.is_some() && self.law_refuses(now_ns, packet, bytes, full, store);
+        let refused = self.law.is_some() && self.law_refuses(now_ns, parcel.id, bytes, full, store);
         if full || refused {
             self.counters.dropped_full_pkts += u64::from(full);
             self.counters.dropped_law_pkts += u64::from(!full);
@@ -229,7 +229,7 @@ impl Link {
             return Ok(Arrival::Dropped);
         }
         let first = self.transits.len() == 0 || self.drops_at_dequeue;
-        let transit = self.plan(now_ns, packet, bytes);
+        let transit = self.plan(now_ns, parcel, bytes);
         self.start_ns_next = self.start_ns_next.min(transit.start_ns);
         self.queue_bytes += u64::from(bytes);
         self.catch_up(now_ns, store)?;
@@ -238,15 +238,15 @@ impl Link {
 
     /// Hands a packet to the transmitter and the propagation behind it: when it leaves is known from now on.
     #[inline(always)]
-    fn plan(&mut self, now_ns: u64, packet: PacketId, bytes: u32) -> Transit {
+    fn plan(&mut self, now_ns: u64, parcel: Parcel, bytes: u32) -> Transit {
         let served = self.transmitter.serve(now_ns, bytes);
         let transit = Transit {
             arrived_ns: now_ns,
             start_ns: served.start_ns,
             deliver_ns: served.end_ns + self.delay_ns,
             mark: served.mark,
-            packet,
             bytes,
+            parcel,
             fate: Fate::Sound,
         };
         self.deliver_ns_next = self.deliver_ns_next.min(transit.deliver_ns);
@@ -307,7 +307,7 @@ impl Link {
         if self.air.is_some() {
             let (lost, data) = (
                 u64::from(last.fate == Fate::LostOnAir),
-                u64::from(store.header(last.packet).is_data()),
+                u64::from(store.header(last.parcel.id).is_data()),
             );
             counters.lost_air_pkts -= lost;
             counters.sent_data_pkts -= data;
@@ -341,7 +341,7 @@ impl Link {
         let Some(transit) = self.transits.front() else {
             return Ok(Departure::None);
         };
-        let (packet, fate) = (transit.packet, transit.fate);
+        let (parcel, fate) = (transit.parcel, transit.fate);
         let early = transit.deliver_ns != now_ns || now_ns < transit.arrived_ns + self.delay_ns;
         if early || self.started == 0 {
             let transit = *transit;
@@ -357,9 +357,9 @@ impl Link {
         }
         self.check_conservation(now_ns)?;
         Ok(if fate == Fate::Sound {
-            Departure::Delivered(packet)
+            Departure::Delivered(parcel)
         } else {
-            Departure::Lost(packet)
+            Departure::Lost(parcel)
         })
     }
 
@@ -458,7 +458,7 @@ impl Link {
     #[inline(never)]
     fn meet_channel(&mut self, transit: &Transit, store: &mut impl Store) {
         let Some(air) = &mut self.air else { return };
-        let header = store.header(transit.packet);
+        let header = store.header(transit.parcel.id);
         let lost = air
             .channel
             .is_lost(transit.start_ns, header.kind(), u32::from(header.ip_bytes));

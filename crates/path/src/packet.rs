@@ -6,6 +6,18 @@ use fadelab_phy::channel::PacketKind;
 /// Number of a packet in its owner's store.
 pub type PacketId = u32;
 
+/// A packet as links pass it on. What a wire needs of it is here, so that only laws, channels and the two ends look
+/// into the store.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Parcel {
+    /// Number of the packet.
+    pub id: PacketId,
+    /// A word that belongs to whoever drives the links, such as a place on a route.
+    pub tag: u32,
+    /// IP bytes, as in the packet's header.
+    pub ip_bytes: u16,
+}
+
 /// Feedback of a law, as long as the interface allows.
 pub type FeedbackBytes = [u8; abi::FEEDBACK_BYTES_MAX];
 

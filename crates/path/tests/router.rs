@@ -2,7 +2,7 @@
 
 use fadelab_laws::{abi, capacity, router};
 use fadelab_path::link::{Departure, Link};
-use fadelab_path::packet::{FeedbackBytes, Header, PacketId, Store};
+use fadelab_path::packet::{FeedbackBytes, Header, PacketId, Parcel, Store};
 use fadelab_path::spec::{Buffer, CapacitySpec, LinkSpec, RouterSpec};
 
 const MS: u64 = 1_000_000;
@@ -55,8 +55,8 @@ fn codes(times_ns: impl Iterator<Item = u64>) -> Vec<(u64, u32)> {
             let due_ns = link.next_due();
             match link.service(due_ns, &mut packets).expect("sound") {
                 Departure::None => {}
-                Departure::Delivered(id) => codes.push((due_ns, u32::from(packets.0[id as usize].ecn))),
-                Departure::Lost(id) => panic!("packet {id} is lost"),
+                Departure::Delivered(parcel) => codes.push((due_ns, u32::from(packets.0[parcel.id as usize].ecn))),
+                Departure::Lost(parcel) => panic!("{parcel:?} is lost"),
             }
         }
         packets.0.push(Header {
@@ -68,7 +68,12 @@ fn codes(times_ns: impl Iterator<Item = u64>) -> Vec<(u64, u32)> {
             ..Header::default()
         });
         let id = (packets.0.len() - 1) as PacketId;
-        link.arrive(now_ns, id, &mut packets).expect("sound");
+        let parcel = Parcel {
+            id,
+            tag: 0,
+            ip_bytes: 1000,
+        };
+        link.arrive(now_ns, parcel, &mut packets).expect("sound");
     }
     codes
 }

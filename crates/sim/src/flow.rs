@@ -187,13 +187,12 @@ impl Flow {
         };
         let mut ack = Packet {
             header,
-            route_at: self.route_back_at,
             flow: self.id,
             ..Packet::default()
         };
         self.acks_sent = self.acks_sent.wrapping_add(1);
         let feedback = self.receiver.fill_ack(now_ns, &mut ack, &self.tcp);
-        net.inject(now_ns, ack, feedback.as_ref())
+        net.inject(now_ns, ack, self.route_back_at, feedback.as_ref())
     }
 
     fn send_datagram(&mut self, now_ns: u64, net: &mut Network) -> Checked<()> {
@@ -206,11 +205,10 @@ impl Flow {
         self.datagrams_sent += 1;
         let packet = Packet {
             header,
-            route_at: self.route_at,
             flow: self.id,
             ..Packet::default()
         };
-        net.inject(now_ns, packet, None)
+        net.inject(now_ns, packet, self.route_at, None)
     }
 
     /// What it has counted so far.

@@ -1,7 +1,7 @@
 //! Links, packets and pending events: all that both ends of a flow need to send.
 
 use fadelab_path::link::{Arrival, Departure, Link};
-use fadelab_path::packet::{FeedbackBytes, PacketId, Store};
+use fadelab_path::packet::{FeedbackBytes, PacketId, Parcel, Store};
 use fadelab_path::violation::{Checked, violated};
 
 use crate::packet::{Packet, Slab};
@@ -85,13 +85,28 @@ impl Network {
 
     /// Lets a packet into the network at the beginning of its route, which has at least one link.
     #[inline]
-    pub fn inject(&mut self, now_ns: u64, packet: Packet, feedback: Option<&FeedbackBytes>) -> Checked<()> {
+    pub fn inject(
+        &mut self,
+        now_ns: u64,
+        packet: Packet,
+        route_at: u32,
+        feedback: Option<&FeedbackBytes>,
+    ) -> Checked<()> {
         self.injected_pkts += 1;
+        let ip_bytes = packet.header.ip_bytes;
         let id = self.slab.add(packet);
         if let Some(bytes) = feedback {
             *self.slab.feedback(id) = *bytes;
         }
-        self.forward(now_ns, id).map(|_| ())
+        self.forward(
+            now_ns,
+            Parcel {
+                id,
+                tag: route_at,
+                ip_bytes,
+            },
+        )
+        .map(|_| ())
     }
 
     /// The event of a link: at most one packet comes out of it and goes on. Returns it when it is at its end; it is
@@ -103,27 +118,26 @@ impl Network {
         self.schedule(link as SourceId, due_ns);
         match departure {
             Departure::None => Ok(None),
-            Departure::Delivered(id) => self.forward(now_ns, id),
-            Departure::Lost(id) => {
-                self.discard(id);
+            Departure::Delivered(parcel) => self.forward(now_ns, parcel),
+            Departure::Lost(parcel) => {
+                self.discard(parcel.id);
                 Ok(None)
             }
         }
     }
 
-    /// Sends a packet on. Returns it when it is at its end.
+    /// Sends a packet on to where its tag says in the flattened routes. Returns it when it is at its end.
     #[inline(always)]
-    fn forward(&mut self, now_ns: u64, id: PacketId) -> Checked<Option<PacketId>> {
-        let packet = self.slab.get_mut(id);
-        let link = self.hops[packet.route_at as usize];
+    fn forward(&mut self, now_ns: u64, mut parcel: Parcel) -> Checked<Option<PacketId>> {
+        let link = self.hops[parcel.tag as usize];
         if link == ROUTE_END {
-            return Ok(Some(id));
+            return Ok(Some(parcel.id));
         }
-        packet.route_at += 1;
-        match self.links[link as usize].arrive(now_ns, id, &mut self.slab)? {
+        parcel.tag += 1;
+        match self.links[link as usize].arrive(now_ns, parcel, &mut self.slab)? {
             Arrival::Taken => {}
             Arrival::TakenFirst => self.reschedule(link as usize),
-            Arrival::Dropped => self.discard(id),
+            Arrival::Dropped => self.discard(parcel.id),
         }
         Ok(None)
     }

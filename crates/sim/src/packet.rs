@@ -22,8 +22,6 @@ pub(crate) struct Packet {
     pub sack_blocks: u8,
     /// Marks echoed by this ACK (`LAW_ECN_MODE_EXACT`).
     pub marks: u8,
-    /// Index into the flattened routes: the next link, or the end.
-    pub route_at: u32,
     pub flow: u32,
     /// Number of the segment; of an ACK: the next one expected.
     pub seq: u32,
@@ -72,11 +70,6 @@ impl Slab {
     #[inline]
     pub fn get(&self, id: PacketId) -> &Packet {
         &self.packets[id as usize]
-    }
-
-    #[inline]
-    pub fn get_mut(&mut self, id: PacketId) -> &mut Packet {
-        &mut self.packets[id as usize]
     }
 
     /// Packets in existence.

@@ -3,7 +3,7 @@
 
 use fadelab_laws::{capacity, router};
 use fadelab_path::link::{Arrival, Departure, Link};
-use fadelab_path::packet::{FeedbackBytes, Header, PacketId, Store};
+use fadelab_path::packet::{FeedbackBytes, Header, PacketId, Parcel, Store};
 use fadelab_path::spec::{Buffer, CapacitySpec, LinkSpec, RouterSpec};
 
 pub const MS: u64 = 1_000_000;
@@ -81,8 +81,8 @@ impl Bench {
             let due_ns = self.link.next_due();
             match self.link.service(due_ns, &mut self.packets).expect("sound") {
                 Departure::None => {}
-                Departure::Delivered(id) => self.out.push((due_ns, id, false)),
-                Departure::Lost(id) => self.out.push((due_ns, id, true)),
+                Departure::Delivered(parcel) => self.out.push((due_ns, parcel.id, false)),
+                Departure::Lost(parcel) => self.out.push((due_ns, parcel.id, true)),
             }
         }
     }
@@ -91,6 +91,7 @@ impl Bench {
     pub fn arrive(&mut self, now_ns: u64, ip_bytes: u16, flags: u8) -> bool {
         self.run(now_ns);
         let id = self.packets.add(ip_bytes, flags);
-        self.link.arrive(now_ns, id, &mut self.packets).expect("sound") != Arrival::Dropped
+        let parcel = Parcel { id, tag: 0, ip_bytes };
+        self.link.arrive(now_ns, parcel, &mut self.packets).expect("sound") != Arrival::Dropped
     }
 }

@@ -394,13 +394,12 @@ impl Sender {
         let packet = Packet {
             header,
             tcp_flags,
-            route_at: self.identity.route_at,
             flow: self.identity.flow,
             seq,
             ts_val_us: clock_us(now_ns),
             ..Packet::default()
         };
-        net.inject(now_ns, packet, feedback.as_ref())
+        net.inject(now_ns, packet, self.identity.route_at, feedback.as_ref())
     }
 
     /// The law's own header on a segment about to leave.
