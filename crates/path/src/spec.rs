@@ -69,3 +69,23 @@ pub struct RouterSpec {
     /// Its parameters.
     pub capacity_params: Params,
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_mean_rate_is_what_passes_in_a_second() {
+        // Goal: a constant rate is its own mean; a trace carries its opportunities in its period, here 3 of 1504 B in 4
+        // ms.
+        assert_eq!(
+            CapacitySpec::Constant { rate_bps: 54_000_000 }.rate_bps_mean(),
+            54_000_000
+        );
+        let trace = Trace {
+            opportunities_ms: vec![1, 1, 4],
+            opportunity_bytes: 1504,
+        };
+        assert_eq!(CapacitySpec::Trace(Arc::new(trace)).rate_bps_mean(), 3 * 1504 * 8 * 250);
+    }
+}

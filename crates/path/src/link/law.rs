@@ -39,7 +39,7 @@ impl Link {
             ..self.view(transit.start_ns)
         };
         let Some(law) = &mut self.law else { return Ok(false) };
-        let verdict = law.on_dequeue(view, transit.parcel.id, transit.bytes, store);
+        let verdict = law.on_dequeue(view, transit.id, transit.bytes, store);
         self.counters.marked_pkts += u64::from(verdict.marked);
         if verdict.dropped {
             self.drop_at_departure(*transit)?;
