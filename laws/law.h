@@ -39,6 +39,14 @@ typedef long long s64;
 
 #define LAW_ABI 1u
 
+/*
+ * Names the step that a law takes, with its equation, so that `fadelab explain` can tell why a window moved. Only the
+ * build that explains gives it a meaning; everywhere else it is nothing.
+ */
+#ifndef LAW_STEP
+#define LAW_STEP(text) ((void)0)
+#endif
+
 /* What the kernel gives a TCP congestion control inside its socket (ICSK_CA_PRIV_SIZE). */
 #define LAW_STATE_BYTES_MAX 104
 
