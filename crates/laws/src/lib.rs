@@ -16,10 +16,13 @@ pub mod abi;
 mod capacity;
 #[cfg(test)]
 mod fixed;
+pub mod guard;
 mod law;
+pub mod own;
 mod params;
 mod receiver;
 mod registry;
+pub mod replay;
 mod router;
 mod sender;
 mod state;
