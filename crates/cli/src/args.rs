@@ -48,6 +48,9 @@ pub struct ScenarioArgs {
     /// Override a key, for example --set flow.law=xcp; repeatable
     #[arg(long = "set", value_name = "KEY=VALUE")]
     pub sets: Vec<String>,
+    /// Run your own law beside the others: a header in C, compiled now (docs/own-law.md); repeatable
+    #[arg(long = "law", value_name = "FILE.h")]
+    pub laws: Vec<PathBuf>,
     /// Override the seeds: 7, 1..10 or [1,2,3]
     #[arg(long, alias = "seed", value_name = "SEEDS")]
     pub seeds: Option<String>,

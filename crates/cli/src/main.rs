@@ -5,6 +5,7 @@
 mod args;
 mod channel;
 mod output;
+mod own_law;
 mod progress;
 mod reproduce;
 mod run;

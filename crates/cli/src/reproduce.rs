@@ -169,10 +169,10 @@ fn simulate(plan: &Plan) -> Result<Vec<RunRecord>, Failure> {
     progress.finish();
     records.map_err(|stop| match stop {
         Stop::Interrupted => Failure::Interrupted,
-        Stop::Run(index, message) => {
+        Stop::Run(index, failed) => {
             let run = &plan.runs[index];
             let point = fadelab_results::point_text(&run.point);
-            Failure::Failed(format!("{point}, law {}, seed {}: {message}", run.law_label, run.seed))
+            Failure::Failed(format!("{point}, law {}, seed {}: {failed}", run.law_label, run.seed))
         }
     })
 }

@@ -12,8 +12,8 @@ use fadelab_sim::record::RunRecord;
 
 use crate::args::{RunArgs, ScenarioArgs};
 use crate::progress::Progress;
-use crate::sweep::{Stop, sweep};
-use crate::{Failure, output, show};
+use crate::sweep::{Failed, Stop, sweep};
+use crate::{Failure, output, own_law, show};
 
 /// Width of the table where there is no terminal to measure.
 const TABLE_COLUMNS: usize = 100;
@@ -82,7 +82,11 @@ fn simulate(args: &RunArgs, plan: &Plan, threads: usize) -> Result<Vec<RunRecord
     progress.finish();
     records.map_err(|stop| match stop {
         Stop::Interrupted => Failure::Interrupted,
-        Stop::Run(index, message) => Failure::Failed(failed_run(&args.scenario, plan, index, &message)),
+        Stop::Run(index, Failed::Law(fault)) => {
+            let message = own_law::keep(&fault, &target(args));
+            Failure::Failed(failed_run(&args.scenario, plan, index, &message))
+        }
+        Stop::Run(index, Failed::Engine(message)) => Failure::Failed(failed_run(&args.scenario, plan, index, &message)),
     })
 }
 
@@ -100,18 +104,23 @@ fn failed_run(args: &ScenarioArgs, plan: &Plan, index: usize, message: &str) -> 
     sets.extend(law_key.map(|key| format!("{key}={}", run.law_label)));
     sets.extend(run.point.iter().map(|(key, value)| format!("{key}={value}")));
     let sets: Vec<String> = sets.iter().map(|set| format!(" --set {}", shell_quoted(set))).collect();
+    let laws = own_law::used(&args.laws, &run.spec);
+    let laws: Vec<String> = laws
+        .map(|path| format!(" --law {}", shell_quoted(&path.display().to_string())))
+        .collect();
     let file = shell_quoted(&args.file.display().to_string());
     format!(
-        "law {}, seed {}: {message}\nnothing was written; this runs it alone:\n  fadelab run {file}{} --seeds {}",
+        "law {}, seed {}: {message}\nno result was written; this runs it alone:\n  fadelab run {file}{}{} --seeds {}",
         run.law_label,
         run.seed,
+        laws.concat(),
         sets.concat(),
         run.seed
     )
 }
 
 /// An argument as a shell takes it.
-fn shell_quoted(text: &str) -> String {
+pub fn shell_quoted(text: &str) -> String {
     let is_plain = |byte: u8| byte.is_ascii_alphanumeric() || b"._-+=/,:".contains(&byte);
     if text.bytes().all(is_plain) {
         text.to_owned()
@@ -123,6 +132,7 @@ fn shell_quoted(text: &str) -> String {
 /// The runs of a plan beside what came out, without claims.
 pub fn experiment(plan: &Plan, records: Vec<RunRecord>) -> Experiment {
     let mut specs = Specs::default();
+    let (own_laws, sources) = own_law::kept();
     let runs = plan.runs.iter().zip(records).map(|(run, record)| Run {
         law: run.law_label.clone(),
         point: run.point.clone(),
@@ -136,6 +146,8 @@ pub fn experiment(plan: &Plan, records: Vec<RunRecord>) -> Experiment {
         about: plan.about.clone(),
         scenario: plan.text.clone(),
         warnings: plan.warnings.clone(),
+        sources,
+        own_laws,
         runs: runs.collect(),
         ..Experiment::default()
     }
@@ -186,6 +198,7 @@ mod tests {
         let args = ScenarioArgs {
             file: "x.toml".into(),
             sets: vec!["flow.count=2".into()],
+            laws: Vec::new(),
             seeds: None,
             max_runs: 9,
         };

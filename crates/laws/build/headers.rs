@@ -21,7 +21,11 @@ fn collect(folder: &Path, prefix: &str, files: &mut Vec<(String, String)>) {
     let entries = fs::read_dir(folder).unwrap_or_else(|error| panic!("cannot read {}: {error}", folder.display()));
     for entry in entries {
         let path = entry.expect("an entry of a folder").path();
-        let name = path.file_name().expect("an entry has a name").to_string_lossy().into_owned();
+        let name = path
+            .file_name()
+            .expect("an entry has a name")
+            .to_string_lossy()
+            .into_owned();
         if path.is_dir() {
             collect(&path, &format!("{prefix}{name}/"), files);
         } else if path.extension().is_some_and(|extension| extension == "h") {

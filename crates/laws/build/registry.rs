@@ -117,7 +117,11 @@ pub fn rust_source(entries: &[Entry]) -> String {
         let table = ["SenderTable", "RouterTable", "CapacityTable"][place];
         let explained = format!("fadelab_explained_{role}_{name}");
         writeln!(declarations, "    fn {explained}(host: *const Host) -> Tables;").expect("a string");
-        writeln!(explanations, "    ({role:?}, {name:?}, {explained}, include_str!({header:?})),").expect("a string");
+        writeln!(
+            explanations,
+            "    ({role:?}, {name:?}, {explained}, include_str!({header:?})),"
+        )
+        .expect("a string");
         writeln!(declarations, "    fn fadelab_{role}_{name}() -> *const abi::{table};").expect("a string");
         writeln!(
             lists[place],

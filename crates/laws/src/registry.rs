@@ -21,7 +21,9 @@ type Laws<L> = LazyLock<RwLock<&'static [L]>>;
 /// Takes over all tables of one kind.
 fn load<T: 'static, L>(sources: &[Source<T>], take: impl Fn(&'static T, &'static str) -> L) -> RwLock<&'static [L]> {
     // SAFETY: the functions are generated beside the declarations and return the address of a static table.
-    let laws = sources.iter().map(|&(table, _, header)| take(unsafe { &*table() }, header));
+    let laws = sources
+        .iter()
+        .map(|&(table, _, header)| take(unsafe { &*table() }, header));
     RwLock::new(laws.collect::<Vec<L>>().leak())
 }
 

@@ -7,7 +7,7 @@ use std::rc::Rc;
 
 use crate::guard::{self, CallRecord, Due, Function, Kind, Outcome, from_hex, read};
 use crate::own::{self, OwnLawError, Source};
-use crate::{Capacity, Params, ParamInfo, Receiver, Router, Sender, State, abi, registry};
+use crate::{Capacity, ParamInfo, Params, Receiver, Router, Sender, State, abi, registry};
 
 /// Why a call could not be made again.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
@@ -132,10 +132,18 @@ fn input(record: &CallRecord, function: &Function, state: State, infos: &[ParamI
     let mut state = state;
     let bytes = from_hex(&record.state).ok_or("its state is not in hexadecimal digits")?;
     if bytes.len() > state.bytes() {
-        return Err(format!("its state has {} bytes, the law's has {}", bytes.len(), state.bytes()));
+        return Err(format!(
+            "its state has {} bytes, the law's has {}",
+            bytes.len(),
+            state.bytes()
+        ));
     }
     state.fill(&bytes);
-    if let Some(name) = record.params.keys().find(|name| infos.iter().all(|info| info.name != name.as_str())) {
+    if let Some(name) = record
+        .params
+        .keys()
+        .find(|name| infos.iter().all(|info| info.name != name.as_str()))
+    {
         return Err(format!("law {} has no parameter {name} any more", record.law));
     }
     let value = |info: &ParamInfo| record.params.get(info.name).copied().unwrap_or(info.value);
@@ -158,7 +166,12 @@ fn make(law: &Explained, function: &'static Function, record: &CallRecord) -> Re
     match function.role {
         "sender" => {
             let law = law.sender.as_ref().ok_or("the law has no sender any more")?;
-            call_sender(law, function, record, input(record, function, law.new_state(), law.params())?);
+            call_sender(
+                law,
+                function,
+                record,
+                input(record, function, law.new_state(), law.params())?,
+            );
         }
         "receiver" => {
             let law = law.receiver.as_ref().ok_or("the law has no receiver any more")?;
@@ -166,7 +179,12 @@ fn make(law: &Explained, function: &'static Function, record: &CallRecord) -> Re
         }
         "router" => {
             let law = law.router.as_ref().ok_or("the law has no router any more")?;
-            call_router(law, function, record, input(record, function, law.new_state(), law.params())?);
+            call_router(
+                law,
+                function,
+                record,
+                input(record, function, law.new_state(), law.params())?,
+            );
         }
         _ => {
             let law = law.capacity.as_ref().ok_or("the law has no capacity part any more")?;

@@ -23,8 +23,10 @@ pub struct Router {
     timers: u32,
     control_timer: u32,
     init: Option<unsafe extern "C-unwind" fn(*mut c_void, *const c_void, *const abi::Link, *mut u64)>,
-    on_enqueue: Option<unsafe extern "C-unwind" fn(*mut c_void, *const c_void, *mut abi::Packet, *const abi::Queue) -> u32>,
-    on_dequeue: Option<unsafe extern "C-unwind" fn(*mut c_void, *const c_void, *mut abi::Packet, *const abi::Queue) -> u32>,
+    on_enqueue:
+        Option<unsafe extern "C-unwind" fn(*mut c_void, *const c_void, *mut abi::Packet, *const abi::Queue) -> u32>,
+    on_dequeue:
+        Option<unsafe extern "C-unwind" fn(*mut c_void, *const c_void, *mut abi::Packet, *const abi::Queue) -> u32>,
     on_timer: Option<unsafe extern "C-unwind" fn(*mut c_void, *const c_void, u32, *const abi::Queue) -> u64>,
 }
 

@@ -22,6 +22,8 @@ pub mod tables;
 
 use std::sync::Arc;
 
+use serde::Serialize;
+
 use fadelab_sim::record::RunRecord;
 
 pub use claim::{Claim, Verdict};
@@ -46,16 +48,31 @@ pub struct Experiment {
     pub warnings: Vec<String>,
     /// The text of each law that is not fadelab's own, so that the result can be made again.
     pub sources: Vec<Source>,
+    /// Where each of those laws came from.
+    pub own_laws: Vec<OwnLaw>,
     /// The runs. Laws, points and links are shown in the order in which they first appear here.
     pub runs: Vec<Run>,
     /// Verdicts on published claims; empty when the scenario belongs to no paper.
     pub claims: Vec<Claim>,
 }
 
-/// A law that its user wrote.
+/// Where a law that its user wrote came from.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct OwnLaw {
+    /// Its name.
+    pub name: String,
+    /// The header as the user named it.
+    pub path: String,
+    /// SHA-256 over names and texts of its files.
+    pub sha256: String,
+    /// The header and what it includes, below `laws/NAME/` in the result.
+    pub files: Vec<String>,
+}
+
+/// A file of a law that its user wrote.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Source {
-    /// Name of its file without a folder, e.g. `mine.h`.
+    /// Its path below `laws` in the result, e.g. `mine/mine.h`.
     pub file: String,
     /// Its text.
     pub text: String,

@@ -6,8 +6,8 @@ use std::thread;
 
 use serde::Serialize;
 
-use crate::Experiment;
 use crate::summary::in_order;
+use crate::{Experiment, OwnLaw};
 
 /// Facts about a run that the caller knows.
 #[derive(Clone, Debug, Serialize)]
@@ -67,6 +67,7 @@ pub struct Manifest<'a> {
     about: &'a str,
     ground: &'static str,
     laws: Vec<&'a str>,
+    own_laws: &'a [OwnLaw],
     seeds: Vec<u64>,
     runs: usize,
     events: u64,
@@ -86,6 +87,7 @@ impl<'a> Manifest<'a> {
             about: &experiment.about,
             ground: crate::tables::GROUND,
             laws: in_order(experiment.runs.iter().map(|run| run.law.as_str())),
+            own_laws: &experiment.own_laws,
             seeds: in_order(experiment.runs.iter().map(|run| run.seed)),
             runs: experiment.runs.len(),
             events: experiment.runs.iter().map(|run| run.record.events).sum(),

@@ -11,6 +11,7 @@ mod error;
 mod flows;
 mod laws;
 mod network;
+mod own_laws;
 pub mod plan;
 mod reader;
 mod resolve;

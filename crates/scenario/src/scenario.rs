@@ -21,7 +21,7 @@ use crate::sweep::{self, Axis};
 use crate::topology::{self, Topology};
 use crate::trace::Traces;
 use crate::unit::Scalar;
-use crate::{capacity, channel, run, transport};
+use crate::{capacity, channel, own_laws, run, transport};
 
 /// How a scenario is read.
 #[derive(Clone, Debug)]
@@ -30,6 +30,8 @@ pub struct Options {
     pub sets: Vec<String>,
     /// Most runs that a sweep may have.
     pub runs_max: usize,
+    /// Names of laws that a user brought: those that the scenario does not name run beside those that it names.
+    pub own_laws: Vec<String>,
 }
 
 impl Default for Options {
@@ -37,6 +39,7 @@ impl Default for Options {
         Self {
             sets: Vec::new(),
             runs_max: 10_000,
+            own_laws: Vec::new(),
         }
     }
 }
@@ -70,6 +73,7 @@ pub fn parse(bytes: &[u8], name: &str, folder: &Path, options: &Options) -> Resu
     for set in &options.sets {
         document::set(&mut root, set)?;
     }
+    let warnings = own_laws::add(&mut root, &options.own_laws);
     schema::check(&root)?;
     let mut axes = sweep::axes(&root)?;
     let groups = flows::group_names(&root);
@@ -80,7 +84,7 @@ pub fn parse(bytes: &[u8], name: &str, folder: &Path, options: &Options) -> Resu
         axes,
         traces: Traces::default(),
         resolved: Resolved::new(groups),
-        warnings: Vec::new(),
+        warnings,
     };
     planner.plan(Path::new(name), options.runs_max)
 }

@@ -178,7 +178,10 @@ impl<'a> Engine<'a> {
     /// Says whose law is at fault: the instance whose state was in use.
     fn locate(&self, fault: &mut Fault) {
         let address = fault.state_address;
-        let flow = self.flows.iter().position(|flow| flow.state_addresses().contains(&Some(address)));
+        let flow = self
+            .flows
+            .iter()
+            .position(|flow| flow.state_addresses().contains(&Some(address)));
         let link = |links: &[Link]| {
             let addresses = |link: &Link| link.law_state_addresses().is_some_and(|both| both.contains(&address));
             links.iter().position(addresses)

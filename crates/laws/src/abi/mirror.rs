@@ -54,4 +54,3 @@ macro_rules! sized {
         })*
     };
 }
-

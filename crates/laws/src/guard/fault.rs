@@ -21,7 +21,9 @@ impl Fault {
     /// What went wrong.
     pub fn why(&self) -> &str {
         let outcome = self.record.outcome.as_ref();
-        outcome.and_then(|outcome| outcome.fault.as_deref()).unwrap_or("nothing")
+        outcome
+            .and_then(|outcome| outcome.fault.as_deref())
+            .unwrap_or("nothing")
     }
 }
 
@@ -31,18 +33,28 @@ fn inputs(record: &CallRecord) -> Vec<String> {
     texts.extend(record.arguments.iter().map(|(name, value)| format!("{name} {value}")));
     for fields in [&record.event, &record.decision, &record.queue] {
         let plain = fields.iter().filter(|(_, value)| !value.is_object());
-        texts.extend(plain.filter(|(name, _)| *name != "random").map(|(name, value)| match value {
-            Value::String(text) => format!("{name} {text}"),
-            value => format!("{name} {value}"),
-        }));
+        texts.extend(
+            plain
+                .filter(|(name, _)| *name != "random")
+                .map(|(name, value)| match value {
+                    Value::String(text) => format!("{name} {text}"),
+                    value => format!("{name} {value}"),
+                }),
+        );
     }
     texts
 }
 
 impl fmt::Display for Fault {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let CallRecord { law, function, role, .. } = &*self.record;
-        let place = if self.record.place.is_empty() { role } else { &self.record.place };
+        let CallRecord {
+            law, function, role, ..
+        } = &*self.record;
+        let place = if self.record.place.is_empty() {
+            role
+        } else {
+            &self.record.place
+        };
         let seconds = self.record.time_ns as f64 / 1e9;
         writeln!(f, "law {law}, {function} of {place} at {seconds} s: {}", self.why())?;
         let params = self.record.params.iter().map(|(name, value)| format!("{name} {value}"));

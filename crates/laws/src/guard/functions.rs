@@ -14,7 +14,10 @@ pub(crate) struct Due(pub [u64; abi::TIMERS_MAX]);
 
 impl Described for Due {
     fn visit(&mut self, visit: &mut dyn FnMut(&'static str, &mut dyn Any)) {
-        for (name, due_us) in ["due_us_0", "due_us_1", "due_us_2", "due_us_3"].into_iter().zip(&mut self.0) {
+        for (name, due_us) in ["due_us_0", "due_us_1", "due_us_2", "due_us_3"]
+            .into_iter()
+            .zip(&mut self.0)
+        {
             visit(name, due_us);
         }
     }
@@ -188,10 +191,12 @@ pub(crate) fn read<T: Described>(bytes: &[u8]) -> T {
 /// Two digits a byte.
 pub(crate) fn to_hex(bytes: &[u8]) -> String {
     use std::fmt::Write;
-    bytes.iter().fold(String::with_capacity(2 * bytes.len()), |mut text, byte| {
-        let _ = write!(text, "{byte:02x}");
-        text
-    })
+    bytes
+        .iter()
+        .fold(String::with_capacity(2 * bytes.len()), |mut text, byte| {
+            let _ = write!(text, "{byte:02x}");
+            text
+        })
 }
 
 /// The reverse of [`to_hex`].

@@ -78,7 +78,12 @@ pub(crate) struct Tables {
 pub(crate) type Export = unsafe extern "C" fn(*const Host) -> Tables;
 
 /// What guarded laws are told of their host.
-pub(crate) static HOST: Host = Host { enter, leave, fault: at_fault, step };
+pub(crate) static HOST: Host = Host {
+    enter,
+    leave,
+    fault: at_fault,
+    step,
+};
 
 /// The memory of a call before it was made.
 #[derive(Default)]
@@ -153,7 +158,11 @@ pub fn observe<R>(observer: impl FnMut(&Seen<'_>) + 'static, run: impl FnOnce() 
 /// The bytes of the struct at `place`.
 unsafe fn bytes<'a>(place: *const c_void, kind: Kind) -> &'a [u8] {
     let count = if place.is_null() { 0 } else { kind.bytes() };
-    let place = if count == 0 { ptr::NonNull::dangling().as_ptr() } else { place.cast::<u8>() };
+    let place = if count == 0 {
+        ptr::NonNull::dangling().as_ptr()
+    } else {
+        place.cast::<u8>()
+    };
     // SAFETY: the caller vouches for a struct of that kind at `place`, which outlives the call.
     unsafe { std::slice::from_raw_parts(place, count) }
 }
@@ -170,7 +179,9 @@ unsafe extern "C-unwind" fn enter(call: *mut Call) {
             before.event.clear();
             before.event.extend_from_slice(bytes(seen.event, function.event));
             before.decision.clear();
-            before.decision.extend_from_slice(bytes(seen.decision, function.decision));
+            before
+                .decision
+                .extend_from_slice(bytes(seen.decision, function.decision));
             before.steps.clear();
         });
         if seen.watched != 0 {
@@ -229,7 +240,9 @@ fn describe(call: &Call, before: &Before) -> CallRecord {
     let function = &FUNCTIONS[call.function as usize];
     let event = function.event.fields(&before.event);
     // SAFETY: the wrapper's pointers, of the kinds that the function's row names.
-    let queue = function.context.fields(unsafe { bytes(call.context, function.context) });
+    let queue = function
+        .context
+        .fields(unsafe { bytes(call.context, function.context) });
     let words = function.words.iter().zip(call.words);
     let arguments: BTreeMap<String, u64> = words.map(|(name, word)| ((*name).to_owned(), word)).collect();
     let mut params = BTreeMap::new();
@@ -264,7 +277,11 @@ fn outcome(call: &Call, before: &Before, fault: Option<String>) -> Outcome {
     // SAFETY: as in describe; the state has the size that the table states.
     unsafe {
         let state = std::slice::from_raw_parts(call.state.cast::<u8>(), call.state_bytes as usize);
-        let event = if function.writes_event() { function.event } else { Kind::None };
+        let event = if function.writes_event() {
+            function.event
+        } else {
+            Kind::None
+        };
         Outcome {
             result: function.result.filter(|_| fault.is_none()).map(|_| call.result),
             fault,

@@ -16,7 +16,9 @@ pub(super) fn nonsense(call: &Call, decision_before: &[u8], zone: &[u8]) -> Opti
     let function = &FUNCTIONS[call.function as usize];
     if zone.iter().any(|byte| *byte != 0) {
         let bytes = call.state_bytes;
-        return Some(format!("it wrote beyond its state, which has {bytes} bytes (.state_bytes)"));
+        return Some(format!(
+            "it wrote beyond its state, which has {bytes} bytes (.state_bytes)"
+        ));
     }
     // SAFETY: the pointers are those that the law was called with, of the kinds that the function's row names.
     unsafe {
@@ -36,7 +38,10 @@ pub(super) fn nonsense(call: &Call, decision_before: &[u8], zone: &[u8]) -> Opti
                 let due_us = std::slice::from_raw_parts(call.decision.cast::<u64>(), call.timers as usize);
                 let now_us = (*call.event.cast::<abi::Link>()).now_us;
                 due_us.iter().position(|due_us| *due_us < now_us).map(|timer| {
-                    format!("timer {timer} is due at {} us, in the past ({now_us} us now)", due_us[timer])
+                    format!(
+                        "timer {timer} is due at {} us, in the past ({now_us} us now)",
+                        due_us[timer]
+                    )
                 })
             }
             _ => None,
@@ -48,12 +53,18 @@ pub(super) fn nonsense(call: &Call, decision_before: &[u8], zone: &[u8]) -> Opti
 fn control(call: &Call, before: &abi::Control, after: &abi::Control) -> Option<String> {
     let function = FUNCTIONS[call.function as usize].name;
     if after.cwnd_pkts == 0 || after.ssthresh_pkts == 0 {
-        let field = if after.cwnd_pkts == 0 { "cwnd_pkts" } else { "ssthresh_pkts" };
+        let field = if after.cwnd_pkts == 0 {
+            "cwnd_pkts"
+        } else {
+            "ssthresh_pkts"
+        };
         return Some(format!("it returned {field} = 0; a window is at least 1 packet"));
     }
     if after.cwnd_pkts > WINDOW_PKTS_MAX {
         let cwnd_pkts = after.cwnd_pkts;
-        return Some(format!("it returned cwnd_pkts = {cwnd_pkts}; was it counted down below zero?"));
+        return Some(format!(
+            "it returned cwnd_pkts = {cwnd_pkts}; was it counted down below zero?"
+        ));
     }
     if after.ecn > abi::ECN_CE {
         return Some(format!("it returned ecn = {}; codepoints are 0 to 3", after.ecn));
@@ -74,7 +85,10 @@ fn control(call: &Call, before: &abi::Control, after: &abi::Control) -> Option<S
 
 fn feedback(feedback: &abi::Feedback, declared_bytes: u32) -> Option<String> {
     if feedback.present > 1 {
-        return Some(format!("it returned feedback.present = {}; allowed is 0 or 1", feedback.present));
+        return Some(format!(
+            "it returned feedback.present = {}; allowed is 0 or 1",
+            feedback.present
+        ));
     }
     let too_long = feedback.present == 1 && u32::from(feedback.len) > declared_bytes;
     too_long.then(|| {
@@ -131,7 +145,9 @@ fn returned(call: &Call, function: &Function) -> Option<String> {
             let now_us = unsafe { (*call.context.cast::<abi::Queue>()).now_us };
             (call.result <= now_us).then(|| {
                 let due_us = call.result;
-                format!("its timer is due again at {due_us} us, which is not after now ({now_us} us): it would never end")
+                format!(
+                    "its timer is due again at {due_us} us, which is not after now ({now_us} us): it would never end"
+                )
             })
         }
         _ => None,

@@ -92,8 +92,14 @@ fn new_timer() -> Timer {
         let mut timer: libc::timer_t = ptr::null_mut();
         let status = libc::timer_create(libc::CLOCK_THREAD_CPUTIME_ID, &raw mut event, &raw mut timer);
         assert_eq!(status, 0, "a thread can have a timer");
-        let period = libc::timespec { tv_sec: 0, tv_nsec: TICK_NS };
-        let setting = libc::itimerspec { it_interval: period, it_value: period };
+        let period = libc::timespec {
+            tv_sec: 0,
+            tv_nsec: TICK_NS,
+        };
+        let setting = libc::itimerspec {
+            it_interval: period,
+            it_value: period,
+        };
         let status = libc::timer_settime(timer, 0, &raw const setting, ptr::null_mut());
         assert_eq!(status, 0, "a timer can be set");
         Timer(timer)

@@ -32,7 +32,16 @@ pub(super) unsafe fn roles(tables: &Tables, law: &str) -> Result<Vec<&'static st
         }
         if let Some(table) = tables.receiver.as_ref() {
             let size = (table.size, size_of::<abi::ReceiverTable>());
-            common(&Common { role: "receiver", abi: table.abi, size, name: table.name, state_bytes: table.state_bytes }, law)?;
+            common(
+                &Common {
+                    role: "receiver",
+                    abi: table.abi,
+                    size,
+                    name: table.name,
+                    state_bytes: table.state_bytes,
+                },
+                law,
+            )?;
             feedback("receiver", law, table.feedback_bytes)?;
             roles.push("receiver");
         }
@@ -42,8 +51,22 @@ pub(super) unsafe fn roles(tables: &Tables, law: &str) -> Result<Vec<&'static st
         }
         if let Some(table) = tables.capacity.as_ref() {
             let size = (table.size, size_of::<abi::CapacityTable>());
-            common(&Common { role: "capacity", abi: table.abi, size, name: table.name, state_bytes: table.state_bytes }, law)?;
-            described("capacity", law, table.summary, (table.params, table.params_n, table.params_bytes))?;
+            common(
+                &Common {
+                    role: "capacity",
+                    abi: table.abi,
+                    size,
+                    name: table.name,
+                    state_bytes: table.state_bytes,
+                },
+                law,
+            )?;
+            described(
+                "capacity",
+                law,
+                table.summary,
+                (table.params, table.params_n, table.params_bytes),
+            )?;
             if table.estimate.is_none() {
                 return Err(format!("{law}_capacity has no .estimate: it would never say anything"));
             }
@@ -56,7 +79,9 @@ pub(super) unsafe fn roles(tables: &Tables, law: &str) -> Result<Vec<&'static st
              LAW_TABLE struct law_sender {law}_sender = {{.abi = LAW_ABI, ...}};\n\
              `fadelab new-law {law}` writes a header to begin with"
         )),
-        ["receiver"] => Err(format!("it defines {law}_receiver, which needs a {law}_sender beside it")),
+        ["receiver"] => Err(format!(
+            "it defines {law}_receiver, which needs a {law}_sender beside it"
+        )),
         _ => Ok(roles),
     }
 }
@@ -65,8 +90,22 @@ unsafe fn sender(table: &abi::SenderTable, law: &str) -> Result<(), String> {
     let size = (table.size, size_of::<abi::SenderTable>());
     // SAFETY: as for roles.
     unsafe {
-        common(&Common { role: "sender", abi: table.abi, size, name: table.name, state_bytes: table.state_bytes }, law)?;
-        described("sender", law, table.summary, (table.params, table.params_n, table.params_bytes))?;
+        common(
+            &Common {
+                role: "sender",
+                abi: table.abi,
+                size,
+                name: table.name,
+                state_bytes: table.state_bytes,
+            },
+            law,
+        )?;
+        described(
+            "sender",
+            law,
+            table.summary,
+            (table.params, table.params_n, table.params_bytes),
+        )?;
     }
     feedback("sender", law, table.feedback_bytes)?;
     if table.state_bytes > abi::STATE_BYTES_MAX && table.flags & abi::SENDER_SOCKET_STORAGE == 0 {
@@ -80,7 +119,9 @@ unsafe fn sender(table: &abi::SenderTable, law: &str) -> Result<(), String> {
     one_of("sender", law, ".wire", table.wire, abi::WIRE_PAIR)?;
     one_of("sender", law, ".ecn_mode", table.ecn_mode, abi::ECN_MODE_EXACT)?;
     if table.on_ack.is_none() && table.on_loss.is_none() && table.on_rto.is_none() {
-        return Err(format!("{law}_sender has none of .on_ack, .on_loss and .on_rto: its window would never move"));
+        return Err(format!(
+            "{law}_sender has none of .on_ack, .on_loss and .on_rto: its window would never move"
+        ));
     }
     Ok(())
 }
@@ -89,8 +130,22 @@ unsafe fn router(table: &abi::RouterTable, law: &str) -> Result<(), String> {
     let size = (table.size, size_of::<abi::RouterTable>());
     // SAFETY: as for roles.
     unsafe {
-        common(&Common { role: "router", abi: table.abi, size, name: table.name, state_bytes: table.state_bytes }, law)?;
-        described("router", law, table.summary, (table.params, table.params_n, table.params_bytes))?;
+        common(
+            &Common {
+                role: "router",
+                abi: table.abi,
+                size,
+                name: table.name,
+                state_bytes: table.state_bytes,
+            },
+            law,
+        )?;
+        described(
+            "router",
+            law,
+            table.summary,
+            (table.params, table.params_n, table.params_bytes),
+        )?;
     }
     one_of("router", law, ".wire", table.wire, abi::WIRE_PAIR)?;
     one_of("router", law, ".timers", table.timers, abi::TIMERS_MAX as u32)?;
@@ -108,9 +163,18 @@ unsafe fn router(table: &abi::RouterTable, law: &str) -> Result<(), String> {
 }
 
 unsafe fn common(common: &Common, law: &str) -> Result<(), String> {
-    let Common { role, abi, size, name, state_bytes } = *common;
+    let Common {
+        role,
+        abi,
+        size,
+        name,
+        state_bytes,
+    } = *common;
     if abi != abi::ABI {
-        return Err(format!("{law}_{role} has .abi = {abi}; expected is .abi = LAW_ABI, which is {}", abi::ABI));
+        return Err(format!(
+            "{law}_{role} has .abi = {abi}; expected is .abi = LAW_ABI, which is {}",
+            abi::ABI
+        ));
     }
     if size.0 as usize != size.1 {
         return Err(format!(
@@ -121,17 +185,23 @@ unsafe fn common(common: &Common, law: &str) -> Result<(), String> {
     // SAFETY: as for roles.
     let given = unsafe { text(name) }.unwrap_or_default();
     if given != law {
-        return Err(format!("{law}_{role} has .name = \"{given}\"; expected is \"{law}\", as the file and the table"));
+        return Err(format!(
+            "{law}_{role} has .name = \"{given}\"; expected is \"{law}\", as the file and the table"
+        ));
     }
     if state_bytes > STATE_BYTES_MAX {
-        return Err(format!("{law}_{role} has {state_bytes} bytes of state; allowed are {STATE_BYTES_MAX}"));
+        return Err(format!(
+            "{law}_{role} has {state_bytes} bytes of state; allowed are {STATE_BYTES_MAX}"
+        ));
     }
     Ok(())
 }
 
 fn one_of(role: &str, law: &str, field: &str, given: u32, max: u32) -> Result<(), String> {
     if given > max {
-        return Err(format!("{law}_{role} has {field} = {given}; allowed is 0 to {max}, see law.h"));
+        return Err(format!(
+            "{law}_{role} has {field} = {given}; allowed is 0 to {max}, see law.h"
+        ));
     }
     Ok(())
 }
@@ -159,7 +229,9 @@ unsafe fn described(
         ));
     }
     if count > 0 && rows.is_null() {
-        return Err(format!("{law}_{role} has .params_n = {count}, but no .params: use LAW_PARAM_LIST"));
+        return Err(format!(
+            "{law}_{role} has .params_n = {count}, but no .params: use LAW_PARAM_LIST"
+        ));
     }
     let mut names = Vec::new();
     for index in 0..count as usize {
@@ -189,12 +261,22 @@ unsafe fn parameter(row: &abi::Param) -> Result<String, String> {
     if row.scale == 0 {
         return Err(format!("{name} has the scale 0; a user writes value / scale"));
     }
-    let choices = if unit == "bool" { 2 } else { unit.split('|').count() as u64 };
+    let choices = if unit == "bool" {
+        2
+    } else {
+        unit.split('|').count() as u64
+    };
     if is_choice && (row.scale != 1 || row.max >= choices) {
-        return Err(format!("{name} has {choices} choices: scale is 1 and max is {}", choices - 1));
+        return Err(format!(
+            "{name} has {choices} choices: scale is 1 and max is {}",
+            choices - 1
+        ));
     }
     if !(row.min..=row.max).contains(&row.value) {
-        return Err(format!("{name} is {} by default, outside its range {} to {}", row.value, row.min, row.max));
+        return Err(format!(
+            "{name} is {} by default, outside its range {} to {}",
+            row.value, row.min, row.max
+        ));
     }
     Ok(name)
 }

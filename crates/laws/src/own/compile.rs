@@ -56,9 +56,15 @@ pub(super) fn name_of(path: &Path) -> Result<String, OwnLawError> {
     };
     let name = path.file_name().and_then(|name| name.to_str()).ok_or_else(bad)?;
     let name = name.strip_suffix(".h").ok_or_else(bad)?;
-    let letters = name.bytes().all(|b| b.is_ascii_lowercase() || b.is_ascii_digit() || b == b'_');
+    let letters = name
+        .bytes()
+        .all(|b| b.is_ascii_lowercase() || b.is_ascii_digit() || b == b'_');
     let begins = name.bytes().next().is_some_and(|byte| byte.is_ascii_lowercase());
-    if letters && begins { Ok(name.to_owned()) } else { Err(bad()) }
+    if letters && begins {
+        Ok(name.to_owned())
+    } else {
+        Err(bad())
+    }
 }
 
 /// Compiles the header at `path`; `folder` is where the compiler runs, so that its messages name the file as given.
@@ -69,21 +75,32 @@ pub(super) fn compile(path: &Path, folder: &Path, build: Build) -> Result<Compil
         path: shown.clone(),
         why: error.to_string(),
     };
-    fs::File::open(folder.join(path)).and_then(|mut file| {
-        use std::io::Read;
-        file.read(&mut [0])
-    }).map_err(unreadable)?;
+    fs::File::open(folder.join(path))
+        .and_then(|mut file| {
+            use std::io::Read;
+            file.read(&mut [0])
+        })
+        .map_err(unreadable)?;
     let place = tempfile::Builder::new().prefix("fadelab-law-").tempdir();
     let place = place.map_err(|error| OwnLawError::unusable(&shown, format!("no temporary folder: {error}")))?;
     write_headers(place.path(), &name)
         .map_err(|error| OwnLawError::unusable(&shown, format!("cannot write to a temporary folder: {error}")))?;
     let object = place.path().join("law.o");
     let mut command = compiler(&shown)?;
-    command.current_dir(absolute(folder)).args(FLAGS).args(CHECKS).arg("-I").arg(place.path());
+    command
+        .current_dir(absolute(folder))
+        .args(FLAGS)
+        .args(CHECKS)
+        .arg("-I")
+        .arg(place.path());
     if build == Build::Explained {
         command.arg("-include").arg(place.path().join("guard/step.h"));
     }
-    command.arg("-include").arg(path).args(["-MD", "-MF"]).arg(place.path().join("law.d"));
+    command
+        .arg("-include")
+        .arg(path)
+        .args(["-MD", "-MF"])
+        .arg(place.path().join("law.d"));
     command.arg("-c").arg(place.path().join("law.c")).arg("-o").arg(&object);
     let warnings = run(command, &shown)?;
     let library = place.path().join("law.so");
@@ -175,7 +192,9 @@ fn own_files(place: &Path, path: &Path, folder: &Path, shown: &str) -> Result<Ve
             continue;
         }
         let inside = plain(dependency).strip_prefix(plain(header_folder)).map(Path::to_owned);
-        let inside = inside.ok().filter(|name| name.components().all(|part| matches!(part, Component::Normal(_))));
+        let inside = inside
+            .ok()
+            .filter(|name| name.components().all(|part| matches!(part, Component::Normal(_))));
         let Some(name) = inside else {
             let why = format!(
                 "it includes {}, which is not at or below its own folder: put it there, so that results can keep it",
@@ -242,7 +261,10 @@ pub(super) fn write_files(source: &Source, folder: &Path) -> std::io::Result<Pat
     for SourceFile { name, text } in &source.files {
         let name = Path::new(name);
         if !name.components().all(|part| matches!(part, Component::Normal(_))) {
-            return Err(std::io::Error::other(format!("{} is not a path below its folder", name.display())));
+            return Err(std::io::Error::other(format!(
+                "{} is not a path below its folder",
+                name.display()
+            )));
         }
         let file = folder.join(name);
         fs::create_dir_all(file.parent().unwrap_or(folder))?;

@@ -66,12 +66,18 @@ fn refuse_builtin(name: &str, path: &Path) -> Result<(), OwnLawError> {
 
 fn register(compiled: Compiled) -> Result<&'static OwnLaw, OwnLawError> {
     let shown = compiled.source.path.display().to_string();
-    let mut laws = LOADED.lock().map_err(|_| OwnLawError::unusable(&shown, "an earlier law failed to load"))?;
+    let mut laws = LOADED
+        .lock()
+        .map_err(|_| OwnLawError::unusable(&shown, "an earlier law failed to load"))?;
     if let Some(known) = laws.iter().find(|law| law.source.name == compiled.source.name) {
         if known.source.sha256 == compiled.source.sha256 {
             return Ok(known);
         }
-        let why = format!("the law {} is already given by {}", known.source.name, known.source.path.display());
+        let why = format!(
+            "the law {} is already given by {}",
+            known.source.name,
+            known.source.path.display()
+        );
         return Err(OwnLawError::unusable(&shown, why));
     }
     let tables = open(&compiled)?;

@@ -120,5 +120,7 @@ pub(super) fn host(spec: &LinkSpec, seed: u64, packet_bytes: u32) -> Option<Box<
     };
     let random = Stream::new(seed, &format!("router {}", spec.name));
     let place = || format!("link {}", spec.name);
-    Some(guard::in_place(place, || Box::new(LawHost::new(&spec.router, random, link))))
+    Some(guard::in_place(place, || {
+        Box::new(LawHost::new(&spec.router, random, link))
+    }))
 }
