@@ -8,7 +8,10 @@ use std::process;
 use serde::Serialize;
 
 use crate::manifest::{Host, Manifest};
-use crate::{Error, Experiment, Provenance, Summary, report, tables};
+use crate::{Error, Experiment, Provenance, Source, Summary, report, tables};
+
+/// Where a result keeps laws that are not fadelab's own.
+const LAWS: &str = "laws";
 
 /// Where a result goes.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -79,8 +82,22 @@ pub fn write(
         tables::write(experiment, folder)?;
         write_json(folder, "summary.json", summary)?;
         write_json(folder, "manifest.json", &Manifest::new(experiment, provenance))?;
+        write_sources(folder, &experiment.sources)?;
         write_file(folder, "report.html", report::html(experiment, summary)?.as_bytes())
     })
+}
+
+/// Laws of the user's own, into `laws/`: without them the scenario could not be run again.
+fn write_sources(folder: &Path, sources: &[Source]) -> Result<(), Error> {
+    if sources.is_empty() {
+        return Ok(());
+    }
+    let laws = folder.join(LAWS);
+    fs::create_dir(&laws).map_err(Error::io("create the folder", &laws))?;
+    for source in sources {
+        write_file(&laws, &source.file, source.text.as_bytes())?;
+    }
+    sync_folder(&laws)
 }
 
 fn write_json(folder: &Path, file: &'static str, value: &impl Serialize) -> Result<(), Error> {

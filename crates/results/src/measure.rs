@@ -1,6 +1,5 @@
 //! The figures of one link in one run, over the measured interval (warm-up to end).
 
-use fadelab_phy::channel::PacketKind;
 use fadelab_sim::record::{FlowCounters, LinkCounters};
 
 use crate::bins::{self, SWING_BIN_NS};
@@ -204,7 +203,7 @@ pub fn measure(run: &Run, link: usize) -> Figures {
     let flows = crossing_flows(run, link);
     link_figures(run, link, &mut figures);
     swing_figures(run, link, &mut figures);
-    figures.set(Metric::AirLossExact, exact_air_loss(run, link, &flows));
+    figures.set(Metric::AirLossExact, run.spec.links[link].air_loss_rate_exact);
     flow_figures(run, &flows, &mut figures);
     completion_figures(run, &flows, &mut figures);
     figures
@@ -270,18 +269,6 @@ pub fn utilisation(samples: &[LinkCounters], bin: bins::Bin) -> Option<f64> {
     )
 }
 
-/// On a trace a packet-scale channel is computed at the mean rate, as the simulator does.
-fn exact_air_loss(run: &Run, link: usize, flows: &[usize]) -> Option<f64> {
-    let spec = &run.spec.links[link];
-    let channel = spec.channel.as_ref()?;
-    let mut sizes = flows.iter().map(|&flow| run.spec.flows[flow].transport.packet_bytes);
-    let size = sizes.next()?;
-    let rate_bps = spec.capacity.rate_bps_mean();
-    sizes
-        .all(|other| other == size)
-        .then(|| channel.packet_error_at(PacketKind::Data, size, rate_bps))
-}
-
 fn flow_figures(run: &Run, flows: &[usize], figures: &mut Figures) {
     if flows.is_empty() {
         return;
@@ -296,7 +283,7 @@ fn flow_figures(run: &Run, flows: &[usize], figures: &mut Figures) {
     );
     let shares: Vec<f64> = flows
         .iter()
-        .filter(|&&flow| run.spec.flows[flow].sender.is_some())
+        .filter(|&&flow| run.spec.flows[flow].law.is_some())
         .map(|&flow| count(flow, |c| c.delivered_bytes))
         .collect();
     figures.set(Metric::Jain, jain(&shares));

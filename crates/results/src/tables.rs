@@ -348,9 +348,9 @@ pub(crate) fn write(experiment: &Experiment, folder: &Path) -> Result<(), Error>
                     run,
                     RunKey {
                         index: index as u64,
-                        law: run.law,
+                        law: &run.law,
                         point,
-                        seed: run.spec.seed,
+                        seed: run.seed,
                     },
                 )
             })
@@ -362,7 +362,7 @@ pub(crate) fn write(experiment: &Experiment, folder: &Path) -> Result<(), Error>
     completions().write(folder, runs_keyed().map(|(run, key)| completion_rows(run, key)))
 }
 
-fn link_rows<'a>(run: &Run<'a>, key: RunKey<'a>) -> Vec<LinkRow<'a>> {
+fn link_rows<'a>(run: &'a Run, key: RunKey<'a>) -> Vec<LinkRow<'a>> {
     let series = &run.record.series;
     let mut rows = Vec::with_capacity(series.links.len() * series.time_ns.len());
     for (samples, &id) in series.links.iter().zip(&series.link_ids) {
@@ -378,7 +378,7 @@ fn link_rows<'a>(run: &Run<'a>, key: RunKey<'a>) -> Vec<LinkRow<'a>> {
     rows
 }
 
-fn flow_rows<'a>(run: &Run<'a>, key: RunKey<'a>) -> Vec<FlowRow<'a>> {
+fn flow_rows<'a>(run: &'a Run, key: RunKey<'a>) -> Vec<FlowRow<'a>> {
     let series = &run.record.series;
     let mut rows = Vec::with_capacity(series.flows.len() * series.time_ns.len());
     for (samples, spec) in series.flows.iter().zip(&run.spec.flows) {
@@ -393,7 +393,7 @@ fn flow_rows<'a>(run: &Run<'a>, key: RunKey<'a>) -> Vec<FlowRow<'a>> {
     rows
 }
 
-fn run_rows<'a>(run: &Run<'a>, key: RunKey<'a>) -> Vec<RunRow<'a>> {
+fn run_rows<'a>(run: &'a Run, key: RunKey<'a>) -> Vec<RunRow<'a>> {
     let row = |link: usize| RunRow {
         key,
         link: &run.spec.links[link].name,
@@ -405,7 +405,7 @@ fn run_rows<'a>(run: &Run<'a>, key: RunKey<'a>) -> Vec<RunRow<'a>> {
     measure::shown_links(run).into_iter().map(row).collect()
 }
 
-fn flow_total_rows<'a>(run: &Run<'a>, key: RunKey<'a>) -> Vec<FlowTotalRow<'a>> {
+fn flow_total_rows<'a>(run: &'a Run, key: RunKey<'a>) -> Vec<FlowTotalRow<'a>> {
     let row = |flow: usize| FlowTotalRow {
         key,
         flow: &run.spec.flows[flow].name,
@@ -417,7 +417,7 @@ fn flow_total_rows<'a>(run: &Run<'a>, key: RunKey<'a>) -> Vec<FlowTotalRow<'a>> 
     (0..run.spec.flows.len()).map(row).collect()
 }
 
-fn completion_rows<'a>(run: &Run<'a>, key: RunKey<'a>) -> Vec<CompletionRow<'a>> {
+fn completion_rows<'a>(run: &'a Run, key: RunKey<'a>) -> Vec<CompletionRow<'a>> {
     let row = |completion: &Completion| {
         let spec = &run.spec.flows[completion.flow as usize];
         CompletionRow {
