@@ -7,6 +7,7 @@
 pub mod bins;
 pub mod claim;
 pub mod columns;
+pub mod counters;
 pub mod curves;
 pub mod docs;
 pub mod error;
@@ -14,7 +15,10 @@ pub mod folder;
 pub mod interval;
 pub mod manifest;
 pub mod measure;
+pub mod read;
 pub mod report;
+mod rows;
+mod setup;
 pub mod spec;
 pub mod summary;
 pub mod table;
@@ -28,6 +32,7 @@ pub use claim::{Claim, Verdict};
 pub use error::Error;
 pub use folder::{Target, check_target, write};
 pub use manifest::{Host, Provenance};
+pub use read::read;
 pub use spec::{Spec, Specs};
 pub use summary::Summary;
 
