@@ -4,6 +4,7 @@ use fadelab_sim::record::{FlowCounters, LinkCounters};
 use serde::Serialize;
 
 use crate::bins::{self, Bin};
+use crate::counters::per_us;
 use crate::measure::{self, ratio};
 use crate::summary::in_order;
 use crate::{Experiment, Run};
@@ -227,8 +228,8 @@ impl<'a> SampledRun<'a> {
     }
 
     fn queue_pkts(&self, bin: Bin) -> f64 {
-        let integral = self.samples[bin.to].queue_pkt_ns - self.samples[bin.from].queue_pkt_ns;
-        integral as f64 / 1e9 / self.seconds(bin)
+        let integral_us = |sample: usize| per_us(self.samples[sample].queue_pkt_ns);
+        (integral_us(bin.to) - integral_us(bin.from)) as f64 / 1e6 / self.seconds(bin)
     }
 
     fn rtt_ms(&self, bin: Bin, flows: &[usize]) -> Option<f64> {

@@ -8,10 +8,11 @@ use std::process;
 use serde::Serialize;
 
 use crate::manifest::{Host, Manifest};
+use crate::setup::Setup;
 use crate::{Error, Experiment, Provenance, Source, Summary, report, tables};
 
 /// Where a result keeps laws that are not fadelab's own.
-const LAWS: &str = "laws";
+pub(crate) const LAWS: &str = "laws";
 
 /// Where a result goes.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -82,6 +83,8 @@ pub fn write(
         tables::write(experiment, folder)?;
         write_json(folder, "summary.json", summary)?;
         write_json(folder, "manifest.json", &Manifest::new(experiment, provenance))?;
+        let setup = serde_json::to_vec(&Setup::of(experiment)).map_err(Error::json("setup.json"))?;
+        write_file(folder, "setup.json", &setup)?;
         write_sources(folder, &experiment.sources)?;
         write_file(folder, "report.html", report::html(experiment, summary)?.as_bytes())
     })
@@ -105,7 +108,7 @@ fn write_sources(folder: &Path, sources: &[Source]) -> Result<(), Error> {
 }
 
 fn write_json(folder: &Path, file: &'static str, value: &impl Serialize) -> Result<(), Error> {
-    let mut text = serde_json::to_vec_pretty(value).map_err(|source| Error::Json { file, source })?;
+    let mut text = serde_json::to_vec_pretty(value).map_err(Error::json(file))?;
     text.push(b'\n');
     write_file(folder, file, &text)
 }

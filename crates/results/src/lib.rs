@@ -7,6 +7,7 @@
 pub mod bins;
 pub mod claim;
 pub mod columns;
+pub mod counters;
 pub mod curves;
 pub mod docs;
 pub mod error;
@@ -14,7 +15,10 @@ pub mod folder;
 pub mod interval;
 pub mod manifest;
 pub mod measure;
+pub mod read;
 pub mod report;
+mod rows;
+mod setup;
 pub mod spec;
 pub mod summary;
 pub mod table;
@@ -22,7 +26,7 @@ pub mod tables;
 
 use std::sync::Arc;
 
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 
 use fadelab_sim::record::RunRecord;
 
@@ -30,6 +34,7 @@ pub use claim::{Claim, Verdict};
 pub use error::Error;
 pub use folder::{Target, check_target, write};
 pub use manifest::{Host, Provenance};
+pub use read::read;
 pub use spec::{Spec, Specs};
 pub use summary::Summary;
 
@@ -57,7 +62,7 @@ pub struct Experiment {
 }
 
 /// Where a law that its user wrote came from.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct OwnLaw {
     /// Its name.
     pub name: String,

@@ -3,6 +3,7 @@
 use fadelab_sim::record::{FlowCounters, LinkCounters};
 
 use crate::bins::{self, SWING_BIN_NS};
+use crate::counters::per_us;
 use crate::{Run, interval};
 
 /// A figure of a link in a run. Those about flows are over the flows whose data cross the link.
@@ -218,13 +219,13 @@ fn link_figures(run: &Run, link: usize, figures: &mut Figures) {
     let (from, to) = (&run.record.links_warmup[link], &run.record.links_end[link]);
     let count = |field: fn(&LinkCounters) -> u64| (field(to) - field(from)) as f64;
     let sent_pkts = count(|c| c.sent_pkts);
-    let queue_pkt_ns = (to.queue_pkt_ns - from.queue_pkt_ns) as f64;
+    let queue_pkt_us = (per_us(to.queue_pkt_ns) - per_us(from.queue_pkt_ns)) as f64;
     figures.set(
         Metric::Utilisation,
         ratio(count(|c| c.sent_bytes), count(|c| c.offered_bytes)),
     );
-    figures.set(Metric::QueuePkts, ratio(queue_pkt_ns, run.measured_ns() as f64));
-    figures.set(Metric::QueueWait, ratio(queue_pkt_ns / 1e6, sent_pkts));
+    figures.set(Metric::QueuePkts, ratio(queue_pkt_us * 1e3, run.measured_ns() as f64));
+    figures.set(Metric::QueueWait, ratio(queue_pkt_us / 1e3, sent_pkts));
     let dropped = count(|c| c.dropped_full_pkts) + count(|c| c.dropped_law_pkts);
     figures.set(Metric::DropRate, ratio(dropped, count(|c| c.arrived_pkts)));
     figures.set(Metric::MarkRate, ratio(count(|c| c.marked_pkts), sent_pkts));

@@ -10,7 +10,7 @@ use fadelab_results::{Error, Experiment, Source, Summary, Target, check_target, 
 use parquet::file::reader::{FileReader, SerializedFileReader};
 use parquet::record::{Field, Row};
 
-const FILES: [&str; 8] = [
+const FILES: [&str; 9] = [
     "completions.parquet",
     "flow_totals.parquet",
     "flows.parquet",
@@ -18,6 +18,7 @@ const FILES: [&str; 8] = [
     "manifest.json",
     "report.html",
     "runs.parquet",
+    "setup.json",
     "summary.json",
 ];
 
