@@ -29,6 +29,10 @@ pub enum Command {
     Laws(crate::laws::LawsArgs),
     /// Explain a law: its equations, parameters, sources and divergences
     Explain(crate::explain::ExplainArgs),
+    /// Write the header of a new law, which compiles and runs as it is
+    NewLaw(crate::new_law::NewLawArgs),
+    /// Make a recorded call of a law again: what went in, what came out
+    Replay(crate::replay::ReplayArgs),
     /// Work with recorded capacity
     Trace {
         /// What to do with it.

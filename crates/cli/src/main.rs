@@ -5,10 +5,13 @@
 mod args;
 mod channel;
 mod explain;
+mod explain_run;
 mod laws;
+mod new_law;
 mod output;
 mod own_law;
 mod progress;
+mod replay;
 mod reproduce;
 mod run;
 mod show;
@@ -49,6 +52,8 @@ fn main() -> ExitCode {
         Command::Run(args) => run::run(args),
         Command::Show(args) => show::show(args),
         Command::Reproduce(args) => reproduce::reproduce(args),
+        Command::NewLaw(args) => new_law::new_law(args),
+        Command::Replay(args) => replay::replay(args),
         Command::Channel(args) => channel::channel(args),
         Command::Laws(args) => laws::laws(args),
         Command::Explain(args) => explain::explain(args),

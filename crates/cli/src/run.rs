@@ -36,7 +36,8 @@ pub fn run(args: &RunArgs) -> Result<(), Failure> {
     let records = simulate(args, &plan, threads)?;
     let (wall_s, cpu_s) = (wall.elapsed().as_secs_f64(), cpu.elapsed().as_secs_f64());
 
-    let experiment = experiment(&plan, records);
+    let mut experiment = experiment(&plan, records);
+    experiment.scenario_path = args.scenario.file.display().to_string();
     let summary = Summary::of(&experiment);
     let provenance = Provenance {
         wall_time_s: wall_s,

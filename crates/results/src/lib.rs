@@ -49,6 +49,8 @@ pub struct Experiment {
     pub about: String,
     /// The scenario as TOML with everything filled in.
     pub scenario: String,
+    /// The scenario's file as its user named it, to which paths of traces are relative; empty if there was none.
+    pub scenario_path: String,
     /// What the reader of the scenario remarked.
     pub warnings: Vec<String>,
     /// The text of each law that is not fadelab's own, so that the result can be made again.

@@ -74,6 +74,7 @@ pub struct Manifest<'a> {
     warnings: &'a [String],
     /// The scenario as TOML with everything filled in: running it again gives the same tables.
     scenario: &'a str,
+    scenario_path: &'a str,
 }
 
 impl<'a> Manifest<'a> {
@@ -93,6 +94,7 @@ impl<'a> Manifest<'a> {
             events: experiment.runs.iter().map(|run| run.record.events).sum(),
             warnings: &experiment.warnings,
             scenario: &experiment.scenario,
+            scenario_path: &experiment.scenario_path,
         }
     }
 }

@@ -22,6 +22,8 @@ struct Manifest {
     warnings: Vec<String>,
     scenario: String,
     #[serde(default)]
+    scenario_path: String,
+    #[serde(default)]
     own_laws: Vec<OwnLaw>,
 }
 
@@ -56,6 +58,7 @@ pub fn read(folder: &Path) -> Result<Experiment, Error> {
         title: manifest.title,
         about: manifest.about,
         scenario: manifest.scenario,
+        scenario_path: manifest.scenario_path,
         warnings: manifest.warnings,
         sources: sources(folder)?,
         own_laws: manifest.own_laws,

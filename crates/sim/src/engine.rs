@@ -187,7 +187,7 @@ impl<'a> Engine<'a> {
             links.iter().position(addresses)
         };
         if let Some(flow) = flow {
-            fault.record.place = format!("flow {flow} ({})", self.spec.flows[flow].name);
+            fault.record.place = format!("flow {} ({})", flow + 1, self.spec.flows[flow].name);
         } else if let Some(link) = link(&self.net.links) {
             fault.record.place = format!("link {}", self.spec.links[link].name);
         }
