@@ -2,7 +2,7 @@
 
 use fadelab_laws::{Params, Router};
 use fadelab_phy::channel::{ChannelSpec, PacketKind};
-use fadelab_sim::spec::{Buffer, CapacitySpec, FlowSpec, LinkId, LinkSpec, RouterSpec, Transport};
+use fadelab_sim::spec::{Buffer, CapacitySpec, FlowSpec, LinkId, LinkLayer, LinkSpec, Queues, RouterSpec, Transport};
 
 use crate::capacity::CapacityParts;
 use crate::flows::{Direction, Group, Way};
@@ -145,7 +145,9 @@ fn hop_link(parts: &Parts<'_>, hop: &Hop, is_back: bool, rtt_ns: u64, air_bytes:
             capacity: part,
             capacity_params: part_params,
         },
+        queues: Queues::One,
         channel: parts.channel.clone(),
+        layer: LinkLayer::default(),
         shown: false,
     }
 }
@@ -196,7 +198,9 @@ fn push_pair(parts: &Parts<'_>, links: &mut Vec<LinkSpec>, rtt_ns: u64) {
                     capacity: part,
                     capacity_params: part_params,
                 },
+                queues: Queues::One,
                 channel: None,
+                layer: LinkLayer::default(),
                 shown: false,
             });
         }
