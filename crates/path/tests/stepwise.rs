@@ -28,7 +28,6 @@ fn step_by_step(spec: &LinkSpec) -> LinkSpec {
 }
 
 /// What comes out of a link under bursts of random packets, ECN-capable or not, and its counters on the way.
-#[expect(clippy::type_complexity, reason = "what comes out, and what was counted")]
 fn outcome(spec: &LinkSpec, seed: u64) -> (Vec<(u64, u32, u8)>, Vec<LinkCounters>) {
     let (mut bench, mut random) = (Bench::new(spec), Stream::new(seed, "arrivals"));
     let (mut now_ns, mut counters) = (0, Vec::new());
