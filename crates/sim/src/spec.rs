@@ -1,7 +1,7 @@
 //! What is simulated: links, routes, flows and their transport, all with units and nothing left to default.
 
 use fadelab_laws::{Params, Receiver, Sender};
-pub use fadelab_path::layer::LinkLayer;
+pub use fadelab_path::layer::{Arq, DelayLaw, Jitter, LinkLayer, Reorder};
 pub use fadelab_path::spec::{Buffer, CapacitySpec, LinkSpec, Queues, RouterSpec};
 
 /// Index into [`RunSpec::links`].
