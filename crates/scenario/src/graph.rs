@@ -335,7 +335,7 @@ fn router(reader: &mut Reader<'_>, path: &str) -> Result<Option<(&'static Router
 
 #[cfg(test)]
 mod tests {
-    use fadelab_sim::spec::CapacitySpec;
+    use fadelab_sim::spec::{CapacitySpec, LinkLayer};
 
     use super::*;
     use crate::unit::BufferSize;
@@ -351,7 +351,9 @@ mod tests {
                 buffer: BufferSize::Packets(1),
                 buffer_back: BufferSize::Packets(1),
                 channel: None,
+                layer: LinkLayer::default(),
                 router: None,
+                router_is_fair: None,
             },
             from: *from,
             to: *to,

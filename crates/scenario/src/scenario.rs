@@ -14,7 +14,6 @@ use crate::flows::{self, Group};
 use crate::laws::{self, Law};
 use crate::network::{self, Parts};
 use crate::plan::{Plan, PlannedRun};
-use crate::queues;
 use crate::reader::Reader;
 use crate::resolve::{Resolved, rank};
 use crate::schema;
