@@ -99,8 +99,8 @@ pub(crate) fn read(
             return Err(reader.refuse(path, &why));
         }
         let is_fair = by_name || matches!(division, Division::PerFlow | Division::Hashed(_));
-        if let (true, Err(why)) = (is_fair, suits_fair_queues(law)) {
-            return Err(reader.refuse(path, &why));
+        if is_fair && !suits_fair_queues(law) {
+            return Err(reader.refuse(path, &why_not_fair(law)));
         }
     }
     let is_used = division != Division::One && (division != Division::Auto || routers.iter().any(|router| router.1));
@@ -126,19 +126,18 @@ pub(crate) fn read(
 
 /// Whether a law can stand in each of several queues: one that shares out the rate of the link, or hears a clock that
 /// belongs to the link, cannot.
-fn suits_fair_queues(law: &Router) -> Result<(), String> {
+fn suits_fair_queues(law: &Router) -> bool {
     let shares = abi::ROUTER_NEEDS_CAPACITY | abi::ROUTER_FEEDBACK;
-    if law.timers() == 0 && law.flags() & shares == 0 && law.wire() == abi::WIRE_NONE {
-        return Ok(());
-    }
-    let known = fadelab_laws::routers()
-        .iter()
-        .filter(|law| suits_fair_queues(law).is_ok());
+    law.timers() == 0 && law.flags() & shares == 0 && law.wire() == abi::WIRE_NONE
+}
+
+fn why_not_fair(law: &Router) -> String {
+    let known = fadelab_laws::routers().iter().filter(|law| suits_fair_queues(law));
     let known: Vec<&str> = known.map(Router::name).collect();
-    Err(format!(
+    format!(
         "router {} measures and divides the rate of the whole link and means nothing in one of several queues: fair \
          queues take {}",
         law.name(),
         crate::error::one_of(&known)
-    ))
+    )
 }
