@@ -65,7 +65,7 @@ fn main() {
     build.file("build/fixed_export.c");
     build.compile("fadelab_laws_c");
     fs::write(out.join("registry.rs"), registry::rust_source(&entries)).expect("OUT_DIR is writable");
-    fs::write(out.join("headers.rs"), headers::rust_source(&laws, &guard)).expect("OUT_DIR is writable");
     let headers = catalogue::rust_source(&root, &registry::read(&laws));
     fs::write(out.join("catalogue.rs"), headers).expect("OUT_DIR is writable");
+    fs::write(out.join("headers.rs"), headers::rust_source(&laws, &guard)).expect("OUT_DIR is writable");
 }
