@@ -67,6 +67,9 @@ pub struct RunArgs {
     /// Threads [default: one per core]
     #[arg(long, value_name = "N")]
     pub jobs: Option<NonZeroUsize>,
+    /// Run everything again, also what an interrupted sweep had finished
+    #[arg(long)]
+    pub fresh: bool,
     /// Print only errors
     #[arg(long, short)]
     pub quiet: bool,

@@ -4,10 +4,12 @@
 
 mod args;
 mod channel;
+mod kept;
 mod output;
 mod progress;
 mod reproduce;
 mod run;
+mod shell;
 mod show;
 mod sweep;
 mod trace;
@@ -24,8 +26,8 @@ pub enum Failure {
     Invalid(String),
     /// A run, or the writing of its result, failed.
     Failed(String),
-    /// Ctrl-C: nothing was written.
-    Interrupted,
+    /// Ctrl-C: what was kept.
+    Interrupted(String),
 }
 
 impl From<fadelab_scenario::Refusal> for Failure {
@@ -55,7 +57,7 @@ fn main() -> ExitCode {
         Ok(()) => return ExitCode::SUCCESS,
         Err(Failure::Invalid(message)) => (2, message),
         Err(Failure::Failed(message)) => (1, message),
-        Err(Failure::Interrupted) => (130, "interrupted; nothing was written".to_owned()),
+        Err(Failure::Interrupted(message)) => (130, message),
     };
     eprintln!("{} {message}", console::style("error:").red().bold().for_stderr());
     ExitCode::from(status)

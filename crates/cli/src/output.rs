@@ -16,6 +16,13 @@ pub fn print(text: &str) -> Result<(), Failure> {
     }
 }
 
+/// Prints remarks to standard error.
+pub fn note(lines: &[String]) {
+    for line in lines {
+        eprintln!("{line}");
+    }
+}
+
 /// Prints warnings to standard error.
 pub fn warn(warnings: &[String]) {
     for warning in warnings {

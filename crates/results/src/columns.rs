@@ -173,7 +173,7 @@ impl<R> Table<R> {
         let path = folder.join(format!("{}.parquet", self.name));
         let file = File::create(&path).map_err(Error::io("create", &path))?;
         let file = self.write_to(file, batches).map_err(|source| Error::Parquet {
-            table: self.name,
+            path: path.clone(),
             source,
         })?;
         file.sync_all().map_err(Error::io("write to disk", &path))

@@ -23,6 +23,7 @@ pub mod spec;
 pub mod summary;
 pub mod table;
 pub mod tables;
+mod unfinished;
 
 use std::sync::Arc;
 
@@ -35,6 +36,7 @@ pub use manifest::{Host, Provenance};
 pub use read::read;
 pub use spec::{Spec, Specs};
 pub use summary::Summary;
+pub use unfinished::Unfinished;
 
 /// Everything that was run for one scenario, in the order of the plan.
 #[derive(Clone, Debug, Default)]

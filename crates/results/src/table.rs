@@ -243,10 +243,11 @@ fn fit(columns: &mut Vec<(&Column, Vec<Option<String>>)>, width: usize) -> Vec<&
     left_out
 }
 
-/// The tables as text that ends with a new line, at most `width` characters wide, with ANSI colours if `colour`.
-pub fn terminal(summary: &Summary, width: usize, colour: bool) -> String {
+/// The tables as text that ends with a new line, at most `width` characters wide if that is given, with ANSI colours if
+/// `colour`.
+pub fn terminal(summary: &Summary, width: Option<usize>, colour: bool) -> String {
     let mut text = String::new();
-    let views = views(summary, Some(width));
+    let views = views(summary, width);
     for view in &views {
         let _ = writeln!(
             text,
