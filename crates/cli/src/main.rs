@@ -4,7 +4,9 @@
 
 mod args;
 mod channel;
+mod explain;
 mod kept;
+mod laws;
 mod output;
 mod progress;
 mod reproduce;
@@ -49,6 +51,8 @@ fn main() -> ExitCode {
         Command::Show(args) => show::show(args),
         Command::Reproduce(args) => reproduce::reproduce(args),
         Command::Channel(args) => channel::channel(args),
+        Command::Laws(args) => laws::laws(args),
+        Command::Explain(args) => explain::explain(args),
         Command::Trace {
             command: args::TraceCommand::Generate(args),
         } => trace::generate(args),

@@ -149,6 +149,11 @@ impl Air {
 }
 
 impl Link {
+    /// Where the states of its law and of the law's capacity part lie; `None`: it has no law.
+    pub fn law_state_addresses(&self) -> Option<[usize; 2]> {
+        self.law.as_ref().map(|law| law.state_addresses())
+    }
+
     /// Builds a link. `packet_bytes` is the IP size of a full data packet, for laws that scale with it.
     pub fn new(spec: &LinkSpec, seed: u64, packet_bytes: u32) -> Self {
         let law = law::host(spec, seed, packet_bytes);

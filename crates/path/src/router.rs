@@ -75,6 +75,11 @@ impl LawHost {
         host
     }
 
+    /// Where the states of the law and of its capacity part lie.
+    pub fn state_addresses(&self) -> [usize; 2] {
+        [self.state.address(), self.capacity_state.address()]
+    }
+
     /// When the next timer is due.
     pub fn next_due(&self) -> u64 {
         self.due_ns.into_iter().fold(u64::MAX, u64::min)

@@ -1,6 +1,6 @@
 //! What a link tells the law at its queue, and what it does at the law's word.
 
-use fadelab_laws::abi;
+use fadelab_laws::{abi, guard};
 use fadelab_phy::channel::PacketKind;
 use fadelab_phy::random::Stream;
 
@@ -119,5 +119,8 @@ pub(super) fn host(spec: &LinkSpec, seed: u64, packet_bytes: u32) -> Option<Box<
         ..abi::Link::default()
     };
     let random = Stream::new(seed, &format!("router {}", spec.name));
-    Some(Box::new(LawHost::new(&spec.router, random, link)))
+    let place = || format!("link {}", spec.name);
+    Some(guard::in_place(place, || {
+        Box::new(LawHost::new(&spec.router, random, link))
+    }))
 }
