@@ -4,11 +4,14 @@
 
 mod args;
 mod channel;
+mod diff;
 mod explain;
+mod export;
 mod kept;
 mod laws;
 mod output;
 mod progress;
+mod report;
 mod reproduce;
 mod run;
 mod shell;
@@ -49,6 +52,9 @@ fn main() -> ExitCode {
     let done = match &cli.command {
         Command::Run(args) => run::run(args),
         Command::Show(args) => show::show(args),
+        Command::Diff(args) => diff::diff(args),
+        Command::Report(args) => report::report(args),
+        Command::Export(args) => export::export(args),
         Command::Reproduce(args) => reproduce::reproduce(args),
         Command::Channel(args) => channel::channel(args),
         Command::Laws(args) => laws::laws(args),

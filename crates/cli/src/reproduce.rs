@@ -193,7 +193,7 @@ fn write(target: &Target, experiment: Experiment, entries: &[Entry], wall: Insta
         threads: threads(),
         host: Host::read(),
     };
-    let folder = fadelab_results::write(target, &experiment, &Summary::of(&experiment), &provenance);
+    let folder = fadelab_results::write(target, &experiment, &Summary::of(&experiment), &provenance, false);
     Ok(folder?.join("report.html"))
 }
 

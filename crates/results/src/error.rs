@@ -76,6 +76,14 @@ pub enum Error {
         /// Why not.
         source: parquet::errors::ParquetError,
     },
+    /// The CSV writer refused.
+    #[error("cannot write {path}: {source}")]
+    Csv {
+        /// Which file.
+        path: PathBuf,
+        /// Why not.
+        source: csv::Error,
+    },
     /// A value could not be turned into JSON.
     #[error("cannot write {file} as JSON: {source}")]
     Json {

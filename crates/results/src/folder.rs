@@ -8,9 +8,13 @@ use std::process;
 use rustix::fs::{Access, access};
 use serde::Serialize;
 
+pub use crate::columns::Format;
 use crate::manifest::{Host, Manifest};
 use crate::setup::Setup;
 use crate::{Error, Experiment, Provenance, Source, Summary, report, tables};
+
+/// Where a result keeps its tables as CSV.
+const CSV: &str = "csv";
 
 /// Numbers of results lie below.
 const NUMBERS_END: u32 = 1_000_000;
@@ -99,7 +103,7 @@ fn check_parent(parent: &Path) -> Result<(), Error> {
     })
 }
 
-/// Writes a result and returns its folder. On an error nothing is left behind.
+/// Writes a result and returns its folder, with the tables in CSV as well if `csv`. On an error nothing is left behind.
 ///
 /// # Errors
 /// When the target is not free or a file cannot be written.
@@ -108,9 +112,16 @@ pub fn write(
     experiment: &Experiment,
     summary: &Summary,
     provenance: &Provenance,
+    csv: bool,
 ) -> Result<PathBuf, Error> {
     write_folder(target, |folder| {
-        tables::write(experiment, folder)?;
+        tables::write(experiment, folder, Format::Parquet)?;
+        if csv {
+            let folder = folder.join(CSV);
+            fs::create_dir(&folder).map_err(Error::io("create the folder", &folder))?;
+            write_csv(experiment, &folder)?;
+            sync_folder(&folder)?;
+        }
         write_json(folder, "summary.json", summary)?;
         write_json(folder, "manifest.json", &Manifest::new(experiment, provenance))?;
         let setup = serde_json::to_vec(&Setup::of(experiment)).map_err(Error::json("setup.json"))?;
@@ -118,6 +129,45 @@ pub fn write(
         write_sources(folder, &experiment.sources)?;
         write_file(folder, "report.html", report::html(experiment, summary)?.as_bytes())
     })
+}
+
+/// Writes the tables of an experiment as CSV into a folder of their own and returns it: `target`, or `csv` in the folder
+/// that the experiment was read from.
+///
+/// # Errors
+/// When the folder is not free or a file cannot be written.
+pub fn export(experiment: &Experiment, from: &Path, target: Option<PathBuf>) -> Result<PathBuf, Error> {
+    let target = Target::Exact(target.unwrap_or_else(|| from.join(CSV)));
+    write_folder(&target, |folder| write_csv(experiment, folder))
+}
+
+fn write_csv(experiment: &Experiment, folder: &Path) -> Result<(), Error> {
+    tables::write(experiment, folder, Format::Csv)?;
+    let path = folder.join("columns.csv");
+    let columns = tables::columns_csv().map_err(|source| Error::Csv {
+        path: path.clone(),
+        source,
+    })?;
+    write_file(folder, "columns.csv", &columns)
+}
+
+/// Writes a page: under another name first, so that a page is whole or as it was.
+///
+/// # Errors
+/// When it cannot be written.
+pub fn write_page(path: &Path, page: &str) -> Result<(), Error> {
+    let name = path
+        .file_name()
+        .ok_or_else(|| Error::NoName { path: path.to_owned() })?;
+    let parent = parent_of(path);
+    let partial = format!(".{}.partial-{}-{}", name.to_string_lossy(), Host::name(), process::id());
+    let written = write_file(&parent, &partial, page.as_bytes());
+    let partial = parent.join(partial);
+    let moved = written.and_then(|()| fs::rename(&partial, path).map_err(Error::io("move the page to", path)));
+    moved.inspect_err(|_| {
+        let _ = fs::remove_file(&partial);
+    })?;
+    sync_folder(&parent)
 }
 
 /// Laws of the user's own, into `laws/`: without them the scenario could not be run again.

@@ -7,6 +7,8 @@
 pub mod bins;
 pub mod claim;
 pub mod columns;
+pub mod combine;
+pub mod compare;
 pub mod counters;
 pub mod curves;
 pub mod docs;
@@ -30,8 +32,9 @@ use std::sync::Arc;
 use fadelab_sim::record::RunRecord;
 
 pub use claim::{Claim, Verdict};
+pub use combine::combine;
 pub use error::Error;
-pub use folder::{Target, check_target, write};
+pub use folder::{Format, Target, check_target, export, write, write_page};
 pub use manifest::{Host, Provenance};
 pub use read::read;
 pub use spec::{Spec, Specs};

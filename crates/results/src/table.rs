@@ -346,7 +346,7 @@ fn difference_line(utilisation: &Difference, goodput: &Difference) -> String {
 }
 
 /// `mean ± half width` after multiplication by `scale`, with as many decimals as the interval supports.
-fn with_interval(stat: Stat, scale: f64, signed: bool) -> String {
+pub(crate) fn with_interval(stat: Stat, scale: f64, signed: bool) -> String {
     let half = stat.ci95_half_width.map(|half| half * scale);
     let decimals = match half.unwrap_or(1.0) {
         half if half >= 10.0 => 0,
