@@ -117,6 +117,12 @@ pub struct Link {
 }
 
 impl Link {
+    /// Whether the state at `address` belongs to a law of this link or to its capacity part.
+    pub fn holds_state(&self, address: usize) -> bool {
+        self.law.as_ref().is_some_and(|law| law.holds_state(address))
+            || self.stepwise.as_ref().is_some_and(|link| link.holds_state(address))
+    }
+
     /// Builds a link. `packet_bytes` is the IP size of a full data packet, for laws that scale with it.
     pub fn new(spec: &LinkSpec, seed: u64, packet_bytes: u32) -> Self {
         if spec.goes_step_by_step() {

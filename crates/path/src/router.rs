@@ -1,6 +1,6 @@
 //! A router's law at work: its memory, its timers, the capacity part that feeds it.
 
-use fadelab_laws::{State, abi};
+use fadelab_laws::{State, abi, guard};
 use fadelab_phy::channel::PacketKind;
 use fadelab_phy::random::Stream;
 
@@ -74,7 +74,10 @@ impl LawHost {
             ..abi::Link::default()
         };
         let random = Stream::new(seed, &format!("router {}{queue}", spec.name));
-        Some(Box::new(Self::new(&spec.router, random, link)))
+        let place = || format!("link {}{queue}", spec.name);
+        Some(guard::in_place(place, || {
+            Box::new(Self::new(&spec.router, random, link))
+        }))
     }
 
     fn new(spec: &RouterSpec, mut random: Stream, mut link: abi::Link) -> Self {
@@ -99,6 +102,11 @@ impl LawHost {
         };
         host.estimate.capacity_Bps = link.capacity_Bps;
         host
+    }
+
+    /// Whether the state at `address` is the law's or its capacity part's.
+    pub fn holds_state(&self, address: usize) -> bool {
+        [self.state.address(), self.capacity_state.address()].contains(&address)
     }
 
     /// When the next timer is due.

@@ -83,6 +83,11 @@ impl StepwiseLink {
         }
     }
 
+    /// See [`crate::link::Link::holds_state`].
+    pub fn holds_state(&self, address: usize) -> bool {
+        self.queue.holds_state(address)
+    }
+
     /// When it wants to be serviced next; `u64::MAX`: not before something arrives.
     pub fn next_due(&self) -> u64 {
         let timer_ns = self.queue.next_timer();

@@ -118,6 +118,10 @@ impl FairQueue {
         })
     }
 
+    pub fn holds_state(&self, address: usize) -> bool {
+        self.turns.iter().flatten().any(|turn| turn.queue.holds_state(address))
+    }
+
     /// An arrival (section 4.1). Returns whether it was taken.
     pub fn arrive(
         &mut self,

@@ -100,6 +100,10 @@ impl LawQueue {
         self.packets.iter()
     }
 
+    pub fn holds_state(&self, address: usize) -> bool {
+        self.law.as_ref().is_some_and(|law| law.holds_state(address))
+    }
+
     fn view(&self, now_ns: u64) -> QueueView {
         QueueView {
             now_ns,
@@ -235,6 +239,13 @@ impl Queue {
         match self {
             Self::One(queue) => queue.packets().for_each(&mut add),
             Self::Fair(fair) => fair.packets().for_each(&mut add),
+        }
+    }
+
+    pub fn holds_state(&self, address: usize) -> bool {
+        match self {
+            Self::One(queue) => queue.holds_state(address),
+            Self::Fair(fair) => fair.holds_state(address),
         }
     }
 
