@@ -6,10 +6,12 @@
 
 mod capacity;
 pub mod channel;
+pub mod docs;
 mod document;
 mod error;
 mod flows;
 mod graph;
+pub mod json;
 pub mod keys;
 pub mod kind;
 mod laws;

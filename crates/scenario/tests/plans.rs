@@ -399,18 +399,147 @@ fn parameters_of_laws_have_units() {
     assert!(plan.text.contains("restart_us = \"500 ms\""), "{}", plan.text);
 }
 
+const GRAPH: &str = r#"
+[topology]
+nodes = ["server", "router", "phone", "spare"]
+[link.wire]
+from = "server"
+to = "router"
+rate = "10 Mbit/s"
+delay = "5 ms"
+router = "red"
+[link.air]
+from = "router"
+to = "phone"
+rate = "2 Mbit/s"
+rate_back = "100 kbit/s"
+delay = "20 ms"
+channel = "cell"
+[link.side]
+from = "spare"
+to = "router"
+rate = "1 Mbit/s"
+delay = "1 ms"
+channel = false
+show = false
+[channel]
+antennas = "2x2"
+snr = "30 dB"
+code = {data = 0.9, ack = 0.5}
+[channel.cell]
+model = "random"
+loss_data = 0.01
+[flow]
+law = "reno"
+[flow.down]
+from = "server"
+to = "phone"
+count = 2
+[flow.up]
+from = "phone"
+to = "spare"
+direction = "both"
+"#;
+
 #[test]
-fn the_documentation_names_every_key() {
-    // Goal: docs/scenario.md cannot fall behind the keys that a scenario may have.
-    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/scenario.md");
-    let text = std::fs::read_to_string(path).unwrap();
-    for key in fadelab_scenario::keys::TABLES.iter().flat_map(|table| table.keys) {
+fn a_graph_is_what_its_tables_say() {
+    // Goal: each link has its own rate, channel and router, flows of one node share its link, and tables show the links
+    // that carry data unless they say otherwise.
+    let plan = plan_with(GRAPH, &["run.seeds=1..2"]);
+    assert_eq!(plan.warnings, Vec::<String>::new());
+    let spec = &plan.runs[0].spec;
+    let links: Vec<(&str, bool, &str)> = spec
+        .links
+        .iter()
+        .map(|link| (link.name.as_str(), link.shown, link.router.law.name()))
+        .collect();
+    let expected = [
+        ("wire", true, "red"),
+        ("wire.back", false, "red"),
+        ("air", true, "droptail"),
+        ("air.back", true, "droptail"),
+        ("side", false, "droptail"),
+        ("side.back", false, "droptail"),
+    ];
+    assert_eq!(links, expected);
+    let models: Vec<String> = spec.links.iter().map(|link| format!("{:?}", link.channel)).collect();
+    assert!(
+        models[0].contains("GilbertElliott") && models[2].contains("Random"),
+        "{models:?}"
+    );
+    assert_eq!(
+        (models[1] == models[0], models[3] == models[2], models[4].as_str()),
+        (true, true, "None")
+    );
+    assert!(matches!(
+        spec.links[3].capacity,
+        CapacitySpec::Constant { rate_bps: 100_000 }
+    ));
+    let routes: Vec<String> = spec
+        .flows
+        .iter()
+        .map(|flow| {
+            format!(
+                "{}: {} / {}",
+                flow.name,
+                names(spec, &flow.route).join(" "),
+                names(spec, &flow.route_back).join(" ")
+            )
+        })
+        .collect();
+    let expected = [
+        "down.1: wire air / air.back wire.back",
+        "down.2: wire air / air.back wire.back",
+        "up.1: air.back side.back / side air",
+        "up.back.1: side air / air.back side.back",
+    ];
+    assert_eq!(routes, expected);
+    // 2 Mbit/s times twice 25 ms over 8 x 1500 bytes is 8.3.
+    assert_eq!(spec.links[2].buffer.packets, Some(8));
+}
+
+#[test]
+fn a_graph_can_be_swept_and_resolves() {
+    // Goal: --set and lists work on every key of links, and the resolved form of a graph is the same graph.
+    let sets = [
+        "link.air.rate=[\"1 Mbit/s\", \"2 Mbit/s\"]",
+        "channel.cell.loss_data=[0.01, 0.02]",
+        "link.wire.delay=9 ms",
+    ];
+    let first = plan_with(GRAPH, &sets);
+    assert_eq!(first.sweep_keys, ["link.air.rate", "channel.cell.loss_data"]);
+    assert_eq!(first.runs[0].spec.links[0].delay_ns, 9_000_000);
+    let again = plan(&first.text);
+    assert!(said(&again) == said(&first), "{}", first.text);
+    assert_eq!(again.text, first.text);
+}
+
+#[test]
+fn odd_graphs_are_warned_of() {
+    // Goal: nodes without links, links without flows and a law whose router stands on no link are pointed out.
+    let warned = |sets: &[&str], part: &str| {
+        let warnings = plan_with(GRAPH, sets).warnings;
         assert!(
-            text.contains(&format!("`{}`", key.name)),
-            "docs/scenario.md says nothing of `{}`",
-            key.name
+            warnings.iter().any(|warning| warning.contains(part)),
+            "`{part}` is missing in {warnings:?}"
         );
-    }
+    };
+    warned(
+        &["topology.nodes=[\"server\", \"router\", \"phone\", \"spare\", \"moon\"]"],
+        "node `moon`",
+    );
+    warned(
+        &["flow.up.from=server", "flow.up.to=phone"],
+        "no flow crosses link `side`",
+    );
+    warned(&["flow.law=vcp+droptail"], "works only with router `vcp`");
+    warned(&["channel.odd.snr=3 dB"], "`channel.odd.snr` has no effect");
+    assert!(
+        !plan_with(GRAPH, &["flow.law=vcp+droptail", "link.air.router=vcp"])
+            .warnings
+            .iter()
+            .any(|w| w.contains("works only"))
+    );
 }
 
 /// One line of a scenario for each key that the property test varies.

@@ -335,3 +335,155 @@ fn files_are_checked() {
     let twice = Scratch::new("twice.toml", b"[run]\nseeds = 1\nseeds = 2\n");
     assert_has(&load(&twice.0), &["twice.toml:3: not valid TOML"]);
 }
+
+const GRAPH: &str = r#"
+[run]
+seeds = "1..2"
+
+[topology]
+nodes = ["server", "router", "phone"]
+
+[link.wire]
+from = "server"
+to = "router"
+rate = "10 Mbit/s"
+delay = "5 ms"
+
+[link.air]
+from = "router"
+to = "phone"
+rate = "2 Mbit/s"
+delay = "20 ms"
+channel = "cell"
+
+[channel.cell]
+model = "random"
+loss_data = 0.01
+
+[flow]
+law = "reno"
+from = "server"
+to = "phone"
+"#;
+
+fn graph_refused(line: &str, other: &str) -> String {
+    assert!(GRAPH.contains(line), "{line} is not in the scenario");
+    plan(&GRAPH.replacen(line, other, 1), &[])
+        .map(drop)
+        .expect_err(other)
+        .to_string()
+}
+
+#[test]
+fn graphs_are_checked() {
+    // Goal: ends that are no nodes, links that join nothing new, and flows without a route are refused by name.
+    plan(GRAPH, &[]).unwrap();
+    let cases: [(&str, &str, &[&str]); 15] = [
+        (
+            "to = \"router\"",
+            "to = \"ruoter\"",
+            &[
+                "s.toml:10: link.wire.to = \"ruoter\"",
+                "server, router or phone",
+                "did you mean `router`?",
+            ],
+        ),
+        (
+            "from = \"server\"",
+            "",
+            &["`link.wire.from` is missing", "server, router or phone"],
+        ),
+        (
+            "to = \"router\"",
+            "to = \"server\"",
+            &["link.wire.to", "ends where it begins"],
+        ),
+        (
+            "to = \"phone\"\nrate",
+            "to = \"server\"\nrate",
+            &["link.air.to", "link `wire` joins the same nodes already"],
+        ),
+        (
+            "to = \"router\"",
+            "to = \"router\"\nduplex = false",
+            &["flow.to", "no route from node `phone` to node `server`"],
+        ),
+        (
+            "nodes = [\"server\", \"router\", \"phone\"]",
+            "preset = \"graph\"",
+            &["`topology.nodes` is missing"],
+        ),
+        (
+            "\"router\", \"phone\"]",
+            "\"router\", \"phone\", \"phone\"]",
+            &["`phone` stands twice"],
+        ),
+        (
+            "\"router\", \"phone\"]",
+            "\"router\", \"phone\", \"a b\"]",
+            &["`a b` cannot be a name"],
+        ),
+        (
+            "from = \"server\"\nto = \"phone\"\n",
+            "to = \"phone\"\n",
+            &["`flow.from` is missing"],
+        ),
+        (
+            "law = \"reno\"\nfrom = \"server\"",
+            "law = \"reno\"\nfrom = \"sever\"",
+            &["flow.from = \"sever\"", "`server`?"],
+        ),
+        (
+            "law = \"reno\"\nfrom = \"server\"",
+            "law = \"reno\"\nfrom = \"phone\"",
+            &["flow.to", "ends where it begins"],
+        ),
+        (
+            "law = \"reno\"",
+            "law = \"reno\"\nvia = [\"moon\"]",
+            &["flow.via", "no node `moon`"],
+        ),
+        (
+            "law = \"reno\"",
+            "law = \"reno\"\nvia = [\"router\", \"server\"]",
+            &["flow.to", "cross link `wire` twice"],
+        ),
+        (
+            "channel = \"cell\"",
+            "channel = \"sell\"",
+            &["link.air.channel", "no [channel.sell]", "did you mean `cell`?"],
+        ),
+        (
+            "channel = \"cell\"",
+            "router = \"rde\"",
+            &["link.air.router", "unknown router `rde`", "did you mean `red`?"],
+        ),
+    ];
+    for (line, other, parts) in cases {
+        assert_has(&graph_refused(line, other), parts);
+    }
+    assert_has(
+        &graph_refused("loss_data = 0.01", "loss_data = 1.01"),
+        &["channel.cell.loss_data = 1.01", "0 to 1"],
+    );
+    assert_has(
+        &graph_refused("loss_data", "los_data"),
+        &["channel.cell.los_data", "did you mean `loss_data`?"],
+    );
+    assert_has(
+        &graph_refused("rate = \"2 Mbit/s\"", "rate = \"0 bit/s\""),
+        &["link.air.rate", "greater than zero"],
+    );
+    assert_has(
+        &graph_refused("[link.wire]", "[link.\"a b\"]"),
+        &["`a b` cannot be a name here"],
+    );
+    let parts = GRAPH.replace("nodes = [", "nodes = [\"a\", \"b\", ").replace(
+        "[link.wire]\nfrom = \"server\"\nto = \"router\"",
+        "[link.wire]\nfrom = \"a\"\nto = \"b\"",
+    );
+    assert_has(
+        &plan(&parts, &[]).map(drop).unwrap_err().to_string(),
+        &["no route from node `server` to node `phone`"],
+    );
+}
