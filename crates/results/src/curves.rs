@@ -1,13 +1,13 @@
 //! The curves of the page: per point of the sweep and link, each law over time.
 
 use fadelab_sim::record::{FlowCounters, LinkCounters};
-use fadelab_sim::spec::CapacitySpec;
 use serde::Serialize;
 
 use crate::bins::{self, Bin};
+use crate::counters::per_us;
 use crate::measure::{self, ratio};
 use crate::summary::in_order;
-use crate::{Experiment, Run, point_text};
+use crate::{Experiment, Run};
 
 /// Most panels (point of the sweep and link) whose curves a page carries.
 pub const PANELS_MAX: usize = 24;
@@ -94,15 +94,15 @@ pub struct Windows {
 impl Curves {
     /// Computes the curves of the runs that recorded a series.
     pub fn of(experiment: &Experiment) -> Self {
-        let laws = in_order(experiment.runs.iter().map(|run| run.law));
+        let laws = in_order(experiment.runs.iter().map(|run| run.law.as_str()));
         let recorded: Vec<&Run> = experiment
             .runs
             .iter()
             .filter(|run| run.record.series.time_ns.len() > 1)
             .collect();
         let mut places = Vec::new();
-        for point in in_order(recorded.iter().map(|run| run.point)) {
-            let here: Vec<&Run> = recorded.iter().copied().filter(|run| run.point == point).collect();
+        for point in in_order(recorded.iter().map(|run| &run.point)) {
+            let here: Vec<&Run> = recorded.iter().copied().filter(|run| run.point == *point).collect();
             for link in measure::shown_links(here[0]) {
                 if !measure::crossing_flows(here[0], link).is_empty() {
                     places.push((here.clone(), link));
@@ -130,21 +130,17 @@ fn seeds_with_windows(panels: usize, laws: usize) -> usize {
 /// The panel of link `link` of `runs`, all at one point of the sweep.
 fn panel(runs: &[&Run], link: usize, laws: &[&str], window_seeds: usize) -> Panel {
     let first = runs[0];
-    let (spec, time_ns) = (first.spec, &first.record.series.time_ns);
+    let (spec, time_ns) = (&first.spec, &first.record.series.time_ns);
     let width_ns = bins::curve_width_ns(spec.duration_ns, time_ns[1] - time_ns[0]);
     let flows = measure::crossing_flows(first, link);
-    let mut window_flows: Vec<usize> = flows
-        .iter()
-        .copied()
-        .filter(|&f| spec.flows[f].sender.is_some())
-        .collect();
+    let mut window_flows: Vec<usize> = flows.iter().copied().filter(|&f| spec.flows[f].law.is_some()).collect();
     window_flows.truncate(WINDOW_FLOWS_MAX);
     let stride = time_ns.len().div_ceil(WINDOW_SAMPLES_MAX);
     let sampled: Vec<SampledRun> = runs
         .iter()
         .filter_map(|run| SampledRun::new(run, link, width_ns))
         .collect();
-    let is_trace = matches!(spec.links[link].capacity, CapacitySpec::Trace(_));
+    let is_trace = spec.links[link].is_trace;
     // A trace offers the same to every law under every seed, so one run tells it.
     let capacity_of = sampled.first().filter(|_| is_trace);
     let curves = |law: &&str| {
@@ -169,7 +165,7 @@ fn panel(runs: &[&Run], link: usize, laws: &[&str], window_seeds: usize) -> Pane
     };
     let middle = |k: usize| round((k as f64 + 0.5) * width_ns as f64 / 1e9);
     Panel {
-        point: point_text(first.point),
+        point: first.point_text(),
         link: spec.links[link].name.clone(),
         bin_s: width_ns as f64 / 1e9,
         warmup_s: spec.warmup_ns as f64 / 1e9,
@@ -193,20 +189,20 @@ fn windows(run: &Run, flows: &[usize], stride: usize) -> Windows {
             .collect()
     };
     Windows {
-        seed: run.spec.seed,
+        seed: run.seed,
         cwnd_pkts: flows.iter().map(cwnd).collect(),
     }
 }
 
 /// A run, the samples of its link and its bins.
 struct SampledRun<'a> {
-    run: &'a Run<'a>,
+    run: &'a Run,
     samples: &'a [LinkCounters],
     bins: Vec<Option<Bin>>,
 }
 
 impl<'a> SampledRun<'a> {
-    fn new(run: &'a Run<'a>, link: usize, width_ns: u64) -> Option<Self> {
+    fn new(run: &'a Run, link: usize, width_ns: u64) -> Option<Self> {
         let series = &run.record.series;
         let shown = series.link_ids.iter().position(|&id| id as usize == link)?;
         let bins = bins::cut(&series.time_ns, 0, run.spec.duration_ns, width_ns);
@@ -232,8 +228,8 @@ impl<'a> SampledRun<'a> {
     }
 
     fn queue_pkts(&self, bin: Bin) -> f64 {
-        let integral = self.samples[bin.to].queue_pkt_ns - self.samples[bin.from].queue_pkt_ns;
-        integral as f64 / 1e9 / self.seconds(bin)
+        let integral_us = |sample: usize| per_us(self.samples[sample].queue_pkt_ns);
+        (integral_us(bin.to) - integral_us(bin.from)) as f64 / 1e6 / self.seconds(bin)
     }
 
     fn rtt_ms(&self, bin: Bin, flows: &[usize]) -> Option<f64> {

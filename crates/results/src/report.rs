@@ -54,7 +54,7 @@ pub fn html(experiment: &Experiment, summary: &Summary) -> Result<String, Error>
             ("claims", claims(summary)),
             ("left_out", left_out(&curves)),
             ("how", how(experiment, summary)),
-            ("scenario", escape(experiment.scenario)),
+            ("scenario", escape(&experiment.scenario)),
             // In a script element only `</` and `<!--` could end the data early.
             ("data", data.replace('<', "\\u003c")),
             ("style", format!("{CHARTS_STYLE}\n{STYLE}")),
@@ -272,12 +272,12 @@ fn how(experiment: &Experiment, summary: &Summary) -> String {
     let mut text = format!(
         "<p>Simulated by fadelab {}: {runs} runs ({} laws × {seeds} {}{sweep}), each measured over {} s. Laws meet the \
          same channel under the same seed. The same scenario and seeds give this page again, byte by byte.</p>",
-        env!("CARGO_PKG_VERSION"),
+        experiment.version,
         summary.laws.len(),
         if seeds == 1 { "seed" } else { "seeds" },
         summary.measured_s,
     );
-    for warning in experiment.warnings {
+    for warning in &experiment.warnings {
         let _ = write!(text, "<p class=\"note\">{}</p>", escape(warning));
     }
     text

@@ -67,12 +67,17 @@ const PRESETS: [&str; 3] = ["rfc", "ns2", "linux"];
 fn transport(keys: &[Key]) -> String {
     let mut text = "| key | type | rfc | ns2 | linux | meaning |\n|---|---|---|---|---|---|\n".to_owned();
     let resolved = PRESETS.map(|preset| {
-        let scenario = format!(
-            "transport.preset = '{preset}'\nflow.law = 'reno'\ntopology.bottleneck = {{rate = '1 Mbit/s', delay = '1 ms'}}\n"
-        );
+        let network = "topology.bottleneck = {rate = '1 Mbit/s', delay = '1 ms'}";
+        let scenario = format!("transport.preset = '{preset}'\nflow.law = 'reno'\n{network}\n");
         parse(scenario.as_bytes(), "preset", Path::new(""), &Options::default()).map_or_else(
             |refusal| refusal.to_string(),
-            |plan| plan.text.split("\n[").find(|part| part.starts_with("transport]")).unwrap_or("").to_owned(),
+            |plan| {
+                plan.text
+                    .split("\n[")
+                    .find(|part| part.starts_with("transport]"))
+                    .unwrap_or("")
+                    .to_owned()
+            },
         )
     });
     for key in keys {

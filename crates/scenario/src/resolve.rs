@@ -67,7 +67,7 @@ impl Resolved {
             let key = path.rsplit('.').next().unwrap_or(path);
             lines.push((path, format!("{key} = [{}]", texts.join(", "))));
         }
-        // A group of flows without keys of its own is still a group: its table stands there without any.
+        // A group of flows without keys of its own is still a group: its table stands empty.
         let groups: Vec<String> = self
             .chosen
             .iter()
@@ -97,8 +97,8 @@ impl Resolved {
 }
 
 /// Order of keys: by section, keys of a table before its sub-tables, links, channels and groups of flows as they were
-/// written, then as documented, then by name. Sweeps are nested in the same order, so that it does not matter where in a
-/// file a list stands.
+/// written, then as documented, then by name. Sweeps are nested in the same order, so that it does not matter where in
+/// a file a list stands.
 pub fn rank(path: &str, chosen: &[String]) -> (usize, usize, String, usize, String) {
     const SECTIONS: [&str; 10] = [
         "title",

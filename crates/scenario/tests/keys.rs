@@ -163,8 +163,8 @@ fn the_schema_takes_every_shipped_scenario() {
 
 #[test]
 fn the_schema_refuses_what_shows_in_one_value() {
-    // Goal: unknown keys, wrong units and words, and values out of range are marked in an editor, and the reader refuses
-    // each of them as well.
+    // Goal: unknown keys, wrong units and words, and values out of range are marked in an editor, and the reader
+    // refuses each of them as well.
     let validator = validator();
     let good = "topology.bottleneck.rate = '1 Mbit/s'\ntopology.bottleneck.delay = '1 ms'\n";
     for wrong in [
