@@ -18,6 +18,7 @@ mod laws;
 mod network;
 pub mod plan;
 mod reader;
+pub mod ready_made;
 mod resolve;
 mod row;
 mod run;
