@@ -151,13 +151,17 @@ const RATE_UNITS: &str = "[kMG]?bit/s";
 
 /// What `$defs` has: kinds that many keys share.
 fn definitions() -> Entries {
-    let duration = format!(r"\+?[0-9]+\.?[0-9]*\s*({DURATION_UNITS})");
+    let duration = format!(r"\s*\+?[0-9]+\.?[0-9]*\s*({DURATION_UNITS})");
     let span = format!(r"^\s*({duration}|uniform\s+{duration}\s*\.\.\s*{duration}|exponential\s+{duration})\s*$");
+    let random = format!(
+        r"^\s*(uniform {duration}\s*\.\.\s*{duration}|normal {duration}\s*\+-\s*{duration}|exponential {duration})\s*$"
+    );
     let below = r"^\s*(snr -)?\s*[+-]?[0-9]*\.?[0-9]*\s*dB\s*$";
     let access = format!(r"{NUMBER}({RATE_UNITS}|x bottleneck)\s*$");
     let names = |names: Vec<&str>| names.join("|");
     let senders = names(senders().iter().map(Sender::name).chain([UDP]).collect());
     let routers = names(routers().iter().map(Router::name).collect());
+    let fair = crate::queues::FAIR_PREFIX;
     [
         ("duration", quantity(DURATION_UNITS, &["80 ms"])),
         ("rate", quantity(RATE_UNITS, &["54 Mbit/s"])),
@@ -172,11 +176,13 @@ fn definitions() -> Entries {
         ),
         ("access_rate", Schema::text(&access)),
         ("time", Schema::text(&span)),
+        ("random_delay", Schema::text(&random)),
+        ("router", Schema::text(&format!("^({fair})?({routers})$"))),
         ("name", Schema::text("^[A-Za-z0-9_-]+$")),
         ("hops", Schema::text(r"^\s*(all|each|[0-9]+\s*(\.\.\s*[0-9]+)?)\s*$")),
         (
             "law",
-            Schema::text(&format!(r"^\s*({senders})\s*(\+\s*({routers})\s*)?$")),
+            Schema::text(&format!(r"^\s*({senders})\s*(\+\s*({fair})?({routers})\s*)?$")),
         ),
     ]
     .map(|(name, schema)| (name.to_owned(), schema))
@@ -198,6 +204,7 @@ fn value_of(kind: &Kind) -> Schema {
         Kind::Buffer => Schema::defined("buffer"),
         Kind::AccessRate => Schema::defined("access_rate"),
         Kind::Span => Schema::defined("time"),
+        Kind::Delay => Schema::defined("random_delay"),
         Kind::Number(min, max) => Schema::range("number", *min, *max),
         Kind::Whole(min, max) => Schema::range("integer", f64::from(*min), f64::from(*max)),
         Kind::Switch => Schema::of("boolean"),
@@ -206,7 +213,10 @@ fn value_of(kind: &Kind) -> Schema {
             Schema::text(r"^\s*[0-9]+\s*\.\.\s*[0-9]+\s*$"),
         ]),
         Kind::Law => law(),
-        Kind::Router => Schema::words(&[&["auto"][..], &names(routers(), Router::name)].concat()),
+        Kind::Router => Schema::any(vec![
+            Schema::words(&[&["auto"][..], &names(routers(), Router::name)].concat()),
+            Schema::defined("router"),
+        ]),
         Kind::Capacity => Schema::words(&[&["auto"][..], &names(capacities(), Capacity::name)].concat()),
         Kind::Channel => Schema::any(vec![Schema::of("boolean"), Schema::defined("name")]),
         Kind::Way => Schema::any(vec![Schema::defined("hops"), Schema::range("integer", 1.0, 1_000.0)]),
