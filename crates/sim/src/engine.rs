@@ -1,7 +1,6 @@
 //! The event loop.
 
 use fadelab_laws::guard::{self, Fault};
-use fadelab_path::link::Link;
 use fadelab_path::packet::Store;
 use fadelab_path::violation::{Checked, Violation, violated};
 
@@ -182,13 +181,9 @@ impl<'a> Engine<'a> {
             .flows
             .iter()
             .position(|flow| flow.state_addresses().contains(&Some(address)));
-        let link = |links: &[Link]| {
-            let addresses = |link: &Link| link.law_state_addresses().is_some_and(|both| both.contains(&address));
-            links.iter().position(addresses)
-        };
         if let Some(flow) = flow {
             fault.record.place = format!("flow {flow} ({})", self.spec.flows[flow].name);
-        } else if let Some(link) = link(&self.net.links) {
+        } else if let Some(link) = self.net.links.iter().position(|link| link.holds_state(address)) {
             fault.record.place = format!("link {}", self.spec.links[link].name);
         }
         if fault.record.time_ns == 0 {
