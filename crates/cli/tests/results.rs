@@ -13,7 +13,7 @@ fn run(scratch: &Scratch, out: &str, more: &[&str]) {
 
 #[test]
 fn diff_says_what_moved_and_why() {
-    // Goal: a result beside itself is equal; another rate names its key and moves goodput; a law that one lacks is named.
+    // Goal: a result beside itself is equal; another rate is named and moves a figure; a law that one lacks is named.
     let scratch = Scratch::new();
     run(&scratch, "a", &[]);
     run(
@@ -120,6 +120,11 @@ fn csv_has_what_parquet_has() {
     assert!(
         lines[6].starts_with("sim,5,3,vcp,flow.count=3,bottleneck,18000000000,"),
         "{}",
+        lines[6]
+    );
+    assert!(
+        lines[6].ends_with(",0,"),
+        "no transfer ended, so that their mean is absent: {}",
         lines[6]
     );
     let columns = fs::read_to_string(scratch.0.join("tables/columns.csv")).unwrap();

@@ -51,8 +51,8 @@ fn a_damaged_run_is_not_taken() {
 
 #[test]
 fn nothing_is_left_but_what_belongs_to_others() {
-    // Goal: removing takes the runs of the given keys and what a dead process left; the runs of another sweep and what a
-    // living process writes stay, and without them the folder goes.
+    // Goal: removing takes the runs of the given keys and what a dead process left; the runs of another sweep and what
+    // a living process writes stay, and without them the folder goes.
     let place = tempfile::tempdir().unwrap();
     let store = Unfinished::of(&target(place.path())).unwrap();
     let record = record(&spec(1, 60), |_| 900);
