@@ -24,7 +24,7 @@ pub enum Command {
     /// Run what a paper claims and print the ledger: claim, published, measured, verdict
     Reproduce(crate::reproduce::ReproduceArgs),
     /// Packet error of a fading channel: curves, the SNR or code rate for a target, the best code rates for a law
-    Channel(crate::channel::ChannelArgs),
+    Channel(Box<crate::channel::ChannelArgs>),
     /// List the laws: senders, routers and capacity parts
     Laws(crate::laws::LawsArgs),
     /// Explain a law: its equations, parameters, sources and divergences

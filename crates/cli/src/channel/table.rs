@@ -74,8 +74,8 @@ pub fn several(args: &ChannelArgs, curves: &[Curve], snrs: &[f64]) -> String {
         );
         for &snr_db in snrs {
             let cells = block.iter().map(|curve| probability(curve.packet_error(snr_db)));
-            let cells: String = cells.map(|cell| format!("{cell:>CELL_COLUMNS$}")).collect();
-            let _ = writeln!(text, "{:>4} dB  {cells}", rounded(snr_db));
+            let cells: Vec<String> = cells.map(|cell| format!("{cell:>CELL_COLUMNS$}")).collect();
+            let _ = writeln!(text, "{:>4} dB  {}", rounded(snr_db), cells.concat());
         }
     }
     text
