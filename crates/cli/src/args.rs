@@ -71,6 +71,9 @@ pub struct RunArgs {
     /// Threads [default: one per core]
     #[arg(long, value_name = "N")]
     pub jobs: Option<NonZeroUsize>,
+    /// Log the packets of one flow, by name or number, at its sender's host: packets/*.pcapng, for Wireshark
+    #[arg(long, value_name = "FLOW")]
+    pub pcap: Option<String>,
     /// Print only errors
     #[arg(long, short)]
     pub quiet: bool,

@@ -7,6 +7,7 @@ mod channel;
 mod explain;
 mod laws;
 mod output;
+mod pcap;
 mod progress;
 mod reproduce;
 mod run;
