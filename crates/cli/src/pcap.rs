@@ -106,7 +106,7 @@ fn log(run: &PlannedRun, place: u32, folder: &Path, stop: &AtomicBool) -> Result
     );
     match outcome {
         Ok(_) => shared.borrow_mut().finish().map_err(|error| failed(&error)),
-        Err(RunError::Stopped) => Err(Failure::Interrupted),
+        Err(RunError::Stopped) => Err(Failure::Interrupted("nothing was written".to_owned())),
         Err(error) => Err(failed(&error)),
     }
 }

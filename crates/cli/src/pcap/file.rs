@@ -73,7 +73,7 @@ impl LogFile {
     /// # Errors
     /// The first thing that went wrong; what was written so far is removed.
     pub fn finish(&mut self) -> Result<(), PcapError> {
-        let end = || -> io::Result<()> {
+        let mut end = || -> io::Result<()> {
             self.writer.get_mut().flush()?;
             std::fs::rename(partial(&self.path), &self.path)
         };
