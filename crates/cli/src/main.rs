@@ -10,6 +10,7 @@ mod export;
 mod kept;
 mod laws;
 mod output;
+mod pcap;
 mod progress;
 mod report;
 mod reproduce;

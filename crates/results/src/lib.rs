@@ -5,6 +5,7 @@
 //! [`folder::write`] writes all of it, complete or not at all.
 
 pub mod bins;
+pub mod channel;
 pub mod claim;
 pub mod columns;
 pub mod combine;
