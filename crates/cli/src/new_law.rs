@@ -6,8 +6,7 @@ use std::path::PathBuf;
 
 use clap::{Args, ValueEnum};
 
-use crate::run::shell_quoted;
-use crate::{Failure, output};
+use crate::{Failure, output, shell};
 
 /// Arguments of `fadelab new-law`.
 #[derive(Debug, Args)]
@@ -75,7 +74,7 @@ pub fn new_law(args: &NewLawArgs) -> Result<(), Failure> {
     created
         .write_all(text.as_bytes())
         .map_err(|error| Failure::Failed(format!("{}: cannot be written: {error}", file.display())))?;
-    let shown = shell_quoted(&format!("./{}", file.display()));
+    let shown = shell::quoted(&format!("./{}", file.display()));
     output::print(&format!(
         "{}: it runs as it is\n  fadelab run scenarios/dumbbell54.toml {}\ndocs/own-law.md goes on from here\n",
         file.display(),

@@ -8,8 +8,7 @@ use fadelab_laws::own::{self, OwnLawError};
 use fadelab_results::{OwnLaw, Source, Target};
 use fadelab_sim::spec::RunSpec;
 
-use crate::run::shell_quoted;
-use crate::{Failure, output};
+use crate::{Failure, output, shell};
 
 impl From<OwnLawError> for Failure {
     fn from(error: OwnLawError) -> Self {
@@ -103,7 +102,7 @@ pub fn keep(fault: &Fault, target: &Target) -> String {
     };
     match write_call(fault, &path) {
         Ok(()) => {
-            let file = shell_quoted(&path.display().to_string());
+            let file = shell::quoted(&path.display().to_string());
             format!("{fault}\nthe call is kept; this makes it again:\n  fadelab replay {file}")
         }
         Err(error) => format!("{fault}\nthe call could not be kept in {}: {error}", path.display()),

@@ -48,7 +48,10 @@ fn busy(law: &str, router: &str) -> RunSpec {
 fn a_sender_brought_by_a_user_gives_the_same_run() {
     // Goal: each sender compiled with checks and behind the guard, and in the build that tells its steps, moves every
     // packet as the built-in one does; and no call of a registered law is taken for a fault.
-    for law in fadelab_laws::senders().iter().filter(|law| !law.name().starts_with("own_")) {
+    for law in fadelab_laws::senders()
+        .iter()
+        .filter(|law| !law.name().starts_with("own_"))
+    {
         let (name, router) = (law.name(), law.router().unwrap_or("rem"));
         let own = format!("own_{name}");
         bring("sender", name, &own, law.header());
@@ -56,7 +59,9 @@ fn a_sender_brought_by_a_user_gives_the_same_run() {
         let record = record_of(&spec);
         assert_eq!(record_of(&busy(&own, router)), record, "{name}");
         let mut explained = spec.clone();
-        let sender = Explained::builtin("sender", name).and_then(|law| law.sender).expect("registered");
+        let sender = Explained::builtin("sender", name)
+            .and_then(|law| law.sender)
+            .expect("registered");
         let sender: &'static fadelab_laws::Sender = Box::leak(Box::new(sender));
         explained.flows.iter_mut().for_each(|flow| flow.sender = Some(sender));
         assert_eq!(record_of(&explained), record, "{name}, explained");
@@ -66,13 +71,23 @@ fn a_sender_brought_by_a_user_gives_the_same_run() {
 #[test]
 fn a_router_brought_by_a_user_gives_the_same_run() {
     // Goal: the same for each router, under the sender that needs it or under Reno, and for each capacity part.
-    for law in fadelab_laws::routers().iter().filter(|law| !law.name().starts_with("own_")) {
+    for law in fadelab_laws::routers()
+        .iter()
+        .filter(|law| !law.name().starts_with("own_"))
+    {
         let (name, own) = (law.name(), format!("own_router_{}", law.name()));
         bring("router", name, &own, law.header());
-        let sender = if fadelab_laws::sender(name).is_some() { name } else { "reno" };
+        let sender = if fadelab_laws::sender(name).is_some() {
+            name
+        } else {
+            "reno"
+        };
         assert_eq!(record_of(&busy(sender, &own)), record_of(&busy(sender, name)), "{name}");
     }
-    for part in fadelab_laws::capacities().iter().filter(|part| !part.name().starts_with("own_")) {
+    for part in fadelab_laws::capacities()
+        .iter()
+        .filter(|part| !part.name().starts_with("own_"))
+    {
         let own = format!("own_part_{}", part.name());
         bring("capacity", part.name(), &own, part.header());
         let with = |name: &str| {
@@ -123,8 +138,14 @@ fn a_fault_says_which_flow_and_when() {
 #[test]
 fn a_fault_in_one_thread_leaves_others_alone() {
     // Goal: runs of a law that traps and of sound laws, guarded and not, share threads without disturbing one another.
-    sender("own_traps", "if (ack->now_us >= 2000000) *(volatile u32 *)(u64)ack->now_us = 1;");
-    sender("own_sound", "if (control->ca_state < LAW_CA_RECOVERY) control->cwnd_pkts = 10;");
+    sender(
+        "own_traps",
+        "if (ack->now_us >= 2000000) *(volatile u32 *)(u64)ack->now_us = 1;",
+    );
+    sender(
+        "own_sound",
+        "if (control->ca_state < LAW_CA_RECOVERY) control->cwnd_pkts = 10;",
+    );
     let expected = ["own_sound", "reno"].map(|law| record_of(&busy(law, "droptail")));
     std::thread::scope(|scope| {
         for _ in 0..4 {
