@@ -304,14 +304,20 @@ fn changes(run: &PlannedRun, flow: usize, sender: &'static Sender, at_ns: u64) -
         )));
     };
     let mut spec = run.spec.clone();
-    spec.flows[flow].sender = Some(Box::leak(Box::new(explained)));
+    let explained: &'static Sender = Box::leak(Box::new(explained));
+    spec.flows[flow].sender = Some(explained);
     spec.record_interval_ns = None;
     let changes = Rc::new(RefCell::new(Changes {
         at_us: at_ns / 1000,
         ..Changes::default()
     }));
     let gathered = Rc::clone(&changes);
-    let observer = move |seen: &Seen<'_>| gathered.borrow_mut().see(seen);
+    let observer = move |seen: &Seen<'_>| {
+        // A law that a user brought is guarded in the other flows too.
+        if seen.is_of(explained) {
+            gathered.borrow_mut().see(seen);
+        }
+    };
     let done = guard::observe(observer, || {
         fadelab_sim::run(&spec, |_| !changes.borrow().are_complete())
     });

@@ -239,7 +239,7 @@ fn at_fault(role: &str, from: &str, to: &str, function: &str, at: &str, why: &st
 /// A sender that does this on each ACK from a second on.
 fn sender_at_fault(code: &str, why: &str) {
     let code = format!("(void)params;\n\tif (ack->now_us > 1000000) {{\n\t\t{code}\n\t}}");
-    at_fault("sender", "(void)params;", &code, "on_ack", "flow 1 (flow.1) at 1.", why);
+    at_fault("sender", "(void)params;", &code, "on_ack", "flow 2 (flow.2) at 1.", why);
 }
 
 #[test]
@@ -254,7 +254,7 @@ fn a_division_by_zero_ends_the_run() {
 #[test]
 fn an_overflow_ends_the_run() {
     // Goal: signed arithmetic that leaves its range is named.
-    let code = "s64 big = 1ll << 62; control->cwnd_pkts = (u32)(big * (s64)ack->now_us);";
+    let code = "s64 big = (1ll << 62) * (s64)ack->now_us; control->cwnd_pkts = (u32)(big >> 40) | 1;";
     sender_at_fault(code, "a multiplication that overflows, at ./mine.h:");
 }
 
@@ -354,7 +354,10 @@ fn a_sender_that_writes_what_is_not_its_own_ends_the_run() {
 #[test]
 fn windows_in_recovery_are_the_hosts() {
     // Goal: a law that does not own recovery and grows the window in it is told so, as is one whose loss grows it.
-    let (from, to) = ("control->ca_state == LAW_CA_RECOVERY || ", "");
+    let (from, to) = (
+        "control->ca_state == LAW_CA_RECOVERY ||",
+        "control->ca_state > LAW_CA_LOSS ||",
+    );
     at_fault("sender", from, to, "on_ack", "flow ", "it changed a window in recovery");
     let (from, to) = (
         "control->ssthresh_pkts = (u32)",
@@ -595,4 +598,43 @@ fn many_calls_are_replayed_and_compared() {
         text.ends_with("3 calls: 2 as recorded, 1 differ, 0 without a recorded outcome\n"),
         "{text}"
     );
+}
+
+#[test]
+fn the_law_of_the_tutorial_is_the_one_it_shows() {
+    // Goal: docs/own-law.md shows examples/gentle.h word for word; that law compiles without a remark, runs beside three
+    // others.
+    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
+    let header = fs::read_to_string(root.join("examples/gentle.h")).unwrap();
+    let page = fs::read_to_string(root.join("docs/own-law.md")).unwrap();
+    assert!(
+        page.contains(&format!("```c\n{header}```")),
+        "the page shows another law"
+    );
+    let place = place();
+    fs::write(place.path().join("gentle.h"), header).unwrap();
+    let laws = "flow.law=[\"reno\", \"cubic\", \"vcp\"]";
+    let buffer = "topology.bottleneck.buffer=100 pkt";
+    let arguments = [
+        "run",
+        "s.toml",
+        "--law",
+        "./gentle.h",
+        "--set",
+        laws,
+        "--set",
+        buffer,
+        "--seeds",
+        "1..2",
+    ];
+    let (status, text, message) = fadelab(place.path(), &arguments);
+    assert_eq!((status, message.as_str()), (0, ""), "{text}");
+    let column = |line: &str| line.split_whitespace().map(str::to_owned).collect::<Vec<_>>();
+    let names: Vec<Vec<String>> = text.lines().map(column).collect();
+    for law in ["reno", "cubic", "vcp", "gentle"] {
+        assert!(
+            names.iter().any(|words| words.first().is_some_and(|word| word == law)),
+            "{law}: {text}"
+        );
+    }
 }

@@ -115,6 +115,11 @@ impl Seen<'_> {
         &FUNCTIONS[self.call.function as usize]
     }
 
+    /// Whether it was a call of this very build of a law: others of the name have a literal of their own.
+    pub fn is_of(&self, law: &crate::Sender) -> bool {
+        self.call.law.cast::<u8>() == law.name().as_ptr()
+    }
+
     /// The role whose function was called.
     pub fn role(&self) -> &'static str {
         self.function().role

@@ -123,7 +123,7 @@ pub(super) fn compile(path: &Path, folder: &Path, build: Build) -> Result<Compil
     }
     command
         .arg("-include")
-        .arg(path)
+        .arg(plain(path))
         .args(["-MD", "-MF"])
         .arg(place.path().join("law.d"));
     command.arg("-c").arg(place.path().join("law.c")).arg("-o").arg(&object);
