@@ -45,7 +45,8 @@ fn check_routers(paths: &[PathBuf], names: &[String]) -> Result<(), Failure> {
         if let Some(router) = router.filter(|router| fadelab_laws::router(router).is_none()) {
             let known: Vec<&str> = fadelab_laws::routers().iter().map(fadelab_laws::Router::name).collect();
             return Err(Failure::Invalid(format!(
-                "--law {}: {name}_sender has .router = \"{router}\", which no law is: known are {}; another --law may bring it",
+                "--law {}: {name}_sender has .router = \"{router}\", which no law is: known are {}; \
+                 another --law may bring it",
                 path.display(),
                 known.join(", ")
             )));

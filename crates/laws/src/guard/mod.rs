@@ -132,10 +132,10 @@ impl Seen<'_> {
 
     /// A sender's control before and after the call; `None` for other roles.
     pub fn controls(&self) -> Option<(abi::Control, abi::Control)> {
-        // SAFETY: the kind says what lies there.
-        (self.function().decision == Kind::Control).then(|| unsafe {
-            let before = self.before.decision.as_ptr().cast::<abi::Control>();
-            (before.read_unaligned(), *self.call.decision.cast::<abi::Control>())
+        (self.function().decision == Kind::Control).then(|| {
+            // SAFETY: the kind says what lies there.
+            let after = unsafe { *self.call.decision.cast::<abi::Control>() };
+            (read(&self.before.decision), after)
         })
     }
 
