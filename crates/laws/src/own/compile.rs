@@ -311,6 +311,26 @@ mod tests {
     }
 
     #[test]
+    fn the_hash_is_of_the_text() {
+        // Goal: another text, another name or another border between files is another hash.
+        let file = |name: &str, text: &str| SourceFile {
+            name: name.to_owned(),
+            text: text.to_owned(),
+        };
+        let sets = [
+            vec![file("a.h", "x")],
+            vec![file("a.h", "y")],
+            vec![file("b.h", "x")],
+            vec![file("a.h", ""), file("b.h", "x")],
+            vec![file("a.h", "x"), file("b.h", "")],
+        ];
+        let mut hashes: Vec<String> = sets.iter().map(|files| hash(files)).collect();
+        hashes.sort();
+        hashes.dedup();
+        assert_eq!(hashes.len(), sets.len());
+    }
+
+    #[test]
     fn the_name_of_a_law_is_that_of_its_file() {
         // Goal: what cannot be the beginning of a C identifier is refused before anything is compiled.
         assert_eq!(name_of(Path::new("x/mine_2.h")).unwrap(), "mine_2");
