@@ -1,5 +1,7 @@
 //! Compiles each registered law and generates the registry, so that a new law is one header and one line.
 
+#[path = "build/catalogue.rs"]
+mod catalogue;
 #[path = "build/layout.rs"]
 mod layout;
 #[path = "build/registry.rs"]
@@ -54,4 +56,6 @@ fn main() {
     build.file("build/fixed_export.c");
     build.compile("fadelab_laws_c");
     fs::write(out.join("registry.rs"), registry::rust_source(&entries)).expect("OUT_DIR is writable");
+    let headers = catalogue::rust_source(&root, &registry::read(&laws));
+    fs::write(out.join("catalogue.rs"), headers).expect("OUT_DIR is writable");
 }

@@ -25,6 +25,7 @@ LAW void configured_estimate(void *state, const void *params, const struct law_i
 	(void)params;
 	u64 arrived_Bps = fixed_mul_div(interval->arrived_bytes, 1000000, interval->interval_us);
 
+	LAW_STEP("capacity = configured; spare = configured - arrived / interval");
 	out->capacity_Bps = interval->configured_Bps;
 	out->spare_Bps = fixed_signed_difference(interval->configured_Bps, arrived_Bps);
 }

@@ -48,6 +48,7 @@ LAW void measured_estimate(void *state, const void *params, const struct law_int
 	u64 arrived_Bps = fixed_mul_div(interval->arrived_bytes, 1000000, interval->interval_us);
 	u64 weight_us = fixed_min(interval->interval_us, p->window_us);
 
+	LAW_STEP("capacity <- capacity + w (offered / interval - capacity); spare = capacity - arrived / interval");
 	if (s->intervals == 0)
 		s->capacity_q8 = offered_q8;
 	else

@@ -17,6 +17,7 @@ struct reno_memory {
 /* ssthresh after a loss with the window at cwnd, RFC 5681 equation (4). */
 LAW u32 reno_half(u32 cwnd_pkts)
 {
+	LAW_STEP("RFC 5681 (4): ssthresh = max(cwnd / 2, 2)");
 	return cwnd_pkts / 2 < 2 ? 2 : cwnd_pkts / 2;
 }
 
@@ -34,8 +35,12 @@ LAW void reno_remember(struct reno_memory *memory, const struct law_ack *ack, co
  */
 LAW void reno_timeout(struct reno_memory *memory, struct law_control *control)
 {
-	if (!memory->timed_out)
+	if (!memory->timed_out) {
+		LAW_STEP("RFC 5681 section 3.1: timeout, ssthresh from the window before it");
 		control->ssthresh_pkts = reno_half(memory->cwnd_pkts);
+	} else {
+		LAW_STEP("RFC 5681 section 3.1: the timer backs off for the same segment, ssthresh stays");
+	}
 	memory->timed_out = 1;
 	memory->cwnd_pkts = control->cwnd_pkts;
 }
@@ -50,16 +55,29 @@ LAW u64 reno_grown_q32(u64 cwnd_q32, u32 ssthresh_pkts, u64 acked_pkts, u64 limi
 		u64 room_pkts = (ssthresh_q32 - cwnd_q32 + FIXED_ONE_Q32 - 1) >> 32;
 		u64 used_pkts = fixed_min(step_pkts, room_pkts);
 
+		LAW_STEP("RFC 5681 (2): slow start, cwnd += min(acked, limit) up to ssthresh");
 		return cwnd_q32 + (used_pkts << 32);
 	}
+	LAW_STEP("RFC 5681 (3): congestion avoidance, cwnd += acked / cwnd");
 	return cwnd_q32 + window_share_q32(acked_pkts << 32, cwnd_q32);
 }
 
 /* Whether the window may grow now: on new data outside of recovery (RFC 5681), and when it was used (RFC 7661). */
 LAW u32 reno_may_grow(const struct law_ack *ack, const struct law_control *control)
 {
-	return ack->acked_pkts && (ack->flags & LAW_ACK_CWND_LIMITED) && control->ca_state != LAW_CA_RECOVERY &&
-	       control->ca_state != LAW_CA_CWR;
+	if (!ack->acked_pkts) {
+		LAW_STEP("RFC 5681 section 3.1: nothing newly acknowledged, the window stays");
+		return 0;
+	}
+	if (control->ca_state == LAW_CA_RECOVERY || control->ca_state == LAW_CA_CWR) {
+		LAW_STEP("RFC 5681 section 3.2: recovery, the window is the host's until it ends");
+		return 0;
+	}
+	if (!(ack->flags & LAW_ACK_CWND_LIMITED)) {
+		LAW_STEP("RFC 7661: the window did not limit the sender, so it does not grow");
+		return 0;
+	}
+	return 1;
 }
 
 #endif /* FADELAB_PART_RENO_H */

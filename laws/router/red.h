@@ -165,10 +165,15 @@ LAW u64 red_base_q32(const struct red_state *s, const struct red_params *p)
 {
 	u64 max_p_q32 = fixed_mul_div(p->max_p, FIXED_ONE_Q32, 1000000);
 
-	if (s->average_q16 < s->max_q16)
+	if (s->average_q16 < s->max_q16) {
+		LAW_STEP("base: between min and max, p_b = max_p (avg - min) / (max - min)");
 		return fixed_mul_div(s->average_q16 - s->min_q16, max_p_q32, s->max_q16 - s->min_q16);
-	if (!p->gentle || s->average_q16 >= 2 * s->max_q16)
+	}
+	if (!p->gentle || s->average_q16 >= 2 * s->max_q16) {
+		LAW_STEP("action: beyond the thresholds, p_b = 1, everything is dropped");
 		return FIXED_ONE_Q32;
+	}
+	LAW_STEP("base: gentle, between max and 2 max, p_b rises from max_p to 1");
 	return max_p_q32 + fixed_mul_div(s->average_q16 - s->max_q16, FIXED_ONE_Q32 - max_p_q32, s->max_q16);
 }
 
@@ -181,12 +186,17 @@ LAW u64 red_spread_q32(const struct red_state *s, const struct red_params *p, u6
 	u64 limit_q32 = p->wait ? 2 * FIXED_ONE_Q32 : FIXED_ONE_Q32;
 	u64 spread_q32;
 
-	if (p->wait && due_q32 < FIXED_ONE_Q32)
+	if (p->wait && due_q32 < FIXED_ONE_Q32) {
+		LAW_STEP("spread: n p_b < 1, too soon after the last mark");
 		return 0;
-	if (due_q32 >= limit_q32)
+	}
+	if (due_q32 >= limit_q32) {
+		LAW_STEP("spread: a mark is overdue, p_a = 1");
 		spread_q32 = FIXED_ONE_Q32;
-	else
+	} else {
+		LAW_STEP("spread: p_a = p_b / (2 - n p_b), without wait p_b / (1 - n p_b)");
 		spread_q32 = fixed_mul_div(base_q32, FIXED_ONE_Q32, limit_q32 - due_q32);
+	}
 	if (p->bytes && spread_q32 < FIXED_ONE_Q32)
 		spread_q32 = fixed_mul_div(spread_q32, size_bytes, p->mean_bytes);
 	return fixed_min(spread_q32, FIXED_ONE_Q32);
@@ -197,8 +207,11 @@ LAW u32 red_congestion(const struct red_params *p, struct law_packet *packet, u6
 {
 	u64 mark_p_q32 = fixed_mul_div(p->mark_p_max, FIXED_ONE_Q32, 1000000);
 
-	if (p->ecn && !(p->use_mark_p && base_q32 >= mark_p_q32) && mark_congestion(packet))
+	if (p->ecn && !(p->use_mark_p && base_q32 >= mark_p_q32) && mark_congestion(packet)) {
+		LAW_STEP("action: chosen and ECN-capable, marked");
 		return LAW_PASS;
+	}
+	LAW_STEP("action: chosen, not ECN-capable or p_b of mark_p_max or more, dropped");
 	return LAW_DROP;
 }
 
@@ -212,6 +225,7 @@ LAW u32 red_on_enqueue(void *state, const void *params, struct law_packet *packe
 	s->count_pkts++;
 	s->count_bytes += packet->air_bytes;
 	if (s->average_q16 < s->min_q16 || length <= 1) {
+		LAW_STEP("average: below min, the packet passes");
 		s->above_min = 0;
 		return LAW_PASS;
 	}
@@ -219,7 +233,7 @@ LAW u32 red_on_enqueue(void *state, const void *params, struct law_packet *packe
 	if (base_q32 >= FIXED_ONE_Q32)
 		return LAW_DROP;
 	if (!s->above_min) {
-		/* The first arrival above the threshold starts the count and goes free. */
+		LAW_STEP("spread: the first arrival above min starts the count and goes free");
 		s->above_min = 1;
 		s->count_pkts = 1;
 		s->count_bytes = packet->air_bytes;

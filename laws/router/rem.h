@@ -93,8 +93,10 @@ LAW u32 rem_on_dequeue(void *state, const void *params, struct law_packet *packe
 	struct rem_state *s = state;
 
 	(void)params;
-	if (queue->random < s->probability_q32)
+	if (queue->random < s->probability_q32) {
+		LAW_STEP("mark: chosen with probability 1 - phi^-p");
 		mark_congestion(packet);
+	}
 	return LAW_PASS;
 }
 
@@ -123,6 +125,10 @@ LAW u64 rem_on_timer(void *state, const void *params, u32 timer, const struct la
 		fixed_add(fixed_mul_div(s->arrivals_q16, 1000000 - p->inw, 1000000), fixed_mul_div(now_q16, p->inw, 1000000));
 	excess_q16 = rem_excess_q16(s, p, queue, queue->now_us - s->interval_start_us);
 	step_q32 = fixed_mul_div(fixed_abs(excess_q16), p->gamma << 16, 1000000);
+	if (excess_q16 < 0)
+		LAW_STEP("price: x + alpha (b - b*) - c < 0, the price falls");
+	else
+		LAW_STEP("price: x + alpha (b - b*) - c >= 0, the price rises");
 	s->price_q32 = excess_q16 < 0 ? fixed_sub(s->price_q32, step_q32) : fixed_add(s->price_q32, step_q32);
 	s->price_q32 = fixed_min(s->price_q32, REM_PRICE_Q32_MAX);
 	/* 1 - phi^-p = 1 - 2^(-p log2 phi). */

@@ -102,8 +102,11 @@ LAW u32 vcp_router_on_dequeue(void *state, const void *params, struct law_packet
 	(void)params;
 	(void)queue;
 	/* 00 is no VCP packet even in VCP's format. */
-	if (packet->wire == LAW_WIRE_VCP && (packet->flags & LAW_PACKET_DATA) && code != LAW_ECN_NOT_ECT && s->code > code)
+	if (packet->wire == LAW_WIRE_VCP && (packet->flags & LAW_PACKET_DATA) && code != LAW_ECN_NOT_ECT &&
+	    s->code > code) {
+		LAW_STEP("code: the link is more loaded than the packet says, it takes the link's code");
 		mark_set(packet, s->code);
+	}
 	return LAW_PASS;
 }
 
@@ -133,8 +136,11 @@ LAW u64 vcp_load_q32(const struct vcp_router_params *p, u64 arrived_bytes, u64 q
 	u64 target_q8 =
 		fixed_mul_div(fixed_mul(capacity_Bps, 256), interval_us * vcp_gamma(p, capacity_Bps), 1000000000000);
 
-	if (target_q8 == 0)
+	if (target_q8 == 0) {
+		LAW_STEP("divergence 4: the link offered nothing, anything that arrives or waits is overload");
 		return load_q8 ? VCP_LOAD_Q32_MAX : 0;
+	}
+	LAW_STEP("load factor: rho = (lambda + kappa_q q) / (gamma C t_rho)");
 	return fixed_min(fixed_mul_div(load_q8, FIXED_ONE_Q32, target_q8), VCP_LOAD_Q32_MAX);
 }
 
@@ -143,9 +149,16 @@ LAW u32 vcp_code_of(const struct vcp_router_params *p, u64 load_q32)
 	/* floor(100 rho + 1) < 80 is rho < 0.79, and < 100 is rho < 0.99. */
 	u64 high = p->rounding ? 80 : 79, over = p->rounding ? 100 : 99;
 
-	if (load_q32 < high * FIXED_ONE_Q32 / 100)
+	if (load_q32 < high * FIXED_ONE_Q32 / 100) {
+		LAW_STEP("code: load factor below 80 %, low");
 		return LAW_ECN_ECT1;
-	return load_q32 < over * FIXED_ONE_Q32 / 100 ? LAW_ECN_ECT0 : LAW_ECN_CE;
+	}
+	if (load_q32 < over * FIXED_ONE_Q32 / 100) {
+		LAW_STEP("code: load factor from 80 to 100 %, high");
+		return LAW_ECN_ECT0;
+	}
+	LAW_STEP("code: load factor of 100 % or more, overload");
+	return LAW_ECN_CE;
 }
 
 LAW u64 vcp_smoothed(u64 old, u64 current, u64 weight)

@@ -150,6 +150,7 @@ LAW s64 xcp_allocate_q16(struct xcp_router_state *s, const struct xcp_router_par
 	neg = neg < negative ? neg : negative;
 	feedback = pos - neg;
 	if (delta_q16 < feedback) {
+		LAW_STEP("per packet: another router gives less, neg takes up the difference as far as Rn allows");
 		neg += feedback - delta_q16;
 		neg = neg < negative ? neg : negative;
 		pos = delta_q16 + neg;
@@ -186,7 +187,7 @@ LAW u32 xcp_router_on_dequeue(void *state, const void *params, struct law_packet
 		return LAW_PASS;
 	rtt_q28 = bytes_get_u32(packet->feedback);
 	if (rtt_q28 == 0) {
-		/* Draft line 21: a sender without a round trip cannot be given anything. */
+		LAW_STEP("per packet: it tells no round trip (draft line 21), it gets nothing");
 		bytes_put_s32(packet->feedback + 8, 0);
 		return LAW_PASS;
 	}
@@ -194,6 +195,7 @@ LAW u32 xcp_router_on_dequeue(void *state, const void *params, struct law_packet
 	feedback_q16 = xcp_allocate_q16(s, p, bytes_get_u32(packet->feedback + 4), packet->air_bytes, delta_Bps * 65536);
 	/* Only what this router lowered is written: its carry belongs to its own share. */
 	if (feedback_q16 < delta_Bps * 65536) {
+		LAW_STEP("per packet: feedback = pos - neg is less than it asks for, it is lowered to that");
 		delta_Bps = xcp_whole_Bps(s, feedback_q16);
 		bytes_put_s32(packet->feedback + 8, delta_Bps < XCP_ROUTER_BPS_MIN ? XCP_ROUTER_BPS_MIN : delta_Bps);
 	}
@@ -223,10 +225,13 @@ LAW u64 xcp_close_interval(struct xcp_router_state *s, const struct xcp_router_p
 	aggregate_Bps = xcp_aggregate_Bps(s, p, queue);
 	shuffled_Bps = fixed_sub(fixed_mul_div(input_Bps, p->shuffle, 1000000), fixed_abs(aggregate_Bps));
 	s->positive_q16 = s->negative_q16 = fixed_min(shuffled_Bps, 1ull << 44) << 16;
-	if (aggregate_Bps > 0)
+	if (aggregate_Bps > 0) {
+		LAW_STEP("aggregate: F > 0, Rp = F + S, Rn = S");
 		s->positive_q16 += fixed_min(fixed_abs(aggregate_Bps), 1ull << 44) << 16;
-	else
+	} else {
+		LAW_STEP("aggregate: F <= 0, Rp = S, Rn = -F + S");
 		s->negative_q16 += fixed_min(fixed_abs(aggregate_Bps), 1ull << 44) << 16;
+	}
 	s->per_x_q32 = fixed_mul_div(s->positive_q16, FIXED_ONE_Q32, s->sum_x_q28);
 	s->per_byte_q32 = fixed_mul_div(s->negative_q16, FIXED_ONE_Q32, s->input_bytes);
 	s->input_bytes = s->sum_x_q28 = s->sum_rttx_q44 = s->packets = 0;
@@ -241,7 +246,7 @@ LAW u64 xcp_router_on_timer(void *state, const void *params, u32 timer, const st
 
 	if (timer == XCP_TIMER_ESTIMATE)
 		return xcp_close_interval(s, params, queue);
-	/* Draft lines 33 to 36. */
+	LAW_STEP("queue: Q = smallest queue of the last Tq (draft lines 33 to 36)");
 	s->queue_bytes = s->queue_bytes_min;
 	s->queue_bytes_min = queue->queue_bytes;
 	drain_us = fixed_mul_div(queue->queue_bytes, 1000000, queue->capacity_Bps);

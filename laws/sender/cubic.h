@@ -104,9 +104,11 @@ LAW void cubic_start_epoch(struct cubic_state *s, const struct cubic_params *p, 
 	s->epoch_start_us = now_us;
 	s->estimate_q32 = cwnd_q32;
 	if (s->after_timeout || s->w_max_q32 <= cwnd_q32) {
+		LAW_STEP("RFC 9438 section 4.2: an epoch starts at or beyond W_max, K = 0");
 		s->w_max_q32 = cwnd_q32;
 		s->k_us = 0;
 	} else {
+		LAW_STEP("RFC 9438 equation 2: an epoch starts, K = cbrt((W_max - cwnd_epoch) / C)");
 		s->k_us = cubic_k_us(p, s->w_max_q32 - cwnd_q32);
 	}
 	s->after_timeout = 0;
@@ -130,8 +132,14 @@ LAW u64 cubic_grown_q32(struct cubic_state *s, const struct cubic_params *p, con
 		cubic_start_epoch(s, p, cwnd_q32, ack->now_us);
 	t_us = fixed_sub(ack->now_us, s->epoch_start_us);
 	cubic_grow_estimate(s, p, ack->acked_pkts, cwnd_q32);
-	if (p->friendly && cubic_window_q32(s, p, t_us) < s->estimate_q32)
+	if (p->friendly && cubic_window_q32(s, p, t_us) < s->estimate_q32) {
+		LAW_STEP("RFC 9438 section 4.3: Reno would be faster, cwnd = W_est");
 		return fixed_max(s->estimate_q32, cwnd_q32);
+	}
+	if (t_us < s->k_us)
+		LAW_STEP("RFC 9438 section 4.4: concave, cwnd += acked (W(t + srtt) - cwnd) / cwnd towards W_max");
+	else
+		LAW_STEP("RFC 9438 section 4.5: convex, cwnd += acked (W(t + srtt) - cwnd) / cwnd beyond W_max");
 	target_q32 = cubic_window_q32(s, p, t_us + ack->srtt_us);
 	target_q32 = fixed_min(fixed_max(target_q32, cwnd_q32), cwnd_q32 + cwnd_q32 / 2);
 	/* (target - cwnd) / cwnd per packet, at most one half. */
@@ -160,10 +168,13 @@ LAW u32 cubic_reduce(struct cubic_state *s, const struct cubic_params *p, u32 cw
 	u64 cwnd_q32 = (u64)cwnd_pkts << 32;
 
 	s->cwnd_pkts_prior = cwnd_pkts;
-	if (p->fast_convergence && cwnd_q32 < s->w_max_q32)
+	if (p->fast_convergence && cwnd_q32 < s->w_max_q32) {
+		LAW_STEP("RFC 9438 section 4.7: fast convergence, W_max = cwnd (1 + beta) / 2; ssthresh = beta cwnd");
 		s->w_max_q32 = fixed_mul_div(cwnd_q32, 1000 + p->beta, 2000);
-	else
+	} else {
+		LAW_STEP("RFC 9438 section 4.6: W_max = cwnd, ssthresh = beta cwnd");
 		s->w_max_q32 = cwnd_q32;
+	}
 	s->in_epoch = 0;
 	return (u32)fixed_max(cwnd_pkts * p->beta / 1000, 2);
 }
@@ -183,8 +194,12 @@ LAW void cubic_on_rto(void *state, const void *params, const struct law_ack *ack
 	struct cubic_state *s = state;
 
 	(void)ack;
-	if (!s->memory.timed_out)
+	if (!s->memory.timed_out) {
+		LAW_STEP("RFC 9438 section 4.8: timeout, reduction from the window before it");
 		control->ssthresh_pkts = cubic_reduce(s, params, s->memory.cwnd_pkts);
+	} else {
+		LAW_STEP("RFC 5681 section 3.1: the timer backs off for the same segment, ssthresh stays");
+	}
 	s->after_timeout = 1;
 	s->memory.timed_out = 1;
 	s->memory.cwnd_pkts = control->cwnd_pkts;
@@ -197,6 +212,7 @@ LAW void cubic_on_restart(void *state, const void *params, u64 now_us, u64 idle_
 
 	(void)params;
 	(void)control;
+	LAW_STEP("RFC 9438 section 4.2: idle time does not count, the epoch moves on by it");
 	s->epoch_start_us = fixed_min(fixed_add(s->epoch_start_us, idle_us), now_us);
 }
 

@@ -172,11 +172,14 @@ LAW void vcp_sender_init(void *state, const void *params, const struct law_start
 LAW void vcp_pass_time(struct vcp_sender_state *s, u64 now_us)
 {
 	if (s->phase == VCP_FROZEN && now_us >= s->phase_end_us) {
+		LAW_STEP("overload: t_rho since the decrease is over, for one srtt overload adds as high load does");
 		s->phase = VCP_RECOVERED;
 		s->phase_end_us += vcp_ticks_up_us(s->srtt_us);
 	}
-	if (s->phase == VCP_RECOVERED && now_us >= s->phase_end_us)
+	if (s->phase == VCP_RECOVERED && now_us >= s->phase_end_us) {
+		LAW_STEP("overload: one srtt more is over, the next overload decreases again");
 		s->phase = VCP_NORMAL;
+	}
 }
 
 /* One packet per srtt / 2^ceil(log2 cwnd) where that is longer than half an update interval. */
@@ -191,6 +194,7 @@ LAW u64 vcp_pacing_Bps(const struct vcp_sender_state *s, const struct vcp_sender
 		slots = slots < cwnd_pkts ? slots * 2 : slots;
 	if (2 * (u64)s->srtt_us <= p->trho_us * slots)
 		return 0;
+	LAW_STEP("pacing: small window, one packet per srtt / 2^ceil(log2 cwnd)");
 	/* At least 1, because 0 stands for no pacing. */
 	return fixed_max(fixed_div((u64)packet_bytes * slots * 1000000, s->srtt_us), 1);
 }
@@ -201,10 +205,18 @@ LAW u64 vcp_grown_q32(struct vcp_sender_state *s, const struct vcp_sender_params
 	/* A cumulative ACK after a recovery covers packets that SACK had reported before: those count once. */
 	u64 pkts = fixed_min(fixed_min(ack->acked_pkts, ack->delivered_pkts), 65535);
 
-	if (code == VCP_NONE)
+	if (code == VCP_NONE) {
+		LAW_STEP("divergence 6: no load code came back, the window grows as Reno's");
 		return reno_grown_q32(cwnd_q32, ssthresh_pkts, pkts, 1);
-	if (code == VCP_LOW)
+	}
+	if (code == VCP_LOW) {
+		LAW_STEP("low: multiplicative increase, cwnd += (1 + xi)^x - 1 per packet, load below 80 %");
 		return fixed_add(cwnd_q32, fixed_mul(vcp_mi_gain_cached_q32(s, p), pkts));
+	}
+	if (code == VCP_HIGH)
+		LAW_STEP("high: additive increase, cwnd += alpha_s w / cwnd per packet, load from 80 to 100 %");
+	else
+		LAW_STEP("overload: decreased already, within one srtt more it adds alpha_s w / cwnd as high does");
 	return cwnd_q32 + window_share_q32(fixed_mul(vcp_ai_gain_cached_q32(s, p), pkts), cwnd_q32);
 }
 
@@ -222,13 +234,20 @@ LAW void vcp_sender_on_ack(void *state, const void *params, const struct law_ack
 		s->history = loss_history_push(s->history, code == VCP_OVER);
 	if (ack->acked_pkts && control->ca_state != LAW_CA_RECOVERY) {
 		if (code == VCP_OVER && s->phase == VCP_NORMAL) {
+			LAW_STEP("overload: multiplicative decrease, cwnd *= beta, load of 100 % or more");
 			s->phase = VCP_FROZEN;
 			s->phase_end_us = ack->now_us + vcp_ticks_up_us(p->trho_us);
 			window_set(&s->window, control, fixed_mul_div(cwnd_q32, p->beta, 1000000));
-		} else if (!(code == VCP_OVER && s->phase == VCP_FROZEN) && (ack->flags & LAW_ACK_CWND_LIMITED)) {
+		} else if (code == VCP_OVER && s->phase == VCP_FROZEN) {
+			LAW_STEP("overload: within t_rho of the decrease, further overload is ignored");
+		} else if (ack->flags & LAW_ACK_CWND_LIMITED) {
 			cwnd_q32 = vcp_grown_q32(s, p, ack, control->ssthresh_pkts, code, cwnd_q32);
 			window_set(&s->window, control, cwnd_q32);
+		} else {
+			LAW_STEP("divergence 5, RFC 7661: the window did not limit the sender, so it does not grow");
 		}
+	} else if (ack->acked_pkts) {
+		LAW_STEP("divergence 7: recovery, the window is the host's until it ends");
 	}
 	control->pacing_Bps = vcp_pacing_Bps(s, p, control->cwnd_pkts, ack->packet_bytes);
 	reno_remember(&s->memory, ack, control);
@@ -239,10 +258,15 @@ LAW u32 vcp_after_loss_pkts(const struct vcp_sender_state *s, const struct vcp_s
 {
 	u64 decreased_pkts = fixed_max((u64)cwnd_pkts * p->beta / 1000000, 1);
 
-	if (p->loss == 0)
+	if (p->loss == 0) {
+		LAW_STEP("loss = reno: a loss halves the window");
 		return reno_half(cwnd_pkts);
-	if (p->loss == 1 || loss_history_congested(s->history, p->history_acks))
+	}
+	if (p->loss == 1 || loss_history_congested(s->history, p->history_acks)) {
+		LAW_STEP("loss = beta, or history that shows overload: ssthresh = beta cwnd");
 		return (u32)decreased_pkts;
+	}
+	LAW_STEP("loss = history without overload (vcp-ton-2010 section IV-D): an error of the channel, the window stays");
 	return cwnd_pkts < 1 ? 1 : cwnd_pkts;
 }
 

@@ -93,6 +93,10 @@ LAW void xcp_sender_on_send(void *state, const void *params, struct law_send *se
 	(void)params;
 	bytes_put_u32(send->feedback.bytes + XCP_AT_RTT, (u32)rtt_q28);
 	bytes_put_u32(send->feedback.bytes + XCP_AT_X, (u32)fixed_min(x_q28, 0xffffffff));
+	if (send->srtt_us)
+		LAW_STEP("on send: the packet asks for as much throughput as possible");
+	else
+		LAW_STEP("on send: no round trip is known yet, the packet asks for nothing");
 	bytes_put_s32(send->feedback.bytes + XCP_AT_DELTA, send->srtt_us ? XCP_DELTA_BPS_MAX : 0);
 	send->feedback.len = XCP_DATA_BYTES;
 	send->feedback.present = 1;
@@ -125,9 +129,17 @@ LAW void xcp_sender_on_ack(void *state, const void *params, const struct law_ack
 		if (control->ca_state != LAW_CA_RECOVERY) {
 			u64 change_q32 = xcp_change_q32(fixed_abs(feedback_Bps), ack->srtt_us, ack->packet_bytes);
 
+			if (feedback_Bps < 0)
+				LAW_STEP("on an ACK: negative reverse feedback, cwnd -= |feedback| srtt / packet size");
+			else
+				LAW_STEP("on an ACK: reverse feedback, cwnd += feedback srtt / packet size");
 			cwnd_q32 = feedback_Bps < 0 ? fixed_sub(cwnd_q32, change_q32) : fixed_add(cwnd_q32, change_q32);
 			window_set(&s->window, control, cwnd_q32);
+		} else {
+			LAW_STEP("divergence 2: recovery, the feedback is dropped");
 		}
+	} else {
+		LAW_STEP("on an ACK: no new feedback, the window stays");
 	}
 	reno_remember(&s->memory, ack, control);
 }
@@ -139,10 +151,13 @@ LAW void xcp_sender_on_loss(void *state, const void *params, const struct law_ac
 	const struct xcp_sender_params *p = params;
 
 	(void)cause;
-	if (p->loss == 0 || loss_history_congested(s->history, p->history_acks))
+	if (p->loss == 0 || loss_history_congested(s->history, p->history_acks)) {
+		LAW_STEP("loss = reno, or history that shows negative feedback: a loss halves the window");
 		control->ssthresh_pkts = reno_half(control->cwnd_pkts);
-	else
+	} else {
+		LAW_STEP("loss = history without negative feedback: an error of the channel, the window stays");
 		control->ssthresh_pkts = control->cwnd_pkts ? control->cwnd_pkts : 1;
+	}
 	reno_remember(&s->memory, ack, control);
 }
 

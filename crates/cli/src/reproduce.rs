@@ -13,7 +13,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Instant;
 
 use clap::Args;
-use fadelab_results::{Claim, Experiment, Host, Provenance, Summary, Target};
+use fadelab_results::{Experiment, Host, Provenance, Summary, Target};
 use fadelab_scenario::plan::Plan;
 use fadelab_sim::record::RunRecord;
 
@@ -70,10 +70,9 @@ pub fn reproduce(args: &ReproduceArgs) -> Result<(), Failure> {
     target.check().map_err(|error| Failure::Invalid(error.to_string()))?;
     let plans = plans(args, &folder, &claims)?;
     let (merged, wall) = (merged(&claims, &plans), Instant::now());
-    let records = simulate(&merged)?;
-    let figures = figures(&claims.run, &merged, &records)?;
-    let entries = ledger::entries(&claims, &figures);
-    let page = write(&target, &merged, &records, &entries, wall)?;
+    let experiment = run::experiment(&merged, simulate(&merged)?);
+    let entries = ledger::entries(&claims, &figures(&claims.run, &experiment)?);
+    let page = write(&target, experiment, &entries, wall)?;
     let complete = args.seeds.is_none();
     output::print(&format!(
         "{}\n{}\n",
@@ -182,8 +181,7 @@ fn threads() -> usize {
     std::thread::available_parallelism().map_or(1, std::num::NonZero::get)
 }
 
-fn figures(runs: &[Runs], plan: &Plan, records: &[RunRecord]) -> Result<Vec<Figures>, Failure> {
-    let experiment = run::experiment(plan, records);
+fn figures(runs: &[Runs], experiment: &Experiment) -> Result<Vec<Figures>, Failure> {
     let measure = |run: &fadelab_results::Run| {
         let id = &run.point[0].1;
         let link = runs.iter().find(|runs| runs.id == *id).map_or("", |runs| &runs.link);
@@ -192,20 +190,12 @@ fn figures(runs: &[Runs], plan: &Plan, records: &[RunRecord]) -> Result<Vec<Figu
     experiment.runs.iter().map(measure).collect()
 }
 
-fn write(
-    target: &Target,
-    plan: &Plan,
-    records: &[RunRecord],
-    entries: &[Entry],
-    wall: Instant,
-) -> Result<PathBuf, Failure> {
-    let claims: Vec<Claim> = entries.iter().map(Entry::claim).collect();
+fn write(target: &Target, experiment: Experiment, entries: &[Entry], wall: Instant) -> Result<PathBuf, Failure> {
     let experiment = Experiment {
-        claims: &claims,
-        ..run::experiment(plan, records)
+        claims: entries.iter().map(Entry::claim).collect(),
+        ..experiment
     };
     let provenance = Provenance {
-        version: env!("CARGO_PKG_VERSION").to_owned(),
         wall_time_s: wall.elapsed().as_secs_f64(),
         threads: threads(),
         host: Host::read(),
@@ -275,8 +265,8 @@ mod tests {
         claims.claim[0].verdict = fadelab_results::Verdict::Differs;
         claims.run[0].set = vec!["flow.law=vcp".to_owned(), "run.duration=100 s".to_owned()];
         let plan = merged(&claims, &plans(&args(2), &folder, &claims).ok().unwrap());
-        let records = simulate(&plan).ok().unwrap();
-        let entries = ledger::entries(&claims, &figures(&claims.run, &plan, &records).ok().unwrap());
+        let experiment = run::experiment(&plan, simulate(&plan).ok().unwrap());
+        let entries = ledger::entries(&claims, &figures(&claims.run, &experiment).ok().unwrap());
         assert!(
             entries[0].is_broken(false) && entries[0].is_broken(true),
             "{}",
@@ -295,8 +285,8 @@ mod tests {
             }
             let claims: Claims = paper::read(&entry.path(), "claims.toml").ok().unwrap();
             let plan = merged(&claims, &plans(&args(3), &entry.path(), &claims).ok().unwrap());
-            let records = simulate(&plan).ok().unwrap();
-            let entries = ledger::entries(&claims, &figures(&claims.run, &plan, &records).ok().unwrap());
+            let experiment = run::experiment(&plan, simulate(&plan).ok().unwrap());
+            let entries = ledger::entries(&claims, &figures(&claims.run, &experiment).ok().unwrap());
             let decided = entries.iter().filter(|entry| !entry.is_open()).count();
             assert!(
                 decided * 2 > entries.len(),

@@ -6,7 +6,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Instant;
 
 use cpu_time::ProcessTime;
-use fadelab_results::{Experiment, Host, Provenance, Run, Summary, Target, table};
+use fadelab_results::{Experiment, Host, Provenance, Run, Specs, Summary, Target, table};
 use fadelab_scenario::plan::Plan;
 use fadelab_sim::record::RunRecord;
 
@@ -36,10 +36,9 @@ pub fn run(args: &RunArgs) -> Result<(), Failure> {
     let records = simulate(args, &plan, threads)?;
     let (wall_s, cpu_s) = (wall.elapsed().as_secs_f64(), cpu.elapsed().as_secs_f64());
 
-    let experiment = experiment(&plan, &records);
+    let experiment = experiment(&plan, records);
     let summary = Summary::of(&experiment);
     let provenance = Provenance {
-        version: env!("CARGO_PKG_VERSION").to_owned(),
         wall_time_s: wall_s,
         threads,
         host: Host::read(),
@@ -57,7 +56,7 @@ pub fn run(args: &RunArgs) -> Result<(), Failure> {
         "{}\n\n{}\n{}\n{}\n",
         console::style(&plan.title).bold(),
         table::terminal(&summary, width, colour),
-        speed(&plan, &records, threads, wall_s, cpu_s),
+        speed(&experiment, threads, wall_s, cpu_s),
         folder.join("report.html").display()
     ))
 }
@@ -122,22 +121,23 @@ fn shell_quoted(text: &str) -> String {
 }
 
 /// The runs of a plan beside what came out, without claims.
-pub fn experiment<'a>(plan: &'a Plan, records: &'a [RunRecord]) -> Experiment<'a> {
-    let runs = plan.runs.iter().zip(records);
+pub fn experiment(plan: &Plan, records: Vec<RunRecord>) -> Experiment {
+    let mut specs = Specs::default();
+    let runs = plan.runs.iter().zip(records).map(|(run, record)| Run {
+        law: run.law_label.clone(),
+        point: run.point.clone(),
+        seed: run.seed,
+        spec: specs.of(&run.spec),
+        record,
+    });
     Experiment {
-        title: &plan.title,
-        about: &plan.about,
-        scenario: &plan.text,
-        warnings: &plan.warnings,
-        runs: runs
-            .map(|(run, record)| Run {
-                law: &run.law_label,
-                point: &run.point,
-                spec: &run.spec,
-                record,
-            })
-            .collect(),
-        claims: &[],
+        version: env!("CARGO_PKG_VERSION").to_owned(),
+        title: plan.title.clone(),
+        about: plan.about.clone(),
+        scenario: plan.text.clone(),
+        warnings: plan.warnings.clone(),
+        runs: runs.collect(),
+        ..Experiment::default()
     }
 }
 
@@ -147,20 +147,21 @@ fn virtual_s(plan: &Plan) -> u64 {
 }
 
 /// How fast it went. A packet counts once on each link that results show.
-fn speed(plan: &Plan, records: &[RunRecord], threads: usize, wall_s: f64, cpu_s: f64) -> String {
-    let shown = |(run, record): (&fadelab_scenario::plan::PlannedRun, &RunRecord)| -> u64 {
-        let links = run.spec.links.iter().zip(&record.links_end);
+fn speed(experiment: &Experiment, threads: usize, wall_s: f64, cpu_s: f64) -> String {
+    let runs = &experiment.runs;
+    let shown = |run: &Run| -> u64 {
+        let links = run.spec.links.iter().zip(&run.record.links_end);
         links
             .filter(|(link, _)| link.shown)
             .map(|(_, counters)| counters.sent_pkts)
             .sum()
     };
-    let packets: u64 = plan.runs.iter().zip(records).map(shown).sum();
-    let virtual_s = virtual_s(plan);
+    let packets: u64 = runs.iter().map(shown).sum();
+    let virtual_s: u64 = runs.iter().map(|run| run.spec.duration_ns / 1_000_000_000).sum();
     format!(
         "{} run{}, {virtual_s} virtual s in {wall_s:.2} s on {threads} thread{}, {:.2} M packets per CPU second",
-        records.len(),
-        if records.len() == 1 { "" } else { "s" },
+        runs.len(),
+        if runs.len() == 1 { "" } else { "s" },
         if threads == 1 { "" } else { "s" },
         packets as f64 / cpu_s.max(1e-9) / 1e6
     )

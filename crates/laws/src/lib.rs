@@ -14,6 +14,7 @@
 
 pub mod abi;
 mod capacity;
+pub mod catalogue;
 #[cfg(test)]
 mod fixed;
 mod law;

@@ -50,6 +50,42 @@ impl ParamInfo {
             .filter(|scaled| (self.min..=self.max).contains(scaled))
     }
 
+    /// A law's integer as scenarios write it: `200 ms`, `20 pkt`, `0.25`, `true` or the name of a choice.
+    pub fn written(&self, value: u64) -> String {
+        let choices = self.choices();
+        match self.unit {
+            _ if !choices.is_empty() => (*choices.get(value as usize).unwrap_or(&"?")).to_owned(),
+            "us" => match value {
+                _ if value.is_multiple_of(1_000_000) => format!("{} s", value / 1_000_000),
+                _ if value.is_multiple_of(1_000) => format!("{} ms", value / 1_000),
+                _ => format!("{value} us"),
+            },
+            "1" => self.to_user(value).to_string(),
+            unit => format!("{} {unit}", self.to_user(value)),
+        }
+    }
+
+    /// In what scenarios write it, in a word.
+    pub fn kind(&self) -> &'static str {
+        match self.unit {
+            "us" => "time",
+            "1" => "number",
+            "bool" => "yes or no",
+            unit if unit.contains('|') => "choice",
+            unit => unit,
+        }
+    }
+
+    /// The range as scenarios write it, or the choices.
+    pub fn range(&self) -> String {
+        let choices = self.choices();
+        if choices.is_empty() {
+            format!("{} to {}", self.written(self.min), self.written(self.max))
+        } else {
+            choices.join(", ")
+        }
+    }
+
     /// What is allowed, in words for error messages.
     pub fn allowed(&self) -> String {
         let choices = self.choices();
@@ -164,7 +200,7 @@ fn by_similarity(infos: &[ParamInfo], name: &str) -> Vec<&'static str> {
 }
 
 /// Levenshtein distance.
-fn edits(a: &str, b: &str) -> usize {
+pub(crate) fn edits(a: &str, b: &str) -> usize {
     let mut row: Vec<usize> = (0..=b.len()).collect();
     for (i, x) in a.bytes().enumerate() {
         let mut diagonal = row[0];

@@ -1,9 +1,9 @@
 //! Verdicts on what a paper claims, as `papers/<key>/` keeps them.
 
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 
 /// A published value or ordering, what we measured, and how the two compare.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Claim {
     /// Short and unique within the paper, e.g. `fig3.vcp-stays-high`.
     pub id: String,
@@ -18,7 +18,7 @@ pub struct Claim {
 }
 
 /// How a claim ended.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Verdict {
     /// Within its tolerance.

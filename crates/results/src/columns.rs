@@ -16,20 +16,24 @@ use parquet::schema::types::{ColumnPath, Type};
 use serde_json::json;
 
 use crate::Error;
+use crate::counters::{Counted, Counter};
 
 /// Rows of a row group. Readers skip row groups by their statistics; smaller ones cost space.
 pub const GROUP_ROWS: usize = 1 << 17;
+
+/// Takes a number from a row.
+type Getter<R, N> = Box<dyn Fn(&R) -> N>;
 
 /// How a column takes its value from a row.
 pub enum Value<R> {
     /// Text that repeats: stored as a dictionary.
     Text(fn(&R) -> &str),
     /// A small set of numbers: stored as a dictionary.
-    Key(fn(&R) -> u64),
+    Key(Getter<R, u64>),
     /// A count, a size or a time below 2^63, stored signed so that differences of columns cannot wrap.
-    Count(fn(&R) -> u64),
+    Count(Getter<R, u64>),
     /// A number that may be absent.
-    Real(fn(&R) -> Option<f64>),
+    Real(Getter<R, Option<f64>>),
 }
 
 /// A column: its name, its unit, what it means and where it comes from.
@@ -39,39 +43,52 @@ pub struct Column<R> {
     /// Unit; `1` is a pure number, empty for text.
     pub unit: &'static str,
     /// What it means.
-    pub about: &'static str,
+    pub about: String,
     /// Where it comes from.
     pub value: Value<R>,
 }
 
 impl<R> Column<R> {
     /// A text column.
-    pub const fn text(name: &'static str, about: &'static str, value: fn(&R) -> &str) -> Self {
+    pub fn text(name: &'static str, about: &str, value: fn(&R) -> &str) -> Self {
         Self {
             name,
             unit: "",
-            about,
+            about: about.to_owned(),
             value: Value::Text(value),
         }
     }
 
     /// A column of few distinct numbers.
-    pub const fn key(name: &'static str, about: &'static str, value: fn(&R) -> u64) -> Self {
+    pub fn key(name: &'static str, about: &str, value: impl Fn(&R) -> u64 + 'static) -> Self {
         Self {
             name,
             unit: "1",
-            about,
-            value: Value::Key(value),
+            about: about.to_owned(),
+            value: Value::Key(Box::new(value)),
         }
     }
 
     /// A column of counts, sizes or times.
-    pub const fn count(name: &'static str, unit: &'static str, about: &'static str, value: fn(&R) -> u64) -> Self {
+    pub fn count(name: &'static str, unit: &'static str, about: &str, value: impl Fn(&R) -> u64 + 'static) -> Self {
         Self {
             name,
             unit,
+            about: about.to_owned(),
+            value: Value::Count(Box::new(value)),
+        }
+    }
+
+    /// A column of a counter.
+    pub fn counter<C>(counter: &'static Counter<C>, about: String) -> Self
+    where
+        R: Counted<C>,
+    {
+        Self {
+            name: counter.name,
+            unit: counter.unit,
             about,
-            value: Value::Count(value),
+            value: Value::Count(Box::new(|row: &R| (counter.get)(row.counters()))),
         }
     }
 
@@ -103,9 +120,9 @@ impl<R> Column<R> {
     }
 
     fn write(&self, rows: &[R], writer: &mut SerializedColumnWriter) -> Result<(), ParquetError> {
-        match self.value {
+        match &self.value {
             Value::Text(get) => {
-                let values = texts(rows, get);
+                let values = texts(rows, *get);
                 writer.typed::<ByteArrayType>().write_batch(&values, None, None)?;
             }
             Value::Key(get) | Value::Count(get) => {

@@ -39,6 +39,27 @@ pub enum Error {
         /// Why not.
         source: io::Error,
     },
+    /// A folder lacks a file that every result has.
+    #[error(
+        "{path} is not a result of fadelab: its {file} cannot be read ({source}). \
+         Give a folder that `fadelab run` wrote, e.g. results/NAME-001."
+    )]
+    NotAResult {
+        /// The folder.
+        path: PathBuf,
+        /// The file.
+        file: &'static str,
+        /// Why it cannot be read.
+        source: io::Error,
+    },
+    /// A file of a result is damaged.
+    #[error("{path} is damaged: {reason}. Run its scenario again, which is in manifest.json.")]
+    Unreadable {
+        /// The file.
+        path: PathBuf,
+        /// What is wrong.
+        reason: String,
+    },
     /// The Parquet writer refused.
     #[error("cannot write the table {table}: {source}")]
     Parquet {
@@ -62,5 +83,10 @@ impl Error {
     pub fn io(action: &'static str, path: &Path) -> impl FnOnce(io::Error) -> Self + use<> {
         let path = path.to_owned();
         move |source| Self::Io { action, path, source }
+    }
+
+    /// Adapter for `map_err` on JSON that is made.
+    pub fn json(file: &'static str) -> impl FnOnce(serde_json::Error) -> Self {
+        move |source| Self::Json { file, source }
     }
 }

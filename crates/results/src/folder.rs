@@ -8,7 +8,11 @@ use std::process;
 use serde::Serialize;
 
 use crate::manifest::{Host, Manifest};
-use crate::{Error, Experiment, Provenance, Summary, report, tables};
+use crate::setup::Setup;
+use crate::{Error, Experiment, Provenance, Source, Summary, report, tables};
+
+/// Where a result keeps laws that are not fadelab's own.
+pub(crate) const LAWS: &str = "laws";
 
 /// Where a result goes.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -79,12 +83,28 @@ pub fn write(
         tables::write(experiment, folder)?;
         write_json(folder, "summary.json", summary)?;
         write_json(folder, "manifest.json", &Manifest::new(experiment, provenance))?;
+        let setup = serde_json::to_vec(&Setup::of(experiment)).map_err(Error::json("setup.json"))?;
+        write_file(folder, "setup.json", &setup)?;
+        write_sources(folder, &experiment.sources)?;
         write_file(folder, "report.html", report::html(experiment, summary)?.as_bytes())
     })
 }
 
+/// Laws of the user's own, into `laws/`: without them the scenario could not be run again.
+fn write_sources(folder: &Path, sources: &[Source]) -> Result<(), Error> {
+    if sources.is_empty() {
+        return Ok(());
+    }
+    let laws = folder.join(LAWS);
+    fs::create_dir(&laws).map_err(Error::io("create the folder", &laws))?;
+    for source in sources {
+        write_file(&laws, &source.file, source.text.as_bytes())?;
+    }
+    sync_folder(&laws)
+}
+
 fn write_json(folder: &Path, file: &'static str, value: &impl Serialize) -> Result<(), Error> {
-    let mut text = serde_json::to_vec_pretty(value).map_err(|source| Error::Json { file, source })?;
+    let mut text = serde_json::to_vec_pretty(value).map_err(Error::json(file))?;
     text.push(b'\n');
     write_file(folder, file, &text)
 }

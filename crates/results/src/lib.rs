@@ -1,12 +1,13 @@
 //! Results: what a set of runs showed, as a folder of files, a table for the terminal and a page with the curves.
 //!
-//! The caller hands over an [`Experiment`], its runs beside the specs they came from. [`summary::Summary`] holds every
+//! The caller hands over an [`Experiment`], its runs beside what they were made from. [`summary::Summary`] holds every
 //! figure that a person reads; the terminal's table, `summary.json` and `report.html` are three views of it.
 //! [`folder::write`] writes all of it, complete or not at all.
 
 pub mod bins;
 pub mod claim;
 pub mod columns;
+pub mod counters;
 pub mod curves;
 pub mod docs;
 pub mod error;
@@ -14,54 +15,76 @@ pub mod folder;
 pub mod interval;
 pub mod manifest;
 pub mod measure;
+pub mod read;
 pub mod report;
+mod rows;
+mod setup;
+pub mod spec;
 pub mod summary;
 pub mod table;
 pub mod tables;
 
+use std::sync::Arc;
+
 use fadelab_sim::record::RunRecord;
-use fadelab_sim::spec::RunSpec;
 
 pub use claim::{Claim, Verdict};
 pub use error::Error;
 pub use folder::{Target, check_target, write};
 pub use manifest::{Host, Provenance};
+pub use read::read;
+pub use spec::{Spec, Specs};
 pub use summary::Summary;
 
 /// Everything that was run for one scenario, in the order of the plan.
-#[derive(Clone, Debug)]
-pub struct Experiment<'a> {
+#[derive(Clone, Debug, Default)]
+pub struct Experiment {
+    /// Version of fadelab that simulated it.
+    pub version: String,
     /// Title of the scenario.
-    pub title: &'a str,
+    pub title: String,
     /// One or two sentences on what the scenario shows; may be empty.
-    pub about: &'a str,
+    pub about: String,
     /// The scenario as TOML with everything filled in.
-    pub scenario: &'a str,
+    pub scenario: String,
     /// What the reader of the scenario remarked.
-    pub warnings: &'a [String],
+    pub warnings: Vec<String>,
+    /// The text of each law that is not fadelab's own, so that the result can be made again.
+    pub sources: Vec<Source>,
     /// The runs. Laws, points and links are shown in the order in which they first appear here.
-    pub runs: Vec<Run<'a>>,
+    pub runs: Vec<Run>,
     /// Verdicts on published claims; empty when the scenario belongs to no paper.
-    pub claims: &'a [Claim],
+    pub claims: Vec<Claim>,
 }
 
-/// One run beside what it was made from.
-#[derive(Clone, Copy, Debug)]
-pub struct Run<'a> {
+/// A law that its user wrote.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Source {
+    /// Name of its file without a folder, e.g. `mine.h`.
+    pub file: String,
+    /// Its text.
+    pub text: String,
+}
+
+/// One run: what was simulated and what came out.
+#[derive(Clone, Debug)]
+pub struct Run {
     /// Label of the law or of the combination of laws that is compared, e.g. `VCP` or `Reno + REM/ECN`.
-    pub law: &'a str,
+    pub law: String,
     /// Coordinates in the sweep besides law and seed: key and value as the scenario spells them.
-    pub point: &'a [(String, String)],
-    /// What was simulated. Runs with equal `spec.seed` are pairs when laws are compared.
-    pub spec: &'a RunSpec,
+    pub point: Vec<(String, String)>,
+    /// Seed of all random streams. Runs with equal seeds are pairs when laws are compared.
+    pub seed: u64,
+    /// What was simulated.
+    pub spec: Arc<Spec>,
     /// What came out.
-    pub record: &'a RunRecord,
+    pub record: RunRecord,
 }
 
-impl Run<'_> {
+impl Run {
     /// The sweep coordinates in one line, e.g. `channel.snr=5 dB, fec=0.9`; empty without a sweep.
     pub fn point_text(&self) -> String {
-        point_text(self.point)
+        point_text(&self.point)
     }
 
     /// Length of the measured interval in nanoseconds.

@@ -12,8 +12,6 @@ use crate::summary::in_order;
 /// Facts about a run that the caller knows.
 #[derive(Clone, Debug, Serialize)]
 pub struct Provenance {
-    /// Version of fadelab, with its commit if the caller knows it.
-    pub version: String,
     /// Wall-clock time of all runs together.
     pub wall_time_s: f64,
     /// Threads that shared the runs.
@@ -62,6 +60,7 @@ impl Host {
 #[derive(Debug, Serialize)]
 pub struct Manifest<'a> {
     tool: &'static str,
+    version: &'a str,
     #[serde(flatten)]
     provenance: &'a Provenance,
     title: &'a str,
@@ -81,16 +80,17 @@ impl<'a> Manifest<'a> {
     pub fn new(experiment: &'a Experiment, provenance: &'a Provenance) -> Self {
         Self {
             tool: "fadelab",
+            version: &experiment.version,
             provenance,
-            title: experiment.title,
-            about: experiment.about,
+            title: &experiment.title,
+            about: &experiment.about,
             ground: crate::tables::GROUND,
-            laws: in_order(experiment.runs.iter().map(|run| run.law)),
-            seeds: in_order(experiment.runs.iter().map(|run| run.spec.seed)),
+            laws: in_order(experiment.runs.iter().map(|run| run.law.as_str())),
+            seeds: in_order(experiment.runs.iter().map(|run| run.seed)),
             runs: experiment.runs.len(),
             events: experiment.runs.iter().map(|run| run.record.events).sum(),
-            warnings: experiment.warnings,
-            scenario: experiment.scenario,
+            warnings: &experiment.warnings,
+            scenario: &experiment.scenario,
         }
     }
 }

@@ -1,9 +1,9 @@
 //! The figures of one link in one run, over the measured interval (warm-up to end).
 
-use fadelab_phy::channel::PacketKind;
 use fadelab_sim::record::{FlowCounters, LinkCounters};
 
 use crate::bins::{self, SWING_BIN_NS};
+use crate::counters::per_us;
 use crate::{Run, interval};
 
 /// A figure of a link in a run. Those about flows are over the flows whose data cross the link.
@@ -204,7 +204,7 @@ pub fn measure(run: &Run, link: usize) -> Figures {
     let flows = crossing_flows(run, link);
     link_figures(run, link, &mut figures);
     swing_figures(run, link, &mut figures);
-    figures.set(Metric::AirLossExact, exact_air_loss(run, link, &flows));
+    figures.set(Metric::AirLossExact, run.spec.links[link].air_loss_rate_exact);
     flow_figures(run, &flows, &mut figures);
     completion_figures(run, &flows, &mut figures);
     figures
@@ -219,13 +219,13 @@ fn link_figures(run: &Run, link: usize, figures: &mut Figures) {
     let (from, to) = (&run.record.links_warmup[link], &run.record.links_end[link]);
     let count = |field: fn(&LinkCounters) -> u64| (field(to) - field(from)) as f64;
     let sent_pkts = count(|c| c.sent_pkts);
-    let queue_pkt_ns = (to.queue_pkt_ns - from.queue_pkt_ns) as f64;
+    let queue_pkt_us = (per_us(to.queue_pkt_ns) - per_us(from.queue_pkt_ns)) as f64;
     figures.set(
         Metric::Utilisation,
         ratio(count(|c| c.sent_bytes), count(|c| c.offered_bytes)),
     );
-    figures.set(Metric::QueuePkts, ratio(queue_pkt_ns, run.measured_ns() as f64));
-    figures.set(Metric::QueueWait, ratio(queue_pkt_ns / 1e6, sent_pkts));
+    figures.set(Metric::QueuePkts, ratio(queue_pkt_us * 1e3, run.measured_ns() as f64));
+    figures.set(Metric::QueueWait, ratio(queue_pkt_us / 1e3, sent_pkts));
     let dropped = count(|c| c.dropped_full_pkts) + count(|c| c.dropped_law_pkts);
     figures.set(Metric::DropRate, ratio(dropped, count(|c| c.arrived_pkts)));
     figures.set(Metric::MarkRate, ratio(count(|c| c.marked_pkts), sent_pkts));
@@ -270,18 +270,6 @@ pub fn utilisation(samples: &[LinkCounters], bin: bins::Bin) -> Option<f64> {
     )
 }
 
-/// On a trace a packet-scale channel is computed at the mean rate, as the simulator does.
-fn exact_air_loss(run: &Run, link: usize, flows: &[usize]) -> Option<f64> {
-    let spec = &run.spec.links[link];
-    let channel = spec.channel.as_ref()?;
-    let mut sizes = flows.iter().map(|&flow| run.spec.flows[flow].transport.packet_bytes);
-    let size = sizes.next()?;
-    let rate_bps = spec.capacity.rate_bps_mean();
-    sizes
-        .all(|other| other == size)
-        .then(|| channel.packet_error_at(PacketKind::Data, size, rate_bps))
-}
-
 fn flow_figures(run: &Run, flows: &[usize], figures: &mut Figures) {
     if flows.is_empty() {
         return;
@@ -296,7 +284,7 @@ fn flow_figures(run: &Run, flows: &[usize], figures: &mut Figures) {
     );
     let shares: Vec<f64> = flows
         .iter()
-        .filter(|&&flow| run.spec.flows[flow].sender.is_some())
+        .filter(|&&flow| run.spec.flows[flow].law.is_some())
         .map(|&flow| count(flow, |c| c.delivered_bytes))
         .collect();
     figures.set(Metric::Jain, jain(&shares));

@@ -65,7 +65,7 @@ impl Group {
     }
 
     fn add(&mut self, run: &Run, link: usize) {
-        self.seeds.push(run.spec.seed);
+        self.seeds.push(run.seed);
         self.figures.push(measure::measure(run, link));
     }
 
@@ -114,17 +114,17 @@ impl Summary {
     pub fn of(experiment: &Experiment) -> Self {
         let groups = groups(&experiment.runs);
         Self {
-            title: experiment.title.to_owned(),
-            about: experiment.about.to_owned(),
-            laws: in_order(experiment.runs.iter().map(|run| run.law.to_owned())),
-            seeds: in_order(experiment.runs.iter().map(|run| run.spec.seed)),
+            title: experiment.title.clone(),
+            about: experiment.about.clone(),
+            laws: in_order(experiment.runs.iter().map(|run| run.law.clone())),
+            seeds: in_order(experiment.runs.iter().map(|run| run.seed)),
             measured_s: experiment
                 .runs
                 .first()
                 .map_or(0.0, |run| run.measured_ns() as f64 / 1e9),
             differences: differences(&groups),
             groups,
-            claims: experiment.claims.to_vec(),
+            claims: experiment.claims.clone(),
         }
     }
 
@@ -170,11 +170,11 @@ pub(crate) fn in_order<T: PartialEq>(items: impl Iterator<Item = T>) -> Vec<T> {
 }
 
 fn groups(runs: &[Run]) -> Vec<Group> {
-    let points = in_order(runs.iter().map(|run| run.point));
-    let laws = in_order(runs.iter().map(|run| run.law));
+    let points = in_order(runs.iter().map(|run| &run.point));
+    let laws = in_order(runs.iter().map(|run| run.law.as_str()));
     let mut groups = Vec::new();
     for point in points {
-        let here: Vec<&Run> = runs.iter().filter(|run| run.point == point).collect();
+        let here: Vec<&Run> = runs.iter().filter(|run| run.point == *point).collect();
         let links = in_order(here.iter().flat_map(|run| {
             measure::shown_links(run)
                 .into_iter()

@@ -6,11 +6,11 @@ use std::fs::{self, File};
 use std::path::Path;
 
 use common::{provenance, two_laws};
-use fadelab_results::{Error, Experiment, Summary, Target, check_target, write};
+use fadelab_results::{Error, Experiment, Source, Summary, Target, check_target, write};
 use parquet::file::reader::{FileReader, SerializedFileReader};
 use parquet::record::{Field, Row};
 
-const FILES: [&str; 8] = [
+const FILES: [&str; 9] = [
     "completions.parquet",
     "flow_totals.parquet",
     "flows.parquet",
@@ -18,6 +18,7 @@ const FILES: [&str; 8] = [
     "manifest.json",
     "report.html",
     "runs.parquet",
+    "setup.json",
     "summary.json",
 ];
 
@@ -71,6 +72,22 @@ fn equal_input_gives_equal_bytes() {
             "{file}"
         );
     }
+}
+
+#[test]
+fn a_law_of_ones_own_is_kept() {
+    // The text that was compiled stands in the folder under its file's name, byte by byte.
+    let place = tempfile::tempdir().unwrap();
+    let source = Source {
+        file: "mine.h".to_owned(),
+        text: "/* half a window */\n".to_owned(),
+    };
+    let experiment = Experiment {
+        sources: vec![source.clone()],
+        ..two_laws().experiment()
+    };
+    let folder = put(&Target::Exact(place.path().join("r")), &experiment).unwrap();
+    assert_eq!(fs::read_to_string(folder.join("laws/mine.h")).unwrap(), source.text);
 }
 
 #[test]

@@ -23,13 +23,17 @@ pub struct CapacityParts {
 }
 
 /// Reads the key. By default what is constant is configured, and what is recorded is measured.
-pub fn read(reader: &mut Reader<'_>, router: &'static Router, topology: &Topology) -> Result<CapacityParts, Refusal> {
+pub fn read(
+    reader: &mut Reader<'_>,
+    routers: &[&'static Router],
+    topology: &Topology,
+) -> Result<CapacityParts, Refusal> {
     let parts = fadelab_laws::capacities();
     let mut choices = vec![("auto", None)];
     choices.extend(parts.iter().map(|part| (part.name(), Some(part))));
     let chosen = reader.choice(PATH, Some("auto"), &choices)?;
     let has_trace = topology
-        .hops
+        .hops()
         .iter()
         .any(|hop| is_trace(&hop.capacity) || is_trace(&hop.capacity_back));
     let configured = fadelab_laws::capacity("configured").expect("it is registered");
@@ -43,10 +47,12 @@ pub fn read(reader: &mut Reader<'_>, router: &'static Router, topology: &Topolog
         Some(part) => part,
         None => fadelab_laws::capacity("measured").expect("it is registered"),
     };
-    for part in [constant, trace] {
-        let needs_capacity = router.flags() & fadelab_laws::abi::ROUTER_NEEDS_CAPACITY != 0;
-        check(router.name(), needs_capacity, part.name(), part.knows_capacity())
-            .map_err(|why| reader.refuse(PATH, &why))?;
+    for router in routers {
+        for part in [constant, trace] {
+            let needs_capacity = router.flags() & fadelab_laws::abi::ROUTER_NEEDS_CAPACITY != 0;
+            check(router.name(), needs_capacity, part.name(), part.knows_capacity())
+                .map_err(|why| reader.refuse(PATH, &why))?;
+        }
     }
     Ok(CapacityParts {
         constant: with_params(reader, constant)?,

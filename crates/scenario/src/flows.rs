@@ -5,9 +5,11 @@ use fadelab_sim::spec::{App, Span};
 
 use crate::document::{Node, Raw};
 use crate::error::{Refusal, nearest};
+use crate::graph::{Graph, Route};
 use crate::laws::{self, Law, UDP};
 use crate::reader::Reader;
-use crate::schema::FLOW_KEYS;
+use crate::schema;
+use crate::topology::Topology;
 use crate::unit::{Duration, Rate, Scalar, Size, Switch, positive};
 
 /// Most flows of one run; a limit against a slip of the pen, well above what memory allows for.
@@ -26,8 +28,20 @@ pub struct Group {
     pub count: u32,
     /// Which way the data goes.
     pub direction: Direction,
-    /// Which hops it crosses.
-    pub way: Way,
+    /// Which links it crosses.
+    pub course: Course,
+}
+
+impl Group {
+    /// How many flows the group comes to.
+    pub fn flows(&self, topology: &Topology) -> u64 {
+        let ways = if self.direction == Direction::Both { 2 } else { 1 };
+        let places = match (&self.course, topology) {
+            (Course::Row(Way::Each), Topology::Row(row)) => row.hops.len() as u64,
+            _ => 1,
+        };
+        u64::from(self.count) * ways * places
+    }
 }
 
 /// Which way data goes.
@@ -39,6 +53,15 @@ pub enum Direction {
     Backward,
     /// As many flows each way.
     Both,
+}
+
+/// Which links a flow crosses.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Course {
+    /// Hops of a row, between access links.
+    Row(Way),
+    /// These links of a graph.
+    Graph(Route),
 }
 
 /// Which hops of a parking lot a flow crosses.
@@ -115,9 +138,7 @@ impl Scalar for Stop {
 
 /// Names of the groups, in the order in which they were written; one empty name where there are none.
 pub fn group_names(root: &Node) -> Vec<String> {
-    let entries = root.at("flow").map_or(&[][..], Node::entries);
-    let groups = entries.iter().filter(|(name, _)| !FLOW_KEYS.contains(&name.as_str()));
-    let names: Vec<String> = groups.map(|(name, _)| name.clone()).collect();
+    let names: Vec<String> = schema::names_in(root, "flow").into_iter().map(str::to_owned).collect();
     if names.is_empty() { vec![String::new()] } else { names }
 }
 
@@ -146,7 +167,13 @@ pub fn run_law(reader: &mut Reader<'_>) -> Result<Law, Refusal> {
 }
 
 /// Reads one group.
-pub fn group(reader: &mut Reader<'_>, name: &str, law: &Law, duration_ns: u64) -> Result<Group, Refusal> {
+pub fn group(
+    reader: &mut Reader<'_>,
+    name: &str,
+    law: &Law,
+    topology: &Topology,
+    duration_ns: u64,
+) -> Result<Group, Refusal> {
     let keys = Keys { group: name };
     let app = keys.app(reader, duration_ns)?;
     let sender = keys.sender(reader, law, matches!(app, App::Cbr { .. }))?;
@@ -172,7 +199,6 @@ pub fn group(reader: &mut Reader<'_>, name: &str, law: &Law, duration_ns: u64) -
         reader.note(&format!("flow.{name}.count"), count.to_string());
     }
     let direction_path = keys.path(reader, "direction");
-    let way_path = keys.path(reader, "path");
     Ok(Group {
         name: if name.is_empty() {
             "flow".to_owned()
@@ -183,7 +209,7 @@ pub fn group(reader: &mut Reader<'_>, name: &str, law: &Law, duration_ns: u64) -
         app,
         count,
         direction: reader.choice(&direction_path, Some("forward"), &directions)?,
-        way: reader.or(&way_path, Way::All)?,
+        course: keys.course(reader, topology)?,
     })
 }
 
@@ -200,6 +226,41 @@ impl Keys<'_> {
         } else {
             format!("flow.{key}")
         }
+    }
+
+    fn course(&self, reader: &mut Reader<'_>, topology: &Topology) -> Result<Course, Refusal> {
+        match topology {
+            Topology::Graph(graph) => self.route(reader, graph).map(Course::Graph),
+            Topology::Row(row) => {
+                let path = self.path(reader, "path");
+                let way = reader.or(&path, Way::All)?;
+                match way {
+                    Way::Hops { last, .. } if last as usize > row.hops.len() => {
+                        Err(reader.refuse(&path, &format!("the topology has hops 1 to {}", row.hops.len())))
+                    }
+                    way => Ok(Course::Row(way)),
+                }
+            }
+        }
+    }
+
+    fn route(&self, reader: &mut Reader<'_>, graph: &Graph) -> Result<Route, Refusal> {
+        let (from_path, to_path) = (self.path(reader, "from"), self.path(reader, "to"));
+        let node = |name: String| graph.node(&name);
+        let from = reader.map(&from_path, None, "name the node that sends", node)?;
+        let to = reader.map(&to_path, None, "name the node that receives", node)?;
+        if from == to {
+            return Err(reader.refuse(&to_path, "a flow needs two nodes, this one ends where it begins"));
+        }
+        let via_path = self.path(reader, "via");
+        let example = "name the nodes in between, for example via = [\"gateway\"]";
+        let mut stops = vec![from];
+        for name in reader.words(&via_path, example)?.unwrap_or_default() {
+            let stop = graph.node(&name).map_err(|why| reader.refuse(&via_path, &why))?;
+            stops.push(stop);
+        }
+        stops.push(to);
+        graph.route(&stops).map_err(|why| reader.refuse(&to_path, &why))
     }
 
     /// A group's own law is a sender; constant bit rates of a group are UDP unless the group says otherwise.

@@ -32,18 +32,25 @@ pub fn law(label: &str) -> Result<Law, String> {
     };
     let sender = sender(sender_name)?;
     let router_name = router_name.or(sender.and_then(Sender::router)).unwrap_or("droptail");
-    let router = fadelab_laws::router(router_name).ok_or_else(|| {
-        let known: Vec<&str> = fadelab_laws::routers().iter().map(Router::name).collect();
-        format!(
-            "unknown router `{router_name}`: known are {}{}",
-            one_of(&known),
-            nearest(router_name, &known)
-        )
-    })?;
     Ok(Law {
         label: label.to_owned(),
         sender,
-        router,
+        router: router(router_name)?,
+    })
+}
+
+/// Finds a router's law by name.
+///
+/// # Errors
+/// An unknown name, with the known ones.
+pub fn router(name: &str) -> Result<&'static Router, String> {
+    fadelab_laws::router(name).ok_or_else(|| {
+        let known: Vec<&str> = fadelab_laws::routers().iter().map(Router::name).collect();
+        format!(
+            "unknown router `{name}`: known are {}{}",
+            one_of(&known),
+            nearest(name, &known)
+        )
     })
 }
 

@@ -1,110 +1,146 @@
-//! Builds links and routes from hops and groups of flows.
+//! Builds links and routes from the topology and the groups of flows.
 
 use fadelab_laws::{Params, Router};
-use fadelab_phy::channel::{ChannelSpec, PacketKind};
+use fadelab_phy::channel::PacketKind;
 use fadelab_sim::spec::{Buffer, CapacitySpec, FlowSpec, LinkId, LinkSpec, RouterSpec, Transport};
 
 use crate::capacity::CapacityParts;
-use crate::flows::{Direction, Group, Way};
+use crate::flows::{Course, Direction, Group, Way};
+use crate::graph::{Graph, Route};
+use crate::row::Row;
 use crate::topology::{Hop, Topology, rate_bps};
 use crate::unit::BufferSize;
 
 /// Everything a network is built from.
 pub struct Parts<'a> {
-    /// Hops and access links.
+    /// Nodes and links.
     pub topology: &'a Topology,
-    /// Channel of every hop.
-    pub channel: Option<ChannelSpec>,
-    /// Law of every hop's routers.
-    pub router: &'static Router,
-    /// Its parameters.
-    pub router_params: Params,
+    /// Laws of routers with their parameters, that of the run first.
+    pub routers: Vec<(&'static Router, Params)>,
     /// Capacity parts for constant and for recorded links.
     pub capacity: CapacityParts,
     /// Groups of flows, each with the parameters of its sender and its transport.
     pub groups: Vec<(Group, Params, Transport)>,
 }
 
+/// Links and flows of a scenario.
+pub fn build(parts: &Parts<'_>) -> (Vec<LinkSpec>, Vec<FlowSpec>) {
+    match parts.topology {
+        Topology::Row(row) => build_row(parts, row),
+        Topology::Graph(graph) => build_graph(parts, graph),
+    }
+}
+
+/// Flows between nodes of a graph; links are those of [`Graph::arcs`], in that order.
+fn build_graph(parts: &Parts<'_>, graph: &Graph) -> (Vec<LinkSpec>, Vec<FlowSpec>) {
+    let arcs = graph.arcs();
+    let mut flows = Vec::new();
+    for (index, (group, _, _)) in parts.groups.iter().enumerate() {
+        let Course::Graph(route) = &group.course else { continue };
+        for (is_backward, name) in directions(group.direction, &group.name) {
+            let (there, back) = if is_backward {
+                (&route.back, &route.there)
+            } else {
+                (&route.there, &route.back)
+            };
+            let route = || Route {
+                there: there.clone(),
+                back: back.clone(),
+            };
+            flows.extend((1..=group.count).map(|number| flow(parts, index, &name, number, route())));
+        }
+    }
+    let delay_ns = |link: &LinkId| graph.links[arcs[*link as usize].link].hop.delay_ns;
+    let rtt_ns = flows.first().map_or(0, |flow: &FlowSpec| {
+        flow.route.iter().chain(&flow.route_back).map(delay_ns).sum()
+    });
+    let link_of = |arc: &crate::graph::Arc| hop_link(parts, &graph.links[arc.link].hop, arc.is_back, rtt_ns);
+    let mut links: Vec<LinkSpec> = arcs.iter().map(link_of).collect();
+    show(&mut links, &flows);
+    for (link, arc) in links.iter_mut().zip(&arcs) {
+        link.shown &= graph.links[arc.link].is_shown;
+    }
+    (links, flows)
+}
+
 /// One flow before it has links: where its data enters and leaves the row of routers.
 struct Stretch {
     group: usize,
-    name: String,
     group_name: String,
+    number: u32,
     first: usize,
     last: usize,
     is_backward: bool,
 }
 
-/// Links and flows of a scenario.
-pub fn build(parts: &Parts<'_>) -> (Vec<LinkSpec>, Vec<FlowSpec>) {
-    let stretches = stretches(parts);
-    let rtt_ns = stretches
-        .first()
-        .map_or(0, |stretch| base_rtt_ns(parts.topology, stretch));
-    let air_bytes = air_bytes(parts);
+fn build_row(parts: &Parts<'_>, row: &Row) -> (Vec<LinkSpec>, Vec<FlowSpec>) {
+    let stretches = stretches(parts, row);
+    let rtt_ns = stretches.first().map_or(0, |stretch| base_rtt_ns(row, stretch));
     let mut links = Vec::new();
-    for hop in &parts.topology.hops {
-        links.push(hop_link(parts, hop, false, rtt_ns, air_bytes));
-        links.push(hop_link(parts, hop, true, rtt_ns, air_bytes));
+    for hop in &row.hops {
+        links.push(hop_link(parts, hop, false, rtt_ns));
+        links.push(hop_link(parts, hop, true, rtt_ns));
     }
     let mut flows = Vec::new();
     for (index, stretch) in stretches.into_iter().enumerate() {
-        let pair = parts.topology.pairs.map_or(index, |pairs| index % pairs as usize);
-        let first_access = 2 * parts.topology.hops.len() + 4 * pair;
+        let pair = row.pairs.map_or(index, |pairs| index % pairs as usize);
+        let first_access = 2 * row.hops.len() + 4 * pair;
         while links.len() <= first_access {
-            push_pair(parts, &mut links, rtt_ns);
+            push_pair(parts, row, &mut links, rtt_ns);
         }
-        flows.push(flow(parts, stretch, first_access as LinkId));
+        let route = row_route(&stretch, first_access as LinkId);
+        flows.push(flow(parts, stretch.group, &stretch.group_name, stretch.number, route));
     }
-    show(&mut links[..2 * parts.topology.hops.len()], &flows);
+    show(&mut links[..2 * row.hops.len()], &flows);
     (links, flows)
 }
 
-/// Results show the hops that carry data; those that carry only ACKs would double every table.
-fn show(hop_links: &mut [LinkSpec], flows: &[FlowSpec]) {
+/// Results show the links that carry data; those that carry only ACKs would double every table.
+fn show(links: &mut [LinkSpec], flows: &[FlowSpec]) {
     for link in flows.iter().flat_map(|flow| &flow.route) {
-        if let Some(link) = hop_links.get_mut(*link as usize) {
+        if let Some(link) = links.get_mut(*link as usize) {
             link.shown = true;
         }
     }
 }
 
-/// On-air bytes of a full data packet on a hop, the unit in which bandwidth-delay products are counted.
-fn air_bytes(parts: &Parts<'_>) -> u32 {
-    let packet_bytes = parts
+/// Bytes of a full data packet, the unit in which bandwidth-delay products are counted.
+fn packet_bytes(parts: &Parts<'_>) -> u32 {
+    parts
         .groups
         .first()
-        .map_or(1_500, |(_, _, transport)| transport.packet_bytes);
-    parts.channel.as_ref().map_or(packet_bytes, |channel| {
-        channel.air_bytes(PacketKind::Data, packet_bytes)
-    })
+        .map_or(1_500, |(_, _, transport)| transport.packet_bytes)
 }
 
-fn stretches(parts: &Parts<'_>) -> Vec<Stretch> {
-    let hops = parts.topology.hops.len();
+/// The directions of a group, each with the name of its set of flows.
+fn directions(direction: Direction, name: &str) -> Vec<(bool, String)> {
+    match direction {
+        Direction::Forward => vec![(false, name.to_owned())],
+        Direction::Backward => vec![(true, name.to_owned())],
+        Direction::Both => vec![(false, name.to_owned()), (true, format!("{name}.back"))],
+    }
+}
+
+fn stretches(parts: &Parts<'_>, row: &Row) -> Vec<Stretch> {
+    let hops = row.hops.len();
     let mut stretches = Vec::new();
     for (index, (group, _, _)) in parts.groups.iter().enumerate() {
-        let spans: Vec<(usize, usize, String)> = match group.way {
-            Way::All => vec![(0, hops - 1, group.name.clone())],
-            Way::Hops { first, last } => vec![(first as usize - 1, last as usize - 1, group.name.clone())],
-            Way::Each => (0..hops)
+        let spans: Vec<(usize, usize, String)> = match &group.course {
+            Course::Row(Way::All) => vec![(0, hops - 1, group.name.clone())],
+            Course::Row(Way::Hops { first, last }) => {
+                vec![(*first as usize - 1, *last as usize - 1, group.name.clone())]
+            }
+            Course::Row(Way::Each) => (0..hops)
                 .map(|hop| (hop, hop, format!("{}.hop{}", group.name, hop + 1)))
                 .collect(),
+            Course::Graph(_) => Vec::new(),
         };
-        let (forward, backward) = (
-            group.direction != Direction::Backward,
-            group.direction != Direction::Forward,
-        );
         for (first, last, name) in spans {
-            let back_name = if forward { format!("{name}.back") } else { name.clone() };
-            for (is_backward, group_name) in [(false, &name), (true, &back_name)] {
-                if if is_backward { !backward } else { !forward } {
-                    continue;
-                }
+            for (is_backward, group_name) in directions(group.direction, &name) {
                 stretches.extend((1..=group.count).map(|number| Stretch {
                     group: index,
-                    name: format!("{group_name}.{number}"),
                     group_name: group_name.clone(),
+                    number,
                     first,
                     last,
                     is_backward,
@@ -116,15 +152,15 @@ fn stretches(parts: &Parts<'_>) -> Vec<Stretch> {
 }
 
 /// Twice the propagation delay of a flow's path.
-fn base_rtt_ns(topology: &Topology, stretch: &Stretch) -> u64 {
-    let hops: u64 = topology.hops[stretch.first..=stretch.last]
+fn base_rtt_ns(row: &Row, stretch: &Stretch) -> u64 {
+    let hops: u64 = row.hops[stretch.first..=stretch.last]
         .iter()
         .map(|hop| hop.delay_ns)
         .sum();
-    2 * (hops + 2 * topology.access_delay_ns)
+    2 * (hops + 2 * row.access_delay_ns)
 }
 
-fn hop_link(parts: &Parts<'_>, hop: &Hop, is_back: bool, rtt_ns: u64, air_bytes: u32) -> LinkSpec {
+fn hop_link(parts: &Parts<'_>, hop: &Hop, is_back: bool, rtt_ns: u64) -> LinkSpec {
     let (name, capacity, size) = if is_back {
         (format!("{}.back", hop.name), &hop.capacity_back, hop.buffer_back)
     } else {
@@ -134,18 +170,29 @@ fn hop_link(parts: &Parts<'_>, hop: &Hop, is_back: bool, rtt_ns: u64, air_bytes:
         CapacitySpec::Constant { .. } => parts.capacity.constant.clone(),
         CapacitySpec::Trace(_) => parts.capacity.trace.clone(),
     };
+    let is_own = |(law, _): &&(&'static Router, Params)| hop.router.is_none_or(|own| own.name() == law.name());
+    let (law, params) = parts
+        .routers
+        .iter()
+        .find(is_own)
+        .expect("every router in use is listed");
+    let channel = hop.channel.as_ref().map(|channel| channel.spec.clone());
+    let packet_bytes = packet_bytes(parts);
+    let air_bytes = channel.as_ref().map_or(packet_bytes, |channel| {
+        channel.air_bytes(PacketKind::Data, packet_bytes)
+    });
     LinkSpec {
         name,
         capacity: capacity.clone(),
         delay_ns: hop.delay_ns,
         buffer: buffer(size, rate_bps(capacity), rtt_ns, air_bytes),
         router: RouterSpec {
-            law: parts.router,
-            params: parts.router_params.clone(),
+            law,
+            params: params.clone(),
             capacity: part,
             capacity_params: part_params,
         },
-        channel: parts.channel.clone(),
+        channel,
         shown: false,
     }
 }
@@ -174,22 +221,18 @@ fn buffer(size: BufferSize, rate_bps: u64, rtt_ns: u64, air_bytes: u32) -> Buffe
 }
 
 /// The four access links of a pair of hosts: left up and down, right up and down. Up is from the host to its router.
-fn push_pair(parts: &Parts<'_>, links: &mut Vec<LinkSpec>, rtt_ns: u64) {
-    let pair = (links.len() - 2 * parts.topology.hops.len()) / 4 + 1;
+fn push_pair(parts: &Parts<'_>, row: &Row, links: &mut Vec<LinkSpec>, rtt_ns: u64) {
+    let pair = (links.len() - 2 * row.hops.len()) / 4 + 1;
     let droptail = fadelab_laws::router("droptail").expect("drop-tail is registered");
-    let rate_bps = parts.topology.access_rate_bps;
-    let packet_bytes = parts
-        .groups
-        .first()
-        .map_or(1_500, |(_, _, transport)| transport.packet_bytes);
+    let rate_bps = row.access_rate_bps;
     for side in ["left", "right"] {
         for way in ["up", "down"] {
             let (part, part_params) = parts.capacity.access.clone();
             links.push(LinkSpec {
                 name: format!("{side}.{pair}.{way}"),
                 capacity: CapacitySpec::Constant { rate_bps },
-                delay_ns: parts.topology.access_delay_ns,
-                buffer: buffer(parts.topology.access_buffer, rate_bps, rtt_ns, packet_bytes),
+                delay_ns: row.access_delay_ns,
+                buffer: buffer(row.access_buffer, rate_bps, rtt_ns, packet_bytes(parts)),
                 router: RouterSpec {
                     law: droptail,
                     params: droptail.default_params(),
@@ -203,27 +246,32 @@ fn push_pair(parts: &Parts<'_>, links: &mut Vec<LinkSpec>, rtt_ns: u64) {
     }
 }
 
-/// A flow over the access links from `access` on: left up, left down, right up, right down.
-fn flow(parts: &Parts<'_>, stretch: Stretch, access: LinkId) -> FlowSpec {
+/// The route over the access links from `access` on: left up, left down, right up, right down.
+fn row_route(stretch: &Stretch, access: LinkId) -> Route {
     let forward = (stretch.first..=stretch.last).map(|hop| 2 * hop as LinkId);
     let back = (stretch.first..=stretch.last).rev().map(|hop| 2 * hop as LinkId + 1);
     let rightwards: Vec<LinkId> = [access].into_iter().chain(forward).chain([access + 3]).collect();
     let leftwards: Vec<LinkId> = [access + 2].into_iter().chain(back).chain([access + 1]).collect();
-    let (route, route_back) = if stretch.is_backward {
+    let (there, back) = if stretch.is_backward {
         (leftwards, rightwards)
     } else {
         (rightwards, leftwards)
     };
-    let (group, params, transport) = &parts.groups[stretch.group];
+    Route { there, back }
+}
+
+/// Flow `number` of a group.
+fn flow(parts: &Parts<'_>, group: usize, group_name: &str, number: u32, route: Route) -> FlowSpec {
+    let (group, params, transport) = &parts.groups[group];
     FlowSpec {
-        name: stretch.name,
-        group: stretch.group_name,
+        name: format!("{group_name}.{number}"),
+        group: group_name.to_owned(),
         sender: group.sender,
         params: params.clone(),
         receiver: crate::laws::receiver(group.sender),
         app: group.app,
         transport: *transport,
-        route,
-        route_back,
+        route: route.there,
+        route_back: route.back,
     }
 }

@@ -75,6 +75,18 @@ impl<'a> Reader<'a> {
         Ok(default)
     }
 
+    /// A list of strings that is one value, if it is given.
+    pub fn words(&mut self, path: &str, example: &str) -> Result<Option<Vec<String>>, Refusal> {
+        let Some(node) = self.node(path) else { return Ok(None) };
+        let Raw::List(items) = &node.raw else {
+            return Err(self.refuse(path, example));
+        };
+        let word = |item: &Node| String::read(&item.raw).map_err(|why| refusal(item, path, &why));
+        let words: Vec<String> = items.iter().map(word).collect::<Result<_, _>>()?;
+        self.note(path, node.raw.shown());
+        Ok(Some(words))
+    }
+
     /// The value, which must be given.
     pub fn need<T: Scalar>(&mut self, path: &str, example: &str) -> Result<T, Refusal> {
         self.given(path)?.ok_or_else(|| self.missing(path, example))

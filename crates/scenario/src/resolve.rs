@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::fmt::Write;
 
 use crate::reader::Seen;
-use crate::schema::{FLOW_KEYS, KEYS};
+use crate::schema;
 use crate::sweep::Axis;
 
 /// What all points of a sweep read, key by key.
@@ -14,15 +14,15 @@ pub struct Resolved {
     values: BTreeMap<String, Option<String>>,
     /// Text of each value of swept keys; values that no point read yet are empty.
     lists: BTreeMap<String, Vec<String>>,
-    /// Names of the groups of flows, in the order in which they were written.
-    groups: Vec<String>,
+    /// Paths of tables whose names the scenario chose, in the order in which they were written.
+    chosen: Vec<String>,
 }
 
 impl Resolved {
-    /// Nothing yet, of a scenario with these groups of flows.
-    pub fn new(groups: Vec<String>) -> Self {
+    /// Nothing yet, of a scenario that chose these names, see [`schema::chosen_names`].
+    pub fn new(chosen: Vec<String>) -> Self {
         Self {
-            groups,
+            chosen,
             ..Self::default()
         }
     }
@@ -67,7 +67,7 @@ impl Resolved {
             let key = path.rsplit('.').next().unwrap_or(path);
             lines.push((path, format!("{key} = [{}]", texts.join(", "))));
         }
-        lines.sort_by_key(|(path, _)| rank(path, &self.groups));
+        lines.sort_by_key(|(path, _)| rank(path, &self.chosen));
         let mut text = String::new();
         let mut table = "";
         for (path, line) in lines {
@@ -82,42 +82,42 @@ impl Resolved {
     }
 }
 
-/// Order of keys: by section, keys of a table before its sub-tables, groups of flows as they were written, then as
-/// documented, then by name. Sweeps are nested in the same order, so that it does not matter where in a file a list
-/// stands.
-pub fn rank(path: &str, groups: &[String]) -> (usize, usize, String, usize, String) {
-    const SECTIONS: [&str; 9] = [
+/// Order of keys: by section, keys of a table before its sub-tables, links, channels and groups of flows as they were
+/// written, then as documented, then by name. Sweeps are nested in the same order, so that it does not matter where in a
+/// file a list stands.
+pub fn rank(path: &str, chosen: &[String]) -> (usize, usize, String, usize, String) {
+    const SECTIONS: [&str; 10] = [
         "title",
         "about",
         "run",
         "topology",
+        "link",
         "channel",
         "transport",
         "flow",
         "router",
         "law",
     ];
-    let (section, below) = path.split_once('.').unwrap_or((path, ""));
+    let section = path.split('.').next().unwrap_or(path);
     let section_rank = SECTIONS
         .iter()
         .position(|name| *name == section)
         .unwrap_or(SECTIONS.len());
-    let group = below
-        .split_once('.')
-        .filter(|_| section == "flow")
-        .map_or("", |(group, _)| group);
-    let group_rank = groups
-        .iter()
-        .position(|name| name == group)
-        .map_or(0, |position| position + 1);
-    let parent = path.rsplit_once('.').map_or("", |(parent, _)| parent);
-    let flow_key = path.rsplit('.').next().filter(|_| section == "flow");
-    let documented = match flow_key {
-        Some(key) => FLOW_KEYS
-            .iter()
-            .position(|known| *known == key)
-            .unwrap_or(FLOW_KEYS.len()),
-        None => KEYS.iter().position(|known| *known == path).unwrap_or(KEYS.len()),
+    let is_in = |table: &&String| {
+        path.strip_prefix(table.as_str())
+            .is_some_and(|rest| rest.starts_with('.'))
     };
-    (section_rank, group_rank, parent.to_owned(), documented, path.to_owned())
+    let chosen_rank = chosen
+        .iter()
+        .position(|table| is_in(&table))
+        .map_or(0, |index| index + 1);
+    let parent = path.rsplit_once('.').map_or("", |(parent, _)| parent);
+    let documented = schema::find(path).map_or(usize::MAX, |(index, _)| index);
+    (
+        section_rank,
+        chosen_rank,
+        parent.to_owned(),
+        documented,
+        path.to_owned(),
+    )
 }

@@ -3,13 +3,14 @@
 use std::collections::BTreeMap;
 use std::path::Path;
 
-use fadelab_laws::{Params, Sender};
+use fadelab_laws::{Params, Router, Sender};
 use fadelab_phy::channel::{ChannelSpec, PacketKind};
 use fadelab_sim::spec::{RunSpec, Transport};
 
+use crate::channel::Channel;
 use crate::document::{self, Node, Raw};
 use crate::error::Refusal;
-use crate::flows::{self, Direction, Group, Way};
+use crate::flows::{self, Group};
 use crate::laws::{self, Law};
 use crate::network::{self, Parts};
 use crate::plan::{Plan, PlannedRun};
@@ -18,10 +19,10 @@ use crate::resolve::{Resolved, rank};
 use crate::schema;
 use crate::seeds::Seeds;
 use crate::sweep::{self, Axis};
-use crate::topology::{self, Topology};
+use crate::topology::{self, Files, Topology};
 use crate::trace::Traces;
 use crate::unit::Scalar;
-use crate::{capacity, channel, run, transport};
+use crate::{capacity, run, transport, warnings};
 
 /// How a scenario is read.
 #[derive(Clone, Debug)]
@@ -72,14 +73,14 @@ pub fn parse(bytes: &[u8], name: &str, folder: &Path, options: &Options) -> Resu
     }
     schema::check(&root)?;
     let mut axes = sweep::axes(&root)?;
-    let groups = flows::group_names(&root);
-    axes.sort_by_key(|axis| rank(&axis.path, &groups));
+    let chosen = schema::chosen_names(&root);
+    axes.sort_by_key(|axis| rank(&axis.path, &chosen));
     let mut planner = Planner {
         root: &root,
         folder,
         axes,
         traces: Traces::default(),
-        resolved: Resolved::new(groups),
+        resolved: Resolved::new(chosen),
         warnings: Vec::new(),
     };
     planner.plan(Path::new(name), options.runs_max)
@@ -191,16 +192,17 @@ impl Planner<'_> {
         let law_path = flows::law_path(&reader);
         let law = flows::run_law(&mut reader)?;
         let run = run::read(&mut reader)?;
-        let topology = topology::read(&mut reader, &mut self.traces, self.folder)?;
-        let channel = channel::read(&mut reader)?;
-        let is_marking = marks_plain_packets(&law);
+        let mut files = Files {
+            traces: &mut self.traces,
+            folder: self.folder,
+        };
+        let topology = topology::read(&mut reader, &mut files)?;
         let (transport, ecn) = transport::read(&mut reader)?;
-        check_effort(&reader, channel.as_ref(), &transport)?;
-        warn_of_losses(&mut reader, channel.as_ref(), &transport);
+        check_channels(&mut reader, &topology, &transport)?;
+        let is_marking = marks_plain_packets(&law);
         let mut groups = Vec::new();
         for name in flows::group_names(self.root) {
-            let group = flows::group(&mut reader, &name, &law, run.duration_ns)?;
-            check_way(&reader, &name, &group, &topology)?;
+            let group = flows::group(&mut reader, &name, &law, &topology, run.duration_ns)?;
             let wants_ecn = group
                 .sender
                 .is_some_and(|sender| sender.ecn_mode() != fadelab_laws::abi::ECN_MODE_NONE);
@@ -211,24 +213,18 @@ impl Planner<'_> {
             groups.push((group, transport));
         }
         check_total(&reader, &groups, &topology)?;
-        let capacity = capacity::read(&mut reader, law.router, &topology)?;
-        let router_params = laws::params(
-            &mut reader,
-            &format!("router.{}", law.router.name()),
-            law.router.params(),
-            |pairs| law.router.params_from(pairs),
-        )?;
+        let routers = routers(&law, &topology);
+        let capacity = capacity::read(&mut reader, &routers, &topology)?;
+        let routers = with_router_params(&mut reader, routers)?;
         let groups = with_params(&mut reader, groups)?;
         laws::unused(&mut reader)?;
-        warn_of_routers(&mut reader, &law, &groups);
         let (links, flows) = network::build(&Parts {
             topology: &topology,
-            channel,
-            router: law.router,
-            router_params,
+            routers,
             capacity,
             groups,
         });
+        warnings::of_network(&mut reader.warnings, &topology, &links, &flows);
         self.resolved.add(&reader.seen, &self.axes, picks);
         let coordinates = coordinates(&self.axes, &law_path, &reader);
         for warning in std::mem::take(&mut reader.warnings) {
@@ -289,33 +285,9 @@ fn marks_plain_packets(law: &Law) -> bool {
     law.router.wire() == fadelab_laws::abi::WIRE_NONE && law.router.name() != "droptail"
 }
 
-fn check_way(reader: &Reader<'_>, name: &str, group: &Group, topology: &Topology) -> Result<(), Refusal> {
-    let hops = topology.hops.len() as u32;
-    match group.way {
-        Way::Hops { last, .. } if last > hops => {
-            let path = if reader.node(&format!("flow.{name}.path")).is_some() {
-                format!("flow.{name}.path")
-            } else {
-                "flow.path".to_owned()
-            };
-            Err(reader.refuse(&path, &format!("the topology has hops 1 to {hops}")))
-        }
-        _ => Ok(()),
-    }
-}
-
 /// Refuses more flows than [`flows::FLOWS_MAX`], all groups together.
 fn check_total(reader: &Reader<'_>, groups: &[(Group, Transport)], topology: &Topology) -> Result<(), Refusal> {
-    let flows = |(group, _): &(Group, Transport)| {
-        let ways = if group.direction == Direction::Both { 2 } else { 1 };
-        let places = if group.way == Way::Each {
-            topology.hops.len() as u64
-        } else {
-            1
-        };
-        u64::from(group.count) * ways * places
-    };
-    let total: u64 = groups.iter().map(flows).sum();
+    let total: u64 = groups.iter().map(|(group, _)| group.flows(topology)).sum();
     if total <= u64::from(flows::FLOWS_MAX) {
         return Ok(());
     }
@@ -325,34 +297,60 @@ fn check_total(reader: &Reader<'_>, groups: &[(Group, Transport)], topology: &To
     ))
 }
 
-/// Refuses a code whose exact packet error would take minutes to compute.
-fn check_effort(reader: &Reader<'_>, channel: Option<&ChannelSpec>, transport: &Transport) -> Result<(), Refusal> {
-    let sizes = [
-        ("channel.code.data", PacketKind::Data, transport.packet_bytes),
-        ("channel.code.ack", PacketKind::Ack, transport.ack_bytes),
-    ];
-    for (path, kind, bytes) in sizes {
-        if channel.is_some_and(|spec| spec.recursion_steps(kind, bytes) > ChannelSpec::STEPS_MAX) {
-            let why = format!(
-                "one word for a packet of {bytes} B at this rate takes too long to compute; allowed are words whose \
-                 bytes times correctable errors stay below 2e8: raise the rate, shorten the packet or take \"gf256\""
-            );
-            return Err(reader.refuse(path, &why));
+/// Refuses codes whose exact packet error would take minutes to compute, and warns of channels over which hardly
+/// anything arrives: most likely antennas, SNR and code were not meant together.
+fn check_channels(reader: &mut Reader<'_>, topology: &Topology, transport: &Transport) -> Result<(), Refusal> {
+    let mut seen = Vec::new();
+    for Channel { table, spec } in topology.hops().into_iter().filter_map(|hop| hop.channel.as_ref()) {
+        if seen.contains(&table) {
+            continue;
+        }
+        seen.push(table);
+        let sizes = [
+            ("data", PacketKind::Data, transport.packet_bytes),
+            ("ack", PacketKind::Ack, transport.ack_bytes),
+        ];
+        for (key, kind, bytes) in sizes {
+            if spec.recursion_steps(kind, bytes) > ChannelSpec::STEPS_MAX {
+                let why = format!(
+                    "one word for a packet of {bytes} B at this rate takes too long to compute; allowed are words \
+                     whose bytes times correctable errors stay below 2e8: raise the rate, shorten the packet or take \
+                     \"gf256\""
+                );
+                return Err(reader.refuse(&format!("{table}.code.{key}"), &why));
+            }
+        }
+        let error = spec.packet_error(PacketKind::Data, transport.packet_bytes);
+        if error >= 0.5 {
+            reader.warnings.push(format!(
+                "[{table}] loses {:.3} % of the data packets; `fadelab channel` shows which SNR and code rate would do",
+                100.0 * error
+            ));
         }
     }
     Ok(())
 }
 
-/// Warns of a channel over which hardly anything arrives: most likely antennas, SNR and code were not meant together.
-fn warn_of_losses(reader: &mut Reader<'_>, channel: Option<&ChannelSpec>, transport: &Transport) {
-    let Some(channel) = channel else { return };
-    let error = channel.packet_error(PacketKind::Data, transport.packet_bytes);
-    if error >= 0.5 {
-        reader.warnings.push(format!(
-            "the channel loses {:.3} % of the data packets; `fadelab channel` shows which SNR and code rate would do",
-            100.0 * error
-        ));
+/// The laws of routers in use, that of the run first, each once.
+fn routers(law: &Law, topology: &Topology) -> Vec<&'static Router> {
+    let mut routers = vec![law.router];
+    for router in topology.hops().into_iter().filter_map(|hop| hop.router) {
+        if routers.iter().all(|known| known.name() != router.name()) {
+            routers.push(router);
+        }
     }
+    routers
+}
+
+fn with_router_params(
+    reader: &mut Reader<'_>,
+    routers: Vec<&'static Router>,
+) -> Result<Vec<(&'static Router, Params)>, Refusal> {
+    let with = |router: &'static Router| {
+        let table = format!("router.{}", router.name());
+        laws::params(reader, &table, router.params(), |pairs| router.params_from(pairs)).map(|params| (router, params))
+    };
+    routers.into_iter().map(with).collect()
 }
 
 /// Adds the parameters of each group's sender.
@@ -375,22 +373,6 @@ fn with_params(
         Ok((group, params, transport))
     };
     groups.into_iter().map(with).collect()
-}
-
-fn warn_of_routers(reader: &mut Reader<'_>, law: &Law, groups: &[(Group, Params, Transport)]) {
-    for (group, _, _) in groups {
-        let Some(sender) = group.sender else { continue };
-        if let Some(needed) = sender.router()
-            && needed != law.router.name()
-        {
-            reader.warnings.push(format!(
-                "{} flows of `{}` cross routers with `{}`, but the law works only with router `{needed}` on its path",
-                sender.name(),
-                group.name,
-                law.router.name()
-            ));
-        }
-    }
 }
 
 /// Values of the swept keys besides law and seed.

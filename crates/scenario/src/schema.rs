@@ -1,215 +1,213 @@
-//! Every key a scenario may have, so that an unknown one is refused before anything else is looked at.
+//! Finds keys among those declared, and refuses the first one that no scenario has.
 
-use fadelab_laws::{capacities, routers, senders};
+use fadelab_laws::{ParamInfo, capacities, routers, senders};
 
 use crate::document::{Node, Raw};
 use crate::error::{Refusal, nearest, one_of};
-
-/// Keys outside groups and laws, in the order in which a resolved scenario has them.
-pub const KEYS: &[&str] = &[
-    "title",
-    "about",
-    "run.duration",
-    "run.warmup",
-    "run.seeds",
-    "run.record",
-    "topology.preset",
-    "topology.pairs",
-    "topology.hops",
-    "topology.hop.delay",
-    "topology.hop.buffer",
-    "topology.bottleneck.rate",
-    "topology.bottleneck.rate_back",
-    "topology.bottleneck.trace",
-    "topology.bottleneck.trace_back",
-    "topology.bottleneck.delay",
-    "topology.bottleneck.buffer",
-    "topology.bottleneck.buffer_back",
-    "topology.access.rate",
-    "topology.access.delay",
-    "topology.access.buffer",
-    "channel.model",
-    "channel.antennas",
-    "channel.modulation",
-    "channel.snr",
-    "channel.snr_bad",
-    "channel.burst_good",
-    "channel.burst_bad",
-    "channel.good",
-    "channel.bad",
-    "channel.bit_error_good",
-    "channel.bit_error_bad",
-    "channel.loss_data",
-    "channel.loss_ack",
-    "channel.code.mode",
-    "channel.code.data",
-    "channel.code.ack",
-    "transport.preset",
-    "transport.packet",
-    "transport.header",
-    "transport.ack",
-    "transport.sack_on_wire",
-    "transport.initial_window",
-    "transport.initial_ssthresh",
-    "transport.receive_window",
-    "transport.recovery",
-    "transport.dupthresh",
-    "transport.limited_transmit",
-    "transport.delayed_ack",
-    "transport.rto_min",
-    "transport.rto_min_over_srtt",
-    "transport.rto_max",
-    "transport.rto_initial",
-    "transport.clock_tick",
-    "transport.ecn",
-    "router.capacity",
-];
-
-/// Keys of `[flow]`, and of each group `[flow.NAME]`.
-pub const FLOW_KEYS: &[&str] = &[
-    "law",
-    "app",
-    "count",
-    "direction",
-    "path",
-    "start",
-    "size",
-    "rate",
-    "stop",
-    "on",
-    "off",
-];
+use crate::keys::{Key, TABLES};
 
 /// Keys that take a list as their value; a list of lists sweeps them.
-pub const LIST_KEYS: &[&str] = &["topology.hops", "run.seeds"];
+pub fn takes_list(path: &str) -> bool {
+    use crate::kind::Kind;
+    find(path).is_some_and(|(_, key)| matches!(key.kind, Kind::List(_) | Kind::Seeds))
+}
 
 /// Keys that cannot be swept.
 pub const FIXED_KEYS: &[&str] = &["title", "about"];
+
+/// Tables whose keys the laws' headers declare.
+const LAW_TABLES: [&str; 3] = ["law", "router", "capacity"];
+
+/// The keys of a table, given by its path with `*` for names; empty where there is no such table.
+fn keys_of(pattern: &str) -> &'static [Key] {
+    let table = TABLES.iter().find(|table| table.paths.contains(&pattern));
+    table.map_or(&[], |table| table.keys)
+}
+
+/// The pattern of a table's path: names that the scenario chose become `*`.
+fn pattern_of(table: &str) -> String {
+    let mut pattern = String::new();
+    for name in table.split('.').filter(|name| !name.is_empty()) {
+        let literal = join(&pattern, name);
+        let is_chosen = !is_table(&literal) && is_table(&join(&pattern, "*"));
+        pattern = if is_chosen { join(&pattern, "*") } else { literal };
+    }
+    pattern
+}
+
+/// Whether a table, or one below it, is declared.
+fn is_table(pattern: &str) -> bool {
+    let is_at = |path: &&str| *path == pattern || path.strip_prefix(pattern).is_some_and(|rest| rest.starts_with('.'));
+    TABLES.iter().flat_map(|table| table.paths).any(is_at)
+}
+
+fn join(table: &str, name: &str) -> String {
+    if table.is_empty() {
+        name.to_owned()
+    } else {
+        format!("{table}.{name}")
+    }
+}
+
+/// A key by its dotted path, with its position in its table.
+pub fn find(path: &str) -> Option<(usize, &'static Key)> {
+    let (table, name) = path.rsplit_once('.').unwrap_or(("", path));
+    keys_of(&pattern_of(table))
+        .iter()
+        .enumerate()
+        .find(|(_, key)| key.name == name)
+}
+
+/// Names that the scenario chose, as `flow.NAME`, `link.NAME` and `channel.NAME`, in the order in which they stand.
+pub fn chosen_names(root: &Node) -> Vec<String> {
+    let mut names = Vec::new();
+    for (section, node) in root.entries() {
+        for (name, child) in node.entries() {
+            let path = format!("{section}.{name}");
+            if matches!(child.raw, Raw::Table(_)) && pattern_of(&path) == format!("{section}.*") {
+                names.push(path);
+            }
+        }
+    }
+    names
+}
+
+/// The names under one section, in the order in which they stand.
+pub fn names_in<'a>(root: &'a Node, section: &str) -> Vec<&'a str> {
+    let chosen = chosen_names(root);
+    let entries = root.at(section).map_or(&[][..], Node::entries).iter();
+    entries
+        .map(|(name, _)| name.as_str())
+        .filter(|name| chosen.iter().any(|path| *path == format!("{section}.{name}")))
+        .collect()
+}
+
+/// Names below a table that are declared: its keys, then its tables.
+fn declared(pattern: &str) -> Vec<&'static str> {
+    let mut names: Vec<&str> = keys_of(pattern).iter().map(|key| key.name).collect();
+    for path in TABLES.iter().flat_map(|table| table.paths) {
+        let below = if pattern.is_empty() {
+            Some(*path)
+        } else {
+            path.strip_prefix(pattern).and_then(|rest| rest.strip_prefix('.'))
+        };
+        let name = below.and_then(|below| below.split('.').next());
+        names.extend(name.filter(|name| !name.is_empty() && *name != "*" && !names.contains(name)));
+    }
+    names
+}
 
 /// Refuses the first key that no scenario has.
 ///
 /// # Errors
 /// The key, with the keys allowed in its table and the nearest of them.
 pub fn check(root: &Node) -> Result<(), Refusal> {
-    let mut tops: Vec<&str> = KEYS.iter().map(|key| first(key)).collect();
-    tops.extend(["flow", "law", "capacity"]);
-    for (name, node) in root.entries() {
-        match name.as_str() {
-            "flow" => check_flow(node)?,
-            "law" => check_laws(
-                node,
-                "law",
-                &senders()
-                    .iter()
-                    .map(|law| (law.name(), law.params()))
-                    .collect::<Vec<_>>(),
-            )?,
-            "capacity" => {
-                let parts: Vec<_> = capacities().iter().map(|part| (part.name(), part.params())).collect();
-                check_laws(node, "capacity", &parts)?;
-            }
-            "router" => {
-                let laws: Vec<_> = routers().iter().map(|law| (law.name(), law.params())).collect();
-                check_laws(node, "router", &laws)?;
-            }
-            _ => check_under(node, name, &tops)?,
+    check_table(root, "", "", "")
+}
+
+/// Checks a table at `path` with this pattern. `hint` is what its name was near to, if the scenario chose the name.
+fn check_table(node: &Node, path: &str, pattern: &str, hint: &str) -> Result<(), Refusal> {
+    let mut siblings = declared(pattern);
+    if path.is_empty() {
+        siblings.extend(LAW_TABLES.iter().filter(|name| **name != "router"));
+    }
+    let takes_names = is_table(&join(pattern, "*"));
+    for (name, child) in node.entries() {
+        let path = join(path, name);
+        if path == name.as_str() && LAW_TABLES.contains(&name.as_str()) {
+            check_laws(child, name)?;
+            continue;
+        }
+        let literal = join(pattern, name);
+        if keys_of(pattern).iter().any(|key| key.name == name) {
+            refuse_table(child, &path)?;
+        } else if is_table(&literal) {
+            need_table(child, &path)?;
+            check_table(child, &path, &literal, "")?;
+        } else if takes_names && matches!(child.raw, Raw::Table(_)) {
+            check_name(child, name)?;
+            check_table(child, &path, &join(pattern, "*"), &nearest(name, &siblings))?;
+        } else {
+            return Err(unknown(child, &path, &siblings, hint));
         }
     }
     Ok(())
 }
 
-fn first(key: &str) -> &str {
-    key.split('.').next().unwrap_or(key)
-}
-
-/// Checks a key outside groups and laws, and what is below it.
-fn check_under(node: &Node, path: &str, siblings: &[&str]) -> Result<(), Refusal> {
-    if KEYS.contains(&path) {
+fn check_name(node: &Node, name: &str) -> Result<(), Refusal> {
+    if is_name(name) {
         return Ok(());
     }
-    let prefix = format!("{path}.");
-    let below: Vec<&str> = KEYS
-        .iter()
-        .filter_map(|key| key.strip_prefix(prefix.as_str()))
-        .map(first)
-        .collect();
-    if below.is_empty() {
-        return Err(unknown(node, path, siblings));
-    }
-    table(node, path)?
-        .iter()
-        .try_for_each(|(name, child)| check_under(child, &format!("{prefix}{name}"), &below))
+    let message = format!("`{name}` cannot be a name here: use letters, digits, `-` and `_`");
+    Err(Refusal::new(&node.place, message))
 }
 
-fn check_flow(flow: &Node) -> Result<(), Refusal> {
-    for (name, node) in table(flow, "flow")? {
-        if FLOW_KEYS.contains(&name.as_str()) {
-            continue;
-        }
-        if !matches!(node.raw, Raw::Table(_)) {
-            return Err(unknown(node, &format!("flow.{name}"), FLOW_KEYS));
-        }
-        let is_name = |byte: u8| byte.is_ascii_alphanumeric() || byte == b'-' || byte == b'_';
-        if name.is_empty() || !name.bytes().all(is_name) {
-            let message = format!("`{name}` cannot name a group of flows: use letters, digits, `-` and `_`");
-            return Err(Refusal::new(&node.place, message));
-        }
-        for (key, child) in node.entries() {
-            if !FLOW_KEYS.contains(&key.as_str()) {
-                return Err(unknown(child, &format!("flow.{name}.{key}"), FLOW_KEYS));
-            }
-        }
-    }
-    Ok(())
+/// Whether a scenario may choose this name.
+pub fn is_name(name: &str) -> bool {
+    !name.is_empty()
+        && name
+            .bytes()
+            .all(|byte| byte.is_ascii_alphanumeric() || byte == b'-' || byte == b'_')
 }
 
-/// Checks `[law.NAME]` and its like against what is registered.
-fn check_laws(node: &Node, section: &str, known: &[(&str, &[fadelab_laws::ParamInfo])]) -> Result<(), Refusal> {
-    for (name, child) in table(node, section)? {
+/// Checks `[law.NAME]`, `[router.NAME]` and `[capacity.NAME]` against what is registered.
+fn check_laws(node: &Node, section: &str) -> Result<(), Refusal> {
+    let known: Vec<(&str, &[ParamInfo])> = match section {
+        "law" => senders().iter().map(|law| (law.name(), law.params())).collect(),
+        "router" => routers().iter().map(|law| (law.name(), law.params())).collect(),
+        _ => capacities().iter().map(|part| (part.name(), part.params())).collect(),
+    };
+    let mut names: Vec<&str> = keys_of(section).iter().map(|key| key.name).collect();
+    names.extend(known.iter().map(|(name, _)| name));
+    need_table(node, section)?;
+    for (name, child) in node.entries() {
         let path = format!("{section}.{name}");
-        if KEYS.contains(&path.as_str()) && !matches!(child.raw, Raw::Table(_)) {
+        if find(&path).is_some() {
+            refuse_table(child, &path)?;
             continue;
         }
-        let names: Vec<&str> = known.iter().map(|(name, _)| *name).collect();
         let Some((_, params)) = known.iter().find(|(known, _)| known == name) else {
-            return Err(unknown(child, &path, &names));
+            return Err(unknown(child, &path, &names, ""));
         };
         let params: Vec<&str> = params.iter().map(|param| param.name).collect();
-        for (key, value) in table(child, &path)? {
+        need_table(child, &path)?;
+        for (key, value) in child.entries() {
+            let path = format!("{path}.{key}");
             if !params.contains(&key.as_str()) {
-                return Err(unknown(value, &format!("{path}.{key}"), &params));
+                return Err(unknown(value, &path, &params, ""));
             }
+            refuse_table(value, &path)?;
         }
     }
     Ok(())
 }
 
-fn table<'a>(node: &'a Node, path: &str) -> Result<&'a [(String, Node)], Refusal> {
-    match &node.raw {
-        Raw::Table(entries) => Ok(entries),
-        other => {
-            let message = format!(
-                "{path} = {}: a table is needed, [{path}] with keys below it",
-                other.shown()
-            );
-            Err(Refusal::new(&node.place, message))
-        }
+fn need_table(node: &Node, path: &str) -> Result<(), Refusal> {
+    if matches!(node.raw, Raw::Table(_)) {
+        return Ok(());
     }
+    let message = format!(
+        "{path} = {}: a table is needed, [{path}] with keys below it",
+        node.raw.shown()
+    );
+    Err(Refusal::new(&node.place, message))
 }
 
-fn unknown(node: &Node, path: &str, siblings: &[&str]) -> Refusal {
+fn refuse_table(node: &Node, path: &str) -> Result<(), Refusal> {
+    let Raw::Table(_) = &node.raw else { return Ok(()) };
+    let message = format!("`{path}` is a key and no table: give it a value, {path} = ...");
+    Err(Refusal::new(&node.place, message))
+}
+
+fn unknown(node: &Node, path: &str, siblings: &[&str], hint: &str) -> Refusal {
     let (parent, key) = path.rsplit_once('.').unwrap_or(("", path));
-    let mut siblings = siblings.to_vec();
-    siblings.dedup();
     let place = if parent.is_empty() {
         "a scenario".to_owned()
     } else {
         format!("[{parent}]")
     };
-    let message = format!(
-        "unknown key `{path}`: {place} has {}{}",
-        one_of(&siblings),
-        nearest(key, &siblings)
-    );
+    let near = nearest(key, siblings);
+    let near = if near.is_empty() { hint } else { &near };
+    let message = format!("unknown key `{path}`: {place} has {}{near}", one_of(siblings));
     Refusal::new(&node.place, message)
 }

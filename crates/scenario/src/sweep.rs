@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use crate::document::{Node, Raw};
 use crate::error::Refusal;
-use crate::schema::{FIXED_KEYS, LIST_KEYS};
+use crate::schema::{FIXED_KEYS, takes_list};
 
 /// A key with several values.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -46,7 +46,7 @@ fn collect(node: &Node, path: &str, axes: &mut Vec<Axis>) -> Result<(), Refusal>
                     format!("`{path}` takes one value, it cannot be swept"),
                 ));
             }
-            let is_value = LIST_KEYS.contains(&path) && !items.iter().all(|item| matches!(item.raw, Raw::List(_)));
+            let is_value = takes_list(path) && !items.iter().all(|item| matches!(item.raw, Raw::List(_)));
             if is_value {
                 return Ok(());
             }

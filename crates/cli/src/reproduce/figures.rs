@@ -92,13 +92,13 @@ impl Figures {
                 let names: Vec<&str> = shown.iter().map(|&i| run.spec.links[i].name.as_str()).collect();
                 format!("run \"{id}\" has no link \"{link}\": allowed are {}", names.join(", "))
             })?;
-        let mut figures = Self::of(id, run.law, run.spec.seed, &[]);
+        let mut figures = Self::of(id, &run.law, run.seed, &[]);
         figures.point = run.point_text();
         let measured = measure::measure(run, index);
         for info in &METRICS {
             figures.set(info.name, measured.get(info.metric));
         }
-        if let (Some(queue), Some(limit)) = (measured.get(Metric::QueuePkts), run.spec.links[index].buffer.packets) {
+        if let (Some(queue), Some(limit)) = (measured.get(Metric::QueuePkts), run.spec.links[index].buffer_pkts) {
             figures.set("queue_share", Some(queue / f64::from(limit)));
         }
         figures.settle(run, index, measured.get(Metric::Utilisation));
@@ -158,7 +158,7 @@ impl Figures {
     }
 
     fn groups(&mut self, run: &Run) {
-        let record = run.record;
+        let record = &run.record;
         for (flow, spec) in run.spec.flows.iter().enumerate() {
             let bytes = record.flows_end[flow].delivered_bytes - record.flows_warmup[flow].delivered_bytes;
             let rate_bps = bytes as f64 * 8e9 / run.measured_ns() as f64;

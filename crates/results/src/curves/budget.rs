@@ -68,9 +68,13 @@ impl Budget {
         let fits = |bins, seeds, flows| flow_values(bins, seeds, flows) <= FLOW_VALUES_MAX;
         let bins = BINS.into_iter().find(|&bins| fits(bins, seeds_most, flows_most));
         let flow_bins_max = bins.unwrap_or(coarsest);
-        let seeds_max = (1..=seeds_most).rev().find(|&seeds| fits(flow_bins_max, seeds, flows_most));
+        let seeds_max = (1..=seeds_most)
+            .rev()
+            .find(|&seeds| fits(flow_bins_max, seeds, flows_most));
         let seeds_max = seeds_max.unwrap_or(1);
-        let flows_max = (1..=flows_most).rev().find(|&flows| fits(flow_bins_max, seeds_max, flows));
+        let flows_max = (1..=flows_most)
+            .rev()
+            .find(|&flows| fits(flow_bins_max, seeds_max, flows));
         Self {
             link_bins_max: link_bins_max.unwrap_or(coarsest),
             flow_bins_max,

@@ -2,10 +2,11 @@
 
 use fadelab_sim::record::{FlowCounters, LinkCounters};
 
+use crate::Run;
 use crate::bins::{self, Bin};
+use crate::counters::per_us;
 use crate::measure::{self, ratio};
 use crate::report::pack::Packed;
-use crate::Run;
 
 /// Bins from 0 on over the length of a run.
 #[derive(Clone, Copy, Debug)]
@@ -78,8 +79,8 @@ pub fn capacity_mbps(run: &Run, link: usize, grid: Grid) -> Packed {
 /// Packets waiting, mean over the bin.
 pub fn queue_pkts(runs: &[&Run], link: usize, grid: Grid) -> Packed {
     rows(runs, link, grid, |run, samples, bin| {
-        let integral = samples[bin.to].queue_pkt_ns - samples[bin.from].queue_pkt_ns;
-        Some(integral as f64 / 1e9 / seconds(run, bin))
+        let integral_us = per_us(samples[bin.to].queue_pkt_ns) - per_us(samples[bin.from].queue_pkt_ns);
+        Some(integral_us as f64 / 1e6 / seconds(run, bin))
     })
 }
 

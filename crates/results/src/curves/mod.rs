@@ -8,7 +8,6 @@ mod flow;
 mod link;
 pub mod spread;
 
-use fadelab_sim::spec::CapacitySpec;
 use serde::Serialize;
 
 pub use budget::Budget;
@@ -94,7 +93,7 @@ pub struct LawCurves {
 struct Place<'a> {
     point: usize,
     link: usize,
-    runs: Vec<&'a Run<'a>>,
+    runs: Vec<&'a Run>,
     /// Flows that have a law and whose data cross the link.
     flows: Vec<usize>,
 }
@@ -102,7 +101,7 @@ struct Place<'a> {
 impl Curves {
     /// Computes the curves of the runs that recorded a series.
     pub fn of(experiment: &Experiment) -> Self {
-        let laws = in_order(experiment.runs.iter().map(|run| run.law));
+        let laws = in_order(experiment.runs.iter().map(|run| run.law.as_str()));
         let mut places = places(experiment);
         let shapes: Vec<budget::Shape> = places.iter().map(Place::shape).collect();
         let budget = Budget::of(&shapes);
@@ -117,11 +116,11 @@ impl Curves {
 
 fn places<'a>(experiment: &'a Experiment) -> Vec<Place<'a>> {
     let mut places = Vec::new();
-    for (point, coordinates) in in_order(experiment.runs.iter().map(|run| run.point))
+    for (point, coordinates) in in_order(experiment.runs.iter().map(|run| &run.point))
         .into_iter()
         .enumerate()
     {
-        let recorded = |run: &&Run| run.point == coordinates && run.record.series.time_ns.len() > 1;
+        let recorded = |run: &&Run| run.point == *coordinates && run.record.series.time_ns.len() > 1;
         let runs: Vec<&Run> = experiment.runs.iter().filter(recorded).collect();
         let Some(first) = runs.first() else { continue };
         for link in measure::shown_links(first) {
@@ -129,7 +128,7 @@ fn places<'a>(experiment: &'a Experiment) -> Vec<Place<'a>> {
             if flows.is_empty() {
                 continue;
             }
-            flows.retain(|&flow| first.spec.flows[flow].sender.is_some());
+            flows.retain(|&flow| first.spec.flows[flow].law.is_some());
             places.push(Place {
                 point,
                 link,
@@ -145,7 +144,7 @@ impl Place<'_> {
     fn shape(&self) -> budget::Shape {
         budget::Shape {
             runs: self.runs.len(),
-            seeds: in_order(self.runs.iter().map(|run| run.spec.seed)).len(),
+            seeds: in_order(self.runs.iter().map(|run| run.seed)).len(),
             flows: self.flows.len(),
         }
     }
@@ -153,19 +152,19 @@ impl Place<'_> {
 
 fn panel(place: &Place, laws: &[&str], budget: &Budget) -> Panel {
     let first = place.runs[0];
-    let (spec, time_ns) = (first.spec, &first.record.series.time_ns);
+    let (spec, time_ns) = (&first.spec, &first.record.series.time_ns);
     let seconds = |ns: u64| ns as f64 / 1e9;
     let sample_ns = time_ns[1] - time_ns[0];
     let bins = link::Grid::new(spec.duration_ns, sample_ns, budget.link_bins_max);
     let flow_bins = link::Grid::new(spec.duration_ns, sample_ns, budget.flow_bins_max);
     let shown = &place.flows[..place.flows.len().min(budget.flows_max)];
-    let is_trace = matches!(spec.links[place.link].capacity, CapacitySpec::Trace(_));
+    let is_trace = spec.links[place.link].is_trace;
     let of_law = |(law, name): (usize, &&str)| {
         let runs: Vec<&Run> = place.runs.iter().copied().filter(|run| run.law == *name).collect();
         let with_flows = &runs[..runs.len().min(budget.seeds_max)];
         (!runs.is_empty()).then(|| LawCurves {
             law,
-            seeds: runs.iter().map(|run| run.spec.seed.to_string()).collect(),
+            seeds: runs.iter().map(|run| run.seed.to_string()).collect(),
             used: link::used(&runs, place.link, bins, is_trace),
             queue_pkts: link::queue_pkts(&runs, place.link, bins),
             rtt_ms: link::rtt_ms(&runs, &place.flows, bins),

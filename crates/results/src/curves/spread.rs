@@ -133,6 +133,9 @@ mod tests {
         histogram.add(60, 51);
         let quantiles = histogram.quantiles();
         assert_eq!(quantiles.len(), QUANTILES_N);
-        assert_eq!((quantiles[0], quantiles[50], quantiles[51], quantiles[100]), (0.0, 50.0, 60.0, 60.0));
+        assert_eq!(
+            (quantiles[0], quantiles[50], quantiles[51], quantiles[100]),
+            (0.0, 50.0, 60.0, 60.0)
+        );
     }
 }

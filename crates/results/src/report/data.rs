@@ -92,9 +92,16 @@ fn groups<'a>(summary: &'a Summary, points: &[Vec<(String, String)>]) -> Vec<Val
         };
         let seed_place = |seed| summary.seeds.iter().position(|other| other == seed);
         Values {
-            point: points.iter().position(|point| *point == group.point).unwrap_or_default(),
+            point: points
+                .iter()
+                .position(|point| *point == group.point)
+                .unwrap_or_default(),
             link: &group.link,
-            law: summary.laws.iter().position(|law| *law == group.law).unwrap_or_default(),
+            law: summary
+                .laws
+                .iter()
+                .position(|law| *law == group.law)
+                .unwrap_or_default(),
             seeds: group.seeds.iter().filter_map(seed_place).collect(),
             values: floats(METRICS.iter().flat_map(metric)),
         }

@@ -27,7 +27,11 @@ fn verdicts(summary: &Summary) -> String {
     let all = [Verdict::Reproduced, Verdict::Differs, Verdict::CannotBeAsPrinted];
     let ended: Vec<String> = all.into_iter().filter_map(ended).collect();
     let n = summary.claims.len();
-    format!("Of {n} {}: {}.", if n == 1 { "claim" } else { "claims" }, ended.join(", "))
+    format!(
+        "Of {n} {}: {}.",
+        if n == 1 { "claim" } else { "claims" },
+        ended.join(", ")
+    )
 }
 
 fn utilisation(group: &Group) -> Option<f64> {
@@ -73,4 +77,3 @@ fn wins(summary: &Summary, link: &str, points: usize) -> Option<String> {
         .collect();
     (!won.is_empty()).then(|| format!("Highest utilisation of {link}: {} points of the sweep.", won.join(", ")))
 }
-

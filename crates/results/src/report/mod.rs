@@ -53,7 +53,7 @@ pub fn html(experiment: &Experiment, summary: &Summary) -> Result<String, Error>
             ("no_sweep", hidden(summary.points().len() < 2)),
             ("no_curves", hidden(curves.panels.is_empty())),
             ("how", how(experiment, summary)),
-            ("scenario", escape(experiment.scenario)),
+            ("scenario", escape(&experiment.scenario)),
             // In a script element only `</` and `<!--` could end the data early.
             ("data", data.replace('<', "\\u003c")),
             ("style", format!("{CHARTS_STYLE}\n{STYLE}")),
@@ -110,12 +110,12 @@ fn how(experiment: &Experiment, summary: &Summary) -> String {
     let mut text = format!(
         "<p>Simulated by fadelab {}: {runs} runs ({} laws × {seeds} {}{sweep}), each measured over {} s. Laws meet the \
          same channel under the same seed. The same scenario and seeds give this page again, byte by byte.</p>",
-        env!("CARGO_PKG_VERSION"),
+        experiment.version,
         summary.laws.len(),
         if seeds == 1 { "seed" } else { "seeds" },
         summary.measured_s,
     );
-    for warning in experiment.warnings {
+    for warning in &experiment.warnings {
         let _ = write!(text, "<p class=\"note\">{}</p>", escape(warning));
     }
     text

@@ -130,4 +130,3 @@ pub fn claims(summary: &Summary) -> String {
     }
     text + "</tbody></table></div></section>"
 }
-

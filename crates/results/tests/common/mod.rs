@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use fadelab_path::trace::Trace;
 use fadelab_phy::channel::{ChannelSpec, CodeSpec, Model};
-use fadelab_results::{Experiment, Host, Provenance, Run};
+use fadelab_results::{Experiment, Host, Provenance, Run, Specs};
 use fadelab_sim::record::{Completion, FlowCounters, LinkCounters, RunRecord, Series};
 use fadelab_sim::spec::{
     App, Buffer, CapacitySpec, FlowSpec, LinkSpec, Recovery, RouterSpec, RunSpec, Span, Transport,
@@ -195,63 +195,38 @@ fn advance(link: &mut LinkCounters, flows: &mut [FlowCounters; 3], pkts: u64) {
     }
 }
 
-/// Owns what a [`Run`] borrows.
-pub struct Owned {
-    pub law: &'static str,
-    pub point: Vec<(String, String)>,
-    pub spec: RunSpec,
-    pub record: RunRecord,
-}
-
-/// Owns what an [`Experiment`] borrows.
+/// Runs that become an [`Experiment`].
 #[derive(Default)]
 pub struct Lab {
-    pub runs: Vec<Owned>,
+    pub runs: Vec<Run>,
     pub claims: Vec<fadelab_results::Claim>,
+    specs: Specs,
 }
 
 impl Lab {
-    pub fn add(&mut self, law: &'static str, spec: RunSpec, load: impl Fn(u64) -> u64) {
+    pub fn add(&mut self, law: &str, spec: RunSpec, load: impl Fn(u64) -> u64) {
         self.add_at(law, Vec::new(), spec, load);
     }
 
-    pub fn add_at(
-        &mut self,
-        law: &'static str,
-        point: Vec<(String, String)>,
-        spec: RunSpec,
-        load: impl Fn(u64) -> u64,
-    ) {
-        let record = record(&spec, load);
-        self.runs.push(Owned {
-            law,
+    pub fn add_at(&mut self, law: &str, point: Vec<(String, String)>, spec: RunSpec, load: impl Fn(u64) -> u64) {
+        self.runs.push(Run {
+            law: law.to_owned(),
             point,
-            spec,
-            record,
+            seed: spec.seed,
+            spec: self.specs.of(&spec),
+            record: record(&spec, load),
         });
     }
 
-    pub fn experiment(&self) -> Experiment<'_> {
-        let runs = self.runs.iter().map(
-            |Owned {
-                 law,
-                 point,
-                 spec,
-                 record,
-             }| Run {
-                law,
-                point,
-                spec,
-                record,
-            },
-        );
+    pub fn experiment(&self) -> Experiment {
         Experiment {
-            title: "Two laws & one <link>",
-            about: "Shows that the arithmetic is right.",
-            scenario: "# everything filled in\nduration = \"60 s\"\n",
-            warnings: &[],
-            runs: runs.collect(),
-            claims: &self.claims,
+            version: "0.0.0-test".to_owned(),
+            title: "Two laws & one <link>".to_owned(),
+            about: "Shows that the arithmetic is right.".to_owned(),
+            scenario: "# everything filled in\nduration = \"60 s\"\n".to_owned(),
+            runs: self.runs.clone(),
+            claims: self.claims.clone(),
+            ..Experiment::default()
         }
     }
 }
@@ -273,7 +248,6 @@ pub fn two_laws() -> Lab {
 
 pub fn provenance() -> Provenance {
     Provenance {
-        version: "0.0.0-test".to_owned(),
         wall_time_s: 1.5,
         threads: 2,
         host: Host::read(),

@@ -1,0 +1,215 @@
+//! From the folder of a result back to the experiment: the same tables and the same page, byte by byte.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use fadelab_sim::record::{Completion, FlowCounters, LinkCounters, RunRecord, Series};
+use serde::Deserialize;
+use serde::de::DeserializeOwned;
+
+use crate::folder::LAWS;
+use crate::rows::{self, Rows};
+use crate::setup::Setup;
+use crate::{Claim, Error, Experiment, Run, Source, counters};
+
+/// What is needed of `manifest.json`.
+#[derive(Deserialize)]
+struct Manifest {
+    version: String,
+    title: String,
+    about: String,
+    warnings: Vec<String>,
+    scenario: String,
+}
+
+/// What is needed of `summary.json`; the figures are computed again.
+#[derive(Deserialize)]
+struct Verdicts {
+    claims: Vec<Claim>,
+}
+
+/// Reads a result.
+///
+/// # Errors
+/// [`Error::NotAResult`] when files of a result are missing, [`Error::Unreadable`] when one is damaged.
+pub fn read(folder: &Path) -> Result<Experiment, Error> {
+    let manifest: Manifest = json(folder, "manifest.json")?;
+    let setup: Setup = json(folder, "setup.json")?;
+    let verdicts: Verdicts = json(folder, "summary.json")?;
+    let mut runs = runs(setup).map_err(unreadable(folder.join("setup.json")))?;
+    let tables: [(&str, fn(&mut [Run], &Rows) -> Result<(), String>); 5] = [
+        ("links", take_link_samples),
+        ("flows", take_flow_samples),
+        ("runs", take_link_totals),
+        ("flow_totals", take_flow_totals),
+        ("completions", take_completions),
+    ];
+    for (table, take) in tables {
+        let path = folder.join(format!("{table}.parquet"));
+        rows::each(&path, |rows| take(&mut runs, rows)).map_err(unreadable(path))?;
+    }
+    Ok(Experiment {
+        version: manifest.version,
+        title: manifest.title,
+        about: manifest.about,
+        scenario: manifest.scenario,
+        warnings: manifest.warnings,
+        sources: sources(folder)?,
+        runs,
+        claims: verdicts.claims,
+    })
+}
+
+fn unreadable(path: PathBuf) -> impl FnOnce(String) -> Error {
+    move |reason| Error::Unreadable { path, reason }
+}
+
+fn json<T: DeserializeOwned>(folder: &Path, file: &'static str) -> Result<T, Error> {
+    let path = folder.join(file);
+    let text = fs::read(&path).map_err(|source| Error::NotAResult {
+        path: folder.to_owned(),
+        file,
+        source,
+    })?;
+    serde_json::from_slice(&text).map_err(|error| unreadable(path)(error.to_string()))
+}
+
+fn sources(folder: &Path) -> Result<Vec<Source>, Error> {
+    let laws = folder.join(LAWS);
+    let mut sources = Vec::new();
+    for entry in fs::read_dir(&laws).into_iter().flatten() {
+        let path = entry.map_err(Error::io("read the folder", &laws))?.path();
+        let text = fs::read_to_string(&path).map_err(Error::io("read", &path))?;
+        let file = path.file_name().unwrap_or_default().to_string_lossy().into_owned();
+        sources.push(Source { file, text });
+    }
+    sources.sort_by(|a, b| a.file.cmp(&b.file));
+    Ok(sources)
+}
+
+/// The runs, with nothing counted yet.
+fn runs(setup: Setup) -> Result<Vec<Run>, String> {
+    let Setup { specs, runs } = setup;
+    let run = |entry: crate::setup::Entry| {
+        let spec = specs
+            .get(entry.spec)
+            .ok_or_else(|| format!("there is no spec {}", entry.spec))?;
+        if spec
+            .flows
+            .iter()
+            .flat_map(|flow| &flow.route)
+            .any(|&link| link as usize >= spec.links.len())
+        {
+            return Err("a route leads over a link that does not exist".to_owned());
+        }
+        Ok(Run {
+            law: entry.law,
+            point: entry.point,
+            seed: entry.seed,
+            record: RunRecord {
+                links_warmup: vec![LinkCounters::default(); spec.links.len()],
+                links_end: vec![LinkCounters::default(); spec.links.len()],
+                flows_warmup: vec![FlowCounters::default(); spec.flows.len()],
+                flows_end: vec![FlowCounters::default(); spec.flows.len()],
+                completions: Vec::new(),
+                series: Series {
+                    flows: vec![Vec::new(); spec.flows.len()],
+                    ..Series::default()
+                },
+                events: entry.events,
+            },
+            spec: Arc::clone(spec),
+        })
+    };
+    runs.into_iter().map(run).collect()
+}
+
+/// Walks over the rows: the run of each and the place of what it names among the links or flows of that run.
+fn walk(
+    runs: &mut [Run],
+    rows: &Rows,
+    kind: &str,
+    place: fn(&Run, &str) -> Option<usize>,
+    mut take: impl FnMut(&mut Run, usize, usize),
+) -> Result<(), String> {
+    let (numbers, names) = (rows.numbers("run")?, rows.texts(kind)?);
+    let mut last: Option<(i64, &str, usize)> = None;
+    for (row, (&number, &name)) in numbers.iter().zip(&names).enumerate() {
+        let run = usize::try_from(number).ok().and_then(|number| runs.get_mut(number));
+        let run = run.ok_or_else(|| format!("row {row} belongs to run {number}, which does not exist"))?;
+        // Rows of one name stand together, so that the search is seldom.
+        let known = last
+            .filter(|last| (last.0, last.1) == (number, name))
+            .map(|last| last.2);
+        let found = known.or_else(|| place(run, name));
+        let found = found.ok_or_else(|| format!("row {row} names the {kind} {name}, which does not exist"))?;
+        last = Some((number, name, found));
+        take(run, found, row);
+    }
+    Ok(())
+}
+
+fn link_place(run: &Run, name: &str) -> Option<usize> {
+    run.spec.links.iter().position(|link| link.name == name)
+}
+
+fn flow_place(run: &Run, name: &str) -> Option<usize> {
+    run.spec.flows.iter().position(|flow| flow.name == name)
+}
+
+fn take_link_samples(runs: &mut [Run], rows: &Rows) -> Result<(), String> {
+    let (time_ns, samples) = (rows.numbers("time_ns")?, rows.counters(counters::LINK, |_| true)?);
+    walk(runs, rows, "link", link_place, |run, link, row| {
+        let series = &mut run.record.series;
+        if series.link_ids.last() != Some(&(link as u32)) {
+            series.link_ids.push(link as u32);
+            series.links.push(Vec::new());
+        }
+        if let Some(last) = series.links.last_mut() {
+            last.push(samples[row]);
+        }
+        // Links and flows are sampled at the same instants: the first link tells them.
+        if series.links.len() == 1 {
+            series.time_ns.push(time_ns[row] as u64);
+        }
+    })
+}
+
+fn take_flow_samples(runs: &mut [Run], rows: &Rows) -> Result<(), String> {
+    let (time_ns, samples) = (rows.numbers("time_ns")?, rows.counters(counters::FLOW, |_| true)?);
+    walk(runs, rows, "flow", flow_place, |run, flow, row| {
+        let series = &mut run.record.series;
+        series.flows[flow].push(samples[row]);
+        if series.links.is_empty() && flow == 0 {
+            series.time_ns.push(time_ns[row] as u64);
+        }
+    })
+}
+
+fn take_link_totals(runs: &mut [Run], rows: &Rows) -> Result<(), String> {
+    let totals = rows.counters(counters::LINK, |counter| counter.grows)?;
+    walk(runs, rows, "link", link_place, |run, link, row| {
+        run.record.links_end[link] = totals[row]
+    })
+}
+
+fn take_flow_totals(runs: &mut [Run], rows: &Rows) -> Result<(), String> {
+    let totals = rows.counters(counters::FLOW, |counter| counter.grows)?;
+    walk(runs, rows, "flow", flow_place, |run, flow, row| {
+        run.record.flows_end[flow] = totals[row]
+    })
+}
+
+fn take_completions(runs: &mut [Run], rows: &Rows) -> Result<(), String> {
+    let (start_ns, end_ns) = (rows.numbers("start_ns")?, rows.numbers("end_ns")?);
+    let bytes = rows.numbers("bytes")?;
+    walk(runs, rows, "flow", flow_place, |run, flow, row| {
+        run.record.completions.push(Completion {
+            flow: flow as u32,
+            start_ns: start_ns[row] as u64,
+            end_ns: end_ns[row] as u64,
+            bytes: bytes[row] as u64,
+        });
+    })
+}

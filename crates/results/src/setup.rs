@@ -1,0 +1,53 @@
+//! `setup.json`: links, flows and routes of each run, which with the tables is all that tables and page are made from.
+
+use std::sync::Arc;
+
+use serde::{Deserialize, Serialize};
+
+use crate::{Experiment, Run, Spec};
+
+/// The content of `setup.json`.
+#[derive(Debug, Serialize, Deserialize)]
+pub struct Setup {
+    /// The distinct specs: runs that differ in their seed alone share one.
+    pub specs: Vec<Arc<Spec>>,
+    /// In the order of the plan.
+    pub runs: Vec<Entry>,
+}
+
+/// What a run was.
+#[derive(Debug, Serialize, Deserialize)]
+pub struct Entry {
+    /// Label of its law.
+    pub law: String,
+    /// Sweep coordinates besides law and seed.
+    pub point: Vec<(String, String)>,
+    /// Its seed.
+    pub seed: u64,
+    /// Its place in [`Setup::specs`].
+    pub spec: usize,
+    /// Events that the simulator processed.
+    pub events: u64,
+}
+
+impl Setup {
+    /// Of the runs of an experiment.
+    pub fn of(experiment: &Experiment) -> Self {
+        let mut specs: Vec<Arc<Spec>> = Vec::new();
+        let mut entry = |run: &Run| {
+            let known = specs.iter().rposition(|spec| Arc::ptr_eq(spec, &run.spec));
+            Entry {
+                law: run.law.clone(),
+                point: run.point.clone(),
+                seed: run.seed,
+                spec: known.unwrap_or_else(|| {
+                    specs.push(Arc::clone(&run.spec));
+                    specs.len() - 1
+                }),
+                events: run.record.events,
+            }
+        };
+        let runs = experiment.runs.iter().map(&mut entry).collect();
+        Self { specs, runs }
+    }
+}

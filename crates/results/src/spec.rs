@@ -1,0 +1,131 @@
+//! What results say of what was simulated: a part of the simulator's spec that a result keeps and that can be read back.
+
+use std::sync::Arc;
+
+use fadelab_phy::channel::PacketKind;
+use fadelab_sim::spec::{CapacitySpec, FlowSpec, LinkSpec, RunSpec};
+use serde::{Deserialize, Serialize};
+
+/// One network and its flows, without the seed: the runs of a law share it.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Spec {
+    /// End of the run in virtual time.
+    pub duration_ns: u64,
+    /// Totals count from here on.
+    pub warmup_ns: u64,
+    /// Links, in the order of [`fadelab_sim::record::RunRecord::links_end`].
+    pub links: Vec<Link>,
+    /// Flows, in the order of [`fadelab_sim::record::RunRecord::flows_end`].
+    pub flows: Vec<Flow>,
+}
+
+/// A link.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Link {
+    /// Its name.
+    pub name: String,
+    /// Whether results show it.
+    pub shown: bool,
+    /// Its rate in on-air bits per second, on a recorded trace the mean.
+    pub rate_bps_mean: u64,
+    /// Whether a recorded trace says what it can carry.
+    pub is_trace: bool,
+    /// Propagation delay.
+    pub delay_ns: u64,
+    /// Limit of the queue in packets, if it has one.
+    pub buffer_pkts: Option<u32>,
+    /// Limit of the queue in on-air bytes, if it has one.
+    pub buffer_bytes: Option<u64>,
+    /// Name of the law at its queue.
+    pub router: String,
+    /// Exact packet error of its channel for a full data packet; absent on a wire and if flows differ in packet size.
+    pub air_loss_rate_exact: Option<f64>,
+}
+
+/// A flow.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Flow {
+    /// Its name.
+    pub name: String,
+    /// The group of flows it belongs to.
+    pub group: String,
+    /// Name of its sender's law; absent without congestion control.
+    pub law: Option<String>,
+    /// Indices of the links of its data packets, in order.
+    pub route: Vec<u32>,
+}
+
+impl Spec {
+    fn of(spec: &RunSpec) -> Self {
+        let link = |(id, link)| Link::of(spec, id, link);
+        Self {
+            duration_ns: spec.duration_ns,
+            warmup_ns: spec.warmup_ns,
+            links: spec.links.iter().enumerate().map(link).collect(),
+            flows: spec.flows.iter().map(Flow::of).collect(),
+        }
+    }
+}
+
+impl Link {
+    fn of(spec: &RunSpec, id: usize, link: &LinkSpec) -> Self {
+        Self {
+            name: link.name.clone(),
+            shown: link.shown,
+            rate_bps_mean: link.capacity.rate_bps_mean(),
+            is_trace: matches!(link.capacity, CapacitySpec::Trace(_)),
+            delay_ns: link.delay_ns,
+            buffer_pkts: link.buffer.packets,
+            buffer_bytes: link.buffer.bytes,
+            router: link.router.law.name().to_owned(),
+            air_loss_rate_exact: exact_air_loss(spec, id, link),
+        }
+    }
+}
+
+/// On a trace a packet-scale channel is computed at the mean rate, as the simulator does.
+fn exact_air_loss(spec: &RunSpec, id: usize, link: &LinkSpec) -> Option<f64> {
+    let channel = link.channel.as_ref()?;
+    let crosses = |flow: &&FlowSpec| flow.route.iter().any(|&link| link as usize == id);
+    let mut sizes = spec
+        .flows
+        .iter()
+        .filter(crosses)
+        .map(|flow| flow.transport.packet_bytes);
+    let size = sizes.next()?;
+    sizes
+        .all(|other| other == size)
+        .then(|| channel.packet_error_at(PacketKind::Data, size, link.capacity.rate_bps_mean()))
+}
+
+impl Flow {
+    fn of(flow: &FlowSpec) -> Self {
+        Self {
+            name: flow.name.clone(),
+            group: flow.group.clone(),
+            law: flow.sender.map(|sender| sender.name().to_owned()),
+            route: flow.route.clone(),
+        }
+    }
+}
+
+/// The distinct specs of an experiment. Runs of a sweep often differ in their seed alone: each spec is kept once.
+#[derive(Debug, Default)]
+pub struct Specs(Vec<Arc<Spec>>);
+
+impl Specs {
+    /// The spec of a run that the simulator is given.
+    pub fn of(&mut self, spec: &RunSpec) -> Arc<Spec> {
+        self.intern(Spec::of(spec))
+    }
+
+    fn intern(&mut self, spec: Spec) -> Arc<Spec> {
+        // Neighbours in a sweep are alike, so the search begins with the last.
+        if let Some(known) = self.0.iter().rev().find(|known| ***known == spec) {
+            return Arc::clone(known);
+        }
+        let spec = Arc::new(spec);
+        self.0.push(Arc::clone(&spec));
+        spec
+    }
+}

@@ -1,0 +1,399 @@
+//! `[link.NAME]`: nodes and links in any shape, and the routes that flows take over them.
+
+use fadelab_laws::Router;
+use fadelab_sim::spec::LinkId;
+
+use crate::channel::{self, Channel};
+use crate::document::{Raw, quoted};
+use crate::error::{Refusal, nearest, one_of};
+use crate::laws;
+use crate::reader::Reader;
+use crate::schema;
+use crate::topology::{Files, Hop};
+use crate::unit::Scalar;
+
+/// Nodes and links.
+#[derive(Clone, Debug)]
+pub struct Graph {
+    /// Names of the nodes.
+    pub nodes: Vec<String>,
+    /// In the order in which they are written.
+    pub links: Vec<Link>,
+}
+
+/// A link between two nodes, and the link back unless it is simplex.
+#[derive(Clone, Debug)]
+pub struct Link {
+    /// What it is.
+    pub hop: Hop,
+    /// Where it begins.
+    pub from: usize,
+    /// Where it ends.
+    pub to: usize,
+    /// Whether there is a link back.
+    pub is_duplex: bool,
+    /// Whether results show it where it carries data.
+    pub is_shown: bool,
+}
+
+/// One direction of a link; its index in [`Graph::arcs`] is its [`LinkId`].
+#[derive(Clone, Copy, Debug)]
+pub struct Arc {
+    /// Index into [`Graph::links`].
+    pub link: usize,
+    /// Whether it is the link back.
+    pub is_back: bool,
+    from: usize,
+    to: usize,
+    delay_ns: u64,
+}
+
+/// Where a flow goes, and its ACKs.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Route {
+    /// Links of the data, in order.
+    pub there: Vec<LinkId>,
+    /// Links of the ACKs, in order.
+    pub back: Vec<LinkId>,
+}
+
+impl Graph {
+    /// Each link in the order of writing, followed by the link back where there is one.
+    pub fn arcs(&self) -> Vec<Arc> {
+        let mut arcs = Vec::new();
+        for (index, link) in self.links.iter().enumerate() {
+            let there = Arc {
+                link: index,
+                is_back: false,
+                from: link.from,
+                to: link.to,
+                delay_ns: link.hop.delay_ns,
+            };
+            arcs.push(there);
+            if link.is_duplex {
+                arcs.push(Arc {
+                    is_back: true,
+                    from: link.to,
+                    to: link.from,
+                    ..there
+                });
+            }
+        }
+        arcs
+    }
+
+    /// The node of that name.
+    ///
+    /// # Errors
+    /// There is none, with the names that there are.
+    pub fn node(&self, name: &str) -> Result<usize, String> {
+        let names: Vec<&str> = self.nodes.iter().map(String::as_str).collect();
+        names.iter().position(|known| *known == name).ok_or_else(|| {
+            let near = nearest(name, &names);
+            format!("there is no node `{name}`, topology.nodes has {}{near}", one_of(&names))
+        })
+    }
+
+    /// The route through `stops`, two nodes at least: between two of them the one with the fewest links, among those
+    /// the one with the least delay, then the one found first in the order of writing. ACKs take the same links back
+    /// where each has a link back, and else the route through the stops in reverse.
+    ///
+    /// # Errors
+    /// The two stops between which there is no way, or a link that would be crossed twice.
+    pub fn route(&self, stops: &[usize]) -> Result<Route, String> {
+        let arcs = self.arcs();
+        let there = self.through(&arcs, stops)?;
+        let mirrored = there
+            .iter()
+            .rev()
+            .map(|arc| twin(&arcs, *arc))
+            .collect::<Option<Vec<_>>>();
+        let back = match mirrored {
+            Some(back) => back,
+            None => self.through(&arcs, &stops.iter().rev().copied().collect::<Vec<_>>())?,
+        };
+        let ids = |route: Vec<usize>| route.into_iter().map(|arc| arc as LinkId).collect();
+        Ok(Route {
+            there: ids(there),
+            back: ids(back),
+        })
+    }
+
+    fn through(&self, arcs: &[Arc], stops: &[usize]) -> Result<Vec<usize>, String> {
+        let mut route: Vec<usize> = Vec::new();
+        for pair in stops.windows(2) {
+            let part = shortest(arcs, self.nodes.len(), pair[0], pair[1]).ok_or_else(|| {
+                let (from, to) = (&self.nodes[pair[0]], &self.nodes[pair[1]]);
+                format!("there is no route from node `{from}` to node `{to}`: add a link or correct its ends")
+            })?;
+            if let Some(twice) = part.iter().find(|arc| route.contains(arc)) {
+                let name = &self.links[arcs[*twice].link].hop.name;
+                return Err(format!(
+                    "the route would cross link `{name}` twice: leave out a node of `via`"
+                ));
+            }
+            route.extend(part);
+        }
+        Ok(route)
+    }
+}
+
+/// The other direction of the same link.
+fn twin(arcs: &[Arc], arc: usize) -> Option<usize> {
+    let other = if arcs[arc].is_back {
+        arc.checked_sub(1)?
+    } else {
+        arc + 1
+    };
+    arcs.get(other)
+        .filter(|twin| twin.link == arcs[arc].link)
+        .map(|_| other)
+}
+
+/// Fewest links, then least delay, then first in order: breadth first, a round for each number of links.
+fn shortest(arcs: &[Arc], nodes: usize, from: usize, to: usize) -> Option<Vec<usize>> {
+    // For each node that was reached: in which round, after which delay, over which link.
+    let mut reached: Vec<Option<(usize, u64, usize)>> = vec![None; nodes];
+    reached[from] = Some((0, 0, usize::MAX));
+    let mut round = 0;
+    while reached[to].is_none() {
+        let before = reached.clone();
+        round += 1;
+        for (index, arc) in arcs.iter().enumerate() {
+            let Some((_, delay_ns, _)) = before[arc.from].filter(|(reached, ..)| *reached == round - 1) else {
+                continue;
+            };
+            let delay_ns = delay_ns + arc.delay_ns;
+            if reached[arc.to].is_none_or(|(at, best_ns, _)| at == round && delay_ns < best_ns) {
+                reached[arc.to] = Some((round, delay_ns, index));
+            }
+        }
+        if reached == before {
+            return None;
+        }
+    }
+    let mut route = Vec::new();
+    let mut node = to;
+    while node != from {
+        let (_, _, arc) = reached[node]?;
+        route.push(arc);
+        node = arcs[arc].from;
+    }
+    route.reverse();
+    Some(route)
+}
+
+/// Which channel a link has.
+enum Air {
+    Wire,
+    Common,
+    Named(String),
+}
+
+impl Scalar for Air {
+    fn read(raw: &Raw) -> Result<Self, String> {
+        match raw {
+            Raw::Bool(true) => Ok(Self::Common),
+            Raw::Bool(false) => Ok(Self::Wire),
+            Raw::Text(name) => Ok(Self::Named(name.clone())),
+            _ => Err("allowed is true for [channel], false for a wire, or the NAME of a [channel.NAME]".to_owned()),
+        }
+    }
+
+    fn shown(&self) -> String {
+        match self {
+            Self::Wire => "false".to_owned(),
+            Self::Common => "true".to_owned(),
+            Self::Named(name) => quoted(name),
+        }
+    }
+}
+
+/// Most nodes, and most links.
+const SIZE_MAX: usize = 10_000;
+
+/// Reads `topology.nodes` and all links.
+pub fn read(reader: &mut Reader<'_>, files: &mut Files<'_>) -> Result<Graph, Refusal> {
+    let mut graph = Graph {
+        nodes: nodes(reader)?,
+        links: Vec::new(),
+    };
+    let names = schema::names_in(reader.root(), "link");
+    if names.is_empty() || names.len() > SIZE_MAX {
+        let example = "a graph has 1 to 10000 links, each a table such as [link.uplink] with from, to, rate and delay";
+        return Err(reader.missing("link", example));
+    }
+    for name in names {
+        let link = link(reader, files, &graph, name)?;
+        graph.links.push(link);
+    }
+    for (index, node) in graph.nodes.iter().enumerate() {
+        if !graph.links.iter().any(|link| link.from == index || link.to == index) {
+            reader.warnings.push(format!("no link leads to or from node `{node}`"));
+        }
+    }
+    Ok(graph)
+}
+
+fn nodes(reader: &mut Reader<'_>) -> Result<Vec<String>, Refusal> {
+    let path = "topology.nodes";
+    let example = "name the nodes, for example nodes = [\"server\", \"router\", \"phone\"]";
+    let names = reader
+        .words(path, example)?
+        .ok_or_else(|| reader.missing(path, example))?;
+    if names.len() < 2 || names.len() > SIZE_MAX {
+        return Err(reader.refuse(path, &format!("allowed is 2 to {SIZE_MAX} nodes")));
+    }
+    for (index, name) in names.iter().enumerate() {
+        if !schema::is_name(name) {
+            let why = format!("`{name}` cannot be a name: use letters, digits, `-` and `_`");
+            return Err(reader.refuse(path, &why));
+        }
+        if names[..index].contains(name) {
+            return Err(reader.refuse(path, &format!("`{name}` stands twice in the list")));
+        }
+    }
+    Ok(names)
+}
+
+fn link(reader: &mut Reader<'_>, files: &mut Files<'_>, graph: &Graph, name: &str) -> Result<Link, Refusal> {
+    let table = format!("link.{name}");
+    let at = |key: &str| format!("{table}.{key}");
+    let end = |reader: &mut Reader<'_>, key: &str| {
+        let example = format!("name the node, one of {}", one_of(&names_of(graph)));
+        reader.map(&at(key), None, &example, |node: String| graph.node(&node))
+    };
+    let (from, to) = (end(reader, "from")?, end(reader, "to")?);
+    if from == to {
+        return Err(reader.refuse(&at("to"), "a link joins two nodes, this one ends where it begins"));
+    }
+    let is_duplex = reader.or(&at("duplex"), true)?;
+    let joins = |other: &&Link| {
+        let (same, opposite) = (
+            (other.from, other.to) == (from, to),
+            (other.to, other.from) == (from, to),
+        );
+        same || (opposite && (is_duplex || other.is_duplex))
+    };
+    if let Some(other) = graph.links.iter().find(joins) {
+        let why = format!(
+            "link `{}` joins the same nodes already and routes could not tell them apart: take one away, or give both \
+             ways their own link with duplex = false",
+            other.hop.name
+        );
+        return Err(reader.refuse(&at("to"), &why));
+    }
+    let mut hop = Hop::read(reader, files, &table, name, is_duplex)?;
+    hop.channel = air(reader, &at("channel"))?;
+    hop.router = router(reader, &at("router"))?;
+    Ok(Link {
+        hop,
+        from,
+        to,
+        is_duplex,
+        is_shown: reader.or(&at("show"), true)?,
+    })
+}
+
+fn names_of(graph: &Graph) -> Vec<&str> {
+    graph.nodes.iter().map(String::as_str).collect()
+}
+
+fn air(reader: &mut Reader<'_>, path: &str) -> Result<Option<Channel>, Refusal> {
+    match reader.or(path, Air::Common)? {
+        Air::Wire => Ok(None),
+        Air::Common => channel::read(reader, channel::TABLE),
+        Air::Named(name) => {
+            let known = schema::names_in(reader.root(), channel::TABLE);
+            if !known.contains(&name.as_str()) {
+                let near = nearest(&name, &known);
+                let why = format!(
+                    "there is no [channel.{name}], allowed is true, false or {}{near}",
+                    one_of(&known)
+                );
+                return Err(reader.refuse(path, &why));
+            }
+            channel::read(reader, &format!("{}.{name}", channel::TABLE))
+        }
+    }
+}
+
+fn router(reader: &mut Reader<'_>, path: &str) -> Result<Option<&'static Router>, Refusal> {
+    reader.map(path, Some("auto".to_owned()), "", |name: String| match name.as_str() {
+        "auto" => Ok(None),
+        name => laws::router(name).map(Some),
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use fadelab_sim::spec::CapacitySpec;
+
+    use super::*;
+    use crate::unit::BufferSize;
+
+    /// A graph of nodes `0`, `1`, ... with links (from, to, delay, duplex).
+    fn graph(nodes: usize, links: &[(usize, usize, u64, bool)]) -> Graph {
+        let link = |(index, (from, to, delay_ns, is_duplex)): (usize, &(usize, usize, u64, bool))| Link {
+            hop: Hop {
+                name: format!("l{index}"),
+                capacity: CapacitySpec::Constant { rate_bps: 1 },
+                capacity_back: CapacitySpec::Constant { rate_bps: 1 },
+                delay_ns: *delay_ns,
+                buffer: BufferSize::Packets(1),
+                buffer_back: BufferSize::Packets(1),
+                channel: None,
+                router: None,
+            },
+            from: *from,
+            to: *to,
+            is_duplex: *is_duplex,
+            is_shown: true,
+        };
+        Graph {
+            nodes: (0..nodes).map(|node| node.to_string()).collect(),
+            links: links.iter().enumerate().map(link).collect(),
+        }
+    }
+
+    #[test]
+    fn routes_have_few_links_then_little_delay() {
+        // Goal: one slow link beats two fast ones, of two equally long ways the faster is taken, then the first.
+        let direct = graph(3, &[(0, 1, 1, true), (1, 2, 1, true), (0, 2, 99, true)]);
+        assert_eq!(direct.route(&[0, 2]).unwrap().there, [4]);
+        let diamond = |delays: [u64; 4]| {
+            let [a, b, c, d] = delays;
+            graph(4, &[(0, 1, a, true), (1, 3, b, true), (0, 2, c, true), (2, 3, d, true)])
+        };
+        assert_eq!(diamond([5, 5, 1, 8]).route(&[0, 3]).unwrap().there, [4, 6]);
+        assert_eq!(diamond([5, 5, 5, 5]).route(&[0, 3]).unwrap().there, [0, 2]);
+        assert_eq!(diamond([5, 5, 1, 8]).route(&[0, 1, 3]).unwrap().there, [0, 2]);
+    }
+
+    #[test]
+    fn acknowledgements_come_back_over_the_same_links_if_they_can() {
+        // Goal: duplex links are mirrored; where one is simplex, ACKs take a route of their own.
+        let line = graph(3, &[(0, 1, 1, true), (2, 1, 1, true)]);
+        let route = line.route(&[0, 2]).unwrap();
+        assert_eq!((route.there, route.back), (vec![0, 3], vec![2, 1]));
+        let ring = graph(3, &[(0, 1, 1, false), (1, 2, 1, true), (2, 0, 1, false)]);
+        let route = ring.route(&[0, 1]).unwrap();
+        assert_eq!((route.there, route.back), (vec![0], vec![1, 3]));
+    }
+
+    #[test]
+    fn where_there_is_no_way_the_two_nodes_are_named() {
+        // Goal: separate parts, simplex links the wrong way and detours that turn back are refused.
+        let parts = graph(4, &[(0, 1, 1, true), (2, 3, 1, true)]);
+        assert!(parts.route(&[0, 3]).unwrap_err().contains("from node `0` to node `3`"));
+        let simplex = graph(2, &[(0, 1, 1, false)]);
+        assert!(
+            simplex
+                .route(&[0, 1])
+                .unwrap_err()
+                .contains("from node `1` to node `0`")
+        );
+        let line = graph(3, &[(0, 1, 1, true), (1, 2, 1, true)]);
+        assert!(line.route(&[0, 1, 0, 2]).unwrap_err().contains("link `l0` twice"));
+    }
+}

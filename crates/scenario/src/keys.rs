@@ -1,0 +1,436 @@
+//! Every key of a scenario, declared once: its kind, default and meaning.
+//!
+//! Unknown keys are refused by this list, the order of resolved scenarios and of sweeps follows it, and the tables of
+//! `docs/scenario.md` and the JSON Schema for editors are made from it. Tests hold the readers to its defaults.
+
+use crate::kind::Kind::{
+    self, AccessRate, Bits, Buffer, Capacity, Channel, Choice, Duration, Law, List, Name, Number, Or, OrBool, OrFalse,
+    Packets, Path, Rate, Router, Seeds, Size, Snr, SnrBad, Span, Switch, Text, Way, Whole,
+};
+
+/// A table of a scenario, or several with the same keys.
+#[derive(Debug)]
+pub struct Table {
+    /// Its dotted paths, empty for the top; `*` stands for a name that the scenario chooses.
+    pub paths: &'static [&'static str],
+    /// In the order of resolved scenarios.
+    pub keys: &'static [Key],
+}
+
+/// One key.
+#[derive(Debug)]
+pub struct Key {
+    /// Its name in its table.
+    pub name: &'static str,
+    /// What it takes.
+    pub kind: Kind,
+    /// What holds where it is not given.
+    pub default: Absent,
+    /// One line.
+    pub meaning: &'static str,
+}
+
+/// What holds where a key is not given.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Absent {
+    /// This value, as TOML.
+    Is(&'static str),
+    /// It has to be given where it applies.
+    Needed,
+    /// Nothing.
+    Nothing,
+    /// What these words say.
+    Words(&'static str),
+    /// What the preset of the transport says.
+    Preset,
+}
+
+use Absent::{Is, Needed, Nothing, Preset, Words};
+
+const fn key(name: &'static str, kind: Kind, default: Absent, meaning: &'static str) -> Key {
+    Key {
+        name,
+        kind,
+        default,
+        meaning,
+    }
+}
+
+const TOP: &[Key] = &[
+    key("title", Text, Words("name of the file"), "names the scenario"),
+    key("about", Text, Is("\"\""), "what the scenario shows"),
+];
+
+const RUN: &[Key] = &[
+    key("duration", Duration, Is("\"60 s\""), "virtual time from start to end"),
+    key(
+        "warmup",
+        Duration,
+        Is("\"0 s\""),
+        "totals count from here on; shorter than `duration`",
+    ),
+    key(
+        "seeds",
+        Seeds,
+        Is("1"),
+        "a number, a range `\"1..10\"` (both ends count) or a list; each seed is a run",
+    ),
+    key(
+        "record",
+        OrFalse(&Duration),
+        Is("\"1 s\""),
+        "distance between samples of the time series; `false` records none",
+    ),
+];
+
+const TOPOLOGY: &[Key] = &[
+    key(
+        "preset",
+        Choice(&["dumbbell", "parking-lot", "graph"]),
+        Is("\"dumbbell\""),
+        "one hop, several in a row, or `graph`: nodes and links as `[link.NAME]` says, the default where there are any",
+    ),
+    key(
+        "pairs",
+        Or(&Whole(1, u32::MAX), "per flow"),
+        Is("\"per flow\""),
+        "dumbbell: number of host pairs that the flows share in turn",
+    ),
+    key(
+        "hops",
+        List(&Rate),
+        Needed,
+        "parking lot: the rate of each hop, `[\"4 Mbit/s\", \"2 Mbit/s\"]`; a list of lists sweeps it",
+    ),
+    key(
+        "nodes",
+        List(&Name),
+        Needed,
+        "graph: names of the nodes, `[\"server\", \"router\", \"phone\"]`; a list of lists sweeps it",
+    ),
+];
+
+const BOTTLENECK: &[Key] = &[RATE, RATE_BACK, TRACE, TRACE_BACK, DELAY, BUFFER, BUFFER_BACK];
+
+const RATE: Key = key("rate", Rate, Needed, "capacity of the link");
+const RATE_BACK: Key = key(
+    "rate_back",
+    Or(&Rate, "same"),
+    Is("\"same\""),
+    "capacity of the link back; `\"same\"` is that of `rate`, or the mean of `trace`",
+);
+const TRACE: Key = key(
+    "trace",
+    Path,
+    Nothing,
+    "instead of `rate`: path of a recorded capacity in the format of mahimahi, relative to the scenario file; with \
+     `--set` relative to the working directory",
+);
+const TRACE_BACK: Key = key(
+    "trace_back",
+    Path,
+    Nothing,
+    "instead of `rate_back`: path of a recorded capacity",
+);
+const DELAY: Key = key("delay", Duration, Needed, "propagation delay, one way, at most 1000 s");
+const BUFFER: Key = key(
+    "buffer",
+    Buffer,
+    Is("\"1 BDP\""),
+    "limit of the queue, the packet in transmission excluded",
+);
+const BUFFER_BACK: Key = key(
+    "buffer_back",
+    Or(&Buffer, "same"),
+    Is("\"same\""),
+    "the same for the link back",
+);
+
+const HOP: &[Key] = &[DELAY, BUFFER];
+
+const ACCESS: &[Key] = &[
+    key(
+        "rate",
+        AccessRate,
+        Is("\"2 x bottleneck\""),
+        "a rate, or a multiple of the fastest hop's",
+    ),
+    key("delay", Duration, Is("\"8 ms\""), "propagation delay, one way"),
+    key("buffer", Buffer, Is("\"10000 pkt\""), "limit of the queue"),
+];
+
+const LINK: &[Key] = &[
+    key("from", Name, Needed, "the node at which the link begins"),
+    key("to", Name, Needed, "the node at which it ends"),
+    key(
+        "duplex",
+        Switch,
+        Is("true"),
+        "whether there is a link back too, `NAME.back`",
+    ),
+    RATE,
+    RATE_BACK,
+    TRACE,
+    TRACE_BACK,
+    DELAY,
+    BUFFER,
+    BUFFER_BACK,
+    key(
+        "channel",
+        Channel,
+        Is("true"),
+        "`true`: what `[channel]` says, if the scenario has it; a name: `[channel.NAME]`; `false`: a wire",
+    ),
+    key(
+        "router",
+        Router,
+        Is("\"auto\""),
+        "law of its queues; `\"auto\"` is that of the run, see `[flow]`",
+    ),
+    key(
+        "show",
+        Switch,
+        Is("true"),
+        "whether results show it where it carries data",
+    ),
+];
+
+const CHANNEL: &[Key] = &[
+    key(
+        "model",
+        Choice(&["gilbert-elliott", "packet-scale", "random", "none"]),
+        Is("\"gilbert-elliott\""),
+        "a chain of good and bad states over bits, one in continuous time, independent loss, or none",
+    ),
+    key(
+        "antennas",
+        Choice(&["1x1", "2x1", "1x2", "2x2"]),
+        Is("\"1x1\""),
+        "Gilbert-Elliott: transmitting x receiving",
+    ),
+    key(
+        "modulation",
+        Choice(&["bpsk", "qpsk", "8psk", "16psk"]),
+        Is("\"bpsk\""),
+        "Gilbert-Elliott",
+    ),
+    key(
+        "snr",
+        Snr,
+        Needed,
+        "Gilbert-Elliott: mean SNR of the good state, -100 dB to 200 dB",
+    ),
+    key(
+        "snr_bad",
+        SnrBad,
+        Is("\"snr - 10 dB\""),
+        "Gilbert-Elliott: of the bad state, a value up to `snr` or so much below it",
+    ),
+    key(
+        "burst_good",
+        Bits,
+        Is("\"800 bit\""),
+        "Gilbert-Elliott: mean stay in the good state",
+    ),
+    key(
+        "burst_bad",
+        Bits,
+        Is("\"8 bit\""),
+        "Gilbert-Elliott: mean stay in the bad state",
+    ),
+    key("good", Duration, Needed, "packet-scale: mean stay in the good state"),
+    key("bad", Duration, Needed, "packet-scale: mean stay in the bad state"),
+    key(
+        "bit_error_good",
+        Number(0.0, 0.5),
+        Needed,
+        "packet-scale: bit error rate of the good state",
+    ),
+    key(
+        "bit_error_bad",
+        Number(0.0, 0.5),
+        Needed,
+        "packet-scale: bit error rate of the bad state",
+    ),
+    key(
+        "loss_data",
+        Number(0.0, 1.0),
+        Needed,
+        "random: probability that a data packet is lost",
+    ),
+    key("loss_ack", Number(0.0, 1.0), Is("0.0"), "random: the same for ACKs"),
+];
+
+const CODE: &[Key] = &[
+    key(
+        "mode",
+        Choice(&["ideal", "gf256", "none"]),
+        Is("\"ideal\""),
+        "`\"ideal\"`: one word a packet; `\"gf256\"`: interleaved words of at most 255 bytes, which can be built",
+    ),
+    key(
+        "data",
+        Number(0.1, 1.0),
+        Needed,
+        "code rate of data packets, data bytes over bytes on the air",
+    ),
+    key("ack", Number(0.1, 1.0), Needed, "code rate of ACKs"),
+];
+
+const TRANSPORT: &[Key] = &[
+    key(
+        "preset",
+        Choice(&["rfc", "ns2", "linux"]),
+        Is("\"rfc\""),
+        "the stack that is imitated; each of its values may be overridden",
+    ),
+    key("packet", Size, Preset, "a full data packet, 41 B to 65535 B"),
+    key(
+        "header",
+        Size,
+        Preset,
+        "IP and TCP headers of a data packet, options included, 40 B to 120 B",
+    ),
+    key("ack", Size, Preset, "a pure ACK without SACK blocks, 40 B to 120 B"),
+    key("sack_on_wire", Switch, Preset, "whether SACK blocks make an ACK longer"),
+    key("initial_window", Packets, Preset, "initial window"),
+    key("initial_ssthresh", Packets, Preset, "initial slow start threshold"),
+    key(
+        "receive_window",
+        Packets,
+        Preset,
+        "receive window; autotuning is not imitated",
+    ),
+    key(
+        "recovery",
+        Choice(&["sack", "newreno"]),
+        Preset,
+        "`\"sack\"` (RFC 6675) or `\"newreno\"` (RFC 6582)",
+    ),
+    key(
+        "dupthresh",
+        Whole(1, 1_000),
+        Preset,
+        "duplicate ACKs that signal a loss",
+    ),
+    key(
+        "limited_transmit",
+        Switch,
+        Preset,
+        "new segments on the first two duplicate ACKs (RFC 3042)",
+    ),
+    key(
+        "delayed_ack",
+        OrFalse(&Duration),
+        Preset,
+        "every second segment is acknowledged, at the latest after this time; `false`: each at once",
+    ),
+    key("rto_min", Duration, Preset, "smallest retransmission timeout"),
+    key(
+        "rto_min_over_srtt",
+        Switch,
+        Preset,
+        "whether that counts on top of the smoothed RTT (Linux) or from zero (RFC 6298)",
+    ),
+    key("rto_max", Duration, Preset, "largest retransmission timeout"),
+    key("rto_initial", Duration, Preset, "before the first RTT sample"),
+    key(
+        "clock_tick",
+        Duration,
+        Preset,
+        "tick of the timestamp clock, from which RTT samples are taken",
+    ),
+    key(
+        "ecn",
+        OrBool(&Choice(&["auto"])),
+        Preset,
+        "`\"auto\"`: on where the law reacts to marks and the routers mark packets of any kind (`red`, `rem`)",
+    ),
+];
+
+const FLOW: &[Key] = &[
+    key(
+        "law",
+        Law,
+        Needed,
+        "`SENDER` or `SENDER+ROUTER`, see below; in a group: a `SENDER`, or `udp`",
+    ),
+    key(
+        "app",
+        Choice(&["greedy", "transfer", "cbr", "sessions"]),
+        Is("\"greedy\""),
+        "what each flow sends: always more, one transfer, a constant bit rate, or sessions with pauses",
+    ),
+    key(
+        "count",
+        Whole(1, 1_000_000),
+        Is("1"),
+        "flows of the group, per direction",
+    ),
+    key(
+        "direction",
+        Choice(&["forward", "backward", "both"]),
+        Is("\"forward\""),
+        "from the left to the right (graph: from `from` to `to`), against it, or both: the second set is the group \
+         `NAME.back`",
+    ),
+    key(
+        "path",
+        Way,
+        Is("\"all\""),
+        "hops of a parking lot: `\"all\"`, `\"2\"`, `\"2..3\"`, or `\"each\"` for a set of flows on each hop (groups \
+         `NAME.hop1`, ...)",
+    ),
+    key("from", Name, Needed, "graph: the node that sends"),
+    key("to", Name, Needed, "graph: the node that receives"),
+    key(
+        "via",
+        List(&Name),
+        Nothing,
+        "graph: nodes that the route visits in between, in order",
+    ),
+    key(
+        "start",
+        Span,
+        Is("\"0 s\""),
+        "when the application starts; may be random",
+    ),
+    key("size", Size, Needed, "transfer: payload"),
+    key("rate", Rate, Needed, "cbr: payload rate"),
+    key("stop", Or(&Duration, "end"), Is("\"end\""), "cbr: when it stops"),
+    key("on", Span, Needed, "sessions: how long each one writes; may be random"),
+    key(
+        "off",
+        OrFalse(&Span),
+        Is("false"),
+        "sessions: pause before the next one; may be random; `false`: one session only",
+    ),
+];
+
+const ROUTER: &[Key] = &[key(
+    "capacity",
+    Capacity,
+    Is("\"auto\""),
+    "how routers learn what their link can carry; `\"auto\"` is `\"configured\"` for constant links and `\"measured\"` \
+     for traces",
+)];
+
+/// Every table but `[law.NAME]`, `[router.NAME]` and `[capacity.NAME]`, whose keys the laws' headers declare.
+pub const TABLES: &[Table] = &[
+    table(&[""], TOP),
+    table(&["run"], RUN),
+    table(&["topology"], TOPOLOGY),
+    table(&["topology.hop"], HOP),
+    table(&["topology.bottleneck"], BOTTLENECK),
+    table(&["topology.access"], ACCESS),
+    table(&["link.*"], LINK),
+    table(&["channel", "channel.*"], CHANNEL),
+    table(&["channel.code", "channel.*.code"], CODE),
+    table(&["transport"], TRANSPORT),
+    table(&["flow", "flow.*"], FLOW),
+    table(&["router"], ROUTER),
+];
+
+const fn table(paths: &'static [&'static str], keys: &'static [Key]) -> Table {
+    Table { paths, keys }
+}

@@ -1,0 +1,164 @@
+//! The presets `dumbbell` and `parking-lot`: a row of routers with a pair of hosts for each flow.
+
+use crate::channel;
+use crate::document::{Node, Raw, quoted};
+use crate::error::Refusal;
+use crate::reader::Reader;
+use crate::topology::{Files, Hop, delay, rate_bps};
+use crate::unit::{BufferSize, Duration, Rate, Scalar, positive, scaled};
+use fadelab_sim::spec::CapacitySpec;
+
+/// A row of routers with a pair of links between neighbours, and how hosts are attached to them.
+#[derive(Clone, Debug)]
+pub struct Row {
+    /// From the left to the right; at least one.
+    pub hops: Vec<Hop>,
+    /// Rate of each access link.
+    pub access_rate_bps: u64,
+    /// Delay of each access link.
+    pub access_delay_ns: u64,
+    /// Limit of the queues of access links.
+    pub access_buffer: BufferSize,
+    /// Hosts on each side that flows share in turn; `None`: each flow has its own pair.
+    pub pairs: Option<u32>,
+}
+
+/// Rate of access links: their own, or so many thousandths of the fastest hop's.
+#[derive(Clone, Copy)]
+enum AccessRate {
+    Own(Rate),
+    Milli(u64),
+}
+
+const X_BOTTLENECK: &str = "x bottleneck";
+
+impl Scalar for AccessRate {
+    fn read(raw: &Raw) -> Result<Self, String> {
+        if let Raw::Text(text) = raw
+            && let Some(factor) = text.trim().strip_suffix(X_BOTTLENECK)
+        {
+            let milli = scaled(factor.trim(), 1_000).ok().filter(|milli| *milli > 0);
+            return milli
+                .map(Self::Milli)
+                .ok_or_else(|| "write for example \"2 x bottleneck\"".to_owned());
+        }
+        Rate::read(raw)
+            .map(Self::Own)
+            .map_err(|why| format!("{why}, or \"2 x bottleneck\""))
+    }
+
+    fn shown(&self) -> String {
+        match self {
+            Self::Own(rate) => rate.shown(),
+            Self::Milli(milli) => quoted(&format!("{} {X_BOTTLENECK}", *milli as f64 / 1_000.0)),
+        }
+    }
+}
+
+/// Hosts on each side: a number, or a pair for each flow.
+struct Pairs(Option<u32>);
+
+impl Scalar for Pairs {
+    fn read(raw: &Raw) -> Result<Self, String> {
+        let allowed = "a number of pairs of hosts from 1 is needed, or \"per flow\"";
+        match raw {
+            Raw::Text(text) if text == "per flow" => Ok(Self(None)),
+            Raw::Number(text) => match text.parse() {
+                Ok(0) | Err(_) => Err(allowed.to_owned()),
+                Ok(pairs) => Ok(Self(Some(pairs))),
+            },
+            _ => Err(allowed.to_owned()),
+        }
+    }
+
+    fn shown(&self) -> String {
+        self.0.map_or_else(|| quoted("per flow"), |pairs| pairs.to_string())
+    }
+}
+
+/// Reads a row with one hop.
+pub fn dumbbell(reader: &mut Reader<'_>, files: &mut Files<'_>) -> Result<Row, Refusal> {
+    let hop = Hop::read(reader, files, "topology.bottleneck", "bottleneck", true)?;
+    let mut row = with_access(reader, vec![hop])?;
+    row.pairs = reader.or("topology.pairs", Pairs(None))?.0;
+    Ok(row)
+}
+
+/// Reads a row with several hops.
+pub fn parking_lot(reader: &mut Reader<'_>) -> Result<Row, Refusal> {
+    let hops = hops(reader)?;
+    with_access(reader, hops)
+}
+
+/// Adds the channel of every hop and the access links.
+fn with_access(reader: &mut Reader<'_>, mut hops: Vec<Hop>) -> Result<Row, Refusal> {
+    let fastest_bps = hops.iter().map(|hop| rate_bps(&hop.capacity)).max().unwrap_or(0);
+    let access_rate_bps = reader.map(
+        "topology.access.rate",
+        Some(AccessRate::Milli(2_000)),
+        "",
+        |rate| match rate {
+            AccessRate::Own(rate) => positive(rate.0, "a rate"),
+            AccessRate::Milli(milli) => u64::try_from(u128::from(fastest_bps) * u128::from(milli) / 1_000)
+                .map_err(|_| "the rate does not fit into 64 bits".to_owned()),
+        },
+    )?;
+    let access_delay_ns = delay(reader, "topology.access.delay", Some(Duration(8_000_000)))?;
+    let access_buffer = reader.or("topology.access.buffer", BufferSize::Packets(10_000))?;
+    let channel = channel::read(reader, channel::TABLE)?;
+    for hop in &mut hops {
+        hop.channel.clone_from(&channel);
+    }
+    Ok(Row {
+        hops,
+        access_rate_bps,
+        access_delay_ns,
+        access_buffer,
+        pairs: None,
+    })
+}
+
+fn hops(reader: &mut Reader<'_>) -> Result<Vec<Hop>, Refusal> {
+    let rates = hop_rates(reader)?;
+    let delay_ns = delay(reader, "topology.hop.delay", None)?;
+    let buffer = reader.or("topology.hop.buffer", BufferSize::MilliBdp(1_000))?;
+    let hop = |(index, rate_bps): (usize, &u64)| {
+        let capacity = CapacitySpec::Constant { rate_bps: *rate_bps };
+        let name = format!("hop.{}", index + 1);
+        Hop {
+            name,
+            capacity: capacity.clone(),
+            capacity_back: capacity,
+            delay_ns,
+            buffer,
+            buffer_back: buffer,
+            channel: None,
+            router: None,
+        }
+    };
+    Ok(rates.iter().enumerate().map(hop).collect())
+}
+
+/// Most hops of a parking lot.
+const HOPS_MAX: usize = 1_000;
+
+fn hop_rates(reader: &mut Reader<'_>) -> Result<Vec<u64>, Refusal> {
+    let path = "topology.hops";
+    let example = "give the rate of each hop, for example hops = [\"4 Mbit/s\", \"2 Mbit/s\"]";
+    let node: &Node = reader.node(path).ok_or_else(|| reader.missing(path, example))?;
+    let Raw::List(items) = &node.raw else {
+        return Err(reader.refuse(path, example));
+    };
+    if items.is_empty() || items.len() > HOPS_MAX {
+        return Err(reader.refuse(path, &format!("allowed is 1 to {HOPS_MAX} hops; {example}")));
+    }
+    let mut rates = Vec::new();
+    for item in items {
+        let rate = Rate::read(&item.raw).and_then(|rate| positive(rate.0, "a rate"));
+        let rate = rate.map_err(|why| Refusal::new(&item.place, format!("{path} = {}: {why}", item.raw.shown())))?;
+        rates.push(rate);
+    }
+    let shown: Vec<String> = rates.iter().map(|rate| Rate(*rate).shown()).collect();
+    reader.note(path, format!("[{}]", shown.join(", ")));
+    Ok(rates)
+}
