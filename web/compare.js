@@ -60,15 +60,16 @@ function metricPanel(metric, laws, base) {
 }
 
 const METRICS_SHOWN = [
-	"utilisation", "goodput_bps", "jain", "queue_wait_ms_mean", "rtt_ms_mean", "drop_rate", "retransmit_rate", "timeouts",
-	"completion_s_mean",
+	"utilisation", "goodput_bps", "jain", "queue_wait_ms_mean", "rtt_ms_mean", "drop_rate", "retransmit_rate",
+	"timeouts", "completion_s_mean",
 ];
 const metricPlace = (name) => report.metrics.findIndex((metric) => metric.name === name);
 
 function metricsFigure(id, title, note, base) {
 	const panels = METRICS_SHOWN.map((name) => metricPanel(metricPlace(name), lawPlaces(), base)).filter(Boolean);
 	if (panels.length === 0) return null;
-	return { id, title, note, where: whereText(), panels, columns: 3, columnsNarrow: 1, panelWidth: 330, legend: [] };
+	const layout = { columns: 3, columnsNarrow: 2, panelWidth: 330 };
+	return { id, title, note, where: whereText(), panels, legend: [], ...layout };
 }
 
 function intervalsFigure() {
@@ -79,8 +80,8 @@ function intervalsFigure() {
 function differencesFigure() {
 	if (report.laws.length < 2) return null;
 	const note = `difference to ${report.laws[state.base]} under the same seed, on the same channel; ${intervalText()}`;
-	const title = `Compared with ${report.laws[state.base]}`;
-	return metricsFigure(`difference-to-${slug(report.laws[state.base])}`, title, note, state.base);
+	const name = report.laws[state.base];
+	return metricsFigure(`difference-to-${slug(name)}`, `Compared with ${name}`, note, state.base);
 }
 
 // ---------------------------------------------------------------------------------------------------- the sweep
@@ -91,7 +92,8 @@ function sweepPanels() {
 	const others = (place) => place.filter((_, k) => k !== at).join("/");
 	const combinations = unique(report.places.map(others));
 	return combinations.map((combination) => {
-		const points = report.places.map((place, point) => ({ place, point })).filter((p) => others(p.place) === combination);
+		const all = report.places.map((place, point) => ({ place, point }));
+		const points = all.filter(({ place }) => others(place) === combination);
 		const named = report.keys.flatMap((key, k) => {
 			const value = points[0].place[k];
 			return k === at || value == null ? [] : [`${key.key} = ${key.values[value]}`];
@@ -103,11 +105,13 @@ function sweepPanels() {
 function sweepAxis(key) {
 	if (!key.numbers) {
 		const ticks = key.values.map((label, at) => ({ at, label }));
-		return { x: (place) => place, axis: { min: -0.5, max: key.values.length - 0.5, ticks, label: key.key }, beside: 0.09 };
+		const axis = { min: -0.5, max: key.values.length - 0.5, ticks, label: key.key };
+		return { x: (place) => place, axis, beside: 0.09 };
 	}
 	const label = axisLabel(key.key, key.unit);
 	const log = state.logX && key.numbers.every((value) => value > 0);
-	return { x: (place) => key.numbers[place], axis: { ...ends(key.numbers, { log, air: 0.04 }), label }, beside: 0 };
+	const axis = { ...ends(key.numbers, { log, air: 0.04 }), label };
+	return { x: (place) => key.numbers[place], axis, beside: 0 };
 }
 
 // A law's line over the swept values, with the interval at each.
@@ -125,7 +129,8 @@ function sweepMarks(law, nth, laws, points, { x, beside }) {
 		const value = report.keys[state.axis].values[place[state.axis]];
 		const text = `${label} ${statText(s, shownUnit, state.difference)} at ${value}, ${plural(s.n, "seed")}`;
 		const at = x(place[state.axis]) + beside * (nth - (laws - 1) / 2);
-		means.push({ kind: "interval", x: at, y: s.mean, low: s.mean - s.half, high: s.mean + s.half, symbol: law, ...ink, text });
+		const [low, high] = [s.mean - s.half, s.mean + s.half];
+		means.push({ kind: "interval", x: at, y: s.mean, low, high, symbol: law, ...ink, text });
 	}
 	means.sort((a, b) => a.x - b.x);
 	const xs = means.map((mean) => mean.x);
@@ -160,6 +165,6 @@ function sweepFigure() {
 			title, x: scale.axis, y: { ...y, label: axisLabel(what, shownUnit) }, marks: [...zero, ...marks],
 		})),
 		columns: 3, columnsNarrow: 1, panelWidth: 400,
-		legend: laws.map((law) => ({ label: report.laws[law], colour: lawColour(law), dash: lawDash(law), symbol: law })),
+		legend: lawEntries(laws.map((law) => ({ law }))),
 	};
 }

@@ -13,7 +13,7 @@ const state = {
 	zoom: null,
 	metric: 0,
 	base: 0,
-	axis: 0,
+	axis: Math.max(0, report.keys.findIndex((key) => key.numbers)),
 	difference: false,
 	logX: false,
 	logY: false,
@@ -77,7 +77,8 @@ function fillControls() {
 		bar.append(select("at", numbered(report.points), state.point, (point) => show({ point, zoom: null })));
 	}
 	if (links.length > 1) {
-		bar.append(select("link", links.map((link) => [link, link]), state.link, (link) => show({ link, picked: new Set() })));
+		const pick = (link) => show({ link, picked: new Set() });
+		bar.append(select("link", links.map((link) => [link, link]), state.link, pick));
 	}
 	if (report.seeds.length > 1) {
 		const seeds = [[null, "all"], ...numbered(report.seeds)];
@@ -118,11 +119,12 @@ function pickFlowMode(flows) {
 
 // A box for each flow; the list stays open while flows are picked.
 function flowMenu(panel) {
-	const menu = element("details", { class: "menu" }, element("summary", {}, `${state.picked.size} of ${panel.flows.length}`));
+	const text = () => `${state.picked.size} of ${panel.flows.length}`;
+	const menu = element("details", { class: "menu" }, element("summary", {}, text()));
 	const pick = (flow) => (on) => {
 		if (on) state.picked.add(flow);
 		else state.picked.delete(flow);
-		menu.firstElementChild.textContent = `${state.picked.size} of ${panel.flows.length}`;
+		menu.firstElementChild.textContent = text();
 		refreshTime();
 	};
 	menu.append(element("div", {}, ...panel.flows.map((flow) => check(flow, state.picked.has(flow), pick(flow)))));
@@ -154,7 +156,8 @@ function fillSweepControls() {
 		bar.append(select("show", ways, state.difference, (difference) => show({ difference })));
 		if (state.difference) bar.append(select("law", lawOptions(), state.base, (base) => show({ base })));
 	}
-	if (report.keys[state.axis].numbers?.every((v) => v > 0)) bar.append(check("log x", state.logX, (logX) => show({ logX })));
+	const { numbers } = report.keys[state.axis];
+	if (numbers?.every((v) => v > 0)) bar.append(check("log x", state.logX, (logX) => show({ logX })));
 	if (!state.difference) bar.append(check("log y", state.logY, (logY) => show({ logY })));
 }
 

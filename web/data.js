@@ -28,7 +28,7 @@ const floats = (text) => new Float32Array(bytesOf(text).buffer);
 const row = (values, k, n) => values.subarray(k * n, (k + 1) * n);
 
 for (const group of report.groups) {
-	const values = floats(group.values);
+	const values = floats(group.rows);
 	group.row = (metric) => row(values, metric, group.seeds.length);
 	group.value = (metric, seed) => {
 		const at = group.seeds.indexOf(seed);

@@ -1,6 +1,6 @@
-// A figure is a plain object: {id, title, note, panels, legend, columns}. Panels are {title, x, y, marks, height}; axes are
-// as scale.js has them; marks.js says what marks there are. From it come the drawing on the screen (still.js, live.js)
-// and the files: a vector drawing for a paper and a picture of it.
+// A figure is a plain object: {id, title, note, panels, legend, columns}. Panels are {title, x, y, marks, height}; axes
+// are as scale.js has them; marks.js says what marks there are. From it come the drawing on the screen (still.js,
+// live.js) and the files: a vector drawing for a paper and a picture of it.
 
 const PAPER_FONT = "Helvetica, Arial, 'Liberation Sans', sans-serif";
 // In points (1/72 inch): the columns of the usual two-column formats, with lettering that stays readable in them.
@@ -109,8 +109,8 @@ function drawPanel(pen, panel, box) {
 }
 
 function drawGrid(pen, { plot, x: toX, y: toY }, x, y) {
-	for (const { at } of x.ticks) pen.line(toX(at), plot.top, toX(at), plot.top + plot.height, "--grid");
-	for (const { at } of y.ticks) pen.line(plot.left, toY(at), plot.left + plot.width, toY(at), "--grid");
+	for (const { at } of x.ticks) pen.line(toX(at), plot.top, toX(at), plot.top + plot.height, "--grid", 0.8);
+	for (const { at } of y.ticks) pen.line(plot.left, toY(at), plot.left + plot.width, toY(at), "--grid", 0.8);
 }
 
 // Ticks and labels; gives the height below the plot.

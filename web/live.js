@@ -56,7 +56,7 @@ function livePlot(chart, panel, place, width) {
 		width,
 		height: panel.livePx,
 		legend: { show: false },
-		padding: [8, 14, 0, 0],
+		padding: [8, 26, 0, 0],
 		cursor: {
 			y: false,
 			sync: { key: "time", scales: ["x", null] },
@@ -107,7 +107,9 @@ function shadeWarmup(u, panel) {
 function zoomToSelection(u) {
 	const { left, width } = u.select;
 	if (width < 4) return;
-	zoomTo(u.posToVal(left, "x"), u.posToVal(left + width, "x"));
+	const [from, to] = [u.posToVal(left, "x"), u.posToVal(left + width, "x")];
+	// Zooming replaces this plot, which has not let go of the mouse yet.
+	setTimeout(() => zoomTo(from, to));
 }
 
 function zoomTo(min, max) {

@@ -13,7 +13,8 @@
 	otherCharts = [...sweep, ...still("compare-charts", compared), ...still("spread-charts", spread)];
 	timeCharts = report.panels.length > 0 ? live("time-charts", TIME_FIGURES) : [];
 	if (report.panels.length === 0) {
-		at("time-charts").append(element("p", { class: "note" }, "No time series was recorded, so there are no curves."));
+		const note = "No time series was recorded, so there are no curves.";
+		at("time-charts").append(element("p", { class: "note" }, note));
 		document.documentElement.dataset.charts = 0;
 	}
 	let width = at("time-charts").clientWidth;

@@ -16,17 +16,18 @@ function sharesFigure() {
 			if (!s) return;
 			const x = k + (laws.length > 1 ? wide * (nth / (laws.length - 1) - 0.5) : 0);
 			marks.push({
-				kind: "interval", x, y: s.mean, low: s.mean - s.half, high: s.mean + s.half, symbol: law.law, law: law.law,
-				colour: lawColour(law.law), text: `${flow}: ${statText(s, "Mbit/s")}`,
+				kind: "interval", x, y: s.mean, low: s.mean - s.half, high: s.mean + s.half, symbol: law.law,
+				law: law.law, colour: lawColour(law.law), text: `${flow}: ${statText(s, "Mbit/s")}`,
 			});
 		});
 	});
 	const reach = marks.flatMap((mark) => [mark.y, mark.high]);
 	const ticks = n <= 12 ? panel.flows.map((label, at) => ({ at, label })) : null;
 	const numbers = linearTicks(0, n - 1, 12).map((at) => ({ at, label: String(at) }));
+	const jain = laws.map(jainText).filter(Boolean).join(", ");
 	return {
 		id: "shares", title: "Shares of the flows", where: whereText(), columns: 1,
-		note: `Mbit/s of payload in the measured interval, ${spreadSeeds()}; ${laws.map(jainText).filter(Boolean).join(", ")}`,
+		note: `Jain's index ${jain}; payload in the measured interval, ${spreadSeeds()}`,
 		panels: [{
 			x: { min: -0.6, max: n - 0.4, ticks: ticks ?? numbers, label: ticks ? "" : "Flow" },
 			y: { ...ends(reach, { zero: true }), label: "Goodput (Mbit/s)" }, marks,
@@ -44,8 +45,10 @@ function jainText({ law }) {
 	const group = groupAt(state.point, law);
 	const values = group ? valuesOf(group, metricPlace("jain")) : [];
 	const s = stat(state.seed == null ? values : values.filter((_, k) => group.seeds[k] === state.seed));
-	return s && `Jain ${s.mean.toFixed(3)} ${report.laws[law]}`;
+	return s && `${report.laws[law]} ${s.mean.toFixed(3)}`;
 }
+
+const QUARTERS = [0, 25, 50, 75, 100].map((at) => ({ at, label: String(at) }));
 
 // A distribution function per law from its 101 quantiles.
 function quantileFigure({ id, title, field, label, unit, what }) {
@@ -69,7 +72,7 @@ function quantileFigure({ id, title, field, label, unit, what }) {
 		where: report.points.length > 1 ? report.points[state.point] : "",
 		panels: [{
 			x: { ...ends(reach, { log, air: 0.03 }), label: axisLabel(label, unit) },
-			y: { min: 0, max: 101, label: "Share (%)", ticks: [0, 25, 50, 75, 100].map((at) => ({ at, label: String(at) })) },
+			y: { min: 0, max: 101, label: "Share (%)", ticks: QUARTERS },
 			marks,
 		}],
 		legend: lawEntries(laws).map((entry) => ({ ...entry, symbol: null })),
@@ -84,6 +87,6 @@ const SPREAD_FIGURES = [
 	}),
 	() => quantileFigure({
 		id: "rtt-distribution", title: "Distribution of round trips", field: "rtt_spread_ms", label: "RTT", unit: "ms",
-		what: "RTT samples of all flows and seeds, joined between two samples of the series",
+		what: "RTT samples of all flows and seeds",
 	}),
 ];

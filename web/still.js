@@ -59,7 +59,7 @@ class Chart {
 			this.place.id = `chart-${figure.id}`;
 			this.place.setAttribute("aria-label", `${figure.title}, ${figure.note}`);
 			this.title.textContent = figure.title;
-			this.note.textContent = figure.note;
+			this.note.textContent = this.note.title = figure.note;
 			this.view(this, figure);
 			this.body.style.minHeight = "";
 		}
@@ -82,12 +82,14 @@ class Chart {
 	}
 }
 
+const shownMarks = (sum, panel) => sum + panel.marks.filter(({ kind }) => kind !== "shade" && kind !== "rule").length;
+
 // What the tests read: charts and series that are drawn, and when the first was.
 function count() {
 	const drawn = charts.filter((chart) => !chart.stale && !chart.place.classList.contains("empty"));
 	const { dataset } = document.documentElement;
 	dataset.charts = drawn.length;
-	dataset.series = drawn.reduce((sum, { figure }) => sum + figure.panels.reduce((n, p) => n + p.marks.length, 0), 0);
+	dataset.series = drawn.reduce((sum, { figure }) => sum + figure.panels.reduce(shownMarks, 0), 0);
 	dataset.firstDraw ??= Math.round(performance.now());
 }
 

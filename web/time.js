@@ -59,6 +59,22 @@ function seedsText(n) {
 	return n > 1 ? `mean of ${n} seeds, ${bandText()}` : "1 seed";
 }
 
+// A line that runs along one below it would hide it: dashes let that one show.
+function dashIfHiding(own, below) {
+	const line = own.at(-1);
+	const size = line.y.reduce((most, v) => (v > most ? v : most), 0);
+	const runsAlong = (other) => {
+		let [known, close] = [0, 0];
+		line.y.forEach((value, i) => {
+			if (Number.isNaN(value) || Number.isNaN(other[i])) return;
+			known += 1;
+			if (Math.abs(value - other[i]) < 0.015 * size) close += 1;
+		});
+		return close > 0.6 * known;
+	};
+	if (below.some((marks) => runsAlong(marks.at(-1).y))) line.dash = [7, 7];
+}
+
 // spec: id, title, unit, field, percent, top, auto (the axis need not begin at 0).
 function linkFigure(spec) {
 	const panel = currentPanel();
@@ -72,7 +88,9 @@ function linkFigure(spec) {
 	const behind = spec.capacity ? [spec.capacity(panel, times, k)] : [];
 	const bins = `${round(panel.bin_s * k)} s bins`;
 	const seeds = Math.max(1, ...laws.map((law) => law.seeds.length));
-	return overTime(panel, spec, laws, marks, behind, times, `${spec.unit}, ${bins}, ${seedsText(seeds)}`);
+	if (!state.apart) marks.forEach((own, i) => dashIfHiding(own, marks.slice(0, i)));
+	const note = `${spec.unit} ${spec.about ?? ""}, ${bins}, ${seedsText(seeds)}`;
+	return overTime(panel, spec, laws, marks, behind, times, note.replace(" ,", ","));
 }
 
 function usedFigure() {
@@ -82,7 +100,8 @@ function usedFigure() {
 		return linkFigure({ ...of, field: "used", percent: true, top: 1.02, livePx: LIVE_PX.first });
 	}
 	const capacity = (_, times, k) => ({
-		kind: "area", x: times, y: join(unpack(panel.capacity_mbps), k, "mean"), colour: "--capacity", label: "capacity",
+		kind: "area", x: times, y: join(unpack(panel.capacity_mbps), k, "mean"),
+		colour: "--capacity", label: "capacity",
 	});
 	const of = { id: "throughput", title: "Throughput", unit: "Mbit/s", about: "on the air, before the capacity" };
 	return linkFigure({ ...of, field: "used", capacity, livePx: LIVE_PX.first });
@@ -152,9 +171,10 @@ function flowFigure(spec) {
 	const which = chosen < panel.flows_n ? `${chosen} of ${plural(panel.flows_n, "flow")}` : plural(chosen, "flow");
 	const bin_s = panel.flow_bin_s * k;
 	const bins = bin_s > panel.sample_s ? `${round(bin_s)} s bins` : `every ${round(bin_s)} s`;
-	const mean = `mean of ${which}${seeds.length > 1 ? ` and ${seeds.length} seeds` : `, ${seedText}`}, ${bandText()}`;
+	const over = seeds.length > 1 ? ` and ${seeds.length} seeds` : `, ${seedText}`;
+	const mean = `mean of ${which}${over}, ${bandText()}`;
 	const note = `${spec.unit}, ${bins}, ${lines ? `each of ${which}, ${seedText}` : mean}`;
-	return overTime(panel, { ...spec, apart: lines }, laws, marks, [], times, note);
+	return overTime(panel, { ...spec, apart: lines && chosen > 1 }, laws, marks, [], times, note);
 }
 
 // ------------------------------------------------------------------------------------------------------- figures
@@ -163,7 +183,9 @@ function rangeOf(spec, marks, [from, to], times) {
 	if (spec.top) return { min: 0, max: spec.top };
 	let [low, high] = [Infinity, 0];
 	for (const mark of marks) {
-		for (const values of [mark.low ?? mark.y, mark.high ?? mark.y]) {
+		// The range of a single flow is told, not drawn.
+		const told = mark.flow && mark.kind === "line";
+		for (const values of told ? [mark.y] : [mark.low ?? mark.y, mark.high ?? mark.y]) {
 			for (let i = 0; i < values.length; i++) {
 				if (times[i] < from || times[i] > to || Number.isNaN(values[i])) continue;
 				low = Math.min(low, values[i]);
@@ -180,14 +202,13 @@ function rangeOf(spec, marks, [from, to], times) {
 function overTime(panel, spec, laws, marks, behind, times, note) {
 	if (laws.length === 0) return null;
 	const span = timeSpan(panel);
-	const visible = [...behind, ...marks.flat()].filter((mark) => spec.percent || mark.kind !== "shade");
-	const range = rangeOf(spec, visible, span, times);
+	const range = rangeOf(spec, [...behind, ...marks.flat()], span, times);
 	const factor = spec.percent ? 100 : 1;
 	const x = { min: span[0], max: span[1], label: "Time (s)" };
 	const shade = panel.warmup_s > 0 ? [{ kind: "shade", to: panel.warmup_s }] : [];
 	const one = (own, law) => ({
 		title: law == null ? "" : report.laws[law], law, times, x,
-		y: { ...range, label: axisLabel(spec.short ?? spec.title, spec.unit), ...percentTicks(spec, range) },
+		y: { ...range, label: axisLabel(spec.short ?? spec.title, spec.unit), ...percentTicks(spec) },
 		marks: [...shade, ...behind, ...own],
 		livePx: spec.livePx ?? LIVE_PX.other,
 		shown: spec.percent ? (v) => Math.round(v * 100) : null,
@@ -197,15 +218,16 @@ function overTime(panel, spec, laws, marks, behind, times, note) {
 	const entries = laws.map(({ law }) => ({ label: report.laws[law], colour: lawColour(law), dash: lawDash(law) }));
 	const area = behind.map((mark) => ({ label: mark.label, colour: mark.colour, area: true, always: true }));
 	return {
-		id: spec.id, title: spec.title, note: spec.about ? `${note}; ${spec.about}` : note, where: whereText(),
+		id: spec.id, title: spec.title, note, where: whereText(),
 		panels: apart ? laws.map((law, i) => one(marks[i], law.law)) : [one(marks.flat(), null)],
 		columns: apart ? 3 : 1,
 		legend: apart ? area : [...area, ...entries],
 	};
 }
 
-const percentTicks = (spec) =>
-	spec.percent ? { ticks: [0, 0.2, 0.4, 0.6, 0.8, 1].map((at) => ({ at, label: String(Math.round(at * 100)) })) } : {};
+// Ticks in percent.
+const FIFTHS = [0, 20, 40, 60, 80, 100].map((percent) => ({ at: percent / 100, label: String(percent) }));
+const percentTicks = (spec) => (spec.percent ? { ticks: FIFTHS } : {});
 
 // Point, link and seed for the name of a file, where there is a choice.
 function whereText() {
@@ -219,10 +241,12 @@ function whereText() {
 
 const TIME_FIGURES = [
 	usedFigure,
-	() => linkFigure({ id: "queue", title: "Queue", unit: "pkt", about: "packets waiting", field: "queue_pkts" }),
+	() => linkFigure({ id: "queue", title: "Queue", unit: "pkt", about: "waiting", field: "queue_pkts" }),
 	() => linkFigure({ id: "rtt", title: "Round-trip time", short: "RTT", unit: "ms", field: "rtt_ms", auto: true }),
 	() => flowFigure({ id: "cwnd", title: "Congestion windows", short: "cwnd", unit: "pkt", field: "cwnd_pkts" }),
-	() => flowFigure({ id: "goodput", title: "Goodput of the flows", short: "Goodput", unit: "Mbit/s", field: "goodput_mbps" }),
+	() => flowFigure({
+		id: "goodput", title: "Goodput of the flows", short: "Goodput", unit: "Mbit/s", field: "goodput_mbps",
+	}),
 	() => flowFigure({
 		id: "flow-rtt", title: "Round trips of the flows", short: "RTT", unit: "ms", field: "flow_rtt_ms", auto: true,
 	}),

@@ -40,8 +40,8 @@ pub struct Budget {
 }
 
 impl Budget {
-    /// The finest curves that fit. What is given up goes in this order: bins, then seeds of the flows' curves, then flows,
-    /// and for links bins, then panels.
+    /// The finest curves that fit. What is given up: for links bins, then panels; for flows bins, then seeds, then
+    /// flows.
     pub fn of(shapes: &[Shape]) -> Self {
         let runs: usize = shapes.iter().map(|shape| shape.runs).sum();
         let coarsest = BINS[BINS.len() - 1];
@@ -126,7 +126,7 @@ mod tests {
         // One seed is always kept, and at least one flow of it.
         let budget = Budget::of(&[shape(4, 1, 100_000)]);
         assert_eq!((budget.seeds_max, budget.flows_max), (1, FLOWS_MAX));
-        assert_eq!(Budget::of(&vec![shape(1000, 1, 5); 2]).panels_max, 2);
+        assert_eq!(Budget::of(&[shape(1000, 1, 5); 2]).panels_max, 2);
         assert_eq!(Budget::of(&[]).panels_max, 1);
     }
 }

@@ -114,7 +114,7 @@ impl Curves {
     }
 }
 
-fn places<'a>(experiment: &'a Experiment) -> Vec<Place<'a>> {
+fn places(experiment: &Experiment) -> Vec<Place<'_>> {
     let mut places = Vec::new();
     for (point, coordinates) in in_order(experiment.runs.iter().map(|run| &run.point))
         .into_iter()

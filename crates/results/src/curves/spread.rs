@@ -58,8 +58,8 @@ pub fn rtt_ms(runs: &[&Run], flows: &[usize]) -> Option<Quantiles> {
     })
 }
 
-/// Parts of an octave in a histogram: values are told apart that differ by 1/64.
-const PARTS_LOG2: u32 = 6;
+/// Parts of an octave in a histogram: values are told apart that differ by 1/256.
+const PARTS_LOG2: u32 = 8;
 
 /// A histogram of integers whose bins are as wide as the values are large, so that it is small and never sorted.
 struct Histogram {
@@ -75,7 +75,7 @@ impl Histogram {
         }
     }
 
-    /// Values below 64 have a bin each; then each octave has 64.
+    /// Values below 256 have a bin each; then each octave has 256.
     fn bin(value: u64) -> usize {
         let octave = (u64::BITS - value.leading_zeros()).saturating_sub(PARTS_LOG2 + 1);
         ((u64::from(octave) << PARTS_LOG2) + (value >> octave)) as usize
@@ -113,13 +113,13 @@ mod tests {
     use super::*;
 
     #[test]
-    fn bins_of_a_histogram_are_at_most_a_64th_wide() {
-        // Each value lies in its bin, whose width is at most 1/64 of it.
-        for value in [0, 1, 63, 64, 127, 128, 1000, 12_345_678, 1 << 40] {
+    fn bins_of_a_histogram_are_at_most_a_256th_wide() {
+        // Each value lies in its bin, whose width is at most 1/256 of it.
+        for value in [0, 1, 255, 256, 511, 512, 1000, 12_345_678, 1 << 40] {
             let bin = Histogram::bin(value);
             let (from, to) = (Histogram::value(bin), Histogram::value(bin + 1));
             assert!(from <= value as f64 && (value as f64) < to, "{value} in {from}..{to}");
-            assert!(to - from <= 1.0_f64.max(from / 64.0), "{value} in {from}..{to}");
+            assert!(to - from <= 1.0_f64.max(from / 256.0), "{value} in {from}..{to}");
         }
     }
 

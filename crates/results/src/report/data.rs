@@ -50,7 +50,7 @@ struct Values<'a> {
     /// Places of its seeds among those of the experiment.
     seeds: Vec<usize>,
     /// A row per metric, a column per seed, as [`floats`].
-    values: String,
+    rows: String,
 }
 
 impl<'a> Data<'a> {
@@ -103,7 +103,7 @@ fn groups<'a>(summary: &'a Summary, points: &[Vec<(String, String)>]) -> Vec<Val
                 .position(|law| *law == group.law)
                 .unwrap_or_default(),
             seeds: group.seeds.iter().filter_map(seed_place).collect(),
-            values: floats(METRICS.iter().flat_map(metric)),
+            rows: floats(METRICS.iter().flat_map(metric)),
         }
     });
     values.collect()

@@ -72,7 +72,7 @@ mod tests {
                 (back, value) => assert_eq!(*back, value),
             }
         }
-        assert_eq!(packed.step, 98.7 / 65534.0);
+        assert!((packed.step * 65534.0 - 98.7).abs() < 1e-9);
     }
 
     #[test]
