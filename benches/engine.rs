@@ -6,7 +6,8 @@ use std::process::ExitCode;
 
 use fadelab_laws::{capacity, router, sender};
 use fadelab_sim::spec::{
-    App, Buffer, CapacitySpec, FlowSpec, LinkId, LinkSpec, Recovery, RouterSpec, RunSpec, Span, Transport,
+    App, Buffer, CapacitySpec, FlowSpec, LinkId, LinkLayer, LinkSpec, Queues, Recovery, RouterSpec, RunSpec, Span,
+    Transport,
 };
 
 const MS: u64 = 1_000_000;
@@ -51,7 +52,9 @@ fn link(name: String, rate_bps: u64, delay_ns: u64, packets: u32) -> LinkSpec {
             capacity: part,
             capacity_params: part.default_params(),
         },
+        queues: Queues::One,
         channel: None,
+        layer: LinkLayer::default(),
         shown: false,
     }
 }

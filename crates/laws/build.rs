@@ -2,6 +2,8 @@
 
 #[path = "build/catalogue.rs"]
 mod catalogue;
+#[path = "build/headers.rs"]
+mod headers;
 #[path = "build/layout.rs"]
 mod layout;
 #[path = "build/registry.rs"]
@@ -15,6 +17,8 @@ fn compiler(laws: &Path) -> cc::Build {
     let mut build = cc::Build::new();
     build
         .include(laws)
+        .include("guard")
+        .define("_POSIX_C_SOURCE", "200809L")
         .std("c11")
         .opt_level(2)
         .warnings(true)
@@ -41,12 +45,17 @@ fn main() {
     }
     println!("cargo:rerun-if-changed=build.rs");
     println!("cargo:rerun-if-changed=build");
+    println!("cargo:rerun-if-changed=guard");
+    let guard = root.join("crates/laws/guard");
 
     let entries: Vec<_> = folders.iter().flat_map(|folder| registry::read(folder)).collect();
     let mut build = compiler(&laws);
     for entry in &entries {
         let file = out.join(format!("law_{}_{}.c", entry.role, entry.name));
         fs::write(&file, entry.c_source()).expect("OUT_DIR is writable");
+        build.file(file);
+        let file = out.join(format!("explained_{}_{}.c", entry.role, entry.name));
+        fs::write(&file, entry.c_source_explained()).expect("OUT_DIR is writable");
         build.file(file);
     }
     let layout_c = out.join("law_layout.c");
@@ -58,4 +67,5 @@ fn main() {
     fs::write(out.join("registry.rs"), registry::rust_source(&entries)).expect("OUT_DIR is writable");
     let headers = catalogue::rust_source(&root, &registry::read(&laws));
     fs::write(out.join("catalogue.rs"), headers).expect("OUT_DIR is writable");
+    fs::write(out.join("headers.rs"), headers::rust_source(&laws, &guard)).expect("OUT_DIR is writable");
 }

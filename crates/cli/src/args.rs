@@ -25,6 +25,10 @@ pub enum Command {
     Reproduce(crate::reproduce::ReproduceArgs),
     /// Print the packet error of a fading channel over a range of SNRs
     Channel(ChannelArgs),
+    /// List the laws: senders, routers and capacity parts
+    Laws(crate::laws::LawsArgs),
+    /// Explain a law: its equations, parameters, sources and divergences
+    Explain(crate::explain::ExplainArgs),
     /// Work with recorded capacity
     Trace {
         /// What to do with it.

@@ -4,6 +4,8 @@
 
 mod args;
 mod channel;
+mod explain;
+mod laws;
 mod output;
 mod progress;
 mod reproduce;
@@ -47,6 +49,8 @@ fn main() -> ExitCode {
         Command::Show(args) => show::show(args),
         Command::Reproduce(args) => reproduce::reproduce(args),
         Command::Channel(args) => channel::channel(args),
+        Command::Laws(args) => laws::laws(args),
+        Command::Explain(args) => explain::explain(args),
         Command::Trace {
             command: args::TraceCommand::Generate(args),
         } => trace::generate(args),

@@ -2,7 +2,40 @@
 
 use std::io::{ErrorKind, Write};
 
+use comfy_table::{ContentArrangement, Table, presets};
+
 use crate::Failure;
+
+/// Columns of text where there is no terminal to measure.
+const COLUMNS: usize = 100;
+
+/// Least columns that are worth wrapping to.
+const COLUMNS_MIN: usize = 40;
+
+/// Columns of standard output.
+pub fn columns() -> usize {
+    let measured = console::Term::stdout().size_checked();
+    measured.map_or(COLUMNS, |(_, columns)| usize::from(columns).max(COLUMNS_MIN))
+}
+
+/// A table without lines that fits standard output by wrapping its cells.
+pub fn table() -> Table {
+    let mut table = Table::new();
+    table.load_style(presets::NOTHING);
+    table.set_content_arrangement(ContentArrangement::Dynamic);
+    table.set_width(columns() as u16);
+    table
+}
+
+/// The table as text; its first line is bold on a terminal.
+pub fn with_bold_header(table: &mut Table) -> String {
+    table.column_iter_mut().for_each(|column| {
+        column.set_padding((0, 2));
+    });
+    let text = table.trim_fmt();
+    let (header, rows) = text.split_once('\n').unwrap_or((&text, ""));
+    format!("{}\n{rows}", console::style(header).bold())
+}
 
 /// Prints to standard output. A closed pipe, as in `fadelab show x.toml | head`, is no failure.
 ///

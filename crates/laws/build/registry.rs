@@ -90,9 +90,21 @@ impl Entry {
     }
 }
 
+impl Entry {
+    /// The same law behind the guard, in a build that tells its steps.
+    pub fn c_source_explained(&self) -> String {
+        let Entry { role, name, header, .. } = self;
+        format!(
+            "#include \"step.h\"\n#include \"{header}\"\n#define GUARD_NAME {name}\n\
+             #define GUARD_EXPORT fadelab_explained_{role}_{name}\n#define GUARD_WATCHED 0\n#include \"guard.h\"\n"
+        )
+    }
+}
+
 /// The Rust side: declarations of the C functions and one list per role.
 pub fn rust_source(entries: &[Entry]) -> String {
     let mut declarations = String::new();
+    let mut explanations = String::new();
     let mut lists = [String::new(), String::new(), String::new(), String::new()];
     for Entry {
         role,
@@ -103,6 +115,13 @@ pub fn rust_source(entries: &[Entry]) -> String {
     {
         let place = ROLES.iter().position(|known| known == role).expect("read() checked it");
         let table = ["SenderTable", "RouterTable", "CapacityTable"][place];
+        let explained = format!("fadelab_explained_{role}_{name}");
+        writeln!(declarations, "    fn {explained}(host: *const Host) -> Tables;").expect("a string");
+        writeln!(
+            explanations,
+            "    ({role:?}, {name:?}, {explained}, include_str!({header:?})),"
+        )
+        .expect("a string");
         writeln!(declarations, "    fn fadelab_{role}_{name}() -> *const abi::{table};").expect("a string");
         writeln!(
             lists[place],
@@ -128,6 +147,7 @@ pub fn rust_source(entries: &[Entry]) -> String {
          const SENDERS: &[Source<abi::SenderTable>] = &[\n{senders}];\n\
          const ROUTERS: &[Source<abi::RouterTable>] = &[\n{routers}];\n\
          const CAPACITIES: &[Source<abi::CapacityTable>] = &[\n{capacities}];\n\
-         const RECEIVERS: &[Source<abi::ReceiverTable>] = &[\n{receivers}];\n"
+         const RECEIVERS: &[Source<abi::ReceiverTable>] = &[\n{receivers}];\n\
+         const EXPLAINED: &[(&str, &str, Export, &str)] = &[\n{explanations}];\n"
     )
 }

@@ -9,7 +9,7 @@ use crate::params::{ParamInfo, Params};
 use crate::state::State;
 
 /// A capacity part: how a router learns what its link can carry.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub struct Capacity {
     name: &'static str,
     summary: &'static str,
@@ -17,9 +17,10 @@ pub struct Capacity {
     params: Vec<ParamInfo>,
     defaults: Params,
     state_bytes: u32,
+    zone_bytes: u32,
     flags: u32,
-    init: Option<unsafe extern "C" fn(*mut c_void, *const c_void, *const abi::Link)>,
-    estimate: Option<unsafe extern "C" fn(*mut c_void, *const c_void, *const abi::Interval, *mut abi::Estimate)>,
+    init: Option<unsafe extern "C-unwind" fn(*mut c_void, *const c_void, *const abi::Link)>,
+    estimate: Option<unsafe extern "C-unwind" fn(*mut c_void, *const c_void, *const abi::Interval, *mut abi::Estimate)>,
 }
 
 with_params!(Capacity);
@@ -47,6 +48,7 @@ impl Capacity {
             defaults: Params::defaults(&params),
             params,
             state_bytes: table.state_bytes,
+            zone_bytes: 0,
             flags: table.flags,
             init: table.init,
             estimate: table.estimate,

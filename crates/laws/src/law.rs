@@ -59,7 +59,16 @@ macro_rules! common {
 
             /// Fresh memory for one instance.
             pub fn new_state(&self) -> $crate::State {
-                $crate::State::new(self.state_bytes)
+                $crate::State::new(self.state_bytes + self.zone_bytes)
+            }
+
+            /// The same law with room behind its state that it must not touch.
+            #[must_use]
+            pub(crate) fn with_zone(self) -> Self {
+                Self {
+                    zone_bytes: $crate::guard::ZONE_BYTES,
+                    ..self
+                }
             }
 
             /// Pointer to `state` for a call.

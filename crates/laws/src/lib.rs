@@ -17,10 +17,13 @@ mod capacity;
 pub mod catalogue;
 #[cfg(test)]
 mod fixed;
+pub mod guard;
 mod law;
+pub mod own;
 mod params;
 mod receiver;
 mod registry;
+pub mod replay;
 mod router;
 mod sender;
 mod state;

@@ -174,6 +174,11 @@ impl Params {
         Ok(Self { values: values.into() })
     }
 
+    /// These very integers, one for each parameter.
+    pub(crate) fn from_values(values: &[u64]) -> Self {
+        Self { values: values.into() }
+    }
+
     /// The integers, in the order of the header.
     pub fn values(&self) -> &[u64] {
         &self.values

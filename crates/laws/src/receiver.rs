@@ -8,16 +8,17 @@ use crate::law::{common, literal};
 use crate::state::State;
 
 /// A receiver's half of a law: what it makes of arriving packets for the ACKs.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub struct Receiver {
     name: &'static str,
     header: &'static str,
     state_bytes: u32,
+    zone_bytes: u32,
     feedback_bytes: u32,
-    init: Option<unsafe extern "C" fn(*mut c_void, u64)>,
-    on_data: Option<unsafe extern "C" fn(*mut c_void, *const abi::Data)>,
-    fill_ack: Option<unsafe extern "C" fn(*mut c_void, *mut abi::Fill)>,
-    ack_written: Option<unsafe extern "C" fn(*mut c_void, u32)>,
+    init: Option<unsafe extern "C-unwind" fn(*mut c_void, u64)>,
+    on_data: Option<unsafe extern "C-unwind" fn(*mut c_void, *const abi::Data)>,
+    fill_ack: Option<unsafe extern "C-unwind" fn(*mut c_void, *mut abi::Fill)>,
+    ack_written: Option<unsafe extern "C-unwind" fn(*mut c_void, u32)>,
 }
 
 common!(Receiver);
@@ -38,6 +39,7 @@ impl Receiver {
             name: unsafe { literal(table.name) }.expect("a law has a name"),
             header,
             state_bytes: table.state_bytes,
+            zone_bytes: 0,
             feedback_bytes: table.feedback_bytes,
             init: table.init,
             on_data: table.on_data,

@@ -1,10 +1,11 @@
 //! What is registered, by role and name.
 #![allow(unsafe_code)]
 
-use std::sync::LazyLock;
+use std::sync::{LazyLock, PoisonError, RwLock};
 
 use crate::abi;
 use crate::capacity::Capacity;
+use crate::guard::{Export, HOST, Host, Tables};
 use crate::receiver::Receiver;
 use crate::router::Router;
 use crate::sender::Sender;
@@ -14,43 +15,94 @@ type Source<T> = (unsafe extern "C" fn() -> *const T, &'static str, &'static str
 
 include!(concat!(env!("OUT_DIR"), "/registry.rs"));
 
+/// All laws of one kind. A law that is added makes a new list; what points into the old one stays valid.
+type Laws<L> = LazyLock<RwLock<&'static [L]>>;
+
 /// Takes over all tables of one kind.
-fn load<T: 'static, L>(sources: &[Source<T>], take: impl Fn(&'static T, &'static str) -> L) -> Vec<L> {
+fn load<T: 'static, L>(sources: &[Source<T>], take: impl Fn(&'static T, &'static str) -> L) -> RwLock<&'static [L]> {
     // SAFETY: the functions are generated beside the declarations and return the address of a static table.
-    sources
+    let laws = sources
         .iter()
-        .map(|&(table, _, header)| take(unsafe { &*table() }, header))
-        .collect()
+        .map(|&(table, _, header)| take(unsafe { &*table() }, header));
+    RwLock::new(laws.collect::<Vec<L>>().leak())
+}
+
+/// What is known now.
+fn all<L>(laws: &'static Laws<L>) -> &'static [L] {
+    *laws.read().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// Adds a law at the end.
+fn append<L: Clone>(laws: &'static Laws<L>, law: L) {
+    let mut known = laws.write().unwrap_or_else(PoisonError::into_inner);
+    let mut more = known.to_vec();
+    more.push(law);
+    *known = more.leak();
 }
 
 // SAFETY, for the four below: the tables come from headers compiled against this very law.h.
-static ALL_SENDERS: LazyLock<Vec<Sender>> =
+static ALL_SENDERS: Laws<Sender> =
     LazyLock::new(|| load(SENDERS, |table, header| unsafe { Sender::new(table, header) }));
-static ALL_RECEIVERS: LazyLock<Vec<Receiver>> =
+static ALL_RECEIVERS: Laws<Receiver> =
     LazyLock::new(|| load(RECEIVERS, |table, header| unsafe { Receiver::new(table, header) }));
-static ALL_ROUTERS: LazyLock<Vec<Router>> =
+static ALL_ROUTERS: Laws<Router> =
     LazyLock::new(|| load(ROUTERS, |table, header| unsafe { Router::new(table, header) }));
-static ALL_CAPACITIES: LazyLock<Vec<Capacity>> =
+static ALL_CAPACITIES: Laws<Capacity> =
     LazyLock::new(|| load(CAPACITIES, |table, header| unsafe { Capacity::new(table, header) }));
 
-/// All senders' laws, in the order of the registry.
+/// Adds the laws of a header that a user brought.
+///
+/// # Safety
+/// The tables are those of a guarded law compiled against this `law.h`, checked, and live as long as the program.
+pub(crate) unsafe fn add(tables: &Tables, header: &'static str) {
+    // SAFETY: the caller vouches for the tables.
+    unsafe {
+        if let Some(table) = tables.sender.as_ref() {
+            append(&ALL_SENDERS, Sender::new(table, header).with_zone());
+        }
+        if let Some(table) = tables.receiver.as_ref() {
+            append(&ALL_RECEIVERS, Receiver::new(table, header).with_zone());
+        }
+        if let Some(table) = tables.router.as_ref() {
+            append(&ALL_ROUTERS, Router::new(table, header).with_zone());
+        }
+        if let Some(table) = tables.capacity.as_ref() {
+            append(&ALL_CAPACITIES, Capacity::new(table, header).with_zone());
+        }
+    }
+}
+
+/// Whether a built-in law of any role has that name.
+pub(crate) fn is_builtin(name: &str) -> bool {
+    EXPLAINED.iter().any(|(_, builtin, _, _)| *builtin == name)
+}
+
+/// The tables of a built-in law in the build that tells its steps, and its header.
+pub(crate) fn explained(role: &str, name: &str) -> Option<(Tables, &'static str)> {
+    let role = if role == "receiver" { "sender" } else { role };
+    let found = EXPLAINED.iter().find(|law| (law.0, law.1) == (role, name));
+    // SAFETY: the functions are generated beside the declarations.
+    found.map(|&(_, _, export, header)| (unsafe { export(&raw const HOST) }, header))
+}
+
+/// All senders' laws, in the order of the registry, then those that users brought.
 pub fn senders() -> &'static [Sender] {
-    &ALL_SENDERS
+    all(&ALL_SENDERS)
 }
 
-/// All receivers' halves of laws, in the order of the registry.
+/// All receivers' halves of laws, in the same order.
 pub fn receivers() -> &'static [Receiver] {
-    &ALL_RECEIVERS
+    all(&ALL_RECEIVERS)
 }
 
-/// All routers' laws, in the order of the registry.
+/// All routers' laws, in the same order.
 pub fn routers() -> &'static [Router] {
-    &ALL_ROUTERS
+    all(&ALL_ROUTERS)
 }
 
-/// All capacity parts, in the order of the registry.
+/// All capacity parts, in the same order.
 pub fn capacities() -> &'static [Capacity] {
-    &ALL_CAPACITIES
+    all(&ALL_CAPACITIES)
 }
 
 /// The sender's law of that name.

@@ -9,7 +9,7 @@ use crate::params::{ParamInfo, Params};
 use crate::state::State;
 
 /// A router's law: what it does with a packet and at each interval.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub struct Router {
     name: &'static str,
     summary: &'static str,
@@ -17,14 +17,17 @@ pub struct Router {
     params: Vec<ParamInfo>,
     defaults: Params,
     state_bytes: u32,
+    zone_bytes: u32,
     flags: u32,
     wire: u32,
     timers: u32,
     control_timer: u32,
-    init: Option<unsafe extern "C" fn(*mut c_void, *const c_void, *const abi::Link, *mut u64)>,
-    on_enqueue: Option<unsafe extern "C" fn(*mut c_void, *const c_void, *mut abi::Packet, *const abi::Queue) -> u32>,
-    on_dequeue: Option<unsafe extern "C" fn(*mut c_void, *const c_void, *mut abi::Packet, *const abi::Queue) -> u32>,
-    on_timer: Option<unsafe extern "C" fn(*mut c_void, *const c_void, u32, *const abi::Queue) -> u64>,
+    init: Option<unsafe extern "C-unwind" fn(*mut c_void, *const c_void, *const abi::Link, *mut u64)>,
+    on_enqueue:
+        Option<unsafe extern "C-unwind" fn(*mut c_void, *const c_void, *mut abi::Packet, *const abi::Queue) -> u32>,
+    on_dequeue:
+        Option<unsafe extern "C-unwind" fn(*mut c_void, *const c_void, *mut abi::Packet, *const abi::Queue) -> u32>,
+    on_timer: Option<unsafe extern "C-unwind" fn(*mut c_void, *const c_void, u32, *const abi::Queue) -> u64>,
 }
 
 with_params!(Router);
@@ -57,6 +60,7 @@ impl Router {
             defaults: Params::defaults(&params),
             params,
             state_bytes: table.state_bytes,
+            zone_bytes: 0,
             flags: table.flags,
             wire: table.wire,
             timers: table.timers,

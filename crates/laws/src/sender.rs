@@ -9,7 +9,7 @@ use crate::params::{ParamInfo, Params};
 use crate::state::State;
 
 /// A sender's law: what it does with its window on an ACK, a loss, a timeout.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub struct Sender {
     name: &'static str,
     summary: &'static str,
@@ -18,16 +18,17 @@ pub struct Sender {
     params: Vec<ParamInfo>,
     defaults: Params,
     state_bytes: u32,
+    zone_bytes: u32,
     flags: u32,
     wire: u32,
     ecn_mode: u32,
     feedback_bytes: u32,
-    init: Option<unsafe extern "C" fn(*mut c_void, *const c_void, *const abi::Start, *mut abi::Control)>,
-    on_send: Option<unsafe extern "C" fn(*mut c_void, *const c_void, *mut abi::Send, *mut abi::Control)>,
-    on_ack: Option<unsafe extern "C" fn(*mut c_void, *const c_void, *const abi::Ack, *mut abi::Control)>,
-    on_loss: Option<unsafe extern "C" fn(*mut c_void, *const c_void, *const abi::Ack, u32, *mut abi::Control)>,
-    on_rto: Option<unsafe extern "C" fn(*mut c_void, *const c_void, *const abi::Ack, *mut abi::Control)>,
-    on_restart: Option<unsafe extern "C" fn(*mut c_void, *const c_void, u64, u64, *mut abi::Control)>,
+    init: Option<unsafe extern "C-unwind" fn(*mut c_void, *const c_void, *const abi::Start, *mut abi::Control)>,
+    on_send: Option<unsafe extern "C-unwind" fn(*mut c_void, *const c_void, *mut abi::Send, *mut abi::Control)>,
+    on_ack: Option<unsafe extern "C-unwind" fn(*mut c_void, *const c_void, *const abi::Ack, *mut abi::Control)>,
+    on_loss: Option<unsafe extern "C-unwind" fn(*mut c_void, *const c_void, *const abi::Ack, u32, *mut abi::Control)>,
+    on_rto: Option<unsafe extern "C-unwind" fn(*mut c_void, *const c_void, *const abi::Ack, *mut abi::Control)>,
+    on_restart: Option<unsafe extern "C-unwind" fn(*mut c_void, *const c_void, u64, u64, *mut abi::Control)>,
 }
 
 with_params!(Sender);
@@ -62,6 +63,7 @@ impl Sender {
             defaults: Params::defaults(&params),
             params,
             state_bytes: table.state_bytes,
+            zone_bytes: 0,
             flags: table.flags,
             wire: table.wire,
             ecn_mode: table.ecn_mode,

@@ -25,6 +25,20 @@ impl State {
         &self.words
     }
 
+    /// Overwrites the beginning.
+    pub(crate) fn fill(&mut self, bytes: &[u8]) {
+        for (word, bytes) in self.words.iter_mut().zip(bytes.chunks(8)) {
+            let mut padded = [0; 8];
+            padded[..bytes.len()].copy_from_slice(bytes);
+            *word = u64::from_ne_bytes(padded);
+        }
+    }
+
+    /// Where it lies, which tells instances apart as long as they live.
+    pub fn address(&self) -> usize {
+        self.words.as_ptr() as usize
+    }
+
     /// Where the law finds it.
     #[inline]
     pub(crate) fn as_mut_ptr(&mut self) -> *mut std::ffi::c_void {

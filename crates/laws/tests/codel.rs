@@ -1,4 +1,4 @@
-//! CoDel: steps by hand, the control law against a square root, and the pseudo-code of RFC 8289 in floating point.
+//! The router `codel`: steps by hand, its due times, and the pseudo-code of RFC 8289 over random arrivals.
 
 mod common;
 

@@ -7,7 +7,7 @@ pub struct LinkCounters {
     pub arrived_pkts: u64,
     /// Their bytes.
     pub arrived_bytes: u64,
-    /// Packets whose transmission ended.
+    /// Packets whose transmission ended, the first one where there are several.
     pub sent_pkts: u64,
     /// Bytes sent, the first part of a packet in transmission included.
     pub sent_bytes: u64,
@@ -19,7 +19,7 @@ pub struct LinkCounters {
     pub dropped_law_pkts: u64,
     /// Bytes of both.
     pub dropped_bytes: u64,
-    /// Packets lost on the air.
+    /// Packets lost on the air, for good where the link repeats them.
     pub lost_air_pkts: u64,
     /// Of `sent_pkts`, those whose ECN field the law changed.
     pub marked_pkts: u64,
@@ -35,4 +35,10 @@ pub struct LinkCounters {
     pub queue_bytes: u64,
     /// Packets waiting now.
     pub queue_pkts: u32,
+    /// Repetitions sent by the link layer; their bytes are in `sent_bytes`, they are not in `sent_pkts`.
+    pub retransmitted_pkts: u64,
+    /// Packets that arrived although a try was lost on the air.
+    pub recovered_pkts: u64,
+    /// Packets delivered after one that left the queue later (RFC 4737, type-P-reordered).
+    pub reordered_pkts: u64,
 }

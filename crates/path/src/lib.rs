@@ -4,12 +4,15 @@
 //! [`link::Link::service`] gives it. Whoever drives it owns time and the packets; a node holds only their numbers and
 //! looks at what a router may see through [`packet::Store`].
 
+mod air;
 pub mod counters;
+pub mod layer;
 pub mod link;
 pub mod packet;
 mod ring;
 mod router;
 pub mod spec;
+mod stepwise;
 pub mod trace;
 mod transmitter;
 pub mod violation;

@@ -6,13 +6,15 @@
 //! departure changes the plan of all behind it; for these the start of the next transmission is an event too.
 
 use fadelab_laws::abi;
-use fadelab_phy::channel::{Channel, ChannelSpec, PacketKind};
 
+use crate::air::{Air, BusyPeriod};
 use crate::counters::LinkCounters;
+use crate::layer::LinkLayer;
 use crate::packet::{PacketId, Parcel, Store};
 use crate::ring::Ring;
 use crate::router::{LawHost, QueueView};
-use crate::spec::{CapacitySpec, LinkSpec};
+use crate::spec::{CapacitySpec, LinkSpec, Queues, RouterSpec};
+use crate::stepwise::StepwiseLink;
 use crate::transmitter::Transmitter;
 use crate::violation::{Checked, violated};
 
@@ -110,48 +112,23 @@ pub struct Link {
     busy_ns: u64,
     counters: LinkCounters,
     name: String,
-}
-
-/// The time since the transmitter last had nothing to do: over it, no more may be sent than its capacity.
-#[derive(Clone, Copy, Debug, Default)]
-struct BusyPeriod {
-    start_ns: u64,
-    end_ns: u64,
-    bytes: u64,
-}
-
-/// The channel, and the on-air size of the last data packet and ACK: sizes rarely change.
-#[derive(Debug)]
-struct Air {
-    spec: ChannelSpec,
-    channel: Channel,
-    sizes: [(u32, u32); 2],
-}
-
-impl Air {
-    fn new(spec: &ChannelSpec, link: &LinkSpec, seed: u64) -> Self {
-        let channel = Channel::new(spec, seed, &link.name, link.capacity.rate_bps_mean());
-        Self {
-            spec: spec.clone(),
-            channel,
-            sizes: [(0, 0); 2],
-        }
-    }
-
-    #[inline]
-    fn bytes(&mut self, kind: PacketKind, ip_bytes: u32) -> u32 {
-        let known = &mut self.sizes[usize::from(kind == PacketKind::Ack)];
-        if known.0 != ip_bytes {
-            *known = (ip_bytes, self.spec.air_bytes(kind, ip_bytes));
-        }
-        known.1
-    }
+    /// For what cannot be planned at arrival; then nothing else here is in use.
+    stepwise: Option<Box<StepwiseLink>>,
 }
 
 impl Link {
+    /// Whether the state at `address` belongs to a law of this link or to its capacity part.
+    pub fn holds_state(&self, address: usize) -> bool {
+        self.law.as_ref().is_some_and(|law| law.holds_state(address))
+            || self.stepwise.as_ref().is_some_and(|link| link.holds_state(address))
+    }
+
     /// Builds a link. `packet_bytes` is the IP size of a full data packet, for laws that scale with it.
     pub fn new(spec: &LinkSpec, seed: u64, packet_bytes: u32) -> Self {
-        let law = law::host(spec, seed, packet_bytes);
+        if spec.goes_step_by_step() {
+            return Self::step_by_step(spec, seed, packet_bytes);
+        }
+        let law = LawHost::of(spec, seed, packet_bytes, "");
         Self {
             name: spec.name.clone(),
             is_wire: law.is_none() && spec.channel.is_none() && matches!(spec.capacity, CapacitySpec::Constant { .. }),
@@ -161,10 +138,8 @@ impl Link {
             limit_bytes: spec.buffer.bytes.unwrap_or(u64::MAX),
             law,
             drops_at_dequeue: spec.router.law.flags() & abi::ROUTER_DROPS_AT_DEQUEUE != 0,
-            air: spec
-                .channel
-                .as_ref()
-                .map(|channel| Box::new(Air::new(channel, spec, seed))),
+            air: Air::of(spec, seed).map(Box::new),
+            stepwise: None,
             transits: Ring::default(),
             started: 0,
             deliver_ns_next: u64::MAX,
@@ -175,6 +150,28 @@ impl Link {
             delivered_pkts: 0,
             dropped_held_pkts: 0,
             counters: LinkCounters::default(),
+        }
+    }
+
+    /// A link that hands everything on to [`StepwiseLink`] and keeps nothing but the time of its next event. What it
+    /// does not hold is never found here, so that other links spend little on asking.
+    fn step_by_step(spec: &LinkSpec, seed: u64, packet_bytes: u32) -> Self {
+        let plain = LinkSpec {
+            channel: None,
+            queues: Queues::One,
+            layer: LinkLayer::default(),
+            router: RouterSpec {
+                law: fadelab_laws::router("droptail").expect("drop-tail is registered"),
+                ..spec.router.clone()
+            },
+            ..spec.clone()
+        };
+        let stepwise = StepwiseLink::new(spec, seed, packet_bytes);
+        Self {
+            deliver_ns_next: stepwise.next_due(),
+            is_wire: false,
+            stepwise: Some(Box::new(stepwise)),
+            ..Self::new(&plain, seed, packet_bytes)
         }
     }
 
@@ -227,6 +224,11 @@ impl Link {
     /// A packet joins the queue, if law and limit let it.
     #[inline(never)]
     fn queue_up(&mut self, now_ns: u64, parcel: Parcel, store: &mut impl Store) -> Checked<Arrival> {
+        if let Some(stepwise) = &mut self.stepwise {
+            let arrival = stepwise.arrive(now_ns, parcel, store)?;
+            self.deliver_ns_next = stepwise.next_due();
+            return Ok(arrival);
+        }
         let ip_bytes = u32::from(parcel.ip_bytes);
         let bytes = match &mut self.air {
             None => ip_bytes,
@@ -278,7 +280,7 @@ impl Link {
     pub fn service(&mut self, due_ns: u64, store: &mut impl Store) -> Checked<Departure> {
         self.catch_up(due_ns, store)?;
         if self.deliver_ns_next <= due_ns {
-            return self.deliver(due_ns);
+            return self.deliver(due_ns, store);
         }
         if let Some(law) = &self.law
             && law.next_due() <= due_ns
@@ -293,6 +295,9 @@ impl Link {
     /// # Errors
     /// An invariant of the link is broken.
     pub fn snapshot(&mut self, now_ns: u64, store: &mut impl Store) -> Checked<LinkCounters> {
+        if let Some(stepwise) = &mut self.stepwise {
+            return stepwise.snapshot(now_ns, store);
+        }
         self.catch_up(now_ns, store)?;
         let mut counters = self.counters;
         for waiting in self.transits.iter_from(self.started) {
@@ -333,7 +338,8 @@ impl Link {
 
     /// Packets the link holds, waiting, in transmission or in flight.
     pub fn held_pkts(&self) -> u64 {
-        self.transits.len() as u64
+        let stepwise = self.stepwise.as_ref().map_or(0, |stepwise| stepwise.held_pkts());
+        self.transits.len() as u64 + stepwise
     }
 
     #[inline]
@@ -353,9 +359,9 @@ impl Link {
     }
 
     #[inline(always)]
-    fn deliver(&mut self, now_ns: u64) -> Checked<Departure> {
+    fn deliver(&mut self, now_ns: u64, store: &mut impl Store) -> Checked<Departure> {
         let Some(transit) = self.transits.front() else {
-            return Ok(Departure::None);
+            return self.step(now_ns, store);
         };
         let (parcel, fate) = (transit.parcel(), transit.fate);
         let early = transit.deliver_ns != now_ns || now_ns < transit.arrived_ns + self.delay_ns;
@@ -379,6 +385,17 @@ impl Link {
         })
     }
 
+    /// A link without transits goes step by step, or has nothing to do.
+    #[inline(never)]
+    fn step(&mut self, now_ns: u64, store: &mut impl Store) -> Checked<Departure> {
+        let Some(stepwise) = &mut self.stepwise else {
+            return Ok(Departure::None);
+        };
+        let departure = stepwise.service(now_ns, store);
+        self.deliver_ns_next = stepwise.next_due();
+        departure
+    }
+
     /// Off the hot path: says what the link looked like.
     #[cold]
     #[inline(never)]
@@ -395,7 +412,7 @@ impl Link {
     #[inline(always)]
     fn check_conservation(&self, now_ns: u64) -> Checked<()> {
         let c = &self.counters;
-        let held = self.held_pkts() - self.dropped_held_pkts;
+        let held = self.transits.len() as u64 - self.dropped_held_pkts;
         if c.arrived_pkts != self.delivered_pkts + c.dropped_full_pkts + c.dropped_law_pkts + held {
             return self.broken("packets are conserved at a node", now_ns, &held);
         }
@@ -456,15 +473,7 @@ impl Link {
     fn transmit(&mut self, start_ns: u64, end_ns: u64, bytes: u32) -> Checked<()> {
         self.counters.sent_pkts += 1;
         self.counters.sent_bytes += u64::from(bytes);
-        if start_ns > self.busy.end_ns {
-            self.busy = BusyPeriod {
-                start_ns,
-                end_ns: start_ns,
-                bytes: 0,
-            };
-        }
-        self.busy.end_ns = end_ns;
-        self.busy.bytes += u64::from(bytes);
+        self.busy.add(start_ns, end_ns, bytes);
         if self.transmitter.can_send(self.busy.start_ns, end_ns, self.busy.bytes) {
             return Ok(());
         }

@@ -62,6 +62,8 @@ impl Header {
 pub trait Store {
     /// Header of a packet that is under way.
     fn header(&mut self, id: PacketId) -> &mut Header;
+    /// Number of the flow it belongs to, for links that treat flows apart.
+    fn flow(&self, id: PacketId) -> u32;
     /// Its feedback. Called only for packets with a wire format that has some.
     fn feedback(&mut self, id: PacketId) -> &mut FeedbackBytes;
 }

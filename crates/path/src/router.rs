@@ -1,10 +1,11 @@
 //! A router's law at work: its memory, its timers, the capacity part that feeds it.
 
-use fadelab_laws::{State, abi};
+use fadelab_laws::{State, abi, guard};
+use fadelab_phy::channel::PacketKind;
 use fadelab_phy::random::Stream;
 
 use crate::packet::{FeedbackBytes, Header, PacketId, Store};
-use crate::spec::RouterSpec;
+use crate::spec::{CapacitySpec, LinkSpec, RouterSpec};
 
 const NS_PER_US: u64 = 1000;
 
@@ -51,7 +52,35 @@ pub(crate) struct LawHost {
 }
 
 impl LawHost {
-    pub fn new(spec: &RouterSpec, mut random: Stream, mut link: abi::Link) -> Self {
+    /// The law of a queue of a link; a passive law (drop-tail) needs none. `queue` names the queue where a link has
+    /// several, so that each has random numbers of its own.
+    pub fn of(spec: &LinkSpec, seed: u64, packet_bytes: u32, queue: &str) -> Option<Box<Self>> {
+        if spec.router.law.is_passive() {
+            return None;
+        }
+        let capacity_bytes_per_s = match spec.capacity {
+            CapacitySpec::Constant { rate_bps } => rate_bps / 8,
+            CapacitySpec::Trace(_) => 0,
+        };
+        let link = abi::Link {
+            capacity_Bps: capacity_bytes_per_s,
+            delay_us: spec.delay_ns / NS_PER_US,
+            limit_bytes: spec.buffer.bytes.unwrap_or(0),
+            limit_pkts: spec.buffer.packets.unwrap_or(0),
+            packet_bytes: spec
+                .channel
+                .as_ref()
+                .map_or(packet_bytes, |c| c.air_bytes(PacketKind::Data, packet_bytes)),
+            ..abi::Link::default()
+        };
+        let random = Stream::new(seed, &format!("router {}{queue}", spec.name));
+        let place = || format!("link {}{queue}", spec.name);
+        Some(guard::in_place(place, || {
+            Box::new(Self::new(&spec.router, random, link))
+        }))
+    }
+
+    fn new(spec: &RouterSpec, mut random: Stream, mut link: abi::Link) -> Self {
         link.random = random.next_u64() as u32;
         let mut state = spec.law.new_state();
         let mut capacity_state = spec.capacity.new_state();
@@ -73,6 +102,11 @@ impl LawHost {
         };
         host.estimate.capacity_Bps = link.capacity_Bps;
         host
+    }
+
+    /// Whether the state at `address` is the law's or its capacity part's.
+    pub fn holds_state(&self, address: usize) -> bool {
+        [self.state.address(), self.capacity_state.address()].contains(&address)
     }
 
     /// When the next timer is due.

@@ -5,6 +5,7 @@ use std::sync::Arc;
 use fadelab_laws::{Capacity, Params, Router};
 use fadelab_phy::channel::ChannelSpec;
 
+use crate::layer::LinkLayer;
 use crate::trace::Trace;
 
 /// What a link is.
@@ -20,10 +21,36 @@ pub struct LinkSpec {
     pub buffer: Buffer,
     /// The law at the queue.
     pub router: RouterSpec,
+    /// How arrivals are divided into queues, each with the law to itself.
+    pub queues: Queues,
     /// What happens to packets on the air; `None` is a wire.
     pub channel: Option<ChannelSpec>,
+    /// What the link does about it behind the transmitter.
+    pub layer: LinkLayer,
     /// Whether results show this link. Access links usually are not shown.
     pub shown: bool,
+}
+
+impl LinkSpec {
+    /// Whether the fate of a packet depends on packets that come after it, so that it cannot be planned at arrival.
+    pub(crate) fn goes_step_by_step(&self) -> bool {
+        self.queues != Queues::One || self.layer != LinkLayer::default()
+    }
+}
+
+/// How a link divides arrivals into queues.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Queues {
+    /// One queue, first in, first out.
+    #[default]
+    One,
+    /// Several queues that take turns, with priority for sparse flows (RFC 8290, section 4).
+    Fair {
+        /// Number of queues among which a keyed hash divides the flows; `None`: one for each flow.
+        hashed: Option<u32>,
+        /// On-air bytes that a queue may send in its turn, at least 1.
+        quantum_bytes: u32,
+    },
 }
 
 /// How fast a transmitter is.

@@ -65,6 +65,14 @@ impl Transmitter {
         }
     }
 
+    /// When [`Self::serve`] would begin with a packet that is ready at `ready_ns`.
+    pub fn next_start(&self, ready_ns: u64) -> u64 {
+        match self {
+            Self::Constant(rate) => rate.free_ns.max(ready_ns),
+            Self::Trace(rate) => rate.trace.time_ns(rate.next_position(ready_ns) / rate.bytes_each()),
+        }
+    }
+
     /// Whether a packet that is ready at `ready_ns` would be sent at once, on a constant rate.
     #[inline]
     pub fn is_idle(&self, ready_ns: u64) -> bool {
@@ -129,13 +137,21 @@ impl TraceRate {
         u64::from(self.trace.opportunity_bytes)
     }
 
+    /// Where a packet that is ready at `ready_ns` begins. Opportunities that came while nobody was waiting are lost, and
+    /// so is the rest of a partly used one.
+    fn next_position(&self, ready_ns: u64) -> u64 {
+        let each = self.bytes_each();
+        if self.trace.time_ns(self.position / each) < ready_ns {
+            self.trace.index_from(ready_ns) * each
+        } else {
+            self.position
+        }
+    }
+
     fn serve(&mut self, ready_ns: u64, bytes: u32) -> Served {
         let each = self.bytes_each();
-        // Opportunities that came while nobody was waiting are lost, and so is the rest of a partly used one.
-        if self.trace.time_ns(self.position / each) < ready_ns {
-            self.position = self.trace.index_from(ready_ns) * each;
-        }
-        let mark = self.position;
+        let mark = self.next_position(ready_ns);
+        self.position = mark;
         self.position += u64::from(bytes);
         let (first, last) = (mark / each, (self.position - 1) / each);
         Served {

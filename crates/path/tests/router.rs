@@ -1,9 +1,10 @@
 //! What a link tells the law at its queue.
 
 use fadelab_laws::{abi, capacity, router};
+use fadelab_path::layer::LinkLayer;
 use fadelab_path::link::{Departure, Link};
 use fadelab_path::packet::{FeedbackBytes, Header, PacketId, Parcel, Store};
-use fadelab_path::spec::{Buffer, CapacitySpec, LinkSpec, RouterSpec};
+use fadelab_path::spec::{Buffer, CapacitySpec, LinkSpec, Queues, RouterSpec};
 
 const MS: u64 = 1_000_000;
 
@@ -17,6 +18,10 @@ struct Packets(Vec<Header>, FeedbackBytes);
 impl Store for Packets {
     fn header(&mut self, id: PacketId) -> &mut Header {
         &mut self.0[id as usize]
+    }
+
+    fn flow(&self, _: PacketId) -> u32 {
+        0
     }
 
     fn feedback(&mut self, _: PacketId) -> &mut FeedbackBytes {
@@ -41,7 +46,9 @@ fn link() -> Link {
             capacity: part,
             capacity_params: part.default_params(),
         },
+        queues: Queues::One,
         channel: None,
+        layer: LinkLayer::default(),
         shown: true,
     };
     Link::new(&spec, 1, 1000)

@@ -4,6 +4,7 @@ use fadelab_phy::channel::{Antennas, ChannelSpec, CodeMode, CodeSpec, Model, Mod
 
 use crate::document::Raw;
 use crate::error::Refusal;
+use crate::layer;
 use crate::reader::Reader;
 use crate::schema;
 use crate::unit::{Bits, Decibel, Duration, Number, Scalar};
@@ -78,9 +79,10 @@ pub(crate) fn is_given(reader: &Reader<'_>, table: &str) -> bool {
     } else {
         Vec::new()
     };
-    reader
-        .node(table)
-        .is_some_and(|node| node.entries().is_empty() || node.entries().len() > named.len())
+    reader.node(table).is_some_and(|node| {
+        let is_own = |name: &str| !named.contains(&name) && !layer::TABLES.contains(&name);
+        node.entries().is_empty() || node.entries().iter().any(|(name, _)| is_own(name))
+    })
 }
 
 /// Reads one table; `None` is a wire.

@@ -3,10 +3,11 @@
 use fadelab_laws::Router;
 use fadelab_sim::spec::LinkId;
 
-use crate::channel::{self, Channel};
+use crate::channel;
 use crate::document::{Raw, quoted};
 use crate::error::{Refusal, nearest, one_of};
 use crate::laws;
+use crate::layer;
 use crate::reader::Reader;
 use crate::schema;
 use crate::topology::{Files, Hop};
@@ -284,8 +285,13 @@ fn link(reader: &mut Reader<'_>, files: &mut Files<'_>, graph: &Graph, name: &st
         return Err(reader.refuse(&at("to"), &why));
     }
     let mut hop = Hop::read(reader, files, &table, name, is_duplex)?;
-    hop.channel = air(reader, &at("channel"))?;
-    hop.router = router(reader, &at("router"))?;
+    if let Some(channel) = air(reader, &at("channel"))? {
+        hop.channel = channel::read(reader, &channel)?;
+        hop.layer = layer::read(reader, &channel, hop.channel.is_some())?;
+    }
+    if let Some((law, is_fair)) = router(reader, &at("router"))? {
+        (hop.router, hop.router_is_fair) = (Some(law), Some(is_fair));
+    }
     Ok(Link {
         hop,
         from,
@@ -299,10 +305,11 @@ fn names_of(graph: &Graph) -> Vec<&str> {
     graph.nodes.iter().map(String::as_str).collect()
 }
 
-fn air(reader: &mut Reader<'_>, path: &str) -> Result<Option<Channel>, Refusal> {
+/// The table that describes the channel of a link; `None` is a wire.
+fn air(reader: &mut Reader<'_>, path: &str) -> Result<Option<String>, Refusal> {
     match reader.or(path, Air::Common)? {
         Air::Wire => Ok(None),
-        Air::Common => channel::read(reader, channel::TABLE),
+        Air::Common => Ok(Some(channel::TABLE.to_owned())),
         Air::Named(name) => {
             let known = schema::names_in(reader.root(), channel::TABLE);
             if !known.contains(&name.as_str()) {
@@ -313,12 +320,13 @@ fn air(reader: &mut Reader<'_>, path: &str) -> Result<Option<Channel>, Refusal> 
                 );
                 return Err(reader.refuse(path, &why));
             }
-            channel::read(reader, &format!("{}.{name}", channel::TABLE))
+            Ok(Some(format!("{}.{name}", channel::TABLE)))
         }
     }
 }
 
-fn router(reader: &mut Reader<'_>, path: &str) -> Result<Option<&'static Router>, Refusal> {
+/// The law of a link's router, and whether its name asks for fair queues; `None` is that of the run.
+fn router(reader: &mut Reader<'_>, path: &str) -> Result<Option<(&'static Router, bool)>, Refusal> {
     reader.map(path, Some("auto".to_owned()), "", |name: String| match name.as_str() {
         "auto" => Ok(None),
         name => laws::router(name).map(Some),
@@ -327,7 +335,7 @@ fn router(reader: &mut Reader<'_>, path: &str) -> Result<Option<&'static Router>
 
 #[cfg(test)]
 mod tests {
-    use fadelab_sim::spec::CapacitySpec;
+    use fadelab_sim::spec::{CapacitySpec, LinkLayer};
 
     use super::*;
     use crate::unit::BufferSize;
@@ -343,7 +351,9 @@ mod tests {
                 buffer: BufferSize::Packets(1),
                 buffer_back: BufferSize::Packets(1),
                 channel: None,
+                layer: LinkLayer::default(),
                 router: None,
+                router_is_fair: None,
             },
             from: *from,
             to: *to,

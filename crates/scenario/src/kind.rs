@@ -29,6 +29,8 @@ pub enum Kind {
     AccessRate,
     /// `"3 s"`, `"uniform 0 s..10 s"` or `"exponential 5 s"`.
     Span,
+    /// `"uniform 0 ms..8 ms"`, `"normal 5 ms +- 2 ms"` or `"exponential 3 ms"`.
+    Delay,
     /// A number without a unit, from the first to the second.
     Number(f64, f64),
     /// A whole number without a unit, from the first to the second.
@@ -76,6 +78,7 @@ impl Kind {
             Self::Buffer => "buffer".to_owned(),
             Self::AccessRate => "rate, or `\"2 x bottleneck\"`".to_owned(),
             Self::Span => "time".to_owned(),
+            Self::Delay => "random delay".to_owned(),
             Self::Number(min, max) => format!("number, {min} to {max}"),
             Self::Whole(min, u32::MAX) => format!("number from {min}"),
             Self::Whole(min, max) => format!("number, {min} to {max}"),

@@ -4,6 +4,7 @@ use fadelab_laws::{ParamError, ParamInfo, Params, Receiver, Router, Sender};
 
 use crate::document::{Raw, quoted};
 use crate::error::{Refusal, nearest, one_of};
+use crate::queues;
 use crate::reader::Reader;
 use crate::unit::{Duration, Scalar, Size, tagged_number};
 
@@ -19,6 +20,8 @@ pub struct Law {
     pub sender: Option<&'static Sender>,
     /// The law of the routers: the one named, else the one the sender needs, else drop-tail.
     pub router: &'static Router,
+    /// Whether the router's name asks for fair queues.
+    pub router_is_fair: bool,
 }
 
 /// Finds the laws behind a label.
@@ -32,26 +35,31 @@ pub fn law(label: &str) -> Result<Law, String> {
     };
     let sender = sender(sender_name)?;
     let router_name = router_name.or(sender.and_then(Sender::router)).unwrap_or("droptail");
+    let (router, router_is_fair) = router(router_name)?;
     Ok(Law {
         label: label.to_owned(),
         sender,
-        router: router(router_name)?,
+        router,
+        router_is_fair,
     })
 }
 
-/// Finds a router's law by name.
+/// Finds a router's law by name, and whether the name asks for fair queues, each with the law to itself: `fq_codel`.
 ///
 /// # Errors
 /// An unknown name, with the known ones.
-pub fn router(name: &str) -> Result<&'static Router, String> {
-    fadelab_laws::router(name).ok_or_else(|| {
+pub fn router(name: &str) -> Result<(&'static Router, bool), String> {
+    let (law_name, is_fair) = queues::split(name);
+    let law = fadelab_laws::router(law_name).ok_or_else(|| {
         let known: Vec<&str> = fadelab_laws::routers().iter().map(Router::name).collect();
         format!(
-            "unknown router `{name}`: known are {}{}",
+            "unknown router `{name}`: known are {}, and `{}` before one for fair queues{}",
             one_of(&known),
-            nearest(name, &known)
+            queues::FAIR_PREFIX,
+            nearest(law_name, &known)
         )
-    })
+    })?;
+    Ok((law, is_fair))
 }
 
 /// Finds a sender by name; `None` is UDP.

@@ -2,11 +2,12 @@
 
 use fadelab_laws::{Params, Router};
 use fadelab_phy::channel::PacketKind;
-use fadelab_sim::spec::{Buffer, CapacitySpec, FlowSpec, LinkId, LinkSpec, RouterSpec, Transport};
+use fadelab_sim::spec::{Buffer, CapacitySpec, FlowSpec, LinkId, LinkLayer, LinkSpec, Queues, RouterSpec, Transport};
 
 use crate::capacity::CapacityParts;
 use crate::flows::{Course, Direction, Group, Way};
 use crate::graph::{Graph, Route};
+use crate::queues::Queueing;
 use crate::row::Row;
 use crate::topology::{Hop, Topology, rate_bps};
 use crate::unit::BufferSize;
@@ -17,6 +18,8 @@ pub struct Parts<'a> {
     pub topology: &'a Topology,
     /// Laws of routers with their parameters, that of the run first.
     pub routers: Vec<(&'static Router, Params)>,
+    /// How the queues of links are divided.
+    pub queueing: Queueing,
     /// Capacity parts for constant and for recorded links.
     pub capacity: CapacityParts,
     /// Groups of flows, each with the parameters of its sender and its transport.
@@ -192,7 +195,9 @@ fn hop_link(parts: &Parts<'_>, hop: &Hop, is_back: bool, rtt_ns: u64) -> LinkSpe
             capacity: part,
             capacity_params: part_params,
         },
+        queues: parts.queueing.of(hop.router_is_fair),
         channel,
+        layer: hop.layer.clone(),
         shown: false,
     }
 }
@@ -239,7 +244,9 @@ fn push_pair(parts: &Parts<'_>, row: &Row, links: &mut Vec<LinkSpec>, rtt_ns: u6
                     capacity: part,
                     capacity_params: part_params,
                 },
+                queues: Queues::One,
                 channel: None,
+                layer: LinkLayer::default(),
                 shown: false,
             });
         }

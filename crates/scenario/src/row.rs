@@ -3,10 +3,11 @@
 use crate::channel;
 use crate::document::{Node, Raw, quoted};
 use crate::error::Refusal;
+use crate::layer;
 use crate::reader::Reader;
 use crate::topology::{Files, Hop, delay, rate_bps};
 use crate::unit::{BufferSize, Duration, Rate, Scalar, positive, scaled};
-use fadelab_sim::spec::CapacitySpec;
+use fadelab_sim::spec::{CapacitySpec, LinkLayer};
 
 /// A row of routers with a pair of links between neighbours, and how hosts are attached to them.
 #[derive(Clone, Debug)]
@@ -106,8 +107,10 @@ fn with_access(reader: &mut Reader<'_>, mut hops: Vec<Hop>) -> Result<Row, Refus
     let access_delay_ns = delay(reader, "topology.access.delay", Some(Duration(8_000_000)))?;
     let access_buffer = reader.or("topology.access.buffer", BufferSize::Packets(10_000))?;
     let channel = channel::read(reader, channel::TABLE)?;
+    let layer = layer::read(reader, channel::TABLE, channel.is_some())?;
     for hop in &mut hops {
         hop.channel.clone_from(&channel);
+        hop.layer.clone_from(&layer);
     }
     Ok(Row {
         hops,
@@ -133,7 +136,9 @@ fn hops(reader: &mut Reader<'_>) -> Result<Vec<Hop>, Refusal> {
             buffer,
             buffer_back: buffer,
             channel: None,
+            layer: LinkLayer::default(),
             router: None,
+            router_is_fair: None,
         }
     };
     Ok(rates.iter().enumerate().map(hop).collect())

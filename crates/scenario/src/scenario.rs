@@ -19,10 +19,10 @@ use crate::resolve::{Resolved, rank};
 use crate::schema;
 use crate::seeds::Seeds;
 use crate::sweep::{self, Axis};
-use crate::topology::{self, Files, Topology};
+use crate::topology::{self, Files, Hop, Topology};
 use crate::trace::Traces;
 use crate::unit::Scalar;
-use crate::{capacity, run, transport, warnings};
+use crate::{capacity, queues, run, transport, warnings};
 
 /// How a scenario is read.
 #[derive(Clone, Debug)]
@@ -215,12 +215,14 @@ impl Planner<'_> {
         check_total(&reader, &groups, &topology)?;
         let routers = routers(&law, &topology);
         let capacity = capacity::read(&mut reader, &routers, &topology)?;
+        let queueing = queues::read(&mut reader, law.router_is_fair, &with_names(&law, &topology))?;
         let routers = with_router_params(&mut reader, routers)?;
         let groups = with_params(&mut reader, groups)?;
         laws::unused(&mut reader)?;
         let (links, flows) = network::build(&Parts {
             topology: &topology,
             routers,
+            queueing,
             capacity,
             groups,
         });
@@ -340,6 +342,13 @@ fn routers(law: &Law, topology: &Topology) -> Vec<&'static Router> {
         }
     }
     routers
+}
+
+/// The law of each router in use, and whether its name asks for fair queues.
+fn with_names(law: &Law, topology: &Topology) -> Vec<(&'static Router, bool)> {
+    let own = |hop: &Hop| hop.router.zip(hop.router_is_fair);
+    let own = topology.hops().into_iter().filter_map(own);
+    std::iter::once((law.router, law.router_is_fair)).chain(own).collect()
 }
 
 fn with_router_params(

@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use fadelab_laws::Router;
 use fadelab_path::trace::Trace;
-use fadelab_sim::spec::CapacitySpec;
+use fadelab_sim::spec::{CapacitySpec, LinkLayer};
 
 use crate::channel::Channel;
 use crate::document::{Place, Raw, quoted};
@@ -52,8 +52,12 @@ pub struct Hop {
     pub buffer_back: BufferSize,
     /// Channel of either; `None` is a wire.
     pub channel: Option<Channel>,
+    /// What either does behind its transmitter.
+    pub layer: LinkLayer,
     /// Law of either's router; `None` is that of the run.
     pub router: Option<&'static Router>,
+    /// Whether its name asks for fair queues; `None`: as that of the run.
+    pub router_is_fair: Option<bool>,
 }
 
 /// Traces that were read, and the folder that their paths are relative to.
@@ -109,7 +113,9 @@ impl Hop {
             buffer,
             buffer_back,
             channel: None,
+            layer: LinkLayer::default(),
             router: None,
+            router_is_fair: None,
         })
     }
 }

@@ -1,5 +1,6 @@
 //! The event loop.
 
+use fadelab_laws::guard::{self, Fault};
 use fadelab_path::packet::Store;
 use fadelab_path::violation::{Checked, Violation, violated};
 
@@ -26,6 +27,9 @@ pub enum RunError {
         /// The longest possible.
         time_s_max: u64,
     },
+    /// A law trapped, did not come back, or returned nonsense.
+    #[error("{0}")]
+    Law(Box<Fault>),
     /// Whoever watches the run asked for its end.
     #[error("the run was stopped")]
     Stopped,
@@ -48,9 +52,10 @@ const OWN_EVENTS: usize = 3;
 /// Runs a spec to its end. `report` is told the virtual time now and then, and says whether to go on.
 ///
 /// # Errors
-/// A broken invariant with its seed, or a stop that `report` asked for.
+/// A broken invariant with its seed, a law at fault, or a stop that `report` asked for.
 pub fn run(spec: &RunSpec, report: impl FnMut(u64) -> bool) -> Result<RunRecord, RunError> {
-    run_to_end(Engine::new(spec), report)
+    let engine = guard::catch(|| Engine::new(spec)).map_err(|fault| RunError::Law(Box::new(fault)))?;
+    run_to_end(engine, report)
 }
 
 /// Runs what stands at its beginning.
@@ -63,10 +68,15 @@ pub(crate) fn run_to_end(mut engine: Engine<'_>, report: impl FnMut(u64) -> bool
             time_s_max: time_ns_max / 1_000_000_000,
         });
     }
-    if !engine.run(report).map_err(failed)? {
-        return Err(RunError::Stopped);
+    match guard::catch(|| engine.run(report)) {
+        Ok(Ok(true)) => Ok(engine.record),
+        Ok(Ok(false)) => Err(RunError::Stopped),
+        Ok(Err(violation)) => Err(failed(violation)),
+        Err(mut fault) => {
+            engine.locate(&mut fault);
+            Err(RunError::Law(Box::new(fault)))
+        }
     }
-    Ok(engine.record)
 }
 
 pub(crate) struct Engine<'a> {
@@ -162,6 +172,23 @@ impl<'a> Engine<'a> {
         (self.record.links_end, self.record.flows_end) = self.snapshot()?;
         self.net.check_conservation(self.now_ns)?;
         Ok(true)
+    }
+
+    /// Says whose law is at fault: the instance whose state was in use.
+    fn locate(&self, fault: &mut Fault) {
+        let address = fault.state_address;
+        let flow = self
+            .flows
+            .iter()
+            .position(|flow| flow.state_addresses().contains(&Some(address)));
+        if let Some(flow) = flow {
+            fault.record.place = format!("flow {flow} ({})", self.spec.flows[flow].name);
+        } else if let Some(link) = self.net.links.iter().position(|link| link.holds_state(address)) {
+            fault.record.place = format!("link {}", self.spec.links[link].name);
+        }
+        if fault.record.time_ns == 0 {
+            fault.record.time_ns = self.now_ns;
+        }
     }
 
     #[inline]

@@ -211,6 +211,12 @@ impl Flow {
         net.inject(now_ns, packet, self.route_at, None)
     }
 
+    /// Where the states of the law's sender and receiver lie.
+    pub fn state_addresses(&self) -> [Option<usize>; 2] {
+        let sender = self.sender.as_ref().map(|sender| sender.state_address());
+        [sender, self.receiver.state_address()]
+    }
+
     /// What it has counted so far.
     pub fn snapshot(&self) -> FlowCounters {
         let Some(sender) = &self.sender else {

@@ -86,6 +86,11 @@ impl Store for Slab {
     }
 
     #[inline]
+    fn flow(&self, id: PacketId) -> u32 {
+        self.packets[id as usize].flow
+    }
+
+    #[inline]
     fn feedback(&mut self, id: PacketId) -> &mut FeedbackBytes {
         &mut self.feedback[id as usize]
     }

@@ -1,7 +1,8 @@
 //! What is simulated: links, routes, flows and their transport, all with units and nothing left to default.
 
 use fadelab_laws::{Params, Receiver, Sender};
-pub use fadelab_path::spec::{Buffer, CapacitySpec, LinkSpec, RouterSpec};
+pub use fadelab_path::layer::{Arq, DelayLaw, Jitter, LinkLayer, Reorder};
+pub use fadelab_path::spec::{Buffer, CapacitySpec, LinkSpec, Queues, RouterSpec};
 
 /// Index into [`RunSpec::links`].
 pub type LinkId = u32;

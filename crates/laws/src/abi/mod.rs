@@ -7,53 +7,15 @@
 #![allow(non_snake_case)]
 
 mod constants;
+#[macro_use]
+mod mirror;
 #[cfg(test)]
 mod tests;
 
 use std::ffi::{c_char, c_void};
 
 pub use constants::*;
-
-/// Declares mirrors of C structs and, for the layout test, a list of their fields.
-macro_rules! mirror {
-    ($($(#[$doc:meta])* $name:ident = $c:literal { $($(#[$field_doc:meta])* $field:ident: $type:ty,)* })*) => {
-        $(
-            $(#[$doc])*
-            #[repr(C)]
-            #[derive(Clone, Copy, Debug)]
-            pub struct $name { $($(#[$field_doc])* pub $field: $type,)* }
-        )*
-
-        /// Name, offset and size of each struct and field.
-        #[cfg(test)]
-        fn layout() -> Vec<(String, u64, u64)> {
-            let mut rows = Vec::new();
-            $(
-                rows.push(($c.to_owned(), 0, size_of::<$name>() as u64));
-                $(
-                    let size = size_of::<$type>() as u64;
-                    let offset = std::mem::offset_of!($name, $field) as u64;
-                    rows.push((format!("{}.{}", $c, stringify!($field)), offset, size));
-                )*
-            )*
-            rows
-        }
-    };
-}
-
-/// Zeroed, with `size` filled in.
-macro_rules! sized {
-    ($($name:ident)*) => {
-        $(impl Default for $name {
-            fn default() -> Self {
-                // SAFETY: the struct consists of integers and arrays of integers only; all zeros is a value.
-                let mut value: Self = unsafe { std::mem::zeroed() };
-                value.size = size_of::<Self>() as u32;
-                value
-            }
-        })*
-    };
-}
+pub(crate) use mirror::Described;
 
 mirror! {
     /// One parameter, as the header declares it.
@@ -223,17 +185,17 @@ mirror! {
         /// Rows.
         params_n: u32,
         /// A new connection.
-        init: Option<unsafe extern "C" fn(*mut c_void, *const c_void, *const Start, *mut Control)>,
+        init: Option<unsafe extern "C-unwind" fn(*mut c_void, *const c_void, *const Start, *mut Control)>,
         /// Before each segment leaves.
-        on_send: Option<unsafe extern "C" fn(*mut c_void, *const c_void, *mut Send, *mut Control)>,
+        on_send: Option<unsafe extern "C-unwind" fn(*mut c_void, *const c_void, *mut Send, *mut Control)>,
         /// Each ACK.
-        on_ack: Option<unsafe extern "C" fn(*mut c_void, *const c_void, *const Ack, *mut Control)>,
+        on_ack: Option<unsafe extern "C-unwind" fn(*mut c_void, *const c_void, *const Ack, *mut Control)>,
         /// Each loss event.
-        on_loss: Option<unsafe extern "C" fn(*mut c_void, *const c_void, *const Ack, u32, *mut Control)>,
+        on_loss: Option<unsafe extern "C-unwind" fn(*mut c_void, *const c_void, *const Ack, u32, *mut Control)>,
         /// The retransmission timer.
-        on_rto: Option<unsafe extern "C" fn(*mut c_void, *const c_void, *const Ack, *mut Control)>,
+        on_rto: Option<unsafe extern "C-unwind" fn(*mut c_void, *const c_void, *const Ack, *mut Control)>,
         /// After idleness.
-        on_restart: Option<unsafe extern "C" fn(*mut c_void, *const c_void, u64, u64, *mut Control)>,
+        on_restart: Option<unsafe extern "C-unwind" fn(*mut c_void, *const c_void, u64, u64, *mut Control)>,
     }
     /// A data packet that arrived.
     Data = "data" {
@@ -278,13 +240,13 @@ mirror! {
         /// On ACKs.
         feedback_bytes: u32,
         /// A new connection.
-        init: Option<unsafe extern "C" fn(*mut c_void, u64)>,
+        init: Option<unsafe extern "C-unwind" fn(*mut c_void, u64)>,
         /// Each data packet.
-        on_data: Option<unsafe extern "C" fn(*mut c_void, *const Data)>,
+        on_data: Option<unsafe extern "C-unwind" fn(*mut c_void, *const Data)>,
         /// Each ACK.
-        fill_ack: Option<unsafe extern "C" fn(*mut c_void, *mut Fill)>,
+        fill_ack: Option<unsafe extern "C-unwind" fn(*mut c_void, *mut Fill)>,
         /// After `fill_ack`.
-        ack_written: Option<unsafe extern "C" fn(*mut c_void, u32)>,
+        ack_written: Option<unsafe extern "C-unwind" fn(*mut c_void, u32)>,
     }
     /// A packet at a router.
     Packet = "packet" {
@@ -386,13 +348,13 @@ mirror! {
         /// Rows.
         params_n: u32,
         /// A new queue.
-        init: Option<unsafe extern "C" fn(*mut c_void, *const c_void, *const Link, *mut u64)>,
+        init: Option<unsafe extern "C-unwind" fn(*mut c_void, *const c_void, *const Link, *mut u64)>,
         /// Each arrival.
-        on_enqueue: Option<unsafe extern "C" fn(*mut c_void, *const c_void, *mut Packet, *const Queue) -> u32>,
+        on_enqueue: Option<unsafe extern "C-unwind" fn(*mut c_void, *const c_void, *mut Packet, *const Queue) -> u32>,
         /// Each departure.
-        on_dequeue: Option<unsafe extern "C" fn(*mut c_void, *const c_void, *mut Packet, *const Queue) -> u32>,
+        on_dequeue: Option<unsafe extern "C-unwind" fn(*mut c_void, *const c_void, *mut Packet, *const Queue) -> u32>,
         /// Each timer.
-        on_timer: Option<unsafe extern "C" fn(*mut c_void, *const c_void, u32, *const Queue) -> u64>,
+        on_timer: Option<unsafe extern "C-unwind" fn(*mut c_void, *const c_void, u32, *const Queue) -> u64>,
     }
     /// What a link did since the capacity part was last asked.
     Interval = "interval" {
@@ -457,9 +419,9 @@ mirror! {
         /// Rows.
         params_n: u32,
         /// A new link.
-        init: Option<unsafe extern "C" fn(*mut c_void, *const c_void, *const Link)>,
+        init: Option<unsafe extern "C-unwind" fn(*mut c_void, *const c_void, *const Link)>,
         /// The end of an interval.
-        estimate: Option<unsafe extern "C" fn(*mut c_void, *const c_void, *const Interval, *mut Estimate)>,
+        estimate: Option<unsafe extern "C-unwind" fn(*mut c_void, *const c_void, *const Interval, *mut Estimate)>,
     }
     /// Table of a gateway's law, reserved.
     GatewayTable = "gateway" {
@@ -472,9 +434,9 @@ mirror! {
         /// Bytes.
         state_bytes: u32,
         /// Into the tunnel.
-        encapsulate: Option<unsafe extern "C" fn(*mut c_void, *const Packet, *mut Packet)>,
+        encapsulate: Option<unsafe extern "C-unwind" fn(*mut c_void, *const Packet, *mut Packet)>,
         /// Out of the tunnel.
-        decapsulate: Option<unsafe extern "C" fn(*mut c_void, *const Packet, *mut Packet)>,
+        decapsulate: Option<unsafe extern "C-unwind" fn(*mut c_void, *const Packet, *mut Packet)>,
     }
 }
 

@@ -47,8 +47,8 @@ impl Section {
 
 /// The sections of a header's first comment after the line with the licence.
 ///
-/// A heading opens a paragraph: one of [`TITLES`], perhaps a comma and more, and a colon. Indented lines are formulas, and
-/// statements where they start with a number and a full stop.
+/// A heading opens a paragraph: one of [`TITLES`], perhaps a comma and more, and a colon. Indented lines are formulas,
+/// and statements where they start with a number and a full stop.
 pub fn sections(header: &str) -> Vec<Section> {
     let mut sections: Vec<Section> = Vec::new();
     let mut after_blank = true;
@@ -152,9 +152,26 @@ fn unindent(block: &mut Block) {
 mod tests {
     use super::*;
 
-    const HEADER: &str = "/* SPDX-License-Identifier: X */\n/*\n * Source: A, B;\n * C.\n *\n * Law, per ACK:\n \
-                          *   low   cwnd += 1\n *     and more\n *\n * Divergences:\n *   1. One: with\n *      more.\n \
-                          *   2. Two.\n *\n * Figures: prose.\n */\n/*\n * Not: this.\n */\n";
+    const HEADER: &str = "/* SPDX-License-Identifier: X */
+/*
+ * Source: A, B;
+ * C.
+ *
+ * Law, per ACK:
+ *   low   cwnd += 1
+ *     and more
+ *
+ * Divergences:
+ *   1. One: with
+ *      more.
+ *   2. Two.
+ *
+ * Figures: prose.
+ */
+/*
+ * Law: not this one.
+ */
+";
 
     fn paragraph(text: &str) -> Block {
         Block::Paragraph(text.to_owned())

@@ -145,5 +145,5 @@ fn capacity(part: &'static Capacity) -> Facts {
         "spare rate only"
     };
     let facts = vec![("Gives", gives.to_owned()), ("State", bytes(part.state_bytes()))];
-    (facts, format!("gives {gives}"))
+    (facts, gives.to_owned())
 }

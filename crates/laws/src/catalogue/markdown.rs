@@ -19,9 +19,10 @@ pub fn index(entries: &[Entry]) -> String {
          lists, `fadelab explain NAME` the pages.\n"
     );
     for role in Role::ALL {
+        let needs = if role == Role::Capacity { "gives" } else { "needs" };
         let _ = writeln!(
             text,
-            "\n## {}\n\n| name | summary | needs | source |\n|---|---|---|---|",
+            "\n## {}\n\n| name | summary | {needs} | source |\n|---|---|---|---|",
             role.heading()
         );
         for entry in entries.iter().filter(|entry| entry.role == role) {

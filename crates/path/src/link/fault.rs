@@ -20,6 +20,9 @@ pub enum LinkFault {
 impl Link {
     /// Breaks an invariant. Returns whether there was something to break: a packet that waits.
     pub fn break_invariant(&mut self, fault: LinkFault) -> bool {
+        if let Some(stepwise) = &mut self.stepwise {
+            return stepwise.break_invariant(fault);
+        }
         let Some(&last) = self.transits.get(self.transits.len().wrapping_sub(1)) else {
             return false;
         };

@@ -1,13 +1,8 @@
 //! What a link tells the law at its queue, and what it does at the law's word.
 
-use fadelab_laws::abi;
-use fadelab_phy::channel::PacketKind;
-use fadelab_phy::random::Stream;
-
 use super::{Fate, Link, Transit};
 use crate::packet::{PacketId, Store};
-use crate::router::{LawHost, Meter, QueueView};
-use crate::spec::{CapacitySpec, LinkSpec};
+use crate::router::{Meter, QueueView};
 use crate::violation::{Checked, violated};
 
 impl Link {
@@ -96,28 +91,4 @@ impl Link {
             law.run_timers(view, meter);
         }
     }
-}
-
-/// Builds the law of a link; a passive law (drop-tail) needs none.
-pub(super) fn host(spec: &LinkSpec, seed: u64, packet_bytes: u32) -> Option<Box<LawHost>> {
-    if spec.router.law.is_passive() {
-        return None;
-    }
-    let capacity_bytes_per_s = match spec.capacity {
-        CapacitySpec::Constant { rate_bps } => rate_bps / 8,
-        CapacitySpec::Trace(_) => 0,
-    };
-    let link = abi::Link {
-        capacity_Bps: capacity_bytes_per_s,
-        delay_us: spec.delay_ns / 1000,
-        limit_bytes: spec.buffer.bytes.unwrap_or(0),
-        limit_pkts: spec.buffer.packets.unwrap_or(0),
-        packet_bytes: spec
-            .channel
-            .as_ref()
-            .map_or(packet_bytes, |c| c.air_bytes(PacketKind::Data, packet_bytes)),
-        ..abi::Link::default()
-    };
-    let random = Stream::new(seed, &format!("router {}", spec.name));
-    Some(Box::new(LawHost::new(&spec.router, random, link)))
 }

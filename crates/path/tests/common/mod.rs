@@ -2,16 +2,17 @@
 #![allow(dead_code, reason = "each test file uses its part")]
 
 use fadelab_laws::{capacity, router};
+use fadelab_path::layer::LinkLayer;
 use fadelab_path::link::{Arrival, Departure, Link};
 use fadelab_path::packet::{FeedbackBytes, Header, PacketId, Parcel, Store};
-use fadelab_path::spec::{Buffer, CapacitySpec, LinkSpec, RouterSpec};
+use fadelab_path::spec::{Buffer, CapacitySpec, LinkSpec, Queues, RouterSpec};
 
 pub const MS: u64 = 1_000_000;
 pub const DATA: u8 = fadelab_laws::abi::PACKET_DATA as u8;
 
 /// Packets by number; nothing is reused.
 #[derive(Default)]
-pub struct Packets(pub Vec<Header>, FeedbackBytes);
+pub struct Packets(pub Vec<Header>, FeedbackBytes, Vec<u32>);
 
 impl Packets {
     pub fn add(&mut self, ip_bytes: u16, flags: u8) -> PacketId {
@@ -27,6 +28,10 @@ impl Packets {
 impl Store for Packets {
     fn header(&mut self, id: PacketId) -> &mut Header {
         &mut self.0[id as usize]
+    }
+
+    fn flow(&self, id: PacketId) -> u32 {
+        self.2.get(id as usize).copied().unwrap_or(0)
     }
 
     fn feedback(&mut self, _: PacketId) -> &mut FeedbackBytes {
@@ -50,7 +55,9 @@ pub fn spec(capacity_of: CapacitySpec, delay_ns: u64, packets: Option<u32>, byte
             capacity: part,
             capacity_params: part.default_params(),
         },
+        queues: Queues::One,
         channel: None,
+        layer: LinkLayer::default(),
         shown: true,
     }
 }

@@ -9,7 +9,7 @@ use fadelab_phy::channel::{ChannelSpec, CodeSpec, Model};
 use fadelab_results::{Experiment, Host, Provenance, Run, Specs};
 use fadelab_sim::record::{Completion, FlowCounters, LinkCounters, RunRecord, Series};
 use fadelab_sim::spec::{
-    App, Buffer, CapacitySpec, FlowSpec, LinkSpec, Recovery, RouterSpec, RunSpec, Span, Transport,
+    App, Buffer, CapacitySpec, FlowSpec, LinkLayer, LinkSpec, Queues, Recovery, RouterSpec, RunSpec, Span, Transport,
 };
 
 pub const SECOND: u64 = 1_000_000_000;
@@ -59,7 +59,9 @@ pub fn link(name: &str, shown: bool, channel: Option<ChannelSpec>) -> LinkSpec {
             capacity,
             capacity_params: capacity.default_params(),
         },
+        queues: Queues::One,
         channel,
+        layer: LinkLayer::default(),
         shown,
     }
 }

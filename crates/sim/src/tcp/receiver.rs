@@ -55,6 +55,11 @@ impl Receiver {
         self.nxt
     }
 
+    /// Where the law's state lies.
+    pub fn state_address(&self) -> Option<usize> {
+        self.law.as_ref().map(|(_, state)| state.address())
+    }
+
     /// When a delayed ACK is due; `u64::MAX`: none is.
     #[inline]
     pub fn ack_due_ns(&self) -> u64 {

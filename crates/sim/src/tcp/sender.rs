@@ -163,6 +163,11 @@ impl Sender {
         &self.control
     }
 
+    /// Where the law's state lies.
+    pub fn state_address(&self) -> usize {
+        self.state.address()
+    }
+
     pub fn srtt_us(&self) -> u32 {
         self.rtt.srtt_us()
     }

@@ -5,7 +5,8 @@ use fadelab_laws::{capacity, receiver, router, sender};
 use fadelab_phy::channel::{ChannelSpec, CodeSpec, Model};
 use fadelab_sim::record::RunRecord;
 use fadelab_sim::spec::{
-    App, Buffer, CapacitySpec, FlowSpec, LinkId, LinkSpec, Recovery, RouterSpec, RunSpec, Span, Transport,
+    App, Buffer, CapacitySpec, FlowSpec, LinkId, LinkLayer, LinkSpec, Queues, Recovery, RouterSpec, RunSpec, Span,
+    Transport,
 };
 
 pub const MS: u64 = 1_000_000;
@@ -55,7 +56,9 @@ pub fn link(name: &str, rate_bps: u64, delay_ns: u64, packets: u32) -> LinkSpec 
             bytes: None,
         },
         router: plain_router("droptail"),
+        queues: Queues::One,
         channel: None,
+        layer: LinkLayer::default(),
         shown: false,
     }
 }

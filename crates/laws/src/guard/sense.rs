@@ -1,0 +1,155 @@
+//! Whether what a law returned makes sense: what `law.h` demands of it.
+#![allow(unsafe_code)]
+
+use super::Call;
+use super::functions::{FUNCTIONS, Function, Kind};
+use crate::abi;
+
+/// Beyond any path; a window that was counted down below zero is larger.
+const WINDOW_PKTS_MAX: u32 = 1 << 30;
+
+/// Beyond any link, in bytes per second and in bytes.
+const ESTIMATE_MAX: u64 = 1 << 50;
+
+/// What is wrong with what a call returned; `before` is what the law may change, before the call.
+pub(super) fn nonsense(call: &Call, decision_before: &[u8], zone: &[u8]) -> Option<String> {
+    let function = &FUNCTIONS[call.function as usize];
+    if zone.iter().any(|byte| *byte != 0) {
+        let bytes = call.state_bytes;
+        return Some(format!(
+            "it wrote beyond its state, which has {bytes} bytes (.state_bytes)"
+        ));
+    }
+    // SAFETY: the pointers are those that the law was called with, of the kinds that the function's row names.
+    unsafe {
+        let event = match function.event {
+            Kind::Send => feedback(&(*call.event.cast::<abi::Send>()).feedback, call.feedback_bytes),
+            Kind::Fill => fill(&*call.event.cast::<abi::Fill>(), call.feedback_bytes),
+            Kind::Packet => packet(&*call.event.cast::<abi::Packet>()),
+            _ => None,
+        };
+        let decision = || match function.decision {
+            Kind::Control => {
+                let before = decision_before.as_ptr().cast::<abi::Control>().read_unaligned();
+                control(call, &before, &*call.decision.cast::<abi::Control>())
+            }
+            Kind::Estimate => estimate(call.flags, &*call.decision.cast::<abi::Estimate>()),
+            Kind::Due => {
+                let due_us = std::slice::from_raw_parts(call.decision.cast::<u64>(), call.timers as usize);
+                let now_us = (*call.event.cast::<abi::Link>()).now_us;
+                due_us.iter().position(|due_us| *due_us < now_us).map(|timer| {
+                    format!(
+                        "timer {timer} is due at {} us, in the past ({now_us} us now)",
+                        due_us[timer]
+                    )
+                })
+            }
+            _ => None,
+        };
+        event.or_else(decision).or_else(|| returned(call, function))
+    }
+}
+
+fn control(call: &Call, before: &abi::Control, after: &abi::Control) -> Option<String> {
+    let function = FUNCTIONS[call.function as usize].name;
+    if after.cwnd_pkts == 0 || after.ssthresh_pkts == 0 {
+        let field = if after.cwnd_pkts == 0 {
+            "cwnd_pkts"
+        } else {
+            "ssthresh_pkts"
+        };
+        return Some(format!("it returned {field} = 0; a window is at least 1 packet"));
+    }
+    if after.cwnd_pkts > WINDOW_PKTS_MAX {
+        let cwnd_pkts = after.cwnd_pkts;
+        return Some(format!(
+            "it returned cwnd_pkts = {cwnd_pkts}; was it counted down below zero?"
+        ));
+    }
+    if after.ecn > abi::ECN_CE {
+        return Some(format!("it returned ecn = {}; codepoints are 0 to 3", after.ecn));
+    }
+    if after.ca_state != before.ca_state {
+        return Some("it changed ca_state, which is the host's".to_owned());
+    }
+    let windows = |control: &abi::Control| (control.cwnd_pkts, control.ssthresh_pkts);
+    let is_host_s = call.flags & abi::SENDER_OWNS_RECOVERY == 0 && before.ca_state == abi::CA_RECOVERY;
+    if function == "on_ack" && is_host_s && windows(before) != windows(after) {
+        return Some(
+            "it changed a window in recovery, which is the host's: look at ca_state, or set LAW_SENDER_OWNS_RECOVERY"
+                .to_owned(),
+        );
+    }
+    None
+}
+
+fn feedback(feedback: &abi::Feedback, declared_bytes: u32) -> Option<String> {
+    if feedback.present > 1 {
+        return Some(format!(
+            "it returned feedback.present = {}; allowed is 0 or 1",
+            feedback.present
+        ));
+    }
+    let too_long = feedback.present == 1 && u32::from(feedback.len) > declared_bytes;
+    too_long.then(|| {
+        format!(
+            "it returned feedback.len = {}; its table declares {declared_bytes} (.feedback_bytes), at most {} can be",
+            feedback.len,
+            abi::FEEDBACK_BYTES_MAX
+        )
+    })
+}
+
+fn fill(fill: &abi::Fill, declared_bytes: u32) -> Option<String> {
+    if fill.ecn > abi::ECN_CE {
+        return Some(format!("it returned ecn = {}; codepoints are 0 to 3", fill.ecn));
+    }
+    feedback(&fill.feedback, declared_bytes)
+}
+
+fn packet(packet: &abi::Packet) -> Option<String> {
+    let codes = [("ecn", packet.ecn), ("outer_ecn", packet.outer_ecn)];
+    let wrong = codes.into_iter().find(|(_, code)| u32::from(*code) > abi::ECN_CE);
+    wrong.map(|(field, code)| format!("it left {field} = {code} on the packet; codepoints are 0 to 3"))
+}
+
+fn estimate(flags: u32, estimate: &abi::Estimate) -> Option<String> {
+    if estimate.capacity_Bps != 0 && flags & abi::CAPACITY_KNOWN == 0 {
+        return Some("it returned a capacity_Bps, but its table lacks LAW_CAPACITY_KNOWN".to_owned());
+    }
+    if estimate.has_queue_control > 1 {
+        let given = estimate.has_queue_control;
+        return Some(format!("it returned has_queue_control = {given}; allowed is 0 or 1"));
+    }
+    let fields = [
+        ("capacity_Bps", estimate.capacity_Bps),
+        ("spare_Bps", estimate.spare_Bps.unsigned_abs()),
+        ("queue_control_bytes", estimate.queue_control_bytes.unsigned_abs()),
+    ];
+    let wrong = fields.into_iter().find(|(_, size)| *size > ESTIMATE_MAX);
+    wrong.map(|(field, size)| format!("it returned {field} of {size}, beyond any link (2^50)"))
+}
+
+fn returned(call: &Call, function: &Function) -> Option<String> {
+    match function.result? {
+        "verdict" if call.result > u64::from(abi::DROP) => Some(format!(
+            "it returned the verdict {}; allowed is LAW_PASS (0) or LAW_DROP (1)",
+            call.result
+        )),
+        "verdict" if call.result == u64::from(abi::DROP) && function.name == "on_dequeue" => {
+            let declared = call.flags & abi::ROUTER_DROPS_AT_DEQUEUE != 0;
+            (!declared).then(|| "it drops in on_dequeue, but its table lacks LAW_ROUTER_DROPS_AT_DEQUEUE".to_owned())
+        }
+        "due_us" => {
+            // SAFETY: a timer is called with a queue.
+            let now_us = unsafe { (*call.context.cast::<abi::Queue>()).now_us };
+            (call.result <= now_us).then(|| {
+                let due_us = call.result;
+                format!(
+                    "its timer is due again at {due_us} us, which is not after now ({now_us} us): it would never end"
+                )
+            })
+        }
+        _ => None,
+    }
+}

@@ -1,0 +1,103 @@
+//! Laws that users bring: a header, compiled by the system's C compiler and registered beside the built-in laws.
+//!
+//! [`load`] does it; from then on [`sender`](crate::sender()), [`router`](crate::router()) and the rest know the law.
+//! It is compiled with checks of undefined behaviour and stands behind [`guard`](crate::guard).
+
+mod check;
+mod compile;
+mod load;
+
+use std::path::PathBuf;
+
+use serde::{Deserialize, Serialize};
+
+pub use load::{load, load_text, loaded};
+
+pub(crate) use load::explained;
+
+/// The text of a header and of what it includes beside itself.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Source {
+    /// Name of the law.
+    pub name: String,
+    /// SHA-256 over names and texts of the files, in hexadecimal digits.
+    pub sha256: String,
+    /// The header as the user named it.
+    pub path: PathBuf,
+    /// The header, then the files that it includes, by paths relative to its folder.
+    pub files: Vec<SourceFile>,
+}
+
+/// A file of a law.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct SourceFile {
+    /// Relative to the folder of the law's header.
+    pub name: String,
+    /// Its content.
+    pub text: String,
+}
+
+/// A law that a user brought.
+#[derive(Clone, Debug)]
+pub struct OwnLaw {
+    /// Where it came from.
+    pub source: Source,
+    /// The roles that it defines, of `sender`, `receiver`, `router` and `capacity`.
+    pub roles: Vec<&'static str>,
+    /// What the compiler warned of; empty where it did not.
+    pub warnings: String,
+}
+
+/// Why a header was refused.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum OwnLawError {
+    /// The file cannot be read.
+    #[error("--law {path}: cannot be read: {why}")]
+    Unreadable {
+        /// The file.
+        path: String,
+        /// The system's words.
+        why: String,
+    },
+    /// The name of the file is not that of a law.
+    #[error(
+        "--law {path}: the file's name is the law's: lower case letters, digits and `_`, then `.h`, for example mine.h"
+    )]
+    BadName {
+        /// The file.
+        path: String,
+    },
+    /// No compiler, or one that cannot be run.
+    #[error("--law {path}: needs a C compiler: {why}; install gcc or clang, or name one in CC")]
+    NoCompiler {
+        /// The file.
+        path: String,
+        /// What was tried.
+        why: String,
+    },
+    /// The header does not compile.
+    #[error("--law {path}: does not compile\n{message}")]
+    DoesNotCompile {
+        /// The file.
+        path: String,
+        /// The compiler's own message.
+        message: String,
+    },
+    /// It compiles, and cannot be used.
+    #[error("--law {path}: {why}")]
+    Unusable {
+        /// The file.
+        path: String,
+        /// What is wrong and what to do.
+        why: String,
+    },
+}
+
+impl OwnLawError {
+    fn unusable(path: impl std::fmt::Display, why: impl Into<String>) -> Self {
+        Self::Unusable {
+            path: path.to_string(),
+            why: why.into(),
+        }
+    }
+}

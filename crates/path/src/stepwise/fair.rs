@@ -1,0 +1,221 @@
+//! Fair queueing (RFC 8290, section 4): a queue for each flow, which take turns by deficit round robin, and flows that
+//! send little go first. With the law `codel` in each queue it is FQ-CoDel.
+//!
+//! A flow that begins to send, or that begins anew after its queue was empty for a round, stands in the list of new
+//! queues, which are served before the old ones until they have used up a quantum. A packet that finds no room makes
+//! room at the head of the queue that holds most bytes. As in the RFC, laws do not hear of what is dropped so; Linux
+//! also raises the count of `CoDel`.
+
+use std::collections::VecDeque;
+
+use fadelab_phy::random::CounterDraw;
+
+use super::queue::{LawQueue, Ledger, Waiting};
+use crate::packet::Store;
+use crate::router::LawHost;
+use crate::spec::LinkSpec;
+
+/// Most packets that are dropped at once for want of room (RFC 8290, section 4.1.3).
+const DROP_BATCH: u32 = 64;
+
+/// A queue in its turn.
+#[derive(Debug)]
+struct Turn {
+    queue: LawQueue,
+    /// On-air bytes that it may still send.
+    credit_bytes: i64,
+    /// Whether it stands in one of the lists.
+    is_listed: bool,
+}
+
+/// How packets find their queue.
+#[derive(Debug)]
+enum Division {
+    /// By a hash of the flow, keyed by seed and link.
+    Hashed(CounterDraw, u32),
+    /// One queue for each flow, numbered as they come; `u32::MAX`: not seen yet.
+    PerFlow(Vec<u32>),
+}
+
+/// See the module's documentation.
+#[derive(Debug)]
+pub(super) struct FairQueue {
+    spec: LinkSpec,
+    seed: u64,
+    packet_bytes: u32,
+    quantum_bytes: i64,
+    division: Division,
+    /// Built when their first packet comes.
+    turns: Vec<Option<Box<Turn>>>,
+    new: VecDeque<u32>,
+    old: VecDeque<u32>,
+    pkts: u32,
+    bytes: u64,
+}
+
+impl FairQueue {
+    pub fn new(spec: &LinkSpec, seed: u64, packet_bytes: u32, hashed: Option<u32>, quantum_bytes: u32) -> Self {
+        let division = match hashed {
+            Some(queues) => Division::Hashed(CounterDraw::new(seed, &format!("{}.queues", spec.name)), queues.max(1)),
+            None => Division::PerFlow(Vec::new()),
+        };
+        Self {
+            spec: spec.clone(),
+            seed,
+            packet_bytes,
+            quantum_bytes: i64::from(quantum_bytes.max(1)),
+            division,
+            turns: Vec::new(),
+            new: VecDeque::new(),
+            old: VecDeque::new(),
+            pkts: 0,
+            bytes: 0,
+        }
+    }
+
+    pub fn bytes(&self) -> u64 {
+        self.bytes
+    }
+
+    pub fn pkts(&self) -> u32 {
+        self.pkts
+    }
+
+    pub fn packets(&self) -> impl Iterator<Item = &Waiting> {
+        self.turns.iter().flatten().flat_map(|turn| turn.queue.packets())
+    }
+
+    /// The queue of a flow's packets in one direction: data and ACKs of a flow have different addresses.
+    fn number(&mut self, flow: u32, is_data: bool) -> u32 {
+        let key = 2 * flow as usize + usize::from(is_data);
+        match &mut self.division {
+            Division::Hashed(hash, queues) => ((u128::from(hash.at(key as u64)) * u128::from(*queues)) >> 64) as u32,
+            Division::PerFlow(numbers) => {
+                if numbers.len() <= key {
+                    numbers.resize(key + 1, u32::MAX);
+                }
+                if numbers[key] == u32::MAX {
+                    numbers[key] = self.turns.len() as u32;
+                    self.turns.push(None);
+                }
+                numbers[key]
+            }
+        }
+    }
+
+    fn turn(&mut self, number: u32) -> &mut Turn {
+        if self.turns.len() <= number as usize {
+            self.turns.resize_with(number as usize + 1, || None);
+        }
+        let (spec, seed, packet_bytes) = (&self.spec, self.seed, self.packet_bytes);
+        self.turns[number as usize].get_or_insert_with(|| {
+            let law = LawHost::of(spec, seed, packet_bytes, &format!(" queue {number}"));
+            Box::new(Turn {
+                queue: LawQueue::new(law),
+                credit_bytes: 0,
+                is_listed: false,
+            })
+        })
+    }
+
+    pub fn holds_state(&self, address: usize) -> bool {
+        self.turns.iter().flatten().any(|turn| turn.queue.holds_state(address))
+    }
+
+    /// An arrival (section 4.1). Returns whether it was taken.
+    pub fn arrive(
+        &mut self,
+        waiting: Waiting,
+        (limit_pkts, limit_bytes): (u32, u64),
+        ledger: &mut Ledger,
+        store: &mut impl Store,
+    ) -> bool {
+        let number = self.number(store.flow(waiting.parcel.id), waiting.is_data);
+        let quantum_bytes = self.quantum_bytes;
+        let turn = self.turn(number);
+        if !turn.queue.arrive(waiting, false, ledger, store) {
+            return false;
+        }
+        if !turn.is_listed {
+            (turn.is_listed, turn.credit_bytes) = (true, quantum_bytes);
+            self.new.push_back(number);
+        }
+        self.pkts += 1;
+        self.bytes += u64::from(waiting.bytes);
+        let mut taken = true;
+        while self.pkts > limit_pkts || self.bytes > limit_bytes {
+            taken &= self.make_room(&waiting, ledger);
+        }
+        taken
+    }
+
+    /// Drops from the head of the queue that holds most bytes half of them, at most [`DROP_BATCH`] packets. Returns
+    /// whether the arriving packet is not among them.
+    fn make_room(&mut self, arriving: &Waiting, ledger: &mut Ledger) -> bool {
+        let longest = self.turns.iter_mut().flatten().max_by_key(|turn| turn.queue.bytes());
+        let Some(turn) = longest else { return true };
+        let half_bytes = turn.queue.bytes() / 2;
+        let (mut dropped_bytes, mut taken) = (0, true);
+        for _ in 0..DROP_BATCH {
+            let Some(dropped) = turn.queue.drop_oldest(arriving.arrived_ns, ledger) else {
+                break;
+            };
+            self.pkts -= 1;
+            self.bytes -= u64::from(dropped.bytes);
+            dropped_bytes += u64::from(dropped.bytes);
+            if dropped.parcel.id == arriving.parcel.id {
+                ledger.count_drop(&dropped, false);
+                taken = false;
+            } else {
+                ledger.drop_taken(arriving.arrived_ns, &dropped, false);
+            }
+            if dropped_bytes >= half_bytes {
+                break;
+            }
+        }
+        taken
+    }
+
+    /// The packet that is sent next (section 4.2).
+    pub fn take(&mut self, now_ns: u64, ledger: &mut Ledger, store: &mut impl Store) -> Option<Waiting> {
+        loop {
+            let is_new = !self.new.is_empty();
+            let number = *self.new.front().or(self.old.front())?;
+            let quantum_bytes = self.quantum_bytes;
+            let turn = self.turn(number);
+            if turn.credit_bytes <= 0 {
+                turn.credit_bytes += quantum_bytes;
+                self.retire(is_new);
+                self.old.push_back(number);
+                continue;
+            }
+            let before = (turn.queue.pkts(), turn.queue.bytes());
+            let waiting = turn.queue.take(now_ns, ledger, store);
+            let after = (turn.queue.pkts(), turn.queue.bytes());
+            if let Some(waiting) = waiting {
+                turn.credit_bytes -= i64::from(waiting.bytes);
+            } else {
+                // A new queue that is empty stays for a round as an old one, so that it cannot come first again at once.
+                turn.is_listed = is_new;
+                self.retire(is_new);
+                if is_new {
+                    self.old.push_back(number);
+                }
+            }
+            self.pkts -= before.0 - after.0;
+            self.bytes -= before.1 - after.1;
+            if waiting.is_some() {
+                return waiting;
+            }
+        }
+    }
+
+    /// The queue at the head of its list leaves it.
+    fn retire(&mut self, is_new: bool) {
+        if is_new {
+            self.new.pop_front();
+        } else {
+            self.old.pop_front();
+        }
+    }
+}

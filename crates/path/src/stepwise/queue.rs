@@ -1,0 +1,268 @@
+//! What waits: one queue under a law, or several that take turns.
+
+use std::collections::VecDeque;
+
+use fadelab_phy::channel::PacketKind;
+
+use super::fair::FairQueue;
+use crate::counters::LinkCounters;
+use crate::packet::{Parcel, Store};
+use crate::router::{LawHost, Meter, QueueView};
+use crate::spec::{LinkSpec, Queues};
+
+/// A packet that waits.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Waiting {
+    pub arrived_ns: u64,
+    pub parcel: Parcel,
+    /// On-air bytes.
+    pub bytes: u32,
+    pub is_data: bool,
+}
+
+impl Waiting {
+    pub fn kind(&self) -> PacketKind {
+        if self.is_data {
+            PacketKind::Data
+        } else {
+            PacketKind::Ack
+        }
+    }
+}
+
+/// The link's counters, and the packets that it dropped after their arrival, to be handed back.
+#[derive(Debug, Default)]
+pub(super) struct Ledger {
+    pub counters: LinkCounters,
+    dropped: VecDeque<(u64, Parcel)>,
+}
+
+impl Ledger {
+    /// A packet was dropped at `now_ns` after it had been taken.
+    pub fn drop_taken(&mut self, now_ns: u64, waiting: &Waiting, by_law: bool) {
+        self.count_drop(waiting, by_law);
+        self.dropped.push_back((now_ns, waiting.parcel));
+    }
+
+    /// A packet was dropped: by the law, or because the queue was full.
+    pub fn count_drop(&mut self, waiting: &Waiting, by_law: bool) {
+        self.counters.dropped_law_pkts += u64::from(by_law);
+        self.counters.dropped_full_pkts += u64::from(!by_law);
+        self.counters.dropped_bytes += u64::from(waiting.bytes);
+    }
+
+    /// A packet leaves its queue.
+    fn count_wait(&mut self, now_ns: u64, waiting: &Waiting) {
+        let waited_ns = u128::from(now_ns - waiting.arrived_ns);
+        self.counters.queue_byte_ns += waited_ns * u128::from(waiting.bytes);
+        self.counters.queue_pkt_ns += waited_ns;
+    }
+
+    pub fn hand_back(&mut self) -> Option<Parcel> {
+        self.dropped.pop_front().map(|(_, parcel)| parcel)
+    }
+
+    pub fn handed_back_ns(&self) -> u64 {
+        self.dropped.front().map_or(u64::MAX, |&(at_ns, _)| at_ns)
+    }
+
+    pub fn handed_back_pkts(&self) -> u64 {
+        self.dropped.len() as u64
+    }
+}
+
+/// A queue and the law that it has to itself.
+#[derive(Debug)]
+pub(super) struct LawQueue {
+    packets: VecDeque<Waiting>,
+    bytes: u64,
+    law: Option<Box<LawHost>>,
+}
+
+impl LawQueue {
+    pub fn new(law: Option<Box<LawHost>>) -> Self {
+        Self {
+            packets: VecDeque::new(),
+            bytes: 0,
+            law,
+        }
+    }
+
+    pub fn bytes(&self) -> u64 {
+        self.bytes
+    }
+
+    pub fn pkts(&self) -> u32 {
+        self.packets.len() as u32
+    }
+
+    pub fn packets(&self) -> impl Iterator<Item = &Waiting> {
+        self.packets.iter()
+    }
+
+    pub fn holds_state(&self, address: usize) -> bool {
+        self.law.as_ref().is_some_and(|law| law.holds_state(address))
+    }
+
+    fn view(&self, now_ns: u64) -> QueueView {
+        QueueView {
+            now_ns,
+            queue_bytes: self.bytes,
+            queue_pkts: self.pkts(),
+            full: false,
+            wait_ns: 0,
+        }
+    }
+
+    /// A packet that may join unless there is no room or the law drops it. Returns whether it did.
+    pub fn arrive(&mut self, waiting: Waiting, full: bool, ledger: &mut Ledger, store: &mut impl Store) -> bool {
+        let view = QueueView {
+            full,
+            ..self.view(waiting.arrived_ns)
+        };
+        let mut refused = false;
+        if let Some(law) = &mut self.law {
+            let verdict = law.on_enqueue(view, waiting.parcel.id, waiting.bytes, store);
+            ledger.counters.marked_pkts += u64::from(verdict.marked && !full && !verdict.dropped);
+            refused = verdict.dropped;
+        }
+        if full || refused {
+            ledger.count_drop(&waiting, !full);
+            return false;
+        }
+        self.bytes += u64::from(waiting.bytes);
+        self.packets.push_back(waiting);
+        true
+    }
+
+    /// The packet that is sent next, after those that the law drops.
+    pub fn take(&mut self, now_ns: u64, ledger: &mut Ledger, store: &mut impl Store) -> Option<Waiting> {
+        while let Some(waiting) = self.remove_oldest() {
+            ledger.count_wait(now_ns, &waiting);
+            let view = QueueView {
+                wait_ns: now_ns - waiting.arrived_ns,
+                ..self.view(now_ns)
+            };
+            let Some(law) = &mut self.law else { return Some(waiting) };
+            let verdict = law.on_dequeue(view, waiting.parcel.id, waiting.bytes, store);
+            ledger.counters.marked_pkts += u64::from(verdict.marked);
+            if !verdict.dropped {
+                return Some(waiting);
+            }
+            ledger.drop_taken(now_ns, &waiting, true);
+        }
+        None
+    }
+
+    /// Takes the oldest packet out without asking the law.
+    pub fn remove_oldest(&mut self) -> Option<Waiting> {
+        let waiting = self.packets.pop_front()?;
+        self.bytes -= u64::from(waiting.bytes);
+        Some(waiting)
+    }
+
+    /// Drops the oldest packet for want of room and returns it.
+    pub fn drop_oldest(&mut self, now_ns: u64, ledger: &mut Ledger) -> Option<Waiting> {
+        let waiting = self.remove_oldest()?;
+        ledger.count_wait(now_ns, &waiting);
+        Some(waiting)
+    }
+}
+
+/// All that waits at a link.
+#[derive(Debug)]
+pub(super) enum Queue {
+    One(LawQueue),
+    Fair(Box<FairQueue>),
+}
+
+impl Queue {
+    pub fn new(spec: &LinkSpec, seed: u64, packet_bytes: u32) -> Self {
+        match spec.queues {
+            Queues::One => Self::One(LawQueue::new(LawHost::of(spec, seed, packet_bytes, ""))),
+            Queues::Fair { hashed, quantum_bytes } => Self::Fair(Box::new(FairQueue::new(
+                spec,
+                seed,
+                packet_bytes,
+                hashed,
+                quantum_bytes,
+            ))),
+        }
+    }
+
+    pub fn bytes(&self) -> u64 {
+        match self {
+            Self::One(queue) => queue.bytes(),
+            Self::Fair(fair) => fair.bytes(),
+        }
+    }
+
+    pub fn pkts(&self) -> u32 {
+        match self {
+            Self::One(queue) => queue.pkts(),
+            Self::Fair(fair) => fair.pkts(),
+        }
+    }
+
+    /// An arrival. Returns whether it was taken; what was dropped in its stead stands in the ledger.
+    pub fn arrive(
+        &mut self,
+        waiting: Waiting,
+        (limit_pkts, limit_bytes): (u32, u64),
+        ledger: &mut Ledger,
+        store: &mut impl Store,
+    ) -> bool {
+        match self {
+            Self::One(queue) => {
+                let full = queue.pkts() >= limit_pkts || queue.bytes() + u64::from(waiting.bytes) > limit_bytes;
+                queue.arrive(waiting, full, ledger, store)
+            }
+            Self::Fair(fair) => fair.arrive(waiting, (limit_pkts, limit_bytes), ledger, store),
+        }
+    }
+
+    /// The packet that is sent next.
+    pub fn take(&mut self, now_ns: u64, ledger: &mut Ledger, store: &mut impl Store) -> Option<Waiting> {
+        match self {
+            Self::One(queue) => queue.take(now_ns, ledger, store),
+            Self::Fair(fair) => fair.take(now_ns, ledger, store),
+        }
+    }
+
+    /// Adds to the integrals what waits at `now_ns`.
+    pub fn add_integrals(&self, now_ns: u64, counters: &mut LinkCounters) {
+        let mut add = |waiting: &Waiting| {
+            let so_far_ns = u128::from(now_ns - waiting.arrived_ns);
+            counters.queue_byte_ns += so_far_ns * u128::from(waiting.bytes);
+            counters.queue_pkt_ns += so_far_ns;
+        };
+        match self {
+            Self::One(queue) => queue.packets().for_each(&mut add),
+            Self::Fair(fair) => fair.packets().for_each(&mut add),
+        }
+    }
+
+    pub fn holds_state(&self, address: usize) -> bool {
+        match self {
+            Self::One(queue) => queue.holds_state(address),
+            Self::Fair(fair) => fair.holds_state(address),
+        }
+    }
+
+    /// When a timer of the law is due. The laws of fair queues have none.
+    pub fn next_timer(&self) -> u64 {
+        match self {
+            Self::One(LawQueue { law: Some(law), .. }) => law.next_due(),
+            _ => u64::MAX,
+        }
+    }
+
+    pub fn run_timers(&mut self, now_ns: u64, meter: Meter) {
+        if let Self::One(queue) = self {
+            let view = queue.view(now_ns);
+            if let Some(law) = &mut queue.law {
+                law.run_timers(view, meter);
+            }
+        }
+    }
+}

@@ -1,0 +1,143 @@
+//! `router.queues` and `router.quantum`: one queue a link, or fair queues, each with the router's law to itself.
+
+use fadelab_laws::{Router, abi};
+use fadelab_sim::spec::Queues;
+
+use crate::document::{Raw, quoted};
+use crate::error::Refusal;
+use crate::reader::Reader;
+use crate::unit::{Scalar, Size};
+
+/// What a router's name begins with where its law stands in fair queues, as in `fq_codel`.
+pub const FAIR_PREFIX: &str = "fq_";
+
+/// Number of queues and quantum of FQ-CoDel (RFC 8290, section 5.2).
+const QUEUES: u32 = 1024;
+const QUANTUM_BYTES: u64 = 1514;
+
+/// A router's name without the prefix, and whether it had it. A law may have a name of its own that begins so.
+pub fn split(name: &str) -> (&str, bool) {
+    match name.strip_prefix(FAIR_PREFIX) {
+        Some(law) if fadelab_laws::router(name).is_none() => (law, true),
+        _ => (name, false),
+    }
+}
+
+/// `router.queues`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Division {
+    Auto,
+    One,
+    PerFlow,
+    Hashed(u32),
+}
+
+impl Scalar for Division {
+    fn read(raw: &Raw) -> Result<Self, String> {
+        let allowed = "allowed is \"auto\", \"one\", \"per flow\", or a number of hashed queues from 1 to 65536";
+        match raw {
+            Raw::Text(text) if text == "auto" => Ok(Self::Auto),
+            Raw::Text(text) if text == "one" => Ok(Self::One),
+            Raw::Text(text) if text == "per flow" => Ok(Self::PerFlow),
+            Raw::Number(text) => match text.parse() {
+                Ok(queues @ 1..=65_536) => Ok(Self::Hashed(queues)),
+                _ => Err(allowed.to_owned()),
+            },
+            _ => Err(allowed.to_owned()),
+        }
+    }
+
+    fn shown(&self) -> String {
+        match self {
+            Self::Auto => quoted("auto"),
+            Self::One => quoted("one"),
+            Self::PerFlow => quoted("per flow"),
+            Self::Hashed(queues) => queues.to_string(),
+        }
+    }
+}
+
+/// How the queues of a scenario's links are divided.
+#[derive(Clone, Copy, Debug)]
+pub struct Queueing {
+    division: Division,
+    quantum_bytes: u32,
+    /// Whether the router of the run stands in fair queues by its name.
+    run_is_fair: bool,
+}
+
+impl Queueing {
+    /// Queues of a link whose router's name says whether they are fair; `None`: it has the router of the run.
+    pub fn of(&self, is_fair: Option<bool>) -> Queues {
+        let fair = |hashed| Queues::Fair {
+            hashed,
+            quantum_bytes: self.quantum_bytes,
+        };
+        match self.division {
+            Division::Auto if is_fair.unwrap_or(self.run_is_fair) => fair(Some(QUEUES)),
+            Division::Auto | Division::One => Queues::One,
+            Division::PerFlow => fair(None),
+            Division::Hashed(queues) => fair(Some(queues)),
+        }
+    }
+}
+
+/// Reads the keys. `routers` are the laws in use, each with whether its name asks for fair queues.
+pub(crate) fn read(
+    reader: &mut Reader<'_>,
+    run_is_fair: bool,
+    routers: &[(&'static Router, bool)],
+) -> Result<Queueing, Refusal> {
+    let path = "router.queues";
+    let division = reader.or(path, Division::Auto)?;
+    for &(law, by_name) in routers {
+        if by_name && division == Division::One {
+            let why = format!(
+                "`fq_{}` stands for fair queues: take \"auto\" or the router `{0}`",
+                law.name()
+            );
+            return Err(reader.refuse(path, &why));
+        }
+        let is_fair = by_name || matches!(division, Division::PerFlow | Division::Hashed(_));
+        if is_fair && !suits_fair_queues(law) {
+            return Err(reader.refuse(path, &why_not_fair(law)));
+        }
+    }
+    let is_used = division != Division::One && (division != Division::Auto || routers.iter().any(|router| router.1));
+    let quantum_bytes = if is_used {
+        reader.map(
+            "router.quantum",
+            Some(Size(QUANTUM_BYTES)),
+            "",
+            |size: Size| match size.0 {
+                64..=1_000_000 => Ok(size.0 as u32),
+                _ => Err("allowed is \"64 B\" to \"1 MB\"".to_owned()),
+            },
+        )?
+    } else {
+        QUANTUM_BYTES as u32
+    };
+    Ok(Queueing {
+        division,
+        quantum_bytes,
+        run_is_fair,
+    })
+}
+
+/// Whether a law can stand in each of several queues: one that shares out the rate of the link, or hears a clock that
+/// belongs to the link, cannot.
+fn suits_fair_queues(law: &Router) -> bool {
+    let shares = abi::ROUTER_NEEDS_CAPACITY | abi::ROUTER_FEEDBACK;
+    law.timers() == 0 && law.flags() & shares == 0 && law.wire() == abi::WIRE_NONE
+}
+
+fn why_not_fair(law: &Router) -> String {
+    let known = fadelab_laws::routers().iter().filter(|law| suits_fair_queues(law));
+    let known: Vec<&str> = known.map(Router::name).collect();
+    format!(
+        "router {} measures and divides the rate of the whole link and means nothing in one of several queues: fair \
+         queues take {}",
+        law.name(),
+        crate::error::one_of(&known)
+    )
+}
