@@ -73,7 +73,12 @@ pub const LINK: &[Counter<LinkCounters>] = &[
     ),
     field!(dropped_full_pkts, "pkt", true, "packets that found the queue full"),
     field!(dropped_law_pkts, "pkt", true, "packets dropped by the router's law"),
-    field!(lost_air_pkts, "pkt", true, "packets lost on the air"),
+    field!(
+        lost_air_pkts,
+        "pkt",
+        true,
+        "packets lost on the air, for good where the link layer repeats"
+    ),
     field!(
         marked_pkts,
         "pkt",
@@ -105,6 +110,24 @@ pub const LINK: &[Counter<LinkCounters>] = &[
     field!(queue_pkts, "pkt", false, "packets waiting at this instant"),
     field!(sent_data_pkts, "pkt", true, "data packets sent"),
     field!(lost_air_data_pkts, "pkt", true, "data packets lost on the air"),
+    field!(
+        retransmitted_pkts,
+        "pkt",
+        true,
+        "repetitions sent by the link layer; their bytes are among those sent, they are not among the packets"
+    ),
+    field!(
+        recovered_pkts,
+        "pkt",
+        true,
+        "packets that arrived although a try was lost on the air"
+    ),
+    field!(
+        reordered_pkts,
+        "pkt",
+        true,
+        "packets delivered after one that left the queue later"
+    ),
 ];
 
 /// Counters of a flow.
