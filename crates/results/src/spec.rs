@@ -87,7 +87,8 @@ impl Link {
     }
 }
 
-/// Behind ARQ what is lost depends on when tries are made. On a trace a packet-scale channel is computed at the mean rate, as the simulator does.
+/// Behind ARQ what is lost depends on when tries are made. On a trace a packet-scale channel is computed at the mean
+/// rate, as the simulator does.
 fn exact_air_loss(spec: &RunSpec, id: usize, link: &LinkSpec) -> Option<f64> {
     let channel = link.channel.as_ref().filter(|_| link.layer.arq.is_none())?;
     let crosses = |flow: &&FlowSpec| flow.route.iter().any(|&link| link as usize == id);

@@ -157,6 +157,11 @@ fn presets_and_values_of_the_link_layer() {
         let again = parse(plan.text.as_bytes(), "s.toml", Path::new(""), &Options::default()).expect("resolved");
         assert_eq!(format!("{:?}", again.runs), format!("{:?}", plan.runs), "{}", plan.text);
     }
+}
+
+#[test]
+fn presets_and_values_of_jitter_and_reordering() {
+    // Goal: as for ARQ; and neither needs a channel.
     let uniform = |max_ms| DelayLaw::Uniform {
         min_ns: 0,
         max_ns: max_ms * MS,
