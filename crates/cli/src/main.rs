@@ -6,12 +6,16 @@ mod args;
 mod channel;
 mod diff;
 mod explain;
+mod explain_run;
 mod export;
 mod kept;
 mod laws;
+mod new_law;
 mod output;
+mod own_law;
 mod pcap;
 mod progress;
+mod replay;
 mod report;
 mod reproduce;
 mod run;
@@ -68,6 +72,8 @@ fn main() -> ExitCode {
         Command::Report(args) => report::report(args),
         Command::Export(args) => export::export(args),
         Command::Reproduce(args) => reproduce::reproduce(args),
+        Command::NewLaw(args) => new_law::new_law(args),
+        Command::Replay(args) => replay::replay(args),
         Command::Channel(args) => channel::channel(args),
         Command::Laws(args) => laws::laws(args),
         Command::Explain(args) => explain::explain(args),

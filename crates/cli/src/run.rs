@@ -10,8 +10,8 @@ use fadelab_sim::record::RunRecord;
 
 use crate::args::{RunArgs, ScenarioArgs};
 use crate::kept::{self, Kept};
-use crate::sweep::simulate;
-use crate::{Failure, output, shell, show};
+use crate::sweep::{Failed, simulate};
+use crate::{Failure, output, own_law, shell, show};
 
 /// Runs a scenario and writes its result.
 ///
@@ -31,13 +31,18 @@ pub fn run(args: &RunArgs) -> Result<(), Failure> {
     let threads = args.jobs.map_or(cores, std::num::NonZero::get).min(plan.runs.len());
     let (wall, cpu) = (Instant::now(), ProcessTime::now());
     let records = simulate(&plan, threads, args.quiet, kept.as_ref()).map_err(|stop| {
-        stop.failure(kept.as_ref(), |index, message| {
-            failed_run(&args.scenario, &plan, index, message)
+        stop.failure(kept.as_ref(), |index, failed| {
+            let message = match failed {
+                Failed::Law(fault) => own_law::keep(fault, &target),
+                Failed::Engine(message) => message.clone(),
+            };
+            failed_run(&args.scenario, &plan, index, &message)
         })
     })?;
     let (wall_s, cpu_s) = (wall.elapsed().as_secs_f64(), cpu.elapsed().as_secs_f64());
 
-    let experiment = experiment(&plan, records);
+    let mut experiment = experiment(&plan, records);
+    experiment.scenario_path = args.scenario.file.display().to_string();
     let summary = Summary::of(&experiment);
     let provenance = Provenance {
         wall_time_s: wall_s,
@@ -105,11 +110,16 @@ fn failed_run(args: &ScenarioArgs, plan: &Plan, index: usize, message: &str) -> 
         .iter()
         .map(|set| format!(" --set {}", shell::quoted(set)))
         .collect();
+    let laws = own_law::used(&args.laws, &run.spec);
+    let laws: Vec<String> = laws
+        .map(|path| format!(" --law {}", shell::quoted(&path.display().to_string())))
+        .collect();
     let file = shell::quoted(&args.file.display().to_string());
     format!(
-        "law {}, seed {}: {message}\nthis runs it alone:\n  fadelab run {file}{} --seeds {}",
+        "law {}, seed {}: {message}\nthis runs it alone:\n  fadelab run {file}{}{} --seeds {}",
         run.law_label,
         run.seed,
+        laws.concat(),
         sets.concat(),
         run.seed
     )
@@ -118,6 +128,7 @@ fn failed_run(args: &ScenarioArgs, plan: &Plan, index: usize, message: &str) -> 
 /// The runs of a plan beside what came out, without claims.
 pub fn experiment(plan: &Plan, records: Vec<RunRecord>) -> Experiment {
     let mut specs = Specs::default();
+    let (own_laws, sources) = own_law::kept();
     let runs = plan.runs.iter().zip(records).map(|(run, record)| Run {
         law: run.law_label.clone(),
         point: run.point.clone(),
@@ -131,6 +142,8 @@ pub fn experiment(plan: &Plan, records: Vec<RunRecord>) -> Experiment {
         about: plan.about.clone(),
         scenario: plan.text.clone(),
         warnings: plan.warnings.clone(),
+        sources,
+        own_laws,
         runs: runs.collect(),
         ..Experiment::default()
     }
@@ -184,6 +197,7 @@ mod tests {
         let args = ScenarioArgs {
             file: "x.toml".into(),
             sets: vec!["flow.count=2".into()],
+            laws: Vec::new(),
             seeds: None,
             max_runs: 9,
         };
