@@ -7,8 +7,8 @@ use serde::Serialize;
 /// What stands for a number that is missing.
 const MISSING: u16 = u16::MAX;
 
-/// Non-negative numbers in 16 bits each: `value = step * q`, with the finest step whose inverse is a whole number, so that
-/// windows and counts stay whole. None is off by more than 1/65534 of the largest; a chart shows 1/1000.
+/// Non-negative numbers in 16 bits each: `value = step * q`, with the finest step whose inverse is a whole number, so
+/// that windows and counts stay whole. None is off by more than 1/65534 of the largest; a chart shows 1/1000.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
 pub struct Packed {
     /// The distance of two neighbouring values.
