@@ -9,7 +9,13 @@
 	const root = document.getElementById("charts");
 	document.getElementById("about").textContent = data.about;
 
-	const css = (name) => getComputedStyle(document.documentElement).getPropertyValue(name).trim();
+	// A canvas knows no style sheet: what a colour comes to in the page's scheme is asked of an element.
+	const probe = document.body.appendChild(document.createElement("span"));
+	probe.hidden = true;
+	const css = (name) => {
+		probe.style.color = `var(${name})`;
+		return getComputedStyle(probe).color;
+	};
 	const labels = [...new Set(data.curves.map((curve) => curve.label))];
 	const probability = (value) => (value == null ? "–" : value < 1e-3 ? value.toExponential(2) : value.toFixed(4));
 	let chart = null;
