@@ -40,7 +40,9 @@ impl Log {
         if plan.runs.len() > FILES_MAX {
             let hint = "choose some with --seeds and --set";
             let given = format!("--pcap with {} runs", plan.runs.len());
-            return Err(Failure::Invalid(format!("{given}: one file each, and allowed are {FILES_MAX}; {hint}")));
+            return Err(Failure::Invalid(format!(
+                "{given}: one file each, and allowed are {FILES_MAX}; {hint}"
+            )));
         }
         let place = |run: &PlannedRun| {
             let flows = &run.spec.flows;
@@ -63,8 +65,7 @@ impl Log {
         let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build();
         let pool = pool.map_err(|error| failed(format!("cannot start {threads} threads: {error}")))?;
         let one = |(run, &flow): (&PlannedRun, &u32)| log(run, flow, &folder, stop);
-        let all: Vec<Result<(), Failure>> =
-            pool.install(|| plan.runs.par_iter().zip(&self.places).map(one).collect());
+        let all: Vec<Result<(), Failure>> = pool.install(|| plan.runs.par_iter().zip(&self.places).map(one).collect());
         all.into_iter().collect::<Result<Vec<()>, _>>().map(|files| files.len())
     }
 }
@@ -114,8 +115,20 @@ fn log(run: &PlannedRun, place: u32, folder: &Path, stop: &AtomicBool) -> Result
 /// `run3-vcp-seed1-flow.0.pcapng`: the run as in the column `run`, its law, its seed and the flow.
 fn file_name(run: &PlannedRun, flow: &FlowSpec) -> String {
     let plain = |text: &str| -> String {
-        let keep = |letter: char| if letter.is_ascii_alphanumeric() || "._+-".contains(letter) { letter } else { '_' };
+        let keep = |letter: char| {
+            if letter.is_ascii_alphanumeric() || "._+-".contains(letter) {
+                letter
+            } else {
+                '_'
+            }
+        };
         text.chars().map(keep).collect()
     };
-    format!("run{}-{}-seed{}-{}.pcapng", run.index, plain(&run.law_label), run.seed, plain(&flow.name))
+    format!(
+        "run{}-{}-seed{}-{}.pcapng",
+        run.index,
+        plain(&run.law_label),
+        run.seed,
+        plain(&flow.name)
+    )
 }

@@ -45,7 +45,12 @@ impl LogFile {
                 InterfaceDescriptionOption::IfTsResol(NANOSECONDS),
             ],
         })?;
-        Ok(Self { path: path.to_owned(), host, writer, error: None })
+        Ok(Self {
+            path: path.to_owned(),
+            host,
+            writer,
+            error: None,
+        })
     }
 
     /// Adds a packet. The first failure is kept for [`Self::finish`].
@@ -63,7 +68,10 @@ impl LogFile {
             timestamp: Duration::from_nanos(seen.time_ns),
             original_len: recorded.ip_bytes,
             data: Cow::Owned(recorded.headers),
-            options: comment.map(|text| EnhancedPacketOption::Comment(Cow::Owned(text))).into_iter().collect(),
+            options: comment
+                .map(|text| EnhancedPacketOption::Comment(Cow::Owned(text)))
+                .into_iter()
+                .collect(),
         };
         self.writer.write_pcapng_block(block).map(|_| ())
     }
