@@ -11,7 +11,7 @@ DEMO := satellite satellite-fading lte
 # The chart library of the report is a dependency like any other: npm fetches what web/package-lock.json names.
 WEB := $(if $(wildcard web/package-lock.json),web/node_modules/.package-lock.json)
 
-.PHONY: help demo build test lint bench mutants fmt clean setup-demo setup-test setup-bench
+.PHONY: help demo build test lint bench mutants fmt install deb clean setup-demo setup-test setup-bench
 
 help: ## This list
 	@sed -n 's/^\([a-z]*\):.*## \(.*\)/make \1|\2/p' Makefile | while IFS='|' read -r name text; do \
@@ -38,6 +38,12 @@ mutants: setup-test $(WEB) ## Break one thing at a time and see that a test noti
 fmt: setup-test ## Format the sources in place
 	@cargo fmt --all
 	@git ls-files -z -- '*.[ch]' | xargs -0 -r clang-format -i
+
+install: build ## Put the command and its documentation under PREFIX (/usr/local)
+	@tools/install $(FADELAB) $(or $(PREFIX),/usr/local)
+
+deb: build ## Make a Debian package in target/deb
+	@tools/deb $(FADELAB) $(dir $(FADELAB))../deb
 
 clean: ## Remove what was built, not what was measured
 	@cargo clean

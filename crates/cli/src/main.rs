@@ -4,12 +4,15 @@
 
 mod args;
 mod channel;
+mod check;
+mod completions;
 mod explain;
 mod laws;
 mod output;
 mod progress;
 mod reproduce;
 mod run;
+mod scenarios;
 mod show;
 mod sweep;
 mod trace;
@@ -47,6 +50,11 @@ fn main() -> ExitCode {
     let done = match &cli.command {
         Command::Run(args) => run::run(args),
         Command::Show(args) => show::show(args),
+        Command::Check(args) => check::check(args),
+        Command::Scenarios(args) => scenarios::scenarios(args),
+        Command::Schema => output::print(&fadelab_scenario::json::text()),
+        Command::Completions(args) => completions::completions(args),
+        Command::Man(args) => completions::man(args),
         Command::Reproduce(args) => reproduce::reproduce(args),
         Command::Channel(args) => channel::channel(args),
         Command::Laws(args) => laws::laws(args),
