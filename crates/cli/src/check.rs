@@ -100,8 +100,17 @@ fn network(spec: &RunSpec) -> String {
     };
     format!(
         "  first run: {flows} over {links}, shown: {}; round-trip propagation delay {rtt}\n",
-        shown.join(", ")
+        listed(&shown)
     )
+}
+
+/// The first few of many names.
+fn listed(names: &[&str]) -> String {
+    const FEW: usize = 8;
+    match names.len().checked_sub(FEW) {
+        None | Some(0) => names.join(", "),
+        Some(more) => format!("{} and {more} more", names[..FEW].join(", ")),
+    }
 }
 
 /// Rows of the time series that a run leaves.

@@ -100,7 +100,7 @@ fn several_scenarios_are_checked_at_once() {
     // Goal: good ones are described, wrong ones all named, and one of those is enough for status 2.
     let here = Empty::new("check");
     fs::write(here.0.join("a.toml"), "[flow]\nlwa = 'reno'\n").unwrap();
-    fs::write(here.0.join("b.toml"), "[run]\nduration = 3\n").unwrap();
+    fs::write(here.0.join("b.toml"), "[flow]\nlaw = 'reno'\n[run]\nduration = 3\n").unwrap();
     let output = here.fadelab(&["check", "a.toml", "satellite", "b.toml"]);
     let (stdout, stderr) = (
         String::from_utf8_lossy(&output.stdout),
@@ -113,7 +113,7 @@ fn several_scenarios_are_checked_at_once() {
     );
     assert!(stderr.contains("a.toml:2: unknown key `flow.lwa`"), "{stderr}");
     assert!(
-        stderr.contains("b.toml:2: run.duration = 3: the unit is missing"),
+        stderr.contains("b.toml:4: run.duration = 3: the unit is missing"),
         "{stderr}"
     );
     assert!(
