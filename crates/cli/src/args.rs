@@ -32,10 +32,16 @@ pub enum Command {
     /// Write the manual pages into a folder
     #[command(hide = true)]
     Man(crate::completions::ManArgs),
+    /// Compare two results, seed by seed: what moved beyond noise
+    Diff(crate::diff::DiffArgs),
+    /// Make the page of a result again, or one page of several results
+    Report(crate::report::ReportArgs),
+    /// Write the tables of a result as CSV
+    Export(crate::export::ExportArgs),
     /// Run what a paper claims and print the ledger: claim, published, measured, verdict
     Reproduce(crate::reproduce::ReproduceArgs),
-    /// Print the packet error of a fading channel over a range of SNRs
-    Channel(ChannelArgs),
+    /// Packet error of a fading channel: curves, the SNR or code rate for a target, the best code rates for a law
+    Channel(Box<crate::channel::ChannelArgs>),
     /// List the laws: senders, routers and capacity parts
     Laws(crate::laws::LawsArgs),
     /// Explain a law: its equations, parameters, sources and divergences
@@ -83,6 +89,15 @@ pub struct RunArgs {
     /// Threads [default: one per core]
     #[arg(long, value_name = "N")]
     pub jobs: Option<NonZeroUsize>,
+    /// Run everything again, also what an interrupted sweep had finished
+    #[arg(long)]
+    pub fresh: bool,
+    /// Write the tables as CSV too, into the folder csv of the result
+    #[arg(long)]
+    pub csv: bool,
+    /// Log the packets of one flow, by name or number, at its sender's host: packets/*.pcapng, for Wireshark
+    #[arg(long, value_name = "FLOW")]
+    pub pcap: Option<String>,
     /// Print only errors
     #[arg(long, short)]
     pub quiet: bool,
@@ -93,44 +108,6 @@ pub struct RunArgs {
 pub struct ShowArgs {
     #[command(flatten)]
     pub scenario: ScenarioArgs,
-}
-
-/// Arguments of `fadelab channel`.
-#[derive(Debug, Args)]
-pub struct ChannelArgs {
-    /// Antennas, transmitting x receiving: 1x1, 2x1, 1x2 or 2x2
-    #[arg(long, default_value = "1x1")]
-    pub antennas: String,
-    /// SNR of the good state in dB, one value or a range: 20 or 5..30
-    #[arg(long, value_name = "DB", default_value = "0..30", allow_hyphen_values = true)]
-    pub snr: String,
-    /// Distance between the rows of a range, in dB
-    #[arg(long, value_name = "DB", default_value_t = 1.0)]
-    pub step: f64,
-    /// How far the SNR of the bad state lies below that of the good one, in dB
-    #[arg(long, value_name = "DB", default_value_t = 10.0)]
-    pub bad_below: f64,
-    /// Code rate, data bytes over bytes on the air; 1 is no code
-    #[arg(long, value_name = "R", default_value_t = 1.0)]
-    pub code_rate: f64,
-    /// IP bytes of the packet [default: 1040, of an ACK 40]
-    #[arg(long, value_name = "BYTES")]
-    pub size: Option<String>,
-    /// The packet is an ACK
-    #[arg(long)]
-    pub ack: bool,
-    /// ideal: one word a packet; gf256: interleaved words of at most 255 bytes, which can be built
-    #[arg(long, default_value = "ideal")]
-    pub mode: String,
-    /// Modulation: bpsk, qpsk, 8psk or 16psk
-    #[arg(long, default_value = "bpsk")]
-    pub modulation: String,
-    /// Mean stay in the good state, in bits
-    #[arg(long, value_name = "BITS", default_value_t = 800.0)]
-    pub burst_good: f64,
-    /// Mean stay in the bad state, in bits
-    #[arg(long, value_name = "BITS", default_value_t = 8.0)]
-    pub burst_bad: f64,
 }
 
 /// Arguments of `fadelab trace generate`.

@@ -1,12 +1,19 @@
-//! `fadelab channel`: packet error of a fading channel, without simulating anything.
+//! `fadelab channel`: packet error of a fading channel, and the settings that a packet error or a law asks for.
 
-use std::fmt::Write;
+mod optimise;
+mod page;
+mod search;
+mod surface;
+mod table;
+mod target;
 
+use std::num::NonZeroUsize;
+use std::path::PathBuf;
+
+use clap::{Args, ValueEnum};
 use fadelab_phy::channel::{ChannelSpec, CodeMode, CodeSpec, Model, PacketKind};
-use fadelab_phy::symbol_error::symbol_error;
 use fadelab_scenario::channel::{ANTENNAS, MODULATIONS};
 
-use crate::args::ChannelArgs;
 use crate::{Failure, output};
 
 /// Bytes of a data packet where no size is given: 1000 of payload and the headers, as ns-2 and the VCP papers have it.
@@ -15,31 +22,185 @@ const DATA_BYTES: u32 = 1_040;
 /// Bytes of a pure ACK where no size is given: IP and TCP headers without options.
 const ACK_BYTES: u32 = 40;
 
-/// Most rows of the table.
-const ROWS_MAX: usize = 1_000;
+/// Most SNRs of a range.
+const SNRS_MAX: usize = 1_000;
 
-/// Prints a table of SNR, symbol error in both states and packet error.
+/// Most combinations of antennas and code rates in one picture: more colours cannot be told apart.
+const COMBINATIONS_MAX: usize = 16;
+
+/// What to find the best code rates for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum Objective {
+    /// Payload that all receiving applications get, by simulation
+    Goodput,
+}
+
+/// Arguments of `fadelab channel`.
+#[derive(Debug, Args)]
+pub struct ChannelArgs {
+    /// With --optimise: the scenario whose link it is [default: the satellite of the VCP paper]
+    scenario: Option<PathBuf>,
+    /// Antennas, transmitting x receiving: 1x1, 2x1, 1x2 or 2x2; several are compared [default: 1x1]
+    #[arg(long, value_delimiter = ',')]
+    antennas: Vec<String>,
+    /// SNR of the good state in dB, one value or a range, -100 to 200: 20 or 5..30 [default: 0..30]
+    #[arg(long, value_name = "DB", allow_hyphen_values = true)]
+    snr: Option<String>,
+    /// Distance between the SNRs of a range, in dB [default: 1, on a page 0.25]
+    #[arg(long, value_name = "DB")]
+    step: Option<f64>,
+    /// How far the SNR of the bad state lies below that of the good one, in dB [default: 10]
+    #[arg(long, value_name = "DB")]
+    bad_below: Option<f64>,
+    /// Code rate, data bytes over bytes on the air, 0.1 to 1; several are compared [default: 1, no code]
+    #[arg(long, value_name = "R", value_delimiter = ',')]
+    code_rate: Vec<f64>,
+    /// IP bytes of the packet [default: 1040, of an ACK 40]
+    #[arg(long, value_name = "BYTES")]
+    size: Option<String>,
+    /// The packet is an ACK
+    #[arg(long)]
+    ack: bool,
+    /// ideal: one word a packet; gf256: interleaved words of at most 255 bytes, which can be built
+    #[arg(long, default_value = "ideal")]
+    mode: String,
+    /// Modulation: bpsk, qpsk, 8psk or 16psk [default: bpsk]
+    #[arg(long)]
+    modulation: Option<String>,
+    /// Mean stay in the good state, in bits [default: 800]
+    #[arg(long, value_name = "BITS")]
+    burst_good: Option<f64>,
+    /// Mean stay in the bad state, in bits [default: 8]
+    #[arg(long, value_name = "BITS")]
+    burst_bad: Option<f64>,
+    /// Draw the curves, of data packets and of ACKs, on a page that works offline
+    #[arg(long, value_name = "FILE.html", conflicts_with_all = ["target_per", "optimise"])]
+    out: Option<PathBuf>,
+    /// Solve: the SNR that keeps the packet error at this, or with one --snr the code rate
+    #[arg(long, value_name = "P", conflicts_with = "optimise")]
+    target_per: Option<f64>,
+    /// Find the pair of code rates, of data and of ACKs, that is best for a law
+    #[arg(long, value_enum, requires = "law")]
+    optimise: Option<Objective>,
+    /// With --optimise: the law, for example vcp or reno+rem
+    #[arg(long, requires = "optimise")]
+    law: Option<String>,
+    /// With --optimise: override a key of the scenario; repeatable
+    #[arg(long = "set", value_name = "KEY=VALUE", requires = "optimise")]
+    sets: Vec<String>,
+    /// With --optimise: seeds, the same for each pair [default: the scenario's]
+    #[arg(long, value_name = "SEEDS", requires = "optimise")]
+    seeds: Option<String>,
+    /// With --optimise: threads [default: one per core]
+    #[arg(long, value_name = "N", requires = "optimise")]
+    jobs: Option<NonZeroUsize>,
+}
+
+/// Answers what the arguments ask for.
 ///
 /// # Errors
-/// Arguments that make no channel.
+/// Arguments that make no channel, a target that is not reached, a run that failed.
 pub fn channel(args: &ChannelArgs) -> Result<(), Failure> {
+    if args.optimise.is_some() {
+        return optimise::optimise(args);
+    }
+    if let Some(given) = &args.scenario {
+        let hint = "nothing: a scenario goes with --optimise goodput --law NAME; packet errors need none";
+        return Err(Failure::Invalid(format!("{}: allowed here is {hint}", given.display())));
+    }
+    if let Some(target) = args.target_per {
+        return output::print(&target::solve(args, target)?);
+    }
     let kind = if args.ack { PacketKind::Ack } else { PacketKind::Data };
-    let ip_bytes = size(args)?;
-    let rows = snrs(args)?;
-    let spec = spec(args, rows[0])?;
+    let size = size(args, kind)?;
+    let snrs = snrs(args, if args.out.is_some() { 0.25 } else { 1.0 })?;
+    let mut curves = curves(args, kind, size)?;
+    if let Some(path) = &args.out {
+        // The page shows what a sender depends on: its data and the ACKs that come back.
+        if !args.ack {
+            curves.extend(self::curves(args, PacketKind::Ack, ACK_BYTES)?);
+        }
+        check(&curves, &snrs)?;
+        return page::write(path, args, &curves, &snrs);
+    }
+    check(&curves, &snrs)?;
+    output::print(&match curves.as_slice() {
+        [curve] => table::single(args, curve, &snrs),
+        curves => table::several(args, curves, &snrs),
+    })
+}
+
+/// A curve of packet error over SNR.
+struct Curve {
+    antennas: String,
+    rate: f64,
+    kind: PacketKind,
+    ip_bytes: u32,
+    /// At 0 dB; [`fadelab_phy::solve::at_snr`] moves it.
+    spec: ChannelSpec,
+}
+
+impl Curve {
+    fn at(&self, snr_db: f64) -> ChannelSpec {
+        fadelab_phy::solve::at_snr(&self.spec, snr_db)
+    }
+
+    fn packet_error(&self, snr_db: f64) -> f64 {
+        self.at(snr_db).packet_error(self.kind, self.ip_bytes)
+    }
+}
+
+/// One curve for each combination of antennas and code rate, antennas outermost.
+fn curves(args: &ChannelArgs, kind: PacketKind, ip_bytes: u32) -> Result<Vec<Curve>, Failure> {
+    let antennas = if args.antennas.is_empty() {
+        &["1x1".to_owned()][..]
+    } else {
+        &args.antennas
+    };
+    let rates = if args.code_rate.is_empty() {
+        &[1.0][..]
+    } else {
+        &args.code_rate
+    };
+    let combinations = antennas.len() * rates.len();
+    if combinations > COMBINATIONS_MAX {
+        let given = format!("{combinations} combinations of --antennas and --code-rate");
+        return Err(Failure::Invalid(format!(
+            "{given}: allowed are {COMBINATIONS_MAX} at once"
+        )));
+    }
+    let pairs = antennas
+        .iter()
+        .flat_map(|antennas| rates.iter().map(move |&rate| (antennas, rate)));
+    pairs
+        .map(|(antennas, rate)| curve(args, antennas, rate, kind, ip_bytes))
+        .collect()
+}
+
+fn curve(args: &ChannelArgs, antennas: &str, rate: f64, kind: PacketKind, ip_bytes: u32) -> Result<Curve, Failure> {
+    let spec = spec(args, antennas, rate, 0.0)?;
     if spec.recursion_steps(kind, ip_bytes) > ChannelSpec::STEPS_MAX {
-        let given = format!("{ip_bytes} at --code-rate {}", args.code_rate);
+        let given = format!("{ip_bytes} at --code-rate {rate}");
         let allowed = "a word whose bytes times correctable errors stay below 2e8; shorten it or try --mode gf256";
         return Err(invalid("size", &given, allowed));
     }
-    for snr_db in &rows {
-        self::spec(args, *snr_db)?;
+    Ok(Curve {
+        antennas: antennas.to_owned(),
+        rate,
+        kind,
+        ip_bytes,
+        spec,
+    })
+}
+
+/// Refuses SNRs outside of what the channel allows, before anything is computed.
+fn check(curves: &[Curve], snrs: &[f64]) -> Result<(), Failure> {
+    for curve in curves {
+        for &snr_db in snrs {
+            curve.at(snr_db).validate().map_err(|error| refused(&error))?;
+        }
     }
-    output::print(&format!(
-        "{}\n{}",
-        heading(args, &spec, kind, ip_bytes),
-        table(args, &rows, kind, ip_bytes)?
-    ))
+    Ok(())
 }
 
 fn invalid(option: &str, given: &str, allowed: &str) -> Failure {
@@ -53,9 +214,9 @@ fn choice<T: Copy>(option: &str, given: &str, choices: &[(&str, T)]) -> Result<T
     found.ok_or_else(|| invalid(option, given, &names.join(", ")))
 }
 
-fn size(args: &ChannelArgs) -> Result<u32, Failure> {
+fn size(args: &ChannelArgs, kind: PacketKind) -> Result<u32, Failure> {
     let Some(given) = &args.size else {
-        return Ok(if args.ack { ACK_BYTES } else { DATA_BYTES });
+        return Ok(if kind == PacketKind::Ack { ACK_BYTES } else { DATA_BYTES });
     };
     let bytes = given.trim().trim_end_matches('B').trim().parse().ok();
     bytes
@@ -63,127 +224,112 @@ fn size(args: &ChannelArgs) -> Result<u32, Failure> {
         .ok_or_else(|| invalid("size", given, "1 to 65535 bytes"))
 }
 
-/// The SNRs of the rows, in dB.
-fn snrs(args: &ChannelArgs) -> Result<Vec<f64>, Failure> {
-    let wrong = || {
-        invalid(
-            "snr",
-            &args.snr,
-            "one value such as 20, or a range such as 5..30, in dB",
-        )
+/// The SNRs of a table or picture, in dB.
+fn snrs(args: &ChannelArgs, step_default: f64) -> Result<Vec<f64>, Failure> {
+    let given = args.snr.as_deref().unwrap_or("0..30");
+    let Some((first, last)) = given.split_once("..") else {
+        return Ok(vec![snr(given, given)?]);
     };
-    let number = |text: &str| {
-        let text = text.trim().trim_end_matches("dB").trim();
-        text.parse::<f64>()
-            .ok()
-            .filter(|value| value.is_finite())
-            .ok_or_else(wrong)
-    };
-    let Some((first, last)) = args.snr.split_once("..") else {
-        return Ok(vec![number(&args.snr)?]);
-    };
-    let (first, last) = (number(first)?, number(last)?);
+    let (first, last) = (snr(first, given)?, snr(last, given)?);
     if last < first {
-        return Err(wrong());
+        return Err(wrong_snr(given));
     }
-    let is_step = args.step > 0.0 && args.step.is_finite();
-    let rows = if is_step {
-        ((last - first) / args.step + 1e-9).floor()
+    let step = args.step.unwrap_or(step_default);
+    let rows = if step > 0.0 && step.is_finite() {
+        ((last - first) / step + 1e-9).floor()
     } else {
         f64::INFINITY
     };
-    if rows >= ROWS_MAX as f64 {
-        return Err(invalid(
-            "step",
-            &args.step.to_string(),
-            &format!("a positive one that gives at most {ROWS_MAX} rows"),
-        ));
+    if rows >= SNRS_MAX as f64 {
+        let allowed = format!("a positive one that gives at most {SNRS_MAX} rows");
+        return Err(invalid("step", &step.to_string(), &allowed));
     }
-    Ok((0..=rows as usize).map(|row| first + row as f64 * args.step).collect())
+    Ok((0..=rows as usize).map(|row| first + row as f64 * step).collect())
 }
 
-fn spec(args: &ChannelArgs, snr_db: f64) -> Result<ChannelSpec, Failure> {
-    let modes = [("ideal", CodeMode::Ideal), ("gf256", CodeMode::Gf256)];
-    let mode = choice("mode", &args.mode, &modes)?;
-    let is_coded = args.code_rate < 1.0 || args.code_rate.is_nan() || args.code_rate > 1.0;
-    let spec = ChannelSpec {
-        model: Model::GilbertElliott {
-            modulation: choice("modulation", &args.modulation, MODULATIONS)?,
-            antennas: choice("antennas", &args.antennas, ANTENNAS)?,
-            snr_good_db: snr_db,
-            snr_bad_db: snr_db - args.bad_below,
-            burst_good_bits: args.burst_good,
-            burst_bad_bits: args.burst_bad,
-        },
-        code: if is_coded {
-            CodeSpec {
-                data_rate: args.code_rate,
-                ack_rate: args.code_rate,
-                mode,
-            }
-        } else {
-            CodeSpec::NONE
-        },
-    };
-    spec.validate().map_err(|error| {
-        let option = match error.field {
-            "snr_good_db" => "snr",
-            "snr_bad_db" => "bad-below",
-            "burst_good_bits" => "burst-good",
-            "burst_bad_bits" => "burst-bad",
-            _ => "code-rate",
-        };
-        invalid(option, &error.given.to_string(), error.allowed)
-    })?;
-    Ok(spec)
+fn snr(text: &str, given: &str) -> Result<f64, Failure> {
+    let number = text.trim().trim_end_matches("dB").trim().parse::<f64>().ok();
+    number.filter(|value| value.is_finite()).ok_or_else(|| wrong_snr(given))
 }
 
-fn heading(args: &ChannelArgs, spec: &ChannelSpec, kind: PacketKind, ip_bytes: u32) -> String {
-    let air_bytes = spec.air_bytes(kind, ip_bytes);
-    let words = spec.words(kind, ip_bytes);
-    let code = if spec.code.mode == CodeMode::None {
-        "no code: any bit error loses the packet".to_owned()
-    } else {
-        let correctable: Vec<String> = words.iter().map(|word| word.correctable().to_string()).collect();
-        let words = if words.len() == 1 {
-            "one word".to_owned()
-        } else {
-            format!("{} words", words.len())
-        };
-        format!(
-            "code rate {}, {}: {words} correcting {} bytes",
-            args.code_rate,
-            args.mode,
-            correctable.join(", ")
-        )
-    };
-    let what = if kind == PacketKind::Ack { "ACK" } else { "data packet" };
-    format!(
-        "{} {}, bursts of {} good and {} bad bits, bad state {} dB below\n\
-         {what} of {ip_bytes} bytes, {air_bytes} on the air; {code}\n",
-        args.antennas, args.modulation, args.burst_good, args.burst_bad, args.bad_below
+fn wrong_snr(given: &str) -> Failure {
+    invalid(
+        "snr",
+        given,
+        "one value such as 20, or a range such as 5..30, -100 to 200 dB",
     )
 }
 
-fn table(args: &ChannelArgs, rows: &[f64], kind: PacketKind, ip_bytes: u32) -> Result<String, Failure> {
-    let modulation = choice("modulation", &args.modulation, MODULATIONS)?;
-    let antennas = choice("antennas", &args.antennas, ANTENNAS)?;
-    let mut text = format!(
-        "{:>7}  {:>11}  {:>11}  {:>12}  1e-9{:>16}\n",
-        "SNR", "good symbol", "bad symbol", "packet error", "1"
-    );
-    for snr_db in rows {
-        let packet_error = spec(args, *snr_db)?.packet_error(kind, ip_bytes);
-        let [good, bad] = [*snr_db, snr_db - args.bad_below].map(|snr_db| symbol_error(modulation, antennas, snr_db));
-        let _ = writeln!(
-            text,
-            "{:>4} dB  {good:>11.3e}  {bad:>11.3e}  {:>12}  {}",
-            rounded(*snr_db),
-            probability(packet_error),
-            bar(packet_error)
-        );
+fn mode(args: &ChannelArgs) -> Result<CodeMode, Failure> {
+    choice(
+        "mode",
+        &args.mode,
+        &[("ideal", CodeMode::Ideal), ("gf256", CodeMode::Gf256)],
+    )
+}
+
+/// The channel of one combination; any rate but 1 brings a code.
+fn spec(args: &ChannelArgs, antennas: &str, rate: f64, snr_db: f64) -> Result<ChannelSpec, Failure> {
+    let mode = mode(args)?;
+    let is_plain = (rate - 1.0).abs() < f64::EPSILON;
+    let spec = ChannelSpec {
+        model: Model::GilbertElliott {
+            modulation: choice("modulation", args.modulation(), MODULATIONS)?,
+            antennas: choice("antennas", antennas, ANTENNAS)?,
+            snr_good_db: snr_db,
+            snr_bad_db: snr_db - args.bad_below(),
+            burst_good_bits: args.burst_good(),
+            burst_bad_bits: args.burst_bad(),
+        },
+        code: if is_plain {
+            CodeSpec::NONE
+        } else {
+            CodeSpec {
+                data_rate: rate,
+                ack_rate: rate,
+                mode,
+            }
+        },
+    };
+    spec.validate().map_err(|error| refused(&error))?;
+    Ok(spec)
+}
+
+fn refused(error: &fadelab_phy::channel::SpecError) -> Failure {
+    let option = match error.field {
+        "snr_good_db" => "snr",
+        "snr_bad_db" => "bad-below",
+        "burst_good_bits" => "burst-good",
+        "burst_bad_bits" => "burst-bad",
+        _ => "code-rate",
+    };
+    invalid(option, &error.given.to_string(), error.allowed)
+}
+
+impl ChannelArgs {
+    fn modulation(&self) -> &str {
+        self.modulation.as_deref().unwrap_or("bpsk")
     }
-    Ok(text)
+
+    fn bad_below(&self) -> f64 {
+        self.bad_below.unwrap_or(10.0)
+    }
+
+    fn burst_good(&self) -> f64 {
+        self.burst_good.unwrap_or(800.0)
+    }
+
+    fn burst_bad(&self) -> f64 {
+        self.burst_bad.unwrap_or(8.0)
+    }
+}
+
+/// A kind of packet in words.
+fn kind_name(kind: PacketKind) -> &'static str {
+    match kind {
+        PacketKind::Data => "data packet",
+        PacketKind::Ack => "ACK",
+    }
 }
 
 /// An SNR without the dust of adding steps.
@@ -199,34 +345,5 @@ fn probability(value: f64) -> String {
         format!("{value:.2e}")
     } else {
         format!("{value:.4}")
-    }
-}
-
-/// Cells of the bar: nine decades, from 1e-9 to 1.
-const BAR_CELLS: f64 = 20.0;
-
-/// A bar over the logarithm of a probability.
-fn bar(value: f64) -> String {
-    let filled = if value <= 1e-9 {
-        0.0
-    } else {
-        (1.0 + value.log10() / 9.0) * BAR_CELLS
-    };
-    let eighths = (filled * 8.0).round() as usize;
-    let partial = ["", "▏", "▎", "▍", "▌", "▋", "▊", "▉"][eighths % 8];
-    format!("{}{partial}", "█".repeat(eighths / 8))
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn bars_grow_with_the_logarithm() {
-        // Goal: the bar is full at 1, half full at 10^-4.5 and empty from 10^-9 on.
-        assert_eq!(bar(1.0), "█".repeat(20));
-        assert_eq!(bar(10f64.powf(-4.5)), "█".repeat(10));
-        assert_eq!(bar(1e-9), "");
-        assert_eq!(bar(0.0), "");
     }
 }

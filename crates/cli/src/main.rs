@@ -6,13 +6,19 @@ mod args;
 mod channel;
 mod check;
 mod completions;
+mod diff;
 mod explain;
+mod export;
+mod kept;
 mod laws;
 mod output;
+mod pcap;
 mod progress;
+mod report;
 mod reproduce;
 mod run;
 mod scenarios;
+mod shell;
 mod show;
 mod sweep;
 mod trace;
@@ -29,13 +35,24 @@ pub enum Failure {
     Invalid(String),
     /// A run, or the writing of its result, failed.
     Failed(String),
-    /// Ctrl-C: nothing was written.
-    Interrupted,
+    /// Ctrl-C: what was kept.
+    Interrupted(String),
 }
 
 impl From<fadelab_scenario::Refusal> for Failure {
     fn from(refusal: fadelab_scenario::Refusal) -> Self {
         Self::Invalid(refusal.to_string())
+    }
+}
+
+/// A result that is not there, or in the way, is invalid input; one that cannot be written is a failure.
+impl From<fadelab_results::Error> for Failure {
+    fn from(error: fadelab_results::Error) -> Self {
+        use fadelab_results::Error::{Csv, Io, Json, Parquet};
+        match error {
+            Io { .. } | Parquet { .. } | Csv { .. } | Json { .. } => Self::Failed(error.to_string()),
+            _ => Self::Invalid(error.to_string()),
+        }
     }
 }
 
@@ -55,6 +72,9 @@ fn main() -> ExitCode {
         Command::Schema => output::print(&fadelab_scenario::json::text()),
         Command::Completions(args) => completions::completions(args),
         Command::Man(args) => completions::man(args),
+        Command::Diff(args) => diff::diff(args),
+        Command::Report(args) => report::report(args),
+        Command::Export(args) => export::export(args),
         Command::Reproduce(args) => reproduce::reproduce(args),
         Command::Channel(args) => channel::channel(args),
         Command::Laws(args) => laws::laws(args),
@@ -67,7 +87,7 @@ fn main() -> ExitCode {
         Ok(()) => return ExitCode::SUCCESS,
         Err(Failure::Invalid(message)) => (2, message),
         Err(Failure::Failed(message)) => (1, message),
-        Err(Failure::Interrupted) => (130, "interrupted; nothing was written".to_owned()),
+        Err(Failure::Interrupted(message)) => (130, message),
     };
     eprintln!("{} {message}", console::style("error:").red().bold().for_stderr());
     ExitCode::from(status)

@@ -9,6 +9,7 @@ use crate::network::Network;
 use crate::record::{FlowCounters, LinkCounters, RunRecord, Series};
 use crate::schedule::SourceId;
 use crate::spec::RunSpec;
+use crate::tap::{Sighting, Tap};
 
 /// Why a run gave no record.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
@@ -58,6 +59,20 @@ pub fn run(spec: &RunSpec, report: impl FnMut(u64) -> bool) -> Result<RunRecord,
     run_to_end(engine, report)
 }
 
+/// As [`run`], with the same record, and shows `sink` what the sender's host of flow `flow` sees.
+///
+/// # Errors
+/// As [`run`].
+pub fn run_tapped(
+    spec: &RunSpec,
+    flow: u32,
+    sink: Box<dyn FnMut(&Sighting)>,
+    report: impl FnMut(u64) -> bool,
+) -> Result<RunRecord, RunError> {
+    let ts_tick_ns = spec.flows[flow as usize].transport.ts_tick_ns;
+    run_to_end(Engine::with_tap(spec, Some(Tap::new(flow, ts_tick_ns, sink))), report)
+}
+
 /// Runs what stands at its beginning.
 pub(crate) fn run_to_end(mut engine: Engine<'_>, report: impl FnMut(u64) -> bool) -> Result<RunRecord, RunError> {
     let seed = engine.spec.seed;
@@ -91,7 +106,14 @@ pub(crate) struct Engine<'a> {
 
 impl<'a> Engine<'a> {
     pub fn new(spec: &'a RunSpec) -> Self {
+        Self::with_tap(spec, None)
+    }
+
+    fn with_tap(spec: &'a RunSpec, tap: Option<Tap>) -> Self {
         let mut net = Network::new(spec, spec.links.len() + spec.flows.len() + OWN_EVENTS);
+        if let Some(tap) = tap {
+            net.set_tap(tap);
+        }
         let flows = spec.flows.iter().enumerate();
         let flows: Vec<Flow> = flows
             .map(|(id, flow)| Flow::new(id as u32, flow, spec.seed, &mut net))

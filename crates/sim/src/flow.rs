@@ -41,7 +41,7 @@ pub(crate) struct Flow {
 impl Flow {
     pub fn new(id: u32, spec: &FlowSpec, seed: u64, net: &mut Network) -> Self {
         let mut random = Stream::new(seed, &format!("flow {}", spec.name));
-        let (route_at, route_back_at) = (net.add_route(&spec.route), net.add_route(&spec.route_back));
+        let (route_at, route_back_at) = net.add_routes(id, &spec.route, &spec.route_back);
         let identity = Identity { flow: id, route_at };
         let word = random.next_u64();
         let sender = spec

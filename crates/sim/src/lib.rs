@@ -15,6 +15,7 @@ pub mod record;
 mod rtt;
 mod schedule;
 pub mod spec;
+pub mod tap;
 mod tcp;
 
-pub use engine::{RunError, run};
+pub use engine::{RunError, run, run_tapped};

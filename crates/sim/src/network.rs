@@ -7,9 +7,13 @@ use fadelab_path::violation::{Checked, violated};
 use crate::packet::{Packet, Slab};
 use crate::schedule::{Schedule, SourceId};
 use crate::spec::{FlowSpec, LinkId, RunSpec};
+use crate::tap::Tap;
 
 /// Marks the end of a route in the flattened list of hops.
 const ROUTE_END: LinkId = LinkId::MAX;
+
+/// Marks where a route passes the tap. No link has such a number.
+const TAP: LinkId = LinkId::MAX - 1;
 
 /// See the module's documentation.
 #[derive(Debug)]
@@ -21,6 +25,7 @@ pub(crate) struct Network {
     hops: Vec<LinkId>,
     injected_pkts: u64,
     gone_pkts: u64,
+    tap: Option<Tap>,
 }
 
 impl Network {
@@ -38,6 +43,7 @@ impl Network {
             hops: Vec::new(),
             injected_pkts: 0,
             gone_pkts: 0,
+            tap: None,
         };
         for link in 0..network.links.len() {
             network.reschedule(link);
@@ -45,10 +51,26 @@ impl Network {
         network
     }
 
-    /// Appends a route and returns where it begins.
-    pub fn add_route(&mut self, route: &[LinkId]) -> u32 {
+    /// Shows a flow to `tap`. To be called before the routes of that flow are added.
+    pub fn set_tap(&mut self, tap: Tap) {
+        self.tap = Some(tap);
+    }
+
+    /// Appends the routes of a flow's data and of its ACKs, and returns where they begin. The tap sees data before the
+    /// first link and ACKs after the last one.
+    pub fn add_routes(&mut self, flow: u32, route: &[LinkId], route_back: &[LinkId]) -> (u32, u32) {
+        let tap = if self.tap.as_ref().is_some_and(|tap| tap.flow() == flow) {
+            &[TAP][..]
+        } else {
+            &[]
+        };
+        let data_at = self.add_hops(&[tap, route]);
+        (data_at, self.add_hops(&[route_back, tap]))
+    }
+
+    fn add_hops(&mut self, pieces: &[&[LinkId]]) -> u32 {
         let start = self.hops.len() as u32;
-        self.hops.extend_from_slice(route);
+        self.hops.extend(pieces.iter().copied().flatten());
         self.hops.push(ROUTE_END);
         start
     }
@@ -129,9 +151,17 @@ impl Network {
     /// Sends a packet on to where its tag says in the flattened routes. Returns it when it is at its end.
     #[inline(always)]
     fn forward(&mut self, now_ns: u64, mut parcel: Parcel) -> Checked<Option<PacketId>> {
-        let link = self.hops[parcel.tag as usize];
-        if link == ROUTE_END {
-            return Ok(Some(parcel.id));
+        let mut link = self.hops[parcel.tag as usize];
+        if link >= TAP {
+            // One comparison for both marks, so that a run without a tap pays for it at ends of routes only.
+            if link == TAP {
+                self.show(now_ns, parcel.id);
+                parcel.tag += 1;
+                link = self.hops[parcel.tag as usize];
+            }
+            if link == ROUTE_END {
+                return Ok(Some(parcel.id));
+            }
         }
         parcel.tag += 1;
         match self.links[link as usize].arrive(now_ns, parcel, &mut self.slab)? {
@@ -140,6 +170,15 @@ impl Network {
             Arrival::Dropped => self.discard(parcel.id),
         }
         Ok(None)
+    }
+
+    #[cold]
+    fn show(&mut self, now_ns: u64, id: PacketId) {
+        let packet = *self.slab.get(id);
+        let feedback = (packet.header.feedback_len > 0).then(|| *self.slab.feedback(id));
+        if let Some(tap) = &mut self.tap {
+            tap.show(now_ns, &packet, feedback.as_ref());
+        }
     }
 
     /// The packet is no more.

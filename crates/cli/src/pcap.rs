@@ -1,0 +1,134 @@
+//! `fadelab run --pcap FLOW`: packet logs of one flow at its sender's host, as Wireshark opens them.
+//!
+//! The runs are made a second time for it: they give the same packets again, and runs without a log stay as they are.
+
+mod file;
+mod headers;
+
+use std::cell::RefCell;
+use std::path::Path;
+use std::rc::Rc;
+use std::sync::atomic::{AtomicBool, Ordering};
+
+use fadelab_scenario::plan::{Plan, PlannedRun};
+use fadelab_sim::RunError;
+use fadelab_sim::spec::FlowSpec;
+use rayon::prelude::*;
+
+use crate::Failure;
+use crate::pcap::file::LogFile;
+use crate::pcap::headers::Host;
+
+/// Most files of one command: more are rarely meant, and each may be large.
+const FILES_MAX: usize = 100;
+
+/// Folder of the logs in the folder of results.
+const FOLDER: &str = "packets";
+
+/// Which flow is logged: its place among the flows of each run.
+pub struct Log {
+    places: Vec<u32>,
+}
+
+impl Log {
+    /// What `--pcap` asks for: a flow by its name or its number, from 0, as in the column `flow`.
+    ///
+    /// # Errors
+    /// A flow that some run does not have, more files than are allowed, headers that make no packet.
+    pub fn asked(flow: Option<&str>, plan: &Plan) -> Result<Option<Self>, Failure> {
+        let Some(flow) = flow else { return Ok(None) };
+        if plan.runs.len() > FILES_MAX {
+            let hint = "choose some with --seeds and --set";
+            let given = format!("--pcap with {} runs", plan.runs.len());
+            return Err(Failure::Invalid(format!(
+                "{given}: one file each, and allowed are {FILES_MAX}; {hint}"
+            )));
+        }
+        let place = |run: &PlannedRun| {
+            let flows = &run.spec.flows;
+            let place = place(flow, flows).ok_or_else(|| unknown(flow, flows))?;
+            Host::of(&flows[place], place as u32).map_err(|why| Failure::Invalid(format!("--pcap {flow}: {why}")))?;
+            Ok(place as u32)
+        };
+        let places = plan.runs.iter().map(place).collect::<Result<_, Failure>>()?;
+        Ok(Some(Self { places }))
+    }
+
+    /// Writes a log per run into the folder of results, on `threads` threads, and returns their number.
+    ///
+    /// # Errors
+    /// A file that cannot be written, or an interrupt.
+    pub fn write(&self, plan: &Plan, folder: &Path, threads: usize, stop: &AtomicBool) -> Result<usize, Failure> {
+        let folder = folder.join(FOLDER);
+        let failed = |what: String| Failure::Failed(what);
+        std::fs::create_dir(&folder).map_err(|error| failed(format!("cannot create {}: {error}", folder.display())))?;
+        let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build();
+        let pool = pool.map_err(|error| failed(format!("cannot start {threads} threads: {error}")))?;
+        let one = |(run, &flow): (&PlannedRun, &u32)| log(run, flow, &folder, stop);
+        let all: Vec<Result<(), Failure>> = pool.install(|| plan.runs.par_iter().zip(&self.places).map(one).collect());
+        all.into_iter().collect::<Result<Vec<()>, _>>().map(|files| files.len())
+    }
+}
+
+fn place(flow: &str, flows: &[FlowSpec]) -> Option<usize> {
+    let by_name = flows.iter().position(|known| known.name == flow);
+    by_name.or_else(|| flow.parse().ok().filter(|&place| place < flows.len()))
+}
+
+fn unknown(flow: &str, flows: &[FlowSpec]) -> Failure {
+    const NAMES_SHOWN: usize = 6;
+    let names: Vec<&str> = flows.iter().take(NAMES_SHOWN).map(|flow| flow.name.as_str()).collect();
+    let more = if flows.len() > NAMES_SHOWN { ", ..." } else { "" };
+    Failure::Invalid(format!(
+        "--pcap {flow}: no such flow; allowed are {}{more}, or a number from 0 to {}",
+        names.join(", "),
+        flows.len().saturating_sub(1)
+    ))
+}
+
+/// Makes one run again and logs it. The file has its name when it is complete.
+fn log(run: &PlannedRun, place: u32, folder: &Path, stop: &AtomicBool) -> Result<(), Failure> {
+    let flow = &run.spec.flows[place as usize];
+    let path = folder.join(file_name(run, flow));
+    let failed = |error: &dyn std::fmt::Display| Failure::Failed(format!("cannot write {}: {error}", path.display()));
+    let host = Host::of(flow, place).map_err(|why| failed(&why))?;
+    let about = format!(
+        "fadelab, simulated: flow {} at the host of its sender, law {}, seed {}. Payload is not recorded.",
+        flow.name, run.law_label, run.seed
+    );
+    let file = LogFile::create(&path, &about, host).map_err(|error| failed(&error))?;
+    let shared = Rc::new(RefCell::new(file));
+    let sink = Rc::clone(&shared);
+    let outcome = fadelab_sim::run_tapped(
+        &run.spec,
+        place,
+        Box::new(move |sighting| sink.borrow_mut().add(sighting)),
+        |_| !stop.load(Ordering::Relaxed),
+    );
+    match outcome {
+        Ok(_) => shared.borrow_mut().finish().map_err(|error| failed(&error)),
+        Err(RunError::Stopped) => Err(Failure::Interrupted("nothing was written".to_owned())),
+        Err(error) => Err(failed(&error)),
+    }
+}
+
+/// `run3-vcp-seed1-flow.0.pcapng`: the run as in the column `run`, its law, its seed and the flow.
+fn file_name(run: &PlannedRun, flow: &FlowSpec) -> String {
+    let plain = |text: &str| -> String {
+        let keep = |letter: char| {
+            if letter.is_ascii_alphanumeric() || "._+-".contains(letter) {
+                letter
+            } else {
+                '_'
+            }
+        };
+        text.chars().map(keep).collect()
+    };
+    format!(
+        "run{}-{}-seed{}-{}.pcapng",
+        run.index,
+        plain(&run.law_label),
+        run.seed,
+        plain(&flow.name)
+    )
+}

@@ -1,0 +1,209 @@
+//! IPv4 and TCP or UDP headers for what a simulated host saw.
+//!
+//! The simulator counts segments; on the wire bytes are counted. The first byte of data has the sequence number 1, as if
+//! both ends had begun with 0, and the connection stood already: the simulator has no handshake.
+
+use etherparse::{IpEcn, IpNumber, Ipv4Header, TcpHeader, UdpHeader};
+use fadelab_sim::spec::FlowSpec;
+use fadelab_sim::tap::Sighting;
+
+/// Bytes of an IPv4 header without options.
+const IP_BYTES: usize = 20;
+
+/// Bytes of a TCP header without options, and with as many as fit.
+const TCP_BYTES: (usize, usize) = (20, 60);
+
+/// Bytes of a UDP header.
+const UDP_BYTES: usize = 8;
+
+/// Bytes that SACK blocks add to an ACK at most, padding included (RFC 2018).
+const SACK_BYTES_MAX: u32 = 4 + 3 * 8;
+
+/// Port of the receiver; the sender's is 40000.
+const PORTS: (u16, u16) = (40_000, 5_001);
+
+/// TCP option for experiments (RFC 4727) and the identifier that tells ours from others (RFC 6994).
+const EXPERIMENT: (u8, [u8; 2]) = (253, [0xfa, 0xde]);
+
+/// Payload is not recorded: it counts in checksums as zeros.
+const ZEROS: [u8; 65_536] = [0; 65_536];
+
+/// The two ends of a flow, and what the headers of a packet depend on besides it.
+#[derive(Debug)]
+pub struct Host {
+    source: [u8; 4],
+    destination: [u8; 4],
+    /// TCP and IP header of data, or UDP and IP header.
+    header_bytes: usize,
+    mss_bytes: u32,
+    law: Option<&'static str>,
+    window: u16,
+    /// `TSval` of the newest ACK, which data echo.
+    ts_recent: u32,
+    /// The segment that is shorter than the others, and by how much.
+    short: Option<(u32, u32)>,
+}
+
+/// A packet as it is recorded: its headers, and what had no room in them.
+#[derive(Debug, PartialEq, Eq)]
+pub struct Recorded {
+    /// IP header and what follows, without payload.
+    pub headers: Vec<u8>,
+    /// IP bytes, payload included.
+    pub ip_bytes: u32,
+    /// What the packet carries in the simulation but not in its headers; may be empty.
+    pub comment: String,
+}
+
+impl Host {
+    /// The host of a flow's sender; the flow's number makes its addresses.
+    ///
+    /// # Errors
+    /// Headers of a size that IPv4 and TCP cannot have.
+    pub fn of(flow: &FlowSpec, number: u32) -> Result<Self, String> {
+        let tcp = &flow.transport;
+        let [_, _, high, low] = number.to_be_bytes();
+        let header_bytes = if flow.sender.is_some() {
+            tcp.header_bytes as usize
+        } else {
+            IP_BYTES + UDP_BYTES
+        };
+        if flow.sender.is_some() {
+            let most = if tcp.sack_on_wire { SACK_BYTES_MAX } else { 0 };
+            for (key, bytes) in [
+                ("header", tcp.header_bytes),
+                ("ack", tcp.ack_bytes),
+                ("ack", tcp.ack_bytes + most),
+            ] {
+                let allowed = (IP_BYTES + TCP_BYTES.0) as u32..=(IP_BYTES + TCP_BYTES.1) as u32;
+                if bytes % 4 != 0 || !allowed.contains(&bytes) {
+                    let (low, high) = (allowed.start(), allowed.end());
+                    return Err(format!(
+                        "transport.{key} of {bytes} bytes, SACK blocks included, makes no IPv4 and TCP header; \
+                         allowed are {low} to {high} in steps of 4"
+                    ));
+                }
+            }
+        }
+        Ok(Self {
+            source: [10, 1, high, low],
+            destination: [10, 2, high, low],
+            header_bytes,
+            mss_bytes: tcp.packet_bytes - header_bytes as u32,
+            law: flow.sender.map(fadelab_laws::Sender::name),
+            window: u16::try_from(u64::from(tcp.rwnd_pkts) * u64::from(tcp.packet_bytes)).unwrap_or(u16::MAX),
+            ts_recent: 0,
+            short: None,
+        })
+    }
+
+    /// The headers of a packet.
+    pub fn record(&mut self, seen: &Sighting) -> Recorded {
+        let (source, destination) = if seen.is_data {
+            (self.source, self.destination)
+        } else {
+            (self.destination, self.source)
+        };
+        let protocol = if self.law.is_some() {
+            IpNumber::TCP
+        } else {
+            IpNumber::UDP
+        };
+        let payload_bytes = seen.ip_bytes.saturating_sub(IP_BYTES as u16);
+        let mut ip = Ipv4Header::new(payload_bytes, 64, protocol, source, destination).expect("below 65516 bytes");
+        ip.identification = seen.ip_id;
+        ip.ecn = IpEcn::try_new(seen.ecn & 3).expect("two bits");
+        ip.header_checksum = ip.calc_header_checksum();
+        let mut headers = ip.to_bytes().to_vec();
+        let mut comment = String::new();
+        if self.law.is_some() {
+            let tcp = self.tcp(seen, &ip, &mut comment);
+            headers.extend_from_slice(&tcp.to_bytes());
+        } else {
+            let payload = &ZEROS[..usize::from(payload_bytes).saturating_sub(UDP_BYTES)];
+            let udp = UdpHeader::with_ipv4_checksum(PORTS.0, PORTS.1, &ip, payload).expect("below 65508 bytes");
+            headers.extend_from_slice(&udp.to_bytes());
+        }
+        Recorded {
+            headers,
+            ip_bytes: u32::from(seen.ip_bytes),
+            comment,
+        }
+    }
+
+    fn tcp(&mut self, seen: &Sighting, ip: &Ipv4Header, comment: &mut String) -> TcpHeader {
+        let (sequence, acknowledged, ports) = if seen.is_data {
+            let payload_bytes = u32::from(seen.ip_bytes) - self.header_bytes as u32;
+            if payload_bytes < self.mss_bytes {
+                self.short = Some((seen.segment, self.mss_bytes - payload_bytes));
+            }
+            (self.byte(seen.segment), 1, PORTS)
+        } else {
+            self.ts_recent = seen.ts_val;
+            (1, self.byte(seen.segment), (PORTS.1, PORTS.0))
+        };
+        let tcp_bytes = if seen.is_data {
+            self.header_bytes
+        } else {
+            usize::from(seen.ip_bytes)
+        } - IP_BYTES;
+        let mut tcp = TcpHeader::new(ports.0, ports.1, sequence, self.window);
+        (tcp.ack, tcp.acknowledgment_number) = (true, acknowledged);
+        (tcp.ece, tcp.cwr) = (seen.ece, seen.cwr);
+        let options = self.options(seen, tcp_bytes - TCP_BYTES.0, comment);
+        tcp.set_options_raw(&options).expect("at most 40 bytes");
+        let payload = &ZEROS[..usize::from(seen.ip_bytes) - IP_BYTES - tcp_bytes];
+        tcp.checksum = tcp.calc_checksum_ipv4(ip, payload).expect("below 65496 bytes");
+        tcp
+    }
+
+    /// Sequence number of the first byte of a segment, or of the one after the last byte that is acknowledged.
+    fn byte(&self, segment: u32) -> u32 {
+        let missing = self
+            .short
+            .filter(|&(short, _)| segment > short)
+            .map_or(0, |(_, by_bytes)| by_bytes);
+        segment
+            .wrapping_mul(self.mss_bytes)
+            .wrapping_sub(missing)
+            .wrapping_add(1)
+    }
+
+    /// Timestamps, SACK blocks and the law's feedback, as far as `room` bytes reach; the sizes of packets are those of
+    /// the simulation. What has no room goes into the comment.
+    fn options(&self, seen: &Sighting, room: usize, comment: &mut String) -> Vec<u8> {
+        const NOP: u8 = 1;
+        let mut options = Vec::with_capacity(room);
+        let mut left_out = Vec::new();
+        if room >= 12 {
+            let ts_ecr = if seen.is_data { self.ts_recent } else { seen.ts_ecr };
+            options.extend_from_slice(&[NOP, NOP, 8, 10]);
+            options.extend_from_slice(&seen.ts_val.to_be_bytes());
+            options.extend_from_slice(&ts_ecr.to_be_bytes());
+        }
+        let blocks = &seen.sack[..usize::from(seen.sack_blocks)];
+        let edges = || blocks.iter().map(|&(first, end)| (self.byte(first), self.byte(end)));
+        if !blocks.is_empty() && options.len() + 4 + 8 * blocks.len() <= room {
+            options.extend_from_slice(&[NOP, NOP, 5, 2 + 8 * seen.sack_blocks]);
+            for (first, end) in edges() {
+                options.extend_from_slice(&first.to_be_bytes());
+                options.extend_from_slice(&end.to_be_bytes());
+            }
+        } else if !blocks.is_empty() {
+            let blocks: Vec<String> = edges().map(|(first, end)| format!("{first}-{end}")).collect();
+            left_out.push(format!("SACK {}", blocks.join(" ")));
+        }
+        let feedback = &seen.feedback[..usize::from(seen.feedback_len)];
+        if !feedback.is_empty() && options.len() + 4 + feedback.len() <= room {
+            options.extend_from_slice(&[EXPERIMENT.0, 4 + seen.feedback_len]);
+            options.extend_from_slice(&EXPERIMENT.1);
+            options.extend_from_slice(feedback);
+        } else if !feedback.is_empty() {
+            let bytes: Vec<String> = feedback.iter().map(|byte| format!("{byte:02x}")).collect();
+            left_out.push(format!("{} feedback {}", self.law.unwrap_or_default(), bytes.join(" ")));
+        }
+        options.resize(room.max(options.len()), NOP);
+        *comment = left_out.join("; ");
+        options
+    }
+}

@@ -1,0 +1,91 @@
+//! What the host of a flow's sender sees of it: its data as they leave and its ACKs as they arrive.
+//!
+//! A tap is a mark in the route of its flow, so that a run without one does nothing for it.
+
+use std::fmt;
+
+use fadelab_laws::abi;
+use fadelab_path::packet::FeedbackBytes;
+
+use crate::packet::{Packet, SACK_BLOCKS_MAX, flag};
+use crate::tcp::TickClock;
+
+/// One packet at the sender's host.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Sighting {
+    /// When it left or arrived.
+    pub time_ns: u64,
+    /// Data that leave; otherwise an ACK that arrives.
+    pub is_data: bool,
+    /// IP bytes, headers and options included.
+    pub ip_bytes: u16,
+    /// IP identification.
+    pub ip_id: u16,
+    /// ECN field of the IP header.
+    pub ecn: u8,
+    /// Number of the segment; of an ACK: the next one expected. Of a datagram: 0.
+    pub segment: u32,
+    /// Echo of a congestion mark (RFC 3168).
+    pub ece: bool,
+    /// Congestion window reduced (RFC 3168).
+    pub cwr: bool,
+    /// `TSval` (RFC 7323), in the ticks of the transport.
+    pub ts_val: u32,
+    /// `TSecr`, in the same ticks; of data 0.
+    pub ts_ecr: u32,
+    /// SACK blocks (RFC 2018): first segment and the one after the last.
+    pub sack: [(u32, u32); SACK_BLOCKS_MAX],
+    /// How many of them are there.
+    pub sack_blocks: u8,
+    /// Feedback of the law.
+    pub feedback: FeedbackBytes,
+    /// Bytes of it that are there.
+    pub feedback_len: u8,
+}
+
+/// Takes what a flow's sender sees.
+pub(crate) struct Tap {
+    flow: u32,
+    clock: TickClock,
+    sink: Box<dyn FnMut(&Sighting)>,
+}
+
+impl Tap {
+    /// A tap on a flow whose timestamps tick every `ts_tick_ns`.
+    pub fn new(flow: u32, ts_tick_ns: u64, sink: Box<dyn FnMut(&Sighting)>) -> Self {
+        let clock = TickClock::new(ts_tick_ns);
+        Self { flow, clock, sink }
+    }
+
+    pub fn flow(&self) -> u32 {
+        self.flow
+    }
+
+    pub fn show(&mut self, now_ns: u64, packet: &Packet, feedback: Option<&FeedbackBytes>) {
+        let header = &packet.header;
+        let is_data = u32::from(header.flags) & abi::PACKET_DATA != 0;
+        let stamp = |time_us| self.clock.stamp(time_us, now_ns);
+        (self.sink)(&Sighting {
+            time_ns: now_ns,
+            is_data,
+            ip_bytes: header.ip_bytes,
+            ip_id: header.ip_id,
+            ecn: header.ecn,
+            segment: packet.seq,
+            ece: packet.tcp_flags & flag::ECE != 0,
+            cwr: packet.tcp_flags & flag::CWR != 0,
+            ts_val: stamp(packet.ts_val_us),
+            ts_ecr: if is_data { 0 } else { stamp(packet.ts_ecr_us) },
+            sack: packet.sack,
+            sack_blocks: packet.sack_blocks,
+            feedback: feedback.copied().unwrap_or_default(),
+            feedback_len: header.feedback_len,
+        });
+    }
+}
+
+impl fmt::Debug for Tap {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Tap").field("flow", &self.flow).finish_non_exhaustive()
+    }
+}
