@@ -1,4 +1,4 @@
-//! What results say of what was simulated: a part of the simulator's spec that a result keeps and that can be read back.
+//! What results say of what was simulated: the part of the simulator's spec that a result keeps and gives back.
 
 use std::sync::Arc;
 
