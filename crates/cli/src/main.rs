@@ -5,6 +5,7 @@
 mod args;
 mod channel;
 mod explain;
+mod interrupt;
 mod laws;
 mod output;
 mod pcap;

@@ -15,9 +15,9 @@ use fadelab_sim::RunError;
 use fadelab_sim::spec::FlowSpec;
 use rayon::prelude::*;
 
-use crate::Failure;
 use crate::pcap::file::LogFile;
 use crate::pcap::headers::Host;
+use crate::{Failure, interrupt};
 
 /// Most files of one command: more are rarely meant, and each may be large.
 const FILES_MAX: usize = 100;
@@ -40,7 +40,9 @@ impl Log {
         if plan.runs.len() > FILES_MAX {
             let hint = "choose some with --seeds and --set";
             let given = format!("--pcap with {} runs", plan.runs.len());
-            return Err(Failure::Invalid(format!("{given}: one file each, and allowed are {FILES_MAX}; {hint}")));
+            return Err(Failure::Invalid(format!(
+                "{given}: one file each, and allowed are {FILES_MAX}; {hint}"
+            )));
         }
         let place = |run: &PlannedRun| {
             let flows = &run.spec.flows;
@@ -52,21 +54,32 @@ impl Log {
         Ok(Some(Self { places }))
     }
 
-    /// Writes a log per run into the folder of results, on `threads` threads, and returns their number.
+    /// Writes a log per run into the folder of results, which is complete already, on `threads` threads.
     ///
     /// # Errors
     /// A file that cannot be written, or an interrupt.
-    pub fn write(&self, plan: &Plan, folder: &Path, threads: usize, stop: &AtomicBool) -> Result<usize, Failure> {
-        let folder = folder.join(FOLDER);
-        let failed = |what: String| Failure::Failed(what);
+    pub fn write(&self, plan: &Plan, results: &Path, threads: usize) -> Result<(), Failure> {
+        let folder = results.join(FOLDER);
+        let failed = |what: String| Failure::Failed(format!("{what}; the result is complete in {}", results.display()));
         std::fs::create_dir(&folder).map_err(|error| failed(format!("cannot create {}: {error}", folder.display())))?;
         let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build();
         let pool = pool.map_err(|error| failed(format!("cannot start {threads} threads: {error}")))?;
+        let stop = interrupt::flag();
         let one = |(run, &flow): (&PlannedRun, &u32)| log(run, flow, &folder, stop);
-        let all: Vec<Result<(), Failure>> =
-            pool.install(|| plan.runs.par_iter().zip(&self.places).map(one).collect());
-        all.into_iter().collect::<Result<Vec<()>, _>>().map(|files| files.len())
+        let all: Vec<_> = pool.install(|| plan.runs.par_iter().zip(&self.places).map(one).collect());
+        all.into_iter()
+            .collect::<Result<(), NotLogged>>()
+            .map_err(|why| match why {
+                NotLogged::Interrupted => failed("interrupted while packets were logged".to_owned()),
+                NotLogged::Failed(what) => failed(what),
+            })
     }
+}
+
+/// Why there is no log of a run.
+enum NotLogged {
+    Interrupted,
+    Failed(String),
 }
 
 fn place(flow: &str, flows: &[FlowSpec]) -> Option<usize> {
@@ -86,10 +99,12 @@ fn unknown(flow: &str, flows: &[FlowSpec]) -> Failure {
 }
 
 /// Makes one run again and logs it. The file has its name when it is complete.
-fn log(run: &PlannedRun, place: u32, folder: &Path, stop: &AtomicBool) -> Result<(), Failure> {
+fn log(run: &PlannedRun, place: u32, folder: &Path, stop: &AtomicBool) -> Result<(), NotLogged> {
     let flow = &run.spec.flows[place as usize];
     let path = folder.join(file_name(run, flow));
-    let failed = |error: &dyn std::fmt::Display| Failure::Failed(format!("cannot write {}: {error}", path.display()));
+    let failed = |error: &dyn std::fmt::Display| {
+        NotLogged::Failed(format!("the log {} was not written: {error}", path.display()))
+    };
     let host = Host::of(flow, place).map_err(|why| failed(&why))?;
     let about = format!(
         "fadelab, simulated: flow {} at the host of its sender, law {}, seed {}. Payload is not recorded.",
@@ -106,7 +121,7 @@ fn log(run: &PlannedRun, place: u32, folder: &Path, stop: &AtomicBool) -> Result
     );
     match outcome {
         Ok(_) => shared.borrow_mut().finish().map_err(|error| failed(&error)),
-        Err(RunError::Stopped) => Err(Failure::Interrupted),
+        Err(RunError::Stopped) => Err(NotLogged::Interrupted),
         Err(error) => Err(failed(&error)),
     }
 }
@@ -114,8 +129,20 @@ fn log(run: &PlannedRun, place: u32, folder: &Path, stop: &AtomicBool) -> Result
 /// `run3-vcp-seed1-flow.0.pcapng`: the run as in the column `run`, its law, its seed and the flow.
 fn file_name(run: &PlannedRun, flow: &FlowSpec) -> String {
     let plain = |text: &str| -> String {
-        let keep = |letter: char| if letter.is_ascii_alphanumeric() || "._+-".contains(letter) { letter } else { '_' };
+        let keep = |letter: char| {
+            if letter.is_ascii_alphanumeric() || "._+-".contains(letter) {
+                letter
+            } else {
+                '_'
+            }
+        };
         text.chars().map(keep).collect()
     };
-    format!("run{}-{}-seed{}-{}.pcapng", run.index, plain(&run.law_label), run.seed, plain(&flow.name))
+    format!(
+        "run{}-{}-seed{}-{}.pcapng",
+        run.index,
+        plain(&run.law_label),
+        run.seed,
+        plain(&flow.name)
+    )
 }

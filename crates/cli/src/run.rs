@@ -1,8 +1,6 @@
 //! `fadelab run`: a scenario from its file to a folder of results and a table.
 
 use std::path::PathBuf;
-use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Instant;
 
 use cpu_time::ProcessTime;
@@ -13,7 +11,7 @@ use fadelab_sim::record::RunRecord;
 use crate::args::{RunArgs, ScenarioArgs};
 use crate::progress::Progress;
 use crate::sweep::{Stop, sweep};
-use crate::{Failure, output, show};
+use crate::{Failure, interrupt, output, pcap, show};
 
 /// Width of the table where there is no terminal to measure.
 const TABLE_COLUMNS: usize = 100;
@@ -24,6 +22,7 @@ const TABLE_COLUMNS: usize = 100;
 /// An invalid scenario, an occupied folder, a failed run, an interrupt, or a result that cannot be written.
 pub fn run(args: &RunArgs) -> Result<(), Failure> {
     let plan = show::plan(&args.scenario)?;
+    let log = pcap::Log::asked(args.pcap.as_deref(), &plan)?;
     let target = target(args);
     // A result that could not be written should be known before the runs, not after them.
     target.check().map_err(|error| Failure::Invalid(error.to_string()))?;
@@ -45,6 +44,9 @@ pub fn run(args: &RunArgs) -> Result<(), Failure> {
     };
     let folder = fadelab_results::write(&target, &experiment, &summary, &provenance)
         .map_err(|error| Failure::Failed(error.to_string()))?;
+    if let Some(log) = &log {
+        log.write(&plan, &folder, threads)?;
+    }
     if args.quiet {
         return Ok(());
     }
@@ -73,12 +75,8 @@ fn target(args: &RunArgs) -> Target {
 }
 
 fn simulate(args: &RunArgs, plan: &Plan, threads: usize) -> Result<Vec<RunRecord>, Failure> {
-    let interrupted = Arc::new(AtomicBool::new(false));
-    let flag = Arc::clone(&interrupted);
-    // Without a handler Ctrl-C still ends the program, and no partial result has a final name: nothing is lost.
-    let _ = ctrlc::set_handler(move || flag.store(true, Ordering::Relaxed));
     let progress = Progress::new(virtual_s(plan), plan.runs.len(), args.quiet);
-    let records = sweep(plan, threads, &interrupted, &progress);
+    let records = sweep(plan, threads, interrupt::flag(), &progress);
     progress.finish();
     records.map_err(|stop| match stop {
         Stop::Interrupted => Failure::Interrupted,

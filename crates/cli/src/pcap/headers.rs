@@ -1,7 +1,7 @@
 //! IPv4 and TCP or UDP headers for what a simulated host saw.
 //!
-//! The simulator counts segments; on the wire bytes are counted. The first byte of data has the sequence number 1, as if
-//! both ends had begun with 0, and the connection stood already: the simulator has no handshake.
+//! The simulator counts segments; on the wire bytes are counted. The first byte of data has the sequence number 1, as
+//! if both ends had begun with 0, and the connection stood already: the simulator has no handshake.
 
 use etherparse::{IpEcn, IpNumber, Ipv4Header, TcpHeader, UdpHeader};
 use fadelab_sim::spec::FlowSpec;
@@ -26,7 +26,7 @@ const PORTS: (u16, u16) = (40_000, 5_001);
 const EXPERIMENT: (u8, [u8; 2]) = (253, [0xfa, 0xde]);
 
 /// Payload is not recorded: it counts in checksums as zeros.
-const ZEROS: [u8; 65_536] = [0; 65_536];
+static ZEROS: [u8; 65_536] = [0; 65_536];
 
 /// The two ends of a flow, and what the headers of a packet depend on besides it.
 #[derive(Debug)]
@@ -63,10 +63,18 @@ impl Host {
     pub fn of(flow: &FlowSpec, number: u32) -> Result<Self, String> {
         let tcp = &flow.transport;
         let [_, _, high, low] = number.to_be_bytes();
-        let header_bytes = if flow.sender.is_some() { tcp.header_bytes as usize } else { IP_BYTES + UDP_BYTES };
+        let header_bytes = if flow.sender.is_some() {
+            tcp.header_bytes as usize
+        } else {
+            IP_BYTES + UDP_BYTES
+        };
         if flow.sender.is_some() {
             let most = if tcp.sack_on_wire { SACK_BYTES_MAX } else { 0 };
-            for (key, bytes) in [("header", tcp.header_bytes), ("ack", tcp.ack_bytes), ("ack", tcp.ack_bytes + most)] {
+            for (key, bytes) in [
+                ("header", tcp.header_bytes),
+                ("ack", tcp.ack_bytes),
+                ("ack", tcp.ack_bytes + most),
+            ] {
                 let allowed = (IP_BYTES + TCP_BYTES.0) as u32..=(IP_BYTES + TCP_BYTES.1) as u32;
                 if bytes % 4 != 0 || !allowed.contains(&bytes) {
                     let (low, high) = (allowed.start(), allowed.end());
@@ -96,7 +104,11 @@ impl Host {
         } else {
             (self.destination, self.source)
         };
-        let protocol = if self.law.is_some() { IpNumber::TCP } else { IpNumber::UDP };
+        let protocol = if self.law.is_some() {
+            IpNumber::TCP
+        } else {
+            IpNumber::UDP
+        };
         let payload_bytes = seen.ip_bytes.saturating_sub(IP_BYTES as u16);
         let mut ip = Ipv4Header::new(payload_bytes, 64, protocol, source, destination).expect("below 65516 bytes");
         ip.identification = seen.ip_id;
@@ -112,7 +124,11 @@ impl Host {
             let udp = UdpHeader::with_ipv4_checksum(PORTS.0, PORTS.1, &ip, payload).expect("below 65508 bytes");
             headers.extend_from_slice(&udp.to_bytes());
         }
-        Recorded { headers, ip_bytes: u32::from(seen.ip_bytes), comment }
+        Recorded {
+            headers,
+            ip_bytes: u32::from(seen.ip_bytes),
+            comment,
+        }
     }
 
     fn tcp(&mut self, seen: &Sighting, ip: &Ipv4Header, comment: &mut String) -> TcpHeader {
@@ -126,7 +142,11 @@ impl Host {
             self.ts_recent = seen.ts_val;
             (1, self.byte(seen.segment), (PORTS.1, PORTS.0))
         };
-        let tcp_bytes = if seen.is_data { self.header_bytes } else { usize::from(seen.ip_bytes) } - IP_BYTES;
+        let tcp_bytes = if seen.is_data {
+            self.header_bytes
+        } else {
+            usize::from(seen.ip_bytes)
+        } - IP_BYTES;
         let mut tcp = TcpHeader::new(ports.0, ports.1, sequence, self.window);
         (tcp.ack, tcp.acknowledgment_number) = (true, acknowledged);
         (tcp.ece, tcp.cwr) = (seen.ece, seen.cwr);
@@ -139,8 +159,14 @@ impl Host {
 
     /// Sequence number of the first byte of a segment, or of the one after the last byte that is acknowledged.
     fn byte(&self, segment: u32) -> u32 {
-        let missing = self.short.filter(|&(short, _)| segment > short).map_or(0, |(_, by_bytes)| by_bytes);
-        segment.wrapping_mul(self.mss_bytes).wrapping_sub(missing).wrapping_add(1)
+        let missing = self
+            .short
+            .filter(|&(short, _)| segment > short)
+            .map_or(0, |(_, by_bytes)| by_bytes);
+        segment
+            .wrapping_mul(self.mss_bytes)
+            .wrapping_sub(missing)
+            .wrapping_add(1)
     }
 
     /// Timestamps, SACK blocks and the law's feedback, as far as `room` bytes reach; the sizes of packets are those of
