@@ -21,6 +21,12 @@ pub enum Command {
     Run(RunArgs),
     /// Print a scenario with everything filled in
     Show(ShowArgs),
+    /// Compare two results, seed by seed: what moved beyond noise
+    Diff(crate::diff::DiffArgs),
+    /// Make the page of a result again, or one page of several results
+    Report(crate::report::ReportArgs),
+    /// Write the tables of a result as CSV
+    Export(crate::export::ExportArgs),
     /// Run what a paper claims and print the ledger: claim, published, measured, verdict
     Reproduce(crate::reproduce::ReproduceArgs),
     /// Packet error of a fading channel: curves, the SNR or code rate for a target, the best code rates for a law
@@ -71,6 +77,12 @@ pub struct RunArgs {
     /// Threads [default: one per core]
     #[arg(long, value_name = "N")]
     pub jobs: Option<NonZeroUsize>,
+    /// Run everything again, also what an interrupted sweep had finished
+    #[arg(long)]
+    pub fresh: bool,
+    /// Write the tables as CSV too, into the folder csv of the result
+    #[arg(long)]
+    pub csv: bool,
     /// Log the packets of one flow, by name or number, at its sender's host: packets/*.pcapng, for Wireshark
     #[arg(long, value_name = "FLOW")]
     pub pcap: Option<String>,

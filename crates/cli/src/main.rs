@@ -4,14 +4,19 @@
 
 mod args;
 mod channel;
+mod diff;
 mod explain;
+mod export;
 mod interrupt;
+mod kept;
 mod laws;
 mod output;
 mod pcap;
 mod progress;
+mod report;
 mod reproduce;
 mod run;
+mod shell;
 mod show;
 mod sweep;
 mod trace;
@@ -28,8 +33,8 @@ pub enum Failure {
     Invalid(String),
     /// A run, or the writing of its result, failed.
     Failed(String),
-    /// Ctrl-C: nothing was written.
-    Interrupted,
+    /// Ctrl-C: what was kept.
+    Interrupted(String),
 }
 
 impl From<fadelab_scenario::Refusal> for Failure {
@@ -49,6 +54,9 @@ fn main() -> ExitCode {
     let done = match &cli.command {
         Command::Run(args) => run::run(args),
         Command::Show(args) => show::show(args),
+        Command::Diff(args) => diff::diff(args),
+        Command::Report(args) => report::report(args),
+        Command::Export(args) => export::export(args),
         Command::Reproduce(args) => reproduce::reproduce(args),
         Command::Channel(args) => channel::channel(args),
         Command::Laws(args) => laws::laws(args),
@@ -61,7 +69,7 @@ fn main() -> ExitCode {
         Ok(()) => return ExitCode::SUCCESS,
         Err(Failure::Invalid(message)) => (2, message),
         Err(Failure::Failed(message)) => (1, message),
-        Err(Failure::Interrupted) => (130, "interrupted; nothing was written".to_owned()),
+        Err(Failure::Interrupted(message)) => (130, message),
     };
     eprintln!("{} {message}", console::style("error:").red().bold().for_stderr());
     ExitCode::from(status)

@@ -1,6 +1,9 @@
 //! Printing that does not panic when the reader of a pipe has gone.
 
 use std::io::{ErrorKind, Write};
+use std::path::Path;
+
+use fadelab_results::{Error, Experiment};
 
 use comfy_table::{ContentArrangement, Table, presets};
 
@@ -46,6 +49,31 @@ pub fn print(text: &str) -> Result<(), Failure> {
     match out.write_all(text.as_bytes()).and_then(|()| out.flush()) {
         Err(error) if error.kind() != ErrorKind::BrokenPipe => Err(error.into()),
         _ => Ok(()),
+    }
+}
+
+/// Reads a result.
+///
+/// # Errors
+/// A folder that holds none.
+pub fn result(folder: &Path) -> Result<Experiment, Failure> {
+    fadelab_results::read(folder).map_err(failure)
+}
+
+/// A result that is not there or in the way is invalid input; one that cannot be written is a failure.
+pub fn failure(error: Error) -> Failure {
+    match error {
+        Error::Io { .. } | Error::Parquet { .. } | Error::Csv { .. } | Error::Json { .. } => {
+            Failure::Failed(error.to_string())
+        }
+        _ => Failure::Invalid(error.to_string()),
+    }
+}
+
+/// Prints remarks to standard error.
+pub fn note(lines: &[String]) {
+    for line in lines {
+        eprintln!("{line}");
     }
 }
 

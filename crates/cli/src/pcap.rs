@@ -70,7 +70,10 @@ impl Log {
         all.into_iter()
             .collect::<Result<(), NotLogged>>()
             .map_err(|why| match why {
-                NotLogged::Interrupted => failed("interrupted while packets were logged".to_owned()),
+                NotLogged::Interrupted => Failure::Interrupted(format!(
+                    "interrupted while packets were logged; the result is complete in {}",
+                    results.display()
+                )),
                 NotLogged::Failed(what) => failed(what),
             })
     }

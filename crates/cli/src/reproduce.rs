@@ -8,18 +8,15 @@ mod study;
 
 use std::fmt::Write;
 use std::path::PathBuf;
-use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Instant;
 
 use clap::Args;
-use fadelab_results::{Experiment, Host, Provenance, Summary, Target};
+use fadelab_results::{Error, Experiment, Host, Provenance, Summary, Target};
 use fadelab_scenario::plan::Plan;
 use fadelab_sim::record::RunRecord;
 
-use crate::progress::Progress;
-use crate::sweep::{Stop, sweep};
-use crate::{Failure, output, run};
+use crate::kept::{self, Kept};
+use crate::{Failure, output, run, sweep};
 use criterion::Criterion;
 use figures::Figures;
 use ledger::Entry;
@@ -70,9 +67,14 @@ pub fn reproduce(args: &ReproduceArgs) -> Result<(), Failure> {
     target.check().map_err(|error| Failure::Invalid(error.to_string()))?;
     let plans = plans(args, &folder, &claims)?;
     let (merged, wall) = (merged(&claims, &plans), Instant::now());
-    let experiment = run::experiment(&merged, simulate(&merged)?);
+    let kept = Kept::of(&merged, &target, false)?;
+    output::note(&kept.as_ref().map_or_else(Vec::new, Kept::greeting));
+    let experiment = run::experiment(&merged, simulate(&merged, kept.as_ref())?);
     let entries = ledger::entries(&claims, &figures(&claims.run, &experiment)?);
-    let page = write(&target, experiment, &entries, wall)?;
+    let page = write(&target, experiment, &entries, wall).map_err(|error| kept::not_written(error, kept.as_ref()))?;
+    if let Some(kept) = kept {
+        kept.remove();
+    }
     let complete = args.seeds.is_none();
     output::print(&format!(
         "{}\n{}\n",
@@ -158,22 +160,13 @@ fn merged(claims: &Claims, plans: &[Plan]) -> Plan {
     merged
 }
 
-fn simulate(plan: &Plan) -> Result<Vec<RunRecord>, Failure> {
-    let interrupted = Arc::new(AtomicBool::new(false));
-    let flag = Arc::clone(&interrupted);
-    // Without a handler Ctrl-C still ends the program; with several studies the first handler stays.
-    let _ = ctrlc::set_handler(move || flag.store(true, Ordering::Relaxed));
-    let total_ns = plan.runs.iter().map(|run| run.spec.duration_ns).sum();
-    let progress = Progress::new(total_ns, plan.runs.len(), false);
-    let records = sweep(plan, threads(), &interrupted, &progress);
-    progress.finish();
-    records.map_err(|stop| match stop {
-        Stop::Interrupted => Failure::Interrupted,
-        Stop::Run(index, message) => {
+fn simulate(plan: &Plan, kept: Option<&Kept>) -> Result<Vec<RunRecord>, Failure> {
+    sweep::simulate(plan, threads(), false, kept).map_err(|stop| {
+        stop.failure(kept, |index, message| {
             let run = &plan.runs[index];
             let point = fadelab_results::point_text(&run.point);
-            Failure::Failed(format!("{point}, law {}, seed {}: {message}", run.law_label, run.seed))
-        }
+            format!("{point}, law {}, seed {}: {message}", run.law_label, run.seed)
+        })
     })
 }
 
@@ -190,7 +183,7 @@ fn figures(runs: &[Runs], experiment: &Experiment) -> Result<Vec<Figures>, Failu
     experiment.runs.iter().map(measure).collect()
 }
 
-fn write(target: &Target, experiment: Experiment, entries: &[Entry], wall: Instant) -> Result<PathBuf, Failure> {
+fn write(target: &Target, experiment: Experiment, entries: &[Entry], wall: Instant) -> Result<PathBuf, Error> {
     let experiment = Experiment {
         claims: entries.iter().map(Entry::claim).collect(),
         ..experiment
@@ -200,10 +193,8 @@ fn write(target: &Target, experiment: Experiment, entries: &[Entry], wall: Insta
         threads: threads(),
         host: Host::read(),
     };
-    let folder = fadelab_results::write(target, &experiment, &Summary::of(&experiment), &provenance);
-    Ok(folder
-        .map_err(|error| Failure::Failed(error.to_string()))?
-        .join("report.html"))
+    let folder = fadelab_results::write(target, &experiment, &Summary::of(&experiment), &provenance, false);
+    Ok(folder?.join("report.html"))
 }
 
 #[cfg(test)]
@@ -265,7 +256,7 @@ mod tests {
         claims.claim[0].verdict = fadelab_results::Verdict::Differs;
         claims.run[0].set = vec!["flow.law=vcp".to_owned(), "run.duration=100 s".to_owned()];
         let plan = merged(&claims, &plans(&args(2), &folder, &claims).ok().unwrap());
-        let experiment = run::experiment(&plan, simulate(&plan).ok().unwrap());
+        let experiment = run::experiment(&plan, simulate(&plan, None).ok().unwrap());
         let entries = ledger::entries(&claims, &figures(&claims.run, &experiment).ok().unwrap());
         assert!(
             entries[0].is_broken(false) && entries[0].is_broken(true),
@@ -285,7 +276,7 @@ mod tests {
             }
             let claims: Claims = paper::read(&entry.path(), "claims.toml").ok().unwrap();
             let plan = merged(&claims, &plans(&args(3), &entry.path(), &claims).ok().unwrap());
-            let experiment = run::experiment(&plan, simulate(&plan).ok().unwrap());
+            let experiment = run::experiment(&plan, simulate(&plan, None).ok().unwrap());
             let entries = ledger::entries(&claims, &figures(&claims.run, &experiment).ok().unwrap());
             let decided = entries.iter().filter(|entry| !entry.is_open()).count();
             assert!(

@@ -1,6 +1,6 @@
 //! `fadelab run`: a scenario from its file to a folder of results and a table.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::time::Instant;
 
 use cpu_time::ProcessTime;
@@ -9,12 +9,9 @@ use fadelab_scenario::plan::Plan;
 use fadelab_sim::record::RunRecord;
 
 use crate::args::{RunArgs, ScenarioArgs};
-use crate::progress::Progress;
-use crate::sweep::{Stop, sweep};
-use crate::{Failure, interrupt, output, pcap, show};
-
-/// Width of the table where there is no terminal to measure.
-const TABLE_COLUMNS: usize = 100;
+use crate::kept::{self, Kept};
+use crate::sweep::simulate;
+use crate::{Failure, output, pcap, shell, show};
 
 /// Runs a scenario and writes its result.
 ///
@@ -26,13 +23,19 @@ pub fn run(args: &RunArgs) -> Result<(), Failure> {
     let target = target(args);
     // A result that could not be written should be known before the runs, not after them.
     target.check().map_err(|error| Failure::Invalid(error.to_string()))?;
+    let kept = Kept::of(&plan, &target, args.fresh)?;
     if !args.quiet {
         output::warn(&plan.warnings);
+        output::note(&kept.as_ref().map_or_else(Vec::new, Kept::greeting));
     }
     let cores = std::thread::available_parallelism().map_or(1, std::num::NonZero::get);
     let threads = args.jobs.map_or(cores, std::num::NonZero::get).min(plan.runs.len());
     let (wall, cpu) = (Instant::now(), ProcessTime::now());
-    let records = simulate(args, &plan, threads)?;
+    let records = simulate(&plan, threads, args.quiet, kept.as_ref()).map_err(|stop| {
+        stop.failure(kept.as_ref(), |index, message| {
+            failed_run(&args.scenario, &plan, index, message)
+        })
+    })?;
     let (wall_s, cpu_s) = (wall.elapsed().as_secs_f64(), cpu.elapsed().as_secs_f64());
 
     let experiment = experiment(&plan, records);
@@ -42,46 +45,51 @@ pub fn run(args: &RunArgs) -> Result<(), Failure> {
         threads,
         host: Host::read(),
     };
-    let folder = fadelab_results::write(&target, &experiment, &summary, &provenance)
-        .map_err(|error| Failure::Failed(error.to_string()))?;
+    let folder = fadelab_results::write(&target, &experiment, &summary, &provenance, args.csv)
+        .map_err(|error| kept::not_written(error, kept.as_ref()))?;
+    let taken_n = kept.as_ref().map_or(0, Kept::taken);
+    if let Some(kept) = kept {
+        kept.remove();
+    }
     if let Some(log) = &log {
         log.write(&plan, &folder, threads)?;
     }
     if args.quiet {
         return Ok(());
     }
+    let speed = speed(&experiment, taken_n, threads, wall_s, cpu_s);
+    output::print(&text(&summary, &speed, &folder)).map_err(|failure| match failure {
+        Failure::Failed(message) => {
+            Failure::Failed(format!("{message}; the result is complete in {}", folder.display()))
+        }
+        other => other,
+    })
+}
+
+/// What a person reads after the runs. Where no terminal bounds the width, the table has all its columns.
+fn text(summary: &Summary, speed: &str, folder: &Path) -> String {
     let width = console::Term::stdout()
         .size_checked()
-        .map_or(TABLE_COLUMNS, |(_, columns)| usize::from(columns));
-    let colour = console::colors_enabled();
-    output::print(&format!(
-        "{}\n\n{}\n{}\n{}\n",
-        console::style(&plan.title).bold(),
-        table::terminal(&summary, width, colour),
-        speed(&experiment, threads, wall_s, cpu_s),
+        .map(|(_, columns)| usize::from(columns));
+    format!(
+        "{}\n\n{}\n{speed}\n{}\n",
+        console::style(&summary.title).bold(),
+        table::terminal(summary, width, console::colors_enabled()),
         folder.join("report.html").display()
-    ))
+    )
 }
 
 fn target(args: &RunArgs) -> Target {
     if let Some(folder) = &args.out {
         return Target::Exact(folder.clone());
     }
-    let stem = args.scenario.file.file_stem().unwrap_or("scenario".as_ref());
+    let stem = args.scenario.file.file_stem().unwrap_or_default().to_string_lossy();
+    // A result that `ls` does not show would be taken for lost.
+    let name = stem.trim_start_matches('.');
     Target::Numbered {
         parent: PathBuf::from("results"),
-        name: stem.to_string_lossy().into_owned(),
+        name: if name.is_empty() { "scenario" } else { name }.to_owned(),
     }
-}
-
-fn simulate(args: &RunArgs, plan: &Plan, threads: usize) -> Result<Vec<RunRecord>, Failure> {
-    let progress = Progress::new(virtual_s(plan), plan.runs.len(), args.quiet);
-    let records = sweep(plan, threads, interrupt::flag(), &progress);
-    progress.finish();
-    records.map_err(|stop| match stop {
-        Stop::Interrupted => Failure::Interrupted,
-        Stop::Run(index, message) => Failure::Failed(failed_run(&args.scenario, plan, index, &message)),
-    })
 }
 
 /// Names the run that failed and the command that runs it alone.
@@ -97,25 +105,18 @@ fn failed_run(args: &ScenarioArgs, plan: &Plan, index: usize, message: &str) -> 
         .find(|key| run.point.iter().all(|(other, _)| other != *key));
     sets.extend(law_key.map(|key| format!("{key}={}", run.law_label)));
     sets.extend(run.point.iter().map(|(key, value)| format!("{key}={value}")));
-    let sets: Vec<String> = sets.iter().map(|set| format!(" --set {}", shell_quoted(set))).collect();
-    let file = shell_quoted(&args.file.display().to_string());
+    let sets: Vec<String> = sets
+        .iter()
+        .map(|set| format!(" --set {}", shell::quoted(set)))
+        .collect();
+    let file = shell::quoted(&args.file.display().to_string());
     format!(
-        "law {}, seed {}: {message}\nnothing was written; this runs it alone:\n  fadelab run {file}{} --seeds {}",
+        "law {}, seed {}: {message}\nthis runs it alone:\n  fadelab run {file}{} --seeds {}",
         run.law_label,
         run.seed,
         sets.concat(),
         run.seed
     )
-}
-
-/// An argument as a shell takes it.
-fn shell_quoted(text: &str) -> String {
-    let is_plain = |byte: u8| byte.is_ascii_alphanumeric() || b"._-+=/,:".contains(&byte);
-    if text.bytes().all(is_plain) {
-        text.to_owned()
-    } else {
-        format!("'{}'", text.replace('\'', "'\\''"))
-    }
 }
 
 /// The runs of a plan beside what came out, without claims.
@@ -139,14 +140,21 @@ pub fn experiment(plan: &Plan, records: Vec<RunRecord>) -> Experiment {
     }
 }
 
-/// Virtual seconds of all runs together.
-fn virtual_s(plan: &Plan) -> u64 {
-    plan.runs.iter().map(|run| run.spec.duration_ns / 1_000_000_000).sum()
-}
-
-/// How fast it went. A packet counts once on each link that results show.
-fn speed(experiment: &Experiment, threads: usize, wall_s: f64, cpu_s: f64) -> String {
+/// How fast it went. A packet counts once on each link that results show. Of runs that an earlier sweep had finished,
+/// `taken_n`, the time is not known.
+fn speed(experiment: &Experiment, taken_n: usize, threads: usize, wall_s: f64, cpu_s: f64) -> String {
     let runs = &experiment.runs;
+    let virtual_s: u64 = runs.iter().map(|run| run.spec.duration_ns / 1_000_000_000).sum();
+    let plural = |count: usize| if count == 1 { "" } else { "s" };
+    let done = format!(
+        "{} run{}, {virtual_s} virtual s in {wall_s:.2} s on {threads} thread{}",
+        runs.len(),
+        plural(runs.len()),
+        plural(threads)
+    );
+    if taken_n > 0 {
+        return format!("{done}, {taken_n} of them taken from before");
+    }
     let shown = |run: &Run| -> u64 {
         let links = run.spec.links.iter().zip(&run.record.links_end);
         links
@@ -155,12 +163,8 @@ fn speed(experiment: &Experiment, threads: usize, wall_s: f64, cpu_s: f64) -> St
             .sum()
     };
     let packets: u64 = runs.iter().map(shown).sum();
-    let virtual_s: u64 = runs.iter().map(|run| run.spec.duration_ns / 1_000_000_000).sum();
     format!(
-        "{} run{}, {virtual_s} virtual s in {wall_s:.2} s on {threads} thread{}, {:.2} M packets per CPU second",
-        runs.len(),
-        if runs.len() == 1 { "" } else { "s" },
-        if threads == 1 { "" } else { "s" },
+        "{done}, {:.2} M packets per CPU second",
         packets as f64 / cpu_s.max(1e-9) / 1e6
     )
 }
@@ -202,13 +206,5 @@ mod tests {
         let alone = read(sets.map(str::to_owned).to_vec());
         assert_eq!(alone.runs.len(), 1);
         assert_eq!(format!("{:?}", alone.runs[0].spec), format!("{:?}", plan.runs[7].spec));
-    }
-
-    #[test]
-    fn arguments_survive_a_shell() {
-        // Goal: what the replay command prints can be pasted as it is.
-        assert_eq!(shell_quoted("flow.law=reno+rem"), "flow.law=reno+rem");
-        assert_eq!(shell_quoted("channel.snr=5 dB"), "'channel.snr=5 dB'");
-        assert_eq!(shell_quoted("a'b"), "'a'\\''b'");
     }
 }

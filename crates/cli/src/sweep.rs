@@ -1,6 +1,7 @@
 //! Runs all runs of a plan on all cores; results come in the plan's order, whatever thread did which.
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::sync::Mutex;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 
 use fadelab_scenario::plan::{Plan, PlannedRun};
@@ -8,48 +9,95 @@ use fadelab_sim::RunError;
 use fadelab_sim::record::RunRecord;
 use rayon::prelude::*;
 
+use crate::kept::{self, Kept};
 use crate::progress::Progress;
+use crate::{Failure, interrupt};
 
 /// Why a sweep gave no records.
 pub enum Stop {
     /// A run failed: its position in the plan and what happened.
     Run(usize, String),
+    /// A finished run could not be kept.
+    NotKept(String),
     /// Ctrl-C.
     Interrupted,
 }
 
-/// Runs the plan on `jobs` threads.
-///
-/// The failure reported is that of the first run in the plan that fails, so that it does not depend on threads: a
-/// failure stops only the runs after it.
+impl Stop {
+    /// What a person is told: `name` says of a run which one it is.
+    pub fn failure(self, kept: Option<&Kept>, name: impl FnOnce(usize, &str) -> String) -> Failure {
+        match self {
+            Self::Interrupted => Failure::Interrupted(format!("interrupted; {}", kept::left(kept))),
+            Self::NotKept(message) => kept::not_written(message, kept),
+            Self::Run(index, message) => Failure::Failed(format!("{}\n{}", name(index, &message), kept::left(kept))),
+        }
+    }
+}
+
+/// Runs the plan on `threads` threads, under a progress bar unless `quiet`. Runs that `kept` has are not run again, and
+/// it gets each of the others when it ends.
 ///
 /// # Errors
-/// A failed run or an interrupt.
-pub fn sweep(plan: &Plan, jobs: usize, interrupted: &AtomicBool, progress: &Progress) -> Result<Vec<RunRecord>, Stop> {
+/// See [`Stop`].
+pub fn simulate(plan: &Plan, threads: usize, quiet: bool, kept: Option<&Kept>) -> Result<Vec<RunRecord>, Stop> {
+    let progress = Progress::new(plan.runs.iter().map(|run| run.spec.duration_ns), quiet);
+    let records = sweep(plan, threads, interrupt::flag(), &progress, kept);
+    progress.finish();
+    records
+}
+
+/// The failure reported is that of the first run in the plan that fails, so that it does not depend on threads: a
+/// failure stops only the runs after it.
+fn sweep(
+    plan: &Plan,
+    threads: usize,
+    interrupted: &AtomicBool,
+    progress: &Progress,
+    kept: Option<&Kept>,
+) -> Result<Vec<RunRecord>, Stop> {
     let first_failed = AtomicUsize::new(usize::MAX);
-    let pool = rayon::ThreadPoolBuilder::new().num_threads(jobs).build();
-    let pool = pool.map_err(|error| Stop::Run(0, format!("cannot start {jobs} threads: {error}")))?;
+    let not_kept = Mutex::new(None);
+    let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build();
+    let pool = pool.map_err(|error| Stop::Run(0, format!("cannot start {threads} threads: {error}")))?;
     let run = |(index, run): (usize, &PlannedRun)| {
-        let mut share = progress.of_run();
         let go_on = || !interrupted.load(Ordering::Relaxed) && first_failed.load(Ordering::Relaxed) > index;
-        let report = |time_ns| {
-            share.reach(time_ns);
-            go_on()
-        };
         if !go_on() {
             return Err(None);
         }
-        let outcome = guarded(run, report);
-        if matches!(outcome, Err(Some(_))) {
-            first_failed.fetch_min(index, Ordering::Relaxed);
-        } else {
-            share.reach(run.spec.duration_ns);
+        if let Some(record) = kept.and_then(|kept| kept.take(index)) {
+            progress.spare(run.spec.duration_ns);
+            return Ok(record);
+        }
+        let mut share = progress.of_run();
+        let outcome = guarded(run, |time_ns| {
+            share.reach(time_ns);
+            go_on()
+        });
+        match (&outcome, kept) {
+            (Err(Some(_)), _) => drop(first_failed.fetch_min(index, Ordering::Relaxed)),
+            (Ok(record), Some(kept)) => {
+                if let Err(message) = kept.keep(index, record) {
+                    first_failed.store(0, Ordering::Relaxed);
+                    not_kept
+                        .lock()
+                        .expect("no thread panics with it")
+                        .get_or_insert(message);
+                    return Err(None);
+                }
+            }
+            _ => {}
+        }
+        if outcome.is_ok() {
+            share.end(run.spec.duration_ns);
         }
         outcome
     };
     let outcomes: Vec<_> = pool.install(|| plan.runs.par_iter().enumerate().map(run).collect());
     if interrupted.load(Ordering::Relaxed) {
         return Err(Stop::Interrupted);
+    }
+    if let Some(message) = not_kept.into_inner().expect("no thread panics with it") {
+        return Err(Stop::NotKept(message));
     }
     let mut records = Vec::with_capacity(outcomes.len());
     for (index, outcome) in outcomes.into_iter().enumerate() {

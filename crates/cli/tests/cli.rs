@@ -1,99 +1,12 @@
 //! The program as a person meets it: exit status, messages, files, and the same bytes every time.
 
+mod common;
+
 use std::fs;
-use std::path::{Path, PathBuf};
-use std::process::{Command, Output, Stdio};
-use std::sync::atomic::{AtomicU32, Ordering};
+use std::path::Path;
+use std::process::{Command, Stdio};
 
-const SCENARIO: &str = r#"
-[run]
-duration = "20 s"
-warmup = "2 s"
-seeds = "1..3"
-
-[topology.bottleneck]
-rate = "2 Mbit/s"
-delay = "20 ms"
-
-[channel]
-antennas = "2x2"
-snr = "5 dB"
-
-[channel.code]
-data = 0.9
-ack = 0.5
-
-[transport]
-preset = "ns2"
-
-[flow]
-law = ["vcp", "xcp", "reno+rem"]
-count = 3
-start = "uniform 0 s..1 s"
-"#;
-
-/// A folder of its own for a test, gone when the test ends.
-struct Scratch(PathBuf);
-
-impl Scratch {
-    fn new() -> Self {
-        static NEXT: AtomicU32 = AtomicU32::new(0);
-        let number = NEXT.fetch_add(1, Ordering::Relaxed);
-        let path = std::env::temp_dir().join(format!("fadelab-cli-{}-{number}", std::process::id()));
-        fs::create_dir(&path).unwrap();
-        let scratch = Self(path);
-        scratch.write("s.toml", SCENARIO);
-        scratch
-    }
-
-    fn write(&self, name: &str, text: impl AsRef<[u8]>) {
-        fs::write(self.0.join(name), text).unwrap();
-    }
-
-    fn command(&self, arguments: &[&str]) -> Command {
-        let mut command = Command::new(env!("CARGO_BIN_EXE_fadelab"));
-        command.args(arguments).current_dir(&self.0).stdin(Stdio::null());
-        command
-    }
-
-    fn fadelab(&self, arguments: &[&str]) -> Output {
-        self.command(arguments).output().unwrap()
-    }
-
-    /// Names of everything in the folder, sorted.
-    fn entries(&self, folder: &str) -> Vec<String> {
-        let entries = fs::read_dir(self.0.join(folder)).unwrap();
-        let mut names: Vec<String> = entries
-            .map(|entry| entry.unwrap().file_name().to_string_lossy().into_owned())
-            .collect();
-        names.sort();
-        names
-    }
-}
-
-impl Drop for Scratch {
-    fn drop(&mut self) {
-        let _ = fs::remove_dir_all(&self.0);
-    }
-}
-
-fn stdout(output: &Output) -> String {
-    String::from_utf8(output.stdout.clone()).unwrap()
-}
-
-fn stderr(output: &Output) -> String {
-    String::from_utf8(output.stderr.clone()).unwrap()
-}
-
-fn assert_status(output: &Output, status: i32) {
-    assert_eq!(
-        output.status.code(),
-        Some(status),
-        "stdout: {}\nstderr: {}",
-        stdout(output),
-        stderr(output)
-    );
-}
+use common::{SCENARIO, Scratch, assert_status, listens, stderr, stdout};
 
 #[test]
 fn a_run_leaves_a_numbered_folder_and_a_table() {
@@ -245,15 +158,6 @@ fn one_seed_is_called_one_seed() {
     );
     let output = scratch.fadelab(&["run", "s.toml", "--seed", "7", "--quiet", "--out", "b"]);
     assert_eq!(stderr(&output), "");
-}
-
-/// Whether a process has a handler for SIGINT: bit 1 of the caught signals, counted from 0.
-#[cfg(target_os = "linux")]
-fn listens(process: u32) -> bool {
-    let status = fs::read_to_string(format!("/proc/{process}/status")).unwrap_or_default();
-    let mask = status.lines().find_map(|line| line.strip_prefix("SigCgt:"));
-    mask.and_then(|mask| u64::from_str_radix(mask.trim(), 16).ok())
-        .is_some_and(|mask| mask & 2 != 0)
 }
 
 #[cfg(target_os = "linux")]

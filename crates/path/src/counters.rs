@@ -1,7 +1,9 @@
 //! What a link counts. Counters only grow; rates are derived by whoever reads them.
 
+use serde::{Deserialize, Serialize};
+
 /// Cumulative counters of a link, and the state of its queue at that instant. Bytes are on-air bytes.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct LinkCounters {
     /// Packets that reached the queue, later dropped ones included.
     pub arrived_pkts: u64,

@@ -1,7 +1,8 @@
-//! Tables of typed columns as Parquet files, written column by column from rows that are already in memory.
+//! Tables of typed columns as Parquet or CSV, written from rows that are already in memory.
 //!
 //! Equal rows give equal bytes: the writer's properties are fixed and nothing in a file depends on time or host.
 
+use std::fmt::Write;
 use std::fs::File;
 use std::path::Path;
 use std::sync::Arc;
@@ -17,6 +18,24 @@ use serde_json::json;
 
 use crate::Error;
 use crate::counters::{Counted, Counter};
+
+/// How tables are written.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Format {
+    /// Typed and compressed, with units and meaning of the columns inside.
+    Parquet,
+    /// Text that every tool reads, with a table of the columns beside it.
+    Csv,
+}
+
+impl Format {
+    const fn extension(self) -> &'static str {
+        match self {
+            Self::Parquet => "parquet",
+            Self::Csv => "csv",
+        }
+    }
+}
 
 /// Rows of a row group. Readers skip row groups by their statistics; smaller ones cost space.
 pub const GROUP_ROWS: usize = 1 << 17;
@@ -164,19 +183,57 @@ pub struct Table<R> {
 }
 
 impl<R> Table<R> {
-    /// Writes the rows of `batches` into `folder` and waits until they are on the disk. Rows are gathered into row
-    /// groups of at least [`GROUP_ROWS`], so that no more than one batch beyond that is held at a time.
+    /// Writes the rows of `batches` into `folder` and waits until they are on the disk. In Parquet they are gathered
+    /// into row groups of at least [`GROUP_ROWS`], so that no more than one batch beyond that is held at a time.
     ///
     /// # Errors
     /// When the file cannot be created or written.
-    pub fn write(&self, folder: &Path, batches: impl Iterator<Item = Vec<R>>) -> Result<(), Error> {
-        let path = folder.join(format!("{}.parquet", self.name));
+    pub fn write(&self, folder: &Path, format: Format, batches: impl Iterator<Item = Vec<R>>) -> Result<(), Error> {
+        let path = folder.join(format!("{}.{}", self.name, format.extension()));
         let file = File::create(&path).map_err(Error::io("create", &path))?;
-        let file = self.write_to(file, batches).map_err(|source| Error::Parquet {
-            table: self.name,
-            source,
-        })?;
-        file.sync_all().map_err(Error::io("write to disk", &path))
+        let written = match format {
+            Format::Parquet => self.write_to(file, batches).map_err(|source| Error::Parquet {
+                path: path.clone(),
+                source,
+            }),
+            Format::Csv => self.write_csv(file, batches).map_err(|source| Error::Csv {
+                path: path.clone(),
+                source,
+            }),
+        };
+        written?.sync_all().map_err(Error::io("write to disk", &path))
+    }
+
+    /// A heading and a line per row; what is absent is empty.
+    fn write_csv(&self, file: File, batches: impl Iterator<Item = Vec<R>>) -> csv::Result<File> {
+        let mut writer = csv::Writer::from_writer(file);
+        writer.write_record(self.columns.iter().map(|column| column.name))?;
+        let mut cell = String::new();
+        for row in batches.flatten() {
+            for column in &self.columns {
+                cell.clear();
+                // Writing to a string cannot fail.
+                let _ = match &column.value {
+                    Value::Text(get) => {
+                        writer.write_field(get(&row))?;
+                        continue;
+                    }
+                    Value::Key(get) | Value::Count(get) => write!(cell, "{}", get(&row)),
+                    Value::Real(get) => get(&row).map_or(Ok(()), |value| write!(cell, "{value}")),
+                };
+                writer.write_field(&cell)?;
+            }
+            writer.write_record(None::<&[u8]>)?;
+        }
+        writer.into_inner().map_err(|error| error.into_error().into())
+    }
+
+    /// Adds what is known of each column to the table of columns.
+    pub(crate) fn describe(&self, writer: &mut csv::Writer<Vec<u8>>) -> csv::Result<()> {
+        for column in &self.columns {
+            writer.write_record([self.name, column.name, column.type_name(), column.unit, &column.about])?;
+        }
+        Ok(())
     }
 
     fn write_to(&self, file: File, batches: impl Iterator<Item = Vec<R>>) -> Result<File, ParquetError> {

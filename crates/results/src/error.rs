@@ -23,6 +23,14 @@ pub enum Error {
         /// The path asked for.
         path: PathBuf,
     },
+    /// Nothing can be created where the target should be.
+    #[error("nothing can be written in {path}: {source}. Give another folder with --out, or make this one writable.")]
+    NotWritable {
+        /// The folder that exists.
+        path: PathBuf,
+        /// Why not.
+        source: io::Error,
+    },
     /// The target has no last component that could be created.
     #[error("{path:?} does not name a folder to create. Give a path that ends in a name, e.g. results/mine.")]
     NoName {
@@ -61,12 +69,20 @@ pub enum Error {
         reason: String,
     },
     /// The Parquet writer refused.
-    #[error("cannot write the table {table}: {source}")]
+    #[error("cannot write {path}: {source}")]
     Parquet {
-        /// Which table.
-        table: &'static str,
+        /// Which file.
+        path: PathBuf,
         /// Why not.
         source: parquet::errors::ParquetError,
+    },
+    /// The CSV writer refused.
+    #[error("cannot write {path}: {source}")]
+    Csv {
+        /// Which file.
+        path: PathBuf,
+        /// Why not.
+        source: csv::Error,
     },
     /// A value could not be turned into JSON.
     #[error("cannot write {file} as JSON: {source}")]

@@ -5,11 +5,19 @@ use std::io::{ErrorKind, Write};
 use std::path::{Path, PathBuf};
 use std::process;
 
+use rustix::fs::{Access, access};
 use serde::Serialize;
 
+pub use crate::columns::Format;
 use crate::manifest::{Host, Manifest};
 use crate::setup::Setup;
 use crate::{Error, Experiment, Provenance, Source, Summary, report, tables};
+
+/// Where a result keeps its tables as CSV.
+const CSV: &str = "csv";
+
+/// Numbers of results lie below.
+const NUMBERS_END: u32 = 1_000_000;
 
 /// Where a result keeps laws that are not fadelab's own.
 pub(crate) const LAWS: &str = "laws";
@@ -34,12 +42,20 @@ impl Target {
     /// # Errors
     /// See [`check_target`].
     pub fn check(&self) -> Result<(), Error> {
+        if let Self::Exact(path) = self {
+            check_target(path)?;
+        }
+        check_parent(&self.place()?.0)
+    }
+
+    /// The folder that the result will stand in, and its name there, without a number.
+    pub(crate) fn place(&self) -> Result<(PathBuf, String), Error> {
         match self {
-            Self::Exact(path) => check_target(path),
-            Self::Numbered { parent, .. } if parent.exists() && !parent.is_dir() => {
-                Err(Error::NotAFolder { path: parent.clone() })
+            Self::Numbered { parent, name } => Ok((parent.clone(), name.clone())),
+            Self::Exact(path) => {
+                let name = path.file_name().ok_or_else(|| Error::NoName { path: path.clone() })?;
+                Ok((parent_of(path), name.to_string_lossy().into_owned()))
             }
-            Self::Numbered { .. } => Ok(()),
         }
     }
 }
@@ -53,7 +69,8 @@ pub fn check_target(path: &Path) -> Result<(), Error> {
         return Err(Error::NoName { path: path.to_owned() });
     }
     match fs::read_dir(path) {
-        Err(error) if error.kind() == ErrorKind::NotFound => Ok(()),
+        // Whatever does not exist yet, perhaps because what should hold it is no folder, is for the check of the parent.
+        Err(_) if fs::symlink_metadata(path).is_err() => Ok(()),
         Err(error) if error.kind() == ErrorKind::NotADirectory => Err(Error::NotAFolder { path: path.to_owned() }),
         Err(error) => Err(Error::io("read the folder", path)(error)),
         Ok(mut entries) => match entries.next() {
@@ -69,7 +86,24 @@ pub fn check_target(path: &Path) -> Result<(), Error> {
     }
 }
 
-/// Writes a result and returns its folder. On an error nothing is left behind.
+/// Refuses a folder in which nothing can be created, as far as that can be known without creating anything.
+fn check_parent(parent: &Path) -> Result<(), Error> {
+    // What does not exist is created, in the first of its ancestors that does.
+    let existing = parent.ancestors().find(|path| fs::symlink_metadata(path).is_ok());
+    let existing = existing.unwrap_or(Path::new("."));
+    if !existing.is_dir() {
+        return Err(Error::NotAFolder {
+            path: existing.to_owned(),
+        });
+    }
+    let wanted = Access::WRITE_OK | Access::EXEC_OK;
+    access(existing, wanted).map_err(|error| Error::NotWritable {
+        path: existing.to_owned(),
+        source: error.into(),
+    })
+}
+
+/// Writes a result and returns its folder, with the tables in CSV as well if `csv`. On an error nothing is left behind.
 ///
 /// # Errors
 /// When the target is not free or a file cannot be written.
@@ -78,9 +112,16 @@ pub fn write(
     experiment: &Experiment,
     summary: &Summary,
     provenance: &Provenance,
+    csv: bool,
 ) -> Result<PathBuf, Error> {
     write_folder(target, |folder| {
-        tables::write(experiment, folder)?;
+        tables::write(experiment, folder, Format::Parquet)?;
+        if csv {
+            let folder = folder.join(CSV);
+            fs::create_dir(&folder).map_err(Error::io("create the folder", &folder))?;
+            write_csv(experiment, &folder)?;
+            sync_folder(&folder)?;
+        }
         write_json(folder, "summary.json", summary)?;
         write_json(folder, "manifest.json", &Manifest::new(experiment, provenance))?;
         let setup = serde_json::to_vec(&Setup::of(experiment)).map_err(Error::json("setup.json"))?;
@@ -88,6 +129,45 @@ pub fn write(
         write_sources(folder, &experiment.sources)?;
         write_file(folder, "report.html", report::html(experiment, summary)?.as_bytes())
     })
+}
+
+/// Writes the tables of an experiment as CSV into a folder of their own and returns it: `target`, or `csv` in the folder
+/// that the experiment was read from.
+///
+/// # Errors
+/// When the folder is not free or a file cannot be written.
+pub fn export(experiment: &Experiment, from: &Path, target: Option<PathBuf>) -> Result<PathBuf, Error> {
+    let target = Target::Exact(target.unwrap_or_else(|| from.join(CSV)));
+    write_folder(&target, |folder| write_csv(experiment, folder))
+}
+
+fn write_csv(experiment: &Experiment, folder: &Path) -> Result<(), Error> {
+    tables::write(experiment, folder, Format::Csv)?;
+    let path = folder.join("columns.csv");
+    let columns = tables::columns_csv().map_err(|source| Error::Csv {
+        path: path.clone(),
+        source,
+    })?;
+    write_file(folder, "columns.csv", &columns)
+}
+
+/// Writes a page: under another name first, so that a page is whole or as it was.
+///
+/// # Errors
+/// When it cannot be written.
+pub fn write_page(path: &Path, page: &str) -> Result<(), Error> {
+    let name = path
+        .file_name()
+        .ok_or_else(|| Error::NoName { path: path.to_owned() })?;
+    let parent = parent_of(path);
+    let partial = format!(".{}.partial-{}-{}", name.to_string_lossy(), Host::name(), process::id());
+    let written = write_file(&parent, &partial, page.as_bytes());
+    let partial = parent.join(partial);
+    let moved = written.and_then(|()| fs::rename(&partial, path).map_err(Error::io("move the page to", path)));
+    moved.inspect_err(|_| {
+        let _ = fs::remove_file(&partial);
+    })?;
+    sync_folder(&parent)
 }
 
 /// Laws of the user's own, into `laws/`: without them the scenario could not be run again.
@@ -129,13 +209,7 @@ impl Drop for Partial {
 /// Lets `fill` write into a temporary folder beside the target, then puts it in place.
 fn write_folder(target: &Target, fill: impl FnOnce(&Path) -> Result<(), Error>) -> Result<PathBuf, Error> {
     target.check()?;
-    let (parent, name) = match target {
-        Target::Numbered { parent, name } => (parent.clone(), name.clone()),
-        Target::Exact(path) => {
-            let name = path.file_name().ok_or_else(|| Error::NoName { path: path.clone() })?;
-            (parent_of(path), name.to_string_lossy().into_owned())
-        }
-    };
+    let (parent, name) = target.place()?;
     fs::create_dir_all(&parent).map_err(Error::io("create the folder", &parent))?;
     let stem = format!(".{name}.partial-{}-", Host::name());
     remove_abandoned(&parent, &stem);
@@ -159,14 +233,21 @@ fn write_folder(target: &Target, fill: impl FnOnce(&Path) -> Result<(), Error>) 
 fn remove_abandoned(parent: &Path, stem: &str) {
     for entry in fs::read_dir(parent).into_iter().flatten().flatten() {
         let name = entry.file_name();
-        let writer = name
+        if name
             .to_str()
-            .and_then(|name| name.strip_prefix(stem)?.parse::<u32>().ok());
-        if writer.is_some_and(|pid| Path::new("/proc/self").exists() && !Path::new(&format!("/proc/{pid}")).exists()) {
+            .and_then(|name| name.strip_prefix(stem))
+            .is_some_and(is_abandoned)
+        {
             // Whoever cannot remove it can still write beside it.
             let _ = fs::remove_dir_all(entry.path());
         }
     }
+}
+
+/// Whether the process of this number, on this host, is no more.
+pub(crate) fn is_abandoned(process: &str) -> bool {
+    let number = process.parse::<u32>();
+    number.is_ok_and(|pid| Path::new("/proc/self").exists() && !Path::new(&format!("/proc/{pid}")).exists())
 }
 
 fn parent_of(path: &Path) -> PathBuf {
@@ -198,8 +279,9 @@ fn highest_number(parent: &Path, name: &str) -> Result<u32, Error> {
         let entry = entry.map_err(Error::io("read the folder", parent))?.file_name();
         let number = entry
             .to_str()
-            .and_then(|entry| entry.strip_prefix(name)?.strip_prefix('-')?.parse().ok());
-        highest = highest.max(number.unwrap_or(0));
+            .and_then(|entry| entry.strip_prefix(name)?.strip_prefix('-')?.parse::<u32>().ok());
+        // A name that merely looks like a number, such as a time, would leave none after it.
+        highest = highest.max(number.filter(|number| *number < NUMBERS_END).unwrap_or(0));
     }
     Ok(highest)
 }

@@ -8,6 +8,8 @@ pub mod bins;
 pub mod channel;
 pub mod claim;
 pub mod columns;
+pub mod combine;
+pub mod compare;
 pub mod counters;
 pub mod curves;
 pub mod docs;
@@ -24,18 +26,21 @@ pub mod spec;
 pub mod summary;
 pub mod table;
 pub mod tables;
+mod unfinished;
 
 use std::sync::Arc;
 
 use fadelab_sim::record::RunRecord;
 
 pub use claim::{Claim, Verdict};
+pub use combine::combine;
 pub use error::Error;
-pub use folder::{Target, check_target, write};
+pub use folder::{Format, Target, check_target, export, write, write_page};
 pub use manifest::{Host, Provenance};
 pub use read::read;
 pub use spec::{Spec, Specs};
 pub use summary::Summary;
+pub use unfinished::Unfinished;
 
 /// Everything that was run for one scenario, in the order of the plan.
 #[derive(Clone, Debug, Default)]

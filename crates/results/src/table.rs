@@ -243,10 +243,11 @@ fn fit(columns: &mut Vec<(&Column, Vec<Option<String>>)>, width: usize) -> Vec<&
     left_out
 }
 
-/// The tables as text that ends with a new line, at most `width` characters wide, with ANSI colours if `colour`.
-pub fn terminal(summary: &Summary, width: usize, colour: bool) -> String {
+/// The tables as text that ends with a new line, at most `width` characters wide if that is given, with ANSI colours if
+/// `colour`.
+pub fn terminal(summary: &Summary, width: Option<usize>, colour: bool) -> String {
     let mut text = String::new();
-    let views = views(summary, Some(width));
+    let views = views(summary, width);
     for view in &views {
         let _ = writeln!(
             text,
@@ -345,7 +346,7 @@ fn difference_line(utilisation: &Difference, goodput: &Difference) -> String {
 }
 
 /// `mean ± half width` after multiplication by `scale`, with as many decimals as the interval supports.
-fn with_interval(stat: Stat, scale: f64, signed: bool) -> String {
+pub(crate) fn with_interval(stat: Stat, scale: f64, signed: bool) -> String {
     let half = stat.ci95_half_width.map(|half| half * scale);
     let decimals = match half.unwrap_or(1.0) {
         half if half >= 10.0 => 0,

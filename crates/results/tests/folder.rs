@@ -32,7 +32,7 @@ fn entries(folder: &Path) -> Vec<String> {
 }
 
 fn put(target: &Target, experiment: &Experiment) -> Result<std::path::PathBuf, Error> {
-    write(target, experiment, &Summary::of(experiment), &provenance())
+    write(target, experiment, &Summary::of(experiment), &provenance(), false)
 }
 
 fn rows(folder: &Path, table: &str) -> Vec<Row> {

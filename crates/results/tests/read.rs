@@ -10,7 +10,7 @@ use fadelab_results::{Claim, Error, Experiment, Source, Summary, Target, Verdict
 
 fn put(place: &Path, name: &str, experiment: &Experiment) -> PathBuf {
     let target = Target::Exact(place.join(name));
-    write(&target, experiment, &Summary::of(experiment), &provenance()).unwrap()
+    write(&target, experiment, &Summary::of(experiment), &provenance(), false).unwrap()
 }
 
 /// Two laws with a sweep, a trace, a hidden link that carries data, claims, and counters that do not end in zeros.

@@ -8,7 +8,7 @@ use fadelab_results::{Summary, table};
 #[test]
 fn the_table_reads_as_agreed() {
     // The whole text at 100 columns is the golden file: a change shows as a diff of what a person reads.
-    let text = table::terminal(&Summary::of(&two_laws().experiment()), 100, false);
+    let text = table::terminal(&Summary::of(&two_laws().experiment()), Some(100), false);
     common::assert_golden("crates/results/tests/golden/table.txt", &text);
 }
 
@@ -17,21 +17,21 @@ fn no_line_is_wider_than_the_terminal() {
     // Columns are left out by rank, never wrapped, and the table says which.
     let summary = Summary::of(&two_laws().experiment());
     for width in [60, 80, 100, 130] {
-        let text = table::terminal(&summary, width, false);
+        let text = table::terminal(&summary, Some(width), false);
         let table = text.lines().take_while(|line| !line.starts_with("Not enough"));
         for line in table {
             assert!(line.chars().count() <= width, "{width}: {line}");
         }
     }
-    assert!(table::terminal(&summary, 60, false).contains("Not enough room for: "));
+    assert!(table::terminal(&summary, Some(60), false).contains("Not enough room for: "));
 }
 
 #[test]
 fn colour_only_when_asked_for() {
     // Escape codes in a pipe would spoil what reads it.
     let summary = Summary::of(&two_laws().experiment());
-    assert!(!table::terminal(&summary, 100, false).contains('\x1b'));
-    assert!(table::terminal(&summary, 100, true).contains("\x1b[1msteady"));
+    assert!(!table::terminal(&summary, Some(100), false).contains('\x1b'));
+    assert!(table::terminal(&summary, Some(100), true).contains("\x1b[1msteady"));
 }
 
 #[test]

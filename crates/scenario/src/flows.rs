@@ -194,10 +194,6 @@ pub fn group(
             Err(format!("allowed is 1 to {FLOWS_MAX}"))
         }
     })?;
-    if !name.is_empty() && !count_path.starts_with(&format!("flow.{name}.")) {
-        // A group without keys of its own is still a group: this keeps its table in the resolved scenario.
-        reader.note(&format!("flow.{name}.count"), count.to_string());
-    }
     let direction_path = keys.path(reader, "direction");
     Ok(Group {
         name: if name.is_empty() {

@@ -6,10 +6,12 @@
 
 mod capacity;
 pub mod channel;
+pub mod docs;
 mod document;
 mod error;
 mod flows;
 mod graph;
+pub mod json;
 pub mod keys;
 pub mod kind;
 mod laws;
@@ -18,6 +20,7 @@ mod network;
 pub mod plan;
 mod queues;
 mod reader;
+pub mod ready_made;
 mod resolve;
 mod row;
 mod run;

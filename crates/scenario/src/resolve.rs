@@ -67,6 +67,18 @@ impl Resolved {
             let key = path.rsplit('.').next().unwrap_or(path);
             lines.push((path, format!("{key} = [{}]", texts.join(", "))));
         }
+        // A group of flows without keys of its own is still a group: its table stands empty.
+        let groups: Vec<String> = self
+            .chosen
+            .iter()
+            .filter(|table| table.starts_with("flow."))
+            .map(|table| format!("{table}."))
+            .collect();
+        for group in &groups {
+            if !lines.iter().any(|(path, _)| path.starts_with(group.as_str())) {
+                lines.push((group, String::new()));
+            }
+        }
         lines.sort_by_key(|(path, _)| rank(path, &self.chosen));
         let mut text = String::new();
         let mut table = "";
@@ -76,15 +88,17 @@ impl Resolved {
                 let _ = write!(text, "\n[{parent}]\n");
                 table = parent;
             }
-            let _ = writeln!(text, "{line}");
+            if !line.is_empty() {
+                let _ = writeln!(text, "{line}");
+            }
         }
         text
     }
 }
 
 /// Order of keys: by section, keys of a table before its sub-tables, links, channels and groups of flows as they were
-/// written, then as documented, then by name. Sweeps are nested in the same order, so that it does not matter where in a
-/// file a list stands.
+/// written, then as documented, then by name. Sweeps are nested in the same order, so that it does not matter where in
+/// a file a list stands.
 pub fn rank(path: &str, chosen: &[String]) -> (usize, usize, String, usize, String) {
     const SECTIONS: [&str; 10] = [
         "title",

@@ -1,6 +1,7 @@
 //! From the text of a scenario to its plan.
 
 use std::collections::BTreeMap;
+use std::io::ErrorKind;
 use std::path::Path;
 
 use fadelab_laws::{Params, Router, Sender};
@@ -9,7 +10,7 @@ use fadelab_sim::spec::{RunSpec, Transport};
 
 use crate::channel::Channel;
 use crate::document::{self, Node, Raw};
-use crate::error::Refusal;
+use crate::error::{Refusal, nearest, one_of};
 use crate::flows::{self, Group};
 use crate::laws::{self, Law};
 use crate::network::{self, Parts};
@@ -22,7 +23,7 @@ use crate::sweep::{self, Axis};
 use crate::topology::{self, Files, Hop, Topology};
 use crate::trace::Traces;
 use crate::unit::Scalar;
-use crate::{capacity, queues, run, transport, warnings};
+use crate::{capacity, queues, ready_made, run, transport, warnings};
 
 /// How a scenario is read.
 #[derive(Clone, Debug)]
@@ -42,14 +43,35 @@ impl Default for Options {
     }
 }
 
-/// Reads a scenario file.
+/// Reads a scenario file, or the ready-made scenario of that name where there is no such file.
 ///
 /// # Errors
 /// Everything that is wrong with it, one at a time.
 pub fn load(path: &Path, options: &Options) -> Result<Plan, Refusal> {
     let name = path.display().to_string();
-    let bytes = read_file(path).map_err(|error| Refusal::new(&name, format!("cannot be read: {error}")))?;
+    let bytes = match (read_file(path), ready_made::find(path)) {
+        (Ok(bytes), _) => bytes,
+        (Err(error), Some(ready)) if matches!(error.kind(), ErrorKind::NotFound | ErrorKind::IsADirectory) => {
+            ready.text.as_bytes().to_vec()
+        }
+        (Err(error), _) => return Err(unreadable(path, &error)),
+    };
     parse(&bytes, &name, path.parent().unwrap_or(Path::new("")), options)
+}
+
+/// A file that cannot be read; a bare name that is none of a ready-made scenario is told those.
+fn unreadable(path: &Path, error: &std::io::Error) -> Refusal {
+    let name = path.display().to_string();
+    if error.kind() != ErrorKind::NotFound || path.components().count() != 1 {
+        return Refusal::new(&name, format!("cannot be read: {error}"));
+    }
+    let known: Vec<&str> = ready_made::all().map(|ready| ready.name).collect();
+    let near = nearest(name.strip_suffix(".toml").unwrap_or(&name), &known);
+    let message = format!(
+        "cannot be read: {error}; ready-made scenarios are {}{near}",
+        one_of(&known)
+    );
+    Refusal::new(&name, message)
 }
 
 /// Reads no more of a file than decides that it is too long.

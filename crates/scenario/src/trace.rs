@@ -2,12 +2,14 @@
 
 use std::collections::BTreeMap;
 use std::fs::File;
-use std::io::{BufRead, BufReader, Read};
+use std::io::{BufRead, BufReader, ErrorKind, Read};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use fadelab_path::trace::Trace;
 use fadelab_phy::random::Stream;
+
+use crate::ready_made;
 
 /// What one delivery opportunity carries in mahimahi: an Ethernet payload and the 4 bytes of its TUN header.
 pub const OPPORTUNITY_BYTES: u32 = 1_504;
@@ -31,8 +33,12 @@ impl Traces {
         if let Some(trace) = self.0.get(path) {
             return Ok(Arc::clone(trace));
         }
-        let file = File::open(path).map_err(|error| format!("cannot open {}: {error}", path.display()))?;
-        let trace = read(BufReader::new(file)).map_err(|why| format!("{}{why}", path.display()))?;
+        let trace = match (File::open(path), ready_made::trace(path)) {
+            (Ok(file), _) => read(BufReader::new(file)),
+            (Err(error), Some(text)) if error.kind() == ErrorKind::NotFound => read(text.as_bytes()),
+            (Err(error), _) => return Err(format!("cannot open {}: {error}", path.display())),
+        };
+        let trace = trace.map_err(|why| format!("{}{why}", path.display()))?;
         let trace = Arc::new(trace);
         self.0.insert(path.to_owned(), Arc::clone(&trace));
         Ok(trace)

@@ -399,20 +399,6 @@ fn parameters_of_laws_have_units() {
     assert!(plan.text.contains("restart_us = \"500 ms\""), "{}", plan.text);
 }
 
-#[test]
-fn the_documentation_names_every_key() {
-    // Goal: docs/scenario.md cannot fall behind the keys that a scenario may have.
-    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/scenario.md");
-    let text = std::fs::read_to_string(path).unwrap();
-    for key in fadelab_scenario::keys::TABLES.iter().flat_map(|table| table.keys) {
-        assert!(
-            text.contains(&format!("`{}`", key.name)),
-            "docs/scenario.md says nothing of `{}`",
-            key.name
-        );
-    }
-}
-
 /// One line of a scenario for each key that the property test varies.
 fn lines() -> impl Strategy<Value = Vec<String>> {
     let pick = |options: &'static [&'static str]| proptest::option::of(proptest::sample::select(options));

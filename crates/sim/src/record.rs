@@ -1,9 +1,10 @@
 //! What a run gives back: cumulative counters and instant samples. Rates are derived by whoever reads them.
 
 pub use fadelab_path::counters::LinkCounters;
+use serde::{Deserialize, Serialize};
 
 /// Cumulative counters of a flow, and the state of its window at that instant.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct FlowCounters {
     /// Data packets sent, retransmissions included.
     pub sent_pkts: u64,
@@ -32,7 +33,7 @@ pub struct FlowCounters {
 }
 
 /// A transfer or session that ended.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Completion {
     /// Index of the flow.
     pub flow: u32,
@@ -45,7 +46,7 @@ pub struct Completion {
 }
 
 /// Samples at equal distances, oldest first. `links[i][k]` is link `i` at `time_ns[k]`; only shown links are here.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Series {
     /// When each sample was taken.
     pub time_ns: Vec<u64>,
@@ -58,7 +59,7 @@ pub struct Series {
 }
 
 /// What one run gives back. Totals over the measured interval are `end - warmup`, field by field.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct RunRecord {
     /// Per link, at the warm-up.
     pub links_warmup: Vec<LinkCounters>,

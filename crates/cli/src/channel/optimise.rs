@@ -86,7 +86,7 @@ impl Problem<'_> {
             let found = goodput_bps(run, stop);
             bar.inc(1);
             found.map_err(|error| match error {
-                RunError::Stopped => Failure::Interrupted,
+                RunError::Stopped => Failure::Interrupted("interrupted; nothing was found yet".to_owned()),
                 error => Failure::Failed(format!("code rates {pair:?} thousandths, seed {}: {error}", run.seed)),
             })
         };

@@ -208,7 +208,8 @@ impl Exit {
     /// A packet passes those that are held back; the last one that has to takes them along.
     fn overtake(&mut self, now_ns: u64, order: u64) {
         for (to_pass, held) in &mut self.held {
-            if held.flight.order < order {
+            // One that has been passed often enough may still stand here, if several leave at this instant.
+            if held.flight.order < order && *to_pass > 0 {
                 *to_pass -= 1;
                 if *to_pass == 0 {
                     held.at_ns = now_ns;

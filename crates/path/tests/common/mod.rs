@@ -10,9 +10,9 @@ use fadelab_path::spec::{Buffer, CapacitySpec, LinkSpec, Queues, RouterSpec};
 pub const MS: u64 = 1_000_000;
 pub const DATA: u8 = fadelab_laws::abi::PACKET_DATA as u8;
 
-/// Packets by number; nothing is reused.
+/// Packets by number, and their flows; nothing is reused.
 #[derive(Default)]
-pub struct Packets(pub Vec<Header>, FeedbackBytes, Vec<u32>);
+pub struct Packets(pub Vec<Header>, FeedbackBytes, pub Vec<u32>);
 
 impl Packets {
     pub fn add(&mut self, ip_bytes: u16, flags: u8) -> PacketId {
@@ -92,6 +92,13 @@ impl Bench {
                 Departure::Lost(parcel) => self.out.push((due_ns, parcel.id, true)),
             }
         }
+    }
+
+    /// A full data packet of a flow arrives. Returns whether it was taken.
+    pub fn arrive_of(&mut self, now_ns: u64, flow: u32, ip_bytes: u16) -> bool {
+        self.packets.2.resize(self.packets.0.len(), 0);
+        self.packets.2.push(flow);
+        self.arrive(now_ns, ip_bytes, DATA)
     }
 
     /// A packet arrives. Returns whether it was taken.

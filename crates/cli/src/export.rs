@@ -1,0 +1,31 @@
+//! `fadelab export`: the tables of a result for tools that do not read Parquet.
+
+use std::path::PathBuf;
+
+use clap::Args;
+
+use crate::{Failure, output};
+
+/// Arguments of `fadelab export`.
+#[derive(Debug, Args)]
+pub struct ExportArgs {
+    /// Folder of a result
+    pub folder: PathBuf,
+    /// As CSV: a file per table, and columns.csv with the unit and the meaning of each column
+    #[arg(long, required = true)]
+    pub csv: bool,
+    /// Folder for the files, which must be empty or not exist [default: csv in the folder of the result]
+    #[arg(long, value_name = "DIR")]
+    pub out: Option<PathBuf>,
+}
+
+/// Writes the tables.
+///
+/// # Errors
+/// A folder that holds no result, or one that cannot be written.
+pub fn export(args: &ExportArgs) -> Result<(), Failure> {
+    let experiment = output::result(&args.folder)?;
+    let folder = fadelab_results::export(&experiment, &args.folder, args.out.clone());
+    let folder = folder.map_err(output::failure)?;
+    output::print(&format!("{}\n", folder.display()))
+}

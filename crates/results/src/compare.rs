@@ -1,0 +1,204 @@
+//! Two results beside each other: what moved between them, seed by seed.
+
+use comfy_table::{CellAlignment, ContentArrangement, Table, presets};
+
+use crate::interval::Stat;
+use crate::measure::{METRICS, Metric, MetricInfo};
+use crate::summary::{Group, in_order};
+use crate::table::with_interval;
+use crate::{Summary, point_text};
+
+/// How a figure moved.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Moved {
+    /// Every seed has the same value in both.
+    Not,
+    /// The 95 % interval of the difference contains zero.
+    WithinNoise,
+    /// It does not.
+    BeyondNoise,
+    /// One seed differs: whether by chance is not known.
+    OneSeed,
+}
+
+/// A figure that both results have.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Change {
+    /// Sweep coordinates, link and law in one line each.
+    pub point: String,
+    /// Name of the link.
+    pub link: String,
+    /// Label of the law.
+    pub law: String,
+    /// Which figure.
+    pub metric: Metric,
+    /// Mean in the first result over the seeds that both have.
+    pub first: f64,
+    /// Mean in the second.
+    pub second: f64,
+    /// Second minus first.
+    pub difference: Stat,
+}
+
+impl Change {
+    /// Whether it moved.
+    pub fn moved(&self) -> Moved {
+        let Stat { min, max, mean, .. } = self.difference;
+        match self.difference.ci95_half_width {
+            _ if min == 0.0 && max == 0.0 => Moved::Not,
+            None => Moved::OneSeed,
+            Some(half) if mean.abs() > half => Moved::BeyondNoise,
+            Some(_) => Moved::WithinNoise,
+        }
+    }
+}
+
+/// What two results have in common, and what only one has.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Comparison {
+    /// In the order of the first result, figure by figure.
+    pub changes: Vec<Change>,
+    /// What stands in the first result only: a law at a point, a figure, or seeds.
+    pub only_first: Vec<String>,
+    /// What stands in the second only.
+    pub only_second: Vec<String>,
+}
+
+impl Comparison {
+    /// Compares two results.
+    pub fn of(first: &Summary, second: &Summary) -> Self {
+        let mut changes = Vec::new();
+        for group in &first.groups {
+            if let Some(other) = counterpart(group, second) {
+                changes.extend(METRICS.iter().filter_map(|info| change(group, other, info)));
+            }
+        }
+        Self {
+            changes,
+            only_first: only(first, second),
+            only_second: only(second, first),
+        }
+    }
+
+    /// How many figures moved so.
+    pub fn count(&self, moved: Moved) -> usize {
+        self.changes.iter().filter(|change| change.moved() == moved).count()
+    }
+
+    /// Whether the results tell the same story: nothing moved beyond noise and nothing stands in one of them only.
+    pub fn is_same(&self) -> bool {
+        self.only_first.is_empty()
+            && self.only_second.is_empty()
+            && self.count(Moved::BeyondNoise) == 0
+            && self.count(Moved::OneSeed) == 0
+    }
+}
+
+fn counterpart<'a>(group: &Group, summary: &'a Summary) -> Option<&'a Group> {
+    let is_same = |other: &&Group| (&other.point, &other.link, &other.law) == (&group.point, &group.link, &group.law);
+    summary.groups.iter().find(is_same)
+}
+
+fn change(first: &Group, second: &Group, info: &MetricInfo) -> Option<Change> {
+    let pair = |&seed: &u64| Some((first.value(seed, info.metric)?, second.value(seed, info.metric)?));
+    let pairs: Vec<(f64, f64)> = first.seeds.iter().filter_map(pair).collect();
+    let differences: Vec<f64> = pairs.iter().map(|(one, other)| other - one).collect();
+    let mean = |values: &mut dyn Iterator<Item = f64>| values.sum::<f64>() / pairs.len() as f64;
+    Some(Change {
+        point: point_text(&first.point),
+        link: first.link.clone(),
+        law: first.law.clone(),
+        metric: info.metric,
+        difference: Stat::of(&differences)?,
+        first: mean(&mut pairs.iter().map(|pair| pair.0)),
+        second: mean(&mut pairs.iter().map(|pair| pair.1)),
+    })
+}
+
+/// What `summary` has and `other` has not, a sentence each.
+fn only(summary: &Summary, other: &Summary) -> Vec<String> {
+    let missing = |group: &Group| {
+        let place = place_text(&point_text(&group.point), &group.link, &group.law);
+        let Some(found) = counterpart(group, other) else {
+            return vec![place];
+        };
+        let seeds: Vec<String> = group
+            .seeds
+            .iter()
+            .filter(|seed| !found.seeds.contains(seed))
+            .map(u64::to_string)
+            .collect();
+        let figures = METRICS
+            .iter()
+            .filter(|info| group.stat(info.metric).is_some() && found.stat(info.metric).is_none())
+            .map(|info| format!("{place}: {}", info.name));
+        let seeds = (!seeds.is_empty()).then(|| format!("{place}: seeds {}", seeds.join(", ")));
+        seeds.into_iter().chain(figures).collect()
+    };
+    in_order(summary.groups.iter().flat_map(missing))
+}
+
+fn place_text(point: &str, link: &str, law: &str) -> String {
+    let comma = if point.is_empty() { "" } else { ", " };
+    format!("{law} at {link}{comma}{point}")
+}
+
+/// The unit in which a person reads a metric, and the factor to it.
+fn shown(metric: Metric) -> (&'static str, f64) {
+    match (metric, METRICS[metric as usize].unit) {
+        (Metric::Jain | Metric::Timeouts | Metric::Completions, _) => ("", 1.0),
+        (_, "1") => ("%", 100.0),
+        (_, "bit/s") => ("Mbit/s", 1e-6),
+        (_, unit) => (unit, 1.0),
+    }
+}
+
+/// The changes as a table that ends with a new line, a row for each.
+pub fn table(changes: &[&Change], first: &str, second: &str) -> String {
+    let has_point = changes.iter().any(|change| !change.point.is_empty());
+    let mut table = Table::new();
+    table
+        .load_style(presets::NOTHING)
+        .set_content_arrangement(ContentArrangement::Disabled);
+    let heading = ["link", "law", "figure", "", first, second, "difference", ""];
+    let with_point = |point: &str, cells: Vec<String>| {
+        let point = has_point.then(|| point.to_owned());
+        point.into_iter().chain(cells).collect::<Vec<_>>()
+    };
+    table.add_row(with_point("point", heading.map(str::to_owned).to_vec()));
+    for change in changes {
+        let (unit, scale) = shown(change.metric);
+        let only = |mean: f64| Stat {
+            mean,
+            ..change.difference
+        };
+        let mean = |mean| with_interval(only(mean), scale, false);
+        let bare = |text: String| text.split(' ').next().unwrap_or_default().to_owned();
+        let verdict = match change.moved() {
+            Moved::Not => "equal",
+            Moved::WithinNoise => "within noise",
+            Moved::BeyondNoise => "moved",
+            Moved::OneSeed => "one seed",
+        };
+        let cells = [
+            change.link.clone(),
+            change.law.clone(),
+            METRICS[change.metric as usize].name.to_owned(),
+            unit.to_owned(),
+            bare(mean(change.first)),
+            bare(mean(change.second)),
+            with_interval(change.difference, scale, true),
+            verdict.to_owned(),
+        ];
+        table.add_row(with_point(&change.point, cells.to_vec()));
+    }
+    let texts = if has_point { 5 } else { 4 };
+    let columns = heading.len() + usize::from(has_point);
+    for (place, column) in table.column_iter_mut().enumerate() {
+        column.set_padding((0, if place + 1 == columns { 0 } else { 2 }));
+        if (texts..columns - 1).contains(&place) {
+            column.set_cell_alignment(CellAlignment::Right);
+        }
+    }
+    table.lines().map(|line| line.trim_end().to_owned() + "\n").collect()
+}
