@@ -124,7 +124,7 @@ fn settings(first: &Experiment, second: &Experiment) -> Vec<String> {
     names.dedup();
     for name in names {
         let value = |keys: &BTreeMap<String, String>| keys.get(name).cloned().unwrap_or_else(|| "not set".to_owned());
-        if old.get(name) != new.get(name) {
+        if old.get(name) != new.get(name) && has_law(&old, name) && has_law(&new, name) {
             lines.push(format!("{name}: {} → {}", value(&old), value(&new)));
         }
     }
@@ -132,6 +132,16 @@ fn settings(first: &Experiment, second: &Experiment) -> Vec<String> {
         lines.push("the scenarios differ".to_owned());
     }
     lines
+}
+
+/// Parameters of a law say nothing where the law is not run at all.
+fn has_law(keys: &BTreeMap<String, String>, name: &str) -> bool {
+    let mut parts = name.splitn(3, '.');
+    let (Some(kind @ ("law" | "router")), Some(law)) = (parts.next(), parts.next()) else {
+        return true;
+    };
+    let section = format!("{kind}.{law}.");
+    keys.keys().any(|key| key.starts_with(&section))
 }
 
 /// A resolved scenario as dotted keys and their values; nothing for the several scenarios of a paper.

@@ -25,7 +25,6 @@ pub struct ExportArgs {
 /// A folder that holds no result, or one that cannot be written.
 pub fn export(args: &ExportArgs) -> Result<(), Failure> {
     let experiment = output::result(&args.folder)?;
-    let folder = fadelab_results::export(&experiment, &args.folder, args.out.clone());
-    let folder = folder.map_err(output::failure)?;
+    let folder = fadelab_results::export(&experiment, &args.folder, args.out.clone())?;
     output::print(&format!("{}\n", folder.display()))
 }

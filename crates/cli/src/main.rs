@@ -43,6 +43,17 @@ impl From<fadelab_scenario::Refusal> for Failure {
     }
 }
 
+/// A result that is not there, or in the way, is invalid input; one that cannot be written is a failure.
+impl From<fadelab_results::Error> for Failure {
+    fn from(error: fadelab_results::Error) -> Self {
+        use fadelab_results::Error::{Csv, Io, Json, Parquet};
+        match error {
+            Io { .. } | Parquet { .. } | Csv { .. } | Json { .. } => Self::Failed(error.to_string()),
+            _ => Self::Invalid(error.to_string()),
+        }
+    }
+}
+
 impl From<std::io::Error> for Failure {
     fn from(error: std::io::Error) -> Self {
         Self::Failed(format!("cannot write the output: {error}"))

@@ -3,7 +3,7 @@
 use std::io::{ErrorKind, Write};
 use std::path::Path;
 
-use fadelab_results::{Error, Experiment};
+use fadelab_results::Experiment;
 
 use comfy_table::{ContentArrangement, Table, presets};
 
@@ -57,17 +57,7 @@ pub fn print(text: &str) -> Result<(), Failure> {
 /// # Errors
 /// A folder that holds none.
 pub fn result(folder: &Path) -> Result<Experiment, Failure> {
-    fadelab_results::read(folder).map_err(failure)
-}
-
-/// A result that is not there or in the way is invalid input; one that cannot be written is a failure.
-pub fn failure(error: Error) -> Failure {
-    match error {
-        Error::Io { .. } | Error::Parquet { .. } | Error::Csv { .. } | Error::Json { .. } => {
-            Failure::Failed(error.to_string())
-        }
-        _ => Failure::Invalid(error.to_string()),
-    }
+    Ok(fadelab_results::read(folder)?)
 }
 
 /// Prints remarks to standard error.

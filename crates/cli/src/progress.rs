@@ -99,7 +99,7 @@ mod tests {
 
     #[test]
     fn the_bar_ends_when_the_last_run_does() {
-        // Goal: all runs share one bar whose end is the virtual time of all; a run that was finished before shortens it.
+        // Goal: all runs share one bar that ends with the virtual time of all; a run finished before shortens it.
         let progress = Progress::new([10, 20, 30].map(|s| s * NS_PER_S).into_iter(), true);
         assert_eq!(position(&progress), (0, Some(60), "0/3 runs".to_owned()));
         let (mut first, mut second) = (progress.of_run(), progress.of_run());

@@ -32,9 +32,8 @@ pub fn report(args: &ReportArgs) -> Result<(), Failure> {
         let parts = names(&args.folders).into_iter().zip(parts).collect();
         fadelab_results::combine(parts).map_err(Failure::Invalid)?
     };
-    let page = report::html(&experiment, &Summary::of(&experiment));
-    page.and_then(|page| fadelab_results::write_page(&path, &page))
-        .map_err(|error| Failure::Failed(error.to_string()))?;
+    let page = report::html(&experiment, &Summary::of(&experiment))?;
+    fadelab_results::write_page(&path, &page)?;
     output::print(&format!("{}\n", path.display()))
 }
 

@@ -1,5 +1,6 @@
 //! Several results as one, so that their laws stand on one page.
 
+use std::fmt::Write;
 use std::sync::Arc;
 
 use crate::summary::in_order;
@@ -23,7 +24,7 @@ pub fn combine(parts: Vec<(String, Experiment)>) -> Result<Experiment, String> {
         ..Experiment::default()
     };
     for (name, part) in parts {
-        combined.scenario += &format!("# {name}\n{}\n", part.scenario);
+        let _ = writeln!(combined.scenario, "# {name}\n{}", part.scenario);
         let warnings = part.warnings.iter().map(|warning| format!("{name}: {warning}"));
         combined.warnings.extend(warnings);
         combined.sources.extend(part.sources);

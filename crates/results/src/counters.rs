@@ -73,7 +73,13 @@ pub const LINK: &[Counter<LinkCounters>] = &[
     ),
     field!(dropped_full_pkts, "pkt", true, "packets that found the queue full"),
     field!(dropped_law_pkts, "pkt", true, "packets dropped by the router's law"),
-    field!(lost_air_pkts, "pkt", true, "packets lost on the air"),
+    field!(dropped_bytes, "B", true, "on-air bytes of the packets dropped"),
+    field!(
+        lost_air_pkts,
+        "pkt",
+        true,
+        "packets lost on the air, for good where the link repeats them"
+    ),
     field!(
         marked_pkts,
         "pkt",
@@ -105,6 +111,24 @@ pub const LINK: &[Counter<LinkCounters>] = &[
     field!(queue_pkts, "pkt", false, "packets waiting at this instant"),
     field!(sent_data_pkts, "pkt", true, "data packets sent"),
     field!(lost_air_data_pkts, "pkt", true, "data packets lost on the air"),
+    field!(
+        retransmitted_pkts,
+        "pkt",
+        true,
+        "repetitions sent by the link itself (ARQ), which sent_pkts leaves out and sent_bytes counts"
+    ),
+    field!(
+        recovered_pkts,
+        "pkt",
+        true,
+        "packets that arrived although a try was lost on the air"
+    ),
+    field!(
+        reordered_pkts,
+        "pkt",
+        true,
+        "packets delivered after one that left the queue later"
+    ),
 ];
 
 /// Counters of a flow.
@@ -127,3 +151,30 @@ pub const FLOW: &[Counter<FlowCounters>] = &[
     field!(srtt_us, "µs", false, "smoothed RTT at this instant; 0: no sample yet"),
     field!(in_flight_pkts, "pkt", false, "packets in flight at this instant"),
 ];
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn no_counter_is_left_out() {
+        // Goal: a field without a column would be lost when a result is read back. Every column, set to a number of its
+        // own, is a field of its own, and there are as many as fields.
+        let mut link = LinkCounters::default();
+        for (value, counter) in (1..).zip(LINK) {
+            (counter.set)(&mut link, value);
+        }
+        for (value, counter) in (1..).zip(LINK) {
+            assert_eq!((counter.get)(&link), value, "{}", counter.name);
+        }
+        assert_eq!(format!("{link:?}").matches(": ").count(), LINK.len());
+        let mut flow = FlowCounters::default();
+        for (value, counter) in (1..).zip(FLOW) {
+            (counter.set)(&mut flow, value);
+        }
+        for (value, counter) in (1..).zip(FLOW) {
+            assert_eq!((counter.get)(&flow), value, "{}", counter.name);
+        }
+        assert_eq!(format!("{flow:?}").matches(": ").count(), FLOW.len());
+    }
+}

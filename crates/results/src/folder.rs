@@ -69,7 +69,7 @@ pub fn check_target(path: &Path) -> Result<(), Error> {
         return Err(Error::NoName { path: path.to_owned() });
     }
     match fs::read_dir(path) {
-        // Whatever does not exist yet, perhaps because what should hold it is no folder, is for the check of the parent.
+        // What does not exist, perhaps because what should hold it is no folder, is for the check of the parent.
         Err(_) if fs::symlink_metadata(path).is_err() => Ok(()),
         Err(error) if error.kind() == ErrorKind::NotADirectory => Err(Error::NotAFolder { path: path.to_owned() }),
         Err(error) => Err(Error::io("read the folder", path)(error)),
@@ -131,8 +131,8 @@ pub fn write(
     })
 }
 
-/// Writes the tables of an experiment as CSV into a folder of their own and returns it: `target`, or `csv` in the folder
-/// that the experiment was read from.
+/// Writes the tables of an experiment as CSV into a folder of their own and returns it: `target`, or `csv` in the
+/// folder that the experiment was read from.
 ///
 /// # Errors
 /// When the folder is not free or a file cannot be written.

@@ -29,6 +29,9 @@ struct Verdicts {
     claims: Vec<Claim>,
 }
 
+/// Puts the rows of a table where they belong.
+type Take = fn(&mut [Run], &Rows) -> Result<(), String>;
+
 /// Reads a result.
 ///
 /// # Errors
@@ -38,7 +41,7 @@ pub fn read(folder: &Path) -> Result<Experiment, Error> {
     let setup: Setup = json(folder, "setup.json")?;
     let verdicts: Verdicts = json(folder, "summary.json")?;
     let mut runs = runs(setup).map_err(unreadable(folder.join("setup.json")))?;
-    let tables: [(&str, fn(&mut [Run], &Rows) -> Result<(), String>); 5] = [
+    let tables: [(&str, Take); 5] = [
         ("links", take_link_samples),
         ("flows", take_flow_samples),
         ("runs", take_link_totals),
@@ -190,14 +193,14 @@ fn take_flow_samples(runs: &mut [Run], rows: &Rows) -> Result<(), String> {
 fn take_link_totals(runs: &mut [Run], rows: &Rows) -> Result<(), String> {
     let totals = rows.counters(counters::LINK, |counter| counter.grows)?;
     walk(runs, rows, "link", link_place, |run, link, row| {
-        run.record.links_end[link] = totals[row]
+        run.record.links_end[link] = totals[row];
     })
 }
 
 fn take_flow_totals(runs: &mut [Run], rows: &Rows) -> Result<(), String> {
     let totals = rows.counters(counters::FLOW, |counter| counter.grows)?;
     walk(runs, rows, "flow", flow_place, |run, flow, row| {
-        run.record.flows_end[flow] = totals[row]
+        run.record.flows_end[flow] = totals[row];
     })
 }
 

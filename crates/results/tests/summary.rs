@@ -48,6 +48,18 @@ fn figures_equal_the_hand_computed_ones() {
 }
 
 #[test]
+fn packets_of_different_sizes_have_no_exact_loss() {
+    // A longer packet is lost more often on a channel with bit errors, so that no single figure is exact for both.
+    let (mut lab, mut spec) = (Lab::default(), spec(1, 60));
+    spec.flows[1].transport.packet_bytes = 500;
+    lab.add("steady", spec, |_| 900);
+    assert_eq!(
+        Summary::of(&lab.experiment()).groups[0].stat(Metric::AirLossExact),
+        None
+    );
+}
+
+#[test]
 fn drops_by_the_law_count_as_drops() {
     // A law that drops nine packets in each of the 50 measured seconds, as many as find the queue full, doubles them.
     let mut lab = Lab::default();

@@ -210,6 +210,7 @@ impl Lab {
         self.add_at(law, Vec::new(), spec, load);
     }
 
+    #[allow(clippy::needless_pass_by_value, reason = "tests write the spec where they need it")]
     pub fn add_at(&mut self, law: &str, point: Vec<(String, String)>, spec: RunSpec, load: impl Fn(u64) -> u64) {
         self.runs.push(Run {
             law: law.to_owned(),
