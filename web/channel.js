@@ -18,6 +18,8 @@
 	};
 	const labels = [...new Set(data.curves.map((curve) => curve.label))];
 	const probability = (value) => (value == null ? "–" : value < 1e-3 ? value.toExponential(2) : value.toFixed(4));
+	const decade = (value) => (Number.isInteger(Math.log10(value)) ? value.toExponential(0) : "");
+	const snr = { label: "SNR", value: (_, value) => (value == null ? "–" : `${value} dB`) };
 	let chart = null;
 
 	function series(curve) {
@@ -55,10 +57,10 @@
 				axis({
 					label: "packet error",
 					size: 64,
-					values: (_, splits) => splits.map((v) => (Number.isInteger(Math.log10(v)) ? v.toExponential(0) : "")),
+					values: (_, splits) => splits.map(decade),
 				}),
 			],
-			series: [{ label: "SNR", value: (_, value) => (value == null ? "–" : `${value} dB`) }, ...data.curves.map(series)],
+			series: [snr, ...data.curves.map(series)],
 		};
 		const lines = data.curves.map((curve) => curve.packet_error.map((v) => (v < ERROR_MIN ? null : v)));
 		chart = new uPlot(options, [data.snr_db, ...lines], root);

@@ -10,6 +10,7 @@ mod diff;
 mod explain;
 mod explain_run;
 mod export;
+mod interrupt;
 mod kept;
 mod laws;
 mod new_law;
