@@ -10,8 +10,10 @@ DEMO := satellite satellite-fading lte
 
 # The chart library of the report is a dependency like any other: npm fetches what web/package-lock.json names.
 WEB := $(if $(wildcard web/package-lock.json),web/node_modules/.package-lock.json)
+# Drives the browser in the tests of the page; nobody needs it to build.
+WEB_TEST := web/test/node_modules/.package-lock.json
 
-.PHONY: help demo build test lint bench mutants fmt clean setup-demo setup-test setup-bench
+.PHONY: help demo build test lint bench mutants fmt install deb clean setup-demo setup-test setup-bench
 
 help: ## This list
 	@sed -n 's/^\([a-z]*\):.*## \(.*\)/make \1|\2/p' Makefile | while IFS='|' read -r name text; do \
@@ -23,7 +25,7 @@ demo: build ## Build, then run the main job: satellite, satellite with fading, a
 build: setup-demo $(WEB) ## Build the command `fadelab`, optimised
 	@cargo build --release --locked -p fadelab
 
-test: setup-test $(WEB) ## All checks and tests, and what was skipped
+test: setup-test $(WEB) $(WEB_TEST) ## All checks and tests, and what was skipped
 	@tools/test
 
 lint: setup-test $(WEB) ## The checks alone: formatting, clippy, shell, the rules of the house
@@ -32,20 +34,26 @@ lint: setup-test $(WEB) ## The checks alone: formatting, clippy, shell, the rule
 bench: setup-bench build ## Speed and memory beside ns-2, and what the recorder costs
 	@tools/bench
 
-mutants: setup-test $(WEB) ## Break one thing at a time and see that a test notices
+mutants: setup-test $(WEB) $(WEB_TEST) ## Break one thing at a time and see that a test notices
 	@tools/mutants
 
 fmt: setup-test ## Format the sources in place
 	@cargo fmt --all
 	@git ls-files -z -- '*.[ch]' | xargs -0 -r clang-format -i
 
+install: build ## Put the command and its documentation under PREFIX (/usr/local)
+	@tools/install $(FADELAB) $(or $(PREFIX),/usr/local)
+
+deb: build ## Make a Debian package in target/deb
+	@tools/deb $(FADELAB) $(dir $(FADELAB))../deb
+
 clean: ## Remove what was built, not what was measured
 	@cargo clean
-	@rm -rf web/node_modules
+	@rm -rf web/node_modules web/test/node_modules
 
 setup-demo setup-test setup-bench: setup-%:
 	@tools/setup $*
 
-web/node_modules/.package-lock.json: web/package-lock.json web/package.json | setup-demo
-	@npm ci --prefix web --ignore-scripts --no-audit --no-fund --loglevel=error
+%/node_modules/.package-lock.json: %/package-lock.json %/package.json | setup-demo
+	@npm ci --prefix $* --ignore-scripts --no-audit --no-fund --loglevel=error
 	@touch $@

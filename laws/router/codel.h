@@ -4,14 +4,15 @@
  * marking as in Linux, include/net/codel_impl.h.
  *
  * In one paragraph: What matters about a queue is how long packets stay in it, and a queue is bad only if it never
- * drains. The router drops at departure once every packet of a whole interval has waited longer than a target, and then
- * ever more often, so that the rate of a TCP flow falls linearly, until one packet gets through in less than the target.
+ * drains. The router drops at departure once every packet of a whole interval has waited longer than a target, and
+ * then ever more often, so that the rate of a TCP flow falls linearly, until one packet gets through in less than the
+ * target.
  *
- * Law (section 5), per departure of a packet that waited w, with b bytes left behind it:
+ * Law, per departure of a packet that waited w, with b bytes left behind it (section 5):
  *   above     w >= target and b > one packet; ok to drop once that has held for interval (dodequeue)
  *   enter     drop the first that is ok to drop; count n <- 1, or what the last episode added where it ended less than
  *             16 intervals ago; next drop at now + interval / sqrt(n)
- *   repeat    while ok to drop, at each due time: drop, n <- n + 1, next drop interval / sqrt(n) after the last due time
+ *   repeat    while ok to drop, at each due time: drop, n <- n + 1, next one interval / sqrt(n) after the last due time
  *   leave     at the first packet that is not ok to drop
  *
  * Parameters: the X-macro CODEL_PARAMS below.

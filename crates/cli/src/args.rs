@@ -21,6 +21,17 @@ pub enum Command {
     Run(RunArgs),
     /// Print a scenario with everything filled in
     Show(ShowArgs),
+    /// Say whether scenarios are good, and what they amount to, without running them
+    Check(crate::check::CheckArgs),
+    /// List the ready-made scenarios, or print one of them
+    Scenarios(crate::scenarios::ScenariosArgs),
+    /// Print the JSON Schema of scenarios, for editors
+    Schema,
+    /// Print the completions of a shell: bash, zsh, fish, elvish or powershell
+    Completions(crate::completions::CompletionsArgs),
+    /// Write the manual pages into a folder
+    #[command(hide = true)]
+    Man(crate::completions::ManArgs),
     /// Compare two results, seed by seed: what moved beyond noise
     Diff(crate::diff::DiffArgs),
     /// Make the page of a result again, or one page of several results
@@ -55,9 +66,10 @@ pub enum TraceCommand {
 }
 
 /// Which scenario, and what to change in it.
-#[derive(Debug, Args)]
+#[derive(Clone, Debug, Args)]
 pub struct ScenarioArgs {
-    /// Scenario file (TOML; docs/scenario.md describes every key)
+    /// Scenario file (TOML; docs/scenario.md describes every key), or the name of a ready-made one
+    #[arg(value_hint = clap::ValueHint::FilePath)]
     pub file: PathBuf,
     /// Override a key, for example --set flow.law=xcp; repeatable
     #[arg(long = "set", value_name = "KEY=VALUE")]

@@ -102,8 +102,7 @@ fn text(entry: &Entry) -> String {
 
 fn write_section(text: &mut String, entry: &Entry, section: &Section) {
     if !section.title.is_empty() {
-        let qualifier = if section.qualifier.is_empty() { "" } else { ", " };
-        let _ = writeln!(text, "{}{qualifier}{}", style(&section.title).bold(), section.qualifier);
+        let _ = writeln!(text, "{}{}", style(&section.title).bold(), section.qualifier);
     }
     if section.title == "Parameters" && !entry.params.is_empty() {
         let _ = writeln!(text, "{}", parameters(entry));

@@ -11,7 +11,7 @@ use fadelab_sim::record::RunRecord;
 use crate::args::{RunArgs, ScenarioArgs};
 use crate::kept::{self, Kept};
 use crate::sweep::{Failed, simulate};
-use crate::{Failure, output, own_law, shell, show};
+use crate::{Failure, output, own_law, pcap, shell, show};
 
 /// Runs a scenario and writes its result.
 ///
@@ -19,6 +19,7 @@ use crate::{Failure, output, own_law, shell, show};
 /// An invalid scenario, an occupied folder, a failed run, an interrupt, or a result that cannot be written.
 pub fn run(args: &RunArgs) -> Result<(), Failure> {
     let plan = show::plan(&args.scenario)?;
+    let log = pcap::Log::asked(args.pcap.as_deref(), &plan)?;
     let target = target(args);
     // A result that could not be written should be known before the runs, not after them.
     target.check().map_err(|error| Failure::Invalid(error.to_string()))?;
@@ -54,6 +55,9 @@ pub fn run(args: &RunArgs) -> Result<(), Failure> {
     let taken_n = kept.as_ref().map_or(0, Kept::taken);
     if let Some(kept) = kept {
         kept.remove();
+    }
+    if let Some(log) = &log {
+        log.write(&plan, &folder, threads)?;
     }
     if args.quiet {
         return Ok(());

@@ -2,8 +2,8 @@
 
 use std::fmt;
 use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::sync::Mutex;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
-use std::sync::{Mutex, Once};
 
 use fadelab_laws::guard::Fault;
 use fadelab_scenario::plan::{Plan, PlannedRun};
@@ -11,9 +11,9 @@ use fadelab_sim::RunError;
 use fadelab_sim::record::RunRecord;
 use rayon::prelude::*;
 
-use crate::Failure;
 use crate::kept::{self, Kept};
 use crate::progress::Progress;
+use crate::{Failure, interrupt};
 
 /// Why a sweep gave no records.
 pub enum Stop {
@@ -53,20 +53,14 @@ impl Stop {
     }
 }
 
-/// Set by Ctrl-C, and by a request to terminate.
-static INTERRUPTED: AtomicBool = AtomicBool::new(false);
-
 /// Runs the plan on `threads` threads, under a progress bar unless `quiet`. Runs that `kept` has are not run again, and
 /// it gets each of the others when it ends.
 ///
 /// # Errors
 /// See [`Stop`].
 pub fn simulate(plan: &Plan, threads: usize, quiet: bool, kept: Option<&Kept>) -> Result<Vec<RunRecord>, Stop> {
-    static LISTEN: Once = Once::new();
-    // Without a handler Ctrl-C still ends the program, and no partial result has a final name: nothing is lost.
-    LISTEN.call_once(|| drop(ctrlc::set_handler(|| INTERRUPTED.store(true, Ordering::Relaxed))));
     let progress = Progress::new(plan.runs.iter().map(|run| run.spec.duration_ns), quiet);
-    let records = sweep(plan, threads, &INTERRUPTED, &progress, kept);
+    let records = sweep(plan, threads, interrupt::flag(), &progress, kept);
     progress.finish();
     records
 }

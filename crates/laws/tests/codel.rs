@@ -229,8 +229,8 @@ proptest! {
 
 #[test]
 fn due_times_follow_the_square_root() {
-    // Goal: for n from 1 to 4095 (at 4096 it is a tie) the next mark is due 100 ms / sqrt(n) after the last due time, to the nearest
-    // microsecond: not one before.
+    // Goal: for n from 1 to 4095 (at 4096 it is a tie) the next mark is due 100 ms / sqrt(n) after the last due time,
+    // to the nearest microsecond: not one before.
     let mut hop = hop(&[]);
     departs(&mut hop, 0, 6 * MS, 50, 2);
     let mut due_us = 100 * MS;

@@ -137,8 +137,8 @@ impl TraceRate {
         u64::from(self.trace.opportunity_bytes)
     }
 
-    /// Where a packet that is ready at `ready_ns` begins. Opportunities that came while nobody was waiting are lost, and
-    /// so is the rest of a partly used one.
+    /// Where a packet that is ready at `ready_ns` begins. Opportunities that came while nobody was waiting are lost, so
+    /// is the rest of a partly used one.
     fn next_position(&self, ready_ns: u64) -> u64 {
         let each = self.bytes_each();
         if self.trace.time_ns(self.position / each) < ready_ns {

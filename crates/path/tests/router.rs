@@ -1,10 +1,11 @@
 //! What a link tells the law at its queue.
 
 use fadelab_laws::{abi, capacity, router};
-use fadelab_path::layer::LinkLayer;
+use fadelab_path::layer::{Arq, LinkLayer};
 use fadelab_path::link::{Departure, Link};
 use fadelab_path::packet::{FeedbackBytes, Header, PacketId, Parcel, Store};
 use fadelab_path::spec::{Buffer, CapacitySpec, LinkSpec, Queues, RouterSpec};
+use fadelab_phy::channel::{ChannelSpec, CodeSpec, Model};
 
 const MS: u64 = 1_000_000;
 
@@ -30,9 +31,9 @@ impl Store for Packets {
 }
 
 /// VCP's router behind 8 Mbit/s, a packet of 1000 bytes per millisecond, which it measures by itself.
-fn link() -> Link {
+fn link() -> LinkSpec {
     let (law, part) = (router("vcp").expect("a law"), capacity("measured").expect("a part"));
-    let spec = LinkSpec {
+    LinkSpec {
         name: "link".to_owned(),
         capacity: CapacitySpec::Constant { rate_bps: 8_000_000 },
         delay_ns: MS,
@@ -50,13 +51,12 @@ fn link() -> Link {
         channel: None,
         layer: LinkLayer::default(),
         shown: true,
-    };
-    Link::new(&spec, 1, 1000)
+    }
 }
 
 /// Sends a packet of 1000 bytes at each of the times. Returns delivery and code of those that came through by the last.
-fn codes(times_ns: impl Iterator<Item = u64>) -> Vec<(u64, u32)> {
-    let (mut link, mut packets, mut codes) = (link(), Packets::default(), Vec::new());
+fn codes(spec: &LinkSpec, times_ns: impl Iterator<Item = u64>) -> Vec<(u64, u32)> {
+    let (mut link, mut packets, mut codes) = (Link::new(spec, 1, 1000), Packets::default(), Vec::new());
     for now_ns in times_ns {
         while link.next_due() <= now_ns {
             let due_ns = link.next_due();
@@ -91,7 +91,7 @@ fn intervals_are_told_apart() {
     // long the link has been at work: at loads of 0.5, 0.9 and 1.25 the code is low, high and overload and stays so.
     for (gap_ns, code) in [(2_000_000, 1), (1_111_111, 2), (800_000, 3)] {
         // The first code is that of the first interval; what waits when it is written still goes out.
-        let settled: Vec<_> = codes((0..2_000 * MS).step_by(gap_ns))
+        let settled: Vec<_> = codes(&link(), (0..2_000 * MS).step_by(gap_ns))
             .into_iter()
             .filter(|&(at_ns, _)| at_ns > INTERVAL_NS + 2 * MS)
             .collect();
@@ -107,7 +107,31 @@ fn timers_have_times_of_their_own() {
     // Goal: a law's second timer is run when it is due and not when the first one is, twenty times as often: a link
     // that is full for 100 ms and idle for 100 ms has a load of one half in each interval of 200 ms, which is low.
     let full = |&at_ns: &u64| at_ns % INTERVAL_NS < INTERVAL_NS / 2;
-    let found = codes((0..2_000 * MS).step_by(1_000_000).filter(full));
+    let found = codes(&link(), (0..2_000 * MS).step_by(1_000_000).filter(full));
     assert!(found.len() > 900, "{}", found.len());
     assert!(found.iter().all(|&(_, code)| code == 1), "{found:?}");
+}
+
+#[test]
+fn repetitions_are_no_capacity_for_new_packets() {
+    // Goal: at a loss of one half each packet takes two tries, so that a load of 0.45 leaves 0.55 of the link for new
+    // packets, of which it is 0.83: a part that measures is told so, and the code is high on average, not low.
+    let mut spec = link();
+    spec.channel = Some(ChannelSpec {
+        model: Model::Random { data: 0.5, ack: 0.5 },
+        code: CodeSpec::NONE,
+    });
+    spec.layer.arq = Some(Arq {
+        tries_max: None,
+        retry_ns: 0,
+        in_order: true,
+    });
+    let found = codes(&spec, (0..20_000 * MS).step_by(2_200_000));
+    let settled: Vec<u32> = found
+        .iter()
+        .filter(|(at_ns, _)| *at_ns > INTERVAL_NS)
+        .map(|(_, code)| *code)
+        .collect();
+    let mean = settled.iter().sum::<u32>() as f64 / settled.len() as f64;
+    assert!((1.6..2.7).contains(&mean), "{mean}");
 }

@@ -4,9 +4,6 @@
 /// wireless links (`vcp-ton-2010`).
 pub const SWING_BIN_NS: u64 = 10_000_000_000;
 
-/// Most bins that a curve of the page has.
-const CURVE_BINS_MAX: u64 = 150;
-
 /// A stretch of a series: indices of the samples at its two ends.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Bin {
@@ -30,9 +27,9 @@ pub fn cut(time_ns: &[u64], start_ns: u64, end_ns: u64, width_ns: u64) -> Vec<Op
 }
 
 /// The width of the bins of a curve over `duration_ns`: the smallest of 1, 2, 5 times a power of ten that keeps the
-/// number of bins at or below 150 and is not below the distance of the samples.
-pub fn curve_width_ns(duration_ns: u64, sample_interval_ns: u64) -> u64 {
-    let wanted = duration_ns.div_ceil(CURVE_BINS_MAX).max(sample_interval_ns).max(1);
+/// number of bins at or below `bins_max` and is not below the distance of the samples.
+pub fn curve_width_ns(duration_ns: u64, sample_interval_ns: u64, bins_max: u64) -> u64 {
+    let wanted = duration_ns.div_ceil(bins_max).max(sample_interval_ns).max(1);
     let mut decade = 1_u64;
     loop {
         for step in [1, 2, 5] {
@@ -81,8 +78,9 @@ mod tests {
     fn curves_have_round_bins() {
         // 1000 s at 1 s samples are shown in 10 s bins, 140 s at 0.1 s in 1 s bins, and never finer than the samples.
         let s = 1_000_000_000;
-        assert_eq!(curve_width_ns(1000 * s, s), 10 * s);
-        assert_eq!(curve_width_ns(140 * s, s / 10), s);
-        assert_eq!(curve_width_ns(10 * s, s), s);
+        assert_eq!(curve_width_ns(1000 * s, s, 150), 10 * s);
+        assert_eq!(curve_width_ns(1000 * s, s, 500), 2 * s);
+        assert_eq!(curve_width_ns(140 * s, s / 10, 150), s);
+        assert_eq!(curve_width_ns(10 * s, s, 150), s);
     }
 }

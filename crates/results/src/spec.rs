@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use fadelab_phy::channel::PacketKind;
-use fadelab_sim::spec::{CapacitySpec, FlowSpec, LinkSpec, RunSpec};
+use fadelab_sim::spec::{CapacitySpec, FlowSpec, LinkSpec, Queues, RunSpec};
 use serde::{Deserialize, Serialize};
 
 /// One network and its flows, without the seed: the runs of a law share it.
@@ -36,9 +36,10 @@ pub struct Link {
     pub buffer_pkts: Option<u32>,
     /// Limit of the queue in on-air bytes, if it has one.
     pub buffer_bytes: Option<u64>,
-    /// Name of the law at its queue.
+    /// Name of the law at its queue, with `fq_` before it where it stands in fair queues.
     pub router: String,
-    /// Exact packet error of its channel for a full data packet; absent on a wire and if flows differ in packet size.
+    /// Exact packet error of its channel for a full data packet; absent on a wire, behind ARQ, and if flows differ in
+    /// packet size.
     pub air_loss_rate_exact: Option<f64>,
 }
 
@@ -77,15 +78,19 @@ impl Link {
             delay_ns: link.delay_ns,
             buffer_pkts: link.buffer.packets,
             buffer_bytes: link.buffer.bytes,
-            router: link.router.law.name().to_owned(),
+            router: match link.queues {
+                Queues::One => link.router.law.name().to_owned(),
+                Queues::Fair { .. } => format!("fq_{}", link.router.law.name()),
+            },
             air_loss_rate_exact: exact_air_loss(spec, id, link),
         }
     }
 }
 
-/// On a trace a packet-scale channel is computed at the mean rate, as the simulator does.
+/// Behind ARQ what is lost depends on when tries are made. On a trace a packet-scale channel is computed at the mean
+/// rate, as the simulator does.
 fn exact_air_loss(spec: &RunSpec, id: usize, link: &LinkSpec) -> Option<f64> {
-    let channel = link.channel.as_ref()?;
+    let channel = link.channel.as_ref().filter(|_| link.layer.arq.is_none())?;
     let crosses = |flow: &&FlowSpec| flow.route.iter().any(|&link| link as usize == id);
     let mut sizes = spec
         .flows

@@ -4,9 +4,11 @@
 //! `docs/scenario.md` and the JSON Schema for editors are made from it. Tests hold the readers to its defaults.
 
 use crate::kind::Kind::{
-    self, AccessRate, Bits, Buffer, Capacity, Channel, Choice, Delay, Duration, Law, List, Name, Number, Or, OrBool,
-    OrFalse, Packets, Path, Rate, Router, Seeds, Size, Snr, SnrBad, Span, Switch, Text, Way, Whole,
+    self, AccessRate, Bits, Buffer, Capacity, Channel, Choice, Duration, Law, List, Name, Number, Or, OrBool, OrFalse,
+    Packets, Path, Rate, Router, Seeds, Size, Snr, SnrBad, Span, Switch, Text, Way, Whole,
 };
+
+mod link_layer;
 
 /// A table of a scenario, or several with the same keys.
 #[derive(Debug)]
@@ -277,83 +279,6 @@ const CODE: &[Key] = &[
     key("ack", Number(0.1, 1.0), Needed, "code rate of ACKs"),
 ];
 
-const ARQ: &[Key] = &[
-    key(
-        "preset",
-        Choice(crate::layer::ARQ_PRESETS),
-        Is("\"none\""),
-        "HARQ of LTE (up to 5 tries, 7 ms apart), its RLC in acknowledged mode (5 tries, 45 ms), or Wi-Fi (7 tries, at \
-         once); each value may be overridden",
-    ),
-    key(
-        "tries",
-        Or(&Whole(1, 1_000), "unlimited"),
-        Words("of the preset, else needed"),
-        "how often a packet is sent before the link gives it up, the first time included; 1 repeats nothing",
-    ),
-    key(
-        "retry",
-        Duration,
-        Words("of the preset, else needed"),
-        "from the end of a lost try until the packet may be sent again, before new packets",
-    ),
-    key(
-        "in_order",
-        Switch,
-        Is("true"),
-        "whether the far end holds packets back until those before them have come or are given up",
-    ),
-];
-
-const JITTER: &[Key] = &[
-    key(
-        "preset",
-        Choice(crate::layer::JITTER_PRESETS),
-        Is("\"none\""),
-        "waiting for a chance to ask for the uplink of LTE (uniform, 10 ms), or for the uplink phase of a TDD pattern in \
-         5G (uniform, 5 ms)",
-    ),
-    key(
-        "delay",
-        Delay,
-        Words("of the preset, else needed"),
-        "on top of the propagation delay, drawn for each packet",
-    ),
-    key(
-        "in_order",
-        Switch,
-        Is("true"),
-        "whether a packet waits for those before it; otherwise it may overtake them",
-    ),
-];
-
-const REORDER: &[Key] = &[
-    key(
-        "preset",
-        Choice(crate::layer::REORDER_PRESETS),
-        Is("\"none\""),
-        "the Internet as Paxson measured it in 1995: 0.3 % of the packets are overtaken by one, within 20 ms",
-    ),
-    key(
-        "probability",
-        Number(0.0, 1.0),
-        Words("of the preset, else needed"),
-        "that a packet is held back",
-    ),
-    key(
-        "delay",
-        Duration,
-        Words("of the preset, else needed"),
-        "how long it is held back",
-    ),
-    key(
-        "gap",
-        OrFalse(&Packets),
-        Is("false"),
-        "it goes on earlier once so many packets have overtaken it",
-    ),
-];
-
 const TRANSPORT: &[Key] = &[
     key(
         "preset",
@@ -496,8 +421,8 @@ const ROUTER: &[Key] = &[
         "queues",
         Or(&Or(&Or(&Whole(1, 65_536), "per flow"), "one"), "auto"),
         Is("\"auto\""),
-        "queues that take turns, each with the law to itself: one for each flow, or a number of them among which a hash \
-         divides the flows; `\"auto\"`: 1024 where the router is `fq_NAME`, else one",
+        "queues that take turns, each with the law to itself: one for each flow, or a number of them among which a \
+         hash divides the flows; `\"auto\"`: 1024 where the router is `fq_NAME`, else one",
     ),
     key(
         "quantum",
@@ -518,9 +443,9 @@ pub const TABLES: &[Table] = &[
     table(&["link.*"], LINK),
     table(&["channel", "channel.*"], CHANNEL),
     table(&["channel.code", "channel.*.code"], CODE),
-    table(&["channel.arq", "channel.*.arq"], ARQ),
-    table(&["channel.jitter", "channel.*.jitter"], JITTER),
-    table(&["channel.reorder", "channel.*.reorder"], REORDER),
+    table(&["channel.arq", "channel.*.arq"], link_layer::ARQ),
+    table(&["channel.jitter", "channel.*.jitter"], link_layer::JITTER),
+    table(&["channel.reorder", "channel.*.reorder"], link_layer::REORDER),
     table(&["transport"], TRANSPORT),
     table(&["flow", "flow.*"], FLOW),
     table(&["router"], ROUTER),

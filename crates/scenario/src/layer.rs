@@ -45,8 +45,8 @@ impl Scalar for Tries {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct Delay(DelayLaw);
 
-const DELAY_ALLOWED: &str = "a random delay is written as \"uniform 0 ms..8 ms\", \"normal 5 ms +- 2 ms\" (mean and standard \
-                             deviation, never below 0) or \"exponential 3 ms\" (its mean), up to 1000 s";
+const DELAY_ALLOWED: &str = "a random delay is written as \"uniform 0 ms..8 ms\", \"normal 5 ms +- 2 ms\" (mean and \
+                             standard deviation, never below 0) or \"exponential 3 ms\" (its mean), up to 1000 s";
 
 impl Scalar for Delay {
     fn read(raw: &Raw) -> Result<Self, String> {

@@ -198,17 +198,18 @@ impl Planner<'_> {
             Some(runs) if runs <= runs_max => Ok(runs / seeds),
             runs => {
                 let given = runs.map_or_else(|| "more than 2^64".to_owned(), |runs| runs.to_string());
-                let mut factors: Vec<String> = self
-                    .axes
-                    .iter()
-                    .map(|axis| format!("{} of {}", axis.len, axis.path))
-                    .collect();
-                factors.push(format!("{seeds} of run.seeds"));
+                let mut factors: Vec<(usize, &str)> = vec![(seeds, "run.seeds")];
+                factors.extend(self.axes.iter().rev().map(|axis| (axis.len, axis.path.as_str())));
+                factors.reverse();
+                let listed: Vec<String> = factors.iter().map(|(len, path)| format!("{len} of {path}")).collect();
                 let message = format!(
                     "the sweep has {given} runs ({}), allowed are {runs_max}: shorten a list or raise --max-runs",
-                    factors.join(" x ")
+                    listed.join(" x ")
                 );
-                Err(Refusal::new(&self.root.place, message))
+                // The longest list is the one to look at.
+                let longest = factors.into_iter().max_by_key(|(len, _)| *len);
+                let node = longest.and_then(|(_, path)| self.root.at(path)).unwrap_or(self.root);
+                Err(Refusal::new(&node.place, message))
             }
         }
     }

@@ -122,8 +122,8 @@ fn codel_keeps_the_standing_queue_near_its_target() {
 
 #[test]
 fn fair_queues_share_without_being_asked() {
-    // Goal: beside a constant bit rate of twice the link, a TCP flow gets its half under fair queues and next to nothing
-    // under drop-tail.
+    // Goal: beside a constant bit rate of twice the link, a TCP flow gets its half under fair queues and next to
+    // nothing under drop-tail.
     let share = |queues| {
         let mut spec = wire("reno", 1);
         spec.duration_ns = 30 * S;
@@ -150,8 +150,8 @@ fn fair_queues_share_without_being_asked() {
 
 #[test]
 fn reordering_reaches_tcp_as_duplicate_acks() {
-    // Goal: a packet that two others overtake makes two duplicate ACKs, which are no loss yet (RFC 5681); one that three
-    // overtake makes a third, and a retransmission that nobody needed.
+    // Goal: a packet that two others overtake makes two duplicate ACKs, which are no loss yet (RFC 5681); one that
+    // three overtake makes a third, and a retransmission that nobody needed.
     let outcome = |gap_pkts| {
         let mut spec = wire("reno", 2_000_000);
         spec.links[0].layer.reorder = Some(Reorder {

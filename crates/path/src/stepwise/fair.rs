@@ -195,7 +195,7 @@ impl FairQueue {
             if let Some(waiting) = waiting {
                 turn.credit_bytes -= i64::from(waiting.bytes);
             } else {
-                // A new queue that is empty stays for a round as an old one, so that it cannot come first again at once.
+                // A new queue that is empty stays for a round as an old one: it cannot come first again at once.
                 turn.is_listed = is_new;
                 self.retire(is_new);
                 if is_new {

@@ -1,0 +1,199 @@
+//! The curves of the page: per point of the sweep and link, each law over time, and how its flows and times spread.
+//!
+//! Everything is cut into bins in which the mean is exact (rates and integrals come from counters). The script joins
+//! bins further where more would fall on a pixel than can be seen. [`budget`] says how fine a page may be.
+
+mod budget;
+mod flow;
+mod link;
+pub mod spread;
+
+use serde::Serialize;
+
+pub use budget::Budget;
+use spread::Quantiles;
+
+use crate::report::pack::Packed;
+use crate::summary::in_order;
+use crate::{Experiment, Run, measure};
+
+/// All curves of an experiment.
+#[derive(Debug, Serialize)]
+pub struct Curves {
+    /// In the order of points, then links.
+    pub panels: Vec<Panel>,
+    /// Panels that found no room.
+    pub panels_left_out: usize,
+}
+
+/// What happens at one link at one point of the sweep, law by law.
+#[derive(Debug, Serialize)]
+pub struct Panel {
+    /// The point: its place among those of the experiment.
+    pub point: usize,
+    /// Name of the link.
+    pub link: String,
+    /// Totals and figures leave out what is before.
+    pub warmup_s: f64,
+    /// End of the time axis.
+    pub duration_s: f64,
+    /// Distance of the samples.
+    pub sample_s: f64,
+    /// Width of the bins of the link's curves.
+    pub bin_s: f64,
+    /// How many there are.
+    pub bins_n: usize,
+    /// On a link with a recorded trace: what could have been sent, and then `used` is in Mbit/s too.
+    pub capacity_mbps: Option<Packed>,
+    /// Width of the bins of the flows' curves.
+    pub flow_bin_s: f64,
+    /// How many there are.
+    pub flow_bins_n: usize,
+    /// Names of the flows that have curves: of those with a law whose data cross the link, the first.
+    pub flows: Vec<String>,
+    /// How many there are in all.
+    pub flows_n: usize,
+    /// Laws that have runs here.
+    pub laws: Vec<LawCurves>,
+}
+
+/// One law in a panel. Tables are row after row, a row is a curve.
+#[derive(Debug, Serialize)]
+pub struct LawCurves {
+    /// Its place among the laws of the experiment.
+    pub law: usize,
+    /// Its seeds, as text because a script's numbers end at 2^53.
+    pub seeds: Vec<String>,
+    /// A row per seed: utilisation, or Mbit/s sent if the panel has a capacity.
+    pub used: Packed,
+    /// A row per seed: packets waiting, mean over the bin.
+    pub queue_pkts: Packed,
+    /// A row per seed: RTT in ms, mean over the samples in the bin.
+    pub rtt_ms: Packed,
+    /// How many of the seeds have curves of their flows: the first.
+    pub flow_seeds_n: usize,
+    /// A row per such seed and flow: congestion window in packets, mean of the samples in the bin.
+    pub cwnd_pkts: Packed,
+    /// The lowest and the highest sample of the window in the bin, where a bin has several samples.
+    pub cwnd_pkts_range: Option<[Packed; 2]>,
+    /// A row per such seed and flow: payload delivered in the bin, in Mbit/s.
+    pub goodput_mbps: Packed,
+    /// A row per such seed and flow: RTT in ms, mean over the flow's samples in the bin.
+    pub flow_rtt_ms: Packed,
+    /// A row per seed, a column per flow: payload delivered in the measured interval, in Mbit/s.
+    pub share_mbps: Packed,
+    /// Times of the transfers that ended in the measured interval, of all seeds.
+    pub completion_s: Option<Quantiles>,
+    /// RTTs in ms in the measured interval: means of a flow over the distance of two samples, weighted by how many RTT
+    /// samples are behind each, over all seeds.
+    pub rtt_spread_ms: Option<Quantiles>,
+}
+
+/// A link at a point of the sweep, with the runs that recorded it.
+struct Place<'a> {
+    point: usize,
+    link: usize,
+    runs: Vec<&'a Run>,
+    /// Flows that have a law and whose data cross the link.
+    flows: Vec<usize>,
+}
+
+impl Curves {
+    /// Computes the curves of the runs that recorded a series.
+    pub fn of(experiment: &Experiment) -> Self {
+        let laws = in_order(experiment.runs.iter().map(|run| run.law.as_str()));
+        let mut places = places(experiment);
+        let shapes: Vec<budget::Shape> = places.iter().map(Place::shape).collect();
+        let budget = Budget::of(&shapes);
+        let panels_left_out = places.len().saturating_sub(budget.panels_max);
+        places.truncate(budget.panels_max);
+        Self {
+            panels: places.iter().map(|place| panel(place, &laws, &budget)).collect(),
+            panels_left_out,
+        }
+    }
+}
+
+fn places(experiment: &Experiment) -> Vec<Place<'_>> {
+    let mut places = Vec::new();
+    for (point, coordinates) in in_order(experiment.runs.iter().map(|run| &run.point))
+        .into_iter()
+        .enumerate()
+    {
+        let recorded = |run: &&Run| run.point == *coordinates && run.record.series.time_ns.len() > 1;
+        let runs: Vec<&Run> = experiment.runs.iter().filter(recorded).collect();
+        let Some(first) = runs.first() else { continue };
+        for link in measure::shown_links(first) {
+            let mut flows = measure::crossing_flows(first, link);
+            if flows.is_empty() {
+                continue;
+            }
+            flows.retain(|&flow| first.spec.flows[flow].law.is_some());
+            places.push(Place {
+                point,
+                link,
+                runs: runs.clone(),
+                flows,
+            });
+        }
+    }
+    places
+}
+
+impl Place<'_> {
+    fn shape(&self) -> budget::Shape {
+        budget::Shape {
+            runs: self.runs.len(),
+            seeds: in_order(self.runs.iter().map(|run| run.seed)).len(),
+            flows: self.flows.len(),
+        }
+    }
+}
+
+fn panel(place: &Place, laws: &[&str], budget: &Budget) -> Panel {
+    let first = place.runs[0];
+    let (spec, time_ns) = (&first.spec, &first.record.series.time_ns);
+    let seconds = |ns: u64| ns as f64 / 1e9;
+    let sample_ns = time_ns[1] - time_ns[0];
+    let bins = link::Grid::new(spec.duration_ns, sample_ns, budget.link_bins_max);
+    let flow_bins = link::Grid::new(spec.duration_ns, sample_ns, budget.flow_bins_max);
+    let shown = &place.flows[..place.flows.len().min(budget.flows_max)];
+    let is_trace = spec.links[place.link].is_trace;
+    let of_law = |(law, name): (usize, &&str)| {
+        let runs: Vec<&Run> = place.runs.iter().copied().filter(|run| run.law == *name).collect();
+        let with_flows = &runs[..runs.len().min(budget.seeds_max)];
+        (!runs.is_empty()).then(|| LawCurves {
+            law,
+            seeds: runs.iter().map(|run| run.seed.to_string()).collect(),
+            used: link::used(&runs, place.link, bins, is_trace),
+            queue_pkts: link::queue_pkts(&runs, place.link, bins),
+            rtt_ms: link::rtt_ms(&runs, &place.flows, bins),
+            flow_seeds_n: with_flows.len(),
+            cwnd_pkts: flow::cwnd_pkts(with_flows, shown, flow_bins, flow::mean),
+            cwnd_pkts_range: (flow_bins.width_ns > sample_ns).then(|| {
+                let table = |pick| flow::cwnd_pkts(with_flows, shown, flow_bins, pick);
+                [table(flow::lowest), table(flow::highest)]
+            }),
+            goodput_mbps: flow::goodput_mbps(with_flows, shown, flow_bins),
+            flow_rtt_ms: flow::rtt_ms(with_flows, shown, flow_bins),
+            share_mbps: flow::share_mbps(&runs, shown),
+            completion_s: spread::completions_s(&runs, &place.flows),
+            rtt_spread_ms: spread::rtt_ms(&runs, &place.flows),
+        })
+    };
+    Panel {
+        point: place.point,
+        link: spec.links[place.link].name.clone(),
+        warmup_s: seconds(spec.warmup_ns),
+        duration_s: seconds(spec.duration_ns),
+        sample_s: seconds(sample_ns),
+        bin_s: seconds(bins.width_ns),
+        bins_n: bins.count(),
+        capacity_mbps: is_trace.then(|| link::capacity_mbps(first, place.link, bins)),
+        flow_bin_s: seconds(flow_bins.width_ns),
+        flow_bins_n: flow_bins.count(),
+        flows: shown.iter().map(|&flow| spec.flows[flow].name.clone()).collect(),
+        flows_n: place.flows.len(),
+        laws: laws.iter().enumerate().filter_map(of_law).collect(),
+    }
+}

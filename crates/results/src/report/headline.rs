@@ -1,0 +1,79 @@
+//! The sentence that a first reader wants.
+
+use std::fmt::Write;
+
+use crate::measure::Metric;
+use crate::summary::Group;
+use crate::{Summary, Verdict, table};
+
+/// How the claims ended, or else who uses how much of the link.
+pub fn headline(summary: &Summary) -> String {
+    if !summary.claims.is_empty() {
+        return verdicts(summary);
+    }
+    let (links, points) = (summary.data_links(), summary.points());
+    let sentence = |link: &String| match points.as_slice() {
+        [point] => shares(summary, link, point),
+        _ => wins(summary, link, points.len()),
+    };
+    links.iter().filter_map(sentence).collect::<Vec<_>>().join(" ")
+}
+
+fn verdicts(summary: &Summary) -> String {
+    let ended = |verdict: Verdict| {
+        let n = summary.claims.iter().filter(|claim| claim.verdict == verdict).count();
+        (n > 0).then(|| format!("{n} {}", verdict.text()))
+    };
+    let all = [Verdict::Reproduced, Verdict::Differs, Verdict::CannotBeAsPrinted];
+    let ended: Vec<String> = all.into_iter().filter_map(ended).collect();
+    let n = summary.claims.len();
+    format!(
+        "Of {n} {}: {}.",
+        if n == 1 { "claim" } else { "claims" },
+        ended.join(", ")
+    )
+}
+
+fn utilisation(group: &Group) -> Option<f64> {
+    Some(group.stat(Metric::Utilisation)?.mean)
+}
+
+fn shares(summary: &Summary, link: &str, point: &[(String, String)]) -> Option<String> {
+    let here = summary
+        .groups
+        .iter()
+        .filter(|group| group.link == link && group.point == point);
+    let mut shares: Vec<(&Group, f64)> = here.filter_map(|group| Some((group, utilisation(group)?))).collect();
+    shares.sort_by(|a, b| b.1.total_cmp(&a.1));
+    let mut text = String::new();
+    for (place, (group, share)) in shares.iter().enumerate() {
+        let joint = match place {
+            0 => "",
+            _ if place + 1 == shares.len() => " and ",
+            _ => ", ",
+        };
+        let _ = write!(text, "{joint}{}\u{a0}{:.1}\u{a0}%", group.law, share * 100.0);
+        if let Some(rtt) = group.stat(Metric::Rtt) {
+            let _ = write!(text, " (RTT\u{a0}{:.0}\u{a0}ms)", rtt.mean);
+        }
+    }
+    (!text.is_empty()).then(|| format!("Utilisation of {link}: {text}."))
+}
+
+fn wins(summary: &Summary, link: &str, points: usize) -> Option<String> {
+    let view = table::views(summary, None).into_iter().find(|view| view.link == link)?;
+    let wins = |law: &&String| {
+        view.rows
+            .iter()
+            .filter(|row| row.best && row.keys.last() == Some(law))
+            .count()
+    };
+    let mut laws: Vec<(&String, usize)> = summary.laws.iter().map(|law| (law, wins(&law))).collect();
+    laws.sort_by_key(|&(_, n)| std::cmp::Reverse(n));
+    let won: Vec<String> = laws
+        .iter()
+        .filter(|(_, n)| *n > 0)
+        .map(|(law, n)| format!("{law} at {n} of {points}"))
+        .collect();
+    (!won.is_empty()).then(|| format!("Highest utilisation of {link}: {} points of the sweep.", won.join(", ")))
+}

@@ -1,0 +1,132 @@
+//! The tables of the page, which need no script.
+
+use std::fmt::Write;
+
+use super::escape;
+use crate::Summary;
+use crate::measure::Metric;
+use crate::summary::Group;
+use crate::table::{self, View};
+
+/// Colours that the style sheet has for laws; further laws begin again with dashed lines.
+const COLOURS_N: usize = 8;
+
+/// Rows beyond which a table scrolls in a box of its own.
+const ROWS_MAX: usize = 24;
+
+/// The colour of a law, and whether its lines are dashed, must agree with the script.
+fn colour(summary: &Summary, law: &str) -> usize {
+    summary.laws.iter().position(|other| other == law).unwrap_or_default() % COLOURS_N
+}
+
+/// The figures of each link with the paired differences between laws.
+pub fn figures(summary: &Summary) -> String {
+    table::views(summary, None)
+        .iter()
+        .map(|view| table_html(summary, view))
+        .collect()
+}
+
+fn table_html(summary: &Summary, view: &View) -> String {
+    let is_long = view.rows.len() > ROWS_MAX;
+    let mut text = format!(
+        "<h2>{} <small>{}</small></h2><div class=\"wide{}\"{}><table class=\"figures\"><thead><tr>",
+        escape(&view.link),
+        escape(&summary.seeds_text()),
+        if is_long { " long" } else { "" },
+        if is_long { " tabindex=\"0\"" } else { "" },
+    );
+    for key in &view.keys {
+        let _ = write!(text, "<th class=\"key\">{}</th>", escape(key));
+    }
+    text.push_str("<th class=\"key\">share of the link<small>mean and swing</small></th>");
+    let class = |column: usize| if view.is_minor(column) { " class=\"minor\"" } else { "" };
+    for (column, (heading, unit)) in view.headings.iter().enumerate() {
+        let _ = write!(
+            text,
+            "<th{}>{heading}<small>{}</small></th>",
+            class(column),
+            table::shown_unit(unit)
+        );
+    }
+    text.push_str("</tr></thead><tbody>");
+    for row in &view.rows {
+        let group = &summary.groups[row.group];
+        let colour = colour(summary, &group.law);
+        let _ = write!(
+            text,
+            "<tr class=\"law{colour}{}\">",
+            if row.best { " best" } else { "" }
+        );
+        let (law, coordinates) = row.keys.split_last().unwrap_or((&group.law, &[]));
+        for coordinate in coordinates {
+            let _ = write!(text, "<td class=\"key\">{}</td>", escape(coordinate));
+        }
+        let _ = write!(
+            text,
+            "<th scope=\"row\" class=\"key\"><i></i>{}</th><td class=\"bar-cell\">{}</td>",
+            escape(law),
+            bar(group)
+        );
+        for (column, cell) in row.cells.iter().enumerate() {
+            let _ = write!(text, "<td{}>{}</td>", class(column), escape(cell));
+        }
+        text.push_str("</tr>");
+    }
+    text.push_str("</tbody></table></div>");
+    let differences = table::difference_lines(summary, &view.link);
+    if !differences.is_empty() {
+        text.push_str("<ul class=\"differences\">");
+        for line in differences {
+            let _ = write!(text, "<li>{}</li>", escape(&line));
+        }
+        text.push_str("</ul>");
+    }
+    text
+}
+
+/// A bar as long as the mean utilisation, with a line from the lowest to the highest bin.
+fn bar(group: &Group) -> String {
+    let percent = |value: f64| format!("{:.1}%", (value * 100.0).clamp(0.0, 100.0));
+    let Some(mean) = group.stat(Metric::Utilisation).map(|stat| stat.mean) else {
+        return String::new();
+    };
+    let swing = group
+        .stat(Metric::UtilisationMin)
+        .zip(group.stat(Metric::UtilisationMax));
+    let swing = swing.map_or_else(String::new, |(low, high)| {
+        format!(
+            "<b style=\"left:{};width:{}\"></b>",
+            percent(low.min),
+            percent(high.max - low.min)
+        )
+    });
+    format!(
+        "<div class=\"bar\"><u style=\"width:{}\"></u>{swing}</div>",
+        percent(mean)
+    )
+}
+
+/// The verdicts on published claims; nothing without any.
+pub fn claims(summary: &Summary) -> String {
+    if summary.claims.is_empty() {
+        return String::new();
+    }
+    let mut text = "<section><h2>Claims</h2><div class=\"wide\"><table class=\"claims\"><thead><tr><th>claim</th>\
+                    <th>published</th><th>measured</th><th>verdict</th><th>why</th></tr></thead><tbody>"
+        .to_owned();
+    for claim in &summary.claims {
+        let verdict = claim.verdict.text();
+        let _ = write!(
+            text,
+            "<tr><th scope=\"row\">{}</th><td>{}</td><td>{}</td><td><em class=\"{}\">{verdict}</em></td>\
+             <td>{}</td></tr>",
+            escape(&claim.id),
+            escape(&claim.published),
+            escape(&claim.measured),
+            verdict.split(' ').next().unwrap_or_default(),
+            escape(&claim.why)
+        );
+    }
+    text + "</tbody></table></div></section>"
+}

@@ -1,0 +1,153 @@
+"use strict";
+
+// The first part of the page's script: what the page is about, unpacked. crates/results/src/report/data.rs and
+// curves/mod.rs say what the fields are.
+
+const report = JSON.parse(document.getElementById("data").textContent);
+const COLOURS_N = 8;
+
+function bytesOf(text) {
+	return Uint8Array.from(atob(text), (letter) => letter.charCodeAt(0));
+}
+
+// Numbers of {step, q} (u16 multiples of a step); NaN where one is missing. Unpacked once, when first drawn.
+const unpacked = new WeakMap();
+function unpack(packed) {
+	let values = unpacked.get(packed);
+	if (!values) {
+		const q = new Uint16Array(bytesOf(packed.q).buffer);
+		values = Float32Array.from(q, (n) => (n === 65535 ? NaN : n * packed.step));
+		unpacked.set(packed, values);
+	}
+	return values;
+}
+
+const floats = (text) => new Float32Array(bytesOf(text).buffer);
+
+// Row `k` of a table with `n` columns.
+const row = (values, k, n) => values.subarray(k * n, (k + 1) * n);
+
+for (const group of report.groups) {
+	const values = floats(group.rows);
+	group.row = (metric) => row(values, metric, group.seeds.length);
+	group.value = (metric, seed) => {
+		const at = group.seeds.indexOf(seed);
+		return at < 0 ? NaN : group.row(metric)[at];
+	};
+}
+
+// -------------------------------------------------------------------------------------------------- statistics
+
+// Mean, half the 95 % t-interval of the mean (NaN for one value), extremes.
+function stat(values) {
+	const known = [...values].filter((v) => !Number.isNaN(v));
+	const n = known.length;
+	if (n === 0) return null;
+	const mean = known.reduce((sum, v) => sum + v, 0) / n;
+	const squares = known.reduce((sum, v) => sum + (v - mean) ** 2, 0);
+	const half = n > 1 ? report.t95[n - 2] * Math.sqrt(squares / (n - 1) / n) : NaN;
+	return { n, mean, half, low: Math.min(...known), high: Math.max(...known), values: known };
+}
+
+// Joins each `k` values: their mean, lowest or highest; NaN where all are missing.
+function join(values, k, how) {
+	if (k === 1) return values;
+	const joined = new Float32Array(Math.floor(values.length / k));
+	for (let i = 0; i < joined.length; i++) {
+		let [n, sum, low, high] = [0, 0, Infinity, -Infinity];
+		for (let j = i * k; j < (i + 1) * k; j++) {
+			const value = values[j];
+			if (Number.isNaN(value)) continue;
+			n += 1;
+			sum += value;
+			if (value < low) low = value;
+			if (value > high) high = value;
+		}
+		joined[i] = n === 0 ? NaN : how === "low" ? low : how === "high" ? high : sum / n;
+	}
+	return joined;
+}
+
+// Over some rows, point by point: the mean and a band, from the lowest to the highest or the 95 % interval of the mean.
+function fold(rows, interval, lows = rows, highs = rows) {
+	const length = rows[0]?.length ?? 0;
+	const [mean, low, high] = [0, 0, 0].map(() => new Float32Array(length).fill(NaN));
+	for (let i = 0; i < length; i++) {
+		let [n, sum, squares, least, most] = [0, 0, 0, Infinity, -Infinity];
+		for (let k = 0; k < rows.length; k++) {
+			const value = rows[k][i];
+			if (Number.isNaN(value)) continue;
+			n += 1;
+			sum += value;
+			least = Math.min(least, lows[k][i]);
+			most = Math.max(most, highs[k][i]);
+		}
+		if (n === 0) continue;
+		mean[i] = sum / n;
+		if (!interval) {
+			[low[i], high[i]] = [least, most];
+		} else if (n > 1) {
+			for (const values of rows) squares += Number.isNaN(values[i]) ? 0 : (values[i] - mean[i]) ** 2;
+			const half = report.t95[n - 2] * Math.sqrt(squares / (n - 1) / n);
+			[low[i], high[i]] = [Math.max(0, mean[i] - half), mean[i] + half];
+		}
+	}
+	return { mean, low, high };
+}
+
+// ------------------------------------------------------------------------------------------------------- words
+
+// Three significant digits, as in the tables.
+function digits(value) {
+	if (value == null || Number.isNaN(value)) return "–";
+	const size = Math.abs(value);
+	if (size !== 0 && size < 0.001) return value.toExponential(1).replace("-", "−");
+	const decimals = size >= 100 || size === 0 ? 0 : size >= 10 ? 1 : size >= 1 ? 2 : 3;
+	return value.toFixed(decimals).replace("-", "−");
+}
+
+const withUnit = (text, unit) => (unit ? `${text} ${unit}` : text);
+const axisLabel = (label, unit) => (unit ? `${label} (${unit})` : label);
+const plural = (n, one) => `${n} ${one}${n === 1 ? "" : "s"}`;
+const unique = (items) => [...new Set(items)];
+
+function slug(text) {
+	return text.toLowerCase().replace(/[^a-z0-9]+/g, "-").replace(/^-|-$/g, "").slice(0, 60);
+}
+
+// ---------------------------------------------------------------------------------------------------- elements
+
+function element(name, attributes = {}, ...children) {
+	const made = document.createElement(name);
+	for (const [key, value] of Object.entries(attributes)) made.setAttribute(key, value);
+	made.append(...children);
+	return made;
+}
+
+// The parser knows the name space of SVG, so the page need not spell an address.
+const SVG_SPACE = Object.assign(element("p"), { innerHTML: "<svg></svg>" }).firstChild.namespaceURI;
+function vector(name, attributes = {}, ...children) {
+	const made = document.createElementNS(SVG_SPACE, name);
+	for (const [key, value] of Object.entries(attributes)) made.setAttribute(key, value);
+	made.append(...children);
+	return made;
+}
+
+// ----------------------------------------------------------------------------------------------------- colours
+
+// What the style sheet calls `name` comes to, in the page's scheme or, for paper, in the light one. A canvas and a file
+// know no style sheet.
+const probe = document.body.appendChild(element("span", { hidden: "" }));
+function colour(name, onPaper = false) {
+	probe.style.colorScheme = onPaper ? "light" : "inherit";
+	probe.style.color = `var(${name})`;
+	return getComputedStyle(probe).color;
+}
+
+const lawColour = (law) => `--law${law % COLOURS_N}`;
+const lawDash = (law) => (law < COLOURS_N ? [] : [6, 3]);
+
+function withAlpha(rgb, alpha) {
+	const [r, g, b] = rgb.match(/[\d.]+/g);
+	return `rgba(${r}, ${g}, ${b}, ${alpha})`;
+}

@@ -1,0 +1,191 @@
+// A figure is a plain object: {id, title, note, panels, legend, columns}. Panels are {title, x, y, marks, height}; axes
+// are as scale.js has them; marks.js says what marks there are. From it come the drawing on the screen (still.js,
+// live.js) and the files: a vector drawing for a paper and a picture of it.
+
+const PAPER_FONT = "Helvetica, Arial, 'Liberation Sans', sans-serif";
+// In points (1/72 inch): the columns of the usual two-column formats, with lettering that stays readable in them.
+const PAPER = {
+	narrow: { width: 245, label: 8, tick: 7, line: 0.7, height: 132 },
+	wide: { width: 516, label: 8.5, tick: 7.5, line: 0.8, height: 150 },
+};
+const POINTS_PER_MM = 72 / 25.4;
+
+const ruler = document.createElement("canvas").getContext("2d");
+function textWidth(text, size, font = PAPER_FONT) {
+	ruler.font = `${size}px ${font}`;
+	return ruler.measureText(text).width;
+}
+
+// Where legend entries go: rows from left to right.
+function legendPlaces(entries, style, width) {
+	const places = [];
+	let [x, line] = [0, 0];
+	for (const entry of entries) {
+		const wide = 20 + textWidth(entry.label, style.label) + 12;
+		if (x > 0 && x + wide > width) [x, line] = [0, line + 1];
+		places.push({ entry, x, line });
+		x += wide;
+	}
+	return { places, height: entries.length ? (line + 1) * style.label * 1.6 + 2 : 0 };
+}
+
+function drawLegend(pen, entries, left, width) {
+	const { style } = pen;
+	const { places, height } = legendPlaces(entries, style, width);
+	for (const { entry, x, line } of places) {
+		const y = pen.top + (line + 0.5) * style.label * 1.6;
+		pen.swatch(left + x, y, entry);
+		pen.text(left + x + 20, y + style.label * 0.35, entry.label, { size: style.label });
+	}
+	return height;
+}
+
+// Draws the figure as one SVG of `style.width`. `onPaper`: light colours on white, no names of the style sheet.
+function drawFigure(figure, style, onPaper) {
+	const columns = Math.max(1, Math.min(figure.columns ?? 1, figure.panels.length));
+	const gap = style.label * 1.2;
+	const panelWidth = (style.width - gap * (columns - 1)) / columns;
+	const root = vector("svg", { role: "img", "aria-label": figure.title, "font-family": PAPER_FONT });
+	const pen = new Pen(root, style, onPaper);
+	pen.top = 2;
+	const left = Math.max(...figure.panels.map((panel) => leftMargin(panel, style)));
+	if (figure.legend?.length > 1 || figure.legend?.some((entry) => entry.always)) {
+		pen.top += drawLegend(pen, figure.legend, left, style.width - left);
+	}
+	for (let first = 0; first < figure.panels.length; first += columns) {
+		const line = figure.panels.slice(first, first + columns);
+		const heights = line.map((panel, k) => {
+			const margin = Math.max(...line.map((other) => leftMargin(other, style)));
+			const box = { x: k * (panelWidth + gap), y: pen.top, width: panelWidth, left: columns > 1 ? margin : left };
+			return drawPanel(pen, panel, box);
+		});
+		pen.top += Math.max(...heights) + (first + columns < figure.panels.length ? gap * 0.7 : 0);
+	}
+	const height = Math.ceil(pen.top + 2);
+	root.setAttribute("viewBox", `0 0 ${style.width} ${height}`);
+	if (onPaper) {
+		root.setAttribute("width", `${(style.width / POINTS_PER_MM).toFixed(2)}mm`);
+		root.setAttribute("height", `${(height / POINTS_PER_MM).toFixed(2)}mm`);
+		root.prepend(vector("rect", { width: style.width, height, fill: "white" }));
+	} else {
+		root.setAttribute("width", style.width);
+		root.setAttribute("height", height);
+	}
+	return { root, hits: pen.hits, height };
+}
+
+const axisMost = (length, style, upright) => Math.max(2, Math.floor(length / (style.tick * (upright ? 2.6 : 4))));
+
+function leftMargin(panel, style) {
+	const { ticks } = scaleOf(panel.y, axisMost(panel.height ?? style.height, style, true));
+	const widest = Math.max(0, ...ticks.map((tick) => textWidth(tick.label, style.tick)));
+	return Math.ceil(widest + style.tick * 0.9 + (panel.y.label ? style.label * 1.5 : 0));
+}
+
+// One panel into `box`; gives its height.
+function drawPanel(pen, panel, box) {
+	const { style } = pen;
+	const titled = panel.title ? style.label * 1.6 : style.tick * 0.5;
+	const right = style.tick * (panel.x.ticks ? 0.6 : 1.7);
+	const plot = {
+		left: box.x + box.left,
+		top: box.y + titled,
+		width: Math.max(10, box.width - box.left - right),
+		height: panel.height ?? style.height,
+	};
+	const x = scaleOf(panel.x, axisMost(plot.width, style, false));
+	const y = scaleOf(panel.y, axisMost(plot.height, style, true));
+	const place = {
+		x: (value) => plot.left + x.at(value) * plot.width,
+		y: (value) => plot.top + (1 - y.at(value)) * plot.height,
+		plot,
+	};
+	if (panel.title) pen.text(plot.left, box.y + style.label, panel.title, { size: style.label, weight: 600 });
+	drawGrid(pen, place, x, y);
+	pen.clip(plot);
+	for (const mark of panel.marks) MARKS[mark.kind]?.(pen, mark, place);
+	pen.unclip();
+	return titled + plot.height + drawAxes(pen, panel, place, x, y, box);
+}
+
+function drawGrid(pen, { plot, x: toX, y: toY }, x, y) {
+	for (const { at } of x.ticks) pen.line(toX(at), plot.top, toX(at), plot.top + plot.height, "--grid", 0.8);
+	for (const { at } of y.ticks) pen.line(plot.left, toY(at), plot.left + plot.width, toY(at), "--grid", 0.8);
+}
+
+// Ticks and labels; gives the height below the plot.
+function drawAxes(pen, panel, { plot, x: toX, y: toY }, x, y, box) {
+	const { style } = pen;
+	const bottom = plot.top + plot.height;
+	pen.line(plot.left, bottom, plot.left + plot.width, bottom, "--quiet");
+	pen.line(plot.left, plot.top, plot.left, bottom, "--quiet");
+	const turned = x.ticks.length > 1 && crowded(x.ticks, toX, style);
+	const fewer = turned && !panel.x.ticks ? x.ticks.filter((_, k) => k % 2 === 0) : x.ticks;
+	const slanted = turned && Boolean(panel.x.ticks);
+	for (const { at, label } of fewer) {
+		pen.line(toX(at), bottom, toX(at), bottom + 3, "--quiet");
+		const anchor = slanted ? "end" : "middle";
+		const turn = slanted ? -35 : 0;
+		pen.text(toX(at), bottom + style.tick * 1.35 + 1, label, { size: style.tick, anchor, turn, ink: "--quiet" });
+	}
+	for (const { at, label } of y.ticks) {
+		const centre = toY(at) + style.tick * 0.35;
+		pen.text(plot.left - style.tick * 0.5, centre, label, { size: style.tick, anchor: "end", ink: "--quiet" });
+	}
+	let below = style.tick * 1.9;
+	if (slanted) below += 0.57 * Math.max(...x.ticks.map((tick) => textWidth(tick.label, style.tick)));
+	if (panel.x.label) {
+		pen.text(plot.left + plot.width / 2, bottom + below + style.label * 0.6, panel.x.label, {
+			size: style.label, anchor: "middle",
+		});
+		below += style.label * 1.1;
+	}
+	if (panel.y.label) {
+		const middle = plot.top + plot.height / 2;
+		pen.text(box.x + style.label * 0.95, middle, panel.y.label, { size: style.label, anchor: "middle", turn: -90 });
+	}
+	return below;
+}
+
+// Whether labels of the lower axis would run into each other.
+function crowded(ticks, toX, style) {
+	const wide = ticks.map((tick) => textWidth(tick.label, style.tick) + style.tick * 0.5);
+	return ticks.some((tick, k) => k > 0 && toX(tick.at) - toX(ticks[k - 1].at) < (wide[k] + wide[k - 1]) / 2);
+}
+
+// ------------------------------------------------------------------------------------------------------- files
+
+function svgText(figure, form) {
+	const { root } = drawFigure(forPaper(figure, form), PAPER[form], true);
+	return `<?xml version="1.0" encoding="UTF-8"?>\n${new XMLSerializer().serializeToString(root)}\n`;
+}
+
+// A narrow column has room for one panel beside the other only where they are small.
+function forPaper(figure, form) {
+	const columns = form === "narrow" ? (figure.columnsNarrow ?? 1) : Math.min(3, figure.columns ?? 1);
+	return { ...figure, columns };
+}
+
+function offer(name, blob) {
+	const link = element("a", { download: name });
+	link.href = URL.createObjectURL(blob);
+	link.click();
+	setTimeout(() => URL.revokeObjectURL(link.href), 10_000);
+}
+
+function saveSvg(figure, form) {
+	offer(`${fileName(figure)}.svg`, new Blob([svgText(figure, form)], { type: "image/svg+xml" }));
+}
+
+// The wide drawing at twice the pixels of a screen.
+async function savePng(figure) {
+	const text = svgText(figure, "wide");
+	const image = new Image();
+	image.src = `data:image/svg+xml;charset=utf-8,${encodeURIComponent(text)}`;
+	await image.decode();
+	const canvas = element("canvas", { width: image.width * 2, height: image.height * 2 });
+	canvas.getContext("2d").drawImage(image, 0, 0, canvas.width, canvas.height);
+	canvas.toBlob((blob) => offer(`${fileName(figure)}.png`, blob), "image/png");
+}
+
+const fileName = (figure) => slug([report.title, figure.id, figure.where ?? ""].join(" "));

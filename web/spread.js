@@ -1,0 +1,92 @@
+// How things spread: the flows' shares, and the distributions of completion times and round trips.
+
+// Goodput of each flow, a mean over seeds with its interval; beside it the equal share.
+function sharesFigure() {
+	const panel = currentPanel();
+	const laws = panel ? shownLaws(panel) : [];
+	const n = panel?.flows.length ?? 0;
+	if (n < 2 || laws.length === 0) return null;
+	const marks = [];
+	const wide = Math.min(0.7, 0.2 * laws.length);
+	laws.forEach((law, nth) => {
+		const table = unpack(law.share_mbps);
+		const seeds = seedRows(law);
+		panel.flows.forEach((flow, k) => {
+			const s = stat(seeds.map((seed) => table[seed * n + k]));
+			if (!s) return;
+			const x = k + (laws.length > 1 ? wide * (nth / (laws.length - 1) - 0.5) : 0);
+			marks.push({
+				kind: "interval", x, y: s.mean, low: s.mean - s.half, high: s.mean + s.half, symbol: law.law,
+				law: law.law, colour: lawColour(law.law), text: `${flow}: ${statText(s, "Mbit/s")}`,
+			});
+		});
+	});
+	const reach = marks.flatMap((mark) => [mark.y, mark.high]);
+	const ticks = n <= 12 ? panel.flows.map((label, at) => ({ at, label })) : null;
+	const numbers = linearTicks(0, n - 1, 12).map((at) => ({ at, label: String(at) }));
+	const jain = laws.map(jainText).filter(Boolean).join(", ");
+	return {
+		id: "shares", title: "Shares of the flows", where: whereText(), columns: 1,
+		note: `Jain's index ${jain}; payload in the measured interval, ${spreadSeeds()}`,
+		panels: [{
+			x: { min: -0.6, max: n - 0.4, ticks: ticks ?? numbers, label: ticks ? "" : "Flow" },
+			y: { ...ends(reach, { zero: true }), label: "Goodput (Mbit/s)" }, marks,
+		}],
+		legend: lawEntries(laws),
+	};
+}
+
+const spreadSeeds = () => (state.seed == null ? intervalText() : `seed ${report.seeds[state.seed]}`);
+
+const lawEntries = (laws) =>
+	laws.map(({ law }) => ({ label: report.laws[law], colour: lawColour(law), symbol: law, dash: lawDash(law) }));
+
+function jainText({ law }) {
+	const group = groupAt(state.point, law);
+	const values = group ? valuesOf(group, metricPlace("jain")) : [];
+	const s = stat(state.seed == null ? values : values.filter((_, k) => group.seeds[k] === state.seed));
+	return s && `${report.laws[law]} ${s.mean.toFixed(3)}`;
+}
+
+const QUARTERS = [0, 25, 50, 75, 100].map((at) => ({ at, label: String(at) }));
+
+// A distribution function per law from its 101 quantiles.
+function quantileFigure({ id, title, field, label, unit, what }) {
+	const panel = currentPanel();
+	const laws = panel ? shownLaws(panel).filter((law) => law[field]) : [];
+	if (laws.length === 0) return null;
+	const marks = laws.map((law) => {
+		const x = floats(law[field].at);
+		const y = Float64Array.from(x, (_, k) => k);
+		const texts = Array.from(x, (value, k) => `${k} % at most ${withUnit(digits(value), unit)}`);
+		const look = { colour: lawColour(law.law), dash: lawDash(law.law), width: 1.6 };
+		return { kind: "line", x, y, texts, law: law.law, ...look };
+	});
+	const reach = marks.flatMap((mark) => [...mark.x]);
+	const known = reach.filter((value) => value > 0);
+	// Times that reach over more than a decade and a half are told apart on a logarithmic axis only.
+	const log = known.length > 0 && Math.max(...known) / Math.min(...known) > 30;
+	const counts = laws.map((law) => `${law[field].n} ${report.laws[law.law]}`).join(", ");
+	return {
+		id, title, note: `share that is at most so long; ${what}: ${counts}`, columns: 1,
+		where: report.points.length > 1 ? report.points[state.point] : "",
+		panels: [{
+			x: { ...ends(reach, { log, air: 0.03 }), label: axisLabel(label, unit) },
+			y: { min: 0, max: 101, label: "Share (%)", ticks: QUARTERS },
+			marks,
+		}],
+		legend: lawEntries(laws).map((entry) => ({ ...entry, symbol: null })),
+	};
+}
+
+const SPREAD_FIGURES = [
+	sharesFigure,
+	() => quantileFigure({
+		id: "completion-times", title: "Completion times", field: "completion_s", label: "Completion time", unit: "s",
+		what: "transfers that ended, all seeds",
+	}),
+	() => quantileFigure({
+		id: "rtt-distribution", title: "Distribution of round trips", field: "rtt_spread_ms", label: "RTT", unit: "ms",
+		what: "RTT samples of all flows and seeds",
+	}),
+];

@@ -1,0 +1,253 @@
+// What happens over time: utilisation, queue, round trip, and of the flows windows, goodput and round trips.
+
+// Bins that are shown at a time; where a curve has more they are joined.
+const BINS_SHOWN = 160;
+const LIVE_PX = { first: 280, other: 190 };
+
+function currentPanel() {
+	const { panels } = report;
+	const here = panels.find((p) => p.point === state.point && p.link === state.link);
+	return here ?? panels.find((p) => p.link === state.link) ?? panels[0];
+}
+
+const shownLaws = (panel) => panel.laws.filter((law) => !state.hidden.has(law.law));
+const timeSpan = (panel) => state.zoom ?? [0, panel.duration_s];
+
+// How many bins become one, so that what is in view has at most BINS_SHOWN.
+function joined(panel, bin_s, bins_n) {
+	const [from, to] = timeSpan(panel);
+	const seen = Math.min(bins_n, (to - from) / bin_s);
+	for (let decade = 1; ; decade *= 10) {
+		for (const step of [1, 2, 5]) {
+			if (seen / (step * decade) <= BINS_SHOWN) return step * decade;
+		}
+	}
+}
+
+function middles(bin_s, bins_n, k) {
+	return Float64Array.from({ length: Math.floor(bins_n / k) }, (_, i) => (i + 0.5) * bin_s * k);
+}
+
+// ------------------------------------------------------------------------------------------------ curves of links
+
+// The seeds of a law that are shown, as places among its own.
+function seedRows(law, n = law.seeds.length) {
+	if (state.seed == null) return [...Array(n).keys()];
+	const at = law.seeds.indexOf(report.seeds[state.seed]);
+	return at >= 0 && at < n ? [at] : [];
+}
+
+function linkRows(law, field, panel, k) {
+	const table = unpack(law[field]);
+	return seedRows(law).map((seed) => join(row(table, seed, panel.bins_n), k, "mean"));
+}
+
+// A mean line, and under it a band if there is more than one row.
+function meanAndBand(law, times, folded, several) {
+	const ink = lawColour(law.law);
+	const label = report.laws[law.law];
+	const range = several ? { low: folded.low, high: folded.high } : {};
+	const line = { kind: "line", x: times, y: folded.mean, colour: ink, dash: lawDash(law.law) };
+	const marks = several ? [{ kind: "band", x: times, ...range, colour: ink, law: law.law }] : [];
+	return [...marks, { ...line, width: 1.8, law: law.law, label, ...range }];
+}
+
+const bandText = () => (state.interval ? "band: 95 % interval of the mean" : "band: lowest to highest");
+
+function seedsText(n) {
+	if (state.seed != null) return `seed ${report.seeds[state.seed]}`;
+	return n > 1 ? `mean of ${n} seeds, ${bandText()}` : "1 seed";
+}
+
+// A line that runs along one below it would hide it: dashes let that one show.
+function dashIfHiding(own, below) {
+	const line = own.at(-1);
+	const size = line.y.reduce((most, v) => (v > most ? v : most), 0);
+	const runsAlong = (other) => {
+		let [known, close] = [0, 0];
+		line.y.forEach((value, i) => {
+			if (Number.isNaN(value) || Number.isNaN(other[i])) return;
+			known += 1;
+			if (Math.abs(value - other[i]) < 0.015 * size) close += 1;
+		});
+		return close > 0.6 * known;
+	};
+	if (below.some((marks) => runsAlong(marks.at(-1).y))) line.dash = [7, 7];
+}
+
+// spec: id, title, unit, field, percent, top, auto (the axis need not begin at 0).
+function linkFigure(spec) {
+	const panel = currentPanel();
+	const k = joined(panel, panel.bin_s, panel.bins_n);
+	const times = middles(panel.bin_s, panel.bins_n, k);
+	const laws = shownLaws(panel);
+	const marks = laws.map((law) => {
+		const rows = linkRows(law, spec.field, panel, k);
+		return meanAndBand(law, times, fold(rows, state.interval), rows.length > 1);
+	});
+	const behind = spec.capacity ? [spec.capacity(panel, times, k)] : [];
+	const bins = `${round(panel.bin_s * k)} s bins`;
+	const seeds = Math.max(1, ...laws.map((law) => law.seeds.length));
+	if (!state.apart) marks.forEach((own, i) => dashIfHiding(own, marks.slice(0, i)));
+	const note = `${spec.unit} ${spec.about ?? ""}, ${bins}, ${seedsText(seeds)}`;
+	return overTime(panel, spec, laws, marks, behind, times, note.replace(" ,", ","));
+}
+
+function usedFigure() {
+	const panel = currentPanel();
+	if (!panel.capacity_mbps) {
+		const of = { id: "utilisation", title: "Utilisation", unit: "%", about: "of what the link can carry" };
+		return linkFigure({ ...of, field: "used", percent: true, top: 1.02, livePx: LIVE_PX.first });
+	}
+	const capacity = (_, times, k) => ({
+		kind: "area", x: times, y: join(unpack(panel.capacity_mbps), k, "mean"),
+		colour: "--capacity", label: "capacity",
+	});
+	const of = { id: "throughput", title: "Throughput", unit: "Mbit/s", about: "on the air, before the capacity" };
+	return linkFigure({ ...of, field: "used", capacity, livePx: LIVE_PX.first });
+}
+
+// ------------------------------------------------------------------------------------------------ curves of flows
+
+// The flows that are chosen, as places among those of the panel.
+function chosenFlows(panel) {
+	const all = panel.flows.map((_, k) => k);
+	return state.flows === "some" ? all.filter((k) => state.picked.has(panel.flows[k])) : all;
+}
+
+function flowRows(law, packed, panel, k, seeds, how) {
+	const table = unpack(packed);
+	const flows = chosenFlows(panel);
+	const at = (seed, flow) => row(table, seed * panel.flows.length + flow, panel.flow_bins_n);
+	return seeds.flatMap((seed) => flows.map((flow) => join(at(seed, flow), k, how)));
+}
+
+// Each flow as a line, with its lowest and highest values in the words under the pointer.
+function flowLines(law, spec, panel, k, times) {
+	const seeds = seedRows(law, law.flow_seeds_n).slice(0, 1);
+	const rows = flowRows(law, law[spec.field], panel, k, seeds, "mean");
+	const range = law[`${spec.field}_range`];
+	const [lows, highs] = range
+		? [flowRows(law, range[0], panel, k, seeds, "low"), flowRows(law, range[1], panel, k, seeds, "high")]
+		: [[], []];
+	const flows = chosenFlows(panel);
+	const n = flows.length;
+	const many = { colour: lawColour(law.law), width: n > 12 ? 1 : 1.3, law: law.law };
+	const lines = rows.map((y, i) => ({
+		kind: "line", x: times, y, low: lows[i], high: highs[i], ...many, flow: panel.flows[flows[i]],
+		alpha: n === 1 ? 1 : n > 12 ? 0.4 : 0.85 - (0.5 * i) / n, label: report.laws[law.law],
+	}));
+	const bands = lines.filter((line) => line.low && n <= 3).map((line) => ({ ...line, kind: "band" }));
+	return [...bands, ...lines];
+}
+
+function flowMean(law, spec, panel, k, times) {
+	const seeds = seedRows(law, law.flow_seeds_n);
+	const rows = flowRows(law, law[spec.field], panel, k, seeds, "mean");
+	if (rows.length === 0) return [];
+	const range = law[`${spec.field}_range`];
+	const limits = range
+		? [flowRows(law, range[0], panel, k, seeds, "low"), flowRows(law, range[1], panel, k, seeds, "high")]
+		: [rows, rows];
+	// The interval is over seeds: flows of one run are not independent of each other.
+	const n = rows.length / seeds.length;
+	const perSeed = () => seeds.map((_, s) => fold(rows.slice(s * n, (s + 1) * n), false).mean);
+	const folded = state.interval ? fold(perSeed(), true) : fold(rows, false, ...limits);
+	return meanAndBand(law, times, folded, rows.length > 1 && (!state.interval || seeds.length > 1));
+}
+
+function flowFigure(spec) {
+	const panel = currentPanel();
+	const chosen = chosenFlows(panel).length;
+	const laws = shownLaws(panel);
+	if (chosen === 0) return null;
+	const k = joined(panel, panel.flow_bin_s, panel.flow_bins_n);
+	const times = middles(panel.flow_bin_s, panel.flow_bins_n, k);
+	const lines = state.flows !== "mean";
+	const marks = laws.map((law) => (lines ? flowLines : flowMean)(law, spec, panel, k, times));
+	const first = laws[0];
+	const seeds = first ? seedRows(first, first.flow_seeds_n) : [];
+	const seedText = first && seeds.length ? `seed ${first.seeds[seeds[0]]}` : "this seed has no curves of flows";
+	const which = chosen < panel.flows_n ? `${chosen} of ${plural(panel.flows_n, "flow")}` : plural(chosen, "flow");
+	const bin_s = panel.flow_bin_s * k;
+	const bins = bin_s > panel.sample_s ? `${round(bin_s)} s bins` : `every ${round(bin_s)} s`;
+	const over = seeds.length > 1 ? ` and ${seeds.length} seeds` : `, ${seedText}`;
+	const mean = `mean of ${which}${over}, ${bandText()}`;
+	const note = `${spec.unit}, ${bins}, ${lines ? `each of ${which}, ${seedText}` : mean}`;
+	return overTime(panel, { ...spec, apart: lines && chosen > 1 }, laws, marks, [], times, note);
+}
+
+// ------------------------------------------------------------------------------------------------------- figures
+
+function rangeOf(spec, marks, [from, to], times) {
+	if (spec.top) return { min: 0, max: spec.top };
+	let [low, high] = [Infinity, 0];
+	for (const mark of marks) {
+		// The range of a single flow is told, not drawn.
+		const told = mark.flow && mark.kind === "line";
+		for (const values of told ? [mark.y] : [mark.low ?? mark.y, mark.high ?? mark.y]) {
+			for (let i = 0; i < values.length; i++) {
+				if (times[i] < from || times[i] > to || Number.isNaN(values[i])) continue;
+				low = Math.min(low, values[i]);
+				high = Math.max(high, values[i]);
+			}
+		}
+	}
+	if (high === 0) return { min: 0, max: 1 };
+	const floor = spec.auto && low > 0.5 * high ? Math.max(0, low - 0.15 * (high - low || high)) : 0;
+	return { min: floor, max: high + 0.05 * (high - floor) };
+}
+
+// One panel with all laws, or one per law: `marks[i]` are those of `laws[i]`.
+function overTime(panel, spec, laws, marks, behind, times, note) {
+	if (laws.length === 0) return null;
+	const span = timeSpan(panel);
+	const range = rangeOf(spec, [...behind, ...marks.flat()], span, times);
+	const factor = spec.percent ? 100 : 1;
+	const x = { min: span[0], max: span[1], label: "Time (s)" };
+	const shade = panel.warmup_s > 0 ? [{ kind: "shade", to: panel.warmup_s }] : [];
+	const one = (own, law) => ({
+		title: law == null ? "" : report.laws[law], law, times, x,
+		y: { ...range, label: axisLabel(spec.short ?? spec.title, spec.unit), ...percentTicks(spec) },
+		marks: [...shade, ...behind, ...own],
+		livePx: spec.livePx ?? LIVE_PX.other,
+		shown: spec.percent ? (v) => Math.round(v * 100) : null,
+		say: (v) => withUnit(digits(v * factor), spec.unit),
+	});
+	const apart = (state.apart || spec.apart) && (laws.length > 1 || spec.apart);
+	const entries = laws.map(({ law }) => ({ label: report.laws[law], colour: lawColour(law), dash: lawDash(law) }));
+	const area = behind.map((mark) => ({ label: mark.label, colour: mark.colour, area: true, always: true }));
+	return {
+		id: spec.id, title: spec.title, note, where: whereText(),
+		panels: apart ? laws.map((law, i) => one(marks[i], law.law)) : [one(marks.flat(), null)],
+		columns: apart ? 3 : 1,
+		legend: apart ? area : [...area, ...entries],
+	};
+}
+
+// Ticks in percent.
+const FIFTHS = [0, 20, 40, 60, 80, 100].map((percent) => ({ at: percent / 100, label: String(percent) }));
+const percentTicks = (spec) => (spec.percent ? { ticks: FIFTHS } : {});
+
+// Point, link and seed for the name of a file, where there is a choice.
+function whereText() {
+	const many = (items) => items.length > 1;
+	return [
+		many(report.points) ? report.points[state.point] : "",
+		many(unique(report.panels.map((p) => p.link))) ? state.link : "",
+		state.seed == null ? "" : `seed ${report.seeds[state.seed]}`,
+	].filter(Boolean).join(" ");
+}
+
+const TIME_FIGURES = [
+	usedFigure,
+	() => linkFigure({ id: "queue", title: "Queue", unit: "pkt", about: "waiting", field: "queue_pkts" }),
+	() => linkFigure({ id: "rtt", title: "Round-trip time", short: "RTT", unit: "ms", field: "rtt_ms", auto: true }),
+	() => flowFigure({ id: "cwnd", title: "Congestion windows", short: "cwnd", unit: "pkt", field: "cwnd_pkts" }),
+	() => flowFigure({
+		id: "goodput", title: "Goodput of the flows", short: "Goodput", unit: "Mbit/s", field: "goodput_mbps",
+	}),
+	() => flowFigure({
+		id: "flow-rtt", title: "Round trips of the flows", short: "RTT", unit: "ms", field: "flow_rtt_ms", auto: true,
+	}),
+];
