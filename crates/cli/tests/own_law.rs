@@ -204,8 +204,8 @@ fn parameters_of_an_own_law_are_keys_of_the_scenario() {
 
 #[test]
 fn a_result_keeps_the_law_and_explains_its_windows() {
-    // Goal: header and hash are in the result; the explanation works from them alone, when the user's file has gone, and
-    // tells the step; selectors that do not exist say what does.
+    // Goal: header and hash are in the result; the explanation works from them alone, when the user's file has gone,
+    // and tells the step; selectors that do not exist say what does.
     let place = place();
     fs::create_dir(place.path().join("part")).unwrap();
     fs::write(place.path().join("part/half.h"), "#define HALF 500\n").unwrap();
@@ -345,8 +345,8 @@ fn many_calls_are_replayed_and_compared() {
 
 #[test]
 fn the_law_of_the_tutorial_is_the_one_it_shows() {
-    // Goal: docs/own-law.md shows examples/gentle.h word for word; that law compiles without a remark, runs beside three
-    // others.
+    // Goal: docs/own-law.md shows examples/gentle.h word for word; that law compiles without a remark, runs beside
+    // three others.
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
     let header = fs::read_to_string(root.join("examples/gentle.h")).unwrap();
     let page = fs::read_to_string(root.join("docs/own-law.md")).unwrap();

@@ -6,8 +6,8 @@ use std::fs;
 
 use own::{edited, fadelab, place};
 
-/// A law like that ends its run with exit status 1, saying function, place and reason; replayed, the call ends so again,
-/// and with the skeleton as it was it does not.
+/// A law like that ends its run with exit status 1, saying function, place and reason; replayed, the call ends so
+/// again, and with the skeleton as it was it does not.
 fn at_fault(role: &str, from: &str, to: &str, function: &str, at: &str, why: &str) {
     let place = place();
     edited(place.path(), role, from, to);
