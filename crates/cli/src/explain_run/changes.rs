@@ -51,10 +51,19 @@ pub struct Changes {
     pub after: Vec<Change>,
     /// The last call, until it is known what the host made of it.
     last: Option<Change>,
-    pub at_us: u64,
+    at_us: u64,
 }
 
 impl Changes {
+    /// Nothing yet, around a time.
+    pub fn around(at_us: u64) -> Self {
+        Self {
+            at_us,
+            ..Self::default()
+        }
+    }
+
+    /// Takes note of a call.
     pub fn see(&mut self, seen: &Seen<'_>) {
         let Some((before, law)) = seen.controls() else { return };
         let time_us = seen
@@ -82,6 +91,7 @@ impl Changes {
         }
     }
 
+    /// Whether enough is known.
     pub fn are_complete(&self) -> bool {
         self.after.len() == NEIGHBOURS
     }
