@@ -13,7 +13,7 @@ WEB := $(if $(wildcard web/package-lock.json),web/node_modules/.package-lock.jso
 # Drives the browser in the tests of the page; nobody needs it to build.
 WEB_TEST := web/test/node_modules/.package-lock.json
 
-.PHONY: help demo build test lint bench mutants fmt clean setup-demo setup-test setup-bench
+.PHONY: help demo build test lint bench mutants fmt install deb clean setup-demo setup-test setup-bench
 
 help: ## This list
 	@sed -n 's/^\([a-z]*\):.*## \(.*\)/make \1|\2/p' Makefile | while IFS='|' read -r name text; do \
@@ -40,6 +40,12 @@ mutants: setup-test $(WEB) $(WEB_TEST) ## Break one thing at a time and see that
 fmt: setup-test ## Format the sources in place
 	@cargo fmt --all
 	@git ls-files -z -- '*.[ch]' | xargs -0 -r clang-format -i
+
+install: build ## Put the command and its documentation under PREFIX (/usr/local)
+	@tools/install $(FADELAB) $(or $(PREFIX),/usr/local)
+
+deb: build ## Make a Debian package in target/deb
+	@tools/deb $(FADELAB) $(dir $(FADELAB))../deb
 
 clean: ## Remove what was built, not what was measured
 	@cargo clean

@@ -1,4 +1,4 @@
-//! Takes the chart library of the page from where npm put it.
+//! Takes the chart library of the page from where npm put it, and has npm fetch it where it is missing.
 
 use std::path::Path;
 use std::{env, fs, process};
@@ -9,6 +9,9 @@ fn main() {
     let manifest = env::var_os("CARGO_MANIFEST_DIR").expect("cargo sets CARGO_MANIFEST_DIR");
     let out = env::var_os("OUT_DIR").expect("cargo sets OUT_DIR");
     let library = Path::new(&manifest).join("../../web/node_modules/uplot");
+    if !library.is_dir() {
+        fetch(&Path::new(&manifest).join("../../web"));
+    }
     for file in FILES {
         let from = library.join(file);
         println!("cargo::rerun-if-changed={}", from.display());
@@ -21,5 +24,16 @@ fn main() {
             );
             process::exit(1);
         }
+    }
+}
+
+/// Does what the Makefile does, for those who build with cargo alone. What fails is told when the files are missed.
+fn fetch(web: &Path) {
+    let arguments = ["ci", "--ignore-scripts", "--no-audit", "--no-fund", "--loglevel=error"];
+    let done = process::Command::new("npm").args(arguments).current_dir(web).status();
+    match done {
+        Ok(status) if status.success() => {}
+        Ok(status) => println!("cargo::warning=`npm ci` in {} ended with {status}", web.display()),
+        Err(error) => println!("cargo::warning=npm cannot be started ({error}); Debian has it in the package npm"),
     }
 }

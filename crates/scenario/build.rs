@@ -33,6 +33,6 @@ fn files(folder: &Path, end: &str) -> Vec<PathBuf> {
         .map(|entry| entry.expect("the folder can be read").path())
         .collect();
     files.retain(|path| path.extension().is_some_and(|found| found == end));
-    files.sort();
+    files.sort_by_key(|path| path.file_stem().map(ToOwned::to_owned));
     files
 }

@@ -21,6 +21,17 @@ pub enum Command {
     Run(RunArgs),
     /// Print a scenario with everything filled in
     Show(ShowArgs),
+    /// Say whether scenarios are good, and what they amount to, without running them
+    Check(crate::check::CheckArgs),
+    /// List the ready-made scenarios, or print one of them
+    Scenarios(crate::scenarios::ScenariosArgs),
+    /// Print the JSON Schema of scenarios, for editors
+    Schema,
+    /// Print the completions of a shell: bash, zsh, fish, elvish or powershell
+    Completions(crate::completions::CompletionsArgs),
+    /// Write the manual pages into a folder
+    #[command(hide = true)]
+    Man(crate::completions::ManArgs),
     /// Compare two results, seed by seed: what moved beyond noise
     Diff(crate::diff::DiffArgs),
     /// Make the page of a result again, or one page of several results
@@ -35,6 +46,10 @@ pub enum Command {
     Laws(crate::laws::LawsArgs),
     /// Explain a law: its equations, parameters, sources and divergences
     Explain(crate::explain::ExplainArgs),
+    /// Write the header of a new law, which compiles and runs as it is
+    NewLaw(crate::new_law::NewLawArgs),
+    /// Make a recorded call of a law again: what went in, what came out
+    Replay(crate::replay::ReplayArgs),
     /// Work with recorded capacity
     Trace {
         /// What to do with it.
@@ -51,13 +66,17 @@ pub enum TraceCommand {
 }
 
 /// Which scenario, and what to change in it.
-#[derive(Debug, Args)]
+#[derive(Clone, Debug, Args)]
 pub struct ScenarioArgs {
-    /// Scenario file (TOML; docs/scenario.md describes every key)
+    /// Scenario file (TOML; docs/scenario.md describes every key), or the name of a ready-made one
+    #[arg(value_hint = clap::ValueHint::FilePath)]
     pub file: PathBuf,
     /// Override a key, for example --set flow.law=xcp; repeatable
     #[arg(long = "set", value_name = "KEY=VALUE")]
     pub sets: Vec<String>,
+    /// Run your own law beside the others: a header in C, compiled now (docs/own-law.md); repeatable
+    #[arg(long = "law", value_name = "FILE.h")]
+    pub laws: Vec<PathBuf>,
     /// Override the seeds: 7, 1..10 or [1,2,3]
     #[arg(long, alias = "seed", value_name = "SEEDS")]
     pub seeds: Option<String>,

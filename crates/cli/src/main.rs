@@ -4,17 +4,25 @@
 
 mod args;
 mod channel;
+mod check;
+mod completions;
 mod diff;
 mod explain;
+mod explain_run;
 mod export;
+mod interrupt;
 mod kept;
 mod laws;
+mod new_law;
 mod output;
+mod own_law;
 mod pcap;
 mod progress;
+mod replay;
 mod report;
 mod reproduce;
 mod run;
+mod scenarios;
 mod shell;
 mod show;
 mod sweep;
@@ -64,10 +72,17 @@ fn main() -> ExitCode {
     let done = match &cli.command {
         Command::Run(args) => run::run(args),
         Command::Show(args) => show::show(args),
+        Command::Check(args) => check::check(args),
+        Command::Scenarios(args) => scenarios::scenarios(args),
+        Command::Schema => output::print(&fadelab_scenario::json::text()),
+        Command::Completions(args) => completions::completions(args),
+        Command::Man(args) => completions::man(args),
         Command::Diff(args) => diff::diff(args),
         Command::Report(args) => report::report(args),
         Command::Export(args) => export::export(args),
         Command::Reproduce(args) => reproduce::reproduce(args),
+        Command::NewLaw(args) => new_law::new_law(args),
+        Command::Replay(args) => replay::replay(args),
         Command::Channel(args) => channel::channel(args),
         Command::Laws(args) => laws::laws(args),
         Command::Explain(args) => explain::explain(args),

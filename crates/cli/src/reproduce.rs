@@ -1,6 +1,7 @@
 //! `fadelab reproduce`: runs what a paper's claims speak of, prints the ledger and says whether recorded verdicts hold.
 
 mod criterion;
+mod embedded;
 mod figures;
 mod ledger;
 mod paper;
@@ -40,7 +41,7 @@ pub struct ReproduceArgs {
     #[arg(long, value_name = "DIR")]
     pub out: Option<PathBuf>,
     /// Folder that holds the papers
-    #[arg(long, value_name = "DIR", default_value = "papers")]
+    #[arg(long, value_name = "DIR", default_value = paper::FOLDER)]
     pub papers: PathBuf,
 }
 
@@ -98,7 +99,7 @@ pub fn reproduce(args: &ReproduceArgs) -> Result<(), Failure> {
 
 fn plans(args: &ReproduceArgs, folder: &std::path::Path, claims: &Claims) -> Result<Vec<Plan>, Failure> {
     let plan = |runs: &Runs| {
-        let plan = paper::plan(&folder.join(&runs.scenario), &runs.set, args.seeds)?;
+        let plan = paper::plan(folder, &runs.scenario, &runs.set, args.seeds)?;
         match plan.runs.iter().find(|run| !run.point.is_empty()) {
             Some(run) => Err(Failure::Invalid(format!(
                 "run \"{}\" sweeps over {}: only laws and seeds may have several values, sweeps belong in studies.toml",

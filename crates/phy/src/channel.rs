@@ -253,7 +253,7 @@ impl ChannelSpec {
                 ..
             } => {
                 within("snr_good_db", snr_good_db, -100.0, 200.0, "-100 to 200 dB")?;
-                let allowed = "-100 dB to snr_good_db; exchange the states if the bad one is the better";
+                let allowed = "-100 dB to the SNR of the good state; exchange the states if the bad one is the better";
                 within("snr_bad_db", snr_bad_db, -100.0, snr_good_db, allowed)?;
                 within("burst_good_bits", burst_good_bits, 1.0, 1e15, "1 to 1e15 bits")?;
                 within("burst_bad_bits", burst_bad_bits, 1.0, 1e15, "1 to 1e15 bits")?;

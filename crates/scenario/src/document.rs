@@ -4,7 +4,7 @@ use std::fmt;
 
 use toml::de::{DeTable, DeValue};
 
-use crate::error::Refusal;
+use crate::error::{Refusal, clipped};
 
 /// Longest scenario file, so that a mistaken path to a large file ends at once.
 pub const FILE_BYTES_MAX: usize = 1 << 20;
@@ -27,7 +27,7 @@ impl fmt::Display for Place {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Line { file, line } => write!(f, "{file}:{line}"),
-            Self::Set(argument) => write!(f, "--set {argument}"),
+            Self::Set(argument) => write!(f, "--set {}", clipped(argument)),
         }
     }
 }
@@ -100,6 +100,21 @@ impl Node {
         })
     }
 
+    /// The value under a dotted path, to be changed.
+    pub fn at_mut(&mut self, path: &str) -> Option<&mut Node> {
+        path.split('.').try_fold(self, |node, key| match &mut node.raw {
+            Raw::Table(entries) => entries.iter_mut().find(|(name, _)| name == key).map(|(_, child)| child),
+            _ => None,
+        })
+    }
+
+    /// Puts `node` under a dotted path, if there are tables above it or nothing.
+    pub fn insert(&mut self, path: &str, node: Node) {
+        let keys: Vec<&str> = path.split('.').collect();
+        // Where something else than a table stands above, the reader of that key refuses it.
+        let _ = self.lay(&keys, node);
+    }
+
     /// Lays `node` over the value at `keys`, making tables on the way.
     fn lay(&mut self, keys: &[&str], node: Node) -> Result<(), Refusal> {
         let Some((key, rest)) = keys.split_first() else {
@@ -149,9 +164,16 @@ pub fn parse(bytes: &[u8], file: &str) -> Result<Node, Refusal> {
         let message = format!("not valid TOML: {}", error.message().replace('\n', "; "));
         Refusal::new(format!("{file}:{line}"), message)
     })?;
+    // Where each line ends: counting them anew for every value would take long for a long list.
+    let ends: Vec<usize> = bytes
+        .iter()
+        .enumerate()
+        .filter(|(_, byte)| **byte == b'\n')
+        .map(|(at, _)| at)
+        .collect();
     let place = |offset: usize| Place::Line {
         file: file.to_owned(),
-        line: line_of(bytes, offset),
+        line: ends.partition_point(|end| *end < offset) + 1,
     };
     Ok(Node {
         place: place(0),
@@ -217,6 +239,9 @@ fn decimal(text: &str) -> Raw {
     }
 }
 
+/// Most parts of a dotted key; no key of a scenario has more than four.
+const KEYS_DEEP_MAX: usize = 8;
+
 /// Lays one `--set key=value` over the tree. The value is TOML where it parses as such, else a string.
 ///
 /// # Errors
@@ -228,6 +253,10 @@ pub fn set(root: &mut Node, argument: &str) -> Result<(), Refusal> {
         return Err(Refusal::new(&place, format!("no `=`: {example}")));
     };
     let keys: Vec<&str> = key.trim().split('.').collect();
+    if keys.len() > KEYS_DEEP_MAX {
+        let message = format!("a key has at most {KEYS_DEEP_MAX} parts: {example}");
+        return Err(Refusal::new(&place, message));
+    }
     let is_bare = |key: &&str| !key.is_empty() && key.bytes().all(|b| b.is_ascii_alphanumeric() || b"-_".contains(&b));
     if !keys.iter().all(is_bare) {
         return Err(Refusal::new(

@@ -17,8 +17,36 @@ impl Refusal {
     pub fn new(place: impl fmt::Display, message: impl Into<String>) -> Self {
         Self {
             place: place.to_string(),
-            message: message.into(),
+            message: cut(&message.into(), MESSAGE_CHARS_MAX),
         }
+    }
+}
+
+/// Longest value that a message repeats in full.
+const CLIP_CHARS: usize = 120;
+
+/// Longest message, whatever it repeats.
+const MESSAGE_CHARS_MAX: usize = 2_000;
+
+/// What was given, on one line and not too long of it: a message has to be read.
+pub fn clipped(given: &str) -> String {
+    cut(given, CLIP_CHARS)
+}
+
+fn cut(text: &str, chars_max: usize) -> String {
+    let mut line: String = text.chars().take(chars_max).flat_map(shown_char).collect();
+    if text.chars().nth(chars_max).is_some() {
+        line.push_str("...");
+    }
+    line
+}
+
+/// Line ends and other control characters as escapes.
+fn shown_char(c: char) -> Vec<char> {
+    if c.is_control() {
+        c.escape_default().collect()
+    } else {
+        vec![c]
     }
 }
 
@@ -32,6 +60,9 @@ pub fn nearest(given: &str, candidates: &[&str]) -> String {
 
 /// The candidate with the smallest edit distance, if it shares more than half of its letters with what was given.
 fn nearest_spelling<'a>(given: &str, candidates: &[&'a str]) -> Option<&'a str> {
+    if given.len() > CLIP_CHARS {
+        return None;
+    }
     let given = given.to_lowercase();
     candidates
         .iter()

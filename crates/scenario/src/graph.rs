@@ -210,8 +210,8 @@ impl Scalar for Air {
     }
 }
 
-/// Most nodes, and most links.
-const SIZE_MAX: usize = 10_000;
+/// Most nodes.
+const NODES_MAX: usize = schema::NAMES_MAX;
 
 /// Reads `topology.nodes` and all links.
 pub fn read(reader: &mut Reader<'_>, files: &mut Files<'_>) -> Result<Graph, Refusal> {
@@ -220,8 +220,8 @@ pub fn read(reader: &mut Reader<'_>, files: &mut Files<'_>) -> Result<Graph, Ref
         links: Vec::new(),
     };
     let names = schema::names_in(reader.root(), "link");
-    if names.is_empty() || names.len() > SIZE_MAX {
-        let example = "a graph has 1 to 10000 links, each a table such as [link.uplink] with from, to, rate and delay";
+    if names.is_empty() {
+        let example = "a graph has links, each a table such as [link.uplink] with from, to, rate and delay";
         return Err(reader.missing("link", example));
     }
     for name in names {
@@ -242,8 +242,8 @@ fn nodes(reader: &mut Reader<'_>) -> Result<Vec<String>, Refusal> {
     let names = reader
         .words(path, example)?
         .ok_or_else(|| reader.missing(path, example))?;
-    if names.len() < 2 || names.len() > SIZE_MAX {
-        return Err(reader.refuse(path, &format!("allowed is 2 to {SIZE_MAX} nodes")));
+    if names.len() < 2 || names.len() > NODES_MAX {
+        return Err(reader.refuse(path, &format!("allowed is 2 to {NODES_MAX} nodes")));
     }
     for (index, name) in names.iter().enumerate() {
         if !schema::is_name(name) {

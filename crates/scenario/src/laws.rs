@@ -3,7 +3,7 @@
 use fadelab_laws::{ParamError, ParamInfo, Params, Receiver, Router, Sender};
 
 use crate::document::{Raw, quoted};
-use crate::error::{Refusal, nearest, one_of};
+use crate::error::{Refusal, clipped, nearest, one_of};
 use crate::queues;
 use crate::reader::Reader;
 use crate::unit::{Duration, Scalar, Size, tagged_number};
@@ -53,7 +53,8 @@ pub fn router(name: &str) -> Result<(&'static Router, bool), String> {
     let law = fadelab_laws::router(law_name).ok_or_else(|| {
         let known: Vec<&str> = fadelab_laws::routers().iter().map(Router::name).collect();
         format!(
-            "unknown router `{name}`: known are {}, and `{}` before one for fair queues{}",
+            "unknown router `{}`: known are {}, and `{}` before one for fair queues{}",
+            clipped(name),
             one_of(&known),
             queues::FAIR_PREFIX,
             nearest(law_name, &known)
@@ -74,7 +75,8 @@ pub fn sender(name: &str) -> Result<Option<&'static Sender>, String> {
         let mut known: Vec<&str> = fadelab_laws::senders().iter().map(Sender::name).collect();
         known.push(UDP);
         format!(
-            "unknown law `{name}`: known are {}{}",
+            "unknown law `{}`: known are {}{}",
+            clipped(name),
             one_of(&known),
             nearest(name, &known)
         )
@@ -100,7 +102,7 @@ pub fn params(
     for info in infos {
         let path = format!("{table}.{}", info.name);
         let value = match reader.node(&path) {
-            Some(node) => value(info, &node.raw).map_err(|why| reader.refuse(&path, &why))?,
+            Some(node) => value(info, &node.raw).map_err(|why| reader.refuse(&path, &explained(info, &why)))?,
             None => info.value,
         };
         reader.note(&path, shown(info, value));
@@ -123,11 +125,19 @@ fn value(info: &ParamInfo, raw: &Raw) -> Result<u64, String> {
             let index = choices.iter().position(|choice| choice == word);
             index.ok_or_else(|| format!("allowed is {}{}", one_of(&choices), nearest(word, &choices)))? as f64
         }
-        _ if choices.is_empty() => return Err(format!("a number without a unit is needed, {}", info.allowed())),
+        _ if choices.is_empty() => return Err("a number without a unit is needed".to_owned()),
         _ => return Err(format!("a word is needed: {}", one_of(&choices))),
     };
-    info.to_law(number)
-        .ok_or_else(|| format!("allowed is {}: {}", range(info), info.meaning))
+    info.to_law(number).ok_or_else(|| "out of range".to_owned())
+}
+
+/// What is wrong with a parameter, its range and what it means.
+fn explained(info: &ParamInfo, why: &str) -> String {
+    if info.choices().is_empty() {
+        format!("{why}; allowed is {}: {}", range(info), info.meaning)
+    } else {
+        format!("{why}: {}", info.meaning)
+    }
 }
 
 /// A law's integer as canonical TOML.

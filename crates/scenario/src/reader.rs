@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use crate::document::{Node, Raw};
-use crate::error::{Refusal, one_of};
+use crate::error::{Refusal, clipped, one_of};
 use crate::unit::Scalar;
 
 /// A key as one point of the sweep read it.
@@ -149,5 +149,5 @@ impl<'a> Reader<'a> {
 }
 
 fn refusal(node: &Node, path: &str, why: &str) -> Refusal {
-    Refusal::new(&node.place, format!("{path} = {}: {why}", node.raw.shown()))
+    Refusal::new(&node.place, format!("{path} = {}: {why}", clipped(&node.raw.shown())))
 }

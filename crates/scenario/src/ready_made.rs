@@ -2,6 +2,8 @@
 
 use std::path::Path;
 
+use crate::error::{nearest, one_of};
+
 include!(concat!(env!("OUT_DIR"), "/ready_made.rs"));
 
 /// A ready-made scenario.
@@ -29,6 +31,21 @@ pub fn all() -> impl Iterator<Item = ReadyMade> {
 /// The one that a path names: a bare name without `.toml`.
 pub fn find(path: &Path) -> Option<ReadyMade> {
     all().find(|ready| path.as_os_str() == ready.name)
+}
+
+/// The one of this name.
+///
+/// # Errors
+/// There is none, with the names that there are.
+pub fn named(name: &str) -> Result<ReadyMade, String> {
+    find(Path::new(name)).ok_or_else(|| {
+        let known: Vec<&str> = all().map(|ready| ready.name).collect();
+        let near = nearest(name, &known);
+        format!(
+            "no ready-made scenario is named `{name}`: there are {}{near}",
+            one_of(&known)
+        )
+    })
 }
 
 /// A trace that comes with the program, by the name of its file in whatever folder; used where there is no such file.

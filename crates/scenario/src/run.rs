@@ -23,7 +23,7 @@ const SAMPLES_MAX: u64 = 1_000_000;
 /// Reads the section.
 pub fn read(reader: &mut Reader<'_>) -> Result<Run, Refusal> {
     let duration_ns = reader.map("run.duration", Some(Duration(60_000_000_000)), "", |time| {
-        positive(time.0, "a run")
+        positive(time.0, "the duration of a run")
     })?;
     let warmup_ns = reader.or("run.warmup", Duration(0))?.0;
     if warmup_ns >= duration_ns {
@@ -36,6 +36,10 @@ pub fn read(reader: &mut Reader<'_>) -> Result<Run, Refusal> {
     }
     let seeds = reader.or("run.seeds", Seeds(vec![1]))?.0;
     let record = reader.or("run.record", Switch(Some(Duration(1_000_000_000))))?.0;
+    if record.is_some_and(|interval| interval.0 > duration_ns) {
+        let warning = "run.record is longer than run.duration: time series stay empty, false says so".to_owned();
+        reader.warnings.push(warning);
+    }
     let record_interval_ns = match record {
         Some(Duration(0)) => return Err(reader.refuse("run.record", "the interval must be greater than zero")),
         Some(Duration(interval_ns)) if duration_ns / interval_ns > SAMPLES_MAX => {

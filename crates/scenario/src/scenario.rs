@@ -23,7 +23,7 @@ use crate::sweep::{self, Axis};
 use crate::topology::{self, Files, Hop, Topology};
 use crate::trace::Traces;
 use crate::unit::Scalar;
-use crate::{capacity, queues, ready_made, run, transport, warnings};
+use crate::{capacity, own_laws, queues, ready_made, run, transport, warnings};
 
 /// How a scenario is read.
 #[derive(Clone, Debug)]
@@ -32,6 +32,8 @@ pub struct Options {
     pub sets: Vec<String>,
     /// Most runs that a sweep may have.
     pub runs_max: usize,
+    /// Names of laws that a user brought: those that the scenario does not name run beside those that it names.
+    pub own_laws: Vec<String>,
 }
 
 impl Default for Options {
@@ -39,6 +41,7 @@ impl Default for Options {
         Self {
             sets: Vec::new(),
             runs_max: 10_000,
+            own_laws: Vec::new(),
         }
     }
 }
@@ -93,6 +96,7 @@ pub fn parse(bytes: &[u8], name: &str, folder: &Path, options: &Options) -> Resu
     for set in &options.sets {
         document::set(&mut root, set)?;
     }
+    let warnings = own_laws::add(&mut root, &options.own_laws);
     schema::check(&root)?;
     let mut axes = sweep::axes(&root)?;
     let chosen = schema::chosen_names(&root);
@@ -103,7 +107,7 @@ pub fn parse(bytes: &[u8], name: &str, folder: &Path, options: &Options) -> Resu
         axes,
         traces: Traces::default(),
         resolved: Resolved::new(chosen),
-        warnings: Vec::new(),
+        warnings,
     };
     planner.plan(Path::new(name), options.runs_max)
 }
@@ -194,17 +198,18 @@ impl Planner<'_> {
             Some(runs) if runs <= runs_max => Ok(runs / seeds),
             runs => {
                 let given = runs.map_or_else(|| "more than 2^64".to_owned(), |runs| runs.to_string());
-                let mut factors: Vec<String> = self
-                    .axes
-                    .iter()
-                    .map(|axis| format!("{} of {}", axis.len, axis.path))
-                    .collect();
-                factors.push(format!("{seeds} of run.seeds"));
+                let mut factors: Vec<(usize, &str)> = vec![(seeds, "run.seeds")];
+                factors.extend(self.axes.iter().rev().map(|axis| (axis.len, axis.path.as_str())));
+                factors.reverse();
+                let listed: Vec<String> = factors.iter().map(|(len, path)| format!("{len} of {path}")).collect();
                 let message = format!(
                     "the sweep has {given} runs ({}), allowed are {runs_max}: shorten a list or raise --max-runs",
-                    factors.join(" x ")
+                    listed.join(" x ")
                 );
-                Err(Refusal::new(&self.root.place, message))
+                // The longest list is the one to look at.
+                let longest = factors.into_iter().max_by_key(|(len, _)| *len);
+                let node = longest.and_then(|(_, path)| self.root.at(path)).unwrap_or(self.root);
+                Err(Refusal::new(&node.place, message))
             }
         }
     }

@@ -3,7 +3,7 @@
 use fadelab_laws::{ParamInfo, capacities, routers, senders};
 
 use crate::document::{Node, Raw};
-use crate::error::{Refusal, nearest, one_of};
+use crate::error::{Refusal, clipped, nearest, one_of};
 use crate::keys::{Key, TABLES};
 
 /// Keys that take a list as their value; a list of lists sweeps them.
@@ -58,27 +58,30 @@ pub fn find(path: &str) -> Option<(usize, &'static Key)> {
         .find(|(_, key)| key.name == name)
 }
 
+/// Most names that a scenario may choose in one section: each key is looked up among them.
+pub const NAMES_MAX: usize = 1_000;
+
+/// The sections in which a scenario chooses names.
+const CHOOSING: [&str; 3] = ["link", "channel", "flow"];
+
 /// Names that the scenario chose, as `flow.NAME`, `link.NAME` and `channel.NAME`, in the order in which they stand.
 pub fn chosen_names(root: &Node) -> Vec<String> {
-    let mut names = Vec::new();
-    for (section, node) in root.entries() {
-        for (name, child) in node.entries() {
-            let path = format!("{section}.{name}");
-            if matches!(child.raw, Raw::Table(_)) && pattern_of(&path) == format!("{section}.*") {
-                names.push(path);
-            }
-        }
-    }
-    names
+    let sections = root.entries().iter().map(|(section, _)| section.as_str());
+    let chosen = sections.filter(|section| CHOOSING.contains(section));
+    let with_section = |section: &'_ str| {
+        let names = names_in(root, section).into_iter();
+        names.map(|name| format!("{section}.{name}")).collect::<Vec<_>>()
+    };
+    chosen.flat_map(with_section).collect()
 }
 
 /// The names under one section, in the order in which they stand.
 pub fn names_in<'a>(root: &'a Node, section: &str) -> Vec<&'a str> {
-    let chosen = chosen_names(root);
+    let taken = declared(section);
     let entries = root.at(section).map_or(&[][..], Node::entries).iter();
     entries
+        .filter(|(name, node)| matches!(node.raw, Raw::Table(_)) && !taken.contains(&name.as_str()))
         .map(|(name, _)| name.as_str())
-        .filter(|name| chosen.iter().any(|path| *path == format!("{section}.{name}")))
         .collect()
 }
 
@@ -112,6 +115,10 @@ fn check_table(node: &Node, path: &str, pattern: &str, hint: &str) -> Result<(),
         siblings.extend(LAW_TABLES.iter().filter(|name| **name != "router"));
     }
     let takes_names = is_table(&join(pattern, "*"));
+    if takes_names && node.entries().len() > NAMES_MAX {
+        let message = format!("[{path}] has {} entries, allowed are {NAMES_MAX}", node.entries().len());
+        return Err(Refusal::new(&node.place, message));
+    }
     for (name, child) in node.entries() {
         let path = join(path, name);
         if path == name.as_str() && LAW_TABLES.contains(&name.as_str()) {
@@ -201,6 +208,7 @@ fn refuse_table(node: &Node, path: &str) -> Result<(), Refusal> {
 
 fn unknown(node: &Node, path: &str, siblings: &[&str], hint: &str) -> Refusal {
     let (parent, key) = path.rsplit_once('.').unwrap_or(("", path));
+    let (parent, path) = (clipped(parent), clipped(path));
     let place = if parent.is_empty() {
         "a scenario".to_owned()
     } else {

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use crate::document::{Node, Raw};
-use crate::error::Refusal;
+use crate::error::{Refusal, clipped};
 use crate::schema::{FIXED_KEYS, takes_list};
 
 /// A key with several values.
@@ -51,7 +51,7 @@ fn collect(node: &Node, path: &str, axes: &mut Vec<Axis>) -> Result<(), Refusal>
                 return Ok(());
             }
             if let Some(twice) = repeated(items) {
-                let message = format!("{path}: {} stands twice in the list", twice.raw.shown());
+                let message = format!("{path}: {} stands twice in the list", clipped(&twice.raw.shown()));
                 return Err(Refusal::new(&twice.place, message));
             }
             axes.push(Axis {

@@ -77,10 +77,19 @@ pub fn read(reader: &mut Reader<'_>) -> Result<(Transport, Option<bool>), Refusa
     let packet_bytes = bytes(reader, "transport.packet", preset.packet_bytes, 41..=65_535)?;
     let header_bytes = bytes(reader, "transport.header", preset.header_bytes, 40..=120)?;
     if header_bytes >= packet_bytes {
-        return Err(reader.refuse(
-            "transport.header",
-            "the headers leave no room for payload in transport.packet",
-        ));
+        // Where only one of the two is given, that one is the mistake.
+        let is_packet = reader.node("transport.header").is_none();
+        let (path, why) = if is_packet {
+            let why = format!(
+                "allowed is {} B or more: the headers take {header_bytes} B",
+                header_bytes + 1
+            );
+            ("transport.packet", why)
+        } else {
+            let why = format!("allowed is less than transport.packet, {packet_bytes} B, of which some is payload");
+            ("transport.header", why)
+        };
+        return Err(reader.refuse(path, &why));
     }
     let transport = Transport {
         packet_bytes,

@@ -2,7 +2,8 @@
 
 use fadelab_sim::spec::{FlowSpec, LinkId, LinkSpec};
 
-use crate::topology::Topology;
+use crate::topology::{Hop, Topology};
+use crate::unit::{BufferSize, Scalar};
 
 /// Adds what is odd about a network: laws without their routers, links without flows.
 pub fn of_network(warnings: &mut Vec<String>, topology: &Topology, links: &[LinkSpec], flows: &[FlowSpec]) {
@@ -13,22 +14,33 @@ pub fn of_network(warnings: &mut Vec<String>, topology: &Topology, links: &[Link
     }
     of_routers.dedup();
     warnings.extend(of_routers);
+    warnings.extend(topology.hops().into_iter().filter_map(|hop| of_buffer(links, hop)));
     if let Topology::Graph(graph) = topology {
         let mut is_crossed = vec![false; links.len()];
         for link in flows.iter().flat_map(|flow| flow.route.iter().chain(&flow.route_back)) {
             is_crossed[*link as usize] = true;
         }
-        for (index, link) in graph.links.iter().enumerate() {
-            let mut ids = graph
-                .arcs()
-                .into_iter()
-                .enumerate()
-                .filter(|(_, arc)| arc.link == index);
-            if ids.all(|(id, _)| !is_crossed[id]) {
-                warnings.push(format!("no flow crosses link `{}`", link.hop.name));
-            }
+        let mut is_used = vec![false; graph.links.len()];
+        for (arc, is_crossed) in graph.arcs().iter().zip(is_crossed) {
+            is_used[arc.link] |= is_crossed;
         }
+        let unused = graph.links.iter().zip(is_used).filter(|(_, is_used)| !is_used);
+        warnings.extend(unused.map(|(link, _)| format!("no flow crosses link `{}`", link.hop.name)));
     }
+}
+
+/// A buffer of a bandwidth-delay product that comes to a single packet.
+fn of_buffer(links: &[LinkSpec], hop: &Hop) -> Option<String> {
+    let link = links.iter().find(|link| link.name == hop.name && link.shown)?;
+    let is_tiny = matches!(hop.buffer, BufferSize::MilliBdp(_)) && link.buffer.packets == Some(1);
+    let text = hop.buffer.shown();
+    is_tiny.then(|| {
+        format!(
+            "the buffer of link `{}`, {}, is one packet: rates, delays and packets may not be meant together",
+            hop.name,
+            text.trim_matches('"')
+        )
+    })
 }
 
 /// A law that needs a router and has none on its way.

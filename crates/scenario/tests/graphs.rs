@@ -241,7 +241,7 @@ fn nodes_are_checked() {
     let (list, to) = (r#"nodes = ["server", "router", "phone"]"#, r#"to = "router""#);
     assert_refused(&[
         (list, r#"preset = "graph""#, &["`topology.nodes` is missing"]),
-        (list, r#"nodes = ["server"]"#, &["topology.nodes", "2 to 10000"]),
+        (list, r#"nodes = ["server"]"#, &["topology.nodes", "2 to 1000"]),
         (list, r#"nodes = ["a", "a"]"#, &["`a` stands twice"]),
         (list, r#"nodes = ["a", "b c"]"#, &["`b c` cannot be a name"]),
         (list, r#"nodes = ["a", 7]"#, &["topology.nodes = 7", "a string"]),

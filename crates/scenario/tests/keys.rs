@@ -25,13 +25,14 @@ fn assert_golden(path: &str, text: &str) {
 }
 
 /// Scenarios that together read every key.
-const ALL: [&str; 10] = [
+const ALL: [&str; 11] = [
     "channel = {snr = '30 dB', code = {data = 0.9, ack = 0.5}}",
     "channel = {model = 'packet-scale', good = '4 s', bad = '1 s', bit_error_good = 0.0, bit_error_bad = 1e-5}",
     "channel = {model = 'random', loss_data = 0.01}",
     "channel = {model = 'random', loss_data = 0.01, arq = {tries = 3, retry = '1 ms'}, \
      jitter = {delay = 'normal 5 ms +- 2 ms'}, reorder = {probability = 0.1, delay = '1 ms'}}",
     "topology = {preset = 'parking-lot', hops = ['1 Mbit/s', '2 Mbit/s'], hop = {delay = '1 ms'}}",
+    "router = {queues = 8}",
     "flow = {app = 'transfer', size = '1 MB'}",
     "flow = {app = 'cbr', rate = '1 Mbit/s'}",
     "flow = {app = 'sessions', on = '1 s'}",

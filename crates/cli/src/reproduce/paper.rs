@@ -1,6 +1,7 @@
 //! What a folder under `papers/` says: claims with their criteria and recorded verdicts, and studies of causes.
 
 use std::fs;
+use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 
 use fadelab_results::Verdict;
@@ -9,6 +10,7 @@ use serde::Deserialize;
 use serde::de::DeserializeOwned;
 
 use super::criterion::Criterion;
+use super::embedded;
 use crate::Failure;
 
 /// `claims.toml`.
@@ -109,13 +111,21 @@ fn verdict<'de, D: serde::Deserializer<'de>>(deserializer: D) -> Result<Verdict,
     })
 }
 
-/// The folder of a paper.
+/// Where papers are looked for unless a folder is named.
+pub const FOLDER: &str = "papers";
+
+/// The folder of a paper; where the default has none, that of one that comes with the program is named all the same.
 ///
 /// # Errors
 /// There is none under that key.
 pub fn folder(papers: &Path, key: &str) -> Result<PathBuf, Failure> {
     let folder = papers.join(key);
     if folder.join("claims.toml").is_file() {
+        return Ok(folder);
+    }
+    let is_default = papers == Path::new(FOLDER);
+    let embedded = if is_default { embedded::keys() } else { Vec::new() };
+    if embedded.contains(&key) {
         return Ok(folder);
     }
     let mut keys: Vec<String> = fs::read_dir(papers)
@@ -125,7 +135,9 @@ pub fn folder(papers: &Path, key: &str) -> Result<PathBuf, Failure> {
         .filter(|entry| entry.path().join("claims.toml").is_file())
         .map(|entry| entry.file_name().to_string_lossy().into_owned())
         .collect();
+    keys.extend(embedded.into_iter().map(str::to_owned));
     keys.sort();
+    keys.dedup();
     let known = match keys.as_slice() {
         [] => "there are no papers there, name their folder with --papers".to_owned(),
         keys => format!("there are {}", keys.join(", ")),
@@ -143,15 +155,19 @@ pub fn folder(papers: &Path, key: &str) -> Result<PathBuf, Failure> {
 pub fn read<T: DeserializeOwned>(folder: &Path, name: &str) -> Result<T, Failure> {
     let path = folder.join(name);
     let shown = path.display();
-    let text = fs::read_to_string(&path).map_err(|error| Failure::Invalid(format!("{shown}: {error}")))?;
+    let text = match (fs::read_to_string(&path), embedded::text(folder, Path::new(name))) {
+        (Ok(text), _) => text,
+        (Err(error), Some(text)) if error.kind() == ErrorKind::NotFound => text.to_owned(),
+        (Err(error), _) => return Err(Failure::Invalid(format!("{shown}: {error}"))),
+    };
     toml::from_str(&text).map_err(|error| Failure::Invalid(format!("{shown}: {error}")))
 }
 
-/// The plan of a scenario with `seeds_n` seeds, 1 to that number; `None` keeps the scenario's.
+/// The plan of a scenario, named from the paper's folder, with `seeds_n` seeds, 1 to that number; `None` keeps the scenario's.
 ///
 /// # Errors
 /// An invalid scenario.
-pub fn plan(scenario: &Path, sets: &[String], seeds_n: Option<u32>) -> Result<Plan, Failure> {
+pub fn plan(folder: &Path, scenario: &Path, sets: &[String], seeds_n: Option<u32>) -> Result<Plan, Failure> {
     let mut sets = sets.to_vec();
     sets.extend(seeds_n.map(|n| match n {
         1 => "run.seeds=1".to_owned(),
@@ -161,5 +177,12 @@ pub fn plan(scenario: &Path, sets: &[String], seeds_n: Option<u32>) -> Result<Pl
         sets,
         ..Default::default()
     };
-    Ok(fadelab_scenario::load(scenario, &options)?)
+    let path = folder.join(scenario);
+    match embedded::scenario(folder, scenario).filter(|_| !path.exists()) {
+        Some(text) => {
+            let name = path.display().to_string();
+            Ok(fadelab_scenario::parse(text.as_bytes(), &name, folder, &options)?)
+        }
+        None => Ok(fadelab_scenario::load(&path, &options)?),
+    }
 }

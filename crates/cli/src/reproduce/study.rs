@@ -23,7 +23,7 @@ pub fn print(args: &ReproduceArgs, folder: &Path, studies: &Studies) -> Result<(
         for name in &study.show {
             figures::check(name).map_err(Failure::Invalid)?;
         }
-        let plan = paper::plan(&folder.join(&study.scenario), &study.set, args.seeds)?;
+        let plan = paper::plan(folder, &study.scenario, &study.set, args.seeds)?;
         let records = simulate(&plan, None)?;
         let experiment = run::experiment(&plan, records);
         let measure = |run| Figures::measure(&study.id, run, &study.link).map_err(Failure::Invalid);
