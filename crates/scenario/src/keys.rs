@@ -421,8 +421,8 @@ const ROUTER: &[Key] = &[
         "queues",
         Or(&Or(&Or(&Whole(1, 65_536), "per flow"), "one"), "auto"),
         Is("\"auto\""),
-        "queues that take turns, each with the law to itself: one for each flow, or a number of them among which a hash \
-         divides the flows; `\"auto\"`: 1024 where the router is `fq_NAME`, else one",
+        "queues that take turns, each with the law to itself: one for each flow, or a number of them among which a \
+         hash divides the flows; `\"auto\"`: 1024 where the router is `fq_NAME`, else one",
     ),
     key(
         "quantum",
