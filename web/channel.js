@@ -9,9 +9,17 @@
 	const root = document.getElementById("charts");
 	document.getElementById("about").textContent = data.about;
 
-	const css = (name) => getComputedStyle(document.documentElement).getPropertyValue(name).trim();
+	// A canvas knows no style sheet: what a colour comes to in the page's scheme is asked of an element.
+	const probe = document.body.appendChild(document.createElement("span"));
+	probe.hidden = true;
+	const css = (name) => {
+		probe.style.color = `var(${name})`;
+		return getComputedStyle(probe).color;
+	};
 	const labels = [...new Set(data.curves.map((curve) => curve.label))];
 	const probability = (value) => (value == null ? "–" : value < 1e-3 ? value.toExponential(2) : value.toFixed(4));
+	const decade = (value) => (Number.isInteger(Math.log10(value)) ? value.toExponential(0) : "");
+	const snr = { label: "SNR", value: (_, value) => (value == null ? "–" : `${value} dB`) };
 	let chart = null;
 
 	function series(curve) {
@@ -49,10 +57,10 @@
 				axis({
 					label: "packet error",
 					size: 64,
-					values: (_, splits) => splits.map((v) => (Number.isInteger(Math.log10(v)) ? v.toExponential(0) : "")),
+					values: (_, splits) => splits.map(decade),
 				}),
 			],
-			series: [{ label: "SNR", value: (_, value) => (value == null ? "–" : `${value} dB`) }, ...data.curves.map(series)],
+			series: [snr, ...data.curves.map(series)],
 		};
 		const lines = data.curves.map((curve) => curve.packet_error.map((v) => (v < ERROR_MIN ? null : v)));
 		chart = new uPlot(options, [data.snr_db, ...lines], root);

@@ -5,8 +5,8 @@
 const PAPER_FONT = "Helvetica, Arial, 'Liberation Sans', sans-serif";
 // In points (1/72 inch): the columns of the usual two-column formats, with lettering that stays readable in them.
 const PAPER = {
-	narrow: { width: 245, label: 8, tick: 7, line: 1, height: 132 },
-	wide: { width: 516, label: 8.5, tick: 7.5, line: 1, height: 150 },
+	narrow: { width: 245, label: 8, tick: 7, line: 0.7, height: 132 },
+	wide: { width: 516, label: 8.5, tick: 7.5, line: 0.8, height: 150 },
 };
 const POINTS_PER_MM = 72 / 25.4;
 
@@ -74,7 +74,7 @@ function drawFigure(figure, style, onPaper) {
 	return { root, hits: pen.hits, height };
 }
 
-const axisMost = (length, style, upright) => Math.max(2, Math.floor(length / (style.tick * (upright ? 2.6 : 6))));
+const axisMost = (length, style, upright) => Math.max(2, Math.floor(length / (style.tick * (upright ? 2.6 : 4))));
 
 function leftMargin(panel, style) {
 	const { ticks } = scaleOf(panel.y, axisMost(panel.height ?? style.height, style, true));
@@ -86,7 +86,7 @@ function leftMargin(panel, style) {
 function drawPanel(pen, panel, box) {
 	const { style } = pen;
 	const titled = panel.title ? style.label * 1.6 : style.tick * 0.5;
-	const right = style.tick * (panel.x.ticks ? 0.6 : 1.3);
+	const right = style.tick * (panel.x.ticks ? 0.6 : 1.7);
 	const plot = {
 		left: box.x + box.left,
 		top: box.y + titled,

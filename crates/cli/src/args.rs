@@ -46,6 +46,10 @@ pub enum Command {
     Laws(crate::laws::LawsArgs),
     /// Explain a law: its equations, parameters, sources and divergences
     Explain(crate::explain::ExplainArgs),
+    /// Write the header of a new law, which compiles and runs as it is
+    NewLaw(crate::new_law::NewLawArgs),
+    /// Make a recorded call of a law again: what went in, what came out
+    Replay(crate::replay::ReplayArgs),
     /// Work with recorded capacity
     Trace {
         /// What to do with it.
@@ -70,6 +74,9 @@ pub struct ScenarioArgs {
     /// Override a key, for example --set flow.law=xcp; repeatable
     #[arg(long = "set", value_name = "KEY=VALUE")]
     pub sets: Vec<String>,
+    /// Run your own law beside the others: a header in C, compiled now (docs/own-law.md); repeatable
+    #[arg(long = "law", value_name = "FILE.h")]
+    pub laws: Vec<PathBuf>,
     /// Override the seeds: 7, 1..10 or [1,2,3]
     #[arg(long, alias = "seed", value_name = "SEEDS")]
     pub seeds: Option<String>,

@@ -6,8 +6,9 @@ use clap::Args;
 use console::style;
 use fadelab_laws::catalogue::{self, Block, Entry, Role, Section};
 
+use crate::explain_run::MomentArgs;
 use crate::laws::RoleArg;
-use crate::{Failure, output};
+use crate::{Failure, explain_run, output};
 
 /// Columns that prose takes at most: longer lines are hard to read.
 const PROSE_COLUMNS: usize = 100;
@@ -18,11 +19,13 @@ const INDENT: &str = "  ";
 /// Arguments of `fadelab explain`.
 #[derive(Debug, Args)]
 pub struct ExplainArgs {
-    /// Name of a law or of a shared part, as `fadelab laws` lists them
+    /// Name of a law or of a shared part, as `fadelab laws` lists them; or the folder of a result
     name: String,
     /// Which one, where a sender and a router have the same name
     #[arg(value_enum)]
     role: Option<RoleArg>,
+    #[command(flatten)]
+    moment: MomentArgs,
 }
 
 /// Prints what the headers of that name say: the laws, or where there is none, the shared part.
@@ -30,6 +33,16 @@ pub struct ExplainArgs {
 /// # Errors
 /// An unknown name.
 pub fn explain(args: &ExplainArgs) -> Result<(), Failure> {
+    if explain_run::is_result(&args.name) {
+        return explain_run::explain(&args.name, &args.moment);
+    }
+    if args.moment.is_given() {
+        let message = format!(
+            "`{}` is not the folder of a result, which --flow, --at and the like need",
+            args.name
+        );
+        return Err(Failure::Invalid(message));
+    }
     let entries = catalogue::entries();
     let named: Vec<&Entry> = entries.iter().filter(|entry| entry.name == args.name).collect();
     if named.is_empty() {
@@ -89,8 +102,7 @@ fn text(entry: &Entry) -> String {
 
 fn write_section(text: &mut String, entry: &Entry, section: &Section) {
     if !section.title.is_empty() {
-        let qualifier = if section.qualifier.is_empty() { "" } else { ", " };
-        let _ = writeln!(text, "{}{qualifier}{}", style(&section.title).bold(), section.qualifier);
+        let _ = writeln!(text, "{}{}", style(&section.title).bold(), section.qualifier);
     }
     if section.title == "Parameters" && !entry.params.is_empty() {
         let _ = writeln!(text, "{}", parameters(entry));

@@ -150,6 +150,9 @@ fn scenario_hash(plan: &Plan) -> XxHash3_128 {
     for run in &plan.runs {
         write_files(&mut hash, &run.spec, &mut seen);
     }
+    for law in fadelab_laws::own::loaded() {
+        hash.write(law.source.sha256.as_bytes());
+    }
     hash
 }
 

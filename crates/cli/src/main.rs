@@ -8,12 +8,17 @@ mod check;
 mod completions;
 mod diff;
 mod explain;
+mod explain_run;
 mod export;
+mod interrupt;
 mod kept;
 mod laws;
+mod new_law;
 mod output;
+mod own_law;
 mod pcap;
 mod progress;
+mod replay;
 mod report;
 mod reproduce;
 mod run;
@@ -76,6 +81,8 @@ fn main() -> ExitCode {
         Command::Report(args) => report::report(args),
         Command::Export(args) => export::export(args),
         Command::Reproduce(args) => reproduce::reproduce(args),
+        Command::NewLaw(args) => new_law::new_law(args),
+        Command::Replay(args) => replay::replay(args),
         Command::Channel(args) => channel::channel(args),
         Command::Laws(args) => laws::laws(args),
         Command::Explain(args) => explain::explain(args),

@@ -15,9 +15,9 @@ use fadelab_sim::RunError;
 use fadelab_sim::spec::FlowSpec;
 use rayon::prelude::*;
 
-use crate::Failure;
 use crate::pcap::file::LogFile;
 use crate::pcap::headers::Host;
+use crate::{Failure, interrupt};
 
 /// Most files of one command: more are rarely meant, and each may be large.
 const FILES_MAX: usize = 100;
@@ -54,20 +54,35 @@ impl Log {
         Ok(Some(Self { places }))
     }
 
-    /// Writes a log per run into the folder of results, on `threads` threads, and returns their number.
+    /// Writes a log per run into the folder of results, which is complete already, on `threads` threads.
     ///
     /// # Errors
     /// A file that cannot be written, or an interrupt.
-    pub fn write(&self, plan: &Plan, folder: &Path, threads: usize, stop: &AtomicBool) -> Result<usize, Failure> {
-        let folder = folder.join(FOLDER);
-        let failed = |what: String| Failure::Failed(what);
+    pub fn write(&self, plan: &Plan, results: &Path, threads: usize) -> Result<(), Failure> {
+        let folder = results.join(FOLDER);
+        let failed = |what: String| Failure::Failed(format!("{what}; the result is complete in {}", results.display()));
         std::fs::create_dir(&folder).map_err(|error| failed(format!("cannot create {}: {error}", folder.display())))?;
         let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build();
         let pool = pool.map_err(|error| failed(format!("cannot start {threads} threads: {error}")))?;
+        let stop = interrupt::flag();
         let one = |(run, &flow): (&PlannedRun, &u32)| log(run, flow, &folder, stop);
-        let all: Vec<Result<(), Failure>> = pool.install(|| plan.runs.par_iter().zip(&self.places).map(one).collect());
-        all.into_iter().collect::<Result<Vec<()>, _>>().map(|files| files.len())
+        let all: Vec<_> = pool.install(|| plan.runs.par_iter().zip(&self.places).map(one).collect());
+        all.into_iter()
+            .collect::<Result<(), NotLogged>>()
+            .map_err(|why| match why {
+                NotLogged::Interrupted => Failure::Interrupted(format!(
+                    "interrupted while packets were logged; the result is complete in {}",
+                    results.display()
+                )),
+                NotLogged::Failed(what) => failed(what),
+            })
     }
+}
+
+/// Why there is no log of a run.
+enum NotLogged {
+    Interrupted,
+    Failed(String),
 }
 
 fn place(flow: &str, flows: &[FlowSpec]) -> Option<usize> {
@@ -87,10 +102,12 @@ fn unknown(flow: &str, flows: &[FlowSpec]) -> Failure {
 }
 
 /// Makes one run again and logs it. The file has its name when it is complete.
-fn log(run: &PlannedRun, place: u32, folder: &Path, stop: &AtomicBool) -> Result<(), Failure> {
+fn log(run: &PlannedRun, place: u32, folder: &Path, stop: &AtomicBool) -> Result<(), NotLogged> {
     let flow = &run.spec.flows[place as usize];
     let path = folder.join(file_name(run, flow));
-    let failed = |error: &dyn std::fmt::Display| Failure::Failed(format!("cannot write {}: {error}", path.display()));
+    let failed = |error: &dyn std::fmt::Display| {
+        NotLogged::Failed(format!("the log {} was not written: {error}", path.display()))
+    };
     let host = Host::of(flow, place).map_err(|why| failed(&why))?;
     let about = format!(
         "fadelab, simulated: flow {} at the host of its sender, law {}, seed {}. Payload is not recorded.",
@@ -107,7 +124,7 @@ fn log(run: &PlannedRun, place: u32, folder: &Path, stop: &AtomicBool) -> Result
     );
     match outcome {
         Ok(_) => shared.borrow_mut().finish().map_err(|error| failed(&error)),
-        Err(RunError::Stopped) => Err(Failure::Interrupted("nothing was written".to_owned())),
+        Err(RunError::Stopped) => Err(NotLogged::Interrupted),
         Err(error) => Err(failed(&error)),
     }
 }

@@ -10,8 +10,8 @@ use fadelab_sim::record::RunRecord;
 
 use crate::args::{RunArgs, ScenarioArgs};
 use crate::kept::{self, Kept};
-use crate::sweep::simulate;
-use crate::{Failure, output, shell, show};
+use crate::sweep::{Failed, simulate};
+use crate::{Failure, output, own_law, pcap, shell, show};
 
 /// Runs a scenario and writes its result.
 ///
@@ -19,6 +19,7 @@ use crate::{Failure, output, shell, show};
 /// An invalid scenario, an occupied folder, a failed run, an interrupt, or a result that cannot be written.
 pub fn run(args: &RunArgs) -> Result<(), Failure> {
     let plan = show::plan(&args.scenario)?;
+    let log = pcap::Log::asked(args.pcap.as_deref(), &plan)?;
     let target = target(args);
     // A result that could not be written should be known before the runs, not after them.
     target.check().map_err(|error| Failure::Invalid(error.to_string()))?;
@@ -31,13 +32,18 @@ pub fn run(args: &RunArgs) -> Result<(), Failure> {
     let threads = args.jobs.map_or(cores, std::num::NonZero::get).min(plan.runs.len());
     let (wall, cpu) = (Instant::now(), ProcessTime::now());
     let records = simulate(&plan, threads, args.quiet, kept.as_ref()).map_err(|stop| {
-        stop.failure(kept.as_ref(), |index, message| {
-            failed_run(&args.scenario, &plan, index, message)
+        stop.failure(kept.as_ref(), |index, failed| {
+            let message = match failed {
+                Failed::Law(fault) => own_law::keep(fault, &target),
+                Failed::Engine(message) => message.clone(),
+            };
+            failed_run(&args.scenario, &plan, index, &message)
         })
     })?;
     let (wall_s, cpu_s) = (wall.elapsed().as_secs_f64(), cpu.elapsed().as_secs_f64());
 
-    let experiment = experiment(&plan, records);
+    let mut experiment = experiment(&plan, records);
+    experiment.scenario_path = args.scenario.file.display().to_string();
     let summary = Summary::of(&experiment);
     let provenance = Provenance {
         wall_time_s: wall_s,
@@ -49,6 +55,9 @@ pub fn run(args: &RunArgs) -> Result<(), Failure> {
     let taken_n = kept.as_ref().map_or(0, Kept::taken);
     if let Some(kept) = kept {
         kept.remove();
+    }
+    if let Some(log) = &log {
+        log.write(&plan, &folder, threads)?;
     }
     if args.quiet {
         return Ok(());
@@ -105,11 +114,16 @@ fn failed_run(args: &ScenarioArgs, plan: &Plan, index: usize, message: &str) -> 
         .iter()
         .map(|set| format!(" --set {}", shell::quoted(set)))
         .collect();
+    let laws = own_law::used(&args.laws, &run.spec);
+    let laws: Vec<String> = laws
+        .map(|path| format!(" --law {}", shell::quoted(&path.display().to_string())))
+        .collect();
     let file = shell::quoted(&args.file.display().to_string());
     format!(
-        "law {}, seed {}: {message}\nthis runs it alone:\n  fadelab run {file}{} --seeds {}",
+        "law {}, seed {}: {message}\nthis runs it alone:\n  fadelab run {file}{}{} --seeds {}",
         run.law_label,
         run.seed,
+        laws.concat(),
         sets.concat(),
         run.seed
     )
@@ -118,6 +132,7 @@ fn failed_run(args: &ScenarioArgs, plan: &Plan, index: usize, message: &str) -> 
 /// The runs of a plan beside what came out, without claims.
 pub fn experiment(plan: &Plan, records: Vec<RunRecord>) -> Experiment {
     let mut specs = Specs::default();
+    let (own_laws, sources) = own_law::kept();
     let runs = plan.runs.iter().zip(records).map(|(run, record)| Run {
         law: run.law_label.clone(),
         point: run.point.clone(),
@@ -131,6 +146,8 @@ pub fn experiment(plan: &Plan, records: Vec<RunRecord>) -> Experiment {
         about: plan.about.clone(),
         scenario: plan.text.clone(),
         warnings: plan.warnings.clone(),
+        sources,
+        own_laws,
         runs: runs.collect(),
         ..Experiment::default()
     }
@@ -184,6 +201,7 @@ mod tests {
         let args = ScenarioArgs {
             file: "x.toml".into(),
             sets: vec!["flow.count=2".into()],
+            laws: Vec::new(),
             seeds: None,
             max_runs: 9,
         };

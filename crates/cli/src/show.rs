@@ -3,18 +3,20 @@
 use fadelab_scenario::plan::Plan;
 
 use crate::args::{ScenarioArgs, ShowArgs};
-use crate::{Failure, output};
+use crate::{Failure, output, own_law};
 
 /// Reads the scenario that the arguments name.
 ///
 /// # Errors
 /// Whatever is wrong with it.
 pub fn plan(args: &ScenarioArgs) -> Result<Plan, Failure> {
+    let own_laws = own_law::load(&args.laws)?;
     let mut sets = args.sets.clone();
     sets.extend(args.seeds.as_ref().map(|seeds| format!("run.seeds={seeds}")));
     let options = fadelab_scenario::Options {
         sets,
         runs_max: args.max_runs,
+        own_laws,
     };
     Ok(fadelab_scenario::load(&args.file, &options)?)
 }

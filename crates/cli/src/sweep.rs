@@ -1,41 +1,57 @@
 //! Runs all runs of a plan on all cores; results come in the plan's order, whatever thread did which.
 
+use std::fmt;
 use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::sync::Mutex;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
-use std::sync::{Mutex, Once};
 
+use fadelab_laws::guard::Fault;
 use fadelab_scenario::plan::{Plan, PlannedRun};
 use fadelab_sim::RunError;
 use fadelab_sim::record::RunRecord;
 use rayon::prelude::*;
 
-use crate::Failure;
 use crate::kept::{self, Kept};
 use crate::progress::Progress;
+use crate::{Failure, interrupt};
 
 /// Why a sweep gave no records.
 pub enum Stop {
     /// A run failed: its position in the plan and what happened.
-    Run(usize, String),
+    Run(usize, Failed),
     /// A finished run could not be kept.
     NotKept(String),
     /// Ctrl-C.
     Interrupted,
 }
 
-impl Stop {
-    /// What a person is told: `name` says of a run which one it is.
-    pub fn failure(self, kept: Option<&Kept>, name: impl FnOnce(usize, &str) -> String) -> Failure {
+/// What happened to a run that failed.
+pub enum Failed {
+    /// A law is at fault.
+    Law(Box<Fault>),
+    /// Anything else, in words.
+    Engine(String),
+}
+
+impl fmt::Display for Failed {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Self::Interrupted => Failure::Interrupted(format!("interrupted; {}", kept::left(kept))),
-            Self::NotKept(message) => kept::not_written(message, kept),
-            Self::Run(index, message) => Failure::Failed(format!("{}\n{}", name(index, &message), kept::left(kept))),
+            Self::Law(fault) => fault.fmt(f),
+            Self::Engine(message) => f.write_str(message),
         }
     }
 }
 
-/// Set by Ctrl-C, and by a request to terminate.
-static INTERRUPTED: AtomicBool = AtomicBool::new(false);
+impl Stop {
+    /// What a person is told: `name` says of a run which one it is.
+    pub fn failure(self, kept: Option<&Kept>, name: impl FnOnce(usize, &Failed) -> String) -> Failure {
+        match self {
+            Self::Interrupted => Failure::Interrupted(format!("interrupted; {}", kept::left(kept))),
+            Self::NotKept(message) => kept::not_written(message, kept),
+            Self::Run(index, failed) => Failure::Failed(format!("{}\n{}", name(index, &failed), kept::left(kept))),
+        }
+    }
+}
 
 /// Runs the plan on `threads` threads, under a progress bar unless `quiet`. Runs that `kept` has are not run again, and
 /// it gets each of the others when it ends.
@@ -43,11 +59,8 @@ static INTERRUPTED: AtomicBool = AtomicBool::new(false);
 /// # Errors
 /// See [`Stop`].
 pub fn simulate(plan: &Plan, threads: usize, quiet: bool, kept: Option<&Kept>) -> Result<Vec<RunRecord>, Stop> {
-    static LISTEN: Once = Once::new();
-    // Without a handler Ctrl-C still ends the program, and no partial result has a final name: nothing is lost.
-    LISTEN.call_once(|| drop(ctrlc::set_handler(|| INTERRUPTED.store(true, Ordering::Relaxed))));
     let progress = Progress::new(plan.runs.iter().map(|run| run.spec.duration_ns), quiet);
-    let records = sweep(plan, threads, &INTERRUPTED, &progress, kept);
+    let records = sweep(plan, threads, interrupt::flag(), &progress, kept);
     progress.finish();
     records
 }
@@ -64,7 +77,8 @@ fn sweep(
     let first_failed = AtomicUsize::new(usize::MAX);
     let not_kept = Mutex::new(None);
     let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build();
-    let pool = pool.map_err(|error| Stop::Run(0, format!("cannot start {threads} threads: {error}")))?;
+    let pool =
+        pool.map_err(|error| Stop::Run(0, Failed::Engine(format!("cannot start {threads} threads: {error}"))))?;
     let run = |(index, run): (usize, &PlannedRun)| {
         let go_on = || !interrupted.load(Ordering::Relaxed) && first_failed.load(Ordering::Relaxed) > index;
         if !go_on() {
@@ -117,17 +131,18 @@ fn sweep(
 }
 
 /// One run; a panic of the engine or of a law is a failure with its message. `Err(None)` is a stop that was asked for.
-fn guarded(run: &PlannedRun, report: impl FnMut(u64) -> bool) -> Result<RunRecord, Option<String>> {
+fn guarded(run: &PlannedRun, report: impl FnMut(u64) -> bool) -> Result<RunRecord, Option<Failed>> {
     match catch_unwind(AssertUnwindSafe(|| fadelab_sim::run(&run.spec, report))) {
         Ok(Ok(record)) => Ok(record),
         Ok(Err(RunError::Stopped)) => Err(None),
-        Ok(Err(error)) => Err(Some(error.to_string())),
+        Ok(Err(RunError::Law(fault))) => Err(Some(Failed::Law(fault))),
+        Ok(Err(error)) => Err(Some(Failed::Engine(error.to_string()))),
         Err(panic) => {
             let text = panic.downcast_ref::<String>().map(String::as_str);
             let text = text
                 .or_else(|| panic.downcast_ref::<&str>().copied())
                 .unwrap_or("no message");
-            Err(Some(format!("the engine panicked: {text}")))
+            Err(Some(Failed::Engine(format!("the engine panicked: {text}"))))
         }
     }
 }

@@ -161,13 +161,16 @@ impl<R> Column<R> {
     }
 }
 
-/// The texts of a column. Equal neighbours share one allocation: a series repeats its keys in every row.
+/// The texts of a column. A series repeats its keys in every row: neighbours that are the very same text, not merely an
+/// equal one, share one allocation.
 fn texts<R>(rows: &[R], get: fn(&R) -> &str) -> Vec<ByteArray> {
     let mut values: Vec<ByteArray> = Vec::with_capacity(rows.len());
+    let mut last = "";
     for row in rows {
         let text = get(row);
-        let same = values.last().filter(|last| last.data() == text.as_bytes()).cloned();
+        let same = values.last().filter(|_| std::ptr::eq(last, text)).cloned();
         values.push(same.unwrap_or_else(|| ByteArray::from(text)));
+        last = text;
     }
     values
 }

@@ -178,7 +178,11 @@ fn write_sources(folder: &Path, sources: &[Source]) -> Result<(), Error> {
     let laws = folder.join(LAWS);
     fs::create_dir(&laws).map_err(Error::io("create the folder", &laws))?;
     for source in sources {
+        let file = laws.join(&source.file);
+        let folder = file.parent().unwrap_or(&laws);
+        fs::create_dir_all(folder).map_err(Error::io("create the folder", folder))?;
         write_file(&laws, &source.file, source.text.as_bytes())?;
+        sync_folder(folder)?;
     }
     sync_folder(&laws)
 }

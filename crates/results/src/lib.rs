@@ -30,6 +30,8 @@ mod unfinished;
 
 use std::sync::Arc;
 
+use serde::{Deserialize, Serialize};
+
 use fadelab_sim::record::RunRecord;
 
 pub use claim::{Claim, Verdict};
@@ -53,20 +55,37 @@ pub struct Experiment {
     pub about: String,
     /// The scenario as TOML with everything filled in.
     pub scenario: String,
+    /// The scenario's file as its user named it, to which paths of traces are relative; empty if there was none.
+    pub scenario_path: String,
     /// What the reader of the scenario remarked.
     pub warnings: Vec<String>,
     /// The text of each law that is not fadelab's own, so that the result can be made again.
     pub sources: Vec<Source>,
+    /// Where each of those laws came from.
+    pub own_laws: Vec<OwnLaw>,
     /// The runs. Laws, points and links are shown in the order in which they first appear here.
     pub runs: Vec<Run>,
     /// Verdicts on published claims; empty when the scenario belongs to no paper.
     pub claims: Vec<Claim>,
 }
 
-/// A law that its user wrote.
+/// Where a law that its user wrote came from.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct OwnLaw {
+    /// Its name.
+    pub name: String,
+    /// The header as the user named it.
+    pub path: String,
+    /// SHA-256 over names and texts of its files.
+    pub sha256: String,
+    /// The header and what it includes, below `laws/NAME/` in the result.
+    pub files: Vec<String>,
+}
+
+/// A file of a law that its user wrote.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Source {
-    /// Name of its file without a folder, e.g. `mine.h`.
+    /// Its path below `laws` in the result, e.g. `mine/mine.h`.
     pub file: String,
     /// Its text.
     pub text: String,

@@ -6,8 +6,8 @@ use std::thread;
 
 use serde::Serialize;
 
-use crate::Experiment;
 use crate::summary::in_order;
+use crate::{Experiment, OwnLaw};
 
 /// Facts about a run that the caller knows.
 #[derive(Clone, Debug, Serialize)]
@@ -67,12 +67,14 @@ pub struct Manifest<'a> {
     about: &'a str,
     ground: &'static str,
     laws: Vec<&'a str>,
+    own_laws: &'a [OwnLaw],
     seeds: Vec<u64>,
     runs: usize,
     events: u64,
     warnings: &'a [String],
     /// The scenario as TOML with everything filled in: running it again gives the same tables.
     scenario: &'a str,
+    scenario_path: &'a str,
 }
 
 impl<'a> Manifest<'a> {
@@ -86,11 +88,13 @@ impl<'a> Manifest<'a> {
             about: &experiment.about,
             ground: crate::tables::GROUND,
             laws: in_order(experiment.runs.iter().map(|run| run.law.as_str())),
+            own_laws: &experiment.own_laws,
             seeds: in_order(experiment.runs.iter().map(|run| run.seed)),
             runs: experiment.runs.len(),
             events: experiment.runs.iter().map(|run| run.record.events).sum(),
             warnings: &experiment.warnings,
             scenario: &experiment.scenario,
+            scenario_path: &experiment.scenario_path,
         }
     }
 }

@@ -143,7 +143,7 @@ pub const METRICS: [MetricInfo; METRICS_N] = [
         Metric::AirLossExact,
         "air_loss_rate_exact",
         "1",
-        "exact packet error of the channel for a full data packet; null on a wire, with ARQ, and if packet sizes differ",
+        "exact packet error of the channel for a full data packet; null on a wire, with ARQ, if packet sizes differ",
     ),
     info(
         Metric::Rtt,

@@ -11,7 +11,7 @@ use serde::de::DeserializeOwned;
 use crate::folder::LAWS;
 use crate::rows::{self, Rows};
 use crate::setup::Setup;
-use crate::{Claim, Error, Experiment, Run, Source, counters};
+use crate::{Claim, Error, Experiment, OwnLaw, Run, Source, counters};
 
 /// What is needed of `manifest.json`.
 #[derive(Deserialize)]
@@ -21,6 +21,10 @@ struct Manifest {
     about: String,
     warnings: Vec<String>,
     scenario: String,
+    #[serde(default)]
+    scenario_path: String,
+    #[serde(default)]
+    own_laws: Vec<OwnLaw>,
 }
 
 /// What is needed of `summary.json`; the figures are computed again.
@@ -57,8 +61,10 @@ pub fn read(folder: &Path) -> Result<Experiment, Error> {
         title: manifest.title,
         about: manifest.about,
         scenario: manifest.scenario,
+        scenario_path: manifest.scenario_path,
         warnings: manifest.warnings,
         sources: sources(folder)?,
+        own_laws: manifest.own_laws,
         runs,
         claims: verdicts.claims,
     })
@@ -78,14 +84,22 @@ fn json<T: DeserializeOwned>(folder: &Path, file: &'static str) -> Result<T, Err
     serde_json::from_slice(&text).map_err(|error| unreadable(path)(error.to_string()))
 }
 
+/// The files below `laws`, by their paths there.
 fn sources(folder: &Path) -> Result<Vec<Source>, Error> {
     let laws = folder.join(LAWS);
     let mut sources = Vec::new();
-    for entry in fs::read_dir(&laws).into_iter().flatten() {
-        let path = entry.map_err(Error::io("read the folder", &laws))?.path();
-        let text = fs::read_to_string(&path).map_err(Error::io("read", &path))?;
-        let file = path.file_name().unwrap_or_default().to_string_lossy().into_owned();
-        sources.push(Source { file, text });
+    let mut folders = vec![laws.clone()];
+    while let Some(folder) = folders.pop() {
+        for entry in fs::read_dir(&folder).into_iter().flatten() {
+            let path = entry.map_err(Error::io("read the folder", &folder))?.path();
+            if path.is_dir() {
+                folders.push(path);
+                continue;
+            }
+            let text = fs::read_to_string(&path).map_err(Error::io("read", &path))?;
+            let file = path.strip_prefix(&laws).unwrap_or(&path).to_string_lossy().into_owned();
+            sources.push(Source { file, text });
+        }
     }
     sources.sort_by(|a, b| a.file.cmp(&b.file));
     Ok(sources)

@@ -82,8 +82,8 @@ impl Group {
         }
     }
 
-    /// One metric under one seed.
-    pub fn value(&self, seed: u64, metric: Metric) -> Option<f64> {
+    /// The value of one seed.
+    pub(crate) fn value(&self, seed: u64, metric: Metric) -> Option<f64> {
         let place = self.seeds.iter().position(|&s| s == seed)?;
         self.figures[place].get(metric)
     }

@@ -100,6 +100,21 @@ impl Node {
         })
     }
 
+    /// The value under a dotted path, to be changed.
+    pub fn at_mut(&mut self, path: &str) -> Option<&mut Node> {
+        path.split('.').try_fold(self, |node, key| match &mut node.raw {
+            Raw::Table(entries) => entries.iter_mut().find(|(name, _)| name == key).map(|(_, child)| child),
+            _ => None,
+        })
+    }
+
+    /// Puts `node` under a dotted path, if there are tables above it or nothing.
+    pub fn insert(&mut self, path: &str, node: Node) {
+        let keys: Vec<&str> = path.split('.').collect();
+        // Where something else than a table stands above, the reader of that key refuses it.
+        let _ = self.lay(&keys, node);
+    }
+
     /// Lays `node` over the value at `keys`, making tables on the way.
     fn lay(&mut self, keys: &[&str], node: Node) -> Result<(), Refusal> {
         let Some((key, rest)) = keys.split_first() else {

@@ -17,6 +17,7 @@ pub mod kind;
 mod laws;
 mod layer;
 mod network;
+mod own_laws;
 pub mod plan;
 mod queues;
 mod reader;

@@ -23,7 +23,7 @@ use crate::sweep::{self, Axis};
 use crate::topology::{self, Files, Hop, Topology};
 use crate::trace::Traces;
 use crate::unit::Scalar;
-use crate::{capacity, queues, ready_made, run, transport, warnings};
+use crate::{capacity, own_laws, queues, ready_made, run, transport, warnings};
 
 /// How a scenario is read.
 #[derive(Clone, Debug)]
@@ -32,6 +32,8 @@ pub struct Options {
     pub sets: Vec<String>,
     /// Most runs that a sweep may have.
     pub runs_max: usize,
+    /// Names of laws that a user brought: those that the scenario does not name run beside those that it names.
+    pub own_laws: Vec<String>,
 }
 
 impl Default for Options {
@@ -39,6 +41,7 @@ impl Default for Options {
         Self {
             sets: Vec::new(),
             runs_max: 10_000,
+            own_laws: Vec::new(),
         }
     }
 }
@@ -93,6 +96,7 @@ pub fn parse(bytes: &[u8], name: &str, folder: &Path, options: &Options) -> Resu
     for set in &options.sets {
         document::set(&mut root, set)?;
     }
+    let warnings = own_laws::add(&mut root, &options.own_laws);
     schema::check(&root)?;
     let mut axes = sweep::axes(&root)?;
     let chosen = schema::chosen_names(&root);
@@ -103,7 +107,7 @@ pub fn parse(bytes: &[u8], name: &str, folder: &Path, options: &Options) -> Resu
         axes,
         traces: Traces::default(),
         resolved: Resolved::new(chosen),
-        warnings: Vec::new(),
+        warnings,
     };
     planner.plan(Path::new(name), options.runs_max)
 }

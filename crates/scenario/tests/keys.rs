@@ -31,8 +31,8 @@ const ALL: [&str; 11] = [
     "channel = {model = 'random', loss_data = 0.01}",
     "channel = {model = 'random', loss_data = 0.01, arq = {tries = 3, retry = '1 ms'}, \
      jitter = {delay = 'normal 5 ms +- 2 ms'}, reorder = {probability = 0.1, delay = '1 ms'}}",
-    "router.queues = 4",
     "topology = {preset = 'parking-lot', hops = ['1 Mbit/s', '2 Mbit/s'], hop = {delay = '1 ms'}}",
+    "router = {queues = 8}",
     "flow = {app = 'transfer', size = '1 MB'}",
     "flow = {app = 'cbr', rate = '1 Mbit/s'}",
     "flow = {app = 'sessions', on = '1 s'}",

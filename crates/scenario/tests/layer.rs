@@ -64,9 +64,10 @@ fn a_router_named_fq_stands_in_fair_queues() {
         let again = parse(plan.text.as_bytes(), "s.toml", Path::new(""), &Options::default()).expect("resolved");
         assert_eq!(format!("{:?}", again.runs), format!("{:?}", plan.runs), "{}", plan.text);
     }
-    let graph = "[topology]\nnodes = [\"a\", \"b\", \"c\"]\n[link.x]\nfrom = \"a\"\nto = \"b\"\nrate = \"1 Mbit/s\"\ndelay = \
-                 \"1 ms\"\nrouter = \"fq_droptail\"\n[link.y]\nfrom = \"b\"\nto = \"c\"\nrate = \"1 Mbit/s\"\ndelay = \"1 \
-                 ms\"\n[flow]\nlaw = \"reno\"\nfrom = \"a\"\nto = \"c\"\n";
+    let graph = "topology.nodes = ['a', 'b', 'c']\n\
+                 link.x = {from = 'a', to = 'b', rate = '1 Mbit/s', delay = '1 ms', router = 'fq_droptail'}\n\
+                 link.y = {from = 'b', to = 'c', rate = '1 Mbit/s', delay = '1 ms'}\n\
+                 flow = {law = 'reno', from = 'a', to = 'c'}\n";
     let graph = parse(graph.as_bytes(), "s.toml", Path::new(""), &Options::default()).expect("a graph");
     let queues: Vec<Queues> = graph.runs[0].spec.links.iter().map(|link| link.queues).collect();
     assert_eq!(
@@ -208,19 +209,13 @@ fn presets_and_values_of_jitter_and_reordering() {
 #[test]
 fn a_link_has_the_layer_of_its_channel() {
     // Goal: in a graph, links take ARQ from the channel that they name, and a wire has none.
-    let link = |name: &str, from: &str, to: &str, channel: &str| {
-        format!(
-            "[link.{name}]\nfrom = \"{from}\"\nto = \"{to}\"\nrate = \"1 Mbit/s\"\ndelay = \"1 ms\"\nchannel = {channel}\n"
-        )
-    };
-    let text = format!(
-        "[topology]\nnodes = [\"a\", \"b\", \"c\", \"d\"]\n{}{}{}[channel]\nmodel = \"random\"\nloss_data = 0.1\n\
-         [channel.arq]\npreset = \"wifi\"\n[channel.sat]\nmodel = \"random\"\nloss_data = 0.2\n[channel.sat.arq]\ntries = \
-         2\nretry = \"500 ms\"\n[flow]\nlaw = \"reno\"\nfrom = \"a\"\nto = \"d\"\n",
-        link("x", "a", "b", "true"),
-        link("y", "b", "c", "\"sat\""),
-        link("z", "c", "d", "false")
-    );
+    let text = "topology.nodes = ['a', 'b', 'c', 'd']\n\
+                flow = {law = 'reno', from = 'a', to = 'd'}\n\
+                link.x = {from = 'a', to = 'b', rate = '1 Mbit/s', delay = '1 ms', channel = true}\n\
+                link.y = {from = 'b', to = 'c', rate = '1 Mbit/s', delay = '1 ms', channel = 'sat'}\n\
+                link.z = {from = 'c', to = 'd', rate = '1 Mbit/s', delay = '1 ms', channel = false}\n\
+                [channel]\nmodel = 'random'\nloss_data = 0.1\narq.preset = 'wifi'\n\
+                [channel.sat]\nmodel = 'random'\nloss_data = 0.2\narq = {tries = 2, retry = '500 ms'}\n";
     let plan =
         parse(text.as_bytes(), "s.toml", Path::new(""), &Options::default()).unwrap_or_else(|why| panic!("{why}"));
     let links = &plan.runs[0].spec.links;

@@ -204,7 +204,7 @@ impl<'a> Engine<'a> {
             .iter()
             .position(|flow| flow.state_addresses().contains(&Some(address)));
         if let Some(flow) = flow {
-            fault.record.place = format!("flow {flow} ({})", self.spec.flows[flow].name);
+            fault.record.place = format!("flow {} ({})", flow + 1, self.spec.flows[flow].name);
         } else if let Some(link) = self.net.links.iter().position(|link| link.holds_state(address)) {
             fault.record.place = format!("link {}", self.spec.links[link].name);
         }

@@ -1,7 +1,6 @@
 //! `fadelab channel --optimise goodput`: the code rates of data and of ACKs that give a law the most goodput on a link.
 
 use std::path::Path;
-use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use fadelab_phy::channel::PacketKind;
@@ -12,7 +11,7 @@ use rayon::prelude::*;
 
 use crate::channel::search::{Pair, search};
 use crate::channel::{ChannelArgs, invalid, snrs, surface};
-use crate::{Failure, output};
+use crate::{Failure, interrupt, output};
 
 /// The link of the VCP paper's figure 3, on which it chose its code rates.
 const SATELLITE: &str = include_str!("../../../../scenarios/satellite.toml");
@@ -29,10 +28,7 @@ pub fn optimise(args: &ChannelArgs) -> Result<(), Failure> {
     };
     let plan = problem.plan(super::search::PAPER)?;
     output::warn(&plan.warnings);
-    let interrupted = Arc::new(AtomicBool::new(false));
-    let flag = Arc::clone(&interrupted);
-    // Without a handler Ctrl-C still ends the program.
-    let _ = ctrlc::set_handler(move || flag.store(true, Ordering::Relaxed));
+    let interrupted = interrupt::flag();
     let pool = rayon::ThreadPoolBuilder::new()
         .num_threads(args.jobs.map_or(0, std::num::NonZero::get))
         .build();
@@ -41,7 +37,7 @@ pub fn optimise(args: &ChannelArgs) -> Result<(), Failure> {
     let style = ProgressStyle::with_template("{msg} {wide_bar:.cyan/dim} {pos}/{len} runs so far").expect("fixed");
     bar.set_style(style.progress_chars("━╸─"));
     bar.set_message(format!("{law}: pairs of code rates"));
-    let found = search(&mut |pairs| pool.install(|| problem.evaluate(pairs, &bar, &interrupted)));
+    let found = search(&mut |pairs| pool.install(|| problem.evaluate(pairs, &bar, interrupted)));
     bar.finish_and_clear();
     let found = found?;
     let heading = format!("Goodput of {law}, {}, {} seeds", plan.title, plan.runs.len());
@@ -90,7 +86,7 @@ impl Problem<'_> {
             let found = goodput_bps(run, stop);
             bar.inc(1);
             found.map_err(|error| match error {
-                RunError::Stopped => Failure::Interrupted("nothing was written".to_owned()),
+                RunError::Stopped => Failure::Interrupted("interrupted; nothing was found yet".to_owned()),
                 error => Failure::Failed(format!("code rates {pair:?} thousandths, seed {}: {error}", run.seed)),
             })
         };

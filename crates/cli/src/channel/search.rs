@@ -1,7 +1,7 @@
 //! The search for the best pair of code rates: a coarse grid, then ever finer steps around the best.
 //!
-//! Each pair is seen under the same seeds, so that the differences between pairs are paired and most of the noise, which
-//! they have in common, drops out of them.
+//! Each pair is seen under the same seeds, so that the differences between pairs are paired and most of the noise,
+//! which they have in common, drops out of them.
 
 use std::collections::BTreeMap;
 

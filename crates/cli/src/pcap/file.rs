@@ -2,7 +2,7 @@
 
 use std::borrow::Cow;
 use std::fs::File;
-use std::io::{self, BufWriter, Write};
+use std::io::{BufWriter, Write};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
@@ -79,17 +79,20 @@ impl LogFile {
     /// Gives the log its name.
     ///
     /// # Errors
-    /// The first thing that went wrong; what was written so far is removed.
+    /// The first thing that went wrong.
     pub fn finish(&mut self) -> Result<(), PcapError> {
-        let mut end = || -> io::Result<()> {
-            self.writer.get_mut().flush()?;
-            std::fs::rename(partial(&self.path), &self.path)
-        };
-        let done = self.error.take().map_or_else(|| end().map_err(PcapError::IoError), Err);
-        if done.is_err() {
-            let _ = std::fs::remove_file(partial(&self.path));
+        if let Some(error) = self.error.take() {
+            return Err(error);
         }
-        done
+        self.writer.get_mut().flush().map_err(PcapError::IoError)?;
+        std::fs::rename(partial(&self.path), &self.path).map_err(PcapError::IoError)
+    }
+}
+
+/// A log that did not get its name leaves nothing behind.
+impl Drop for LogFile {
+    fn drop(&mut self) {
+        let _ = std::fs::remove_file(partial(&self.path));
     }
 }
 

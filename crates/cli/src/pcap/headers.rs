@@ -1,7 +1,7 @@
 //! IPv4 and TCP or UDP headers for what a simulated host saw.
 //!
-//! The simulator counts segments; on the wire bytes are counted. The first byte of data has the sequence number 1, as if
-//! both ends had begun with 0, and the connection stood already: the simulator has no handshake.
+//! The simulator counts segments; on the wire bytes are counted. The first byte of data has the sequence number 1, as
+//! if both ends had begun with 0, and the connection stood already: the simulator has no handshake.
 
 use etherparse::{IpEcn, IpNumber, Ipv4Header, TcpHeader, UdpHeader};
 use fadelab_sim::spec::FlowSpec;
@@ -26,7 +26,7 @@ const PORTS: (u16, u16) = (40_000, 5_001);
 const EXPERIMENT: (u8, [u8; 2]) = (253, [0xfa, 0xde]);
 
 /// Payload is not recorded: it counts in checksums as zeros.
-const ZEROS: [u8; 65_536] = [0; 65_536];
+static ZEROS: [u8; 65_536] = [0; 65_536];
 
 /// The two ends of a flow, and what the headers of a packet depend on besides it.
 #[derive(Debug)]

@@ -16,7 +16,7 @@ pub const TITLES: [&str; 7] = [
 pub struct Section {
     /// Heading, for example `Law`; empty for text before the first heading.
     pub title: String,
-    /// What the heading adds to it, for example `per arrival`.
+    /// What the heading adds to it as it stands there, for example `, per arrival`.
     pub qualifier: String,
     /// What stands under it, in order.
     pub blocks: Vec<Block>,
@@ -47,8 +47,8 @@ impl Section {
 
 /// The sections of a header's first comment after the line with the licence.
 ///
-/// A heading opens a paragraph: one of [`TITLES`], perhaps a comma and more, and a colon. Indented lines are formulas,
-/// and statements where they start with a number and a full stop.
+/// A heading opens a paragraph: one of [`TITLES`], perhaps a comma or bracket and more, and a colon. Indented lines are
+/// formulas, and statements where they start with a number and a full stop.
 pub fn sections(header: &str) -> Vec<Section> {
     let mut sections: Vec<Section> = Vec::new();
     let mut after_blank = true;
@@ -97,8 +97,10 @@ fn comment(header: &str) -> Vec<&str> {
 /// Title, qualifier and the rest of a line that is a heading.
 fn heading(line: &str) -> Option<(&str, &str, &str)> {
     let (head, text) = line.split_once(':')?;
-    let (title, qualifier) = head.split_once(", ").unwrap_or((head, ""));
-    TITLES.contains(&title).then_some((title, qualifier, text.trim_start()))
+    let title = TITLES.into_iter().find(|title| head.starts_with(title))?;
+    let qualifier = &head[title.len()..];
+    let is_heading = qualifier.is_empty() || qualifier.starts_with(", ") || qualifier.starts_with(" (");
+    is_heading.then_some((title, qualifier, text.trim_start()))
 }
 
 /// The statement that a numbered line starts.
@@ -184,7 +186,7 @@ mod tests {
         let titles: Vec<_> = found.iter().map(|section| section.title.as_str()).collect();
         assert_eq!(titles, ["Source", "Law", "Divergences", "Figures"]);
         assert_eq!(found[0].blocks, [paragraph("A, B; C.")]);
-        assert_eq!(found[1].qualifier, "per ACK");
+        assert_eq!(found[1].qualifier, ", per ACK");
         assert_eq!(
             found[1].blocks,
             [Block::Formula(vec!["low   cwnd += 1".into(), "  and more".into()])]

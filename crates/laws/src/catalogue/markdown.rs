@@ -74,7 +74,7 @@ fn write_section(text: &mut String, entry: &Entry, section: &Section) {
             let _ = writeln!(text, "\n## {title}");
         }
         (title, qualifier) => {
-            let _ = writeln!(text, "\n## {title}, {}", escaped(qualifier));
+            let _ = writeln!(text, "\n## {title}{}", escaped(qualifier));
         }
     }
     if section.title == "Parameters" && !entry.params.is_empty() {

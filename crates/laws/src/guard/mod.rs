@@ -134,6 +134,33 @@ impl Seen<'_> {
         })
     }
 
+    /// The ACK that a sender's call is about; `None` for other calls.
+    pub fn ack(&self) -> Option<abi::Ack> {
+        (self.function().event == Kind::Ack).then(|| read(&self.before.event))
+    }
+
+    /// When, where the call tells.
+    pub fn now_us(&self) -> Option<u64> {
+        match self.function().event {
+            Kind::Ack => self.ack().map(|ack| ack.now_us),
+            Kind::Start => Some(read::<abi::Start>(&self.before.event).now_us),
+            Kind::Send => Some(read::<abi::Send>(&self.before.event).now_us),
+            _ => self.argument("now_us"),
+        }
+    }
+
+    /// Argument of that name; `None` where the function has none.
+    pub fn argument(&self, name: &str) -> Option<u64> {
+        let words = self.function().words.iter().zip(self.call.words);
+        words.filter(|(word, _)| **word == name).map(|(_, value)| value).next()
+    }
+
+    /// The steps that the law named on its way.
+    pub fn steps(&self) -> Vec<String> {
+        // SAFETY: literals of the law.
+        self.before.steps.iter().map(|step| unsafe { text(*step) }).collect()
+    }
+
     /// The call as text, with its outcome.
     pub fn record(&self) -> CallRecord {
         let mut record = describe(self.call, self.before);

@@ -72,6 +72,14 @@ fn control(call: &Call, before: &abi::Control, after: &abi::Control) -> Option<S
     if after.ca_state != before.ca_state {
         return Some("it changed ca_state, which is the host's".to_owned());
     }
+    let host_reduces = function == "on_loss" && call.flags & abi::SENDER_OWNS_RECOVERY == 0;
+    if host_reduces && after.ssthresh_pkts > before.cwnd_pkts.max(2) {
+        let (ssthresh_pkts, cwnd_pkts) = (after.ssthresh_pkts, before.cwnd_pkts);
+        return Some(format!(
+            "it returned ssthresh_pkts = {ssthresh_pkts} with a window of {cwnd_pkts}: the host brings the window to \
+             ssthresh, so it would grow on a loss; to keep it, return ssthresh_pkts = cwnd_pkts"
+        ));
+    }
     let windows = |control: &abi::Control| (control.cwnd_pkts, control.ssthresh_pkts);
     let is_host_s = call.flags & abi::SENDER_OWNS_RECOVERY == 0 && before.ca_state == abi::CA_RECOVERY;
     if function == "on_ack" && is_host_s && windows(before) != windows(after) {

@@ -118,9 +118,10 @@ unsafe fn sender(table: &abi::SenderTable, law: &str) -> Result<(), String> {
     }
     one_of("sender", law, ".wire", table.wire, abi::WIRE_PAIR)?;
     one_of("sender", law, ".ecn_mode", table.ecn_mode, abi::ECN_MODE_EXACT)?;
-    if table.on_ack.is_none() && table.on_loss.is_none() && table.on_rto.is_none() {
+    if table.on_loss.is_none() && table.flags & abi::SENDER_OWNS_RECOVERY == 0 {
         return Err(format!(
-            "{law}_sender has none of .on_ack, .on_loss and .on_rto: its window would never move"
+            "{law}_sender has no .on_loss: on a loss the host brings the window to ssthresh_pkts, which .on_loss must \
+             set; or the law sets the window itself (LAW_SENDER_OWNS_RECOVERY in .flags)"
         ));
     }
     Ok(())

@@ -30,7 +30,7 @@ pub(super) struct Compiled {
 }
 
 /// Language, warnings and checks of a law. Unused parameters are the rule: the tables' types ask for them.
-const FLAGS: [&str; 9] = [
+const FLAGS: [&str; 10] = [
     "-std=c11",
     "-D_POSIX_C_SOURCE=200809L",
     "-O2",
@@ -40,6 +40,7 @@ const FLAGS: [&str; 9] = [
     "-Wall",
     "-Wextra",
     "-Wno-unused-parameter",
+    "-Werror=implicit-function-declaration",
 ];
 
 /// What the checks look for; `undefined.h` answers each of them.
@@ -65,6 +66,30 @@ pub(super) fn name_of(path: &Path) -> Result<String, OwnLawError> {
     } else {
         Err(bad())
     }
+}
+
+/// Whether a law can have the name of this file.
+///
+/// # Errors
+/// [`OwnLawError::BadName`].
+pub fn check_name(path: &Path) -> Result<(), OwnLawError> {
+    name_of(path).map(|_| ())
+}
+
+/// The same law from its files as they are now; `None` where one of them cannot be read.
+pub fn read_again(source: &Source) -> Option<Source> {
+    let folder = source.path.parent()?;
+    let read = |file: &SourceFile| {
+        let text = fs::read_to_string(folder.join(&file.name)).ok()?;
+        let name = file.name.clone();
+        Some(SourceFile { name, text })
+    };
+    let files: Vec<SourceFile> = source.files.iter().map(read).collect::<Option<_>>()?;
+    Some(Source {
+        sha256: hash(&files),
+        files,
+        ..source.clone()
+    })
 }
 
 /// Compiles the header at `path`; `folder` is where the compiler runs, so that its messages name the file as given.

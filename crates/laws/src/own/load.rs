@@ -1,6 +1,7 @@
 //! From a header to a law in the registry.
 #![allow(unsafe_code)]
 
+use std::error::Error;
 use std::path::Path;
 use std::sync::Mutex;
 
@@ -102,6 +103,7 @@ fn open(compiled: &Compiled) -> Result<Tables, OwnLawError> {
     // SAFETY: the library was just compiled from a law; it has no constructors but what the user wrote into it.
     let library = unsafe { Library::open(Some(&compiled.object), RTLD_NOW | RTLD_LOCAL) };
     let library = library.map_err(|error| {
+        let error = error.source().map_or_else(|| error.to_string(), ToString::to_string);
         let why = format!("cannot be loaded: {error}; where TMPDIR forbids to execute files, set another");
         OwnLawError::unusable(&shown, why)
     })?;

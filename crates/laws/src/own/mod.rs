@@ -11,6 +11,7 @@ use std::path::PathBuf;
 
 use serde::{Deserialize, Serialize};
 
+pub use compile::{check_name, read_again};
 pub use load::{load, load_text, loaded};
 
 pub(crate) use load::explained;

@@ -7,8 +7,8 @@ use serde::Serialize;
 /// What stands for a number that is missing.
 const MISSING: u16 = u16::MAX;
 
-/// Non-negative numbers in 16 bits each: `value = step * q`, so that none is off by more than half of 1/65534 of the
-/// largest. A chart is some hundred pixels high, which shows 1/1000.
+/// Non-negative numbers in 16 bits each: `value = step * q`, with the finest step whose inverse is a whole number, so
+/// that windows and counts stay whole. None is off by more than 1/65534 of the largest; a chart shows 1/1000.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
 pub struct Packed {
     /// The distance of two neighbouring values.
@@ -21,7 +21,14 @@ impl Packed {
     /// Packs `values`, row after row if they are a table.
     pub fn of(values: &[Option<f64>]) -> Self {
         let largest = values.iter().flatten().copied().fold(0.0, f64::max);
-        let step = largest / f64::from(MISSING - 1);
+        let per_one = (f64::from(MISSING - 1) / largest).floor();
+        let step = if largest == 0.0 {
+            0.0
+        } else if per_one >= 1.0 {
+            1.0 / per_one
+        } else {
+            largest / f64::from(MISSING - 1)
+        };
         let quantum = |value: &Option<f64>| match value {
             Some(value) if step > 0.0 => (value / step).round() as u16,
             Some(_) => 0,
@@ -72,7 +79,18 @@ mod tests {
                 (back, value) => assert_eq!(*back, value),
             }
         }
-        assert!((packed.step * 65534.0 - 98.7).abs() < 1e-9);
+        // 65534 / 98.7 = 663.97: 663 steps to one, so that whole numbers are steps.
+        assert!((packed.step - 1.0 / 663.0).abs() < 1e-15);
+        let whole = Packed::of(&[Some(391.0), Some(1.0)]).values()[1].unwrap();
+        assert!((whole - 1.0).abs() < 1e-12);
+    }
+
+    #[test]
+    fn numbers_beyond_16_bits_are_packed_too() {
+        // A queue of 100 000 packets: the step is then more than one.
+        let packed = Packed::of(&[Some(100_000.0), Some(50_000.0)]);
+        let back: Vec<f64> = packed.values().into_iter().flatten().collect();
+        assert!((back[0] - 100_000.0).abs() < 1e-6 && (back[1] - 50_000.0).abs() <= packed.step / 2.0);
     }
 
     #[test]

@@ -38,8 +38,8 @@ pub(super) const JITTER: &[Key] = &[
         "preset",
         Choice(layer::JITTER_PRESETS),
         Is("\"none\""),
-        "waiting for a chance to ask for the uplink of LTE (uniform, 10 ms), or for the uplink phase of a TDD pattern in \
-         5G (uniform, 5 ms)",
+        "waiting for a chance to ask for the uplink of LTE (uniform, 10 ms), or for the uplink phase of a TDD pattern \
+         in 5G (uniform, 5 ms)",
     ),
     key(
         "delay",

@@ -1,0 +1,127 @@
+//! Laws that users bring: what `--law` loads, and what is kept when one of them is at fault.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use fadelab_laws::guard::{CALLS_VERSION, CallsHead, Fault};
+use fadelab_laws::own::{self, OwnLawError};
+use fadelab_results::{OwnLaw, Source, Target};
+use fadelab_sim::spec::RunSpec;
+
+use crate::{Failure, output, shell};
+
+impl From<OwnLawError> for Failure {
+    fn from(error: OwnLawError) -> Self {
+        Self::Invalid(error.to_string())
+    }
+}
+
+/// Loads the headers and says which laws they define; what the compiler warns of is printed.
+///
+/// # Errors
+/// A header that cannot be used.
+pub fn load(paths: &[PathBuf]) -> Result<Vec<String>, Failure> {
+    let mut names = Vec::new();
+    for path in paths {
+        let known = own::loaded().len();
+        let law = own::load(path)?;
+        if !law.warnings.is_empty() && own::loaded().len() > known {
+            output::warn(&[format!(
+                "--law {}: the compiler remarks\n{}",
+                path.display(),
+                law.warnings
+            )]);
+        }
+        names.push(law.source.name.clone());
+    }
+    check_routers(&names)?;
+    Ok(names)
+}
+
+/// A sender may need a router of the same or of another file, so this is checked when all are loaded.
+fn check_routers(names: &[String]) -> Result<(), Failure> {
+    for name in names {
+        let router = fadelab_laws::sender(name).and_then(fadelab_laws::Sender::router);
+        if let Some(router) = router.filter(|router| fadelab_laws::router(router).is_none()) {
+            let known: Vec<&str> = fadelab_laws::routers().iter().map(fadelab_laws::Router::name).collect();
+            return Err(Failure::Invalid(format!(
+                "--law: {name}_sender has .router = \"{router}\", which no law is: known are {}; another --law may bring it",
+                known.join(", ")
+            )));
+        }
+    }
+    Ok(())
+}
+
+/// The headers that a run uses.
+pub fn used<'a>(paths: &'a [PathBuf], spec: &'a RunSpec) -> impl Iterator<Item = &'a PathBuf> {
+    let names = |path: &Path| {
+        let stem = path.file_stem().unwrap_or_default();
+        let senders = spec
+            .flows
+            .iter()
+            .filter_map(|flow| flow.sender.map(fadelab_laws::Sender::name));
+        let routers = spec
+            .links
+            .iter()
+            .flat_map(|link| [link.router.law.name(), link.router.capacity.name()]);
+        senders.chain(routers).any(|name| stem == name)
+    };
+    paths.iter().filter(move |path| names(path))
+}
+
+/// What a result keeps of the laws that users brought.
+pub fn kept() -> (Vec<OwnLaw>, Vec<Source>) {
+    let mut files = Vec::new();
+    let mut laws = Vec::new();
+    for law in own::loaded() {
+        let source = &law.source;
+        laws.push(OwnLaw {
+            name: source.name.clone(),
+            path: source.path.display().to_string(),
+            sha256: source.sha256.clone(),
+            files: source.files.iter().map(|file| file.name.clone()).collect(),
+        });
+        files.extend(source.files.iter().map(|file| Source {
+            file: format!("{}/{}", source.name, file.name),
+            text: file.text.clone(),
+        }));
+    }
+    (laws, files)
+}
+
+/// Keeps the call at fault in a file of calls beside where the result would have been, and says what happened.
+pub fn keep(fault: &Fault, target: &Target) -> String {
+    let law = &fault.record.law;
+    let path = match target {
+        Target::Exact(folder) => folder.with_file_name(format!(
+            "{}-{law}-fault.jsonl",
+            folder.file_name().unwrap_or_default().to_string_lossy()
+        )),
+        Target::Numbered { parent, name } => parent.join(format!("{name}-{law}-fault.jsonl")),
+    };
+    match write_call(fault, &path) {
+        Ok(()) => {
+            let file = shell::quoted(&path.display().to_string());
+            format!("{fault}\nthe call is kept; this makes it again:\n  fadelab replay {file}")
+        }
+        Err(error) => format!("{fault}\nthe call could not be kept in {}: {error}", path.display()),
+    }
+}
+
+fn write_call(fault: &Fault, path: &Path) -> Result<(), std::io::Error> {
+    let sources = own::loaded().into_iter().map(|law| law.source.clone());
+    let head = CallsHead {
+        fadelab_calls: CALLS_VERSION,
+        laws: sources.filter(|source| source.name == fault.record.law).collect(),
+    };
+    let text = format!(
+        "{}\n{}\n",
+        serde_json::to_string(&head)?,
+        serde_json::to_string(&fault.record)?
+    );
+    if let Some(folder) = path.parent() {
+        fs::create_dir_all(folder)?;
+    }
+    fs::write(path, text)
+}

@@ -1,0 +1,109 @@
+//! Laws that users bring run beside those that the scenario names, without an edit of the scenario.
+
+use std::collections::BTreeMap;
+
+use crate::document::{Node, Place, Raw};
+use crate::flows;
+use crate::laws::UDP;
+use crate::reader::Reader;
+
+/// Adds to the laws of the scenario each of `names` that it does not name itself.
+///
+/// A sender joins the list of laws; a router joins it behind each sender that brings no router of its own. Returns
+/// warnings about laws that nothing uses.
+pub fn add(root: &mut Node, names: &[String]) -> Vec<String> {
+    let mut warnings = Vec::new();
+    let path = flows::law_path(&Reader::new(root, &BTreeMap::new()));
+    for name in names {
+        if is_named(root, name) {
+            continue;
+        }
+        let labels = beside(root, &path, name);
+        if labels.is_empty() {
+            let hint = if fadelab_laws::router(name).is_some() {
+                format!("--set {path}=SENDER+{name}")
+            } else {
+                format!("--set router.capacity={name}")
+            };
+            warnings.push(format!("nothing uses the law {name} of --law: {hint} would"));
+        }
+        for label in labels {
+            append(root, &path, &label, name);
+        }
+    }
+    warnings
+}
+
+/// Labels under which a law that the scenario does not name runs beside those that it names.
+fn beside(root: &Node, path: &str, name: &str) -> Vec<String> {
+    let has_router = fadelab_laws::router(name).is_some();
+    if let Some(sender) = fadelab_laws::sender(name) {
+        let with_router = has_router && sender.router().is_none();
+        return vec![if with_router {
+            format!("{name}+{name}")
+        } else {
+            name.to_owned()
+        }];
+    }
+    if !has_router {
+        return Vec::new();
+    }
+    let takes_any = |label: &&str| {
+        let sender = fadelab_laws::sender(label);
+        !label.contains('+') && sender.is_some_and(|sender| sender.router().is_none())
+    };
+    let labels = root.at(path).map_or_else(Vec::new, |node| texts(&node.raw));
+    labels
+        .into_iter()
+        .filter(takes_any)
+        .map(|label| format!("{label}+{name}"))
+        .collect()
+}
+
+/// Whether a law of the run, of a group or of a sender's routers, or the capacity part, is the one named.
+fn is_named(root: &Node, name: &str) -> bool {
+    let groups = flows::group_names(root);
+    let paths = groups.iter().map(|group| format!("flow.{group}.law"));
+    let paths = paths.chain(["flow.law".to_owned(), "router.capacity".to_owned()]);
+    let names_it = |label: &str| {
+        let brings = |part: &str| fadelab_laws::sender(part).and_then(fadelab_laws::Sender::router) == Some(name);
+        let has_router = label.contains('+');
+        label
+            .split('+')
+            .map(str::trim)
+            .any(|part| part == name || (!has_router && brings(part)))
+    };
+    paths.into_iter().any(|path| {
+        root.at(&path)
+            .is_some_and(|node| texts(&node.raw).into_iter().any(names_it))
+    })
+}
+
+/// The strings of a value, which may be a list of them.
+fn texts(raw: &Raw) -> Vec<&str> {
+    match raw {
+        Raw::Text(text) if text != UDP => vec![text],
+        Raw::List(items) => items.iter().flat_map(|item| texts(&item.raw)).collect(),
+        _ => Vec::new(),
+    }
+}
+
+fn append(root: &mut Node, path: &str, label: &str, name: &str) {
+    let added = Node {
+        place: Place::Set(format!("{path}={label} (from --law {name}.h)")),
+        raw: Raw::Text(label.to_owned()),
+    };
+    match root.at_mut(path) {
+        Some(node) => match &mut node.raw {
+            Raw::List(items) => items.push(added),
+            raw => {
+                let first = Node {
+                    place: node.place.clone(),
+                    raw: std::mem::replace(raw, Raw::Bool(false)),
+                };
+                node.raw = Raw::List(vec![first, added]);
+            }
+        },
+        None => root.insert(path, added),
+    }
+}

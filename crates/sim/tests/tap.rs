@@ -1,0 +1,75 @@
+//! What a tap shows, and that it changes nothing.
+
+mod common;
+
+use std::cell::RefCell;
+use std::rc::Rc;
+
+use common::{DROP, Dumbbell, MS, RTT_NS, S, kth, record_of, wire};
+use fadelab_sim::record::RunRecord;
+use fadelab_sim::spec::RunSpec;
+use fadelab_sim::tap::Sighting;
+
+fn tapped(spec: &RunSpec, flow: u32) -> (RunRecord, Vec<Sighting>) {
+    let seen = Rc::new(RefCell::new(Vec::new()));
+    let sink = Rc::clone(&seen);
+    let add = move |sighting: &Sighting| sink.borrow_mut().push(*sighting);
+    let record = fadelab_sim::run_tapped(spec, flow, Box::new(add), |_| true).unwrap();
+    let seen = seen.borrow().clone();
+    (record, seen)
+}
+
+#[test]
+fn a_tap_changes_nothing() {
+    // Goal: the record of a run is the same with a tap on any of its flows.
+    let mut spec = Dumbbell {
+        flows: 3,
+        law: "xcp",
+        router: "xcp",
+        rate_bps: 2_000_000,
+        delay_ns: 50 * MS,
+        buffer_pkts: 50,
+        duration_ns: 30 * S,
+    }
+    .spec();
+    spec.links[0].channel = Some(common::random_loss(0.01, 0.01));
+    let plain = record_of(&spec);
+    for flow in 0..3 {
+        let (record, seen) = tapped(&spec, flow);
+        assert!(record == plain, "flow {flow}");
+        let data = seen.iter().filter(|packet| packet.is_data);
+        assert_eq!(
+            data.count() as u64,
+            plain.flows_end[flow as usize].sent_pkts,
+            "flow {flow}"
+        );
+    }
+}
+
+#[test]
+fn a_tap_shows_what_the_sender_sees() {
+    // Goal: data when they leave, ACKs when they arrive, with numbers, timestamps and SACK blocks.
+    let mut spec = wire("reno", 6_000);
+    spec.links[0].router = kth(3, 0, 3, DROP);
+    let (record, seen) = tapped(&spec, 0);
+    assert!(seen.is_sorted_by_key(|packet| packet.time_ns));
+    let data: Vec<&Sighting> = seen.iter().filter(|packet| packet.is_data).collect();
+    let acks: Vec<&Sighting> = seen.iter().filter(|packet| !packet.is_data).collect();
+    assert_eq!((data[0].time_ns, data[0].segment, data[0].ip_bytes), (0, 0, 1_040));
+    assert_eq!((acks[0].time_ns, acks[0].segment, acks[0].ip_bytes), (RTT_NS, 1, 40));
+    assert_eq!(acks.last().unwrap().segment, 6);
+    assert_eq!(acks.last().unwrap().time_ns, record.completions[0].end_ns);
+    // Segment 2 is lost once, so those behind it are reported above it.
+    assert_eq!(data.iter().filter(|packet| packet.segment == 2).count(), 2);
+    let above = acks
+        .iter()
+        .find(|ack| ack.sack_blocks > 0)
+        .expect("a hole was reported");
+    assert_eq!((above.segment, above.sack[0]), (2, (3, 4)));
+    // The clock of ns-2 ticks every 10 ms; the first ACK echoes tick 0 and was sent 20 ms before it arrived.
+    let tick_ns = 10 * MS;
+    assert_eq!(
+        (u64::from(acks[0].ts_val), acks[0].ts_ecr),
+        ((RTT_NS - 20 * MS - 40_000) / tick_ns, 0)
+    );
+}
