@@ -111,7 +111,11 @@ fn values() -> impl Strategy<Value = String> {
 
 /// Whether a scenario gets a plan, or a refusal that names a place on one line.
 fn is_answered(bytes: &[u8], sets: Vec<String>) -> bool {
-    let options = Options { sets, runs_max: 100 };
+    let options = Options {
+        sets,
+        runs_max: 100,
+        ..Options::default()
+    };
     match parse(bytes, "some.toml", &scenarios(), &options) {
         Ok(plan) => !plan.runs.is_empty(),
         Err(refusal) => !refusal.place.is_empty() && !refusal.message.is_empty() && !refusal.to_string().contains('\n'),
