@@ -2,8 +2,9 @@
 //!
 //! The run is simulated again, which gives the same run, with the flow's sender in the build that tells its steps.
 
+mod changes;
+
 use std::cell::RefCell;
-use std::collections::VecDeque;
 use std::fmt::Write;
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -23,8 +24,7 @@ use serde::Deserialize;
 
 use crate::{Failure, output};
 
-/// Changes that are shown before and after the one that is asked for.
-const NEIGHBOURS: usize = 3;
+use changes::{Change, Changes};
 
 /// What to look at in a result.
 #[derive(Debug, Args)]
@@ -211,85 +211,6 @@ fn flow(run: &PlannedRun, given: Option<&str>) -> Result<usize, Failure> {
     })
 }
 
-/// A call of the law after which the window, or what a loss set, was another.
-#[derive(Clone, Debug)]
-struct Change {
-    time_us: u64,
-    function: &'static str,
-    cause: Option<u64>,
-    idle_us: Option<u64>,
-    ack: Option<abi::Ack>,
-    before: abi::Control,
-    law: abi::Control,
-    /// What the host made of it; the next call was given that.
-    after: abi::Control,
-    steps: Vec<String>,
-}
-
-impl Change {
-    fn of(seen: &Seen<'_>, before: abi::Control, law: abi::Control, time_us: u64) -> Self {
-        Self {
-            time_us,
-            function: seen.name(),
-            cause: seen.argument("cause"),
-            idle_us: seen.argument("idle_us"),
-            ack: seen.ack(),
-            before,
-            law,
-            after: law,
-            steps: seen.steps(),
-        }
-    }
-
-    /// Whether the window is another, or the law was asked what a loss means.
-    fn counts(&self) -> bool {
-        self.before.cwnd_pkts != self.after.cwnd_pkts || matches!(self.function, "init" | "on_loss" | "on_rto")
-    }
-}
-
-/// Changes around a time, gathered while the run goes by.
-#[derive(Default)]
-struct Changes {
-    until: VecDeque<Change>,
-    after: Vec<Change>,
-    /// The last call, until it is known what the host made of it.
-    last: Option<Change>,
-    at_us: u64,
-}
-
-impl Changes {
-    fn see(&mut self, seen: &Seen<'_>) {
-        let Some((before, law)) = seen.controls() else { return };
-        let time_us = seen
-            .now_us()
-            .or(self.last.as_ref().map(|last| last.time_us))
-            .unwrap_or(0);
-        self.close(Some(&before));
-        self.last = Some(Change::of(seen, before, law, time_us));
-    }
-
-    /// The last call is over; `next` is what the host gave to the one after it.
-    fn close(&mut self, next: Option<&abi::Control>) {
-        let Some(mut last) = self.last.take() else { return };
-        last.after = next.copied().unwrap_or(last.law);
-        if !last.counts() {
-            return;
-        }
-        if last.time_us <= self.at_us {
-            self.until.push_back(last);
-            if self.until.len() > NEIGHBOURS + 1 {
-                self.until.pop_front();
-            }
-        } else if self.after.len() < NEIGHBOURS {
-            self.after.push(last);
-        }
-    }
-
-    fn are_complete(&self) -> bool {
-        self.after.len() == NEIGHBOURS
-    }
-}
-
 /// Simulates the run until enough is known.
 fn changes(run: &PlannedRun, flow: usize, sender: &'static Sender, at_ns: u64) -> Result<Changes, Failure> {
     let own = own::loaded().into_iter().find(|law| law.source.name == sender.name());
@@ -304,14 +225,20 @@ fn changes(run: &PlannedRun, flow: usize, sender: &'static Sender, at_ns: u64) -
         )));
     };
     let mut spec = run.spec.clone();
-    spec.flows[flow].sender = Some(Box::leak(Box::new(explained)));
+    let explained: &'static Sender = Box::leak(Box::new(explained));
+    spec.flows[flow].sender = Some(explained);
     spec.record_interval_ns = None;
     let changes = Rc::new(RefCell::new(Changes {
         at_us: at_ns / 1000,
         ..Changes::default()
     }));
     let gathered = Rc::clone(&changes);
-    let observer = move |seen: &Seen<'_>| gathered.borrow_mut().see(seen);
+    let observer = move |seen: &Seen<'_>| {
+        // A law that a user brought is guarded in the other flows too.
+        if seen.is_of(explained) {
+            gathered.borrow_mut().see(seen);
+        }
+    };
     let done = guard::observe(observer, || {
         fadelab_sim::run(&spec, |_| !changes.borrow().are_complete())
     });

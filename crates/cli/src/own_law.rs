@@ -34,18 +34,20 @@ pub fn load(paths: &[PathBuf]) -> Result<Vec<String>, Failure> {
         }
         names.push(law.source.name.clone());
     }
-    check_routers(&names)?;
+    check_routers(paths, &names)?;
     Ok(names)
 }
 
 /// A sender may need a router of the same or of another file, so this is checked when all are loaded.
-fn check_routers(names: &[String]) -> Result<(), Failure> {
-    for name in names {
+fn check_routers(paths: &[PathBuf], names: &[String]) -> Result<(), Failure> {
+    for (path, name) in paths.iter().zip(names) {
         let router = fadelab_laws::sender(name).and_then(fadelab_laws::Sender::router);
         if let Some(router) = router.filter(|router| fadelab_laws::router(router).is_none()) {
             let known: Vec<&str> = fadelab_laws::routers().iter().map(fadelab_laws::Router::name).collect();
             return Err(Failure::Invalid(format!(
-                "--law: {name}_sender has .router = \"{router}\", which no law is: known are {}; another --law may bring it",
+                "--law {}: {name}_sender has .router = \"{router}\", which no law is: known are {}; \
+                 another --law may bring it",
+                path.display(),
                 known.join(", ")
             )));
         }

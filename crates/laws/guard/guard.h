@@ -22,7 +22,7 @@
 #define GUARD_JOIN(a, b) GUARD_JOIN_(a, b)
 #define GUARD_TABLE(role) GUARD_JOIN(GUARD_NAME, role)
 
-/* A law has some of the roles. These declarations are the law's own where it defines the table, else a table of zeros. */
+/* A law has some of the roles. These are its own tables declared again or, where it defines none, tables of zeros. */
 static const struct law_sender GUARD_TABLE(sender);
 static const struct law_receiver GUARD_TABLE(receiver);
 static const struct law_router GUARD_TABLE(router);
@@ -105,7 +105,7 @@ static void guard_jump(struct guard_call *call)
 	siglongjmp(call->escape, 1);
 }
 
-/* The mask is not saved: the host's handlers block nothing, and a system call at each ACK would cost more than the law. */
+/* The mask is not saved: the host's handlers block nothing, and a system call an ACK would cost more than the law. */
 #define GUARDED(call, statement)                                                                                       \
 	do {                                                                                                               \
 		guard_current = &(call);                                                                                       \
@@ -268,7 +268,8 @@ static void guard_capacity_estimate(void *state, const void *params, const struc
 	(guard_##role.function = GUARD_TABLE(role).function ? guard_##role##_##function : NULL)
 
 /* A role that the law does not define is a table of zeros. */
-#define GUARD_GIVEN(role) (GUARD_TABLE(role).name || GUARD_TABLE(role).abi || GUARD_TABLE(role).size ? &guard_##role : NULL)
+#define GUARD_GIVEN(role)                                                                                              \
+	(GUARD_TABLE(role).name || GUARD_TABLE(role).abi || GUARD_TABLE(role).size ? &guard_##role : NULL)
 
 __attribute__((visibility("default"))) struct guard_law GUARD_EXPORT(const struct guard_host *host)
 {

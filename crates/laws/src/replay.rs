@@ -149,7 +149,7 @@ fn input(record: &CallRecord, function: &Function, state: State, infos: &[ParamI
     let value = |info: &ParamInfo| record.params.get(info.name).copied().unwrap_or(info.value);
     let params = Params::from_values(&infos.iter().map(value).collect::<Vec<u64>>());
     let fields = |kind: Kind, fields, name| {
-        let bytes: Result<Vec<u8>, String> = kind.from_fields(fields);
+        let bytes: Result<Vec<u8>, String> = kind.with_fields(fields);
         bytes.map_err(|field| format!("its {name} has no field `{field}` with such a value"))
     };
     Ok(Input {

@@ -113,7 +113,8 @@ fn sender(name: &str, code: &str) {
              LAW void {name}_on_loss(void *state, const void *params, const struct law_ack *ack, u32 cause, struct \
              law_control *control)\n{{\n\tcontrol->ssthresh_pkts = control->cwnd_pkts;\n}}\n\
              LAW_TABLE struct law_sender {name}_sender = {{\n\t.abi = LAW_ABI, .size = sizeof(struct law_sender),\n\
-             \t.name = \"{name}\", .summary = \"s\", .state_bytes = 8, LAW_NO_PARAMS, .on_ack = {name}_on_ack,\n\t.on_loss = {name}_on_loss,\n}};\n"
+             \t.name = \"{name}\", .summary = \"s\", .state_bytes = 8, LAW_NO_PARAMS, \
+             .on_ack = {name}_on_ack,\n\t.on_loss = {name}_on_loss,\n}};\n"
         ),
     );
 }

@@ -84,7 +84,7 @@ impl Kind {
     ///
     /// # Errors
     /// The name of a field that is unknown or has no value of its kind.
-    pub fn from_fields(self, fields: &Map<String, Value>) -> Result<Vec<u8>, String> {
+    pub fn with_fields(self, fields: &Map<String, Value>) -> Result<Vec<u8>, String> {
         let mut bytes = vec![0; self.bytes()];
         let size = bytes.len() as u32;
         let (mut known, mut wrong) = (0, None);

@@ -115,6 +115,11 @@ impl Seen<'_> {
         &FUNCTIONS[self.call.function as usize]
     }
 
+    /// Whether it was a call of this very build of a law: others of the name have a literal of their own.
+    pub fn is_of(&self, law: &crate::Sender) -> bool {
+        self.call.law.cast::<u8>() == law.name().as_ptr()
+    }
+
     /// The role whose function was called.
     pub fn role(&self) -> &'static str {
         self.function().role
@@ -127,10 +132,10 @@ impl Seen<'_> {
 
     /// A sender's control before and after the call; `None` for other roles.
     pub fn controls(&self) -> Option<(abi::Control, abi::Control)> {
-        // SAFETY: the kind says what lies there.
-        (self.function().decision == Kind::Control).then(|| unsafe {
-            let before = self.before.decision.as_ptr().cast::<abi::Control>();
-            (before.read_unaligned(), *self.call.decision.cast::<abi::Control>())
+        (self.function().decision == Kind::Control).then(|| {
+            // SAFETY: the kind says what lies there.
+            let after = unsafe { *self.call.decision.cast::<abi::Control>() };
+            (read(&self.before.decision), after)
         })
     }
 

@@ -30,7 +30,7 @@ pub(super) fn nonsense(call: &Call, decision_before: &[u8], zone: &[u8]) -> Opti
         };
         let decision = || match function.decision {
             Kind::Control => {
-                let before = decision_before.as_ptr().cast::<abi::Control>().read_unaligned();
+                let before: abi::Control = super::read(decision_before);
                 control(call, &before, &*call.decision.cast::<abi::Control>())
             }
             Kind::Estimate => estimate(call.flags, &*call.decision.cast::<abi::Estimate>()),

@@ -75,7 +75,8 @@ pub(super) unsafe fn roles(tables: &Tables, law: &str) -> Result<Vec<&'static st
     }
     match roles.as_slice() {
         [] => Err(format!(
-            "it defines no law: expected is at least one of {law}_sender, {law}_router and {law}_capacity, for example\n  \
+            "it defines no law: expected is at least one of {law}_sender, {law}_router and {law}_capacity, for \
+             example\n  \
              LAW_TABLE struct law_sender {law}_sender = {{.abi = LAW_ABI, ...}};\n\
              `fadelab new-law {law}` writes a header to begin with"
         )),

@@ -123,7 +123,7 @@ pub(super) fn compile(path: &Path, folder: &Path, build: Build) -> Result<Compil
     }
     command
         .arg("-include")
-        .arg(path)
+        .arg(plain(path))
         .args(["-MD", "-MF"])
         .arg(place.path().join("law.d"));
     command.arg("-c").arg(place.path().join("law.c")).arg("-o").arg(&object);
@@ -308,6 +308,26 @@ mod tests {
         let rule = "law.o: a/law.c ./mine.h \\\n my\\ part.h ./mine.h\n";
         assert_eq!(dependencies(rule), ["a/law.c", "./mine.h", "my part.h"]);
         assert_eq!(dependencies(""), Vec::<String>::new());
+    }
+
+    #[test]
+    fn the_hash_is_of_the_text() {
+        // Goal: another text, another name or another border between files is another hash.
+        let file = |name: &str, text: &str| SourceFile {
+            name: name.to_owned(),
+            text: text.to_owned(),
+        };
+        let sets = [
+            vec![file("a.h", "x")],
+            vec![file("a.h", "y")],
+            vec![file("b.h", "x")],
+            vec![file("a.h", ""), file("b.h", "x")],
+            vec![file("a.h", "x"), file("b.h", "")],
+        ];
+        let mut hashes: Vec<String> = sets.iter().map(|files| hash(files)).collect();
+        hashes.sort();
+        hashes.dedup();
+        assert_eq!(hashes.len(), sets.len());
     }
 
     #[test]

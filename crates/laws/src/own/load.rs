@@ -25,8 +25,8 @@ pub fn loaded() -> Vec<&'static OwnLaw> {
 /// The law stays for the life of the program. The same file again is the same law, if its text has not changed.
 ///
 /// # Errors
-/// A file that cannot be read, has a name that no law can have or one that is taken, does not compile, or defines tables
-/// that a host cannot use.
+/// A file that cannot be read, has a name that no law can have or one that is taken, does not compile, or defines
+/// tables that a host cannot use.
 pub fn load(path: &Path) -> Result<&'static OwnLaw, OwnLawError> {
     let name = name_of(path)?;
     refuse_builtin(&name, path)?;
@@ -57,8 +57,8 @@ fn compile_text(source: &Source, build: Build) -> Result<Compiled, OwnLawError> 
 fn refuse_builtin(name: &str, path: &Path) -> Result<(), OwnLawError> {
     if registry::is_builtin(name) || name == "udp" {
         let why = format!(
-            "the name {name} is that of a built-in law: name the file otherwise, for example my_{name}.h, and in it the \
-             tables ({name}_sender becomes my_{name}_sender) and their .name; then both run side by side"
+            "the name {name} is that of a built-in law: name the file otherwise, for example my_{name}.h, and in it \
+             the tables ({name}_sender becomes my_{name}_sender) and their .name; then both run side by side"
         );
         return Err(OwnLawError::unusable(path.display(), why));
     }

@@ -1,0 +1,88 @@
+//! Changes of a window, gathered while a run goes by.
+
+use std::collections::VecDeque;
+
+use fadelab_laws::abi;
+use fadelab_laws::guard::Seen;
+
+/// Changes that are shown before and after the one that is asked for.
+pub const NEIGHBOURS: usize = 3;
+
+/// A call of the law after which the window, or what a loss set, was another.
+#[derive(Clone, Debug)]
+pub struct Change {
+    pub time_us: u64,
+    pub function: &'static str,
+    pub cause: Option<u64>,
+    pub idle_us: Option<u64>,
+    pub ack: Option<abi::Ack>,
+    pub before: abi::Control,
+    pub law: abi::Control,
+    /// What the host made of it; the next call was given that.
+    pub after: abi::Control,
+    pub steps: Vec<String>,
+}
+
+impl Change {
+    fn of(seen: &Seen<'_>, before: abi::Control, law: abi::Control, time_us: u64) -> Self {
+        Self {
+            time_us,
+            function: seen.name(),
+            cause: seen.argument("cause"),
+            idle_us: seen.argument("idle_us"),
+            ack: seen.ack(),
+            before,
+            law,
+            after: law,
+            steps: seen.steps(),
+        }
+    }
+
+    /// Whether the window is another, or the law was asked what a loss means.
+    fn counts(&self) -> bool {
+        self.before.cwnd_pkts != self.after.cwnd_pkts || matches!(self.function, "init" | "on_loss" | "on_rto")
+    }
+}
+
+/// Changes around a time, gathered while the run goes by.
+#[derive(Default)]
+pub struct Changes {
+    pub until: VecDeque<Change>,
+    pub after: Vec<Change>,
+    /// The last call, until it is known what the host made of it.
+    last: Option<Change>,
+    pub at_us: u64,
+}
+
+impl Changes {
+    pub fn see(&mut self, seen: &Seen<'_>) {
+        let Some((before, law)) = seen.controls() else { return };
+        let time_us = seen
+            .now_us()
+            .or(self.last.as_ref().map(|last| last.time_us))
+            .unwrap_or(0);
+        self.close(Some(&before));
+        self.last = Some(Change::of(seen, before, law, time_us));
+    }
+
+    /// The last call is over; `next` is what the host gave to the one after it.
+    pub fn close(&mut self, next: Option<&abi::Control>) {
+        let Some(mut last) = self.last.take() else { return };
+        last.after = next.copied().unwrap_or(last.law);
+        if !last.counts() {
+            return;
+        }
+        if last.time_us <= self.at_us {
+            self.until.push_back(last);
+            if self.until.len() > NEIGHBOURS + 1 {
+                self.until.pop_front();
+            }
+        } else if self.after.len() < NEIGHBOURS {
+            self.after.push(last);
+        }
+    }
+
+    pub fn are_complete(&self) -> bool {
+        self.after.len() == NEIGHBOURS
+    }
+}
