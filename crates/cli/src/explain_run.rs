@@ -228,10 +228,7 @@ fn changes(run: &PlannedRun, flow: usize, sender: &'static Sender, at_ns: u64) -
     let explained: &'static Sender = Box::leak(Box::new(explained));
     spec.flows[flow].sender = Some(explained);
     spec.record_interval_ns = None;
-    let changes = Rc::new(RefCell::new(Changes {
-        at_us: at_ns / 1000,
-        ..Changes::default()
-    }));
+    let changes = Rc::new(RefCell::new(Changes::around(at_ns / 1000)));
     let gathered = Rc::clone(&changes);
     let observer = move |seen: &Seen<'_>| {
         // A law that a user brought is guarded in the other flows too.

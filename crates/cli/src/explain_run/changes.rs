@@ -55,6 +55,14 @@ pub struct Changes {
 }
 
 impl Changes {
+    /// Gathers the changes around `at_us`.
+    pub fn around(at_us: u64) -> Self {
+        Self {
+            at_us,
+            ..Self::default()
+        }
+    }
+
     pub fn see(&mut self, seen: &Seen<'_>) {
         let Some((before, law)) = seen.controls() else { return };
         let time_us = seen
