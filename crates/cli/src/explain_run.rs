@@ -280,17 +280,13 @@ fn show(text: &mut String, changes: &Changes, sender: &Sender, params: &Params, 
     if let Some(host) = host(asked) {
         row("host", host);
     }
-    if asked.before.ssthresh_pkts != asked.after.ssthresh_pkts {
-        row(
-            "ssthresh",
-            format!(
-                "{} -> {} packets",
-                asked.before.ssthresh_pkts, asked.after.ssthresh_pkts
-            ),
-        );
+    let (then, now) = (asked.before.ssthresh_pkts, asked.after.ssthresh_pkts);
+    let from = if then == now {
+        String::new()
     } else {
-        row("ssthresh", format!("{} packets", asked.after.ssthresh_pkts));
-    }
+        format!("{then} -> ")
+    };
+    row("ssthresh", format!("{from}{now} packets"));
     row("recovery", ca_state(asked.before.ca_state).to_owned());
     if let Some(ack) = &asked.ack {
         let rtt = if ack.rtt_us == 0 {

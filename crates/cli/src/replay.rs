@@ -1,5 +1,6 @@
 //! `fadelab replay`: makes recorded calls of a law again, each by itself.
 
+use std::collections::BTreeMap;
 use std::fmt::Write;
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -124,19 +125,13 @@ fn one(text: &mut String, record: &CallRecord, outcome: &Outcome) {
         "law {law}, {function} of {place} at {} s",
         record.time_ns as f64 / 1e9
     );
-    let params = record.params.iter().map(|(name, value)| format!("{name} {value}"));
-    list(text, "parameters", params.collect());
-    list(
-        text,
-        "arguments",
-        record
-            .arguments
-            .iter()
-            .map(|(name, value)| format!("{name} {value}"))
-            .collect(),
-    );
-    list(text, "event", fields(&record.event));
-    list(text, "queue", fields(&record.queue));
+    let named = |pairs: &BTreeMap<String, u64>| -> Vec<String> {
+        pairs.iter().map(|(name, value)| format!("{name} {value}")).collect()
+    };
+    list(text, "parameters", &named(&record.params));
+    list(text, "arguments", &named(&record.arguments));
+    list(text, "event", &fields(&record.event));
+    list(text, "queue", &fields(&record.queue));
     let _ = writeln!(text, "  state before  {}", record.state);
     let _ = writeln!(text, "  state after   {}", outcome.state);
     changes(text, &record.event, &outcome.event);
@@ -182,7 +177,7 @@ fn many(text: &mut String, records: &[CallRecord], replayer: &mut Replayer) -> R
     Ok(())
 }
 
-fn list(text: &mut String, title: &str, items: Vec<String>) {
+fn list(text: &mut String, title: &str, items: &[String]) {
     if !items.is_empty() {
         let _ = writeln!(text, "  {title:<12}  {}", items.join(", "));
     }

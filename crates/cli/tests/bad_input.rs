@@ -381,10 +381,8 @@ fn files_that_are_no_scenario() {
     folder.write("deep.toml", format!("{}b = 1\n", "a.".repeat(100_000)));
     folder.write("huge.toml", vec![b'#'; (1 << 20) + 1]);
     folder.write("long.toml", format!("[flow]\nlaw = \"{}\"\n", "x".repeat(900_000)));
-    folder.write(
-        "wide.toml",
-        "[flow]\n".to_owned() + &(0..1_001).map(|n| format!("[flow.g{n}]\n")).collect::<String>(),
-    );
+    let groups: Vec<String> = (0..1_001).map(|n| format!("[flow.g{n}]\n")).collect();
+    folder.write("wide.toml", format!("[flow]\n{}", groups.concat()));
     for (file, part) in [
         ("none.toml", "none.toml: cannot be read"),
         ("satelite", "did you mean `satellite`?"),

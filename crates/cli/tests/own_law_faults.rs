@@ -118,8 +118,8 @@ fn a_null_pointer_ends_the_run() {
 #[test]
 fn a_recursion_without_end_ends_the_run() {
     // Goal: an exhausted stack is the law's fault, not the end of the process.
-    let function = "static u32 deep(u32 n)\n{\n\tvolatile u32 here[64];\n\n\there[n & 63] = n;\n\treturn here[n & 63] \
-                    + (n ? deep(n + 2) : 0);\n}\n\nLAW void mine_on_ack(";
+    let function = "static u32 deep(u32 n)\n{\n\tvolatile u32 here[64];\n\n\there[n & 63] = n;\n\t\
+                    return here[n & 63] + (n ? deep(n + 2) : 0);\n}\n\nLAW void mine_on_ack(";
     let place = place();
     edited(place.path(), "sender", "LAW void mine_on_ack(", function);
     let path = place.path().join("mine.h");

@@ -51,11 +51,11 @@ pub struct Changes {
     pub after: Vec<Change>,
     /// The last call, until it is known what the host made of it.
     last: Option<Change>,
-    at_us: u64,
+    pub at_us: u64,
 }
 
 impl Changes {
-    /// Nothing yet, around a time.
+    /// Gathers the changes around `at_us`.
     pub fn around(at_us: u64) -> Self {
         Self {
             at_us,
@@ -63,7 +63,6 @@ impl Changes {
         }
     }
 
-    /// Takes note of a call.
     pub fn see(&mut self, seen: &Seen<'_>) {
         let Some((before, law)) = seen.controls() else { return };
         let time_us = seen
@@ -91,7 +90,6 @@ impl Changes {
         }
     }
 
-    /// Whether enough is known.
     pub fn are_complete(&self) -> bool {
         self.after.len() == NEIGHBOURS
     }

@@ -163,7 +163,8 @@ pub fn read<T: DeserializeOwned>(folder: &Path, name: &str) -> Result<T, Failure
     toml::from_str(&text).map_err(|error| Failure::Invalid(format!("{shown}: {error}")))
 }
 
-/// The plan of a scenario, named from the paper's folder, with `seeds_n` seeds, 1 to that number; `None` keeps the scenario's.
+/// The plan of a scenario, named from the paper's folder, with `seeds_n` seeds, 1 to that number; `None` keeps the
+/// scenario's.
 ///
 /// # Errors
 /// An invalid scenario.
