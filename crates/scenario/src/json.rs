@@ -3,7 +3,8 @@
 //! It is made from the declared keys and the registered laws. It refuses nothing that [`crate::parse`] takes; what
 //! only shows when keys are seen together (a trace that does not exist, a flow with no route) it cannot refuse.
 
-use fadelab_laws::{Capacity, ParamInfo, Router, Sender, capacities, routers, senders};
+use fadelab_laws::catalogue::{self, Role};
+use fadelab_laws::{Capacity, ParamInfo, Router, Sender};
 use serde::{Serialize, Serializer};
 use serde_json::Value;
 
@@ -158,9 +159,9 @@ fn definitions() -> Entries {
     );
     let below = r"^\s*(snr -)?\s*[+-]?[0-9]*\.?[0-9]*\s*dB\s*$";
     let access = format!(r"{NUMBER}({RATE_UNITS}|x bottleneck)\s*$");
-    let names = |names: Vec<&str>| names.join("|");
-    let senders = names(senders().iter().map(Sender::name).chain([UDP]).collect());
-    let routers = names(routers().iter().map(Router::name).collect());
+    let senders: Vec<&str> = catalogue::names(Role::Sender).chain([UDP]).collect();
+    let routers: Vec<&str> = catalogue::names(Role::Router).collect();
+    let (senders, routers) = (senders.join("|"), routers.join("|"));
     let fair = crate::queues::FAIR_PREFIX;
     [
         ("duration", quantity(DURATION_UNITS, &["80 ms"])),
@@ -214,10 +215,10 @@ fn value_of(kind: &Kind) -> Schema {
         ]),
         Kind::Law => law(),
         Kind::Router => Schema::any(vec![
-            Schema::words(&[&["auto"][..], &names(routers(), Router::name)].concat()),
+            Schema::words(&[&["auto"][..], &names(Role::Router)].concat()),
             Schema::defined("router"),
         ]),
-        Kind::Capacity => Schema::words(&[&["auto"][..], &names(capacities(), Capacity::name)].concat()),
+        Kind::Capacity => Schema::words(&[&["auto"][..], &names(Role::Capacity)].concat()),
         Kind::Channel => Schema::any(vec![Schema::of("boolean"), Schema::defined("name")]),
         Kind::Way => Schema::any(vec![Schema::defined("hops"), Schema::range("integer", 1.0, 1_000.0)]),
         Kind::Choice(words) => Schema::words(words),
@@ -228,14 +229,13 @@ fn value_of(kind: &Kind) -> Schema {
     }
 }
 
-fn names<T>(all: &'static [T], name: fn(&T) -> &'static str) -> Vec<&'static str> {
-    all.iter().map(name).collect()
+fn names(role: Role) -> Vec<&'static str> {
+    catalogue::names(role).collect()
 }
 
 /// A law's label: editors offer the senders, the pattern takes each with a router.
 fn law() -> Schema {
-    let senders = names(senders(), Sender::name);
-    Schema::any(vec![Schema::words(&senders), Schema::defined("law")])
+    Schema::any(vec![Schema::words(&names(Role::Sender)), Schema::defined("law")])
 }
 
 /// The schema of a key's value, which may be a sweep.
@@ -281,12 +281,18 @@ fn parameter(info: &ParamInfo) -> Schema {
     }
 }
 
-fn laws<T>(all: &'static [T], name: fn(&T) -> &'static str, params: fn(&T) -> &[ParamInfo]) -> Entries {
-    all.iter()
-        .map(|law| {
-            let properties = params(law).iter().map(|info| (info.name.to_owned(), parameter(info)));
-            (name(law).to_owned(), Schema::table(properties.collect()))
-        })
+fn laws(role: Role) -> Entries {
+    let params = |name: &str| match role {
+        Role::Sender => fadelab_laws::sender(name).map(Sender::params),
+        Role::Router => fadelab_laws::router(name).map(Router::params),
+        _ => fadelab_laws::capacity(name).map(Capacity::params),
+    };
+    let table = |name: &str| {
+        let properties = params(name).unwrap_or_default().iter();
+        Schema::table(properties.map(|info| (info.name.to_owned(), parameter(info))).collect())
+    };
+    catalogue::names(role)
+        .map(|name| (name.to_owned(), table(name)))
         .collect()
 }
 
@@ -345,14 +351,10 @@ fn name_pattern(taken: &Entries) -> String {
 pub fn text() -> String {
     let mut root = table("");
     let laws_of = |name: &str, entries: Entries| (name.to_owned(), Schema::table(entries));
-    root.properties
-        .push(laws_of("law", laws(senders(), Sender::name, Sender::params)));
-    root.properties.push(laws_of(
-        "capacity",
-        laws(capacities(), Capacity::name, Capacity::params),
-    ));
+    root.properties.push(laws_of("law", laws(Role::Sender)));
+    root.properties.push(laws_of("capacity", laws(Role::Capacity)));
     if let Some((_, router)) = root.properties.iter_mut().find(|(name, _)| name == "router") {
-        router.properties.extend(laws(routers(), Router::name, Router::params));
+        router.properties.extend(laws(Role::Router));
     }
     let root = Schema {
         dialect: Some("https://json-schema.org/draft/2020-12/schema"),

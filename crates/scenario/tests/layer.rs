@@ -97,7 +97,7 @@ fn what_means_nothing_in_fair_queues_is_refused() {
     for (rest, says) in [
         (
             "[router]\nqueues = \"per flow\"\n[flow]\nlaw = \"vcp\"\n",
-            "fair queues take droptail, red or codel",
+            "fair queues take droptail, red",
         ),
         (
             "[flow]\nlaw = \"xcp+fq_xcp\"\n",

@@ -87,6 +87,14 @@ impl Entry {
     }
 }
 
+/// Names of the registered laws of a role, in the order of the registry.
+pub fn names(role: Role) -> impl Iterator<Item = &'static str> {
+    HEADERS
+        .iter()
+        .filter(move |header| header.0 == role)
+        .map(|header| header.1)
+}
+
 /// The whole catalogue: laws in the order of the registry, then parts by name.
 pub fn entries() -> Vec<Entry> {
     HEADERS
