@@ -316,9 +316,10 @@ fn show(text: &mut String, changes: &Changes, sender: &Sender, params: &Params, 
 }
 
 fn line(change: &Change) -> String {
+    // The branch comes first, what it entails after it.
     let step = change
         .steps
-        .last()
+        .first()
         .cloned()
         .or_else(|| host(change))
         .unwrap_or_default();

@@ -1,33 +1,9 @@
 //! `fadelab laws` and `fadelab explain`: what a person reads, and what happens to a name that does not exist.
 
-use std::process::{Command, Output};
+mod common;
 
+use common::{printed, refused};
 use fadelab_laws::catalogue::{self, Role};
-
-fn fadelab(arguments: &[&str]) -> Output {
-    Command::new(env!("CARGO_BIN_EXE_fadelab"))
-        .args(arguments)
-        .output()
-        .unwrap()
-}
-
-fn printed(arguments: &[&str]) -> String {
-    let output = fadelab(arguments);
-    assert_eq!(
-        output.status.code(),
-        Some(0),
-        "{}",
-        String::from_utf8_lossy(&output.stderr)
-    );
-    String::from_utf8(output.stdout).unwrap()
-}
-
-fn refused(arguments: &[&str]) -> String {
-    let output = fadelab(arguments);
-    assert_eq!(output.status.code(), Some(2), "{arguments:?}");
-    assert!(output.stdout.is_empty(), "a refusal prints nothing to standard output");
-    String::from_utf8(output.stderr).unwrap()
-}
 
 /// The words of a text, without how it is wrapped.
 fn words(text: &str) -> String {

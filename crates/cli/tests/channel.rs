@@ -1,32 +1,16 @@
 //! `fadelab channel` beyond one table: several curves, targets, the page, the best code rates for a law.
 
+mod common;
+
 use std::fs;
 use std::path::PathBuf;
-use std::process::{Command, Output};
-
-fn fadelab(arguments: &[&str]) -> Output {
-    Command::new(env!("CARGO_BIN_EXE_fadelab"))
-        .arg("channel")
-        .args(arguments)
-        .output()
-        .unwrap()
-}
 
 fn printed(arguments: &[&str]) -> String {
-    let output = fadelab(arguments);
-    assert_eq!(
-        output.status.code(),
-        Some(0),
-        "{}",
-        String::from_utf8_lossy(&output.stderr)
-    );
-    String::from_utf8(output.stdout).unwrap()
+    common::printed(&[&["channel"], arguments].concat())
 }
 
 fn refused(arguments: &[&str]) -> String {
-    let output = fadelab(arguments);
-    assert_eq!(output.status.code(), Some(2), "{arguments:?}");
-    String::from_utf8(output.stderr).unwrap()
+    common::refused(&[&["channel"], arguments].concat())
 }
 
 /// The words of the first line that starts with `start`.

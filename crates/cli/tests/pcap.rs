@@ -1,8 +1,12 @@
 //! Packet logs: read back by a reader of their own, and compared with what was simulated.
 
+mod common;
+
 use std::fs;
-use std::path::{Path, PathBuf};
-use std::process::{Command, Output};
+use std::path::Path;
+use std::process::Output;
+
+use common::Scratch;
 
 const SCENARIO: &str = r#"
 [run]
@@ -33,40 +37,15 @@ rate = "100 kbit/s"
 law = "udp"
 "#;
 
-/// A folder of its own for a test, gone when the test ends.
-struct Scratch(PathBuf);
-
-impl Scratch {
-    fn new(name: &str) -> Self {
-        let path = std::env::temp_dir().join(format!("fadelab-pcap-{}-{name}", std::process::id()));
-        fs::create_dir(&path).unwrap();
-        fs::write(path.join("s.toml"), SCENARIO).unwrap();
-        Self(path)
-    }
-
-    fn run(&self, arguments: &[&str]) -> Output {
-        let mut command = Command::new(env!("CARGO_BIN_EXE_fadelab"));
-        command
-            .args(["run", "s.toml", "--quiet", "--out", "r"])
-            .args(arguments)
-            .current_dir(&self.0);
-        command.output().unwrap()
-    }
-
-    fn logs(&self) -> Vec<String> {
-        let files = fs::read_dir(self.0.join("r/packets")).unwrap();
-        let mut names: Vec<_> = files
-            .map(|file| file.unwrap().file_name().into_string().unwrap())
-            .collect();
-        names.sort();
-        names
-    }
+/// A folder with the scenario of this file.
+fn scratch() -> Scratch {
+    let scratch = Scratch::new();
+    scratch.write("s.toml", SCENARIO);
+    scratch
 }
 
-impl Drop for Scratch {
-    fn drop(&mut self) {
-        let _ = fs::remove_dir_all(&self.0);
-    }
+fn run(scratch: &Scratch, arguments: &[&str]) -> Output {
+    scratch.fadelab(&[&["run", "s.toml", "--quiet", "--out", "r"], arguments].concat())
 }
 
 /// A packet of a log.
@@ -183,15 +162,15 @@ fn assert_valid(packet: &Packet, protocol: u8) {
 fn a_transfer_reads_back_as_it_was() {
     // Goal: valid headers with true lengths; every byte of the transfer is sent, acknowledged and counted once; lost
     // ones are sent again and reported by SACK; timestamps echo each other.
-    let scratch = Scratch::new("transfer");
-    let output = scratch.run(&["--pcap", "file.1", "--seeds", "1"]);
+    let scratch = scratch();
+    let output = run(&scratch, &["--pcap", "file.1", "--seeds", "1"]);
     assert_eq!(
         output.status.code(),
         Some(0),
         "{}",
         String::from_utf8_lossy(&output.stderr)
     );
-    assert_eq!(scratch.logs(), ["run0-reno-seed1-file.1.pcapng"]);
+    assert_eq!(scratch.entries("r/packets"), ["run0-reno-seed1-file.1.pcapng"]);
     let packets = read(&scratch.0.join("r/packets/run0-reno-seed1-file.1.pcapng"));
     assert!(packets.is_sorted_by_key(|packet| packet.time_ns));
     let (mut sent, mut acknowledged, mut again, mut sacks, mut echo) = (1, 1, 0, 0, 0);
@@ -226,8 +205,8 @@ fn a_transfer_reads_back_as_it_was() {
 #[test]
 fn datagrams_are_udp() {
     // Goal: a flow without a law is logged as UDP, by its number as well as by its name.
-    let scratch = Scratch::new("udp");
-    let output = scratch.run(&["--pcap", "1"]);
+    let scratch = scratch();
+    let output = run(&scratch, &["--pcap", "1"]);
     assert_eq!(
         output.status.code(),
         Some(0),
@@ -235,7 +214,7 @@ fn datagrams_are_udp() {
         String::from_utf8_lossy(&output.stderr)
     );
     assert_eq!(
-        scratch.logs(),
+        scratch.entries("r/packets"),
         ["run0-reno-seed1-noise.1.pcapng", "run1-reno-seed2-noise.1.pcapng"]
     );
     let packets = read(&scratch.0.join("r/packets/run0-reno-seed1-noise.1.pcapng"));
@@ -255,9 +234,9 @@ fn datagrams_are_udp() {
 fn feedback_of_a_law_is_shown() {
     // Goal: what a law says to its receiver and back is in the log: in an option where headers have room, else in a
     // comment; VCP's data leave with the code for low load.
-    let scratch = Scratch::new("feedback");
+    let scratch = scratch();
     let vcp = ["--pcap", "file.1", "--seeds", "1", "--set", "flow.law=vcp"];
-    assert_eq!(scratch.run(&vcp).status.code(), Some(0));
+    assert_eq!(run(&scratch, &vcp).status.code(), Some(0));
     let packets = read(&scratch.0.join("r/packets/run0-vcp-seed1-file.1.pcapng"));
     for packet in &packets {
         assert_valid(packet, 6);
@@ -269,7 +248,7 @@ fn feedback_of_a_law_is_shown() {
     }
     fs::remove_dir_all(scratch.0.join("r")).unwrap();
     let roomy = ["--set", "transport.ack=60 B", "--set", "transport.sack_on_wire=false"];
-    assert_eq!(scratch.run(&[&vcp[..], &roomy].concat()).status.code(), Some(0));
+    assert_eq!(run(&scratch, &[&vcp[..], &roomy].concat()).status.code(), Some(0));
     let packets = read(&scratch.0.join("r/packets/run0-vcp-seed1-file.1.pcapng"));
     for ack in packets.iter().filter(|packet| !packet.is_data()) {
         assert_valid(ack, 6);
@@ -286,7 +265,7 @@ fn feedback_of_a_law_is_shown() {
 #[test]
 fn what_cannot_be_logged_is_refused() {
     // Goal: an unknown flow, too many files and headers that make no packet are refused before anything runs.
-    let scratch = Scratch::new("refused");
+    let scratch = scratch();
     for (arguments, part) in [
         (&["--pcap", "file.9"][..], "allowed are file.1, noise.1"),
         (&["--pcap", "2"], "a number from 0 to 1"),
@@ -296,7 +275,7 @@ fn what_cannot_be_logged_is_refused() {
             "40 to 80 in steps of 4",
         ),
     ] {
-        let output = scratch.run(arguments);
+        let output = run(&scratch, arguments);
         let message = String::from_utf8_lossy(&output.stderr).into_owned();
         assert_eq!(output.status.code(), Some(2), "{message}");
         assert!(message.contains(part), "`{part}` is missing in: {message}");

@@ -80,6 +80,27 @@ impl Drop for Scratch {
     }
 }
 
+/// What the program prints to standard output when it does what it is asked for, in whatever folder.
+pub fn printed(arguments: &[&str]) -> String {
+    let output = Command::new(env!("CARGO_BIN_EXE_fadelab"))
+        .args(arguments)
+        .output()
+        .unwrap();
+    assert_status(&output, 0);
+    stdout(&output)
+}
+
+/// What the program says when it refuses its arguments; then it prints nothing else.
+pub fn refused(arguments: &[&str]) -> String {
+    let output = Command::new(env!("CARGO_BIN_EXE_fadelab"))
+        .args(arguments)
+        .output()
+        .unwrap();
+    assert_status(&output, 2);
+    assert!(output.stdout.is_empty(), "{}", stdout(&output));
+    stderr(&output)
+}
+
 pub fn stdout(output: &Output) -> String {
     String::from_utf8(output.stdout.clone()).unwrap()
 }

@@ -18,6 +18,19 @@ struct Common {
     state_bytes: u32,
 }
 
+/// [`Common`] of a table; the structs of `law.h` share names, not a type.
+macro_rules! common_of {
+    ($role:literal, $table:expr) => {
+        Common {
+            role: $role,
+            abi: $table.abi,
+            size: ($table.size, size_of_val($table)),
+            name: $table.name,
+            state_bytes: $table.state_bytes,
+        }
+    };
+}
+
 /// The roles that the tables define, if all of them can be used.
 ///
 /// # Safety
@@ -31,17 +44,7 @@ pub(super) unsafe fn roles(tables: &Tables, law: &str) -> Result<Vec<&'static st
             roles.push("sender");
         }
         if let Some(table) = tables.receiver.as_ref() {
-            let size = (table.size, size_of::<abi::ReceiverTable>());
-            common(
-                &Common {
-                    role: "receiver",
-                    abi: table.abi,
-                    size,
-                    name: table.name,
-                    state_bytes: table.state_bytes,
-                },
-                law,
-            )?;
+            common(&common_of!("receiver", table), law)?;
             feedback("receiver", law, table.feedback_bytes)?;
             roles.push("receiver");
         }
@@ -50,17 +53,7 @@ pub(super) unsafe fn roles(tables: &Tables, law: &str) -> Result<Vec<&'static st
             roles.push("router");
         }
         if let Some(table) = tables.capacity.as_ref() {
-            let size = (table.size, size_of::<abi::CapacityTable>());
-            common(
-                &Common {
-                    role: "capacity",
-                    abi: table.abi,
-                    size,
-                    name: table.name,
-                    state_bytes: table.state_bytes,
-                },
-                law,
-            )?;
+            common(&common_of!("capacity", table), law)?;
             described(
                 "capacity",
                 law,
@@ -88,19 +81,9 @@ pub(super) unsafe fn roles(tables: &Tables, law: &str) -> Result<Vec<&'static st
 }
 
 unsafe fn sender(table: &abi::SenderTable, law: &str) -> Result<(), String> {
-    let size = (table.size, size_of::<abi::SenderTable>());
     // SAFETY: as for roles.
     unsafe {
-        common(
-            &Common {
-                role: "sender",
-                abi: table.abi,
-                size,
-                name: table.name,
-                state_bytes: table.state_bytes,
-            },
-            law,
-        )?;
+        common(&common_of!("sender", table), law)?;
         described(
             "sender",
             law,
@@ -129,19 +112,9 @@ unsafe fn sender(table: &abi::SenderTable, law: &str) -> Result<(), String> {
 }
 
 unsafe fn router(table: &abi::RouterTable, law: &str) -> Result<(), String> {
-    let size = (table.size, size_of::<abi::RouterTable>());
     // SAFETY: as for roles.
     unsafe {
-        common(
-            &Common {
-                role: "router",
-                abi: table.abi,
-                size,
-                name: table.name,
-                state_bytes: table.state_bytes,
-            },
-            law,
-        )?;
+        common(&common_of!("router", table), law)?;
         described(
             "router",
             law,
