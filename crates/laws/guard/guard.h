@@ -123,9 +123,9 @@ static void guard_jump(struct guard_call *call)
 	.jump = guard_jump, .state = state
 
 #define GUARD_SENDER(number)                                                                                           \
-	GUARD_COMMON(number, GUARD_TABLE(sender)), .rows = GUARD_TABLE(sender).params,                                     \
-		.rows_n = GUARD_TABLE(sender).params_n, .flags = GUARD_TABLE(sender).flags,                                    \
-		.feedback_bytes = GUARD_TABLE(sender).feedback_bytes, .params = params
+	GUARD_COMMON(number, GUARD_TABLE(sender)),                                                                         \
+		.rows = GUARD_TABLE(sender).params, .rows_n = GUARD_TABLE(sender).params_n,                                    \
+		.flags = GUARD_TABLE(sender).flags, .feedback_bytes = GUARD_TABLE(sender).feedback_bytes, .params = params
 
 static void guard_sender_init(void *state, const void *params, const struct law_start *start,
                               struct law_control *control)
@@ -142,8 +142,7 @@ static void guard_sender_on_send(void *state, const void *params, struct law_sen
 	GUARDED(call, GUARD_TABLE(sender).on_send(state, params, send, control));
 }
 
-static void guard_sender_on_ack(void *state, const void *params, const struct law_ack *ack,
-                                struct law_control *control)
+static void guard_sender_on_ack(void *state, const void *params, const struct law_ack *ack, struct law_control *control)
 {
 	struct guard_call call = {GUARD_SENDER(GUARD_SENDER_ON_ACK), .event = (void *)ack, .decision = control};
 
@@ -153,14 +152,13 @@ static void guard_sender_on_ack(void *state, const void *params, const struct la
 static void guard_sender_on_loss(void *state, const void *params, const struct law_ack *ack, u32 cause,
                                  struct law_control *control)
 {
-	struct guard_call call = {
-		GUARD_SENDER(GUARD_SENDER_ON_LOSS), .event = (void *)ack, .decision = control, .words = {cause}};
+	struct guard_call call = {GUARD_SENDER(GUARD_SENDER_ON_LOSS), .event = (void *)ack, .decision = control,
+	                          .words = {cause}};
 
 	GUARDED(call, GUARD_TABLE(sender).on_loss(state, params, ack, cause, control));
 }
 
-static void guard_sender_on_rto(void *state, const void *params, const struct law_ack *ack,
-                                struct law_control *control)
+static void guard_sender_on_rto(void *state, const void *params, const struct law_ack *ack, struct law_control *control)
 {
 	struct guard_call call = {GUARD_SENDER(GUARD_SENDER_ON_RTO), .event = (void *)ack, .decision = control};
 
@@ -207,9 +205,9 @@ static void guard_receiver_ack_written(void *state, u32 written)
 }
 
 #define GUARD_ROUTER(number)                                                                                           \
-	GUARD_COMMON(number, GUARD_TABLE(router)), .rows = GUARD_TABLE(router).params,                                     \
-		.rows_n = GUARD_TABLE(router).params_n, .flags = GUARD_TABLE(router).flags,                                    \
-		.timers = GUARD_TABLE(router).timers, .params = params
+	GUARD_COMMON(number, GUARD_TABLE(router)),                                                                         \
+		.rows = GUARD_TABLE(router).params, .rows_n = GUARD_TABLE(router).params_n,                                    \
+		.flags = GUARD_TABLE(router).flags, .timers = GUARD_TABLE(router).timers, .params = params
 
 static void guard_router_init(void *state, const void *params, const struct law_link *link, u64 due_us[LAW_TIMERS_MAX])
 {
@@ -246,7 +244,8 @@ static u64 guard_router_on_timer(void *state, const void *params, u32 timer, con
 
 #define GUARD_CAPACITY(number)                                                                                         \
 	GUARD_COMMON(number, GUARD_TABLE(capacity)), .rows = GUARD_TABLE(capacity).params,                                 \
-		.rows_n = GUARD_TABLE(capacity).params_n, .flags = GUARD_TABLE(capacity).flags, .params = params
+												 .rows_n = GUARD_TABLE(capacity).params_n,                             \
+												 .flags = GUARD_TABLE(capacity).flags, .params = params
 
 static void guard_capacity_init(void *state, const void *params, const struct law_link *link)
 {
@@ -271,8 +270,7 @@ static void guard_capacity_estimate(void *state, const void *params, const struc
 #define GUARD_GIVEN(role)                                                                                              \
 	(GUARD_TABLE(role).name || GUARD_TABLE(role).abi || GUARD_TABLE(role).size ? &guard_##role : NULL)
 
-__attribute__((visibility("default"))) struct guard_law GUARD_EXPORT(const struct guard_host *host)
-{
+__attribute__((visibility("default"))) struct guard_law GUARD_EXPORT(const struct guard_host *host) {
 	static struct law_sender guard_sender;
 	static struct law_receiver guard_receiver;
 	static struct law_router guard_router;
