@@ -10,7 +10,8 @@ const DIMMED = 0.18;
 function drawLive(chart, figure) {
 	const width = chart.body.clientWidth;
 	const fit = Math.max(1, Math.floor(width / 380));
-	const columns = figure.panels.length > 1 ? Math.min(fit, figure.panels.length) : 1;
+	// Rows as equal as they can be: four panels stand two by two, not three and one.
+	const columns = Math.ceil(figure.panels.length / Math.ceil(figure.panels.length / fit));
 	chart.body.style.gridTemplateColumns = `repeat(${columns}, minmax(0, 1fr))`;
 	const gap = 16;
 	const each = Math.floor((width - gap * (columns - 1)) / columns);
