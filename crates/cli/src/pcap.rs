@@ -87,7 +87,9 @@ enum NotLogged {
 
 fn place(flow: &str, flows: &[FlowSpec]) -> Option<usize> {
     let by_name = flows.iter().position(|known| known.name == flow);
-    by_name.or_else(|| flow.parse().ok().filter(|&place| place < flows.len()))
+    // Flows count from one, as they do in their names and in `fadelab explain`.
+    let number = || flow.parse::<usize>().ok()?.checked_sub(1);
+    by_name.or_else(|| number().filter(|&place| place < flows.len()))
 }
 
 fn unknown(flow: &str, flows: &[FlowSpec]) -> Failure {
@@ -95,9 +97,9 @@ fn unknown(flow: &str, flows: &[FlowSpec]) -> Failure {
     let names: Vec<&str> = flows.iter().take(NAMES_SHOWN).map(|flow| flow.name.as_str()).collect();
     let more = if flows.len() > NAMES_SHOWN { ", ..." } else { "" };
     Failure::Invalid(format!(
-        "--pcap {flow}: no such flow; allowed are {}{more}, or a number from 0 to {}",
+        "--pcap {flow}: no such flow; allowed are {}{more}, or a number from 1 to {}",
         names.join(", "),
-        flows.len().saturating_sub(1)
+        flows.len()
     ))
 }
 

@@ -206,7 +206,7 @@ fn a_transfer_reads_back_as_it_was() {
 fn datagrams_are_udp() {
     // Goal: a flow without a law is logged as UDP, by its number as well as by its name.
     let scratch = scratch();
-    let output = run(&scratch, &["--pcap", "1"]);
+    let output = run(&scratch, &["--pcap", "2"]);
     assert_eq!(
         output.status.code(),
         Some(0),
@@ -268,10 +268,10 @@ fn what_cannot_be_logged_is_refused() {
     let scratch = scratch();
     for (arguments, part) in [
         (&["--pcap", "file.9"][..], "allowed are file.1, noise.1"),
-        (&["--pcap", "2"], "a number from 0 to 1"),
-        (&["--pcap", "0", "--seeds", "1..101"], "allowed are 100"),
+        (&["--pcap", "3"], "a number from 1 to 2"),
+        (&["--pcap", "1", "--seeds", "1..101"], "allowed are 100"),
         (
-            &["--pcap", "0", "--set", "transport.header=54 B"],
+            &["--pcap", "1", "--set", "transport.header=54 B"],
             "40 to 80 in steps of 4",
         ),
     ] {

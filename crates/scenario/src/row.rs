@@ -5,8 +5,8 @@ use crate::document::{Node, Raw, quoted};
 use crate::error::Refusal;
 use crate::layer;
 use crate::reader::Reader;
-use crate::topology::{Files, Hop, delay, rate_bps};
-use crate::unit::{BufferSize, Duration, Rate, Scalar, positive, scaled};
+use crate::topology::{Files, Hop, delay, link_rate, rate_bps};
+use crate::unit::{BufferSize, Duration, Rate, Scalar, scaled};
 use fadelab_sim::spec::{CapacitySpec, LinkLayer};
 
 /// A row of routers with a pair of links between neighbours, and how hosts are attached to them.
@@ -99,9 +99,10 @@ fn with_access(reader: &mut Reader<'_>, mut hops: Vec<Hop>) -> Result<Row, Refus
         Some(AccessRate::Milli(2_000)),
         "",
         |rate| match rate {
-            AccessRate::Own(rate) => positive(rate.0, "a rate"),
+            AccessRate::Own(rate) => link_rate(rate.0),
             AccessRate::Milli(milli) => u64::try_from(u128::from(fastest_bps) * u128::from(milli) / 1_000)
-                .map_err(|_| "the rate does not fit into 64 bits".to_owned()),
+                .map_err(|_| "the rate does not fit into 64 bits".to_owned())
+                .and_then(link_rate),
         },
     )?;
     let access_delay_ns = delay(reader, "topology.access.delay", Some(Duration(8_000_000)))?;
@@ -159,7 +160,7 @@ fn hop_rates(reader: &mut Reader<'_>) -> Result<Vec<u64>, Refusal> {
     }
     let mut rates = Vec::new();
     for item in items {
-        let rate = Rate::read(&item.raw).and_then(|rate| positive(rate.0, "a rate"));
+        let rate = Rate::read(&item.raw).and_then(|rate| link_rate(rate.0));
         let rate = rate.map_err(|why| Refusal::new(&item.place, format!("{path} = {}: {why}", item.raw.shown())))?;
         rates.push(rate);
     }

@@ -85,7 +85,7 @@ impl Hop {
                 "give a rate such as \"2 Mbit/s\", or the path of a recorded one in {}",
                 at("trace")
             );
-            let rate_bps = reader.map(&at("rate"), None, &example, |rate: Rate| positive(rate.0, "a rate"))?;
+            let rate_bps = reader.map(&at("rate"), None, &example, |rate: Rate| link_rate(rate.0))?;
             CapacitySpec::Constant { rate_bps }
         };
         let delay_ns = delay(reader, &at("delay"), None)?;
@@ -97,7 +97,7 @@ impl Hop {
             } else {
                 let rate_bps = reader.map(&at("rate_back"), Some(Same::<Rate>::Same), "", |rate| match rate {
                     Same::Same => Ok(rate_bps(&capacity)),
-                    Same::Own(rate) => positive(rate.0, "a rate"),
+                    Same::Own(rate) => link_rate(rate.0),
                 })?;
                 CapacitySpec::Constant { rate_bps }
             };
@@ -118,6 +118,24 @@ impl Hop {
             router_is_fair: None,
         })
     }
+}
+
+/// A byte a second.
+const LINK_RATE_BPS_MIN: u64 = 8;
+
+/// The rate of a link, in bit/s: at least a byte a second, which is what routers count in.
+///
+/// # Errors
+/// A slower one.
+pub fn link_rate(rate_bps: u64) -> Result<u64, String> {
+    positive(rate_bps, "a rate")?;
+    if rate_bps < LINK_RATE_BPS_MIN {
+        return Err(format!(
+            "the rate of a link is at least {}",
+            Rate(LINK_RATE_BPS_MIN).shown()
+        ));
+    }
+    Ok(rate_bps)
 }
 
 /// Rate of a capacity: of a trace, its mean over one period.

@@ -192,6 +192,10 @@ fn impossible_values_are_refused() {
     );
     assert_has(&refused(rate, "rate = \"99 Tbit/s\""), &["unknown unit `Tbit/s`"]);
     assert_has(
+        &refused(rate, "rate = \"7 bit/s\""),
+        &["the rate of a link is at least \"8 bit/s\""],
+    );
+    assert_has(
         &refused(rate, "rate = \"99000 Gbit/s\""),
         &["a rate is at most \"10000 Gbit/s\""],
     );
