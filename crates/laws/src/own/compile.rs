@@ -7,7 +7,7 @@ use std::process::{Command, Output};
 use sha2::{Digest, Sha256};
 use tempfile::TempDir;
 
-use super::{OwnLawError, Source, SourceFile};
+use super::{OwnLawError, Source, SourceFile, symbols};
 use crate::guard::to_hex;
 
 include!(concat!(env!("OUT_DIR"), "/headers.rs"));
@@ -128,6 +128,8 @@ pub(super) fn compile(path: &Path, folder: &Path, build: Build) -> Result<Compil
         .arg(place.path().join("law.d"));
     command.arg("-c").arg(place.path().join("law.c")).arg("-o").arg(&object);
     let warnings = run(command, &shown)?;
+    let bytes = fs::read(&object).map_err(unreadable)?;
+    symbols::check(&bytes).map_err(|why| OwnLawError::unusable(&shown, why))?;
     let library = place.path().join("law.so");
     let mut command = compiler(&shown)?;
     command.arg("-shared").arg(&object).arg("-o").arg(&library);

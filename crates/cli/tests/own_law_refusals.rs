@@ -1,0 +1,90 @@
+//! What a law that a user brought must not do, found before it runs.
+
+mod own;
+
+use std::fs;
+
+use own::{edited, fadelab, place};
+
+/// A sender with this before its functions and this on each ACK is refused with these words.
+fn refused(before: &str, on_ack: &str, words: &[&str]) {
+    let place = place();
+    edited(
+        place.path(),
+        "sender",
+        "(void)params;",
+        &format!("(void)params;\n\t{on_ack}"),
+    );
+    let path = place.path().join("mine.h");
+    let text = fs::read_to_string(&path).unwrap();
+    fs::write(
+        &path,
+        text.replacen("LAW void mine_on_ack(", &format!("{before}\nLAW void mine_on_ack("), 1),
+    )
+    .unwrap();
+    for compiler in ["gcc", "clang"] {
+        let command = std::process::Command::new(env!("CARGO_BIN_EXE_fadelab"))
+            .args(["run", "s.toml", "--law", "./mine.h"])
+            .env("CC", compiler)
+            .current_dir(place.path())
+            .output()
+            .unwrap();
+        let message = String::from_utf8(command.stderr).unwrap();
+        assert_eq!(command.status.code(), Some(2), "{compiler}: {message}");
+        for word in words {
+            assert!(message.contains(word), "{compiler}: `{word}` is missing in:\n{message}");
+        }
+        assert!(!place.path().join("results").exists());
+    }
+}
+
+#[test]
+fn memory_outside_the_state_is_refused() {
+    // Goal: a variable that flows, seeds and threads would share is named, whatever its kind.
+    let words = ["outside its state", "counter", "make it const"];
+    refused("", "static u64 counter; control->cwnd_pkts += counter++ & 1;", &words);
+    refused(
+        "static u64 counter = 7;",
+        "control->cwnd_pkts += counter++ & 1;",
+        &words,
+    );
+    refused("u64 counter;", "control->cwnd_pkts += counter++ & 1;", &words);
+    refused(
+        "static __thread u64 counter;",
+        "control->cwnd_pkts += counter++ & 1;",
+        &words,
+    );
+}
+
+#[test]
+fn calls_out_of_the_header_are_refused() {
+    // Goal: what ends the process, takes time or asks the clock is named before anything runs.
+    for name in ["exit(0)", "_exit(0)", "fork()", "clock()", "pause()", "abort()"] {
+        let symbol = name.split('(').next().unwrap();
+        let includes = "#include <stdlib.h>\n#include <time.h>\n#include <unistd.h>\n";
+        refused(
+            includes,
+            &format!("{name};"),
+            &[&format!("it uses `{symbol}`"), "the C library"],
+        );
+    }
+}
+
+#[test]
+fn a_constructor_is_refused() {
+    // Goal: nothing of a law runs when it is loaded.
+    let before = "__attribute__((constructor)) static void early(void)\n{\n\t__builtin_trap();\n}\n";
+    refused(before, "", &["a constructor"]);
+}
+
+#[test]
+fn constants_and_copies_stay_allowed() {
+    // Goal: tables of constants, with and without addresses, copied structs and wide divisions are no fault.
+    let place = place();
+    let code = "(void)params;\n\tstatic const char *const names[] = {\"a\", \"b\"};\n\tstruct law_ack copy = *ack;\n\t\
+                unsigned __int128 wide = (unsigned __int128)copy.now_us << 40;\n\t\
+                if (*names[copy.now_us & 1] == 'c' && wide / (copy.now_us | 1) == 1)\n\t\treturn;";
+    edited(place.path(), "sender", "(void)params;", code);
+    let (status, _, message) = fadelab(place.path(), &["check", "s.toml", "--law", "./mine.h"]);
+    assert_eq!(status, 0, "{message}");
+}
