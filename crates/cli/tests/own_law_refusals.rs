@@ -88,3 +88,48 @@ fn constants_and_copies_stay_allowed() {
     let (status, _, message) = fadelab(place.path(), &["check", "s.toml", "--law", "./mine.h"]);
     assert_eq!(status, 0, "{message}");
 }
+
+#[test]
+fn names_that_mean_something_else_are_refused() {
+    // Goal: a user's law cannot pass for fair queueing, for a keyword of scenarios or for a header of fadelab.
+    let place = place();
+    for name in ["fq_codel", "none", "auto", "one", "udp", "law", "fixed"] {
+        let file = format!("{name}.h");
+        fs::write(place.path().join(&file), "").unwrap();
+        let (status, _, message) = fadelab(place.path(), &["run", "s.toml", "--law", &file]);
+        assert_eq!(status, 2, "{message}");
+        assert!(
+            message.contains("the name") && message.contains(&format!("my_{name}.h")),
+            "{message}"
+        );
+    }
+}
+
+#[test]
+fn tables_that_point_nowhere_are_refused() {
+    // Goal: counts and addresses that cannot be end neither in a wrap nor in a crash of the loader.
+    let change = |from: &str, to: &str, word: &str| {
+        let place = place();
+        edited(place.path(), "sender", from, to);
+        let (status, _, message) = fadelab(place.path(), &["run", "s.toml", "--law", "./mine.h"]);
+        assert_eq!(status, 2, "{message}");
+        assert!(message.contains(word), "`{word}` is missing in:\n{message}");
+    };
+    change(".name = \"mine\"", ".name = (const char *)1", ".name = \"\"");
+    let list = "LAW_PARAM_LIST(MINE_PARAMS),";
+    change(
+        list,
+        "LAW_PARAM_LIST(MINE_PARAMS), .router = (const char *)1,",
+        ".router",
+    );
+    for rows in ["536870912", "100000000"] {
+        let table = format!(".params = mine_sender_rows, .params_n = {rows},");
+        let table = table.replace("mine_sender_rows", "(const struct law_param *)8");
+        change(list, &table, "allowed are 256");
+    }
+    change(
+        list,
+        ".params = (const struct law_param *)8, .params_n = 1,",
+        "no such .params",
+    );
+}
