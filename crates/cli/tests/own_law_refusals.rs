@@ -3,6 +3,8 @@
 mod own;
 
 use std::fs;
+use std::os::unix::fs::PermissionsExt;
+use std::process::Command;
 
 use own::{edited, fadelab, place};
 
@@ -23,7 +25,7 @@ fn refused(before: &str, on_ack: &str, words: &[&str]) {
     )
     .unwrap();
     for compiler in ["gcc", "clang"] {
-        let command = std::process::Command::new(env!("CARGO_BIN_EXE_fadelab"))
+        let command = Command::new(env!("CARGO_BIN_EXE_fadelab"))
             .args(["run", "s.toml", "--law", "./mine.h"])
             .env("CC", compiler)
             .current_dir(place.path())
@@ -132,4 +134,47 @@ fn tables_that_point_nowhere_are_refused() {
         ".params = (const struct law_param *)8, .params_n = 1,",
         "no such .params",
     );
+}
+
+#[test]
+fn what_is_no_header_file_is_refused() {
+    // Goal: a pipe or a device does not hang, and a file that no person wrote is not compiled.
+    let place = place();
+    let header = place.path().join("mine.h");
+    let refused = |word: &str| {
+        let (status, _, message) = fadelab(place.path(), &["run", "s.toml", "--law", "mine.h"]);
+        assert_eq!(status, 2, "{message}");
+        assert!(message.contains(word), "`{word}` is missing in:\n{message}");
+        fs::remove_file(&header).unwrap();
+    };
+    assert!(Command::new("mkfifo").arg(&header).status().unwrap().success());
+    refused("not a regular file");
+    std::os::unix::fs::symlink("/dev/zero", &header).unwrap();
+    refused("not a regular file");
+    fs::write(&header, vec![b' '; (1 << 20) + 1]).unwrap();
+    refused("allowed are 1048576");
+}
+
+#[test]
+fn what_a_killed_compile_left_goes_at_the_next_start() {
+    // Goal: the temporary folder of a process that ended while the compiler ran does not stay for ever.
+    let place = place();
+    edited(place.path(), "sender", "(void)params;", "(void)params;");
+    let temporary = place.path().join("tmp");
+    fs::create_dir(&temporary).unwrap();
+    let compiler = place.path().join("compiler");
+    fs::write(&compiler, "#!/bin/sh\nkill -TERM $PPID\n").unwrap();
+    fs::set_permissions(&compiler, fs::Permissions::from_mode(0o755)).unwrap();
+    let left = |compiler: &str| {
+        let mut command = Command::new(env!("CARGO_BIN_EXE_fadelab"));
+        command.args(["check", "s.toml", "--law", "./mine.h"]);
+        command
+            .env("TMPDIR", &temporary)
+            .env("CC", compiler)
+            .current_dir(place.path());
+        let output = command.output().unwrap();
+        (output.status.code(), fs::read_dir(&temporary).unwrap().count())
+    };
+    assert_eq!(left(compiler.to_str().unwrap()), (None, 1), "ended by the signal");
+    assert_eq!(left("cc"), (Some(0), 0));
 }

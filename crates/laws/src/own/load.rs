@@ -7,7 +7,7 @@ use std::sync::Mutex;
 
 use libloading::os::unix::{Library, RTLD_LOCAL, RTLD_NOW};
 
-use super::compile::{Build, Compiled, compile, name_of, write_files};
+use super::compile::{Build, Compiled, compile, name_of, temporary, write_files};
 use super::{OwnLaw, OwnLawError, Source, check};
 use crate::guard::{Export, HOST, Tables};
 use crate::registry;
@@ -45,7 +45,7 @@ pub fn load_text(source: &Source) -> Result<&'static OwnLaw, OwnLawError> {
 
 fn compile_text(source: &Source, build: Build) -> Result<Compiled, OwnLawError> {
     let shown = source.path.display();
-    let folder = tempfile::Builder::new().prefix("fadelab-text-").tempdir();
+    let folder = temporary();
     let written = folder.and_then(|folder| Ok((write_files(source, folder.path())?, folder)));
     let (file, folder) =
         written.map_err(|error| OwnLawError::unusable(shown, format!("cannot write its text: {error}")))?;
