@@ -154,6 +154,44 @@ fn a_write_beyond_the_state_ends_the_run() {
 }
 
 #[test]
+fn a_write_before_or_far_beyond_the_state_ends_the_run() {
+    // Goal: neither the allocator nor another flow's state is reached by an index that is wrong.
+    sender_at_fault("((volatile u64 *)state)[-1] = 1;", "it wrote before its state");
+    sender_at_fault(
+        "((volatile u8 *)state)[sizeof(struct mine_state) + 300] = 1;",
+        "it wrote beyond its state",
+    );
+}
+
+#[test]
+fn a_write_into_what_the_law_may_only_read_ends_the_run() {
+    // Goal: parameters, which flows and seeds share, what lies around them, and the event stay as they were.
+    let why = "it changed its parameters";
+    sender_at_fault("((volatile u64 *)(u64)params)[0] += 1;", why);
+    sender_at_fault(
+        "((volatile u64 *)(u64)params)[sizeof(struct mine_params) / 8] = 1;",
+        why,
+    );
+    sender_at_fault(
+        "((volatile struct law_ack *)(u64)ack)->rtt_us += 1;",
+        "it changed what the host shows it",
+    );
+}
+
+#[test]
+fn a_router_that_changes_what_it_may_only_read_ends_the_run() {
+    // Goal: sizes and kind of a packet, and the queue, are the host's, and feedback is no longer than a packet holds.
+    let enqueue = |code: &str, why: &str| at_fault("router", "(void)queue;", code, "on_enqueue", "link ", why);
+    enqueue("packet->ip_bytes += 1;", "it changed ip_bytes of the packet");
+    enqueue("packet->wire ^= 1;", "it changed wire of the packet");
+    enqueue("packet->feedback_len = 21;", "it left feedback_len = 21");
+    enqueue(
+        "((volatile struct law_queue *)(u64)queue)->queue_pkts += 1;",
+        "it changed what the host shows it",
+    );
+}
+
+#[test]
 fn a_window_of_nothing_ends_the_run() {
     // Goal: windows below 1, or counted down below zero, are refused where they are made.
     sender_at_fault("control->cwnd_pkts = 0;", "it returned cwnd_pkts = 0");

@@ -95,6 +95,12 @@ struct guard_law {
 static const struct guard_host *guard_host;
 static __thread struct guard_call *guard_current;
 
+/* The wrapped tables. Not static in a function, which would rename them: the host tells them from a law's variables. */
+static struct law_sender guard_sender;
+static struct law_receiver guard_receiver;
+static struct law_router guard_router;
+static struct law_capacity guard_capacity;
+
 static __attribute__((unused)) void guard_step(const char *text)
 {
 	guard_host->step(text);
@@ -271,11 +277,6 @@ static void guard_capacity_estimate(void *state, const void *params, const struc
 	(GUARD_TABLE(role).name || GUARD_TABLE(role).abi || GUARD_TABLE(role).size ? &guard_##role : NULL)
 
 __attribute__((visibility("default"))) struct guard_law GUARD_EXPORT(const struct guard_host *host) {
-	static struct law_sender guard_sender;
-	static struct law_receiver guard_receiver;
-	static struct law_router guard_router;
-	static struct law_capacity guard_capacity;
-
 	guard_host = host;
 	guard_sender = GUARD_TABLE(sender);
 	GUARD_WRAP(sender, init);

@@ -59,10 +59,10 @@ macro_rules! common {
 
             /// Fresh memory for one instance.
             pub fn new_state(&self) -> $crate::State {
-                $crate::State::new(self.state_bytes + self.zone_bytes)
+                $crate::State::with_zones(self.state_bytes, self.zone_bytes)
             }
 
-            /// The same law with room behind its state that it must not touch.
+            /// The same law with room around its state that it must not touch.
             #[must_use]
             pub(crate) fn with_zone(self) -> Self {
                 Self {

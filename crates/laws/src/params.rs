@@ -137,15 +137,17 @@ fn hint(nearest: &[&'static str]) -> String {
 /// Values of all parameters of one law, in the order of its header.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Params {
-    values: Arc<[u64]>,
+    /// Between two zones that no law may touch.
+    words: Arc<[u64]>,
 }
+
+/// Words before and behind the values, zero unless a law wrote beyond its parameters.
+pub(crate) const PARAMS_ZONE_WORDS: usize = 8;
 
 impl Params {
     /// Defaults of `infos`.
     pub(crate) fn defaults(infos: &[ParamInfo]) -> Self {
-        Self {
-            values: infos.iter().map(|info| info.value).collect(),
-        }
+        Self::from_values(&infos.iter().map(|info| info.value).collect::<Vec<u64>>())
     }
 
     /// Defaults of `infos`, overridden by `pairs` of names and values in the users' units.
@@ -171,29 +173,32 @@ impl Params {
                 allowed: info.allowed(),
             })?;
         }
-        Ok(Self { values: values.into() })
+        Ok(Self::from_values(&values))
     }
 
     /// These very integers, one for each parameter.
     pub(crate) fn from_values(values: &[u64]) -> Self {
-        Self { values: values.into() }
+        let zone = [0; PARAMS_ZONE_WORDS];
+        Self {
+            words: [&zone, values, &zone].concat().into(),
+        }
     }
 
     /// The integers, in the order of the header.
     pub fn values(&self) -> &[u64] {
-        &self.values
+        &self.words[PARAMS_ZONE_WORDS..self.words.len() - PARAMS_ZONE_WORDS]
     }
 
     /// Size of the law's parameter struct.
     #[inline]
     pub(crate) fn bytes(&self) -> usize {
-        self.values.len() * 8
+        self.values().len() * 8
     }
 
     /// Where the law finds them.
     #[inline]
     pub(crate) fn as_ptr(&self) -> *const std::ffi::c_void {
-        self.values.as_ptr().cast()
+        self.values().as_ptr().cast()
     }
 }
 

@@ -4,30 +4,39 @@
 #[derive(Clone, Debug)]
 pub struct State {
     words: Box<[u64]>,
+    /// Words before and behind the law's own.
+    zone_words: usize,
 }
 
 impl State {
     /// Zeroed memory of `bytes`, rounded up to whole words.
     pub fn new(bytes: u32) -> Self {
+        Self::with_zones(bytes, 0)
+    }
+
+    /// As [`State::new`], between two zones of `zone_bytes` that the law must not touch.
+    pub(crate) fn with_zones(bytes: u32, zone_bytes: u32) -> Self {
+        let zone_words = zone_bytes as usize / 8;
         Self {
-            words: vec![0; bytes.div_ceil(8) as usize].into_boxed_slice(),
+            words: vec![0; bytes.div_ceil(8) as usize + 2 * zone_words].into_boxed_slice(),
+            zone_words,
         }
     }
 
     /// Size, a multiple of 8.
     #[inline]
     pub fn bytes(&self) -> usize {
-        self.words.len() * 8
+        (self.words.len() - 2 * self.zone_words) * 8
     }
 
     /// The content, for tests and diagnosis.
     pub fn words(&self) -> &[u64] {
-        &self.words
+        &self.words[self.zone_words..self.words.len() - self.zone_words]
     }
 
     /// Overwrites the beginning.
     pub(crate) fn fill(&mut self, bytes: &[u8]) {
-        for (word, bytes) in self.words.iter_mut().zip(bytes.chunks(8)) {
+        for (word, bytes) in self.words[self.zone_words..].iter_mut().zip(bytes.chunks(8)) {
             let mut padded = [0; 8];
             padded[..bytes.len()].copy_from_slice(bytes);
             *word = u64::from_ne_bytes(padded);
@@ -36,12 +45,12 @@ impl State {
 
     /// Where it lies, which tells instances apart as long as they live.
     pub fn address(&self) -> usize {
-        self.words.as_ptr() as usize
+        self.words().as_ptr() as usize
     }
 
     /// Where the law finds it.
     #[inline]
     pub(crate) fn as_mut_ptr(&mut self) -> *mut std::ffi::c_void {
-        self.words.as_mut_ptr().cast()
+        self.words[self.zone_words..].as_mut_ptr().cast()
     }
 }

@@ -23,9 +23,10 @@ pub(crate) use functions::{Due, Function, Kind, from_hex, read, to_hex};
 pub use record::{CALLS_VERSION, CallRecord, CallsHead, Outcome};
 
 use crate::abi;
+use crate::params::PARAMS_ZONE_WORDS;
 
-/// Bytes behind the state of a law that users bring, zero unless the law wrote beyond its own.
-pub(crate) const ZONE_BYTES: u32 = 64;
+/// Bytes before and behind the state of a law that users bring, zero unless the law wrote beyond its own.
+pub(crate) const ZONE_BYTES: u32 = 1024;
 
 /// `struct guard_call` up to what only C knows.
 #[repr(C)]
@@ -89,7 +90,9 @@ pub(crate) static HOST: Host = Host {
 #[derive(Default)]
 struct Before {
     state: Vec<u8>,
+    params: Vec<u64>,
     event: Vec<u8>,
+    context: Vec<u8>,
     decision: Vec<u8>,
     steps: Vec<*const c_char>,
 }
@@ -199,6 +202,31 @@ unsafe fn bytes<'a>(place: *const c_void, kind: Kind) -> &'a [u8] {
     unsafe { std::slice::from_raw_parts(place, count) }
 }
 
+/// The parameters of a call, with the zones around them.
+unsafe fn params(call: &Call) -> &[u64] {
+    if call.params.is_null() {
+        return &[];
+    }
+    // SAFETY: the caller vouches for a call with parameters, which `Params` keeps between two zones.
+    unsafe {
+        let begin = call.params.cast::<u64>().sub(PARAMS_ZONE_WORDS);
+        std::slice::from_raw_parts(begin, call.rows_n as usize + 2 * PARAMS_ZONE_WORDS)
+    }
+}
+
+/// The zones before and behind the state of a watched law.
+unsafe fn zones(call: &Call) -> [&[u8]; 2] {
+    let state = call.state.cast::<u8>();
+    let zone_bytes = ZONE_BYTES as usize;
+    // SAFETY: the caller vouches for a state that has the zones.
+    unsafe {
+        [
+            std::slice::from_raw_parts(state.sub(zone_bytes), zone_bytes),
+            std::slice::from_raw_parts(state.add(call.state_bytes as usize), zone_bytes),
+        ]
+    }
+}
+
 unsafe extern "C-unwind" fn enter(call: *mut Call) {
     // SAFETY: the wrapper passes its own call, with the pointers that the law is about to be given.
     unsafe {
@@ -208,6 +236,10 @@ unsafe extern "C-unwind" fn enter(call: *mut Call) {
             before.state.clear();
             let state = std::slice::from_raw_parts(seen.state.cast::<u8>(), seen.state_bytes as usize);
             before.state.extend_from_slice(state);
+            before.params.clear();
+            before.params.extend_from_slice(params(seen));
+            before.context.clear();
+            before.context.extend_from_slice(bytes(seen.context, function.context));
             before.event.clear();
             before.event.extend_from_slice(bytes(seen.event, function.event));
             before.decision.clear();
@@ -225,20 +257,11 @@ unsafe extern "C-unwind" fn enter(call: *mut Call) {
 
 unsafe extern "C-unwind" fn leave(call: *mut Call) {
     CURRENT.set(ptr::null_mut());
-    // SAFETY: as in enter; a watched law's state has the zone behind it.
+    // SAFETY: as in enter.
     let call = unsafe { &*call };
     BEFORE.with_borrow(|before| {
-        let zone = if call.watched == 0 {
-            &[][..]
-        } else {
-            // SAFETY: as above.
-            unsafe {
-                let end = call.state.cast::<u8>().add(call.state_bytes as usize);
-                std::slice::from_raw_parts(end, ZONE_BYTES as usize)
-            }
-        };
         if call.watched != 0
-            && let Some(why) = sense::nonsense(call, &before.decision, zone)
+            && let Some(why) = sense::trespass(call, before).or_else(|| sense::nonsense(call, before))
         {
             fault::raise(call, before, why);
         }

@@ -1,8 +1,8 @@
 //! Whether what a law returned makes sense: what `law.h` demands of it.
 #![allow(unsafe_code)]
 
-use super::Call;
 use super::functions::{FUNCTIONS, Function, Kind};
+use super::{Before, Call};
 use crate::abi;
 
 /// Beyond any path; a window that was counted down below zero is larger.
@@ -11,26 +11,53 @@ const WINDOW_PKTS_MAX: u32 = 1 << 30;
 /// Beyond any link, in bytes per second and in bytes.
 const ESTIMATE_MAX: u64 = 1 << 50;
 
-/// What is wrong with what a call returned; `before` is what the law may change, before the call.
-pub(super) fn nonsense(call: &Call, decision_before: &[u8], zone: &[u8]) -> Option<String> {
+/// What a watched call wrote that is not its own.
+pub(super) fn trespass(call: &Call, before: &Before) -> Option<String> {
     let function = &FUNCTIONS[call.function as usize];
-    if zone.iter().any(|byte| *byte != 0) {
-        let bytes = call.state_bytes;
+    let is_written = |zone: &[u8]| zone.iter().any(|byte| *byte != 0);
+    // SAFETY: the wrapper's pointers, of the kinds that the function's row names; a watched law's state has its zones.
+    let (zones, params, event, context) = unsafe {
+        (
+            super::zones(call),
+            super::params(call),
+            super::bytes(call.event, function.event),
+            super::bytes(call.context, function.context),
+        )
+    };
+    let bytes = call.state_bytes;
+    if is_written(zones[1]) {
         return Some(format!(
             "it wrote beyond its state, which has {bytes} bytes (.state_bytes)"
         ));
     }
+    if is_written(zones[0]) {
+        return Some("it wrote before its state".to_owned());
+    }
+    if before.params != params {
+        return Some(
+            "it changed its parameters, which all flows and seeds share: keep what changes in the state".into(),
+        );
+    }
+    if !function.writes_event() && before.event != event || before.context != context {
+        return Some("it changed what the host shows it (const in law.h)".to_owned());
+    }
+    None
+}
+
+/// What is wrong with what a call returned; `before` is the memory of the call before it was made.
+pub(super) fn nonsense(call: &Call, before: &Before) -> Option<String> {
+    let function = &FUNCTIONS[call.function as usize];
     // SAFETY: the pointers are those that the law was called with, of the kinds that the function's row names.
     unsafe {
         let event = match function.event {
             Kind::Send => feedback(&(*call.event.cast::<abi::Send>()).feedback, call.feedback_bytes),
             Kind::Fill => fill(&*call.event.cast::<abi::Fill>(), call.feedback_bytes),
-            Kind::Packet => packet(&*call.event.cast::<abi::Packet>()),
+            Kind::Packet => packet(&super::read(&before.event), &*call.event.cast::<abi::Packet>()),
             _ => None,
         };
         let decision = || match function.decision {
             Kind::Control => {
-                let before: abi::Control = super::read(decision_before);
+                let before: abi::Control = super::read(&before.decision);
                 control(call, &before, &*call.decision.cast::<abi::Control>())
             }
             Kind::Estimate => estimate(call.flags, &*call.decision.cast::<abi::Estimate>()),
@@ -115,7 +142,28 @@ fn fill(fill: &abi::Fill, declared_bytes: u32) -> Option<String> {
     feedback(&fill.feedback, declared_bytes)
 }
 
-fn packet(packet: &abi::Packet) -> Option<String> {
+fn packet(before: &abi::Packet, packet: &abi::Packet) -> Option<String> {
+    let read_only = [
+        ("size", before.size, packet.size),
+        ("flags", before.flags, packet.flags),
+        ("ip_bytes", before.ip_bytes, packet.ip_bytes),
+        ("air_bytes", before.air_bytes, packet.air_bytes),
+        ("ip_id", before.ip_id.into(), packet.ip_id.into()),
+        ("role", before.role.into(), packet.role.into()),
+        ("wire", before.wire.into(), packet.wire.into()),
+    ];
+    if let Some((field, was, is)) = read_only.into_iter().find(|(_, was, is)| was != is) {
+        return Some(format!(
+            "it changed {field} of the packet from {was} to {is}; a router may only read it"
+        ));
+    }
+    if usize::from(packet.feedback_len) > abi::FEEDBACK_BYTES_MAX {
+        return Some(format!(
+            "it left feedback_len = {} on the packet; at most {} bytes fit",
+            packet.feedback_len,
+            abi::FEEDBACK_BYTES_MAX
+        ));
+    }
     let codes = [("ecn", packet.ecn), ("outer_ecn", packet.outer_ecn)];
     let wrong = codes.into_iter().find(|(_, code)| u32::from(*code) > abi::ECN_CE);
     wrong.map(|(field, code)| format!("it left {field} = {code} on the packet; codepoints are 0 to 3"))

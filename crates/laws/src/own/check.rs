@@ -1,13 +1,17 @@
 //! Whether the tables that a header defines are ones that a host can use. What is wrong is said in the header's words.
 #![allow(unsafe_code)]
 
-use std::ffi::{CStr, c_char};
+use std::ffi::{CStr, c_char, c_void};
+use std::mem::MaybeUninit;
 
 use crate::abi;
 use crate::guard::Tables;
 
 /// State beyond which something must be wrong: a law holds numbers, not packets.
 const STATE_BYTES_MAX: u32 = 1 << 20;
+
+/// Parameters beyond which a count must be wrong.
+const PARAMS_MAX: u32 = 256;
 
 /// What all tables have in common.
 struct Common {
@@ -92,6 +96,12 @@ unsafe fn sender(table: &abi::SenderTable, law: &str) -> Result<(), String> {
         )?;
     }
     feedback("sender", law, table.feedback_bytes)?;
+    // SAFETY: as for roles.
+    if !table.router.is_null() && unsafe { text(table.router) }.is_none() {
+        return Err(format!(
+            "{law}_sender has a .router that is no text: expected is a literal, or nothing"
+        ));
+    }
     if table.state_bytes > abi::STATE_BYTES_MAX && table.flags & abi::SENDER_SOCKET_STORAGE == 0 {
         return Err(format!(
             "{law}_sender has {} bytes of state; the kernel gives a TCP law {} (LAW_STATE_BYTES_MAX): make it smaller, \
@@ -196,6 +206,11 @@ unsafe fn described(
     if unsafe { text(summary) }.is_none_or(|summary| summary.trim().is_empty()) {
         return Err(format!("{law}_{role} has no .summary: one sentence on what it does"));
     }
+    if count > PARAMS_MAX {
+        return Err(format!(
+            "{law}_{role} has .params_n = {count}; allowed are {PARAMS_MAX} parameters: use LAW_PARAM_LIST"
+        ));
+    }
     if bytes != count * 8 {
         return Err(format!(
             "{law}_{role} has {count} parameters, but .params_bytes = {bytes}; expected is sizeof the struct that \
@@ -203,9 +218,10 @@ unsafe fn described(
             count * 8
         ));
     }
-    if count > 0 && rows.is_null() {
+    let last = rows.wrapping_add(count as usize).cast::<u8>().wrapping_sub(1);
+    if count > 0 && !(is_loaded(rows.cast()) && is_loaded(last.cast())) {
         return Err(format!(
-            "{law}_{role} has .params_n = {count}, but no .params: use LAW_PARAM_LIST"
+            "{law}_{role} has .params_n = {count}, but no such .params: use LAW_PARAM_LIST"
         ));
     }
     let mut names = Vec::new();
@@ -256,9 +272,16 @@ unsafe fn parameter(row: &abi::Param) -> Result<String, String> {
     Ok(name)
 }
 
+/// Whether the address lies in a library that is loaded, as all constants of a law do.
+fn is_loaded(place: *const c_void) -> bool {
+    let mut info = MaybeUninit::<libc::Dl_info>::uninit();
+    // SAFETY: the address is compared, not read.
+    unsafe { libc::dladdr(place, info.as_mut_ptr()) != 0 }
+}
+
 /// A literal of the law; `None` where there is none or it is not UTF-8.
 unsafe fn text(literal: *const c_char) -> Option<String> {
-    if literal.is_null() {
+    if literal.is_null() || !is_loaded(literal.cast()) {
         return None;
     }
     // SAFETY: as for roles.

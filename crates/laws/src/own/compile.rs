@@ -1,4 +1,5 @@
 //! A header through the system's C compiler to a shared object.
+#![allow(unsafe_code)]
 
 use std::fs;
 use std::path::{Component, Path, PathBuf};
@@ -7,10 +8,16 @@ use std::process::{Command, Output};
 use sha2::{Digest, Sha256};
 use tempfile::TempDir;
 
-use super::{OwnLawError, Source, SourceFile};
+use super::{OwnLawError, Source, SourceFile, symbols};
 use crate::guard::to_hex;
 
 include!(concat!(env!("OUT_DIR"), "/headers.rs"));
+
+/// Beyond any law, as for scenarios.
+const HEADER_BYTES_MAX: u64 = 1 << 20;
+
+/// How the names of temporary folders begin; the process and something random follow.
+const FOLDER_PREFIX: &str = "fadelab-law-";
 
 /// How a law is compiled.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -100,13 +107,8 @@ pub(super) fn compile(path: &Path, folder: &Path, build: Build) -> Result<Compil
         path: shown.clone(),
         why: error.to_string(),
     };
-    fs::File::open(folder.join(path))
-        .and_then(|mut file| {
-            use std::io::Read;
-            file.read(&mut [0])
-        })
-        .map_err(unreadable)?;
-    let place = tempfile::Builder::new().prefix("fadelab-law-").tempdir();
+    readable(&folder.join(path)).map_err(unreadable)?;
+    let place = temporary();
     let place = place.map_err(|error| OwnLawError::unusable(&shown, format!("no temporary folder: {error}")))?;
     write_headers(place.path(), &name)
         .map_err(|error| OwnLawError::unusable(&shown, format!("cannot write to a temporary folder: {error}")))?;
@@ -128,6 +130,8 @@ pub(super) fn compile(path: &Path, folder: &Path, build: Build) -> Result<Compil
         .arg(place.path().join("law.d"));
     command.arg("-c").arg(place.path().join("law.c")).arg("-o").arg(&object);
     let warnings = run(command, &shown)?;
+    let bytes = fs::read(&object).map_err(unreadable)?;
+    symbols::check(&bytes).map_err(|why| OwnLawError::unusable(&shown, why))?;
     let library = place.path().join("law.so");
     let mut command = compiler(&shown)?;
     command.arg("-shared").arg(&object).arg("-o").arg(&library);
@@ -144,6 +148,44 @@ pub(super) fn compile(path: &Path, folder: &Path, build: Build) -> Result<Compil
         object: library,
         _folder: place,
     })
+}
+
+/// Whether the header is a file that a compiler comes to the end of.
+fn readable(path: &Path) -> std::io::Result<()> {
+    let about = fs::metadata(path)?;
+    if !about.is_file() {
+        return Err(std::io::Error::other("it is not a regular file"));
+    }
+    if about.len() > HEADER_BYTES_MAX {
+        return Err(std::io::Error::other(format!(
+            "it has {} bytes; allowed are {HEADER_BYTES_MAX}",
+            about.len()
+        )));
+    }
+    fs::File::open(path).map(drop)
+}
+
+/// A folder of this process, when those that killed processes left behind are gone.
+pub(super) fn temporary() -> std::io::Result<TempDir> {
+    let folder = std::env::temp_dir();
+    for entry in fs::read_dir(&folder)?.flatten() {
+        let name = entry.file_name();
+        let owner = name.to_str().and_then(|name| name.strip_prefix(FOLDER_PREFIX));
+        let owner = owner.and_then(|rest| rest.split_once('-')?.0.parse().ok());
+        if owner.is_some_and(is_dead) {
+            // Another user's cannot be removed, which is no reason to stop.
+            let _ = fs::remove_dir_all(entry.path());
+        }
+    }
+    let prefix = format!("{FOLDER_PREFIX}{}-", std::process::id());
+    tempfile::Builder::new().prefix(&prefix).tempdir_in(folder)
+}
+
+/// Whether no process has the number.
+fn is_dead(process: libc::pid_t) -> bool {
+    // SAFETY: signal 0 is sent to nobody; it only asks.
+    let status = unsafe { libc::kill(process, 0) };
+    process > 0 && status != 0 && std::io::Error::last_os_error().raw_os_error() == Some(libc::ESRCH)
 }
 
 /// Writes the headers of fadelab and the translation unit.

@@ -7,7 +7,7 @@ use std::sync::Mutex;
 
 use libloading::os::unix::{Library, RTLD_LOCAL, RTLD_NOW};
 
-use super::compile::{Build, Compiled, compile, name_of, write_files};
+use super::compile::{Build, Compiled, compile, name_of, temporary, write_files};
 use super::{OwnLaw, OwnLawError, Source, check};
 use crate::guard::{Export, HOST, Tables};
 use crate::registry;
@@ -45,7 +45,7 @@ pub fn load_text(source: &Source) -> Result<&'static OwnLaw, OwnLawError> {
 
 fn compile_text(source: &Source, build: Build) -> Result<Compiled, OwnLawError> {
     let shown = source.path.display();
-    let folder = tempfile::Builder::new().prefix("fadelab-text-").tempdir();
+    let folder = temporary();
     let written = folder.and_then(|folder| Ok((write_files(source, folder.path())?, folder)));
     let (file, folder) =
         written.map_err(|error| OwnLawError::unusable(shown, format!("cannot write its text: {error}")))?;
@@ -54,8 +54,19 @@ fn compile_text(source: &Source, build: Build) -> Result<Compiled, OwnLawError> 
     Ok(compiled)
 }
 
+/// Names that mean something else in a scenario, or in an `#include` beside the header.
+const RESERVED: [&str; 6] = ["none", "auto", "one", "udp", "law", "fixed"];
+
 fn refuse_builtin(name: &str, path: &Path) -> Result<(), OwnLawError> {
-    if registry::is_builtin(name) || name == "udp" {
+    if name.starts_with("fq_") || RESERVED.contains(&name) {
+        let why = format!(
+            "the name {name} means something else already: names that begin with fq_ are those of fair queueing, and \
+             {} are taken too; name the file otherwise, for example my_{name}.h, and its tables as the file",
+            RESERVED.join(", ")
+        );
+        return Err(OwnLawError::unusable(path.display(), why));
+    }
+    if registry::is_builtin(name) {
         let why = format!(
             "the name {name} is that of a built-in law: name the file otherwise, for example my_{name}.h, and in it \
              the tables ({name}_sender becomes my_{name}_sender) and their .name; then both run side by side"

@@ -6,6 +6,7 @@
 mod check;
 mod compile;
 mod load;
+mod symbols;
 
 use std::path::PathBuf;
 

@@ -1,0 +1,180 @@
+//! What a law that a user brought must not do, found before it runs.
+
+mod own;
+
+use std::fs;
+use std::os::unix::fs::PermissionsExt;
+use std::process::Command;
+
+use own::{edited, fadelab, place};
+
+/// A sender with this before its functions and this on each ACK is refused with these words.
+fn refused(before: &str, on_ack: &str, words: &[&str]) {
+    let place = place();
+    edited(
+        place.path(),
+        "sender",
+        "(void)params;",
+        &format!("(void)params;\n\t{on_ack}"),
+    );
+    let path = place.path().join("mine.h");
+    let text = fs::read_to_string(&path).unwrap();
+    fs::write(
+        &path,
+        text.replacen("LAW void mine_on_ack(", &format!("{before}\nLAW void mine_on_ack("), 1),
+    )
+    .unwrap();
+    for compiler in ["gcc", "clang"] {
+        let command = Command::new(env!("CARGO_BIN_EXE_fadelab"))
+            .args(["run", "s.toml", "--law", "./mine.h"])
+            .env("CC", compiler)
+            .current_dir(place.path())
+            .output()
+            .unwrap();
+        let message = String::from_utf8(command.stderr).unwrap();
+        assert_eq!(command.status.code(), Some(2), "{compiler}: {message}");
+        for word in words {
+            assert!(message.contains(word), "{compiler}: `{word}` is missing in:\n{message}");
+        }
+        assert!(!place.path().join("results").exists());
+    }
+}
+
+#[test]
+fn memory_outside_the_state_is_refused() {
+    // Goal: a variable that flows, seeds and threads would share is named, whatever its kind.
+    let words = ["outside its state", "counter", "make it const"];
+    refused("", "static u64 counter; control->cwnd_pkts += counter++ & 1;", &words);
+    refused(
+        "static u64 counter = 7;",
+        "control->cwnd_pkts += counter++ & 1;",
+        &words,
+    );
+    refused("u64 counter;", "control->cwnd_pkts += counter++ & 1;", &words);
+    refused(
+        "static __thread u64 counter;",
+        "control->cwnd_pkts += counter++ & 1;",
+        &words,
+    );
+}
+
+#[test]
+fn calls_out_of_the_header_are_refused() {
+    // Goal: what ends the process, takes time or asks the clock is named before anything runs.
+    for name in ["exit(0)", "_exit(0)", "fork()", "clock()", "pause()", "abort()"] {
+        let symbol = name.split('(').next().unwrap();
+        let includes = "#include <stdlib.h>\n#include <time.h>\n#include <unistd.h>\n";
+        refused(
+            includes,
+            &format!("{name};"),
+            &[&format!("it uses `{symbol}`"), "the C library"],
+        );
+    }
+}
+
+#[test]
+fn a_constructor_is_refused() {
+    // Goal: nothing of a law runs when it is loaded.
+    let before = "__attribute__((constructor)) static void early(void)\n{\n\t__builtin_trap();\n}\n";
+    refused(before, "", &["a constructor"]);
+}
+
+#[test]
+fn constants_and_copies_stay_allowed() {
+    // Goal: tables of constants, with and without addresses, copied structs and wide divisions are no fault.
+    let place = place();
+    let code = "(void)params;\n\tstatic const char *const names[] = {\"a\", \"b\"};\n\tstruct law_ack copy = *ack;\n\t\
+                unsigned __int128 wide = (unsigned __int128)copy.now_us << 40;\n\t\
+                if (*names[copy.now_us & 1] == 'c' && wide / (copy.now_us | 1) == 1)\n\t\treturn;";
+    edited(place.path(), "sender", "(void)params;", code);
+    let (status, _, message) = fadelab(place.path(), &["check", "s.toml", "--law", "./mine.h"]);
+    assert_eq!(status, 0, "{message}");
+}
+
+#[test]
+fn names_that_mean_something_else_are_refused() {
+    // Goal: a user's law cannot pass for fair queueing, for a keyword of scenarios or for a header of fadelab.
+    let place = place();
+    for name in ["fq_codel", "none", "auto", "one", "udp", "law", "fixed"] {
+        let file = format!("{name}.h");
+        fs::write(place.path().join(&file), "").unwrap();
+        let (status, _, message) = fadelab(place.path(), &["run", "s.toml", "--law", &file]);
+        assert_eq!(status, 2, "{message}");
+        assert!(
+            message.contains("the name") && message.contains(&format!("my_{name}.h")),
+            "{message}"
+        );
+    }
+}
+
+#[test]
+fn tables_that_point_nowhere_are_refused() {
+    // Goal: counts and addresses that cannot be end neither in a wrap nor in a crash of the loader.
+    let change = |from: &str, to: &str, word: &str| {
+        let place = place();
+        edited(place.path(), "sender", from, to);
+        let (status, _, message) = fadelab(place.path(), &["run", "s.toml", "--law", "./mine.h"]);
+        assert_eq!(status, 2, "{message}");
+        assert!(message.contains(word), "`{word}` is missing in:\n{message}");
+    };
+    change(".name = \"mine\"", ".name = (const char *)1", ".name = \"\"");
+    let list = "LAW_PARAM_LIST(MINE_PARAMS),";
+    change(
+        list,
+        "LAW_PARAM_LIST(MINE_PARAMS), .router = (const char *)1,",
+        ".router",
+    );
+    for rows in ["536870912", "100000000"] {
+        let table = format!(".params = mine_sender_rows, .params_n = {rows},");
+        let table = table.replace("mine_sender_rows", "(const struct law_param *)8");
+        change(list, &table, "allowed are 256");
+    }
+    change(
+        list,
+        ".params = (const struct law_param *)8, .params_n = 1,",
+        "no such .params",
+    );
+}
+
+#[test]
+fn what_is_no_header_file_is_refused() {
+    // Goal: a pipe or a device does not hang, and a file that no person wrote is not compiled.
+    let place = place();
+    let header = place.path().join("mine.h");
+    let refused = |word: &str| {
+        let (status, _, message) = fadelab(place.path(), &["run", "s.toml", "--law", "mine.h"]);
+        assert_eq!(status, 2, "{message}");
+        assert!(message.contains(word), "`{word}` is missing in:\n{message}");
+        fs::remove_file(&header).unwrap();
+    };
+    assert!(Command::new("mkfifo").arg(&header).status().unwrap().success());
+    refused("not a regular file");
+    std::os::unix::fs::symlink("/dev/zero", &header).unwrap();
+    refused("not a regular file");
+    fs::write(&header, vec![b' '; (1 << 20) + 1]).unwrap();
+    refused("allowed are 1048576");
+}
+
+#[test]
+fn what_a_killed_compile_left_goes_at_the_next_start() {
+    // Goal: the temporary folder of a process that ended while the compiler ran does not stay for ever.
+    let place = place();
+    edited(place.path(), "sender", "(void)params;", "(void)params;");
+    let temporary = place.path().join("tmp");
+    fs::create_dir(&temporary).unwrap();
+    let compiler = place.path().join("compiler");
+    fs::write(&compiler, "#!/bin/sh\nkill -TERM $PPID\n").unwrap();
+    fs::set_permissions(&compiler, fs::Permissions::from_mode(0o755)).unwrap();
+    let left = |compiler: &str| {
+        let mut command = Command::new(env!("CARGO_BIN_EXE_fadelab"));
+        command.args(["check", "s.toml", "--law", "./mine.h"]);
+        command
+            .env("TMPDIR", &temporary)
+            .env("CC", compiler)
+            .current_dir(place.path());
+        let output = command.output().unwrap();
+        (output.status.code(), fs::read_dir(&temporary).unwrap().count())
+    };
+    assert_eq!(left(compiler.to_str().unwrap()), (None, 1), "ended by the signal");
+    assert_eq!(left("cc"), (Some(0), 0));
+}
