@@ -307,3 +307,19 @@ fn shipped_scenarios_can_be_shown() {
         }
     }
 }
+
+#[test]
+#[cfg(target_os = "linux")]
+fn messages_that_cannot_be_written_change_nothing() {
+    // Goal: with standard error on a full disk a refusal keeps its status, and a run that has something to say is done.
+    let scratch = Scratch::new();
+    fs::create_dir_all(scratch.0.join("results/.s.unfinished")).unwrap();
+    scratch.write("results/.s.unfinished/other.run", "a run of another scenario");
+    for (file, status) in [("nope.toml", 2), ("s.toml", 0)] {
+        let full = fs::OpenOptions::new().write(true).open("/dev/full").unwrap();
+        let mut command = scratch.command(&["run", file]);
+        let ended = command.stdout(Stdio::null()).stderr(full).status().unwrap();
+        assert_eq!(ended.code(), Some(status), "{file}");
+    }
+    assert!(scratch.0.join("results/s-001/report.html").exists());
+}
