@@ -105,7 +105,7 @@ impl Kept {
                 self.keys.len(),
                 self.store.folder().display(),
                 megabytes(self.store.count().1),
-                shell::same_command(env::args())
+                shell::same_command(env::args_os())
             ),
         }
     }
