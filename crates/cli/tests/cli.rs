@@ -323,3 +323,24 @@ fn messages_that_cannot_be_written_change_nothing() {
     }
     assert!(scratch.0.join("results/s-001/report.html").exists());
 }
+
+#[test]
+fn a_result_of_another_version_is_explained_with_a_warning() {
+    // Goal: who explains a run with another fadelab than the one that made it is told both versions, and told nothing
+    // when they are the same.
+    let scratch = Scratch::new();
+    assert_status(&scratch.fadelab(&["run", "s.toml", "--seeds", "1", "--out", "out"]), 0);
+    let explain = || scratch.fadelab(&["explain", "out", "--at", "6s"]);
+    let same = explain();
+    assert_status(&same, 0);
+    assert_eq!(stderr(&same), "");
+    let manifest = fs::read_to_string(scratch.0.join("out/manifest.json")).unwrap();
+    let version = env!("CARGO_PKG_VERSION");
+    let other = manifest.replace(&format!("\"version\": \"{version}\""), "\"version\": \"9.9.9\"");
+    assert_ne!(manifest, other);
+    scratch.write("out/manifest.json", other);
+    let output = explain();
+    assert_status(&output, 0);
+    let words = format!("warning: out: the result is of fadelab 9.9.9, and this is {version}");
+    assert!(stderr(&output).starts_with(&words), "{}", stderr(&output));
+}
