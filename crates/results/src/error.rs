@@ -37,6 +37,14 @@ pub enum Error {
         /// The path asked for.
         path: PathBuf,
     },
+    /// The name of the target is too long to be written under.
+    #[error("the name {name} is too long: give one of at most {bytes_max} bytes with --out.")]
+    LongName {
+        /// The name.
+        name: String,
+        /// Bytes that it may have.
+        bytes_max: usize,
+    },
     /// The operating system refused.
     #[error("cannot {action} {path}: {source}")]
     Io {
