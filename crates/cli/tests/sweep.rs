@@ -313,3 +313,26 @@ fn a_folder_whose_name_is_no_text_is_in_the_command_that_goes_on() {
     assert_status(&output, 130);
     assert!(stderr(&output).ends_with(" --out $'out\\377'\n"), "{}", stderr(&output));
 }
+
+#[test]
+fn a_sweep_without_room_leaves_nothing_and_asks_for_it() {
+    // Goal: a run that cannot be kept for want of room says so and leaves no empty folder; for another reason nobody is
+    // told to make room.
+    let scratch = Scratch::new();
+    let output = common::without_room(&scratch, &["run", "s.toml", "--quiet"]);
+    assert_status(&output, 1);
+    assert!(
+        stderr(&output).contains("nothing was written; make room there"),
+        "{}",
+        stderr(&output)
+    );
+    assert_eq!(scratch.entries("results"), Vec::<String>::new());
+    scratch.write("results/.s.unfinished", "no folder");
+    let output = scratch.fadelab(&["run", "s.toml", "--quiet"]);
+    assert_status(&output, 1);
+    assert!(
+        stderr(&output).ends_with("\nnothing was written\n"),
+        "{}",
+        stderr(&output)
+    );
+}

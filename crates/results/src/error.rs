@@ -103,6 +103,20 @@ pub enum Error {
 }
 
 impl Error {
+    /// Whether it is for want of room: a full disk, a quota, a limit on the size of files.
+    pub fn is_full(&self) -> bool {
+        use io::ErrorKind::{FileTooLarge, QuotaExceeded, StorageFull};
+        let is_full = |error: &io::Error| matches!(error.kind(), FileTooLarge | QuotaExceeded | StorageFull);
+        // What csv::Error has inside is no source of it.
+        if let Self::Csv { source, .. } = self {
+            return matches!(source.kind(), csv::ErrorKind::Io(error) if is_full(error));
+        }
+        let this: &(dyn std::error::Error + 'static) = self;
+        std::iter::successors(Some(this), |error| error.source())
+            .filter_map(|error| error.downcast_ref::<io::Error>())
+            .any(is_full)
+    }
+
     /// Adapter for `map_err` on file operations.
     pub fn io(action: &'static str, path: &Path) -> impl FnOnce(io::Error) -> Self + use<> {
         let path = path.to_owned();
@@ -112,5 +126,30 @@ impl Error {
     /// Adapter for `map_err` on JSON that is made.
     pub fn json(file: &'static str) -> impl FnOnce(serde_json::Error) -> Self {
         move |source| Self::Json { file, source }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_want_of_room_is_want_of_room() {
+        // Goal: a full disk is told from other failures through whatever library wrote the file.
+        let full = || io::Error::from(io::ErrorKind::StorageFull);
+        let path = Path::new("x");
+        assert!(Error::io("write", path)(full()).is_full());
+        let parquet = Error::Parquet {
+            path: path.to_owned(),
+            source: full().into(),
+        };
+        assert!(parquet.is_full());
+        let csv = Error::Csv {
+            path: path.to_owned(),
+            source: full().into(),
+        };
+        assert!(csv.is_full());
+        assert!(!Error::io("write", path)(io::ErrorKind::PermissionDenied.into()).is_full());
+        assert!(!Error::NoName { path: path.to_owned() }.is_full());
     }
 }
