@@ -69,7 +69,7 @@ pub enum Error {
         source: io::Error,
     },
     /// A file of a result is damaged.
-    #[error("{path} is damaged: {reason}. Run its scenario again, which is in manifest.json.")]
+    #[error("{path} is damaged: {reason}. {}", remedy(path))]
     Unreadable {
         /// The file.
         path: PathBuf,
@@ -100,6 +100,15 @@ pub enum Error {
         /// Why not.
         source: serde_json::Error,
     },
+}
+
+/// What helps when a file of a result is damaged.
+fn remedy(path: &Path) -> &'static str {
+    if path.ends_with("manifest.json") {
+        "Run its scenario again, from its own file."
+    } else {
+        "Run its scenario again, which is in manifest.json."
+    }
 }
 
 impl Error {
@@ -151,5 +160,19 @@ mod tests {
         assert!(csv.is_full());
         assert!(!Error::io("write", path)(io::ErrorKind::PermissionDenied.into()).is_full());
         assert!(!Error::NoName { path: path.to_owned() }.is_full());
+    }
+
+    #[test]
+    fn a_damaged_manifest_does_not_point_to_itself() {
+        // Goal: the scenario is looked for where it can still be read.
+        let message = |file: &str| {
+            let damaged = Error::Unreadable {
+                path: Path::new("s-001").join(file),
+                reason: "it ends early".to_owned(),
+            };
+            damaged.to_string()
+        };
+        assert!(message("manifest.json").ends_with("from its own file."));
+        assert!(message("runs.parquet").ends_with("which is in manifest.json."));
     }
 }
