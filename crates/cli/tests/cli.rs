@@ -344,3 +344,13 @@ fn a_result_of_another_version_is_explained_with_a_warning() {
     let words = format!("warning: out: the result is of fadelab 9.9.9, and this is {version}");
     assert!(stderr(&output).starts_with(&words), "{}", stderr(&output));
 }
+
+#[test]
+fn a_header_that_does_not_fit_the_disk_is_not_begun() {
+    // Goal: new-law without room fails and leaves no empty header, which would be in the way of the next attempt.
+    let scratch = Scratch::new();
+    let output = common::without_room(&scratch, &["new-law", "mine"]);
+    assert_status(&output, 1);
+    assert_eq!(scratch.entries("."), ["s.toml"]);
+    assert_status(&scratch.fadelab(&["new-law", "mine"]), 0);
+}
