@@ -130,7 +130,7 @@ fn invalid_input_is_exit_status_2() {
             &["run", "s.toml", "--max-runs", "8"],
             "the sweep has 9 runs (3 of flow.law x 3 of run.seeds), allowed are 8",
         ),
-        (&["run", "s.toml", "--jobs", "0"], "--jobs"),
+        (&["run", "s.toml", "--jobs", "0"], "a whole number from 1 on is needed"),
     ];
     for (arguments, part) in cases {
         let output = scratch.fadelab(arguments);
