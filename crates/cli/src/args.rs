@@ -94,7 +94,7 @@ pub struct RunArgs {
     #[arg(long, value_name = "DIR")]
     pub out: Option<PathBuf>,
     /// Threads [default: one per core]
-    #[arg(long, value_name = "N")]
+    #[arg(long, value_name = "N", value_parser = threads)]
     pub jobs: Option<NonZeroUsize>,
     /// Run everything again, also what an interrupted sweep had finished
     #[arg(long)]
@@ -108,6 +108,10 @@ pub struct RunArgs {
     /// Print only errors
     #[arg(long, short)]
     pub quiet: bool,
+}
+
+fn threads(text: &str) -> Result<NonZeroUsize, &'static str> {
+    text.parse().map_err(|_| "a whole number from 1 on is needed")
 }
 
 /// Arguments of `fadelab show`.

@@ -57,6 +57,7 @@ impl MomentArgs {
 /// What is needed of `manifest.json`.
 #[derive(Deserialize)]
 struct Manifest {
+    version: String,
     scenario: String,
     #[serde(default)]
     scenario_path: PathBuf,
@@ -112,22 +113,16 @@ fn plan(folder: &Path) -> Result<Plan, Failure> {
     let damaged = |why: String| Failure::Invalid(format!("{}: {why}", path.display()));
     let text = fs::read_to_string(&path).map_err(|error| damaged(format!("cannot be read: {error}")))?;
     let manifest: Manifest = serde_json::from_str(&text).map_err(|error| damaged(format!("is damaged: {error}")))?;
+    let version = env!("CARGO_PKG_VERSION");
+    if manifest.version != version {
+        output::warn(&[format!(
+            "{}: the result is of fadelab {}, and this is {version}: its runs may have gone another way",
+            folder.display(),
+            manifest.version
+        )]);
+    }
     for law in &manifest.own_laws {
-        let read = |name: &String| {
-            let path = folder.join("laws").join(&law.name).join(name);
-            let text = fs::read_to_string(&path)
-                .map_err(|error| Failure::Invalid(format!("{}: cannot be read: {error}", path.display())))?;
-            Ok(SourceFile {
-                name: name.clone(),
-                text,
-            })
-        };
-        own::load_text(&Source {
-            name: law.name.clone(),
-            sha256: law.sha256.clone(),
-            path: law.path.clone().into(),
-            files: law.files.iter().map(read).collect::<Result<_, Failure>>()?,
-        })?;
+        load(folder, law)?;
     }
     let options = fadelab_scenario::Options {
         runs_max: usize::MAX,
@@ -142,6 +137,35 @@ fn plan(folder: &Path) -> Result<Plan, Failure> {
         origin,
         &options,
     )?)
+}
+
+/// Loads a law as the result keeps it.
+fn load(folder: &Path, law: &OwnLaw) -> Result<(), Failure> {
+    let read = |name: &String| {
+        let path = folder.join("laws").join(&law.name).join(name);
+        let text = fs::read_to_string(&path)
+            .map_err(|error| Failure::Invalid(format!("{}: cannot be read: {error}", path.display())))?;
+        Ok(SourceFile {
+            name: name.clone(),
+            text,
+        })
+    };
+    let loaded = own::load_text(&Source {
+        name: law.name.clone(),
+        sha256: law.sha256.clone(),
+        path: law.path.clone().into(),
+        files: law.files.iter().map(read).collect::<Result<_, Failure>>()?,
+    })?;
+    if loaded.source.sha256 != law.sha256 {
+        return Err(Failure::Invalid(format!(
+            "{}: the law was changed after the run, which it can therefore not explain: its sha256 is {}, that of the \
+             run {}; put the header back, or run the scenario again",
+            folder.join("laws").join(&law.name).display(),
+            loaded.source.sha256,
+            law.sha256
+        )));
+    }
+    Ok(())
 }
 
 /// The run that the arguments select.

@@ -11,8 +11,9 @@ use crate::{Failure, output};
 pub struct ExportArgs {
     /// Folder of a result
     pub folder: PathBuf,
-    /// As CSV: a file per table, and columns.csv with the unit and the meaning of each column
-    #[arg(long, required = true)]
+    /// As CSV, with or without this option: a file per table, and columns.csv with the unit and the meaning of each
+    /// column
+    #[arg(long)]
     pub csv: bool,
     /// Folder for the files, which must be empty or not exist [default: csv in the folder of the result]
     #[arg(long, value_name = "DIR")]

@@ -1,7 +1,6 @@
 //! Runs of an interrupted sweep: which of them may be taken for which, and what a person is told about them.
 
 use std::collections::BTreeSet;
-use std::fmt::Display;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::{env, fs};
 
@@ -59,11 +58,9 @@ impl Kept {
     /// Keeps the run at `index`.
     ///
     /// # Errors
-    /// In words: it cannot be written.
-    pub fn keep(&self, index: usize, record: &RunRecord) -> Result<(), String> {
-        self.store
-            .keep(self.keys[index], record)
-            .map_err(|error| error.to_string())
+    /// It cannot be written.
+    pub fn keep(&self, index: usize, record: &RunRecord) -> Result<(), fadelab_results::Error> {
+        self.store.keep(self.keys[index], record)
     }
 
     /// The result is written: its runs need not be kept any longer.
@@ -105,7 +102,7 @@ impl Kept {
                 self.keys.len(),
                 self.store.folder().display(),
                 megabytes(self.store.count().1),
-                shell::same_command(env::args())
+                shell::same_command(env::args_os())
             ),
         }
     }
@@ -117,8 +114,9 @@ pub fn left(kept: Option<&Kept>) -> String {
 }
 
 /// What a person is told when something cannot be written.
-pub fn not_written(error: impl Display, kept: Option<&Kept>) -> Failure {
+pub fn not_written(error: &fadelab_results::Error, kept: Option<&Kept>) -> Failure {
     let left = match left(kept) {
+        left if !error.is_full() => left,
         nothing if nothing == NOTHING => format!("{NOTHING}; make room there and give the same command again"),
         left => format!("make room there: {left}"),
     };

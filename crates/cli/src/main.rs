@@ -96,6 +96,9 @@ fn main() -> ExitCode {
         Err(Failure::Failed(message)) => (1, message),
         Err(Failure::Interrupted(message)) => (130, message),
     };
-    eprintln!("{} {message}", console::style("error:").red().bold().for_stderr());
+    output::tell(format!(
+        "{} {message}",
+        console::style("error:").red().bold().for_stderr()
+    ));
     ExitCode::from(status)
 }

@@ -1,6 +1,6 @@
 //! `fadelab new-law`: a header to begin with, which compiles and runs as it is.
 
-use std::fs::OpenOptions;
+use std::fs::{self, OpenOptions};
 use std::io::{ErrorKind, Write};
 use std::path::PathBuf;
 
@@ -71,9 +71,11 @@ pub fn new_law(args: &NewLawArgs) -> Result<(), Failure> {
         };
         Failure::Invalid(format!("{}: {why}", file.display()))
     })?;
-    created
-        .write_all(text.as_bytes())
-        .map_err(|error| Failure::Failed(format!("{}: cannot be written: {error}", file.display())))?;
+    created.write_all(text.as_bytes()).map_err(|error| {
+        // What is there of it would be in the way of the next attempt.
+        let _ = fs::remove_file(&file);
+        Failure::Failed(format!("{}: cannot be written: {error}", file.display()))
+    })?;
     let shown = shell::quoted(&format!("./{}", file.display()));
     output::print(&format!(
         "{}: it runs as it is\n  fadelab run scenarios/dumbbell54.toml {}\ndocs/own-law.md goes on from here\n",

@@ -1,4 +1,4 @@
-//! Printing that does not panic when the reader of a pipe has gone.
+//! Printing that does not panic when nobody reads it: a pipe that is closed, a file on a full disk.
 
 use std::io::{ErrorKind, Write};
 use std::path::Path;
@@ -60,16 +60,26 @@ pub fn result(folder: &Path) -> Result<Experiment, Failure> {
     Ok(fadelab_results::read(folder)?)
 }
 
+/// Prints a line to standard error. Where it cannot be written there is nobody left to tell, and what is done or its
+/// exit status stays the same.
+pub fn tell(mut line: String) {
+    line.push('\n');
+    let _ = std::io::stderr().write_all(line.as_bytes());
+}
+
 /// Prints remarks to standard error.
 pub fn note(lines: &[String]) {
     for line in lines {
-        eprintln!("{line}");
+        tell(line.clone());
     }
 }
 
 /// Prints warnings to standard error.
 pub fn warn(warnings: &[String]) {
     for warning in warnings {
-        eprintln!("{} {warning}", console::style("warning:").yellow().bold().for_stderr());
+        tell(format!(
+            "{} {warning}",
+            console::style("warning:").yellow().bold().for_stderr()
+        ));
     }
 }

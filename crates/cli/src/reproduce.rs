@@ -72,7 +72,7 @@ pub fn reproduce(args: &ReproduceArgs) -> Result<(), Failure> {
     output::note(&kept.as_ref().map_or_else(Vec::new, Kept::greeting));
     let experiment = run::experiment(&merged, simulate(&merged, kept.as_ref())?);
     let entries = ledger::entries(&claims, &figures(&claims.run, &experiment)?);
-    let page = write(&target, experiment, &entries, wall).map_err(|error| kept::not_written(error, kept.as_ref()))?;
+    let page = write(&target, experiment, &entries, wall).map_err(|error| kept::not_written(&error, kept.as_ref()))?;
     if let Some(kept) = kept {
         kept.remove();
     }

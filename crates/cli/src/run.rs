@@ -51,7 +51,7 @@ pub fn run(args: &RunArgs) -> Result<(), Failure> {
         host: Host::read(),
     };
     let folder = fadelab_results::write(&target, &experiment, &summary, &provenance, args.csv)
-        .map_err(|error| kept::not_written(error, kept.as_ref()))?;
+        .map_err(|error| kept::not_written(&error, kept.as_ref()))?;
     let taken_n = kept.as_ref().map_or(0, Kept::taken);
     if let Some(kept) = kept {
         kept.remove();

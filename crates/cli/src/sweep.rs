@@ -20,7 +20,7 @@ pub enum Stop {
     /// A run failed: its position in the plan and what happened.
     Run(usize, Failed),
     /// A finished run could not be kept.
-    NotKept(String),
+    NotKept(fadelab_results::Error),
     /// Ctrl-C.
     Interrupted,
 }
@@ -47,7 +47,7 @@ impl Stop {
     pub fn failure(self, kept: Option<&Kept>, name: impl FnOnce(usize, &Failed) -> String) -> Failure {
         match self {
             Self::Interrupted => Failure::Interrupted(format!("interrupted; {}", kept::left(kept))),
-            Self::NotKept(message) => kept::not_written(message, kept),
+            Self::NotKept(error) => kept::not_written(&error, kept),
             Self::Run(index, failed) => Failure::Failed(format!("{}\n{}", name(index, &failed), kept::left(kept))),
         }
     }
@@ -96,12 +96,9 @@ fn sweep(
         match (&outcome, kept) {
             (Err(Some(_)), _) => drop(first_failed.fetch_min(index, Ordering::Relaxed)),
             (Ok(record), Some(kept)) => {
-                if let Err(message) = kept.keep(index, record) {
+                if let Err(error) = kept.keep(index, record) {
                     first_failed.store(0, Ordering::Relaxed);
-                    not_kept
-                        .lock()
-                        .expect("no thread panics with it")
-                        .get_or_insert(message);
+                    not_kept.lock().expect("no thread panics with it").get_or_insert(error);
                     return Err(None);
                 }
             }
@@ -116,8 +113,8 @@ fn sweep(
     if interrupted.load(Ordering::Relaxed) {
         return Err(Stop::Interrupted);
     }
-    if let Some(message) = not_kept.into_inner().expect("no thread panics with it") {
-        return Err(Stop::NotKept(message));
+    if let Some(error) = not_kept.into_inner().expect("no thread panics with it") {
+        return Err(Stop::NotKept(error));
     }
     let mut records = Vec::with_capacity(outcomes.len());
     for (index, outcome) in outcomes.into_iter().enumerate() {

@@ -130,7 +130,7 @@ fn invalid_input_is_exit_status_2() {
             &["run", "s.toml", "--max-runs", "8"],
             "the sweep has 9 runs (3 of flow.law x 3 of run.seeds), allowed are 8",
         ),
-        (&["run", "s.toml", "--jobs", "0"], "--jobs"),
+        (&["run", "s.toml", "--jobs", "0"], "a whole number from 1 on is needed"),
     ];
     for (arguments, part) in cases {
         let output = scratch.fadelab(arguments);
@@ -306,4 +306,51 @@ fn shipped_scenarios_can_be_shown() {
             assert_eq!(stderr(&output), "", "{}", path.display());
         }
     }
+}
+
+#[test]
+#[cfg(target_os = "linux")]
+fn messages_that_cannot_be_written_change_nothing() {
+    // Goal: with standard error on a full disk a refusal keeps its status, and a run that has something to say is done.
+    let scratch = Scratch::new();
+    fs::create_dir_all(scratch.0.join("results/.s.unfinished")).unwrap();
+    scratch.write("results/.s.unfinished/other.run", "a run of another scenario");
+    for (file, status) in [("nope.toml", 2), ("s.toml", 0)] {
+        let full = fs::OpenOptions::new().write(true).open("/dev/full").unwrap();
+        let mut command = scratch.command(&["run", file]);
+        let ended = command.stdout(Stdio::null()).stderr(full).status().unwrap();
+        assert_eq!(ended.code(), Some(status), "{file}");
+    }
+    assert!(scratch.0.join("results/s-001/report.html").exists());
+}
+
+#[test]
+fn a_result_of_another_version_is_explained_with_a_warning() {
+    // Goal: who explains a run with another fadelab than the one that made it is told both versions, and told nothing
+    // when they are the same.
+    let scratch = Scratch::new();
+    assert_status(&scratch.fadelab(&["run", "s.toml", "--seeds", "1", "--out", "out"]), 0);
+    let explain = || scratch.fadelab(&["explain", "out", "--at", "6s"]);
+    let same = explain();
+    assert_status(&same, 0);
+    assert_eq!(stderr(&same), "");
+    let manifest = fs::read_to_string(scratch.0.join("out/manifest.json")).unwrap();
+    let version = env!("CARGO_PKG_VERSION");
+    let other = manifest.replace(&format!("\"version\": \"{version}\""), "\"version\": \"9.9.9\"");
+    assert_ne!(manifest, other);
+    scratch.write("out/manifest.json", other);
+    let output = explain();
+    assert_status(&output, 0);
+    let words = format!("warning: out: the result is of fadelab 9.9.9, and this is {version}");
+    assert!(stderr(&output).starts_with(&words), "{}", stderr(&output));
+}
+
+#[test]
+fn a_header_that_does_not_fit_the_disk_is_not_begun() {
+    // Goal: new-law without room fails and leaves no empty header, which would be in the way of the next attempt.
+    let scratch = Scratch::new();
+    let output = common::without_room(&scratch, &["new-law", "mine"]);
+    assert_status(&output, 1);
+    assert_eq!(scratch.entries("."), ["s.toml"]);
+    assert_status(&scratch.fadelab(&["new-law", "mine"]), 0);
 }

@@ -205,7 +205,7 @@ fn parameters_of_an_own_law_are_keys_of_the_scenario() {
 #[test]
 fn a_result_keeps_the_law_and_explains_its_windows() {
     // Goal: header and hash are in the result; the explanation works from them alone, when the user's file has gone,
-    // and tells the step; selectors that do not exist say what does.
+    // and tells the step; selectors that do not exist say what does; a header of another hash is refused.
     let place = place();
     fs::create_dir(place.path().join("part")).unwrap();
     fs::write(place.path().join("part/half.h"), "#define HALF 500\n").unwrap();
@@ -259,6 +259,15 @@ fn a_result_keeps_the_law_and_explains_its_windows() {
         let (status, _, message) = explain(arguments);
         assert!(status == 2 && message.contains(words), "{message}");
     }
+    // A law that was edited in the result is not the one that ran.
+    let header = result.join("laws/mine/mine.h");
+    let text = fs::read_to_string(&header).unwrap();
+    fs::write(&header, text + "/* edited */\n").unwrap();
+    let (status, _, message) = explain(&["--at", "6s"]);
+    assert!(
+        status == 2 && message.contains("was changed after the run"),
+        "{message}"
+    );
 }
 
 #[test]

@@ -94,7 +94,8 @@ fn a_page_is_made_again_and_results_share_one() {
 
 #[test]
 fn csv_has_what_parquet_has() {
-    // Goal: run --csv and export give the same files; a heading names the columns, whose units are in columns.csv.
+    // Goal: run --csv and export, told the format or not, give the same files; a heading names the columns, whose units
+    // are in columns.csv.
     let scratch = Scratch::new();
     run(
         &scratch,
@@ -133,7 +134,7 @@ fn csv_has_what_parquet_has() {
         columns.lines().filter(|line| line.starts_with("runs,")).count(),
         lines[0].split(',').count()
     );
-    let again = scratch.fadelab(&["export", "a", "--csv"]);
+    let again = scratch.fadelab(&["export", "a"]);
     assert_status(&again, 2);
     assert!(
         stderr(&again).contains("a/csv exists and is not empty"),

@@ -2,7 +2,9 @@
 
 mod common;
 
+use std::ffi::OsStr;
 use std::fs;
+use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 use std::thread;
@@ -284,4 +286,53 @@ fn a_table_that_cannot_be_printed_does_not_hide_the_result() {
         stderr(&output)
     );
     assert!(scratch.0.join("results/s-001/report.html").exists());
+}
+
+#[test]
+fn a_folder_whose_name_is_no_text_is_in_the_command_that_goes_on() {
+    // Goal: Ctrl-C in a command with an argument that is not UTF-8 says how to go on, like any other.
+    let scratch = Scratch::new();
+    let mut child = scratch
+        .command(&run(&[
+            "--jobs",
+            "1",
+            "--quiet",
+            "--set",
+            "run.duration=2000 s",
+            "--out",
+        ]))
+        .arg(OsStr::from_bytes(b"out\xff"))
+        .stderr(Stdio::piped())
+        .spawn()
+        .unwrap();
+    while kept(&scratch, ".out\u{fffd}.unfinished") == 0 && child.try_wait().unwrap().is_none() {
+        thread::sleep(Duration::from_millis(1));
+    }
+    signal(&child, "-INT");
+    let output = child.wait_with_output().unwrap();
+    assert_status(&output, 130);
+    assert!(stderr(&output).ends_with(" --out $'out\\377'\n"), "{}", stderr(&output));
+}
+
+#[test]
+fn a_sweep_without_room_leaves_nothing_and_asks_for_it() {
+    // Goal: a run that cannot be kept for want of room says so and leaves no empty folder; for another reason nobody is
+    // told to make room.
+    let scratch = Scratch::new();
+    let output = common::without_room(&scratch, &["run", "s.toml", "--quiet"]);
+    assert_status(&output, 1);
+    assert!(
+        stderr(&output).contains("nothing was written; make room there"),
+        "{}",
+        stderr(&output)
+    );
+    assert_eq!(scratch.entries("results"), Vec::<String>::new());
+    scratch.write("results/.s.unfinished", "no folder");
+    let output = scratch.fadelab(&["run", "s.toml", "--quiet"]);
+    assert_status(&output, 1);
+    assert!(
+        stderr(&output).ends_with("\nnothing was written\n"),
+        "{}",
+        stderr(&output)
+    );
 }

@@ -37,6 +37,14 @@ pub enum Error {
         /// The path asked for.
         path: PathBuf,
     },
+    /// The name of the target is too long to be written under.
+    #[error("the name {name} is too long: give one of at most {bytes_max} bytes with --out.")]
+    LongName {
+        /// The name.
+        name: String,
+        /// Bytes that it may have.
+        bytes_max: usize,
+    },
     /// The operating system refused.
     #[error("cannot {action} {path}: {source}")]
     Io {
@@ -61,7 +69,7 @@ pub enum Error {
         source: io::Error,
     },
     /// A file of a result is damaged.
-    #[error("{path} is damaged: {reason}. Run its scenario again, which is in manifest.json.")]
+    #[error("{path} is damaged: {reason}. {}", remedy(path))]
     Unreadable {
         /// The file.
         path: PathBuf,
@@ -94,7 +102,30 @@ pub enum Error {
     },
 }
 
+/// What helps when a file of a result is damaged.
+fn remedy(path: &Path) -> &'static str {
+    if path.ends_with("manifest.json") {
+        "Run its scenario again, from its own file."
+    } else {
+        "Run its scenario again, which is in manifest.json."
+    }
+}
+
 impl Error {
+    /// Whether it is for want of room: a full disk, a quota, a limit on the size of files.
+    pub fn is_full(&self) -> bool {
+        use io::ErrorKind::{FileTooLarge, QuotaExceeded, StorageFull};
+        let is_full = |error: &io::Error| matches!(error.kind(), FileTooLarge | QuotaExceeded | StorageFull);
+        // What csv::Error has inside is no source of it.
+        if let Self::Csv { source, .. } = self {
+            return matches!(source.kind(), csv::ErrorKind::Io(error) if is_full(error));
+        }
+        let this: &(dyn std::error::Error + 'static) = self;
+        std::iter::successors(Some(this), |error| error.source())
+            .filter_map(|error| error.downcast_ref::<io::Error>())
+            .any(is_full)
+    }
+
     /// Adapter for `map_err` on file operations.
     pub fn io(action: &'static str, path: &Path) -> impl FnOnce(io::Error) -> Self + use<> {
         let path = path.to_owned();
@@ -104,5 +135,44 @@ impl Error {
     /// Adapter for `map_err` on JSON that is made.
     pub fn json(file: &'static str) -> impl FnOnce(serde_json::Error) -> Self {
         move |source| Self::Json { file, source }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_want_of_room_is_want_of_room() {
+        // Goal: a full disk is told from other failures through whatever library wrote the file.
+        let full = || io::Error::from(io::ErrorKind::StorageFull);
+        let path = Path::new("x");
+        assert!(Error::io("write", path)(full()).is_full());
+        let parquet = Error::Parquet {
+            path: path.to_owned(),
+            source: full().into(),
+        };
+        assert!(parquet.is_full());
+        let csv = Error::Csv {
+            path: path.to_owned(),
+            source: full().into(),
+        };
+        assert!(csv.is_full());
+        assert!(!Error::io("write", path)(io::ErrorKind::PermissionDenied.into()).is_full());
+        assert!(!Error::NoName { path: path.to_owned() }.is_full());
+    }
+
+    #[test]
+    fn a_damaged_manifest_does_not_point_to_itself() {
+        // Goal: the scenario is looked for where it can still be read.
+        let message = |file: &str| {
+            let damaged = Error::Unreadable {
+                path: Path::new("s-001").join(file),
+                reason: "it ends early".to_owned(),
+            };
+            damaged.to_string()
+        };
+        assert!(message("manifest.json").ends_with("from its own file."));
+        assert!(message("runs.parquet").ends_with("which is in manifest.json."));
     }
 }

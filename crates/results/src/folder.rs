@@ -19,6 +19,9 @@ const CSV: &str = "csv";
 /// Numbers of results lie below.
 const NUMBERS_END: u32 = 1_000_000;
 
+/// Most bytes of a name in the file systems of Linux (`NAME_MAX` in `linux/limits.h`).
+const NAME_BYTES_MAX: usize = 255;
+
 /// Where a result keeps laws that are not fadelab's own.
 pub(crate) const LAWS: &str = "laws";
 
@@ -45,7 +48,9 @@ impl Target {
         if let Self::Exact(path) = self {
             check_target(path)?;
         }
-        check_parent(&self.place()?.0)
+        let (parent, name) = self.place()?;
+        check_name(&name)?;
+        check_parent(&parent)
     }
 
     /// The folder that the result will stand in, and its name there, without a number.
@@ -53,8 +58,9 @@ impl Target {
         match self {
             Self::Numbered { parent, name } => Ok((parent.clone(), name.clone())),
             Self::Exact(path) => {
+                let path = resolved(path);
                 let name = path.file_name().ok_or_else(|| Error::NoName { path: path.clone() })?;
-                Ok((parent_of(path), name.to_string_lossy().into_owned()))
+                Ok((parent_of(&path), name.to_string_lossy().into_owned()))
             }
         }
     }
@@ -83,6 +89,32 @@ pub fn check_target(path: &Path) -> Result<(), Error> {
                 })
             }
         },
+    }
+}
+
+/// Refuses a name that leaves no room for what is put before and behind it while the result is written.
+fn check_name(name: &str) -> Result<(), Error> {
+    let longest = format!("{}{}", partial_stem(name), u32::MAX);
+    if longest.len() <= NAME_BYTES_MAX {
+        return Ok(());
+    }
+    Err(Error::LongName {
+        name: name.to_owned(),
+        bytes_max: NAME_BYTES_MAX.saturating_sub(longest.len() - name.len()),
+    })
+}
+
+/// What names of results under construction begin with: the process follows.
+fn partial_stem(name: &str) -> String {
+    format!(".{name}.partial-{}-", Host::name())
+}
+
+/// Where a path leads: a link can stand for a folder, but none can be put in its place.
+fn resolved(path: &Path) -> PathBuf {
+    if path.is_symlink() {
+        fs::canonicalize(path).unwrap_or_else(|_| path.to_owned())
+    } else {
+        path.to_owned()
     }
 }
 
@@ -215,7 +247,7 @@ fn write_folder(target: &Target, fill: impl FnOnce(&Path) -> Result<(), Error>) 
     target.check()?;
     let (parent, name) = target.place()?;
     fs::create_dir_all(&parent).map_err(Error::io("create the folder", &parent))?;
-    let stem = format!(".{name}.partial-{}-", Host::name());
+    let stem = partial_stem(&name);
     remove_abandoned(&parent, &stem);
     let partial = Partial(parent.join(format!("{stem}{}", process::id())));
     fs::create_dir(&partial.0).map_err(Error::io("create the folder", &partial.0))?;
@@ -223,7 +255,7 @@ fn write_folder(target: &Target, fill: impl FnOnce(&Path) -> Result<(), Error>) 
     sync_folder(&partial.0)?;
     let place = match target {
         Target::Exact(path) => {
-            fs::rename(&partial.0, path).map_err(Error::io("move the result to", path))?;
+            fs::rename(&partial.0, resolved(path)).map_err(Error::io("move the result to", path))?;
             path.clone()
         }
         Target::Numbered { .. } => rename_numbered(&partial.0, &parent, &name)?,

@@ -79,6 +79,8 @@ impl Unfinished {
         };
         done.inspect_err(|_| {
             let _ = fs::remove_file(&partial);
+            // The first run that cannot be kept leaves nothing; where others are, their folder stays.
+            let _ = fs::remove_dir(&self.folder);
         })
     }
 

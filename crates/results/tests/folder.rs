@@ -240,3 +240,33 @@ fn the_manifest_says_where_the_result_came_from() {
     assert!(!manifest["host"]["kernel"].as_str().unwrap().is_empty());
     assert_eq!(manifest["events"], 6 * 12_345);
 }
+
+#[test]
+fn a_link_to_an_empty_folder_is_followed() {
+    // Goal: the result stands where the link leads, the link stays, and nothing is left beside either.
+    let place = tempfile::tempdir().unwrap();
+    let (link, disk) = (place.path().join("link"), place.path().join("disk"));
+    fs::create_dir_all(disk.join("real")).unwrap();
+    std::os::unix::fs::symlink("disk/real", &link).unwrap();
+    let target = Target::Exact(link.clone());
+    target.check().unwrap();
+    assert_eq!(put(&target, &two_laws().experiment()).unwrap(), link);
+    assert_eq!(entries(&disk.join("real")), FILES);
+    assert_eq!(entries(&disk), ["real"]);
+    assert_eq!(entries(place.path()), ["disk", "link"]);
+    assert!(link.is_symlink());
+}
+
+#[test]
+fn a_name_that_is_too_long_is_refused_before_the_runs() {
+    // Goal: the longest name that is allowed can be written, and one byte more is refused at once.
+    let place = tempfile::tempdir().unwrap();
+    let target = |bytes: usize| Target::Exact(place.path().join("x".repeat(bytes)));
+    let Err(Error::LongName { bytes_max, .. }) = target(300).check() else {
+        panic!("300 bytes are too long");
+    };
+    assert!(matches!(target(bytes_max + 1).check(), Err(Error::LongName { .. })));
+    target(bytes_max).check().unwrap();
+    put(&target(bytes_max), &two_laws().experiment()).unwrap();
+    assert_eq!(entries(place.path()), ["x".repeat(bytes_max)]);
+}

@@ -80,6 +80,19 @@ impl Drop for Scratch {
     }
 }
 
+/// Runs the program where no file can grow, as on a full disk: a limit of the shell, whose signal is not heard.
+pub fn without_room(scratch: &Scratch, arguments: &[&str]) -> Output {
+    let mut command = Command::new("sh");
+    command.args([
+        "-c",
+        "trap '' XFSZ; ulimit -f 0; exec \"$@\"",
+        "sh",
+        env!("CARGO_BIN_EXE_fadelab"),
+    ]);
+    command.args(arguments).current_dir(&scratch.0).stdin(Stdio::null());
+    command.output().unwrap()
+}
+
 /// What the program prints to standard output when it does what it is asked for, in whatever folder.
 pub fn printed(arguments: &[&str]) -> String {
     let output = Command::new(env!("CARGO_BIN_EXE_fadelab"))
