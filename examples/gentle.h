@@ -21,7 +21,8 @@ LAW void gentle_on_ack(void *state, const void *params, const struct law_ack *ac
 	struct gentle_state *s = state;
 	const struct gentle_params *p = params;
 	u64 cwnd_q32 = window_get(&s->window, control);
-	u64 acked_q32 = (u64)ack->acked_pkts << 32;
+	/* After a timeout one ACK may cover a whole window that had arrived before: it counts as two packets (RFC 3465). */
+	u64 acked_q32 = fixed_min(ack->acked_pkts, 2) << 32;
 
 	if (control->ca_state == LAW_CA_RECOVERY || !ack->rtt_us)
 		return;

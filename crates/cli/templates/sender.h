@@ -38,7 +38,8 @@ LAW void newlaw_on_ack(void *state, const void *params, const struct law_ack *ac
 {
 	struct newlaw_state *s = state;
 	u64 cwnd_q32 = window_get(&s->window, control);
-	u64 acked_q32 = (u64)ack->acked_pkts << 32;
+	/* After a timeout one ACK may cover a whole window that had arrived before: it counts as two packets (RFC 3465). */
+	u64 acked_q32 = fixed_min(ack->acked_pkts, 2) << 32;
 
 	(void)params;
 	/* In recovery the window is the host's. One that is not used is not grown (RFC 7661). */

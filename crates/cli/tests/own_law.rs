@@ -166,6 +166,25 @@ fn skeletons_run_as_they_are_and_are_never_overwritten() {
 }
 
 #[test]
+fn a_skeleton_does_not_burst_after_a_timeout() {
+    // Goal: an ACK that covers what had arrived before a timeout does not open the window by all of it; doing so
+    // loses a tenth of the packets of this scenario in the queue.
+    let place = place();
+    assert_eq!(fadelab(place.path(), &["new-law", "mine"]).0, 0);
+    let arguments = "run s.toml --law mine.h --out r --quiet --set flow.law=mine --set flow.count=4 \
+                     --set channel.model=random --set channel.loss_data=0.01 --set run.duration=60s \
+                     --set topology.bottleneck.rate=10Mbit/s --set topology.bottleneck.delay=50ms \
+                     --set topology.bottleneck.buffer=1BDP";
+    let (status, _, message) = fadelab(place.path(), &arguments.split_whitespace().collect::<Vec<_>>());
+    assert_eq!(status, 0, "{message}");
+    let summary = fs::read(place.path().join("r/summary.json")).unwrap();
+    let summary: serde_json::Value = serde_json::from_slice(&summary).unwrap();
+    let metrics = &summary["groups"][0]["metrics"];
+    assert!(metrics["timeouts"]["mean"].as_f64().unwrap() > 0.0, "{metrics}");
+    assert!(metrics["drop_rate"]["mean"].as_f64().unwrap() < 0.03, "{metrics}");
+}
+
+#[test]
 fn a_law_runs_beside_those_that_the_scenario_names() {
     // Goal: without an edit of the scenario a sender joins the laws, a router joins behind senders that bring none; a
     // law that is named is not added again.

@@ -80,12 +80,7 @@ pub const LINK: &[Counter<LinkCounters>] = &[
         true,
         "packets lost on the air, for good where the link repeats them"
     ),
-    field!(
-        marked_pkts,
-        "pkt",
-        true,
-        "packets sent whose ECN field or feedback the law changed"
-    ),
+    field!(marked_pkts, "pkt", true, "packets sent whose ECN field the law changed"),
     Counter {
         name: "queue_byte_us",
         unit: "B µs",
