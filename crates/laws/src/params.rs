@@ -192,13 +192,14 @@ impl Params {
     /// Size of the law's parameter struct.
     #[inline]
     pub(crate) fn bytes(&self) -> usize {
-        self.values().len() * 8
+        (self.words.len() - 2 * PARAMS_ZONE_WORDS) * 8
     }
 
     /// Where the law finds them.
     #[inline]
     pub(crate) fn as_ptr(&self) -> *const std::ffi::c_void {
-        self.values().as_ptr().cast()
+        // Without a check of bounds: this is on the way of every call of a law.
+        self.words.as_ptr().wrapping_add(PARAMS_ZONE_WORDS).cast()
     }
 }
 

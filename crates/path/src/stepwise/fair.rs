@@ -28,15 +28,6 @@ struct Turn {
     is_listed: bool,
 }
 
-/// How packets find their queue.
-#[derive(Debug)]
-enum Division {
-    /// By a hash of the flow, keyed by seed and link.
-    Hashed(CounterDraw, u32),
-    /// One queue for each flow, numbered as they come; `u32::MAX`: not seen yet.
-    PerFlow(Vec<u32>),
-}
-
 /// See the module's documentation.
 #[derive(Debug)]
 pub(super) struct FairQueue {
@@ -44,7 +35,10 @@ pub(super) struct FairQueue {
     seed: u64,
     packet_bytes: u32,
     quantum_bytes: i64,
-    division: Division,
+    /// A hash keyed by seed and link, and the number of queues that it chooses from; `None`: each flow has its own.
+    hash: Option<(CounterDraw, u32)>,
+    /// The queue of each flow and direction, given at its first packet; `u32::MAX`: not seen yet.
+    numbers: Vec<u32>,
     /// Built when their first packet comes.
     turns: Vec<Option<Box<Turn>>>,
     new: VecDeque<u32>,
@@ -55,16 +49,14 @@ pub(super) struct FairQueue {
 
 impl FairQueue {
     pub fn new(spec: &LinkSpec, seed: u64, packet_bytes: u32, hashed: Option<u32>, quantum_bytes: u32) -> Self {
-        let division = match hashed {
-            Some(queues) => Division::Hashed(CounterDraw::new(seed, &format!("{}.queues", spec.name)), queues.max(1)),
-            None => Division::PerFlow(Vec::new()),
-        };
+        let draw = || CounterDraw::new(seed, &format!("{}.queues", spec.name));
         Self {
             spec: spec.clone(),
             seed,
             packet_bytes,
             quantum_bytes: i64::from(quantum_bytes.max(1)),
-            division,
+            hash: hashed.map(|queues| (draw(), queues.max(1))),
+            numbers: Vec::new(),
             turns: Vec::new(),
             new: VecDeque::new(),
             old: VecDeque::new(),
@@ -88,19 +80,16 @@ impl FairQueue {
     /// The queue of a flow's packets in one direction: data and ACKs of a flow have different addresses.
     fn number(&mut self, flow: u32, is_data: bool) -> u32 {
         let key = 2 * flow as usize + usize::from(is_data);
-        match &mut self.division {
-            Division::Hashed(hash, queues) => ((u128::from(hash.at(key as u64)) * u128::from(*queues)) >> 64) as u32,
-            Division::PerFlow(numbers) => {
-                if numbers.len() <= key {
-                    numbers.resize(key + 1, u32::MAX);
-                }
-                if numbers[key] == u32::MAX {
-                    numbers[key] = self.turns.len() as u32;
-                    self.turns.push(None);
-                }
-                numbers[key]
-            }
+        if self.numbers.len() <= key {
+            self.numbers.resize(key + 1, u32::MAX);
         }
+        if self.numbers[key] == u32::MAX {
+            self.numbers[key] = match &self.hash {
+                Some((hash, queues)) => ((u128::from(hash.at(key as u64)) * u128::from(*queues)) >> 64) as u32,
+                None => self.turns.len() as u32,
+            };
+        }
+        self.numbers[key]
     }
 
     fn turn(&mut self, number: u32) -> &mut Turn {
