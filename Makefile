@@ -31,8 +31,8 @@ test: setup-test $(WEB) $(WEB_TEST) ## All checks and tests, and what was skippe
 lint: setup-test $(WEB) ## The checks alone: formatting, clippy, shell, the rules of the house
 	@tools/lint
 
-bench: setup-bench build ## Speed and memory beside ns-2, and what the recorder costs
-	@tools/bench
+bench: setup-bench build ## Speed and memory beside ns-2 against their bounds, into docs/performance.md
+	@cargo run --release --locked --quiet -p fadelab-bench -- --fadelab $(FADELAB) --page docs/performance.md
 
 mutants: setup-test $(WEB) $(WEB_TEST) ## Break one thing at a time and see that a test notices
 	@tools/mutants
