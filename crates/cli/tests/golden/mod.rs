@@ -3,6 +3,7 @@
 #![allow(dead_code, reason = "each test binary uses its part")]
 
 pub mod rows;
+pub mod standard;
 pub mod text;
 
 use std::fs;

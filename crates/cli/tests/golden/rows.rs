@@ -30,9 +30,9 @@ const HEADING: [&str; 9] = [
 
 /// What the columns mean, where their names do not say it.
 const LEGEND: &str = "\
-Utilisation and drops are of the link; the RTT is the 95th percentile of the samples of all senders over it; Jain's index
-is over its long flows; `ended` and the mean completion time are of its short transfers. Means over the seeds, from the
-warm-up on.";
+Utilisation and drops are of the link; the RTT is the 95th percentile of the samples of all senders over it; Jain's
+index is over its long flows; `ended` and the mean completion time are of its short transfers. Means over the seeds,
+from the warm-up on.";
 
 /// Every registered sender with the router that it brings, Reno over every router that no sender brings, and one law in
 /// fair queues. A line in the registry adds its row.
