@@ -93,28 +93,28 @@ fn full_packets_fill_opportunities() {
 #[test]
 fn bytes_are_shared_by_packets() {
     // Goal: several packets in one opportunity, packets over two and three of them, and the rest of one lost.
-    //   4 ms: 104 + 504 + 896 of 1304              all 1504 used
-    //   7 ms: 408 of 1304, then 1096 of 1500+4     all 1504 used
-    //   9 ms: 408 of 1504, then 54; 1042 bytes are left and lost, because the queue is empty
+    //   4 ms: 256 + 504 + 744 of 752               all 1504 used; without TUN headers all three would be gone
+    //   7 ms: 8 of 752, then 1496 of 1504          all 1504 used
+    //   9 ms: 8 of 1504, then 54; 1442 bytes are left and lost, because the queue is empty
     //  12 ms: the packet of 10 ms finds none of them
     let arrivals = [
-        (0, 100),
+        (0, 252),
         (MS, 500),
-        (2 * MS, 1300),
+        (2 * MS, 748),
         (5 * MS, 1500),
         (8 * MS, 50),
         (10 * MS, 40),
     ];
     let expected = [
-        "0 + 104",
+        "0 + 256",
         "1 + 504",
-        "2 + 1304",
+        "2 + 752",
         "4 # 1504",
-        "4 - 104 4",
+        "4 - 256 4",
         "4 - 504 3",
         "5 + 1504",
         "7 # 1504",
-        "7 - 1304 5",
+        "7 - 752 5",
         "8 + 54",
         "9 # 1504",
         "9 - 1504 4",
