@@ -26,8 +26,8 @@
  * Parameters: the X-macro BIC_PARAMS below.
  *
  * Divergences:
- *   1. The paper: beta 0.875, steps of half the distance, S_max 32, S_min 0.01. Linux: 0.8, a quarter, 16, and smooth_part
- *      in place of S_min; this law has Linux's, and beta, b, max_increment and smooth_part are parameters.
+ *   1. The paper: beta 0.875, steps of half the distance, S_max 32, S_min 0.01. Linux: 0.8, a quarter, 16, and
+ *      smooth_part in place of S_min; this law has Linux's, and beta, b, max_increment and smooth_part are parameters.
  *   2. The paper keeps fractions; Linux divides whole packets, and so does this law. It matters: d <= 1 holds from 7
  *      packets below W_max on and not from 4, and at 31 packets n = 31 / 16 = 1 doubles the window in a round trip.
  *   3. Linux divides n by the ratio of packets to ACKs, from the time when windows grew once per ACK; today they grow
