@@ -142,24 +142,6 @@ const UNITS: &[&str] = &[
 /// Draws a number below another.
 type Draw<'a> = &'a mut dyn FnMut(usize) -> usize;
 
-/// For libFuzzer: half of the time its own change of bytes, else one of the text. Returns the new size.
-pub fn in_place(
-    data: &mut [u8],
-    size: usize,
-    size_max: usize,
-    seed: u32,
-    bytewise: impl Fn(&mut [u8], usize, usize) -> usize,
-) -> usize {
-    let mut draw = drawn_from(u64::from(seed));
-    if draw(2) == 0 {
-        return bytewise(data, size, size_max);
-    }
-    let text = changed(&String::from_utf8_lossy(&data[..size]), &mut draw);
-    let length = text.len().min(size_max);
-    data[..length].copy_from_slice(&text.as_bytes()[..length]);
-    length
-}
-
 /// Numbers for a draw, from a seed (Steele, Lea and Flood, "Fast splittable pseudorandom number generators", 2014).
 pub fn drawn_from(seed: u64) -> impl FnMut(usize) -> usize {
     let mut state = seed;

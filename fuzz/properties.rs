@@ -4,7 +4,7 @@
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use fadelab_path::trace::Trace;
+use fadelab_path::trace::{Trace, TraceRules};
 use fadelab_scenario::plan::Plan;
 use fadelab_scenario::{Options, Refusal, parse, ready_made, trace as reader};
 use fadelab_sim::spec::{App, CapacitySpec, RunSpec, Span};
@@ -179,12 +179,18 @@ fn repeats(trace: &Trace) {
     carries(trace);
 }
 
-/// A link over the trace takes packets that have to wait for it.
+/// A link over the trace takes packets that have to wait for it, whatever the law and the rules.
 fn carries(trace: &Trace) {
-    let text = "[topology.bottleneck]\nrate = '1 Mbit/s'\ndelay = '1 ms'\nbuffer = '500 pkt'\n\
-                [transport]\ninitial_window = '200 pkt'\n[flow]\nlaw = 'reno'\n";
+    let law = ["reno", "xcp", "vcp", "cubic+codel"][trace.opportunities_ms.len() % 4];
+    let text = format!(
+        "[topology.bottleneck]\nrate = '1 Mbit/s'\ndelay = '1 ms'\nbuffer = '500 pkt'\n\
+         [transport]\ninitial_window = '200 pkt'\n[router]\ncapacity = 'measured'\n[flow]\nlaw = '{law}'\n"
+    );
     let plan = parse(text.as_bytes(), FILE, Path::new(""), &Options::default()).expect("a scenario");
     let mut spec = plan.runs[0].spec.clone();
-    spec.links[0].capacity = CapacitySpec::Trace(Arc::new(trace.clone()));
-    begin(&spec);
+    for rules in [TraceRules::Plain, TraceRules::ExactMahimahi] {
+        let trace = Trace { rules, ..trace.clone() };
+        spec.links[0].capacity = CapacitySpec::Trace(Arc::new(trace));
+        begin(&spec);
+    }
 }
