@@ -22,6 +22,7 @@ use crate::seeds::Seeds;
 use crate::sweep::{self, Axis};
 use crate::topology::{self, Files, Hop, Topology};
 use crate::trace::Traces;
+use crate::trace_rules;
 use crate::unit::Scalar;
 use crate::{capacity, own_laws, queues, ready_made, run, transport, warnings};
 
@@ -253,6 +254,7 @@ impl Planner<'_> {
             capacity,
             groups,
         });
+        trace_rules::check(&reader, &topology, &links, &transport)?;
         warnings::of_network(&mut reader.warnings, &topology, &links, &flows);
         self.resolved.add(&reader.seen, &self.axes, picks);
         let coordinates = coordinates(&self.axes, &law_path, &reader);
