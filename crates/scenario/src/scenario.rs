@@ -152,7 +152,7 @@ impl Planner<'_> {
                 });
             }
         }
-        self.warn_of_unread();
+        self.warn_of_unread()?;
         let seeds_swept = runs.windows(2).any(|pair| pair[0].seed != pair[1].seed);
         let mut sweep_keys: Vec<String> = self
             .axes
@@ -283,15 +283,23 @@ impl Planner<'_> {
         }
     }
 
-    /// Keys that exist, are given, and that nothing asked for.
-    fn warn_of_unread(&mut self) {
+    /// Keys that exist, are given, and that nothing asked for. A sweep of one would run the same again and again under
+    /// other names.
+    fn warn_of_unread(&mut self) -> Result<(), Refusal> {
         let mut unread = Vec::new();
         leaves(self.root, "", &mut unread);
+        unread.retain(|(path, _)| !self.resolved.has(path));
         for (path, node) in unread {
-            if !self.resolved.has(&path) {
-                self.warn(format!("{}: `{path}` has no effect in this scenario", node.place));
+            if let Some(axis) = self.axes.iter().find(|axis| axis.path == path && axis.len > 1) {
+                let why = "has no effect in this scenario and cannot be swept: give one value or none";
+                return Err(Refusal::new(
+                    &node.place,
+                    format!("`{path}` with its {} values {why}", axis.len),
+                ));
             }
+            self.warn(format!("{}: `{path}` has no effect in this scenario", node.place));
         }
+        Ok(())
     }
 }
 
