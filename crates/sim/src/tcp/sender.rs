@@ -361,6 +361,12 @@ impl Sender {
     fn transmit_again(&mut self, now: Now, plan: &Plan, seq: u32, net: &mut Network) -> Checked<()> {
         self.board.send_again(seq, now.ns);
         self.counters.retransmitted_pkts += 1;
+        // The timer is of the oldest segment, whose ACK is a round trip away from here: one that ran on since the last
+        // new ACK would end before it where RTO is little more. RFC 6675, section 6, allows this, and Linux does it.
+        // Without SACK later partial ACKs leave the timer alone, see `is_later_partial_ack`.
+        if seq == self.board.una() && self.partial_acks <= 1 {
+            self.rto_due_ns = u64::MAX;
+        }
         // RFC 3168, section 6.1.5: retransmissions are not ECN-capable. Codes of other laws are not ECN.
         let classic = self.law.ecn_mode() == abi::ECN_MODE_CLASSIC;
         let ecn = if classic { abi::ECN_NOT_ECT } else { self.control.ecn };
