@@ -138,6 +138,11 @@ impl Sender {
         self.last_segment = last_ip_bytes.map(|bytes| (written - 1, bytes));
     }
 
+    /// Segments that the application has written so far.
+    pub fn written(&self) -> u32 {
+        self.written
+    }
+
     /// The application writes no more; what was sent is still delivered.
     pub fn close(&mut self) {
         self.written = self.board.nxt();
