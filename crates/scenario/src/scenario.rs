@@ -24,7 +24,7 @@ use crate::topology::{self, Files, Hop, Topology};
 use crate::trace::Traces;
 use crate::trace_rules;
 use crate::unit::Scalar;
-use crate::{capacity, own_laws, queues, ready_made, run, transport, warnings};
+use crate::{capacity, memory, own_laws, queues, ready_made, run, transport, warnings};
 
 /// How a scenario is read.
 #[derive(Clone, Debug)]
@@ -109,6 +109,7 @@ pub fn parse(bytes: &[u8], name: &str, folder: &Path, options: &Options) -> Resu
         traces: Traces::default(),
         resolved: Resolved::new(chosen),
         warnings,
+        memory_bytes: 0,
     };
     planner.plan(Path::new(name), options.runs_max)
 }
@@ -120,6 +121,8 @@ struct Planner<'a> {
     traces: Traces,
     resolved: Resolved,
     warnings: Vec<String>,
+    /// What the runs planned so far take, about.
+    memory_bytes: u64,
 }
 
 /// One point of the sweep, seeds aside.
@@ -241,6 +244,9 @@ impl Planner<'_> {
             groups.push((group, transport));
         }
         check_total(&reader, &groups, &topology)?;
+        let run_bytes = memory::of_run(groups.iter().map(|(group, _)| group), &topology);
+        let place = &self.root.at("flow").unwrap_or(self.root).place;
+        memory::check(&mut self.memory_bytes, run_bytes, run.seeds.len(), place)?;
         let routers = routers(&law, &topology);
         let capacity = capacity::read(&mut reader, &routers, &topology)?;
         let queueing = queues::read(&mut reader, law.router_is_fair, &with_names(&law, &topology))?;

@@ -351,6 +351,40 @@ fn set_is_checked_like_the_file() {
 }
 
 #[test]
+fn a_sweep_over_nothing_is_refused() {
+    // Goal: values of a key without effect would be the same run again and again: they are refused, a single one is not,
+    // and neither are values that have an effect at some point of the sweep.
+    let swept = ["flow.size=['1 MB', '2 MB']", "flow.app=['greedy', 'transfer']"];
+    let message = plan(GOOD, &swept[..1]).map(drop).unwrap_err().to_string();
+    assert_has(
+        &message,
+        &["--set flow.size=", "2 values has no effect", "give one value or none"],
+    );
+    assert!(plan(GOOD, &["flow.size=['1 MB']"]).is_ok());
+    assert_eq!(plan(GOOD, &swept).map(|plan| plan.runs.len()), Ok(8));
+}
+
+#[test]
+fn what_takes_too_much_memory_is_refused() {
+    // Goal: runs that would not fit are refused before they are built, whether flows, seeds or long routes are too many.
+    let refused = |sets: &[&str]| plan(GOOD, sets).map(drop).expect_err("refused").to_string();
+    let hops = format!("topology.hops=[{}]", vec!["'1 Mbit/s'"; 1000].join(", "));
+    let row = [
+        "topology={preset='parking-lot', hop={delay='1 ms'}}",
+        &hops,
+        "flow.path=all",
+        "flow.count=1000000",
+    ];
+    for sets in [&["flow.count=1000000", "run.seeds=1..10"][..], &row] {
+        assert_has(
+            &refused(sets),
+            &[&line_of("[flow]"), "more than 8 GB of memory", "--seeds"],
+        );
+    }
+    assert!(plan(GOOD, &["flow.count=1000", "run.seeds=1..100"]).is_ok());
+}
+
+#[test]
 fn files_are_checked() {
     // Goal: a missing file, a folder, binary noise, a huge file and broken TOML are refused with the file's name.
     let load = |path: &Path| {
