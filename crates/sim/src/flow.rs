@@ -165,23 +165,37 @@ impl Flow {
         completed: &mut Vec<Completion>,
     ) -> Checked<Option<u64>> {
         let now = Now::at(now_ns);
+        if packet.header.is_data() {
+            return self.on_data(now, packet, feedback, net);
+        }
         let Some(sender) = &mut self.sender else {
-            self.datagrams_received += 1;
             return Ok(None);
         };
-        if packet.header.is_data() {
-            if self.receiver.on_data(now, packet, feedback, &self.plan.tcp) {
-                self.send_ack(now, net)?;
-                return Ok(None);
-            }
-            return Ok(self.earlier_event_ns(self.receiver.ack_due_ns()));
-        }
         sender.on_ack(now, &self.plan, packet, feedback, net)?;
         let due_ns = sender.next_due();
         if self.closing && self.complete(now_ns, completed) {
             return Ok(self.earlier_event_ns(due_ns.min(self.app.due_ns())));
         }
         Ok(self.earlier_event_ns(due_ns))
+    }
+
+    /// A data packet, for which nothing of the sender is looked at.
+    #[inline]
+    fn on_data(
+        &mut self,
+        now: Now,
+        packet: &Packet,
+        feedback: Option<&FeedbackBytes>,
+        net: &mut Network,
+    ) -> Checked<Option<u64>> {
+        if self.plan.law.is_none() {
+            self.datagrams_received += 1;
+        } else if self.receiver.on_data(now, packet, feedback, &self.plan.tcp) {
+            self.send_ack(now, net)?;
+        } else {
+            return Ok(self.earlier_event_ns(self.receiver.ack_due_ns()));
+        }
+        Ok(None)
     }
 
     /// Notes the end of the transfer or session, if it ends now: it writes no more, and all that it wrote is
