@@ -13,8 +13,8 @@ WEB := $(if $(wildcard web/package-lock.json),web/node_modules/.package-lock.jso
 # Drives the browser in the tests of the page; nobody needs it to build.
 WEB_TEST := web/test/node_modules/.package-lock.json
 
-.PHONY: help demo build test lint validate bench determinism mutants fmt install deb clean \
-	setup-demo setup-test setup-validate setup-bench
+.PHONY: help demo build test lint validate bench determinism mutants prove fmt install deb clean \
+	setup-demo setup-test setup-validate setup-bench setup-prove
 
 help: ## This list
 	@sed -n 's/^\([a-z]*\):.*## \(.*\)/make \1|\2/p' Makefile | while IFS='|' read -r name text; do \
@@ -44,6 +44,10 @@ determinism: setup-test build ## Debug and release builds give the same bytes
 mutants: setup-test $(WEB) $(WEB_TEST) ## Break one thing at a time and see that a test notices
 	@tools/mutants
 
+prove: setup-prove ## Prove of every law that nothing overflows and all results are in range, and that faults are refuted
+	@tools/prove
+	@tools/prove --check-controls
+
 fmt: setup-test ## Format the sources in place
 	@cargo fmt --all
 	@git ls-files -z -- '*.[ch]' | xargs -0 -r clang-format -i
@@ -58,7 +62,7 @@ clean: ## Remove what was built, not what was measured
 	@cargo clean
 	@rm -rf web/node_modules web/test/node_modules
 
-setup-demo setup-test setup-validate setup-bench: setup-%:
+setup-demo setup-test setup-validate setup-bench setup-prove: setup-%:
 	@tools/setup $*
 
 %/node_modules/.package-lock.json: %/package-lock.json %/package.json | setup-demo

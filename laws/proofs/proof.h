@@ -26,7 +26,7 @@ static s64 any_signed(s64 min, s64 max)
 
 #define holds(condition) __CPROVER_assert(condition, #condition)
 
-/* In the build with -DREACHED each of these must be found false: assumptions that contradict each other prove anything. */
+/* With -DREACHED each of these must be found false: assumptions that contradict each other would prove anything. */
 #ifdef REACHED
 #define RETURNED(function) __CPROVER_assert(0, "reached: " #function)
 #define ABSENT(function) __CPROVER_assert(0, "absent: " #function)
