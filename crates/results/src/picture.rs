@@ -75,7 +75,7 @@ pub struct Curve {
 }
 
 /// A line at a value, or at an instant.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Mark {
     /// What it says.

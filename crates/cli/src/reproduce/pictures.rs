@@ -66,6 +66,12 @@ struct Source {
     /// What values are multiplied by.
     #[serde(default = "unit")]
     factor: f64,
+    /// Whether points over a sweep are joined by a line.
+    #[serde(default = "yes")]
+    line: bool,
+    /// Width of the bins of a curve over time.
+    #[serde(default = "bin")]
+    bin_s: u32,
 }
 
 /// What runs along the lower axis.
@@ -83,8 +89,6 @@ enum Over {
     Snr,
 }
 
-/// Bins of curves over time are as long as the paper's, whose curves have about a hundred points.
-const BIN_NS: u64 = 20_000_000_000;
 const SNR_DB_MAX: f64 = 30.0;
 const SNR_STEPS_PER_DB: f64 = 4.0;
 /// Below this a packet error is met in no run.
@@ -100,6 +104,14 @@ fn unit() -> f64 {
     1.0
 }
 
+fn yes() -> bool {
+    true
+}
+
+fn bin() -> u32 {
+    10
+}
+
 impl Drawings {
     /// Names of metrics that it needs.
     pub fn metrics(&self) -> impl Iterator<Item = &str> {
@@ -107,6 +119,12 @@ impl Drawings {
         panels
             .flat_map(|panel| &panel.curve)
             .map(|source| source.metric.as_str())
+    }
+
+    /// Their names.
+    #[cfg(test)]
+    pub fn ids(&self) -> Vec<&str> {
+        self.figure.iter().map(|figure| figure.id.as_str()).collect()
     }
 
     /// Keeps the figures all of whose runs are there.
@@ -168,7 +186,7 @@ impl Source {
             label: self.label.clone(),
             colour: self.colour,
             dashed: self.dashed,
-            joined: self.over != Over::Place,
+            joined: self.line && self.over != Over::Place,
             points: matches!(self.over, Over::Sweep | Over::Place),
             x: points.iter().map(|(x, _)| *x).collect(),
             y: points
@@ -223,7 +241,7 @@ fn over_time(source: &Source, claims: &Claims, experiment: &Experiment) -> Resul
     let link = claims.run.iter().find(|runs| source.of.contains(&runs.id));
     let link = link.map_or("", |runs| runs.link.as_str());
     let curves: Vec<Vec<(f64, Option<f64>)>> = runs
-        .map(|run| run_over_time(run, link, &source.metric))
+        .map(|run| run_over_time(run, link, source))
         .collect::<Result<_, _>>()?;
     let most = curves.iter().map(Vec::len).max().unwrap_or(0);
     let at = |place: usize| {
@@ -236,8 +254,9 @@ fn over_time(source: &Source, claims: &Claims, experiment: &Experiment) -> Resul
 }
 
 /// Middles of the bins in seconds, and the values in them.
-fn run_over_time(run: &Run, link: &str, metric: &str) -> Result<Vec<(f64, Option<f64>)>, Failure> {
-    let series = &run.record.series;
+fn run_over_time(run: &Run, link: &str, source: &Source) -> Result<Vec<(f64, Option<f64>)>, Failure> {
+    let (series, metric) = (&run.record.series, source.metric.as_str());
+    let bin_ns = u64::from(source.bin_s) * 1_000_000_000;
     let place = series
         .link_ids
         .iter()
@@ -252,8 +271,8 @@ fn run_over_time(run: &Run, link: &str, metric: &str) -> Result<Vec<(f64, Option
         Some(group) => groups::recorded_bps(run, group, bin),
         None => measure::utilisation(&series.links[place?], bin),
     };
-    let cut = bins::cut(&series.time_ns, 0, run.spec.duration_ns, BIN_NS);
-    let middle_s = |place: usize| (place as f64 + 0.5) * BIN_NS as f64 / 1e9;
+    let cut = bins::cut(&series.time_ns, 0, run.spec.duration_ns, bin_ns);
+    let middle_s = |place: usize| (place as f64 + 0.5) * f64::from(source.bin_s);
     Ok(cut
         .into_iter()
         .enumerate()
@@ -306,6 +325,8 @@ mod tests {
             metric: "utilisation".to_owned(),
             over,
             factor: 100.0,
+            line: true,
+            bin_s: 20,
         }
     }
 
@@ -350,15 +371,18 @@ mod tests {
 
     #[test]
     fn curves_over_time_are_those_of_the_groups() {
-        // Goal: 400 bytes a second in the one bin that is full, at its middle; what has no curve is refused.
+        // Goal: 400 bytes in five seconds in each bin, at its middle; what has no curve is refused.
         let mut run = groups::tests::run();
         for time in &mut run.record.series.time_ns {
             *time *= 5;
         }
         let spec = std::sync::Arc::make_mut(&mut run.spec);
         spec.duration_ns = 40_000_000_000;
-        let curve = run_over_time(&run, "", "goodput_bps:a").ok().unwrap();
+        let mut source = source(Over::Time, &["r"]);
+        "goodput_bps:a".clone_into(&mut source.metric);
+        let curve = run_over_time(&run, "", &source).ok().unwrap();
         assert_eq!(curve, [(10.0, Some(640.0)), (30.0, Some(640.0))]);
-        assert!(run_over_time(&run, "", "jain").is_err());
+        "jain".clone_into(&mut source.metric);
+        assert!(run_over_time(&run, "", &source).is_err());
     }
 }
