@@ -15,7 +15,7 @@ use crate::ring::Ring;
 use crate::router::{LawHost, QueueView};
 use crate::spec::{CapacitySpec, LinkSpec, Queues, RouterSpec};
 use crate::stepwise::StepwiseLink;
-use crate::transmitter::Transmitter;
+use crate::transmitter::{Served, Transmitter};
 use crate::violation::{Checked, violated};
 
 #[cfg(feature = "fault-injection")]
@@ -322,10 +322,11 @@ impl Link {
         if end_ns <= now_ns || last.fate == Fate::DroppedByLaw {
             return;
         }
-        let unsent = u128::from(last.bytes) * u128::from(end_ns - now_ns);
-        counters.sent_bytes -= unsent.div_ceil(u128::from(end_ns - last.start_ns)) as u64;
+        let (start_ns, mark) = (last.start_ns, last.mark);
+        let served = Served { start_ns, end_ns, mark };
+        counters.sent_bytes -= self.transmitter.unsent_bytes(served, last.bytes, now_ns);
         counters.sent_pkts -= 1;
-        if self.air.is_some() {
+        if self.air.as_ref().is_some_and(|air| air.has_channel()) {
             let (lost, data) = (
                 u64::from(last.fate == Fate::LostOnAir),
                 u64::from(store.header(last.id).is_data()),
@@ -484,9 +485,9 @@ impl Link {
     fn meet_channel(&mut self, transit: &Transit, store: &mut impl Store) {
         let Some(air) = &mut self.air else { return };
         let header = store.header(transit.id);
-        let lost = air
-            .channel
-            .is_lost(transit.start_ns, header.kind(), u32::from(header.ip_bytes));
+        let Some(lost) = air.loses(transit.start_ns, header.kind(), u32::from(header.ip_bytes)) else {
+            return;
+        };
         let data = u64::from(header.is_data());
         self.counters.sent_data_pkts += data;
         self.counters.lost_air_pkts += u64::from(lost);

@@ -59,18 +59,17 @@ pub fn run(spec: &RunSpec, report: impl FnMut(u64) -> bool) -> Result<RunRecord,
     run_to_end(engine, report)
 }
 
-/// As [`run`], with the same record, and shows `sink` what the sender's host of flow `flow` sees.
+/// As [`run`], with the same record, and shows `sink` what the senders' hosts of `flows` (indices) see.
 ///
 /// # Errors
 /// As [`run`].
 pub fn run_tapped(
     spec: &RunSpec,
-    flow: u32,
+    flows: &[u32],
     sink: Box<dyn FnMut(&Sighting)>,
     report: impl FnMut(u64) -> bool,
 ) -> Result<RunRecord, RunError> {
-    let ts_tick_ns = spec.flows[flow as usize].transport.ts_tick_ns;
-    run_to_end(Engine::with_tap(spec, Some(Tap::new(flow, ts_tick_ns, sink))), report)
+    run_to_end(Engine::with_tap(spec, Some(Tap::new(&spec.flows, flows, sink))), report)
 }
 
 /// Runs what stands at its beginning.
@@ -114,10 +113,7 @@ impl<'a> Engine<'a> {
         if let Some(tap) = tap {
             net.set_tap(tap);
         }
-        let flows = spec.flows.iter().enumerate();
-        let flows: Vec<Flow> = flows
-            .map(|(id, flow)| Flow::new(id as u32, flow, spec.seed, &mut net))
-            .collect();
+        let flows = Flow::all(spec, &mut net);
         let mut engine = Self {
             spec,
             net,
@@ -127,8 +123,8 @@ impl<'a> Engine<'a> {
             #[cfg(feature = "fault-injection")]
             fault: None,
         };
-        for flow in 0..engine.flows.len() {
-            engine.reschedule_flow(flow);
+        for (flow, source) in engine.flows.iter_mut().zip(spec.links.len()..) {
+            engine.net.schedule(source as SourceId, flow.next_event_ns());
         }
         if spec.warmup_ns > 0 {
             engine.net.schedule(engine.own(Own::WarmUp), spec.warmup_ns);
@@ -183,7 +179,7 @@ impl<'a> Engine<'a> {
             } else if source < links + flows {
                 let flow = &mut self.flows[source - links];
                 flow.on_event(time_ns, &mut self.net, &mut self.record.completions)?;
-                self.net.schedule(source as SourceId, flow.next_due());
+                self.net.schedule(source as SourceId, flow.next_event_ns());
             } else if !self.on_own(source - links - flows, &mut report)? {
                 return Ok(false);
             }
@@ -223,15 +219,11 @@ impl<'a> Engine<'a> {
         self.net.discard(id);
         let flow = packet.flow as usize;
         let completed = &mut self.record.completions;
-        self.flows[flow].on_packet(self.now_ns, &packet, feedback.as_ref(), &mut self.net, completed)?;
-        self.reschedule_flow(flow);
+        let due_ns = self.flows[flow].on_packet(self.now_ns, &packet, feedback.as_ref(), &mut self.net, completed)?;
+        if let Some(due_ns) = due_ns {
+            self.net.schedule_by((self.spec.links.len() + flow) as SourceId, due_ns);
+        }
         Ok(())
-    }
-
-    #[inline]
-    fn reschedule_flow(&mut self, flow: usize) {
-        let due_ns = self.flows[flow].next_due();
-        self.net.schedule_by((self.spec.links.len() + flow) as SourceId, due_ns);
     }
 
     #[cold]
