@@ -13,7 +13,7 @@ use crate::layer::LinkLayer;
 use crate::packet::{PacketId, Parcel, Store};
 use crate::ring::Ring;
 use crate::router::{LawHost, QueueView};
-use crate::spec::{CapacitySpec, LinkSpec, Queues, RouterSpec};
+use crate::spec::{LinkSpec, Queues, RouterSpec};
 use crate::stepwise::StepwiseLink;
 use crate::transmitter::Transmitter;
 use crate::violation::{Checked, violated};
@@ -102,8 +102,6 @@ pub struct Link {
     dropped_held_pkts: u64,
     queue_bytes: u64,
     busy: BusyPeriod,
-    /// Neither law nor channel looks at its packets.
-    is_wire: bool,
     drops_at_dequeue: bool,
     limit_pkts: u32,
     limit_bytes: u64,
@@ -131,7 +129,6 @@ impl Link {
         let law = LawHost::of(spec, seed, packet_bytes, "");
         Self {
             name: spec.name.clone(),
-            is_wire: law.is_none() && spec.channel.is_none() && matches!(spec.capacity, CapacitySpec::Constant { .. }),
             transmitter: Transmitter::new(&spec.capacity),
             delay_ns: spec.delay_ns,
             limit_pkts: spec.buffer.packets.unwrap_or(u32::MAX),
@@ -169,7 +166,6 @@ impl Link {
         let stepwise = StepwiseLink::new(spec, seed, packet_bytes);
         Self {
             deliver_ns_next: stepwise.next_due(),
-            is_wire: false,
             stepwise: Some(Box::new(stepwise)),
             ..Self::new(&plain, seed, packet_bytes)
         }
@@ -201,24 +197,7 @@ impl Link {
     #[inline(always)]
     pub fn arrive(&mut self, now_ns: u64, parcel: Parcel, store: &mut impl Store) -> Checked<Arrival> {
         self.catch_up(now_ns, store)?;
-        if self.is_wire && self.start_ns_next == u64::MAX && self.transmitter.is_idle(now_ns) {
-            return self.pass(now_ns, parcel);
-        }
         self.queue_up(now_ns, parcel, store)
-    }
-
-    /// A packet goes straight into the transmitter of a wire: there is no queue for it to find full, and nobody to be
-    /// shown it.
-    #[inline(always)]
-    fn pass(&mut self, now_ns: u64, parcel: Parcel) -> Checked<Arrival> {
-        let bytes = u32::from(parcel.ip_bytes);
-        self.counters.arrived_pkts += 1;
-        self.counters.arrived_bytes += u64::from(bytes);
-        let first = self.transits.len() == 0;
-        let transit = self.plan(now_ns, parcel, bytes);
-        self.started += 1;
-        self.transmit(transit.start_ns, transit.deliver_ns - self.delay_ns, bytes)?;
-        Ok(if first { Arrival::TakenFirst } else { Arrival::Taken })
     }
 
     /// A packet joins the queue, if law and limit let it.
@@ -312,20 +291,17 @@ impl Link {
         Ok(counters)
     }
 
-    /// Takes out what is still in the transmitter: within the link a packet counts as sent from its beginning on, in
-    /// results when it was.
+    /// Takes out what is still in the transmitter.
     fn without_unsent(&self, now_ns: u64, counters: &mut LinkCounters, store: &mut impl Store) {
         let Some(last) = self.started.checked_sub(1).and_then(|index| self.transits.get(index)) else {
             return;
         };
-        let end_ns = last.deliver_ns - self.delay_ns;
-        if end_ns <= now_ns || last.fate == Fate::DroppedByLaw {
+        if last.fate == Fate::DroppedByLaw {
             return;
         }
-        let unsent = u128::from(last.bytes) * u128::from(end_ns - now_ns);
-        counters.sent_bytes -= unsent.div_ceil(u128::from(end_ns - last.start_ns)) as u64;
-        counters.sent_pkts -= 1;
-        if self.air.is_some() {
+        let end_ns = last.deliver_ns - self.delay_ns;
+        let is_unsent = counters.leave_out_unsent(last.start_ns, end_ns, last.bytes, now_ns);
+        if is_unsent && self.air.is_some() {
             let (lost, data) = (
                 u64::from(last.fate == Fate::LostOnAir),
                 u64::from(store.header(last.id).is_data()),

@@ -110,7 +110,7 @@ impl<'a> Engine<'a> {
     }
 
     fn with_tap(spec: &'a RunSpec, tap: Option<Tap>) -> Self {
-        let mut net = Network::new(spec, spec.links.len() + spec.flows.len() + OWN_EVENTS);
+        let mut net = Network::new(spec, spec.flows.len() + OWN_EVENTS);
         if let Some(tap) = tap {
             net.set_tap(tap);
         }
@@ -205,7 +205,7 @@ impl<'a> Engine<'a> {
             .position(|flow| flow.state_addresses().contains(&Some(address)));
         if let Some(flow) = flow {
             fault.record.place = format!("flow {} ({})", flow + 1, self.spec.flows[flow].name);
-        } else if let Some(link) = self.net.links.iter().position(|link| link.holds_state(address)) {
+        } else if let Some(link) = self.net.holder_of_state(address) {
             fault.record.place = format!("link {}", self.spec.links[link].name);
         }
         if fault.record.time_ns == 0 {
@@ -231,7 +231,7 @@ impl<'a> Engine<'a> {
     #[inline]
     fn reschedule_flow(&mut self, flow: usize) {
         let due_ns = self.flows[flow].next_due();
-        self.net.schedule_by((self.spec.links.len() + flow) as SourceId, due_ns);
+        self.net.schedule_flow_by(flow, due_ns);
     }
 
     #[cold]
@@ -254,9 +254,9 @@ impl<'a> Engine<'a> {
     }
 
     fn snapshot(&mut self) -> Checked<(Vec<LinkCounters>, Vec<FlowCounters>)> {
-        let Network { links, slab, .. } = &mut self.net;
-        let links: Checked<Vec<_>> = links.iter_mut().map(|link| link.snapshot(self.now_ns, slab)).collect();
-        Ok((links?, self.flows.iter().map(Flow::snapshot).collect()))
+        let links: Vec<u32> = (0..self.spec.links.len() as u32).collect();
+        let links = self.net.snapshot(&links, self.now_ns)?;
+        Ok((links, self.flows.iter().map(Flow::snapshot).collect()))
     }
 }
 
@@ -278,8 +278,9 @@ impl Engine<'_> {
     fn take_sample(&mut self) -> Checked<()> {
         let series = &mut self.record.series;
         series.time_ns.push(self.now_ns);
-        for (&id, samples) in series.link_ids.iter().zip(&mut series.links) {
-            samples.push(self.net.links[id as usize].snapshot(self.now_ns, &mut self.net.slab)?);
+        let links = self.net.snapshot(&series.link_ids, self.now_ns)?;
+        for (counters, samples) in links.into_iter().zip(&mut series.links) {
+            samples.push(counters);
         }
         for (flow, samples) in self.flows.iter().zip(&mut series.flows) {
             samples.push(flow.snapshot());

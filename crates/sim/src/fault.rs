@@ -47,7 +47,7 @@ pub(crate) fn inject(engine: &mut Engine<'_>) {
     match fault.kind {
         FaultKind::Link(fault) => {
             // The link must hold something that can go wrong; if it does not, the fault waits.
-            if !engine.net.links[0].break_invariant(fault) {
+            if !engine.net.break_link(0, fault) {
                 engine.fault = Some(Fault {
                     at_ns: engine.now_ns + 1,
                     kind: FaultKind::Link(fault),

@@ -8,6 +8,7 @@ mod engine;
 #[cfg(feature = "fault-injection")]
 pub mod fault;
 mod flow;
+mod lane;
 mod network;
 mod packet;
 mod ranges;
