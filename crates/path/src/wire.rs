@@ -21,7 +21,7 @@ use crate::violation::{Checked, violated};
 mod fault;
 
 /// Number of a kind of wires: same rate, same delay, same limits.
-pub type KindId = u32;
+pub type KindId = usize;
 
 /// Rate in bits per second, delay in ns, limits of the queue in packets and in bytes, and a word of the driver's.
 type Facts = (u64, u64, u32, u64, u64);
@@ -43,7 +43,7 @@ struct Wire {
     /// When all that was taken is sent, with 32 bits behind the point.
     free_ns: u64,
     free_q32: u32,
-    kind: KindId,
+    kind: u32,
     arrived_pkts: u64,
     arrived_bytes: u64,
     /// Bytes whose transmission began.
@@ -103,7 +103,8 @@ pub struct Ahead {
     pub last: (u64, u32),
 }
 
-/// When a packet that a wire took is at its far end.
+/// When a packet that a wire took is at its far end. Two whole words: a field with padding behind it is written in part
+/// and copied as a whole, for which the processor has to wait.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Passage {
     /// The time.
@@ -166,10 +167,10 @@ impl Wires {
                 limit_bytes,
                 family,
             });
-            (kinds.len() - 1) as KindId
+            kinds.len() - 1
         });
         self.wires.push(Wire {
-            kind,
+            kind: kind as u32,
             ..Wire::default()
         });
         self.names.push(spec.name.as_str().into());
@@ -192,7 +193,7 @@ impl Wires {
 
     /// The kind of wire `index`.
     pub fn kind(&self, index: usize) -> KindId {
-        self.wires[index].kind
+        self.wires[index].kind as KindId
     }
 
     /// The name of wire `index`.
@@ -274,7 +275,7 @@ impl Wires {
         }
         Ok(Passage {
             due_ns: end_ns + kind.delay_ns,
-            kind: wire.kind,
+            kind: wire.kind as KindId,
         })
     }
 
@@ -304,7 +305,7 @@ impl Wires {
         (wire.free_ns, wire.free_q32) = (end.ns, end.q32);
         let passage = Passage {
             due_ns: end.ceil_ns() + kind.delay_ns,
-            kind: wire.kind,
+            kind: wire.kind as KindId,
         };
         queue.waiting.push(Waiting {
             arrived_ns: now_ns,

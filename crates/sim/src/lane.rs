@@ -95,36 +95,47 @@ impl Lane {
 
     /// Takes a packet. Returns whether it comes out first.
     #[inline(always)]
-    pub fn push(&mut self, entry: Entry) -> bool {
+    pub fn push(&mut self, key: u64, arrived_ns: u64, parcel: Parcel) -> bool {
         self.entered_pkts += 1;
         if self.len == self.ring.len() {
             self.grow();
         }
-        if entry.key < self.newest_key {
-            self.push_between(entry);
+        if key < self.newest_key {
+            self.push_between(key, arrived_ns, parcel);
         } else {
-            self.newest_key = entry.key;
+            self.newest_key = key;
             let slot = self.slot(self.len);
-            self.ring[slot] = entry;
+            // Field by field: what is written in parts and read as a whole at once stalls the processor.
+            let entry = &mut self.ring[slot];
+            entry.key = key;
+            entry.arrived_ns = arrived_ns;
+            entry.parcel.id = parcel.id;
+            entry.parcel.tag = parcel.tag;
+            entry.parcel.ip_bytes = parcel.ip_bytes;
             self.len += 1;
         }
-        let is_first = entry.key < self.next_key;
-        self.next_key = self.next_key.min(entry.key);
+        let is_first = key < self.next_key;
+        self.next_key = self.next_key.min(key);
         is_first
     }
 
-    /// Gives the first packet. To be called only where there is one.
+    /// Gives the first packet, and when it went in. To be called only where there is one.
     #[inline(always)]
-    pub fn pop(&mut self) -> Entry {
+    pub fn pop(&mut self) -> (u64, Parcel) {
         self.left_pkts += 1;
-        if !self.late.is_empty() {
-            return self.pop_of_both();
+        let has_late = !self.late.is_empty();
+        if has_late {
+            self.bring_forward();
         }
-        let entry = self.ring[self.head & (self.ring.len() - 1)];
+        let entry = &self.ring[self.head & (self.ring.len() - 1)];
+        let (arrived_ns, parcel) = (entry.arrived_ns, entry.parcel);
         self.head = self.slot(1);
         self.len -= 1;
         self.next_key = self.ring_key();
-        entry
+        if has_late {
+            self.next_key = self.next_key.min(self.late_key());
+        }
+        (arrived_ns, parcel)
     }
 
     #[inline]
@@ -141,21 +152,26 @@ impl Lane {
         }
     }
 
+    fn late_key(&self) -> u64 {
+        self.late.peek().map_or(u64::MAX, |late| late.0.0)
+    }
+
     /// A packet that comes out before others that came in earlier. While there is a heap it goes there, so that none of
     /// the ring is younger than one of the heap with the same key.
     #[inline(never)]
-    fn push_between(&mut self, entry: Entry) {
+    fn push_between(&mut self, key: u64, arrived_ns: u64, parcel: Parcel) {
+        let entry = Entry {
+            key,
+            arrived_ns,
+            parcel,
+        };
+        let later = |at: usize| self.ring[self.slot(at - 1)].key > key;
         let mut at = self.len;
-        while self.late.is_empty() && at > 0 && self.len - at < SHIFTS_MAX {
-            let before = self.ring[self.slot(at - 1)];
-            if before.key <= entry.key {
-                break;
-            }
+        while self.late.is_empty() && at > 0 && self.len - at < SHIFTS_MAX && later(at) {
             at -= 1;
         }
-        let fits = self.late.is_empty() && (at == 0 || self.ring[self.slot(at - 1)].key <= entry.key);
-        if !fits {
-            self.late.push(Reverse((entry.key, self.entered_pkts, entry)));
+        if !self.late.is_empty() || at > 0 && later(at) {
+            self.late.push(Reverse((key, self.entered_pkts, entry)));
             return;
         }
         for index in (at..self.len).rev() {
@@ -167,19 +183,21 @@ impl Lane {
         self.len += 1;
     }
 
+    /// Moves the first of the heap into the ring, if it is the first of all.
     #[inline(never)]
-    fn pop_of_both(&mut self) -> Entry {
-        let late_key = self.late.peek().map_or(u64::MAX, |late| late.0.0);
-        let entry = if late_key < self.ring_key() {
-            self.late.pop().map_or_else(Entry::default, |late| late.0.2)
-        } else {
-            let entry = self.ring[self.slot(0)];
-            (self.head, self.len) = (self.slot(1), self.len - 1);
-            entry
-        };
-        let late_key = self.late.peek().map_or(u64::MAX, |late| late.0.0);
-        self.next_key = self.ring_key().min(late_key);
-        entry
+    fn bring_forward(&mut self) {
+        if self.late_key() >= self.ring_key() {
+            return;
+        }
+        if self.len == self.ring.len() {
+            self.grow();
+        }
+        if let Some(Reverse((_, _, entry))) = self.late.pop() {
+            self.head = self.head.wrapping_sub(1) & (self.ring.len() - 1);
+            let slot = self.slot(0);
+            self.ring[slot] = entry;
+            self.len += 1;
+        }
     }
 
     #[cold]
@@ -224,18 +242,13 @@ mod tests {
                     id,
                     ..Parcel::default()
                 };
-                let entry = Entry {
-                    key,
-                    arrived_ns: 0,
-                    parcel,
-                };
                 let is_first = list.iter().all(|&(other, _)| key < other);
-                assert_eq!(lane.push(entry), is_first);
+                assert_eq!(lane.push(key, now, parcel), is_first);
                 list.push((key, id));
                 while list.len() > 60 || random.below(3) == 0 && !list.is_empty() {
                     let first = *list.iter().min().expect("not empty");
                     assert_eq!(lane.next_key(), first.0);
-                    assert_eq!(lane.pop().parcel.id, first.1);
+                    assert_eq!(lane.pop().1.id, first.1);
                     list.retain(|&other| other != first);
                     now = first.0;
                 }

@@ -17,7 +17,7 @@ use fadelab_path::packet::{FeedbackBytes, PacketId, Parcel, Store};
 use fadelab_path::violation::{Checked, violated};
 use fadelab_path::wire::{Ahead, Passage, Wires};
 
-use crate::lane::{Entry, Lane};
+use crate::lane::Lane;
 use crate::packet::{Packet, Slab};
 use crate::record::LinkCounters;
 use crate::schedule::{Keys, Schedule, SourceId};
@@ -72,7 +72,7 @@ impl Network {
         let (mut links, mut players) = (Vec::new(), Vec::with_capacity(spec.links.len()));
         for (index, (link, bytes)) in spec.links.iter().zip(largest_packets(spec)).enumerate() {
             players.push(if Wires::is_wire(link) {
-                wires.kind(index)
+                wires.kind(index) as u32
             } else {
                 links.push(Link::new(link, spec.seed, bytes));
                 (lanes.len() + links.len() - 1) as u32
@@ -166,8 +166,9 @@ impl Network {
         self.others.advance(flow, key);
     }
 
-    /// Lets a packet into the network at the beginning of its route, which has at least one link.
-    #[inline]
+    /// Lets a packet into the network at the beginning of its route, which has at least one link. Inlined, so that the
+    /// packet is written where it stays, field by field.
+    #[inline(always)]
     pub fn inject(
         &mut self,
         now_ns: u64,
@@ -175,21 +176,18 @@ impl Network {
         route_at: u32,
         feedback: Option<&FeedbackBytes>,
     ) -> Checked<()> {
-        self.injected_pkts += 1;
         let ip_bytes = packet.header.ip_bytes;
         let id = self.slab.add(packet);
         if let Some(bytes) = feedback {
             *self.slab.feedback(id) = *bytes;
         }
-        self.forward(
-            now_ns,
-            Parcel {
-                id,
-                tag: route_at,
-                ip_bytes,
-            },
-        )
-        .map(|_| ())
+        self.enter(now_ns, id, route_at, ip_bytes)
+    }
+
+    #[inline(never)]
+    fn enter(&mut self, now_ns: u64, id: PacketId, tag: u32, ip_bytes: u16) -> Checked<()> {
+        self.injected_pkts += 1;
+        self.forward(now_ns, Parcel { id, tag, ip_bytes }).map(|_| ())
     }
 
     /// The event of a link: at most one packet comes out of it and goes on. Returns it when it is at its end; it is
@@ -200,13 +198,13 @@ impl Network {
         let Some(lane) = self.lanes.get_mut(player) else {
             return self.service_link(now_ns, link, player);
         };
-        let entry = lane.pop();
-        let early = now_ns < entry.arrived_ns + lane.delay_ns();
+        let (arrived_ns, parcel) = lane.pop();
+        let early = now_ns < arrived_ns + lane.delay_ns();
         self.paths.set(player, lane.next_key());
         if early {
-            return self.broken_early(now_ns, link, &entry);
+            return self.broken_early(now_ns, link, arrived_ns);
         }
-        self.forward(now_ns, entry.parcel)
+        self.forward(now_ns, parcel)
     }
 
     #[inline(never)]
@@ -260,13 +258,8 @@ impl Network {
             parcel.tag += 1;
         }
         let key = self.keys.key(passage.due_ns, wire);
-        let is_first = self.lanes[passage.kind as usize].push(Entry {
-            key,
-            arrived_ns,
-            parcel,
-        });
-        if is_first {
-            self.paths.advance(passage.kind as usize, key);
+        if self.lanes[passage.kind].push(key, arrived_ns, parcel) {
+            self.paths.advance(passage.kind, key);
         }
         Ok(None)
     }
@@ -317,9 +310,10 @@ impl Network {
 
     #[cold]
     #[inline(never)]
-    fn broken_early<T>(&self, now_ns: u64, link: usize, entry: &Entry) -> Checked<T> {
+    fn broken_early<T>(&self, now_ns: u64, link: usize, arrived_ns: u64) -> Checked<T> {
         let invariant = "nothing leaves before its delay, and nothing late";
-        violated(invariant, self.wires.name(link), now_ns, format!("{entry:?}"))
+        let detail = format!("a packet that came at {arrived_ns} ns");
+        violated(invariant, self.wires.name(link), now_ns, detail)
     }
 
     #[cold]
