@@ -13,11 +13,12 @@ WEB := $(if $(wildcard web/package-lock.json),web/node_modules/.package-lock.jso
 # Drives the browser in the tests of the page; nobody needs it to build.
 WEB_TEST := web/test/node_modules/.package-lock.json
 
-.PHONY: help demo build test lint bench mutants fmt install deb clean setup-demo setup-test setup-bench
+.PHONY: help demo build test lint validate bench determinism mutants fmt install deb clean \
+	setup-demo setup-test setup-validate setup-bench
 
 help: ## This list
 	@sed -n 's/^\([a-z]*\):.*## \(.*\)/make \1|\2/p' Makefile | while IFS='|' read -r name text; do \
-		printf '  %-14s%s\n' "$$name" "$$text"; done
+		printf '  %-18s%s\n' "$$name" "$$text"; done
 
 demo: build ## Build, then run the main job: satellite, satellite with fading, a cellular trace
 	@for name in $(DEMO); do $(FADELAB) run scenarios/$$name.toml; done
@@ -31,8 +32,14 @@ test: setup-test $(WEB) $(WEB_TEST) ## All checks and tests, and what was skippe
 lint: setup-test $(WEB) ## The checks alone: formatting, clippy, shell, the rules of the house
 	@tools/lint
 
-bench: setup-bench build ## Speed and memory beside ns-2, and what the recorder costs
-	@tools/bench
+validate: setup-validate $(WEB) ## Compare with closed forms and ns-2, write docs/validation.md
+	@cargo run --release --locked -p fadelab-validate
+
+bench: setup-bench build ## Speed and memory beside ns-2 against their bounds, into docs/performance.md
+	@cargo run --release --locked --quiet -p fadelab-bench -- --fadelab $(FADELAB) --page docs/performance.md
+
+determinism: setup-test build ## Debug and release builds give the same bytes
+	@FADELAB_RELEASE=$(abspath $(FADELAB)) cargo test --locked -p fadelab --test determinism
 
 mutants: setup-test $(WEB) $(WEB_TEST) ## Break one thing at a time and see that a test notices
 	@tools/mutants
@@ -51,7 +58,7 @@ clean: ## Remove what was built, not what was measured
 	@cargo clean
 	@rm -rf web/node_modules web/test/node_modules
 
-setup-demo setup-test setup-bench: setup-%:
+setup-demo setup-test setup-validate setup-bench: setup-%:
 	@tools/setup $*
 
 %/node_modules/.package-lock.json: %/package-lock.json %/package.json | setup-demo

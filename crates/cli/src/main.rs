@@ -27,6 +27,7 @@ mod shell;
 mod show;
 mod sweep;
 mod trace;
+mod workers;
 
 use std::process::ExitCode;
 

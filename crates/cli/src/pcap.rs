@@ -120,7 +120,7 @@ fn log(run: &PlannedRun, place: u32, folder: &Path, stop: &AtomicBool) -> Result
     let sink = Rc::clone(&shared);
     let outcome = fadelab_sim::run_tapped(
         &run.spec,
-        place,
+        &[place],
         Box::new(move |sighting| sink.borrow_mut().add(sighting)),
         |_| !stop.load(Ordering::Relaxed),
     );

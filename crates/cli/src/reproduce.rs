@@ -162,7 +162,8 @@ fn merged(claims: &Claims, plans: &[Plan]) -> Plan {
 }
 
 fn simulate(plan: &Plan, kept: Option<&Kept>) -> Result<Vec<RunRecord>, Failure> {
-    sweep::simulate(plan, threads(), false, kept).map_err(|stop| {
+    let swept = sweep::simulate(plan, threads(), false, kept);
+    swept.map(|swept| swept.records).map_err(|stop| {
         stop.failure(kept, |index, message| {
             let run = &plan.runs[index];
             let point = fadelab_results::point_text(&run.point);
@@ -192,6 +193,7 @@ fn write(target: &Target, experiment: Experiment, entries: &[Entry], wall: Insta
     let provenance = Provenance {
         wall_time_s: wall.elapsed().as_secs_f64(),
         threads: threads(),
+        sharing: None,
         host: Host::read(),
     };
     let folder = fadelab_results::write(target, &experiment, &Summary::of(&experiment), &provenance, false);

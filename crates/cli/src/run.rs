@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 use std::time::Instant;
 
 use cpu_time::ProcessTime;
-use fadelab_results::{Experiment, Host, Provenance, Run, Specs, Summary, Target, table};
+use fadelab_results::{Experiment, Host, Provenance, Run, Sharing, Specs, Summary, Target, table};
 use fadelab_scenario::plan::Plan;
 use fadelab_sim::record::RunRecord;
 
@@ -31,7 +31,7 @@ pub fn run(args: &RunArgs) -> Result<(), Failure> {
     let cores = std::thread::available_parallelism().map_or(1, std::num::NonZero::get);
     let threads = args.jobs.map_or(cores, std::num::NonZero::get).min(plan.runs.len());
     let (wall, cpu) = (Instant::now(), ProcessTime::now());
-    let records = simulate(&plan, threads, args.quiet, kept.as_ref()).map_err(|stop| {
+    let swept = simulate(&plan, threads, args.quiet, kept.as_ref()).map_err(|stop| {
         stop.failure(kept.as_ref(), |index, failed| {
             let message = match failed {
                 Failed::Law(fault) => own_law::keep(fault, &target),
@@ -42,12 +42,16 @@ pub fn run(args: &RunArgs) -> Result<(), Failure> {
     })?;
     let (wall_s, cpu_s) = (wall.elapsed().as_secs_f64(), cpu.elapsed().as_secs_f64());
 
-    let mut experiment = experiment(&plan, records);
+    let mut experiment = experiment(&plan, swept.records);
     experiment.scenario_path = args.scenario.file.display().to_string();
     let summary = Summary::of(&experiment);
     let provenance = Provenance {
         wall_time_s: wall_s,
         threads,
+        sharing: Some(Sharing {
+            cpu_time_s: cpu_s,
+            idle_s: swept.workers_idle_s,
+        }),
         host: Host::read(),
     };
     let folder = fadelab_results::write(&target, &experiment, &summary, &provenance, args.csv)

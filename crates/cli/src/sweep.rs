@@ -9,10 +9,10 @@ use fadelab_laws::guard::Fault;
 use fadelab_scenario::plan::{Plan, PlannedRun};
 use fadelab_sim::RunError;
 use fadelab_sim::record::RunRecord;
-use rayon::prelude::*;
 
 use crate::kept::{self, Kept};
 use crate::progress::Progress;
+use crate::workers::{self, Shared};
 use crate::{Failure, interrupt};
 
 /// Why a sweep gave no records.
@@ -53,16 +53,24 @@ impl Stop {
     }
 }
 
+/// The records of a plan's runs, in its order.
+pub struct Swept {
+    /// See [`RunRecord`].
+    pub records: Vec<RunRecord>,
+    /// See [`Shared`].
+    pub workers_idle_s: f64,
+}
+
 /// Runs the plan on `threads` threads, under a progress bar unless `quiet`. Runs that `kept` has are not run again, and
 /// it gets each of the others when it ends.
 ///
 /// # Errors
 /// See [`Stop`].
-pub fn simulate(plan: &Plan, threads: usize, quiet: bool, kept: Option<&Kept>) -> Result<Vec<RunRecord>, Stop> {
+pub fn simulate(plan: &Plan, threads: usize, quiet: bool, kept: Option<&Kept>) -> Result<Swept, Stop> {
     let progress = Progress::new(plan.runs.iter().map(|run| run.spec.duration_ns), quiet);
-    let records = sweep(plan, threads, interrupt::flag(), &progress, kept);
+    let swept = sweep(plan, threads, interrupt::flag(), &progress, kept);
     progress.finish();
-    records
+    swept
 }
 
 /// The failure reported is that of the first run in the plan that fails, so that it does not depend on threads: a
@@ -73,13 +81,11 @@ fn sweep(
     interrupted: &AtomicBool,
     progress: &Progress,
     kept: Option<&Kept>,
-) -> Result<Vec<RunRecord>, Stop> {
+) -> Result<Swept, Stop> {
     let first_failed = AtomicUsize::new(usize::MAX);
     let not_kept = Mutex::new(None);
-    let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build();
-    let pool =
-        pool.map_err(|error| Stop::Run(0, Failed::Engine(format!("cannot start {threads} threads: {error}"))))?;
-    let run = |(index, run): (usize, &PlannedRun)| {
+    let work = |index: usize| {
+        let run = &plan.runs[index];
         let go_on = || !interrupted.load(Ordering::Relaxed) && first_failed.load(Ordering::Relaxed) > index;
         if !go_on() {
             return Err(None);
@@ -109,7 +115,9 @@ fn sweep(
         }
         outcome
     };
-    let outcomes: Vec<_> = pool.install(|| plan.runs.par_iter().enumerate().map(run).collect());
+    let order = workers::longest_first(&plan.runs.iter().map(cost).collect::<Vec<_>>());
+    let shared = workers::share(&order, threads, work).map_err(|error| Stop::Run(0, Failed::Engine(error)))?;
+    let Shared { outcomes, idle_s } = shared;
     if interrupted.load(Ordering::Relaxed) {
         return Err(Stop::Interrupted);
     }
@@ -124,7 +132,17 @@ fn sweep(
             Err(None) => return Err(Stop::Interrupted),
         }
     }
-    Ok(records)
+    Ok(Swept {
+        records,
+        workers_idle_s: idle_s,
+    })
+}
+
+/// How long a run takes beside others: by the bytes that its shown links can carry.
+fn cost(run: &PlannedRun) -> u128 {
+    let shown = run.spec.links.iter().filter(|link| link.shown);
+    let rate_bps: u128 = shown.map(|link| u128::from(link.capacity.rate_bps_mean())).sum();
+    u128::from(run.spec.duration_ns) * rate_bps
 }
 
 /// One run; a panic of the engine or of a law is a failure with its message. `Err(None)` is a stop that was asked for.

@@ -301,7 +301,7 @@ impl Link {
         }
         let end_ns = last.deliver_ns - self.delay_ns;
         let is_unsent = counters.leave_out_unsent(last.start_ns, end_ns, last.bytes, now_ns);
-        if is_unsent && self.air.is_some() {
+        if is_unsent && self.air.as_ref().is_some_and(|air| air.has_channel()) {
             let (lost, data) = (
                 u64::from(last.fate == Fate::LostOnAir),
                 u64::from(store.header(last.id).is_data()),
@@ -460,9 +460,9 @@ impl Link {
     fn meet_channel(&mut self, transit: &Transit, store: &mut impl Store) {
         let Some(air) = &mut self.air else { return };
         let header = store.header(transit.id);
-        let lost = air
-            .channel
-            .is_lost(transit.start_ns, header.kind(), u32::from(header.ip_bytes));
+        let Some(lost) = air.loses(transit.start_ns, header.kind(), u32::from(header.ip_bytes)) else {
+            return;
+        };
         let data = u64::from(header.is_data());
         self.counters.sent_data_pkts += data;
         self.counters.lost_air_pkts += u64::from(lost);

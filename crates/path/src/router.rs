@@ -1,7 +1,6 @@
 //! A router's law at work: its memory, its timers, the capacity part that feeds it.
 
 use fadelab_laws::{State, abi, guard};
-use fadelab_phy::channel::PacketKind;
 use fadelab_phy::random::Stream;
 
 use crate::packet::{FeedbackBytes, Header, PacketId, Store};
@@ -67,10 +66,7 @@ impl LawHost {
             delay_us: spec.delay_ns / NS_PER_US,
             limit_bytes: spec.buffer.bytes.unwrap_or(0),
             limit_pkts: spec.buffer.packets.unwrap_or(0),
-            packet_bytes: spec
-                .channel
-                .as_ref()
-                .map_or(packet_bytes, |c| c.air_bytes(PacketKind::Data, packet_bytes)),
+            packet_bytes: spec.air_bytes(packet_bytes),
             ..abi::Link::default()
         };
         let random = Stream::new(seed, &format!("router {}{queue}", spec.name));

@@ -154,7 +154,7 @@ impl StepwiseLink {
         let mut counters = self.ledger.counters;
         self.queue.add_integrals(now_ns, &mut counters);
         if let Some(last) = self.last.filter(|last| last.end_ns > now_ns) {
-            last.take_out_unsent(now_ns, self.air.is_some(), &mut counters);
+            last.take_out_unsent(now_ns, self.has_channel(), &mut counters);
         }
         counters.offered_bytes = self.transmitter.offered_bytes(now_ns);
         counters.queue_bytes = self.queue.bytes();
@@ -165,6 +165,10 @@ impl StepwiseLink {
     /// Packets it holds, those included that it dropped and has not handed back yet.
     pub fn held_pkts(&self) -> u64 {
         self.kept_pkts() + self.ledger.handed_back_pkts()
+    }
+
+    fn has_channel(&self) -> bool {
+        self.air.as_ref().is_some_and(Air::has_channel)
     }
 
     fn kept_pkts(&self) -> u64 {
@@ -217,17 +221,15 @@ impl StepwiseLink {
             return self.broken("a link never exceeds its capacity", now_ns, &waiting.bytes);
         }
         let (kind, ip_bytes) = (waiting.kind(), u32::from(waiting.parcel.ip_bytes));
-        let is_lost = match &mut self.air {
-            Some(air) => air.channel.is_lost(now_ns, kind, ip_bytes),
-            None => false,
-        };
+        let air = self.air.as_mut();
+        let is_lost = air.and_then(|air| air.loses(now_ns, kind, ip_bytes)) == Some(true);
         let transmission = Transmission {
             start_ns: now_ns,
             end_ns: served.end_ns,
             flight,
             outcome: self.repeater.outcome(&flight, is_lost),
         };
-        transmission.count(self.air.is_some(), &mut self.ledger.counters);
+        transmission.count(self.has_channel(), &mut self.ledger.counters);
         self.retransmitted_bytes += u64::from(waiting.bytes) * u64::from(flight.is_repetition());
         self.last = Some(transmission);
         // A repetition without delay follows at once, where the transmitter's clock is a fraction ahead of the end.

@@ -1,5 +1,9 @@
 //! Recorded capacity: delivery opportunities in the format of mahimahi, already read.
 
+mod rules;
+
+pub use rules::TraceRules;
+
 /// Delivery opportunities, repeated for ever by adding the last timestamp (mahimahi's rule).
 ///
 /// Opportunities are numbered from 0 over all repetitions, and so are the bytes they carry: byte `p` belongs to
@@ -10,6 +14,8 @@ pub struct Trace {
     pub opportunities_ms: Vec<u64>,
     /// Bytes that one opportunity carries (mahimahi: 1504).
     pub opportunity_bytes: u32,
+    /// How packets use them.
+    pub rules: TraceRules,
 }
 
 const NS_PER_MS: u64 = 1_000_000;
@@ -61,6 +67,7 @@ mod tests {
         Trace {
             opportunities_ms: vec![0, 0, 1, 1, 2, 5, 5],
             opportunity_bytes: 1504,
+            rules: TraceRules::Plain,
         }
     }
 

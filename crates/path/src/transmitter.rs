@@ -181,8 +181,9 @@ impl TraceRate {
     /// is the rest of a partly used one.
     fn next_position(&self, ready_ns: u64) -> u64 {
         let each = self.bytes_each();
-        if self.trace.time_ns(self.position / each) < ready_ns {
-            self.trace.index_from(ready_ns) * each
+        let from_ns = ready_ns + self.trace.rules.notice_ns();
+        if self.trace.time_ns(self.position / each) < from_ns {
+            self.trace.index_from(from_ns) * each
         } else {
             self.position
         }

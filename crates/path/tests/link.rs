@@ -199,3 +199,20 @@ fn drops_at_departure_let_others_move_up() {
     assert_eq!(counters.arrived_bytes, counters.sent_bytes + counters.dropped_bytes);
     assert_eq!(bench.link.held_pkts(), 0);
 }
+
+#[test]
+fn drops_at_departure_keep_the_order_of_time() {
+    // Goal: on a link whose transmissions do not end at whole nanoseconds, what the law drops is handed back after the
+    // packet ahead of it, not before.
+    let mut spec = spec(constant(54_000_000), 5 * MS, Some(1000), None);
+    spec.router.law = router("kth").expect("a test law");
+    let pairs = [("first", 2.0), ("every", 3.0)];
+    spec.router.params = spec.router.law.params_from(&pairs).expect("valid parameters");
+    let mut bench = Bench::new(&spec);
+    for _ in 0..300 {
+        assert!(bench.arrive(0, 1040, DATA));
+    }
+    bench.run(u64::MAX - 1);
+    assert_eq!(bench.out.iter().filter(|out| out.2).count(), 100);
+    assert!(bench.out.is_sorted(), "{:?}", &bench.out[..6]);
+}

@@ -8,13 +8,14 @@ use std::sync::Arc;
 use common::{Bench, DATA, MS, spec};
 use fadelab_laws::router;
 use fadelab_path::spec::CapacitySpec;
-use fadelab_path::trace::Trace;
+use fadelab_path::trace::{Trace, TraceRules};
 use fadelab_phy::random::Stream;
 
 fn mahimahi(opportunities_ms: &[u64]) -> CapacitySpec {
     CapacitySpec::Trace(Arc::new(Trace {
         opportunities_ms: opportunities_ms.to_vec(),
         opportunity_bytes: 1504,
+        rules: TraceRules::Plain,
     }))
 }
 

@@ -16,8 +16,20 @@ pub struct Provenance {
     pub wall_time_s: f64,
     /// Threads that shared the runs.
     pub threads: usize,
+    /// How they shared them; `None` where a result is made of several sweeps.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub sharing: Option<Sharing>,
     /// The host.
     pub host: Host,
+}
+
+/// What the threads of a sweep spent.
+#[derive(Clone, Copy, Debug, Serialize)]
+pub struct Sharing {
+    /// CPU time of all runs together, user and system.
+    pub cpu_time_s: f64,
+    /// Time that threads had nothing left to do while another one still ran, summed over threads.
+    pub idle_s: f64,
 }
 
 /// What the host is.

@@ -6,7 +6,7 @@ use std::io::{BufRead, BufReader, ErrorKind, Read};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use fadelab_path::trace::Trace;
+use fadelab_path::trace::{Trace, TraceRules};
 use fadelab_phy::random::Stream;
 
 use crate::ready_made;
@@ -84,6 +84,7 @@ pub fn read(mut input: impl BufRead) -> Result<Trace, String> {
         Some(_) => Ok(Trace {
             opportunities_ms,
             opportunity_bytes: OPPORTUNITY_BYTES,
+            rules: TraceRules::Plain,
         }),
     }
 }

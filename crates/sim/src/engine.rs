@@ -59,18 +59,17 @@ pub fn run(spec: &RunSpec, report: impl FnMut(u64) -> bool) -> Result<RunRecord,
     run_to_end(engine, report)
 }
 
-/// As [`run`], with the same record, and shows `sink` what the sender's host of flow `flow` sees.
+/// As [`run`], with the same record, and shows `sink` what the senders' hosts of `flows` (indices) see.
 ///
 /// # Errors
 /// As [`run`].
 pub fn run_tapped(
     spec: &RunSpec,
-    flow: u32,
+    flows: &[u32],
     sink: Box<dyn FnMut(&Sighting)>,
     report: impl FnMut(u64) -> bool,
 ) -> Result<RunRecord, RunError> {
-    let ts_tick_ns = spec.flows[flow as usize].transport.ts_tick_ns;
-    run_to_end(Engine::with_tap(spec, Some(Tap::new(flow, ts_tick_ns, sink))), report)
+    run_to_end(Engine::with_tap(spec, Some(Tap::new(&spec.flows, flows, sink))), report)
 }
 
 /// Runs what stands at its beginning.

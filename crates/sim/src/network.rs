@@ -106,7 +106,7 @@ impl Network {
         self.links.get(at)
     }
 
-    /// Shows a flow to `tap`. To be called before the routes of that flow are added.
+    /// Shows flows to `tap`. To be called before the routes of those flows are added.
     pub fn set_tap(&mut self, tap: Tap) {
         self.tap = Some(tap);
     }
@@ -114,7 +114,7 @@ impl Network {
     /// Appends the routes of a flow's data and of its ACKs, and returns where they begin. The tap sees data before the
     /// first link and ACKs after the last one.
     pub fn add_routes(&mut self, flow: u32, route: &[LinkId], route_back: &[LinkId]) -> (u32, u32) {
-        let tap = if self.tap.as_ref().is_some_and(|tap| tap.flow() == flow) {
+        let tap = if self.tap.as_ref().is_some_and(|tap| tap.shows(flow)) {
             &[TAP][..]
         } else {
             &[]

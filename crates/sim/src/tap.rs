@@ -1,6 +1,6 @@
-//! What the host of a flow's sender sees of it: its data as they leave and its ACKs as they arrive.
+//! What the hosts of senders see of their flows: data as they leave and ACKs as they arrive.
 //!
-//! A tap is a mark in the route of its flow, so that a run without one does nothing for it.
+//! A tap is a mark in the routes of its flows, so that a run without one does nothing for it.
 
 use std::fmt;
 
@@ -8,11 +8,14 @@ use fadelab_laws::abi;
 use fadelab_path::packet::FeedbackBytes;
 
 use crate::packet::{Packet, SACK_BLOCKS_MAX, flag};
-use crate::tcp::TickClock;
+use crate::spec::FlowSpec;
+use crate::tcp::{TickClock, clock_us};
 
 /// One packet at the sender's host.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Sighting {
+    /// Index of its flow.
+    pub flow: u32,
     /// When it left or arrived.
     pub time_ns: u64,
     /// Data that leave; otherwise an ACK that arrives.
@@ -33,6 +36,9 @@ pub struct Sighting {
     pub ts_val: u32,
     /// `TSecr`, in the same ticks; of data 0.
     pub ts_ecr: u32,
+    /// Of an ACK: the time since the packet left whose timestamp it echoes, whatever the tick, in microseconds. It is
+    /// the sender's RTT sample where the ACK is above all before it. Of data: 0.
+    pub echo_us: u32,
     /// SACK blocks (RFC 2018): first segment and the one after the last.
     pub sack: [(u32, u32); SACK_BLOCKS_MAX],
     /// How many of them are there.
@@ -43,29 +49,35 @@ pub struct Sighting {
     pub feedback_len: u8,
 }
 
-/// Takes what a flow's sender sees.
+/// Takes what the senders of its flows see.
 pub(crate) struct Tap {
-    flow: u32,
-    clock: TickClock,
+    /// By flow: the clock of its timestamps; `None` is not shown.
+    clocks: Vec<Option<TickClock>>,
     sink: Box<dyn FnMut(&Sighting)>,
 }
 
 impl Tap {
-    /// A tap on a flow whose timestamps tick every `ts_tick_ns`.
-    pub fn new(flow: u32, ts_tick_ns: u64, sink: Box<dyn FnMut(&Sighting)>) -> Self {
-        let clock = TickClock::new(ts_tick_ns);
-        Self { flow, clock, sink }
+    /// A tap on the flows `shown` of `flows`.
+    pub fn new(flows: &[FlowSpec], shown: &[u32], sink: Box<dyn FnMut(&Sighting)>) -> Self {
+        let clock = |(flow, spec): (usize, &FlowSpec)| {
+            let is_shown = shown.contains(&(flow as u32));
+            is_shown.then(|| TickClock::new(spec.transport.ts_tick_ns))
+        };
+        let clocks = flows.iter().enumerate().map(clock).collect();
+        Self { clocks, sink }
     }
 
-    pub fn flow(&self) -> u32 {
-        self.flow
+    pub fn shows(&self, flow: u32) -> bool {
+        self.clocks[flow as usize].is_some()
     }
 
     pub fn show(&mut self, now_ns: u64, packet: &Packet, feedback: Option<&FeedbackBytes>) {
         let header = &packet.header;
         let is_data = u32::from(header.flags) & abi::PACKET_DATA != 0;
-        let stamp = |time_us| self.clock.stamp(time_us, now_ns);
+        let clock = self.clocks[packet.flow as usize];
+        let stamp = |time_us| clock.map_or(0, |clock| clock.stamp(time_us, now_ns));
         (self.sink)(&Sighting {
+            flow: packet.flow,
             time_ns: now_ns,
             is_data,
             ip_bytes: header.ip_bytes,
@@ -76,6 +88,11 @@ impl Tap {
             cwr: packet.tcp_flags & flag::CWR != 0,
             ts_val: stamp(packet.ts_val_us),
             ts_ecr: if is_data { 0 } else { stamp(packet.ts_ecr_us) },
+            echo_us: if is_data {
+                0
+            } else {
+                clock_us(now_ns).wrapping_sub(packet.ts_ecr_us)
+            },
             sack: packet.sack,
             sack_blocks: packet.sack_blocks,
             feedback: feedback.copied().unwrap_or_default(),
@@ -86,6 +103,8 @@ impl Tap {
 
 impl fmt::Debug for Tap {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Tap").field("flow", &self.flow).finish_non_exhaustive()
+        f.debug_struct("Tap")
+            .field("clocks", &self.clocks)
+            .finish_non_exhaustive()
     }
 }

@@ -10,18 +10,17 @@ use fadelab_sim::record::RunRecord;
 use fadelab_sim::spec::RunSpec;
 use fadelab_sim::tap::Sighting;
 
-fn tapped(spec: &RunSpec, flow: u32) -> (RunRecord, Vec<Sighting>) {
+fn tapped(spec: &RunSpec, flows: &[u32]) -> (RunRecord, Vec<Sighting>) {
     let seen = Rc::new(RefCell::new(Vec::new()));
     let sink = Rc::clone(&seen);
     let add = move |sighting: &Sighting| sink.borrow_mut().push(*sighting);
-    let record = fadelab_sim::run_tapped(spec, flow, Box::new(add), |_| true).unwrap();
+    let record = fadelab_sim::run_tapped(spec, flows, Box::new(add), |_| true).unwrap();
     let seen = seen.borrow().clone();
     (record, seen)
 }
 
-#[test]
-fn a_tap_changes_nothing() {
-    // Goal: the record of a run is the same with a tap on any of its flows.
+/// Three XCP flows over a lossy bottleneck.
+fn lossy() -> RunSpec {
     let mut spec = Dumbbell {
         flows: 3,
         law: "xcp",
@@ -33,9 +32,16 @@ fn a_tap_changes_nothing() {
     }
     .spec();
     spec.links[0].channel = Some(common::random_loss(0.01, 0.01));
+    spec
+}
+
+#[test]
+fn a_tap_changes_nothing() {
+    // Goal: the record of a run is the same with a tap on any of its flows.
+    let spec = lossy();
     let plain = record_of(&spec);
     for flow in 0..3 {
-        let (record, seen) = tapped(&spec, flow);
+        let (record, seen) = tapped(&spec, &[flow]);
         assert!(record == plain, "flow {flow}");
         let data = seen.iter().filter(|packet| packet.is_data);
         assert_eq!(
@@ -47,11 +53,34 @@ fn a_tap_changes_nothing() {
 }
 
 #[test]
+fn a_tap_shows_the_samples_of_several_flows() {
+    // Goal: echoes of ACKs that are above all before them are the RTT samples that each sender counted, to the
+    // microsecond; a flow that is not asked for is not shown.
+    let (record, seen) = tapped(&lossy(), &[0, 2]);
+    for flow in [0, 2] {
+        let (mut una, mut samples, mut sum_us) = (0, 0, 0);
+        for ack in seen.iter().filter(|packet| packet.flow == flow && !packet.is_data) {
+            if ack.segment > una {
+                (una, samples, sum_us) = (ack.segment, samples + 1, sum_us + u64::from(ack.echo_us));
+            }
+        }
+        let counted = &record.flows_end[flow as usize];
+        assert!(samples > 100, "flow {flow}: {samples} samples");
+        assert_eq!(
+            (samples, sum_us),
+            (counted.rtt_samples, counted.rtt_us_sum),
+            "flow {flow}"
+        );
+    }
+    assert!(seen.iter().all(|packet| packet.flow != 1));
+}
+
+#[test]
 fn a_tap_shows_what_the_sender_sees() {
     // Goal: data when they leave, ACKs when they arrive, with numbers, timestamps and SACK blocks.
     let mut spec = wire("reno", 6_000);
     spec.links[0].router = kth(3, 0, 3, DROP);
-    let (record, seen) = tapped(&spec, 0);
+    let (record, seen) = tapped(&spec, &[0]);
     assert!(seen.is_sorted_by_key(|packet| packet.time_ns));
     let data: Vec<&Sighting> = seen.iter().filter(|packet| packet.is_data).collect();
     let acks: Vec<&Sighting> = seen.iter().filter(|packet| !packet.is_data).collect();

@@ -58,9 +58,14 @@ impl Link {
         self.counters.dropped_bytes += u64::from(dropped.bytes);
         self.dropped_held_pkts += 1;
         self.transmitter.rewind(dropped.start_ns, dropped.mark);
+        // Starts are rounded down and ends up: it would have begun up to a nanosecond before the end of the one ahead.
+        let ahead = (self.started - 1)
+            .checked_sub(1)
+            .and_then(|index| self.transits.get(index));
+        let ahead_ns = ahead.map_or(0, |ahead| ahead.deliver_ns);
         if let Some(ghost) = self.transits.get_mut(self.started - 1) {
             ghost.fate = Fate::DroppedByLaw;
-            ghost.deliver_ns = dropped.start_ns + self.delay_ns;
+            ghost.deliver_ns = ahead_ns.max(dropped.start_ns + self.delay_ns);
         }
         for index in self.started..self.transits.len() {
             let Some(waiting) = self.transits.get_mut(index) else {

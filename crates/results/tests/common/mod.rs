@@ -253,6 +253,7 @@ pub fn provenance() -> Provenance {
     Provenance {
         wall_time_s: 1.5,
         threads: 2,
+        sharing: None,
         host: Host::read(),
     }
 }

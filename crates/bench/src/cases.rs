@@ -1,0 +1,53 @@
+//! What is compared: the same network in both simulators, and how much faster we must be.
+
+use crate::row::Bound;
+
+/// A dumbbell of which both simulators run the same flows.
+#[derive(Clone, Copy, Debug)]
+pub struct Case {
+    /// What stands in the table.
+    pub name: &'static str,
+    /// Law and queue of ns-2, as its script names them.
+    pub ns2: (&'static str, &'static str),
+    /// `flow.law` of the scenario.
+    pub law: &'static str,
+    /// Number of flows.
+    pub flows: u32,
+    /// Rate of the bottleneck; access links have twice that.
+    pub rate_mbps: u32,
+    /// The two lengths of the run, in virtual seconds.
+    pub seconds: [u32; 2],
+    /// The same for counting instructions, which is fifty times slower.
+    pub seconds_counted: [u32; 2],
+    /// On the ratio of the rates.
+    pub bound: Bound,
+}
+
+const fn ten(name: &'static str, ns2: (&'static str, &'static str), law: &'static str, least: f64, aim: f64) -> Case {
+    Case {
+        name,
+        ns2,
+        law,
+        flows: 10,
+        rate_mbps: 54,
+        seconds: [100, 600],
+        seconds_counted: [10, 20],
+        bound: Bound::AtLeast(least, aim),
+    }
+}
+
+/// ns-2 has no VCP: its XCP is the nearest, a law with a router of its own.
+pub const BESIDE_NS2: [Case; 6] = [
+    ten("10 SACK flows, drop-tail", ("sack", "droptail"), "reno", 8.0, 10.0),
+    ten("10 SACK flows, RED/ECN", ("sack", "red"), "reno+red", 8.0, 10.0),
+    ten("10 SACK flows, REM/ECN", ("sack", "rem"), "reno+rem", 8.0, 10.0),
+    ten("10 XCP flows", ("xcp", "xcp"), "xcp", 6.0, 8.0),
+    ten("10 VCP flows (ns-2: XCP)", ("xcp", "xcp"), "vcp", 8.0, 10.0),
+    Case {
+        flows: 1000,
+        rate_mbps: 1000,
+        seconds: [10, 30],
+        seconds_counted: [2, 3],
+        ..ten("1,000 SACK flows, 1 Gbit/s", ("sack", "droptail"), "reno", 6.0, 8.0)
+    },
+];

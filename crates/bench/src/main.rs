@@ -1,0 +1,111 @@
+//! Speed and memory of `fadelab run` beside ns-2, against the bounds that this project holds itself to.
+//!
+//! Speed is what a long run sustains: the packets that the bottleneck delivers between two lengths of a run, over
+//! the CPU time (user and system) between them, so that starting a process and the first overshoot cancel out. All that
+//! are compared take turns on one core, so that a busy machine slows all; a figure is the median of the rounds.
+
+use std::path::PathBuf;
+use std::process::ExitCode;
+use std::time::Instant;
+
+use clap::Parser;
+
+mod cases;
+mod measure;
+mod page;
+mod recorder;
+mod row;
+mod scale;
+mod simulators;
+mod speed;
+mod sweep;
+
+use row::{Row, Section};
+use simulators::Bench;
+
+/// What `make bench` measures.
+#[derive(Parser)]
+struct Args {
+    /// Parts to measure [default: all]
+    #[arg(value_enum)]
+    parts: Vec<Part>,
+    /// Turns that each simulator takes; figures are medians
+    #[arg(long, default_value_t = 5, value_parser = clap::value_parser!(u32).range(1..))]
+    rounds: u32,
+    /// The command that is measured
+    #[arg(long, value_name = "PATH", default_value = "target/release/fadelab")]
+    fadelab: PathBuf,
+    /// The page whose measured tables are replaced; it must hold their markers
+    #[arg(long, value_name = "PATH")]
+    page: Option<PathBuf>,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
+enum Part {
+    /// Ten and a thousand flows beside ns-2
+    Speed,
+    /// A fading channel beside a clean link
+    Fading,
+    /// A hundred thousand flows; peak memory
+    Scale,
+    /// A sweep on one thread and on two
+    Sweep,
+    /// What the recorder costs when it is off
+    Recorder,
+}
+
+impl Part {
+    const ALL: [Self; 5] = [Self::Speed, Self::Fading, Self::Scale, Self::Sweep, Self::Recorder];
+
+    fn measure(self, bench: &Bench) -> Result<Section, String> {
+        match self {
+            Self::Speed => speed::beside_ns2(bench),
+            Self::Fading => speed::fading(bench),
+            Self::Scale => scale::measure(bench),
+            Self::Sweep => sweep::measure(bench),
+            Self::Recorder => recorder::measure(bench),
+        }
+    }
+}
+
+fn measure(args: &Args) -> Result<bool, String> {
+    let bench = Bench::new(args.fadelab.clone(), args.rounds)?;
+    let parts = if args.parts.is_empty() {
+        &Part::ALL[..]
+    } else {
+        &args.parts
+    };
+    let mut sections = Vec::new();
+    for part in parts {
+        let section = part.measure(&bench)?;
+        println!("{section}");
+        sections.push(section);
+    }
+    if let Some(path) = &args.page {
+        page::replace(path, &sections)?;
+    }
+    let missed: Vec<&Row> = sections
+        .iter()
+        .flat_map(|section| &section.rows)
+        .filter(|row| !row.holds())
+        .collect();
+    for row in &missed {
+        eprintln!("bench: missed: {row}");
+    }
+    Ok(missed.is_empty())
+}
+
+fn main() -> ExitCode {
+    let args = Args::parse();
+    let began = Instant::now();
+    match measure(&args) {
+        Ok(all_hold) => {
+            println!("measured in {:.0} s", began.elapsed().as_secs_f64());
+            ExitCode::from(u8::from(!all_hold))
+        }
+        Err(error) => {
+            eprintln!("bench: {error}");
+            ExitCode::FAILURE
+        }
+    }
+}

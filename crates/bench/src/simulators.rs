@@ -1,0 +1,233 @@
+//! The commands that run a case in ns-2 and in fadelab, and how many packets each delivered.
+
+use std::path::{Path, PathBuf};
+
+use tempfile::TempDir;
+
+use crate::cases::Case;
+use crate::measure::{self, Words};
+
+/// The script that runs a dumbbell in ns-2.
+const NS2_SCRIPT: &str = "tests/differential/ns2/dumbbell.tcl";
+/// The dumbbell of both.
+const SCENARIO: &str = "scenarios/dumbbell54.toml";
+
+/// What all parts need.
+pub struct Bench {
+    /// The command that is measured.
+    pub fadelab: PathBuf,
+    /// Turns per simulator.
+    pub rounds: u32,
+    /// The core on which everything is timed.
+    pub core: usize,
+    scratch: TempDir,
+}
+
+impl Bench {
+    /// Finds the command and a core.
+    ///
+    /// # Errors
+    /// In words, where there is no such command or no place for its results.
+    pub fn new(fadelab: PathBuf, rounds: u32) -> Result<Self, String> {
+        if !fadelab.is_file() {
+            return Err(format!(
+                "there is no command {}; make build makes it, or give --fadelab PATH",
+                fadelab.display()
+            ));
+        }
+        let scratch = TempDir::new().map_err(|error| format!("no temporary folder: {error}"))?;
+        let cores = std::thread::available_parallelism().map_or(1, std::num::NonZero::get);
+        Ok(Self {
+            fadelab,
+            rounds,
+            core: cores - 1,
+            scratch,
+        })
+    }
+
+    /// Where results go.
+    pub fn scratch(&self) -> &Path {
+        self.scratch.path()
+    }
+
+    /// A run of `scenario` over `seconds` that records no series, under its own settings and one seed.
+    pub fn fadelab(&self, scenario: &str, seconds: u32, settings: &[String]) -> Words {
+        let out = self.scratch().join("result");
+        let mut words = vec![
+            self.fadelab.display().to_string(),
+            "run".to_owned(),
+            scenario.to_owned(),
+        ];
+        words.extend(["--quiet", "--fresh", "--csv", "--seeds", "1", "--jobs", "1", "--out"].map(str::to_owned));
+        words.push(out.display().to_string());
+        let length = [
+            "run.record=false".to_owned(),
+            "run.warmup=0 s".to_owned(),
+            format!("run.duration={seconds} s"),
+        ];
+        for setting in length.iter().chain(settings) {
+            words.extend(["--set".to_owned(), setting.clone()]);
+        }
+        Words(words)
+    }
+
+    /// Runs a command of [`Self::fadelab`] on the core.
+    ///
+    /// # Errors
+    /// In words, with what it printed.
+    pub fn run(&self, words: &Words) -> Result<(), String> {
+        self.clear()?;
+        measure::run_pinned(self.core, words).map(drop)
+    }
+
+    /// Removes the last result.
+    ///
+    /// # Errors
+    /// In words, where that is not possible.
+    pub fn clear(&self) -> Result<(), String> {
+        let result = self.scratch().join("result");
+        if !result.exists() {
+            return Ok(());
+        }
+        std::fs::remove_dir_all(&result).map_err(|error| format!("{}: {error}", result.display()))
+    }
+
+    /// Packets that the bottleneck of the last run delivered.
+    ///
+    /// # Errors
+    /// In words, where its table cannot be read.
+    pub fn sent_pkts(&self) -> Result<f64, String> {
+        let path = self.scratch().join("result/csv/runs.csv");
+        let wrong = |what: String| format!("{}: {what}", path.display());
+        let mut table = csv::Reader::from_path(&path).map_err(|error| wrong(error.to_string()))?;
+        let headers = table.headers().map_err(|error| wrong(error.to_string()))?;
+        let column = headers.iter().position(|name| name == "sent_pkts");
+        let column = column.ok_or_else(|| wrong("no column sent_pkts".to_owned()))?;
+        let row = table.records().next().ok_or_else(|| wrong("no row".to_owned()))?;
+        let row = row.map_err(|error| wrong(error.to_string()))?;
+        row[column]
+            .parse()
+            .map_err(|_| wrong(format!("sent_pkts is '{}'", &row[column])))
+    }
+}
+
+/// One of those that are compared: what to run for a number of virtual seconds.
+pub trait Simulator {
+    /// Runs it as it is timed.
+    ///
+    /// # Errors
+    /// In words, with what it printed.
+    fn run(&self, bench: &Bench, seconds: u32) -> Result<(), String>;
+
+    /// Packets that the bottleneck delivers in that time, the same in each run.
+    ///
+    /// # Errors
+    /// As [`Self::run`].
+    fn pkts(&self, bench: &Bench, seconds: u32) -> Result<f64, String>;
+}
+
+/// A case in ns-2.
+pub struct Ns2<'a>(pub &'a Case);
+
+impl Ns2<'_> {
+    /// ns-2's queue monitor, which counts packets, is left out of what is timed.
+    fn words(&self, seconds: u32, monitor: bool) -> Words {
+        let Case {
+            ns2, flows, rate_mbps, ..
+        } = self.0;
+        let (law, queue) = ns2;
+        let network = format!("ns {NS2_SCRIPT} law {law} queue {queue} flows {flows} rate_mbps {rate_mbps}");
+        let line = format!("{network} duration {seconds} warmup 0 monitor {}", u8::from(monitor));
+        Words(line.split(' ').map(str::to_owned).collect())
+    }
+}
+
+impl Simulator for Ns2<'_> {
+    fn run(&self, bench: &Bench, seconds: u32) -> Result<(), String> {
+        measure::run_pinned(bench.core, &self.words(seconds, false)).map(drop)
+    }
+
+    fn pkts(&self, bench: &Bench, seconds: u32) -> Result<f64, String> {
+        let words = self.words(seconds, true);
+        let output = measure::run_pinned(bench.core, &words)?;
+        let text = String::from_utf8_lossy(&output.stdout).into_owned();
+        let sent = text
+            .lines()
+            .find_map(|line| line.strip_prefix("sent_pkts_all ")?.trim().parse().ok());
+        sent.ok_or_else(|| format!("{} printed no sent_pkts_all", words.line()))
+    }
+}
+
+/// A scenario with settings in fadelab.
+pub struct Fadelab {
+    /// File or name.
+    pub scenario: String,
+    /// `--set` of each.
+    pub settings: Vec<String>,
+}
+
+impl Fadelab {
+    /// The same network as [`Ns2`].
+    pub fn of(case: &Case) -> Self {
+        let Case {
+            law, flows, rate_mbps, ..
+        } = case;
+        let settings = vec![
+            format!("flow.law={law}"),
+            format!("flow.count={flows}"),
+            format!("topology.bottleneck.rate={rate_mbps} Mbit/s"),
+            format!("topology.access.rate={} Mbit/s", 2 * rate_mbps),
+        ];
+        Self {
+            scenario: SCENARIO.to_owned(),
+            settings,
+        }
+    }
+
+    /// Its command.
+    pub fn words(&self, bench: &Bench, seconds: u32) -> Words {
+        bench.fadelab(&self.scenario, seconds, &self.settings)
+    }
+}
+
+impl Simulator for Fadelab {
+    fn run(&self, bench: &Bench, seconds: u32) -> Result<(), String> {
+        bench.run(&self.words(bench, seconds))
+    }
+
+    fn pkts(&self, bench: &Bench, seconds: u32) -> Result<f64, String> {
+        self.run(bench, seconds)?;
+        bench.sent_pkts()
+    }
+}
+
+/// Packets between the two lengths of a run.
+///
+/// # Errors
+/// As [`Simulator::run`].
+pub fn steady_pkts(bench: &Bench, simulator: &dyn Simulator, seconds: [u32; 2]) -> Result<f64, String> {
+    Ok(simulator.pkts(bench, seconds[1])? - simulator.pkts(bench, seconds[0])?)
+}
+
+/// CPU seconds between the two lengths of a run.
+///
+/// # Errors
+/// As [`Simulator::run`].
+pub fn steady_s(bench: &Bench, simulator: &dyn Simulator, seconds: [u32; 2]) -> Result<f64, String> {
+    let short = measure::cpu_s(|| simulator.run(bench, seconds[0]))?;
+    Ok(measure::cpu_s(|| simulator.run(bench, seconds[1]))? - short)
+}
+
+/// Instructions of the steady state per packet.
+///
+/// # Errors
+/// As [`Simulator::run`].
+pub fn instructions_per_pkt(bench: &Bench, fadelab: &Fadelab, seconds: [u32; 2]) -> Result<f64, String> {
+    let count = |seconds| {
+        bench.clear()?;
+        let spent = measure::instructions(&fadelab.words(bench, seconds))?;
+        Ok::<_, String>((spent, bench.sent_pkts()?))
+    };
+    let (short, long) = (count(seconds[0])?, count(seconds[1])?);
+    Ok((long.0 - short.0) / (long.1 - short.1))
+}

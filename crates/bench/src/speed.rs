@@ -1,0 +1,114 @@
+//! Delivered bottleneck packets per CPU second, beside ns-2 and with a fading channel.
+
+use crate::cases::{BESIDE_NS2, Case};
+use crate::measure::median;
+use crate::row::{Bound, Row, Section};
+use crate::simulators::{Bench, Fadelab, Ns2, Simulator, instructions_per_pkt, steady_pkts, steady_s};
+
+/// Median rates, in packets per CPU second, of simulators that take turns.
+fn rates<const N: usize>(
+    bench: &Bench,
+    simulators: [&dyn Simulator; N],
+    seconds: [u32; 2],
+) -> Result<[f64; N], String> {
+    let mut pkts = [0.0; N];
+    for (pkts, simulator) in pkts.iter_mut().zip(simulators) {
+        *pkts = steady_pkts(bench, simulator, seconds)?;
+    }
+    let mut rates = [const { Vec::new() }; N];
+    for _ in 0..bench.rounds {
+        for ((rates, simulator), pkts) in rates.iter_mut().zip(simulators).zip(pkts) {
+            rates.push(pkts / steady_s(bench, simulator, seconds)?);
+        }
+    }
+    Ok(rates.map(median))
+}
+
+/// The table of [`BESIDE_NS2`].
+///
+/// # Errors
+/// In words, where a run fails.
+pub fn beside_ns2(bench: &Bench) -> Result<Section, String> {
+    let mut rows = Vec::new();
+    for case in &BESIDE_NS2 {
+        eprintln!("bench: {}", case.name);
+        rows.extend(compare(bench, case)?);
+    }
+    Ok(Section {
+        name: "speed",
+        about: format!(
+            "Delivered bottleneck packets per CPU second as a multiple of ns-2's, one core, median of {} rounds",
+            bench.rounds
+        ),
+        rows,
+    })
+}
+
+fn compare(bench: &Bench, case: &Case) -> Result<[Row; 2], String> {
+    let (ns2, fadelab) = (Ns2(case), Fadelab::of(case));
+    let [theirs, ours] = rates(bench, [&ns2, &fadelab], case.seconds)?;
+    let ratio = Row {
+        case: case.name.to_owned(),
+        quantity: "x ns-2",
+        value: ours / theirs,
+        digits: 2,
+        bound: case.bound,
+        basis: format!("{:.2} M against {:.2} M packets/s", ours / 1e6, theirs / 1e6),
+    };
+    let counted = Row {
+        case: case.name.to_owned(),
+        quantity: "instructions per packet",
+        value: instructions_per_pkt(bench, &fadelab, case.seconds_counted)?,
+        digits: 0,
+        bound: Bound::None,
+        basis: String::new(),
+    };
+    Ok([ratio, counted])
+}
+
+/// The satellite's Gilbert-Elliott channel and its codes, on the dumbbell.
+const CHANNEL: [&str; 7] = [
+    "channel.model=gilbert-elliott",
+    "channel.antennas=2x2",
+    "channel.snr=30 dB",
+    "channel.burst_good=800 bit",
+    "channel.burst_bad=8 bit",
+    "channel.code.data=0.93",
+    "channel.code.ack=0.5",
+];
+
+/// What the channel of the satellite scenario adds to the time of a packet.
+///
+/// # Errors
+/// In words, where a run fails.
+pub fn fading(bench: &Bench) -> Result<Section, String> {
+    let case = &BESIDE_NS2[0];
+    eprintln!("bench: a fading channel");
+    let clean = Fadelab::of(case);
+    let mut fading = Fadelab::of(case);
+    fading.settings.extend(CHANNEL.map(str::to_owned));
+    let [clean_rate, fading_rate] = rates(bench, [&clean, &fading], case.seconds)?;
+    let time = Row {
+        case: "10 SACK flows, Gilbert-Elliott channel".to_owned(),
+        quantity: "x the time of a clean link",
+        value: clean_rate / fading_rate,
+        digits: 3,
+        bound: Bound::AtMost(1.1),
+        basis: format!("{:.2} M against {:.2} M packets/s", fading_rate / 1e6, clean_rate / 1e6),
+    };
+    let with = instructions_per_pkt(bench, &fading, case.seconds_counted)?;
+    let without = instructions_per_pkt(bench, &clean, case.seconds_counted)?;
+    let counted = Row {
+        case: time.case.clone(),
+        quantity: "x the instructions",
+        value: with / without,
+        digits: 3,
+        bound: Bound::None,
+        basis: format!("{with:.0} against {without:.0} per packet"),
+    };
+    Ok(Section {
+        name: "fading",
+        about: "What a fading channel adds to the cost of a delivered packet".to_owned(),
+        rows: vec![time, counted],
+    })
+}

@@ -1,0 +1,92 @@
+//! A sweep on one thread and on two: what sharing the machine costs, and whether anybody waits.
+
+use std::time::Instant;
+
+use crate::measure::{self, Words, median};
+use crate::row::{Bound, Row, Section};
+use crate::simulators::Bench;
+
+const RUNS: u32 = 64;
+
+/// `threads` workers on as many cores. Returns CPU seconds, seconds on the wall, and the share of the workers' time in
+/// which one had nothing to do.
+fn timed(bench: &Bench, threads: usize) -> Result<[f64; 3], String> {
+    let mut words = bench
+        .fadelab(
+            "scenarios/dumbbell54.toml",
+            60,
+            &["flow.law=[\"reno\", \"vcp\"]".to_owned()],
+        )
+        .0;
+    for (name, value) in [("--seeds", format!("1..{}", RUNS / 2)), ("--jobs", threads.to_string())] {
+        let at = words
+            .iter()
+            .position(|word| word == name)
+            .expect("each run has a seed and a number of threads");
+        words[at + 1] = value;
+    }
+    let first = bench.core + 1 - threads;
+    let mut pinned: Vec<String> = ["taskset", "-c"].map(str::to_owned).to_vec();
+    pinned.push(format!("{first}-{}", bench.core));
+    pinned.extend(words);
+    bench.clear()?;
+    let mut wall_s = 0.0;
+    let cpu_s = measure::cpu_s(|| {
+        let began = Instant::now();
+        measure::run(&pinned).map_err(|error| format!("{}: {error}", Words(pinned.clone()).line()))?;
+        wall_s = began.elapsed().as_secs_f64();
+        Ok(())
+    })?;
+    Ok([cpu_s, wall_s, idle_share(bench)?])
+}
+
+/// What the command itself noted of its workers.
+fn idle_share(bench: &Bench) -> Result<f64, String> {
+    let path = bench.scratch().join("result/manifest.json");
+    let text = std::fs::read_to_string(&path).map_err(|error| format!("{}: {error}", path.display()))?;
+    let manifest: serde_json::Value =
+        serde_json::from_str(&text).map_err(|error| format!("{}: {error}", path.display()))?;
+    let share = manifest
+        .pointer("/workers_idle_share")
+        .and_then(serde_json::Value::as_f64);
+    share.ok_or_else(|| format!("{} says nothing of idle workers", path.display()))
+}
+
+/// # Errors
+/// In words, where a run fails or there is one core only.
+pub fn measure(bench: &Bench) -> Result<Section, String> {
+    if bench.core == 0 {
+        return Err("a sweep on two cores needs two; this machine has one".to_owned());
+    }
+    eprintln!("bench: a sweep of {RUNS} runs");
+    let (mut costs, mut speedups, mut idle) = (Vec::new(), Vec::new(), Vec::new());
+    for _ in 0..bench.rounds {
+        let [cpu_s_alone, wall_s_alone, _] = timed(bench, 1)?;
+        let [cpu_s, wall_s, idle_share] = timed(bench, 2)?;
+        costs.push(cpu_s / cpu_s_alone);
+        speedups.push(wall_s_alone / wall_s);
+        idle.push(idle_share);
+    }
+    let row = |quantity, value, digits, bound| Row {
+        case: "a sweep of 64 runs on two cores".to_owned(),
+        quantity,
+        value,
+        digits,
+        bound,
+        basis: String::new(),
+    };
+    Ok(Section {
+        name: "sweep",
+        about: "A sweep on two threads beside the same on one".to_owned(),
+        rows: vec![
+            row("x the CPU time of one thread", median(costs), 3, Bound::AtMost(1.05)),
+            row(
+                "% of the workers' time idle",
+                100.0 * median(idle),
+                2,
+                Bound::AtMost(2.0),
+            ),
+            row("x as fast", median(speedups), 2, Bound::None),
+        ],
+    })
+}

@@ -1,0 +1,3 @@
+//! Closed forms: what the literature computes with a pencil.
+
+pub mod path;

@@ -1,0 +1,124 @@
+//! Where sections do their work: scenarios run on all cores, under one line of progress.
+
+use std::path::Path;
+
+use fadelab_results::interval::Stat;
+use fadelab_results::measure::{self, Metric};
+use fadelab_results::{Run, Specs};
+use fadelab_scenario::plan::PlannedRun;
+use indicatif::{ProgressBar, ProgressStyle};
+use rayon::prelude::*;
+
+/// Scenarios of the rows, below the top of the project.
+const SCENARIOS: &str = "crates/validate/scenarios";
+
+/// What sections are handed.
+pub struct Lab {
+    bar: ProgressBar,
+    /// `KEY=VALUE`, laid over every scenario: how a reader sees a row fail.
+    sets: Vec<String>,
+}
+
+/// The runs of one scenario, in the order of its seeds.
+pub struct Measured {
+    /// The runs.
+    pub runs: Vec<Run>,
+    /// The command that makes them by hand.
+    pub command: String,
+}
+
+impl Lab {
+    /// A lab whose progress is shown where standard error is a terminal.
+    pub fn new(sets: Vec<String>) -> Self {
+        let bar = ProgressBar::new(0);
+        let style = ProgressStyle::with_template("{msg} {wide_bar:.cyan/dim} {pos}/{len} runs  {elapsed}");
+        bar.set_style(style.expect("the template is fixed").progress_chars("━╸─"));
+        Self { bar, sets }
+    }
+
+    /// A section begins.
+    pub fn begin(&self, section: &'static str) {
+        self.bar.set_message(section);
+        self.bar.set_length(0);
+        self.bar.set_position(0);
+    }
+
+    /// So many runs more are ahead.
+    pub fn expect(&self, runs: usize) {
+        self.bar.inc_length(runs as u64);
+    }
+
+    /// One of them has ended.
+    pub fn ended(&self) {
+        self.bar.inc(1);
+    }
+
+    /// Prints a text between two states of the progress.
+    pub fn print(&self, text: &str) {
+        self.bar.suspend(|| println!("{text}"));
+    }
+
+    /// Takes the progress away.
+    pub fn close(&self) {
+        self.bar.finish_and_clear();
+    }
+
+    /// Runs the scenario `name` of this package with `sets` laid over it, on all cores.
+    ///
+    /// # Errors
+    /// A scenario that is refused or a run that fails, in words.
+    pub fn simulate(&self, name: &str, sets: &[String]) -> Result<Measured, String> {
+        let file = format!("{SCENARIOS}/{name}.toml");
+        let options = fadelab_scenario::Options {
+            sets: sets.iter().chain(&self.sets).cloned().collect(),
+            ..Default::default()
+        };
+        let top = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
+        let plan = fadelab_scenario::load(&top.join(&file), &options).map_err(|refusal| refusal.to_string())?;
+        self.expect(plan.runs.len());
+        let run = |planned: &PlannedRun| {
+            let record = fadelab_sim::run(&planned.spec, |_| true)
+                .map_err(|error| format!("{file}, seed {}: {error}", planned.seed));
+            self.ended();
+            record
+        };
+        let records: Result<Vec<_>, String> = plan.runs.par_iter().map(run).collect();
+        let mut specs = Specs::default();
+        let runs = plan.runs.iter().zip(records?).map(|(planned, record)| Run {
+            law: planned.law_label.clone(),
+            point: planned.point.clone(),
+            seed: planned.seed,
+            spec: specs.of(&planned.spec),
+            record,
+        });
+        let sets: Vec<String> = options.sets.iter().map(|set| format!(" --set '{set}'")).collect();
+        Ok(Measured {
+            runs: runs.collect(),
+            command: format!("fadelab run {file}{}", sets.concat()),
+        })
+    }
+}
+
+impl Measured {
+    /// Mean and interval over the seeds of what `value` says of each run.
+    ///
+    /// # Errors
+    /// No run says anything.
+    pub fn stat(&self, value: impl Fn(&Run) -> Option<f64>) -> Result<Stat, String> {
+        let values: Vec<f64> = self.runs.iter().filter_map(value).collect();
+        Stat::of(&values).ok_or_else(|| format!("no run says anything: {}", self.command))
+    }
+
+    /// A figure of the link `link`.
+    ///
+    /// # Errors
+    /// There is no such link, or no run has a figure.
+    pub fn metric(&self, link: &str, metric: Metric) -> Result<Stat, String> {
+        self.stat(|run| measure::measure(run, link_of(run, link)?).get(metric))
+    }
+}
+
+/// Index of a link by its name.
+pub fn link_of(run: &Run, link: &str) -> Option<usize> {
+    run.spec.links.iter().position(|spec| spec.name == link)
+}

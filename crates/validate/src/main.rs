@@ -1,0 +1,98 @@
+//! `fadelab-validate`: compares the simulator with closed forms and with ns-2.
+//!
+//! Exit status: 0 every bound holds, 1 one is missed or a run failed, 2 invalid input.
+
+use std::path::PathBuf;
+use std::process::ExitCode;
+use std::time::Instant;
+
+use clap::Parser;
+use clap::builder::PossibleValuesParser;
+
+use fadelab_validate::lab::Lab;
+use fadelab_validate::section::{Section, Verdict};
+use fadelab_validate::{forms, page, table};
+
+/// Rows that may need a parameter of the other side's making in order to hold.
+const WITH_PARAMETER_MAX: usize = 3;
+
+/// A section's name and what computes it.
+type Entry = (&'static str, fn(&Lab) -> Result<Section, String>);
+
+/// In the order of the page.
+const SECTIONS: [Entry; 1] = [("path", forms::path::run)];
+
+/// Compares the simulator with closed forms and with ns-2, prints tables and writes docs/validation.md.
+#[derive(Debug, Parser)]
+struct Args {
+    /// Sections to run; without a name all of them
+    #[arg(value_parser = PossibleValuesParser::new(SECTIONS.map(|(name, _)| name)))]
+    sections: Vec<String>,
+    /// Folder of the page; without a section the project's docs, with one no page is written
+    #[arg(long, value_name = "DIR")]
+    page: Option<PathBuf>,
+    /// Lay KEY=VALUE over every scenario of the closed forms, to see rows fail
+    #[arg(long = "set", value_name = "KEY=VALUE")]
+    sets: Vec<String>,
+}
+
+fn main() -> ExitCode {
+    let args = Args::parse();
+    let began = Instant::now();
+    let outcome = sections(&args).and_then(|sections| conclude(&args, &sections));
+    match outcome {
+        Ok(holds) => {
+            println!("{:.0} s", began.elapsed().as_secs_f64());
+            ExitCode::from(u8::from(!holds))
+        }
+        Err(message) => {
+            eprintln!("error: {message}");
+            ExitCode::FAILURE
+        }
+    }
+}
+
+/// Runs what was asked for and prints each table as soon as it is there.
+fn sections(args: &Args) -> Result<Vec<Section>, String> {
+    let lab = Lab::new(args.sets.clone());
+    let wanted = |name: &str| args.sections.is_empty() || args.sections.iter().any(|section| section == name);
+    let mut done = Vec::new();
+    for (name, run) in SECTIONS.iter().filter(|(name, _)| wanted(name)) {
+        lab.begin(name);
+        let section = run(&lab)?;
+        lab.print(&table::terminal(&section));
+        done.push(section);
+    }
+    lab.close();
+    Ok(done)
+}
+
+/// Writes the page, and says what holds: whether all does.
+fn conclude(args: &Args, sections: &[Section]) -> Result<bool, String> {
+    let whole = args.sections.is_empty() && args.sets.is_empty();
+    let folder = args.page.clone().or_else(|| whole.then(|| PathBuf::from("docs")));
+    if let Some(folder) = folder {
+        page::write(&folder, sections)?;
+        println!("{}", folder.join("validation.md").display());
+    }
+    let rows = || sections.iter().flat_map(|section| &section.rows);
+    let differing: Vec<String> = rows()
+        .filter(|row| row.verdict == Verdict::Differs)
+        .map(|row| format!("  {}, {}", row.case, row.quantity))
+        .collect();
+    let with_parameter = rows()
+        .filter(|row| matches!(row.verdict, Verdict::HoldsWith(_)))
+        .count();
+    println!(
+        "{} rows, {} differ, {with_parameter} hold with a parameter",
+        rows().count(),
+        differing.len()
+    );
+    if !differing.is_empty() {
+        println!("these miss their bound:\n{}", differing.join("\n"));
+    }
+    if with_parameter > WITH_PARAMETER_MAX {
+        println!("more than {WITH_PARAMETER_MAX} rows need a parameter");
+    }
+    Ok(differing.is_empty() && with_parameter <= WITH_PARAMETER_MAX)
+}
