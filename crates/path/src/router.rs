@@ -105,6 +105,11 @@ impl LawHost {
         [self.state.address(), self.capacity_state.address()].contains(&address)
     }
 
+    /// Whether the law looks at departures.
+    pub fn has_on_dequeue(&self) -> bool {
+        self.spec.law.has_on_dequeue()
+    }
+
     /// When the next timer is due.
     pub fn next_due(&self) -> u64 {
         self.due_ns.into_iter().fold(u64::MAX, u64::min)

@@ -40,12 +40,11 @@ pub(crate) struct TraceRate {
     position: u64,
 }
 
-/// First and last instant of a transmission, and where the transmitter stood before it.
+/// First and last instant of a transmission.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Served {
     pub start_ns: u64,
     pub end_ns: u64,
-    pub mark: u64,
 }
 
 impl Transmitter {
@@ -79,19 +78,6 @@ impl Transmitter {
         match self {
             Self::Constant(rate) => rate.free.ns.max(ready_ns),
             Self::Trace(rate) => rate.trace.time_ns(rate.next_position(ready_ns) / rate.bytes_each()),
-        }
-    }
-
-    /// Forgets what was planned from the transmission that began at `start_ns` with `mark`: its packet was dropped.
-    pub fn rewind(&mut self, start_ns: u64, mark: u64) {
-        match self {
-            Self::Constant(rate) => {
-                rate.free = Instant {
-                    ns: start_ns,
-                    q32: mark as u32,
-                };
-            }
-            Self::Trace(rate) => rate.position = mark,
         }
     }
 
@@ -167,7 +153,6 @@ impl ConstantRate {
         Served {
             start_ns: start.ns,
             end_ns: self.free.ceil_ns(),
-            mark: u64::from(start.q32),
         }
     }
 }
@@ -191,14 +176,12 @@ impl TraceRate {
 
     fn serve(&mut self, ready_ns: u64, bytes: u32) -> Served {
         let each = self.bytes_each();
-        let mark = self.next_position(ready_ns);
-        self.position = mark;
-        self.position += u64::from(bytes);
-        let (first, last) = (mark / each, (self.position - 1) / each);
+        let from = self.next_position(ready_ns);
+        self.position = from + u64::from(bytes);
+        let (first, last) = (from / each, (self.position - 1) / each);
         Served {
             start_ns: self.trace.time_ns(first),
             end_ns: self.trace.time_ns(last),
-            mark,
         }
     }
 }

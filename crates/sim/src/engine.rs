@@ -162,7 +162,7 @@ impl<'a> Engine<'a> {
             (self.record.links_warmup, self.record.flows_warmup) = self.snapshot()?;
         }
         loop {
-            let (time_ns, source) = self.net.next_event();
+            let (key, time_ns, source) = self.net.next_event();
             if time_ns > end_ns {
                 break;
             }
@@ -178,7 +178,7 @@ impl<'a> Engine<'a> {
             self.record.events += 1;
             let source = source as usize;
             if source < links {
-                self.on_link(source)?;
+                self.on_link(key, source)?;
             } else if source < links + flows {
                 let flow = &mut self.flows[source - links];
                 flow.on_event(time_ns, &mut self.net, &mut self.record.completions)?;
@@ -213,8 +213,8 @@ impl<'a> Engine<'a> {
     }
 
     #[inline]
-    fn on_link(&mut self, link: usize) -> Checked<()> {
-        let Some(id) = self.net.service(self.now_ns, link)? else {
+    fn on_link(&mut self, key: u64, link: usize) -> Checked<()> {
+        let Some(id) = self.net.service(key, self.now_ns, link)? else {
             return Ok(());
         };
         let packet = *self.net.slab.get(id);

@@ -54,7 +54,7 @@ pub(crate) fn inject(engine: &mut Engine<'_>) {
                 });
             }
         }
-        FaultKind::TimeGoesBack => engine.net.schedule(0, engine.now_ns - 1),
+        FaultKind::TimeGoesBack => engine.net.disturb(0, engine.now_ns - 1),
         FaultKind::Miscount => {
             if let Some(sender) = engine.flows[0].sender_mut() {
                 sender.board_mut().miscount();

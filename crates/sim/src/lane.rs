@@ -37,6 +37,8 @@ pub(crate) struct Lane {
     delay_ns: u64,
     /// Whether it takes packets ahead of their time.
     is_ahead: bool,
+    /// The link, if any, that has to be settled before a packet of this lane is looked at.
+    settles: Option<u32>,
     entered_pkts: u64,
     left_pkts: u64,
     /// By key and, among equal ones, in the order of arrival.
@@ -45,7 +47,8 @@ pub(crate) struct Lane {
 
 impl Lane {
     /// A lane through which a packet takes `delay_ns` at least. `is_ahead`: packets are put in before they arrive.
-    pub fn new(delay_ns: u64, is_ahead: bool) -> Self {
+    /// `settles` is the link whose law may still have to see them.
+    pub fn new(delay_ns: u64, is_ahead: bool, settles: Option<u32>) -> Self {
         Self {
             next_key: u64::MAX,
             newest_key: 0,
@@ -54,6 +57,7 @@ impl Lane {
             len: 0,
             delay_ns,
             is_ahead,
+            settles,
             entered_pkts: 0,
             left_pkts: 0,
             late: BinaryHeap::new(),
@@ -75,6 +79,12 @@ impl Lane {
     /// Whether packets are put in before they arrive.
     pub fn is_ahead(&self) -> bool {
         self.is_ahead
+    }
+
+    /// The link that has to be settled before a packet of this lane is looked at.
+    #[inline]
+    pub fn settles(&self) -> Option<u32> {
+        self.settles
     }
 
     /// All that is in it, in no order.
@@ -233,7 +243,7 @@ mod tests {
         // from a list that is searched. No key is before the last one that came out.
         let mut random = Stream::new(5, "lane test");
         for spread in [1, 3, 40, 2000] {
-            let (mut lane, mut list) = (Lane::new(0, false), Vec::new());
+            let (mut lane, mut list) = (Lane::new(0, false, None), Vec::new());
             let mut now = 0;
             for id in 0..20_000u32 {
                 let jump = if random.below(30) == 0 { 50 } else { 1 };

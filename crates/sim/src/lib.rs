@@ -9,6 +9,7 @@ mod engine;
 pub mod fault;
 mod flow;
 mod lane;
+mod layout;
 mod network;
 mod packet;
 mod ranges;

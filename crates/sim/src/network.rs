@@ -18,6 +18,7 @@ use fadelab_path::violation::{Checked, violated};
 use fadelab_path::wire::{Ahead, Passage, Wires};
 
 use crate::lane::Lane;
+use crate::layout::Layout;
 use crate::packet::{Packet, Slab};
 use crate::record::LinkCounters;
 use crate::schedule::{Keys, Schedule, SourceId};
@@ -36,17 +37,25 @@ const ROUTE_END: u32 = u32::MAX;
 /// Marks where a route passes the tap. No link has such a number.
 const TAP: u32 = u32::MAX - 1;
 
+/// At the beginning of the flattened routes: the packet was lost, and is no more when its time has come.
+const LOST_AT: u32 = 0;
+
+/// What stands there. No link has such a number.
+const LOST: u32 = u32::MAX - 2;
+
 /// See the module's documentation.
 #[derive(Debug)]
 pub(crate) struct Network {
     wires: Wires,
+    /// Of each kind of wires, and behind them of each link that is none.
     lanes: Vec<Lane>,
     /// Links that are no wires.
     links: Vec<Link>,
-    /// Who plays for a link: its lane, or behind all lanes the link itself.
-    players: Vec<u32>,
+    /// The lane of each link.
+    lane_of: Vec<u32>,
     pub slab: Slab,
     keys: Keys,
+    /// Lanes, and behind them links, play for the next event.
     paths: Schedule,
     others: Schedule,
     /// Routes of all flows, one after the other, each closed by `ROUTE_END`.
@@ -63,47 +72,41 @@ impl Network {
             flow.sender.is_some_and(|law| law.feedback_bytes() > 0)
                 || flow.receiver.is_some_and(|law| law.feedback_bytes() > 0)
         };
-        let mut wires = Wires::default();
-        for (link, family) in spec.links.iter().zip(families(spec)) {
-            wires.add(link, family);
-        }
-        let kinds = wires.kinds();
-        let lanes: Vec<Lane> = kinds.map(|(delay_ns, family)| Lane::new(delay_ns, is_tail(family))).collect();
-        let (mut links, mut players) = (Vec::new(), Vec::with_capacity(spec.links.len()));
-        for (index, (link, bytes)) in spec.links.iter().zip(largest_packets(spec)).enumerate() {
-            players.push(if Wires::is_wire(link) {
-                wires.kind(index) as u32
-            } else {
-                links.push(Link::new(link, spec.seed, bytes));
-                (lanes.len() + links.len() - 1) as u32
-            });
-        }
+        let layout = Layout::of(spec);
+        let links = layout.links.len();
         let mut network = Self {
-            paths: Schedule::new(lanes.len() + links.len()),
+            paths: Schedule::new(layout.lanes.len() + links),
             others: Schedule::new(others),
             keys: Keys::new(spec.links.len() + others),
-            wires,
-            lanes,
-            links,
-            players,
+            wires: layout.wires,
+            lanes: layout.lanes,
+            links: layout.links,
+            lane_of: layout.lane_of,
             slab: Slab::new(spec.flows.iter().any(has_feedback)),
-            hops: Vec::new(),
+            hops: vec![LOST],
             injected_pkts: 0,
             gone_pkts: 0,
             tap: None,
         };
-        for link in 0..spec.links.len() {
-            if let Some(due_ns) = network.link(link).map(Link::next_due) {
-                network.schedule(link as SourceId, due_ns);
+        for source in 0..spec.links.len() as SourceId {
+            if let Some(at) = network.link_at(source as usize) {
+                network.schedule_link(at, source);
             }
         }
         network
     }
 
-    /// Link number `index`, unless it is a wire.
-    fn link(&self, index: usize) -> Option<&Link> {
-        let at = (self.players[index] as usize).checked_sub(self.lanes.len())?;
-        self.links.get(at)
+    /// Where among those that are no wires link number `index` stands.
+    #[inline]
+    fn link_at(&self, index: usize) -> Option<usize> {
+        (self.lane_of[index] as usize).checked_sub(self.lanes.len() - self.links.len())
+    }
+
+    /// Moves the event of a link that is no wire.
+    #[inline]
+    fn schedule_link(&mut self, at: usize, source: SourceId) {
+        let key = self.keys.key(self.links[at].next_due(), source);
+        self.paths.set(self.lanes.len() + at, key);
     }
 
     /// Shows flows to `tap`. To be called before the routes of those flows are added.
@@ -126,21 +129,23 @@ impl Network {
     fn add_hops(&mut self, pieces: &[&[LinkId]]) -> u32 {
         let start = self.hops.len() as u32;
         for &link in pieces.iter().copied().flatten() {
-            let lane = self.players.get(link as usize).and_then(|&player| self.lanes.get(player as usize));
-            self.hops.push(match lane {
-                None => link | NO_WIRE,
-                Some(lane) if lane.is_ahead() => link | TAIL,
-                Some(_) => link,
+            let is_wire = link < LOST && self.link_at(link as usize).is_none();
+            self.hops.push(match is_wire {
+                false => link | NO_WIRE,
+                true if self.lanes[self.lane_of[link as usize] as usize].is_ahead() => link | TAIL,
+                true => link,
             });
         }
         self.hops.push(ROUTE_END);
         start
     }
 
-    /// The next event: its time and source.
+    /// The next event: its key, time and source.
     #[inline]
-    pub fn next_event(&self) -> (u64, SourceId) {
-        self.keys.split(self.paths.next_key().min(self.others.next_key()))
+    pub fn next_event(&self) -> (u64, u64, SourceId) {
+        let key = self.paths.next_key().min(self.others.next_key());
+        let (time_ns, source) = self.keys.split(key);
+        (key, time_ns, source)
     }
 
     /// The last instant that the schedule can name.
@@ -148,21 +153,18 @@ impl Network {
         self.keys.time_ns_max()
     }
 
-    /// Moves the event of `source` to `due_ns`.
+    /// Moves the event of `source`, which is no link, to `due_ns`.
     #[inline]
     pub fn schedule(&mut self, source: SourceId, due_ns: u64) {
         let key = self.keys.key(due_ns, source);
-        match self.players.get(source as usize) {
-            Some(&player) => self.paths.set(player as usize, key),
-            None => self.others.set(source as usize - self.players.len(), key),
-        }
+        self.others.set(source as usize - self.lane_of.len(), key);
     }
 
     /// Sees to it that flow `flow` gets an event at `due_ns` at the latest. An earlier one stays: it finds nothing to
     /// do, and spares moving a timer that every ACK puts off.
     #[inline]
     pub fn schedule_flow_by(&mut self, flow: usize, due_ns: u64) {
-        let key = self.keys.key(due_ns, (self.players.len() + flow) as SourceId);
+        let key = self.keys.key(due_ns, (self.lane_of.len() + flow) as SourceId);
         self.others.advance(flow, key);
     }
 
@@ -193,26 +195,32 @@ impl Network {
     /// The event of a link: at most one packet comes out of it and goes on. Returns it when it is at its end; it is
     /// then the caller's to [`Self::discard`].
     #[inline(always)]
-    pub fn service(&mut self, now_ns: u64, link: usize) -> Checked<Option<PacketId>> {
-        let player = self.players[link] as usize;
-        let Some(lane) = self.lanes.get_mut(player) else {
-            return self.service_link(now_ns, link, player);
-        };
+    pub fn service(&mut self, key: u64, now_ns: u64, link: usize) -> Checked<Option<PacketId>> {
+        let player = self.lane_of[link] as usize;
+        let lane = &mut self.lanes[player];
+        if lane.next_key() != key {
+            return self.service_link(now_ns, link);
+        }
         let (arrived_ns, parcel) = lane.pop();
         let early = now_ns < arrived_ns + lane.delay_ns();
+        let settles = lane.settles();
         self.paths.set(player, lane.next_key());
         if early {
             return self.broken_early(now_ns, link, arrived_ns);
+        }
+        if let Some(at) = settles {
+            self.links[at as usize].settle(now_ns, &mut self.slab)?;
         }
         self.forward(now_ns, parcel)
     }
 
     #[inline(never)]
-    fn service_link(&mut self, now_ns: u64, link: usize, player: usize) -> Checked<Option<PacketId>> {
-        let at = player - self.lanes.len();
+    fn service_link(&mut self, now_ns: u64, link: usize) -> Checked<Option<PacketId>> {
+        let Some(at) = self.link_at(link) else {
+            return self.broken_early(now_ns, link, now_ns);
+        };
         let departure = self.links[at].service(now_ns, &mut self.slab)?;
-        let key = self.keys.key(self.links[at].next_due(), link as SourceId);
-        self.paths.set(player, key);
+        self.schedule_link(at, link as SourceId);
         match departure {
             Departure::None => Ok(None),
             Departure::Delivered(parcel) => self.forward(now_ns, parcel),
@@ -235,29 +243,43 @@ impl Network {
         self.pass_on(now_ns, hop, passage, parcel)
     }
 
-    /// A wire took a packet, or not. Through a tail it goes on ahead of its time.
+    /// A wire took a packet, or not.
     #[inline(always)]
     fn pass_on(
         &mut self,
         now_ns: u64,
-        mut wire: u32,
+        wire: u32,
         passage: Option<Passage>,
+        parcel: Parcel,
+    ) -> Checked<Option<PacketId>> {
+        match passage {
+            Some(passage) => self.go_ahead(now_ns, wire, passage, parcel),
+            None => {
+                self.discard(parcel.id);
+                Ok(None)
+            }
+        }
+    }
+
+    /// A packet has its time at the end of a link. Through a tail behind it it goes on, ahead of its time; then it waits
+    /// in its lane.
+    #[inline(always)]
+    fn go_ahead(
+        &mut self,
+        mut arrived_ns: u64,
+        mut link: u32,
+        mut passage: Passage,
         mut parcel: Parcel,
     ) -> Checked<Option<PacketId>> {
-        let Some(mut passage) = passage else {
-            self.discard(parcel.id);
-            return Ok(None);
-        };
-        let mut arrived_ns = now_ns;
         let hop = self.hops[parcel.tag as usize];
         if hop & (TAIL | NO_WIRE) == TAIL
             && let tail = hop & !TAIL
             && let Some(next) = self.wires.arrive_ahead(tail as usize, passage.due_ns, parcel.ip_bytes)?
         {
-            (arrived_ns, passage, wire) = (passage.due_ns, next, tail);
+            (arrived_ns, passage, link) = (passage.due_ns, next, tail);
             parcel.tag += 1;
         }
-        let key = self.keys.key(passage.due_ns, wire);
+        let key = self.keys.key(passage.due_ns, link);
         if self.lanes[passage.kind].push(key, arrived_ns, parcel) {
             self.paths.advance(passage.kind, key);
         }
@@ -271,13 +293,15 @@ impl Network {
             return Ok(Some(parcel.id));
         }
         parcel.tag += 1;
-        if hop == TAP {
-            return self.pass_tap(now_ns, parcel);
+        match hop {
+            TAP => self.pass_tap(now_ns, parcel),
+            LOST => {
+                self.discard(parcel.id);
+                Ok(None)
+            }
+            tail if tail & NO_WIRE == 0 => self.enter_tail(now_ns, tail & !TAIL, parcel),
+            link => self.enter_link(now_ns, link & !NO_WIRE, parcel),
         }
-        if hop & NO_WIRE == 0 {
-            return self.enter_tail(now_ns, hop & !TAIL, parcel);
-        }
-        self.enter_link(now_ns, (hop & !NO_WIRE) as usize, parcel)
     }
 
     #[inline(never)]
@@ -287,15 +311,17 @@ impl Network {
     }
 
     #[inline(never)]
-    fn enter_link(&mut self, now_ns: u64, link: usize, parcel: Parcel) -> Checked<Option<PacketId>> {
-        let player = self.players[link] as usize;
-        let at = player - self.lanes.len();
+    fn enter_link(&mut self, now_ns: u64, link: u32, mut parcel: Parcel) -> Checked<Option<PacketId>> {
+        let kind = self.lane_of[link as usize] as usize;
+        let at = kind + self.links.len() - self.lanes.len();
         match self.links[at].arrive(now_ns, parcel, &mut self.slab)? {
-            Arrival::Taken => {}
-            Arrival::TakenFirst => {
-                let key = self.keys.key(self.links[at].next_due(), link as SourceId);
-                self.paths.advance(player, key);
+            Arrival::Leaves { due_ns, is_lost } => {
+                if is_lost {
+                    parcel.tag = LOST_AT;
+                }
+                return self.go_ahead(now_ns, link, Passage { due_ns, kind }, parcel);
             }
+            Arrival::Taken => self.schedule_link(at, link),
             Arrival::Dropped => self.discard(parcel.id),
         }
         Ok(None)
@@ -336,7 +362,7 @@ impl Network {
     /// lane is what left it and what is there.
     pub fn check_conservation(&self, now_ns: u64) -> Checked<()> {
         if let Some(kind) = self.lanes.iter().position(|lane| !lane.is_conserved()) {
-            let wire = self.players.iter().position(|&player| player as usize == kind);
+            let wire = self.lane_of.iter().position(|&lane| lane as usize == kind);
             let place = self.wires.name(wire.unwrap_or(0));
             let detail = format!("behind the transmitters of its kind: {:?}", self.lanes[kind]);
             return violated("packets are conserved at a node", place, now_ns, detail);
@@ -356,19 +382,17 @@ impl Network {
 
     /// Counters of `links`, wires or not, as they stand at `now_ns`.
     pub fn snapshot(&mut self, links: &[LinkId], now_ns: u64) -> Checked<Vec<LinkCounters>> {
-        let is_ahead = |&link: &LinkId| self.lanes.get(self.players[link as usize] as usize).is_some_and(Lane::is_ahead);
+        let is_ahead = |&link: &LinkId| self.lanes[self.lane_of[link as usize] as usize].is_ahead();
         let ahead = if links.iter().any(is_ahead) {
             self.ahead(now_ns)
         } else {
             BTreeMap::new()
         };
-        let counters = links.iter().map(|&link| {
-            let player = self.players[link as usize] as usize;
-            match player.checked_sub(self.lanes.len()) {
-                Some(at) => self.links[at].snapshot(now_ns, &mut self.slab),
-                None => self
-                    .wires
-                    .snapshot(link as usize, now_ns, ahead.get(&link).copied().unwrap_or_default()),
+        let counters = links.iter().map(|&link| match self.link_at(link as usize) {
+            Some(at) => self.links[at].snapshot(now_ns, &mut self.slab),
+            None => {
+                let ahead = ahead.get(&link).copied().unwrap_or_default();
+                self.wires.snapshot(link as usize, now_ns, ahead)
             }
         });
         counters.collect()
@@ -391,27 +415,37 @@ impl Network {
 
     /// The link whose law, or its capacity part, has its state at `address`.
     pub fn holder_of_state(&self, address: usize) -> Option<usize> {
-        let mut links = 0..self.players.len();
-        links.find(|&index| self.link(index).is_some_and(|link| link.holds_state(address)))
+        let mut links = 0..self.lane_of.len();
+        links.find(|&index| {
+            let at = self.link_at(index);
+            at.is_some_and(|at| self.links[at].holds_state(address))
+        })
     }
 
     /// Breaks an invariant of link `index`. Returns whether there was something to break.
     #[cfg(feature = "fault-injection")]
     pub fn break_link(&mut self, index: usize, fault: fadelab_path::link::LinkFault) -> bool {
         use fadelab_path::link::LinkFault;
-        let player = self.players[index] as usize;
-        if let Some(at) = player.checked_sub(self.lanes.len()) {
+        if let Some(at) = self.link_at(index)
+            && (fault != LinkFault::Early || self.links[at].held_pkts() > 0)
+        {
             return self.links[at].break_invariant(fault);
         }
-        let lane = &mut self.lanes[player];
         match fault {
             LinkFault::Early => self.lanes.iter_mut().any(|lane| lane.hasten(lane.delay_ns())),
             LinkFault::Vanishes => {
-                lane.miscount();
+                self.lanes[self.lane_of[index] as usize].miscount();
                 true
             }
             _ => self.wires.break_invariant(index, fault),
         }
+    }
+
+    /// Gives link `index` an event at `due_ns`, which may be in the past.
+    #[cfg(feature = "fault-injection")]
+    pub fn disturb(&mut self, index: usize, due_ns: u64) {
+        let key = self.keys.key(due_ns, index as SourceId);
+        self.paths.set(self.lane_of[index] as usize, key);
     }
 
     /// Loses a packet without counting it, to show that [`Self::check_conservation`] sees it.
@@ -419,88 +453,4 @@ impl Network {
     pub fn lose_count(&mut self) {
         self.gone_pkts += 1;
     }
-}
-
-/// Wires of a family and of the same kind share a lane: those over which packets pass without a queue, and those that
-/// are tails of the same wire. One that several links feed, or that is the slowest of a route, has a lane for itself.
-fn families(spec: &RunSpec) -> Vec<u64> {
-    let (feeders, rate) = (feeders(spec), |link: LinkId| {
-        spec.links[link as usize].capacity.rate_bps_mean()
-    });
-    let mut is_slowest = vec![false; spec.links.len()];
-    for route in spec.flows.iter().flat_map(|flow| [&flow.route, &flow.route_back]) {
-        let least = route.iter().map(|&link| rate(link)).min();
-        let slowest = route.iter().filter(|&&link| Some(rate(link)) == least);
-        slowest.for_each(|&link| is_slowest[link as usize] = true);
-    }
-    let family = |link: LinkId| match (tail_of(link, spec, &feeders), feeders[link as usize]) {
-        (Some(before), _) => 2 * u64::from(before) + 1,
-        (None, Feeder::Route | Feeder::One(_)) if !is_slowest[link as usize] => 0,
-        _ => 2 * u64::from(link) + 2,
-    };
-    (0..spec.links.len() as LinkId).map(family).collect()
-}
-
-/// The wire of which `link` is a tail, if it is one. A tail has none itself: a packet is ahead of its time on one wire
-/// at most. One that is slower than what feeds it would have to hold packets back all the time.
-fn tail_of(link: LinkId, spec: &RunSpec, feeders: &[Feeder]) -> Option<LinkId> {
-    let Feeder::One(before) = feeders[link as usize] else {
-        return None;
-    };
-    let [feeder, tail] = [before, link].map(|index| &spec.links[index as usize]);
-    let is_faster = feeder.capacity.rate_bps_mean() <= tail.capacity.rate_bps_mean();
-    (is_faster && Wires::is_wire(feeder) && tail_of(before, spec, feeders).is_none()).then_some(before)
-}
-
-/// Whether wires of a family are tails.
-fn is_tail(family: u64) -> bool {
-    family % 2 == 1
-}
-
-/// From where packets come into a link.
-#[derive(Clone, Copy, PartialEq, Eq)]
-enum Feeder {
-    /// From nowhere, for all that is known.
-    None,
-    /// On one route, of which it is the first link.
-    Route,
-    /// Out of this link alone, on one route or more.
-    One(LinkId),
-    /// Otherwise.
-    Several,
-}
-
-fn feeders(spec: &RunSpec) -> Vec<Feeder> {
-    let mut feeders = vec![Feeder::None; spec.links.len()];
-    for route in spec.flows.iter().flat_map(|flow| [&flow.route, &flow.route_back]) {
-        let mut before = Feeder::Route;
-        for &link in route {
-            let feeder: &mut Feeder = &mut feeders[link as usize];
-            let is_same = *feeder == before && before != Feeder::Route;
-            *feeder = if *feeder == Feeder::None || is_same {
-                before
-            } else {
-                Feeder::Several
-            };
-            before = Feeder::One(link);
-        }
-    }
-    feeders
-}
-
-/// IP bytes of a full data packet on each link: the largest of the flows that send data over it, else of all.
-fn largest_packets(spec: &RunSpec) -> Vec<u32> {
-    let bytes = |flow: &FlowSpec| flow.transport.packet_bytes;
-    let largest = spec.flows.iter().map(bytes).max().unwrap_or(1500);
-    let mut packet_bytes = vec![0; spec.links.len()];
-    for flow in &spec.flows {
-        for &link in &flow.route {
-            let known: &mut u32 = &mut packet_bytes[link as usize];
-            *known = bytes(flow).max(*known);
-        }
-    }
-    packet_bytes
-        .into_iter()
-        .map(|bytes| if bytes == 0 { largest } else { bytes })
-        .collect()
 }
