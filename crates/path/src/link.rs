@@ -79,6 +79,7 @@ pub struct Link {
     start_ns_next: u64,
     law: Option<Box<LawHost>>,
     air: Option<Box<Air>>,
+    has_channel: bool,
     /// Oldest first.
     waiting: Ring<Waiting>,
     queue_bytes: u64,
@@ -118,6 +119,7 @@ impl Link {
             start_ns_next: u64::MAX,
             law: LawHost::of(spec, seed, packet_bytes, ""),
             air: Air::of(spec, seed).map(Box::new),
+            has_channel: spec.channel.is_some(),
             waiting: Ring::default(),
             queue_bytes: 0,
             delay_ns: spec.delay_ns,
@@ -183,8 +185,7 @@ impl Link {
         self.counters.arrived_pkts += 1;
         self.counters.arrived_bytes += u64::from(bytes);
         let full = self.queue_pkts() >= self.limit_pkts || self.queue_bytes + u64::from(bytes) > self.limit_bytes;
-        let refused = self.law.is_some() && self.law_refuses(now_ns, parcel.id, bytes, full, store);
-        if full || refused {
+        if self.law_refuses(now_ns, parcel.id, bytes, full, store) || full {
             self.counters.dropped_full_pkts += u64::from(full);
             self.counters.dropped_law_pkts += u64::from(!full);
             self.counters.dropped_bytes += u64::from(bytes);
@@ -209,18 +210,23 @@ impl Link {
                 }
             }
         };
-        self.waiting.push(Waiting {
+        let entry = Waiting {
             arrived_ns: now_ns,
             start_ns: served.start_ns,
             end_ns: served.end_ns,
             id: parcel.id,
             bytes,
             fate,
-        });
-        self.start_ns_next = self.start_ns_next.min(served.start_ns);
-        self.queue_bytes += u64::from(bytes);
+        };
+        if served.start_ns <= now_ns {
+            // All that came before began before: straight into the transmitter.
+            self.begin(&entry, store)?;
+        } else {
+            self.start_ns_next = self.start_ns_next.min(served.start_ns);
+            self.queue_bytes += u64::from(bytes);
+            self.waiting.push(entry);
+        }
         self.check_conservation(now_ns)?;
-        self.settle(now_ns, store)?;
         Ok(Arrival::Leaves {
             due_ns: served.end_ns + self.delay_ns,
             is_lost: fate.is_lost,
@@ -263,16 +269,8 @@ impl Link {
         while let Some(&first) = self.waiting.front()
             && first.start_ns <= now_ns
         {
-            if first.arrived_ns < first.start_ns {
-                self.leave_queue(&first)?;
-            }
-            self.waiting.remove_front();
-            self.queue_bytes -= u64::from(first.bytes);
-            if self.law.is_some() {
-                self.show_departure(&first, store)?;
-            }
-            self.busy_ns += first.end_ns - first.start_ns;
-            self.transmit(&first)?;
+            self.leave_queue(&first)?;
+            self.begin(&first, store)?;
         }
         self.start_ns_next = self.waiting.front().map_or(u64::MAX, |next| next.start_ns);
         Ok(())
@@ -284,28 +282,33 @@ impl Link {
         if self.queue_pkts() > self.limit_pkts || self.queue_bytes > self.limit_bytes {
             return self.broken("a queue stays within its limit", first.start_ns, first);
         }
-        let waited_ns = u128::from(first.start_ns - first.arrived_ns);
-        self.counters.queue_byte_ns += waited_ns * u128::from(first.bytes);
-        self.counters.queue_pkt_ns += waited_ns;
+        let waited_ns = first.start_ns - first.arrived_ns;
+        self.counters.queue_byte_ns += u128::from(waited_ns) * u128::from(first.bytes);
+        self.counters.queue_pkt_ns += u128::from(waited_ns);
+        self.waiting.remove_front();
+        self.queue_bytes -= u64::from(first.bytes);
         Ok(())
     }
 
+    /// The transmission of a packet begins.
     #[inline(always)]
-    fn transmit(&mut self, first: &Waiting) -> Checked<()> {
+    fn begin(&mut self, first: &Waiting, store: &mut impl Store) -> Checked<()> {
+        if self.law.is_some() {
+            self.show_departure(first, store)?;
+            self.busy_ns += first.end_ns - first.start_ns;
+        }
         self.last = *first;
         self.counters.sent_pkts += 1;
         self.counters.sent_bytes += u64::from(first.bytes);
-        if self.air.as_ref().is_some_and(|air| air.has_channel()) {
+        if self.has_channel {
             let (data, lost) = (u64::from(first.fate.is_data), u64::from(first.fate.is_lost));
             self.counters.sent_data_pkts += data;
             self.counters.lost_air_pkts += lost;
-            self.counters.lost_air_data_pkts += data * lost;
+            self.counters.lost_air_data_pkts += data & lost;
         }
         self.busy.add(first.start_ns, first.end_ns, first.bytes);
-        if self
-            .transmitter
-            .can_send(self.busy.start_ns, first.end_ns, self.busy.bytes)
-        {
+        let busy = &self.busy;
+        if self.transmitter.can_send(busy.start_ns, first.end_ns, busy.bytes) {
             return Ok(());
         }
         self.broken("a link never exceeds its capacity", first.start_ns, first)
@@ -329,7 +332,7 @@ impl Link {
         }
         let last = &self.last;
         let is_unsent = counters.leave_out_unsent(last.start_ns, last.end_ns, last.bytes, now_ns);
-        if is_unsent && self.air.as_ref().is_some_and(|air| air.has_channel()) {
+        if is_unsent && self.has_channel {
             let (data, lost) = (u64::from(last.fate.is_data), u64::from(last.fate.is_lost));
             counters.sent_data_pkts -= data;
             counters.lost_air_pkts -= lost;

@@ -288,7 +288,10 @@ impl Wires {
         }
         self.queue_of(index);
         let wire = &mut self.wires[index];
-        let (kind, queue) = (&self.kinds[wire.kind as usize], &mut self.queues[wire.queue as usize - 1]);
+        let (kind, queue) = (
+            &self.kinds[wire.kind as usize],
+            &mut self.queues[wire.queue as usize - 1],
+        );
         let bytes = u64::from(ip_bytes);
         wire.arrived_pkts += 1;
         wire.arrived_bytes += bytes;
@@ -332,7 +335,10 @@ impl Wires {
         if wire.queue == 0 {
             return Ok(());
         }
-        let (kind, queue) = (&self.kinds[wire.kind as usize], &mut self.queues[wire.queue as usize - 1]);
+        let (kind, queue) = (
+            &self.kinds[wire.kind as usize],
+            &mut self.queues[wire.queue as usize - 1],
+        );
         while let Some(&first) = queue.waiting.front()
             && first.start_ns <= now_ns
         {

@@ -187,7 +187,9 @@ impl<'a> Engine<'a> {
                 return Ok(false);
             }
             #[cfg(feature = "fault-injection")]
-            crate::fault::inject(self);
+            if self.fault.is_some() {
+                crate::fault::inject(self);
+            }
         }
         self.now_ns = self.spec.duration_ns;
         (self.record.links_end, self.record.flows_end) = self.snapshot()?;

@@ -274,7 +274,9 @@ impl Network {
         let hop = self.hops[parcel.tag as usize];
         if hop & (TAIL | NO_WIRE) == TAIL
             && let tail = hop & !TAIL
-            && let Some(next) = self.wires.arrive_ahead(tail as usize, passage.due_ns, parcel.ip_bytes)?
+            && let Some(next) = self
+                .wires
+                .arrive_ahead(tail as usize, passage.due_ns, parcel.ip_bytes)?
         {
             (arrived_ns, passage, link) = (passage.due_ns, next, tail);
             parcel.tag += 1;

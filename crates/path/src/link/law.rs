@@ -7,7 +7,7 @@ use crate::violation::{Checked, violated};
 
 impl Link {
     /// Shows an arrival to the law. Returns whether it dropped the packet.
-    #[inline(never)]
+    #[inline(always)]
     pub(super) fn law_refuses(
         &mut self,
         now_ns: u64,
@@ -27,7 +27,7 @@ impl Link {
     }
 
     /// Shows a departure from the queue to the law, which may not drop any more.
-    #[inline(never)]
+    #[inline(always)]
     pub(super) fn show_departure(&mut self, first: &Waiting, store: &mut impl Store) -> Checked<()> {
         let view = QueueView {
             wait_ns: first.start_ns - first.arrived_ns,
