@@ -44,17 +44,3 @@ pub struct LinkCounters {
     /// Packets delivered after one that left the queue later (RFC 4737, type-P-reordered).
     pub reordered_pkts: u64,
 }
-
-impl LinkCounters {
-    /// Takes out what of the last transmission is still to come at `now_ns`: within a link a packet counts as sent from
-    /// its beginning on, in results when it was. Returns whether its end is still to come.
-    pub(crate) fn leave_out_unsent(&mut self, start_ns: u64, end_ns: u64, bytes: u32, now_ns: u64) -> bool {
-        if end_ns <= now_ns {
-            return false;
-        }
-        let unsent = u128::from(bytes) * u128::from(end_ns - now_ns);
-        self.sent_bytes -= unsent.div_ceil(u128::from(end_ns - start_ns)) as u64;
-        self.sent_pkts -= 1;
-        true
-    }
-}

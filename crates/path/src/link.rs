@@ -15,7 +15,7 @@ use crate::ring::Ring;
 use crate::router::{LawHost, QueueView};
 use crate::spec::{LinkSpec, Queues, RouterSpec};
 use crate::stepwise::StepwiseLink;
-use crate::transmitter::Transmitter;
+use crate::transmitter::{Served, Transmitter};
 use crate::violation::{Checked, violated};
 
 #[cfg(feature = "fault-injection")]
@@ -28,8 +28,7 @@ pub use fault::LinkFault;
 #[derive(Clone, Copy, Debug, Default)]
 struct Waiting {
     arrived_ns: u64,
-    start_ns: u64,
-    end_ns: u64,
+    served: Served,
     id: PacketId,
     /// On-air bytes.
     bytes: u32,
@@ -212,8 +211,7 @@ impl Link {
         };
         let entry = Waiting {
             arrived_ns: now_ns,
-            start_ns: served.start_ns,
-            end_ns: served.end_ns,
+            served,
             id: parcel.id,
             bytes,
             fate,
@@ -267,12 +265,12 @@ impl Link {
     #[inline(never)]
     fn start_until(&mut self, now_ns: u64, store: &mut impl Store) -> Checked<()> {
         while let Some(&first) = self.waiting.front()
-            && first.start_ns <= now_ns
+            && first.served.start_ns <= now_ns
         {
             self.leave_queue(&first)?;
             self.begin(&first, store)?;
         }
-        self.start_ns_next = self.waiting.front().map_or(u64::MAX, |next| next.start_ns);
+        self.start_ns_next = self.waiting.front().map_or(u64::MAX, |next| next.served.start_ns);
         Ok(())
     }
 
@@ -280,9 +278,9 @@ impl Link {
     #[inline(always)]
     fn leave_queue(&mut self, first: &Waiting) -> Checked<()> {
         if self.queue_pkts() > self.limit_pkts || self.queue_bytes > self.limit_bytes {
-            return self.broken("a queue stays within its limit", first.start_ns, first);
+            return self.broken("a queue stays within its limit", first.served.start_ns, first);
         }
-        let waited_ns = first.start_ns - first.arrived_ns;
+        let waited_ns = first.served.start_ns - first.arrived_ns;
         self.counters.queue_byte_ns += u128::from(waited_ns) * u128::from(first.bytes);
         self.counters.queue_pkt_ns += u128::from(waited_ns);
         self.waiting.remove_front();
@@ -295,7 +293,7 @@ impl Link {
     fn begin(&mut self, first: &Waiting, store: &mut impl Store) -> Checked<()> {
         if self.law.is_some() {
             self.show_departure(first, store)?;
-            self.busy_ns += first.end_ns - first.start_ns;
+            self.busy_ns += first.served.end_ns - first.served.start_ns;
         }
         self.last = *first;
         self.counters.sent_pkts += 1;
@@ -306,12 +304,12 @@ impl Link {
             self.counters.lost_air_pkts += lost;
             self.counters.lost_air_data_pkts += data & lost;
         }
-        self.busy.add(first.start_ns, first.end_ns, first.bytes);
+        self.busy.add(first.served.start_ns, first.served.end_ns, first.bytes);
         let busy = &self.busy;
-        if self.transmitter.can_send(busy.start_ns, first.end_ns, busy.bytes) {
+        if self.transmitter.can_send(busy.start_ns, first.served.end_ns, busy.bytes) {
             return Ok(());
         }
-        self.broken("a link never exceeds its capacity", first.start_ns, first)
+        self.broken("a link never exceeds its capacity", first.served.start_ns, first)
     }
 
     /// Counters as they stand at `now_ns`.
@@ -331,7 +329,9 @@ impl Link {
             counters.queue_pkt_ns += so_far_ns;
         }
         let last = &self.last;
-        let is_unsent = counters.leave_out_unsent(last.start_ns, last.end_ns, last.bytes, now_ns);
+        let is_unsent = last.served.end_ns > now_ns;
+        counters.sent_bytes -= self.transmitter.unsent_bytes(last.served, last.bytes, now_ns);
+        counters.sent_pkts -= u64::from(is_unsent);
         if is_unsent && self.has_channel {
             let (data, lost) = (u64::from(last.fate.is_data), u64::from(last.fate.is_lost));
             counters.sent_data_pkts -= data;

@@ -40,11 +40,12 @@ pub(crate) struct TraceRate {
     position: u64,
 }
 
-/// First and last instant of a transmission.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+/// First and last instant of a transmission, and where in its trace it began.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Served {
     pub start_ns: u64,
     pub end_ns: u64,
+    pub mark: u64,
 }
 
 impl Transmitter {
@@ -94,6 +95,19 @@ impl Transmitter {
         }
     }
 
+    /// Bytes of a transmission that are still to come at `now_ns`: of a trace, those of opportunities to come; at a
+    /// constant rate, in proportion to the time, rounded up.
+    pub fn unsent_bytes(&self, served: Served, bytes: u32, now_ns: u64) -> u64 {
+        match self {
+            _ if served.end_ns <= now_ns => 0,
+            Self::Constant(_) => Rate::unsent_bytes(served.start_ns, served.end_ns, bytes, now_ns),
+            Self::Trace(rate) => {
+                let last = served.mark + u64::from(bytes);
+                last.saturating_sub(rate.trace.offered_bytes(now_ns)).min(u64::from(bytes))
+            }
+        }
+    }
+
     /// On-air bytes that could have been sent until `now_ns`.
     pub fn offered_bytes(&self, now_ns: u64) -> u64 {
         match self {
@@ -136,6 +150,12 @@ impl Rate {
         u128::from(bytes) * 8_000_000_000 <= u128::from(end_ns - start_ns) * u128::from(self.rate_bps)
     }
 
+    /// As [`Transmitter::unsent_bytes`], before `end_ns`.
+    pub fn unsent_bytes(start_ns: u64, end_ns: u64, bytes: u32, now_ns: u64) -> u64 {
+        let unsent = u128::from(bytes) * u128::from(end_ns - now_ns);
+        unsent.div_ceil(u128::from(end_ns - start_ns)) as u64
+    }
+
     /// As [`Transmitter::offered_bytes`].
     pub fn offered_bytes(self, now_ns: u64) -> u64 {
         (u128::from(now_ns) * u128::from(self.rate_bps) / 8_000_000_000) as u64
@@ -153,6 +173,7 @@ impl ConstantRate {
         Served {
             start_ns: start.ns,
             end_ns: self.free.ceil_ns(),
+            mark: 0,
         }
     }
 }
@@ -182,6 +203,7 @@ impl TraceRate {
         Served {
             start_ns: self.trace.time_ns(first),
             end_ns: self.trace.time_ns(last),
+            mark: from,
         }
     }
 }

@@ -389,7 +389,11 @@ impl Wires {
         }
         counters.sent_pkts = counters.arrived_pkts - gone_pkts;
         let last = self.last_begun(wire, queue, now_ns, ahead);
-        counters.leave_out_unsent(last.start_ns, last.end_ns, last.bytes, now_ns);
+        if last.end_ns > now_ns {
+            // Within a wire a packet counts as sent from its beginning on, in results when it was.
+            counters.sent_bytes -= Rate::unsent_bytes(last.start_ns, last.end_ns, last.bytes, now_ns);
+            counters.sent_pkts -= 1;
+        }
         Ok(counters)
     }
 

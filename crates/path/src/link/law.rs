@@ -30,8 +30,8 @@ impl Link {
     #[inline(always)]
     pub(super) fn show_departure(&mut self, first: &Waiting, store: &mut impl Store) -> Checked<()> {
         let view = QueueView {
-            wait_ns: first.start_ns - first.arrived_ns,
-            ..self.view(first.start_ns)
+            wait_ns: first.served.start_ns - first.arrived_ns,
+            ..self.view(first.served.start_ns)
         };
         let Some(law) = &mut self.law else { return Ok(()) };
         let verdict = law.on_dequeue(view, first.id, first.bytes, store);
@@ -39,7 +39,7 @@ impl Link {
         if verdict.dropped {
             let invariant = "a law drops at departure only if it says so";
             let detail = "its table lacks LAW_ROUTER_DROPS_AT_DEQUEUE".to_owned();
-            return violated(invariant, &self.name, first.start_ns, detail);
+            return violated(invariant, &self.name, first.served.start_ns, detail);
         }
         Ok(())
     }
