@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use fadelab_laws::{Capacity, Params, Router};
-use fadelab_phy::channel::ChannelSpec;
+use fadelab_phy::channel::{ChannelSpec, PacketKind};
 
 use crate::layer::LinkLayer;
 use crate::trace::Trace;
@@ -32,9 +32,18 @@ pub struct LinkSpec {
 }
 
 impl LinkSpec {
+    /// On-air bytes of a data packet.
+    pub fn air_bytes(&self, ip_bytes: u32) -> u32 {
+        let channel = self.channel.as_ref();
+        let coded_bytes = channel.map_or(ip_bytes, |channel| channel.air_bytes(PacketKind::Data, ip_bytes));
+        coded_bytes + self.capacity.header_bytes()
+    }
+
     /// Whether the fate of a packet depends on packets that come after it, so that it cannot be planned at arrival.
     pub(crate) fn goes_step_by_step(&self) -> bool {
-        self.queues != Queues::One || self.layer != LinkLayer::default()
+        self.queues != Queues::One
+            || self.layer != LinkLayer::default()
+            || self.router.law.flags() & fadelab_laws::abi::ROUTER_DROPS_AT_DEQUEUE != 0
     }
 }
 
@@ -73,6 +82,14 @@ impl CapacitySpec {
             Self::Trace(trace) => trace.rate_bps_mean(),
         }
     }
+
+    /// Bytes that each packet has on the link beside its own.
+    pub fn header_bytes(&self) -> u32 {
+        match self {
+            Self::Constant { .. } => 0,
+            Self::Trace(trace) => trace.rules.header_bytes(),
+        }
+    }
 }
 
 /// Limit of a queue. At least one of the two is set.
@@ -100,6 +117,7 @@ pub struct RouterSpec {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::trace::TraceRules;
 
     #[test]
     fn the_mean_rate_is_what_passes_in_a_second() {
@@ -112,6 +130,7 @@ mod tests {
         let trace = Trace {
             opportunities_ms: vec![1, 1, 4],
             opportunity_bytes: 1504,
+            rules: TraceRules::Plain,
         };
         assert_eq!(CapacitySpec::Trace(Arc::new(trace)).rate_bps_mean(), 3 * 1504 * 8 * 250);
     }

@@ -9,7 +9,7 @@ use fadelab_laws::{abi, capacity, router, routers};
 use fadelab_path::counters::LinkCounters;
 use fadelab_path::layer::{DelayLaw, Jitter, LinkLayer};
 use fadelab_path::spec::{CapacitySpec, LinkSpec};
-use fadelab_path::trace::Trace;
+use fadelab_path::trace::{Trace, TraceRules};
 use fadelab_phy::channel::{ChannelSpec, CodeMode, CodeSpec, Model};
 use fadelab_phy::random::Stream;
 
@@ -68,6 +68,7 @@ fn both_ways_of_a_link_are_one() {
     let trace = Trace {
         opportunities_ms: vec![0, 0, 1, 4, 4, 4, 9, 13, 13, 20],
         opportunity_bytes: 1504,
+        rules: TraceRules::Plain,
     };
     let air = ChannelSpec {
         model: Model::Random { data: 0.1, ack: 0.05 },

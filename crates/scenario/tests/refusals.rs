@@ -285,6 +285,37 @@ fn traces_are_checked() {
 }
 
 #[test]
+fn the_rules_of_mahimahi_are_its_own() {
+    // Goal: what mm-link cannot do is refused with the key, what was given and what to do; a trace is needed.
+    let trace = Scratch::new("mahimahi", b"1\n2\n3\n");
+    let set = format!("topology.bottleneck.trace={}", trace.0.display());
+    let exact = "topology.bottleneck.trace_rules=exact-mahimahi";
+    let refused = |sets: &[&str]| {
+        let sets: Vec<&str> = [&set, exact].into_iter().chain(sets.iter().copied()).collect();
+        plan(GOOD, &sets).map(drop).unwrap_err().to_string()
+    };
+    let parity = refused(&["transport.packet=1400 B"]);
+    assert_has(
+        &parity,
+        &["trace_rules", "1400 B has 1509 B", "at most 1504", "transport.packet"],
+    );
+    let no_code = "channel.code.mode=none";
+    let long = refused(&[no_code, "transport.packet=1501 B"]);
+    assert_has(&long, &["1501 B has 1505 B", "take \"plain\""]);
+    let fair = refused(&[no_code, "flow.law=reno+fq_codel"]);
+    assert_has(&fair, &["topology.bottleneck.trace_rules", "one queue", "`bottleneck`"]);
+    assert_has(&refused(&[no_code, "channel.arq.preset=wifi"]), &["neither ARQ"]);
+    assert!(plan(GOOD, &[&set, exact, no_code]).is_ok());
+    let unknown = plan(GOOD, &[&set, "topology.bottleneck.trace_rules=mahimahi"])
+        .map(drop)
+        .unwrap_err()
+        .to_string();
+    assert_has(&unknown, &["allowed is plain or exact-mahimahi"]);
+    let unused = plan(GOOD, &[exact]).unwrap().warnings.join("\n");
+    assert_has(&unused, &["`topology.bottleneck.trace_rules` has no effect"]);
+}
+
+#[test]
 fn configured_capacity_of_a_trace_is_refused() {
     // Goal: a router cannot be told the capacity of a link that changes all the time.
     let trace = Scratch::new("trace", b"0\n1\n2\n");
@@ -317,6 +348,40 @@ fn set_is_checked_like_the_file() {
     );
     assert_has(&refused("flow.law.x=1"), &["flow.law.x=1"]);
     assert_has(&refused("run"), &["no `=`", "--set flow.law=xcp"]);
+}
+
+#[test]
+fn a_sweep_over_nothing_is_refused() {
+    // Goal: values of a key without effect would be the same run again and again: they are refused, a single one is not,
+    // and neither are values that have an effect at some point of the sweep.
+    let swept = ["flow.size=['1 MB', '2 MB']", "flow.app=['greedy', 'transfer']"];
+    let message = plan(GOOD, &swept[..1]).map(drop).unwrap_err().to_string();
+    assert_has(
+        &message,
+        &["--set flow.size=", "2 values has no effect", "give one value or none"],
+    );
+    assert!(plan(GOOD, &["flow.size=['1 MB']"]).is_ok());
+    assert_eq!(plan(GOOD, &swept).map(|plan| plan.runs.len()), Ok(8));
+}
+
+#[test]
+fn what_takes_too_much_memory_is_refused() {
+    // Goal: runs that would not fit are refused before they are built, whether flows, seeds or long routes are too many.
+    let refused = |sets: &[&str]| plan(GOOD, sets).map(drop).expect_err("refused").to_string();
+    let hops = format!("topology.hops=[{}]", vec!["'1 Mbit/s'"; 1000].join(", "));
+    let row = [
+        "topology={preset='parking-lot', hop={delay='1 ms'}}",
+        &hops,
+        "flow.path=all",
+        "flow.count=1000000",
+    ];
+    for sets in [&["flow.count=1000000", "run.seeds=1..10"][..], &row] {
+        assert_has(
+            &refused(sets),
+            &[&line_of("[flow]"), "more than 8 GB of memory", "--seeds"],
+        );
+    }
+    assert!(plan(GOOD, &["flow.count=1000", "run.seeds=1..100"]).is_ok());
 }
 
 #[test]

@@ -325,9 +325,10 @@ fn vcp_obeys_the_most_loaded_router() {
     }
 }
 
-/// Rate of Reno at a random loss `p`, in packets per round trip, times sqrt(p).
+/// Rate of Reno at a random loss `p`, in packets per round trip, times sqrt(p): mean of 16 seeds, among which it varies
+/// by 6 % where losses are rare.
 fn reno_constant(loss: f64, recovery: Recovery) -> f64 {
-    let runs = (0..4).map(|seed| {
+    let runs = (0..16).map(|seed| {
         let mut spec = greedy("reno", &[]);
         spec.seed = seed;
         for link in &mut spec.links {
@@ -344,7 +345,7 @@ fn reno_constant(loss: f64, recovery: Recovery) -> f64 {
         let packets = (after.delivered_bytes - before.delivered_bytes) as f64 / 1000.0;
         packets * rtt_s / 600.0 * loss.sqrt()
     });
-    runs.sum::<f64>() / 4.0
+    runs.sum::<f64>() / 16.0
 }
 
 #[test]

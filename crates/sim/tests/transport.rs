@@ -4,7 +4,7 @@ mod common;
 
 use common::{ACK_NS, DATA_NS, DELAY_NS, DROP, MS, RTT_NS, S, kth, random_loss, record_of, wire};
 use fadelab_sim::record::{Completion, FlowCounters, RunRecord};
-use fadelab_sim::spec::{App, Buffer, Recovery, RunSpec, Span};
+use fadelab_sim::spec::{App, Buffer, CapacitySpec, Recovery, RunSpec, Span};
 
 /// When a clean slow start from 2 segments has all `segments` acknowledged, the last one `last_ns` long on the wire.
 ///
@@ -113,6 +113,27 @@ fn one_loss_costs_one_retransmission() {
             assert_eq!(only_completion(&record).bytes, 60_000);
             assert_eq!(record.links_end[0].dropped_law_pkts, 1);
         }
+    }
+}
+
+#[test]
+fn a_fast_retransmission_gets_a_timeout_of_its_own() {
+    // Goal: where three duplicates take longer than the timeout exceeds the round trip, one lost segment still costs
+    // one retransmission and no timeout (RFC 6675, section 6): the timer counts from the retransmission, not from the
+    // last new ACK.
+    for recovery in [Recovery::Sack, Recovery::NewReno] {
+        let mut spec = one_loss(recovery, 40);
+        for link in &mut spec.links {
+            // A segment takes 16.6 ms: the third duplicate comes 50 ms after the last new ACK, and the ACK of the
+            // retransmission 57 ms after that. The timeout is seven ticks of 10 ms and three of variance.
+            link.capacity = CapacitySpec::Constant { rate_bps: 500_000 };
+        }
+        spec.flows[0].transport.rto_ns_min = MS;
+        spec.flows[0].transport.rwnd_pkts = 4;
+        let flow = end(&record_of(&spec));
+        let counted = (flow.retransmitted_pkts, flow.timeouts, flow.recoveries);
+        assert_eq!(counted, (1, 0, 1), "{recovery:?}: {flow:?}");
+        assert_eq!(flow.delivered_bytes, 60_000);
     }
 }
 

@@ -1,5 +1,5 @@
 # A greedy TCP over a link that loses data packets at random: 8 Mbit/s, 20 ms, 600 s, no limit to the buffer.
-# Usage: ns benches/ns2/loss.tcl KIND LOSS SEED, e.g. `sack 0.03 1` or `newreno 0.01 2`.
+# Usage: ns tests/differential/ns2/loss.tcl KIND LOSS SEED, e.g. `sack 0.03 1` or `newreno 0.01 2`.
 lassign $argv kind loss seed
 set ns [new Simulator]
 ns-random $seed

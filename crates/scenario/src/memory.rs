@@ -1,0 +1,48 @@
+//! How much memory the runs of a sweep take before the first one begins: refused before it is taken.
+
+use fadelab_sim::spec::{FlowSpec, LinkId, LinkSpec};
+
+use crate::error::Refusal;
+use crate::flows::Group;
+use crate::topology::Topology;
+
+/// Most that all runs of a sweep may take together. A million flows in one run take 3.3 GB; beyond this the system would
+/// end the program without a word.
+const BYTES_MAX: u64 = 8_000_000_000;
+
+/// What a flow or a link has outside of its struct: a name, parameters, and what the allocator adds.
+const BESIDE_BYTES: u64 = 150;
+
+/// About so much does one run take.
+pub fn of_run<'g>(groups: impl Iterator<Item = &'g Group>, topology: &Topology) -> u64 {
+    let link_bytes = size_of::<LinkSpec>() as u64 + BESIDE_BYTES;
+    let flow_bytes = size_of::<FlowSpec>() as u64 + BESIDE_BYTES;
+    let (mut flows, mut route_links) = (0, 0);
+    for group in groups {
+        flows += group.flows(topology);
+        route_links += group.flows(topology) * group.route_links(topology);
+    }
+    // In a row each pair of hosts has four links of its own, in a graph the links are those of the file.
+    let pairs = match topology {
+        Topology::Row(row) => row.pairs.map_or(flows, |pairs| flows.min(u64::from(pairs))),
+        Topology::Graph(_) => 0,
+    };
+    flows * flow_bytes + route_links * size_of::<LinkId>() as u64 + 4 * pairs * link_bytes
+}
+
+/// Refuses runs that take more than a machine has to spare; `so_far` are those of the points before. Each seed has its own
+/// copy of what is built once.
+pub fn check(so_far: &mut u64, run_bytes: u64, runs: usize, place: impl std::fmt::Display) -> Result<(), Refusal> {
+    *so_far = so_far.saturating_add(run_bytes.saturating_mul(runs as u64 + 1));
+    if *so_far <= BYTES_MAX {
+        return Ok(());
+    }
+    let gigabytes = |bytes: u64| bytes.div_ceil(1_000_000_000);
+    let message = format!(
+        "flows and routes of all runs would take more than {} GB of memory before the first one begins, about {} MB each; \
+         take fewer flows, or fewer seeds and values at a time (--seeds, --set)",
+        gigabytes(BYTES_MAX),
+        run_bytes.div_ceil(1_000_000)
+    );
+    Err(Refusal::new(place, message))
+}

@@ -1,0 +1,46 @@
+# A dumbbell in ns-2: N flows, each with access links of its own, over one bottleneck.
+#
+#   ns tests/differential/ns2/dumbbell.tcl law sack queue red duration 200 seed 1
+#
+# Arguments are pairs; the defaults stand below, those that every network shares in network.tcl. Delays are one way and
+# per link, sizes are IP bytes. `reverse` adds as many flows in the other direction. The buffer counts waiting packets,
+# the one in transmission excluded; 0 takes one bandwidth-delay product. Flows start at times drawn uniformly from
+# [0, spread). `bin_s 10` also prints the utilisation of each ten seconds.
+#
+# `monitor 0` leaves ns-2's queue monitor out, which is how its speed is measured; only acknowledged packets are
+# printed then. Output: lines "key value". Totals cover [warmup, duration), those that end in _all the whole run.
+source [file join [file dirname [info script]] network.tcl]
+read_arguments $argv {
+	rate_mbps 54  delay_ms 80  access_factor 2  access_delay_ms 8  flows 10  reverse 0  buffer_pkts 0  monitor 1  bin_s 0
+}
+
+set rate_bps [expr {$arg(rate_mbps) * 1e6}]
+set rtt_s [expr {2 * ($arg(delay_ms) + 2 * $arg(access_delay_ms)) / 1e3}]
+if {$arg(buffer_pkts) == 0} {
+	set arg(buffer_pkts) [buffer_of $rate_bps $rtt_s]
+}
+open_network
+set left [$ns node]
+set right [$ns node]
+add_hop $left $right $rate_bps $arg(delay_ms) $arg(buffer_pkts)
+foreach {from to count} [list $left $right $arg(flows) $right $left $arg(reverse)] {
+	for {set i 0} {$i < $count} {incr i} {
+		add_flow flow $from $to [expr {$arg(access_factor) * $rate_bps}] $arg(access_delay_ms) [start_time]
+	}
+}
+if {$arg(monitor)} {
+	watch "" $left $right $rate_bps
+	watch back_ $right $left $rate_bps
+}
+
+# Prints the bottleneck's utilisation since the last call, and comes again.
+proc bin {start sent_before} {
+	global ns arg monitors rate_bps
+	set sent [[lindex $monitors 1] set bdepartures_]
+	set utilisation [expr {($sent - $sent_before) * 8 / $rate_bps / $arg(bin_s)}]
+	puts "bin_$start [format %.4f $utilisation]"
+	$ns at [expr {[$ns now] + $arg(bin_s)}] "bin [$ns now] $sent"
+}
+if {$arg(bin_s) > 0} { $ns at $arg(bin_s) "bin 0 0" }
+puts "buffer_pkts $arg(buffer_pkts)"
+run_network
