@@ -157,7 +157,7 @@ LAW u64 bic_grown_q32(const struct bic_state *s, const struct bic_params *p, u64
 {
 	u64 count = bic_count(s, p, cwnd_q32 >> 32);
 
-	return cwnd_q32 + fixed_div((fixed_min(acked_pkts, 65535) << 32) + count - 1, count);
+	return fixed_add(cwnd_q32, fixed_div((fixed_min(acked_pkts, 65535) << 32) + count - 1, count));
 }
 
 /* ratio += (acked - ratio) / 16 in whole sixteenths, as Linux does: it never falls below 31 of them. */
