@@ -130,9 +130,9 @@ fn begin(spec: &RunSpec) {
     let links = spec.links.iter().map(|link| of_link(&link.capacity));
     let rate_bps = links.chain(spec.flows.iter().map(|flow| of_flow(&flow.app))).max();
     // As many bits as a few hundred full packets have, at most a second: timers of a microsecond are allowed.
-    let bits: u128 = 2_000_000;
+    let bits: u128 = 4_000_000;
     let time_ns = (bits * 1_000_000_000 / u128::from(rate_bps.unwrap_or(0).max(1))) as u64;
-    spec.duration_ns = spec.duration_ns.min(time_ns.clamp(1, 200_000_000));
+    spec.duration_ns = spec.duration_ns.min(time_ns.clamp(1, 1_000_000_000));
     spec.warmup_ns = spec.warmup_ns.min(spec.duration_ns / 2);
     spec.record_interval_ns = spec.record_interval_ns.map(|ns| ns.max(spec.duration_ns / 100 + 1));
     for flow in &mut spec.flows {
