@@ -16,3 +16,4 @@ mod stepwise;
 pub mod trace;
 mod transmitter;
 pub mod violation;
+pub mod wire;

@@ -109,7 +109,7 @@ impl<'a> Engine<'a> {
     }
 
     fn with_tap(spec: &'a RunSpec, tap: Option<Tap>) -> Self {
-        let mut net = Network::new(spec, spec.links.len() + spec.flows.len() + OWN_EVENTS);
+        let mut net = Network::new(spec, spec.flows.len() + OWN_EVENTS);
         if let Some(tap) = tap {
             net.set_tap(tap);
         }
@@ -159,7 +159,7 @@ impl<'a> Engine<'a> {
             (self.record.links_warmup, self.record.flows_warmup) = self.snapshot()?;
         }
         loop {
-            let (time_ns, source) = self.net.next_event();
+            let (key, time_ns, source) = self.net.next_event();
             if time_ns > end_ns {
                 break;
             }
@@ -175,7 +175,7 @@ impl<'a> Engine<'a> {
             self.record.events += 1;
             let source = source as usize;
             if source < links {
-                self.on_link(source)?;
+                self.on_link(key, source)?;
             } else if source < links + flows {
                 let flow = &mut self.flows[source - links];
                 flow.on_event(time_ns, &mut self.net, &mut self.record.completions)?;
@@ -184,7 +184,9 @@ impl<'a> Engine<'a> {
                 return Ok(false);
             }
             #[cfg(feature = "fault-injection")]
-            crate::fault::inject(self);
+            if self.fault.is_some() {
+                crate::fault::inject(self);
+            }
         }
         self.now_ns = self.spec.duration_ns;
         (self.record.links_end, self.record.flows_end) = self.snapshot()?;
@@ -201,7 +203,7 @@ impl<'a> Engine<'a> {
             .position(|flow| flow.state_addresses().contains(&Some(address)));
         if let Some(flow) = flow {
             fault.record.place = format!("flow {} ({})", flow + 1, self.spec.flows[flow].name);
-        } else if let Some(link) = self.net.links.iter().position(|link| link.holds_state(address)) {
+        } else if let Some(link) = self.net.holder_of_state(address) {
             fault.record.place = format!("link {}", self.spec.links[link].name);
         }
         if fault.record.time_ns == 0 {
@@ -210,8 +212,8 @@ impl<'a> Engine<'a> {
     }
 
     #[inline]
-    fn on_link(&mut self, link: usize) -> Checked<()> {
-        let Some(id) = self.net.service(self.now_ns, link)? else {
+    fn on_link(&mut self, key: u64, link: usize) -> Checked<()> {
+        let Some(id) = self.net.service(key, self.now_ns, link)? else {
             return Ok(());
         };
         let packet = *self.net.slab.get(id);
@@ -221,7 +223,7 @@ impl<'a> Engine<'a> {
         let completed = &mut self.record.completions;
         let due_ns = self.flows[flow].on_packet(self.now_ns, &packet, feedback.as_ref(), &mut self.net, completed)?;
         if let Some(due_ns) = due_ns {
-            self.net.schedule_by((self.spec.links.len() + flow) as SourceId, due_ns);
+            self.net.schedule_flow_by(flow, due_ns);
         }
         Ok(())
     }
@@ -246,9 +248,9 @@ impl<'a> Engine<'a> {
     }
 
     fn snapshot(&mut self) -> Checked<(Vec<LinkCounters>, Vec<FlowCounters>)> {
-        let Network { links, slab, .. } = &mut self.net;
-        let links: Checked<Vec<_>> = links.iter_mut().map(|link| link.snapshot(self.now_ns, slab)).collect();
-        Ok((links?, self.flows.iter().map(Flow::snapshot).collect()))
+        let links: Vec<u32> = (0..self.spec.links.len() as u32).collect();
+        let links = self.net.snapshot(&links, self.now_ns)?;
+        Ok((links, self.flows.iter().map(Flow::snapshot).collect()))
     }
 }
 
@@ -270,8 +272,9 @@ impl Engine<'_> {
     fn take_sample(&mut self) -> Checked<()> {
         let series = &mut self.record.series;
         series.time_ns.push(self.now_ns);
-        for (&id, samples) in series.link_ids.iter().zip(&mut series.links) {
-            samples.push(self.net.links[id as usize].snapshot(self.now_ns, &mut self.net.slab)?);
+        let links = self.net.snapshot(&series.link_ids, self.now_ns)?;
+        for (counters, samples) in links.into_iter().zip(&mut series.links) {
+            samples.push(counters);
         }
         for (flow, samples) in self.flows.iter().zip(&mut series.flows) {
             samples.push(flow.snapshot());
