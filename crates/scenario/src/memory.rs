@@ -54,8 +54,8 @@ impl Budget {
         }
         let megabytes = |bytes: u64| bytes.div_ceil(1_000_000);
         let message = format!(
-            "flows and routes of all runs would take more than {} MB of memory before the first one begins, about {} MB \
-             each; take fewer flows, or fewer seeds and values at a time (--seeds, --set)",
+            "flows and routes of all runs would take more than {} MB of memory before the first one begins, about {} \
+             MB each; take fewer flows, or fewer seeds and values at a time (--seeds, --set)",
             megabytes(self.bytes_max),
             megabytes(run_bytes)
         );

@@ -352,8 +352,8 @@ fn set_is_checked_like_the_file() {
 
 #[test]
 fn a_sweep_over_nothing_is_refused() {
-    // Goal: values of a key without effect would be the same run again and again: they are refused, a single one is not,
-    // and neither are values that have an effect at some point of the sweep.
+    // Goal: values of a key without effect would be the same run again and again: they are refused, a single one is
+    // not, and neither are values that have an effect at some point of the sweep.
     let swept = ["flow.size=['1 MB', '2 MB']", "flow.app=['greedy', 'transfer']"];
     let message = plan(GOOD, &swept[..1]).map(drop).unwrap_err().to_string();
     assert_has(
