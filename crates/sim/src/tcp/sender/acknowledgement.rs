@@ -31,7 +31,7 @@ impl Sender {
         if packet.seq > self.board.una() {
             (ack.acked_pkts, ack.delivered_pkts) = self.board.acknowledge(packet.seq);
             self.duplicate_acks = 0;
-            if self.control.ca_state != abi::CA_RECOVERY || packet.seq >= self.recover {
+            if self.control.ca_state != abi::CA_RECOVERY || packet.seq >= self.recover || self.ends_with_new_ack() {
                 self.board.forget_duplicates(u32::MAX);
             }
             ack.rtt_us = self.sample_rtt(now_ns, packet);
@@ -71,7 +71,7 @@ impl Sender {
         if ack.acked_pkts == 0 && packet.seq == self.board.una() && self.board.outstanding_pkts() > 0 {
             ack.flags |= abi::ACK_DUPLICATE;
             self.duplicate_acks += 1;
-            if self.tcp.recovery == Recovery::NewReno {
+            if self.tcp.recovery != Recovery::Sack {
                 self.board.duplicate();
             }
         }

@@ -8,8 +8,8 @@ use crate::spec::Recovery;
 impl Sender {
     /// Moves the recovery state on. Returns whether a retransmission is due whatever the window says.
     pub(super) fn advance_recovery(&mut self, ack: &mut abi::Ack) -> bool {
-        let una = self.board.una();
-        if una >= self.recover && self.control.ca_state > abi::CA_DISORDER {
+        let ends = self.board.una() >= self.recover || (ack.acked_pkts > 0 && self.ends_with_new_ack());
+        if ends && self.control.ca_state > abi::CA_DISORDER {
             self.control.ca_state = abi::CA_OPEN;
         }
         match self.control.ca_state {
@@ -20,6 +20,12 @@ impl Sender {
             abi::CA_RECOVERY | abi::CA_LOSS => false,
             _ => self.detect_loss(ack),
         }
+    }
+
+    /// Whether any new ACK ends the recovery under way (RFC 5681, section 3.2, step 6).
+    #[inline]
+    pub(super) fn ends_with_new_ack(&self) -> bool {
+        self.tcp.recovery == Recovery::Reno && self.control.ca_state == abi::CA_RECOVERY
     }
 
     /// Without SACK the oldest segment is the one that is known to be lost. Returns whether that is new.
@@ -35,7 +41,7 @@ impl Sender {
             Recovery::Sack => self.board.oldest_is_lost(),
             // RFC 6582, section 3.2, step 2: the ACK covers more than `recover`; duplicates of that very segment may
             // come from what a timeout sent twice.
-            Recovery::NewReno => {
+            Recovery::NewReno | Recovery::Reno => {
                 self.duplicate_acks >= self.tcp.dupthresh
                     && ack.flags & abi::ACK_DUPLICATE != 0
                     && self.board.una() >= self.recover_loss
@@ -54,7 +60,7 @@ impl Sender {
 
     fn enter_recovery(&mut self, ack: &mut abi::Ack) {
         self.counters.recoveries += 1;
-        if self.tcp.recovery == Recovery::NewReno {
+        if self.tcp.recovery != Recovery::Sack {
             self.lose_oldest(ack);
         }
         if self.control.ca_state == abi::CA_CWR {
