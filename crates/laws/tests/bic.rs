@@ -141,7 +141,8 @@ struct Reference {
     before: f64,
 }
 
-/// The parameters of a case: `low_window`, `max_increment`, `smooth_part`, b, beta in 1/1024, fast convergence, ACK ratio.
+/// The parameters of a case: `low_window`, `max_increment`, `smooth_part`, b, beta in 1/1024, fast convergence, and the
+/// ACK ratio.
 type Values = (u32, u32, u32, u32, u32, bool, bool);
 
 impl Reference {

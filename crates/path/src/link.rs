@@ -15,7 +15,7 @@ use crate::ring::Ring;
 use crate::router::{LawHost, QueueView};
 use crate::spec::{CapacitySpec, LinkSpec, Queues, RouterSpec};
 use crate::stepwise::StepwiseLink;
-use crate::transmitter::Transmitter;
+use crate::transmitter::{Served, Transmitter};
 use crate::violation::{Checked, violated};
 
 #[cfg(feature = "fault-injection")]
@@ -322,8 +322,9 @@ impl Link {
         if end_ns <= now_ns || last.fate == Fate::DroppedByLaw {
             return;
         }
-        let unsent = u128::from(last.bytes) * u128::from(end_ns - now_ns);
-        counters.sent_bytes -= unsent.div_ceil(u128::from(end_ns - last.start_ns)) as u64;
+        let (start_ns, mark) = (last.start_ns, last.mark);
+        let served = Served { start_ns, end_ns, mark };
+        counters.sent_bytes -= self.transmitter.unsent_bytes(served, last.bytes, now_ns);
         counters.sent_pkts -= 1;
         if self.air.as_ref().is_some_and(|air| air.has_channel()) {
             let (lost, data) = (

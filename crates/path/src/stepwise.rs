@@ -15,7 +15,7 @@ use crate::link::{Arrival, Departure};
 use crate::packet::{Parcel, Store};
 use crate::router::Meter;
 use crate::spec::LinkSpec;
-use crate::transmitter::Transmitter;
+use crate::transmitter::{Served, Transmitter};
 use crate::violation::{Checked, violated};
 
 mod arq;
@@ -54,8 +54,7 @@ pub(crate) struct StepwiseLink {
 
 #[derive(Clone, Copy, Debug)]
 struct Transmission {
-    start_ns: u64,
-    end_ns: u64,
+    served: Served,
     flight: Flight,
     outcome: Outcome,
 }
@@ -153,8 +152,9 @@ impl StepwiseLink {
         self.catch_up(now_ns, store)?;
         let mut counters = self.ledger.counters;
         self.queue.add_integrals(now_ns, &mut counters);
-        if let Some(last) = self.last.filter(|last| last.end_ns > now_ns) {
-            last.take_out_unsent(now_ns, self.has_channel(), &mut counters);
+        if let Some(last) = self.last.filter(|last| last.served.end_ns > now_ns) {
+            counters.sent_bytes -= last.unsent_bytes(&self.transmitter, now_ns);
+            last.take_out(self.has_channel(), &mut counters);
         }
         counters.offered_bytes = self.transmitter.offered_bytes(now_ns);
         counters.queue_bytes = self.queue.bytes();
@@ -224,8 +224,7 @@ impl StepwiseLink {
         let air = self.air.as_mut();
         let is_lost = air.and_then(|air| air.loses(now_ns, kind, ip_bytes)) == Some(true);
         let transmission = Transmission {
-            start_ns: now_ns,
-            end_ns: served.end_ns,
+            served,
             flight,
             outcome: self.repeater.outcome(&flight, is_lost),
         };
@@ -247,7 +246,10 @@ impl StepwiseLink {
         // What was begun but is not yet on the air by now counts as busy time of the next interval.
         let unsent_ns = self.busy.end_ns.saturating_sub(now_ns);
         // A link layer knows what it needs for repetitions: the rest is what it offers.
-        let repeated_bytes = self.retransmitted_bytes - self.last.map_or(0, |last| last.unsent_repetition(now_ns));
+        let unsent_bytes = self
+            .last
+            .map_or(0, |last| last.unsent_repetition(&self.transmitter, now_ns));
+        let repeated_bytes = self.retransmitted_bytes - unsent_bytes;
         let offered_bytes = self.transmitter.offered_bytes(now_ns) - repeated_bytes;
         self.offered_bytes_new = self.offered_bytes_new.max(offered_bytes);
         let meter = Meter {
@@ -321,12 +323,10 @@ impl Transmission {
         counters.recovered_pkts += (1 - first) * u64::from(self.outcome == Outcome::Sound);
     }
 
-    /// Takes out what is not yet on the air at `now_ns`, before its end: in results, a packet counts as sent when it
-    /// was.
-    fn take_out_unsent(&self, now_ns: u64, has_channel: bool, counters: &mut LinkCounters) {
+    /// Takes out all but its bytes, before its end: in results, a packet counts as sent when it was.
+    fn take_out(&self, has_channel: bool, counters: &mut LinkCounters) {
         let mut own = LinkCounters::default();
         self.count(has_channel, &mut own);
-        counters.sent_bytes -= self.unsent_bytes(now_ns);
         counters.sent_pkts -= own.sent_pkts;
         counters.retransmitted_pkts -= own.retransmitted_pkts;
         counters.sent_data_pkts -= own.sent_data_pkts;
@@ -335,17 +335,13 @@ impl Transmission {
         counters.recovered_pkts -= own.recovered_pkts;
     }
 
-    /// Bytes that are not yet on the air, rounded up.
-    fn unsent_bytes(&self, now_ns: u64) -> u64 {
-        let left_ns = u128::from(self.end_ns.saturating_sub(now_ns));
-        let unsent = u128::from(self.flight.waiting.bytes) * left_ns;
-        // A packet that fits into one opportunity of a trace takes no time.
-        unsent.div_ceil(u128::from(self.end_ns - self.start_ns).max(1)) as u64
+    fn unsent_bytes(&self, transmitter: &Transmitter, now_ns: u64) -> u64 {
+        transmitter.unsent_bytes(self.served, self.flight.waiting.bytes, now_ns)
     }
 
-    fn unsent_repetition(&self, now_ns: u64) -> u64 {
+    fn unsent_repetition(&self, transmitter: &Transmitter, now_ns: u64) -> u64 {
         if self.flight.is_repetition() {
-            self.unsent_bytes(now_ns)
+            self.unsent_bytes(transmitter, now_ns)
         } else {
             0
         }

@@ -20,6 +20,9 @@ pub struct Trace {
 
 const NS_PER_MS: u64 = 1_000_000;
 
+/// What lies behind the end of every run: later opportunities come here, with room for a delay on top.
+const NEVER_NS: u64 = u64::MAX / 2;
+
 impl Trace {
     fn period_ms(&self) -> u64 {
         self.opportunities_ms.last().copied().unwrap_or(1).max(1)
@@ -29,10 +32,13 @@ impl Trace {
         self.opportunities_ms.len() as u64
     }
 
-    /// When opportunity `index` comes.
+    /// When opportunity `index` comes. A queue of packets that wait for opportunities years apart may plan beyond what
+    /// 64 bits hold: those come at an instant that no run reaches.
     pub fn time_ns(&self, index: u64) -> u64 {
         let (round, within) = (index / self.count(), index % self.count());
-        (round * self.period_ms() + self.opportunities_ms[within as usize]) * NS_PER_MS
+        let before_ms = round.saturating_mul(self.period_ms());
+        let time_ms = before_ms.saturating_add(self.opportunities_ms[within as usize]);
+        time_ms.saturating_mul(NS_PER_MS).min(NEVER_NS)
     }
 
     /// Number of opportunities that came before `time_ns`; the first one at or after it has this index.
@@ -77,6 +83,22 @@ mod tests {
         let trace = trace();
         let times: Vec<u64> = (0..15).map(|i| trace.time_ns(i) / NS_PER_MS).collect();
         assert_eq!(times, [0, 0, 1, 1, 2, 5, 5, 5, 5, 6, 6, 7, 10, 10, 10]);
+    }
+
+    #[test]
+    fn what_is_planned_beyond_the_end_of_time_does_not_come_back() {
+        // Goal: with an opportunity in thirty years, the hundredth one is still later than the second and leaves room
+        // for a delay.
+        let slow = Trace {
+            opportunities_ms: vec![1_000_000_000_000],
+            opportunity_bytes: 1504,
+            rules: TraceRules::Plain,
+        };
+        assert_eq!(slow.time_ns(1), 2_000_000_000_000 * NS_PER_MS);
+        for index in [10, 20, 100, u64::MAX] {
+            assert!(slow.time_ns(index) >= slow.time_ns(8), "{index}");
+            assert!(slow.time_ns(index) <= u64::MAX - 1_000_000_000_000, "{index}");
+        }
     }
 
     #[test]

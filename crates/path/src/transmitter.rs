@@ -105,6 +105,25 @@ impl Transmitter {
         }
     }
 
+    /// Bytes of a transmission that are still to come at `now_ns`: of a trace, those of opportunities to come; at a
+    /// constant rate, in proportion to the time, rounded up.
+    pub fn unsent_bytes(&self, served: Served, bytes: u32, now_ns: u64) -> u64 {
+        let bytes = u64::from(bytes);
+        if served.end_ns <= now_ns {
+            return 0;
+        }
+        match self {
+            Self::Constant(_) => {
+                let unsent = u128::from(bytes) * u128::from(served.end_ns - now_ns);
+                unsent.div_ceil(u128::from(served.end_ns - served.start_ns)) as u64
+            }
+            Self::Trace(rate) => {
+                let last = served.mark + bytes;
+                last.saturating_sub(rate.trace.offered_bytes(now_ns)).min(bytes)
+            }
+        }
+    }
+
     /// On-air bytes that could have been sent until `now_ns`.
     pub fn offered_bytes(&self, now_ns: u64) -> u64 {
         match self {

@@ -7,7 +7,7 @@ use std::sync::Arc;
 
 use common::{Bench, DATA, MS, spec};
 use fadelab_laws::router;
-use fadelab_path::spec::CapacitySpec;
+use fadelab_path::spec::{CapacitySpec, LinkSpec, Queues};
 use fadelab_path::trace::{Trace, TraceRules};
 use fadelab_phy::random::Stream;
 
@@ -140,4 +140,41 @@ fn traces_serve_on_after_a_drop_at_departure() {
         .map(|&(at_ns, id, lost)| (at_ns / MS, id, lost))
         .collect();
     assert_eq!(out, [(1, 0, false), (2, 1, true), (2, 2, false), (3, 3, false)]);
+}
+
+#[test]
+fn bytes_leave_with_their_opportunity() {
+    // Goal: at any instant what was sent is what the opportunities so far gave, even of a packet that waits long for its
+    // last bytes, so that no interval sends more than it offered. On links of either build.
+    let trace_ms = [3, 50, 51, 400];
+    let spec = spec(mahimahi(&trace_ms), 0, None, None);
+    let stepwise = LinkSpec {
+        queues: Queues::Fair {
+            hashed: None,
+            quantum_bytes: 1514,
+        },
+        ..spec.clone()
+    };
+    for spec in [spec, stepwise] {
+        let mut bench = Bench::new(&spec);
+        for bytes in [8, 3000, 100] {
+            assert!(bench.arrive(0, bytes, DATA));
+        }
+        // 8 and 1496 of 3000 bytes at 3 ms, the other 1504 at 50 ms, 100 at 51 ms, where the rest is lost.
+        let sent = [
+            (2, 0),
+            (3, 1504),
+            (30, 1504),
+            (49, 1504),
+            (50, 3008),
+            (51, 3108),
+            (500, 3108),
+        ];
+        for (at_ms, bytes) in sent {
+            bench.run(at_ms * MS);
+            let counters = bench.link.snapshot(at_ms * MS, &mut bench.packets).expect("sound");
+            assert_eq!(counters.sent_bytes, bytes, "by {at_ms} ms");
+            assert!(counters.sent_bytes <= counters.offered_bytes);
+        }
+    }
 }

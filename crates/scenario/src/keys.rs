@@ -112,7 +112,16 @@ const TOPOLOGY: &[Key] = &[
     ),
 ];
 
-const BOTTLENECK: &[Key] = &[RATE, RATE_BACK, TRACE, TRACE_BACK, DELAY, BUFFER, BUFFER_BACK];
+const BOTTLENECK: &[Key] = &[
+    RATE,
+    RATE_BACK,
+    TRACE,
+    TRACE_BACK,
+    TRACE_RULES,
+    DELAY,
+    BUFFER,
+    BUFFER_BACK,
+];
 
 const RATE: Key = key("rate", Rate, Needed, "capacity of the link");
 const RATE_BACK: Key = key(
@@ -133,6 +142,12 @@ const TRACE_BACK: Key = key(
     Path,
     Nothing,
     "instead of `rate_back`: path of a recorded capacity",
+);
+const TRACE_RULES: Key = key(
+    "trace_rules",
+    Choice(&["plain", "exact-mahimahi"]),
+    Nothing,
+    "with a trace: `\"plain\"` where not given, or to the byte as mahimahi's `mm-link` uses it, see below",
 );
 const DELAY: Key = key("delay", Duration, Needed, "propagation delay, one way, at most 1000 s");
 const BUFFER: Key = key(
@@ -174,6 +189,7 @@ const LINK: &[Key] = &[
     RATE_BACK,
     TRACE,
     TRACE_BACK,
+    TRACE_RULES,
     DELAY,
     BUFFER,
     BUFFER_BACK,

@@ -32,6 +32,7 @@ mod span;
 mod sweep;
 mod topology;
 pub mod trace;
+mod trace_rules;
 mod transport;
 pub mod unit;
 mod warnings;

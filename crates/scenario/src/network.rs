@@ -181,9 +181,10 @@ fn hop_link(parts: &Parts<'_>, hop: &Hop, is_back: bool, rtt_ns: u64) -> LinkSpe
         .expect("every router in use is listed");
     let channel = hop.channel.as_ref().map(|channel| channel.spec.clone());
     let packet_bytes = packet_bytes(parts);
-    let air_bytes = channel.as_ref().map_or(packet_bytes, |channel| {
+    let coded_bytes = channel.as_ref().map_or(packet_bytes, |channel| {
         channel.air_bytes(PacketKind::Data, packet_bytes)
     });
+    let air_bytes = coded_bytes + capacity.header_bytes();
     LinkSpec {
         name,
         capacity: capacity.clone(),

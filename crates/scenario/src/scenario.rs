@@ -22,6 +22,7 @@ use crate::seeds::Seeds;
 use crate::sweep::{self, Axis};
 use crate::topology::{self, Files, Hop, Topology};
 use crate::trace::Traces;
+use crate::trace_rules;
 use crate::unit::Scalar;
 use crate::{capacity, own_laws, queues, ready_made, run, transport, warnings};
 
@@ -151,7 +152,7 @@ impl Planner<'_> {
                 });
             }
         }
-        self.warn_of_unread();
+        self.warn_of_unread()?;
         let seeds_swept = runs.windows(2).any(|pair| pair[0].seed != pair[1].seed);
         let mut sweep_keys: Vec<String> = self
             .axes
@@ -253,6 +254,7 @@ impl Planner<'_> {
             capacity,
             groups,
         });
+        trace_rules::check(&reader, &topology, &links, &transport)?;
         warnings::of_network(&mut reader.warnings, &topology, &links, &flows);
         self.resolved.add(&reader.seen, &self.axes, picks);
         let coordinates = coordinates(&self.axes, &law_path, &reader);
@@ -281,15 +283,23 @@ impl Planner<'_> {
         }
     }
 
-    /// Keys that exist, are given, and that nothing asked for.
-    fn warn_of_unread(&mut self) {
+    /// Keys that exist, are given, and that nothing asked for. A sweep of one would run the same again and again under
+    /// other names.
+    fn warn_of_unread(&mut self) -> Result<(), Refusal> {
         let mut unread = Vec::new();
         leaves(self.root, "", &mut unread);
+        unread.retain(|(path, _)| !self.resolved.has(path));
         for (path, node) in unread {
-            if !self.resolved.has(&path) {
-                self.warn(format!("{}: `{path}` has no effect in this scenario", node.place));
+            if let Some(axis) = self.axes.iter().find(|axis| axis.path == path && axis.len > 1) {
+                let why = "has no effect in this scenario and cannot be swept: give one value or none";
+                return Err(Refusal::new(
+                    &node.place,
+                    format!("`{path}` with its {} values {why}", axis.len),
+                ));
             }
+            self.warn(format!("{}: `{path}` has no effect in this scenario", node.place));
         }
+        Ok(())
     }
 }
 

@@ -1,5 +1,7 @@
 //! `run.seeds`: `7`, `[1, 2, 3]` or `"1..10"`.
 
+use std::collections::BTreeSet;
+
 use crate::document::{Raw, quoted};
 use crate::unit::Scalar;
 
@@ -29,13 +31,13 @@ impl Scalar for Seeds {
                 Ok(Self((first..=last).collect()))
             }
             Raw::List(items) => {
-                let mut seeds = Vec::new();
+                let (mut seeds, mut seen) = (Vec::new(), BTreeSet::new());
                 for item in items {
                     let Raw::Number(text) = &item.raw else {
                         return Err(ALLOWED.to_owned());
                     };
                     let seed = text.parse().map_err(|_| ALLOWED)?;
-                    if seeds.contains(&seed) {
+                    if !seen.insert(seed) {
                         return Err(format!("seed {seed} stands twice in the list"));
                     }
                     seeds.push(seed);

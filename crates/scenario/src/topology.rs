@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use fadelab_laws::Router;
-use fadelab_path::trace::Trace;
+use fadelab_path::trace::{Trace, TraceRules};
 use fadelab_sim::spec::{CapacitySpec, LinkLayer};
 
 use crate::channel::Channel;
@@ -14,6 +14,7 @@ use crate::graph::{self, Graph};
 use crate::reader::Reader;
 use crate::row::{self, Row};
 use crate::trace::Traces;
+use crate::trace_rules;
 use crate::unit::{BufferSize, Duration, Rate, Scalar, positive};
 
 /// The network.
@@ -78,7 +79,8 @@ impl Hop {
         is_duplex: bool,
     ) -> Result<Self, Refusal> {
         let at = |key: &str| format!("{table}.{key}");
-        let capacity = if let Some(trace) = trace(reader, &at("trace"), files)? {
+        let rules = trace_rules::read(reader, table, is_duplex)?;
+        let capacity = if let Some(trace) = trace(reader, &at("trace"), rules, files)? {
             CapacitySpec::Trace(trace)
         } else {
             let example = format!(
@@ -92,7 +94,7 @@ impl Hop {
         let buffer = reader.or(&at("buffer"), BufferSize::MilliBdp(1_000))?;
         let (mut capacity_back, mut buffer_back) = (capacity.clone(), buffer);
         if is_duplex {
-            capacity_back = if let Some(trace) = trace(reader, &at("trace_back"), files)? {
+            capacity_back = if let Some(trace) = trace(reader, &at("trace_back"), rules, files)? {
                 CapacitySpec::Trace(trace)
             } else {
                 let rate_bps = reader.map(&at("rate_back"), Some(Same::<Rate>::Same), "", |rate| match rate {
@@ -217,7 +219,12 @@ pub fn delay(reader: &mut Reader<'_>, path: &str, default: Option<Duration>) -> 
 }
 
 /// The trace at the path that a key gives, if it gives one.
-fn trace(reader: &mut Reader<'_>, key: &str, files: &mut Files<'_>) -> Result<Option<Arc<Trace>>, Refusal> {
+fn trace(
+    reader: &mut Reader<'_>,
+    key: &str,
+    rules: TraceRules,
+    files: &mut Files<'_>,
+) -> Result<Option<Arc<Trace>>, Refusal> {
     let Some(node) = reader.node(key) else { return Ok(None) };
     let given = String::read(&node.raw).map_err(|why| reader.refuse(key, &why))?;
     // A path given with --set would mean another file once it stands in the resolved scenario: make it absolute.
@@ -227,7 +234,7 @@ fn trace(reader: &mut Reader<'_>, key: &str, files: &mut Files<'_>) -> Result<Op
     };
     let trace = files
         .traces
-        .get(&files.folder.join(&path))
+        .get(&files.folder.join(&path), rules)
         .map_err(|why| reader.refuse(key, &why))?;
     reader.note(key, quoted(&path.to_string_lossy()));
     Ok(Some(trace))

@@ -20,17 +20,18 @@ const OPPORTUNITIES_MAX: usize = 150_000_000;
 /// Longest line; a time of 20 digits fits, a file of another kind ends early.
 const LINE_BYTES_MAX: u64 = 64;
 
-/// Traces that were read, so that a sweep reads each file once.
+/// Traces that were read, so that a sweep reads each file once for either way to use it.
 #[derive(Default)]
-pub struct Traces(BTreeMap<PathBuf, Arc<Trace>>);
+pub struct Traces(BTreeMap<(PathBuf, TraceRules), Arc<Trace>>);
 
 impl Traces {
-    /// The trace at a path.
+    /// The trace at a path, to be used by `rules`.
     ///
     /// # Errors
     /// What is wrong with the file, with its line where there is one.
-    pub fn get(&mut self, path: &Path) -> Result<Arc<Trace>, String> {
-        if let Some(trace) = self.0.get(path) {
+    pub fn get(&mut self, path: &Path, rules: TraceRules) -> Result<Arc<Trace>, String> {
+        let key = (path.to_owned(), rules);
+        if let Some(trace) = self.0.get(&key) {
             return Ok(Arc::clone(trace));
         }
         let trace = match (File::open(path), ready_made::trace(path)) {
@@ -39,13 +40,13 @@ impl Traces {
             (Err(error), _) => return Err(format!("cannot open {}: {error}", path.display())),
         };
         let trace = trace.map_err(|why| format!("{}{why}", path.display()))?;
-        let trace = Arc::new(trace);
-        self.0.insert(path.to_owned(), Arc::clone(&trace));
+        let trace = Arc::new(Trace { rules, ..trace });
+        self.0.insert(key, Arc::clone(&trace));
         Ok(trace)
     }
 }
 
-/// Reads a trace, a line at a time. An error begins with `:LINE: ` or `: `.
+/// Reads a trace with plain rules, a line at a time. An error begins with `:LINE: ` or `: `.
 ///
 /// # Errors
 /// An empty trace, a line that is not a time in ms, a time before the one above it, or nothing after 0 ms.

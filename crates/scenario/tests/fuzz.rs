@@ -1,123 +1,77 @@
-//! Whatever the input, the answer is a plan or a refusal of one line with a place, never a panic.
+//! Whatever the input, the answer is a plan that holds together or a refusal that a person can read: replays what
+//! `make fuzz` knows and found, and a few thousand changed inputs besides.
 
+#[path = "../../../fuzz/mutate.rs"]
+mod mutate;
+#[path = "../../../fuzz/properties.rs"]
+mod properties;
+
+use std::fs;
+use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 use std::path::{Path, PathBuf};
 
-use fadelab_scenario::{Options, keys, parse, ready_made};
-use proptest::prelude::*;
-
-fn scenarios() -> PathBuf {
-    Path::new(env!("CARGO_MANIFEST_DIR")).join("../../scenarios")
+fn fuzz(folder: &str) -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("../../fuzz").join(folder)
 }
 
-proptest! {
-    #![proptest_config(ProptestConfig { cases: 64, failure_persistence: None, ..ProptestConfig::default() })]
-
-    #[test]
-    fn no_bytes_make_the_parser_panic(bytes in proptest::collection::vec(any::<u8>(), 0..200)) {
-        // Goal: any input ends in a plan or in a refusal of one line with a place.
-        prop_assert!(is_answered(&bytes, Vec::new()));
+/// All inputs of a kind, in the order of their names.
+fn inputs(kind: &str) -> Vec<(PathBuf, Vec<u8>)> {
+    let mut folders = vec![fuzz("corpus").join(kind), fuzz("crashes").join(kind)];
+    if kind == "scenario" {
+        folders.push(fuzz("../scenarios"));
     }
+    let mut paths: Vec<PathBuf> = folders
+        .iter()
+        .flat_map(|folder| fs::read_dir(folder).into_iter().flatten())
+        .map(|entry| entry.unwrap().path())
+        .filter(|path| path.is_file())
+        .collect();
+    paths.sort();
+    paths
+        .into_iter()
+        .map(|path| (path.clone(), fs::read(path).unwrap()))
+        .collect()
+}
 
-    #[test]
-    fn no_edit_makes_the_parser_panic(
-        which in 0usize..100,
-        edits in proptest::collection::vec((any::<prop::sample::Index>(), "[ -~\n]{0,8}", 0usize..8), 1..4),
-    ) {
-        // Goal: a ready-made scenario with a few bytes exchanged ends in a plan or in a refusal, as above.
-        let all: Vec<_> = ready_made::all().collect();
-        let mut text = all[which % all.len()].text.to_owned();
-        for (at, with, cut) in edits {
-            let start = boundary(&text, at.index(text.len() + 1));
-            let end = boundary(&text, (start + cut).min(text.len()));
-            text.replace_range(start..end, &with);
+/// Checks the property for each input and for `changes` changes of it, the same ones every time.
+fn replay(kind: &str, changes: u64, property: fn(&[u8])) {
+    let inputs = inputs(kind);
+    assert!(inputs.len() >= 4, "fuzz/corpus/{kind} is not there");
+    let check = |name: &Path, bytes: &[u8]| {
+        if let Err(panic) = catch_unwind(AssertUnwindSafe(|| property(bytes))) {
+            eprintln!(
+                "{}: this input broke it:\n{}",
+                name.display(),
+                String::from_utf8_lossy(bytes)
+            );
+            resume_unwind(panic);
         }
-        prop_assert!(is_answered(text.as_bytes(), Vec::new()), "{text}");
-    }
-
-    #[test]
-    fn no_value_makes_the_parser_panic(key in any::<prop::sample::Index>(), value in values()) {
-        // Goal: every declared key takes any value with a plan or a refusal of one line with a place.
-        let keys: Vec<String> = keys::TABLES
-            .iter()
-            .flat_map(|table| table.keys.iter().map(|key| format!("{}.{}", table.paths[0], key.name)))
-            .map(|path| path.replace('*', "wire").trim_start_matches('.').to_owned())
-            .collect();
-        let set = format!("{}={value}", key.get(&keys));
-        let mut scenario = std::fs::read(scenarios().join("integrated.toml")).unwrap();
-        scenario.extend(b"[link.wire]\nfrom = 'c1'\nto = 'base'\nrate = '1 Mbit/s'\ndelay = '1 ms'\n");
-        prop_assert!(is_answered(&scenario, vec![set]));
-    }
-}
-
-/// The last place up to `at` where a character begins.
-fn boundary(text: &str, at: usize) -> usize {
-    (0..=at).rev().find(|at| text.is_char_boundary(*at)).unwrap_or(0)
-}
-
-/// Values of every kind, sensible and not.
-fn values() -> impl Strategy<Value = String> {
-    let number = prop_oneof![
-        Just("0".to_owned()),
-        Just("-1".to_owned()),
-        "[0-9]{1,25}",
-        "-?[0-9]{1,4}\\.[0-9]{0,12}"
-    ];
-    let unit = prop::sample::select(vec![
-        "",
-        "ns",
-        "ms",
-        "s",
-        "h",
-        "Mbit/s",
-        "Gbit/s",
-        "B",
-        "GB",
-        "pkt",
-        "bit",
-        "dB",
-        "BDP",
-        "x bottleneck",
-        "..3",
-    ]);
-    let word = prop::sample::select(vec![
-        "true",
-        "false",
-        "auto",
-        "same",
-        "all",
-        "each",
-        "2x2",
-        "gf256",
-        "none",
-        "graph",
-        "vcp",
-        "base",
-        "[]",
-        "[1, 2]",
-        "{}",
-        "inf",
-        "2020-01-01",
-        "['base', 'r1']",
-        "[['1 s']]",
-        "uniform 0 s..1 s",
-        "snr - 400 dB",
-    ]);
-    prop_oneof![
-        (number, unit).prop_map(|(number, unit)| format!("'{number} {unit}'")),
-        word.prop_map(str::to_owned),
-        "\\PC{0,12}"
-    ]
-}
-
-/// Whether a scenario gets a plan, or a refusal that names a place on one line.
-fn is_answered(bytes: &[u8], sets: Vec<String>) -> bool {
-    let options = Options {
-        sets,
-        runs_max: 100,
-        ..Options::default()
     };
-    match parse(bytes, "some.toml", &scenarios(), &options) {
-        Ok(plan) => !plan.runs.is_empty(),
-        Err(refusal) => !refusal.place.is_empty() && !refusal.message.is_empty() && !refusal.to_string().contains('\n'),
+    for (seed, (path, bytes)) in inputs.iter().enumerate() {
+        check(path, bytes);
+        let mut draw = mutate::drawn_from(seed as u64);
+        let text = String::from_utf8_lossy(bytes);
+        for _ in 0..changes {
+            check(path, mutate::changed(&text, &mut draw).as_bytes());
+        }
     }
+}
+
+#[test]
+fn scenarios_are_planned_or_refused() {
+    // Goal: known and changed files end in a plan that reads back from its own text and begins to run, or in a refusal
+    // of one line with a place.
+    replay("scenario", 40, properties::scenario);
+}
+
+#[test]
+fn arguments_of_set_are_taken_or_refused() {
+    // Goal: the same for arguments of --set over ready-made scenarios.
+    replay("set", 40, properties::set);
+}
+
+#[test]
+fn traces_repeat_or_are_refused() {
+    // Goal: known and changed traces are read and repeat as they should, or are refused in a line.
+    replay("trace", 100, properties::trace);
 }

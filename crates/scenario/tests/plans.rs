@@ -319,6 +319,34 @@ fn traces_are_measured_and_read_beside_the_scenario() {
 }
 
 #[test]
+fn the_rules_of_a_trace_are_chosen_by_link() {
+    // Goal: both traces of a link follow its rules, either rule is found again in a sweep, and a buffer in
+    // bandwidth-delay products counts packets with the header that they have there.
+    let trace = scenarios().join("traces/generated-lte.down");
+    let text = format!(
+        "[topology.bottleneck]\ntrace = '{0}'\ntrace_back = '{0}'\ntrace_rules = ['plain', 'exact-mahimahi']\n\
+         delay = '50 ms'\nbuffer = '100 BDP'\n[flow]\nlaw = 'reno'\n",
+        trace.display()
+    );
+    let plan = plan(&text);
+    let links = |run: usize| &plan.runs[run].spec.links[..2];
+    let headers = |run| {
+        links(run)
+            .iter()
+            .map(|link| link.capacity.header_bytes())
+            .collect::<Vec<_>>()
+    };
+    assert_eq!((headers(0), headers(1)), (vec![0, 0], vec![4, 4]));
+    let buffers = [0, 1].map(|run| f64::from(links(run)[0].buffer.packets.unwrap()));
+    assert!((buffers[0] / buffers[1] - 1504.0 / 1500.0).abs() < 1e-3, "{buffers:?}");
+    assert!(
+        plan.text.contains("trace_rules = [\"plain\", \"exact-mahimahi\"]"),
+        "{}",
+        plan.text
+    );
+}
+
+#[test]
 fn applications_are_read() {
     // Goal: each application takes its own keys, groups override the defaults, and cbr beside a law is UDP.
     let text = "[topology.bottleneck]\nrate = \"2 Mbit/s\"\ndelay = \"5 ms\"\n[flow]\nlaw = \"reno\"\nstart = \"1 s\"\n\

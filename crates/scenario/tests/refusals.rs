@@ -285,6 +285,37 @@ fn traces_are_checked() {
 }
 
 #[test]
+fn the_rules_of_mahimahi_are_its_own() {
+    // Goal: what mm-link cannot do is refused with the key, what was given and what to do; a trace is needed.
+    let trace = Scratch::new("mahimahi", b"1\n2\n3\n");
+    let set = format!("topology.bottleneck.trace={}", trace.0.display());
+    let exact = "topology.bottleneck.trace_rules=exact-mahimahi";
+    let refused = |sets: &[&str]| {
+        let sets: Vec<&str> = [&set, exact].into_iter().chain(sets.iter().copied()).collect();
+        plan(GOOD, &sets).map(drop).unwrap_err().to_string()
+    };
+    let parity = refused(&["transport.packet=1400 B"]);
+    assert_has(
+        &parity,
+        &["trace_rules", "1400 B has 1509 B", "at most 1504", "transport.packet"],
+    );
+    let no_code = "channel.code.mode=none";
+    let long = refused(&[no_code, "transport.packet=1501 B"]);
+    assert_has(&long, &["1501 B has 1505 B", "take \"plain\""]);
+    let fair = refused(&[no_code, "flow.law=reno+fq_codel"]);
+    assert_has(&fair, &["topology.bottleneck.trace_rules", "one queue", "`bottleneck`"]);
+    assert_has(&refused(&[no_code, "channel.arq.preset=wifi"]), &["neither ARQ"]);
+    assert!(plan(GOOD, &[&set, exact, no_code]).is_ok());
+    let unknown = plan(GOOD, &[&set, "topology.bottleneck.trace_rules=mahimahi"])
+        .map(drop)
+        .unwrap_err()
+        .to_string();
+    assert_has(&unknown, &["allowed is plain or exact-mahimahi"]);
+    let unused = plan(GOOD, &[exact]).unwrap().warnings.join("\n");
+    assert_has(&unused, &["`topology.bottleneck.trace_rules` has no effect"]);
+}
+
+#[test]
 fn configured_capacity_of_a_trace_is_refused() {
     // Goal: a router cannot be told the capacity of a link that changes all the time.
     let trace = Scratch::new("trace", b"0\n1\n2\n");

@@ -113,10 +113,7 @@ impl<'a> Engine<'a> {
         if let Some(tap) = tap {
             net.set_tap(tap);
         }
-        let flows = spec.flows.iter().enumerate();
-        let flows: Vec<Flow> = flows
-            .map(|(id, flow)| Flow::new(id as u32, flow, spec.seed, &mut net))
-            .collect();
+        let flows = Flow::all(spec, &mut net);
         let mut engine = Self {
             spec,
             net,
@@ -126,8 +123,8 @@ impl<'a> Engine<'a> {
             #[cfg(feature = "fault-injection")]
             fault: None,
         };
-        for flow in 0..engine.flows.len() {
-            engine.reschedule_flow(flow);
+        for (flow, source) in engine.flows.iter_mut().zip(spec.links.len()..) {
+            engine.net.schedule(source as SourceId, flow.next_event_ns());
         }
         if spec.warmup_ns > 0 {
             engine.net.schedule(engine.own(Own::WarmUp), spec.warmup_ns);
@@ -182,7 +179,7 @@ impl<'a> Engine<'a> {
             } else if source < links + flows {
                 let flow = &mut self.flows[source - links];
                 flow.on_event(time_ns, &mut self.net, &mut self.record.completions)?;
-                self.net.schedule(source as SourceId, flow.next_due());
+                self.net.schedule(source as SourceId, flow.next_event_ns());
             } else if !self.on_own(source - links - flows, &mut report)? {
                 return Ok(false);
             }
@@ -222,15 +219,11 @@ impl<'a> Engine<'a> {
         self.net.discard(id);
         let flow = packet.flow as usize;
         let completed = &mut self.record.completions;
-        self.flows[flow].on_packet(self.now_ns, &packet, feedback.as_ref(), &mut self.net, completed)?;
-        self.reschedule_flow(flow);
+        let due_ns = self.flows[flow].on_packet(self.now_ns, &packet, feedback.as_ref(), &mut self.net, completed)?;
+        if let Some(due_ns) = due_ns {
+            self.net.schedule_by((self.spec.links.len() + flow) as SourceId, due_ns);
+        }
         Ok(())
-    }
-
-    #[inline]
-    fn reschedule_flow(&mut self, flow: usize) {
-        let due_ns = self.flows[flow].next_due();
-        self.net.schedule_by((self.spec.links.len() + flow) as SourceId, due_ns);
     }
 
     #[cold]

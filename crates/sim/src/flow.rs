@@ -1,5 +1,7 @@
 //! A flow: an application, the two ends of its transport, and what it counts.
 
+use std::rc::Rc;
+
 use fadelab_laws::abi;
 use fadelab_path::packet::{FeedbackBytes, Header};
 use fadelab_path::violation::Checked;
@@ -9,115 +11,130 @@ use crate::app::{Application, Wish};
 use crate::network::Network;
 use crate::packet::Packet;
 use crate::record::{Completion, FlowCounters};
-use crate::spec::{App, FlowSpec, Transport};
+use crate::spec::{App, FlowSpec, RunSpec};
+use crate::tcp::Now;
+use crate::tcp::plan::Plan;
 use crate::tcp::receiver::Receiver;
 use crate::tcp::sender::{Identity, Sender};
 
-/// IP and UDP header of a datagram of a flow without a law.
-const UDP_HEADER_BYTES: u32 = 28;
-
-/// See the module's documentation.
+/// See the module's documentation. Its fields stand in the order in which packets touch them: what an arriving segment
+/// needs comes first, in one cache line or two, then what an ACK needs, then the rest.
 #[derive(Debug)]
+#[repr(C, align(64))]
 pub(crate) struct Flow {
+    plan: Rc<Plan>,
+    /// When it gets its next event at the latest.
+    event_ns: u64,
     id: u32,
-    tcp: Transport,
-    route_at: u32,
     route_back_at: u32,
-    app: Application,
-    /// `None` sends datagrams and hears nothing back.
-    sender: Option<Box<Sender>>,
+    acks_sent: u16,
+    closing: bool,
     receiver: Receiver,
-    mss_bytes: u32,
+    /// `None` sends datagrams and hears nothing back.
+    sender: Option<Sender>,
+    app: Application,
+    route_at: u32,
     /// Segments written before the last connection began, all of them full.
     written: u32,
     short_by_bytes: u64,
     opened_una: u32,
-    closing: bool,
     datagrams_sent: u64,
     datagrams_received: u64,
-    acks_sent: u16,
 }
 
 impl Flow {
-    pub fn new(id: u32, spec: &FlowSpec, seed: u64, net: &mut Network) -> Self {
+    /// The flows of `spec`, with their routes through `net`.
+    pub fn all(spec: &RunSpec, net: &mut Network) -> Vec<Self> {
+        let mut plan = None;
+        let flows = spec.flows.iter().enumerate().map(|(id, flow)| {
+            let shared = Plan::of(flow, plan.as_ref());
+            plan = Some(Rc::clone(&shared));
+            Self::new(id as u32, flow, shared, spec.seed, net)
+        });
+        flows.collect()
+    }
+
+    fn new(id: u32, spec: &FlowSpec, plan: Rc<Plan>, seed: u64, net: &mut Network) -> Self {
         let mut random = Stream::new(seed, &format!("flow {}", spec.name));
         let (route_at, route_back_at) = net.add_routes(id, &spec.route, &spec.route_back);
         let identity = Identity { flow: id, route_at };
         let word = random.next_u64();
-        let sender = spec
-            .sender
-            .map(|law| Box::new(Sender::new(identity, spec.transport, law, spec.params.clone(), word)));
-        let header_bytes = if sender.is_some() {
-            spec.transport.header_bytes
-        } else {
-            UDP_HEADER_BYTES
-        };
         Self {
+            event_ns: u64::MAX,
             id,
-            tcp: spec.transport,
-            route_at,
             route_back_at,
+            acks_sent: 0,
+            closing: matches!(spec.app, App::Transfer { .. }),
+            receiver: Receiver::new(plan.receiver_law),
+            sender: plan.law.map(|law| Sender::new(identity, &plan, law, word)),
             app: Application::new(spec.app, random),
-            sender,
-            receiver: Receiver::new(spec.receiver),
-            mss_bytes: spec.transport.packet_bytes - header_bytes,
+            route_at,
             written: 0,
             short_by_bytes: 0,
             opened_una: 0,
-            closing: matches!(spec.app, App::Transfer { .. }),
             datagrams_sent: 0,
             datagrams_received: 0,
-            acks_sent: 0,
+            plan,
         }
     }
 
-    /// When it wants an event.
+    /// When it wants its next event, which it then counts on.
+    pub fn next_event_ns(&mut self) -> u64 {
+        let sender_ns = self.sender.as_ref().map_or(u64::MAX, Sender::next_due);
+        self.event_ns = sender_ns.min(self.app.due_ns()).min(self.receiver.ack_due_ns());
+        self.event_ns
+    }
+
+    /// `due_ns` where that is before the event that it counts on, which then is that one.
     #[inline]
-    pub fn next_due(&self) -> u64 {
-        let sender = self.sender.as_ref().map_or(u64::MAX, |sender| sender.next_due());
-        sender.min(self.app.due_ns()).min(self.receiver.ack_due_ns())
+    fn earlier_event_ns(&mut self, due_ns: u64) -> Option<u64> {
+        let earlier = due_ns < self.event_ns;
+        self.event_ns = self.event_ns.min(due_ns);
+        earlier.then_some(due_ns)
     }
 
     /// Its event: the application first, then the delayed ACK, then the sender's timers. A session that is closed after
     /// all of it was acknowledged is added to `completed`.
     pub fn on_event(&mut self, now_ns: u64, net: &mut Network, completed: &mut Vec<Completion>) -> Checked<()> {
+        let now = Now::at(now_ns);
         while self.app.due_ns() <= now_ns {
-            let wish = self.app.wish(now_ns, self.mss_bytes);
-            self.fulfil(wish, now_ns, net)?;
+            let wish = self.app.wish(now_ns, self.plan.mss_bytes);
+            self.fulfil(wish, now, net)?;
             if wish == Wish::Close {
                 self.complete(now_ns, completed);
             }
         }
         if self.receiver.ack_due_ns() <= now_ns {
-            self.send_ack(now_ns, net)?;
+            self.send_ack(now, net)?;
         }
         match &mut self.sender {
-            Some(sender) if sender.next_due() <= now_ns => sender.on_timer(now_ns, net),
+            Some(sender) if sender.next_due() <= now_ns => sender.on_timer(now, &self.plan, net),
             _ => Ok(()),
         }
     }
 
-    fn fulfil(&mut self, wish: Wish, now_ns: u64, net: &mut Network) -> Checked<()> {
+    fn fulfil(&mut self, wish: Wish, now: Now, net: &mut Network) -> Checked<()> {
+        let plan = &*self.plan;
         let Some(sender) = &mut self.sender else {
             return if wish == Wish::Segment {
-                self.send_datagram(now_ns, net)
+                self.send_datagram(now, net)
             } else {
                 Ok(())
             };
         };
         match wish {
             Wish::Open(bytes) => {
-                sender.connect(now_ns);
-                self.receiver.restart(now_ns);
+                sender.connect(now, plan);
+                self.receiver.restart(now);
                 self.opened_una = sender.board().una();
                 let mut last_ip_bytes = None;
                 self.written = match bytes {
                     None => u32::MAX,
                     Some(0) => self.opened_una,
                     Some(bytes) => {
-                        let segments = bytes.div_ceil(u64::from(self.mss_bytes));
-                        self.short_by_bytes = segments * u64::from(self.mss_bytes) - bytes;
-                        last_ip_bytes = Some((u64::from(self.tcp.packet_bytes) - self.short_by_bytes) as u16);
+                        let segments = bytes.div_ceil(u64::from(plan.mss_bytes));
+                        self.short_by_bytes = segments * u64::from(plan.mss_bytes) - bytes;
+                        last_ip_bytes = Some((u64::from(plan.tcp.packet_bytes) - self.short_by_bytes) as u16);
                         self.opened_una.saturating_add(segments.min(u64::from(u32::MAX)) as u32)
                     }
                 };
@@ -133,11 +150,11 @@ impl Flow {
                 self.closing = self.app.has_sessions();
             }
         }
-        sender.send(now_ns, net)
+        sender.send(now, plan, net)
     }
 
     /// A packet of this flow reached the end of its route. A transfer or session that it completes is added to
-    /// `completed`.
+    /// `completed`. Returns when it wants an event, if that is before the one that it counts on.
     #[inline]
     pub fn on_packet(
         &mut self,
@@ -146,27 +163,35 @@ impl Flow {
         feedback: Option<&FeedbackBytes>,
         net: &mut Network,
         completed: &mut Vec<Completion>,
-    ) -> Checked<()> {
+    ) -> Checked<Option<u64>> {
+        let now = Now::at(now_ns);
+        let Some(sender) = &mut self.sender else {
+            self.datagrams_received += 1;
+            return Ok(None);
+        };
         if packet.header.is_data() {
-            if self.sender.is_none() {
-                self.datagrams_received += 1;
-            } else if self.receiver.on_data(now_ns, packet, feedback, &self.tcp) {
-                self.send_ack(now_ns, net)?;
+            if self.receiver.on_data(now, packet, feedback, &self.plan.tcp) {
+                self.send_ack(now, net)?;
+                return Ok(None);
             }
-        } else if let Some(sender) = &mut self.sender {
-            sender.on_ack(now_ns, packet, feedback, net)?;
-            self.complete(now_ns, completed);
+            return Ok(self.earlier_event_ns(self.receiver.ack_due_ns()));
         }
-        Ok(())
+        sender.on_ack(now, &self.plan, packet, feedback, net)?;
+        let due_ns = sender.next_due();
+        if self.closing && self.complete(now_ns, completed) {
+            return Ok(self.earlier_event_ns(due_ns.min(self.app.due_ns())));
+        }
+        Ok(self.earlier_event_ns(due_ns))
     }
 
     /// Notes the end of the transfer or session, if it ends now: it writes no more, and all that it wrote is
-    /// acknowledged.
-    #[inline]
-    fn complete(&mut self, now_ns: u64, completed: &mut Vec<Completion>) {
-        let Some(sender) = &self.sender else { return };
-        if !self.closing || !sender.is_finished() {
-            return;
+    /// acknowledged. Returns whether it does.
+    fn complete(&mut self, now_ns: u64, completed: &mut Vec<Completion>) -> bool {
+        let Some(sender) = self.sender.as_ref().filter(|sender| sender.is_finished()) else {
+            return false;
+        };
+        if !self.closing {
+            return false;
         }
         self.closing = false;
         self.app.finished(now_ns);
@@ -175,12 +200,13 @@ impl Flow {
             flow: self.id,
             start_ns: self.app.start_ns(),
             end_ns: now_ns,
-            bytes: segments * u64::from(self.mss_bytes) - self.short_by_bytes,
+            bytes: segments * u64::from(self.plan.mss_bytes) - self.short_by_bytes,
         });
+        true
     }
 
     #[inline]
-    fn send_ack(&mut self, now_ns: u64, net: &mut Network) -> Checked<()> {
+    fn send_ack(&mut self, now: Now, net: &mut Network) -> Checked<()> {
         let header = Header {
             ip_id: self.acks_sent,
             ..Header::default()
@@ -191,13 +217,13 @@ impl Flow {
             ..Packet::default()
         };
         self.acks_sent = self.acks_sent.wrapping_add(1);
-        let feedback = self.receiver.fill_ack(now_ns, &mut ack, &self.tcp);
-        net.inject(now_ns, ack, self.route_back_at, feedback.as_ref())
+        let feedback = self.receiver.fill_ack(now, &mut ack, &self.plan.tcp);
+        net.inject(now.ns, ack, self.route_back_at, feedback.as_ref())
     }
 
-    fn send_datagram(&mut self, now_ns: u64, net: &mut Network) -> Checked<()> {
+    fn send_datagram(&mut self, now: Now, net: &mut Network) -> Checked<()> {
         let header = Header {
-            ip_bytes: self.tcp.packet_bytes as u16,
+            ip_bytes: self.plan.tcp.packet_bytes as u16,
             ip_id: self.datagrams_sent as u16,
             flags: abi::PACKET_DATA as u8,
             ..Header::default()
@@ -208,19 +234,20 @@ impl Flow {
             flow: self.id,
             ..Packet::default()
         };
-        net.inject(now_ns, packet, self.route_at, None)
+        net.inject(now.ns, packet, self.route_at, None)
     }
 
     /// Where the states of the law's sender and receiver lie.
     pub fn state_addresses(&self) -> [Option<usize>; 2] {
-        let sender = self.sender.as_ref().map(|sender| sender.state_address());
+        let sender = self.sender.as_ref().map(Sender::state_address);
         [sender, self.receiver.state_address()]
     }
 
     /// What it has counted so far.
     pub fn snapshot(&self) -> FlowCounters {
+        let mss_bytes = u64::from(self.plan.mss_bytes);
         let Some(sender) = &self.sender else {
-            let delivered_bytes = self.datagrams_received * u64::from(self.mss_bytes);
+            let delivered_bytes = self.datagrams_received * mss_bytes;
             return FlowCounters {
                 sent_pkts: self.datagrams_sent,
                 delivered_bytes,
@@ -233,7 +260,7 @@ impl Flow {
         FlowCounters {
             sent_pkts: counters.sent_pkts,
             retransmitted_pkts: counters.retransmitted_pkts,
-            delivered_bytes: u64::from(self.receiver.nxt()) * u64::from(self.mss_bytes) - short_by_bytes,
+            delivered_bytes: u64::from(self.receiver.nxt()) * mss_bytes - short_by_bytes,
             timeouts: counters.timeouts,
             recoveries: counters.recoveries,
             ecn_reductions: counters.ecn_reductions,
@@ -253,6 +280,6 @@ impl Flow {
 
     #[cfg(feature = "fault-injection")]
     pub fn sender_mut(&mut self) -> Option<&mut Sender> {
-        self.sender.as_deref_mut()
+        self.sender.as_mut()
     }
 }

@@ -4,7 +4,7 @@
 //! with it the timeout, from shrinking to nothing. The law sees round-trip times in microseconds whatever the tick is.
 
 use crate::spec::Transport;
-use crate::tcp::TickClock;
+use crate::tcp::plan::Plan;
 
 /// SRTT, RTTVAR and RTO of one connection.
 #[derive(Clone, Debug)]
@@ -17,7 +17,6 @@ pub(crate) struct RttEstimator {
     rttvar_ticks_x4: u64,
     rto_ns: u64,
     backoff: u32,
-    clock: TickClock,
 }
 
 impl RttEstimator {
@@ -29,15 +28,15 @@ impl RttEstimator {
             rttvar_ticks_x4: 0,
             rto_ns: transport.rto_ns_initial,
             backoff: 0,
-            clock: TickClock::new(transport.ts_tick_ns),
         }
     }
 
     /// Takes a sample, section 2. A sample of zero (faster than the clock ticks) counts as one microsecond, one tick.
     #[inline]
-    pub fn sample(&mut self, rtt_us: u32, transport: &Transport) {
+    pub fn sample(&mut self, rtt_us: u32, plan: &Plan) {
+        let Plan { tcp, clock, .. } = plan;
         let rtt_us = rtt_us.max(1);
-        let rtt_ticks = u64::from(self.clock.ticks_nearest(rtt_us).max(1));
+        let rtt_ticks = u64::from(clock.ticks_nearest(rtt_us).max(1));
         if self.srtt_us_x8 == 0 {
             self.srtt_us_x8 = u64::from(rtt_us) * 8;
             self.rtt_us_min = rtt_us;
@@ -54,14 +53,14 @@ impl RttEstimator {
         }
         self.backoff = 0;
         // (2.3): RTO = SRTT + max(G, 4 RTTVAR), with the clock granularity G of one tick.
-        let variance_ns = self.rttvar_ticks_x4.max(1) * self.clock.tick_ns();
-        let srtt_ns = self.srtt_ticks_x8 * self.clock.tick_ns() / 8;
-        let rto_ns = if transport.rto_min_over_srtt {
-            srtt_ns + variance_ns.max(transport.rto_ns_min)
+        let variance_ns = self.rttvar_ticks_x4.max(1) * clock.tick_ns();
+        let srtt_ns = self.srtt_ticks_x8 * clock.tick_ns() / 8;
+        let rto_ns = if tcp.rto_min_over_srtt {
+            srtt_ns + variance_ns.max(tcp.rto_ns_min)
         } else {
-            (srtt_ns + variance_ns).max(transport.rto_ns_min)
+            (srtt_ns + variance_ns).max(tcp.rto_ns_min)
         };
-        self.rto_ns = rto_ns.min(transport.rto_ns_max);
+        self.rto_ns = rto_ns.min(tcp.rto_ns_max);
     }
 
     /// The timer fired, (5.5).
@@ -73,12 +72,6 @@ impl RttEstimator {
     #[inline]
     pub fn rto_ns(&self, transport: &Transport) -> u64 {
         (self.rto_ns << self.backoff).min(transport.rto_ns_max)
-    }
-
-    /// The clock of the timestamps.
-    #[inline]
-    pub fn clock(&self) -> TickClock {
-        self.clock
     }
 
     /// 0: no sample yet.

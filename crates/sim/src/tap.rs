@@ -9,7 +9,7 @@ use fadelab_path::packet::FeedbackBytes;
 
 use crate::packet::{Packet, SACK_BLOCKS_MAX, flag};
 use crate::spec::FlowSpec;
-use crate::tcp::{TickClock, clock_us};
+use crate::tcp::{Now, TickClock};
 
 /// One packet at the sender's host.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -72,10 +72,11 @@ impl Tap {
     }
 
     pub fn show(&mut self, now_ns: u64, packet: &Packet, feedback: Option<&FeedbackBytes>) {
+        let now = Now::at(now_ns);
         let header = &packet.header;
         let is_data = u32::from(header.flags) & abi::PACKET_DATA != 0;
         let clock = self.clocks[packet.flow as usize];
-        let stamp = |time_us| clock.map_or(0, |clock| clock.stamp(time_us, now_ns));
+        let stamp = |time_us| clock.map_or(0, |clock| clock.stamp(time_us, now));
         (self.sink)(&Sighting {
             flow: packet.flow,
             time_ns: now_ns,
@@ -91,7 +92,7 @@ impl Tap {
             echo_us: if is_data {
                 0
             } else {
-                clock_us(now_ns).wrapping_sub(packet.ts_ecr_us)
+                now.clock_us().wrapping_sub(packet.ts_ecr_us)
             },
             sack: packet.sack,
             sack_blocks: packet.sack_blocks,

@@ -1,13 +1,28 @@
 //! One honest TCP, in whole segments: what both ends keep and do. The window itself belongs to the law.
 
+pub(crate) mod plan;
 pub(crate) mod receiver;
 pub(crate) mod scoreboard;
 pub(crate) mod sender;
 
-/// Clock of the timestamps that packets carry, in microseconds; it wraps after 71 minutes, as on the wire.
-#[inline]
-pub(crate) fn clock_us(now_ns: u64) -> u32 {
-    (now_ns / 1000) as u32
+/// The present instant. Laws and timestamps want microseconds, which are divided out once per event.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Now {
+    pub ns: u64,
+    pub us: u64,
+}
+
+impl Now {
+    #[inline]
+    pub fn at(ns: u64) -> Self {
+        Self { ns, us: ns / 1000 }
+    }
+
+    /// Clock of the timestamps that packets carry, in microseconds; it wraps after 71 minutes, as on the wire.
+    #[inline]
+    pub fn clock_us(self) -> u32 {
+        self.us as u32
+    }
 }
 
 /// Converts times into ticks of a timestamp clock (RFC 7323). Dividing 32 bits by a number that is known beforehand is
@@ -42,17 +57,22 @@ impl TickClock {
         ((u128::from(time_us) * u128::from(self.reciprocal_q64)) >> 64) as u32
     }
 
-    /// What the clock shows, modulo 2^32 ticks, at the latest time up to `now_ns` at which [`clock_us`] showed
+    /// What the clock shows, modulo 2^32 ticks, at the latest time up to `now` at which [`Now::clock_us`] showed
     /// `time_us`.
     ///
     /// Laws take differences modulo 2^32 ticks, as on the wire; microseconds wrap earlier.
     #[inline]
-    pub fn stamp(self, time_us: u32, now_ns: u64) -> u32 {
-        let now_us = now_ns / 1000;
-        if u32::try_from(now_us).is_ok() {
+    pub fn stamp(self, time_us: u32, now: Now) -> u32 {
+        if u32::try_from(now.us).is_ok() {
             return self.ticks(time_us);
         }
-        let then_us = now_us - u64::from((now_us as u32).wrapping_sub(time_us));
+        self.stamp_late(time_us, now)
+    }
+
+    /// The same after the first 71 minutes.
+    #[inline(never)]
+    fn stamp_late(self, time_us: u32, now: Now) -> u32 {
+        let then_us = now.us - u64::from(now.clock_us().wrapping_sub(time_us));
         (then_us / u64::from(self.tick_us)) as u32
     }
 
@@ -98,7 +118,8 @@ mod tests {
                 (1 << 44) - 1,
             ] {
                 for age_us in [0, 1, 40_000, 60_000_000, (1 << 32) - 1] {
-                    let stamp = clock.stamp(clock_us(taken_us * 1000), (taken_us + age_us) * 1000 + 999);
+                    let (taken, now) = (Now::at(taken_us * 1000), Now::at((taken_us + age_us) * 1000 + 999));
+                    let stamp = clock.stamp(taken.clock_us(), now);
                     assert_eq!(
                         stamp,
                         (taken_us / tick_us) as u32,

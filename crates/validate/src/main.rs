@@ -20,7 +20,15 @@ const WITH_PARAMETER_MAX: usize = 3;
 type Entry = (&'static str, fn(&Lab) -> Result<Section, String>);
 
 /// In the order of the page.
-const SECTIONS: [Entry; 1] = [("path", forms::path::run)];
+const SECTIONS: [Entry; 7] = [
+    ("path", forms::path::run),
+    ("reno", forms::reno::run),
+    ("xcp", forms::xcp::run),
+    ("vcp", forms::vcp::run),
+    ("rem", forms::rem::run),
+    ("queues", forms::queues::run),
+    ("channel", forms::channel::run),
+];
 
 /// Compares the simulator with closed forms and with ns-2, prints tables and writes docs/validation.md.
 #[derive(Debug, Parser)]

@@ -8,12 +8,12 @@ pub enum TraceRules {
     /// there when it comes, the packet included that arrives at that very instant.
     #[default]
     Plain,
-    /// As `mm-link` of mahimahi does, to the byte (`src/frontend/link_queue.cc`): a packet carries the header of the TUN
-    /// device through which it came, so that an IP packet of 1500 bytes fills an opportunity of 1504; and arrivals of a
+    /// As `mm-link` of mahimahi does, to the byte (`src/frontend/link_queue.cc`). A packet has the header of the TUN
+    /// device through which it came, so that an IP packet of 1500 bytes fills an opportunity of 1504. Arrivals of a
     /// millisecond come behind its opportunities, because `read_packet` uses these up before it takes the packet in.
     ///
-    /// For one queue, first in, first out: a link that goes step by step knows no more when a packet came that it
-    /// sends next.
+    /// For one queue, first in, first out. A link that goes step by step asks when it may send next and no longer
+    /// knows when the packet came that it will send then.
     ExactMahimahi,
 }
 

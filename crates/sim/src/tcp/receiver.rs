@@ -7,44 +7,46 @@ use fadelab_path::packet::FeedbackBytes;
 use crate::packet::{Packet, SACK_BLOCKS_MAX, flag};
 use crate::ranges::RangeSet;
 use crate::spec::{Recovery, Transport};
-use crate::tcp::clock_us;
+use crate::tcp::Now;
 
-/// State of a receiving end.
+/// State of a receiving end. The fields that each packet touches stand first.
 #[derive(Debug)]
+#[repr(C)]
 pub(crate) struct Receiver {
+    ack_due_ns: u64,
     nxt: u32,
-    out_of_order: RangeSet,
-    /// A segment of each of the blocks that changed last, the last one first.
-    recent: [u32; SACK_BLOCKS_MAX],
     /// `TSval` to echo: of the oldest segment not yet acknowledged (RFC 7323, section 4.3).
     ts_recent_us: u32,
-    unacknowledged_pkts: u32,
-    ack_due_ns: u64,
-    congestion_experienced: bool,
+    /// Segments that arrived since the last ACK: two at most.
+    unacknowledged_pkts: u8,
     marks: u8,
+    congestion_experienced: bool,
+    out_of_order: RangeSet,
     law: Option<(&'static Law, State)>,
+    /// A segment of each of the blocks that changed last, the last one first.
+    recent: [u32; SACK_BLOCKS_MAX],
 }
 
 impl Receiver {
     pub fn new(law: Option<&'static Law>) -> Self {
         Self {
+            ack_due_ns: u64::MAX,
             nxt: 0,
-            out_of_order: RangeSet::default(),
-            recent: [u32::MAX; SACK_BLOCKS_MAX],
             ts_recent_us: 0,
             unacknowledged_pkts: 0,
-            ack_due_ns: u64::MAX,
-            congestion_experienced: false,
             marks: 0,
+            congestion_experienced: false,
+            out_of_order: RangeSet::default(),
             law: law.map(|law| (law, law.new_state())),
+            recent: [u32::MAX; SACK_BLOCKS_MAX],
         }
     }
 
     /// A new connection: the law begins anew.
-    pub fn restart(&mut self, now_ns: u64) {
+    pub fn restart(&mut self, now: Now) {
         if let Some((law, state)) = &mut self.law {
             *state = law.new_state();
-            law.init(state, now_ns / 1000);
+            law.init(state, now.us);
         }
         (self.congestion_experienced, self.marks) = (false, 0);
     }
@@ -67,43 +69,54 @@ impl Receiver {
     }
 
     /// A data packet arrived. Returns whether an ACK is due at once.
-    pub fn on_data(&mut self, now_ns: u64, packet: &Packet, feedback: Option<&FeedbackBytes>, tcp: &Transport) -> bool {
+    #[inline]
+    pub fn on_data(&mut self, now: Now, packet: &Packet, feedback: Option<&FeedbackBytes>, tcp: &Transport) -> bool {
         let in_order = packet.seq == self.nxt;
-        self.tell_law(now_ns, packet, feedback, in_order);
+        if self.law.is_some() {
+            self.tell_law(now, packet, feedback, in_order);
+        }
         self.note_marks(packet);
         if self.unacknowledged_pkts == 0 && packet.seq <= self.nxt {
             self.ts_recent_us = packet.ts_val_us;
         }
-        let fills_hole = !self.out_of_order.is_empty();
-        if in_order {
-            self.nxt += 1;
-            if fills_hole
-                && let Some((start, end)) = self.out_of_order.first()
-                && start == self.nxt
-            {
-                self.nxt = end;
-                self.out_of_order.remove_below(end);
-            }
-        } else if packet.seq > self.nxt {
-            self.out_of_order.insert((packet.seq, packet.seq + 1), |_| {});
-            self.make_recent(packet.seq);
-        }
         self.unacknowledged_pkts += 1;
+        if !in_order || !self.out_of_order.is_empty() {
+            // RFC 5681, section 4.2: out of order or filling a hole is acknowledged at once.
+            self.take_out_of_order(packet.seq);
+            return true;
+        }
+        self.nxt += 1;
         match tcp.delayed_ack_ns {
-            // RFC 5681, section 4.2: out of order or filling a hole is acknowledged at once, else every second segment.
-            Some(delay_ns) if in_order && !fills_hole && self.unacknowledged_pkts < 2 => {
-                self.ack_due_ns = now_ns + delay_ns;
+            // Else every second segment is.
+            Some(delay_ns) if self.unacknowledged_pkts < 2 => {
+                self.ack_due_ns = now.ns + delay_ns;
                 false
             }
             _ => true,
         }
     }
 
-    fn tell_law(&mut self, now_ns: u64, packet: &Packet, feedback: Option<&FeedbackBytes>, in_order: bool) {
+    /// A segment arrived that is not the next one, or is while others beyond it are there.
+    fn take_out_of_order(&mut self, seq: u32) {
+        if seq > self.nxt {
+            self.out_of_order.insert((seq, seq + 1), |_| {});
+            self.make_recent(seq);
+        } else if seq == self.nxt {
+            self.nxt += 1;
+            if let Some((start, end)) = self.out_of_order.first()
+                && start == self.nxt
+            {
+                self.nxt = end;
+                self.out_of_order.remove_below(end);
+            }
+        }
+    }
+
+    fn tell_law(&mut self, now: Now, packet: &Packet, feedback: Option<&FeedbackBytes>, in_order: bool) {
         let Some((law, state)) = &mut self.law else { return };
         let mut data = abi::Data {
             packet_bytes: u32::from(packet.header.ip_bytes),
-            now_us: now_ns / 1000,
+            now_us: now.us,
             ecn: u32::from(packet.header.ecn),
             role: u32::from(packet.header.ip_id & 1),
             ip_id: u32::from(packet.header.ip_id),
@@ -139,33 +152,43 @@ impl Receiver {
 
     /// Fills in the ACK that leaves now. Returns the feedback that rides on it.
     #[inline]
-    pub fn fill_ack(&mut self, now_ns: u64, ack: &mut Packet, tcp: &Transport) -> Option<FeedbackBytes> {
+    pub fn fill_ack(&mut self, now: Now, ack: &mut Packet, tcp: &Transport) -> Option<FeedbackBytes> {
         ack.seq = self.nxt;
         ack.ts_ecr_us = self.ts_recent_us;
-        ack.ts_val_us = clock_us(now_ns);
+        ack.ts_val_us = now.clock_us();
         ack.tcp_flags = if self.congestion_experienced { flag::ECE } else { 0 };
         ack.marks = std::mem::take(&mut self.marks);
+        ack.header.ip_bytes = tcp.ack_bytes as u16;
         (self.unacknowledged_pkts, self.ack_due_ns) = (0, u64::MAX);
-        let mut ip_bytes = tcp.ack_bytes;
         if !self.out_of_order.is_empty() && tcp.recovery == Recovery::Sack {
-            for block in self.recent.into_iter().filter_map(|seq| self.out_of_order.find(seq)) {
-                let count = ack.sack_blocks as usize;
-                if !ack.sack[..count].contains(&block) {
-                    ack.sack[count] = block;
-                    ack.sack_blocks += 1;
-                }
-            }
-            // Kind, length and padding once, two sequence numbers a block (RFC 2018, section 3).
-            ip_bytes += if tcp.sack_on_wire {
-                4 + 8 * u32::from(ack.sack_blocks)
-            } else {
-                0
-            };
+            self.fill_blocks(ack, tcp);
         }
-        ack.header.ip_bytes = ip_bytes as u16;
+        if self.law.is_none() {
+            return None;
+        }
+        self.ask_law(now, ack)
+    }
+
+    /// RFC 2018, section 4: the blocks that changed last.
+    fn fill_blocks(&self, ack: &mut Packet, tcp: &Transport) {
+        for block in self.recent.into_iter().filter_map(|seq| self.out_of_order.find(seq)) {
+            let count = ack.sack_blocks as usize;
+            if !ack.sack[..count].contains(&block) {
+                ack.sack[count] = block;
+                ack.sack_blocks += 1;
+            }
+        }
+        if tcp.sack_on_wire {
+            // Kind, length and padding once, two sequence numbers a block (RFC 2018, section 3).
+            ack.header.ip_bytes += 4 + 8 * u16::from(ack.sack_blocks);
+        }
+    }
+
+    /// What the law echoes.
+    fn ask_law(&mut self, now: Now, ack: &mut Packet) -> Option<FeedbackBytes> {
         let (law, state) = self.law.as_mut()?;
         let mut fill = abi::Fill {
-            now_us: now_ns / 1000,
+            now_us: now.us,
             ..abi::Fill::default()
         };
         law.fill_ack(state, &mut fill);

@@ -14,6 +14,9 @@ mod is {
     pub const ALL: u32 = SACKED | LOST | RETRANSMITTED | APP_LIMITED;
 }
 
+/// Segments for which there is room from the first one on.
+const SEGMENTS_MIN: usize = 8;
+
 /// What the rate sample needs to know of the moment a segment was sent
 /// (draft-cheng-iccrg-delivery-rate-estimation, section 3.2), and the segment's flags.
 #[derive(Clone, Copy, Debug, Default)]
@@ -39,32 +42,43 @@ pub(crate) struct RateSample {
     pub app_limited: bool,
 }
 
-/// See the module's documentation.
+/// What a cumulative acknowledgement says.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Acknowledged {
+    /// Newly acknowledged.
+    pub acked_pkts: u32,
+    /// Newly delivered: those of them that were not acknowledged selectively before.
+    pub delivered_pkts: u32,
+    /// The one of these that was sent last.
+    pub newest: Option<u32>,
+}
+
+/// See the module's documentation. The fields that each ACK touches stand first.
 #[derive(Debug, Default)]
+#[repr(C)]
 pub(crate) struct Scoreboard {
-    una: u32,
-    nxt: u32,
     /// Segment `s` is at `s & (len - 1)`; the length is a power of two and at least `nxt - una`.
     segments: Vec<Segment>,
-    sacked: RangeSet,
-    sacked_pkts: u32,
+    /// Rate estimation: when the last segment was delivered, when the newest delivered one was sent, and how many were.
+    delivered_ns: u64,
+    first_sent_ns: u64,
+    delivered_pkts: u32,
+    una: u32,
+    nxt: u32,
+    /// Kept up by each event; the sum over the other counters must give the same.
+    in_flight_pkts: u32,
     lost_pkts: u32,
     retransmitted_pkts: u32,
     /// Duplicate ACKs that stand for segments that left the network, without SACK.
     duplicate_pkts: u32,
-    /// Kept up by each event; the sum over the other counters must give the same.
-    in_flight_pkts: u32,
+    sacked_pkts: u32,
     /// Segments below are acknowledged, sacked or marked lost.
     frontier: u32,
     /// Sacked segments from the frontier on.
     frontier_sacked: u32,
     /// Segments below need no retransmission.
     retransmit_from: u32,
-    /// Rate estimation: segments delivered, when the last one was, and when the newest of them was sent.
-    delivered_pkts: u32,
-    delivered_ns: u64,
-    first_sent_ns: u64,
-    newest: Option<Segment>,
+    sacked: RangeSet,
 }
 
 impl Scoreboard {
@@ -168,7 +182,7 @@ impl Scoreboard {
 
     #[cold]
     fn grow(&mut self) {
-        let length = (self.segments.len() * 2).max(16);
+        let length = (self.segments.len() * 2).max(SEGMENTS_MIN);
         let mut segments = vec![Segment::default(); length];
         for seq in self.una..self.nxt {
             segments[seq as usize & (length - 1)] = *self.segment(seq);
@@ -176,31 +190,54 @@ impl Scoreboard {
         self.segments = segments;
     }
 
-    /// All below `ack` arrived. Returns how many are newly acknowledged, and how many of them newly delivered.
+    /// All below `ack` arrived.
     #[inline]
-    pub fn acknowledge(&mut self, ack: u32) -> (u32, u32) {
-        let acked = ack - self.una;
+    pub fn acknowledge(&mut self, ack: u32) -> Acknowledged {
+        if self.lost_pkts > 0 || self.sacked_pkts() > 0 {
+            return self.acknowledge_with_holes(ack);
+        }
+        // Each was sent once and none arrived before: the last of them is the newest.
+        let acked_pkts = ack - self.una;
+        self.in_flight_pkts -= acked_pkts;
+        self.delivered_pkts += acked_pkts;
+        self.advance(ack);
+        Acknowledged {
+            acked_pkts,
+            delivered_pkts: acked_pkts,
+            newest: Some(ack - 1),
+        }
+    }
+
+    #[inline]
+    fn advance(&mut self, ack: u32) {
+        self.una = ack;
+        self.frontier = self.frontier.max(ack);
+        self.retransmit_from = self.retransmit_from.max(ack);
+    }
+
+    /// The same when some are lost, sent again or acknowledged selectively.
+    #[inline(never)]
+    fn acknowledge_with_holes(&mut self, ack: u32) -> Acknowledged {
+        let acked_pkts = ack - self.una;
         if self.duplicate_pkts > 0 {
             self.forget_duplicates(if ack == self.nxt {
                 u32::MAX
             } else {
-                acked.saturating_sub(1)
+                acked_pkts.saturating_sub(1)
             });
         }
-        let mut delivered = 0;
+        let (mut delivered_pkts, mut newest) = (0, None);
         for seq in self.una..ack {
             let flags = self.segment(seq).in_flight_and_flags;
             if flags & is::SACKED != 0 {
                 self.sacked_pkts -= 1;
                 self.frontier_sacked -= u32::from(seq >= self.frontier);
             } else {
-                self.leave(seq);
-                delivered += 1;
+                self.leave(seq, &mut newest);
+                delivered_pkts += 1;
             }
         }
-        self.una = ack;
-        self.frontier = self.frontier.max(ack);
-        self.retransmit_from = self.retransmit_from.max(ack);
+        self.advance(ack);
         if !self.sacked.is_empty() {
             self.sacked.remove_below(ack);
         }
@@ -209,7 +246,11 @@ impl Scoreboard {
             let most = (self.outstanding_pkts() - self.lost_pkts).saturating_sub(1);
             self.forget_duplicates(self.duplicate_pkts.saturating_sub(most));
         }
-        (acked, delivered)
+        Acknowledged {
+            acked_pkts,
+            delivered_pkts,
+            newest,
+        }
     }
 
     /// RFC 6582: of the duplicates seen, one stood for each segment now acknowledged but the retransmitted one. Outside
@@ -221,9 +262,9 @@ impl Scoreboard {
         self.in_flight_pkts += gone;
     }
 
-    /// Segment `seq` is known to have arrived.
+    /// Segment `seq` is known to have arrived. `newest` is the one of this ACK that was sent last, as far as is known.
     #[inline]
-    fn leave(&mut self, seq: u32) {
+    fn leave(&mut self, seq: u32, newest: &mut Option<u32>) {
         let segment = *self.segment(seq);
         let flags = segment.in_flight_and_flags;
         let (lost, again) = (flags & is::LOST != 0, flags & is::RETRANSMITTED != 0);
@@ -231,16 +272,13 @@ impl Scoreboard {
         self.retransmitted_pkts -= u32::from(again);
         self.in_flight_pkts -= u32::from(!lost || again);
         self.delivered_pkts += 1;
-        if self
-            .newest
-            .is_none_or(|newest| segment.delivered_pkts >= newest.delivered_pkts)
-        {
-            self.newest = Some(segment);
+        if newest.is_none_or(|newest| segment.delivered_pkts >= self.segment(newest).delivered_pkts) {
+            *newest = Some(seq);
         }
     }
 
-    /// A SACK block arrived. Returns how many segments it newly reports.
-    pub fn sack(&mut self, (start, end): Range) -> u32 {
+    /// A SACK block arrived. Returns how many segments it newly reports, and keeps `newest` up to date.
+    pub fn sack(&mut self, (start, end): Range, newest: &mut Option<u32>) -> u32 {
         let (start, end) = (start.max(self.una), end.min(self.nxt));
         if start >= end {
             return 0;
@@ -260,7 +298,7 @@ impl Scoreboard {
         let mut reported = 0;
         for &(from, to) in news[..count].iter().chain(rest.iter().flatten()) {
             for seq in from..to {
-                self.leave(seq);
+                self.leave(seq, newest);
                 self.segment_mut(seq).in_flight_and_flags |= is::SACKED;
                 self.sacked_pkts += 1;
                 self.frontier_sacked += u32::from(seq >= self.frontier);
@@ -283,6 +321,14 @@ impl Scoreboard {
     /// are.
     #[inline]
     pub fn mark_losses(&mut self, dupthresh: u32) -> u32 {
+        if self.frontier_sacked < dupthresh {
+            return 0;
+        }
+        self.advance_frontier(dupthresh)
+    }
+
+    #[inline(never)]
+    fn advance_frontier(&mut self, dupthresh: u32) -> u32 {
         let mut lost = 0;
         while self.frontier_sacked >= dupthresh {
             let seq = self.frontier;
@@ -337,6 +383,11 @@ impl Scoreboard {
         if self.lost_pkts == self.retransmitted_pkts {
             return None;
         }
+        self.find_retransmission()
+    }
+
+    #[inline(never)]
+    fn find_retransmission(&mut self) -> Option<u32> {
         while self.retransmit_from < self.nxt {
             let flags = self.segment(self.retransmit_from).in_flight_and_flags;
             if flags & is::LOST != 0 && flags & (is::RETRANSMITTED | is::SACKED) == 0 {
@@ -347,12 +398,13 @@ impl Scoreboard {
         None
     }
 
-    /// The rate sample of the ACK just taken; to be asked once per ACK.
+    /// The rate sample of the ACK just taken, of which segment `newest` was sent last; to be asked once per ACK.
     #[inline]
-    pub fn rate_sample(&mut self, now_ns: u64) -> RateSample {
-        let Some(newest) = self.newest.take() else {
+    pub fn rate_sample(&mut self, now_ns: u64, newest: Option<u32>) -> RateSample {
+        let Some(seq) = newest else {
             return RateSample::default();
         };
+        let newest = *self.segment(seq);
         let prior_delivered_ns = newest.sent_ns - u64::from(newest.delivered_ago_us) * 1000;
         let ack_elapsed_us = ((now_ns - prior_delivered_ns) / 1000) as u32;
         (self.first_sent_ns, self.delivered_ns) = (newest.sent_ns, now_ns);
@@ -365,19 +417,19 @@ impl Scoreboard {
         }
     }
 
-    /// Pair check: what each event kept up against the sum of what is unacknowledged. `None` when all agrees.
+    /// Pair check: whether what each event kept up is the sum of what is unacknowledged.
     #[inline]
-    pub fn disagreement(&self) -> Option<String> {
+    pub fn is_sound(&self) -> bool {
         let gone = self.sacked_pkts + self.duplicate_pkts + self.lost_pkts;
         let counted = (self.outstanding_pkts() + self.retransmitted_pkts).checked_sub(gone);
-        let sound = counted == Some(self.in_flight_pkts)
+        counted == Some(self.in_flight_pkts)
             && self.retransmitted_pkts <= self.lost_pkts
-            && self.sacked_pkts == self.sacked.total();
-        (!sound).then(|| self.describe())
+            && self.sacked_pkts == self.sacked.total()
     }
 
+    /// The numbers of [`Self::is_sound`].
     #[cold]
-    fn describe(&self) -> String {
+    pub fn describe(&self) -> String {
         format!(
             "una {} nxt {} in flight {} sacked {} (ranges {}) duplicates {} lost {} retransmitted {}",
             self.una,
@@ -391,7 +443,7 @@ impl Scoreboard {
         )
     }
 
-    /// Breaks the count, to show that [`Self::disagreement`] sees it.
+    /// Breaks the count, to show that [`Self::is_sound`] sees it.
     #[cfg(feature = "fault-injection")]
     pub fn miscount(&mut self) {
         self.in_flight_pkts += 1;

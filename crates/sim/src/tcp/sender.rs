@@ -1,30 +1,31 @@
 //! The sending end: what to send, what was lost, when to time out. How much may be in flight is the law's to say.
 
-use fadelab_laws::{Params, Sender as Law, State, abi};
+use fadelab_laws::{Sender as Law, State, abi};
 use fadelab_path::packet::{FeedbackBytes, Header};
 use fadelab_path::violation::{Checked, violated};
 
 use crate::network::Network;
 use crate::packet::{Packet, flag};
 use crate::rtt::RttEstimator;
-use crate::spec::Transport;
-use crate::tcp::clock_us;
+use crate::tcp::Now;
+use crate::tcp::plan::Plan;
 use crate::tcp::scoreboard::Scoreboard;
 
 mod acknowledgement;
 mod recovery;
 
-/// What the sending end counts. Cumulative.
+/// What the sending end counts. Cumulative; what nearly every ACK counts stands first.
 #[derive(Clone, Copy, Debug, Default)]
+#[repr(C)]
 pub(crate) struct SenderCounters {
     pub sent_pkts: u64,
+    pub rtt_samples: u64,
+    pub rtt_us_sum: u64,
+    pub marked_pkts: u64,
     pub retransmitted_pkts: u64,
     pub timeouts: u64,
     pub recoveries: u64,
     pub ecn_reductions: u64,
-    pub rtt_samples: u64,
-    pub rtt_us_sum: u64,
-    pub marked_pkts: u64,
 }
 
 /// Who sends where: the parts of a flow that do not change.
@@ -35,97 +36,95 @@ pub(crate) struct Identity {
     pub route_at: u32,
 }
 
-/// State of a sending end.
+/// State of a sending end. The fields that each ACK touches stand first.
 #[derive(Debug)]
+#[repr(C)]
 pub(crate) struct Sender {
-    identity: Identity,
-    tcp: Transport,
-    law: &'static Law,
-    params: Params,
-    state: State,
-    control: abi::Control,
     board: Scoreboard,
+    control: abi::Control,
     rtt: RttEstimator,
+    law: &'static Law,
+    state: State,
+    rto_due_ns: u64,
+    sent_ns_last: u64,
+    random: u64,
+    identity: Identity,
     /// Segments that the application has written so far.
     written: u32,
-    /// IP bytes of segment `written - 1` when it is shorter than the others.
-    last_segment: Option<(u32, u16)>,
     /// Recovery, or the reaction to an ECN echo, ends when all below is acknowledged.
     recover: u32,
+    duplicate_acks: u32,
+    /// Segments delivered until which rate samples are limited by the application (0: they are not).
+    app_limited_until: u32,
+    /// The last segment, when it is shorter than the others: its number and IP bytes.
+    last_segment: Option<(u32, u16)>,
+    ip_id: u16,
+    announce_reduction: bool,
+    cwnd_limited: bool,
+    pace_blocked: bool,
+    counters: SenderCounters,
+    feedback: abi::Feedback,
+    feedback_ns: u64,
+    pace_due_ns: u64,
     /// Without SACK, duplicates of an ACK below tell of no loss: one more than `recover` of RFC 6582, which is of
     /// losses and timeouts alone.
     recover_loss: u32,
     /// Partial ACKs of this recovery.
     partial_acks: u32,
-    duplicate_acks: u32,
-    announce_reduction: bool,
-    cwnd_limited: bool,
-    /// Segments delivered until which rate samples are limited by the application (0: they are not).
-    app_limited_until: u32,
-    rto_due_ns: u64,
-    pace_due_ns: u64,
-    pace_blocked: bool,
-    sent_ns_last: u64,
-    ip_id: u16,
-    feedback: abi::Feedback,
-    feedback_ns: u64,
-    random: u64,
-    counters: SenderCounters,
 }
 
 impl Sender {
-    pub fn new(identity: Identity, tcp: Transport, law: &'static Law, params: Params, random: u64) -> Self {
+    pub fn new(identity: Identity, plan: &Plan, law: &'static Law, random: u64) -> Self {
         Self {
-            identity,
-            tcp,
-            law,
-            params,
-            state: law.new_state(),
-            control: abi::Control::default(),
             board: Scoreboard::default(),
-            rtt: RttEstimator::new(&tcp),
+            control: abi::Control::default(),
+            rtt: RttEstimator::new(&plan.tcp),
+            law,
+            state: law.new_state(),
+            rto_due_ns: u64::MAX,
+            sent_ns_last: 0,
+            random,
+            identity,
             written: 0,
-            last_segment: None,
             recover: 0,
-            recover_loss: 0,
-            partial_acks: 0,
             duplicate_acks: 0,
+            app_limited_until: 0,
+            last_segment: None,
+            ip_id: 0,
             announce_reduction: false,
             cwnd_limited: false,
-            app_limited_until: 0,
-            rto_due_ns: u64::MAX,
-            pace_due_ns: 0,
             pace_blocked: false,
-            sent_ns_last: 0,
-            ip_id: 0,
+            counters: SenderCounters::default(),
             feedback: abi::Feedback::default(),
             feedback_ns: 0,
-            random,
-            counters: SenderCounters::default(),
+            pace_due_ns: 0,
+            recover_loss: 0,
+            partial_acks: 0,
         }
     }
 
     /// A new connection: window, estimators and law begin anew; sequence numbers go on.
-    pub fn connect(&mut self, now_ns: u64) {
-        self.rtt = RttEstimator::new(&self.tcp);
+    pub fn connect(&mut self, now: Now, plan: &Plan) {
+        let tcp = &plan.tcp;
+        self.rtt = RttEstimator::new(tcp);
         self.state = self.law.new_state();
-        let reacts = self.tcp.ecn && self.law.ecn_mode() != abi::ECN_MODE_NONE;
+        let reacts = tcp.ecn && self.law.ecn_mode() != abi::ECN_MODE_NONE;
         self.control = abi::Control {
-            cwnd_pkts: self.tcp.cwnd_pkts_initial,
-            ssthresh_pkts: self.tcp.ssthresh_pkts_initial,
+            cwnd_pkts: tcp.cwnd_pkts_initial,
+            ssthresh_pkts: tcp.ssthresh_pkts_initial,
             ca_state: abi::CA_OPEN,
             ecn: if reacts { abi::ECN_ECT0 } else { abi::ECN_NOT_ECT },
             ..abi::Control::default()
         };
         let start = abi::Start {
-            packet_bytes: self.tcp.packet_bytes,
-            mss_bytes: self.tcp.packet_bytes - self.tcp.header_bytes,
+            packet_bytes: tcp.packet_bytes,
+            mss_bytes: plan.mss_bytes,
             random: self.next_random(),
-            now_us: now_ns / 1000,
-            ts_tick_us: (self.tcp.ts_tick_ns / 1000) as u32,
+            now_us: now.us,
+            ts_tick_us: (tcp.ts_tick_ns / 1000) as u32,
             ..abi::Start::default()
         };
-        self.law.init(&mut self.state, &self.params, &start, &mut self.control);
+        self.law.init(&mut self.state, &plan.params, &start, &mut self.control);
         (self.recover, self.recover_loss, self.duplicate_acks) = (self.board.nxt(), self.board.nxt(), 0);
         (self.feedback, self.pace_due_ns) = (abi::Feedback::default(), 0);
         (self.announce_reduction, self.cwnd_limited, self.app_limited_until) = (false, false, 0);
@@ -187,124 +186,122 @@ impl Sender {
     }
 
     /// Runs the timers that are due.
-    pub fn on_timer(&mut self, now_ns: u64, net: &mut Network) -> Checked<()> {
-        if self.rto_due_ns <= now_ns {
-            self.time_out(now_ns, net)?;
+    pub fn on_timer(&mut self, now: Now, plan: &Plan, net: &mut Network) -> Checked<()> {
+        if self.rto_due_ns <= now.ns {
+            self.time_out(now, plan, net)?;
         }
-        self.send(now_ns, net)
+        self.send(now, plan, net)
     }
 
     /// An ACK arrived.
     pub fn on_ack(
         &mut self,
-        now_ns: u64,
+        now: Now,
+        plan: &Plan,
         packet: &Packet,
         feedback: Option<&FeedbackBytes>,
         net: &mut Network,
     ) -> Checked<()> {
         if packet.seq > self.board.nxt() {
             let detail = format!("ACK {} of {}", packet.seq, self.board.nxt());
-            return self.broken("only what was sent is acknowledged", now_ns, detail);
+            return self.broken("only what was sent is acknowledged", now, detail);
         }
-        let mut ack = self.take_ack(now_ns, packet);
-        self.take_feedback(now_ns, packet, feedback, &mut ack);
+        let mut ack = abi::Ack::default();
+        self.take_ack(now, plan, packet, &mut ack);
+        self.take_feedback(now, packet, feedback, &mut ack);
         ack.in_flight_pkts = self.board.in_flight_pkts();
         let recovering = self.control.ca_state == abi::CA_RECOVERY;
-        let must_send = self.advance_recovery(&mut ack);
+        let must_send = self.advance_recovery(plan, &mut ack);
         if ack.flags & abi::ACK_ECE != 0 {
-            self.react_to_echo(&ack);
+            self.react_to_echo(plan, &ack);
         }
-        self.tell_law(&ack, recovering);
+        self.tell_law(plan, &ack, recovering);
         if self.control.cwnd_pkts == 0 || self.control.ssthresh_pkts == 0 {
-            return self.broken(
-                "a window is at least one segment",
-                now_ns,
-                format!("{:?}, {ack:?}", self.control),
-            );
+            let detail = format!("{:?}, {ack:?}", self.control);
+            return self.broken("a window is at least one segment", now, detail);
         }
-        if let Some(detail) = self.board.disagreement() {
-            return self.broken("what is in flight is what is unacknowledged", now_ns, detail);
+        if !self.board.is_sound() {
+            let detail = self.board.describe();
+            return self.broken("what is in flight is what is unacknowledged", now, detail);
         }
         if must_send && let Some(seq) = self.board.next_retransmission() {
-            self.transmit_again(now_ns, seq, net)?;
+            self.transmit_again(now, plan, seq, net)?;
         }
-        self.send(now_ns, net)
+        self.send(now, plan, net)
     }
 
     /// Shows an ACK to the law. One that ends recovery only brings the window to ssthresh (RFC 5681, section 3.2, step
     /// 6): it acknowledges a window's worth of segments that left the network long ago, and is none to grow by.
     #[inline]
-    fn tell_law(&mut self, ack: &abi::Ack, recovering: bool) {
+    fn tell_law(&mut self, plan: &Plan, ack: &abi::Ack, recovering: bool) {
         let ca_state = self.control.ca_state;
         if recovering && self.law.flags() & abi::SENDER_OWNS_RECOVERY == 0 {
             self.control.ca_state = abi::CA_RECOVERY;
         }
-        self.law.on_ack(&mut self.state, &self.params, ack, &mut self.control);
+        self.law.on_ack(&mut self.state, &plan.params, ack, &mut self.control);
         self.control.ca_state = ca_state;
     }
 
-    fn broken<T>(&self, invariant: &'static str, now_ns: u64, detail: String) -> Checked<T> {
-        violated(
-            invariant,
-            &format!("flow {} ({})", self.identity.flow, self.law.name()),
-            now_ns,
-            detail,
-        )
+    #[cold]
+    fn broken<T>(&self, invariant: &'static str, now: Now, detail: String) -> Checked<T> {
+        let place = format!("flow {} ({})", self.identity.flow, self.law.name());
+        violated(invariant, &place, now.ns, detail)
     }
 
     /// RFC 6298, section 5: the timer fired.
-    fn time_out(&mut self, now_ns: u64, net: &mut Network) -> Checked<()> {
+    fn time_out(&mut self, now: Now, plan: &Plan, net: &mut Network) -> Checked<()> {
         self.rto_due_ns = u64::MAX;
         if self.board.outstanding_pkts() == 0 {
             return Ok(());
         }
         self.counters.timeouts += 1;
         let ack = abi::Ack {
-            now_us: now_ns / 1000,
+            now_us: now.us,
             srtt_us: self.rtt.srtt_us(),
             rtt_us_min: self.rtt.rtt_us_min(),
             random: self.next_random(),
-            packet_bytes: self.tcp.packet_bytes,
-            mss_bytes: self.tcp.packet_bytes - self.tcp.header_bytes,
+            packet_bytes: plan.tcp.packet_bytes,
+            mss_bytes: plan.mss_bytes,
             in_flight_pkts: self.board.in_flight_pkts(),
             feedback: self.feedback,
             ..abi::Ack::default()
         };
-        self.law.on_rto(&mut self.state, &self.params, &ack, &mut self.control);
+        self.law.on_rto(&mut self.state, &plan.params, &ack, &mut self.control);
         self.control.cwnd_pkts = 1;
         self.control.ca_state = abi::CA_LOSS;
         (self.recover, self.recover_loss) = (self.board.nxt(), self.board.nxt() + 1);
-        self.announce_reduction = self.has_classic_ecn();
+        self.announce_reduction = self.has_classic_ecn(plan);
         self.duplicate_acks = 0;
         self.board.mark_all_lost();
         self.rtt.back_off();
         if let Some(seq) = self.board.next_retransmission() {
-            self.transmit_again(now_ns, seq, net)?;
+            self.transmit_again(now, plan, seq, net)?;
         }
         Ok(())
     }
 
     #[inline]
-    fn arm_rto(&mut self, now_ns: u64) {
+    fn arm_rto(&mut self, now: Now, plan: &Plan) {
         let waiting = self.board.outstanding_pkts() > 0;
         self.rto_due_ns = if waiting {
-            now_ns + self.rtt.rto_ns(&self.tcp)
+            now.ns + self.rtt.rto_ns(&plan.tcp)
         } else {
             u64::MAX
         };
     }
 
     /// Sends what window, pacing and application allow.
-    pub fn send(&mut self, now_ns: u64, net: &mut Network) -> Checked<()> {
+    #[inline]
+    pub fn send(&mut self, now: Now, plan: &Plan, net: &mut Network) -> Checked<()> {
         self.pace_blocked = false;
         loop {
-            if self.window_used_pkts() >= self.control.cwnd_pkts {
+            if self.window_used_pkts(plan) >= self.control.cwnd_pkts {
                 self.cwnd_limited = true;
                 return Ok(());
             }
             let again = self.board.next_retransmission();
             let has_data = self.board.nxt() < self.written;
-            let is_new = has_data && self.board.outstanding_pkts() < self.tcp.rwnd_pkts;
+            let is_new = has_data && self.board.outstanding_pkts() < plan.tcp.rwnd_pkts;
             if again.is_none() && !is_new {
                 self.cwnd_limited = false;
                 if !has_data {
@@ -312,22 +309,22 @@ impl Sender {
                 }
                 return Ok(());
             }
-            if self.control.pacing_Bps > 0 && now_ns < self.pace_due_ns {
+            if self.control.pacing_Bps > 0 && now.ns < self.pace_due_ns {
                 self.pace_blocked = true;
                 return Ok(());
             }
             match again {
-                Some(seq) => self.transmit_again(now_ns, seq, net)?,
-                None => self.transmit_new(now_ns, net)?,
+                Some(seq) => self.transmit_again(now, plan, seq, net)?,
+                None => self.transmit_new(now, plan, net)?,
             }
         }
     }
 
     /// Without limited transmit (RFC 3042) the first duplicates release nothing.
     #[inline]
-    fn window_used_pkts(&self) -> u32 {
+    fn window_used_pkts(&self, plan: &Plan) -> u32 {
         let in_flight = self.board.in_flight_pkts();
-        let held = self.control.ca_state == abi::CA_DISORDER && !self.tcp.limited_transmit;
+        let held = self.control.ca_state == abi::CA_DISORDER && !plan.tcp.limited_transmit;
         if held {
             in_flight + self.board.sacked_pkts()
         } else {
@@ -335,25 +332,34 @@ impl Sender {
         }
     }
 
-    fn transmit_new(&mut self, now_ns: u64, net: &mut Network) -> Checked<()> {
-        let idle_ns = now_ns - self.sent_ns_last;
-        if self.board.outstanding_pkts() == 0 && self.board.nxt() > 0 && idle_ns >= self.rtt.rto_ns(&self.tcp) {
-            let (now_us, idle_us) = (now_ns / 1000, idle_ns / 1000);
-            self.law
-                .on_restart(&mut self.state, &self.params, now_us, idle_us, &mut self.control);
+    #[inline]
+    fn transmit_new(&mut self, now: Now, plan: &Plan, net: &mut Network) -> Checked<()> {
+        if self.board.outstanding_pkts() == 0 {
+            self.restart(now, plan);
         }
-        let seq = self.board.send_new(now_ns, self.app_limited_until != 0);
+        let seq = self.board.send_new(now.ns, self.app_limited_until != 0);
         let announced = std::mem::take(&mut self.announce_reduction);
         let header = Header {
             flags: abi::PACKET_DATA as u8,
             ecn: self.control.ecn as u8,
             ..Header::default()
         };
-        self.transmit(now_ns, seq, header, if announced { flag::CWR } else { 0 }, net)
+        self.transmit(now, plan, seq, header, if announced { flag::CWR } else { 0 }, net)
     }
 
-    fn transmit_again(&mut self, now_ns: u64, seq: u32, net: &mut Network) -> Checked<()> {
-        self.board.send_again(seq, now_ns);
+    /// Nothing is in flight: after an idleness of a timeout the law hears of it (RFC 5681, section 4.1).
+    #[cold]
+    fn restart(&mut self, now: Now, plan: &Plan) {
+        let idle_ns = now.ns - self.sent_ns_last;
+        if self.board.nxt() > 0 && idle_ns >= self.rtt.rto_ns(&plan.tcp) {
+            self.law
+                .on_restart(&mut self.state, &plan.params, now.us, idle_ns / 1000, &mut self.control);
+        }
+    }
+
+    #[inline(never)]
+    fn transmit_again(&mut self, now: Now, plan: &Plan, seq: u32, net: &mut Network) -> Checked<()> {
+        self.board.send_again(seq, now.ns);
         self.counters.retransmitted_pkts += 1;
         // The timer is of the oldest segment, whose ACK is a round trip away from here: one that ran on since the last
         // new ACK would end before it where RTO is little more. RFC 6675, section 6, allows this, and Linux does it.
@@ -365,60 +371,63 @@ impl Sender {
         let classic = self.law.ecn_mode() == abi::ECN_MODE_CLASSIC;
         let ecn = if classic { abi::ECN_NOT_ECT } else { self.control.ecn };
         let flags = abi::PACKET_DATA | abi::PACKET_RETRANSMISSION;
-        self.transmit(
-            now_ns,
-            seq,
-            Header {
-                flags: flags as u8,
-                ecn: ecn as u8,
-                ..Header::default()
-            },
-            0,
-            net,
-        )
+        let header = Header {
+            flags: flags as u8,
+            ecn: ecn as u8,
+            ..Header::default()
+        };
+        self.transmit(now, plan, seq, header, 0, net)
     }
 
     #[inline]
-    fn transmit(&mut self, now_ns: u64, seq: u32, mut header: Header, tcp_flags: u8, net: &mut Network) -> Checked<()> {
+    fn transmit(
+        &mut self,
+        now: Now,
+        plan: &Plan,
+        seq: u32,
+        mut header: Header,
+        tcp_flags: u8,
+        net: &mut Network,
+    ) -> Checked<()> {
         header.ip_bytes = match self.last_segment {
             Some((last, bytes)) if last == seq => bytes,
-            _ => self.tcp.packet_bytes as u16,
+            _ => plan.tcp.packet_bytes as u16,
         };
         header.outer_ecn = header.ecn;
         header.wire = self.law.wire() as u8;
         header.ip_id = self.ip_id;
         self.ip_id = self.ip_id.wrapping_add(1);
-        let feedback = self
-            .law
-            .has_on_send()
-            .then(|| self.ask_law(now_ns, &mut header))
-            .flatten();
+        let feedback = if self.law.has_on_send() {
+            self.ask_law(now, plan, &mut header)
+        } else {
+            None
+        };
         let byte_ns = u64::from(header.ip_bytes) * 1_000_000_000;
         if let Some(gap_ns) = byte_ns.checked_div(self.control.pacing_Bps) {
-            self.pace_due_ns = self.pace_due_ns.max(now_ns) + gap_ns;
+            self.pace_due_ns = self.pace_due_ns.max(now.ns) + gap_ns;
         }
         self.counters.sent_pkts += 1;
-        self.sent_ns_last = now_ns;
+        self.sent_ns_last = now.ns;
         if self.rto_due_ns == u64::MAX {
-            self.arm_rto(now_ns);
+            self.arm_rto(now, plan);
         }
         let packet = Packet {
             header,
             tcp_flags,
             flow: self.identity.flow,
             seq,
-            ts_val_us: clock_us(now_ns),
+            ts_val_us: now.clock_us(),
             ..Packet::default()
         };
-        net.inject(now_ns, packet, self.identity.route_at, feedback.as_ref())
+        net.inject(now.ns, packet, self.identity.route_at, feedback.as_ref())
     }
 
     /// The law's own header on a segment about to leave.
-    #[inline]
-    fn ask_law(&mut self, now_ns: u64, header: &mut Header) -> Option<FeedbackBytes> {
+    #[inline(never)]
+    fn ask_law(&mut self, now: Now, plan: &Plan, header: &mut Header) -> Option<FeedbackBytes> {
         let mut send = abi::Send {
             packet_bytes: u32::from(header.ip_bytes),
-            now_us: now_ns / 1000,
+            now_us: now.us,
             srtt_us: self.rtt.srtt_us(),
             retransmission: u32::from(u32::from(header.flags) & abi::PACKET_RETRANSMISSION != 0),
             in_flight_pkts: self.board.in_flight_pkts() - 1,
@@ -426,7 +435,7 @@ impl Sender {
             ..abi::Send::default()
         };
         self.law
-            .on_send(&mut self.state, &self.params, &mut send, &mut self.control);
+            .on_send(&mut self.state, &plan.params, &mut send, &mut self.control);
         (send.feedback.present == 1).then(|| {
             header.feedback_len = send.feedback.len;
             send.feedback.bytes

@@ -6,78 +6,81 @@ use fadelab_path::packet::FeedbackBytes;
 use super::Sender;
 use crate::packet::{Packet, flag};
 use crate::spec::Recovery;
-use crate::tcp::clock_us;
+use crate::tcp::Now;
+use crate::tcp::plan::Plan;
 use crate::tcp::scoreboard::RateSample;
 
 impl Sender {
     /// Takes note of what the ACK says: sequence numbers, losses, round-trip time, rate.
     #[inline]
-    pub(super) fn take_ack(&mut self, now_ns: u64, packet: &Packet) -> abi::Ack {
-        let mut ack = abi::Ack {
-            now_us: now_ns / 1000,
-            packet_bytes: self.tcp.packet_bytes,
-            mss_bytes: self.tcp.packet_bytes - self.tcp.header_bytes,
-            ts_val: self.rtt.clock().stamp(packet.ts_val_us, now_ns),
-            ts_ecr: self.rtt.clock().stamp(packet.ts_ecr_us, now_ns),
-            random: self.next_random(),
-            ..abi::Ack::default()
-        };
+    pub(super) fn take_ack(&mut self, now: Now, plan: &Plan, packet: &Packet, ack: &mut abi::Ack) {
+        ack.now_us = now.us;
+        (ack.packet_bytes, ack.mss_bytes) = (plan.tcp.packet_bytes, plan.mss_bytes);
+        ack.ts_val = plan.clock.stamp(packet.ts_val_us, now);
+        ack.ts_ecr = plan.clock.stamp(packet.ts_ecr_us, now);
+        ack.random = self.next_random();
         if packet.tcp_flags & flag::ECE != 0 {
             ack.flags |= abi::ACK_ECE;
         }
         if self.cwnd_limited {
             ack.flags |= abi::ACK_CWND_LIMITED;
         }
+        let mut newest = None;
         if packet.seq > self.board.una() {
-            (ack.acked_pkts, ack.delivered_pkts) = self.board.acknowledge(packet.seq);
+            let news = self.board.acknowledge(packet.seq);
+            (ack.acked_pkts, ack.delivered_pkts, newest) = (news.acked_pkts, news.delivered_pkts, news.newest);
             self.duplicate_acks = 0;
-            if self.control.ca_state != abi::CA_RECOVERY || packet.seq >= self.recover || self.ends_with_new_ack() {
+            if self.control.ca_state != abi::CA_RECOVERY || packet.seq >= self.recover || self.ends_with_new_ack(plan) {
                 self.board.forget_duplicates(u32::MAX);
             }
-            ack.rtt_us = self.sample_rtt(now_ns, packet);
-            if !self.is_later_partial_ack() {
-                self.arm_rto(now_ns);
+            ack.rtt_us = self.sample_rtt(now, plan, packet);
+            if !self.is_later_partial_ack(plan) {
+                self.arm_rto(now, plan);
             }
         }
-        self.take_sack(packet, &mut ack);
+        if packet.sack_blocks > 0 || ack.acked_pkts == 0 {
+            newest = self.take_sack(plan, packet, ack, newest);
+        }
+        if ack.sacked_pkts + ack.acked_pkts > 0 {
+            ack.lost_pkts = self.board.mark_losses(plan.tcp.dupthresh);
+        }
         if self.law.ecn_mode() == abi::ECN_MODE_EXACT {
             ack.marked_pkts = u32::from(packet.marks);
             self.counters.marked_pkts += u64::from(packet.marks);
         }
-        let sample = self.board.rate_sample(now_ns);
-        self.fill_rate(&sample, &mut ack);
+        let sample = self.board.rate_sample(now.ns, newest);
+        self.fill_rate(&sample, ack);
         ack.srtt_us = self.rtt.srtt_us();
         ack.rtt_us_min = self.rtt.rtt_us_min();
-        ack
     }
 
     /// RFC 6582, section 3.2, step 3: without SACK the timer is restarted by the first partial ACK of a recovery only,
     /// so that a window with many holes is left to slow start instead of a round trip each.
     #[inline]
-    fn is_later_partial_ack(&mut self) -> bool {
-        let partial = self.tcp.recovery == Recovery::NewReno
+    fn is_later_partial_ack(&mut self, plan: &Plan) -> bool {
+        let partial = plan.tcp.recovery == Recovery::NewReno
             && self.control.ca_state == abi::CA_RECOVERY
             && self.board.una() < self.recover;
         self.partial_acks += u32::from(partial);
         partial && self.partial_acks > 1
     }
 
-    #[inline]
-    fn take_sack(&mut self, packet: &Packet, ack: &mut abi::Ack) {
+    /// Takes SACK blocks, or notes that there is nothing new. Returns the segment of this ACK that was sent last.
+    #[inline(never)]
+    fn take_sack(&mut self, plan: &Plan, packet: &Packet, ack: &mut abi::Ack, newest: Option<u32>) -> Option<u32> {
+        let mut newest = newest;
         for &block in &packet.sack[..packet.sack_blocks as usize] {
-            ack.sacked_pkts += self.board.sack(block);
+            ack.sacked_pkts += self.board.sack(block, &mut newest);
         }
         ack.delivered_pkts += ack.sacked_pkts;
         if ack.acked_pkts == 0 && packet.seq == self.board.una() && self.board.outstanding_pkts() > 0 {
             ack.flags |= abi::ACK_DUPLICATE;
             self.duplicate_acks += 1;
-            if self.tcp.recovery != Recovery::Sack {
+            if plan.tcp.recovery != Recovery::Sack {
                 self.board.duplicate();
             }
         }
-        if ack.sacked_pkts + ack.acked_pkts > 0 {
-            ack.lost_pkts = self.board.mark_losses(self.tcp.dupthresh);
-        }
+        newest
     }
 
     #[inline]
@@ -100,9 +103,9 @@ impl Sender {
 
     /// RFC 7323, section 4.1: every ACK that advances gives a sample, retransmitted or not.
     #[inline]
-    fn sample_rtt(&mut self, now_ns: u64, packet: &Packet) -> u32 {
-        let rtt_us = clock_us(now_ns).wrapping_sub(packet.ts_ecr_us);
-        self.rtt.sample(rtt_us, &self.tcp);
+    fn sample_rtt(&mut self, now: Now, plan: &Plan, packet: &Packet) -> u32 {
+        let rtt_us = now.clock_us().wrapping_sub(packet.ts_ecr_us);
+        self.rtt.sample(rtt_us, plan);
         self.counters.rtt_samples += 1;
         self.counters.rtt_us_sum += u64::from(rtt_us);
         rtt_us
@@ -111,7 +114,7 @@ impl Sender {
     #[inline]
     pub(super) fn take_feedback(
         &mut self,
-        now_ns: u64,
+        now: Now,
         packet: &Packet,
         feedback: Option<&FeedbackBytes>,
         ack: &mut abi::Ack,
@@ -123,10 +126,10 @@ impl Sender {
                 present: 0,
                 ..self.feedback
             };
-            self.feedback_ns = now_ns;
+            self.feedback_ns = now.ns;
         }
         ack.feedback = self.feedback;
         ack.feedback.present = u8::from(feedback.is_some());
-        ack.feedback.age_us = ((now_ns - self.feedback_ns) / 1000) as u32;
+        ack.feedback.age_us = ((now.ns - self.feedback_ns) / 1000) as u32;
     }
 }

@@ -4,31 +4,35 @@ use fadelab_laws::abi;
 
 use super::Sender;
 use crate::spec::Recovery;
+use crate::tcp::plan::Plan;
 
 impl Sender {
     /// Moves the recovery state on. Returns whether a retransmission is due whatever the window says.
-    pub(super) fn advance_recovery(&mut self, ack: &mut abi::Ack) -> bool {
-        let ends = self.board.una() >= self.recover || (ack.acked_pkts > 0 && self.ends_with_new_ack());
+    #[inline]
+    pub(super) fn advance_recovery(&mut self, plan: &Plan, ack: &mut abi::Ack) -> bool {
+        let una = self.board.una();
+        let ends = una >= self.recover || (ack.acked_pkts > 0 && self.ends_with_new_ack(plan));
         if ends && self.control.ca_state > abi::CA_DISORDER {
             self.control.ca_state = abi::CA_OPEN;
         }
         match self.control.ca_state {
-            abi::CA_RECOVERY if ack.acked_pkts > 0 && self.tcp.recovery == Recovery::NewReno => {
+            abi::CA_RECOVERY if ack.acked_pkts > 0 && plan.tcp.recovery == Recovery::NewReno => {
                 // RFC 6582, section 3.2, step 3: a partial ACK reveals the next loss.
                 self.lose_oldest(ack)
             }
             abi::CA_RECOVERY | abi::CA_LOSS => false,
-            _ => self.detect_loss(ack),
+            _ => self.detect_loss(plan, ack),
         }
     }
 
     /// Whether any new ACK ends the recovery under way (RFC 5681, section 3.2, step 6).
     #[inline]
-    pub(super) fn ends_with_new_ack(&self) -> bool {
-        self.tcp.recovery == Recovery::Reno && self.control.ca_state == abi::CA_RECOVERY
+    pub(super) fn ends_with_new_ack(&self, plan: &Plan) -> bool {
+        plan.tcp.recovery == Recovery::Reno && self.control.ca_state == abi::CA_RECOVERY
     }
 
     /// Without SACK the oldest segment is the one that is known to be lost. Returns whether that is new.
+    #[inline(never)]
     fn lose_oldest(&mut self, ack: &mut abi::Ack) -> bool {
         let is_new = self.board.mark_oldest_lost();
         ack.lost_pkts += u32::from(is_new);
@@ -36,19 +40,20 @@ impl Sender {
         is_new
     }
 
-    fn detect_loss(&mut self, ack: &mut abi::Ack) -> bool {
-        let found = match self.tcp.recovery {
+    #[inline]
+    fn detect_loss(&mut self, plan: &Plan, ack: &mut abi::Ack) -> bool {
+        let found = match plan.tcp.recovery {
             Recovery::Sack => self.board.oldest_is_lost(),
             // RFC 6582, section 3.2, step 2: the ACK covers more than `recover`; duplicates of that very segment may
             // come from what a timeout sent twice.
             Recovery::NewReno | Recovery::Reno => {
-                self.duplicate_acks >= self.tcp.dupthresh
+                self.duplicate_acks >= plan.tcp.dupthresh
                     && ack.flags & abi::ACK_DUPLICATE != 0
                     && self.board.una() >= self.recover_loss
             }
         };
         if found {
-            self.enter_recovery(ack);
+            self.enter_recovery(plan, ack);
             return true;
         }
         if self.control.ca_state != abi::CA_CWR {
@@ -58,9 +63,10 @@ impl Sender {
         false
     }
 
-    fn enter_recovery(&mut self, ack: &mut abi::Ack) {
+    #[inline(never)]
+    fn enter_recovery(&mut self, plan: &Plan, ack: &mut abi::Ack) {
         self.counters.recoveries += 1;
-        if self.tcp.recovery != Recovery::Sack {
+        if plan.tcp.recovery != Recovery::Sack {
             self.lose_oldest(ack);
         }
         if self.control.ca_state == abi::CA_CWR {
@@ -69,38 +75,39 @@ impl Sender {
             self.recover = self.board.nxt();
         } else {
             self.law
-                .on_loss(&mut self.state, &self.params, ack, abi::LOSS_DUPACK, &mut self.control);
-            self.reduce(abi::CA_RECOVERY);
+                .on_loss(&mut self.state, &plan.params, ack, abi::LOSS_DUPACK, &mut self.control);
+            self.reduce(plan, abi::CA_RECOVERY);
         }
         self.recover_loss = self.recover + 1;
         self.partial_acks = 0;
     }
 
     /// Whether ECE and CWR of RFC 3168 mean something on this connection.
-    pub(super) fn has_classic_ecn(&self) -> bool {
-        self.tcp.ecn && self.law.ecn_mode() == abi::ECN_MODE_CLASSIC
+    pub(super) fn has_classic_ecn(&self, plan: &Plan) -> bool {
+        plan.tcp.ecn && self.law.ecn_mode() == abi::ECN_MODE_CLASSIC
     }
 
     /// RFC 3168, section 6.1.2: once per round trip, and not again for losses of the same window. The receiver repeats
     /// the echo until it sees CWR on the first segment sent after the reduction, number `recover`: what is acknowledged
     /// up to there can only be the old echo.
-    pub(super) fn react_to_echo(&mut self, ack: &abi::Ack) {
+    #[inline(never)]
+    pub(super) fn react_to_echo(&mut self, plan: &Plan, ack: &abi::Ack) {
         let free = matches!(self.control.ca_state, abi::CA_OPEN | abi::CA_DISORDER);
-        if !free || !self.has_classic_ecn() || self.board.una() <= self.recover {
+        if !free || !self.has_classic_ecn(plan) || self.board.una() <= self.recover {
             return;
         }
         self.counters.ecn_reductions += 1;
         self.law
-            .on_loss(&mut self.state, &self.params, ack, abi::LOSS_ECN, &mut self.control);
-        self.reduce(abi::CA_CWR);
+            .on_loss(&mut self.state, &plan.params, ack, abi::LOSS_ECN, &mut self.control);
+        self.reduce(plan, abi::CA_CWR);
     }
 
     /// A reduction for whatever reason is announced (RFC 3168, section 6.1.2), lest the receiver repeat an echo of
     /// before.
-    fn reduce(&mut self, ca_state: u32) {
+    fn reduce(&mut self, plan: &Plan, ca_state: u32) {
         self.control.ca_state = ca_state;
         self.recover = self.board.nxt();
-        self.announce_reduction = self.has_classic_ecn();
+        self.announce_reduction = self.has_classic_ecn(plan);
         if self.law.flags() & abi::SENDER_OWNS_RECOVERY == 0 {
             self.control.cwnd_pkts = self.control.ssthresh_pkts;
         }

@@ -1,0 +1,77 @@
+//! `trace_rules`: how the packets of a link use its trace, and what mahimahi's rules do not go with.
+
+use fadelab_path::trace::TraceRules;
+use fadelab_sim::spec::{CapacitySpec, LinkLayer, LinkSpec, Queues, Transport};
+
+use crate::error::Refusal;
+use crate::reader::Reader;
+use crate::topology::{Hop, Topology};
+
+const KEY: &str = "trace_rules";
+
+/// Reads the key of a link's table; plain where the link has no trace.
+pub(crate) fn read(reader: &mut Reader<'_>, table: &str, is_duplex: bool) -> Result<TraceRules, Refusal> {
+    let has = |key: &str| reader.node(&format!("{table}.{key}")).is_some();
+    let has_trace = has("trace") || (is_duplex && has("trace_back"));
+    if !has_trace {
+        return Ok(TraceRules::Plain);
+    }
+    let choices = [
+        ("plain", TraceRules::Plain),
+        ("exact-mahimahi", TraceRules::ExactMahimahi),
+    ];
+    reader.choice(&format!("{table}.{KEY}"), Some("plain"), &choices)
+}
+
+/// Refuses what `mm-link` does not do: packets beyond an opportunity, and anything but one queue before a transmitter.
+pub(crate) fn check(
+    reader: &Reader<'_>,
+    topology: &Topology,
+    links: &[LinkSpec],
+    transport: &Transport,
+) -> Result<(), Refusal> {
+    for hop in topology.hops() {
+        let of_hop = links
+            .iter()
+            .filter(|link| link.name.strip_suffix(".back").unwrap_or(&link.name) == hop.name);
+        for link in of_hop {
+            if let Some(why) = not_as_mahimahi(link, transport.packet_bytes) {
+                return Err(reader.refuse(&format!("{}.{KEY}", table(topology, hop)), &why));
+            }
+        }
+    }
+    Ok(())
+}
+
+fn table(topology: &Topology, hop: &Hop) -> String {
+    match topology {
+        Topology::Row(_) => "topology.bottleneck".to_owned(),
+        Topology::Graph(_) => format!("link.{}", hop.name),
+    }
+}
+
+/// Why a link cannot follow its rules.
+fn not_as_mahimahi(link: &LinkSpec, packet_bytes: u32) -> Option<String> {
+    let CapacitySpec::Trace(trace) = &link.capacity else {
+        return None;
+    };
+    if trace.rules == TraceRules::Plain {
+        return None;
+    }
+    let (bytes, most) = (link.air_bytes(packet_bytes), trace.opportunity_bytes);
+    if bytes > most {
+        return Some(format!(
+            "a packet of {packet_bytes} B has {bytes} B on link `{}`, TUN header and parity included, and mahimahi \
+             takes at most {most}: shorten transport.packet or take \"plain\"",
+            link.name
+        ));
+    }
+    if link.queues != Queues::One || link.layer != LinkLayer::default() {
+        return Some(format!(
+            "mahimahi has one queue and neither ARQ nor jitter nor reordering, and link `{}` has: take them out or \
+             take \"plain\"",
+            link.name
+        ));
+    }
+    None
+}
