@@ -306,7 +306,10 @@ impl Link {
         }
         self.busy.add(first.served.start_ns, first.served.end_ns, first.bytes);
         let busy = &self.busy;
-        if self.transmitter.can_send(busy.start_ns, first.served.end_ns, busy.bytes) {
+        if self
+            .transmitter
+            .can_send(busy.start_ns, first.served.end_ns, busy.bytes)
+        {
             return Ok(());
         }
         self.broken("a link never exceeds its capacity", first.served.start_ns, first)

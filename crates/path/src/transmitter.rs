@@ -103,7 +103,8 @@ impl Transmitter {
             Self::Constant(_) => Rate::unsent_bytes(served.start_ns, served.end_ns, bytes, now_ns),
             Self::Trace(rate) => {
                 let last = served.mark + u64::from(bytes);
-                last.saturating_sub(rate.trace.offered_bytes(now_ns)).min(u64::from(bytes))
+                last.saturating_sub(rate.trace.offered_bytes(now_ns))
+                    .min(u64::from(bytes))
             }
         }
     }

@@ -39,6 +39,8 @@ pub(crate) struct Lane {
     is_ahead: bool,
     /// The link, if any, that has to be settled before a packet of this lane is looked at.
     settles: Option<u32>,
+    /// Whether it alone feeds the links behind it.
+    is_funnel: bool,
     entered_pkts: u64,
     left_pkts: u64,
     /// By key and, among equal ones, in the order of arrival.
@@ -58,6 +60,7 @@ impl Lane {
             delay_ns,
             is_ahead,
             settles,
+            is_funnel: false,
             entered_pkts: 0,
             left_pkts: 0,
             late: BinaryHeap::new(),
@@ -79,6 +82,17 @@ impl Lane {
     /// Whether packets are put in before they arrive.
     pub fn is_ahead(&self) -> bool {
         self.is_ahead
+    }
+
+    /// Says that it alone feeds the links behind it, and that no packet ends its way at its end.
+    pub fn make_funnel(&mut self) {
+        self.is_funnel = true;
+    }
+
+    /// Whether it alone feeds the links behind it.
+    #[inline]
+    pub fn is_funnel(&self) -> bool {
+        self.is_funnel
     }
 
     /// The link that has to be settled before a packet of this lane is looked at.
