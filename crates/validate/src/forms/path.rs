@@ -25,7 +25,7 @@ const CASES: [Case; 3] = [
             "transport.packet=1500 B",
             "flow.size=1460 B",
         ],
-        &[(4e6, 8e6), (2e6, 500e6), (4e6, 8e6)],
+        &[(108e6, 8e6), (2e6, 500e6), (108e6, 8e6)],
     ),
     (
         "7 Gbit/s, 1 us, 9000 B",
