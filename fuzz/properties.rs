@@ -13,6 +13,9 @@ use fadelab_sim::{RunError, run};
 /// Runs that a sweep may have: more take long without showing anything else.
 const RUNS_MAX: usize = 40;
 
+/// Memory that they may take: with the limit of users a mistake in it would be found by the system first.
+const MEMORY_BYTES_MAX: u64 = 200_000_000;
+
 /// Longest message; `Refusal` cuts what it repeats.
 const MESSAGE_CHARS_MAX: usize = 2_100;
 
@@ -51,6 +54,7 @@ fn planned(bytes: &[u8], sets: Vec<String>) {
     let options = Options {
         sets,
         runs_max: RUNS_MAX,
+        memory_bytes_max: MEMORY_BYTES_MAX,
         ..Options::default()
     };
     match parse(bytes, FILE, &folder(), &options) {
@@ -93,6 +97,7 @@ fn holds_together(plan: &Plan) {
     assert!(plan.runs.iter().enumerate().all(|(at, run)| run.index as usize == at));
     let options = Options {
         runs_max: RUNS_MAX,
+        memory_bytes_max: MEMORY_BYTES_MAX,
         ..Options::default()
     };
     let again = parse(plan.text.as_bytes(), FILE, &folder(), &options);

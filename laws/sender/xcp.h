@@ -21,8 +21,9 @@
  * Divergences:
  *   1. The request is the largest 32-bit number; ns-2 asks for 1e24 bytes per second less the present throughput.
  *      Routers grant a packet less than 2^31 bytes per second on any link below 17 Gbit/s.
- *   2. While the host recovers from a loss the feedback is dropped: the draft lets loss control override XCP. ns-2
- *      halves the window and goes on applying feedback meanwhile, which its documentation calls a mishmash.
+ *   2. While the host recovers from a loss the feedback is dropped: the draft lets loss control override XCP. ns-2 looks
+ *      at no feedback of a duplicate ACK at any time, in a recovery or not, and what it carried is lost: `feedback =
+ *      "new"`. After random losses, which leave many of them, its windows grow that much less.
  *   3. The draft's ageing of allowance that the sender does not use is left out, as in ns-2.
  *
  * Figures: vcp-ton-2010 figures 2, 3, 5, 10 to 13; the fairness part of xcc-2010.
@@ -50,6 +51,8 @@
 #define XCP_SENDER_PARAMS(P)                                                                                           \
 	P(loss, 0, "reno|history", 1, 0, 1, "ns-2.35; vcp-ton-2010 section IV-D",                                          \
 	  "What a loss does: halve, or halve only if ACKs carried negative feedback")                                      \
+	P(feedback, 0, "all|new", 1, 0, 1, "draft-falk-xcp-spec-03: all; ns-2.35: new",                                    \
+	  "Whose feedback counts: that of all ACKs, or of those only that acknowledge something new")                      \
 	P(history_acks, 16, "1", 1, 1, 32, "vcp-ton-2010 section IV-D, T",                                                 \
 	  "Negative feedbacks in a row that make a loss a congestion loss")
 /* clang-format on */
@@ -118,11 +121,12 @@ LAW u64 xcp_change_q32(u64 feedback_Bps, u32 srtt_us, u32 packet_bytes)
 LAW void xcp_sender_on_ack(void *state, const void *params, const struct law_ack *ack, struct law_control *control)
 {
 	struct xcp_sender_state *s = state;
+	const struct xcp_sender_params *p = params;
 	u64 cwnd_q32 = window_get(&s->window, control);
+	u32 counts = ack->acked_pkts || !p->feedback;
 
-	(void)params;
 	/* A repeated feedback was applied when it came. */
-	if (ack->feedback.present && ack->feedback.len >= XCP_ACK_BYTES) {
+	if (counts && ack->feedback.present && ack->feedback.len >= XCP_ACK_BYTES) {
 		s64 feedback_Bps = bytes_get_s32(ack->feedback.bytes);
 
 		s->history = loss_history_push(s->history, feedback_Bps < 0);

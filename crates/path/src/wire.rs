@@ -34,6 +34,19 @@ struct Kind {
     limit_pkts: u32,
     limit_bytes: u64,
     family: u64,
+    /// What packets that find the transmitter idle take, by the length of their size in bits: sizes rarely change.
+    known: [Taken; 4],
+}
+
+/// What a packet takes that finds the transmitter idle. Computed, and checked against the rate, once for each size.
+#[derive(Clone, Copy, Debug)]
+struct Taken {
+    ip_bytes: u16,
+    /// Time in transmission, with 32 bits behind the point.
+    q32: u32,
+    ns: u64,
+    /// Until it is at the far end.
+    due_ns: u64,
 }
 
 /// What a hop touches of a wire: a cache line.
@@ -87,7 +100,7 @@ struct Queue {
 pub struct Wires {
     kinds: Vec<Kind>,
     known: BTreeMap<Facts, KindId>,
-    wires: Vec<Wire>,
+    hot: Vec<Wire>,
     queues: Vec<Queue>,
     names: Vec<Box<str>>,
 }
@@ -113,6 +126,19 @@ pub struct Passage {
     pub kind: KindId,
 }
 
+impl Taken {
+    #[cold]
+    fn of(ip_bytes: u16, rate: Rate, delay_ns: u64) -> Self {
+        let end = rate.end(Instant::default(), u32::from(ip_bytes));
+        Self {
+            ip_bytes,
+            q32: end.q32,
+            ns: end.ns,
+            due_ns: end.ceil_ns() + delay_ns,
+        }
+    }
+}
+
 impl Wire {
     #[inline]
     fn is_idle(&self, now_ns: u64) -> bool {
@@ -121,6 +147,35 @@ impl Wire {
 }
 
 impl Queue {
+    /// Lets every packet whose transmission began by `now_ns` leave for the transmitter. Returns what is broken, and
+    /// when it was.
+    #[inline(always)]
+    fn catch_up(&mut self, wire: &mut Wire, kind: &Kind, now_ns: u64) -> Result<(), (&'static str, u64)> {
+        while let Some(first) = self.waiting.front()
+            && first.start_ns <= now_ns
+        {
+            if self.waiting.len() > kind.limit_pkts as usize || self.bytes > kind.limit_bytes {
+                return Err((LIMIT, first.start_ns));
+            }
+            let (waited_ns, bytes) = (first.start_ns - first.arrived_ns, u64::from(first.bytes));
+            self.byte_ns += u128::from(waited_ns) * u128::from(bytes);
+            self.pkt_ns += u128::from(waited_ns);
+            self.last = *first;
+            self.waiting.remove_front();
+            self.bytes -= bytes;
+            wire.before_pkts -= 1;
+            wire.sent_bytes += bytes;
+            wire.busy_bytes += bytes;
+            if !kind
+                .rate
+                .can_send(wire.busy_start_ns, self.last.end_ns, wire.busy_bytes)
+            {
+                return Err((CAPACITY, self.last.start_ns));
+            }
+        }
+        Ok(())
+    }
+
     /// Adds what is the queue's of the counters at `now_ns`. Returns how many packets will not have been sent.
     fn add_to(&self, counters: &mut LinkCounters, now_ns: u64) -> u64 {
         counters.dropped_full_pkts = self.dropped_pkts;
@@ -151,7 +206,7 @@ impl Wires {
         let rate_bps = match spec.capacity {
             CapacitySpec::Constant { rate_bps } if Self::is_wire(spec) => rate_bps,
             _ => {
-                self.wires.push(Wire::default());
+                self.hot.push(Wire::default());
                 return self.names.push(Box::default());
             }
         };
@@ -160,16 +215,18 @@ impl Wires {
         let facts = (rate_bps, spec.delay_ns, limit_pkts, limit_bytes, family);
         let kinds = &mut self.kinds;
         let kind = *self.known.entry(facts).or_insert_with(|| {
+            let rate = Rate::new(rate_bps);
             kinds.push(Kind {
-                rate: Rate::new(rate_bps),
+                rate,
                 delay_ns: spec.delay_ns,
                 limit_pkts,
                 limit_bytes,
                 family,
+                known: [Taken::of(0, rate, spec.delay_ns); 4],
             });
             kinds.len() - 1
         });
-        self.wires.push(Wire {
+        self.hot.push(Wire {
             kind: kind as u32,
             ..Wire::default()
         });
@@ -178,12 +235,12 @@ impl Wires {
 
     /// How many links were added.
     pub fn len(&self) -> usize {
-        self.wires.len()
+        self.hot.len()
     }
 
     /// Whether none was.
     pub fn is_empty(&self) -> bool {
-        self.wires.is_empty()
+        self.hot.is_empty()
     }
 
     /// Propagation delay of each kind, in ns, and its family.
@@ -193,7 +250,7 @@ impl Wires {
 
     /// The kind of wire `index`.
     pub fn kind(&self, index: usize) -> KindId {
-        self.wires[index].kind as KindId
+        self.hot[index].kind as KindId
     }
 
     /// The name of wire `index`.
@@ -207,7 +264,7 @@ impl Wires {
     /// An invariant of the wire is broken.
     #[inline(always)]
     pub fn arrive(&mut self, index: usize, now_ns: u64, ip_bytes: u16) -> Checked<Option<Passage>> {
-        let wire = &mut self.wires[index];
+        let wire = &mut self.hot[index];
         if wire.before_pkts == 0 && wire.is_idle(now_ns) {
             self.pass(index, now_ns, ip_bytes).map(Some)
         } else {
@@ -223,7 +280,7 @@ impl Wires {
     /// An invariant of the wire is broken.
     #[inline(always)]
     pub fn arrive_ahead(&mut self, index: usize, due_ns: u64, ip_bytes: u16) -> Checked<Option<Passage>> {
-        let wire = &mut self.wires[index];
+        let wire = &mut self.hot[index];
         if wire.before_pkts == 0 && wire.is_idle(due_ns) {
             return self.pass(index, due_ns, ip_bytes).map(Some);
         }
@@ -237,19 +294,19 @@ impl Wires {
     /// An invariant of the wire is broken.
     #[inline(never)]
     pub fn arrive_late(&mut self, index: usize, now_ns: u64, ip_bytes: u16) -> Checked<Option<Passage>> {
-        self.wires[index].before_pkts -= 1;
+        self.hot[index].before_pkts -= 1;
         self.queue_of(index).held_back_pkts -= 1;
         self.queue_up(index, now_ns, ip_bytes)
     }
 
     #[inline(never)]
     fn hold_back(&mut self, index: usize) {
-        self.wires[index].before_pkts += 1;
+        self.hot[index].before_pkts += 1;
         self.queue_of(index).held_back_pkts += 1;
     }
 
     fn queue_of(&mut self, index: usize) -> &mut Queue {
-        let wire = &mut self.wires[index];
+        let wire = &mut self.hot[index];
         if wire.queue == 0 {
             self.queues.push(Queue::default());
             wire.queue = self.queues.len() as u32;
@@ -260,21 +317,23 @@ impl Wires {
     /// Straight into the transmitter: a busy period begins.
     #[inline(always)]
     fn pass(&mut self, index: usize, now_ns: u64, ip_bytes: u16) -> Checked<Passage> {
-        let wire = &mut self.wires[index];
-        let kind = &self.kinds[wire.kind as usize];
+        let wire = &mut self.hot[index];
+        let kind = &mut self.kinds[wire.kind as usize];
+        let known = &mut kind.known[ip_bytes.leading_zeros() as usize % 4];
+        if known.ip_bytes != ip_bytes {
+            *known = Taken::of(ip_bytes, kind.rate, kind.delay_ns);
+            if !kind.rate.can_send(0, known.due_ns - kind.delay_ns, u64::from(ip_bytes)) {
+                return self.broken(CAPACITY, index, now_ns);
+            }
+        }
         let bytes = u64::from(ip_bytes);
         wire.arrived_pkts += 1;
         wire.arrived_bytes += bytes;
         wire.sent_bytes += bytes;
-        let end = kind.rate.end(Instant { ns: now_ns, q32: 0 }, u32::from(ip_bytes));
-        (wire.free_ns, wire.free_q32) = (end.ns, end.q32);
+        (wire.free_ns, wire.free_q32) = (now_ns + known.ns, known.q32);
         (wire.busy_start_ns, wire.busy_bytes) = (now_ns, bytes);
-        let end_ns = end.ceil_ns();
-        if !kind.rate.can_send(now_ns, end_ns, bytes) {
-            return self.broken(CAPACITY, index, now_ns);
-        }
         Ok(Passage {
-            due_ns: end_ns + kind.delay_ns,
+            due_ns: now_ns + known.due_ns,
             kind: wire.kind as KindId,
         })
     }
@@ -282,16 +341,18 @@ impl Wires {
     /// A packet comes to a wire that is busy, or was when it was last looked at.
     #[inline(never)]
     fn queue_up(&mut self, index: usize, now_ns: u64, ip_bytes: u16) -> Checked<Option<Passage>> {
-        self.catch_up(index, now_ns)?;
-        if self.wires[index].is_idle(now_ns) {
-            return self.pass(index, now_ns, ip_bytes).map(Some);
-        }
         self.queue_of(index);
-        let wire = &mut self.wires[index];
+        let wire = &mut self.hot[index];
         let (kind, queue) = (
             &self.kinds[wire.kind as usize],
             &mut self.queues[wire.queue as usize - 1],
         );
+        if let Err((invariant, at_ns)) = queue.catch_up(wire, kind, now_ns) {
+            return self.broken(invariant, index, at_ns);
+        }
+        if wire.is_idle(now_ns) {
+            return self.pass(index, now_ns, ip_bytes).map(Some);
+        }
         let bytes = u64::from(ip_bytes);
         wire.arrived_pkts += 1;
         wire.arrived_bytes += bytes;
@@ -306,10 +367,6 @@ impl Wires {
         };
         let end = kind.rate.end(start, u32::from(ip_bytes));
         (wire.free_ns, wire.free_q32) = (end.ns, end.q32);
-        let passage = Passage {
-            due_ns: end.ceil_ns() + kind.delay_ns,
-            kind: wire.kind as KindId,
-        };
         queue.waiting.push(Waiting {
             arrived_ns: now_ns,
             start_ns: start.ns,
@@ -318,6 +375,10 @@ impl Wires {
         });
         queue.bytes += bytes;
         wire.before_pkts += 1;
+        let passage = Passage {
+            due_ns: end.ceil_ns() + kind.delay_ns,
+            kind: wire.kind as KindId,
+        };
         if wire.arrived_bytes != wire.sent_bytes + queue.dropped_bytes + queue.bytes {
             return self.broken(BYTES, index, now_ns);
         }
@@ -329,36 +390,13 @@ impl Wires {
     }
 
     /// Lets every packet whose transmission began by `now_ns` leave the queue.
-    #[inline(always)]
     fn catch_up(&mut self, index: usize, now_ns: u64) -> Checked<()> {
-        let wire = &mut self.wires[index];
-        if wire.queue == 0 {
+        let wire = &mut self.hot[index];
+        let Some(queue) = (wire.queue as usize).checked_sub(1) else {
             return Ok(());
-        }
-        let (kind, queue) = (
-            &self.kinds[wire.kind as usize],
-            &mut self.queues[wire.queue as usize - 1],
-        );
-        while let Some(&first) = queue.waiting.front()
-            && first.start_ns <= now_ns
-        {
-            if queue.waiting.len() > kind.limit_pkts as usize || queue.bytes > kind.limit_bytes {
-                return self.broken(LIMIT, index, first.start_ns);
-            }
-            let waited_ns = first.start_ns - first.arrived_ns;
-            queue.byte_ns += u128::from(waited_ns) * u128::from(first.bytes);
-            queue.pkt_ns += u128::from(waited_ns);
-            queue.bytes -= u64::from(first.bytes);
-            queue.waiting.remove_front();
-            queue.last = first;
-            wire.before_pkts -= 1;
-            wire.sent_bytes += u64::from(first.bytes);
-            wire.busy_bytes += u64::from(first.bytes);
-            if !kind.rate.can_send(wire.busy_start_ns, first.end_ns, wire.busy_bytes) {
-                return self.broken(CAPACITY, index, first.start_ns);
-            }
-        }
-        Ok(())
+        };
+        let caught_up = self.queues[queue].catch_up(wire, &self.kinds[wire.kind as usize], now_ns);
+        caught_up.or_else(|(invariant, at_ns)| self.broken(invariant, index, at_ns))
     }
 
     /// Counters of wire `index` as they stand at `now_ns`. `ahead` is what has arrived ahead of its time.
@@ -367,7 +405,7 @@ impl Wires {
     /// An invariant of the wire is broken.
     pub fn snapshot(&mut self, index: usize, now_ns: u64, ahead: Ahead) -> Checked<LinkCounters> {
         self.catch_up(index, now_ns)?;
-        let wire = &self.wires[index];
+        let wire = &self.hot[index];
         let queue = (wire.queue as usize).checked_sub(1).map(|queue| &self.queues[queue]);
         let rate = self.kinds[wire.kind as usize].rate;
         let mut counters = LinkCounters {
@@ -422,7 +460,7 @@ impl Wires {
     #[cold]
     #[inline(never)]
     fn broken<T>(&self, invariant: &'static str, index: usize, now_ns: u64) -> Checked<T> {
-        let wire = &self.wires[index];
+        let wire = &self.hot[index];
         let queue = (wire.queue as usize).checked_sub(1).map(|queue| &self.queues[queue]);
         let detail = format!("{wire:?}, {:?}, {queue:?}", self.kinds[wire.kind as usize]);
         violated(invariant, self.name(index), now_ns, detail)

@@ -109,7 +109,7 @@ impl<'a> Engine<'a> {
     }
 
     fn with_tap(spec: &'a RunSpec, tap: Option<Tap>) -> Self {
-        let mut net = Network::new(spec, spec.flows.len() + OWN_EVENTS);
+        let mut net = Network::new(spec, OWN_EVENTS);
         if let Some(tap) = tap {
             net.set_tap(tap);
         }
@@ -123,18 +123,16 @@ impl<'a> Engine<'a> {
             #[cfg(feature = "fault-injection")]
             fault: None,
         };
-        for (flow, source) in engine.flows.iter_mut().zip(spec.links.len()..) {
-            engine.net.schedule(source as SourceId, flow.next_event_ns());
+        for (index, flow) in engine.flows.iter_mut().enumerate() {
+            engine.net.schedule_flow(index, flow.next_event_ns());
         }
         if spec.warmup_ns > 0 {
-            engine.net.schedule(engine.own(Own::WarmUp), spec.warmup_ns);
+            engine.schedule_own(Own::WarmUp as usize, spec.warmup_ns);
         }
         if spec.record_interval_ns.is_some() {
             engine.begin_series();
         }
-        engine
-            .net
-            .schedule(engine.own(Own::Report), spec.duration_ns / REPORTS + 1);
+        engine.schedule_own(Own::Report as usize, spec.duration_ns / REPORTS + 1);
         engine
     }
 
@@ -147,8 +145,10 @@ impl<'a> Engine<'a> {
         }
     }
 
-    fn own(&self, event: Own) -> SourceId {
-        (self.spec.links.len() + self.spec.flows.len()) as SourceId + event as SourceId
+    /// The engine's own events are numbered after the links and the flows.
+    fn schedule_own(&mut self, event: usize, due_ns: u64) {
+        let source = self.spec.links.len() + self.spec.flows.len() + event;
+        self.net.schedule_own(event, source as SourceId, due_ns);
     }
 
     /// Returns whether the run came to its end.
@@ -179,7 +179,7 @@ impl<'a> Engine<'a> {
             } else if source < links + flows {
                 let flow = &mut self.flows[source - links];
                 flow.on_event(time_ns, &mut self.net, &mut self.record.completions)?;
-                self.net.schedule(source as SourceId, flow.next_event_ns());
+                self.net.schedule_flow(source - links, flow.next_event_ns());
             } else if !self.on_own(source - links - flows, &mut report)? {
                 return Ok(false);
             }
@@ -189,6 +189,7 @@ impl<'a> Engine<'a> {
             }
         }
         self.now_ns = self.spec.duration_ns;
+        self.record.events += self.net.events_more();
         (self.record.links_end, self.record.flows_end) = self.snapshot()?;
         self.net.check_conservation(self.now_ns)?;
         Ok(true)
@@ -230,10 +231,7 @@ impl<'a> Engine<'a> {
 
     #[cold]
     fn on_own(&mut self, event: usize, report: &mut impl FnMut(u64) -> bool) -> Checked<bool> {
-        self.net.schedule(
-            (self.spec.links.len() + self.spec.flows.len() + event) as SourceId,
-            u64::MAX,
-        );
+        self.schedule_own(event, u64::MAX);
         if event == Own::WarmUp as usize {
             (self.record.links_warmup, self.record.flows_warmup) = self.snapshot()?;
         } else if event == Own::Sample as usize {
@@ -241,7 +239,7 @@ impl<'a> Engine<'a> {
         } else {
             self.net.check_conservation(self.now_ns)?;
             let next_ns = self.now_ns + self.spec.duration_ns / REPORTS + 1;
-            self.net.schedule(self.own(Own::Report), next_ns);
+            self.schedule_own(Own::Report as usize, next_ns);
             return Ok(report(self.now_ns));
         }
         Ok(true)
@@ -266,7 +264,7 @@ impl Engine<'_> {
             link_ids,
             flows: vec![Vec::new(); self.flows.len()],
         };
-        self.net.schedule(self.own(Own::Sample), 0);
+        self.schedule_own(Own::Sample as usize, 0);
     }
 
     fn take_sample(&mut self) -> Checked<()> {
@@ -280,7 +278,7 @@ impl Engine<'_> {
             samples.push(flow.snapshot());
         }
         if let Some(interval_ns) = self.spec.record_interval_ns {
-            self.net.schedule(self.own(Own::Sample), self.now_ns + interval_ns);
+            self.schedule_own(Own::Sample as usize, self.now_ns + interval_ns);
         }
         Ok(())
     }

@@ -1,8 +1,9 @@
 //! Packets on their way through wires, in the order in which they come out.
 //!
 //! Wires of a kind take equally long, so packets leave them almost in the order in which they came, whichever wire it
-//! was: a ring in which a new entry finds its place a few steps from the end does for all of them, and one pending event
-//! does too. What would have to be moved far (on access links slower than what they feed, say) waits in a heap instead.
+//! was: a ring in which a new entry finds its place a few steps from the end does for all of them, and one pending
+//! event does too. What would have to be moved far (on access links slower than what they feed, say) waits in a heap
+//! instead.
 
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
@@ -39,6 +40,8 @@ pub(crate) struct Lane {
     is_ahead: bool,
     /// The link, if any, that has to be settled before a packet of this lane is looked at.
     settles: Option<u32>,
+    /// Whether it alone feeds the links behind it.
+    is_funnel: bool,
     entered_pkts: u64,
     left_pkts: u64,
     /// By key and, among equal ones, in the order of arrival.
@@ -58,6 +61,7 @@ impl Lane {
             delay_ns,
             is_ahead,
             settles,
+            is_funnel: false,
             entered_pkts: 0,
             left_pkts: 0,
             late: BinaryHeap::new(),
@@ -79,6 +83,17 @@ impl Lane {
     /// Whether packets are put in before they arrive.
     pub fn is_ahead(&self) -> bool {
         self.is_ahead
+    }
+
+    /// Says that it alone feeds the links behind it, and that no packet ends its way at its end.
+    pub fn make_funnel(&mut self) {
+        self.is_funnel = true;
+    }
+
+    /// Whether it alone feeds the links behind it.
+    #[inline]
+    pub fn is_funnel(&self) -> bool {
+        self.is_funnel
     }
 
     /// The link that has to be settled before a packet of this lane is looked at.

@@ -46,6 +46,9 @@ impl Layout {
         let mut lanes: Vec<Lane> = wires.kinds().map(of_kind).collect();
         let others = (0..).zip(&spec.links).filter(|(_, link)| !Wires::is_wire(link));
         lanes.extend(others.map(|(index, link)| Lane::new(link.delay_ns, false, seen_by(index))));
+        for kind in funnels(spec, &lane_of, kinds) {
+            lanes[kind].make_funnel();
+        }
         Self {
             wires,
             links,
@@ -53,6 +56,41 @@ impl Layout {
             lane_of,
         }
     }
+}
+
+/// Lanes of wires that alone feed the links behind them: each of those links gets all its packets out of that lane, and
+/// none of the lane's packets ends its way there or goes on into a tail.
+fn funnels(spec: &RunSpec, lane_of: &[u32], kinds: usize) -> Vec<usize> {
+    let lane = |link: LinkId| lane_of[link as usize];
+    let routes = || spec.flows.iter().flat_map(|flow| [&flow.route, &flow.route_back]);
+    // The lane out of which packets come into a link: none so far, one, or several.
+    let mut sources = vec![Feeder::None; spec.links.len()];
+    for route in routes() {
+        for (at, &link) in route.iter().enumerate() {
+            let source = at
+                .checked_sub(1)
+                .map_or(Feeder::Route, |at| Feeder::One(lane(route[at])));
+            let known = &mut sources[link as usize];
+            *known = if *known == Feeder::None || *known == source {
+                source
+            } else {
+                Feeder::Several
+            };
+        }
+    }
+    let mut is_funnel = vec![true; kinds];
+    for route in routes() {
+        for (at, &link) in route.iter().enumerate() {
+            let kind = lane(link) as usize;
+            let alone = route
+                .get(at + 1)
+                .is_some_and(|&next| sources[next as usize] == Feeder::One(lane(link)));
+            if kind < kinds && !alone {
+                is_funnel[kind] = false;
+            }
+        }
+    }
+    (0..kinds).filter(|&kind| is_funnel[kind]).collect()
 }
 
 /// Wires of a family and of the same kind share a lane: those over which packets pass without a queue, and those that

@@ -2,11 +2,10 @@
 //!
 //! Wires say at once when a packet will be at their far end, and the packet waits for that in a [`Lane`]: one for all
 //! wires of a kind, or for one that several routes share, since packets that queue come out later than those of its
-//! kind. Other links are asked for their next event each. Lanes and links play for the next event in one tournament,
-//! flows and the engine's own in another, which changes less often.
+//! kind. Other links are asked for their next event each.
 //!
-//! A *tail* is a wire into which packets come from one other wire alone, such as the access link behind a bottleneck. It
-//! gets them in the order in which that one sends them, so when a packet has a time there it can be sent through the
+//! A *tail* is a wire into which packets come from one other wire alone, such as the access link behind a bottleneck.
+//! It gets them in the order in which that one sends them, so when a packet has a time there it can be sent through the
 //! tail too, ahead of its time: one event less per packet. Nobody sees it but a snapshot, which leaves out what has not
 //! arrived yet.
 
@@ -24,6 +23,9 @@ use crate::record::LinkCounters;
 use crate::schedule::{Keys, Schedule, SourceId};
 use crate::spec::{FlowSpec, LinkId, RunSpec};
 use crate::tap::Tap;
+
+#[cfg(feature = "fault-injection")]
+mod fault;
 
 /// Hops of the flattened routes: a wire is its number. A tail has this bit besides.
 const TAIL: u32 = 1 << 30;
@@ -55,9 +57,15 @@ pub(crate) struct Network {
     lane_of: Vec<u32>,
     pub slab: Slab,
     keys: Keys,
-    /// Lanes, and behind them links, play for the next event.
-    paths: Schedule,
-    others: Schedule,
+    /// When packets come out of lanes, when flows want their event, and when links and the engine's own do. The last
+    /// are instants at which somebody may look at a link: nothing is known of it beyond the next of them.
+    lanes_due: Schedule,
+    flows_due: Schedule,
+    looks_due: Schedule,
+    /// The first key after the run.
+    end_key: u64,
+    /// Events that were taken together with others.
+    events_more: u64,
     /// Routes of all flows, one after the other, each closed by `ROUTE_END`.
     hops: Vec<u32>,
     injected_pkts: u64,
@@ -66,18 +74,21 @@ pub(crate) struct Network {
 }
 
 impl Network {
-    /// The links of `spec`. Besides them there are `others` sources of events, numbered after the links.
-    pub fn new(spec: &RunSpec, others: usize) -> Self {
+    /// The links of `spec`. Sources of events are numbered: links, flows, then `own` of the engine's.
+    pub fn new(spec: &RunSpec, own: usize) -> Self {
         let has_feedback = |flow: &FlowSpec| {
             flow.sender.is_some_and(|law| law.feedback_bytes() > 0)
                 || flow.receiver.is_some_and(|law| law.feedback_bytes() > 0)
         };
         let layout = Layout::of(spec);
-        let links = layout.links.len();
+        let keys = Keys::new(spec.links.len() + spec.flows.len() + own);
         let mut network = Self {
-            paths: Schedule::new(layout.lanes.len() + links),
-            others: Schedule::new(others),
-            keys: Keys::new(spec.links.len() + others),
+            lanes_due: Schedule::new(layout.lanes.len()),
+            flows_due: Schedule::new(spec.flows.len()),
+            looks_due: Schedule::new(layout.links.len() + own),
+            end_key: keys.key(spec.duration_ns.saturating_add(1), 0),
+            events_more: 0,
+            keys,
             wires: layout.wires,
             lanes: layout.lanes,
             links: layout.links,
@@ -106,7 +117,7 @@ impl Network {
     #[inline]
     fn schedule_link(&mut self, at: usize, source: SourceId) {
         let key = self.keys.key(self.links[at].next_due(), source);
-        self.paths.set(self.lanes.len() + at, key);
+        self.looks_due.set(at, key);
     }
 
     /// Shows flows to `tap`. To be called before the routes of those flows are added.
@@ -143,9 +154,15 @@ impl Network {
     /// The next event: its key, time and source.
     #[inline]
     pub fn next_event(&self) -> (u64, u64, SourceId) {
-        let key = self.paths.next_key().min(self.others.next_key());
+        let at_host = self.lanes_due.next_key().min(self.flows_due.next_key());
+        let key = at_host.min(self.looks_due.next_key());
         let (time_ns, source) = self.keys.split(key);
         (key, time_ns, source)
+    }
+
+    /// Events that came with others, and were not told by [`Self::next_event`].
+    pub fn events_more(&self) -> u64 {
+        self.events_more
     }
 
     /// The last instant that the schedule can name.
@@ -153,11 +170,11 @@ impl Network {
         self.keys.time_ns_max()
     }
 
-    /// Moves the event of `source`, which is no link, to `due_ns`.
+    /// Moves the event of flow `flow` to `due_ns`.
     #[inline]
-    pub fn schedule(&mut self, source: SourceId, due_ns: u64) {
-        let key = self.keys.key(due_ns, source);
-        self.others.set(source as usize - self.lane_of.len(), key);
+    pub fn schedule_flow(&mut self, flow: usize, due_ns: u64) {
+        let key = self.keys.key(due_ns, (self.lane_of.len() + flow) as SourceId);
+        self.flows_due.set(flow, key);
     }
 
     /// Sees to it that flow `flow` gets an event at `due_ns` at the latest. An earlier one stays: it finds nothing to
@@ -165,7 +182,13 @@ impl Network {
     #[inline]
     pub fn schedule_flow_by(&mut self, flow: usize, due_ns: u64) {
         let key = self.keys.key(due_ns, (self.lane_of.len() + flow) as SourceId);
-        self.others.advance(flow, key);
+        self.flows_due.advance(flow, key);
+    }
+
+    /// Moves event `own` of the engine, which is source `source`, to `due_ns`.
+    pub fn schedule_own(&mut self, own: usize, source: SourceId, due_ns: u64) {
+        let key = self.keys.key(due_ns, source);
+        self.looks_due.set(self.links.len() + own, key);
     }
 
     /// Lets a packet into the network at the beginning of its route, which has at least one link. Inlined, so that the
@@ -201,10 +224,13 @@ impl Network {
         if lane.next_key() != key {
             return self.service_link(now_ns, link);
         }
+        if lane.is_funnel() {
+            return self.service_funnel(now_ns, player);
+        }
         let (arrived_ns, parcel) = lane.pop();
         let early = now_ns < arrived_ns + lane.delay_ns();
         let settles = lane.settles();
-        self.paths.set(player, lane.next_key());
+        self.lanes_due.set(player, lane.next_key());
         if early {
             return self.broken_early(now_ns, link, arrived_ns);
         }
@@ -212,6 +238,30 @@ impl Network {
             self.links[at as usize].settle(now_ns, &mut self.slab)?;
         }
         self.forward(now_ns, parcel)
+    }
+
+    /// The event of a lane that alone feeds the links behind it. What comes into the lane from now on stays in it for
+    /// its delay, so all that comes out until then is known, and in order: it goes on at once, up to the next instant
+    /// at which somebody may look at a link.
+    #[inline(never)]
+    fn service_funnel(&mut self, now_ns: u64, player: usize) -> Checked<Option<PacketId>> {
+        let horizon_ns = now_ns + self.lanes[player].delay_ns();
+        let horizon = self.keys.key(horizon_ns, 0).min(self.end_key);
+        loop {
+            let lane = &mut self.lanes[player];
+            let (at_ns, link) = self.keys.split(lane.next_key());
+            let (arrived_ns, parcel) = lane.pop();
+            if at_ns < arrived_ns + lane.delay_ns() {
+                return self.broken_early(at_ns, link as usize, arrived_ns);
+            }
+            self.forward(at_ns, parcel)?;
+            let next_key = self.lanes[player].next_key();
+            if next_key >= horizon.min(self.looks_due.next_key()) {
+                self.lanes_due.set(player, next_key);
+                return Ok(None);
+            }
+            self.events_more += 1;
+        }
     }
 
     #[inline(never)]
@@ -252,17 +302,15 @@ impl Network {
         passage: Option<Passage>,
         parcel: Parcel,
     ) -> Checked<Option<PacketId>> {
-        match passage {
-            Some(passage) => self.go_ahead(now_ns, wire, passage, parcel),
-            None => {
-                self.discard(parcel.id);
-                Ok(None)
-            }
+        if let Some(passage) = passage {
+            return self.go_ahead(now_ns, wire, passage, parcel);
         }
+        self.discard(parcel.id);
+        Ok(None)
     }
 
-    /// A packet has its time at the end of a link. Through a tail behind it it goes on, ahead of its time; then it waits
-    /// in its lane.
+    /// A packet has its time at the end of a link. Through a tail behind it it goes on, ahead of its time; then it
+    /// waits in its lane.
     #[inline(always)]
     fn go_ahead(
         &mut self,
@@ -283,7 +331,7 @@ impl Network {
         }
         let key = self.keys.key(passage.due_ns, link);
         if self.lanes[passage.kind].push(key, arrived_ns, parcel) {
-            self.paths.advance(passage.kind, key);
+            self.lanes_due.advance(passage.kind, key);
         }
         Ok(None)
     }
@@ -390,12 +438,12 @@ impl Network {
         } else {
             BTreeMap::new()
         };
-        let counters = links.iter().map(|&link| match self.link_at(link as usize) {
-            Some(at) => self.links[at].snapshot(now_ns, &mut self.slab),
-            None => {
-                let ahead = ahead.get(&link).copied().unwrap_or_default();
-                self.wires.snapshot(link as usize, now_ns, ahead)
+        let counters = links.iter().map(|&link| {
+            if let Some(at) = self.link_at(link as usize) {
+                return self.links[at].snapshot(now_ns, &mut self.slab);
             }
+            let ahead = ahead.get(&link).copied().unwrap_or_default();
+            self.wires.snapshot(link as usize, now_ns, ahead)
         });
         counters.collect()
     }
@@ -422,37 +470,5 @@ impl Network {
             let at = self.link_at(index);
             at.is_some_and(|at| self.links[at].holds_state(address))
         })
-    }
-
-    /// Breaks an invariant of link `index`. Returns whether there was something to break.
-    #[cfg(feature = "fault-injection")]
-    pub fn break_link(&mut self, index: usize, fault: fadelab_path::link::LinkFault) -> bool {
-        use fadelab_path::link::LinkFault;
-        if let Some(at) = self.link_at(index)
-            && (fault != LinkFault::Early || self.links[at].held_pkts() > 0)
-        {
-            return self.links[at].break_invariant(fault);
-        }
-        match fault {
-            LinkFault::Early => self.lanes.iter_mut().any(|lane| lane.hasten(lane.delay_ns())),
-            LinkFault::Vanishes => {
-                self.lanes[self.lane_of[index] as usize].miscount();
-                true
-            }
-            _ => self.wires.break_invariant(index, fault),
-        }
-    }
-
-    /// Gives link `index` an event at `due_ns`, which may be in the past.
-    #[cfg(feature = "fault-injection")]
-    pub fn disturb(&mut self, index: usize, due_ns: u64) {
-        let key = self.keys.key(due_ns, index as SourceId);
-        self.paths.set(self.lane_of[index] as usize, key);
-    }
-
-    /// Loses a packet without counting it, to show that [`Self::check_conservation`] sees it.
-    #[cfg(feature = "fault-injection")]
-    pub fn lose_count(&mut self) {
-        self.gone_pkts += 1;
     }
 }

@@ -30,7 +30,7 @@ impl Sender {
             let news = self.board.acknowledge(packet.seq);
             (ack.acked_pkts, ack.delivered_pkts, newest) = (news.acked_pkts, news.delivered_pkts, news.newest);
             self.duplicate_acks = 0;
-            if self.control.ca_state != abi::CA_RECOVERY || packet.seq >= self.recover {
+            if self.control.ca_state != abi::CA_RECOVERY || packet.seq >= self.recover || self.ends_with_new_ack(plan) {
                 self.board.forget_duplicates(u32::MAX);
             }
             ack.rtt_us = self.sample_rtt(now, plan, packet);
@@ -76,7 +76,7 @@ impl Sender {
         if ack.acked_pkts == 0 && packet.seq == self.board.una() && self.board.outstanding_pkts() > 0 {
             ack.flags |= abi::ACK_DUPLICATE;
             self.duplicate_acks += 1;
-            if plan.tcp.recovery == Recovery::NewReno {
+            if plan.tcp.recovery != Recovery::Sack {
                 self.board.duplicate();
             }
         }
