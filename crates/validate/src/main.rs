@@ -11,7 +11,7 @@ use clap::builder::PossibleValuesParser;
 
 use fadelab_validate::lab::Lab;
 use fadelab_validate::section::{Section, Verdict};
-use fadelab_validate::{forms, page, table};
+use fadelab_validate::{forms, ns2, page, table};
 
 /// Rows that may need a parameter of the other side's making in order to hold.
 const WITH_PARAMETER_MAX: usize = 3;
@@ -20,7 +20,7 @@ const WITH_PARAMETER_MAX: usize = 3;
 type Entry = (&'static str, fn(&Lab) -> Result<Section, String>);
 
 /// In the order of the page.
-const SECTIONS: [Entry; 7] = [
+const SECTIONS: [Entry; 8] = [
     ("path", forms::path::run),
     ("reno", forms::reno::run),
     ("xcp", forms::xcp::run),
@@ -28,6 +28,7 @@ const SECTIONS: [Entry; 7] = [
     ("rem", forms::rem::run),
     ("queues", forms::queues::run),
     ("channel", forms::channel::run),
+    ("ns2", ns2::run),
 ];
 
 /// Compares the simulator with closed forms and with ns-2, prints tables and writes docs/validation.md.
