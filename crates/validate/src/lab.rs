@@ -27,6 +27,12 @@ pub struct Measured {
     pub command: String,
 }
 
+/// The top folder of the project.
+pub fn top() -> PathBuf {
+    let package = Path::new(env!("CARGO_MANIFEST_DIR"));
+    package.ancestors().nth(2).unwrap_or(package).to_owned()
+}
+
 impl Lab {
     /// A lab whose progress is shown where standard error is a terminal.
     pub fn new(sets: Vec<String>) -> Self {
@@ -122,11 +128,6 @@ impl Measured {
     pub fn metric(&self, link: &str, metric: Metric) -> Result<Stat, String> {
         self.stat(|run| measure::measure(run, link_of(run, link)?).get(metric))
     }
-}
-
-/// The top of the project.
-pub fn top() -> PathBuf {
-    Path::new(env!("CARGO_MANIFEST_DIR")).join("../..")
 }
 
 /// Index of a link by its name.

@@ -58,7 +58,7 @@ impl Entry<'_> {
     }
 }
 
-/// Keeps the claims that were asked for, and of the runs those that they need.
+/// Keeps the claims that were asked for, and of the runs those that they need; all of both where none was named.
 ///
 /// # Errors
 /// A claim that does not exist or stands twice, or a criterion about a run that the file does not name.
@@ -82,8 +82,9 @@ pub fn select(claims: &mut Claims, wanted: &[String]) -> Result<(), Failure> {
     };
     for claim in &claims.claim {
         for run in claim.all_criteria().flat_map(Criterion::runs) {
-            if !claims.run.iter().any(|runs| runs.id == run) {
-                let known: Vec<&str> = claims.run.iter().map(|runs| runs.id.as_str()).collect();
+            let runs = claims.run.iter().map(|runs| runs.id.as_str());
+            let known: Vec<&str> = runs.chain(claims.channel.iter().map(|c| c.id.as_str())).collect();
+            if !known.contains(&run) {
                 let message = format!(
                     "claim \"{}\" needs run \"{run}\": there are {}",
                     claim.id,
@@ -93,7 +94,11 @@ pub fn select(claims: &mut Claims, wanted: &[String]) -> Result<(), Failure> {
             }
         }
     }
-    let kept: Vec<bool> = claims.run.iter().map(|runs| needed(&runs.id)).collect();
+    let kept: Vec<bool> = claims
+        .run
+        .iter()
+        .map(|runs| wanted.is_empty() || needed(&runs.id))
+        .collect();
     let mut place = kept.iter();
     claims.run.retain(|_| place.next().copied().unwrap_or(false));
     Ok(())

@@ -8,7 +8,7 @@ use std::rc::Rc;
 
 use fadelab_laws::{Params, Receiver as ReceiverLaw, Sender as Law};
 
-use crate::spec::{FlowSpec, Transport};
+use crate::spec::{App, FlowSpec, Transport};
 use crate::tcp::TickClock;
 
 /// IP and UDP header of a datagram of a flow without a law.
@@ -24,6 +24,7 @@ pub(crate) struct Plan {
     pub law: Option<&'static Law>,
     pub params: Params,
     pub receiver_law: Option<&'static ReceiverLaw>,
+    pub app: App,
     /// Payload of a full packet.
     pub mss_bytes: u32,
 }
@@ -41,6 +42,7 @@ impl Plan {
             law: spec.sender,
             params: spec.params.clone(),
             receiver_law: spec.receiver,
+            app: spec.app,
             mss_bytes: spec.transport.packet_bytes - header_bytes,
         }
     }
@@ -52,6 +54,7 @@ impl Plan {
                 && plan.receiver_law.map(ptr::from_ref) == spec.receiver.map(ptr::from_ref)
                 && plan.tcp == spec.transport
                 && plan.params == spec.params
+                && plan.app == spec.app
         });
         same.map_or_else(|| Rc::new(Self::new(spec)), Rc::clone)
     }

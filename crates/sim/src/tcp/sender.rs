@@ -138,6 +138,11 @@ impl Sender {
         self.last_segment = last_ip_bytes.map(|bytes| (written - 1, bytes));
     }
 
+    /// Segments that the application has written so far.
+    pub fn written(&self) -> u32 {
+        self.written
+    }
+
     /// The application writes no more; what was sent is still delivered.
     pub fn close(&mut self) {
         self.written = self.board.nxt();
@@ -208,7 +213,7 @@ impl Sender {
         }
         let mut ack = abi::Ack::default();
         self.take_ack(now, plan, packet, &mut ack);
-        self.take_feedback(now, packet, feedback, &mut ack);
+        self.take_feedback(now, plan, packet, feedback, &mut ack);
         ack.in_flight_pkts = self.board.in_flight_pkts();
         let recovering = self.control.ca_state == abi::CA_RECOVERY;
         let must_send = self.advance_recovery(plan, &mut ack);
@@ -294,8 +299,9 @@ impl Sender {
     #[inline]
     pub fn send(&mut self, now: Now, plan: &Plan, net: &mut Network) -> Checked<()> {
         self.pace_blocked = false;
+        let held_pkts = self.held_pkts(plan);
         loop {
-            if self.window_used_pkts(plan) >= self.control.cwnd_pkts {
+            if self.board.in_flight_pkts() + held_pkts >= self.control.cwnd_pkts {
                 self.cwnd_limited = true;
                 return Ok(());
             }
@@ -320,19 +326,18 @@ impl Sender {
         }
     }
 
-    /// Without limited transmit (RFC 3042) the first duplicates release nothing.
+    /// Segments that left the network and fill the window nevertheless: without limited transmit (RFC 3042) the first
+    /// duplicates release nothing.
     #[inline]
-    fn window_used_pkts(&self, plan: &Plan) -> u32 {
-        let in_flight = self.board.in_flight_pkts();
-        let held = self.control.ca_state == abi::CA_DISORDER && !plan.tcp.limited_transmit;
-        if held {
-            in_flight + self.board.sacked_pkts()
+    fn held_pkts(&self, plan: &Plan) -> u32 {
+        if self.control.ca_state == abi::CA_DISORDER && !plan.tcp.limited_transmit {
+            self.board.sacked_pkts()
         } else {
-            in_flight
+            0
         }
     }
 
-    #[inline]
+    #[inline(always)]
     fn transmit_new(&mut self, now: Now, plan: &Plan, net: &mut Network) -> Checked<()> {
         if self.board.outstanding_pkts() == 0 {
             self.restart(now, plan);
@@ -379,7 +384,8 @@ impl Sender {
         self.transmit(now, plan, seq, header, 0, net)
     }
 
-    #[inline]
+    /// Inlined into both callers: as a call it takes longer to hand over what it is given than to do it.
+    #[inline(always)]
     fn transmit(
         &mut self,
         now: Now,

@@ -115,10 +115,16 @@ impl Sender {
     pub(super) fn take_feedback(
         &mut self,
         now: Now,
+        plan: &Plan,
         packet: &Packet,
         feedback: Option<&FeedbackBytes>,
         ack: &mut abi::Ack,
     ) {
+        if plan.receiver_law.is_none() {
+            // No feedback since time 0, and none will come.
+            ack.feedback.age_us = now.us as u32;
+            return;
+        }
         if let Some(bytes) = feedback {
             self.feedback = abi::Feedback {
                 bytes: *bytes,
