@@ -13,8 +13,8 @@ WEB := $(if $(wildcard web/package-lock.json),web/node_modules/.package-lock.jso
 # Drives the browser in the tests of the page; nobody needs it to build.
 WEB_TEST := web/test/node_modules/.package-lock.json
 
-.PHONY: help demo build test lint validate bench determinism fuzz mutants fmt install deb clean \
-	setup-demo setup-test setup-fuzz setup-validate setup-bench
+.PHONY: help demo build test lint validate prove bench determinism fuzz mutants fmt install deb clean \
+	setup-demo setup-test setup-fuzz setup-validate setup-prove setup-bench
 
 help: ## This list
 	@sed -n 's/^\([a-z]*\):.*## \(.*\)/make \1|\2/p' Makefile | while IFS='|' read -r name text; do \
@@ -47,6 +47,10 @@ fuzz: setup-fuzz ## Inputs of chance for scenarios, --set and traces, for FADELA
 mutants: setup-test $(WEB) $(WEB_TEST) ## Break one thing at a time and see that a test notices
 	@tools/mutants
 
+prove: setup-prove ## Prove of every law that nothing overflows and all results are in range, and that faults are refuted
+	@tools/prove
+	@tools/prove --check-controls
+
 fmt: setup-test ## Format the sources in place
 	@cargo fmt --all
 	@cargo fmt --manifest-path fuzz/Cargo.toml
@@ -62,7 +66,7 @@ clean: ## Remove what was built, not what was measured
 	@cargo clean
 	@rm -rf web/node_modules web/test/node_modules
 
-setup-demo setup-test setup-fuzz setup-validate setup-bench: setup-%:
+setup-demo setup-test setup-fuzz setup-validate setup-prove setup-bench: setup-%:
 	@tools/setup $*
 
 %/node_modules/.package-lock.json: %/package-lock.json %/package.json | setup-demo

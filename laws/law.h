@@ -50,6 +50,21 @@ typedef long long s64;
 /* What the kernel gives a TCP congestion control inside its socket (ICSK_CA_PRIV_SIZE). */
 #define LAW_STATE_BYTES_MAX 104
 
+/* ---------------------------------------------------------------------------------------------------- ranges */
+
+/*
+ * What hosts keep to. Within these ranges, and with each parameter within its own, laws/proofs shows for every law that
+ * nothing overflows, no division is by zero and each result is what this file says. Fields that are not named here may
+ * hold any value of their type.
+ */
+#define LAW_TIME_US_MAX (1ull << 62)      /* now_us and every duration in u64 */
+#define LAW_CAPACITY_BPS_MAX (1ull << 40) /* capacity, and what is spare of it: 8.8 Tbit/s */
+#define LAW_QUEUE_BYTES_MAX (1ull << 40)  /* queues and their limits */
+#define LAW_PACKET_BYTES_MAX (1u << 20)   /* any packet or segment, parity included; at least 1 */
+/* What arrives at a link between two calls of the same timer. */
+#define LAW_INTERVAL_PKTS_MAX (1ull << 32)
+#define LAW_INTERVAL_BYTES_MAX (1ull << 46)
+
 /* ------------------------------------------------------------------------------------------------ parameters */
 
 /*

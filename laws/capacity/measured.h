@@ -36,7 +36,7 @@ struct measured_params {
 
 struct measured_state {
 	u64 capacity_q8; /* bytes per second with 8 fractional bits */
-	u64 intervals;
+	u64 started;     /* 1 after the first interval that lasted */
 };
 
 LAW void measured_estimate(void *state, const void *params, const struct law_interval *interval,
@@ -49,12 +49,13 @@ LAW void measured_estimate(void *state, const void *params, const struct law_int
 	u64 weight_us = fixed_min(interval->interval_us, p->window_us);
 
 	LAW_STEP("capacity <- capacity + w (offered / interval - capacity); spare = capacity - arrived / interval");
-	if (s->intervals == 0)
+	if (!s->started)
 		s->capacity_q8 = offered_q8;
 	else
 		s->capacity_q8 = fixed_add(fixed_mul_div(s->capacity_q8, p->window_us - weight_us, p->window_us),
 		                           fixed_mul_div(offered_q8, weight_us, p->window_us));
-	s->intervals += interval->interval_us != 0;
+	s->capacity_q8 = fixed_min(s->capacity_q8, LAW_CAPACITY_BPS_MAX << 8);
+	s->started |= interval->interval_us != 0;
 	out->capacity_Bps = s->capacity_q8 >> 8;
 	out->spare_Bps = fixed_signed_difference(out->capacity_Bps, arrived_Bps);
 }

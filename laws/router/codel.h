@@ -85,7 +85,9 @@ LAW u64 codel_inverse_sqrt_q32(u64 n)
 		/* n y^2 below 1.6 with 32 fractional bits; y^2 has 64. */
 		u64 square_q32 = fixed_mul_high(y * y, n << 32);
 
-		y = fixed_mul_high(y << 1, (3 * FIXED_ONE_Q32 - square_q32) << 30);
+		/* Newton's y stays below 1 / sqrt(2); the two bounds say so where only the arithmetic is looked at. */
+		y = fixed_mul_high(y << 1, fixed_sub(3 * FIXED_ONE_Q32, square_q32) << 30);
+		y = fixed_min(y, FIXED_ONE_Q32 - 1);
 	}
 	return y;
 }
@@ -125,7 +127,8 @@ LAW void codel_enter(struct codel_state *s, const struct codel_params *p, u64 no
 /* A drop is due within an episode. */
 LAW u32 codel_repeat(struct codel_state *s, const struct codel_params *p, struct law_packet *packet)
 {
-	s->count++;
+	/* A count of 2^32 drops is as good as any larger one. */
+	s->count += s->count < 0xffffffff;
 	if (p->ecn && mark_congestion(packet)) {
 		LAW_STEP("mark: n <- n + 1, next at + interval / sqrt(n) (RFC 8289 section 5)");
 		s->drop_next_us = codel_control_law(p, s->drop_next_us, s->count);

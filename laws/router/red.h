@@ -87,6 +87,8 @@ struct red_state {
 	u32 above_min; /* the average was above the lower threshold at the last arrival */
 };
 
+#define RED_LENGTH_MAX (1ull << 40) /* no queue and no count is longer */
+#define RED_LENGTH_Q16_MAX (RED_LENGTH_MAX << 16)
 #define RED_LOG2_E_Q32 6196328019ull    /* log2(e) * 2^32, rounded */
 #define RED_Q_W_Q32_FALLBACK 8589935ull /* 0.002 */
 
@@ -114,12 +116,13 @@ LAW void red_set_thresholds(struct red_state *s, const struct red_params *p, con
 	if (limit == 0)
 		limit =
 			p->bytes ? (u64)link->limit_pkts * link->packet_bytes : fixed_div(link->limit_bytes, link->packet_bytes);
-	limit = fixed_min(limit, 1ull << 40);
+	limit = fixed_min(limit, RED_LENGTH_MAX);
 	if (p->thresholds) {
 		s->min_q16 = (limit << 16) / 3;
 		s->max_q16 = 2 * s->min_q16;
 	} else {
-		s->min_q16 = (p->min_pkts ? (p->min_pkts << 16) / 1000 : automatic_q16) * unit_bytes;
+		s->min_q16 = fixed_mul(p->min_pkts ? (p->min_pkts << 16) / 1000 : automatic_q16, unit_bytes);
+		s->min_q16 = fixed_min(s->min_q16, RED_LENGTH_Q16_MAX);
 		s->max_q16 = p->max_pkts ? (p->max_pkts << 16) / 1000 * unit_bytes : 3 * s->min_q16;
 	}
 	s->max_q16 = fixed_max(s->max_q16, s->min_q16 + 65536);
@@ -180,8 +183,7 @@ LAW u64 red_base_q32(const struct red_state *s, const struct red_params *p)
 /* p_a with 32 fractional bits: spread by the packets since the last mark, scaled by size. */
 LAW u64 red_spread_q32(const struct red_state *s, const struct red_params *p, u64 base_q32, u32 size_bytes)
 {
-	u64 count_q16 = p->bytes ? fixed_div(fixed_min(s->count_bytes, 1ull << 40) << 16, p->mean_bytes)
-	                         : fixed_min(s->count_pkts, 1ull << 40) << 16;
+	u64 count_q16 = p->bytes ? fixed_div(s->count_bytes << 16, p->mean_bytes) : s->count_pkts << 16;
 	u64 due_q32 = fixed_mul_div(count_q16, base_q32, 65536);
 	u64 limit_q32 = p->wait ? 2 * FIXED_ONE_Q32 : FIXED_ONE_Q32;
 	u64 spread_q32;
@@ -219,11 +221,11 @@ LAW u32 red_on_enqueue(void *state, const void *params, struct law_packet *packe
 {
 	struct red_state *s = state;
 	const struct red_params *p = params;
-	u64 length = p->bytes ? fixed_min(queue->queue_bytes, 1ull << 40) : queue->queue_pkts, base_q32;
+	u64 length = p->bytes ? fixed_min(queue->queue_bytes, RED_LENGTH_MAX) : queue->queue_pkts, base_q32;
 
 	red_average(s, length << 16, queue->now_us);
-	s->count_pkts++;
-	s->count_bytes += packet->air_bytes;
+	s->count_pkts = fixed_min(s->count_pkts + 1, RED_LENGTH_MAX);
+	s->count_bytes = fixed_min(s->count_bytes + packet->air_bytes, RED_LENGTH_MAX);
 	if (s->average_q16 < s->min_q16 || length <= 1) {
 		LAW_STEP("average: below min, the packet passes");
 		s->above_min = 0;

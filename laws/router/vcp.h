@@ -134,7 +134,7 @@ LAW u64 vcp_load_q32(const struct vcp_router_params *p, u64 arrived_bytes, u64 q
 	u64 queue_load_q8 = fixed_mul_div(queue_q8, p->kappa_q, 1000000);
 	u64 load_q8 = fixed_add(fixed_mul(arrived_bytes, 256), queue_load_q8);
 	u64 target_q8 =
-		fixed_mul_div(fixed_mul(capacity_Bps, 256), interval_us * vcp_gamma(p, capacity_Bps), 1000000000000);
+		fixed_mul_div(fixed_mul(capacity_Bps, 256), fixed_mul(interval_us, vcp_gamma(p, capacity_Bps)), 1000000000000);
 
 	if (target_q8 == 0) {
 		LAW_STEP("divergence 4: the link offered nothing, anything that arrives or waits is overload");
@@ -169,7 +169,7 @@ LAW u64 vcp_smoothed(u64 old, u64 current, u64 weight)
 LAW void vcp_close_interval(struct vcp_router_state *s, const struct vcp_router_params *p,
                             const struct law_queue *queue)
 {
-	u64 mean_q8 = fixed_div(s->queue_sum_bytes * 256, s->queue_samples);
+	u64 mean_q8 = fixed_mul_div(s->queue_sum_bytes, 256, s->queue_samples);
 	u64 load_q32;
 
 	s->queue_smooth_q8 = vcp_smoothed(s->queue_smooth_q8, mean_q8, p->queue_weight);
@@ -191,8 +191,8 @@ LAW u64 vcp_router_on_timer(void *state, const void *params, u32 timer, const st
 	const struct vcp_router_params *p = params;
 
 	if (timer == VCP_TIMER_QUEUE) {
-		s->queue_sum_bytes += fixed_min(queue->queue_bytes, 1ull << 40);
-		s->queue_samples++;
+		s->queue_sum_bytes = fixed_add(s->queue_sum_bytes, queue->queue_bytes);
+		s->queue_samples = fixed_add(s->queue_samples, 1);
 		return queue->now_us + p->tq_us;
 	}
 	vcp_close_interval(s, p, queue);

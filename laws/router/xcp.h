@@ -69,6 +69,8 @@ enum xcp_router_timer {
 /* The fields of a data packet, see sender/xcp.h. */
 #define XCP_ROUTER_FEEDBACK_BYTES 12
 #define XCP_ROUTER_BPS_MIN (-0x7fffffffll)
+/* |F| and S are clipped at 2^44 bytes per second; Rp and Rn are at most their sum. */
+#define XCP_RESIDUE_Q16_MAX (1ull << 61)
 
 struct xcp_router_state {
 	/* Sums of the interval. */
@@ -156,7 +158,8 @@ LAW s64 xcp_allocate_q16(struct xcp_router_state *s, const struct xcp_router_par
 		pos = delta_q16 + neg;
 		feedback = delta_q16;
 	}
-	s->positive_q16 = pos < positive ? (u64)(positive - pos) : 0;
+	/* A decrease by another router is returned to Rp; forged ones must not fill it beyond 64 bits. */
+	s->positive_q16 = pos < positive ? fixed_min((u64)(positive - pos), XCP_RESIDUE_Q16_MAX) : 0;
 	s->negative_q16 = neg < negative ? (u64)(negative - neg) : 0;
 	if (s->positive_q16 == 0)
 		s->per_x_q32 = 0;
@@ -169,10 +172,11 @@ LAW s64 xcp_allocate_q16(struct xcp_router_state *s, const struct xcp_router_par
 LAW s64 xcp_whole_Bps(struct xcp_router_state *s, s64 feedback_q16)
 {
 	s64 with_carry = feedback_q16 + (s64)s->carry_q16;
+	/* The shift rounds down, also negative values, so that what is left is never negative. */
+	s64 whole_Bps = with_carry >> 16;
 
-	/* Two's complement: the low bits are the distance to the next whole number below, also of negative values. */
-	s->carry_q16 = (u64)with_carry & 0xffff;
-	return with_carry >> 16;
+	s->carry_q16 = (u64)(with_carry - whole_Bps * 65536);
+	return whole_Bps;
 }
 
 LAW u32 xcp_router_on_dequeue(void *state, const void *params, struct law_packet *packet, const struct law_queue *queue)

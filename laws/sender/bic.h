@@ -51,7 +51,7 @@
 
 /* clang-format off */
 #define BIC_PARAMS(P)                                                                                                  \
-	P(low_window_pkts, 14, "pkt", 1, 0, 65535, "Linux low_window; Xu 2004: 14",                             \
+	P(low_window_pkts, 14, "pkt", 1, 0, 65535, "Linux low_window; Xu 2004: 14",                                        \
 	  "Up to this window the flow is Reno's")                                                                          \
 	P(max_increment_pkts, 16, "pkt", 1, 1, 65535, "Linux max_increment; Xu 2004: S_max 32",                            \
 	  "Most packets that a round trip adds, before the ACK ratio")                                                     \
@@ -157,7 +157,7 @@ LAW u64 bic_grown_q32(const struct bic_state *s, const struct bic_params *p, u64
 {
 	u64 count = bic_count(s, p, cwnd_q32 >> 32);
 
-	return cwnd_q32 + fixed_div((fixed_min(acked_pkts, 65535) << 32) + count - 1, count);
+	return fixed_add(cwnd_q32, fixed_div((fixed_min(acked_pkts, 65535) << 32) + count - 1, count));
 }
 
 /* ratio += (acked - ratio) / 16 in whole sixteenths, as Linux does: it never falls below 31 of them. */

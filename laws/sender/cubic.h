@@ -121,7 +121,7 @@ LAW void cubic_grow_estimate(struct cubic_state *s, const struct cubic_params *p
 
 	if (s->estimate_q32 >> 32 < s->cwnd_pkts_prior)
 		alpha_q32 = FIXED_ONE_Q32 * 3 * (1000 - p->beta) / (1000 + p->beta);
-	s->estimate_q32 += window_share_q32(alpha_q32 * fixed_min(acked_pkts, 65535), cwnd_q32);
+	s->estimate_q32 = fixed_add(s->estimate_q32, window_share_q32(alpha_q32 * fixed_min(acked_pkts, 65535), cwnd_q32));
 }
 
 LAW u64 cubic_grown_q32(struct cubic_state *s, const struct cubic_params *p, const struct law_ack *ack, u64 cwnd_q32)
@@ -141,7 +141,7 @@ LAW u64 cubic_grown_q32(struct cubic_state *s, const struct cubic_params *p, con
 	else
 		LAW_STEP("RFC 9438 section 4.5: convex, cwnd += acked (W(t + srtt) - cwnd) / cwnd beyond W_max");
 	target_q32 = cubic_window_q32(s, p, t_us + ack->srtt_us);
-	target_q32 = fixed_min(fixed_max(target_q32, cwnd_q32), cwnd_q32 + cwnd_q32 / 2);
+	target_q32 = fixed_min(fixed_max(target_q32, cwnd_q32), fixed_add(cwnd_q32, cwnd_q32 / 2));
 	/* (target - cwnd) / cwnd per packet, at most one half. */
 	return fixed_add(cwnd_q32, fixed_mul(window_share_q32(target_q32 - cwnd_q32, cwnd_q32), ack->acked_pkts));
 }

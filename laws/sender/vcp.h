@@ -217,7 +217,7 @@ LAW u64 vcp_grown_q32(struct vcp_sender_state *s, const struct vcp_sender_params
 		LAW_STEP("high: additive increase, cwnd += alpha_s w / cwnd per packet, load from 80 to 100 %");
 	else
 		LAW_STEP("overload: decreased already, within one srtt more it adds alpha_s w / cwnd as high does");
-	return cwnd_q32 + window_share_q32(fixed_mul(vcp_ai_gain_cached_q32(s, p), pkts), cwnd_q32);
+	return fixed_add(cwnd_q32, window_share_q32(fixed_mul(vcp_ai_gain_cached_q32(s, p), pkts), cwnd_q32));
 }
 
 LAW void vcp_sender_on_ack(void *state, const void *params, const struct law_ack *ack, struct law_control *control)

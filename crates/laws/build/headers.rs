@@ -26,7 +26,7 @@ fn collect(folder: &Path, prefix: &str, files: &mut Vec<(String, String)>) {
             .expect("an entry has a name")
             .to_string_lossy()
             .into_owned();
-        if path.is_dir() {
+        if path.is_dir() && name != "proofs" {
             collect(&path, &format!("{prefix}{name}/"), files);
         } else if path.extension().is_some_and(|extension| extension == "h") {
             files.push((format!("{prefix}{name}"), path.display().to_string()));

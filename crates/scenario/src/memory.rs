@@ -6,9 +6,9 @@ use crate::error::Refusal;
 use crate::flows::Group;
 use crate::topology::Topology;
 
-/// Most that all runs of a sweep may take together. A million flows in one run take 3.3 GB; beyond this the system would
-/// end the program without a word.
-const BYTES_MAX: u64 = 8_000_000_000;
+/// Most that all runs of a sweep may take together, unless the caller says otherwise. A million flows in one run take
+/// 3.3 GB; beyond this the system would end the program without a word.
+pub const BYTES_MAX: u64 = 8_000_000_000;
 
 /// What a flow or a link has outside of its struct: a name, parameters, and what the allocator adds.
 const BESIDE_BYTES: u64 = 150;
@@ -30,19 +30,35 @@ pub fn of_run<'g>(groups: impl Iterator<Item = &'g Group>, topology: &Topology) 
     flows * flow_bytes + route_links * size_of::<LinkId>() as u64 + 4 * pairs * link_bytes
 }
 
-/// Refuses runs that take more than a machine has to spare; `so_far` are those of the points before. Each seed has its own
-/// copy of what is built once.
-pub fn check(so_far: &mut u64, run_bytes: u64, runs: usize, place: impl std::fmt::Display) -> Result<(), Refusal> {
-    *so_far = so_far.saturating_add(run_bytes.saturating_mul(runs as u64 + 1));
-    if *so_far <= BYTES_MAX {
-        return Ok(());
+/// What the runs of a sweep may take together, and what those planned so far do.
+pub struct Budget {
+    bytes_max: u64,
+    taken_bytes: u64,
+}
+
+impl Budget {
+    /// Nothing taken yet.
+    pub fn new(bytes_max: u64) -> Self {
+        Self {
+            bytes_max,
+            taken_bytes: 0,
+        }
     }
-    let gigabytes = |bytes: u64| bytes.div_ceil(1_000_000_000);
-    let message = format!(
-        "flows and routes of all runs would take more than {} GB of memory before the first one begins, about {} MB each; \
-         take fewer flows, or fewer seeds and values at a time (--seeds, --set)",
-        gigabytes(BYTES_MAX),
-        run_bytes.div_ceil(1_000_000)
-    );
-    Err(Refusal::new(place, message))
+
+    /// Takes the memory of so many runs, each with its own copy of what is built once, or refuses them.
+    pub fn take(&mut self, run_bytes: u64, runs: usize, place: impl std::fmt::Display) -> Result<(), Refusal> {
+        let bytes = run_bytes.saturating_mul(runs as u64 + 1);
+        self.taken_bytes = self.taken_bytes.saturating_add(bytes);
+        if self.taken_bytes <= self.bytes_max {
+            return Ok(());
+        }
+        let megabytes = |bytes: u64| bytes.div_ceil(1_000_000);
+        let message = format!(
+            "flows and routes of all runs would take more than {} MB of memory before the first one begins, about {} \
+             MB each; take fewer flows, or fewer seeds and values at a time (--seeds, --set)",
+            megabytes(self.bytes_max),
+            megabytes(run_bytes)
+        );
+        Err(Refusal::new(place, message))
+    }
 }

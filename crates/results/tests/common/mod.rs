@@ -4,7 +4,7 @@
 use std::path::Path;
 use std::sync::Arc;
 
-use fadelab_path::trace::Trace;
+use fadelab_path::trace::{Trace, TraceRules};
 use fadelab_phy::channel::{ChannelSpec, CodeSpec, Model};
 use fadelab_results::picture::{Axis, Curve, Mark, Panel, Picture};
 use fadelab_results::{Experiment, Host, Provenance, Run, Specs};
@@ -110,6 +110,7 @@ pub fn trace_spec(seed: u64, duration_s: u64) -> RunSpec {
     spec.links[0].capacity = CapacitySpec::Trace(Arc::new(Trace {
         opportunities_ms: vec![1, 2, 3],
         opportunity_bytes: 1504,
+        rules: TraceRules::Plain,
     }));
     spec
 }

@@ -1,0 +1,9 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
+#define STATE struct vcp_router_state
+
+static int invariant(const struct vcp_router_state *s, const struct vcp_router_params *p)
+{
+	(void)p;
+	return s->code >= LAW_ECN_ECT1 && s->code <= LAW_ECN_CE && s->arrived_bytes <= arrived_bytes[VCP_TIMER_LOAD] &&
+	       s->interval_start_us <= now_us;
+}

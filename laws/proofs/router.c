@@ -1,0 +1,125 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
+/* A router's law, named by -DHEADER and -DTABLE, under a host that may do whatever law.h allows; see sender.c. */
+#include "proof.h"
+#include HEADER
+
+/* What arrived since each timer was last called; law.h bounds it. */
+static u64 arrived_pkts[LAW_TIMERS_MAX], arrived_bytes[LAW_TIMERS_MAX];
+
+#include "state.h"
+
+static void any_packet(struct law_packet *packet)
+{
+	*packet = (struct law_packet){
+		.size = sizeof(*packet),
+		.flags = (u32)any(0, 7),
+		.ip_bytes = (u32)any(1, LAW_PACKET_BYTES_MAX),
+		.air_bytes = (u32)any(1, LAW_PACKET_BYTES_MAX),
+		.ip_id = (u16)any(0, 0xffff),
+		.ecn = (u8)any(0, LAW_ECN_CE),
+		.outer_ecn = (u8)any(0, LAW_ECN_CE),
+		.role = (u8)any(0, 1),
+		.wire = (u8)any(0, LAW_WIRE_PAIR),
+		.feedback_len = (u8)any(0, LAW_FEEDBACK_BYTES_MAX),
+	};
+	for (int i = 0; i < LAW_FEEDBACK_BYTES_MAX; i++)
+		packet->feedback[i] = (u8)any(0, 255);
+}
+
+static void any_queue(struct law_queue *queue)
+{
+	*queue = (struct law_queue){
+		.size = sizeof(*queue),
+		.random = any_u32(),
+		.now_us = now_us,
+		.queue_bytes = any(0, LAW_QUEUE_BYTES_MAX),
+		.queue_pkts = any_u32(),
+		.full = (u32)any(0, 1),
+		.wait_us = any_time_us(),
+		.spare_Bps = any_signed(-FIXED_SIGNED_MAX, LAW_CAPACITY_BPS_MAX),
+		.capacity_Bps = any(0, LAW_CAPACITY_BPS_MAX),
+		.queue_control_bytes = any_signed(-(s64)LAW_QUEUE_BYTES_MAX, LAW_QUEUE_BYTES_MAX),
+		.has_queue_control = (u32)any(0, 1),
+	};
+}
+
+static void any_arrivals(void)
+{
+	for (int i = 0; i < LAW_TIMERS_MAX; i++) {
+		arrived_pkts[i] = any(0, LAW_INTERVAL_PKTS_MAX);
+		arrived_bytes[i] = any(0, LAW_INTERVAL_BYTES_MAX);
+	}
+}
+
+/* Another packet arrives, within what may arrive in an interval. */
+static void count_arrival(u32 air_bytes)
+{
+	for (int i = 0; i < LAW_TIMERS_MAX; i++) {
+		arrived_pkts[i]++;
+		arrived_bytes[i] += air_bytes;
+		__CPROVER_assume(arrived_pkts[i] <= LAW_INTERVAL_PKTS_MAX && arrived_bytes[i] <= LAW_INTERVAL_BYTES_MAX);
+	}
+}
+
+static void check_timer(const struct law_queue *queue)
+{
+	u32 timer = (u32)any(0, LAW_TIMERS_MAX - 1);
+	u64 due_us = 0;
+
+	if (timer >= TABLE.timers && TABLE.on_timer)
+		return;
+	CALL(on_timer, due_us = TABLE.on_timer(state, params, timer, queue); holds(due_us > queue->now_us));
+	arrived_pkts[timer] = 0;
+	arrived_bytes[timer] = 0;
+}
+
+static void check_call(void)
+{
+	struct law_queue queue;
+	struct law_packet packet, before;
+	u32 verdict = LAW_PASS, foreign;
+
+	any_queue(&queue);
+	any_packet(&packet);
+	before = packet;
+	switch (any(0, 2)) {
+	case 0:
+		count_arrival(packet.air_bytes);
+		CALL(on_enqueue, verdict = TABLE.on_enqueue(state, params, &packet, &queue));
+		break;
+	case 1:
+		CALL(on_dequeue, verdict = TABLE.on_dequeue(state, params, &packet, &queue));
+		holds(verdict == LAW_PASS || (TABLE.flags & LAW_ROUTER_DROPS_AT_DEQUEUE));
+		break;
+	default:
+		check_timer(&queue);
+	}
+	foreign = TABLE.wire != LAW_WIRE_NONE && before.wire != TABLE.wire;
+	holds(verdict == LAW_PASS || verdict == LAW_DROP);
+	holds(packet.ecn <= LAW_ECN_CE && packet.outer_ecn <= LAW_ECN_CE);
+	if (foreign)
+		holds(packet.ecn == before.ecn && packet.outer_ecn == before.outer_ecn);
+}
+
+int main(void)
+{
+	struct law_link link;
+	u64 due_us[LAW_TIMERS_MAX] = {LAW_TIMER_OFF, LAW_TIMER_OFF, LAW_TIMER_OFF, LAW_TIMER_OFF};
+
+	new_state(TABLE.state_bytes);
+	any_params(TABLE.params, TABLE.params_n, TABLE.params_bytes);
+	any_link(&link);
+	now_us = link.now_us;
+	CALL(init, TABLE.init(state, params, &link, due_us));
+	holds(TABLE.timers <= LAW_TIMERS_MAX);
+	for (u32 i = 0; i < TABLE.timers; i++)
+		holds(due_us[i] > link.now_us && due_us[i] != LAW_TIMER_OFF);
+	state_holds();
+	any_arrivals();
+	any_state(TABLE.state_bytes);
+	now_us = any(now_us, LAW_TIME_US_MAX);
+	check_call();
+	state_holds();
+	RETURNED(main);
+	return 0;
+}

@@ -1,0 +1,75 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
+/*
+ * The memory of the law under proof and the induction over its calls. Included after the law and what its invariant
+ * speaks of.
+ *
+ * INVARIANT, the law's file in invariants/, gives the type of its state and what each call must leave true of it. It
+ * must hold after init; then any state in which it holds takes the place of what init left, and must still hold after
+ * any one call. A law without such a file must be safe in every state there is.
+ */
+#ifndef FADELAB_STATE_H
+#define FADELAB_STATE_H
+
+static void *state;
+static u64 now_us;
+
+#ifdef INVARIANT
+
+#include INVARIANT
+
+STATE nondet_state(void);
+
+static STATE memory;
+
+static void state_holds(void)
+{
+	holds(invariant(&memory, (const void *)params));
+}
+
+static void new_state(u32 bytes)
+{
+	holds(bytes == sizeof(memory));
+	state = &memory;
+}
+
+static void any_state(u32 bytes)
+{
+	(void)bytes;
+	memory = nondet_state();
+	__CPROVER_assume(invariant(&memory, (const void *)params));
+}
+
+#else
+
+/* CBMC's own: memory of just this size, zeroed or with any content. */
+void *calloc(__SIZE_TYPE__ number, __SIZE_TYPE__ bytes);
+void *malloc(__SIZE_TYPE__ bytes);
+
+static void state_holds(void)
+{
+}
+
+static void new_state(u32 bytes)
+{
+	state = calloc(1, bytes);
+}
+
+static void any_state(u32 bytes)
+{
+	state = malloc(bytes);
+}
+
+#endif
+
+/* A call of a function that a law may leave out. */
+#define CALL(function, call)                                                                                           \
+	do {                                                                                                               \
+		if (TABLE.function) {                                                                                          \
+			call;                                                                                                      \
+			RETURNED(function);                                                                                        \
+		} else {                                                                                                       \
+			ABSENT(function);                                                                                          \
+		}                                                                                                              \
+	} while (0)
+
+#endif /* FADELAB_STATE_H */
