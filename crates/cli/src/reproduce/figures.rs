@@ -14,8 +14,8 @@ use super::groups::{self, Grouped};
 const OWN: [(&str, &str); 6] = [
     (
         "delivered_pkts",
-        "payload that the applications of all flows got in 1000 s at the mean rate of the measured interval, in units \
-         of 1000 bytes, the payload of a packet of 1040",
+        "payload that all applications would get in 1000 s at the mean rate of the measured interval, in units of 1000 \
+         bytes, the payload of a packet of 1040",
     ),
     ("queue_share", "mean queue over the limit of the buffer"),
     (

@@ -121,8 +121,7 @@ pub mod tests {
 
     use super::*;
 
-    /// Samples each second to 8 s: two flows of `a` get 300 and 100 bytes a second, the one of `b` 100, from 4 s on
-    /// 320.
+    /// Samples each second to 8 s: flows of `a` get 300 and 100 bytes a second, the one of `b` 100, from 4 s on 320.
     pub fn run() -> Run {
         let flow = |name: &str, group: &str| Flow {
             name: name.to_owned(),
