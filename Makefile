@@ -13,8 +13,8 @@ WEB := $(if $(wildcard web/package-lock.json),web/node_modules/.package-lock.jso
 # Drives the browser in the tests of the page; nobody needs it to build.
 WEB_TEST := web/test/node_modules/.package-lock.json
 
-.PHONY: help demo build test lint validate bench determinism mutants prove fmt install deb clean \
-	setup-demo setup-test setup-validate setup-bench setup-prove
+.PHONY: help demo build test lint validate prove bench determinism fuzz mutants fmt install deb clean \
+	setup-demo setup-test setup-fuzz setup-validate setup-prove setup-bench
 
 help: ## This list
 	@sed -n 's/^\([a-z]*\):.*## \(.*\)/make \1|\2/p' Makefile | while IFS='|' read -r name text; do \
@@ -41,6 +41,9 @@ bench: setup-bench build ## Speed and memory beside ns-2 against their bounds, i
 determinism: setup-test build ## Debug and release builds give the same bytes
 	@FADELAB_RELEASE=$(abspath $(FADELAB)) cargo test --locked -p fadelab --test determinism
 
+fuzz: setup-fuzz ## Inputs of chance for scenarios, --set and traces, for FADELAB_FUZZ_SECONDS (600)
+	@tools/fuzz
+
 mutants: setup-test $(WEB) $(WEB_TEST) ## Break one thing at a time and see that a test notices
 	@tools/mutants
 
@@ -50,6 +53,7 @@ prove: setup-prove ## Prove of every law that nothing overflows and all results 
 
 fmt: setup-test ## Format the sources in place
 	@cargo fmt --all
+	@cargo fmt --manifest-path fuzz/Cargo.toml
 	@git ls-files -z -- '*.[ch]' | xargs -0 -r clang-format -i
 
 install: build ## Put the command and its documentation under PREFIX (/usr/local)
@@ -62,7 +66,7 @@ clean: ## Remove what was built, not what was measured
 	@cargo clean
 	@rm -rf web/node_modules web/test/node_modules
 
-setup-demo setup-test setup-validate setup-bench setup-prove: setup-%:
+setup-demo setup-test setup-fuzz setup-validate setup-prove setup-bench: setup-%:
 	@tools/setup $*
 
 %/node_modules/.package-lock.json: %/package-lock.json %/package.json | setup-demo

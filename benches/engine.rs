@@ -1,10 +1,13 @@
 //! The engine alone on the dumbbell of `make bench`, without scenarios and results: its instructions are counted.
 //!
-//! `engine FLOWS RATE_MBPS SECONDS` prints the packets that the bottleneck delivered and the events that took.
+//! `engine FLOWS RATE_MBPS SECONDS [LAW[+ROUTER] [fading]]` prints the packets that the bottleneck delivered and the
+//! events that took. The law is Reno by default, the router the law's own or drop-tail; `fading` puts a channel on the
+//! bottleneck that loses one packet in a hundred thousand.
 
 use std::process::ExitCode;
 
-use fadelab_laws::{capacity, router, sender};
+use fadelab_laws::{capacity, receiver, router, sender};
+use fadelab_phy::channel::{ChannelSpec, CodeSpec, Model};
 use fadelab_sim::spec::{
     App, Buffer, CapacitySpec, FlowSpec, LinkId, LinkLayer, LinkSpec, Queues, Recovery, RouterSpec, RunSpec, Span,
     Transport,
@@ -32,7 +35,7 @@ const TRANSPORT: Transport = Transport {
     rto_ns_max: 60 * S,
     rto_ns_initial: 3 * S,
     ts_tick_ns: 10 * MS,
-    ecn: false,
+    ecn: true,
 };
 
 fn link(name: String, rate_bps: u64, delay_ns: u64, packets: u32) -> LinkSpec {
@@ -59,14 +62,28 @@ fn link(name: String, rate_bps: u64, delay_ns: u64, packets: u32) -> LinkSpec {
     }
 }
 
+/// What stands at the bottleneck.
+struct Bottleneck {
+    router: String,
+    is_fading: bool,
+}
+
 /// Links 0 and 1 are the bottleneck, there and back; each flow has four access links of its own.
-fn dumbbell(flows: u32, rate_bps: u64, seconds: u64) -> RunSpec {
+fn dumbbell(flows: u32, rate_bps: u64, seconds: u64, law: &str, bottleneck: &Bottleneck) -> RunSpec {
     let rtt_ms = 2 * (8 + 80 + 8);
     let buffer_pkts = (rate_bps * rtt_ms / 1000 / 8 / u64::from(PACKET_BYTES)) as u32;
     let mut links: Vec<LinkSpec> = ["there", "back"]
         .map(|name| link(name.to_owned(), rate_bps, 80 * MS, buffer_pkts))
         .into();
-    let law = sender("reno").expect("reno is registered");
+    for link in &mut links {
+        link.router.law = router(&bottleneck.router).expect("a registered router");
+        link.router.params = link.router.law.default_params();
+        link.channel = bottleneck.is_fading.then_some(ChannelSpec {
+            model: Model::Random { data: 1e-5, ack: 1e-5 },
+            code: CodeSpec::NONE,
+        });
+    }
+    let law = sender(law).expect("a registered law");
     let flows = (0..flows).map(|index| {
         let first = links.len() as LinkId;
         links.extend((0..4).map(|side| link(format!("access.{index}.{side}"), 2 * rate_bps, 8 * MS, 100_000)));
@@ -75,7 +92,7 @@ fn dumbbell(flows: u32, rate_bps: u64, seconds: u64) -> RunSpec {
             group: "flow".to_owned(),
             sender: Some(law),
             params: law.default_params(),
-            receiver: None,
+            receiver: receiver(law.name()),
             app: App::Greedy {
                 start: Span::Uniform { min_ns: 0, max_ns: S },
             },
@@ -96,12 +113,20 @@ fn dumbbell(flows: u32, rate_bps: u64, seconds: u64) -> RunSpec {
 }
 
 fn main() -> ExitCode {
-    let numbers: Vec<u64> = std::env::args().skip(1).map_while(|word| word.parse().ok()).collect();
+    let words: Vec<String> = std::env::args().skip(1).collect();
+    let numbers: Vec<u64> = words.iter().take(3).map_while(|word| word.parse().ok()).collect();
     let &[flows, rate_mbps, seconds] = numbers.as_slice() else {
-        eprintln!("usage: engine FLOWS RATE_MBPS SECONDS, three whole numbers");
+        eprintln!("usage: engine FLOWS RATE_MBPS SECONDS [LAW[+ROUTER] [fading]], the first three whole numbers");
         return ExitCode::from(2);
     };
-    match fadelab_sim::run(&dumbbell(flows as u32, rate_mbps * 1_000_000, seconds), |_| true) {
+    let label = words.get(3).map_or("reno", String::as_str);
+    let (law, router_name) = label.split_once('+').unwrap_or((label, label));
+    let bottleneck = Bottleneck {
+        router: router(router_name).map_or("droptail", |_| router_name).to_owned(),
+        is_fading: words.get(4).is_some_and(|word| word == "fading"),
+    };
+    let spec = dumbbell(flows as u32, rate_mbps * 1_000_000, seconds, law, &bottleneck);
+    match fadelab_sim::run(&spec, |_| true) {
         Ok(record) => {
             println!(
                 "sent_pkts_all {}\nevents {}",

@@ -1,6 +1,7 @@
 //! Changes of a text that keep some of its grammar: lines come, go and take other values, values are of the kinds that
 //! scenarios know. Byte by byte the grammar would be broken long before anything behind it is reached.
 
+use fadelab_laws::{ParamInfo, capacities, routers, senders};
 use fadelab_scenario::keys;
 
 /// Words and values that mean something somewhere.
@@ -158,11 +159,12 @@ pub fn changed(text: &str, draw: Draw<'_>) -> String {
     let mut lines: Vec<String> = text.lines().map(str::to_owned).collect();
     for _ in 0..=draw(4) {
         let at = draw(lines.len());
-        match draw(6) {
+        match draw(7) {
             0 if !lines.is_empty() => drop(lines.remove(at)),
             1 if !lines.is_empty() => lines.insert(draw(lines.len()), lines[at].clone()),
             2 => lines.insert(at, format!("{} = {}", key(draw), value(draw))),
             3 => lines.insert(at, format!("{}={}", dotted_key(draw), value(draw))),
+            4 => lines.insert(at, parameter(draw)),
             _ => {
                 if let Some((name, _)) = lines.get(at).and_then(|line| line.split_once('=')) {
                     lines[at] = format!("{name}={}", value(draw));
@@ -200,4 +202,39 @@ fn value(draw: Draw<'_>) -> String {
 
 fn quantity(draw: Draw<'_>) -> String {
     format!("\"{} {}\"", NUMBERS[draw(NUMBERS.len())], UNITS[draw(UNITS.len())])
+}
+
+/// A parameter of a law, at an end of its range or near its default.
+fn parameter(draw: Draw<'_>) -> String {
+    let laws: Vec<(&str, &str, &[ParamInfo])> = match draw(3) {
+        0 => senders().iter().map(|law| ("law", law.name(), law.params())).collect(),
+        1 => routers()
+            .iter()
+            .map(|law| ("router", law.name(), law.params()))
+            .collect(),
+        _ => capacities()
+            .iter()
+            .map(|part| ("capacity", part.name(), part.params()))
+            .collect(),
+    };
+    let (table, name, params) = laws[draw(laws.len())];
+    let Some(info) = params.get(draw(params.len())) else {
+        return format!("{table}.{name}.none={}", value(draw));
+    };
+    let near = [
+        info.min,
+        info.max,
+        info.min + 1,
+        info.max - 1,
+        info.value / 2,
+        info.value.saturating_mul(2),
+    ];
+    let given = near[draw(near.len())];
+    let text = match info.unit {
+        "bool" => (given != 0).to_string(),
+        "us" | "B" | "pkt" => format!("\"{given} {}\"", info.unit),
+        choices if choices.contains('|') => format!("\"{}\"", choices.split('|').nth(draw(3)).unwrap_or("none")),
+        _ => (given as f64 / info.scale as f64).to_string(),
+    };
+    format!("{table}.{name}.{}={text}", info.name)
 }

@@ -13,6 +13,9 @@ use fadelab_sim::{RunError, run};
 /// Runs that a sweep may have: more take long without showing anything else.
 const RUNS_MAX: usize = 40;
 
+/// Memory that they may take: with the limit of users a mistake in it would be found by the system first.
+const MEMORY_BYTES_MAX: u64 = 200_000_000;
+
 /// Longest message; `Refusal` cuts what it repeats.
 const MESSAGE_CHARS_MAX: usize = 2_100;
 
@@ -51,6 +54,7 @@ fn planned(bytes: &[u8], sets: Vec<String>) {
     let options = Options {
         sets,
         runs_max: RUNS_MAX,
+        memory_bytes_max: MEMORY_BYTES_MAX,
         ..Options::default()
     };
     match parse(bytes, FILE, &folder(), &options) {
@@ -93,6 +97,7 @@ fn holds_together(plan: &Plan) {
     assert!(plan.runs.iter().enumerate().all(|(at, run)| run.index as usize == at));
     let options = Options {
         runs_max: RUNS_MAX,
+        memory_bytes_max: MEMORY_BYTES_MAX,
         ..Options::default()
     };
     let again = parse(plan.text.as_bytes(), FILE, &folder(), &options);
@@ -130,9 +135,9 @@ fn begin(spec: &RunSpec) {
     let links = spec.links.iter().map(|link| of_link(&link.capacity));
     let rate_bps = links.chain(spec.flows.iter().map(|flow| of_flow(&flow.app))).max();
     // As many bits as a few hundred full packets have, at most a second: timers of a microsecond are allowed.
-    let bits: u128 = 2_000_000;
+    let bits: u128 = 4_000_000;
     let time_ns = (bits * 1_000_000_000 / u128::from(rate_bps.unwrap_or(0).max(1))) as u64;
-    spec.duration_ns = spec.duration_ns.min(time_ns.clamp(1, 200_000_000));
+    spec.duration_ns = spec.duration_ns.min(time_ns.clamp(1, 1_000_000_000));
     spec.warmup_ns = spec.warmup_ns.min(spec.duration_ns / 2);
     spec.record_interval_ns = spec.record_interval_ns.map(|ns| ns.max(spec.duration_ns / 100 + 1));
     for flow in &mut spec.flows {

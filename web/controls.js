@@ -21,8 +21,9 @@ const state = {
 
 let timeCharts = [];
 let otherCharts = [];
+let pictureCharts = [];
 const refreshTime = () => timeCharts.forEach((chart) => chart.refresh());
-const refreshAll = () => [...timeCharts, ...otherCharts].forEach((chart) => chart.refresh());
+const refreshAll = () => [...pictureCharts, ...timeCharts, ...otherCharts].forEach((chart) => chart.refresh());
 
 function show(change) {
 	Object.assign(state, change);

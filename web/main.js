@@ -7,6 +7,7 @@
 
 	themeButton();
 	fillControls();
+	pictureCharts = report.pictures.flatMap((picture, place) => still(`picture-${place}`, [pictureFigure(picture)]));
 	const sweep = report.points.length > 1 ? still("sweep-charts", [sweepFigure]) : [];
 	const compared = report.laws.length > 1 ? [intervalsFigure, differencesFigure] : [intervalsFigure];
 	const spread = report.panels.length > 0 ? SPREAD_FIGURES : [];

@@ -2,7 +2,8 @@
 //   line {x, y, colour, width, dash, alpha, label}   band {x, low, high, colour}    area {x, y, colour}
 //   steps: a line that stays until the next x         rule {x | y, label}            shade {to}
 //   interval {x, y, low, high, colour, symbol, across, text}: a mean with its interval, `across` the x axis
-//   dot {x, y, colour, text}: a single value
+//   dot {x, y, colour, text}: a single value          level {y, from, to, label}: a published value
+//   event {x, label}: an upright line
 
 // Writes marks into an SVG. Colours are names of the style sheet; on paper they are written out.
 class Pen {
@@ -173,6 +174,21 @@ const MARKS = {
 		}
 		drawSymbol(pen, x, y, mark.symbol ?? 0, mark.colour);
 		pen.hit(x, y, mark.text, mark.law);
+	},
+
+	level(pen, { y, from, to, label }, place) {
+		const { left, width } = place.plot;
+		const { tick, line } = pen.style;
+		const [x1, x2] = [from == null ? left : place.x(from), to == null ? left + width : place.x(to)];
+		pen.line(x1, place.y(y), x2, place.y(y), "--ink", 0.9 * line, { "stroke-dasharray": "5 3" });
+		pen.text(x1 + 3, place.y(y) - 3, label, { size: tick * 0.92 });
+	},
+
+	event(pen, { x, label }, place) {
+		const { top, height } = place.plot;
+		const { tick } = pen.style;
+		pen.line(place.x(x), top, place.x(x), top + height, "--quiet", 0.8, { "stroke-dasharray": "3 2" });
+		pen.text(place.x(x) + 3, top + tick, label, { size: tick * 0.92, ink: "--quiet" });
 	},
 
 	dot(pen, mark, place) {

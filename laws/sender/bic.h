@@ -51,7 +51,7 @@
 
 /* clang-format off */
 #define BIC_PARAMS(P)                                                                                                  \
-	P(low_window_pkts, 14, "pkt", 1, 0, 65535, "Linux low_window; Xu 2004: 14",                             \
+	P(low_window_pkts, 14, "pkt", 1, 0, 65535, "Linux low_window; Xu 2004: 14",                                        \
 	  "Up to this window the flow is Reno's")                                                                          \
 	P(max_increment_pkts, 16, "pkt", 1, 1, 65535, "Linux max_increment; Xu 2004: S_max 32",                            \
 	  "Most packets that a round trip adds, before the ACK ratio")                                                     \

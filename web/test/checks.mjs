@@ -260,6 +260,35 @@ export const checks = {
 		assert.deepEqual(await figures(page), ["chart-metrics", "chart-difference-to-steady"]);
 	},
 
+	// A figure of a paper: two points with symbols and one interval, a gap between them, a level that begins at 10 s.
+	async pictures({ page, downloads }) {
+		const svg = "#chart-fig1 .plots svg";
+		const labels = await page.$$eval(`${svg} text`, (found) => found.map((one) => one.textContent));
+		for (const wanted of ["ours", "over one link", "published 2 to 1", "it begins", "Time (s)"]) {
+			assert.ok(labels.includes(wanted), `${wanted} is not among ${labels}`);
+		}
+		const { marks, x } = await page.evaluate(() => pictureCharts[0].figure.panels[0]);
+		assert.deepEqual(marks.map(({ kind }) => kind), ["line", "interval", "interval", "level", "event"]);
+		assert.ok(x.min < 0 && x.max > 20, `${x.min} to ${x.max}`);
+		const ends = await page.evaluate(() => {
+			const place = document.querySelector("#chart-fig1 .plots svg");
+			const dashed = [...place.querySelectorAll("line[stroke-dasharray='5 3']")].map((line) => line.x1.baseVal.value);
+			const upright = place.querySelector("line[stroke-dasharray='3 2']").x1.baseVal.value;
+			return { dashed, upright };
+		});
+		assert.deepEqual(ends.dashed, [ends.upright]);
+		await page.focus("#chart-fig1");
+		await page.keyboard.press("ArrowRight");
+		assert.match(await text(page, "#chart-fig1 .values"), /ours: 0\.300 ± 0\.050/);
+		const ink = () => page.$eval(`${svg} text`, (one) => getComputedStyle(one).fill);
+		const before = await ink();
+		await page.click("#theme");
+		await settle(page);
+		assert.notEqual(await ink(), before);
+		const file = await download(page, downloads, "#chart-fig1 .save button", "two-laws-one-link-fig1.svg");
+		assert.match(file.toString(), /published 2 to 1/);
+	},
+
 	// Throws on purpose: a complaint of the page must fail a check.
 	async complaint({ page }) {
 		await page.evaluate(() => setTimeout(() => { throw new Error("a complaint of the page"); }));

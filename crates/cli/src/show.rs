@@ -17,6 +17,7 @@ pub fn plan(args: &ScenarioArgs) -> Result<Plan, Failure> {
         sets,
         runs_max: args.max_runs,
         own_laws,
+        ..fadelab_scenario::Options::default()
     };
     Ok(fadelab_scenario::load(&args.file, &options)?)
 }

@@ -123,7 +123,7 @@ macro_rules! with_params {
             #[inline]
             fn values(&self, params: &$crate::Params) -> *const std::ffi::c_void {
                 assert!(
-                    params.bytes() == self.params.len() * 8,
+                    params.is_as_long_as(&self.defaults),
                     "the parameters belong to another law"
                 );
                 params.as_ptr()

@@ -189,10 +189,10 @@ impl Params {
         &self.words[PARAMS_ZONE_WORDS..self.words.len() - PARAMS_ZONE_WORDS]
     }
 
-    /// Size of the law's parameter struct.
+    /// Whether both are structs of the same size.
     #[inline]
-    pub(crate) fn bytes(&self) -> usize {
-        (self.words.len() - 2 * PARAMS_ZONE_WORDS) * 8
+    pub(crate) fn is_as_long_as(&self, other: &Self) -> bool {
+        self.words.len() == other.words.len()
     }
 
     /// Where the law finds them.

@@ -5,7 +5,9 @@
 pub struct State {
     words: Box<[u64]>,
     /// Words before and behind the law's own.
-    zone_words: usize,
+    zone_words: u32,
+    /// Bytes of the law's own words: compared on each call, so kept and not computed.
+    bytes: u32,
 }
 
 impl State {
@@ -16,27 +18,29 @@ impl State {
 
     /// As [`State::new`], between two zones of `zone_bytes` that the law must not touch.
     pub(crate) fn with_zones(bytes: u32, zone_bytes: u32) -> Self {
-        let zone_words = zone_bytes as usize / 8;
+        let (own_words, zone_words) = (bytes.div_ceil(8), zone_bytes / 8);
         Self {
-            words: vec![0; bytes.div_ceil(8) as usize + 2 * zone_words].into_boxed_slice(),
+            words: vec![0; (own_words + 2 * zone_words) as usize].into_boxed_slice(),
             zone_words,
+            bytes: own_words * 8,
         }
     }
 
     /// Size, a multiple of 8.
     #[inline]
     pub fn bytes(&self) -> usize {
-        (self.words.len() - 2 * self.zone_words) * 8
+        self.bytes as usize
     }
 
     /// The content, for tests and diagnosis.
     pub fn words(&self) -> &[u64] {
-        &self.words[self.zone_words..self.words.len() - self.zone_words]
+        let start = self.zone_words as usize;
+        &self.words[start..self.words.len() - start]
     }
 
     /// Overwrites the beginning.
     pub(crate) fn fill(&mut self, bytes: &[u8]) {
-        for (word, bytes) in self.words[self.zone_words..].iter_mut().zip(bytes.chunks(8)) {
+        for (word, bytes) in self.words[self.zone_words as usize..].iter_mut().zip(bytes.chunks(8)) {
             let mut padded = [0; 8];
             padded[..bytes.len()].copy_from_slice(bytes);
             *word = u64::from_ne_bytes(padded);
@@ -52,6 +56,6 @@ impl State {
     #[inline]
     pub(crate) fn as_mut_ptr(&mut self) -> *mut std::ffi::c_void {
         // Without a check of bounds: this is on the way of every call of a law.
-        self.words.as_mut_ptr().wrapping_add(self.zone_words).cast()
+        self.words.as_mut_ptr().wrapping_add(self.zone_words as usize).cast()
     }
 }

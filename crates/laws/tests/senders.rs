@@ -322,6 +322,36 @@ fn xcp_sender_tells_its_round_trip_and_applies_feedback_once() {
 }
 
 #[test]
+fn xcp_tells_the_distance_of_the_packets_that_leave() {
+    // Goal: a window of 2.9 packets lets two leave in a round trip, so X is half of it: the X of a round trip add up to
+    // the round trip, from which routers conclude how many flows there are.
+    let mut flow = Flow::new("xcp", &[], 2, 64);
+    flow.srtt_us = 100_000;
+    assert_eq!(flow.on_feedback(1, &9_360i32.to_be_bytes()), 2, "0.9 packets more");
+    let mut send = abi::Send {
+        srtt_us: 100_000,
+        ..Default::default()
+    };
+    flow.law
+        .on_send(&mut flow.state, &flow.params, &mut send, &mut flow.control);
+    let x_q28 = u32::from_be_bytes(send.feedback.bytes[4..8].try_into().expect("four bytes"));
+    assert_eq!(x_q28, 26_843_546 / 2);
+}
+
+#[test]
+fn xcp_hears_duplicates_unless_it_is_told_not_to() {
+    // Goal: the feedback of an ACK that acknowledges nothing new counts, and with feedback = "new", as in ns-2, it does
+    // not; that of a new ACK counts with both.
+    let plus_two = 20_800i32.to_be_bytes();
+    for (choice, duplicate, new) in [(0.0, 10, 12), (1.0, 8, 10)] {
+        let mut flow = Flow::new("xcp", &[("feedback", choice)], 8, 64);
+        flow.srtt_us = 100_000;
+        assert_eq!(flow.on_feedback(0, &plus_two), duplicate);
+        assert_eq!(flow.on_feedback(1, &plus_two), new);
+    }
+}
+
+#[test]
 fn xcp_adds_up_small_feedback() {
     // Goal: fractions of a packet are kept; 10,000 times 10.4 B/s at 10 ms is one packet.
     let mut flow = Flow::new("xcp", &[], 5, 64);

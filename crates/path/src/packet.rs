@@ -8,7 +8,7 @@ pub type PacketId = u32;
 
 /// A packet as links pass it on. What a wire needs of it is here, so that only laws, channels and the two ends look
 /// into the store.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Parcel {
     /// Number of the packet.
     pub id: PacketId,

@@ -30,17 +30,6 @@ impl<T: Copy + Default> Ring<T> {
         }
     }
 
-    /// The same, to be changed.
-    #[inline]
-    pub fn get_mut(&mut self, index: usize) -> Option<&mut T> {
-        let slot = self.slot(index);
-        if index < self.len {
-            self.slots.get_mut(slot)
-        } else {
-            None
-        }
-    }
-
     /// The oldest entry.
     #[inline]
     pub fn front(&self) -> Option<&T> {
@@ -102,7 +91,6 @@ mod tests {
             assert_eq!(ring.len(), reference.len());
             let index = random.below(20) as usize;
             assert_eq!(ring.get(index), reference.get(index));
-            assert_eq!(ring.get_mut(index).copied(), reference.get(index).copied());
         }
         assert!(ring.iter_from(1).eq(reference.iter().skip(1)));
     }

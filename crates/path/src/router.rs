@@ -1,9 +1,9 @@
 //! A router's law at work: its memory, its timers, the capacity part that feeds it.
 
-use fadelab_laws::{State, abi, guard};
+use fadelab_laws::{Params, Router, State, abi, guard};
 use fadelab_phy::random::Stream;
 
-use crate::packet::{FeedbackBytes, Header, PacketId, Store};
+use crate::packet::{FeedbackBytes, PacketId, Store};
 use crate::spec::{CapacitySpec, LinkSpec, RouterSpec};
 
 const NS_PER_US: u64 = 1000;
@@ -28,7 +28,7 @@ pub(crate) struct Meter {
 }
 
 /// What a law did to a packet.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Verdict {
     pub dropped: bool,
     pub marked: bool,
@@ -42,6 +42,11 @@ pub(crate) struct LawHost {
     capacity_state: State,
     due_ns: [u64; abi::TIMERS_MAX],
     estimate: abi::Estimate,
+    /// What the law is shown; kept, so that a call writes only what changed.
+    queue: abi::Queue,
+    packet: abi::Packet,
+    wants_random: bool,
+    reads_feedback: bool,
     random: Stream,
     closed_ns: u64,
     closed: Meter,
@@ -89,6 +94,10 @@ impl LawHost {
             capacity_state,
             due_ns: due_us.map(to_ns),
             estimate: abi::Estimate::default(),
+            queue: abi::Queue::default(),
+            packet: abi::Packet::default(),
+            wants_random: spec.law.flags() & abi::ROUTER_RANDOM != 0,
+            reads_feedback: spec.law.flags() & abi::ROUTER_FEEDBACK != 0,
             random,
             closed_ns: 0,
             closed: Meter::default(),
@@ -97,12 +106,19 @@ impl LawHost {
             configured_bytes_per_s: link.capacity_Bps,
         };
         host.estimate.capacity_Bps = link.capacity_Bps;
+        host.note_estimate();
         host
     }
 
     /// Whether the state at `address` is the law's or its capacity part's.
     pub fn holds_state(&self, address: usize) -> bool {
         [self.state.address(), self.capacity_state.address()].contains(&address)
+    }
+
+    /// Whether the law looks at departures.
+    #[inline]
+    pub fn has_on_dequeue(&self) -> bool {
+        self.spec.law.has_on_dequeue()
     }
 
     /// When the next timer is due.
@@ -119,11 +135,11 @@ impl LawHost {
             if timer as u32 == self.spec.law.control_timer() {
                 self.close_interval(view, meter);
             }
-            let queue = self.queue(view, true);
+            self.view(view, true);
             let due_us = self
                 .spec
                 .law
-                .on_timer(&mut self.state, &self.spec.params, timer as u32, &queue);
+                .on_timer(&mut self.state, &self.spec.params, timer as u32, &self.queue);
             // A law that asks for the past is run again at the next microsecond, not for ever at this one.
             self.due_ns[timer] = to_ns(due_us).max(view.now_ns + NS_PER_US);
         }
@@ -154,54 +170,61 @@ impl LawHost {
             &mut self.estimate,
         );
         (self.closed_ns, self.closed, self.queue_bytes_min) = (view.now_ns, meter, view.queue_bytes);
+        self.note_estimate();
     }
 
     /// An arrival, before the limit of the queue is applied.
+    #[inline(always)]
     pub fn on_enqueue(&mut self, view: QueueView, id: PacketId, air_bytes: u32, store: &mut impl Store) -> Verdict {
         self.queue_bytes_min = self.queue_bytes_min.min(view.queue_bytes);
         if !self.spec.law.has_on_enqueue() {
-            return Verdict {
-                dropped: false,
-                marked: false,
-            };
+            return Verdict::default();
         }
-        let queue = self.queue(view, false);
-        self.on_packet(id, air_bytes, store, |law, state, params, packet| {
-            law.on_enqueue(state, params, packet, &queue)
+        self.view(view, false);
+        self.on_packet(id, air_bytes, store, |law, state, params, packet, queue| {
+            law.on_enqueue(state, params, packet, queue)
         })
     }
 
     /// A departure from the queue into the transmitter.
+    #[inline(always)]
     pub fn on_dequeue(&mut self, view: QueueView, id: PacketId, air_bytes: u32, store: &mut impl Store) -> Verdict {
         self.queue_bytes_min = self.queue_bytes_min.min(view.queue_bytes);
         if !self.spec.law.has_on_dequeue() {
-            return Verdict {
-                dropped: false,
-                marked: false,
-            };
+            return Verdict::default();
         }
-        let queue = self.queue(view, false);
-        self.on_packet(id, air_bytes, store, |law, state, params, packet| {
-            law.on_dequeue(state, params, packet, &queue)
+        self.view(view, false);
+        self.on_packet(id, air_bytes, store, |law, state, params, packet, queue| {
+            law.on_dequeue(state, params, packet, queue)
         })
     }
 
     /// Copies the packet into the interface's form, calls the law, copies back what the law may change.
-    #[inline]
+    #[inline(always)]
     fn on_packet(
         &mut self,
         id: PacketId,
         air_bytes: u32,
         store: &mut impl Store,
-        call: impl FnOnce(&'static fadelab_laws::Router, &mut State, &fadelab_laws::Params, &mut abi::Packet) -> u32,
+        call: impl FnOnce(&'static Router, &mut State, &Params, &mut abi::Packet, &abi::Queue) -> u32,
     ) -> Verdict {
-        let before = *store.header(id);
-        let with_feedback = before.feedback_len > 0 && self.spec.law.flags() & abi::ROUTER_FEEDBACK != 0;
-        let mut packet = to_law(&before, air_bytes);
-        if with_feedback {
-            packet.feedback = *store.feedback(id);
-        }
-        let verdict = call(self.spec.law, &mut self.state, &self.spec.params, &mut packet);
+        let header = store.header(id);
+        let (ecn, with_feedback) = (header.ecn, header.feedback_len > 0 && self.reads_feedback);
+        let packet = &mut self.packet;
+        packet.flags = u32::from(header.flags);
+        packet.ip_bytes = u32::from(header.ip_bytes);
+        packet.air_bytes = air_bytes;
+        packet.ip_id = header.ip_id;
+        (packet.ecn, packet.outer_ecn) = (header.ecn, header.outer_ecn);
+        packet.role = (header.ip_id & 1) as u8;
+        packet.wire = header.wire;
+        packet.feedback_len = header.feedback_len;
+        packet.feedback = if with_feedback {
+            *store.feedback(id)
+        } else {
+            FeedbackBytes::default()
+        };
+        let verdict = call(self.spec.law, &mut self.state, &self.spec.params, packet, &self.queue);
         if with_feedback {
             *store.feedback(id) = packet.feedback;
         }
@@ -209,41 +232,30 @@ impl LawHost {
         (header.ecn, header.outer_ecn) = (packet.ecn, packet.outer_ecn);
         Verdict {
             dropped: verdict == abi::DROP,
-            marked: packet.ecn != before.ecn,
+            marked: packet.ecn != ecn,
         }
     }
 
-    fn queue(&mut self, view: QueueView, timer: bool) -> abi::Queue {
-        let wants_random = timer || self.spec.law.flags() & abi::ROUTER_RANDOM != 0;
-        abi::Queue {
-            random: if wants_random { self.random.next_u64() as u32 } else { 0 },
-            now_us: view.now_ns / NS_PER_US,
-            queue_bytes: view.queue_bytes,
-            queue_pkts: view.queue_pkts,
-            full: u32::from(view.full),
-            wait_us: view.wait_ns / NS_PER_US,
-            spare_Bps: self.estimate.spare_Bps,
-            capacity_Bps: self.estimate.capacity_Bps,
-            queue_control_bytes: self.estimate.queue_control_bytes,
-            has_queue_control: self.estimate.has_queue_control,
-            ..abi::Queue::default()
-        }
+    /// Writes down what the law is told of its queue. The capacity part's estimate stands there since the last
+    /// interval.
+    #[inline(always)]
+    fn view(&mut self, view: QueueView, timer: bool) {
+        let wants_random = timer || self.wants_random;
+        let queue = &mut self.queue;
+        queue.random = if wants_random { self.random.next_u64() as u32 } else { 0 };
+        queue.now_us = view.now_ns / NS_PER_US;
+        queue.queue_bytes = view.queue_bytes;
+        queue.queue_pkts = view.queue_pkts;
+        queue.full = u32::from(view.full);
+        queue.wait_us = view.wait_ns / NS_PER_US;
     }
-}
 
-fn to_law(header: &Header, air_bytes: u32) -> abi::Packet {
-    abi::Packet {
-        flags: u32::from(header.flags),
-        ip_bytes: u32::from(header.ip_bytes),
-        air_bytes,
-        ip_id: header.ip_id,
-        ecn: header.ecn,
-        outer_ecn: header.outer_ecn,
-        role: (header.ip_id & 1) as u8,
-        wire: header.wire,
-        feedback_len: header.feedback_len,
-        feedback: FeedbackBytes::default(),
-        ..abi::Packet::default()
+    /// Writes down the capacity part's estimate.
+    fn note_estimate(&mut self) {
+        self.queue.spare_Bps = self.estimate.spare_Bps;
+        self.queue.capacity_Bps = self.estimate.capacity_Bps;
+        self.queue.queue_control_bytes = self.estimate.queue_control_bytes;
+        self.queue.has_queue_control = self.estimate.has_queue_control;
     }
 }
 

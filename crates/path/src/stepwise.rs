@@ -118,7 +118,7 @@ impl StepwiseLink {
         }
         self.start_ns_next = self.start_ns_next.min(self.transmitter.next_start(now_ns));
         self.catch_up(now_ns, store)?;
-        Ok(Arrival::TakenFirst)
+        Ok(Arrival::Taken)
     }
 
     /// See [`crate::link::Link::service`].

@@ -12,13 +12,25 @@ pub(crate) enum Transmitter {
     Trace(TraceRate),
 }
 
-/// A constant rate. Time is kept to 2^-32 ns so that small packets on fast links do not round away capacity.
+/// A constant rate, and when it is free.
 #[derive(Debug)]
 pub(crate) struct ConstantRate {
+    rate: Rate,
+    free: Instant,
+}
+
+/// So many bits a second.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Rate {
     rate_bps: u64,
     ns_per_byte_q32: u64,
-    free_ns: u64,
-    free_q32: u32,
+}
+
+/// A time to 2^-32 ns, so that small packets on fast links do not round away capacity.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Instant {
+    pub ns: u64,
+    pub q32: u32,
 }
 
 /// A position, in bytes, in the sequence of delivery opportunities.
@@ -28,8 +40,8 @@ pub(crate) struct TraceRate {
     position: u64,
 }
 
-/// First and last instant of a transmission, and where the transmitter stood before it.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+/// First and last instant of a transmission, and where in its trace it began.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Served {
     pub start_ns: u64,
     pub end_ns: u64,
@@ -40,13 +52,10 @@ impl Transmitter {
     pub fn new(spec: &CapacitySpec) -> Self {
         match spec {
             CapacitySpec::Constant { rate_bps } => {
-                // Rounded up: the link must never be faster than it says.
-                let ns_per_byte_q32 = ((8_000_000_000u128 << 32).div_ceil(u128::from(*rate_bps))) as u64;
+                let rate = Rate::new(*rate_bps);
                 Self::Constant(ConstantRate {
-                    rate_bps: *rate_bps,
-                    ns_per_byte_q32,
-                    free_ns: 0,
-                    free_q32: 0,
+                    rate,
+                    free: Instant::default(),
                 })
             }
             CapacitySpec::Trace(trace) => Self::Trace(TraceRate {
@@ -68,25 +77,8 @@ impl Transmitter {
     /// When [`Self::serve`] would begin with a packet that is ready at `ready_ns`.
     pub fn next_start(&self, ready_ns: u64) -> u64 {
         match self {
-            Self::Constant(rate) => rate.free_ns.max(ready_ns),
+            Self::Constant(rate) => rate.free.ns.max(ready_ns),
             Self::Trace(rate) => rate.trace.time_ns(rate.next_position(ready_ns) / rate.bytes_each()),
-        }
-    }
-
-    /// Whether a packet that is ready at `ready_ns` would be sent at once, on a constant rate.
-    #[inline]
-    pub fn is_idle(&self, ready_ns: u64) -> bool {
-        match self {
-            Self::Constant(rate) => ready_ns > rate.free_ns || (ready_ns == rate.free_ns && rate.free_q32 == 0),
-            Self::Trace(_) => false,
-        }
-    }
-
-    /// Forgets what was planned from the transmission that began at `start_ns` with `mark`: its packet was dropped.
-    pub fn rewind(&mut self, start_ns: u64, mark: u64) {
-        match self {
-            Self::Constant(rate) => (rate.free_ns, rate.free_q32) = (start_ns, mark as u32),
-            Self::Trace(rate) => rate.position = mark,
         }
     }
 
@@ -95,9 +87,7 @@ impl Transmitter {
     #[inline]
     pub fn can_send(&self, start_ns: u64, end_ns: u64, bytes: u64) -> bool {
         match self {
-            Self::Constant(rate) => {
-                u128::from(bytes) * 8_000_000_000 <= u128::from(end_ns - start_ns) * u128::from(rate.rate_bps)
-            }
+            Self::Constant(rate) => rate.rate.can_send(start_ns, end_ns, bytes),
             Self::Trace(rate) => {
                 let before = rate.trace.index_from(start_ns) * rate.bytes_each();
                 bytes <= rate.trace.offered_bytes(end_ns) - before
@@ -108,18 +98,13 @@ impl Transmitter {
     /// Bytes of a transmission that are still to come at `now_ns`: of a trace, those of opportunities to come; at a
     /// constant rate, in proportion to the time, rounded up.
     pub fn unsent_bytes(&self, served: Served, bytes: u32, now_ns: u64) -> u64 {
-        let bytes = u64::from(bytes);
-        if served.end_ns <= now_ns {
-            return 0;
-        }
         match self {
-            Self::Constant(_) => {
-                let unsent = u128::from(bytes) * u128::from(served.end_ns - now_ns);
-                unsent.div_ceil(u128::from(served.end_ns - served.start_ns)) as u64
-            }
+            _ if served.end_ns <= now_ns => 0,
+            Self::Constant(_) => Rate::unsent_bytes(served.start_ns, served.end_ns, bytes, now_ns),
             Self::Trace(rate) => {
-                let last = served.mark + bytes;
-                last.saturating_sub(rate.trace.offered_bytes(now_ns)).min(bytes)
+                let last = served.mark + u64::from(bytes);
+                last.saturating_sub(rate.trace.offered_bytes(now_ns))
+                    .min(u64::from(bytes))
             }
         }
     }
@@ -127,26 +112,69 @@ impl Transmitter {
     /// On-air bytes that could have been sent until `now_ns`.
     pub fn offered_bytes(&self, now_ns: u64) -> u64 {
         match self {
-            Self::Constant(rate) => (u128::from(now_ns) * u128::from(rate.rate_bps) / 8_000_000_000) as u64,
+            Self::Constant(rate) => rate.rate.offered_bytes(now_ns),
             Self::Trace(rate) => rate.trace.offered_bytes(now_ns),
         }
+    }
+}
+
+impl Instant {
+    /// The first whole nanosecond that is not before it.
+    #[inline]
+    pub fn ceil_ns(self) -> u64 {
+        self.ns + u64::from(self.q32 != 0)
+    }
+}
+
+impl Rate {
+    pub fn new(rate_bps: u64) -> Self {
+        Self {
+            rate_bps,
+            // Rounded up: the link must never be faster than it says.
+            ns_per_byte_q32: ((8_000_000_000u128 << 32).div_ceil(u128::from(rate_bps))) as u64,
+        }
+    }
+
+    /// When a transmission of `bytes` that begins at `start` is over.
+    #[inline]
+    pub fn end(self, start: Instant, bytes: u32) -> Instant {
+        let took = u128::from(bytes) * u128::from(self.ns_per_byte_q32) + u128::from(start.q32);
+        Instant {
+            ns: start.ns + (took >> 32) as u64,
+            q32: took as u32,
+        }
+    }
+
+    /// As [`Transmitter::can_send`].
+    #[inline]
+    pub fn can_send(self, start_ns: u64, end_ns: u64, bytes: u64) -> bool {
+        u128::from(bytes) * 8_000_000_000 <= u128::from(end_ns - start_ns) * u128::from(self.rate_bps)
+    }
+
+    /// As [`Transmitter::unsent_bytes`], before `end_ns`.
+    pub fn unsent_bytes(start_ns: u64, end_ns: u64, bytes: u32, now_ns: u64) -> u64 {
+        let unsent = u128::from(bytes) * u128::from(end_ns - now_ns);
+        unsent.div_ceil(u128::from(end_ns - start_ns)) as u64
+    }
+
+    /// As [`Transmitter::offered_bytes`].
+    pub fn offered_bytes(self, now_ns: u64) -> u64 {
+        (u128::from(now_ns) * u128::from(self.rate_bps) / 8_000_000_000) as u64
     }
 }
 
 impl ConstantRate {
     #[inline]
     fn serve(&mut self, ready_ns: u64, bytes: u32) -> Served {
-        if ready_ns > self.free_ns {
-            (self.free_ns, self.free_q32) = (ready_ns, 0);
+        if ready_ns > self.free.ns {
+            self.free = Instant { ns: ready_ns, q32: 0 };
         }
-        let (start_ns, mark) = (self.free_ns, u64::from(self.free_q32));
-        let took = u128::from(bytes) * u128::from(self.ns_per_byte_q32) + u128::from(self.free_q32);
-        self.free_ns += (took >> 32) as u64;
-        self.free_q32 = took as u32;
+        let start = self.free;
+        self.free = self.rate.end(start, bytes);
         Served {
-            start_ns,
-            end_ns: self.free_ns + u64::from(self.free_q32 != 0),
-            mark,
+            start_ns: start.ns,
+            end_ns: self.free.ceil_ns(),
+            mark: 0,
         }
     }
 }
@@ -170,14 +198,13 @@ impl TraceRate {
 
     fn serve(&mut self, ready_ns: u64, bytes: u32) -> Served {
         let each = self.bytes_each();
-        let mark = self.next_position(ready_ns);
-        self.position = mark;
-        self.position += u64::from(bytes);
-        let (first, last) = (mark / each, (self.position - 1) / each);
+        let from = self.next_position(ready_ns);
+        self.position = from + u64::from(bytes);
+        let (first, last) = (from / each, (self.position - 1) / each);
         Served {
             start_ns: self.trace.time_ns(first),
             end_ns: self.trace.time_ns(last),
-            mark,
+            mark: from,
         }
     }
 }

@@ -2,7 +2,7 @@
 
 use fadelab_laws::{abi, capacity, router};
 use fadelab_path::layer::{Arq, LinkLayer};
-use fadelab_path::link::{Departure, Link};
+use fadelab_path::link::{Arrival, Departure, Link};
 use fadelab_path::packet::{FeedbackBytes, Header, PacketId, Parcel, Store};
 use fadelab_path::spec::{Buffer, CapacitySpec, LinkSpec, Queues, RouterSpec};
 use fadelab_phy::channel::{ChannelSpec, CodeSpec, Model};
@@ -57,6 +57,7 @@ fn link() -> LinkSpec {
 /// Sends a packet of 1000 bytes at each of the times. Returns delivery and code of those that came through by the last.
 fn codes(spec: &LinkSpec, times_ns: impl Iterator<Item = u64>) -> Vec<(u64, u32)> {
     let (mut link, mut packets, mut codes) = (Link::new(spec, 1, 1000), Packets::default(), Vec::new());
+    let (mut under_way, mut end_ns) = (Vec::new(), 0);
     for now_ns in times_ns {
         while link.next_due() <= now_ns {
             let due_ns = link.next_due();
@@ -80,7 +81,14 @@ fn codes(spec: &LinkSpec, times_ns: impl Iterator<Item = u64>) -> Vec<(u64, u32)
             tag: 0,
             ip_bytes: 1000,
         };
-        link.arrive(now_ns, parcel, &mut packets).expect("sound");
+        if let Arrival::Leaves { due_ns, .. } = link.arrive(now_ns, parcel, &mut packets).expect("sound") {
+            under_way.push((due_ns, id));
+        }
+        end_ns = now_ns;
+    }
+    for (due_ns, id) in under_way.into_iter().filter(|&(due_ns, _)| due_ns <= end_ns) {
+        link.settle(end_ns, &mut packets).expect("sound");
+        codes.push((due_ns, u32::from(packets.0[id as usize].ecn)));
     }
     codes
 }

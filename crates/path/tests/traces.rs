@@ -144,7 +144,7 @@ fn traces_serve_on_after_a_drop_at_departure() {
 
 #[test]
 fn bytes_leave_with_their_opportunity() {
-    // Goal: at any instant what was sent is what the opportunities so far gave, even of a packet that waits long for its
+    // Goal: at any instant what was sent is what the opportunities so far gave, even of a packet that waits for its
     // last bytes, so that no interval sends more than it offered. On links of either build.
     let trace_ms = [3, 50, 51, 400];
     let spec = spec(mahimahi(&trace_ms), 0, None, None);

@@ -18,6 +18,7 @@ pub mod folder;
 pub mod interval;
 pub mod manifest;
 pub mod measure;
+pub mod picture;
 pub mod read;
 pub mod report;
 mod rows;
@@ -39,6 +40,7 @@ pub use combine::combine;
 pub use error::Error;
 pub use folder::{Format, Target, check_target, export, write, write_page};
 pub use manifest::{Host, Provenance, Sharing};
+pub use picture::Picture;
 pub use read::read;
 pub use spec::{Spec, Specs};
 pub use summary::Summary;
@@ -67,6 +69,8 @@ pub struct Experiment {
     pub runs: Vec<Run>,
     /// Verdicts on published claims; empty when the scenario belongs to no paper.
     pub claims: Vec<Claim>,
+    /// Figures of the paper, drawn from the runs; empty when the scenario belongs to none.
+    pub pictures: Vec<Picture>,
 }
 
 /// Where a law that its user wrote came from.

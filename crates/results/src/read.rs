@@ -11,7 +11,7 @@ use serde::de::DeserializeOwned;
 use crate::folder::LAWS;
 use crate::rows::{self, Rows};
 use crate::setup::Setup;
-use crate::{Claim, Error, Experiment, OwnLaw, Run, Source, counters};
+use crate::{Claim, Error, Experiment, OwnLaw, Picture, Run, Source, counters};
 
 /// What is needed of `manifest.json`.
 #[derive(Deserialize)]
@@ -31,6 +31,8 @@ struct Manifest {
 #[derive(Deserialize)]
 struct Verdicts {
     claims: Vec<Claim>,
+    #[serde(default)]
+    pictures: Vec<Picture>,
 }
 
 /// Puts the rows of a table where they belong.
@@ -67,6 +69,7 @@ pub fn read(folder: &Path) -> Result<Experiment, Error> {
         own_laws: manifest.own_laws,
         runs,
         claims: verdicts.claims,
+        pictures: verdicts.pictures,
     })
 }
 

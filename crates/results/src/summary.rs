@@ -6,7 +6,7 @@ use serde::Serialize;
 
 use crate::interval::Stat;
 use crate::measure::{self, Figures, METRICS, Metric};
-use crate::{Claim, Experiment, Run};
+use crate::{Claim, Experiment, Picture, Run};
 
 /// What an experiment showed. Equal experiments give equal summaries, byte by byte as JSON.
 #[derive(Clone, Debug, PartialEq, Serialize)]
@@ -27,6 +27,9 @@ pub struct Summary {
     pub differences: Vec<Difference>,
     /// Verdicts on published claims.
     pub claims: Vec<Claim>,
+    /// Figures of the paper that they are about.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub pictures: Vec<Picture>,
 }
 
 /// One law at one point of the sweep, seen at one link: means over seeds.
@@ -125,6 +128,7 @@ impl Summary {
             differences: differences(&groups),
             groups,
             claims: experiment.claims.clone(),
+            pictures: experiment.pictures.clone(),
         }
     }
 

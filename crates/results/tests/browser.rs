@@ -7,7 +7,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
 
-use common::{Lab, SECOND, flow, spec, trace_spec, two_laws};
+use common::{Lab, SECOND, flow, picture, spec, trace_spec, two_laws};
 use fadelab_results::{Summary, report};
 use fadelab_sim::record::RunRecord;
 
@@ -213,6 +213,14 @@ fn three_laws_fifty_flows_and_thirty_seeds_stay_readable() {
     assert!(page.len() < 8_000_000, "{} bytes", page.len());
     println!("the page has {} bytes", page.len());
     holds(&page, "large");
+}
+
+#[test]
+fn figures_of_a_paper_are_drawn_with_what_was_published() {
+    // Curves with their intervals and gaps, the published level where it holds, in both schemes and as a file.
+    let mut lab = two_laws();
+    lab.pictures.push(picture());
+    holds(&page(&lab), "pictures");
 }
 
 #[test]

@@ -5,7 +5,7 @@ mod common;
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use common::{Lab, provenance, spec, trace_spec, two_laws};
+use common::{Lab, picture, provenance, spec, trace_spec, two_laws};
 use fadelab_results::{Claim, Error, Experiment, Source, Summary, Target, Verdict, read, write};
 
 fn put(place: &Path, name: &str, experiment: &Experiment) -> PathBuf {
@@ -27,6 +27,7 @@ fn mixed() -> Experiment {
         verdict: Verdict::CannotBeAsPrinted,
         why: "it falls".to_owned(),
     });
+    lab.pictures.push(picture());
     for (place, run) in lab.runs.iter_mut().enumerate() {
         let record = &mut run.record;
         record.links_end[0].queue_pkt_ns += 123_456 + place as u128;

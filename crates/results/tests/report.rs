@@ -2,7 +2,7 @@
 
 mod common;
 
-use common::{Lab, spec, trace_spec, two_laws};
+use common::{Lab, picture, spec, trace_spec, two_laws};
 use fadelab_results::curves::{Curves, LawCurves};
 use fadelab_results::report::pack::Packed;
 use fadelab_results::{Claim, Summary, Verdict, report};
@@ -143,6 +143,35 @@ fn claims_are_shown_with_their_verdicts() {
     let page = page(&lab);
     assert!(page.contains("<h2>Claims") && page.contains("<em class=\"differs\">differs</em>"));
     assert!(page.contains("&gt; 0.9") && page.contains("Seeds &lt; 30."));
+}
+
+#[test]
+fn claims_stand_below_the_figure_they_are_about() {
+    // The page of a paper: a section with a place for the picture, its claims in it, the others after it, tables last.
+    let mut lab = two_laws();
+    lab.pictures.push(picture());
+    for id in ["fig1.a", "fig10.b"] {
+        lab.claims.push(Claim {
+            id: id.to_owned(),
+            published: String::new(),
+            measured: "one 1; two 2".to_owned(),
+            verdict: Verdict::Reproduced,
+            why: String::new(),
+        });
+    }
+    let page = page(&lab);
+    let at = |text: &str| page.find(text).unwrap_or_else(|| panic!("{text} is missing"));
+    let order = [
+        at("Figure 1: &lt;shares&gt;"),
+        at("two thirds &amp; no more"),
+        at("id=\"picture-0\""),
+        at(">fig1.a<"),
+        at("Claims without a figure"),
+        at(">fig10.b<"),
+        at("All runs in numbers"),
+    ];
+    assert!(order.is_sorted(), "{order:?}");
+    assert!(page.contains("one 1<br>two 2"));
 }
 
 #[test]

@@ -42,6 +42,18 @@ impl Group {
         };
         u64::from(self.count) * ways * places
     }
+
+    /// How many links the route of each of its flows has, there and back.
+    pub fn route_links(&self, topology: &Topology) -> u64 {
+        let hops = match (&self.course, topology) {
+            (Course::Graph(route), _) => return (route.there.len() + route.back.len()) as u64,
+            (Course::Row(Way::All), Topology::Row(row)) => row.hops.len() as u64,
+            (Course::Row(Way::Hops { first, last }), _) => u64::from(last - first) + 1,
+            (Course::Row(_), _) => 1,
+        };
+        // An access link at each end.
+        2 * (hops + 2)
+    }
 }
 
 /// Which way data goes.

@@ -321,9 +321,9 @@ const TRANSPORT: &[Key] = &[
     ),
     key(
         "recovery",
-        Choice(&["sack", "newreno"]),
+        Choice(&["sack", "newreno", "reno"]),
         Preset,
-        "`\"sack\"` (RFC 6675) or `\"newreno\"` (RFC 6582)",
+        "`\"sack\"` (RFC 6675), `\"newreno\"` (RFC 6582) or `\"reno\"` (RFC 5681, section 3.2)",
     ),
     key(
         "dupthresh",

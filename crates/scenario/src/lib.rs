@@ -16,6 +16,7 @@ pub mod keys;
 pub mod kind;
 mod laws;
 mod layer;
+mod memory;
 mod network;
 mod own_laws;
 pub mod plan;

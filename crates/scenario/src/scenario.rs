@@ -13,6 +13,7 @@ use crate::document::{self, Node, Raw};
 use crate::error::{Refusal, nearest, one_of};
 use crate::flows::{self, Group};
 use crate::laws::{self, Law};
+use crate::memory::Budget;
 use crate::network::{self, Parts};
 use crate::plan::{Plan, PlannedRun};
 use crate::reader::Reader;
@@ -24,7 +25,7 @@ use crate::topology::{self, Files, Hop, Topology};
 use crate::trace::Traces;
 use crate::trace_rules;
 use crate::unit::Scalar;
-use crate::{capacity, own_laws, queues, ready_made, run, transport, warnings};
+use crate::{capacity, memory, own_laws, queues, ready_made, run, transport, warnings};
 
 /// How a scenario is read.
 #[derive(Clone, Debug)]
@@ -33,6 +34,8 @@ pub struct Options {
     pub sets: Vec<String>,
     /// Most runs that a sweep may have.
     pub runs_max: usize,
+    /// Most memory that the runs of a sweep may take before the first one begins.
+    pub memory_bytes_max: u64,
     /// Names of laws that a user brought: those that the scenario does not name run beside those that it names.
     pub own_laws: Vec<String>,
 }
@@ -42,6 +45,7 @@ impl Default for Options {
         Self {
             sets: Vec::new(),
             runs_max: 10_000,
+            memory_bytes_max: memory::BYTES_MAX,
             own_laws: Vec::new(),
         }
     }
@@ -109,6 +113,7 @@ pub fn parse(bytes: &[u8], name: &str, folder: &Path, options: &Options) -> Resu
         traces: Traces::default(),
         resolved: Resolved::new(chosen),
         warnings,
+        memory: Budget::new(options.memory_bytes_max),
     };
     planner.plan(Path::new(name), options.runs_max)
 }
@@ -120,6 +125,7 @@ struct Planner<'a> {
     traces: Traces,
     resolved: Resolved,
     warnings: Vec<String>,
+    memory: Budget,
 }
 
 /// One point of the sweep, seeds aside.
@@ -241,6 +247,9 @@ impl Planner<'_> {
             groups.push((group, transport));
         }
         check_total(&reader, &groups, &topology)?;
+        let run_bytes = memory::of_run(groups.iter().map(|(group, _)| group), &topology);
+        let place = &self.root.at("flow").unwrap_or(self.root).place;
+        self.memory.take(run_bytes, run.seeds.len(), place)?;
         let routers = routers(&law, &topology);
         let capacity = capacity::read(&mut reader, &routers, &topology)?;
         let queueing = queues::read(&mut reader, law.router_is_fair, &with_names(&law, &topology))?;

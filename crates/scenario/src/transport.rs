@@ -167,8 +167,13 @@ fn recovery(reader: &mut Reader<'_>, default: Recovery) -> Result<Recovery, Refu
     let name = match default {
         Recovery::Sack => "sack",
         Recovery::NewReno => "newreno",
+        Recovery::Reno => "reno",
     };
-    let choices = [("sack", Recovery::Sack), ("newreno", Recovery::NewReno)];
+    let choices = [
+        ("sack", Recovery::Sack),
+        ("newreno", Recovery::NewReno),
+        ("reno", Recovery::Reno),
+    ];
     reader.choice("transport.recovery", Some(name), &choices)
 }
 

@@ -316,6 +316,16 @@ fn traces_are_measured_and_read_beside_the_scenario() {
     };
     let other = load(&scenarios().join("lte.toml"), &options).unwrap();
     assert_eq!(format!("{:?}", other.runs), format!("{:?}", plan.runs));
+    // One that does not come with the program.
+    let (folder, name) = (std::env::temp_dir(), format!("fadelab-{}-own.down", std::process::id()));
+    std::fs::write(folder.join(&name), "1\n2\n").unwrap();
+    let text = PLAIN.replace("rate = \"2 Mbit/s\"", &format!("trace = '{name}'"));
+    let own = parse(text.as_bytes(), "s.toml", &folder, &Options::default());
+    std::fs::remove_file(folder.join(&name)).unwrap();
+    let own = own.unwrap_or_else(|refusal| panic!("{refusal}"));
+    assert!(
+        matches!(&own.runs[0].spec.links[0].capacity, CapacitySpec::Trace(trace) if trace.opportunities_ms == [1, 2])
+    );
 }
 
 #[test]

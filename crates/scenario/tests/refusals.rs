@@ -351,6 +351,60 @@ fn set_is_checked_like_the_file() {
 }
 
 #[test]
+fn a_sweep_over_nothing_is_refused() {
+    // Goal: values of a key without effect would be the same run again and again: they are refused, a single one is
+    // not, and neither are values that have an effect at some point of the sweep.
+    let swept = ["flow.size=['1 MB', '2 MB']", "flow.app=['greedy', 'transfer']"];
+    let message = plan(GOOD, &swept[..1]).map(drop).unwrap_err().to_string();
+    assert_has(
+        &message,
+        &["--set flow.size=", "2 values has no effect", "give one value or none"],
+    );
+    assert!(plan(GOOD, &["flow.size=['1 MB']"]).is_ok());
+    assert_eq!(plan(GOOD, &swept).map(|plan| plan.runs.len()), Ok(8));
+}
+
+#[test]
+fn what_takes_too_much_memory_is_refused() {
+    // Goal: runs that would not fit are refused before they are built, whether flows, seeds, points or long routes are
+    // too many. The limit is a small one, so that a mistake does not fill the memory.
+    let planned = |sets: &[&str]| {
+        let options = Options {
+            sets: sets.iter().map(|set| (*set).to_owned()).collect(),
+            memory_bytes_max: 3_000_000,
+            ..Options::default()
+        };
+        parse(GOOD.as_bytes(), "s.toml", Path::new(""), &options)
+    };
+    let hops = format!("topology.hops=[{}]", vec!["'1 Mbit/s'"; 500].join(", "));
+    let row = |count| {
+        [
+            "topology={preset='parking-lot', hop={delay='1 ms'}}",
+            &hops,
+            "flow.path=all",
+            count,
+        ]
+    };
+    let many_points = [
+        "flow.count=100",
+        "transport.dupthresh=[1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15]",
+    ];
+    let many_seeds = ["flow.count=100", "run.seeds=1..30"];
+    for sets in [
+        &["flow.count=10000"][..],
+        &many_seeds,
+        &many_points,
+        &row("flow.count=300"),
+    ] {
+        let message = planned(sets).map(drop).expect_err("refused").to_string();
+        assert_has(&message, &[&line_of("[flow]"), "more than 3 MB of memory", "--seeds"]);
+    }
+    for sets in [&["flow.count=100"][..], &row("flow.count=3"), &["run.seeds=1..30"]] {
+        assert!(planned(sets).is_ok(), "{sets:?}");
+    }
+}
+
+#[test]
 fn files_are_checked() {
     // Goal: a missing file, a folder, binary noise, a huge file and broken TOML are refused with the file's name.
     let load = |path: &Path| {

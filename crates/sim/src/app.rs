@@ -15,10 +15,9 @@ pub(crate) enum Wish {
     Close,
 }
 
-/// State of an application.
+/// State of an application. What it does is said by an [`App`], which flows of a kind share.
 #[derive(Debug)]
 pub(crate) struct Application {
-    app: App,
     random: Stream,
     /// When it wants something; `u64::MAX`: never again by itself.
     due_ns: u64,
@@ -28,8 +27,8 @@ pub(crate) struct Application {
 }
 
 impl Application {
-    pub fn new(app: App, mut random: Stream) -> Self {
-        let start = match app {
+    pub fn new(app: &App, mut random: Stream) -> Self {
+        let start = match *app {
             App::Greedy { start }
             | App::Transfer { start, .. }
             | App::Cbr { start, .. }
@@ -37,7 +36,6 @@ impl Application {
         };
         let due_ns = draw(start, &mut random);
         Self {
-            app,
             random,
             due_ns,
             open: false,
@@ -57,29 +55,24 @@ impl Application {
         self.start_ns
     }
 
-    /// Whether what it closes is a session, whose end is recorded.
-    pub fn has_sessions(&self) -> bool {
-        matches!(self.app, App::Sessions { .. })
-    }
-
     /// What it wants now, at its due time. `mss_bytes` is the payload of a full segment.
-    pub fn wish(&mut self, now_ns: u64, mss_bytes: u32) -> Wish {
+    pub fn wish(&mut self, app: &App, now_ns: u64, mss_bytes: u32) -> Wish {
         if !self.open {
             self.open = true;
             self.start_ns = now_ns;
-            let bytes = if let App::Transfer { bytes, .. } = self.app {
+            let bytes = if let App::Transfer { bytes, .. } = *app {
                 Some(bytes)
             } else {
                 None
             };
-            self.due_ns = match self.app {
+            self.due_ns = match *app {
                 App::Greedy { .. } | App::Transfer { .. } => u64::MAX,
                 App::Cbr { .. } => now_ns,
                 App::Sessions { on, .. } => now_ns + draw(on, &mut self.random),
             };
-            return Wish::Open(if let App::Cbr { .. } = self.app { Some(0) } else { bytes });
+            return Wish::Open(if let App::Cbr { .. } = app { Some(0) } else { bytes });
         }
-        match self.app {
+        match *app {
             App::Cbr { rate_bps, stop_ns, .. } if now_ns < stop_ns => {
                 self.segments += 1;
                 // From the start, so that rounding never adds up.
@@ -95,8 +88,8 @@ impl Application {
     }
 
     /// All that was written is acknowledged. A session begins anew after its pause.
-    pub fn finished(&mut self, now_ns: u64) {
-        if let App::Sessions { off: Some(off), .. } = self.app {
+    pub fn finished(&mut self, app: &App, now_ns: u64) {
+        if let App::Sessions { off: Some(off), .. } = *app {
             self.open = false;
             self.due_ns = now_ns + draw(off, &mut self.random);
         }

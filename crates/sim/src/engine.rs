@@ -109,7 +109,7 @@ impl<'a> Engine<'a> {
     }
 
     fn with_tap(spec: &'a RunSpec, tap: Option<Tap>) -> Self {
-        let mut net = Network::new(spec, spec.links.len() + spec.flows.len() + OWN_EVENTS);
+        let mut net = Network::new(spec, OWN_EVENTS);
         if let Some(tap) = tap {
             net.set_tap(tap);
         }
@@ -123,18 +123,16 @@ impl<'a> Engine<'a> {
             #[cfg(feature = "fault-injection")]
             fault: None,
         };
-        for (flow, source) in engine.flows.iter_mut().zip(spec.links.len()..) {
-            engine.net.schedule(source as SourceId, flow.next_event_ns());
+        for (index, flow) in engine.flows.iter_mut().enumerate() {
+            engine.net.schedule_flow(index, flow.next_event_ns());
         }
         if spec.warmup_ns > 0 {
-            engine.net.schedule(engine.own(Own::WarmUp), spec.warmup_ns);
+            engine.schedule_own(Own::WarmUp as usize, spec.warmup_ns);
         }
         if spec.record_interval_ns.is_some() {
             engine.begin_series();
         }
-        engine
-            .net
-            .schedule(engine.own(Own::Report), spec.duration_ns / REPORTS + 1);
+        engine.schedule_own(Own::Report as usize, spec.duration_ns / REPORTS + 1);
         engine
     }
 
@@ -147,8 +145,10 @@ impl<'a> Engine<'a> {
         }
     }
 
-    fn own(&self, event: Own) -> SourceId {
-        (self.spec.links.len() + self.spec.flows.len()) as SourceId + event as SourceId
+    /// The engine's own events are numbered after the links and the flows.
+    fn schedule_own(&mut self, event: usize, due_ns: u64) {
+        let source = self.spec.links.len() + self.spec.flows.len() + event;
+        self.net.schedule_own(event, source as SourceId, due_ns);
     }
 
     /// Returns whether the run came to its end.
@@ -159,7 +159,7 @@ impl<'a> Engine<'a> {
             (self.record.links_warmup, self.record.flows_warmup) = self.snapshot()?;
         }
         loop {
-            let (time_ns, source) = self.net.next_event();
+            let (key, time_ns, source) = self.net.next_event();
             if time_ns > end_ns {
                 break;
             }
@@ -175,18 +175,21 @@ impl<'a> Engine<'a> {
             self.record.events += 1;
             let source = source as usize;
             if source < links {
-                self.on_link(source)?;
+                self.on_link(key, source)?;
             } else if source < links + flows {
                 let flow = &mut self.flows[source - links];
                 flow.on_event(time_ns, &mut self.net, &mut self.record.completions)?;
-                self.net.schedule(source as SourceId, flow.next_event_ns());
+                self.net.schedule_flow(source - links, flow.next_event_ns());
             } else if !self.on_own(source - links - flows, &mut report)? {
                 return Ok(false);
             }
             #[cfg(feature = "fault-injection")]
-            crate::fault::inject(self);
+            if self.fault.is_some() {
+                crate::fault::inject(self);
+            }
         }
         self.now_ns = self.spec.duration_ns;
+        self.record.events += self.net.events_more();
         (self.record.links_end, self.record.flows_end) = self.snapshot()?;
         self.net.check_conservation(self.now_ns)?;
         Ok(true)
@@ -201,7 +204,7 @@ impl<'a> Engine<'a> {
             .position(|flow| flow.state_addresses().contains(&Some(address)));
         if let Some(flow) = flow {
             fault.record.place = format!("flow {} ({})", flow + 1, self.spec.flows[flow].name);
-        } else if let Some(link) = self.net.links.iter().position(|link| link.holds_state(address)) {
+        } else if let Some(link) = self.net.holder_of_state(address) {
             fault.record.place = format!("link {}", self.spec.links[link].name);
         }
         if fault.record.time_ns == 0 {
@@ -210,8 +213,8 @@ impl<'a> Engine<'a> {
     }
 
     #[inline]
-    fn on_link(&mut self, link: usize) -> Checked<()> {
-        let Some(id) = self.net.service(self.now_ns, link)? else {
+    fn on_link(&mut self, key: u64, link: usize) -> Checked<()> {
+        let Some(id) = self.net.service(key, self.now_ns, link)? else {
             return Ok(());
         };
         let packet = *self.net.slab.get(id);
@@ -221,17 +224,14 @@ impl<'a> Engine<'a> {
         let completed = &mut self.record.completions;
         let due_ns = self.flows[flow].on_packet(self.now_ns, &packet, feedback.as_ref(), &mut self.net, completed)?;
         if let Some(due_ns) = due_ns {
-            self.net.schedule_by((self.spec.links.len() + flow) as SourceId, due_ns);
+            self.net.schedule_flow_by(flow, due_ns);
         }
         Ok(())
     }
 
     #[cold]
     fn on_own(&mut self, event: usize, report: &mut impl FnMut(u64) -> bool) -> Checked<bool> {
-        self.net.schedule(
-            (self.spec.links.len() + self.spec.flows.len() + event) as SourceId,
-            u64::MAX,
-        );
+        self.schedule_own(event, u64::MAX);
         if event == Own::WarmUp as usize {
             (self.record.links_warmup, self.record.flows_warmup) = self.snapshot()?;
         } else if event == Own::Sample as usize {
@@ -239,16 +239,16 @@ impl<'a> Engine<'a> {
         } else {
             self.net.check_conservation(self.now_ns)?;
             let next_ns = self.now_ns + self.spec.duration_ns / REPORTS + 1;
-            self.net.schedule(self.own(Own::Report), next_ns);
+            self.schedule_own(Own::Report as usize, next_ns);
             return Ok(report(self.now_ns));
         }
         Ok(true)
     }
 
     fn snapshot(&mut self) -> Checked<(Vec<LinkCounters>, Vec<FlowCounters>)> {
-        let Network { links, slab, .. } = &mut self.net;
-        let links: Checked<Vec<_>> = links.iter_mut().map(|link| link.snapshot(self.now_ns, slab)).collect();
-        Ok((links?, self.flows.iter().map(Flow::snapshot).collect()))
+        let links: Vec<u32> = (0..self.spec.links.len() as u32).collect();
+        let links = self.net.snapshot(&links, self.now_ns)?;
+        Ok((links, self.flows.iter().map(Flow::snapshot).collect()))
     }
 }
 
@@ -264,20 +264,21 @@ impl Engine<'_> {
             link_ids,
             flows: vec![Vec::new(); self.flows.len()],
         };
-        self.net.schedule(self.own(Own::Sample), 0);
+        self.schedule_own(Own::Sample as usize, 0);
     }
 
     fn take_sample(&mut self) -> Checked<()> {
         let series = &mut self.record.series;
         series.time_ns.push(self.now_ns);
-        for (&id, samples) in series.link_ids.iter().zip(&mut series.links) {
-            samples.push(self.net.links[id as usize].snapshot(self.now_ns, &mut self.net.slab)?);
+        let links = self.net.snapshot(&series.link_ids, self.now_ns)?;
+        for (counters, samples) in links.into_iter().zip(&mut series.links) {
+            samples.push(counters);
         }
         for (flow, samples) in self.flows.iter().zip(&mut series.flows) {
             samples.push(flow.snapshot());
         }
         if let Some(interval_ns) = self.spec.record_interval_ns {
-            self.net.schedule(self.own(Own::Sample), self.now_ns + interval_ns);
+            self.schedule_own(Own::Sample as usize, self.now_ns + interval_ns);
         }
         Ok(())
     }

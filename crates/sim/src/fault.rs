@@ -47,14 +47,14 @@ pub(crate) fn inject(engine: &mut Engine<'_>) {
     match fault.kind {
         FaultKind::Link(fault) => {
             // The link must hold something that can go wrong; if it does not, the fault waits.
-            if !engine.net.links[0].break_invariant(fault) {
+            if !engine.net.break_link(0, fault) {
                 engine.fault = Some(Fault {
                     at_ns: engine.now_ns + 1,
                     kind: FaultKind::Link(fault),
                 });
             }
         }
-        FaultKind::TimeGoesBack => engine.net.schedule(0, engine.now_ns - 1),
+        FaultKind::TimeGoesBack => engine.net.disturb(0, engine.now_ns - 1),
         FaultKind::Miscount => {
             if let Some(sender) = engine.flows[0].sender_mut() {
                 sender.board_mut().miscount();

@@ -34,13 +34,20 @@ pub(crate) struct Flow {
     sender: Option<Sender>,
     app: Application,
     route_at: u32,
-    /// Segments written before the last connection began, all of them full.
-    written: u32,
-    short_by_bytes: u64,
+    /// What the last segment of a transfer is shorter by than a full one.
+    short_by_bytes: u32,
+    /// First segment of the present connection.
     opened_una: u32,
     datagrams_sent: u64,
     datagrams_received: u64,
 }
+
+/// Bytes of a cache line.
+const LINE_BYTES: usize = 64;
+const _: () = assert!(
+    std::mem::offset_of!(Flow, sender) <= 2 * LINE_BYTES && size_of::<Flow>() <= 10 * LINE_BYTES,
+    "a segment that arrives needs two cache lines of a flow, and a flow has ten"
+);
 
 impl Flow {
     /// The flows of `spec`, with their routes through `net`.
@@ -65,11 +72,10 @@ impl Flow {
             route_back_at,
             acks_sent: 0,
             closing: matches!(spec.app, App::Transfer { .. }),
-            receiver: Receiver::new(plan.receiver_law),
+            receiver: Receiver::new(&plan),
             sender: plan.law.map(|law| Sender::new(identity, &plan, law, word)),
-            app: Application::new(spec.app, random),
+            app: Application::new(&spec.app, random),
             route_at,
-            written: 0,
             short_by_bytes: 0,
             opened_una: 0,
             datagrams_sent: 0,
@@ -98,7 +104,7 @@ impl Flow {
     pub fn on_event(&mut self, now_ns: u64, net: &mut Network, completed: &mut Vec<Completion>) -> Checked<()> {
         let now = Now::at(now_ns);
         while self.app.due_ns() <= now_ns {
-            let wish = self.app.wish(now_ns, self.plan.mss_bytes);
+            let wish = self.app.wish(&self.plan.app, now_ns, self.plan.mss_bytes);
             self.fulfil(wish, now, net)?;
             if wish == Wish::Close {
                 self.complete(now_ns, completed);
@@ -125,29 +131,27 @@ impl Flow {
         match wish {
             Wish::Open(bytes) => {
                 sender.connect(now, plan);
-                self.receiver.restart(now);
+                self.receiver.restart(now, plan);
                 self.opened_una = sender.board().una();
                 let mut last_ip_bytes = None;
-                self.written = match bytes {
+                let written = match bytes {
                     None => u32::MAX,
                     Some(0) => self.opened_una,
                     Some(bytes) => {
                         let segments = bytes.div_ceil(u64::from(plan.mss_bytes));
-                        self.short_by_bytes = segments * u64::from(plan.mss_bytes) - bytes;
-                        last_ip_bytes = Some((u64::from(plan.tcp.packet_bytes) - self.short_by_bytes) as u16);
+                        self.short_by_bytes = (segments * u64::from(plan.mss_bytes) - bytes) as u32;
+                        last_ip_bytes = Some((plan.tcp.packet_bytes - self.short_by_bytes) as u16);
                         self.opened_una.saturating_add(segments.min(u64::from(u32::MAX)) as u32)
                     }
                 };
-                sender.write(self.written, last_ip_bytes);
+                sender.write(written, last_ip_bytes);
             }
             Wish::Segment => {
-                self.written += 1;
-                sender.write(self.written, None);
+                sender.write(sender.written() + 1, None);
             }
             Wish::Close => {
                 sender.close();
-                self.written = sender.board().nxt();
-                self.closing = self.app.has_sessions();
+                self.closing = matches!(plan.app, App::Sessions { .. });
             }
         }
         sender.send(now, plan, net)
@@ -165,23 +169,37 @@ impl Flow {
         completed: &mut Vec<Completion>,
     ) -> Checked<Option<u64>> {
         let now = Now::at(now_ns);
+        if packet.header.is_data() {
+            return self.on_data(now, packet, feedback, net);
+        }
         let Some(sender) = &mut self.sender else {
-            self.datagrams_received += 1;
             return Ok(None);
         };
-        if packet.header.is_data() {
-            if self.receiver.on_data(now, packet, feedback, &self.plan.tcp) {
-                self.send_ack(now, net)?;
-                return Ok(None);
-            }
-            return Ok(self.earlier_event_ns(self.receiver.ack_due_ns()));
-        }
         sender.on_ack(now, &self.plan, packet, feedback, net)?;
         let due_ns = sender.next_due();
         if self.closing && self.complete(now_ns, completed) {
             return Ok(self.earlier_event_ns(due_ns.min(self.app.due_ns())));
         }
         Ok(self.earlier_event_ns(due_ns))
+    }
+
+    /// A data packet, for which nothing of the sender is looked at.
+    #[inline]
+    fn on_data(
+        &mut self,
+        now: Now,
+        packet: &Packet,
+        feedback: Option<&FeedbackBytes>,
+        net: &mut Network,
+    ) -> Checked<Option<u64>> {
+        if self.plan.law.is_none() {
+            self.datagrams_received += 1;
+        } else if self.receiver.on_data(now, packet, feedback, &self.plan) {
+            self.send_ack(now, net)?;
+        } else {
+            return Ok(self.earlier_event_ns(self.receiver.ack_due_ns()));
+        }
+        Ok(None)
     }
 
     /// Notes the end of the transfer or session, if it ends now: it writes no more, and all that it wrote is
@@ -194,30 +212,21 @@ impl Flow {
             return false;
         }
         self.closing = false;
-        self.app.finished(now_ns);
+        self.app.finished(&self.plan.app, now_ns);
         let segments = u64::from(sender.board().una() - self.opened_una);
         completed.push(Completion {
             flow: self.id,
             start_ns: self.app.start_ns(),
             end_ns: now_ns,
-            bytes: segments * u64::from(self.plan.mss_bytes) - self.short_by_bytes,
+            bytes: segments * u64::from(self.plan.mss_bytes) - u64::from(self.short_by_bytes),
         });
         true
     }
 
     #[inline]
     fn send_ack(&mut self, now: Now, net: &mut Network) -> Checked<()> {
-        let header = Header {
-            ip_id: self.acks_sent,
-            ..Header::default()
-        };
-        let mut ack = Packet {
-            header,
-            flow: self.id,
-            ..Packet::default()
-        };
+        let (ack, feedback) = self.receiver.ack(now, &self.plan, self.id, self.acks_sent);
         self.acks_sent = self.acks_sent.wrapping_add(1);
-        let feedback = self.receiver.fill_ack(now, &mut ack, &self.plan.tcp);
         net.inject(now.ns, ack, self.route_back_at, feedback.as_ref())
     }
 
@@ -255,12 +264,12 @@ impl Flow {
             };
         };
         let counters = sender.counters();
-        let complete = self.short_by_bytes > 0 && self.receiver.nxt() == self.written;
+        let complete = self.short_by_bytes > 0 && self.receiver.nxt() == sender.written();
         let short_by_bytes = if complete { self.short_by_bytes } else { 0 };
         FlowCounters {
             sent_pkts: counters.sent_pkts,
             retransmitted_pkts: counters.retransmitted_pkts,
-            delivered_bytes: u64::from(self.receiver.nxt()) * mss_bytes - short_by_bytes,
+            delivered_bytes: u64::from(self.receiver.nxt()) * mss_bytes - u64::from(short_by_bytes),
             timeouts: counters.timeouts,
             recoveries: counters.recoveries,
             ecn_reductions: counters.ecn_reductions,

@@ -8,6 +8,8 @@ mod engine;
 #[cfg(feature = "fault-injection")]
 pub mod fault;
 mod flow;
+mod lane;
+mod layout;
 mod network;
 mod packet;
 mod ranges;

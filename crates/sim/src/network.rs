@@ -1,54 +1,123 @@
 //! Links, packets and pending events: all that both ends of a flow need to send.
+//!
+//! Wires say at once when a packet will be at their far end, and the packet waits for that in a [`Lane`]: one for all
+//! wires of a kind, or for one that several routes share, since packets that queue come out later than those of its
+//! kind. Other links are asked for their next event each.
+//!
+//! A *tail* is a wire into which packets come from one other wire alone, such as the access link behind a bottleneck.
+//! It gets them in the order in which that one sends them, so when a packet has a time there it can be sent through the
+//! tail too, ahead of its time: one event less per packet. Nobody sees it but a snapshot, which leaves out what has not
+//! arrived yet.
+
+use std::collections::BTreeMap;
 
 use fadelab_path::link::{Arrival, Departure, Link};
 use fadelab_path::packet::{FeedbackBytes, PacketId, Parcel, Store};
 use fadelab_path::violation::{Checked, violated};
+use fadelab_path::wire::{Ahead, Passage, Wires};
 
+use crate::lane::Lane;
+use crate::layout::Layout;
 use crate::packet::{Packet, Slab};
-use crate::schedule::{Schedule, SourceId};
+use crate::record::LinkCounters;
+use crate::schedule::{Keys, Schedule, SourceId};
 use crate::spec::{FlowSpec, LinkId, RunSpec};
 use crate::tap::Tap;
 
-/// Marks the end of a route in the flattened list of hops.
-const ROUTE_END: LinkId = LinkId::MAX;
+#[cfg(feature = "fault-injection")]
+mod fault;
+
+/// Hops of the flattened routes: a wire is its number. A tail has this bit besides.
+const TAIL: u32 = 1 << 30;
+
+/// What is no wire has this bit.
+const NO_WIRE: u32 = 1 << 31;
+
+/// Marks the end of a route.
+const ROUTE_END: u32 = u32::MAX;
 
 /// Marks where a route passes the tap. No link has such a number.
-const TAP: LinkId = LinkId::MAX - 1;
+const TAP: u32 = u32::MAX - 1;
+
+/// At the beginning of the flattened routes: the packet was lost, and is no more when its time has come.
+const LOST_AT: u32 = 0;
+
+/// What stands there. No link has such a number.
+const LOST: u32 = u32::MAX - 2;
 
 /// See the module's documentation.
 #[derive(Debug)]
 pub(crate) struct Network {
-    pub links: Vec<Link>,
+    wires: Wires,
+    /// Of each kind of wires, and behind them of each link that is none.
+    lanes: Vec<Lane>,
+    /// Links that are no wires.
+    links: Vec<Link>,
+    /// The lane of each link.
+    lane_of: Vec<u32>,
     pub slab: Slab,
-    schedule: Schedule,
+    keys: Keys,
+    /// When packets come out of lanes, when flows want their event, and when links and the engine's own do. The last
+    /// are instants at which somebody may look at a link: nothing is known of it beyond the next of them.
+    lanes_due: Schedule,
+    flows_due: Schedule,
+    looks_due: Schedule,
+    /// The first key after the run.
+    end_key: u64,
+    /// Events that were taken together with others.
+    events_more: u64,
     /// Routes of all flows, one after the other, each closed by `ROUTE_END`.
-    hops: Vec<LinkId>,
+    hops: Vec<u32>,
     injected_pkts: u64,
     gone_pkts: u64,
     tap: Option<Tap>,
 }
 
 impl Network {
-    pub fn new(spec: &RunSpec, sources: usize) -> Self {
+    /// The links of `spec`. Sources of events are numbered: links, flows, then `own` of the engine's.
+    pub fn new(spec: &RunSpec, own: usize) -> Self {
         let has_feedback = |flow: &FlowSpec| {
             flow.sender.is_some_and(|law| law.feedback_bytes() > 0)
                 || flow.receiver.is_some_and(|law| law.feedback_bytes() > 0)
         };
-        let packet_bytes = largest_packets(spec);
-        let links = spec.links.iter().zip(packet_bytes);
+        let layout = Layout::of(spec);
+        let keys = Keys::new(spec.links.len() + spec.flows.len() + own);
         let mut network = Self {
-            links: links.map(|(link, bytes)| Link::new(link, spec.seed, bytes)).collect(),
+            lanes_due: Schedule::new(layout.lanes.len()),
+            flows_due: Schedule::new(spec.flows.len()),
+            looks_due: Schedule::new(layout.links.len() + own),
+            end_key: keys.key(spec.duration_ns.saturating_add(1), 0),
+            events_more: 0,
+            keys,
+            wires: layout.wires,
+            lanes: layout.lanes,
+            links: layout.links,
+            lane_of: layout.lane_of,
             slab: Slab::new(spec.flows.iter().any(has_feedback)),
-            schedule: Schedule::new(sources),
-            hops: Vec::new(),
+            hops: vec![LOST],
             injected_pkts: 0,
             gone_pkts: 0,
             tap: None,
         };
-        for link in 0..network.links.len() {
-            network.reschedule(link);
+        for source in 0..spec.links.len() as SourceId {
+            if let Some(at) = network.link_at(source as usize) {
+                network.schedule_link(at, source);
+            }
         }
         network
+    }
+
+    /// Where among those that are no wires link number `index` stands.
+    #[inline]
+    fn link_at(&self, index: usize) -> Option<usize> {
+        (self.lane_of[index] as usize).checked_sub(self.lanes.len() - self.links.len())
+    }
+
+    /// Moves the event of a link that is no wire.
+    #[inline]
+    fn schedule_link(&mut self, at: usize, source: SourceId) {
+        let key = self.keys.key(self.links[at].next_due(), source);
+        self.looks_due.set(at, key);
     }
 
     /// Shows flows to `tap`. To be called before the routes of those flows are added.
@@ -70,43 +139,61 @@ impl Network {
 
     fn add_hops(&mut self, pieces: &[&[LinkId]]) -> u32 {
         let start = self.hops.len() as u32;
-        self.hops.extend(pieces.iter().copied().flatten());
+        for &link in pieces.iter().copied().flatten() {
+            let is_wire = link < LOST && self.link_at(link as usize).is_none();
+            self.hops.push(match is_wire {
+                false => link | NO_WIRE,
+                true if self.lanes[self.lane_of[link as usize] as usize].is_ahead() => link | TAIL,
+                true => link,
+            });
+        }
         self.hops.push(ROUTE_END);
         start
     }
 
-    /// The next event: its time and source.
+    /// The next event: its key, time and source.
     #[inline]
-    pub fn next_event(&self) -> (u64, SourceId) {
-        self.schedule.next()
+    pub fn next_event(&self) -> (u64, u64, SourceId) {
+        let at_host = self.lanes_due.next_key().min(self.flows_due.next_key());
+        let key = at_host.min(self.looks_due.next_key());
+        let (time_ns, source) = self.keys.split(key);
+        (key, time_ns, source)
+    }
+
+    /// Events that came with others, and were not told by [`Self::next_event`].
+    pub fn events_more(&self) -> u64 {
+        self.events_more
     }
 
     /// The last instant that the schedule can name.
     pub fn time_ns_max(&self) -> u64 {
-        self.schedule.time_ns_max()
+        self.keys.time_ns_max()
     }
 
-    /// Moves the event of `source` to `due_ns`.
+    /// Moves the event of flow `flow` to `due_ns`.
     #[inline]
-    pub fn schedule(&mut self, source: SourceId, due_ns: u64) {
-        self.schedule.set(source, due_ns);
+    pub fn schedule_flow(&mut self, flow: usize, due_ns: u64) {
+        let key = self.keys.key(due_ns, (self.lane_of.len() + flow) as SourceId);
+        self.flows_due.set(flow, key);
     }
 
-    /// Sees to it that `source` gets an event at `due_ns` at the latest. An earlier one stays: it finds nothing to do,
-    /// and spares moving a timer that every ACK puts off.
+    /// Sees to it that flow `flow` gets an event at `due_ns` at the latest. An earlier one stays: it finds nothing to
+    /// do, and spares moving a timer that every ACK puts off.
     #[inline]
-    pub fn schedule_by(&mut self, source: SourceId, due_ns: u64) {
-        self.schedule.advance(source, due_ns);
+    pub fn schedule_flow_by(&mut self, flow: usize, due_ns: u64) {
+        let key = self.keys.key(due_ns, (self.lane_of.len() + flow) as SourceId);
+        self.flows_due.advance(flow, key);
     }
 
-    #[inline]
-    fn reschedule(&mut self, link: usize) {
-        let due_ns = self.links[link].next_due();
-        self.schedule_by(link as SourceId, due_ns);
+    /// Moves event `own` of the engine, which is source `source`, to `due_ns`.
+    pub fn schedule_own(&mut self, own: usize, source: SourceId, due_ns: u64) {
+        let key = self.keys.key(due_ns, source);
+        self.looks_due.set(self.links.len() + own, key);
     }
 
-    /// Lets a packet into the network at the beginning of its route, which has at least one link.
-    #[inline]
+    /// Lets a packet into the network at the beginning of its route, which has at least one link. Inlined, so that the
+    /// packet is written where it stays, field by field.
+    #[inline(always)]
     pub fn inject(
         &mut self,
         now_ns: u64,
@@ -114,30 +201,76 @@ impl Network {
         route_at: u32,
         feedback: Option<&FeedbackBytes>,
     ) -> Checked<()> {
-        self.injected_pkts += 1;
         let ip_bytes = packet.header.ip_bytes;
         let id = self.slab.add(packet);
         if let Some(bytes) = feedback {
             *self.slab.feedback(id) = *bytes;
         }
-        self.forward(
-            now_ns,
-            Parcel {
-                id,
-                tag: route_at,
-                ip_bytes,
-            },
-        )
-        .map(|_| ())
+        self.enter(now_ns, id, route_at, ip_bytes)
+    }
+
+    #[inline(never)]
+    fn enter(&mut self, now_ns: u64, id: PacketId, tag: u32, ip_bytes: u16) -> Checked<()> {
+        self.injected_pkts += 1;
+        self.forward(now_ns, Parcel { id, tag, ip_bytes }).map(|_| ())
     }
 
     /// The event of a link: at most one packet comes out of it and goes on. Returns it when it is at its end; it is
     /// then the caller's to [`Self::discard`].
     #[inline(always)]
-    pub fn service(&mut self, now_ns: u64, link: usize) -> Checked<Option<PacketId>> {
-        let departure = self.links[link].service(now_ns, &mut self.slab)?;
-        let due_ns = self.links[link].next_due();
-        self.schedule(link as SourceId, due_ns);
+    pub fn service(&mut self, key: u64, now_ns: u64, link: usize) -> Checked<Option<PacketId>> {
+        let player = self.lane_of[link] as usize;
+        let lane = &mut self.lanes[player];
+        if lane.next_key() != key {
+            return self.service_link(now_ns, link);
+        }
+        if lane.is_funnel() {
+            return self.service_funnel(now_ns, player);
+        }
+        let (arrived_ns, parcel) = lane.pop();
+        let early = now_ns < arrived_ns + lane.delay_ns();
+        let settles = lane.settles();
+        self.lanes_due.set(player, lane.next_key());
+        if early {
+            return self.broken_early(now_ns, link, arrived_ns);
+        }
+        if let Some(at) = settles {
+            self.links[at as usize].settle(now_ns, &mut self.slab)?;
+        }
+        self.forward(now_ns, parcel)
+    }
+
+    /// The event of a lane that alone feeds the links behind it. What comes into the lane from now on stays in it for
+    /// its delay, so all that comes out until then is known, and in order: it goes on at once, up to the next instant
+    /// at which somebody may look at a link.
+    #[inline(never)]
+    fn service_funnel(&mut self, now_ns: u64, player: usize) -> Checked<Option<PacketId>> {
+        let horizon_ns = now_ns + self.lanes[player].delay_ns();
+        let horizon = self.keys.key(horizon_ns, 0).min(self.end_key);
+        loop {
+            let lane = &mut self.lanes[player];
+            let (at_ns, link) = self.keys.split(lane.next_key());
+            let (arrived_ns, parcel) = lane.pop();
+            if at_ns < arrived_ns + lane.delay_ns() {
+                return self.broken_early(at_ns, link as usize, arrived_ns);
+            }
+            self.forward(at_ns, parcel)?;
+            let next_key = self.lanes[player].next_key();
+            if next_key >= horizon.min(self.looks_due.next_key()) {
+                self.lanes_due.set(player, next_key);
+                return Ok(None);
+            }
+            self.events_more += 1;
+        }
+    }
+
+    #[inline(never)]
+    fn service_link(&mut self, now_ns: u64, link: usize) -> Checked<Option<PacketId>> {
+        let Some(at) = self.link_at(link) else {
+            return self.broken_early(now_ns, link, now_ns);
+        };
+        let departure = self.links[at].service(now_ns, &mut self.slab)?;
+        self.schedule_link(at, link as SourceId);
         match departure {
             Departure::None => Ok(None),
             Departure::Delivered(parcel) => self.forward(now_ns, parcel),
@@ -151,25 +284,112 @@ impl Network {
     /// Sends a packet on to where its tag says in the flattened routes. Returns it when it is at its end.
     #[inline(always)]
     fn forward(&mut self, now_ns: u64, mut parcel: Parcel) -> Checked<Option<PacketId>> {
-        let mut link = self.hops[parcel.tag as usize];
-        if link >= TAP {
-            // One comparison for both marks, so that a run without a tap pays for it at ends of routes only.
-            if link == TAP {
-                self.show(now_ns, parcel.id);
-                parcel.tag += 1;
-                link = self.hops[parcel.tag as usize];
-            }
-            if link == ROUTE_END {
-                return Ok(Some(parcel.id));
-            }
+        let hop = self.hops[parcel.tag as usize];
+        if hop >= TAIL {
+            return self.forward_elsewhere(now_ns, hop, parcel);
         }
         parcel.tag += 1;
-        match self.links[link as usize].arrive(now_ns, parcel, &mut self.slab)? {
-            Arrival::Taken => {}
-            Arrival::TakenFirst => self.reschedule(link as usize),
+        let passage = self.wires.arrive(hop as usize, now_ns, parcel.ip_bytes)?;
+        self.pass_on(now_ns, hop, passage, parcel)
+    }
+
+    /// A wire took a packet, or not.
+    #[inline(always)]
+    fn pass_on(
+        &mut self,
+        now_ns: u64,
+        wire: u32,
+        passage: Option<Passage>,
+        parcel: Parcel,
+    ) -> Checked<Option<PacketId>> {
+        if let Some(passage) = passage {
+            return self.go_ahead(now_ns, wire, passage, parcel);
+        }
+        self.discard(parcel.id);
+        Ok(None)
+    }
+
+    /// A packet has its time at the end of a link. Through a tail behind it it goes on, ahead of its time; then it
+    /// waits in its lane.
+    #[inline(always)]
+    fn go_ahead(
+        &mut self,
+        mut arrived_ns: u64,
+        mut link: u32,
+        mut passage: Passage,
+        mut parcel: Parcel,
+    ) -> Checked<Option<PacketId>> {
+        let hop = self.hops[parcel.tag as usize];
+        if hop & (TAIL | NO_WIRE) == TAIL
+            && let tail = hop & !TAIL
+            && let Some(next) = self
+                .wires
+                .arrive_ahead(tail as usize, passage.due_ns, parcel.ip_bytes)?
+        {
+            (arrived_ns, passage, link) = (passage.due_ns, next, tail);
+            parcel.tag += 1;
+        }
+        let key = self.keys.key(passage.due_ns, link);
+        if self.lanes[passage.kind].push(key, arrived_ns, parcel) {
+            self.lanes_due.advance(passage.kind, key);
+        }
+        Ok(None)
+    }
+
+    /// The next place on the route is no wire, or a tail to which the packet could not go ahead of its time.
+    #[inline(always)]
+    fn forward_elsewhere(&mut self, now_ns: u64, hop: u32, mut parcel: Parcel) -> Checked<Option<PacketId>> {
+        if hop == ROUTE_END {
+            return Ok(Some(parcel.id));
+        }
+        parcel.tag += 1;
+        match hop {
+            TAP => self.pass_tap(now_ns, parcel),
+            LOST => {
+                self.discard(parcel.id);
+                Ok(None)
+            }
+            tail if tail & NO_WIRE == 0 => self.enter_tail(now_ns, tail & !TAIL, parcel),
+            link => self.enter_link(now_ns, link & !NO_WIRE, parcel),
+        }
+    }
+
+    #[inline(never)]
+    fn enter_tail(&mut self, now_ns: u64, tail: u32, parcel: Parcel) -> Checked<Option<PacketId>> {
+        let passage = self.wires.arrive_late(tail as usize, now_ns, parcel.ip_bytes)?;
+        self.pass_on(now_ns, tail, passage, parcel)
+    }
+
+    #[inline(never)]
+    fn enter_link(&mut self, now_ns: u64, link: u32, mut parcel: Parcel) -> Checked<Option<PacketId>> {
+        let kind = self.lane_of[link as usize] as usize;
+        let at = kind + self.links.len() - self.lanes.len();
+        match self.links[at].arrive(now_ns, parcel, &mut self.slab)? {
+            Arrival::Leaves { due_ns, is_lost } => {
+                if is_lost {
+                    parcel.tag = LOST_AT;
+                }
+                return self.go_ahead(now_ns, link, Passage { due_ns, kind }, parcel);
+            }
+            Arrival::Taken => self.schedule_link(at, link),
             Arrival::Dropped => self.discard(parcel.id),
         }
         Ok(None)
+    }
+
+    /// The tap stands at either end of a route: a link follows, or the end.
+    #[cold]
+    fn pass_tap(&mut self, now_ns: u64, parcel: Parcel) -> Checked<Option<PacketId>> {
+        self.show(now_ns, parcel.id);
+        self.forward(now_ns, parcel)
+    }
+
+    #[cold]
+    #[inline(never)]
+    fn broken_early<T>(&self, now_ns: u64, link: usize, arrived_ns: u64) -> Checked<T> {
+        let invariant = "nothing leaves before its delay, and nothing late";
+        let detail = format!("a packet that came at {arrived_ns} ns");
+        violated(invariant, self.wires.name(link), now_ns, detail)
     }
 
     #[cold]
@@ -188,10 +408,18 @@ impl Network {
         self.slab.remove(id);
     }
 
-    /// Packets injected = delivered + dropped + alive, and the links hold all that are alive.
+    /// Packets injected = delivered + dropped + alive, lanes and links hold all that are alive, and what came into a
+    /// lane is what left it and what is there.
     pub fn check_conservation(&self, now_ns: u64) -> Checked<()> {
-        let held: u64 = self.links.iter().map(Link::held_pkts).sum();
-        let alive = self.slab.alive();
+        if let Some(kind) = self.lanes.iter().position(|lane| !lane.is_conserved()) {
+            let wire = self.lane_of.iter().position(|&lane| lane as usize == kind);
+            let place = self.wires.name(wire.unwrap_or(0));
+            let detail = format!("behind the transmitters of its kind: {:?}", self.lanes[kind]);
+            return violated("packets are conserved at a node", place, now_ns, detail);
+        }
+        let in_lanes: u64 = self.lanes.iter().map(Lane::held_pkts).sum();
+        let in_links: u64 = self.links.iter().map(Link::held_pkts).sum();
+        let (held, alive) = (in_lanes + in_links, self.slab.alive());
         if self.injected_pkts != self.gone_pkts + alive || held != alive {
             let detail = format!(
                 "injected {}, gone {}, alive {alive}, held by links {held}",
@@ -202,26 +430,45 @@ impl Network {
         Ok(())
     }
 
-    /// Loses a packet without counting it, to show that [`Self::check_conservation`] sees it.
-    #[cfg(feature = "fault-injection")]
-    pub fn lose_count(&mut self) {
-        self.gone_pkts += 1;
+    /// Counters of `links`, wires or not, as they stand at `now_ns`.
+    pub fn snapshot(&mut self, links: &[LinkId], now_ns: u64) -> Checked<Vec<LinkCounters>> {
+        let is_ahead = |&link: &LinkId| self.lanes[self.lane_of[link as usize] as usize].is_ahead();
+        let ahead = if links.iter().any(is_ahead) {
+            self.ahead(now_ns)
+        } else {
+            BTreeMap::new()
+        };
+        let counters = links.iter().map(|&link| {
+            if let Some(at) = self.link_at(link as usize) {
+                return self.links[at].snapshot(now_ns, &mut self.slab);
+            }
+            let ahead = ahead.get(&link).copied().unwrap_or_default();
+            self.wires.snapshot(link as usize, now_ns, ahead)
+        });
+        counters.collect()
     }
-}
 
-/// IP bytes of a full data packet on each link: the largest of the flows that send data over it, else of all.
-fn largest_packets(spec: &RunSpec) -> Vec<u32> {
-    let bytes = |flow: &FlowSpec| flow.transport.packet_bytes;
-    let largest = spec.flows.iter().map(bytes).max().unwrap_or(1500);
-    let mut packet_bytes = vec![0; spec.links.len()];
-    for flow in &spec.flows {
-        for &link in &flow.route {
-            let known: &mut u32 = &mut packet_bytes[link as usize];
-            *known = bytes(flow).max(*known);
+    /// What has been sent through tails ahead of `now_ns`.
+    fn ahead(&self, now_ns: u64) -> BTreeMap<LinkId, Ahead> {
+        let mut ahead = BTreeMap::<LinkId, Ahead>::new();
+        for entry in self.lanes.iter().filter(|lane| lane.is_ahead()).flat_map(Lane::entries) {
+            let of_wire = ahead.entry(self.keys.split(entry.key).1).or_default();
+            if entry.arrived_ns > now_ns {
+                of_wire.pkts += 1;
+                of_wire.bytes += u64::from(entry.parcel.ip_bytes);
+            } else {
+                of_wire.last = of_wire.last.max((entry.arrived_ns, u32::from(entry.parcel.ip_bytes)));
+            }
         }
+        ahead
     }
-    packet_bytes
-        .into_iter()
-        .map(|bytes| if bytes == 0 { largest } else { bytes })
-        .collect()
+
+    /// The link whose law, or its capacity part, has its state at `address`.
+    pub fn holder_of_state(&self, address: usize) -> Option<usize> {
+        let mut links = 0..self.lane_of.len();
+        links.find(|&index| {
+            let at = self.link_at(index);
+            at.is_some_and(|at| self.links[at].holds_state(address))
+        })
+    }
 }

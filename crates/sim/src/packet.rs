@@ -49,13 +49,17 @@ impl Slab {
         }
     }
 
-    #[inline]
+    #[inline(always)]
     pub fn add(&mut self, packet: Packet) -> PacketId {
-        if let Some(id) = self.free.pop() {
-            self.packets[id as usize] = packet;
-            return id;
-        }
-        self.packets.push(packet);
+        let id = self.free.pop().unwrap_or_else(|| self.grow());
+        self.packets[id as usize] = packet;
+        id
+    }
+
+    #[cold]
+    #[inline(never)]
+    fn grow(&mut self) -> PacketId {
+        self.packets.push(Packet::default());
         if self.with_feedback {
             self.feedback.push(FeedbackBytes::default());
         }

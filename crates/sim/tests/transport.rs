@@ -182,6 +182,23 @@ fn a_burst_of_losses_needs_one_recovery() {
 }
 
 #[test]
+fn reno_repairs_one_loss_of_a_window_and_leaves_the_next_to_the_timer() {
+    // Goal: RFC 5681's fast recovery ends with the first new ACK: one loss costs one retransmission as it does with
+    // NewReno, two of the same window cost a timeout, and all bytes arrive.
+    for lost in (3..=56).step_by(7) {
+        let flow = end(&record_of(&one_loss(Recovery::Reno, lost)));
+        let counts = (flow.retransmitted_pkts, flow.timeouts, flow.recoveries);
+        assert_eq!(counts, (1, 0, 1), "packet {lost}: {flow:?}");
+    }
+    let mut spec = wire("reno", 200_000);
+    spec.links[0].router = kth(31, 2, 33, DROP);
+    spec.flows[0].transport.recovery = Recovery::Reno;
+    let flow = end(&record_of(&spec));
+    assert_eq!((flow.timeouts, flow.recoveries), (1, 1), "{flow:?}");
+    assert_eq!(flow.delivered_bytes, 200_000);
+}
+
+#[test]
 fn new_reno_is_slower_than_sack_after_an_overshoot() {
     // Goal: slow start into a full buffer loses about half a window, which NewReno repairs one a round trip: SACK is
     // done sooner whatever the buffer.

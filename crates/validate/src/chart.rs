@@ -23,6 +23,18 @@ pub struct Chart {
     x: Axis,
     y: Axis,
     curves: Vec<Curve>,
+    legend: Corner,
+}
+
+/// Where the legend stands: where no curve passes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Corner {
+    /// Top left.
+    UpperLeft,
+    /// Top right.
+    UpperRight,
+    /// Bottom right.
+    LowerRight,
 }
 
 /// One axis: its label with the unit, its ends and its scale.
@@ -68,7 +80,15 @@ impl Chart {
             x,
             y,
             curves: Vec::new(),
+            legend: Corner::UpperRight,
         }
+    }
+
+    /// The legend elsewhere than at the top right.
+    #[must_use]
+    pub fn legend(mut self, legend: Corner) -> Self {
+        self.legend = legend;
+        self
     }
 
     /// What is computed.
@@ -141,11 +161,12 @@ impl Chart {
             .build_cartesian_2d(x, y)?;
         chart
             .configure_mesh()
-            .light_line_style(RGBColor(240, 240, 240))
+            .max_light_lines(0)
             .bold_line_style(RGBColor(220, 220, 220))
             .x_desc(&self.x.label)
             .y_desc(&self.y.label)
             .label_style(("sans-serif", 13))
+            .y_labels(7)
             .x_label_formatter(&|value| tick(*value))
             .y_label_formatter(&|value| tick(*value))
             .draw()?;
@@ -172,8 +193,14 @@ impl Chart {
                 .label(&curve.label)
                 .legend(move |(x, y)| Circle::new((x + 9, y), 4, colour.filled()));
         }
+        let position = match self.legend {
+            Corner::UpperLeft => SeriesLabelPosition::UpperLeft,
+            Corner::UpperRight => SeriesLabelPosition::UpperRight,
+            Corner::LowerRight => SeriesLabelPosition::LowerRight,
+        };
         chart
             .configure_series_labels()
+            .position(position)
             .border_style(RGBColor(200, 200, 200))
             .background_style(WHITE.mix(0.85))
             .label_font(("sans-serif", 13))

@@ -1,6 +1,6 @@
 //! Where sections do their work: scenarios run on all cores, under one line of progress.
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use fadelab_results::interval::Stat;
 use fadelab_results::measure::{self, Metric};
@@ -25,6 +25,12 @@ pub struct Measured {
     pub runs: Vec<Run>,
     /// The command that makes them by hand.
     pub command: String,
+}
+
+/// The top folder of the project.
+pub fn top() -> PathBuf {
+    let package = Path::new(env!("CARGO_MANIFEST_DIR"));
+    package.ancestors().nth(2).unwrap_or(package).to_owned()
 }
 
 impl Lab {
@@ -68,13 +74,19 @@ impl Lab {
     /// # Errors
     /// A scenario that is refused or a run that fails, in words.
     pub fn simulate(&self, name: &str, sets: &[String]) -> Result<Measured, String> {
-        let file = format!("{SCENARIOS}/{name}.toml");
+        self.simulate_file(&format!("{SCENARIOS}/{name}.toml"), sets)
+    }
+
+    /// Runs the scenario in `file`, a path from the top of the project, likewise.
+    ///
+    /// # Errors
+    /// As [`Self::simulate`].
+    pub fn simulate_file(&self, file: &str, sets: &[String]) -> Result<Measured, String> {
         let options = fadelab_scenario::Options {
             sets: sets.iter().chain(&self.sets).cloned().collect(),
             ..Default::default()
         };
-        let top = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
-        let plan = fadelab_scenario::load(&top.join(&file), &options).map_err(|refusal| refusal.to_string())?;
+        let plan = fadelab_scenario::load(&top().join(file), &options).map_err(|refusal| refusal.to_string())?;
         self.expect(plan.runs.len());
         let run = |planned: &PlannedRun| {
             let record = fadelab_sim::run(&planned.spec, |_| true)

@@ -7,6 +7,8 @@
 pub mod chart;
 pub mod forms;
 pub mod lab;
+pub mod ns2;
+pub mod outcome;
 pub mod page;
 pub mod section;
 pub mod table;

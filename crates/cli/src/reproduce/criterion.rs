@@ -1,42 +1,21 @@
 //! Criteria such as `one-way.vcp.utilisation >= 0.86`, and how seeds decide them.
 
-use std::fmt;
-
 use fadelab_results::interval::Stat;
 use serde::Deserialize;
 
-use super::figures::{self, Figures};
+use super::figures::Figures;
+use super::quantity::{Quantity, Side, paired};
 
 /// `LEFT OP RIGHT`.
 #[derive(Clone, Debug, PartialEq, Deserialize)]
 #[serde(try_from = "String")]
 pub struct Criterion {
-    /// A quantity.
-    pub left: Quantity,
+    /// What is measured.
+    pub left: Side,
     /// `<`, `<=`, `>` or `>=`.
     relation: Relation,
     /// What it is held against.
-    pub right: Term,
-}
-
-/// A number or a quantity.
-#[derive(Clone, Debug, PartialEq)]
-pub enum Term {
-    /// A limit.
-    Number(f64),
-    /// Another quantity, compared seed by seed.
-    Quantity(Quantity),
-}
-
-/// `RUN.LAW.METRIC`.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Quantity {
-    /// Name of a run of the paper.
-    pub run: String,
-    /// Label of a law in it.
-    pub law: String,
-    /// One of [`figures::names`].
-    pub metric: String,
+    pub right: Side,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -87,49 +66,25 @@ impl TryFrom<String> for Criterion {
     type Error = String;
 
     fn try_from(text: String) -> Result<Self, String> {
-        let expected =
-            || format!("criterion \"{text}\": expected RUN.LAW.METRIC, one of < <= > >=, and another or a number");
-        let [left, relation, right] = text.split_whitespace().collect::<Vec<_>>()[..] else {
-            return Err(expected());
+        let words: Vec<&str> = text.split_whitespace().collect();
+        let relation = |word: &str| {
+            Relation::ALL
+                .iter()
+                .find(|(text, _)| *text == word)
+                .map(|found| found.1)
         };
-        let relation = Relation::ALL.iter().find(|(text, _)| *text == relation);
-        let right = match right.parse() {
-            Ok(number) => Term::Number(number),
-            Err(_) => Term::Quantity(Quantity::parse(right)?),
+        let place = words.iter().position(|word| relation(word).is_some());
+        let Some((place, relation)) = place.and_then(|place| Some((place, relation(words[place])?))) else {
+            return Err(format!(
+                "criterion \"{text}\": expected RUN.LAW.METRIC, one of < <= > >=, and another or a number"
+            ));
         };
-        Ok(Self {
-            left: Quantity::parse(left)?,
-            relation: relation.ok_or_else(expected)?.1,
-            right,
-        })
-    }
-}
-
-impl Quantity {
-    fn parse(text: &str) -> Result<Self, String> {
-        let parts = text
-            .split_once('.')
-            .and_then(|(run, rest)| Some((run, rest.rsplit_once('.')?)));
-        let Some((run, (law, metric))) = parts else {
-            return Err(format!("\"{text}\" is no quantity: expected RUN.LAW.METRIC"));
-        };
-        figures::check(metric)?;
-        Ok(Self {
-            run: run.to_owned(),
-            law: law.to_owned(),
-            metric: metric.to_owned(),
-        })
-    }
-
-    fn values(&self, figures: &[Figures]) -> Vec<(u64, f64)> {
-        let here = figures.iter().filter(|f| f.run == self.run && f.law == self.law);
-        here.filter_map(|f| Some((f.seed, f.get(&self.metric)?))).collect()
-    }
-}
-
-impl fmt::Display for Quantity {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{}.{}.{}", self.run, self.law, self.metric)
+        let side = |words: &[&str]| Side::parse(words).map_err(|error| format!("criterion \"{text}\": {error}"));
+        let (left, right) = (side(&words[..place])?, side(&words[place + 1..])?);
+        if left.quantities().next().is_none() {
+            return Err(format!("criterion \"{text}\": a quantity stands on the left"));
+        }
+        Ok(Self { left, relation, right })
     }
 }
 
@@ -141,26 +96,14 @@ impl Criterion {
 
     /// The quantities on its sides.
     pub fn quantities(&self) -> impl Iterator<Item = &Quantity> {
-        let right = match &self.right {
-            Term::Quantity(quantity) => Some(quantity),
-            Term::Number(_) => None,
-        };
-        std::iter::once(&self.left).chain(right)
+        self.left.quantities().chain(self.right.quantities())
     }
 
     /// Decides it by the 95 % interval of left - right over the seeds that both have; a single seed decides by itself.
     pub fn outcome(&self, figures: &[Figures]) -> Outcome {
-        let left = self.left.values(figures);
-        let difference: Vec<f64> = match &self.right {
-            Term::Number(limit) => left.iter().map(|(_, value)| value - limit).collect(),
-            Term::Quantity(quantity) => {
-                let right = quantity.values(figures);
-                let of = |seed: u64| right.iter().find(|(other, _)| *other == seed).map(|(_, value)| *value);
-                left.iter()
-                    .filter_map(|(seed, value)| Some(value - of(*seed)?))
-                    .collect()
-            }
-        };
+        let sides = (self.left.values(figures), self.right.values(figures));
+        let difference = paired(&sides.0, &sides.1, |left, right| left - right);
+        let difference: Vec<f64> = difference.into_iter().map(|(_, value)| value).collect();
         let Some(stat) = Stat::of(&difference) else {
             return Outcome::Open;
         };
@@ -175,22 +118,15 @@ impl Criterion {
         }
     }
 
-    /// The quantities with their intervals, and how they compare: `one-way.xcp.jain 0.9998 ± 0.0001, not < 0.9`.
+    /// Both sides with their intervals, and how they compare: `one-way.xcp.jain 0.9998 ± 0.0001, not < 0.9`.
     pub fn measured(&self, figures: &[Figures]) -> String {
-        let shown = |quantity: &Quantity| {
-            let values: Vec<f64> = quantity.values(figures).into_iter().map(|(_, value)| value).collect();
-            format!("{quantity} {}", figures::shown(Stat::of(&values)))
-        };
-        let right = match &self.right {
-            Term::Number(limit) => limit.to_string(),
-            Term::Quantity(quantity) => shown(quantity),
-        };
         let joint = match self.outcome(figures) {
             Outcome::Holds => "",
             Outcome::Fails => ", not",
             Outcome::Open => ", perhaps",
         };
-        format!("{}{joint} {} {right}", shown(&self.left), self.relation.text())
+        let (left, right) = (self.left.measured(figures), self.right.measured(figures));
+        format!("{left}{joint} {} {right}", self.relation.text())
     }
 }
 
@@ -199,7 +135,7 @@ mod tests {
     use super::*;
 
     fn figures(values: &[(&str, u64, f64)]) -> Vec<Figures> {
-        let one = |&(law, seed, value): &(&str, u64, f64)| Figures::of("r", law, seed, &[("utilisation", value)]);
+        let one = |&(law, seed, value): &(&str, u64, f64)| Figures::of("r", law, Some(seed), &[("utilisation", value)]);
         values.iter().map(one).collect()
     }
 
@@ -235,6 +171,10 @@ mod tests {
             "r.a.speed > 1",
             "utilisation > 1",
             "r.a.jain > x",
+            "r.a.jain / > 1",
+            "1 > r.a.jain",
+            "r.a.split:long > 1",
+            "r.a.goodput_bps:long:9-3 > 1",
         ] {
             let refusal = Criterion::try_from(text.to_owned()).unwrap_err();
             assert!(refusal.contains('"'), "{refusal}");

@@ -1,6 +1,6 @@
 //! The figures of a run that claims and studies speak of.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use fadelab_results::Run;
 use fadelab_results::bins::{self, Bin};
@@ -8,8 +8,15 @@ use fadelab_results::interval::{Stat, deviation};
 use fadelab_results::measure::{self, METRICS, Metric};
 use fadelab_sim::record::LinkCounters;
 
+use super::groups::{self, Grouped};
+
 /// What there is besides the metrics of `summary.json`.
-const OWN: [(&str, &str); 5] = [
+const OWN: [(&str, &str); 6] = [
+    (
+        "delivered_pkts",
+        "payload that the applications of all flows got in 1000 s at the mean rate of the measured interval, in units \
+         of 1000 bytes, the payload of a packet of 1040",
+    ),
     ("queue_share", "mean queue over the limit of the buffer"),
     (
         "converged_s",
@@ -22,13 +29,23 @@ const OWN: [(&str, &str); 5] = [
     ("settled_sd_2s", "the same in bins of 2 s"),
     ("settled_min", "utilisation of the lowest bin of 10 s, from then on"),
 ];
-/// Goodput of a group of flows, in bit/s: this and the name of the group.
-const OF_GROUP: &str = "goodput_bps:";
+/// What [`super::channels`] computes, without a run.
+const OF_CHANNEL: [(&str, &str); 4] = [
+    ("packet_error", "exact packet error at the SNR after @"),
+    (
+        "snr_db_1pc",
+        "SNR of the good state at which one packet of a hundred is lost, dB",
+    ),
+    ("burst_good_bits", "mean stay in the good state"),
+    ("burst_bad_bits", "mean stay in the bad state"),
+];
 
 const NS_PER_S: u64 = 1_000_000_000;
 const WINDOW_NS: u64 = 10 * NS_PER_S;
 /// Nine tenths of what it will be: a law that oscillates passes there on its way.
 const CONVERGED_SHARE: f64 = 0.9;
+const PAYLOAD_BYTES: f64 = 1000.0;
+const PAPER_RUN_S: f64 = 1000.0;
 
 /// One run, seen at one link.
 #[derive(Debug)]
@@ -39,8 +56,10 @@ pub struct Figures {
     pub law: String,
     /// Coordinates of the sweep.
     pub point: String,
-    /// Its seed.
-    pub seed: u64,
+    /// Their values as a [`super::quantity::Quantity`] names them.
+    pub at: String,
+    /// Its seed; absent for what holds for every seed.
+    pub seed: Option<u64>,
     values: BTreeMap<String, f64>,
 }
 
@@ -53,15 +72,16 @@ pub fn check(name: &str) -> Result<(), String> {
         METRICS
             .iter()
             .map(|info| info.name)
-            .chain(OWN.iter().map(|(name, _)| *name))
+            .chain(OWN.iter().chain(&OF_CHANNEL).map(|(name, _)| *name))
     };
-    if names().any(|known| known == name) || name.starts_with(OF_GROUP) {
+    if names().any(|known| known == name) || Grouped::parse(name).is_some() {
         return Ok(());
     }
     let all: Vec<&str> = names().collect();
     Err(format!(
-        "there is no metric \"{name}\": allowed are {} and {OF_GROUP}GROUP",
-        all.join(", ")
+        "there is no metric \"{name}\": allowed are {}, and {}",
+        all.join(", "),
+        groups::NAMES
     ))
 }
 
@@ -78,11 +98,11 @@ pub fn shown(stat: Option<Stat>) -> String {
 }
 
 impl Figures {
-    /// The figures of `run` at the link `link`.
+    /// The figures of `run` at the link `link`, and those of its groups that are `wanted`.
     ///
     /// # Errors
     /// There is no such link among those that results show.
-    pub fn measure(id: &str, run: &Run, link: &str) -> Result<Self, String> {
+    pub fn measure(id: &str, run: &Run, link: &str, wanted: &BTreeSet<&str>) -> Result<Self, String> {
         let shown = measure::shown_links(run);
         let index = shown
             .iter()
@@ -92,7 +112,7 @@ impl Figures {
                 let names: Vec<&str> = shown.iter().map(|&i| run.spec.links[i].name.as_str()).collect();
                 format!("run \"{id}\" has no link \"{link}\": allowed are {}", names.join(", "))
             })?;
-        let mut figures = Self::of(id, &run.law, run.seed, &[]);
+        let mut figures = Self::of(id, &run.law, Some(run.seed), &[]);
         figures.point = run.point_text();
         let measured = measure::measure(run, index);
         for info in &METRICS {
@@ -102,16 +122,20 @@ impl Figures {
             figures.set("queue_share", Some(queue / f64::from(limit)));
         }
         figures.settle(run, index, measured.get(Metric::Utilisation));
-        figures.groups(run);
+        figures.set("delivered_pkts", Some(delivered_pkts(run)));
+        for name in wanted {
+            figures.set(name, Grouped::parse(name).and_then(|grouped| grouped.measure(run)));
+        }
         Ok(figures)
     }
 
     /// Figures with given values.
-    pub fn of(run: &str, law: &str, seed: u64, values: &[(&str, f64)]) -> Self {
+    pub fn of(run: &str, law: &str, seed: Option<u64>, values: &[(&str, f64)]) -> Self {
         Self {
             run: run.to_owned(),
             law: law.to_owned(),
             point: String::new(),
+            at: String::new(),
             seed,
             values: values
                 .iter()
@@ -156,15 +180,15 @@ impl Figures {
             }
         }
     }
+}
 
-    fn groups(&mut self, run: &Run) {
-        let record = &run.record;
-        for (flow, spec) in run.spec.flows.iter().enumerate() {
-            let bytes = record.flows_end[flow].delivered_bytes - record.flows_warmup[flow].delivered_bytes;
-            let rate_bps = bytes as f64 * 8e9 / run.measured_ns() as f64;
-            *self.values.entry(format!("{OF_GROUP}{}", spec.group)).or_insert(0.0) += rate_bps;
-        }
-    }
+fn delivered_pkts(run: &Run) -> f64 {
+    let (warmup, end) = (&run.record.flows_warmup, &run.record.flows_end);
+    let bytes = warmup
+        .iter()
+        .zip(end)
+        .map(|(from, to)| to.delivered_bytes - from.delivered_bytes);
+    bytes.sum::<u64>() as f64 / PAYLOAD_BYTES * PAPER_RUN_S * NS_PER_S as f64 / run.measured_ns() as f64
 }
 
 /// The end of the first stretch of 10 s in which the utilisation is at least `wanted`.
@@ -196,6 +220,13 @@ mod tests {
         assert_eq!(converged_ns(&time_ns, &samples, 0.8), Some(28 * NS_PER_S));
         assert_eq!(converged_ns(&time_ns, &samples, 0.9), Some(29 * NS_PER_S));
         assert_eq!(converged_ns(&time_ns, &samples, 1.1), None);
+    }
+
+    #[test]
+    fn packets_are_counted_as_over_the_length_of_the_paper() {
+        // Goal: 2400 + 1480 bytes in the 6 s that are measured, in packets of 1000 bytes over 1000 s.
+        let packets = delivered_pkts(&groups::tests::run());
+        assert!((packets - 3880.0 / 6.0).abs() < 1e-9, "{packets}");
     }
 
     #[test]

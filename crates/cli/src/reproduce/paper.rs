@@ -9,6 +9,7 @@ use fadelab_scenario::plan::Plan;
 use serde::Deserialize;
 use serde::de::DeserializeOwned;
 
+use super::channels::Channel;
 use super::criterion::Criterion;
 use super::embedded;
 use crate::Failure;
@@ -23,8 +24,20 @@ pub struct Claims {
     pub subject: String,
     /// What is run for the claims.
     pub run: Vec<Runs>,
+    /// Channels whose mathematics claims speak of.
+    #[serde(default)]
+    pub channel: Vec<Channel>,
     /// In the order of the ledger.
     pub claim: Vec<Claimed>,
+}
+
+impl Claims {
+    /// The first run with the scenario and the settings of the run `id`: what is simulated once for all of them.
+    pub fn first_like<'a>(&'a self, id: &'a str) -> &'a str {
+        let wanted = self.run.iter().find(|runs| runs.id == id);
+        let like = wanted.and_then(|wanted| self.run.iter().find(|runs| runs.is_like(wanted)));
+        like.map_or(id, |runs| &runs.id)
+    }
 }
 
 /// A scenario under a name that criteria refer to.
@@ -40,6 +53,13 @@ pub struct Runs {
     pub set: Vec<String>,
     /// Name of the link that is looked at.
     pub link: String,
+}
+
+impl Runs {
+    /// Whether the other simulates the same; the links that are looked at may differ.
+    pub fn is_like(&self, other: &Self) -> bool {
+        (&self.scenario, &self.set) == (&other.scenario, &other.set)
+    }
 }
 
 /// A sentence of a paper, how it is checked, and what came of it.
@@ -103,12 +123,15 @@ pub struct Study {
 
 fn verdict<'de, D: serde::Deserializer<'de>>(deserializer: D) -> Result<Verdict, D::Error> {
     let text = String::deserialize(deserializer)?;
-    let all = [Verdict::Reproduced, Verdict::Differs, Verdict::CannotBeAsPrinted];
-    all.into_iter().find(|verdict| verdict.text() == text).ok_or_else(|| {
-        serde::de::Error::custom(format!(
-            "verdict \"{text}\" is not known: allowed are \"reproduced\", \"differs\" and \"cannot be as printed\""
-        ))
-    })
+    Verdict::ALL
+        .into_iter()
+        .find(|verdict| verdict.text() == text)
+        .ok_or_else(|| {
+            serde::de::Error::custom(format!(
+                "verdict \"{text}\" is not known: allowed are \"reproduced\", \"differs\", \"cannot be as \
+             printed\" and \"not decided\""
+            ))
+        })
 }
 
 /// Where papers are looked for unless a folder is named.
@@ -148,7 +171,16 @@ pub fn folder(papers: &Path, key: &str) -> Result<PathBuf, Failure> {
     )))
 }
 
-/// Reads one of the two files.
+/// Reads a file that a paper may lack.
+///
+/// # Errors
+/// As [`read`], but for a file that is not there.
+pub fn read_if_there<T: DeserializeOwned + Default>(folder: &Path, name: &str) -> Result<T, Failure> {
+    let is_there = folder.join(name).exists() || embedded::text(folder, Path::new(name)).is_some();
+    if is_there { read(folder, name) } else { Ok(T::default()) }
+}
+
+/// Reads one of the files.
 ///
 /// # Errors
 /// It cannot be read, or says something that it must not.

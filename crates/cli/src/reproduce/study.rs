@@ -26,7 +26,8 @@ pub fn print(args: &ReproduceArgs, folder: &Path, studies: &Studies) -> Result<(
         let plan = paper::plan(folder, &study.scenario, &study.set, args.seeds)?;
         let records = simulate(&plan, None)?;
         let experiment = run::experiment(&plan, records);
-        let measure = |run| Figures::measure(&study.id, run, &study.link).map_err(Failure::Invalid);
+        let wanted = study.show.iter().map(String::as_str).collect();
+        let measure = |run| Figures::measure(&study.id, run, &study.link, &wanted).map_err(Failure::Invalid);
         let figures: Vec<Figures> = experiment.runs.iter().map(measure).collect::<Result<_, _>>()?;
         output::print(&table(study, &figures))?;
     }

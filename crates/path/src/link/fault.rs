@@ -18,26 +18,20 @@ pub enum LinkFault {
 }
 
 impl Link {
-    /// Breaks an invariant. Returns whether there was something to break: a packet that waits.
+    /// Breaks an invariant. Returns whether there was something to break: packets that wait. What was handed over is
+    /// not the link's to hasten.
     pub fn break_invariant(&mut self, fault: LinkFault) -> bool {
         if let Some(stepwise) = &mut self.stepwise {
             return stepwise.break_invariant(fault);
         }
-        let Some(&last) = self.transits.get(self.transits.len().wrapping_sub(1)) else {
-            return false;
-        };
-        if self.transits.len() <= self.started + 1 {
+        if self.queue_pkts() < 2 {
             return false;
         }
         match fault {
-            LinkFault::Early => {
-                if let Some(oldest) = self.transits.get_mut(0) {
-                    oldest.arrived_ns = oldest.deliver_ns - self.delay_ns / 2;
-                }
-            }
-            LinkFault::Vanishes => self.delivered_pkts += 1,
+            LinkFault::Early => return false,
+            LinkFault::Vanishes => self.counters.sent_pkts += 1,
             LinkFault::LosesBytes => self.queue_bytes -= 1,
-            LinkFault::Overlaps => self.busy.bytes += 100 * u64::from(last.bytes),
+            LinkFault::Overlaps => self.busy.bytes += 100 * u64::from(self.last.bytes),
             LinkFault::Overfills => self.limit_pkts = 0,
         }
         true

@@ -1,13 +1,13 @@
 //! What a link tells the law at its queue, and what it does at the law's word.
 
-use super::{Fate, Link, Transit};
+use super::{Link, Waiting};
 use crate::packet::{PacketId, Store};
 use crate::router::{Meter, QueueView};
 use crate::violation::{Checked, violated};
 
 impl Link {
     /// Shows an arrival to the law. Returns whether it dropped the packet.
-    #[inline(never)]
+    #[inline(always)]
     pub(super) fn law_refuses(
         &mut self,
         now_ns: u64,
@@ -26,59 +26,27 @@ impl Link {
         verdict.dropped
     }
 
-    /// Shows a departure from the queue to the law. Returns whether it dropped the packet.
-    #[inline(never)]
-    pub(super) fn law_drops(&mut self, transit: &Transit, store: &mut impl Store) -> Checked<bool> {
+    /// Shows a departure from the queue to the law, which may not drop any more.
+    #[inline(always)]
+    pub(super) fn show_departure(&mut self, first: &Waiting, store: &mut impl Store) -> Checked<()> {
         let view = QueueView {
-            wait_ns: transit.start_ns - transit.arrived_ns,
-            ..self.view(transit.start_ns)
+            wait_ns: first.served.start_ns - first.arrived_ns,
+            ..self.view(first.served.start_ns)
         };
-        let Some(law) = &mut self.law else { return Ok(false) };
-        let verdict = law.on_dequeue(view, transit.id, transit.bytes, store);
+        let Some(law) = &mut self.law else { return Ok(()) };
+        let verdict = law.on_dequeue(view, first.id, first.bytes, store);
         self.counters.marked_pkts += u64::from(verdict.marked);
         if verdict.dropped {
-            self.drop_at_departure(*transit)?;
+            let invariant = "a law drops at departure only if it says so";
+            let detail = "its table lacks LAW_ROUTER_DROPS_AT_DEQUEUE".to_owned();
+            return violated(invariant, &self.name, first.served.start_ns, detail);
         }
-        Ok(verdict.dropped)
+        Ok(())
     }
 
-    /// The law dropped the packet that was about to be sent: those behind it move up.
-    #[cold]
-    pub(super) fn drop_at_departure(&mut self, dropped: Transit) -> Checked<()> {
-        if !self.drops_at_dequeue {
-            let detail = "its table lacks LAW_ROUTER_DROPS_AT_DEQUEUE".to_owned();
-            return violated(
-                "a law drops at departure only if it says so",
-                &self.name,
-                dropped.start_ns,
-                detail,
-            );
-        }
-        self.counters.dropped_law_pkts += 1;
-        self.counters.dropped_bytes += u64::from(dropped.bytes);
-        self.dropped_held_pkts += 1;
-        self.transmitter.rewind(dropped.start_ns, dropped.mark);
-        // Starts are rounded down and ends up: it would have begun up to a nanosecond before the end of the one ahead.
-        let ahead = (self.started - 1)
-            .checked_sub(1)
-            .and_then(|index| self.transits.get(index));
-        let ahead_ns = ahead.map_or(0, |ahead| ahead.deliver_ns);
-        if let Some(ghost) = self.transits.get_mut(self.started - 1) {
-            ghost.fate = Fate::DroppedByLaw;
-            ghost.deliver_ns = ahead_ns.max(dropped.start_ns + self.delay_ns);
-        }
-        for index in self.started..self.transits.len() {
-            let Some(waiting) = self.transits.get_mut(index) else {
-                break;
-            };
-            let served = self.transmitter.serve(waiting.arrived_ns, waiting.bytes);
-            waiting.start_ns = served.start_ns;
-            waiting.deliver_ns = served.end_ns + self.delay_ns;
-            waiting.mark = served.mark;
-        }
-        self.deliver_ns_next = self.transits.front().map_or(u64::MAX, |next| next.deliver_ns);
-        self.start_ns_next = self.transits.get(self.started).map_or(u64::MAX, |next| next.start_ns);
-        Ok(())
+    /// Whether the law looks at departures, so that packets have to be settled before they are looked at.
+    pub fn sees_departures(&self) -> bool {
+        self.law.as_ref().is_some_and(|law| law.has_on_dequeue())
     }
 
     #[inline(never)]

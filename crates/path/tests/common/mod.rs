@@ -1,6 +1,8 @@
 //! A link on a bench: packets go in at given times, and what comes out is written down.
 #![allow(dead_code, reason = "each test file uses its part")]
 
+use std::collections::VecDeque;
+
 use fadelab_laws::{capacity, router};
 use fadelab_path::layer::LinkLayer;
 use fadelab_path::link::{Arrival, Departure, Link};
@@ -66,10 +68,11 @@ pub fn constant(rate_bps: u64) -> CapacitySpec {
     CapacitySpec::Constant { rate_bps }
 }
 
-/// A link with its packets and what came out: (time, packet, whether it was lost).
+/// A link with its packets, what is under way, and what came out: (time, packet, whether it was lost).
 pub struct Bench {
     pub link: Link,
     pub packets: Packets,
+    under_way: VecDeque<(u64, PacketId, bool)>,
     pub out: Vec<(u64, PacketId, bool)>,
 }
 
@@ -78,14 +81,24 @@ impl Bench {
         Self {
             link: Link::new(spec, 1, 1500),
             packets: Packets::default(),
+            under_way: VecDeque::new(),
             out: Vec::new(),
         }
     }
 
-    /// Serves all that is due by `until_ns`.
+    /// Serves all that is due by `until_ns`, and lets what was handed over come out.
     pub fn run(&mut self, until_ns: u64) {
-        while self.link.next_due() <= until_ns {
+        loop {
+            let leaves_ns = self.under_way.front().map_or(u64::MAX, |first| first.0);
             let due_ns = self.link.next_due();
+            if leaves_ns.min(due_ns) > until_ns {
+                return;
+            }
+            if leaves_ns <= due_ns {
+                self.link.settle(leaves_ns, &mut self.packets).expect("sound");
+                self.out.extend(self.under_way.pop_front());
+                continue;
+            }
             match self.link.service(due_ns, &mut self.packets).expect("sound") {
                 Departure::None => {}
                 Departure::Delivered(parcel) => self.out.push((due_ns, parcel.id, false)),
@@ -106,6 +119,10 @@ impl Bench {
         self.run(now_ns);
         let id = self.packets.add(ip_bytes, flags);
         let parcel = Parcel { id, tag: 0, ip_bytes };
-        self.link.arrive(now_ns, parcel, &mut self.packets).expect("sound") != Arrival::Dropped
+        let arrival = self.link.arrive(now_ns, parcel, &mut self.packets).expect("sound");
+        if let Arrival::Leaves { due_ns, is_lost } = arrival {
+            self.under_way.push_back((due_ns, id, is_lost));
+        }
+        arrival != Arrival::Dropped
     }
 }

@@ -7,7 +7,7 @@ use super::swept::{self, SweptKey};
 use crate::curves::Curves;
 use crate::interval::t95;
 use crate::measure::{METRICS, Metric};
-use crate::{Summary, point_text};
+use crate::{Picture, Summary, point_text};
 
 /// Everything the script draws.
 #[derive(Serialize)]
@@ -26,6 +26,7 @@ pub struct Data<'a> {
     /// Factors of the 95 % interval of a mean of 2, 3, ... values.
     t95: Vec<f64>,
     groups: Vec<Values<'a>>,
+    pictures: &'a [Picture],
     #[serde(flatten)]
     curves: &'a Curves,
 }
@@ -75,6 +76,7 @@ impl<'a> Data<'a> {
             metrics: METRICS.iter().map(|info| shown(info.metric)).collect(),
             t95: (1..seeds_most).map(t95).collect(),
             groups: groups(summary, &points),
+            pictures: &summary.pictures,
             keys,
             curves,
         }

@@ -1,5 +1,6 @@
 //! `report.html`: one file with everything in it, which asks no other computer for anything.
 
+mod claims;
 mod data;
 mod headline;
 pub mod pack;
@@ -24,6 +25,7 @@ const SCRIPT: &str = concat!(
     include_str!("../../../../web/time.js"),
     include_str!("../../../../web/compare.js"),
     include_str!("../../../../web/spread.js"),
+    include_str!("../../../../web/pictures.js"),
     include_str!("../../../../web/controls.js"),
     include_str!("../../../../web/main.js"),
 );
@@ -47,8 +49,8 @@ pub fn html(experiment: &Experiment, summary: &Summary) -> Result<String, Error>
             ("title", escape(&summary.title)),
             ("about", escape(&summary.about)),
             ("headline", escape(&headline::headline(summary))),
-            ("tables", tables::figures(summary)),
-            ("claims", tables::claims(summary)),
+            ("tables", claims::folded(summary, tables::figures(summary))),
+            ("claims", claims::sections(summary)),
             ("left_out", left_out(&curves)),
             ("no_sweep", hidden(summary.points().len() < 2)),
             ("no_curves", hidden(curves.panels.is_empty())),

@@ -106,27 +106,3 @@ fn bar(group: &Group) -> String {
         percent(mean)
     )
 }
-
-/// The verdicts on published claims; nothing without any.
-pub fn claims(summary: &Summary) -> String {
-    if summary.claims.is_empty() {
-        return String::new();
-    }
-    let mut text = "<section><h2>Claims</h2><div class=\"wide\"><table class=\"claims\"><thead><tr><th>claim</th>\
-                    <th>published</th><th>measured</th><th>verdict</th><th>why</th></tr></thead><tbody>"
-        .to_owned();
-    for claim in &summary.claims {
-        let verdict = claim.verdict.text();
-        let _ = write!(
-            text,
-            "<tr><th scope=\"row\">{}</th><td>{}</td><td>{}</td><td><em class=\"{}\">{verdict}</em></td>\
-             <td>{}</td></tr>",
-            escape(&claim.id),
-            escape(&claim.published),
-            escape(&claim.measured),
-            verdict.split(' ').next().unwrap_or_default(),
-            escape(&claim.why)
-        );
-    }
-    text + "</tbody></table></div></section>"
-}

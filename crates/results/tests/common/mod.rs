@@ -4,8 +4,9 @@
 use std::path::Path;
 use std::sync::Arc;
 
-use fadelab_path::trace::Trace;
+use fadelab_path::trace::{Trace, TraceRules};
 use fadelab_phy::channel::{ChannelSpec, CodeSpec, Model};
+use fadelab_results::picture::{Axis, Curve, Mark, Panel, Picture};
 use fadelab_results::{Experiment, Host, Provenance, Run, Specs};
 use fadelab_sim::record::{Completion, FlowCounters, LinkCounters, RunRecord, Series};
 use fadelab_sim::spec::{
@@ -109,6 +110,7 @@ pub fn trace_spec(seed: u64, duration_s: u64) -> RunSpec {
     spec.links[0].capacity = CapacitySpec::Trace(Arc::new(Trace {
         opportunities_ms: vec![1, 2, 3],
         opportunity_bytes: 1504,
+        rules: TraceRules::Plain,
     }));
     spec
 }
@@ -197,11 +199,59 @@ fn advance(link: &mut LinkCounters, flows: &mut [FlowCounters; 3], pkts: u64) {
     }
 }
 
+/// A figure with a curve of three points, one of them missing, a published level from 10 s on, and an event.
+pub fn picture() -> Picture {
+    Picture {
+        id: "fig1".to_owned(),
+        title: "Figure 1: <shares>".to_owned(),
+        caption: "Published: two thirds & no more.".to_owned(),
+        columns: 1,
+        panels: vec![Panel {
+            title: "over one link".to_owned(),
+            x: Axis {
+                label: "Time (s)".to_owned(),
+                ..Axis::default()
+            },
+            y: Axis {
+                label: "Share".to_owned(),
+                min: Some(0.0),
+                max: Some(1.0),
+                ..Axis::default()
+            },
+            curves: vec![Curve {
+                label: "ours".to_owned(),
+                colour: 1,
+                dashed: false,
+                joined: true,
+                points: true,
+                x: vec![0.0, 10.0, 20.0],
+                y: vec![Some(0.1 + 0.2), None, Some(2.0 / 3.0)],
+                low: vec![Some(0.25), None, None],
+                high: vec![Some(0.35), None, None],
+            }],
+            marks: vec![
+                Mark {
+                    label: "published 2 to 1".to_owned(),
+                    y: Some(0.667),
+                    from: Some(10.0),
+                    ..Mark::default()
+                },
+                Mark {
+                    label: "it begins".to_owned(),
+                    x: Some(10.0),
+                    ..Mark::default()
+                },
+            ],
+        }],
+    }
+}
+
 /// Runs that become an [`Experiment`].
 #[derive(Default)]
 pub struct Lab {
     pub runs: Vec<Run>,
     pub claims: Vec<fadelab_results::Claim>,
+    pub pictures: Vec<fadelab_results::Picture>,
     specs: Specs,
 }
 
@@ -229,6 +279,7 @@ impl Lab {
             scenario: "# everything filled in\nduration = \"60 s\"\n".to_owned(),
             runs: self.runs.clone(),
             claims: self.claims.clone(),
+            pictures: self.pictures.clone(),
             ..Experiment::default()
         }
     }

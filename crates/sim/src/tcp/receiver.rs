@@ -2,12 +2,13 @@
 //! half of the law.
 
 use fadelab_laws::{Receiver as Law, State, abi};
-use fadelab_path::packet::FeedbackBytes;
+use fadelab_path::packet::{FeedbackBytes, Header};
 
 use crate::packet::{Packet, SACK_BLOCKS_MAX, flag};
-use crate::ranges::RangeSet;
-use crate::spec::{Recovery, Transport};
+use crate::ranges::{Range, RangeSet};
+use crate::spec::Recovery;
 use crate::tcp::Now;
+use crate::tcp::plan::Plan;
 
 /// State of a receiving end. The fields that each packet touches stand first.
 #[derive(Debug)]
@@ -22,13 +23,14 @@ pub(crate) struct Receiver {
     marks: u8,
     congestion_experienced: bool,
     out_of_order: RangeSet,
-    law: Option<(&'static Law, State)>,
+    /// Of the law's half, if it has one.
+    state: Option<State>,
     /// A segment of each of the blocks that changed last, the last one first.
     recent: [u32; SACK_BLOCKS_MAX],
 }
 
 impl Receiver {
-    pub fn new(law: Option<&'static Law>) -> Self {
+    pub fn new(plan: &Plan) -> Self {
         Self {
             ack_due_ns: u64::MAX,
             nxt: 0,
@@ -37,16 +39,15 @@ impl Receiver {
             marks: 0,
             congestion_experienced: false,
             out_of_order: RangeSet::default(),
-            law: law.map(|law| (law, law.new_state())),
+            state: plan.receiver_law.map(Law::new_state),
             recent: [u32::MAX; SACK_BLOCKS_MAX],
         }
     }
 
     /// A new connection: the law begins anew.
-    pub fn restart(&mut self, now: Now) {
-        if let Some((law, state)) = &mut self.law {
-            *state = law.new_state();
-            law.init(state, now.us);
+    pub fn restart(&mut self, now: Now, plan: &Plan) {
+        if let Some(law) = plan.receiver_law {
+            law.init(self.state.insert(law.new_state()), now.us);
         }
         (self.congestion_experienced, self.marks) = (false, 0);
     }
@@ -59,7 +60,7 @@ impl Receiver {
 
     /// Where the law's state lies.
     pub fn state_address(&self) -> Option<usize> {
-        self.law.as_ref().map(|(_, state)| state.address())
+        self.state.as_ref().map(State::address)
     }
 
     /// When a delayed ACK is due; `u64::MAX`: none is.
@@ -70,10 +71,12 @@ impl Receiver {
 
     /// A data packet arrived. Returns whether an ACK is due at once.
     #[inline]
-    pub fn on_data(&mut self, now: Now, packet: &Packet, feedback: Option<&FeedbackBytes>, tcp: &Transport) -> bool {
+    pub fn on_data(&mut self, now: Now, packet: &Packet, feedback: Option<&FeedbackBytes>, plan: &Plan) -> bool {
         let in_order = packet.seq == self.nxt;
-        if self.law.is_some() {
-            self.tell_law(now, packet, feedback, in_order);
+        if let Some(law) = plan.receiver_law
+            && let Some(state) = &mut self.state
+        {
+            tell_law(law, state, now, packet, feedback, in_order);
         }
         self.note_marks(packet);
         if self.unacknowledged_pkts == 0 && packet.seq <= self.nxt {
@@ -86,7 +89,7 @@ impl Receiver {
             return true;
         }
         self.nxt += 1;
-        match tcp.delayed_ack_ns {
+        match plan.tcp.delayed_ack_ns {
             // Else every second segment is.
             Some(delay_ns) if self.unacknowledged_pkts < 2 => {
                 self.ack_due_ns = now.ns + delay_ns;
@@ -112,23 +115,6 @@ impl Receiver {
         }
     }
 
-    fn tell_law(&mut self, now: Now, packet: &Packet, feedback: Option<&FeedbackBytes>, in_order: bool) {
-        let Some((law, state)) = &mut self.law else { return };
-        let mut data = abi::Data {
-            packet_bytes: u32::from(packet.header.ip_bytes),
-            now_us: now.us,
-            ecn: u32::from(packet.header.ecn),
-            role: u32::from(packet.header.ip_id & 1),
-            ip_id: u32::from(packet.header.ip_id),
-            in_order: u32::from(in_order),
-            ..abi::Data::default()
-        };
-        if let Some(bytes) = feedback {
-            (data.feedback.bytes, data.feedback.len, data.feedback.present) = (*bytes, packet.header.feedback_len, 1);
-        }
-        law.on_data(state, &data);
-    }
-
     /// RFC 3168, section 6.1.3: ECE from a mark on until the sender says CWR. RFC 8257 counts each mark.
     #[inline]
     fn note_marks(&mut self, packet: &Packet) {
@@ -150,58 +136,108 @@ impl Receiver {
         self.recent[0] = seq;
     }
 
-    /// Fills in the ACK that leaves now. Returns the feedback that rides on it.
-    #[inline]
-    pub fn fill_ack(&mut self, now: Now, ack: &mut Packet, tcp: &Transport) -> Option<FeedbackBytes> {
-        ack.seq = self.nxt;
-        ack.ts_ecr_us = self.ts_recent_us;
-        ack.ts_val_us = now.clock_us();
-        ack.tcp_flags = if self.congestion_experienced { flag::ECE } else { 0 };
-        ack.marks = std::mem::take(&mut self.marks);
-        ack.header.ip_bytes = tcp.ack_bytes as u16;
+    /// The ACK that leaves now, packet `ip_id` of flow `flow`, and the feedback that rides on it.
+    ///
+    /// Nobody is lent the packet before it is whole, so that it is written only once, where it stays.
+    #[inline(always)]
+    pub fn ack(&mut self, now: Now, plan: &Plan, flow: u32, ip_id: u16) -> (Packet, Option<FeedbackBytes>) {
         (self.unacknowledged_pkts, self.ack_due_ns) = (0, u64::MAX);
-        if !self.out_of_order.is_empty() && tcp.recovery == Recovery::Sack {
-            self.fill_blocks(ack, tcp);
-        }
-        if self.law.is_none() {
-            return None;
-        }
-        self.ask_law(now, ack)
-    }
-
-    /// RFC 2018, section 4: the blocks that changed last.
-    fn fill_blocks(&self, ack: &mut Packet, tcp: &Transport) {
-        for block in self.recent.into_iter().filter_map(|seq| self.out_of_order.find(seq)) {
-            let count = ack.sack_blocks as usize;
-            if !ack.sack[..count].contains(&block) {
-                ack.sack[count] = block;
-                ack.sack_blocks += 1;
+        let (mut sack, mut sack_blocks) = Default::default();
+        let mut ip_bytes = plan.tcp.ack_bytes as u16;
+        if !self.out_of_order.is_empty() && plan.tcp.recovery == Recovery::Sack {
+            (sack, sack_blocks) = self.blocks();
+            if plan.tcp.sack_on_wire {
+                // Kind, length and padding once, two sequence numbers a block (RFC 2018, section 3).
+                ip_bytes += 4 + 8 * u16::from(sack_blocks);
             }
         }
-        if tcp.sack_on_wire {
-            // Kind, length and padding once, two sequence numbers a block (RFC 2018, section 3).
-            ack.header.ip_bytes += 4 + 8 * u16::from(ack.sack_blocks);
+        let mut echo = Echo::default();
+        if let Some(law) = plan.receiver_law
+            && let Some(state) = &mut self.state
+        {
+            echo = ask_law(law, state, now);
         }
+        let header = Header {
+            ip_bytes,
+            ip_id,
+            ecn: echo.ecn,
+            outer_ecn: echo.ecn,
+            feedback_len: echo.feedback_len,
+            ..Header::default()
+        };
+        let ack = Packet {
+            header,
+            tcp_flags: if self.congestion_experienced { flag::ECE } else { 0 },
+            sack_blocks,
+            marks: std::mem::take(&mut self.marks),
+            flow,
+            seq: self.nxt,
+            ts_val_us: now.clock_us(),
+            ts_ecr_us: self.ts_recent_us,
+            sack,
+        };
+        (ack, echo.feedback)
     }
 
-    /// What the law echoes.
-    fn ask_law(&mut self, now: Now, ack: &mut Packet) -> Option<FeedbackBytes> {
-        let (law, state) = self.law.as_mut()?;
-        let mut fill = abi::Fill {
-            now_us: now.us,
-            ..abi::Fill::default()
-        };
-        law.fill_ack(state, &mut fill);
-        (ack.header.ecn, ack.header.outer_ecn) = (fill.ecn as u8, fill.ecn as u8);
-        let written = fill.feedback.present == 1;
-        law.ack_written(state, written);
-        ack.header.feedback_len = if written { fill.feedback.len } else { 0 };
-        written.then_some(fill.feedback.bytes)
+    /// RFC 2018, section 4: the blocks that changed last, and how many they are.
+    #[inline(never)]
+    fn blocks(&self) -> ([Range; SACK_BLOCKS_MAX], u8) {
+        let (mut blocks, mut count) = ([(0, 0); SACK_BLOCKS_MAX], 0);
+        for block in self.recent.into_iter().filter_map(|seq| self.out_of_order.find(seq)) {
+            if !blocks[..count].contains(&block) {
+                blocks[count] = block;
+                count += 1;
+            }
+        }
+        (blocks, count as u8)
     }
 
     /// Acknowledges what was never sent, to show that the sender sees it.
     #[cfg(feature = "fault-injection")]
     pub fn acknowledge_the_future(&mut self) {
         self.nxt += 1_000_000;
+    }
+}
+
+/// Shows an arriving packet to the law.
+#[inline(never)]
+fn tell_law(law: &Law, state: &mut State, now: Now, packet: &Packet, feedback: Option<&FeedbackBytes>, in_order: bool) {
+    let mut data = abi::Data {
+        packet_bytes: u32::from(packet.header.ip_bytes),
+        now_us: now.us,
+        ecn: u32::from(packet.header.ecn),
+        role: u32::from(packet.header.ip_id & 1),
+        ip_id: u32::from(packet.header.ip_id),
+        in_order: u32::from(in_order),
+        ..abi::Data::default()
+    };
+    if let Some(bytes) = feedback {
+        (data.feedback.bytes, data.feedback.len, data.feedback.present) = (*bytes, packet.header.feedback_len, 1);
+    }
+    law.on_data(state, &data);
+}
+
+/// What a law says on an ACK.
+#[derive(Clone, Copy, Debug, Default)]
+struct Echo {
+    ecn: u8,
+    feedback_len: u8,
+    feedback: Option<FeedbackBytes>,
+}
+
+/// What the law echoes on the ACK that leaves now.
+#[inline(never)]
+fn ask_law(law: &Law, state: &mut State, now: Now) -> Echo {
+    let mut fill = abi::Fill {
+        now_us: now.us,
+        ..abi::Fill::default()
+    };
+    law.fill_ack(state, &mut fill);
+    let written = fill.feedback.present == 1;
+    law.ack_written(state, written);
+    Echo {
+        ecn: fill.ecn as u8,
+        feedback_len: if written { fill.feedback.len } else { 0 },
+        feedback: written.then_some(fill.feedback.bytes),
     }
 }

@@ -420,9 +420,10 @@ impl Scoreboard {
     /// Pair check: whether what each event kept up is the sum of what is unacknowledged.
     #[inline]
     pub fn is_sound(&self) -> bool {
-        let gone = self.sacked_pkts + self.duplicate_pkts + self.lost_pkts;
-        let counted = (self.outstanding_pkts() + self.retransmitted_pkts).checked_sub(gone);
-        counted == Some(self.in_flight_pkts)
+        let sum = |parts: [u32; 4]| parts.into_iter().map(u64::from).sum::<u64>();
+        let [in_flight, sacked, lost] = [self.in_flight_pkts, self.sacked_pkts, self.lost_pkts];
+        sum([in_flight, sacked, self.duplicate_pkts, lost])
+            == sum([self.outstanding_pkts(), self.retransmitted_pkts, 0, 0])
             && self.retransmitted_pkts <= self.lost_pkts
             && self.sacked_pkts == self.sacked.total()
     }

@@ -2,8 +2,8 @@
 
 use fadelab_results::measure::Metric;
 
-use crate::chart::{Axis, Chart};
-use crate::forms::shares::{rate_mbps, share};
+use crate::chart::{Axis, Chart, Corner};
+use crate::forms::shares::{parking_lot_picture, rate_mbps, share};
 use crate::forms::xcp::{LOCAL_FLOWS, LONG_FLOWS, parking_lot_capacities, parking_lot_max_min};
 use crate::lab::Lab;
 use crate::section::{Picture, Row, Section, Tolerance, number};
@@ -20,7 +20,7 @@ const BETA: f64 = 0.875;
 const GROWTH_PPS2: f64 = 100.0;
 /// Bits of a packet.
 const PACKET_BITS: f64 = 8320.0;
-/// A tenth of the increase in the parking lot, so that a cycle is long against t_rho and a round trip.
+/// A tenth of the increase in the parking lot, so that a cycle is long against `t_rho` and a round trip.
 const PARKING_LOT_ALPHA: f64 = 0.1;
 
 const INTRO: &str = "\
@@ -75,13 +75,15 @@ pub fn run(lab: &Lab) -> Result<Section, String> {
         let tolerance = Tolerance::within(0.1, reason);
         rows.push(Row::new(case, "rate over the mean rate", "1", 1.0, ours, tolerance).by(&unequal.command));
     }
-    rows.extend(parking_lot(lab)?);
+    let lot = parking_lot(lab)?;
+    let lot_picture = parking_lot_picture("VCP", &parking_lot_max_min(), &lot.iter().collect::<Vec<_>>())?;
+    rows.extend(lot);
     Ok(Section {
         name: "vcp",
         title: "VCP's equilibrium".to_owned(),
         intro: INTRO.to_owned(),
         rows,
-        pictures: vec![picture(&points)?],
+        pictures: vec![picture(&points)?, lot_picture],
     })
 }
 
@@ -161,6 +163,7 @@ fn picture(points: &[(f64, f64, f64)]) -> Result<Picture, String> {
         Axis::linear("flows", 0.0, 6.0),
         Axis::linear("utilisation", 0.85, 1.0),
     )
+    .legend(Corner::UpperLeft)
     .line(
         "sawtooth between overloads",
         (5..=60).map(|n| f64::from(n) / 10.0).map(|n| (n, mean_utilisation(n))),

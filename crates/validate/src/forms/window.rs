@@ -13,8 +13,8 @@ const NEGLIGIBLE: f64 = 1e-7;
 /// A cycle forgets half of what was before it: after so many nothing is left.
 const CYCLES: usize = 50;
 
-/// E[sqrt(Y)] for Y = sum of E_k / 4^k: Y is hypoexponential with rates 4^k, whose density is a sum of exponentials with
-/// weights a_k = prod over j != k of 4^j / (4^j - 4^k), and E[sqrt] of one of them is sqrt(pi) / 2 / 2^k.
+/// E[sqrt(Y)] for Y = E0 + E1/4 + E2/16 + ...: Y is hypoexponential with rates 4^k, whose density is a sum of
+/// exponentials with weights prod over j != k of 4^j / (4^j - 4^k), and E[sqrt] of one of them is sqrt(pi) / 2 / 2^k.
 fn mean_sqrt_y() -> f64 {
     let rate = |k: i32| libm::pow(4.0, f64::from(k));
     let weight = |k: i32| -> f64 {
@@ -77,7 +77,7 @@ impl Reno {
     pub fn pkts_per_rtt(&self) -> f64 {
         let longest = (libm::log(NEGLIGIBLE) / libm::log1p(-self.probability)) as usize;
         let window_max = libm::sqrt(2.0 * longest as f64 / 3.0) as usize + 3;
-        let cycles: Vec<Cycle> = (0..state(window_max, true) + 1)
+        let cycles: Vec<Cycle> = (0..=state(window_max, true))
             .map(|state| self.cycle((state / 2).max(2), state % 2 == 1, longest, window_max))
             .collect();
         let mut shares = vec![0.0; cycles.len()];

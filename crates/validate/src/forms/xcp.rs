@@ -3,7 +3,7 @@
 use fadelab_results::measure::Metric;
 
 use crate::forms::max_min::{self, Group};
-use crate::forms::shares::{rate_mbps, share};
+use crate::forms::shares::{parking_lot_picture, rate_mbps, share};
 use crate::lab::Lab;
 use crate::section::{Row, Section, Tolerance};
 
@@ -35,13 +35,16 @@ loses in proportion to its rate.
 /// A run that fails.
 pub fn run(lab: &Lab) -> Result<Section, String> {
     let mut rows = one_link(lab)?;
-    rows.extend(parking_lot(lab)?);
+    let lot = parking_lot(lab)?;
+    let rates: Vec<&Row> = lot.iter().filter(|row| row.quantity == "rate").collect();
+    let picture = parking_lot_picture("XCP", &parking_lot_max_min(), &rates)?;
+    rows.extend(lot);
     Ok(Section {
         name: "xcp",
         title: "XCP's equilibrium".to_owned(),
         intro: INTRO.to_owned(),
         rows,
-        pictures: Vec::new(),
+        pictures: vec![picture],
     })
 }
 

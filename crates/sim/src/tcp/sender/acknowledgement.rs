@@ -30,7 +30,7 @@ impl Sender {
             let news = self.board.acknowledge(packet.seq);
             (ack.acked_pkts, ack.delivered_pkts, newest) = (news.acked_pkts, news.delivered_pkts, news.newest);
             self.duplicate_acks = 0;
-            if self.control.ca_state != abi::CA_RECOVERY || packet.seq >= self.recover {
+            if self.control.ca_state != abi::CA_RECOVERY || packet.seq >= self.recover || self.ends_with_new_ack(plan) {
                 self.board.forget_duplicates(u32::MAX);
             }
             ack.rtt_us = self.sample_rtt(now, plan, packet);
@@ -76,7 +76,7 @@ impl Sender {
         if ack.acked_pkts == 0 && packet.seq == self.board.una() && self.board.outstanding_pkts() > 0 {
             ack.flags |= abi::ACK_DUPLICATE;
             self.duplicate_acks += 1;
-            if plan.tcp.recovery == Recovery::NewReno {
+            if plan.tcp.recovery != Recovery::Sack {
                 self.board.duplicate();
             }
         }
@@ -115,10 +115,16 @@ impl Sender {
     pub(super) fn take_feedback(
         &mut self,
         now: Now,
+        plan: &Plan,
         packet: &Packet,
         feedback: Option<&FeedbackBytes>,
         ack: &mut abi::Ack,
     ) {
+        if plan.receiver_law.is_none() {
+            // No feedback since time 0, and none will come.
+            ack.feedback.age_us = now.us as u32;
+            return;
+        }
         if let Some(bytes) = feedback {
             self.feedback = abi::Feedback {
                 bytes: *bytes,

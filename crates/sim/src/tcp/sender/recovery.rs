@@ -11,7 +11,8 @@ impl Sender {
     #[inline]
     pub(super) fn advance_recovery(&mut self, plan: &Plan, ack: &mut abi::Ack) -> bool {
         let una = self.board.una();
-        if una >= self.recover && self.control.ca_state > abi::CA_DISORDER {
+        let ends = una >= self.recover || (ack.acked_pkts > 0 && self.ends_with_new_ack(plan));
+        if ends && self.control.ca_state > abi::CA_DISORDER {
             self.control.ca_state = abi::CA_OPEN;
         }
         match self.control.ca_state {
@@ -22,6 +23,12 @@ impl Sender {
             abi::CA_RECOVERY | abi::CA_LOSS => false,
             _ => self.detect_loss(plan, ack),
         }
+    }
+
+    /// Whether any new ACK ends the recovery under way (RFC 5681, section 3.2, step 6).
+    #[inline]
+    pub(super) fn ends_with_new_ack(&self, plan: &Plan) -> bool {
+        plan.tcp.recovery == Recovery::Reno && self.control.ca_state == abi::CA_RECOVERY
     }
 
     /// Without SACK the oldest segment is the one that is known to be lost. Returns whether that is new.
@@ -39,7 +46,7 @@ impl Sender {
             Recovery::Sack => self.board.oldest_is_lost(),
             // RFC 6582, section 3.2, step 2: the ACK covers more than `recover`; duplicates of that very segment may
             // come from what a timeout sent twice.
-            Recovery::NewReno => {
+            Recovery::NewReno | Recovery::Reno => {
                 self.duplicate_acks >= plan.tcp.dupthresh
                     && ack.flags & abi::ACK_DUPLICATE != 0
                     && self.board.una() >= self.recover_loss
@@ -59,7 +66,7 @@ impl Sender {
     #[inline(never)]
     fn enter_recovery(&mut self, plan: &Plan, ack: &mut abi::Ack) {
         self.counters.recoveries += 1;
-        if plan.tcp.recovery == Recovery::NewReno {
+        if plan.tcp.recovery != Recovery::Sack {
             self.lose_oldest(ack);
         }
         if self.control.ca_state == abi::CA_CWR {

@@ -1,0 +1,207 @@
+//! What groups of flows got in a run: `goodput_bps:GROUP`, `split:A/B` and `above_fair:A/B`, each also for a stretch of
+//! time, as in `split:local1/long:500-1000`.
+
+use fadelab_results::Run;
+use fadelab_results::bins::{self, Bin};
+
+const NS_PER_S: f64 = 1e9;
+
+/// A figure of groups of flows.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Grouped<'a> {
+    what: What<'a>,
+    /// In seconds; absent: the measured interval.
+    stretch: Option<(f64, f64)>,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq)]
+enum What<'a> {
+    /// Payload per second of all its flows together, bit/s.
+    Goodput(&'a str),
+    /// The goodput of the first over that of the second.
+    Split(&'a str, &'a str),
+    /// The share of the intervals between samples in which a flow of the first gets more than one of the second.
+    AboveFair(&'a str, &'a str),
+}
+
+/// How they are spelt, for messages.
+pub const NAMES: &str = "goodput_bps:GROUP, split:GROUP/GROUP, above_fair:GROUP/GROUP, each with :FROM-TO in seconds";
+
+impl<'a> Grouped<'a> {
+    /// Reads a name; `None` if it is not of this kind or not complete.
+    pub fn parse(name: &'a str) -> Option<Self> {
+        let (kind, rest) = name.split_once(':')?;
+        let (groups, stretch) = match rest.split_once(':') {
+            Some((groups, stretch)) => (groups, Some(seconds(stretch)?)),
+            None => (rest, None),
+        };
+        let pair = || groups.split_once('/').filter(|(a, b)| !a.is_empty() && !b.is_empty());
+        let what = match kind {
+            "goodput_bps" if !groups.is_empty() => What::Goodput(groups),
+            "split" => pair().map(|(a, b)| What::Split(a, b))?,
+            "above_fair" => pair().map(|(a, b)| What::AboveFair(a, b))?,
+            _ => return None,
+        };
+        Some(Self { what, stretch })
+    }
+
+    /// Its value; absent where no such flow ran or nothing was recorded of that time.
+    pub fn measure(&self, run: &Run) -> Option<f64> {
+        match self.what {
+            What::Goodput(group) => self.goodput_bps(run, group),
+            What::Split(a, b) => {
+                let ratio = self.goodput_bps(run, a)? / self.goodput_bps(run, b)?;
+                ratio.is_finite().then_some(ratio)
+            }
+            What::AboveFair(a, b) => self.above_fair(run, a, b),
+        }
+    }
+
+    fn goodput_bps(&self, run: &Run, group: &str) -> Option<f64> {
+        let Some((from_s, to_s)) = self.stretch else {
+            return measured_bps(run, group);
+        };
+        let [from, to] = [from_s, to_s].map(|s| (s * NS_PER_S) as u64);
+        let bin = bins::cut(&run.record.series.time_ns, from, to, to - from);
+        recorded_bps(run, group, bin.first().copied().flatten()?)
+    }
+
+    fn above_fair(&self, run: &Run, a: &str, b: &str) -> Option<f64> {
+        let time_ns = &run.record.series.time_ns;
+        let (from_s, to_s) = self.stretch.unwrap_or((0.0, f64::INFINITY));
+        let within = |&to: &usize| time_ns[to - 1] as f64 >= from_s * NS_PER_S && time_ns[to] as f64 <= to_s * NS_PER_S;
+        let each = |group: &str, bin| Some(recorded_bps(run, group, bin)? / members(run, group).count() as f64);
+        let above = |to: usize| Some(each(a, Bin { from: to - 1, to })? > each(b, Bin { from: to - 1, to })?);
+        let all: Vec<bool> = (1..time_ns.len()).filter(within).filter_map(above).collect();
+        let n = all.iter().filter(|&&is_above| is_above).count();
+        (!all.is_empty()).then(|| n as f64 / all.len() as f64)
+    }
+}
+
+/// Two whole or decimal numbers, rising.
+fn seconds(text: &str) -> Option<(f64, f64)> {
+    let (from, to) = text.split_once('-')?;
+    let (from, to): (f64, f64) = (from.parse().ok()?, to.parse().ok()?);
+    (from >= 0.0 && to > from && to.is_finite()).then_some((from, to))
+}
+
+fn members<'r>(run: &'r Run, group: &'r str) -> impl Iterator<Item = usize> + 'r {
+    let flows = run.spec.flows.iter().enumerate();
+    flows
+        .filter(move |(_, flow)| flow.group == group)
+        .map(|(place, _)| place)
+}
+
+fn measured_bps(run: &Run, group: &str) -> Option<f64> {
+    members(run, group).next()?;
+    let (warmup, end) = (&run.record.flows_warmup, &run.record.flows_end);
+    let bytes = members(run, group).map(|flow| end[flow].delivered_bytes - warmup[flow].delivered_bytes);
+    Some(bytes.sum::<u64>() as f64 * 8.0 * NS_PER_S / run.measured_ns() as f64)
+}
+
+/// Goodput of a group between two samples, bit/s; absent where the run has none or recorded none of its flows.
+pub fn recorded_bps(run: &Run, group: &str, bin: Bin) -> Option<f64> {
+    let series = &run.record.series;
+    members(run, group).next()?;
+    let bytes = members(run, group).map(|flow| {
+        let samples = series.flows.get(flow)?;
+        Some(samples.get(bin.to)?.delivered_bytes - samples.get(bin.from)?.delivered_bytes)
+    });
+    let bytes: u64 = bytes.collect::<Option<Vec<u64>>>()?.into_iter().sum();
+    Some(bytes as f64 * 8.0 * NS_PER_S / (series.time_ns[bin.to] - series.time_ns[bin.from]) as f64)
+}
+
+#[cfg(test)]
+pub mod tests {
+    use std::sync::Arc;
+
+    use fadelab_results::Spec;
+    use fadelab_results::spec::Flow;
+    use fadelab_sim::record::{FlowCounters, RunRecord, Series};
+
+    use super::*;
+
+    /// Samples each second to 8 s: two flows of `a` get 300 and 100 bytes a second, the one of `b` 100, from 4 s on
+    /// 320.
+    pub fn run() -> Run {
+        let flow = |name: &str, group: &str| Flow {
+            name: name.to_owned(),
+            group: group.to_owned(),
+            law: None,
+            route: Vec::new(),
+        };
+        let bytes: [fn(u64) -> u64; 3] = [|s| 300 * s, |s| 100 * s, |s| 100 * s + 220 * s.saturating_sub(4)];
+        let counted = |bytes| FlowCounters {
+            delivered_bytes: bytes,
+            ..Default::default()
+        };
+        let at = |s: u64| bytes.iter().map(|bytes| counted(bytes(s))).collect::<Vec<_>>();
+        Run {
+            law: "law".to_owned(),
+            point: Vec::new(),
+            seed: 1,
+            spec: Arc::new(Spec {
+                duration_ns: 8_000_000_000,
+                warmup_ns: 2_000_000_000,
+                links: Vec::new(),
+                flows: vec![flow("a.0", "a"), flow("a.1", "a"), flow("b.0", "b")],
+            }),
+            record: RunRecord {
+                flows_warmup: at(2),
+                flows_end: at(8),
+                series: Series {
+                    time_ns: (0..=8).map(|s| s * 1_000_000_000).collect(),
+                    flows: bytes
+                        .iter()
+                        .map(|bytes| (0..=8).map(|s| counted(bytes(s))).collect())
+                        .collect(),
+                    ..Default::default()
+                },
+                ..Default::default()
+            },
+        }
+    }
+
+    fn measured(name: &str) -> Option<f64> {
+        Grouped::parse(name)?.measure(&run())
+    }
+
+    #[test]
+    fn groups_are_compared_before_and_after_an_event() {
+        // Goal: the sums of all flows of a group, in the measured interval and in the stretch that was asked for.
+        assert_eq!(measured("goodput_bps:a"), Some(3200.0));
+        assert_eq!(measured("goodput_bps:b"), Some((600.0 + 880.0) * 8.0 / 6.0));
+        assert_eq!(measured("goodput_bps:b:0-4"), Some(800.0));
+        assert_eq!(measured("goodput_bps:b:4-8"), Some(2560.0));
+        assert_eq!(measured("split:a/b:0-4"), Some(4.0));
+        assert_eq!(measured("split:a/b:4-8"), Some(1.25));
+        assert_eq!(measured("split:a/b:2.5-4"), Some(4.0));
+    }
+
+    #[test]
+    fn fairness_is_counted_per_flow() {
+        // Goal: a flow of `a` has 200 on the average: more than the 100 of `b` in half of the intervals, less
+        // than its 320 in the rest, where the two together have more.
+        assert_eq!(measured("above_fair:a/b"), Some(0.5));
+        assert_eq!(measured("above_fair:a/b:0-4"), Some(1.0));
+        assert_eq!(measured("above_fair:a/b:4-8"), Some(0.0));
+    }
+
+    #[test]
+    fn what_is_not_there_has_no_value() {
+        // Goal: a group that does not exist, a stretch beyond the run and a slip are never zero.
+        for name in ["goodput_bps:c", "split:a/c", "split:a/b:8-9", "goodput_bps:c:0-4"] {
+            assert_eq!(measured(name), None, "{name}");
+        }
+        for name in [
+            "split:a",
+            "split:/b",
+            "goodput_bps:",
+            "split:a/b:4",
+            "split:a/b:4-4",
+            "share:a/b",
+        ] {
+            assert_eq!(Grouped::parse(name), None, "{name}");
+        }
+    }
+}

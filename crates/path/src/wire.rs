@@ -1,0 +1,472 @@
+//! Wires: links at a constant rate, with a drop-tail queue and nothing on the air.
+//!
+//! Most links of a network are wires: access links that nobody studies, and a bottleneck with drop-tail. Nothing that
+//! comes later changes when a packet leaves a wire, so [`Wires::arrive`] says at once when it will be at the far end.
+//! Whoever drives the wires keeps the packet until then; a wire keeps only the times of those that wait, for its queue
+//! has a length and a limit. A [`Link`](crate::link::Link) of the same spec hands over the same packets at the same
+//! instants and counts the same: a test holds the two together.
+//!
+//! What wires have in common lies in a table of kinds, and their queues lie apart, so that a hop over an idle wire
+//! touches a single cache line: with a hundred thousand flows, memory is what a hop costs.
+
+use std::collections::BTreeMap;
+
+use crate::counters::LinkCounters;
+use crate::ring::Ring;
+use crate::spec::{CapacitySpec, LinkSpec};
+use crate::transmitter::{Instant, Rate};
+use crate::violation::{Checked, violated};
+
+#[cfg(feature = "fault-injection")]
+mod fault;
+
+/// Number of a kind of wires: same rate, same delay, same limits.
+pub type KindId = usize;
+
+/// Rate in bits per second, delay in ns, limits of the queue in packets and in bytes, and a word of the driver's.
+type Facts = (u64, u64, u32, u64, u64);
+
+/// What wires of a kind have in common.
+#[derive(Debug)]
+struct Kind {
+    rate: Rate,
+    delay_ns: u64,
+    limit_pkts: u32,
+    limit_bytes: u64,
+    family: u64,
+    /// What packets that find the transmitter idle take, by the length of their size in bits: sizes rarely change.
+    known: [Taken; 4],
+}
+
+/// What a packet takes that finds the transmitter idle. Computed, and checked against the rate, once for each size.
+#[derive(Clone, Copy, Debug)]
+struct Taken {
+    ip_bytes: u16,
+    /// Time in transmission, with 32 bits behind the point.
+    q32: u32,
+    ns: u64,
+    /// Until it is at the far end.
+    due_ns: u64,
+}
+
+/// What a hop touches of a wire: a cache line.
+#[derive(Debug, Default)]
+#[repr(C, align(64))]
+struct Wire {
+    /// When all that was taken is sent, with 32 bits behind the point.
+    free_ns: u64,
+    free_q32: u32,
+    kind: u32,
+    arrived_pkts: u64,
+    arrived_bytes: u64,
+    /// Bytes whose transmission began.
+    sent_bytes: u64,
+    /// The time since the transmitter last had nothing to do, and what of it was sent: no more than the rate allows.
+    busy_start_ns: u64,
+    busy_bytes: u64,
+    /// What a new packet must not overtake: packets of the queue, and those that are on their way here.
+    before_pkts: u32,
+    /// Place of the queue and 1; 0 before the first packet has to wait.
+    queue: u32,
+}
+
+/// A packet that waits for its transmission.
+#[derive(Clone, Copy, Debug, Default)]
+struct Waiting {
+    arrived_ns: u64,
+    start_ns: u64,
+    end_ns: u64,
+    bytes: u32,
+}
+
+/// The queue of a wire on which packets wait now and then.
+#[derive(Debug, Default)]
+struct Queue {
+    /// Oldest first.
+    waiting: Ring<Waiting>,
+    bytes: u64,
+    /// The last one that left the queue.
+    last: Waiting,
+    /// Packets that were to come ahead of time and could not.
+    held_back_pkts: u32,
+    dropped_pkts: u64,
+    dropped_bytes: u64,
+    byte_ns: u128,
+    pkt_ns: u128,
+}
+
+/// The wires of a network, by the number of the link. See the module's documentation.
+#[derive(Debug, Default)]
+pub struct Wires {
+    kinds: Vec<Kind>,
+    known: BTreeMap<Facts, KindId>,
+    hot: Vec<Wire>,
+    queues: Vec<Queue>,
+    names: Vec<Box<str>>,
+}
+
+/// What a wire was told ahead of its time: packets that arrive after a certain instant.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Ahead {
+    /// Packets.
+    pub pkts: u64,
+    /// Their bytes.
+    pub bytes: u64,
+    /// Arrival and bytes of the last one before; zeros, if it is at the far end.
+    pub last: (u64, u32),
+}
+
+/// When a packet that a wire took is at its far end. Two whole words: a field with padding behind it is written in part
+/// and copied as a whole, for which the processor has to wait.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Passage {
+    /// The time.
+    pub due_ns: u64,
+    /// The wire's kind.
+    pub kind: KindId,
+}
+
+impl Taken {
+    #[cold]
+    fn of(ip_bytes: u16, rate: Rate, delay_ns: u64) -> Self {
+        let end = rate.end(Instant::default(), u32::from(ip_bytes));
+        Self {
+            ip_bytes,
+            q32: end.q32,
+            ns: end.ns,
+            due_ns: end.ceil_ns() + delay_ns,
+        }
+    }
+}
+
+impl Wire {
+    #[inline]
+    fn is_idle(&self, now_ns: u64) -> bool {
+        self.free_ns + u64::from(self.free_q32 != 0) <= now_ns
+    }
+}
+
+impl Queue {
+    /// Lets every packet whose transmission began by `now_ns` leave for the transmitter. Returns what is broken, and
+    /// when it was.
+    #[inline(always)]
+    fn catch_up(&mut self, wire: &mut Wire, kind: &Kind, now_ns: u64) -> Result<(), (&'static str, u64)> {
+        while let Some(first) = self.waiting.front()
+            && first.start_ns <= now_ns
+        {
+            if self.waiting.len() > kind.limit_pkts as usize || self.bytes > kind.limit_bytes {
+                return Err((LIMIT, first.start_ns));
+            }
+            let (waited_ns, bytes) = (first.start_ns - first.arrived_ns, u64::from(first.bytes));
+            self.byte_ns += u128::from(waited_ns) * u128::from(bytes);
+            self.pkt_ns += u128::from(waited_ns);
+            self.last = *first;
+            self.waiting.remove_front();
+            self.bytes -= bytes;
+            wire.before_pkts -= 1;
+            wire.sent_bytes += bytes;
+            wire.busy_bytes += bytes;
+            if !kind
+                .rate
+                .can_send(wire.busy_start_ns, self.last.end_ns, wire.busy_bytes)
+            {
+                return Err((CAPACITY, self.last.start_ns));
+            }
+        }
+        Ok(())
+    }
+
+    /// Adds what is the queue's of the counters at `now_ns`. Returns how many packets will not have been sent.
+    fn add_to(&self, counters: &mut LinkCounters, now_ns: u64) -> u64 {
+        counters.dropped_full_pkts = self.dropped_pkts;
+        counters.dropped_bytes = self.dropped_bytes;
+        (counters.queue_bytes, counters.queue_pkts) = (self.bytes, self.waiting.len() as u32);
+        (counters.queue_byte_ns, counters.queue_pkt_ns) = (self.byte_ns, self.pkt_ns);
+        for waiting in self.waiting.iter_from(0) {
+            let so_far_ns = u128::from(now_ns - waiting.arrived_ns);
+            counters.queue_byte_ns += so_far_ns * u128::from(waiting.bytes);
+            counters.queue_pkt_ns += so_far_ns;
+        }
+        self.dropped_pkts + self.waiting.len() as u64
+    }
+}
+
+impl Wires {
+    /// Whether a link of this spec is a wire.
+    pub fn is_wire(spec: &LinkSpec) -> bool {
+        matches!(spec.capacity, CapacitySpec::Constant { .. })
+            && spec.router.law.is_passive()
+            && spec.channel.is_none()
+            && !spec.goes_step_by_step()
+    }
+
+    /// Adds link number [`Self::len`]. One that is no wire only takes the number. Wires of different `family` are of
+    /// different kinds.
+    pub fn add(&mut self, spec: &LinkSpec, family: u64) {
+        let rate_bps = match spec.capacity {
+            CapacitySpec::Constant { rate_bps } if Self::is_wire(spec) => rate_bps,
+            _ => {
+                self.hot.push(Wire::default());
+                return self.names.push(Box::default());
+            }
+        };
+        let limit_pkts = spec.buffer.packets.unwrap_or(u32::MAX);
+        let limit_bytes = spec.buffer.bytes.unwrap_or(u64::MAX);
+        let facts = (rate_bps, spec.delay_ns, limit_pkts, limit_bytes, family);
+        let kinds = &mut self.kinds;
+        let kind = *self.known.entry(facts).or_insert_with(|| {
+            let rate = Rate::new(rate_bps);
+            kinds.push(Kind {
+                rate,
+                delay_ns: spec.delay_ns,
+                limit_pkts,
+                limit_bytes,
+                family,
+                known: [Taken::of(0, rate, spec.delay_ns); 4],
+            });
+            kinds.len() - 1
+        });
+        self.hot.push(Wire {
+            kind: kind as u32,
+            ..Wire::default()
+        });
+        self.names.push(spec.name.as_str().into());
+    }
+
+    /// How many links were added.
+    pub fn len(&self) -> usize {
+        self.hot.len()
+    }
+
+    /// Whether none was.
+    pub fn is_empty(&self) -> bool {
+        self.hot.is_empty()
+    }
+
+    /// Propagation delay of each kind, in ns, and its family.
+    pub fn kinds(&self) -> impl Iterator<Item = (u64, u64)> {
+        self.kinds.iter().map(|kind| (kind.delay_ns, kind.family))
+    }
+
+    /// The kind of wire `index`.
+    pub fn kind(&self, index: usize) -> KindId {
+        self.hot[index].kind as KindId
+    }
+
+    /// The name of wire `index`.
+    pub fn name(&self, index: usize) -> &str {
+        &self.names[index]
+    }
+
+    /// Wire `index` takes a packet of `ip_bytes` at `now_ns`, or drops it: `None`.
+    ///
+    /// # Errors
+    /// An invariant of the wire is broken.
+    #[inline(always)]
+    pub fn arrive(&mut self, index: usize, now_ns: u64, ip_bytes: u16) -> Checked<Option<Passage>> {
+        let wire = &mut self.hot[index];
+        if wire.before_pkts == 0 && wire.is_idle(now_ns) {
+            self.pass(index, now_ns, ip_bytes).map(Some)
+        } else {
+            self.queue_up(index, now_ns, ip_bytes)
+        }
+    }
+
+    /// As [`Self::arrive`], before its time: the packet will come at `due_ns`, and whatever comes to this wire comes in
+    /// the order of these calls. `None`: it would have to wait, which no snapshot before `due_ns` must see; it, and all
+    /// behind it, have to [`Self::arrive_late`] then.
+    ///
+    /// # Errors
+    /// An invariant of the wire is broken.
+    #[inline(always)]
+    pub fn arrive_ahead(&mut self, index: usize, due_ns: u64, ip_bytes: u16) -> Checked<Option<Passage>> {
+        let wire = &mut self.hot[index];
+        if wire.before_pkts == 0 && wire.is_idle(due_ns) {
+            return self.pass(index, due_ns, ip_bytes).map(Some);
+        }
+        self.hold_back(index);
+        Ok(None)
+    }
+
+    /// A packet arrives that [`Self::arrive_ahead`] did not take.
+    ///
+    /// # Errors
+    /// An invariant of the wire is broken.
+    #[inline(never)]
+    pub fn arrive_late(&mut self, index: usize, now_ns: u64, ip_bytes: u16) -> Checked<Option<Passage>> {
+        self.hot[index].before_pkts -= 1;
+        self.queue_of(index).held_back_pkts -= 1;
+        self.queue_up(index, now_ns, ip_bytes)
+    }
+
+    #[inline(never)]
+    fn hold_back(&mut self, index: usize) {
+        self.hot[index].before_pkts += 1;
+        self.queue_of(index).held_back_pkts += 1;
+    }
+
+    fn queue_of(&mut self, index: usize) -> &mut Queue {
+        let wire = &mut self.hot[index];
+        if wire.queue == 0 {
+            self.queues.push(Queue::default());
+            wire.queue = self.queues.len() as u32;
+        }
+        &mut self.queues[wire.queue as usize - 1]
+    }
+
+    /// Straight into the transmitter: a busy period begins.
+    #[inline(always)]
+    fn pass(&mut self, index: usize, now_ns: u64, ip_bytes: u16) -> Checked<Passage> {
+        let wire = &mut self.hot[index];
+        let kind = &mut self.kinds[wire.kind as usize];
+        let known = &mut kind.known[ip_bytes.leading_zeros() as usize % 4];
+        if known.ip_bytes != ip_bytes {
+            *known = Taken::of(ip_bytes, kind.rate, kind.delay_ns);
+            if !kind.rate.can_send(0, known.due_ns - kind.delay_ns, u64::from(ip_bytes)) {
+                return self.broken(CAPACITY, index, now_ns);
+            }
+        }
+        let bytes = u64::from(ip_bytes);
+        wire.arrived_pkts += 1;
+        wire.arrived_bytes += bytes;
+        wire.sent_bytes += bytes;
+        (wire.free_ns, wire.free_q32) = (now_ns + known.ns, known.q32);
+        (wire.busy_start_ns, wire.busy_bytes) = (now_ns, bytes);
+        Ok(Passage {
+            due_ns: now_ns + known.due_ns,
+            kind: wire.kind as KindId,
+        })
+    }
+
+    /// A packet comes to a wire that is busy, or was when it was last looked at.
+    #[inline(never)]
+    fn queue_up(&mut self, index: usize, now_ns: u64, ip_bytes: u16) -> Checked<Option<Passage>> {
+        self.queue_of(index);
+        let wire = &mut self.hot[index];
+        let (kind, queue) = (
+            &self.kinds[wire.kind as usize],
+            &mut self.queues[wire.queue as usize - 1],
+        );
+        if let Err((invariant, at_ns)) = queue.catch_up(wire, kind, now_ns) {
+            return self.broken(invariant, index, at_ns);
+        }
+        if wire.is_idle(now_ns) {
+            return self.pass(index, now_ns, ip_bytes).map(Some);
+        }
+        let bytes = u64::from(ip_bytes);
+        wire.arrived_pkts += 1;
+        wire.arrived_bytes += bytes;
+        if queue.waiting.len() >= kind.limit_pkts as usize || queue.bytes + bytes > kind.limit_bytes {
+            queue.dropped_pkts += 1;
+            queue.dropped_bytes += bytes;
+            return Ok(None);
+        }
+        let start = Instant {
+            ns: wire.free_ns,
+            q32: wire.free_q32,
+        };
+        let end = kind.rate.end(start, u32::from(ip_bytes));
+        (wire.free_ns, wire.free_q32) = (end.ns, end.q32);
+        queue.waiting.push(Waiting {
+            arrived_ns: now_ns,
+            start_ns: start.ns,
+            end_ns: end.ceil_ns(),
+            bytes: u32::from(ip_bytes),
+        });
+        queue.bytes += bytes;
+        wire.before_pkts += 1;
+        let passage = Passage {
+            due_ns: end.ceil_ns() + kind.delay_ns,
+            kind: wire.kind as KindId,
+        };
+        if wire.arrived_bytes != wire.sent_bytes + queue.dropped_bytes + queue.bytes {
+            return self.broken(BYTES, index, now_ns);
+        }
+        if start.ns <= now_ns {
+            // It begins within this very nanosecond.
+            self.catch_up(index, now_ns)?;
+        }
+        Ok(Some(passage))
+    }
+
+    /// Lets every packet whose transmission began by `now_ns` leave the queue.
+    fn catch_up(&mut self, index: usize, now_ns: u64) -> Checked<()> {
+        let wire = &mut self.hot[index];
+        let Some(queue) = (wire.queue as usize).checked_sub(1) else {
+            return Ok(());
+        };
+        let caught_up = self.queues[queue].catch_up(wire, &self.kinds[wire.kind as usize], now_ns);
+        caught_up.or_else(|(invariant, at_ns)| self.broken(invariant, index, at_ns))
+    }
+
+    /// Counters of wire `index` as they stand at `now_ns`. `ahead` is what has arrived ahead of its time.
+    ///
+    /// # Errors
+    /// An invariant of the wire is broken.
+    pub fn snapshot(&mut self, index: usize, now_ns: u64, ahead: Ahead) -> Checked<LinkCounters> {
+        self.catch_up(index, now_ns)?;
+        let wire = &self.hot[index];
+        let queue = (wire.queue as usize).checked_sub(1).map(|queue| &self.queues[queue]);
+        let rate = self.kinds[wire.kind as usize].rate;
+        let mut counters = LinkCounters {
+            arrived_pkts: wire.arrived_pkts - ahead.pkts,
+            arrived_bytes: wire.arrived_bytes - ahead.bytes,
+            sent_bytes: wire.sent_bytes - ahead.bytes,
+            offered_bytes: rate.offered_bytes(now_ns),
+            ..LinkCounters::default()
+        };
+        let mut gone_pkts = 0;
+        if let Some(queue) = queue {
+            gone_pkts = queue.add_to(&mut counters, now_ns);
+            if wire.before_pkts != counters.queue_pkts + queue.held_back_pkts {
+                return self.broken("packets are conserved at a node", index, now_ns);
+            }
+        }
+        if counters.arrived_bytes != counters.sent_bytes + counters.dropped_bytes + counters.queue_bytes {
+            return self.broken(BYTES, index, now_ns);
+        }
+        counters.sent_pkts = counters.arrived_pkts - gone_pkts;
+        let last = self.last_begun(wire, queue, now_ns, ahead);
+        if last.end_ns > now_ns {
+            // Within a wire a packet counts as sent from its beginning on, in results when it was.
+            counters.sent_bytes -= Rate::unsent_bytes(last.start_ns, last.end_ns, last.bytes, now_ns);
+            counters.sent_pkts -= 1;
+        }
+        Ok(counters)
+    }
+
+    /// The last transmission that began by `now_ns`. A busy period begins with a packet that did not wait, and nothing
+    /// that comes ahead of its time waits.
+    fn last_begun(&self, wire: &Wire, queue: Option<&Queue>, now_ns: u64, ahead: Ahead) -> Waiting {
+        let began_in_period = |queue: &&Queue| queue.last.end_ns > wire.busy_start_ns.min(now_ns);
+        if let Some(queue) = queue.filter(began_in_period) {
+            return queue.last;
+        }
+        let (start_ns, bytes) = if ahead.pkts == 0 {
+            (wire.busy_start_ns, wire.busy_bytes as u32)
+        } else {
+            ahead.last
+        };
+        let start = Instant { ns: start_ns, q32: 0 };
+        Waiting {
+            arrived_ns: start_ns,
+            start_ns,
+            end_ns: self.kinds[wire.kind as usize].rate.end(start, bytes).ceil_ns(),
+            bytes,
+        }
+    }
+
+    /// Off the hot path: says what the wire looked like.
+    #[cold]
+    #[inline(never)]
+    fn broken<T>(&self, invariant: &'static str, index: usize, now_ns: u64) -> Checked<T> {
+        let wire = &self.hot[index];
+        let queue = (wire.queue as usize).checked_sub(1).map(|queue| &self.queues[queue]);
+        let detail = format!("{wire:?}, {:?}, {queue:?}", self.kinds[wire.kind as usize]);
+        violated(invariant, self.name(index), now_ns, detail)
+    }
+}
+
+const CAPACITY: &str = "a link never exceeds its capacity";
+const BYTES: &str = "bytes are conserved at a node";
+const LIMIT: &str = "a queue stays within its limit";

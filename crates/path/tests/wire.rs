@@ -1,0 +1,94 @@
+//! Wires against links of the same spec, which do the same in a more general way.
+
+mod common;
+
+use common::{Bench, DATA, MS, constant, spec};
+use fadelab_path::wire::{Ahead, Wires};
+use fadelab_phy::random::Stream;
+
+#[test]
+fn a_wire_is_a_link() {
+    // Goal: under bursts of random packets, with buffers in packets and in bytes, at even rates (so that packets come
+    // when a transmission ends) and odd ones, a wire drops the same packets as a link, is done with the others at the
+    // same instants, and counts the same at any instant.
+    for (case, rate_bps) in [8_000_000, 7_000_001, 999_999_937].into_iter().enumerate() {
+        for (packets, bytes) in [(Some(1), None), (Some(20), None), (None, Some(15_000))] {
+            let spec = spec(constant(rate_bps), 3 * MS, packets, bytes);
+            let (mut bench, mut wires) = (Bench::new(&spec), Wires::default());
+            wires.add(&spec, 0);
+            let mut random = Stream::new(case as u64, "arrivals");
+            let (mut now_ns, mut expected, mut dropped) = (0, Vec::new(), 0);
+            for id in 0..5000 {
+                now_ns += random.below(4) * random.below(5_600_000_000_000 / rate_bps) / 1000 * 1000;
+                let ip_bytes = 40 + random.below(1460) as u16;
+                let passage = wires.arrive(0, now_ns, ip_bytes).expect("sound");
+                assert_eq!(bench.arrive(now_ns, ip_bytes, DATA), passage.is_some(), "packet {id}");
+                dropped += u32::from(passage.is_none());
+                expected.extend(passage.map(|passage| (passage.due_ns, id, false)));
+                if random.below(20) == 0 {
+                    now_ns += random.below(MS);
+                    let counters = wires.snapshot(0, now_ns, Ahead::default()).expect("sound");
+                    assert_eq!(
+                        counters,
+                        bench.link.snapshot(now_ns, &mut bench.packets).expect("sound")
+                    );
+                }
+            }
+            bench.run(u64::MAX - 1);
+            assert_eq!(bench.out, expected);
+            assert!(dropped > 50, "the limit was met: {dropped}");
+        }
+    }
+}
+
+#[test]
+fn what_comes_ahead_is_not_seen_early() {
+    // Goal: a wire that is told of its packets ahead of time takes those that need not wait, and holds back the others
+    // and all behind them; packets leave, and snapshots look, as on a wire that is told in time.
+    let spec = spec(constant(8_000_000), 3 * MS, Some(4), None);
+    let (mut ahead, mut timely) = (Wires::default(), Wires::default());
+    ahead.add(&spec, 0);
+    timely.add(&spec, 0);
+    let mut random = Stream::new(9, "arrivals");
+    let (mut times_ns, mut now_ns) = (Vec::new(), 0);
+    for _ in 0..4000 {
+        now_ns += 1 + random.below(3) * random.below(40_000_000);
+        times_ns.push((now_ns, 40 + random.below(1000) as u16));
+    }
+    // What was taken ahead: arrival and bytes; what was held back stays in the list.
+    let (mut taken, mut held_back, mut due) = (Vec::new(), Vec::new(), [Vec::new(), Vec::new()]);
+    let mut told = times_ns.iter().copied().peekable();
+    for &(at_ns, bytes) in &times_ns {
+        while let Some((then_ns, bytes)) = told.next_if(|told| told.0 <= at_ns + 20 * MS) {
+            match ahead.arrive_ahead(0, then_ns, bytes).expect("sound") {
+                Some(passage) => taken.push((then_ns, bytes, passage.due_ns)),
+                None => held_back.push(then_ns),
+            }
+        }
+        if held_back.first() == Some(&at_ns) {
+            held_back.remove(0);
+            let passage = ahead.arrive_late(0, at_ns, bytes).expect("sound");
+            due[0].extend(passage.map(|passage| passage.due_ns));
+        } else {
+            due[0].extend(taken.iter().find(|taken| taken.0 == at_ns).map(|taken| taken.2));
+        }
+        let passage = timely.arrive(0, at_ns, bytes).expect("sound");
+        due[1].extend(passage.map(|passage| passage.due_ns));
+        let later = taken.iter().filter(|taken| taken.0 > at_ns);
+        let known = Ahead {
+            pkts: later.clone().count() as u64,
+            bytes: later.map(|taken| u64::from(taken.1)).sum(),
+            last: taken
+                .iter()
+                .rfind(|taken| taken.0 <= at_ns)
+                .map_or((0, 0), |taken| (taken.0, u32::from(taken.1))),
+        };
+        let [seen, expected] = [
+            ahead.snapshot(0, at_ns, known),
+            timely.snapshot(0, at_ns, Ahead::default()),
+        ];
+        assert_eq!(seen.expect("sound"), expected.expect("sound"), "at {at_ns} ns");
+    }
+    assert_eq!(due[0], due[1]);
+    assert!(taken.len() > 500 && taken.len() < 3500, "both happen: {}", taken.len());
+}

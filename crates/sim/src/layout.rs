@@ -1,0 +1,179 @@
+//! How the links of a run are laid out for the engine: which are wires, which share a lane, which are tails of others.
+
+use fadelab_path::link::Link;
+use fadelab_path::wire::Wires;
+
+use crate::lane::Lane;
+use crate::spec::{FlowSpec, LinkId, RunSpec};
+
+/// The links of a run, and the lanes behind them.
+pub(crate) struct Layout {
+    /// All links, of which those that are no wires only take a number here.
+    pub wires: Wires,
+    /// Those, in the order of the spec.
+    pub links: Vec<Link>,
+    /// Of each kind of wires, then of each of `links`.
+    pub lanes: Vec<Lane>,
+    /// The lane of each link.
+    pub lane_of: Vec<u32>,
+}
+
+impl Layout {
+    /// Builds the links of a spec.
+    pub fn of(spec: &RunSpec) -> Self {
+        let mut wires = Wires::default();
+        for (link, family) in spec.links.iter().zip(families(spec)) {
+            wires.add(link, family);
+        }
+        let kinds = wires.kinds().count();
+        let (mut links, mut lane_of) = (Vec::new(), Vec::with_capacity(spec.links.len()));
+        for (index, (link, bytes)) in spec.links.iter().zip(largest_packets(spec)).enumerate() {
+            lane_of.push(if Wires::is_wire(link) {
+                wires.kind(index) as u32
+            } else {
+                links.push(Link::new(link, spec.seed, bytes));
+                (kinds + links.len() - 1) as u32
+            });
+        }
+        let seen_by = |link: LinkId| {
+            let at = (lane_of[link as usize] as usize).checked_sub(kinds)?;
+            links[at].sees_departures().then_some(at as u32)
+        };
+        let of_kind = |(delay_ns, family)| {
+            let feeder = feeder_of(family);
+            Lane::new(delay_ns, feeder.is_some(), feeder.and_then(seen_by))
+        };
+        let mut lanes: Vec<Lane> = wires.kinds().map(of_kind).collect();
+        let others = (0..).zip(&spec.links).filter(|(_, link)| !Wires::is_wire(link));
+        lanes.extend(others.map(|(index, link)| Lane::new(link.delay_ns, false, seen_by(index))));
+        for kind in funnels(spec, &lane_of, kinds) {
+            lanes[kind].make_funnel();
+        }
+        Self {
+            wires,
+            links,
+            lanes,
+            lane_of,
+        }
+    }
+}
+
+/// Lanes of wires that alone feed the links behind them: each of those links gets all its packets out of that lane, and
+/// none of the lane's packets ends its way there or goes on into a tail.
+fn funnels(spec: &RunSpec, lane_of: &[u32], kinds: usize) -> Vec<usize> {
+    let lane = |link: LinkId| lane_of[link as usize];
+    let routes = || spec.flows.iter().flat_map(|flow| [&flow.route, &flow.route_back]);
+    // The lane out of which packets come into a link: none so far, one, or several.
+    let mut sources = vec![Feeder::None; spec.links.len()];
+    for route in routes() {
+        for (at, &link) in route.iter().enumerate() {
+            let source = at
+                .checked_sub(1)
+                .map_or(Feeder::Route, |at| Feeder::One(lane(route[at])));
+            let known = &mut sources[link as usize];
+            *known = if *known == Feeder::None || *known == source {
+                source
+            } else {
+                Feeder::Several
+            };
+        }
+    }
+    let mut is_funnel = vec![true; kinds];
+    for route in routes() {
+        for (at, &link) in route.iter().enumerate() {
+            let kind = lane(link) as usize;
+            let alone = route
+                .get(at + 1)
+                .is_some_and(|&next| sources[next as usize] == Feeder::One(lane(link)));
+            if kind < kinds && !alone {
+                is_funnel[kind] = false;
+            }
+        }
+    }
+    (0..kinds).filter(|&kind| is_funnel[kind]).collect()
+}
+
+/// Wires of a family and of the same kind share a lane: those over which packets pass without a queue, and those that
+/// are tails of the same wire. One that several links feed, or that is the slowest of a route, has a lane for itself.
+fn families(spec: &RunSpec) -> Vec<u64> {
+    let (feeders, rate) = (feeders(spec), |link: LinkId| {
+        spec.links[link as usize].capacity.rate_bps_mean()
+    });
+    let mut is_slowest = vec![false; spec.links.len()];
+    for route in spec.flows.iter().flat_map(|flow| [&flow.route, &flow.route_back]) {
+        let least = route.iter().map(|&link| rate(link)).min();
+        let slowest = route.iter().filter(|&&link| Some(rate(link)) == least);
+        slowest.for_each(|&link| is_slowest[link as usize] = true);
+    }
+    let family = |link: LinkId| match (tail_of(link, spec, &feeders), feeders[link as usize]) {
+        (Some(before), _) => 2 * u64::from(before) + 1,
+        (None, Feeder::Route | Feeder::One(_)) if !is_slowest[link as usize] => 0,
+        _ => 2 * u64::from(link) + 2,
+    };
+    (0..spec.links.len() as LinkId).map(family).collect()
+}
+
+/// The link of which `link` is a tail, if it is one. A tail has none itself: a packet is ahead of its time on one wire
+/// at most. One that is slower than what feeds it would have to hold packets back all the time.
+fn tail_of(link: LinkId, spec: &RunSpec, feeders: &[Feeder]) -> Option<LinkId> {
+    let Feeder::One(before) = feeders[link as usize] else {
+        return None;
+    };
+    let [feeder, tail] = [before, link].map(|index| &spec.links[index as usize]);
+    let is_faster = feeder.capacity.rate_bps_mean() <= tail.capacity.rate_bps_mean();
+    let may = is_faster && Link::plans_ahead(feeder) && Wires::is_wire(tail);
+    (may && tail_of(before, spec, feeders).is_none()).then_some(before)
+}
+
+/// The link of which wires of a family are tails, if they are.
+fn feeder_of(family: u64) -> Option<LinkId> {
+    (family % 2 == 1).then_some((family / 2) as LinkId)
+}
+
+/// From where packets come into a link.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Feeder {
+    /// From nowhere, for all that is known.
+    None,
+    /// On one route, of which it is the first link.
+    Route,
+    /// Out of this link alone, on one route or more.
+    One(LinkId),
+    /// Otherwise.
+    Several,
+}
+
+fn feeders(spec: &RunSpec) -> Vec<Feeder> {
+    let mut feeders = vec![Feeder::None; spec.links.len()];
+    for route in spec.flows.iter().flat_map(|flow| [&flow.route, &flow.route_back]) {
+        let mut before = Feeder::Route;
+        for &link in route {
+            let feeder: &mut Feeder = &mut feeders[link as usize];
+            let is_same = *feeder == before && before != Feeder::Route;
+            *feeder = if *feeder == Feeder::None || is_same {
+                before
+            } else {
+                Feeder::Several
+            };
+            before = Feeder::One(link);
+        }
+    }
+    feeders
+}
+
+/// IP bytes of a full data packet on each link: the largest of the flows that send data over it, else of all.
+fn largest_packets(spec: &RunSpec) -> Vec<u32> {
+    let bytes = |flow: &FlowSpec| flow.transport.packet_bytes;
+    let largest = spec.flows.iter().map(bytes).max().unwrap_or(1500);
+    let mut packet_bytes = vec![0; spec.links.len()];
+    for flow in &spec.flows {
+        for &link in &flow.route {
+            let known: &mut u32 = &mut packet_bytes[link as usize];
+            *known = bytes(flow).max(*known);
+        }
+    }
+    packet_bytes
+        .into_iter()
+        .map(|bytes| if bytes == 0 { largest } else { bytes })
+        .collect()
+}

@@ -1,0 +1,36 @@
+//! Ways to break the invariants of the network, built only for the tests that show that a broken one stops a run.
+
+use fadelab_path::link::LinkFault;
+
+use super::Network;
+use crate::schedule::SourceId;
+
+impl Network {
+    /// Breaks an invariant of link `index`. Returns whether there was something to break.
+    pub fn break_link(&mut self, index: usize, fault: LinkFault) -> bool {
+        if let Some(at) = self.link_at(index)
+            && (fault != LinkFault::Early || self.links[at].held_pkts() > 0)
+        {
+            return self.links[at].break_invariant(fault);
+        }
+        match fault {
+            LinkFault::Early => self.lanes.iter_mut().any(|lane| lane.hasten(lane.delay_ns())),
+            LinkFault::Vanishes => {
+                self.lanes[self.lane_of[index] as usize].miscount();
+                true
+            }
+            _ => self.wires.break_invariant(index, fault),
+        }
+    }
+
+    /// Gives link `index` an event at `due_ns`, which may be in the past.
+    pub fn disturb(&mut self, index: usize, due_ns: u64) {
+        let key = self.keys.key(due_ns, index as SourceId);
+        self.lanes_due.set(self.lane_of[index] as usize, key);
+    }
+
+    /// Loses a packet without counting it, to show that [`Self::check_conservation`] sees it.
+    pub fn lose_count(&mut self) {
+        self.gone_pkts += 1;
+    }
+}

@@ -1,0 +1,104 @@
+//! What the engine does ahead of time against networks in which nothing is done ahead.
+
+mod common;
+
+use common::{Dumbbell, MS, S, flow, link, plain_router, random_loss, record_of};
+use fadelab_phy::random::Stream;
+use fadelab_sim::record::RunRecord;
+use fadelab_sim::spec::{App, DelayLaw, Jitter, LinkId, LinkSpec, RunSpec, Span};
+
+/// The same network in which each link goes step by step, with an event for whatever happens on it.
+fn step_by_step(spec: &RunSpec) -> RunSpec {
+    let mut spec = spec.clone();
+    for link in &mut spec.links {
+        link.layer.jitter = Some(Jitter {
+            delay: DelayLaw::Uniform { min_ns: 0, max_ns: 0 },
+            in_order: true,
+        });
+    }
+    spec
+}
+
+/// All of a record but how many events it took.
+fn results(spec: &RunSpec) -> RunRecord {
+    let mut record = record_of(spec);
+    record.events = 0;
+    record
+}
+
+/// Flows over random routes, on links of few rates and delays: much happens at the same instant.
+fn random_network(seed: u64) -> RunSpec {
+    let mut random = Stream::new(seed, "network");
+    let count = 3 + random.below(10);
+    let links = (0..count).map(|index| {
+        let rate_bps = [4_000_000, 8_000_000, 16_000_000][random.below(3) as usize];
+        let delay_ns = [1, 5, 5, 20][random.below(4) as usize] * MS;
+        let router = ["droptail", "droptail", "droptail", "red"][random.below(4) as usize];
+        LinkSpec {
+            router: plain_router(router),
+            channel: (random.below(5) == 0).then(|| random_loss(0.01, 0.01)),
+            shown: true,
+            ..link(
+                &format!("link.{index}"),
+                rate_bps,
+                delay_ns,
+                3 + random.below(40) as u32,
+            )
+        }
+    });
+    let links: Vec<LinkSpec> = links.collect();
+    let flows = (0..=random.below(8)).map(|index| {
+        let mut route = || -> Vec<LinkId> {
+            let hops = 1 + random.below(4);
+            (0..hops).map(|_| random.below(count) as LinkId).collect()
+        };
+        let (there, back) = (route(), route());
+        let mut flow = flow(&format!("flow.{index}"), "reno", there, back);
+        flow.app = App::Greedy {
+            start: Span::Uniform { min_ns: 0, max_ns: S },
+        };
+        flow
+    });
+    RunSpec {
+        seed,
+        duration_ns: 6 * S,
+        warmup_ns: S + 1_040_000,
+        record_interval_ns: Some(130 * MS),
+        flows: flows.collect(),
+        links,
+    }
+}
+
+#[test]
+fn what_is_done_ahead_is_not_seen() {
+    // Goal: on random networks all counters of all links and flows, at any sample, are those of a network in which
+    // every step is an event of its own.
+    for seed in 0..60 {
+        let spec = random_network(seed);
+        assert_eq!(results(&spec), results(&step_by_step(&spec)), "seed {seed}");
+    }
+}
+
+#[test]
+fn a_dumbbell_takes_four_events_a_packet() {
+    // Goal: on a dumbbell with ten flows whose access links are samples, too, the same holds, and a packet takes four
+    // events, of which two come with others.
+    let dumbbell = Dumbbell {
+        flows: 10,
+        law: "reno",
+        router: "droptail",
+        rate_bps: 10_000_000,
+        delay_ns: 20 * MS,
+        buffer_pkts: 60,
+        duration_ns: 20 * S,
+    };
+    let mut spec = dumbbell.spec();
+    spec.record_interval_ns = Some(170 * MS);
+    for link in &mut spec.links {
+        link.shown = true;
+    }
+    assert_eq!(results(&spec), results(&step_by_step(&spec)));
+    let record = record_of(&spec);
+    let per_packet = record.events as f64 / record.links_end[0].sent_pkts as f64;
+    assert!((3.9..4.2).contains(&per_packet), "{per_packet}");
+}
