@@ -9,6 +9,8 @@ static int invariant(const struct red_state *s, const struct red_params *p)
 	       s->count_pkts <= RED_LENGTH_MAX && s->count_bytes <= RED_LENGTH_MAX;
 }
 
+STATE nondet_state(void);
+
 /* p_b and p_a, for any average above the lower threshold. */
 void lemma_red_probability(void)
 {
