@@ -41,6 +41,22 @@ fn xcp_sender_tells_its_round_trip_and_applies_feedback_once() {
 }
 
 #[test]
+fn xcp_tells_the_distance_of_the_packets_that_leave() {
+    // Goal: a window of 2.9 packets lets two leave in a round trip, so X is half of it, and the X of one add up to it.
+    let mut flow = Flow::new("xcp", &[], 2, 64);
+    flow.srtt_us = 100_000;
+    assert_eq!(flow.on_feedback(1, &9_360i32.to_be_bytes()), 2, "0.9 packets more");
+    let mut send = abi::Send {
+        srtt_us: 100_000,
+        ..Default::default()
+    };
+    flow.law
+        .on_send(&mut flow.state, &flow.params, &mut send, &mut flow.control);
+    let x_q28 = u32::from_be_bytes(send.feedback.bytes[4..8].try_into().expect("four bytes"));
+    assert_eq!(x_q28, 26_843_546 / 2);
+}
+
+#[test]
 fn xcp_hears_duplicates_unless_it_is_told_not_to() {
     // Goal: feedback = "new", as in ns-2, passes over ACKs that acknowledge nothing new; by default all count.
     let plus_two = 20_800i32.to_be_bytes();
