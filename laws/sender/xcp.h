@@ -21,9 +21,9 @@
  * Divergences:
  *   1. The request is the largest 32-bit number; ns-2 asks for 1e24 bytes per second less the present throughput.
  *      Routers grant a packet less than 2^31 bytes per second on any link below 17 Gbit/s.
- *   2. While the host recovers from a loss the feedback is dropped: the draft lets loss control override XCP. ns-2 looks
- *      at no feedback of a duplicate ACK at any time, in a recovery or not, and what it carried is lost: `feedback =
- *      "new"`. After random losses, which leave many of them, its windows grow that much less.
+ *   2. While the host recovers from a loss the feedback is dropped: the draft lets loss control override XCP. ns-2
+ *      looks at no feedback of a duplicate ACK at any time, in a recovery or not, and what it carried is lost:
+ *      `feedback = "new"`. After random losses, which leave many of them, its windows grow that much less.
  *   3. The draft's ageing of allowance that the sender does not use is left out, as in ns-2.
  *
  * Figures: vcp-ton-2010 figures 2, 3, 5, 10 to 13; the fairness part of xcc-2010.

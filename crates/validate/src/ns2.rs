@@ -14,15 +14,16 @@ use figures::Figure;
 use output::Output;
 
 const INTRO: &str = "\
-ns-2.35, as Debian packages it, runs the networks of `tests/differential/ns2` with the settings that stand in our scenarios:
-ten flows over a dumbbell of 54 Mbit/s and 80 ms, access links of 108 Mbit/s and 8 ms, packets of 1040 bytes and a buffer of
-one bandwidth-delay product, for 200 s of which the first 50 s do not count; XCP on a satellite link with flows both ways; and
-XCP in a parking lot of 4, 4, 2 and 4 Mbit/s. Each simulator takes three seeds of its own; the reference is the mean of ns-2's.
-Drops and marks are those of the bottleneck's queue, by the packets that arrive and that leave; shares of the parking lot are
-those of a class of flows in the rate of a link. Drop and mark rates that are zero in both are left out.
+ns-2.35, as Debian packages it, runs the networks of `tests/differential/ns2` with the settings of our scenarios: ten
+flows over a dumbbell of 54 Mbit/s and 80 ms, access links of 108 Mbit/s and 8 ms, packets of 1040 bytes and a buffer of
+one bandwidth-delay product, for 200 s of which the first 50 s do not count; XCP on a satellite link with flows both
+ways; and XCP in a parking lot of 4, 4, 2 and 4 Mbit/s. Each simulator takes three seeds of its own; the reference is
+the mean of ns-2's. Drops and marks are those of the bottleneck's queue, by the packets that arrive and that leave;
+shares in the parking lot are those of a class of flows in the rate of a link. Drop and mark rates that are zero in both
+are left out.
 
-ns-2's XCP is built on its TCP/Reno, so our XCP has `transport.recovery = \"reno\"` here. ns-2 marks with `setbit_` and `ecn_`;
-RED and REM have the same explicit settings in both.
+ns-2's XCP is built on its TCP/Reno, so our XCP has `transport.recovery = \"reno\"` here. ns-2 marks with `setbit_` and
+`ecn_`; RED and REM have the same explicit settings in both.
 ";
 
 /// The section.

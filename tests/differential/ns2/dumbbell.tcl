@@ -8,7 +8,8 @@
 # [0, spread). `bin_s 10` also prints the utilisation of each ten seconds.
 #
 # `monitor 0` leaves ns-2's queue monitor out, which is how its speed is measured; only acknowledged packets are
-# printed then. Output: lines "key value", flows in the other direction are back_1, back_2, .... Totals cover [warmup, duration), those that end in _all the whole run.
+# printed then. Output: lines "key value"; flows in the other direction are back_1, back_2, .... Totals cover
+# [warmup, duration), those that end in _all the whole run.
 source [file join [file dirname [info script]] network.tcl]
 read_arguments $argv {
 	rate_mbps 54  delay_ms 80  access_factor 2  access_delay_ms 8  flows 10  reverse 0  buffer_pkts 0
