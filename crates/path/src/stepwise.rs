@@ -193,7 +193,7 @@ impl StepwiseLink {
                 self.transmit(start_ns, flight)?;
             }
             let ready_ns = if self.queue.pkts() > 0 {
-                start_ns
+                self.transmitter.ready_for(start_ns)
             } else {
                 self.repeater.ready_ns()
             };
@@ -208,7 +208,8 @@ impl StepwiseLink {
     /// A packet goes on the air, and the channel decides what becomes of it.
     fn transmit(&mut self, now_ns: u64, flight: Flight) -> Checked<()> {
         let waiting = flight.waiting;
-        let served = self.transmitter.serve(now_ns, waiting.bytes);
+        let ready_ns = self.transmitter.ready_for(now_ns);
+        let served = self.transmitter.serve(ready_ns, waiting.bytes);
         if served.start_ns != now_ns {
             return self.broken("a transmission begins when it was due", now_ns, &served);
         }

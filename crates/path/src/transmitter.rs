@@ -82,6 +82,15 @@ impl Transmitter {
         }
     }
 
+    /// The latest instant at which a packet may have come that is sent at `start_ns`: what waits at an opportunity has
+    /// been there as long as its rules demand.
+    pub fn ready_for(&self, start_ns: u64) -> u64 {
+        match self {
+            Self::Constant(_) => start_ns,
+            Self::Trace(rate) => start_ns.saturating_sub(rate.trace.rules.notice_ns()),
+        }
+    }
+
     /// Whether `bytes` can be sent in the busy period from `start_ns` to `end_ns`. Computed from the rate or the
     /// trace itself, not from the times that [`Self::serve`] gave: it is there to check them.
     #[inline]

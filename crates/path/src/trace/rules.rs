@@ -11,9 +11,6 @@ pub enum TraceRules {
     /// As `mm-link` of mahimahi does, to the byte (`src/frontend/link_queue.cc`). A packet has the header of the TUN
     /// device through which it came, so that an IP packet of 1500 bytes fills an opportunity of 1504. Arrivals of a
     /// millisecond come behind its opportunities, because `read_packet` uses these up before it takes the packet in.
-    ///
-    /// For one queue, first in, first out. A link that goes step by step asks when it may send next and no longer
-    /// knows when the packet came that it will send then.
     ExactMahimahi,
 }
 
