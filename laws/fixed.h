@@ -46,35 +46,23 @@ LAW u64 fixed_div(u64 a, u64 b)
 	return b ? a / b : 0;
 }
 
-/* The product of two halves, which never wraps. A function of its own so that proofs can put its bounds in its place. */
-LAW u64 fixed_product(u32 a, u32 b)
-{
-	return (u64)a * b;
-}
-
-/* Lower 64 bits of a * b. */
-LAW u64 fixed_mul_low(u64 a, u64 b)
-{
-	return a * b;
-}
-
 /*
  * Upper 64 bits of a * b, exact. Schoolbook on 32-bit halves: the middle column sums three numbers below 2^32 * 2^32,
  * and a_high * b_low + (2^32 - 1) still fits because (2^32 - 1)^2 + 2 * (2^32 - 1) = 2^64 - 1.
  */
 LAW u64 fixed_mul_high(u64 a, u64 b)
 {
-	u32 a_low = (u32)a, a_high = (u32)(a >> 32), b_low = (u32)b, b_high = (u32)(b >> 32);
-	u64 middle = fixed_product(a_high, b_low) + (fixed_product(a_low, b_low) >> 32);
-	u64 other = fixed_product(a_low, b_high) + (u32)middle;
+	u64 a_low = (u32)a, a_high = a >> 32, b_low = (u32)b, b_high = b >> 32;
+	u64 middle = a_high * b_low + ((a_low * b_low) >> 32);
+	u64 other = a_low * b_high + (u32)middle;
 
-	return fixed_product(a_high, b_high) + (middle >> 32) + (other >> 32);
+	return a_high * b_high + (middle >> 32) + (other >> 32);
 }
 
 /* a * b, at most FIXED_MAX. */
 LAW u64 fixed_mul(u64 a, u64 b)
 {
-	return fixed_mul_high(a, b) ? FIXED_MAX : fixed_mul_low(a, b);
+	return fixed_mul_high(a, b) ? FIXED_MAX : a * b;
 }
 
 /* Number of leading zero bits, 64 for 0. BPF has no instruction for it. */
@@ -114,26 +102,24 @@ LAW u32 fixed_leading_zeros(u64 a)
  */
 LAW u64 fixed_divide_digit(u64 *rest, u64 digit, u64 c)
 {
-	u64 c_high = c >> 32, q = *rest / c_high, r = *rest % c_high;
-	u32 c_low = (u32)c;
+	u64 c_high = c >> 32, c_low = (u32)c;
+	u64 q = *rest / c_high, r = *rest - q * c_high;
 
-	if ((q >> 32) || fixed_product((u32)q, c_low) > ((r << 32) | digit)) {
+	if ((q >> 32) || q * c_low > ((r << 32) | digit)) {
 		q--;
 		r += c_high;
-		if (!(r >> 32) && ((q >> 32) || fixed_product((u32)q, c_low) > ((r << 32) | digit))) {
+		if (!(r >> 32) && ((q >> 32) || q * c_low > ((r << 32) | digit)))
 			q--;
-			r += c_high;
-		}
 	}
-	/* r is *rest - q * c_high. Modulo 2^64, which is exact because the remainder is below c. */
-	*rest = ((r << 32) | digit) - fixed_product((u32)q, c_low);
+	/* Modulo 2^64, which is exact because the remainder is below c. */
+	*rest = ((*rest << 32) | digit) - q * c;
 	return q;
 }
 
 /* a * b / c rounded down with the product in full, exact; at most FIXED_MAX; 0 when c is 0. */
 LAW u64 fixed_mul_div(u64 a, u64 b, u64 c)
 {
-	u64 low = fixed_mul_low(a, b), high = fixed_mul_high(a, b), q;
+	u64 low = a * b, high = fixed_mul_high(a, b), q;
 	u32 shift;
 
 	if (c == 0)

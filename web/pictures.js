@@ -21,7 +21,8 @@ function pictureCurve(curve) {
 		curve.x.forEach((x, i) => {
 			if (!Number.isFinite(y[i])) return;
 			const reach = { low: low[i], high: high[i] };
-			marks.push({ kind: "interval", x, y: y[i], ...reach, symbol: curve.colour, colour: look.colour, text: told(i) });
+			const ink = { symbol: curve.colour, colour: look.colour };
+			marks.push({ kind: "interval", x, y: y[i], ...reach, ...ink, text: told(i) });
 		});
 	}
 	return marks;

@@ -101,7 +101,8 @@ function drawStill(chart, figure) {
 	const width = chart.body.clientWidth;
 	const fit = Math.floor(width / (figure.panelWidth ?? width));
 	const columns = Math.max(1, Math.min(figure.panels.length, fit || 1));
-	const { root, hits } = drawFigure({ ...figure, columns, legend: figure.ownLegend ? figure.legend : [] }, { ...SCREEN, width }, false);
+	const legend = figure.ownLegend ? figure.legend : [];
+	const { root, hits } = drawFigure({ ...figure, columns, legend }, { ...SCREEN, width }, false);
 	const ring = vector("circle", { r: 6, class: "ring", visibility: "hidden" });
 	root.append(ring);
 	chart.body.append(root);

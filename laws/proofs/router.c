@@ -99,6 +99,9 @@ static void check_call(void)
 	holds(packet.ecn <= LAW_ECN_CE && packet.outer_ecn <= LAW_ECN_CE);
 	if (foreign)
 		holds(packet.ecn == before.ecn && packet.outer_ecn == before.outer_ecn);
+	if (foreign || !(TABLE.flags & LAW_ROUTER_FEEDBACK))
+		for (int i = 0; i < LAW_FEEDBACK_BYTES_MAX; i++)
+			holds(packet.feedback[i] == before.feedback[i]);
 }
 
 int main(void)

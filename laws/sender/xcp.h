@@ -8,7 +8,7 @@
  * packet; the receiver sums what came through and returns the sum; the sender adds it to its window.
  *
  * Law:
- *   on send    RTT = srtt, X = srtt / cwnd, delta = as much as possible; without a round trip RTT = X = delta = 0
+ *   on send    RTT = srtt, X = srtt / whole cwnd, delta = as much as possible; without a round trip RTT = X = delta = 0
  *   on an ACK  cwnd += reverse feedback * srtt / packet size, at least 1
  *   receiver   reverse feedback = sum of the deltas since the last ACK that carried one
  *   loss       as Reno (RFC 5681)
@@ -21,9 +21,9 @@
  * Divergences:
  *   1. The request is the largest 32-bit number; ns-2 asks for 1e24 bytes per second less the present throughput.
  *      Routers grant a packet less than 2^31 bytes per second on any link below 17 Gbit/s.
- *   2. While the host recovers from a loss the feedback is dropped: the draft lets loss control override XCP. ns-2 looks
- *      at no feedback of a duplicate ACK at any time, in a recovery or not, and what it carried is lost: `feedback =
- *      "new"`. After random losses, which leave many of them, its windows grow that much less.
+ *   2. While the host recovers from a loss the feedback is dropped: the draft lets loss control override XCP. ns-2
+ *      looks at no feedback of a duplicate ACK at any time, in a recovery or not, and what it carried is lost:
+ *      `feedback = "new"`. After random losses, which leave many of them, its windows grow that much less.
  *   3. The draft's ageing of allowance that the sender does not use is left out, as in ns-2.
  *
  * Figures: vcp-ton-2010 figures 2, 3, 5, 10 to 13; the fairness part of xcc-2010.
@@ -88,10 +88,14 @@ LAW void xcp_sender_init(void *state, const void *params, const struct law_start
 LAW void xcp_sender_on_send(void *state, const void *params, struct law_send *send, struct law_control *control)
 {
 	struct xcp_sender_state *s = state;
-	u64 cwnd_q16 = window_get(&s->window, control) >> 16;
+	/*
+	 * Whole packets: so many leave in a round trip, and the sum of their X is the round trip, as routers take it to be.
+	 * With the fraction a window of 2.9 would count for two thirds of its flow.
+	 */
+	u64 cwnd_pkts = window_get(&s->window, control) >> 32;
 	u64 rtt_q28 = xcp_seconds_q28(send->srtt_us);
 	/* Rounded: at 10 Gbit/s a packet's distance is only a few hundred units. */
-	u64 x_q28 = fixed_div((rtt_q28 << 16) + cwnd_q16 / 2, cwnd_q16);
+	u64 x_q28 = fixed_div(rtt_q28 + cwnd_pkts / 2, cwnd_pkts);
 
 	(void)params;
 	bytes_put_u32(send->feedback.bytes + XCP_AT_RTT, (u32)rtt_q28);

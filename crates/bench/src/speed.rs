@@ -31,8 +31,10 @@ fn rates<const N: usize>(
 pub fn beside_ns2(bench: &Bench) -> Result<Section, String> {
     let mut rows = Vec::new();
     for case in &BESIDE_NS2 {
-        eprintln!("bench: {}", case.name);
-        rows.extend(compare(bench, case)?);
+        for row in compare(bench, case)? {
+            eprintln!("bench: {row}");
+            rows.push(row);
+        }
     }
     Ok(Section {
         name: "speed",

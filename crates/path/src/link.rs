@@ -3,9 +3,9 @@
 //! A FIFO link knows when a packet will leave as soon as it arrives, and with what fate, so it hands the packet over at
 //! once: [`Arrival::Leaves`] says when it will be at the far end, and whoever drives the link keeps it until then. What
 //! happens in between (the packet leaves the queue, the law sees it) is caught up in the order of time before anything
-//! else touches the link; [`Link::settle`] does so before the packet is looked at. Only the timers of the law are events.
-//! Where packets that come later decide when a packet leaves, or a law drops at departure, the link goes step by step
-//! and has an event for each step.
+//! else touches the link; [`Link::settle`] does so before the packet is looked at. Only the timers of the law are
+//! events. Where packets that come later decide when a packet leaves, or a law drops at departure, the link goes step
+//! by step and has an event for each step.
 
 use crate::air::{Air, BusyPeriod};
 use crate::counters::LinkCounters;

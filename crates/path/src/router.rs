@@ -236,7 +236,8 @@ impl LawHost {
         }
     }
 
-    /// Writes down what the law is told of its queue. The capacity part's estimate stands there since the last interval.
+    /// Writes down what the law is told of its queue. The capacity part's estimate stands there since the last
+    /// interval.
     #[inline(always)]
     fn view(&mut self, view: QueueView, timer: bool) {
         let wants_random = timer || self.wants_random;

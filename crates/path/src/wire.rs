@@ -100,7 +100,7 @@ struct Queue {
 pub struct Wires {
     kinds: Vec<Kind>,
     known: BTreeMap<Facts, KindId>,
-    wires: Vec<Wire>,
+    hot: Vec<Wire>,
     queues: Vec<Queue>,
     names: Vec<Box<str>>,
 }
@@ -206,7 +206,7 @@ impl Wires {
         let rate_bps = match spec.capacity {
             CapacitySpec::Constant { rate_bps } if Self::is_wire(spec) => rate_bps,
             _ => {
-                self.wires.push(Wire::default());
+                self.hot.push(Wire::default());
                 return self.names.push(Box::default());
             }
         };
@@ -226,7 +226,7 @@ impl Wires {
             });
             kinds.len() - 1
         });
-        self.wires.push(Wire {
+        self.hot.push(Wire {
             kind: kind as u32,
             ..Wire::default()
         });
@@ -235,12 +235,12 @@ impl Wires {
 
     /// How many links were added.
     pub fn len(&self) -> usize {
-        self.wires.len()
+        self.hot.len()
     }
 
     /// Whether none was.
     pub fn is_empty(&self) -> bool {
-        self.wires.is_empty()
+        self.hot.is_empty()
     }
 
     /// Propagation delay of each kind, in ns, and its family.
@@ -250,7 +250,7 @@ impl Wires {
 
     /// The kind of wire `index`.
     pub fn kind(&self, index: usize) -> KindId {
-        self.wires[index].kind as KindId
+        self.hot[index].kind as KindId
     }
 
     /// The name of wire `index`.
@@ -264,7 +264,7 @@ impl Wires {
     /// An invariant of the wire is broken.
     #[inline(always)]
     pub fn arrive(&mut self, index: usize, now_ns: u64, ip_bytes: u16) -> Checked<Option<Passage>> {
-        let wire = &mut self.wires[index];
+        let wire = &mut self.hot[index];
         if wire.before_pkts == 0 && wire.is_idle(now_ns) {
             self.pass(index, now_ns, ip_bytes).map(Some)
         } else {
@@ -280,7 +280,7 @@ impl Wires {
     /// An invariant of the wire is broken.
     #[inline(always)]
     pub fn arrive_ahead(&mut self, index: usize, due_ns: u64, ip_bytes: u16) -> Checked<Option<Passage>> {
-        let wire = &mut self.wires[index];
+        let wire = &mut self.hot[index];
         if wire.before_pkts == 0 && wire.is_idle(due_ns) {
             return self.pass(index, due_ns, ip_bytes).map(Some);
         }
@@ -294,19 +294,19 @@ impl Wires {
     /// An invariant of the wire is broken.
     #[inline(never)]
     pub fn arrive_late(&mut self, index: usize, now_ns: u64, ip_bytes: u16) -> Checked<Option<Passage>> {
-        self.wires[index].before_pkts -= 1;
+        self.hot[index].before_pkts -= 1;
         self.queue_of(index).held_back_pkts -= 1;
         self.queue_up(index, now_ns, ip_bytes)
     }
 
     #[inline(never)]
     fn hold_back(&mut self, index: usize) {
-        self.wires[index].before_pkts += 1;
+        self.hot[index].before_pkts += 1;
         self.queue_of(index).held_back_pkts += 1;
     }
 
     fn queue_of(&mut self, index: usize) -> &mut Queue {
-        let wire = &mut self.wires[index];
+        let wire = &mut self.hot[index];
         if wire.queue == 0 {
             self.queues.push(Queue::default());
             wire.queue = self.queues.len() as u32;
@@ -317,7 +317,7 @@ impl Wires {
     /// Straight into the transmitter: a busy period begins.
     #[inline(always)]
     fn pass(&mut self, index: usize, now_ns: u64, ip_bytes: u16) -> Checked<Passage> {
-        let wire = &mut self.wires[index];
+        let wire = &mut self.hot[index];
         let kind = &mut self.kinds[wire.kind as usize];
         let known = &mut kind.known[ip_bytes.leading_zeros() as usize % 4];
         if known.ip_bytes != ip_bytes {
@@ -342,7 +342,7 @@ impl Wires {
     #[inline(never)]
     fn queue_up(&mut self, index: usize, now_ns: u64, ip_bytes: u16) -> Checked<Option<Passage>> {
         self.queue_of(index);
-        let wire = &mut self.wires[index];
+        let wire = &mut self.hot[index];
         let (kind, queue) = (
             &self.kinds[wire.kind as usize],
             &mut self.queues[wire.queue as usize - 1],
@@ -391,7 +391,7 @@ impl Wires {
 
     /// Lets every packet whose transmission began by `now_ns` leave the queue.
     fn catch_up(&mut self, index: usize, now_ns: u64) -> Checked<()> {
-        let wire = &mut self.wires[index];
+        let wire = &mut self.hot[index];
         let Some(queue) = (wire.queue as usize).checked_sub(1) else {
             return Ok(());
         };
@@ -405,7 +405,7 @@ impl Wires {
     /// An invariant of the wire is broken.
     pub fn snapshot(&mut self, index: usize, now_ns: u64, ahead: Ahead) -> Checked<LinkCounters> {
         self.catch_up(index, now_ns)?;
-        let wire = &self.wires[index];
+        let wire = &self.hot[index];
         let queue = (wire.queue as usize).checked_sub(1).map(|queue| &self.queues[queue]);
         let rate = self.kinds[wire.kind as usize].rate;
         let mut counters = LinkCounters {
@@ -460,7 +460,7 @@ impl Wires {
     #[cold]
     #[inline(never)]
     fn broken<T>(&self, invariant: &'static str, index: usize, now_ns: u64) -> Checked<T> {
-        let wire = &self.wires[index];
+        let wire = &self.hot[index];
         let queue = (wire.queue as usize).checked_sub(1).map(|queue| &self.queues[queue]);
         let detail = format!("{wire:?}, {:?}, {queue:?}", self.kinds[wire.kind as usize]);
         violated(invariant, self.name(index), now_ns, detail)

@@ -52,7 +52,7 @@ fn what_comes_ahead_is_not_seen_early() {
     let mut random = Stream::new(9, "arrivals");
     let (mut times_ns, mut now_ns) = (Vec::new(), 0);
     for _ in 0..4000 {
-        now_ns += 1 + random.below(3) * random.below(12_000_000);
+        now_ns += 1 + random.below(3) * random.below(40_000_000);
         times_ns.push((now_ns, 40 + random.below(1000) as u16));
     }
     // What was taken ahead: arrival and bytes; what was held back stays in the list.

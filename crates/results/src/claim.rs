@@ -27,15 +27,26 @@ pub enum Verdict {
     Differs,
     /// The paper contradicts itself or what it cites, so that nothing could reproduce it.
     CannotBeAsPrinted,
+    /// The interval over all seeds includes the edge of the tolerance.
+    NotDecided,
 }
 
 impl Verdict {
+    /// All of them, in the order in which they are counted.
+    pub const ALL: [Self; 4] = [
+        Self::Reproduced,
+        Self::Differs,
+        Self::CannotBeAsPrinted,
+        Self::NotDecided,
+    ];
+
     /// As the ledgers and pages spell it.
     pub fn text(self) -> &'static str {
         match self {
             Self::Reproduced => "reproduced",
             Self::Differs => "differs",
             Self::CannotBeAsPrinted => "cannot be as printed",
+            Self::NotDecided => "not decided",
         }
     }
 }

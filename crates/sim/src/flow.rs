@@ -225,17 +225,8 @@ impl Flow {
 
     #[inline]
     fn send_ack(&mut self, now: Now, net: &mut Network) -> Checked<()> {
-        let header = Header {
-            ip_id: self.acks_sent,
-            ..Header::default()
-        };
-        let mut ack = Packet {
-            header,
-            flow: self.id,
-            ..Packet::default()
-        };
+        let (ack, feedback) = self.receiver.ack(now, &self.plan, self.id, self.acks_sent);
         self.acks_sent = self.acks_sent.wrapping_add(1);
-        let feedback = self.receiver.fill_ack(now, &mut ack, &self.plan);
         net.inject(now.ns, ack, self.route_back_at, feedback.as_ref())
     }
 

@@ -1,8 +1,9 @@
 //! Packets on their way through wires, in the order in which they come out.
 //!
 //! Wires of a kind take equally long, so packets leave them almost in the order in which they came, whichever wire it
-//! was: a ring in which a new entry finds its place a few steps from the end does for all of them, and one pending event
-//! does too. What would have to be moved far (on access links slower than what they feed, say) waits in a heap instead.
+//! was: a ring in which a new entry finds its place a few steps from the end does for all of them, and one pending
+//! event does too. What would have to be moved far (on access links slower than what they feed, say) waits in a heap
+//! instead.
 
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;

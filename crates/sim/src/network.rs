@@ -4,8 +4,8 @@
 //! wires of a kind, or for one that several routes share, since packets that queue come out later than those of its
 //! kind. Other links are asked for their next event each.
 //!
-//! A *tail* is a wire into which packets come from one other wire alone, such as the access link behind a bottleneck. It
-//! gets them in the order in which that one sends them, so when a packet has a time there it can be sent through the
+//! A *tail* is a wire into which packets come from one other wire alone, such as the access link behind a bottleneck.
+//! It gets them in the order in which that one sends them, so when a packet has a time there it can be sent through the
 //! tail too, ahead of its time: one event less per packet. Nobody sees it but a snapshot, which leaves out what has not
 //! arrived yet.
 
@@ -241,8 +241,8 @@ impl Network {
     }
 
     /// The event of a lane that alone feeds the links behind it. What comes into the lane from now on stays in it for
-    /// its delay, so all that comes out until then is known, and in order: it goes on at once, up to the next instant at
-    /// which somebody may look at a link.
+    /// its delay, so all that comes out until then is known, and in order: it goes on at once, up to the next instant
+    /// at which somebody may look at a link.
     #[inline(never)]
     fn service_funnel(&mut self, now_ns: u64, player: usize) -> Checked<Option<PacketId>> {
         let horizon_ns = now_ns + self.lanes[player].delay_ns();
@@ -302,17 +302,15 @@ impl Network {
         passage: Option<Passage>,
         parcel: Parcel,
     ) -> Checked<Option<PacketId>> {
-        match passage {
-            Some(passage) => self.go_ahead(now_ns, wire, passage, parcel),
-            None => {
-                self.discard(parcel.id);
-                Ok(None)
-            }
+        if let Some(passage) = passage {
+            return self.go_ahead(now_ns, wire, passage, parcel);
         }
+        self.discard(parcel.id);
+        Ok(None)
     }
 
-    /// A packet has its time at the end of a link. Through a tail behind it it goes on, ahead of its time; then it waits
-    /// in its lane.
+    /// A packet has its time at the end of a link. Through a tail behind it it goes on, ahead of its time; then it
+    /// waits in its lane.
     #[inline(always)]
     fn go_ahead(
         &mut self,
@@ -440,12 +438,12 @@ impl Network {
         } else {
             BTreeMap::new()
         };
-        let counters = links.iter().map(|&link| match self.link_at(link as usize) {
-            Some(at) => self.links[at].snapshot(now_ns, &mut self.slab),
-            None => {
-                let ahead = ahead.get(&link).copied().unwrap_or_default();
-                self.wires.snapshot(link as usize, now_ns, ahead)
+        let counters = links.iter().map(|&link| {
+            if let Some(at) = self.link_at(link as usize) {
+                return self.links[at].snapshot(now_ns, &mut self.slab);
             }
+            let ahead = ahead.get(&link).copied().unwrap_or_default();
+            self.wires.snapshot(link as usize, now_ns, ahead)
         });
         counters.collect()
     }

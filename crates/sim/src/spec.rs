@@ -154,7 +154,7 @@ pub enum Recovery {
     Sack,
     /// Without them, RFC 6582.
     NewReno,
-    /// The fast recovery of RFC 5681, section 3.2: any new ACK ends it, and further losses of the same window are left to
-    /// the timer.
+    /// The fast recovery of RFC 5681, section 3.2: any new ACK ends it, and further losses of the same window are left
+    /// to the timer.
     Reno,
 }

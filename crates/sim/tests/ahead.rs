@@ -47,7 +47,7 @@ fn random_network(seed: u64) -> RunSpec {
         }
     });
     let links: Vec<LinkSpec> = links.collect();
-    let flows = (0..1 + random.below(8)).map(|index| {
+    let flows = (0..=random.below(8)).map(|index| {
         let mut route = || -> Vec<LinkId> {
             let hops = 1 + random.below(4);
             (0..hops).map(|_| random.below(count) as LinkId).collect()

@@ -74,12 +74,19 @@ impl Lab {
     /// # Errors
     /// A scenario that is refused or a run that fails, in words.
     pub fn simulate(&self, name: &str, sets: &[String]) -> Result<Measured, String> {
-        let file = format!("{SCENARIOS}/{name}.toml");
+        self.simulate_file(&format!("{SCENARIOS}/{name}.toml"), sets)
+    }
+
+    /// Runs the scenario in `file`, a path from the top of the project, likewise.
+    ///
+    /// # Errors
+    /// As [`Self::simulate`].
+    pub fn simulate_file(&self, file: &str, sets: &[String]) -> Result<Measured, String> {
         let options = fadelab_scenario::Options {
             sets: sets.iter().chain(&self.sets).cloned().collect(),
             ..Default::default()
         };
-        let plan = fadelab_scenario::load(&top().join(&file), &options).map_err(|refusal| refusal.to_string())?;
+        let plan = fadelab_scenario::load(&top().join(file), &options).map_err(|refusal| refusal.to_string())?;
         self.expect(plan.runs.len());
         let run = |planned: &PlannedRun| {
             let record = fadelab_sim::run(&planned.spec, |_| true)

@@ -12,13 +12,13 @@ use clap::builder::PossibleValuesParser;
 use fadelab_validate::lab::{self, Lab};
 use fadelab_validate::outcome::Outcome;
 use fadelab_validate::section::Section;
-use fadelab_validate::{forms, page, table};
+use fadelab_validate::{forms, ns2, page, table};
 
 /// A section's name and what computes it.
 type Entry = (&'static str, fn(&Lab) -> Result<Section, String>);
 
 /// In the order of the page.
-const SECTIONS: [Entry; 7] = [
+const SECTIONS: [Entry; 8] = [
     ("path", forms::path::run),
     ("reno", forms::reno::run),
     ("xcp", forms::xcp::run),
@@ -26,6 +26,7 @@ const SECTIONS: [Entry; 7] = [
     ("rem", forms::rem::run),
     ("queues", forms::queues::run),
     ("channel", forms::channel::run),
+    ("ns2", ns2::run),
 ];
 
 /// Compares the simulator with closed forms and with ns-2, prints tables and writes docs/validation.md.

@@ -8,10 +8,12 @@
 # [0, spread). `bin_s 10` also prints the utilisation of each ten seconds.
 #
 # `monitor 0` leaves ns-2's queue monitor out, which is how its speed is measured; only acknowledged packets are
-# printed then. Output: lines "key value". Totals cover [warmup, duration), those that end in _all the whole run.
+# printed then. Output: lines "key value"; flows in the other direction are back_1, back_2, .... Totals cover
+# [warmup, duration), those that end in _all the whole run.
 source [file join [file dirname [info script]] network.tcl]
 read_arguments $argv {
-	rate_mbps 54  delay_ms 80  access_factor 2  access_delay_ms 8  flows 10  reverse 0  buffer_pkts 0  monitor 1  bin_s 0
+	rate_mbps 54  delay_ms 80  access_factor 2  access_delay_ms 8  flows 10  reverse 0  buffer_pkts 0
+	monitor 1  bin_s 0
 }
 
 set rate_bps [expr {$arg(rate_mbps) * 1e6}]
@@ -23,9 +25,9 @@ open_network
 set left [$ns node]
 set right [$ns node]
 add_hop $left $right $rate_bps $arg(delay_ms) $arg(buffer_pkts)
-foreach {from to count} [list $left $right $arg(flows) $right $left $arg(reverse)] {
+foreach {name from to count} [list flow $left $right $arg(flows) back $right $left $arg(reverse)] {
 	for {set i 0} {$i < $count} {incr i} {
-		add_flow flow $from $to [expr {$arg(access_factor) * $rate_bps}] $arg(access_delay_ms) [start_time]
+		add_flow $name $from $to [expr {$arg(access_factor) * $rate_bps}] $arg(access_delay_ms) [start_time]
 	}
 }
 if {$arg(monitor)} {

@@ -8,7 +8,7 @@ use serde::Deserialize;
 use super::figures::Figures;
 use crate::Failure;
 
-/// A channel under a name that criteria and pictures refer to; modulation is BPSK, and a code takes a packet as one word.
+/// A channel under a name that criteria and pictures refer to; modulation is BPSK, a code takes a packet as one word.
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Channel {

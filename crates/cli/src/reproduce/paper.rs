@@ -123,12 +123,15 @@ pub struct Study {
 
 fn verdict<'de, D: serde::Deserializer<'de>>(deserializer: D) -> Result<Verdict, D::Error> {
     let text = String::deserialize(deserializer)?;
-    let all = [Verdict::Reproduced, Verdict::Differs, Verdict::CannotBeAsPrinted];
-    all.into_iter().find(|verdict| verdict.text() == text).ok_or_else(|| {
-        serde::de::Error::custom(format!(
-            "verdict \"{text}\" is not known: allowed are \"reproduced\", \"differs\" and \"cannot be as printed\""
-        ))
-    })
+    Verdict::ALL
+        .into_iter()
+        .find(|verdict| verdict.text() == text)
+        .ok_or_else(|| {
+            serde::de::Error::custom(format!(
+                "verdict \"{text}\" is not known: allowed are \"reproduced\", \"differs\", \"cannot be as \
+             printed\" and \"not decided\""
+            ))
+        })
 }
 
 /// Where papers are looked for unless a folder is named.

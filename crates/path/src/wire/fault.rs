@@ -7,7 +7,7 @@ impl Wires {
     /// Breaks an invariant of wire `index`. Returns whether there was something to break: packets that wait. What
     /// becomes of a packet behind the transmitter is not the wire's to break.
     pub fn break_invariant(&mut self, index: usize, fault: LinkFault) -> bool {
-        let wire = &mut self.wires[index];
+        let wire = &mut self.hot[index];
         if wire.before_pkts < 2 || wire.queue == 0 {
             return false;
         }

@@ -13,8 +13,8 @@ pub fn sections(summary: &Summary) -> String {
     };
     let drawn = summary.pictures.iter().enumerate().map(|(place, picture)| {
         format!(
-            "<section class=\"pictured\"><h2>{}</h2><p class=\"note\">{}</p><div class=\"picture\" id=\"picture-{place}\">\
-             </div>{}</section>",
+            "<section class=\"pictured\"><h2>{}</h2><p class=\"note\">{}</p>\
+             <div class=\"picture\" id=\"picture-{place}\"></div>{}</section>",
             escape(&picture.title),
             escape(&picture.caption),
             table(&about(picture).collect::<Vec<_>>())

@@ -24,8 +24,7 @@ fn verdicts(summary: &Summary) -> String {
         let n = summary.claims.iter().filter(|claim| claim.verdict == verdict).count();
         (n > 0).then(|| format!("{n} {}", verdict.text()))
     };
-    let all = [Verdict::Reproduced, Verdict::Differs, Verdict::CannotBeAsPrinted];
-    let ended: Vec<String> = all.into_iter().filter_map(ended).collect();
+    let ended: Vec<String> = Verdict::ALL.into_iter().filter_map(ended).collect();
     let n = summary.claims.len();
     format!(
         "Of {n} {}: {}.",

@@ -13,7 +13,10 @@ use crate::curves::Curves;
 use crate::{Error, Experiment, Summary, point_text};
 
 const PAGE: &str = include_str!("../../../../web/report.html");
-const STYLE: &str = include_str!("../../../../web/report.css");
+const STYLE: &str = concat!(
+    include_str!("../../../../web/report.css"),
+    include_str!("../../../../web/claims.css"),
+);
 /// One script in parts: each file uses what those before it declare.
 const SCRIPT: &str = concat!(
     include_str!("../../../../web/data.js"),

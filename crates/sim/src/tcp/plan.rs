@@ -59,3 +59,74 @@ impl Plan {
         same.map_or_else(|| Rc::new(Self::new(spec)), Rc::clone)
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::spec::{Recovery, Span};
+
+    fn spec(name: &str) -> FlowSpec {
+        let law = fadelab_laws::sender(name).expect("registered");
+        let transport = Transport {
+            packet_bytes: 1040,
+            header_bytes: 40,
+            ack_bytes: 40,
+            sack_on_wire: false,
+            cwnd_pkts_initial: 2,
+            ssthresh_pkts_initial: 100,
+            rwnd_pkts: 100,
+            recovery: Recovery::Sack,
+            dupthresh: 3,
+            limited_transmit: true,
+            delayed_ack_ns: None,
+            rto_ns_min: 1,
+            rto_min_over_srtt: false,
+            rto_ns_max: 2,
+            rto_ns_initial: 1,
+            ts_tick_ns: 1000,
+            ecn: false,
+        };
+        FlowSpec {
+            name: "a".to_owned(),
+            group: "a".to_owned(),
+            sender: Some(law),
+            params: law.default_params(),
+            receiver: fadelab_laws::receiver(name),
+            app: App::Greedy {
+                start: Span::Fixed { ns: 0 },
+            },
+            transport,
+            route: vec![0],
+            route_back: vec![1],
+        }
+    }
+
+    #[test]
+    fn only_flows_of_a_kind_share_a_plan() {
+        // Goal: a flow that differs in anything but its name and its routes has a plan of its own.
+        let first = Plan::of(&spec("reno"), None);
+        let shares = |spec: &FlowSpec| Rc::ptr_eq(&first, &Plan::of(spec, Some(&first)));
+        let mut same = spec("reno");
+        (same.name, same.route) = ("b".to_owned(), vec![7]);
+        assert!(shares(&same));
+        let changes: [fn(&mut FlowSpec); 5] = [
+            |other| other.sender = fadelab_laws::sender("cubic"),
+            |other| other.receiver = fadelab_laws::receiver("xcp"),
+            |other| {
+                let law = fadelab_laws::sender("reno").expect("registered");
+                other.params = law.params_from(&[("limit_pkts", 2.0)]).expect("in range");
+            },
+            |other| other.transport.delayed_ack_ns = Some(1),
+            |other| {
+                other.app = App::Greedy {
+                    start: Span::Fixed { ns: 1 },
+                }
+            },
+        ];
+        for change in changes {
+            let mut other = spec("reno");
+            change(&mut other);
+            assert!(!shares(&other), "{other:?}");
+        }
+    }
+}

@@ -2,11 +2,11 @@
 //! half of the law.
 
 use fadelab_laws::{Receiver as Law, State, abi};
-use fadelab_path::packet::FeedbackBytes;
+use fadelab_path::packet::{FeedbackBytes, Header};
 
 use crate::packet::{Packet, SACK_BLOCKS_MAX, flag};
-use crate::ranges::RangeSet;
-use crate::spec::{Recovery, Transport};
+use crate::ranges::{Range, RangeSet};
+use crate::spec::Recovery;
 use crate::tcp::Now;
 use crate::tcp::plan::Plan;
 
@@ -136,36 +136,60 @@ impl Receiver {
         self.recent[0] = seq;
     }
 
-    /// Fills in the ACK that leaves now. Returns the feedback that rides on it.
-    #[inline]
-    pub fn fill_ack(&mut self, now: Now, ack: &mut Packet, plan: &Plan) -> Option<FeedbackBytes> {
-        ack.seq = self.nxt;
-        ack.ts_ecr_us = self.ts_recent_us;
-        ack.ts_val_us = now.clock_us();
-        ack.tcp_flags = if self.congestion_experienced { flag::ECE } else { 0 };
-        ack.marks = std::mem::take(&mut self.marks);
-        ack.header.ip_bytes = plan.tcp.ack_bytes as u16;
+    /// The ACK that leaves now, packet `ip_id` of flow `flow`, and the feedback that rides on it.
+    ///
+    /// Nobody is lent the packet before it is whole, so that it is written only once, where it stays.
+    #[inline(always)]
+    pub fn ack(&mut self, now: Now, plan: &Plan, flow: u32, ip_id: u16) -> (Packet, Option<FeedbackBytes>) {
         (self.unacknowledged_pkts, self.ack_due_ns) = (0, u64::MAX);
+        let (mut sack, mut sack_blocks) = Default::default();
+        let mut ip_bytes = plan.tcp.ack_bytes as u16;
         if !self.out_of_order.is_empty() && plan.tcp.recovery == Recovery::Sack {
-            self.fill_blocks(ack, &plan.tcp);
-        }
-        let law = plan.receiver_law?;
-        ask_law(law, self.state.as_mut()?, now, ack)
-    }
-
-    /// RFC 2018, section 4: the blocks that changed last.
-    fn fill_blocks(&self, ack: &mut Packet, tcp: &Transport) {
-        for block in self.recent.into_iter().filter_map(|seq| self.out_of_order.find(seq)) {
-            let count = ack.sack_blocks as usize;
-            if !ack.sack[..count].contains(&block) {
-                ack.sack[count] = block;
-                ack.sack_blocks += 1;
+            (sack, sack_blocks) = self.blocks();
+            if plan.tcp.sack_on_wire {
+                // Kind, length and padding once, two sequence numbers a block (RFC 2018, section 3).
+                ip_bytes += 4 + 8 * u16::from(sack_blocks);
             }
         }
-        if tcp.sack_on_wire {
-            // Kind, length and padding once, two sequence numbers a block (RFC 2018, section 3).
-            ack.header.ip_bytes += 4 + 8 * u16::from(ack.sack_blocks);
+        let mut echo = Echo::default();
+        if let Some(law) = plan.receiver_law
+            && let Some(state) = &mut self.state
+        {
+            echo = ask_law(law, state, now);
         }
+        let header = Header {
+            ip_bytes,
+            ip_id,
+            ecn: echo.ecn,
+            outer_ecn: echo.ecn,
+            feedback_len: echo.feedback_len,
+            ..Header::default()
+        };
+        let ack = Packet {
+            header,
+            tcp_flags: if self.congestion_experienced { flag::ECE } else { 0 },
+            sack_blocks,
+            marks: std::mem::take(&mut self.marks),
+            flow,
+            seq: self.nxt,
+            ts_val_us: now.clock_us(),
+            ts_ecr_us: self.ts_recent_us,
+            sack,
+        };
+        (ack, echo.feedback)
+    }
+
+    /// RFC 2018, section 4: the blocks that changed last, and how many they are.
+    #[inline(never)]
+    fn blocks(&self) -> ([Range; SACK_BLOCKS_MAX], u8) {
+        let (mut blocks, mut count) = ([(0, 0); SACK_BLOCKS_MAX], 0);
+        for block in self.recent.into_iter().filter_map(|seq| self.out_of_order.find(seq)) {
+            if !blocks[..count].contains(&block) {
+                blocks[count] = block;
+                count += 1;
+            }
+        }
+        (blocks, count as u8)
     }
 
     /// Acknowledges what was never sent, to show that the sender sees it.
@@ -176,6 +200,7 @@ impl Receiver {
 }
 
 /// Shows an arriving packet to the law.
+#[inline(never)]
 fn tell_law(law: &Law, state: &mut State, now: Now, packet: &Packet, feedback: Option<&FeedbackBytes>, in_order: bool) {
     let mut data = abi::Data {
         packet_bytes: u32::from(packet.header.ip_bytes),
@@ -192,16 +217,27 @@ fn tell_law(law: &Law, state: &mut State, now: Now, packet: &Packet, feedback: O
     law.on_data(state, &data);
 }
 
+/// What a law says on an ACK.
+#[derive(Clone, Copy, Debug, Default)]
+struct Echo {
+    ecn: u8,
+    feedback_len: u8,
+    feedback: Option<FeedbackBytes>,
+}
+
 /// What the law echoes on the ACK that leaves now.
-fn ask_law(law: &Law, state: &mut State, now: Now, ack: &mut Packet) -> Option<FeedbackBytes> {
+#[inline(never)]
+fn ask_law(law: &Law, state: &mut State, now: Now) -> Echo {
     let mut fill = abi::Fill {
         now_us: now.us,
         ..abi::Fill::default()
     };
     law.fill_ack(state, &mut fill);
-    (ack.header.ecn, ack.header.outer_ecn) = (fill.ecn as u8, fill.ecn as u8);
     let written = fill.feedback.present == 1;
     law.ack_written(state, written);
-    ack.header.feedback_len = if written { fill.feedback.len } else { 0 };
-    written.then_some(fill.feedback.bytes)
+    Echo {
+        ecn: fill.ecn as u8,
+        feedback_len: if written { fill.feedback.len } else { 0 },
+        feedback: written.then_some(fill.feedback.bytes),
+    }
 }

@@ -344,12 +344,8 @@ impl Sender {
         }
         let seq = self.board.send_new(now.ns, self.app_limited_until != 0);
         let announced = std::mem::take(&mut self.announce_reduction);
-        let header = Header {
-            flags: abi::PACKET_DATA as u8,
-            ecn: self.control.ecn as u8,
-            ..Header::default()
-        };
-        self.transmit(now, plan, seq, header, if announced { flag::CWR } else { 0 }, net)
+        let tcp_flags = if announced { flag::CWR } else { 0 };
+        self.transmit(now, plan, seq, abi::PACKET_DATA, tcp_flags, net)
     }
 
     /// Nothing is in flight: after an idleness of a timeout the law hears of it (RFC 5681, section 4.1).
@@ -372,43 +368,41 @@ impl Sender {
         if seq == self.board.una() && self.partial_acks <= 1 {
             self.rto_due_ns = u64::MAX;
         }
-        // RFC 3168, section 6.1.5: retransmissions are not ECN-capable. Codes of other laws are not ECN.
-        let classic = self.law.ecn_mode() == abi::ECN_MODE_CLASSIC;
-        let ecn = if classic { abi::ECN_NOT_ECT } else { self.control.ecn };
         let flags = abi::PACKET_DATA | abi::PACKET_RETRANSMISSION;
-        let header = Header {
-            flags: flags as u8,
-            ecn: ecn as u8,
-            ..Header::default()
-        };
-        self.transmit(now, plan, seq, header, 0, net)
+        self.transmit(now, plan, seq, flags, 0, net)
     }
 
-    /// Inlined into both callers: as a call it takes longer to hand over what it is given than to do it.
+    /// Inlined into both callers: as a call it takes longer to hand over what it is given than to do it. Nobody is lent
+    /// the packet before it is whole, so that it is written only once, where it stays.
     #[inline(always)]
     fn transmit(
         &mut self,
         now: Now,
         plan: &Plan,
         seq: u32,
-        mut header: Header,
+        flags: u32,
         tcp_flags: u8,
         net: &mut Network,
     ) -> Checked<()> {
-        header.ip_bytes = match self.last_segment {
+        let ip_bytes = match self.last_segment {
             Some((last, bytes)) if last == seq => bytes,
             _ => plan.tcp.packet_bytes as u16,
         };
-        header.outer_ecn = header.ecn;
-        header.wire = self.law.wire() as u8;
-        header.ip_id = self.ip_id;
-        self.ip_id = self.ip_id.wrapping_add(1);
-        let feedback = if self.law.has_on_send() {
-            self.ask_law(now, plan, &mut header)
+        // RFC 3168, section 6.1.5: retransmissions are not ECN-capable. Codes of other laws are not ECN.
+        let again = flags & abi::PACKET_RETRANSMISSION != 0;
+        let ecn = if again && self.law.ecn_mode() == abi::ECN_MODE_CLASSIC {
+            abi::ECN_NOT_ECT as u8
         } else {
-            None
+            self.control.ecn as u8
         };
-        let byte_ns = u64::from(header.ip_bytes) * 1_000_000_000;
+        let (mut feedback, mut feedback_len) = (None, 0);
+        if self.law.has_on_send() {
+            let wish = self.ask_law(now, plan, ip_bytes, again);
+            if wish.present == 1 {
+                (feedback, feedback_len) = (Some(wish.bytes), wish.len);
+            }
+        }
+        let byte_ns = u64::from(ip_bytes) * 1_000_000_000;
         if let Some(gap_ns) = byte_ns.checked_div(self.control.pacing_Bps) {
             self.pace_due_ns = self.pace_due_ns.max(now.ns) + gap_ns;
         }
@@ -417,6 +411,16 @@ impl Sender {
         if self.rto_due_ns == u64::MAX {
             self.arm_rto(now, plan);
         }
+        let header = Header {
+            ip_bytes,
+            ip_id: self.ip_id,
+            flags: flags as u8,
+            ecn,
+            outer_ecn: ecn,
+            wire: self.law.wire() as u8,
+            feedback_len,
+        };
+        self.ip_id = self.ip_id.wrapping_add(1);
         let packet = Packet {
             header,
             tcp_flags,
@@ -430,22 +434,19 @@ impl Sender {
 
     /// The law's own header on a segment about to leave.
     #[inline(never)]
-    fn ask_law(&mut self, now: Now, plan: &Plan, header: &mut Header) -> Option<FeedbackBytes> {
+    fn ask_law(&mut self, now: Now, plan: &Plan, ip_bytes: u16, again: bool) -> abi::Feedback {
         let mut send = abi::Send {
-            packet_bytes: u32::from(header.ip_bytes),
+            packet_bytes: u32::from(ip_bytes),
             now_us: now.us,
             srtt_us: self.rtt.srtt_us(),
-            retransmission: u32::from(u32::from(header.flags) & abi::PACKET_RETRANSMISSION != 0),
+            retransmission: u32::from(again),
             in_flight_pkts: self.board.in_flight_pkts() - 1,
             random: self.next_random(),
             ..abi::Send::default()
         };
         self.law
             .on_send(&mut self.state, &plan.params, &mut send, &mut self.control);
-        (send.feedback.present == 1).then(|| {
-            header.feedback_len = send.feedback.len;
-            send.feedback.bytes
-        })
+        send.feedback
     }
 
     /// `SplitMix64`: laws want a random word per call, not a good one per draw.

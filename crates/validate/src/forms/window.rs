@@ -67,7 +67,8 @@ struct Cycle {
     next: Vec<f64>,
 }
 
-/// State of the chain: window at the beginning of a recovery, and whether a further loss of the same window delays growth.
+/// State of the chain: window at the beginning of a recovery, and whether a further loss of the same window delays
+/// growth.
 fn state(window: usize, delayed: bool) -> usize {
     2 * window + usize::from(delayed)
 }

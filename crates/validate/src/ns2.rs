@@ -1,0 +1,159 @@
+//! ns-2 on the same networks: the Tcl of `tests/differential/ns2` beside our scenarios.
+
+mod cases;
+mod figures;
+mod output;
+
+use fadelab_results::interval::Stat;
+use rayon::prelude::*;
+
+use crate::lab::Lab;
+use crate::section::{Row, Section, Tolerance, Verdict, number};
+use cases::{Case, Quirk, SEEDS};
+use figures::Figure;
+use output::Output;
+
+const INTRO: &str = "\
+ns-2.35, as Debian packages it, runs the networks of `tests/differential/ns2` with the settings of our scenarios: ten
+flows over a dumbbell of 54 Mbit/s and 80 ms, access links of 108 Mbit/s and 8 ms, packets of 1040 bytes and a buffer of
+one bandwidth-delay product, for 200 s of which the first 50 s do not count; XCP on a satellite link with flows both
+ways; and XCP in a parking lot of 4, 4, 2 and 4 Mbit/s. Each simulator takes three seeds of its own; the reference is
+the mean of ns-2's. Drops and marks are those of the bottleneck's queue, by the packets that arrive and that leave;
+shares in the parking lot are those of a class of flows in the rate of a link. Drop and mark rates that are zero in both
+are left out.
+
+ns-2's XCP is built on its TCP/Reno, so our XCP has `transport.recovery = \"reno\"` here. ns-2 marks with `setbit_` and
+`ecn_`; RED and REM have the same explicit settings in both.
+";
+
+/// The section.
+///
+/// # Errors
+/// A run of either simulator that fails.
+pub fn run(lab: &Lab) -> Result<Section, String> {
+    let cases = cases::all();
+    let theirs = run_ns2(lab, &cases)?;
+    let mut rows = Vec::new();
+    for (case, outputs) in cases.iter().zip(&theirs) {
+        rows.extend(rows_of(lab, case, outputs)?);
+    }
+    Ok(Section {
+        name: "ns2",
+        title: "ns-2".to_owned(),
+        intro: INTRO.to_owned(),
+        rows,
+        pictures: Vec::new(),
+    })
+}
+
+/// All runs of ns-2, as many at a time as there are cores; by case and seed.
+fn run_ns2(lab: &Lab, cases: &[Case]) -> Result<Vec<Vec<Output>>, String> {
+    lab.expect(cases.len() * SEEDS.len());
+    let one = |case: &Case, seed: u64| {
+        let output = output::run(&output::words(case.script, &case.arguments, seed));
+        lab.ended();
+        output
+    };
+    let of_case = |case: &Case| SEEDS.par_iter().map(|&seed| one(case, seed)).collect();
+    cases.par_iter().map(of_case).collect()
+}
+
+fn rows_of(lab: &Lab, case: &Case, outputs: &[Output]) -> Result<Vec<Row>, String> {
+    let sets = |more: &[&str]| -> Vec<String> { case.sets.iter().chain(more).map(ToString::to_string).collect() };
+    let measured = lab.simulate_file(case.scenario, &sets(&[]))?;
+    let command = format!(
+        "{}\n{}",
+        output::line(&output::words(case.script, &case.arguments, SEEDS[0])),
+        measured.command
+    );
+    let mut rows = Vec::new();
+    for figure in figures::of(case) {
+        let theirs: Result<Vec<f64>, String> = outputs.iter().map(|output| figure.theirs(output)).collect();
+        let theirs = Stat::of(&theirs?).ok_or("ns-2 ran with no seed")?;
+        let ours = figure.ours(&measured)?;
+        if theirs.mean == 0.0 && ours.mean == 0.0 {
+            continue;
+        }
+        let mut row = row_of(case, &figure, &theirs, ours).by(&command);
+        if row.verdict == Verdict::Differs
+            && let Some(quirk) = &case.quirk
+        {
+            let as_ns2 = lab.simulate_file(case.scenario, &sets(quirk.sets))?;
+            explain(&mut row, quirk, &figure.ours(&as_ns2)?, &theirs);
+        }
+        rows.push(row);
+    }
+    Ok(rows)
+}
+
+fn row_of(case: &Case, figure: &Figure, theirs: &Stat, ours: Stat) -> Row {
+    let tolerance: Tolerance = figure.tolerance.clone();
+    Row::new(
+        case.name.clone(),
+        figure.quantity.clone(),
+        figure.unit,
+        theirs.mean,
+        ours,
+        tolerance,
+    )
+}
+
+/// What becomes of a row that differs once we choose as ns-2 does.
+fn explain(row: &mut Row, quirk: &Quirk, as_ns2: &Stat, theirs: &Stat) {
+    if !row.tolerance.allows(theirs.mean, as_ns2.mean) {
+        return;
+    }
+    let parameter = quirk.sets.join(" ");
+    row.note = format!("{} With `{parameter}` ours is {}.", quirk.cause, number(as_ns2.mean));
+    row.verdict = Verdict::HoldsWith(format!("`{parameter}`"));
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn differing() -> Row {
+        let ours = Stat::of(&[0.5]).expect("a value");
+        Row::new("c", "q", "1", 0.4, ours, Tolerance::within(0.02, ""))
+    }
+
+    const QUIRK: Quirk = Quirk {
+        sets: &["law.xcp.feedback=new"],
+        cause: "Because.",
+    };
+
+    #[test]
+    fn a_parameter_counts_only_where_the_row_holds_with_it() {
+        // Goal: a row that our imitation of ns-2 brings within the tolerance holds with that parameter and says what
+        // it then is; one that it leaves outside goes on to differ.
+        let theirs = Stat::of(&[0.4]).expect("a value");
+        let mut row = differing();
+        assert_eq!(row.verdict, Verdict::Differs);
+        explain(&mut row, &QUIRK, &Stat::of(&[0.41]).expect("a value"), &theirs);
+        assert_eq!(row.verdict, Verdict::HoldsWith("`law.xcp.feedback=new`".to_owned()));
+        assert_eq!(row.note, "Because. With `law.xcp.feedback=new` ours is 0.4100.");
+        let mut row = differing();
+        explain(&mut row, &QUIRK, &Stat::of(&[0.43]).expect("a value"), &theirs);
+        assert_eq!((row.verdict, row.note), (Verdict::Differs, String::new()));
+    }
+
+    #[test]
+    fn our_scenarios_take_what_is_laid_over_them() {
+        // Goal: each case's scenario and keys, and those of its parameter, are sound: nobody hears of it after minutes
+        // of ns-2.
+        for case in cases::all() {
+            let quirk = case.quirk.map_or(&[][..], |quirk| quirk.sets);
+            let options = fadelab_scenario::Options {
+                sets: case.sets.iter().chain(quirk).map(ToString::to_string).collect(),
+                ..Default::default()
+            };
+            let plan = fadelab_scenario::load(&crate::lab::top().join(case.scenario), &options);
+            assert_eq!(
+                plan.map(|plan| plan.runs.len()).map_err(|refusal| refusal.to_string()),
+                Ok(3),
+                "{}",
+                case.name
+            );
+        }
+    }
+}

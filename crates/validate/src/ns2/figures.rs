@@ -1,0 +1,131 @@
+//! The figures of a case in both simulators, by the same definitions.
+
+use fadelab_results::Run;
+use fadelab_results::interval::Stat;
+use fadelab_results::measure::{self, Metric};
+
+use super::cases::{Case, Compared};
+use super::output::Output;
+use crate::forms::shares;
+use crate::lab::{Measured, link_of};
+use crate::section::Tolerance;
+
+/// One figure of a case.
+pub struct Figure {
+    /// In the table.
+    pub quantity: String,
+    /// Its unit.
+    pub unit: &'static str,
+    /// How far both may be apart.
+    pub tolerance: Tolerance,
+    what: What,
+}
+
+/// What it is a figure of.
+enum What {
+    /// Of a link: our name, ns-2's prefix, and which.
+    Link(String, String, Metric),
+    /// Rate of a class of flows over a rate in Mbit/s.
+    Class(&'static str, f64),
+}
+
+const UTILISATION: &str = "what start times alone may move";
+const UTILISATION_LOSSY: &str = "both draw random losses of their own";
+const QUEUE: &str = "the spread of seeds where the queue is long, and a few packets where it is short";
+const RATE: &str = "drops and marks are few, some 40 drops and 100 marks a run, and their number varies with the seed";
+const JAIN: &str = "how flows share depends on when each began and on whom losses hit";
+
+/// The figures of `case`.
+pub fn of(case: &Case) -> Vec<Figure> {
+    match &case.compared {
+        Compared::Bottleneck => bottleneck(case.is_lossy),
+        Compared::Hops(hops, classes) => {
+            let mut figures: Vec<Figure> = (1..=*hops).map(hop).collect();
+            figures.extend(classes.iter().map(|&(class, rate_mbps)| Figure {
+                quantity: format!("{class}, of {rate_mbps} Mbit/s"),
+                unit: "1",
+                tolerance: Tolerance::within(0.03, JAIN),
+                what: What::Class(class, rate_mbps),
+            }));
+            figures
+        }
+    }
+}
+
+fn bottleneck(is_lossy: bool) -> Vec<Figure> {
+    let utilisation = if is_lossy {
+        Tolerance::within(0.02, UTILISATION_LOSSY)
+    } else {
+        Tolerance::within(0.01, UTILISATION)
+    };
+    let figures = [
+        ("utilisation", "1", Metric::Utilisation, utilisation),
+        (
+            "mean queue",
+            "pkt",
+            Metric::QueuePkts,
+            Tolerance::part(0.1, QUEUE).or_within(3.0),
+        ),
+        ("drop rate", "1", Metric::DropRate, Tolerance::part(0.25, RATE)),
+        ("mark rate", "1", Metric::MarkRate, Tolerance::part(0.25, RATE)),
+        ("Jain's index", "1", Metric::Jain, Tolerance::within(0.03, JAIN)),
+    ];
+    let figure = |(quantity, unit, metric, tolerance): (&str, _, _, _)| Figure {
+        quantity: quantity.to_owned(),
+        unit,
+        tolerance,
+        what: What::Link("bottleneck".to_owned(), String::new(), metric),
+    };
+    figures.map(figure).into()
+}
+
+fn hop(hop: usize) -> Figure {
+    Figure {
+        quantity: format!("utilisation of hop {hop}"),
+        unit: "1",
+        tolerance: Tolerance::within(0.01, UTILISATION),
+        what: What::Link(format!("hop.{hop}"), format!("hop{hop}_"), Metric::Utilisation),
+    }
+}
+
+impl Figure {
+    /// What ns-2 says in one run.
+    ///
+    /// # Errors
+    /// It printed too little.
+    pub fn theirs(&self, output: &Output) -> Result<f64, String> {
+        match &self.what {
+            What::Link(_, prefix, metric) => {
+                let name = |name: &str| format!("{prefix}{name}");
+                match metric {
+                    Metric::Utilisation => output.get(&name("utilisation")),
+                    Metric::QueuePkts => output.get(&name("queue_pkts_mean")),
+                    Metric::DropRate => output.ratio(&name("dropped_pkts"), &name("arrived_pkts")),
+                    Metric::MarkRate => output.ratio(&name("marked_pkts"), &name("sent_pkts")),
+                    _ => measure::jain(&output.rates_mbps("flow")).ok_or_else(|| "ns-2 printed no flow".to_owned()),
+                }
+            }
+            What::Class(class, rate_mbps) => {
+                let rates = output.rates_mbps(class);
+                if rates.is_empty() {
+                    return Err(format!("ns-2 printed no flow of '{class}'"));
+                }
+                Ok(rates.iter().sum::<f64>() / rate_mbps)
+            }
+        }
+    }
+
+    /// What we say over all seeds.
+    ///
+    /// # Errors
+    /// No run says anything.
+    pub fn ours(&self, measured: &Measured) -> Result<Stat, String> {
+        measured.stat(|run: &Run| match &self.what {
+            What::Link(link, _, metric) => measure::measure(run, link_of(run, link)?).get(*metric),
+            What::Class(class, rate_mbps) => {
+                let flows = run.spec.flows.iter().filter(|flow| flow.group == *class).count();
+                Some(shares::rate_bps(run, class)? * flows as f64 / (rate_mbps * 1e6))
+            }
+        })
+    }
+}
