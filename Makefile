@@ -47,7 +47,7 @@ fuzz: setup-fuzz ## Inputs of chance for scenarios, --set and traces, for FADELA
 mutants: setup-test $(WEB) $(WEB_TEST) ## Break one thing at a time and see that a test notices
 	@tools/mutants
 
-prove: setup-prove ## Prove of every law that nothing overflows and all results are in range, and that faults are refuted
+prove: setup-prove ## Prove that no law overflows and all results are in range, and that faults are refuted
 	@tools/prove
 	@tools/prove --check-controls
 

@@ -5,7 +5,7 @@ use fadelab_laws::{ParamInfo, Params, State, abi, capacities, receivers, routers
 use proptest::prelude::*;
 use proptest::test_runner::RngSeed;
 
-/// LAW_CAPACITY_BPS_MAX of law.h.
+/// `LAW_CAPACITY_BPS_MAX` of law.h.
 const CAPACITY_BPS_MAX: u64 = 1 << 40;
 
 /// splitmix64: proptest draws one seed for each event, the content of the event follows from it.

@@ -11,15 +11,15 @@ const PAGE: &str = "validation.md";
 const PICTURES: &str = "validation";
 
 const INTRO: &str = "\
-What the simulator computes beside what is known about it: closed forms of the literature, and ns-2 on the same networks.
-`make validate` runs all of it, prints these tables, writes this page and fails when a difference is larger than its
-tolerance. `cargo run --release -p fadelab-validate -- reno` runs the section on Reno alone (`--help` lists them all), and
-`--set KEY=VALUE` lays a key over the scenarios of closed forms: see a row fail.
+What the simulator computes beside what is known about it: closed forms of the literature, and ns-2 on the same
+networks. `make validate` runs all of it, prints these tables, writes this page and fails when a difference is larger
+than its tolerance. `cargo run --release -p fadelab-validate -- reno` runs the section on Reno alone (`--help` lists
+them all), and `--set KEY=VALUE` lays a key over the scenarios of closed forms: see a row fail.
 
-Tolerances and their reasons were written before the first outcome was seen. Where a row missed its first bound, the text
-says what was wrong; no tolerance was made wider. `ours` is the mean over the seeds with its 95 % t-interval; without an
-interval nothing in the run is random. The commands below a table make its rows by hand from the top of the project, with
-`target/release` in the path; seeds are in the scenarios.
+Tolerances and their reasons were written before the first outcome was seen. Where a row missed its first bound, the
+text says what was wrong; no tolerance was made wider. `ours` is the mean over the seeds with its 95 % t-interval;
+without an interval nothing in the run is random. The commands below a table make its rows by hand from the top of the
+project, with `target/release` in the path; seeds are in the scenarios.
 ";
 
 /// Writes the page and its pictures into `folder`. Returns the path of the page.

@@ -18,7 +18,8 @@ fn validate(args: &[&str], page: &Path) -> Output {
 
 #[test]
 fn a_missed_bound_is_status_1() {
-    // Goal: the round trip of the idle path holds; over a longer bottleneck it misses, is named, and the status says so.
+    // Goal: the round trip of the idle path holds; over a longer bottleneck it misses, is named, and the status says
+    // so.
     let folder = tempfile::tempdir().expect("a folder");
     let good = validate(&["path"], folder.path());
     assert_eq!(good.status.code(), Some(0), "{good:?}");
@@ -34,7 +35,8 @@ fn a_missed_bound_is_status_1() {
 
 #[test]
 fn what_is_asked_wrongly_is_refused() {
-    // Goal: an unknown section is invalid input (2) and the known ones are named; a scenario that is refused ends with 1.
+    // Goal: an unknown section is invalid input (2) and the known ones are named; a scenario that is refused ends with
+    // 1.
     let folder = tempfile::tempdir().expect("a folder");
     let unknown = validate(&["paths"], folder.path());
     assert_eq!(unknown.status.code(), Some(2));

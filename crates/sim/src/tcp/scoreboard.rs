@@ -450,3 +450,25 @@ impl Scoreboard {
         self.in_flight_pkts += 1;
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_ack_of_several_samples_the_newest() {
+        // Goal: an ACK of several segments, with holes or without, gives the rate sample of the one that was sent last.
+        for duplicates in [0, 1] {
+            let mut board = Scoreboard::default();
+            for sent_ns in [0, 1_000_000, 2_000_000] {
+                board.send_new(sent_ns, false);
+            }
+            (0..duplicates).for_each(|_| board.duplicate());
+            let news = board.acknowledge(2);
+            assert_eq!((news.acked_pkts, news.delivered_pkts, news.newest), (2, 2, Some(1)));
+            let sample = board.rate_sample(10_000_000, news.newest);
+            assert_eq!((sample.prior_in_flight_pkts, sample.delivered_pkts), (1, 2));
+            assert!(board.is_sound(), "{}", board.describe());
+        }
+    }
+}

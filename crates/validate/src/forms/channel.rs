@@ -10,14 +10,15 @@ const INTRO: &str = "\
 A constant rate over a fading link, seen by the link's counters. The references are computed in
 `crates/validate/src/forms/channel.rs` from the formulas of the papers, apart from the channel code of the simulator.
 
-- *Gilbert-Elliott over bits* (vcp-ton-2010, section II-B): mean stays of 800 bits in the good state and 8 in the bad, with
-  the BPSK bit error of L-branch Rayleigh diversity in each, ((1 - mu)/2)^L sum over k < L of C(L - 1 + k, k) ((1 + mu)/2)^k,
-  mu = sqrt(snr / (1 + snr)); 10 dB less in the bad state, half the SNR per branch with two transmit antennas. Without a
-  code a packet is lost with one wrong bit. With one it is lost when more bytes are wrong than it corrects, counted through
-  the chain byte by byte.
-- *Good and bad times of many packets* (New Jersey, section 2.1): exponential stays of 400 and 40 ms with a bit error rate
-  in each. A packet of duration T is right with probability pi exp((Q - R) T) 1, Q the rates of change and R the errors per
-  second on the diagonal. The next packet 10 ms later is lost too with the probability that follows from the same matrices.
+- *Gilbert-Elliott over bits* (vcp-ton-2010, section II-B): mean stays of 800 bits in the good state and 8 in the bad,
+  with the BPSK bit error of L-branch Rayleigh diversity in each, ((1 - mu)/2)^L sum over k < L of C(L - 1 + k, k) ((1 +
+  mu)/2)^k, mu = sqrt(snr / (1 + snr)); 10 dB less in the bad state, half the SNR per branch with two transmit antennas.
+  Without a code a packet is lost with one wrong bit. With one it is lost when more bytes are wrong than it corrects,
+  counted through the chain byte by byte.
+- *Good and bad times of many packets* (New Jersey, section 2.1): exponential stays of 400 and 40 ms with a bit error
+  rate in each. A packet of duration T is right with probability pi exp((Q - R) T) 1, Q the rates of change and R the
+  errors per second on the diagonal. The next packet 10 ms later is lost too with the probability that follows from the
+  same matrices.
 ";
 
 type Matrix = [[f64; 2]; 2];
@@ -207,8 +208,8 @@ fn packet_scale(lab: &Lab) -> Result<Vec<Row>, String> {
     ])
 }
 
-/// How often a lost packet is followed by one, and the mean number of losses in a row. Each sample of the series has seen
-/// one packet more than the one before.
+/// How often a lost packet is followed by one, and the mean number of losses in a row. Each sample of the series has
+/// seen one packet more than the one before.
 fn losses_in_a_row(run: &Run) -> Option<(f64, f64)> {
     let link = link_of(run, "path")?;
     let shown = run.record.series.link_ids.iter().position(|&id| id as usize == link)?;

@@ -62,8 +62,8 @@ pub fn run(lab: &Lab) -> Result<Section, String> {
     Ok(Section {
         name: "path",
         title: "Idle path".to_owned(),
-        intro: "A transfer of one packet over an idle path of three links lasts the sum of the transmission times and the\n\
-                propagation delays of the packet and of its ACK of 40 bytes, to the nanosecond."
+        intro: "A transfer of one packet over an idle path of three links lasts the sum of the transmission times and \
+                the\npropagation delays of the packet and of its ACK of 40 bytes, to the nanosecond."
             .to_owned(),
         rows,
         pictures: Vec::new(),

@@ -16,22 +16,24 @@ const BASE_S: f64 = 2e-6 + 0.32e-6;
 const LOADS: [f64; 3] = [0.3, 0.5, 0.8];
 
 const INTRO: &str = "\
-Transfers start at times drawn uniformly, which is a Poisson process seen through its number of events, and put all their
-packets into the queue at once (a window beyond their size), so that neither slow start nor round trips (2 us) matter.
+Transfers start at times drawn uniformly, which is a Poisson process seen through its number of events, and put all
+their packets into the queue at once (a window beyond their size), so that neither slow start nor round trips (2 us)
+matter.
 
-- *Processor sharing.* With a queue for each flow, served packet by packet in turns, the link is a processor shared by all:
-  the mean time of a transfer of x packets is x s / (1 - rho), proportional to its size whatever the sizes of the others
-  (Kleinrock, \"Queueing Systems\" II, section 4.4). Transfers of 20 and of 100 packets share the link. The turns are of a
-  packet, and the first packet of a new queue goes before those in turn (RFC 8290), so that one of the x turns is not waited
-  for: (x - 1) s / (1 - rho) + s (1 + rho / 2). A first version of the rows left that out and missed at load 0.8.
+- *Processor sharing.* With a queue for each flow, served packet by packet in turns, the link is a processor shared by
+  all: the mean time of a transfer of x packets is x s / (1 - rho), proportional to its size whatever the sizes of the
+  others (Kleinrock, \"Queueing Systems\" II, section 4.4). Transfers of 20 and of 100 packets share the link. The turns
+  are of a packet, and the first packet of a new queue goes before those in turn (RFC 8290), so that one of the x turns
+  is not waited for: (x - 1) s / (1 - rho) + s (1 + rho / 2). A first version of the rows left that out and missed at
+  load 0.8.
 - *First come, first served.* With one queue the wait is the same for both, W = lambda E[S^2] / (2 (1 - rho)) (Pollaczek
   and Khinchine), and the own transmission x s comes on top.
 - *M/D/1.* Transfers of one packet through one queue: W = rho s / (2 (1 - rho)).
-- *Periodic streams.* 20 constant rates with random phases, one packet each 2 ms of which 80 us are its transmission. What
-  a packet finds is the work left by 19 others, which exceeds x packets with the probability sum over n > x of
+- *Periodic streams.* 20 constant rates with random phases, one packet each 2 ms of which 80 us are its transmission.
+  What a packet finds is the work left by 19 others, which exceeds x packets with the probability sum over n > x of
   C(19, n) ((n - x)/D)^n (1 - (n - x)/D)^(19 - n) (D - 19 + x)/(D - n + x), D = 25 (Roberts and Virtamo, \"The
-  superposition of periodic cell arrival streams in an ATM multiplexer\", 1991). Each of the 1000 seeds is one draw of the
-  phases.
+  superposition of periodic cell arrival streams in an ATM multiplexer\", 1991). Each of the 1000 seeds is one draw of
+  the phases.
 ";
 
 /// The section.
@@ -292,8 +294,8 @@ mod tests {
 
     #[test]
     fn times_of_transfers_are_those_computed_by_hand() {
-        // Goal: 19 turns of two packet times and 1.25 of them; the queue's wait with E[S^2] by hand; without load only the
-        // packets themselves.
+        // Goal: 19 turns of two packet times and 1.25 of them; the queue's wait with E[S^2] by hand; without load only
+        // the packets themselves.
         assert!((shared_s(20.0, 0.5) / (39.25 * PACKET_S) - 1.0).abs() < 1e-12);
         assert!((shared_s(20.0, 0.0) / queued_s(20.0, 0.0) - 1.0).abs() < 1e-12);
         let mean_square = (10.0 * 400.0 + 2.0 * 10_000.0) / 12.0 * PACKET_S * PACKET_S;

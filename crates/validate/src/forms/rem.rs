@@ -21,24 +21,25 @@ const UPDATE_S: f64 = 0.002;
 const ALPHA: f64 = 0.1;
 
 const INTRO: &str = "\
-Every 2 ms REM adds 0.001 (x + 0.1 (b - 20) - c) to its price: x packets arrived, c could leave, b wait. Packets are marked
-with probability 1 - 1.001^-price.
+Every 2 ms REM adds 0.001 (x + 0.1 (b - 20) - c) to its price: x packets arrived, c could leave, b wait. Packets are
+marked with probability 1 - 1.001^-price.
 
-- *Queue.* A price that neither grows nor shrinks and is never cut off at 0 has x - c + 0.1 (b - b*) = 0 on average, b* = 20
-  the target. In the long run what arrives is what leaves, x = u c with the utilisation u: b = b* + (1 - u) c / 0.1.
+- *Queue.* A price that neither grows nor shrinks and is never cut off at 0 has x - c + 0.1 (b - b*) = 0 on average, b*
+  = 20 the target. In the long run what arrives is what leaves, x = u c with the utilisation u: b = b* + (1 - u) c /
+  0.1.
 - *Price.* N Reno flows with ECN fill the link where each has C RTT / N packets in flight, with the queue's wait in the
   round trip. The marking probability at which Reno rests there is that of the chain of the section on Reno, for marks
   instead of losses (in the limit 1.31^2 / W^2), and the price is -ln(1 - m) / ln 1.001. The chain holds for marks that
   are independent at a constant probability; REM's price moves, so that marks come in groups.
 
-The windows of N flows under independent marks stray by about a third of W each, so their sum by W sqrt(N) / 3: 55 packets
-for 20 flows, 25 for 80. A queue of 20 cannot take that, and the link idles at times: a first version of these rows expected
-a full link there and found a utilisation of 0.93, 0.96 and 0.98 for 20, 40 and 80 flows. Nor is the price constant: an empty
-queue takes it from 1, the price for 20 flows, to 0 within a round trip. With a target of 150 packets and the default step
-0.001 the queue of 20 flows was 133 packets, by that cut, and marks were 11, 8 and 6 % more than the chain's. The rows of the
-price therefore have a target of 150 packets and a step of 0.0001, on which the equilibrium does not depend: the cut is gone
-and the excess of marks falls to 4 and 3 % for 20 and 40 flows; at 80 flows, with windows of 10 packets, 6 % stay. The rows
-with the defaults hold the queue against the utilisation that there was.
+The windows of N flows under independent marks stray by about a third of W each, so their sum by W sqrt(N) / 3: 55
+packets for 20 flows, 25 for 80. A queue of 20 cannot take that, and the link idles at times: a first version of these
+rows expected a full link there and found a utilisation of 0.93, 0.96 and 0.98 for 20, 40 and 80 flows. Nor is the price
+constant: an empty queue takes it from 1, the price for 20 flows, to 0 within a round trip. With a target of 150 packets
+and the default step 0.001 the queue of 20 flows was 133 packets, by that cut, and marks were 11, 8 and 6 % more than
+the chain's. The rows of the price therefore have a target of 150 packets and a step of 0.0001, on which the equilibrium
+does not depend: the cut is gone and the excess of marks falls to 4 and 3 % for 20 and 40 flows; at 80 flows, with
+windows of 10 packets, 6 % stay. The rows with the defaults hold the queue against the utilisation that there was.
 ";
 
 /// The section.
@@ -107,8 +108,8 @@ fn rows_of(flows: f64, measured: &Measured, price: Stat) -> Result<Vec<Row>, Str
     let expected_marks = resting_marks(flows);
     let of_marks = Tolerance::part(
         0.15,
-        "the marks follow the inverse square of the window, so that 5 % in windows are 10 % here; groups of marks count \
-         once in a window",
+        "the marks follow the inverse square of the window, so that 5 % in windows are 10 % here; groups of marks \
+         count once in a window",
     );
     let of_use = Tolerance::within(0.02, "the queue is nearly three times as long as the windows stray");
     Ok(vec![

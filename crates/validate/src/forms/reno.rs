@@ -31,20 +31,20 @@ One greedy Reno flow with SACK on a path of 100 ms whose data packets are lost i
 else limits it, and every packet is acknowledged. Throughput times round trip is then a function of p alone.
 
 - *Law of the square root.* For small p it is C / sqrt(p). For losses at equal distances C = sqrt(3/2) = 1.22 (Mathis,
-  Semke, Mahdavi, Ott, CCR 1997). Independent losses have another constant: counted in packets they are a Poisson process,
-  the square of the window just before a loss is (2/p) (E0 + E1/4 + E2/16 + ...) with exponential E of mean 1 (Ott,
-  Kemperman, Mathis, \"The stationary behavior of ideal TCP congestion avoidance\", 1996), and
+  Semke, Mahdavi, Ott, CCR 1997). Independent losses have another constant: counted in packets they are a Poisson
+  process, the square of the window just before a loss is (2/p) (E0 + E1/4 + E2/16 + ...) with exponential E of mean 1
+  (Ott, Kemperman, Mathis, \"The stationary behavior of ideal TCP congestion avoidance\", 1996), and
   C = sqrt(2) / E[sqrt(E0 + E1/4 + ...)] = 1.3098.
 - *The same at finite p.* A sender learns of a loss one round trip and three packets later, spends a round trip on its
   repair in which the window stands still, halves whole numbers, loses repairs with probability p and then waits for a
   timeout. The reference of the rows at each p is the Markov chain of the window with these in it
   (`crates/validate/src/forms/window.rs`); nothing in it was fitted.
-- *Losses at equal distances* come from one flow over a drop-tail buffer: it loses one packet each time its window W is the
-  first whole number above what pipe and buffer hold. From W/2 to W it takes 3/8 W^2 acknowledgements, when W more packets
-  are on their way, the last of them lost, and W more leave until that is known: a loss in 3/8 W^2 + 2 W packets. (A first
-  version of the rows left out 2 W, which is 1.1 and 1.8 %.) With a buffer of one bandwidth-delay product the link is never
-  idle, the square of the window grows by the same amount with every packet, and the mean queue is 5/9 of the buffer; with
-  a quarter of that the link idles after each loss (Lakshman and Madhow 1997).
+- *Losses at equal distances* come from one flow over a drop-tail buffer: it loses one packet each time its window W is
+  the first whole number above what pipe and buffer hold. From W/2 to W it takes 3/8 W^2 acknowledgements, when W more
+  packets are on their way, the last of them lost, and W more leave until that is known: a loss in 3/8 W^2 + 2 W
+  packets. (A first version of the rows left out 2 W, which is 1.1 and 1.8 %.) With a buffer of one bandwidth-delay
+  product the link is never idle, the square of the window grows by the same amount with every packet, and the mean
+  queue is 5/9 of the buffer; with a quarter of that the link idles after each loss (Lakshman and Madhow 1997).
 ";
 
 /// The section.
@@ -138,8 +138,9 @@ fn slope_row(points: &[Point]) -> Result<Row, String> {
     let tolerance = Tolerance::within(0.01, "three per cent at one end of two decades turn the slope by 0.007");
     let reference = slope(points.iter().map(|point| (point.p, point.chain)));
     let note =
-        "the pure law has -0.5. A cycle between losses lasts 0.76/sqrt(p) round trips on average; one of them is spent in repair at half the window and one more \
-                in finding out: 2 of 76 at p = 0.0001, 2 of 7.6 at p = 0.01. That lowers the throughput by 1 % at one end and by 15 % at the other and makes the slope steeper"
+        "the pure law has -0.5. A cycle between losses lasts 0.76/sqrt(p) round trips on average; one of them is spent \
+                in repair at half the window and one more in finding out: 2 of 76 at p = 0.0001, 2 of 7.6 at p = \
+                0.01. That lowers the throughput by 1 % at one end and by 15 % at the other and makes the slope steeper"
             .to_owned();
     Ok(Row::new(
         "p from 0.0001 to 0.01",
@@ -247,7 +248,8 @@ mod tests {
 
     #[test]
     fn a_sawtooth_has_the_queue_and_the_use_of_one_played_out() {
-        // Goal: packet by packet through one cycle of a window from 250 to 500, and from 150 to 300, over a pipe of 240.
+        // Goal: packet by packet through one cycle of a window from 250 to 500, and from 150 to 300, over a pipe of
+        // 240.
         for (pipe, buffer) in [(240.0, 260.0), (240.0, 60.0)] {
             let top: f64 = pipe + buffer;
             let (mut window, mut time, mut queued, mut pkts) = (top / 2.0, 0.0, 0.0, 0.0);

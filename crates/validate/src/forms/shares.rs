@@ -48,8 +48,8 @@ pub fn share(measured: &Measured, group: &str, groups: &[&str]) -> Result<Stat, 
     })
 }
 
-/// The rates of a parking lot: what max-min gives, what the law's equilibrium is and what was measured, for the long flows
-/// and the local flows of each hop, in this order.
+/// The rates of a parking lot: what max-min gives, what the law's equilibrium is and what was measured, for the long
+/// flows and the local flows of each hop, in this order.
 ///
 /// # Errors
 /// The drawing library's.

@@ -15,8 +15,8 @@ const OVERLOAD: f64 = 0.99;
 const T_RHO_S: f64 = 0.2;
 /// What a decrease leaves of the window.
 const BETA: f64 = 0.875;
-/// Additive increase of a flow in packets per second, per second: alpha per 100 ms and 100 ms, at round trips from 20 to
-/// 500 ms.
+/// Additive increase of a flow in packets per second, per second: alpha per 100 ms and 100 ms, at round trips from 20
+/// to 500 ms.
 const GROWTH_PPS2: f64 = 100.0;
 /// Bits of a packet.
 const PACKET_BITS: f64 = 8320.0;
@@ -24,21 +24,21 @@ const PACKET_BITS: f64 = 8320.0;
 const PARKING_LOT_ALPHA: f64 = 0.1;
 
 const INTRO: &str = "\
-A VCP router says *overload* for the next 200 ms when the load of the last 200 ms was 99 % of its target, which is 98 % of
-the capacity. Every sender then takes an eighth off its window, stands still until the 200 ms are over, and adds; the rate
-of each flow grows by 100 packets/s per second, whatever its round trip between 20 and 500 ms.
+A VCP router says *overload* for the next 200 ms when the load of the last 200 ms was 99 % of its target, which is 98 %
+of the capacity. Every sender then takes an eighth off its window, stands still until the 200 ms are over, and adds; the
+rate of each flow grows by 100 packets/s per second, whatever its round trip between 20 and 500 ms.
 
 - *One link.* The load is a sawtooth. It grows by g = 100 N 8320 / (0.98 C) per second. Overload is noticed half an
-  interval late on average, since the load is a mean over it and its end comes somewhere in the next; another half passes
-  from the middle of the interval to its end, and a round trip R until the senders' answer is at the router: the load turns
-  at L = 0.99 + g (0.2 s + R), falls to 0.875 L, rests for 0.2 s and climbs for 0.125 L / g. The queue is empty as long as
-  0.98 L is below 1. Additive increase and a decrease in common make rates equal (Chiu and Jain 1989), whatever the round
-  trips.
+  interval late on average, since the load is a mean over it and its end comes somewhere in the next; another half
+  passes from the middle of the interval to its end, and a round trip R until the senders' answer is at the router: the
+  load turns at L = 0.99 + g (0.2 s + R), falls to 0.875 L, rests for 0.2 s and climbs for 0.125 L / g. The queue is
+  empty as long as 0.98 L is below 1. Additive increase and a decrease in common make rates equal (Chiu and Jain 1989),
+  whatever the round trips.
 - *Parking lot.* VCP is not max-min: a packet carries the worst code of its path, so a long flow decreases at every
   overload of each of its hops. With overloads at frequency f a flow's rate x before one satisfies
-  growth (1 - 0.2 f) / f = x / 8: a local flow sees the overloads of its hop, a long one those of all hops, and the sum of
-  the rates at a hop's overload is 0.99 x 0.98 C. The five unknown rates follow; nothing is fitted. The increase is a tenth
-  of the default here (`law.vcp.alpha`), so that overloads of different hops rarely coincide.
+  growth (1 - 0.2 f) / f = x / 8: a local flow sees the overloads of its hop, a long one those of all hops, and the sum
+  of the rates at a hop's overload is 0.99 x 0.98 C. The five unknown rates follow; nothing is fitted. The increase is a
+  tenth of the default here (`law.vcp.alpha`), so that overloads of different hops rarely coincide.
 ";
 
 /// The section.
@@ -54,8 +54,8 @@ pub fn run(lab: &Lab) -> Result<Section, String> {
         let case = format!("{flows} flow{}, 50 ms", if flows > 1.0 { "s" } else { "" });
         let used = measured.metric("bottleneck", Metric::Utilisation)?;
         points.push((flows, used.mean, used.ci95_half_width.unwrap_or(0.0)));
-        let reason = "windows are whole packets, of which half of one in 60 is missing with five flows; 60 s hold eight \
-                      cycles of one flow";
+        let reason = "windows are whole packets, of which half of one in 60 is missing with five flows; 60 s hold \
+                      eight cycles of one flow";
         let tolerance = Tolerance::within(0.01, reason);
         rows.push(Row::new(&case, "utilisation", "1", mean_utilisation(flows), used, tolerance).by(&measured.command));
         let queue = measured.metric("bottleneck", Metric::QueuePkts)?;
@@ -69,8 +69,8 @@ pub fn run(lab: &Lab) -> Result<Section, String> {
     let groups = ["a", "b", "c", "d"];
     for (group, rtt_ms) in groups.into_iter().zip([40, 80, 120, 160]) {
         let ours = share(&unequal, group, &groups)?;
-        let reason = "the growth that replaces an eighth lasts 2 s; a decrease that comes up to 160 ms later than others' \
-                      shifts a rate by up to a tenth of it";
+        let reason = "the growth that replaces an eighth lasts 2 s; a decrease that comes up to 160 ms later than \
+                      others' shifts a rate by up to a tenth of it";
         let case = format!("flows with {rtt_ms} ms");
         let tolerance = Tolerance::within(0.1, reason);
         rows.push(Row::new(case, "rate over the mean rate", "1", 1.0, ours, tolerance).by(&unequal.command));
@@ -102,8 +102,8 @@ fn parking_lot(lab: &Lab) -> Result<Vec<Row>, String> {
     let measured = lab.simulate("parking-lot", &sets)?;
     let fair = parking_lot_max_min();
     let expected = parking_lot_rates();
-    let reason = "a time average lies up to 6 % below the rate before a decrease, less for a flow with decreases at odd \
-                  times; two hops' overloads that fall within 0.3 s of each other count once for a long flow";
+    let reason = "a time average lies up to 6 % below the rate before a decrease, less for a flow with decreases at \
+                  odd times; two hops' overloads that fall within 0.3 s of each other count once for a long flow";
     let mut rows = Vec::new();
     for (place, group) in ["long", "local1", "local2", "local3", "local4"].into_iter().enumerate() {
         let ours = rate_mbps(&measured, group)?;
@@ -146,8 +146,8 @@ fn parking_lot_rates() -> Vec<f64> {
             high = middle;
         }
     }
-    // A rate that climbs steadily to x from beta x has the mean (1 + beta) x / 2; one that is hit at odd times is hit at
-    // its mean.
+    // A rate that climbs steadily to x from beta x has the mean (1 + beta) x / 2; one that is hit at odd times is hit
+    // at its mean.
     let mut rates = vec![low];
     rates.extend(
         capacities
@@ -210,8 +210,8 @@ mod tests {
 
     #[test]
     fn equal_hops_give_a_long_flow_the_share_of_its_hops() {
-        // Goal: where the freeze is short, a flow over K hops has 1/K of the rate before a decrease; here the rates fill
-        // each hop at its overload.
+        // Goal: where the freeze is short, a flow over K hops has 1/K of the rate before a decrease; here the rates
+        // fill each hop at its overload.
         let rates = parking_lot_rates();
         for (rate, capacity) in rates[1..].iter().zip(parking_lot_capacities()) {
             let at_overload = LOCAL_FLOWS * rate / f64::midpoint(1.0, BETA) + LONG_FLOWS * rates[0];

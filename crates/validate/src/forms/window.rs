@@ -67,7 +67,8 @@ struct Cycle {
     next: Vec<f64>,
 }
 
-/// State of the chain: window at the beginning of a recovery, and whether a further loss of the same window delays growth.
+/// State of the chain: window at the beginning of a recovery, and whether a further loss of the same window delays
+/// growth.
 fn state(window: usize, delayed: bool) -> usize {
     2 * window + usize::from(delayed)
 }
@@ -180,5 +181,19 @@ mod tests {
             "{}",
             constant_of_random_losses()
         );
+    }
+
+    #[test]
+    fn the_chain_tends_to_the_law_as_losses_become_rare() {
+        // Goal: what the chain lacks of C / sqrt(p) shrinks as sqrt(p) does, for marks and for losses; waiting for
+        // timeouts costs, and losses cost more than marks.
+        let pkts = |probability, signal| Reno { probability, signal }.pkts_per_rtt();
+        let lacks = |p: f64, signal| 1.0 - pkts(p, signal) * p.sqrt() / constant_of_random_losses();
+        for signal in [Signal::Mark, Signal::Loss { rto_rtts: 2.0 }] {
+            let ratio = lacks(0.004, signal) / lacks(0.001, signal);
+            assert!((1.6..2.6).contains(&ratio), "{signal:?}: {ratio}");
+        }
+        let of = |rto_rtts| pkts(0.01, Signal::Loss { rto_rtts });
+        assert!(of(20.0) < of(2.0) && of(2.0) < pkts(0.01, Signal::Mark));
     }
 }

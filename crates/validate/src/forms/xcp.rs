@@ -12,21 +12,21 @@ const ALPHA: f64 = 0.4;
 const SHUFFLE: f64 = 0.1;
 
 const INTRO: &str = "\
-An XCP router hands out F = 0.4 (C - y) - 0.226 Q / d and shuffles a tenth of the traffic y: every flow gains the same and
-loses in proportion to its rate.
+An XCP router hands out F = 0.4 (C - y) - 0.226 Q / d and shuffles a tenth of the traffic y: every flow gains the same
+and loses in proportion to its rate.
 
 - *One link.* F = 0 where y = C and Q = 0, and the shuffle stands still where all rates are equal, whatever the round
-  trips: utilisation 1, no standing queue, equal rates. Packets of N flows still meet: N evenly spaced streams of the same
-  rate make a queue of at most N - 1.
+  trips: utilisation 1, no standing queue, equal rates. Packets of N flows still meet: N evenly spaced streams of the
+  same rate make a queue of at most N - 1.
 - *Parking lot.* Four long flows cross hops of 100, 100, 50 and 100 Mbit/s, each shared with eight local flows. Max-min
-  gives each flow of the third hop 50/12 = 4.17 Mbit/s and each other local flow (100 - 4 x 4.17)/8 = 10.42 Mbit/s. XCP is
-  not quite max-min (Low, Andrew, Wydrowski, \"Understanding XCP\", Infocom 2005): a hop whose flows are held back
+  gives each flow of the third hop 50/12 = 4.17 Mbit/s and each other local flow (100 - 4 x 4.17)/8 = 10.42 Mbit/s. XCP
+  is not quite max-min (Low, Andrew, Wydrowski, \"Understanding XCP\", Infocom 2005): a hop whose flows are held back
   elsewhere shuffles in vain for them and has to leave capacity spare until F makes up for it. With S = 0.1 y - F to
   shuffle and P = S + F = 0.1 y to give, each of N flows is given P/N.
-  *Before the bottleneck* the router does not see that others will give less: a local flow rests where it is given what it
-  loses, P/N = S x/y. *Behind it* it does: the draft then lets those flows take up the negative pool, which is used up
-  after the part t of each interval, so that local flows lose only t S x/y, with t (M P/N + n S x/y) = S for n local and
-  M = N - n other flows. Both with y = n x + the long flows' rate; the rows solve them.
+  *Before the bottleneck* the router does not see that others will give less: a local flow rests where it is given what
+  it loses, P/N = S x/y. *Behind it* it does: the draft then lets those flows take up the negative pool, which is used
+  up after the part t of each interval, so that local flows lose only t S x/y, with t (M P/N + n S x/y) = S for n local
+  and M = N - n other flows. Both with y = n x + the long flows' rate; the rows solve them.
 ";
 
 /// The section.
@@ -183,8 +183,8 @@ mod tests {
 
     #[test]
     fn an_equilibrium_solves_its_equations() {
-        // Goal: before the bottleneck by hand: 8 r / 12 = 1 - q / y and y (1 + (1 - 1/r) / 4) = 1, with q = 1/6; behind it
-        // less stays spare; where all flows are alike nothing does.
+        // Goal: before the bottleneck by hand: 8 r / 12 = 1 - q / y and y (1 + (1 - 1/r) / 4) = 1, with q = 1/6; behind
+        // it less stays spare; where all flows are alike nothing does.
         let q = 1.0 / 6.0;
         let y = used_share(Place::Before, 8.0, 4.0, q);
         let r = 1.5 * (1.0 - q / y);
