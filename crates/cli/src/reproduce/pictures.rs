@@ -94,7 +94,8 @@ const SNR_STEPS_PER_DB: f64 = 4.0;
 /// Below this a packet error is met in no run.
 const ERROR_MIN: f64 = 1e-9;
 
-type Points = Vec<(f64, Option<Stat>)>;
+/// Where along the lower axis, and the seeds there.
+type Point = (f64, Option<Stat>);
 
 fn one() -> usize {
     1
@@ -177,7 +178,7 @@ impl Drawings {
 }
 
 impl Source {
-    fn curve(&self, points: &Points) -> Curve {
+    fn curve(&self, points: &[Point]) -> Curve {
         let end = |sign: f64| {
             let end = move |stat: &Stat| Some((stat.mean + sign * stat.ci95_half_width?) * self.factor);
             points.iter().map(|(_, stat)| stat.as_ref().and_then(end)).collect()
@@ -210,7 +211,7 @@ fn number(at: &str) -> Option<f64> {
         .ok()
 }
 
-fn over_sweep(source: &Source, figures: &[Figures]) -> Points {
+fn over_sweep(source: &Source, figures: &[Figures]) -> Vec<Point> {
     let here: Vec<&Figures> = figures.iter().filter(|figures| source.is_of(figures)).collect();
     let mut places: Vec<f64> = here.iter().filter_map(|figures| number(&figures.at)).collect();
     places.sort_by(f64::total_cmp);
@@ -223,7 +224,7 @@ fn over_sweep(source: &Source, figures: &[Figures]) -> Points {
     places.into_iter().map(at).collect()
 }
 
-fn over_places(source: &Source, figures: &[Figures]) -> Points {
+fn over_places(source: &Source, figures: &[Figures]) -> Vec<Point> {
     let at = |(place, id): (usize, &String)| {
         let there = figures
             .iter()
@@ -234,7 +235,7 @@ fn over_places(source: &Source, figures: &[Figures]) -> Points {
     source.of.iter().enumerate().map(at).collect()
 }
 
-fn over_time(source: &Source, claims: &Claims, experiment: &Experiment) -> Result<Points, Failure> {
+fn over_time(source: &Source, claims: &Claims, experiment: &Experiment) -> Result<Vec<Point>, Failure> {
     let ids: Vec<&str> = source.of.iter().map(|id| claims.first_like(id)).collect();
     let runs = experiment.runs.iter();
     let runs = runs.filter(|run| run.law == source.law && ids.contains(&run.point[0].1.as_str()));
@@ -280,7 +281,7 @@ fn run_over_time(run: &Run, link: &str, source: &Source) -> Result<Vec<(f64, Opt
         .collect())
 }
 
-fn over_snr(source: &Source, claims: &Claims) -> Result<Points, Failure> {
+fn over_snr(source: &Source, claims: &Claims) -> Result<Vec<Point>, Failure> {
     let known = |channel: &&Channel| source.of.contains(&channel.id);
     let channel = claims.channel.iter().find(known);
     let kind = KINDS.iter().find(|(label, _, _)| *label == source.law);
@@ -292,7 +293,7 @@ fn over_snr(source: &Source, claims: &Claims) -> Result<Points, Failure> {
             source.law
         )));
     };
-    let point = |step: usize| -> Result<(f64, Option<Stat>), Failure> {
+    let point = |step: usize| -> Result<Point, Failure> {
         let snr_db = step as f64 / SNR_STEPS_PER_DB;
         let error = channel.spec(snr_db)?.packet_error(*kind, *ip_bytes);
         Ok((snr_db, Stat::of(&[error]).filter(|_| error >= ERROR_MIN)))

@@ -32,8 +32,8 @@ pub enum Side {
     Difference(Quantity, Quantity),
 }
 
-/// Values by seed. Without a seed: the same for each, as what mathematics say about a channel.
-pub type Values = Vec<(Option<u64>, f64)>;
+/// A value with its seed. Without a seed: the same for each, as what mathematics say about a channel.
+pub type Value = (Option<u64>, f64);
 
 impl Quantity {
     fn parse(text: &str) -> Result<Self, String> {
@@ -53,7 +53,7 @@ impl Quantity {
         })
     }
 
-    fn values(&self, figures: &[Figures]) -> Values {
+    fn values(&self, figures: &[Figures]) -> Vec<Value> {
         let here = figures
             .iter()
             .filter(|f| f.run == self.run && f.at == self.at && f.law == self.law);
@@ -99,7 +99,7 @@ impl Side {
     }
 
     /// Its values, over the seeds that all its quantities have.
-    pub fn values(&self, figures: &[Figures]) -> Values {
+    pub fn values(&self, figures: &[Figures]) -> Vec<Value> {
         match self {
             Self::Number(number) => vec![(None, *number)],
             Self::One(one) => one.values(figures),
@@ -122,8 +122,8 @@ impl Side {
 }
 
 /// Joins values of the same seed; one without a seed goes with each of the other side.
-pub fn paired(left: &Values, right: &Values, join: impl Fn(f64, f64) -> f64) -> Values {
-    let pair = |&(seed, a): &(Option<u64>, f64)| {
+pub fn paired(left: &[Value], right: &[Value], join: impl Fn(f64, f64) -> f64) -> Vec<Value> {
+    let pair = |&(seed, a): &Value| {
         let fits = move |other: Option<u64>| seed.is_none() || other.is_none() || seed == other;
         let join = &join;
         right
@@ -145,7 +145,7 @@ mod tests {
         figures
     }
 
-    fn values(text: &str, figures: &[Figures]) -> Values {
+    fn values(text: &str, figures: &[Figures]) -> Vec<Value> {
         let words: Vec<&str> = text.split_whitespace().collect();
         Side::parse(&words).unwrap().values(figures)
     }
