@@ -36,8 +36,8 @@ fn diff_says_what_moved_and_why() {
     let output = scratch.fadelab(&["diff", "a", "b"]);
     assert_status(&output, 0);
     let text = stdout(&output);
-    let row = text.lines().find(|line| line.contains(" utilisation ")).unwrap();
-    assert!(row.starts_with("bottleneck  vcp") && row.ends_with("  moved"), "{row}");
+    let row = text.lines().find(|line| line.ends_with("  moved"));
+    assert!(row.is_some_and(|row| row.starts_with("bottleneck  vcp")), "{text}");
     for part in [
         "  topology.bottleneck.rate: \"2 Mbit/s\" → \"4 Mbit/s\"\n",
         "only in a: xcp at bottleneck",
