@@ -193,7 +193,7 @@ impl StepwiseLink {
                 self.transmit(start_ns, flight)?;
             }
             let ready_ns = if self.queue.pkts() > 0 {
-                self.transmitter.ready_for(start_ns)
+                self.queue.next_arrived_ns().max(self.transmitter.ready_for(start_ns))
             } else {
                 self.repeater.ready_ns()
             };

@@ -376,3 +376,28 @@ fn emulate(trace_ms: &[u64], limit: u32, arrivals: &[(u64, u16)]) -> (Vec<bool>,
     use_up(end_ms + 100_000, &mut queue);
     (taken, left)
 }
+
+#[test]
+fn drops_at_departure_keep_the_rules() {
+    // Goal: worked out by hand, three opportunities every 8 ms: where the law drops the second packet at its departure,
+    // the third one takes its opportunity, and what comes at the very instant of the opportunities waits for the next.
+    let mut spec = spec(link(&[8, 8, 8], TraceRules::ExactMahimahi), 0, None, None);
+    spec.router.law = router("kth").expect("a test law");
+    spec.router.params = spec
+        .router
+        .law
+        .params_from(&[("first", 2.0)])
+        .expect("valid parameters");
+    let mut bench = Bench::new(&spec);
+    for arrives_ns in [MS, MS, 2 * MS, 8 * MS] {
+        assert!(bench.arrive(arrives_ns, 1500, DATA));
+    }
+    bench.run(30 * MS);
+    let mut out: Vec<_> = bench
+        .out
+        .iter()
+        .map(|&(at_ns, id, lost)| (at_ns / MS, id, lost))
+        .collect();
+    out.sort_unstable();
+    assert_eq!(out, [(8, 0, false), (8, 1, true), (8, 2, false), (16, 3, false)]);
+}
