@@ -202,7 +202,7 @@ impl Link {
             None => Fate::default(),
             Some(air) => {
                 let header = store.header(parcel.id);
-                let lost = air.loses(served.start_ns, header.kind(), u32::from(header.ip_bytes));
+                let lost = air.loses(served.start_ns, header.kind(), header.ip_bytes);
                 Fate {
                     is_data: header.is_data(),
                     is_lost: lost.unwrap_or(false),
@@ -361,10 +361,8 @@ impl Link {
     fn view(&self, now_ns: u64) -> QueueView {
         QueueView {
             now_ns,
-            queue_bytes: self.queue_bytes,
-            queue_pkts: self.queue_pkts(),
-            full: false,
-            wait_ns: 0,
+            bytes: self.queue_bytes,
+            pkts: self.queue_pkts(),
         }
     }
 

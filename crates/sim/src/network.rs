@@ -14,7 +14,7 @@ use std::collections::BTreeMap;
 use fadelab_path::link::{Arrival, Departure, Link};
 use fadelab_path::packet::{FeedbackBytes, PacketId, Parcel, Store};
 use fadelab_path::violation::{Checked, violated};
-use fadelab_path::wire::{Ahead, Passage, Wires};
+use fadelab_path::wire::{Ahead, LawWire, Passage, Wires};
 
 use crate::lane::Lane;
 use crate::layout::Layout;
@@ -33,6 +33,9 @@ const TAIL: u32 = 1 << 30;
 /// What is no wire has this bit.
 const NO_WIRE: u32 = 1 << 31;
 
+/// A wire with a law has both.
+const LAW: u32 = TAIL | NO_WIRE;
+
 /// Marks the end of a route.
 const ROUTE_END: u32 = u32::MAX;
 
@@ -49,10 +52,13 @@ const LOST: u32 = u32::MAX - 2;
 #[derive(Debug)]
 pub(crate) struct Network {
     wires: Wires,
-    /// Of each kind of wires, and behind them of each link that is none.
+    /// Of each kind of wires, behind them of each wire with a law, and then of each other link.
     lanes: Vec<Lane>,
+    laws: Vec<LawWire>,
     /// Links that are no wires.
     links: Vec<Link>,
+    /// The first lane that is not of a kind of wires.
+    lanes_alone: usize,
     /// The lane of each link.
     lane_of: Vec<u32>,
     pub slab: Slab,
@@ -85,12 +91,14 @@ impl Network {
         let mut network = Self {
             lanes_due: Schedule::new(layout.lanes.len()),
             flows_due: Schedule::new(spec.flows.len()),
-            looks_due: Schedule::new(layout.links.len() + own),
+            looks_due: Schedule::new(layout.laws.len() + layout.links.len() + own),
             end_key: keys.key(spec.duration_ns.saturating_add(1), 0),
             events_more: 0,
             keys,
             wires: layout.wires,
+            lanes_alone: layout.lanes.len() - layout.laws.len() - layout.links.len(),
             lanes: layout.lanes,
+            laws: layout.laws,
             links: layout.links,
             lane_of: layout.lane_of,
             slab: Slab::new(spec.flows.iter().any(has_feedback)),
@@ -100,24 +108,28 @@ impl Network {
             tap: None,
         };
         for source in 0..spec.links.len() as SourceId {
-            if let Some(at) = network.link_at(source as usize) {
+            if let Some(at) = network.alone_at(source as usize) {
                 network.schedule_link(at, source);
             }
         }
         network
     }
 
-    /// Where among those that are no wires link number `index` stands.
+    /// Where link number `index` stands among those that have a lane of their own: first all of `laws`, then all of
+    /// `links`.
     #[inline]
-    fn link_at(&self, index: usize) -> Option<usize> {
-        (self.lane_of[index] as usize).checked_sub(self.lanes.len() - self.links.len())
+    fn alone_at(&self, index: usize) -> Option<usize> {
+        (self.lane_of[index] as usize).checked_sub(self.lanes_alone)
     }
 
-    /// Moves the event of a link that is no wire.
+    /// Moves the event of a link that has some.
     #[inline]
     fn schedule_link(&mut self, at: usize, source: SourceId) {
-        let key = self.keys.key(self.links[at].next_due(), source);
-        self.looks_due.set(at, key);
+        let due_ns = match at.checked_sub(self.laws.len()) {
+            None => self.laws[at].next_due(),
+            Some(at) => self.links[at].next_due(),
+        };
+        self.looks_due.set(at, self.keys.key(due_ns, source));
     }
 
     /// Shows flows to `tap`. To be called before the routes of those flows are added.
@@ -140,11 +152,15 @@ impl Network {
     fn add_hops(&mut self, pieces: &[&[LinkId]]) -> u32 {
         let start = self.hops.len() as u32;
         for &link in pieces.iter().copied().flatten() {
-            let is_wire = link < LOST && self.link_at(link as usize).is_none();
-            self.hops.push(match is_wire {
-                false => link | NO_WIRE,
-                true if self.lanes[self.lane_of[link as usize] as usize].is_ahead() => link | TAIL,
-                true => link,
+            if link >= LOST {
+                self.hops.push(link);
+                continue;
+            }
+            self.hops.push(match self.alone_at(link as usize) {
+                Some(at) if at < self.laws.len() => link | LAW,
+                Some(_) => link | NO_WIRE,
+                None if self.lanes[self.lane_of[link as usize] as usize].is_ahead() => link | TAIL,
+                None => link,
             });
         }
         self.hops.push(ROUTE_END);
@@ -188,7 +204,7 @@ impl Network {
     /// Moves event `own` of the engine, which is source `source`, to `due_ns`.
     pub fn schedule_own(&mut self, own: usize, source: SourceId, due_ns: u64) {
         let key = self.keys.key(due_ns, source);
-        self.looks_due.set(self.links.len() + own, key);
+        self.looks_due.set(self.laws.len() + self.links.len() + own, key);
     }
 
     /// Lets a packet into the network at the beginning of its route, which has at least one link. Inlined, so that the
@@ -201,7 +217,7 @@ impl Network {
         route_at: u32,
         feedback: Option<&FeedbackBytes>,
     ) -> Checked<()> {
-        let ip_bytes = packet.header.ip_bytes;
+        let ip_bytes = packet.header.ip_bytes as u16;
         let id = self.slab.add(packet);
         if let Some(bytes) = feedback {
             *self.slab.feedback(id) = *bytes;
@@ -235,7 +251,10 @@ impl Network {
             return self.broken_early(now_ns, link, arrived_ns);
         }
         if let Some(at) = settles {
-            self.links[at as usize].settle(now_ns, &mut self.slab)?;
+            match (at as usize).checked_sub(self.laws.len()) {
+                None => self.laws[at as usize].settle(now_ns, &mut self.slab)?,
+                Some(at) => self.links[at].settle(now_ns, &mut self.slab)?,
+            }
         }
         self.forward(now_ns, parcel)
     }
@@ -266,10 +285,16 @@ impl Network {
 
     #[inline(never)]
     fn service_link(&mut self, now_ns: u64, link: usize) -> Checked<Option<PacketId>> {
-        let Some(at) = self.link_at(link) else {
+        let Some(at) = self.alone_at(link) else {
             return self.broken_early(now_ns, link, now_ns);
         };
-        let departure = self.links[at].service(now_ns, &mut self.slab)?;
+        let departure = match at.checked_sub(self.laws.len()) {
+            None => {
+                self.laws[at].run_timers(now_ns, &mut self.slab)?;
+                Departure::None
+            }
+            Some(at) => self.links[at].service(now_ns, &mut self.slab)?,
+        };
         self.schedule_link(at, link as SourceId);
         match departure {
             Departure::None => Ok(None),
@@ -349,6 +374,7 @@ impl Network {
                 self.discard(parcel.id);
                 Ok(None)
             }
+            law if law & LAW == LAW => self.enter_law(now_ns, law & !LAW, parcel),
             tail if tail & NO_WIRE == 0 => self.enter_tail(now_ns, tail & !TAIL, parcel),
             link => self.enter_link(now_ns, link & !NO_WIRE, parcel),
         }
@@ -361,9 +387,19 @@ impl Network {
     }
 
     #[inline(never)]
+    fn enter_law(&mut self, now_ns: u64, link: u32, parcel: Parcel) -> Checked<Option<PacketId>> {
+        let kind = self.lane_of[link as usize] as usize;
+        let law = &mut self.laws[kind - self.lanes_alone];
+        let passage = law
+            .arrive(now_ns, parcel, &mut self.slab)?
+            .map(|due_ns| Passage { due_ns, kind });
+        self.pass_on(now_ns, link, passage, parcel)
+    }
+
+    #[inline(never)]
     fn enter_link(&mut self, now_ns: u64, link: u32, mut parcel: Parcel) -> Checked<Option<PacketId>> {
         let kind = self.lane_of[link as usize] as usize;
-        let at = kind + self.links.len() - self.lanes.len();
+        let at = kind - self.lanes_alone - self.laws.len();
         match self.links[at].arrive(now_ns, parcel, &mut self.slab)? {
             Arrival::Leaves { due_ns, is_lost } => {
                 if is_lost {
@@ -371,7 +407,7 @@ impl Network {
                 }
                 return self.go_ahead(now_ns, link, Passage { due_ns, kind }, parcel);
             }
-            Arrival::Taken => self.schedule_link(at, link),
+            Arrival::Taken => self.schedule_link(kind - self.lanes_alone, link),
             Arrival::Dropped => self.discard(parcel.id),
         }
         Ok(None)
@@ -439,8 +475,11 @@ impl Network {
             BTreeMap::new()
         };
         let counters = links.iter().map(|&link| {
-            if let Some(at) = self.link_at(link as usize) {
-                return self.links[at].snapshot(now_ns, &mut self.slab);
+            if let Some(at) = self.alone_at(link as usize) {
+                return match at.checked_sub(self.laws.len()) {
+                    None => self.laws[at].snapshot(now_ns, &mut self.slab),
+                    Some(at) => self.links[at].snapshot(now_ns, &mut self.slab),
+                };
             }
             let ahead = ahead.get(&link).copied().unwrap_or_default();
             self.wires.snapshot(link as usize, now_ns, ahead)
@@ -467,8 +506,11 @@ impl Network {
     pub fn holder_of_state(&self, address: usize) -> Option<usize> {
         let mut links = 0..self.lane_of.len();
         links.find(|&index| {
-            let at = self.link_at(index);
-            at.is_some_and(|at| self.links[at].holds_state(address))
+            let at = self.alone_at(index);
+            at.is_some_and(|at| match at.checked_sub(self.laws.len()) {
+                None => self.laws[at].holds_state(address),
+                Some(at) => self.links[at].holds_state(address),
+            })
         })
     }
 }
