@@ -10,7 +10,7 @@
 use crate::air::{Air, BusyPeriod};
 use crate::counters::LinkCounters;
 use crate::layer::LinkLayer;
-use crate::packet::{PacketId, Parcel, Store};
+use crate::packet::{PacketId, Parcel, Store, kind};
 use crate::ring::Ring;
 use crate::router::{LawHost, QueueView};
 use crate::spec::{LinkSpec, Queues, RouterSpec};
@@ -179,7 +179,7 @@ impl Link {
         let ip_bytes = u32::from(parcel.ip_bytes);
         let bytes = match &mut self.air {
             None => ip_bytes,
-            Some(air) => air.bytes(store.header(parcel.id).kind(), ip_bytes),
+            Some(air) => air.bytes(kind(store.header(parcel.id)), ip_bytes),
         };
         self.counters.arrived_pkts += 1;
         self.counters.arrived_bytes += u64::from(bytes);
@@ -202,7 +202,7 @@ impl Link {
             None => Fate::default(),
             Some(air) => {
                 let header = store.header(parcel.id);
-                let lost = air.loses(served.start_ns, header.kind(), header.ip_bytes);
+                let lost = air.loses(served.start_ns, kind(header), header.ip_bytes);
                 Fate {
                     is_data: header.is_data(),
                     is_lost: lost.unwrap_or(false),

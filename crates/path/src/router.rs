@@ -1,6 +1,6 @@
 //! A router's law at work: its memory, its timers, the capacity part that feeds it.
 
-use fadelab_laws::{State, abi, guard};
+use fadelab_laws::{Capacity, Params, RouterInstance, State, abi, guard};
 use fadelab_phy::random::Stream;
 
 use crate::packet::{FeedbackBytes, PacketId, Store};
@@ -54,8 +54,9 @@ struct Shown {
 /// A law, its parameters and its state.
 #[derive(Debug)]
 pub(crate) struct LawHost {
-    spec: RouterSpec,
-    state: State,
+    law: RouterInstance<'static>,
+    capacity: &'static Capacity,
+    capacity_params: Params,
     capacity_state: State,
     due_ns: [u64; abi::TIMERS_MAX],
     estimate: abi::Estimate,
@@ -100,14 +101,15 @@ impl LawHost {
 
     fn new(spec: &RouterSpec, mut random: Stream, mut link: abi::Link) -> Self {
         link.random = random.next_u64() as u32;
-        let mut state = spec.law.new_state();
+        let mut law = RouterInstance::new(spec.law, spec.params.clone());
         let mut capacity_state = spec.capacity.new_state();
         spec.capacity.init(&mut capacity_state, &spec.capacity_params, &link);
         let mut due_us = [abi::TIMER_OFF; abi::TIMERS_MAX];
-        spec.law.init(&mut state, &spec.params, &link, &mut due_us);
+        law.init(&link, &mut due_us);
         let mut host = Self {
-            spec: spec.clone(),
-            state,
+            law,
+            capacity: spec.capacity,
+            capacity_params: spec.capacity_params.clone(),
             capacity_state,
             due_ns: due_us.map(to_ns),
             estimate: abi::Estimate::default(),
@@ -129,13 +131,13 @@ impl LawHost {
 
     /// Whether the state at `address` is the law's or its capacity part's.
     pub fn holds_state(&self, address: usize) -> bool {
-        [self.state.address(), self.capacity_state.address()].contains(&address)
+        [self.law.state().address(), self.capacity_state.address()].contains(&address)
     }
 
     /// Whether the law looks at departures.
     #[inline]
     pub fn has_on_dequeue(&self) -> bool {
-        self.spec.law.has_on_dequeue()
+        self.law.law().has_on_dequeue()
     }
 
     /// When the next timer is due.
@@ -149,15 +151,12 @@ impl LawHost {
             if self.due_ns[timer] > queue.now_ns {
                 continue;
             }
-            if timer as u32 == self.spec.law.control_timer() {
+            if timer as u32 == self.law.law().control_timer() {
                 self.close_interval(queue, meter);
             }
             self.look(queue, false, 0);
             self.queue.random = self.random.next_u64() as u32;
-            let due_us = self
-                .spec
-                .law
-                .on_timer(&mut self.state, &self.spec.params, timer as u32, &self.queue);
+            let due_us = self.law.on_timer(timer as u32, &self.queue);
             // A law that asks for the past is run again at the next microsecond, not for ever at this one.
             self.due_ns[timer] = to_ns(due_us).max(queue.now_ns + NS_PER_US);
         }
@@ -182,13 +181,8 @@ impl LawHost {
             configured_Bps: self.configured_bytes_per_s,
             ..abi::Interval::default()
         };
-        let part = self.spec.capacity;
-        part.estimate(
-            &mut self.capacity_state,
-            &self.spec.capacity_params,
-            &interval,
-            &mut self.estimate,
-        );
+        let (state, params) = (&mut self.capacity_state, &self.capacity_params);
+        self.capacity.estimate(state, params, &interval, &mut self.estimate);
         (self.closed_ns, self.closed, self.queue_bytes_min) = (queue.now_ns, meter, queue.bytes);
         self.note_estimate();
     }
@@ -204,7 +198,7 @@ impl LawHost {
         store: &mut impl Store,
     ) -> Verdict {
         self.queue_bytes_min = self.queue_bytes_min.min(queue.bytes);
-        if !self.spec.law.has_on_enqueue() {
+        if !self.law.law().has_on_enqueue() {
             return Verdict::default();
         }
         self.look(queue, full, 0);
@@ -225,7 +219,7 @@ impl LawHost {
         store: &mut impl Store,
     ) -> Verdict {
         self.queue_bytes_min = self.queue_bytes_min.min(queue.bytes);
-        if !self.spec.law.has_on_dequeue() {
+        if !self.law.law().has_on_dequeue() {
             return Verdict::default();
         }
         self.look(queue, false, waited_ns);
@@ -253,12 +247,12 @@ impl LawHost {
         self.look(empty, full, 0);
         let shown = self.show(id, air_bytes, store);
         let mut fate = Passage::default();
-        if self.spec.law.has_on_enqueue() {
+        if self.law.law().has_on_enqueue() {
             let verdict = self.call_on_enqueue(shown);
             fate.dropped = verdict.dropped;
             fate.marks = u8::from(verdict.marked && !full && !verdict.dropped);
         }
-        if self.spec.law.has_on_dequeue() && !full && !fate.dropped {
+        if self.law.law().has_on_dequeue() && !full && !fate.dropped {
             let verdict = self.call_on_dequeue(Shown {
                 ecn: self.packet.ecn,
                 ..shown
@@ -273,16 +267,14 @@ impl LawHost {
     #[inline(always)]
     fn call_on_enqueue(&mut self, shown: Shown) -> Verdict {
         self.draw();
-        let (law, params) = (self.spec.law, &self.spec.params);
-        let verdict = law.on_enqueue(&mut self.state, params, &mut self.packet, &self.queue);
+        let verdict = self.law.on_enqueue(&mut self.packet, &self.queue);
         self.verdict(verdict, shown)
     }
 
     #[inline(always)]
     fn call_on_dequeue(&mut self, shown: Shown) -> Verdict {
         self.draw();
-        let (law, params) = (self.spec.law, &self.spec.params);
-        let verdict = law.on_dequeue(&mut self.state, params, &mut self.packet, &self.queue);
+        let verdict = self.law.on_dequeue(&mut self.packet, &self.queue);
         self.verdict(verdict, shown)
     }
 
@@ -297,15 +289,11 @@ impl LawHost {
     /// Writes down what the law is shown of a packet.
     #[inline(always)]
     fn show(&mut self, id: PacketId, air_bytes: u32, store: &mut impl Store) -> Shown {
-        let header = *store.header(id);
+        let header = store.header(id);
+        let (ecn, outer_ecn) = (header.ecn, header.outer_ecn);
         let with_feedback = self.reads_feedback && header.feedback_len > 0;
         let packet = &mut self.packet;
-        (packet.flags, packet.ip_bytes) = (header.flags, header.ip_bytes);
-        packet.air_bytes = air_bytes;
-        packet.ip_id = header.ip_id;
-        (packet.ecn, packet.outer_ecn) = (header.ecn, header.outer_ecn);
-        (packet.role, packet.wire) = (header.role, header.wire);
-        (packet.feedback_len, packet.reserved) = (header.feedback_len, header.reserved);
+        packet.show(header, air_bytes);
         if with_feedback {
             packet.feedback = *store.feedback(id);
         } else if self.reads_feedback {
@@ -313,8 +301,8 @@ impl LawHost {
         }
         Shown {
             id,
-            ecn: header.ecn,
-            outer_ecn: header.outer_ecn,
+            ecn,
+            outer_ecn,
             with_feedback,
         }
     }

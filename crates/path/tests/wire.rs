@@ -103,10 +103,10 @@ fn run_timers(wire: &mut LawWire, store: &mut Packets, until_ns: u64) {
 
 #[test]
 fn a_wire_with_a_law_is_a_link() {
-    // Goal: under bursts of random packets, with buffers in packets and in bytes, at even rates and odd ones, a wire drops
-    // the same packets as a link under the same law, marks the same ones, is done with the others at the same instants, and
-    // counts the same at any instant: for a law that marks at arrival, one that marks at departure, and two with timers
-    // and formats of their own.
+    // Goal: under bursts of random packets, with buffers in packets and in bytes, at even rates and odd ones, a wire
+    // drops the same packets as a link under the same law, marks the same ones, is done with the others at the same
+    // instants, and counts the same at any instant: for a law that marks at arrival, one that marks at departure, and
+    // two with timers and formats of their own.
     for (law, wire) in [("red", 0), ("rem", 0), ("vcp", abi::WIRE_VCP), ("xcp", abi::WIRE_XCP)] {
         let mut acted = 0;
         for (packets, bytes, rate_bps) in [

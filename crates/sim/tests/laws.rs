@@ -385,9 +385,9 @@ fn idle_senders_restart_from_their_initial_window() {
 
 #[test]
 fn what_a_law_writes_arrives_with_the_packet() {
-    // Goal: feedback written when a packet leaves its queue is there when it arrives, also when nothing comes to the link
-    // in between: the last packets of a transfer are told the same on a link that knows departures ahead as on one that
-    // goes step by step.
+    // Goal: feedback written when a packet leaves its queue is there when it arrives, also when nothing comes to the
+    // link in between: the last packets of a transfer are told the same on a link that knows departures ahead as on one
+    // that goes step by step.
     let told = |layer: LinkLayer| {
         let mut spec = wire("xcp", 1);
         for link in &mut spec.links {

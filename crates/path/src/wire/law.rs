@@ -1,10 +1,10 @@
 //! A wire with a law at its queue.
 //!
 //! A law changes nothing of what makes a wire one: a packet that it lets in leaves at a time that is known, so it is
-//! handed over at once. The law is shown arrivals as they come; departures that are due, in their order, before anything
-//! else touches the wire and before anybody looks at a packet that was handed over ([`LawWire::settle`]). Only its
-//! timers are events of their own. A [`Link`](crate::link::Link) of the same spec does the same: a test holds the two
-//! together. There are few of them and they are busy, so each has all its own in one place.
+//! handed over at once. The law is shown arrivals as they come; departures that are due, in their order, before
+//! anything else touches the wire and before anybody looks at a packet that was handed over ([`LawWire::settle`]). Only
+//! its timers are events of their own. A [`Link`](crate::link::Link) of the same spec does the same: a test holds the
+//! two together. There are few of them and they are busy, so each has all its own in one place.
 
 use super::{BYTES, CAPACITY, LIMIT};
 use crate::counters::LinkCounters;
