@@ -329,15 +329,18 @@ fn samples<'a, C>(
 }
 
 fn run_rows<'a>(run: &'a Run, key: RunKey<'a>) -> Vec<RunRow<'a>> {
-    let (from, to) = (&run.record.links_warmup, &run.record.links_end);
-    let row = |link: usize| RunRow {
+    let row = |(place, &link): (usize, &u32)| RunRow {
         key,
-        link: &run.spec.links[link].name,
+        link: &run.spec.links[link as usize].name,
         measured_ns: run.measured_ns(),
-        counters: counters::growth(counters::LINK, &from[link], &to[link]),
-        figures: measure::measure(run, link),
+        counters: counters::growth(
+            counters::LINK,
+            &run.record.links_warmup[place],
+            &run.record.links_end[place],
+        ),
+        figures: measure::measure(run, link as usize),
     };
-    measure::shown_links(run).into_iter().map(row).collect()
+    run.record.link_ids.iter().enumerate().map(row).collect()
 }
 
 fn flow_total_rows<'a>(run: &'a Run, key: RunKey<'a>) -> Vec<FlowTotalRow<'a>> {

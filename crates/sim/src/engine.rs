@@ -119,7 +119,10 @@ impl<'a> Engine<'a> {
             net,
             flows,
             now_ns: 0,
-            record: RunRecord::default(),
+            record: RunRecord {
+                link_ids: shown_links(spec),
+                ..RunRecord::default()
+            },
             #[cfg(feature = "fault-injection")]
             fault: None,
         };
@@ -246,18 +249,22 @@ impl<'a> Engine<'a> {
     }
 
     fn snapshot(&mut self) -> Checked<(Vec<LinkCounters>, Vec<FlowCounters>)> {
-        let links: Vec<u32> = (0..self.spec.links.len() as u32).collect();
-        let links = self.net.snapshot(&links, self.now_ns)?;
+        let links = self.net.snapshot_of_all(&self.record.link_ids, self.now_ns)?;
         Ok((links, self.flows.iter().map(Flow::snapshot).collect()))
     }
+}
+
+/// Indices of the links that results show.
+fn shown_links(spec: &RunSpec) -> Vec<u32> {
+    let shown = spec.links.iter().enumerate().filter(|(_, link)| link.shown);
+    shown.map(|(id, _)| id as u32).collect()
 }
 
 /// The recorder: an event source of its own, so that a run that records nothing has none of it.
 #[cfg(feature = "recorder")]
 impl Engine<'_> {
     fn begin_series(&mut self) {
-        let shown = self.spec.links.iter().enumerate().filter(|(_, link)| link.shown);
-        let link_ids: Vec<u32> = shown.map(|(id, _)| id as u32).collect();
+        let link_ids = self.record.link_ids.clone();
         self.record.series = Series {
             time_ns: Vec::new(),
             links: vec![Vec::new(); link_ids.len()],

@@ -9,23 +9,21 @@
 //! tail too, ahead of its time: one event less per packet. Nobody sees it but a snapshot, which leaves out what has not
 //! arrived yet.
 
-use std::collections::BTreeMap;
-
 use fadelab_path::link::{Arrival, Departure, Link};
 use fadelab_path::packet::{FeedbackBytes, PacketId, Parcel, Store};
 use fadelab_path::violation::{Checked, violated};
-use fadelab_path::wire::{Ahead, Passage, Wires};
+use fadelab_path::wire::{Passage, Wires};
 
 use crate::lane::Lane;
 use crate::layout::Layout;
 use crate::packet::{Packet, Slab};
-use crate::record::LinkCounters;
 use crate::schedule::{Keys, Schedule, SourceId};
 use crate::spec::{FlowSpec, LinkId, RunSpec};
 use crate::tap::Tap;
 
 #[cfg(feature = "fault-injection")]
 mod fault;
+mod snapshot;
 
 /// Hops of the flattened routes: a wire is its number. A tail has this bit besides.
 const TAIL: u32 = 1 << 30;
@@ -428,39 +426,6 @@ impl Network {
             return violated("packets are conserved in the whole", "network", now_ns, detail);
         }
         Ok(())
-    }
-
-    /// Counters of `links`, wires or not, as they stand at `now_ns`.
-    pub fn snapshot(&mut self, links: &[LinkId], now_ns: u64) -> Checked<Vec<LinkCounters>> {
-        let is_ahead = |&link: &LinkId| self.lanes[self.lane_of[link as usize] as usize].is_ahead();
-        let ahead = if links.iter().any(is_ahead) {
-            self.ahead(now_ns)
-        } else {
-            BTreeMap::new()
-        };
-        let counters = links.iter().map(|&link| {
-            if let Some(at) = self.link_at(link as usize) {
-                return self.links[at].snapshot(now_ns, &mut self.slab);
-            }
-            let ahead = ahead.get(&link).copied().unwrap_or_default();
-            self.wires.snapshot(link as usize, now_ns, ahead)
-        });
-        counters.collect()
-    }
-
-    /// What has been sent through tails ahead of `now_ns`.
-    fn ahead(&self, now_ns: u64) -> BTreeMap<LinkId, Ahead> {
-        let mut ahead = BTreeMap::<LinkId, Ahead>::new();
-        for entry in self.lanes.iter().filter(|lane| lane.is_ahead()).flat_map(Lane::entries) {
-            let of_wire = ahead.entry(self.keys.split(entry.key).1).or_default();
-            if entry.arrived_ns > now_ns {
-                of_wire.pkts += 1;
-                of_wire.bytes += u64::from(entry.parcel.ip_bytes);
-            } else {
-                of_wire.last = of_wire.last.max((entry.arrived_ns, u32::from(entry.parcel.ip_bytes)));
-            }
-        }
-        ahead
     }
 
     /// The link whose law, or its capacity part, has its state at `address`.

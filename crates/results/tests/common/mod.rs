@@ -135,9 +135,15 @@ pub fn record(spec: &RunSpec, load: impl Fn(u64) -> u64) -> RunRecord {
         }
     }
     let warmup = (spec.warmup_ns / SECOND) as usize;
+    let shown = (0..).zip(&spec.links).filter(|(_, link)| link.shown);
+    let link_ids: Vec<u32> = shown.map(|(id, _)| id).collect();
+    let mut links_warmup = vec![LinkCounters::default(); link_ids.len()];
+    let mut links_end = links_warmup.clone();
+    (links_warmup[0], links_end[0]) = (series.links[0][warmup], link);
     RunRecord {
-        links_warmup: vec![series.links[0][warmup], LinkCounters::default()],
-        links_end: vec![link, LinkCounters::default()],
+        link_ids,
+        links_warmup,
+        links_end,
         flows_warmup: series.flows.iter().map(|samples| samples[warmup]).collect(),
         flows_end: flows.to_vec(),
         completions: vec![

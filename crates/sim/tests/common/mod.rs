@@ -59,7 +59,7 @@ pub fn link(name: &str, rate_bps: u64, delay_ns: u64, packets: u32) -> LinkSpec 
         queues: Queues::One,
         channel: None,
         layer: LinkLayer::default(),
-        shown: false,
+        shown: true,
     }
 }
 
