@@ -10,6 +10,7 @@
 //! touches a single cache line: with a hundred thousand flows, memory is what a hop costs.
 
 use std::collections::BTreeMap;
+use std::sync::Arc;
 
 use crate::counters::LinkCounters;
 use crate::ring::Ring;
@@ -102,7 +103,7 @@ pub struct Wires {
     known: BTreeMap<Facts, KindId>,
     hot: Vec<Wire>,
     queues: Vec<Queue>,
-    names: Vec<Box<str>>,
+    names: Vec<Arc<str>>,
 }
 
 /// What a wire was told ahead of its time: packets that arrive after a certain instant.
@@ -207,7 +208,7 @@ impl Wires {
             CapacitySpec::Constant { rate_bps } if Self::is_wire(spec) => rate_bps,
             _ => {
                 self.hot.push(Wire::default());
-                return self.names.push(Box::default());
+                return self.names.push(Arc::clone(&spec.name));
             }
         };
         let limit_pkts = spec.buffer.packets.unwrap_or(u32::MAX);
@@ -230,7 +231,7 @@ impl Wires {
             kind: kind as u32,
             ..Wire::default()
         });
-        self.names.push(spec.name.as_str().into());
+        self.names.push(Arc::clone(&spec.name));
     }
 
     /// How many links were added.

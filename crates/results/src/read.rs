@@ -177,11 +177,11 @@ fn walk(
 }
 
 fn link_place(run: &Run, name: &str) -> Option<usize> {
-    run.spec.links.iter().position(|link| link.name == name)
+    run.spec.links.iter().position(|link| link.name.as_ref() == name)
 }
 
 fn flow_place(run: &Run, name: &str) -> Option<usize> {
-    run.spec.flows.iter().position(|flow| flow.name == name)
+    run.spec.flows.iter().position(|flow| flow.name.as_ref() == name)
 }
 
 fn take_link_samples(runs: &mut [Run], rows: &Rows) -> Result<(), String> {

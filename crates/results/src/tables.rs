@@ -295,7 +295,7 @@ pub(crate) fn write(experiment: &Experiment, folder: &Path, format: Format) -> R
 
 fn link_rows<'a>(run: &'a Run, key: RunKey<'a>) -> Vec<SampleRow<'a, LinkCounters>> {
     let series = &run.record.series;
-    let name = |&id: &u32| run.spec.links[id as usize].name.as_str();
+    let name = |&id: &u32| run.spec.links[id as usize].name.as_ref();
     samples(
         key,
         &series.time_ns,
@@ -305,7 +305,7 @@ fn link_rows<'a>(run: &'a Run, key: RunKey<'a>) -> Vec<SampleRow<'a, LinkCounter
 
 fn flow_rows<'a>(run: &'a Run, key: RunKey<'a>) -> Vec<SampleRow<'a, FlowCounters>> {
     let series = &run.record.series;
-    let names = run.spec.flows.iter().map(|flow| flow.name.as_str());
+    let names = run.spec.flows.iter().map(|flow| flow.name.as_ref());
     samples(key, &series.time_ns, names.zip(&series.flows))
 }
 

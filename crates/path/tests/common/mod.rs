@@ -7,7 +7,7 @@ use fadelab_laws::{capacity, router};
 use fadelab_path::layer::LinkLayer;
 use fadelab_path::link::{Arrival, Departure, Link};
 use fadelab_path::packet::{FeedbackBytes, Header, PacketId, Parcel, Store};
-use fadelab_path::spec::{Buffer, CapacitySpec, LinkSpec, Queues, RouterSpec};
+use fadelab_path::spec::{Buffer, CapacitySpec, LinkKind, LinkSpec, Queues, RouterSpec};
 
 pub const MS: u64 = 1_000_000;
 pub const DATA: u8 = fadelab_laws::abi::PACKET_DATA as u8;
@@ -46,22 +46,24 @@ pub fn spec(capacity_of: CapacitySpec, delay_ns: u64, packets: Option<u32>, byte
         router("droptail").expect("a law"),
         capacity("configured").expect("a part"),
     );
-    LinkSpec {
-        name: "link".to_owned(),
-        capacity: capacity_of,
-        delay_ns,
-        buffer: Buffer { packets, bytes },
-        router: RouterSpec {
-            law,
-            params: law.default_params(),
-            capacity: part,
-            capacity_params: part.default_params(),
+    LinkSpec::new(
+        "link",
+        true,
+        LinkKind {
+            capacity: capacity_of,
+            delay_ns,
+            buffer: Buffer { packets, bytes },
+            router: RouterSpec {
+                law,
+                params: law.default_params(),
+                capacity: part,
+                capacity_params: part.default_params(),
+            },
+            queues: Queues::One,
+            channel: None,
+            layer: LinkLayer::default(),
         },
-        queues: Queues::One,
-        channel: None,
-        layer: LinkLayer::default(),
-        shown: true,
-    }
+    )
 }
 
 pub fn constant(rate_bps: u64) -> CapacitySpec {
