@@ -12,6 +12,8 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
+use prefetch_index::prefetch_index;
+
 use crate::counters::LinkCounters;
 use crate::ring::Ring;
 use crate::spec::{CapacitySpec, LinkSpec};
@@ -257,6 +259,12 @@ impl Wires {
     /// The name of wire `index`.
     pub fn name(&self, index: usize) -> &str {
         &self.names[index]
+    }
+
+    /// Asks for the memory of wire `index`, which need not be one, before it is needed.
+    #[inline]
+    pub fn fetch(&self, index: usize) {
+        prefetch_index(&self.hot, index);
     }
 
     /// Wire `index` takes a packet of `ip_bytes` at `now_ns`, or drops it: `None`.

@@ -80,8 +80,8 @@ fn codes(spec: &LinkSpec, times_ns: impl Iterator<Item = u64>) -> Vec<(u64, u32)
         let id = (packets.0.len() - 1) as PacketId;
         let parcel = Parcel {
             id,
-            tag: 0,
             ip_bytes: 1000,
+            ..Parcel::default()
         };
         if let Arrival::Leaves { due_ns, .. } = link.arrive(now_ns, parcel, &mut packets).expect("sound") {
             under_way.push((due_ns, id));

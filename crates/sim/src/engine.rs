@@ -6,6 +6,7 @@ use fadelab_path::violation::{Checked, Violation, violated};
 
 use crate::flow::Flow;
 use crate::network::Network;
+use crate::network::fetch::Upcoming;
 use crate::record::{FlowCounters, LinkCounters, RunRecord, Series};
 use crate::schedule::SourceId;
 use crate::spec::RunSpec;
@@ -220,6 +221,9 @@ impl<'a> Engine<'a> {
         let Some(id) = self.net.service(key, self.now_ns, link)? else {
             return Ok(());
         };
+        if let Some(upcoming) = self.net.upcoming(link) {
+            self.fetch(upcoming);
+        }
         let packet = *self.net.slab.get(id);
         let feedback = (packet.header.feedback_len > 0).then(|| *self.net.slab.feedback(id));
         self.net.discard(id);
@@ -230,6 +234,17 @@ impl<'a> Engine<'a> {
             self.net.schedule_flow_by(flow, due_ns);
         }
         Ok(())
+    }
+
+    /// Asks for the memory of flows whose packets come soon.
+    #[inline]
+    fn fetch(&self, upcoming: Upcoming) {
+        if let Some(flow) = upcoming.far {
+            self.flows[flow as usize].fetch(upcoming.exits);
+        }
+        if let Some(flow) = upcoming.near {
+            self.flows[flow as usize].fetch_behind(upcoming.exits, &self.net);
+        }
     }
 
     #[cold]

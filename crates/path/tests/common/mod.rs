@@ -120,7 +120,11 @@ impl Bench {
     pub fn arrive(&mut self, now_ns: u64, ip_bytes: u16, flags: u8) -> bool {
         self.run(now_ns);
         let id = self.packets.add(ip_bytes, flags);
-        let parcel = Parcel { id, tag: 0, ip_bytes };
+        let parcel = Parcel {
+            id,
+            ip_bytes,
+            ..Parcel::default()
+        };
         let arrival = self.link.arrive(now_ns, parcel, &mut self.packets).expect("sound");
         if let Arrival::Leaves { due_ns, is_lost } = arrival {
             self.under_way.push_back((due_ns, id, is_lost));
