@@ -1,4 +1,5 @@
-//! Wires: links at a constant rate, with a drop-tail queue and nothing on the air.
+//! Wires: links at a constant rate, with one queue and nothing on the air. Here those with drop-tail, many at a time;
+//! a [`LawWire`] has a law.
 //!
 //! Most links of a network are wires: access links that nobody studies, and a bottleneck with drop-tail. Nothing that
 //! comes later changes when a packet leaves a wire, so [`Wires::arrive`] says at once when it will be at the far end.
@@ -22,6 +23,9 @@ use crate::violation::{Checked, violated};
 
 #[cfg(feature = "fault-injection")]
 mod fault;
+mod law;
+
+pub use law::LawWire;
 
 /// Number of a kind of wires: same rate, same delay, same limits.
 pub type KindId = usize;

@@ -12,7 +12,7 @@
 use fadelab_path::link::{Arrival, Departure, Link};
 use fadelab_path::packet::{FeedbackBytes, PacketId, Parcel, Store};
 use fadelab_path::violation::{Checked, violated};
-use fadelab_path::wire::{Passage, Wires};
+use fadelab_path::wire::{LawWire, Passage, Wires};
 
 use crate::lane::Lane;
 use crate::layout::Layout;
@@ -21,16 +21,19 @@ use crate::schedule::{Keys, Schedule, SourceId};
 use crate::spec::{FlowSpec, LinkId, RunSpec};
 use crate::tap::Tap;
 
+mod audit;
 #[cfg(feature = "fault-injection")]
 mod fault;
 pub(crate) mod fetch;
-mod snapshot;
 
 /// Hops of the flattened routes: a wire is its number. A tail has this bit besides.
 const TAIL: u32 = 1 << 30;
 
 /// What is no wire has this bit.
 const NO_WIRE: u32 = 1 << 31;
+
+/// A wire with a law has both.
+const LAW: u32 = TAIL | NO_WIRE;
 
 /// Marks the end of a route.
 const ROUTE_END: u32 = u32::MAX;
@@ -48,10 +51,13 @@ const LOST: u32 = u32::MAX - 2;
 #[derive(Debug)]
 pub(crate) struct Network {
     wires: Wires,
-    /// Of each kind of wires, and behind them of each link that is none.
+    /// Of each kind of wires, behind them of each wire with a law, and then of each other link.
     lanes: Vec<Lane>,
+    laws: Vec<LawWire>,
     /// Links that are no wires.
     links: Vec<Link>,
+    /// The first lane that is not of a kind of wires.
+    lanes_alone: usize,
     /// The lane of each link.
     lane_of: Vec<u32>,
     pub slab: Slab,
@@ -86,12 +92,14 @@ impl Network {
         let mut network = Self {
             lanes_due: Schedule::new(layout.lanes.len()),
             flows_due: Schedule::new(spec.flows.len()),
-            looks_due: Schedule::new(layout.links.len() + own),
+            looks_due: Schedule::new(layout.laws.len() + layout.links.len() + own),
             end_key: keys.key(spec.duration_ns.saturating_add(1), 0),
             events_more: 0,
             keys,
             wires: layout.wires,
+            lanes_alone: layout.lanes.len() - layout.laws.len() - layout.links.len(),
             lanes: layout.lanes,
+            laws: layout.laws,
             links: layout.links,
             lane_of: layout.lane_of,
             slab: Slab::new(spec.flows.iter().any(has_feedback)),
@@ -102,24 +110,28 @@ impl Network {
             fetches: spec.flows.len() >= fetch::FLOWS_MIN,
         };
         for source in 0..spec.links.len() as SourceId {
-            if let Some(at) = network.link_at(source as usize) {
+            if let Some(at) = network.alone_at(source as usize) {
                 network.schedule_link(at, source);
             }
         }
         network
     }
 
-    /// Where among those that are no wires link number `index` stands.
+    /// Where link number `index` stands among those that have a lane of their own: first all of `laws`, then all of
+    /// `links`.
     #[inline]
-    fn link_at(&self, index: usize) -> Option<usize> {
-        (self.lane_of[index] as usize).checked_sub(self.lanes.len() - self.links.len())
+    fn alone_at(&self, index: usize) -> Option<usize> {
+        (self.lane_of[index] as usize).checked_sub(self.lanes_alone)
     }
 
-    /// Moves the event of a link that is no wire.
+    /// Moves the event of a link that has some.
     #[inline]
     fn schedule_link(&mut self, at: usize, source: SourceId) {
-        let key = self.keys.key(self.links[at].next_due(), source);
-        self.looks_due.set(at, key);
+        let due_ns = match at.checked_sub(self.laws.len()) {
+            None => self.laws[at].next_due(),
+            Some(at) => self.links[at].next_due(),
+        };
+        self.looks_due.set(at, self.keys.key(due_ns, source));
     }
 
     /// Shows flows to `tap`. To be called before the routes of those flows are added.
@@ -142,11 +154,15 @@ impl Network {
     fn add_hops(&mut self, pieces: &[&[LinkId]]) -> u32 {
         let start = self.hops.len() as u32;
         for &link in pieces.iter().copied().flatten() {
-            let is_wire = link < LOST && self.link_at(link as usize).is_none();
-            self.hops.push(match is_wire {
-                false => link | NO_WIRE,
-                true if self.lanes[self.lane_of[link as usize] as usize].is_ahead() => link | TAIL,
-                true => link,
+            if link >= LOST {
+                self.hops.push(link);
+                continue;
+            }
+            self.hops.push(match self.alone_at(link as usize) {
+                Some(at) if at < self.laws.len() => link | LAW,
+                Some(_) => link | NO_WIRE,
+                None if self.lanes[self.lane_of[link as usize] as usize].is_ahead() => link | TAIL,
+                None => link,
             });
         }
         self.hops.push(ROUTE_END);
@@ -190,7 +206,7 @@ impl Network {
     /// Moves event `own` of the engine, which is source `source`, to `due_ns`.
     pub fn schedule_own(&mut self, own: usize, source: SourceId, due_ns: u64) {
         let key = self.keys.key(due_ns, source);
-        self.looks_due.set(self.links.len() + own, key);
+        self.looks_due.set(self.laws.len() + self.links.len() + own, key);
     }
 
     /// Lets a packet into the network at the beginning of its route, which has at least one link. Inlined, so that the
@@ -203,7 +219,7 @@ impl Network {
         route_at: u32,
         feedback: Option<&FeedbackBytes>,
     ) -> Checked<()> {
-        let (flow, ip_bytes) = (packet.flow, packet.header.ip_bytes);
+        let (flow, ip_bytes) = (packet.flow, packet.header.ip_bytes as u16);
         let id = self.slab.add(packet);
         if let Some(bytes) = feedback {
             *self.slab.feedback(id) = *bytes;
@@ -243,7 +259,10 @@ impl Network {
             return self.broken_early(now_ns, link, arrived_ns);
         }
         if let Some(at) = settles {
-            self.links[at as usize].settle(now_ns, &mut self.slab)?;
+            match (at as usize).checked_sub(self.laws.len()) {
+                None => self.laws[at as usize].settle(now_ns, &mut self.slab)?,
+                Some(at) => self.links[at].settle(now_ns, &mut self.slab)?,
+            }
         }
         self.forward(now_ns, parcel)
     }
@@ -277,10 +296,16 @@ impl Network {
 
     #[inline(never)]
     fn service_link(&mut self, now_ns: u64, link: usize) -> Checked<Option<PacketId>> {
-        let Some(at) = self.link_at(link) else {
+        let Some(at) = self.alone_at(link) else {
             return self.broken_early(now_ns, link, now_ns);
         };
-        let departure = self.links[at].service(now_ns, &mut self.slab)?;
+        let departure = match at.checked_sub(self.laws.len()) {
+            None => {
+                self.laws[at].run_timers(now_ns, &mut self.slab)?;
+                Departure::None
+            }
+            Some(at) => self.links[at].service(now_ns, &mut self.slab)?,
+        };
         self.schedule_link(at, link as SourceId);
         match departure {
             Departure::None => Ok(None),
@@ -360,6 +385,7 @@ impl Network {
                 self.discard(parcel.id);
                 Ok(None)
             }
+            law if law & LAW == LAW => self.enter_law(now_ns, law & !LAW, parcel),
             tail if tail & NO_WIRE == 0 => self.enter_tail(now_ns, tail & !TAIL, parcel),
             link => self.enter_link(now_ns, link & !NO_WIRE, parcel),
         }
@@ -372,9 +398,19 @@ impl Network {
     }
 
     #[inline(never)]
+    fn enter_law(&mut self, now_ns: u64, link: u32, parcel: Parcel) -> Checked<Option<PacketId>> {
+        let kind = self.lane_of[link as usize] as usize;
+        let law = &mut self.laws[kind - self.lanes_alone];
+        let passage = law
+            .arrive(now_ns, parcel, &mut self.slab)?
+            .map(|due_ns| Passage { due_ns, kind });
+        self.pass_on(now_ns, link, passage, parcel)
+    }
+
+    #[inline(never)]
     fn enter_link(&mut self, now_ns: u64, link: u32, mut parcel: Parcel) -> Checked<Option<PacketId>> {
         let kind = self.lane_of[link as usize] as usize;
-        let at = kind + self.links.len() - self.lanes.len();
+        let at = kind - self.lanes_alone - self.laws.len();
         match self.links[at].arrive(now_ns, parcel, &mut self.slab)? {
             Arrival::Leaves { due_ns, is_lost } => {
                 if is_lost {
@@ -382,7 +418,7 @@ impl Network {
                 }
                 return self.go_ahead(now_ns, link, Passage { due_ns, kind }, parcel);
             }
-            Arrival::Taken => self.schedule_link(at, link),
+            Arrival::Taken => self.schedule_link(kind - self.lanes_alone, link),
             Arrival::Dropped => self.discard(parcel.id),
         }
         Ok(None)
@@ -417,36 +453,5 @@ impl Network {
     pub fn discard(&mut self, id: PacketId) {
         self.gone_pkts += 1;
         self.slab.remove(id);
-    }
-
-    /// Packets injected = delivered + dropped + alive, lanes and links hold all that are alive, and what came into a
-    /// lane is what left it and what is there.
-    pub fn check_conservation(&self, now_ns: u64) -> Checked<()> {
-        if let Some(kind) = self.lanes.iter().position(|lane| !lane.is_conserved()) {
-            let wire = self.lane_of.iter().position(|&lane| lane as usize == kind);
-            let place = self.wires.name(wire.unwrap_or(0));
-            let detail = format!("behind the transmitters of its kind: {:?}", self.lanes[kind]);
-            return violated("packets are conserved at a node", place, now_ns, detail);
-        }
-        let in_lanes: u64 = self.lanes.iter().map(Lane::held_pkts).sum();
-        let in_links: u64 = self.links.iter().map(Link::held_pkts).sum();
-        let (held, alive) = (in_lanes + in_links, self.slab.alive());
-        if self.injected_pkts != self.gone_pkts + alive || held != alive {
-            let detail = format!(
-                "injected {}, gone {}, alive {alive}, held by links {held}",
-                self.injected_pkts, self.gone_pkts
-            );
-            return violated("packets are conserved in the whole", "network", now_ns, detail);
-        }
-        Ok(())
-    }
-
-    /// The link whose law, or its capacity part, has its state at `address`.
-    pub fn holder_of_state(&self, address: usize) -> Option<usize> {
-        let mut links = 0..self.lane_of.len();
-        links.find(|&index| {
-            let at = self.link_at(index);
-            at.is_some_and(|at| self.links[at].holds_state(address))
-        })
     }
 }
