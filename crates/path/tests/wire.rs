@@ -140,7 +140,11 @@ fn a_wire_with_a_law_is_a_link() {
                     header.feedback_len = if law == "xcp" { 12 } else { 0 };
                     packets.1 = [7; abi::FEEDBACK_BYTES_MAX];
                 }
-                let parcel = Parcel { id, tag: 0, ip_bytes };
+                let parcel = Parcel {
+                    id,
+                    ip_bytes,
+                    ..Parcel::default()
+                };
                 let due_ns = with_law.arrive(now_ns, parcel, &mut store).expect("sound");
                 assert_eq!(bench.enter(now_ns, parcel), due_ns.is_some(), "{law}: packet {id}");
                 dropped += u32::from(due_ns.is_none());

@@ -7,6 +7,8 @@
 //! two together. There are few of them and they are busy, so each has all its own in one place.
 
 use super::{BYTES, CAPACITY, LIMIT};
+use std::sync::Arc;
+
 use crate::counters::LinkCounters;
 use crate::packet::{PacketId, Parcel, Store};
 use crate::ring::Ring;
@@ -59,7 +61,7 @@ pub struct LawWire {
     byte_ns: u128,
     pkt_ns: u128,
     law: LawHost,
-    name: Box<str>,
+    name: Arc<str>,
 }
 
 impl LawWire {
@@ -97,7 +99,7 @@ impl LawWire {
             byte_ns: 0,
             pkt_ns: 0,
             law: *LawHost::of(spec, seed, packet_bytes, "")?,
-            name: spec.name.as_str().into(),
+            name: Arc::clone(&spec.name),
         })
     }
 
