@@ -236,7 +236,7 @@ impl Network {
             flow,
             ip_bytes,
         };
-        self.forward(now_ns, parcel).map(|_| ())
+        self.forward(now_ns, parcel)
     }
 
     /// The event of a link: at most one packet comes out of it and goes on. Returns it when it is at its end; it is
@@ -249,7 +249,7 @@ impl Network {
             return self.service_link(now_ns, link);
         }
         if lane.is_funnel() {
-            return self.service_funnel(now_ns, player);
+            return self.service_funnel(now_ns, player).map(|()| None);
         }
         let (arrived_ns, parcel) = lane.pop();
         let early = now_ns < arrived_ns + lane.delay_ns();
@@ -264,14 +264,28 @@ impl Network {
                 Some(at) => self.links[at].settle(now_ns, &mut self.slab)?,
             }
         }
-        self.forward(now_ns, parcel)
+        self.come_out(now_ns, parcel)
+    }
+
+    /// A packet came out of a link. Returns it when it is at its end, else it goes on.
+    #[inline(always)]
+    fn come_out(&mut self, now_ns: u64, parcel: Parcel) -> Checked<Option<PacketId>> {
+        let hop = self.hops[parcel.tag as usize];
+        if hop == TAP {
+            // Behind a link only the end of the route follows the tap.
+            self.show(now_ns, parcel.id);
+        }
+        if hop >= TAP {
+            return Ok(Some(parcel.id));
+        }
+        self.forward(now_ns, parcel).map(|()| None)
     }
 
     /// The event of a lane that alone feeds the links behind it. What comes into the lane from now on stays in it for
     /// its delay, so all that comes out until then is known, and in order: it goes on at once, up to the next instant
     /// at which somebody may look at a link.
     #[inline(never)]
-    fn service_funnel(&mut self, now_ns: u64, player: usize) -> Checked<Option<PacketId>> {
+    fn service_funnel(&mut self, now_ns: u64, player: usize) -> Checked<()> {
         let horizon_ns = now_ns + self.lanes[player].delay_ns();
         let horizon = self.keys.key(horizon_ns, 0).min(self.end_key);
         loop {
@@ -288,7 +302,7 @@ impl Network {
             let next_key = self.lanes[player].next_key();
             if next_key >= horizon.min(self.looks_due.next_key()) {
                 self.lanes_due.set(player, next_key);
-                return Ok(None);
+                return Ok(());
             }
             self.events_more += 1;
         }
@@ -309,7 +323,7 @@ impl Network {
         self.schedule_link(at, link as SourceId);
         match departure {
             Departure::None => Ok(None),
-            Departure::Delivered(parcel) => self.forward(now_ns, parcel),
+            Departure::Delivered(parcel) => self.come_out(now_ns, parcel),
             Departure::Lost(parcel) => {
                 self.discard(parcel.id);
                 Ok(None)
@@ -319,7 +333,7 @@ impl Network {
 
     /// As [`Self::forward`], where behind a funnel there is most often what the run is about.
     #[inline(always)]
-    fn forward_out_of_funnel(&mut self, now_ns: u64, mut parcel: Parcel) -> Checked<Option<PacketId>> {
+    fn forward_out_of_funnel(&mut self, now_ns: u64, mut parcel: Parcel) -> Checked<()> {
         let hop = self.hops[parcel.tag as usize];
         if hop & LAW == LAW && hop < LOST {
             parcel.tag += 1;
@@ -328,9 +342,9 @@ impl Network {
         self.forward(now_ns, parcel)
     }
 
-    /// Sends a packet on to where its tag says in the flattened routes. Returns it when it is at its end.
+    /// Sends a packet on to where its tag says in the flattened routes: to a link.
     #[inline(always)]
-    fn forward(&mut self, now_ns: u64, mut parcel: Parcel) -> Checked<Option<PacketId>> {
+    fn forward(&mut self, now_ns: u64, mut parcel: Parcel) -> Checked<()> {
         let hop = self.hops[parcel.tag as usize];
         if hop >= TAIL {
             return self.forward_elsewhere(now_ns, hop, parcel);
@@ -348,12 +362,12 @@ impl Network {
         wire: u32,
         passage: Option<Passage>,
         parcel: Parcel,
-    ) -> Checked<Option<PacketId>> {
+    ) -> Checked<()> {
         if let Some(passage) = passage {
             return self.go_ahead(now_ns, wire, passage, parcel);
         }
         self.discard(parcel.id);
-        Ok(None)
+        Ok(())
     }
 
     /// A packet has its time at the end of a link. Through a tail behind it it goes on, ahead of its time; then it
@@ -365,7 +379,7 @@ impl Network {
         mut link: u32,
         mut passage: Passage,
         mut parcel: Parcel,
-    ) -> Checked<Option<PacketId>> {
+    ) -> Checked<()> {
         let hop = self.hops[parcel.tag as usize];
         if hop & (TAIL | NO_WIRE) == TAIL
             && let tail = hop & !TAIL
@@ -380,21 +394,21 @@ impl Network {
         if self.lanes[passage.kind].push(key, arrived_ns, parcel) {
             self.lanes_due.advance(passage.kind, key);
         }
-        Ok(None)
+        Ok(())
     }
 
     /// The next place on the route is no wire, or a tail to which the packet could not go ahead of its time.
     #[inline(always)]
-    fn forward_elsewhere(&mut self, now_ns: u64, hop: u32, mut parcel: Parcel) -> Checked<Option<PacketId>> {
-        if hop == ROUTE_END {
-            return Ok(Some(parcel.id));
-        }
+    fn forward_elsewhere(&mut self, now_ns: u64, hop: u32, mut parcel: Parcel) -> Checked<()> {
         parcel.tag += 1;
         match hop {
-            TAP => self.pass_tap(now_ns, parcel),
+            TAP => {
+                self.show(now_ns, parcel.id);
+                self.forward_shown(now_ns, parcel)
+            }
             LOST => {
                 self.discard(parcel.id);
-                Ok(None)
+                Ok(())
             }
             law if law & LAW == LAW => self.enter_law_elsewhere(now_ns, law & !LAW, parcel),
             tail if tail & NO_WIRE == 0 => self.enter_tail(now_ns, tail & !TAIL, parcel),
@@ -403,18 +417,18 @@ impl Network {
     }
 
     #[inline(never)]
-    fn enter_tail(&mut self, now_ns: u64, tail: u32, parcel: Parcel) -> Checked<Option<PacketId>> {
+    fn enter_tail(&mut self, now_ns: u64, tail: u32, parcel: Parcel) -> Checked<()> {
         let passage = self.wires.arrive_late(tail as usize, now_ns, parcel.ip_bytes)?;
         self.pass_on(now_ns, tail, passage, parcel)
     }
 
     #[inline(never)]
-    fn enter_law_elsewhere(&mut self, now_ns: u64, link: u32, parcel: Parcel) -> Checked<Option<PacketId>> {
+    fn enter_law_elsewhere(&mut self, now_ns: u64, link: u32, parcel: Parcel) -> Checked<()> {
         self.enter_law(now_ns, link, parcel)
     }
 
     #[inline(always)]
-    fn enter_law(&mut self, now_ns: u64, link: u32, parcel: Parcel) -> Checked<Option<PacketId>> {
+    fn enter_law(&mut self, now_ns: u64, link: u32, parcel: Parcel) -> Checked<()> {
         let kind = self.lane_of[link as usize] as usize;
         let law = &mut self.laws[kind - self.lanes_alone];
         let passage = law
@@ -424,7 +438,7 @@ impl Network {
     }
 
     #[inline(never)]
-    fn enter_link(&mut self, now_ns: u64, link: u32, mut parcel: Parcel) -> Checked<Option<PacketId>> {
+    fn enter_link(&mut self, now_ns: u64, link: u32, mut parcel: Parcel) -> Checked<()> {
         let kind = self.lane_of[link as usize] as usize;
         let at = kind - self.lanes_alone - self.laws.len();
         match self.links[at].arrive(now_ns, parcel, &mut self.slab)? {
@@ -437,13 +451,13 @@ impl Network {
             Arrival::Taken => self.schedule_link(kind - self.lanes_alone, link),
             Arrival::Dropped => self.discard(parcel.id),
         }
-        Ok(None)
+        Ok(())
     }
 
-    /// The tap stands at either end of a route: a link follows, or the end.
+    /// Before a link only the beginning of a route is the tap's place.
     #[cold]
-    fn pass_tap(&mut self, now_ns: u64, parcel: Parcel) -> Checked<Option<PacketId>> {
-        self.show(now_ns, parcel.id);
+    #[inline(never)]
+    fn forward_shown(&mut self, now_ns: u64, parcel: Parcel) -> Checked<()> {
         self.forward(now_ns, parcel)
     }
 
