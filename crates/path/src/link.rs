@@ -7,7 +7,7 @@
 //! events. Where packets that come later decide when a packet leaves, or a law drops at departure, the link goes step
 //! by step and has an event for each step.
 
-use crate::air::{Air, BusyPeriod};
+use crate::air::{Air, BusyPeriod, Fate};
 use crate::counters::LinkCounters;
 use crate::layer::LinkLayer;
 use crate::packet::{PacketId, Parcel, Store};
@@ -34,13 +34,6 @@ struct Waiting {
     bytes: u32,
     /// On a link with a channel.
     fate: Fate,
-}
-
-/// What the channel counts of a packet.
-#[derive(Clone, Copy, Debug, Default)]
-struct Fate {
-    is_data: bool,
-    is_lost: bool,
 }
 
 /// What became of an arrival.

@@ -88,6 +88,7 @@ impl CounterDraw {
     }
 
     /// 64 random bits for a slot.
+    #[inline]
     pub fn at(&self, slot: u64) -> u64 {
         self.at_repeat(slot, 0)
     }

@@ -115,11 +115,22 @@ impl Channel {
         }
     }
 
+    /// Bytes on the air of a packet, as [`ChannelSpec::air_bytes`] has them.
+    #[inline]
+    pub fn air_bytes(&self, kind: PacketKind, ip_bytes: u32) -> u32 {
+        let plain = &self.plain[kind as usize];
+        if plain.ip_bytes == ip_bytes {
+            plain.air_bytes
+        } else {
+            self.spec.air_bytes(kind, ip_bytes)
+        }
+    }
+
     /// Whether the packet is lost whose transmission starts at `start_ns`, which is below 2^63.
     ///
     /// Packets are asked about in order of time and do not overlap: the next one starts when this one's air bytes have
     /// been sent at the link's rate, or later.
-    #[inline]
+    #[inline(always)]
     pub fn is_lost(&mut self, start_ns: u64, kind: PacketKind, ip_bytes: u32) -> bool {
         let number = self.draw.number(start_ns);
         let plain = &self.plain[kind as usize];

@@ -14,9 +14,11 @@ pub(crate) fn limit_of(probability: f64) -> u64 {
 #[derive(Clone, Debug)]
 pub(crate) struct SlotDraw {
     last_slot: u64,
-    repeat: u64,
     slot_of: Divider,
     draw: CounterDraw,
+    /// How often the last slot in which several packets started was asked for again, and which it is.
+    repeats: u64,
+    repeated_slot: u64,
 }
 
 impl SlotDraw {
@@ -24,19 +26,34 @@ impl SlotDraw {
         // No time reaches the last slot of u64, so the first packet never counts as a repetition.
         Self {
             last_slot: u64::MAX,
-            repeat: 0,
             slot_of: Divider::by((40 * 8 * 1_000_000_000 / rate_bps).max(1)),
             draw,
+            repeats: 0,
+            repeated_slot: u64::MAX,
         }
     }
 
     /// Uniform in `0..NUMBERS`. Packets are asked about in order of time.
-    #[inline]
+    #[inline(always)]
     pub fn number(&mut self, start_ns: u64) -> u64 {
         let slot = self.slot_of.quotient(start_ns);
-        self.repeat = if slot == self.last_slot { self.repeat + 1 } else { 0 };
+        if slot == self.last_slot {
+            return self.number_again(slot);
+        }
         self.last_slot = slot;
-        self.draw.at_repeat(slot, self.repeat) >> 11
+        self.draw.at(slot) >> 11
+    }
+
+    #[cold]
+    #[inline(never)]
+    fn number_again(&mut self, slot: u64) -> u64 {
+        self.repeats = if slot == self.repeated_slot {
+            self.repeats + 1
+        } else {
+            1
+        };
+        self.repeated_slot = slot;
+        self.draw.at_repeat(slot, self.repeats) >> 11
     }
 }
 

@@ -15,6 +15,7 @@ use fadelab_path::link::{Arrival, Departure, Link};
 use fadelab_path::packet::{FeedbackBytes, PacketId, Parcel, Store};
 use fadelab_path::violation::{Checked, violated};
 use fadelab_path::wire::{Ahead, Passage, Wires};
+use fadelab_phy::channel::PacketKind;
 
 use crate::lane::Lane;
 use crate::layout::Layout;
@@ -32,6 +33,12 @@ const TAIL: u32 = 1 << 30;
 
 /// What is no wire has this bit.
 const NO_WIRE: u32 = 1 << 31;
+
+/// A wire with a channel has both.
+const ON_AIR: u32 = NO_WIRE | TAIL;
+
+/// On a route of ACKs it has this bit as well.
+const OF_ACKS: u32 = 1 << 29;
 
 /// Marks the end of a route.
 const ROUTE_END: u32 = u32::MAX;
@@ -133,16 +140,18 @@ impl Network {
         } else {
             &[]
         };
-        let data_at = self.add_hops(&[tap, route]);
-        (data_at, self.add_hops(&[route_back, tap]))
+        let data_at = self.add_hops(&[tap, route], PacketKind::Data);
+        (data_at, self.add_hops(&[route_back, tap], PacketKind::Ack))
     }
 
-    fn add_hops(&mut self, pieces: &[&[LinkId]]) -> u32 {
+    fn add_hops(&mut self, pieces: &[&[LinkId]], kind: PacketKind) -> u32 {
         let start = self.hops.len() as u32;
         for &link in pieces.iter().copied().flatten() {
             let is_wire = link < LOST && self.link_at(link as usize).is_none();
             self.hops.push(match is_wire {
                 false => link | NO_WIRE,
+                true if self.wires.is_on_air(link as usize) && kind == PacketKind::Ack => link | ON_AIR | OF_ACKS,
+                true if self.wires.is_on_air(link as usize) => link | ON_AIR,
                 true if self.lanes[self.lane_of[link as usize] as usize].is_ahead() => link | TAIL,
                 true => link,
             });
@@ -343,6 +352,9 @@ impl Network {
             return Ok(Some(parcel.id));
         }
         parcel.tag += 1;
+        if (ON_AIR..TAP.min(LOST)).contains(&hop) {
+            return self.enter_air(now_ns, hop & !ON_AIR, parcel);
+        }
         match hop {
             TAP => self.pass_tap(now_ns, parcel),
             LOST => {
@@ -358,6 +370,27 @@ impl Network {
     fn enter_tail(&mut self, now_ns: u64, tail: u32, parcel: Parcel) -> Checked<Option<PacketId>> {
         let passage = self.wires.arrive_late(tail as usize, now_ns, parcel.ip_bytes)?;
         self.pass_on(now_ns, tail, passage, parcel)
+    }
+
+    /// A wire with a channel; `hop` may have the bit of ACKs.
+    #[inline(never)]
+    fn enter_air(&mut self, now_ns: u64, hop: u32, mut parcel: Parcel) -> Checked<Option<PacketId>> {
+        let (wire, is_ack) = (hop & !OF_ACKS, hop & OF_ACKS != 0);
+        let kind = if is_ack { PacketKind::Ack } else { PacketKind::Data };
+        debug_assert_eq!(
+            self.slab.get(parcel.id).header.kind(),
+            kind,
+            "routes carry data or ACKs"
+        );
+        let arrival = self.wires.arrive_on_air(wire as usize, now_ns, kind, parcel.ip_bytes)?;
+        let Some((passage, is_lost)) = arrival else {
+            self.discard(parcel.id);
+            return Ok(None);
+        };
+        if is_lost {
+            parcel.tag = LOST_AT;
+        }
+        self.go_ahead(now_ns, wire, passage, parcel)
     }
 
     #[inline(never)]

@@ -1,0 +1,119 @@
+//! What is behind the transmitter of a wire with a channel.
+
+use fadelab_phy::channel::{Channel, PacketKind};
+
+use super::queue::{Place, Queue};
+use super::{Passage, Wire, Wires};
+use crate::air::Fate;
+use crate::counters::LinkCounters;
+use crate::spec::LinkSpec;
+use crate::violation::Checked;
+
+/// The channel of a wire, and what became of its packets.
+#[derive(Debug)]
+pub(super) struct WireAir {
+    channel: Channel,
+    /// Fate of the last packet that did not have to wait.
+    passed: Fate,
+    /// Of all that were taken, whether they have been sent or not.
+    data_pkts: u64,
+    lost_pkts: u64,
+    lost_data_pkts: u64,
+}
+
+impl WireAir {
+    /// What a spec has behind the transmitter, if there is anything.
+    pub fn of(spec: &LinkSpec, seed: u64) -> Option<Self> {
+        let rate_bps = spec.capacity.rate_bps_mean();
+        let channel = spec.channel.as_ref();
+        channel.map(|channel| Self {
+            channel: Channel::new(channel, seed, &spec.name, rate_bps),
+            passed: Fate::default(),
+            data_pkts: 0,
+            lost_pkts: 0,
+            lost_data_pkts: 0,
+        })
+    }
+
+    /// Fate of the last packet that did not have to wait.
+    pub fn passed(&self) -> Fate {
+        self.passed
+    }
+
+    /// Decides the fate of a packet whose transmission begins at `start_ns`.
+    #[inline(always)]
+    fn decide(&mut self, start_ns: u64, kind: PacketKind, ip_bytes: u32) -> Fate {
+        let fate = Fate {
+            is_data: kind == PacketKind::Data,
+            is_lost: self.channel.is_lost(start_ns, kind, ip_bytes),
+        };
+        self.data_pkts += u64::from(fate.is_data);
+        if fate.is_lost {
+            self.lost_pkts += 1;
+            self.lost_data_pkts += u64::from(fate.is_data);
+        }
+        fate
+    }
+
+    /// Adds what has been sent: not what waits in `queue`, nor what is `in_transmission`.
+    pub fn add_to(&self, counters: &mut LinkCounters, queue: Option<&Queue>, in_transmission: Option<Fate>) {
+        (counters.sent_data_pkts, counters.lost_air_pkts) = (self.data_pkts, self.lost_pkts);
+        counters.lost_air_data_pkts = self.lost_data_pkts;
+        let waiting = queue.into_iter().flat_map(|queue| queue.waiting.iter_from(0));
+        for fate in waiting.map(|waiting| waiting.fate).chain(in_transmission) {
+            let (is_data, is_lost) = (u64::from(fate.is_data), u64::from(fate.is_lost));
+            counters.sent_data_pkts -= is_data;
+            counters.lost_air_pkts -= is_lost;
+            counters.lost_air_data_pkts -= is_data & is_lost;
+        }
+    }
+}
+
+impl Wires {
+    /// Whether there is a channel behind the transmitter of wire `index`.
+    pub fn is_on_air(&self, index: usize) -> bool {
+        self.air_of(&self.hot[index]).is_some()
+    }
+
+    /// What is behind the transmitter of a wire.
+    pub(super) fn air_of(&self, wire: &Wire) -> Option<&WireAir> {
+        self.airs.get(self.kinds[wire.kind as usize].air)
+    }
+
+    /// As [`Self::arrive`], of a packet of `kind` at a wire with a channel. Says besides whether the packet is lost on
+    /// the air: then it is on its way as long as others, and does not arrive.
+    ///
+    /// # Errors
+    /// An invariant of the wire is broken.
+    #[inline(always)]
+    pub fn arrive_on_air(
+        &mut self,
+        index: usize,
+        now_ns: u64,
+        kind: PacketKind,
+        ip_bytes: u16,
+    ) -> Checked<Option<(Passage, bool)>> {
+        let ip_bytes = u32::from(ip_bytes);
+        let wire = &mut self.hot[index];
+        let wire_kind = &mut self.kinds[wire.kind as usize];
+        let air = &mut self.airs[wire_kind.air];
+        let bytes = air.channel.air_bytes(kind, ip_bytes);
+        if !wire.takes_at_once(now_ns) {
+            let queue = wire.queue_of(&mut self.queues);
+            match queue.place(wire, wire_kind, now_ns, bytes) {
+                Ok(Place::Transmitter) => {}
+                Ok(Place::Queue) => {
+                    let fate = air.decide(wire.free_ns, kind, ip_bytes);
+                    let joined = queue.join(wire, wire_kind, now_ns, bytes, fate);
+                    return self.checked(index, joined.map(|passage| Some((passage, fate.is_lost))));
+                }
+                Ok(Place::None) => return Ok(None),
+                Err(broken) => return self.checked(index, Err(broken)),
+            }
+        }
+        air.passed = air.decide(now_ns, kind, ip_bytes);
+        let is_lost = air.passed.is_lost;
+        let passage = wire.pass(wire_kind, now_ns, bytes);
+        self.checked(index, passage.map(|passage| Some((passage, is_lost))))
+    }
+}
