@@ -84,7 +84,7 @@ fn a_wire_with_a_channel_is_a_link() {
         let mut random = Stream::new(8, "arrivals");
         let (mut now_ns, mut expected, mut dropped, mut lost) = (0, Vec::new(), 0, 0);
         for id in 0..6000 {
-            now_ns += random.below(4) * random.below(800_000);
+            now_ns += random.below(4) * random.below(700_000);
             let (flags, kind) = [(DATA, PacketKind::Data), (0, PacketKind::Ack)][random.below(2) as usize];
             let ip_bytes = 40 + 100 * random.below(10) as u16;
             let passage = wires.arrive_on_air(0, now_ns, kind, ip_bytes).expect("sound");
