@@ -31,20 +31,25 @@ use queue::{Broken, Place, Queue, Waiting, add_queue};
 /// Number of a kind of wires: same rate, same delay, same limits.
 pub type KindId = usize;
 
-/// Rate in bits per second, delay in ns, limits of the queue in packets and in bytes, a word of the driver's, and the
-/// place of the channel and 1: no two wires share one.
-type Facts = (u64, u64, u32, u64, u64, usize);
+/// Rate in bits per second, delay in ns, limits of the queue in packets and in bytes, and a word of the driver's.
+type Facts = (u64, u64, u32, u64, u64);
 
 /// What wires of a kind have in common.
 #[derive(Debug)]
 struct Kind {
+    line: Line,
+    /// Of the only wire of this kind, if it has a channel.
+    air: Option<Box<WireAir>>,
+    family: u64,
+}
+
+/// A transmitter and what is behind and before it.
+#[derive(Debug)]
+struct Line {
     rate: Rate,
     delay_ns: u64,
     limit_pkts: u32,
     limit_bytes: u64,
-    family: u64,
-    /// Place of what is behind the transmitter; `NO_AIR`: nothing.
-    air: usize,
     /// What packets that find the transmitter idle take, by the length of their size in bits: sizes rarely change.
     known: [Taken; 4],
 }
@@ -89,7 +94,6 @@ pub struct Wires {
     known: BTreeMap<Facts, KindId>,
     hot: Vec<Wire>,
     queues: Vec<Queue>,
-    airs: Vec<WireAir>,
     names: Vec<Box<str>>,
 }
 
@@ -141,11 +145,11 @@ impl Wire {
 
     /// Straight into the transmitter: a busy period begins.
     #[inline(always)]
-    fn pass(&mut self, kind: &mut Kind, now_ns: u64, bytes: u32) -> Result<Passage, Broken> {
-        let known = &mut kind.known[bytes.leading_zeros() as usize % 4];
+    fn pass(&mut self, line: &mut Line, now_ns: u64, bytes: u32) -> Result<Passage, Broken> {
+        let known = &mut line.known[bytes.leading_zeros() as usize % 4];
         if known.bytes != bytes {
-            *known = Taken::of(bytes, kind.rate, kind.delay_ns);
-            if !kind.rate.can_send(0, known.due_ns - kind.delay_ns, u64::from(bytes)) {
+            *known = Taken::of(bytes, line.rate, line.delay_ns);
+            if !line.rate.can_send(0, known.due_ns - line.delay_ns, u64::from(bytes)) {
                 return Err((CAPACITY, now_ns));
             }
         }
@@ -191,26 +195,26 @@ impl Wires {
         };
         let limit_pkts = spec.buffer.packets.unwrap_or(u32::MAX);
         let limit_bytes = spec.buffer.bytes.unwrap_or(u64::MAX);
-        self.airs.extend(WireAir::of(spec, seed));
-        let air = if spec.channel.is_some() {
-            self.airs.len() - 1
-        } else {
-            NO_AIR
+        let line = || Line {
+            rate: Rate::new(rate_bps),
+            delay_ns: spec.delay_ns,
+            limit_pkts,
+            limit_bytes,
+            known: [Taken::of(0, Rate::new(rate_bps), spec.delay_ns); 4],
         };
-        let facts = (rate_bps, spec.delay_ns, limit_pkts, limit_bytes, family, air);
-        let kinds = &mut self.kinds;
-        let kind = *self.known.entry(facts).or_insert_with(|| {
-            let rate = Rate::new(rate_bps);
-            kinds.push(Kind {
-                rate,
-                delay_ns: spec.delay_ns,
-                limit_pkts,
-                limit_bytes,
-                family,
+        let facts = (rate_bps, spec.delay_ns, limit_pkts, limit_bytes, family);
+        let air = WireAir::of(spec, seed).map(Box::new);
+        let shared = self.known.get(&facts).copied().filter(|_| air.is_none());
+        let kind = shared.unwrap_or_else(|| {
+            if air.is_none() {
+                self.known.insert(facts, self.kinds.len());
+            }
+            self.kinds.push(Kind {
+                line: line(),
                 air,
-                known: [Taken::of(0, rate, spec.delay_ns); 4],
+                family,
             });
-            kinds.len() - 1
+            self.kinds.len() - 1
         });
         self.hot.push(Wire {
             kind: kind as u32,
@@ -231,7 +235,7 @@ impl Wires {
 
     /// Propagation delay of each kind, in ns, and its family.
     pub fn kinds(&self) -> impl Iterator<Item = (u64, u64)> {
-        self.kinds.iter().map(|kind| (kind.delay_ns, kind.family))
+        self.kinds.iter().map(|kind| (kind.line.delay_ns, kind.family))
     }
 
     /// The kind of wire `index`.
@@ -293,7 +297,7 @@ impl Wires {
     #[inline(always)]
     fn pass(&mut self, index: usize, now_ns: u64, bytes: u32) -> Checked<Passage> {
         let wire = &mut self.hot[index];
-        let passage = wire.pass(&mut self.kinds[wire.kind as usize], now_ns, bytes);
+        let passage = wire.pass(&mut self.kinds[wire.kind as usize].line, now_ns, bytes);
         self.checked(index, passage)
     }
 
@@ -301,10 +305,11 @@ impl Wires {
     #[inline(never)]
     fn queue_up(&mut self, index: usize, now_ns: u64, bytes: u32) -> Checked<Option<Passage>> {
         let wire = &mut self.hot[index];
-        let (kind, queue) = (&mut self.kinds[wire.kind as usize], wire.queue_of(&mut self.queues));
-        let passage = match queue.place(wire, kind, now_ns, bytes) {
-            Ok(Place::Transmitter) => wire.pass(kind, now_ns, bytes).map(Some),
-            Ok(Place::Queue) => queue.join(wire, kind, now_ns, bytes, Fate::default()).map(Some),
+        let line = &mut self.kinds[wire.kind as usize].line;
+        let queue = wire.queue_of(&mut self.queues);
+        let passage = match queue.place(wire, line, now_ns, bytes) {
+            Ok(Place::Transmitter) => wire.pass(line, now_ns, bytes).map(Some),
+            Ok(Place::Queue) => queue.join(wire, line, now_ns, bytes, Fate::default()).map(Some),
             Ok(Place::None) => Ok(None),
             Err(broken) => Err(broken),
         };
@@ -317,7 +322,7 @@ impl Wires {
         let Some(queue) = (wire.queue as usize).checked_sub(1) else {
             return Ok(());
         };
-        let caught_up = self.queues[queue].catch_up(wire, &self.kinds[wire.kind as usize], now_ns);
+        let caught_up = self.queues[queue].catch_up(wire, &self.kinds[wire.kind as usize].line, now_ns);
         self.checked(index, caught_up)
     }
 
@@ -329,7 +334,7 @@ impl Wires {
         self.catch_up(index, now_ns)?;
         let wire = &self.hot[index];
         let queue = (wire.queue as usize).checked_sub(1).map(|queue| &self.queues[queue]);
-        let rate = self.kinds[wire.kind as usize].rate;
+        let rate = self.kinds[wire.kind as usize].line.rate;
         let mut counters = LinkCounters {
             arrived_pkts: wire.arrived_pkts - ahead.pkts,
             arrived_bytes: wire.arrived_bytes - ahead.bytes,
@@ -376,7 +381,7 @@ impl Wires {
         Waiting {
             arrived_ns: start_ns,
             start_ns,
-            end_ns: self.kinds[wire.kind as usize].rate.end(start, bytes).ceil_ns(),
+            end_ns: self.kinds[wire.kind as usize].line.rate.end(start, bytes).ceil_ns(),
             bytes,
             fate: self.air_of(wire).map_or(Fate::default(), WireAir::passed),
         }
@@ -399,8 +404,6 @@ impl Wires {
     }
 }
 
-/// No place among what is behind transmitters.
-const NO_AIR: usize = usize::MAX;
 const CAPACITY: &str = "a link never exceeds its capacity";
 const BYTES: &str = "bytes are conserved at a node";
 const LIMIT: &str = "a queue stays within its limit";

@@ -36,7 +36,9 @@ const SIZES_KEPT: usize = 64;
 #[derive(Clone, Debug)]
 #[repr(C)]
 pub struct Channel {
-    last: Last,
+    /// Start of the last packet, in ns.
+    last_start_ns: u64,
+    last: Behind,
     plain: [Plain; 2],
     draw: SlotDraw,
     sampler: Sampler,
@@ -44,27 +46,27 @@ pub struct Channel {
 }
 
 /// Which packets of a kind are received whatever the state, with the good state after them.
-#[derive(Clone, Copy, Debug, Default)]
+#[derive(Clone, Copy, Debug)]
 struct Plain {
     /// Those whose transmission starts before this time, in ns,
     until_ns: u64,
-    /// whose number is this or more,
-    from_number: u64,
+    /// whose bits are this or more,
+    from_bits: u64,
     /// and whose size is the one of the last packet of this kind.
     ip_bytes: u32,
-    air_bytes: u32,
+    behind: Behind,
 }
 
-/// The packet before.
+/// What a packet leaves behind it.
 #[derive(Clone, Copy, Debug)]
-struct Last {
-    start_ns: u64,
-    kind: PacketKind,
+struct Behind {
+    air_bytes: u32,
     after: After,
 }
 
 /// What is known of the state of a chain over bits behind a packet.
 #[derive(Clone, Copy, Debug)]
+#[repr(u32)]
 enum After {
     /// Nothing: there was no packet.
     Nothing,
@@ -77,6 +79,21 @@ enum Sampler {
     Bits(Box<BitSampler>),
     Time(Box<TimeSampler>),
     Random { data: f64, ack: f64 },
+}
+
+impl Plain {
+    /// None of this size so far.
+    fn of(ip_bytes: u32, air_bytes: u32) -> Self {
+        Self {
+            until_ns: 0,
+            from_bits: 0,
+            ip_bytes,
+            behind: Behind {
+                air_bytes,
+                after: After::Good,
+            },
+        }
+    }
 }
 
 impl Channel {
@@ -103,26 +120,15 @@ impl Channel {
             }
         };
         Self {
-            last: Last {
-                start_ns: 0,
-                kind: PacketKind::Data,
+            last_start_ns: 0,
+            last: Behind {
+                air_bytes: 0,
                 after: After::Nothing,
             },
-            plain: [Plain::default(); 2],
+            plain: [Plain::of(0, 0); 2],
             draw: SlotDraw::new(CounterDraw::new(seed, &format!("{link_name}.fate")), rate_bps),
             sampler,
             spec: spec.clone(),
-        }
-    }
-
-    /// Bytes on the air of a packet, as [`ChannelSpec::air_bytes`] has them.
-    #[inline]
-    pub fn air_bytes(&self, kind: PacketKind, ip_bytes: u32) -> u32 {
-        let plain = &self.plain[kind as usize];
-        if plain.ip_bytes == ip_bytes {
-            plain.air_bytes
-        } else {
-            self.spec.air_bytes(kind, ip_bytes)
         }
     }
 
@@ -130,51 +136,60 @@ impl Channel {
     ///
     /// Packets are asked about in order of time and do not overlap: the next one starts when this one's air bytes have
     /// been sent at the link's rate, or later.
-    #[inline(always)]
+    #[inline]
     pub fn is_lost(&mut self, start_ns: u64, kind: PacketKind, ip_bytes: u32) -> bool {
-        let number = self.draw.number(start_ns);
+        self.make_ready(kind, ip_bytes);
+        self.is_ready_lost(start_ns, kind)
+    }
+
+    /// Bytes on the air of a packet of `ip_bytes`, the size that [`Self::is_ready_lost`] is asked about next for its
+    /// kind.
+    #[inline(always)]
+    pub fn make_ready(&mut self, kind: PacketKind, ip_bytes: u32) -> u32 {
+        let plain = &mut self.plain[kind as usize];
+        if plain.ip_bytes != ip_bytes {
+            *plain = Plain::of(ip_bytes, self.spec.air_bytes(kind, ip_bytes));
+        }
+        plain.behind.air_bytes
+    }
+
+    /// As [`Self::is_lost`], of a packet of the size that its kind was made ready for.
+    #[inline(always)]
+    pub fn is_ready_lost(&mut self, start_ns: u64, kind: PacketKind) -> bool {
+        let bits = self.draw.bits(start_ns);
         let plain = &self.plain[kind as usize];
-        if plain.ip_bytes == ip_bytes && number >= plain.from_number && start_ns < plain.until_ns {
-            self.last = Last {
-                start_ns,
-                kind,
-                after: After::Good,
-            };
+        if bits >= plain.from_bits && start_ns < plain.until_ns {
+            (self.last_start_ns, self.last) = (start_ns, plain.behind);
             return false;
         }
-        self.decide(number, start_ns, kind, ip_bytes)
+        self.decide(bits >> 11, start_ns, kind)
     }
 
     /// Asks the model, and notes which packets of this size are plain from now on.
     #[inline(never)]
-    fn decide(&mut self, number: u64, start_ns: u64, kind: PacketKind, ip_bytes: u32) -> bool {
-        let (spec, last) = (&self.spec, self.last);
-        let (is_lost, after, plain) = match &mut self.sampler {
+    fn decide(&mut self, number: u64, start_ns: u64, kind: PacketKind) -> bool {
+        let (spec, plain) = (&self.spec, &mut self.plain[kind as usize]);
+        let (is_lost, after, from_number, until_ns) = match &mut self.sampler {
             Sampler::Random { data, ack } => {
                 let limit = limit_of(if kind == PacketKind::Data { *data } else { *ack });
-                (number < limit, After::Good, (limit, u64::MAX))
+                (number < limit, After::Good, limit, u64::MAX)
             }
             Sampler::Bits(bits) => {
-                let gap = Gap {
-                    after: last.after,
-                    ns: start_ns - last.start_ns,
-                    air_bytes: self.plain[last.kind as usize].air_bytes,
-                };
-                let (is_lost, after, from_number) = bits.decide(spec, number, gap, kind, ip_bytes);
-                (is_lost, after, (from_number, u64::MAX))
+                let since_ns = start_ns - self.last_start_ns;
+                let (is_lost, after, from_number) =
+                    bits.decide(spec, number, self.last, since_ns, (kind, plain.ip_bytes));
+                (is_lost, after, from_number, u64::MAX)
             }
             Sampler::Time(time) => {
-                let (is_lost, plain) = time.decide(spec, number, start_ns, kind, ip_bytes);
-                (is_lost, After::Good, plain)
+                let (is_lost, from_number, until_ns) = time.decide(spec, number, start_ns, (kind, plain.ip_bytes));
+                (is_lost, After::Good, from_number, until_ns)
             }
         };
-        self.last = Last { start_ns, kind, after };
-        let known = &mut self.plain[kind as usize];
-        if known.ip_bytes != ip_bytes {
-            known.ip_bytes = ip_bytes;
-            known.air_bytes = spec.air_bytes(kind, ip_bytes);
-        }
-        (known.from_number, known.until_ns) = plain;
+        // Where even the largest number is not enough, no packet is plain.
+        plain.until_ns = if from_number < NUMBERS { until_ns } else { 0 };
+        plain.from_bits = from_number << 11;
+        self.last_start_ns = start_ns;
+        self.last = Behind { after, ..plain.behind };
         is_lost
     }
 }
@@ -257,15 +272,6 @@ struct BitSampler {
     sizes: Sizes<BitTable>,
 }
 
-/// What lies between the start of the packet before and that of this one.
-#[derive(Clone, Copy, Debug)]
-struct Gap {
-    after: After,
-    ns: u64,
-    /// Of the packet before.
-    air_bytes: u32,
-}
-
 /// A packet size. Thresholds are by state before; the uniform number is compared with their mixture.
 #[derive(Clone, Copy, Debug)]
 struct BitTable {
@@ -305,14 +311,15 @@ impl BitSampler {
         }
     }
 
-    /// Whether the packet is lost, what comes after it, and from which number on packets of its size are plain.
+    /// Whether the packet is lost that starts `since_ns` after the start of the `last` one, what comes after it, and
+    /// from which number on packets of its size are plain.
     fn decide(
         &mut self,
         spec: &ChannelSpec,
         number: u64,
-        gap: Gap,
-        kind: PacketKind,
-        ip_bytes: u32,
+        last: Behind,
+        since_ns: u64,
+        (kind, ip_bytes): (PacketKind, u32),
     ) -> (bool, After, u64) {
         let table = self.sizes.get_or_build(kind, ip_bytes, || {
             let (law, _) = spec
@@ -321,10 +328,10 @@ impl BitSampler {
             BitTable::new(&law)
         });
         let uniform = number as f64 * (1.0 / NUMBERS as f64);
-        let idle = gap.ns as f64 * self.bits_per_ns - 8.0 * f64::from(gap.air_bytes);
+        let idle = since_ns as f64 * self.bits_per_ns - 8.0 * f64::from(last.air_bytes);
         // The cast rounds to the nearest bit and takes a gap below 0, from times in whole ns, for none.
         let memory = self.memory.after((idle + 0.5) as u64);
-        let good_before = match gap.after {
+        let good_before = match last.after {
             After::Nothing => self.stationary_good,
             After::Good => 1.0,
             After::Bad => 0.0,
@@ -371,9 +378,8 @@ impl TimeSampler {
         spec: &ChannelSpec,
         number: u64,
         start_ns: u64,
-        kind: PacketKind,
-        ip_bytes: u32,
-    ) -> (bool, (u64, u64)) {
+        (kind, ip_bytes): (PacketKind, u32),
+    ) -> (bool, u64, u64) {
         let size = self.sizes.get_or_build(kind, ip_bytes, || {
             LossGivenPath::new(&self.chain, &spec.words(kind, ip_bytes), self.byte_ns)
         });
@@ -386,9 +392,7 @@ impl TimeSampler {
         let (state, change_ns) = self.sojourns.stay();
         // Earlier by more than what the sum of start and air time is rounded by: at the border the chain is asked.
         let until_ns = change_ns - size.air_ns - change_ns * f64::EPSILON - 2.0;
-        (
-            is_lost,
-            (limit_of(size.loss(state, &[], &mut self.scratch)), until_ns as u64),
-        )
+        let from_number = limit_of(size.loss(state, &[], &mut self.scratch));
+        (is_lost, from_number, until_ns as u64)
     }
 }

@@ -33,27 +33,27 @@ impl SlotDraw {
         }
     }
 
-    /// Uniform in `0..NUMBERS`. Packets are asked about in order of time.
+    /// 64 random bits, of which the upper 53 are the number. Packets are asked about in order of time.
     #[inline(always)]
-    pub fn number(&mut self, start_ns: u64) -> u64 {
+    pub fn bits(&mut self, start_ns: u64) -> u64 {
         let slot = self.slot_of.quotient(start_ns);
         if slot == self.last_slot {
-            return self.number_again(slot);
+            return self.bits_again(slot);
         }
         self.last_slot = slot;
-        self.draw.at(slot) >> 11
+        self.draw.at(slot)
     }
 
     #[cold]
     #[inline(never)]
-    fn number_again(&mut self, slot: u64) -> u64 {
+    fn bits_again(&mut self, slot: u64) -> u64 {
         self.repeats = if slot == self.repeated_slot {
             self.repeats + 1
         } else {
             1
         };
         self.repeated_slot = slot;
-        self.draw.at_repeat(slot, self.repeats) >> 11
+        self.draw.at_repeat(slot, self.repeats)
     }
 }
 

@@ -3,7 +3,7 @@
 use fadelab_phy::channel::{Channel, PacketKind};
 
 use super::queue::{Place, Queue};
-use super::{Passage, Wire, Wires};
+use super::{Kind, Passage, Wire, Wires};
 use crate::air::Fate;
 use crate::counters::LinkCounters;
 use crate::spec::LinkSpec;
@@ -15,11 +15,12 @@ pub(super) struct WireAir {
     channel: Channel,
     /// Fate of the last packet that did not have to wait.
     passed: Fate,
-    /// Of all that were taken, whether they have been sent or not.
-    data_pkts: u64,
-    lost_pkts: u64,
-    lost_data_pkts: u64,
+    /// Packets that were taken, whether they have been sent or not, by [`PacketKind`]; and those lost of them.
+    taken_pkts: [u64; 2],
+    lost_pkts: [u64; 2],
 }
+
+const DATA: usize = PacketKind::Data as usize;
 
 impl WireAir {
     /// What a spec has behind the transmitter, if there is anything.
@@ -29,9 +30,8 @@ impl WireAir {
         channel.map(|channel| Self {
             channel: Channel::new(channel, seed, &spec.name, rate_bps),
             passed: Fate::default(),
-            data_pkts: 0,
-            lost_pkts: 0,
-            lost_data_pkts: 0,
+            taken_pkts: [0; 2],
+            lost_pkts: [0; 2],
         })
     }
 
@@ -40,25 +40,25 @@ impl WireAir {
         self.passed
     }
 
-    /// Decides the fate of a packet whose transmission begins at `start_ns`.
+    /// Decides the fate of a packet whose transmission begins at `start_ns`; its size has just been asked for.
     #[inline(always)]
-    fn decide(&mut self, start_ns: u64, kind: PacketKind, ip_bytes: u32) -> Fate {
-        let fate = Fate {
-            is_data: kind == PacketKind::Data,
-            is_lost: self.channel.is_lost(start_ns, kind, ip_bytes),
-        };
-        self.data_pkts += u64::from(fate.is_data);
-        if fate.is_lost {
-            self.lost_pkts += 1;
-            self.lost_data_pkts += u64::from(fate.is_data);
+    fn decide(&mut self, start_ns: u64, kind: PacketKind) -> Fate {
+        let is_lost = self.channel.is_ready_lost(start_ns, kind);
+        self.taken_pkts[kind as usize] += 1;
+        if is_lost {
+            self.lost_pkts[kind as usize] += 1;
         }
-        fate
+        Fate {
+            is_data: kind == PacketKind::Data,
+            is_lost,
+        }
     }
 
     /// Adds what has been sent: not what waits in `queue`, nor what is `in_transmission`.
     pub fn add_to(&self, counters: &mut LinkCounters, queue: Option<&Queue>, in_transmission: Option<Fate>) {
-        (counters.sent_data_pkts, counters.lost_air_pkts) = (self.data_pkts, self.lost_pkts);
-        counters.lost_air_data_pkts = self.lost_data_pkts;
+        counters.sent_data_pkts = self.taken_pkts[DATA];
+        counters.lost_air_pkts = self.lost_pkts.iter().sum();
+        counters.lost_air_data_pkts = self.lost_pkts[DATA];
         let waiting = queue.into_iter().flat_map(|queue| queue.waiting.iter_from(0));
         for fate in waiting.map(|waiting| waiting.fate).chain(in_transmission) {
             let (is_data, is_lost) = (u64::from(fate.is_data), u64::from(fate.is_lost));
@@ -77,11 +77,11 @@ impl Wires {
 
     /// What is behind the transmitter of a wire.
     pub(super) fn air_of(&self, wire: &Wire) -> Option<&WireAir> {
-        self.airs.get(self.kinds[wire.kind as usize].air)
+        self.kinds[wire.kind as usize].air.as_deref()
     }
 
-    /// As [`Self::arrive`], of a packet of `kind` at a wire with a channel. Says besides whether the packet is lost on
-    /// the air: then it is on its way as long as others, and does not arrive.
+    /// As [`Self::arrive`], of a packet of `kind` at a wire that may have a channel. Says besides whether the packet is
+    /// lost on the air: then it is on its way as long as others, and does not arrive.
     ///
     /// # Errors
     /// An invariant of the wire is broken.
@@ -93,27 +93,29 @@ impl Wires {
         kind: PacketKind,
         ip_bytes: u16,
     ) -> Checked<Option<(Passage, bool)>> {
-        let ip_bytes = u32::from(ip_bytes);
         let wire = &mut self.hot[index];
-        let wire_kind = &mut self.kinds[wire.kind as usize];
-        let air = &mut self.airs[wire_kind.air];
-        let bytes = air.channel.air_bytes(kind, ip_bytes);
+        let Kind { line, air, .. } = &mut self.kinds[wire.kind as usize];
+        let Some(air) = air.as_deref_mut() else {
+            let passage = self.arrive(index, now_ns, ip_bytes)?;
+            return Ok(passage.map(|passage| (passage, false)));
+        };
+        let bytes = air.channel.make_ready(kind, u32::from(ip_bytes));
         if !wire.takes_at_once(now_ns) {
             let queue = wire.queue_of(&mut self.queues);
-            match queue.place(wire, wire_kind, now_ns, bytes) {
+            match queue.place(wire, line, now_ns, bytes) {
                 Ok(Place::Transmitter) => {}
                 Ok(Place::Queue) => {
-                    let fate = air.decide(wire.free_ns, kind, ip_bytes);
-                    let joined = queue.join(wire, wire_kind, now_ns, bytes, fate);
+                    let fate = air.decide(wire.free_ns, kind);
+                    let joined = queue.join(wire, line, now_ns, bytes, fate);
                     return self.checked(index, joined.map(|passage| Some((passage, fate.is_lost))));
                 }
                 Ok(Place::None) => return Ok(None),
                 Err(broken) => return self.checked(index, Err(broken)),
             }
         }
-        air.passed = air.decide(now_ns, kind, ip_bytes);
+        air.passed = air.decide(now_ns, kind);
         let is_lost = air.passed.is_lost;
-        let passage = wire.pass(wire_kind, now_ns, bytes);
+        let passage = wire.pass(line, now_ns, bytes);
         self.checked(index, passage.map(|passage| Some((passage, is_lost))))
     }
 }

@@ -1,6 +1,6 @@
 //! The queue of a wire.
 
-use super::{BYTES, CAPACITY, Kind, KindId, LIMIT, Passage, Wire};
+use super::{BYTES, CAPACITY, KindId, LIMIT, Line, Passage, Wire};
 use crate::air::Fate;
 use crate::counters::LinkCounters;
 use crate::ring::Ring;
@@ -51,11 +51,11 @@ pub(super) struct Queue {
 impl Queue {
     /// Lets every packet whose transmission began by `now_ns` leave for the transmitter.
     #[inline(always)]
-    pub fn catch_up(&mut self, wire: &mut Wire, kind: &Kind, now_ns: u64) -> Result<(), Broken> {
+    pub fn catch_up(&mut self, wire: &mut Wire, line: &Line, now_ns: u64) -> Result<(), Broken> {
         while let Some(first) = self.waiting.front()
             && first.start_ns <= now_ns
         {
-            if self.waiting.len() > kind.limit_pkts as usize || self.bytes > kind.limit_bytes {
+            if self.waiting.len() > line.limit_pkts as usize || self.bytes > line.limit_bytes {
                 return Err((LIMIT, first.start_ns));
             }
             let (waited_ns, bytes) = (first.start_ns - first.arrived_ns, u64::from(first.bytes));
@@ -67,7 +67,7 @@ impl Queue {
             wire.before_pkts -= 1;
             wire.sent_bytes += bytes;
             wire.busy_bytes += bytes;
-            if !kind
+            if !line
                 .rate
                 .can_send(wire.busy_start_ns, self.last.end_ns, wire.busy_bytes)
             {
@@ -79,15 +79,15 @@ impl Queue {
 
     /// Where a packet goes that comes at `now_ns`. One for which there is no room is counted.
     #[inline(always)]
-    pub fn place(&mut self, wire: &mut Wire, kind: &Kind, now_ns: u64, bytes: u32) -> Result<Place, Broken> {
-        self.catch_up(wire, kind, now_ns)?;
+    pub fn place(&mut self, wire: &mut Wire, line: &Line, now_ns: u64, bytes: u32) -> Result<Place, Broken> {
+        self.catch_up(wire, line, now_ns)?;
         if wire.is_idle(now_ns) {
             return Ok(Place::Transmitter);
         }
         let bytes = u64::from(bytes);
         wire.arrived_pkts += 1;
         wire.arrived_bytes += bytes;
-        if self.waiting.len() < kind.limit_pkts as usize && self.bytes + bytes <= kind.limit_bytes {
+        if self.waiting.len() < line.limit_pkts as usize && self.bytes + bytes <= line.limit_bytes {
             return Ok(Place::Queue);
         }
         self.dropped_pkts += 1;
@@ -100,7 +100,7 @@ impl Queue {
     pub fn join(
         &mut self,
         wire: &mut Wire,
-        kind: &Kind,
+        line: &Line,
         now_ns: u64,
         bytes: u32,
         fate: Fate,
@@ -109,7 +109,7 @@ impl Queue {
             ns: wire.free_ns,
             q32: wire.free_q32,
         };
-        let end = kind.rate.end(start, bytes);
+        let end = line.rate.end(start, bytes);
         (wire.free_ns, wire.free_q32) = (end.ns, end.q32);
         self.waiting.push(Waiting {
             arrived_ns: now_ns,
@@ -121,7 +121,7 @@ impl Queue {
         self.bytes += u64::from(bytes);
         wire.before_pkts += 1;
         let passage = Passage {
-            due_ns: end.ceil_ns() + kind.delay_ns,
+            due_ns: end.ceil_ns() + line.delay_ns,
             kind: wire.kind as KindId,
         };
         if wire.arrived_bytes != wire.sent_bytes + self.dropped_bytes + self.bytes {
@@ -129,15 +129,15 @@ impl Queue {
         }
         if start.ns <= now_ns {
             // It begins within this very nanosecond.
-            self.catch_up_again(wire, kind, now_ns)?;
+            self.catch_up_again(wire, line, now_ns)?;
         }
         Ok(passage)
     }
 
     #[cold]
     #[inline(never)]
-    fn catch_up_again(&mut self, wire: &mut Wire, kind: &Kind, now_ns: u64) -> Result<(), Broken> {
-        self.catch_up(wire, kind, now_ns)
+    fn catch_up_again(&mut self, wire: &mut Wire, line: &Line, now_ns: u64) -> Result<(), Broken> {
+        self.catch_up(wire, line, now_ns)
     }
 
     /// Adds what is the queue's of the counters at `now_ns`. Returns how many packets will not have been sent.
