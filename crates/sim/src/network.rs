@@ -352,8 +352,13 @@ impl Network {
             return Ok(Some(parcel.id));
         }
         parcel.tag += 1;
-        if (ON_AIR..TAP.min(LOST)).contains(&hop) {
-            return self.enter_air(now_ns, hop & !ON_AIR, parcel);
+        if (ON_AIR..LOST).contains(&hop) {
+            let wire = hop & !(ON_AIR | OF_ACKS);
+            return if hop & OF_ACKS == 0 {
+                self.enter_air::<true>(now_ns, wire, parcel)
+            } else {
+                self.enter_air::<false>(now_ns, wire, parcel)
+            };
         }
         match hop {
             TAP => self.pass_tap(now_ns, parcel),
@@ -372,11 +377,15 @@ impl Network {
         self.pass_on(now_ns, tail, passage, parcel)
     }
 
-    /// A wire with a channel; `hop` may have the bit of ACKs.
+    /// A wire with a channel, for data or for ACKs: they differ in what nearly every step of it looks at.
     #[inline(never)]
-    fn enter_air(&mut self, now_ns: u64, hop: u32, mut parcel: Parcel) -> Checked<Option<PacketId>> {
-        let (wire, is_ack) = (hop & !OF_ACKS, hop & OF_ACKS != 0);
-        let kind = if is_ack { PacketKind::Ack } else { PacketKind::Data };
+    fn enter_air<const IS_DATA: bool>(
+        &mut self,
+        now_ns: u64,
+        wire: u32,
+        mut parcel: Parcel,
+    ) -> Checked<Option<PacketId>> {
+        let kind = if IS_DATA { PacketKind::Data } else { PacketKind::Ack };
         debug_assert_eq!(
             self.slab.get(parcel.id).header.kind(),
             kind,
