@@ -3,10 +3,14 @@
 mod common;
 
 use common::{Bench, DATA, MS, constant, spec};
+use fadelab_path::packet::Parcel;
 use fadelab_path::spec::LinkSpec;
 use fadelab_path::wire::{Ahead, Wires};
 use fadelab_phy::channel::{Antennas, ChannelSpec, CodeMode, CodeSpec, Model, Modulation, PacketKind};
 use fadelab_phy::random::Stream;
+
+/// Tag of packets that are lost on the air.
+const LOST: u32 = 7;
 
 const CODE: CodeSpec = CodeSpec {
     data_rate: 0.9,
@@ -87,11 +91,12 @@ fn a_wire_with_a_channel_is_a_link() {
             now_ns += random.below(4) * random.below(700_000);
             let (flags, kind) = [(DATA, PacketKind::Data), (0, PacketKind::Ack)][random.below(2) as usize];
             let ip_bytes = 40 + 100 * random.below(10) as u16;
-            let passage = wires.arrive_on_air(0, now_ns, kind, ip_bytes).expect("sound");
+            let mut parcel = Parcel { id, tag: 0, ip_bytes };
+            let passage = wires.arrive_on_air(0, now_ns, kind, &mut parcel, LOST).expect("sound");
             assert_eq!(bench.arrive(now_ns, ip_bytes, flags), passage.is_some(), "packet {id}");
             dropped += u32::from(passage.is_none());
-            lost += u32::from(passage.is_some_and(|(_, is_lost)| is_lost));
-            expected.extend(passage.map(|(passage, is_lost)| (passage.due_ns, id, is_lost)));
+            lost += u32::from(parcel.tag == LOST);
+            expected.extend(passage.map(|passage| (passage.due_ns, id, parcel.tag == LOST)));
             if random.below(20) == 0 {
                 now_ns += random.below(2 * MS);
             }
@@ -115,8 +120,13 @@ fn wires_with_channels_share_nothing() {
         code: CodeSpec::NONE,
     });
     let fates = |wires: &mut Wires, index: usize, now_ns: u64| {
-        let passage = wires.arrive_on_air(index, now_ns, PacketKind::Data, 1000);
-        passage.expect("sound").expect("room").1
+        let mut parcel = Parcel {
+            ip_bytes: 1000,
+            ..Parcel::default()
+        };
+        let passage = wires.arrive_on_air(index, now_ns, PacketKind::Data, &mut parcel, LOST);
+        passage.expect("sound").expect("room");
+        parcel.tag == LOST
     };
     let specs = ["one", "other"].map(|name| LinkSpec {
         name: name.to_owned(),

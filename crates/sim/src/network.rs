@@ -391,15 +391,10 @@ impl Network {
             kind,
             "routes carry data or ACKs"
         );
-        let arrival = self.wires.arrive_on_air(wire as usize, now_ns, kind, parcel.ip_bytes)?;
-        let Some((passage, is_lost)) = arrival else {
-            self.discard(parcel.id);
-            return Ok(None);
-        };
-        if is_lost {
-            parcel.tag = LOST_AT;
-        }
-        self.go_ahead(now_ns, wire, passage, parcel)
+        let passage = self
+            .wires
+            .arrive_on_air(wire as usize, now_ns, kind, &mut parcel, LOST_AT)?;
+        self.pass_on(now_ns, wire, passage, parcel)
     }
 
     #[inline(never)]

@@ -6,6 +6,7 @@ use super::queue::{Place, Queue};
 use super::{Kind, Passage, Wire, Wires};
 use crate::air::Fate;
 use crate::counters::LinkCounters;
+use crate::packet::Parcel;
 use crate::spec::LinkSpec;
 use crate::violation::Checked;
 
@@ -42,11 +43,12 @@ impl WireAir {
 
     /// Decides the fate of a packet whose transmission begins at `start_ns`; its size has just been asked for.
     #[inline(always)]
-    fn decide(&mut self, start_ns: u64, kind: PacketKind) -> Fate {
-        let is_lost = self.channel.is_ready_lost(start_ns, kind);
+    fn decide(&mut self, start_ns: u64, kind: PacketKind, parcel: &mut Parcel, lost: u32) -> Fate {
         self.taken_pkts[kind as usize] += 1;
+        let is_lost = self.channel.is_ready_lost(start_ns, kind);
         if is_lost {
             self.lost_pkts[kind as usize] += 1;
+            parcel.tag = lost;
         }
         Fate {
             is_data: kind == PacketKind::Data,
@@ -80,8 +82,8 @@ impl Wires {
         self.kinds[wire.kind as usize].air.as_deref()
     }
 
-    /// As [`Self::arrive`], of a packet of `kind` at a wire that may have a channel. Says besides whether the packet is
-    /// lost on the air: then it is on its way as long as others, and does not arrive.
+    /// As [`Self::arrive`], of a packet of `kind` at a wire that may have a channel. A packet that is lost on the air is
+    /// on its way as long as others, and does not arrive: it gets the tag `lost`.
     ///
     /// # Errors
     /// An invariant of the wire is broken.
@@ -91,31 +93,30 @@ impl Wires {
         index: usize,
         now_ns: u64,
         kind: PacketKind,
-        ip_bytes: u16,
-    ) -> Checked<Option<(Passage, bool)>> {
+        parcel: &mut Parcel,
+        lost: u32,
+    ) -> Checked<Option<Passage>> {
         let wire = &mut self.hot[index];
         let Kind { line, air, .. } = &mut self.kinds[wire.kind as usize];
         let Some(air) = air.as_deref_mut() else {
-            let passage = self.arrive(index, now_ns, ip_bytes)?;
-            return Ok(passage.map(|passage| (passage, false)));
+            return self.arrive(index, now_ns, parcel.ip_bytes);
         };
-        let bytes = air.channel.make_ready(kind, u32::from(ip_bytes));
+        let bytes = air.channel.make_ready(kind, u32::from(parcel.ip_bytes));
         if !wire.takes_at_once(now_ns) {
             let queue = wire.queue_of(&mut self.queues);
             match queue.place(wire, line, now_ns, bytes) {
                 Ok(Place::Transmitter) => {}
                 Ok(Place::Queue) => {
-                    let fate = air.decide(wire.free_ns, kind);
+                    let fate = air.decide(wire.free_ns, kind, parcel, lost);
                     let joined = queue.join(wire, line, now_ns, bytes, fate);
-                    return self.checked(index, joined.map(|passage| Some((passage, fate.is_lost))));
+                    return self.checked(index, joined.map(Some));
                 }
                 Ok(Place::None) => return Ok(None),
                 Err(broken) => return self.checked(index, Err(broken)),
             }
         }
-        air.passed = air.decide(now_ns, kind);
-        let is_lost = air.passed.is_lost;
+        air.passed = air.decide(now_ns, kind, parcel, lost);
         let passage = wire.pass(line, now_ns, bytes);
-        self.checked(index, passage.map(|passage| Some((passage, is_lost))))
+        self.checked(index, passage.map(Some))
     }
 }
