@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 /*
  * Arithmetic that the simulator's C compiler and the kernel's BPF verifier both accept: unsigned 64 bits, no 128-bit
- * type, no signed division, loops with constant bounds only.
+ * type that BPF would have to know, no signed division, loops with constant bounds only.
  *
  * A name ends in the fixed-point format of its result: q32 has 32 fractional bits. Each function states its error; the
  * tests compare it with 128-bit and floating-point arithmetic over the whole range. A divisor of 0 gives 0 everywhere,
@@ -50,13 +50,28 @@ LAW u64 fixed_div(u64 a, u64 b)
  * Upper 64 bits of a * b, exact. Schoolbook on 32-bit halves: the middle column sums three numbers below 2^32 * 2^32,
  * and a_high * b_low + (2^32 - 1) still fits because (2^32 - 1)^2 + 2 * (2^32 - 1) = 2^64 - 1.
  */
-LAW u64 fixed_mul_high(u64 a, u64 b)
+LAW u64 fixed_mul_high_by_halves(u64 a, u64 b)
 {
 	u64 a_low = (u32)a, a_high = a >> 32, b_low = (u32)b, b_high = b >> 32;
 	u64 middle = a_high * b_low + ((a_low * b_low) >> 32);
 	u64 other = a_low * b_high + (u32)middle;
 
 	return a_high * b_high + (middle >> 32) + (other >> 32);
+}
+
+/*
+ * Upper 64 bits of a * b. Most processors have an instruction for it; BPF has none, and gets the schoolbook. Both are
+ * exact, and a test compares them.
+ */
+LAW u64 fixed_mul_high(u64 a, u64 b)
+{
+#if defined(__SIZEOF_INT128__) && !defined(__bpf__) && !defined(FIXED_BY_HALVES)
+	__extension__ typedef unsigned __int128 u128;
+
+	return (u64)(((u128)a * b) >> 64);
+#else
+	return fixed_mul_high_by_halves(a, b);
+#endif
 }
 
 /* a * b, at most FIXED_MAX. */

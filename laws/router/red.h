@@ -149,14 +149,15 @@ LAW void red_init(void *state, const void *params, const struct law_link *link, 
 /* The moving average at an arrival that finds `queue` units waiting. */
 LAW void red_average(struct red_state *s, u64 queue_q16, u64 now_us)
 {
-	if (s->idle) {
+	/* An average of 0 stays 0 however long nothing waits, as on the way back of most paths. */
+	if (s->idle && s->average_q16) {
 		u64 idle_us = fixed_sub(now_us, s->idle_since_us);
 		u64 missed = fixed_mul_div(s->rate_q16, idle_us, 1000000) >> 16;
 		u64 lost_q32 = fixed_one_minus_exp2_neg_q32(fixed_mul(missed, s->log2_decay_q32));
 
 		s->average_q16 -= fixed_mul_div(s->average_q16, lost_q32, FIXED_ONE_Q32);
-		s->idle = 0;
 	}
+	s->idle = 0;
 	if (queue_q16 >= s->average_q16)
 		s->average_q16 += fixed_mul_high(queue_q16 - s->average_q16, s->q_w_q32 << 31) << 1;
 	else

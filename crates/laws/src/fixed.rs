@@ -10,6 +10,7 @@ unsafe extern "C" {
     safe fn fadelab_fixed_div(a: u64, b: u64) -> u64;
     safe fn fadelab_fixed_mul(a: u64, b: u64) -> u64;
     safe fn fadelab_fixed_mul_high(a: u64, b: u64) -> u64;
+    safe fn fadelab_fixed_mul_high_by_halves(a: u64, b: u64) -> u64;
     safe fn fadelab_fixed_leading_zeros(a: u64) -> u32;
     safe fn fadelab_fixed_mul_div(a: u64, b: u64, c: u64) -> u64;
     safe fn fadelab_fixed_abs(a: i64) -> u64;
@@ -65,7 +66,9 @@ proptest! {
         prop_assert_eq!(fadelab_fixed_sub(a, b), a.saturating_sub(b));
         prop_assert_eq!(fadelab_fixed_mul(a, b), a.saturating_mul(b));
         prop_assert_eq!(fadelab_fixed_div(a, b), a.checked_div(b).unwrap_or(0));
-        prop_assert_eq!(fadelab_fixed_mul_high(a, b), ((u128::from(a) * u128::from(b)) >> 64) as u64);
+        let high = ((u128::from(a) * u128::from(b)) >> 64) as u64;
+        prop_assert_eq!(fadelab_fixed_mul_high(a, b), high);
+        prop_assert_eq!(fadelab_fixed_mul_high_by_halves(a, b), high);
         prop_assert_eq!(fadelab_fixed_leading_zeros(a), a.leading_zeros());
         prop_assert_eq!(fadelab_fixed_less(a, b), u64::from(a < b));
         let exact = (u128::from(a) * u128::from(b)).checked_div(u128::from(c)).unwrap_or(0);

@@ -32,6 +32,6 @@ pub use capacity::Capacity;
 pub use params::{ParamError, ParamInfo, Params};
 pub use receiver::Receiver;
 pub use registry::{capacities, capacity, receiver, receivers, router, routers, sender, senders};
-pub use router::Router;
+pub use router::{Router, RouterInstance};
 pub use sender::Sender;
 pub use state::State;

@@ -7,7 +7,7 @@ use std::rc::Rc;
 
 use crate::guard::{self, CallRecord, Due, Function, Kind, Outcome, from_hex, read};
 use crate::own::{self, OwnLawError, Source};
-use crate::{Capacity, ParamInfo, Params, Receiver, Router, Sender, State, abi, registry};
+use crate::{Capacity, ParamInfo, Params, Receiver, Router, RouterInstance, Sender, State, abi, registry};
 
 /// Why a call could not be made again.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
@@ -224,19 +224,19 @@ fn call_receiver(law: &Receiver, function: &Function, record: &CallRecord, mut g
     }
 }
 
-fn call_router(law: &Router, function: &Function, record: &CallRecord, mut given: Input) {
-    let (state, params) = (&mut given.state, &given.params);
+fn call_router(law: &Router, function: &Function, record: &CallRecord, given: Input) {
+    let mut law = RouterInstance::with_state(law, given.params, given.state);
     match function.name {
-        "init" => law.init(state, params, &read(&given.event), &mut read::<Due>(&given.decision).0),
+        "init" => law.init(&read(&given.event), &mut read::<Due>(&given.decision).0),
         "on_enqueue" => {
-            law.on_enqueue(state, params, &mut read(&given.event), &read(&given.queue));
+            law.on_enqueue(&mut read(&given.event), &read(&given.queue));
         }
         "on_dequeue" => {
-            law.on_dequeue(state, params, &mut read(&given.event), &read(&given.queue));
+            law.on_dequeue(&mut read(&given.event), &read(&given.queue));
         }
         _ => {
             let timer = record.arguments.get("timer").copied().unwrap_or(0);
-            law.on_timer(state, params, timer as u32, &read(&given.queue));
+            law.on_timer(timer as u32, &read(&given.queue));
         }
     }
 }

@@ -107,41 +107,73 @@ impl Router {
     pub fn has_on_dequeue(&self) -> bool {
         self.on_dequeue.is_some()
     }
+}
+
+/// A router's law at work on one queue: its parameters and its memory. That they fit the law is checked once, here, and
+/// not on each packet.
+#[derive(Clone, Debug)]
+pub struct RouterInstance<'a> {
+    law: &'a Router,
+    params: Params,
+    state: State,
+}
+
+impl<'a> RouterInstance<'a> {
+    /// A law with `params`, before [`RouterInstance::init`].
+    pub fn new(law: &'a Router, params: Params) -> Self {
+        Self::with_state(law, params, law.new_state())
+    }
+
+    /// As [`RouterInstance::new`], with a memory that was in use.
+    pub(crate) fn with_state(law: &'a Router, params: Params, mut state: State) -> Self {
+        law.values(&params);
+        law.state(&mut state);
+        Self { law, params, state }
+    }
+
+    /// The law.
+    #[inline]
+    pub fn law(&self) -> &'a Router {
+        self.law
+    }
+
+    /// Its memory.
+    pub fn state(&self) -> &State {
+        &self.state
+    }
 
     /// A new queue. Fills `due_us` of the first [`Router::timers`] timers.
-    #[inline]
-    pub fn init(&self, state: &mut State, params: &Params, link: &abi::Link, due_us: &mut [u64; abi::TIMERS_MAX]) {
-        if let Some(call) = self.init {
-            // SAFETY: state and params have the sizes of this law (checked), the structs are those of law.h, and the
-            // array has the length that law.h promises.
-            unsafe { call(self.state(state), self.values(params), link, due_us.as_mut_ptr()) }
+    pub fn init(&mut self, link: &abi::Link, due_us: &mut [u64; abi::TIMERS_MAX]) {
+        if let Some(call) = self.law.init {
+            // SAFETY: state and params have the sizes of this law, the structs are those of law.h, and the array has
+            // the length that law.h promises.
+            unsafe { call(self.state.as_mut_ptr(), self.params.as_ptr(), link, due_us.as_mut_ptr()) }
         }
     }
 
     /// Each arrival, before the limit is checked: `abi::PASS` or `abi::DROP`.
-    #[inline]
-    pub fn on_enqueue(&self, state: &mut State, params: &Params, packet: &mut abi::Packet, queue: &abi::Queue) -> u32 {
+    #[inline(always)]
+    pub fn on_enqueue(&mut self, packet: &mut abi::Packet, queue: &abi::Queue) -> u32 {
         // SAFETY: as in init.
-        self.on_enqueue.map_or(abi::PASS, |call| unsafe {
-            call(self.state(state), self.values(params), packet, queue)
+        self.law.on_enqueue.map_or(abi::PASS, |call| unsafe {
+            call(self.state.as_mut_ptr(), self.params.as_ptr(), packet, queue)
         })
     }
 
     /// Each departure from the queue into transmission: `abi::PASS` or `abi::DROP`.
-    #[inline]
-    pub fn on_dequeue(&self, state: &mut State, params: &Params, packet: &mut abi::Packet, queue: &abi::Queue) -> u32 {
+    #[inline(always)]
+    pub fn on_dequeue(&mut self, packet: &mut abi::Packet, queue: &abi::Queue) -> u32 {
         // SAFETY: as in init.
-        self.on_dequeue.map_or(abi::PASS, |call| unsafe {
-            call(self.state(state), self.values(params), packet, queue)
+        self.law.on_dequeue.map_or(abi::PASS, |call| unsafe {
+            call(self.state.as_mut_ptr(), self.params.as_ptr(), packet, queue)
         })
     }
 
     /// Timer `timer` is due. Returns when it is due next, or [`abi::TIMER_OFF`].
-    #[inline]
-    pub fn on_timer(&self, state: &mut State, params: &Params, timer: u32, queue: &abi::Queue) -> u64 {
+    pub fn on_timer(&mut self, timer: u32, queue: &abi::Queue) -> u64 {
         // SAFETY: as in init.
-        self.on_timer.map_or(abi::TIMER_OFF, |call| unsafe {
-            call(self.state(state), self.values(params), timer, queue)
+        self.law.on_timer.map_or(abi::TIMER_OFF, |call| unsafe {
+            call(self.state.as_mut_ptr(), self.params.as_ptr(), timer, queue)
         })
     }
 }

@@ -1,7 +1,7 @@
 //! Every registered law under random streams of events with random content: no trap, and every promise of law.h kept.
 //! Debug builds compile laws so that undefined behaviour traps.
 
-use fadelab_laws::{ParamInfo, Params, State, abi, capacities, receivers, routers, senders};
+use fadelab_laws::{ParamInfo, Params, RouterInstance, State, abi, capacities, receivers, routers, senders};
 use proptest::prelude::*;
 use proptest::test_runner::RngSeed;
 
@@ -208,7 +208,7 @@ fn sender_stream((start, events): &Stream, law: &'static fadelab_laws::Sender) {
 fn router_stream((start, events): &Stream, law: &'static fadelab_laws::Router) {
     let random = &mut Random(*start);
     let params = random.params(law.params(), |pairs| law.params_from(pairs).expect("within range"));
-    let (mut state, mut due_us) = (law.new_state(), [abi::TIMER_OFF; abi::TIMERS_MAX]);
+    let (mut instance, mut due_us) = (RouterInstance::new(law, params), [abi::TIMER_OFF; abi::TIMERS_MAX]);
     let mut now_us = random.size() >> 2;
     let link = abi::Link {
         random: random.next() as u32,
@@ -220,7 +220,7 @@ fn router_stream((start, events): &Stream, law: &'static fadelab_laws::Router) {
         packet_bytes: random.size32(),
         ..Default::default()
     };
-    law.init(&mut state, &params, &link, &mut due_us);
+    instance.init(&link, &mut due_us);
     let set = due_us.iter().filter(|&&due| due != abi::TIMER_OFF).count();
     assert_eq!(set, law.timers() as usize, "{}: init fills its timers", law.name());
     for event in events {
@@ -229,11 +229,11 @@ fn router_stream((start, events): &Stream, law: &'static fadelab_laws::Router) {
         let (mut packet, queue) = (random.packet(), random.queue(now_us));
         let before = packet;
         let verdict = match random.below(3) {
-            0 => law.on_enqueue(&mut state, &params, &mut packet, &queue),
-            1 => law.on_dequeue(&mut state, &params, &mut packet, &queue),
+            0 => instance.on_enqueue(&mut packet, &queue),
+            1 => instance.on_dequeue(&mut packet, &queue),
             _ => {
                 let timer = random.below(u64::from(law.timers().max(1))) as u32;
-                let due_us = law.on_timer(&mut state, &params, timer, &queue);
+                let due_us = instance.on_timer(timer, &queue);
                 assert!(due_us > now_us, "{}: timer {timer} is due in the past", law.name());
                 abi::PASS
             }

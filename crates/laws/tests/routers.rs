@@ -269,7 +269,7 @@ fn red_settings_are_those_of_ns2() {
                 ..link()
             },
         );
-        let words = hop.state.words();
+        let words = hop.law.state().words();
         (
             words[1] as f64 / 65536.0,
             words[2] as f64 / 65536.0,
@@ -306,7 +306,7 @@ fn red_settings_are_those_of_ns2() {
     for _ in 0..1000 {
         hop.enqueue(&mut data(abi::WIRE_NONE, 2, 500));
     }
-    let average = |hop: &Hop| hop.state.words()[0] as f64 / 65536.0;
+    let average = |hop: &Hop| hop.law.state().words()[0] as f64 / 65536.0;
     let full = 2000.0 * (1.0 - libm::pow(0.998, 1000.0));
     assert!((average(&hop) - full).abs() < 0.1, "{} for {full}", average(&hop));
     // The last packet leaves at once and takes 400 us; then 100 packets could have left.

@@ -10,7 +10,7 @@
 use crate::air::{Air, BusyPeriod, Fate};
 use crate::counters::LinkCounters;
 use crate::layer::LinkLayer;
-use crate::packet::{PacketId, Parcel, Store};
+use crate::packet::{PacketId, Parcel, Store, kind};
 use crate::ring::Ring;
 use crate::router::{LawHost, QueueView};
 use crate::spec::{LinkSpec, Queues, RouterSpec};
@@ -172,7 +172,7 @@ impl Link {
         let ip_bytes = u32::from(parcel.ip_bytes);
         let bytes = match &mut self.air {
             None => ip_bytes,
-            Some(air) => air.bytes(store.header(parcel.id).kind(), ip_bytes),
+            Some(air) => air.bytes(kind(store.header(parcel.id)), ip_bytes),
         };
         self.counters.arrived_pkts += 1;
         self.counters.arrived_bytes += u64::from(bytes);
@@ -195,7 +195,7 @@ impl Link {
             None => Fate::default(),
             Some(air) => {
                 let header = store.header(parcel.id);
-                let lost = air.loses(served.start_ns, header.kind(), u32::from(header.ip_bytes));
+                let lost = air.loses(served.start_ns, kind(header), header.ip_bytes);
                 Fate {
                     is_data: header.is_data(),
                     is_lost: lost.unwrap_or(false),
@@ -354,10 +354,8 @@ impl Link {
     fn view(&self, now_ns: u64) -> QueueView {
         QueueView {
             now_ns,
-            queue_bytes: self.queue_bytes,
-            queue_pkts: self.queue_pkts(),
-            full: false,
-            wait_ns: 0,
+            bytes: self.queue_bytes,
+            pkts: self.queue_pkts(),
         }
     }
 

@@ -1,6 +1,7 @@
 //! What a node sees of a packet.
 
 use fadelab_laws::abi;
+pub use fadelab_laws::abi::Header;
 use fadelab_phy::channel::PacketKind;
 
 /// Number of a packet in its owner's store.
@@ -21,40 +22,13 @@ pub struct Parcel {
 /// Feedback of a law, as long as the interface allows.
 pub type FeedbackBytes = [u8; abi::FEEDBACK_BYTES_MAX];
 
-/// The part of a packet that routers may read and write. Small, because every hop touches it.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Header {
-    /// IP bytes, headers and options included.
-    pub ip_bytes: u16,
-    /// IP identification; its lowest bit is DCP-EW's role.
-    pub ip_id: u16,
-    /// `abi::PACKET_DATA` and `abi::PACKET_RETRANSMISSION`.
-    pub flags: u8,
-    /// ECN field, RFC 3168.
-    pub ecn: u8,
-    /// ECN field of an outer header; equals `ecn` where there is none.
-    pub outer_ecn: u8,
-    /// Header format of the law, `abi::WIRE_*`.
-    pub wire: u8,
-    /// Bytes of feedback in use.
-    pub feedback_len: u8,
-}
-
-impl Header {
-    /// Whether it carries payload.
-    #[inline]
-    pub fn is_data(&self) -> bool {
-        u32::from(self.flags) & abi::PACKET_DATA != 0
-    }
-
-    /// What the channel calls it: data and ACKs have code rates of their own.
-    #[inline]
-    pub fn kind(&self) -> PacketKind {
-        if self.is_data() {
-            PacketKind::Data
-        } else {
-            PacketKind::Ack
-        }
+/// What the channel calls a packet: data and ACKs have code rates of their own.
+#[inline]
+pub(crate) fn kind(header: &Header) -> PacketKind {
+    if header.is_data() {
+        PacketKind::Data
+    } else {
+        PacketKind::Ack
     }
 }
 

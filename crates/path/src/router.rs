@@ -1,6 +1,6 @@
 //! A router's law at work: its memory, its timers, the capacity part that feeds it.
 
-use fadelab_laws::{Params, Router, State, abi, guard};
+use fadelab_laws::{Capacity, Params, RouterInstance, State, abi, guard};
 use fadelab_phy::random::Stream;
 
 use crate::packet::{FeedbackBytes, PacketId, Store};
@@ -8,14 +8,12 @@ use crate::spec::{CapacitySpec, LinkSpec, RouterSpec};
 
 const NS_PER_US: u64 = 1000;
 
-/// What the link tells the law at each call.
+/// A queue at a call of its law.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct QueueView {
     pub now_ns: u64,
-    pub queue_bytes: u64,
-    pub queue_pkts: u32,
-    pub full: bool,
-    pub wait_ns: u64,
+    pub bytes: u64,
+    pub pkts: u32,
 }
 
 /// What the capacity part is told when an interval closes. Cumulative; the host of the law takes differences.
@@ -34,11 +32,31 @@ pub(crate) struct Verdict {
     pub marked: bool,
 }
 
+/// What a law did to a packet that passed its queue.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Passage {
+    /// At its arrival.
+    pub dropped: bool,
+    /// At its departure.
+    pub dropped_late: bool,
+    pub marks: u8,
+}
+
+/// A packet as the law was shown it.
+#[derive(Clone, Copy, Debug)]
+struct Shown {
+    id: PacketId,
+    ecn: u8,
+    outer_ecn: u8,
+    with_feedback: bool,
+}
+
 /// A law, its parameters and its state.
 #[derive(Debug)]
 pub(crate) struct LawHost {
-    spec: RouterSpec,
-    state: State,
+    law: RouterInstance<'static>,
+    capacity: &'static Capacity,
+    capacity_params: Params,
     capacity_state: State,
     due_ns: [u64; abi::TIMERS_MAX],
     estimate: abi::Estimate,
@@ -83,14 +101,15 @@ impl LawHost {
 
     fn new(spec: &RouterSpec, mut random: Stream, mut link: abi::Link) -> Self {
         link.random = random.next_u64() as u32;
-        let mut state = spec.law.new_state();
+        let mut law = RouterInstance::new(spec.law, spec.params.clone());
         let mut capacity_state = spec.capacity.new_state();
         spec.capacity.init(&mut capacity_state, &spec.capacity_params, &link);
         let mut due_us = [abi::TIMER_OFF; abi::TIMERS_MAX];
-        spec.law.init(&mut state, &spec.params, &link, &mut due_us);
+        law.init(&link, &mut due_us);
         let mut host = Self {
-            spec: spec.clone(),
-            state,
+            law,
+            capacity: spec.capacity,
+            capacity_params: spec.capacity_params.clone(),
             capacity_state,
             due_ns: due_us.map(to_ns),
             estimate: abi::Estimate::default(),
@@ -112,13 +131,13 @@ impl LawHost {
 
     /// Whether the state at `address` is the law's or its capacity part's.
     pub fn holds_state(&self, address: usize) -> bool {
-        [self.state.address(), self.capacity_state.address()].contains(&address)
+        [self.law.state().address(), self.capacity_state.address()].contains(&address)
     }
 
     /// Whether the law looks at departures.
     #[inline]
     pub fn has_on_dequeue(&self) -> bool {
-        self.spec.law.has_on_dequeue()
+        self.law.law().has_on_dequeue()
     }
 
     /// When the next timer is due.
@@ -126,128 +145,199 @@ impl LawHost {
         self.due_ns.into_iter().fold(u64::MAX, u64::min)
     }
 
-    /// Runs the timers that are due at `view.now_ns`, in order of their number.
-    pub fn run_timers(&mut self, view: QueueView, meter: Meter) {
+    /// Runs the timers that are due at `queue.now_ns`, in order of their number.
+    pub fn run_timers(&mut self, queue: QueueView, meter: Meter) {
         for timer in 0..abi::TIMERS_MAX {
-            if self.due_ns[timer] > view.now_ns {
+            if self.due_ns[timer] > queue.now_ns {
                 continue;
             }
-            if timer as u32 == self.spec.law.control_timer() {
-                self.close_interval(view, meter);
+            if timer as u32 == self.law.law().control_timer() {
+                self.close_interval(queue, meter);
             }
-            self.view(view, true);
-            let due_us = self
-                .spec
-                .law
-                .on_timer(&mut self.state, &self.spec.params, timer as u32, &self.queue);
+            self.look(queue, false, 0);
+            self.queue.random = self.random.next_u64() as u32;
+            let due_us = self.law.on_timer(timer as u32, &self.queue);
             // A law that asks for the past is run again at the next microsecond, not for ever at this one.
-            self.due_ns[timer] = to_ns(due_us).max(view.now_ns + NS_PER_US);
+            self.due_ns[timer] = to_ns(due_us).max(queue.now_ns + NS_PER_US);
         }
+        // Packets are shown a random word only where the law asks for it.
+        self.queue.random = 0;
     }
 
-    fn close_interval(&mut self, view: QueueView, meter: Meter) {
-        let interval_ns = view.now_ns - self.closed_ns;
+    fn close_interval(&mut self, queue: QueueView, meter: Meter) {
+        let interval_ns = queue.now_ns - self.closed_ns;
         let busy_ns = (meter.busy_ns - self.closed.busy_ns).min(interval_ns);
         let interval = abi::Interval {
-            now_us: view.now_ns / NS_PER_US,
+            now_us: queue.now_ns / NS_PER_US,
             interval_us: interval_ns / NS_PER_US,
             offered_bytes: meter.offered_bytes - self.closed.offered_bytes,
             sent_bytes: meter.sent_bytes - self.closed.sent_bytes,
             arrived_bytes: meter.arrived_bytes - self.closed.arrived_bytes,
             busy_us: busy_ns / NS_PER_US,
             idle_us: (interval_ns - busy_ns) / NS_PER_US,
-            queue_bytes: view.queue_bytes,
+            queue_bytes: queue.bytes,
             queue_bytes_min: self.queue_bytes_min,
             limit_bytes: self.limit_bytes,
             configured_Bps: self.configured_bytes_per_s,
             ..abi::Interval::default()
         };
-        let part = self.spec.capacity;
-        part.estimate(
-            &mut self.capacity_state,
-            &self.spec.capacity_params,
-            &interval,
-            &mut self.estimate,
-        );
-        (self.closed_ns, self.closed, self.queue_bytes_min) = (view.now_ns, meter, view.queue_bytes);
+        let (state, params) = (&mut self.capacity_state, &self.capacity_params);
+        self.capacity.estimate(state, params, &interval, &mut self.estimate);
+        (self.closed_ns, self.closed, self.queue_bytes_min) = (queue.now_ns, meter, queue.bytes);
         self.note_estimate();
     }
 
-    /// An arrival, before the limit of the queue is applied.
+    /// An arrival, before the limit of the queue is applied: `full` says what that will do.
     #[inline(always)]
-    pub fn on_enqueue(&mut self, view: QueueView, id: PacketId, air_bytes: u32, store: &mut impl Store) -> Verdict {
-        self.queue_bytes_min = self.queue_bytes_min.min(view.queue_bytes);
-        if !self.spec.law.has_on_enqueue() {
-            return Verdict::default();
-        }
-        self.view(view, false);
-        self.on_packet(id, air_bytes, store, |law, state, params, packet, queue| {
-            law.on_enqueue(state, params, packet, queue)
-        })
-    }
-
-    /// A departure from the queue into the transmitter.
-    #[inline(always)]
-    pub fn on_dequeue(&mut self, view: QueueView, id: PacketId, air_bytes: u32, store: &mut impl Store) -> Verdict {
-        self.queue_bytes_min = self.queue_bytes_min.min(view.queue_bytes);
-        if !self.spec.law.has_on_dequeue() {
-            return Verdict::default();
-        }
-        self.view(view, false);
-        self.on_packet(id, air_bytes, store, |law, state, params, packet, queue| {
-            law.on_dequeue(state, params, packet, queue)
-        })
-    }
-
-    /// Copies the packet into the interface's form, calls the law, copies back what the law may change.
-    #[inline(always)]
-    fn on_packet(
+    pub fn on_enqueue(
         &mut self,
+        queue: QueueView,
+        full: bool,
         id: PacketId,
         air_bytes: u32,
         store: &mut impl Store,
-        call: impl FnOnce(&'static Router, &mut State, &Params, &mut abi::Packet, &abi::Queue) -> u32,
     ) -> Verdict {
-        let header = store.header(id);
-        let (ecn, with_feedback) = (header.ecn, header.feedback_len > 0 && self.reads_feedback);
-        let packet = &mut self.packet;
-        packet.flags = u32::from(header.flags);
-        packet.ip_bytes = u32::from(header.ip_bytes);
-        packet.air_bytes = air_bytes;
-        packet.ip_id = header.ip_id;
-        (packet.ecn, packet.outer_ecn) = (header.ecn, header.outer_ecn);
-        packet.role = (header.ip_id & 1) as u8;
-        packet.wire = header.wire;
-        packet.feedback_len = header.feedback_len;
-        packet.feedback = if with_feedback {
-            *store.feedback(id)
-        } else {
-            FeedbackBytes::default()
-        };
-        let verdict = call(self.spec.law, &mut self.state, &self.spec.params, packet, &self.queue);
-        if with_feedback {
-            *store.feedback(id) = packet.feedback;
+        self.queue_bytes_min = self.queue_bytes_min.min(queue.bytes);
+        if !self.law.law().has_on_enqueue() {
+            return Verdict::default();
         }
-        let header = store.header(id);
-        (header.ecn, header.outer_ecn) = (packet.ecn, packet.outer_ecn);
+        self.look(queue, full, 0);
+        let shown = self.show(id, air_bytes, store);
+        let verdict = self.call_on_enqueue(shown);
+        self.take_back(shown, store);
+        verdict
+    }
+
+    /// A departure from the queue into the transmitter, after `waited_ns`.
+    #[inline(always)]
+    pub fn on_dequeue(
+        &mut self,
+        queue: QueueView,
+        waited_ns: u64,
+        id: PacketId,
+        air_bytes: u32,
+        store: &mut impl Store,
+    ) -> Verdict {
+        self.queue_bytes_min = self.queue_bytes_min.min(queue.bytes);
+        if !self.law.law().has_on_dequeue() {
+            return Verdict::default();
+        }
+        self.look(queue, false, waited_ns);
+        let shown = self.show(id, air_bytes, store);
+        let verdict = self.call_on_dequeue(shown);
+        self.take_back(shown, store);
+        verdict
+    }
+
+    /// An arrival at an empty queue and, unless that is its end, its departure at the same instant.
+    #[inline(always)]
+    pub fn on_passage(
+        &mut self,
+        now_ns: u64,
+        full: bool,
+        id: PacketId,
+        air_bytes: u32,
+        store: &mut impl Store,
+    ) -> Passage {
+        self.queue_bytes_min = 0;
+        let empty = QueueView {
+            now_ns,
+            ..QueueView::default()
+        };
+        self.look(empty, full, 0);
+        let shown = self.show(id, air_bytes, store);
+        let mut fate = Passage::default();
+        if self.law.law().has_on_enqueue() {
+            let verdict = self.call_on_enqueue(shown);
+            fate.dropped = verdict.dropped;
+            fate.marks = u8::from(verdict.marked && !full && !verdict.dropped);
+        }
+        if self.law.law().has_on_dequeue() && !full && !fate.dropped {
+            let verdict = self.call_on_dequeue(Shown {
+                ecn: self.packet.ecn,
+                ..shown
+            });
+            fate.dropped_late = verdict.dropped;
+            fate.marks += u8::from(verdict.marked);
+        }
+        self.take_back(shown, store);
+        fate
+    }
+
+    #[inline(always)]
+    fn call_on_enqueue(&mut self, shown: Shown) -> Verdict {
+        self.draw();
+        let verdict = self.law.on_enqueue(&mut self.packet, &self.queue);
+        self.verdict(verdict, shown)
+    }
+
+    #[inline(always)]
+    fn call_on_dequeue(&mut self, shown: Shown) -> Verdict {
+        self.draw();
+        let verdict = self.law.on_dequeue(&mut self.packet, &self.queue);
+        self.verdict(verdict, shown)
+    }
+
+    #[inline(always)]
+    fn verdict(&self, verdict: u32, shown: Shown) -> Verdict {
         Verdict {
             dropped: verdict == abi::DROP,
-            marked: packet.ecn != ecn,
+            marked: self.packet.ecn != shown.ecn,
+        }
+    }
+
+    /// Writes down what the law is shown of a packet.
+    #[inline(always)]
+    fn show(&mut self, id: PacketId, air_bytes: u32, store: &mut impl Store) -> Shown {
+        let header = store.header(id);
+        let (ecn, outer_ecn) = (header.ecn, header.outer_ecn);
+        let with_feedback = self.reads_feedback && header.feedback_len > 0;
+        let packet = &mut self.packet;
+        packet.show(header, air_bytes);
+        if with_feedback {
+            packet.feedback = *store.feedback(id);
+        } else if self.reads_feedback {
+            packet.feedback = FeedbackBytes::default();
+        }
+        Shown {
+            id,
+            ecn,
+            outer_ecn,
+            with_feedback,
+        }
+    }
+
+    /// Takes over what the law changed of a packet.
+    #[inline(always)]
+    fn take_back(&mut self, shown: Shown, store: &mut impl Store) {
+        let packet = &self.packet;
+        if shown.with_feedback {
+            *store.feedback(shown.id) = packet.feedback;
+        }
+        if (packet.ecn, packet.outer_ecn) != (shown.ecn, shown.outer_ecn) {
+            let header = store.header(shown.id);
+            (header.ecn, header.outer_ecn) = (packet.ecn, packet.outer_ecn);
+        }
+    }
+
+    /// Draws the random word of a call for a packet.
+    #[inline(always)]
+    fn draw(&mut self) {
+        if self.wants_random {
+            self.queue.random = self.random.next_u64() as u32;
         }
     }
 
     /// Writes down what the law is told of its queue. The capacity part's estimate stands there since the last
     /// interval.
     #[inline(always)]
-    fn view(&mut self, view: QueueView, timer: bool) {
-        let wants_random = timer || self.wants_random;
+    fn look(&mut self, view: QueueView, full: bool, waited_ns: u64) {
         let queue = &mut self.queue;
-        queue.random = if wants_random { self.random.next_u64() as u32 } else { 0 };
         queue.now_us = view.now_ns / NS_PER_US;
-        queue.queue_bytes = view.queue_bytes;
-        queue.queue_pkts = view.queue_pkts;
-        queue.full = u32::from(view.full);
-        queue.wait_us = view.wait_ns / NS_PER_US;
+        queue.queue_bytes = view.bytes;
+        queue.queue_pkts = view.pkts;
+        queue.full = u32::from(full);
+        queue.wait_us = waited_ns / NS_PER_US;
     }
 
     /// Writes down the capacity part's estimate.

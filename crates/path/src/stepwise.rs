@@ -12,7 +12,7 @@ use crate::counters::LinkCounters;
 #[cfg(feature = "fault-injection")]
 use crate::link::LinkFault;
 use crate::link::{Arrival, Departure};
-use crate::packet::{Parcel, Store};
+use crate::packet::{Parcel, Store, kind};
 use crate::router::Meter;
 use crate::spec::LinkSpec;
 use crate::transmitter::{Served, Transmitter};
@@ -107,7 +107,7 @@ impl StepwiseLink {
             bytes: self
                 .air
                 .as_mut()
-                .map_or(ip_bytes, |air| air.bytes(header.kind(), ip_bytes)),
+                .map_or(ip_bytes, |air| air.bytes(kind(header), ip_bytes)),
             is_data: header.is_data(),
         };
         self.ledger.counters.arrived_pkts += 1;

@@ -1,4 +1,4 @@
-//! Wires: links at a constant rate, with a drop-tail queue.
+//! Wires: links at a constant rate, with one queue. Here those with drop-tail, many at a time; a [`LawWire`] has a law.
 //!
 //! Most links of a network are wires: access links that nobody studies, and a bottleneck with drop-tail. Nothing that
 //! comes later changes when a packet leaves a wire, so [`Wires::arrive`] says at once when it will be at the far end.
@@ -23,9 +23,11 @@ use crate::violation::{Checked, violated};
 mod air;
 #[cfg(feature = "fault-injection")]
 mod fault;
+mod law;
 mod queue;
 
 use air::WireAir;
+pub use law::LawWire;
 use queue::{Broken, Place, Queue, Waiting, add_queue};
 
 /// Number of a kind of wires: same rate, same delay, same limits.

@@ -69,7 +69,7 @@ fn codes(spec: &LinkSpec, times_ns: impl Iterator<Item = u64>) -> Vec<(u64, u32)
         }
         packets.0.push(Header {
             ip_bytes: 1000,
-            flags: abi::PACKET_DATA as u8,
+            flags: abi::PACKET_DATA,
             ecn: abi::ECN_ECT1 as u8,
             outer_ecn: abi::ECN_ECT1 as u8,
             wire: abi::WIRE_VCP as u8,

@@ -2,10 +2,11 @@
 
 mod common;
 
-use common::{Bench, DATA, MS, constant, spec};
+use common::{Bench, DATA, MS, Packets, constant, spec};
+use fadelab_laws::{abi, router};
 use fadelab_path::packet::Parcel;
 use fadelab_path::spec::LinkSpec;
-use fadelab_path::wire::{Ahead, Wires};
+use fadelab_path::wire::{Ahead, LawWire, Wires};
 use fadelab_phy::channel::{Antennas, ChannelSpec, CodeMode, CodeSpec, Model, Modulation, PacketKind};
 use fadelab_phy::random::Stream;
 
@@ -199,4 +200,77 @@ fn what_comes_ahead_is_not_seen_early() {
     }
     assert_eq!(due[0], due[1]);
     assert!(taken.len() > 500 && taken.len() < 3500, "both happen: {}", taken.len());
+}
+
+fn run_timers(wire: &mut LawWire, store: &mut Packets, until_ns: u64) {
+    while wire.next_due() <= until_ns {
+        wire.run_timers(wire.next_due(), store).expect("sound");
+    }
+}
+
+#[test]
+fn a_wire_with_a_law_is_a_link() {
+    // Goal: under bursts of random packets, with buffers in packets and in bytes, at even rates and odd ones, a wire
+    // drops the same packets as a link under the same law, marks the same ones, is done with the others at the same
+    // instants, and counts the same at any instant: for a law that marks at arrival, one that marks at departure, and
+    // two with timers and formats of their own.
+    for (law, wire) in [("red", 0), ("rem", 0), ("vcp", abi::WIRE_VCP), ("xcp", abi::WIRE_XCP)] {
+        let mut acted = 0;
+        for (packets, bytes, rate_bps) in [
+            (Some(20), None, 8_000_000),
+            (None, Some(15_000), 7_000_001),
+            (Some(9), Some(9_000), 999_999_937),
+        ] {
+            let mut spec = spec(constant(rate_bps), 3 * MS, packets, bytes);
+            spec.router.law = router(law).expect("a law");
+            // So that RED and REM act on any buffer within the time.
+            let quick: &[(&str, f64)] = match law {
+                "rem" => &[("gamma", 0.1)],
+                "red" => &[("q_w", 0.02), ("thresholds", 1.0)],
+                _ => &[],
+            };
+            spec.router.params = spec.router.law.params_from(quick).expect("valid");
+            let mut bench = Bench::new(&spec);
+            let (mut with_law, mut store) = (LawWire::of(&spec, 1, 1500).expect("a wire"), Packets::default());
+            let mut random = Stream::new(4, law);
+            let (mut now_ns, mut expected, mut dropped) = (0, Vec::new(), 0);
+            for id in 0..6000 {
+                let gap_ns = random.below(5_600_000_000_000 / rate_bps) / 1000 * 1000;
+                now_ns += random.below(4) * gap_ns + random.below(400) / 399 * 300 * MS;
+                let ip_bytes = 40 + random.below(1460) as u16;
+                run_timers(&mut with_law, &mut store, now_ns);
+                bench.run(now_ns);
+                for packets in [&mut bench.packets, &mut store] {
+                    packets.add(ip_bytes, DATA);
+                    let header = packets.0.last_mut().expect("just added");
+                    (header.ecn, header.outer_ecn, header.wire) = (2, 2, wire as u8);
+                    header.feedback_len = if law == "xcp" { 12 } else { 0 };
+                    packets.1 = [7; abi::FEEDBACK_BYTES_MAX];
+                }
+                let parcel = Parcel { id, tag: 0, ip_bytes };
+                let due_ns = with_law.arrive(now_ns, parcel, &mut store).expect("sound");
+                assert_eq!(bench.enter(now_ns, parcel), due_ns.is_some(), "{law}: packet {id}");
+                dropped += u32::from(due_ns.is_none());
+                expected.extend(due_ns.map(|due_ns| (due_ns, id, false)));
+                if random.below(20) == 0 {
+                    let counters = with_law.snapshot(now_ns, &mut store).expect("sound");
+                    let of_link = bench.link.snapshot(now_ns, &mut bench.packets).expect("sound");
+                    assert_eq!(counters, of_link, "{law} at {now_ns} ns");
+                }
+            }
+            now_ns += 1000 * MS;
+            bench.run(now_ns);
+            run_timers(&mut with_law, &mut store, now_ns);
+            with_law.settle(now_ns, &mut store).expect("sound");
+            assert_eq!(bench.out, expected, "{law}");
+            assert_eq!(bench.packets.0, store.0, "{law}: marks");
+            let counters = with_law.snapshot(now_ns, &mut store).expect("sound");
+            acted += counters.marked_pkts + counters.dropped_law_pkts;
+            assert!(dropped > 50, "{law}: {dropped} dropped");
+        }
+        assert!(
+            acted > 50 || law == "xcp",
+            "{law}: {acted} marked or dropped by the law"
+        );
+    }
 }

@@ -232,9 +232,10 @@ impl Flow {
 
     fn send_datagram(&mut self, now: Now, net: &mut Network) -> Checked<()> {
         let header = Header {
-            ip_bytes: self.plan.tcp.packet_bytes as u16,
+            flags: abi::PACKET_DATA,
+            ip_bytes: self.plan.tcp.packet_bytes,
             ip_id: self.datagrams_sent as u16,
-            flags: abi::PACKET_DATA as u8,
+            role: (self.datagrams_sent & 1) as u8,
             ..Header::default()
         };
         self.datagrams_sent += 1;

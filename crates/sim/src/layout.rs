@@ -1,18 +1,20 @@
 //! How the links of a run are laid out for the engine: which are wires, which share a lane, which are tails of others.
 
 use fadelab_path::link::Link;
-use fadelab_path::wire::Wires;
+use fadelab_path::wire::{LawWire, Wires};
 
 use crate::lane::Lane;
 use crate::spec::{FlowSpec, LinkId, RunSpec};
 
 /// The links of a run, and the lanes behind them.
 pub(crate) struct Layout {
-    /// All links, of which those that are no wires only take a number here.
+    /// All links, of which those that are no plain wires only take a number here.
     pub wires: Wires,
-    /// Those, in the order of the spec.
+    /// Of those the wires with a law, in the order of the spec.
+    pub laws: Vec<LawWire>,
+    /// And the others.
     pub links: Vec<Link>,
-    /// Of each kind of wires, then of each of `links`.
+    /// Of each kind of wires, then of each of `laws`, then of each of `links`.
     pub lanes: Vec<Lane>,
     /// The lane of each link.
     pub lane_of: Vec<u32>,
@@ -26,31 +28,47 @@ impl Layout {
             wires.add(link, spec.seed, family);
         }
         let kinds = wires.kinds().count();
-        let (mut links, mut lane_of) = (Vec::new(), Vec::with_capacity(spec.links.len()));
-        for (index, (link, bytes)) in spec.links.iter().zip(largest_packets(spec)).enumerate() {
-            lane_of.push(if Wires::is_wire(link) {
-                wires.kind(index) as u32
+        let mut lane_of: Vec<u32> = (0..spec.links.len()).map(|index| wires.kind(index) as u32).collect();
+        let (mut laws, mut links, mut law_ids, mut link_ids) = (Vec::new(), Vec::new(), Vec::new(), Vec::new());
+        for (id, (link, bytes)) in (0..).zip(spec.links.iter().zip(largest_packets(spec))) {
+            if Wires::is_wire(link) {
+                continue;
+            }
+            if let Some(law) = LawWire::of(link, spec.seed, bytes) {
+                laws.push(law);
+                law_ids.push(id);
             } else {
                 links.push(Link::new(link, spec.seed, bytes));
-                (kinds + links.len() - 1) as u32
-            });
+                link_ids.push(id);
+            }
+        }
+        for (lane, &id) in (kinds as u32..).zip(law_ids.iter().chain(&link_ids)) {
+            lane_of[id as usize] = lane;
         }
         let seen_by = |link: LinkId| {
             let at = (lane_of[link as usize] as usize).checked_sub(kinds)?;
-            links[at].sees_departures().then_some(at as u32)
+            let sees_departures = match at.checked_sub(laws.len()) {
+                Some(at) => links[at].sees_departures(),
+                None => laws[at].sees_departures(),
+            };
+            sees_departures.then_some(at as u32)
         };
         let of_kind = |(delay_ns, family)| {
             let feeder = feeder_of(family);
             Lane::new(delay_ns, feeder.is_some(), feeder.and_then(seen_by))
         };
         let mut lanes: Vec<Lane> = wires.kinds().map(of_kind).collect();
-        let others = (0..).zip(&spec.links).filter(|(_, link)| !Wires::is_wire(link));
-        lanes.extend(others.map(|(index, link)| Lane::new(link.delay_ns, false, seen_by(index))));
+        let others = law_ids.iter().chain(&link_ids);
+        lanes.extend(others.map(|&id| Lane::new(spec.links[id as usize].delay_ns, false, seen_by(id))));
         for kind in funnels(spec, &lane_of, kinds) {
-            lanes[kind].make_funnel();
+            // What a law still has to see must not go on before.
+            if lanes[kind].settles().is_none() {
+                lanes[kind].make_funnel();
+            }
         }
         Self {
             wires,
+            laws,
             links,
             lanes,
             lane_of,

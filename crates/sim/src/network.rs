@@ -9,22 +9,20 @@
 //! tail too, ahead of its time: one event less per packet. Nobody sees it but a snapshot, which leaves out what has not
 //! arrived yet.
 
-use std::collections::BTreeMap;
-
 use fadelab_path::link::{Arrival, Departure, Link};
 use fadelab_path::packet::{FeedbackBytes, PacketId, Parcel, Store};
 use fadelab_path::violation::{Checked, violated};
-use fadelab_path::wire::{Ahead, Passage, Wires};
+use fadelab_path::wire::{LawWire, Passage, Wires};
 use fadelab_phy::channel::PacketKind;
 
 use crate::lane::Lane;
 use crate::layout::Layout;
 use crate::packet::{Packet, Slab};
-use crate::record::LinkCounters;
 use crate::schedule::{Keys, Schedule, SourceId};
 use crate::spec::{FlowSpec, LinkId, RunSpec};
 use crate::tap::Tap;
 
+mod audit;
 #[cfg(feature = "fault-injection")]
 mod fault;
 
@@ -34,11 +32,14 @@ const TAIL: u32 = 1 << 30;
 /// What is no wire has this bit.
 const NO_WIRE: u32 = 1 << 31;
 
-/// A wire with a channel has both.
-const ON_AIR: u32 = NO_WIRE | TAIL;
+/// A wire with a law has both.
+const LAW: u32 = TAIL | NO_WIRE;
 
-/// On a route of ACKs it has this bit as well.
-const OF_ACKS: u32 = 1 << 29;
+/// A wire with a channel has this bit besides.
+const ON_AIR: u32 = LAW | 1 << 29;
+
+/// And on a route of ACKs this one as well.
+const OF_ACKS: u32 = 1 << 28;
 
 /// Marks the end of a route.
 const ROUTE_END: u32 = u32::MAX;
@@ -56,10 +57,13 @@ const LOST: u32 = u32::MAX - 2;
 #[derive(Debug)]
 pub(crate) struct Network {
     wires: Wires,
-    /// Of each kind of wires, and behind them of each link that is none.
+    /// Of each kind of wires, behind them of each wire with a law, and then of each other link.
     lanes: Vec<Lane>,
+    laws: Vec<LawWire>,
     /// Links that are no wires.
     links: Vec<Link>,
+    /// The first lane that is not of a kind of wires.
+    lanes_alone: usize,
     /// The lane of each link.
     lane_of: Vec<u32>,
     pub slab: Slab,
@@ -92,12 +96,14 @@ impl Network {
         let mut network = Self {
             lanes_due: Schedule::new(layout.lanes.len()),
             flows_due: Schedule::new(spec.flows.len()),
-            looks_due: Schedule::new(layout.links.len() + own),
+            looks_due: Schedule::new(layout.laws.len() + layout.links.len() + own),
             end_key: keys.key(spec.duration_ns.saturating_add(1), 0),
             events_more: 0,
             keys,
             wires: layout.wires,
+            lanes_alone: layout.lanes.len() - layout.laws.len() - layout.links.len(),
             lanes: layout.lanes,
+            laws: layout.laws,
             links: layout.links,
             lane_of: layout.lane_of,
             slab: Slab::new(spec.flows.iter().any(has_feedback)),
@@ -107,24 +113,28 @@ impl Network {
             tap: None,
         };
         for source in 0..spec.links.len() as SourceId {
-            if let Some(at) = network.link_at(source as usize) {
+            if let Some(at) = network.alone_at(source as usize) {
                 network.schedule_link(at, source);
             }
         }
         network
     }
 
-    /// Where among those that are no wires link number `index` stands.
+    /// Where link number `index` stands among those that have a lane of their own: first all of `laws`, then all of
+    /// `links`.
     #[inline]
-    fn link_at(&self, index: usize) -> Option<usize> {
-        (self.lane_of[index] as usize).checked_sub(self.lanes.len() - self.links.len())
+    fn alone_at(&self, index: usize) -> Option<usize> {
+        (self.lane_of[index] as usize).checked_sub(self.lanes_alone)
     }
 
-    /// Moves the event of a link that is no wire.
+    /// Moves the event of a link that has some.
     #[inline]
     fn schedule_link(&mut self, at: usize, source: SourceId) {
-        let key = self.keys.key(self.links[at].next_due(), source);
-        self.looks_due.set(at, key);
+        let due_ns = match at.checked_sub(self.laws.len()) {
+            None => self.laws[at].next_due(),
+            Some(at) => self.links[at].next_due(),
+        };
+        self.looks_due.set(at, self.keys.key(due_ns, source));
     }
 
     /// Shows flows to `tap`. To be called before the routes of those flows are added.
@@ -147,13 +157,17 @@ impl Network {
     fn add_hops(&mut self, pieces: &[&[LinkId]], kind: PacketKind) -> u32 {
         let start = self.hops.len() as u32;
         for &link in pieces.iter().copied().flatten() {
-            let is_wire = link < LOST && self.link_at(link as usize).is_none();
-            self.hops.push(match is_wire {
-                false => link | NO_WIRE,
-                true if self.wires.is_on_air(link as usize) && kind == PacketKind::Ack => link | ON_AIR | OF_ACKS,
-                true if self.wires.is_on_air(link as usize) => link | ON_AIR,
-                true if self.lanes[self.lane_of[link as usize] as usize].is_ahead() => link | TAIL,
-                true => link,
+            if link >= LOST {
+                self.hops.push(link);
+                continue;
+            }
+            let of_kind = if kind == PacketKind::Ack { OF_ACKS } else { 0 };
+            self.hops.push(match self.alone_at(link as usize) {
+                Some(at) if at < self.laws.len() => link | LAW,
+                Some(_) => link | NO_WIRE,
+                None if self.wires.is_on_air(link as usize) => link | ON_AIR | of_kind,
+                None if self.lanes[self.lane_of[link as usize] as usize].is_ahead() => link | TAIL,
+                None => link,
             });
         }
         self.hops.push(ROUTE_END);
@@ -197,7 +211,7 @@ impl Network {
     /// Moves event `own` of the engine, which is source `source`, to `due_ns`.
     pub fn schedule_own(&mut self, own: usize, source: SourceId, due_ns: u64) {
         let key = self.keys.key(due_ns, source);
-        self.looks_due.set(self.links.len() + own, key);
+        self.looks_due.set(self.laws.len() + self.links.len() + own, key);
     }
 
     /// Lets a packet into the network at the beginning of its route, which has at least one link. Inlined, so that the
@@ -210,7 +224,7 @@ impl Network {
         route_at: u32,
         feedback: Option<&FeedbackBytes>,
     ) -> Checked<()> {
-        let ip_bytes = packet.header.ip_bytes;
+        let ip_bytes = packet.header.ip_bytes as u16;
         let id = self.slab.add(packet);
         if let Some(bytes) = feedback {
             *self.slab.feedback(id) = *bytes;
@@ -244,7 +258,10 @@ impl Network {
             return self.broken_early(now_ns, link, arrived_ns);
         }
         if let Some(at) = settles {
-            self.links[at as usize].settle(now_ns, &mut self.slab)?;
+            match (at as usize).checked_sub(self.laws.len()) {
+                None => self.laws[at as usize].settle(now_ns, &mut self.slab)?,
+                Some(at) => self.links[at].settle(now_ns, &mut self.slab)?,
+            }
         }
         self.forward(now_ns, parcel)
     }
@@ -263,7 +280,7 @@ impl Network {
             if at_ns < arrived_ns + lane.delay_ns() {
                 return self.broken_early(at_ns, link as usize, arrived_ns);
             }
-            self.forward(at_ns, parcel)?;
+            self.forward_out_of_funnel(at_ns, parcel)?;
             let next_key = self.lanes[player].next_key();
             if next_key >= horizon.min(self.looks_due.next_key()) {
                 self.lanes_due.set(player, next_key);
@@ -275,10 +292,16 @@ impl Network {
 
     #[inline(never)]
     fn service_link(&mut self, now_ns: u64, link: usize) -> Checked<Option<PacketId>> {
-        let Some(at) = self.link_at(link) else {
+        let Some(at) = self.alone_at(link) else {
             return self.broken_early(now_ns, link, now_ns);
         };
-        let departure = self.links[at].service(now_ns, &mut self.slab)?;
+        let departure = match at.checked_sub(self.laws.len()) {
+            None => {
+                self.laws[at].run_timers(now_ns, &mut self.slab)?;
+                Departure::None
+            }
+            Some(at) => self.links[at].service(now_ns, &mut self.slab)?,
+        };
         self.schedule_link(at, link as SourceId);
         match departure {
             Departure::None => Ok(None),
@@ -288,6 +311,17 @@ impl Network {
                 Ok(None)
             }
         }
+    }
+
+    /// As [`Self::forward`], where behind a funnel there is most often what the run is about.
+    #[inline(always)]
+    fn forward_out_of_funnel(&mut self, now_ns: u64, mut parcel: Parcel) -> Checked<Option<PacketId>> {
+        let hop = self.hops[parcel.tag as usize];
+        if (LAW..ON_AIR).contains(&hop) {
+            parcel.tag += 1;
+            return self.enter_law(now_ns, hop & !LAW, parcel);
+        }
+        self.forward(now_ns, parcel)
     }
 
     /// Sends a packet on to where its tag says in the flattened routes. Returns it when it is at its end.
@@ -366,6 +400,7 @@ impl Network {
                 self.discard(parcel.id);
                 Ok(None)
             }
+            law if (LAW..ON_AIR).contains(&law) => self.enter_law_elsewhere(now_ns, law & !LAW, parcel),
             tail if tail & NO_WIRE == 0 => self.enter_tail(now_ns, tail & !TAIL, parcel),
             link => self.enter_link(now_ns, link & !NO_WIRE, parcel),
         }
@@ -386,11 +421,7 @@ impl Network {
         mut parcel: Parcel,
     ) -> Checked<Option<PacketId>> {
         let kind = if IS_DATA { PacketKind::Data } else { PacketKind::Ack };
-        debug_assert_eq!(
-            self.slab.get(parcel.id).header.kind(),
-            kind,
-            "routes carry data or ACKs"
-        );
+        debug_assert_eq!(self.slab.get(parcel.id).header.is_data(), IS_DATA, "a route has one");
         let passage = self
             .wires
             .arrive_on_air(wire as usize, now_ns, kind, &mut parcel, LOST_AT)?;
@@ -398,9 +429,24 @@ impl Network {
     }
 
     #[inline(never)]
+    fn enter_law_elsewhere(&mut self, now_ns: u64, link: u32, parcel: Parcel) -> Checked<Option<PacketId>> {
+        self.enter_law(now_ns, link, parcel)
+    }
+
+    #[inline(always)]
+    fn enter_law(&mut self, now_ns: u64, link: u32, parcel: Parcel) -> Checked<Option<PacketId>> {
+        let kind = self.lane_of[link as usize] as usize;
+        let law = &mut self.laws[kind - self.lanes_alone];
+        let passage = law
+            .arrive(now_ns, parcel, &mut self.slab)?
+            .map(|due_ns| Passage { due_ns, kind });
+        self.pass_on(now_ns, link, passage, parcel)
+    }
+
+    #[inline(never)]
     fn enter_link(&mut self, now_ns: u64, link: u32, mut parcel: Parcel) -> Checked<Option<PacketId>> {
         let kind = self.lane_of[link as usize] as usize;
-        let at = kind + self.links.len() - self.lanes.len();
+        let at = kind - self.lanes_alone - self.laws.len();
         match self.links[at].arrive(now_ns, parcel, &mut self.slab)? {
             Arrival::Leaves { due_ns, is_lost } => {
                 if is_lost {
@@ -408,7 +454,7 @@ impl Network {
                 }
                 return self.go_ahead(now_ns, link, Passage { due_ns, kind }, parcel);
             }
-            Arrival::Taken => self.schedule_link(at, link),
+            Arrival::Taken => self.schedule_link(kind - self.lanes_alone, link),
             Arrival::Dropped => self.discard(parcel.id),
         }
         Ok(None)
@@ -443,69 +489,5 @@ impl Network {
     pub fn discard(&mut self, id: PacketId) {
         self.gone_pkts += 1;
         self.slab.remove(id);
-    }
-
-    /// Packets injected = delivered + dropped + alive, lanes and links hold all that are alive, and what came into a
-    /// lane is what left it and what is there.
-    pub fn check_conservation(&self, now_ns: u64) -> Checked<()> {
-        if let Some(kind) = self.lanes.iter().position(|lane| !lane.is_conserved()) {
-            let wire = self.lane_of.iter().position(|&lane| lane as usize == kind);
-            let place = self.wires.name(wire.unwrap_or(0));
-            let detail = format!("behind the transmitters of its kind: {:?}", self.lanes[kind]);
-            return violated("packets are conserved at a node", place, now_ns, detail);
-        }
-        let in_lanes: u64 = self.lanes.iter().map(Lane::held_pkts).sum();
-        let in_links: u64 = self.links.iter().map(Link::held_pkts).sum();
-        let (held, alive) = (in_lanes + in_links, self.slab.alive());
-        if self.injected_pkts != self.gone_pkts + alive || held != alive {
-            let detail = format!(
-                "injected {}, gone {}, alive {alive}, held by links {held}",
-                self.injected_pkts, self.gone_pkts
-            );
-            return violated("packets are conserved in the whole", "network", now_ns, detail);
-        }
-        Ok(())
-    }
-
-    /// Counters of `links`, wires or not, as they stand at `now_ns`.
-    pub fn snapshot(&mut self, links: &[LinkId], now_ns: u64) -> Checked<Vec<LinkCounters>> {
-        let is_ahead = |&link: &LinkId| self.lanes[self.lane_of[link as usize] as usize].is_ahead();
-        let ahead = if links.iter().any(is_ahead) {
-            self.ahead(now_ns)
-        } else {
-            BTreeMap::new()
-        };
-        let counters = links.iter().map(|&link| {
-            if let Some(at) = self.link_at(link as usize) {
-                return self.links[at].snapshot(now_ns, &mut self.slab);
-            }
-            let ahead = ahead.get(&link).copied().unwrap_or_default();
-            self.wires.snapshot(link as usize, now_ns, ahead)
-        });
-        counters.collect()
-    }
-
-    /// What has been sent through tails ahead of `now_ns`.
-    fn ahead(&self, now_ns: u64) -> BTreeMap<LinkId, Ahead> {
-        let mut ahead = BTreeMap::<LinkId, Ahead>::new();
-        for entry in self.lanes.iter().filter(|lane| lane.is_ahead()).flat_map(Lane::entries) {
-            let of_wire = ahead.entry(self.keys.split(entry.key).1).or_default();
-            if entry.arrived_ns > now_ns {
-                of_wire.pkts += 1;
-                of_wire.bytes += u64::from(entry.parcel.ip_bytes);
-            } else {
-                of_wire.last = of_wire.last.max((entry.arrived_ns, u32::from(entry.parcel.ip_bytes)));
-            }
-        }
-        ahead
-    }
-
-    /// The link whose law, or its capacity part, has its state at `address`.
-    pub fn holder_of_state(&self, address: usize) -> Option<usize> {
-        let mut links = 0..self.lane_of.len();
-        links.find(|&index| {
-            let at = self.link_at(index);
-            at.is_some_and(|at| self.links[at].holds_state(address))
-        })
     }
 }

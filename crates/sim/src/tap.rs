@@ -4,7 +4,6 @@
 
 use std::fmt;
 
-use fadelab_laws::abi;
 use fadelab_path::packet::FeedbackBytes;
 
 use crate::packet::{Packet, SACK_BLOCKS_MAX, flag};
@@ -74,14 +73,14 @@ impl Tap {
     pub fn show(&mut self, now_ns: u64, packet: &Packet, feedback: Option<&FeedbackBytes>) {
         let now = Now::at(now_ns);
         let header = &packet.header;
-        let is_data = u32::from(header.flags) & abi::PACKET_DATA != 0;
+        let is_data = header.is_data();
         let clock = self.clocks[packet.flow as usize];
         let stamp = |time_us| clock.map_or(0, |clock| clock.stamp(time_us, now));
         (self.sink)(&Sighting {
             flow: packet.flow,
             time_ns: now_ns,
             is_data,
-            ip_bytes: header.ip_bytes,
+            ip_bytes: header.ip_bytes as u16,
             ip_id: header.ip_id,
             ecn: header.ecn,
             segment: packet.seq,

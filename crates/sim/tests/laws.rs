@@ -4,7 +4,7 @@ mod common;
 
 use common::{DROP, Dumbbell, MS, RTT_NS, S, flow, kth, link, plain_router, random_loss, record_of, wire};
 use fadelab_sim::record::{FlowCounters, RunRecord};
-use fadelab_sim::spec::{App, Recovery, RouterSpec, RunSpec, Span};
+use fadelab_sim::spec::{App, LinkLayer, Recovery, Reorder, RouterSpec, RunSpec, Span};
 
 fn greedy(law: &str, pairs: &[(&str, f64)]) -> RunSpec {
     let mut spec = wire(law, 1);
@@ -381,4 +381,35 @@ fn idle_senders_restart_from_their_initial_window() {
     assert_eq!((flow.timeouts, flow.retransmitted_pkts), (0, 0));
     assert!(flow.cwnd_pkts <= 2, "{flow:?}");
     assert_eq!(flow.rtt_us_sum, flow.rtt_samples * RTT_NS / 1000);
+}
+
+#[test]
+fn what_a_law_writes_arrives_with_the_packet() {
+    // Goal: feedback written when a packet leaves its queue is there when it arrives, also when nothing comes to the
+    // link in between: the last packets of a transfer are told the same on a link that knows departures ahead as on one
+    // that goes step by step.
+    let told = |layer: LinkLayer| {
+        let mut spec = wire("xcp", 1);
+        for link in &mut spec.links {
+            (link.router, link.layer) = (plain_router("xcp"), layer.clone());
+            // Shorter than the time between two timers of the law, before which it sees what has left.
+            link.delay_ns = MS / 10;
+        }
+        spec.flows[0].transport.cwnd_pkts_initial = 10;
+        spec.flows[0].app = App::Transfer {
+            start: Span::Fixed { ns: 0 },
+            bytes: 14_000,
+        };
+        record_of(&spec).flows_end
+    };
+    let reorder = Reorder {
+        probability: 0.0,
+        delay_ns: 0,
+        gap_pkts: None,
+    };
+    let step_by_step = LinkLayer {
+        reorder: Some(reorder),
+        ..LinkLayer::default()
+    };
+    assert_eq!(told(LinkLayer::default()), told(step_by_step));
 }

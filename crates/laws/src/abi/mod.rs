@@ -7,6 +7,7 @@
 #![allow(non_snake_case)]
 
 mod constants;
+mod header;
 #[macro_use]
 mod mirror;
 #[cfg(test)]
@@ -15,6 +16,7 @@ mod tests;
 use std::ffi::{c_char, c_void};
 
 pub use constants::*;
+pub use header::Header;
 pub(crate) use mirror::Described;
 
 mirror! {

@@ -1,7 +1,7 @@
 //! A host in miniature for tests of laws.
 #![allow(dead_code, reason = "each test binary uses a part")]
 
-use fadelab_laws::{Params, Router, Sender, State, abi};
+use fadelab_laws::{Params, RouterInstance, Sender, State, abi};
 
 /// IP bytes of a full packet in these tests.
 pub const PACKET_BYTES: u32 = 1040;
@@ -104,9 +104,7 @@ pub fn feedback(bytes: &[u8]) -> abi::Feedback {
 /// A router's law with its memory.
 #[derive(Clone)]
 pub struct Hop {
-    pub law: &'static Router,
-    pub state: State,
-    pub params: Params,
+    pub law: RouterInstance<'static>,
     pub queue: abi::Queue,
     pub due_us: [u64; abi::TIMERS_MAX],
 }
@@ -122,30 +120,28 @@ impl Hop {
             ..Default::default()
         };
         let mut hop = Self {
-            law,
-            state: law.new_state(),
-            params,
+            law: RouterInstance::new(law, params),
             queue,
             due_us: [abi::TIMER_OFF; abi::TIMERS_MAX],
         };
-        law.init(&mut hop.state, &hop.params, link, &mut hop.due_us);
+        hop.law.init(link, &mut hop.due_us);
         hop
     }
 
     /// An arrival; returns the verdict.
     pub fn enqueue(&mut self, packet: &mut abi::Packet) -> u32 {
-        self.law.on_enqueue(&mut self.state, &self.params, packet, &self.queue)
+        self.law.on_enqueue(packet, &self.queue)
     }
 
     /// A departure; returns the verdict.
     pub fn dequeue(&mut self, packet: &mut abi::Packet) -> u32 {
-        self.law.on_dequeue(&mut self.state, &self.params, packet, &self.queue)
+        self.law.on_dequeue(packet, &self.queue)
     }
 
     /// Runs a timer at `now_us`.
     pub fn timer(&mut self, timer: u32, now_us: u64) -> u64 {
         self.queue.now_us = now_us;
-        let due_us = self.law.on_timer(&mut self.state, &self.params, timer, &self.queue);
+        let due_us = self.law.on_timer(timer, &self.queue);
         self.due_us[timer as usize] = due_us;
         due_us
     }

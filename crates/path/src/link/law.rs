@@ -2,7 +2,7 @@
 
 use super::{Link, Waiting};
 use crate::packet::{PacketId, Store};
-use crate::router::{Meter, QueueView};
+use crate::router::Meter;
 use crate::violation::{Checked, violated};
 
 impl Link {
@@ -16,12 +16,9 @@ impl Link {
         full: bool,
         store: &mut impl Store,
     ) -> bool {
-        let view = QueueView {
-            full,
-            ..self.view(now_ns)
-        };
+        let view = self.view(now_ns);
         let Some(law) = &mut self.law else { return false };
-        let verdict = law.on_enqueue(view, packet, bytes, store);
+        let verdict = law.on_enqueue(view, full, packet, bytes, store);
         self.counters.marked_pkts += u64::from(verdict.marked && !full && !verdict.dropped);
         verdict.dropped
     }
@@ -29,12 +26,12 @@ impl Link {
     /// Shows a departure from the queue to the law, which may not drop any more.
     #[inline(always)]
     pub(super) fn show_departure(&mut self, first: &Waiting, store: &mut impl Store) -> Checked<()> {
-        let view = QueueView {
-            wait_ns: first.served.start_ns - first.arrived_ns,
-            ..self.view(first.served.start_ns)
-        };
+        let (view, waited_ns) = (
+            self.view(first.served.start_ns),
+            first.served.start_ns - first.arrived_ns,
+        );
         let Some(law) = &mut self.law else { return Ok(()) };
-        let verdict = law.on_dequeue(view, first.id, first.bytes, store);
+        let verdict = law.on_dequeue(view, waited_ns, first.id, first.bytes, store);
         self.counters.marked_pkts += u64::from(verdict.marked);
         if verdict.dropped {
             let invariant = "a law drops at departure only if it says so";

@@ -107,22 +107,17 @@ impl LawQueue {
     fn view(&self, now_ns: u64) -> QueueView {
         QueueView {
             now_ns,
-            queue_bytes: self.bytes,
-            queue_pkts: self.pkts(),
-            full: false,
-            wait_ns: 0,
+            bytes: self.bytes,
+            pkts: self.pkts(),
         }
     }
 
     /// A packet that may join unless there is no room or the law drops it. Returns whether it did.
     pub fn arrive(&mut self, waiting: Waiting, full: bool, ledger: &mut Ledger, store: &mut impl Store) -> bool {
-        let view = QueueView {
-            full,
-            ..self.view(waiting.arrived_ns)
-        };
+        let view = self.view(waiting.arrived_ns);
         let mut refused = false;
         if let Some(law) = &mut self.law {
-            let verdict = law.on_enqueue(view, waiting.parcel.id, waiting.bytes, store);
+            let verdict = law.on_enqueue(view, full, waiting.parcel.id, waiting.bytes, store);
             ledger.counters.marked_pkts += u64::from(verdict.marked && !full && !verdict.dropped);
             refused = verdict.dropped;
         }
@@ -139,12 +134,9 @@ impl LawQueue {
     pub fn take(&mut self, now_ns: u64, ledger: &mut Ledger, store: &mut impl Store) -> Option<Waiting> {
         while let Some(waiting) = self.remove_oldest() {
             ledger.count_wait(now_ns, &waiting);
-            let view = QueueView {
-                wait_ns: now_ns - waiting.arrived_ns,
-                ..self.view(now_ns)
-            };
+            let (view, waited_ns) = (self.view(now_ns), now_ns - waiting.arrived_ns);
             let Some(law) = &mut self.law else { return Some(waiting) };
-            let verdict = law.on_dequeue(view, waiting.parcel.id, waiting.bytes, store);
+            let verdict = law.on_dequeue(view, waited_ns, waiting.parcel.id, waiting.bytes, store);
             ledger.counters.marked_pkts += u64::from(verdict.marked);
             if !verdict.dropped {
                 return Some(waiting);

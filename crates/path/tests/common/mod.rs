@@ -10,16 +10,16 @@ use fadelab_path::packet::{FeedbackBytes, Header, PacketId, Parcel, Store};
 use fadelab_path::spec::{Buffer, CapacitySpec, LinkSpec, Queues, RouterSpec};
 
 pub const MS: u64 = 1_000_000;
-pub const DATA: u8 = fadelab_laws::abi::PACKET_DATA as u8;
+pub const DATA: u32 = fadelab_laws::abi::PACKET_DATA;
 
 /// Packets by number, and their flows; nothing is reused.
 #[derive(Default)]
-pub struct Packets(pub Vec<Header>, FeedbackBytes, pub Vec<u32>);
+pub struct Packets(pub Vec<Header>, pub FeedbackBytes, pub Vec<u32>);
 
 impl Packets {
-    pub fn add(&mut self, ip_bytes: u16, flags: u8) -> PacketId {
+    pub fn add(&mut self, ip_bytes: u16, flags: u32) -> PacketId {
         self.0.push(Header {
-            ip_bytes,
+            ip_bytes: u32::from(ip_bytes),
             flags,
             ..Header::default()
         });
@@ -115,13 +115,17 @@ impl Bench {
     }
 
     /// A packet arrives. Returns whether it was taken.
-    pub fn arrive(&mut self, now_ns: u64, ip_bytes: u16, flags: u8) -> bool {
+    pub fn arrive(&mut self, now_ns: u64, ip_bytes: u16, flags: u32) -> bool {
         self.run(now_ns);
         let id = self.packets.add(ip_bytes, flags);
-        let parcel = Parcel { id, tag: 0, ip_bytes };
+        self.enter(now_ns, Parcel { id, tag: 0, ip_bytes })
+    }
+
+    /// A packet arrives that is among the packets. Returns whether it was taken.
+    pub fn enter(&mut self, now_ns: u64, parcel: Parcel) -> bool {
         let arrival = self.link.arrive(now_ns, parcel, &mut self.packets).expect("sound");
         if let Arrival::Leaves { due_ns, is_lost } = arrival {
-            self.under_way.push_back((due_ns, id, is_lost));
+            self.under_way.push_back((due_ns, parcel.id, is_lost));
         }
         arrival != Arrival::Dropped
     }

@@ -8,7 +8,9 @@ use crate::schedule::SourceId;
 impl Network {
     /// Breaks an invariant of link `index`. Returns whether there was something to break.
     pub fn break_link(&mut self, index: usize, fault: LinkFault) -> bool {
-        if let Some(at) = self.link_at(index)
+        let at = self.alone_at(index);
+        let link_at = at.and_then(|at| at.checked_sub(self.laws.len()));
+        if let Some(at) = link_at
             && (fault != LinkFault::Early || self.links[at].held_pkts() > 0)
         {
             return self.links[at].break_invariant(fault);
@@ -19,7 +21,10 @@ impl Network {
                 self.lanes[self.lane_of[index] as usize].miscount();
                 true
             }
-            _ => self.wires.break_invariant(index, fault),
+            _ => match at {
+                Some(at) => self.laws[at].break_invariant(fault),
+                None => self.wires.break_invariant(index, fault),
+            },
         }
     }
 

@@ -158,8 +158,9 @@ impl Receiver {
             echo = ask_law(law, state, now);
         }
         let header = Header {
-            ip_bytes,
+            ip_bytes: u32::from(ip_bytes),
             ip_id,
+            role: (ip_id & 1) as u8,
             ecn: echo.ecn,
             outer_ecn: echo.ecn,
             feedback_len: echo.feedback_len,
@@ -203,10 +204,10 @@ impl Receiver {
 #[inline(never)]
 fn tell_law(law: &Law, state: &mut State, now: Now, packet: &Packet, feedback: Option<&FeedbackBytes>, in_order: bool) {
     let mut data = abi::Data {
-        packet_bytes: u32::from(packet.header.ip_bytes),
+        packet_bytes: packet.header.ip_bytes,
         now_us: now.us,
         ecn: u32::from(packet.header.ecn),
-        role: u32::from(packet.header.ip_id & 1),
+        role: u32::from(packet.header.role),
         ip_id: u32::from(packet.header.ip_id),
         in_order: u32::from(in_order),
         ..abi::Data::default()

@@ -412,13 +412,15 @@ impl Sender {
             self.arm_rto(now, plan);
         }
         let header = Header {
-            ip_bytes,
+            flags,
+            ip_bytes: u32::from(ip_bytes),
             ip_id: self.ip_id,
-            flags: flags as u8,
             ecn,
             outer_ecn: ecn,
+            role: (self.ip_id & 1) as u8,
             wire: self.law.wire() as u8,
             feedback_len,
+            reserved: 0,
         };
         self.ip_id = self.ip_id.wrapping_add(1);
         let packet = Packet {

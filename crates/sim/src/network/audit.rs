@@ -1,0 +1,84 @@
+//! What is known of the network from outside: counters, invariants of the whole, and whose state lies where.
+
+use std::collections::BTreeMap;
+
+use fadelab_path::link::Link;
+use fadelab_path::violation::{Checked, violated};
+use fadelab_path::wire::Ahead;
+
+use super::Network;
+use crate::lane::Lane;
+use crate::record::LinkCounters;
+use crate::spec::LinkId;
+
+impl Network {
+    /// Packets injected = delivered + dropped + alive, lanes and links hold all that are alive, and what came into a
+    /// lane is what left it and what is there.
+    pub fn check_conservation(&self, now_ns: u64) -> Checked<()> {
+        if let Some(kind) = self.lanes.iter().position(|lane| !lane.is_conserved()) {
+            let wire = self.lane_of.iter().position(|&lane| lane as usize == kind);
+            let place = self.wires.name(wire.unwrap_or(0));
+            let detail = format!("behind the transmitters of its kind: {:?}", self.lanes[kind]);
+            return violated("packets are conserved at a node", place, now_ns, detail);
+        }
+        let in_lanes: u64 = self.lanes.iter().map(Lane::held_pkts).sum();
+        let in_links: u64 = self.links.iter().map(Link::held_pkts).sum();
+        let (held, alive) = (in_lanes + in_links, self.slab.alive());
+        if self.injected_pkts != self.gone_pkts + alive || held != alive {
+            let detail = format!(
+                "injected {}, gone {}, alive {alive}, held by links {held}",
+                self.injected_pkts, self.gone_pkts
+            );
+            return violated("packets are conserved in the whole", "network", now_ns, detail);
+        }
+        Ok(())
+    }
+
+    /// Counters of `links`, wires or not, as they stand at `now_ns`.
+    pub fn snapshot(&mut self, links: &[LinkId], now_ns: u64) -> Checked<Vec<LinkCounters>> {
+        let is_ahead = |&link: &LinkId| self.lanes[self.lane_of[link as usize] as usize].is_ahead();
+        let ahead = if links.iter().any(is_ahead) {
+            self.ahead(now_ns)
+        } else {
+            BTreeMap::new()
+        };
+        let counters = links.iter().map(|&link| {
+            if let Some(at) = self.alone_at(link as usize) {
+                return match at.checked_sub(self.laws.len()) {
+                    None => self.laws[at].snapshot(now_ns, &mut self.slab),
+                    Some(at) => self.links[at].snapshot(now_ns, &mut self.slab),
+                };
+            }
+            let ahead = ahead.get(&link).copied().unwrap_or_default();
+            self.wires.snapshot(link as usize, now_ns, ahead)
+        });
+        counters.collect()
+    }
+
+    /// What has been sent through tails ahead of `now_ns`.
+    fn ahead(&self, now_ns: u64) -> BTreeMap<LinkId, Ahead> {
+        let mut ahead = BTreeMap::<LinkId, Ahead>::new();
+        for entry in self.lanes.iter().filter(|lane| lane.is_ahead()).flat_map(Lane::entries) {
+            let of_wire = ahead.entry(self.keys.split(entry.key).1).or_default();
+            if entry.arrived_ns > now_ns {
+                of_wire.pkts += 1;
+                of_wire.bytes += u64::from(entry.parcel.ip_bytes);
+            } else {
+                of_wire.last = of_wire.last.max((entry.arrived_ns, u32::from(entry.parcel.ip_bytes)));
+            }
+        }
+        ahead
+    }
+
+    /// The link whose law, or its capacity part, has its state at `address`.
+    pub fn holder_of_state(&self, address: usize) -> Option<usize> {
+        let mut links = 0..self.lane_of.len();
+        links.find(|&index| {
+            let at = self.alone_at(index);
+            at.is_some_and(|at| match at.checked_sub(self.laws.len()) {
+                None => self.laws[at].holds_state(address),
+                Some(at) => self.links[at].holds_state(address),
+            })
+        })
+    }
+}
