@@ -54,6 +54,7 @@ impl Air {
 
 /// What the channel counts of a packet.
 #[derive(Clone, Copy, Debug, Default)]
+#[repr(align(4))]
 pub(crate) struct Fate {
     pub is_data: bool,
     pub is_lost: bool,

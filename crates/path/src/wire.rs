@@ -362,7 +362,11 @@ impl Wires {
             counters.sent_pkts -= 1;
         }
         if let Some(air) = self.air_of(wire) {
-            air.add_to(&mut counters, queue, (last.end_ns > now_ns).then_some(last.fate));
+            let waiting = queue.into_iter().flat_map(Queue::fates);
+            air.add_to(
+                &mut counters,
+                waiting.chain((last.end_ns > now_ns).then_some(last.fate)),
+            );
         }
         Ok(counters)
     }

@@ -2,7 +2,7 @@
 
 use fadelab_phy::channel::{Channel, PacketKind};
 
-use super::queue::{Place, Queue};
+use super::queue::Place;
 use super::{Kind, Passage, Wire, Wires};
 use crate::air::Fate;
 use crate::counters::LinkCounters;
@@ -41,9 +41,15 @@ impl WireAir {
         self.passed
     }
 
-    /// Decides the fate of a packet whose transmission begins at `start_ns`; its size has just been asked for.
+    /// On-air bytes of the packet that is decided next of its kind.
     #[inline(always)]
-    fn decide(&mut self, start_ns: u64, kind: PacketKind, parcel: &mut Parcel, lost: u32) -> Fate {
+    pub fn make_ready(&mut self, kind: PacketKind, ip_bytes: u16) -> u32 {
+        self.channel.make_ready(kind, u32::from(ip_bytes))
+    }
+
+    /// Decides the fate of a packet whose transmission begins at `start_ns`; its size was made ready.
+    #[inline(always)]
+    pub fn decide(&mut self, start_ns: u64, kind: PacketKind, parcel: &mut Parcel, lost: u32) -> Fate {
         self.taken_pkts[kind as usize] += 1;
         let is_lost = self.channel.is_ready_lost(start_ns, kind);
         if is_lost {
@@ -56,13 +62,12 @@ impl WireAir {
         }
     }
 
-    /// Adds what has been sent: not what waits in `queue`, nor what is `in_transmission`.
-    pub fn add_to(&self, counters: &mut LinkCounters, queue: Option<&Queue>, in_transmission: Option<Fate>) {
+    /// Adds what has been sent: all but those whose fates are `unsent`.
+    pub fn add_to(&self, counters: &mut LinkCounters, unsent: impl Iterator<Item = Fate>) {
         counters.sent_data_pkts = self.taken_pkts[DATA];
         counters.lost_air_pkts = self.lost_pkts.iter().sum();
         counters.lost_air_data_pkts = self.lost_pkts[DATA];
-        let waiting = queue.into_iter().flat_map(|queue| queue.waiting.iter_from(0));
-        for fate in waiting.map(|waiting| waiting.fate).chain(in_transmission) {
+        for fate in unsent {
             let (is_data, is_lost) = (u64::from(fate.is_data), u64::from(fate.is_lost));
             counters.sent_data_pkts -= is_data;
             counters.lost_air_pkts -= is_lost;
@@ -101,7 +106,7 @@ impl Wires {
         let Some(air) = air.as_deref_mut() else {
             return self.arrive(index, now_ns, parcel.ip_bytes);
         };
-        let bytes = air.channel.make_ready(kind, u32::from(parcel.ip_bytes));
+        let bytes = air.make_ready(kind, parcel.ip_bytes);
         if !wire.takes_at_once(now_ns) {
             let queue = wire.queue_of(&mut self.queues);
             match queue.place(wire, line, now_ns, bytes) {

@@ -140,6 +140,11 @@ impl Queue {
         self.catch_up(wire, line, now_ns)
     }
 
+    /// Fates of those that wait.
+    pub fn fates(&self) -> impl Iterator<Item = Fate> {
+        self.waiting.iter_from(0).map(|waiting| waiting.fate)
+    }
+
     /// Adds what is the queue's of the counters at `now_ns`. Returns how many packets will not have been sent.
     pub fn add_to(&self, counters: &mut LinkCounters, now_ns: u64) -> u64 {
         counters.dropped_full_pkts = self.dropped_pkts;
