@@ -5,12 +5,13 @@
 //! bottleneck that loses one packet in a hundred thousand.
 
 use std::process::ExitCode;
+use std::sync::Arc;
 
 use fadelab_laws::{capacity, receiver, router, sender};
 use fadelab_phy::channel::{ChannelSpec, CodeSpec, Model};
 use fadelab_sim::spec::{
-    App, Buffer, CapacitySpec, FlowSpec, LinkId, LinkLayer, LinkSpec, Queues, Recovery, RouterSpec, RunSpec, Span,
-    Transport,
+    App, Buffer, CapacitySpec, FlowKind, FlowSpec, LinkId, LinkKind, LinkLayer, LinkSpec, Queues, Recovery, RouterSpec,
+    RunSpec, Span, Transport,
 };
 
 const MS: u64 = 1_000_000;
@@ -38,11 +39,10 @@ const TRANSPORT: Transport = Transport {
     ecn: true,
 };
 
-fn link(name: String, rate_bps: u64, delay_ns: u64, packets: u32) -> LinkSpec {
+fn link(rate_bps: u64, delay_ns: u64, packets: u32) -> LinkKind {
     let law = router("droptail").expect("droptail is registered");
     let part = capacity("configured").expect("configured is registered");
-    LinkSpec {
-        name,
+    LinkKind {
         capacity: CapacitySpec::Constant { rate_bps },
         delay_ns,
         buffer: Buffer {
@@ -58,7 +58,6 @@ fn link(name: String, rate_bps: u64, delay_ns: u64, packets: u32) -> LinkSpec {
         queues: Queues::One,
         channel: None,
         layer: LinkLayer::default(),
-        shown: false,
     }
 }
 
@@ -73,7 +72,7 @@ fn dumbbell(flows: u32, rate_bps: u64, seconds: u64, law: &str, bottleneck: &Bot
     let rtt_ms = 2 * (8 + 80 + 8);
     let buffer_pkts = (rate_bps * rtt_ms / 1000 / 8 / u64::from(PACKET_BYTES)) as u32;
     let mut links: Vec<LinkSpec> = ["there", "back"]
-        .map(|name| link(name.to_owned(), rate_bps, 80 * MS, buffer_pkts))
+        .map(|name| LinkSpec::new(name, true, link(rate_bps, 80 * MS, buffer_pkts)))
         .into();
     for link in &mut links {
         link.router.law = router(&bottleneck.router).expect("a registered router");
@@ -84,19 +83,27 @@ fn dumbbell(flows: u32, rate_bps: u64, seconds: u64, law: &str, bottleneck: &Bot
         });
     }
     let law = sender(law).expect("a registered law");
+    let access = Arc::new(link(2 * rate_bps, 8 * MS, 100_000));
+    let kind = Arc::new(FlowKind {
+        group: "flow".to_owned(),
+        sender: Some(law),
+        params: law.default_params(),
+        receiver: receiver(law.name()),
+        app: App::Greedy {
+            start: Span::Uniform { min_ns: 0, max_ns: S },
+        },
+        transport: TRANSPORT,
+    });
     let flows = (0..flows).map(|index| {
         let first = links.len() as LinkId;
-        links.extend((0..4).map(|side| link(format!("access.{index}.{side}"), 2 * rate_bps, 8 * MS, 100_000)));
+        links.extend((0..4).map(|side| LinkSpec {
+            name: format!("access.{index}.{side}").into(),
+            shown: false,
+            kind: Arc::clone(&access),
+        }));
         FlowSpec {
-            name: format!("flow.{index}"),
-            group: "flow".to_owned(),
-            sender: Some(law),
-            params: law.default_params(),
-            receiver: receiver(law.name()),
-            app: App::Greedy {
-                start: Span::Uniform { min_ns: 0, max_ns: S },
-            },
-            transport: TRANSPORT,
+            name: format!("flow.{index}").into(),
+            kind: Arc::clone(&kind),
             route: vec![first, 0, first + 1],
             route_back: vec![first + 2, 1, first + 3],
         }

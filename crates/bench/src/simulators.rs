@@ -124,6 +124,15 @@ pub trait Simulator {
     /// # Errors
     /// As [`Self::run`].
     fn pkts(&self, bench: &Bench, seconds: u32) -> Result<f64, String>;
+
+    /// CPU seconds between the two lengths of a run.
+    ///
+    /// # Errors
+    /// As [`Self::run`].
+    fn steady_s(&self, bench: &Bench, seconds: [u32; 2]) -> Result<f64, String> {
+        let short = measure::cpu_s(|| self.run(bench, seconds[0]))?;
+        Ok(measure::cpu_s(|| self.run(bench, seconds[1]))? - short)
+    }
 }
 
 /// A case in ns-2.
@@ -155,6 +164,22 @@ impl Simulator for Ns2<'_> {
             .lines()
             .find_map(|line| line.strip_prefix("sent_pkts_all ")?.trim().parse().ok());
         sent.ok_or_else(|| format!("{} printed no sent_pkts_all", words.line()))
+    }
+
+    /// Within one run: with a thousand flows ns-2's set-up takes a minute, of which a few per cent, the noise between two
+    /// runs, are as much as all that is measured.
+    fn steady_s(&self, bench: &Bench, seconds: [u32; 2]) -> Result<f64, String> {
+        let mut words = self.words(seconds[1], false);
+        words.0.push("cpu_at".to_owned());
+        words.0.push(format!("{} {}", seconds[0], seconds[1]));
+        let output = measure::run_pinned(bench.core, &words)?;
+        let text = String::from_utf8_lossy(&output.stdout).into_owned();
+        let spent_s = |at_s: u32| {
+            let spent = text.lines().find_map(|line| line.strip_prefix(&format!("cpu_{at_s} ")));
+            let spent = spent.and_then(|spent| spent.trim().parse::<f64>().ok());
+            spent.ok_or_else(|| format!("{} printed no cpu_{at_s}", words.line()))
+        };
+        Ok(spent_s(seconds[1])? - spent_s(seconds[0])?)
     }
 }
 
@@ -207,15 +232,6 @@ impl Simulator for Fadelab {
 /// As [`Simulator::run`].
 pub fn steady_pkts(bench: &Bench, simulator: &dyn Simulator, seconds: [u32; 2]) -> Result<f64, String> {
     Ok(simulator.pkts(bench, seconds[1])? - simulator.pkts(bench, seconds[0])?)
-}
-
-/// CPU seconds between the two lengths of a run.
-///
-/// # Errors
-/// As [`Simulator::run`].
-pub fn steady_s(bench: &Bench, simulator: &dyn Simulator, seconds: [u32; 2]) -> Result<f64, String> {
-    let short = measure::cpu_s(|| simulator.run(bench, seconds[0]))?;
-    Ok(measure::cpu_s(|| simulator.run(bench, seconds[1]))? - short)
 }
 
 /// Instructions of the steady state per packet.

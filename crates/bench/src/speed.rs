@@ -3,7 +3,7 @@
 use crate::cases::{BESIDE_NS2, Case};
 use crate::measure::median;
 use crate::row::{Bound, Row, Section};
-use crate::simulators::{Bench, Fadelab, Ns2, Simulator, instructions_per_pkt, steady_pkts, steady_s};
+use crate::simulators::{Bench, Fadelab, Ns2, Simulator, instructions_per_pkt, steady_pkts};
 
 /// Median rates, in packets per CPU second, of simulators that take turns.
 fn rates<const N: usize>(
@@ -18,7 +18,7 @@ fn rates<const N: usize>(
     let mut rates = [const { Vec::new() }; N];
     for _ in 0..bench.rounds {
         for ((rates, simulator), pkts) in rates.iter_mut().zip(simulators).zip(pkts) {
-            rates.push(pkts / steady_s(bench, simulator, seconds)?);
+            rates.push(pkts / simulator.steady_s(bench, seconds)?);
         }
     }
     Ok(rates.map(median))

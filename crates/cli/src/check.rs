@@ -81,7 +81,7 @@ fn network(spec: &RunSpec) -> String {
         .links
         .iter()
         .filter(|link| link.shown)
-        .map(|link| link.name.as_str())
+        .map(|link| link.name.as_ref())
         .collect();
     let (links, flows) = (plural(spec.links.len(), "link"), plural(spec.flows.len(), "flow"));
     let rtt_ns = |flow: &fadelab_sim::spec::FlowSpec| -> u64 {

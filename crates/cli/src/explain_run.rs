@@ -216,7 +216,7 @@ fn flow(run: &PlannedRun, given: Option<&str>) -> Result<usize, Failure> {
         let first = flows.iter().position(|flow| flow.sender.is_some());
         return first.ok_or_else(|| Failure::Invalid("no flow of the run has a law".to_owned()));
     };
-    let named = flows.iter().position(|flow| flow.name == given);
+    let named = flows.iter().position(|flow| flow.name.as_ref() == given);
     let numbered = || {
         given
             .parse()
@@ -225,7 +225,7 @@ fn flow(run: &PlannedRun, given: Option<&str>) -> Result<usize, Failure> {
             .map(|number| number - 1)
     };
     named.or_else(numbered).ok_or_else(|| {
-        let names: Vec<&str> = flows.iter().take(10).map(|flow| flow.name.as_str()).collect();
+        let names: Vec<&str> = flows.iter().take(10).map(|flow| flow.name.as_ref()).collect();
         let more = if flows.len() > names.len() { ", ..." } else { "" };
         let names = names.join(", ");
         Failure::Invalid(format!(

@@ -86,7 +86,7 @@ enum NotLogged {
 }
 
 fn place(flow: &str, flows: &[FlowSpec]) -> Option<usize> {
-    let by_name = flows.iter().position(|known| known.name == flow);
+    let by_name = flows.iter().position(|known| known.name.as_ref() == flow);
     // Flows count from one, as they do in their names and in `fadelab explain`.
     let number = || flow.parse::<usize>().ok()?.checked_sub(1);
     by_name.or_else(|| number().filter(|&place| place < flows.len()))
@@ -94,7 +94,7 @@ fn place(flow: &str, flows: &[FlowSpec]) -> Option<usize> {
 
 fn unknown(flow: &str, flows: &[FlowSpec]) -> Failure {
     const NAMES_SHOWN: usize = 6;
-    let names: Vec<&str> = flows.iter().take(NAMES_SHOWN).map(|flow| flow.name.as_str()).collect();
+    let names: Vec<&str> = flows.iter().take(NAMES_SHOWN).map(|flow| flow.name.as_ref()).collect();
     let more = if flows.len() > NAMES_SHOWN { ", ..." } else { "" };
     Failure::Invalid(format!(
         "--pcap {flow}: no such flow; allowed are {}{more}, or a number from 1 to {}",

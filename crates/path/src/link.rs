@@ -7,13 +7,15 @@
 //! events. Where packets that come later decide when a packet leaves, or a law drops at departure, the link goes step
 //! by step and has an event for each step.
 
+use std::sync::Arc;
+
 use crate::air::{Air, BusyPeriod, Fate};
 use crate::counters::LinkCounters;
 use crate::layer::LinkLayer;
 use crate::packet::{PacketId, Parcel, Store, kind};
 use crate::ring::Ring;
 use crate::router::{LawHost, QueueView};
-use crate::spec::{LinkSpec, Queues, RouterSpec};
+use crate::spec::{LinkSpec, Queues};
 use crate::stepwise::StepwiseLink;
 use crate::transmitter::{Served, Transmitter};
 use crate::violation::{Checked, violated};
@@ -85,7 +87,7 @@ pub struct Link {
     /// Time in transmission, for the capacity part of a law.
     busy_ns: u64,
     counters: LinkCounters,
-    name: String,
+    name: Arc<str>,
     /// For what cannot be planned at arrival; then nothing else here is in use.
     stepwise: Option<Box<StepwiseLink>>,
 }
@@ -122,23 +124,16 @@ impl Link {
             last: Waiting::default(),
             busy_ns: 0,
             counters: LinkCounters::default(),
-            name: spec.name.clone(),
+            name: Arc::clone(&spec.name),
             stepwise: None,
         }
     }
 
     /// A link that hands everything on to [`StepwiseLink`].
     fn step_by_step(spec: &LinkSpec, seed: u64, packet_bytes: u32) -> Self {
-        let plain = LinkSpec {
-            channel: None,
-            queues: Queues::One,
-            layer: LinkLayer::default(),
-            router: RouterSpec {
-                law: fadelab_laws::router("droptail").expect("drop-tail is registered"),
-                ..spec.router.clone()
-            },
-            ..spec.clone()
-        };
+        let mut plain = spec.clone();
+        (plain.channel, plain.queues, plain.layer) = (None, Queues::One, LinkLayer::default());
+        plain.router.law = fadelab_laws::router("droptail").expect("drop-tail is registered");
         Self {
             stepwise: Some(Box::new(StepwiseLink::new(spec, seed, packet_bytes))),
             ..Self::new(&plain, seed, packet_bytes)

@@ -1,5 +1,6 @@
 //! What a link is: what it can carry, how far it reaches, which law stands at its queue.
 
+use std::ops::{Deref, DerefMut};
 use std::sync::Arc;
 
 use fadelab_laws::{Capacity, Params, Router};
@@ -8,11 +9,47 @@ use fadelab_phy::channel::{ChannelSpec, PacketKind};
 use crate::layer::LinkLayer;
 use crate::trace::Trace;
 
-/// What a link is.
+/// What a link is. A large network has many that differ in their names alone, as access links do: what they have in
+/// common is kept once for all of them. Its fields are read and written as if they were the link's own; a link that is
+/// changed then has a copy to itself.
 #[derive(Clone, Debug)]
 pub struct LinkSpec {
     /// Unique; names the link in results and its random streams.
-    pub name: String,
+    pub name: Arc<str>,
+    /// Whether results show this link. Access links usually are not shown.
+    pub shown: bool,
+    /// The rest.
+    pub kind: Arc<LinkKind>,
+}
+
+impl LinkSpec {
+    /// A link of a kind to itself.
+    pub fn new(name: impl Into<Arc<str>>, shown: bool, kind: LinkKind) -> Self {
+        Self {
+            name: name.into(),
+            shown,
+            kind: Arc::new(kind),
+        }
+    }
+}
+
+impl Deref for LinkSpec {
+    type Target = LinkKind;
+
+    fn deref(&self) -> &LinkKind {
+        &self.kind
+    }
+}
+
+impl DerefMut for LinkSpec {
+    fn deref_mut(&mut self) -> &mut LinkKind {
+        Arc::make_mut(&mut self.kind)
+    }
+}
+
+/// What links of a kind have in common.
+#[derive(Clone, Debug)]
+pub struct LinkKind {
     /// What the transmitter can send, in on-air bytes.
     pub capacity: CapacitySpec,
     /// Propagation delay.
@@ -27,11 +64,9 @@ pub struct LinkSpec {
     pub channel: Option<ChannelSpec>,
     /// What the link does about it behind the transmitter.
     pub layer: LinkLayer,
-    /// Whether results show this link. Access links usually are not shown.
-    pub shown: bool,
 }
 
-impl LinkSpec {
+impl LinkKind {
     /// On-air bytes of a data packet.
     pub fn air_bytes(&self, ip_bytes: u32) -> u32 {
         let channel = self.channel.as_ref();
@@ -118,6 +153,38 @@ pub struct RouterSpec {
 mod tests {
     use super::*;
     use crate::trace::TraceRules;
+
+    #[test]
+    fn a_link_that_is_changed_leaves_others_of_its_kind_alone() {
+        // Goal: links share what they have in common, and a write to one of them is seen there alone.
+        let law = fadelab_laws::router("droptail").expect("registered");
+        let part = fadelab_laws::capacity("configured").expect("registered");
+        let kind = Arc::new(LinkKind {
+            capacity: CapacitySpec::Constant { rate_bps: 1 },
+            delay_ns: 2,
+            buffer: Buffer {
+                packets: Some(3),
+                bytes: None,
+            },
+            router: RouterSpec {
+                law,
+                params: law.default_params(),
+                capacity: part,
+                capacity_params: part.default_params(),
+            },
+            queues: Queues::One,
+            channel: None,
+            layer: LinkLayer::default(),
+        });
+        let mut links = ["one", "two", "three"].map(|name| LinkSpec {
+            name: name.into(),
+            shown: false,
+            kind: Arc::clone(&kind),
+        });
+        links[1].delay_ns = 7;
+        assert_eq!(links.each_ref().map(|link| link.delay_ns), [2, 7, 2]);
+        assert!(Arc::ptr_eq(&links[0].kind, &links[2].kind) && !Arc::ptr_eq(&links[0].kind, &links[1].kind));
+    }
 
     #[test]
     fn the_mean_rate_is_what_passes_in_a_second() {

@@ -7,6 +7,8 @@
 //!
 //! A FIFO link without any of this comes out the same, packet by packet, which the tests use.
 
+use std::sync::Arc;
+
 use crate::air::{Air, BusyPeriod};
 use crate::counters::LinkCounters;
 #[cfg(feature = "fault-injection")]
@@ -30,7 +32,7 @@ use queue::{Ledger, Queue, Waiting};
 /// See the module's documentation.
 #[derive(Debug)]
 pub(crate) struct StepwiseLink {
-    name: String,
+    name: Arc<str>,
     delay_ns: u64,
     limit_pkts: u32,
     limit_bytes: u64,
@@ -62,7 +64,7 @@ struct Transmission {
 impl StepwiseLink {
     pub fn new(spec: &LinkSpec, seed: u64, packet_bytes: u32) -> Self {
         Self {
-            name: spec.name.clone(),
+            name: Arc::clone(&spec.name),
             delay_ns: spec.delay_ns,
             limit_pkts: spec.buffer.packets.unwrap_or(u32::MAX),
             limit_bytes: spec.buffer.bytes.unwrap_or(u64::MAX),

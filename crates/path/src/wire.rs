@@ -13,6 +13,9 @@
 //! there. Wires without one are not asked whether they have.
 
 use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use prefetch_index::prefetch_index;
 
 use crate::air::Fate;
 use crate::counters::LinkCounters;
@@ -96,7 +99,7 @@ pub struct Wires {
     known: BTreeMap<Facts, KindId>,
     hot: Vec<Wire>,
     queues: Vec<Queue>,
-    names: Vec<Box<str>>,
+    names: Vec<Arc<str>>,
 }
 
 /// What a wire was told ahead of its time: packets that arrive after a certain instant.
@@ -192,7 +195,7 @@ impl Wires {
             CapacitySpec::Constant { rate_bps } if Self::is_wire(spec) => rate_bps,
             _ => {
                 self.hot.push(Wire::default());
-                return self.names.push(Box::default());
+                return self.names.push(Arc::clone(&spec.name));
             }
         };
         let limit_pkts = spec.buffer.packets.unwrap_or(u32::MAX);
@@ -222,7 +225,7 @@ impl Wires {
             kind: kind as u32,
             ..Wire::default()
         });
-        self.names.push(spec.name.as_str().into());
+        self.names.push(Arc::clone(&spec.name));
     }
 
     /// How many links were added.
@@ -248,6 +251,12 @@ impl Wires {
     /// The name of wire `index`.
     pub fn name(&self, index: usize) -> &str {
         &self.names[index]
+    }
+
+    /// Asks for the memory of wire `index`, which need not be one, before it is needed.
+    #[inline]
+    pub fn fetch(&self, index: usize) {
+        prefetch_index(&self.hot, index);
     }
 
     /// Wire `index` takes a packet of `ip_bytes` at `now_ns`, or drops it: `None`.

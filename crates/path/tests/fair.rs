@@ -10,10 +10,9 @@ const END: u64 = u64::MAX - 1;
 
 /// 8 Mbit/s, so that a packet of 1000 bytes takes a millisecond; no propagation.
 fn link(hashed: Option<u32>, quantum_bytes: u32, packets: Option<u32>) -> LinkSpec {
-    LinkSpec {
-        queues: Queues::Fair { hashed, quantum_bytes },
-        ..spec(constant(8_000_000), 0, packets, None)
-    }
+    let mut link = spec(constant(8_000_000), 0, packets, None);
+    link.queues = Queues::Fair { hashed, quantum_bytes };
+    link
 }
 
 /// Flows in the order in which their packets came out, `None` for those that were dropped.
@@ -102,13 +101,12 @@ fn room_is_made_where_most_waits() {
     bench.run(END);
     assert_eq!(order(&bench), [0, 1, 2, 0, 1, 0, 0, 0]);
     // Alone in a buffer of one packet, a larger one is its own queue's head.
-    let mut small = Bench::new(&LinkSpec {
-        buffer: fadelab_path::spec::Buffer {
-            packets: None,
-            bytes: Some(900),
-        },
-        ..link(None, 1000, None)
-    });
+    let mut small = link(None, 1000, None);
+    small.buffer = fadelab_path::spec::Buffer {
+        packets: None,
+        bytes: Some(900),
+    };
+    let mut small = Bench::new(&small);
     assert!(!small.arrive_of(0, 0, 1000), "it does not fit at all");
 }
 

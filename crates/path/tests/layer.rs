@@ -21,11 +21,9 @@ fn random(data: f64) -> ChannelSpec {
 }
 
 fn link(channel: Option<ChannelSpec>, layer: LinkLayer) -> LinkSpec {
-    LinkSpec {
-        channel,
-        layer,
-        ..spec(constant(RATE_BPS), DELAY_NS, None, None)
-    }
+    let mut link = spec(constant(RATE_BPS), DELAY_NS, None, None);
+    (link.channel, link.layer) = (channel, layer);
+    link
 }
 
 fn arq(tries_max: Option<u32>, retry_ns: u64, in_order: bool) -> LinkLayer {

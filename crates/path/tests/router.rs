@@ -4,7 +4,7 @@ use fadelab_laws::{abi, capacity, router};
 use fadelab_path::layer::{Arq, LinkLayer};
 use fadelab_path::link::{Arrival, Departure, Link};
 use fadelab_path::packet::{FeedbackBytes, Header, PacketId, Parcel, Store};
-use fadelab_path::spec::{Buffer, CapacitySpec, LinkSpec, Queues, RouterSpec};
+use fadelab_path::spec::{Buffer, CapacitySpec, LinkKind, LinkSpec, Queues, RouterSpec};
 use fadelab_phy::channel::{ChannelSpec, CodeSpec, Model};
 
 const MS: u64 = 1_000_000;
@@ -33,25 +33,27 @@ impl Store for Packets {
 /// VCP's router behind 8 Mbit/s, a packet of 1000 bytes per millisecond, which it measures by itself.
 fn link() -> LinkSpec {
     let (law, part) = (router("vcp").expect("a law"), capacity("measured").expect("a part"));
-    LinkSpec {
-        name: "link".to_owned(),
-        capacity: CapacitySpec::Constant { rate_bps: 8_000_000 },
-        delay_ns: MS,
-        buffer: Buffer {
-            packets: Some(10_000),
-            bytes: None,
+    LinkSpec::new(
+        "link",
+        true,
+        LinkKind {
+            capacity: CapacitySpec::Constant { rate_bps: 8_000_000 },
+            delay_ns: MS,
+            buffer: Buffer {
+                packets: Some(10_000),
+                bytes: None,
+            },
+            router: RouterSpec {
+                law,
+                params: law.default_params(),
+                capacity: part,
+                capacity_params: part.default_params(),
+            },
+            queues: Queues::One,
+            channel: None,
+            layer: LinkLayer::default(),
         },
-        router: RouterSpec {
-            law,
-            params: law.default_params(),
-            capacity: part,
-            capacity_params: part.default_params(),
-        },
-        queues: Queues::One,
-        channel: None,
-        layer: LinkLayer::default(),
-        shown: true,
-    }
+    )
 }
 
 /// Sends a packet of 1000 bytes at each of the times. Returns delivery and code of those that came through by the last.
@@ -78,8 +80,8 @@ fn codes(spec: &LinkSpec, times_ns: impl Iterator<Item = u64>) -> Vec<(u64, u32)
         let id = (packets.0.len() - 1) as PacketId;
         let parcel = Parcel {
             id,
-            tag: 0,
             ip_bytes: 1000,
+            ..Parcel::default()
         };
         if let Arrival::Leaves { due_ns, .. } = link.arrive(now_ns, parcel, &mut packets).expect("sound") {
             under_way.push((due_ns, id));

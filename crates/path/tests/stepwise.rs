@@ -7,7 +7,7 @@ use std::sync::Arc;
 use common::{Bench, DATA, MS, constant, spec};
 use fadelab_laws::{abi, capacity, router, routers};
 use fadelab_path::counters::LinkCounters;
-use fadelab_path::layer::{DelayLaw, Jitter, LinkLayer};
+use fadelab_path::layer::{DelayLaw, Jitter};
 use fadelab_path::spec::{CapacitySpec, LinkSpec};
 use fadelab_path::trace::{Trace, TraceRules};
 use fadelab_phy::channel::{ChannelSpec, CodeMode, CodeSpec, Model};
@@ -15,16 +15,12 @@ use fadelab_phy::random::Stream;
 
 /// Goes step by step and delays by nothing.
 fn step_by_step(spec: &LinkSpec) -> LinkSpec {
-    LinkSpec {
-        layer: LinkLayer {
-            jitter: Some(Jitter {
-                delay: DelayLaw::Uniform { min_ns: 0, max_ns: 0 },
-                in_order: true,
-            }),
-            ..LinkLayer::default()
-        },
-        ..spec.clone()
-    }
+    let mut link = spec.clone();
+    link.layer.jitter = Some(Jitter {
+        delay: DelayLaw::Uniform { min_ns: 0, max_ns: 0 },
+        in_order: true,
+    });
+    link
 }
 
 /// What comes out of a link under bursts of random packets, ECN-capable or not, and its counters on the way.

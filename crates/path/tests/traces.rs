@@ -7,7 +7,7 @@ use std::sync::Arc;
 
 use common::{Bench, DATA, MS, spec};
 use fadelab_laws::router;
-use fadelab_path::spec::{CapacitySpec, LinkSpec, Queues};
+use fadelab_path::spec::{CapacitySpec, Queues};
 use fadelab_path::trace::{Trace, TraceRules};
 use fadelab_phy::random::Stream;
 
@@ -148,12 +148,10 @@ fn bytes_leave_with_their_opportunity() {
     // last bytes, so that no interval sends more than it offered. On links of either build.
     let trace_ms = [3, 50, 51, 400];
     let spec = spec(mahimahi(&trace_ms), 0, None, None);
-    let stepwise = LinkSpec {
-        queues: Queues::Fair {
-            hashed: None,
-            quantum_bytes: 1514,
-        },
-        ..spec.clone()
+    let mut stepwise = spec.clone();
+    stepwise.queues = Queues::Fair {
+        hashed: None,
+        quantum_bytes: 1514,
     };
     for spec in [spec, stepwise] {
         let mut bench = Bench::new(&spec);

@@ -92,7 +92,11 @@ fn a_wire_with_a_channel_is_a_link() {
             now_ns += random.below(4) * random.below(700_000);
             let (flags, kind) = [(DATA, PacketKind::Data), (0, PacketKind::Ack)][random.below(2) as usize];
             let ip_bytes = 40 + 100 * random.below(10) as u16;
-            let mut parcel = Parcel { id, tag: 0, ip_bytes };
+            let mut parcel = Parcel {
+                id,
+                ip_bytes,
+                ..Parcel::default()
+            };
             let passage = wires.arrive_on_air(0, now_ns, kind, &mut parcel, LOST).expect("sound");
             assert_eq!(bench.arrive(now_ns, ip_bytes, flags), passage.is_some(), "packet {id}");
             dropped += u32::from(passage.is_none());
@@ -130,7 +134,7 @@ fn wires_with_channels_share_nothing() {
         parcel.tag == LOST
     };
     let specs = ["one", "other"].map(|name| LinkSpec {
-        name: name.to_owned(),
+        name: name.into(),
         ..spec.clone()
     });
     let mut both = Wires::default();
@@ -148,6 +152,59 @@ fn wires_with_channels_share_nothing() {
         differ += u32::from(together[0] != together[1]);
     }
     assert!((100..300).contains(&differ), "{differ} of 399 differ");
+}
+
+#[test]
+fn a_wire_with_a_law_and_a_channel_is_a_link() {
+    // Goal: a wire with both drops, marks and loses the same packets as a link with both, at the same instants, and
+    // counts the same after every packet: for a law that drops at arrival and one that marks at departure.
+    for (law, wire) in [("red", 0), ("rem", 0), ("vcp", abi::WIRE_VCP)] {
+        for (model, code) in [(Model::Random { data: 0.2, ack: 0.4 }, CODE), (fading(5.0), CODE)] {
+            let mut spec = spec(constant(7_000_001), 3 * MS, Some(20), None);
+            spec.router.law = router(law).expect("a law");
+            spec.router.params = spec.router.law.default_params();
+            spec.channel = Some(ChannelSpec { model, code });
+            let mut bench = Bench::new(&spec);
+            let (mut with_law, mut store) = (LawWire::of(&spec, 1, 1500).expect("a wire"), Packets::default());
+            assert!(with_law.is_on_air());
+            let mut random = Stream::new(4, law);
+            let (mut now_ns, mut expected, mut dropped, mut lost) = (0, Vec::new(), 0, 0);
+            for id in 0..6000 {
+                now_ns += random.below(4) * random.below(700_000);
+                let (flags, kind) = [(DATA, PacketKind::Data), (0, PacketKind::Ack)][random.below(2) as usize];
+                let ip_bytes = 40 + 100 * random.below(10) as u16;
+                run_timers(&mut with_law, &mut store, now_ns);
+                bench.run(now_ns);
+                for packets in [&mut bench.packets, &mut store] {
+                    packets.add(ip_bytes, flags);
+                    let header = packets.0.last_mut().expect("just added");
+                    (header.ecn, header.outer_ecn, header.wire) = (2, 2, wire as u8);
+                }
+                let mut parcel = Parcel {
+                    id,
+                    ip_bytes,
+                    ..Parcel::default()
+                };
+                let taken = bench.enter(now_ns, parcel);
+                let due_ns = with_law.arrive_on_air(now_ns, kind, &mut parcel, LOST, &mut store);
+                let due_ns = due_ns.expect("sound");
+                assert_eq!(taken, due_ns.is_some(), "{law}: packet {id}");
+                dropped += u32::from(due_ns.is_none());
+                lost += u32::from(parcel.tag == LOST);
+                expected.extend(due_ns.map(|due_ns| (due_ns, id, parcel.tag == LOST)));
+                let counters = with_law.snapshot(now_ns, &mut store).expect("sound");
+                let of_link = bench.link.snapshot(now_ns, &mut bench.packets).expect("sound");
+                assert_eq!(counters, of_link, "{law} after packet {id}");
+            }
+            now_ns += 1000 * MS;
+            bench.run(now_ns);
+            run_timers(&mut with_law, &mut store, now_ns);
+            with_law.settle(now_ns, &mut store).expect("sound");
+            assert_eq!(bench.out, expected, "{law}");
+            assert_eq!(bench.packets.0, store.0, "{law}: marks");
+            assert!(dropped > 50 && lost > 20, "{law}: both happen: {dropped} {lost}");
+        }
+    }
 }
 
 #[test]
@@ -247,7 +304,11 @@ fn a_wire_with_a_law_is_a_link() {
                     header.feedback_len = if law == "xcp" { 12 } else { 0 };
                     packets.1 = [7; abi::FEEDBACK_BYTES_MAX];
                 }
-                let parcel = Parcel { id, tag: 0, ip_bytes };
+                let parcel = Parcel {
+                    id,
+                    ip_bytes,
+                    ..Parcel::default()
+                };
                 let due_ns = with_law.arrive(now_ns, parcel, &mut store).expect("sound");
                 assert_eq!(bench.enter(now_ns, parcel), due_ns.is_some(), "{law}: packet {id}");
                 dropped += u32::from(due_ns.is_none());

@@ -110,7 +110,7 @@ fn mismatch(first: &Spec, second: &Spec) -> Option<String> {
     }
     let flows = |spec: &Spec| {
         let route = |route: &[u32]| {
-            let names = route.iter().map(|&link| spec.links[link as usize].name.as_str());
+            let names = route.iter().map(|&link| spec.links[link as usize].name.as_ref());
             names.collect::<Vec<_>>().join(" ")
         };
         spec.flows
@@ -120,7 +120,7 @@ fn mismatch(first: &Spec, second: &Spec) -> Option<String> {
     };
     first_difference("flow", &flows(first), &flows(second)).or_else(|| {
         // Pages address links by their place, so that hidden ones must stand alike as well.
-        let names = |spec: &Spec| spec.links.iter().map(|link| link.name.clone()).collect::<Vec<_>>();
+        let names = |spec: &Spec| spec.links.iter().map(|link| link.name.to_string()).collect::<Vec<_>>();
         first_difference("link", &names(first), &names(second))
     })
 }

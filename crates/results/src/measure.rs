@@ -216,7 +216,9 @@ pub(crate) fn ratio(part: f64, whole: f64) -> Option<f64> {
 }
 
 fn link_figures(run: &Run, link: usize, figures: &mut Figures) {
-    let (from, to) = (&run.record.links_warmup[link], &run.record.links_end[link]);
+    let Some((from, to)) = run.record.link(link) else {
+        return;
+    };
     let count = |field: fn(&LinkCounters) -> u64| (field(to) - field(from)) as f64;
     let sent_pkts = count(|c| c.sent_pkts);
     let queue_pkt_us = (per_us(to.queue_pkt_ns) - per_us(from.queue_pkt_ns)) as f64;

@@ -123,13 +123,19 @@ fn runs(setup: Setup) -> Result<Vec<Run>, String> {
         {
             return Err("a route leads over a link that does not exist".to_owned());
         }
+        let link_ids: Vec<u32> = (0..)
+            .zip(&spec.links)
+            .filter(|(_, link)| link.shown)
+            .map(|(id, _)| id)
+            .collect();
         Ok(Run {
             law: entry.law,
             point: entry.point,
             seed: entry.seed,
             record: RunRecord {
-                links_warmup: vec![LinkCounters::default(); spec.links.len()],
-                links_end: vec![LinkCounters::default(); spec.links.len()],
+                links_warmup: vec![LinkCounters::default(); link_ids.len()],
+                links_end: vec![LinkCounters::default(); link_ids.len()],
+                link_ids,
                 flows_warmup: vec![FlowCounters::default(); spec.flows.len()],
                 flows_end: vec![FlowCounters::default(); spec.flows.len()],
                 completions: Vec::new(),
@@ -171,11 +177,11 @@ fn walk(
 }
 
 fn link_place(run: &Run, name: &str) -> Option<usize> {
-    run.spec.links.iter().position(|link| link.name == name)
+    run.spec.links.iter().position(|link| link.name.as_ref() == name)
 }
 
 fn flow_place(run: &Run, name: &str) -> Option<usize> {
-    run.spec.flows.iter().position(|flow| flow.name == name)
+    run.spec.flows.iter().position(|flow| flow.name.as_ref() == name)
 }
 
 fn take_link_samples(runs: &mut [Run], rows: &Rows) -> Result<(), String> {
@@ -210,7 +216,9 @@ fn take_flow_samples(runs: &mut [Run], rows: &Rows) -> Result<(), String> {
 fn take_link_totals(runs: &mut [Run], rows: &Rows) -> Result<(), String> {
     let totals = rows.counters(counters::LINK, |counter| counter.grows)?;
     walk(runs, rows, "link", link_place, |run, link, row| {
-        run.record.links_end[link] = totals[row];
+        if let Some(place) = run.record.place_of(link) {
+            run.record.links_end[place] = totals[row];
+        }
     })
 }
 

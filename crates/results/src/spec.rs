@@ -1,5 +1,6 @@
 //! What results say of what was simulated: the part of the simulator's spec that a result keeps and gives back.
 
+use std::ops::Deref;
 use std::sync::Arc;
 
 use fadelab_phy::channel::PacketKind;
@@ -19,13 +20,29 @@ pub struct Spec {
     pub flows: Vec<Flow>,
 }
 
-/// A link.
+/// A link. Those that differ in their names alone share the rest.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Link {
     /// Its name.
-    pub name: String,
+    pub name: Arc<str>,
     /// Whether results show it.
     pub shown: bool,
+    /// The rest, whose fields are read as if they were the link's own.
+    #[serde(flatten)]
+    pub kind: Arc<LinkKind>,
+}
+
+impl Deref for Link {
+    type Target = LinkKind;
+
+    fn deref(&self) -> &LinkKind {
+        &self.kind
+    }
+}
+
+/// What a link is beside its name.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct LinkKind {
     /// Its rate in on-air bits per second, on a recorded trace the mean.
     pub rate_bps_mean: u64,
     /// Whether a recorded trace says what it can carry.
@@ -47,32 +64,68 @@ pub struct Link {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Flow {
     /// Its name.
-    pub name: String,
+    pub name: Arc<str>,
     /// The group of flows it belongs to.
-    pub group: String,
+    pub group: Arc<str>,
     /// Name of its sender's law; absent without congestion control.
-    pub law: Option<String>,
+    pub law: Option<Arc<str>>,
     /// Indices of the links of its data packets, in order.
     pub route: Vec<u32>,
 }
 
 impl Spec {
     fn of(spec: &RunSpec) -> Self {
-        let link = |(id, link)| Link::of(spec, id, link);
         Self {
             duration_ns: spec.duration_ns,
             warmup_ns: spec.warmup_ns,
-            links: spec.links.iter().enumerate().map(link).collect(),
-            flows: spec.flows.iter().map(Flow::of).collect(),
+            links: links(spec),
+            flows: flows(spec),
         }
     }
 }
 
-impl Link {
+/// Neighbours are often of a kind. What is lost on the air is the link's own.
+fn links(spec: &RunSpec) -> Vec<Link> {
+    let mut links = Vec::<Link>::with_capacity(spec.links.len());
+    for (id, link) in spec.links.iter().enumerate() {
+        let before = id.checked_sub(1).filter(|&before| {
+            let is_wire = link.channel.is_none();
+            is_wire && Arc::ptr_eq(&spec.links[before].kind, &link.kind)
+        });
+        links.push(Link {
+            name: Arc::clone(&link.name),
+            shown: link.shown,
+            kind: before.map_or_else(
+                || Arc::new(LinkKind::of(spec, id, link)),
+                |before| Arc::clone(&links[before].kind),
+            ),
+        });
+    }
+    links
+}
+
+fn flows(spec: &RunSpec) -> Vec<Flow> {
+    let mut flows = Vec::<Flow>::with_capacity(spec.flows.len());
+    for (id, flow) in spec.flows.iter().enumerate() {
+        let before = id.checked_sub(1);
+        let before = before.filter(|&before| Arc::ptr_eq(&spec.flows[before].kind, &flow.kind));
+        let (group, law) = match before.map(|before| &flows[before]) {
+            Some(before) => (Arc::clone(&before.group), before.law.clone()),
+            None => (flow.group.as_str().into(), flow.sender.map(|law| law.name().into())),
+        };
+        flows.push(Flow {
+            name: Arc::clone(&flow.name),
+            group,
+            law,
+            route: flow.route.clone(),
+        });
+    }
+    flows
+}
+
+impl LinkKind {
     fn of(spec: &RunSpec, id: usize, link: &LinkSpec) -> Self {
         Self {
-            name: link.name.clone(),
-            shown: link.shown,
             rate_bps_mean: link.capacity.rate_bps_mean(),
             is_trace: matches!(link.capacity, CapacitySpec::Trace(_)),
             delay_ns: link.delay_ns,
@@ -101,17 +154,6 @@ fn exact_air_loss(spec: &RunSpec, id: usize, link: &LinkSpec) -> Option<f64> {
     sizes
         .all(|other| other == size)
         .then(|| channel.packet_error_at(PacketKind::Data, size, link.capacity.rate_bps_mean()))
-}
-
-impl Flow {
-    fn of(flow: &FlowSpec) -> Self {
-        Self {
-            name: flow.name.clone(),
-            group: flow.group.clone(),
-            law: flow.sender.map(|sender| sender.name().to_owned()),
-            route: flow.route.clone(),
-        }
-    }
 }
 
 /// The distinct specs of an experiment. Runs of a sweep often differ in their seed alone: each spec is kept once.

@@ -182,14 +182,14 @@ fn groups(runs: &[Run]) -> Vec<Group> {
         let links = in_order(here.iter().flat_map(|run| {
             measure::shown_links(run)
                 .into_iter()
-                .map(|link| run.spec.links[link].name.as_str())
+                .map(|link| run.spec.links[link].name.as_ref())
                 .collect::<Vec<_>>()
         }));
         for link in links {
             for &law in &laws {
                 let mut group = Group::new(point, link, law);
                 for run in here.iter().filter(|run| run.law == law) {
-                    if let Some(id) = run.spec.links.iter().position(|spec| spec.name == link) {
+                    if let Some(id) = run.spec.links.iter().position(|spec| spec.name.as_ref() == link) {
                         group.add(run, id);
                     }
                 }

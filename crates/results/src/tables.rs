@@ -295,7 +295,7 @@ pub(crate) fn write(experiment: &Experiment, folder: &Path, format: Format) -> R
 
 fn link_rows<'a>(run: &'a Run, key: RunKey<'a>) -> Vec<SampleRow<'a, LinkCounters>> {
     let series = &run.record.series;
-    let name = |&id: &u32| run.spec.links[id as usize].name.as_str();
+    let name = |&id: &u32| run.spec.links[id as usize].name.as_ref();
     samples(
         key,
         &series.time_ns,
@@ -305,7 +305,7 @@ fn link_rows<'a>(run: &'a Run, key: RunKey<'a>) -> Vec<SampleRow<'a, LinkCounter
 
 fn flow_rows<'a>(run: &'a Run, key: RunKey<'a>) -> Vec<SampleRow<'a, FlowCounters>> {
     let series = &run.record.series;
-    let names = run.spec.flows.iter().map(|flow| flow.name.as_str());
+    let names = run.spec.flows.iter().map(|flow| flow.name.as_ref());
     samples(key, &series.time_ns, names.zip(&series.flows))
 }
 
@@ -329,15 +329,18 @@ fn samples<'a, C>(
 }
 
 fn run_rows<'a>(run: &'a Run, key: RunKey<'a>) -> Vec<RunRow<'a>> {
-    let (from, to) = (&run.record.links_warmup, &run.record.links_end);
-    let row = |link: usize| RunRow {
+    let row = |(place, &link): (usize, &u32)| RunRow {
         key,
-        link: &run.spec.links[link].name,
+        link: &run.spec.links[link as usize].name,
         measured_ns: run.measured_ns(),
-        counters: counters::growth(counters::LINK, &from[link], &to[link]),
-        figures: measure::measure(run, link),
+        counters: counters::growth(
+            counters::LINK,
+            &run.record.links_warmup[place],
+            &run.record.links_end[place],
+        ),
+        figures: measure::measure(run, link as usize),
     };
-    measure::shown_links(run).into_iter().map(row).collect()
+    run.record.link_ids.iter().enumerate().map(row).collect()
 }
 
 fn flow_total_rows<'a>(run: &'a Run, key: RunKey<'a>) -> Vec<FlowTotalRow<'a>> {

@@ -1,8 +1,12 @@
 //! Builds links and routes from the topology and the groups of flows.
 
+use std::sync::Arc;
+
 use fadelab_laws::{Params, Router};
 use fadelab_phy::channel::PacketKind;
-use fadelab_sim::spec::{Buffer, CapacitySpec, FlowSpec, LinkId, LinkLayer, LinkSpec, Queues, RouterSpec, Transport};
+use fadelab_sim::spec::{
+    Buffer, CapacitySpec, FlowKind, FlowSpec, LinkId, LinkKind, LinkLayer, LinkSpec, Queues, RouterSpec, Transport,
+};
 
 use crate::capacity::CapacityParts;
 use crate::flows::{Course, Direction, Group, Way};
@@ -50,7 +54,8 @@ fn build_graph(parts: &Parts<'_>, graph: &Graph) -> (Vec<LinkSpec>, Vec<FlowSpec
                 there: there.clone(),
                 back: back.clone(),
             };
-            flows.extend((1..=group.count).map(|number| flow(parts, index, &name, number, route())));
+            let kind = flow_kind(parts, index, &name);
+            flows.extend((1..=group.count).map(|number| flow(&kind, number, route())));
         }
     }
     let delay_ns = |link: &LinkId| graph.links[arcs[*link as usize].link].hop.delay_ns;
@@ -68,8 +73,7 @@ fn build_graph(parts: &Parts<'_>, graph: &Graph) -> (Vec<LinkSpec>, Vec<FlowSpec
 
 /// One flow before it has links: where its data enters and leaves the row of routers.
 struct Stretch {
-    group: usize,
-    group_name: String,
+    kind: Arc<FlowKind>,
     number: u32,
     first: usize,
     last: usize,
@@ -84,15 +88,17 @@ fn build_row(parts: &Parts<'_>, row: &Row) -> (Vec<LinkSpec>, Vec<FlowSpec>) {
         links.push(hop_link(parts, hop, false, rtt_ns));
         links.push(hop_link(parts, hop, true, rtt_ns));
     }
+    let (access, mut pairs) = (access_kind(parts, row, rtt_ns), 0);
     let mut flows = Vec::new();
     for (index, stretch) in stretches.into_iter().enumerate() {
         let pair = row.pairs.map_or(index, |pairs| index % pairs as usize);
         let first_access = 2 * row.hops.len() + 4 * pair;
         while links.len() <= first_access {
-            push_pair(parts, row, &mut links, rtt_ns);
+            pairs += 1;
+            push_pair(&mut links, pairs, &access);
         }
         let route = row_route(&stretch, first_access as LinkId);
-        flows.push(flow(parts, stretch.group, &stretch.group_name, stretch.number, route));
+        flows.push(flow(&stretch.kind, stretch.number, route));
     }
     show(&mut links[..2 * row.hops.len()], &flows);
     (links, flows)
@@ -140,9 +146,9 @@ fn stretches(parts: &Parts<'_>, row: &Row) -> Vec<Stretch> {
         };
         for (first, last, name) in spans {
             for (is_backward, group_name) in directions(group.direction, &name) {
+                let kind = flow_kind(parts, index, &group_name);
                 stretches.extend((1..=group.count).map(|number| Stretch {
-                    group: index,
-                    group_name: group_name.clone(),
+                    kind: Arc::clone(&kind),
                     number,
                     first,
                     last,
@@ -185,8 +191,7 @@ fn hop_link(parts: &Parts<'_>, hop: &Hop, is_back: bool, rtt_ns: u64) -> LinkSpe
         channel.air_bytes(PacketKind::Data, packet_bytes)
     });
     let air_bytes = coded_bytes + capacity.header_bytes();
-    LinkSpec {
-        name,
+    let kind = LinkKind {
         capacity: capacity.clone(),
         delay_ns: hop.delay_ns,
         buffer: buffer(size, rate_bps(capacity), rtt_ns, air_bytes),
@@ -199,8 +204,8 @@ fn hop_link(parts: &Parts<'_>, hop: &Hop, is_back: bool, rtt_ns: u64) -> LinkSpe
         queues: parts.queueing.of(hop.router_is_fair),
         channel,
         layer: hop.layer.clone(),
-        shown: false,
-    }
+    };
+    LinkSpec::new(name, false, kind)
 }
 
 /// A bandwidth-delay product is counted in full data packets, rounded, and at least one.
@@ -226,29 +231,36 @@ fn buffer(size: BufferSize, rate_bps: u64, rtt_ns: u64, air_bytes: u32) -> Buffe
     }
 }
 
-/// The four access links of a pair of hosts: left up and down, right up and down. Up is from the host to its router.
-fn push_pair(parts: &Parts<'_>, row: &Row, links: &mut Vec<LinkSpec>, rtt_ns: u64) {
-    let pair = (links.len() - 2 * row.hops.len()) / 4 + 1;
+/// What access links have in common.
+fn access_kind(parts: &Parts<'_>, row: &Row, rtt_ns: u64) -> Arc<LinkKind> {
     let droptail = fadelab_laws::router("droptail").expect("drop-tail is registered");
     let rate_bps = row.access_rate_bps;
+    let (part, part_params) = parts.capacity.access.clone();
+    Arc::new(LinkKind {
+        capacity: CapacitySpec::Constant { rate_bps },
+        delay_ns: row.access_delay_ns,
+        buffer: buffer(row.access_buffer, rate_bps, rtt_ns, packet_bytes(parts)),
+        router: RouterSpec {
+            law: droptail,
+            params: droptail.default_params(),
+            capacity: part,
+            capacity_params: part_params,
+        },
+        queues: Queues::One,
+        channel: None,
+        layer: LinkLayer::default(),
+    })
+}
+
+/// The four access links of pair `pair` of hosts: left up and down, right up and down. Up is from the host to its
+/// router.
+fn push_pair(links: &mut Vec<LinkSpec>, pair: usize, kind: &Arc<LinkKind>) {
     for side in ["left", "right"] {
         for way in ["up", "down"] {
-            let (part, part_params) = parts.capacity.access.clone();
             links.push(LinkSpec {
-                name: format!("{side}.{pair}.{way}"),
-                capacity: CapacitySpec::Constant { rate_bps },
-                delay_ns: row.access_delay_ns,
-                buffer: buffer(row.access_buffer, rate_bps, rtt_ns, packet_bytes(parts)),
-                router: RouterSpec {
-                    law: droptail,
-                    params: droptail.default_params(),
-                    capacity: part,
-                    capacity_params: part_params,
-                },
-                queues: Queues::One,
-                channel: None,
-                layer: LinkLayer::default(),
+                name: format!("{side}.{pair}.{way}").into(),
                 shown: false,
+                kind: Arc::clone(kind),
             });
         }
     }
@@ -268,18 +280,25 @@ fn row_route(stretch: &Stretch, access: LinkId) -> Route {
     Route { there, back }
 }
 
-/// Flow `number` of a group.
-fn flow(parts: &Parts<'_>, group: usize, group_name: &str, number: u32, route: Route) -> FlowSpec {
+/// What the flows of a group that go one way have in common.
+fn flow_kind(parts: &Parts<'_>, group: usize, group_name: &str) -> Arc<FlowKind> {
     let (group, params, transport) = &parts.groups[group];
-    FlowSpec {
-        name: format!("{group_name}.{number}"),
+    Arc::new(FlowKind {
         group: group_name.to_owned(),
         sender: group.sender,
         params: params.clone(),
         receiver: crate::laws::receiver(group.sender),
         app: group.app,
         transport: *transport,
+    })
+}
+
+/// Flow `number` of a group.
+fn flow(kind: &Arc<FlowKind>, number: u32, route: Route) -> FlowSpec {
+    FlowSpec {
+        name: format!("{}.{number}", kind.group).into(),
         route: route.there,
         route_back: route.back,
+        kind: Arc::clone(kind),
     }
 }

@@ -31,7 +31,7 @@ pub fn of_network(warnings: &mut Vec<String>, topology: &Topology, links: &[Link
 
 /// A buffer of a bandwidth-delay product that comes to a single packet.
 fn of_buffer(links: &[LinkSpec], hop: &Hop) -> Option<String> {
-    let link = links.iter().find(|link| link.name == hop.name && link.shown)?;
+    let link = links.iter().find(|link| link.name.as_ref() == hop.name && link.shown)?;
     let is_tiny = matches!(hop.buffer, BufferSize::MilliBdp(_)) && link.buffer.packets == Some(1);
     let text = hop.buffer.shown();
     is_tiny.then(|| {

@@ -34,7 +34,7 @@ fn said(plan: &Plan) -> String {
 fn names(spec: &RunSpec, route: &[u32]) -> Vec<String> {
     route
         .iter()
-        .map(|link| spec.links[*link as usize].name.clone())
+        .map(|link| spec.links[*link as usize].name.to_string())
         .collect()
 }
 
@@ -97,7 +97,7 @@ fn a_graph_is_what_its_tables_say() {
     let links: Vec<(&str, bool, &str)> = spec
         .links
         .iter()
-        .map(|link| (link.name.as_str(), link.shown, link.router.law.name()))
+        .map(|link| (link.name.as_ref(), link.shown, link.router.law.name()))
         .collect();
     let expected = [
         ("wire", true, "red"),

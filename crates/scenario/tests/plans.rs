@@ -39,7 +39,7 @@ fn said(plan: &Plan) -> String {
 fn names(spec: &RunSpec, route: &[u32]) -> Vec<String> {
     route
         .iter()
-        .map(|link| spec.links[*link as usize].name.clone())
+        .map(|link| spec.links[*link as usize].name.to_string())
         .collect()
 }
 
@@ -93,7 +93,7 @@ fn the_satellite_scenario_is_figure_3() {
         let spec = &run.spec;
         assert_eq!((spec.duration_ns, spec.warmup_ns), (1_000_000_000_000, 10_000_000_000));
         let link = &spec.links[0];
-        assert_eq!((link.name.as_str(), link.delay_ns), ("bottleneck", 500_000_000));
+        assert_eq!((link.name.as_ref(), link.delay_ns), ("bottleneck", 500_000_000));
         assert!(matches!(link.capacity, CapacitySpec::Constant { rate_bps: 2_000_000 }));
         // 2 Mbit/s times 1.032 s over 8 x 1118 bytes on the air is 230.8.
         assert_eq!(
@@ -161,14 +161,14 @@ fn a_dumbbell_has_a_pair_of_hosts_per_flow() {
     let spec = &plan.runs[0].spec;
     assert_eq!(spec.links.len(), 2 + 4 * 4);
     let flow = &spec.flows[1];
-    assert_eq!((flow.name.as_str(), flow.group.as_str()), ("flow.2", "flow"));
+    assert_eq!((flow.name.as_ref(), flow.group.as_str()), ("flow.2", "flow"));
     assert_eq!(names(spec, &flow.route), ["left.2.up", "bottleneck", "right.2.down"]);
     assert_eq!(
         names(spec, &flow.route_back),
         ["right.2.up", "bottleneck.back", "left.2.down"]
     );
     let back = &spec.flows[2];
-    assert_eq!((back.name.as_str(), back.group.as_str()), ("flow.back.1", "flow.back"));
+    assert_eq!((back.name.as_ref(), back.group.as_str()), ("flow.back.1", "flow.back"));
     assert_eq!(
         names(spec, &back.route),
         ["right.3.up", "bottleneck.back", "left.3.down"]
@@ -187,7 +187,7 @@ fn results_show_the_hops_that_carry_data() {
         links
             .into_iter()
             .filter(|link| link.shown)
-            .map(|link| link.name)
+            .map(|link| link.name.to_string())
             .collect()
     };
     assert_eq!(shown(&[]), ["bottleneck"]);

@@ -6,6 +6,7 @@ use fadelab_path::violation::{Checked, Violation, violated};
 
 use crate::flow::Flow;
 use crate::network::Network;
+use crate::network::fetch::Upcoming;
 use crate::record::{FlowCounters, LinkCounters, RunRecord, Series};
 use crate::schedule::SourceId;
 use crate::spec::RunSpec;
@@ -119,7 +120,10 @@ impl<'a> Engine<'a> {
             net,
             flows,
             now_ns: 0,
-            record: RunRecord::default(),
+            record: RunRecord {
+                link_ids: shown_links(spec),
+                ..RunRecord::default()
+            },
             #[cfg(feature = "fault-injection")]
             fault: None,
         };
@@ -217,6 +221,9 @@ impl<'a> Engine<'a> {
         let Some(id) = self.net.service(key, self.now_ns, link)? else {
             return Ok(());
         };
+        if let Some(upcoming) = self.net.upcoming(link) {
+            self.fetch(upcoming);
+        }
         let packet = *self.net.slab.get(id);
         let feedback = (packet.header.feedback_len > 0).then(|| *self.net.slab.feedback(id));
         self.net.discard(id);
@@ -227,6 +234,17 @@ impl<'a> Engine<'a> {
             self.net.schedule_flow_by(flow, due_ns);
         }
         Ok(())
+    }
+
+    /// Asks for the memory of flows whose packets come soon.
+    #[inline]
+    fn fetch(&self, upcoming: Upcoming) {
+        if let Some(flow) = upcoming.far {
+            self.flows[flow as usize].fetch(upcoming.exits);
+        }
+        if let Some(flow) = upcoming.near {
+            self.flows[flow as usize].fetch_behind(upcoming.exits, &self.net);
+        }
     }
 
     #[cold]
@@ -246,18 +264,22 @@ impl<'a> Engine<'a> {
     }
 
     fn snapshot(&mut self) -> Checked<(Vec<LinkCounters>, Vec<FlowCounters>)> {
-        let links: Vec<u32> = (0..self.spec.links.len() as u32).collect();
-        let links = self.net.snapshot(&links, self.now_ns)?;
+        let links = self.net.snapshot_of_all(&self.record.link_ids, self.now_ns)?;
         Ok((links, self.flows.iter().map(Flow::snapshot).collect()))
     }
+}
+
+/// Indices of the links that results show.
+fn shown_links(spec: &RunSpec) -> Vec<u32> {
+    let shown = spec.links.iter().enumerate().filter(|(_, link)| link.shown);
+    shown.map(|(id, _)| id as u32).collect()
 }
 
 /// The recorder: an event source of its own, so that a run that records nothing has none of it.
 #[cfg(feature = "recorder")]
 impl Engine<'_> {
     fn begin_series(&mut self) {
-        let shown = self.spec.links.iter().enumerate().filter(|(_, link)| link.shown);
-        let link_ids: Vec<u32> = shown.map(|(id, _)| id as u32).collect();
+        let link_ids = self.record.link_ids.clone();
         self.record.series = Series {
             time_ns: Vec::new(),
             links: vec![Vec::new(); link_ids.len()],

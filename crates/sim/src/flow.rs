@@ -1,13 +1,16 @@
 //! A flow: an application, the two ends of its transport, and what it counts.
 
 use std::rc::Rc;
+use std::slice;
 
 use fadelab_laws::abi;
 use fadelab_path::packet::{FeedbackBytes, Header};
 use fadelab_path::violation::Checked;
 use fadelab_phy::random::Stream;
+use prefetch_index::prefetch_index;
 
 use crate::app::{Application, Wish};
+use crate::lane::Exits;
 use crate::network::Network;
 use crate::packet::Packet;
 use crate::record::{Completion, FlowCounters};
@@ -27,6 +30,8 @@ pub(crate) struct Flow {
     event_ns: u64,
     id: u32,
     route_back_at: u32,
+    /// The wire with which the route back begins.
+    entrance_back: u32,
     acks_sent: u16,
     closing: bool,
     receiver: Receiver,
@@ -34,6 +39,8 @@ pub(crate) struct Flow {
     sender: Option<Sender>,
     app: Application,
     route_at: u32,
+    /// The wire with which the route there begins.
+    entrance: u32,
     /// What the last segment of a transfer is shorter by than a full one.
     short_by_bytes: u32,
     /// First segment of the present connection.
@@ -44,8 +51,11 @@ pub(crate) struct Flow {
 
 /// Bytes of a cache line.
 const LINE_BYTES: usize = 64;
+/// Cache lines of a flow, and those that data need of it.
+const LINES: usize = size_of::<Flow>() / LINE_BYTES;
+const RECEIVER_LINES: usize = 2;
 const _: () = assert!(
-    std::mem::offset_of!(Flow, sender) <= 2 * LINE_BYTES && size_of::<Flow>() <= 10 * LINE_BYTES,
+    std::mem::offset_of!(Flow, sender) <= RECEIVER_LINES * LINE_BYTES && LINES <= 10,
     "a segment that arrives needs two cache lines of a flow, and a flow has ten"
 );
 
@@ -70,17 +80,43 @@ impl Flow {
             event_ns: u64::MAX,
             id,
             route_back_at,
+            entrance_back: net.entrance(route_back_at),
             acks_sent: 0,
             closing: matches!(spec.app, App::Transfer { .. }),
             receiver: Receiver::new(&plan),
             sender: plan.law.map(|law| Sender::new(identity, &plan, law, word)),
             app: Application::new(&spec.app, random),
             route_at,
+            entrance: net.entrance(route_at),
             short_by_bytes: 0,
             opened_una: 0,
             datagrams_sent: 0,
             datagrams_received: 0,
             plan,
+        }
+    }
+
+    /// Asks for the memory that its next packet needs, before it comes: an ACK, or data, or whatever of both.
+    #[inline]
+    pub fn fetch(&self, next: Exits) {
+        let words = slice::from_ref(&self.event_ns);
+        let lines = if next.acks { LINES } else { RECEIVER_LINES };
+        for line in 0..lines {
+            prefetch_index(words, line * (LINE_BYTES / size_of::<u64>()));
+        }
+    }
+
+    /// Asks for what [`Self::fetch`] could not know of, when that has come.
+    #[inline]
+    pub fn fetch_behind(&self, next: Exits, net: &Network) {
+        if next.data {
+            net.fetch_entrance(self.route_back_at, self.entrance_back);
+        }
+        if next.acks {
+            net.fetch_entrance(self.route_at, self.entrance);
+            if let Some(sender) = &self.sender {
+                sender.fetch();
+            }
         }
     }
 

@@ -23,6 +23,15 @@ pub(crate) struct Entry {
     pub parcel: Parcel,
 }
 
+/// Packets whose way ends at the end of a lane.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Exits {
+    /// Data.
+    pub data: bool,
+    /// ACKs.
+    pub acks: bool,
+}
+
 /// See the module's documentation.
 #[derive(Debug)]
 pub(crate) struct Lane {
@@ -42,6 +51,8 @@ pub(crate) struct Lane {
     settles: Option<u32>,
     /// Whether it alone feeds the links behind it.
     is_funnel: bool,
+    /// Whose way ends at its end.
+    exits: Exits,
     entered_pkts: u64,
     left_pkts: u64,
     /// By key and, among equal ones, in the order of arrival.
@@ -62,6 +73,7 @@ impl Lane {
             is_ahead,
             settles,
             is_funnel: false,
+            exits: Exits::default(),
             entered_pkts: 0,
             left_pkts: 0,
             late: BinaryHeap::new(),
@@ -94,6 +106,24 @@ impl Lane {
     #[inline]
     pub fn is_funnel(&self) -> bool {
         self.is_funnel
+    }
+
+    /// Says that the way of data or of ACKs ends at its end.
+    pub fn make_exit(&mut self, is_data: bool) {
+        self.exits.data |= is_data;
+        self.exits.acks |= !is_data;
+    }
+
+    /// Whose way ends at its end.
+    #[inline]
+    pub fn exits(&self) -> Exits {
+        self.exits
+    }
+
+    /// The one that comes out after `after` others, as far as is known.
+    #[inline]
+    pub fn upcoming(&self, after: usize) -> Option<&Entry> {
+        (after < self.len).then(|| &self.ring[self.slot(after)])
     }
 
     /// The link that has to be settled before a packet of this lane is looked at.
@@ -136,6 +166,7 @@ impl Lane {
             entry.arrived_ns = arrived_ns;
             entry.parcel.id = parcel.id;
             entry.parcel.tag = parcel.tag;
+            entry.parcel.flow = parcel.flow;
             entry.parcel.ip_bytes = parcel.ip_bytes;
             self.len += 1;
         }

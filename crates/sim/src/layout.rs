@@ -66,6 +66,11 @@ impl Layout {
                 lanes[kind].make_funnel();
             }
         }
+        for (route, is_data) in spec.flows.iter().flat_map(both_ways) {
+            if let Some(&last) = route.last() {
+                lanes[lane_of[last as usize] as usize].make_exit(is_data);
+            }
+        }
         Self {
             wires,
             laws,
@@ -74,6 +79,11 @@ impl Layout {
             lane_of,
         }
     }
+}
+
+/// The routes of a flow, and whether they are of data.
+fn both_ways(flow: &FlowSpec) -> [(&[LinkId], bool); 2] {
+    [(&flow.route, true), (&flow.route_back, false)]
 }
 
 /// Lanes of wires that alone feed the links behind them: each of those links gets all its packets out of that lane, and

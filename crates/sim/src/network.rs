@@ -25,6 +25,7 @@ use crate::tap::Tap;
 mod audit;
 #[cfg(feature = "fault-injection")]
 mod fault;
+pub(crate) mod fetch;
 
 /// Hops of the flattened routes: a wire is its number. A tail has this bit besides.
 const TAIL: u32 = 1 << 30;
@@ -85,6 +86,8 @@ pub(crate) struct Network {
     injected_pkts: u64,
     gone_pkts: u64,
     tap: Option<Tap>,
+    /// Whether the run outgrows the caches, see [`fetch`].
+    fetches: bool,
 }
 
 impl Network {
@@ -114,6 +117,7 @@ impl Network {
             injected_pkts: 0,
             gone_pkts: 0,
             tap: None,
+            fetches: spec.flows.len() >= fetch::FLOWS_MIN,
         };
         for source in 0..spec.links.len() as SourceId {
             if let Some(at) = network.alone_at(source as usize) {
@@ -228,18 +232,24 @@ impl Network {
         route_at: u32,
         feedback: Option<&FeedbackBytes>,
     ) -> Checked<()> {
-        let ip_bytes = packet.header.ip_bytes as u16;
+        let (flow, ip_bytes) = (packet.flow, packet.header.ip_bytes as u16);
         let id = self.slab.add(packet);
         if let Some(bytes) = feedback {
             *self.slab.feedback(id) = *bytes;
         }
-        self.enter(now_ns, id, route_at, ip_bytes)
+        self.enter(now_ns, id, flow, route_at, ip_bytes)
     }
 
     #[inline(never)]
-    fn enter(&mut self, now_ns: u64, id: PacketId, tag: u32, ip_bytes: u16) -> Checked<()> {
+    fn enter(&mut self, now_ns: u64, id: PacketId, flow: u32, tag: u32, ip_bytes: u16) -> Checked<()> {
         self.injected_pkts += 1;
-        self.forward(now_ns, Parcel { id, tag, ip_bytes }).map(|_| ())
+        let parcel = Parcel {
+            id,
+            tag,
+            flow,
+            ip_bytes,
+        };
+        self.forward(now_ns, parcel).map(|_| ())
     }
 
     /// The event of a link: at most one packet comes out of it and goes on. Returns it when it is at its end; it is
@@ -278,6 +288,9 @@ impl Network {
         let horizon_ns = now_ns + self.lanes[player].delay_ns();
         let horizon = self.keys.key(horizon_ns, 0).min(self.end_key);
         loop {
+            if self.fetches {
+                self.fetch_behind(player);
+            }
             let lane = &mut self.lanes[player];
             let (at_ns, link) = self.keys.split(lane.next_key());
             let (arrived_ns, parcel) = lane.pop();

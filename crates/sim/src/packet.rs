@@ -1,6 +1,7 @@
 //! Packets of the simulator: small plain structs in a slab, addressed by number.
 
 use fadelab_path::packet::{FeedbackBytes, Header, PacketId, Store};
+use prefetch_index::prefetch_index;
 
 /// Most SACK blocks in an ACK: three fit beside timestamps (RFC 2018).
 pub(crate) const SACK_BLOCKS_MAX: usize = 3;
@@ -69,6 +70,12 @@ impl Slab {
     #[inline]
     pub fn remove(&mut self, id: PacketId) {
         self.free.push(id);
+    }
+
+    /// Asks for a packet before it is needed.
+    #[inline]
+    pub fn fetch(&self, id: PacketId) {
+        prefetch_index(&self.packets, id as usize);
     }
 
     #[inline]

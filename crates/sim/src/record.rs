@@ -58,12 +58,15 @@ pub struct Series {
     pub flows: Vec<Vec<FlowCounters>>,
 }
 
-/// What one run gives back. Totals over the measured interval are `end - warmup`, field by field.
+/// What one run gives back. Totals over the measured interval are `end - warmup`, field by field. Only shown links are
+/// here: a network of a hundred thousand flows has four times as many links, which nobody looks at.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct RunRecord {
-    /// Per link, at the warm-up.
+    /// Indices into the spec's links, ascending, of each entry of the next two.
+    pub link_ids: Vec<u32>,
+    /// Per shown link, at the warm-up.
     pub links_warmup: Vec<LinkCounters>,
-    /// Per link, at the end.
+    /// Per shown link, at the end.
     pub links_end: Vec<LinkCounters>,
     /// Per flow, at the warm-up.
     pub flows_warmup: Vec<FlowCounters>,
@@ -75,4 +78,18 @@ pub struct RunRecord {
     pub series: Series,
     /// Events processed.
     pub events: u64,
+}
+
+impl RunRecord {
+    /// Counters of link `link` at the warm-up and at the end; `None`: it is not shown.
+    pub fn link(&self, link: usize) -> Option<(&LinkCounters, &LinkCounters)> {
+        let place = self.place_of(link)?;
+        Some((&self.links_warmup[place], &self.links_end[place]))
+    }
+
+    /// Where among the shown links link `link` stands; `None`: it is not shown.
+    pub fn place_of(&self, link: usize) -> Option<usize> {
+        let id = u32::try_from(link).ok()?;
+        self.link_ids.binary_search(&id).ok()
+    }
 }

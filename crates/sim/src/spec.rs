@@ -1,8 +1,11 @@
 //! What is simulated: links, routes, flows and their transport, all with units and nothing left to default.
 
+use std::ops::{Deref, DerefMut};
+use std::sync::Arc;
+
 use fadelab_laws::{Params, Receiver, Sender};
 pub use fadelab_path::layer::{Arq, DelayLaw, Jitter, LinkLayer, Reorder};
-pub use fadelab_path::spec::{Buffer, CapacitySpec, LinkSpec, Queues, RouterSpec};
+pub use fadelab_path::spec::{Buffer, CapacitySpec, LinkKind, LinkSpec, Queues, RouterSpec};
 
 /// Index into [`RunSpec::links`].
 pub type LinkId = u32;
@@ -24,11 +27,37 @@ pub struct RunSpec {
     pub flows: Vec<FlowSpec>,
 }
 
-/// One flow: an application at one end, a transport, a law, and its routes.
+/// One flow: an application at one end, a transport, a law, and its routes. What flows of a group have in common is
+/// kept once for all of them, as with [`LinkSpec`]: its fields are read and written as if they were the flow's own.
 #[derive(Clone, Debug)]
 pub struct FlowSpec {
     /// Unique name, e.g. `down.3`.
-    pub name: String,
+    pub name: Arc<str>,
+    /// Links of the data packets, in order.
+    pub route: Vec<LinkId>,
+    /// Links of the ACKs, in order.
+    pub route_back: Vec<LinkId>,
+    /// The rest.
+    pub kind: Arc<FlowKind>,
+}
+
+impl Deref for FlowSpec {
+    type Target = FlowKind;
+
+    fn deref(&self) -> &FlowKind {
+        &self.kind
+    }
+}
+
+impl DerefMut for FlowSpec {
+    fn deref_mut(&mut self) -> &mut FlowKind {
+        Arc::make_mut(&mut self.kind)
+    }
+}
+
+/// What flows of a kind have in common.
+#[derive(Clone, Debug)]
+pub struct FlowKind {
     /// Flows of a group are summed in tables, e.g. `down`.
     pub group: String,
     /// The window law; `None` sends without congestion control (UDP).
@@ -41,10 +70,6 @@ pub struct FlowSpec {
     pub app: App,
     /// Transport of both ends.
     pub transport: Transport,
-    /// Links of the data packets, in order.
-    pub route: Vec<LinkId>,
-    /// Links of the ACKs, in order.
-    pub route_back: Vec<LinkId>,
 }
 
 /// What an application does.

@@ -34,17 +34,11 @@ fn random_network(seed: u64) -> RunSpec {
         let rate_bps = [4_000_000, 8_000_000, 16_000_000][random.below(3) as usize];
         let delay_ns = [1, 5, 5, 20][random.below(4) as usize] * MS;
         let router = ["droptail", "droptail", "droptail", "red"][random.below(4) as usize];
-        LinkSpec {
-            router: plain_router(router),
-            channel: (random.below(5) == 0).then(|| random_loss(0.01, 0.01)),
-            shown: true,
-            ..link(
-                &format!("link.{index}"),
-                rate_bps,
-                delay_ns,
-                3 + random.below(40) as u32,
-            )
-        }
+        let channel = (random.below(5) == 0).then(|| random_loss(0.01, 0.01));
+        let packets = 3 + random.below(40) as u32;
+        let mut link = link(&format!("link.{index}"), rate_bps, delay_ns, packets);
+        (link.router, link.channel) = (plain_router(router), channel);
+        link
     });
     let links: Vec<LinkSpec> = links.collect();
     let flows = (0..=random.below(8)).map(|index| {

@@ -14,12 +14,9 @@ fn datagrams(name: &str, rate_bps: u64, start: Span, stop_ns: u64) -> FlowSpec {
         stop_ns,
         rate_bps,
     };
-    FlowSpec {
-        sender: None,
-        receiver: None,
-        app,
-        ..flow(name, "reno", vec![0], vec![1])
-    }
+    let mut flow = flow(name, "reno", vec![0], vec![1]);
+    (flow.sender, flow.receiver, flow.app) = (None, None, app);
+    flow
 }
 
 fn with_app(law: &str, app: App) -> RunSpec {
@@ -201,7 +198,7 @@ fn starts_are_drawn_from_the_seed() {
             bytes: 1000,
         };
         spec.flows.push(FlowSpec {
-            name: "second".to_owned(),
+            name: "second".into(),
             ..spec.flows[0].clone()
         });
         let mut done = record_of(&spec).completions;

@@ -169,7 +169,7 @@ fn ties_go_to_the_first_in_the_spec() {
         let mut spec = wire("reno", 1000);
         let second = spec.flows[0].clone();
         spec.flows.push(second);
-        (spec.flows[0].name, spec.flows[1].name) = ("a".to_owned(), "b".to_owned());
+        (spec.flows[0].name, spec.flows[1].name) = ("a".into(), "b".into());
         if swapped {
             spec.flows.swap(0, 1);
         }
@@ -191,7 +191,7 @@ fn ties_of_links_go_to_the_first_in_the_spec() {
         spec.links = joint;
         let mut flows = [first, second].map(|entry| {
             let mut flow = spec.flows[0].clone();
-            (flow.name, flow.route, flow.route_back) = (format!("from {entry}"), vec![entry, 2], vec![3]);
+            (flow.name, flow.route, flow.route_back) = (format!("from {entry}").into(), vec![entry, 2], vec![3]);
             flow
         });
         flows[0].app = spec.flows[0].app;

@@ -40,7 +40,7 @@ fn any_path() -> impl Strategy<Value = RunSpec> {
         (tcp.limited_transmit, tcp.sack_on_wire, tcp.rto_min_over_srtt) = (limited, on_wire, over_srtt);
         (tcp.rwnd_pkts, tcp.dupthresh, tcp.cwnd_pkts_initial) = (rwnd_pkts, dupthresh, initial);
         let mut other = spec.flows[0].clone();
-        "other".clone_into(&mut other.name);
+        other.name = "other".into();
         other.app = App::Transfer {
             start: Span::Uniform { min_ns: 0, max_ns: S },
             bytes: bytes / 2 + 1,

@@ -63,7 +63,7 @@ fn any_path() -> impl Strategy<Value = RunSpec> {
             (link.layer, link.queues, link.router) = (layer.clone(), queues, plain_router(router));
         }
         let mut other = spec.flows[0].clone();
-        "other".clone_into(&mut other.name);
+        other.name = "other".into();
         other.app = App::Transfer {
             start: Span::Uniform { min_ns: 0, max_ns: S },
             bytes: 150_000,

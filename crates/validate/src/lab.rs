@@ -132,5 +132,5 @@ impl Measured {
 
 /// Index of a link by its name.
 pub fn link_of(run: &Run, link: &str) -> Option<usize> {
-    run.spec.links.iter().position(|spec| spec.name == link)
+    run.spec.links.iter().position(|spec| spec.name.as_ref() == link)
 }

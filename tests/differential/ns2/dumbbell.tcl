@@ -7,13 +7,15 @@
 # the one in transmission excluded; 0 takes one bandwidth-delay product. Flows start at times drawn uniformly from
 # [0, spread). `bin_s 10` also prints the utilisation of each ten seconds.
 #
+# `cpu_at "10 30"` prints the CPU seconds that the process has taken when it reaches those instants.
+#
 # `monitor 0` leaves ns-2's queue monitor out, which is how its speed is measured; only acknowledged packets are
 # printed then. Output: lines "key value"; flows in the other direction are back_1, back_2, .... Totals cover
 # [warmup, duration), those that end in _all the whole run.
 source [file join [file dirname [info script]] network.tcl]
 read_arguments $argv {
 	rate_mbps 54  delay_ms 80  access_factor 2  access_delay_ms 8  flows 10  reverse 0  buffer_pkts 0
-	monitor 1  bin_s 0
+	monitor 1  bin_s 0  cpu_at {}
 }
 
 set rate_bps [expr {$arg(rate_mbps) * 1e6}]
@@ -44,5 +46,15 @@ proc bin {start sent_before} {
 	$ns at [expr {[$ns now] + $arg(bin_s)}] "bin [$ns now] $sent"
 }
 if {$arg(bin_s) > 0} { $ns at $arg(bin_s) "bin 0 0" }
+
+# Prints the CPU time so far, user and system, which the kernel counts in hundredths of a second.
+proc cpu {at_s} {
+	set file [open /proc/self/stat]
+	# The name in the second field may contain spaces, but only it has brackets.
+	set fields [lrange [split [lindex [split [read $file] ")"] end]] 12 13]
+	close $file
+	puts "cpu_$at_s [expr {([lindex $fields 0] + [lindex $fields 1]) / 100.0}]"
+}
+foreach at_s $arg(cpu_at) { $ns at $at_s "cpu $at_s" }
 puts "buffer_pkts $arg(buffer_pkts)"
 run_network

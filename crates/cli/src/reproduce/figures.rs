@@ -107,9 +107,9 @@ impl Figures {
         let index = shown
             .iter()
             .copied()
-            .find(|&i| run.spec.links[i].name == link)
+            .find(|&i| run.spec.links[i].name.as_ref() == link)
             .ok_or_else(|| {
-                let names: Vec<&str> = shown.iter().map(|&i| run.spec.links[i].name.as_str()).collect();
+                let names: Vec<&str> = shown.iter().map(|&i| run.spec.links[i].name.as_ref()).collect();
                 format!("run \"{id}\" has no link \"{link}\": allowed are {}", names.join(", "))
             })?;
         let mut figures = Self::of(id, &run.law, Some(run.seed), &[]);

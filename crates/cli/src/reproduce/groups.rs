@@ -88,7 +88,7 @@ fn seconds(text: &str) -> Option<(f64, f64)> {
 fn members<'r>(run: &'r Run, group: &'r str) -> impl Iterator<Item = usize> + 'r {
     let flows = run.spec.flows.iter().enumerate();
     flows
-        .filter(move |(_, flow)| flow.group == group)
+        .filter(move |(_, flow)| flow.group.as_ref() == group)
         .map(|(place, _)| place)
 }
 
@@ -124,8 +124,8 @@ pub mod tests {
     /// Samples each second to 8 s: flows of `a` get 300 and 100 bytes a second, the one of `b` 100, from 4 s on 320.
     pub fn run() -> Run {
         let flow = |name: &str, group: &str| Flow {
-            name: name.to_owned(),
-            group: group.to_owned(),
+            name: name.into(),
+            group: group.into(),
             law: None,
             route: Vec::new(),
         };

@@ -261,7 +261,7 @@ fn run_over_time(run: &Run, link: &str, source: &Source) -> Result<Vec<(f64, Opt
     let place = series
         .link_ids
         .iter()
-        .position(|&id| run.spec.links[id as usize].name == link);
+        .position(|&id| run.spec.links[id as usize].name.as_ref() == link);
     let group = metric.strip_prefix("goodput_bps:");
     if group.is_none() && metric != "utilisation" {
         return Err(Failure::Invalid(format!(

@@ -170,7 +170,7 @@ fn row(runs: &[Simulated], link: usize) -> Vec<String> {
     let name = &runs[0].run.spec.links[link].name;
     vec![
         runs[0].run.law.clone(),
-        name.clone(),
+        name.to_string(),
         text(figure(Metric::Utilisation), 1.0, 3),
         text(mean(&|run| run.rtt_ms_p95(link)), 1.0, 1),
         text(figure(Metric::DropRate), 100.0, 2),

@@ -6,6 +6,8 @@
 //! its timers are events of their own. A [`Link`](crate::link::Link) of the same spec does the same: a test holds the
 //! two together. There are few of them and they are busy, so each has all its own in one place.
 
+use std::sync::Arc;
+
 use fadelab_phy::channel::PacketKind;
 
 use super::air::WireAir;
@@ -77,7 +79,7 @@ pub struct LawWire {
     /// Fate of the last packet whose transmission began, on a wire with a channel.
     last_fate: Fate,
     air: Option<Box<WireAir>>,
-    name: Box<str>,
+    name: Arc<str>,
 }
 
 impl LawWire {
@@ -117,7 +119,7 @@ impl LawWire {
             law: *LawHost::of(spec, seed, packet_bytes, "")?,
             last_fate: Fate::default(),
             air: WireAir::of(spec, seed).map(Box::new),
-            name: spec.name.as_str().into(),
+            name: Arc::clone(&spec.name),
         })
     }
 

@@ -7,7 +7,7 @@ use fadelab_laws::{capacity, router};
 use fadelab_path::layer::LinkLayer;
 use fadelab_path::link::{Arrival, Departure, Link};
 use fadelab_path::packet::{FeedbackBytes, Header, PacketId, Parcel, Store};
-use fadelab_path::spec::{Buffer, CapacitySpec, LinkSpec, Queues, RouterSpec};
+use fadelab_path::spec::{Buffer, CapacitySpec, LinkKind, LinkSpec, Queues, RouterSpec};
 
 pub const MS: u64 = 1_000_000;
 pub const DATA: u32 = fadelab_laws::abi::PACKET_DATA;
@@ -46,22 +46,24 @@ pub fn spec(capacity_of: CapacitySpec, delay_ns: u64, packets: Option<u32>, byte
         router("droptail").expect("a law"),
         capacity("configured").expect("a part"),
     );
-    LinkSpec {
-        name: "link".to_owned(),
-        capacity: capacity_of,
-        delay_ns,
-        buffer: Buffer { packets, bytes },
-        router: RouterSpec {
-            law,
-            params: law.default_params(),
-            capacity: part,
-            capacity_params: part.default_params(),
+    LinkSpec::new(
+        "link",
+        true,
+        LinkKind {
+            capacity: capacity_of,
+            delay_ns,
+            buffer: Buffer { packets, bytes },
+            router: RouterSpec {
+                law,
+                params: law.default_params(),
+                capacity: part,
+                capacity_params: part.default_params(),
+            },
+            queues: Queues::One,
+            channel: None,
+            layer: LinkLayer::default(),
         },
-        queues: Queues::One,
-        channel: None,
-        layer: LinkLayer::default(),
-        shown: true,
-    }
+    )
 }
 
 pub fn constant(rate_bps: u64) -> CapacitySpec {
@@ -118,7 +120,12 @@ impl Bench {
     pub fn arrive(&mut self, now_ns: u64, ip_bytes: u16, flags: u32) -> bool {
         self.run(now_ns);
         let id = self.packets.add(ip_bytes, flags);
-        self.enter(now_ns, Parcel { id, tag: 0, ip_bytes })
+        let parcel = Parcel {
+            id,
+            ip_bytes,
+            ..Parcel::default()
+        };
+        self.enter(now_ns, parcel)
     }
 
     /// A packet arrives that is among the packets. Returns whether it was taken.

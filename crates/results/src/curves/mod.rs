@@ -183,7 +183,7 @@ fn panel(place: &Place, laws: &[&str], budget: &Budget) -> Panel {
     };
     Panel {
         point: place.point,
-        link: spec.links[place.link].name.clone(),
+        link: spec.links[place.link].name.to_string(),
         warmup_s: seconds(spec.warmup_ns),
         duration_s: seconds(spec.duration_ns),
         sample_s: seconds(sample_ns),
@@ -192,7 +192,7 @@ fn panel(place: &Place, laws: &[&str], budget: &Budget) -> Panel {
         capacity_mbps: is_trace.then(|| link::capacity_mbps(first, place.link, bins)),
         flow_bin_s: seconds(flow_bins.width_ns),
         flow_bins_n: flow_bins.count(),
-        flows: shown.iter().map(|&flow| spec.flows[flow].name.clone()).collect(),
+        flows: shown.iter().map(|&flow| spec.flows[flow].name.to_string()).collect(),
         flows_n: place.flows.len(),
         laws: laws.iter().enumerate().filter_map(of_law).collect(),
     }

@@ -10,7 +10,8 @@ use fadelab_results::picture::{Axis, Curve, Mark, Panel, Picture};
 use fadelab_results::{Experiment, Host, Provenance, Run, Specs};
 use fadelab_sim::record::{Completion, FlowCounters, LinkCounters, RunRecord, Series};
 use fadelab_sim::spec::{
-    App, Buffer, CapacitySpec, FlowSpec, LinkLayer, LinkSpec, Queues, Recovery, RouterSpec, RunSpec, Span, Transport,
+    App, Buffer, CapacitySpec, FlowKind, FlowSpec, LinkKind, LinkLayer, LinkSpec, Queues, Recovery, RouterSpec,
+    RunSpec, Span, Transport,
 };
 
 pub const SECOND: u64 = 1_000_000_000;
@@ -46,31 +47,32 @@ pub fn link(name: &str, shown: bool, channel: Option<ChannelSpec>) -> LinkSpec {
         fadelab_laws::router("droptail").unwrap(),
         fadelab_laws::capacity("configured").unwrap(),
     );
-    LinkSpec {
-        name: name.to_owned(),
-        capacity: CapacitySpec::Constant { rate_bps: 8_000_000 },
-        delay_ns: 1,
-        buffer: Buffer {
-            packets: Some(100),
-            bytes: None,
-        },
-        router: RouterSpec {
-            law,
-            params: law.default_params(),
-            capacity,
-            capacity_params: capacity.default_params(),
-        },
-        queues: Queues::One,
-        channel,
-        layer: LinkLayer::default(),
+    LinkSpec::new(
+        name,
         shown,
-    }
+        LinkKind {
+            capacity: CapacitySpec::Constant { rate_bps: 8_000_000 },
+            delay_ns: 1,
+            buffer: Buffer {
+                packets: Some(100),
+                bytes: None,
+            },
+            router: RouterSpec {
+                law,
+                params: law.default_params(),
+                capacity,
+                capacity_params: capacity.default_params(),
+            },
+            queues: Queues::One,
+            channel,
+            layer: LinkLayer::default(),
+        },
+    )
 }
 
 pub fn flow(name: &str, group: &str, route: Vec<u32>) -> FlowSpec {
     let sender = fadelab_laws::sender("reno").unwrap();
-    FlowSpec {
-        name: name.to_owned(),
+    let kind = FlowKind {
         group: group.to_owned(),
         sender: Some(sender),
         params: sender.default_params(),
@@ -79,8 +81,12 @@ pub fn flow(name: &str, group: &str, route: Vec<u32>) -> FlowSpec {
             start: Span::Fixed { ns: 0 },
         },
         transport: transport(),
+    };
+    FlowSpec {
+        name: name.into(),
         route,
         route_back: vec![1],
+        kind: kind.into(),
     }
 }
 
@@ -135,9 +141,15 @@ pub fn record(spec: &RunSpec, load: impl Fn(u64) -> u64) -> RunRecord {
         }
     }
     let warmup = (spec.warmup_ns / SECOND) as usize;
+    let shown = (0..).zip(&spec.links).filter(|(_, link)| link.shown);
+    let link_ids: Vec<u32> = shown.map(|(id, _)| id).collect();
+    let mut links_warmup = vec![LinkCounters::default(); link_ids.len()];
+    let mut links_end = links_warmup.clone();
+    (links_warmup[0], links_end[0]) = (series.links[0][warmup], link);
     RunRecord {
-        links_warmup: vec![series.links[0][warmup], LinkCounters::default()],
-        links_end: vec![link, LinkCounters::default()],
+        link_ids,
+        links_warmup,
+        links_end,
         flows_warmup: series.flows.iter().map(|samples| samples[warmup]).collect(),
         flows_end: flows.to_vec(),
         completions: vec![

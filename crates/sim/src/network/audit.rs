@@ -11,6 +11,9 @@ use crate::lane::Lane;
 use crate::record::LinkCounters;
 use crate::spec::LinkId;
 
+/// What has been sent through each tail ahead of its time.
+type AheadOf = BTreeMap<LinkId, Ahead>;
+
 impl Network {
     /// Packets injected = delivered + dropped + alive, lanes and links hold all that are alive, and what came into a
     /// lane is what left it and what is there.
@@ -36,28 +39,41 @@ impl Network {
 
     /// Counters of `links`, wires or not, as they stand at `now_ns`.
     pub fn snapshot(&mut self, links: &[LinkId], now_ns: u64) -> Checked<Vec<LinkCounters>> {
-        let is_ahead = |&link: &LinkId| self.lanes[self.lane_of[link as usize] as usize].is_ahead();
-        let ahead = if links.iter().any(is_ahead) {
-            self.ahead(now_ns)
-        } else {
-            BTreeMap::new()
-        };
-        let counters = links.iter().map(|&link| {
-            if let Some(at) = self.alone_at(link as usize) {
-                return match at.checked_sub(self.laws.len()) {
-                    None => self.laws[at].snapshot(now_ns, &mut self.slab),
-                    Some(at) => self.links[at].snapshot(now_ns, &mut self.slab),
-                };
-            }
-            let ahead = ahead.get(&link).copied().unwrap_or_default();
-            self.wires.snapshot(link as usize, now_ns, ahead)
-        });
-        counters.collect()
+        let ahead = self.ahead_of(links.iter().copied(), now_ns);
+        links.iter().map(|&link| self.counters(link, now_ns, &ahead)).collect()
     }
 
-    /// What has been sent through tails ahead of `now_ns`.
-    fn ahead(&self, now_ns: u64) -> BTreeMap<LinkId, Ahead> {
-        let mut ahead = BTreeMap::<LinkId, Ahead>::new();
+    /// The same, and the invariants of all other links are checked too. `links` is in ascending order.
+    pub fn snapshot_of_all(&mut self, links: &[LinkId], now_ns: u64) -> Checked<Vec<LinkCounters>> {
+        let all = 0..self.lane_of.len() as LinkId;
+        let ahead = self.ahead_of(all.clone(), now_ns);
+        let (mut kept, mut wanted) = (Vec::with_capacity(links.len()), links.iter().peekable());
+        for link in all {
+            let counters = self.counters(link, now_ns, &ahead)?;
+            if wanted.next_if_eq(&&link).is_some() {
+                kept.push(counters);
+            }
+        }
+        Ok(kept)
+    }
+
+    fn counters(&mut self, link: LinkId, now_ns: u64, ahead: &AheadOf) -> Checked<LinkCounters> {
+        if let Some(at) = self.alone_at(link as usize) {
+            return match at.checked_sub(self.laws.len()) {
+                None => self.laws[at].snapshot(now_ns, &mut self.slab),
+                Some(at) => self.links[at].snapshot(now_ns, &mut self.slab),
+            };
+        }
+        let ahead = ahead.get(&link).copied().unwrap_or_default();
+        self.wires.snapshot(link as usize, now_ns, ahead)
+    }
+
+    /// What has been sent through tails ahead of `now_ns`, if there are any among `links`.
+    fn ahead_of(&self, mut links: impl Iterator<Item = LinkId>, now_ns: u64) -> AheadOf {
+        let mut ahead = AheadOf::new();
+        if !links.any(|link| self.lanes[self.lane_of[link as usize] as usize].is_ahead()) {
+            return ahead;
+        }
         for entry in self.lanes.iter().filter(|lane| lane.is_ahead()).flat_map(Lane::entries) {
             let of_wire = ahead.entry(self.keys.split(entry.key).1).or_default();
             if entry.arrived_ns > now_ns {

@@ -63,7 +63,7 @@ impl Plan {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::spec::{Recovery, Span};
+    use crate::spec::{FlowKind, Recovery, Span};
 
     fn spec(name: &str) -> FlowSpec {
         let law = fadelab_laws::sender(name).expect("registered");
@@ -86,8 +86,7 @@ mod tests {
             ts_tick_ns: 1000,
             ecn: false,
         };
-        FlowSpec {
-            name: "a".to_owned(),
+        let kind = FlowKind {
             group: "a".to_owned(),
             sender: Some(law),
             params: law.default_params(),
@@ -96,8 +95,12 @@ mod tests {
                 start: Span::Fixed { ns: 0 },
             },
             transport,
+        };
+        FlowSpec {
+            name: "a".into(),
             route: vec![0],
             route_back: vec![1],
+            kind: kind.into(),
         }
     }
 
@@ -107,7 +110,7 @@ mod tests {
         let first = Plan::of(&spec("reno"), None);
         let shares = |spec: &FlowSpec| Rc::ptr_eq(&first, &Plan::of(spec, Some(&first)));
         let mut same = spec("reno");
-        (same.name, same.route) = ("b".to_owned(), vec![7]);
+        (same.name, same.route) = ("b".into(), vec![7]);
         assert!(shares(&same));
         let changes: [fn(&mut FlowSpec); 5] = [
             |other| other.sender = fadelab_laws::sender("cubic"),

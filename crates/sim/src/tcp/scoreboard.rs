@@ -3,6 +3,8 @@
 //! Every operation is O(1) per segment over the segment's life: losses are found by a frontier that only moves forward,
 //! retransmissions by a pointer that does, and SACK blocks that repeat themselves are recognised as ranges.
 
+use prefetch_index::prefetch_index;
+
 use crate::ranges::{Range, RangeSet};
 
 /// Flags of a segment.
@@ -142,6 +144,14 @@ impl Scoreboard {
     fn segment_mut(&mut self, seq: u32) -> &mut Segment {
         let index = self.index(seq);
         &mut self.segments[index]
+    }
+
+    /// Asks for the segments that are acknowledged and sent next.
+    #[inline]
+    pub fn fetch(&self) {
+        let mask = self.segments.len().wrapping_sub(1);
+        prefetch_index(&self.segments, self.una as usize & mask);
+        prefetch_index(&self.segments, self.nxt as usize & mask);
     }
 
     /// A new segment is sent. Returns its number.

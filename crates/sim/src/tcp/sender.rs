@@ -3,6 +3,7 @@
 use fadelab_laws::{Sender as Law, State, abi};
 use fadelab_path::packet::{FeedbackBytes, Header};
 use fadelab_path::violation::{Checked, violated};
+use prefetch_index::prefetch_index;
 
 use crate::network::Network;
 use crate::packet::{Packet, flag};
@@ -178,6 +179,13 @@ impl Sender {
 
     pub fn counters(&self) -> &SenderCounters {
         &self.counters
+    }
+
+    /// Asks for the memory that is not its own and that the next ACK needs.
+    #[inline]
+    pub fn fetch(&self) {
+        self.board.fetch();
+        prefetch_index(self.state.words(), 0);
     }
 
     /// When a timer of this end is due.

@@ -5,8 +5,8 @@ use fadelab_laws::{capacity, receiver, router, sender};
 use fadelab_phy::channel::{ChannelSpec, CodeSpec, Model};
 use fadelab_sim::record::RunRecord;
 use fadelab_sim::spec::{
-    App, Buffer, CapacitySpec, FlowSpec, LinkId, LinkLayer, LinkSpec, Queues, Recovery, RouterSpec, RunSpec, Span,
-    Transport,
+    App, Buffer, CapacitySpec, FlowKind, FlowSpec, LinkId, LinkKind, LinkLayer, LinkSpec, Queues, Recovery, RouterSpec,
+    RunSpec, Span, Transport,
 };
 
 pub const MS: u64 = 1_000_000;
@@ -47,26 +47,27 @@ pub fn plain_router(name: &str) -> RouterSpec {
 }
 
 pub fn link(name: &str, rate_bps: u64, delay_ns: u64, packets: u32) -> LinkSpec {
-    LinkSpec {
-        name: name.to_owned(),
-        capacity: CapacitySpec::Constant { rate_bps },
-        delay_ns,
-        buffer: Buffer {
-            packets: Some(packets),
-            bytes: None,
+    LinkSpec::new(
+        name,
+        true,
+        LinkKind {
+            capacity: CapacitySpec::Constant { rate_bps },
+            delay_ns,
+            buffer: Buffer {
+                packets: Some(packets),
+                bytes: None,
+            },
+            router: plain_router("droptail"),
+            queues: Queues::One,
+            channel: None,
+            layer: LinkLayer::default(),
         },
-        router: plain_router("droptail"),
-        queues: Queues::One,
-        channel: None,
-        layer: LinkLayer::default(),
-        shown: false,
-    }
+    )
 }
 
 pub fn flow(name: &str, law: &str, route: Vec<LinkId>, route_back: Vec<LinkId>) -> FlowSpec {
     let law = sender(law).expect("a registered sender");
-    FlowSpec {
-        name: name.to_owned(),
+    let kind = FlowKind {
         group: "all".to_owned(),
         sender: Some(law),
         params: law.default_params(),
@@ -75,8 +76,12 @@ pub fn flow(name: &str, law: &str, route: Vec<LinkId>, route_back: Vec<LinkId>) 
             start: Span::Fixed { ns: 0 },
         },
         transport: transport(),
+    };
+    FlowSpec {
+        name: name.into(),
         route,
         route_back,
+        kind: kind.into(),
     }
 }
 
@@ -162,10 +167,7 @@ pub const RTT_NS: u64 = DATA_NS + ACK_NS + 2 * DELAY_NS;
 /// Link 0 there and link 1 back, a byte per microsecond, and one flow that transfers `bytes` from time 0 on. No buffer
 /// limit to speak of.
 pub fn wire(law: &str, bytes: u64) -> RunSpec {
-    let links = ["there", "back"].map(|name| LinkSpec {
-        shown: true,
-        ..link(name, 8_000_000, DELAY_NS, 1 << 20)
-    });
+    let links = ["there", "back"].map(|name| link(name, 8_000_000, DELAY_NS, 1 << 20));
     let mut flow = flow("flow", law, vec![0], vec![1]);
     flow.app = App::Transfer {
         start: Span::Fixed { ns: 0 },

@@ -84,7 +84,7 @@ fn work_s() -> f64 {
 
 /// Mean time of the transfers of a group.
 fn mean_s(run: &Run, group: &str) -> Option<f64> {
-    let of_group = |flow: u32| run.spec.flows[flow as usize].group == group;
+    let of_group = |flow: u32| run.spec.flows[flow as usize].group.as_ref() == group;
     let ended = || run.record.completions.iter().filter(|end| of_group(end.flow));
     let sum_ns: u64 = ended().map(|end| end.end_ns - end.start_ns).sum();
     (ended().count() > 0).then(|| sum_ns as f64 / 1e9 / ended().count() as f64)

@@ -19,7 +19,7 @@ pub fn rate_bps(run: &Run, group: &str) -> Option<f64> {
         .flows
         .iter()
         .enumerate()
-        .filter(|(_, flow)| flow.group == group)
+        .filter(|(_, flow)| flow.group.as_ref() == group)
     {
         bytes += run.record.flows_end[place].delivered_bytes - run.record.flows_warmup[place].delivered_bytes;
         flows += 1;

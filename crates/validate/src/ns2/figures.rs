@@ -123,7 +123,12 @@ impl Figure {
         measured.stat(|run: &Run| match &self.what {
             What::Link(link, _, metric) => measure::measure(run, link_of(run, link)?).get(*metric),
             What::Class(class, rate_mbps) => {
-                let flows = run.spec.flows.iter().filter(|flow| flow.group == *class).count();
+                let flows = run
+                    .spec
+                    .flows
+                    .iter()
+                    .filter(|flow| flow.group.as_ref() == *class)
+                    .count();
                 Some(shares::rate_bps(run, class)? * flows as f64 / (rate_mbps * 1e6))
             }
         })

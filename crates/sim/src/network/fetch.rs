@@ -1,0 +1,80 @@
+//! Brings memory near before it is needed.
+//!
+//! What a packet touches was last touched a round trip ago, and with thousands of flows it has left the cache since. But
+//! lanes know who comes next: while one packet is dealt with, the memory of those behind it is asked for, which costs a
+//! few instructions each instead of a wait. Nothing is read ahead of its time, so that no result can depend on it.
+
+use prefetch_index::prefetch_index;
+
+use super::{Network, TAIL};
+use crate::lane::Exits;
+
+/// Flows from which on a run outgrows the caches: a flow and what it has under way take about 5 kB.
+pub(crate) const FLOWS_MIN: usize = 256;
+
+/// How many packets before its turn the first memory of a packet is asked for, and how many before it what is only known
+/// when that has come. Two packets take about as long as main memory does.
+const FAR: usize = 6;
+const NEAR: usize = 3;
+
+/// What comes to a host soon.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Upcoming {
+    /// Whether data or ACKs come.
+    pub exits: Exits,
+    /// The flow of a packet that comes after some others.
+    pub far: Option<u32>,
+    /// That of one before it.
+    pub near: Option<u32>,
+}
+
+impl Network {
+    /// What comes out of link `link` soon, if that is worth a thought.
+    #[inline]
+    pub fn upcoming(&self, link: usize) -> Option<Upcoming> {
+        self.fetches.then(|| self.fetch_exit(link))
+    }
+
+    /// Asks for what is the network's of packets that end their way.
+    #[inline(always)]
+    fn fetch_exit(&self, link: usize) -> Upcoming {
+        let lane = &self.lanes[self.lane_of[link] as usize];
+        let far = lane.upcoming(FAR).map(|entry| {
+            prefetch_index(&self.hops, entry.parcel.tag as usize);
+            prefetch_index(&self.lane_of, self.keys.split(entry.key).1 as usize);
+            self.slab.fetch(entry.parcel.id);
+            entry.parcel.flow
+        });
+        Upcoming {
+            exits: lane.exits(),
+            far,
+            near: lane.upcoming(NEAR).map(|entry| entry.parcel.flow),
+        }
+    }
+
+    /// Asks for the wires behind a lane that alone feeds the links behind it: one of those, and its tail.
+    #[inline]
+    pub(super) fn fetch_behind(&self, player: usize) {
+        let lane = &self.lanes[player];
+        if let Some(entry) = lane.upcoming(FAR) {
+            prefetch_index(&self.hops, entry.parcel.tag as usize);
+        }
+        if let Some(entry) = lane.upcoming(NEAR)
+            && let Some(&hop) = self.hops.get(entry.parcel.tag as usize + 1)
+        {
+            self.wires.fetch((hop & !TAIL) as usize);
+        }
+    }
+
+    /// Asks for the first wire of a route, and for the route.
+    #[inline]
+    pub fn fetch_entrance(&self, route_at: u32, wire: u32) {
+        prefetch_index(&self.hops, route_at as usize);
+        self.wires.fetch(wire as usize);
+    }
+
+    /// The wire with which a route begins; what is none is a number that stands for nothing.
+    pub fn entrance(&self, route_at: u32) -> u32 {
+        self.hops[route_at as usize] & !TAIL
+    }
+}
