@@ -52,6 +52,14 @@ impl Air {
     }
 }
 
+/// What the channel counts of a packet.
+#[derive(Clone, Copy, Debug, Default)]
+#[repr(align(4))]
+pub(crate) struct Fate {
+    pub is_data: bool,
+    pub is_lost: bool,
+}
+
 /// The time since the transmitter last had nothing to do: over it, no more may be sent than its capacity.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct BusyPeriod {

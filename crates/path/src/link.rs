@@ -9,7 +9,7 @@
 
 use std::sync::Arc;
 
-use crate::air::{Air, BusyPeriod};
+use crate::air::{Air, BusyPeriod, Fate};
 use crate::counters::LinkCounters;
 use crate::layer::LinkLayer;
 use crate::packet::{PacketId, Parcel, Store, kind};
@@ -36,13 +36,6 @@ struct Waiting {
     bytes: u32,
     /// On a link with a channel.
     fate: Fate,
-}
-
-/// What the channel counts of a packet.
-#[derive(Clone, Copy, Debug, Default)]
-struct Fate {
-    is_data: bool,
-    is_lost: bool,
 }
 
 /// What became of an arrival.

@@ -1,5 +1,4 @@
-//! Wires: links at a constant rate, with one queue and nothing on the air. Here those with drop-tail, many at a time;
-//! a [`LawWire`] has a law.
+//! Wires: links at a constant rate, with one queue. Here those with drop-tail, many at a time; a [`LawWire`] has a law.
 //!
 //! Most links of a network are wires: access links that nobody studies, and a bottleneck with drop-tail. Nothing that
 //! comes later changes when a packet leaves a wire, so [`Wires::arrive`] says at once when it will be at the far end.
@@ -9,23 +8,30 @@
 //!
 //! What wires have in common lies in a table of kinds, and their queues lie apart, so that a hop over an idle wire
 //! touches a single cache line: with a hundred thousand flows, memory is what a hop costs.
+//!
+//! A wire may have a channel behind its transmitter: [`Wires::arrive_on_air`] says besides whether a packet is lost
+//! there. Wires without one are not asked whether they have.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use prefetch_index::prefetch_index;
 
+use crate::air::Fate;
 use crate::counters::LinkCounters;
-use crate::ring::Ring;
 use crate::spec::{CapacitySpec, LinkSpec};
 use crate::transmitter::{Instant, Rate};
 use crate::violation::{Checked, violated};
 
+mod air;
 #[cfg(feature = "fault-injection")]
 mod fault;
 mod law;
+mod queue;
 
+use air::WireAir;
 pub use law::LawWire;
+use queue::{Broken, Place, Queue, Waiting, add_queue};
 
 /// Number of a kind of wires: same rate, same delay, same limits.
 pub type KindId = usize;
@@ -36,11 +42,19 @@ type Facts = (u64, u64, u32, u64, u64);
 /// What wires of a kind have in common.
 #[derive(Debug)]
 struct Kind {
+    line: Line,
+    /// Of the only wire of this kind, if it has a channel.
+    air: Option<Box<WireAir>>,
+    family: u64,
+}
+
+/// A transmitter and what is behind and before it.
+#[derive(Debug)]
+struct Line {
     rate: Rate,
     delay_ns: u64,
     limit_pkts: u32,
     limit_bytes: u64,
-    family: u64,
     /// What packets that find the transmitter idle take, by the length of their size in bits: sizes rarely change.
     known: [Taken; 4],
 }
@@ -48,7 +62,8 @@ struct Kind {
 /// What a packet takes that finds the transmitter idle. Computed, and checked against the rate, once for each size.
 #[derive(Clone, Copy, Debug)]
 struct Taken {
-    ip_bytes: u16,
+    /// On-air bytes.
+    bytes: u32,
     /// Time in transmission, with 32 bits behind the point.
     q32: u32,
     ns: u64,
@@ -75,31 +90,6 @@ struct Wire {
     before_pkts: u32,
     /// Place of the queue and 1; 0 before the first packet has to wait.
     queue: u32,
-}
-
-/// A packet that waits for its transmission.
-#[derive(Clone, Copy, Debug, Default)]
-struct Waiting {
-    arrived_ns: u64,
-    start_ns: u64,
-    end_ns: u64,
-    bytes: u32,
-}
-
-/// The queue of a wire on which packets wait now and then.
-#[derive(Debug, Default)]
-struct Queue {
-    /// Oldest first.
-    waiting: Ring<Waiting>,
-    bytes: u64,
-    /// The last one that left the queue.
-    last: Waiting,
-    /// Packets that were to come ahead of time and could not.
-    held_back_pkts: u32,
-    dropped_pkts: u64,
-    dropped_bytes: u64,
-    byte_ns: u128,
-    pkt_ns: u128,
 }
 
 /// The wires of a network, by the number of the link. See the module's documentation.
@@ -135,10 +125,10 @@ pub struct Passage {
 
 impl Taken {
     #[cold]
-    fn of(ip_bytes: u16, rate: Rate, delay_ns: u64) -> Self {
-        let end = rate.end(Instant::default(), u32::from(ip_bytes));
+    fn of(bytes: u32, rate: Rate, delay_ns: u64) -> Self {
+        let end = rate.end(Instant::default(), bytes);
         Self {
-            ip_bytes,
+            bytes,
             q32: end.q32,
             ns: end.ns,
             due_ns: end.ceil_ns() + delay_ns,
@@ -151,50 +141,42 @@ impl Wire {
     fn is_idle(&self, now_ns: u64) -> bool {
         self.free_ns + u64::from(self.free_q32 != 0) <= now_ns
     }
-}
 
-impl Queue {
-    /// Lets every packet whose transmission began by `now_ns` leave for the transmitter. Returns what is broken, and
-    /// when it was.
-    #[inline(always)]
-    fn catch_up(&mut self, wire: &mut Wire, kind: &Kind, now_ns: u64) -> Result<(), (&'static str, u64)> {
-        while let Some(first) = self.waiting.front()
-            && first.start_ns <= now_ns
-        {
-            if self.waiting.len() > kind.limit_pkts as usize || self.bytes > kind.limit_bytes {
-                return Err((LIMIT, first.start_ns));
-            }
-            let (waited_ns, bytes) = (first.start_ns - first.arrived_ns, u64::from(first.bytes));
-            self.byte_ns += u128::from(waited_ns) * u128::from(bytes);
-            self.pkt_ns += u128::from(waited_ns);
-            self.last = *first;
-            self.waiting.remove_front();
-            self.bytes -= bytes;
-            wire.before_pkts -= 1;
-            wire.sent_bytes += bytes;
-            wire.busy_bytes += bytes;
-            if !kind
-                .rate
-                .can_send(wire.busy_start_ns, self.last.end_ns, wire.busy_bytes)
-            {
-                return Err((CAPACITY, self.last.start_ns));
-            }
-        }
-        Ok(())
+    /// Whether a packet need not even look whether one is before it.
+    #[inline]
+    fn takes_at_once(&self, now_ns: u64) -> bool {
+        self.before_pkts == 0 && self.is_idle(now_ns)
     }
 
-    /// Adds what is the queue's of the counters at `now_ns`. Returns how many packets will not have been sent.
-    fn add_to(&self, counters: &mut LinkCounters, now_ns: u64) -> u64 {
-        counters.dropped_full_pkts = self.dropped_pkts;
-        counters.dropped_bytes = self.dropped_bytes;
-        (counters.queue_bytes, counters.queue_pkts) = (self.bytes, self.waiting.len() as u32);
-        (counters.queue_byte_ns, counters.queue_pkt_ns) = (self.byte_ns, self.pkt_ns);
-        for waiting in self.waiting.iter_from(0) {
-            let so_far_ns = u128::from(now_ns - waiting.arrived_ns);
-            counters.queue_byte_ns += so_far_ns * u128::from(waiting.bytes);
-            counters.queue_pkt_ns += so_far_ns;
+    /// Straight into the transmitter: a busy period begins.
+    #[inline(always)]
+    fn pass(&mut self, line: &mut Line, now_ns: u64, bytes: u32) -> Result<Passage, Broken> {
+        let known = &mut line.known[bytes.leading_zeros() as usize % 4];
+        if known.bytes != bytes {
+            *known = Taken::of(bytes, line.rate, line.delay_ns);
+            if !line.rate.can_send(0, known.due_ns - line.delay_ns, u64::from(bytes)) {
+                return Err((CAPACITY, now_ns));
+            }
         }
-        self.dropped_pkts + self.waiting.len() as u64
+        let bytes = u64::from(bytes);
+        self.arrived_pkts += 1;
+        self.arrived_bytes += bytes;
+        self.sent_bytes += bytes;
+        (self.free_ns, self.free_q32) = (now_ns + known.ns, known.q32);
+        (self.busy_start_ns, self.busy_bytes) = (now_ns, bytes);
+        Ok(Passage {
+            due_ns: now_ns + known.due_ns,
+            kind: self.kind as KindId,
+        })
+    }
+
+    /// Its queue, which it gets when it needs one.
+    #[inline(always)]
+    fn queue_of<'a>(&mut self, queues: &'a mut Vec<Queue>) -> &'a mut Queue {
+        if self.queue == 0 {
+            self.queue = add_queue(queues);
+        }
+        &mut queues[self.queue as usize - 1]
     }
 }
 
@@ -203,13 +185,12 @@ impl Wires {
     pub fn is_wire(spec: &LinkSpec) -> bool {
         matches!(spec.capacity, CapacitySpec::Constant { .. })
             && spec.router.law.is_passive()
-            && spec.channel.is_none()
             && !spec.goes_step_by_step()
     }
 
-    /// Adds link number [`Self::len`]. One that is no wire only takes the number. Wires of different `family` are of
-    /// different kinds.
-    pub fn add(&mut self, spec: &LinkSpec, family: u64) {
+    /// Adds link number [`Self::len`] of a run under `seed`. One that is no wire only takes the number. Wires of
+    /// different `family` are of different kinds.
+    pub fn add(&mut self, spec: &LinkSpec, seed: u64, family: u64) {
         let rate_bps = match spec.capacity {
             CapacitySpec::Constant { rate_bps } if Self::is_wire(spec) => rate_bps,
             _ => {
@@ -219,19 +200,26 @@ impl Wires {
         };
         let limit_pkts = spec.buffer.packets.unwrap_or(u32::MAX);
         let limit_bytes = spec.buffer.bytes.unwrap_or(u64::MAX);
+        let line = || Line {
+            rate: Rate::new(rate_bps),
+            delay_ns: spec.delay_ns,
+            limit_pkts,
+            limit_bytes,
+            known: [Taken::of(0, Rate::new(rate_bps), spec.delay_ns); 4],
+        };
         let facts = (rate_bps, spec.delay_ns, limit_pkts, limit_bytes, family);
-        let kinds = &mut self.kinds;
-        let kind = *self.known.entry(facts).or_insert_with(|| {
-            let rate = Rate::new(rate_bps);
-            kinds.push(Kind {
-                rate,
-                delay_ns: spec.delay_ns,
-                limit_pkts,
-                limit_bytes,
+        let air = WireAir::of(spec, seed).map(Box::new);
+        let shared = self.known.get(&facts).copied().filter(|_| air.is_none());
+        let kind = shared.unwrap_or_else(|| {
+            if air.is_none() {
+                self.known.insert(facts, self.kinds.len());
+            }
+            self.kinds.push(Kind {
+                line: line(),
+                air,
                 family,
-                known: [Taken::of(0, rate, spec.delay_ns); 4],
             });
-            kinds.len() - 1
+            self.kinds.len() - 1
         });
         self.hot.push(Wire {
             kind: kind as u32,
@@ -252,7 +240,7 @@ impl Wires {
 
     /// Propagation delay of each kind, in ns, and its family.
     pub fn kinds(&self) -> impl Iterator<Item = (u64, u64)> {
-        self.kinds.iter().map(|kind| (kind.delay_ns, kind.family))
+        self.kinds.iter().map(|kind| (kind.line.delay_ns, kind.family))
     }
 
     /// The kind of wire `index`.
@@ -277,11 +265,10 @@ impl Wires {
     /// An invariant of the wire is broken.
     #[inline(always)]
     pub fn arrive(&mut self, index: usize, now_ns: u64, ip_bytes: u16) -> Checked<Option<Passage>> {
-        let wire = &mut self.hot[index];
-        if wire.before_pkts == 0 && wire.is_idle(now_ns) {
-            self.pass(index, now_ns, ip_bytes).map(Some)
+        if self.hot[index].takes_at_once(now_ns) {
+            self.pass(index, now_ns, u32::from(ip_bytes)).map(Some)
         } else {
-            self.queue_up(index, now_ns, ip_bytes)
+            self.queue_up(index, now_ns, u32::from(ip_bytes))
         }
     }
 
@@ -293,9 +280,8 @@ impl Wires {
     /// An invariant of the wire is broken.
     #[inline(always)]
     pub fn arrive_ahead(&mut self, index: usize, due_ns: u64, ip_bytes: u16) -> Checked<Option<Passage>> {
-        let wire = &mut self.hot[index];
-        if wire.before_pkts == 0 && wire.is_idle(due_ns) {
-            return self.pass(index, due_ns, ip_bytes).map(Some);
+        if self.hot[index].takes_at_once(due_ns) {
+            return self.pass(index, due_ns, u32::from(ip_bytes)).map(Some);
         }
         self.hold_back(index);
         Ok(None)
@@ -308,98 +294,37 @@ impl Wires {
     #[inline(never)]
     pub fn arrive_late(&mut self, index: usize, now_ns: u64, ip_bytes: u16) -> Checked<Option<Passage>> {
         self.hot[index].before_pkts -= 1;
-        self.queue_of(index).held_back_pkts -= 1;
-        self.queue_up(index, now_ns, ip_bytes)
+        self.hot[index].queue_of(&mut self.queues).held_back_pkts -= 1;
+        self.queue_up(index, now_ns, u32::from(ip_bytes))
     }
 
     #[inline(never)]
     fn hold_back(&mut self, index: usize) {
-        self.hot[index].before_pkts += 1;
-        self.queue_of(index).held_back_pkts += 1;
-    }
-
-    fn queue_of(&mut self, index: usize) -> &mut Queue {
         let wire = &mut self.hot[index];
-        if wire.queue == 0 {
-            self.queues.push(Queue::default());
-            wire.queue = self.queues.len() as u32;
-        }
-        &mut self.queues[wire.queue as usize - 1]
+        wire.before_pkts += 1;
+        wire.queue_of(&mut self.queues).held_back_pkts += 1;
     }
 
-    /// Straight into the transmitter: a busy period begins.
     #[inline(always)]
-    fn pass(&mut self, index: usize, now_ns: u64, ip_bytes: u16) -> Checked<Passage> {
+    fn pass(&mut self, index: usize, now_ns: u64, bytes: u32) -> Checked<Passage> {
         let wire = &mut self.hot[index];
-        let kind = &mut self.kinds[wire.kind as usize];
-        let known = &mut kind.known[ip_bytes.leading_zeros() as usize % 4];
-        if known.ip_bytes != ip_bytes {
-            *known = Taken::of(ip_bytes, kind.rate, kind.delay_ns);
-            if !kind.rate.can_send(0, known.due_ns - kind.delay_ns, u64::from(ip_bytes)) {
-                return self.broken(CAPACITY, index, now_ns);
-            }
-        }
-        let bytes = u64::from(ip_bytes);
-        wire.arrived_pkts += 1;
-        wire.arrived_bytes += bytes;
-        wire.sent_bytes += bytes;
-        (wire.free_ns, wire.free_q32) = (now_ns + known.ns, known.q32);
-        (wire.busy_start_ns, wire.busy_bytes) = (now_ns, bytes);
-        Ok(Passage {
-            due_ns: now_ns + known.due_ns,
-            kind: wire.kind as KindId,
-        })
+        let passage = wire.pass(&mut self.kinds[wire.kind as usize].line, now_ns, bytes);
+        self.checked(index, passage)
     }
 
     /// A packet comes to a wire that is busy, or was when it was last looked at.
     #[inline(never)]
-    fn queue_up(&mut self, index: usize, now_ns: u64, ip_bytes: u16) -> Checked<Option<Passage>> {
-        self.queue_of(index);
+    fn queue_up(&mut self, index: usize, now_ns: u64, bytes: u32) -> Checked<Option<Passage>> {
         let wire = &mut self.hot[index];
-        let (kind, queue) = (
-            &self.kinds[wire.kind as usize],
-            &mut self.queues[wire.queue as usize - 1],
-        );
-        if let Err((invariant, at_ns)) = queue.catch_up(wire, kind, now_ns) {
-            return self.broken(invariant, index, at_ns);
-        }
-        if wire.is_idle(now_ns) {
-            return self.pass(index, now_ns, ip_bytes).map(Some);
-        }
-        let bytes = u64::from(ip_bytes);
-        wire.arrived_pkts += 1;
-        wire.arrived_bytes += bytes;
-        if queue.waiting.len() >= kind.limit_pkts as usize || queue.bytes + bytes > kind.limit_bytes {
-            queue.dropped_pkts += 1;
-            queue.dropped_bytes += bytes;
-            return Ok(None);
-        }
-        let start = Instant {
-            ns: wire.free_ns,
-            q32: wire.free_q32,
+        let line = &mut self.kinds[wire.kind as usize].line;
+        let queue = wire.queue_of(&mut self.queues);
+        let passage = match queue.place(wire, line, now_ns, bytes) {
+            Ok(Place::Transmitter) => wire.pass(line, now_ns, bytes).map(Some),
+            Ok(Place::Queue) => queue.join(wire, line, now_ns, bytes, Fate::default()).map(Some),
+            Ok(Place::None) => Ok(None),
+            Err(broken) => Err(broken),
         };
-        let end = kind.rate.end(start, u32::from(ip_bytes));
-        (wire.free_ns, wire.free_q32) = (end.ns, end.q32);
-        queue.waiting.push(Waiting {
-            arrived_ns: now_ns,
-            start_ns: start.ns,
-            end_ns: end.ceil_ns(),
-            bytes: u32::from(ip_bytes),
-        });
-        queue.bytes += bytes;
-        wire.before_pkts += 1;
-        let passage = Passage {
-            due_ns: end.ceil_ns() + kind.delay_ns,
-            kind: wire.kind as KindId,
-        };
-        if wire.arrived_bytes != wire.sent_bytes + queue.dropped_bytes + queue.bytes {
-            return self.broken(BYTES, index, now_ns);
-        }
-        if start.ns <= now_ns {
-            // It begins within this very nanosecond.
-            self.catch_up(index, now_ns)?;
-        }
-        Ok(Some(passage))
+        self.checked(index, passage)
     }
 
     /// Lets every packet whose transmission began by `now_ns` leave the queue.
@@ -408,8 +333,8 @@ impl Wires {
         let Some(queue) = (wire.queue as usize).checked_sub(1) else {
             return Ok(());
         };
-        let caught_up = self.queues[queue].catch_up(wire, &self.kinds[wire.kind as usize], now_ns);
-        caught_up.or_else(|(invariant, at_ns)| self.broken(invariant, index, at_ns))
+        let caught_up = self.queues[queue].catch_up(wire, &self.kinds[wire.kind as usize].line, now_ns);
+        self.checked(index, caught_up)
     }
 
     /// Counters of wire `index` as they stand at `now_ns`. `ahead` is what has arrived ahead of its time.
@@ -420,7 +345,7 @@ impl Wires {
         self.catch_up(index, now_ns)?;
         let wire = &self.hot[index];
         let queue = (wire.queue as usize).checked_sub(1).map(|queue| &self.queues[queue]);
-        let rate = self.kinds[wire.kind as usize].rate;
+        let rate = self.kinds[wire.kind as usize].line.rate;
         let mut counters = LinkCounters {
             arrived_pkts: wire.arrived_pkts - ahead.pkts,
             arrived_bytes: wire.arrived_bytes - ahead.bytes,
@@ -445,6 +370,13 @@ impl Wires {
             counters.sent_bytes -= Rate::unsent_bytes(last.start_ns, last.end_ns, last.bytes, now_ns);
             counters.sent_pkts -= 1;
         }
+        if let Some(air) = self.air_of(wire) {
+            let waiting = queue.into_iter().flat_map(Queue::fates);
+            air.add_to(
+                &mut counters,
+                waiting.chain((last.end_ns > now_ns).then_some(last.fate)),
+            );
+        }
         Ok(counters)
     }
 
@@ -464,9 +396,16 @@ impl Wires {
         Waiting {
             arrived_ns: start_ns,
             start_ns,
-            end_ns: self.kinds[wire.kind as usize].rate.end(start, bytes).ceil_ns(),
+            end_ns: self.kinds[wire.kind as usize].line.rate.end(start, bytes).ceil_ns(),
             bytes,
+            fate: self.air_of(wire).map_or(Fate::default(), WireAir::passed),
         }
+    }
+
+    /// Names the wire of what is broken.
+    #[inline(always)]
+    fn checked<T>(&self, index: usize, result: Result<T, Broken>) -> Checked<T> {
+        result.or_else(|(invariant, at_ns)| self.broken(invariant, index, at_ns))
     }
 
     /// Off the hot path: says what the wire looked like.

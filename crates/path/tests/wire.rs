@@ -5,8 +5,30 @@ mod common;
 use common::{Bench, DATA, MS, Packets, constant, spec};
 use fadelab_laws::{abi, router};
 use fadelab_path::packet::Parcel;
+use fadelab_path::spec::LinkSpec;
 use fadelab_path::wire::{Ahead, LawWire, Wires};
+use fadelab_phy::channel::{Antennas, ChannelSpec, CodeMode, CodeSpec, Model, Modulation, PacketKind};
 use fadelab_phy::random::Stream;
+
+/// Tag of packets that are lost on the air.
+const LOST: u32 = 7;
+
+const CODE: CodeSpec = CodeSpec {
+    data_rate: 0.9,
+    ack_rate: 0.5,
+    mode: CodeMode::Ideal,
+};
+
+fn fading(snr_good_db: f64) -> Model {
+    Model::GilbertElliott {
+        modulation: Modulation::Bpsk,
+        antennas: Antennas::TwoByTwo,
+        snr_good_db,
+        snr_bad_db: snr_good_db - 10.0,
+        burst_good_bits: 800.0,
+        burst_bad_bits: 8.0,
+    }
+}
 
 #[test]
 fn a_wire_is_a_link() {
@@ -17,7 +39,7 @@ fn a_wire_is_a_link() {
         for (packets, bytes) in [(Some(1), None), (Some(20), None), (None, Some(15_000))] {
             let spec = spec(constant(rate_bps), 3 * MS, packets, bytes);
             let (mut bench, mut wires) = (Bench::new(&spec), Wires::default());
-            wires.add(&spec, 0);
+            wires.add(&spec, 1, 0);
             let mut random = Stream::new(case as u64, "arrivals");
             let (mut now_ns, mut expected, mut dropped) = (0, Vec::new(), 0);
             for id in 0..5000 {
@@ -44,13 +66,155 @@ fn a_wire_is_a_link() {
 }
 
 #[test]
+fn a_wire_with_a_channel_is_a_link() {
+    // Goal: data and ACKs of few sizes and of many, in bursts that overflow the buffer and alone, meet the same fates
+    // on a wire with a channel as on a link with it, at the same instants, and are counted the same at any instant,
+    // while they wait, during their transmission and behind it. Parity counts as bytes.
+    let stays = Model::PacketScale {
+        good_ns_mean: 40e6,
+        bad_ns_mean: 20e6,
+        bit_error_good: 1e-6,
+        bit_error_bad: 1e-2,
+    };
+    for (model, code) in [
+        (Model::Random { data: 0.2, ack: 0.4 }, CodeSpec::NONE),
+        (fading(5.0), CODE),
+        (stays, CODE),
+    ] {
+        let mut spec = spec(constant(7_000_001), 3 * MS, Some(20), None);
+        spec.channel = Some(ChannelSpec { model, code });
+        let (mut bench, mut wires) = (Bench::new(&spec), Wires::default());
+        wires.add(&spec, 1, 0);
+        assert!(wires.is_on_air(0));
+        let mut random = Stream::new(8, "arrivals");
+        let (mut now_ns, mut expected, mut dropped, mut lost) = (0, Vec::new(), 0, 0);
+        for id in 0..6000 {
+            now_ns += random.below(4) * random.below(700_000);
+            let (flags, kind) = [(DATA, PacketKind::Data), (0, PacketKind::Ack)][random.below(2) as usize];
+            let ip_bytes = 40 + 100 * random.below(10) as u16;
+            let mut parcel = Parcel {
+                id,
+                ip_bytes,
+                ..Parcel::default()
+            };
+            let passage = wires.arrive_on_air(0, now_ns, kind, &mut parcel, LOST).expect("sound");
+            assert_eq!(bench.arrive(now_ns, ip_bytes, flags), passage.is_some(), "packet {id}");
+            dropped += u32::from(passage.is_none());
+            lost += u32::from(parcel.tag == LOST);
+            expected.extend(passage.map(|passage| (passage.due_ns, id, parcel.tag == LOST)));
+            if random.below(20) == 0 {
+                now_ns += random.below(2 * MS);
+            }
+            let counters = wires.snapshot(0, now_ns, Ahead::default()).expect("sound");
+            let of_link = bench.link.snapshot(now_ns, &mut bench.packets).expect("sound");
+            assert_eq!(counters, of_link, "after packet {id}");
+        }
+        bench.run(u64::MAX - 1);
+        assert_eq!(bench.out, expected);
+        assert!(dropped > 50 && lost > 50, "both happen: {dropped} {lost}");
+    }
+}
+
+#[test]
+fn wires_with_channels_share_nothing() {
+    // Goal: two wires of the same spec but for the name have channels of their own: each meets the fates that it meets
+    // alone.
+    let mut spec = spec(constant(7_000_001), 3 * MS, Some(20), None);
+    spec.channel = Some(ChannelSpec {
+        model: Model::Random { data: 0.5, ack: 0.5 },
+        code: CodeSpec::NONE,
+    });
+    let fates = |wires: &mut Wires, index: usize, now_ns: u64| {
+        let mut parcel = Parcel {
+            ip_bytes: 1000,
+            ..Parcel::default()
+        };
+        let passage = wires.arrive_on_air(index, now_ns, PacketKind::Data, &mut parcel, LOST);
+        passage.expect("sound").expect("room");
+        parcel.tag == LOST
+    };
+    let specs = ["one", "other"].map(|name| LinkSpec {
+        name: name.into(),
+        ..spec.clone()
+    });
+    let mut both = Wires::default();
+    let mut alone = specs.each_ref().map(|spec| {
+        both.add(spec, 1, 0);
+        let mut wires = Wires::default();
+        wires.add(spec, 1, 0);
+        wires
+    });
+    let mut differ = 0;
+    for time in 1..400 {
+        let together = [0, 1].map(|index| fates(&mut both, index, time * 10 * MS));
+        let apart = [0, 1].map(|index| fates(&mut alone[index], 0, time * 10 * MS));
+        assert_eq!(together, apart);
+        differ += u32::from(together[0] != together[1]);
+    }
+    assert!((100..300).contains(&differ), "{differ} of 399 differ");
+}
+
+#[test]
+fn a_wire_with_a_law_and_a_channel_is_a_link() {
+    // Goal: a wire with both drops, marks and loses the same packets as a link with both, at the same instants, and
+    // counts the same after every packet: for a law that drops at arrival and one that marks at departure.
+    for (law, wire) in [("red", 0), ("rem", 0), ("vcp", abi::WIRE_VCP)] {
+        for (model, code) in [(Model::Random { data: 0.2, ack: 0.4 }, CODE), (fading(5.0), CODE)] {
+            let mut spec = spec(constant(7_000_001), 3 * MS, Some(20), None);
+            spec.router.law = router(law).expect("a law");
+            spec.router.params = spec.router.law.default_params();
+            spec.channel = Some(ChannelSpec { model, code });
+            let mut bench = Bench::new(&spec);
+            let (mut with_law, mut store) = (LawWire::of(&spec, 1, 1500).expect("a wire"), Packets::default());
+            assert!(with_law.is_on_air());
+            let mut random = Stream::new(4, law);
+            let (mut now_ns, mut expected, mut dropped, mut lost) = (0, Vec::new(), 0, 0);
+            for id in 0..6000 {
+                now_ns += random.below(4) * random.below(700_000);
+                let (flags, kind) = [(DATA, PacketKind::Data), (0, PacketKind::Ack)][random.below(2) as usize];
+                let ip_bytes = 40 + 100 * random.below(10) as u16;
+                run_timers(&mut with_law, &mut store, now_ns);
+                bench.run(now_ns);
+                for packets in [&mut bench.packets, &mut store] {
+                    packets.add(ip_bytes, flags);
+                    let header = packets.0.last_mut().expect("just added");
+                    (header.ecn, header.outer_ecn, header.wire) = (2, 2, wire as u8);
+                }
+                let mut parcel = Parcel {
+                    id,
+                    ip_bytes,
+                    ..Parcel::default()
+                };
+                let taken = bench.enter(now_ns, parcel);
+                let due_ns = with_law.arrive_on_air(now_ns, kind, &mut parcel, LOST, &mut store);
+                let due_ns = due_ns.expect("sound");
+                assert_eq!(taken, due_ns.is_some(), "{law}: packet {id}");
+                dropped += u32::from(due_ns.is_none());
+                lost += u32::from(parcel.tag == LOST);
+                expected.extend(due_ns.map(|due_ns| (due_ns, id, parcel.tag == LOST)));
+                let counters = with_law.snapshot(now_ns, &mut store).expect("sound");
+                let of_link = bench.link.snapshot(now_ns, &mut bench.packets).expect("sound");
+                assert_eq!(counters, of_link, "{law} after packet {id}");
+            }
+            now_ns += 1000 * MS;
+            bench.run(now_ns);
+            run_timers(&mut with_law, &mut store, now_ns);
+            with_law.settle(now_ns, &mut store).expect("sound");
+            assert_eq!(bench.out, expected, "{law}");
+            assert_eq!(bench.packets.0, store.0, "{law}: marks");
+            assert!(dropped > 50 && lost > 20, "{law}: both happen: {dropped} {lost}");
+        }
+    }
+}
+
+#[test]
 fn what_comes_ahead_is_not_seen_early() {
     // Goal: a wire that is told of its packets ahead of time takes those that need not wait, and holds back the others
     // and all behind them; packets leave, and snapshots look, as on a wire that is told in time.
     let spec = spec(constant(8_000_000), 3 * MS, Some(4), None);
     let (mut ahead, mut timely) = (Wires::default(), Wires::default());
-    ahead.add(&spec, 0);
-    timely.add(&spec, 0);
+    ahead.add(&spec, 1, 0);
+    timely.add(&spec, 1, 0);
     let mut random = Stream::new(9, "arrivals");
     let (mut times_ns, mut now_ns) = (Vec::new(), 0);
     for _ in 0..4000 {

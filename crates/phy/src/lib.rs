@@ -19,5 +19,6 @@ pub mod packet_scale;
 pub mod random;
 pub mod reed_solomon;
 mod sampler;
+mod slots;
 pub mod solve;
 pub mod symbol_error;

@@ -132,6 +132,11 @@ impl Sojourns {
         at_start
     }
 
+    /// The state after the last end that was asked for, and the time in ns at which it changes.
+    pub fn stay(&self) -> (usize, f64) {
+        (self.state, self.next_change_ns)
+    }
+
     fn change(&mut self) {
         self.state = 1 - self.state;
         self.next_change_ns += self.stream.exponential(self.stay_ns_mean[self.state]);

@@ -73,25 +73,30 @@ impl Stream {
 /// Random numbers of one component by time slot (Philox 2x64-10).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct CounterDraw {
-    key: u64,
+    round_keys: RoundKeys,
 }
+
+/// Keys of Philox's rounds: it adds a constant to the key between them, the same ones in each draw.
+type RoundKeys = [u64; 10];
 
 impl CounterDraw {
     /// The draws of `component` under `seed`.
     pub fn new(seed: u64, component: &str) -> Self {
         Self {
-            key: derived_word(seed, component, 4),
+            round_keys: round_keys(derived_word(seed, component, 4)),
         }
     }
 
     /// 64 random bits for a slot.
+    #[inline]
     pub fn at(&self, slot: u64) -> u64 {
         self.at_repeat(slot, 0)
     }
 
     /// 64 random bits for the `repeat`-th question about a slot, counted from 0.
+    #[inline]
     pub fn at_repeat(&self, slot: u64, repeat: u64) -> u64 {
-        philox_2x64_10([slot, repeat], self.key)[0]
+        philox_2x64_10([slot, repeat], &self.round_keys)[0]
     }
 
     /// Uniform in [0, 1) for the `repeat`-th question about a slot.
@@ -120,15 +125,20 @@ fn mix(mut word: u64) -> u64 {
     word ^ (word >> 31)
 }
 
+/// The keys of the rounds under `key`.
+fn round_keys(key: u64) -> RoundKeys {
+    std::array::from_fn(|round| key.wrapping_add(GOLDEN.wrapping_mul(round as u64)))
+}
+
 /// Philox 2x64 with ten rounds (Salmon, Moraes, Dror and Shaw, "Parallel random numbers: as easy as 1, 2, 3", 2011).
-fn philox_2x64_10(counter: [u64; 2], mut key: u64) -> [u64; 2] {
+#[inline]
+fn philox_2x64_10(counter: [u64; 2], round_keys: &RoundKeys) -> [u64; 2] {
     const MULTIPLIER: u64 = 0xd2b7_4407_b1ce_6e93;
     let [mut left, mut right] = counter;
-    for _ in 0..10 {
+    for key in round_keys {
         let product = u128::from(left) * u128::from(MULTIPLIER);
         left = (product >> 64) as u64 ^ key ^ right;
         right = product as u64;
-        key = key.wrapping_add(GOLDEN);
     }
     [left, right]
 }
@@ -154,7 +164,7 @@ mod tests {
             ),
         ];
         for (counter, key, answer) in cases {
-            assert_eq!(philox_2x64_10(counter, key), answer);
+            assert_eq!(philox_2x64_10(counter, &round_keys(key)), answer);
         }
     }
 

@@ -14,29 +14,86 @@
 //! same time meet the same number, however many packets they sent before. Small numbers mean loss, and then the bad
 //! state after it, in every law. No two packets of 40 bytes or more start in one slot; of shorter ones, later packets
 //! in a slot take further numbers of that slot.
+//!
+//! # Plain fates
+//!
+//! Large numbers mean that a packet is received and that the good state follows, whatever the state before. So most
+//! packets are decided by one comparison with a limit that [`Plain`] keeps for the last size of each kind; only for the
+//! others is the chain asked where it stands. Random loss has no state, and the limit says all; a chain in continuous
+//! time says besides until when it stays in its state.
 
 use crate::channel::{ChannelSpec, Model, PacketKind};
 use crate::gilbert_elliott::{BAD, GOOD, Mixing};
 use crate::packet_error::PacketLaw;
 use crate::packet_scale::{LossGivenPath, Scratch, Sojourns, TimeChain};
 use crate::random::CounterDraw;
+use crate::slots::{NUMBERS, SlotDraw, limit_of};
 
 /// Sizes whose tables are kept. A link sees a handful; more only cost time.
 const SIZES_KEPT: usize = 64;
 
-/// A channel of one link at work: decides the fate of each packet.
+/// A channel of one link at work: decides the fate of each packet. What every packet touches stands first.
 #[derive(Clone, Debug)]
+#[repr(C)]
 pub struct Channel {
-    spec: ChannelSpec,
+    /// Start of the last packet, in ns.
+    last_start_ns: u64,
+    last: Behind,
+    plain: [Plain; 2],
     draw: SlotDraw,
     sampler: Sampler,
+    spec: ChannelSpec,
+}
+
+/// Which packets of a kind are received whatever the state, with the good state after them.
+#[derive(Clone, Copy, Debug)]
+struct Plain {
+    /// Those whose transmission starts before this time, in ns,
+    until_ns: u64,
+    /// whose bits are this or more,
+    from_bits: u64,
+    /// and whose size is the one of the last packet of this kind.
+    ip_bytes: u32,
+    behind: Behind,
+}
+
+/// What a packet leaves behind it.
+#[derive(Clone, Copy, Debug)]
+struct Behind {
+    air_bytes: u32,
+    after: After,
+}
+
+/// What is known of the state of a chain over bits behind a packet.
+#[derive(Clone, Copy, Debug)]
+#[repr(u32)]
+enum After {
+    /// Nothing: there was no packet.
+    Nothing,
+    Good,
+    Bad,
 }
 
 #[derive(Clone, Debug)]
 enum Sampler {
-    Bits(BitSampler),
+    Bits(Box<BitSampler>),
     Time(Box<TimeSampler>),
     Random { data: f64, ack: f64 },
+}
+
+impl Plain {
+    /// None of this size so far.
+    fn of(ip_bytes: u32, air_bytes: u32) -> Self {
+        Self {
+            until_ns: 0,
+            from_bits: 0,
+            ip_bytes,
+            behind: Behind {
+                air_bytes,
+                after: After::Good,
+            },
+        }
+    }
 }
 
 impl Channel {
@@ -54,7 +111,7 @@ impl Channel {
             Model::Random { data, ack } => Sampler::Random { data, ack },
             Model::GilbertElliott { .. } => {
                 let mixing = spec.bit_chain().expect("the model is a chain over bits").mixing;
-                Sampler::Bits(BitSampler::new(mixing, rate_bps))
+                Sampler::Bits(Box::new(BitSampler::new(mixing, rate_bps)))
             }
             Model::PacketScale { .. } => {
                 let chain = spec.time_chain().expect("the model is a chain in continuous time");
@@ -62,55 +119,78 @@ impl Channel {
                 Sampler::Time(Box::new(TimeSampler::new(chain, sojourns, rate_bps)))
             }
         };
-        let draw = SlotDraw::new(CounterDraw::new(seed, &format!("{link_name}.fate")), rate_bps);
         Self {
-            spec: spec.clone(),
-            draw,
+            last_start_ns: 0,
+            last: Behind {
+                air_bytes: 0,
+                after: After::Nothing,
+            },
+            plain: [Plain::of(0, 0); 2],
+            draw: SlotDraw::new(CounterDraw::new(seed, &format!("{link_name}.fate")), rate_bps),
             sampler,
+            spec: spec.clone(),
         }
     }
 
-    /// Whether the packet is lost whose transmission starts at `start_ns`.
+    /// Whether the packet is lost whose transmission starts at `start_ns`, which is below 2^63.
     ///
     /// Packets are asked about in order of time and do not overlap: the next one starts when this one's air bytes have
     /// been sent at the link's rate, or later.
     #[inline]
     pub fn is_lost(&mut self, start_ns: u64, kind: PacketKind, ip_bytes: u32) -> bool {
-        let uniform = self.draw.uniform(start_ns);
-        match &mut self.sampler {
-            Sampler::Random { data, ack } => uniform < if kind == PacketKind::Data { *data } else { *ack },
-            Sampler::Bits(bits) => bits.is_lost(&self.spec, uniform, start_ns, kind, ip_bytes),
-            Sampler::Time(time) => time.is_lost(&self.spec, uniform, start_ns, kind, ip_bytes),
-        }
-    }
-}
-
-/// Uniform numbers by time slot.
-#[derive(Clone, Debug)]
-struct SlotDraw {
-    draw: CounterDraw,
-    slot_ns: u64,
-    last_slot: u64,
-    repeat: u64,
-}
-
-impl SlotDraw {
-    fn new(draw: CounterDraw, rate_bps: u64) -> Self {
-        // No time reaches the last slot of u64, so the first packet never counts as a repetition.
-        Self {
-            draw,
-            slot_ns: (40 * 8 * 1_000_000_000 / rate_bps).max(1),
-            last_slot: u64::MAX,
-            repeat: 0,
-        }
+        self.make_ready(kind, ip_bytes);
+        self.is_ready_lost(start_ns, kind)
     }
 
-    #[inline]
-    fn uniform(&mut self, start_ns: u64) -> f64 {
-        let slot = start_ns / self.slot_ns;
-        self.repeat = if slot == self.last_slot { self.repeat + 1 } else { 0 };
-        self.last_slot = slot;
-        self.draw.uniform_at(slot, self.repeat)
+    /// Bytes on the air of a packet of `ip_bytes`, the size that [`Self::is_ready_lost`] is asked about next for its
+    /// kind.
+    #[inline(always)]
+    pub fn make_ready(&mut self, kind: PacketKind, ip_bytes: u32) -> u32 {
+        let plain = &mut self.plain[kind as usize];
+        if plain.ip_bytes != ip_bytes {
+            *plain = Plain::of(ip_bytes, self.spec.air_bytes(kind, ip_bytes));
+        }
+        plain.behind.air_bytes
+    }
+
+    /// As [`Self::is_lost`], of a packet of the size that its kind was made ready for.
+    #[inline(always)]
+    pub fn is_ready_lost(&mut self, start_ns: u64, kind: PacketKind) -> bool {
+        let bits = self.draw.bits(start_ns);
+        let plain = &self.plain[kind as usize];
+        if bits >= plain.from_bits && start_ns < plain.until_ns {
+            (self.last_start_ns, self.last) = (start_ns, plain.behind);
+            return false;
+        }
+        self.decide(bits >> 11, start_ns, kind)
+    }
+
+    /// Asks the model, and notes which packets of this size are plain from now on.
+    #[inline(never)]
+    fn decide(&mut self, number: u64, start_ns: u64, kind: PacketKind) -> bool {
+        let (spec, plain) = (&self.spec, &mut self.plain[kind as usize]);
+        let (is_lost, after, from_number, until_ns) = match &mut self.sampler {
+            Sampler::Random { data, ack } => {
+                let limit = limit_of(if kind == PacketKind::Data { *data } else { *ack });
+                (number < limit, After::Good, limit, u64::MAX)
+            }
+            Sampler::Bits(bits) => {
+                let since_ns = start_ns - self.last_start_ns;
+                let (is_lost, after, from_number) =
+                    bits.decide(spec, number, self.last, since_ns, (kind, plain.ip_bytes));
+                (is_lost, after, from_number, u64::MAX)
+            }
+            Sampler::Time(time) => {
+                let (is_lost, from_number, until_ns) = time.decide(spec, number, start_ns, (kind, plain.ip_bytes));
+                (is_lost, After::Good, from_number, until_ns)
+            }
+        };
+        // Where even the largest number is not enough, no packet is plain.
+        plain.until_ns = if from_number < NUMBERS { until_ns } else { 0 };
+        plain.from_bits = from_number << 11;
+        self.last_start_ns = start_ns;
+        self.last = Behind { after, ..plain.behind };
+        is_lost
     }
 }
 
@@ -190,10 +270,6 @@ struct BitSampler {
     stationary_good: f64,
     bits_per_ns: f64,
     sizes: Sizes<BitTable>,
-    /// Probability of the good state at the end of the last packet: 0 or 1 after the first.
-    good: f64,
-    last_start_ns: u64,
-    last_bits: f64,
 }
 
 /// A packet size. Thresholds are by state before; the uniform number is compared with their mixture.
@@ -205,17 +281,22 @@ struct BitTable {
     lost: [f64; 2],
     /// Lost, or received and bad after.
     lost_or_bad: [f64; 2],
-    air_bits: f64,
+    /// Numbers from here on are above every mixture of `lost_or_bad`, and so of `lost`.
+    from_number: u64,
 }
 
 impl BitTable {
-    fn new(law: &PacketLaw, air_bytes: u32) -> Self {
+    fn new(law: &PacketLaw) -> Self {
         let each = [GOOD, BAD];
+        let lost = each.map(|before| law.lost[before][GOOD] + law.lost[before][BAD]);
+        let lost_or_bad = each.map(|before| law.lost[before][GOOD] + law.lost[before][BAD] + law.received[before][BAD]);
+        // A mixture is computed by three operations, each of which rounds by at most half a number; eight are more.
+        let largest = lost_or_bad[GOOD].max(lost_or_bad[BAD]);
         Self {
             lost_bad: each.map(|before| law.lost[before][BAD]),
-            lost: each.map(|before| law.lost[before][GOOD] + law.lost[before][BAD]),
-            lost_or_bad: each.map(|before| law.lost[before][GOOD] + law.lost[before][BAD] + law.received[before][BAD]),
-            air_bits: 8.0 * f64::from(air_bytes),
+            lost,
+            lost_or_bad,
+            from_number: limit_of(largest) + 8,
         }
     }
 }
@@ -227,31 +308,43 @@ impl BitSampler {
             stationary_good: mixing.stationary()[GOOD],
             bits_per_ns: rate_bps as f64 * 1e-9,
             sizes: Sizes::new(),
-            good: mixing.stationary()[GOOD],
-            last_start_ns: 0,
-            last_bits: 0.0,
         }
     }
 
-    #[inline]
-    fn is_lost(&mut self, spec: &ChannelSpec, uniform: f64, start_ns: u64, kind: PacketKind, ip_bytes: u32) -> bool {
+    /// Whether the packet is lost that starts `since_ns` after the start of the `last` one, what comes after it, and
+    /// from which number on packets of its size are plain.
+    fn decide(
+        &mut self,
+        spec: &ChannelSpec,
+        number: u64,
+        last: Behind,
+        since_ns: u64,
+        (kind, ip_bytes): (PacketKind, u32),
+    ) -> (bool, After, u64) {
         let table = self.sizes.get_or_build(kind, ip_bytes, || {
             let (law, _) = spec
                 .packet_law(kind, ip_bytes, 1)
                 .expect("a chain over bits has a law at every rate");
-            BitTable::new(&law, spec.air_bytes(kind, ip_bytes))
+            BitTable::new(&law)
         });
-        let idle = (start_ns - self.last_start_ns) as f64 * self.bits_per_ns - self.last_bits;
+        let uniform = number as f64 * (1.0 / NUMBERS as f64);
+        let idle = since_ns as f64 * self.bits_per_ns - 8.0 * f64::from(last.air_bytes);
         // The cast rounds to the nearest bit and takes a gap below 0, from times in whole ns, for none.
         let memory = self.memory.after((idle + 0.5) as u64);
-        let good = self.stationary_good + memory * (self.good - self.stationary_good);
+        let good_before = match last.after {
+            After::Nothing => self.stationary_good,
+            After::Good => 1.0,
+            After::Bad => 0.0,
+        };
+        let good = self.stationary_good + memory * (good_before - self.stationary_good);
         let threshold = |by_state: [f64; 2]| by_state[BAD] + good * (by_state[GOOD] - by_state[BAD]);
         let lost = uniform < threshold(table.lost);
         let bad_after = uniform < threshold(if lost { table.lost_bad } else { table.lost_or_bad });
-        self.good = f64::from(u8::from(!bad_after));
-        self.last_start_ns = start_ns;
-        self.last_bits = table.air_bits;
-        lost
+        (
+            lost,
+            if bad_after { After::Bad } else { After::Good },
+            table.from_number,
+        )
     }
 }
 
@@ -278,8 +371,15 @@ impl TimeSampler {
         }
     }
 
-    #[inline]
-    fn is_lost(&mut self, spec: &ChannelSpec, uniform: f64, start_ns: u64, kind: PacketKind, ip_bytes: u32) -> bool {
+    /// Whether the packet is lost, and from which number on and until when packets of its size are plain. Those need
+    /// not be told to the stays, which catch up with the time.
+    fn decide(
+        &mut self,
+        spec: &ChannelSpec,
+        number: u64,
+        start_ns: u64,
+        (kind, ip_bytes): (PacketKind, u32),
+    ) -> (bool, u64, u64) {
         let size = self.sizes.get_or_build(kind, ip_bytes, || {
             LossGivenPath::new(&self.chain, &spec.words(kind, ip_bytes), self.byte_ns)
         });
@@ -288,6 +388,11 @@ impl TimeSampler {
         for change in &mut self.changes_ns {
             *change -= start;
         }
-        uniform < size.loss(state, &self.changes_ns, &mut self.scratch)
+        let is_lost = number < limit_of(size.loss(state, &self.changes_ns, &mut self.scratch));
+        let (state, change_ns) = self.sojourns.stay();
+        // Earlier by more than what the sum of start and air time is rounded by: at the border the chain is asked.
+        let until_ns = change_ns - size.air_ns - change_ns * f64::EPSILON - 2.0;
+        let from_number = limit_of(size.loss(state, &[], &mut self.scratch));
+        (is_lost, from_number, until_ns as u64)
     }
 }

@@ -25,7 +25,7 @@ impl Layout {
     pub fn of(spec: &RunSpec) -> Self {
         let mut wires = Wires::default();
         for (link, family) in spec.links.iter().zip(families(spec)) {
-            wires.add(link, family);
+            wires.add(link, spec.seed, family);
         }
         let kinds = wires.kinds().count();
         let mut lane_of: Vec<u32> = (0..spec.links.len()).map(|index| wires.kind(index) as u32).collect();
@@ -142,14 +142,15 @@ fn families(spec: &RunSpec) -> Vec<u64> {
 }
 
 /// The link of which `link` is a tail, if it is one. A tail has none itself: a packet is ahead of its time on one wire
-/// at most. One that is slower than what feeds it would have to hold packets back all the time.
+/// at most. One that is slower than what feeds it would have to hold packets back all the time, and one with a channel
+/// would say too early what is lost.
 fn tail_of(link: LinkId, spec: &RunSpec, feeders: &[Feeder]) -> Option<LinkId> {
     let Feeder::One(before) = feeders[link as usize] else {
         return None;
     };
     let [feeder, tail] = [before, link].map(|index| &spec.links[index as usize]);
     let is_faster = feeder.capacity.rate_bps_mean() <= tail.capacity.rate_bps_mean();
-    let may = is_faster && Link::plans_ahead(feeder) && Wires::is_wire(tail);
+    let may = is_faster && Link::plans_ahead(feeder) && Wires::is_wire(tail) && tail.channel.is_none();
     (may && tail_of(before, spec, feeders).is_none()).then_some(before)
 }
 

@@ -13,6 +13,7 @@ use fadelab_path::link::{Arrival, Departure, Link};
 use fadelab_path::packet::{FeedbackBytes, PacketId, Parcel, Store};
 use fadelab_path::violation::{Checked, violated};
 use fadelab_path::wire::{LawWire, Passage, Wires};
+use fadelab_phy::channel::PacketKind;
 
 use crate::lane::Lane;
 use crate::layout::Layout;
@@ -34,6 +35,15 @@ const NO_WIRE: u32 = 1 << 31;
 
 /// A wire with a law has both.
 const LAW: u32 = TAIL | NO_WIRE;
+
+/// A wire with a channel has this bit besides.
+const ON_AIR: u32 = LAW | 1 << 29;
+
+/// And with a law this one.
+const LAW_ON_AIR: u32 = ON_AIR | 1 << 28;
+
+/// What is on the air has this bit as well on a route of ACKs.
+const OF_ACKS: u32 = 1 << 27;
 
 /// Marks the end of a route.
 const ROUTE_END: u32 = u32::MAX;
@@ -147,20 +157,23 @@ impl Network {
         } else {
             &[]
         };
-        let data_at = self.add_hops(&[tap, route]);
-        (data_at, self.add_hops(&[route_back, tap]))
+        let data_at = self.add_hops(&[tap, route], PacketKind::Data);
+        (data_at, self.add_hops(&[route_back, tap], PacketKind::Ack))
     }
 
-    fn add_hops(&mut self, pieces: &[&[LinkId]]) -> u32 {
+    fn add_hops(&mut self, pieces: &[&[LinkId]], kind: PacketKind) -> u32 {
         let start = self.hops.len() as u32;
         for &link in pieces.iter().copied().flatten() {
             if link >= LOST {
                 self.hops.push(link);
                 continue;
             }
+            let of_kind = if kind == PacketKind::Ack { OF_ACKS } else { 0 };
             self.hops.push(match self.alone_at(link as usize) {
+                Some(at) if at < self.laws.len() && self.laws[at].is_on_air() => link | LAW_ON_AIR | of_kind,
                 Some(at) if at < self.laws.len() => link | LAW,
                 Some(_) => link | NO_WIRE,
+                None if self.wires.is_on_air(link as usize) => link | ON_AIR | of_kind,
                 None if self.lanes[self.lane_of[link as usize] as usize].is_ahead() => link | TAIL,
                 None => link,
             });
@@ -335,11 +348,15 @@ impl Network {
     #[inline(always)]
     fn forward_out_of_funnel(&mut self, now_ns: u64, mut parcel: Parcel) -> Checked<()> {
         let hop = self.hops[parcel.tag as usize];
-        if hop & LAW == LAW && hop < LOST {
-            parcel.tag += 1;
-            return self.enter_law(now_ns, hop & !LAW, parcel);
+        if !(LAW..LOST).contains(&hop) {
+            return self.forward(now_ns, parcel);
         }
-        self.forward(now_ns, parcel)
+        parcel.tag += 1;
+        if hop < ON_AIR {
+            self.enter_law(now_ns, hop & !LAW, parcel)
+        } else {
+            self.enter_air(now_ns, hop, parcel)
+        }
     }
 
     /// Sends a packet on to where its tag says in the flattened routes: to a link.
@@ -410,6 +427,7 @@ impl Network {
                 self.discard(parcel.id);
                 Ok(())
             }
+            air if (ON_AIR..LOST).contains(&air) => self.enter_air(now_ns, air, parcel),
             law if law & LAW == LAW => self.enter_law_elsewhere(now_ns, law & !LAW, parcel),
             tail if tail & NO_WIRE == 0 => self.enter_tail(now_ns, tail & !TAIL, parcel),
             link => self.enter_link(now_ns, link & !NO_WIRE, parcel),
@@ -420,6 +438,50 @@ impl Network {
     fn enter_tail(&mut self, now_ns: u64, tail: u32, parcel: Parcel) -> Checked<()> {
         let passage = self.wires.arrive_late(tail as usize, now_ns, parcel.ip_bytes)?;
         self.pass_on(now_ns, tail, passage, parcel)
+    }
+
+    /// What has a channel. Data and ACKs differ in what nearly every step of it looks at.
+    #[inline(always)]
+    fn enter_air(&mut self, now_ns: u64, hop: u32, parcel: Parcel) -> Checked<Option<PacketId>> {
+        let wire = hop & !(LAW_ON_AIR | OF_ACKS);
+        match (hop < LAW_ON_AIR, hop & OF_ACKS == 0) {
+            (true, true) => self.enter_wire_on_air::<true>(now_ns, wire, parcel),
+            (true, false) => self.enter_wire_on_air::<false>(now_ns, wire, parcel),
+            (false, true) => self.enter_law_on_air::<true>(now_ns, wire, parcel),
+            (false, false) => self.enter_law_on_air::<false>(now_ns, wire, parcel),
+        }
+    }
+
+    #[inline(never)]
+    fn enter_wire_on_air<const IS_DATA: bool>(
+        &mut self,
+        now_ns: u64,
+        wire: u32,
+        mut parcel: Parcel,
+    ) -> Checked<Option<PacketId>> {
+        let kind = if IS_DATA { PacketKind::Data } else { PacketKind::Ack };
+        debug_assert_eq!(self.slab.get(parcel.id).header.is_data(), IS_DATA, "a route has one");
+        let passage = self
+            .wires
+            .arrive_on_air(wire as usize, now_ns, kind, &mut parcel, LOST_AT)?;
+        self.pass_on(now_ns, wire, passage, parcel)
+    }
+
+    #[inline(never)]
+    fn enter_law_on_air<const IS_DATA: bool>(
+        &mut self,
+        now_ns: u64,
+        wire: u32,
+        mut parcel: Parcel,
+    ) -> Checked<Option<PacketId>> {
+        let packet_kind = if IS_DATA { PacketKind::Data } else { PacketKind::Ack };
+        debug_assert_eq!(self.slab.get(parcel.id).header.is_data(), IS_DATA, "a route has one");
+        let kind = self.lane_of[wire as usize] as usize;
+        let law = &mut self.laws[kind - self.lanes_alone];
+        let passage = law
+            .arrive_on_air(now_ns, packet_kind, &mut parcel, LOST_AT, &mut self.slab)?
+            .map(|due_ns| Passage { due_ns, kind });
+        self.pass_on(now_ns, wire, passage, parcel)
     }
 
     #[inline(never)]

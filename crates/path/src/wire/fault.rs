@@ -15,7 +15,7 @@ impl Wires {
             LinkFault::Early | LinkFault::Vanishes => return false,
             LinkFault::LosesBytes => self.queues[wire.queue as usize - 1].bytes -= 1,
             LinkFault::Overlaps => wire.busy_bytes += 100 * 1500,
-            LinkFault::Overfills => self.kinds[wire.kind as usize].limit_pkts = 0,
+            LinkFault::Overfills => self.kinds[wire.kind as usize].line.limit_pkts = 0,
         }
         true
     }

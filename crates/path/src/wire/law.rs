@@ -6,9 +6,13 @@
 //! its timers are events of their own. A [`Link`](crate::link::Link) of the same spec does the same: a test holds the
 //! two together. There are few of them and they are busy, so each has all its own in one place.
 
-use super::{BYTES, CAPACITY, LIMIT};
 use std::sync::Arc;
 
+use fadelab_phy::channel::PacketKind;
+
+use super::air::WireAir;
+use super::{BYTES, CAPACITY, LIMIT};
+use crate::air::Fate;
 use crate::counters::LinkCounters;
 use crate::packet::{PacketId, Parcel, Store};
 use crate::ring::Ring;
@@ -23,8 +27,19 @@ struct Waiting {
     arrived_ns: u64,
     start_ns: u64,
     end_ns: u64,
+    /// On-air bytes.
     bytes: u32,
     id: PacketId,
+    /// On a wire with a channel.
+    fate: Fate,
+}
+
+/// What the channel is told of a packet on a wire that has one.
+#[derive(Clone, Copy, Debug)]
+struct OnAir {
+    kind: PacketKind,
+    /// Tag of packets that are lost.
+    lost: u32,
 }
 
 /// See the module's documentation. Fields that every packet touches stand first.
@@ -61,6 +76,9 @@ pub struct LawWire {
     byte_ns: u128,
     pkt_ns: u128,
     law: LawHost,
+    /// Fate of the last packet whose transmission began, on a wire with a channel.
+    last_fate: Fate,
+    air: Option<Box<WireAir>>,
     name: Arc<str>,
 }
 
@@ -71,7 +89,7 @@ impl LawWire {
         let CapacitySpec::Constant { rate_bps } = spec.capacity else {
             return None;
         };
-        if spec.channel.is_some() || spec.goes_step_by_step() {
+        if spec.goes_step_by_step() {
             return None;
         }
         Some(Self {
@@ -99,6 +117,8 @@ impl LawWire {
             byte_ns: 0,
             pkt_ns: 0,
             law: *LawHost::of(spec, seed, packet_bytes, "")?,
+            last_fate: Fate::default(),
+            air: WireAir::of(spec, seed).map(Box::new),
             name: Arc::clone(&spec.name),
         })
     }
@@ -111,6 +131,11 @@ impl LawWire {
     /// Whether the law looks at departures, so that packets have to be settled before they are looked at.
     pub fn sees_departures(&self) -> bool {
         self.law.has_on_dequeue()
+    }
+
+    /// Whether there is a channel behind the transmitter.
+    pub fn is_on_air(&self) -> bool {
+        self.air.is_some()
     }
 
     /// Whether the state at `address` belongs to the law or to its capacity part.
@@ -128,13 +153,47 @@ impl LawWire {
     /// # Errors
     /// An invariant of the wire is broken.
     #[inline(always)]
-    pub fn arrive(&mut self, now_ns: u64, parcel: Parcel, store: &mut impl Store) -> Checked<Option<u64>> {
+    pub fn arrive(&mut self, now_ns: u64, mut parcel: Parcel, store: &mut impl Store) -> Checked<Option<u64>> {
+        self.take(now_ns, &mut parcel, None, store)
+    }
+
+    /// As [`Self::arrive`], of a packet of `kind` at a wire with a channel. A packet that is lost on the air is on its
+    /// way as long as others, and does not arrive: it gets the tag `lost`.
+    ///
+    /// # Errors
+    /// An invariant of the wire is broken.
+    #[inline(always)]
+    pub fn arrive_on_air(
+        &mut self,
+        now_ns: u64,
+        kind: PacketKind,
+        parcel: &mut Parcel,
+        lost: u32,
+        store: &mut impl Store,
+    ) -> Checked<Option<u64>> {
+        self.take(now_ns, parcel, Some(OnAir { kind, lost }), store)
+    }
+
+    #[inline(always)]
+    fn take(
+        &mut self,
+        now_ns: u64,
+        parcel: &mut Parcel,
+        on_air: Option<OnAir>,
+        store: &mut impl Store,
+    ) -> Checked<Option<u64>> {
         self.settle(now_ns, store)?;
-        let bytes = u32::from(parcel.ip_bytes);
+        let bytes = match (on_air, &mut self.air) {
+            (Some(on_air), Some(air)) => air.make_ready(on_air.kind, parcel.ip_bytes),
+            _ => u32::from(parcel.ip_bytes),
+        };
         self.arrived_pkts += 1;
         self.arrived_bytes += u64::from(bytes);
         if self.free.ns > now_ns {
-            return self.queue_up(now_ns, parcel, store);
+            return match on_air {
+                None => self.queue_up(now_ns, *parcel, store),
+                Some(on_air) => self.queue_up_on_air(now_ns, parcel, bytes, on_air, store),
+            };
         }
         // All that came before has begun, so it is sent as it comes.
         let full = u64::from(bytes) > self.limit_bytes;
@@ -148,6 +207,9 @@ impl LawWire {
             self.free = Instant { ns: now_ns, q32: 0 };
             (self.period_start_ns, self.period_bytes) = (now_ns, 0);
         }
+        if on_air.is_some() {
+            self.last_fate = self.decide(now_ns, parcel, on_air);
+        }
         let end = self.rate.end(self.free, bytes);
         self.free = end;
         self.begin(now_ns, end.ceil_ns(), bytes);
@@ -157,10 +219,43 @@ impl LawWire {
         Ok(Some(end.ceil_ns() + self.delay_ns))
     }
 
+    /// The fate of a packet whose transmission begins at `start_ns`.
+    #[inline(always)]
+    fn decide(&mut self, start_ns: u64, parcel: &mut Parcel, on_air: Option<OnAir>) -> Fate {
+        match (on_air, &mut self.air) {
+            (Some(on_air), Some(air)) => air.decide(start_ns, on_air.kind, parcel, on_air.lost),
+            _ => Fate::default(),
+        }
+    }
+
     /// A packet comes while others are sent.
     #[inline(never)]
-    fn queue_up(&mut self, now_ns: u64, parcel: Parcel, store: &mut impl Store) -> Checked<Option<u64>> {
+    fn queue_up(&mut self, now_ns: u64, mut parcel: Parcel, store: &mut impl Store) -> Checked<Option<u64>> {
         let bytes = u32::from(parcel.ip_bytes);
+        self.join(now_ns, &mut parcel, bytes, None, store)
+    }
+
+    #[inline(never)]
+    fn queue_up_on_air(
+        &mut self,
+        now_ns: u64,
+        parcel: &mut Parcel,
+        bytes: u32,
+        on_air: OnAir,
+        store: &mut impl Store,
+    ) -> Checked<Option<u64>> {
+        self.join(now_ns, parcel, bytes, Some(on_air), store)
+    }
+
+    #[inline(always)]
+    fn join(
+        &mut self,
+        now_ns: u64,
+        parcel: &mut Parcel,
+        bytes: u32,
+        on_air: Option<OnAir>,
+        store: &mut impl Store,
+    ) -> Checked<Option<u64>> {
         let full =
             self.waiting.len() >= self.limit_pkts as usize || self.queue_bytes + u64::from(bytes) > self.limit_bytes;
         let verdict = self.law.on_enqueue(self.view(now_ns), full, parcel.id, bytes, store);
@@ -172,12 +267,14 @@ impl LawWire {
         let start_ns = self.free.ns;
         self.free = self.rate.end(self.free, bytes);
         let end_ns = self.free.ceil_ns();
+        let fate = self.decide(start_ns, parcel, on_air);
         self.waiting.push(Waiting {
             arrived_ns: now_ns,
             start_ns,
             end_ns,
             bytes,
             id: parcel.id,
+            fate,
         });
         self.start_ns_next = self.start_ns_next.min(start_ns);
         self.queue_bytes += u64::from(bytes);
@@ -217,6 +314,9 @@ impl LawWire {
             let view = self.view(first.start_ns);
             let verdict = self.law.on_dequeue(view, waited_ns, first.id, first.bytes, store);
             self.marked_pkts += u64::from(verdict.marked);
+            if self.air.is_some() {
+                self.last_fate = first.fate;
+            }
             self.begin(first.start_ns, first.end_ns, first.bytes);
             if verdict.dropped {
                 return self.broken(AT_DEQUEUE, first.start_ns);
@@ -314,6 +414,11 @@ impl LawWire {
             let (start_ns, end_ns) = (self.last_start_ns, self.last_end_ns);
             counters.sent_bytes -= Rate::unsent_bytes(start_ns, end_ns, self.last_bytes, now_ns);
             counters.sent_pkts -= 1;
+        }
+        if let Some(air) = &self.air {
+            let waiting = self.waiting.iter_from(0).map(|waiting| waiting.fate);
+            let in_transmission = (self.last_end_ns > now_ns).then_some(self.last_fate);
+            air.add_to(&mut counters, waiting.chain(in_transmission));
         }
         Ok(counters)
     }
