@@ -188,7 +188,7 @@ impl LawHost {
     }
 
     /// An arrival, before the limit of the queue is applied: `full` says what that will do.
-    #[inline(never)]
+    #[inline(always)]
     pub fn on_enqueue(
         &mut self,
         queue: QueueView,
@@ -209,7 +209,7 @@ impl LawHost {
     }
 
     /// A departure from the queue into the transmitter, after `waited_ns`.
-    #[inline(never)]
+    #[inline(always)]
     pub fn on_dequeue(
         &mut self,
         queue: QueueView,
@@ -230,7 +230,7 @@ impl LawHost {
     }
 
     /// An arrival at an empty queue and, unless that is its end, its departure at the same instant.
-    #[inline(never)]
+    #[inline(always)]
     pub fn on_passage(
         &mut self,
         now_ns: u64,

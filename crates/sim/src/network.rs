@@ -284,7 +284,7 @@ impl Network {
             if at_ns < arrived_ns + lane.delay_ns() {
                 return self.broken_early(at_ns, link as usize, arrived_ns);
             }
-            self.forward(at_ns, parcel)?;
+            self.forward_out_of_funnel(at_ns, parcel)?;
             let next_key = self.lanes[player].next_key();
             if next_key >= horizon.min(self.looks_due.next_key()) {
                 self.lanes_due.set(player, next_key);
@@ -315,6 +315,17 @@ impl Network {
                 Ok(None)
             }
         }
+    }
+
+    /// As [`Self::forward`], where behind a funnel there is most often what the run is about.
+    #[inline(always)]
+    fn forward_out_of_funnel(&mut self, now_ns: u64, mut parcel: Parcel) -> Checked<Option<PacketId>> {
+        let hop = self.hops[parcel.tag as usize];
+        if hop & LAW == LAW && hop < LOST {
+            parcel.tag += 1;
+            return self.enter_law(now_ns, hop & !LAW, parcel);
+        }
+        self.forward(now_ns, parcel)
     }
 
     /// Sends a packet on to where its tag says in the flattened routes. Returns it when it is at its end.
@@ -385,7 +396,7 @@ impl Network {
                 self.discard(parcel.id);
                 Ok(None)
             }
-            law if law & LAW == LAW => self.enter_law(now_ns, law & !LAW, parcel),
+            law if law & LAW == LAW => self.enter_law_elsewhere(now_ns, law & !LAW, parcel),
             tail if tail & NO_WIRE == 0 => self.enter_tail(now_ns, tail & !TAIL, parcel),
             link => self.enter_link(now_ns, link & !NO_WIRE, parcel),
         }
@@ -398,6 +409,11 @@ impl Network {
     }
 
     #[inline(never)]
+    fn enter_law_elsewhere(&mut self, now_ns: u64, link: u32, parcel: Parcel) -> Checked<Option<PacketId>> {
+        self.enter_law(now_ns, link, parcel)
+    }
+
+    #[inline(always)]
     fn enter_law(&mut self, now_ns: u64, link: u32, parcel: Parcel) -> Checked<Option<PacketId>> {
         let kind = self.lane_of[link as usize] as usize;
         let law = &mut self.laws[kind - self.lanes_alone];
