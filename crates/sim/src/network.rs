@@ -86,8 +86,8 @@ pub(crate) struct Network {
     injected_pkts: u64,
     gone_pkts: u64,
     tap: Option<Tap>,
-    /// Whether the run outgrows the caches, see [`fetch`].
-    fetches: bool,
+    /// See [`fetch`].
+    fetched_pkts_min: usize,
 }
 
 impl Network {
@@ -117,7 +117,7 @@ impl Network {
             injected_pkts: 0,
             gone_pkts: 0,
             tap: None,
-            fetches: spec.flows.len() >= fetch::FLOWS_MIN,
+            fetched_pkts_min: Self::fetched_pkts_min(spec.flows.len()),
         };
         for source in 0..spec.links.len() as SourceId {
             if let Some(at) = network.alone_at(source as usize) {
@@ -302,7 +302,7 @@ impl Network {
         let horizon_ns = now_ns + self.lanes[player].delay_ns();
         let horizon = self.keys.key(horizon_ns, 0).min(self.end_key);
         loop {
-            if self.fetches {
+            if self.fetches() {
                 self.fetch_behind(player);
             }
             let lane = &mut self.lanes[player];
