@@ -10,8 +10,8 @@ use crate::topology::Topology;
 /// 3.3 GB; beyond this the system would end the program without a word.
 pub const BYTES_MAX: u64 = 8_000_000_000;
 
-/// What a flow or a link has outside of its struct: a name, parameters, and what the allocator adds.
-const BESIDE_BYTES: u64 = 150;
+/// What a flow or a link has outside of its struct: its name, routes, and what the allocator adds.
+const BESIDE_BYTES: u64 = 80;
 
 /// About so much does one run take.
 pub fn of_run<'g>(groups: impl Iterator<Item = &'g Group>, topology: &Topology) -> u64 {

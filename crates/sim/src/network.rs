@@ -86,8 +86,8 @@ pub(crate) struct Network {
     injected_pkts: u64,
     gone_pkts: u64,
     tap: Option<Tap>,
-    /// Whether the run outgrows the caches, see [`fetch`].
-    fetches: bool,
+    /// See [`fetch`].
+    fetched_pkts_min: usize,
 }
 
 impl Network {
@@ -117,7 +117,7 @@ impl Network {
             injected_pkts: 0,
             gone_pkts: 0,
             tap: None,
-            fetches: spec.flows.len() >= fetch::FLOWS_MIN,
+            fetched_pkts_min: Self::fetched_pkts_min(spec.flows.len()),
         };
         for source in 0..spec.links.len() as SourceId {
             if let Some(at) = network.alone_at(source as usize) {
@@ -302,7 +302,7 @@ impl Network {
         let horizon_ns = now_ns + self.lanes[player].delay_ns();
         let horizon = self.keys.key(horizon_ns, 0).min(self.end_key);
         loop {
-            if self.fetches {
+            if self.fetches() {
                 self.fetch_behind(player);
             }
             let lane = &mut self.lanes[player];
@@ -373,13 +373,7 @@ impl Network {
 
     /// A wire took a packet, or not.
     #[inline(always)]
-    fn pass_on(
-        &mut self,
-        now_ns: u64,
-        wire: u32,
-        passage: Option<Passage>,
-        parcel: Parcel,
-    ) -> Checked<()> {
+    fn pass_on(&mut self, now_ns: u64, wire: u32, passage: Option<Passage>, parcel: Parcel) -> Checked<()> {
         if let Some(passage) = passage {
             return self.go_ahead(now_ns, wire, passage, parcel);
         }
@@ -442,7 +436,7 @@ impl Network {
 
     /// What has a channel. Data and ACKs differ in what nearly every step of it looks at.
     #[inline(always)]
-    fn enter_air(&mut self, now_ns: u64, hop: u32, parcel: Parcel) -> Checked<Option<PacketId>> {
+    fn enter_air(&mut self, now_ns: u64, hop: u32, parcel: Parcel) -> Checked<()> {
         let wire = hop & !(LAW_ON_AIR | OF_ACKS);
         match (hop < LAW_ON_AIR, hop & OF_ACKS == 0) {
             (true, true) => self.enter_wire_on_air::<true>(now_ns, wire, parcel),
@@ -453,12 +447,7 @@ impl Network {
     }
 
     #[inline(never)]
-    fn enter_wire_on_air<const IS_DATA: bool>(
-        &mut self,
-        now_ns: u64,
-        wire: u32,
-        mut parcel: Parcel,
-    ) -> Checked<Option<PacketId>> {
+    fn enter_wire_on_air<const IS_DATA: bool>(&mut self, now_ns: u64, wire: u32, mut parcel: Parcel) -> Checked<()> {
         let kind = if IS_DATA { PacketKind::Data } else { PacketKind::Ack };
         debug_assert_eq!(self.slab.get(parcel.id).header.is_data(), IS_DATA, "a route has one");
         let passage = self
@@ -468,12 +457,7 @@ impl Network {
     }
 
     #[inline(never)]
-    fn enter_law_on_air<const IS_DATA: bool>(
-        &mut self,
-        now_ns: u64,
-        wire: u32,
-        mut parcel: Parcel,
-    ) -> Checked<Option<PacketId>> {
+    fn enter_law_on_air<const IS_DATA: bool>(&mut self, now_ns: u64, wire: u32, mut parcel: Parcel) -> Checked<()> {
         let packet_kind = if IS_DATA { PacketKind::Data } else { PacketKind::Ack };
         debug_assert_eq!(self.slab.get(parcel.id).header.is_data(), IS_DATA, "a route has one");
         let kind = self.lane_of[wire as usize] as usize;
