@@ -198,6 +198,8 @@ export const checks = {
 	async theme({ page }) {
 		const ground = () => page.evaluate(() => getComputedStyle(document.body).backgroundColor);
 		await page.emulateMediaFeatures([{ name: "prefers-color-scheme", value: "dark" }]);
+		// The page hears of the system's choice in a turn of its own.
+		await page.waitForFunction("document.getElementById('theme').textContent === 'light'");
 		await settle(page);
 		const dark = await ground();
 		assert.equal(await text(page, "#theme"), "light");

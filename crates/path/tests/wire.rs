@@ -118,7 +118,7 @@ fn a_wire_with_a_channel_is_a_link() {
 #[test]
 fn wires_with_channels_share_nothing() {
     // Goal: two wires of the same spec but for the name have channels of their own: each meets the fates that it meets
-    // alone.
+    // alone. Wires without a channel that are like them otherwise stay without.
     let mut spec = spec(constant(7_000_001), 3 * MS, Some(20), None);
     spec.channel = Some(ChannelSpec {
         model: Model::Random { data: 0.5, ack: 0.5 },
@@ -144,6 +144,16 @@ fn wires_with_channels_share_nothing() {
         wires.add(spec, 1, 0);
         wires
     });
+    let clean = LinkSpec {
+        channel: None,
+        ..spec.clone()
+    };
+    let mut mixed = Wires::default();
+    for spec in [&clean, &specs[0], &clean] {
+        mixed.add(spec, 1, 0);
+    }
+    assert_eq!([0, 1, 2].map(|index| mixed.is_on_air(index)), [false, true, false]);
+    assert_eq!(mixed.kind(0), mixed.kind(2));
     let mut differ = 0;
     for time in 1..400 {
         let together = [0, 1].map(|index| fates(&mut both, index, time * 10 * MS));

@@ -7,11 +7,11 @@ use crate::flows::Group;
 use crate::topology::Topology;
 
 /// Most that all runs of a sweep may take together, unless the caller says otherwise. A million flows in one run take
-/// 3.3 GB; beyond this the system would end the program without a word.
+/// 1.3 GB; beyond this the system would end the program without a word.
 pub const BYTES_MAX: u64 = 8_000_000_000;
 
-/// What a flow or a link has outside of its struct: a name, parameters, and what the allocator adds.
-const BESIDE_BYTES: u64 = 150;
+/// What a flow or a link has outside of its struct: its name, routes, and what the allocator adds.
+const BESIDE_BYTES: u64 = 80;
 
 /// About so much does one run take.
 pub fn of_run<'g>(groups: impl Iterator<Item = &'g Group>, topology: &Topology) -> u64 {

@@ -371,7 +371,7 @@ fn what_takes_too_much_memory_is_refused() {
     let planned = |sets: &[&str]| {
         let options = Options {
             sets: sets.iter().map(|set| (*set).to_owned()).collect(),
-            memory_bytes_max: 3_000_000,
+            memory_bytes_max: 900_000,
             ..Options::default()
         };
         parse(GOOD.as_bytes(), "s.toml", Path::new(""), &options)
@@ -397,7 +397,7 @@ fn what_takes_too_much_memory_is_refused() {
         &row("flow.count=300"),
     ] {
         let message = planned(sets).map(drop).expect_err("refused").to_string();
-        assert_has(&message, &[&line_of("[flow]"), "more than 3 MB of memory", "--seeds"]);
+        assert_has(&message, &[&line_of("[flow]"), "more than 1 MB of memory", "--seeds"]);
     }
     for sets in [&["flow.count=100"][..], &row("flow.count=3"), &["run.seeds=1..30"]] {
         assert!(planned(sets).is_ok(), "{sets:?}");

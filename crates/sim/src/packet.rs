@@ -83,6 +83,12 @@ impl Slab {
         &self.packets[id as usize]
     }
 
+    /// The most packets that ever were in existence at once.
+    #[inline]
+    pub fn most_pkts(&self) -> usize {
+        self.packets.len()
+    }
+
     /// Packets in existence.
     #[inline]
     pub fn alive(&self) -> u64 {

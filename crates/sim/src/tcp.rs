@@ -30,6 +30,7 @@ impl Now {
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct TickClock {
     tick_us: u32,
+    tick_ns: u64,
     reciprocal_q64: u64,
 }
 
@@ -39,13 +40,14 @@ impl TickClock {
         let tick_us = (tick_ns / 1000).clamp(1, u64::from(u32::MAX)) as u32;
         Self {
             tick_us,
+            tick_ns: u64::from(tick_us) * 1000,
             reciprocal_q64: (u64::MAX / u64::from(tick_us)).wrapping_add(1),
         }
     }
 
     /// Length of a tick.
     pub fn tick_ns(self) -> u64 {
-        u64::from(self.tick_us) * 1000
+        self.tick_ns
     }
 
     /// Whole ticks in `time_us`.

@@ -114,6 +114,12 @@ impl Scoreboard {
         self.sacked_pkts + self.duplicate_pkts
     }
 
+    /// Whether duplicate ACKs stand for segments that left the network, without SACK.
+    #[inline]
+    pub fn has_duplicates(&self) -> bool {
+        self.duplicate_pkts > 0
+    }
+
     /// Delivered since the connection began.
     pub fn delivered_pkts(&self) -> u32 {
         self.delivered_pkts
@@ -127,7 +133,7 @@ impl Scoreboard {
     /// Whether the oldest segment is marked lost: recovery must begin.
     #[inline]
     pub fn oldest_is_lost(&self) -> bool {
-        self.una < self.nxt && self.lost_pkts > 0 && self.segment(self.una).in_flight_and_flags & is::LOST != 0
+        self.lost_pkts > 0 && self.una < self.nxt && self.segment(self.una).in_flight_and_flags & is::LOST != 0
     }
 
     #[inline]
@@ -430,6 +436,10 @@ impl Scoreboard {
     /// Pair check: whether what each event kept up is the sum of what is unacknowledged.
     #[inline]
     pub fn is_sound(&self) -> bool {
+        if self.lost_pkts | self.retransmitted_pkts | self.sacked_pkts() == 0 {
+            // Nearly always: nothing is lost, sent again or gone before its turn.
+            return self.in_flight_pkts == self.outstanding_pkts() && self.sacked.is_empty();
+        }
         let sum = |parts: [u32; 4]| parts.into_iter().map(u64::from).sum::<u64>();
         let [in_flight, sacked, lost] = [self.in_flight_pkts, self.sacked_pkts, self.lost_pkts];
         sum([in_flight, sacked, self.duplicate_pkts, lost])

@@ -30,7 +30,7 @@ impl Sender {
             let news = self.board.acknowledge(packet.seq);
             (ack.acked_pkts, ack.delivered_pkts, newest) = (news.acked_pkts, news.delivered_pkts, news.newest);
             self.duplicate_acks = 0;
-            if self.control.ca_state != abi::CA_RECOVERY || packet.seq >= self.recover || self.ends_with_new_ack(plan) {
+            if self.board.has_duplicates() && !self.stays_in_recovery(plan, packet.seq) {
                 self.board.forget_duplicates(u32::MAX);
             }
             ack.rtt_us = self.sample_rtt(now, plan, packet);
@@ -58,10 +58,12 @@ impl Sender {
     /// so that a window with many holes is left to slow start instead of a round trip each.
     #[inline]
     fn is_later_partial_ack(&mut self, plan: &Plan) -> bool {
-        let partial = plan.tcp.recovery == Recovery::NewReno
-            && self.control.ca_state == abi::CA_RECOVERY
+        let partial = self.control.ca_state == abi::CA_RECOVERY
+            && plan.tcp.recovery == Recovery::NewReno
             && self.board.una() < self.recover;
-        self.partial_acks += u32::from(partial);
+        if partial {
+            self.partial_acks += 1;
+        }
         partial && self.partial_acks > 1
     }
 

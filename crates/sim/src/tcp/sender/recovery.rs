@@ -31,6 +31,12 @@ impl Sender {
         plan.tcp.recovery == Recovery::Reno && self.control.ca_state == abi::CA_RECOVERY
     }
 
+    /// Whether a new ACK of all below `seq` leaves the recovery under way as it is.
+    #[inline]
+    pub(super) fn stays_in_recovery(&self, plan: &Plan, seq: u32) -> bool {
+        self.control.ca_state == abi::CA_RECOVERY && seq < self.recover && !self.ends_with_new_ack(plan)
+    }
+
     /// Without SACK the oldest segment is the one that is known to be lost. Returns whether that is new.
     #[inline(never)]
     fn lose_oldest(&mut self, ack: &mut abi::Ack) -> bool {
