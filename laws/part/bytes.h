@@ -7,17 +7,29 @@
 
 #include "law.h"
 
+/* The order of bytes is turned by one instruction; where memory has the network's order, by none. */
+LAW u32 bytes_turned(u32 value)
+{
+#if __BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__
+	return __builtin_bswap32(value);
+#else
+	return value;
+#endif
+}
+
 LAW u32 bytes_get_u32(const u8 *bytes)
 {
-	return (u32)bytes[0] << 24 | (u32)bytes[1] << 16 | (u32)bytes[2] << 8 | bytes[3];
+	u32 value;
+
+	__builtin_memcpy(&value, bytes, sizeof(value));
+	return bytes_turned(value);
 }
 
 LAW void bytes_put_u32(u8 *bytes, u32 value)
 {
-	bytes[0] = (u8)(value >> 24);
-	bytes[1] = (u8)(value >> 16);
-	bytes[2] = (u8)(value >> 8);
-	bytes[3] = (u8)value;
+	u32 turned = bytes_turned(value);
+
+	__builtin_memcpy(bytes, &turned, sizeof(turned));
 }
 
 /* Two's complement, widened. */

@@ -166,8 +166,8 @@ impl Simulator for Ns2<'_> {
         sent.ok_or_else(|| format!("{} printed no sent_pkts_all", words.line()))
     }
 
-    /// Within one run: with a thousand flows ns-2's set-up takes a minute, of which a few per cent, the noise between two
-    /// runs, are as much as all that is measured.
+    /// Within one run: with a thousand flows ns-2's set-up takes a minute, of which a few per cent, the noise between
+    /// two runs, are as much as all that is measured.
     fn steady_s(&self, bench: &Bench, seconds: [u32; 2]) -> Result<f64, String> {
         let mut words = self.words(seconds[1], false);
         words.0.push("cpu_at".to_owned());

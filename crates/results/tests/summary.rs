@@ -162,6 +162,31 @@ fn points_of_a_sweep_stay_apart_and_in_order() {
 }
 
 #[test]
+fn links_of_a_kind_have_losses_of_their_own() {
+    // Goal: what links have in common is kept once, but the exact loss, which is of the packets that cross a link, is
+    // each link's own: absent where no data cross it.
+    let mut spec = spec(1, 60);
+    for (name, like) in [("unused", 0), ("access.1", 1), ("access.2", 1)] {
+        let mut link = spec.links[like].clone();
+        link.name = name.into();
+        spec.links.push(link);
+    }
+    spec.links.swap(1, 2);
+    for flow in &mut spec.flows {
+        flow.route.retain(|&link| link == 0);
+    }
+    let kept = fadelab_results::Specs::default().of(&spec);
+    let losses: Vec<bool> = kept
+        .links
+        .iter()
+        .map(|link| link.air_loss_rate_exact.is_some())
+        .collect();
+    assert_eq!(losses, [true, false, false, false, false]);
+    let is_shared = |a: usize, b: usize| std::sync::Arc::ptr_eq(&kept.links[a].kind, &kept.links[b].kind);
+    assert!(is_shared(2, 3) && is_shared(3, 4) && !is_shared(0, 1));
+}
+
+#[test]
 fn links_that_only_carry_acks_have_no_figures_of_flows_and_no_table() {
     // Nothing is delivered over them, which is not a goodput of zero; what they sent is in the summary all the same.
     let mut spec = spec(1, 60);

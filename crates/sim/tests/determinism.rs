@@ -65,6 +65,20 @@ fn recording_changes_nothing() {
 }
 
 #[test]
+fn links_that_are_not_shown_are_left_out() {
+    // Goal: a record has the counters of shown links alone, each with its number, and hiding a link changes no other.
+    let all = record_of(&busy_spec());
+    let mut spec = busy_spec();
+    spec.links[0].shown = false;
+    let some = record_of(&spec);
+    assert_eq!((some.link_ids.as_slice(), all.link_ids.len()), (&[1][..], 2));
+    assert_eq!((some.links_warmup.len(), some.links_end.len()), (1, 1));
+    assert_ne!(all.links_end[0], all.links_end[1]);
+    assert_eq!((some.link(0), some.link(1)), (None, all.link(1)));
+    assert_eq!((some.flows_end, some.events), (all.flows_end, all.events));
+}
+
+#[test]
 fn strangers_do_not_shift_draws() {
     // Goal: an unrelated flow with links of its own, wherever it stands in the lists, leaves a flow's start, its losses
     // and its router's draws as they are, even if its packets are larger.

@@ -4,8 +4,8 @@ use std::mem::offset_of;
 
 use super::{PACKET_DATA, Packet};
 
-/// What routers read and write of a packet, without feedback. Its fields lie as those of [`Packet`] do, so that a packet
-/// is shown to a law in two words.
+/// What routers read and write of a packet, without feedback. Its fields lie as those of [`Packet`] do, so that a
+/// packet is shown to a law in two words.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[repr(C, align(8))]
 pub struct Header {

@@ -87,8 +87,8 @@ impl Wires {
         self.kinds[wire.kind as usize].air.as_deref()
     }
 
-    /// As [`Self::arrive`], of a packet of `kind` at a wire that may have a channel. A packet that is lost on the air is
-    /// on its way as long as others, and does not arrive: it gets the tag `lost`.
+    /// As [`Self::arrive`], of a packet of `kind` at a wire that may have a channel. A packet that is lost on the air
+    /// is on its way as long as others, and does not arrive: it gets the tag `lost`.
     ///
     /// # Errors
     /// An invariant of the wire is broken.

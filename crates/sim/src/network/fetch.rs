@@ -1,8 +1,9 @@
 //! Brings memory near before it is needed.
 //!
-//! What a packet touches was last touched a round trip ago, and with thousands of flows it has left the cache since. But
-//! lanes know who comes next: while one packet is dealt with, the memory of those behind it is asked for, which costs a
-//! few instructions each instead of a wait. Nothing is read ahead of its time, so that no result can depend on it.
+//! What a packet touches was last touched a round trip ago, and with thousands of flows it has left the cache since.
+//! But lanes know who comes next: while one packet is dealt with, the memory of those behind it is asked for, which
+//! costs a few instructions each instead of a wait. Nothing is read ahead of its time, so that no result can depend on
+//! it.
 
 use prefetch_index::prefetch_index;
 
@@ -14,8 +15,8 @@ use crate::lane::Exits;
 const FLOWS_MIN: usize = 32;
 const PKTS_MIN: usize = 4096;
 
-/// How many packets before its turn the first memory of a packet is asked for, and how many before it what is only known
-/// when that has come. Two packets take about as long as main memory does.
+/// How many packets before its turn the first memory of a packet is asked for, and how many before it what is only
+/// known when that has come. Two packets take about as long as main memory does.
 const FAR: usize = 6;
 const NEAR: usize = 3;
 
