@@ -15,15 +15,26 @@ use output::Output;
 
 const INTRO: &str = "\
 ns-2.35, as Debian packages it, runs the networks of `tests/differential/ns2` with the settings of our scenarios: ten
-flows over a dumbbell of 54 Mbit/s and 80 ms, access links of 108 Mbit/s and 8 ms, packets of 1040 bytes and a buffer of
-one bandwidth-delay product, for 200 s of which the first 50 s do not count; XCP on a satellite link with flows both
-ways; and XCP in a parking lot of 4, 4, 2 and 4 Mbit/s. Each simulator takes three seeds of its own; the reference is
-the mean of ns-2's. Drops and marks are those of the bottleneck's queue, by the packets that arrive and that leave;
-shares in the parking lot are those of a class of flows in the rate of a link. Drop and mark rates that are zero in both
-are left out.
+flows over a dumbbell of 54 Mbit/s and 80 ms, access links of 108 Mbit/s and 8 ms, packets of 1040 bytes and a buffer
+of one bandwidth-delay product, for 200 s of which the first 50 s do not count; XCP on a satellite link with flows
+both ways; and XCP in a parking lot of 4, 4, 2 and 4 Mbit/s. Each simulator takes three seeds of its own; the
+reference is the mean of ns-2's. Drops and marks are those of the bottleneck's queue, by the packets that arrive and
+that leave; shares in the parking lot are those of a class of flows in the rate of a link. Drop and mark rates that
+are zero in both are left out.
 
-ns-2's XCP is built on its TCP/Reno, so our XCP has `transport.recovery = \"reno\"` here. ns-2 marks with `setbit_` and
-`ecn_`; RED and REM have the same explicit settings in both.
+ns-2's XCP is built on its TCP/Reno, so our XCP has `transport.recovery = \"reno\"` here. ns-2 marks with `setbit_`
+and `ecn_`; RED and REM have the same explicit settings in both. Of ns-2's senders XCP alone has timestamps by
+default, whose 10 bytes come on top of a packet; `ts_option_size_` is 0 here. A first version of the table had them: a
+mean queue of 2.4 instead of 1.4 packets on the dumbbell, and shares 1 % lower in the parking lot.
+
+*XCP with flows both ways* drives the queue into its limit every 20 s, where a run is decided by how losses are
+repaired, and seeds stray. Over seeds 1 to 12 of each simulator utilisation, mean queue and drop rate are 0.80, 79 and
+0.0051 in ns-2, 0.81, 89 and 0.0076 here, and 0.78, 79 and 0.0064 with `law.xcp.feedback=new`, with which ours hears
+of new ACKs only, as ns-2's does. Without a limit to the queue both agree with that key: 0.859 and 0.852, 140.1 and
+140.8 packets. So what is left of the drops, a quarter, comes from the repair of losses, and its cause is not known.
+The fraction that a halved window keeps in ns-2, its timer's backoff, the window its packets tell of in a recovery,
+and a limited transmit that goes on after timeouts moved the drops by less than their spread when tried one by one;
+without limited transmit ns-2 drops 0.0080, ours as before.
 ";
 
 /// The section.
@@ -100,12 +111,17 @@ fn row_of(case: &Case, figure: &Figure, theirs: &Stat, ours: Stat) -> Row {
 
 /// What becomes of a row that differs once we choose as ns-2 does.
 fn explain(row: &mut Row, quirk: &Quirk, as_ns2: &Stat, theirs: &Stat) {
-    if !row.tolerance.allows(theirs.mean, as_ns2.mean) {
-        return;
-    }
     let parameter = quirk.sets.join(" ");
-    row.note = format!("{} With `{parameter}` ours is {}.", quirk.cause, number(as_ns2.mean));
-    row.verdict = Verdict::HoldsWith(format!("`{parameter}`"));
+    let ours = number(as_ns2.mean);
+    if row.tolerance.allows(theirs.mean, as_ns2.mean) {
+        row.note = format!("{} With `{parameter}` ours is {ours}.", quirk.cause);
+        row.verdict = Verdict::HoldsWith(format!("`{parameter}`"));
+    } else {
+        row.note = format!(
+            "{} With `{parameter}` ours is {ours}, which is not enough.",
+            quirk.cause
+        );
+    }
 }
 
 #[cfg(test)]
@@ -124,8 +140,8 @@ mod tests {
 
     #[test]
     fn a_parameter_counts_only_where_the_row_holds_with_it() {
-        // Goal: a row that our imitation of ns-2 brings within the tolerance holds with that parameter and says what
-        // it then is; one that it leaves outside goes on to differ.
+        // Goal: a row that our imitation of ns-2 brings within the tolerance holds with that parameter; one that it
+        // leaves outside goes on to differ; both say what ours then is.
         let theirs = Stat::of(&[0.4]).expect("a value");
         let mut row = differing();
         assert_eq!(row.verdict, Verdict::Differs);
@@ -134,7 +150,8 @@ mod tests {
         assert_eq!(row.note, "Because. With `law.xcp.feedback=new` ours is 0.4100.");
         let mut row = differing();
         explain(&mut row, &QUIRK, &Stat::of(&[0.43]).expect("a value"), &theirs);
-        assert_eq!((row.verdict, row.note), (Verdict::Differs, String::new()));
+        let note = "Because. With `law.xcp.feedback=new` ours is 0.4300, which is not enough.";
+        assert_eq!((row.verdict, row.note.as_str()), (Verdict::Differs, note));
     }
 
     #[test]

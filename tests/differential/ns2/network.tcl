@@ -54,6 +54,8 @@ proc classes {} {
 proc set_defaults {} {
 	global arg
 	Agent/TCP set packetSize_ [expr {$arg(packet_bytes) - 40}]
+	# TCP/Reno/XCP alone has timestamps, whose 10 bytes would come on top.
+	Agent/TCP set ts_option_size_ 0
 	Agent/TCP set window_ 100000
 	Agent/TCP set tcpTick_ $arg(tick_s)
 	Agent/TCP set ecn_ [expr {$arg(queue) in {red rem}}]

@@ -132,8 +132,8 @@ fn xcp(is_lossy: bool) -> Case {
 const DUPLICATES: Quirk = Quirk {
     sets: &["law.xcp.feedback=new"],
     cause: "ns-2's XCP looks at the feedback of new ACKs only, and what duplicate ACKs carried is lost with them: the \
-            receiver has cleared its sum. Random losses leave many duplicates, most of them with positive feedback, so \
-            that ns-2's windows grow less between losses. The draft lets every ACK count.",
+            receiver has cleared its sum. Losses leave many duplicates, most of them with positive feedback, so that \
+            ns-2's windows grow less between losses. The draft lets every ACK count.",
 };
 
 /// The network of satellite-two-way.toml on a clean channel.
@@ -161,7 +161,7 @@ fn satellite() -> Case {
         ],
         is_lossy: false,
         compared: Compared::Bottleneck,
-        quirk: None,
+        quirk: Some(DUPLICATES),
     }
 }
 
