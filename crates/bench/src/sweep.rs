@@ -40,16 +40,17 @@ fn timed(bench: &Bench, threads: usize) -> Result<[f64; 3], String> {
     Ok([cpu_s, wall_s, idle_share(bench)?])
 }
 
-/// What the command itself noted of its workers.
+/// The share of the workers' time in which one had nothing to do, of what the command noted itself.
 fn idle_share(bench: &Bench) -> Result<f64, String> {
     let path = bench.scratch().join("result/manifest.json");
     let text = std::fs::read_to_string(&path).map_err(|error| format!("{}: {error}", path.display()))?;
-    let manifest: serde_json::Value =
-        serde_json::from_str(&text).map_err(|error| format!("{}: {error}", path.display()))?;
-    let share = manifest
-        .pointer("/workers_idle_share")
-        .and_then(serde_json::Value::as_f64);
-    share.ok_or_else(|| format!("{} says nothing of idle workers", path.display()))
+    share_of(&text).ok_or_else(|| format!("{} says nothing of idle workers", path.display()))
+}
+
+fn share_of(manifest: &str) -> Option<f64> {
+    let manifest: serde_json::Value = serde_json::from_str(manifest).ok()?;
+    let number = |pointer| manifest.pointer(pointer).and_then(serde_json::Value::as_f64);
+    Some(number("/sharing/idle_s")? / (number("/threads")? * number("/wall_time_s")?))
 }
 
 /// # Errors
@@ -89,4 +90,18 @@ pub fn measure(bench: &Bench) -> Result<Section, String> {
             row("x as fast", median(speedups), 2, Bound::None),
         ],
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn idle_time_is_a_share_of_all_workers() {
+        // Goal: what one of two workers waits at the end is half as much of both's time, and a manifest that does not
+        // tell is no share of 0.
+        let manifest = r#"{"wall_time_s": 10.0, "threads": 2, "sharing": {"cpu_time_s": 19.0, "idle_s": 1.0}}"#;
+        assert_eq!(share_of(manifest), Some(0.05));
+        assert_eq!(share_of(r#"{"wall_time_s": 10.0, "threads": 2}"#), None);
+    }
 }

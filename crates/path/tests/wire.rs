@@ -144,10 +144,8 @@ fn wires_with_channels_share_nothing() {
         wires.add(spec, 1, 0);
         wires
     });
-    let clean = LinkSpec {
-        channel: None,
-        ..spec.clone()
-    };
+    let mut clean = spec.clone();
+    clean.channel = None;
     let mut mixed = Wires::default();
     for spec in [&clean, &specs[0], &clean] {
         mixed.add(spec, 1, 0);
