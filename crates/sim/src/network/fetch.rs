@@ -15,8 +15,8 @@ use crate::lane::{Entry, Exits};
 const FLOWS_MIN: usize = 32;
 const PKTS_MIN: usize = 4096;
 
-/// How many packets before its turn a packet is asked for, how many before it its flow, which only the packet tells, and
-/// how many before it what only the flow tells. Three packets take longer than main memory does.
+/// How many packets before its turn a packet is asked for, how many before it its flow, which only the packet tells,
+/// and how many before it what only the flow tells. Three packets take longer than main memory does.
 const FAR: usize = 9;
 const MIDDLE: usize = 6;
 const NEAR: usize = 3;
