@@ -15,8 +15,6 @@ pub struct Parcel {
     pub id: PacketId,
     /// A word that belongs to whoever drives the links, such as a place on a route.
     pub tag: u32,
-    /// Number of the flow, which whoever drives the links may want to know before the packet is looked at.
-    pub flow: u32,
     /// IP bytes, as in the packet's header.
     pub ip_bytes: u16,
 }

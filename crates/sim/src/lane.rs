@@ -166,7 +166,6 @@ impl Lane {
             entry.arrived_ns = arrived_ns;
             entry.parcel.id = parcel.id;
             entry.parcel.tag = parcel.tag;
-            entry.parcel.flow = parcel.flow;
             entry.parcel.ip_bytes = parcel.ip_bytes;
             self.len += 1;
         }

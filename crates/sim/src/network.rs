@@ -172,23 +172,18 @@ impl Network {
         route_at: u32,
         feedback: Option<&FeedbackBytes>,
     ) -> Checked<()> {
-        let (flow, ip_bytes) = (packet.flow, packet.header.ip_bytes as u16);
+        let ip_bytes = packet.header.ip_bytes as u16;
         let id = self.slab.add(packet);
         if let Some(bytes) = feedback {
             *self.slab.feedback(id) = *bytes;
         }
-        self.enter(now_ns, id, flow, route_at, ip_bytes)
+        self.enter(now_ns, id, route_at, ip_bytes)
     }
 
     #[inline(never)]
-    fn enter(&mut self, now_ns: u64, id: PacketId, flow: u32, tag: u32, ip_bytes: u16) -> Checked<()> {
+    fn enter(&mut self, now_ns: u64, id: PacketId, tag: u32, ip_bytes: u16) -> Checked<()> {
         self.injected_pkts += 1;
-        let parcel = Parcel {
-            id,
-            tag,
-            flow,
-            ip_bytes,
-        };
+        let parcel = Parcel { id, tag, ip_bytes };
         self.forward(now_ns, parcel)
     }
 

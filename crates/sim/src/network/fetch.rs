@@ -2,22 +2,23 @@
 //!
 //! What a packet touches was last touched a round trip ago, and with thousands of flows it has left the cache since.
 //! But lanes know who comes next: while one packet is dealt with, the memory of those behind it is asked for, which
-//! costs a few instructions each instead of a wait. Nothing is read ahead of its time, so that no result can depend on
-//! it.
+//! costs a few instructions each instead of a wait. Nothing that can still change is read ahead of its time, so that no
+//! result can depend on it.
 
 use prefetch_index::prefetch_index;
 
 use super::{Network, TAIL};
-use crate::lane::Exits;
+use crate::lane::{Entry, Exits};
 
 /// Flows, and packets under way, from which on a run outgrows the nearest caches. Ten flows with three thousand packets
 /// take as long with as without, a hundred flows half as long.
 const FLOWS_MIN: usize = 32;
 const PKTS_MIN: usize = 4096;
 
-/// How many packets before its turn the first memory of a packet is asked for, and how many before it what is only
-/// known when that has come. Two packets take about as long as main memory does.
-const FAR: usize = 6;
+/// How many packets before its turn a packet is asked for, how many before it its flow, which only the packet tells,
+/// and how many before it what only the flow tells. Three packets take longer than main memory does.
+const FAR: usize = 9;
+const MIDDLE: usize = 6;
 const NEAR: usize = 3;
 
 /// What comes to a host soon.
@@ -53,16 +54,16 @@ impl Network {
     #[inline(always)]
     fn fetch_exit(&self, link: usize) -> Upcoming {
         let lane = &self.lanes[self.lane_of[link] as usize];
-        let far = lane.upcoming(FAR).map(|entry| {
+        if let Some(entry) = lane.upcoming(FAR) {
             prefetch_index(&self.hops, entry.parcel.tag as usize);
             prefetch_index(&self.lane_of, self.keys.split(entry.key).1 as usize);
             self.slab.fetch(entry.parcel.id);
-            entry.parcel.flow
-        });
+        }
+        let flow = |entry: &Entry| self.slab.get(entry.parcel.id).flow;
         Upcoming {
             exits: lane.exits(),
-            far,
-            near: lane.upcoming(NEAR).map(|entry| entry.parcel.flow),
+            far: lane.upcoming(MIDDLE).map(flow),
+            near: lane.upcoming(NEAR).map(flow),
         }
     }
 
@@ -70,7 +71,7 @@ impl Network {
     #[inline]
     pub(super) fn fetch_behind(&self, player: usize) {
         let lane = &self.lanes[player];
-        if let Some(entry) = lane.upcoming(FAR) {
+        if let Some(entry) = lane.upcoming(MIDDLE) {
             prefetch_index(&self.hops, entry.parcel.tag as usize);
         }
         if let Some(entry) = lane.upcoming(NEAR)
