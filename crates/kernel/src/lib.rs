@@ -1,0 +1,1 @@
+//! The laws of fadelab inside an unmodified Linux kernel.
