@@ -1,1 +1,3 @@
 //! The laws of fadelab inside an unmodified Linux kernel.
+
+pub mod compile;
