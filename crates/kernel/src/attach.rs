@@ -1,10 +1,10 @@
 //! Programs at a network device: links of their own where the kernel has them, filters of the qdisc clsact before.
 #![allow(unsafe_code)]
 
-use std::os::fd::AsFd;
-use std::ptr::{self, NonNull};
+use std::os::fd::{AsFd, AsRawFd, FromRawFd, OwnedFd};
+use std::ptr;
 
-use libbpf_rs::{AsRawLibbpf, Link, Program, TC_EGRESS, TC_INGRESS, TcHook, TcHookBuilder};
+use libbpf_rs::{Program, TC_EGRESS, TC_INGRESS, TcHook, TcHookBuilder};
 
 use crate::Version;
 use crate::device::{Device, within};
@@ -23,7 +23,7 @@ pub enum Direction {
 #[derive(Debug)]
 pub enum Attached {
     /// From Linux 6.6 on.
-    Link(Link),
+    Link(OwnedFd),
     /// Before: a filter, which outlives the process.
     Filter {
         /// The filter.
@@ -68,21 +68,18 @@ pub fn to_device(program: &Program<'_>, device: &Device, direction: Direction) -
     attached.map_err(|error| LoadError::of(what, &error))
 }
 
-fn link(program: &Program<'_>, index: i32, direction: Direction) -> Result<Link, libbpf_rs::Error> {
+fn link(program: &Program<'_>, index: i32, direction: Direction) -> Result<OwnedFd, libbpf_rs::Error> {
     let kind = match direction {
         Direction::Ingress => libbpf_sys::BPF_TCX_INGRESS,
         Direction::Egress => libbpf_sys::BPF_TCX_EGRESS,
     };
-    // SAFETY: the program is loaded and outlives the call, which takes no options; libbpf gives a link of which this is
-    // the only owner, or null and an error.
-    unsafe {
-        let raw = program.as_libbpf_object();
-        libbpf_sys::bpf_program__set_expected_attach_type(raw.as_ptr(), kind);
-        let link = libbpf_sys::bpf_program__attach_tcx(raw.as_ptr(), index, ptr::null());
-        NonNull::new(link)
-            .map(|link| Link::from_ptr(link))
-            .ok_or_else(|| libbpf_rs::Error::from(std::io::Error::last_os_error()))
+    // SAFETY: the program is loaded and outlives the call, which takes no options.
+    let link = unsafe { libbpf_sys::bpf_link_create(program.as_fd().as_raw_fd(), index, kind, ptr::null()) };
+    if link < 0 {
+        return Err(std::io::Error::from_raw_os_error(-link).into());
     }
+    // SAFETY: the descriptor was just opened and nobody else knows it.
+    Ok(unsafe { OwnedFd::from_raw_fd(link) })
 }
 
 /// Whether clsact was made. Where it was there for others, it stays when we go.
