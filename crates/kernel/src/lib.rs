@@ -7,7 +7,10 @@ pub mod attach;
 pub mod compile;
 pub mod device;
 pub mod object;
+pub mod process;
+pub mod segments;
 pub mod sender;
+pub mod store;
 pub mod version;
 
 pub use version::Version;
