@@ -4,6 +4,7 @@
 //! congestion control ([`sender`]). The programs in `bpf/` are plumbing only; what they call are the headers of `laws/`.
 
 pub mod attach;
+pub mod check;
 pub mod compile;
 pub mod device;
 pub mod object;
