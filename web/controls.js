@@ -50,7 +50,7 @@ function check(label, on, pick) {
 // Shows or hides a law; pointing at it brings it to the front.
 function lawButton(name, law) {
 	const pressed = String(!state.hidden.has(law));
-	const made = element("button", { type: "button", class: `law law${law % COLOURS_N}`, "aria-pressed": pressed });
+	const made = element("button", { type: "button", class: `law ${lawClass(law)}`, "aria-pressed": pressed });
 	made.append(element("i"), name);
 	made.addEventListener("click", () => {
 		if (!state.hidden.delete(law)) state.hidden.add(law);

@@ -144,8 +144,12 @@ function colour(name, onPaper = false) {
 	return getComputedStyle(probe).color;
 }
 
-const lawColour = (law) => `--law${law % COLOURS_N}`;
-const lawDash = (law) => (law < COLOURS_N ? [] : [6, 3]);
+// A look is a colour, and for each round through the colours another kind of line: a law has the same colour on each ground.
+const DASHES = [[], [6, 3], [2, 3]];
+const lookColour = (look) => `--law${look % COLOURS_N}`;
+const lawColour = (law) => lookColour(report.looks[law]);
+const lawClass = (law) => `law${report.looks[law] % COLOURS_N}`;
+const lawDash = (law) => DASHES[Math.floor(report.looks[law] / COLOURS_N) % DASHES.length];
 
 function withAlpha(rgb, alpha) {
 	const [r, g, b] = rgb.match(/[\d.]+/g);

@@ -17,7 +17,7 @@ function drawLive(chart, figure) {
 	const each = Math.floor((width - gap * (columns - 1)) / columns);
 	for (const panel of figure.panels) {
 		const place = element("div", { class: "plot" });
-		if (panel.title) place.append(element("h3", { class: `law${panel.law % COLOURS_N}` }, panel.title));
+		if (panel.title) place.append(element("h3", { class: lawClass(panel.law) }, panel.title));
 		chart.body.append(place);
 		chart.plots.push(livePlot(chart, panel, place, each));
 	}

@@ -139,7 +139,7 @@ function stepByKeys(chart, hits, show) {
 
 // `name value` in the colour of the law.
 function toldLaw(law, text) {
-	const attributes = law == null ? {} : { class: `law${law % COLOURS_N}` };
+	const attributes = law == null ? {} : { class: lawClass(law) };
 	const name = law == null ? [] : [element("b", {}, report.laws[law]), " "];
 	return element("span", attributes, ...name, text);
 }

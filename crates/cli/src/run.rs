@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 use std::time::Instant;
 
 use cpu_time::ProcessTime;
-use fadelab_results::{Experiment, Host, Provenance, Run, Sharing, Specs, Summary, Target, table};
+use fadelab_results::{Experiment, Host, Provenance, Run, SIM, Sharing, Specs, Summary, Target, table};
 use fadelab_scenario::plan::Plan;
 use fadelab_sim::record::RunRecord;
 
@@ -138,6 +138,7 @@ pub fn experiment(plan: &Plan, records: Vec<RunRecord>) -> Experiment {
     let mut specs = Specs::default();
     let (own_laws, sources) = own_law::kept();
     let runs = plan.runs.iter().zip(records).map(|(run, record)| Run {
+        ground: SIM.to_owned(),
         law: run.law_label.clone(),
         point: run.point.clone(),
         seed: run.seed,

@@ -6,8 +6,8 @@ use std::sync::Arc;
 use crate::summary::in_order;
 use crate::{Experiment, Run, Spec, point_text};
 
-/// Puts results together, each under the name that tells it from the others. A law that several results have is shown
-/// once for each, with the name of its result.
+/// Puts results together, each under the name that tells it from the others. A law that several results have on one
+/// ground is shown once for each, with the name of its result.
 ///
 /// # Errors
 /// In words: the results cannot stand in one table, because their runs do not share links, flows, points or times.
@@ -30,7 +30,7 @@ pub fn combine(parts: Vec<(String, Experiment)>) -> Result<Experiment, String> {
         combined.sources.extend(part.sources);
         combined.claims.extend(part.claims);
         combined.runs.extend(part.runs.into_iter().map(|run| Run {
-            law: if clashing.contains(&run.law) {
+            law: if clashing.contains(&(run.law.clone(), run.ground.clone())) {
                 format!("{} ({name})", run.law)
             } else {
                 run.law
@@ -41,10 +41,11 @@ pub fn combine(parts: Vec<(String, Experiment)>) -> Result<Experiment, String> {
     Ok(combined)
 }
 
-fn clashing_laws(parts: &[(String, Experiment)]) -> Vec<String> {
-    let laws = |part: &Experiment| in_order(part.runs.iter().map(|run| run.law.clone()));
-    let all: Vec<String> = parts.iter().flat_map(|(_, part)| laws(part)).collect();
-    let clashes = |law: &&String| all.iter().filter(|other| other == law).count() > 1;
+/// Law and ground.
+fn clashing_laws(parts: &[(String, Experiment)]) -> Vec<(String, String)> {
+    let laws = |part: &Experiment| in_order(part.runs.iter().map(|run| (run.law.clone(), run.ground.clone())));
+    let all: Vec<(String, String)> = parts.iter().flat_map(|(_, part)| laws(part)).collect();
+    let clashes = |law: &&(String, String)| all.iter().filter(|other| other == law).count() > 1;
     in_order(all.iter().filter(clashes).cloned())
 }
 

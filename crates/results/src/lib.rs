@@ -10,8 +10,10 @@ pub mod claim;
 pub mod columns;
 pub mod combine;
 pub mod compare;
+pub mod contender;
 pub mod counters;
 pub mod curves;
+pub mod distance;
 pub mod docs;
 pub mod error;
 pub mod folder;
@@ -95,9 +97,14 @@ pub struct Source {
     pub text: String,
 }
 
-/// One run: what was simulated and what came out.
+/// The ground of runs of the simulator.
+pub const SIM: &str = "sim";
+
+/// One run: what was run and what came out.
 #[derive(Clone, Debug)]
 pub struct Run {
+    /// Where it was run: [`SIM`] or the name of another ground, e.g. `virtual`.
+    pub ground: String,
     /// Label of the law or of the combination of laws that is compared, e.g. `VCP` or `Reno + REM/ECN`.
     pub law: String,
     /// Coordinates in the sweep besides law and seed: key and value as the scenario spells them.

@@ -129,6 +129,7 @@ fn runs(setup: Setup) -> Result<Vec<Run>, String> {
             .map(|(id, _)| id)
             .collect();
         Ok(Run {
+            ground: entry.ground,
             law: entry.law,
             point: entry.point,
             seed: entry.seed,

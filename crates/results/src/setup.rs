@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
 
-use crate::{Experiment, Run, Spec};
+use crate::{Experiment, Run, SIM, Spec};
 
 /// The content of `setup.json`.
 #[derive(Debug, Serialize, Deserialize)]
@@ -18,6 +18,9 @@ pub struct Setup {
 /// What a run was.
 #[derive(Debug, Serialize, Deserialize)]
 pub struct Entry {
+    /// Where it was run; left out where that was the simulator, as in results from before there was anything else.
+    #[serde(default = "sim", skip_serializing_if = "is_sim")]
+    pub ground: String,
     /// Label of its law.
     pub law: String,
     /// Sweep coordinates besides law and seed.
@@ -30,6 +33,14 @@ pub struct Entry {
     pub events: u64,
 }
 
+fn sim() -> String {
+    SIM.to_owned()
+}
+
+fn is_sim(ground: &str) -> bool {
+    ground == SIM
+}
+
 impl Setup {
     /// Of the runs of an experiment.
     pub fn of(experiment: &Experiment) -> Self {
@@ -37,6 +48,7 @@ impl Setup {
         let mut entry = |run: &Run| {
             let known = specs.iter().rposition(|spec| Arc::ptr_eq(spec, &run.spec));
             Entry {
+                ground: run.ground.clone(),
                 law: run.law.clone(),
                 point: run.point.clone(),
                 seed: run.seed,

@@ -4,6 +4,8 @@ use std::collections::BTreeMap;
 
 use serde::Serialize;
 
+use crate::contender::{Contender, contenders, grounds};
+use crate::distance::{Distance, distances};
 use crate::interval::Stat;
 use crate::measure::{self, Figures, METRICS, Metric};
 use crate::{Claim, Experiment, Picture, Run};
@@ -15,8 +17,14 @@ pub struct Summary {
     pub title: String,
     /// What the scenario shows.
     pub about: String,
-    /// Labels of the laws, in the order of the scenario.
+    /// Grounds of the runs, if there are several.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub grounds: Vec<String>,
+    /// Labels of the laws, in the order of the scenario; on several grounds, of each law on each.
     pub laws: Vec<String>,
+    /// What stands behind each of `laws`.
+    #[serde(skip)]
+    pub contenders: Vec<Contender>,
     /// Seeds in the order of the runs.
     pub seeds: Vec<u64>,
     /// Length of the measured interval of the first run.
@@ -25,6 +33,9 @@ pub struct Summary {
     pub groups: Vec<Group>,
     /// Differences between laws under the same seeds.
     pub differences: Vec<Difference>,
+    /// How far the grounds are apart, law by law; empty on one ground.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub distances: Vec<Distance>,
     /// Verdicts on published claims.
     pub claims: Vec<Claim>,
     /// Figures of the paper that they are about.
@@ -115,18 +126,24 @@ const PAIRED: [Metric; 2] = [Metric::Utilisation, Metric::Goodput];
 impl Summary {
     /// Computes the summary of an experiment.
     pub fn of(experiment: &Experiment) -> Self {
-        let groups = groups(&experiment.runs);
+        let contenders = contenders(&experiment.runs);
+        let groups = groups(&experiment.runs, &contenders);
+        let grounds = grounds(&experiment.runs);
+        let several = |ground: &str| (grounds.len() > 1).then(|| ground.to_owned());
         Self {
             title: experiment.title.clone(),
             about: experiment.about.clone(),
-            laws: in_order(experiment.runs.iter().map(|run| run.law.clone())),
+            grounds: grounds.iter().copied().filter_map(several).collect(),
+            laws: contenders.iter().map(|contender| contender.label.clone()).collect(),
             seeds: in_order(experiment.runs.iter().map(|run| run.seed)),
             measured_s: experiment
                 .runs
                 .first()
                 .map_or(0.0, |run| run.measured_ns() as f64 / 1e9),
-            differences: differences(&groups),
+            differences: differences(&groups, &contenders),
+            distances: distances(&experiment.runs),
             groups,
+            contenders,
             claims: experiment.claims.clone(),
             pictures: experiment.pictures.clone(),
         }
@@ -173,9 +190,8 @@ pub(crate) fn in_order<T: PartialEq>(items: impl Iterator<Item = T>) -> Vec<T> {
     distinct
 }
 
-fn groups(runs: &[Run]) -> Vec<Group> {
+fn groups(runs: &[Run], contenders: &[Contender]) -> Vec<Group> {
     let points = in_order(runs.iter().map(|run| &run.point));
-    let laws = in_order(runs.iter().map(|run| run.law.as_str()));
     let mut groups = Vec::new();
     for point in points {
         let here: Vec<&Run> = runs.iter().filter(|run| run.point == *point).collect();
@@ -186,9 +202,9 @@ fn groups(runs: &[Run]) -> Vec<Group> {
                 .collect::<Vec<_>>()
         }));
         for link in links {
-            for &law in &laws {
-                let mut group = Group::new(point, link, law);
-                for run in here.iter().filter(|run| run.law == law) {
+            for contender in contenders {
+                let mut group = Group::new(point, link, &contender.label);
+                for run in here.iter().filter(|run| contender.has(run)) {
                     if let Some(id) = run.spec.links.iter().position(|spec| spec.name.as_ref() == link) {
                         group.add(run, id);
                     }
@@ -203,12 +219,19 @@ fn groups(runs: &[Run]) -> Vec<Group> {
     groups
 }
 
-fn differences(groups: &[Group]) -> Vec<Difference> {
+/// Of two laws on one ground, or one law on two.
+fn differences(groups: &[Group], contenders: &[Contender]) -> Vec<Difference> {
+    let contender = |group: &Group| contenders.iter().find(|contender| contender.label == group.law);
+    let is_pair = |first: &Group, second: &Group| {
+        let pair = contender(first).zip(contender(second));
+        pair.is_some_and(|(one, other)| one.law == other.law || one.ground == other.ground)
+    };
     let mut differences = Vec::new();
     for (place, first) in groups.iter().enumerate() {
         for second in groups[place + 1..]
             .iter()
             .take_while(|g| g.point == first.point && g.link == first.link)
+            .filter(|second| is_pair(first, second))
         {
             for metric in PAIRED {
                 let value = |seed: &u64| Some(first.value(*seed, metric)? - second.value(*seed, metric)?);

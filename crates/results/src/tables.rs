@@ -9,12 +9,10 @@ use crate::counters::{self, Counted, Counter};
 use crate::measure::{self, Figures, METRICS};
 use crate::{Error, Experiment, Run};
 
-/// Where the runs of this crate's tables come from; emulated and deployed runs will name theirs.
-pub const GROUND: &str = "sim";
-
 /// What every row begins with: the run it belongs to.
 #[derive(Clone, Copy, Debug)]
 pub struct RunKey<'a> {
+    ground: &'a str,
     index: u64,
     law: &'a str,
     point: &'a str,
@@ -29,7 +27,11 @@ pub trait Keyed {
 
 fn key_columns<R: Keyed>() -> Vec<Column<R>> {
     vec![
-        Column::text("ground", "where it was run: `sim`, the simulator", |_| GROUND),
+        Column::text(
+            "ground",
+            "where it was run: `sim` is the simulator, `virtual` a kernel in virtual time",
+            |row: &R| row.key().ground,
+        ),
         Column::key("run", "number of the run in the plan, from 0", |row: &R| {
             row.key().index
         }),
@@ -278,6 +280,7 @@ pub(crate) fn write(experiment: &Experiment, folder: &Path, format: Format) -> R
                 (
                     run,
                     RunKey {
+                        ground: &run.ground,
                         index: index as u64,
                         law: &run.law,
                         point,

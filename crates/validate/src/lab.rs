@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 
 use fadelab_results::interval::Stat;
 use fadelab_results::measure::{self, Metric};
-use fadelab_results::{Run, Specs};
+use fadelab_results::{Run, SIM, Specs};
 use fadelab_scenario::plan::PlannedRun;
 use indicatif::{ProgressBar, ProgressStyle};
 use rayon::prelude::*;
@@ -97,6 +97,7 @@ impl Lab {
         let records: Result<Vec<_>, String> = plan.runs.par_iter().map(run).collect();
         let mut specs = Specs::default();
         let runs = plan.runs.iter().zip(records?).map(|(planned, record)| Run {
+            ground: SIM.to_owned(),
             law: planned.law_label.clone(),
             point: planned.point.clone(),
             seed: planned.seed,

@@ -136,6 +136,7 @@ pub mod tests {
         };
         let at = |s: u64| bytes.iter().map(|bytes| counted(bytes(s))).collect::<Vec<_>>();
         Run {
+            ground: fadelab_results::SIM.to_owned(),
             law: "law".to_owned(),
             point: Vec::new(),
             seed: 1,

@@ -6,7 +6,7 @@ use std::rc::Rc;
 
 use fadelab_laws::catalogue::{self, Role};
 use fadelab_results::measure::{self, Metric};
-use fadelab_results::{Run, Specs};
+use fadelab_results::{Run, SIM, Specs};
 use fadelab_scenario::plan::{Plan, PlannedRun};
 use fadelab_scenario::{Options, load};
 use fadelab_sim::record::RunRecord;
@@ -96,6 +96,7 @@ impl Simulated {
         Self {
             is_long: planned.spec.flows.iter().map(|flow| long(&flow.app)).collect(),
             run: Run {
+                ground: SIM.to_owned(),
                 law: planned.law_label.clone(),
                 point: planned.point.clone(),
                 seed: planned.seed,

@@ -13,6 +13,7 @@ use serde::Serialize;
 pub use budget::Budget;
 use spread::Quantiles;
 
+use crate::contender::{Contender, contenders};
 use crate::report::pack::Packed;
 use crate::summary::in_order;
 use crate::{Experiment, Run, measure};
@@ -101,7 +102,7 @@ struct Place<'a> {
 impl Curves {
     /// Computes the curves of the runs that recorded a series.
     pub fn of(experiment: &Experiment) -> Self {
-        let laws = in_order(experiment.runs.iter().map(|run| run.law.as_str()));
+        let laws = contenders(&experiment.runs);
         let mut places = places(experiment);
         let shapes: Vec<budget::Shape> = places.iter().map(Place::shape).collect();
         let budget = Budget::of(&shapes);
@@ -150,7 +151,7 @@ impl Place<'_> {
     }
 }
 
-fn panel(place: &Place, laws: &[&str], budget: &Budget) -> Panel {
+fn panel(place: &Place, laws: &[Contender], budget: &Budget) -> Panel {
     let first = place.runs[0];
     let (spec, time_ns) = (&first.spec, &first.record.series.time_ns);
     let seconds = |ns: u64| ns as f64 / 1e9;
@@ -159,8 +160,8 @@ fn panel(place: &Place, laws: &[&str], budget: &Budget) -> Panel {
     let flow_bins = link::Grid::new(spec.duration_ns, sample_ns, budget.flow_bins_max);
     let shown = &place.flows[..place.flows.len().min(budget.flows_max)];
     let is_trace = spec.links[place.link].is_trace;
-    let of_law = |(law, name): (usize, &&str)| {
-        let runs: Vec<&Run> = place.runs.iter().copied().filter(|run| run.law == *name).collect();
+    let of_law = |(law, contender): (usize, &Contender)| {
+        let runs: Vec<&Run> = place.runs.iter().copied().filter(|run| contender.has(run)).collect();
         let with_flows = &runs[..runs.len().min(budget.seeds_max)];
         (!runs.is_empty()).then(|| LawCurves {
             law,

@@ -15,6 +15,8 @@ pub struct Data<'a> {
     /// Title, for the names of files.
     title: &'a str,
     laws: &'a [String],
+    /// Per law its look: a colour, and for each round through the colours another kind of line.
+    looks: Vec<usize>,
     /// As text, because a script's numbers end at 2^53.
     seeds: Vec<String>,
     /// The points of the sweep in one line each; one empty line without a sweep.
@@ -67,6 +69,7 @@ impl<'a> Data<'a> {
         Self {
             title: &summary.title,
             laws: &summary.laws,
+            looks: summary.contenders.iter().map(|contender| contender.look).collect(),
             seeds: summary.seeds.iter().map(u64::to_string).collect(),
             points: points.iter().map(|point| point_text(point)).collect(),
             places: points

@@ -2,6 +2,7 @@
 
 mod claims;
 mod data;
+mod distances;
 mod headline;
 pub mod pack;
 pub mod swept;
@@ -10,7 +11,8 @@ mod tables;
 use std::fmt::Write;
 
 use crate::curves::Curves;
-use crate::{Error, Experiment, Summary, point_text};
+use crate::summary::in_order;
+use crate::{Error, Experiment, SIM, Summary, point_text};
 
 const PAGE: &str = include_str!("../../../../web/report.html");
 const STYLE: &str = concat!(
@@ -54,6 +56,7 @@ pub fn html(experiment: &Experiment, summary: &Summary) -> Result<String, Error>
             ("headline", escape(&headline::headline(summary))),
             ("tables", claims::folded(summary, tables::figures(summary))),
             ("claims", claims::sections(summary)),
+            ("distances", distances::section(summary)),
             ("left_out", left_out(&curves)),
             ("no_sweep", hidden(summary.points().len() < 2)),
             ("no_curves", hidden(curves.panels.is_empty())),
@@ -105,6 +108,15 @@ fn left_out(curves: &Curves) -> String {
     }
 }
 
+/// `Simulated`, or on which grounds the runs were made.
+fn made_on(summary: &Summary) -> String {
+    let grounds = in_order(summary.contenders.iter().map(|contender| contender.ground.as_str()));
+    match grounds[..] {
+        [SIM] | [] => "Simulated".to_owned(),
+        _ => format!("Run on {}", escape(&grounds.join(" and "))),
+    }
+}
+
 fn how(experiment: &Experiment, summary: &Summary) -> String {
     let (runs, seeds) = (experiment.runs.len(), summary.seeds.len());
     let points: Vec<String> = summary.points().iter().map(|point| point_text(point)).collect();
@@ -113,10 +125,11 @@ fn how(experiment: &Experiment, summary: &Summary) -> String {
         n => format!(" × {n} points of the sweep"),
     };
     let mut text = format!(
-        "<p>Simulated by fadelab {}: {runs} runs ({} laws × {seeds} {}{sweep}), each measured over {} s. Laws meet the \
+        "<p>{} by fadelab {}: {runs} runs ({} laws × {seeds} {}{sweep}), each measured over {} s. Laws meet the \
          same channel under the same seed. The same scenario and seeds give this page again, byte by byte.</p>",
+        made_on(summary),
         experiment.version,
-        summary.laws.len(),
+        in_order(summary.contenders.iter().map(|contender| &contender.law)).len(),
         if seeds == 1 { "seed" } else { "seeds" },
         summary.measured_s,
     );

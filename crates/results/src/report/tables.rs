@@ -4,19 +4,18 @@ use std::fmt::Write;
 
 use super::escape;
 use crate::Summary;
+use crate::contender::COLOURS_N;
 use crate::measure::Metric;
 use crate::summary::Group;
 use crate::table::{self, View};
-
-/// Colours that the style sheet has for laws; further laws begin again with dashed lines.
-const COLOURS_N: usize = 8;
 
 /// Rows beyond which a table scrolls in a box of its own.
 const ROWS_MAX: usize = 24;
 
 /// The colour of a law, and whether its lines are dashed, must agree with the script.
 fn colour(summary: &Summary, law: &str) -> usize {
-    summary.laws.iter().position(|other| other == law).unwrap_or_default() % COLOURS_N
+    let contender = summary.contenders.iter().find(|contender| contender.label == law);
+    contender.map_or(0, |contender| contender.look % COLOURS_N)
 }
 
 /// The figures of each link with the paired differences between laws.

@@ -7,7 +7,7 @@ use std::sync::Arc;
 use fadelab_path::trace::{Trace, TraceRules};
 use fadelab_phy::channel::{ChannelSpec, CodeSpec, Model};
 use fadelab_results::picture::{Axis, Curve, Mark, Panel, Picture};
-use fadelab_results::{Experiment, Host, Provenance, Run, Specs};
+use fadelab_results::{Experiment, Host, Provenance, Run, SIM, Specs};
 use fadelab_sim::record::{Completion, FlowCounters, LinkCounters, RunRecord, Series};
 use fadelab_sim::spec::{
     App, Buffer, CapacitySpec, FlowKind, FlowSpec, LinkKind, LinkLayer, LinkSpec, Queues, Recovery, RouterSpec,
@@ -275,6 +275,7 @@ impl Lab {
     #[allow(clippy::needless_pass_by_value, reason = "tests write the spec where they need it")]
     pub fn add_at(&mut self, law: &str, point: Vec<(String, String)>, spec: RunSpec, load: impl Fn(u64) -> u64) {
         self.runs.push(Run {
+            ground: SIM.to_owned(),
             law: law.to_owned(),
             point,
             seed: spec.seed,

@@ -1,0 +1,39 @@
+//! How far the grounds are apart, as a section of the page.
+
+use std::fmt::Write;
+
+use super::escape;
+use crate::Summary;
+use crate::distance::{self, Agreement};
+
+/// A table of the distances; nothing where there is one ground.
+pub fn section(summary: &Summary) -> String {
+    if summary.distances.is_empty() {
+        return String::new();
+    }
+    let table = distance::table(&summary.distances);
+    let mut text = format!(
+        "<section id=\"distances\"><h2>How far the grounds are apart</h2><p class=\"note\">{}</p>\
+         <div class=\"wide\"><table class=\"figures\"><thead><tr>",
+        escape(&distance::in_words(&summary.distances))
+    );
+    for (place, heading) in table.headings.iter().enumerate() {
+        let class = if place < table.texts { " class=\"key\"" } else { "" };
+        let _ = write!(text, "<th{class}>{}</th>", escape(heading));
+    }
+    text.push_str("</tr></thead><tbody>");
+    for (cells, agreement) in &table.rows {
+        text.push_str(if *agreement == Agreement::Beyond {
+            "<tr class=\"beyond\">"
+        } else {
+            "<tr>"
+        });
+        for (place, cell) in cells.iter().enumerate() {
+            let class = if place < table.texts { " class=\"key\"" } else { "" };
+            let _ = write!(text, "<td{class}>{}</td>", escape(cell));
+        }
+        text.push_str("</tr>");
+    }
+    text.push_str("</tbody></table></div></section>");
+    text
+}

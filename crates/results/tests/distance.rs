@@ -1,0 +1,148 @@
+//! Grounds laid over each other: what is told apart, and how far they are apart by hand.
+
+mod common;
+
+use common::{Lab, spec};
+use fadelab_results::distance::{self, Agreement, Distance};
+use fadelab_results::{Experiment, Summary, combine, report};
+
+/// Law `steady` with 900 and `other` with 500 packets a second in the simulator, `steady` with `virtual_pkts` in a
+/// kernel, whose transfers take twice as long.
+fn two_grounds(virtual_pkts: u64) -> Experiment {
+    let mut lab = Lab::default();
+    for seed in 1..=2 {
+        lab.add("steady", spec(seed, 60), |_| 900);
+        lab.add("other", spec(seed, 60), |_| 500);
+        lab.add("steady", spec(seed, 60), |_| virtual_pkts);
+        let run = lab.runs.last_mut().unwrap();
+        run.ground = "virtual".to_owned();
+        for completion in &mut run.record.completions {
+            completion.end_ns += completion.end_ns - completion.start_ns;
+        }
+    }
+    lab.experiment()
+}
+
+fn find<'a>(summary: &'a Summary, figure: &str) -> &'a Distance {
+    summary
+        .distances
+        .iter()
+        .find(|distance| distance.figure == figure)
+        .unwrap()
+}
+
+#[test]
+fn a_law_keeps_its_colour_on_every_ground() {
+    // Goal: a law on two grounds is two lines of one colour and different kinds; laws on one ground stay as they were.
+    let summary = Summary::of(&two_grounds(900));
+    assert_eq!(summary.laws, ["steady (sim)", "steady (virtual)", "other (sim)"]);
+    let looks: Vec<usize> = summary.contenders.iter().map(|contender| contender.look).collect();
+    assert_eq!(looks, [0, 8, 1]);
+    let pairs = summary.differences.iter().filter(|d| d.metric == "utilisation");
+    let pairs: Vec<(&str, &str)> = pairs.map(|d| (d.law.as_str(), d.minus.as_str())).collect();
+    assert_eq!(
+        pairs,
+        [("steady (sim)", "steady (virtual)"), ("steady (sim)", "other (sim)")]
+    );
+    let one = Summary::of(&common::two_laws().experiment());
+    assert_eq!(one.laws, ["steady", "swinging"]);
+    assert!(one.grounds.is_empty() && one.distances.is_empty());
+}
+
+#[test]
+fn distances_equal_the_hand_computed_ones() {
+    // Goal: 900 and 860 of 1000 packets are 4.4 % apart, which is within 5 %; the two transfers that ended in the
+    // measured interval took 10 s and 20 s, and twice that in the kernel, which is beyond 10 %.
+    let summary = Summary::of(&two_grounds(860));
+    let utilisation = find(&summary, "utilisation");
+    assert_eq!((utilisation.first, utilisation.second), (90.0, 86.0));
+    assert!((utilisation.relative.unwrap() + 40.0 / 900.0).abs() < 1e-12);
+    assert_eq!(utilisation.agreement(), Agreement::Within);
+    let time = find(&summary, "completion time, mean");
+    assert_eq!((time.first, time.relative), (15.0, Some((time.second - 15.0) / 15.0)));
+    assert_eq!(time.agreement(), Agreement::Beyond);
+    assert_eq!(find(&summary, "queue, mean").agreement(), Agreement::Told);
+    let beyond = find(&Summary::of(&two_grounds(850)), "utilisation").agreement();
+    assert_eq!(beyond, Agreement::Beyond, "50 of 900 are 5.6 %");
+}
+
+#[test]
+fn what_only_one_ground_has_gives_no_distance() {
+    // Goal: a law or a seed that the other ground lacks is left out, and means are over common seeds.
+    let mut experiment = two_grounds(860);
+    assert!(
+        Summary::of(&experiment)
+            .distances
+            .iter()
+            .all(|distance| distance.law == "steady")
+    );
+    experiment.runs.retain(|run| run.ground == "sim" || run.seed == 1);
+    let record = &mut experiment.runs[3].record;
+    record.links_end[0] = record.links_warmup[0];
+    let summary = Summary::of(&experiment);
+    assert_eq!(find(&summary, "utilisation").first, 90.0);
+}
+
+#[test]
+fn the_percentile_is_of_means_weighted_by_their_samples() {
+    // Goal: of 50 measured seconds with 4 RTT samples of 100 ms each, 2 per flow, one has 18 more of 300 ms: 18 of 218
+    // samples lie above, so that the 95th percentile is the mean of that second; with 6 more it is 100 ms again.
+    for (more, expected) in [(18, (200_000 + 18 * 300_000) / 20), (6, 100_000)] {
+        let mut experiment = two_grounds(900);
+        for samples in &mut experiment.runs[0].record.series.flows[..1] {
+            for sample in &mut samples[41..] {
+                sample.rtt_samples += more;
+                sample.rtt_us_sum += more * 300_000;
+            }
+        }
+        experiment.runs.retain(|run| run.seed == 1);
+        let summary = Summary::of(&experiment);
+        let found = find(&summary, "RTT, p95 of means over samples").first;
+        assert_eq!(found, f64::from(expected as u32) / 1e3, "{more}");
+    }
+}
+
+#[test]
+fn the_table_and_the_page_name_what_is_beyond() {
+    // Goal: terminal and page have the distances, in words too, with the beyond ones marked; one ground has no section.
+    let experiment = two_grounds(860);
+    let summary = Summary::of(&experiment);
+    let text = distance::terminal(&summary.distances);
+    let line = |name: &str| {
+        text.lines()
+            .find(|line| line.contains(name))
+            .unwrap()
+            .split_whitespace()
+            .collect::<Vec<_>>()
+    };
+    assert_eq!(
+        line("utilisation")[1..],
+        ["utilisation", "%", "90.00", "86.00", "-4.4", "%", "5", "%", "within"]
+    );
+    assert_eq!(line("completion").last(), Some(&"BEYOND"));
+    let words = distance::in_words(&summary.distances);
+    assert!(
+        words.starts_with("1 of 2 distances are within their bounds; beyond: completion time, mean of steady over")
+    );
+    let page = report::html(&experiment, &summary).unwrap();
+    assert!(page.contains("How far the grounds are apart") && page.contains("Run on sim and virtual by fadelab"));
+    let one = common::two_laws().experiment();
+    assert!(
+        !report::html(&one, &Summary::of(&one))
+            .unwrap()
+            .contains("How far the grounds are apart")
+    );
+}
+
+#[test]
+fn results_of_two_grounds_combine_into_a_comparison() {
+    // Goal: a law of a simulated and a law of a deployed result stand side by side under their grounds.
+    let split = |ground: &str| {
+        let mut part = two_grounds(860);
+        part.runs.retain(|run| run.ground == ground);
+        (ground.to_owned(), part)
+    };
+    let summary = Summary::of(&combine(vec![split("sim"), split("virtual")]).unwrap());
+    assert_eq!(summary.laws, ["steady (sim)", "steady (virtual)", "other (sim)"]);
+    assert!(!summary.distances.is_empty());
+}
