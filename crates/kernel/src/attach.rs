@@ -10,6 +10,9 @@ use crate::Version;
 use crate::device::{Device, within};
 use crate::object::LoadError;
 
+/// Preference of our filters, so that those which a killed process left behind are known again.
+pub(crate) const FILTER_PREFERENCE: u32 = 0xfade;
+
 /// Which way packets go that a program sees.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Direction {
@@ -106,7 +109,11 @@ fn filter(
 ) -> Result<Attached, libbpf_rs::Error> {
     let hook = |point| {
         let mut builder = TcHookBuilder::new(program.as_fd());
-        builder.ifindex(index).replace(false).hook(point)
+        builder
+            .ifindex(index)
+            .replace(false)
+            .priority(FILTER_PREFERENCE)
+            .hook(point)
     };
     let made = make_clsact(index)?;
     let filter = hook(match direction {

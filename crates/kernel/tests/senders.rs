@@ -20,12 +20,21 @@ fn bulk() {
     let pair = Pair::new();
     let version = Version::running().expect("Linux");
     let law = fadelab_laws::sender(&law).unwrap();
-    let unit = Unit { name: name_of(law.name()), ..Unit::new(law, version) };
+    let unit = Unit {
+        name: name_of(law.name()),
+        ..Unit::new(law, version)
+    };
     let object = unit.compile().unwrap();
     let devices = [pair.device(&pair.sender), pair.device(&pair.receiver)];
     let sender = Sender::load(&object, &pair.cgroup, &devices).unwrap();
-    if let Ok(tc) = std::env::var("TC") { run(&format!("tc -n {} qdisc add dev wire root {tc}", pair.sender)); }
-    if std::env::var("SEGS").is_ok() { for n in [&pair.sender, &pair.receiver] { run(&format!("ip -n {n} link set wire gso_max_segs 1")); } }
+    if let Ok(tc) = std::env::var("TC") {
+        run(&format!("tc -n {} qdisc add dev wire root {tc}", pair.sender));
+    }
+    if std::env::var("SEGS").is_ok() {
+        for n in [&pair.sender, &pair.receiver] {
+            run(&format!("ip -n {n} link set wire gso_max_segs 1"));
+        }
+    }
     let _server = pair.start(&pair.receiver, "iperf3 -s");
     std::thread::sleep(std::time::Duration::from_millis(300));
     let client = pair.start(&pair.sender, &format!("iperf3 -c 10.77.0.2 -t 4 -i 1 -C {}", unit.name));
@@ -33,7 +42,9 @@ fn bulk() {
     for _ in 0..5 {
         std::thread::sleep(std::time::Duration::from_millis(900));
         let map = sender.object().maps().find(|map| map.name() == "live").unwrap();
-        for flow in flows(&map).unwrap() { report(&format!("{flow:?}")); }
+        for flow in flows(&map).unwrap() {
+            report(&format!("{flow:?}"));
+        }
         report(&run(&format!("ip netns exec {} ss -tin", pair.sender)));
         report(&run(&format!("tc -s -n {} qdisc show dev wire", pair.sender)));
     }

@@ -59,7 +59,11 @@ impl Sender {
 
     fn attach_cgroup(&mut self, cgroup: &Path) -> Result<(), LoadError> {
         let wanted = ["feedback_ops", "feedback_note"];
-        let programs: Vec<_> = self.object.progs_mut().filter(|program| wanted.iter().any(|name| program.name() == *name)).collect();
+        let programs: Vec<_> = self
+            .object
+            .progs_mut()
+            .filter(|program| wanted.iter().any(|name| program.name() == *name))
+            .collect();
         if programs.is_empty() {
             return Ok(());
         }
@@ -73,13 +77,16 @@ impl Sender {
     }
 
     fn attach_device(&mut self, device: &Device) -> Result<(), LoadError> {
-        let (_, framing) = device.look().map_err(|error| LoadError::system(format!("device {}", device.name), &error))?;
+        let (_, framing) = device
+            .look()
+            .map_err(|error| LoadError::system(format!("device {}", device.name), &error))?;
         let name = match framing {
             Framing::Ethernet => "mark_ether",
             Framing::Ip => "mark_ip",
         };
         if let Some(program) = self.object.progs_mut().find(|program| program.name() == name) {
-            self.attached.push(attach::to_device(&program, device, Direction::Egress)?);
+            self.attached
+                .push(attach::to_device(&program, device, Direction::Egress)?);
         }
         Ok(())
     }
@@ -91,7 +98,8 @@ impl Sender {
             why: "the object has none".to_owned(),
         })?;
         let link = map.attach_struct_ops();
-        self.links.push(link.map_err(|error| LoadError::of("the congestion control", &error))?);
+        self.links
+            .push(link.map_err(|error| LoadError::of("the congestion control", &error))?);
         Ok(())
     }
 }
@@ -109,7 +117,8 @@ fn prepare(object: &mut OpenObject, version: Option<Version>) -> Result<(), Load
     }
     for mut map in object.maps_mut().filter(|map| map.map_type() == MapType::StructOps) {
         let flags = map.map_flags() & !F_LINK;
-        map.set_map_flags(flags).map_err(|error| LoadError::of("the congestion control", &error))?;
+        map.set_map_flags(flags)
+            .map_err(|error| LoadError::of("the congestion control", &error))?;
     }
     Ok(())
 }
