@@ -14,6 +14,9 @@ use crate::Version;
 use crate::device::{Device, within};
 use crate::object::LoadError;
 
+/// Preference of our filters, so that those which a killed process left behind are known again.
+pub(crate) const FILTER_PREFERENCE: u32 = 0xfade;
+
 /// Which way packets go that a program sees.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Direction {
@@ -168,6 +171,7 @@ fn filter(
     let made_clsact = make_clsact(index)?;
     let filter = TcHookBuilder::new(program.as_fd())
         .ifindex(index)
+        .priority(FILTER_PREFERENCE)
         .hook(point)
         .attach()?;
     Ok(Attached::Filter(FilterRecord {
