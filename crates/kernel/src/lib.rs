@@ -1,1 +1,13 @@
 //! The laws of fadelab inside an unmodified Linux kernel.
+//!
+//! A law is compiled for BPF when it is needed ([`compile`]) and loaded into the kernel: at the ends of connections as a
+//! congestion control ([`sender`]). The programs in `bpf/` are plumbing only; what they call are the headers of `laws/`.
+
+pub mod attach;
+pub mod compile;
+pub mod device;
+pub mod object;
+pub mod sender;
+pub mod version;
+
+pub use version::Version;

@@ -165,8 +165,17 @@ fn readable(path: &Path) -> std::io::Result<()> {
     fs::File::open(path).map(drop)
 }
 
+/// The headers that laws may include: path below `laws/` and text.
+pub fn headers() -> impl Iterator<Item = (&'static str, &'static str)> {
+    let is_law = |(name, _): &(&str, &str)| !name.starts_with("guard/");
+    HEADERS.iter().copied().filter(is_law)
+}
+
 /// A folder of this process, when those that killed processes left behind are gone.
-pub(super) fn temporary() -> std::io::Result<TempDir> {
+///
+/// # Errors
+/// What the system says where it cannot be made.
+pub fn temporary() -> std::io::Result<TempDir> {
     let folder = std::env::temp_dir();
     for entry in fs::read_dir(&folder)?.flatten() {
         let name = entry.file_name();

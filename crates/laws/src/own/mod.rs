@@ -12,7 +12,7 @@ use std::path::PathBuf;
 
 use serde::{Deserialize, Serialize};
 
-pub use compile::{check_name, read_again};
+pub use compile::{check_name, headers, read_again, temporary};
 pub use load::{load, load_text, loaded};
 
 pub(crate) use load::explained;
