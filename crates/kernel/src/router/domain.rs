@@ -45,7 +45,7 @@ pub struct EdgeCounters {
 struct Edge {
     name: String,
     ifindex: i32,
-    _program: Attached,
+    _attached: Attached,
 }
 
 /// All devices of the namespace that nobody named.
@@ -98,10 +98,10 @@ impl Domain {
                 let attached = self.attach(&device(&name), framing, held);
                 // It may also go while we attach.
                 match attached {
-                    Ok(program) => self.edges.push(Edge {
+                    Ok(attached) => self.edges.push(Edge {
                         name,
                         ifindex,
-                        _program: program,
+                        _attached: attached,
                     }),
                     Err(_) if device(&name).look().is_err() => {}
                     Err(error) => return Err(error),
@@ -117,7 +117,7 @@ impl Domain {
             Framing::Ip => "bleach_ip",
         };
         tell_filter(device, held)?;
-        let program = self.object.progs_mut().find(|program| program.name() == wanted);
+        let program = self.object.progs().find(|program| program.name() == wanted);
         let program = program.expect("the object has a program for each framing");
         Ok(to_device(&program, device, Direction::Egress)?)
     }
