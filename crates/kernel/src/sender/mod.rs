@@ -1,6 +1,7 @@
 //! A law at the ends of connections: a congestion control of the kernel, and what brings its feedback back.
 
 mod live;
+mod recorder;
 mod unit;
 
 use std::fs::File;
@@ -10,11 +11,12 @@ use std::path::Path;
 use libbpf_rs::{Link, MapCore, MapType, Object, OpenObject};
 
 use crate::Version;
-use crate::attach::{self, Attached, Direction};
+use crate::attach::{self, Attached, Direction, FilterRecord};
 use crate::device::{Device, Framing};
 use crate::object::{LoadError, load};
 
 pub use live::{CaState, LiveFlow, flows};
+pub use recorder::Recorder;
 pub use unit::{NAME_BYTES_MAX, Unit, default_name};
 
 /// `BPF_F_LINK`: the congestion control goes with its link.
@@ -55,6 +57,39 @@ impl Sender {
     /// The loaded programs and maps.
     pub fn object(&self) -> &Object {
         &self.object
+    }
+
+    /// Leaves everything in the kernel, held by files in `folder` of a BPF file system; gives the filters that no file
+    /// holds.
+    ///
+    /// # Errors
+    /// When something cannot be kept; everything is then taken away.
+    pub(crate) fn keep(mut self, folder: &Path) -> Result<Vec<FilterRecord>, LoadError> {
+        for mut map in self
+            .object
+            .maps_mut()
+            .filter(|map| map.name() == "live" || map.name() == "control")
+        {
+            let pinned = map.pin(folder.join(map.name()));
+            pinned.map_err(|error| LoadError::of(folder.display().to_string(), &error))?;
+        }
+        let mut filters = Vec::new();
+        for (number, attached) in std::mem::take(&mut self.attached).into_iter().enumerate() {
+            filters.extend(attached.keep(&folder.join(format!("device-{number}")))?);
+        }
+        let version = Version::running();
+        let last = self.links.len().saturating_sub(1);
+        for (number, link) in self.links.iter_mut().enumerate() {
+            // The last one is the congestion control; without a link it stays by itself.
+            if number < last || version.is_some_and(|version| version >= Version::LINKS) {
+                let pinned = link.pin(folder.join(format!("link-{number}")));
+                pinned.map_err(|error| LoadError::of(folder.display().to_string(), &error))?;
+            }
+        }
+        for link in &mut self.links {
+            link.disconnect();
+        }
+        Ok(filters)
     }
 
     fn attach_cgroup(&mut self, cgroup: &Path) -> Result<(), LoadError> {
