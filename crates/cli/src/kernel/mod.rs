@@ -5,7 +5,9 @@ mod list;
 mod load;
 mod params;
 mod record;
+mod router;
 mod unload;
+mod view;
 
 use clap::Subcommand;
 
@@ -22,6 +24,8 @@ pub enum KernelCommand {
     Unload(unload::UnloadArgs),
     /// List the loaded laws, where they are attached, and their flows now
     List(list::ListArgs),
+    /// Put a router's law at a device, and show what it does until Ctrl-C
+    Router(router::RouterArgs),
 }
 
 /// Does it.
@@ -34,6 +38,7 @@ pub fn kernel(command: &KernelCommand) -> Result<(), Failure> {
         KernelCommand::Load(args) => load::load(args),
         KernelCommand::Unload(args) => unload::unload(args),
         KernelCommand::List(args) => list::list(args),
+        KernelCommand::Router(args) => router::router(args),
     }
 }
 

@@ -1,7 +1,9 @@
 //! Who has a router at which device, written down so that the next start finds what a killed one left behind.
+#![allow(unsafe_code)]
 
 use std::fs::{self, File};
 use std::io::{self, Write};
+use std::os::fd::AsRawFd;
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 
@@ -10,6 +12,7 @@ use serde::{Deserialize, Serialize};
 use super::{RouterError, shaper};
 use crate::attach::FILTER_PREFERENCE;
 use crate::device::Device;
+use crate::process::Owner;
 
 /// Where the files are: gone with the next boot, as are the routers.
 const FOLDER: &str = "/run/fadelab";
@@ -27,9 +30,7 @@ pub(super) struct Filter {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Claim {
     /// Its process.
-    pub pid: u32,
-    /// When the process began, in the kernel's ticks since boot: a number may be given to another process later.
-    started: u64,
+    pub owner: Owner,
     /// Inode of the device's network namespace.
     netns_inode: u64,
     /// File of the namespace, if it is not the process's own.
@@ -61,11 +62,9 @@ impl Held {
             device: device.name.clone(),
             why: error.to_string(),
         })?;
-        let pid = std::process::id();
         let inside = std::iter::once(&device.name).chain(inside).cloned().collect();
         let claim = Claim {
-            pid,
-            started: started(pid).unwrap_or(0),
+            owner: Owner::this(),
             netns_inode,
             netns: device.netns.clone(),
             ifindex,
@@ -89,7 +88,7 @@ impl Held {
                 return Err(RouterError::Taken {
                     device: there.device,
                     law: there.law,
-                    pid: there.pid,
+                    pid: there.owner.pid,
                 });
             }
             there.undo();
@@ -105,7 +104,7 @@ impl Held {
 
     /// Writes the file under another name, so that it is complete when it gets its own.
     fn write(&self) -> io::Result<()> {
-        let fresh = self.file.with_extension(format!("{}.new", self.claim.pid));
+        let fresh = self.file.with_extension(format!("{}.new", self.claim.owner.pid));
         let mut file = File::create(&fresh)?;
         file.write_all(serde_json::to_string(&self.claim)?.as_bytes())?;
         fs::rename(fresh, &self.file)
@@ -134,7 +133,10 @@ impl Turn {
                 Err(error) if error.kind() == io::ErrorKind::NotFound => continue,
                 folder => folder?,
             };
-            folder.lock()?;
+            // SAFETY: the descriptor is open. The lock goes with it, also when the process is killed.
+            if unsafe { libc::flock(folder.as_raw_fd(), libc::LOCK_EX) } != 0 {
+                return Err(io::Error::last_os_error());
+            }
             // Whoever had it before may have removed it.
             let is_same =
                 fs::metadata(FOLDER).is_ok_and(|there| folder.metadata().is_ok_and(|had| had.ino() == there.ino()));
@@ -155,7 +157,7 @@ fn unwritable(error: &io::Error) -> RouterError {
 impl Claim {
     /// Whether its process still runs.
     pub fn is_alive(&self) -> bool {
-        started(self.pid) == Some(self.started)
+        self.owner.is_alive()
     }
 
     /// Whether it is at a device of the same namespace.
@@ -215,12 +217,6 @@ pub(super) fn inode(netns: Option<&Path>) -> io::Result<u64> {
     Ok(fs::metadata(file)?.ino())
 }
 
-/// When a process began: field 22 of its status, counted behind the name, which may hold anything.
-fn started(pid: u32) -> Option<u64> {
-    let text = fs::read_to_string(format!("/proc/{pid}/stat")).ok()?;
-    text.rsplit_once(')')?.1.split_whitespace().nth(19)?.parse().ok()
-}
-
 fn read(file: &Path) -> Option<Claim> {
     serde_json::from_str(&fs::read_to_string(file).ok()?).ok()
 }
@@ -268,14 +264,15 @@ pub fn remove_leftovers() -> Vec<Claim> {
     removed
 }
 
-/// Files that a process was killed while writing.
+/// Files that a process was killed while writing. Whoever writes now holds the lock, or a claim whose process lives.
 fn remove_unfinished() {
     for entry in fs::read_dir(FOLDER).into_iter().flatten().flatten() {
         let name = entry.file_name().to_string_lossy().into_owned();
-        let pid = name
+        let pid: Option<u32> = name
             .strip_suffix(".new")
             .and_then(|name| name.rsplit_once('.')?.1.parse().ok());
-        if name.starts_with(PREFIX) && pid.is_some_and(|pid: u32| started(pid).is_none()) {
+        let is_gone = |pid: u32| !Path::new("/proc").join(pid.to_string()).exists();
+        if name.starts_with(PREFIX) && pid.is_some_and(is_gone) {
             let _ = fs::remove_file(entry.path());
         }
     }

@@ -1,5 +1,7 @@
 //! The closed domain: marks leave only through devices that the operator named.
 
+use std::path::Path;
+
 use libbpf_rs::{MapCore, MapFlags, Object};
 
 use super::{RouterError, claim, tell_filter};
@@ -7,6 +9,7 @@ use crate::attach::{Attached, Direction, to_device};
 use crate::compile::{self, CompileError};
 use crate::device::{Device, Framing, names, within};
 use crate::object::{self, LoadError};
+use crate::store;
 
 /// The unit at the edges of the domain.
 const UNIT: &str = include_str!("../../bpf/bleach.bpf.c");
@@ -40,12 +43,32 @@ pub struct EdgeCounters {
     pub cleared: u64,
 }
 
+/// Devices of a namespace that are inside: those of this router, of others, and where loaded senders mark.
+fn named(held: &claim::Held, netns_inode: u64) -> Vec<String> {
+    let routers = claim::claims()
+        .into_iter()
+        .filter(|claim| claim.is_in(netns_inode) && claim.is_alive());
+    let senders = store::entries().into_iter().flat_map(|entry| entry.devices);
+    let of_sender = |name: String| {
+        let (netns, device) = name
+            .split_once(':')
+            .map_or((None, name.as_str()), |(netns, device)| (Some(netns), device));
+        let file = netns.map(|netns| Path::new("/run/netns").join(netns));
+        let is_here = claim::inode(file.as_deref()).ok() == Some(netns_inode);
+        is_here.then(|| device.to_owned())
+    };
+    let own = held.claim.inside.iter().cloned();
+    own.chain(routers.flat_map(|claim| claim.inside))
+        .chain(senders.filter_map(of_sender))
+        .collect()
+}
+
 /// A device at the edge, by name and index: another may get either.
 #[derive(Debug)]
 struct Edge {
     name: String,
     ifindex: i32,
-    _program: Attached,
+    _attached: Attached,
 }
 
 /// All devices of the namespace that nobody named.
@@ -67,13 +90,7 @@ impl Domain {
     pub fn refresh(&mut self, held: &mut claim::Held) -> Result<(), RouterError> {
         let netns = held.claim.netns().map(ToOwned::to_owned);
         let inode = held.claim.netns_inode();
-        let others = claim::claims()
-            .into_iter()
-            .filter(|claim| claim.is_in(inode) && claim.is_alive());
-        let named: Vec<String> = others
-            .flat_map(|claim| claim.inside)
-            .chain(held.claim.inside.clone())
-            .collect();
+        let named = named(held, inode);
         let there = within(netns.as_deref(), names).and_then(|names| names);
         let there = there.map_err(|error| RouterError::device(&held.claim.device, &error))?;
         let device = |name: &str| Device {
@@ -98,10 +115,10 @@ impl Domain {
                 let attached = self.attach(&device(&name), framing, held);
                 // It may also go while we attach.
                 match attached {
-                    Ok(program) => self.edges.push(Edge {
+                    Ok(attached) => self.edges.push(Edge {
                         name,
                         ifindex,
-                        _program: program,
+                        _attached: attached,
                     }),
                     Err(_) if device(&name).look().is_err() => {}
                     Err(error) => return Err(error),
@@ -117,7 +134,7 @@ impl Domain {
             Framing::Ip => "bleach_ip",
         };
         tell_filter(device, held)?;
-        let program = self.object.progs_mut().find(|program| program.name() == wanted);
+        let program = self.object.progs().find(|program| program.name() == wanted);
         let program = program.expect("the object has a program for each framing");
         Ok(to_device(&program, device, Direction::Egress)?)
     }

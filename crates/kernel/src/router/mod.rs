@@ -13,21 +13,22 @@ mod counters;
 mod domain;
 mod link;
 pub mod object;
+mod program;
 mod shaper;
 
 use std::time::Duration;
 
-use libbpf_rs::{MapCore, MapFlags, Object, ProgramInput};
 use thiserror::Error;
 
 use crate::Version;
 use crate::attach::{Attached, Direction, to_device};
 use crate::device::{Device, Framing};
-use crate::object::{LoadError, load};
+use crate::object::LoadError;
 
 pub use claim::{Claim, claims, leftovers, remove_leftovers};
 pub use counters::Counters;
 pub use domain::{Closed, EdgeCounters, edge};
+pub use program::{Outcome, Place, Program};
 pub use shaper::Root;
 
 const ETHERNET_BYTES: u32 = 14;
@@ -113,9 +114,8 @@ pub struct Options {
 pub struct Router {
     // In the order in which they have to go.
     domain: Option<domain::Domain>,
-    _program: Attached,
-    _tracepoints: Vec<libbpf_rs::Link>,
-    object: Object,
+    _attached: Attached,
+    program: Program,
     shaped: Option<Shaped>,
     news: link::News,
     held: claim::Held,
@@ -166,13 +166,19 @@ impl Router {
             shaper::install(device, options.capacity_bytes_per_s, frame_bytes, options.limit_bytes)?;
             shaped = Some(Shaped(device.clone()));
         }
-        let object = load(object, |_| Ok(()))?;
-        configure(&object, &options, ifindex, held.claim.netns_inode(), link_bytes, mtu)?;
-        let tracepoints = watch_queue(&object)?;
-        start(&object)?;
+        let air_bytes = options.air_header_bytes.unwrap_or(link_bytes);
+        let place = Place {
+            capacity_bytes_per_s: options.capacity_bytes_per_s,
+            limit_bytes: options.limit_bytes,
+            packet_bytes: mtu + air_bytes,
+            link_bytes,
+            air_bytes,
+            ifindex: ifindex as u32,
+            netns_inode: held.claim.netns_inode(),
+        };
+        let program = Program::load(object, &place)?;
         tell_filter(device, &mut held)?;
-        let program = object.progs_mut().find(|program| program.name() == "router_egress");
-        let program = to_device(&program.expect("the unit has it"), device, Direction::Egress)?;
+        let attached = to_device(&program.egress(), device, Direction::Egress)?;
         let mut domain = closed.as_ref().map(domain::Domain::load).transpose()?;
         if let Some(domain) = &mut domain {
             domain.refresh(&mut held)?;
@@ -180,9 +186,8 @@ impl Router {
         let root = if shaped.is_some() { shaper::root(device)? } else { root };
         Ok(Self {
             domain,
-            _program: program,
-            _tracepoints: tracepoints,
-            object,
+            _attached: attached,
+            program,
             shaped,
             news,
             held,
@@ -197,11 +202,7 @@ impl Router {
     /// # Errors
     /// When the kernel does not tell.
     pub fn counters(&self) -> Result<Counters, LoadError> {
-        let map = self.object.maps().find(|map| map.name() == "router_map");
-        let map = map.expect("the unit has it");
-        let value = map.lookup(&0u32.to_ne_bytes(), MapFlags::LOCK);
-        let value = value.map_err(|error| LoadError::of("the router's counters", &error))?;
-        Counters::of(&value.unwrap_or_default())
+        self.program.counters()
     }
 
     /// What the edges of the domain counted; zeros where none is closed.
@@ -266,59 +267,4 @@ fn tell_filter(device: &Device, held: &mut claim::Held) -> Result<(), RouterErro
         made_place: !shaper::has_place(device)?,
     };
     held.note(|claim| claim.filters.push(filter))
-}
-
-/// Fills in the program's struct `router_config`.
-fn configure(
-    object: &Object,
-    options: &Options,
-    ifindex: i32,
-    netns_inode: u64,
-    link_bytes: u32,
-    mtu: u32,
-) -> Result<(), LoadError> {
-    let air_bytes = options.air_header_bytes.unwrap_or(link_bytes);
-    let mut config = Vec::new();
-    config.extend(options.capacity_bytes_per_s.to_ne_bytes());
-    config.extend(options.limit_bytes.to_ne_bytes());
-    for word in [mtu + air_bytes, link_bytes, air_bytes, ifindex as u32] {
-        config.extend(word.to_ne_bytes());
-    }
-    config.extend(netns_inode.to_ne_bytes());
-    let map = object
-        .maps()
-        .find(|map| map.name() == "config_map")
-        .expect("the unit has it");
-    map.update(&0u32.to_ne_bytes(), &config, MapFlags::ANY)
-        .map_err(|error| LoadError::of("the router's configuration", &error))
-}
-
-/// Before Linux 6.2 the queue is seen through tracepoints.
-fn watch_queue(object: &Object) -> Result<Vec<libbpf_rs::Link>, LoadError> {
-    let programs = object
-        .progs_mut()
-        .filter(|program| program.name().to_string_lossy().starts_with("queue_"));
-    let attach = |program: libbpf_rs::ProgramMut<'_>| program.attach();
-    let links: Result<Vec<_>, _> = programs.map(attach).collect();
-    links.map_err(|error| LoadError::of("the queue's tracepoints", &error))
-}
-
-/// Lets the law begin and its timer run.
-fn start(object: &Object) -> Result<(), LoadError> {
-    let program = object.progs_mut().find(|program| program.name() == "router_start");
-    // The kernel takes no packet shorter than an Ethernet header.
-    let packet = [0u8; 64];
-    let input = ProgramInput {
-        data_in: Some(&packet),
-        ..ProgramInput::default()
-    };
-    let output = program.expect("the unit has it").test_run(input);
-    let output = output.map_err(|error| LoadError::of("the law's start", &error))?;
-    if output.return_value == 0 {
-        return Ok(());
-    }
-    Err(LoadError::Failed {
-        what: "the law's start".to_owned(),
-        why: format!("step {} failed in the kernel", output.return_value),
-    })
 }
