@@ -179,6 +179,8 @@ enum host_sock_op_flag {
 #define ETHER_IPV6 0x86dd
 #define IP_TCP 6
 
+#define FAMILY_IPV6 10
+
 /* ------------------------------------------------------------------------------------------ structs of the kernel */
 
 struct in6_addr {
@@ -236,7 +238,6 @@ struct tcp_sock {
 	u32 max_packets_out;
 	u32 mss_cache;
 	u32 srtt_us; /* eight times the smoothed round trip */
-	u32 lsndtime;
 	u32 delivered;
 	u32 delivered_ce;
 	u16 tcp_header_len;
@@ -286,7 +287,7 @@ enum host_field_info {
 		                    __builtin_preserve_field_info((pointer)->field, FIELD_BYTE_OFFSET);                        \
 		u64 word = 0;                                                                                                  \
                                                                                                                        \
-		asm volatile("" : "+r"(place));                                                                                \
+		__asm__ volatile("" : "+r"(place));                                                                            \
 		switch (__builtin_preserve_field_info((pointer)->field, FIELD_BYTE_SIZE)) {                                    \
 		case 1: word = *(const u8 *)place; break;                                                                      \
 		case 2: word = *(const u16 *)place; break;                                                                     \

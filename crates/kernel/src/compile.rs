@@ -7,11 +7,22 @@ use std::fs;
 use std::path::Path;
 use std::process::{Command, Output};
 
-use fadelab_laws::own;
+use fadelab_laws::{Params, own};
 use thiserror::Error;
 
 /// Headers that the units share, by the names under which they include them.
-const HEADERS: &[(&str, &str)] = &[("option.h", include_str!("../bpf/option.h"))];
+const HEADERS: &[(&str, &str)] = &[
+    ("control.h", include_str!("../bpf/control.h")),
+    ("feedback.h", include_str!("../bpf/feedback.h")),
+    ("flow.h", include_str!("../bpf/flow.h")),
+    ("host.h", include_str!("../bpf/host.h")),
+    ("mark.h", include_str!("../bpf/mark.h")),
+    ("option.h", include_str!("../bpf/option.h")),
+    ("record.h", include_str!("../bpf/record.h")),
+];
+
+/// Folder of users' own laws, beside the headers of fadelab.
+const OWN: &str = "own";
 
 /// Language, debug information for the loader, and warnings.
 const FLAGS: [&str; 9] = [
@@ -65,6 +76,9 @@ pub fn object(name: &str, text: &str, defines: &[(&str, String)]) -> Result<Vec<
     let no_folder = |error: std::io::Error| CompileError::NoFolder { why: error.to_string() };
     let folder = own::temporary().map_err(no_folder)?;
     write_files(folder.path(), name, text).map_err(no_folder)?;
+    for law in own::loaded() {
+        write_own(&folder.path().join(OWN).join(&law.source.name), &law.source).map_err(no_folder)?;
+    }
     let mut command = clang()?;
     command.current_dir(folder.path()).args(FLAGS).args(["-I", "."]);
     for (macro_name, value) in defines {
@@ -75,9 +89,30 @@ pub fn object(name: &str, text: &str, defines: &[(&str, String)]) -> Result<Vec<
     fs::read(folder.path().join("unit.o")).map_err(no_folder)
 }
 
-/// A header as the value of a macro for `#include`.
-pub fn quoted(header: &Path) -> String {
-    format!("\"{}\"", header.display())
+/// The header of a law as the value of a macro for `#include`; `role` is `sender`, `router` or `capacity`.
+pub fn law_header(role: &str, name: &str) -> String {
+    let is_own = own::loaded().iter().any(|law| law.source.name == name);
+    if is_own {
+        format!("\"{OWN}/{name}/{name}.h\"")
+    } else {
+        format!("\"{role}/{name}.h\"")
+    }
+}
+
+/// Values of parameters, in the order in which the header declares them, as an initialiser list.
+pub fn values(params: &Params) -> String {
+    let values: Vec<String> = params.values().iter().map(|value| format!("{value}ull")).collect();
+    values.join(",")
+}
+
+/// Each law has a folder of its own, since two may include different files of the same name.
+fn write_own(folder: &Path, source: &own::Source) -> std::io::Result<()> {
+    for file in &source.files {
+        let path = folder.join(&file.name);
+        fs::create_dir_all(path.parent().unwrap_or(folder))?;
+        fs::write(path, &file.text)?;
+    }
+    Ok(())
 }
 
 fn write_files(folder: &Path, name: &str, text: &str) -> std::io::Result<()> {

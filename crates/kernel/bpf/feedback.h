@@ -1,0 +1,311 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
+/*
+ * How feedback comes back. Each segment of a flow under the law carries an option (option.h); a socket that gets such a
+ * segment answers with the same option. ECN is not negotiated, so the stack never reacts to the two bits.
+ *
+ * The option is read where the stack has found the segment valid (its numbers lie in the window), and in the order in
+ * which the socket takes segments. The ECN field is seen only before that, in the IP header: it is noted by sequence
+ * number, and believed when a valid segment with that number comes. A segment without the option changes nothing: the
+ * last feedback holds, and an ACK on which it found no room is no sign of an idle path.
+ */
+#ifndef FADELAB_FEEDBACK_H
+#define FADELAB_FEEDBACK_H
+
+#include "flow.h"
+#include "record.h"
+
+/* More than offload ever merges into one. */
+#define SEGMENTS_MAX 64
+#define IPPROTO_TCP_LEVEL 6
+#define TCP_CONGESTION 13
+
+struct tcp_header {
+	u16 source;
+	u16 dest;
+	u32 seq;
+	u32 ack_seq;
+	u8 words_and_bits; /* length of the header in words, in the upper half */
+	u8 flags;
+	u16 window;
+	u16 check;
+	u16 urgent;
+};
+
+ALWAYS_INLINE u64 now_us(void)
+{
+	return bpf_ktime_get_ns() / 1000;
+}
+
+ALWAYS_INLINE u32 ip_header_bytes(const struct bpf_sock_ops *ops)
+{
+	return ops->family == FAMILY_IPV6 ? 40 : 20;
+}
+
+#ifdef LAW_RECEIVER
+
+/* The first note that fits counts; where it is gone already, the most congested one does. */
+ALWAYS_INLINE void recall(const struct echo *e, u32 seq, u32 *code, u32 *segments)
+{
+	u32 found = 0, most = 0;
+
+	*segments = 1;
+	for (u32 i = 0; i < NOTES; i++) {
+		u32 noted = e->notes[i].code_and_segments;
+
+		if (!noted)
+			continue;
+		most = (noted & 3) > most ? noted & 3 : most;
+		if (!found && e->notes[i].seq == seq) {
+			found = 1;
+			*code = noted & 3;
+			*segments = noted >> 8;
+		}
+	}
+	if (!found)
+		*code = most;
+}
+
+ALWAYS_INLINE void take_data(struct bpf_sock_ops *ops, struct echo *e, const u8 *option, const struct tcp_header *tcp,
+                             u32 header_bytes)
+{
+	struct law_data data = {};
+	u32 segments, code = 0;
+
+	recall(e, host_be32(tcp->seq), &code, &segments);
+	segments = segments > SEGMENTS_MAX ? SEGMENTS_MAX : segments ? segments : 1;
+	data.size = sizeof(data);
+	data.packet_bytes = (ops->skb_len - header_bytes) / segments + header_bytes + ip_header_bytes(ops);
+	data.now_us = now_us();
+	data.ecn = code;
+	data.in_order = host_be32(tcp->seq) == ops->rcv_nxt;
+	if (option_get_data(option, &law_shape, data.feedback.bytes)) {
+		data.feedback.len = law_shape.data_bytes;
+		data.feedback.present = 1;
+	}
+	if (!e->packets_n && LAW_RECEIVER.init)
+		LAW_RECEIVER.init(e->state, data.now_us);
+	e->packets_n += segments;
+	if (!LAW_RECEIVER.on_data)
+		return;
+	/* What offload merged arrived one by one, with the same option and the same code. */
+	for (u32 i = 0; i < SEGMENTS_MAX; i++) {
+		if (i >= segments)
+			break;
+		LAW_RECEIVER.on_data(e->state, &data);
+	}
+}
+
+ALWAYS_INLINE void put_echo(struct echo *e, u8 *option, struct law_fill *fill)
+{
+	fill->size = sizeof(*fill);
+	fill->now_us = now_us();
+	if (LAW_RECEIVER.fill_ack)
+		LAW_RECEIVER.fill_ack(e->state, fill);
+	if (fill->feedback.present)
+		option_put_echo(option, &law_shape, law_shape.wire == LAW_WIRE_VCP ? fill->feedback.bytes[0] : 0,
+		                fill->feedback.bytes);
+}
+
+#endif
+
+ALWAYS_INLINE void take_echo(struct flow *f, const u8 *option)
+{
+	struct law_feedback feedback = {};
+	u32 code = 0;
+
+	if (!option_get_echo(option, &law_shape, &code, feedback.bytes))
+		return;
+	feedback.len = ECHO_BYTES;
+	if (law_shape.wire == LAW_WIRE_VCP)
+		feedback.bytes[0] = (u8)code;
+	feedback.present = 1;
+	f->feedback = feedback;
+	f->feedback_us = now_us();
+}
+
+/* A valid segment came, with an option that the stack does not know. */
+ALWAYS_INLINE void parse_option(struct bpf_sock_ops *ops)
+{
+	struct tcp_header *tcp = ops->skb_data;
+	u8 option[OPTION_ROOM];
+	u32 header_bytes;
+	struct bpf_sock *sk = ops->sk;
+	struct flow *f;
+
+	if (!sk || (void *)(tcp + 1) > ops->skb_data_end)
+		return;
+	__builtin_memset(option, 0, sizeof(option));
+	option[0] = OPTION_KIND;
+	option[1] = 4;
+	option_put_u16(option + 2, OPTION_ID | law_shape.wire);
+	if (bpf_load_hdr_opt(ops, option, sizeof(option), 0) < 0 || !option_is(option, &law_shape))
+		return;
+	f = flow_of(sk);
+	if (f)
+		take_echo(f, option);
+#ifdef LAW_RECEIVER
+	header_bytes = (tcp->words_and_bits >> 4) * 4;
+	if (ops->skb_len > header_bytes) {
+		struct echo *e = bpf_sk_storage_get(&echoes, sk, (void *)0, SK_STORAGE_GET_F_CREATE);
+
+		if (!e)
+			return;
+		take_data(ops, e, option, tcp, header_bytes);
+		if (!(ops->bpf_sock_ops_cb_flags & SOCK_OPS_WRITE_FLAG))
+			bpf_sock_ops_cb_flags_set(ops, ops->bpf_sock_ops_cb_flags | SOCK_OPS_WRITE_FLAG);
+	}
+#else
+	(void)header_bytes;
+#endif
+}
+
+/* Every header has room for the option or none: a constant, so that segments stay equally long. */
+ALWAYS_INLINE void reserve_option(struct bpf_sock_ops *ops)
+{
+	struct bpf_sock *sk = ops->sk;
+
+	if (sk && (flow_of(sk) || bpf_sk_storage_get(&echoes, sk, (void *)0, 0)))
+		bpf_reserve_hdr_opt(ops, OPTION_ROOM, 0);
+}
+
+ALWAYS_INLINE void fill_send(struct bpf_sock_ops *ops, struct flow *f, const struct tcp_header *tcp, u8 *option)
+{
+	struct law_send send = {};
+	struct law_control control = {};
+
+	send.size = sizeof(send);
+	send.packet_bytes = ops->skb_len + ip_header_bytes(ops);
+	send.now_us = now_us();
+	send.srtt_us = ops->srtt_us >> 3;
+	send.retransmission = host_be32(tcp->seq) != ops->snd_nxt;
+	send.in_flight_pkts = ops->packets_out - (ops->sacked_out + ops->lost_out) + ops->retrans_out;
+	send.random = bpf_get_prandom_u32();
+	control.size = sizeof(control);
+	control.cwnd_pkts = ops->snd_cwnd;
+	control.ssthresh_pkts = ops->snd_ssthresh;
+	control.ca_state = f->ca_state;
+	control.ecn = f->ecn;
+	if (!LAW_SENDER.on_send)
+		return;
+	CALL_BEGIN(f, CALL_ON_SEND, &control);
+	CALL_EVENT(&send);
+	LAW_SENDER.on_send(f->state, &law_params, &send, &control);
+	CALL_END(f, &control);
+	f->ecn = control.ecn;
+	if (send.feedback.present && law_shape.data_bytes)
+		option_put_data(option, &law_shape, send.feedback.bytes);
+}
+
+ALWAYS_INLINE void write_option(struct bpf_sock_ops *ops)
+{
+	struct tcp_header *tcp = ops->skb_data;
+	u8 option[OPTION_ROOM];
+	u32 header_bytes, written;
+	struct bpf_sock *sk = ops->sk;
+	struct flow *f;
+
+	if (!sk || (void *)(tcp + 1) > ops->skb_data_end)
+		return;
+	option_new(option, &law_shape);
+	header_bytes = (tcp->words_and_bits >> 4) * 4;
+	f = flow_of(sk);
+	if (f && ops->skb_len > header_bytes)
+		fill_send(ops, f, tcp, option);
+#ifdef LAW_RECEIVER
+	struct echo *e = bpf_sk_storage_get(&echoes, sk, (void *)0, 0);
+	struct law_fill fill = {};
+
+	if (e)
+		put_echo(e, option, &fill);
+	written = bpf_store_hdr_opt(ops, option, sizeof(option), 0) == 0;
+	if (e && LAW_RECEIVER.ack_written)
+		LAW_RECEIVER.ack_written(e->state, written && fill.feedback.present);
+#else
+	written = bpf_store_hdr_opt(ops, option, sizeof(option), 0) == 0;
+	(void)written;
+#endif
+}
+
+/* Whether the socket is set to this law already; one that turns to it later is found by the next round trip. */
+ALWAYS_INLINE u32 is_ours(struct bpf_sock_ops *ops)
+{
+	char name[16] = {};
+
+	if (ops->sk && flow_of(ops->sk))
+		return 1;
+	if (bpf_getsockopt(ops, IPPROTO_TCP_LEVEL, TCP_CONGESTION, name, sizeof(name)))
+		return 0;
+	for (u32 i = 0; i < sizeof(CC_NAME); i++)
+		if (name[i] != CC_NAME[i])
+			return 0;
+	return 1;
+}
+
+ALWAYS_INLINE void want(struct bpf_sock_ops *ops, u32 is_sender)
+{
+	u32 flags = ops->bpf_sock_ops_cb_flags | SOCK_OPS_PARSE_UNKNOWN_FLAG;
+
+	bpf_sock_ops_cb_flags_set(ops, flags | (is_sender ? SOCK_OPS_WRITE_FLAG : SOCK_OPS_RTT_FLAG));
+}
+
+SEC("sockops") int feedback_ops(struct bpf_sock_ops *ops)
+{
+	switch (ops->op) {
+	case SOCK_OPS_ACTIVE_ESTABLISHED:
+	case SOCK_OPS_PASSIVE_ESTABLISHED:
+		want(ops, is_ours(ops));
+		break;
+	case SOCK_OPS_RTT:
+		if (is_ours(ops))
+			want(ops, 1);
+		break;
+	case SOCK_OPS_PARSE_HDR_OPT:
+		parse_option(ops);
+		break;
+	case SOCK_OPS_HDR_OPT_LEN:
+		reserve_option(ops);
+		break;
+	case SOCK_OPS_WRITE_HDR_OPT:
+		write_option(ops);
+		break;
+	}
+	return 1;
+}
+
+#ifdef LAW_RECEIVER
+
+/* The socket is not locked here, so nothing but a note is left. */
+ALWAYS_INLINE void take_note(struct __sk_buff *skb, u32 code, u32 tcp_at)
+{
+	struct bpf_sock *sk = skb->sk ? bpf_sk_fullsock(skb->sk) : (void *)0;
+	struct tcp_header tcp;
+	struct echo *e;
+	u32 place;
+
+	if (!sk)
+		return;
+	e = bpf_sk_storage_get(&echoes, sk, (void *)0, 0);
+	if (!e || bpf_skb_load_bytes(skb, tcp_at, &tcp, sizeof(tcp)))
+		return;
+	place = e->notes_n++ % NOTES;
+	e->notes[place].seq = host_be32(tcp.seq);
+	e->notes[place].code_and_segments = code | (skb->gso_segs ? skb->gso_segs : 1) << 8;
+}
+
+SEC("cgroup_skb/ingress") int feedback_note(struct __sk_buff *skb)
+{
+	u8 head[40];
+
+	if (skb->protocol == host_be16(ETHER_IPV4)) {
+		if (!bpf_skb_load_bytes(skb, 0, head, 20) && head[9] == IP_TCP)
+			take_note(skb, head[1] & 3, (head[0] & 15) * 4);
+	} else if (skb->protocol == host_be16(ETHER_IPV6)) {
+		if (!bpf_skb_load_bytes(skb, 0, head, 40) && head[6] == IP_TCP)
+			take_note(skb, (head[1] >> 4) & 3, 40);
+	}
+	return 1;
+}
+
+#endif
+
+#endif /* FADELAB_FEEDBACK_H */

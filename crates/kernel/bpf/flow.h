@@ -1,0 +1,121 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
+/*
+ * What is kept of a connection. The two ends of a connection are two sockets: one that sends under the law has a flow,
+ * one that receives from such a sender has an echo, and with traffic both ways a socket has both. All of it is touched
+ * under the socket's lock, but for the codes that are noted before the socket is locked (feedback.h).
+ *
+ * The loader defines, per law: LAW_HEADER; LAW_SENDER (its table) and, if it has a receiver's half, LAW_RECEIVER;
+ * STATE_BYTES and ECHO_STATE_BYTES (their states); PARAMS (values of the parameters, PARAMS_N of them); WIRE (enum
+ * law_wire); FEEDBACK_BYTES (on data) and ECHO_BYTES (on ACKs); CARRIES_FEEDBACK (1: packets carry something of the
+ * law); CC_NAME (under which the kernel knows the law); KERNEL_VERSION (major * 100 + minor); RECORD (1: each call of
+ * the law is recorded).
+ */
+#ifndef FADELAB_FLOW_H
+#define FADELAB_FLOW_H
+
+#include "host.h"
+#include "option.h"
+#include LAW_HEADER
+
+#define WORDS_OF(bytes) (((bytes) + 7) / 8 > 0 ? ((bytes) + 7) / 8 : 1)
+
+static const struct {
+	u64 values[PARAMS_N > 0 ? PARAMS_N : 1];
+} law_params = {{PARAMS}};
+
+/* VCP's feedback is the ECN field and its echo the code; XCP's are floats of 16 bits. */
+#define HAS_OWN_CODEC (WIRE == LAW_WIRE_VCP || WIRE == LAW_WIRE_XCP)
+
+static const struct option_shape law_shape = {
+	.wire = WIRE,
+	.echo_bytes = HAS_OWN_CODEC ? 0 : ECHO_BYTES,
+	.data_bytes = FEEDBACK_BYTES,
+};
+
+/* Bytes of the option, as a constant of the language; a static assert would not see option_bytes(). */
+#define OPTION_ROOM                                                                                                    \
+	(WIRE == LAW_WIRE_XCP ? OPTION_XCP_BYTES                                                                           \
+	                      : ((OPTION_AT_BYTES + (HAS_OWN_CODEC ? 0 : ECHO_BYTES) + FEEDBACK_BYTES + 3) & ~3u))
+
+struct flow {
+	u64 state[WORDS_OF(STATE_BYTES)];
+	u64 id;          /* counts from 1 per law */
+	u64 feedback_us; /* when the newest echo came */
+	u64 acked_us;    /* when the newest ACK came */
+	u64 shown_us;    /* when it was last written into `live` */
+	u32 snd_una;       /* as the last ACK left them */
+	u32 delivered_ce;
+	u32 sacked_out;
+	u32 prr_delivered; /* since this recovery began, RFC 6937 */
+	u32 ca_state;      /* enum law_ca_state */
+	u32 ecn;           /* codepoint of the data to come */
+	struct law_feedback feedback;
+};
+
+#define NOTES 16
+
+/* What the IP header of a packet said, until the socket gets to it. */
+struct note {
+	u32 seq;
+	u32 code_and_segments; /* the ECN field in the lowest byte, segments above it */
+};
+
+struct echo {
+	u64 state[WORDS_OF(ECHO_STATE_BYTES)];
+	u32 notes_n;
+	u32 packets_n;
+	struct note notes[NOTES];
+};
+
+struct {
+	MAP_NUMBER(type, MAP_TYPE_SK_STORAGE);
+	MAP_NUMBER(map_flags, MAP_F_NO_PREALLOC);
+	int *key;
+	struct flow *value;
+} flows SEC(".maps");
+
+struct {
+	MAP_NUMBER(type, MAP_TYPE_SK_STORAGE);
+	MAP_NUMBER(map_flags, MAP_F_NO_PREALLOC);
+	int *key;
+	struct echo *value;
+} echoes SEC(".maps");
+
+/* What `fadelab kernel list` shows of a flow. */
+struct live_flow {
+	u64 id;
+	u64 time_us;
+	u32 family;
+	u32 local_port;
+	u32 remote_port;
+	u32 cwnd_pkts;
+	u32 ssthresh_pkts;
+	u32 srtt_us;
+	u32 ca_state;
+	u32 feedback_len;
+	u64 feedback_us; /* when it came; 0: never */
+	u8 local[16];
+	u8 remote[16];
+	u8 feedback[LAW_FEEDBACK_BYTES_MAX];
+	u32 reserved;
+};
+
+/* Of flows that ended without a word the oldest go first. */
+struct {
+	MAP_NUMBER(type, MAP_TYPE_LRU_HASH);
+	MAP_NUMBER(max_entries, 16384);
+	u64 *key;
+	struct live_flow *value;
+} live SEC(".maps");
+
+/* Distance between two looks at a flow: a person reads them. */
+#define LIVE_US 100000ull
+
+u64 flows_n = 0;
+
+ALWAYS_INLINE struct flow *flow_of(void *sk)
+{
+	return bpf_sk_storage_get(&flows, sk, (void *)0, 0);
+}
+
+#endif /* FADELAB_FLOW_H */

@@ -1,0 +1,100 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
+/*
+ * A record of each call of the law: what went in and what came out, byte for byte, so that the same header can be
+ * called with it again elsewhere (`fadelab replay`). Compiled in only where RECORD is 1.
+ */
+#ifndef FADELAB_RECORD_H
+#define FADELAB_RECORD_H
+
+#include "flow.h"
+
+/* The functions of a sender's table, in its order. */
+enum call_function {
+	CALL_INIT = 0,
+	CALL_ON_SEND = 1,
+	CALL_ON_ACK = 2,
+	CALL_ON_LOSS = 3,
+	CALL_ON_RTO = 4,
+	CALL_ON_RESTART = 5,
+};
+
+#if RECORD
+
+/* As large as the largest of the events. */
+#define EVENT_BYTES 208
+_Static_assert(sizeof(struct law_ack) <= EVENT_BYTES && sizeof(struct law_send) <= EVENT_BYTES, "an event fits");
+
+struct call {
+	u64 flow;
+	u64 time_ns;
+	u32 function;   /* enum call_function */
+	u32 event_size; /* bytes of the event in use */
+	u64 arguments[2]; /* cause; now_us and idle_us */
+	u8 event[EVENT_BYTES];
+	struct law_control before;
+	struct law_control after;
+	u64 state_before[WORDS_OF(STATE_BYTES)];
+	u64 state_after[WORDS_OF(STATE_BYTES)];
+};
+
+struct {
+	MAP_NUMBER(type, MAP_TYPE_RINGBUF);
+	MAP_NUMBER(max_entries, 1 << 24);
+} calls SEC(".maps");
+
+/* Calls for which there was no room: a record with gaps must say so. */
+u64 calls_lost = 0;
+
+ALWAYS_INLINE struct call *call_begin(struct flow *f, u32 function, const struct law_control *control)
+{
+	struct call *call = bpf_ringbuf_reserve(&calls, sizeof(struct call), 0);
+
+	if (!call) {
+		__sync_fetch_and_add(&calls_lost, 1);
+		return call;
+	}
+	call->flow = f->id;
+	call->time_ns = bpf_ktime_get_ns();
+	call->function = function;
+	call->event_size = 0;
+	call->arguments[0] = call->arguments[1] = 0;
+	__builtin_memset(call->event, 0, sizeof(call->event));
+	call->before = *control;
+	__builtin_memcpy(call->state_before, f->state, sizeof(f->state));
+	return call;
+}
+
+ALWAYS_INLINE void call_end(struct call *call, const struct flow *f, const struct law_control *control)
+{
+	if (!call)
+		return;
+	call->after = *control;
+	__builtin_memcpy(call->state_after, f->state, sizeof(f->state));
+	bpf_ringbuf_submit(call, 0);
+}
+
+#define CALL_BEGIN(f, number, control) struct call *call = call_begin(f, number, control)
+#define CALL_EVENT(source)                                                                                             \
+	do {                                                                                                               \
+		if (call) {                                                                                                    \
+			__builtin_memcpy(call->event, source, sizeof(*(source)));                                                  \
+			call->event_size = sizeof(*(source));                                                                      \
+		}                                                                                                              \
+	} while (0)
+#define CALL_ARGUMENT(place, value)                                                                                    \
+	do {                                                                                                               \
+		if (call)                                                                                                      \
+			call->arguments[place] = value;                                                                            \
+	} while (0)
+#define CALL_END(f, control) call_end(call, f, control)
+
+#else
+
+#define CALL_BEGIN(f, number, control) ((void)0)
+#define CALL_EVENT(source) ((void)0)
+#define CALL_ARGUMENT(place, value) ((void)0)
+#define CALL_END(f, control) ((void)0)
+
+#endif
+
+#endif /* FADELAB_RECORD_H */

@@ -1,0 +1,181 @@
+//! Programs at a network device: links of their own where the kernel has them, filters of the qdisc clsact before.
+#![allow(unsafe_code)]
+
+use std::ffi::CString;
+use std::os::fd::{AsFd, AsRawFd, FromRawFd, OwnedFd};
+use std::os::unix::ffi::OsStrExt;
+use std::path::Path;
+use std::ptr;
+
+use libbpf_rs::{Program, TC_EGRESS, TC_INGRESS, TcHookBuilder};
+use serde::{Deserialize, Serialize};
+
+use crate::Version;
+use crate::device::{Device, within};
+use crate::object::LoadError;
+
+/// Which way packets go that a program sees.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Direction {
+    /// Into the device from the network.
+    Ingress,
+    /// Out of it, before its queue.
+    Egress,
+}
+
+/// A program at a device. It is taken away when this is dropped, and a link also when the process ends.
+#[derive(Debug)]
+pub enum Attached {
+    /// From Linux 6.6 on.
+    Link(OwnedFd),
+    /// Before: a filter, which outlives the process.
+    Filter(FilterRecord),
+}
+
+/// A filter that stays: what removes it.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct FilterRecord {
+    device: Device,
+    index: i32,
+    is_egress: bool,
+    handle: u32,
+    priority: u32,
+    made_clsact: bool,
+}
+
+impl FilterRecord {
+    /// Removes it, if it is still there.
+    pub fn remove(&self) {
+        let point = if self.is_egress { TC_EGRESS } else { TC_INGRESS };
+        let mut hook = libbpf_sys::bpf_tc_hook {
+            sz: size_of::<libbpf_sys::bpf_tc_hook>() as u64,
+            ifindex: self.index,
+            attach_point: point,
+            ..Default::default()
+        };
+        let options = libbpf_sys::bpf_tc_opts {
+            sz: size_of::<libbpf_sys::bpf_tc_opts>() as u64,
+            handle: self.handle,
+            priority: self.priority,
+            ..Default::default()
+        };
+        // A device or namespace that is gone has taken the filter with it.
+        let _ = within(self.device.netns.as_deref(), || {
+            // SAFETY: both structs say their sizes and live through the calls.
+            unsafe {
+                libbpf_sys::bpf_tc_detach(&raw const hook, &raw const options);
+                if self.made_clsact {
+                    hook.attach_point = TC_INGRESS | TC_EGRESS;
+                    libbpf_sys::bpf_tc_hook_destroy(&raw mut hook);
+                }
+            }
+        });
+    }
+}
+
+impl Attached {
+    /// Leaves the program where it is: a link in the file `pin` of a BPF file system, a filter as it is.
+    ///
+    /// # Errors
+    /// When the link cannot be kept there.
+    pub fn keep(self, pin: &Path) -> Result<Option<FilterRecord>, LoadError> {
+        match &self {
+            Self::Link(link) => {
+                let path = CString::new(pin.as_os_str().as_bytes()).expect("a path of ours has no zero byte");
+                // SAFETY: the descriptor is open and the path ends in a zero byte.
+                let status = unsafe { libbpf_sys::bpf_obj_pin(link.as_raw_fd(), path.as_ptr()) };
+                if status < 0 {
+                    let error = std::io::Error::from_raw_os_error(-status);
+                    return Err(LoadError::system(pin.display().to_string(), &error));
+                }
+                Ok(None)
+            }
+            Self::Filter(record) => {
+                let record = record.clone();
+                std::mem::forget(self);
+                Ok(Some(record))
+            }
+        }
+    }
+}
+
+impl Drop for Attached {
+    fn drop(&mut self) {
+        if let Self::Filter(record) = self {
+            record.remove();
+        }
+    }
+}
+
+/// Attaches a program of the section `tc` to a device.
+///
+/// # Errors
+/// When the device is not there or the kernel refuses.
+pub fn to_device(program: &Program<'_>, device: &Device, direction: Direction) -> Result<Attached, LoadError> {
+    let what = format!("device {}", device.name);
+    let (index, _) = device.look().map_err(|error| LoadError::system(&what, &error))?;
+    let attached = within(device.netns.as_deref(), || {
+        if Version::running().is_some_and(|version| version >= Version::LINKS) {
+            link(program, index, direction).map(Attached::Link)
+        } else {
+            filter(program, device, index, direction)
+        }
+    });
+    let attached = attached.map_err(|error| LoadError::system(&what, &error))?;
+    attached.map_err(|error| LoadError::of(what, &error))
+}
+
+fn link(program: &Program<'_>, index: i32, direction: Direction) -> Result<OwnedFd, libbpf_rs::Error> {
+    let kind = match direction {
+        Direction::Ingress => libbpf_sys::BPF_TCX_INGRESS,
+        Direction::Egress => libbpf_sys::BPF_TCX_EGRESS,
+    };
+    // SAFETY: the program is loaded and outlives the call, which takes no options.
+    let link = unsafe { libbpf_sys::bpf_link_create(program.as_fd().as_raw_fd(), index, kind, ptr::null()) };
+    if link < 0 {
+        return Err(std::io::Error::from_raw_os_error(-link).into());
+    }
+    // SAFETY: the descriptor was just opened and nobody else knows it.
+    Ok(unsafe { OwnedFd::from_raw_fd(link) })
+}
+
+/// Whether clsact was made. Where it was there for others, it stays when we go.
+fn make_clsact(index: i32) -> Result<bool, libbpf_rs::Error> {
+    let mut hook = libbpf_sys::bpf_tc_hook {
+        sz: size_of::<libbpf_sys::bpf_tc_hook>() as u64,
+        ifindex: index,
+        attach_point: TC_INGRESS | TC_EGRESS,
+        ..Default::default()
+    };
+    // SAFETY: the struct says its size and lives through the call.
+    match -unsafe { libbpf_sys::bpf_tc_hook_create(&raw mut hook) } {
+        0 => Ok(true),
+        libc::EEXIST => Ok(false),
+        error => Err(std::io::Error::from_raw_os_error(error).into()),
+    }
+}
+
+fn filter(
+    program: &Program<'_>,
+    device: &Device,
+    index: i32,
+    direction: Direction,
+) -> Result<Attached, libbpf_rs::Error> {
+    let point = match direction {
+        Direction::Ingress => TC_INGRESS,
+        Direction::Egress => TC_EGRESS,
+    };
+    let made_clsact = make_clsact(index)?;
+    let filter = TcHookBuilder::new(program.as_fd())
+        .ifindex(index)
+        .hook(point)
+        .attach()?;
+    Ok(Attached::Filter(FilterRecord {
+        device: device.clone(),
+        index,
+        is_egress: direction == Direction::Egress,
+        handle: filter.get_handle(),
+        priority: filter.get_priority(),
+        made_clsact,
+    }))
+}

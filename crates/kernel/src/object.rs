@@ -1,0 +1,135 @@
+//! Objects of BPF programs on their way into the kernel, and what the kernel says of them.
+
+use std::sync::{Mutex, PoisonError};
+
+use libbpf_rs::{ErrorKind, ObjectBuilder, OpenObject, PrintLevel};
+use thiserror::Error;
+
+/// Why programs could not be loaded or attached.
+#[derive(Debug, Error)]
+pub enum LoadError {
+    /// Not root, or a sandbox that forbids it.
+    #[error("the kernel does not allow it to load BPF programs: {why}; run it as root (sudo), not in a container")]
+    NotAllowed {
+        /// What the system said.
+        why: String,
+    },
+    /// The verifier found fault with a program.
+    #[error("the kernel's verifier refuses {program}:\n{lines}")]
+    Refused {
+        /// Name of the program.
+        program: String,
+        /// The end of its log, where the reason stands.
+        lines: String,
+    },
+    /// Anything else.
+    #[error("{what}: {why}")]
+    Failed {
+        /// What was tried.
+        what: String,
+        /// What the system or libbpf said.
+        why: String,
+    },
+}
+
+impl LoadError {
+    /// From libbpf's error when `what` was tried.
+    pub(crate) fn of(what: impl Into<String>, error: &libbpf_rs::Error) -> Self {
+        let what = what.into();
+        if error.kind() == ErrorKind::PermissionDenied {
+            return Self::NotAllowed {
+                why: format!("{what}: {error}"),
+            };
+        }
+        Self::Failed {
+            what,
+            why: error.to_string(),
+        }
+    }
+
+    /// From the system's error when `what` was tried.
+    pub(crate) fn system(what: impl Into<String>, error: &std::io::Error) -> Self {
+        Self::Failed {
+            what: what.into(),
+            why: error.to_string(),
+        }
+    }
+}
+
+/// Most lines of the verifier's log that are passed on.
+const LINES_MAX: usize = 12;
+
+/// What libbpf said while an object was loaded. Its callback is one for the whole process, so loads take turns.
+static SAID: Mutex<String> = Mutex::new(String::new());
+static TURN: Mutex<()> = Mutex::new(());
+
+fn hear(_: PrintLevel, text: String) {
+    SAID.lock().unwrap_or_else(PoisonError::into_inner).push_str(&text);
+}
+
+/// Opens an object, lets `prepare` change what is not loaded yet, and loads it.
+///
+/// # Errors
+/// What the kernel says; of a verifier's log the lines with the reason.
+pub fn load(
+    bytes: &[u8],
+    prepare: impl FnOnce(&mut OpenObject) -> Result<(), LoadError>,
+) -> Result<libbpf_rs::Object, LoadError> {
+    let _turn = TURN.lock().unwrap_or_else(PoisonError::into_inner);
+    SAID.lock().unwrap_or_else(PoisonError::into_inner).clear();
+    let before = libbpf_rs::set_print(Some((PrintLevel::Warn, hear)));
+    let loaded = open(bytes).and_then(|mut object| {
+        prepare(&mut object)?;
+        object.load().map_err(|error| explain(&error))
+    });
+    libbpf_rs::set_print(before);
+    loaded
+}
+
+fn open(bytes: &[u8]) -> Result<OpenObject, LoadError> {
+    let opened = ObjectBuilder::default().open_memory(bytes);
+    opened.map_err(|error| LoadError::of("the programs cannot be read", &error))
+}
+
+fn explain(error: &libbpf_rs::Error) -> LoadError {
+    let said = SAID.lock().unwrap_or_else(PoisonError::into_inner).clone();
+    match refusal(&said) {
+        Some((program, lines)) => LoadError::Refused { program, lines },
+        None => LoadError::of("the programs cannot be loaded", error),
+    }
+}
+
+/// The program whose log is there, and the end of the log: the instruction and what is wrong with it.
+fn refusal(said: &str) -> Option<(String, String)> {
+    let (before, log) = said.split_once("-- BEGIN PROG LOAD LOG --\n")?;
+    let (log, _) = log.split_once("-- END PROG LOAD LOG --").unwrap_or((log, ""));
+    let program = before.rsplit_once("prog '")?.1.split('\'').next()?.to_owned();
+    let is_reason = |line: &&str| !line.starts_with("processed ") && !line.trim().is_empty();
+    let lines: Vec<&str> = log.lines().filter(is_reason).collect();
+    if lines.is_empty() {
+        return None;
+    }
+    Some((program, lines[lines.len().saturating_sub(LINES_MAX)..].join("\n")))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_refusal_is_the_end_of_the_log() {
+        // Goal: who reads a refusal sees the reason, not ten thousand lines before it.
+        let mut log = "libbpf: prog 'control_ack': BPF program load failed: Permission denied\n\
+                       libbpf: prog 'control_ack': -- BEGIN PROG LOAD LOG --\n"
+            .to_owned();
+        for line in 0..100 {
+            log += &format!("{line}: r0 = 0\n");
+        }
+        log += "R1 invalid mem access 'scalar'\nprocessed 100 insns (limit 1000000)\n-- END PROG LOAD LOG --\n";
+        let (program, lines) = refusal(&log).expect("a log");
+        assert_eq!(program, "control_ack");
+        assert_eq!(lines.lines().count(), LINES_MAX);
+        assert!(lines.ends_with("R1 invalid mem access 'scalar'"), "{lines}");
+        assert_eq!(refusal("libbpf: failed to find BTF\n"), None);
+    }
+}

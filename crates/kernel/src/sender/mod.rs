@@ -1,0 +1,157 @@
+//! A law at the ends of connections: a congestion control of the kernel, and what brings its feedback back.
+
+mod live;
+mod unit;
+
+use std::fs::File;
+use std::os::fd::AsRawFd;
+use std::path::Path;
+
+use libbpf_rs::{Link, MapCore, MapType, Object, OpenObject};
+
+use crate::Version;
+use crate::attach::{self, Attached, Direction, FilterRecord};
+use crate::device::{Device, Framing};
+use crate::object::{LoadError, load};
+
+pub use live::{CaState, LiveFlow, flows};
+pub use unit::{NAME_BYTES_MAX, Unit, default_name};
+
+/// `BPF_F_LINK`: the congestion control goes with its link.
+const F_LINK: u32 = 1 << 13;
+
+/// A law that the kernel has taken. It goes when this does, with all that was attached.
+#[derive(Debug)]
+pub struct Sender {
+    links: Vec<Link>,
+    attached: Vec<Attached>,
+    object: Object,
+}
+
+impl Sender {
+    /// Loads what [`Unit::compile`] gave, for sockets of processes in `cgroup` (a folder of a cgroup v2). Packets are
+    /// marked where they leave through one of `devices`; without the file system of cgroups only laws without feedback
+    /// can be loaded.
+    ///
+    /// # Errors
+    /// When the kernel refuses the programs, knows a congestion control of that name already, or a device or the cgroup
+    /// is not there.
+    pub fn load(object: &[u8], cgroup: &Path, devices: &[Device]) -> Result<Self, LoadError> {
+        let object = load(object, |object| prepare(object, Version::running()))?;
+        let mut loaded = Self {
+            links: Vec::new(),
+            attached: Vec::new(),
+            object,
+        };
+        // The ends first: a congestion control is there for everybody as soon as it is registered.
+        loaded.attach_cgroup(cgroup)?;
+        for device in devices {
+            loaded.attach_device(device)?;
+        }
+        loaded.register()?;
+        Ok(loaded)
+    }
+
+    /// The loaded programs and maps.
+    pub fn object(&self) -> &Object {
+        &self.object
+    }
+
+    /// Leaves everything in the kernel, held by files in `folder` of a BPF file system; gives the filters that no file
+    /// holds.
+    ///
+    /// # Errors
+    /// When something cannot be kept; everything is then taken away.
+    pub(crate) fn keep(mut self, folder: &Path) -> Result<Vec<FilterRecord>, LoadError> {
+        for mut map in self
+            .object
+            .maps_mut()
+            .filter(|map| map.name() == "live" || map.name() == "control")
+        {
+            let pinned = map.pin(folder.join(map.name()));
+            pinned.map_err(|error| LoadError::of(folder.display().to_string(), &error))?;
+        }
+        let mut filters = Vec::new();
+        for (number, attached) in std::mem::take(&mut self.attached).into_iter().enumerate() {
+            filters.extend(attached.keep(&folder.join(format!("device-{number}")))?);
+        }
+        let version = Version::running();
+        let last = self.links.len().saturating_sub(1);
+        for (number, link) in self.links.iter_mut().enumerate() {
+            // The last one is the congestion control; without a link it stays by itself.
+            if number < last || version.is_some_and(|version| version >= Version::LINKS) {
+                let pinned = link.pin(folder.join(format!("link-{number}")));
+                pinned.map_err(|error| LoadError::of(folder.display().to_string(), &error))?;
+            }
+        }
+        for link in &mut self.links {
+            link.disconnect();
+        }
+        Ok(filters)
+    }
+
+    fn attach_cgroup(&mut self, cgroup: &Path) -> Result<(), LoadError> {
+        let wanted = ["feedback_ops", "feedback_note"];
+        let programs: Vec<_> = self
+            .object
+            .progs_mut()
+            .filter(|program| wanted.iter().any(|name| program.name() == *name))
+            .collect();
+        if programs.is_empty() {
+            return Ok(());
+        }
+        let what = || format!("the cgroup {}", cgroup.display());
+        let folder = File::open(cgroup).map_err(|error| LoadError::system(what(), &error))?;
+        for program in programs {
+            let link = program.attach_cgroup(folder.as_raw_fd());
+            self.links.push(link.map_err(|error| LoadError::of(what(), &error))?);
+        }
+        Ok(())
+    }
+
+    fn attach_device(&mut self, device: &Device) -> Result<(), LoadError> {
+        let (_, framing) = device
+            .look()
+            .map_err(|error| LoadError::system(format!("device {}", device.name), &error))?;
+        let name = match framing {
+            Framing::Ethernet => "mark_ether",
+            Framing::Ip => "mark_ip",
+        };
+        if let Some(program) = self.object.progs_mut().find(|program| program.name() == name) {
+            self.attached
+                .push(attach::to_device(&program, device, Direction::Egress)?);
+        }
+        Ok(())
+    }
+
+    fn register(&mut self) -> Result<(), LoadError> {
+        let map = self.object.maps_mut().find(|map| map.map_type() == MapType::StructOps);
+        let mut map = map.ok_or_else(|| LoadError::Failed {
+            what: "the congestion control".to_owned(),
+            why: "the object has none".to_owned(),
+        })?;
+        let link = map.attach_struct_ops();
+        self.links
+            .push(link.map_err(|error| LoadError::of("the congestion control", &error))?);
+        Ok(())
+    }
+}
+
+impl Drop for Sender {
+    /// The congestion control first, so that nobody chooses it while the rest is taken away.
+    fn drop(&mut self) {
+        while self.links.pop().is_some() {}
+    }
+}
+
+fn prepare(object: &mut OpenObject, version: Option<Version>) -> Result<(), LoadError> {
+    if version.is_some_and(|version| version >= Version::LINKS) {
+        return Ok(());
+    }
+    for mut map in object.maps_mut().filter(|map| map.map_type() == MapType::StructOps) {
+        let flags = map.map_flags() & !F_LINK;
+        map.set_map_flags(flags)
+            .map_err(|error| LoadError::of("the congestion control", &error))?;
+    }
+    Ok(())
+}

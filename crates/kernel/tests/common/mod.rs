@@ -1,0 +1,160 @@
+//! Two hosts joined by a cable, each a network namespace, with a group of processes of their own.
+
+use std::fs;
+use std::io::Write;
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, Output};
+use std::sync::atomic::{AtomicU32, Ordering};
+
+use fadelab_kernel::device::Device;
+
+/// A file of the system, or none.
+fn cgroup_root() -> Option<PathBuf> {
+    let mounts = fs::read_to_string("/proc/mounts").ok()?;
+    let mut mounts = mounts.lines().map(|line| line.split(' ').collect::<Vec<_>>());
+    mounts
+        .find(|fields| fields.get(2) == Some(&"cgroup2"))
+        .map(|fields| PathBuf::from(fields[1]))
+}
+
+/// Writes to the terminal even where libtest keeps the output of passing tests to itself: a skip must be seen.
+pub fn report(line: &str) {
+    writeln!(std::io::stderr(), "{line}").expect("stderr is open");
+}
+
+/// Whether this machine can run the tests; says why not where it cannot, and fails where it must.
+pub fn possible(commands: &[&str]) -> bool {
+    let missing = commands.iter().find(|name| {
+        !["/usr/bin", "/usr/sbin", "/sbin", "/bin"]
+            .iter()
+            .any(|folder| Path::new(folder).join(name).exists())
+    });
+    let obstacle = if !rustix_is_root() {
+        Some("needs root".to_owned())
+    } else if !Path::new("/sys/kernel/btf/vmlinux").exists() {
+        Some("this kernel does not describe its types (BTF)".to_owned())
+    } else if cgroup_root().is_none() {
+        Some("no cgroup v2 is mounted".to_owned())
+    } else {
+        missing.map(|name| format!("there is no `{name}`"))
+    };
+    let Some(obstacle) = obstacle else { return true };
+    assert!(
+        std::env::var("FADELAB_REQUIRE_BPF").as_deref() != Ok("1"),
+        "BPF is required here, but {obstacle}"
+    );
+    report(&format!("skipped: {obstacle}"));
+    false
+}
+
+fn rustix_is_root() -> bool {
+    fs::metadata("/proc/self").is_ok_and(|about| std::os::unix::fs::MetadataExt::uid(&about) == 0)
+}
+
+/// Runs a command and demands that it succeeds.
+pub fn run(command: &str) -> String {
+    let words: Vec<&str> = command.split_whitespace().collect();
+    let Output { status, stdout, stderr } = Command::new(words[0])
+        .args(&words[1..])
+        .output()
+        .unwrap_or_else(|error| panic!("{command}: {error}"));
+    assert!(status.success(), "{command}: {}", String::from_utf8_lossy(&stderr));
+    String::from_utf8_lossy(&stdout).into_owned()
+}
+
+/// A name that no other test of this machine has.
+pub fn unique(stem: &str) -> String {
+    static COUNT: AtomicU32 = AtomicU32::new(0);
+    format!("{stem}{}x{}", std::process::id(), COUNT.fetch_add(1, Ordering::Relaxed))
+}
+
+/// Two hosts, 10.77.0.1 and 10.77.0.2 (fd77::1 and fd77::2), joined by a pair of devices `wire`.
+pub struct Pair {
+    pub sender: String,
+    pub receiver: String,
+    pub cgroup: PathBuf,
+}
+
+impl Pair {
+    pub fn new() -> Self {
+        let (sender, receiver) = (unique("fls"), unique("flr"));
+        let cgroup = cgroup_root().expect("checked").join(unique("fadelab-test-"));
+        fs::create_dir(&cgroup).expect("a group of processes");
+        for name in [&sender, &receiver] {
+            run(&format!("ip netns add {name}"));
+            run(&format!("ip -n {name} link set lo up"));
+        }
+        run(&format!(
+            "ip link add wire netns {sender} type veth peer name wire netns {receiver}"
+        ));
+        for (name, host) in [(&sender, 1), (&receiver, 2)] {
+            run(&format!("ip -n {name} addr add 10.77.0.{host}/24 dev wire"));
+            run(&format!("ip -n {name} addr add fd77::{host}/64 dev wire nodad"));
+            run(&format!("ip -n {name} link set wire up"));
+        }
+        Self {
+            sender,
+            receiver,
+            cgroup,
+        }
+    }
+
+    pub fn device(&self, host: &str) -> Device {
+        Device {
+            name: "wire".to_owned(),
+            netns: Some(PathBuf::from(format!("/run/netns/{host}"))),
+        }
+    }
+
+    /// A command in a namespace and in the group of processes.
+    pub fn command(&self, host: &str, command: &str) -> Command {
+        let mut started = Command::new("sh");
+        let script = format!(
+            "echo $$ > {}/cgroup.procs && exec ip netns exec {host} {command}",
+            self.cgroup.display()
+        );
+        started.args(["-c", &script]);
+        started
+    }
+
+    pub fn start(&self, host: &str, command: &str) -> Running {
+        let mut command = self.command(host, command);
+        command.stdout(std::process::Stdio::null());
+        Running(command.spawn().expect("a shell"))
+    }
+
+    pub fn output(&self, host: &str, command: &str) -> String {
+        let output = self.command(host, command).output().expect("a shell");
+        let said = String::from_utf8_lossy(&output.stdout).into_owned();
+        assert!(
+            output.status.success(),
+            "{command}: {said}{}",
+            String::from_utf8_lossy(&output.stderr)
+        );
+        said
+    }
+}
+
+impl Drop for Pair {
+    fn drop(&mut self) {
+        for name in [&self.sender, &self.receiver] {
+            let _ = Command::new("ip").args(["netns", "del", name]).output();
+        }
+        for _ in 0..100 {
+            if fs::remove_dir(&self.cgroup).is_ok() {
+                break;
+            }
+            std::thread::sleep(std::time::Duration::from_millis(20));
+        }
+    }
+}
+
+/// A process that ends with its test.
+pub struct Running(Child);
+
+impl Drop for Running {
+    fn drop(&mut self) {
+        let _ = self.0.kill();
+        let _ = self.0.wait();
+    }
+}
