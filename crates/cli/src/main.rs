@@ -26,6 +26,7 @@ mod scenarios;
 mod shell;
 mod show;
 mod sweep;
+mod testbed;
 mod trace;
 mod workers;
 
@@ -84,6 +85,7 @@ fn main() -> ExitCode {
         Command::Reproduce(args) => reproduce::reproduce(args),
         Command::NewLaw(args) => new_law::new_law(args),
         Command::Replay(args) => replay::replay(args),
+        Command::Testbed { command } => testbed::testbed(command),
         Command::Channel(args) => channel::channel(args),
         Command::Laws(args) => laws::laws(args),
         Command::Explain(args) => explain::explain(args),

@@ -10,7 +10,6 @@ use nix::libc;
 /// tcp_info` in `include/uapi/linux/tcp.h`.
 #[derive(Clone, Copy, Debug, Default)]
 #[repr(C)]
-#[expect(missing_docs, reason = "the kernel's own header says what they are")]
 pub struct TcpInfo {
     pub state: u8,
     pub ca_state: u8,
