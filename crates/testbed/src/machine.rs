@@ -219,7 +219,8 @@ fn command(plan: &Plan, image: &Image, initrd: &File, console: &File) -> Command
     // Without an event file descriptor a message is taken at the instruction that sends it, not when QEMU's other
     // thread wakes up.
     command.args(["-device", "virtio-serial-pci,ioeventfd=off"]);
-    command.args(["-chardev", "stdio,id=messages,signal=off"]);
+    // Not QEMU's own `stdio`: that one counts as disconnected when its input ends, and a guest then waits for ever.
+    command.args(["-chardev", "file,id=messages,path=/dev/stdout"]);
     command.args(["-device", "virtserialport,chardev=messages"]);
     command
         .stdin(Stdio::null())

@@ -123,8 +123,9 @@ fn wires(plan: &Plan) -> Outcome<()> {
 fn delay(way: &Way, to: char, number: usize) -> String {
     let mut text = format!(
         "qdisc add dev {to}{number} root handle 1: stab overhead -{HEADER_BYTES} \
-         netem limit {WIRE_PKTS_MAX} delay {}ns rate {}bit",
-        way.delay_ns, way.rate_bps
+         netem limit {WIRE_PKTS_MAX} delay {}us rate {}bit",
+        way.delay_ns as f64 / 1_000.0,
+        way.rate_bps
     );
     if way.loss > 0.0 {
         let _ = write!(text, " loss random {}%", way.loss * 100.0);
