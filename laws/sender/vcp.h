@@ -62,7 +62,11 @@
 	P(loss, 0, "reno|beta|history", 1, 0, 2, "author's code; vcp-ton-2010 section IV-D",                               \
 	  "What a loss does: halve, decrease by beta, or beta only if ACKs reported overload")                             \
 	P(history_acks, 16, "1", 1, 1, 32, "vcp-ton-2010 section IV-D, T",                                                 \
-	  "Overload codes in a row that make a loss a congestion loss")
+	  "Overload codes that make a loss a congestion loss")                                                         \
+	P(history_form, 0, "consecutive|total", 1, 0, 1, "vcp-ton-2010 section IV-D",                                      \
+	  "Whether these must be the newest in a row, or any among the last history_size ACKs")                            \
+	P(history_size, 32, "1", 1, 1, 32, "vcp-ton-2010 section IV-D, N",                                                 \
+	  "ACKs whose reports are remembered")
 /* clang-format on */
 
 struct vcp_sender_params {
@@ -262,7 +266,7 @@ LAW u32 vcp_after_loss_pkts(const struct vcp_sender_state *s, const struct vcp_s
 		LAW_STEP("loss = reno: a loss halves the window");
 		return reno_half(cwnd_pkts);
 	}
-	if (p->loss == 1 || loss_history_congested(s->history, p->history_acks)) {
+	if (p->loss == 1 || loss_history_congested(s->history, p->history_form, p->history_size, p->history_acks)) {
 		LAW_STEP("loss = beta, or history that shows overload: ssthresh = beta cwnd");
 		return (u32)decreased_pkts;
 	}

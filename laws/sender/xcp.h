@@ -54,7 +54,11 @@
 	P(feedback, 0, "all|new", 1, 0, 1, "draft-falk-xcp-spec-03: all; ns-2.35: new",                                    \
 	  "Whose feedback counts: that of all ACKs, or of those only that acknowledge something new")                      \
 	P(history_acks, 16, "1", 1, 1, 32, "vcp-ton-2010 section IV-D, T",                                                 \
-	  "Negative feedbacks in a row that make a loss a congestion loss")
+	  "Negative feedbacks that make a loss a congestion loss")                                                     \
+	P(history_form, 0, "consecutive|total", 1, 0, 1, "vcp-ton-2010 section IV-D",                                      \
+	  "Whether these must be the newest in a row, or any among the last history_size ACKs")                            \
+	P(history_size, 32, "1", 1, 1, 32, "vcp-ton-2010 section IV-D, N",                                                 \
+	  "ACKs whose reports are remembered")
 /* clang-format on */
 
 struct xcp_sender_params {
@@ -159,7 +163,7 @@ LAW void xcp_sender_on_loss(void *state, const void *params, const struct law_ac
 	const struct xcp_sender_params *p = params;
 
 	(void)cause;
-	if (p->loss == 0 || loss_history_congested(s->history, p->history_acks)) {
+	if (p->loss == 0 || loss_history_congested(s->history, p->history_form, p->history_size, p->history_acks)) {
 		LAW_STEP("loss = reno, or history that shows negative feedback: a loss halves the window");
 		control->ssthresh_pkts = reno_half(control->cwnd_pkts);
 	} else {

@@ -56,6 +56,12 @@ pub enum Command {
     NewLaw(crate::new_law::NewLawArgs),
     /// Make a recorded call of a law again: what went in, what came out
     Replay(crate::replay::ReplayArgs),
+    /// Load laws into the kernel of this machine, and see what they do there
+    Kernel {
+        /// What to do with it.
+        #[command(subcommand)]
+        command: crate::kernel::KernelCommand,
+    },
     /// Work with recorded capacity
     Trace {
         /// What to do with it.

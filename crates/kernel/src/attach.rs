@@ -14,6 +14,9 @@ use crate::Version;
 use crate::device::{Device, within};
 use crate::object::LoadError;
 
+/// Preference of our filters, so that those which a killed process left behind are known again.
+pub(crate) const FILTER_PREFERENCE: u32 = 0xfade;
+
 /// Which way packets go that a program sees.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Direction {
@@ -46,30 +49,31 @@ pub struct FilterRecord {
 impl FilterRecord {
     /// Removes it, if it is still there.
     pub fn remove(&self) {
-        let point = if self.is_egress { TC_EGRESS } else { TC_INGRESS };
-        let mut hook = libbpf_sys::bpf_tc_hook {
-            sz: size_of::<libbpf_sys::bpf_tc_hook>() as u64,
-            ifindex: self.index,
-            attach_point: point,
-            ..Default::default()
-        };
-        let options = libbpf_sys::bpf_tc_opts {
-            sz: size_of::<libbpf_sys::bpf_tc_opts>() as u64,
-            handle: self.handle,
-            priority: self.priority,
-            ..Default::default()
-        };
         // A device or namespace that is gone has taken the filter with it.
-        let _ = within(self.device.netns.as_deref(), || {
-            // SAFETY: both structs say their sizes and live through the calls.
-            unsafe {
-                libbpf_sys::bpf_tc_detach(&raw const hook, &raw const options);
-                if self.made_clsact {
-                    hook.attach_point = TC_INGRESS | TC_EGRESS;
-                    libbpf_sys::bpf_tc_hook_destroy(&raw mut hook);
-                }
-            }
-        });
+        let _ = within(self.device.netns.as_deref(), || take_away(self));
+    }
+}
+
+fn take_away(filter: &FilterRecord) {
+    let mut hook = libbpf_sys::bpf_tc_hook {
+        sz: size_of::<libbpf_sys::bpf_tc_hook>() as u64,
+        ifindex: filter.index,
+        attach_point: if filter.is_egress { TC_EGRESS } else { TC_INGRESS },
+        ..Default::default()
+    };
+    let options = libbpf_sys::bpf_tc_opts {
+        sz: size_of::<libbpf_sys::bpf_tc_opts>() as u64,
+        handle: filter.handle,
+        priority: filter.priority,
+        ..Default::default()
+    };
+    // SAFETY: both structs say their sizes and live through the calls.
+    unsafe {
+        libbpf_sys::bpf_tc_detach(&raw const hook, &raw const options);
+        if filter.made_clsact {
+            hook.attach_point = TC_INGRESS | TC_EGRESS;
+            libbpf_sys::bpf_tc_hook_destroy(&raw mut hook);
+        }
     }
 }
 
@@ -168,6 +172,7 @@ fn filter(
     let made_clsact = make_clsact(index)?;
     let filter = TcHookBuilder::new(program.as_fd())
         .ifindex(index)
+        .priority(FILTER_PREFERENCE)
         .hook(point)
         .attach()?;
     Ok(Attached::Filter(FilterRecord {

@@ -63,6 +63,7 @@ const LINES_MAX: usize = 12;
 static SAID: Mutex<String> = Mutex::new(String::new());
 static TURN: Mutex<()> = Mutex::new(());
 
+#[expect(clippy::needless_pass_by_value, reason = "the type of libbpf's callback")]
 fn hear(_: PrintLevel, text: String) {
     SAID.lock().unwrap_or_else(PoisonError::into_inner).push_str(&text);
 }

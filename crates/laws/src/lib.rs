@@ -22,6 +22,7 @@ mod law;
 pub mod own;
 mod params;
 mod receiver;
+pub mod recorded;
 mod registry;
 pub mod replay;
 mod router;

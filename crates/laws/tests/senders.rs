@@ -241,6 +241,61 @@ fn vcp_answers_losses_as_chosen() {
     assert_eq!(flow.on_rto(), 50);
 }
 
+/// What a loss leaves of 100 packets after ACKs that reported congestion (`1`) or none (`0`), oldest first.
+fn after_loss(law: &str, params: &[(&str, f64)], history: &str) -> u32 {
+    let mut flow = Flow::new(
+        law,
+        &[params, &[("loss", if law == "vcp" { 2.0 } else { 1.0 })]].concat(),
+        100,
+        2,
+    );
+    flow.control.ca_state = abi::CA_RECOVERY; // Which keeps the window where it is.
+    let [congestion, none] = if law == "vcp" {
+        [OVER, HIGH]
+    } else {
+        [&[0x80, 0, 0, 0][..], &[0; 4]]
+    };
+    for report in history.chars() {
+        flow.on_feedback(0, if report == '1' { congestion } else { none });
+    }
+    flow.on_loss()
+}
+
+#[test]
+fn the_loss_history_has_two_forms() {
+    // Goal: vcp-ton-2010 section IV-D by hand: T reports in a row, or anywhere among the last N; a report that is N ACKs
+    // old has left; T above N is never reached. VCP then decreases by beta, XCP halves.
+    let every_other = "10".repeat(16);
+    let total = ("history_form", 1.0);
+    let cases: [(&[(&str, f64)], String, bool); 12] = [
+        (&[], "1".repeat(16), true),
+        (&[], format!("{}0", "1".repeat(31)), false),
+        (&[], every_other.clone(), false),
+        (&[total], every_other.clone(), true),
+        (&[total], format!("{every_other}0"), false),
+        (&[total], format!("{}{}", "1".repeat(16), "0".repeat(16)), true),
+        (&[total], format!("{}{}", "1".repeat(16), "0".repeat(17)), false),
+        (
+            &[total, ("history_size", 8.0), ("history_acks", 3.0)],
+            "10000011".to_owned(),
+            true,
+        ),
+        (
+            &[total, ("history_size", 8.0), ("history_acks", 3.0)],
+            "100000110".to_owned(),
+            false,
+        ),
+        (&[total, ("history_acks", 32.0)], "1".repeat(32), true),
+        (&[total, ("history_size", 15.0)], "1".repeat(32), false),
+        (&[("history_size", 15.0)], "1".repeat(32), false),
+    ];
+    for (params, history, congested) in cases {
+        let expected = if congested { [87, 50] } else { [100, 100] };
+        let found = ["vcp", "xcp"].map(|law| after_loss(law, params, &history));
+        assert_eq!(found, expected, "{params:?} {history}");
+    }
+}
+
 #[test]
 fn vcp_without_codes_is_reno() {
     // Goal: without feedback, or with cleared bits, there is no multiplicative increase; in recovery nothing moves.

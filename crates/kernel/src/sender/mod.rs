@@ -1,6 +1,7 @@
 //! A law at the ends of connections: a congestion control of the kernel, and what brings its feedback back.
 
 mod live;
+mod recorder;
 mod unit;
 
 use std::fs::File;
@@ -15,6 +16,7 @@ use crate::device::{Device, Framing};
 use crate::object::{LoadError, load};
 
 pub use live::{CaState, LiveFlow, flows};
+pub use recorder::Recorder;
 pub use unit::{NAME_BYTES_MAX, Unit, default_name};
 
 /// `BPF_F_LINK`: the congestion control goes with its link.

@@ -1,5 +1,9 @@
 //! Two hosts joined by a cable, each a network namespace, with a group of processes of their own.
 
+#![allow(dead_code, reason = "each test uses a part of it")]
+
+pub mod tap;
+
 use std::fs;
 use std::io::Write;
 use std::path::{Path, PathBuf};
@@ -29,7 +33,7 @@ pub fn possible(commands: &[&str]) -> bool {
             .iter()
             .any(|folder| Path::new(folder).join(name).exists())
     });
-    let obstacle = if !rustix_is_root() {
+    let obstacle = if !is_root() {
         Some("needs root".to_owned())
     } else if !Path::new("/sys/kernel/btf/vmlinux").exists() {
         Some("this kernel does not describe its types (BTF)".to_owned())
@@ -47,7 +51,7 @@ pub fn possible(commands: &[&str]) -> bool {
     false
 }
 
-fn rustix_is_root() -> bool {
+fn is_root() -> bool {
     fs::metadata("/proc/self").is_ok_and(|about| std::os::unix::fs::MetadataExt::uid(&about) == 0)
 }
 
@@ -149,8 +153,24 @@ impl Drop for Pair {
     }
 }
 
+impl Pair {
+    /// Each packet by itself, as routers of laws with feedback on data want it.
+    pub fn one_segment(&self) {
+        for name in [&self.sender, &self.receiver] {
+            run(&format!("ip -n {name} link set wire gso_max_segs 1"));
+        }
+    }
+}
+
 /// A process that ends with its test.
 pub struct Running(Child);
+
+impl Running {
+    /// Whether it has ended by itself.
+    pub fn has_ended(&mut self) -> bool {
+        self.0.try_wait().is_ok_and(|status| status.is_some())
+    }
+}
 
 impl Drop for Running {
     fn drop(&mut self) {
