@@ -37,6 +37,10 @@ const TRANSPORT: Transport = Transport {
     rto_ns_initial: 3 * S,
     ts_tick_ns: 10 * MS,
     ecn: true,
+    handshake: false,
+    quick_acks_pkts: 0,
+    option_space: false,
+    rate_reduction: false,
 };
 
 fn link(rate_bps: u64, delay_ns: u64, packets: u32) -> LinkKind {

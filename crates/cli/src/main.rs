@@ -28,6 +28,7 @@ mod scenarios;
 mod shell;
 mod show;
 mod sweep;
+mod testbed;
 mod trace;
 mod workers;
 
@@ -86,6 +87,7 @@ fn main() -> ExitCode {
         Command::Reproduce(args) => reproduce::reproduce(args),
         Command::NewLaw(args) => new_law::new_law(args),
         Command::Replay(args) => replay::replay(args),
+        Command::Testbed { command } => testbed::testbed(command),
         Command::Channel(args) => channel::channel(args),
         Command::Kernel { command } => kernel::kernel(command),
         Command::Laws(args) => laws::laws(args),

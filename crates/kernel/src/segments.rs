@@ -19,24 +19,34 @@ pub struct Segments {
 }
 
 impl Segments {
-    /// Limits a device to one segment per packet.
+    /// How a device is now.
     ///
     /// # Errors
     /// When there is no `ip`, or it does not know the device.
-    pub fn one(device: &Device) -> Result<Self, LoadError> {
-        let failed = |error: io::Error| LoadError::system(format!("device {}: gso_max_segs", device.name), &error);
-        let max = look(device).map_err(failed)?;
-        set(device, 1).map_err(failed)?;
+    pub fn of(device: &Device) -> Result<Self, LoadError> {
+        let max = look(device).map_err(|error| failed(device, &error))?;
         Ok(Self {
             device: device.clone(),
             max,
         })
     }
 
+    /// Limits it to one segment per packet.
+    ///
+    /// # Errors
+    /// When it does not take that.
+    pub fn limit(&self) -> Result<(), LoadError> {
+        set(&self.device, 1).map_err(|error| failed(&self.device, &error))
+    }
+
     /// As it was. A device that is gone needs nothing.
     pub fn restore(&self) {
         let _ = set(&self.device, self.max);
     }
+}
+
+fn failed(device: &Device, error: &io::Error) -> LoadError {
+    LoadError::system(format!("device {}: gso_max_segs", device.name), error)
 }
 
 /// `ip` in the device's namespace; what it prints.

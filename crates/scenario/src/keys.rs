@@ -343,6 +343,31 @@ const TRANSPORT: &[Key] = &[
         Preset,
         "every second segment is acknowledged, at the latest after this time; `false`: each at once",
     ),
+    key(
+        "quick_acks",
+        Whole(0, 127),
+        Preset,
+        "with delayed ACKs: segments at the beginning of a connection that are acknowledged at once",
+    ),
+    key(
+        "handshake",
+        Switch,
+        Preset,
+        "whether a connection begins with an exchange of SYNs: a round trip, and the first RTT sample",
+    ),
+    key(
+        "rate_reduction",
+        Switch,
+        Preset,
+        "whether a window is reduced in proportion to what is delivered (RFC 6937) and not at once; needs SACK",
+    ),
+    key(
+        "option_space",
+        Switch,
+        Preset,
+        "whether feedback takes room on the wire: an option of 8 B (VCP) or 12 B (XCP) in every header, for which SACK \
+         blocks may leave none",
+    ),
     key("rto_min", Duration, Preset, "smallest retransmission timeout"),
     key(
         "rto_min_over_srtt",

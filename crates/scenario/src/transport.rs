@@ -10,6 +10,9 @@ use crate::unit::{Duration, Packets, Size, Switch, positive};
 /// A window that never limits: larger than any bandwidth-delay product a scenario here is meant for.
 const WINDOW_PKTS_UNLIMITED: u32 = 1_000_000;
 
+/// The option in which a law's feedback travels takes at most this.
+const OPTION_BYTES_MAX: u32 = 48;
+
 /// ns-2.35 as its defaults and its usual scripts have it: 1000 B of payload, timestamps in ticks of 10 ms, an ACK for
 /// each packet, headers that never grow. `window_`, 20 packets by default, is lifted as every script does.
 /// Source: ns-2.35 tcl/lib/ns-default.tcl.
@@ -31,6 +34,10 @@ const NS2: Transport = Transport {
     rto_ns_initial: 3_000_000_000,
     ts_tick_ns: 10_000_000,
     ecn: false,
+    handshake: false,
+    quick_acks_pkts: 0,
+    option_space: false,
+    rate_reduction: false,
 };
 
 /// The standards: initial window RFC 6928, initial ssthresh RFC 5681 section 3.1 (arbitrarily high), recovery RFC 6675,
@@ -54,6 +61,10 @@ const RFC: Transport = Transport {
     rto_ns_initial: 1_000_000_000,
     ts_tick_ns: 1_000_000,
     ecn: false,
+    handshake: false,
+    quick_acks_pkts: 0,
+    option_space: false,
+    rate_reduction: false,
 };
 
 /// Linux, include/net/tcp.h: `TCP_RTO_MIN` 200 ms, `TCP_RTO_MAX` 120 s, `TCP_TIMEOUT_INIT` 1 s, `TCP_DELACK_MIN` 40 ms,
@@ -118,7 +129,24 @@ pub fn read(reader: &mut Reader<'_>) -> Result<(Transport, Option<bool>), Refusa
         rto_ns_initial: time(reader, "transport.rto_initial", preset.rto_ns_initial)?,
         ts_tick_ns: time(reader, "transport.clock_tick", preset.ts_tick_ns)?,
         ecn: false,
+        handshake: reader.or("transport.handshake", preset.handshake)?,
+        quick_acks_pkts: quick_acks(reader, preset.quick_acks_pkts)?,
+        option_space: reader.or("transport.option_space", preset.option_space)?,
+        rate_reduction: reader.or("transport.rate_reduction", preset.rate_reduction)?,
     };
+    if transport.option_space && packet_bytes - header_bytes <= OPTION_BYTES_MAX {
+        let why = format!(
+            "allowed is {} B or more where transport.option_space makes room for feedback",
+            header_bytes + OPTION_BYTES_MAX + 1
+        );
+        return Err(reader.refuse("transport.packet", &why));
+    }
+    if transport.rate_reduction && transport.recovery != Recovery::Sack {
+        return Err(reader.refuse(
+            "transport.rate_reduction",
+            "it counts what was delivered, which needs transport.recovery = \"sack\"",
+        ));
+    }
     if transport.ts_tick_ns < 1_000 {
         return Err(reader.refuse("transport.clock_tick", "allowed is 1 us or more"));
     }
@@ -155,6 +183,18 @@ fn packets(reader: &mut Reader<'_>, path: &str, default: u32) -> Result<u32, Ref
         positive(packets.0, "a window")?;
         u32::try_from(packets.0).map_err(|_| format!("allowed is at most {} pkt", u32::MAX))
     })
+}
+
+fn quick_acks(reader: &mut Reader<'_>, default: u8) -> Result<u8, Refusal> {
+    reader.map(
+        "transport.quick_acks",
+        Some(u32::from(default)),
+        "",
+        |count: u32| match u8::try_from(count) {
+            Ok(count @ 0..=127) => Ok(count),
+            _ => Err("allowed is 0 to 127".to_owned()),
+        },
+    )
 }
 
 fn time(reader: &mut Reader<'_>, path: &str, default_ns: u64) -> Result<u64, Refusal> {

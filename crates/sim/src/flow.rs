@@ -6,10 +6,9 @@ use std::slice;
 use fadelab_laws::abi;
 use fadelab_path::packet::{FeedbackBytes, Header};
 use fadelab_path::violation::Checked;
-use fadelab_phy::random::Stream;
 use prefetch_index::prefetch_index;
 
-use crate::app::{Application, Wish};
+use crate::app::{self, Application, Wish};
 use crate::lane::Exits;
 use crate::network::Network;
 use crate::packet::Packet;
@@ -18,6 +17,7 @@ use crate::spec::{App, FlowSpec, RunSpec};
 use crate::tcp::Now;
 use crate::tcp::plan::Plan;
 use crate::tcp::receiver::Receiver;
+use crate::tcp::sender::handshake::syn;
 use crate::tcp::sender::{Identity, Sender};
 
 /// See the module's documentation. Its fields stand in the order in which packets touch them: what an arriving segment
@@ -72,10 +72,9 @@ impl Flow {
     }
 
     fn new(id: u32, spec: &FlowSpec, plan: Rc<Plan>, seed: u64, net: &mut Network) -> Self {
-        let mut random = Stream::new(seed, &format!("flow {}", spec.name));
         let (route_at, route_back_at) = net.add_routes(id, &spec.route, &spec.route_back);
         let identity = Identity { flow: id, route_at };
-        let word = random.next_u64();
+        let (word, random) = app::stream(seed, &spec.name);
         Self {
             event_ns: u64::MAX,
             id,
@@ -147,7 +146,7 @@ impl Flow {
             }
         }
         if self.receiver.ack_due_ns() <= now_ns {
-            self.send_ack(now, net)?;
+            self.send_late_ack(now, net)?;
         }
         match &mut self.sender {
             Some(sender) if sender.next_due() <= now_ns => sender.on_timer(now, &self.plan, net),
@@ -181,6 +180,9 @@ impl Flow {
                     }
                 };
                 sender.write(written, last_ip_bytes);
+                if plan.tcp.handshake && bytes != Some(0) {
+                    return sender.greet(now, plan, net);
+                }
             }
             Wish::Segment => {
                 sender.write(sender.written() + 1, None);
@@ -266,6 +268,14 @@ impl Flow {
         net.inject(now.ns, ack, self.route_back_at, feedback.as_ref())
     }
 
+    /// The ACK that was delayed, or the answer to a SYN.
+    fn send_late_ack(&mut self, now: Now, net: &mut Network) -> Checked<()> {
+        match self.receiver.take_syn() {
+            Some(syn_ts_us) => net.inject(now.ns, syn(now, self.id, Some(syn_ts_us)), self.route_back_at, None),
+            None => self.send_ack(now, net),
+        }
+    }
+
     fn send_datagram(&mut self, now: Now, net: &mut Network) -> Checked<()> {
         let header = Header {
             flags: abi::PACKET_DATA,
@@ -307,9 +317,9 @@ impl Flow {
             sent_pkts: counters.sent_pkts,
             retransmitted_pkts: counters.retransmitted_pkts,
             delivered_bytes: u64::from(self.receiver.nxt()) * mss_bytes - u64::from(short_by_bytes),
-            timeouts: counters.timeouts,
-            recoveries: counters.recoveries,
-            ecn_reductions: counters.ecn_reductions,
+            timeouts: counters.timeouts.into(),
+            recoveries: counters.recoveries.into(),
+            ecn_reductions: counters.ecn_reductions.into(),
             rtt_samples: counters.rtt_samples,
             rtt_us_sum: counters.rtt_us_sum,
             cwnd_pkts: sender.control().cwnd_pkts,

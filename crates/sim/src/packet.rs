@@ -12,6 +12,8 @@ pub(crate) mod flag {
     pub const ECE: u8 = 1 << 0;
     /// Congestion window reduced (RFC 3168).
     pub const CWR: u8 = 1 << 1;
+    /// A connection is asked for, or granted.
+    pub const SYN: u8 = 1 << 2;
 }
 
 /// A packet under way: what routers see, and what the two ends say to each other. One cache line.

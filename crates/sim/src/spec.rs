@@ -6,6 +6,7 @@ use std::sync::Arc;
 use fadelab_laws::{Params, Receiver, Sender};
 pub use fadelab_path::layer::{Arq, DelayLaw, Jitter, LinkLayer, Reorder};
 pub use fadelab_path::spec::{Buffer, CapacitySpec, LinkKind, LinkSpec, Queues, RouterSpec};
+use serde::{Deserialize, Serialize};
 
 /// Index into [`RunSpec::links`].
 pub type LinkId = u32;
@@ -73,7 +74,7 @@ pub struct FlowKind {
 }
 
 /// What an application does.
-#[derive(Clone, Copy, Debug, PartialEq)]
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub enum App {
     /// Always has data, from `start` on.
     Greedy {
@@ -108,7 +109,7 @@ pub enum App {
 }
 
 /// A time, fixed or drawn once per use from the flow's own random stream.
-#[derive(Clone, Copy, Debug, PartialEq)]
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub enum Span {
     /// Always the same.
     Fixed {
@@ -170,6 +171,15 @@ pub struct Transport {
     pub ts_tick_ns: u64,
     /// Whether the sender asks for ECN (RFC 3168) where its law reacts to it.
     pub ecn: bool,
+    /// Whether a connection begins with an exchange of SYNs: it takes a round trip and gives the first RTT sample.
+    pub handshake: bool,
+    /// Segments at the beginning of a connection that are acknowledged at once, though ACKs be delayed.
+    pub quick_acks_pkts: u8,
+    /// Whether feedback of a law takes room on the wire: an option in every header, for which SACK blocks may leave none.
+    pub option_space: bool,
+    /// Whether in recovery as many segments leave as are delivered, in proportion to the reduction (RFC 6937); else the
+    /// window is ssthresh at once. It needs SACK.
+    pub rate_reduction: bool,
 }
 
 /// How losses are repaired.

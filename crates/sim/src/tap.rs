@@ -1,4 +1,4 @@
-//! What the hosts of senders see of their flows: data as they leave and ACKs as they arrive.
+//! What the hosts of senders see of their flows: data as they leave and ACKs as they arrive. SYNs are neither.
 //!
 //! A tap is a mark in the routes of its flows, so that a run without one does nothing for it.
 
@@ -71,6 +71,9 @@ impl Tap {
     }
 
     pub fn show(&mut self, now_ns: u64, packet: &Packet, feedback: Option<&FeedbackBytes>) {
+        if packet.tcp_flags & flag::SYN != 0 {
+            return;
+        }
         let now = Now::at(now_ns);
         let header = &packet.header;
         let is_data = header.is_data();

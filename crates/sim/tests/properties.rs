@@ -16,10 +16,11 @@ fn any_path() -> impl Strategy<Value = RunSpec> {
         any::<bool>(),
         200_000..40_000_000u64,
     );
-    let transport = (any::<[bool; 5]>(), 1..60u32, 1..5u32, 1..12u32, 1..1_000_000u64);
+    let transport = (any::<[bool; 8]>(), 1..60u32, 1..5u32, 1..12u32, 1..1_000_000u64);
     (path, transport, any::<u64>()).prop_map(|(path, transport, seed)| {
         let (loss, loss_back, delay_ms, buffer_pkts, in_bytes, rate_bps) = path;
-        let ([sack, delayed, limited, on_wire, over_srtt], rwnd_pkts, dupthresh, initial, bytes) = transport;
+        let ([sack, delayed, limited, on_wire, over_srtt, prr, greets, quick], rwnd_pkts, dupthresh, initial, bytes) =
+            transport;
         let mut spec = wire("reno", bytes);
         spec.seed = seed;
         spec.duration_ns = 40_000 * S;
@@ -38,6 +39,7 @@ fn any_path() -> impl Strategy<Value = RunSpec> {
         tcp.recovery = if sack { Recovery::Sack } else { Recovery::NewReno };
         tcp.delayed_ack_ns = delayed.then_some(100 * MS);
         (tcp.limited_transmit, tcp.sack_on_wire, tcp.rto_min_over_srtt) = (limited, on_wire, over_srtt);
+        (tcp.rate_reduction, tcp.handshake, tcp.quick_acks_pkts) = (prr && sack, greets, u8::from(quick) * 16);
         (tcp.rwnd_pkts, tcp.dupthresh, tcp.cwnd_pkts_initial) = (rwnd_pkts, dupthresh, initial);
         let mut other = spec.flows[0].clone();
         other.name = "other".into();

@@ -61,7 +61,12 @@ fn described(entry: &Entry, flows: &[LiveFlow]) -> String {
     }
     let _ = writeln!(text, ", sockets of {}", entry.cgroup.display());
     if !entry.devices.is_empty() {
-        let _ = writeln!(text, "  marks what leaves by {}", entry.devices.join(", "));
+        let what = if entry.segments.is_empty() {
+            "marks what leaves"
+        } else {
+            "packets leave one by one"
+        };
+        let _ = writeln!(text, "  {what} by {}", entry.devices.join(", "));
     }
     if flows.is_empty() {
         text += "  no flow\n";

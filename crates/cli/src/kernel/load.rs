@@ -94,8 +94,11 @@ pub fn load(args: &LoadArgs) -> Result<(), Failure> {
 fn fill(entry: &mut Entry, object: &[u8], unit: &Unit<'_>, devices: &[Device], args: &LoadArgs) -> Result<(), Failure> {
     if unit.law.feedback_bytes() > 0 {
         for device in devices {
-            entry.segments.push(Segments::one(device)?);
+            let segments = Segments::of(device)?;
+            // Noted first: what is noted is undone, whenever the process is killed.
+            entry.segments.push(segments.clone());
             store::write(entry)?;
+            segments.limit()?;
         }
     }
     let sender = Sender::load(object, &entry.cgroup, devices)?;

@@ -1,7 +1,7 @@
 //! IPv4 and TCP or UDP headers for what a simulated host saw.
 //!
 //! The simulator counts segments; on the wire bytes are counted. The first byte of data has the sequence number 1, as
-//! if both ends had begun with 0, and the connection stood already: the simulator has no handshake.
+//! if both ends had begun with 0, and the connection stood already: SYNs, where the transport has any, are not shown.
 
 use etherparse::{IpEcn, IpNumber, Ipv4Header, TcpHeader, UdpHeader};
 use fadelab_sim::spec::FlowSpec;

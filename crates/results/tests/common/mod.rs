@@ -39,6 +39,10 @@ pub fn transport() -> Transport {
         rto_ns_initial: SECOND,
         ts_tick_ns: 1_000_000,
         ecn: false,
+        handshake: false,
+        quick_acks_pkts: 0,
+        option_space: false,
+        rate_reduction: false,
     }
 }
 

@@ -6,7 +6,7 @@
 use std::ptr;
 use std::rc::Rc;
 
-use fadelab_laws::{Params, Receiver as ReceiverLaw, Sender as Law};
+use fadelab_laws::{Params, Receiver as ReceiverLaw, Sender as Law, abi};
 
 use crate::spec::{App, FlowSpec, Transport};
 use crate::tcp::TickClock;
@@ -27,6 +27,24 @@ pub(crate) struct Plan {
     pub app: App,
     /// Payload of a full packet.
     pub mss_bytes: u32,
+    /// The option with the law's feedback in every header.
+    pub option_bytes: u16,
+    /// An ACK without SACK blocks, that option included.
+    pub ack_ip_bytes: u16,
+}
+
+/// The option that feedback travels in: kind, length and a 16-bit identifier (RFC 6994), two bytes for the ECN field, and
+/// what the law has beside them, in whole words. XCP's four fields are floats of 16 bits.
+fn option_bytes(sender: &Law, receiver: Option<&ReceiverLaw>) -> u32 {
+    const HEAD_BYTES: u32 = 6;
+    const XCP_BYTES: u32 = 12;
+    let echo_bytes = receiver.map_or(0, ReceiverLaw::feedback_bytes);
+    match sender.wire() {
+        abi::WIRE_VCP => HEAD_BYTES.next_multiple_of(4),
+        abi::WIRE_XCP => XCP_BYTES,
+        abi::WIRE_NONE if sender.feedback_bytes() == 0 && receiver.is_none() => 0,
+        _ => (HEAD_BYTES + sender.feedback_bytes() + echo_bytes).next_multiple_of(4),
+    }
 }
 
 impl Plan {
@@ -36,6 +54,8 @@ impl Plan {
         } else {
             UDP_HEADER_BYTES
         };
+        let sender = spec.sender.filter(|_| spec.transport.option_space);
+        let option_bytes = sender.map_or(0, |law| option_bytes(law, spec.receiver));
         Self {
             tcp: spec.transport,
             clock: TickClock::new(spec.transport.ts_tick_ns),
@@ -43,7 +63,9 @@ impl Plan {
             params: spec.params.clone(),
             receiver_law: spec.receiver,
             app: spec.app,
-            mss_bytes: spec.transport.packet_bytes - header_bytes,
+            mss_bytes: spec.transport.packet_bytes - header_bytes - option_bytes,
+            option_bytes: option_bytes as u16,
+            ack_ip_bytes: (spec.transport.ack_bytes + option_bytes) as u16,
         }
     }
 
@@ -85,6 +107,10 @@ mod tests {
             rto_ns_initial: 1,
             ts_tick_ns: 1000,
             ecn: false,
+            handshake: false,
+            quick_acks_pkts: 0,
+            option_space: false,
+            rate_reduction: false,
         };
         let kind = FlowKind {
             group: "a".to_owned(),

@@ -10,6 +10,12 @@ use crate::spec::Recovery;
 use crate::tcp::Now;
 use crate::tcp::plan::Plan;
 
+/// Room for options in a TCP header (RFC 9293, section 3.1) that timestamps leave (RFC 7323).
+const OPTIONS_BYTES_MAX: u16 = 40 - 12;
+
+/// Beside a number of segments below: a SYN is to be answered.
+const SYN_WAITS: u8 = 1 << 7;
+
 /// State of a receiving end. The fields that each packet touches stand first.
 #[derive(Debug)]
 #[repr(C)]
@@ -22,6 +28,8 @@ pub(crate) struct Receiver {
     unacknowledged_pkts: u8,
     marks: u8,
     congestion_experienced: bool,
+    /// Segments still to be acknowledged at once, though ACKs be delayed, and [`SYN_WAITS`].
+    quick_pkts: u8,
     out_of_order: RangeSet,
     /// Of the law's half, if it has one.
     state: Option<State>,
@@ -38,6 +46,7 @@ impl Receiver {
             unacknowledged_pkts: 0,
             marks: 0,
             congestion_experienced: false,
+            quick_pkts: 0,
             out_of_order: RangeSet::default(),
             state: plan.receiver_law.map(Law::new_state),
             recent: [u32::MAX; SACK_BLOCKS_MAX],
@@ -50,6 +59,7 @@ impl Receiver {
             law.init(self.state.insert(law.new_state()), now.us);
         }
         (self.congestion_experienced, self.marks) = (false, 0);
+        self.quick_pkts = plan.tcp.quick_acks_pkts;
     }
 
     /// Next segment expected: all below arrived.
@@ -73,6 +83,9 @@ impl Receiver {
     #[inline]
     pub fn on_data(&mut self, now: Now, packet: &Packet, feedback: Option<&FeedbackBytes>, plan: &Plan) -> bool {
         let in_order = packet.seq == self.nxt;
+        if !in_order && packet.tcp_flags & flag::SYN != 0 {
+            return self.note_syn(now, packet);
+        }
         if let Some(law) = plan.receiver_law
             && let Some(state) = &mut self.state
         {
@@ -92,11 +105,33 @@ impl Receiver {
         match plan.tcp.delayed_ack_ns {
             // Else every second segment is.
             Some(delay_ns) if self.unacknowledged_pkts < 2 => {
+                if self.quick_pkts > 0 {
+                    self.quick_pkts -= 1;
+                    return true;
+                }
                 self.ack_due_ns = now.ns + delay_ns;
                 false
             }
             _ => true,
         }
+    }
+
+    /// A connection is asked for: the answer leaves with the next event, which is now.
+    #[cold]
+    fn note_syn(&mut self, now: Now, packet: &Packet) -> bool {
+        (self.ack_due_ns, self.ts_recent_us) = (now.ns, packet.ts_val_us);
+        self.quick_pkts |= SYN_WAITS;
+        false
+    }
+
+    /// The timestamp of the SYN that is to be answered, if one is.
+    pub fn take_syn(&mut self) -> Option<u32> {
+        let waits = self.quick_pkts & SYN_WAITS != 0;
+        waits.then(|| {
+            self.quick_pkts &= !SYN_WAITS;
+            self.ack_due_ns = u64::MAX;
+            self.ts_recent_us
+        })
     }
 
     /// A segment arrived that is not the next one, or is while others beyond it are there.
@@ -143,19 +178,18 @@ impl Receiver {
     pub fn ack(&mut self, now: Now, plan: &Plan, flow: u32, ip_id: u16) -> (Packet, Option<FeedbackBytes>) {
         (self.unacknowledged_pkts, self.ack_due_ns) = (0, u64::MAX);
         let (mut sack, mut sack_blocks) = Default::default();
-        let mut ip_bytes = plan.tcp.ack_bytes as u16;
+        let mut ip_bytes = plan.ack_ip_bytes;
         if !self.out_of_order.is_empty() && plan.tcp.recovery == Recovery::Sack {
             (sack, sack_blocks) = self.blocks();
             if plan.tcp.sack_on_wire {
-                // Kind, length and padding once, two sequence numbers a block (RFC 2018, section 3).
-                ip_bytes += 4 + 8 * u16::from(sack_blocks);
+                ip_bytes = ip_bytes_with_sack(plan, sack_blocks);
             }
         }
         let mut echo = Echo::default();
         if let Some(law) = plan.receiver_law
             && let Some(state) = &mut self.state
         {
-            echo = ask_law(law, state, now);
+            echo = ask_law(law, state, now, has_room(plan, sack_blocks));
         }
         let header = Header {
             ip_bytes: u32::from(ip_bytes),
@@ -218,6 +252,32 @@ fn tell_law(law: &Law, state: &mut State, now: Now, packet: &Packet, feedback: O
     law.on_data(state, &data);
 }
 
+/// Kind, length and padding once, two sequence numbers a block (RFC 2018, section 3).
+fn sack_bytes(plan: &Plan, sack_blocks: u8) -> u16 {
+    if plan.tcp.sack_on_wire && sack_blocks > 0 {
+        4 + 8 * u16::from(sack_blocks)
+    } else {
+        0
+    }
+}
+
+/// Whether SACK blocks leave room for the law's option. Linux gives it to them first (`tcp_established_options` of
+/// `net/ipv4/tcp_output.c`).
+fn has_room(plan: &Plan, sack_blocks: u8) -> bool {
+    sack_bytes(plan, sack_blocks) + plan.option_bytes <= OPTIONS_BYTES_MAX
+}
+
+/// IP bytes of an ACK with SACK blocks, which count on the wire.
+#[inline(never)]
+fn ip_bytes_with_sack(plan: &Plan, sack_blocks: u8) -> u16 {
+    let option_bytes = if has_room(plan, sack_blocks) {
+        plan.option_bytes
+    } else {
+        0
+    };
+    plan.tcp.ack_bytes as u16 + sack_bytes(plan, sack_blocks) + option_bytes
+}
+
 /// What a law says on an ACK.
 #[derive(Clone, Copy, Debug, Default)]
 struct Echo {
@@ -226,15 +286,15 @@ struct Echo {
     feedback: Option<FeedbackBytes>,
 }
 
-/// What the law echoes on the ACK that leaves now.
+/// What the law echoes on the ACK that leaves now, if that has room for it.
 #[inline(never)]
-fn ask_law(law: &Law, state: &mut State, now: Now) -> Echo {
+fn ask_law(law: &Law, state: &mut State, now: Now, has_room: bool) -> Echo {
     let mut fill = abi::Fill {
         now_us: now.us,
         ..abi::Fill::default()
     };
     law.fill_ack(state, &mut fill);
-    let written = fill.feedback.present == 1;
+    let written = fill.feedback.present == 1 && has_room;
     law.ack_written(state, written);
     Echo {
         ecn: fill.ecn as u8,

@@ -13,6 +13,7 @@ use crate::tcp::plan::Plan;
 use crate::tcp::scoreboard::Scoreboard;
 
 mod acknowledgement;
+pub(crate) mod handshake;
 mod recovery;
 
 /// What the sending end counts. Cumulative; what nearly every ACK counts stands first.
@@ -24,9 +25,9 @@ pub(crate) struct SenderCounters {
     pub rtt_us_sum: u64,
     pub marked_pkts: u64,
     pub retransmitted_pkts: u64,
-    pub timeouts: u64,
-    pub recoveries: u64,
-    pub ecn_reductions: u64,
+    pub timeouts: u32,
+    pub recoveries: u32,
+    pub ecn_reductions: u32,
 }
 
 /// Who sends where: the parts of a flow that do not change.
@@ -72,6 +73,16 @@ pub(crate) struct Sender {
     recover_loss: u32,
     /// Partial ACKs of this recovery.
     partial_acks: u32,
+    /// Allocated with the first reduction, which few flows of many thousands ever see.
+    reduction: Option<Box<Reduction>>,
+}
+
+/// A reduction of the window under way (RFC 6937): what it began from, and what was delivered and sent since.
+#[derive(Clone, Copy, Debug, Default)]
+struct Reduction {
+    cwnd_pkts_before: u32,
+    delivered_pkts: u32,
+    sent_pkts_before: u64,
 }
 
 impl Sender {
@@ -101,13 +112,24 @@ impl Sender {
             pace_due_ns: 0,
             recover_loss: 0,
             partial_acks: 0,
+            reduction: None,
         }
     }
 
     /// A new connection: window, estimators and law begin anew; sequence numbers go on.
     pub fn connect(&mut self, now: Now, plan: &Plan) {
+        self.rtt = RttEstimator::new(&plan.tcp);
+        self.begin(now, plan);
+        (self.recover, self.recover_loss, self.duplicate_acks) = (self.board.nxt(), self.board.nxt(), 0);
+        (self.feedback, self.pace_due_ns) = (abi::Feedback::default(), 0);
+        (self.announce_reduction, self.cwnd_limited, self.app_limited_until) = (false, false, 0);
+        self.counters.marked_pkts = 0;
+        self.board.restart_count();
+    }
+
+    /// Window and law begin anew.
+    fn begin(&mut self, now: Now, plan: &Plan) {
         let tcp = &plan.tcp;
-        self.rtt = RttEstimator::new(tcp);
         self.state = self.law.new_state();
         let reacts = tcp.ecn && self.law.ecn_mode() != abi::ECN_MODE_NONE;
         self.control = abi::Control {
@@ -122,15 +144,11 @@ impl Sender {
             mss_bytes: plan.mss_bytes,
             random: self.next_random(),
             now_us: now.us,
+            srtt_us: self.rtt.srtt_us(),
             ts_tick_us: (tcp.ts_tick_ns / 1000) as u32,
             ..abi::Start::default()
         };
         self.law.init(&mut self.state, &plan.params, &start, &mut self.control);
-        (self.recover, self.recover_loss, self.duplicate_acks) = (self.board.nxt(), self.board.nxt(), 0);
-        (self.feedback, self.pace_due_ns) = (abi::Feedback::default(), 0);
-        (self.announce_reduction, self.cwnd_limited, self.app_limited_until) = (false, false, 0);
-        self.counters.marked_pkts = 0;
-        self.board.restart_count();
     }
 
     /// The application has written up to segment `written` (excluded); the last one may be shorter.
@@ -216,8 +234,7 @@ impl Sender {
         net: &mut Network,
     ) -> Checked<()> {
         if packet.seq > self.board.nxt() {
-            let detail = format!("ACK {} of {}", packet.seq, self.board.nxt());
-            return self.broken("only what was sent is acknowledged", now, detail);
+            return self.on_number_beyond(now, plan, packet, net);
         }
         let mut ack = abi::Ack::default();
         self.take_ack(now, plan, packet, &mut ack);
@@ -265,7 +282,7 @@ impl Sender {
     fn time_out(&mut self, now: Now, plan: &Plan, net: &mut Network) -> Checked<()> {
         self.rto_due_ns = u64::MAX;
         if self.board.outstanding_pkts() == 0 {
-            return Ok(());
+            return self.greet_again(now, plan, net);
         }
         self.counters.timeouts += 1;
         let ack = abi::Ack {

@@ -32,6 +32,10 @@ pub fn transport() -> Transport {
         rto_ns_initial: 3 * S,
         ts_tick_ns: 10 * MS,
         ecn: true,
+        handshake: false,
+        quick_acks_pkts: 0,
+        option_space: false,
+        rate_reduction: false,
     }
 }
 

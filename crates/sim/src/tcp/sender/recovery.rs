@@ -2,7 +2,7 @@
 
 use fadelab_laws::abi;
 
-use super::Sender;
+use super::{Reduction, Sender};
 use crate::spec::Recovery;
 use crate::tcp::plan::Plan;
 
@@ -13,6 +13,9 @@ impl Sender {
         let una = self.board.una();
         let ends = una >= self.recover || (ack.acked_pkts > 0 && self.ends_with_new_ack(plan));
         if ends && self.control.ca_state > abi::CA_DISORDER {
+            if self.is_reducing(plan) {
+                self.control.cwnd_pkts = self.control.ssthresh_pkts;
+            }
             self.control.ca_state = abi::CA_OPEN;
         }
         match self.control.ca_state {
@@ -20,7 +23,10 @@ impl Sender {
                 // RFC 6582, section 3.2, step 3: a partial ACK reveals the next loss.
                 self.lose_oldest(ack)
             }
-            abi::CA_RECOVERY | abi::CA_LOSS => false,
+            abi::CA_RECOVERY | abi::CA_LOSS => {
+                self.reduce_rate(plan, ack);
+                false
+            }
             _ => self.detect_loss(plan, ack),
         }
     }
@@ -65,6 +71,8 @@ impl Sender {
         if self.control.ca_state != abi::CA_CWR {
             let disorder = self.duplicate_acks > 0 || self.board.sacked_pkts() > 0;
             self.control.ca_state = if disorder { abi::CA_DISORDER } else { abi::CA_OPEN };
+        } else {
+            self.reduce_rate(plan, ack);
         }
         false
     }
@@ -86,6 +94,7 @@ impl Sender {
         }
         self.recover_loss = self.recover + 1;
         self.partial_acks = 0;
+        self.reduce_rate(plan, ack);
     }
 
     /// Whether ECE and CWR of RFC 3168 mean something on this connection.
@@ -106,6 +115,7 @@ impl Sender {
         self.law
             .on_loss(&mut self.state, &plan.params, ack, abi::LOSS_ECN, &mut self.control);
         self.reduce(plan, abi::CA_CWR);
+        self.reduce_rate(plan, ack);
     }
 
     /// A reduction for whatever reason is announced (RFC 3168, section 6.1.2), lest the receiver repeat an echo of
@@ -114,8 +124,49 @@ impl Sender {
         self.control.ca_state = ca_state;
         self.recover = self.board.nxt();
         self.announce_reduction = self.has_classic_ecn(plan);
-        if self.law.flags() & abi::SENDER_OWNS_RECOVERY == 0 {
+        if self.is_reducing(plan) {
+            **self.reduction.get_or_insert_default() = Reduction {
+                cwnd_pkts_before: self.control.cwnd_pkts,
+                delivered_pkts: 0,
+                sent_pkts_before: self.counters.sent_pkts,
+            };
+        } else if self.law.flags() & abi::SENDER_OWNS_RECOVERY == 0 {
             self.control.cwnd_pkts = self.control.ssthresh_pkts;
         }
+    }
+
+    /// Whether a reduction of the window takes a round trip.
+    fn is_reducing(&self, plan: &Plan) -> bool {
+        plan.tcp.rate_reduction
+            && matches!(self.control.ca_state, abi::CA_CWR | abi::CA_RECOVERY)
+            && self.law.flags() & abi::SENDER_OWNS_RECOVERY == 0
+    }
+
+    /// Proportional rate reduction (RFC 6937, section 3.1) with the slow start bound, as Linux has it
+    /// (`tcp_cwnd_reduction` of `net/ipv4/tcp_input.c`, 6.12): the bound adds a segment only where an ACK advances and
+    /// tells of no further loss, and the first retransmission of a recovery leaves in any case.
+    #[inline(never)]
+    fn reduce_rate(&mut self, plan: &Plan, ack: &abi::Ack) {
+        if !self.is_reducing(plan) || ack.delivered_pkts == 0 {
+            return;
+        }
+        let reduction = self.reduction.get_or_insert_default();
+        reduction.delivered_pkts += ack.delivered_pkts;
+        let Reduction {
+            cwnd_pkts_before,
+            delivered_pkts,
+            sent_pkts_before,
+        } = **reduction;
+        let (in_flight, ssthresh) = (self.board.in_flight_pkts(), self.control.ssthresh_pkts);
+        let sent_pkts = (self.counters.sent_pkts - sent_pkts_before) as u32;
+        let to_send = if in_flight > ssthresh {
+            let share = u64::from(ssthresh) * u64::from(delivered_pkts);
+            (share.div_ceil(u64::from(cwnd_pkts_before)) as u32).saturating_sub(sent_pkts)
+        } else {
+            let progress = u32::from(ack.acked_pkts > 0 && ack.lost_pkts == 0);
+            let bound = delivered_pkts.saturating_sub(sent_pkts).max(ack.delivered_pkts) + progress;
+            bound.min(ssthresh - in_flight)
+        };
+        self.control.cwnd_pkts = in_flight + to_send.max(u32::from(sent_pkts == 0));
     }
 }

@@ -1,0 +1,82 @@
+//! The exchange of SYNs with which a connection begins where the transport has one.
+
+use fadelab_laws::abi;
+use fadelab_path::packet::Header;
+use fadelab_path::violation::Checked;
+
+use super::Sender;
+use crate::network::Network;
+use crate::packet::{Packet, flag};
+use crate::tcp::Now;
+use crate::tcp::plan::Plan;
+
+/// Headers and options of a SYN: MSS, permission to acknowledge selectively, timestamps and the window's scale.
+const SYN_BYTES: u32 = 40 + 20;
+
+impl Sender {
+    /// A connection is asked for. Until the answer comes the window is shut.
+    pub fn greet(&mut self, now: Now, plan: &Plan, net: &mut Network) -> Checked<()> {
+        self.control.cwnd_pkts = 0;
+        self.rto_due_ns = now.ns + self.rtt.rto_ns(&plan.tcp);
+        let packet = syn(now, self.identity.flow, None);
+        net.inject(now.ns, packet, self.identity.route_at, None)
+    }
+
+    /// The timer fired with nothing outstanding: what was lost is a SYN, if anything.
+    #[cold]
+    pub(super) fn greet_again(&mut self, now: Now, plan: &Plan, net: &mut Network) -> Checked<()> {
+        if self.control.cwnd_pkts > 0 {
+            return Ok(());
+        }
+        self.rtt.back_off();
+        self.greet(now, plan, net)
+    }
+
+    /// An ACK with a number beyond all that was sent is the answer to a SYN, or a violation.
+    #[cold]
+    #[inline(never)]
+    pub(super) fn on_number_beyond(
+        &mut self,
+        now: Now,
+        plan: &Plan,
+        packet: &Packet,
+        net: &mut Network,
+    ) -> Checked<()> {
+        if packet.tcp_flags & flag::SYN == 0 {
+            let detail = format!("ACK {} of {}", packet.seq, self.board.nxt());
+            return self.broken("only what was sent is acknowledged", now, detail);
+        }
+        self.on_answer(now, plan, packet, net)
+    }
+
+    /// The answer came and the connection stands: the law begins with a round-trip time (Linux: `tcp_init_transfer` of
+    /// `net/ipv4/tcp_input.c`). A second answer says nothing new.
+    fn on_answer(&mut self, now: Now, plan: &Plan, packet: &Packet, net: &mut Network) -> Checked<()> {
+        if self.control.cwnd_pkts > 0 {
+            return Ok(());
+        }
+        self.rtt.sample(now.clock_us().wrapping_sub(packet.ts_ecr_us), plan);
+        self.rto_due_ns = u64::MAX;
+        self.begin(now, plan);
+        self.send(now, plan, net)
+    }
+}
+
+/// A SYN on its way there, or the answer to the one that left at `answers_us`.
+pub(crate) fn syn(now: Now, flow: u32, answers_us: Option<u32>) -> Packet {
+    Packet {
+        header: Header {
+            // Whatever goes this way counts as data, for the channel and for routers.
+            flags: if answers_us.is_none() { abi::PACKET_DATA } else { 0 },
+            ip_bytes: SYN_BYTES,
+            ..Header::default()
+        },
+        tcp_flags: flag::SYN,
+        flow,
+        // Beyond all that can be sent, so that segments and ACKs need not be asked whether they are one.
+        seq: u32::MAX,
+        ts_val_us: now.clock_us(),
+        ts_ecr_us: answers_us.unwrap_or_default(),
+        ..Packet::default()
+    }
+}

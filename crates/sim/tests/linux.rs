@@ -1,0 +1,190 @@
+//! What the preset `linux` adds to the transport: each switch against hand-computed sequences.
+
+mod common;
+
+use std::cell::RefCell;
+use std::rc::Rc;
+
+use common::{DELAY_NS, DROP, MS, kth, random_loss, record_of, wire};
+use fadelab_sim::record::RunRecord;
+use fadelab_sim::spec::{RunSpec, Transport};
+use fadelab_sim::tap::Sighting;
+
+/// A transfer of `segments` with the transport changed.
+fn transfer(law: &str, segments: u64, change: impl FnOnce(&mut Transport)) -> RunSpec {
+    let mut spec = wire(law, segments * 1000);
+    change(&mut spec.flows[0].transport);
+    spec
+}
+
+fn seen(spec: &RunSpec) -> (RunRecord, Vec<Sighting>) {
+    let seen = Rc::new(RefCell::new(Vec::new()));
+    let sink = Rc::clone(&seen);
+    let add = move |sighting: &Sighting| sink.borrow_mut().push(*sighting);
+    let record = fadelab_sim::run_tapped(spec, &[0], Box::new(add), |_| true).unwrap();
+    let seen = seen.borrow().clone();
+    (record, seen)
+}
+
+/// How many segments leave at the start and after each ACK.
+fn sent_per_ack(seen: &[Sighting]) -> Vec<usize> {
+    let mut sent = vec![0];
+    for packet in seen {
+        if packet.is_data {
+            *sent.last_mut().unwrap() += 1;
+        } else {
+            sent.push(0);
+        }
+    }
+    sent
+}
+
+#[test]
+fn a_handshake_takes_a_round_trip() {
+    // Goal: the first segment leaves when a SYN of 60 B and its answer are through, the transfer ends that much later,
+    // and the SYN's round trip is the first sample: the timeout is of it, not the initial one.
+    let end_ns = |greets| {
+        let spec = transfer("reno", 7, |tcp| (tcp.handshake, tcp.rto_ns_initial) = (greets, 3 * MS));
+        let record = record_of(&spec);
+        assert_eq!(
+            record.flows_end[0].timeouts > 0,
+            !greets,
+            "3 ms are less than the round trip"
+        );
+        record.completions[0].end_ns
+    };
+    let _ = end_ns(true);
+    let end_ns = |greets| record_of(&transfer("reno", 7, |tcp| tcp.handshake = greets)).completions[0].end_ns;
+    assert_eq!(end_ns(true) - end_ns(false), 2 * (60_000 + DELAY_NS));
+}
+
+#[test]
+fn lost_syns_are_sent_again() {
+    // Goal: SYNs leave at 0, 3, 9, 21 and 45 s where none is answered, and nothing else does.
+    let mut spec = transfer("reno", 7, |tcp| tcp.handshake = true);
+    spec.links[1].channel = Some(random_loss(0.0, 1.0));
+    let record = record_of(&spec);
+    assert_eq!((record.links_end[0].sent_pkts, record.flows_end[0].sent_pkts), (5, 0));
+    spec.links[0].channel = Some(random_loss(0.5, 0.0));
+    spec.links[1].channel = Some(random_loss(0.0, 0.5));
+    for seed in 1..=20 {
+        spec.seed = seed;
+        spec.duration_ns = 1_000_000 * MS;
+        assert_eq!(record_of(&spec).flows_end[0].delivered_bytes, 7000, "seed {seed}");
+    }
+}
+
+#[test]
+fn the_first_segments_are_acknowledged_at_once() {
+    // Goal: of 20 segments that come one after the other, 16 have an ACK each and the rest one for two; without quick
+    // ACKs ten have one.
+    let acks = |quick| {
+        let spec = transfer("reno", 20, |tcp| {
+            (tcp.cwnd_pkts_initial, tcp.delayed_ack_ns, tcp.quick_acks_pkts) = (20, Some(40 * MS), quick);
+        });
+        record_of(&spec).links_end[1].sent_pkts
+    };
+    assert_eq!((acks(16), acks(0)), (18, 10));
+}
+
+#[test]
+fn feedback_takes_its_room() {
+    // Goal: VCP's option is 8 bytes and XCP's 12, of every segment and every ACK; a law without feedback has none.
+    for (law, option) in [("vcp", 8), ("xcp", 12), ("reno", 0)] {
+        let spec = transfer(law, 0, |tcp| tcp.option_space = true);
+        let mut spec = spec;
+        spec.flows[0].app = fadelab_sim::spec::App::Transfer {
+            start: fadelab_sim::spec::Span::Fixed { ns: 0 },
+            bytes: 10 * (1000 - option),
+        };
+        let (record, seen) = seen(&spec);
+        let (data, acks): (Vec<_>, Vec<_>) = seen.into_iter().partition(|packet| packet.is_data);
+        assert_eq!((data.len(), acks.len()), (10, 10), "{law}");
+        assert!(data.iter().all(|packet| packet.ip_bytes == 1040), "{law}");
+        assert!(
+            acks.iter().all(|packet| u64::from(packet.ip_bytes) == 40 + option),
+            "{law}"
+        );
+        assert_eq!(record.completions[0].bytes, 10 * (1000 - option), "{law}");
+    }
+}
+
+#[test]
+fn sack_blocks_come_first() {
+    // Goal: timestamps leave 28 bytes: one block and 12 of feedback, two blocks and 8, or three blocks and none.
+    for (law, most) in [("vcp", 2), ("xcp", 1)] {
+        let mut spec = transfer(law, 60, |tcp| {
+            (tcp.option_space, tcp.sack_on_wire, tcp.cwnd_pkts_initial) = (true, true, 30);
+        });
+        spec.links[0].router = kth(3, 3, 12, DROP);
+        let (_, seen) = seen(&spec);
+        let option = if law == "vcp" { 8 } else { 12 };
+        let mut found = [0; 4];
+        for ack in seen.iter().filter(|packet| !packet.is_data) {
+            let blocks = u16::from(ack.sack_blocks);
+            let has_room = blocks <= most;
+            let sack_bytes = if blocks > 0 { 4 + 8 * blocks } else { 0 };
+            assert_eq!(ack.feedback_len > 0, has_room, "{law}: {ack:?}");
+            assert_eq!(
+                ack.ip_bytes,
+                40 + sack_bytes + if has_room { option } else { 0 },
+                "{law}: {ack:?}"
+            );
+            found[usize::from(ack.sack_blocks)] += 1;
+        }
+        assert!(found.iter().all(|&acks| acks > 0), "{law}: {found:?}");
+    }
+}
+
+/// Twenty segments in flight, of which the first is lost, and a window that stays at twenty.
+fn one_of_twenty(change: impl FnOnce(&mut Transport)) -> RunSpec {
+    let mut spec = transfer("reno", 200, |tcp| {
+        (tcp.cwnd_pkts_initial, tcp.ssthresh_pkts_initial, tcp.rate_reduction) = (20, 20, true);
+        change(tcp);
+    });
+    spec.links[0].router = kth(1, 0, 1, DROP);
+    spec
+}
+
+#[test]
+fn a_reduction_is_spread_over_the_round_trip() {
+    // Goal: RFC 6937 by hand, 20 in flight and ssthresh 10. Duplicates 1 and 2 release a segment each (RFC 3042); 3
+    // begins the recovery with the retransmission, and from there on every second ACK releases one, because
+    // ceil(delivered / 2) of them may have left, until 10 are in flight at duplicate 19; then the bound keeps those 10.
+    let (record, packets) = seen(&one_of_twenty(|_| {}));
+    let sent = sent_per_ack(&packets);
+    assert_eq!(sent[..3], [20, 1, 1]);
+    assert_eq!(sent[3..20], [1, 0, 1, 0, 1, 0, 1, 0, 1, 0, 1, 0, 1, 0, 1, 0, 0]);
+    assert_eq!(
+        sent[20..23],
+        [1, 1, 1],
+        "two more duplicates, and the ACK that ends the recovery"
+    );
+    assert_eq!(
+        (record.flows_end[0].recoveries, record.flows_end[0].retransmitted_pkts),
+        (1, 1)
+    );
+    // Without it the window is 10 at once, and nothing leaves until half of the flight is gone.
+    let sent = sent_per_ack(&seen(&one_of_twenty(|tcp| tcp.rate_reduction = false)).1);
+    assert_eq!(sent[3..20], [1, 0, 0, 0, 0, 0, 0, 0, 0, 0, 1, 1, 1, 1, 1, 1, 1]);
+}
+
+#[test]
+fn a_reduction_ends_at_ssthresh() {
+    // Goal: when the recovery is over the window is ssthresh, whatever the reduction made of it in between.
+    let mut spec = one_of_twenty(|_| {});
+    spec.record_interval_ns = Some(MS);
+    let record = record_of(&spec);
+    let recovered = record.series.flows[0].iter().rfind(|sample| sample.cwnd_pkts == 10);
+    let sample = recovered.expect("the window was 10");
+    assert_eq!(sample.ssthresh_pkts, 10);
+    let last = record.series.flows[0]
+        .iter()
+        .position(|sample| sample.retransmitted_pkts == 1)
+        .unwrap();
+    let windows: Vec<u32> = record.series.flows[0][last..]
+        .iter()
+        .map(|sample| sample.cwnd_pkts)
+        .collect();
+    assert!(windows[0] > 10, "it shrinks by and by: {windows:?}");
+}
