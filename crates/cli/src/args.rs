@@ -40,6 +40,12 @@ pub enum Command {
     Export(crate::export::ExportArgs),
     /// Run what a paper claims and print the ledger: claim, published, measured, verdict
     Reproduce(crate::reproduce::ReproduceArgs),
+    /// Run scenarios inside a Linux kernel
+    Testbed {
+        /// What to do.
+        #[command(subcommand)]
+        command: crate::testbed::TestbedCommand,
+    },
     /// Packet error of a fading channel: curves, the SNR or code rate for a target, the best code rates for a law
     Channel(Box<crate::channel::ChannelArgs>),
     /// List the laws: senders, routers and capacity parts
@@ -50,6 +56,12 @@ pub enum Command {
     NewLaw(crate::new_law::NewLawArgs),
     /// Make a recorded call of a law again: what went in, what came out
     Replay(crate::replay::ReplayArgs),
+    /// Load laws into the kernel of this machine, and see what they do there
+    Kernel {
+        /// What to do with it.
+        #[command(subcommand)]
+        command: crate::kernel::KernelCommand,
+    },
     /// Work with recorded capacity
     Trace {
         /// What to do with it.
@@ -110,7 +122,8 @@ pub struct RunArgs {
     pub quiet: bool,
 }
 
-fn threads(text: &str) -> Result<NonZeroUsize, &'static str> {
+/// A number of threads.
+pub fn threads(text: &str) -> Result<NonZeroUsize, &'static str> {
     text.parse().map_err(|_| "a whole number from 1 on is needed")
 }
 

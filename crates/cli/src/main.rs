@@ -12,6 +12,7 @@ mod explain_run;
 mod export;
 mod interrupt;
 mod kept;
+mod kernel;
 mod laws;
 mod new_law;
 mod output;
@@ -19,6 +20,7 @@ mod own_law;
 mod pcap;
 mod progress;
 mod replay;
+mod replay_kernel;
 mod report;
 mod reproduce;
 mod run;
@@ -26,6 +28,7 @@ mod scenarios;
 mod shell;
 mod show;
 mod sweep;
+mod testbed;
 mod trace;
 mod workers;
 
@@ -84,7 +87,9 @@ fn main() -> ExitCode {
         Command::Reproduce(args) => reproduce::reproduce(args),
         Command::NewLaw(args) => new_law::new_law(args),
         Command::Replay(args) => replay::replay(args),
+        Command::Testbed { command } => testbed::testbed(command),
         Command::Channel(args) => channel::channel(args),
+        Command::Kernel { command } => kernel::kernel(command),
         Command::Laws(args) => laws::laws(args),
         Command::Explain(args) => explain::explain(args),
         Command::Trace {

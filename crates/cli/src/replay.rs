@@ -11,12 +11,12 @@ use fadelab_laws::own::{self, Source};
 use fadelab_laws::replay::{ReplayError, Replayer};
 use serde_json::{Map, Value};
 
-use crate::{Failure, output};
+use crate::{Failure, output, replay_kernel};
 
 /// Arguments of `fadelab replay`.
 #[derive(Debug, Args)]
 pub struct ReplayArgs {
-    /// A file of calls, as a run writes it when a law is at fault
+    /// A file of calls, as a run writes it when a law is at fault, and as `fadelab kernel load --record` does
     #[arg(value_name = "FILE")]
     file: PathBuf,
     /// Compile the law as it was when the call was recorded, not as it is now
@@ -32,6 +32,9 @@ const SHOWN_MAX: usize = 10;
 /// # Errors
 /// A file that is none of calls, or a law that does not compile any more.
 pub fn replay(args: &ReplayArgs) -> Result<(), Failure> {
+    if let Some(head) = replay_kernel::head(&args.file) {
+        return replay_kernel::replay(&args.file, &head);
+    }
     let (head, records) = read(&args.file)?;
     let mut text = String::new();
     let sources: Vec<Source> = head
@@ -111,7 +114,7 @@ fn current(recorded: Source, args: &ReplayArgs, text: &mut String) -> Source {
 }
 
 /// One call in full.
-fn one(text: &mut String, record: &CallRecord, outcome: &Outcome) {
+pub fn one(text: &mut String, record: &CallRecord, outcome: &Outcome) {
     let CallRecord {
         law,
         role,

@@ -20,7 +20,7 @@ use crate::{Failure, output, own_law, pcap, shell, show};
 pub fn run(args: &RunArgs) -> Result<(), Failure> {
     let plan = show::plan(&args.scenario)?;
     let log = pcap::Log::asked(args.pcap.as_deref(), &plan)?;
-    let target = target(args);
+    let target = target(&args.scenario, args.out.as_deref());
     // A result that could not be written should be known before the runs, not after them.
     target.check().map_err(|error| Failure::Invalid(error.to_string()))?;
     let kept = Kept::of(&plan, &target, args.fresh)?;
@@ -28,8 +28,10 @@ pub fn run(args: &RunArgs) -> Result<(), Failure> {
         output::warn(&plan.warnings);
         output::note(&kept.as_ref().map_or_else(Vec::new, Kept::greeting));
     }
-    let cores = std::thread::available_parallelism().map_or(1, std::num::NonZero::get);
-    let threads = args.jobs.map_or(cores, std::num::NonZero::get).min(plan.runs.len());
+    let threads = args
+        .jobs
+        .map_or_else(cores, std::num::NonZero::get)
+        .min(plan.runs.len());
     let (wall, cpu) = (Instant::now(), ProcessTime::now());
     let swept = simulate(&plan, threads, args.quiet, kept.as_ref()).map_err(|stop| {
         stop.failure(kept.as_ref(), |index, failed| {
@@ -76,7 +78,7 @@ pub fn run(args: &RunArgs) -> Result<(), Failure> {
 }
 
 /// What a person reads after the runs. Where no terminal bounds the width, the table has all its columns.
-fn text(summary: &Summary, speed: &str, folder: &Path) -> String {
+pub fn text(summary: &Summary, speed: &str, folder: &Path) -> String {
     let width = console::Term::stdout()
         .size_checked()
         .map(|(_, columns)| usize::from(columns));
@@ -88,11 +90,17 @@ fn text(summary: &Summary, speed: &str, folder: &Path) -> String {
     )
 }
 
-fn target(args: &RunArgs) -> Target {
-    if let Some(folder) = &args.out {
-        return Target::Exact(folder.clone());
+/// Cores of this machine.
+pub fn cores() -> usize {
+    std::thread::available_parallelism().map_or(1, std::num::NonZero::get)
+}
+
+/// Where the result of a scenario goes.
+pub fn target(args: &ScenarioArgs, out: Option<&Path>) -> Target {
+    if let Some(folder) = out {
+        return Target::Exact(folder.to_owned());
     }
-    let stem = args.scenario.file.file_stem().unwrap_or_default().to_string_lossy();
+    let stem = args.file.file_stem().unwrap_or_default().to_string_lossy();
     // A result that `ls` does not show would be taken for lost.
     let name = stem.trim_start_matches('.');
     Target::Numbered {

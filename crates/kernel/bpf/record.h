@@ -43,14 +43,28 @@ struct {
 } calls SEC(".maps");
 
 /* Calls for which there was no room: a record with gaps must say so. */
-u64 calls_lost = 0;
+struct {
+	MAP_NUMBER(type, MAP_TYPE_ARRAY);
+	MAP_NUMBER(max_entries, 1);
+	u32 *key;
+	u64 *value;
+} losses SEC(".maps");
+
+ALWAYS_INLINE void count_lost(void)
+{
+	u32 key = 0;
+	u64 *n = bpf_map_lookup_elem(&losses, &key);
+
+	if (n)
+		__sync_fetch_and_add(n, 1);
+}
 
 ALWAYS_INLINE struct call *call_begin(struct flow *f, u32 function, const struct law_control *control)
 {
 	struct call *call = bpf_ringbuf_reserve(&calls, sizeof(struct call), 0);
 
 	if (!call) {
-		__sync_fetch_and_add(&calls_lost, 1);
+		count_lost();
 		return call;
 	}
 	call->flow = f->id;

@@ -1,14 +1,21 @@
 //! Programs at a network device: links of their own where the kernel has them, filters of the qdisc clsact before.
 #![allow(unsafe_code)]
 
+use std::ffi::CString;
 use std::os::fd::{AsFd, AsRawFd, FromRawFd, OwnedFd};
+use std::os::unix::ffi::OsStrExt;
+use std::path::Path;
 use std::ptr;
 
-use libbpf_rs::{Program, TC_EGRESS, TC_INGRESS, TcHook, TcHookBuilder};
+use libbpf_rs::{Program, TC_EGRESS, TC_INGRESS, TcHookBuilder};
+use serde::{Deserialize, Serialize};
 
 use crate::Version;
 use crate::device::{Device, within};
 use crate::object::LoadError;
+
+/// Preference of our filters, so that those which a killed process left behind are known again.
+pub(crate) const FILTER_PREFERENCE: u32 = 0xfade;
 
 /// Which way packets go that a program sees.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -25,28 +32,82 @@ pub enum Attached {
     /// From Linux 6.6 on.
     Link(OwnedFd),
     /// Before: a filter, which outlives the process.
-    Filter {
-        /// The filter.
-        filter: TcHook,
-        /// The qdisc clsact, where it was made for the filter.
-        qdisc: Option<TcHook>,
-        /// Where it is.
-        device: Device,
-    },
+    Filter(FilterRecord),
+}
+
+/// A filter that stays: what removes it.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct FilterRecord {
+    device: Device,
+    index: i32,
+    is_egress: bool,
+    handle: u32,
+    priority: u32,
+    made_clsact: bool,
+}
+
+impl FilterRecord {
+    /// Removes it, if it is still there.
+    pub fn remove(&self) {
+        // A device or namespace that is gone has taken the filter with it.
+        let _ = within(self.device.netns.as_deref(), || take_away(self));
+    }
+}
+
+fn take_away(filter: &FilterRecord) {
+    let mut hook = libbpf_sys::bpf_tc_hook {
+        sz: size_of::<libbpf_sys::bpf_tc_hook>() as u64,
+        ifindex: filter.index,
+        attach_point: if filter.is_egress { TC_EGRESS } else { TC_INGRESS },
+        ..Default::default()
+    };
+    let options = libbpf_sys::bpf_tc_opts {
+        sz: size_of::<libbpf_sys::bpf_tc_opts>() as u64,
+        handle: filter.handle,
+        priority: filter.priority,
+        ..Default::default()
+    };
+    // SAFETY: both structs say their sizes and live through the calls.
+    unsafe {
+        libbpf_sys::bpf_tc_detach(&raw const hook, &raw const options);
+        if filter.made_clsact {
+            hook.attach_point = TC_INGRESS | TC_EGRESS;
+            libbpf_sys::bpf_tc_hook_destroy(&raw mut hook);
+        }
+    }
+}
+
+impl Attached {
+    /// Leaves the program where it is: a link in the file `pin` of a BPF file system, a filter as it is.
+    ///
+    /// # Errors
+    /// When the link cannot be kept there.
+    pub fn keep(self, pin: &Path) -> Result<Option<FilterRecord>, LoadError> {
+        match &self {
+            Self::Link(link) => {
+                let path = CString::new(pin.as_os_str().as_bytes()).expect("a path of ours has no zero byte");
+                // SAFETY: the descriptor is open and the path ends in a zero byte.
+                let status = unsafe { libbpf_sys::bpf_obj_pin(link.as_raw_fd(), path.as_ptr()) };
+                if status < 0 {
+                    let error = std::io::Error::from_raw_os_error(-status);
+                    return Err(LoadError::system(pin.display().to_string(), &error));
+                }
+                Ok(None)
+            }
+            Self::Filter(record) => {
+                let record = record.clone();
+                std::mem::forget(self);
+                Ok(Some(record))
+            }
+        }
+    }
 }
 
 impl Drop for Attached {
     fn drop(&mut self) {
-        let Self::Filter { filter, qdisc, device } = self else {
-            return;
-        };
-        // A device or namespace that is gone has taken the filter with it.
-        let _ = within(device.netns.as_deref(), || {
-            let _ = filter.detach();
-            if let Some(qdisc) = qdisc {
-                let _ = qdisc.destroy();
-            }
-        });
+        if let Self::Filter(record) = self {
+            record.remove();
+        }
     }
 }
 
@@ -104,19 +165,22 @@ fn filter(
     index: i32,
     direction: Direction,
 ) -> Result<Attached, libbpf_rs::Error> {
-    let hook = |point| {
-        let mut builder = TcHookBuilder::new(program.as_fd());
-        builder.ifindex(index).replace(false).hook(point)
-    };
-    let made = make_clsact(index)?;
-    let filter = hook(match direction {
+    let point = match direction {
         Direction::Ingress => TC_INGRESS,
         Direction::Egress => TC_EGRESS,
-    })
-    .attach()?;
-    Ok(Attached::Filter {
-        filter,
-        qdisc: made.then(|| hook(TC_INGRESS | TC_EGRESS)),
+    };
+    let made_clsact = make_clsact(index)?;
+    let filter = TcHookBuilder::new(program.as_fd())
+        .ifindex(index)
+        .priority(FILTER_PREFERENCE)
+        .hook(point)
+        .attach()?;
+    Ok(Attached::Filter(FilterRecord {
         device: device.clone(),
-    })
+        index,
+        is_egress: direction == Direction::Egress,
+        handle: filter.get_handle(),
+        priority: filter.get_priority(),
+        made_clsact,
+    }))
 }

@@ -18,6 +18,7 @@ const HEADERS: &[(&str, &str)] = &[
     ("host.h", include_str!("../bpf/host.h")),
     ("mark.h", include_str!("../bpf/mark.h")),
     ("option.h", include_str!("../bpf/option.h")),
+    ("packet.h", include_str!("../bpf/packet.h")),
     ("record.h", include_str!("../bpf/record.h")),
 ];
 

@@ -7,8 +7,10 @@ use std::io;
 use std::os::fd::AsRawFd;
 use std::path::{Path, PathBuf};
 
+use serde::{Deserialize, Serialize};
+
 /// A device, by name and namespace.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Device {
     /// Its name.
     pub name: String,
@@ -43,15 +45,16 @@ impl Device {
     /// # Errors
     /// When the namespace or the device does not exist.
     pub fn look(&self) -> io::Result<(i32, Framing)> {
-        within(self.netns.as_deref(), || {
-            let name = CString::new(self.name.as_str()).map_err(|_| io::ErrorKind::InvalidInput)?;
-            // SAFETY: the name is a string that ends in a zero byte.
-            let index = unsafe { libc::if_nametoindex(name.as_ptr()) };
-            if index == 0 {
-                return Err(io::Error::last_os_error());
-            }
-            Ok((index as i32, framing(&self.name)?))
-        })?
+        within(self.netns.as_deref(), || Ok((index(&self.name)?, framing(&self.name)?)))?
+    }
+}
+
+fn index(name: &str) -> io::Result<i32> {
+    let name = CString::new(name).map_err(|_| io::ErrorKind::InvalidInput)?;
+    // SAFETY: the name is a string that ends in a zero byte.
+    match unsafe { libc::if_nametoindex(name.as_ptr()) } {
+        0 => Err(io::Error::last_os_error()),
+        index => Ok(index as i32),
     }
 }
 

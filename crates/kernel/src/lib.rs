@@ -1,13 +1,19 @@
 //! The laws of fadelab inside an unmodified Linux kernel.
 //!
 //! A law is compiled for BPF when it is needed ([`compile`]) and loaded into the kernel: at the ends of connections as a
-//! congestion control ([`sender`]). The programs in `bpf/` are plumbing only; what they call are the headers of `laws/`.
+//! congestion control ([`sender`]), between them at a device ([`router`]). The programs in `bpf/` are plumbing only; what
+//! they call are the headers of `laws/`.
 
 pub mod attach;
+pub mod check;
 pub mod compile;
 pub mod device;
 pub mod object;
+pub mod process;
+pub mod router;
+pub mod segments;
 pub mod sender;
+pub mod store;
 pub mod version;
 
 pub use version::Version;

@@ -63,6 +63,7 @@ const LINES_MAX: usize = 12;
 static SAID: Mutex<String> = Mutex::new(String::new());
 static TURN: Mutex<()> = Mutex::new(());
 
+#[expect(clippy::needless_pass_by_value, reason = "the type of libbpf's callback")]
 fn hear(_: PrintLevel, text: String) {
     SAID.lock().unwrap_or_else(PoisonError::into_inner).push_str(&text);
 }
@@ -119,14 +120,13 @@ mod tests {
     #[test]
     fn a_refusal_is_the_end_of_the_log() {
         // Goal: who reads a refusal sees the reason, not ten thousand lines before it.
-        let mut log = "libbpf: prog 'control_ack': BPF program load failed: Permission denied\n\
-                       libbpf: prog 'control_ack': -- BEGIN PROG LOAD LOG --\n"
-            .to_owned();
-        for line in 0..100 {
-            log += &format!("{line}: r0 = 0\n");
-        }
-        log += "R1 invalid mem access 'scalar'\nprocessed 100 insns (limit 1000000)\n-- END PROG LOAD LOG --\n";
-        let (program, lines) = refusal(&log).expect("a log");
+        let log = [
+            "libbpf: prog 'control_ack': BPF program load failed: Permission denied\n\
+             libbpf: prog 'control_ack': -- BEGIN PROG LOAD LOG --\n",
+            &"7: r0 = 0\n".repeat(100),
+            "R1 invalid mem access 'scalar'\nprocessed 100 insns (limit 1000000)\n-- END PROG LOAD LOG --\n",
+        ];
+        let (program, lines) = refusal(&log.concat()).expect("a log");
         assert_eq!(program, "control_ack");
         assert_eq!(lines.lines().count(), LINES_MAX);
         assert!(lines.ends_with("R1 invalid mem access 'scalar'"), "{lines}");

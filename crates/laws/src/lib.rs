@@ -22,6 +22,7 @@ mod law;
 pub mod own;
 mod params;
 mod receiver;
+pub mod recorded;
 mod registry;
 pub mod replay;
 mod router;
@@ -31,7 +32,10 @@ mod state;
 pub use capacity::Capacity;
 pub use params::{ParamError, ParamInfo, Params};
 pub use receiver::Receiver;
-pub use registry::{capacities, capacity, receiver, receivers, router, routers, sender, senders};
+pub use registry::{
+    LINUX_PREFIX, add_host_router, add_host_sender, capacities, capacity, receiver, receivers, router, routers, sender,
+    senders,
+};
 pub use router::{Router, RouterInstance};
 pub use sender::Sender;
 pub use state::State;

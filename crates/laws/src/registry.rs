@@ -72,6 +72,28 @@ pub(crate) unsafe fn add(tables: &Tables, header: &'static str) {
     }
 }
 
+/// What names of laws begin with that Linux brings itself.
+pub const LINUX_PREFIX: &str = "linux:";
+
+/// Makes a sender's law known that only a kernel has. Asking again changes nothing.
+pub fn add_host_sender(name: &str, summary: &str) {
+    if sender(name).is_none() {
+        append(&ALL_SENDERS, Sender::of_host(kept(name), kept(summary)));
+    }
+}
+
+/// Makes a queue known that only a kernel has. Asking again changes nothing.
+pub fn add_host_router(name: &str, summary: &str) {
+    if router(name).is_none() {
+        append(&ALL_ROUTERS, Router::of_host(kept(name), kept(summary)));
+    }
+}
+
+/// Laws live as long as the program.
+fn kept(text: &str) -> &'static str {
+    text.to_owned().leak()
+}
+
 /// Whether a built-in law of any role has that name.
 pub(crate) fn is_builtin(name: &str) -> bool {
     EXPLAINED.iter().any(|(_, builtin, _, _)| *builtin == name)

@@ -72,6 +72,32 @@ impl Router {
         }
     }
 
+    /// A queue that only a kernel has: it has a name, and no functions that anyone else could call.
+    pub(crate) fn of_host(name: &'static str, summary: &'static str) -> Self {
+        Self {
+            name,
+            summary,
+            header: "",
+            params: Vec::new(),
+            defaults: Params::defaults(&[]),
+            state_bytes: 0,
+            zone_bytes: 0,
+            flags: 0,
+            wire: abi::WIRE_NONE,
+            timers: 0,
+            control_timer: 0,
+            init: None,
+            on_enqueue: None,
+            on_dequeue: None,
+            on_timer: None,
+        }
+    }
+
+    /// Whether only a kernel has it, so that the simulator cannot run it.
+    pub fn is_of_host(&self) -> bool {
+        self.header.is_empty()
+    }
+
     /// Packets it is for, `abi::WIRE_*`; `WIRE_NONE`: all.
     #[inline]
     pub fn wire(&self) -> u32 {

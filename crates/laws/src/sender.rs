@@ -77,6 +77,35 @@ impl Sender {
         }
     }
 
+    /// A law that only a kernel has: it has a name, and no functions that anyone else could call.
+    pub(crate) fn of_host(name: &'static str, summary: &'static str) -> Self {
+        Self {
+            name,
+            summary,
+            header: "",
+            router: None,
+            params: Vec::new(),
+            defaults: Params::defaults(&[]),
+            state_bytes: 0,
+            zone_bytes: 0,
+            flags: 0,
+            wire: abi::WIRE_NONE,
+            ecn_mode: abi::ECN_MODE_NONE,
+            feedback_bytes: 0,
+            init: None,
+            on_send: None,
+            on_ack: None,
+            on_loss: None,
+            on_rto: None,
+            on_restart: None,
+        }
+    }
+
+    /// Whether only a kernel has it, so that the simulator cannot run it.
+    pub fn is_of_host(&self) -> bool {
+        self.header.is_empty()
+    }
+
     /// Format of the data packets, `abi::WIRE_*`.
     #[inline]
     pub fn wire(&self) -> u32 {

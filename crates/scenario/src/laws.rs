@@ -51,6 +51,9 @@ pub fn law(label: &str) -> Result<Law, String> {
 pub fn router(name: &str) -> Result<(&'static Router, bool), String> {
     let (law_name, is_fair) = queues::split(name);
     let law = fadelab_laws::router(law_name).ok_or_else(|| {
+        if let Some(why) = of_linux(name) {
+            return why;
+        }
         let known: Vec<&str> = fadelab_laws::routers().iter().map(Router::name).collect();
         format!(
             "unknown router `{}`: known are {}, and `{}` before one for fair queues{}",
@@ -63,6 +66,20 @@ pub fn router(name: &str) -> Result<(&'static Router, bool), String> {
     Ok((law, is_fair))
 }
 
+/// Laws that Linux brings itself are known only where a kernel runs the scenario.
+fn of_linux(name: &str) -> Option<String> {
+    let own = name.strip_prefix(fadelab_laws::LINUX_PREFIX)?;
+    Some(format!(
+        "`{}` is a law of Linux's own, if it has it: `fadelab testbed run` knows it, the simulator does not{}",
+        clipped(name),
+        if fadelab_laws::sender(own).is_some() || fadelab_laws::router(own).is_some() {
+            format!("; here `{own}` runs")
+        } else {
+            String::new()
+        }
+    ))
+}
+
 /// Finds a sender by name; `None` is UDP.
 ///
 /// # Errors
@@ -72,6 +89,9 @@ pub fn sender(name: &str) -> Result<Option<&'static Sender>, String> {
         return Ok(None);
     }
     fadelab_laws::sender(name).map(Some).ok_or_else(|| {
+        if let Some(why) = of_linux(name) {
+            return why;
+        }
         let mut known: Vec<&str> = fadelab_laws::senders().iter().map(Sender::name).collect();
         known.push(UDP);
         format!(

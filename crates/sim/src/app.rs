@@ -1,4 +1,5 @@
-//! What writes into a sender, and when.
+//! What writes into a sender, and when. Other grounds than the simulator ask the same applications, so that a flow starts at
+//! the same instant on each.
 
 use fadelab_phy::random::Stream;
 
@@ -6,7 +7,7 @@ use crate::spec::{App, Span};
 
 /// What an application wants at its due time.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Wish {
+pub enum Wish {
     /// A new connection with so many bytes of payload to come; `None`: without end.
     Open(Option<u64>),
     /// One more segment.
@@ -17,7 +18,7 @@ pub(crate) enum Wish {
 
 /// State of an application. What it does is said by an [`App`], which flows of a kind share.
 #[derive(Debug)]
-pub(crate) struct Application {
+pub struct Application {
     random: Stream,
     /// When it wants something; `u64::MAX`: never again by itself.
     due_ns: u64,
@@ -27,7 +28,8 @@ pub(crate) struct Application {
 }
 
 impl Application {
-    pub fn new(app: &App, mut random: Stream) -> Self {
+    /// An application with a random stream of its own, see [`Application::of_flow`].
+    pub(crate) fn new(app: &App, mut random: Stream) -> Self {
         let start = match *app {
             App::Greedy { start }
             | App::Transfer { start, .. }
@@ -44,7 +46,12 @@ impl Application {
         }
     }
 
-    /// When [`Self::wish`] is to be called next.
+    /// The application of the flow `name` in a run of seed `seed`.
+    pub fn of_flow(app: &App, seed: u64, name: &str) -> Self {
+        Self::new(app, stream(seed, name).1)
+    }
+
+    /// When [`Self::wish`] is to be called next; `u64::MAX`: never by itself.
     #[inline]
     pub fn due_ns(&self) -> u64 {
         self.due_ns
@@ -94,6 +101,12 @@ impl Application {
             self.due_ns = now_ns + draw(off, &mut self.random);
         }
     }
+}
+
+/// The random numbers of a flow: a word for its sender, and the stream of its application.
+pub(crate) fn stream(seed: u64, name: &str) -> (u64, Stream) {
+    let mut random = Stream::new(seed, &format!("flow {name}"));
+    (random.next_u64(), random)
 }
 
 /// Draws a time.

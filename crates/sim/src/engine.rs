@@ -1,6 +1,7 @@
 //! The event loop.
 
 use fadelab_laws::guard::{self, Fault};
+use fadelab_laws::{Router, Sender};
 use fadelab_path::packet::Store;
 use fadelab_path::violation::{Checked, Violation, violated};
 
@@ -32,6 +33,12 @@ pub enum RunError {
     /// A law trapped, did not come back, or returned nonsense.
     #[error("{0}")]
     Law(Box<Fault>),
+    /// A law that only a kernel has.
+    #[error("`{name}` is a law of a kernel, which the simulator does not have; `fadelab testbed run` runs it")]
+    OfHost {
+        /// Its name.
+        name: &'static str,
+    },
     /// Whoever watches the run asked for its end.
     #[error("the run was stopped")]
     Stopped,
@@ -56,8 +63,18 @@ const OWN_EVENTS: usize = 3;
 /// # Errors
 /// A broken invariant with its seed, a law at fault, or a stop that `report` asked for.
 pub fn run(spec: &RunSpec, report: impl FnMut(u64) -> bool) -> Result<RunRecord, RunError> {
+    only_ours(spec)?;
     let engine = guard::catch(|| Engine::new(spec)).map_err(|fault| RunError::Law(Box::new(fault)))?;
     run_to_end(engine, report)
+}
+
+/// Refuses laws of a kernel.
+fn only_ours(spec: &RunSpec) -> Result<(), RunError> {
+    let senders = spec.flows.iter().filter_map(|flow| flow.sender);
+    let sender = senders.filter(|law| law.is_of_host()).map(Sender::name).next();
+    let routers = spec.links.iter().map(|link| link.router.law);
+    let router = routers.filter(|law| law.is_of_host()).map(Router::name).next();
+    sender.or(router).map_or(Ok(()), |name| Err(RunError::OfHost { name }))
 }
 
 /// As [`run`], with the same record, and shows `sink` what the senders' hosts of `flows` (indices) see.

@@ -6,10 +6,9 @@ use std::slice;
 use fadelab_laws::abi;
 use fadelab_path::packet::{FeedbackBytes, Header};
 use fadelab_path::violation::Checked;
-use fadelab_phy::random::Stream;
 use prefetch_index::prefetch_index;
 
-use crate::app::{Application, Wish};
+use crate::app::{self, Application, Wish};
 use crate::lane::Exits;
 use crate::network::Network;
 use crate::packet::Packet;
@@ -73,10 +72,9 @@ impl Flow {
     }
 
     fn new(id: u32, spec: &FlowSpec, plan: Rc<Plan>, seed: u64, net: &mut Network) -> Self {
-        let mut random = Stream::new(seed, &format!("flow {}", spec.name));
         let (route_at, route_back_at) = net.add_routes(id, &spec.route, &spec.route_back);
         let identity = Identity { flow: id, route_at };
-        let word = random.next_u64();
+        let (word, random) = app::stream(seed, &spec.name);
         Self {
             event_ns: u64::MAX,
             id,

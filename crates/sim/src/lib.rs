@@ -3,7 +3,7 @@
 //! It knows nothing of files, of TOML or of the kernel. [`spec`] says what is simulated, [`run`] simulates it and
 //! [`record`] says what comes out.
 
-mod app;
+pub mod app;
 mod engine;
 #[cfg(feature = "fault-injection")]
 pub mod fault;

@@ -6,6 +6,7 @@ use std::sync::Arc;
 use fadelab_laws::{Params, Receiver, Sender};
 pub use fadelab_path::layer::{Arq, DelayLaw, Jitter, LinkLayer, Reorder};
 pub use fadelab_path::spec::{Buffer, CapacitySpec, LinkKind, LinkSpec, Queues, RouterSpec};
+use serde::{Deserialize, Serialize};
 
 /// Index into [`RunSpec::links`].
 pub type LinkId = u32;
@@ -73,7 +74,7 @@ pub struct FlowKind {
 }
 
 /// What an application does.
-#[derive(Clone, Copy, Debug, PartialEq)]
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub enum App {
     /// Always has data, from `start` on.
     Greedy {
@@ -108,7 +109,7 @@ pub enum App {
 }
 
 /// A time, fixed or drawn once per use from the flow's own random stream.
-#[derive(Clone, Copy, Debug, PartialEq)]
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub enum Span {
     /// Always the same.
     Fixed {

@@ -1,6 +1,7 @@
 //! A law at the ends of connections: a congestion control of the kernel, and what brings its feedback back.
 
 mod live;
+mod recorder;
 mod unit;
 
 use std::fs::File;
@@ -10,11 +11,12 @@ use std::path::Path;
 use libbpf_rs::{Link, MapCore, MapType, Object, OpenObject};
 
 use crate::Version;
-use crate::attach::{self, Attached, Direction};
+use crate::attach::{self, Attached, Direction, FilterRecord};
 use crate::device::{Device, Framing};
 use crate::object::{LoadError, load};
 
 pub use live::{CaState, LiveFlow, flows};
+pub use recorder::Recorder;
 pub use unit::{NAME_BYTES_MAX, Unit, default_name};
 
 /// `BPF_F_LINK`: the congestion control goes with its link.
@@ -57,9 +59,46 @@ impl Sender {
         &self.object
     }
 
+    /// Leaves everything in the kernel, held by files in `folder` of a BPF file system; gives the filters that no file
+    /// holds.
+    ///
+    /// # Errors
+    /// When something cannot be kept; everything is then taken away.
+    pub(crate) fn keep(mut self, folder: &Path) -> Result<Vec<FilterRecord>, LoadError> {
+        for mut map in self
+            .object
+            .maps_mut()
+            .filter(|map| map.name() == "live" || map.name() == "control")
+        {
+            let pinned = map.pin(folder.join(map.name()));
+            pinned.map_err(|error| LoadError::of(folder.display().to_string(), &error))?;
+        }
+        let mut filters = Vec::new();
+        for (number, attached) in std::mem::take(&mut self.attached).into_iter().enumerate() {
+            filters.extend(attached.keep(&folder.join(format!("device-{number}")))?);
+        }
+        let version = Version::running();
+        let last = self.links.len().saturating_sub(1);
+        for (number, link) in self.links.iter_mut().enumerate() {
+            // The last one is the congestion control; without a link it stays by itself.
+            if number < last || version.is_some_and(|version| version >= Version::LINKS) {
+                let pinned = link.pin(folder.join(format!("link-{number}")));
+                pinned.map_err(|error| LoadError::of(folder.display().to_string(), &error))?;
+            }
+        }
+        for link in &mut self.links {
+            link.disconnect();
+        }
+        Ok(filters)
+    }
+
     fn attach_cgroup(&mut self, cgroup: &Path) -> Result<(), LoadError> {
         let wanted = ["feedback_ops", "feedback_note"];
-        let programs: Vec<_> = self.object.progs_mut().filter(|program| wanted.iter().any(|name| program.name() == *name)).collect();
+        let programs: Vec<_> = self
+            .object
+            .progs_mut()
+            .filter(|program| wanted.iter().any(|name| program.name() == *name))
+            .collect();
         if programs.is_empty() {
             return Ok(());
         }
@@ -73,13 +112,16 @@ impl Sender {
     }
 
     fn attach_device(&mut self, device: &Device) -> Result<(), LoadError> {
-        let (_, framing) = device.look().map_err(|error| LoadError::system(format!("device {}", device.name), &error))?;
+        let (_, framing) = device
+            .look()
+            .map_err(|error| LoadError::system(format!("device {}", device.name), &error))?;
         let name = match framing {
             Framing::Ethernet => "mark_ether",
             Framing::Ip => "mark_ip",
         };
         if let Some(program) = self.object.progs_mut().find(|program| program.name() == name) {
-            self.attached.push(attach::to_device(&program, device, Direction::Egress)?);
+            self.attached
+                .push(attach::to_device(&program, device, Direction::Egress)?);
         }
         Ok(())
     }
@@ -91,7 +133,8 @@ impl Sender {
             why: "the object has none".to_owned(),
         })?;
         let link = map.attach_struct_ops();
-        self.links.push(link.map_err(|error| LoadError::of("the congestion control", &error))?);
+        self.links
+            .push(link.map_err(|error| LoadError::of("the congestion control", &error))?);
         Ok(())
     }
 }
@@ -109,7 +152,8 @@ fn prepare(object: &mut OpenObject, version: Option<Version>) -> Result<(), Load
     }
     for mut map in object.maps_mut().filter(|map| map.map_type() == MapType::StructOps) {
         let flags = map.map_flags() & !F_LINK;
-        map.set_map_flags(flags).map_err(|error| LoadError::of("the congestion control", &error))?;
+        map.set_map_flags(flags)
+            .map_err(|error| LoadError::of("the congestion control", &error))?;
     }
     Ok(())
 }

@@ -73,7 +73,9 @@ impl<'a> Unit<'a> {
             ("KERNEL_VERSION", self.version.number().to_string()),
             ("RECORD", u8::from(self.record).to_string()),
         ];
-        let (state_bytes, echo_bytes) = self.receiver.map_or((0, 0), |half| (half.state_bytes(), half.feedback_bytes()));
+        let (state_bytes, echo_bytes) = self
+            .receiver
+            .map_or((0, 0), |half| (half.state_bytes(), half.feedback_bytes()));
         defines.push(("ECHO_STATE_BYTES", state_bytes.to_string()));
         defines.push(("ECHO_BYTES", echo_bytes.to_string()));
         if self.receiver.is_some() {

@@ -1,5 +1,9 @@
 //! Two hosts joined by a cable, each a network namespace, with a group of processes of their own.
 
+#![allow(dead_code, reason = "each test uses a part of it")]
+
+pub mod tap;
+
 use std::fs;
 use std::io::Write;
 use std::path::{Path, PathBuf};
@@ -12,7 +16,9 @@ use fadelab_kernel::device::Device;
 fn cgroup_root() -> Option<PathBuf> {
     let mounts = fs::read_to_string("/proc/mounts").ok()?;
     let mut mounts = mounts.lines().map(|line| line.split(' ').collect::<Vec<_>>());
-    mounts.find(|fields| fields.get(2) == Some(&"cgroup2")).map(|fields| PathBuf::from(fields[1]))
+    mounts
+        .find(|fields| fields.get(2) == Some(&"cgroup2"))
+        .map(|fields| PathBuf::from(fields[1]))
 }
 
 /// Writes to the terminal even where libtest keeps the output of passing tests to itself: a skip must be seen.
@@ -22,8 +28,12 @@ pub fn report(line: &str) {
 
 /// Whether this machine can run the tests; says why not where it cannot, and fails where it must.
 pub fn possible(commands: &[&str]) -> bool {
-    let missing = commands.iter().find(|name| !["/usr/bin", "/usr/sbin", "/sbin", "/bin"].iter().any(|folder| Path::new(folder).join(name).exists()));
-    let obstacle = if !rustix_is_root() {
+    let missing = commands.iter().find(|name| {
+        !["/usr/bin", "/usr/sbin", "/sbin", "/bin"]
+            .iter()
+            .any(|folder| Path::new(folder).join(name).exists())
+    });
+    let obstacle = if !is_root() {
         Some("needs root".to_owned())
     } else if !Path::new("/sys/kernel/btf/vmlinux").exists() {
         Some("this kernel does not describe its types (BTF)".to_owned())
@@ -33,19 +43,25 @@ pub fn possible(commands: &[&str]) -> bool {
         missing.map(|name| format!("there is no `{name}`"))
     };
     let Some(obstacle) = obstacle else { return true };
-    assert!(std::env::var("FADELAB_REQUIRE_BPF").as_deref() != Ok("1"), "BPF is required here, but {obstacle}");
+    assert!(
+        std::env::var("FADELAB_REQUIRE_BPF").as_deref() != Ok("1"),
+        "BPF is required here, but {obstacle}"
+    );
     report(&format!("skipped: {obstacle}"));
     false
 }
 
-fn rustix_is_root() -> bool {
+fn is_root() -> bool {
     fs::metadata("/proc/self").is_ok_and(|about| std::os::unix::fs::MetadataExt::uid(&about) == 0)
 }
 
 /// Runs a command and demands that it succeeds.
 pub fn run(command: &str) -> String {
     let words: Vec<&str> = command.split_whitespace().collect();
-    let Output { status, stdout, stderr } = Command::new(words[0]).args(&words[1..]).output().unwrap_or_else(|error| panic!("{command}: {error}"));
+    let Output { status, stdout, stderr } = Command::new(words[0])
+        .args(&words[1..])
+        .output()
+        .unwrap_or_else(|error| panic!("{command}: {error}"));
     assert!(status.success(), "{command}: {}", String::from_utf8_lossy(&stderr));
     String::from_utf8_lossy(&stdout).into_owned()
 }
@@ -72,23 +88,35 @@ impl Pair {
             run(&format!("ip netns add {name}"));
             run(&format!("ip -n {name} link set lo up"));
         }
-        run(&format!("ip link add wire netns {sender} type veth peer name wire netns {receiver}"));
+        run(&format!(
+            "ip link add wire netns {sender} type veth peer name wire netns {receiver}"
+        ));
         for (name, host) in [(&sender, 1), (&receiver, 2)] {
             run(&format!("ip -n {name} addr add 10.77.0.{host}/24 dev wire"));
             run(&format!("ip -n {name} addr add fd77::{host}/64 dev wire nodad"));
             run(&format!("ip -n {name} link set wire up"));
         }
-        Self { sender, receiver, cgroup }
+        Self {
+            sender,
+            receiver,
+            cgroup,
+        }
     }
 
     pub fn device(&self, host: &str) -> Device {
-        Device { name: "wire".to_owned(), netns: Some(PathBuf::from(format!("/run/netns/{host}"))) }
+        Device {
+            name: "wire".to_owned(),
+            netns: Some(PathBuf::from(format!("/run/netns/{host}"))),
+        }
     }
 
     /// A command in a namespace and in the group of processes.
     pub fn command(&self, host: &str, command: &str) -> Command {
         let mut started = Command::new("sh");
-        let script = format!("echo $$ > {}/cgroup.procs && exec ip netns exec {host} {command}", self.cgroup.display());
+        let script = format!(
+            "echo $$ > {}/cgroup.procs && exec ip netns exec {host} {command}",
+            self.cgroup.display()
+        );
         started.args(["-c", &script]);
         started
     }
@@ -102,7 +130,11 @@ impl Pair {
     pub fn output(&self, host: &str, command: &str) -> String {
         let output = self.command(host, command).output().expect("a shell");
         let said = String::from_utf8_lossy(&output.stdout).into_owned();
-        assert!(output.status.success(), "{command}: {said}{}", String::from_utf8_lossy(&output.stderr));
+        assert!(
+            output.status.success(),
+            "{command}: {said}{}",
+            String::from_utf8_lossy(&output.stderr)
+        );
         said
     }
 }
@@ -121,8 +153,24 @@ impl Drop for Pair {
     }
 }
 
+impl Pair {
+    /// Each packet by itself, as routers of laws with feedback on data want it.
+    pub fn one_segment(&self) {
+        for name in [&self.sender, &self.receiver] {
+            run(&format!("ip -n {name} link set wire gso_max_segs 1"));
+        }
+    }
+}
+
 /// A process that ends with its test.
 pub struct Running(Child);
+
+impl Running {
+    /// Whether it has ended by itself.
+    pub fn has_ended(&mut self) -> bool {
+        self.0.try_wait().is_ok_and(|status| status.is_some())
+    }
+}
 
 impl Drop for Running {
     fn drop(&mut self) {

@@ -1,0 +1,116 @@
+//! `fadelab kernel list`.
+
+use std::fmt::Write;
+
+use clap::Args;
+use fadelab_kernel::sender::LiveFlow;
+use fadelab_kernel::store::{self, Entry};
+
+use crate::{Failure, output};
+
+/// Arguments of `fadelab kernel list`.
+#[derive(Debug, Args)]
+pub struct ListArgs {
+    /// As JSON, for programs
+    #[arg(long)]
+    pub json: bool,
+}
+
+/// Prints the loaded laws and their flows.
+///
+/// # Errors
+/// When the kernel does not tell.
+pub fn list(args: &ListArgs) -> Result<(), Failure> {
+    let mut laws = Vec::new();
+    for entry in store::entries() {
+        let flows = if entry.is_complete {
+            store::live(&entry)
+        } else {
+            Ok(Vec::new())
+        };
+        let flows = flows.map_err(|error| Failure::Failed(format!("{}: {error}; are you root?", entry.name)))?;
+        laws.push((entry, flows));
+    }
+    if args.json {
+        let laws: Vec<_> = laws
+            .iter()
+            .map(|(entry, flows)| serde_json::json!({"loaded": entry, "flows": flows}))
+            .collect();
+        return output::print(&format!(
+            "{}\n",
+            serde_json::to_string_pretty(&laws).unwrap_or_default()
+        ));
+    }
+    if laws.is_empty() {
+        return output::print("no law is loaded; `fadelab kernel load vcp --dev DEV` loads one\n");
+    }
+    let text: Vec<String> = laws.iter().map(|(entry, flows)| described(entry, flows)).collect();
+    output::print(&text.join("\n"))
+}
+
+fn described(entry: &Entry, flows: &[LiveFlow]) -> String {
+    let mut text = format!("{}  law {}", console::style(&entry.name).bold(), entry.law);
+    if !entry.is_complete {
+        let state = if entry.owner.is_alive() {
+            "is being loaded"
+        } else {
+            "was left by a killed process"
+        };
+        let _ = writeln!(text, ", {state} ({})", entry.owner.pid);
+        return text;
+    }
+    let _ = writeln!(text, ", sockets of {}", entry.cgroup.display());
+    if !entry.devices.is_empty() {
+        let what = if entry.segments.is_empty() {
+            "marks what leaves"
+        } else {
+            "packets leave one by one"
+        };
+        let _ = writeln!(text, "  {what} by {}", entry.devices.join(", "));
+    }
+    if flows.is_empty() {
+        text += "  no flow\n";
+        return text;
+    }
+    let _ = writeln!(
+        text,
+        "  {:>5}  {:44} {:>9} {:>9} {:>10}  {:9} feedback",
+        "flow", "from -> to", "cwnd", "ssthresh", "srtt", "state"
+    );
+    for flow in flows {
+        let ends = format!("{} -> {}", flow.local, flow.remote);
+        let ssthresh = if flow.ssthresh_pkts >= 0x7fff_ffff {
+            "-".to_owned()
+        } else {
+            flow.ssthresh_pkts.to_string()
+        };
+        let _ = writeln!(
+            text,
+            "  {:>5}  {ends:44} {:>5} pkt {ssthresh:>9} {:>7.2} ms  {:9} {}",
+            flow.id,
+            flow.cwnd_pkts,
+            f64::from(flow.srtt_us) / 1000.0,
+            format!("{:?}", flow.ca_state),
+            feedback(&entry.law, flow)
+        );
+    }
+    text
+}
+
+/// The newest feedback in the words of its law.
+fn feedback(law: &str, flow: &LiveFlow) -> String {
+    if flow.feedback.is_empty() {
+        return "none yet".to_owned();
+    }
+    let age_ms = flow.time_us.saturating_sub(flow.feedback_us) / 1000;
+    let said = match (law, flow.feedback.as_slice()) {
+        ("vcp", [code, ..]) => ["none", "low load", "high load", "overload"][usize::from(code & 3)].to_owned(),
+        ("xcp", &[a, b, c, d, ..]) => format!("{:+} B/s", i32::from_be_bytes([a, b, c, d])),
+        (_, bytes) => bytes.iter().map(|byte| format!("{byte:02x}")).collect(),
+    };
+    if age_ms > 1000 {
+        format!("{said}, {age_ms} ms ago")
+    } else {
+        said
+    }
+}

@@ -1,0 +1,55 @@
+//! `fadelab kernel`: laws in the kernel of this machine.
+
+mod check;
+mod list;
+mod load;
+mod params;
+mod record;
+mod router;
+mod unload;
+mod view;
+
+use clap::Subcommand;
+
+use crate::Failure;
+
+/// What to do with the kernel.
+#[derive(Debug, Subcommand)]
+pub enum KernelCommand {
+    /// Say what this machine can do, and what to do where it cannot
+    Check,
+    /// Load a law: any socket can then choose it as its congestion control
+    Load(load::LoadArgs),
+    /// Take laws away
+    Unload(unload::UnloadArgs),
+    /// List the loaded laws, where they are attached, and their flows now
+    List(list::ListArgs),
+    /// Put a router's law at a device, and show what it does until Ctrl-C
+    Router(router::RouterArgs),
+}
+
+/// Does it.
+///
+/// # Errors
+/// What the machine cannot do, or what is not there.
+pub fn kernel(command: &KernelCommand) -> Result<(), Failure> {
+    match command {
+        KernelCommand::Check => check::check(),
+        KernelCommand::Load(args) => load::load(args),
+        KernelCommand::Unload(args) => unload::unload(args),
+        KernelCommand::List(args) => list::list(args),
+        KernelCommand::Router(args) => router::router(args),
+    }
+}
+
+impl From<fadelab_kernel::object::LoadError> for Failure {
+    fn from(error: fadelab_kernel::object::LoadError) -> Self {
+        Self::Failed(error.to_string())
+    }
+}
+
+impl From<fadelab_kernel::compile::CompileError> for Failure {
+    fn from(error: fadelab_kernel::compile::CompileError) -> Self {
+        Self::Failed(error.to_string())
+    }
+}

@@ -1,0 +1,36 @@
+//! Parameters of a law from the keys of scenarios, so that what was simulated is loaded by the same words.
+
+use std::path::Path;
+
+use fadelab_scenario::Options;
+use fadelab_scenario::plan::PlannedRun;
+
+use crate::Failure;
+
+/// A run of the smallest scenario with this law: its flow has the sender's parameters, its link the router's. `sets`
+/// are those of `fadelab run`, such as `law.vcp.kappa=0.3`.
+///
+/// # Errors
+/// An unknown law, a key or a value that a scenario would refuse, or a list of values.
+pub fn run(law: &str, sets: &[String]) -> Result<PlannedRun, Failure> {
+    let text = format!("[topology.bottleneck]\nrate = '10 Mbit/s'\ndelay = '10 ms'\n[flow]\nlaw = '{law}'\n");
+    if let Some(set) = sets
+        .iter()
+        .find(|set| !set.starts_with("law.") && !set.starts_with("router."))
+    {
+        return Err(Failure::Invalid(format!(
+            "--set {set}: only parameters of laws can be set here, for example --set law.vcp.kappa=0.3"
+        )));
+    }
+    let options = Options {
+        sets: sets.to_vec(),
+        ..Options::default()
+    };
+    let mut plan = fadelab_scenario::parse(text.as_bytes(), "--set", Path::new(""), &options)?;
+    if plan.runs.len() > 1 && plan.runs.iter().any(|run| !run.point.is_empty()) {
+        return Err(Failure::Invalid(
+            "--set: a law is loaded with one value of each parameter, not with a list".to_owned(),
+        ));
+    }
+    Ok(plan.runs.swap_remove(0))
+}

@@ -1,0 +1,237 @@
+//! `fadelab kernel router`: a router's law at a device, in the foreground.
+
+use std::path::PathBuf;
+use std::sync::atomic::Ordering;
+use std::time::{Duration, Instant};
+
+use clap::Args;
+use fadelab_kernel::Version;
+use fadelab_kernel::device::Device;
+use fadelab_kernel::router::object::{self, Recipe};
+use fadelab_kernel::router::{self, Closed, Options, Router, RouterError};
+use fadelab_laws::abi;
+use fadelab_scenario::unit::{Rate, Size, parse};
+use fadelab_sim::spec::RunSpec;
+
+use super::{params, view};
+use crate::{Failure, interrupt, output, own_law};
+
+/// How often the loop looks whether it is to end.
+const TURN: Duration = Duration::from_millis(100);
+
+/// Arguments of `fadelab kernel router`.
+#[derive(Debug, Args)]
+pub struct RouterArgs {
+    /// The device whose queue the law manages
+    #[arg(long, value_name = "DEV")]
+    pub dev: String,
+    /// The router's law by name (fadelab laws --role router), or a header of your own: ./mine.h
+    #[arg(long)]
+    pub law: String,
+    /// What the link carries: "10 Mbit/s", or as tc writes it, 10mbit
+    #[arg(long)]
+    pub rate: Option<String>,
+    /// Most that waits in the queue [default: 200 ms of the rate, at least 20 full packets]
+    #[arg(long, value_name = "SIZE")]
+    pub limit: Option<String>,
+    /// Devices through which marks may leave besides DEV: those that lead to other hosts of the experiment
+    #[arg(long, value_name = "DEV", value_delimiter = ',')]
+    pub inside: Vec<String>,
+    /// Leave the device as fast as it is: something else makes the link as slow as --rate says
+    #[arg(long)]
+    pub no_shape: bool,
+    /// The network namespace of the device, as `ip netns` names it
+    #[arg(long, value_name = "NAME")]
+    pub netns: Option<String>,
+    /// Set a parameter, as scenarios do: --set router.vcp.gamma=0.95, --set router.capacity=measured; repeatable
+    #[arg(long = "set", value_name = "KEY=VALUE")]
+    pub sets: Vec<String>,
+}
+
+impl From<RouterError> for Failure {
+    fn from(error: RouterError) -> Self {
+        match error {
+            RouterError::Device { .. } | RouterError::Down { .. } | RouterError::Taken { .. } => {
+                Self::Invalid(error.to_string())
+            }
+            _ => Self::Failed(error.to_string()),
+        }
+    }
+}
+
+/// Puts the law at the device and shows what it does until Ctrl-C; then all is undone.
+///
+/// # Errors
+/// What the device, the law or the machine do not allow, and a device that goes meanwhile.
+pub fn router(args: &RouterArgs) -> Result<(), Failure> {
+    let stop = interrupt::flag();
+    for claim in router::remove_leftovers() {
+        output::warn(&[format!(
+            "removed what process {} had left at {} when it was killed",
+            claim.owner.pid, claim.device
+        )]);
+    }
+    let law = law_name(&args.law)?;
+    let run = params::run(&format!("reno+{law}"), &args.sets)?;
+    let (object, options) = prepared(args, &run.spec)?;
+    let mut router = Router::load(&object, options)?;
+    output::note(&remarks(args, &router));
+    let mut view = view::View::new(&args.dev, &law, router.edges().len());
+    let started = Instant::now();
+    let mut shown = 0;
+    while !stop.load(Ordering::Relaxed) {
+        if started.elapsed().as_secs() >= shown {
+            let (counters, edges) = (router.counters()?, router.edge_counters());
+            view.show(started.elapsed(), &counters, edges)?;
+            shown = started.elapsed().as_secs() + 1;
+        }
+        // A device or namespace that goes under way is no fault of what was asked for.
+        router.tend(TURN).map_err(|error| Failure::Failed(error.to_string()))?;
+    }
+    view.end(started.elapsed(), &router.counters()?, router.edge_counters())?;
+    Ok(())
+}
+
+/// The compiled law and what goes with it.
+fn prepared(args: &RouterArgs, spec: &RunSpec) -> Result<(Vec<u8>, Options), Failure> {
+    let link = &spec.links.first().expect("the scenario has a bottleneck").router;
+    if let Some(reason) = object::obstacle(link.law, link.capacity) {
+        return Err(Failure::Invalid(reason));
+    }
+    let rate_bytes_per_s = args.rate.as_deref().map(rate).transpose()?.map_or(0, |bits| bits / 8);
+    let needs_rate = !args.no_shape || link.law.wire() != abi::WIRE_NONE;
+    if rate_bytes_per_s == 0 && needs_rate {
+        return Err(Failure::Invalid(format!(
+            "law {} has to know what the link carries: give it, for example --rate 10mbit",
+            link.law.name()
+        )));
+    }
+    let kernel = Version::running();
+    let kernel = kernel.ok_or_else(|| Failure::Failed("the kernel's version cannot be read".to_owned()))?;
+    let recipe = Recipe {
+        law: link.law,
+        params: &link.params,
+        part: link.capacity,
+        part_params: &link.capacity_params,
+        kernel,
+    };
+    let closed = (link.law.wire() != abi::WIRE_NONE).then(|| closed(args)).transpose()?;
+    let options = Options {
+        device: Device {
+            name: args.dev.clone(),
+            netns: args.netns.as_ref().map(|name| PathBuf::from("/run/netns").join(name)),
+        },
+        law: link.law.name().to_owned(),
+        capacity_bytes_per_s: rate_bytes_per_s,
+        limit_bytes: limit(args, rate_bytes_per_s)?,
+        shaped: !args.no_shape,
+        air_header_bytes: None,
+        closed,
+    };
+    Ok((object::compile(&recipe)?, options))
+}
+
+fn closed(args: &RouterArgs) -> Result<Closed, Failure> {
+    Ok(Closed {
+        object: router::edge()?,
+        inside: args.inside.clone(),
+    })
+}
+
+/// A file is compiled and registered first.
+fn law_name(given: &str) -> Result<String, Failure> {
+    let name = if given.contains('/') || given.ends_with(".h") {
+        let names = own_law::load(&[PathBuf::from(given)])?;
+        names.into_iter().next().unwrap_or_default()
+    } else {
+        given.to_owned()
+    };
+    if fadelab_laws::router(&name).is_some() {
+        return Ok(name);
+    }
+    let known: Vec<&str> = fadelab_laws::routers().iter().map(fadelab_laws::Router::name).collect();
+    Err(Failure::Invalid(format!(
+        "--law {given}: no router's law is called {name}; known are {}",
+        known.join(", ")
+    )))
+}
+
+/// Bits per second, in the words of scenarios or of tc.
+fn rate(text: &str) -> Result<u64, Failure> {
+    let lower = text.trim().to_lowercase();
+    let number = lower.trim_end_matches(|c: char| c.is_ascii_alphabetic());
+    let unit = match lower[number.len()..].as_ref() {
+        "bit" => Some("bit/s"),
+        "kbit" => Some("kbit/s"),
+        "mbit" => Some("Mbit/s"),
+        "gbit" => Some("Gbit/s"),
+        _ => None,
+    };
+    let text = unit.map_or_else(|| text.to_owned(), |unit| format!("{number} {unit}"));
+    let refused = |why: String| Failure::Invalid(format!("--rate {text}: {why}"));
+    match parse::<Rate>(&text).map_err(refused)? {
+        Rate(bits) if bits < 8 => Err(refused("a rate is at least 8 bit/s".to_owned())),
+        Rate(bits) => Ok(bits),
+    }
+}
+
+/// Full packets that any queue has room for, and the bytes of one with its header.
+const PACKETS_MIN: u64 = 20;
+const FRAME_BYTES: u64 = 1514;
+
+fn limit(args: &RouterArgs, rate_bytes_per_s: u64) -> Result<u64, Failure> {
+    let Some(text) = &args.limit else {
+        return Ok((rate_bytes_per_s / 5).max(PACKETS_MIN * FRAME_BYTES));
+    };
+    let refused = |why: String| Failure::Invalid(format!("--limit {text}: {why}"));
+    match parse::<Size>(text).map_err(refused)? {
+        Size(bytes) if (FRAME_BYTES..=u64::from(u32::MAX)).contains(&bytes) => Ok(bytes),
+        _ => Err(refused(
+            "allowed is 1514 B, one full packet, to 4294967295 B".to_owned(),
+        )),
+    }
+}
+
+/// What the operator should know of the place that the law has got.
+fn remarks(args: &RouterArgs, router: &Router) -> Vec<String> {
+    let root = router.root();
+    let mut remarks = Vec::new();
+    if router.is_shaped() {
+        remarks.push(format!(
+            "{} is limited by a token bucket filter, {}",
+            args.dev, root.handle
+        ));
+    } else if root.is_chosen() {
+        let (kind, handle) = (&root.kind, &root.handle);
+        remarks.push(format!(
+            "{} keeps its own queueing discipline, {kind} {handle}",
+            args.dev
+        ));
+    }
+    remarks.extend(root.blind().filter(|_| !router.is_shaped()));
+    let edges = router.edges().join(", ");
+    if !edges.is_empty() {
+        remarks.push(format!(
+            "marks are cleared from packets that leave by {edges}; --inside names others"
+        ));
+    }
+    remarks
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn rates_are_read_in_both_notations() {
+        // Goal: what tc takes and what scenarios take is the same rate; a rate of nothing is refused.
+        let read = |text| rate(text).unwrap_or_else(|_| panic!("{text}"));
+        assert_eq!(read("10mbit"), 10_000_000);
+        assert_eq!(read("10 Mbit/s"), 10_000_000);
+        assert_eq!(read("2.5Gbit"), 2_500_000_000);
+        assert_eq!(read("800bit"), 800);
+        for text in ["10", "mbit", "10 MB", "-1mbit", "0 kbit", "7bit"] {
+            assert!(matches!(rate(text), Err(Failure::Invalid(_))), "{text}");
+        }
+    }
+}

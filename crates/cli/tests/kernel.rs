@@ -1,0 +1,214 @@
+//! `fadelab kernel` on this machine: what it refuses, what it leaves, and what is left when it is killed.
+
+mod own;
+
+use std::fs;
+use std::path::Path;
+use std::process::{Command, Output, Stdio};
+use std::time::Duration;
+
+fn fadelab(arguments: &[&str]) -> Output {
+    Command::new(env!("CARGO_BIN_EXE_fadelab"))
+        .args(arguments)
+        .output()
+        .expect("the binary runs")
+}
+
+fn said(output: &Output) -> String {
+    String::from_utf8_lossy(&output.stderr).into_owned() + &String::from_utf8_lossy(&output.stdout)
+}
+
+/// Whether laws can be loaded here; says why not, and fails where they must.
+fn possible() -> bool {
+    let check = fadelab(&["kernel", "check"]);
+    if check.status.success() {
+        return true;
+    }
+    let text = said(&check);
+    assert!(
+        std::env::var("FADELAB_REQUIRE_BPF").as_deref() != Ok("1"),
+        "BPF is required here, but\n{text}"
+    );
+    eprintln!("skipped: no law can be loaded here\n{text}");
+    false
+}
+
+fn ip(arguments: &str) {
+    let output = Command::new("ip")
+        .args(arguments.split(' '))
+        .output()
+        .expect("iproute2");
+    assert!(output.status.success(), "ip {arguments}: {}", said(&output));
+}
+
+/// A namespace with one device, `wire`, that goes with it.
+struct Space(String);
+
+impl Space {
+    fn new(stem: &str) -> Self {
+        let name = format!("flc{stem}{}", std::process::id());
+        ip(&format!("netns add {name}"));
+        ip(&format!("-n {name} link add wire type veth peer name far"));
+        ip(&format!("-n {name} link set wire up"));
+        Self(name)
+    }
+
+    fn device(&self) -> String {
+        format!("{}:wire", self.0)
+    }
+
+    /// Most segments that the device takes as one packet.
+    fn offload(&self) -> String {
+        let arguments = ["-n", &self.0, "-d", "link", "show", "wire"];
+        let text = said(&Command::new("ip").args(arguments).output().expect("iproute2"));
+        let told = text
+            .split("gso_max_segs ")
+            .nth(1)
+            .and_then(|rest| rest.split(' ').next());
+        told.expect("a field").to_owned()
+    }
+}
+
+impl Drop for Space {
+    fn drop(&mut self) {
+        let _ = Command::new("ip").args(["netns", "del", &self.0]).output();
+    }
+}
+
+/// All that a law of this name leaves in the system.
+fn traces(name: &str) -> Vec<String> {
+    let controls = fs::read_to_string("/proc/sys/net/ipv4/tcp_available_congestion_control").expect("a file");
+    let mounts = fs::read_to_string("/proc/self/mounts").expect("a file");
+    let mut traces = Vec::new();
+    if controls.split_whitespace().any(|control| control == name) {
+        traces.push(format!("the congestion control {name}"));
+    }
+    if mounts.contains(&format!("/run/fadelab/senders/{name}/")) {
+        traces.push("a mount".to_owned());
+    }
+    if Path::new("/run/fadelab/senders").join(name).exists() {
+        traces.push("a folder".to_owned());
+    }
+    traces
+}
+
+#[test]
+fn what_cannot_be_loaded_is_refused_in_one_message() {
+    // Goal: each refusal names what was given, what is allowed or what to do, and leaves nothing behind.
+    let cases: [(&[&str], &str); 8] = [
+        (&["load", "vcp"], "--dev eth0"),
+        (&["load", "nope"], "unknown law `nope`"),
+        (&["load", "udp"], "nothing to load"),
+        (&["load", "vcp", "--dev", "nosuchdev"], "--dev nosuchdev"),
+        (&["load", "reno", "--as", "a_name_that_is_too_long"], "1 to 15"),
+        (&["load", "vcp", "--dev", "lo", "--set", "law.vcp.kappa=7"], "kappa"),
+        (&["load", "reno", "--set", "flow.count=3"], "only parameters of laws"),
+        (&["unload", "nosuchlaw"], "nosuchlaw is not loaded"),
+    ];
+    for (arguments, expected) in cases {
+        let output = fadelab(&[&["kernel"], arguments].concat());
+        let text = said(&output);
+        assert_eq!(output.status.code(), Some(2), "{arguments:?}: {text}");
+        assert!(text.contains(expected), "{arguments:?}: {text}");
+        assert!(text.lines().count() <= 4, "{arguments:?}: {text}");
+    }
+}
+
+/// A sender `mine` in a folder, with this on each ACK.
+fn own_law(on_ack: &str) -> tempfile::TempDir {
+    let place = own::place();
+    own::edited(
+        place.path(),
+        "sender",
+        "(void)params;",
+        &format!("(void)params;\n\t{on_ack}"),
+    );
+    place
+}
+
+#[test]
+fn a_law_that_the_kernel_refuses_is_told_by_its_lines() {
+    // Goal: who writes a law for the kernel sees which function is refused and why, not a log of thousands of lines.
+    if !possible() {
+        return;
+    }
+    let cases = [
+        ("((u8 *)state)[ack->rtt_us] = 1;", "verifier refuses control_ack", 20),
+        (
+            "control->cwnd_pkts += (u32)(ack->srtt_us * 0.37);",
+            "does not compile for BPF",
+            12,
+        ),
+    ];
+    for (number, (on_ack, expected, lines_max)) in cases.into_iter().enumerate() {
+        let place = own_law(on_ack);
+        let path = place.path().join("mine.h");
+        let name = format!("flr{number}_{}", std::process::id() % 100_000);
+        let output = fadelab(&["kernel", "load", path.to_str().expect("UTF-8"), "--as", &name]);
+        let text = said(&output);
+        assert_eq!(output.status.code(), Some(1), "{text}");
+        assert!(text.contains(expected), "{text}");
+        assert!(text.lines().count() <= lines_max, "{text}");
+        assert_eq!(traces(&name), Vec::<String>::new());
+    }
+}
+
+#[test]
+fn loading_and_unloading_leave_the_host_as_it_was() {
+    // Goal: built-in laws and a user's own one stay loaded when the command has ended, are listed, refuse to be loaded
+    // twice, and leave nothing when they are unloaded; the offload of a device comes back.
+    if !possible() {
+        return;
+    }
+    let space = Space::new("a");
+    let before = space.offload();
+    let place = own_law("");
+    let mine = place.path().join("mine.h").to_str().expect("UTF-8").to_owned();
+    for (number, law) in ["vcp", "xcp", "reno", "cubic", &mine].into_iter().enumerate() {
+        let name = format!("fll{number}_{}", std::process::id() % 100_000);
+        let arguments = ["kernel", "load", law, "--as", &name, "--dev", &space.device()];
+        let output = fadelab(&arguments);
+        assert!(output.status.success(), "{law}: {}", said(&output));
+        assert_eq!(traces(&name).len(), 3, "{law}");
+        assert_eq!(space.offload() == "1", law == "xcp", "{law}");
+        assert!(said(&fadelab(&["kernel", "list"])).contains(&name));
+        let again = fadelab(&arguments);
+        assert_eq!(again.status.code(), Some(1), "{law}: {}", said(&again));
+        assert!(said(&again).contains("is loaded already"), "{}", said(&again));
+        assert!(fadelab(&["kernel", "unload", &name]).status.success());
+        assert_eq!(traces(&name), Vec::<String>::new(), "{law}");
+        assert_eq!(space.offload(), before, "{law}");
+    }
+}
+
+#[test]
+fn a_killed_loader_is_cleaned_up_by_the_next() {
+    // Goal: whenever the command is killed, either the law is loaded whole or the next command removes what is there.
+    if !possible() {
+        return;
+    }
+    let space = Space::new("k");
+    let before = space.offload();
+    let next = format!("flk_{}", std::process::id() % 100_000);
+    for round in 0..12u64 {
+        let name = format!("flk{round}_{}", std::process::id() % 100_000);
+        let mut child = Command::new(env!("CARGO_BIN_EXE_fadelab"))
+            .args(["kernel", "load", "xcp", "--as", &name, "--dev", &space.device()])
+            .stdout(Stdio::null())
+            .spawn()
+            .expect("the binary runs");
+        // Compiling takes most of the time; what follows it is where something can be left.
+        std::thread::sleep(Duration::from_millis(60 + 40 * round));
+        child.kill().expect("ours");
+        child.wait().expect("ours");
+        let output = fadelab(&["kernel", "load", "reno", "--as", &next]);
+        assert!(output.status.success(), "{}", said(&output));
+        assert!(fadelab(&["kernel", "unload", &next]).status.success());
+        let whole = fadelab(&["kernel", "unload", &name]).status.success();
+        assert_eq!(
+            traces(&name),
+            Vec::<String>::new(),
+            "round {round}, loaded whole: {whole}"
+        );
+    }
+}

@@ -1,0 +1,141 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
+/*
+ * Where in a packet the headers stand that routers look at, and how its ECN field is written. Everything that is not a
+ * whole TCP segment over IPv4 or IPv6 is somebody else's, and so is everything whose headers lie about their length.
+ */
+#ifndef FADELAB_PACKET_H
+#define FADELAB_PACKET_H
+
+#include "host.h"
+
+#define PACKET_IPV4_BYTES 20u
+#define PACKET_IPV6_BYTES 40u
+#define PACKET_TCP_BYTES 20u
+#define PACKET_VLAN_BYTES 4u
+/* Extension headers of IPv6 that are looked through. */
+#define PACKET_EXTENSIONS_MAX 4
+
+#define PACKET_ETHER_VLAN 0x8100u
+#define PACKET_ETHER_SERVICE_VLAN 0x88a8u
+
+#define PACKET_IP6_HOP_BY_HOP 0
+#define PACKET_IP6_ROUTING 43
+#define PACKET_IP6_DESTINATION 60
+
+struct packet {
+	u32 ip_at;    /* offset of the IP header; the ECN field stands in the byte behind its first */
+	u32 tcp_at;   /* offset of the TCP header; 0: the packet is not TCP, or not in one piece */
+	u32 tcp_end;  /* offset behind the TCP options */
+	u32 has_data; /* 1: it carries payload */
+	u16 ip_id;
+	u8 ecn;     /* enum law_ecn */
+	u8 version; /* 4 or 6; 0: the packet is not IP */
+	u8 field;   /* the byte with the ECN field */
+};
+
+/* Offset of the IP header and its protocol, behind at most one VLAN tag that stands in the packet. */
+ALWAYS_INLINE u32 packet_protocol(struct __sk_buff *skb, u32 link_bytes, u32 *ip_at)
+{
+	u32 protocol = host_be16(skb->protocol);
+	u16 inner;
+
+	*ip_at = link_bytes;
+	if (link_bytes != ETHER_BYTES || (protocol != PACKET_ETHER_VLAN && protocol != PACKET_ETHER_SERVICE_VLAN))
+		return protocol;
+	if (bpf_skb_load_bytes(skb, link_bytes + 2, &inner, sizeof(inner)))
+		return 0;
+	*ip_at = link_bytes + PACKET_VLAN_BYTES;
+	return host_be16(inner);
+}
+
+/* Finds the end of the TCP header; `end` is where the IP header says that the packet ends. */
+ALWAYS_INLINE void packet_tcp(struct __sk_buff *skb, struct packet *packet, u32 tcp_at, u32 end)
+{
+	u8 offset;
+	u32 tcp_end;
+
+	/* The fourth byte of the second half of the header: length of the header in words. */
+	if (bpf_skb_load_bytes(skb, tcp_at + 12, &offset, sizeof(offset)))
+		return;
+	tcp_end = tcp_at + (offset >> 4) * 4;
+	if (tcp_end < tcp_at + PACKET_TCP_BYTES || tcp_end > end || end > skb->len)
+		return;
+	packet->tcp_at = tcp_at;
+	packet->tcp_end = tcp_end;
+	packet->has_data = end > tcp_end;
+}
+
+ALWAYS_INLINE void packet_ipv4(struct __sk_buff *skb, struct packet *packet)
+{
+	u8 header[PACKET_IPV4_BYTES];
+	u32 header_bytes, end;
+
+	if (bpf_skb_load_bytes(skb, packet->ip_at, header, sizeof(header)) || header[0] >> 4 != 4)
+		return;
+	packet->version = 4;
+	packet->field = header[1];
+	packet->ecn = header[1] & 3;
+	packet->ip_id = (u16)((u32)header[4] << 8 | header[5]);
+	header_bytes = (header[0] & 15) * 4;
+	/* The length of a super-packet that the device will cut stands in no header. */
+	end = skb->gso_segs > 1 ? skb->len : packet->ip_at + ((u32)header[2] << 8 | header[3]);
+	/* A fragment: more of them follow, or it is not the first. */
+	if (header_bytes < PACKET_IPV4_BYTES || header[9] != IP_TCP || (header[6] & 0x3f) || header[7])
+		return;
+	packet_tcp(skb, packet, packet->ip_at + header_bytes, end);
+}
+
+ALWAYS_INLINE void packet_ipv6(struct __sk_buff *skb, struct packet *packet)
+{
+	u8 header[8], extension[2];
+	u32 at = packet->ip_at + PACKET_IPV6_BYTES, end, next;
+
+	if (bpf_skb_load_bytes(skb, packet->ip_at, header, sizeof(header)) || header[0] >> 4 != 6)
+		return;
+	packet->version = 6;
+	packet->field = header[1];
+	packet->ecn = (header[1] >> 4) & 3;
+	end = skb->gso_segs > 1 ? skb->len : at + ((u32)header[4] << 8 | header[5]);
+	next = header[6];
+	for (int i = 0; i < PACKET_EXTENSIONS_MAX && next != IP_TCP; i++) {
+		if (next != PACKET_IP6_HOP_BY_HOP && next != PACKET_IP6_ROUTING && next != PACKET_IP6_DESTINATION)
+			return;
+		if (bpf_skb_load_bytes(skb, at, extension, sizeof(extension)))
+			return;
+		next = extension[0];
+		at += 8 + extension[1] * 8;
+	}
+	if (next == IP_TCP)
+		packet_tcp(skb, packet, at, end);
+}
+
+/* Looks at a packet whose IP header stands `link_bytes` behind its beginning. */
+ALWAYS_INLINE void packet_parse(struct __sk_buff *skb, u32 link_bytes, struct packet *packet)
+{
+	u32 protocol = packet_protocol(skb, link_bytes, &packet->ip_at);
+
+	packet->tcp_at = packet->tcp_end = packet->has_data = 0;
+	packet->ip_id = 0;
+	packet->ecn = packet->version = packet->field = 0;
+	if (protocol == ETHER_IPV4)
+		packet_ipv4(skb, packet);
+	else if (protocol == ETHER_IPV6)
+		packet_ipv6(skb, packet);
+}
+
+/* Writes the ECN field. IPv4's header has a checksum; neither version's field is part of TCP's. */
+ALWAYS_INLINE void packet_set_ecn(struct __sk_buff *skb, const struct packet *packet, u32 ecn)
+{
+	u8 field;
+
+	if (packet->version == 4) {
+		field = (u8)((packet->field & ~3u) | ecn);
+		/* The checksum counts words of 16 bits, of which the field is the second byte in the network's order. */
+		bpf_l3_csum_replace(skb, packet->ip_at + 10, host_be16(packet->field), host_be16(field), 2);
+	} else {
+		field = (u8)((packet->field & ~0x30u) | ecn << 4);
+	}
+	bpf_skb_store_bytes(skb, packet->ip_at + 1, &field, sizeof(field), 0);
+}
+
+#endif /* FADELAB_PACKET_H */

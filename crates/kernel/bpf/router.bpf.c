@@ -1,0 +1,557 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
+/*
+ * A router's law at a device, by traffic control: each packet that leaves meets the law before the queueing discipline,
+ * at its arrival and, at once, at its departure; a timer runs what the law does by time, so that an idle link ages.
+ *
+ * The unit is compiled with
+ *   LAW_HEADER, LAW_TABLE_NAME, LAW_STATE_BYTES, LAW_PARAMS                 the law and its parameters
+ *   CAPACITY_HEADER, CAPACITY_TABLE_NAME, CAPACITY_STATE_BYTES, CAPACITY_PARAMS   the capacity part
+ *   WIRE, ECHO_BYTES, DATA_BYTES   number of the law's wire, what the option of the law's wire carries, see option.h
+ *   KERNEL_VERSION               of the kernel it is for, 601 for 6.1
+ *   LOAD_Q32, CODE               of the law's state `s`, where the law has a load factor and a code to show
+ */
+#include LAW_HEADER
+#include CAPACITY_HEADER
+
+#include "host.h"
+#include "option.h"
+#include "packet.h"
+
+/* The packet goes on to whatever else is attached, and then to the queue. */
+#define TC_ACT_UNSPEC (-1)
+
+#define LAW_IS LAW_TABLE_NAME
+#define PART_IS CAPACITY_TABLE_NAME
+
+/* The kernel finds both by their names. */
+struct bpf_spin_lock {
+	u32 value;
+};
+
+struct bpf_timer {
+	u64 opaque[2];
+} __attribute__((aligned(8)));
+
+/* What the operator said, and what the loader found out. */
+struct router_config {
+	u64 capacity_Bps; /* on-air bytes; 0: not known */
+	u64 limit_bytes;  /* 0: not known */
+	u32 packet_bytes; /* on-air bytes of a full packet */
+	u32 link_bytes;   /* of the link's header, in front of IP's */
+	u32 air_bytes;    /* what a packet costs on the air beside its IP bytes */
+	u32 ifindex;
+	u64 netns; /* inode of the device's namespace */
+};
+
+/* What happened since the start, except what `now` says. The loader reads it under the lock. */
+struct router_counters {
+	u64 packets;
+	u64 air_bytes;
+	u64 own_packets; /* with the option of the law's wire */
+	u64 left[4];     /* own packets by the ECN field with which they left */
+	u64 marked[4];   /* packets whose ECN field the law changed, by what it changed it to */
+	u64 rewritten;   /* packets whose feedback the law changed */
+	u64 dropped;     /* by the law */
+	u64 intervals;   /* of the capacity part */
+	u64 sent_bytes;  /* by the queueing discipline, 0 where it does not count */
+	u64 queue_bytes; /* now */
+	u64 queue_pkts;  /* now */
+	u64 queue_bytes_max;
+	u64 capacity_Bps; /* now: the capacity part's estimate */
+	s64 spare_Bps;    /* now: the same */
+	u64 load_q32;     /* now: the law's own load factor, or what arrived in the last interval over what could leave */
+	u64 code;         /* now: the law's code, 0 where it has none */
+};
+
+#define WORDS(bytes) ((bytes) / 8 + 1)
+
+struct router {
+	struct bpf_spin_lock lock;
+	u32 started;
+	struct bpf_timer timer;
+	struct router_counters counters;
+	struct router_config config;
+	u64 device; /* address of the device's struct in the kernel, once a packet has passed */
+	u64 now_us; /* time of the last call: CPUs may come to the lock in another order than to the clock */
+	u64 closed_us;
+	u64 closed_arrived_bytes;
+	u64 closed_sent_bytes;
+	u64 queue_bytes_min;
+	u64 due_us[LAW_TIMERS_MAX];
+	struct law_estimate estimate;
+	u64 state[WORDS(LAW_STATE_BYTES)];
+	u64 capacity_state[WORDS(CAPACITY_STATE_BYTES)];
+};
+
+struct {
+	MAP_NUMBER(type, MAP_TYPE_ARRAY);
+	MAP_NUMBER(max_entries, 1);
+	u32 *key;
+	struct router *value;
+} router_map SEC(".maps");
+
+struct {
+	MAP_NUMBER(type, MAP_TYPE_ARRAY);
+	MAP_NUMBER(max_entries, 1);
+	u32 *key;
+	struct router_config *value;
+} config_map SEC(".maps");
+
+char router_license[] SEC("license") = "Dual BSD/GPL";
+
+static const u64 law_params[] = {LAW_PARAMS};
+static const u64 capacity_params[] = {CAPACITY_PARAMS};
+static const struct option_shape shape = {WIRE, ECHO_BYTES, DATA_BYTES};
+
+ALWAYS_INLINE struct router *router_get(void)
+{
+	u32 key = 0;
+
+	return bpf_map_lookup_elem(&router_map, &key);
+}
+
+/* --------------------------------------------------------------------------------------------------- the queue */
+
+/* What the queueing discipline says of itself. */
+struct queue_view {
+	u64 bytes;
+	u64 pkts;
+	u64 sent_bytes;
+};
+
+struct qdisc_skb_head {
+	u32 qlen;
+} KERNEL_STRUCT;
+
+/* The kernel wraps the counter into structs whose names differ between versions; the number stands first. */
+struct wrapped_counter {
+	u64 value;
+};
+
+struct gnet_stats_basic_sync {
+	struct wrapped_counter bytes;
+} KERNEL_STRUCT;
+
+struct gnet_stats_queue {
+	u32 backlog;
+} KERNEL_STRUCT;
+
+struct Qdisc {
+	struct qdisc_skb_head q;
+	struct gnet_stats_basic_sync bstats;
+	struct gnet_stats_queue qstats;
+} KERNEL_STRUCT;
+
+struct net;
+
+/* Matched by its field: the kernel's type has no tag. */
+struct possible_net {
+	struct net *net;
+} KERNEL_STRUCT;
+
+struct net_device {
+	struct Qdisc *qdisc;
+#if KERNEL_VERSION < 602
+	int ifindex;
+	struct possible_net nd_net;
+#endif
+} KERNEL_STRUCT;
+
+ALWAYS_INLINE void queue_read(const struct Qdisc *qdisc, struct queue_view *view)
+{
+	view->bytes = qdisc->qstats.backlog;
+	view->pkts = qdisc->q.qlen;
+	view->sent_bytes = *(const u64 *)&qdisc->bstats.bytes;
+}
+
+#if KERNEL_VERSION >= 602
+struct sk_buff {
+	struct net_device *dev;
+} KERNEL_STRUCT;
+
+extern void *bpf_cast_to_kern_ctx(void *context) KSYM;
+extern void *bpf_rdonly_cast(const void *object, u32 type) KSYM;
+
+/* Reads through untrusted pointers are caught where they fault, and give 0. */
+ALWAYS_INLINE void queue_look(u64 device, struct queue_view *view)
+{
+	struct net_device *dev = bpf_rdonly_cast((void *)device, __builtin_btf_type_id(*(struct net_device *)0, 1));
+
+	if (device)
+		queue_read(dev->qdisc, view);
+}
+
+ALWAYS_INLINE u64 queue_device(struct __sk_buff *skb)
+{
+	struct sk_buff *packet = bpf_cast_to_kern_ctx(skb);
+
+	return (u64)packet->dev;
+}
+#else
+struct ns_common {
+	u32 inum;
+} KERNEL_STRUCT;
+
+struct net {
+	struct ns_common ns;
+} KERNEL_STRUCT;
+
+struct netdev_queue {
+	struct net_device *dev;
+} KERNEL_STRUCT;
+
+/*
+ * Before 6.2 a program of traffic control cannot come to the device. The queueing discipline tells by two tracepoints
+ * when it has changed, those of all devices of the machine.
+ */
+struct {
+	MAP_NUMBER(type, MAP_TYPE_ARRAY);
+	MAP_NUMBER(max_entries, 1);
+	u32 *key;
+	struct queue_view *value;
+} queue_map SEC(".maps");
+
+ALWAYS_INLINE int queue_changed(struct Qdisc *qdisc, const struct netdev_queue *queue)
+{
+	u32 key = 0;
+	struct queue_view *view = bpf_map_lookup_elem(&queue_map, &key);
+	const struct router_config *config = bpf_map_lookup_elem(&config_map, &key);
+	struct net_device *dev = queue->dev;
+
+	if (view && config && dev->ifindex == (int)config->ifindex && dev->nd_net.net->ns.inum == config->netns &&
+	    dev->qdisc == qdisc)
+		queue_read(qdisc, view);
+	return 0;
+}
+
+SEC("tp_btf/qdisc_enqueue") int queue_enqueued(u64 *context)
+{
+	return queue_changed((struct Qdisc *)context[0], (const struct netdev_queue *)context[1]);
+}
+
+SEC("tp_btf/qdisc_dequeue") int queue_dequeued(u64 *context)
+{
+	return queue_changed((struct Qdisc *)context[0], (const struct netdev_queue *)context[1]);
+}
+
+ALWAYS_INLINE void queue_look(u64 device, struct queue_view *view)
+{
+	u32 key = 0;
+	const struct queue_view *known = bpf_map_lookup_elem(&queue_map, &key);
+
+	if (known)
+		*view = *known;
+}
+
+ALWAYS_INLINE u64 queue_device(struct __sk_buff *skb)
+{
+	return 0;
+}
+#endif
+
+/* ------------------------------------------------------------------------------------------------ law and part */
+
+ALWAYS_INLINE void law_look(const struct router *r, const struct queue_view *view, u32 random, struct law_queue *queue)
+{
+	queue->size = sizeof(*queue);
+	queue->random = random;
+	queue->now_us = r->now_us;
+	queue->queue_bytes = view->bytes;
+	queue->queue_pkts = (u32)view->pkts;
+	queue->full = 0;
+	queue->wait_us = 0;
+	queue->spare_Bps = r->estimate.spare_Bps;
+	queue->capacity_Bps = r->estimate.capacity_Bps;
+	queue->queue_control_bytes = r->estimate.queue_control_bytes;
+	queue->has_queue_control = r->estimate.has_queue_control;
+	queue->reserved = 0;
+}
+
+/* Now, never before the last call. */
+ALWAYS_INLINE void router_now(struct router *r, u64 now_us)
+{
+	r->now_us = fixed_max(r->now_us, now_us);
+}
+
+ALWAYS_INLINE void router_note_queue(struct router *r, const struct queue_view *view)
+{
+	r->queue_bytes_min = fixed_min(r->queue_bytes_min, view->bytes);
+	r->counters.queue_bytes = view->bytes;
+	r->counters.queue_pkts = view->pkts;
+	r->counters.sent_bytes = view->sent_bytes;
+	r->counters.queue_bytes_max = fixed_max(r->counters.queue_bytes_max, view->bytes);
+}
+
+/* The end of the capacity part's interval. What the link offered is what it was configured to carry. */
+ALWAYS_INLINE void router_close_interval(struct router *r, const struct queue_view *view)
+{
+	u64 interval_us = r->now_us - r->closed_us;
+	u64 sent_bytes = fixed_sub(view->sent_bytes, r->closed_sent_bytes);
+	u64 busy_us = fixed_min(fixed_mul_div(sent_bytes, 1000000, r->config.capacity_Bps), interval_us);
+	struct law_interval interval = {
+		.size = sizeof(interval),
+		.now_us = r->now_us,
+		.interval_us = interval_us,
+		.offered_bytes = fixed_mul_div(r->config.capacity_Bps, interval_us, 1000000),
+		.sent_bytes = sent_bytes,
+		.arrived_bytes = r->counters.air_bytes - r->closed_arrived_bytes,
+		.busy_us = busy_us,
+		.idle_us = interval_us - busy_us,
+		.queue_bytes = view->bytes,
+		.queue_bytes_min = r->queue_bytes_min,
+		.limit_bytes = r->config.limit_bytes,
+		.configured_Bps = r->config.capacity_Bps,
+	};
+
+	if (PART_IS.estimate)
+		PART_IS.estimate(r->capacity_state, capacity_params, &interval, &r->estimate);
+	r->closed_us = r->now_us;
+	r->closed_arrived_bytes = r->counters.air_bytes;
+	r->closed_sent_bytes = view->sent_bytes;
+	r->queue_bytes_min = view->bytes;
+	r->counters.intervals++;
+	r->counters.capacity_Bps = r->estimate.capacity_Bps;
+	r->counters.spare_Bps = r->estimate.spare_Bps;
+	r->counters.load_q32 = fixed_mul_div(interval.arrived_bytes, FIXED_ONE_Q32, interval.offered_bytes);
+}
+
+/* Runs the timers that are due, in order of their number; gives the time of the next one. */
+ALWAYS_INLINE u64 router_run_timers(struct router *r, const struct queue_view *view, u32 random)
+{
+	u64 next_us = LAW_TIMER_OFF;
+
+	for (u32 timer = 0; timer < LAW_TIMERS_MAX; timer++) {
+		struct law_queue queue;
+
+		if (timer >= LAW_IS.timers || !LAW_IS.on_timer)
+			break;
+		if (r->due_us[timer] <= r->now_us) {
+			if (timer == LAW_IS.control_timer)
+				router_close_interval(r, view);
+			law_look(r, view, random, &queue);
+			/* A law that asks for the past is run again at the next microsecond, not for ever at this one. */
+			r->due_us[timer] = fixed_max(LAW_IS.on_timer(r->state, law_params, timer, &queue), r->now_us + 1);
+		}
+		next_us = fixed_min(next_us, r->due_us[timer]);
+	}
+#ifdef LOAD_Q32
+	{
+		const void *s = r->state;
+
+		r->counters.load_q32 = LOAD_Q32(s);
+		r->counters.code = CODE(s);
+	}
+#endif
+	return next_us;
+}
+
+static int router_tick(void *map, u32 *key, struct router *unused)
+{
+	struct queue_view view = {};
+	struct router *r = router_get();
+	u64 now_us = bpf_ktime_get_ns() / 1000, next_us;
+	u32 random = bpf_get_prandom_u32();
+
+	if (!r)
+		return 0;
+	queue_look(r->device, &view);
+	bpf_spin_lock(&r->lock);
+	router_now(r, now_us);
+	now_us = r->now_us;
+	router_note_queue(r, &view);
+	next_us = router_run_timers(r, &view, random);
+	bpf_spin_unlock(&r->lock);
+	if (next_us != LAW_TIMER_OFF)
+		bpf_timer_start(&r->timer, (next_us - now_us) * 1000, 0);
+	return 0;
+}
+
+/* ------------------------------------------------------------------------------------------------------ packets */
+
+#define OPTION_BYTES option_bytes(&shape)
+#define OPTION_WORDS (OPTION_BYTES_MAX / 4)
+
+/* A packet as the law is shown it, and the option as it stands in the packet. */
+struct seen {
+	struct packet packet;
+	struct law_packet law;
+	u32 segments;  /* packets that the device makes of it */
+	u32 option_at; /* 0: the packet is not of the law's wire */
+	u32 full;      /* 1: the queue has no room for it */
+	u32 option[OPTION_WORDS];
+};
+
+/*
+ * A super-packet has one header, which the device copies to each of its segments. The law is shown their sum: all
+ * bytes, and of XCP the X and the delta of all. XCP's shares are linear in both, so that each segment gets what it
+ * would have got by itself. Of the other wires nothing is known, and the law sees the feedback as it stands.
+ */
+ALWAYS_INLINE void seen_feedback(struct seen *seen)
+{
+	u8 *feedback = seen->law.feedback;
+	s64 delta;
+
+	if (!DATA_BYTES || !option_get_data((const u8 *)seen->option, &shape, feedback))
+		return;
+	seen->law.feedback_len = DATA_BYTES;
+	if (shape.wire != LAW_WIRE_XCP || seen->segments == 1)
+		return;
+	delta = bytes_get_s32(feedback + 8);
+	bytes_put_u32(feedback + 4, (u32)fixed_min((u64)bytes_get_u32(feedback + 4) * seen->segments, 0xffffffff));
+	bytes_put_s32(feedback + 8, fixed_with_sign(fixed_min(fixed_abs(delta) * seen->segments, 0x7fffffff), delta));
+}
+
+/* Looks at a packet; needs no lock. */
+ALWAYS_INLINE void seen_take(struct __sk_buff *skb, const struct router_config *config, struct seen *seen)
+{
+	u32 segments = skb->gso_segs > 1 ? skb->gso_segs : 1;
+	u32 bytes = skb->wire_len > skb->len ? skb->wire_len : skb->len;
+
+	packet_parse(skb, config->link_bytes, &seen->packet);
+	seen->segments = segments;
+	seen->law.size = sizeof(seen->law);
+	seen->law.ip_bytes = bytes - config->link_bytes * segments;
+	seen->law.air_bytes = seen->law.ip_bytes + config->air_bytes * segments;
+	seen->law.flags = seen->packet.has_data ? LAW_PACKET_DATA : 0;
+	seen->law.ip_id = seen->packet.ip_id;
+	seen->law.role = seen->packet.ip_id & 1;
+	seen->law.ecn = seen->law.outer_ecn = seen->packet.ecn;
+	if (!WIRE || seen->packet.tcp_end < seen->packet.tcp_at + PACKET_TCP_BYTES + OPTION_BYTES)
+		return;
+	if (bpf_skb_load_bytes(skb, seen->packet.tcp_end - OPTION_BYTES, seen->option, OPTION_BYTES) ||
+	    !option_is((const u8 *)seen->option, &shape))
+		return;
+	seen->option_at = seen->packet.tcp_end - OPTION_BYTES;
+	seen->law.wire = WIRE;
+	seen_feedback(seen);
+}
+
+/* The law at work on one packet, under the lock: enum law_verdict. */
+ALWAYS_INLINE u32 router_pass(struct router *r, struct seen *seen, const struct queue_view *view, u32 random)
+{
+	struct law_queue queue;
+	u32 verdict = LAW_PASS;
+
+	router_note_queue(r, view);
+	r->counters.packets += seen->segments;
+	r->counters.air_bytes += seen->law.air_bytes;
+	law_look(r, view, random, &queue);
+	queue.full = seen->full;
+	if (LAW_IS.on_enqueue)
+		verdict = LAW_IS.on_enqueue(r->state, law_params, &seen->law, &queue);
+	queue.full = 0;
+	/* What finds no room does not depart. */
+	if (LAW_IS.on_dequeue && verdict == LAW_PASS && !seen->full)
+		verdict = LAW_IS.on_dequeue(r->state, law_params, &seen->law, &queue);
+	return verdict;
+}
+
+/* Counts what the law decided, under the lock. Only packets of the law's wire are ever written to. */
+ALWAYS_INLINE void router_count(struct router *r, const struct seen *seen, u32 verdict, u32 rewritten)
+{
+	u32 ecn = seen->law.ecn & 3, segments = seen->segments;
+
+	if (verdict != LAW_PASS) {
+		r->counters.dropped += segments;
+		return;
+	}
+	r->counters.own_packets += seen->option_at ? segments : 0;
+	r->counters.left[ecn] += seen->option_at ? segments : 0;
+	r->counters.marked[ecn] += ecn != seen->packet.ecn ? segments : 0;
+	r->counters.rewritten += rewritten ? segments : 0;
+}
+
+/* Writes the feedback that the law changed: of XCP the delta, rounded down for each segment; else all of it. */
+ALWAYS_INLINE void seen_write_feedback(struct __sk_buff *skb, struct seen *seen)
+{
+	u32 before[OPTION_WORDS];
+	u8 *option = (u8 *)seen->option;
+
+	__builtin_memcpy(before, seen->option, OPTION_BYTES);
+	if (shape.wire == LAW_WIRE_XCP) {
+		s64 delta = bytes_get_s32(seen->law.feedback + 8);
+		u64 magnitude = fixed_abs(delta) + (delta < 0 ? seen->segments - 1 : 0);
+
+		delta = fixed_with_sign(fixed_div(magnitude, seen->segments), delta);
+		option_put_u16(option + OPTION_AT_XCP_DELTA, option_signed_encode(delta));
+	} else {
+		option_put_data(option, &shape, seen->law.feedback);
+	}
+	for (u32 word = 0; word < OPTION_BYTES / 4; word++)
+		if (before[word] != seen->option[word])
+			bpf_l4_csum_replace(skb, seen->packet.tcp_at + 16, before[word], seen->option[word], 4);
+	bpf_skb_store_bytes(skb, seen->option_at, seen->option, OPTION_BYTES, 0);
+}
+
+SEC("tc") int router_egress(struct __sk_buff *skb)
+{
+	struct router *r = router_get();
+	u64 now_us = bpf_ktime_get_ns() / 1000, before[3], after[3];
+	struct queue_view view = {};
+	struct seen seen = {};
+	u32 random, verdict, rewritten = 0;
+
+	if (!r)
+		return TC_ACT_UNSPEC;
+	r->device = queue_device(skb);
+	queue_look(r->device, &view);
+	seen_take(skb, &r->config, &seen);
+	seen.full = r->config.limit_bytes && view.bytes + skb->wire_len > r->config.limit_bytes;
+	random = LAW_IS.flags & LAW_ROUTER_RANDOM ? bpf_get_prandom_u32() : 0;
+	__builtin_memcpy(before, seen.law.feedback, LAW_FEEDBACK_BYTES_MAX);
+	bpf_spin_lock(&r->lock);
+	router_now(r, now_us);
+	verdict = router_pass(r, &seen, &view, random);
+	if (WIRE && !seen.option_at)
+		seen.law.ecn = seen.packet.ecn;
+	__builtin_memcpy(after, seen.law.feedback, LAW_FEEDBACK_BYTES_MAX);
+	if (DATA_BYTES && seen.law.feedback_len)
+		rewritten = before[0] != after[0] || before[1] != after[1] || (u32)before[2] != (u32)after[2];
+	router_count(r, &seen, verdict, rewritten);
+	bpf_spin_unlock(&r->lock);
+	if (verdict != LAW_PASS)
+		return TC_ACT_SHOT;
+	if (seen.packet.version && (seen.law.ecn & 3) != seen.packet.ecn)
+		packet_set_ecn(skb, &seen.packet, seen.law.ecn & 3);
+	if (rewritten)
+		seen_write_feedback(skb, &seen);
+	return TC_ACT_UNSPEC;
+}
+
+/* ------------------------------------------------------------------------------------------------------- start */
+
+#define CLOCK_MONOTONIC 1
+
+/* The loader runs it once, before it attaches the other: 0 when the law is ready and its timer runs. */
+SEC("tc") int router_start(struct __sk_buff *skb)
+{
+	struct router *r = router_get();
+	u32 key = 0;
+	struct router_config *config = bpf_map_lookup_elem(&config_map, &key);
+	struct law_link link = {.size = sizeof(link)};
+	u64 next_us = LAW_TIMER_OFF;
+
+	if (!r || !config || r->started || bpf_timer_init(&r->timer, &router_map, CLOCK_MONOTONIC))
+		return 1;
+	r->started = 1;
+	r->config = *config;
+	link.random = bpf_get_prandom_u32();
+	link.now_us = bpf_ktime_get_ns() / 1000;
+	link.capacity_Bps = config->capacity_Bps;
+	link.limit_bytes = config->limit_bytes;
+	link.packet_bytes = config->packet_bytes;
+	r->now_us = r->closed_us = link.now_us;
+	r->estimate.size = sizeof(r->estimate);
+	r->estimate.capacity_Bps = r->counters.capacity_Bps = config->capacity_Bps;
+	if (PART_IS.init)
+		PART_IS.init(r->capacity_state, capacity_params, &link);
+	if (LAW_IS.init)
+		LAW_IS.init(r->state, law_params, &link, r->due_us);
+	for (u32 timer = 0; timer < LAW_TIMERS_MAX && timer < LAW_IS.timers; timer++)
+		next_us = fixed_min(next_us, r->due_us[timer]);
+	if (bpf_timer_set_callback(&r->timer, router_tick))
+		return 2;
+	if (next_us != LAW_TIMER_OFF && bpf_timer_start(&r->timer, fixed_sub(next_us, link.now_us) * 1000, 0))
+		return 3;
+	return 0;
+}

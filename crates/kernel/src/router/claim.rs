@@ -1,0 +1,279 @@
+//! Who has a router at which device, written down so that the next start finds what a killed one left behind.
+#![allow(unsafe_code)]
+
+use std::fs::{self, File};
+use std::io::{self, Write};
+use std::os::fd::AsRawFd;
+use std::os::unix::fs::MetadataExt;
+use std::path::{Path, PathBuf};
+
+use serde::{Deserialize, Serialize};
+
+use super::{RouterError, shaper};
+use crate::attach::FILTER_PREFERENCE;
+use crate::device::Device;
+use crate::process::Owner;
+
+/// Where the files are: gone with the next boot, as are the routers.
+const FOLDER: &str = "/run/fadelab";
+const PREFIX: &str = "router-";
+
+/// A filter of clsact, before Linux 6.6: it outlives the process.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub(super) struct Filter {
+    pub device: String,
+    /// Whether clsact was made for it.
+    pub made_place: bool,
+}
+
+/// One router and what it changed.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Claim {
+    /// Its process.
+    pub owner: Owner,
+    /// Inode of the device's network namespace.
+    netns_inode: u64,
+    /// File of the namespace, if it is not the process's own.
+    netns: Option<PathBuf>,
+    /// Index of the device.
+    ifindex: i32,
+    /// The device.
+    pub device: String,
+    /// The law.
+    pub law: String,
+    /// Devices through which marks may leave, this one among them.
+    pub inside: Vec<String>,
+    /// Whether there is a token bucket filter of ours.
+    pub(super) shaped: bool,
+    pub(super) filters: Vec<Filter>,
+}
+
+/// A claim that is written down, until it is dropped.
+#[derive(Debug)]
+pub(super) struct Held {
+    pub claim: Claim,
+    file: PathBuf,
+}
+
+impl Held {
+    /// Claims a device.
+    pub fn take(device: &Device, ifindex: i32, law: &str, inside: &[String]) -> Result<Self, RouterError> {
+        let netns_inode = inode(device.netns.as_deref()).map_err(|error| RouterError::Device {
+            device: device.name.clone(),
+            why: error.to_string(),
+        })?;
+        let inside = std::iter::once(&device.name).chain(inside).cloned().collect();
+        let claim = Claim {
+            owner: Owner::this(),
+            netns_inode,
+            netns: device.netns.clone(),
+            ifindex,
+            device: device.name.clone(),
+            law: law.to_owned(),
+            inside,
+            shaped: false,
+            filters: Vec::new(),
+        };
+        let file = Path::new(FOLDER).join(format!("{PREFIX}{netns_inode}-{ifindex}.json"));
+        let held = Self { claim, file };
+        held.create()?;
+        Ok(held)
+    }
+
+    /// Of two starts at the same time one gets the device.
+    fn create(&self) -> Result<(), RouterError> {
+        let _turn = Turn::take().map_err(|error| unwritable(&error))?;
+        if let Some(there) = read(&self.file) {
+            if there.is_alive() {
+                return Err(RouterError::Taken {
+                    device: there.device,
+                    law: there.law,
+                    pid: there.owner.pid,
+                });
+            }
+            there.undo();
+        }
+        self.write().map_err(|error| unwritable(&error))
+    }
+
+    /// Writes down what the router is about to change, before it does.
+    pub fn note(&mut self, change: impl FnOnce(&mut Claim)) -> Result<(), RouterError> {
+        change(&mut self.claim);
+        self.write().map_err(|error| unwritable(&error))
+    }
+
+    /// Writes the file under another name, so that it is complete when it gets its own.
+    fn write(&self) -> io::Result<()> {
+        let fresh = self.file.with_extension(format!("{}.new", self.claim.owner.pid));
+        let mut file = File::create(&fresh)?;
+        file.write_all(serde_json::to_string(&self.claim)?.as_bytes())?;
+        fs::rename(fresh, &self.file)
+    }
+}
+
+impl Drop for Held {
+    fn drop(&mut self) {
+        let _turn = Turn::take();
+        let _ = fs::remove_file(&self.file);
+        // Only the last one can.
+        let _ = fs::remove_dir(FOLDER);
+    }
+}
+
+/// The folder, locked: one process at a time takes, gives back or cleans up. The kernel unlocks what a killed one held.
+struct Turn {
+    _folder: File,
+}
+
+impl Turn {
+    fn take() -> io::Result<Self> {
+        loop {
+            fs::create_dir_all(FOLDER)?;
+            let folder = match File::open(FOLDER) {
+                Err(error) if error.kind() == io::ErrorKind::NotFound => continue,
+                folder => folder?,
+            };
+            // SAFETY: the descriptor is open. The lock goes with it, also when the process is killed.
+            if unsafe { libc::flock(folder.as_raw_fd(), libc::LOCK_EX) } != 0 {
+                return Err(io::Error::last_os_error());
+            }
+            // Whoever had it before may have removed it.
+            let is_same =
+                fs::metadata(FOLDER).is_ok_and(|there| folder.metadata().is_ok_and(|had| had.ino() == there.ino()));
+            if is_same {
+                return Ok(Self { _folder: folder });
+            }
+        }
+    }
+}
+
+fn unwritable(error: &io::Error) -> RouterError {
+    RouterError::Claim {
+        folder: FOLDER.to_owned(),
+        why: error.to_string(),
+    }
+}
+
+impl Claim {
+    /// Whether its process still runs.
+    pub fn is_alive(&self) -> bool {
+        self.owner.is_alive()
+    }
+
+    /// Whether it is at a device of the same namespace.
+    pub(super) fn is_in(&self, netns_inode: u64) -> bool {
+        self.netns_inode == netns_inode
+    }
+
+    /// File of the namespace, if it is not the process's own.
+    pub(super) fn netns(&self) -> Option<&Path> {
+        self.netns.as_deref()
+    }
+
+    /// The namespace's inode.
+    pub(super) fn netns_inode(&self) -> u64 {
+        self.netns_inode
+    }
+
+    /// Undoes what it changed. A namespace that is gone has taken all with it.
+    fn undo(&self) {
+        let Some(netns) = self.find_namespace() else {
+            return;
+        };
+        let device = |name: &str| Device {
+            name: name.to_owned(),
+            netns: Some(netns.clone()),
+        };
+        for filter in &self.filters {
+            shaper::remove_filter(&device(&filter.device), FILTER_PREFERENCE, filter.made_place);
+        }
+        let here = device(&self.device);
+        let is_same = here.look().is_ok_and(|(ifindex, _)| ifindex == self.ifindex);
+        if self.shaped && is_same {
+            let _ = shaper::remove(&here);
+        }
+    }
+
+    /// A file that leads into the namespace: its own, a named one, or that of a process in it.
+    fn find_namespace(&self) -> Option<PathBuf> {
+        let own = PathBuf::from("/proc/self/ns/net");
+        let named = fs::read_dir("/run/netns").into_iter().flatten().flatten();
+        let processes = fs::read_dir("/proc").into_iter().flatten().flatten();
+        let is_number = |name: &std::ffi::OsStr| name.to_string_lossy().bytes().all(|byte| byte.is_ascii_digit());
+        let of_process = processes
+            .filter(|entry| is_number(&entry.file_name()))
+            .map(|entry| entry.path().join("ns/net"));
+        let places = std::iter::once(own)
+            .chain(named.map(|entry| entry.path()))
+            .chain(of_process);
+        let mut places = self.netns.clone().into_iter().chain(places);
+        places.find(|place| inode(Some(place)).is_ok_and(|inode| inode == self.netns_inode))
+    }
+}
+
+/// Inode of a network namespace, by which the kernel tells them apart.
+pub(super) fn inode(netns: Option<&Path>) -> io::Result<u64> {
+    let file = netns.unwrap_or(Path::new("/proc/thread-self/ns/net"));
+    Ok(fs::metadata(file)?.ino())
+}
+
+fn read(file: &Path) -> Option<Claim> {
+    serde_json::from_str(&fs::read_to_string(file).ok()?).ok()
+}
+
+fn files() -> Vec<PathBuf> {
+    let entries = fs::read_dir(FOLDER).into_iter().flatten().flatten();
+    let is_claim = |file: &PathBuf| {
+        let name = file.file_name().unwrap_or_default().to_string_lossy();
+        name.starts_with(PREFIX) && name.ends_with(".json")
+    };
+    let mut files: Vec<PathBuf> = entries.map(|entry| entry.path()).filter(is_claim).collect();
+    files.sort();
+    files
+}
+
+/// All routers that are written down, also those whose process is gone.
+pub fn claims() -> Vec<Claim> {
+    files().iter().filter_map(|file| read(file)).collect()
+}
+
+/// Routers whose process is gone but not what it changed.
+pub fn leftovers() -> Vec<Claim> {
+    claims().into_iter().filter(|claim| !claim.is_alive()).collect()
+}
+
+/// Removes what killed routers left behind; gives what it was.
+pub fn remove_leftovers() -> Vec<Claim> {
+    let mut removed = Vec::new();
+    if !Path::new(FOLDER).exists() {
+        return removed;
+    }
+    let Ok(_turn) = Turn::take() else {
+        return removed;
+    };
+    for file in files() {
+        // Files are complete when they get their name: what cannot be read is none of ours.
+        if let Some(claim) = read(&file).filter(|claim| !claim.is_alive()) {
+            claim.undo();
+            let _ = fs::remove_file(&file);
+            removed.push(claim);
+        }
+    }
+    remove_unfinished();
+    let _ = fs::remove_dir(FOLDER);
+    removed
+}
+
+/// Files that a process was killed while writing. Whoever writes now holds the lock, or a claim whose process lives.
+fn remove_unfinished() {
+    for entry in fs::read_dir(FOLDER).into_iter().flatten().flatten() {
+        let name = entry.file_name().to_string_lossy().into_owned();
+        let pid: Option<u32> = name
+            .strip_suffix(".new")
+            .and_then(|name| name.rsplit_once('.')?.1.parse().ok());
+        let is_gone = |pid: u32| !Path::new("/proc").join(pid.to_string()).exists();
+        if name.starts_with(PREFIX) && pid.is_some_and(is_gone) {
+            let _ = fs::remove_file(entry.path());
+        }
+    }
+}

@@ -1,0 +1,270 @@
+//! A router's law at a network device, by traffic control.
+//!
+//! [`object::compile`] makes the program of a law, [`Router::load`] puts it at the egress of a device, before the queue:
+//! tc marks before the queue. With it go, where they are wanted, a token bucket filter that makes the device as slow as
+//! the link is to be, and the edges of the closed domain. All of it is undone when the [`Router`] is dropped; what a
+//! killed process left behind is found by [`leftovers`] and removed by [`remove_leftovers`], which each start does.
+//!
+//! A router only marks packets that carry the option of its law's wire (`bpf/option.h`), and writes to nothing but their
+//! ECN field and their option. Laws without a wire (RED, REM) mark what is ECN-capable, as RFC 3168 wants it.
+
+mod claim;
+mod counters;
+mod domain;
+mod link;
+pub mod object;
+mod program;
+mod shaper;
+
+use std::time::Duration;
+
+use thiserror::Error;
+
+use crate::Version;
+use crate::attach::{Attached, Direction, to_device};
+use crate::device::{Device, Framing};
+use crate::object::LoadError;
+
+pub use claim::{Claim, claims, leftovers, remove_leftovers};
+pub use counters::Counters;
+pub use domain::{Closed, EdgeCounters, edge};
+pub use program::{Outcome, Place, Program};
+pub use shaper::Root;
+
+const ETHERNET_BYTES: u32 = 14;
+
+/// Why there is no router.
+#[derive(Debug, Error)]
+pub enum RouterError {
+    /// The device is not there, or no more.
+    #[error("device {device}: {why}; `ip link` lists those that are there")]
+    Device {
+        /// Its name.
+        device: String,
+        /// What the system said.
+        why: String,
+    },
+    /// The device is there and down.
+    #[error("device {device} is not up; `ip link set {device} up` does that")]
+    Down {
+        /// Its name.
+        device: String,
+    },
+    /// Another process has a router there.
+    #[error("device {device} has a router already: law {law}, process {pid}; end that one first")]
+    Taken {
+        /// The device.
+        device: String,
+        /// The law at work there.
+        law: String,
+        /// The process.
+        pid: u32,
+    },
+    /// The queueing discipline of the device.
+    #[error("the queue of device {device}: {why}")]
+    Queue {
+        /// The device.
+        device: String,
+        /// What `tc` said.
+        why: String,
+    },
+    /// The note of what is changed cannot be written.
+    #[error("cannot note in {folder} what is changed: {why}")]
+    Claim {
+        /// The folder.
+        folder: String,
+        /// What the system said.
+        why: String,
+    },
+    /// The programs.
+    #[error(transparent)]
+    Load(#[from] LoadError),
+}
+
+impl RouterError {
+    fn device(name: &str, error: &std::io::Error) -> Self {
+        Self::Device {
+            device: name.to_owned(),
+            why: error.to_string(),
+        }
+    }
+}
+
+/// What an operator says of a router.
+#[derive(Clone, Debug)]
+pub struct Options {
+    /// The device that it is at.
+    pub device: Device,
+    /// Name of the law, to tell it to others.
+    pub law: String,
+    /// What the link can carry, in bytes on the air; 0: not known.
+    pub capacity_bytes_per_s: u64,
+    /// Most bytes in the queue, as the queueing discipline counts them; 0: not known.
+    pub limit_bytes: u64,
+    /// Whether to make the device that slow, where it has no discipline of the operator's.
+    pub shaped: bool,
+    /// What a packet costs on the air beside its IP bytes; `None`: the header of the device, as the disciplines count.
+    pub air_header_bytes: Option<u32>,
+    /// The domain to close; `None`: marks may leave through all devices of the namespace.
+    pub closed: Option<Closed>,
+}
+
+/// A router at work, until it is dropped.
+#[derive(Debug)]
+pub struct Router {
+    // In the order in which they have to go.
+    domain: Option<domain::Domain>,
+    _attached: Attached,
+    program: Program,
+    shaped: Option<Shaped>,
+    news: link::News,
+    held: claim::Held,
+    root: Root,
+    options: Options,
+    ifindex: i32,
+}
+
+/// Our token bucket filter at a device.
+#[derive(Debug)]
+struct Shaped(Device);
+
+impl Drop for Shaped {
+    fn drop(&mut self) {
+        // A device that is gone has taken it along.
+        let _ = shaper::remove(&self.0);
+    }
+}
+
+impl Router {
+    /// Puts the compiled law at its device, when what killed ones left is gone.
+    ///
+    /// # Errors
+    /// When the device is not there, is down or has a router, when `tc` or the kernel refuse. Nothing is left then.
+    pub fn load(object: &[u8], options: Options) -> Result<Self, RouterError> {
+        let Options {
+            device, law, closed, ..
+        } = &options;
+        remove_leftovers();
+        let (ifindex, framing) = device
+            .look()
+            .map_err(|error| RouterError::device(&device.name, &error))?;
+        let (up, mtu) = link::state(device).map_err(|error| RouterError::device(&device.name, &error))?;
+        if !up {
+            return Err(RouterError::Down {
+                device: device.name.clone(),
+            });
+        }
+        let inside = closed.as_ref().map_or(&[][..], |closed| &closed.inside);
+        let mut held = claim::Held::take(device, ifindex, law, inside)?;
+        let news = link::News::of(device).map_err(|error| RouterError::device(&device.name, &error))?;
+        let root = shaper::root(device)?;
+        let link_bytes = link_bytes(framing);
+        let mut shaped = None;
+        if options.shaped && !root.is_chosen() {
+            held.note(|claim| claim.shaped = true)?;
+            let frame_bytes = mtu + link_bytes;
+            shaper::install(device, options.capacity_bytes_per_s, frame_bytes, options.limit_bytes)?;
+            shaped = Some(Shaped(device.clone()));
+        }
+        let air_bytes = options.air_header_bytes.unwrap_or(link_bytes);
+        let place = Place {
+            capacity_bytes_per_s: options.capacity_bytes_per_s,
+            limit_bytes: options.limit_bytes,
+            packet_bytes: mtu + air_bytes,
+            link_bytes,
+            air_bytes,
+            ifindex: ifindex as u32,
+            netns_inode: held.claim.netns_inode(),
+        };
+        let program = Program::load(object, &place)?;
+        tell_filter(device, &mut held)?;
+        let attached = to_device(&program.egress(), device, Direction::Egress)?;
+        let mut domain = closed.as_ref().map(domain::Domain::load).transpose()?;
+        if let Some(domain) = &mut domain {
+            domain.refresh(&mut held)?;
+        }
+        let root = if shaped.is_some() { shaper::root(device)? } else { root };
+        Ok(Self {
+            domain,
+            _attached: attached,
+            program,
+            shaped,
+            news,
+            held,
+            root,
+            options,
+            ifindex,
+        })
+    }
+
+    /// What it counted.
+    ///
+    /// # Errors
+    /// When the kernel does not tell.
+    pub fn counters(&self) -> Result<Counters, LoadError> {
+        self.program.counters()
+    }
+
+    /// What the edges of the domain counted; zeros where none is closed.
+    pub fn edge_counters(&self) -> EdgeCounters {
+        self.domain.as_ref().map(domain::Domain::counters).unwrap_or_default()
+    }
+
+    /// Devices at the edge of the domain.
+    pub fn edges(&self) -> Vec<&str> {
+        self.domain.iter().flat_map(domain::Domain::edges).collect()
+    }
+
+    /// The queueing discipline behind the law.
+    pub fn root(&self) -> &Root {
+        &self.root
+    }
+
+    /// Whether that is a token bucket filter of ours.
+    pub fn is_shaped(&self) -> bool {
+        self.shaped.is_some()
+    }
+
+    /// Waits at most that long for devices to come or go, then sees to it that the domain is closed. To be called again
+    /// and again: a device that appears is open until the next call sees the kernel's notice of it.
+    ///
+    /// # Errors
+    /// When the device or its namespace is gone.
+    pub fn tend(&mut self, timeout: Duration) -> Result<(), RouterError> {
+        self.news.wait(timeout);
+        let device = &self.options.device;
+        let gone = |why: &str| RouterError::Device {
+            device: device.name.clone(),
+            why: why.to_owned(),
+        };
+        let inode = claim::inode(device.netns.as_deref());
+        if inode.ok() != Some(self.held.claim.netns_inode()) {
+            return Err(gone("its namespace is gone, and with it all that was changed there"));
+        }
+        if device.look().ok().map(|(ifindex, _)| ifindex) != Some(self.ifindex) {
+            return Err(gone("it is gone, and with it all that was changed there"));
+        }
+        self.domain
+            .as_mut()
+            .map_or(Ok(()), |domain| domain.refresh(&mut self.held))
+    }
+}
+
+fn link_bytes(framing: Framing) -> u32 {
+    match framing {
+        Framing::Ethernet => ETHERNET_BYTES,
+        Framing::Ip => 0,
+    }
+}
+
+/// Before Linux 6.6 a program is a filter that outlives the process: writes down that there will be one.
+fn tell_filter(device: &Device, held: &mut claim::Held) -> Result<(), RouterError> {
+    if Version::running().is_some_and(|version| version >= Version::LINKS) {
+        return Ok(());
+    }
+    let filter = claim::Filter {
+        device: device.name.clone(),
+        made_place: !shaper::has_place(device)?,
+    };
+    held.note(|claim| claim.filters.push(filter))
+}

@@ -1,0 +1,99 @@
+//! The router's program of one law and one capacity part.
+
+use fadelab_laws::{Capacity, Params, Router, abi, receivers, senders};
+
+use crate::Version;
+use crate::compile::{self, CompileError, law_header, values};
+
+/// The unit that all router laws share.
+const UNIT: &str = include_str!("../../bpf/router.bpf.c");
+
+/// What goes into an object.
+#[derive(Clone, Debug)]
+pub struct Recipe<'a> {
+    /// The law.
+    pub law: &'a Router,
+    /// Its parameters.
+    pub params: &'a Params,
+    /// The capacity part.
+    pub part: &'a Capacity,
+    /// Its parameters.
+    pub part_params: &'a Params,
+    /// Version of the kernel that will load it.
+    pub kernel: Version,
+}
+
+/// Why a law cannot work at a device, where it is that: traffic control sees packets before the queue only.
+pub fn obstacle(law: &Router, part: &Capacity) -> Option<String> {
+    if law.flags() & abi::ROUTER_DROPS_AT_DEQUEUE != 0 {
+        return Some(format!(
+            "router law {}: it drops packets when they leave the queue, where no program can be; allowed are laws that \
+             decide at arrival, such as red or vcp, or the kernel's own queueing disciplines, such as codel",
+            law.name()
+        ));
+    }
+    if law.flags() & abi::ROUTER_NEEDS_CAPACITY != 0 && !part.knows_capacity() {
+        return Some(format!(
+            "router law {}: it needs a capacity, which the part {} does not give; take the part configured",
+            law.name(),
+            part.name()
+        ));
+    }
+    None
+}
+
+/// Bytes that receivers echo beside the code and that data carry, of the sender's law on the same wire.
+fn feedback_bytes(wire: u32) -> (u32, u32) {
+    let Some(sender) = senders().iter().find(|law| law.wire() == wire) else {
+        return (0, 0);
+    };
+    let echo = receivers().iter().find(|law| law.name() == sender.name());
+    let echo = echo.map_or(0, fadelab_laws::Receiver::feedback_bytes);
+    match wire {
+        abi::WIRE_NONE => (0, 0),
+        // Both have a place for their echo in every option.
+        abi::WIRE_VCP | abi::WIRE_XCP => (0, sender.feedback_bytes()),
+        _ => (echo, sender.feedback_bytes()),
+    }
+}
+
+/// Compiles it. The bytes may be loaded on another machine whose kernel has that version.
+///
+/// # Errors
+/// See [`compile::object`].
+pub fn compile(recipe: &Recipe<'_>) -> Result<Vec<u8>, CompileError> {
+    let Recipe { law, part, .. } = recipe;
+    let (echo_bytes, data_bytes) = feedback_bytes(law.wire());
+    let defines = [
+        ("LAW_HEADER", law_header("router", law.name())),
+        ("LAW_TABLE_NAME", format!("{}_router", law.name())),
+        ("LAW_STATE_BYTES", law.state_bytes().to_string()),
+        ("LAW_PARAMS", list(recipe.params)),
+        ("CAPACITY_HEADER", law_header("capacity", part.name())),
+        ("CAPACITY_TABLE_NAME", format!("{}_capacity", part.name())),
+        ("CAPACITY_STATE_BYTES", part.state_bytes().to_string()),
+        ("CAPACITY_PARAMS", list(recipe.part_params)),
+        ("WIRE", law.wire().to_string()),
+        ("ECHO_BYTES", echo_bytes.to_string()),
+        ("DATA_BYTES", data_bytes.to_string()),
+        ("KERNEL_VERSION", recipe.kernel.number().to_string()),
+    ];
+    // The one law with a load factor and a code in its state shows them.
+    let shown = [
+        (
+            "LOAD_Q32(s)",
+            "((const struct vcp_router_state *)(s))->load_q32".to_owned(),
+        ),
+        ("CODE(s)", "((const struct vcp_router_state *)(s))->code".to_owned()),
+    ];
+    let shown = shown.iter().filter(|_| law.name() == "vcp").cloned();
+    let defines: Vec<_> = defines.into_iter().chain(shown).collect();
+    compile::object("router.bpf.c", UNIT, &defines)
+}
+
+/// Parameters as an initialiser list; a law without any gets one that nobody reads.
+fn list(params: &Params) -> String {
+    Some(values(params))
+        .filter(|values| !values.is_empty())
+        .unwrap_or("0".to_owned())
+}

@@ -1,0 +1,166 @@
+//! The router's program in the kernel, at a device or not.
+
+use libbpf_rs::{Link, MapCore, MapFlags, Object, ProgramInput, ProgramMut};
+
+use super::Counters;
+use crate::object::{LoadError, load};
+
+/// Where a law is put, as the program's struct `router_config`.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Place {
+    /// What the link can carry, in bytes on the air; 0: not known.
+    pub capacity_bytes_per_s: u64,
+    /// Most bytes in the queue; 0: not known.
+    pub limit_bytes: u64,
+    /// Bytes on the air of a full packet.
+    pub packet_bytes: u32,
+    /// Of the link's header, in front of IP's.
+    pub link_bytes: u32,
+    /// What a packet costs on the air beside its IP bytes.
+    pub air_bytes: u32,
+    /// Index of the device.
+    pub ifindex: u32,
+    /// Inode of its network namespace.
+    pub netns_inode: u64,
+}
+
+impl Place {
+    fn bytes(&self) -> Vec<u8> {
+        let mut bytes = Vec::new();
+        bytes.extend(self.capacity_bytes_per_s.to_ne_bytes());
+        bytes.extend(self.limit_bytes.to_ne_bytes());
+        for word in [self.packet_bytes, self.link_bytes, self.air_bytes, self.ifindex] {
+            bytes.extend(word.to_ne_bytes());
+        }
+        bytes.extend(self.netns_inode.to_ne_bytes());
+        bytes
+    }
+}
+
+/// A law that has begun: its timer runs.
+#[derive(Debug)]
+pub struct Program {
+    object: Object,
+    _tracepoints: Vec<Link>,
+}
+
+/// What became of a packet that was handed to a program.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Outcome {
+    /// It goes on, as it stands now.
+    Passed(Vec<u8>),
+    /// It is dropped.
+    Dropped,
+}
+
+/// What programs of traffic control give back, `linux/pkt_cls.h`.
+const TC_ACT_UNSPEC: u32 = u32::MAX;
+const TC_ACT_SHOT: u32 = 2;
+
+impl Program {
+    /// Loads a compiled law and lets it begin.
+    ///
+    /// # Errors
+    /// What the kernel says.
+    pub fn load(object: &[u8], place: &Place) -> Result<Self, LoadError> {
+        let object = load(object, |_| Ok(()))?;
+        let map = object
+            .maps()
+            .find(|map| map.name() == "config_map")
+            .expect("the unit has it");
+        map.update(&0u32.to_ne_bytes(), &place.bytes(), MapFlags::ANY)
+            .map_err(|error| LoadError::of("the router's configuration", &error))?;
+        let tracepoints = watch_queue(&object)?;
+        let program = Self {
+            object,
+            _tracepoints: tracepoints,
+        };
+        program.start()?;
+        Ok(program)
+    }
+
+    /// The program that sees the packets.
+    pub(super) fn egress(&self) -> ProgramMut<'_> {
+        self.find("router_egress")
+    }
+
+    fn find(&self, name: &str) -> ProgramMut<'_> {
+        self.object
+            .progs_mut()
+            .find(|program| program.name() == name)
+            .expect("the unit has it")
+    }
+
+    /// What it counted.
+    ///
+    /// # Errors
+    /// When the kernel does not tell.
+    pub fn counters(&self) -> Result<Counters, LoadError> {
+        let map = self
+            .object
+            .maps()
+            .find(|map| map.name() == "router_map")
+            .expect("the unit has it");
+        let value = map.lookup(&0u32.to_ne_bytes(), MapFlags::LOCK);
+        let value = value.map_err(|error| LoadError::of("the router's counters", &error))?;
+        Counters::of(&value.unwrap_or_default())
+    }
+
+    /// Hands it one packet, link header and all, which goes nowhere.
+    ///
+    /// # Errors
+    /// When the kernel does not take the packet: it has fewer bytes than a link header, or more than a page.
+    pub fn pass(&self, packet: &[u8]) -> Result<Outcome, LoadError> {
+        pass(&self.egress(), packet)
+    }
+
+    /// Lets the law begin and its timer run.
+    fn start(&self) -> Result<(), LoadError> {
+        // The kernel takes no packet shorter than an Ethernet header.
+        let packet = [0u8; 64];
+        let input = ProgramInput {
+            data_in: Some(&packet),
+            ..ProgramInput::default()
+        };
+        let output = self.find("router_start").test_run(input);
+        match output
+            .map_err(|error| LoadError::of("the law's start", &error))?
+            .return_value
+        {
+            0 => Ok(()),
+            step => Err(LoadError::Failed {
+                what: "the law's start".to_owned(),
+                why: format!("step {step} failed in the kernel"),
+            }),
+        }
+    }
+}
+
+/// Hands a program one packet.
+pub(super) fn pass(program: &ProgramMut<'_>, packet: &[u8]) -> Result<Outcome, LoadError> {
+    let mut out = vec![0u8; packet.len()];
+    let input = ProgramInput {
+        data_in: Some(packet),
+        data_out: Some(&mut out),
+        ..ProgramInput::default()
+    };
+    let output = program
+        .test_run(input)
+        .map_err(|error| LoadError::of("a packet", &error))?;
+    match output.return_value {
+        TC_ACT_UNSPEC => Ok(Outcome::Passed(out)),
+        TC_ACT_SHOT => Ok(Outcome::Dropped),
+        other => Err(LoadError::Failed {
+            what: "a packet".to_owned(),
+            why: format!("the program gave back {other}"),
+        }),
+    }
+}
+
+/// Before Linux 6.2 the queue is seen through tracepoints.
+fn watch_queue(object: &Object) -> Result<Vec<Link>, LoadError> {
+    let is_tracepoint = |program: &ProgramMut<'_>| program.name().to_string_lossy().starts_with("queue_");
+    let programs = object.progs_mut().filter(is_tracepoint);
+    let links: Result<Vec<Link>, _> = programs.map(|program| program.attach()).collect();
+    links.map_err(|error| LoadError::of("the queue's tracepoints", &error))
+}

@@ -1,0 +1,128 @@
+//! The queueing discipline of a device: the operator's own, which stays, or a token bucket filter of ours.
+
+use std::io;
+use std::process::{Command, Output};
+
+use serde::Deserialize;
+
+use super::RouterError;
+use crate::device::{Device, within};
+
+/// How our token bucket filter is known, so that it is never taken for an operator's.
+pub(super) const HANDLE: &str = "fade:";
+
+/// The discipline at the root of a device.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Root {
+    /// Its kind, such as `pfifo_fast`.
+    pub kind: String,
+    /// Its handle; `0:` where the kernel chose it.
+    pub handle: String,
+}
+
+impl Root {
+    /// Whether an operator put it there.
+    pub fn is_chosen(&self) -> bool {
+        self.handle != "0:"
+    }
+
+    /// Why the law cannot see how much waits in it, where it cannot.
+    pub fn blind(&self) -> Option<String> {
+        let reason = match self.kind.as_str() {
+            "noqueue" => "has no queue",
+            "mq" | "mqprio" => "does not add up the queues below it",
+            "pfifo_fast" => "counts for each processor by itself",
+            _ => return None,
+        };
+        Some(format!("{} {reason}: the law takes the queue for empty", self.kind))
+    }
+}
+
+/// What `tc -json` says of a discipline.
+#[derive(Deserialize)]
+struct Listed {
+    kind: String,
+    handle: String,
+    #[serde(default)]
+    root: bool,
+}
+
+/// The discipline at the root of a device.
+pub(super) fn root(device: &Device) -> Result<Root, RouterError> {
+    let root = list(device)?.into_iter().find(|listed| listed.root);
+    let root = root.ok_or_else(|| failed(device, "no discipline at its root"))?;
+    Ok(Root {
+        kind: root.kind,
+        handle: root.handle,
+    })
+}
+
+fn list(device: &Device) -> Result<Vec<Listed>, RouterError> {
+    let text = tc(device, &["-json", "qdisc", "show", "dev", &device.name])?;
+    serde_json::from_str(&text).map_err(|error| failed(device, error.to_string()))
+}
+
+/// Puts the token bucket filter there.
+pub(super) fn install(device: &Device, rate_bytes_per_s: u64, frame_bytes: u32, limit: u64) -> Result<(), RouterError> {
+    // A millisecond's worth where that is more than two packets: on fast links the timer cannot wake for each.
+    let burst = (rate_bytes_per_s / 1000).max(2 * u64::from(frame_bytes)).to_string();
+    let (rate, limit) = (format!("{}bit", rate_bytes_per_s * 8), limit.to_string());
+    let words = ["qdisc", "add", "dev", &device.name, "root", "handle", HANDLE, "tbf"];
+    let numbers = ["rate", &rate, "burst", &burst, "limit", &limit];
+    tc(device, &[&words[..], &numbers].concat()).map(drop)
+}
+
+/// Takes it away. What is gone already, or another's, is left alone.
+pub(super) fn remove(device: &Device) -> Result<(), RouterError> {
+    if root(device).is_ok_and(|root| root.handle == HANDLE) {
+        tc(device, &["qdisc", "del", "dev", &device.name, "root", "handle", HANDLE])?;
+    }
+    Ok(())
+}
+
+/// Whether the device has a place for filters, the discipline clsact.
+pub(super) fn has_place(device: &Device) -> Result<bool, RouterError> {
+    Ok(list(device)?.iter().any(|listed| listed.kind == "clsact"))
+}
+
+/// Removes our filter at the egress of a device, and the place for filters where we made it.
+pub(super) fn remove_filter(device: &Device, preference: u32, made_place: bool) {
+    let preference = preference.to_string();
+    let name = device.name.as_str();
+    // What is gone already needs no removing.
+    let _ = tc(device, &["filter", "del", "dev", name, "egress", "pref", &preference]);
+    if made_place {
+        let _ = tc(device, &["qdisc", "del", "dev", name, "clsact"]);
+    }
+}
+
+/// Runs `tc` in the namespace of a device.
+fn tc(device: &Device, words: &[&str]) -> Result<String, RouterError> {
+    let run = || {
+        let output = Command::new("tc").env("LC_ALL", "C").args(words).output();
+        // Where the search path of a service lacks it.
+        match output {
+            Err(error) if error.kind() == io::ErrorKind::NotFound => Command::new("/sbin/tc").args(words).output(),
+            output => output,
+        }
+    };
+    let output = within(device.netns.as_deref(), run).and_then(|output| output);
+    let Output { status, stdout, stderr } = output.map_err(|error| match error.kind() {
+        io::ErrorKind::NotFound => failed(
+            device,
+            "`tc` cannot be run; install it (Debian: apt-get install iproute2)",
+        ),
+        _ => failed(device, error.to_string()),
+    })?;
+    if status.success() {
+        return Ok(String::from_utf8_lossy(&stdout).into_owned());
+    }
+    Err(failed(device, String::from_utf8_lossy(&stderr).trim().to_owned()))
+}
+
+fn failed(device: &Device, why: impl Into<String>) -> RouterError {
+    RouterError::Queue {
+        device: device.name.clone(),
+        why: why.into(),
+    }
+}

@@ -1,0 +1,181 @@
+//! Laws that stay loaded when the command that loaded them has ended.
+//!
+//! Each has a folder in `/run/fadelab/senders`, with what was done to the machine and a BPF file system of its own that
+//! holds its links. To unmount that is to take the law away, so that nothing can be half left.
+#![allow(unsafe_code)]
+
+use std::ffi::CString;
+use std::fs;
+use std::io;
+use std::os::unix::ffi::OsStrExt;
+use std::path::{Path, PathBuf};
+
+use libbpf_rs::{MapCore, MapHandle};
+use serde::{Deserialize, Serialize};
+
+use crate::attach::FilterRecord;
+use crate::object::LoadError;
+use crate::process::Owner;
+use crate::segments::Segments;
+use crate::sender::{LiveFlow, Sender, flows};
+
+/// What is known of a loaded law.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Entry {
+    /// The congestion control's name.
+    pub name: String,
+    /// The law's name.
+    pub law: String,
+    /// Its parameters, as the integers that the law computes with.
+    pub params: Vec<(String, u64)>,
+    /// Whose sockets carry feedback.
+    pub cgroup: PathBuf,
+    /// Where packets are marked, as `NAME` or `NETNS:NAME`.
+    pub devices: Vec<String>,
+    /// Who loaded it.
+    pub owner: Owner,
+    /// Filters to remove, before Linux 6.6.
+    pub filters: Vec<FilterRecord>,
+    /// Devices whose offload was changed, and how it was.
+    pub segments: Vec<Segments>,
+    /// Whether everything is in place; otherwise it is being loaded, or the process was killed.
+    pub is_complete: bool,
+}
+
+/// Where the folders are.
+const FOLDER: &str = "/run/fadelab/senders";
+const ENTRY: &str = "entry.json";
+const MOUNT: &str = "bpf";
+
+fn folder(name: &str) -> PathBuf {
+    Path::new(FOLDER).join(name)
+}
+
+/// Takes the name: makes the folder of a law that is to be loaded. What a killed process left under it is removed.
+///
+/// # Errors
+/// When it is loaded already, by whom, or the folder cannot be made.
+pub fn claim(entry: &Entry) -> Result<(), LoadError> {
+    if let Some(known) = read(&entry.name) {
+        if known.is_complete || known.owner.is_alive() {
+            return Err(LoadError::Failed {
+                what: format!("{} is loaded already", entry.name),
+                why: format!(
+                    "by process {}; `fadelab kernel unload {}` removes it",
+                    known.owner.pid, entry.name
+                ),
+            });
+        }
+        remove(&known)?;
+    }
+    let folder = folder(&entry.name);
+    let failed = |error| LoadError::system(folder.display().to_string(), &error);
+    fs::create_dir_all(folder.join(MOUNT)).map_err(failed)?;
+    write(entry).map_err(failed)?;
+    mount(&folder.join(MOUNT)).map_err(failed)
+}
+
+/// Writes down what has been done so far.
+///
+/// # Errors
+/// When the file cannot be written.
+pub fn write(entry: &Entry) -> io::Result<()> {
+    let folder = folder(&entry.name);
+    let text = serde_json::to_string_pretty(entry).map_err(io::Error::other)?;
+    // A killed process leaves the old text or the new one.
+    fs::write(folder.join("entry.new"), text)?;
+    fs::rename(folder.join("entry.new"), folder.join(ENTRY))
+}
+
+/// Hands a law over to its folder: it stays when the process ends.
+///
+/// # Errors
+/// When it cannot be kept; it is then gone.
+pub fn keep(sender: Sender, entry: &mut Entry) -> Result<(), LoadError> {
+    entry.filters = sender.keep(&folder(&entry.name).join(MOUNT))?;
+    entry.is_complete = true;
+    write(entry).map_err(|error| LoadError::system(format!("{}'s folder", entry.name), &error))
+}
+
+/// All laws that are loaded, and what killed processes left half loaded, by name.
+pub fn entries() -> Vec<Entry> {
+    let Ok(folders) = fs::read_dir(FOLDER) else {
+        return Vec::new();
+    };
+    let name = |entry: io::Result<fs::DirEntry>| entry.ok()?.file_name().into_string().ok();
+    let mut entries: Vec<Entry> = folders.filter_map(name).filter_map(|name| read(&name)).collect();
+    entries.sort_by(|a, b| a.name.cmp(&b.name));
+    entries
+}
+
+/// The law loaded under a name.
+pub fn read(name: &str) -> Option<Entry> {
+    serde_json::from_str(&fs::read_to_string(folder(name).join(ENTRY)).ok()?).ok()
+}
+
+/// The flows under a law now.
+///
+/// # Errors
+/// When the kernel does not tell.
+pub fn live(entry: &Entry) -> Result<Vec<LiveFlow>, libbpf_rs::Error> {
+    flows(&MapHandle::from_pinned_path(
+        folder(&entry.name).join(MOUNT).join("live"),
+    )?)
+}
+
+/// Takes a law away, or what is there of it. Sockets that use it keep it until they close.
+///
+/// # Errors
+/// When something of it cannot be removed.
+pub fn remove(entry: &Entry) -> Result<(), LoadError> {
+    for segments in &entry.segments {
+        segments.restore();
+    }
+    for filter in &entry.filters {
+        filter.remove();
+    }
+    let folder = folder(&entry.name);
+    let bpf = folder.join(MOUNT);
+    if let Ok(map) = MapHandle::from_pinned_path(bpf.join("control")) {
+        // Without links (before Linux 6.4) the registration is the map's entry. With one this does nothing.
+        let _ = map.delete(&0u32.to_ne_bytes());
+    }
+    unmount(&bpf);
+    fs::remove_dir_all(&folder).map_err(|error| LoadError::system(folder.display().to_string(), &error))?;
+    // Only if they are empty.
+    let _ = fs::remove_dir(FOLDER);
+    let _ = fs::remove_dir("/run/fadelab");
+    Ok(())
+}
+
+/// Removes what killed processes left half loaded; gives the names.
+///
+/// # Errors
+/// As [`remove`].
+pub fn remove_leftovers() -> Result<Vec<String>, LoadError> {
+    let left = entries()
+        .into_iter()
+        .filter(|entry| !entry.is_complete && !entry.owner.is_alive());
+    left.map(|entry| remove(&entry).map(|()| entry.name)).collect()
+}
+
+fn mount(place: &Path) -> io::Result<()> {
+    let c_string = |bytes: &[u8]| CString::new(bytes).map_err(|_| io::Error::from(io::ErrorKind::InvalidInput));
+    let (kind, place) = (c_string(b"bpf")?, c_string(place.as_os_str().as_bytes())?);
+    // SAFETY: three strings that end in a zero byte, no flags, no data.
+    let status = unsafe { libc::mount(kind.as_ptr(), place.as_ptr(), kind.as_ptr(), 0, std::ptr::null()) };
+    if status == 0 {
+        Ok(())
+    } else {
+        Err(io::Error::last_os_error())
+    }
+}
+
+/// Also where it is mounted twice or not at all.
+fn unmount(place: &Path) {
+    let Ok(place) = CString::new(place.as_os_str().as_bytes()) else {
+        return;
+    };
+    // SAFETY: a string that ends in a zero byte.
+    while unsafe { libc::umount2(place.as_ptr(), libc::MNT_DETACH) } == 0 {}
+}

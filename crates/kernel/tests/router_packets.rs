@@ -1,0 +1,318 @@
+//! Routers and the edges of the domain on packets that they are handed one by one, made and hostile.
+#![allow(dead_code)]
+
+mod common;
+#[path = "common/packet.rs"]
+mod packet;
+
+use common::{possible, report};
+use fadelab_kernel::Version;
+use fadelab_kernel::object::load;
+use fadelab_kernel::router::{Outcome, Place, Program, edge, object};
+use fadelab_laws::{capacity, router};
+use libbpf_rs::{Object, ProgramInput};
+use packet::{ETHERNET, Made, Read, folded, vcp_option, xcp_option};
+
+fn compiled(law: &str) -> Vec<u8> {
+    let (law, part) = (
+        router(law).expect("registered"),
+        capacity("configured").expect("registered"),
+    );
+    let recipe = object::Recipe {
+        law,
+        params: &law.default_params(),
+        part,
+        part_params: &part.default_params(),
+        kernel: Version::running().expect("a version"),
+    };
+    object::compile(&recipe).expect("it compiles")
+}
+
+/// A law at a link of that capacity, at no device.
+fn program(object: &[u8], capacity_bytes_per_s: u64) -> Program {
+    let place = Place {
+        capacity_bytes_per_s,
+        packet_bytes: 1514,
+        link_bytes: 14,
+        air_bytes: 14,
+        ..Place::default()
+    };
+    Program::load(object, &place).expect("it loads")
+}
+
+fn passed(program: &Program, frame: &[u8]) -> Vec<u8> {
+    match program.pass(frame).expect("the kernel takes it") {
+        Outcome::Passed(frame) => frame,
+        Outcome::Dropped => panic!("the law drops it"),
+    }
+}
+
+/// Packets of both versions, with and without payload, with options before the last one.
+fn made(option: &[u8], ecn: u8) -> Vec<Made> {
+    let mut packets = Vec::new();
+    for ipv6 in [false, true] {
+        for payload in [0, 1, 1000] {
+            for before in [vec![], vec![1, 1, 8, 10, 0, 0, 0, 1, 0, 0, 0, 2]] {
+                packets.push(Made {
+                    ipv6,
+                    ecn,
+                    payload,
+                    before,
+                    option: option.to_vec(),
+                });
+            }
+        }
+    }
+    packets
+}
+
+/// A link that carries nothing is overloaded once anything came, and stays so while nothing comes (vcp.h, divergence 4):
+/// the code does not depend on the speed of the test.
+fn overloaded() -> Program {
+    let program = program(&compiled("vcp"), 0);
+    for _ in 0..100 {
+        passed(&program, &made(&vcp_option(0), 1)[4].frame());
+        std::thread::sleep(std::time::Duration::from_millis(20));
+        if program.counters().expect("counters").code == 3 {
+            return program;
+        }
+    }
+    panic!("no overload: {:?}", program.counters());
+}
+
+#[test]
+fn an_overloaded_link_marks_data_of_its_wire_and_nothing_else() {
+    // Goal: the code lands in the ECN field with right checksums, over IPv4 and IPv6; ACKs, packets that are not
+    // capable, those of another wire and those without an option are as they were.
+    if !possible(&["clang"]) {
+        return;
+    }
+    let program = overloaded();
+    let mut marked = 0;
+    for ecn in 0..4 {
+        for option in [vcp_option(1), xcp_option([1, 1, 1, 1]), vec![]] {
+            for packet in made(&option, ecn) {
+                let frame = packet.frame();
+                let is_to_mark = option == vcp_option(1) && ecn != 0 && packet.payload > 0;
+                let expected = Made {
+                    ecn: if is_to_mark { 3 } else { ecn },
+                    ..packet
+                };
+                assert_eq!(passed(&program, &frame), expected.frame(), "{expected:?}");
+                marked += usize::from(is_to_mark);
+            }
+        }
+    }
+    assert_eq!(marked, 24);
+    let counters = program.counters().expect("counters");
+    // Of the 24, those that came with 11 stayed as they were.
+    assert_eq!(counters.marked, [0, 0, 0, counters.marked[3]]);
+    assert!(counters.marked[3] >= 16);
+}
+
+#[test]
+fn a_link_with_room_to_spare_marks_nothing() {
+    // Goal: a low load leaves the codes of other routers as they are.
+    if !possible(&["clang"]) {
+        return;
+    }
+    let program = program(&compiled("vcp"), 1 << 40);
+    for ecn in 0..4 {
+        for packet in made(&vcp_option(1), ecn) {
+            assert_eq!(passed(&program, &packet.frame()), packet.frame());
+        }
+    }
+    assert_eq!(program.counters().expect("counters").marked, [0; 4]);
+}
+
+#[test]
+fn xcp_lowers_the_delta_and_keeps_the_checksum() {
+    // Goal: before its first interval a router has nothing to give, so that each request becomes zero; the other three
+    // fields, the ECN field and the rest of the packet stay, and both checksums are right.
+    if !possible(&["clang"]) {
+        return;
+    }
+    // RTT and X of 0.1 s and 10 ms, a delta of 2^31 - 1 as senders ask for, and an echo.
+    let object = compiled("xcp");
+    let fields = [0x9999, 0x6000, 22 << 10, 0x8123];
+    for packet in made(&xcp_option(fields), 0) {
+        let program = program(&object, 125_000);
+        let out = passed(&program, &packet.frame());
+        let asked = if packet.payload > 0 { 0 } else { fields[2] };
+        let expected = Made {
+            option: xcp_option([fields[0], fields[1], asked, fields[3]]),
+            ..packet
+        };
+        assert_eq!(out, expected.frame(), "{expected:?}");
+    }
+}
+
+/// Numbers of chance, the same in every run (Marsaglia, Xorshift RNGs, 2003).
+struct Chance(u64);
+
+impl Chance {
+    fn next(&mut self) -> u64 {
+        self.0 ^= self.0 << 13;
+        self.0 ^= self.0 >> 7;
+        self.0 ^= self.0 << 17;
+        self.0
+    }
+
+    fn below(&mut self, end: usize) -> usize {
+        (self.next() % end as u64) as usize
+    }
+}
+
+/// A packet that is nearly right: bytes flipped in the headers, cut short, lengths that lie, extension headers.
+fn hostile(chance: &mut Chance) -> Vec<u8> {
+    let options = [
+        vcp_option(1),
+        xcp_option([0x5000, 0x4000, 0x5800, 0x1234]),
+        vec![254, 12, 0xfa, 0xd7, 3, 1, 9, 9, 9, 9, 9, 9],
+    ];
+    let packets = made(&options[chance.below(3)], chance.below(4) as u8);
+    let mut frame = packets[chance.below(packets.len())].frame();
+    if chance.below(4) == 0 {
+        // A header of IPv6 that the packet had not.
+        if frame[12] == 0x86 {
+            let next = [0, 43, 60, 44][chance.below(4)];
+            let units = chance.below(3) as u8;
+            let mut header = vec![frame[20], units];
+            header.resize(8 + usize::from(units) * 8, 0);
+            frame[20] = next;
+            frame.splice(54..54, header);
+        } else {
+            frame.splice(12..12, [0x81, 0, 0, 7]);
+        }
+    }
+    let headers = frame.len().min(ETHERNET + 100);
+    for _ in 0..chance.below(4) {
+        let at = 12 + chance.below(headers - 12);
+        frame[at] = if chance.below(2) == 0 {
+            chance.next() as u8
+        } else {
+            frame[at] ^ 1 << chance.below(8)
+        };
+    }
+    if chance.below(3) == 0 {
+        // Behind an Ethernet header the kernel takes no less than an IP header here, behind a tag anything.
+        let least = if frame[12] == 0x81 { ETHERNET + 1 } else { ETHERNET + 40 };
+        frame.truncate(least + chance.below(frame.len() - least));
+    }
+    frame
+}
+
+/// What may differ between a packet and what became of it: bytes of the ECN field, of the checksums, of the option.
+fn check(frame: &[u8], out: &[u8], option: Option<(usize, usize)>, ecn_may_change: bool) {
+    let read = Read::of(frame);
+    assert_eq!(out.len(), frame.len());
+    for (at, (before, after)) in frame
+        .iter()
+        .zip(out)
+        .enumerate()
+        .filter(|(_, (before, after))| before != after)
+    {
+        let is_ecn = ecn_may_change && at == read.ip + 1 && {
+            let bits = if read.version == 4 { 3 } else { 0x30 };
+            (before ^ after) & !bits == 0
+        };
+        let is_ip_sum = ecn_may_change && read.version == 4 && (read.ip + 10..read.ip + 12).contains(&at);
+        let is_feedback = option.is_some_and(|(begin, end)| (begin..end).contains(&at));
+        let is_tcp_sum = option.is_some() && read.tcp.is_some_and(|(tcp, _)| (tcp + 16..tcp + 18).contains(&at));
+        assert!(
+            is_ecn || is_ip_sum || is_feedback || is_tcp_sum,
+            "byte {at} of {frame:x?}\nbecame {after:x}: {read:?}"
+        );
+    }
+    if read.version == 4 && out != frame {
+        let header = |frame: &[u8]| folded(&frame[read.ip..read.ip + 20]);
+        assert_eq!(
+            header(frame),
+            header(out),
+            "the error of IPv4's checksum is another: {frame:x?}"
+        );
+    }
+    if let Some((tcp, _)) = read.tcp {
+        assert_eq!(
+            folded(&frame[tcp..]),
+            folded(&out[tcp..]),
+            "the error of TCP's checksum is another: {frame:x?}"
+        );
+    }
+}
+
+const PACKETS: usize = 20_000;
+
+#[test]
+fn hostile_packets_change_by_their_own_fields_alone() {
+    // Goal: whatever comes, a router writes to the ECN field of its wire's data packets (VCP), or to their delta (XCP),
+    // and carries that into the checksums; all else is as it was, to the bit.
+    if !possible(&["clang"]) {
+        return;
+    }
+    let (vcp, xcp) = (overloaded(), program(&compiled("xcp"), 125_000));
+    let mut chance = Chance(1);
+    let (mut marked, mut lowered) = (0, 0);
+    for _ in 0..PACKETS {
+        let frame = hostile(&mut chance);
+        let read = Read::of(&frame);
+        let out = passed(&vcp, &frame);
+        let is_marked = read.own_option(&frame, 8, Some(1)).is_some() && read.has_data && read.ecn != 0;
+        check(&frame, &out, None, is_marked);
+        let expected = if is_marked { 3 } else { read.ecn };
+        assert_eq!(Read::of(&out).ecn, expected, "{frame:x?}");
+        marked += usize::from(out != frame);
+        let option = read.own_option(&frame, 12, Some(2)).filter(|_| read.has_data);
+        let out = passed(&xcp, &frame);
+        check(&frame, &out, option.map(|at| (at + 8, at + 10)), false);
+        lowered += usize::from(out != frame);
+    }
+    report(&format!(
+        "{PACKETS} hostile packets: VCP marked {marked}, XCP lowered {lowered}"
+    ));
+    assert!(
+        marked > PACKETS / 50 && lowered > PACKETS / 50,
+        "the packets are too hostile to be any test"
+    );
+}
+
+fn bleached(object: &Object, frame: &[u8]) -> Vec<u8> {
+    let program = object.progs_mut().find(|program| program.name() == "bleach_ethernet");
+    let mut out = vec![0; frame.len()];
+    let input = ProgramInput {
+        data_in: Some(frame),
+        data_out: Some(&mut out),
+        ..ProgramInput::default()
+    };
+    let output = program
+        .expect("it is there")
+        .test_run(input)
+        .expect("the kernel takes it");
+    assert_eq!(output.return_value, u32::MAX, "the edge lets all packets go on");
+    out
+}
+
+#[test]
+fn the_edge_clears_our_marks_and_nobody_elses() {
+    // Goal: with an option of any of our wires the ECN field leaves as zero, hostile packets included; without one the
+    // packet is as it was.
+    if !possible(&["clang"]) {
+        return;
+    }
+    let object = load(&edge().expect("it compiles"), |_| Ok(())).expect("it loads");
+    let mut chance = Chance(2);
+    let mut cleared = 0;
+    for _ in 0..PACKETS {
+        let frame = hostile(&mut chance);
+        let read = Read::of(&frame);
+        let is_ours = (8..=40)
+            .step_by(4)
+            .any(|bytes| read.own_option(&frame, bytes, None).is_some());
+        let out = bleached(&object, &frame);
+        check(&frame, &out, None, is_ours);
+        assert_eq!(Read::of(&out).ecn, if is_ours { 0 } else { read.ecn }, "{frame:x?}");
+        cleared += usize::from(out != frame);
+    }
+    report(&format!("{PACKETS} hostile packets: {cleared} marks cleared"));
+    assert!(cleared > PACKETS / 20, "the packets are too hostile to be any test");
+}

@@ -1,0 +1,67 @@
+//! The machine: file systems, modules, the port to the host, and the switch.
+
+use std::ffi::CString;
+use std::fs::{self, File, OpenOptions};
+
+use nix::kmod::{ModuleInitFlags, finit_module};
+use nix::mount::{MsFlags, mount as mount_at};
+use nix::sys::reboot::{RebootMode, reboot};
+
+use super::{Outcome, failed};
+
+/// What is mounted where, in this order.
+const MOUNTS: [(&str, &str); 7] = [
+    ("proc", "/proc"),
+    ("sysfs", "/sys"),
+    ("devtmpfs", "/dev"),
+    ("tmpfs", "/run"),
+    ("tmpfs", "/tmp"),
+    ("cgroup2", "/sys/fs/cgroup"),
+    ("bpf", "/sys/fs/bpf"),
+];
+
+/// `MODULE_INIT_COMPRESSED_FILE`: the kernel unpacks the module itself.
+const COMPRESSED: u32 = 4;
+
+/// Mounts what programs expect.
+pub fn mount() -> Outcome<()> {
+    for (kind, place) in MOUNTS {
+        mount_at(Some(kind), place, Some(kind), MsFlags::empty(), None::<&str>).map_err(failed(place))?;
+    }
+    Ok(())
+}
+
+/// Loads modules in the order given. One of a law that the kernel refuses is missed by whoever asks for the law.
+pub fn load(modules: &[String]) -> Outcome<()> {
+    for path in modules {
+        let file = File::open(path).map_err(failed(path))?;
+        let mut flags = ModuleInitFlags::empty();
+        if !path.ends_with(".ko") {
+            flags = ModuleInitFlags::from_bits_retain(COMPRESSED);
+        }
+        match finit_module(&file, &CString::default(), flags) {
+            Ok(()) | Err(nix::Error::EEXIST) => {}
+            Err(error) => return Err(format!("the kernel does not load {path}: {error}")),
+        }
+    }
+    Ok(())
+}
+
+/// Opens the port to the host: the first port of the first virtio console.
+pub fn port() -> Outcome<File> {
+    let path = "/dev/vport0p1";
+    OpenOptions::new().write(true).open(path).map_err(failed(path))
+}
+
+/// The kernel's release.
+pub fn release() -> Outcome<String> {
+    let path = "/proc/sys/kernel/osrelease";
+    Ok(fs::read_to_string(path).map_err(failed(path))?.trim().to_owned())
+}
+
+/// Ends the machine.
+pub fn switch_off() -> ! {
+    let Err(error) = reboot(RebootMode::RB_POWER_OFF);
+    // The kernel panics when its first program ends, which ends the machine too.
+    panic!("the machine does not switch off: {error}");
+}

@@ -1,0 +1,278 @@
+//! Builds the network of a plan with `ip` and `tc`.
+//!
+//! Each cable is two pairs of devices: from the node at either end into a namespace of wires, where what comes in on one
+//! side is led to the device of the other side. A packet thus meets, in this order,
+//!
+//! 1. at the node's device the queue and its law, below a token bucket that lets packets out at the link's rate;
+//! 2. among the wires the time that its bits take, the propagation delay and the losses (`netem`).
+//!
+//! So nothing waits behind the delay, the queue that a law sees is the queue, and no limit of `netem` can drop: it is
+//! larger than what the bucket lets through in the delay.
+
+use std::collections::BTreeSet;
+use std::fmt::Write as _;
+use std::fs;
+use std::io::Write as _;
+use std::process::{Command, Stdio};
+
+use super::spaces::{self, Spaces, WIRES};
+use super::{Outcome, failed};
+use crate::plan::{Cable, Discipline, Flow, Limit, Plan, Way, address};
+
+/// Ethernet's header, which devices here have and links of scenarios have not.
+const HEADER_BYTES: u32 = 14;
+
+/// Every device has it, so that nobody need ask whose address it is.
+const MAC: &str = "02:00:00:00:00:01";
+
+/// Packets that `netem` may hold: more than any delay can.
+const WIRE_PKTS_MAX: u32 = 10_000_000;
+
+/// Buffers of a socket: smallest, first and largest size. The first is so large that a receiver never limits the
+/// sender at the beginning, as it would where only its autotuning opened the window.
+const RECEIVE_BUFFER: &str = "4096 16777216 268435456";
+const SEND_BUFFER: &str = "4096 262144 268435456";
+
+/// Builds everything.
+pub fn build(plan: &Plan, spaces: &Spaces) -> Outcome<()> {
+    switches(plan, spaces)?;
+    let mut devices = String::new();
+    for (number, cable) in plan.cables.iter().enumerate() {
+        for (end, side) in cable.ends.iter().zip(SIDES) {
+            let space = spaces::name(*end);
+            let _ = writeln!(
+                devices,
+                "link add {side}{number} netns {space} type veth peer name {side}{number} netns {WIRES}"
+            );
+        }
+    }
+    batch("ip", &[], &devices)?;
+    wires(plan)?;
+    for node in 0..plan.nodes {
+        let space = spaces::name(node);
+        batch("ip", &["-n", &space], &addresses(plan, node))?;
+        batch("tc", &["-n", &space], &queues(plan, node))?;
+    }
+    Ok(())
+}
+
+/// Devices at the first and at the second end of a cable begin so, followed by the cable's number.
+pub const SIDES: [char; 2] = ['a', 'b'];
+
+/// What the namespaces set before there is anything in them.
+fn switches(plan: &Plan, spaces: &Spaces) -> Outcome<()> {
+    set("net/core/netdev_max_backlog", "1000000")?;
+    set("net/core/rmem_max", "268435456")?;
+    set("net/core/wmem_max", "268435456")?;
+    spaces.at_wires(quiet)?;
+    for node in 0..plan.nodes {
+        let flow = plan
+            .flows
+            .iter()
+            .find(|flow| flow.law.is_some() && [flow.from, flow.to].contains(&node));
+        spaces.at(node, || {
+            quiet()?;
+            set("net/ipv4/ip_forward", "1")?;
+            set("net/ipv4/tcp_no_metrics_save", "1")?;
+            set("net/ipv4/tcp_rmem", RECEIVE_BUFFER)?;
+            set("net/ipv4/tcp_wmem", SEND_BUFFER)?;
+            let Some(flow) = flow else { return Ok(()) };
+            set("net/ipv4/tcp_timestamps", if flow.timestamps() { "1" } else { "0" })?;
+            set("net/ipv4/tcp_sack", if flow.sack { "1" } else { "0" })?;
+            set("net/ipv4/tcp_ecn", if flow.ecn { "1" } else { "0" })
+        })?;
+    }
+    Ok(())
+}
+
+/// No packets of the kernel's own: without IPv6 it neither looks for neighbours nor for routers.
+fn quiet() -> Outcome<()> {
+    set("net/ipv6/conf/all/disable_ipv6", "1")?;
+    set("net/ipv6/conf/default/disable_ipv6", "1")
+}
+
+fn set(name: &str, value: &str) -> Outcome<()> {
+    let path = format!("/proc/sys/{name}");
+    fs::write(&path, value).map_err(failed(format!("{name} = {value}")))
+}
+
+/// The middle of each cable: what comes in at one side goes out at the other, late.
+fn wires(plan: &Plan) -> Outcome<()> {
+    let mut links = String::new();
+    let mut queues = String::new();
+    for (number, cable) in plan.cables.iter().enumerate() {
+        for side in SIDES {
+            let _ = writeln!(links, "{}", device(plan, side, number));
+        }
+        for (way, (from, to)) in cable.ways.iter().zip([(SIDES[0], SIDES[1]), (SIDES[1], SIDES[0])]) {
+            let _ = writeln!(queues, "qdisc add dev {from}{number} clsact");
+            let _ = writeln!(
+                queues,
+                "filter add dev {from}{number} ingress matchall action mirred egress redirect dev {to}{number}"
+            );
+            if let Some(way) = way {
+                let _ = writeln!(queues, "{}", delay(way, to, number));
+            }
+        }
+    }
+    batch("ip", &["-n", WIRES], &links)?;
+    batch("tc", &["-n", WIRES], &queues)
+}
+
+/// What happens on the air: the bits of a packet take their time, then it propagates, or is lost.
+fn delay(way: &Way, to: char, number: usize) -> String {
+    let mut text = format!(
+        "qdisc add dev {to}{number} root handle 1: stab overhead -{HEADER_BYTES} \
+         netem limit {WIRE_PKTS_MAX} delay {}us rate {}bit",
+        way.delay_ns as f64 / 1_000.0,
+        way.rate_bps
+    );
+    if way.loss > 0.0 {
+        let _ = write!(text, " loss random {}%", way.loss * 100.0);
+    }
+    text
+}
+
+/// One packet a buffer: what TCP hands over for several packets would pass queues as one.
+fn device(plan: &Plan, side: char, number: usize) -> String {
+    format!(
+        "link set {side}{number} address {MAC} arp off mtu {} gso_max_segs 1 up",
+        plan.mtu_bytes
+    )
+}
+
+/// Devices, addresses and routes of a node.
+fn addresses(plan: &Plan, node: usize) -> String {
+    let mut text = "link set lo up\n".to_owned();
+    for (number, cable) in plan.cables.iter().enumerate() {
+        for (_, side) in cable.ends.iter().zip(SIDES).filter(|(end, _)| **end == node) {
+            let _ = writeln!(text, "{}", device(plan, side, number));
+        }
+    }
+    for (number, flow) in plan.flows.iter().enumerate() {
+        let (sender, receiver) = (address(number, false), address(number, true));
+        for (end, own) in [(flow.from, sender), (flow.to, receiver)] {
+            if end == node {
+                let _ = writeln!(text, "addr add {own}/32 dev lo");
+            }
+        }
+        let ways = [(&flow.route, sender, receiver), (&flow.route_back, receiver, sender)];
+        for (is_back, (route, from, to)) in ways.into_iter().enumerate() {
+            for (hop, &(at, cable)) in route.iter().enumerate().filter(|(_, (at, _))| *at == node) {
+                let side = side_of(&plan.cables[cable], at);
+                let _ = write!(text, "route add {to}/32 dev {side}{cable}");
+                if hop == 0 {
+                    let _ = write!(text, " src {from}{}", transport(flow, is_back == 1));
+                }
+                text.push('\n');
+            }
+        }
+    }
+    text
+}
+
+/// What a route can say of the transport at its beginning.
+fn transport(flow: &Flow, is_back: bool) -> String {
+    if flow.law.is_none() {
+        return String::new();
+    }
+    let mut text = format!(
+        " initcwnd {} rto_min {}ms",
+        flow.cwnd_pkts_initial,
+        flow.rto_ns_min.div_ceil(1_000_000)
+    );
+    if is_back && flow.acks_at_once {
+        text.push_str(" quickack 1");
+    }
+    text
+}
+
+/// On which side of a cable a node is.
+pub fn side_of(cable: &Cable, node: usize) -> char {
+    SIDES[usize::from(cable.ends[0] != node)]
+}
+
+/// Queues of a node: a token bucket at the link's rate, of two packets so that a timer that fires late costs nothing, and
+/// below it the queue.
+fn queues(plan: &Plan, node: usize) -> String {
+    let mut text = String::new();
+    for (number, cable) in plan.cables.iter().enumerate() {
+        let ends = cable.ends.iter().zip(SIDES).zip(&cable.ways);
+        for ((_, side), way) in ends.filter(|((end, _), _)| **end == node) {
+            let Some(way) = way else { continue };
+            let burst_bytes = 2 * (way.packet_bytes.max(plan.mtu_bytes) + HEADER_BYTES);
+            let _ = writeln!(
+                text,
+                "qdisc add dev {side}{number} root handle 1: stab overhead -{HEADER_BYTES} \
+                 tbf rate {}bit burst {burst_bytes} limit {}",
+                way.rate_bps,
+                u32::MAX / 2
+            );
+            let _ = writeln!(
+                text,
+                "qdisc add dev {side}{number} parent 1:1 handle 10: {}",
+                discipline(way)
+            );
+        }
+    }
+    text
+}
+
+/// The queue itself. Disciplines of the kernel take a limit in their own unit.
+fn discipline(way: &Way) -> String {
+    let (packets, bytes) = match way.queue.limit {
+        Limit::Packets(packets) => (packets, u64::from(packets) * u64::from(way.packet_bytes)),
+        Limit::Bytes(bytes) => ((bytes / u64::from(way.packet_bytes)).max(1) as u32, bytes),
+    };
+    match (&way.queue.discipline, way.queue.limit) {
+        (Discipline::Fifo, Limit::Packets(packets)) => format!("pfifo limit {packets}"),
+        (Discipline::Fifo, Limit::Bytes(bytes)) => format!("bfifo limit {bytes}"),
+        (Discipline::Kernel(name), _) if name == "red" => {
+            // tc-red(8): the average may be at most a quarter of the limit, and bursts of (2 min + max) / (3 avpkt)
+            // packets pass.
+            let (min, max) = ((bytes / 12).max(1), (bytes / 4).max(2));
+            let packet = u64::from(way.packet_bytes);
+            format!(
+                "red limit {bytes} min {min} max {max} avpkt {packet} burst {} bandwidth {}bit adaptive",
+                (2 * min + max) / (3 * packet) + 1,
+                way.rate_bps
+            )
+        }
+        (Discipline::Kernel(name), _) => format!("{name} limit {packets}"),
+    }
+}
+
+/// The programs that a batch of commands is given to.
+fn batch(program: &str, arguments: &[&str], commands: &str) -> Outcome<()> {
+    if commands.is_empty() {
+        return Ok(());
+    }
+    let mut command = Command::new(format!("/bin/{program}"));
+    command.args(arguments).args(["-batch", "-"]);
+    command
+        .stdin(Stdio::piped())
+        .stdout(Stdio::null())
+        .stderr(Stdio::piped());
+    let mut child = command.spawn().map_err(failed(program))?;
+    let mut input = child.stdin.take().expect("it is piped");
+    // A program that stops reading has said why.
+    let _ = input.write_all(commands.as_bytes());
+    drop(input);
+    let output = child.wait_with_output().map_err(failed(program))?;
+    if output.status.success() {
+        return Ok(());
+    }
+    let errors = String::from_utf8_lossy(&output.stderr);
+    let line = errors
+        .lines()
+        .find_map(|line| line.strip_prefix("Command failed -:")?.parse().ok());
+    let command = line
+        .and_then(|line: usize| commands.lines().nth(line.saturating_sub(1)))
+        .unwrap_or("");
+    let words: BTreeSet<&str> = errors
+        .lines()
+        .filter(|line| !line.starts_with("Command failed"))
+        .collect();
+    let words: Vec<&str> = words.into_iter().collect();
+    Err(format!("{program} {command}: {}", words.join("; ")))
+}

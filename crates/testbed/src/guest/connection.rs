@@ -1,0 +1,149 @@
+//! Sockets of flows.
+#![allow(unsafe_code)]
+
+use std::ffi::OsString;
+use std::net::{Ipv4Addr, SocketAddrV4};
+use std::os::fd::{AsFd, AsRawFd, OwnedFd};
+
+use nix::errno::Errno;
+use nix::libc;
+use nix::sys::socket::{
+    AddressFamily, Backlog, MsgFlags, SockFlag, SockType, SockaddrIn, accept4, bind, connect, getsockopt, listen, send,
+    setsockopt, socket, sockopt,
+};
+
+use super::{Outcome, failed};
+use crate::plan::{Flow, PORT, address};
+
+/// Bytes that a sender keeps unsent at most: more would only lie in memory.
+const UNSENT_BYTES_MAX: u32 = 131_072;
+
+/// What applications write.
+static ZEROS: [u8; 65_536] = [0; 65_536];
+
+/// What happened to a call that does not wait.
+pub enum Moved {
+    /// So many bytes; 0 is the end.
+    Bytes(u64),
+    /// Nothing now.
+    Nothing,
+}
+
+fn endpoint(address: Ipv4Addr, port: u16) -> SockaddrIn {
+    SockaddrIn::from(SocketAddrV4::new(address, port))
+}
+
+fn open(kind: SockType) -> Outcome<OwnedFd> {
+    let flags = SockFlag::SOCK_NONBLOCK | SockFlag::SOCK_CLOEXEC;
+    socket(AddressFamily::Inet, kind, flags, None).map_err(failed("a socket"))
+}
+
+/// What both ends of a TCP connection set before it opens. The segment size counts TCP's options as payload.
+fn prepare(socket: &OwnedFd, flow: &Flow) -> Outcome<()> {
+    set(socket, libc::TCP_MAXSEG, flow.packet_bytes - 40, "the segment size")?;
+    if let Some(law) = &flow.law {
+        setsockopt(socket, sockopt::TcpCongestion, &OsString::from(law))
+            .map_err(failed(format!("the kernel's congestion control `{law}`")))?;
+    }
+    Ok(())
+}
+
+fn set(socket: &OwnedFd, option: libc::c_int, value: u32, what: &str) -> Outcome<()> {
+    let length = size_of::<u32>() as libc::socklen_t;
+    // SAFETY: the kernel reads four bytes of a number that lives.
+    let done = unsafe {
+        libc::setsockopt(
+            socket.as_raw_fd(),
+            libc::IPPROTO_TCP,
+            option,
+            (&raw const value).cast(),
+            length,
+        )
+    };
+    Errno::result(done).map(drop).map_err(failed(what))
+}
+
+/// A receiver that waits for connections, or for datagrams where the flow has no congestion control.
+pub fn receiver(number: usize, flow: &Flow) -> Outcome<OwnedFd> {
+    let is_tcp = flow.law.is_some();
+    let socket = open(if is_tcp { SockType::Stream } else { SockType::Datagram })?;
+    if is_tcp {
+        prepare(&socket, flow)?;
+    }
+    bind(socket.as_raw_fd(), &endpoint(address(number, true), PORT)).map_err(failed("a receiver's address"))?;
+    if is_tcp {
+        listen(&socket, Backlog::new(128).expect("it is allowed")).map_err(failed("a receiver"))?;
+    }
+    Ok(socket)
+}
+
+/// A connection that came in, if one did.
+pub fn accepted(listener: &OwnedFd) -> Option<OwnedFd> {
+    use std::os::fd::FromRawFd;
+    let flags = SockFlag::SOCK_NONBLOCK | SockFlag::SOCK_CLOEXEC;
+    let fd = accept4(listener.as_raw_fd(), flags).ok()?;
+    // SAFETY: the descriptor is fresh and nobody else's.
+    Some(unsafe { OwnedFd::from_raw_fd(fd) })
+}
+
+/// A sender on its way to its receiver.
+pub fn sender(number: usize, flow: &Flow) -> Outcome<OwnedFd> {
+    let is_tcp = flow.law.is_some();
+    let socket = open(if is_tcp { SockType::Stream } else { SockType::Datagram })?;
+    if is_tcp {
+        prepare(&socket, flow)?;
+        set(
+            &socket,
+            libc::TCP_NOTSENT_LOWAT,
+            UNSENT_BYTES_MAX,
+            "the bound of what is unsent",
+        )?;
+    }
+    bind(socket.as_raw_fd(), &endpoint(address(number, false), 0)).map_err(failed("a sender's address"))?;
+    match connect(socket.as_raw_fd(), &endpoint(address(number, true), PORT)) {
+        Ok(()) | Err(Errno::EINPROGRESS) => Ok(socket),
+        Err(error) => Err(failed(format!("connecting {}", flow.name))(error)),
+    }
+}
+
+/// Whether a connection failed, and why.
+pub fn fault(socket: &OwnedFd) -> Option<String> {
+    let number = getsockopt(socket, sockopt::SocketError).ok()?;
+    (number != 0).then(|| Errno::from_raw(number).to_string())
+}
+
+/// Writes at most `bytes`.
+pub fn write(socket: &OwnedFd, bytes: u64) -> Outcome<Moved> {
+    let length = bytes.min(ZEROS.len() as u64) as usize;
+    moved(send(
+        socket.as_raw_fd(),
+        &ZEROS[..length],
+        MsgFlags::MSG_DONTWAIT | MsgFlags::MSG_NOSIGNAL,
+    ))
+}
+
+/// Reads what is there and forgets it: with `MSG_TRUNC` the kernel does not even copy it (tcp(7)).
+pub fn read(socket: &OwnedFd) -> Outcome<Moved> {
+    // SAFETY: with `MSG_TRUNC` TCP and UDP write nothing beyond the length given, and TCP nothing at all.
+    let length = unsafe {
+        libc::recv(
+            socket.as_fd().as_raw_fd(),
+            std::ptr::null_mut(),
+            if is_stream(socket) { 1 << 30 } else { 0 },
+            libc::MSG_TRUNC | libc::MSG_DONTWAIT,
+        )
+    };
+    moved(Errno::result(length).map(|length| length as usize))
+}
+
+fn is_stream(socket: &OwnedFd) -> bool {
+    getsockopt(socket, sockopt::SockType).is_ok_and(|kind| kind == SockType::Stream)
+}
+
+fn moved(outcome: nix::Result<usize>) -> Outcome<Moved> {
+    match outcome {
+        Ok(length) => Ok(Moved::Bytes(length as u64)),
+        Err(Errno::EAGAIN | Errno::EINTR) => Ok(Moved::Nothing),
+        Err(error) => Err(error.to_string()),
+    }
+}

@@ -1,0 +1,244 @@
+//! What a run is made of: the counters of links and flows, read from the kernel at each tick.
+//!
+//! The kernel keeps totals and the state of now. What it keeps no total of (the integral of a queue, round-trip times,
+//! recoveries) is summed over ticks, which are short beside any round trip.
+
+use fadelab_sim::record::{Completion, FlowCounters, LinkCounters, RunRecord, Series};
+
+use super::Outcome;
+use super::build::{SIDES, side_of};
+use super::link_stats::{Asker, Place, Stats};
+use super::spaces::Spaces;
+use super::tcp_info::{CWR, LOSS, RECOVERY, TcpInfo};
+use crate::plan::{Discipline, Plan, Way};
+
+/// A shown link.
+pub struct LinkMeter {
+    way: Way,
+    node: Asker,
+    bucket: Place,
+    queue: Place,
+    wires: Asker,
+    wire: Place,
+    /// At the beginning: what had crossed the link before.
+    before: Option<[Stats; 3]>,
+    now_ns: u64,
+    counters: LinkCounters,
+}
+
+impl LinkMeter {
+    /// Meters of all shown links.
+    pub fn all(plan: &Plan, spaces: &Spaces) -> Outcome<Vec<Self>> {
+        plan.shown()
+            .into_iter()
+            .map(|(cable, end, way)| Self::new(plan, spaces, cable, end, way))
+            .collect()
+    }
+
+    fn new(plan: &Plan, spaces: &Spaces, cable: usize, end: usize, way: &Way) -> Outcome<Self> {
+        let node = plan.cables[cable].ends[end];
+        let near = format!("{}{cable}", side_of(&plan.cables[cable], node));
+        let far = format!("{}{cable}", SIDES[1 - end]);
+        let (bucket, queue, asker) = spaces.at(node, || {
+            Ok((Place::of(&near, 1)?, Place::of(&near, 0x10)?, Asker::new()?))
+        })?;
+        let (wire, wires) = spaces.at_wires(|| Ok((Place::of(&far, 1)?, Asker::new()?)))?;
+        Ok(Self {
+            way: way.clone(),
+            node: asker,
+            bucket,
+            queue,
+            wires,
+            wire,
+            before: None,
+            now_ns: 0,
+            counters: LinkCounters::default(),
+        })
+    }
+
+    /// Reads the kernel's counters at `now_ns`. What was counted at the first call is where counting begins.
+    pub fn read(&mut self, now_ns: u64) -> Outcome<LinkCounters> {
+        let stats = [
+            self.node.ask(self.bucket)?,
+            self.node.ask(self.queue)?,
+            self.wires.ask(self.wire)?,
+        ];
+        let before = *self.before.get_or_insert(stats);
+        let [bucket, queue, wire] = stats;
+        let [bucket_0, queue_0, wire_0] = before;
+        let old = self.counters;
+        let elapsed_ns = u128::from(now_ns - self.now_ns);
+        // Half of what was there and half of what is: the queue changed on the way.
+        let mean = |old: u64, now: u64| u128::from(old + now) * elapsed_ns / 2;
+        let drops = bucket.drops - bucket_0.drops;
+        let is_fifo = self.way.queue.discipline == Discipline::Fifo;
+        let sent_pkts = bucket.packets - bucket_0.packets;
+        let sent_bytes = bucket.bytes - bucket_0.bytes;
+        let dropped_bytes = drops * u64::from(self.way.packet_bytes);
+        let lost = wire.drops - wire_0.drops;
+        let is_data = self.way.carries.data && !self.way.carries.acks;
+        self.now_ns = now_ns;
+        self.counters = LinkCounters {
+            arrived_pkts: sent_pkts + drops + u64::from(bucket.queue_pkts),
+            arrived_bytes: sent_bytes + dropped_bytes + u64::from(bucket.queue_bytes),
+            sent_pkts,
+            sent_bytes,
+            offered_bytes: (u128::from(self.way.rate_bps) * u128::from(now_ns) / 8_000_000_000) as u64,
+            dropped_full_pkts: if is_fifo { drops } else { 0 },
+            dropped_law_pkts: if is_fifo { 0 } else { drops },
+            dropped_bytes,
+            lost_air_pkts: lost,
+            marked_pkts: u64::from(queue.marked - queue_0.marked),
+            sent_data_pkts: if is_data { sent_pkts } else { 0 },
+            lost_air_data_pkts: if is_data { lost } else { 0 },
+            queue_byte_ns: old.queue_byte_ns + mean(old.queue_bytes, u64::from(bucket.queue_bytes)),
+            queue_pkt_ns: old.queue_pkt_ns + mean(u64::from(old.queue_pkts), u64::from(bucket.queue_pkts)),
+            queue_bytes: u64::from(bucket.queue_bytes),
+            queue_pkts: bucket.queue_pkts,
+            ..LinkCounters::default()
+        };
+        Ok(self.counters)
+    }
+}
+
+/// The counters of a flow over all its connections.
+#[derive(Default)]
+pub struct FlowMeter {
+    /// Those of connections that ended.
+    ended: FlowCounters,
+    now: FlowCounters,
+    last: TcpInfo,
+}
+
+impl FlowMeter {
+    /// Looks at the present connection.
+    pub fn look(&mut self, info: &TcpInfo) {
+        let delivered = u64::from(info.delivered.saturating_sub(self.last.delivered));
+        let entered = |state: u8| u64::from(info.ca_state == state && self.last.ca_state != state);
+        // Each further timeout of the same packet doubles the timer once more.
+        let timeouts = entered(LOSS) + u64::from(info.backoff.saturating_sub(self.last.backoff.max(1)));
+        let now = &mut self.now;
+        now.sent_pkts = u64::from(info.data_segs_out);
+        now.retransmitted_pkts = u64::from(info.total_retrans);
+        now.timeouts = (now.timeouts + timeouts).max(u64::from(info.total_rto));
+        now.recoveries += entered(RECOVERY);
+        now.ecn_reductions += entered(CWR);
+        if info.rtt_us > 0 {
+            now.rtt_samples += delivered;
+            now.rtt_us_sum += delivered * u64::from(info.rtt_us);
+        }
+        now.cwnd_pkts = info.snd_cwnd;
+        now.ssthresh_pkts = info.snd_ssthresh;
+        now.srtt_us = info.rtt_us;
+        now.in_flight_pkts = info.in_flight_pkts();
+        self.last = *info;
+    }
+
+    /// The present connection has ended; the next one begins at zero.
+    pub fn end(&mut self) {
+        let at_rest = FlowCounters {
+            in_flight_pkts: 0,
+            ..self.counters(0)
+        };
+        *self = Self {
+            ended: at_rest,
+            ..Self::default()
+        };
+    }
+
+    /// A datagram was sent.
+    pub fn sent_datagram(&mut self) {
+        self.now.sent_pkts += 1;
+    }
+
+    /// Totals so far, and the state of the present connection or, between two, of the last one.
+    pub fn counters(&self, delivered_bytes: u64) -> FlowCounters {
+        let (ended, now) = (&self.ended, &self.now);
+        let state = if now.cwnd_pkts > 0 { now } else { ended };
+        FlowCounters {
+            sent_pkts: ended.sent_pkts + now.sent_pkts,
+            retransmitted_pkts: ended.retransmitted_pkts + now.retransmitted_pkts,
+            delivered_bytes,
+            timeouts: ended.timeouts + now.timeouts,
+            recoveries: ended.recoveries + now.recoveries,
+            ecn_reductions: ended.ecn_reductions + now.ecn_reductions,
+            rtt_samples: ended.rtt_samples + now.rtt_samples,
+            rtt_us_sum: ended.rtt_us_sum + now.rtt_us_sum,
+            cwnd_pkts: state.cwnd_pkts,
+            ssthresh_pkts: state.ssthresh_pkts,
+            srtt_us: state.srtt_us,
+            in_flight_pkts: state.in_flight_pkts,
+        }
+    }
+}
+
+/// The record of a run while it grows.
+pub struct Recorder {
+    warmup_ns: u64,
+    duration_ns: u64,
+    interval_ns: Option<u64>,
+    record: RunRecord,
+}
+
+impl Recorder {
+    /// Of a run that begins.
+    pub fn new(plan: &Plan) -> Self {
+        let link_ids: Vec<u32> = plan.shown().iter().map(|(_, _, way)| way.link).collect();
+        let series = plan.record_interval_ns.map(|_| Series {
+            time_ns: Vec::new(),
+            links: vec![Vec::new(); link_ids.len()],
+            flows: vec![Vec::new(); plan.flows.len()],
+            link_ids: link_ids.clone(),
+        });
+        Self {
+            warmup_ns: plan.warmup_ns,
+            duration_ns: plan.duration_ns,
+            interval_ns: plan.record_interval_ns,
+            record: RunRecord {
+                link_ids,
+                series: series.unwrap_or_default(),
+                ..RunRecord::default()
+            },
+        }
+    }
+
+    /// Keeps what was read at `now_ns`, if that is an instant that results have.
+    pub fn keep(&mut self, now_ns: u64, links: &[LinkCounters], flows: &[FlowCounters]) {
+        let record = &mut self.record;
+        if self.interval_ns.is_some_and(|interval_ns| now_ns % interval_ns == 0) {
+            record.series.time_ns.push(now_ns);
+            for (samples, link) in record.series.links.iter_mut().zip(links) {
+                samples.push(*link);
+            }
+            for (samples, flow) in record.series.flows.iter_mut().zip(flows) {
+                samples.push(*flow);
+            }
+        }
+        if now_ns == self.warmup_ns {
+            (record.links_warmup, record.flows_warmup) = (links.to_vec(), flows.to_vec());
+        }
+        if now_ns == self.duration_ns {
+            (record.links_end, record.flows_end) = (links.to_vec(), flows.to_vec());
+        }
+    }
+
+    /// A transfer or session has ended.
+    pub fn completed(&mut self, completion: Completion) {
+        self.record.completions.push(completion);
+    }
+
+    /// The first instant after `now_ns` at which something is kept, at most one tick away.
+    pub fn next_ns(&self, now_ns: u64, tick_ns: u64) -> u64 {
+        let multiple = |step_ns: u64| (now_ns / step_ns + 1) * step_ns;
+        let fixed = [self.warmup_ns, self.duration_ns]
+            .into_iter()
+            .filter(|&at_ns| at_ns > now_ns);
+        let next = fixed.chain(self.interval_ns.map(multiple)).chain([multiple(tick_ns)]);
+        next.min().expect("there is a tick")
+    }
+
+    /// The record of a run that has ended.
+    pub fn finish(self) -> RunRecord {
+        self.record
+    }
+}

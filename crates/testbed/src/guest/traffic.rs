@@ -1,0 +1,472 @@
+//! Runs the applications of all flows and reads the meters, in one thread and by one clock.
+
+use std::collections::BTreeSet;
+use std::fs;
+use std::os::fd::{AsFd, OwnedFd};
+use std::time::Duration;
+
+use fadelab_sim::app::{Application, Wish};
+use fadelab_sim::record::{Completion, FlowCounters, RunRecord};
+use nix::sys::epoll::{Epoll, EpollCreateFlags, EpollEvent, EpollFlags, EpollTimeout};
+use nix::sys::time::TimeSpec;
+use nix::sys::timerfd::{ClockId as TimerClock, Expiration, TimerFd, TimerFlags, TimerSetTimeFlags};
+use nix::time::{ClockId, clock_gettime};
+
+use super::connection::{self, Moved};
+use super::measure::{FlowMeter, LinkMeter, Recorder};
+use super::spaces::Spaces;
+use super::tcp_info::TcpInfo;
+use super::{Outcome, failed};
+use crate::plan::{Flow, Plan};
+
+/// Distance between two looks at the kernel's counters, where there are few of them.
+const TICK_NS: u64 = 10_000_000;
+
+/// Looks at links and flows that cost one tick; with more of them ticks are longer.
+const LOOKS_PER_TICK: usize = 64;
+
+/// How often is asked whether a transfer's last byte is acknowledged.
+const DONE_NS: u64 = 1_000_000;
+
+/// How often the host hears how far the run has come.
+const NEWS_NS: u64 = 1_000_000_000;
+
+/// A processor busier than this within a virtual second may itself have delayed packets.
+const BUSY_MAX: f64 = 0.9;
+
+/// From the last preparation to the first instant of the run.
+const LEAD_NS: u64 = 100_000_000;
+
+/// Runs the applications to the end of the run.
+pub fn run(plan: &Plan, spaces: &Spaces, mut news: impl FnMut(u64) -> Outcome<()>) -> Outcome<RunRecord> {
+    let mut traffic = Traffic::new(plan, spaces)?;
+    traffic.look(0)?;
+    while traffic.next_look_ns <= plan.duration_ns {
+        traffic.wait()?;
+        let now_ns = traffic.now_ns()?;
+        traffic.applications(now_ns)?;
+        if now_ns >= traffic.next_look_ns {
+            let at_ns = traffic.next_look_ns;
+            traffic.look(at_ns)?;
+            if at_ns % NEWS_NS == 0 {
+                traffic.processor.check(at_ns)?;
+                news(at_ns)?;
+            }
+        }
+    }
+    Ok(traffic.recorder.finish())
+}
+
+/// Who an event is for: flows and connections are numbered.
+#[derive(Clone, Copy)]
+enum Whose {
+    Timer,
+    Listener(usize),
+    Sender(usize),
+    Reader(usize),
+}
+
+impl Whose {
+    fn token(self) -> u64 {
+        match self {
+            Self::Timer => 0,
+            Self::Listener(number) => 1 | (number as u64) << 2,
+            Self::Sender(number) => 2 | (number as u64) << 2,
+            Self::Reader(number) => 3 | (number as u64) << 2,
+        }
+    }
+
+    fn of(token: u64) -> Self {
+        let number = (token >> 2) as usize;
+        match token & 3 {
+            0 => Self::Timer,
+            1 => Self::Listener(number),
+            2 => Self::Sender(number),
+            _ => Self::Reader(number),
+        }
+    }
+}
+
+/// A flow at work.
+struct Worker<'a> {
+    flow: &'a Flow,
+    app: Application,
+    listener: OwnedFd,
+    sender: Option<Sending>,
+    delivered_bytes: u64,
+    meter: FlowMeter,
+}
+
+/// A connection that sends.
+struct Sending {
+    socket: OwnedFd,
+    /// When it could first write; `None`: it is not open yet.
+    start_ns: Option<u64>,
+    written_bytes: u64,
+    /// Payload still to write; `None`: without end.
+    left_bytes: Option<u64>,
+    /// Whether it waits for room, so that an event will come.
+    waits: bool,
+}
+
+/// A connection that receives, and its flow.
+struct Reading {
+    flow: usize,
+    socket: OwnedFd,
+}
+
+struct Traffic<'a> {
+    plan: &'a Plan,
+    spaces: &'a Spaces,
+    epoll: Epoll,
+    timer: TimerFd,
+    epoch_ns: u64,
+    armed_ns: u64,
+    workers: Vec<Worker<'a>>,
+    readers: Vec<Option<Reading>>,
+    /// When applications want something.
+    due: BTreeSet<(u64, usize)>,
+    /// Flows that have written everything and wait for the last ACK.
+    ending: BTreeSet<usize>,
+    next_done_ns: u64,
+    links: Vec<LinkMeter>,
+    tick_ns: u64,
+    next_look_ns: u64,
+    recorder: Recorder,
+    processor: Processor,
+}
+
+impl<'a> Traffic<'a> {
+    fn new(plan: &'a Plan, spaces: &'a Spaces) -> Outcome<Self> {
+        let epoll = Epoll::new(EpollCreateFlags::EPOLL_CLOEXEC).map_err(failed("epoll"))?;
+        let timer = TimerFd::new(TimerClock::CLOCK_MONOTONIC, TimerFlags::TFD_NONBLOCK).map_err(failed("a timer"))?;
+        add(&epoll, &timer, Whose::Timer, EpollFlags::EPOLLIN)?;
+        let mut workers = Vec::with_capacity(plan.flows.len());
+        let mut due = BTreeSet::new();
+        for (number, flow) in plan.flows.iter().enumerate() {
+            let listener = spaces.at(flow.to, || connection::receiver(number, flow))?;
+            add(&epoll, &listener, Whose::Listener(number), EpollFlags::EPOLLIN)?;
+            let app = Application::of_flow(&flow.app, plan.seed, &flow.name);
+            due.insert((app.due_ns(), number));
+            workers.push(Worker {
+                flow,
+                app,
+                listener,
+                sender: None,
+                delivered_bytes: 0,
+                meter: FlowMeter::default(),
+            });
+        }
+        let links = LinkMeter::all(plan, spaces)?;
+        let looks = 8 * links.len() + workers.len();
+        let epoch_ns = monotonic_ns()? + LEAD_NS;
+        let mut traffic = Self {
+            plan,
+            spaces,
+            epoll,
+            timer,
+            epoch_ns,
+            armed_ns: u64::MAX,
+            workers,
+            readers: Vec::new(),
+            due,
+            ending: BTreeSet::new(),
+            next_done_ns: u64::MAX,
+            links,
+            tick_ns: TICK_NS * looks.div_ceil(LOOKS_PER_TICK) as u64,
+            next_look_ns: 0,
+            recorder: Recorder::new(plan),
+            processor: Processor::new()?,
+        };
+        traffic.arm(0)?;
+        traffic.wait()?;
+        Ok(traffic)
+    }
+
+    /// Time since the beginning of the run; 0 before.
+    fn now_ns(&self) -> Outcome<u64> {
+        Ok(monotonic_ns()?.saturating_sub(self.epoch_ns))
+    }
+
+    /// Lets the timer fire at `at_ns`.
+    fn arm(&mut self, at_ns: u64) -> Outcome<()> {
+        if self.armed_ns != at_ns {
+            self.armed_ns = at_ns;
+            let at = TimeSpec::from_duration(Duration::from_nanos(self.epoch_ns + at_ns));
+            let flags = TimerSetTimeFlags::TFD_TIMER_ABSTIME;
+            self.timer
+                .set(Expiration::OneShot(at), flags)
+                .map_err(failed("a timer"))?;
+        }
+        Ok(())
+    }
+
+    /// Waits for the next instant at which something is due, and meanwhile serves sockets once.
+    fn wait(&mut self) -> Outcome<()> {
+        let first = self.due.first().map_or(u64::MAX, |&(at_ns, _)| at_ns);
+        if self.next_look_ns > 0 {
+            self.arm(first.min(self.next_look_ns).min(self.next_done_ns))?;
+        }
+        let mut events = [EpollEvent::empty(); 64];
+        let count = match self.epoll.wait(&mut events, EpollTimeout::NONE) {
+            Ok(count) => count,
+            Err(nix::Error::EINTR) => 0,
+            Err(error) => return Err(failed("epoll")(error)),
+        };
+        for event in &events[..count] {
+            match Whose::of(event.data()) {
+                Whose::Timer => {
+                    self.timer.wait().map_err(failed("a timer"))?;
+                    self.armed_ns = u64::MAX;
+                }
+                Whose::Listener(flow) => self.listen(flow)?,
+                Whose::Sender(flow) => self.send(flow)?,
+                Whose::Reader(reader) => self.read(reader)?,
+            }
+        }
+        Ok(())
+    }
+
+    /// Lets applications do what is due.
+    fn applications(&mut self, now_ns: u64) -> Outcome<()> {
+        while let Some(&(at_ns, number)) = self.due.first() {
+            if at_ns > now_ns {
+                break;
+            }
+            self.due.pop_first();
+            let worker = &mut self.workers[number];
+            let wish = worker.app.wish(&worker.flow.app, at_ns, worker.flow.payload_bytes());
+            match wish {
+                Wish::Open(bytes) => self.open(number, bytes)?,
+                Wish::Segment => self.datagram(number)?,
+                Wish::Close => self.close(number),
+            }
+            self.due.insert((self.workers[number].app.due_ns(), number));
+        }
+        if now_ns >= self.next_done_ns {
+            self.next_done_ns = u64::MAX;
+            for number in self.ending.clone() {
+                self.end(number, now_ns)?;
+            }
+            if !self.ending.is_empty() {
+                self.next_done_ns = (now_ns / DONE_NS + 1) * DONE_NS;
+            }
+        }
+        Ok(())
+    }
+
+    fn open(&mut self, number: usize, bytes: Option<u64>) -> Outcome<()> {
+        let worker = &mut self.workers[number];
+        let socket = self
+            .spaces
+            .at(worker.flow.from, || connection::sender(number, worker.flow))?;
+        let waits = worker.flow.law.is_some();
+        if waits {
+            add(&self.epoll, &socket, Whose::Sender(number), EpollFlags::EPOLLOUT)?;
+        }
+        worker.sender = Some(Sending {
+            socket,
+            start_ns: None,
+            written_bytes: 0,
+            left_bytes: bytes,
+            waits,
+        });
+        Ok(())
+    }
+
+    /// Sends one datagram. One that finds no room in the socket is lost, as on a full queue.
+    fn datagram(&mut self, number: usize) -> Outcome<()> {
+        let worker = &mut self.workers[number];
+        if let Some(sending) = &worker.sender {
+            // 20 bytes of IP and 8 of UDP make it a full packet.
+            let bytes = u64::from(worker.flow.packet_bytes - 28);
+            if let Moved::Bytes(_) = connection::write(&sending.socket, bytes)? {
+                worker.meter.sent_datagram();
+            }
+        }
+        Ok(())
+    }
+
+    /// Nothing more is written; what is under way is finished.
+    fn close(&mut self, number: usize) {
+        if let Some(sending) = &mut self.workers[number].sender {
+            sending.left_bytes = Some(0);
+            self.ending.insert(number);
+            self.next_done_ns = 0;
+        }
+    }
+
+    /// Writes until there is no room or nothing left.
+    fn send(&mut self, number: usize) -> Outcome<()> {
+        let now_ns = self.now_ns()?;
+        let worker = &mut self.workers[number];
+        let Some(sending) = &mut worker.sender else {
+            return Ok(());
+        };
+        if let Some(why) = connection::fault(&sending.socket) {
+            return Err(format!("{}: {why}", worker.flow.name));
+        }
+        sending.start_ns.get_or_insert(now_ns);
+        while sending.left_bytes != Some(0) {
+            let most = sending.left_bytes.unwrap_or(u64::MAX);
+            match connection::write(&sending.socket, most).map_err(failed(&worker.flow.name))? {
+                Moved::Bytes(bytes) => {
+                    sending.written_bytes += bytes;
+                    sending.left_bytes = sending.left_bytes.map(|left| left - bytes);
+                }
+                Moved::Nothing => return Ok(()),
+            }
+        }
+        if sending.waits {
+            sending.waits = false;
+            self.epoll.delete(&sending.socket).map_err(failed("epoll"))?;
+        }
+        self.ending.insert(number);
+        self.next_done_ns = 0;
+        Ok(())
+    }
+
+    /// A flow that has written everything is over when all is acknowledged.
+    fn end(&mut self, number: usize, now_ns: u64) -> Outcome<()> {
+        let worker = &mut self.workers[number];
+        let Some(sending) = &worker.sender else {
+            self.ending.remove(&number);
+            return Ok(());
+        };
+        if worker.flow.law.is_some() {
+            let info = TcpInfo::of(&sending.socket);
+            if sending.start_ns.is_none() || !info.is_done() {
+                return Ok(());
+            }
+            worker.meter.look(&info);
+            self.recorder.completed(Completion {
+                flow: number as u32,
+                start_ns: sending.start_ns.unwrap_or(now_ns),
+                end_ns: now_ns,
+                bytes: sending.written_bytes,
+            });
+        }
+        self.ending.remove(&number);
+        worker.meter.end();
+        worker.sender = None;
+        let old_ns = worker.app.due_ns();
+        worker.app.finished(&worker.flow.app, now_ns);
+        self.due.remove(&(old_ns, number));
+        self.due.insert((worker.app.due_ns(), number));
+        Ok(())
+    }
+
+    /// Takes connections, or where the flow is of datagrams counts them.
+    fn listen(&mut self, number: usize) -> Outcome<()> {
+        let worker = &mut self.workers[number];
+        if worker.flow.law.is_none() {
+            let payload_bytes = u64::from(worker.flow.payload_bytes());
+            while let Moved::Bytes(_) = connection::read(&worker.listener)? {
+                worker.delivered_bytes += payload_bytes;
+            }
+            return Ok(());
+        }
+        while let Some(socket) = connection::accepted(&self.workers[number].listener) {
+            let free = self.readers.iter().position(Option::is_none);
+            let place = free.unwrap_or(self.readers.len());
+            add(&self.epoll, &socket, Whose::Reader(place), EpollFlags::EPOLLIN)?;
+            let reading = Some(Reading { flow: number, socket });
+            match free {
+                Some(place) => self.readers[place] = reading,
+                None => self.readers.push(reading),
+            }
+        }
+        Ok(())
+    }
+
+    /// Reads what came, at once, as an application does that is never the bottleneck.
+    fn read(&mut self, reader: usize) -> Outcome<()> {
+        let Some(reading) = &self.readers[reader] else {
+            return Ok(());
+        };
+        let worker = &mut self.workers[reading.flow];
+        loop {
+            match connection::read(&reading.socket).map_err(failed(&worker.flow.name))? {
+                Moved::Bytes(0) => {
+                    self.readers[reader] = None;
+                    return Ok(());
+                }
+                Moved::Bytes(bytes) => worker.delivered_bytes += bytes,
+                Moved::Nothing => return Ok(()),
+            }
+        }
+    }
+
+    /// Reads all meters, and keeps what they say where results want it.
+    fn look(&mut self, now_ns: u64) -> Outcome<()> {
+        let links = self
+            .links
+            .iter_mut()
+            .map(|link| link.read(now_ns))
+            .collect::<Outcome<Vec<_>>>()?;
+        let flows = self.workers.iter_mut().map(|worker| {
+            if let (Some(sending), Some(_)) = (&worker.sender, &worker.flow.law) {
+                worker.meter.look(&TcpInfo::of(&sending.socket));
+            }
+            worker.meter.counters(worker.delivered_bytes)
+        });
+        let flows: Vec<FlowCounters> = flows.collect();
+        self.recorder.keep(now_ns, &links, &flows);
+        self.next_look_ns = self.recorder.next_ns(now_ns, self.tick_ns);
+        debug_assert!(self.next_look_ns > now_ns, "time goes on");
+        debug_assert_eq!(self.plan.flows.len(), flows.len());
+        Ok(())
+    }
+}
+
+fn add(epoll: &Epoll, file: impl AsFd, whose: Whose, flags: EpollFlags) -> Outcome<()> {
+    epoll
+        .add(file, EpollEvent::new(flags, whose.token()))
+        .map_err(failed("epoll"))
+}
+
+fn monotonic_ns() -> Outcome<u64> {
+    let now = clock_gettime(ClockId::CLOCK_MONOTONIC).map_err(failed("the clock"))?;
+    Ok(Duration::from(now).as_nanos() as u64)
+}
+
+/// Watches that the guest's processor is no bottleneck: the clock counts its instructions.
+struct Processor {
+    idle_ticks: u64,
+    last_ns: u64,
+}
+
+/// `/proc/stat` counts in hundredths of a second.
+const PROC_TICK_NS: u64 = 10_000_000;
+
+impl Processor {
+    fn new() -> Outcome<Self> {
+        Ok(Self {
+            idle_ticks: idle_ticks()?,
+            last_ns: 0,
+        })
+    }
+
+    fn check(&mut self, now_ns: u64) -> Outcome<()> {
+        let idle_ticks = idle_ticks()?;
+        let idle = ((idle_ticks - self.idle_ticks) * PROC_TICK_NS) as f64 / (now_ns - self.last_ns) as f64;
+        (self.idle_ticks, self.last_ns) = (idle_ticks, now_ns);
+        if idle < 1.0 - BUSY_MAX {
+            return Err(format!(
+                "the guest's processor was {:.0} % busy before {} s, so that it would delay packets itself; lower the \
+                 rate, or shorten the path",
+                (1.0 - idle) * 100.0,
+                now_ns / 1_000_000_000
+            ));
+        }
+        Ok(())
+    }
+}
+
+/// Time that the processor was idle: the fourth number of the first line.
+fn idle_ticks() -> Outcome<u64> {
+    let path = "/proc/stat";
+    let text = fs::read_to_string(path).map_err(failed(path))?;
+    let idle = text.split_whitespace().nth(4).and_then(|field| field.parse().ok());
+    idle.ok_or_else(|| format!("{path} is not understood"))
+}

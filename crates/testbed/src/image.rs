@@ -1,0 +1,246 @@
+//! The guest's kernel and files, made from Debian's packages and this machine's programs, and kept in the user's cache.
+//!
+//! The archive is not compressed: the guest would spend more time unpacking than the host spends reading.
+
+mod apt;
+pub(crate) mod archive;
+mod modules;
+mod programs;
+
+use std::fs::{self, File};
+use std::io::{self, Write};
+use std::path::{Path, PathBuf};
+
+use twox_hash::XxHash3_128;
+
+use crate::{Error, guest};
+use archive::Archive;
+use programs::Need;
+
+/// A kernel that can be had: its series and the suite of Debian that has it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Kernel {
+    /// Its series, e.g. `6.1`.
+    pub series: &'static str,
+    suite: &'static str,
+}
+
+/// The kernels that can be had.
+pub const KERNELS: [Kernel; 2] = [
+    Kernel {
+        series: "6.1",
+        suite: "bookworm",
+    },
+    Kernel {
+        series: "6.12",
+        suite: "bookworm-backports",
+    },
+];
+
+impl Kernel {
+    /// The kernel of a series.
+    ///
+    /// # Errors
+    /// [`Error::UnknownKernel`] with those that there are.
+    pub fn of(series: &str) -> Result<Self, Error> {
+        let found = KERNELS.into_iter().find(|kernel| kernel.series == series);
+        found.ok_or_else(|| Error::UnknownKernel {
+            given: series.to_owned(),
+            allowed: KERNELS.map(|kernel| kernel.series).join(" and "),
+        })
+    }
+}
+
+/// What runs in the guest beside fadelab.
+const PROGRAMS: [Need; 2] = [
+    ("ip", "builds networks", "iproute2"),
+    ("tc", "builds queues", "iproute2"),
+];
+
+/// Images of a kernel that are kept: another build of fadelab has another one.
+const IMAGES_KEPT: usize = 4;
+
+/// A kernel and the files that it begins with.
+#[derive(Clone, Debug)]
+pub struct Image {
+    folder: PathBuf,
+    package: String,
+    modules: Vec<String>,
+}
+
+impl Image {
+    /// Makes an image with the kernel and with `program`, a fadelab, in it, or finds it in the cache. What takes long is
+    /// told to `say`.
+    ///
+    /// # Errors
+    /// A program of the system is missing, the kernel's package cannot be had, or the cache cannot be written.
+    pub fn prepare(kernel: &Kernel, program: &Path, mut say: impl FnMut(&str)) -> Result<Self, Error> {
+        programs::find(&(
+            crate::machine::QEMU,
+            "runs the kernel in virtual time",
+            "qemu-system-x86",
+        ))?;
+        let cache = cache()?.join(kernel.series);
+        fs::create_dir_all(&cache).map_err(Error::file("make", &cache))?;
+        let package = match apt::deb(&cache)? {
+            Some(package) => package,
+            None => apt::fetch(kernel, &cache, &mut say)?,
+        };
+        let tools: Vec<PathBuf> = PROGRAMS.iter().map(programs::find).collect::<Result<_, _>>()?;
+        let name = package.file_stem().unwrap_or_default().to_string_lossy().into_owned();
+        let folder = cache.join(format!("image-{:032x}", key(&name, program, &tools)?));
+        if !folder.is_dir() {
+            say(&format!("making the image of {name}"));
+            make(&package, program, &tools, &cache, &folder)?;
+            forget_old(&cache);
+        }
+        let path = folder.join(MODULES);
+        let modules = fs::read_to_string(&path).map_err(Error::file("read", &path))?;
+        Ok(Self {
+            modules: modules.lines().map(str::to_owned).collect(),
+            package: name,
+            folder,
+        })
+    }
+
+    /// The kernel's package and version.
+    pub fn package(&self) -> &str {
+        &self.package
+    }
+
+    /// Where it is kept.
+    pub fn folder(&self) -> &Path {
+        &self.folder
+    }
+
+    /// The kernel.
+    pub(crate) fn kernel(&self) -> PathBuf {
+        self.folder.join(KERNEL)
+    }
+
+    /// The archive with all files.
+    pub(crate) fn archive(&self) -> PathBuf {
+        self.folder.join(ARCHIVE)
+    }
+
+    /// The guest's paths of the kernel modules, in the order in which they load.
+    pub(crate) fn modules(&self) -> &[String] {
+        &self.modules
+    }
+}
+
+const KERNEL: &str = "vmlinuz";
+const ARCHIVE: &str = "archive.cpio";
+const MODULES: &str = "modules";
+
+/// `$XDG_CACHE_HOME/fadelab/testbed`, else below `~/.cache`.
+fn cache() -> Result<PathBuf, Error> {
+    let absolute = |name: &str| {
+        std::env::var_os(name)
+            .map(PathBuf::from)
+            .filter(|path| path.is_absolute())
+    };
+    let base = absolute("XDG_CACHE_HOME").or_else(|| absolute("HOME").map(|home| home.join(".cache")));
+    let base = base.ok_or_else(|| Error::Tool {
+        what: "finding the cache".to_owned(),
+        why: "neither HOME nor XDG_CACHE_HOME is set".to_owned(),
+    })?;
+    Ok(base.join("fadelab").join("testbed"))
+}
+
+/// Everything that an image is made from.
+fn key(package: &str, program: &Path, tools: &[PathBuf]) -> Result<u128, Error> {
+    let mut hasher = XxHash3_128::new();
+    hasher.write(package.as_bytes());
+    for path in tools.iter().map(PathBuf::as_path).chain([program]) {
+        let mut file = File::open(path).map_err(Error::file("open", path))?;
+        io::copy(&mut file, &mut Hashed(&mut hasher)).map_err(Error::file("read", path))?;
+    }
+    Ok(hasher.finish_128())
+}
+
+/// Hashes what is written.
+struct Hashed<'a>(&'a mut XxHash3_128);
+
+impl Write for Hashed<'_> {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        self.0.write(bytes);
+        Ok(bytes.len())
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        Ok(())
+    }
+}
+
+/// Makes an image in a folder of another name, which gets its own when it is complete.
+fn make(package: &Path, program: &Path, tools: &[PathBuf], cache: &Path, folder: &Path) -> Result<(), Error> {
+    let work = tempfile::tempdir_in(cache).map_err(Error::file("make a folder in", cache))?;
+    let root = work.path().join("package");
+    apt::unpack(package, &root)?;
+    let release = release(&root)?;
+    let order = modules::ordered(&root, &release)?;
+    let image = work.path().join("image");
+    fs::create_dir(&image).map_err(Error::file("make", &image))?;
+    let vmlinuz = root.join("boot").join(format!("vmlinuz-{release}"));
+    fs::copy(&vmlinuz, image.join(KERNEL)).map_err(Error::file("copy", &vmlinuz))?;
+
+    let mut archive = Archive::default();
+    for mount in guest::FOLDERS {
+        archive = archive.folder(mount);
+    }
+    let mut paths = Vec::new();
+    for module in &order {
+        let from = root.join("lib/modules").join(&release).join(module);
+        let bytes = fs::read(&from).map_err(Error::file("read", &from))?;
+        let to = format!("/modules/{}", module.rsplit('/').next().unwrap_or(module));
+        archive = archive.file(&to, 0o644, bytes);
+        paths.push(to);
+    }
+    archive = archive.file(guest::PROGRAM, 0o755, programs::stripped(program)?);
+    for (path, need) in tools.iter().zip(PROGRAMS) {
+        let bytes = fs::read(path).map_err(Error::file("read", path))?;
+        archive = archive.file(&format!("/bin/{}", need.0), 0o755, bytes);
+    }
+    let all: Vec<PathBuf> = tools.iter().cloned().chain([program.to_owned()]).collect();
+    for library in programs::libraries(&all)? {
+        let bytes = fs::read(&library).map_err(Error::file("read", &library))?;
+        archive = archive.file(&library.to_string_lossy(), 0o755, bytes);
+    }
+    let write = |name: &str, bytes: &[u8]| {
+        let path = image.join(name);
+        fs::write(&path, bytes).map_err(Error::file("write", path))
+    };
+    write(ARCHIVE, &archive.finish().map_err(Error::file("write", &image))?)?;
+    write(MODULES, paths.join("\n").as_bytes())?;
+    match fs::rename(&image, folder) {
+        // Somebody else may have made the same one meanwhile.
+        Err(_) if folder.is_dir() => Ok(()),
+        moved => moved.map_err(Error::file("move", image)),
+    }
+}
+
+/// The release of the only kernel in an unpacked package.
+fn release(root: &Path) -> Result<String, Error> {
+    let path = root.join("lib/modules");
+    let mut entries = fs::read_dir(&path).map_err(Error::file("read", &path))?;
+    let entry = entries.next().and_then(Result::ok).ok_or_else(|| Error::Tool {
+        what: "reading the kernel's package".to_owned(),
+        why: "it has no modules".to_owned(),
+    })?;
+    Ok(entry.file_name().to_string_lossy().into_owned())
+}
+
+/// Removes all but the newest images. A run has read its image before it begins, so none is in use for long.
+fn forget_old(cache: &Path) {
+    let entries = fs::read_dir(cache).into_iter().flatten().filter_map(Result::ok);
+    let images = entries.filter(|entry| entry.file_name().to_string_lossy().starts_with("image-"));
+    let mut images: Vec<_> = images
+        .filter_map(|entry| Some((entry.metadata().ok()?.modified().ok()?, entry.path())))
+        .collect();
+    images.sort();
+    for (_, path) in images.iter().rev().skip(IMAGES_KEPT) {
+        // One that stays is in nobody's way.
+        let _ = fs::remove_dir_all(path);
+    }
+}

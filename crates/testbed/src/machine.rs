@@ -1,0 +1,244 @@
+//! One run of a guest under QEMU, from its start to its last word.
+
+use std::ffi::CString;
+use std::fs::File;
+use std::io::{BufRead, BufReader, Read, Seek, Write};
+use std::os::fd::{AsRawFd, OwnedFd};
+use std::os::unix::process::CommandExt;
+use std::process::{Child, ChildStdout, Command, Stdio};
+use std::sync::mpsc::{Receiver, RecvTimeoutError, channel};
+use std::thread;
+use std::time::{Duration, Instant};
+
+use fadelab_sim::record::RunRecord;
+use nix::sys::memfd::{MFdFlags, memfd_create};
+
+use crate::image::{Image, archive};
+use crate::message::Message;
+use crate::plan::Plan;
+use crate::{Error, guest};
+
+/// The emulator.
+pub const QEMU: &str = "qemu-system-x86_64";
+
+/// A guest that has said nothing for so long, by the wall clock, hangs. It speaks at each virtual second, which takes a
+/// few seconds at most.
+const SILENCE_S_MAX: u64 = 120;
+
+/// How often whoever watches is asked whether to go on.
+const LOOK: Duration = Duration::from_millis(100);
+
+/// Lines of the console that a message quotes.
+const CONSOLE_LINES: usize = 12;
+
+/// Memory of the guest. What it does not touch is not taken from the host.
+const MEMORY_MB: u32 = 1024;
+
+/// What makes time virtual and each run the same: a processor that is interpreted, two nanoseconds an instruction, idle
+/// time skipped, the date fixed and no randomness from the machine.
+const CLOCKWORK: [&str; 10] = [
+    "-accel",
+    "tcg,thread=single",
+    "-smp",
+    "1",
+    "-cpu",
+    "max,-rdrand,-rdseed",
+    "-icount",
+    "shift=1,sleep=off",
+    "-rtc",
+    "base=2026-01-01,clock=vm",
+];
+
+/// Runs a plan in a guest.
+pub fn run(plan: &Plan, image: &Image, mut report: impl FnMut(u64) -> bool) -> Result<RunRecord, Error> {
+    let mut guest = Guest::start(plan, image)?;
+    let mut heard = Instant::now();
+    let mut when = "before it booted".to_owned();
+    let mut time_ns = 0;
+    loop {
+        if !report(time_ns) {
+            return Err(Error::Stopped);
+        }
+        match guest.messages.recv_timeout(LOOK) {
+            Ok(Message::Booted { release }) => when = format!("after Linux {release} had booted"),
+            Ok(Message::Reached { time_ns: now_ns }) => {
+                time_ns = now_ns;
+                when = format!("at {} s of virtual time", time_ns / 1_000_000_000);
+            }
+            Ok(Message::Failed { why }) => return Err(Error::InGuest(why)),
+            Ok(Message::Done { record }) => return Ok(*record),
+            Err(RecvTimeoutError::Timeout) => {
+                if heard.elapsed() > Duration::from_secs(SILENCE_S_MAX) {
+                    return Err(Error::Hangs {
+                        silent_s: SILENCE_S_MAX,
+                        when,
+                        console: guest.console(),
+                    });
+                }
+                continue;
+            }
+            Err(RecvTimeoutError::Disconnected) => {
+                return Err(Error::Ended {
+                    when,
+                    console: guest.console(),
+                });
+            }
+        }
+        heard = Instant::now();
+    }
+}
+
+/// A running guest; it ends with this value.
+struct Guest {
+    qemu: Child,
+    messages: Receiver<Message>,
+    console: File,
+}
+
+impl Guest {
+    fn start(plan: &Plan, image: &Image) -> Result<Self, Error> {
+        let initrd = initrd(plan, image)?;
+        let console = in_memory("console")?;
+        let mut command = command(plan, image, &initrd, &console);
+        let mut qemu = command.spawn().map_err(|error| match error.kind() {
+            std::io::ErrorKind::NotFound => Error::NoProgram {
+                program: QEMU.to_owned(),
+                purpose: "runs the kernel in virtual time",
+                package: "qemu-system-x86",
+            },
+            _ => Error::Tool {
+                what: format!("starting {QEMU}"),
+                why: error.to_string(),
+            },
+        })?;
+        let (sender, messages) = channel();
+        let output = qemu.stdout.take().expect("it is piped");
+        thread::spawn(move || listen(output, |message| sender.send(message).is_ok()));
+        Ok(Self {
+            qemu,
+            messages,
+            console,
+        })
+    }
+
+    /// The last lines of QEMU and of the guest.
+    fn console(&mut self) -> String {
+        let _ = self.qemu.kill();
+        let mut text = Vec::new();
+        if let Some(errors) = &mut self.qemu.stderr {
+            let _ = errors.read_to_end(&mut text);
+        }
+        let _ = self.console.rewind();
+        let _ = self.console.read_to_end(&mut text);
+        let text = String::from_utf8_lossy(&text);
+        let lines: Vec<&str> = text
+            .lines()
+            .map(str::trim_end)
+            .filter(|line| !line.is_empty())
+            .collect();
+        lines[lines.len().saturating_sub(CONSOLE_LINES)..].join("\n")
+    }
+}
+
+impl Drop for Guest {
+    fn drop(&mut self) {
+        // It may have ended by itself.
+        let _ = self.qemu.kill();
+        let _ = self.qemu.wait();
+    }
+}
+
+/// Passes on each message until the guest ends or nobody listens.
+fn listen(output: ChildStdout, mut pass: impl FnMut(Message) -> bool) {
+    for line in BufReader::new(output).lines().map_while(Result::ok) {
+        let message = serde_json::from_str(&line).unwrap_or_else(|error| Message::Failed {
+            why: format!("it said what nobody understands: {error}"),
+        });
+        if !pass(message) {
+            return;
+        }
+    }
+}
+
+/// A file without a name, which is gone when its last user is, however that one ends.
+fn in_memory(name: &str) -> Result<File, Error> {
+    let name = CString::new(name).expect("the name has no zero");
+    // QEMU inherits it, so it is not closed on exec.
+    let fd: OwnedFd = memfd_create(name.as_c_str(), MFdFlags::empty()).map_err(|error| Error::Tool {
+        what: "making a file in memory".to_owned(),
+        why: error.to_string(),
+    })?;
+    Ok(File::from(fd))
+}
+
+/// The image's archive with that of the run behind it: Linux unpacks one after the other.
+fn initrd(plan: &Plan, image: &Image) -> Result<File, Error> {
+    let failed = |error: std::io::Error| Error::Tool {
+        what: "writing the guest's archive".to_owned(),
+        why: error.to_string(),
+    };
+    let mut initrd = in_memory("initrd")?;
+    let mut base = File::open(image.archive()).map_err(Error::file("open", image.archive()))?;
+    std::io::copy(&mut base, &mut initrd).map_err(failed)?;
+    let json = serde_json::to_vec(plan).expect("a plan has nothing that JSON has not");
+    let bytes = archive::Archive::default()
+        .file(guest::PLAN, 0o644, json)
+        .finish()
+        .map_err(failed)?;
+    initrd.write_all(&bytes).map_err(failed)?;
+    Ok(initrd)
+}
+
+/// The command line of QEMU: a serial console into memory, and a port for messages on its standard output.
+fn command(plan: &Plan, image: &Image, initrd: &File, console: &File) -> Command {
+    let inherited = |file: &File| format!("/proc/self/fd/{}", file.as_raw_fd());
+    let mut command = Command::new(QEMU);
+    command.args([
+        "-nodefaults",
+        "-no-user-config",
+        "-display",
+        "none",
+        "-no-reboot",
+        "-M",
+        "q35",
+    ]);
+    command.args(CLOCKWORK);
+    command.args(["-m", &MEMORY_MB.to_string(), "-seed", &plan.seed.to_string()]);
+    command.arg("-kernel").arg(image.kernel());
+    command.args(["-initrd", &inherited(initrd)]);
+    command.args([
+        "-append",
+        &format!(
+            "console=ttyS0 quiet panic=-1 mitigations=off nokaslr random.trust_cpu=off rdinit={} -- {}",
+            guest::PROGRAM,
+            guest::ARGUMENTS.join(" ")
+        ),
+    ]);
+    command.args(["-chardev", &format!("file,id=console,path={}", inherited(console))]);
+    command.args(["-serial", "chardev:console"]);
+    // Without an event file descriptor a message is taken at the instruction that sends it, not when QEMU's other
+    // thread wakes up.
+    command.args(["-device", "virtio-serial-pci,ioeventfd=off"]);
+    // Not QEMU's own `stdio`: that one counts as disconnected when its input ends, and a guest then waits for ever.
+    command.args(["-chardev", "file,id=messages,path=/dev/stdout"]);
+    command.args(["-device", "virtserialport,chardev=messages"]);
+    command
+        .stdin(Stdio::null())
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped());
+    die_with_us(&mut command);
+    command
+}
+
+/// However we end, QEMU does not outlive us. Ctrl-C is ours to answer.
+#[allow(unsafe_code)]
+fn die_with_us(command: &mut Command) {
+    command.process_group(0);
+    // SAFETY: between fork and exec only a system call is made, which is safe to call there.
+    unsafe {
+        command.pre_exec(|| {
+            nix::sys::prctl::set_pdeathsig(nix::sys::signal::Signal::SIGKILL)?;
+            Ok(())
+        });
+    }
+}

@@ -1,0 +1,161 @@
+//! What a guest builds and runs: namespaces, cables, queues, flows. It travels as JSON.
+
+use std::net::Ipv4Addr;
+
+use fadelab_sim::spec::App;
+use serde::{Deserialize, Serialize};
+
+/// Everything that a guest needs to know. Nothing in it depends on the host.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Plan {
+    /// Seed of the applications.
+    pub seed: u64,
+    /// End of the run, from the instant at which applications may begin.
+    pub duration_ns: u64,
+    /// Totals count from here on.
+    pub warmup_ns: u64,
+    /// Distance between samples of the time series; `None` records no series.
+    pub record_interval_ns: Option<u64>,
+    /// Kernel modules in the order in which they load, by their paths in the guest.
+    pub modules: Vec<String>,
+    /// Number of nodes; each has a network namespace.
+    pub nodes: usize,
+    /// Largest IP packet of any flow.
+    pub mtu_bytes: u32,
+    /// What connects the nodes.
+    pub cables: Vec<Cable>,
+    /// The flows.
+    pub flows: Vec<Flow>,
+}
+
+impl Plan {
+    /// The ways that results show, by ascending link.
+    pub fn shown(&self) -> Vec<(usize, usize, &Way)> {
+        let ways = self.cables.iter().enumerate().flat_map(|(cable, spec)| {
+            let ends = spec.ways.iter().enumerate();
+            ends.filter_map(move |(end, way)| Some((cable, end, way.as_ref()?)))
+        });
+        let mut shown: Vec<_> = ways.filter(|(_, _, way)| way.shown).collect();
+        shown.sort_by_key(|(_, _, way)| way.link);
+        shown
+    }
+}
+
+/// A pair of devices, and what happens to packets each way.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Cable {
+    /// The nodes at its ends.
+    pub ends: [usize; 2],
+    /// From the first end to the second, and back; a way that no link uses is open.
+    pub ways: [Option<Way>; 2],
+}
+
+/// A link of the scenario: one way of a cable.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Way {
+    /// Its number in the scenario.
+    pub link: u32,
+    /// Whether results show it.
+    pub shown: bool,
+    /// Rate of its transmitter in IP bits per second.
+    pub rate_bps: u64,
+    /// Propagation delay.
+    pub delay_ns: u64,
+    /// Its queue.
+    pub queue: Queue,
+    /// Share of the packets that are lost on the air.
+    pub loss: f64,
+    /// IP bytes of the largest data packet that crosses it: what a packet that is dropped counts as.
+    pub packet_bytes: u32,
+    /// Whether data and ACKs cross it.
+    pub carries: Carries,
+}
+
+/// What crosses a link.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Carries {
+    /// Data of some flow.
+    pub data: bool,
+    /// ACKs of some flow.
+    pub acks: bool,
+}
+
+/// A queue: its limit, and which law stands at it.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Queue {
+    /// How much it holds.
+    pub limit: Limit,
+    /// What decides at it.
+    pub discipline: Discipline,
+}
+
+/// How much a queue holds, the packet in transmission excluded.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub enum Limit {
+    /// So many packets.
+    Packets(u32),
+    /// So many IP bytes.
+    Bytes(u64),
+}
+
+/// What decides at a queue.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub enum Discipline {
+    /// Nothing: first in, first out.
+    Fifo,
+    /// A queue of the kernel's own, by its name, e.g. `red`.
+    Kernel(String),
+}
+
+/// A flow.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Flow {
+    /// Its name, which also names its random stream.
+    pub name: String,
+    /// Node of the sender.
+    pub from: usize,
+    /// Node of the receiver.
+    pub to: usize,
+    /// Where data go out: a node and one of its cables, in order.
+    pub route: Vec<(usize, usize)>,
+    /// Where ACKs go out.
+    pub route_back: Vec<(usize, usize)>,
+    /// Name of the kernel's congestion control; `None` is UDP.
+    pub law: Option<String>,
+    /// What the application does.
+    pub app: App,
+    /// IP bytes of a full data packet.
+    pub packet_bytes: u32,
+    /// IP and TCP headers of a data packet, options included.
+    pub header_bytes: u32,
+    /// Initial window.
+    pub cwnd_pkts_initial: u32,
+    /// Smallest retransmission timeout.
+    pub rto_ns_min: u64,
+    /// Whether each packet is acknowledged at once.
+    pub acks_at_once: bool,
+    /// Whether losses are repaired by selective acknowledgements.
+    pub sack: bool,
+    /// Whether ECN is asked for.
+    pub ecn: bool,
+}
+
+impl Flow {
+    /// Payload of a full packet.
+    pub fn payload_bytes(&self) -> u32 {
+        self.packet_bytes - self.header_bytes
+    }
+
+    /// Whether headers have room for timestamps beside 20 bytes each of IP and TCP (RFC 7323: 12 bytes).
+    pub fn timestamps(&self) -> bool {
+        self.header_bytes >= 52
+    }
+}
+
+/// The port on which receivers listen.
+pub const PORT: u16 = 5001;
+
+/// Address of one end of a flow: each has two of its own, so that routes of flows do not meet.
+pub fn address(flow: usize, is_receiver: bool) -> Ipv4Addr {
+    Ipv4Addr::new(10, (flow >> 8) as u8, flow as u8, 1 + u8::from(is_receiver))
+}
