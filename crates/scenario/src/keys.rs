@@ -321,9 +321,9 @@ const TRANSPORT: &[Key] = &[
     ),
     key(
         "recovery",
-        Choice(&["sack", "newreno", "reno"]),
+        Choice(&["sack", "rack", "newreno", "reno"]),
         Preset,
-        "`\"sack\"` (RFC 6675), `\"newreno\"` (RFC 6582) or `\"reno\"` (RFC 5681, section 3.2)",
+        "`\"sack\"` (RFC 6675), `\"rack\"` (RACK-TLP, RFC 8985), `\"newreno\"` (RFC 6582) or `\"reno\"` (RFC 5681, section 3.2)",
     ),
     key(
         "dupthresh",

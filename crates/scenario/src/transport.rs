@@ -141,10 +141,10 @@ pub fn read(reader: &mut Reader<'_>) -> Result<(Transport, Option<bool>), Refusa
         );
         return Err(reader.refuse("transport.packet", &why));
     }
-    if transport.rate_reduction && transport.recovery != Recovery::Sack {
+    if transport.rate_reduction && !transport.recovery.has_sack() {
         return Err(reader.refuse(
             "transport.rate_reduction",
-            "it counts what was delivered, which needs transport.recovery = \"sack\"",
+            "it counts what was delivered, which needs transport.recovery = \"sack\" or \"rack\"",
         ));
     }
     if transport.ts_tick_ns < 1_000 {
@@ -206,11 +206,13 @@ fn time(reader: &mut Reader<'_>, path: &str, default_ns: u64) -> Result<u64, Ref
 fn recovery(reader: &mut Reader<'_>, default: Recovery) -> Result<Recovery, Refusal> {
     let name = match default {
         Recovery::Sack => "sack",
+        Recovery::Rack => "rack",
         Recovery::NewReno => "newreno",
         Recovery::Reno => "reno",
     };
     let choices = [
         ("sack", Recovery::Sack),
+        ("rack", Recovery::Rack),
         ("newreno", Recovery::NewReno),
         ("reno", Recovery::Reno),
     ];

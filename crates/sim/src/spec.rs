@@ -182,14 +182,24 @@ pub struct Transport {
     pub rate_reduction: bool,
 }
 
-/// How losses are repaired.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+/// How losses are repaired. Those with selective acknowledgements stand first.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd)]
 pub enum Recovery {
     /// Selective acknowledgements, RFC 6675.
     Sack,
+    /// The same, with losses found by time and tails probed: RACK-TLP, RFC 8985.
+    Rack,
     /// Without them, RFC 6582.
     NewReno,
     /// The fast recovery of RFC 5681, section 3.2: any new ACK ends it, and further losses of the same window are left
     /// to the timer.
     Reno,
+}
+
+impl Recovery {
+    /// Whether receivers acknowledge selectively.
+    #[inline]
+    pub fn has_sack(self) -> bool {
+        self <= Self::Rack
+    }
 }

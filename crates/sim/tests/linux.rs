@@ -7,7 +7,7 @@ use std::rc::Rc;
 
 use common::{DELAY_NS, DROP, MS, kth, random_loss, record_of, wire};
 use fadelab_sim::record::RunRecord;
-use fadelab_sim::spec::{RunSpec, Transport};
+use fadelab_sim::spec::{Recovery, RunSpec, Transport};
 use fadelab_sim::tap::Sighting;
 
 /// A transfer of `segments` with the transport changed.
@@ -187,4 +187,126 @@ fn a_reduction_ends_at_ssthresh() {
         .map(|sample| sample.cwnd_pkts)
         .collect();
     assert!(windows[0] > 10, "it shrinks by and by: {windows:?}");
+}
+
+/// A transfer of 60 segments with losses where `router` says.
+fn with_losses(recovery: Recovery, router: fadelab_sim::spec::RouterSpec) -> RunSpec {
+    let mut spec = transfer("reno", 60, |tcp| (tcp.recovery, tcp.rate_reduction) = (recovery, true));
+    spec.links[0].router = router;
+    spec
+}
+
+#[test]
+fn time_finds_what_duplicates_find() {
+    // Goal: wherever three duplicates can follow a lost segment, RACK repairs it by one retransmission in one recovery,
+    // as early as three duplicates do.
+    for lost in (3..=56).step_by(7) {
+        let of = |recovery| record_of(&with_losses(recovery, kth(lost, 0, 1, DROP)));
+        let (sack, rack) = (of(Recovery::Sack), of(Recovery::Rack));
+        let flow = rack.flows_end[0];
+        assert_eq!(
+            (flow.retransmitted_pkts, flow.timeouts, flow.recoveries),
+            (1, 0, 1),
+            "packet {lost}: {flow:?}"
+        );
+        assert_eq!(rack.completions, sack.completions, "packet {lost}");
+    }
+}
+
+#[test]
+fn a_lost_retransmission_is_found() {
+    // Goal: what is lost once more is found when later segments arrive, without a timeout, which is all that duplicates
+    // leave.
+    let with_losses = |recovery, router| {
+        let mut spec = transfer("reno", 200, |tcp| (tcp.recovery, tcp.rate_reduction) = (recovery, true));
+        spec.links[0].router = router;
+        spec
+    };
+    let first = seen(&with_losses(Recovery::Rack, kth(40, 0, 1, DROP))).1;
+    let again = first.iter().filter(|packet| packet.is_data).enumerate();
+    let again = again.skip(40).find(|(_, packet)| packet.segment == 39).unwrap().0 as u32 + 1;
+    let both = kth(40, again - 40, again, DROP);
+    let counted = |recovery| {
+        let record = record_of(&with_losses(recovery, both.clone()));
+        assert_eq!(record.links_end[0].dropped_law_pkts, 2);
+        let flow = record.flows_end[0];
+        (flow.retransmitted_pkts, flow.timeouts, flow.recoveries)
+    };
+    assert_eq!(counted(Recovery::Rack), (2, 0, 1));
+    assert_eq!(counted(Recovery::Sack).1, 1);
+}
+
+#[test]
+fn a_lost_tail_is_probed() {
+    // Goal: the last three of a transfer are lost. Two smoothed round trips and 8 ms after the last ACK the very last
+    // is sent again; its SACK shows that the two before are missing, which are sent again a quarter of the smallest
+    // round trip later. No timeout, which is all that the transport has without probes.
+    let spec = with_losses(Recovery::Rack, kth(58, 1, 60, DROP));
+    let (record, packets) = seen(&spec);
+    let flow = record.flows_end[0];
+    assert_eq!((flow.timeouts, flow.recoveries, flow.retransmitted_pkts), (0, 1, 3));
+    let probe = packets
+        .iter()
+        .rposition(|packet| packet.is_data && packet.segment == 59)
+        .unwrap();
+    let (before, after) = packets.split_at(probe);
+    let last_ack = before.iter().rfind(|packet| !packet.is_data).unwrap();
+    let waited_ns = packets[probe].time_ns - last_ack.time_ns;
+    let srtt_ns = u64::from(flow.srtt_us) * 1000;
+    assert!(
+        waited_ns.abs_diff(2 * srtt_ns + 8 * MS) < srtt_ns / 4,
+        "{waited_ns} and twice {srtt_ns}"
+    );
+    let sack_ns = after.iter().find(|packet| !packet.is_data).unwrap().time_ns;
+    let repaired: Vec<(u32, u64)> = after[1..]
+        .iter()
+        .filter(|packet| packet.is_data)
+        .map(|packet| (packet.segment, packet.time_ns - sack_ns))
+        .collect();
+    let quarter_ns = common::RTT_NS / 4 / 1000 * 1000;
+    // The probe itself took a round trip, so what is missing was sent long enough ago by then.
+    assert_eq!(
+        repaired.iter().map(|(segment, _)| *segment).collect::<Vec<_>>(),
+        [57, 58]
+    );
+    assert!(
+        repaired
+            .iter()
+            .all(|(_, after_ns)| *after_ns <= quarter_ns + common::RTT_NS),
+        "{repaired:?}"
+    );
+    let timer = record_of(&with_losses(Recovery::Sack, kth(58, 1, 60, DROP)));
+    assert_eq!(timer.flows_end[0].timeouts, 1);
+    assert!(record.completions[0].end_ns < timer.completions[0].end_ns);
+}
+
+#[test]
+fn a_lost_last_segment_costs_the_window_once() {
+    // Goal: where the probe alone repairs the loss, nobody sees it but by its ACK: no recovery, no timeout, and the
+    // window is halved when the next data are acknowledged (RFC 8985, section 7.4.2). Here none follow.
+    let record = record_of(&with_losses(Recovery::Rack, kth(60, 0, 1, DROP)));
+    let flow = record.flows_end[0];
+    assert_eq!((flow.timeouts, flow.recoveries, flow.retransmitted_pkts), (0, 0, 1));
+    assert_eq!(record.completions.len(), 1);
+}
+
+#[test]
+fn reordering_is_waited_for() {
+    // Goal: where one segment in twenty comes 5 ms late, duplicates tell of losses that are none all the time;
+    // RACK is taken in at most once and then waits a quarter of the round trip, 10 ms.
+    let recoveries = |recovery| {
+        let mut spec = transfer("reno", 3000, |tcp| {
+            (tcp.recovery, tcp.cwnd_pkts_initial, tcp.ssthresh_pkts_initial) = (recovery, 30, 30);
+        });
+        spec.links[0].layer.reorder = Some(fadelab_sim::spec::Reorder {
+            probability: 0.05,
+            delay_ns: 5 * MS,
+            gap_pkts: None,
+        });
+        let flow = record_of(&spec).flows_end[0];
+        assert_eq!(flow.timeouts, 0, "{recovery:?}");
+        flow.recoveries
+    };
+    assert!(recoveries(Recovery::Rack) <= 1);
+    assert!(recoveries(Recovery::Sack) > 10);
 }

@@ -45,11 +45,13 @@ pub fn load(args: &LoadArgs) -> Result<(), Failure> {
         output::warn(&[format!("removed {name}, which a killed process had left half loaded")]);
     }
     let law_name = law_name(&args.law)?;
+    let nothing = || Failure::Invalid(format!("{law_name} is no congestion control: there is nothing to load"));
+    if law_name == "udp" {
+        return Err(nothing());
+    }
     let run = params::run(&law_name, &args.sets)?;
     let flow = &run.spec.flows[0];
-    let law = flow
-        .sender
-        .ok_or_else(|| Failure::Invalid("udp is no law: there is nothing to load".to_owned()))?;
+    let law = flow.sender.ok_or_else(nothing)?;
     let version =
         Version::running().ok_or_else(|| Failure::Failed("the kernel's version cannot be read".to_owned()))?;
     let unit = Unit {

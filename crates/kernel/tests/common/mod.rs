@@ -2,6 +2,7 @@
 
 #![allow(dead_code, reason = "each test uses a part of it")]
 
+pub mod meddler;
 pub mod tap;
 
 use std::fs;
@@ -70,6 +71,23 @@ pub fn run(command: &str) -> String {
 pub fn unique(stem: &str) -> String {
     static COUNT: AtomicU32 = AtomicU32::new(0);
     format!("{stem}{}x{}", std::process::id(), COUNT.fetch_add(1, Ordering::Relaxed))
+}
+
+/// A network namespace that goes with its test.
+pub struct Namespace(pub String);
+
+impl Namespace {
+    pub fn new(stem: &str) -> Self {
+        let name = unique(stem);
+        run(&format!("ip netns add {name}"));
+        Self(name)
+    }
+}
+
+impl Drop for Namespace {
+    fn drop(&mut self) {
+        let _ = Command::new("ip").args(["netns", "del", &self.0]).output();
+    }
 }
 
 /// Two hosts, 10.77.0.1 and 10.77.0.2 (fd77::1 and fd77::2), joined by a pair of devices `wire`.

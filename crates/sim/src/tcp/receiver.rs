@@ -6,7 +6,6 @@ use fadelab_path::packet::{FeedbackBytes, Header};
 
 use crate::packet::{Packet, SACK_BLOCKS_MAX, flag};
 use crate::ranges::{Range, RangeSet};
-use crate::spec::Recovery;
 use crate::tcp::Now;
 use crate::tcp::plan::Plan;
 
@@ -179,7 +178,7 @@ impl Receiver {
         (self.unacknowledged_pkts, self.ack_due_ns) = (0, u64::MAX);
         let (mut sack, mut sack_blocks) = Default::default();
         let mut ip_bytes = plan.ack_ip_bytes;
-        if !self.out_of_order.is_empty() && plan.tcp.recovery == Recovery::Sack {
+        if !self.out_of_order.is_empty() && plan.tcp.recovery.has_sack() {
             (sack, sack_blocks) = self.blocks();
             if plan.tcp.sack_on_wire {
                 ip_bytes = ip_bytes_with_sack(plan, sack_blocks);

@@ -32,6 +32,9 @@ struct Segment {
     in_flight_and_flags: u32,
 }
 
+/// When a segment was sent, and its number: segments that were sent at once are in the order of their numbers.
+pub(crate) type Sent = (u64, u32);
+
 /// Newest segment that an ACK delivered, and what was delivered with it.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct RateSample {
@@ -356,6 +359,69 @@ impl Scoreboard {
             self.frontier += 1;
         }
         lost
+    }
+
+    /// RACK: marks what was first sent before `newest`, and before `sent_ns_max`, lost. Both kinds of transmissions are
+    /// in order, so that a frontier finds these. Returns how many newly are, and when the next one was sent if it was
+    /// before `newest`.
+    #[inline(never)]
+    pub fn mark_sent_before(&mut self, newest: Sent, sent_ns_max: u64) -> (u32, Option<u64>) {
+        let mut lost = 0;
+        while self.frontier < self.nxt {
+            let seq = self.frontier;
+            let Segment {
+                sent_ns,
+                in_flight_and_flags: flags,
+                ..
+            } = *self.segment(seq);
+            if flags & is::SACKED != 0 {
+                self.frontier_sacked -= 1;
+            } else if flags & is::LOST == 0 {
+                if (sent_ns, seq) >= newest {
+                    return (lost, None);
+                }
+                if sent_ns > sent_ns_max {
+                    return (lost, Some(sent_ns));
+                }
+                lost += u32::from(self.mark_lost(seq));
+            }
+            self.frontier += 1;
+        }
+        (lost, None)
+    }
+
+    /// Whether segment `seq`, sent again at `sent_ns`, may still arrive from there.
+    pub fn is_under_way_again(&self, (sent_ns, seq): Sent) -> bool {
+        if seq < self.una {
+            return false;
+        }
+        let segment = self.segment(seq);
+        let flags = segment.in_flight_and_flags & (is::LOST | is::RETRANSMITTED | is::SACKED);
+        segment.sent_ns == sent_ns && flags == is::LOST | is::RETRANSMITTED
+    }
+
+    /// What was sent again is lost too: it is to be sent once more.
+    pub fn lose_again(&mut self, seq: u32) {
+        self.segment_mut(seq).in_flight_and_flags &= !is::RETRANSMITTED;
+        self.retransmitted_pkts -= 1;
+        self.in_flight_pkts -= 1;
+        self.retransmit_from = self.retransmit_from.min(seq);
+    }
+
+    /// The last segment is sent again to see whether it arrived, with no other sign that it did not.
+    pub fn send_last_again(&mut self, now_ns: u64) -> u32 {
+        let (seq, from) = (self.nxt - 1, self.retransmit_from);
+        self.mark_lost(seq);
+        self.send_again(seq, now_ns);
+        self.retransmit_from = from;
+        seq
+    }
+
+    /// When segment `seq`, which has just arrived or left, was sent, and whether that was not for the first time.
+    pub fn sent(&self, seq: u32) -> (Sent, bool) {
+        let segment = self.segment(seq);
+        let again = segment.in_flight_and_flags & is::RETRANSMITTED != 0;
+        ((segment.sent_ns, seq), again)
     }
 
     /// Marks the oldest segment lost. Returns whether it was not before.

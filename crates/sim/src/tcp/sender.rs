@@ -8,12 +8,15 @@ use prefetch_index::prefetch_index;
 use crate::network::Network;
 use crate::packet::{Packet, flag};
 use crate::rtt::RttEstimator;
+use crate::spec::Recovery;
 use crate::tcp::Now;
 use crate::tcp::plan::Plan;
 use crate::tcp::scoreboard::Scoreboard;
+use crate::tcp::sender::rack::Rack;
 
 mod acknowledgement;
 pub(crate) mod handshake;
+mod rack;
 mod recovery;
 
 /// What the sending end counts. Cumulative; what nearly every ACK counts stands first.
@@ -73,8 +76,15 @@ pub(crate) struct Sender {
     recover_loss: u32,
     /// Partial ACKs of this recovery.
     partial_acks: u32,
-    /// Allocated with the first reduction, which few flows of many thousands ever see.
-    reduction: Option<Box<Reduction>>,
+    /// Allocated when it is needed, which with other recoveries is never.
+    repair: Option<Box<Repair>>,
+}
+
+/// What the recovery of Linux keeps beside what every recovery does.
+#[derive(Debug, Default)]
+struct Repair {
+    reduction: Reduction,
+    rack: Rack,
 }
 
 /// A reduction of the window under way (RFC 6937): what it began from, and what was delivered and sent since.
@@ -112,7 +122,7 @@ impl Sender {
             pace_due_ns: 0,
             recover_loss: 0,
             partial_acks: 0,
-            reduction: None,
+            repair: None,
         }
     }
 
@@ -278,14 +288,9 @@ impl Sender {
         violated(invariant, &place, now.ns, detail)
     }
 
-    /// RFC 6298, section 5: the timer fired.
-    fn time_out(&mut self, now: Now, plan: &Plan, net: &mut Network) -> Checked<()> {
-        self.rto_due_ns = u64::MAX;
-        if self.board.outstanding_pkts() == 0 {
-            return self.greet_again(now, plan, net);
-        }
-        self.counters.timeouts += 1;
-        let ack = abi::Ack {
+    /// What a law sees of an instant at which no ACK came.
+    fn timer_ack(&mut self, now: Now, plan: &Plan) -> abi::Ack {
+        abi::Ack {
             now_us: now.us,
             srtt_us: self.rtt.srtt_us(),
             rtt_us_min: self.rtt.rtt_us_min(),
@@ -295,13 +300,27 @@ impl Sender {
             in_flight_pkts: self.board.in_flight_pkts(),
             feedback: self.feedback,
             ..abi::Ack::default()
-        };
+        }
+    }
+
+    /// RFC 6298, section 5: the timer fired.
+    fn time_out(&mut self, now: Now, plan: &Plan, net: &mut Network) -> Checked<()> {
+        self.rto_due_ns = u64::MAX;
+        if let Some(timer) = self.take_rack_timer() {
+            return self.on_rack_timer(timer, now, plan, net);
+        }
+        if self.board.outstanding_pkts() == 0 {
+            return self.greet_again(now, plan, net);
+        }
+        self.counters.timeouts += 1;
+        let ack = self.timer_ack(now, plan);
         self.law.on_rto(&mut self.state, &plan.params, &ack, &mut self.control);
         self.control.cwnd_pkts = 1;
         self.control.ca_state = abi::CA_LOSS;
         (self.recover, self.recover_loss) = (self.board.nxt(), self.board.nxt() + 1);
         self.announce_reduction = self.has_classic_ecn(plan);
         self.duplicate_acks = 0;
+        self.forget_probe();
         self.board.mark_all_lost();
         self.rtt.back_off();
         if let Some(seq) = self.board.next_retransmission() {
@@ -313,6 +332,9 @@ impl Sender {
     #[inline]
     fn arm_rto(&mut self, now: Now, plan: &Plan) {
         let waiting = self.board.outstanding_pkts() > 0;
+        if plan.tcp.recovery == Recovery::Rack {
+            return self.arm_rack_timer(now, plan);
+        }
         self.rto_due_ns = if waiting {
             now.ns + self.rtt.rto_ns(&plan.tcp)
         } else {
@@ -386,6 +408,9 @@ impl Sender {
     #[inline(never)]
     fn transmit_again(&mut self, now: Now, plan: &Plan, seq: u32, net: &mut Network) -> Checked<()> {
         self.board.send_again(seq, now.ns);
+        if plan.tcp.recovery == Recovery::Rack {
+            self.note_retransmission(now, seq);
+        }
         self.counters.retransmitted_pkts += 1;
         // The timer is of the oldest segment, whose ACK is a round trip away from here: one that ran on since the last
         // new ACK would end before it where RTO is little more. RFC 6675, section 6, allows this, and Linux does it.

@@ -42,7 +42,11 @@ impl Sender {
             newest = self.take_sack(plan, packet, ack, newest);
         }
         if ack.sacked_pkts + ack.acked_pkts > 0 {
-            ack.lost_pkts = self.board.mark_losses(plan.tcp.dupthresh);
+            ack.lost_pkts = if plan.tcp.recovery == Recovery::Rack {
+                self.lose_by_time(now, plan, packet, newest, ack)
+            } else {
+                self.board.mark_losses(plan.tcp.dupthresh)
+            };
         }
         if self.law.ecn_mode() == abi::ECN_MODE_EXACT {
             ack.marked_pkts = u32::from(packet.marks);
@@ -78,8 +82,11 @@ impl Sender {
         if ack.acked_pkts == 0 && packet.seq == self.board.una() && self.board.outstanding_pkts() > 0 {
             ack.flags |= abi::ACK_DUPLICATE;
             self.duplicate_acks += 1;
-            if plan.tcp.recovery != Recovery::Sack {
+            if !plan.tcp.recovery.has_sack() {
                 self.board.duplicate();
+            } else if ack.sacked_pkts == 0 {
+                // What the probe repeated had arrived already.
+                self.forget_probe();
             }
         }
         newest

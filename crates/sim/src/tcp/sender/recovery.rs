@@ -55,7 +55,7 @@ impl Sender {
     #[inline]
     fn detect_loss(&mut self, plan: &Plan, ack: &mut abi::Ack) -> bool {
         let found = match plan.tcp.recovery {
-            Recovery::Sack => self.board.oldest_is_lost(),
+            Recovery::Sack | Recovery::Rack => self.board.oldest_is_lost(),
             // RFC 6582, section 3.2, step 2: the ACK covers more than `recover`; duplicates of that very segment may
             // come from what a timeout sent twice.
             Recovery::NewReno | Recovery::Reno => {
@@ -68,19 +68,19 @@ impl Sender {
             self.enter_recovery(plan, ack);
             return true;
         }
-        if self.control.ca_state != abi::CA_CWR {
+        if self.control.ca_state == abi::CA_CWR {
+            self.reduce_rate(plan, ack);
+        } else {
             let disorder = self.duplicate_acks > 0 || self.board.sacked_pkts() > 0;
             self.control.ca_state = if disorder { abi::CA_DISORDER } else { abi::CA_OPEN };
-        } else {
-            self.reduce_rate(plan, ack);
         }
         false
     }
 
     #[inline(never)]
-    fn enter_recovery(&mut self, plan: &Plan, ack: &mut abi::Ack) {
+    pub(super) fn enter_recovery(&mut self, plan: &Plan, ack: &mut abi::Ack) {
         self.counters.recoveries += 1;
-        if plan.tcp.recovery != Recovery::Sack {
+        if !plan.tcp.recovery.has_sack() {
             self.lose_oldest(ack);
         }
         if self.control.ca_state == abi::CA_CWR {
@@ -125,7 +125,7 @@ impl Sender {
         self.recover = self.board.nxt();
         self.announce_reduction = self.has_classic_ecn(plan);
         if self.is_reducing(plan) {
-            **self.reduction.get_or_insert_default() = Reduction {
+            self.repair.get_or_insert_default().reduction = Reduction {
                 cwnd_pkts_before: self.control.cwnd_pkts,
                 delivered_pkts: 0,
                 sent_pkts_before: self.counters.sent_pkts,
@@ -146,17 +146,17 @@ impl Sender {
     /// (`tcp_cwnd_reduction` of `net/ipv4/tcp_input.c`, 6.12): the bound adds a segment only where an ACK advances and
     /// tells of no further loss, and the first retransmission of a recovery leaves in any case.
     #[inline(never)]
-    fn reduce_rate(&mut self, plan: &Plan, ack: &abi::Ack) {
+    pub(super) fn reduce_rate(&mut self, plan: &Plan, ack: &abi::Ack) {
         if !self.is_reducing(plan) || ack.delivered_pkts == 0 {
             return;
         }
-        let reduction = self.reduction.get_or_insert_default();
+        let reduction = &mut self.repair.get_or_insert_default().reduction;
         reduction.delivered_pkts += ack.delivered_pkts;
         let Reduction {
             cwnd_pkts_before,
             delivered_pkts,
             sent_pkts_before,
-        } = **reduction;
+        } = *reduction;
         let (in_flight, ssthresh) = (self.board.in_flight_pkts(), self.control.ssthresh_pkts);
         let sent_pkts = (self.counters.sent_pkts - sent_pkts_before) as u32;
         let to_send = if in_flight > ssthresh {

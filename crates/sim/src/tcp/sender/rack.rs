@@ -1,0 +1,248 @@
+//! RACK-TLP, RFC 8985, as Linux has it (`net/ipv4/tcp_recovery.c`, `tcp_output.c`, 6.12): a segment is lost when one that
+//! was sent later has arrived and a round trip has passed, and the end of a flight is probed before the timeout.
+//!
+//! First transmissions are in the order of their numbers and repeated ones are kept in theirs, so that each is looked at
+//! once. D-SACK, by which Linux widens the reordering window further, is not imitated.
+
+use std::collections::VecDeque;
+
+use fadelab_laws::abi;
+use fadelab_path::violation::Checked;
+
+use super::Sender;
+use crate::network::Network;
+use crate::packet::Packet;
+use crate::tcp::Now;
+use crate::tcp::plan::Plan;
+use crate::tcp::scoreboard::Sent;
+
+/// `TCP_TIMEOUT_MIN` of `include/net/tcp.h`: two ticks of a kernel that ticks 250 times a second, as Debian's does.
+const PROBE_NS_MIN: u64 = 8_000_000;
+
+/// What the one timer of a connection is set for beside the retransmission timeout.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum RackTimer {
+    /// Segments may yet turn out to be reordered.
+    Reordering,
+    /// The end of the flight is to be probed.
+    Probe,
+}
+
+/// See the module's documentation.
+#[derive(Debug, Default)]
+pub(super) struct Rack {
+    /// The segment sent last of those that arrived, and the round trip it had.
+    newest: Sent,
+    rtt_ns: u64,
+    /// Highest segment that arrived, plus one.
+    highest: u32,
+    is_reordered: bool,
+    /// What was sent again and may be under way, in the order of time.
+    again: VecDeque<Sent>,
+    timer: Option<RackTimer>,
+    /// `snd_nxt` when the probe left, which is out until all below is acknowledged.
+    probe_end: Option<u32>,
+    /// Whether it was sent before.
+    probe_again: bool,
+}
+
+impl Sender {
+    fn rack(&mut self) -> &mut Rack {
+        &mut self.repair.get_or_insert_default().rack
+    }
+
+    /// The timer fired: what it was set for, unless that is the timeout.
+    pub(super) fn take_rack_timer(&mut self) -> Option<RackTimer> {
+        self.repair.as_mut()?.rack.timer.take()
+    }
+
+    /// A probe, if one is out, says nothing any more.
+    pub(super) fn forget_probe(&mut self) {
+        if let Some(repair) = &mut self.repair {
+            repair.rack.probe_end = None;
+        }
+    }
+
+    pub(super) fn note_retransmission(&mut self, now: Now, seq: u32) {
+        self.rack().again.push_back((now.ns, seq));
+    }
+
+    /// Section 7.2: the probe is due two round trips from now, with time for a delayed ACK where one segment is out,
+    /// and never after the timeout; in a recovery there is none.
+    #[inline(never)]
+    pub(super) fn arm_rack_timer(&mut self, now: Now, plan: &Plan) {
+        let outstanding_pkts = self.board.outstanding_pkts();
+        if outstanding_pkts == 0 {
+            self.rto_due_ns = u64::MAX;
+            return;
+        }
+        let rto_ns = self.rtt.rto_ns(&plan.tcp);
+        let srtt_ns = u64::from(self.rtt.srtt_us()) * 1000;
+        let is_quiet =
+            matches!(self.control.ca_state, abi::CA_OPEN | abi::CA_CWR) && self.board.sacked_pkts() == 0 && srtt_ns > 0;
+        let more_ns = if outstanding_pkts == 1 {
+            plan.tcp.rto_ns_min
+        } else {
+            PROBE_NS_MIN
+        };
+        let rack = self.rack();
+        rack.timer = (is_quiet && rack.probe_end.is_none()).then_some(RackTimer::Probe);
+        let due_ns = if rack.timer.is_some() {
+            rto_ns.min(2 * srtt_ns + more_ns)
+        } else {
+            rto_ns
+        };
+        self.rto_due_ns = now.ns + due_ns;
+    }
+
+    /// An ACK with news: marks what is lost by now and sets the timer for what may be lost soon. Returns how many
+    /// segments newly are.
+    #[inline(never)]
+    pub(super) fn lose_by_time(
+        &mut self,
+        now: Now,
+        plan: &Plan,
+        packet: &Packet,
+        newest: Option<u32>,
+        ack: &abi::Ack,
+    ) -> u32 {
+        if let Some(seq) = newest {
+            self.note_arrival(now, seq);
+        }
+        let sacked = packet.sack[..usize::from(packet.sack_blocks)]
+            .iter()
+            .map(|block| block.1);
+        let highest = sacked.fold(packet.seq, u32::max);
+        let rack = self.rack();
+        rack.highest = rack.highest.max(highest);
+        self.end_probe(plan, packet.seq, ack);
+        if ack.sacked_pkts > 0 && self.rack().timer == Some(RackTimer::Probe) {
+            // `tcp_schedule_loss_probe`: not with segments missing.
+            self.rack().timer = None;
+            self.rto_due_ns = now.ns + self.rtt.rto_ns(&plan.tcp);
+        }
+        self.detect_by_time(now, plan)
+    }
+
+    /// Section 6.2, steps 2 and 3. A segment that was sent again and is acknowledged faster than ever is one whose first
+    /// transmission arrived after all.
+    fn note_arrival(&mut self, now: Now, seq: u32) {
+        let (sent, again) = self.board.sent(seq);
+        let rtt_ns = now.ns - sent.0;
+        if again && rtt_ns < u64::from(self.rtt.rtt_us_min()) * 1000 {
+            return;
+        }
+        let rack = self.rack();
+        rack.is_reordered |= !again && seq + 1 < rack.highest;
+        if sent > rack.newest {
+            (rack.newest, rack.rtt_ns) = (sent, rtt_ns);
+        }
+    }
+
+    /// How much later than a round trip a segment may come (section 6.2, step 4): not at all once three are missing it
+    /// or a recovery is under way, unless segments were reordered before.
+    fn reordering_ns(&mut self, plan: &Plan) -> u64 {
+        let is_sure = self.control.ca_state >= abi::CA_RECOVERY || self.board.sacked_pkts() >= plan.tcp.dupthresh;
+        if is_sure && !self.rack().is_reordered {
+            return 0;
+        }
+        u64::from((self.rtt.rtt_us_min() / 4).min(self.rtt.srtt_us())) * 1000
+    }
+
+    /// Section 6.2, step 5.
+    fn detect_by_time(&mut self, now: Now, plan: &Plan) -> u32 {
+        let wait_ns = self.rack().rtt_ns + self.reordering_ns(plan);
+        let newest = self.rack().newest;
+        let sent_ns_max = now.ns.saturating_sub(wait_ns);
+        let (mut lost, next) = self.board.mark_sent_before(newest, sent_ns_max);
+        let mut next_ns = next;
+        while let Some(&sent) = self.rack().again.front() {
+            if self.board.is_under_way_again(sent) {
+                if sent >= newest {
+                    break;
+                }
+                if sent.0 > sent_ns_max {
+                    next_ns = next_ns.max(Some(sent.0));
+                    break;
+                }
+                self.board.lose_again(sent.1);
+                lost += 1;
+            }
+            self.rack().again.pop_front();
+        }
+        if let Some(next_ns) = next_ns {
+            self.rack().timer = Some(RackTimer::Reordering);
+            self.rto_due_ns = next_ns + wait_ns;
+        } else if self.rack().timer == Some(RackTimer::Reordering) {
+            self.arm_rack_timer(now, plan);
+        }
+        lost
+    }
+
+    /// Section 7.4: the ACK of a probe that was sent before tells by what it does not say: where no duplicate came the
+    /// first transmission was lost, and the window is reduced for it.
+    fn end_probe(&mut self, plan: &Plan, acknowledged: u32, ack: &abi::Ack) {
+        let rack = self.rack();
+        let Some(end) = rack.probe_end.filter(|&end| acknowledged >= end) else {
+            return;
+        };
+        if !rack.probe_again {
+            rack.probe_end = None;
+        } else if acknowledged > end {
+            rack.probe_end = None;
+            if self.control.ca_state <= abi::CA_DISORDER && self.law.flags() & abi::SENDER_OWNS_RECOVERY == 0 {
+                self.law
+                    .on_loss(&mut self.state, &plan.params, ack, abi::LOSS_DUPACK, &mut self.control);
+                self.control.cwnd_pkts = self.control.ssthresh_pkts;
+            }
+        }
+    }
+
+    /// What the timer was set for is due.
+    #[cold]
+    pub(super) fn on_rack_timer(&mut self, timer: RackTimer, now: Now, plan: &Plan, net: &mut Network) -> Checked<()> {
+        match timer {
+            RackTimer::Probe => self.probe(now, plan, net),
+            RackTimer::Reordering => self.give_up_waiting(now, plan, net),
+        }
+    }
+
+    /// Section 7.3: a new segment, whatever the window says, or the last one again.
+    fn probe(&mut self, now: Now, plan: &Plan, net: &mut Network) -> Checked<()> {
+        let has_data = self.board.nxt() < self.written && self.board.outstanding_pkts() < plan.tcp.rwnd_pkts;
+        if has_data {
+            self.transmit_new(now, plan, net)?;
+        } else if self.board.sacked_pkts() == 0 && self.board.outstanding_pkts() > 0 {
+            let seq = self.board.send_last_again(now.ns);
+            self.note_retransmission(now, seq);
+            self.counters.retransmitted_pkts += 1;
+            let flags = abi::PACKET_DATA | abi::PACKET_RETRANSMISSION;
+            self.transmit(now, plan, seq, flags, 0, net)?;
+        }
+        let end = self.board.nxt();
+        let rack = self.rack();
+        (rack.probe_end, rack.probe_again, rack.timer) = (Some(end), !has_data, None);
+        self.arm_rack_timer(now, plan);
+        Ok(())
+    }
+
+    /// Segments that could have been reordered were not: they are lost.
+    fn give_up_waiting(&mut self, now: Now, plan: &Plan, net: &mut Network) -> Checked<()> {
+        let lost_pkts = self.detect_by_time(now, plan);
+        let mut ack = self.timer_ack(now, plan);
+        ack.lost_pkts = lost_pkts;
+        if lost_pkts > 0 && self.control.ca_state < abi::CA_RECOVERY {
+            self.enter_recovery(plan, &mut ack);
+            // As if one had arrived, `tcp_rack_reo_timeout` of `net/ipv4/tcp_recovery.c`.
+            ack.delivered_pkts = 1;
+            self.reduce_rate(plan, &ack);
+            if let Some(seq) = self.board.next_retransmission() {
+                self.transmit_again(now, plan, seq, net)?;
+            }
+        }
+        if self.rto_due_ns == u64::MAX {
+            self.arm_rack_timer(now, plan);
+        }
+        Ok(())
+    }
+}
