@@ -1,9 +1,9 @@
 //! The closed domain: a router between hosts inside and one outside, and a million packets that cross it.
 #![allow(unsafe_code)]
 
-#[allow(dead_code)]
+#[allow(dead_code, reason = "other tests use the rest of it")]
 mod common;
-#[allow(dead_code)]
+#[allow(dead_code, reason = "other tests use the rest of it")]
 #[path = "common/packet.rs"]
 mod packet;
 

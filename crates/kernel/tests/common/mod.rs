@@ -1,7 +1,5 @@
 //! Two hosts joined by a cable, each a network namespace, with a group of processes of their own.
 
-#![allow(dead_code, reason = "each test uses a part of it")]
-
 pub mod meddler;
 pub mod tap;
 
@@ -90,7 +88,7 @@ impl Drop for Namespace {
     }
 }
 
-/// Two hosts, 10.77.0.1 and 10.77.0.2 (fd77::1 and fd77::2), joined by a pair of devices `wire`.
+/// Two hosts, 10.77.0.1 and 10.77.0.2 (`fd77::1` and `fd77::2`), joined by a pair of devices `wire`.
 pub struct Pair {
     pub sender: String,
     pub receiver: String,
@@ -122,6 +120,7 @@ impl Pair {
     }
 
     pub fn device(&self, host: &str) -> Device {
+        assert!(*host == self.sender || *host == self.receiver);
         Device {
             name: "wire".to_owned(),
             netns: Some(PathBuf::from(format!("/run/netns/{host}"))),
