@@ -167,7 +167,7 @@ fn what_a_killed_router_leaves_the_next_start_removes() {
     let space = Space::new();
     let before = space.disciplines();
     let mut left = 0;
-    for round in 0..8u64 {
+    for round in 0..6u64 {
         let mut router = space.start("out", &[]);
         if round < 2 {
             router.is_up();
