@@ -168,7 +168,7 @@ fn run_scenario(args: &TestbedRunArgs) -> Result<(), Failure> {
 /// The first such run.
 pub fn check(plan: &Plan) -> Result<(), Failure> {
     for run in &plan.runs {
-        fadelab_testbed::plan(&run.spec)
+        fadelab_testbed::check(&run.spec)
             .map_err(|error| Failure::Invalid(format!("law {}: {error}", run.law_label)))?;
     }
     Ok(())

@@ -59,7 +59,7 @@ struct router_counters {
 	u64 queue_bytes_max;
 	u64 capacity_Bps; /* now: the capacity part's estimate */
 	s64 spare_Bps;    /* now: the same */
-	u64 load_q32;     /* now: the law's own load factor, or what arrived in the last interval over what could leave */
+	u64 load_q32;     /* now: the law's load factor, 0 where it has none */
 	u64 code;         /* now: the law's code, 0 where it has none */
 };
 
@@ -312,7 +312,6 @@ ALWAYS_INLINE void router_close_interval(struct router *r, const struct queue_vi
 	r->counters.intervals++;
 	r->counters.capacity_Bps = r->estimate.capacity_Bps;
 	r->counters.spare_Bps = r->estimate.spare_Bps;
-	r->counters.load_q32 = fixed_mul_div(interval.arrived_bytes, FIXED_ONE_Q32, interval.offered_bytes);
 }
 
 /* Runs the timers that are due, in order of their number; gives the time of the next one. */

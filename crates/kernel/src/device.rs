@@ -40,6 +40,17 @@ impl Device {
         }
     }
 
+    /// As commands take it: `NAME`, or `NETNS:NAME` with the name of its namespace.
+    pub fn named(given: &str) -> Self {
+        match given.split_once(':') {
+            Some((netns, name)) => Self {
+                name: name.to_owned(),
+                netns: Some(Path::new("/run/netns").join(netns)),
+            },
+            None => Self::here(given),
+        }
+    }
+
     /// Its index and framing.
     ///
     /// # Errors

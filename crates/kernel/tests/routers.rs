@@ -1,5 +1,6 @@
 //! Router laws at a device of this machine's kernel.
 
+#[allow(dead_code, reason = "other tests use the rest of it")]
 mod common;
 
 use std::path::PathBuf;

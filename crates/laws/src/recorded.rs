@@ -131,6 +131,11 @@ impl Recorded {
         FUNCTIONS.get(self.function as usize).copied().unwrap_or("end")
     }
 
+    /// What the law was told, where it is an ACK.
+    pub fn ack(&self) -> Option<abi::Ack> {
+        (kind(self.function) == Some(Kind::Ack)).then(|| read(&self.event))
+    }
+
     /// Makes the call again and says whether it comes to the same control and state.
     pub fn agrees(&self, law: &Sender, params: &Params) -> bool {
         let mut state = State::new(law.state_bytes());

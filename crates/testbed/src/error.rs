@@ -84,6 +84,9 @@ pub enum Error {
         /// The last lines of the guest's console.
         console: String,
     },
+    /// A law could not be compiled for the kernel.
+    #[error(transparent)]
+    Compile(#[from] fadelab_kernel::compile::CompileError),
     /// What the guest was asked for went wrong inside.
     #[error("in the guest: {0}")]
     InGuest(String),

@@ -4,6 +4,7 @@
 mod boot;
 mod build;
 mod connection;
+mod laws;
 mod link_stats;
 mod measure;
 mod spaces;
@@ -69,7 +70,12 @@ fn all() -> Outcome<()> {
 fn run(plan: &Plan, port: &mut Port) -> Outcome<RunRecord> {
     let spaces = Spaces::make(plan.nodes)?;
     build::build(plan, &spaces)?;
-    traffic::run(plan, &spaces, |time_ns| port.tell(&Message::Reached { time_ns }))
+    // They stay until the machine goes off: nobody needs to take them away.
+    let _senders = laws::senders(plan)?;
+    let routers = laws::routers(plan)?;
+    traffic::run(plan, &spaces, &routers, |time_ns| {
+        port.tell(&Message::Reached { time_ns })
+    })
 }
 
 /// Where messages to the host go.

@@ -1,7 +1,6 @@
 //! The laws that Linux brings itself, named in scenarios with `linux:` before them.
 
-/// What a law of Linux's own begins with in a scenario.
-pub const PREFIX: &str = fadelab_laws::LINUX_PREFIX;
+use fadelab_laws::LINUX_PREFIX;
 
 /// Senders: name, module that has it (none where the kernel has it built in), what it is.
 pub const SENDERS: &[(&str, Option<&str>, &str)] = &[
@@ -25,9 +24,9 @@ pub const QUEUES: &[(&str, Option<&str>, &str)] = &[
 /// Makes them known to scenarios that are read from now on. The simulator refuses them.
 pub fn register() {
     for (name, _, about) in SENDERS {
-        fadelab_laws::add_host_sender(&format!("{PREFIX}{name}"), about);
+        fadelab_laws::add_host_sender(&format!("{LINUX_PREFIX}{name}"), about);
     }
     for (name, _, about) in QUEUES {
-        fadelab_laws::add_host_router(&format!("{PREFIX}{name}"), about);
+        fadelab_laws::add_host_router(&format!("{LINUX_PREFIX}{name}"), about);
     }
 }

@@ -11,6 +11,7 @@ use std::fs::{self, File};
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 
+use fadelab_kernel::Version;
 use twox_hash::XxHash3_128;
 
 use crate::{Error, guest};
@@ -63,6 +64,7 @@ const IMAGES_KEPT: usize = 4;
 /// A kernel and the files that it begins with.
 #[derive(Clone, Debug)]
 pub struct Image {
+    version: Version,
     folder: PathBuf,
     package: String,
     modules: Vec<String>,
@@ -97,6 +99,7 @@ impl Image {
         let path = folder.join(MODULES);
         let modules = fs::read_to_string(&path).map_err(Error::file("read", &path))?;
         Ok(Self {
+            version: Version::parse(kernel.series).expect("a series is a version"),
             modules: modules.lines().map(str::to_owned).collect(),
             package: name,
             folder,
@@ -106,6 +109,11 @@ impl Image {
     /// The kernel's package and version.
     pub fn package(&self) -> &str {
         &self.package
+    }
+
+    /// Version of the kernel.
+    pub fn version(&self) -> Version {
+        self.version
     }
 
     /// Where it is kept.

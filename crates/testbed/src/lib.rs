@@ -14,6 +14,7 @@ pub mod host_laws;
 pub mod image;
 mod machine;
 mod message;
+mod objects;
 pub mod plan;
 mod topology;
 mod translate;
@@ -23,7 +24,7 @@ use fadelab_sim::spec::RunSpec;
 
 pub use error::Error;
 pub use image::Image;
-pub use translate::{RATE_BPS_MAX, plan};
+pub use translate::{RATE_BPS_MAX, check};
 
 /// Name of the ground in results.
 pub const GROUND: &str = "virtual";
@@ -33,7 +34,9 @@ pub const GROUND: &str = "virtual";
 /// # Errors
 /// A spec that has no counterpart, a guest that does not boot, hangs or fails, or a stop that `report` asked for.
 pub fn run(spec: &RunSpec, image: &Image, report: impl FnMut(u64) -> bool) -> Result<RunRecord, Error> {
-    let mut plan = plan(spec)?;
+    let draft = translate::draft(spec)?;
+    let objects = objects::compiled(&draft, image.version())?;
+    let mut plan = draft.plan;
     plan.modules = image.modules().to_vec();
-    machine::run(&plan, image, report)
+    machine::run(&plan, objects, image, report)
 }

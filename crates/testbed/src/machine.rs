@@ -49,9 +49,14 @@ const CLOCKWORK: [&str; 10] = [
     "base=2026-01-01,clock=vm",
 ];
 
-/// Runs a plan in a guest.
-pub fn run(plan: &Plan, image: &Image, mut report: impl FnMut(u64) -> bool) -> Result<RunRecord, Error> {
-    let mut guest = Guest::start(plan, image)?;
+/// Runs a plan in a guest that has `objects`, paths and contents of files.
+pub fn run(
+    plan: &Plan,
+    objects: Vec<(String, Vec<u8>)>,
+    image: &Image,
+    mut report: impl FnMut(u64) -> bool,
+) -> Result<RunRecord, Error> {
+    let mut guest = Guest::start(plan, objects, image)?;
     let mut heard = Instant::now();
     let mut when = "before it booted".to_owned();
     let mut time_ns = 0;
@@ -96,8 +101,8 @@ struct Guest {
 }
 
 impl Guest {
-    fn start(plan: &Plan, image: &Image) -> Result<Self, Error> {
-        let initrd = initrd(plan, image)?;
+    fn start(plan: &Plan, objects: Vec<(String, Vec<u8>)>, image: &Image) -> Result<Self, Error> {
+        let initrd = initrd(plan, objects, image)?;
         let console = in_memory("console")?;
         let mut command = command(plan, image, &initrd, &console);
         let mut qemu = command.spawn().map_err(|error| match error.kind() {
@@ -172,7 +177,7 @@ fn in_memory(name: &str) -> Result<File, Error> {
 }
 
 /// The image's archive with that of the run behind it: Linux unpacks one after the other.
-fn initrd(plan: &Plan, image: &Image) -> Result<File, Error> {
+fn initrd(plan: &Plan, objects: Vec<(String, Vec<u8>)>, image: &Image) -> Result<File, Error> {
     let failed = |error: std::io::Error| Error::Tool {
         what: "writing the guest's archive".to_owned(),
         why: error.to_string(),
@@ -181,10 +186,9 @@ fn initrd(plan: &Plan, image: &Image) -> Result<File, Error> {
     let mut base = File::open(image.archive()).map_err(Error::file("open", image.archive()))?;
     std::io::copy(&mut base, &mut initrd).map_err(failed)?;
     let json = serde_json::to_vec(plan).expect("a plan has nothing that JSON has not");
-    let bytes = archive::Archive::default()
-        .file(guest::PLAN, 0o644, json)
-        .finish()
-        .map_err(failed)?;
+    let archive = archive::Archive::default().file(guest::PLAN, 0o644, json);
+    let add = |archive: archive::Archive, (path, bytes): (String, Vec<u8>)| archive.file(&path, 0o644, bytes);
+    let bytes = objects.into_iter().fold(archive, add).finish().map_err(failed)?;
     initrd.write_all(&bytes).map_err(failed)?;
     Ok(initrd)
 }
@@ -209,7 +213,7 @@ fn command(plan: &Plan, image: &Image, initrd: &File, console: &File) -> Command
     command.args([
         "-append",
         &format!(
-            "console=ttyS0 quiet panic=-1 mitigations=off nokaslr random.trust_cpu=off rdinit={} -- {}",
+            "console=ttyS0 quiet panic=-1 mitigations=off nokaslr random.trust_cpu=off PATH=/bin rdinit={} -- {}",
             guest::PROGRAM,
             guest::ARGUMENTS.join(" ")
         ),

@@ -18,6 +18,8 @@ pub struct Plan {
     pub record_interval_ns: Option<u64>,
     /// Kernel modules in the order in which they load, by their paths in the guest.
     pub modules: Vec<String>,
+    /// Laws that the kernel has to be given first.
+    pub senders: Vec<SenderObject>,
     /// Number of nodes; each has a network namespace.
     pub nodes: usize,
     /// Largest IP packet of any flow.
@@ -39,6 +41,17 @@ impl Plan {
         shown.sort_by_key(|(_, _, way)| way.link);
         shown
     }
+}
+
+/// A sender's law of fadelab's: an object file, and what it becomes in the kernel.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct SenderObject {
+    /// Name of the congestion control.
+    pub name: String,
+    /// Path of the object in the guest.
+    pub object: String,
+    /// Nodes and cables through which its packets leave a host, where they get their codepoint.
+    pub devices: Vec<(usize, usize)>,
 }
 
 /// A pair of devices, and what happens to packets each way.
@@ -103,8 +116,20 @@ pub enum Limit {
 pub enum Discipline {
     /// Nothing: first in, first out.
     Fifo,
-    /// A queue of the kernel's own, by its name, e.g. `red`.
-    Kernel(String),
+    /// A queue of the kernel's own.
+    Kernel {
+        /// Its name, e.g. `red`.
+        name: String,
+        /// Whether it marks packets that are ECN-capable, where it is one that can.
+        marks: bool,
+    },
+    /// A law of fadelab's, before a queue that is first in, first out.
+    Law {
+        /// Its name.
+        name: String,
+        /// Path of the object in the guest.
+        object: String,
+    },
 }
 
 /// A flow.
@@ -120,7 +145,7 @@ pub struct Flow {
     pub route: Vec<(usize, usize)>,
     /// Where ACKs go out.
     pub route_back: Vec<(usize, usize)>,
-    /// Name of the kernel's congestion control; `None` is UDP.
+    /// Name of the congestion control, as the kernel knows it; `None` is UDP.
     pub law: Option<String>,
     /// What the application does.
     pub app: App,

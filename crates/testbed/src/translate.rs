@@ -1,11 +1,13 @@
 //! From what the simulator runs to what a guest builds, or why it cannot.
 
-use fadelab_laws::Sender;
+use fadelab_kernel::router::object::obstacle;
+use fadelab_kernel::sender::{NAME_BYTES_MAX, default_name};
+use fadelab_laws::{LINUX_PREFIX, Params, Sender};
 use fadelab_phy::channel::{CodeMode, Model};
-use fadelab_sim::spec::{App, CapacitySpec, FlowSpec, LinkLayer, LinkSpec, Queues, Recovery, RunSpec};
+use fadelab_sim::spec::{App, CapacitySpec, FlowSpec, LinkLayer, LinkSpec, Queues, Recovery, RouterSpec, RunSpec};
 
 use crate::Error;
-use crate::plan::{Cable, Carries, Discipline, Flow, Limit, Plan, Queue, Way};
+use crate::plan::{Cable, Carries, Discipline, Flow, Limit, Plan, Queue, SenderObject, Way};
 use crate::topology::Ends;
 
 /// Above it the guest's one processor of 500 million instructions a virtual second would itself become the bottleneck.
@@ -17,47 +19,114 @@ const FLOWS_MAX: usize = 1 << 16;
 /// Namespaces and devices are made one by one.
 const LINKS_MAX: usize = 2_000;
 
-/// What a guest builds for a run.
+/// A plan that lacks its objects yet, and what they are compiled from.
+pub struct Draft<'a> {
+    /// The plan.
+    pub plan: Plan,
+    /// What each of the plan's senders is compiled from.
+    pub senders: Vec<(&'static Sender, &'a Params)>,
+    /// What routers are compiled from, each once, by the path of its object.
+    pub routers: Vec<(String, &'a RouterSpec)>,
+}
+
+/// Says whether a run has a counterpart.
 ///
 /// # Errors
 /// [`Error::NoCounterpart`]: the scenario has something that no kernel does, with the key that asks for it.
-pub fn plan(spec: &RunSpec) -> Result<Plan, Error> {
+pub fn check(spec: &RunSpec) -> Result<(), Error> {
+    draft(spec).map(drop)
+}
+
+/// What a guest builds for a run.
+///
+/// # Errors
+/// As [`check`].
+pub fn draft(spec: &RunSpec) -> Result<Draft<'_>, Error> {
     size(spec)?;
     let ends = Ends::of(spec);
-    let cables = ends.cables();
+    let mut routers = Vec::new();
     let mut cable_of = vec![(0, 0); spec.links.len()];
-    let mut planned = Vec::with_capacity(cables.len());
-    for (number, &(forth, back)) in cables.iter().enumerate() {
-        cable_of[forth] = (number, 0);
-        let mut ways = [Some(way(spec, forth)?), None];
-        if let Some(back) = back {
-            cable_of[back] = (number, 1);
-            ways[1] = Some(way(spec, back)?);
+    let mut cables = Vec::new();
+    for (number, (forth, back)) in ends.cables().into_iter().enumerate() {
+        let mut ways = [None, None];
+        for (end, link) in [Some(forth), back].into_iter().enumerate() {
+            if let Some(link) = link {
+                cable_of[link] = (number, end);
+                ways[end] = Some(way(spec, link, &mut routers)?);
+            }
         }
-        planned.push(Cable {
+        cables.push(Cable {
             ends: ends.links[forth],
             ways,
         });
     }
     let hop = |&link: &u32| (ends.links[link as usize][0], cable_of[link as usize].0);
-    let flows = spec.flows.iter().map(|flow| {
-        let route: Vec<_> = flow.route.iter().map(hop).collect();
-        let route_back: Vec<_> = flow.route_back.iter().map(hop).collect();
-        self::flow(spec, flow, route, route_back)
-    });
-    let flows: Vec<Flow> = flows.collect::<Result<_, _>>()?;
+    let mut laws = Laws::default();
+    let mut flows = Vec::with_capacity(spec.flows.len());
+    for planned in &spec.flows {
+        let route: Vec<_> = planned.route.iter().map(hop).collect();
+        let route_back: Vec<_> = planned.route_back.iter().map(hop).collect();
+        let law = planned.sender.map(|law| laws.name(law, &planned.params, &route));
+        flows.push(flow(planned, route, route_back, law)?);
+    }
     agree(&flows, ends.nodes)?;
-    Ok(Plan {
-        seed: spec.seed,
-        duration_ns: spec.duration_ns,
-        warmup_ns: spec.warmup_ns,
-        record_interval_ns: spec.record_interval_ns,
-        modules: Vec::new(),
-        nodes: ends.nodes,
-        mtu_bytes: flows.iter().map(|flow| flow.packet_bytes).fold(1_500, u32::max),
-        cables: planned,
-        flows,
+    Ok(Draft {
+        plan: Plan {
+            seed: spec.seed,
+            duration_ns: spec.duration_ns,
+            warmup_ns: spec.warmup_ns,
+            record_interval_ns: spec.record_interval_ns,
+            modules: Vec::new(),
+            senders: laws.objects,
+            nodes: ends.nodes,
+            mtu_bytes: flows.iter().map(|flow| flow.packet_bytes).fold(1_500, u32::max),
+            cables,
+            flows,
+        },
+        senders: laws.recipes,
+        routers,
     })
+}
+
+/// The senders' laws that flows use.
+#[derive(Default)]
+struct Laws<'a> {
+    objects: Vec<SenderObject>,
+    recipes: Vec<(&'static Sender, &'a Params)>,
+}
+
+impl<'a> Laws<'a> {
+    /// The kernel's name of a flow's law. Laws of the same name that differ in their parameters are told apart by a
+    /// number.
+    fn name(&mut self, law: &'static Sender, params: &'a Params, route: &[(usize, usize)]) -> String {
+        if let Some(name) = law.name().strip_prefix(LINUX_PREFIX) {
+            return name.to_owned();
+        }
+        let is_known = |known: &(&Sender, &Params)| known.0.name() == law.name() && known.1.values() == params.values();
+        let number = self.recipes.iter().position(is_known).unwrap_or_else(|| {
+            let number = self.recipes.len();
+            let full = default_name(law.name());
+            let taken = self.objects.iter().any(|object| object.name == full);
+            let name = if taken || full.len() > NAME_BYTES_MAX {
+                let short: String = full.chars().take(NAME_BYTES_MAX - 3).collect();
+                format!("{short}_{number}")
+            } else {
+                full
+            };
+            self.recipes.push((law, params));
+            self.objects.push(SenderObject {
+                object: format!("/objects/{name}.o"),
+                name,
+                devices: Vec::new(),
+            });
+            number
+        });
+        let object = &mut self.objects[number];
+        if let Some(first) = route.first().filter(|first| !object.devices.contains(first)) {
+            object.devices.push(*first);
+        }
+        object.name.clone()
+    }
 }
 
 fn none(key: &str, why: impl Into<String>) -> Error {
@@ -104,7 +173,7 @@ fn size(spec: &RunSpec) -> Result<(), Error> {
     Ok(())
 }
 
-fn way(spec: &RunSpec, number: usize) -> Result<Way, Error> {
+fn way<'a>(spec: &'a RunSpec, number: usize, routers: &mut Vec<(String, &'a RouterSpec)>) -> Result<Way, Error> {
     let link = &spec.links[number];
     let CapacitySpec::Constant { rate_bps } = link.capacity else {
         return Err(none(
@@ -135,14 +204,15 @@ fn way(spec: &RunSpec, number: usize) -> Result<Way, Error> {
         shown: link.shown,
         rate_bps,
         delay_ns: link.delay_ns,
-        queue: queue(link)?,
+        queue: queue(spec, number, routers)?,
         loss: loss(link, carries)?,
         packet_bytes: size.unwrap_or_else(|| spec.flows.first().map_or(40, |flow| flow.transport.ack_bytes)),
         carries,
     })
 }
 
-fn queue(link: &LinkSpec) -> Result<Queue, Error> {
+fn queue<'a>(spec: &'a RunSpec, number: usize, routers: &mut Vec<(String, &'a RouterSpec)>) -> Result<Queue, Error> {
+    let link = &spec.links[number];
     let limit = match (link.buffer.packets, link.buffer.bytes) {
         (Some(packets), None) => Limit::Packets(packets),
         (None, Some(bytes)) => Limit::Bytes(bytes),
@@ -154,18 +224,47 @@ fn queue(link: &LinkSpec) -> Result<Queue, Error> {
             "our fair queues do not run there; the kernel's own do: flow.law = \"LAW+linux:fq_codel\"",
         ));
     }
-    let law = link.router.law;
-    let discipline = match (law.name(), law.name().strip_prefix(crate::host_laws::PREFIX)) {
-        ("droptail", _) => Discipline::Fifo,
-        (_, Some(name)) => Discipline::Kernel(name.to_owned()),
-        (name, None) => {
-            return Err(none(
-                "flow.law",
-                format!("the router `{name}` does not run there yet; droptail and linux:red do"),
-            ));
+    let router = &link.router;
+    let name = router.law.name();
+    let discipline = if name == "droptail" {
+        Discipline::Fifo
+    } else if let Some(name) = name.strip_prefix(LINUX_PREFIX) {
+        let crossing = spec.flows.iter().filter(|flow| flow.route.contains(&(number as u32)));
+        Discipline::Kernel {
+            name: name.to_owned(),
+            marks: crossing.into_iter().any(asks_for_ecn),
+        }
+    } else if let Some(why) = obstacle(router.law, router.capacity) {
+        return Err(none("flow.law", why));
+    } else {
+        Discipline::Law {
+            name: name.to_owned(),
+            object: object_of(router, routers),
         }
     };
     Ok(Queue { limit, discipline })
+}
+
+/// The path of a router's object. Links with the same law and parameters share one.
+fn object_of<'a>(router: &'a RouterSpec, routers: &mut Vec<(String, &'a RouterSpec)>) -> String {
+    let is_same = |other: &RouterSpec| {
+        let names = |spec: &RouterSpec| (spec.law.name(), spec.capacity.name());
+        let same_params = other.params.values() == router.params.values();
+        names(other) == names(router)
+            && same_params
+            && other.capacity_params.values() == router.capacity_params.values()
+    };
+    if let Some((path, _)) = routers.iter().find(|(_, other)| is_same(other)) {
+        return path.clone();
+    }
+    let path = format!("/objects/router_{}.o", routers.len());
+    routers.push((path.clone(), router));
+    path
+}
+
+/// Linux's DCTCP is the one law that is nothing without it.
+fn asks_for_ecn(flow: &FlowSpec) -> bool {
+    flow.transport.ecn || flow.sender.is_some_and(|law| law.name() == "linux:dctcp")
 }
 
 /// Random loss is drawn per packet, whatever it carries.
@@ -194,10 +293,10 @@ fn loss(link: &LinkSpec, carries: Carries) -> Result<f64, Error> {
 }
 
 fn flow(
-    spec: &RunSpec,
     flow: &FlowSpec,
     route: Vec<(usize, usize)>,
     route_back: Vec<(usize, usize)>,
+    law: Option<String>,
 ) -> Result<Flow, Error> {
     let (Some(&(from, _)), Some(&(to, _))) = (route.first(), route_back.first()) else {
         return Err(none("flow", format!("{} crosses no link", flow.name)));
@@ -222,14 +321,13 @@ fn flow(
             "udp sends at a constant rate only; set flow.app = \"cbr\"",
         ));
     }
-    let name = flow.sender.map(|law| law_name(spec, law)).transpose()?;
     Ok(Flow {
         name: flow.name.to_string(),
         from,
         to,
         route,
         route_back,
-        law: name,
+        law,
         app: flow.app,
         packet_bytes: transport.packet_bytes,
         header_bytes: transport.header_bytes,
@@ -237,22 +335,8 @@ fn flow(
         rto_ns_min: transport.rto_ns_min,
         acks_at_once: transport.delayed_ack_ns.is_none(),
         sack: transport.recovery == Recovery::Sack,
-        ecn: transport.ecn,
+        ecn: asks_for_ecn(flow),
     })
-}
-
-fn law_name(_spec: &RunSpec, law: &'static Sender) -> Result<String, Error> {
-    match law.name().strip_prefix(crate::host_laws::PREFIX) {
-        Some(name) => Ok(name.to_owned()),
-        None => Err(none(
-            "flow.law",
-            format!(
-                "the law `{}` does not run there yet; linux:{} may",
-                law.name(),
-                law.name()
-            ),
-        )),
-    }
 }
 
 /// Timestamps, SACK and ECN are switches of a namespace: flows that share a node share them.

@@ -148,13 +148,7 @@ fn devices(args: &LoadArgs, unit: &Unit<'_>) -> Result<Vec<Device>, Failure> {
     }
     let mut devices = Vec::new();
     for given in &args.devices {
-        let device = match given.split_once(':') {
-            Some((netns, name)) => Device {
-                name: name.to_owned(),
-                netns: Some(PathBuf::from("/run/netns").join(netns)),
-            },
-            None => Device::here(given),
-        };
+        let device = Device::named(given);
         device
             .look()
             .map_err(|error| Failure::Invalid(format!("--dev {given}: {error}; `ip link` lists the devices")))?;

@@ -22,7 +22,7 @@ const TURN: Duration = Duration::from_millis(100);
 /// Arguments of `fadelab kernel router`.
 #[derive(Debug, Args)]
 pub struct RouterArgs {
-    /// The device whose queue the law manages
+    /// The device whose queue the law manages, NAME or NETNS:NAME
     #[arg(long, value_name = "DEV")]
     pub dev: String,
     /// The router's law by name (fadelab laws --role router), or a header of your own: ./mine.h
@@ -34,15 +34,12 @@ pub struct RouterArgs {
     /// Most that waits in the queue [default: 200 ms of the rate, at least 20 full packets]
     #[arg(long, value_name = "SIZE")]
     pub limit: Option<String>,
-    /// Devices through which marks may leave besides DEV: those that lead to other hosts of the experiment
+    /// Devices of the same namespace through which marks may leave too: those that lead to other hosts of the experiment
     #[arg(long, value_name = "DEV", value_delimiter = ',')]
     pub inside: Vec<String>,
     /// Leave the device as fast as it is: something else makes the link as slow as --rate says
     #[arg(long)]
     pub no_shape: bool,
-    /// The network namespace of the device, as `ip netns` names it
-    #[arg(long, value_name = "NAME")]
-    pub netns: Option<String>,
     /// Set a parameter, as scenarios do: --set router.vcp.gamma=0.95, --set router.capacity=measured; repeatable
     #[arg(long = "set", value_name = "KEY=VALUE")]
     pub sets: Vec<String>,
@@ -117,10 +114,7 @@ fn prepared(args: &RouterArgs, spec: &RunSpec) -> Result<(Vec<u8>, Options), Fai
     };
     let closed = (link.law.wire() != abi::WIRE_NONE).then(|| closed(args)).transpose()?;
     let options = Options {
-        device: Device {
-            name: args.dev.clone(),
-            netns: args.netns.as_ref().map(|name| PathBuf::from("/run/netns").join(name)),
-        },
+        device: Device::named(&args.dev),
         law: link.law.name().to_owned(),
         capacity_bytes_per_s: rate_bytes_per_s,
         limit_bytes: limit(args, rate_bytes_per_s)?,

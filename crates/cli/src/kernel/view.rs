@@ -75,7 +75,7 @@ impl View {
     }
 
     fn block(&self, rate: f64, now: &Counters, edges: EdgeCounters) -> String {
-        let load = now.load();
+        let load = load(rate, now);
         let filled = ((load / BAR_LOAD).clamp(0.0, 1.0) * BAR_CELLS as f64).round() as usize;
         let bar = format!("{}{}", "━".repeat(filled), "─".repeat(BAR_CELLS - filled));
         let bar = match load {
@@ -119,6 +119,12 @@ impl View {
     }
 }
 
+/// The law's load factor, or where it has none what arrives over what the link carries.
+fn load(rate: f64, now: &Counters) -> f64 {
+    let capacity = (now.capacity_bytes_per_s as f64 * 8.0).max(1.0);
+    now.load().unwrap_or(rate / capacity)
+}
+
 /// Names of the columns where there is no terminal.
 const HEAD: &str = "  time_s   load code      rate_Mbps queue_bytes queue_pkts    packets        own     marked  rewritten    dropped    cleared\n";
 
@@ -128,7 +134,7 @@ fn line(at: Duration, rate: f64, now: &Counters, edges: EdgeCounters) -> String 
     format!(
         "{:8.1} {:6.3} {:8} {:10.3} {:11} {:10} {:10} {:10} {:10} {:10} {:10} {:10}\n",
         at.as_secs_f64(),
-        now.load(),
+        load(rate, now),
         code.unwrap_or("-"),
         rate / 1e6,
         now.queue_bytes,

@@ -75,15 +75,9 @@ impl Held {
             filters: Vec::new(),
         };
         let file = Path::new(FOLDER).join(format!("{PREFIX}{netns_inode}-{ifindex}.json"));
-        let held = Self { claim, file };
-        held.create()?;
-        Ok(held)
-    }
-
-    /// Of two starts at the same time one gets the device.
-    fn create(&self) -> Result<(), RouterError> {
-        let _turn = Turn::take().map_err(|error| unwritable(&error))?;
-        if let Some(there) = read(&self.file) {
+        // Of two starts at the same time one gets the device.
+        let turn = Turn::take().map_err(|error| unwritable(&error))?;
+        if let Some(there) = read(&file) {
             if there.is_alive() {
                 return Err(RouterError::Taken {
                     device: there.device,
@@ -93,7 +87,11 @@ impl Held {
             }
             there.undo();
         }
-        self.write().map_err(|error| unwritable(&error))
+        let held = Self { claim, file };
+        let written = held.write();
+        drop(turn);
+        written.map_err(|error| unwritable(&error))?;
+        Ok(held)
     }
 
     /// Writes down what the router is about to change, before it does.

@@ -34,7 +34,7 @@ pub struct Counters {
     pub capacity_bytes_per_s: u64,
     /// What of it is spare, now.
     pub spare_bytes_per_s: i64,
-    /// The law's load factor, or where it has none the load of the last interval, times 2^32.
+    /// The law's load factor times 2^32, now.
     load_q32: u64,
     /// The law's code, now; 0 where it has none.
     pub code: u64,
@@ -44,9 +44,9 @@ pub struct Counters {
 const PLACE: usize = 24;
 
 impl Counters {
-    /// The load factor: the law's own, or where it has none what arrived in the last interval over what could leave.
-    pub fn load(&self) -> f64 {
-        self.load_q32 as f64 / 4_294_967_296.0
+    /// The law's load factor; `None` where it has none.
+    pub fn load(&self) -> Option<f64> {
+        (self.code != 0).then_some(self.load_q32 as f64 / 4_294_967_296.0)
     }
 
     /// From the value of the program's map.

@@ -1,7 +1,5 @@
 //! The closed domain: marks leave only through devices that the operator named.
 
-use std::path::Path;
-
 use libbpf_rs::{MapCore, MapFlags, Object};
 
 use super::{RouterError, claim, tell_filter};
@@ -50,12 +48,9 @@ fn named(held: &claim::Held, netns_inode: u64) -> Vec<String> {
         .filter(|claim| claim.is_in(netns_inode) && claim.is_alive());
     let senders = store::entries().into_iter().flat_map(|entry| entry.devices);
     let of_sender = |name: String| {
-        let (netns, device) = name
-            .split_once(':')
-            .map_or((None, name.as_str()), |(netns, device)| (Some(netns), device));
-        let file = netns.map(|netns| Path::new("/run/netns").join(netns));
-        let is_here = claim::inode(file.as_deref()).ok() == Some(netns_inode);
-        is_here.then(|| device.to_owned())
+        let device = Device::named(&name);
+        let is_here = claim::inode(device.netns.as_deref()).ok() == Some(netns_inode);
+        is_here.then_some(device.name)
     };
     let own = held.claim.inside.iter().cloned();
     own.chain(routers.flat_map(|claim| claim.inside))

@@ -1,7 +1,6 @@
 //! Two hosts joined by a cable, each a network namespace, with a group of processes of their own.
 
-#![allow(dead_code, reason = "each test uses a part of it")]
-
+pub mod meddler;
 pub mod tap;
 
 use std::fs;
@@ -72,7 +71,24 @@ pub fn unique(stem: &str) -> String {
     format!("{stem}{}x{}", std::process::id(), COUNT.fetch_add(1, Ordering::Relaxed))
 }
 
-/// Two hosts, 10.77.0.1 and 10.77.0.2 (fd77::1 and fd77::2), joined by a pair of devices `wire`.
+/// A network namespace that goes with its test.
+pub struct Namespace(pub String);
+
+impl Namespace {
+    pub fn new(stem: &str) -> Self {
+        let name = unique(stem);
+        run(&format!("ip netns add {name}"));
+        Self(name)
+    }
+}
+
+impl Drop for Namespace {
+    fn drop(&mut self) {
+        let _ = Command::new("ip").args(["netns", "del", &self.0]).output();
+    }
+}
+
+/// Two hosts, 10.77.0.1 and 10.77.0.2 (`fd77::1` and `fd77::2`), joined by a pair of devices `wire`.
 pub struct Pair {
     pub sender: String,
     pub receiver: String,
@@ -104,6 +120,7 @@ impl Pair {
     }
 
     pub fn device(&self, host: &str) -> Device {
+        assert!(*host == self.sender || *host == self.receiver);
         Device {
             name: "wire".to_owned(),
             netns: Some(PathBuf::from(format!("/run/netns/{host}"))),

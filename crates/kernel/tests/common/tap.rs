@@ -76,6 +76,17 @@ pub fn open(device: &Device) -> OwnedFd {
     .expect("the namespace is there")
 }
 
+/// From now on only what arrives at the device, not what leaves by it.
+pub fn only_arriving(socket: &OwnedFd) {
+    let yes: i32 = 1;
+    // SAFETY: the value lives through the call.
+    let status = unsafe {
+        let ignore = libc::PACKET_IGNORE_OUTGOING;
+        libc::setsockopt(socket.as_raw_fd(), libc::SOL_PACKET, ignore, (&raw const yes).cast(), 4)
+    };
+    assert_eq!(status, 0, "Linux 4.20 knows it");
+}
+
 /// One packet, or none within the timeout.
 pub fn read(socket: &OwnedFd, packet: &mut [u8]) -> Option<usize> {
     // SAFETY: the buffer is as long as said.

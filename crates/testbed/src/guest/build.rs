@@ -225,21 +225,27 @@ fn discipline(way: &Way) -> String {
         Limit::Bytes(bytes) => ((bytes / u64::from(way.packet_bytes)).max(1) as u32, bytes),
     };
     match (&way.queue.discipline, way.queue.limit) {
-        (Discipline::Fifo, Limit::Packets(packets)) => format!("pfifo limit {packets}"),
-        (Discipline::Fifo, Limit::Bytes(bytes)) => format!("bfifo limit {bytes}"),
-        (Discipline::Kernel(name), _) if name == "red" => {
-            // tc-red(8): the average may be at most a quarter of the limit, and bursts of (2 min + max) / (3 avpkt)
-            // packets pass.
-            let (min, max) = ((bytes / 12).max(1), (bytes / 4).max(2));
-            let packet = u64::from(way.packet_bytes);
-            format!(
-                "red limit {bytes} min {min} max {max} avpkt {packet} burst {} bandwidth {}bit adaptive",
-                (2 * min + max) / (3 * packet) + 1,
-                way.rate_bps
-            )
+        (Discipline::Fifo | Discipline::Law { .. }, Limit::Packets(packets)) => format!("pfifo limit {packets}"),
+        (Discipline::Fifo | Discipline::Law { .. }, Limit::Bytes(bytes)) => format!("bfifo limit {bytes}"),
+        (Discipline::Kernel { name, marks }, _) if name == "red" => red(way, bytes, *marks),
+        (Discipline::Kernel { name, marks }, _) => {
+            let can_mark = ["codel", "fq_codel", "pie"].contains(&name.as_str());
+            format!("{name} limit {packets}{}", if can_mark && *marks { " ecn" } else { "" })
         }
-        (Discipline::Kernel(name), _) => format!("{name} limit {packets}"),
     }
+}
+
+/// Linux's RED as its manual advises: the average may be at most a quarter of the limit, and bursts of (2 min + max) / (3
+/// avpkt) packets pass (tc-red(8)).
+fn red(way: &Way, limit_bytes: u64, marks: bool) -> String {
+    let (min, max) = ((limit_bytes / 12).max(1), (limit_bytes / 4).max(2));
+    let packet = u64::from(way.packet_bytes);
+    format!(
+        "red limit {limit_bytes} min {min} max {max} avpkt {packet} burst {} bandwidth {}bit adaptive{}",
+        (2 * min + max) / (3 * packet) + 1,
+        way.rate_bps,
+        if marks { " ecn" } else { "" }
+    )
 }
 
 /// The programs that a batch of commands is given to.

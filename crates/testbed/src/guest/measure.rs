@@ -5,37 +5,40 @@
 
 use fadelab_sim::record::{Completion, FlowCounters, LinkCounters, RunRecord, Series};
 
-use super::Outcome;
 use super::build::{SIDES, side_of};
+use super::laws::AtLink;
 use super::link_stats::{Asker, Place, Stats};
 use super::spaces::Spaces;
 use super::tcp_info::{CWR, LOSS, RECOVERY, TcpInfo};
+use super::{Outcome, failed};
 use crate::plan::{Discipline, Plan, Way};
 
 /// A shown link.
-pub struct LinkMeter {
+pub struct LinkMeter<'a> {
     way: Way,
     node: Asker,
     bucket: Place,
     queue: Place,
     wires: Asker,
     wire: Place,
+    /// Its law, where it is one of fadelab's.
+    law: Option<&'a AtLink>,
     /// At the beginning: what had crossed the link before.
     before: Option<[Stats; 3]>,
     now_ns: u64,
     counters: LinkCounters,
 }
 
-impl LinkMeter {
+impl<'a> LinkMeter<'a> {
     /// Meters of all shown links.
-    pub fn all(plan: &Plan, spaces: &Spaces) -> Outcome<Vec<Self>> {
+    pub fn all(plan: &Plan, spaces: &Spaces, routers: &'a [AtLink]) -> Outcome<Vec<Self>> {
         plan.shown()
             .into_iter()
-            .map(|(cable, end, way)| Self::new(plan, spaces, cable, end, way))
+            .map(|(cable, end, way)| Self::new(plan, spaces, routers, cable, end, way))
             .collect()
     }
 
-    fn new(plan: &Plan, spaces: &Spaces, cable: usize, end: usize, way: &Way) -> Outcome<Self> {
+    fn new(plan: &Plan, spaces: &Spaces, routers: &'a [AtLink], cable: usize, end: usize, way: &Way) -> Outcome<Self> {
         let node = plan.cables[cable].ends[end];
         let near = format!("{}{cable}", side_of(&plan.cables[cable], node));
         let far = format!("{}{cable}", SIDES[1 - end]);
@@ -50,6 +53,7 @@ impl LinkMeter {
             queue,
             wires,
             wire,
+            law: routers.iter().find(|router| router.link == way.link),
             before: None,
             now_ns: 0,
             counters: LinkCounters::default(),
@@ -71,24 +75,26 @@ impl LinkMeter {
         // Half of what was there and half of what is: the queue changed on the way.
         let mean = |old: u64, now: u64| u128::from(old + now) * elapsed_ns / 2;
         let drops = bucket.drops - bucket_0.drops;
-        let is_fifo = self.way.queue.discipline == Discipline::Fifo;
+        let is_kernels = matches!(self.way.queue.discipline, Discipline::Kernel { .. });
+        let counted = self.law.map(|law| law.router.counters()).transpose();
+        let of_law = counted.map_err(failed("a router's counters"))?.unwrap_or_default();
         let sent_pkts = bucket.packets - bucket_0.packets;
         let sent_bytes = bucket.bytes - bucket_0.bytes;
-        let dropped_bytes = drops * u64::from(self.way.packet_bytes);
+        let dropped_bytes = (drops + of_law.dropped) * u64::from(self.way.packet_bytes);
         let lost = wire.drops - wire_0.drops;
-        let is_data = self.way.carries.data && !self.way.carries.acks;
+        let is_data = self.way.loss > 0.0 && self.way.carries.data && !self.way.carries.acks;
         self.now_ns = now_ns;
         self.counters = LinkCounters {
-            arrived_pkts: sent_pkts + drops + u64::from(bucket.queue_pkts),
+            arrived_pkts: sent_pkts + drops + of_law.dropped + u64::from(bucket.queue_pkts),
             arrived_bytes: sent_bytes + dropped_bytes + u64::from(bucket.queue_bytes),
             sent_pkts,
             sent_bytes,
             offered_bytes: (u128::from(self.way.rate_bps) * u128::from(now_ns) / 8_000_000_000) as u64,
-            dropped_full_pkts: if is_fifo { drops } else { 0 },
-            dropped_law_pkts: if is_fifo { 0 } else { drops },
+            dropped_full_pkts: if is_kernels { 0 } else { drops },
+            dropped_law_pkts: if is_kernels { drops } else { of_law.dropped },
             dropped_bytes,
             lost_air_pkts: lost,
-            marked_pkts: u64::from(queue.marked - queue_0.marked),
+            marked_pkts: u64::from(queue.marked - queue_0.marked) + of_law.marked.iter().sum::<u64>(),
             sent_data_pkts: if is_data { sent_pkts } else { 0 },
             lost_air_data_pkts: if is_data { lost } else { 0 },
             queue_byte_ns: old.queue_byte_ns + mean(old.queue_bytes, u64::from(bucket.queue_bytes)),

@@ -8,7 +8,8 @@ use nix::sched::{CloneFlags, setns, unshare};
 
 use super::{Outcome, failed};
 
-const FOLDER: &str = "/run/netns";
+/// Where namespaces have their names, as `ip` knows them.
+pub const FOLDER: &str = "/run/netns";
 
 /// The namespaces, open.
 pub struct Spaces {

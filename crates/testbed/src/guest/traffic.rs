@@ -13,6 +13,7 @@ use nix::sys::timerfd::{ClockId as TimerClock, Expiration, TimerFd, TimerFlags, 
 use nix::time::{ClockId, clock_gettime};
 
 use super::connection::{self, Moved};
+use super::laws::AtLink;
 use super::measure::{FlowMeter, LinkMeter, Recorder};
 use super::spaces::Spaces;
 use super::tcp_info::TcpInfo;
@@ -38,8 +39,13 @@ const BUSY_MAX: f64 = 0.9;
 const LEAD_NS: u64 = 100_000_000;
 
 /// Runs the applications to the end of the run.
-pub fn run(plan: &Plan, spaces: &Spaces, mut news: impl FnMut(u64) -> Outcome<()>) -> Outcome<RunRecord> {
-    let mut traffic = Traffic::new(plan, spaces)?;
+pub fn run(
+    plan: &Plan,
+    spaces: &Spaces,
+    routers: &[AtLink],
+    mut news: impl FnMut(u64) -> Outcome<()>,
+) -> Outcome<RunRecord> {
+    let mut traffic = Traffic::new(plan, spaces, routers)?;
     traffic.look(0)?;
     while traffic.next_look_ns <= plan.duration_ns {
         traffic.wait()?;
@@ -129,7 +135,7 @@ struct Traffic<'a> {
     /// Flows that have written everything and wait for the last ACK.
     ending: BTreeSet<usize>,
     next_done_ns: u64,
-    links: Vec<LinkMeter>,
+    links: Vec<LinkMeter<'a>>,
     tick_ns: u64,
     next_look_ns: u64,
     recorder: Recorder,
@@ -137,7 +143,7 @@ struct Traffic<'a> {
 }
 
 impl<'a> Traffic<'a> {
-    fn new(plan: &'a Plan, spaces: &'a Spaces) -> Outcome<Self> {
+    fn new(plan: &'a Plan, spaces: &'a Spaces, routers: &'a [AtLink]) -> Outcome<Self> {
         let epoll = Epoll::new(EpollCreateFlags::EPOLL_CLOEXEC).map_err(failed("epoll"))?;
         let timer = TimerFd::new(TimerClock::CLOCK_MONOTONIC, TimerFlags::TFD_NONBLOCK).map_err(failed("a timer"))?;
         add(&epoll, &timer, Whose::Timer, EpollFlags::EPOLLIN)?;
@@ -157,7 +163,7 @@ impl<'a> Traffic<'a> {
                 meter: FlowMeter::default(),
             });
         }
-        let links = LinkMeter::all(plan, spaces)?;
+        let links = LinkMeter::all(plan, spaces, routers)?;
         let looks = 8 * links.len() + workers.len();
         let epoch_ns = monotonic_ns()? + LEAD_NS;
         let mut traffic = Self {

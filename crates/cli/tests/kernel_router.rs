@@ -1,0 +1,323 @@
+//! `fadelab kernel router` on this machine: what it changes, what it refuses, and what is left however it ends.
+#![allow(unsafe_code)]
+
+use std::fs;
+use std::io::{BufRead, BufReader, Read};
+use std::process::{Child, Command, Output, Stdio};
+use std::sync::atomic::{AtomicU32, Ordering};
+use std::time::{Duration, Instant};
+
+fn fadelab(arguments: &[&str]) -> Command {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_fadelab"));
+    command.args(["kernel", "router"]).args(arguments);
+    command
+}
+
+fn said(output: &Output) -> String {
+    String::from_utf8_lossy(&output.stderr).into_owned() + &String::from_utf8_lossy(&output.stdout)
+}
+
+/// Whether this machine can run a router; says why not, and fails where it must.
+fn possible() -> bool {
+    let check = Command::new(env!("CARGO_BIN_EXE_fadelab"))
+        .args(["kernel", "check"])
+        .output();
+    let check = check.expect("the binary runs");
+    if check.status.success() {
+        return true;
+    }
+    let required = std::env::var("FADELAB_REQUIRE_BPF").as_deref() == Ok("1");
+    assert!(!required, "BPF is required here, but\n{}", said(&check));
+    eprintln!("skipped: no law can be loaded here\n{}", said(&check));
+    false
+}
+
+fn run(command: &str) -> String {
+    let words: Vec<&str> = command.split(' ').collect();
+    let output = Command::new(words[0]).args(&words[1..]).output().expect("iproute2");
+    assert!(output.status.success(), "{command}: {}", said(&output));
+    said(&output)
+}
+
+/// A namespace with a device to route through, `out`, and another, `side`.
+struct Space(String);
+
+impl Space {
+    fn new() -> Self {
+        static COUNT: AtomicU32 = AtomicU32::new(0);
+        let name = format!("flk{}x{}", std::process::id(), COUNT.fetch_add(1, Ordering::Relaxed));
+        run(&format!("ip netns add {name}"));
+        for device in ["out", "side"] {
+            run(&format!(
+                "ip -n {name} link add {device} type veth peer name {device}-far"
+            ));
+            run(&format!("ip -n {name} link set {device} up"));
+            run(&format!("ip -n {name} link set {device}-far up"));
+        }
+        Self(name)
+    }
+
+    fn dev(&self, name: &str) -> String {
+        format!("{}:{name}", self.0)
+    }
+
+    /// The disciplines of its devices, which is all that outlives a process there.
+    fn disciplines(&self) -> String {
+        run(&format!("tc -n {} qdisc show", self.0))
+    }
+
+    /// Notes of routers at its devices.
+    fn notes(&self) -> Vec<String> {
+        let files = fs::read_dir("/run/fadelab").into_iter().flatten().flatten();
+        let texts = files.filter_map(|file| fs::read_to_string(file.path()).ok());
+        texts.filter(|text| text.contains(&self.0)).collect()
+    }
+
+    fn start(&self, device: &str, more: &[&str]) -> Running {
+        let dev = self.dev(device);
+        let arguments = [&["--dev", &dev, "--law", "vcp", "--rate", "10mbit"], more].concat();
+        let mut command = fadelab(&arguments);
+        let child = command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn();
+        Running(child.expect("the binary runs"))
+    }
+}
+
+impl Drop for Space {
+    fn drop(&mut self) {
+        let _ = Command::new("ip").args(["netns", "del", &self.0]).output();
+    }
+}
+
+/// A router in the foreground, killed with its test.
+struct Running(Child);
+
+impl Running {
+    /// Waits until it shows something: then all is in place.
+    fn is_up(&mut self) {
+        let mut line = String::new();
+        let stdout = self.0.stdout.take().expect("piped");
+        let mut lines = BufReader::new(stdout);
+        lines.read_line(&mut line).expect("text");
+        assert!(line.contains("load"), "{line}{}", self.complaint());
+        // Whoever writes to a closed pipe is stopped by it.
+        std::thread::spawn(move || lines.read_to_string(&mut String::new()));
+    }
+
+    fn signal(&self, signal: i32) {
+        // SAFETY: the child has not been waited for, so that its number is its own.
+        assert_eq!(unsafe { libc::kill(self.0.id() as i32, signal) }, 0);
+    }
+
+    fn complaint(&mut self) -> String {
+        let mut text = String::new();
+        self.0
+            .stderr
+            .take()
+            .expect("piped")
+            .read_to_string(&mut text)
+            .expect("text");
+        text
+    }
+
+    fn end(mut self) -> (Option<i32>, String) {
+        let code = self.0.wait().expect("a child").code();
+        let text = self.complaint();
+        (code, text)
+    }
+}
+
+impl Drop for Running {
+    fn drop(&mut self) {
+        let _ = self.0.kill();
+        let _ = self.0.wait();
+    }
+}
+
+#[test]
+fn a_router_is_undone_when_it_is_interrupted_or_terminated() {
+    // Goal: while it runs the device is shaped and noted; Ctrl-C, SIGTERM and SIGHUP end it with 0 and leave nothing.
+    if !possible() {
+        return;
+    }
+    let space = Space::new();
+    let before = space.disciplines();
+    for signal in [libc::SIGINT, libc::SIGTERM, libc::SIGHUP] {
+        let mut router = space.start("out", &[]);
+        router.is_up();
+        let during = space.disciplines();
+        assert!(
+            during.contains("qdisc tbf fade: dev out root refcnt 3 rate 10Mbit"),
+            "{during}"
+        );
+        assert_eq!(space.notes().len(), 1);
+        router.signal(signal);
+        let (code, text) = router.end();
+        assert_eq!(code, Some(0), "{text}");
+        assert_eq!(space.disciplines(), before);
+        assert_eq!(space.notes(), [""; 0]);
+    }
+}
+
+#[test]
+fn what_a_killed_router_leaves_the_next_start_removes() {
+    // Goal: whenever a router is killed, the next one starts, says what it removed, and leaves nothing when it ends.
+    if !possible() {
+        return;
+    }
+    let space = Space::new();
+    let before = space.disciplines();
+    let mut left = 0;
+    for round in 0..8u64 {
+        let mut router = space.start("out", &[]);
+        if round < 2 {
+            router.is_up();
+        } else {
+            // Somewhere between the beginning and the end of its start; where does not matter to what is asserted.
+            std::thread::sleep(Duration::from_millis(round * 137 % 800));
+        }
+        router.signal(libc::SIGKILL);
+        assert_eq!(router.end().0, None);
+        left += usize::from(space.disciplines() != before);
+        let mut next = space.start("out", &[]);
+        next.is_up();
+        assert_eq!(space.notes().len(), 1);
+        next.signal(libc::SIGINT);
+        let (code, text) = next.end();
+        assert_eq!(code, Some(0), "{text}");
+        assert_eq!(space.disciplines(), before);
+        assert_eq!(space.notes(), [""; 0]);
+    }
+    assert!(
+        left >= 2,
+        "a killed router leaves its discipline: there was something to remove"
+    );
+}
+
+#[test]
+fn a_device_has_one_router_and_two_devices_have_two() {
+    // Goal: the second at a device is refused with the process that has it; one at another device of the namespace is
+    // let in, and the first takes it for inside from then on.
+    if !possible() {
+        return;
+    }
+    let space = Space::new();
+    let mut first = space.start("out", &[]);
+    first.is_up();
+    let second = fadelab(&["--dev", &space.dev("out"), "--law", "xcp", "--rate", "1 Mbit/s"]).output();
+    let second = second.expect("the binary runs");
+    let text = said(&second);
+    assert_eq!(second.status.code(), Some(2), "{text}");
+    assert!(
+        text.contains(&format!("has a router already: law vcp, process {}", first.0.id())),
+        "{text}"
+    );
+    let mut other = space.start("side", &[]);
+    other.is_up();
+    assert_eq!(space.notes().len(), 2);
+    for router in [other, first] {
+        router.signal(libc::SIGINT);
+        assert_eq!(router.end().0, Some(0));
+    }
+    assert_eq!(space.notes(), [""; 0]);
+}
+
+#[test]
+fn an_operators_discipline_is_kept() {
+    // Goal: a device that its operator shapes keeps that, during and after.
+    if !possible() {
+        return;
+    }
+    let space = Space::new();
+    run(&format!(
+        "tc -n {} qdisc add dev out root handle 7: tbf rate 5mbit burst 5kb limit 50kb",
+        space.0
+    ));
+    let before = space.disciplines();
+    let mut router = space.start("out", &[]);
+    router.is_up();
+    assert_eq!(space.disciplines(), before);
+    router.signal(libc::SIGINT);
+    let (code, text) = router.end();
+    assert_eq!(code, Some(0));
+    assert!(text.contains("keeps its own queueing discipline, tbf 7:"), "{text}");
+    assert_eq!(space.disciplines(), before);
+}
+
+#[test]
+fn a_router_ends_when_its_device_or_namespace_goes() {
+    // Goal: it says which, ends with 1 and leaves nothing.
+    if !possible() {
+        return;
+    }
+    for (gone, expected) in [
+        ("ip -n NAME link del out", "it is gone"),
+        ("ip netns del NAME", "its namespace is gone"),
+    ] {
+        let space = Space::new();
+        let mut router = space.start("out", &[]);
+        router.is_up();
+        run(&gone.replace("NAME", &space.0));
+        let (code, text) = router.end();
+        assert_eq!(code, Some(1), "{text}");
+        assert!(text.contains(expected), "{text}");
+        assert_eq!(text.matches("error:").count(), 1, "{text}");
+        assert_eq!(space.notes(), [""; 0]);
+    }
+}
+
+#[test]
+fn what_cannot_be_is_refused_in_one_message() {
+    // Goal: each refusal names what was given and what is allowed or what to do, and leaves nothing behind.
+    let cases: [(&[&str], &str); 9] = [
+        (&["--dev", "lo", "--law", "vcp"], "--rate 10mbit"),
+        (
+            &["--dev", "lo", "--law", "nope", "--rate", "1mbit"],
+            "known are droptail, red",
+        ),
+        (
+            &["--dev", "lo", "--law", "codel", "--rate", "1mbit"],
+            "drops packets when they leave the queue",
+        ),
+        (&["--dev", "lo", "--law", "vcp", "--rate", "10"], "the unit is missing"),
+        (&["--dev", "lo", "--law", "vcp", "--rate", "7bit"], "at least 8 bit/s"),
+        (
+            &["--dev", "lo", "--law", "vcp", "--rate", "1mbit", "--limit", "3 B"],
+            "1514 B",
+        ),
+        (
+            &[
+                "--dev",
+                "lo",
+                "--law",
+                "vcp",
+                "--rate",
+                "1mbit",
+                "--set",
+                "router.vcp.gama=1",
+            ],
+            "did you mean `gamma`?",
+        ),
+        (
+            &["--dev", "nosuchdev", "--law", "vcp", "--rate", "1mbit"],
+            "device nosuchdev",
+        ),
+        (&["--dev", "nosuchns:x", "--law", "vcp", "--rate", "1mbit"], "device x"),
+    ];
+    let begun = Instant::now();
+    for (arguments, expected) in cases {
+        let output = fadelab(arguments).output().expect("the binary runs");
+        let text = said(&output);
+        // The last two come as far as the compiler, which not every machine has.
+        let code = output.status.code();
+        assert!(
+            code == Some(2) || text.contains("no clang for BPF"),
+            "{arguments:?}: {code:?} {text}"
+        );
+        assert!(
+            text.contains(expected) || text.contains("no clang for BPF"),
+            "{arguments:?}: {text}"
+        );
+        assert!(text.lines().count() <= 4, "{arguments:?}: {text}");
+    }
+    eprintln!("nine refusals in {:?}", begun.elapsed());
+}

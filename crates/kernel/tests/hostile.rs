@@ -1,0 +1,133 @@
+//! What a network may do to the packets of a law.
+
+#[allow(dead_code, reason = "other tests use the rest of it")]
+mod common;
+
+use std::io::Write;
+use std::sync::{Arc, Mutex};
+use std::time::{Duration, Instant};
+
+use common::meddler::{Meddler, Random};
+use common::{Namespace, Pair, possible, report, run, unique};
+use fadelab_kernel::Version;
+use fadelab_kernel::device::Device;
+use fadelab_kernel::sender::{Recorder, Sender, Unit};
+use fadelab_laws::recorded::{Recorded, RecordedHead};
+
+/// In a third of the packets: other ECN bits, and an option of kind 254 with other bytes, another length, or cut short.
+fn meddle(packet: &mut [u8], at: usize, random: &mut Random) -> bool {
+    if !random.next().is_multiple_of(3) {
+        return false;
+    }
+    packet[15] = packet[15] & 0xfc | (random.next() & 3) as u8;
+    let header_bytes = usize::from(packet[at + 12] >> 4) * 4;
+    let end = at + header_bytes;
+    // VCP's option has 8 bytes and XCP's 12, at the end of the header.
+    let Some(place) = [end - 8, end - 12]
+        .into_iter()
+        .find(|place| *place >= at + 20 && packet[*place] == 254)
+    else {
+        return true;
+    };
+    match random.next() % 4 {
+        0 => packet[place + 1] = random.next() as u8,
+        1 => packet[place..end].fill(1),
+        _ => {
+            for byte in &mut packet[place + 4..end] {
+                *byte = random.next() as u8;
+            }
+        }
+    }
+    true
+}
+
+#[derive(Clone, Default)]
+struct Shared(Arc<Mutex<Vec<u8>>>);
+
+impl Write for Shared {
+    fn write(&mut self, bytes: &[u8]) -> std::io::Result<usize> {
+        self.0.lock().expect("one thread").write(bytes)
+    }
+
+    fn flush(&mut self) -> std::io::Result<()> {
+        Ok(())
+    }
+}
+
+/// Puts the meddler's namespace between the two hosts.
+fn cut(pair: &Pair) -> (Namespace, Meddler) {
+    let namespace = Namespace::new("flm");
+    let middle = &namespace.0;
+    run(&format!("ip -n {} link del wire", pair.sender));
+    for (host, name, end) in [(&pair.sender, "left", 1), (&pair.receiver, "right", 2)] {
+        run(&format!(
+            "ip link add wire netns {host} type veth peer name {name} netns {middle}"
+        ));
+        run(&format!("ip -n {host} addr add 10.77.0.{end}/24 dev wire"));
+        run(&format!("ip -n {host} link set wire up gso_max_segs 1"));
+        run(&format!("ip -n {middle} link set {name} up"));
+    }
+    let device = |name: &str| Device {
+        name: name.to_owned(),
+        netns: Some(format!("/run/netns/{middle}").into()),
+    };
+    let meddler = Meddler::new(&device("left"), &device("right"), meddle);
+    (namespace, meddler)
+}
+
+#[test]
+fn a_meddled_flow_neither_stalls_nor_leaves_its_law() {
+    // Goal: whatever arrives in options and ECN bits, the transfer ends, each window is the one that the law gives for
+    // what it was told, and VCP's never grows by more than a packet for each that arrived.
+    if !possible(&["ip", "iperf3"]) {
+        return;
+    }
+    for law in ["vcp", "xcp"] {
+        let pair = Pair::new();
+        let (_middle, meddler) = cut(&pair);
+        let law = fadelab_laws::sender(law).expect("registered");
+        let name = unique("h");
+        let unit = Unit {
+            name: name[..name.len().min(15)].to_owned(),
+            record: true,
+            ..Unit::new(law, Version::running().expect("Linux"))
+        };
+        let object = unit.compile().expect("clang");
+        let devices = [pair.device(&pair.sender), pair.device(&pair.receiver)];
+        let sender = Sender::load(&object, &pair.cgroup, &devices).expect("root");
+        let head = RecordedHead::new(law, &unit.params, String::new());
+        let written = Shared::default();
+        let mut recorder = Recorder::new(&sender, &head, Box::new(written.clone())).expect("compiled to be recorded");
+        let _server = pair.start(&pair.receiver, "iperf3 -s -1");
+        let client = format!("sh -c 'sleep 0.3; exec iperf3 -c 10.77.0.2 -n 5M -C {}'", unit.name);
+        let mut client = pair.start(&pair.sender, &client);
+        let since = Instant::now();
+        while !client.has_ended() {
+            recorder.poll(Duration::from_millis(20)).expect("memory");
+            assert!(
+                since.elapsed() < Duration::from_secs(60),
+                "{}: the transfer stalls",
+                law.name()
+            );
+        }
+        let (calls_n, _) = recorder.finish().expect("memory");
+        let changed_n = meddler.changed_n();
+        drop(meddler);
+        assert!(changed_n > 500, "{}: {changed_n} packets were changed", law.name());
+        let bytes = written.0.lock().expect("one thread").clone();
+        let start = bytes.iter().position(|byte| *byte == b'\n').expect("a head") + 1;
+        for call in bytes[start..].chunks(head.call_bytes()).take(calls_n as usize) {
+            let call = Recorded::parse(call).expect("a call");
+            assert!(call.agrees(law, &unit.params), "{}: {call:?}", law.name());
+            if law.name() == "vcp" && call.name() == "on_ack" {
+                let most = call.before.cwnd_pkts + call.ack().expect("an ACK").delivered_pkts + 1;
+                assert!(call.after.cwnd_pkts <= most, "{call:?}");
+            }
+        }
+        let seconds = since.elapsed().as_secs_f64();
+        report(&format!(
+            "{}: {calls_n} calls, {changed_n} packets changed, {seconds:.1} s",
+            law.name()
+        ));
+    }
+}

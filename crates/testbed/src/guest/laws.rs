@@ -1,0 +1,80 @@
+//! Laws of fadelab's in the guest's kernel: congestion controls of hosts, programs at the queues of routers.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use fadelab_kernel::device::Device;
+use fadelab_kernel::router::{Options, Router};
+use fadelab_kernel::sender::Sender;
+
+use super::build::side_of;
+use super::spaces;
+use super::{Outcome, failed};
+use crate::plan::{Discipline, Limit, Plan, Way};
+
+/// Every process of the guest is in it.
+const CGROUP: &str = "/sys/fs/cgroup";
+
+fn device(plan: &Plan, node: usize, cable: usize) -> Device {
+    Device {
+        name: format!("{}{cable}", side_of(&plan.cables[cable], node)),
+        netns: Some(PathBuf::from(spaces::FOLDER).join(spaces::name(node))),
+    }
+}
+
+/// Loads the senders' laws. They stay as long as what is given back.
+pub fn senders(plan: &Plan) -> Outcome<Vec<Sender>> {
+    let load = |object: &crate::plan::SenderObject| {
+        let bytes = fs::read(&object.object).map_err(failed(&object.object))?;
+        let devices: Vec<Device> = object
+            .devices
+            .iter()
+            .map(|&(node, cable)| device(plan, node, cable))
+            .collect();
+        Sender::load(&bytes, Path::new(CGROUP), &devices).map_err(failed(&object.name))
+    };
+    plan.senders.iter().map(load).collect()
+}
+
+/// A router's law at its device.
+pub struct AtLink {
+    /// The link.
+    pub link: u32,
+    /// The law at work.
+    pub router: Router,
+}
+
+/// Loads the routers' laws. They stay as long as what is given back.
+pub fn routers(plan: &Plan) -> Outcome<Vec<AtLink>> {
+    let mut routers = Vec::new();
+    for (number, cable) in plan.cables.iter().enumerate() {
+        for (node, way) in cable.ends.iter().zip(&cable.ways) {
+            let Some(way) = way else { continue };
+            if let Discipline::Law { name, object } = &way.queue.discipline {
+                let bytes = fs::read(object).map_err(failed(object))?;
+                let options = options(way, name, device(plan, *node, number));
+                routers.push(AtLink {
+                    link: way.link,
+                    router: Router::load(&bytes, options).map_err(failed(name))?,
+                });
+            }
+        }
+    }
+    Ok(routers)
+}
+
+/// Bytes on the air are IP bytes here, to the law as to the queue.
+fn options(way: &Way, law: &str, device: Device) -> Options {
+    Options {
+        device,
+        law: law.to_owned(),
+        capacity_bytes_per_s: way.rate_bps / 8,
+        limit_bytes: match way.queue.limit {
+            Limit::Packets(packets) => u64::from(packets) * u64::from(way.packet_bytes),
+            Limit::Bytes(bytes) => bytes,
+        },
+        shaped: false,
+        air_header_bytes: Some(0),
+        closed: None,
+    }
+}

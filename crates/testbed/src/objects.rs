@@ -1,0 +1,35 @@
+//! Laws for the guest: objects are compiled on the host, which has a compiler.
+
+use fadelab_kernel::Version;
+use fadelab_kernel::router::object::{Recipe, compile};
+use fadelab_kernel::sender::Unit;
+
+use crate::Error;
+use crate::translate::Draft;
+
+/// Compiles all laws of a draft for a kernel; gives the paths of the objects in the guest and their bytes.
+///
+/// # Errors
+/// There is no compiler, or a law does not compile.
+pub fn compiled(draft: &Draft<'_>, version: Version) -> Result<Vec<(String, Vec<u8>)>, Error> {
+    let mut objects = Vec::new();
+    for ((law, params), planned) in draft.senders.iter().zip(&draft.plan.senders) {
+        let unit = Unit {
+            params: (*params).clone(),
+            name: planned.name.clone(),
+            ..Unit::new(law, version)
+        };
+        objects.push((planned.object.clone(), unit.compile()?));
+    }
+    for (path, router) in &draft.routers {
+        let recipe = Recipe {
+            law: router.law,
+            params: &router.params,
+            part: router.capacity,
+            part_params: &router.capacity_params,
+            kernel: version,
+        };
+        objects.push((path.clone(), compile(&recipe)?));
+    }
+    Ok(objects)
+}
