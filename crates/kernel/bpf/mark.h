@@ -19,7 +19,8 @@ ALWAYS_INLINE int mark(struct __sk_buff *skb, u32 link_bytes)
 	if (!f || !f->ecn)
 		return TC_ACT_UNSPEC;
 	packet_parse(skb, link_bytes, &packet);
-	if (packet.has_data && packet.ecn != (f->ecn & 3))
+	/* A router at the same device may have marked it already. */
+	if (packet.has_data && packet.ecn == LAW_ECN_NOT_ECT)
 		packet_set_ecn(skb, &packet, f->ecn & 3);
 	return TC_ACT_UNSPEC;
 }
