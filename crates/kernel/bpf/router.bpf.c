@@ -17,9 +17,6 @@
 #include "option.h"
 #include "packet.h"
 
-/* The packet goes on to whatever else is attached, and then to the queue. */
-#define TC_ACT_UNSPEC (-1)
-
 #define LAW_IS LAW_TABLE_NAME
 #define PART_IS CAPACITY_TABLE_NAME
 
