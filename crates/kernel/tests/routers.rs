@@ -71,8 +71,8 @@ impl Drop for Namespace {
 
 #[test]
 fn a_router_counts_what_its_queue_counts_and_ages_on_an_idle_link() {
-    // Goal: its bytes are those that the queue sends, so that load and rate are of one kind; intervals close without any
-    // packet, so that an idle link knows that it is idle.
+    // Goal: its bytes are those that the queue sends, so that load and rate are of one kind; intervals close without
+    // any packet, so that an idle link knows that it is idle.
     if !possible(&["clang", "ip", "tc"]) {
         return;
     }
