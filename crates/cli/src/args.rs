@@ -32,6 +32,8 @@ pub enum Command {
     /// Write the manual pages into a folder
     #[command(hide = true)]
     Man(crate::completions::ManArgs),
+    /// Run a scenario on several grounds, in the simulator and in a kernel, and say how far they are apart
+    Compare(crate::compare::CompareArgs),
     /// Compare two results, seed by seed: what moved beyond noise
     Diff(crate::diff::DiffArgs),
     /// Make the page of a result again, or one page of several results

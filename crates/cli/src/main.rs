@@ -5,6 +5,7 @@
 mod args;
 mod channel;
 mod check;
+mod compare;
 mod completions;
 mod diff;
 mod explain;
@@ -81,6 +82,7 @@ fn main() -> ExitCode {
         Command::Schema => output::print(&fadelab_scenario::json::text()),
         Command::Completions(args) => completions::completions(args),
         Command::Man(args) => completions::man(args),
+        Command::Compare(args) => compare::compare(args),
         Command::Diff(args) => diff::diff(args),
         Command::Report(args) => report::report(args),
         Command::Export(args) => export::export(args),

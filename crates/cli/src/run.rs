@@ -110,7 +110,7 @@ pub fn target(args: &ScenarioArgs, out: Option<&Path>) -> Target {
 }
 
 /// Names the run that failed and the command that runs it alone.
-fn failed_run(args: &ScenarioArgs, plan: &Plan, index: usize, message: &str) -> String {
+pub fn failed_run(args: &ScenarioArgs, plan: &Plan, index: usize, message: &str) -> String {
     let run = &plan.runs[index];
     let mut sets = args.sets.clone();
     // Where laws are swept, the swept key that is no coordinate of the point is the one that names the law.

@@ -171,7 +171,7 @@ enum host_sock_op_flag {
 	SOCK_OPS_WRITE_FLAG = 1 << 6,
 };
 
-/* The packet goes on to whatever else is attached; with TC_ACT_OK it would go past it. */
+/* The packet goes on to whatever else is attached, and then to the queue. */
 #define TC_ACT_UNSPEC (-1)
 #define TC_ACT_OK 0
 #define TC_ACT_SHOT 2

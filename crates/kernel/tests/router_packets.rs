@@ -1,6 +1,6 @@
 //! Routers and the edges of the domain on packets that they are handed one by one, made and hostile.
 
-#[allow(dead_code)]
+#[allow(dead_code, reason = "other tests use the rest of it")]
 mod common;
 #[path = "common/packet.rs"]
 mod packet;

@@ -1,7 +1,6 @@
 //! Router laws at a device of this machine's kernel.
 
 #[allow(dead_code, reason = "other tests use the rest of it")]
-#[allow(dead_code)]
 mod common;
 
 use std::path::PathBuf;
