@@ -9,8 +9,23 @@
 #include "flow.h"
 #include "packet.h"
 
-/* ACKs alone stay unmarked. */
-ALWAYS_INLINE int mark(struct __sk_buff *skb, u32 link_bytes)
+/*
+ * A packet that should carry the law's option and found no room for it stays unmarked: neither the routers nor the edge
+ * of the domain would know whose it is.
+ */
+ALWAYS_INLINE u32 mark_is_known(struct __sk_buff *skb, const struct packet *packet)
+{
+	u8 head[OPTION_HEAD_BYTES];
+
+	if (!CARRIES_FEEDBACK)
+		return 1;
+	if (packet->tcp_end < packet->tcp_at + PACKET_TCP_BYTES + OPTION_ROOM ||
+	    bpf_skb_load_bytes(skb, packet->tcp_end - OPTION_ROOM, head, sizeof(head)))
+		return 0;
+	return option_is(head, &law_shape);
+}
+
+ALWAYS_INLINE int mark(struct __sk_buff *skb, u32 at)
 {
 	struct bpf_sock *sk = skb->sk ? bpf_sk_fullsock(skb->sk) : (void *)0;
 	struct flow *f = sk ? flow_of(sk) : (void *)0;
@@ -18,9 +33,9 @@ ALWAYS_INLINE int mark(struct __sk_buff *skb, u32 link_bytes)
 
 	if (!f || !f->ecn)
 		return TC_ACT_UNSPEC;
-	packet_parse(skb, link_bytes, &packet);
-	/* A router at the same device may have marked it already. */
-	if (packet.has_data && packet.ecn == LAW_ECN_NOT_ECT)
+	packet_parse(skb, at, &packet);
+	/* ACKs alone stay unmarked. */
+	if (packet.tcp_at && packet.has_data && packet.ecn != (f->ecn & 3) && mark_is_known(skb, &packet))
 		packet_set_ecn(skb, &packet, f->ecn & 3);
 	return TC_ACT_UNSPEC;
 }

@@ -19,6 +19,7 @@ const HEADERS: &[(&str, &str)] = &[
     ("mark.h", include_str!("../bpf/mark.h")),
     ("option.h", include_str!("../bpf/option.h")),
     ("packet.h", include_str!("../bpf/packet.h")),
+    ("queue.h", include_str!("../bpf/queue.h")),
     ("record.h", include_str!("../bpf/record.h")),
 ];
 
@@ -66,8 +67,9 @@ pub enum CompileError {
     },
 }
 
-/// Compiles a unit of C for BPF; `name` is that of its file in messages. `defines` are pairs of a macro and its value,
-/// the latter as C text. Headers of the laws are found by their paths below `laws/`, those of this crate by their names.
+/// Compiles a unit of C for BPF; `name` is that of its file in messages. `defines` are pairs of a macro and its
+/// value, the latter as C text. Headers of the laws are found by their paths below `laws/`, those of this crate by
+/// their names.
 ///
 /// Gives the object file, ELF with BTF.
 ///
