@@ -62,16 +62,14 @@ impl From<RouterError> for Failure {
 /// What the device, the law or the machine do not allow, and a device that goes meanwhile.
 pub fn router(args: &RouterArgs) -> Result<(), Failure> {
     let stop = interrupt::flag();
-    for claim in router::remove_leftovers() {
-        output::warn(&[format!(
-            "removed what process {} had left at {} when it was killed",
-            claim.owner.pid, claim.device
-        )]);
+    let begun = begin(args);
+    if stop.load(Ordering::Relaxed) {
+        // Ctrl-C also ends the compiler, which then looks as if it had refused the law.
+        drop(begun);
+        let message = "the router had not begun, and nothing is left of it";
+        return Err(Failure::Interrupted(message.to_owned()));
     }
-    let law = law_name(&args.law)?;
-    let run = params::run(&format!("reno+{law}"), &args.sets)?;
-    let (object, options) = prepared(args, &run.spec)?;
-    let mut router = Router::load(&object, options)?;
+    let (mut router, law) = begun?;
     output::note(&remarks(args, &router));
     let mut view = view::View::new(&args.dev, &law, router.edges().len());
     let started = Instant::now();
@@ -87,6 +85,20 @@ pub fn router(args: &RouterArgs) -> Result<(), Failure> {
     }
     view.end(started.elapsed(), &router.counters()?, router.edge_counters())?;
     Ok(())
+}
+
+/// The router at work, and the name of its law.
+fn begin(args: &RouterArgs) -> Result<(Router, String), Failure> {
+    for claim in router::remove_leftovers() {
+        output::warn(&[format!(
+            "removed what process {} had left at {} when it was killed",
+            claim.owner.pid, claim.device
+        )]);
+    }
+    let law = law_name(&args.law)?;
+    let run = params::run(&format!("reno+{law}"), &args.sets)?;
+    let (object, options) = prepared(args, &run.spec)?;
+    Ok((Router::load(&object, options)?, law))
 }
 
 /// The compiled law and what goes with it.
