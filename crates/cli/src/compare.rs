@@ -166,7 +166,7 @@ fn records(
     threads: usize,
 ) -> Result<Vec<RunRecord>, Failure> {
     match (ground, image) {
-        (Ground::Virtual, Some(image)) => testbed::records(plan, image, threads, args.quiet),
+        (Ground::Virtual, Some(image)) => testbed::records(plan, image, threads, None, args.quiet),
         _ => {
             let swept = simulate(plan, threads, args.quiet, None).map_err(|stop| {
                 stop.failure(None, |index, failed| {
