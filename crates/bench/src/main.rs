@@ -11,6 +11,7 @@ use std::time::Instant;
 use clap::Parser;
 
 mod cases;
+mod kernel;
 mod measure;
 mod page;
 mod recorder;
@@ -52,10 +53,19 @@ enum Part {
     Sweep,
     /// What the recorder costs when it is off
     Recorder,
+    /// Laws in the kernel beside the kernel's own; needs root
+    Kernel,
 }
 
 impl Part {
-    const ALL: [Self; 5] = [Self::Speed, Self::Fading, Self::Scale, Self::Sweep, Self::Recorder];
+    const ALL: [Self; 6] = [
+        Self::Speed,
+        Self::Fading,
+        Self::Scale,
+        Self::Sweep,
+        Self::Recorder,
+        Self::Kernel,
+    ];
 
     fn measure(self, bench: &Bench) -> Result<Section, String> {
         match self {
@@ -64,6 +74,7 @@ impl Part {
             Self::Scale => scale::measure(bench),
             Self::Sweep => sweep::measure(bench),
             Self::Recorder => recorder::measure(bench),
+            Self::Kernel => kernel::measure(bench),
         }
     }
 }

@@ -8,8 +8,6 @@
 #include "option.h"
 #include "packet.h"
 
-#define TC_ACT_UNSPEC (-1)
-
 struct bleach_counters {
 	u64 own_packets; /* with an option of ours */
 	u64 cleared;     /* of them, those that were marked */

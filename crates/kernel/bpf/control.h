@@ -372,7 +372,8 @@ SEC("struct_ops") void control_ack(u64 *context)
 		show(sk, tp, f);
 }
 
-SEC(".struct_ops.link") struct tcp_congestion_ops control = {
+SEC(".struct_ops.link")
+struct tcp_congestion_ops control = {
 	.init = (void *)control_init,
 	.release = (void *)control_release,
 	.ssthresh = (void *)control_ssthresh,

@@ -43,7 +43,7 @@ struct flow {
 	u64 feedback_us; /* when the newest echo came */
 	u64 acked_us;    /* when the newest ACK came */
 	u64 shown_us;    /* when it was last written into `live` */
-	u32 snd_una;       /* as the last ACK left them */
+	u32 snd_una;     /* as the last ACK left them */
 	u32 delivered_ce;
 	u32 sacked_out;
 	u32 prr_delivered; /* since this recovery began, RFC 6937 */

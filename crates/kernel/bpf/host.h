@@ -171,6 +171,8 @@ enum host_sock_op_flag {
 	SOCK_OPS_WRITE_FLAG = 1 << 6,
 };
 
+/* The packet goes on to whatever else is attached, and then to the queue. */
+#define TC_ACT_UNSPEC (-1)
 #define TC_ACT_OK 0
 #define TC_ACT_SHOT 2
 
@@ -283,16 +285,24 @@ enum host_field_info {
 
 #define HOST_BITS(pointer, field)                                                                                      \
 	({                                                                                                                 \
-		const void *place = (const void *)(pointer) +                                                                  \
-		                    __builtin_preserve_field_info((pointer)->field, FIELD_BYTE_OFFSET);                        \
+		const void *place =                                                                                            \
+			(const void *)(pointer) + __builtin_preserve_field_info((pointer)->field, FIELD_BYTE_OFFSET);              \
 		u64 word = 0;                                                                                                  \
                                                                                                                        \
 		__asm__ volatile("" : "+r"(place));                                                                            \
 		switch (__builtin_preserve_field_info((pointer)->field, FIELD_BYTE_SIZE)) {                                    \
-		case 1: word = *(const u8 *)place; break;                                                                      \
-		case 2: word = *(const u16 *)place; break;                                                                     \
-		case 4: word = *(const u32 *)place; break;                                                                     \
-		case 8: word = *(const u64 *)place; break;                                                                     \
+		case 1:                                                                                                        \
+			word = *(const u8 *)place;                                                                                 \
+			break;                                                                                                     \
+		case 2:                                                                                                        \
+			word = *(const u16 *)place;                                                                                \
+			break;                                                                                                     \
+		case 4:                                                                                                        \
+			word = *(const u32 *)place;                                                                                \
+			break;                                                                                                     \
+		case 8:                                                                                                        \
+			word = *(const u64 *)place;                                                                                \
+			break;                                                                                                     \
 		}                                                                                                              \
 		word <<= __builtin_preserve_field_info((pointer)->field, FIELD_LSHIFT_U64);                                    \
 		word >> __builtin_preserve_field_info((pointer)->field, FIELD_RSHIFT_U64);                                     \

@@ -7,58 +7,37 @@
 #define FADELAB_MARK_H
 
 #include "flow.h"
+#include "packet.h"
 
-/* Places in an IPv4 header. */
-#define IPV4_AT_CHECK 10
-
-ALWAYS_INLINE void set_ecn_ipv4(struct __sk_buff *skb, u32 at, u32 code)
+/*
+ * A packet that should carry the law's option and found no room for it stays unmarked: neither the routers nor the edge
+ * of the domain would know whose it is.
+ */
+ALWAYS_INLINE u32 mark_is_known(struct __sk_buff *skb, const struct packet *packet)
 {
-	u8 word[2], old[2];
+	u8 head[OPTION_HEAD_BYTES];
 
-	if (bpf_skb_load_bytes(skb, at, old, sizeof(old)))
-		return;
-	word[0] = old[0];
-	word[1] = (u8)((old[1] & ~3u) | code);
-	if (word[1] == old[1])
-		return;
-	bpf_l3_csum_replace(skb, at + IPV4_AT_CHECK, *(u16 *)old, *(u16 *)word, 2);
-	bpf_skb_store_bytes(skb, at, word, sizeof(word), 0);
-}
-
-ALWAYS_INLINE void set_ecn_ipv6(struct __sk_buff *skb, u32 at, u32 code)
-{
-	u8 old, byte;
-
-	if (bpf_skb_load_bytes(skb, at + 1, &old, 1))
-		return;
-	byte = (u8)((old & 0xcf) | code << 4);
-	if (byte != old)
-		bpf_skb_store_bytes(skb, at + 1, &byte, 1, 0);
-}
-
-/* Whether there is anything behind the headers: ACKs alone stay unmarked. */
-ALWAYS_INLINE u32 has_payload(struct __sk_buff *skb, u32 at, u32 ip_bytes)
-{
-	u8 words;
-
-	if (bpf_skb_load_bytes(skb, at + ip_bytes + 12, &words, 1))
+	if (!CARRIES_FEEDBACK)
+		return 1;
+	if (packet->tcp_end < packet->tcp_at + PACKET_TCP_BYTES + OPTION_ROOM ||
+	    bpf_skb_load_bytes(skb, packet->tcp_end - OPTION_ROOM, head, sizeof(head)))
 		return 0;
-	return skb->len > at + ip_bytes + (words >> 4) * 4;
+	return option_is(head, &law_shape);
 }
 
 ALWAYS_INLINE int mark(struct __sk_buff *skb, u32 at)
 {
 	struct bpf_sock *sk = skb->sk ? bpf_sk_fullsock(skb->sk) : (void *)0;
 	struct flow *f = sk ? flow_of(sk) : (void *)0;
-	u8 first;
+	struct packet packet;
 
-	if (!f || !f->ecn || bpf_skb_load_bytes(skb, at, &first, 1))
-		return TC_ACT_OK;
-	if (skb->protocol == host_be16(ETHER_IPV4) && has_payload(skb, at, (first & 15) * 4))
-		set_ecn_ipv4(skb, at, f->ecn & 3);
-	else if (skb->protocol == host_be16(ETHER_IPV6) && has_payload(skb, at, 40))
-		set_ecn_ipv6(skb, at, f->ecn & 3);
-	return TC_ACT_OK;
+	if (!f || !f->ecn)
+		return TC_ACT_UNSPEC;
+	packet_parse(skb, at, &packet);
+	/* ACKs alone stay unmarked. */
+	if (packet.tcp_at && packet.has_data && packet.ecn != (f->ecn & 3) && mark_is_known(skb, &packet))
+		packet_set_ecn(skb, &packet, f->ecn & 3);
+	return TC_ACT_UNSPEC;
 }
 
 /* Devices with an Ethernet header, and those that begin with the IP header (TUN). */

@@ -67,8 +67,8 @@ struct option_shape {
 /* ----------------------------------------------------------------------------------------------------- floats */
 
 /*
- * A magnitude below 2^41, rounded to the nearest float, halves away from zero. Below 2^(bits + 1) the code is the value;
- * above, the leading 1 of the rounded mantissa adds the 1 to the exponent, as does a carry out of it.
+ * A magnitude below 2^41, rounded to the nearest float, halves away from zero. Below 2^(bits + 1) the code is the
+ * value; above, the leading 1 of the rounded mantissa adds the 1 to the exponent, as does a carry out of it.
  */
 LAW u32 option_float_encode(u64 value, u32 bits)
 {

@@ -27,8 +27,8 @@ _Static_assert(sizeof(struct law_ack) <= EVENT_BYTES && sizeof(struct law_send) 
 struct call {
 	u64 flow;
 	u64 time_ns;
-	u32 function;   /* enum call_function */
-	u32 event_size; /* bytes of the event in use */
+	u32 function;     /* enum call_function */
+	u32 event_size;   /* bytes of the event in use */
 	u64 arguments[2]; /* cause; now_us and idle_us */
 	u8 event[EVENT_BYTES];
 	struct law_control before;

@@ -5,9 +5,8 @@ use std::ffi::CString;
 use std::os::fd::{AsFd, AsRawFd, FromRawFd, OwnedFd};
 use std::os::unix::ffi::OsStrExt;
 use std::path::Path;
-use std::ptr;
 
-use libbpf_rs::{Program, TC_EGRESS, TC_INGRESS, TcHookBuilder};
+use libbpf_rs::{Program, TC_EGRESS, TC_INGRESS, TcAttachPoint, TcHookBuilder};
 use serde::{Deserialize, Serialize};
 
 use crate::Version;
@@ -22,8 +21,21 @@ pub(crate) const FILTER_PREFERENCE: u32 = 0xfade;
 pub enum Direction {
     /// Into the device from the network.
     Ingress,
-    /// Out of it, before its queue.
+    /// Out of it, before its queue and behind all programs that are there.
     Egress,
+    /// Out of it, before all programs that are there: a packet of this host is marked before a router of this host.
+    EgressFirst,
+}
+
+impl Direction {
+    /// Where filters of that direction are, before Linux 6.6, and their preference: the smaller one comes first.
+    fn filter(self) -> (TcAttachPoint, u32) {
+        match self {
+            Self::Ingress => (TC_INGRESS, FILTER_PREFERENCE),
+            Self::Egress => (TC_EGRESS, FILTER_PREFERENCE),
+            Self::EgressFirst => (TC_EGRESS, FILTER_PREFERENCE - 1),
+        }
+    }
 }
 
 /// A program at a device. It is taken away when this is dropped, and a link also when the process ends.
@@ -132,10 +144,20 @@ pub fn to_device(program: &Program<'_>, device: &Device, direction: Direction) -
 fn link(program: &Program<'_>, index: i32, direction: Direction) -> Result<OwnedFd, libbpf_rs::Error> {
     let kind = match direction {
         Direction::Ingress => libbpf_sys::BPF_TCX_INGRESS,
-        Direction::Egress => libbpf_sys::BPF_TCX_EGRESS,
+        Direction::Egress | Direction::EgressFirst => libbpf_sys::BPF_TCX_EGRESS,
     };
-    // SAFETY: the program is loaded and outlives the call, which takes no options.
-    let link = unsafe { libbpf_sys::bpf_link_create(program.as_fd().as_raw_fd(), index, kind, ptr::null()) };
+    let options = libbpf_sys::bpf_link_create_opts {
+        sz: size_of::<libbpf_sys::bpf_link_create_opts>() as u64,
+        // Before nothing in particular is before all.
+        flags: if direction == Direction::EgressFirst {
+            libbpf_sys::BPF_F_BEFORE
+        } else {
+            0
+        },
+        ..Default::default()
+    };
+    // SAFETY: the program is loaded and outlives the call; the options say their size and live through it.
+    let link = unsafe { libbpf_sys::bpf_link_create(program.as_fd().as_raw_fd(), index, kind, &raw const options) };
     if link < 0 {
         return Err(std::io::Error::from_raw_os_error(-link).into());
     }
@@ -165,20 +187,17 @@ fn filter(
     index: i32,
     direction: Direction,
 ) -> Result<Attached, libbpf_rs::Error> {
-    let point = match direction {
-        Direction::Ingress => TC_INGRESS,
-        Direction::Egress => TC_EGRESS,
-    };
+    let (point, preference) = direction.filter();
     let made_clsact = make_clsact(index)?;
     let filter = TcHookBuilder::new(program.as_fd())
         .ifindex(index)
-        .priority(FILTER_PREFERENCE)
+        .priority(preference)
         .hook(point)
         .attach()?;
     Ok(Attached::Filter(FilterRecord {
         device: device.clone(),
         index,
-        is_egress: direction == Direction::Egress,
+        is_egress: direction != Direction::Ingress,
         handle: filter.get_handle(),
         priority: filter.get_priority(),
         made_clsact,

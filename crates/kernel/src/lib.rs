@@ -1,8 +1,8 @@
 //! The laws of fadelab inside an unmodified Linux kernel.
 //!
-//! A law is compiled for BPF when it is needed ([`compile`]) and loaded into the kernel: at the ends of connections as a
-//! congestion control ([`sender`]), between them at a device ([`router`]). The programs in `bpf/` are plumbing only; what
-//! they call are the headers of `laws/`.
+//! A law is compiled for BPF when it is needed ([`compile`]) and loaded into the kernel: at the ends of connections as
+//! a congestion control ([`sender`]), between them at a device ([`router`]). The programs in `bpf/` are plumbing only;
+//! what they call are the headers of `laws/`.
 
 pub mod attach;
 pub mod check;

@@ -1,6 +1,6 @@
 //! Routers and the edges of the domain on packets that they are handed one by one, made and hostile.
-#![allow(dead_code)]
 
+#[allow(dead_code, reason = "other tests use the rest of it")]
 mod common;
 #[path = "common/packet.rs"]
 mod packet;
@@ -66,8 +66,8 @@ fn made(option: &[u8], ecn: u8) -> Vec<Made> {
     packets
 }
 
-/// A link that carries nothing is overloaded once anything came, and stays so while nothing comes (vcp.h, divergence 4):
-/// the code does not depend on the speed of the test.
+/// A link that carries nothing is overloaded once anything came, and stays so while nothing comes (vcp.h, divergence
+/// 4): the code does not depend on the speed of the test.
 fn overloaded() -> Program {
     let program = program(&compiled("vcp"), 0);
     for _ in 0..100 {

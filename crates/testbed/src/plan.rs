@@ -63,6 +63,13 @@ pub struct Cable {
     pub ways: [Option<Way>; 2],
 }
 
+impl Cable {
+    /// Whether both ways are plain, as those of access links: a packet then crosses it with less work.
+    pub fn is_plain(&self) -> bool {
+        self.ways.iter().flatten().all(Way::is_plain)
+    }
+}
+
 /// A link of the scenario: one way of a cable.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Way {
@@ -163,6 +170,24 @@ pub struct Flow {
     pub sack: bool,
     /// Whether ECN is asked for.
     pub ecn: bool,
+}
+
+impl Way {
+    /// Whether nobody looks at its queue, and no law stands there.
+    pub fn is_plain(&self) -> bool {
+        !self.shown && self.queue.discipline == Discipline::Fifo
+    }
+
+    /// Packets of the queue and of what can be on the way behind it: the limit of a queue that holds both.
+    pub fn pkts_max(&self) -> u64 {
+        let queue_pkts = match self.queue.limit {
+            Limit::Packets(packets) => u64::from(packets),
+            Limit::Bytes(bytes) => bytes / u64::from(self.packet_bytes),
+        };
+        let smallest_bytes = if self.carries.acks { 40 } else { self.packet_bytes };
+        let way_bits = u128::from(self.delay_ns) * u128::from(self.rate_bps) / 1_000_000_000;
+        queue_pkts + (way_bits / 8 / u128::from(smallest_bytes)) as u64 + 2
+    }
 }
 
 impl Flow {

@@ -34,7 +34,7 @@ pub struct RouterArgs {
     /// Most that waits in the queue [default: 200 ms of the rate, at least 20 full packets]
     #[arg(long, value_name = "SIZE")]
     pub limit: Option<String>,
-    /// Devices of the same namespace through which marks may leave too: those that lead to other hosts of the experiment
+    /// Devices of the same namespace through which marks may leave too: those to other hosts of the experiment
     #[arg(long, value_name = "DEV", value_delimiter = ',')]
     pub inside: Vec<String>,
     /// Leave the device as fast as it is: something else makes the link as slow as --rate says

@@ -51,7 +51,7 @@ impl View {
             self.lines = text.lines().count();
             cleared.and_then(|()| self.term.write_str(&text)).map_err(Failure::from)
         } else {
-            let head = if self.lines == 0 { HEAD } else { "" };
+            let head = if self.lines == 0 { head() } else { String::new() };
             self.lines = 1;
             output::print(&format!("{head}{}", line(at, rate, now, edges)))
         };
@@ -125,8 +125,16 @@ fn load(rate: f64, now: &Counters) -> f64 {
     now.load().unwrap_or(rate / capacity)
 }
 
-/// Names of the columns where there is no terminal.
-const HEAD: &str = "  time_s   load code      rate_Mbps queue_bytes queue_pkts    packets        own     marked  rewritten    dropped    cleared\n";
+/// Names of the columns where there is no terminal, as wide as these.
+fn head() -> String {
+    let wide = ["packets", "own", "marked", "rewritten", "dropped", "cleared"].map(|name| format!(" {name:>10}"));
+    let [time, load, code, rate] = ["time_s", "load", "code", "rate_Mbps"];
+    let (bytes, pkts) = ("queue_bytes", "queue_pkts");
+    format!(
+        "{time:>8} {load:>6} {code:8} {rate:>10} {bytes:>11} {pkts:>10}{}\n",
+        wide.concat()
+    )
+}
 
 fn line(at: Duration, rate: f64, now: &Counters, edges: EdgeCounters) -> String {
     let marked: u64 = now.marked.iter().sum();

@@ -1,12 +1,12 @@
 //! A router's law at a network device, by traffic control.
 //!
-//! [`object::compile`] makes the program of a law, [`Router::load`] puts it at the egress of a device, before the queue:
-//! tc marks before the queue. With it go, where they are wanted, a token bucket filter that makes the device as slow as
-//! the link is to be, and the edges of the closed domain. All of it is undone when the [`Router`] is dropped; what a
-//! killed process left behind is found by [`leftovers`] and removed by [`remove_leftovers`], which each start does.
+//! [`object::compile`] makes the program of a law, [`Router::load`] puts it at the egress of a device, before the
+//! queue: tc marks before the queue. With it go, where they are wanted, a token bucket filter that makes the device as
+//! slow as the link is to be, and the edges of the closed domain. All of it is undone when the [`Router`] is dropped;
+//! what a killed process left behind is found by [`leftovers`] and removed by [`remove_leftovers`], as each start does.
 //!
-//! A router only marks packets that carry the option of its law's wire (`bpf/option.h`), and writes to nothing but their
-//! ECN field and their option. Laws without a wire (RED, REM) mark what is ECN-capable, as RFC 3168 wants it.
+//! A router only marks packets that carry the option of its law's wire (`bpf/option.h`), and writes to nothing but
+//! their ECN field and their option. Laws without a wire (RED, REM) mark what is ECN-capable, as RFC 3168 wants it.
 
 mod claim;
 mod counters;

@@ -121,7 +121,7 @@ impl Sender {
         };
         if let Some(program) = self.object.progs_mut().find(|program| program.name() == name) {
             self.attached
-                .push(attach::to_device(&program, device, Direction::Egress)?);
+                .push(attach::to_device(&program, device, Direction::EgressFirst)?);
         }
         Ok(())
     }

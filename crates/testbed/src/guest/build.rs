@@ -8,6 +8,9 @@
 //!
 //! So nothing waits behind the delay, the queue that a law sees is the queue, and no limit of `netem` can drop: it is
 //! larger than what the bucket lets through in the delay.
+//!
+//! Where nobody looks at a queue and no law stands there, as on access links, one `netem` is queue, rate and delay
+//! together, and a cable of which that is true both ways is one pair of devices: less than half the work for a packet.
 
 use std::collections::BTreeSet;
 use std::fmt::Write as _;
@@ -26,7 +29,7 @@ const HEADER_BYTES: u32 = 14;
 const MAC: &str = "02:00:00:00:00:01";
 
 /// Packets that `netem` may hold: more than any delay can.
-const WIRE_PKTS_MAX: u32 = 10_000_000;
+const WIRE_PKTS_MAX: u64 = 10_000_000;
 
 /// Buffers of a socket: smallest, first and largest size. The first is so large that a receiver never limits the
 /// sender at the beginning, as it would where only its autotuning opened the window.
@@ -38,8 +41,16 @@ pub fn build(plan: &Plan, spaces: &Spaces) -> Outcome<()> {
     switches(plan, spaces)?;
     let mut devices = String::new();
     for (number, cable) in plan.cables.iter().enumerate() {
-        for (end, side) in cable.ends.iter().zip(SIDES) {
-            let space = spaces::name(*end);
+        let [one, other] = cable.ends.map(spaces::name);
+        if cable.is_plain() {
+            let [a, b] = SIDES;
+            let _ = writeln!(
+                devices,
+                "link add {a}{number} netns {one} type veth peer name {b}{number} netns {other}"
+            );
+            continue;
+        }
+        for (space, side) in [one, other].into_iter().zip(SIDES) {
             let _ = writeln!(
                 devices,
                 "link add {side}{number} netns {space} type veth peer name {side}{number} netns {WIRES}"
@@ -100,7 +111,8 @@ fn set(name: &str, value: &str) -> Outcome<()> {
 fn wires(plan: &Plan) -> Outcome<()> {
     let mut links = String::new();
     let mut queues = String::new();
-    for (number, cable) in plan.cables.iter().enumerate() {
+    let cables = plan.cables.iter().enumerate();
+    for (number, cable) in cables.filter(|(_, cable)| !cable.is_plain()) {
         for side in SIDES {
             let _ = writeln!(links, "{}", device(plan, side, number));
         }
@@ -111,7 +123,8 @@ fn wires(plan: &Plan) -> Outcome<()> {
                 "filter add dev {from}{number} ingress matchall action mirred egress redirect dev {to}{number}"
             );
             if let Some(way) = way {
-                let _ = writeln!(queues, "{}", delay(way, to, number));
+                let limit_pkts = if way.is_plain() { way.pkts_max() } else { WIRE_PKTS_MAX };
+                let _ = writeln!(queues, "{}", delay(way, to, number, limit_pkts));
             }
         }
     }
@@ -120,10 +133,10 @@ fn wires(plan: &Plan) -> Outcome<()> {
 }
 
 /// What happens on the air: the bits of a packet take their time, then it propagates, or is lost.
-fn delay(way: &Way, to: char, number: usize) -> String {
+fn delay(way: &Way, to: char, number: usize, limit_pkts: u64) -> String {
     let mut text = format!(
         "qdisc add dev {to}{number} root handle 1: stab overhead -{HEADER_BYTES} \
-         netem limit {WIRE_PKTS_MAX} delay {}us rate {}bit",
+         netem limit {limit_pkts} delay {}us rate {}bit",
         way.delay_ns as f64 / 1_000.0,
         way.rate_bps
     );
@@ -200,6 +213,13 @@ fn queues(plan: &Plan, node: usize) -> String {
         let ends = cable.ends.iter().zip(SIDES).zip(&cable.ways);
         for ((_, side), way) in ends.filter(|((end, _), _)| **end == node) {
             let Some(way) = way else { continue };
+            if cable.is_plain() {
+                let _ = writeln!(text, "{}", delay(way, side, number, way.pkts_max()));
+                continue;
+            }
+            if way.is_plain() {
+                continue;
+            }
             let burst_bytes = 2 * (way.packet_bytes.max(plan.mtu_bytes) + HEADER_BYTES);
             let _ = writeln!(
                 text,

@@ -1,0 +1,242 @@
+//! What laws cost in the kernel: throughput over a cable that nobody slows down, beside the kernel's own CUBIC.
+
+use std::process::{Child, Command, Stdio};
+use std::thread::sleep;
+use std::time::Duration;
+
+use crate::measure::{self, median};
+use crate::row::{Bound, Row, Section};
+use crate::simulators::Bench;
+
+const TRANSFER_S: u32 = 3;
+
+/// Two namespaces joined by a cable, 10.78.0.1 and 10.78.0.2, with a server in the second.
+struct Cable {
+    near: String,
+    far: String,
+    server: Option<Child>,
+}
+
+impl Cable {
+    fn new() -> Result<Self, String> {
+        let id = std::process::id();
+        let mut cable = Self {
+            near: format!("flbn{id}"),
+            far: format!("flbf{id}"),
+            server: None,
+        };
+        let (near, far) = (cable.near.clone(), cable.far.clone());
+        ip(&format!("netns add {near}"))?;
+        ip(&format!("netns add {far}"))?;
+        ip(&format!(
+            "link add wire netns {near} type veth peer name wire netns {far}"
+        ))?;
+        for (name, host) in [(&near, 1), (&far, 2)] {
+            ip(&format!("-n {name} addr add 10.78.0.{host}/24 dev wire"))?;
+            ip(&format!("-n {name} link set lo up"))?;
+            ip(&format!("-n {name} link set wire up"))?;
+        }
+        cable.server = Some(start(&["ip", "netns", "exec", &far, "iperf3", "-s"])?);
+        sleep(Duration::from_millis(500));
+        Ok(cable)
+    }
+
+    /// Most segments that the devices take as one packet.
+    fn offload(&self, segments: u32) -> Result<(), String> {
+        for name in [&self.near, &self.far] {
+            ip(&format!("-n {name} link set wire gso_max_segs {segments}"))?;
+        }
+        Ok(())
+    }
+
+    /// What a transfer under a congestion control reaches.
+    fn gbit_per_s(&self, control: &str) -> Result<f64, String> {
+        let seconds = TRANSFER_S.to_string();
+        let client = ["iperf3", "-J", "-c", "10.78.0.2", "-t", &seconds, "-C", control];
+        let output = measure::run(["ip", "netns", "exec", &self.near].iter().chain(&client))?;
+        let told: serde_json::Value =
+            serde_json::from_slice(&output.stdout).map_err(|error| format!("iperf3: {error}"))?;
+        let rate = told
+            .pointer("/end/sum_received/bits_per_second")
+            .and_then(serde_json::Value::as_f64);
+        Ok(rate.ok_or("iperf3 tells no rate")? / 1e9)
+    }
+}
+
+impl Drop for Cable {
+    fn drop(&mut self) {
+        if let Some(server) = &mut self.server {
+            end(server);
+        }
+        for name in [&self.near, &self.far] {
+            let _ = ip(&format!("netns del {name}"));
+        }
+    }
+}
+
+fn ip(arguments: &str) -> Result<(), String> {
+    measure::run(std::iter::once("ip").chain(arguments.split(' '))).map(drop)
+}
+
+fn start(words: &[&str]) -> Result<Child, String> {
+    let started = Command::new(words[0])
+        .args(&words[1..])
+        .stdout(Stdio::null())
+        .stderr(Stdio::null())
+        .spawn();
+    started.map_err(|error| format!("cannot start {}: {error}", words[0]))
+}
+
+fn end(child: &mut Child) {
+    let _ = child.kill();
+    let _ = child.wait();
+}
+
+/// A law at both ends of the cable while this lives, and at its router.
+struct Loaded<'a> {
+    bench: &'a Bench,
+    name: String,
+    router: Option<Child>,
+}
+
+impl<'a> Loaded<'a> {
+    fn new(bench: &'a Bench, cable: &Cable, law: &str, with_router: bool) -> Result<Self, String> {
+        let fadelab = bench.fadelab.display().to_string();
+        let name = format!("flb_{law}");
+        let devices = format!("{0}:wire,{1}:wire", cable.near, cable.far);
+        measure::run([
+            fadelab.as_str(),
+            "kernel",
+            "load",
+            law,
+            "--as",
+            &name,
+            "--dev",
+            &devices,
+        ])?;
+        let mut loaded = Self {
+            bench,
+            name,
+            router: None,
+        };
+        if with_router {
+            let device = format!("{}:wire", cable.near);
+            let words = [
+                "kernel",
+                "router",
+                "--dev",
+                &device,
+                "--law",
+                law,
+                "--rate",
+                "10gbit",
+                "--no-shape",
+            ];
+            loaded.router = Some(start(&[&[fadelab.as_str()], &words[..]].concat())?);
+            sleep(Duration::from_secs(2));
+        }
+        Ok(loaded)
+    }
+}
+
+impl Drop for Loaded<'_> {
+    fn drop(&mut self) {
+        if let Some(router) = &mut self.router {
+            end(router);
+        }
+        let fadelab = self.bench.fadelab.display().to_string();
+        let _ = measure::run([fadelab.as_str(), "kernel", "unload", &self.name]);
+    }
+}
+
+/// One side of a comparison.
+#[derive(Clone, Copy)]
+struct Case {
+    /// The law, or none for the kernel's own CUBIC.
+    law: Option<&'static str>,
+    with_router: bool,
+    segments: u32,
+}
+
+/// As many segments as a device takes when nobody limits it.
+const OFFLOAD: u32 = 65535;
+
+fn reached(bench: &Bench, cable: &Cable, case: Case) -> Result<f64, String> {
+    let loaded = case
+        .law
+        .map(|law| Loaded::new(bench, cable, law, case.with_router))
+        .transpose()?;
+    cable.offload(case.segments)?;
+    cable.gbit_per_s(loaded.as_ref().map_or("cubic", |loaded| &loaded.name))
+}
+
+/// # Errors
+/// In words: no root, a kernel that takes no laws, or a command that fails.
+pub fn measure(bench: &Bench) -> Result<Section, String> {
+    eprintln!("bench: laws in the kernel");
+    let own = |segments| Case {
+        law: None,
+        with_router: false,
+        segments,
+    };
+    let law = |name, with_router, segments| Case {
+        law: Some(name),
+        with_router,
+        segments,
+    };
+    let cases = [
+        (
+            "reno, offload",
+            law("reno", false, OFFLOAD),
+            own(OFFLOAD),
+            Bound::AtLeast(0.95, 1.0),
+        ),
+        (
+            "cubic, offload",
+            law("cubic", false, OFFLOAD),
+            own(OFFLOAD),
+            Bound::AtLeast(0.95, 1.0),
+        ),
+        (
+            "vcp with router, one segment",
+            law("vcp", true, 1),
+            own(1),
+            Bound::AtLeast(0.75, 0.85),
+        ),
+        ("xcp with router, one segment", law("xcp", true, 1), own(1), Bound::None),
+        (
+            "vcp with router, offload",
+            law("vcp", true, OFFLOAD),
+            own(OFFLOAD),
+            Bound::None,
+        ),
+        ("the kernel's cubic, one segment", own(1), own(OFFLOAD), Bound::None),
+    ];
+    let cable = Cable::new()?;
+    let mut rows = Vec::new();
+    for (name, case, other, bound) in cases {
+        let (mut ratios, mut ours, mut theirs) = (Vec::new(), Vec::new(), Vec::new());
+        for _ in 0..bench.rounds {
+            let (mine, its) = (reached(bench, &cable, case)?, reached(bench, &cable, other)?);
+            ratios.push(mine / its);
+            ours.push(mine);
+            theirs.push(its);
+        }
+        rows.push(Row {
+            case: name.to_owned(),
+            quantity: "x the kernel's cubic",
+            value: median(ratios),
+            digits: 2,
+            bound,
+            basis: format!("{:.2} against {:.2} Gbit/s", median(ours), median(theirs)),
+        });
+    }
+    Ok(Section {
+        name: "kernel",
+        about: format!(
+            "Throughput between two namespaces, iperf3 for {TRANSFER_S} s, in turns, median of {} rounds",
+            bench.rounds
+        ),
+        rows,
+    })
+}
