@@ -1,6 +1,5 @@
 //! `fadelab kernel router`: a router's law at a device, in the foreground.
 
-use std::path::PathBuf;
 use std::sync::atomic::Ordering;
 use std::time::{Duration, Instant};
 
@@ -14,7 +13,7 @@ use fadelab_scenario::unit::{Rate, Size, parse};
 use fadelab_sim::spec::RunSpec;
 
 use super::{params, view};
-use crate::{Failure, interrupt, output, own_law};
+use crate::{Failure, interrupt, output};
 
 /// How often the loop looks whether it is to end.
 const TURN: Duration = Duration::from_millis(100);
@@ -144,14 +143,9 @@ fn closed(args: &RouterArgs) -> Result<Closed, Failure> {
     })
 }
 
-/// A file is compiled and registered first.
+/// The router's law of that name or header.
 fn law_name(given: &str) -> Result<String, Failure> {
-    let name = if given.contains('/') || given.ends_with(".h") {
-        let names = own_law::load(&[PathBuf::from(given)])?;
-        names.into_iter().next().unwrap_or_default()
-    } else {
-        given.to_owned()
-    };
+    let name = params::law_name(given)?;
     if fadelab_laws::router(&name).is_some() {
         return Ok(name);
     }
