@@ -55,7 +55,7 @@ pub fn replay(path: &Path, head: &RecordedHead) -> Result<(), Failure> {
     let law = law(head)?;
     if state_bytes(law) != head.state_bytes {
         return Err(Failure::Invalid(format!(
-            "{shown}: the law {} had {} bytes of state when it was recorded and has {} now; replay it with that version",
+            "{shown}: the law {} had {} bytes of state when it was recorded and has {} now; take that version",
             head.law,
             head.state_bytes,
             state_bytes(law)
