@@ -208,8 +208,6 @@ fn reason(ca_state: u32) -> &'static str {
         abi::CA_CWR => "in CWR: the host reduces towards ssthresh (RFC 6937)",
         abi::CA_RECOVERY => "in a fast recovery: the host paces retransmissions towards ssthresh (RFC 6937)",
         abi::CA_LOSS => "after a timeout: the host begins at one packet",
-        _ => {
-            "outside of recoveries: the end of a recovery at ssthresh, one taken back as spurious, or a restart after idleness"
-        }
+        _ => "outside of recoveries: the end of one at ssthresh, one taken back as spurious, a restart",
     }
 }
