@@ -51,6 +51,16 @@ fn folder(name: &str) -> PathBuf {
     Path::new(FOLDER).join(name)
 }
 
+/// Whether what is mounted here is seen by the rest of the system: not under `ip netns exec`, which has mounts of its
+/// own that go when it ends.
+pub fn is_lasting() -> bool {
+    let mounts = |process: &str| fs::read_link(format!("/proc/{process}/ns/mnt")).ok();
+    match (mounts("self"), mounts("1")) {
+        (Some(here), Some(first)) => here == first,
+        _ => true,
+    }
+}
+
 /// Takes the name: makes the folder of a law that is to be loaded. What a killed process left under it is removed.
 ///
 /// # Errors

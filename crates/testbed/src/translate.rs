@@ -335,7 +335,7 @@ fn flow(
         cwnd_pkts_initial: transport.cwnd_pkts_initial,
         rto_ns_min: transport.rto_ns_min,
         acks_at_once: transport.delayed_ack_ns.is_none(),
-        sack: transport.recovery == Recovery::Sack,
+        sack: matches!(transport.recovery, Recovery::Sack | Recovery::Rack),
         ecn: asks_for_ecn(flow),
     })
 }

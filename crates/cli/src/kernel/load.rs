@@ -45,6 +45,13 @@ pub fn load(args: &LoadArgs) -> Result<(), Failure> {
         output::warn(&[format!("removed {name}, which a killed process had left half loaded")]);
     }
     let law_name = params::law_name(&args.law)?;
+    if args.record.is_none() && !store::is_lasting() {
+        return Err(Failure::Invalid(
+            "mounts made here go when the command around ends (`ip netns exec`, a private unit): load the law outside \
+             and name the device with its namespace, for example --dev red:eth0"
+                .to_owned(),
+        ));
+    }
     let nothing = || Failure::Invalid(format!("{law_name} is no congestion control: there is nothing to load"));
     if law_name == "udp" {
         return Err(nothing());
