@@ -131,8 +131,8 @@ fn fields(round: usize) -> [u16; 4] {
 
 #[test]
 fn a_router_in_the_kernel_comes_to_what_the_header_comes_to() {
-    // Goal: for packets and super-packets in the midst of XCP's intervals, the state after the packet is bit for bit that
-    // of the native law from the same state, and the delta on the wire is the float nearest to the native one.
+    // Goal: for packets and super-packets in the midst of XCP's intervals, the state after the packet is bit for bit
+    // that of the native law from the same state, and the delta on the wire is the float nearest to the native one.
     if !possible(&["clang"]) {
         return;
     }
