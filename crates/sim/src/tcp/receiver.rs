@@ -82,9 +82,6 @@ impl Receiver {
     #[inline]
     pub fn on_data(&mut self, now: Now, packet: &Packet, feedback: Option<&FeedbackBytes>, plan: &Plan) -> bool {
         let in_order = packet.seq == self.nxt;
-        if !in_order && packet.tcp_flags & flag::SYN != 0 {
-            return self.note_syn(now, packet);
-        }
         if let Some(law) = plan.receiver_law
             && let Some(state) = &mut self.state
         {
@@ -97,8 +94,7 @@ impl Receiver {
         self.unacknowledged_pkts += 1;
         if !in_order || !self.out_of_order.is_empty() {
             // RFC 5681, section 4.2: out of order or filling a hole is acknowledged at once.
-            self.take_out_of_order(packet.seq);
-            return true;
+            return self.take_out_of_order(now, packet);
         }
         self.nxt += 1;
         match plan.tcp.delayed_ack_ns {
@@ -115,10 +111,11 @@ impl Receiver {
         }
     }
 
-    /// A connection is asked for: the answer leaves with the next event, which is now.
+    /// A connection is asked for: the answer leaves with the next event, which is now. A SYN is no segment.
     #[cold]
     fn note_syn(&mut self, now: Now, packet: &Packet) -> bool {
         (self.ack_due_ns, self.ts_recent_us) = (now.ns, packet.ts_val_us);
+        self.unacknowledged_pkts -= 1;
         self.quick_pkts |= SYN_WAITS;
         false
     }
@@ -133,8 +130,13 @@ impl Receiver {
         })
     }
 
-    /// A segment arrived that is not the next one, or is while others beyond it are there.
-    fn take_out_of_order(&mut self, seq: u32) {
+    /// A segment arrived that is not the next one, or is while others beyond it are there. Returns whether an ACK is due
+    /// at once.
+    fn take_out_of_order(&mut self, now: Now, packet: &Packet) -> bool {
+        if packet.tcp_flags & flag::SYN != 0 {
+            return self.note_syn(now, packet);
+        }
+        let seq = packet.seq;
         if seq > self.nxt {
             self.out_of_order.insert((seq, seq + 1), |_| {});
             self.make_recent(seq);
@@ -147,6 +149,7 @@ impl Receiver {
                 self.out_of_order.remove_below(end);
             }
         }
+        true
     }
 
     /// RFC 3168, section 6.1.3: ECE from a mark on until the sender says CWR. RFC 8257 counts each mark.
@@ -188,7 +191,7 @@ impl Receiver {
         if let Some(law) = plan.receiver_law
             && let Some(state) = &mut self.state
         {
-            echo = ask_law(law, state, now, has_room(plan, sack_blocks));
+            echo = ask_law(law, state, now, plan, sack_blocks);
         }
         let header = Header {
             ip_bytes: u32::from(ip_bytes),
@@ -236,6 +239,9 @@ impl Receiver {
 /// Shows an arriving packet to the law.
 #[inline(never)]
 fn tell_law(law: &Law, state: &mut State, now: Now, packet: &Packet, feedback: Option<&FeedbackBytes>, in_order: bool) {
+    if packet.tcp_flags & flag::SYN != 0 {
+        return;
+    }
     let mut data = abi::Data {
         packet_bytes: packet.header.ip_bytes,
         now_us: now.us,
@@ -287,13 +293,13 @@ struct Echo {
 
 /// What the law echoes on the ACK that leaves now, if that has room for it.
 #[inline(never)]
-fn ask_law(law: &Law, state: &mut State, now: Now, has_room: bool) -> Echo {
+fn ask_law(law: &Law, state: &mut State, now: Now, plan: &Plan, sack_blocks: u8) -> Echo {
     let mut fill = abi::Fill {
         now_us: now.us,
         ..abi::Fill::default()
     };
     law.fill_ack(state, &mut fill);
-    let written = fill.feedback.present == 1 && has_room;
+    let written = fill.feedback.present == 1 && has_room(plan, sack_blocks);
     law.ack_written(state, written);
     Echo {
         ecn: fill.ecn as u8,
