@@ -165,21 +165,19 @@ fn records(
     image: Option<&Image>,
     threads: usize,
 ) -> Result<Vec<RunRecord>, Failure> {
-    match (ground, image) {
-        (Ground::Virtual, Some(image)) => testbed::records(plan, image, threads, args.quiet),
-        _ => {
-            let swept = simulate(plan, threads, args.quiet, None).map_err(|stop| {
-                stop.failure(None, |index, failed| {
-                    let message = match failed {
-                        Failed::Law(fault) => own_law::keep(fault, &run::target(&args.scenario, args.out.as_deref())),
-                        Failed::Engine(message) => message.clone(),
-                    };
-                    run::failed_run(&args.scenario, plan, index, &message)
-                })
-            })?;
-            Ok(swept.records)
-        }
+    if let (Ground::Virtual, Some(image)) = (ground, image) {
+        return testbed::records(plan, image, threads, None, args.quiet);
     }
+    let swept = simulate(plan, threads, args.quiet, None).map_err(|stop| {
+        stop.failure(None, |index, failed| {
+            let message = match failed {
+                Failed::Law(fault) => own_law::keep(fault, &run::target(&args.scenario, args.out.as_deref())),
+                Failed::Engine(message) => message.clone(),
+            };
+            run::failed_run(&args.scenario, plan, index, &message)
+        })
+    })?;
+    Ok(swept.records)
 }
 
 fn speed(experiment: &Experiment, wall_s: f64, kernel: &str) -> String {

@@ -68,8 +68,14 @@ const RFC: Transport = Transport {
 };
 
 /// Linux, include/net/tcp.h: `TCP_RTO_MIN` 200 ms, `TCP_RTO_MAX` 120 s, `TCP_TIMEOUT_INIT` 1 s, `TCP_DELACK_MIN` 40 ms,
-/// `TCP_INIT_CWND` 10, timestamps in ms. Autotuning of the receive window is left out.
+/// `TCP_INIT_CWND` 10, `TCP_MAX_QUICKACKS` 16, timestamps in ms; RACK-TLP and rate reduction since 4.3 and 4.4
+/// (`net/ipv4/tcp_recovery.c`, `tcp_input.c`). docs/design.md says what is left out.
 const LINUX: Transport = Transport {
+    recovery: Recovery::Rack,
+    handshake: true,
+    quick_acks_pkts: 16,
+    option_space: true,
+    rate_reduction: true,
     delayed_ack_ns: Some(40_000_000),
     rto_ns_min: 200_000_000,
     rto_min_over_srtt: true,

@@ -5,6 +5,7 @@ use std::fs::File;
 use std::io::{BufRead, BufReader, Read, Seek, Write};
 use std::os::fd::{AsRawFd, OwnedFd};
 use std::os::unix::process::CommandExt;
+use std::path::Path;
 use std::process::{Child, ChildStdout, Command, Stdio};
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::mpsc::{Receiver, RecvTimeoutError, channel};
@@ -52,14 +53,15 @@ const CLOCKWORK: [&str; 10] = [
     "base=2026-01-01,clock=vm",
 ];
 
-/// Runs a plan in a guest that has `objects`, paths and contents of files.
+/// Runs a plan in a guest that has `objects`, paths and contents of files. Calls of its law go into the file `calls`.
 pub fn run(
     plan: &Plan,
     objects: Vec<(String, Vec<u8>)>,
     image: &Image,
+    calls: Option<&Path>,
     mut report: impl FnMut(u64) -> bool,
 ) -> Result<RunRecord, Error> {
-    let mut guest = Guest::start(plan, objects, image)?;
+    let mut guest = Guest::start(plan, objects, image, calls)?;
     let given = std::env::var("FADELAB_GUEST_SILENCE_S").ok();
     let silence_s_max = given.and_then(|text| text.parse().ok()).unwrap_or(SILENCE_S_MAX);
     let mut heard = Instant::now();
@@ -106,10 +108,13 @@ struct Guest {
 }
 
 impl Guest {
-    fn start(plan: &Plan, objects: Vec<(String, Vec<u8>)>, image: &Image) -> Result<Self, Error> {
+    fn start(plan: &Plan, objects: Vec<(String, Vec<u8>)>, image: &Image, calls: Option<&Path>) -> Result<Self, Error> {
         let initrd = initrd(plan, objects, image)?;
         let console = in_memory("console")?;
         let mut command = command(plan, image, &initrd, &console);
+        if let Some(calls) = calls {
+            record_calls(&mut command, calls);
+        }
         let mut qemu = command.spawn().map_err(|error| match error.kind() {
             std::io::ErrorKind::NotFound => Error::NoProgram {
                 program: QEMU.to_owned(),
@@ -237,6 +242,13 @@ fn command(plan: &Plan, image: &Image, initrd: &File, console: &File) -> Command
         .stderr(Stdio::piped());
     tie(&mut command);
     command
+}
+
+/// A second port, for the calls of a law. A comma in QEMU's options is written twice.
+fn record_calls(command: &mut Command, file: &Path) {
+    let file = file.display().to_string().replace(',', ",,");
+    command.args(["-chardev", &format!("file,id=calls,path={file}")]);
+    command.args(["-device", "virtserialport,chardev=calls"]);
 }
 
 /// However we end, QEMU does not outlive us. Ctrl-C is ours to answer. All its threads share one processor: they take
