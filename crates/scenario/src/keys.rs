@@ -345,7 +345,7 @@ const TRANSPORT: &[Key] = &[
     ),
     key(
         "quick_acks",
-        Whole(0, 127),
+        Whole(0, 10_000),
         Preset,
         "with delayed ACKs: segments at the beginning of a connection that are acknowledged at once",
     ),

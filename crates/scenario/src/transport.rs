@@ -10,6 +10,10 @@ use crate::unit::{Duration, Packets, Size, Switch, positive};
 /// A window that never limits: larger than any bandwidth-delay product a scenario here is meant for.
 const WINDOW_PKTS_UNLIMITED: u32 = 1_000_000;
 
+/// Linux acknowledges each segment at once while its receive window grows (`tcp_grow_window` of `net/ipv4/tcp_input.c`): by
+/// two segments with each, from 64 KiB to half of the largest buffer, 6 MiB (`tcp_rmem`).
+const LINUX_QUICK_ACKS_PKTS: u16 = (((3 << 20) - (64 << 10)) / (2 * 1_448)) as u16;
+
 /// The option in which a law's feedback travels takes at most this.
 const OPTION_BYTES_MAX: u32 = 48;
 
@@ -68,12 +72,12 @@ const RFC: Transport = Transport {
 };
 
 /// Linux, include/net/tcp.h: `TCP_RTO_MIN` 200 ms, `TCP_RTO_MAX` 120 s, `TCP_TIMEOUT_INIT` 1 s, `TCP_DELACK_MIN` 40 ms,
-/// `TCP_INIT_CWND` 10, `TCP_MAX_QUICKACKS` 16, timestamps in ms; RACK-TLP and rate reduction since 4.3 and 4.4
+/// `TCP_INIT_CWND` 10, timestamps in ms; RACK-TLP and rate reduction since 4.3 and 4.4
 /// (`net/ipv4/tcp_recovery.c`, `tcp_input.c`). docs/design.md says what is left out.
 const LINUX: Transport = Transport {
     recovery: Recovery::Rack,
     handshake: true,
-    quick_acks_pkts: 16,
+    quick_acks_pkts: LINUX_QUICK_ACKS_PKTS,
     option_space: true,
     rate_reduction: true,
     delayed_ack_ns: Some(40_000_000),
@@ -191,16 +195,12 @@ fn packets(reader: &mut Reader<'_>, path: &str, default: u32) -> Result<u32, Ref
     })
 }
 
-fn quick_acks(reader: &mut Reader<'_>, default: u8) -> Result<u8, Refusal> {
-    reader.map(
-        "transport.quick_acks",
-        Some(u32::from(default)),
-        "",
-        |count: u32| match u8::try_from(count) {
-            Ok(count @ 0..=127) => Ok(count),
-            _ => Err("allowed is 0 to 127".to_owned()),
-        },
-    )
+fn quick_acks(reader: &mut Reader<'_>, default: u16) -> Result<u16, Refusal> {
+    let read = |count: u32| match u16::try_from(count) {
+        Ok(count @ 0..=10_000) => Ok(count),
+        _ => Err("allowed is 0 to 10000".to_owned()),
+    };
+    reader.map("transport.quick_acks", Some(u32::from(default)), "", read)
 }
 
 fn time(reader: &mut Reader<'_>, path: &str, default_ns: u64) -> Result<u64, Refusal> {
