@@ -166,7 +166,7 @@ fn records(
     threads: usize,
 ) -> Result<Vec<RunRecord>, Failure> {
     if let (Ground::Virtual, Some(image)) = (ground, image) {
-        return testbed::records(plan, image, threads, args.quiet);
+        return testbed::records(plan, image, threads, None, args.quiet);
     }
     let swept = simulate(plan, threads, args.quiet, None).map_err(|stop| {
         stop.failure(None, |index, failed| {

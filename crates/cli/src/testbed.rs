@@ -1,7 +1,7 @@
 //! `fadelab testbed`: scenarios inside a Linux kernel, with results like those of the simulator.
 
 use std::num::NonZeroUsize;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::time::Instant;
 
@@ -45,6 +45,9 @@ pub struct TestbedRunArgs {
     /// Guests at the same time [default: one per core]
     #[arg(long, value_name = "N", value_parser = threads)]
     pub jobs: Option<NonZeroUsize>,
+    /// Write each call of the law into FILE, for fadelab replay; the scenario must amount to one run
+    #[arg(long, value_name = "FILE")]
+    pub record: Option<PathBuf>,
     /// Write the tables as CSV too, into the folder csv of the result
     #[arg(long)]
     pub csv: bool,
@@ -122,6 +125,12 @@ fn run_scenario(args: &TestbedRunArgs) -> Result<(), Failure> {
     let target = run::target(&args.scenario, args.out.as_deref());
     target.check().map_err(|error| Failure::Invalid(error.to_string()))?;
     check(&plan)?;
+    if args.record.is_some() && plan.runs.len() > 1 {
+        return Err(Failure::Invalid(format!(
+            "--record: the scenario amounts to {} runs; choose one with --set flow.law=vcp --seeds 1",
+            plan.runs.len()
+        )));
+    }
     if !args.quiet {
         output::warn(&plan.warnings);
     }
@@ -131,7 +140,7 @@ fn run_scenario(args: &TestbedRunArgs) -> Result<(), Failure> {
         .map_or_else(run::cores, NonZeroUsize::get)
         .min(plan.runs.len());
     let wall = Instant::now();
-    let records = records(&plan, &image, jobs, args.quiet)?;
+    let records = records(&plan, &image, jobs, args.record.as_deref(), args.quiet)?;
     let wall_s = wall.elapsed().as_secs_f64();
     let mut experiment = run::experiment(&plan, records);
     for run in &mut experiment.runs {
@@ -174,11 +183,18 @@ pub fn check(plan: &Plan) -> Result<(), Failure> {
     Ok(())
 }
 
-/// Runs a plan in guests, `jobs` at a time, and gives the records in its order.
+/// Runs a plan in guests, `jobs` at a time, and gives the records in its order. The calls of its law go into the file
+/// `calls`, if one is named.
 ///
 /// # Errors
 /// The first run of the plan that failed, or an interrupt.
-pub fn records(plan: &Plan, image: &Image, jobs: usize, quiet: bool) -> Result<Vec<RunRecord>, Failure> {
+pub fn records(
+    plan: &Plan,
+    image: &Image,
+    jobs: usize,
+    calls: Option<&Path>,
+    quiet: bool,
+) -> Result<Vec<RunRecord>, Failure> {
     let interrupted: &AtomicBool = interrupt::flag();
     let progress = Progress::new(plan.runs.iter().map(|run| run.spec.duration_ns), quiet);
     let first_failed = AtomicUsize::new(usize::MAX);
@@ -189,10 +205,14 @@ pub fn records(plan: &Plan, image: &Image, jobs: usize, quiet: bool) -> Result<V
             return Err(Error::Stopped);
         }
         let mut share = progress.of_run();
-        let outcome = fadelab_testbed::run(&run.spec, image, |time_ns| {
+        let report = |time_ns| {
             share.reach(time_ns);
             go_on()
-        });
+        };
+        let outcome = match calls {
+            Some(calls) => fadelab_testbed::run_recorded(&run.spec, image, calls, report),
+            None => fadelab_testbed::run(&run.spec, image, report),
+        };
         match &outcome {
             Ok(_) => share.end(run.spec.duration_ns),
             Err(Error::Stopped) => {}

@@ -212,10 +212,7 @@ SEC("struct_ops") void control_init(u64 *context)
 	start.ts_tick_us = 1000;
 	control_of(tp, f, &control);
 	if (LAW_SENDER.init) {
-		CALL_BEGIN(f, CALL_INIT, &control);
-		CALL_EVENT(&start);
-		LAW_SENDER.init(f->state, &law_params, &start, &control);
-		CALL_END(f, &control);
+		RECORDED(f, CALL_INIT, &control, CALL_EVENT(&start), LAW_SENDER.init(f->state, &law_params, &start, &control));
 	}
 	f->ecn = control.ecn;
 	tp->snd_cwnd = control.cwnd_pkts;
@@ -255,11 +252,8 @@ ALWAYS_INLINE void lose(struct tcp_sock *tp, struct flow *f, const struct law_ac
 	f->prr_delivered = 0;
 	if (!LAW_SENDER.on_loss)
 		return;
-	CALL_BEGIN(f, CALL_ON_LOSS, control);
-	CALL_EVENT(ack);
-	CALL_ARGUMENT(0, cause);
-	LAW_SENDER.on_loss(f->state, &law_params, ack, cause, control);
-	CALL_END(f, control);
+	RECORDED(f, CALL_ON_LOSS, control, CALL_EVENT(ack);
+	         CALL_ARGUMENT(0, cause), LAW_SENDER.on_loss(f->state, &law_params, ack, cause, control));
 	tp->snd_ssthresh = control->ssthresh_pkts;
 	if (OWNS_RECOVERY)
 		tp->snd_cwnd = control->cwnd_pkts;
@@ -271,10 +265,7 @@ ALWAYS_INLINE void time_out(struct tcp_sock *tp, struct flow *f, const struct la
 	control->cwnd_pkts = tp->prior_cwnd ? tp->prior_cwnd : control->cwnd_pkts;
 	if (!LAW_SENDER.on_rto)
 		return;
-	CALL_BEGIN(f, CALL_ON_RTO, control);
-	CALL_EVENT(ack);
-	LAW_SENDER.on_rto(f->state, &law_params, ack, control);
-	CALL_END(f, control);
+	RECORDED(f, CALL_ON_RTO, control, CALL_EVENT(ack), LAW_SENDER.on_rto(f->state, &law_params, ack, control));
 	tp->snd_ssthresh = control->ssthresh_pkts;
 }
 
@@ -321,11 +312,8 @@ SEC("struct_ops") void control_event(u64 *context)
 	now_us = tp->tcp_mstamp;
 	idle_us = fixed_sub(now_us, f->acked_us);
 	control_of(tp, f, &control);
-	CALL_BEGIN(f, CALL_ON_RESTART, &control);
-	CALL_ARGUMENT(0, now_us);
-	CALL_ARGUMENT(1, idle_us);
-	LAW_SENDER.on_restart(f->state, &law_params, now_us, idle_us, &control);
-	CALL_END(f, &control);
+	RECORDED(f, CALL_ON_RESTART, &control, CALL_ARGUMENT(0, now_us);
+	         CALL_ARGUMENT(1, idle_us), LAW_SENDER.on_restart(f->state, &law_params, now_us, idle_us, &control));
 	tp->snd_cwnd = control.cwnd_pkts;
 }
 
@@ -354,10 +342,7 @@ SEC("struct_ops") void control_ack(u64 *context)
 		reduce_rate(tp, f, &ack);
 	control_of(tp, f, &control);
 	if (LAW_SENDER.on_ack) {
-		CALL_BEGIN(f, CALL_ON_ACK, &control);
-		CALL_EVENT(&ack);
-		LAW_SENDER.on_ack(f->state, &law_params, &ack, &control);
-		CALL_END(f, &control);
+		RECORDED(f, CALL_ON_ACK, &control, CALL_EVENT(&ack), LAW_SENDER.on_ack(f->state, &law_params, &ack, &control));
 	}
 	f->feedback.present = 0;
 	f->ecn = control.ecn;

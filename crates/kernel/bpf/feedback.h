@@ -187,10 +187,7 @@ ALWAYS_INLINE void fill_send(struct bpf_sock_ops *ops, struct flow *f, const str
 	control.ecn = f->ecn;
 	if (!LAW_SENDER.on_send)
 		return;
-	CALL_BEGIN(f, CALL_ON_SEND, &control);
-	CALL_EVENT(&send);
-	LAW_SENDER.on_send(f->state, &law_params, &send, &control);
-	CALL_END(f, &control);
+	RECORDED(f, CALL_ON_SEND, &control, CALL_EVENT(&send), LAW_SENDER.on_send(f->state, &law_params, &send, &control));
 	f->ecn = control.ecn;
 	if (send.feedback.present && law_shape.data_bytes)
 		option_put_data(option, &law_shape, send.feedback.bytes);

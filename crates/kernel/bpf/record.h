@@ -59,14 +59,8 @@ ALWAYS_INLINE void count_lost(void)
 		__sync_fetch_and_add(n, 1);
 }
 
-ALWAYS_INLINE struct call *call_begin(struct flow *f, u32 function, const struct law_control *control)
+ALWAYS_INLINE void call_fill(struct call *call, const struct flow *f, u32 function, const struct law_control *control)
 {
-	struct call *call = bpf_ringbuf_reserve(&calls, sizeof(struct call), 0);
-
-	if (!call) {
-		count_lost();
-		return call;
-	}
 	call->flow = f->id;
 	call->time_ns = bpf_ktime_get_ns();
 	call->function = function;
@@ -75,39 +69,45 @@ ALWAYS_INLINE struct call *call_begin(struct flow *f, u32 function, const struct
 	__builtin_memset(call->event, 0, sizeof(call->event));
 	call->before = *control;
 	__builtin_memcpy(call->state_before, f->state, sizeof(f->state));
-	return call;
 }
 
 ALWAYS_INLINE void call_end(struct call *call, const struct flow *f, const struct law_control *control)
 {
-	if (!call)
-		return;
 	call->after = *control;
 	__builtin_memcpy(call->state_after, f->state, sizeof(f->state));
 	bpf_ringbuf_submit(call, 0);
 }
 
-#define CALL_BEGIN(f, number, control) struct call *call = call_begin(f, number, control)
 #define CALL_EVENT(source)                                                                                             \
 	do {                                                                                                               \
+		__builtin_memcpy(call->event, source, sizeof(*(source)));                                                      \
+		call->event_size = sizeof(*(source));                                                                          \
+	} while (0)
+#define CALL_ARGUMENT(place, value) (call->arguments[place] = (value))
+
+/*
+ * Makes `statement`, a call of the law, and records it with what `given` puts down of its event and arguments. The call
+ * stands there twice, so that the record is looked at once: the verifier of Linux 6.1 forgets at a second look that
+ * there was one.
+ */
+#define RECORDED(f, number, control, given, statement)                                                                 \
+	do {                                                                                                               \
+		struct call *call = bpf_ringbuf_reserve(&calls, sizeof(struct call), 0);                                       \
+                                                                                                                       \
 		if (call) {                                                                                                    \
-			__builtin_memcpy(call->event, source, sizeof(*(source)));                                                  \
-			call->event_size = sizeof(*(source));                                                                      \
+			call_fill(call, f, number, control);                                                                       \
+			given;                                                                                                     \
+			statement;                                                                                                 \
+			call_end(call, f, control);                                                                                \
+		} else {                                                                                                       \
+			count_lost();                                                                                              \
+			statement;                                                                                                 \
 		}                                                                                                              \
 	} while (0)
-#define CALL_ARGUMENT(place, value)                                                                                    \
-	do {                                                                                                               \
-		if (call)                                                                                                      \
-			call->arguments[place] = value;                                                                            \
-	} while (0)
-#define CALL_END(f, control) call_end(call, f, control)
 
 #else
 
-#define CALL_BEGIN(f, number, control) ((void)0)
-#define CALL_EVENT(source) ((void)0)
-#define CALL_ARGUMENT(place, value) ((void)0)
-#define CALL_END(f, control) ((void)0)
+#define RECORDED(f, number, control, given, statement) statement
 
 #endif
 

@@ -48,6 +48,7 @@ struct router_counters {
 	s64 spare_Bps;    /* now: the same */
 	u64 load_q32;     /* now: the law's load factor, 0 where it has none */
 	u64 code;         /* now: the law's code, 0 where it has none */
+	u64 ticks;        /* runs of the timer */
 };
 
 #define WORDS(bytes) ((bytes) / 8 + 1)
@@ -200,6 +201,7 @@ static int router_tick(void *map, u32 *key, struct router *unused)
 	now_us = r->now_us;
 	router_note_queue(r, &view);
 	next_us = router_run_timers(r, &view, random);
+	r->counters.ticks++;
 	bpf_spin_unlock(&r->lock);
 	if (next_us != LAW_TIMER_OFF)
 		bpf_timer_start(&r->timer, (next_us - now_us) * 1000, 0);

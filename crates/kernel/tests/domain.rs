@@ -323,3 +323,30 @@ fn of_a_million_packets_none_leaves_the_domain_marked() {
         "without the router nothing is cleared: the test can fail"
     );
 }
+
+#[test]
+fn a_device_that_appears_is_closed_until_a_router_names_it() {
+    // Goal: the domain stays closed when devices come, and two routers of a namespace let each other's marks pass.
+    if !possible(&["clang", "ip", "tc"]) {
+        return;
+    }
+    let hosts = Hosts::new();
+    let mut first = vcp_router(hosts.device(1, "inner"), &["left"]);
+    assert_eq!(first.edges(), ["outer"]);
+    run(&format!(
+        "ip -n {} link add late type veth peer name later",
+        hosts.name(1)
+    ));
+    // The kernel's notice is there before the command ends.
+    first.tend(Duration::from_secs(1)).expect("all is there");
+    let mut edges = first.edges();
+    edges.sort_unstable();
+    assert_eq!(edges, ["late", "later", "outer"]);
+    let second = vcp_router(hosts.device(1, "outer"), &["late"]);
+    assert_eq!(second.edges(), ["later"]);
+    first.tend(Duration::ZERO).expect("all is there");
+    assert_eq!(first.edges(), ["later"]);
+    run(&format!("ip -n {} link del late", hosts.name(1)));
+    first.tend(Duration::ZERO).expect("all is there");
+    assert_eq!(first.edges(), [""; 0]);
+}

@@ -41,7 +41,7 @@ fn program(object: &[u8], capacity_bytes_per_s: u64) -> Program {
 }
 
 fn passed(program: &Program, frame: &[u8]) -> Vec<u8> {
-    match program.pass(frame).expect("the kernel takes it") {
+    match program.pass(frame, 1).expect("the kernel takes it") {
         Outcome::Passed(frame) => frame,
         Outcome::Dropped => panic!("the law drops it"),
     }

@@ -87,6 +87,14 @@ pub enum Error {
     /// A law could not be compiled for the kernel.
     #[error(transparent)]
     Compile(#[from] fadelab_kernel::compile::CompileError),
+    /// Calls can be recorded of one law.
+    #[error(
+        "calls can be recorded of one law of fadelab's, and the run has {count}: choose one with --set flow.law=vcp"
+    )]
+    NothingToRecord {
+        /// How many laws of fadelab's it has.
+        count: usize,
+    },
     /// What the guest was asked for went wrong inside.
     #[error("in the guest: {0}")]
     InGuest(String),
@@ -104,7 +112,10 @@ impl Error {
 
     /// Whether the scenario or the options are at fault, and nothing was run.
     pub fn is_invalid_input(&self) -> bool {
-        matches!(self, Self::NoCounterpart { .. } | Self::UnknownKernel { .. })
+        matches!(
+            self,
+            Self::NoCounterpart { .. } | Self::UnknownKernel { .. } | Self::NothingToRecord { .. }
+        )
     }
 }
 

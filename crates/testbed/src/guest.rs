@@ -13,6 +13,7 @@ mod traffic;
 
 use std::fs::File;
 use std::io::Write;
+use std::time::Duration;
 
 use fadelab_sim::record::RunRecord;
 
@@ -28,6 +29,10 @@ pub const ARGUMENTS: [&str; 2] = ["testbed", "guest"];
 
 /// Where the plan is.
 pub const PLAN: &str = "/plan.json";
+
+/// Ports to the host.
+const MESSAGES: u32 = 1;
+const CALLS: u32 = 2;
 
 /// Folders that the guest needs for what it mounts.
 pub(crate) const FOLDERS: [&str; 5] = ["/proc", "/sys", "/dev", "/run", "/tmp"];
@@ -55,7 +60,7 @@ fn all() -> Outcome<()> {
         .map_err(failed(PLAN))
         .and_then(|file| serde_json::from_reader(file).map_err(failed(PLAN)))?;
     boot::load(&plan.modules)?;
-    let mut port = Port(boot::port()?);
+    let mut port = Port(boot::port(MESSAGES)?);
     port.tell(&Message::Booted {
         release: boot::release()?,
     })?;
@@ -71,11 +76,19 @@ fn run(plan: &Plan, port: &mut Port) -> Outcome<RunRecord> {
     let spaces = Spaces::make(plan.nodes)?;
     build::build(plan, &spaces)?;
     // They stay until the machine goes off: nobody needs to take them away.
-    let _senders = laws::senders(plan)?;
+    let senders = laws::senders(plan)?;
     let routers = laws::routers(plan)?;
-    traffic::run(plan, &spaces, &routers, |time_ns| {
+    let mut recorder = laws::recorder(plan, &senders)?;
+    let record = traffic::run(plan, &spaces, &routers, |time_ns| {
+        if let Some(recorder) = &mut recorder {
+            recorder.poll(Duration::ZERO).map_err(failed("calls"))?;
+        }
         port.tell(&Message::Reached { time_ns })
-    })
+    })?;
+    if let Some(recorder) = recorder {
+        recorder.finish().map_err(failed("calls"))?;
+    }
+    Ok(record)
 }
 
 /// Where messages to the host go.

@@ -19,6 +19,10 @@ pub mod plan;
 mod topology;
 mod translate;
 
+use std::fs::File;
+use std::path::Path;
+
+use fadelab_laws::recorded::RecordedHead;
 use fadelab_sim::record::RunRecord;
 use fadelab_sim::spec::RunSpec;
 
@@ -34,9 +38,37 @@ pub const GROUND: &str = "virtual";
 /// # Errors
 /// A spec that has no counterpart, a guest that does not boot, hangs or fails, or a stop that `report` asked for.
 pub fn run(spec: &RunSpec, image: &Image, report: impl FnMut(u64) -> bool) -> Result<RunRecord, Error> {
-    let draft = translate::draft(spec)?;
+    run_draft(translate::draft(spec)?, image, None, report)
+}
+
+/// As [`run`]; each call of the sender's law goes into the file `calls`, for `fadelab replay`.
+///
+/// # Errors
+/// As [`run`]; also where the flows have no law of fadelab's, or several, or the file cannot be written.
+pub fn run_recorded(
+    spec: &RunSpec,
+    image: &Image,
+    calls: &Path,
+    report: impl FnMut(u64) -> bool,
+) -> Result<RunRecord, Error> {
+    let mut draft = translate::draft(spec)?;
+    let count = draft.plan.senders.len();
+    let ([planned], [(law, params)]) = (draft.plan.senders.as_mut_slice(), draft.senders.as_slice()) else {
+        return Err(Error::NothingToRecord { count });
+    };
+    planned.calls = Some(RecordedHead::new(law, params, image.package().to_owned()));
+    File::create(calls).map_err(Error::file("write", calls))?;
+    run_draft(draft, image, Some(calls), report)
+}
+
+fn run_draft(
+    draft: translate::Draft<'_>,
+    image: &Image,
+    calls: Option<&Path>,
+    report: impl FnMut(u64) -> bool,
+) -> Result<RunRecord, Error> {
     let objects = objects::compiled(&draft, image.version())?;
     let mut plan = draft.plan;
     plan.modules = image.modules().to_vec();
-    machine::run(&plan, objects, image, report)
+    machine::run(&plan, objects, image, calls, report)
 }

@@ -5,6 +5,7 @@ use std::fs::File;
 use std::io::{BufRead, BufReader, Read, Seek, Write};
 use std::os::fd::{AsRawFd, OwnedFd};
 use std::os::unix::process::CommandExt;
+use std::path::Path;
 use std::process::{Child, ChildStdout, Command, Stdio};
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::mpsc::{Receiver, RecvTimeoutError, channel};
@@ -23,8 +24,8 @@ use crate::{Error, guest};
 /// The emulator.
 pub const QEMU: &str = "qemu-system-x86_64";
 
-/// A guest that has said nothing for so long, by the wall clock, hangs. It speaks at each virtual second, which takes a
-/// few seconds at most.
+/// A guest that has said nothing for so many seconds, by the wall clock, hangs. It speaks at each virtual second, which
+/// takes a few seconds at most, unless the machine is very slow: then `FADELAB_GUEST_SILENCE_S` says how long to wait.
 const SILENCE_S_MAX: u64 = 120;
 
 /// How often whoever watches is asked whether to go on.
@@ -52,14 +53,17 @@ const CLOCKWORK: [&str; 10] = [
     "base=2026-01-01,clock=vm",
 ];
 
-/// Runs a plan in a guest that has `objects`, paths and contents of files.
+/// Runs a plan in a guest that has `objects`, paths and contents of files. Calls of its law go into the file `calls`.
 pub fn run(
     plan: &Plan,
     objects: Vec<(String, Vec<u8>)>,
     image: &Image,
+    calls: Option<&Path>,
     mut report: impl FnMut(u64) -> bool,
 ) -> Result<RunRecord, Error> {
-    let mut guest = Guest::start(plan, objects, image)?;
+    let mut guest = Guest::start(plan, objects, image, calls)?;
+    let given = std::env::var("FADELAB_GUEST_SILENCE_S").ok();
+    let silence_s_max = given.and_then(|text| text.parse().ok()).unwrap_or(SILENCE_S_MAX);
     let mut heard = Instant::now();
     let mut when = "before it booted".to_owned();
     let mut time_ns = 0;
@@ -76,9 +80,9 @@ pub fn run(
             Ok(Message::Failed { why }) => return Err(Error::InGuest(why)),
             Ok(Message::Done { record }) => return Ok(*record),
             Err(RecvTimeoutError::Timeout) => {
-                if heard.elapsed() > Duration::from_secs(SILENCE_S_MAX) {
+                if heard.elapsed() > Duration::from_secs(silence_s_max) {
                     return Err(Error::Hangs {
-                        silent_s: SILENCE_S_MAX,
+                        silent_s: silence_s_max,
                         when,
                         console: guest.console(),
                     });
@@ -104,10 +108,13 @@ struct Guest {
 }
 
 impl Guest {
-    fn start(plan: &Plan, objects: Vec<(String, Vec<u8>)>, image: &Image) -> Result<Self, Error> {
+    fn start(plan: &Plan, objects: Vec<(String, Vec<u8>)>, image: &Image, calls: Option<&Path>) -> Result<Self, Error> {
         let initrd = initrd(plan, objects, image)?;
         let console = in_memory("console")?;
         let mut command = command(plan, image, &initrd, &console);
+        if let Some(calls) = calls {
+            record_calls(&mut command, calls);
+        }
         let mut qemu = command.spawn().map_err(|error| match error.kind() {
             std::io::ErrorKind::NotFound => Error::NoProgram {
                 program: QEMU.to_owned(),
@@ -237,8 +244,20 @@ fn command(plan: &Plan, image: &Image, initrd: &File, console: &File) -> Command
     command
 }
 
+/// A second port, for the calls of a law. A comma in QEMU's options is written twice.
+fn record_calls(command: &mut Command, file: &Path) {
+    let file = file.display().to_string().replace(',', ",,");
+    command.args(["-chardev", &format!("file,id=calls,path={file}")]);
+    command.args(["-device", "virtserialport,chardev=calls"]);
+}
+
 /// However we end, QEMU does not outlive us. Ctrl-C is ours to answer. All its threads share one processor: they take
 /// turns anyway, thousands of times a virtual second, and waking another processor each time costs more than the work.
+///
+/// QEMU 7.2 has a race: its main thread advances an idle guest's clock by what it last heard, and if it runs in the instant
+/// between the guest's halt and the account of it, timers are some microseconds late. On one processor, with a main
+/// thread that always goes first, it never runs in that instant. That needs a privilege; without it the race is rare, and
+/// rarer on a quiet machine. Threads that are made later do not inherit it: the guest itself is nobody's superior.
 #[allow(unsafe_code)]
 fn tie(command: &mut Command) {
     let place = processor();
@@ -247,6 +266,9 @@ fn tie(command: &mut Command) {
     unsafe {
         command.pre_exec(move || {
             nix::sys::prctl::set_pdeathsig(nix::sys::signal::Signal::SIGKILL)?;
+            let first = libc::sched_param { sched_priority: 1 };
+            // Refused without the privilege, which is told above.
+            libc::sched_setscheduler(0, libc::SCHED_FIFO | libc::SCHED_RESET_ON_FORK, &raw const first);
             if let Some(place) = place {
                 nix::sched::sched_setaffinity(nix::unistd::Pid::from_raw(0), &place)?;
             }

@@ -17,6 +17,7 @@ pub fn compiled(draft: &Draft<'_>, version: Version) -> Result<Vec<(String, Vec<
         let unit = Unit {
             params: (*params).clone(),
             name: planned.name.clone(),
+            record: planned.calls.is_some(),
             ..Unit::new(law, version)
         };
         objects.push((planned.object.clone(), unit.compile()?));

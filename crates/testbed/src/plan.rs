@@ -2,6 +2,7 @@
 
 use std::net::Ipv4Addr;
 
+use fadelab_laws::recorded::RecordedHead;
 use fadelab_sim::spec::App;
 use serde::{Deserialize, Serialize};
 
@@ -52,6 +53,8 @@ pub struct SenderObject {
     pub object: String,
     /// Nodes and cables through which its packets leave a host, where they get their codepoint.
     pub devices: Vec<(usize, usize)>,
+    /// The first line of the record of its calls, where they are recorded.
+    pub calls: Option<RecordedHead>,
 }
 
 /// A pair of devices, and what happens to packets each way.

@@ -118,6 +118,7 @@ impl<'a> Laws<'a> {
                 object: format!("/objects/{name}.o"),
                 name,
                 devices: Vec::new(),
+                calls: None,
             });
             number
         });

@@ -38,10 +38,15 @@ pub struct Counters {
     load_q32: u64,
     /// The law's code, now; 0 where it has none.
     pub code: u64,
+    /// Runs of the law's timer.
+    pub ticks: u64,
 }
 
 /// Where the counters stand in the program's map: behind a lock, a word and a timer.
 const PLACE: usize = 24;
+
+/// Where the law's state stands: behind the counters, the configuration, six words, the timers and the estimate.
+pub(super) const STATE_PLACE: usize = PLACE + size_of::<Counters>() + 40 + 6 * 8 + 4 * 8 + 32;
 
 impl Counters {
     /// The law's load factor; `None` where it has none.
@@ -77,6 +82,7 @@ impl Counters {
             spare_bytes_per_s: words[19] as i64,
             load_q32: words[20],
             code: words[21],
+            ticks: words[22],
         })
     }
 }

@@ -3,6 +3,7 @@
 use libbpf_rs::{Link, MapCore, MapFlags, Object, ProgramInput, ProgramMut};
 
 use super::Counters;
+use super::counters::STATE_PLACE;
 use crate::object::{LoadError, load};
 
 /// Where a law is put, as the program's struct `router_config`.
@@ -96,22 +97,51 @@ impl Program {
     /// # Errors
     /// When the kernel does not tell.
     pub fn counters(&self) -> Result<Counters, LoadError> {
-        let map = self
-            .object
-            .maps()
-            .find(|map| map.name() == "router_map")
-            .expect("the unit has it");
-        let value = map.lookup(&0u32.to_ne_bytes(), MapFlags::LOCK);
-        let value = value.map_err(|error| LoadError::of("the router's counters", &error))?;
-        Counters::of(&value.unwrap_or_default())
+        Counters::of(&self.value()?)
     }
 
-    /// Hands it one packet, link header and all, which goes nowhere.
+    /// What it counted and, of the same moment, the law's state, of that many bytes.
     ///
     /// # Errors
-    /// When the kernel does not take the packet: it has fewer bytes than a link header, or more than a page.
-    pub fn pass(&self, packet: &[u8]) -> Result<Outcome, LoadError> {
-        pass(&self.egress(), packet)
+    /// When the kernel does not tell.
+    pub fn state(&self, bytes: usize) -> Result<(Counters, Vec<u8>), LoadError> {
+        let value = self.value()?;
+        let state = value.get(STATE_PLACE..STATE_PLACE + bytes).unwrap_or_default().to_vec();
+        Ok((Counters::of(&value)?, state))
+    }
+
+    fn value(&self) -> Result<Vec<u8>, LoadError> {
+        let map = self.object.maps().find(|map| map.name() == "router_map");
+        let value = map
+            .expect("the unit has it")
+            .lookup(&0u32.to_ne_bytes(), MapFlags::LOCK);
+        let value = value.map_err(|error| LoadError::of("the router's counters", &error))?;
+        Ok(value.unwrap_or_default())
+    }
+
+    /// Hands it one packet, link header and all, which goes nowhere. With more than one segment it is a super-packet,
+    /// which the device would cut into so many.
+    ///
+    /// # Errors
+    /// When the kernel does not take the packet: it has fewer bytes than its headers, or more than a page.
+    pub fn pass(&self, packet: &[u8], segments: u32) -> Result<Outcome, LoadError> {
+        let mut out = vec![0u8; packet.len()];
+        let mut context = context(segments);
+        let input = ProgramInput {
+            context_in: Some(&mut context),
+            data_in: Some(packet),
+            data_out: Some(&mut out),
+            ..ProgramInput::default()
+        };
+        let output = self.egress().test_run(input);
+        match output.map_err(|error| LoadError::of("a packet", &error))?.return_value {
+            TC_ACT_UNSPEC => Ok(Outcome::Passed(out)),
+            TC_ACT_SHOT => Ok(Outcome::Dropped),
+            other => Err(LoadError::Failed {
+                what: "a packet".to_owned(),
+                why: format!("the program gave back {other}"),
+            }),
+        }
     }
 
     /// Lets the law begin and its timer run.
@@ -136,25 +166,17 @@ impl Program {
     }
 }
 
-/// Hands a program one packet.
-pub(super) fn pass(program: &ProgramMut<'_>, packet: &[u8]) -> Result<Outcome, LoadError> {
-    let mut out = vec![0u8; packet.len()];
-    let input = ProgramInput {
-        data_in: Some(packet),
-        data_out: Some(&mut out),
-        ..ProgramInput::default()
-    };
-    let output = program
-        .test_run(input)
-        .map_err(|error| LoadError::of("a packet", &error))?;
-    match output.return_value {
-        TC_ACT_UNSPEC => Ok(Outcome::Passed(out)),
-        TC_ACT_SHOT => Ok(Outcome::Dropped),
-        other => Err(LoadError::Failed {
-            what: "a packet".to_owned(),
-            why: format!("the program gave back {other}"),
-        }),
+/// The kernel's `struct __sk_buff`, of which only the segments are said; it takes no more than 1 as none at all.
+fn context(segments: u32) -> Vec<u8> {
+    const BYTES: usize = 192;
+    const SEGMENTS: usize = 164;
+    const SEGMENT_BYTES: usize = 176;
+    let mut context = vec![0u8; BYTES];
+    if segments > 1 {
+        context[SEGMENTS..SEGMENTS + 4].copy_from_slice(&segments.to_ne_bytes());
+        context[SEGMENT_BYTES..SEGMENT_BYTES + 4].copy_from_slice(&1000u32.to_ne_bytes());
     }
+    context
 }
 
 /// Before Linux 6.2 the queue is seen through tracepoints.

@@ -47,10 +47,10 @@ pub fn load(modules: &[String]) -> Outcome<()> {
     Ok(())
 }
 
-/// Opens the port to the host: the first port of the first virtio console.
-pub fn port() -> Outcome<File> {
-    let path = "/dev/vport0p1";
-    OpenOptions::new().write(true).open(path).map_err(failed(path))
+/// Opens a port to the host, of the first virtio console: the first one for messages, the second for calls of a law.
+pub fn port(number: u32) -> Outcome<File> {
+    let path = format!("/dev/vport0p{number}");
+    OpenOptions::new().write(true).open(&path).map_err(failed(&path))
 }
 
 /// The kernel's release.

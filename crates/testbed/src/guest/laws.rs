@@ -1,15 +1,16 @@
 //! Laws of fadelab's in the guest's kernel: congestion controls of hosts, programs at the queues of routers.
 
 use std::fs;
+use std::io::BufWriter;
 use std::path::{Path, PathBuf};
 
 use fadelab_kernel::device::Device;
 use fadelab_kernel::router::{Options, Router};
-use fadelab_kernel::sender::Sender;
+use fadelab_kernel::sender::{Recorder, Sender};
 
 use super::build::side_of;
 use super::spaces;
-use super::{Outcome, failed};
+use super::{CALLS, Outcome, boot, failed};
 use crate::plan::{Discipline, Limit, Plan, Way};
 
 /// Every process of the guest is in it.
@@ -34,6 +35,17 @@ pub fn senders(plan: &Plan) -> Outcome<Vec<Sender>> {
         Sender::load(&bytes, Path::new(CGROUP), &devices).map_err(failed(&object.name))
     };
     plan.senders.iter().map(load).collect()
+}
+
+/// Records the calls of the law that is to be recorded, into its port to the host.
+pub fn recorder<'a>(plan: &Plan, senders: &'a [Sender]) -> Outcome<Option<Recorder<'a>>> {
+    let mut laws = plan.senders.iter().zip(senders);
+    let Some((head, sender)) = laws.find_map(|(law, sender)| Some((law.calls.as_ref()?, sender))) else {
+        return Ok(None);
+    };
+    let port = BufWriter::with_capacity(1 << 16, boot::port(CALLS)?);
+    let recorder = Recorder::new(sender, head, Box::new(port));
+    recorder.map(Some).map_err(failed("calls"))
 }
 
 /// A router's law at its device.

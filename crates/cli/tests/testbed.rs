@@ -1,0 +1,334 @@
+//! `fadelab testbed`: what a guest measures, that it does so twice alike, what is refused, and what faults leave behind.
+
+mod common;
+
+use std::fs;
+use std::os::unix::fs::PermissionsExt;
+use std::path::Path;
+use std::process::{Command, Output, Stdio};
+use std::sync::Mutex;
+use std::time::Duration;
+
+use common::Scratch;
+
+/// Two flows over 10 Mbit/s and 44 ms, whose queue holds 20 packets.
+const SCENARIO: &str = r#"
+[run]
+duration = "4 s"
+warmup = "1 s"
+seeds = 3
+record = "100 ms"
+
+[topology.bottleneck]
+rate = "10 Mbit/s"
+delay = "20 ms"
+buffer = "20 pkt"
+
+[topology.access]
+rate = "40 Mbit/s"
+delay = "1 ms"
+
+[transport]
+preset = "linux"
+
+[flow]
+law = "linux:reno"
+count = 2
+"#;
+
+fn fadelab(scratch: &Scratch, arguments: &[&str]) -> Command {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_fadelab"));
+    command.current_dir(&scratch.0).args(arguments);
+    command
+}
+
+fn said(output: &Output) -> String {
+    String::from_utf8_lossy(&output.stderr).into_owned() + &String::from_utf8_lossy(&output.stdout)
+}
+
+fn scenario(text: &str) -> Scratch {
+    let scratch = Scratch::new();
+    fs::write(scratch.0.join("net.toml"), text).unwrap();
+    scratch
+}
+
+/// Whether guests of a kernel can run here; says why not, and fails where they must.
+fn possible(kernel: &str) -> bool {
+    // One test makes the image, the others find it.
+    static ONE: Mutex<()> = Mutex::new(());
+    let _one = ONE.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
+    let scratch = Scratch::new();
+    let made = fadelab(&scratch, &["testbed", "image", "--kernel", kernel])
+        .output()
+        .unwrap();
+    if made.status.success() {
+        return true;
+    }
+    let text = said(&made);
+    assert!(
+        std::env::var("FADELAB_REQUIRE_GUEST").as_deref() != Ok("1"),
+        "a guest is required here, but\n{text}"
+    );
+    println!(
+        "skipped: a guest with Linux {kernel}: {}",
+        text.lines().last().unwrap_or("no reason")
+    );
+    false
+}
+
+fn run(scratch: &Scratch, out: &str, more: &[&str]) {
+    let arguments = ["testbed", "run", "net.toml", "--quiet", "--csv", "--out", out];
+    let output = fadelab(scratch, &arguments).args(more).output().unwrap();
+    assert!(output.status.success(), "{}", said(&output));
+}
+
+/// A column of a table, as numbers.
+fn column(scratch: &Scratch, file: &str, name: &str) -> Vec<f64> {
+    let text = fs::read_to_string(scratch.0.join(file)).unwrap();
+    let mut lines = text.lines().map(|line| line.split(',').collect::<Vec<_>>());
+    let place = lines.next().unwrap().iter().position(|head| *head == name);
+    let place = place.unwrap_or_else(|| panic!("{file} has a column {name}"));
+    lines.map(|cells| cells[place].parse().unwrap_or(f64::NAN)).collect()
+}
+
+#[test]
+fn a_guest_gives_the_same_bytes_twice() {
+    // Goal: a run of our laws in the kernel, sender and router, depends on the scenario and the seed alone, also beside
+    // another guest that runs at the same time.
+    if !possible("6.1") {
+        return;
+    }
+    let scratch = scenario(SCENARIO);
+    let laws = ["--set", "flow.law=vcp"];
+    std::thread::scope(|scope| {
+        for out in ["one", "two"] {
+            let scratch = &scratch;
+            scope.spawn(move || run(scratch, out, &laws));
+        }
+    });
+    let tables = ["runs", "links", "flows", "flow_totals", "completions"].map(|name| format!("{name}.parquet"));
+    for file in tables.iter().map(String::as_str).chain(["summary.json", "setup.json"]) {
+        let [one, two] = ["one", "two"].map(|out| fs::read(scratch.0.join(out).join(file)).unwrap());
+        assert!(one == two, "{file} differs");
+    }
+    // VCP marks every data packet and drops none (section III of its paper); half a buffer would be 10 packets.
+    let marked: f64 = column(&scratch, "one/csv/runs.csv", "marked_pkts").iter().sum();
+    let dropped: f64 = column(&scratch, "one/csv/runs.csv", "dropped_full_pkts").iter().sum();
+    assert!(marked > 1_000.0, "{marked} packets are marked");
+    assert_eq!(dropped, 0.0);
+}
+
+#[test]
+fn links_are_what_the_scenario_says() {
+    // Goal: rate, delay and queue of a link are exact: a full link carries its rate in IP bytes, the queue holds 20
+    // packets and no more, no packet comes sooner than the path is long, and what is dropped is sent again.
+    if !possible("6.12") {
+        return;
+    }
+    let scratch = scenario(SCENARIO);
+    run(&scratch, "out", &["--kernel", "6.12"]);
+    let utilisation = column(&scratch, "out/csv/runs.csv", "utilisation")[0];
+    assert!((utilisation - 1.0).abs() < 0.002, "utilisation {utilisation}");
+    let queues = column(&scratch, "out/csv/links.csv", "queue_pkts");
+    let longest = queues.iter().copied().fold(0.0, f64::max);
+    assert!((18.0..=20.0).contains(&longest), "at most {longest} packets waited");
+    // 2 x 22 ms, and the time of 1500 and 52 bytes at 10 and twice 40 Mbit/s.
+    let shortest_us = 44_000.0 + 1_500.0 * 8.0 * (0.1 + 0.05) + 52.0 * 8.0 * (0.1 + 0.05);
+    let srtt = column(&scratch, "out/csv/flows.csv", "srtt_us");
+    let measured = srtt
+        .into_iter()
+        .filter(|&srtt_us| srtt_us > 0.0)
+        .fold(f64::MAX, f64::min);
+    assert!(
+        measured > 44_000.0 && measured < shortest_us + 20.0 * 1_200.0,
+        "srtt {measured} us"
+    );
+    let dropped: f64 = column(&scratch, "out/csv/links.csv", "dropped_full_pkts")
+        .into_iter()
+        .fold(0.0, f64::max);
+    let repaired = column(&scratch, "out/csv/flows.csv", "retransmitted_pkts");
+    assert!(
+        dropped > 0.0 && repaired.into_iter().fold(0.0, f64::max) > 0.0,
+        "{dropped} were dropped"
+    );
+}
+
+#[test]
+fn transfers_end_and_losses_are_random() {
+    // Goal: a transfer ends when its last byte is acknowledged, which takes the time that its bytes need and the path is
+    // long, and loss on the air is as frequent as the scenario says.
+    if !possible("6.1") {
+        return;
+    }
+    let text = SCENARIO.replace(
+        "[flow]\n",
+        "[channel]\nmodel = \"random\"\nloss_data = 0.02\nloss_ack = 0.0\n\n[flow]\n",
+    );
+    let scratch = scenario(&text);
+    let app = [
+        "--set",
+        "flow.app=transfer",
+        "--set",
+        "flow.size=1 MB",
+        "--set",
+        "flow.law=linux:cubic",
+    ];
+    run(&scratch, "out", &[&app[..], &["--set", "run.duration=8 s"]].concat());
+    let [start, end] = ["start_ns", "end_ns"].map(|name| column(&scratch, "out/csv/completions.csv", name));
+    assert_eq!(start.len(), 2, "both transfers end");
+    for (start, end) in start.iter().zip(&end) {
+        let took_s = (end - start) / 1e9;
+        assert!(took_s > 1e6 * 8.0 / 10e6 && took_s < 8.0, "it took {took_s} s");
+    }
+    let end = |name: &str| {
+        column(&scratch, "out/csv/links.csv", name)
+            .into_iter()
+            .fold(0.0, f64::max)
+    };
+    let share = end("lost_air_pkts") / end("sent_pkts");
+    // 1,400 packets: four standard deviations are 1.5 %.
+    assert!((share - 0.02).abs() < 0.015, "lost {share}");
+}
+
+#[test]
+fn what_has_no_counterpart_is_refused_by_its_key() {
+    // Goal: a scenario that no kernel can run ends at once with the key at fault, what there is instead, and status 2.
+    let cases = [
+        (
+            "flow.law=vcp",
+            "topology.bottleneck.rate=80 Mbit/s",
+            "topology.bottleneck.rate",
+            "80 Mbit/s",
+        ),
+        ("flow.law=reno+codel", "flow.count=1", "flow.law", "router law codel"),
+        (
+            "flow.law=reno+fq_codel",
+            "flow.count=1",
+            "router.queues",
+            "linux:fq_codel",
+        ),
+        ("flow.law=reno", "transport.packet=120 B", "transport.packet", "88 B"),
+    ];
+    for (law, set, key, told) in cases {
+        let scratch = scenario(SCENARIO);
+        let arguments = ["testbed", "run", "net.toml", "--set", law, "--set", set];
+        let output = fadelab(&scratch, &arguments).output().unwrap();
+        let text = said(&output);
+        assert_eq!(output.status.code(), Some(2), "{text}");
+        assert!(
+            text.contains(&format!("`{key}` has no counterpart")) && text.contains(told),
+            "{text}"
+        );
+        assert!(!scratch.0.join("results").exists());
+    }
+}
+
+#[test]
+fn laws_of_a_kernel_are_refused_by_the_simulator() {
+    // Goal: who names Linux's own law where no kernel runs is told which command has it and which law is here.
+    let scratch = scenario(SCENARIO);
+    let output = fadelab(&scratch, &["run", "net.toml"]).output().unwrap();
+    let text = said(&output);
+    assert_eq!(output.status.code(), Some(2), "{text}");
+    assert!(
+        text.contains("fadelab testbed run") && text.contains("here `reno` runs"),
+        "{text}"
+    );
+    let output = fadelab(&scratch, &["testbed", "run", "net.toml", "--kernel", "5.4"])
+        .output()
+        .unwrap();
+    assert_eq!(output.status.code(), Some(2));
+    assert!(said(&output).contains("allowed are 6.1 and 6.12"), "{}", said(&output));
+}
+
+/// A folder with a QEMU that is none.
+fn instead_of_qemu(scratch: &Scratch, script: &str) -> String {
+    let folder = scratch.0.join("bin");
+    fs::create_dir_all(&folder).unwrap();
+    let file = folder.join("qemu-system-x86_64");
+    fs::write(&file, format!("#!/bin/sh\n{script}\n")).unwrap();
+    fs::set_permissions(&file, fs::Permissions::from_mode(0o755)).unwrap();
+    format!("{}:{}", folder.display(), std::env::var("PATH").unwrap_or_default())
+}
+
+/// Whether the process that wrote its number into `pid` is there no more.
+fn is_gone(scratch: &Scratch) -> bool {
+    let pid = fs::read_to_string(scratch.0.join("pid")).unwrap();
+    let proc = Path::new("/proc").join(pid.trim()).join("stat");
+    // A zombie waits for its parent, which init is by now.
+    fs::read_to_string(proc).map_or(true, |stat| stat.contains(") Z "))
+}
+
+#[test]
+fn a_guest_that_ends_or_hangs_is_told_with_its_last_words() {
+    // Goal: a guest that does not boot, and one that says nothing, end with one message, status 1, and no process.
+    if !possible("6.1") {
+        return;
+    }
+    let cases = [
+        (
+            "echo out of memory >&2; exit 1",
+            "the guest ended before it booted",
+            "out of memory",
+        ),
+        (
+            "exec sleep 1000",
+            "the guest has said nothing for 1 s",
+            "console is empty",
+        ),
+    ];
+    for (script, message, words) in cases {
+        let scratch = scenario(SCENARIO);
+        let path = instead_of_qemu(&scratch, &format!("echo $$ > pid; {script}"));
+        let mut command = fadelab(&scratch, &["testbed", "run", "net.toml"]);
+        let output = command
+            .env("PATH", path)
+            .env("FADELAB_GUEST_SILENCE_S", "1")
+            .output()
+            .unwrap();
+        let text = said(&output);
+        assert_eq!(output.status.code(), Some(1), "{text}");
+        assert!(text.contains(message) && text.contains(words), "{text}");
+        assert!(is_gone(&scratch) && !scratch.0.join("results").exists());
+    }
+}
+
+#[test]
+fn nothing_outlives_a_run_that_is_stopped_or_killed() {
+    // Goal: after Ctrl-C and after a kill no guest runs on, and there is no result.
+    if !possible("6.1") {
+        return;
+    }
+    for (signal, status) in [("INT", Some(130)), ("KILL", None)] {
+        let scratch = scenario(SCENARIO);
+        let path = instead_of_qemu(&scratch, "echo $$ > pid; exec sleep 1000");
+        let mut command = fadelab(&scratch, &["testbed", "run", "net.toml"]);
+        let mut run = command.env("PATH", path).stderr(Stdio::null()).spawn().unwrap();
+        while fs::read_to_string(scratch.0.join("pid")).map_or(true, |pid| !pid.ends_with('\n')) {
+            std::thread::sleep(Duration::from_millis(20));
+        }
+        let kill = Command::new("kill")
+            .args([format!("-{signal}"), run.id().to_string()])
+            .status()
+            .unwrap();
+        assert!(kill.success());
+        assert_eq!(run.wait().unwrap().code(), status);
+        while !is_gone(&scratch) {
+            std::thread::sleep(Duration::from_millis(20));
+        }
+        assert!(!scratch.0.join("results").exists());
+    }
+}
+
+#[test]
+fn a_machine_without_qemu_is_told_what_to_install() {
+    // Goal: the message names the program and the package.
+    let scratch = scenario(SCENARIO);
+    let output = fadelab(&scratch, &["testbed", "image"])
+        .env("PATH", "/nonexistent")
+        .output()
+        .unwrap();
+    let text = said(&output);
+    assert_eq!(output.status.code(), Some(1), "{text}");
+    assert!(text.contains("apt-get install qemu-system-x86"), "{text}");
+}
