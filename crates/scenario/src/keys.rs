@@ -323,7 +323,8 @@ const TRANSPORT: &[Key] = &[
         "recovery",
         Choice(&["sack", "rack", "newreno", "reno"]),
         Preset,
-        "`\"sack\"` (RFC 6675), `\"rack\"` (RACK-TLP, RFC 8985), `\"newreno\"` (RFC 6582) or `\"reno\"` (RFC 5681, section 3.2)",
+        "`\"sack\"` (RFC 6675), `\"rack\"` (RACK-TLP, RFC 8985), `\"newreno\"` (RFC 6582) or \
+         `\"reno\"` (RFC 5681, section 3.2)",
     ),
     key(
         "dupthresh",

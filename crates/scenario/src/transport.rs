@@ -10,8 +10,8 @@ use crate::unit::{Duration, Packets, Size, Switch, positive};
 /// A window that never limits: larger than any bandwidth-delay product a scenario here is meant for.
 const WINDOW_PKTS_UNLIMITED: u32 = 1_000_000;
 
-/// Linux acknowledges each segment at once while its receive window grows (`tcp_grow_window` of `net/ipv4/tcp_input.c`): by
-/// two segments with each, from 64 KiB to half of the largest buffer, 6 MiB (`tcp_rmem`).
+/// Linux acknowledges each segment at once while its receive window grows (`tcp_grow_window` of
+/// `net/ipv4/tcp_input.c`): by two segments with each, from 64 KiB to half of the largest buffer, 6 MiB (`tcp_rmem`).
 const LINUX_QUICK_ACKS_PKTS: u16 = (((3 << 20) - (64 << 10)) / (2 * 1_448)) as u16;
 
 /// The option in which a law's feedback travels takes at most this.
@@ -112,6 +112,7 @@ pub fn read(reader: &mut Reader<'_>) -> Result<(Transport, Option<bool>), Refusa
         };
         return Err(reader.refuse(path, &why));
     }
+    let recovery = recovery(reader, preset.recovery)?;
     let transport = Transport {
         packet_bytes,
         header_bytes,
@@ -120,7 +121,7 @@ pub fn read(reader: &mut Reader<'_>) -> Result<(Transport, Option<bool>), Refusa
         cwnd_pkts_initial: packets(reader, "transport.initial_window", preset.cwnd_pkts_initial)?,
         ssthresh_pkts_initial: packets(reader, "transport.initial_ssthresh", preset.ssthresh_pkts_initial)?,
         rwnd_pkts: packets(reader, "transport.receive_window", preset.rwnd_pkts)?,
-        recovery: recovery(reader, preset.recovery)?,
+        recovery,
         dupthresh: reader.map("transport.dupthresh", Some(preset.dupthresh), "", |count: u32| {
             if (1..=1_000).contains(&count) {
                 Ok(count)
@@ -142,12 +143,18 @@ pub fn read(reader: &mut Reader<'_>) -> Result<(Transport, Option<bool>), Refusa
         handshake: reader.or("transport.handshake", preset.handshake)?,
         quick_acks_pkts: quick_acks(reader, preset.quick_acks_pkts)?,
         option_space: reader.or("transport.option_space", preset.option_space)?,
-        rate_reduction: reader.or("transport.rate_reduction", preset.rate_reduction)?,
+        rate_reduction: reader.or("transport.rate_reduction", preset.rate_reduction && recovery.has_sack())?,
     };
-    if transport.option_space && packet_bytes - header_bytes <= OPTION_BYTES_MAX {
+    check(reader, &transport)?;
+    Ok((transport, ecn(reader)?))
+}
+
+/// What cannot go together.
+fn check(reader: &mut Reader<'_>, transport: &Transport) -> Result<(), Refusal> {
+    if transport.option_space && transport.packet_bytes - transport.header_bytes <= OPTION_BYTES_MAX {
         let why = format!(
             "allowed is {} B or more where transport.option_space makes room for feedback",
-            header_bytes + OPTION_BYTES_MAX + 1
+            transport.header_bytes + OPTION_BYTES_MAX + 1
         );
         return Err(reader.refuse("transport.packet", &why));
     }
@@ -169,7 +176,7 @@ pub fn read(reader: &mut Reader<'_>) -> Result<(Transport, Option<bool>), Refusa
     if transport.rto_ns_min > transport.rto_ns_max {
         return Err(reader.refuse("transport.rto_min", "it exceeds transport.rto_max"));
     }
-    Ok((transport, ecn(reader)?))
+    Ok(())
 }
 
 fn bytes(

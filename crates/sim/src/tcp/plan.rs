@@ -35,8 +35,8 @@ pub(crate) struct Plan {
     pub ack_ip_bytes: u16,
 }
 
-/// The option that feedback travels in: kind, length and a 16-bit identifier (RFC 6994), two bytes for the ECN field, and
-/// what the law has beside them, in whole words. XCP's four fields are floats of 16 bits.
+/// The option that feedback travels in: kind, length and a 16-bit identifier (RFC 6994), two bytes for the ECN field,
+/// and what the law has beside them, in whole words. XCP's four fields are floats of 16 bits.
 fn option_bytes(sender: &Law, receiver: Option<&ReceiverLaw>) -> u32 {
     const HEAD_BYTES: u32 = 6;
     const XCP_BYTES: u32 = 12;

@@ -129,8 +129,8 @@ impl Receiver {
         })
     }
 
-    /// A segment arrived that is not the next one, or is while others beyond it are there. Returns whether an ACK is due
-    /// at once.
+    /// A segment arrived that is not the next one, or is while others beyond it are there. Returns whether an ACK is
+    /// due at once.
     fn take_out_of_order(&mut self, now: Now, packet: &Packet) -> bool {
         if packet.tcp_flags & flag::SYN != 0 {
             return self.note_syn(now, packet);

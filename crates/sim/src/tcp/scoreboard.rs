@@ -371,11 +371,8 @@ impl Scoreboard {
         let mut lost = 0;
         while self.frontier < self.nxt {
             let seq = self.frontier;
-            let Segment {
-                sent_ns,
-                in_flight_and_flags: flags,
-                ..
-            } = *self.segment(seq);
+            let segment = self.segment(seq);
+            let (sent_ns, flags) = (segment.sent_ns, segment.in_flight_and_flags);
             if flags & is::SACKED != 0 {
                 self.frontier_sacked -= 1;
             } else if flags & is::LOST == 0 {

@@ -332,8 +332,7 @@ impl Sender {
 
     #[inline]
     fn arm_rto(&mut self, now: Now, plan: &Plan) {
-        let waiting = self.board.outstanding_pkts() > 0;
-        self.rto_due_ns = if waiting {
+        self.rto_due_ns = if self.board.outstanding_pkts() > 0 {
             now.ns + self.rtt.rto_ns(&plan.tcp)
         } else {
             u64::MAX

@@ -1,8 +1,8 @@
-//! RACK-TLP, RFC 8985, as Linux has it (`net/ipv4/tcp_recovery.c`, `tcp_output.c`, 6.12): a segment is lost when one that
-//! was sent later has arrived and a round trip has passed, and the end of a flight is probed before the timeout.
+//! RACK-TLP, RFC 8985, as Linux has it (`net/ipv4/tcp_recovery.c`, `tcp_output.c`, 6.12): a segment is lost when one
+//! that was sent later has arrived and a round trip has passed, and the end of a flight is probed before the timeout.
 //!
-//! First transmissions are in the order of their numbers and repeated ones are kept in theirs, so that each is looked at
-//! once. D-SACK, by which Linux widens the reordering window further, is not imitated.
+//! First transmissions are in the order of their numbers and repeated ones are kept in theirs, so that each is looked
+//! at once. D-SACK, by which Linux widens the reordering window further, is not imitated.
 
 use std::collections::VecDeque;
 
@@ -120,8 +120,8 @@ impl Sender {
         ack.in_flight_pkts = self.board.in_flight_pkts();
     }
 
-    /// Section 6.2, steps 2 and 3. A segment that was sent again and is acknowledged faster than ever is one whose first
-    /// transmission arrived after all.
+    /// Section 6.2, steps 2 and 3. A segment that was sent again and is acknowledged faster than ever is one whose
+    /// first transmission arrived after all.
     fn note_arrival(&mut self, now: Now) {
         let (sent, again) = self.board.newest_sent();
         let rtt_ns = now.ns - sent.0;
