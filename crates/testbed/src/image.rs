@@ -211,7 +211,7 @@ fn make(package: &Path, program: &Path, tools: &[PathBuf], cache: &Path, folder:
         archive = archive.file(&format!("/bin/{}", need.0), 0o755, bytes);
     }
     let all: Vec<PathBuf> = tools.iter().cloned().chain([program.to_owned()]).collect();
-    for library in programs::libraries(&all)? {
+    for library in programs::libraries(&all) {
         let bytes = fs::read(&library).map_err(Error::file("read", &library))?;
         archive = archive.file(&library.to_string_lossy(), 0o755, bytes);
     }

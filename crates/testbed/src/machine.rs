@@ -253,11 +253,6 @@ fn record_calls(command: &mut Command, file: &Path) {
 
 /// However we end, QEMU does not outlive us. Ctrl-C is ours to answer. All its threads share one processor: they take
 /// turns anyway, thousands of times a virtual second, and waking another processor each time costs more than the work.
-///
-/// QEMU 7.2 has a race: its main thread advances an idle guest's clock by what it last heard, and if it runs in the instant
-/// between the guest's halt and the account of it, timers are some microseconds late. On one processor, with a main
-/// thread that always goes first, it never runs in that instant. That needs a privilege; without it the race is rare, and
-/// rarer on a quiet machine. Threads that are made later do not inherit it: the guest itself is nobody's superior.
 #[allow(unsafe_code)]
 fn tie(command: &mut Command) {
     let place = processor();
@@ -266,9 +261,6 @@ fn tie(command: &mut Command) {
     unsafe {
         command.pre_exec(move || {
             nix::sys::prctl::set_pdeathsig(nix::sys::signal::Signal::SIGKILL)?;
-            let first = libc::sched_param { sched_priority: 1 };
-            // Refused without the privilege, which is told above.
-            libc::sched_setscheduler(0, libc::SCHED_FIFO | libc::SCHED_RESET_ON_FORK, &raw const first);
             if let Some(place) = place {
                 nix::sched::sched_setaffinity(nix::unistd::Pid::from_raw(0), &place)?;
             }

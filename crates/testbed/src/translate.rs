@@ -285,7 +285,7 @@ fn loss(link: &LinkSpec, carries: Carries) -> Result<f64, Error> {
     match carries {
         Carries { acks: false, .. } => Ok(data),
         Carries { data: false, .. } => Ok(ack),
-        _ if data == ack => Ok(data),
+        _ if data.to_bits() == ack.to_bits() => Ok(data),
         _ => Err(none(
             "channel.ack",
             "data and ACKs share the link, and loss there does not tell them apart; give both the same",

@@ -2,6 +2,7 @@
 
 use std::ffi::CString;
 use std::fs::{self, File, OpenOptions};
+use std::path::Path;
 
 use nix::kmod::{ModuleInitFlags, finit_module};
 use nix::mount::{MsFlags, mount as mount_at};
@@ -36,7 +37,7 @@ pub fn load(modules: &[String]) -> Outcome<()> {
     for path in modules {
         let file = File::open(path).map_err(failed(path))?;
         let mut flags = ModuleInitFlags::empty();
-        if !path.ends_with(".ko") {
+        if Path::new(path).extension().is_none_or(|end| end != "ko") {
             flags = ModuleInitFlags::from_bits_retain(COMPRESSED);
         }
         match finit_module(&file, &CString::default(), flags) {

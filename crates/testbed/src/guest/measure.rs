@@ -211,7 +211,10 @@ impl Recorder {
     /// Keeps what was read at `now_ns`, if that is an instant that results have.
     pub fn keep(&mut self, now_ns: u64, links: &[LinkCounters], flows: &[FlowCounters]) {
         let record = &mut self.record;
-        if self.interval_ns.is_some_and(|interval_ns| now_ns % interval_ns == 0) {
+        if self
+            .interval_ns
+            .is_some_and(|interval_ns| now_ns.is_multiple_of(interval_ns))
+        {
             record.series.time_ns.push(now_ns);
             for (samples, link) in record.series.links.iter_mut().zip(links) {
                 samples.push(*link);

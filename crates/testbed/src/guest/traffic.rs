@@ -54,7 +54,7 @@ pub fn run(
         if now_ns >= traffic.next_look_ns {
             let at_ns = traffic.next_look_ns;
             traffic.look(at_ns)?;
-            if at_ns % NEWS_NS == 0 {
+            if at_ns.is_multiple_of(NEWS_NS) {
                 traffic.processor.check(at_ns)?;
                 news(at_ns)?;
             }
@@ -252,7 +252,7 @@ impl<'a> Traffic<'a> {
         if now_ns >= self.next_done_ns {
             self.next_done_ns = u64::MAX;
             for number in self.ending.clone() {
-                self.end(number, now_ns)?;
+                self.end(number, now_ns);
             }
             if !self.ending.is_empty() {
                 self.next_done_ns = (now_ns / DONE_NS + 1) * DONE_NS;
@@ -333,16 +333,16 @@ impl<'a> Traffic<'a> {
     }
 
     /// A flow that has written everything is over when all is acknowledged.
-    fn end(&mut self, number: usize, now_ns: u64) -> Outcome<()> {
+    fn end(&mut self, number: usize, now_ns: u64) {
         let worker = &mut self.workers[number];
         let Some(sending) = &worker.sender else {
             self.ending.remove(&number);
-            return Ok(());
+            return;
         };
         if worker.flow.law.is_some() {
             let info = TcpInfo::of(&sending.socket);
             if sending.start_ns.is_none() || !info.is_done() {
-                return Ok(());
+                return;
             }
             worker.meter.look(&info);
             self.recorder.completed(Completion {
@@ -359,7 +359,6 @@ impl<'a> Traffic<'a> {
         worker.app.finished(&worker.flow.app, now_ns);
         self.due.remove(&(old_ns, number));
         self.due.insert((worker.app.due_ns(), number));
-        Ok(())
     }
 
     /// Takes connections, or where the flow is of datagrams counts them.

@@ -50,10 +50,7 @@ pub fn output(what: &str, command: &mut Command) -> Result<String, Error> {
 }
 
 /// The libraries that `programs` load, the dynamic linker included, by the paths under which they look for them.
-///
-/// # Errors
-/// `ldd` fails.
-pub fn libraries(programs: &[PathBuf]) -> Result<BTreeSet<PathBuf>, Error> {
+pub fn libraries(programs: &[PathBuf]) -> BTreeSet<PathBuf> {
     let mut found = BTreeSet::new();
     for program in programs {
         let listing = output("listing the libraries of a program", Command::new("ldd").arg(program));
@@ -62,7 +59,7 @@ pub fn libraries(programs: &[PathBuf]) -> Result<BTreeSet<PathBuf>, Error> {
         let words = listing.split_whitespace().filter(|word| word.starts_with('/'));
         found.extend(words.map(PathBuf::from));
     }
-    Ok(found)
+    found
 }
 
 /// A program without what only debuggers need, which can be most of it; whole where there is no `strip`.
