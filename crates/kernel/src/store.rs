@@ -51,8 +51,8 @@ fn folder(name: &str) -> PathBuf {
     Path::new(FOLDER).join(name)
 }
 
-/// Whether what is mounted here is seen by those who started this process: not under `ip netns exec`, which has mounts of
-/// its own that go when it ends.
+/// Whether what is mounted here is seen by those who started this process: not under `ip netns exec`, which has mounts
+/// of its own that go when it ends.
 pub fn is_lasting() -> bool {
     let mounts = |pid: u32| fs::read_link(format!("/proc/{pid}/ns/mnt")).ok();
     let here = mounts(std::process::id());

@@ -106,7 +106,7 @@ fn feedback(law: &str, flow: &LiveFlow) -> String {
     let said = match (law, flow.feedback.as_slice()) {
         ("vcp", [code, ..]) => ["none", "low load", "high load", "overload"][usize::from(code & 3)].to_owned(),
         ("xcp", &[a, b, c, d, ..]) => format!("{:+} B/s", i32::from_be_bytes([a, b, c, d])),
-        (_, bytes) => bytes.iter().map(|byte| format!("{byte:02x}")).collect(),
+        (_, bytes) => format!("{bytes:02x?}"),
     };
     if age_ms > 1000 {
         format!("{said}, {age_ms} ms ago")

@@ -18,6 +18,7 @@ mod acknowledgement;
 pub(crate) mod handshake;
 mod rack;
 mod recovery;
+mod timeout;
 
 /// What the sending end counts. Cumulative; what nearly every ACK counts stands first.
 #[derive(Clone, Copy, Debug, Default)]
@@ -287,56 +288,6 @@ impl Sender {
     fn broken<T>(&self, invariant: &'static str, now: Now, detail: String) -> Checked<T> {
         let place = format!("flow {} ({})", self.identity.flow, self.law.name());
         violated(invariant, &place, now.ns, detail)
-    }
-
-    /// What a law sees of an instant at which no ACK came.
-    fn timer_ack(&mut self, now: Now, plan: &Plan) -> abi::Ack {
-        abi::Ack {
-            now_us: now.us,
-            srtt_us: self.rtt.srtt_us(),
-            rtt_us_min: self.rtt.rtt_us_min(),
-            random: self.next_random(),
-            packet_bytes: plan.tcp.packet_bytes,
-            mss_bytes: plan.mss_bytes,
-            in_flight_pkts: self.board.in_flight_pkts(),
-            feedback: self.feedback,
-            ..abi::Ack::default()
-        }
-    }
-
-    /// RFC 6298, section 5: the timer fired.
-    fn time_out(&mut self, now: Now, plan: &Plan, net: &mut Network) -> Checked<()> {
-        self.rto_due_ns = u64::MAX;
-        if let Some(timer) = self.take_rack_timer() {
-            return self.on_rack_timer(timer, now, plan, net);
-        }
-        if self.board.outstanding_pkts() == 0 {
-            return self.greet_again(now, plan, net);
-        }
-        self.counters.timeouts += 1;
-        let ack = self.timer_ack(now, plan);
-        self.law.on_rto(&mut self.state, &plan.params, &ack, &mut self.control);
-        self.control.cwnd_pkts = 1;
-        self.control.ca_state = abi::CA_LOSS;
-        (self.recover, self.recover_loss) = (self.board.nxt(), self.board.nxt() + 1);
-        self.announce_reduction = self.has_classic_ecn(plan);
-        self.duplicate_acks = 0;
-        self.forget_probe();
-        self.board.mark_all_lost();
-        self.rtt.back_off();
-        if let Some(seq) = self.board.next_retransmission() {
-            self.transmit_again(now, plan, seq, net)?;
-        }
-        Ok(())
-    }
-
-    #[inline]
-    fn arm_rto(&mut self, now: Now, plan: &Plan) {
-        self.rto_due_ns = if self.board.outstanding_pkts() > 0 {
-            now.ns + self.rtt.rto_ns(&plan.tcp)
-        } else {
-            u64::MAX
-        };
     }
 
     /// Sends what window, pacing and application allow.
