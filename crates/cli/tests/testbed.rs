@@ -155,8 +155,8 @@ fn links_are_what_the_scenario_says() {
 
 #[test]
 fn transfers_end_and_losses_are_random() {
-    // Goal: a transfer ends when its last byte is acknowledged, not before its bytes can have crossed the link, and loss on
-    // the air is as frequent as the scenario says.
+    // Goal: a transfer ends when its last byte is acknowledged, not before its bytes can have crossed the link, and
+    // loss on the air is as frequent as the scenario says.
     if !possible("6.1") {
         return;
     }
