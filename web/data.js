@@ -144,7 +144,8 @@ function colour(name, onPaper = false) {
 	return getComputedStyle(probe).color;
 }
 
-// A look is a colour, and for each round through the colours another kind of line: a law has the same colour on each ground.
+// A look is a colour, and for each round through the colours another kind of line: a law has the same colour on each
+// ground.
 const DASHES = [[], [6, 3], [2, 3]];
 const lookColour = (look) => `--law${look % COLOURS_N}`;
 const lawColour = (law) => lookColour(report.looks[law]);

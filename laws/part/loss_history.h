@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 /*
  * The heuristic of vcp-ton-2010 section IV-D that tells losses by congestion from losses by errors: a bit map BM of the
- * last N ACKs, one bit each for "this ACK reported congestion"; the paper's best were N = 32 and T = 16. A loss is taken
- * for congestion while the flag CF is set, which the paper defines in two forms:
+ * last N ACKs, one bit each for "this ACK reported congestion"; the paper's best were N = 32 and T = 16. A loss is
+ * taken for congestion while the flag CF is set, which the paper defines in two forms:
  *   consecutive  the newest T bits are all set; N only bounds T
  *   total        at least T of the N bits are set, wherever they stand
  * With T above N the flag is never set.

@@ -64,8 +64,8 @@ impl Ground {
 /// Runs a scenario on each ground and writes one result.
 ///
 /// # Errors
-/// Grounds that cannot be compared, an invalid scenario, a run that fails, a result that cannot be written, or, if asked
-/// for, a distance beyond its bound.
+/// Grounds that cannot be compared, an invalid scenario, a run that fails, a result that cannot be written, or, if
+/// asked for, a distance beyond its bound.
 pub fn compare(args: &CompareArgs) -> Result<(), Failure> {
     check_grounds(&args.on)?;
     let plan = show::plan(&args.scenario)?;
@@ -134,7 +134,8 @@ fn check_grounds(on: &[Ground]) -> Result<(), Failure> {
     let given: Vec<&str> = on.iter().map(|ground| ground.name()).collect();
     let known: Vec<&str> = Ground::value_variants().iter().map(|ground| ground.name()).collect();
     Err(Failure::Invalid(format!(
-        "--on {}: two grounds or more are compared, each once; known are {}; fadelab run and fadelab testbed run are for one",
+        "--on {}: two grounds or more are compared, each once; known are {}; fadelab run and \
+         fadelab testbed run are for one",
         given.join(","),
         known.join(", ")
     )))
@@ -150,8 +151,8 @@ fn foreign_preset(plan: &Plan) -> Vec<String> {
     foreign
         .map(|preset| {
             format!(
-                "transport.preset is \"{preset}\": the simulator imitates another transport than a kernel has, whose preset \
-                 is \"linux\""
+                "transport.preset is \"{preset}\": the simulator imitates another transport than a kernel has, \
+                 whose preset is \"linux\""
             )
         })
         .into_iter()

@@ -55,7 +55,7 @@ pub fn replay(path: &Path, head: &RecordedHead) -> Result<(), Failure> {
     let law = law(head)?;
     if state_bytes(law) != head.state_bytes {
         return Err(Failure::Invalid(format!(
-            "{shown}: the law {} had {} bytes of state when it was recorded and has {} now; replay it with that version",
+            "{shown}: the law {} had {} bytes of state when it was recorded and has {} now; take that version",
             head.law,
             head.state_bytes,
             state_bytes(law)
@@ -208,8 +208,6 @@ fn reason(ca_state: u32) -> &'static str {
         abi::CA_CWR => "in CWR: the host reduces towards ssthresh (RFC 6937)",
         abi::CA_RECOVERY => "in a fast recovery: the host paces retransmissions towards ssthresh (RFC 6937)",
         abi::CA_LOSS => "after a timeout: the host begins at one packet",
-        _ => {
-            "outside of recoveries: the end of a recovery at ssthresh, one taken back as spurious, or a restart after idleness"
-        }
+        _ => "outside of recoveries: the end of one at ssthresh, one taken back as spurious, a restart",
     }
 }

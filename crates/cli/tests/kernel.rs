@@ -154,6 +154,31 @@ fn a_law_that_the_kernel_refuses_is_told_by_its_lines() {
 }
 
 #[test]
+fn where_nothing_stays_loading_is_refused() {
+    // Goal: under `ip netns exec` a loaded law would be gone with the command, and its folder would not.
+    if !possible() {
+        return;
+    }
+    let space = Space::new("n");
+    let name = format!("fln_{}", std::process::id() % 100_000);
+    let inside = [
+        "netns",
+        "exec",
+        &space.0,
+        env!("CARGO_BIN_EXE_fadelab"),
+        "kernel",
+        "load",
+        "reno",
+        "--as",
+        &name,
+    ];
+    let output = Command::new("ip").args(inside).output().expect("iproute2");
+    assert_eq!(output.status.code(), Some(2), "{}", said(&output));
+    assert!(said(&output).contains("load the law outside"), "{}", said(&output));
+    assert_eq!(traces(&name), Vec::<String>::new());
+}
+
+#[test]
 fn loading_and_unloading_leave_the_host_as_it_was() {
     // Goal: built-in laws and a user's own one stay loaded when the command has ended, are listed, refuse to be loaded
     // twice, and leave nothing when they are unloaded; the offload of a device comes back.
@@ -210,5 +235,6 @@ fn a_killed_loader_is_cleaned_up_by_the_next() {
             Vec::<String>::new(),
             "round {round}, loaded whole: {whole}"
         );
+        assert_eq!(space.offload(), before, "round {round}, loaded whole: {whole}");
     }
 }

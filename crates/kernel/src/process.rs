@@ -29,10 +29,29 @@ impl Owner {
     }
 }
 
-/// Field 22 of `/proc/PID/stat`; the name in field 2 may hold anything, so fields are counted from its end.
+/// The processes that started this one: its parent first.
+pub fn ancestors() -> impl Iterator<Item = u32> {
+    let parent = |pid: &u32| {
+        field(*pid, 4)
+            .and_then(|pid| u32::try_from(pid).ok())
+            .filter(|pid| *pid > 0)
+    };
+    std::iter::successors(parent(&std::process::id()), parent)
+}
+
 fn start_ticks(pid: u32) -> Option<u64> {
+    field(pid, 22)
+}
+
+/// A field of `/proc/PID/stat`, from 3 on. The name in field 2 may hold anything, so they are counted from its end.
+fn field(pid: u32, number: usize) -> Option<u64> {
     let text = fs::read_to_string(format!("/proc/{pid}/stat")).ok()?;
-    text.rsplit_once(')')?.1.split_ascii_whitespace().nth(19)?.parse().ok()
+    text.rsplit_once(')')?
+        .1
+        .split_ascii_whitespace()
+        .nth(number - 3)?
+        .parse()
+        .ok()
 }
 
 #[cfg(test)]

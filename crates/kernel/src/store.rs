@@ -15,7 +15,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::attach::FilterRecord;
 use crate::object::LoadError;
-use crate::process::Owner;
+use crate::process::{self, Owner};
 use crate::segments::Segments;
 use crate::sender::{LiveFlow, Sender, flows};
 
@@ -49,6 +49,15 @@ const MOUNT: &str = "bpf";
 
 fn folder(name: &str) -> PathBuf {
     Path::new(FOLDER).join(name)
+}
+
+/// Whether what is mounted here is seen by those who started this process: not under `ip netns exec`, which has mounts of
+/// its own that go when it ends.
+pub fn is_lasting() -> bool {
+    let mounts = |pid: u32| fs::read_link(format!("/proc/{pid}/ns/mnt")).ok();
+    let here = mounts(std::process::id());
+    let mut ancestors = process::ancestors();
+    ancestors.all(|pid| mounts(pid).is_none_or(|there| Some(there) == here))
 }
 
 /// Takes the name: makes the folder of a law that is to be loaded. What a killed process left under it is removed.

@@ -2,6 +2,7 @@
 
 #[allow(dead_code, reason = "other tests use the rest of it")]
 mod common;
+#[allow(dead_code, reason = "other tests use the rest of it")]
 #[path = "common/packet.rs"]
 mod packet;
 

@@ -263,8 +263,8 @@ fn after_loss(law: &str, params: &[(&str, f64)], history: &str) -> u32 {
 
 #[test]
 fn the_loss_history_has_two_forms() {
-    // Goal: vcp-ton-2010 section IV-D by hand: T reports in a row, or anywhere among the last N; a report that is N ACKs
-    // old has left; T above N is never reached. VCP then decreases by beta, XCP halves.
+    // Goal: vcp-ton-2010 section IV-D by hand: T reports in a row, or anywhere among the last N; a report that is N
+    // ACKs old has left; T above N is never reached. VCP then decreases by beta, XCP halves.
     let every_other = "10".repeat(16);
     let total = ("history_form", 1.0);
     let cases: [(&[(&str, f64)], String, bool); 12] = [

@@ -323,7 +323,8 @@ const TRANSPORT: &[Key] = &[
         "recovery",
         Choice(&["sack", "rack", "newreno", "reno"]),
         Preset,
-        "`\"sack\"` (RFC 6675), `\"rack\"` (RACK-TLP, RFC 8985), `\"newreno\"` (RFC 6582) or `\"reno\"` (RFC 5681, section 3.2)",
+        "`\"sack\"` (RFC 6675), `\"rack\"` (RACK-TLP, RFC 8985), `\"newreno\"` (RFC 6582) or \
+         `\"reno\"` (RFC 5681, section 3.2)",
     ),
     key(
         "dupthresh",
@@ -345,7 +346,7 @@ const TRANSPORT: &[Key] = &[
     ),
     key(
         "quick_acks",
-        Whole(0, 127),
+        Whole(0, 10_000),
         Preset,
         "with delayed ACKs: segments at the beginning of a connection that are acknowledged at once",
     ),

@@ -10,6 +10,10 @@ use crate::unit::{Duration, Packets, Size, Switch, positive};
 /// A window that never limits: larger than any bandwidth-delay product a scenario here is meant for.
 const WINDOW_PKTS_UNLIMITED: u32 = 1_000_000;
 
+/// Linux acknowledges each segment at once while its receive window grows (`tcp_grow_window` of
+/// `net/ipv4/tcp_input.c`): by two segments with each, from 64 KiB to half of the largest buffer, 6 MiB (`tcp_rmem`).
+const LINUX_QUICK_ACKS_PKTS: u16 = (((3 << 20) - (64 << 10)) / (2 * 1_448)) as u16;
+
 /// The option in which a law's feedback travels takes at most this.
 const OPTION_BYTES_MAX: u32 = 48;
 
@@ -68,12 +72,12 @@ const RFC: Transport = Transport {
 };
 
 /// Linux, include/net/tcp.h: `TCP_RTO_MIN` 200 ms, `TCP_RTO_MAX` 120 s, `TCP_TIMEOUT_INIT` 1 s, `TCP_DELACK_MIN` 40 ms,
-/// `TCP_INIT_CWND` 10, `TCP_MAX_QUICKACKS` 16, timestamps in ms; RACK-TLP and rate reduction since 4.3 and 4.4
+/// `TCP_INIT_CWND` 10, timestamps in ms; RACK-TLP and rate reduction since 4.3 and 4.4
 /// (`net/ipv4/tcp_recovery.c`, `tcp_input.c`). docs/design.md says what is left out.
 const LINUX: Transport = Transport {
     recovery: Recovery::Rack,
     handshake: true,
-    quick_acks_pkts: 16,
+    quick_acks_pkts: LINUX_QUICK_ACKS_PKTS,
     option_space: true,
     rate_reduction: true,
     delayed_ack_ns: Some(40_000_000),
@@ -108,6 +112,7 @@ pub fn read(reader: &mut Reader<'_>) -> Result<(Transport, Option<bool>), Refusa
         };
         return Err(reader.refuse(path, &why));
     }
+    let recovery = recovery(reader, preset.recovery)?;
     let transport = Transport {
         packet_bytes,
         header_bytes,
@@ -116,7 +121,7 @@ pub fn read(reader: &mut Reader<'_>) -> Result<(Transport, Option<bool>), Refusa
         cwnd_pkts_initial: packets(reader, "transport.initial_window", preset.cwnd_pkts_initial)?,
         ssthresh_pkts_initial: packets(reader, "transport.initial_ssthresh", preset.ssthresh_pkts_initial)?,
         rwnd_pkts: packets(reader, "transport.receive_window", preset.rwnd_pkts)?,
-        recovery: recovery(reader, preset.recovery)?,
+        recovery,
         dupthresh: reader.map("transport.dupthresh", Some(preset.dupthresh), "", |count: u32| {
             if (1..=1_000).contains(&count) {
                 Ok(count)
@@ -138,12 +143,18 @@ pub fn read(reader: &mut Reader<'_>) -> Result<(Transport, Option<bool>), Refusa
         handshake: reader.or("transport.handshake", preset.handshake)?,
         quick_acks_pkts: quick_acks(reader, preset.quick_acks_pkts)?,
         option_space: reader.or("transport.option_space", preset.option_space)?,
-        rate_reduction: reader.or("transport.rate_reduction", preset.rate_reduction)?,
+        rate_reduction: reader.or("transport.rate_reduction", preset.rate_reduction && recovery.has_sack())?,
     };
-    if transport.option_space && packet_bytes - header_bytes <= OPTION_BYTES_MAX {
+    check(reader, &transport)?;
+    Ok((transport, ecn(reader)?))
+}
+
+/// What cannot go together.
+fn check(reader: &mut Reader<'_>, transport: &Transport) -> Result<(), Refusal> {
+    if transport.option_space && transport.packet_bytes - transport.header_bytes <= OPTION_BYTES_MAX {
         let why = format!(
             "allowed is {} B or more where transport.option_space makes room for feedback",
-            header_bytes + OPTION_BYTES_MAX + 1
+            transport.header_bytes + OPTION_BYTES_MAX + 1
         );
         return Err(reader.refuse("transport.packet", &why));
     }
@@ -165,7 +176,7 @@ pub fn read(reader: &mut Reader<'_>) -> Result<(Transport, Option<bool>), Refusa
     if transport.rto_ns_min > transport.rto_ns_max {
         return Err(reader.refuse("transport.rto_min", "it exceeds transport.rto_max"));
     }
-    Ok((transport, ecn(reader)?))
+    Ok(())
 }
 
 fn bytes(
@@ -191,16 +202,12 @@ fn packets(reader: &mut Reader<'_>, path: &str, default: u32) -> Result<u32, Ref
     })
 }
 
-fn quick_acks(reader: &mut Reader<'_>, default: u8) -> Result<u8, Refusal> {
-    reader.map(
-        "transport.quick_acks",
-        Some(u32::from(default)),
-        "",
-        |count: u32| match u8::try_from(count) {
-            Ok(count @ 0..=127) => Ok(count),
-            _ => Err("allowed is 0 to 127".to_owned()),
-        },
-    )
+fn quick_acks(reader: &mut Reader<'_>, default: u16) -> Result<u16, Refusal> {
+    let read = |count: u32| match u16::try_from(count) {
+        Ok(count @ 0..=10_000) => Ok(count),
+        _ => Err("allowed is 0 to 10000".to_owned()),
+    };
+    reader.map("transport.quick_acks", Some(u32::from(default)), "", read)
 }
 
 fn time(reader: &mut Reader<'_>, path: &str, default_ns: u64) -> Result<u64, Refusal> {

@@ -269,6 +269,7 @@ impl Flow {
     }
 
     /// The ACK that was delayed, or the answer to a SYN.
+    #[inline(never)]
     fn send_late_ack(&mut self, now: Now, net: &mut Network) -> Checked<()> {
         match self.receiver.take_syn() {
             Some(syn_ts_us) => net.inject(now.ns, syn(now, self.id, Some(syn_ts_us)), self.route_back_at, None),

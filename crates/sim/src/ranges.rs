@@ -41,6 +41,11 @@ impl RangeSet {
         self.ranges.first().copied()
     }
 
+    /// The last range.
+    pub fn last(&self) -> Option<Range> {
+        self.ranges.last().copied()
+    }
+
     /// Index of the first range that begins beyond `segment`, looked for from the end.
     #[inline]
     fn position_after(&self, segment: u32) -> usize {

@@ -173,12 +173,13 @@ pub struct Transport {
     pub ecn: bool,
     /// Whether a connection begins with an exchange of SYNs: it takes a round trip and gives the first RTT sample.
     pub handshake: bool,
-    /// Segments at the beginning of a connection that are acknowledged at once, though ACKs be delayed.
-    pub quick_acks_pkts: u8,
-    /// Whether feedback of a law takes room on the wire: an option in every header, for which SACK blocks may leave none.
+    /// Segments at the beginning of a connection that are acknowledged at once, though ACKs be delayed; at most 10000.
+    pub quick_acks_pkts: u16,
+    /// Whether feedback of a law takes room on the wire: an option in every header, for which SACK blocks may leave
+    /// none.
     pub option_space: bool,
-    /// Whether in recovery as many segments leave as are delivered, in proportion to the reduction (RFC 6937); else the
-    /// window is ssthresh at once. It needs SACK.
+    /// Whether in recovery as many segments leave as are delivered, in proportion to the reduction (RFC 6937); else
+    /// the window is ssthresh at once. It needs SACK.
     pub rate_reduction: bool,
 }
 

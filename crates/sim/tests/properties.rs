@@ -51,7 +51,7 @@ fn any_path() -> impl Strategy<Value = RunSpec> {
         tcp.delayed_ack_ns = delayed.then_some(100 * MS);
         (tcp.limited_transmit, tcp.sack_on_wire, tcp.rto_min_over_srtt) = (limited, on_wire, over_srtt);
         (tcp.rate_reduction, tcp.handshake, tcp.quick_acks_pkts) =
-            (prr && tcp.recovery.has_sack(), greets, u8::from(quick) * 16);
+            (prr && tcp.recovery.has_sack(), greets, u16::from(quick) * 16);
         (tcp.rwnd_pkts, tcp.dupthresh, tcp.cwnd_pkts_initial) = (rwnd_pkts, dupthresh, initial);
         let mut other = spec.flows[0].clone();
         other.name = "other".into();

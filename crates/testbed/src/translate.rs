@@ -4,7 +4,7 @@ use fadelab_kernel::router::object::obstacle;
 use fadelab_kernel::sender::{NAME_BYTES_MAX, default_name};
 use fadelab_laws::{LINUX_PREFIX, Params, Sender};
 use fadelab_phy::channel::{CodeMode, Model};
-use fadelab_sim::spec::{App, CapacitySpec, FlowSpec, LinkLayer, LinkSpec, Queues, Recovery, RouterSpec, RunSpec};
+use fadelab_sim::spec::{App, CapacitySpec, FlowSpec, LinkLayer, LinkSpec, Queues, RouterSpec, RunSpec};
 
 use crate::Error;
 use crate::plan::{Cable, Carries, Discipline, Flow, Limit, Plan, Queue, SenderObject, Way};
@@ -335,7 +335,7 @@ fn flow(
         cwnd_pkts_initial: transport.cwnd_pkts_initial,
         rto_ns_min: transport.rto_ns_min,
         acks_at_once: transport.delayed_ack_ns.is_none(),
-        sack: transport.recovery == Recovery::Sack,
+        sack: transport.recovery.has_sack(),
         ecn: asks_for_ecn(flow),
     })
 }

@@ -12,7 +12,7 @@ use fadelab_kernel::sender::{NAME_BYTES_MAX, Sender, Unit, default_name};
 use fadelab_kernel::store::{self, Entry};
 
 use super::{params, record};
-use crate::{Failure, output, own_law};
+use crate::{Failure, output};
 
 /// Arguments of `fadelab kernel load`.
 #[derive(Debug, Args)]
@@ -44,7 +44,14 @@ pub fn load(args: &LoadArgs) -> Result<(), Failure> {
     for name in store::remove_leftovers()? {
         output::warn(&[format!("removed {name}, which a killed process had left half loaded")]);
     }
-    let law_name = law_name(&args.law)?;
+    let law_name = params::law_name(&args.law)?;
+    if args.record.is_none() && !store::is_lasting() {
+        return Err(Failure::Invalid(
+            "mounts made here go when the command around ends (`ip netns exec`, a private unit): load the law outside \
+             and name the device with its namespace, for example --dev red:eth0"
+                .to_owned(),
+        ));
+    }
     let nothing = || Failure::Invalid(format!("{law_name} is no congestion control: there is nothing to load"));
     if law_name == "udp" {
         return Err(nothing());
@@ -113,15 +120,6 @@ fn fill(entry: &mut Entry, object: &[u8], unit: &Unit<'_>, devices: &[Device], a
          iperf3 -c HOST -C {}\n`fadelab kernel list` shows its flows, `fadelab kernel unload {}` takes it away\n",
         entry.name, entry.name, entry.name, entry.name
     ))
-}
-
-/// A file is compiled and registered first.
-fn law_name(given: &str) -> Result<String, Failure> {
-    if !given.contains('/') && !given.ends_with(".h") {
-        return Ok(given.to_owned());
-    }
-    let names = own_law::load(&[PathBuf::from(given)])?;
-    Ok(names.into_iter().next().unwrap_or_default())
 }
 
 fn control_name(args: &LoadArgs, law: &str) -> Result<String, Failure> {

@@ -1,11 +1,24 @@
 //! Parameters of a law from the keys of scenarios, so that what was simulated is loaded by the same words.
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use fadelab_scenario::Options;
 use fadelab_scenario::plan::PlannedRun;
 
-use crate::Failure;
+use crate::{Failure, own_law};
+
+/// The name of a law as it was given: a name, or a header, which is compiled and registered first.
+///
+/// # Errors
+/// A header that cannot be used.
+pub fn law_name(given: &str) -> Result<String, Failure> {
+    let is_file = given.contains('/') || Path::new(given).extension().is_some_and(|extension| extension == "h");
+    if !is_file {
+        return Ok(given.to_owned());
+    }
+    let names = own_law::load(&[PathBuf::from(given)])?;
+    Ok(names.into_iter().next().unwrap_or_default())
+}
 
 /// A run of the smallest scenario with this law: its flow has the sender's parameters, its link the router's. `sets`
 /// are those of `fadelab run`, such as `law.vcp.kappa=0.3`.

@@ -1,6 +1,5 @@
 //! `fadelab kernel router`: a router's law at a device, in the foreground.
 
-use std::path::PathBuf;
 use std::sync::atomic::Ordering;
 use std::time::{Duration, Instant};
 
@@ -14,7 +13,7 @@ use fadelab_scenario::unit::{Rate, Size, parse};
 use fadelab_sim::spec::RunSpec;
 
 use super::{params, view};
-use crate::{Failure, interrupt, output, own_law};
+use crate::{Failure, interrupt, output};
 
 /// How often the loop looks whether it is to end.
 const TURN: Duration = Duration::from_millis(100);
@@ -62,16 +61,14 @@ impl From<RouterError> for Failure {
 /// What the device, the law or the machine do not allow, and a device that goes meanwhile.
 pub fn router(args: &RouterArgs) -> Result<(), Failure> {
     let stop = interrupt::flag();
-    for claim in router::remove_leftovers() {
-        output::warn(&[format!(
-            "removed what process {} had left at {} when it was killed",
-            claim.owner.pid, claim.device
-        )]);
+    let begun = begin(args);
+    if stop.load(Ordering::Relaxed) {
+        // Ctrl-C also ends the compiler, which then looks as if it had refused the law.
+        drop(begun);
+        let message = "the router had not begun, and nothing is left of it";
+        return Err(Failure::Interrupted(message.to_owned()));
     }
-    let law = law_name(&args.law)?;
-    let run = params::run(&format!("reno+{law}"), &args.sets)?;
-    let (object, options) = prepared(args, &run.spec)?;
-    let mut router = Router::load(&object, options)?;
+    let (mut router, law) = begun?;
     output::note(&remarks(args, &router));
     let mut view = view::View::new(&args.dev, &law, router.edges().len());
     let started = Instant::now();
@@ -87,6 +84,20 @@ pub fn router(args: &RouterArgs) -> Result<(), Failure> {
     }
     view.end(started.elapsed(), &router.counters()?, router.edge_counters())?;
     Ok(())
+}
+
+/// The router at work, and the name of its law.
+fn begin(args: &RouterArgs) -> Result<(Router, String), Failure> {
+    for claim in router::remove_leftovers() {
+        output::warn(&[format!(
+            "removed what process {} had left at {} when it was killed",
+            claim.owner.pid, claim.device
+        )]);
+    }
+    let law = law_name(&args.law)?;
+    let run = params::run(&format!("reno+{law}"), &args.sets)?;
+    let (object, options) = prepared(args, &run.spec)?;
+    Ok((Router::load(&object, options)?, law))
 }
 
 /// The compiled law and what goes with it.
@@ -132,14 +143,9 @@ fn closed(args: &RouterArgs) -> Result<Closed, Failure> {
     })
 }
 
-/// A file is compiled and registered first.
+/// The router's law of that name or header.
 fn law_name(given: &str) -> Result<String, Failure> {
-    let name = if given.contains('/') || given.ends_with(".h") {
-        let names = own_law::load(&[PathBuf::from(given)])?;
-        names.into_iter().next().unwrap_or_default()
-    } else {
-        given.to_owned()
-    };
+    let name = params::law_name(given)?;
     if fadelab_laws::router(&name).is_some() {
         return Ok(name);
     }

@@ -9,7 +9,7 @@ use crate::compile::{CompileError, law_header, object, values};
 /// Most bytes of a congestion control's name (`TCP_CA_NAME_MAX` less the zero byte).
 pub const NAME_BYTES_MAX: usize = 15;
 
-/// The name under which the kernel knows a law unless another is given: the kernel's own `reno` and `cubic` keep theirs.
+/// The name under which the kernel knows a law unless another is given; its own `reno` and `cubic` keep theirs.
 pub fn default_name(law: &str) -> String {
     format!("fade_{law}")
 }

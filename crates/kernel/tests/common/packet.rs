@@ -87,6 +87,17 @@ pub fn folded(bytes: &[u8]) -> u16 {
     (words.sum::<u64>() % 0xffff) as u16
 }
 
+/// The packet with one representation of zero in TCP's checksum: a sum that is carried on comes to one of the two, a
+/// sum that is made anew to the other (RFC 1624 section 3), and receivers take both.
+pub fn with_one_zero(mut frame: Vec<u8>) -> Vec<u8> {
+    if let Some((tcp, _)) = Read::of(&frame).tcp
+        && frame[tcp + 16..tcp + 18] == [0xff; 2]
+    {
+        frame[tcp + 16..tcp + 18].fill(0);
+    }
+    frame
+}
+
 /// What a packet is by the rules of `bpf/packet.h`, read from its description and not from its text.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Read {

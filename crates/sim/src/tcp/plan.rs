@@ -8,7 +8,7 @@ use std::rc::Rc;
 
 use fadelab_laws::{Params, Receiver as ReceiverLaw, Sender as Law, abi};
 
-use crate::spec::{App, FlowSpec, Transport};
+use crate::spec::{App, FlowSpec, Recovery, Transport};
 use crate::tcp::TickClock;
 
 /// IP and UDP header of a datagram of a flow without a law.
@@ -27,14 +27,16 @@ pub(crate) struct Plan {
     pub app: App,
     /// Payload of a full packet.
     pub mss_bytes: u32,
+    /// Duplicates that tell of a loss; where time does, none do.
+    pub dupthresh: u32,
     /// The option with the law's feedback in every header.
     pub option_bytes: u16,
     /// An ACK without SACK blocks, that option included.
     pub ack_ip_bytes: u16,
 }
 
-/// The option that feedback travels in: kind, length and a 16-bit identifier (RFC 6994), two bytes for the ECN field, and
-/// what the law has beside them, in whole words. XCP's four fields are floats of 16 bits.
+/// The option that feedback travels in: kind, length and a 16-bit identifier (RFC 6994), two bytes for the ECN field,
+/// and what the law has beside them, in whole words. XCP's four fields are floats of 16 bits.
 fn option_bytes(sender: &Law, receiver: Option<&ReceiverLaw>) -> u32 {
     const HEAD_BYTES: u32 = 6;
     const XCP_BYTES: u32 = 12;
@@ -64,6 +66,11 @@ impl Plan {
             receiver_law: spec.receiver,
             app: spec.app,
             mss_bytes: spec.transport.packet_bytes - header_bytes - option_bytes,
+            dupthresh: if spec.transport.recovery == Recovery::Rack {
+                u32::MAX
+            } else {
+                spec.transport.dupthresh
+            },
             option_bytes: option_bytes as u16,
             ack_ip_bytes: (spec.transport.ack_bytes + option_bytes) as u16,
         }

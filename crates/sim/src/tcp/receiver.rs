@@ -12,8 +12,10 @@ use crate::tcp::plan::Plan;
 /// Room for options in a TCP header (RFC 9293, section 3.1) that timestamps leave (RFC 7323).
 const OPTIONS_BYTES_MAX: u16 = 40 - 12;
 
-/// Beside a number of segments below: a SYN is to be answered.
-const SYN_WAITS: u8 = 1 << 7;
+/// Beside a number of segments: a SYN is to be answered.
+const SYN_WAITS: u16 = 1 << 15;
+/// Beside it: a mark came, and CWR did not yet.
+const CONGESTED: u16 = 1 << 14;
 
 /// State of a receiving end. The fields that each packet touches stand first.
 #[derive(Debug)]
@@ -26,9 +28,8 @@ pub(crate) struct Receiver {
     /// Segments that arrived since the last ACK: two at most.
     unacknowledged_pkts: u8,
     marks: u8,
-    congestion_experienced: bool,
-    /// Segments still to be acknowledged at once, though ACKs be delayed, and [`SYN_WAITS`].
-    quick_pkts: u8,
+    /// Segments still to be acknowledged at once, though ACKs be delayed, and two flags.
+    quick_and_flags: u16,
     out_of_order: RangeSet,
     /// Of the law's half, if it has one.
     state: Option<State>,
@@ -44,8 +45,7 @@ impl Receiver {
             ts_recent_us: 0,
             unacknowledged_pkts: 0,
             marks: 0,
-            congestion_experienced: false,
-            quick_pkts: 0,
+            quick_and_flags: 0,
             out_of_order: RangeSet::default(),
             state: plan.receiver_law.map(Law::new_state),
             recent: [u32::MAX; SACK_BLOCKS_MAX],
@@ -57,8 +57,7 @@ impl Receiver {
         if let Some(law) = plan.receiver_law {
             law.init(self.state.insert(law.new_state()), now.us);
         }
-        (self.congestion_experienced, self.marks) = (false, 0);
-        self.quick_pkts = plan.tcp.quick_acks_pkts;
+        (self.marks, self.quick_and_flags) = (0, plan.tcp.quick_acks_pkts);
     }
 
     /// Next segment expected: all below arrived.
@@ -82,9 +81,6 @@ impl Receiver {
     #[inline]
     pub fn on_data(&mut self, now: Now, packet: &Packet, feedback: Option<&FeedbackBytes>, plan: &Plan) -> bool {
         let in_order = packet.seq == self.nxt;
-        if !in_order && packet.tcp_flags & flag::SYN != 0 {
-            return self.note_syn(now, packet);
-        }
         if let Some(law) = plan.receiver_law
             && let Some(state) = &mut self.state
         {
@@ -97,15 +93,14 @@ impl Receiver {
         self.unacknowledged_pkts += 1;
         if !in_order || !self.out_of_order.is_empty() {
             // RFC 5681, section 4.2: out of order or filling a hole is acknowledged at once.
-            self.take_out_of_order(packet.seq);
-            return true;
+            return self.take_out_of_order(now, packet);
         }
         self.nxt += 1;
         match plan.tcp.delayed_ack_ns {
             // Else every second segment is.
             Some(delay_ns) if self.unacknowledged_pkts < 2 => {
-                if self.quick_pkts > 0 {
-                    self.quick_pkts -= 1;
+                if self.quick_and_flags & !(SYN_WAITS | CONGESTED) > 0 {
+                    self.quick_and_flags -= 1;
                     return true;
                 }
                 self.ack_due_ns = now.ns + delay_ns;
@@ -115,26 +110,32 @@ impl Receiver {
         }
     }
 
-    /// A connection is asked for: the answer leaves with the next event, which is now.
+    /// A connection is asked for: the answer leaves with the next event, which is now. A SYN is no segment.
     #[cold]
     fn note_syn(&mut self, now: Now, packet: &Packet) -> bool {
         (self.ack_due_ns, self.ts_recent_us) = (now.ns, packet.ts_val_us);
-        self.quick_pkts |= SYN_WAITS;
+        self.unacknowledged_pkts -= 1;
+        self.quick_and_flags |= SYN_WAITS;
         false
     }
 
     /// The timestamp of the SYN that is to be answered, if one is.
     pub fn take_syn(&mut self) -> Option<u32> {
-        let waits = self.quick_pkts & SYN_WAITS != 0;
+        let waits = self.quick_and_flags & SYN_WAITS != 0;
         waits.then(|| {
-            self.quick_pkts &= !SYN_WAITS;
+            self.quick_and_flags &= !SYN_WAITS;
             self.ack_due_ns = u64::MAX;
             self.ts_recent_us
         })
     }
 
-    /// A segment arrived that is not the next one, or is while others beyond it are there.
-    fn take_out_of_order(&mut self, seq: u32) {
+    /// A segment arrived that is not the next one, or is while others beyond it are there. Returns whether an ACK is
+    /// due at once.
+    fn take_out_of_order(&mut self, now: Now, packet: &Packet) -> bool {
+        if packet.tcp_flags & flag::SYN != 0 {
+            return self.note_syn(now, packet);
+        }
+        let seq = packet.seq;
         if seq > self.nxt {
             self.out_of_order.insert((seq, seq + 1), |_| {});
             self.make_recent(seq);
@@ -147,16 +148,17 @@ impl Receiver {
                 self.out_of_order.remove_below(end);
             }
         }
+        true
     }
 
     /// RFC 3168, section 6.1.3: ECE from a mark on until the sender says CWR. RFC 8257 counts each mark.
     #[inline]
     fn note_marks(&mut self, packet: &Packet) {
         if packet.tcp_flags & flag::CWR != 0 {
-            self.congestion_experienced = false;
+            self.quick_and_flags &= !CONGESTED;
         }
         if u32::from(packet.header.ecn) == abi::ECN_CE {
-            self.congestion_experienced = true;
+            self.quick_and_flags |= CONGESTED;
             self.marks = self.marks.saturating_add(1);
         }
     }
@@ -188,7 +190,7 @@ impl Receiver {
         if let Some(law) = plan.receiver_law
             && let Some(state) = &mut self.state
         {
-            echo = ask_law(law, state, now, has_room(plan, sack_blocks));
+            echo = ask_law(law, state, now, plan, sack_blocks);
         }
         let header = Header {
             ip_bytes: u32::from(ip_bytes),
@@ -201,7 +203,11 @@ impl Receiver {
         };
         let ack = Packet {
             header,
-            tcp_flags: if self.congestion_experienced { flag::ECE } else { 0 },
+            tcp_flags: if self.quick_and_flags & CONGESTED != 0 {
+                flag::ECE
+            } else {
+                0
+            },
             sack_blocks,
             marks: std::mem::take(&mut self.marks),
             flow,
@@ -236,6 +242,9 @@ impl Receiver {
 /// Shows an arriving packet to the law.
 #[inline(never)]
 fn tell_law(law: &Law, state: &mut State, now: Now, packet: &Packet, feedback: Option<&FeedbackBytes>, in_order: bool) {
+    if packet.tcp_flags & flag::SYN != 0 {
+        return;
+    }
     let mut data = abi::Data {
         packet_bytes: packet.header.ip_bytes,
         now_us: now.us,
@@ -287,13 +296,13 @@ struct Echo {
 
 /// What the law echoes on the ACK that leaves now, if that has room for it.
 #[inline(never)]
-fn ask_law(law: &Law, state: &mut State, now: Now, has_room: bool) -> Echo {
+fn ask_law(law: &Law, state: &mut State, now: Now, plan: &Plan, sack_blocks: u8) -> Echo {
     let mut fill = abi::Fill {
         now_us: now.us,
         ..abi::Fill::default()
     };
     law.fill_ack(state, &mut fill);
-    let written = fill.feedback.present == 1 && has_room;
+    let written = fill.feedback.present == 1 && has_room(plan, sack_blocks);
     law.ack_written(state, written);
     Echo {
         ecn: fill.ecn as u8,

@@ -83,6 +83,8 @@ pub(crate) struct Scoreboard {
     frontier_sacked: u32,
     /// Segments below need no retransmission.
     retransmit_from: u32,
+    /// Of the segments that the last ACK with news delivered, the one that was sent last.
+    newest: u32,
     sacked: RangeSet,
 }
 
@@ -164,7 +166,7 @@ impl Scoreboard {
     }
 
     /// A new segment is sent. Returns its number.
-    #[inline]
+    #[inline(always)]
     pub fn send_new(&mut self, now_ns: u64, app_limited: bool) -> u32 {
         if self.outstanding_pkts() as usize == self.segments.len() {
             self.grow();
@@ -369,11 +371,8 @@ impl Scoreboard {
         let mut lost = 0;
         while self.frontier < self.nxt {
             let seq = self.frontier;
-            let Segment {
-                sent_ns,
-                in_flight_and_flags: flags,
-                ..
-            } = *self.segment(seq);
+            let segment = self.segment(seq);
+            let (sent_ns, flags) = (segment.sent_ns, segment.in_flight_and_flags);
             if flags & is::SACKED != 0 {
                 self.frontier_sacked -= 1;
             } else if flags & is::LOST == 0 {
@@ -408,20 +407,28 @@ impl Scoreboard {
         self.retransmit_from = self.retransmit_from.min(seq);
     }
 
-    /// The last segment is sent again to see whether it arrived, with no other sign that it did not.
-    pub fn send_last_again(&mut self, now_ns: u64) -> u32 {
-        let (seq, from) = (self.nxt - 1, self.retransmit_from);
-        self.mark_lost(seq);
-        self.send_again(seq, now_ns);
-        self.retransmit_from = from;
-        seq
+    /// The last segment counts as lost, so that it can be sent again to see whether it arrived. Returns its number, and
+    /// from where on lost segments are then still to be looked for.
+    pub fn lose_last(&mut self) -> (u32, u32) {
+        self.mark_lost(self.nxt - 1);
+        (self.nxt - 1, self.retransmit_from)
     }
 
-    /// When segment `seq`, which has just arrived or left, was sent, and whether that was not for the first time.
-    pub fn sent(&self, seq: u32) -> (Sent, bool) {
-        let segment = self.segment(seq);
+    /// Lost segments are looked for from `from` on.
+    pub fn look_from(&mut self, from: u32) {
+        self.retransmit_from = from;
+    }
+
+    /// When the newest segment of the last ACK with news was sent, and whether that was not for the first time.
+    pub fn newest_sent(&self) -> (Sent, bool) {
+        let segment = self.segment(self.newest);
         let again = segment.in_flight_and_flags & is::RETRANSMITTED != 0;
-        ((segment.sent_ns, seq), again)
+        ((segment.sent_ns, self.newest), again)
+    }
+
+    /// One more than the highest segment that arrived.
+    pub fn highest_arrived(&self) -> u32 {
+        self.sacked.last().map_or(self.una, |(_, end)| end)
     }
 
     /// Marks the oldest segment lost. Returns whether it was not before.
@@ -486,6 +493,7 @@ impl Scoreboard {
         let Some(seq) = newest else {
             return RateSample::default();
         };
+        self.newest = seq;
         let newest = *self.segment(seq);
         let prior_delivered_ns = newest.sent_ns - u64::from(newest.delivered_ago_us) * 1000;
         let ack_elapsed_us = ((now_ns - prior_delivered_ns) / 1000) as u32;

@@ -129,6 +129,7 @@ impl Sender {
     /// A new connection: window, estimators and law begin anew; sequence numbers go on.
     pub fn connect(&mut self, now: Now, plan: &Plan) {
         self.rtt = RttEstimator::new(&plan.tcp);
+        self.repair = None;
         self.begin(now, plan);
         (self.recover, self.recover_loss, self.duplicate_acks) = (self.board.nxt(), self.board.nxt(), 0);
         (self.feedback, self.pace_due_ns) = (abi::Feedback::default(), 0);
@@ -251,7 +252,7 @@ impl Sender {
         self.take_feedback(now, plan, packet, feedback, &mut ack);
         ack.in_flight_pkts = self.board.in_flight_pkts();
         let recovering = self.control.ca_state == abi::CA_RECOVERY;
-        let must_send = self.advance_recovery(plan, &mut ack);
+        let must_send = self.advance_recovery(now, plan, &mut ack);
         if ack.flags & abi::ACK_ECE != 0 {
             self.react_to_echo(plan, &ack);
         }
@@ -331,11 +332,7 @@ impl Sender {
 
     #[inline]
     fn arm_rto(&mut self, now: Now, plan: &Plan) {
-        let waiting = self.board.outstanding_pkts() > 0;
-        if plan.tcp.recovery == Recovery::Rack {
-            return self.arm_rack_timer(now, plan);
-        }
-        self.rto_due_ns = if waiting {
+        self.rto_due_ns = if self.board.outstanding_pkts() > 0 {
             now.ns + self.rtt.rto_ns(&plan.tcp)
         } else {
             u64::MAX

@@ -42,11 +42,7 @@ impl Sender {
             newest = self.take_sack(plan, packet, ack, newest);
         }
         if ack.sacked_pkts + ack.acked_pkts > 0 {
-            ack.lost_pkts = if plan.tcp.recovery == Recovery::Rack {
-                self.lose_by_time(now, plan, packet, newest, ack)
-            } else {
-                self.board.mark_losses(plan.tcp.dupthresh)
-            };
+            ack.lost_pkts = self.board.mark_losses(plan.dupthresh);
         }
         if self.law.ecn_mode() == abi::ECN_MODE_EXACT {
             ack.marked_pkts = u32::from(packet.marks);

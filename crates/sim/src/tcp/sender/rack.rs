@@ -1,8 +1,8 @@
-//! RACK-TLP, RFC 8985, as Linux has it (`net/ipv4/tcp_recovery.c`, `tcp_output.c`, 6.12): a segment is lost when one that
-//! was sent later has arrived and a round trip has passed, and the end of a flight is probed before the timeout.
+//! RACK-TLP, RFC 8985, as Linux has it (`net/ipv4/tcp_recovery.c`, `tcp_output.c`, 6.12): a segment is lost when one
+//! that was sent later has arrived and a round trip has passed, and the end of a flight is probed before the timeout.
 //!
-//! First transmissions are in the order of their numbers and repeated ones are kept in theirs, so that each is looked at
-//! once. D-SACK, by which Linux widens the reordering window further, is not imitated.
+//! First transmissions are in the order of their numbers and repeated ones are kept in theirs, so that each is looked
+//! at once. D-SACK, by which Linux widens the reordering window further, is not imitated.
 
 use std::collections::VecDeque;
 
@@ -11,7 +11,6 @@ use fadelab_path::violation::Checked;
 
 use super::Sender;
 use crate::network::Network;
-use crate::packet::Packet;
 use crate::tcp::Now;
 use crate::tcp::plan::Plan;
 use crate::tcp::scoreboard::Sent;
@@ -64,7 +63,13 @@ impl Sender {
     }
 
     pub(super) fn note_retransmission(&mut self, now: Now, seq: u32) {
-        self.rack().again.push_back((now.ns, seq));
+        let is_oldest = seq == self.board.una();
+        let rack = self.rack();
+        rack.again.push_back((now.ns, seq));
+        if is_oldest {
+            // It starts the retransmission timer anew.
+            rack.timer = None;
+        }
     }
 
     /// Section 7.2: the probe is due two round trips from now, with time for a delayed ACK where one segment is out,
@@ -74,6 +79,7 @@ impl Sender {
         let outstanding_pkts = self.board.outstanding_pkts();
         if outstanding_pkts == 0 {
             self.rto_due_ns = u64::MAX;
+            self.rack().timer = None;
             return;
         }
         let rto_ns = self.rtt.rto_ns(&plan.tcp);
@@ -95,45 +101,35 @@ impl Sender {
         self.rto_due_ns = now.ns + due_ns;
     }
 
-    /// An ACK with news: marks what is lost by now and sets the timer for what may be lost soon. Returns how many
-    /// segments newly are.
+    /// What an ACK says about time: marks what is lost by now, and sets the timer for what may be lost soon.
     #[inline(never)]
-    pub(super) fn lose_by_time(
-        &mut self,
-        now: Now,
-        plan: &Plan,
-        packet: &Packet,
-        newest: Option<u32>,
-        ack: &abi::Ack,
-    ) -> u32 {
-        if let Some(seq) = newest {
-            self.note_arrival(now, seq);
+    pub(super) fn lose_by_time(&mut self, now: Now, plan: &Plan, ack: &mut abi::Ack) {
+        if ack.delivered_pkts == 0 {
+            return;
         }
-        let sacked = packet.sack[..usize::from(packet.sack_blocks)]
-            .iter()
-            .map(|block| block.1);
-        let highest = sacked.fold(packet.seq, u32::max);
+        self.note_arrival(now);
+        let highest = self.board.highest_arrived();
         let rack = self.rack();
         rack.highest = rack.highest.max(highest);
-        self.end_probe(plan, packet.seq, ack);
-        if ack.sacked_pkts > 0 && self.rack().timer == Some(RackTimer::Probe) {
-            // `tcp_schedule_loss_probe`: not with segments missing.
-            self.rack().timer = None;
-            self.rto_due_ns = now.ns + self.rtt.rto_ns(&plan.tcp);
+        self.end_probe(plan, ack);
+        // `tcp_set_xmit_timer`: a new ACK sets the timer anew, and with segments missing there is no probe.
+        if ack.acked_pkts > 0 || self.rack().timer == Some(RackTimer::Probe) {
+            self.arm_rack_timer(now, plan);
         }
-        self.detect_by_time(now, plan)
+        ack.lost_pkts = self.detect_by_time(now, plan);
+        ack.in_flight_pkts = self.board.in_flight_pkts();
     }
 
-    /// Section 6.2, steps 2 and 3. A segment that was sent again and is acknowledged faster than ever is one whose first
-    /// transmission arrived after all.
-    fn note_arrival(&mut self, now: Now, seq: u32) {
-        let (sent, again) = self.board.sent(seq);
+    /// Section 6.2, steps 2 and 3. A segment that was sent again and is acknowledged faster than ever is one whose
+    /// first transmission arrived after all.
+    fn note_arrival(&mut self, now: Now) {
+        let (sent, again) = self.board.newest_sent();
         let rtt_ns = now.ns - sent.0;
         if again && rtt_ns < u64::from(self.rtt.rtt_us_min()) * 1000 {
             return;
         }
         let rack = self.rack();
-        rack.is_reordered |= !again && seq + 1 < rack.highest;
+        rack.is_reordered |= !again && sent.1 + 1 < rack.highest;
         if sent > rack.newest {
             (rack.newest, rack.rtt_ns) = (sent, rtt_ns);
         }
@@ -181,7 +177,8 @@ impl Sender {
 
     /// Section 7.4: the ACK of a probe that was sent before tells by what it does not say: where no duplicate came the
     /// first transmission was lost, and the window is reduced for it.
-    fn end_probe(&mut self, plan: &Plan, acknowledged: u32, ack: &abi::Ack) {
+    fn end_probe(&mut self, plan: &Plan, ack: &abi::Ack) {
+        let acknowledged = self.board.una();
         let rack = self.rack();
         let Some(end) = rack.probe_end.filter(|&end| acknowledged >= end) else {
             return;
@@ -213,11 +210,9 @@ impl Sender {
         if has_data {
             self.transmit_new(now, plan, net)?;
         } else if self.board.sacked_pkts() == 0 && self.board.outstanding_pkts() > 0 {
-            let seq = self.board.send_last_again(now.ns);
-            self.note_retransmission(now, seq);
-            self.counters.retransmitted_pkts += 1;
-            let flags = abi::PACKET_DATA | abi::PACKET_RETRANSMISSION;
-            self.transmit(now, plan, seq, flags, 0, net)?;
+            let (seq, from) = self.board.lose_last();
+            self.transmit_again(now, plan, seq, net)?;
+            self.board.look_from(from);
         }
         let end = self.board.nxt();
         let rack = self.rack();

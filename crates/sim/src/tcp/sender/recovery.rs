@@ -4,12 +4,13 @@ use fadelab_laws::abi;
 
 use super::{Reduction, Sender};
 use crate::spec::Recovery;
+use crate::tcp::Now;
 use crate::tcp::plan::Plan;
 
 impl Sender {
     /// Moves the recovery state on. Returns whether a retransmission is due whatever the window says.
     #[inline]
-    pub(super) fn advance_recovery(&mut self, plan: &Plan, ack: &mut abi::Ack) -> bool {
+    pub(super) fn advance_recovery(&mut self, now: Now, plan: &Plan, ack: &mut abi::Ack) -> bool {
         let una = self.board.una();
         let ends = una >= self.recover || (ack.acked_pkts > 0 && self.ends_with_new_ack(plan));
         if ends && self.control.ca_state > abi::CA_DISORDER {
@@ -24,10 +25,13 @@ impl Sender {
                 self.lose_oldest(ack)
             }
             abi::CA_RECOVERY | abi::CA_LOSS => {
+                if plan.tcp.recovery == Recovery::Rack {
+                    self.lose_by_time(now, plan, ack);
+                }
                 self.reduce_rate(plan, ack);
                 false
             }
-            _ => self.detect_loss(plan, ack),
+            _ => self.detect_loss(now, plan, ack),
         }
     }
 
@@ -53,9 +57,13 @@ impl Sender {
     }
 
     #[inline]
-    fn detect_loss(&mut self, plan: &Plan, ack: &mut abi::Ack) -> bool {
+    fn detect_loss(&mut self, now: Now, plan: &Plan, ack: &mut abi::Ack) -> bool {
         let found = match plan.tcp.recovery {
-            Recovery::Sack | Recovery::Rack => self.board.oldest_is_lost(),
+            Recovery::Sack => self.board.oldest_is_lost(),
+            Recovery::Rack => {
+                self.lose_by_time(now, plan, ack);
+                self.board.oldest_is_lost()
+            }
             // RFC 6582, section 3.2, step 2: the ACK covers more than `recover`; duplicates of that very segment may
             // come from what a timeout sent twice.
             Recovery::NewReno | Recovery::Reno => {
