@@ -93,8 +93,8 @@ fn column(scratch: &Scratch, file: &str, name: &str) -> Vec<f64> {
 
 #[test]
 fn a_guest_gives_the_same_bytes_twice() {
-    // Goal: a run of a law of ours in the kernel depends on the scenario and the seed alone, also beside another guest that
-    // runs at the same time.
+    // Goal: a run of a law of ours in the kernel depends on the scenario and the seed alone, also beside
+    // another guest that runs at the same time.
     twice("flow.law=reno");
 }
 
@@ -126,8 +126,8 @@ fn twice(law: &str) {
 
 #[test]
 fn links_are_what_the_scenario_says() {
-    // Goal: rate, delay and queue of a link are exact: a link carries no more than its rate in IP bytes, the queue holds 60
-    // packets and no more, no packet comes sooner than the path is long, and what is dropped is sent again.
+    // Goal: rate, delay and queue of a link are exact: a link carries no more than its rate in IP bytes, the queue
+    // holds 60 packets and no more, no packet comes sooner than the path is long, and what is dropped is sent again.
     if !possible("6.12") {
         return;
     }

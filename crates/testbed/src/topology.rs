@@ -91,8 +91,8 @@ mod tests {
 
     #[test]
     fn nodes_are_read_off_the_routes() {
-        // Goal: where a link of a route ends the next one begins, and a host is where data begin and ACKs end. Nothing in
-        // a run joins the two directions of a router, so each has a node of its own.
+        // Goal: where a link of a route ends the next one begins, and a host is where data begin and ACKs end.
+        // Nothing in a run joins the two directions of a router, so each has a node of its own.
         let spec = spec(
             "[run]\nduration = '1 s'\nwarmup = '0 s'\n[topology.bottleneck]\nrate = '1 Mbit/s'\ndelay = '1 ms'\n\
              [flow]\nlaw = 'reno'\ncount = 3\n",
