@@ -118,7 +118,8 @@ pub fn image(args: &KernelArgs) -> Result<Image, Failure> {
 /// Runs a scenario and writes its result.
 ///
 /// # Errors
-/// A scenario that is invalid or has no counterpart, a guest that fails, an interrupt, or a result that cannot be written.
+/// A scenario that is invalid or has no counterpart, a guest that fails, an interrupt, or a result that cannot be
+/// written.
 fn run_scenario(args: &TestbedRunArgs) -> Result<(), Failure> {
     host_laws::register();
     let plan = show::plan(&args.scenario)?;

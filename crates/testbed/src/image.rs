@@ -71,8 +71,8 @@ pub struct Image {
 }
 
 impl Image {
-    /// Makes an image with the kernel and with `program`, a fadelab, in it, or finds it in the cache. What takes long is
-    /// told to `say`.
+    /// Makes an image with the kernel and with `program`, a fadelab, in it, or finds it in the cache. What takes long
+    /// is told to `say`.
     ///
     /// # Errors
     /// A program of the system is missing, the kernel's package cannot be had, or the cache cannot be written.

@@ -1,8 +1,8 @@
 //! Scenarios in a Linux kernel, in virtual time.
 //!
-//! [`Image::prepare`] makes a guest from Debian's packages, [`run`] does with it what [`fadelab_sim::run`] does with the
-//! simulator: it takes a spec and gives a record. The guest is a machine that QEMU emulates with a clock that counts
-//! instructions, so that its time is virtual and a run gives the same bytes each time. Inside, [`guest::main`] builds
+//! [`Image::prepare`] makes a guest from Debian's packages, [`run`] does with it what [`fadelab_sim::run`] does with
+//! the simulator: it takes a spec and gives a record. The guest is a machine that QEMU emulates with a clock that
+//! counts instructions, so that its time is virtual and nothing outside disturbs it. Inside, [`guest::main`] builds
 //! the network from namespaces, runs the applications and measures.
 //!
 //! From the top down: `translate` turns a spec into a [`plan::Plan`] or says what has no counterpart, `image` makes

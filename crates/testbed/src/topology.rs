@@ -78,3 +78,38 @@ impl Places {
         self.0[one.max(other)] = one.min(other);
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn spec(text: &str) -> RunSpec {
+        let options = fadelab_scenario::Options::default();
+        let plan = fadelab_scenario::parse(text.as_bytes(), "x.toml", std::path::Path::new(""), &options);
+        plan.expect("it is valid").runs.remove(0).spec
+    }
+
+    #[test]
+    fn nodes_are_read_off_the_routes() {
+        // Goal: where a link of a route ends the next one begins, and a host is where data begin and ACKs end.
+        // Nothing in a run joins the two directions of a router, so each has a node of its own.
+        let spec = spec(
+            "[run]\nduration = '1 s'\nwarmup = '0 s'\n[topology.bottleneck]\nrate = '1 Mbit/s'\ndelay = '1 ms'\n\
+             [flow]\nlaw = 'reno'\ncount = 3\n",
+        );
+        let ends = Ends::of(&spec);
+        assert_eq!(ends.nodes, 2 * 2 + 3 * 2);
+        for flow in &spec.flows {
+            for route in [&flow.route, &flow.route_back] {
+                for pair in route.windows(2) {
+                    assert_eq!(ends.links[pair[0] as usize][1], ends.links[pair[1] as usize][0]);
+                }
+            }
+            let (first, last) = (
+                flow.route[0] as usize,
+                flow.route_back[flow.route_back.len() - 1] as usize,
+            );
+            assert_eq!(ends.links[first][0], ends.links[last][1]);
+        }
+    }
+}

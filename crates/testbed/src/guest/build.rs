@@ -1,7 +1,7 @@
 //! Builds the network of a plan with `ip` and `tc`.
 //!
-//! Each cable is two pairs of devices: from the node at either end into a namespace of wires, where what comes in on one
-//! side is led to the device of the other side. A packet thus meets, in this order,
+//! Each cable is two pairs of devices: from the node at either end into a namespace of wires, where what comes in on
+//! one side is led to the device of the other side. A packet thus meets, in this order,
 //!
 //! 1. at the node's device the queue and its law, below a token bucket that lets packets out at the link's rate;
 //! 2. among the wires the time that its bits take, the propagation delay and the losses (`netem`).
@@ -205,8 +205,8 @@ pub fn side_of(cable: &Cable, node: usize) -> char {
     SIDES[usize::from(cable.ends[0] != node)]
 }
 
-/// Queues of a node: a token bucket at the link's rate, of two packets so that a timer that fires late costs nothing, and
-/// below it the queue.
+/// Queues of a node: a token bucket at the link's rate, of two packets so that a timer that fires late costs nothing,
+/// and below it the queue.
 fn queues(plan: &Plan, node: usize) -> String {
     let mut text = String::new();
     for (number, cable) in plan.cables.iter().enumerate() {
@@ -255,8 +255,8 @@ fn discipline(way: &Way) -> String {
     }
 }
 
-/// Linux's RED as its manual advises: the average may be at most a quarter of the limit, and bursts of (2 min + max) / (3
-/// avpkt) packets pass (tc-red(8)).
+/// Linux's RED as its manual advises: the average may be at most a quarter of the limit, and bursts of
+/// (2 min + max) / (3 avpkt) packets pass (tc-red(8)).
 fn red(way: &Way, limit_bytes: u64, marks: bool) -> String {
     let (min, max) = ((limit_bytes / 12).max(1), (limit_bytes / 4).max(2));
     let packet = u64::from(way.packet_bytes);
