@@ -111,7 +111,7 @@ pub fn image(args: &KernelArgs) -> Result<Image, Failure> {
     let kernel = Kernel::of(&args.kernel)?;
     let program = std::env::current_exe().map_err(|error| Failure::Failed(format!("cannot find myself: {error}")))?;
     Ok(Image::prepare(&kernel, &program, |step| {
-        output::note(&[format!("{step} ...")])
+        output::note(&[format!("{step} ...")]);
     })?)
 }
 

@@ -99,7 +99,6 @@ fn a_guest_gives_the_same_bytes_twice() {
 }
 
 #[test]
-#[ignore = "on a busy machine some runs of VCP differ by microseconds, for a cause not found yet (docs/testbed.md)"]
 fn vcp_gives_the_same_bytes_twice() {
     // Goal: the same for a law with feedback and a router.
     twice("flow.law=vcp");

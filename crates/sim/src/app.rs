@@ -1,5 +1,5 @@
-//! What writes into a sender, and when. Other grounds than the simulator ask the same applications, so that a flow starts
-//! at the same instant on each.
+//! What writes into a sender, and when. Other grounds than the simulator ask the same applications, so that a flow
+//! starts at the same instant on each.
 
 use fadelab_phy::random::Stream;
 

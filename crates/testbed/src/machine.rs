@@ -2,13 +2,12 @@
 
 use std::ffi::CString;
 use std::fs::File;
-use std::io::{BufRead, BufReader, Read, Seek, Write};
+use std::io::{Read, Seek, Write};
 use std::os::fd::{AsRawFd, OwnedFd};
 use std::os::unix::process::CommandExt;
 use std::path::Path;
-use std::process::{Child, ChildStdout, Command, Stdio};
+use std::process::{Child, Command, Stdio};
 use std::sync::atomic::{AtomicUsize, Ordering};
-use std::sync::mpsc::{Receiver, RecvTimeoutError, channel};
 use std::thread;
 use std::time::{Duration, Instant};
 
@@ -29,7 +28,7 @@ pub const QEMU: &str = "qemu-system-x86_64";
 const SILENCE_S_MAX: u64 = 120;
 
 /// How often whoever watches is asked whether to go on.
-const LOOK: Duration = Duration::from_millis(100);
+const LOOK: Duration = Duration::from_millis(20);
 
 /// Lines of the console that a message quotes.
 const CONSOLE_LINES: usize = 12;
@@ -71,39 +70,43 @@ pub fn run(
         if !report(time_ns) {
             return Err(Error::Stopped);
         }
-        match guest.messages.recv_timeout(LOOK) {
-            Ok(Message::Booted { release }) => when = format!("after Linux {release} had booted"),
-            Ok(Message::Reached { time_ns: now_ns }) => {
-                time_ns = now_ns;
-                when = format!("at {} s of virtual time", time_ns / 1_000_000_000);
-            }
-            Ok(Message::Failed { why }) => return Err(Error::InGuest(why)),
-            Ok(Message::Done { record }) => return Ok(*record),
-            Err(RecvTimeoutError::Timeout) => {
-                if heard.elapsed() > Duration::from_secs(silence_s_max) {
-                    return Err(Error::Hangs {
-                        silent_s: silence_s_max,
-                        when,
-                        console: guest.console(),
-                    });
+        // Asked first: what it said before it ended is there then.
+        let has_ended = guest.has_ended();
+        let messages = guest.hear();
+        if !messages.is_empty() {
+            heard = Instant::now();
+        } else if has_ended {
+            let console = guest.console();
+            return Err(Error::Ended { when, console });
+        } else if heard.elapsed() > Duration::from_secs(silence_s_max) {
+            return Err(Error::Hangs {
+                silent_s: silence_s_max,
+                when,
+                console: guest.console(),
+            });
+        } else {
+            thread::sleep(LOOK);
+        }
+        for message in messages {
+            match message {
+                Message::Booted { release } => when = format!("after Linux {release} had booted"),
+                Message::Reached { time_ns: now_ns } => {
+                    time_ns = now_ns;
+                    when = format!("at {} s of virtual time", time_ns / 1_000_000_000);
                 }
-                continue;
-            }
-            Err(RecvTimeoutError::Disconnected) => {
-                return Err(Error::Ended {
-                    when,
-                    console: guest.console(),
-                });
+                Message::Failed { why } => return Err(Error::InGuest(why)),
+                Message::Done { record } => return Ok(*record),
             }
         }
-        heard = Instant::now();
     }
 }
 
 /// A running guest; it ends with this value.
 struct Guest {
     qemu: Child,
-    messages: Receiver<Message>,
+    messages: File,
+    /// A line that has no end yet.
+    begun: Vec<u8>,
     console: File,
 }
 
@@ -111,11 +114,12 @@ impl Guest {
     fn start(plan: &Plan, objects: Vec<(String, Vec<u8>)>, image: &Image, calls: Option<&Path>) -> Result<Self, Error> {
         let initrd = initrd(plan, objects, image)?;
         let console = in_memory("console")?;
-        let mut command = command(plan, image, &initrd, &console);
+        let messages = in_memory("messages")?;
+        let mut command = command(plan, image, &initrd, &console, &messages);
         if let Some(calls) = calls {
             record_calls(&mut command, calls);
         }
-        let mut qemu = command.spawn().map_err(|error| match error.kind() {
+        let qemu = command.spawn().map_err(|error| match error.kind() {
             std::io::ErrorKind::NotFound => Error::NoProgram {
                 program: QEMU.to_owned(),
                 purpose: "runs the kernel in virtual time",
@@ -126,14 +130,31 @@ impl Guest {
                 why: error.to_string(),
             },
         })?;
-        let (sender, messages) = channel();
-        let output = qemu.stdout.take().expect("it is piped");
-        thread::spawn(move || listen(output, |message| sender.send(message).is_ok()));
+        yield_to_processor(qemu.id());
         Ok(Self {
             qemu,
             messages,
+            begun: Vec::new(),
             console,
         })
+    }
+
+    fn has_ended(&mut self) -> bool {
+        matches!(self.qemu.try_wait(), Ok(Some(_)))
+    }
+
+    /// What the guest has said since it was last asked.
+    fn hear(&mut self) -> Vec<Message> {
+        let mut messages = Vec::new();
+        // A file in memory can be read.
+        let _ = self.messages.read_to_end(&mut self.begun);
+        while let Some(end) = self.begun.iter().position(|byte| *byte == b'\n') {
+            let line: Vec<u8> = self.begun.drain(..=end).collect();
+            messages.push(serde_json::from_slice(&line).unwrap_or_else(|error| Message::Failed {
+                why: format!("it said what nobody understands: {error}"),
+            }));
+        }
+        messages
     }
 
     /// The last lines of QEMU and of the guest.
@@ -160,18 +181,6 @@ impl Drop for Guest {
         // It may have ended by itself.
         let _ = self.qemu.kill();
         let _ = self.qemu.wait();
-    }
-}
-
-/// Passes on each message until the guest ends or nobody listens.
-fn listen(output: ChildStdout, mut pass: impl FnMut(Message) -> bool) {
-    for line in BufReader::new(output).lines().map_while(Result::ok) {
-        let message = serde_json::from_str(&line).unwrap_or_else(|error| Message::Failed {
-            why: format!("it said what nobody understands: {error}"),
-        });
-        if !pass(message) {
-            return;
-        }
     }
 }
 
@@ -203,8 +212,9 @@ fn initrd(plan: &Plan, objects: Vec<(String, Vec<u8>)>, image: &Image) -> Result
     Ok(initrd)
 }
 
-/// The command line of QEMU: a serial console into memory, and a port for messages on its standard output.
-fn command(plan: &Plan, image: &Image, initrd: &File, console: &File) -> Command {
+/// The command line of QEMU: a serial console and a port for messages, both into memory. A pipe would do for messages
+/// only while it never fills: what waits for room when the guest switches off is lost.
+fn command(plan: &Plan, image: &Image, initrd: &File, console: &File, messages: &File) -> Command {
     let inherited = |file: &File| format!("/proc/self/fd/{}", file.as_raw_fd());
     let mut command = Command::new(QEMU);
     command.args([
@@ -217,6 +227,8 @@ fn command(plan: &Plan, image: &Image, initrd: &File, console: &File) -> Command
         "q35",
     ]);
     command.args(CLOCKWORK);
+    // Threads have names.
+    command.args(["-name", "guest,debug-threads=on"]);
     command.args(["-m", &MEMORY_MB.to_string(), "-seed", &plan.seed.to_string()]);
     command.arg("-kernel").arg(image.kernel());
     command.args(["-initrd", &inherited(initrd)]);
@@ -233,12 +245,11 @@ fn command(plan: &Plan, image: &Image, initrd: &File, console: &File) -> Command
     // Without an event file descriptor a message is taken at the instruction that sends it, not when QEMU's other
     // thread wakes up.
     command.args(["-device", "virtio-serial-pci,ioeventfd=off"]);
-    // Not QEMU's own `stdio`: that one counts as disconnected when its input ends, and a guest then waits for ever.
-    command.args(["-chardev", "file,id=messages,path=/dev/stdout"]);
+    command.args(["-chardev", &format!("file,id=messages,path={}", inherited(messages))]);
     command.args(["-device", "virtserialport,chardev=messages"]);
     command
         .stdin(Stdio::null())
-        .stdout(Stdio::piped())
+        .stdout(Stdio::null())
         .stderr(Stdio::piped());
     tie(&mut command);
     command
@@ -251,22 +262,45 @@ fn record_calls(command: &mut Command, file: &Path) {
     command.args(["-device", "virtserialport,chardev=calls"]);
 }
 
-/// However we end, QEMU does not outlive us. Ctrl-C is ours to answer. All its threads share one processor: they take
-/// turns anyway, thousands of times a virtual second, and waking another processor each time costs more than the work.
+/// However we end, QEMU does not outlive us. Ctrl-C is ours to answer, so it has a session of its own. Linux gives that
+/// a fair share of the processor as a whole, so its humble thread (`yield_to_processor`) does not starve beside others'
+/// work. All its threads share one processor: they take turns anyway, thousands of times a virtual second, and waking
+/// another processor each time costs more than the work.
 #[allow(unsafe_code)]
 fn tie(command: &mut Command) {
     let place = processor();
-    command.process_group(0);
     // SAFETY: between fork and exec only system calls are made, which are safe to call there.
     unsafe {
         command.pre_exec(move || {
             nix::sys::prctl::set_pdeathsig(nix::sys::signal::Signal::SIGKILL)?;
+            nix::unistd::setsid()?;
             if let Some(place) = place {
                 nix::sched::sched_setaffinity(nix::unistd::Pid::from_raw(0), &place)?;
             }
             Ok(())
         });
     }
+}
+
+/// The guest's processor halts, and then accounts for the instructions that it has run. QEMU's main thread must not
+/// come between the two: it would skip idle time from an instant that lies too early by some microseconds. Both are on
+/// one processor of the host, so it never does if it runs only when the other one waits.
+#[allow(unsafe_code)]
+fn yield_to_processor(qemu: u32) {
+    let begun = Instant::now();
+    let has_processor = |qemu: u32| {
+        let threads = std::fs::read_dir(format!("/proc/{qemu}/task")).ok()?;
+        let name = |thread: std::fs::DirEntry| std::fs::read_to_string(thread.path().join("comm")).ok();
+        let mut names = threads.flatten().filter_map(name);
+        Some(names.any(|name| name.contains("CPU")))
+    };
+    // A QEMU that ends at once has no processor.
+    while has_processor(qemu) == Some(false) && begun.elapsed() < Duration::from_secs(5) {
+        thread::sleep(Duration::from_millis(1));
+    }
+    let least = libc::sched_param { sched_priority: 0 };
+    // SAFETY: a number, and a struct that lives through the call. Refused, it leaves runs as exact as before.
+    unsafe { libc::sched_setscheduler(qemu as libc::pid_t, libc::SCHED_IDLE, &raw const least) };
 }
 
 /// One of the processors that we may use, each guest the next.
