@@ -261,13 +261,16 @@ fn after_loss(law: &str, params: &[(&str, f64)], history: &str) -> u32 {
     flow.on_loss()
 }
 
+/// Parameters, reports from the oldest to the newest, and whether a loss then counts as congestion.
+type HistoryCase<'a> = (&'a [(&'a str, f64)], String, bool);
+
 #[test]
 fn the_loss_history_has_two_forms() {
     // Goal: vcp-ton-2010 section IV-D by hand: T reports in a row, or anywhere among the last N; a report that is N
     // ACKs old has left; T above N is never reached. VCP then decreases by beta, XCP halves.
     let every_other = "10".repeat(16);
     let total = ("history_form", 1.0);
-    let cases: [(&[(&str, f64)], String, bool); 12] = [
+    let cases: [HistoryCase<'_>; 12] = [
         (&[], "1".repeat(16), true),
         (&[], format!("{}0", "1".repeat(31)), false),
         (&[], every_other.clone(), false),
