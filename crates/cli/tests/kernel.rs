@@ -1,6 +1,7 @@
 //! `fadelab kernel` on this machine: what it refuses, what it leaves, and what is left when it is killed.
 
 mod own;
+mod space;
 
 use std::fs;
 use std::path::Path;
@@ -33,12 +34,11 @@ fn possible() -> bool {
     false
 }
 
-fn ip(arguments: &str) {
-    let output = Command::new("ip")
-        .args(arguments.split(' '))
-        .output()
-        .expect("iproute2");
+fn ip(arguments: &str) -> String {
+    let words = space::words(&format!("ip {arguments}"));
+    let output = Command::new(&words[0]).args(&words[1..]).output().expect("iproute2");
     assert!(output.status.success(), "ip {arguments}: {}", said(&output));
+    said(&output)
 }
 
 /// A namespace with one device, `wire`, that goes with it.
@@ -59,8 +59,7 @@ impl Space {
 
     /// Most segments that the device takes as one packet.
     fn offload(&self) -> String {
-        let arguments = ["-n", &self.0, "-d", "link", "show", "wire"];
-        let text = said(&Command::new("ip").args(arguments).output().expect("iproute2"));
+        let text = ip(&format!("-n {} -d link show wire", self.0));
         let told = text
             .split("gso_max_segs ")
             .nth(1)
@@ -155,24 +154,17 @@ fn a_law_that_the_kernel_refuses_is_told_by_its_lines() {
 
 #[test]
 fn where_nothing_stays_loading_is_refused() {
-    // Goal: under `ip netns exec` a loaded law would be gone with the command, and its folder would not.
+    // Goal: with mounts of its own, as under `ip netns exec`, a loaded law would be gone with the command, and its
+    // folder would not.
     if !possible() {
         return;
     }
-    let space = Space::new("n");
     let name = format!("fln_{}", std::process::id() % 100_000);
-    let inside = [
-        "netns",
-        "exec",
-        &space.0,
-        env!("CARGO_BIN_EXE_fadelab"),
-        "kernel",
-        "load",
-        "reno",
-        "--as",
-        &name,
-    ];
-    let output = Command::new("ip").args(inside).output().expect("iproute2");
+    let output = Command::new("unshare")
+        .args(["--mount", "--propagation", "unchanged", env!("CARGO_BIN_EXE_fadelab")])
+        .args(["kernel", "load", "reno", "--as", &name])
+        .output()
+        .expect("util-linux");
     assert_eq!(output.status.code(), Some(2), "{}", said(&output));
     assert!(said(&output).contains("load the law outside"), "{}", said(&output));
     assert_eq!(traces(&name), Vec::<String>::new());

@@ -1,5 +1,7 @@
 //! `fadelab kernel router` on this machine: what it changes, what it refuses, and what is left however it ends.
 
+mod space;
+
 use std::fs;
 use std::io::{BufRead, BufReader, Read};
 use std::process::{Child, Command, Output, Stdio};
@@ -32,8 +34,8 @@ fn possible() -> bool {
 }
 
 fn run(command: &str) -> String {
-    let words: Vec<&str> = command.split(' ').collect();
-    let output = Command::new(words[0]).args(&words[1..]).output().expect("iproute2");
+    let words = space::words(command);
+    let output = Command::new(&words[0]).args(&words[1..]).output().expect("iproute2");
     assert!(output.status.success(), "{command}: {}", said(&output));
     said(&output)
 }

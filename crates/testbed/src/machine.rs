@@ -37,7 +37,8 @@ const CONSOLE_LINES: usize = 12;
 const MEMORY_MB: u32 = 1024;
 
 /// What makes time virtual and each run the same: a processor that is interpreted, two nanoseconds an instruction, idle
-/// time skipped, the date fixed and no randomness from the machine. What else the processor lacks would only cost: the
+/// time skipped, the date fixed and no randomness from the machine. Without `cmpxchg16b`, which QEMU 7.2 does wrongly
+/// at an interrupt: kernels then panicked in their allocator. What else the processor lacks would only cost: the
 /// kernel patches itself for it, or does byte by byte what it otherwise does by words.
 const CLOCKWORK: [&str; 10] = [
     "-accel",
@@ -45,7 +46,7 @@ const CLOCKWORK: [&str; 10] = [
     "-smp",
     "1",
     "-cpu",
-    "max,-rdrand,-rdseed,-smap,-smep,-xsave,-erms,-fsrm",
+    "max,-rdrand,-rdseed,-cx16,-smap,-smep,-xsave,-erms,-fsrm",
     "-icount",
     "shift=1,sleep=off",
     "-rtc",
