@@ -79,9 +79,20 @@ pub fn claim(entry: &Entry) -> Result<(), LoadError> {
     }
     let folder = folder(&entry.name);
     let failed = |error| LoadError::system(folder.display().to_string(), &error);
-    fs::create_dir_all(folder.join(MOUNT)).map_err(failed)?;
+    make(&folder.join(MOUNT)).map_err(failed)?;
     write(entry).map_err(failed)?;
     mount(&folder.join(MOUNT)).map_err(failed)
+}
+
+/// Makes a folder and those above it, which another process may just have found empty and removed.
+fn make(folder: &Path) -> io::Result<()> {
+    let mut tries = 0..20;
+    loop {
+        match fs::create_dir_all(folder) {
+            Err(error) if error.kind() == io::ErrorKind::NotFound && tries.next().is_some() => {}
+            made => return made,
+        }
+    }
 }
 
 /// Writes down what has been done so far.
