@@ -236,7 +236,8 @@ fn feedback_of_a_law_is_shown() {
     // comment; VCP's data leave with the code for low load.
     let scratch = scratch();
     let vcp = ["--pcap", "file.1", "--seeds", "1", "--set", "flow.law=vcp"];
-    assert_eq!(run(&scratch, &vcp).status.code(), Some(0));
+    let full = ["--set", "transport.option_space=false"];
+    assert_eq!(run(&scratch, &[&vcp[..], &full].concat()).status.code(), Some(0));
     let packets = read(&scratch.0.join("r/packets/run0-vcp-seed1-file.1.pcapng"));
     for packet in &packets {
         assert_valid(packet, 6);
@@ -248,7 +249,10 @@ fn feedback_of_a_law_is_shown() {
     }
     fs::remove_dir_all(scratch.0.join("r")).unwrap();
     let roomy = ["--set", "transport.ack=60 B", "--set", "transport.sack_on_wire=false"];
-    assert_eq!(run(&scratch, &[&vcp[..], &roomy].concat()).status.code(), Some(0));
+    assert_eq!(
+        run(&scratch, &[&vcp[..], &full, &roomy].concat()).status.code(),
+        Some(0)
+    );
     let packets = read(&scratch.0.join("r/packets/run0-vcp-seed1-file.1.pcapng"));
     for ack in packets.iter().filter(|packet| !packet.is_data()) {
         assert_valid(ack, 6);

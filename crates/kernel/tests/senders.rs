@@ -9,11 +9,17 @@ use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
 use common::tap::{Seen, Tap};
-use common::{Pair, possible, report, run, unique};
+use common::{Pair, is_built_in, possible, report, run, unique};
 use fadelab_kernel::Version;
 use fadelab_kernel::sender::{LiveFlow, Recorder, Sender, Unit, flows};
 use fadelab_laws::recorded::{Recorded, RecordedHead};
 use libbpf_rs::MapCore;
+
+fn built_in() -> impl Iterator<Item = &'static fadelab_laws::Sender> {
+    fadelab_laws::senders()
+        .iter()
+        .filter(|law| is_built_in("sender", law.name()))
+}
 
 fn unit(law: &str) -> Unit<'static> {
     let law = fadelab_laws::sender(law).expect("registered");
@@ -110,7 +116,7 @@ fn every_sender_passes_the_verifier_with_its_host() {
     }
     let pair = Pair::new();
     let known = || std::fs::read_to_string("/proc/sys/net/ipv4/tcp_available_congestion_control").expect("a file");
-    for law in fadelab_laws::senders() {
+    for law in built_in() {
         for record in [false, true] {
             let unit = Unit {
                 record,
@@ -131,7 +137,7 @@ fn every_call_comes_to_the_same_window_natively() {
     if !possible(&["ip", "tc", "iperf3"]) {
         return;
     }
-    for law in fadelab_laws::senders() {
+    for law in built_in() {
         let pair = Pair::new();
         shaped(&pair, 30_000);
         pair.one_segment();

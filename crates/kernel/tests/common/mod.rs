@@ -79,6 +79,13 @@ pub fn run(command: &str) -> String {
     String::from_utf8_lossy(&stdout).into_owned()
 }
 
+/// Whether a law is built in: the whole workspace's tests also know laws that exist to test the interface, whose
+/// headers the program does not carry.
+pub fn is_built_in(role: &str, law: &str) -> bool {
+    let file = format!("{role}/{law}.h");
+    fadelab_laws::own::headers().any(|(name, _)| name == file)
+}
+
 /// A name that no other test of this machine has.
 pub fn unique(stem: &str) -> String {
     static COUNT: AtomicU32 = AtomicU32::new(0);
