@@ -1,7 +1,8 @@
 //! `fadelab kernel` on this machine: what it refuses, what it leaves, and what is left when it is killed.
 
+#[path = "../../kernel/tests/common/iproute.rs"]
+mod iproute;
 mod own;
-mod space;
 
 use std::fs;
 use std::path::Path;
@@ -35,7 +36,7 @@ fn possible() -> bool {
 }
 
 fn ip(arguments: &str) -> String {
-    let words = space::words(&format!("ip {arguments}"));
+    let words = iproute::words(&format!("ip {arguments}"));
     let output = Command::new(&words[0]).args(&words[1..]).output().expect("iproute2");
     assert!(output.status.success(), "ip {arguments}: {}", said(&output));
     said(&output)

@@ -1,6 +1,7 @@
 //! `fadelab kernel router` on this machine: what it changes, what it refuses, and what is left however it ends.
 
-mod space;
+#[path = "../../kernel/tests/common/iproute.rs"]
+mod iproute;
 
 use std::fs;
 use std::io::{BufRead, BufReader, Read};
@@ -34,7 +35,7 @@ fn possible() -> bool {
 }
 
 fn run(command: &str) -> String {
-    let words = space::words(command);
+    let words = iproute::words(command);
     let output = Command::new(&words[0]).args(&words[1..]).output().expect("iproute2");
     assert!(output.status.success(), "{command}: {}", said(&output));
     said(&output)

@@ -13,14 +13,13 @@ use std::path::PathBuf;
 use std::process::Command;
 use std::time::Duration;
 
+use common::router::compiled_here;
 use common::{possible, report, run, unique};
-use fadelab_kernel::Version;
 use fadelab_kernel::attach::{Attached, Direction, to_device};
 use fadelab_kernel::compile;
 use fadelab_kernel::device::{Device, within};
 use fadelab_kernel::object::load;
-use fadelab_kernel::router::{Closed, Options, Router, edge, object};
-use fadelab_laws::{capacity, router};
+use fadelab_kernel::router::{Closed, Options, Router, edge};
 use libbpf_rs::{MapCore, MapFlags, Object};
 use packet::{Made, vcp_option, xcp_option};
 
@@ -250,17 +249,6 @@ impl Sender {
 }
 
 fn vcp_router(device: Device, inside: &[&str]) -> Router {
-    let (law, part) = (
-        router("vcp").expect("registered"),
-        capacity("configured").expect("registered"),
-    );
-    let recipe = object::Recipe {
-        law,
-        params: &law.default_params(),
-        part,
-        part_params: &part.default_params(),
-        kernel: Version::running().expect("a version"),
-    };
     let closed = Closed {
         object: edge().expect("it compiles"),
         inside: inside.iter().map(|&name| name.to_owned()).collect(),
@@ -274,7 +262,7 @@ fn vcp_router(device: Device, inside: &[&str]) -> Router {
         air_header_bytes: None,
         closed: Some(closed),
     };
-    Router::load(&object::compile(&recipe).expect("it compiles"), options).expect("a router")
+    Router::load(&compiled_here("vcp"), options).expect("a router")
 }
 
 const PACKETS: u64 = 1_000_000;

@@ -3,16 +3,15 @@
 #[allow(dead_code, reason = "other tests use the rest of it")]
 mod common;
 
-use std::io::Write;
-use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
+use common::calls::Calls;
 use common::meddler::{Meddler, Random};
 use common::{Namespace, Pair, possible, report, run, unique};
 use fadelab_kernel::Version;
 use fadelab_kernel::device::Device;
 use fadelab_kernel::sender::{Recorder, Sender, Unit};
-use fadelab_laws::recorded::{Recorded, RecordedHead};
+use fadelab_laws::recorded::RecordedHead;
 
 /// In a third of the packets: other ECN bits, and an option of kind 254 with other bytes, another length, or cut short.
 fn meddle(packet: &mut [u8], at: usize, random: &mut Random) -> bool {
@@ -39,19 +38,6 @@ fn meddle(packet: &mut [u8], at: usize, random: &mut Random) -> bool {
         }
     }
     true
-}
-
-#[derive(Clone, Default)]
-struct Shared(Arc<Mutex<Vec<u8>>>);
-
-impl Write for Shared {
-    fn write(&mut self, bytes: &[u8]) -> std::io::Result<usize> {
-        self.0.lock().expect("one thread").write(bytes)
-    }
-
-    fn flush(&mut self) -> std::io::Result<()> {
-        Ok(())
-    }
 }
 
 /// Puts the meddler's namespace between the two hosts.
@@ -96,7 +82,7 @@ fn a_meddled_flow_neither_stalls_nor_leaves_its_law() {
         let devices = [pair.device(&pair.sender), pair.device(&pair.receiver)];
         let sender = Sender::load(&object, &pair.cgroup, &devices).expect("root");
         let head = RecordedHead::new(law, &unit.params, String::new());
-        let written = Shared::default();
+        let written = Calls::default();
         let mut recorder = Recorder::new(&sender, &head, Box::new(written.clone())).expect("compiled to be recorded");
         let _server = pair.start(&pair.receiver, "iperf3 -s -1");
         let client = format!("sh -c 'sleep 0.3; exec iperf3 -c 10.77.0.2 -n 5M -C {}'", unit.name);
@@ -114,10 +100,7 @@ fn a_meddled_flow_neither_stalls_nor_leaves_its_law() {
         let changed_n = meddler.changed_n();
         drop(meddler);
         assert!(changed_n > 500, "{}: {changed_n} packets were changed", law.name());
-        let bytes = written.0.lock().expect("one thread").clone();
-        let start = bytes.iter().position(|byte| *byte == b'\n').expect("a head") + 1;
-        for call in bytes[start..].chunks(head.call_bytes()).take(calls_n as usize) {
-            let call = Recorded::parse(call).expect("a call");
+        for call in written.read(&head, calls_n) {
             assert!(call.agrees(law, &unit.params), "{}: {call:?}", law.name());
             if law.name() == "vcp" && call.name() == "on_ack" {
                 let most = call.before.cwnd_pkts + call.ack().expect("an ACK").delivered_pkts + 1;

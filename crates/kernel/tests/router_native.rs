@@ -9,28 +9,17 @@ mod packet;
 use std::collections::BTreeMap;
 use std::fmt::Write;
 
+use common::router::compiled_here;
 use common::{possible, report};
-use fadelab_kernel::Version;
-use fadelab_kernel::router::{Outcome, Place, Program, object};
+use fadelab_kernel::router::{Outcome, Place, Program};
 use fadelab_laws::guard::CallRecord;
 use fadelab_laws::replay::Replayer;
-use fadelab_laws::{capacity, router};
+use fadelab_laws::router;
 use packet::{ETHERNET, Made, with_one_zero, xcp_option};
 use serde_json::{Map, Value, json};
 
 /// XCP at a link of so many bytes per second.
 fn xcp(capacity_bytes_per_s: u64) -> Program {
-    let (law, part) = (
-        router("xcp").expect("registered"),
-        capacity("configured").expect("registered"),
-    );
-    let recipe = object::Recipe {
-        law,
-        params: &law.default_params(),
-        part,
-        part_params: &part.default_params(),
-        kernel: Version::running().expect("a version"),
-    };
     let place = Place {
         capacity_bytes_per_s,
         packet_bytes: 1514,
@@ -38,7 +27,7 @@ fn xcp(capacity_bytes_per_s: u64) -> Program {
         air_bytes: 14,
         ..Place::default()
     };
-    Program::load(&object::compile(&recipe).expect("it compiles"), &place).expect("it loads")
+    Program::load(&compiled_here("xcp"), &place).expect("it loads")
 }
 
 /// A float of `bpf/option.h` with a mantissa of so many bits.

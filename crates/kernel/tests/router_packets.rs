@@ -6,28 +6,12 @@ mod common;
 #[path = "common/packet.rs"]
 mod packet;
 
+use common::router::compiled_here;
 use common::{possible, report};
-use fadelab_kernel::Version;
 use fadelab_kernel::object::load;
-use fadelab_kernel::router::{Outcome, Place, Program, edge, object};
-use fadelab_laws::{capacity, router};
+use fadelab_kernel::router::{Outcome, Place, Program, edge};
 use libbpf_rs::{Object, ProgramInput};
 use packet::{ETHERNET, Made, Read, folded, vcp_option, xcp_option};
-
-fn compiled(law: &str) -> Vec<u8> {
-    let (law, part) = (
-        router(law).expect("registered"),
-        capacity("configured").expect("registered"),
-    );
-    let recipe = object::Recipe {
-        law,
-        params: &law.default_params(),
-        part,
-        part_params: &part.default_params(),
-        kernel: Version::running().expect("a version"),
-    };
-    object::compile(&recipe).expect("it compiles")
-}
 
 /// A law at a link of that capacity, at no device.
 fn program(object: &[u8], capacity_bytes_per_s: u64) -> Program {
@@ -70,7 +54,7 @@ fn made(option: &[u8], ecn: u8) -> Vec<Made> {
 /// A link that carries nothing is overloaded once anything came, and stays so while nothing comes (vcp.h, divergence
 /// 4): the code does not depend on the speed of the test.
 fn overloaded() -> Program {
-    let program = program(&compiled("vcp"), 0);
+    let program = program(&compiled_here("vcp"), 0);
     for _ in 0..100 {
         passed(&program, &made(&vcp_option(0), 1)[4].frame());
         std::thread::sleep(std::time::Duration::from_millis(20));
@@ -117,7 +101,7 @@ fn a_link_with_room_to_spare_marks_nothing() {
     if !possible(&["clang"]) {
         return;
     }
-    let program = program(&compiled("vcp"), 1 << 40);
+    let program = program(&compiled_here("vcp"), 1 << 40);
     for ecn in 0..4 {
         for packet in made(&vcp_option(1), ecn) {
             assert_eq!(passed(&program, &packet.frame()), packet.frame());
@@ -134,7 +118,7 @@ fn xcp_lowers_the_delta_and_keeps_the_checksum() {
         return;
     }
     // RTT and X of 0.1 s and 10 ms, a delta of 2^31 - 1 as senders ask for, and an echo.
-    let object = compiled("xcp");
+    let object = compiled_here("xcp");
     let fields = [0x9999, 0x6000, 22 << 10, 0x8123];
     for packet in made(&xcp_option(fields), 0) {
         let program = program(&object, 125_000);
@@ -251,7 +235,7 @@ fn hostile_packets_change_by_their_own_fields_alone() {
     if !possible(&["clang"]) {
         return;
     }
-    let (vcp, xcp) = (overloaded(), program(&compiled("xcp"), 125_000));
+    let (vcp, xcp) = (overloaded(), program(&compiled_here("xcp"), 125_000));
     let mut chance = Chance(1);
     let (mut marked, mut lowered) = (0, 0);
     for _ in 0..PACKETS {

@@ -6,25 +6,13 @@ mod common;
 use std::path::PathBuf;
 use std::time::Duration;
 
+use common::router::{compiled, compiled_here};
 use common::{is_built_in, possible, report, run, unique};
 use fadelab_kernel::Version;
 use fadelab_kernel::device::Device;
 use fadelab_kernel::object::load;
 use fadelab_kernel::router::{Counters, Options, Router, object};
-use fadelab_laws::{capacities, capacity, router, routers};
-
-fn compiled(law: &str, part: &str, kernel: Version) -> Vec<u8> {
-    let law = router(law).expect("registered");
-    let part = capacity(part).expect("registered");
-    let recipe = object::Recipe {
-        law,
-        params: &law.default_params(),
-        part,
-        part_params: &part.default_params(),
-        kernel,
-    };
-    object::compile(&recipe).expect("it compiles")
-}
+use fadelab_laws::{capacities, routers};
 
 #[test]
 fn every_law_with_every_part_passes_the_verifier() {
@@ -104,7 +92,7 @@ fn a_router_counts_what_its_queue_counts_and_ages_on_an_idle_link() {
         air_header_bytes: None,
         closed: None,
     };
-    let bytes = compiled("vcp", "configured", Version::running().expect("a version"));
+    let bytes = compiled_here("vcp");
     let router = Router::load(&bytes, options).expect("a router");
     assert_eq!((router.root().kind.as_str(), router.is_shaped()), ("tbf", true));
     // Packets of the system's own, to ask for neighbours.

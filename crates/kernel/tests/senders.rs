@@ -4,10 +4,9 @@
 mod common;
 
 use std::collections::BTreeMap;
-use std::io::Write;
-use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
+use common::calls::Calls;
 use common::tap::{Seen, Tap};
 use common::{Pair, is_built_in, possible, report, run, unique};
 use fadelab_kernel::Version;
@@ -38,20 +37,6 @@ fn load(unit: &Unit<'_>, pair: &Pair) -> Sender {
     Sender::load(&object, &pair.cgroup, &devices).unwrap_or_else(|error| panic!("{}: {error}", unit.law.name()))
 }
 
-/// A sink that a test can read while a recorder writes.
-#[derive(Clone, Default)]
-struct Shared(Arc<Mutex<Vec<u8>>>);
-
-impl Write for Shared {
-    fn write(&mut self, bytes: &[u8]) -> std::io::Result<usize> {
-        self.0.lock().expect("one thread").write(bytes)
-    }
-
-    fn flush(&mut self) -> std::io::Result<()> {
-        Ok(())
-    }
-}
-
 /// What a transfer showed.
 struct Showed {
     /// Flows as they were last seen.
@@ -67,7 +52,7 @@ fn transfer(unit: &Unit<'_>, pair: &Pair, arguments: &str) -> Showed {
     let sender = load(unit, pair);
     let tap = Tap::new(&pair.device(&pair.sender));
     let head = RecordedHead::new(unit.law, &unit.params, String::new());
-    let written = Shared::default();
+    let written = Calls::default();
     let mut recorder = Recorder::new(&sender, &head, Box::new(written.clone())).expect("compiled to be recorded");
     let _server = pair.start(&pair.receiver, "iperf3 -s -1");
     let mut client = pair.start(
@@ -87,12 +72,7 @@ fn transfer(unit: &Unit<'_>, pair: &Pair, arguments: &str) -> Showed {
     }
     let (calls_n, lost_n) = recorder.finish().expect("memory");
     assert_eq!(lost_n, 0, "the ring has room");
-    let bytes = written.0.lock().expect("one thread").clone();
-    let start = bytes.iter().position(|byte| *byte == b'\n').expect("a head") + 1;
-    let calls = bytes[start..]
-        .chunks(head.call_bytes())
-        .map(|call| Recorded::parse(call).expect("a call"));
-    let calls: Vec<Recorded> = calls.take(calls_n as usize).collect();
+    let calls = written.read(&head, calls_n);
     Showed {
         flows: seen.into_values().collect(),
         calls,

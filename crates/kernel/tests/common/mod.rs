@@ -1,6 +1,9 @@
 //! Two hosts joined by a cable, each a network namespace, with a group of processes of their own.
 
+pub mod calls;
+pub mod iproute;
 pub mod meddler;
+pub mod router;
 pub mod tap;
 
 use std::fs;
@@ -54,23 +57,9 @@ fn is_root() -> bool {
     fs::metadata("/proc/self").is_ok_and(|about| std::os::unix::fs::MetadataExt::uid(&about) == 0)
 }
 
-/// The words of a command of iproute2. `ip -n NAME`, `tc -n NAME` and `ip netns exec NAME` also make mounts of their
-/// own, for which `/` must be a mount point; `nsenter` only enters the network namespace, which works in a chroot too.
-pub fn words(command: &str) -> Vec<String> {
-    let words: Vec<&str> = command.split_whitespace().collect();
-    let (name, rest) = match words.as_slice() {
-        ["ip", "netns", "exec", name, rest @ ..] => (*name, rest.to_vec()),
-        [program, "-n", name, rest @ ..] => (*name, [&[*program], rest].concat()),
-        _ => return words.into_iter().map(str::to_owned).collect(),
-    };
-    let mut entered = vec!["nsenter".to_owned(), format!("--net=/run/netns/{name}")];
-    entered.extend(rest.into_iter().map(str::to_owned));
-    entered
-}
-
 /// Runs a command and demands that it succeeds.
 pub fn run(command: &str) -> String {
-    let words = words(command);
+    let words = iproute::words(command);
     let Output { status, stdout, stderr } = Command::new(&words[0])
         .args(&words[1..])
         .output()
