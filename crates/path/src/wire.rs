@@ -80,12 +80,12 @@ struct Wire {
     free_q32: u32,
     kind: u32,
     arrived_pkts: u64,
-    arrived_bytes: u64,
-    /// Bytes whose transmission began.
-    sent_bytes: u64,
     /// The time since the transmitter last had nothing to do, and what of it was sent: no more than the rate allows.
     busy_start_ns: u64,
+    arrived_bytes: u64,
     busy_bytes: u64,
+    /// Bytes whose transmission began.
+    sent_bytes: u64,
     /// What a new packet must not overtake: packets of the queue, and those that are on their way here.
     before_pkts: u32,
     /// Place of the queue and 1; 0 before the first packet has to wait.
@@ -124,6 +124,12 @@ pub struct Passage {
 }
 
 impl Taken {
+    /// Where the time of a packet of `bytes` stands, if it is known: ACKs apart from data, and small data from large.
+    #[inline(always)]
+    fn place(bytes: u32) -> usize {
+        (bytes / 512) as usize % 4
+    }
+
     #[cold]
     fn of(bytes: u32, rate: Rate, delay_ns: u64) -> Self {
         let end = rate.end(Instant::default(), bytes);
@@ -151,23 +157,29 @@ impl Wire {
     /// Straight into the transmitter: a busy period begins.
     #[inline(always)]
     fn pass(&mut self, line: &mut Line, now_ns: u64, bytes: u32) -> Result<Passage, Broken> {
-        let known = &mut line.known[bytes.leading_zeros() as usize % 4];
+        let known = &mut line.known[Taken::place(bytes)];
         if known.bytes != bytes {
             *known = Taken::of(bytes, line.rate, line.delay_ns);
             if !line.rate.can_send(0, known.due_ns - line.delay_ns, u64::from(bytes)) {
                 return Err((CAPACITY, now_ns));
             }
         }
-        let bytes = u64::from(bytes);
+        Ok(self.pass_known(known, now_ns))
+    }
+
+    /// The same with a packet whose time is known.
+    #[inline(always)]
+    fn pass_known(&mut self, known: &Taken, now_ns: u64) -> Passage {
+        let bytes = u64::from(known.bytes);
         self.arrived_pkts += 1;
         self.arrived_bytes += bytes;
         self.sent_bytes += bytes;
         (self.free_ns, self.free_q32) = (now_ns + known.ns, known.q32);
         (self.busy_start_ns, self.busy_bytes) = (now_ns, bytes);
-        Ok(Passage {
+        Passage {
             due_ns: now_ns + known.due_ns,
             kind: self.kind as KindId,
-        })
+        }
     }
 
     /// Its queue, which it gets when it needs one.
@@ -259,6 +271,16 @@ impl Wires {
         prefetch_index(&self.hot, index);
     }
 
+    /// Wire `index` takes a packet of `ip_bytes` that nothing holds up, as most are. `None`: nothing happened, and
+    /// [`Self::arrive`] or [`Self::arrive_ahead`] has to see to it.
+    #[inline(always)]
+    pub fn pass_at_once(&mut self, index: usize, now_ns: u64, ip_bytes: u16) -> Option<Passage> {
+        let (wire, bytes) = (&mut self.hot[index], u32::from(ip_bytes));
+        let known = &self.kinds[wire.kind as usize].line.known[Taken::place(bytes)];
+        let passes = wire.takes_at_once(now_ns) && known.bytes == bytes;
+        passes.then(|| wire.pass_known(known, now_ns))
+    }
+
     /// Wire `index` takes a packet of `ip_bytes` at `now_ns`, or drops it: `None`.
     ///
     /// # Errors
@@ -313,7 +335,7 @@ impl Wires {
     }
 
     /// A packet comes to a wire that is busy, or was when it was last looked at.
-    #[inline(never)]
+    #[inline(always)]
     fn queue_up(&mut self, index: usize, now_ns: u64, bytes: u32) -> Checked<Option<Passage>> {
         let wire = &mut self.hot[index];
         let line = &mut self.kinds[wire.kind as usize].line;

@@ -2,12 +2,13 @@
 
 use fadelab_laws::guard::{self, Fault};
 use fadelab_laws::{Router, Sender};
-use fadelab_path::packet::Store;
+use fadelab_path::packet::PacketId;
 use fadelab_path::violation::{Checked, Violation, violated};
 
 use crate::flow::Flow;
 use crate::network::Network;
 use crate::network::fetch::Upcoming;
+use crate::network::outlet::Outflow;
 use crate::record::{FlowCounters, LinkCounters, RunRecord, Series};
 use crate::schedule::SourceId;
 use crate::spec::RunSpec;
@@ -185,12 +186,7 @@ impl<'a> Engine<'a> {
                 break;
             }
             if time_ns < self.now_ns {
-                return violated(
-                    "time never goes back",
-                    "engine",
-                    self.now_ns,
-                    format!("event at {time_ns} ns"),
-                );
+                return self.broken_time(time_ns);
             }
             self.now_ns = time_ns;
             self.record.events += 1;
@@ -216,6 +212,12 @@ impl<'a> Engine<'a> {
         Ok(true)
     }
 
+    #[cold]
+    fn broken_time<T>(&self, time_ns: u64) -> Checked<T> {
+        let detail = format!("event at {time_ns} ns");
+        violated("time never goes back", "engine", self.now_ns, detail)
+    }
+
     /// Says whose law is at fault: the instance whose state was in use.
     fn locate(&self, fault: &mut Fault) {
         let address = fault.state_address;
@@ -235,22 +237,50 @@ impl<'a> Engine<'a> {
 
     #[inline]
     fn on_link(&mut self, key: u64, link: usize) -> Checked<()> {
-        let Some(id) = self.net.service(key, self.now_ns, link)? else {
-            return Ok(());
-        };
+        if let Some(outflow) = self.net.outflow(key, self.now_ns, link) {
+            return self.on_outflow(outflow);
+        }
+        match self.net.service(key, self.now_ns, link)? {
+            Some(id) => self.on_arrived_alone(link, id),
+            None => Ok(()),
+        }
+    }
+
+    /// As [`Self::on_arrived`], out of a lane out of which packets go on, too.
+    #[inline(never)]
+    fn on_arrived_alone(&mut self, link: usize, id: PacketId) -> Checked<()> {
+        self.on_arrived(link, id)
+    }
+
+    /// Packets come out of an exit, until it is time for something else. What comes out of other outlets in the
+    /// meantime does so afterwards.
+    #[inline(never)]
+    fn on_outflow(&mut self, outflow: Outflow) -> Checked<()> {
+        let began_ns = self.now_ns;
+        loop {
+            let arrived = self.net.let_out(outflow);
+            self.net.admit(outflow, arrived)?;
+            if arrived.at_ns < self.now_ns {
+                return self.broken_time(arrived.at_ns);
+            }
+            self.now_ns = arrived.at_ns;
+            self.on_arrived(arrived.link, arrived.id)?;
+            if !self.net.flows_on(outflow) {
+                self.now_ns = began_ns;
+                return Ok(());
+            }
+        }
+    }
+
+    /// A packet is at its end.
+    #[inline(always)]
+    fn on_arrived(&mut self, link: usize, id: PacketId) -> Checked<()> {
         if let Some(upcoming) = self.net.upcoming(link) {
             self.fetch(upcoming);
         }
-        let packet = *self.net.slab.get(id);
-        let feedback = (packet.header.feedback_len > 0).then(|| *self.net.slab.feedback(id));
-        self.net.discard(id);
-        let flow = packet.flow as usize;
+        let flow = self.net.slab.get(id).flow as usize;
         let completed = &mut self.record.completions;
-        let due_ns = self.flows[flow].on_packet(self.now_ns, &packet, feedback.as_ref(), &mut self.net, completed)?;
-        if let Some(due_ns) = due_ns {
-            self.net.schedule_flow_by(flow, due_ns);
-        }
-        Ok(())
+        self.flows[flow].on_packet(self.now_ns, id, &mut self.net, completed)
     }
 
     /// Asks for the memory of flows whose packets come soon.

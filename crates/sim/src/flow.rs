@@ -4,7 +4,7 @@ use std::rc::Rc;
 use std::slice;
 
 use fadelab_laws::abi;
-use fadelab_path::packet::{FeedbackBytes, Header};
+use fadelab_path::packet::{Header, PacketId};
 use fadelab_path::violation::Checked;
 use prefetch_index::prefetch_index;
 
@@ -126,12 +126,13 @@ impl Flow {
         self.event_ns
     }
 
-    /// `due_ns` where that is before the event that it counts on, which then is that one.
+    /// Wants an event at `due_ns`, unless there is one before.
     #[inline]
-    fn earlier_event_ns(&mut self, due_ns: u64) -> Option<u64> {
-        let earlier = due_ns < self.event_ns;
-        self.event_ns = self.event_ns.min(due_ns);
-        earlier.then_some(due_ns)
+    fn want_event(&mut self, due_ns: u64, net: &mut Network) {
+        if due_ns < self.event_ns {
+            self.event_ns = due_ns;
+            net.schedule_flow_by(self.id as usize, due_ns);
+        }
     }
 
     /// Its event: the application first, then the delayed ACK, then the sender's timers. A session that is closed after
@@ -195,49 +196,49 @@ impl Flow {
         sender.send(now, plan, net)
     }
 
-    /// A packet of this flow reached the end of its route. A transfer or session that it completes is added to
-    /// `completed`. Returns when it wants an event, if that is before the one that it counts on.
-    #[inline]
+    /// Packet `id` of this flow reached the end of its route, and is no more from here on. A transfer or session that
+    /// it completes is added to `completed`.
+    #[inline(always)]
     pub fn on_packet(
         &mut self,
         now_ns: u64,
-        packet: &Packet,
-        feedback: Option<&FeedbackBytes>,
+        id: PacketId,
         net: &mut Network,
         completed: &mut Vec<Completion>,
-    ) -> Checked<Option<u64>> {
+    ) -> Checked<()> {
         let now = Now::at(now_ns);
-        if packet.header.is_data() {
-            return self.on_data(now, packet, feedback, net);
+        if net.slab.get(id).header.is_data() {
+            return self.on_data(now, id, net);
         }
         let Some(sender) = &mut self.sender else {
-            return Ok(None);
+            net.discard(id);
+            return Ok(());
         };
-        sender.on_ack(now, &self.plan, packet, feedback, net)?;
-        let due_ns = sender.next_due();
+        sender.on_ack(now, &self.plan, id, net)?;
+        let mut due_ns = sender.next_due();
         if self.closing && self.complete(now_ns, completed) {
-            return Ok(self.earlier_event_ns(due_ns.min(self.app.due_ns())));
+            due_ns = due_ns.min(self.app.due_ns());
         }
-        Ok(self.earlier_event_ns(due_ns))
+        self.want_event(due_ns, net);
+        Ok(())
     }
 
     /// A data packet, for which nothing of the sender is looked at.
-    #[inline]
-    fn on_data(
-        &mut self,
-        now: Now,
-        packet: &Packet,
-        feedback: Option<&FeedbackBytes>,
-        net: &mut Network,
-    ) -> Checked<Option<u64>> {
+    #[inline(always)]
+    fn on_data(&mut self, now: Now, id: PacketId, net: &mut Network) -> Checked<()> {
         if self.plan.law.is_none() {
             self.datagrams_received += 1;
-        } else if self.receiver.on_data(now, packet, feedback, &self.plan) {
-            self.send_ack(now, net)?;
-        } else {
-            return Ok(self.earlier_event_ns(self.receiver.ack_due_ns()));
+            net.discard(id);
+            return Ok(());
         }
-        Ok(None)
+        let (packet, feedback) = (net.slab.get(id), net.slab.feedback_of(id));
+        let answers = self.receiver.on_data(now, packet, feedback, &self.plan);
+        net.discard(id);
+        if answers {
+            return self.send_ack(now, net);
+        }
+        self.want_event(self.receiver.ack_due_ns(), net);
+        Ok(())
     }
 
     /// Notes the end of the transfer or session, if it ends now: it writes no more, and all that it wrote is
@@ -261,7 +262,7 @@ impl Flow {
         true
     }
 
-    #[inline]
+    #[inline(always)]
     fn send_ack(&mut self, now: Now, net: &mut Network) -> Checked<()> {
         let (ack, feedback) = self.receiver.ack(now, &self.plan, self.id, self.acks_sent);
         self.acks_sent = self.acks_sent.wrapping_add(1);

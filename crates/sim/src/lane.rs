@@ -32,6 +32,19 @@ pub(crate) struct Exits {
     pub acks: bool,
 }
 
+/// What happens at the end of a lane. The words are explained in the module `network`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Role {
+    /// Packets go on or are at the end of their way, one at a time.
+    Passage,
+    /// It alone feeds the links behind it, and no packet is at the end of its way.
+    Funnel,
+    /// All packets are at the end of their way.
+    Exit,
+    /// The same, and it does not matter whether it is before or after other outlets.
+    Outlet,
+}
+
 /// See the module's documentation.
 #[derive(Debug)]
 pub(crate) struct Lane {
@@ -49,8 +62,7 @@ pub(crate) struct Lane {
     is_ahead: bool,
     /// The link, if any, that has to be settled before a packet of this lane is looked at.
     settles: Option<u32>,
-    /// Whether it alone feeds the links behind it.
-    is_funnel: bool,
+    role: Role,
     /// Whose way ends at its end.
     exits: Exits,
     entered_pkts: u64,
@@ -72,7 +84,7 @@ impl Lane {
             delay_ns,
             is_ahead,
             settles,
-            is_funnel: false,
+            role: Role::Passage,
             exits: Exits::default(),
             entered_pkts: 0,
             left_pkts: 0,
@@ -97,15 +109,22 @@ impl Lane {
         self.is_ahead
     }
 
-    /// Says that it alone feeds the links behind it, and that no packet ends its way at its end.
-    pub fn make_funnel(&mut self) {
-        self.is_funnel = true;
+    /// Says what happens at its end.
+    pub fn set_role(&mut self, role: Role) {
+        self.role = role;
     }
 
-    /// Whether it alone feeds the links behind it.
+    /// Says that each packet is looked at in its turn at its end, and before it is known where it goes.
+    pub fn keep_order(&mut self) {
+        if matches!(self.role, Role::Exit | Role::Outlet) {
+            self.role = Role::Passage;
+        }
+    }
+
+    /// What happens at its end.
     #[inline]
-    pub fn is_funnel(&self) -> bool {
-        self.is_funnel
+    pub fn role(&self) -> Role {
+        self.role
     }
 
     /// Says that the way of data or of ACKs ends at its end.
@@ -169,26 +188,31 @@ impl Lane {
             entry.parcel.ip_bytes = parcel.ip_bytes;
             self.len += 1;
         }
-        let is_first = key < self.next_key;
-        self.next_key = self.next_key.min(key);
-        is_first
+        if key < self.next_key {
+            self.next_key = key;
+            return true;
+        }
+        false
     }
 
     /// Gives the first packet, and when it went in. To be called only where there is one.
     #[inline(always)]
     pub fn pop(&mut self) -> (u64, Parcel) {
         self.left_pkts += 1;
-        let has_late = !self.late.is_empty();
-        if has_late {
-            self.bring_forward();
-        }
         let entry = &self.ring[self.head & (self.ring.len() - 1)];
-        let (arrived_ns, parcel) = (entry.arrived_ns, entry.parcel);
+        // Field by field, so that nobody copies what is not looked at.
+        let parcel = Parcel {
+            id: entry.parcel.id,
+            tag: entry.parcel.tag,
+            ip_bytes: entry.parcel.ip_bytes,
+        };
+        let arrived_ns = entry.arrived_ns;
         self.head = self.slot(1);
         self.len -= 1;
         self.next_key = self.ring_key();
-        if has_late {
-            self.next_key = self.next_key.min(self.late_key());
+        if !self.late.is_empty() {
+            self.bring_forward();
+            self.next_key = self.ring_key();
         }
         (arrived_ns, parcel)
     }
@@ -227,6 +251,7 @@ impl Lane {
         }
         if !self.late.is_empty() || at > 0 && later(at) {
             self.late.push(Reverse((key, self.entered_pkts, entry)));
+            self.bring_forward();
             return;
         }
         for index in (at..self.len).rev() {
@@ -238,7 +263,7 @@ impl Lane {
         self.len += 1;
     }
 
-    /// Moves the first of the heap into the ring, if it is the first of all.
+    /// Moves the first of the heap into the ring, if it is the first of all, so that this always is in the ring.
     #[inline(never)]
     fn bring_forward(&mut self) {
         if self.late_key() >= self.ring_key() {

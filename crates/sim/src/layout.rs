@@ -3,8 +3,12 @@
 use fadelab_path::link::Link;
 use fadelab_path::wire::{LawWire, Wires};
 
-use crate::lane::Lane;
+use crate::lane::{Lane, Role};
 use crate::spec::{FlowSpec, LinkId, RunSpec};
+
+mod outlets;
+
+use outlets::{Outlets, ends};
 
 /// The links of a run, and the lanes behind them.
 pub(crate) struct Layout {
@@ -18,6 +22,8 @@ pub(crate) struct Layout {
     pub lanes: Vec<Lane>,
     /// The lane of each link.
     pub lane_of: Vec<u32>,
+    /// How long what is sent in answer to a packet of an outlet is under way until it can meet others.
+    pub answer_delay_ns: u64,
 }
 
 impl Layout {
@@ -63,7 +69,13 @@ impl Layout {
         for kind in funnels(spec, &lane_of, kinds) {
             // What a law still has to see must not go on before.
             if lanes[kind].settles().is_none() {
-                lanes[kind].make_funnel();
+                lanes[kind].set_role(Role::Funnel);
+            }
+        }
+        let outlets = Outlets::of(spec, &lane_of, kinds);
+        for (lane, role) in lanes.iter_mut().zip(outlets.roles) {
+            if let Some(role) = role {
+                lane.set_role(role);
             }
         }
         for (route, is_data) in spec.flows.iter().flat_map(both_ways) {
@@ -77,6 +89,7 @@ impl Layout {
             links,
             lanes,
             lane_of,
+            answer_delay_ns: outlets.answer_delay_ns,
         }
     }
 }
@@ -123,6 +136,8 @@ fn funnels(spec: &RunSpec, lane_of: &[u32], kinds: usize) -> Vec<usize> {
 
 /// Wires of a family and of the same kind share a lane: those over which packets pass without a queue, and those that
 /// are tails of the same wire. One that several links feed, or that is the slowest of a route, has a lane for itself.
+/// Where a flow enters the network and where the other way of it ends lies the same host, so first links form a family
+/// with others behind whose hosts' tails are: into their lane packets come as they come out of that of the tails.
 fn families(spec: &RunSpec) -> Vec<u64> {
     let (feeders, rate) = (feeders(spec), |link: LinkId| {
         spec.links[link as usize].capacity.rate_bps_mean()
@@ -133,13 +148,25 @@ fn families(spec: &RunSpec) -> Vec<u64> {
         let slowest = route.iter().filter(|&&link| Some(rate(link)) == least);
         slowest.for_each(|&link| is_slowest[link as usize] = true);
     }
+    let mut beside_tails_of = vec![None; spec.links.len()];
+    for (_, way, answer) in spec.flows.iter().flat_map(ends) {
+        if let (Some(&last), Some(&first)) = (way.last(), answer.first()) {
+            beside_tails_of[first as usize] = tail_of(last, spec, &feeders);
+        }
+    }
     let family = |link: LinkId| match (tail_of(link, spec, &feeders), feeders[link as usize]) {
         (Some(before), _) => 2 * u64::from(before) + 1,
-        (None, Feeder::Route | Feeder::One(_)) if !is_slowest[link as usize] => 0,
+        (None, Feeder::Route) if !is_slowest[link as usize] => {
+            beside_tails_of[link as usize].map_or(0, |before| ENTRANCES + 2 * u64::from(before))
+        }
+        (None, Feeder::One(_)) if !is_slowest[link as usize] => 0,
         _ => 2 * u64::from(link) + 2,
     };
     (0..spec.links.len() as LinkId).map(family).collect()
 }
+
+/// From here on families are of first links.
+const ENTRANCES: u64 = 1 << 40;
 
 /// The link of which `link` is a tail, if it is one. A tail has none itself: a packet is ahead of its time on one wire
 /// at most. One that is slower than what feeds it would have to hold packets back all the time, and one with a channel

@@ -8,6 +8,10 @@
 //! It gets them in the order in which that one sends them, so when a packet has a time there it can be sent through the
 //! tail too, ahead of its time: one event less per packet. Nobody sees it but a snapshot, which leaves out what has not
 //! arrived yet.
+//!
+//! An *exit* is a lane at whose end all packets are at the end of their way, and an *outlet* one of those where hosts
+//! answer over links of their own. Several packets come out of it in one event, before those that come out of other
+//! outlets at the same time: see [`outlet`].
 
 use fadelab_path::link::{Arrival, Departure, Link};
 use fadelab_path::packet::{FeedbackBytes, PacketId, Parcel, Store};
@@ -15,7 +19,7 @@ use fadelab_path::violation::{Checked, violated};
 use fadelab_path::wire::{LawWire, Passage, Wires};
 use fadelab_phy::channel::PacketKind;
 
-use crate::lane::Lane;
+use crate::lane::{Lane, Role};
 use crate::layout::Layout;
 use crate::packet::{Packet, Slab};
 use crate::schedule::{Keys, Schedule, SourceId};
@@ -26,6 +30,7 @@ mod audit;
 #[cfg(feature = "fault-injection")]
 mod fault;
 pub(crate) mod fetch;
+pub(crate) mod outlet;
 mod route;
 
 use route::{LAW, LAW_ON_AIR, LOST, LOST_AT, NO_WIRE, OF_ACKS, ON_AIR, TAIL, TAP};
@@ -48,10 +53,13 @@ pub(crate) struct Network {
     /// When packets come out of lanes, when flows want their event, and when links and the engine's own do. The last
     /// are instants at which somebody may look at a link: nothing is known of it beyond the next of them.
     lanes_due: Schedule,
+    /// Of lanes that are outlets.
+    outlets_due: Schedule,
     flows_due: Schedule,
     looks_due: Schedule,
     /// The first key after the run.
     end_key: u64,
+    answer_delay_ns: u64,
     /// Events that were taken together with others.
     events_more: u64,
     /// Routes of all flows, one after the other, each closed by `ROUTE_END`.
@@ -74,9 +82,11 @@ impl Network {
         let keys = Keys::new(spec.links.len() + spec.flows.len() + own);
         let mut network = Self {
             lanes_due: Schedule::new(layout.lanes.len()),
+            outlets_due: Schedule::new(layout.lanes.len()),
             flows_due: Schedule::new(spec.flows.len()),
             looks_due: Schedule::new(layout.laws.len() + layout.links.len() + own),
             end_key: keys.key(spec.duration_ns.saturating_add(1), 0),
+            answer_delay_ns: layout.answer_delay_ns,
             events_more: 0,
             keys,
             wires: layout.wires,
@@ -117,16 +127,17 @@ impl Network {
         self.looks_due.set(at, self.keys.key(due_ns, source));
     }
 
-    /// Shows flows to `tap`. To be called before the routes of those flows are added.
+    /// Shows flows to `tap`, which sees packets in the order of time. To be called before the routes of those flows are
+    /// added.
     pub fn set_tap(&mut self, tap: Tap) {
         self.tap = Some(tap);
+        self.lanes.iter_mut().for_each(Lane::keep_order);
     }
 
     /// The next event: its key, time and source.
     #[inline]
     pub fn next_event(&self) -> (u64, u64, SourceId) {
-        let at_host = self.lanes_due.next_key().min(self.flows_due.next_key());
-        let key = at_host.min(self.looks_due.next_key());
+        let key = self.outlets_due.next_key().min(self.next_key_but_outlets());
         let (time_ns, source) = self.keys.split(key);
         (key, time_ns, source)
     }
@@ -180,7 +191,7 @@ impl Network {
         self.enter(now_ns, id, route_at, ip_bytes)
     }
 
-    #[inline(never)]
+    #[inline(always)]
     fn enter(&mut self, now_ns: u64, id: PacketId, tag: u32, ip_bytes: u16) -> Checked<()> {
         self.injected_pkts += 1;
         let parcel = Parcel { id, tag, ip_bytes };
@@ -196,22 +207,12 @@ impl Network {
         if lane.next_key() != key {
             return self.service_link(now_ns, link);
         }
-        if lane.is_funnel() {
+        if lane.role() == Role::Funnel {
             return self.service_funnel(now_ns, player).map(|()| None);
         }
         let (arrived_ns, parcel) = lane.pop();
-        let early = now_ns < arrived_ns + lane.delay_ns();
-        let settles = lane.settles();
-        self.lanes_due.set(player, lane.next_key());
-        if early {
-            return self.broken_early(now_ns, link, arrived_ns);
-        }
-        if let Some(at) = settles {
-            match (at as usize).checked_sub(self.laws.len()) {
-                None => self.laws[at as usize].settle(now_ns, &mut self.slab)?,
-                Some(at) => self.links[at].settle(now_ns, &mut self.slab)?,
-            }
-        }
+        self.see_off(now_ns, link, player, arrived_ns)?;
+        self.lanes_due.set(player, self.lanes[player].next_key());
         self.come_out(now_ns, parcel)
     }
 
@@ -302,8 +303,17 @@ impl Network {
             return self.forward_elsewhere(now_ns, hop, parcel);
         }
         parcel.tag += 1;
-        let passage = self.wires.arrive(hop as usize, now_ns, parcel.ip_bytes)?;
-        self.pass_on(now_ns, hop, passage, parcel)
+        match self.wires.pass_at_once(hop as usize, now_ns, parcel.ip_bytes) {
+            Some(passage) => self.go_ahead(now_ns, hop, passage, parcel),
+            None => self.queue_up(now_ns, hop, parcel),
+        }
+    }
+
+    /// A packet comes to a wire that is busy, or to which it is new.
+    #[inline(never)]
+    fn queue_up(&mut self, now_ns: u64, wire: u32, parcel: Parcel) -> Checked<()> {
+        let passage = self.wires.arrive(wire as usize, now_ns, parcel.ip_bytes)?;
+        self.pass_on(now_ns, wire, passage, parcel)
     }
 
     /// A wire took a packet, or not.
@@ -327,20 +337,45 @@ impl Network {
         mut parcel: Parcel,
     ) -> Checked<()> {
         let hop = self.hops[parcel.tag as usize];
-        if hop & (TAIL | NO_WIRE) == TAIL
-            && let tail = hop & !TAIL
-            && let Some(next) = self
-                .wires
-                .arrive_ahead(tail as usize, passage.due_ns, parcel.ip_bytes)?
-        {
+        if hop & (TAIL | NO_WIRE) == TAIL {
+            let tail = hop & !TAIL;
+            let Some(next) = self.wires.pass_at_once(tail as usize, passage.due_ns, parcel.ip_bytes) else {
+                return self.hold_back(arrived_ns, link, passage, parcel, tail);
+            };
             (arrived_ns, passage, link) = (passage.due_ns, next, tail);
             parcel.tag += 1;
         }
-        let key = self.keys.key(passage.due_ns, link);
-        if self.lanes[passage.kind].push(key, arrived_ns, parcel) {
-            self.lanes_due.advance(passage.kind, key);
+        self.wait(arrived_ns, link, passage, parcel);
+        Ok(())
+    }
+
+    /// A packet comes to a tail that is busy, or to which it is new.
+    #[inline(never)]
+    fn hold_back(
+        &mut self,
+        arrived_ns: u64,
+        link: u32,
+        passage: Passage,
+        mut parcel: Parcel,
+        tail: u32,
+    ) -> Checked<()> {
+        let wires = &mut self.wires;
+        if let Some(next) = wires.arrive_ahead(tail as usize, passage.due_ns, parcel.ip_bytes)? {
+            parcel.tag += 1;
+            self.wait(passage.due_ns, tail, next, parcel);
+        } else {
+            self.wait(arrived_ns, link, passage, parcel);
         }
         Ok(())
+    }
+
+    /// A packet waits in its lane until it is at the far end of `link`.
+    #[inline(always)]
+    fn wait(&mut self, arrived_ns: u64, link: u32, passage: Passage, parcel: Parcel) {
+        let key = self.keys.key(passage.due_ns, link);
+        if self.lanes[passage.kind].push(key, arrived_ns, parcel) {
+            self.hasten(passage.kind, key);
+        }
     }
 
     /// The next place on the route is no wire, or a tail to which the packet could not go ahead of its time.

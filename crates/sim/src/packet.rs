@@ -85,6 +85,12 @@ impl Slab {
         &self.packets[id as usize]
     }
 
+    /// The feedback that a packet carries.
+    #[inline]
+    pub fn feedback_of(&self, id: PacketId) -> Option<&FeedbackBytes> {
+        (self.get(id).header.feedback_len > 0).then(|| &self.feedback[id as usize])
+    }
+
     /// The most packets that ever were in existence at once.
     #[inline]
     pub fn most_pkts(&self) -> usize {

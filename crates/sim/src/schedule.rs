@@ -19,6 +19,8 @@ const SIBLING_BITS: u32 = 3;
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Keys {
     source_bits: u32,
+    /// The bits of the source.
+    source_mask: u64,
     time_ns_max: u64,
 }
 
@@ -31,6 +33,7 @@ impl Keys {
         }
         Self {
             source_bits,
+            source_mask: (1 << source_bits) - 1,
             time_ns_max: (u64::MAX >> source_bits) - 1,
         }
     }
@@ -49,8 +52,7 @@ impl Keys {
     /// Time and source of a key. A time beyond [`Self::time_ns_max`] says that nothing is due.
     #[inline]
     pub fn split(self, key: u64) -> (u64, SourceId) {
-        let source = key & ((1 << self.source_bits) - 1);
-        (key >> self.source_bits, source as SourceId)
+        (key >> self.source_bits, (key & self.source_mask) as SourceId)
     }
 }
 

@@ -73,6 +73,78 @@ fn what_is_done_ahead_is_not_seen() {
     }
 }
 
+/// Hosts on both sides of one or two bottlenecks, most of them with links of their own, as far away as others.
+fn random_hosts(seed: u64) -> RunSpec {
+    let mut random = Stream::new(seed, "hosts");
+    let (law, router) =
+        [("reno", "droptail"), ("reno", "red"), ("vcp", "vcp"), ("xcp", "xcp")][random.below(4) as usize];
+    let bottlenecks = ["there", "back", "further", "back again"].map(|name| {
+        let mut link = link(name, 8_000_000, [2, 20][random.below(2) as usize] * MS, 40);
+        link.router = plain_router(router);
+        link
+    });
+    let mut links: Vec<LinkSpec> = bottlenecks.into();
+    let flows = (0..3 + random.below(6)).map(|index| {
+        let mut own = |delays_ms: &[u64]| {
+            let delay_ns = delays_ms[random.below(delays_ms.len() as u64) as usize] * MS;
+            links.push(link(&format!("own.{}", links.len()), 16_000_000, delay_ns, 1 << 20));
+            links.len() as LinkId - 1
+        };
+        let mut ways = [[0, 2], [3, 1]].map(|between| {
+            let (first, last) = (own(&[0, 1, 5, 5]), own(&[1, 5, 5]));
+            [&[first], &between[..], &[last]].concat()
+        });
+        match random.below(8) {
+            // Shorter, the other way round, and by another one's way in.
+            0 => ways.iter_mut().for_each(|way| {
+                way.remove(2);
+            }),
+            1 | 2 => ways.reverse(),
+            3 => ways[0][0] = 4,
+            _ => {}
+        }
+        let [there, back] = ways;
+        let mut flow = flow(&format!("flow.{index}"), law, there, back);
+        let start = Span::Uniform { min_ns: 0, max_ns: S };
+        let pause = Span::Exponential { mean_ns: 400 * MS };
+        flow.app = match random.below(8) {
+            0 => App::Cbr {
+                rate_bps: 900_000,
+                start,
+                stop_ns: 5 * S,
+            },
+            1 => App::Transfer { start, bytes: 300_000 },
+            2 => App::Sessions {
+                start,
+                on: pause,
+                off: Some(pause),
+            },
+            _ => App::Greedy { start },
+        };
+        flow.transport.delayed_ack_ns = (random.below(6) == 0).then_some(3 * MS);
+        flow.transport.handshake = random.below(4) == 0;
+        flow
+    });
+    RunSpec {
+        seed,
+        duration_ns: 6 * S,
+        warmup_ns: S + 1_040_000,
+        record_interval_ns: Some(130 * MS),
+        flows: flows.collect(),
+        links,
+    }
+}
+
+#[test]
+fn the_order_of_outlets_is_not_seen() {
+    // Goal: where hosts answer over links of their own, whatever is between them and writes into them, all counters and
+    // completions are those of a network in which every packet comes out in its turn.
+    for seed in 0..60 {
+        let spec = random_hosts(seed);
+        assert_eq!(results(&spec), results(&step_by_step(&spec)), "seed {seed}");
+    }
+}
+
 #[test]
 fn a_dumbbell_takes_four_events_a_packet() {
     // Goal: on a dumbbell with ten flows whose access links are samples, too, the same holds, and a packet takes four

@@ -57,10 +57,10 @@ pub struct LawWire {
     limit_pkts: u32,
     /// Bytes of the last transmission that began.
     last_bytes: u32,
-    last_start_ns: u64,
-    last_end_ns: u64,
     arrived_pkts: u64,
+    last_start_ns: u64,
     arrived_bytes: u64,
+    last_end_ns: u64,
     /// Bytes whose transmission began, and the time that takes.
     sent_bytes: u64,
     busy_ns: u64,

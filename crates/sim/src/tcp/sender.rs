@@ -1,7 +1,7 @@
 //! The sending end: what to send, what was lost, when to time out. How much may be in flight is the law's to say.
 
 use fadelab_laws::{Sender as Law, State, abi};
-use fadelab_path::packet::{FeedbackBytes, Header};
+use fadelab_path::packet::{Header, PacketId};
 use fadelab_path::violation::{Checked, violated};
 use prefetch_index::prefetch_index;
 
@@ -236,21 +236,16 @@ impl Sender {
         self.send(now, plan, net)
     }
 
-    /// An ACK arrived.
-    pub fn on_ack(
-        &mut self,
-        now: Now,
-        plan: &Plan,
-        packet: &Packet,
-        feedback: Option<&FeedbackBytes>,
-        net: &mut Network,
-    ) -> Checked<()> {
+    /// An ACK arrived, packet `id`, which is no more from here on.
+    pub fn on_ack(&mut self, now: Now, plan: &Plan, id: PacketId, net: &mut Network) -> Checked<()> {
+        let (packet, feedback) = (net.slab.get(id), net.slab.feedback_of(id));
         if packet.seq > self.board.nxt() {
-            return self.on_number_beyond(now, plan, packet, net);
+            return self.on_number_beyond(now, plan, id, net);
         }
         let mut ack = abi::Ack::default();
         self.take_ack(now, plan, packet, &mut ack);
         self.take_feedback(now, plan, packet, feedback, &mut ack);
+        net.discard(id);
         ack.in_flight_pkts = self.board.in_flight_pkts();
         let recovering = self.control.ca_state == abi::CA_RECOVERY;
         let must_send = self.advance_recovery(now, plan, &mut ack);
@@ -269,7 +264,7 @@ impl Sender {
         if must_send && let Some(seq) = self.board.next_retransmission() {
             self.transmit_again(now, plan, seq, net)?;
         }
-        self.send(now, plan, net)
+        self.send_now(now, plan, net)
     }
 
     /// Shows an ACK to the law. One that ends recovery only brings the window to ssthresh (RFC 5681, section 3.2, step
@@ -291,8 +286,14 @@ impl Sender {
     }
 
     /// Sends what window, pacing and application allow.
-    #[inline]
+    #[inline(never)]
     pub fn send(&mut self, now: Now, plan: &Plan, net: &mut Network) -> Checked<()> {
+        self.send_now(now, plan, net)
+    }
+
+    /// The same in answer to an ACK, where nearly all is sent: a call takes longer to hand over what it is given.
+    #[inline(always)]
+    fn send_now(&mut self, now: Now, plan: &Plan, net: &mut Network) -> Checked<()> {
         self.pace_blocked = false;
         let held_pkts = self.held_pkts(plan);
         loop {

@@ -1,7 +1,7 @@
 //! The exchange of SYNs with which a connection begins where the transport has one.
 
 use fadelab_laws::abi;
-use fadelab_path::packet::Header;
+use fadelab_path::packet::{Header, PacketId};
 use fadelab_path::violation::Checked;
 
 use super::Sender;
@@ -35,18 +35,14 @@ impl Sender {
     /// An ACK with a number beyond all that was sent is the answer to a SYN, or a violation.
     #[cold]
     #[inline(never)]
-    pub(super) fn on_number_beyond(
-        &mut self,
-        now: Now,
-        plan: &Plan,
-        packet: &Packet,
-        net: &mut Network,
-    ) -> Checked<()> {
+    pub(super) fn on_number_beyond(&mut self, now: Now, plan: &Plan, id: PacketId, net: &mut Network) -> Checked<()> {
+        let packet = *net.slab.get(id);
+        net.discard(id);
         if packet.tcp_flags & flag::SYN == 0 {
             let detail = format!("ACK {} of {}", packet.seq, self.board.nxt());
             return self.broken("only what was sent is acknowledged", now, detail);
         }
-        self.on_answer(now, plan, packet, net)
+        self.on_answer(now, plan, &packet, net)
     }
 
     /// The answer came and the connection stands: the law begins with a round-trip time (Linux: `tcp_init_transfer` of
