@@ -39,7 +39,7 @@ pub(crate) struct Passage {
     pub dropped: bool,
     /// At its departure.
     pub dropped_late: bool,
-    pub marks: u8,
+    pub marks: u64,
 }
 
 /// A packet as the law was shown it.
@@ -47,7 +47,6 @@ pub(crate) struct Passage {
 struct Shown {
     id: PacketId,
     ecn: u8,
-    outer_ecn: u8,
     with_feedback: bool,
 }
 
@@ -229,36 +228,33 @@ impl LawHost {
         verdict
     }
 
-    /// An arrival at an empty queue and, unless that is its end, its departure at the same instant.
+    /// An arrival at an empty queue that has room and, unless that is its end, its departure at the same instant.
     #[inline(always)]
-    pub fn on_passage(
-        &mut self,
-        now_ns: u64,
-        full: bool,
-        id: PacketId,
-        air_bytes: u32,
-        store: &mut impl Store,
-    ) -> Passage {
+    pub fn on_passage(&mut self, now_ns: u64, id: PacketId, air_bytes: u32, store: &mut impl Store) -> Passage {
         self.queue_bytes_min = 0;
         let empty = QueueView {
             now_ns,
             ..QueueView::default()
         };
-        self.look(empty, full, 0);
+        self.look(empty, false, 0);
         let shown = self.show(id, air_bytes, store);
         let mut fate = Passage::default();
         if self.law.law().has_on_enqueue() {
             let verdict = self.call_on_enqueue(shown);
-            fate.dropped = verdict.dropped;
-            fate.marks = u8::from(verdict.marked && !full && !verdict.dropped);
+            if verdict.dropped {
+                self.take_back(shown, store);
+                fate.dropped = true;
+                return fate;
+            }
+            fate.marks = u64::from(verdict.marked);
         }
-        if self.law.law().has_on_dequeue() && !full && !fate.dropped {
+        if self.law.law().has_on_dequeue() {
             let verdict = self.call_on_dequeue(Shown {
                 ecn: self.packet.ecn,
                 ..shown
             });
             fate.dropped_late = verdict.dropped;
-            fate.marks += u8::from(verdict.marked);
+            fate.marks += u64::from(verdict.marked);
         }
         self.take_back(shown, store);
         fate
@@ -290,7 +286,7 @@ impl LawHost {
     #[inline(always)]
     fn show(&mut self, id: PacketId, air_bytes: u32, store: &mut impl Store) -> Shown {
         let header = store.header(id);
-        let (ecn, outer_ecn) = (header.ecn, header.outer_ecn);
+        let ecn = header.ecn;
         let with_feedback = self.reads_feedback && header.feedback_len > 0;
         let packet = &mut self.packet;
         packet.show(header, air_bytes);
@@ -299,12 +295,7 @@ impl LawHost {
         } else if self.reads_feedback {
             packet.feedback = FeedbackBytes::default();
         }
-        Shown {
-            id,
-            ecn,
-            outer_ecn,
-            with_feedback,
-        }
+        Shown { id, ecn, with_feedback }
     }
 
     /// Takes over what the law changed of a packet.
@@ -314,10 +305,9 @@ impl LawHost {
         if shown.with_feedback {
             *store.feedback(shown.id) = packet.feedback;
         }
-        if (packet.ecn, packet.outer_ecn) != (shown.ecn, shown.outer_ecn) {
-            let header = store.header(shown.id);
-            (header.ecn, header.outer_ecn) = (packet.ecn, packet.outer_ecn);
-        }
+        // Whether it changed or not: to ask takes longer.
+        let header = store.header(shown.id);
+        (header.ecn, header.outer_ecn) = (packet.ecn, packet.outer_ecn);
     }
 
     /// Draws the random word of a call for a packet.

@@ -13,11 +13,10 @@
 //! answer over links of their own. Several packets come out of it in one event, before those that come out of other
 //! outlets at the same time: see [`outlet`].
 
-use fadelab_path::link::{Arrival, Departure, Link};
+use fadelab_path::link::{Departure, Link};
 use fadelab_path::packet::{FeedbackBytes, PacketId, Parcel, Store};
 use fadelab_path::violation::{Checked, violated};
 use fadelab_path::wire::{LawWire, Passage, Wires};
-use fadelab_phy::channel::PacketKind;
 
 use crate::lane::{Lane, Role};
 use crate::layout::Layout;
@@ -27,13 +26,14 @@ use crate::spec::{FlowSpec, RunSpec};
 use crate::tap::Tap;
 
 mod audit;
+mod enter;
 #[cfg(feature = "fault-injection")]
 mod fault;
 pub(crate) mod fetch;
 pub(crate) mod outlet;
 mod route;
 
-use route::{LAW, LAW_ON_AIR, LOST, LOST_AT, NO_WIRE, OF_ACKS, ON_AIR, TAIL, TAP};
+use route::{LAW, LOST, NO_WIRE, ON_AIR, TAIL, TAP};
 
 /// See the module's documentation.
 #[derive(Debug)]
@@ -376,105 +376,6 @@ impl Network {
         if self.lanes[passage.kind].push(key, arrived_ns, parcel) {
             self.hasten(passage.kind, key);
         }
-    }
-
-    /// The next place on the route is no wire, or a tail to which the packet could not go ahead of its time.
-    #[inline(always)]
-    fn forward_elsewhere(&mut self, now_ns: u64, hop: u32, mut parcel: Parcel) -> Checked<()> {
-        parcel.tag += 1;
-        match hop {
-            TAP => {
-                self.show(now_ns, parcel.id);
-                self.forward_shown(now_ns, parcel)
-            }
-            LOST => {
-                self.discard(parcel.id);
-                Ok(())
-            }
-            air if (ON_AIR..LOST).contains(&air) => self.enter_air(now_ns, air, parcel),
-            law if law & LAW == LAW => self.enter_law_elsewhere(now_ns, law & !LAW, parcel),
-            tail if tail & NO_WIRE == 0 => self.enter_tail(now_ns, tail & !TAIL, parcel),
-            link => self.enter_link(now_ns, link & !NO_WIRE, parcel),
-        }
-    }
-
-    #[inline(never)]
-    fn enter_tail(&mut self, now_ns: u64, tail: u32, parcel: Parcel) -> Checked<()> {
-        let passage = self.wires.arrive_late(tail as usize, now_ns, parcel.ip_bytes)?;
-        self.pass_on(now_ns, tail, passage, parcel)
-    }
-
-    /// What has a channel. Data and ACKs differ in what nearly every step of it looks at.
-    #[inline(always)]
-    fn enter_air(&mut self, now_ns: u64, hop: u32, parcel: Parcel) -> Checked<()> {
-        let wire = hop & !(LAW_ON_AIR | OF_ACKS);
-        match (hop < LAW_ON_AIR, hop & OF_ACKS == 0) {
-            (true, true) => self.enter_wire_on_air::<true>(now_ns, wire, parcel),
-            (true, false) => self.enter_wire_on_air::<false>(now_ns, wire, parcel),
-            (false, true) => self.enter_law_on_air::<true>(now_ns, wire, parcel),
-            (false, false) => self.enter_law_on_air::<false>(now_ns, wire, parcel),
-        }
-    }
-
-    #[inline(never)]
-    fn enter_wire_on_air<const IS_DATA: bool>(&mut self, now_ns: u64, wire: u32, mut parcel: Parcel) -> Checked<()> {
-        let kind = if IS_DATA { PacketKind::Data } else { PacketKind::Ack };
-        debug_assert_eq!(self.slab.get(parcel.id).header.is_data(), IS_DATA, "a route has one");
-        let passage = self
-            .wires
-            .arrive_on_air(wire as usize, now_ns, kind, &mut parcel, LOST_AT)?;
-        self.pass_on(now_ns, wire, passage, parcel)
-    }
-
-    #[inline(never)]
-    fn enter_law_on_air<const IS_DATA: bool>(&mut self, now_ns: u64, wire: u32, mut parcel: Parcel) -> Checked<()> {
-        let packet_kind = if IS_DATA { PacketKind::Data } else { PacketKind::Ack };
-        debug_assert_eq!(self.slab.get(parcel.id).header.is_data(), IS_DATA, "a route has one");
-        let kind = self.lane_of[wire as usize] as usize;
-        let law = &mut self.laws[kind - self.lanes_alone];
-        let passage = law
-            .arrive_on_air(now_ns, packet_kind, &mut parcel, LOST_AT, &mut self.slab)?
-            .map(|due_ns| Passage { due_ns, kind });
-        self.pass_on(now_ns, wire, passage, parcel)
-    }
-
-    #[inline(never)]
-    fn enter_law_elsewhere(&mut self, now_ns: u64, link: u32, parcel: Parcel) -> Checked<()> {
-        self.enter_law(now_ns, link, parcel)
-    }
-
-    #[inline(always)]
-    fn enter_law(&mut self, now_ns: u64, link: u32, parcel: Parcel) -> Checked<()> {
-        let kind = self.lane_of[link as usize] as usize;
-        let law = &mut self.laws[kind - self.lanes_alone];
-        let passage = law
-            .arrive(now_ns, parcel, &mut self.slab)?
-            .map(|due_ns| Passage { due_ns, kind });
-        self.pass_on(now_ns, link, passage, parcel)
-    }
-
-    #[inline(never)]
-    fn enter_link(&mut self, now_ns: u64, link: u32, mut parcel: Parcel) -> Checked<()> {
-        let kind = self.lane_of[link as usize] as usize;
-        let at = kind - self.lanes_alone - self.laws.len();
-        match self.links[at].arrive(now_ns, parcel, &mut self.slab)? {
-            Arrival::Leaves { due_ns, is_lost } => {
-                if is_lost {
-                    parcel.tag = LOST_AT;
-                }
-                return self.go_ahead(now_ns, link, Passage { due_ns, kind }, parcel);
-            }
-            Arrival::Taken => self.schedule_link(kind - self.lanes_alone, link),
-            Arrival::Dropped => self.discard(parcel.id),
-        }
-        Ok(())
-    }
-
-    /// Before a link only the beginning of a route is the tap's place.
-    #[cold]
-    #[inline(never)]
-    fn forward_shown(&mut self, now_ns: u64, parcel: Parcel) -> Checked<()> {
-        self.forward(now_ns, parcel)
     }
 
     #[cold]

@@ -182,7 +182,6 @@ impl LawWire {
         on_air: Option<OnAir>,
         store: &mut impl Store,
     ) -> Checked<Option<u64>> {
-        self.settle(now_ns, store)?;
         let bytes = match (on_air, &mut self.air) {
             (Some(on_air), Some(air)) => air.make_ready(on_air.kind, parcel.ip_bytes),
             _ => u32::from(parcel.ip_bytes),
@@ -195,12 +194,16 @@ impl LawWire {
                 Some(on_air) => self.queue_up_on_air(now_ns, parcel, bytes, on_air, store),
             };
         }
-        // All that came before has begun, so it is sent as it comes.
-        let full = u64::from(bytes) > self.limit_bytes;
-        let fate = self.law.on_passage(now_ns, full, parcel.id, bytes, store);
-        self.marked_pkts += u64::from(fate.marks);
-        if full || fate.dropped {
-            self.count_drop(bytes, full);
+        // All that came before begins by now, so it is sent as it comes.
+        self.settle(now_ns, store)?;
+        if u64::from(bytes) > self.limit_bytes {
+            self.refuse(now_ns, parcel.id, bytes, store);
+            return Ok(None);
+        }
+        let fate = self.law.on_passage(now_ns, parcel.id, bytes, store);
+        self.marked_pkts += fate.marks;
+        if fate.dropped {
+            self.count_drop(bytes, false);
             return Ok(None);
         }
         if now_ns > self.free.ns {
@@ -217,6 +220,13 @@ impl LawWire {
             return self.broken(AT_DEQUEUE, now_ns);
         }
         Ok(Some(end.ceil_ns() + self.delay_ns))
+    }
+
+    /// A packet for which there is no room. The law sees it come.
+    #[cold]
+    fn refuse(&mut self, now_ns: u64, id: PacketId, bytes: u32, store: &mut impl Store) {
+        self.law.on_enqueue(self.view(now_ns), true, id, bytes, store);
+        self.count_drop(bytes, true);
     }
 
     /// The fate of a packet whose transmission begins at `start_ns`.
@@ -256,11 +266,16 @@ impl LawWire {
         on_air: Option<OnAir>,
         store: &mut impl Store,
     ) -> Checked<Option<u64>> {
+        self.begin_until(now_ns, store)?;
         let full =
             self.waiting.len() >= self.limit_pkts as usize || self.queue_bytes + u64::from(bytes) > self.limit_bytes;
-        let verdict = self.law.on_enqueue(self.view(now_ns), full, parcel.id, bytes, store);
-        if full || verdict.dropped {
-            self.count_drop(bytes, full);
+        if full {
+            self.refuse(now_ns, parcel.id, bytes, store);
+            return Ok(None);
+        }
+        let verdict = self.law.on_enqueue(self.view(now_ns), false, parcel.id, bytes, store);
+        if verdict.dropped {
+            self.count_drop(bytes, false);
             return Ok(None);
         }
         self.marked_pkts += u64::from(verdict.marked);
@@ -300,8 +315,14 @@ impl LawWire {
 
     #[inline(never)]
     fn start_until(&mut self, now_ns: u64, store: &mut impl Store) -> Checked<()> {
-        while let Some(&first) = self.waiting.front()
-            && first.start_ns <= now_ns
+        self.begin_until(now_ns, store)
+    }
+
+    /// Inlined where packets come while others are sent: nearly always one of these has begun in the meantime.
+    #[inline(always)]
+    fn begin_until(&mut self, now_ns: u64, store: &mut impl Store) -> Checked<()> {
+        while self.start_ns_next <= now_ns
+            && let Some(&first) = self.waiting.front()
         {
             if self.waiting.len() > self.limit_pkts as usize || self.queue_bytes > self.limit_bytes {
                 return self.broken(LIMIT, first.start_ns);
@@ -310,6 +331,7 @@ impl LawWire {
             self.byte_ns += u128::from(waited_ns) * u128::from(first.bytes);
             self.pkt_ns += u128::from(waited_ns);
             self.waiting.remove_front();
+            self.start_ns_next = self.waiting.front().map_or(u64::MAX, |next| next.start_ns);
             self.queue_bytes -= u64::from(first.bytes);
             let view = self.view(first.start_ns);
             let verdict = self.law.on_dequeue(view, waited_ns, first.id, first.bytes, store);
@@ -328,7 +350,6 @@ impl LawWire {
                 return self.broken(CAPACITY, first.start_ns);
             }
         }
-        self.start_ns_next = self.waiting.front().map_or(u64::MAX, |next| next.start_ns);
         Ok(())
     }
 
@@ -341,6 +362,7 @@ impl LawWire {
         self.busy_ns += end_ns - start_ns;
     }
 
+    #[cold]
     fn count_drop(&mut self, bytes: u32, full: bool) {
         self.dropped_full_pkts += u64::from(full);
         self.dropped_law_pkts += u64::from(!full);

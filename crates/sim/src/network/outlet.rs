@@ -48,7 +48,11 @@ impl Network {
             Role::Exit => 0,
             Role::Outlet => {
                 let until_ns = now_ns.saturating_add(self.answer_delay_ns);
-                self.keys.key(until_ns, 0).min(self.end_key)
+                // Hosts move nobody's look at a link.
+                self.keys
+                    .key(until_ns, 0)
+                    .min(self.end_key)
+                    .min(self.looks_due.next_key())
             }
         };
         (self.lanes[lane].next_key() == key).then_some(Outflow { lane, horizon })
@@ -97,7 +101,8 @@ impl Network {
     #[inline(always)]
     pub fn flows_on(&mut self, outflow: Outflow) -> bool {
         let next_key = self.lanes[outflow.lane].next_key();
-        let flows_on = next_key < outflow.horizon.min(self.next_key_but_outlets());
+        let key_at_host = self.lanes_due.next_key().min(self.flows_due.next_key());
+        let flows_on = next_key < outflow.horizon.min(key_at_host);
         if flows_on {
             self.events_more += 1;
         } else {
