@@ -4,8 +4,8 @@
 #[derive(Clone, Debug)]
 pub struct State {
     words: Box<[u64]>,
-    /// Words before and behind the law's own.
-    zone_words: u32,
+    /// Bytes before and behind the law's own.
+    zone_bytes: u32,
     /// Bytes of the law's own words: compared on each call, so kept and not computed.
     bytes: u32,
 }
@@ -21,7 +21,7 @@ impl State {
         let (own_words, zone_words) = (bytes.div_ceil(8), zone_bytes / 8);
         Self {
             words: vec![0; (own_words + 2 * zone_words) as usize].into_boxed_slice(),
-            zone_words,
+            zone_bytes: zone_words * 8,
             bytes: own_words * 8,
         }
     }
@@ -34,13 +34,16 @@ impl State {
 
     /// The content, for tests and diagnosis.
     pub fn words(&self) -> &[u64] {
-        let start = self.zone_words as usize;
+        let start = self.zone_bytes as usize / 8;
         &self.words[start..self.words.len() - start]
     }
 
     /// Overwrites the beginning.
     pub(crate) fn fill(&mut self, bytes: &[u8]) {
-        for (word, bytes) in self.words[self.zone_words as usize..].iter_mut().zip(bytes.chunks(8)) {
+        for (word, bytes) in self.words[self.zone_bytes as usize / 8..]
+            .iter_mut()
+            .zip(bytes.chunks(8))
+        {
             let mut padded = [0; 8];
             padded[..bytes.len()].copy_from_slice(bytes);
             *word = u64::from_ne_bytes(padded);
@@ -56,6 +59,9 @@ impl State {
     #[inline]
     pub(crate) fn as_mut_ptr(&mut self) -> *mut std::ffi::c_void {
         // Without a check of bounds: this is on the way of every call of a law.
-        self.words.as_mut_ptr().wrapping_add(self.zone_words as usize).cast()
+        self.words
+            .as_mut_ptr()
+            .wrapping_byte_add(self.zone_bytes as usize)
+            .cast()
     }
 }

@@ -360,11 +360,16 @@ impl Scoreboard {
         }
     }
 
+    /// Whether nothing is lost, sent again or gone before its turn.
+    #[inline]
+    pub fn is_whole(&self) -> bool {
+        self.lost_pkts | self.retransmitted_pkts | self.sacked_pkts() == 0
+    }
+
     /// Pair check: whether what each event kept up is the sum of what is unacknowledged.
     #[inline]
     pub fn is_sound(&self) -> bool {
-        if self.lost_pkts | self.retransmitted_pkts | self.sacked_pkts() == 0 {
-            // Nearly always: nothing is lost, sent again or gone before its turn.
+        if self.is_whole() {
             return self.in_flight_pkts == self.outstanding_pkts() && self.sacked.is_empty();
         }
         let sum = |parts: [u32; 4]| parts.into_iter().map(u64::from).sum::<u64>();

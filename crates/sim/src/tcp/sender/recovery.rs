@@ -11,6 +11,9 @@ impl Sender {
     /// Moves the recovery state on. Returns whether a retransmission is due whatever the window says.
     #[inline]
     pub(super) fn advance_recovery(&mut self, now: Now, plan: &Plan, ack: &mut abi::Ack) -> bool {
+        if self.control.ca_state == abi::CA_OPEN && self.is_whole(plan) {
+            return false;
+        }
         let una = self.board.una();
         let ends = una >= self.recover || (ack.acked_pkts > 0 && self.ends_with_new_ack(plan));
         if ends && self.control.ca_state > abi::CA_DISORDER {
@@ -33,6 +36,12 @@ impl Sender {
             }
             _ => self.detect_loss(now, plan, ack),
         }
+    }
+
+    /// Whether nothing is missing, and no clock has to be asked for what may be: as after nearly every ACK.
+    #[inline]
+    fn is_whole(&self, plan: &Plan) -> bool {
+        self.duplicate_acks == 0 && self.board.is_whole() && plan.tcp.recovery != Recovery::Rack
     }
 
     /// Whether any new ACK ends the recovery under way (RFC 5681, section 3.2, step 6).
