@@ -4,6 +4,7 @@
 mod boot;
 mod build;
 mod connection;
+mod iperf3;
 mod laws;
 mod link_stats;
 mod measure;
