@@ -8,6 +8,7 @@ mod iperf3;
 mod laws;
 mod link_stats;
 mod measure;
+mod processor;
 mod spaces;
 mod tcp_info;
 mod traffic;

@@ -1,7 +1,6 @@
 //! Runs the applications of all flows and reads the meters, in one thread and by one clock.
 
 use std::collections::BTreeSet;
-use std::fs;
 use std::os::fd::{AsFd, OwnedFd};
 use std::time::Duration;
 
@@ -17,6 +16,7 @@ use super::connection::{self, Moved};
 use super::iperf3::Iperf3;
 use super::laws::AtLink;
 use super::measure::{FlowMeter, LinkMeter, Recorder};
+use super::processor::Processor;
 use super::spaces::Spaces;
 use super::tcp_info::TcpInfo;
 use super::{Outcome, failed};
@@ -33,9 +33,6 @@ const DONE_NS: u64 = 1_000_000;
 
 /// How often the host hears how far the run has come.
 const NEWS_NS: u64 = 1_000_000_000;
-
-/// A processor busier than this within a virtual second may itself have delayed packets.
-const BUSY_MAX: f64 = 0.9;
 
 /// From the last preparation to the first instant of the run.
 const LEAD_NS: u64 = 100_000_000;
@@ -464,45 +461,4 @@ fn add(epoll: &Epoll, file: impl AsFd, whose: Whose, flags: EpollFlags) -> Outco
 fn monotonic_ns() -> Outcome<u64> {
     let now = clock_gettime(ClockId::CLOCK_MONOTONIC).map_err(failed("the clock"))?;
     Ok(Duration::from(now).as_nanos() as u64)
-}
-
-/// Watches that the guest's processor is no bottleneck: the clock counts its instructions.
-struct Processor {
-    idle_ticks: u64,
-    last_ns: u64,
-}
-
-/// `/proc/stat` counts in hundredths of a second.
-const PROC_TICK_NS: u64 = 10_000_000;
-
-impl Processor {
-    fn new() -> Outcome<Self> {
-        Ok(Self {
-            idle_ticks: idle_ticks()?,
-            last_ns: 0,
-        })
-    }
-
-    fn check(&mut self, now_ns: u64) -> Outcome<()> {
-        let idle_ticks = idle_ticks()?;
-        let idle = ((idle_ticks - self.idle_ticks) * PROC_TICK_NS) as f64 / (now_ns - self.last_ns) as f64;
-        (self.idle_ticks, self.last_ns) = (idle_ticks, now_ns);
-        if idle < 1.0 - BUSY_MAX {
-            return Err(format!(
-                "the guest's processor was {:.0} % busy before {} s, so that it would delay packets itself; lower the \
-                 rate, or shorten the path",
-                (1.0 - idle) * 100.0,
-                now_ns / 1_000_000_000
-            ));
-        }
-        Ok(())
-    }
-}
-
-/// Time that the processor was idle: the fourth number of the first line.
-fn idle_ticks() -> Outcome<u64> {
-    let path = "/proc/stat";
-    let text = fs::read_to_string(path).map_err(failed(path))?;
-    let idle = text.split_whitespace().nth(4).and_then(|field| field.parse().ok());
-    idle.ok_or_else(|| format!("{path} is not understood"))
 }
