@@ -4,6 +4,8 @@ use std::process::{Child, Command, Stdio};
 use std::thread::sleep;
 use std::time::Duration;
 
+use Congestion::{Law, Own, Path};
+
 use crate::measure::{self, median};
 use crate::row::{Bound, Row, Section};
 use crate::simulators::Bench;
@@ -152,69 +154,89 @@ impl Drop for Loaded<'_> {
 /// One side of a comparison.
 #[derive(Clone, Copy)]
 struct Case {
-    /// The law, or none for the kernel's own CUBIC.
-    law: Option<&'static str>,
-    with_router: bool,
+    congestion: Congestion,
     segments: u32,
+}
+
+#[derive(Clone, Copy)]
+enum Congestion {
+    /// The kernel's own.
+    Own(&'static str),
+    /// A law of fadelab's, at both ends.
+    Law(&'static str),
+    /// The same, and at a router.
+    Path(&'static str),
 }
 
 /// As many segments as a device takes when nobody limits it.
 const OFFLOAD: u32 = 65535;
 
 fn reached(bench: &Bench, cable: &Cable, case: Case) -> Result<f64, String> {
-    let loaded = case
-        .law
-        .map(|law| Loaded::new(bench, cable, law, case.with_router))
-        .transpose()?;
+    let loaded = match case.congestion {
+        Congestion::Own(_) => None,
+        Congestion::Law(law) => Some(Loaded::new(bench, cable, law, false)?),
+        Congestion::Path(law) => Some(Loaded::new(bench, cable, law, true)?),
+    };
     cable.offload(case.segments)?;
-    cable.gbit_per_s(loaded.as_ref().map_or("cubic", |loaded| &loaded.name))
+    match (&loaded, case.congestion) {
+        (None, Congestion::Own(name)) => cable.gbit_per_s(name),
+        (Some(loaded), _) => cable.gbit_per_s(&loaded.name),
+        (None, _) => unreachable!("laws are loaded above"),
+    }
+}
+
+/// What is compared with what: a name, both sides, and the bound.
+fn cases() -> [(&'static str, Case, Case, Bound); 7] {
+    let case = |congestion, segments| Case { congestion, segments };
+    let cubic = |segments| case(Own("cubic"), segments);
+    [
+        (
+            "reno, offload",
+            case(Law("reno"), OFFLOAD),
+            cubic(OFFLOAD),
+            Bound::AtLeast(0.95, 1.0),
+        ),
+        (
+            "the kernel's reno, offload",
+            case(Own("reno"), OFFLOAD),
+            cubic(OFFLOAD),
+            Bound::None,
+        ),
+        (
+            "cubic, offload",
+            case(Law("cubic"), OFFLOAD),
+            cubic(OFFLOAD),
+            Bound::AtLeast(0.95, 1.0),
+        ),
+        (
+            "vcp with router, one segment",
+            case(Path("vcp"), 1),
+            cubic(1),
+            Bound::AtLeast(0.75, 0.85),
+        ),
+        (
+            "xcp with router, one segment",
+            case(Path("xcp"), 1),
+            cubic(1),
+            Bound::None,
+        ),
+        (
+            "vcp with router, offload",
+            case(Path("vcp"), OFFLOAD),
+            cubic(OFFLOAD),
+            Bound::None,
+        ),
+        ("the kernel's cubic, one segment", cubic(1), cubic(OFFLOAD), Bound::None),
+    ]
 }
 
 /// # Errors
 /// In words: no root, a kernel that takes no laws, or a command that fails.
 pub fn measure(bench: &Bench) -> Result<Section, String> {
     eprintln!("bench: laws in the kernel");
-    let own = |segments| Case {
-        law: None,
-        with_router: false,
-        segments,
-    };
-    let law = |name, with_router, segments| Case {
-        law: Some(name),
-        with_router,
-        segments,
-    };
-    let cases = [
-        (
-            "reno, offload",
-            law("reno", false, OFFLOAD),
-            own(OFFLOAD),
-            Bound::AtLeast(0.95, 1.0),
-        ),
-        (
-            "cubic, offload",
-            law("cubic", false, OFFLOAD),
-            own(OFFLOAD),
-            Bound::AtLeast(0.95, 1.0),
-        ),
-        (
-            "vcp with router, one segment",
-            law("vcp", true, 1),
-            own(1),
-            Bound::AtLeast(0.75, 0.85),
-        ),
-        ("xcp with router, one segment", law("xcp", true, 1), own(1), Bound::None),
-        (
-            "vcp with router, offload",
-            law("vcp", true, OFFLOAD),
-            own(OFFLOAD),
-            Bound::None,
-        ),
-        ("the kernel's cubic, one segment", own(1), own(OFFLOAD), Bound::None),
-    ];
     let cable = Cable::new()?;
     let mut rows = Vec::new();
-    for (name, case, other, bound) in cases {
+    for (name, case, other, bound) in cases() {
         let (mut ratios, mut ours, mut theirs) = (Vec::new(), Vec::new(), Vec::new());
         for _ in 0..bench.rounds {
             let (mine, its) = (reached(bench, &cable, case)?, reached(bench, &cable, other)?);

@@ -13,7 +13,7 @@ use fadelab_testbed::Image;
 
 use crate::args::{ScenarioArgs, threads};
 use crate::sweep::{Failed, simulate};
-use crate::testbed::{self, KernelArgs};
+use crate::testbed::{self, GuestArgs};
 use crate::{Failure, output, own_law, run, show};
 
 /// Arguments of `fadelab compare`.
@@ -25,7 +25,7 @@ pub struct CompareArgs {
     #[arg(long, value_enum, value_delimiter = ',', default_value = "sim,virtual")]
     pub on: Vec<Ground>,
     #[command(flatten)]
-    pub kernel: KernelArgs,
+    pub guest: GuestArgs,
     /// Folder for the result, which must be empty or not exist [default: results/NAME-001, numbered on]
     #[arg(long, value_name = "DIR")]
     pub out: Option<PathBuf>,
@@ -75,7 +75,7 @@ pub fn compare(args: &CompareArgs) -> Result<(), Failure> {
     let image = args
         .on
         .contains(&Ground::Virtual)
-        .then(|| testbed::check(&plan).and_then(|()| testbed::image(&args.kernel)))
+        .then(|| testbed::check(&plan).and_then(|()| testbed::image(&args.guest)))
         .transpose()?;
     if !args.quiet {
         output::warn(&plan.warnings);
@@ -106,6 +106,7 @@ pub fn compare(args: &CompareArgs) -> Result<(), Failure> {
         threads,
         sharing: None,
         host: Host::read(),
+        guest: image.as_ref().map(testbed::provenance_of),
     };
     let folder = fadelab_results::write(&target, &experiment, &summary, &provenance, args.csv)?;
     if !args.quiet {

@@ -245,6 +245,7 @@ fn write(target: &Target, experiment: Experiment, entries: &[Entry], wall: Insta
         ..experiment
     };
     let provenance = Provenance {
+        guest: None,
         wall_time_s: wall.elapsed().as_secs_f64(),
         threads: threads(),
         sharing: None,

@@ -48,6 +48,7 @@ pub fn run(args: &RunArgs) -> Result<(), Failure> {
     experiment.scenario_path = args.scenario.file.display().to_string();
     let summary = Summary::of(&experiment);
     let provenance = Provenance {
+        guest: None,
         wall_time_s: wall_s,
         threads,
         sharing: Some(Sharing {

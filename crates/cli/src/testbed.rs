@@ -6,7 +6,7 @@ use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::time::Instant;
 
 use clap::{Args, Subcommand, ValueEnum};
-use fadelab_results::{Host, Provenance, Summary};
+use fadelab_results::{Guest, Host, Provenance, Summary};
 use fadelab_scenario::plan::Plan;
 use fadelab_sim::record::RunRecord;
 use fadelab_testbed::image::Kernel;
@@ -38,7 +38,7 @@ pub struct TestbedRunArgs {
     #[arg(long, value_enum, default_value = "virtual")]
     pub ground: Ground,
     #[command(flatten)]
-    pub kernel: KernelArgs,
+    pub guest: GuestArgs,
     /// Folder for the result, which must be empty or not exist [default: results/NAME-001, numbered on]
     #[arg(long, value_name = "DIR")]
     pub out: Option<PathBuf>,
@@ -63,19 +63,22 @@ pub enum Ground {
     Virtual,
 }
 
-/// Which kernel.
+/// Which guest.
 #[derive(Clone, Debug, Args)]
-pub struct KernelArgs {
+pub struct GuestArgs {
     /// Kernel of the guest: 6.1 or 6.12
     #[arg(long, value_name = "SERIES", default_value = "6.1")]
     pub kernel: String,
+    /// Let iperf3 carry the flows that always have data, in place of fadelab's own sockets
+    #[arg(long)]
+    pub iperf3: bool,
 }
 
 /// Arguments of `fadelab testbed image`.
 #[derive(Debug, Args)]
 pub struct ImageArgs {
     #[command(flatten)]
-    pub kernel: KernelArgs,
+    pub guest: GuestArgs,
 }
 
 impl From<Error> for Failure {
@@ -96,7 +99,7 @@ pub fn testbed(command: &TestbedCommand) -> Result<(), Failure> {
     match command {
         TestbedCommand::Run(args) => run_scenario(args),
         TestbedCommand::Image(args) => {
-            let image = image(&args.kernel)?;
+            let image = image(&args.guest)?;
             output::print(&format!("{}: {}\n", image.package(), image.folder().display()))
         }
         TestbedCommand::Guest => fadelab_testbed::guest::main(),
@@ -107,12 +110,20 @@ pub fn testbed(command: &TestbedCommand) -> Result<(), Failure> {
 ///
 /// # Errors
 /// An unknown kernel, or an image that cannot be made.
-pub fn image(args: &KernelArgs) -> Result<Image, Failure> {
+pub fn image(args: &GuestArgs) -> Result<Image, Failure> {
     let kernel = Kernel::of(&args.kernel)?;
     let program = std::env::current_exe().map_err(|error| Failure::Failed(format!("cannot find myself: {error}")))?;
-    Ok(Image::prepare(&kernel, &program, |step| {
+    Ok(Image::prepare(&kernel, &program, args.iperf3, |step| {
         output::note(&[format!("{step} ...")]);
     })?)
+}
+
+/// What a result says of its guest.
+pub fn provenance_of(image: &Image) -> Guest {
+    Guest {
+        kernel: image.package().to_owned(),
+        greedy: if image.has_iperf3() { "iperf3" } else { "sockets" },
+    }
 }
 
 /// Runs a scenario and writes its result.
@@ -135,7 +146,7 @@ fn run_scenario(args: &TestbedRunArgs) -> Result<(), Failure> {
     if !args.quiet {
         output::warn(&plan.warnings);
     }
-    let image = image(&args.kernel)?;
+    let image = image(&args.guest)?;
     let jobs = args
         .jobs
         .map_or_else(run::cores, NonZeroUsize::get)
@@ -154,6 +165,7 @@ fn run_scenario(args: &TestbedRunArgs) -> Result<(), Failure> {
         threads: jobs,
         sharing: None,
         host: Host::read(),
+        guest: Some(provenance_of(&image)),
     };
     let folder = fadelab_results::write(&target, &experiment, &summary, &provenance, args.csv)?;
     if args.quiet {

@@ -138,6 +138,14 @@ impl Drop for Running {
     }
 }
 
+/// What `fadelab kernel list` prints.
+fn listed() -> String {
+    let output = Command::new(env!("CARGO_BIN_EXE_fadelab"))
+        .args(["kernel", "list"])
+        .output();
+    said(&output.expect("the binary runs"))
+}
+
 #[test]
 fn a_router_is_undone_when_it_is_interrupted_or_terminated() {
     // Goal: while it runs the device is shaped and noted; Ctrl-C, SIGTERM and SIGHUP end it with 0 and leave nothing.
@@ -192,6 +200,13 @@ fn what_a_killed_router_leaves_the_next_start_removes() {
         }
         router.signal("KILL");
         assert_eq!(router.end().0, None);
+        let of_dead = space.notes().len();
+        assert_eq!(
+            listed()
+                .matches(&format!("in /run/netns/{}\n  left by", space.0))
+                .count(),
+            of_dead
+        );
         left += usize::from(space.disciplines() != before);
         let mut next = space.start("out", &[]);
         next.is_up();
@@ -229,6 +244,14 @@ fn a_device_has_one_router_and_two_devices_have_two() {
     let mut other = space.start("side", &[]);
     other.is_up();
     assert_eq!(space.notes().len(), 2);
+    for (router, device) in [(&first, "out"), (&other, "side")] {
+        let line = format!(
+            "router law vcp at {device} in /run/netns/{}\n  process {};",
+            space.0,
+            router.0.id()
+        );
+        assert!(listed().contains(&line), "{line}\n{}", listed());
+    }
     for router in [other, first] {
         router.signal("INT");
         assert_eq!(router.end().0, Some(0));

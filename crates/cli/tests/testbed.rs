@@ -6,10 +6,10 @@ use std::fs;
 use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
 use std::process::{Command, Output, Stdio};
-use std::sync::Mutex;
 use std::time::Duration;
 
 use common::Scratch;
+use common::guest::possible;
 
 /// Two flows over 10 Mbit/s and 44 ms, whose queue holds 60 packets.
 const SCENARIO: &str = r#"
@@ -52,30 +52,6 @@ fn scenario(text: &str) -> Scratch {
     scratch
 }
 
-/// Whether guests of a kernel can run here; says why not, and fails where they must.
-fn possible(kernel: &str) -> bool {
-    // One test makes the image, the others find it.
-    static ONE: Mutex<()> = Mutex::new(());
-    let _one = ONE.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
-    let scratch = Scratch::new();
-    let made = fadelab(&scratch, &["testbed", "image", "--kernel", kernel])
-        .output()
-        .unwrap();
-    if made.status.success() {
-        return true;
-    }
-    let text = said(&made);
-    assert!(
-        std::env::var("FADELAB_REQUIRE_GUEST").as_deref() != Ok("1"),
-        "a guest is required here, but\n{text}"
-    );
-    println!(
-        "skipped: a guest with Linux {kernel}: {}",
-        text.lines().last().unwrap_or("no reason")
-    );
-    false
-}
-
 fn run(scratch: &Scratch, out: &str, more: &[&str]) {
     let arguments = ["testbed", "run", "net.toml", "--quiet", "--csv", "--out", out];
     let output = fadelab(scratch, &arguments).args(more).output().unwrap();
@@ -95,25 +71,43 @@ fn column(scratch: &Scratch, file: &str, name: &str) -> Vec<f64> {
 fn a_guest_gives_the_same_bytes_twice() {
     // Goal: a run of a law of ours in the kernel depends on the scenario and the seed alone, also beside
     // another guest that runs at the same time.
-    twice("flow.law=reno");
+    twice(&["--set", "flow.law=reno"]);
 }
 
 #[test]
 fn vcp_gives_the_same_bytes_twice() {
     // Goal: the same for a law with feedback and a router.
-    twice("flow.law=vcp");
+    twice(&["--set", "flow.law=vcp"]);
 }
 
-fn twice(law: &str) {
-    if !possible("6.1") {
+#[test]
+fn iperf3_sends_under_a_law_and_gives_the_same_bytes_twice() {
+    // Goal: a program that was not written for a law runs under it as it is, and repeats as fadelab's own sockets do:
+    // two flows of iperf3 under VCP use most of the link, and neither waits for the other.
+    let Some(scratch) = twice(&["--set", "flow.law=vcp", "--iperf3"]) else {
         return;
+    };
+    let utilisation = column(&scratch, "one/csv/runs.csv", "utilisation")[0];
+    assert!(utilisation > 0.7 && utilisation < 0.98, "utilisation {utilisation}");
+    let delivered = column(&scratch, "one/csv/flow_totals.csv", "delivered_bytes");
+    assert_eq!(delivered.len(), 2);
+    // A third of a fair share over the three seconds that count.
+    let least = delivered.into_iter().fold(f64::MAX, f64::min);
+    assert!(least > 10e6 / 8.0 * 3.0 / 6.0, "{least} B");
+    let manifest = fs::read_to_string(scratch.0.join("one/manifest.json")).unwrap();
+    assert!(manifest.contains("\"greedy\": \"iperf3\""), "{manifest}");
+}
+
+/// Runs the scenario twice and demands the same bytes; `None` where no guest runs here.
+fn twice(more: &[&str]) -> Option<Scratch> {
+    if !possible("6.1") {
+        return None;
     }
     let scratch = scenario(SCENARIO);
-    let laws = ["--set", law];
     std::thread::scope(|scope| {
         for out in ["one", "two"] {
             let scratch = &scratch;
-            scope.spawn(move || run(scratch, out, &laws));
+            scope.spawn(move || run(scratch, out, more));
         }
     });
     let tables = ["runs", "links", "flows", "flow_totals", "completions"].map(|name| format!("{name}.parquet"));
@@ -121,6 +115,7 @@ fn twice(law: &str) {
         let [one, two] = ["one", "two"].map(|out| fs::read(scratch.0.join(out).join(file)).unwrap());
         assert!(one == two, "{file} differs");
     }
+    Some(scratch)
 }
 
 #[test]
@@ -133,7 +128,7 @@ fn links_are_what_the_scenario_says() {
     let scratch = scenario(SCENARIO);
     run(&scratch, "out", &["--kernel", "6.12"]);
     let utilisation = column(&scratch, "out/csv/runs.csv", "utilisation")[0];
-    assert!(utilisation > 0.5 && utilisation < 1.002, "utilisation {utilisation}");
+    assert!(utilisation > 0.97 && utilisation < 1.002, "utilisation {utilisation}");
     let queues = column(&scratch, "out/csv/links.csv", "queue_pkts");
     let longest = queues.iter().copied().fold(0.0, f64::max);
     assert!((50.0..=60.0).contains(&longest), "at most {longest} packets waited");

@@ -21,6 +21,18 @@ pub struct Provenance {
     pub sharing: Option<Sharing>,
     /// The host.
     pub host: Host,
+    /// The guest that runs of the virtual ground had.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub guest: Option<Guest>,
+}
+
+/// What a guest is.
+#[derive(Clone, Debug, Serialize)]
+pub struct Guest {
+    /// Package of its kernel, with its version.
+    pub kernel: String,
+    /// What carries flows that always have data: `sockets` of fadelab, or `iperf3`.
+    pub greedy: &'static str,
 }
 
 /// What the threads of a sweep spent.

@@ -124,6 +124,7 @@ fn the_table_and_the_page_name_what_is_beyond() {
         words.starts_with("1 of 2 distances are within their bounds; beyond: completion time, mean of steady over")
     );
     let page = report::html(&experiment, &summary).unwrap();
+    assert!(page.contains("Between sim and virtual: 1 of 2 distances are within their bounds; beyond: completion"));
     assert!(page.contains("How far the grounds are apart") && page.contains("Run on sim and virtual by fadelab"));
     let one = common::two_laws().experiment();
     assert!(

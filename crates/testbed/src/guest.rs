@@ -4,9 +4,11 @@
 mod boot;
 mod build;
 mod connection;
+mod iperf3;
 mod laws;
 mod link_stats;
 mod measure;
+mod processor;
 mod spaces;
 mod tcp_info;
 mod traffic;

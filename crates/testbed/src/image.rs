@@ -58,6 +58,9 @@ const PROGRAMS: [Need; 2] = [
     ("tc", "builds queues", "iproute2"),
 ];
 
+/// An application that can be in the guest.
+const IPERF3: Need = ("iperf3", "sends what greedy flows carry", "iperf3");
+
 /// Images of a kernel that are kept: another build of fadelab has another one.
 const IMAGES_KEPT: usize = 4;
 
@@ -68,15 +71,16 @@ pub struct Image {
     folder: PathBuf,
     package: String,
     modules: Vec<String>,
+    iperf3: bool,
 }
 
 impl Image {
-    /// Makes an image with the kernel and with `program`, a fadelab, in it, or finds it in the cache. What takes long
-    /// is told to `say`.
+    /// Makes an image with the kernel and with `program`, a fadelab, in it, or finds it in the cache; with `iperf3`
+    /// this is in it, too, and carries greedy flows. What takes long is told to `say`.
     ///
     /// # Errors
     /// A program of the system is missing, the kernel's package cannot be had, or the cache cannot be written.
-    pub fn prepare(kernel: &Kernel, program: &Path, mut say: impl FnMut(&str)) -> Result<Self, Error> {
+    pub fn prepare(kernel: &Kernel, program: &Path, iperf3: bool, mut say: impl FnMut(&str)) -> Result<Self, Error> {
         programs::find(&(
             crate::machine::QEMU,
             "runs the kernel in virtual time",
@@ -88,7 +92,10 @@ impl Image {
             Some(package) => package,
             None => apt::fetch(kernel, &cache, &mut say)?,
         };
-        let tools: Vec<PathBuf> = PROGRAMS.iter().map(programs::find).collect::<Result<_, _>>()?;
+        let needs = PROGRAMS.iter().chain(iperf3.then_some(&IPERF3));
+        let tools = needs
+            .map(|need| Ok((need.0, programs::find(need)?)))
+            .collect::<Result<Vec<_>, Error>>()?;
         let name = package.file_stem().unwrap_or_default().to_string_lossy().into_owned();
         let folder = cache.join(format!("image-{:032x}", key(&name, program, &tools)?));
         if !folder.is_dir() {
@@ -103,6 +110,7 @@ impl Image {
             modules: modules.lines().map(str::to_owned).collect(),
             package: name,
             folder,
+            iperf3,
         })
     }
 
@@ -114,6 +122,11 @@ impl Image {
     /// Version of the kernel.
     pub fn version(&self) -> Version {
         self.version
+    }
+
+    /// Whether iperf3 carries greedy flows.
+    pub fn has_iperf3(&self) -> bool {
+        self.iperf3
     }
 
     /// Where it is kept.
@@ -156,11 +169,14 @@ fn cache() -> Result<PathBuf, Error> {
     Ok(base.join("fadelab").join("testbed"))
 }
 
+/// A program for the guest: its name there, and where it is here.
+type Tool = (&'static str, PathBuf);
+
 /// Everything that an image is made from.
-fn key(package: &str, program: &Path, tools: &[PathBuf]) -> Result<u128, Error> {
+fn key(package: &str, program: &Path, tools: &[Tool]) -> Result<u128, Error> {
     let mut hasher = XxHash3_128::new();
     hasher.write(package.as_bytes());
-    for path in tools.iter().map(PathBuf::as_path).chain([program]) {
+    for path in tools.iter().map(|(_, path)| path.as_path()).chain([program]) {
         let mut file = File::open(path).map_err(Error::file("open", path))?;
         io::copy(&mut file, &mut Hashed(&mut hasher)).map_err(Error::file("read", path))?;
     }
@@ -182,7 +198,7 @@ impl Write for Hashed<'_> {
 }
 
 /// Makes an image in a folder of another name, which gets its own when it is complete.
-fn make(package: &Path, program: &Path, tools: &[PathBuf], cache: &Path, folder: &Path) -> Result<(), Error> {
+fn make(package: &Path, program: &Path, tools: &[Tool], cache: &Path, folder: &Path) -> Result<(), Error> {
     let work = tempfile::tempdir_in(cache).map_err(Error::file("make a folder in", cache))?;
     let root = work.path().join("package");
     apt::unpack(package, &root)?;
@@ -206,11 +222,12 @@ fn make(package: &Path, program: &Path, tools: &[PathBuf], cache: &Path, folder:
         paths.push(to);
     }
     archive = archive.file(guest::PROGRAM, 0o755, programs::stripped(program)?);
-    for (path, need) in tools.iter().zip(PROGRAMS) {
+    for (name, path) in tools {
         let bytes = fs::read(path).map_err(Error::file("read", path))?;
-        archive = archive.file(&format!("/bin/{}", need.0), 0o755, bytes);
+        archive = archive.file(&format!("/bin/{name}"), 0o755, bytes);
     }
-    let all: Vec<PathBuf> = tools.iter().cloned().chain([program.to_owned()]).collect();
+    let paths_of_tools = tools.iter().map(|(_, path)| path.clone());
+    let all: Vec<PathBuf> = paths_of_tools.chain([program.to_owned()]).collect();
     for library in programs::libraries(&all) {
         let bytes = fs::read(&library).map_err(Error::file("read", &library))?;
         archive = archive.file(&library.to_string_lossy(), 0o755, bytes);

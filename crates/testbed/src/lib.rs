@@ -70,5 +70,6 @@ fn run_draft(
     let objects = objects::compiled(&draft, image.version())?;
     let mut plan = draft.plan;
     plan.modules = image.modules().to_vec();
+    plan.iperf3 = image.has_iperf3();
     machine::run(&plan, objects, image, calls, report)
 }

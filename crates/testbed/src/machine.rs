@@ -1,7 +1,7 @@
 //! One run of a guest under QEMU, from its start to its last word.
 
 use std::ffi::CString;
-use std::fs::File;
+use std::fs::{self, File};
 use std::io::{Read, Seek, Write};
 use std::os::fd::{AsRawFd, OwnedFd};
 use std::os::unix::process::CommandExt;
@@ -53,6 +53,16 @@ const CLOCKWORK: [&str; 10] = [
     "base=2026-01-01,clock=vm",
 ];
 
+/// What makes QEMU's threads take turns, without which runs would differ by microseconds now and then: a library that
+/// is loaded into it (`qemu/turns.c`).
+static TURNS: &[u8] = include_bytes!(concat!(env!("OUT_DIR"), "/turns.so"));
+
+/// What the thread of the guest's processor calls itself when it takes turns.
+const NAME_IN_TURN: &str = "CPU in turn";
+
+/// What a message calls the files that only QEMU has.
+const IN_MEMORY: &str = "the guest's files in memory";
+
 /// Runs a plan in a guest that has `objects`, paths and contents of files. Calls of its law go into the file `calls`.
 pub fn run(
     plan: &Plan,
@@ -90,7 +100,10 @@ pub fn run(
         }
         for message in messages {
             match message {
-                Message::Booted { release } => when = format!("after Linux {release} had booted"),
+                Message::Booted { release } => {
+                    guest.takes_turns()?;
+                    when = format!("after Linux {release} had booted");
+                }
                 Message::Reached { time_ns: now_ns } => {
                     time_ns = now_ns;
                     when = format!("at {} s of virtual time", time_ns / 1_000_000_000);
@@ -116,7 +129,10 @@ impl Guest {
         let initrd = initrd(plan, objects, image)?;
         let console = in_memory("console")?;
         let messages = in_memory("messages")?;
+        let mut turns = in_memory("turns")?;
+        turns.write_all(TURNS).map_err(Error::file("write", IN_MEMORY))?;
         let mut command = command(plan, image, &initrd, &console, &messages);
+        command.env("LD_PRELOAD", inherited(&turns));
         if let Some(calls) = calls {
             record_calls(&mut command, calls);
         }
@@ -131,12 +147,27 @@ impl Guest {
                 why: error.to_string(),
             },
         })?;
-        yield_to_processor(qemu.id());
         Ok(Self {
             qemu,
             messages,
             begun: Vec::new(),
             console,
+        })
+    }
+
+    /// Fails where QEMU's threads do not take turns: the dynamic linker left the library out, or QEMU is not as we know
+    /// it.
+    fn takes_turns(&self) -> Result<(), Error> {
+        let folder = format!("/proc/{}/task", self.qemu.id());
+        let threads = fs::read_dir(&folder).map_err(Error::file("read", &folder))?;
+        let name = |thread: fs::DirEntry| fs::read_to_string(thread.path().join("comm")).unwrap_or_default();
+        if threads.flatten().map(name).any(|name| name.trim_end() == NAME_IN_TURN) {
+            return Ok(());
+        }
+        Err(Error::Tool {
+            what: format!("making the threads of {QEMU} take turns"),
+            why: "runs would not repeat; is it a static program, is vm.memfd_noexec set, or is it a very new one?"
+                .to_owned(),
         })
     }
 
@@ -196,27 +227,31 @@ fn in_memory(name: &str) -> Result<File, Error> {
     Ok(File::from(fd))
 }
 
+/// The path by which QEMU has a file of ours.
+fn inherited(file: &File) -> String {
+    format!("/proc/self/fd/{}", file.as_raw_fd())
+}
+
 /// The image's archive with that of the run behind it: Linux unpacks one after the other.
 fn initrd(plan: &Plan, objects: Vec<(String, Vec<u8>)>, image: &Image) -> Result<File, Error> {
-    let failed = |error: std::io::Error| Error::Tool {
-        what: "writing the guest's archive".to_owned(),
-        why: error.to_string(),
-    };
     let mut initrd = in_memory("initrd")?;
     let mut base = File::open(image.archive()).map_err(Error::file("open", image.archive()))?;
-    std::io::copy(&mut base, &mut initrd).map_err(failed)?;
+    std::io::copy(&mut base, &mut initrd).map_err(Error::file("write", IN_MEMORY))?;
     let json = serde_json::to_vec(plan).expect("a plan has nothing that JSON has not");
     let archive = archive::Archive::default().file(guest::PLAN, 0o644, json);
     let add = |archive: archive::Archive, (path, bytes): (String, Vec<u8>)| archive.file(&path, 0o644, bytes);
-    let bytes = objects.into_iter().fold(archive, add).finish().map_err(failed)?;
-    initrd.write_all(&bytes).map_err(failed)?;
+    let bytes = objects
+        .into_iter()
+        .fold(archive, add)
+        .finish()
+        .map_err(Error::file("write", IN_MEMORY))?;
+    initrd.write_all(&bytes).map_err(Error::file("write", IN_MEMORY))?;
     Ok(initrd)
 }
 
 /// The command line of QEMU: a serial console and a port for messages, both into memory. A pipe would do for messages
 /// only while it never fills: what waits for room when the guest switches off is lost.
 fn command(plan: &Plan, image: &Image, initrd: &File, console: &File, messages: &File) -> Command {
-    let inherited = |file: &File| format!("/proc/self/fd/{}", file.as_raw_fd());
     let mut command = Command::new(QEMU);
     command.args([
         "-nodefaults",
@@ -263,10 +298,9 @@ fn record_calls(command: &mut Command, file: &Path) {
     command.args(["-device", "virtserialport,chardev=calls"]);
 }
 
-/// However we end, QEMU does not outlive us. Ctrl-C is ours to answer, so it has a session of its own. Linux gives that
-/// a fair share of the processor as a whole, so its humble thread (`yield_to_processor`) does not starve beside others'
-/// work. All its threads share one processor: they take turns anyway, thousands of times a virtual second, and waking
-/// another processor each time costs more than the work.
+/// However we end, QEMU does not outlive us. Ctrl-C is ours to answer, so it has a session of its own. All its threads
+/// share one processor: they take turns anyway, thousands of times a virtual second, and waking another processor each
+/// time costs more than the work.
 #[allow(unsafe_code)]
 fn tie(command: &mut Command) {
     let place = processor();
@@ -281,27 +315,6 @@ fn tie(command: &mut Command) {
             Ok(())
         });
     }
-}
-
-/// The guest's processor halts, and then accounts for the instructions that it has run. QEMU's main thread must not
-/// come between the two: it would skip idle time from an instant that lies too early by some microseconds. Both are on
-/// one processor of the host, so it never does if it runs only when the other one waits.
-#[allow(unsafe_code)]
-fn yield_to_processor(qemu: u32) {
-    let begun = Instant::now();
-    let has_processor = |qemu: u32| {
-        let threads = std::fs::read_dir(format!("/proc/{qemu}/task")).ok()?;
-        let name = |thread: std::fs::DirEntry| std::fs::read_to_string(thread.path().join("comm")).ok();
-        let mut names = threads.flatten().filter_map(name);
-        Some(names.any(|name| name.contains("CPU")))
-    };
-    // A QEMU that ends at once has no processor.
-    while has_processor(qemu) == Some(false) && begun.elapsed() < Duration::from_secs(5) {
-        thread::sleep(Duration::from_millis(1));
-    }
-    let least = libc::sched_param { sched_priority: 0 };
-    // SAFETY: a number, and a struct that lives through the call. Refused, it leaves runs as exact as before.
-    unsafe { libc::sched_setscheduler(qemu as libc::pid_t, libc::SCHED_IDLE, &raw const least) };
 }
 
 /// One of the processors that we may use, each guest the next.

@@ -29,6 +29,8 @@ pub struct Plan {
     pub cables: Vec<Cable>,
     /// The flows.
     pub flows: Vec<Flow>,
+    /// Whether iperf3 is the application of those that always have data.
+    pub iperf3: bool,
 }
 
 impl Plan {

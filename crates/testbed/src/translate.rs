@@ -82,6 +82,7 @@ pub fn draft(spec: &RunSpec) -> Result<Draft<'_>, Error> {
             mtu_bytes: flows.iter().map(|flow| flow.packet_bytes).fold(1_500, u32::max),
             cables,
             flows,
+            iperf3: false,
         },
         senders: laws.recipes,
         routers,

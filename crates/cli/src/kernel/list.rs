@@ -3,6 +3,7 @@
 use std::fmt::Write;
 
 use clap::Args;
+use fadelab_kernel::router::{Claim, claims};
 use fadelab_kernel::sender::LiveFlow;
 use fadelab_kernel::store::{self, Entry};
 
@@ -16,7 +17,7 @@ pub struct ListArgs {
     pub json: bool,
 }
 
-/// Prints the loaded laws and their flows.
+/// Prints the loaded laws with their flows, and the routers.
 ///
 /// # Errors
 /// When the kernel does not tell.
@@ -31,21 +32,45 @@ pub fn list(args: &ListArgs) -> Result<(), Failure> {
         let flows = flows.map_err(|error| Failure::Failed(format!("{}: {error}; are you root?", entry.name)))?;
         laws.push((entry, flows));
     }
+    let routers = claims();
     if args.json {
         let laws: Vec<_> = laws
             .iter()
             .map(|(entry, flows)| serde_json::json!({"loaded": entry, "flows": flows}))
             .collect();
-        return output::print(&format!(
-            "{}\n",
-            serde_json::to_string_pretty(&laws).unwrap_or_default()
-        ));
+        let all = serde_json::json!({"laws": laws, "routers": routers});
+        return output::print(&format!("{}\n", serde_json::to_string_pretty(&all).unwrap_or_default()));
     }
-    if laws.is_empty() {
-        return output::print("no law is loaded; `fadelab kernel load vcp --dev DEV` loads one\n");
+    let mut text: Vec<String> = laws.iter().map(|(entry, flows)| described(entry, flows)).collect();
+    if text.is_empty() {
+        text.push("no law is loaded; `fadelab kernel load vcp --dev DEV` loads one\n".to_owned());
     }
-    let text: Vec<String> = laws.iter().map(|(entry, flows)| described(entry, flows)).collect();
+    text.extend(routers.iter().map(router));
     output::print(&text.join("\n"))
+}
+
+/// A router in one line, the devices through which its marks may leave in another.
+fn router(claim: &Claim) -> String {
+    let process = if claim.owner.is_alive() {
+        format!("process {}", claim.owner.pid)
+    } else {
+        format!(
+            "left by the killed process {}, the next router removes it",
+            claim.owner.pid
+        )
+    };
+    let space = claim
+        .netns
+        .as_ref()
+        .map_or_else(String::new, |netns| format!(" in {}", netns.display()));
+    let mut text = format!(
+        "{}  router law {} at {}{space}\n",
+        console::style("router").bold(),
+        claim.law,
+        claim.device
+    );
+    let _ = writeln!(text, "  {process}; marks may leave by {}", claim.inside.join(", "));
+    text
 }
 
 fn described(entry: &Entry, flows: &[LiveFlow]) -> String {

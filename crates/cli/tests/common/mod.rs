@@ -1,6 +1,8 @@
 //! A scenario, a folder to run it in, and the program.
 #![allow(dead_code, reason = "each test binary uses its part")]
 
+pub mod guest;
+
 use std::fs;
 use std::path::PathBuf;
 use std::process::{Command, Output, Stdio};

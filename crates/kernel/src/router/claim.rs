@@ -34,7 +34,7 @@ pub struct Claim {
     /// Inode of the device's network namespace.
     netns_inode: u64,
     /// File of the namespace, if it is not the process's own.
-    netns: Option<PathBuf>,
+    pub netns: Option<PathBuf>,
     /// Index of the device.
     ifindex: i32,
     /// The device.

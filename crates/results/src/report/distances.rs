@@ -12,11 +12,9 @@ pub fn section(summary: &Summary) -> String {
         return String::new();
     }
     let table = distance::table(&summary.distances);
-    let mut text = format!(
-        "<section id=\"distances\"><h2>How far the grounds are apart</h2><p class=\"note\">{}</p>\
-         <div class=\"wide\"><table class=\"figures\"><thead><tr>",
-        escape(&distance::in_words(&summary.distances))
-    );
+    let mut text = "<section id=\"distances\"><h2>How far the grounds are apart</h2>\
+                    <div class=\"wide\"><table class=\"figures\"><thead><tr>"
+        .to_owned();
     for (place, heading) in table.headings.iter().enumerate() {
         let class = if place < table.texts { " class=\"key\"" } else { "" };
         let _ = write!(text, "<th{class}>{}</th>", escape(heading));

@@ -2,14 +2,19 @@
 
 use std::fmt::Write;
 
+use crate::distance;
 use crate::measure::Metric;
 use crate::summary::Group;
 use crate::{Summary, Verdict, table};
 
-/// How the claims ended, or else who uses how much of the link.
+/// How the claims ended, or else how many figures of grounds agree, or else who uses how much of the link.
 pub fn headline(summary: &Summary) -> String {
     if !summary.claims.is_empty() {
         return verdicts(summary);
+    }
+    if let Some(first) = summary.distances.first() {
+        let words = distance::in_words(&summary.distances);
+        return format!("Between {} and {}: {words}", first.first_ground, first.second_ground);
     }
     let (links, points) = (summary.data_links(), summary.points());
     let sentence = |link: &String| match points.as_slice() {

@@ -319,6 +319,7 @@ pub fn two_laws() -> Lab {
 
 pub fn provenance() -> Provenance {
     Provenance {
+        guest: None,
         wall_time_s: 1.5,
         threads: 2,
         sharing: None,

@@ -36,6 +36,9 @@ const WIRE_PKTS_MAX: u64 = 10_000_000;
 const RECEIVE_BUFFER: &str = "4096 16777216 268435456";
 const SEND_BUFFER: &str = "4096 262144 268435456";
 
+/// Bytes that a sender keeps unsent at most: more would only lie in memory.
+const UNSENT_BYTES_MAX: &str = "131072";
+
 /// Builds everything.
 pub fn build(plan: &Plan, spaces: &Spaces) -> Outcome<()> {
     switches(plan, spaces)?;
@@ -87,6 +90,7 @@ fn switches(plan: &Plan, spaces: &Spaces) -> Outcome<()> {
             set("net/ipv4/tcp_no_metrics_save", "1")?;
             set("net/ipv4/tcp_rmem", RECEIVE_BUFFER)?;
             set("net/ipv4/tcp_wmem", SEND_BUFFER)?;
+            set("net/ipv4/tcp_notsent_lowat", UNSENT_BYTES_MAX)?;
             let Some(flow) = flow else { return Ok(()) };
             set("net/ipv4/tcp_timestamps", if flow.timestamps() { "1" } else { "0" })?;
             set("net/ipv4/tcp_sack", if flow.sack { "1" } else { "0" })?;
@@ -220,7 +224,9 @@ fn queues(plan: &Plan, node: usize) -> String {
             if way.is_plain() {
                 continue;
             }
-            let burst_bytes = 2 * (way.packet_bytes.max(plan.mtu_bytes) + HEADER_BYTES);
+            // The packet in transmission: with another one in the bucket queues were shorter by up to one. No timer of
+            // the guest is so late that this costs rate.
+            let burst_bytes = way.packet_bytes.max(plan.mtu_bytes) + HEADER_BYTES;
             let _ = writeln!(
                 text,
                 "qdisc add dev {side}{number} root handle 1: stab overhead -{HEADER_BYTES} \

@@ -15,9 +15,6 @@ use nix::sys::socket::{
 use super::{Outcome, failed};
 use crate::plan::{Flow, PORT, address};
 
-/// Bytes that a sender keeps unsent at most: more would only lie in memory.
-const UNSENT_BYTES_MAX: u32 = 131_072;
-
 /// What applications write.
 static ZEROS: [u8; 65_536] = [0; 65_536];
 
@@ -92,12 +89,6 @@ pub fn sender(number: usize, flow: &Flow) -> Outcome<OwnedFd> {
     let socket = open(if is_tcp { SockType::Stream } else { SockType::Datagram })?;
     if is_tcp {
         prepare(&socket, flow)?;
-        set(
-            &socket,
-            libc::TCP_NOTSENT_LOWAT,
-            UNSENT_BYTES_MAX,
-            "the bound of what is unsent",
-        )?;
     }
     bind(socket.as_raw_fd(), &endpoint(address(number, false), 0)).map_err(failed("a sender's address"))?;
     match connect(socket.as_raw_fd(), &endpoint(address(number, true), PORT)) {

@@ -1,20 +1,22 @@
 //! Runs the applications of all flows and reads the meters, in one thread and by one clock.
 
 use std::collections::BTreeSet;
-use std::fs;
 use std::os::fd::{AsFd, OwnedFd};
 use std::time::Duration;
 
 use fadelab_sim::app::{Application, Wish};
 use fadelab_sim::record::{Completion, FlowCounters, RunRecord};
+use fadelab_sim::spec::App;
 use nix::sys::epoll::{Epoll, EpollCreateFlags, EpollEvent, EpollFlags, EpollTimeout};
 use nix::sys::time::TimeSpec;
 use nix::sys::timerfd::{ClockId as TimerClock, Expiration, TimerFd, TimerFlags, TimerSetTimeFlags};
 use nix::time::{ClockId, clock_gettime};
 
 use super::connection::{self, Moved};
+use super::iperf3::Iperf3;
 use super::laws::AtLink;
 use super::measure::{FlowMeter, LinkMeter, Recorder};
+use super::processor::Processor;
 use super::spaces::Spaces;
 use super::tcp_info::TcpInfo;
 use super::{Outcome, failed};
@@ -31,9 +33,6 @@ const DONE_NS: u64 = 1_000_000;
 
 /// How often the host hears how far the run has come.
 const NEWS_NS: u64 = 1_000_000_000;
-
-/// A processor busier than this within a virtual second may itself have delayed packets.
-const BUSY_MAX: f64 = 0.9;
 
 /// From the last preparation to the first instant of the run.
 const LEAD_NS: u64 = 100_000_000;
@@ -97,10 +96,33 @@ impl Whose {
 struct Worker<'a> {
     flow: &'a Flow,
     app: Application,
-    listener: OwnedFd,
+    receiver: Receiver,
     sender: Option<Sending>,
     delivered_bytes: u64,
     meter: FlowMeter,
+}
+
+impl Worker<'_> {
+    /// Reads the meter.
+    fn look(&mut self) -> Outcome<FlowCounters> {
+        if let Receiver::Iperf3(iperf3) = &mut self.receiver {
+            if let Some((info, received_bytes)) = iperf3.look().map_err(failed(&self.flow.name))? {
+                self.meter.look(&info);
+                self.delivered_bytes = received_bytes;
+            }
+        } else if let (Some(sending), Some(_)) = (&self.sender, &self.flow.law) {
+            self.meter.look(&TcpInfo::of(&sending.socket));
+        }
+        Ok(self.meter.counters(self.delivered_bytes))
+    }
+}
+
+/// Who takes what a flow carries.
+enum Receiver {
+    /// This program, by a socket that listens or takes datagrams.
+    Own(OwnedFd),
+    /// iperf3, which also sends.
+    Iperf3(Iperf3),
 }
 
 /// A connection that sends.
@@ -150,14 +172,19 @@ impl<'a> Traffic<'a> {
         let mut workers = Vec::with_capacity(plan.flows.len());
         let mut due = BTreeSet::new();
         for (number, flow) in plan.flows.iter().enumerate() {
-            let listener = spaces.at(flow.to, || connection::receiver(number, flow))?;
-            add(&epoll, &listener, Whose::Listener(number), EpollFlags::EPOLLIN)?;
+            let receiver = if plan.iperf3 && matches!(flow.app, App::Greedy { .. }) {
+                Receiver::Iperf3(Iperf3::listen(spaces, number, flow)?)
+            } else {
+                let listener = spaces.at(flow.to, || connection::receiver(number, flow))?;
+                add(&epoll, &listener, Whose::Listener(number), EpollFlags::EPOLLIN)?;
+                Receiver::Own(listener)
+            };
             let app = Application::of_flow(&flow.app, plan.seed, &flow.name);
             due.insert((app.due_ns(), number));
             workers.push(Worker {
                 flow,
                 app,
-                listener,
+                receiver,
                 sender: None,
                 delivered_bytes: 0,
                 meter: FlowMeter::default(),
@@ -263,6 +290,9 @@ impl<'a> Traffic<'a> {
 
     fn open(&mut self, number: usize, bytes: Option<u64>) -> Outcome<()> {
         let worker = &mut self.workers[number];
+        if let Receiver::Iperf3(iperf3) = &mut worker.receiver {
+            return iperf3.send(self.spaces, number, worker.flow);
+        }
         let socket = self
             .spaces
             .at(worker.flow.from, || connection::sender(number, worker.flow))?;
@@ -364,14 +394,17 @@ impl<'a> Traffic<'a> {
     /// Takes connections, or where the flow is of datagrams counts them.
     fn listen(&mut self, number: usize) -> Outcome<()> {
         let worker = &mut self.workers[number];
+        let Receiver::Own(listener) = &worker.receiver else {
+            return Ok(());
+        };
         if worker.flow.law.is_none() {
             let payload_bytes = u64::from(worker.flow.payload_bytes());
-            while let Moved::Bytes(_) = connection::read(&worker.listener)? {
+            while let Moved::Bytes(_) = connection::read(listener)? {
                 worker.delivered_bytes += payload_bytes;
             }
             return Ok(());
         }
-        while let Some(socket) = connection::accepted(&self.workers[number].listener) {
+        while let Some(socket) = connection::accepted(listener) {
             let free = self.readers.iter().position(Option::is_none);
             let place = free.unwrap_or(self.readers.len());
             add(&self.epoll, &socket, Whose::Reader(place), EpollFlags::EPOLLIN)?;
@@ -409,13 +442,8 @@ impl<'a> Traffic<'a> {
             .iter_mut()
             .map(|link| link.read(now_ns))
             .collect::<Outcome<Vec<_>>>()?;
-        let flows = self.workers.iter_mut().map(|worker| {
-            if let (Some(sending), Some(_)) = (&worker.sender, &worker.flow.law) {
-                worker.meter.look(&TcpInfo::of(&sending.socket));
-            }
-            worker.meter.counters(worker.delivered_bytes)
-        });
-        let flows: Vec<FlowCounters> = flows.collect();
+        let flows = self.workers.iter_mut().map(Worker::look);
+        let flows: Vec<FlowCounters> = flows.collect::<Outcome<_>>()?;
         self.recorder.keep(now_ns, &links, &flows);
         self.next_look_ns = self.recorder.next_ns(now_ns, self.tick_ns);
         debug_assert!(self.next_look_ns > now_ns, "time goes on");
@@ -433,45 +461,4 @@ fn add(epoll: &Epoll, file: impl AsFd, whose: Whose, flags: EpollFlags) -> Outco
 fn monotonic_ns() -> Outcome<u64> {
     let now = clock_gettime(ClockId::CLOCK_MONOTONIC).map_err(failed("the clock"))?;
     Ok(Duration::from(now).as_nanos() as u64)
-}
-
-/// Watches that the guest's processor is no bottleneck: the clock counts its instructions.
-struct Processor {
-    idle_ticks: u64,
-    last_ns: u64,
-}
-
-/// `/proc/stat` counts in hundredths of a second.
-const PROC_TICK_NS: u64 = 10_000_000;
-
-impl Processor {
-    fn new() -> Outcome<Self> {
-        Ok(Self {
-            idle_ticks: idle_ticks()?,
-            last_ns: 0,
-        })
-    }
-
-    fn check(&mut self, now_ns: u64) -> Outcome<()> {
-        let idle_ticks = idle_ticks()?;
-        let idle = ((idle_ticks - self.idle_ticks) * PROC_TICK_NS) as f64 / (now_ns - self.last_ns) as f64;
-        (self.idle_ticks, self.last_ns) = (idle_ticks, now_ns);
-        if idle < 1.0 - BUSY_MAX {
-            return Err(format!(
-                "the guest's processor was {:.0} % busy before {} s, so that it would delay packets itself; lower the \
-                 rate, or shorten the path",
-                (1.0 - idle) * 100.0,
-                now_ns / 1_000_000_000
-            ));
-        }
-        Ok(())
-    }
-}
-
-/// Time that the processor was idle: the fourth number of the first line.
-fn idle_ticks() -> Outcome<u64> {
-    let path = "/proc/stat";
-    let text = fs::read_to_string(path).map_err(failed(path))?;
-    let idle = text.split_whitespace().nth(4).and_then(|field| field.parse().ok());
-    idle.ok_or_else(|| format!("{path} is not understood"))
 }

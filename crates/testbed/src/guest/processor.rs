@@ -1,0 +1,51 @@
+//! The guest's processor: its time is counted in instructions, of which a virtual second has only so many.
+
+use std::fs;
+
+use super::{Outcome, failed};
+
+/// A processor busier than this within a virtual second may itself have delayed packets.
+const BUSY_MAX: f64 = 0.9;
+
+/// Watches that the guest's processor is no bottleneck: the clock counts its instructions.
+pub struct Processor {
+    idle_ticks: u64,
+    last_ns: u64,
+}
+
+/// `/proc/stat` counts in hundredths of a second.
+const PROC_TICK_NS: u64 = 10_000_000;
+
+impl Processor {
+    /// Begins to watch.
+    pub fn new() -> Outcome<Self> {
+        Ok(Self {
+            idle_ticks: idle_ticks()?,
+            last_ns: 0,
+        })
+    }
+
+    /// Fails where it was too busy since the last check.
+    pub fn check(&mut self, now_ns: u64) -> Outcome<()> {
+        let idle_ticks = idle_ticks()?;
+        let idle = ((idle_ticks - self.idle_ticks) * PROC_TICK_NS) as f64 / (now_ns - self.last_ns) as f64;
+        (self.idle_ticks, self.last_ns) = (idle_ticks, now_ns);
+        if idle < 1.0 - BUSY_MAX {
+            return Err(format!(
+                "the guest's processor was {:.0} % busy before {} s, so that it would delay packets itself; lower the \
+                 rate, or shorten the path",
+                (1.0 - idle) * 100.0,
+                now_ns / 1_000_000_000
+            ));
+        }
+        Ok(())
+    }
+}
+
+/// Time that the processor was idle: the fourth number of the first line.
+fn idle_ticks() -> Outcome<u64> {
+    let path = "/proc/stat";
+    let text = fs::read_to_string(path).map_err(failed(path))?;
+    let idle = text.split_whitespace().nth(4).and_then(|field| field.parse().ok());
+    idle.ok_or_else(|| format!("{path} is not understood"))
+}
