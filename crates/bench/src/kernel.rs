@@ -94,6 +94,11 @@ fn end(child: &mut Child) {
     let _ = child.wait();
 }
 
+/// The congestion control that a law becomes.
+fn name_of(law: &str) -> String {
+    format!("flb_{law}")
+}
+
 /// A law at both ends of the cable while this lives, and at its router.
 struct Loaded<'a> {
     bench: &'a Bench,
@@ -104,7 +109,7 @@ struct Loaded<'a> {
 impl<'a> Loaded<'a> {
     fn new(bench: &'a Bench, cable: &Cable, law: &str, more: &[&str], with_router: bool) -> Result<Self, String> {
         let fadelab = bench.fadelab.display().to_string();
-        let name = format!("flb_{law}");
+        let name = name_of(law);
         let devices = format!("{0}:wire,{1}:wire", cable.near, cable.far);
         let words = [
             fadelab.as_str(),
@@ -181,17 +186,13 @@ const CUBIC_UNLIMITED: &[&str] = &["--set", "law.cubic.limit_pkts=65535 pkt"];
 const OFFLOAD: u32 = 65535;
 
 fn reached(bench: &Bench, cable: &Cable, case: Case) -> Result<f64, String> {
-    let loaded = match case.congestion {
-        Congestion::Own(_) => None,
-        Congestion::Law(law, more) => Some(Loaded::new(bench, cable, law, more, false)?),
-        Congestion::Path(law) => Some(Loaded::new(bench, cable, law, &[], true)?),
+    let (_loaded, name) = match case.congestion {
+        Own(name) => (None, name.to_owned()),
+        Law(law, more) => (Some(Loaded::new(bench, cable, law, more, false)?), name_of(law)),
+        Path(law) => (Some(Loaded::new(bench, cable, law, &[], true)?), name_of(law)),
     };
     cable.offload(case.segments)?;
-    match (&loaded, case.congestion) {
-        (None, Congestion::Own(name)) => cable.gbit_per_s(name),
-        (Some(loaded), _) => cable.gbit_per_s(&loaded.name),
-        (None, _) => unreachable!("laws are loaded above"),
-    }
+    cable.gbit_per_s(&name)
 }
 
 /// What is compared with what: a name, both sides, and the bound.
