@@ -115,11 +115,29 @@ fn fill(entry: &mut Entry, object: &[u8], unit: &Unit<'_>, devices: &[Device], a
         return record::record(&sender, unit, file);
     }
     store::keep(sender, entry)?;
+    output::note(&opens_slowly(entry));
     output::print(&format!(
         "{} is loaded; choose it with\n  sysctl net.ipv4.tcp_congestion_control={}\nor for one program, for example\n  \
          iperf3 -c HOST -C {}\n`fadelab kernel list` shows its flows, `fadelab kernel unload {}` takes it away\n",
         entry.name, entry.name, entry.name, entry.name
     ))
+}
+
+/// Segments of a packet as large as IP allows: what an ACK may stand for with offload.
+const OFFLOADED_PKTS: u64 = 44;
+
+/// A law that in slow start adds so many packets per ACK as RFC 5681 says, although with offload ACKs are few.
+fn opens_slowly(entry: &Entry) -> Vec<String> {
+    let limit = entry.params.iter().find(|(name, _)| name.as_str() == "limit_pkts");
+    let Some((_, pkts)) = limit.filter(|(_, pkts)| *pkts < OFFLOADED_PKTS) else {
+        return Vec::new();
+    };
+    vec![format!(
+        "{0} adds at most {pkts} pkt per ACK in slow start (RFC 5681), and with segmentation offload an ACK stands for \
+         up to {OFFLOADED_PKTS}: on fast networks windows open slowly; Linux's own laws know no limit, and \
+         --set law.{0}.limit_pkts='65535 pkt' lifts it",
+        entry.law
+    )]
 }
 
 fn control_name(args: &LoadArgs, law: &str) -> Result<String, Failure> {

@@ -5,6 +5,7 @@
 //! data flow some four round trips after the start.
 
 use std::fs::{self, File};
+use std::net::Ipv4Addr;
 use std::os::fd::{AsFd, AsRawFd, OwnedFd};
 use std::process::{Child, Command, Stdio};
 use std::time::Duration;
@@ -40,7 +41,7 @@ impl Iperf3 {
         command.args(["--server", "--one-off", "--bind", &address(number, true).to_string()]);
         let mut receiver = spaces.at(flow.to, || Process::start(command, &format!("{number}-receiver")))?;
         for _ in 0..STARTS_MAX {
-            if receiver.listens()? {
+            if receiver.listens(address(number, true))? {
                 return Ok(Self { receiver, sender: None });
             }
             receiver.check()?;
@@ -136,14 +137,14 @@ impl Process {
         Err(format!("iperf3 ended too early ({status}); its last words: {last}"))
     }
 
-    /// Whether some socket of its namespace listens on the port (state 0A of `/proc/net/tcp`).
-    fn listens(&self) -> Outcome<bool> {
+    /// Whether a socket listens on the address and the port (state 0A of `/proc/net/tcp`).
+    fn listens(&self, address: Ipv4Addr) -> Outcome<bool> {
         let path = format!("/proc/{}/net/tcp", self.child.id());
         let text = fs::read_to_string(&path).map_err(failed(&path))?;
-        let local = format!(":{PORT:04X}");
+        // The address is a number of the machine's, as its bytes lie in memory.
+        let local = format!("{:08X}:{PORT:04X}", u32::from_ne_bytes(address.octets()));
         let mut sockets = text.lines().map(|line| line.split_whitespace().skip(1));
-        Ok(sockets
-            .any(|mut words| words.next().is_some_and(|word| word.ends_with(&local)) && words.nth(1) == Some("0A")))
+        Ok(sockets.any(|mut words| words.next() == Some(&local) && words.nth(1) == Some("0A")))
     }
 
     /// A copy of its data socket, once it has one.
