@@ -43,10 +43,12 @@ async function drag(page, id, from, to) {
 	await settle(page);
 }
 
+// The browser reserves the name with an empty file, and puts the whole one in its place.
 async function download(page, downloads, selector, name) {
 	await page.click(selector);
 	const file = path.join(downloads, name);
-	for (const end = Date.now() + DRAWN_MS; !fs.existsSync(file); await settle(page)) {
+	const isThere = () => fs.statSync(file, { throwIfNoEntry: false })?.size > 0;
+	for (const end = Date.now() + DRAWN_MS; !isThere(); await settle(page)) {
 		const there = fs.existsSync(downloads) ? fs.readdirSync(downloads) : [];
 		assert.ok(Date.now() < end, `${name} does not come; there are ${there}`);
 	}
