@@ -55,7 +55,18 @@ impl Cable {
     /// packets overtake each other, which costs more than any law.
     fn gbit_per_s(&self, control: &str) -> Result<f64, String> {
         let seconds = TRANSFER_S.to_string();
-        let client = ["iperf3", "-J", "-c", "10.78.0.2", "-t", &seconds, "-A", "0,1", "-C", control];
+        let client = [
+            "iperf3",
+            "-J",
+            "-c",
+            "10.78.0.2",
+            "-t",
+            &seconds,
+            "-A",
+            "0,1",
+            "-C",
+            control,
+        ];
         let output = measure::run(["ip", "netns", "exec", &self.near].iter().chain(&client))?;
         let told: serde_json::Value =
             serde_json::from_slice(&output.stdout).map_err(|error| format!("iperf3: {error}"))?;
@@ -151,7 +162,9 @@ impl<'a> Loaded<'a> {
 impl Drop for Loaded<'_> {
     fn drop(&mut self) {
         if let Some(router) = &mut self.router {
-            end(router);
+            // As by Ctrl-C, so that it takes away what it made; it ends when its device goes, too.
+            let _ = measure::run(["kill", "-INT", &router.id().to_string()]);
+            let _ = router.wait();
         }
         let fadelab = self.bench.fadelab.display().to_string();
         let _ = measure::run([fadelab.as_str(), "kernel", "unload", &self.name]);
