@@ -2,10 +2,12 @@
 
 mod common;
 
+use std::ops::Range;
+
 use common::{Dumbbell, MS, S, flow, link, plain_router, random_loss, record_of};
 use fadelab_phy::random::Stream;
 use fadelab_sim::record::RunRecord;
-use fadelab_sim::spec::{App, DelayLaw, Jitter, LinkId, LinkSpec, RunSpec, Span};
+use fadelab_sim::spec::{App, DelayLaw, FlowSpec, Jitter, LinkId, LinkSpec, RunSpec, Span};
 
 /// The same network in which each link goes step by step, with an event for whatever happens on it.
 fn step_by_step(spec: &RunSpec) -> RunSpec {
@@ -17,6 +19,26 @@ fn step_by_step(spec: &RunSpec) -> RunSpec {
         });
     }
     spec
+}
+
+/// A run whose samples fall between the instants at which most happens.
+fn six_seconds(seed: u64, links: Vec<LinkSpec>, flows: Vec<FlowSpec>) -> RunSpec {
+    RunSpec {
+        seed,
+        duration_ns: 6 * S,
+        warmup_ns: S + 1_040_000,
+        record_interval_ns: Some(130 * MS),
+        flows,
+        links,
+    }
+}
+
+/// Demands of networks of chance the results of their twins in which nothing is done ahead.
+fn are_as_step_by_step(seeds: Range<u64>, network: fn(u64) -> RunSpec) {
+    for seed in seeds {
+        let spec = network(seed);
+        assert_eq!(results(&spec), results(&step_by_step(&spec)), "seed {seed}");
+    }
 }
 
 /// All of a record but how many events it took.
@@ -53,24 +75,15 @@ fn random_network(seed: u64) -> RunSpec {
         };
         flow
     });
-    RunSpec {
-        seed,
-        duration_ns: 6 * S,
-        warmup_ns: S + 1_040_000,
-        record_interval_ns: Some(130 * MS),
-        flows: flows.collect(),
-        links,
-    }
+    let flows = flows.collect();
+    six_seconds(seed, links, flows)
 }
 
 #[test]
 fn what_is_done_ahead_is_not_seen() {
     // Goal: on random networks all counters of all links and flows, at any sample, are those of a network in which
     // every step is an event of its own.
-    for seed in 0..60 {
-        let spec = random_network(seed);
-        assert_eq!(results(&spec), results(&step_by_step(&spec)), "seed {seed}");
-    }
+    are_as_step_by_step(0..60, random_network);
 }
 
 /// Hosts on both sides of one or two bottlenecks, most of them with links of their own, as far away as others.
@@ -130,24 +143,15 @@ fn random_hosts(seed: u64) -> RunSpec {
         flow.transport.handshake = random.below(4) == 0;
         flow
     });
-    RunSpec {
-        seed,
-        duration_ns: 6 * S,
-        warmup_ns: S + 1_040_000,
-        record_interval_ns: Some(130 * MS),
-        flows: flows.collect(),
-        links,
-    }
+    let flows = flows.collect();
+    six_seconds(seed, links, flows)
 }
 
 #[test]
 fn the_order_of_outlets_is_not_seen() {
     // Goal: where hosts answer over links of their own, whatever is between them and writes into them, all counters and
     // completions are those of a network in which every packet comes out in its turn.
-    for seed in 0..120 {
-        let spec = random_hosts(seed);
-        assert_eq!(results(&spec), results(&step_by_step(&spec)), "seed {seed}");
-    }
+    are_as_step_by_step(0..120, random_hosts);
 }
 
 #[test]
