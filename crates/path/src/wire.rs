@@ -260,6 +260,12 @@ impl Wires {
         self.hot[index].kind as KindId
     }
 
+    /// How long a packet of `ip_bytes` or more is on a wire of `kind` at least, in ns.
+    pub fn least_ns(&self, kind: KindId, ip_bytes: u32) -> u64 {
+        let line = &self.kinds[kind].line;
+        Taken::of(ip_bytes, line.rate, line.delay_ns).due_ns
+    }
+
     /// The name of wire `index`.
     pub fn name(&self, index: usize) -> &str {
         &self.names[index]

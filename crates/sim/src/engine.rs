@@ -255,7 +255,7 @@ impl<'a> Engine<'a> {
     /// Packets come out of an exit, until it is time for something else. What comes out of other outlets in the
     /// meantime does so afterwards.
     #[inline(never)]
-    fn on_outflow(&mut self, outflow: Outflow) -> Checked<()> {
+    fn on_outflow(&mut self, mut outflow: Outflow) -> Checked<()> {
         let began_ns = self.now_ns;
         loop {
             let arrived = self.net.let_out(outflow);
@@ -265,7 +265,7 @@ impl<'a> Engine<'a> {
             }
             self.now_ns = arrived.at_ns;
             self.on_arrived(arrived.link, arrived.id)?;
-            if !self.net.flows_on(outflow) {
+            if !self.net.flows_on(&mut outflow) {
                 self.now_ns = began_ns;
                 return Ok(());
             }

@@ -10,6 +10,8 @@ use std::collections::BinaryHeap;
 
 use fadelab_path::packet::Parcel;
 
+use crate::schedule::SourceId;
+
 /// How many entries may move up for a new one before it goes into the heap.
 const SHIFTS_MAX: usize = 16;
 
@@ -45,6 +47,26 @@ pub(crate) enum Role {
     Outlet,
 }
 
+/// A funnel into which nobody sends but the hosts at the end of an outlet.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Opens {
+    /// Its lane.
+    pub funnel: usize,
+    /// How long a packet is in it at least.
+    pub least_ns: u64,
+    /// The only law at a link behind it, if there is one.
+    pub law: Option<LawBehind>,
+}
+
+/// A law at a link.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct LawBehind {
+    /// Its place among all laws.
+    pub at: usize,
+    /// The link.
+    pub link: SourceId,
+}
+
 /// See the module's documentation.
 #[derive(Debug)]
 pub(crate) struct Lane {
@@ -65,6 +87,8 @@ pub(crate) struct Lane {
     role: Role,
     /// Whose way ends at its end.
     exits: Exits,
+    /// Of an outlet, if it opens one.
+    opens: Option<Opens>,
     entered_pkts: u64,
     left_pkts: u64,
     /// By key and, among equal ones, in the order of arrival.
@@ -86,6 +110,7 @@ impl Lane {
             settles,
             role: Role::Passage,
             exits: Exits::default(),
+            opens: None,
             entered_pkts: 0,
             left_pkts: 0,
             late: BinaryHeap::new(),
@@ -137,6 +162,17 @@ impl Lane {
     #[inline]
     pub fn exits(&self) -> Exits {
         self.exits
+    }
+
+    /// Says which funnel it opens.
+    pub fn set_opens(&mut self, opens: Opens) {
+        self.opens = Some(opens);
+    }
+
+    /// The funnel that it opens.
+    #[inline]
+    pub fn opens(&self) -> Option<Opens> {
+        self.opens
     }
 
     /// The one that comes out after `after` others, as far as is known.

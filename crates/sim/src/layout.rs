@@ -6,8 +6,10 @@ use fadelab_path::wire::{LawWire, Wires};
 use crate::lane::{Lane, Role};
 use crate::spec::{FlowSpec, LinkId, RunSpec};
 
+mod open;
 mod outlets;
 
+use open::{Places, open_funnels};
 use outlets::{Outlets, ends};
 
 /// The links of a run, and the lanes behind them.
@@ -78,6 +80,13 @@ impl Layout {
                 lane.set_role(role);
             }
         }
+        let places = Places {
+            wires: &wires,
+            kinds,
+            laws: laws.len(),
+            lane_of: &lane_of,
+        };
+        open_funnels(spec, places, &mut lanes);
         for (route, is_data) in spec.flows.iter().flat_map(both_ways) {
             if let Some(&last) = route.last() {
                 lanes[lane_of[last as usize] as usize].make_exit(is_data);

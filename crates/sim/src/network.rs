@@ -30,9 +30,11 @@ mod enter;
 #[cfg(feature = "fault-injection")]
 mod fault;
 pub(crate) mod fetch;
+mod open;
 pub(crate) mod outlet;
 mod route;
 
+use open::Open;
 use route::{LAW, LOST, NO_WIRE, ON_AIR, TAIL, TAP};
 
 /// See the module's documentation.
@@ -59,6 +61,12 @@ pub(crate) struct Network {
     looks_due: Schedule,
     /// The first key after the run.
     end_key: u64,
+    /// Keys of the engine's own events.
+    own_keys: Vec<u64>,
+    /// The first key of all at which the engine looks at all links: the next of its own events, or the end.
+    looked_at_key: u64,
+    /// See [`open`].
+    open: Open,
     answer_delay_ns: u64,
     /// Events that were taken together with others.
     events_more: u64,
@@ -86,6 +94,9 @@ impl Network {
             flows_due: Schedule::new(spec.flows.len()),
             looks_due: Schedule::new(layout.laws.len() + layout.links.len() + own),
             end_key: keys.key(spec.duration_ns.saturating_add(1), 0),
+            own_keys: vec![u64::MAX; own],
+            looked_at_key: 0,
+            open: Open::none(),
             answer_delay_ns: layout.answer_delay_ns,
             events_more: 0,
             keys,
@@ -171,6 +182,8 @@ impl Network {
     pub fn schedule_own(&mut self, own: usize, source: SourceId, due_ns: u64) {
         let key = self.keys.key(due_ns, source);
         self.looks_due.set(self.laws.len() + self.links.len() + own, key);
+        self.own_keys[own] = key;
+        self.looked_at_key = self.own_keys.iter().fold(self.end_key, |least, &key| least.min(key));
     }
 
     /// Lets a packet into the network at the beginning of its route, which has at least one link. Inlined, so that the
@@ -194,8 +207,16 @@ impl Network {
     #[inline(always)]
     fn enter(&mut self, now_ns: u64, id: PacketId, tag: u32, ip_bytes: u16) -> Checked<()> {
         self.injected_pkts += 1;
-        let parcel = Parcel { id, tag, ip_bytes };
-        self.forward(now_ns, parcel)
+        let mut parcel = Parcel { id, tag, ip_bytes };
+        let hop = self.hops[tag as usize];
+        if hop >= TAIL {
+            return self.forward_elsewhere(now_ns, hop, parcel);
+        }
+        parcel.tag += 1;
+        match self.wires.pass_at_once(hop as usize, now_ns, ip_bytes) {
+            Some(passage) => self.go_in(now_ns, hop, passage, parcel),
+            None => self.queue_up(now_ns, hop, parcel),
+        }
     }
 
     /// The event of a link: at most one packet comes out of it and goes on. Returns it when it is at its end; it is
@@ -312,8 +333,13 @@ impl Network {
     /// A packet comes to a wire that is busy, or to which it is new.
     #[inline(never)]
     fn queue_up(&mut self, now_ns: u64, wire: u32, parcel: Parcel) -> Checked<()> {
-        let passage = self.wires.arrive(wire as usize, now_ns, parcel.ip_bytes)?;
-        self.pass_on(now_ns, wire, passage, parcel)
+        match self.wires.arrive(wire as usize, now_ns, parcel.ip_bytes)? {
+            Some(passage) => self.go_in(now_ns, wire, passage, parcel),
+            None => {
+                self.discard(parcel.id);
+                Ok(())
+            }
+        }
     }
 
     /// A wire took a packet, or not.

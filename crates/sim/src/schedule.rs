@@ -49,6 +49,12 @@ impl Keys {
         due_ns.min(self.time_ns_max + 1) << self.source_bits | u64::from(source)
     }
 
+    /// The first key of the same time.
+    #[inline]
+    pub fn at_time_of(self, key: u64) -> u64 {
+        key & !self.source_mask
+    }
+
     /// Time and source of a key. A time beyond [`Self::time_ns_max`] says that nothing is due.
     #[inline]
     pub fn split(self, key: u64) -> (u64, SourceId) {

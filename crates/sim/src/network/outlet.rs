@@ -18,6 +18,10 @@ pub(crate) struct Outflow {
     lane: usize,
     /// The first key that has to wait for whatever answers may meet.
     horizon: u64,
+    /// The first key that has to wait for what is no outlet, too.
+    until: u64,
+    /// How long a packet is in the funnel at least into which answers go, as a key.
+    lead: u64,
 }
 
 /// A packet that came out.
@@ -34,28 +38,42 @@ impl Network {
     /// The next key of all that are no outlets.
     #[inline(always)]
     pub(super) fn next_key_but_outlets(&self) -> u64 {
-        let at_host = self.lanes_due.next_key().min(self.flows_due.next_key());
-        at_host.min(self.looks_due.next_key())
+        self.key_at_host().min(self.looks_due.next_key())
     }
 
     /// What is to come out of the lane behind link `link` at the event `key`, if the lane is an exit.
     #[inline(always)]
-    pub fn outflow(&self, key: u64, now_ns: u64, link: usize) -> Option<Outflow> {
+    pub fn outflow(&mut self, key: u64, now_ns: u64, link: usize) -> Option<Outflow> {
         let lane = self.lane_of[link] as usize;
-        let horizon = match self.lanes[lane].role() {
-            Role::Passage | Role::Funnel => return None,
+        let role = self.lanes[lane].role();
+        if matches!(role, Role::Passage | Role::Funnel) || self.lanes[lane].next_key() != key {
+            return None;
+        }
+        let lead = self.open_behind(lane);
+        let horizon = if role == Role::Outlet {
+            let until_ns = now_ns.saturating_add(self.answer_delay_ns);
+            // Hosts move nobody's look at a link.
+            self.keys
+                .key(until_ns, 0)
+                .min(self.end_key)
+                .min(self.looks_due.next_key())
+        } else {
             // The next packet waits for its turn.
-            Role::Exit => 0,
-            Role::Outlet => {
-                let until_ns = now_ns.saturating_add(self.answer_delay_ns);
-                // Hosts move nobody's look at a link.
-                self.keys
-                    .key(until_ns, 0)
-                    .min(self.end_key)
-                    .min(self.looks_due.next_key())
-            }
+            0
         };
-        (self.lanes[lane].next_key() == key).then_some(Outflow { lane, horizon })
+        let until = horizon.min(self.key_at_host());
+        Some(Outflow {
+            lane,
+            horizon,
+            until,
+            lead,
+        })
+    }
+
+    /// The next key of all at which a host may be asked, but outlets.
+    #[inline(always)]
+    fn key_at_host(&self) -> u64 {
+        self.lanes_due.next_key().min(self.flows_due.next_key())
     }
 
     /// Takes the next packet out. Nobody may look at it before [`Self::admit`].
@@ -64,6 +82,9 @@ impl Network {
         let lane = &mut self.lanes[outflow.lane];
         let (at_ns, link) = self.keys.split(lane.next_key());
         let (entered_ns, parcel) = lane.pop();
+        let next_key = lane.next_key().min(outflow.until);
+        let known = self.keys.at_time_of(next_key).saturating_add(outflow.lead);
+        self.open.keep_until(known.min(self.looked_at_key));
         Arrived {
             at_ns,
             entered_ns,
@@ -99,10 +120,10 @@ impl Network {
 
     /// Whether another packet comes out now. If not, the exit gets its next event.
     #[inline(always)]
-    pub fn flows_on(&mut self, outflow: Outflow) -> bool {
+    pub fn flows_on(&mut self, outflow: &mut Outflow) -> bool {
         let next_key = self.lanes[outflow.lane].next_key();
-        let key_at_host = self.lanes_due.next_key().min(self.flows_due.next_key());
-        let flows_on = next_key < outflow.horizon.min(key_at_host);
+        outflow.until = outflow.horizon.min(self.key_at_host());
+        let flows_on = next_key < outflow.until;
         if flows_on {
             self.events_more += 1;
         } else {
