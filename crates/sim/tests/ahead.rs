@@ -154,6 +154,123 @@ fn the_order_of_outlets_is_not_seen() {
     are_as_step_by_step(0..120, random_hosts);
 }
 
+/// Dumbbells whose access links are all alike, so that packets go through them into the bottleneck at once. Rates, sizes
+/// and delays are such that packets, timers and samples often meet at the same instant: on an access link of twice the
+/// rate, a packet of 1200 bytes takes as long as one of 400 bytes that is sent when another 400 bytes have arrived.
+fn random_dumbbell(seed: u64) -> RunSpec {
+    let mut random = Stream::new(seed, "dumbbell");
+    let mut order = Stream::new(seed, "order");
+    let mut one_of = |choices: &[u64]| choices[random.below(choices.len() as u64) as usize];
+    let (law, router) = [
+        ("reno", "droptail"),
+        ("reno", "red"),
+        ("reno", "rem"),
+        ("vcp", "vcp"),
+        ("xcp", "xcp"),
+    ][one_of(&[0, 1, 2, 3, 4]) as usize];
+    let flows = one_of(&[1, 2, 3, 8]) as u32;
+    let dumbbell = Dumbbell {
+        flows,
+        law,
+        router,
+        rate_bps: 8_000_000,
+        delay_ns: one_of(&[1, 10, 30]) * MS,
+        buffer_pkts: one_of(&[5, 20, 60]) as u32,
+        duration_ns: 6 * S,
+    };
+    let mut spec = six_seconds(seed, dumbbell.spec().links, dumbbell.spec().flows);
+    spec.record_interval_ns = Some(one_of(&[7, 50, 130]) * MS);
+    if one_of(&[0, 1, 2]) == 0 {
+        spec.links[0].channel = Some(random_loss(0.01, 0.01));
+    }
+    // Hosts on one side that are as far away as others, or not.
+    let access_ns = [one_of(&[0, 1, 4, 8]) * MS, one_of(&[0, 1, 4, 8]) * MS];
+    for (index, link) in spec.links.iter_mut().enumerate().skip(2) {
+        link.delay_ns = access_ns[usize::from(index % 4 == 3 || index % 4 == 0)];
+    }
+    let (mixed, both_ways) = (one_of(&[0, 1]) == 1, one_of(&[0, 0, 1]) == 1);
+    let second = (one_of(&[0, 0, 1]) == 1).then(|| {
+        spec.links.push(spec.links[0].clone());
+        spec.links.len() as LinkId - 1
+    });
+    for (index, flow) in spec.flows.iter_mut().enumerate() {
+        let start_ns = one_of(&[0, 0, 3, 400]) * MS;
+        let start = Span::Fixed { ns: start_ns };
+        flow.app = App::Greedy { start };
+        if one_of(&[0, 1, 2, 3, 4, 5, 6, 7]) == 0 {
+            (flow.app, flow.sender) = (
+                App::Cbr {
+                    rate_bps: 400_000,
+                    start,
+                    stop_ns: 5 * S,
+                },
+                None,
+            );
+        }
+        if let Some(second) = second.filter(|_| index % 2 == 1) {
+            flow.route[1] = second;
+        } else if both_ways && index % 2 == 1 {
+            let route = std::mem::take(&mut flow.route);
+            flow.route = std::mem::replace(&mut flow.route_back, route);
+        }
+        let transport = &mut flow.transport;
+        transport.packet_bytes = if mixed { one_of(&[400, 800, 1200]) as u32 } else { 1200 };
+        transport.sack_on_wire = one_of(&[0, 1]) == 1;
+        transport.handshake = one_of(&[0, 0, 1]) == 1;
+    }
+    shuffle_links(&mut spec, &mut order);
+    spec
+}
+
+/// Gives links other numbers, by which what happens at the same instant is ordered.
+fn shuffle_links(spec: &mut RunSpec, random: &mut Stream) {
+    let mut place: Vec<LinkId> = (0..spec.links.len() as LinkId).collect();
+    for last in (1..place.len()).rev() {
+        place.swap(last, random.below(last as u64 + 1) as usize);
+    }
+    let mut links: Vec<(LinkId, LinkSpec)> = place.iter().copied().zip(spec.links.drain(..)).collect();
+    links.sort_by_key(|&(place, _)| place);
+    spec.links = links.into_iter().map(|(_, link)| link).collect();
+    for flow in &mut spec.flows {
+        for link in flow.route.iter_mut().chain(&mut flow.route_back) {
+            *link = place[*link as usize];
+        }
+    }
+}
+
+#[test]
+fn what_goes_through_an_open_funnel_is_not_seen() {
+    // Goal: where packets go through their access links straight into the bottleneck, ahead of its law's timers and of
+    // samples, in bursts, of several sizes, with losses and with ties, all counters are those of a network in which
+    // every step is an event of its own.
+    are_as_step_by_step(0..150, random_dumbbell);
+}
+
+#[test]
+fn what_comes_after_the_end_is_not_seen() {
+    // Goal: a packet that would come to the bottleneck 100 ns after the end does not, though nothing else happens until
+    // then. The first ACK is back after 52 ms of delay and the times of 1040 bytes on two access links and the
+    // bottleneck, and of 40 bytes on three others; what it releases is 8 ms and another 520 us on its access link.
+    let dumbbell = Dumbbell {
+        flows: 1,
+        law: "reno",
+        router: "droptail",
+        rate_bps: 8_000_000,
+        delay_ns: 10 * MS,
+        buffer_pkts: 60,
+        duration_ns: 52 * MS + (520 + 1040 + 520 + 20 + 40 + 20) * 1000 + 8 * MS + 520 * 1000,
+    };
+    let mut spec = dumbbell.spec();
+    let start_at = |ns| App::Greedy {
+        start: Span::Fixed { ns },
+    };
+    spec.flows[0].app = start_at(0);
+    assert_eq!(record_of(&spec).links_end[0].arrived_pkts, 3, "in the last instant");
+    spec.flows[0].app = start_at(100);
+    assert_eq!(record_of(&spec).links_end[0].arrived_pkts, 2);
+    assert_eq!(results(&spec), results(&step_by_step(&spec)));
+}
+
 #[test]
 fn a_dumbbell_takes_four_events_a_packet() {
     // Goal: on a dumbbell with ten flows whose access links are samples, too, the same holds, and a packet takes four

@@ -2,7 +2,7 @@
 
 use fadelab_path::wire::Wires;
 
-use super::{Feeder, both_ways, feeders};
+use super::both_ways;
 use crate::lane::{Lane, LawBehind, Opens, Role};
 use crate::spec::{FlowSpec, LinkId, RunSpec};
 use crate::tcp::Now;
@@ -19,10 +19,9 @@ pub(super) struct Places<'a> {
 
 /// Tells outlets which funnel they open. Of several an outlet opens the first.
 pub(super) fn open_funnels(spec: &RunSpec, places: Places<'_>, lanes: &mut [Lane]) {
-    let feeders = feeders(spec);
     for funnel in 0..places.kinds {
         if lanes[funnel].role() == Role::Funnel
-            && let Some((outlet, opens)) = opened(spec, places, &feeders, lanes, funnel)
+            && let Some((outlet, opens)) = opened(spec, places, lanes, funnel)
             && lanes[outlet].opens().is_none()
         {
             lanes[outlet].set_opens(opens);
@@ -31,13 +30,7 @@ pub(super) fn open_funnels(spec: &RunSpec, places: Places<'_>, lanes: &mut [Lane
 }
 
 /// The outlet that opens a funnel, if there is one.
-fn opened(
-    spec: &RunSpec,
-    places: Places<'_>,
-    feeders: &[Feeder],
-    lanes: &[Lane],
-    funnel: usize,
-) -> Option<(usize, Opens)> {
+fn opened(spec: &RunSpec, places: Places<'_>, lanes: &[Lane], funnel: usize) -> Option<(usize, Opens)> {
     let lane = |link: LinkId| places.lane_of[link as usize] as usize;
     let (mut outlets, mut laws, mut bytes_least) = (Vec::new(), Vec::new(), u32::MAX);
     let ways = spec
@@ -45,13 +38,16 @@ fn opened(
         .iter()
         .flat_map(|flow| both_ways(flow).map(|way| (flow, way)));
     for (flow, (way, is_data)) in ways {
-        let Some(at) = way.iter().position(|&link| lane(link) == funnel) else {
+        let is_in = |link: &LinkId| lane(*link) == funnel;
+        if way.iter().skip(1).any(is_in) {
+            return None;
+        }
+        let &[first, next, ..] = way else {
             continue;
         };
-        // Packets come into it on the first link of a route, which they have for themselves.
-        let &next = way
-            .get(1)
-            .filter(|_| at == 0 && feeders[way[0] as usize] == Feeder::Route)?;
+        if !is_in(&first) {
+            continue;
+        }
         match lane(next).checked_sub(places.kinds) {
             // A tail gets its packets ahead of their time without this.
             None if lanes[lane(next)].is_ahead() => return None,
