@@ -334,7 +334,7 @@ impl Network {
     #[inline(never)]
     fn queue_up(&mut self, now_ns: u64, wire: u32, parcel: Parcel) -> Checked<()> {
         match self.wires.arrive(wire as usize, now_ns, parcel.ip_bytes)? {
-            Some(passage) => self.go_in(now_ns, wire, passage, parcel),
+            Some(passage) => self.go_in_behind(now_ns, wire, passage, parcel),
             None => {
                 self.discard(parcel.id);
                 Ok(())

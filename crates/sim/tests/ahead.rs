@@ -248,19 +248,23 @@ fn what_goes_through_an_open_funnel_is_not_seen() {
 
 #[test]
 fn what_comes_after_the_end_is_not_seen() {
-    // Goal: a packet that would come to the bottleneck 100 ns after the end does not, though nothing else happens until
-    // then. The first ACK is back after 52 ms of delay and the times of 1040 bytes on two access links and the
-    // bottleneck, and of 40 bytes on three others; what it releases is 8 ms and another 520 us on its access link.
+    // Goal: a packet that would come to the bottleneck 100 ns after the end does not, though nobody looks at the network
+    // until then. The first ACK is back after 120 ms of delay on the bottleneck, 10 us on each of four access links, and
+    // the times of 1040 bytes on two of these and the bottleneck, and of 40 bytes; what it releases is on its access
+    // link for another 530 us.
     let dumbbell = Dumbbell {
         flows: 1,
         law: "reno",
         router: "droptail",
         rate_bps: 8_000_000,
-        delay_ns: 10 * MS,
+        delay_ns: 60 * MS,
         buffer_pkts: 60,
-        duration_ns: 52 * MS + (520 + 1040 + 520 + 20 + 40 + 20) * 1000 + 8 * MS + 520 * 1000,
+        duration_ns: 120 * MS + (40 + 520 + 1040 + 520 + 20 + 40 + 20 + 530) * 1000,
     };
     let mut spec = dumbbell.spec();
+    for access in &mut spec.links[2..] {
+        access.delay_ns = 10_000;
+    }
     let start_at = |ns| App::Greedy {
         start: Span::Fixed { ns },
     };

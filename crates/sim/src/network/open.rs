@@ -62,7 +62,8 @@ impl Network {
         };
         (self.open.funnel, self.open.law, self.open.least_ns) = (funnel, law, least_ns);
         self.open.timer = self.next_timer();
-        self.keys.key(least_ns, 0)
+        // Less is safe, where time has nearly run out.
+        self.keys.key(least_ns, 0).min(u64::MAX - self.end_key)
     }
 
     /// A packet that a host sent has its time at the end of the first link.
@@ -76,29 +77,45 @@ impl Network {
             "a smaller packet than all"
         );
         let key = self.keys.key(passage.due_ns, link);
-        if key >= self.open.until {
-            return self.go_in_late(now_ns, key, parcel);
+        if key < self.open.until {
+            self.go_through(key, passage.due_ns, parcel)
+        } else {
+            self.go_in_late(now_ns, key, passage.due_ns, parcel)
         }
+    }
+
+    /// As [`Self::go_in`], of a packet that had to wait for the link, as few do.
+    #[inline(always)]
+    pub(super) fn go_in_behind(&mut self, now_ns: u64, link: u32, passage: Passage, parcel: Parcel) -> Checked<()> {
+        if passage.kind != self.open.funnel {
+            return self.go_ahead(now_ns, link, passage, parcel);
+        }
+        let key = self.keys.key(passage.due_ns, link);
+        self.go_in_late(now_ns, key, passage.due_ns, parcel)
+    }
+
+    /// A packet may come out of the open funnel after what is known, or after the next timer of the law behind.
+    #[inline(never)]
+    fn go_in_late(&mut self, now_ns: u64, key: u64, due_ns: u64, parcel: Parcel) -> Checked<()> {
+        let funnel = self.open.funnel;
+        if key < self.open.known {
+            self.run_timers_before(key)?;
+            return self.go_through(key, due_ns, parcel);
+        }
+        if self.lanes[funnel].push(key, now_ns, parcel) {
+            self.hasten(funnel, key);
+        }
+        Ok(())
+    }
+
+    /// A packet goes through the open funnel, behind what comes out before it.
+    #[inline(always)]
+    fn go_through(&mut self, key: u64, due_ns: u64, parcel: Parcel) -> Checked<()> {
         if self.lanes[self.open.funnel].next_key() <= key {
             self.flush(key)?;
         }
         self.events_more += 1;
-        self.forward_out_of_funnel(passage.due_ns, parcel)
-    }
-
-    /// A packet comes out of the funnel after what is known, or after the next timer of the law behind.
-    #[inline(never)]
-    fn go_in_late(&mut self, now_ns: u64, key: u64, parcel: Parcel) -> Checked<()> {
-        let funnel = self.open.funnel;
-        let is_first = self.lanes[funnel].push(key, now_ns, parcel);
-        if key < self.open.known {
-            self.run_timers_before(key)?;
-            return self.flush(key);
-        }
-        if is_first {
-            self.hasten(funnel, key);
-        }
-        Ok(())
+        self.forward_out_of_funnel(due_ns, parcel)
     }
 
     /// What waits in the open funnel goes on, up to `last_key`.
@@ -128,7 +145,9 @@ impl Network {
         while self.open.timer < key
             && let Some(law) = self.open.law
         {
-            self.flush(self.open.timer)?;
+            if self.lanes[self.open.funnel].next_key() < self.open.timer {
+                self.flush(self.open.timer)?;
+            }
             let (due_ns, link) = self.keys.split(self.open.timer);
             self.events_more += 1;
             self.laws[law.at].run_timers(due_ns, &mut self.slab)?;

@@ -83,7 +83,7 @@ impl Network {
         let (at_ns, link) = self.keys.split(lane.next_key());
         let (entered_ns, parcel) = lane.pop();
         let next_key = lane.next_key().min(outflow.until);
-        let known = self.keys.at_time_of(next_key).saturating_add(outflow.lead);
+        let known = self.keys.at_time_of(next_key) + outflow.lead;
         self.open.keep_until(known.min(self.looked_at_key));
         Arrived {
             at_ns,
