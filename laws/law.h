@@ -160,6 +160,9 @@ enum law_sender_flags {
 	LAW_SENDER_SOCKET_STORAGE = 1u << 1,
 	/* The law sends at control.pacing_Bps; the host must pace. */
 	LAW_SENDER_PACED = 1u << 2,
+	/* Of an ACK the law reads neither rate sample (rate_*, delivered_total_pkts, LAW_ACK_APP_LIMITED) nor timestamps
+	 * (ts_*) nor random: a host need not come up with them, and may leave 0 there. */
+	LAW_SENDER_PLAIN_ACKS = 1u << 3,
 };
 
 /* Decisions, in and out: on entry what the host holds, on return what it shall hold. */

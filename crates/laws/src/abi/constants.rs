@@ -65,6 +65,8 @@ constants! {
     SENDER_SOCKET_STORAGE = 1 << 1;
     /// The host must pace.
     SENDER_PACED = 1 << 2;
+    /// The law reads neither rate sample nor timestamps nor random words of ACKs.
+    SENDER_PLAIN_ACKS = 1 << 3;
     /// The ECN echo is set.
     ACK_ECE = 1 << 0;
     /// Acknowledges nothing new cumulatively.
