@@ -246,9 +246,7 @@ impl Flow {
     #[inline(always)]
     fn answer_data<const HAS_LAW: bool>(&mut self, now: Now, id: PacketId, net: &mut Network) -> Checked<()> {
         let (packet, feedback) = (net.slab.get(id), net.slab.feedback_of(id));
-        let answers = self
-            .receiver
-            .on_data::<HAS_LAW>(now, packet, feedback, &self.plan);
+        let answers = self.receiver.on_data::<HAS_LAW>(now, packet, feedback, &self.plan);
         net.discard(id);
         if answers {
             return self.send_ack::<HAS_LAW>(now, net);
