@@ -160,6 +160,9 @@ enum law_sender_flags {
 	LAW_SENDER_SOCKET_STORAGE = 1u << 1,
 	/* The law sends at control.pacing_Bps; the host must pace. */
 	LAW_SENDER_PACED = 1u << 2,
+	/* Of an ACK the law reads neither rate sample (rate_*, delivered_total_pkts, LAW_ACK_APP_LIMITED) nor timestamps
+	 * (ts_*) nor random: a host need not come up with them, and may leave 0 there. */
+	LAW_SENDER_PLAIN_ACKS = 1u << 3,
 };
 
 /* Decisions, in and out: on entry what the host holds, on return what it shall hold. */
@@ -333,7 +336,7 @@ struct law_packet {
 /* What a router's law sees of its queue. */
 struct law_queue {
 	u32 size;
-	u32 random; /* uniform in [0, 2^32); drawn only for laws with LAW_ROUTER_RANDOM */
+	u32 random; /* uniform in [0, 2^32): in timers, and with packets where LAW_ROUTER_RANDOM* asks for it */
 	u64 now_us;
 	u64 queue_bytes; /* on-air bytes waiting: without the packet in transmission, and in on_enqueue without this one */
 	u32 queue_pkts;
@@ -366,10 +369,11 @@ enum law_verdict {
 
 enum law_router_flags {
 	LAW_ROUTER_NEEDS_CAPACITY = 1u << 0, /* refused with a part that knows none */
-	LAW_ROUTER_RANDOM = 1u << 1,         /* wants law_queue.random on packets */
+	LAW_ROUTER_RANDOM = 1u << 1,         /* wants law_queue.random in on_enqueue */
 	LAW_ROUTER_FEEDBACK = 1u << 2,       /* reads or writes law_packet.feedback */
 	/* on_dequeue may say LAW_DROP. A host that plans departures ahead must know: it plans anew at each such drop. */
 	LAW_ROUTER_DROPS_AT_DEQUEUE = 1u << 3,
+	LAW_ROUTER_RANDOM_AT_DEQUEUE = 1u << 4, /* wants law_queue.random in on_dequeue */
 };
 
 struct law_router {

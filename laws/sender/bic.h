@@ -235,6 +235,7 @@ LAW_TABLE struct law_sender bic_sender = {
 	.summary = "The window searches for the size of the last loss by halves, and slowly beyond it",
 	.state_bytes = sizeof(struct bic_state),
 	.params_bytes = sizeof(struct bic_params),
+	.flags = LAW_SENDER_PLAIN_ACKS,
 	.wire = LAW_WIRE_NONE,
 	.ecn_mode = LAW_ECN_MODE_CLASSIC,
 	LAW_PARAM_LIST(BIC_PARAMS),

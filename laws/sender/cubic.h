@@ -223,6 +223,7 @@ LAW_TABLE struct law_sender cubic_sender = {
 	.summary = "The window follows a cubic curve of the time since the last loss",
 	.state_bytes = sizeof(struct cubic_state),
 	.params_bytes = sizeof(struct cubic_params),
+	.flags = LAW_SENDER_PLAIN_ACKS,
 	.wire = LAW_WIRE_NONE,
 	.ecn_mode = LAW_ECN_MODE_CLASSIC,
 	LAW_PARAM_LIST(CUBIC_PARAMS),

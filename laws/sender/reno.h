@@ -120,6 +120,7 @@ LAW_TABLE struct law_sender reno_sender = {
 	.summary = "TCP's standard control: additive increase, halving on a loss or an ECN echo",
 	.state_bytes = sizeof(struct reno_state),
 	.params_bytes = sizeof(struct reno_params),
+	.flags = LAW_SENDER_PLAIN_ACKS,
 	.wire = LAW_WIRE_NONE,
 	.ecn_mode = LAW_ECN_MODE_CLASSIC,
 	LAW_PARAM_LIST(RENO_PARAMS),

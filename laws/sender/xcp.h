@@ -189,6 +189,7 @@ LAW_TABLE struct law_sender xcp_sender = {
 	.summary = "Explicit control: routers write into each packet by how much its flow may grow",
 	.state_bytes = sizeof(struct xcp_sender_state),
 	.params_bytes = sizeof(struct xcp_sender_params),
+	.flags = LAW_SENDER_PLAIN_ACKS,
 	.wire = LAW_WIRE_XCP,
 	.ecn_mode = LAW_ECN_MODE_NONE,
 	.feedback_bytes = XCP_DATA_BYTES,

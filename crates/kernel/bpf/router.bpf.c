@@ -339,7 +339,7 @@ SEC("tc") int router_egress(struct __sk_buff *skb)
 	queue_look(r->device, &view);
 	seen_take(skb, &r->config, &seen);
 	seen.full = r->config.limit_bytes && view.bytes + skb->wire_len > r->config.limit_bytes;
-	random = LAW_IS.flags & LAW_ROUTER_RANDOM ? bpf_get_prandom_u32() : 0;
+	random = LAW_IS.flags & (LAW_ROUTER_RANDOM | LAW_ROUTER_RANDOM_AT_DEQUEUE) ? bpf_get_prandom_u32() : 0;
 	__builtin_memcpy(before, seen.law.feedback, LAW_FEEDBACK_BYTES_MAX);
 	bpf_spin_lock(&r->lock);
 	router_now(r, now_us);

@@ -38,6 +38,6 @@ pub trait Store {
     fn header(&mut self, id: PacketId) -> &mut Header;
     /// Number of the flow it belongs to, for links that treat flows apart.
     fn flow(&self, id: PacketId) -> u32;
-    /// Its feedback. Called only for packets with a wire format that has some.
-    fn feedback(&mut self, id: PacketId) -> &mut FeedbackBytes;
+    /// Its header, and its feedback where it carries some.
+    fn header_and_feedback(&mut self, id: PacketId) -> (&mut Header, Option<&mut FeedbackBytes>);
 }

@@ -1,9 +1,9 @@
 //! A router's law at work: its memory, its timers, the capacity part that feeds it.
 
 use fadelab_laws::{Capacity, Params, RouterInstance, State, abi, guard};
-use fadelab_phy::random::Stream;
+use fadelab_phy::random::{CounterDraw, Stream};
 
-use crate::packet::{FeedbackBytes, PacketId, Store};
+use crate::packet::{PacketId, Store};
 use crate::spec::{CapacitySpec, LinkSpec, RouterSpec};
 
 const NS_PER_US: u64 = 1000;
@@ -42,14 +42,6 @@ pub(crate) struct Passage {
     pub marks: u64,
 }
 
-/// A packet as the law was shown it.
-#[derive(Clone, Copy, Debug)]
-struct Shown {
-    id: PacketId,
-    ecn: u8,
-    with_feedback: bool,
-}
-
 /// A law, its parameters and its state.
 #[derive(Debug)]
 pub(crate) struct LawHost {
@@ -62,9 +54,14 @@ pub(crate) struct LawHost {
     /// What the law is shown; kept, so that a call writes only what changed.
     queue: abi::Queue,
     packet: abi::Packet,
-    wants_random: bool,
+    random_at_enqueue: bool,
+    random_at_dequeue: bool,
     reads_feedback: bool,
+    /// For the start and for timers.
     random: Stream,
+    /// For packets: a word per call that wants one, by its number.
+    words: CounterDraw,
+    words_drawn: u64,
     closed_ns: u64,
     closed: Meter,
     queue_bytes_min: u64,
@@ -91,14 +88,15 @@ impl LawHost {
             packet_bytes: spec.air_bytes(packet_bytes),
             ..abi::Link::default()
         };
-        let random = Stream::new(seed, &format!("router {}{queue}", spec.name));
+        let component = format!("router {}{queue}", spec.name);
+        let (random, words) = (Stream::new(seed, &component), CounterDraw::new(seed, &component));
         let place = || format!("link {}{queue}", spec.name);
         Some(guard::in_place(place, || {
-            Box::new(Self::new(&spec.router, random, link))
+            Box::new(Self::new(&spec.router, random, words, link))
         }))
     }
 
-    fn new(spec: &RouterSpec, mut random: Stream, mut link: abi::Link) -> Self {
+    fn new(spec: &RouterSpec, mut random: Stream, words: CounterDraw, mut link: abi::Link) -> Self {
         link.random = random.next_u64() as u32;
         let mut law = RouterInstance::new(spec.law, spec.params.clone());
         let mut capacity_state = spec.capacity.new_state();
@@ -114,9 +112,12 @@ impl LawHost {
             estimate: abi::Estimate::default(),
             queue: abi::Queue::default(),
             packet: abi::Packet::default(),
-            wants_random: spec.law.flags() & abi::ROUTER_RANDOM != 0,
+            random_at_enqueue: spec.law.flags() & abi::ROUTER_RANDOM != 0,
+            random_at_dequeue: spec.law.flags() & abi::ROUTER_RANDOM_AT_DEQUEUE != 0,
             reads_feedback: spec.law.flags() & abi::ROUTER_FEEDBACK != 0,
             random,
+            words,
+            words_drawn: 0,
             closed_ns: 0,
             closed: Meter::default(),
             queue_bytes_min: 0,
@@ -201,10 +202,7 @@ impl LawHost {
             return Verdict::default();
         }
         self.look(queue, full, 0);
-        let shown = self.show(id, air_bytes, store);
-        let verdict = self.call_on_enqueue(shown);
-        self.take_back(shown, store);
-        verdict
+        self.with(id, air_bytes, store, Self::call_on_enqueue)
     }
 
     /// A departure from the queue into the transmitter, after `waited_ns`.
@@ -222,10 +220,7 @@ impl LawHost {
             return Verdict::default();
         }
         self.look(queue, false, waited_ns);
-        let shown = self.show(id, air_bytes, store);
-        let verdict = self.call_on_dequeue(shown);
-        self.take_back(shown, store);
-        verdict
+        self.with(id, air_bytes, store, Self::call_on_dequeue)
     }
 
     /// An arrival at an empty queue that has room and, unless that is its end, its departure at the same instant.
@@ -237,85 +232,100 @@ impl LawHost {
             ..QueueView::default()
         };
         self.look(empty, false, 0);
-        let shown = self.show(id, air_bytes, store);
+        self.with(id, air_bytes, store, Self::call_twice)
+    }
+
+    #[inline(always)]
+    fn call_twice(&mut self) -> Passage {
         let mut fate = Passage::default();
         if self.law.law().has_on_enqueue() {
-            let verdict = self.call_on_enqueue(shown);
+            let verdict = self.call_on_enqueue();
             if verdict.dropped {
-                self.take_back(shown, store);
                 fate.dropped = true;
                 return fate;
             }
             fate.marks = u64::from(verdict.marked);
         }
         if self.law.law().has_on_dequeue() {
-            let verdict = self.call_on_dequeue(Shown {
-                ecn: self.packet.ecn,
-                ..shown
-            });
+            let verdict = self.call_on_dequeue();
             fate.dropped_late = verdict.dropped;
             fate.marks += u64::from(verdict.marked);
         }
-        self.take_back(shown, store);
         fate
     }
 
     #[inline(always)]
-    fn call_on_enqueue(&mut self, shown: Shown) -> Verdict {
-        self.draw();
+    fn call_on_enqueue(&mut self) -> Verdict {
+        if self.random_at_enqueue {
+            self.draw();
+        }
+        let ecn = self.packet.ecn;
         let verdict = self.law.on_enqueue(&mut self.packet, &self.queue);
-        self.verdict(verdict, shown)
+        self.verdict(verdict, ecn)
     }
 
     #[inline(always)]
-    fn call_on_dequeue(&mut self, shown: Shown) -> Verdict {
-        self.draw();
+    fn call_on_dequeue(&mut self) -> Verdict {
+        if self.random_at_dequeue {
+            self.draw();
+        }
+        let ecn = self.packet.ecn;
         let verdict = self.law.on_dequeue(&mut self.packet, &self.queue);
-        self.verdict(verdict, shown)
+        self.verdict(verdict, ecn)
     }
 
     #[inline(always)]
-    fn verdict(&self, verdict: u32, shown: Shown) -> Verdict {
+    fn verdict(&self, verdict: u32, ecn_before: u8) -> Verdict {
         Verdict {
             dropped: verdict == abi::DROP,
-            marked: self.packet.ecn != shown.ecn,
+            marked: self.packet.ecn != ecn_before,
         }
     }
 
-    /// Writes down what the law is shown of a packet.
+    /// Writes down what the law is shown of a packet, calls it, and takes over what it changed.
     #[inline(always)]
-    fn show(&mut self, id: PacketId, air_bytes: u32, store: &mut impl Store) -> Shown {
+    fn with<R>(
+        &mut self,
+        id: PacketId,
+        air_bytes: u32,
+        store: &mut impl Store,
+        call: impl FnOnce(&mut Self) -> R,
+    ) -> R {
+        if self.reads_feedback {
+            return self.with_feedback(id, air_bytes, store, call);
+        }
         let header = store.header(id);
-        let ecn = header.ecn;
-        let with_feedback = self.reads_feedback && header.feedback_len > 0;
-        let packet = &mut self.packet;
-        packet.show(header, air_bytes);
-        if with_feedback {
-            packet.feedback = *store.feedback(id);
-        } else if self.reads_feedback {
-            packet.feedback = FeedbackBytes::default();
-        }
-        Shown { id, ecn, with_feedback }
+        self.packet.show(header, air_bytes);
+        let result = call(self);
+        // Whether it changed or not: to ask takes longer.
+        (header.ecn, header.outer_ecn) = (self.packet.ecn, self.packet.outer_ecn);
+        result
     }
 
-    /// Takes over what the law changed of a packet.
     #[inline(always)]
-    fn take_back(&mut self, shown: Shown, store: &mut impl Store) {
-        let packet = &self.packet;
-        if shown.with_feedback {
-            *store.feedback(shown.id) = packet.feedback;
+    fn with_feedback<R>(
+        &mut self,
+        id: PacketId,
+        air_bytes: u32,
+        store: &mut impl Store,
+        call: impl FnOnce(&mut Self) -> R,
+    ) -> R {
+        let (header, feedback) = store.header_and_feedback(id);
+        self.packet.show(header, air_bytes);
+        self.packet.feedback = feedback.as_deref().copied().unwrap_or_default();
+        let result = call(self);
+        (header.ecn, header.outer_ecn) = (self.packet.ecn, self.packet.outer_ecn);
+        if let Some(feedback) = feedback {
+            *feedback = self.packet.feedback;
         }
-        // Whether it changed or not: to ask takes longer.
-        let header = store.header(shown.id);
-        (header.ecn, header.outer_ecn) = (packet.ecn, packet.outer_ecn);
+        result
     }
 
     /// Draws the random word of a call for a packet.
     #[inline(always)]
     fn draw(&mut self) {
-        if self.wants_random {
-            self.queue.random = self.random.next_u64() as u32;
-        }
+        self.queue.random = (self.words.at(self.words_drawn) >> 32) as u32;
+        self.words_drawn += 1;
     }
 
     /// Writes down what the law is told of its queue. The capacity part's estimate stands there since the last

@@ -25,8 +25,10 @@ impl Store for Packets {
         0
     }
 
-    fn feedback(&mut self, _: PacketId) -> &mut FeedbackBytes {
-        &mut self.1
+    fn header_and_feedback(&mut self, id: PacketId) -> (&mut Header, Option<&mut FeedbackBytes>) {
+        let header = &mut self.0[id as usize];
+        let feedback = (header.feedback_len > 0).then_some(&mut self.1);
+        (header, feedback)
     }
 }
 

@@ -9,7 +9,8 @@
 //! Both start from `(seed, component name)`, so that adding a component does not shift another's numbers. With `h` the
 //! FNV-1a hash (64 bits) of the name's UTF-8 bytes, `mix` the finaliser of `SplitMix64` and `g = 0x9e3779b97f4a7c15`,
 //! word `i` is `w_i = mix(mix(seed + (i + 1) g) xor h)`, modulo 2^64. A stream is PCG64-DXSM with state `w_0 + 2^64
-//! w_1` and increment `w_2 + 2^64 w_3`, made odd; a draw by counter is Philox 2x64-10 with key `w_4`.
+//! w_1` and increment `w_2 + 2^64 w_3`, made odd. A draw by counter is `SplitMix64` (Steele, Lea and Flood, "Fast splittable
+//! pseudorandom number generators", 2014), whose number `n` from seed `w_4` is `mix(w_4 + n g)`, whatever came before.
 //!
 //! Samplers over the raw 64 bits are our own and use `libm`, so that the numbers are the same on every machine.
 
@@ -70,33 +71,34 @@ impl Stream {
     }
 }
 
-/// Random numbers of one component by time slot (Philox 2x64-10).
+/// Random numbers of one component by time slot, or by any other number (`SplitMix64`).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct CounterDraw {
-    round_keys: RoundKeys,
+    seed: u64,
 }
-
-/// Keys of Philox's rounds: it adds a constant to the key between them, the same ones in each draw.
-type RoundKeys = [u64; 10];
 
 impl CounterDraw {
     /// The draws of `component` under `seed`.
     pub fn new(seed: u64, component: &str) -> Self {
         Self {
-            round_keys: round_keys(derived_word(seed, component, 4)),
+            seed: derived_word(seed, component, 4),
         }
     }
 
     /// 64 random bits for a slot.
     #[inline]
     pub fn at(&self, slot: u64) -> u64 {
-        self.at_repeat(slot, 0)
+        split_mix(self.seed, slot)
     }
 
-    /// 64 random bits for the `repeat`-th question about a slot, counted from 0.
+    /// 64 random bits for the `repeat`-th question about a slot, counted from 0: those of the slot, then those of the
+    /// generator that starts from them.
     #[inline]
     pub fn at_repeat(&self, slot: u64, repeat: u64) -> u64 {
-        philox_2x64_10([slot, repeat], &self.round_keys)[0]
+        match repeat {
+            0 => self.at(slot),
+            _ => split_mix(self.at(slot), repeat),
+        }
     }
 
     /// Uniform in [0, 1) for the `repeat`-th question about a slot.
@@ -119,28 +121,17 @@ fn derived_word(seed: u64, component: &str, index: u64) -> u64 {
 }
 
 /// Finaliser of `SplitMix64`: a bijection of 64 bits that spreads every input bit.
+#[inline]
 fn mix(mut word: u64) -> u64 {
     word = (word ^ (word >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
     word = (word ^ (word >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
     word ^ (word >> 31)
 }
 
-/// The keys of the rounds under `key`.
-fn round_keys(key: u64) -> RoundKeys {
-    std::array::from_fn(|round| key.wrapping_add(GOLDEN.wrapping_mul(round as u64)))
-}
-
-/// Philox 2x64 with ten rounds (Salmon, Moraes, Dror and Shaw, "Parallel random numbers: as easy as 1, 2, 3", 2011).
+/// Number `number` of `SplitMix64` from `seed`.
 #[inline]
-fn philox_2x64_10(counter: [u64; 2], round_keys: &RoundKeys) -> [u64; 2] {
-    const MULTIPLIER: u64 = 0xd2b7_4407_b1ce_6e93;
-    let [mut left, mut right] = counter;
-    for key in round_keys {
-        let product = u128::from(left) * u128::from(MULTIPLIER);
-        left = (product >> 64) as u64 ^ key ^ right;
-        right = product as u64;
-    }
-    [left, right]
+fn split_mix(seed: u64, number: u64) -> u64 {
+    mix(seed.wrapping_add(number.wrapping_mul(GOLDEN)))
 }
 
 #[cfg(test)]
@@ -148,23 +139,50 @@ mod tests {
     use super::*;
 
     #[test]
-    fn philox_known_answers() {
-        // Goal: our Philox is the published one, shown by the known answers that its authors publish (Random123).
-        let cases = [
-            ([0, 0], 0, [0xca00_a045_9843_d731, 0x66c2_4222_c9a8_45b5]),
-            (
-                [u64::MAX, u64::MAX],
-                u64::MAX,
-                [0x65b0_21d6_0cd8_310f, 0x4d02_f322_2f86_df20],
-            ),
-            (
-                [0x243f_6a88_85a3_08d3, 0x1319_8a2e_0370_7344],
-                0xa409_3822_299f_31d0,
-                [0x0a5e_742c_2997_341c, 0xb0f8_83d3_8000_de5d],
-            ),
+    fn split_mix_known_answers() {
+        // Goal: a counter's draws are the published generator's, shown by its first numbers from seed 1234567, as the
+        // Rosetta Code page on pseudo-random numbers lists them.
+        let answers = [
+            6_457_827_717_110_365_317,
+            3_203_168_211_198_807_973,
+            9_817_491_932_198_370_423,
+            4_593_380_528_125_082_431,
+            16_408_922_859_458_223_821,
         ];
-        for (counter, key, answer) in cases {
-            assert_eq!(philox_2x64_10(counter, &round_keys(key)), answer);
+        for (number, answer) in (1..).zip(answers) {
+            assert_eq!(split_mix(1_234_567, number), answer);
+        }
+    }
+
+    #[test]
+    fn counter_draws_are_independent_at_any_stride() {
+        // Goal: slots that are one, one data packet (26) or one power of two apart have draws without correlation, of
+        // neighbours and of bits alike, and small numbers are as frequent and as scattered as they should be.
+        let count = 200_000u64;
+        let root = (count as f64).sqrt();
+        for stride in [1, 2, 13, 26, 27, 64, 1 << 20] {
+            let draws = CounterDraw::new(stride, "strides");
+            let bits: Vec<u64> = (0..=count).map(|index| draws.at(index * stride)).collect();
+            let product = |pair: &[u64]| (unit_interval(pair[0]) - 0.5) * (unit_interval(pair[1]) - 0.5);
+            let correlation = bits.windows(2).map(product).sum::<f64>() * 12.0 / count as f64;
+            assert!(correlation.abs() < 5.0 / root, "stride {stride}: {correlation}");
+            for bit in 0..64 {
+                let changes = bits
+                    .windows(2)
+                    .filter(|pair| (pair[0] ^ pair[1]) >> bit & 1 == 1)
+                    .count();
+                let excess = changes as f64 - count as f64 / 2.0;
+                assert!(excess.abs() < 5.0 * root / 2.0, "stride {stride}, bit {bit}: {excess}");
+            }
+            let small: Vec<bool> = bits.iter().map(|&bits| bits >> 54 < 10).collect();
+            let often = small.iter().filter(|&&small| small).count() as f64;
+            let in_a_row = small.windows(2).filter(|pair| pair[0] && pair[1]).count() as f64;
+            let (mean, mean_in_a_row) = (count as f64 * 10.0 / 1024.0, count as f64 * (10.0f64 / 1024.0).powi(2));
+            assert!((often - mean).abs() < 5.0 * mean.sqrt(), "stride {stride}: {often}");
+            assert!(
+                (in_a_row - mean_in_a_row).abs() < 5.0 * mean_in_a_row.sqrt(),
+                "stride {stride}: {in_a_row}"
+            );
         }
     }
 

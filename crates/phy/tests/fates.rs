@@ -104,59 +104,59 @@ fn goldens() -> [Golden; 11] {
             "satellite",
             bits(5.0, (800.0, 8.0), CODE),
             2_000_000,
-            646,
-            0x7e3d_bc05_a710_f303,
+            662,
+            0x4a84_4ab4_42e3_2689,
         ),
         golden(
             "words",
             bits(5.0, (3e4, 6e3), WORDS),
             54_000_000,
-            16_484,
-            0x1f0e_dfa1_6a38_b767,
+            16_321,
+            0xabf1_b5f3_6ef8_23f4,
         ),
         golden(
             "uncoded",
             bits(20.0, (1e5, 1e4), CodeSpec::NONE),
             1_000_000_000,
-            1842,
-            0x70ad_c7d0_5f53_4451,
+            2037,
+            0xd179_535c_4bff_9afe,
         ),
         golden(
             "alternating",
             bits(9.0, (1.25, 1.0), CODE),
             54_000_000,
-            33_279,
-            0x4aad_b681_39bb_0a02,
+            33_329,
+            0x3eda_ecaf_8bf2_fac8,
         ),
         golden(
             "often lost",
             bits(2.0, (800.0, 8.0), CODE),
             54_000_000,
-            31_676,
-            0xdd1c_012d_b9f4_c28d,
+            31_711,
+            0xbdaa_14c1_a498_3eca,
         ),
         golden(
             "long stays",
             stays((50e6, 5e6), (1e-6, 1e-2), CODE),
             54_000_000,
-            2670,
-            0xda9e_a519_5045_b341,
+            2673,
+            0x2abb_06d5_4611_a388,
         ),
         golden(
             "short stays",
             stays((3e5, 1e5), (1e-5, 1e-3), CodeSpec::NONE),
             54_000_000,
-            17_761,
-            0x530e_6ed0_806c_a812,
+            17_671,
+            0x8ec7_0c0f_c450_0894,
         ),
         golden(
             "few errors",
             stays((5e8, 5e7), (0.0, 1e-6), CodeSpec::NONE),
             3_000_000,
-            17,
-            0x8d68_f1eb_922a_d062,
+            27,
+            0x9a84_692c_e03f_dd32,
         ),
-        golden("random", random(0.01, 0.3), 54_000_000, 8821, 0xf400_f870_c219_b754),
+        golden("random", random(0.01, 0.3), 54_000_000, 8711, 0xb6ef_b13d_c5bd_de02),
         golden(
             "always and never",
             random(1.0, 0.0),
@@ -164,14 +164,15 @@ fn goldens() -> [Golden; 11] {
             31_551,
             0x0a75_f1b3_064e_e44a,
         ),
-        golden("fast", random(0.2, 0.2), 400_000_000_000, 11_974, 0xdcc3_7c20_c5c9_bc77),
+        golden("fast", random(0.2, 0.2), 400_000_000_000, 11_981, 0x97ce_df39_44ce_3fae),
     ]
 }
 
 #[test]
 fn no_packet_has_another_fate() {
-    // Goal: every model decides as it always did, packet by packet: the hash of the fates is the one of the sampler
-    // before it knew any short cut. A change here changes every result over such a channel.
+    // Goal: every model decides as it always did, packet by packet: the hash of the fates is the one that the sampler
+    // gave when draws by counter became SplitMix64's; until then it was that of a sampler without short cuts. A change
+    // here changes every result over such a channel.
     let differing: Vec<String> = goldens()
         .iter()
         .filter_map(|golden| {

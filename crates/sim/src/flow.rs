@@ -231,11 +231,25 @@ impl Flow {
             net.discard(id);
             return Ok(());
         }
+        if self.plan.receiver_law.is_some() {
+            self.on_data_of_law(now, id, net)
+        } else {
+            self.answer_data::<false>(now, id, net)
+        }
+    }
+
+    #[inline(never)]
+    fn on_data_of_law(&mut self, now: Now, id: PacketId, net: &mut Network) -> Checked<()> {
+        self.answer_data::<true>(now, id, net)
+    }
+
+    #[inline(always)]
+    fn answer_data<const HAS_LAW: bool>(&mut self, now: Now, id: PacketId, net: &mut Network) -> Checked<()> {
         let (packet, feedback) = (net.slab.get(id), net.slab.feedback_of(id));
-        let answers = self.receiver.on_data(now, packet, feedback, &self.plan);
+        let answers = self.receiver.on_data::<HAS_LAW>(now, packet, feedback, &self.plan);
         net.discard(id);
         if answers {
-            return self.send_ack(now, net);
+            return self.send_ack::<HAS_LAW>(now, net);
         }
         self.want_event(self.receiver.ack_due_ns(), net);
         Ok(())
@@ -263,8 +277,8 @@ impl Flow {
     }
 
     #[inline(always)]
-    fn send_ack(&mut self, now: Now, net: &mut Network) -> Checked<()> {
-        let (ack, feedback) = self.receiver.ack(now, &self.plan, self.id, self.acks_sent);
+    fn send_ack<const HAS_LAW: bool>(&mut self, now: Now, net: &mut Network) -> Checked<()> {
+        let (ack, feedback) = self.receiver.ack::<HAS_LAW>(now, &self.plan, self.id, self.acks_sent);
         self.acks_sent = self.acks_sent.wrapping_add(1);
         net.inject(now.ns, ack, self.route_back_at, feedback.as_ref())
     }
@@ -274,7 +288,7 @@ impl Flow {
     fn send_late_ack(&mut self, now: Now, net: &mut Network) -> Checked<()> {
         match self.receiver.take_syn() {
             Some(syn_ts_us) => net.inject(now.ns, syn(now, self.id, Some(syn_ts_us)), self.route_back_at, None),
-            None => self.send_ack(now, net),
+            None => self.send_ack::<true>(now, net),
         }
     }
 

@@ -14,7 +14,7 @@
 //! outlets at the same time: see [`outlet`].
 
 use fadelab_path::link::{Departure, Link};
-use fadelab_path::packet::{FeedbackBytes, PacketId, Parcel, Store};
+use fadelab_path::packet::{FeedbackBytes, PacketId, Parcel};
 use fadelab_path::violation::{Checked, violated};
 use fadelab_path::wire::{LawWire, Passage, Wires};
 

@@ -91,6 +91,12 @@ impl Slab {
         (self.get(id).header.feedback_len > 0).then(|| &self.feedback[id as usize])
     }
 
+    /// Where the feedback of a packet lies.
+    #[inline]
+    pub fn feedback(&mut self, id: PacketId) -> &mut FeedbackBytes {
+        &mut self.feedback[id as usize]
+    }
+
     /// The most packets that ever were in existence at once.
     #[inline]
     pub fn most_pkts(&self) -> usize {
@@ -116,7 +122,9 @@ impl Store for Slab {
     }
 
     #[inline]
-    fn feedback(&mut self, id: PacketId) -> &mut FeedbackBytes {
-        &mut self.feedback[id as usize]
+    fn header_and_feedback(&mut self, id: PacketId) -> (&mut Header, Option<&mut FeedbackBytes>) {
+        let header = &mut self.packets[id as usize].header;
+        let feedback = (header.feedback_len > 0).then(|| &mut self.feedback[id as usize]);
+        (header, feedback)
     }
 }

@@ -65,6 +65,8 @@ constants! {
     SENDER_SOCKET_STORAGE = 1 << 1;
     /// The host must pace.
     SENDER_PACED = 1 << 2;
+    /// The law reads neither rate sample nor timestamps nor random words of ACKs.
+    SENDER_PLAIN_ACKS = 1 << 3;
     /// The ECN echo is set.
     ACK_ECE = 1 << 0;
     /// Acknowledges nothing new cumulatively.
@@ -91,12 +93,14 @@ constants! {
     DROP = 1;
     /// Refused with a capacity part that knows none.
     ROUTER_NEEDS_CAPACITY = 1 << 0;
-    /// Wants [`Queue::random`](super::Queue::random) on packets.
+    /// Wants [`Queue::random`](super::Queue::random) in `on_enqueue`.
     ROUTER_RANDOM = 1 << 1;
     /// Reads or writes [`Packet::feedback`](super::Packet::feedback).
     ROUTER_FEEDBACK = 1 << 2;
     /// May drop in `on_dequeue`; otherwise it only marks there.
     ROUTER_DROPS_AT_DEQUEUE = 1 << 3;
+    /// Wants [`Queue::random`](super::Queue::random) in `on_dequeue`.
+    ROUTER_RANDOM_AT_DEQUEUE = 1 << 4;
     /// The part gives a capacity, not only what is spare.
     CAPACITY_KNOWN = 1 << 0;
 }

@@ -281,7 +281,7 @@ mirror! {
     Queue = "queue" {
         /// Size of this struct.
         size: u32,
-        /// Drawn only with [`ROUTER_RANDOM`].
+        /// In timers, and with packets where [`ROUTER_RANDOM`] or [`ROUTER_RANDOM_AT_DEQUEUE`] asks for it.
         random: u32,
         /// Time.
         now_us: u64,

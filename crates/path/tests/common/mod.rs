@@ -36,8 +36,10 @@ impl Store for Packets {
         self.2.get(id as usize).copied().unwrap_or(0)
     }
 
-    fn feedback(&mut self, _: PacketId) -> &mut FeedbackBytes {
-        &mut self.1
+    fn header_and_feedback(&mut self, id: PacketId) -> (&mut Header, Option<&mut FeedbackBytes>) {
+        let header = &mut self.0[id as usize];
+        let feedback = (header.feedback_len > 0).then_some(&mut self.1);
+        (header, feedback)
     }
 }
 

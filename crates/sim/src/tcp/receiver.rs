@@ -77,11 +77,19 @@ impl Receiver {
         self.ack_due_ns
     }
 
-    /// A data packet arrived. Returns whether an ACK is due at once.
-    #[inline]
-    pub fn on_data(&mut self, now: Now, packet: &Packet, feedback: Option<&FeedbackBytes>, plan: &Plan) -> bool {
+    /// A data packet arrived. Returns whether an ACK is due at once. Here as in [`Self::ack`], `HAS_LAW` says whether
+    /// the plan has a law for this end, so that those without one ask only once.
+    #[inline(always)]
+    pub fn on_data<const HAS_LAW: bool>(
+        &mut self,
+        now: Now,
+        packet: &Packet,
+        feedback: Option<&FeedbackBytes>,
+        plan: &Plan,
+    ) -> bool {
         let in_order = packet.seq == self.nxt;
-        if let Some(law) = plan.receiver_law
+        if HAS_LAW
+            && let Some(law) = plan.receiver_law
             && let Some(state) = &mut self.state
         {
             tell_law(law, state, now, packet, feedback, in_order);
@@ -176,7 +184,13 @@ impl Receiver {
     ///
     /// Nobody is lent the packet before it is whole, so that it is written only once, where it stays.
     #[inline(always)]
-    pub fn ack(&mut self, now: Now, plan: &Plan, flow: u32, ip_id: u16) -> (Packet, Option<FeedbackBytes>) {
+    pub fn ack<const HAS_LAW: bool>(
+        &mut self,
+        now: Now,
+        plan: &Plan,
+        flow: u32,
+        ip_id: u16,
+    ) -> (Packet, Option<FeedbackBytes>) {
         (self.unacknowledged_pkts, self.ack_due_ns) = (0, u64::MAX);
         let (mut sack, mut sack_blocks) = Default::default();
         let mut ip_bytes = plan.ack_ip_bytes;
@@ -187,7 +201,8 @@ impl Receiver {
             }
         }
         let mut echo = Echo::default();
-        if let Some(law) = plan.receiver_law
+        if HAS_LAW
+            && let Some(law) = plan.receiver_law
             && let Some(state) = &mut self.state
         {
             echo = ask_law(law, state, now, plan, sack_blocks);
@@ -240,7 +255,7 @@ impl Receiver {
 }
 
 /// Shows an arriving packet to the law.
-#[inline(never)]
+#[inline(always)]
 fn tell_law(law: &Law, state: &mut State, now: Now, packet: &Packet, feedback: Option<&FeedbackBytes>, in_order: bool) {
     if packet.tcp_flags & flag::SYN != 0 {
         return;
@@ -295,7 +310,7 @@ struct Echo {
 }
 
 /// What the law echoes on the ACK that leaves now, if that has room for it.
-#[inline(never)]
+#[inline(always)]
 fn ask_law(law: &Law, state: &mut State, now: Now, plan: &Plan, sack_blocks: u8) -> Echo {
     let mut fill = abi::Fill {
         now_us: now.us,

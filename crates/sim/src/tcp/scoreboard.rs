@@ -34,6 +34,17 @@ struct Segment {
     in_flight_and_flags: u32,
 }
 
+/// What the rate sample of a segment that is sent now will say.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Sampling {
+    /// Nothing: nobody will ask for it.
+    None,
+    /// What the network carried.
+    Plain,
+    /// What the application had to send.
+    AppLimited,
+}
+
 /// When a segment was sent, and its number: segments that were sent at once are in the order of their numbers.
 pub(crate) type Sent = (u64, u32);
 
@@ -169,38 +180,53 @@ impl Scoreboard {
 
     /// A new segment is sent. Returns its number.
     #[inline(always)]
-    pub fn send_new(&mut self, now_ns: u64, app_limited: bool) -> u32 {
+    pub fn send_new(&mut self, now_ns: u64, sampling: Sampling) -> u32 {
         if self.outstanding_pkts() as usize == self.segments.len() {
             self.grow();
         }
         let seq = self.nxt;
         self.nxt += 1;
-        let flags = if app_limited { is::APP_LIMITED } else { 0 };
-        self.stamp(seq, now_ns, flags);
+        let flags = if sampling == Sampling::AppLimited {
+            is::APP_LIMITED
+        } else {
+            0
+        };
+        self.stamp(seq, now_ns, flags, sampling);
         seq
     }
 
     /// Segment `seq`, marked lost, is sent again.
     #[inline]
-    pub fn send_again(&mut self, seq: u32, now_ns: u64) {
+    pub fn send_again(&mut self, seq: u32, now_ns: u64, sampling: Sampling) {
         self.retransmitted_pkts += 1;
         self.retransmit_from = seq + 1;
-        self.stamp(seq, now_ns, is::LOST | is::RETRANSMITTED);
+        self.stamp(seq, now_ns, is::LOST | is::RETRANSMITTED, sampling);
     }
 
     #[inline]
-    fn stamp(&mut self, seq: u32, now_ns: u64, flags: u32) {
-        if self.in_flight_pkts == 0 {
-            (self.first_sent_ns, self.delivered_ns) = (now_ns, now_ns);
-        }
+    fn stamp(&mut self, seq: u32, now_ns: u64, flags: u32, sampling: Sampling) {
+        let (send_elapsed_us, delivered_ago_us) = match sampling {
+            Sampling::None => (0, 0),
+            _ => self.elapsed_us(now_ns),
+        };
         *self.segment_mut(seq) = Segment {
             sent_ns: now_ns,
-            send_elapsed_us: ((now_ns - self.first_sent_ns) / 1000) as u32,
-            delivered_ago_us: ((now_ns - self.delivered_ns) / 1000) as u32,
+            send_elapsed_us,
+            delivered_ago_us,
             delivered_pkts: self.delivered_pkts,
             in_flight_and_flags: self.in_flight_pkts | flags,
         };
         self.in_flight_pkts += 1;
+    }
+
+    /// What a segment that is sent now keeps of the time since the newest delivered one was sent, and arrived.
+    #[inline(never)]
+    fn elapsed_us(&mut self, now_ns: u64) -> (u32, u32) {
+        if self.in_flight_pkts == 0 {
+            (self.first_sent_ns, self.delivered_ns) = (now_ns, now_ns);
+        }
+        let since_us = |then_ns: u64| ((now_ns - then_ns) / 1000) as u32;
+        (since_us(self.first_sent_ns), since_us(self.delivered_ns))
     }
 
     #[cold]
@@ -340,13 +366,18 @@ impl Scoreboard {
         }
     }
 
+    /// Of the segments that the ACK just taken delivered, `seq` was sent last.
+    #[inline]
+    pub fn note_newest(&mut self, seq: u32) {
+        self.newest = seq;
+    }
+
     /// The rate sample of the ACK just taken, of which segment `newest` was sent last; to be asked once per ACK.
     #[inline]
     pub fn rate_sample(&mut self, now_ns: u64, newest: Option<u32>) -> RateSample {
         let Some(seq) = newest else {
             return RateSample::default();
         };
-        self.newest = seq;
         let newest = *self.segment(seq);
         let prior_delivered_ns = newest.sent_ns - u64::from(newest.delivered_ago_us) * 1000;
         let ack_elapsed_us = ((now_ns - prior_delivered_ns) / 1000) as u32;
@@ -413,7 +444,7 @@ mod tests {
         for duplicates in [0, 1] {
             let mut board = Scoreboard::default();
             for sent_ns in [0, 1_000_000, 2_000_000] {
-                board.send_new(sent_ns, false);
+                board.send_new(sent_ns, Sampling::Plain);
             }
             (0..duplicates).for_each(|_| board.duplicate());
             let news = board.acknowledge(2);

@@ -11,7 +11,7 @@ use crate::rtt::RttEstimator;
 use crate::spec::Recovery;
 use crate::tcp::Now;
 use crate::tcp::plan::Plan;
-use crate::tcp::scoreboard::Scoreboard;
+use crate::tcp::scoreboard::{Sampling, Scoreboard};
 use crate::tcp::sender::rack::Rack;
 
 mod acknowledgement;
@@ -338,7 +338,7 @@ impl Sender {
         if self.board.outstanding_pkts() == 0 {
             self.restart(now, plan);
         }
-        let seq = self.board.send_new(now.ns, self.app_limited_until != 0);
+        let seq = self.board.send_new(now.ns, self.sampling(self.app_limited_until != 0));
         let announced = std::mem::take(&mut self.announce_reduction);
         let tcp_flags = if announced { flag::CWR } else { 0 };
         self.transmit(now, plan, seq, abi::PACKET_DATA, tcp_flags, net)
@@ -356,7 +356,7 @@ impl Sender {
 
     #[inline(never)]
     fn transmit_again(&mut self, now: Now, plan: &Plan, seq: u32, net: &mut Network) -> Checked<()> {
-        self.board.send_again(seq, now.ns);
+        self.board.send_again(seq, now.ns, self.sampling(false));
         if plan.tcp.recovery == Recovery::Rack {
             self.note_retransmission(now, seq);
         }
@@ -448,6 +448,22 @@ impl Sender {
         self.law
             .on_send(&mut self.state, &plan.params, &mut send, &mut self.control);
         send.feedback
+    }
+
+    /// Whether the law reads more of ACKs than counts, times and feedback.
+    #[inline]
+    fn wants_samples(&self) -> bool {
+        self.law.flags() & abi::SENDER_PLAIN_ACKS == 0
+    }
+
+    /// What the rate sample of a segment that is sent now will say.
+    #[inline]
+    fn sampling(&self, is_app_limited: bool) -> Sampling {
+        match self.wants_samples() {
+            false => Sampling::None,
+            true if is_app_limited => Sampling::AppLimited,
+            true => Sampling::Plain,
+        }
     }
 
     /// `SplitMix64`: laws want a random word per call, not a good one per draw.

@@ -8,7 +8,6 @@ use crate::packet::{Packet, flag};
 use crate::spec::Recovery;
 use crate::tcp::Now;
 use crate::tcp::plan::Plan;
-use crate::tcp::scoreboard::RateSample;
 
 impl Sender {
     /// Takes note of what the ACK says: sequence numbers, losses, round-trip time, rate.
@@ -16,9 +15,6 @@ impl Sender {
     pub(super) fn take_ack(&mut self, now: Now, plan: &Plan, packet: &Packet, ack: &mut abi::Ack) {
         ack.now_us = now.us;
         (ack.packet_bytes, ack.mss_bytes) = (plan.tcp.packet_bytes, plan.mss_bytes);
-        ack.ts_val = plan.clock.stamp(packet.ts_val_us, now);
-        ack.ts_ecr = plan.clock.stamp(packet.ts_ecr_us, now);
-        ack.random = self.next_random();
         if packet.tcp_flags & flag::ECE != 0 {
             ack.flags |= abi::ACK_ECE;
         }
@@ -47,9 +43,14 @@ impl Sender {
         if self.law.ecn_mode() == abi::ECN_MODE_EXACT {
             ack.marked_pkts = u32::from(packet.marks);
             self.counters.marked_pkts += u64::from(packet.marks);
+            ack.marked_total_pkts = self.counters.marked_pkts;
         }
-        let sample = self.board.rate_sample(now.ns, newest);
-        self.fill_rate(&sample, ack);
+        if let Some(newest) = newest {
+            self.board.note_newest(newest);
+        }
+        if self.wants_samples() {
+            self.fill_samples(now, plan, packet, newest, ack);
+        }
         ack.srtt_us = self.rtt.srtt_us();
         ack.rtt_us_min = self.rtt.rtt_us_min();
     }
@@ -88,8 +89,13 @@ impl Sender {
         newest
     }
 
-    #[inline]
-    fn fill_rate(&mut self, sample: &RateSample, ack: &mut abi::Ack) {
+    /// What only some laws read: timestamps, a random word and the rate sample.
+    #[inline(never)]
+    fn fill_samples(&mut self, now: Now, plan: &Plan, packet: &Packet, newest: Option<u32>, ack: &mut abi::Ack) {
+        ack.ts_val = plan.clock.stamp(packet.ts_val_us, now);
+        ack.ts_ecr = plan.clock.stamp(packet.ts_ecr_us, now);
+        ack.random = self.next_random();
+        let sample = self.board.rate_sample(now.ns, newest);
         let delivered_pkts = self.board.delivered_pkts();
         if self.app_limited_until != 0 && delivered_pkts > self.app_limited_until {
             self.app_limited_until = 0;
@@ -100,7 +106,6 @@ impl Sender {
         ack.rate_prior_delivered_pkts = u64::from(sample.prior_delivered_pkts);
         ack.rate_marked_pkts = ack.marked_pkts;
         ack.delivered_total_pkts = u64::from(delivered_pkts);
-        ack.marked_total_pkts = self.counters.marked_pkts;
         if sample.app_limited {
             ack.flags |= abi::ACK_APP_LIMITED;
         }
