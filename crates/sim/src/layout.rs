@@ -80,13 +80,7 @@ impl Layout {
                 lane.set_role(role);
             }
         }
-        let places = Places {
-            wires: &wires,
-            kinds,
-            laws: laws.len(),
-            lane_of: &lane_of,
-        };
-        open_funnels(spec, places, &mut lanes);
+        open_funnels(spec, Places::of(&wires, laws.len(), &lane_of), &mut lanes);
         for (route, is_data) in spec.flows.iter().flat_map(both_ways) {
             if let Some(&last) = route.last() {
                 lanes[lane_of[last as usize] as usize].make_exit(is_data);

@@ -333,13 +333,11 @@ impl Network {
     /// A packet comes to a wire that is busy, or to which it is new.
     #[inline(never)]
     fn queue_up(&mut self, now_ns: u64, wire: u32, parcel: Parcel) -> Checked<()> {
-        match self.wires.arrive(wire as usize, now_ns, parcel.ip_bytes)? {
-            Some(passage) => self.go_in_behind(now_ns, wire, passage, parcel),
-            None => {
-                self.discard(parcel.id);
-                Ok(())
-            }
+        if let Some(passage) = self.wires.arrive(wire as usize, now_ns, parcel.ip_bytes)? {
+            return self.go_in_behind(now_ns, wire, passage, parcel);
         }
+        self.discard(parcel.id);
+        Ok(())
     }
 
     /// A wire took a packet, or not.

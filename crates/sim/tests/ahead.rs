@@ -154,9 +154,10 @@ fn the_order_of_outlets_is_not_seen() {
     are_as_step_by_step(0..120, random_hosts);
 }
 
-/// Dumbbells whose access links are all alike, so that packets go through them into the bottleneck at once. Rates, sizes
-/// and delays are such that packets, timers and samples often meet at the same instant: on an access link of twice the
-/// rate, a packet of 1200 bytes takes as long as one of 400 bytes that is sent when another 400 bytes have arrived.
+/// Dumbbells whose access links are all alike, so that packets go through them into the bottleneck at once. Rates,
+/// sizes and delays are such that packets, timers and samples often meet at the same instant: on an access link of
+/// twice the rate, a packet of 1200 bytes takes as long as one of 400 bytes that is sent when another 400 bytes have
+/// arrived.
 fn random_dumbbell(seed: u64) -> RunSpec {
     let mut random = Stream::new(seed, "dumbbell");
     let mut order = Stream::new(seed, "order");
@@ -248,10 +249,10 @@ fn what_goes_through_an_open_funnel_is_not_seen() {
 
 #[test]
 fn what_comes_after_the_end_is_not_seen() {
-    // Goal: a packet that would come to the bottleneck 100 ns after the end does not, though nobody looks at the network
-    // until then. The first ACK is back after 120 ms of delay on the bottleneck, 10 us on each of four access links, and
-    // the times of 1040 bytes on two of these and the bottleneck, and of 40 bytes; what it releases is on its access
-    // link for another 530 us.
+    // Goal: a packet that would come to the bottleneck 100 ns after the end does not, though nobody looks at the
+    // network until then. The first ACK is back after 120 ms of delay on the bottleneck, 10 us on each of four access
+    // links, and the times of 1040 bytes on two of these and the bottleneck, and of 40 bytes; what it releases is on
+    // its access link for another 530 us.
     let dumbbell = Dumbbell {
         flows: 1,
         law: "reno",

@@ -17,6 +17,17 @@ pub(super) struct Places<'a> {
     pub lane_of: &'a [u32],
 }
 
+impl<'a> Places<'a> {
+    pub fn of(wires: &'a Wires, laws: usize, lane_of: &'a [u32]) -> Self {
+        Self {
+            wires,
+            kinds: wires.kinds().count(),
+            laws,
+            lane_of,
+        }
+    }
+}
+
 /// Tells outlets which funnel they open. Of several an outlet opens the first.
 pub(super) fn open_funnels(spec: &RunSpec, places: Places<'_>, lanes: &mut [Lane]) {
     for funnel in 0..places.kinds {

@@ -1,11 +1,11 @@
 //! Open funnels: packets go through them at once, ahead of their time.
 //!
-//! Into some funnels packets come from the hosts at the end of one outlet alone (`layout::open`). These have their turns
-//! in the order of time, so it is known when the next of them can send at the earliest, and what it sends will be in the
-//! funnel for a while. What comes out before that is known: it need not wait in the lane, but goes on to the link behind
-//! as soon as it is in, together with all that waits and comes out before it. Two may look at that link in the meantime:
-//! the engine, so nothing goes through that comes out after the next of its own events; and the law of the link itself,
-//! whose timers are run between the packets, as they would be in their time.
+//! Into some funnels packets come from the hosts at the end of one outlet alone (`layout::open`). These have their
+//! turns in the order of time, so it is known when the next of them can send at the earliest, and what it sends will
+//! be in the funnel for a while. What comes out before that is known: it need not wait in the lane, but goes on to the
+//! link behind as soon as it is in, together with all that waits and comes out before it. Two may look at that link in
+//! the meantime: the engine, so nothing goes through that comes out after the next of its own events; and the law of
+//! the link itself, whose timers are run between the packets, as they would be in their time.
 
 use fadelab_path::packet::Parcel;
 use fadelab_path::violation::Checked;
