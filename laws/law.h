@@ -37,6 +37,13 @@ typedef long long s64;
 #define LAW static inline __attribute__((always_inline, unused))
 #define LAW_TABLE static const __attribute__((unused))
 
+/* A function that few calls need: out of line, so that the others do not make room for it. BPF gets it inlined. */
+#ifdef __bpf__
+#define LAW_SELDOM LAW
+#else
+#define LAW_SELDOM static __attribute__((noinline, unused))
+#endif
+
 #define LAW_ABI 1u
 
 /*

@@ -81,9 +81,10 @@ struct red_state {
 	u64 rate_q16;       /* packets of the mean size per second */
 	u64 count_pkts;     /* since the last mark */
 	u64 count_bytes;
-	u64 idle_since_us;
+	u64 last_start_us; /* when the last packet left the queue, */
+	u64 last_bytes;    /* and its bytes on the air */
 	u64 capacity_Bps;
-	u32 idle;
+	u32 idle;      /* nothing waits behind it */
 	u32 above_min; /* the average was above the lower threshold at the last arrival */
 };
 
@@ -143,20 +144,22 @@ LAW void red_init(void *state, const void *params, const struct law_link *link, 
 	kept_q32 = fixed_max(fixed_sub(FIXED_ONE_Q32, s->q_w_q32), 1);
 	s->log2_decay_q32 = fixed_log2_q32(fixed_mul_div(FIXED_ONE_Q32, FIXED_ONE_Q32, kept_q32));
 	s->idle = 1;
-	s->idle_since_us = link->now_us;
+	s->last_start_us = link->now_us;
+}
+
+/* The moving average falls while nothing waits, which begins when the last packet has been sent. */
+LAW void red_fade(struct red_state *s, u64 now_us)
+{
+	u64 sent_us = fixed_add(s->last_start_us, fixed_mul_div(s->last_bytes, 1000000, s->capacity_Bps));
+	u64 missed = fixed_mul_div(s->rate_q16, fixed_sub(now_us, sent_us), 1000000) >> 16;
+	u64 lost_q32 = fixed_one_minus_exp2_neg_q32(fixed_mul(missed, s->log2_decay_q32));
+
+	s->average_q16 -= fixed_mul_div(s->average_q16, lost_q32, FIXED_ONE_Q32);
 }
 
 /* The moving average at an arrival that finds `queue` units waiting. */
-LAW void red_average(struct red_state *s, u64 queue_q16, u64 now_us)
+LAW void red_average(struct red_state *s, u64 queue_q16)
 {
-	/* An average of 0 stays 0 however long nothing waits, as on the way back of most paths. */
-	if (s->idle && s->average_q16) {
-		u64 idle_us = fixed_sub(now_us, s->idle_since_us);
-		u64 missed = fixed_mul_div(s->rate_q16, idle_us, 1000000) >> 16;
-		u64 lost_q32 = fixed_one_minus_exp2_neg_q32(fixed_mul(missed, s->log2_decay_q32));
-
-		s->average_q16 -= fixed_mul_div(s->average_q16, lost_q32, FIXED_ONE_Q32);
-	}
 	s->idle = 0;
 	if (queue_q16 >= s->average_q16)
 		s->average_q16 += fixed_mul_high(queue_q16 - s->average_q16, s->q_w_q32 << 31) << 1;
@@ -218,21 +221,11 @@ LAW u32 red_congestion(const struct red_params *p, struct law_packet *packet, u6
 	return LAW_DROP;
 }
 
-LAW u32 red_on_enqueue(void *state, const void *params, struct law_packet *packet, const struct law_queue *queue)
+/* An arrival that finds the average above the lower threshold. */
+LAW_SELDOM u32 red_choose(struct red_state *s, const struct red_params *p, struct law_packet *packet, u32 random)
 {
-	struct red_state *s = state;
-	const struct red_params *p = params;
-	u64 length = p->bytes ? fixed_min(queue->queue_bytes, RED_LENGTH_MAX) : queue->queue_pkts, base_q32;
+	u64 base_q32 = red_base_q32(s, p);
 
-	red_average(s, length << 16, queue->now_us);
-	s->count_pkts = fixed_min(s->count_pkts + 1, RED_LENGTH_MAX);
-	s->count_bytes = fixed_min(s->count_bytes + packet->air_bytes, RED_LENGTH_MAX);
-	if (s->average_q16 < s->min_q16 || length <= 1) {
-		LAW_STEP("average: below min, the packet passes");
-		s->above_min = 0;
-		return LAW_PASS;
-	}
-	base_q32 = red_base_q32(s, p);
 	if (base_q32 >= FIXED_ONE_Q32)
 		return LAW_DROP;
 	if (!s->above_min) {
@@ -243,11 +236,44 @@ LAW u32 red_on_enqueue(void *state, const void *params, struct law_packet *packe
 		return LAW_PASS;
 	}
 	/* u <= p in ns-2 is never met by p = 0 here, so that a queue at the threshold does not mark. */
-	if (queue->random >= red_spread_q32(s, p, base_q32, packet->air_bytes))
+	if (random >= red_spread_q32(s, p, base_q32, packet->air_bytes))
 		return LAW_PASS;
 	s->count_pkts = 0;
 	s->count_bytes = 0;
 	return red_congestion(p, packet, base_q32);
+}
+
+LAW u32 red_arrive(struct red_state *s, const struct red_params *p, struct law_packet *packet,
+                   const struct law_queue *queue)
+{
+	u64 length = p->bytes ? fixed_min(queue->queue_bytes, RED_LENGTH_MAX) : queue->queue_pkts;
+
+	red_average(s, length << 16);
+	s->count_pkts = fixed_min(s->count_pkts + 1, RED_LENGTH_MAX);
+	s->count_bytes = fixed_min(s->count_bytes + packet->air_bytes, RED_LENGTH_MAX);
+	if (s->average_q16 < s->min_q16 || length <= 1) {
+		LAW_STEP("average: below min, the packet passes");
+		s->above_min = 0;
+		return LAW_PASS;
+	}
+	return red_choose(s, p, packet, queue->random);
+}
+
+LAW_SELDOM u32 red_arrive_after_idleness(struct red_state *s, const struct red_params *p, struct law_packet *packet,
+                                         const struct law_queue *queue)
+{
+	red_fade(s, queue->now_us);
+	return red_arrive(s, p, packet, queue);
+}
+
+LAW u32 red_on_enqueue(void *state, const void *params, struct law_packet *packet, const struct law_queue *queue)
+{
+	struct red_state *s = state;
+
+	/* An average of 0 stays 0 however long nothing waits, as on the way back of most paths. */
+	if (s->idle && s->average_q16)
+		return red_arrive_after_idleness(s, params, packet, queue);
+	return red_arrive(s, params, packet, queue);
 }
 
 LAW u32 red_on_dequeue(void *state, const void *params, struct law_packet *packet, const struct law_queue *queue)
@@ -257,7 +283,8 @@ LAW u32 red_on_dequeue(void *state, const void *params, struct law_packet *packe
 	(void)params;
 	if (queue->queue_pkts == 0) {
 		s->idle = 1;
-		s->idle_since_us = queue->now_us + fixed_mul_div(packet->air_bytes, 1000000, s->capacity_Bps);
+		s->last_start_us = queue->now_us;
+		s->last_bytes = packet->air_bytes;
 	}
 	return LAW_PASS;
 }

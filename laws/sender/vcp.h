@@ -192,7 +192,8 @@ LAW u64 vcp_pacing_Bps(const struct vcp_sender_state *s, const struct vcp_sender
 {
 	u64 slots = 1;
 
-	if (!p->pacing || cwnd_pkts > VCP_PACED_PKTS)
+	/* With one slot there is no pacing, let alone with more. */
+	if (!p->pacing || cwnd_pkts > VCP_PACED_PKTS || 2 * (u64)s->srtt_us <= p->trho_us)
 		return 0;
 	for (int i = 0; i < 6; i++)
 		slots = slots < cwnd_pkts ? slots * 2 : slots;

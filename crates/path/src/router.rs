@@ -3,7 +3,7 @@
 use fadelab_laws::{Capacity, Params, RouterInstance, State, abi, guard};
 use fadelab_phy::random::{CounterDraw, Stream};
 
-use crate::packet::{PacketId, Store};
+use crate::packet::{FeedbackBytes, Header, PacketId, Store};
 use crate::spec::{CapacitySpec, LinkSpec, RouterSpec};
 
 const NS_PER_US: u64 = 1000;
@@ -40,6 +40,12 @@ pub(crate) struct Passage {
     /// At its departure.
     pub dropped_late: bool,
     pub marks: u64,
+}
+
+/// What belongs to a packet that the law was shown.
+struct Shown<'a> {
+    header: &'a mut Header,
+    feedback: Option<&'a mut FeedbackBytes>,
 }
 
 /// A law, its parameters and its state.
@@ -202,7 +208,11 @@ impl LawHost {
             return Verdict::default();
         }
         self.look(queue, full, 0);
-        self.with(id, air_bytes, store, Self::call_on_enqueue)
+        if self.reads_feedback {
+            self.shown_at_enqueue::<true>(id, air_bytes, store)
+        } else {
+            self.shown_at_enqueue::<false>(id, air_bytes, store)
+        }
     }
 
     /// A departure from the queue into the transmitter, after `waited_ns`.
@@ -220,7 +230,11 @@ impl LawHost {
             return Verdict::default();
         }
         self.look(queue, false, waited_ns);
-        self.with(id, air_bytes, store, Self::call_on_dequeue)
+        if self.reads_feedback {
+            self.shown_at_dequeue::<true>(id, air_bytes, store)
+        } else {
+            self.shown_at_dequeue::<false>(id, air_bytes, store)
+        }
     }
 
     /// An arrival at an empty queue that has room and, unless that is its end, its departure at the same instant.
@@ -232,7 +246,45 @@ impl LawHost {
             ..QueueView::default()
         };
         self.look(empty, false, 0);
-        self.with(id, air_bytes, store, Self::call_twice)
+        if self.reads_feedback {
+            self.shown_at_both::<true>(id, air_bytes, store)
+        } else {
+            self.shown_at_both::<false>(id, air_bytes, store)
+        }
+    }
+
+    #[inline(always)]
+    fn shown_at_enqueue<const FEEDBACK: bool>(
+        &mut self,
+        id: PacketId,
+        air_bytes: u32,
+        store: &mut impl Store,
+    ) -> Verdict {
+        let shown = self.show::<FEEDBACK>(id, air_bytes, store);
+        let result = self.call_on_enqueue();
+        self.take_back(shown);
+        result
+    }
+
+    #[inline(always)]
+    fn shown_at_dequeue<const FEEDBACK: bool>(
+        &mut self,
+        id: PacketId,
+        air_bytes: u32,
+        store: &mut impl Store,
+    ) -> Verdict {
+        let shown = self.show::<FEEDBACK>(id, air_bytes, store);
+        let result = self.call_on_dequeue();
+        self.take_back(shown);
+        result
+    }
+
+    #[inline(always)]
+    fn shown_at_both<const FEEDBACK: bool>(&mut self, id: PacketId, air_bytes: u32, store: &mut impl Store) -> Passage {
+        let shown = self.show::<FEEDBACK>(id, air_bytes, store);
+        let result = self.call_twice();
+        self.take_back(shown);
+        result
     }
 
     #[inline(always)]
@@ -282,43 +334,29 @@ impl LawHost {
         }
     }
 
-    /// Writes down what the law is shown of a packet, calls it, and takes over what it changed.
+    /// Writes down what the law is shown of a packet; `FEEDBACK`: its feedback, too.
     #[inline(always)]
-    fn with<R>(
-        &mut self,
-        id: PacketId,
-        air_bytes: u32,
-        store: &mut impl Store,
-        call: impl FnOnce(&mut Self) -> R,
-    ) -> R {
-        if self.reads_feedback {
-            return self.with_feedback(id, air_bytes, store, call);
-        }
-        let header = store.header(id);
+    fn show<'a, const FEEDBACK: bool>(&mut self, id: PacketId, air_bytes: u32, store: &'a mut impl Store) -> Shown<'a> {
+        let (header, feedback) = if FEEDBACK {
+            store.header_and_feedback(id)
+        } else {
+            (store.header(id), None)
+        };
         self.packet.show(header, air_bytes);
-        let result = call(self);
-        // Whether it changed or not: to ask takes longer.
-        (header.ecn, header.outer_ecn) = (self.packet.ecn, self.packet.outer_ecn);
-        result
+        if FEEDBACK {
+            self.packet.feedback = feedback.as_deref().copied().unwrap_or_default();
+        }
+        Shown { header, feedback }
     }
 
+    /// Takes over what the law changed of a packet.
     #[inline(always)]
-    fn with_feedback<R>(
-        &mut self,
-        id: PacketId,
-        air_bytes: u32,
-        store: &mut impl Store,
-        call: impl FnOnce(&mut Self) -> R,
-    ) -> R {
-        let (header, feedback) = store.header_and_feedback(id);
-        self.packet.show(header, air_bytes);
-        self.packet.feedback = feedback.as_deref().copied().unwrap_or_default();
-        let result = call(self);
-        (header.ecn, header.outer_ecn) = (self.packet.ecn, self.packet.outer_ecn);
-        if let Some(feedback) = feedback {
+    fn take_back(&self, shown: Shown) {
+        // Whether it changed or not: to ask takes longer.
+        (shown.header.ecn, shown.header.outer_ecn) = (self.packet.ecn, self.packet.outer_ecn);
+        if let Some(feedback) = shown.feedback {
             *feedback = self.packet.feedback;
         }
-        result
     }
 
     /// Draws the random word of a call for a packet.
