@@ -381,6 +381,8 @@ enum law_router_flags {
 	/* on_dequeue may say LAW_DROP. A host that plans departures ahead must know: it plans anew at each such drop. */
 	LAW_ROUTER_DROPS_AT_DEQUEUE = 1u << 3,
 	LAW_ROUTER_RANDOM_AT_DEQUEUE = 1u << 4, /* wants law_queue.random in on_dequeue */
+	/* With packets the law reads nothing of law_queue but random: a host need not look at its queue for it. */
+	LAW_ROUTER_BLIND = 1u << 5,
 };
 
 struct law_router {

@@ -116,7 +116,7 @@ LAW u64 vcp_ticks_up_us(u64 duration_us)
 }
 
 /* (1 + xi)^x - 1, the growth per acknowledged packet at low load. */
-LAW u64 vcp_mi_gain_q32(const struct vcp_sender_params *p, u64 log2_growth_q32, u32 srtt_us)
+LAW_SELDOM u64 vcp_mi_gain_q32(const struct vcp_sender_params *p, u64 log2_growth_q32, u32 srtt_us)
 {
 	u64 exponent_q32 = fixed_mul_div(srtt_us, log2_growth_q32, p->trho_us);
 	u64 gain_q32;
@@ -175,6 +175,8 @@ LAW void vcp_sender_init(void *state, const void *params, const struct law_start
 /* Moves through the phases that follow a decrease; the second starts when the first ends, with the srtt of then. */
 LAW void vcp_pass_time(struct vcp_sender_state *s, u64 now_us)
 {
+	if (s->phase == VCP_NORMAL)
+		return;
 	if (s->phase == VCP_FROZEN && now_us >= s->phase_end_us) {
 		LAW_STEP("overload: t_rho since the decrease is over, for one srtt overload adds as high load does");
 		s->phase = VCP_RECOVERED;
@@ -187,14 +189,11 @@ LAW void vcp_pass_time(struct vcp_sender_state *s, u64 now_us)
 }
 
 /* One packet per srtt / 2^ceil(log2 cwnd) where that is longer than half an update interval. */
-LAW u64 vcp_pacing_Bps(const struct vcp_sender_state *s, const struct vcp_sender_params *p, u32 cwnd_pkts,
-                       u32 packet_bytes)
+LAW_SELDOM u64 vcp_slots_Bps(const struct vcp_sender_state *s, const struct vcp_sender_params *p, u32 cwnd_pkts,
+                             u32 packet_bytes)
 {
 	u64 slots = 1;
 
-	/* With one slot there is no pacing, let alone with more. */
-	if (!p->pacing || cwnd_pkts > VCP_PACED_PKTS || 2 * (u64)s->srtt_us <= p->trho_us)
-		return 0;
 	for (int i = 0; i < 6; i++)
 		slots = slots < cwnd_pkts ? slots * 2 : slots;
 	if (2 * (u64)s->srtt_us <= p->trho_us * slots)
@@ -202,6 +201,15 @@ LAW u64 vcp_pacing_Bps(const struct vcp_sender_state *s, const struct vcp_sender
 	LAW_STEP("pacing: small window, one packet per srtt / 2^ceil(log2 cwnd)");
 	/* At least 1, because 0 stands for no pacing. */
 	return fixed_max(fixed_div((u64)packet_bytes * slots * 1000000, s->srtt_us), 1);
+}
+
+/* With one slot there is no pacing, let alone with more. */
+LAW u64 vcp_pacing_Bps(const struct vcp_sender_state *s, const struct vcp_sender_params *p, u32 cwnd_pkts,
+                       u32 packet_bytes)
+{
+	if (!p->pacing || cwnd_pkts > VCP_PACED_PKTS || 2 * (u64)s->srtt_us <= p->trho_us)
+		return 0;
+	return vcp_slots_Bps(s, p, cwnd_pkts, packet_bytes);
 }
 
 LAW u64 vcp_grown_q32(struct vcp_sender_state *s, const struct vcp_sender_params *p, const struct law_ack *ack,

@@ -63,6 +63,8 @@ pub(crate) struct LawHost {
     random_at_enqueue: bool,
     random_at_dequeue: bool,
     reads_feedback: bool,
+    /// Whether it reads anything of its queue but random words when packets come and go.
+    reads_queue: bool,
     /// For the start and for timers.
     random: Stream,
     /// For packets: a word per call that wants one, by its number.
@@ -121,6 +123,7 @@ impl LawHost {
             random_at_enqueue: spec.law.flags() & abi::ROUTER_RANDOM != 0,
             random_at_dequeue: spec.law.flags() & abi::ROUTER_RANDOM_AT_DEQUEUE != 0,
             reads_feedback: spec.law.flags() & abi::ROUTER_FEEDBACK != 0,
+            reads_queue: spec.law.flags() & abi::ROUTER_BLIND == 0,
             random,
             words,
             words_drawn: 0,
@@ -207,7 +210,9 @@ impl LawHost {
         if !self.law.law().has_on_enqueue() {
             return Verdict::default();
         }
-        self.look(queue, full, 0);
+        if self.reads_queue {
+            self.look(queue, full, 0);
+        }
         if self.reads_feedback {
             self.shown_at_enqueue::<true>(id, air_bytes, store)
         } else {
@@ -229,7 +234,9 @@ impl LawHost {
         if !self.law.law().has_on_dequeue() {
             return Verdict::default();
         }
-        self.look(queue, false, waited_ns);
+        if self.reads_queue {
+            self.look(queue, false, waited_ns);
+        }
         if self.reads_feedback {
             self.shown_at_dequeue::<true>(id, air_bytes, store)
         } else {
@@ -245,7 +252,9 @@ impl LawHost {
             now_ns,
             ..QueueView::default()
         };
-        self.look(empty, false, 0);
+        if self.reads_queue {
+            self.look(empty, false, 0);
+        }
         if self.reads_feedback {
             self.shown_at_both::<true>(id, air_bytes, store)
         } else {

@@ -232,15 +232,10 @@ impl Flow {
             return Ok(());
         }
         if self.plan.receiver_law.is_some() {
-            self.on_data_of_law(now, id, net)
+            self.answer_data::<true>(now, id, net)
         } else {
             self.answer_data::<false>(now, id, net)
         }
-    }
-
-    #[inline(never)]
-    fn on_data_of_law(&mut self, now: Now, id: PacketId, net: &mut Network) -> Checked<()> {
-        self.answer_data::<true>(now, id, net)
     }
 
     #[inline(always)]

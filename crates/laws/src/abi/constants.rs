@@ -101,6 +101,8 @@ constants! {
     ROUTER_DROPS_AT_DEQUEUE = 1 << 3;
     /// Wants [`Queue::random`](super::Queue::random) in `on_dequeue`.
     ROUTER_RANDOM_AT_DEQUEUE = 1 << 4;
+    /// With packets the law reads nothing of [`Queue`](super::Queue) but the random word.
+    ROUTER_BLIND = 1 << 5;
     /// The part gives a capacity, not only what is spare.
     CAPACITY_KNOWN = 1 << 0;
 }

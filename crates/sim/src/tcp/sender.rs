@@ -249,7 +249,7 @@ impl Sender {
         ack.in_flight_pkts = self.board.in_flight_pkts();
         let recovering = self.control.ca_state == abi::CA_RECOVERY;
         let must_send = self.advance_recovery(now, plan, &mut ack);
-        if ack.flags & abi::ACK_ECE != 0 {
+        if ack.flags & abi::ACK_ECE != 0 && self.has_classic_ecn(plan) {
             self.react_to_echo(plan, &ack);
         }
         self.tell_law(plan, &ack, recovering);

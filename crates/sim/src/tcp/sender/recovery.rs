@@ -115,6 +115,7 @@ impl Sender {
     }
 
     /// Whether ECE and CWR of RFC 3168 mean something on this connection.
+    #[inline]
     pub(super) fn has_classic_ecn(&self, plan: &Plan) -> bool {
         plan.tcp.ecn && self.law.ecn_mode() == abi::ECN_MODE_CLASSIC
     }
@@ -125,7 +126,7 @@ impl Sender {
     #[inline(never)]
     pub(super) fn react_to_echo(&mut self, plan: &Plan, ack: &abi::Ack) {
         let free = matches!(self.control.ca_state, abi::CA_OPEN | abi::CA_DISORDER);
-        if !free || !self.has_classic_ecn(plan) || self.board.una() <= self.recover {
+        if !free || self.board.una() <= self.recover {
             return;
         }
         self.counters.ecn_reductions += 1;
