@@ -9,8 +9,9 @@
 //! Both start from `(seed, component name)`, so that adding a component does not shift another's numbers. With `h` the
 //! FNV-1a hash (64 bits) of the name's UTF-8 bytes, `mix` the finaliser of `SplitMix64` and `g = 0x9e3779b97f4a7c15`,
 //! word `i` is `w_i = mix(mix(seed + (i + 1) g) xor h)`, modulo 2^64. A stream is PCG64-DXSM with state `w_0 + 2^64
-//! w_1` and increment `w_2 + 2^64 w_3`, made odd. A draw by counter is `SplitMix64` (Steele, Lea and Flood, "Fast splittable
-//! pseudorandom number generators", 2014), whose number `n` from seed `w_4` is `mix(w_4 + n g)`, whatever came before.
+//! w_1` and increment `w_2 + 2^64 w_3`, made odd. A draw by counter is `SplitMix64` (Steele, Lea and
+//! Flood, "Fast splittable pseudorandom number generators", 2014), whose number `n` from seed `w_4` is
+//! `mix(w_4 + n g)`, whatever came before.
 //!
 //! Samplers over the raw 64 bits are our own and use `libm`, so that the numbers are the same on every machine.
 
