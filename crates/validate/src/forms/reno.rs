@@ -96,8 +96,8 @@ fn window_row(point: &Point) -> Result<Row, String> {
     let tolerance = Tolerance::part(
         0.03,
         "the chain treats what else is lost in a recovery to the first order, and timeouts by their mean length; both \
-         happen in a tenth of the cycles at p = 0.01; a hundred seeds of 2000 s leave a third of a per cent of noise at \
-         p = 0.0001",
+         happen in a tenth of the cycles at p = 0.01; a hundred seeds of 2000 s leave a third of a per cent of noise \
+         at p = 0.0001",
     );
     let case = format!("p = {}", point.p);
     Ok(Row::new(case, "throughput x RTT", "pkt", point.chain, ours, tolerance).by(&point.measured.command))
