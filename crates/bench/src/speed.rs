@@ -5,23 +5,54 @@ use crate::measure::median;
 use crate::row::{Bound, Row, Section};
 use crate::simulators::{Bench, Fadelab, Ns2, Simulator, instructions_per_pkt, steady_pkts};
 
-/// Median rates, in packets per CPU second, of simulators that take turns.
-fn rates<const N: usize>(
-    bench: &Bench,
-    simulators: [&dyn Simulator; N],
-    seconds: [u32; 2],
-) -> Result<[f64; N], String> {
-    let mut pkts = [0.0; N];
-    for (pkts, simulator) in pkts.iter_mut().zip(simulators) {
-        *pkts = steady_pkts(bench, simulator, seconds)?;
-    }
-    let mut rates = [const { Vec::new() }; N];
-    for _ in 0..bench.rounds {
-        for ((rates, simulator), pkts) in rates.iter_mut().zip(simulators).zip(pkts) {
-            rates.push(pkts / simulator.steady_s(bench, seconds)?);
+/// CPU seconds that each simulator gets in a round at least: runs of ours are over in a third of one, and on a machine
+/// that others share a rate may be half of what it was ten seconds before.
+const ROUND_S_MIN: f64 = 2.0;
+
+/// Most turns of a simulator in a round. There is an odd number of them, so that the median is one of them.
+const TURNS_MAX: usize = 19;
+
+/// Rates of two simulators round by round, in packets per CPU second.
+struct Rounds(Vec<[f64; 2]>);
+
+impl Rounds {
+    /// Lets them take turns. The faster one takes more of them, so that both meet the same machine for as long.
+    fn of(bench: &Bench, simulators: [&dyn Simulator; 2], seconds: [u32; 2]) -> Result<Self, String> {
+        let [one, other] = simulators;
+        let pkts = [steady_pkts(bench, one, seconds)?, steady_pkts(bench, other, seconds)?];
+        let mut rounds = Vec::new();
+        for _ in 0..bench.rounds {
+            let mut spent_s = [
+                vec![one.steady_s(bench, seconds)?],
+                vec![other.steady_s(bench, seconds)?],
+            ];
+            let length_s = spent_s[0][0].max(spent_s[1][0]).max(ROUND_S_MIN);
+            let turns = [0, 1].map(|which| {
+                let turns = (length_s / spent_s[which][0].max(1e-3)).round() as usize;
+                turns.min(TURNS_MAX) | 1
+            });
+            for turn in 1..turns[0].max(turns[1]) {
+                for (which, simulator) in simulators.into_iter().enumerate() {
+                    if turn < turns[which] {
+                        spent_s[which].push(simulator.steady_s(bench, seconds)?);
+                    }
+                }
+            }
+            let [one_s, other_s] = spent_s.map(median);
+            rounds.push([pkts[0] / one_s, pkts[1] / other_s]);
         }
+        Ok(Self(rounds))
     }
-    Ok(rates.map(median))
+
+    /// The median rate of each.
+    fn rates(&self) -> [f64; 2] {
+        [0, 1].map(|which| median(self.0.iter().map(|rates| rates[which]).collect()))
+    }
+
+    /// How many times as fast the second is: the median over rounds, of what was measured side by side.
+    fn ratio(&self) -> f64 {
+        median(self.0.iter().map(|[one, other]| other / one).collect())
+    }
 }
 
 /// The table of [`BESIDE_NS2`].
@@ -48,11 +79,12 @@ pub fn beside_ns2(bench: &Bench) -> Result<Section, String> {
 
 fn compare(bench: &Bench, case: &Case) -> Result<[Row; 2], String> {
     let (ns2, fadelab) = (Ns2(case), Fadelab::of(case));
-    let [theirs, ours] = rates(bench, [&ns2, &fadelab], case.seconds)?;
+    let rounds = Rounds::of(bench, [&ns2, &fadelab], case.seconds)?;
+    let [theirs, ours] = rounds.rates();
     let ratio = Row {
         case: case.name.to_owned(),
         quantity: "x ns-2",
-        value: ours / theirs,
+        value: rounds.ratio(),
         digits: 2,
         bound: case.bound,
         basis: format!("{:.2} M against {:.2} M packets/s", ours / 1e6, theirs / 1e6),
@@ -120,7 +152,8 @@ fn beside_clean(bench: &Bench, case: &Case, name: &str, channel: &[&str]) -> Res
         fading.settings.retain(|other| !other.starts_with(&format!("{key}=")));
         fading.settings.push((*setting).to_owned());
     }
-    let [clean_rate, fading_rate] = rates(bench, [&clean, &fading], case.seconds)?;
+    let rounds = Rounds::of(bench, [&fading, &clean], case.seconds)?;
+    let [fading_rate, clean_rate] = rounds.rates();
     let with = instructions_per_pkt(bench, &fading, case.seconds_counted)?;
     let without = instructions_per_pkt(bench, &clean, case.seconds_counted)?;
     let row = |quantity, value, basis| Row {
@@ -133,7 +166,7 @@ fn beside_clean(bench: &Bench, case: &Case, name: &str, channel: &[&str]) -> Res
     };
     let in_a_second = format!("{:.2} M against {:.2} M packets/s", fading_rate / 1e6, clean_rate / 1e6);
     Ok([
-        row("x the time of a clean link", clean_rate / fading_rate, in_a_second),
+        row("x the time of a clean link", rounds.ratio(), in_a_second),
         row(
             "x the instructions",
             with / without,

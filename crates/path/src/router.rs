@@ -60,11 +60,8 @@ pub(crate) struct LawHost {
     /// What the law is shown; kept, so that a call writes only what changed.
     queue: abi::Queue,
     packet: abi::Packet,
-    random_at_enqueue: bool,
-    random_at_dequeue: bool,
-    reads_feedback: bool,
-    /// Whether it reads anything of its queue but random words when packets come and go.
-    reads_queue: bool,
+    /// What the law reads and does not read, `ROUTER_*`.
+    flags: u32,
     /// For the start and for timers.
     random: Stream,
     /// For packets: a word per call that wants one, by its number.
@@ -120,10 +117,7 @@ impl LawHost {
             estimate: abi::Estimate::default(),
             queue: abi::Queue::default(),
             packet: abi::Packet::default(),
-            random_at_enqueue: spec.law.flags() & abi::ROUTER_RANDOM != 0,
-            random_at_dequeue: spec.law.flags() & abi::ROUTER_RANDOM_AT_DEQUEUE != 0,
-            reads_feedback: spec.law.flags() & abi::ROUTER_FEEDBACK != 0,
-            reads_queue: spec.law.flags() & abi::ROUTER_BLIND == 0,
+            flags: spec.law.flags(),
             random,
             words,
             words_drawn: 0,
@@ -210,10 +204,10 @@ impl LawHost {
         if !self.law.law().has_on_enqueue() {
             return Verdict::default();
         }
-        if self.reads_queue {
+        if !self.says(abi::ROUTER_BLIND) {
             self.look(queue, full, 0);
         }
-        if self.reads_feedback {
+        if self.says(abi::ROUTER_FEEDBACK) {
             self.shown_at_enqueue::<true>(id, air_bytes, store)
         } else {
             self.shown_at_enqueue::<false>(id, air_bytes, store)
@@ -234,10 +228,10 @@ impl LawHost {
         if !self.law.law().has_on_dequeue() {
             return Verdict::default();
         }
-        if self.reads_queue {
+        if !self.says(abi::ROUTER_BLIND) {
             self.look(queue, false, waited_ns);
         }
-        if self.reads_feedback {
+        if self.says(abi::ROUTER_FEEDBACK) {
             self.shown_at_dequeue::<true>(id, air_bytes, store)
         } else {
             self.shown_at_dequeue::<false>(id, air_bytes, store)
@@ -252,10 +246,10 @@ impl LawHost {
             now_ns,
             ..QueueView::default()
         };
-        if self.reads_queue {
+        if !self.says(abi::ROUTER_BLIND) {
             self.look(empty, false, 0);
         }
-        if self.reads_feedback {
+        if self.says(abi::ROUTER_FEEDBACK) {
             self.shown_at_both::<true>(id, air_bytes, store)
         } else {
             self.shown_at_both::<false>(id, air_bytes, store)
@@ -317,7 +311,7 @@ impl LawHost {
 
     #[inline(always)]
     fn call_on_enqueue(&mut self) -> Verdict {
-        if self.random_at_enqueue {
+        if self.says(abi::ROUTER_RANDOM) {
             self.draw();
         }
         let ecn = self.packet.ecn;
@@ -327,7 +321,7 @@ impl LawHost {
 
     #[inline(always)]
     fn call_on_dequeue(&mut self) -> Verdict {
-        if self.random_at_dequeue {
+        if self.says(abi::ROUTER_RANDOM_AT_DEQUEUE) {
             self.draw();
         }
         let ecn = self.packet.ecn;
@@ -366,6 +360,12 @@ impl LawHost {
         if let Some(feedback) = shown.feedback {
             *feedback = self.packet.feedback;
         }
+    }
+
+    /// Whether the law's table has a flag.
+    #[inline(always)]
+    fn says(&self, flag: u32) -> bool {
+        self.flags & flag != 0
     }
 
     /// Draws the random word of a call for a packet.
