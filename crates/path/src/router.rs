@@ -204,13 +204,10 @@ impl LawHost {
         if !self.law.law().has_on_enqueue() {
             return Verdict::default();
         }
-        if !self.says(abi::ROUTER_BLIND) {
-            self.look(queue, full, 0);
-        }
-        if self.says(abi::ROUTER_FEEDBACK) {
-            self.shown_at_enqueue::<true>(id, air_bytes, store)
-        } else {
-            self.shown_at_enqueue::<false>(id, air_bytes, store)
+        let passage = self.meet::<true, false>(queue, full, 0, id, air_bytes, store);
+        Verdict {
+            dropped: passage.dropped,
+            marked: passage.marks > 0,
         }
     }
 
@@ -228,13 +225,10 @@ impl LawHost {
         if !self.law.law().has_on_dequeue() {
             return Verdict::default();
         }
-        if !self.says(abi::ROUTER_BLIND) {
-            self.look(queue, false, waited_ns);
-        }
-        if self.says(abi::ROUTER_FEEDBACK) {
-            self.shown_at_dequeue::<true>(id, air_bytes, store)
-        } else {
-            self.shown_at_dequeue::<false>(id, air_bytes, store)
+        let passage = self.meet::<false, true>(queue, false, waited_ns, id, air_bytes, store);
+        Verdict {
+            dropped: passage.dropped_late,
+            marked: passage.marks > 0,
         }
     }
 
@@ -246,54 +240,48 @@ impl LawHost {
             now_ns,
             ..QueueView::default()
         };
+        self.meet::<true, true>(empty, false, 0, id, air_bytes, store)
+    }
+
+    /// The law meets a packet that arrives, leaves, or both.
+    #[inline(always)]
+    fn meet<const ARRIVES: bool, const LEAVES: bool>(
+        &mut self,
+        queue: QueueView,
+        full: bool,
+        waited_ns: u64,
+        id: PacketId,
+        air_bytes: u32,
+        store: &mut impl Store,
+    ) -> Passage {
         if !self.says(abi::ROUTER_BLIND) {
-            self.look(empty, false, 0);
+            self.look(queue, full, waited_ns);
         }
         if self.says(abi::ROUTER_FEEDBACK) {
-            self.shown_at_both::<true>(id, air_bytes, store)
+            self.meet_shown::<ARRIVES, LEAVES, true>(id, air_bytes, store)
         } else {
-            self.shown_at_both::<false>(id, air_bytes, store)
+            self.meet_shown::<ARRIVES, LEAVES, false>(id, air_bytes, store)
         }
     }
 
+    /// As [`Self::meet`]; `FEEDBACK`: the law is shown what the packet carries, which others make no room for.
     #[inline(always)]
-    fn shown_at_enqueue<const FEEDBACK: bool>(
+    fn meet_shown<const ARRIVES: bool, const LEAVES: bool, const FEEDBACK: bool>(
         &mut self,
         id: PacketId,
         air_bytes: u32,
         store: &mut impl Store,
-    ) -> Verdict {
+    ) -> Passage {
         let shown = self.show::<FEEDBACK>(id, air_bytes, store);
-        let result = self.call_on_enqueue();
+        let passage = self.call::<ARRIVES, LEAVES>();
         self.take_back(shown);
-        result
+        passage
     }
 
     #[inline(always)]
-    fn shown_at_dequeue<const FEEDBACK: bool>(
-        &mut self,
-        id: PacketId,
-        air_bytes: u32,
-        store: &mut impl Store,
-    ) -> Verdict {
-        let shown = self.show::<FEEDBACK>(id, air_bytes, store);
-        let result = self.call_on_dequeue();
-        self.take_back(shown);
-        result
-    }
-
-    #[inline(always)]
-    fn shown_at_both<const FEEDBACK: bool>(&mut self, id: PacketId, air_bytes: u32, store: &mut impl Store) -> Passage {
-        let shown = self.show::<FEEDBACK>(id, air_bytes, store);
-        let result = self.call_twice();
-        self.take_back(shown);
-        result
-    }
-
-    #[inline(always)]
-    fn call_twice(&mut self) -> Passage {
+    fn call<const ARRIVES: bool, const LEAVES: bool>(&mut self) -> Passage {
         let mut fate = Passage::default();
-        if self.law.law().has_on_enqueue() {
+        if ARRIVES && self.law.law().has_on_enqueue() {
             let verdict = self.call_on_enqueue();
             if verdict.dropped {
                 fate.dropped = true;
@@ -301,7 +289,7 @@ impl LawHost {
             }
             fate.marks = u64::from(verdict.marked);
         }
-        if self.law.law().has_on_dequeue() {
+        if LEAVES && self.law.law().has_on_dequeue() {
             let verdict = self.call_on_dequeue();
             fate.dropped_late = verdict.dropped;
             fate.marks += u64::from(verdict.marked);
