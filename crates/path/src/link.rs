@@ -164,15 +164,15 @@ impl Link {
             return stepwise.arrive(now_ns, parcel, store);
         }
         self.settle(now_ns, store)?;
-        let ip_bytes = u32::from(parcel.ip_bytes);
+        let ip_bytes = u32::from(parcel.ip_bytes());
         let bytes = match &mut self.air {
             None => ip_bytes,
-            Some(air) => air.bytes(kind(store.header(parcel.id)), ip_bytes),
+            Some(air) => air.bytes(kind(store.header(parcel.id())), ip_bytes),
         };
         self.counters.arrived_pkts += 1;
         self.counters.arrived_bytes += u64::from(bytes);
         let full = self.queue_pkts() >= self.limit_pkts || self.queue_bytes + u64::from(bytes) > self.limit_bytes;
-        if self.law_refuses(now_ns, parcel.id, bytes, full, store) || full {
+        if self.law_refuses(now_ns, parcel.id(), bytes, full, store) || full {
             self.counters.dropped_full_pkts += u64::from(full);
             self.counters.dropped_law_pkts += u64::from(!full);
             self.counters.dropped_bytes += u64::from(bytes);
@@ -189,7 +189,7 @@ impl Link {
         let fate = match &mut self.air {
             None => Fate::default(),
             Some(air) => {
-                let header = store.header(parcel.id);
+                let header = store.header(parcel.id());
                 let lost = air.loses(served.start_ns, kind(header), header.ip_bytes);
                 Fate {
                     is_data: header.is_data(),
@@ -200,7 +200,7 @@ impl Link {
         let entry = Waiting {
             arrived_ns: now_ns,
             served,
-            id: parcel.id,
+            id: parcel.id(),
             bytes,
             fate,
         };

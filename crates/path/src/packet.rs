@@ -9,14 +9,56 @@ pub type PacketId = u32;
 
 /// A packet as links pass it on. What a wire needs of it is here, so that only laws, channels and the two ends look
 /// into the store.
+///
+/// Two words, which calls hand over in registers. Three would be written to memory field by field and read back as a
+/// whole, for which the processor has to wait.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Parcel {
+    id_and_tag: u64,
+    ip_bytes: u16,
+}
+
+impl Parcel {
+    /// Packet number `id` of `ip_bytes`, as in its header, with a `tag` that belongs to whoever drives the links, such
+    /// as a place on a route.
+    #[inline(always)]
+    pub fn new(id: PacketId, tag: u32, ip_bytes: u16) -> Self {
+        Self {
+            id_and_tag: u64::from(id) << 32 | u64::from(tag),
+            ip_bytes,
+        }
+    }
+
     /// Number of the packet.
-    pub id: PacketId,
-    /// A word that belongs to whoever drives the links, such as a place on a route.
-    pub tag: u32,
-    /// IP bytes, as in the packet's header.
-    pub ip_bytes: u16,
+    #[inline(always)]
+    pub fn id(self) -> PacketId {
+        (self.id_and_tag >> 32) as PacketId
+    }
+
+    /// The word of whoever drives the links.
+    #[inline(always)]
+    pub fn tag(self) -> u32 {
+        self.id_and_tag as u32
+    }
+
+    /// Replaces the tag.
+    #[inline(always)]
+    pub fn set_tag(&mut self, tag: u32) {
+        *self = Self::new(self.id(), tag, self.ip_bytes);
+    }
+
+    /// Goes on to the next place on its route: a tag greater by one.
+    #[inline(always)]
+    pub fn step(&mut self) {
+        debug_assert_ne!(self.tag(), u32::MAX, "a route ends before");
+        self.id_and_tag += 1;
+    }
+
+    /// IP bytes.
+    #[inline(always)]
+    pub fn ip_bytes(self) -> u16 {
+        self.ip_bytes
+    }
 }
 
 /// Feedback of a law, as long as the interface allows.

@@ -101,8 +101,8 @@ impl StepwiseLink {
     /// Takes a packet, see [`crate::link::Link::arrive`].
     pub fn arrive(&mut self, now_ns: u64, parcel: Parcel, store: &mut impl Store) -> Checked<Arrival> {
         self.catch_up(now_ns, store)?;
-        let ip_bytes = u32::from(parcel.ip_bytes);
-        let header = store.header(parcel.id);
+        let ip_bytes = u32::from(parcel.ip_bytes());
+        let header = store.header(parcel.id());
         let waiting = Waiting {
             arrived_ns: now_ns,
             parcel,
@@ -223,7 +223,7 @@ impl StepwiseLink {
         {
             return self.broken("a link never exceeds its capacity", now_ns, &waiting.bytes);
         }
-        let (kind, ip_bytes) = (waiting.kind(), u32::from(waiting.parcel.ip_bytes));
+        let (kind, ip_bytes) = (waiting.kind(), u32::from(waiting.parcel.ip_bytes()));
         let air = self.air.as_mut();
         let is_lost = air.and_then(|air| air.loses(now_ns, kind, ip_bytes)) == Some(true);
         let transmission = Transmission {

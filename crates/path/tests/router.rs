@@ -67,7 +67,7 @@ fn codes(spec: &LinkSpec, times_ns: impl Iterator<Item = u64>) -> Vec<(u64, u32)
             let due_ns = link.next_due();
             match link.service(due_ns, &mut packets).expect("sound") {
                 Departure::None => {}
-                Departure::Delivered(parcel) => codes.push((due_ns, u32::from(packets.0[parcel.id as usize].ecn))),
+                Departure::Delivered(parcel) => codes.push((due_ns, u32::from(packets.0[parcel.id() as usize].ecn))),
                 Departure::Lost(parcel) => panic!("{parcel:?} is lost"),
             }
         }
@@ -80,11 +80,7 @@ fn codes(spec: &LinkSpec, times_ns: impl Iterator<Item = u64>) -> Vec<(u64, u32)
             ..Header::default()
         });
         let id = (packets.0.len() - 1) as PacketId;
-        let parcel = Parcel {
-            id,
-            ip_bytes: 1000,
-            ..Parcel::default()
-        };
+        let parcel = Parcel::new(id, 0, 1000);
         if let Arrival::Leaves { due_ns, .. } = link.arrive(now_ns, parcel, &mut packets).expect("sound") {
             under_way.push((due_ns, id));
         }

@@ -69,7 +69,8 @@ fn a_wire_is_a_link() {
 fn a_wire_with_a_channel_is_a_link() {
     // Goal: data and ACKs of few sizes and of many, in bursts that overflow the buffer and alone, meet the same fates
     // on a wire with a channel as on a link with it, at the same instants, and are counted the same at any instant,
-    // while they wait, during their transmission and behind it. Parity counts as bytes.
+    // while they wait, during their transmission and behind it, whether they are offered to it to pass at once before
+    // or not. Parity counts as bytes.
     let stays = Model::PacketScale {
         good_ns_mean: 40e6,
         bad_ns_mean: 20e6,
@@ -87,23 +88,28 @@ fn a_wire_with_a_channel_is_a_link() {
         wires.add(&spec, 1, 0);
         assert!(wires.is_on_air(0));
         let mut random = Stream::new(8, "arrivals");
-        let (mut now_ns, mut expected, mut dropped, mut lost) = (0, Vec::new(), 0, 0);
-        for id in 0..6000 {
+        let (mut now_ns, mut expected, mut dropped, mut lost, mut at_once) = (0, Vec::new(), 0, 0, 0);
+        for id in 0..15000 {
             now_ns += random.below(4) * random.below(700_000);
             let (flags, kind) = [(DATA, PacketKind::Data), (0, PacketKind::Ack)][random.below(2) as usize];
-            let ip_bytes = 40 + 100 * random.below(10) as u16;
-            let mut parcel = Parcel {
-                id,
-                ip_bytes,
-                ..Parcel::default()
+            let ip_bytes = if random.below(2) == 0 {
+                540
+            } else {
+                40 + 100 * random.below(10) as u16
             };
-            let passage = wires.arrive_on_air(0, now_ns, kind, &mut parcel, LOST).expect("sound");
+            let mut parcel = Parcel::new(id, 0, ip_bytes);
+            let passed = wires.pass_on_air_at_once(0, now_ns, kind, &mut parcel, LOST);
+            at_once += u32::from(passed.is_some());
+            let passage = match passed {
+                None => wires.arrive_on_air(0, now_ns, kind, &mut parcel, LOST).expect("sound"),
+                passed => passed,
+            };
             assert_eq!(bench.arrive(now_ns, ip_bytes, flags), passage.is_some(), "packet {id}");
             dropped += u32::from(passage.is_none());
-            lost += u32::from(parcel.tag == LOST);
-            expected.extend(passage.map(|passage| (passage.due_ns, id, parcel.tag == LOST)));
+            lost += u32::from(parcel.tag() == LOST);
+            expected.extend(passage.map(|passage| (passage.due_ns, id, parcel.tag() == LOST)));
             if random.below(20) == 0 {
-                now_ns += random.below(2 * MS);
+                now_ns += random.below(12 * MS);
             }
             let counters = wires.snapshot(0, now_ns, Ahead::default()).expect("sound");
             let of_link = bench.link.snapshot(now_ns, &mut bench.packets).expect("sound");
@@ -111,7 +117,10 @@ fn a_wire_with_a_channel_is_a_link() {
         }
         bench.run(u64::MAX - 1);
         assert_eq!(bench.out, expected);
-        assert!(dropped > 50 && lost > 50, "both happen: {dropped} {lost}");
+        assert!(
+            dropped > 50 && lost > 50 && at_once > 50,
+            "all happen: {dropped} {lost} {at_once}"
+        );
     }
 }
 
@@ -125,13 +134,10 @@ fn wires_with_channels_share_nothing() {
         code: CodeSpec::NONE,
     });
     let fates = |wires: &mut Wires, index: usize, now_ns: u64| {
-        let mut parcel = Parcel {
-            ip_bytes: 1000,
-            ..Parcel::default()
-        };
+        let mut parcel = Parcel::new(0, 0, 1000);
         let passage = wires.arrive_on_air(index, now_ns, PacketKind::Data, &mut parcel, LOST);
         passage.expect("sound").expect("room");
-        parcel.tag == LOST
+        parcel.tag() == LOST
     };
     let specs = ["one", "other"].map(|name| LinkSpec {
         name: name.into(),
@@ -188,18 +194,14 @@ fn a_wire_with_a_law_and_a_channel_is_a_link() {
                     let header = packets.0.last_mut().expect("just added");
                     (header.ecn, header.outer_ecn, header.wire) = (2, 2, wire as u8);
                 }
-                let mut parcel = Parcel {
-                    id,
-                    ip_bytes,
-                    ..Parcel::default()
-                };
+                let mut parcel = Parcel::new(id, 0, ip_bytes);
                 let taken = bench.enter(now_ns, parcel);
                 let due_ns = with_law.arrive_on_air(now_ns, kind, &mut parcel, LOST, &mut store);
                 let due_ns = due_ns.expect("sound");
                 assert_eq!(taken, due_ns.is_some(), "{law}: packet {id}");
                 dropped += u32::from(due_ns.is_none());
-                lost += u32::from(parcel.tag == LOST);
-                expected.extend(due_ns.map(|due_ns| (due_ns, id, parcel.tag == LOST)));
+                lost += u32::from(parcel.tag() == LOST);
+                expected.extend(due_ns.map(|due_ns| (due_ns, id, parcel.tag() == LOST)));
                 let counters = with_law.snapshot(now_ns, &mut store).expect("sound");
                 let of_link = bench.link.snapshot(now_ns, &mut bench.packets).expect("sound");
                 assert_eq!(counters, of_link, "{law} after packet {id}");
@@ -312,11 +314,7 @@ fn a_wire_with_a_law_is_a_link() {
                     header.feedback_len = if law == "xcp" { 12 } else { 0 };
                     packets.1 = [7; abi::FEEDBACK_BYTES_MAX];
                 }
-                let parcel = Parcel {
-                    id,
-                    ip_bytes,
-                    ..Parcel::default()
-                };
+                let parcel = Parcel::new(id, 0, ip_bytes);
                 let due_ns = with_law.arrive(now_ns, parcel, &mut store).expect("sound");
                 assert_eq!(bench.enter(now_ns, parcel), due_ns.is_some(), "{law}: packet {id}");
                 dropped += u32::from(due_ns.is_none());

@@ -153,6 +153,13 @@ impl Channel {
         plain.behind.air_bytes
     }
 
+    /// Bytes on the air of a packet of `ip_bytes`, if its kind was made ready for this size.
+    #[inline(always)]
+    pub fn ready_bytes(&self, kind: PacketKind, ip_bytes: u32) -> Option<u32> {
+        let plain = &self.plain[kind as usize];
+        (plain.ip_bytes == ip_bytes).then_some(plain.behind.air_bytes)
+    }
+
     /// As [`Self::is_lost`], of a packet of the size that its kind was made ready for.
     #[inline(always)]
     pub fn is_ready_lost(&mut self, start_ns: u64, kind: PacketKind) -> bool {

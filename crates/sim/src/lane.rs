@@ -215,13 +215,11 @@ impl Lane {
         } else {
             self.newest_key = key;
             let slot = self.slot(self.len);
-            // Field by field: what is written in parts and read as a whole at once stalls the processor.
-            let entry = &mut self.ring[slot];
-            entry.key = key;
-            entry.arrived_ns = arrived_ns;
-            entry.parcel.id = parcel.id;
-            entry.parcel.tag = parcel.tag;
-            entry.parcel.ip_bytes = parcel.ip_bytes;
+            self.ring[slot] = Entry {
+                key,
+                arrived_ns,
+                parcel,
+            };
             self.len += 1;
         }
         if key < self.next_key {
@@ -235,14 +233,7 @@ impl Lane {
     #[inline(always)]
     pub fn pop(&mut self) -> (u64, Parcel) {
         self.left_pkts += 1;
-        let entry = &self.ring[self.head & (self.ring.len() - 1)];
-        // Field by field, so that nobody copies what is not looked at.
-        let parcel = Parcel {
-            id: entry.parcel.id,
-            tag: entry.parcel.tag,
-            ip_bytes: entry.parcel.ip_bytes,
-        };
-        let arrived_ns = entry.arrived_ns;
+        let Entry { arrived_ns, parcel, .. } = self.ring[self.head & (self.ring.len() - 1)];
         self.head = self.slot(1);
         self.len -= 1;
         self.next_key = self.ring_key();
@@ -354,17 +345,14 @@ mod tests {
             for id in 0..20_000u32 {
                 let jump = if random.below(30) == 0 { 50 } else { 1 };
                 let key = now + spread + random.below(spread) * jump;
-                let parcel = Parcel {
-                    id,
-                    ..Parcel::default()
-                };
+                let parcel = Parcel::new(id, 0, 0);
                 let is_first = list.iter().all(|&(other, _)| key < other);
                 assert_eq!(lane.push(key, now, parcel), is_first);
                 list.push((key, id));
                 while list.len() > 60 || random.below(3) == 0 && !list.is_empty() {
                     let first = *list.iter().min().expect("not empty");
                     assert_eq!(lane.next_key(), first.0);
-                    assert_eq!(lane.pop().1.id, first.1);
+                    assert_eq!(lane.pop().1.id(), first.1);
                     list.retain(|&other| other != first);
                     now = first.0;
                 }

@@ -207,12 +207,12 @@ impl Network {
     #[inline(always)]
     fn enter(&mut self, now_ns: u64, id: PacketId, tag: u32, ip_bytes: u16) -> Checked<()> {
         self.injected_pkts += 1;
-        let mut parcel = Parcel { id, tag, ip_bytes };
+        let mut parcel = Parcel::new(id, tag, ip_bytes);
         let hop = self.hops[tag as usize];
         if hop >= TAIL {
             return self.forward_elsewhere(now_ns, hop, parcel);
         }
-        parcel.tag += 1;
+        parcel.step();
         match self.wires.pass_at_once(hop as usize, now_ns, ip_bytes) {
             Some(passage) => self.go_in(now_ns, hop, passage, parcel),
             None => self.queue_up(now_ns, hop, parcel),
@@ -240,13 +240,13 @@ impl Network {
     /// A packet came out of a link. Returns it when it is at its end, else it goes on.
     #[inline(always)]
     fn come_out(&mut self, now_ns: u64, parcel: Parcel) -> Checked<Option<PacketId>> {
-        let hop = self.hops[parcel.tag as usize];
+        let hop = self.hops[parcel.tag() as usize];
         if hop == TAP {
             // Behind a link only the end of the route follows the tap.
-            self.show(now_ns, parcel.id);
+            self.show(now_ns, parcel.id());
         }
         if hop >= TAP {
-            return Ok(Some(parcel.id));
+            return Ok(Some(parcel.id()));
         }
         self.forward(now_ns, parcel).map(|()| None)
     }
@@ -295,7 +295,7 @@ impl Network {
             Departure::None => Ok(None),
             Departure::Delivered(parcel) => self.come_out(now_ns, parcel),
             Departure::Lost(parcel) => {
-                self.discard(parcel.id);
+                self.discard(parcel.id());
                 Ok(None)
             }
         }
@@ -304,11 +304,11 @@ impl Network {
     /// As [`Self::forward`], where behind a funnel there is most often what the run is about.
     #[inline(always)]
     fn forward_out_of_funnel(&mut self, now_ns: u64, mut parcel: Parcel) -> Checked<()> {
-        let hop = self.hops[parcel.tag as usize];
+        let hop = self.hops[parcel.tag() as usize];
         if !(LAW..LOST).contains(&hop) {
             return self.forward(now_ns, parcel);
         }
-        parcel.tag += 1;
+        parcel.step();
         if hop < ON_AIR {
             self.enter_law(now_ns, hop & !LAW, parcel)
         } else {
@@ -319,12 +319,12 @@ impl Network {
     /// Sends a packet on to where its tag says in the flattened routes: to a link.
     #[inline(always)]
     fn forward(&mut self, now_ns: u64, mut parcel: Parcel) -> Checked<()> {
-        let hop = self.hops[parcel.tag as usize];
+        let hop = self.hops[parcel.tag() as usize];
         if hop >= TAIL {
             return self.forward_elsewhere(now_ns, hop, parcel);
         }
-        parcel.tag += 1;
-        match self.wires.pass_at_once(hop as usize, now_ns, parcel.ip_bytes) {
+        parcel.step();
+        match self.wires.pass_at_once(hop as usize, now_ns, parcel.ip_bytes()) {
             Some(passage) => self.go_ahead(now_ns, hop, passage, parcel),
             None => self.queue_up(now_ns, hop, parcel),
         }
@@ -333,10 +333,10 @@ impl Network {
     /// A packet comes to a wire that is busy, or to which it is new.
     #[inline(never)]
     fn queue_up(&mut self, now_ns: u64, wire: u32, parcel: Parcel) -> Checked<()> {
-        if let Some(passage) = self.wires.arrive(wire as usize, now_ns, parcel.ip_bytes)? {
+        if let Some(passage) = self.wires.arrive(wire as usize, now_ns, parcel.ip_bytes())? {
             return self.go_in_behind(now_ns, wire, passage, parcel);
         }
-        self.discard(parcel.id);
+        self.discard(parcel.id());
         Ok(())
     }
 
@@ -346,7 +346,7 @@ impl Network {
         if let Some(passage) = passage {
             return self.go_ahead(now_ns, wire, passage, parcel);
         }
-        self.discard(parcel.id);
+        self.discard(parcel.id());
         Ok(())
     }
 
@@ -360,14 +360,17 @@ impl Network {
         mut passage: Passage,
         mut parcel: Parcel,
     ) -> Checked<()> {
-        let hop = self.hops[parcel.tag as usize];
+        let hop = self.hops[parcel.tag() as usize];
         if hop & (TAIL | NO_WIRE) == TAIL {
             let tail = hop & !TAIL;
-            let Some(next) = self.wires.pass_at_once(tail as usize, passage.due_ns, parcel.ip_bytes) else {
+            let Some(next) = self
+                .wires
+                .pass_at_once(tail as usize, passage.due_ns, parcel.ip_bytes())
+            else {
                 return self.hold_back(arrived_ns, link, passage, parcel, tail);
             };
             (arrived_ns, passage, link) = (passage.due_ns, next, tail);
-            parcel.tag += 1;
+            parcel.step();
         }
         self.wait(arrived_ns, link, passage, parcel);
         Ok(())
@@ -384,8 +387,8 @@ impl Network {
         tail: u32,
     ) -> Checked<()> {
         let wires = &mut self.wires;
-        if let Some(next) = wires.arrive_ahead(tail as usize, passage.due_ns, parcel.ip_bytes)? {
-            parcel.tag += 1;
+        if let Some(next) = wires.arrive_ahead(tail as usize, passage.due_ns, parcel.ip_bytes())? {
+            parcel.step();
             self.wait(passage.due_ns, tail, next, parcel);
         } else {
             self.wait(arrived_ns, link, passage, parcel);

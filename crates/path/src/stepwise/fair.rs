@@ -119,7 +119,7 @@ impl FairQueue {
         ledger: &mut Ledger,
         store: &mut impl Store,
     ) -> bool {
-        let number = self.number(store.flow(waiting.parcel.id), waiting.is_data);
+        let number = self.number(store.flow(waiting.parcel.id()), waiting.is_data);
         let quantum_bytes = self.quantum_bytes;
         let turn = self.turn(number);
         if !turn.queue.arrive(waiting, false, ledger, store) {
@@ -152,7 +152,7 @@ impl FairQueue {
             self.pkts -= 1;
             self.bytes -= u64::from(dropped.bytes);
             dropped_bytes += u64::from(dropped.bytes);
-            if dropped.parcel.id == arriving.parcel.id {
+            if dropped.parcel.id() == arriving.parcel.id() {
                 ledger.count_drop(&dropped, false);
                 taken = false;
             } else {

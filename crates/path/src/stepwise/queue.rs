@@ -117,7 +117,7 @@ impl LawQueue {
         let view = self.view(waiting.arrived_ns);
         let mut refused = false;
         if let Some(law) = &mut self.law {
-            let verdict = law.on_enqueue(view, full, waiting.parcel.id, waiting.bytes, store);
+            let verdict = law.on_enqueue(view, full, waiting.parcel.id(), waiting.bytes, store);
             ledger.counters.marked_pkts += u64::from(verdict.marked && !full && !verdict.dropped);
             refused = verdict.dropped;
         }
@@ -136,7 +136,7 @@ impl LawQueue {
             ledger.count_wait(now_ns, &waiting);
             let (view, waited_ns) = (self.view(now_ns), now_ns - waiting.arrived_ns);
             let Some(law) = &mut self.law else { return Some(waiting) };
-            let verdict = law.on_dequeue(view, waited_ns, waiting.parcel.id, waiting.bytes, store);
+            let verdict = law.on_dequeue(view, waited_ns, waiting.parcel.id(), waiting.bytes, store);
             ledger.counters.marked_pkts += u64::from(verdict.marked);
             if !verdict.dropped {
                 return Some(waiting);

@@ -3,7 +3,7 @@
 use fadelab_phy::channel::{Channel, PacketKind};
 
 use super::queue::Place;
-use super::{Kind, Passage, Wire, Wires};
+use super::{Kind, Passage, Taken, Wire, Wires};
 use crate::air::Fate;
 use crate::counters::LinkCounters;
 use crate::packet::Parcel;
@@ -47,6 +47,12 @@ impl WireAir {
         self.channel.make_ready(kind, u32::from(ip_bytes))
     }
 
+    /// The same without making it ready: `None`, where the last one of its kind had another size.
+    #[inline(always)]
+    pub fn ready_bytes(&self, kind: PacketKind, ip_bytes: u16) -> Option<u32> {
+        self.channel.ready_bytes(kind, u32::from(ip_bytes))
+    }
+
     /// Decides the fate of a packet whose transmission begins at `start_ns`; its size was made ready.
     #[inline(always)]
     pub fn decide(&mut self, start_ns: u64, kind: PacketKind, parcel: &mut Parcel, lost: u32) -> Fate {
@@ -54,7 +60,7 @@ impl WireAir {
         let is_lost = self.channel.is_ready_lost(start_ns, kind);
         if is_lost {
             self.lost_pkts[kind as usize] += 1;
-            parcel.tag = lost;
+            parcel.set_tag(lost);
         }
         Fate {
             is_data: kind == PacketKind::Data,
@@ -87,6 +93,29 @@ impl Wires {
         self.kinds[wire.kind as usize].air.as_deref()
     }
 
+    /// As [`Self::pass_at_once`], of a packet of `kind` at a wire with a channel. One that is lost gets the tag `lost`.
+    /// `None`: nothing happened, and [`Self::arrive_on_air`] has to see to it.
+    #[inline(always)]
+    pub fn pass_on_air_at_once(
+        &mut self,
+        index: usize,
+        now_ns: u64,
+        kind: PacketKind,
+        parcel: &mut Parcel,
+        lost: u32,
+    ) -> Option<Passage> {
+        let wire = &mut self.hot[index];
+        let Kind { line, air, .. } = &mut self.kinds[wire.kind as usize];
+        let air = air.as_deref_mut()?;
+        let bytes = air.ready_bytes(kind, parcel.ip_bytes())?;
+        let known = &line.known[Taken::place(bytes)];
+        if known.bytes != bytes || !wire.takes_at_once(now_ns) {
+            return None;
+        }
+        air.passed = air.decide(now_ns, kind, parcel, lost);
+        Some(wire.pass_known(known, now_ns))
+    }
+
     /// As [`Self::arrive`], of a packet of `kind` at a wire that may have a channel. A packet that is lost on the air
     /// is on its way as long as others, and does not arrive: it gets the tag `lost`.
     ///
@@ -104,9 +133,9 @@ impl Wires {
         let wire = &mut self.hot[index];
         let Kind { line, air, .. } = &mut self.kinds[wire.kind as usize];
         let Some(air) = air.as_deref_mut() else {
-            return self.arrive(index, now_ns, parcel.ip_bytes);
+            return self.arrive(index, now_ns, parcel.ip_bytes());
         };
-        let bytes = air.make_ready(kind, parcel.ip_bytes);
+        let bytes = air.make_ready(kind, parcel.ip_bytes());
         if !wire.takes_at_once(now_ns) {
             let queue = wire.queue_of(&mut self.queues);
             match queue.place(wire, line, now_ns, bytes) {

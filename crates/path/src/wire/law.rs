@@ -183,8 +183,8 @@ impl LawWire {
         store: &mut impl Store,
     ) -> Checked<Option<u64>> {
         let bytes = match (on_air, &mut self.air) {
-            (Some(on_air), Some(air)) => air.make_ready(on_air.kind, parcel.ip_bytes),
-            _ => u32::from(parcel.ip_bytes),
+            (Some(on_air), Some(air)) => air.make_ready(on_air.kind, parcel.ip_bytes()),
+            _ => u32::from(parcel.ip_bytes()),
         };
         self.arrived_pkts += 1;
         self.arrived_bytes += u64::from(bytes);
@@ -197,10 +197,10 @@ impl LawWire {
         // All that came before begins by now, so it is sent as it comes.
         self.settle(now_ns, store)?;
         if u64::from(bytes) > self.limit_bytes {
-            self.refuse(now_ns, parcel.id, bytes, store);
+            self.refuse(now_ns, parcel.id(), bytes, store);
             return Ok(None);
         }
-        let fate = self.law.on_passage(now_ns, parcel.id, bytes, store);
+        let fate = self.law.on_passage(now_ns, parcel.id(), bytes, store);
         self.marked_pkts += fate.marks;
         if fate.dropped {
             self.count_drop(bytes, false);
@@ -241,7 +241,7 @@ impl LawWire {
     /// A packet comes while others are sent.
     #[inline(never)]
     fn queue_up(&mut self, now_ns: u64, mut parcel: Parcel, store: &mut impl Store) -> Checked<Option<u64>> {
-        let bytes = u32::from(parcel.ip_bytes);
+        let bytes = u32::from(parcel.ip_bytes());
         self.join(now_ns, &mut parcel, bytes, None, store)
     }
 
@@ -270,10 +270,10 @@ impl LawWire {
         let full =
             self.waiting.len() >= self.limit_pkts as usize || self.queue_bytes + u64::from(bytes) > self.limit_bytes;
         if full {
-            self.refuse(now_ns, parcel.id, bytes, store);
+            self.refuse(now_ns, parcel.id(), bytes, store);
             return Ok(None);
         }
-        let verdict = self.law.on_enqueue(self.view(now_ns), false, parcel.id, bytes, store);
+        let verdict = self.law.on_enqueue(self.view(now_ns), false, parcel.id(), bytes, store);
         if verdict.dropped {
             self.count_drop(bytes, false);
             return Ok(None);
@@ -288,7 +288,7 @@ impl LawWire {
             start_ns,
             end_ns,
             bytes,
-            id: parcel.id,
+            id: parcel.id(),
             fate,
         });
         self.start_ns_next = self.start_ns_next.min(start_ns);

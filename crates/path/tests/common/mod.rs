@@ -105,8 +105,8 @@ impl Bench {
             }
             match self.link.service(due_ns, &mut self.packets).expect("sound") {
                 Departure::None => {}
-                Departure::Delivered(parcel) => self.out.push((due_ns, parcel.id, false)),
-                Departure::Lost(parcel) => self.out.push((due_ns, parcel.id, true)),
+                Departure::Delivered(parcel) => self.out.push((due_ns, parcel.id(), false)),
+                Departure::Lost(parcel) => self.out.push((due_ns, parcel.id(), true)),
             }
         }
     }
@@ -122,11 +122,7 @@ impl Bench {
     pub fn arrive(&mut self, now_ns: u64, ip_bytes: u16, flags: u32) -> bool {
         self.run(now_ns);
         let id = self.packets.add(ip_bytes, flags);
-        let parcel = Parcel {
-            id,
-            ip_bytes,
-            ..Parcel::default()
-        };
+        let parcel = Parcel::new(id, 0, ip_bytes);
         self.enter(now_ns, parcel)
     }
 
@@ -134,7 +130,7 @@ impl Bench {
     pub fn enter(&mut self, now_ns: u64, parcel: Parcel) -> bool {
         let arrival = self.link.arrive(now_ns, parcel, &mut self.packets).expect("sound");
         if let Arrival::Leaves { due_ns, is_lost } = arrival {
-            self.under_way.push_back((due_ns, parcel.id, is_lost));
+            self.under_way.push_back((due_ns, parcel.id(), is_lost));
         }
         arrival != Arrival::Dropped
     }

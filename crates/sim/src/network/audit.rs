@@ -78,9 +78,9 @@ impl Network {
             let of_wire = ahead.entry(self.keys.split(entry.key).1).or_default();
             if entry.arrived_ns > now_ns {
                 of_wire.pkts += 1;
-                of_wire.bytes += u64::from(entry.parcel.ip_bytes);
+                of_wire.bytes += u64::from(entry.parcel.ip_bytes());
             } else {
-                of_wire.last = of_wire.last.max((entry.arrived_ns, u32::from(entry.parcel.ip_bytes)));
+                of_wire.last = of_wire.last.max((entry.arrived_ns, u32::from(entry.parcel.ip_bytes())));
             }
         }
         ahead

@@ -13,14 +13,14 @@ impl Network {
     /// The next place on the route is no wire, or a tail to which the packet could not go ahead of its time.
     #[inline(always)]
     pub(super) fn forward_elsewhere(&mut self, now_ns: u64, hop: u32, mut parcel: Parcel) -> Checked<()> {
-        parcel.tag += 1;
+        parcel.step();
         match hop {
             TAP => {
-                self.show(now_ns, parcel.id);
+                self.show(now_ns, parcel.id());
                 self.forward_shown(now_ns, parcel)
             }
             LOST => {
-                self.discard(parcel.id);
+                self.discard(parcel.id());
                 Ok(())
             }
             air if (ON_AIR..LOST).contains(&air) => self.enter_air(now_ns, air, parcel),
@@ -32,17 +32,23 @@ impl Network {
 
     #[inline(never)]
     fn enter_tail(&mut self, now_ns: u64, tail: u32, parcel: Parcel) -> Checked<()> {
-        let passage = self.wires.arrive_late(tail as usize, now_ns, parcel.ip_bytes)?;
+        let passage = self.wires.arrive_late(tail as usize, now_ns, parcel.ip_bytes())?;
         self.pass_on(now_ns, tail, passage, parcel)
     }
 
     /// What has a channel. Data and ACKs differ in what nearly every step of it looks at.
     #[inline(always)]
-    pub(super) fn enter_air(&mut self, now_ns: u64, hop: u32, parcel: Parcel) -> Checked<()> {
+    pub(super) fn enter_air(&mut self, now_ns: u64, hop: u32, mut parcel: Parcel) -> Checked<()> {
         let wire = hop & !(LAW_ON_AIR | OF_ACKS);
         match (hop < LAW_ON_AIR, hop & OF_ACKS == 0) {
             (true, true) => self.enter_wire_on_air::<true>(now_ns, wire, parcel),
-            (true, false) => self.enter_wire_on_air::<false>(now_ns, wire, parcel),
+            (true, false) => {
+                let wires = &mut self.wires;
+                match wires.pass_on_air_at_once(wire as usize, now_ns, PacketKind::Ack, &mut parcel, LOST_AT) {
+                    Some(passage) => self.go_ahead(now_ns, wire, passage, parcel),
+                    None => self.enter_wire_on_air::<false>(now_ns, wire, parcel),
+                }
+            }
             (false, true) => self.enter_law_on_air::<true>(now_ns, wire, parcel),
             (false, false) => self.enter_law_on_air::<false>(now_ns, wire, parcel),
         }
@@ -51,7 +57,7 @@ impl Network {
     #[inline(never)]
     fn enter_wire_on_air<const IS_DATA: bool>(&mut self, now_ns: u64, wire: u32, mut parcel: Parcel) -> Checked<()> {
         let kind = if IS_DATA { PacketKind::Data } else { PacketKind::Ack };
-        debug_assert_eq!(self.slab.get(parcel.id).header.is_data(), IS_DATA, "a route has one");
+        debug_assert_eq!(self.slab.get(parcel.id()).header.is_data(), IS_DATA, "a route has one");
         let passage = self
             .wires
             .arrive_on_air(wire as usize, now_ns, kind, &mut parcel, LOST_AT)?;
@@ -61,7 +67,7 @@ impl Network {
     #[inline(never)]
     fn enter_law_on_air<const IS_DATA: bool>(&mut self, now_ns: u64, wire: u32, mut parcel: Parcel) -> Checked<()> {
         let packet_kind = if IS_DATA { PacketKind::Data } else { PacketKind::Ack };
-        debug_assert_eq!(self.slab.get(parcel.id).header.is_data(), IS_DATA, "a route has one");
+        debug_assert_eq!(self.slab.get(parcel.id()).header.is_data(), IS_DATA, "a route has one");
         let kind = self.lane_of[wire as usize] as usize;
         let law = &mut self.laws[kind - self.lanes_alone];
         let passage = law
@@ -92,12 +98,12 @@ impl Network {
         match self.links[at].arrive(now_ns, parcel, &mut self.slab)? {
             Arrival::Leaves { due_ns, is_lost } => {
                 if is_lost {
-                    parcel.tag = LOST_AT;
+                    parcel.set_tag(LOST_AT);
                 }
                 return self.go_ahead(now_ns, link, Passage { due_ns, kind }, parcel);
             }
             Arrival::Taken => self.schedule_link(kind - self.lanes_alone, link),
-            Arrival::Dropped => self.discard(parcel.id),
+            Arrival::Dropped => self.discard(parcel.id()),
         }
         Ok(())
     }

@@ -55,11 +55,11 @@ impl Network {
     fn fetch_exit(&self, link: usize) -> Upcoming {
         let lane = &self.lanes[self.lane_of[link] as usize];
         if let Some(entry) = lane.upcoming(FAR) {
-            prefetch_index(&self.hops, entry.parcel.tag as usize);
+            prefetch_index(&self.hops, entry.parcel.tag() as usize);
             prefetch_index(&self.lane_of, self.keys.split(entry.key).1 as usize);
-            self.slab.fetch(entry.parcel.id);
+            self.slab.fetch(entry.parcel.id());
         }
-        let flow = |entry: &Entry| self.slab.get(entry.parcel.id).flow;
+        let flow = |entry: &Entry| self.slab.get(entry.parcel.id()).flow;
         Upcoming {
             exits: lane.exits(),
             far: lane.upcoming(MIDDLE).map(flow),
@@ -72,10 +72,10 @@ impl Network {
     pub(super) fn fetch_behind(&self, player: usize) {
         let lane = &self.lanes[player];
         if let Some(entry) = lane.upcoming(MIDDLE) {
-            prefetch_index(&self.hops, entry.parcel.tag as usize);
+            prefetch_index(&self.hops, entry.parcel.tag() as usize);
         }
         if let Some(entry) = lane.upcoming(NEAR)
-            && let Some(&hop) = self.hops.get(entry.parcel.tag as usize + 1)
+            && let Some(&hop) = self.hops.get(entry.parcel.tag() as usize + 1)
         {
             self.wires.fetch((hop & !TAIL) as usize);
         }

@@ -89,7 +89,7 @@ impl Network {
             at_ns,
             entered_ns,
             link: link as usize,
-            id: parcel.id,
+            id: parcel.id(),
         }
     }
 

@@ -339,8 +339,12 @@ impl Sender {
             self.restart(now, plan);
         }
         let seq = self.board.send_new(now.ns, self.sampling(self.app_limited_until != 0));
-        let announced = std::mem::take(&mut self.announce_reduction);
-        let tcp_flags = if announced { flag::CWR } else { 0 };
+        let mut tcp_flags = 0;
+        // Written where it changes only: a byte that was written a moment ago holds up whoever reads those around it.
+        if self.announce_reduction {
+            self.announce_reduction = false;
+            tcp_flags = flag::CWR;
+        }
         self.transmit(now, plan, seq, abi::PACKET_DATA, tcp_flags, net)
     }
 
