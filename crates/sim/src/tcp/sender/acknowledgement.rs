@@ -135,16 +135,14 @@ impl Sender {
             ack.feedback.age_us = now.us as u32;
             return;
         }
+        // Into both, instead of into one and from there into the other: what was just written in parts is slow to copy.
+        ack.feedback = self.feedback;
         if let Some(bytes) = feedback {
-            self.feedback = abi::Feedback {
-                bytes: *bytes,
-                len: packet.header.feedback_len,
-                present: 0,
-                ..self.feedback
-            };
+            for seen in [&mut ack.feedback, &mut self.feedback] {
+                (seen.bytes, seen.len) = (*bytes, packet.header.feedback_len);
+            }
             self.feedback_ns = now.ns;
         }
-        ack.feedback = self.feedback;
         ack.feedback.present = u8::from(feedback.is_some());
         ack.feedback.age_us = ((now.ns - self.feedback_ns) / 1000) as u32;
     }
