@@ -288,13 +288,8 @@ impl Flow {
     }
 
     fn send_datagram(&mut self, now: Now, net: &mut Network) -> Checked<()> {
-        let header = Header {
-            flags: abi::PACKET_DATA,
-            ip_bytes: self.plan.tcp.packet_bytes,
-            ip_id: self.datagrams_sent as u16,
-            role: (self.datagrams_sent & 1) as u8,
-            ..Header::default()
-        };
+        let ip_id = self.datagrams_sent as u16;
+        let header = Header::new(abi::PACKET_DATA, self.plan.tcp.packet_bytes, ip_id, 0, 0, 0);
         self.datagrams_sent += 1;
         let packet = Packet {
             header,

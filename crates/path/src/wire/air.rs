@@ -16,8 +16,9 @@ pub(super) struct WireAir {
     channel: Channel,
     /// Fate of the last packet that did not have to wait.
     passed: Fate,
-    /// Packets that were taken, whether they have been sent or not, by [`PacketKind`]; and those lost of them.
-    taken_pkts: [u64; 2],
+    /// Data packets that were taken, whether they have been sent or not.
+    taken_data_pkts: u64,
+    /// Packets that were lost, by [`PacketKind`].
     lost_pkts: [u64; 2],
 }
 
@@ -31,7 +32,7 @@ impl WireAir {
         channel.map(|channel| Self {
             channel: Channel::new(channel, seed, &spec.name, rate_bps),
             passed: Fate::default(),
-            taken_pkts: [0; 2],
+            taken_data_pkts: 0,
             lost_pkts: [0; 2],
         })
     }
@@ -56,7 +57,7 @@ impl WireAir {
     /// Decides the fate of a packet whose transmission begins at `start_ns`; its size was made ready.
     #[inline(always)]
     pub fn decide(&mut self, start_ns: u64, kind: PacketKind, parcel: &mut Parcel, lost: u32) -> Fate {
-        self.taken_pkts[kind as usize] += 1;
+        self.taken_data_pkts += u64::from(kind == PacketKind::Data);
         let is_lost = self.channel.is_ready_lost(start_ns, kind);
         if is_lost {
             self.lost_pkts[kind as usize] += 1;
@@ -70,7 +71,7 @@ impl WireAir {
 
     /// Adds what has been sent: all but those whose fates are `unsent`.
     pub fn add_to(&self, counters: &mut LinkCounters, unsent: impl Iterator<Item = Fate>) {
-        counters.sent_data_pkts = self.taken_pkts[DATA];
+        counters.sent_data_pkts = self.taken_data_pkts;
         counters.lost_air_pkts = self.lost_pkts.iter().sum();
         counters.lost_air_data_pkts = self.lost_pkts[DATA];
         for fate in unsent {

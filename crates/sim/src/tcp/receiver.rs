@@ -207,15 +207,7 @@ impl Receiver {
         {
             echo = ask_law(law, state, now, plan, sack_blocks);
         }
-        let header = Header {
-            ip_bytes: u32::from(ip_bytes),
-            ip_id,
-            role: (ip_id & 1) as u8,
-            ecn: echo.ecn,
-            outer_ecn: echo.ecn,
-            feedback_len: echo.feedback_len,
-            ..Header::default()
-        };
+        let header = Header::new(0, u32::from(ip_bytes), ip_id, echo.ecn, 0, echo.feedback_len);
         let ack = Packet {
             header,
             tcp_flags: if self.quick_and_flags & CONGESTED != 0 {

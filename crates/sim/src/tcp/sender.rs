@@ -414,17 +414,8 @@ impl Sender {
         if self.rto_due_ns == u64::MAX {
             self.arm_rto(now, plan);
         }
-        let header = Header {
-            flags,
-            ip_bytes: u32::from(ip_bytes),
-            ip_id: self.ip_id,
-            ecn,
-            outer_ecn: ecn,
-            role: (self.ip_id & 1) as u8,
-            wire: self.law.wire() as u8,
-            feedback_len,
-            reserved: 0,
-        };
+        let wire = self.law.wire() as u8;
+        let header = Header::new(flags, u32::from(ip_bytes), self.ip_id, ecn, wire, feedback_len);
         self.ip_id = self.ip_id.wrapping_add(1);
         let packet = Packet {
             header,
