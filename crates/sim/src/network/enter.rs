@@ -36,7 +36,8 @@ impl Network {
         self.pass_on(now_ns, tail, passage, parcel)
     }
 
-    /// What has a channel. Data and ACKs differ in what nearly every step of it looks at.
+    /// What has a channel. Data and ACKs differ in what nearly every step of it looks at. ACKs hardly ever wait, and so
+    /// pass without a call.
     #[inline(always)]
     pub(super) fn enter_air(&mut self, now_ns: u64, hop: u32, mut parcel: Parcel) -> Checked<()> {
         let wire = hop & !(LAW_ON_AIR | OF_ACKS);
