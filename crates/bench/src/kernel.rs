@@ -34,11 +34,12 @@ impl Cable {
             "link add wire netns {near} type veth peer name wire netns {far}"
         ))?;
         for (name, host) in [(&near, 1), (&far, 2)] {
-            ip(&format!("-n {name} addr add 10.78.0.{host}/24 dev wire"))?;
-            ip(&format!("-n {name} link set lo up"))?;
-            ip(&format!("-n {name} link set wire up"))?;
+            ip_in(name, &format!("addr add 10.78.0.{host}/24 dev wire"))?;
+            ip_in(name, "link set lo up")?;
+            ip_in(name, "link set wire up")?;
         }
-        cable.server = Some(start(&["ip", "netns", "exec", &far, "iperf3", "-s"])?);
+        let [enter, space] = entering(&far);
+        cable.server = Some(start(&[&enter, &space, "iperf3", "-s"])?);
         sleep(Duration::from_millis(500));
         Ok(cable)
     }
@@ -46,7 +47,7 @@ impl Cable {
     /// Most segments that the devices take as one packet.
     fn offload(&self, segments: u32) -> Result<(), String> {
         for name in [&self.near, &self.far] {
-            ip(&format!("-n {name} link set wire gso_max_segs {segments}"))?;
+            ip_in(name, &format!("link set wire gso_max_segs {segments}"))?;
         }
         Ok(())
     }
@@ -67,7 +68,8 @@ impl Cable {
             "-C",
             control,
         ];
-        let output = measure::run(["ip", "netns", "exec", &self.near].iter().chain(&client))?;
+        let [enter, space] = entering(&self.near);
+        let output = measure::run([enter.as_str(), &space].iter().chain(&client))?;
         let told: serde_json::Value =
             serde_json::from_slice(&output.stdout).map_err(|error| format!("iperf3: {error}"))?;
         let rate = told
@@ -90,6 +92,17 @@ impl Drop for Cable {
 
 fn ip(arguments: &str) -> Result<(), String> {
     measure::run(std::iter::once("ip").chain(arguments.split(' '))).map(drop)
+}
+
+/// Words before a command in a network namespace. `ip netns exec` and `ip -n` mount a `/sys` of their own there, for
+/// which `/` must be a mount point, as it is not in a chroot.
+fn entering(space: &str) -> [String; 2] {
+    ["nsenter".to_owned(), format!("--net=/run/netns/{space}")]
+}
+
+fn ip_in(space: &str, arguments: &str) -> Result<(), String> {
+    let [enter, space] = entering(space);
+    measure::run([enter.as_str(), &space, "ip"].into_iter().chain(arguments.split(' '))).map(drop)
 }
 
 fn start(words: &[&str]) -> Result<Child, String> {
