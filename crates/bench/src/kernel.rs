@@ -5,6 +5,8 @@ use std::thread::sleep;
 use std::time::Duration;
 
 use Congestion::{Law, Own, Path};
+use nix::sys::signal::{Signal, kill};
+use nix::unistd::Pid;
 
 use crate::measure::{self, median};
 use crate::row::{Bound, Row, Section};
@@ -176,7 +178,7 @@ impl Drop for Loaded<'_> {
     fn drop(&mut self) {
         if let Some(router) = &mut self.router {
             // As by Ctrl-C, so that it takes away what it made; it ends when its device goes, too.
-            let _ = measure::run(["kill", "-INT", &router.id().to_string()]);
+            let _ = kill(Pid::from_raw(router.id().cast_signed()), Signal::SIGINT);
             let _ = router.wait();
         }
         let fadelab = self.bench.fadelab.display().to_string();
