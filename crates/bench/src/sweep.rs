@@ -8,10 +8,8 @@ use crate::simulators::Bench;
 
 const RUNS: u32 = 64;
 
-/// Turns of each in a round, of which the quickest counts: who shares the machine only ever adds to the CPU time of a
-/// turn, and to that of two cores more often than to that of one (two programs with half of the sweep each, which share
-/// nothing, took 1.13 times the CPU time of one on a machine with neighbours). What threads cost each other is in
-/// every turn.
+/// Turns of each in a round, an odd number: one takes a second or two, in which whoever shares the machine may well
+/// slow down one of the two by a tenth.
 const TURNS: usize = 5;
 
 /// `threads` workers on as many cores. Returns CPU seconds, seconds on the wall, and the share of the workers' time in
@@ -75,11 +73,10 @@ pub fn measure(bench: &Bench) -> Result<Section, String> {
             }
         }
         let [alone, both] = &turns;
-        let least =
-            |turns: &[[f64; 3]], which: usize| turns.iter().fold(f64::MAX, |least, turn| least.min(turn[which]));
-        costs.push(least(both, 0) / least(alone, 0));
-        speedups.push(least(alone, 1) / least(both, 1));
-        idle.push(median(both.iter().map(|turn| turn[2]).collect()));
+        let middle = |turns: &[[f64; 3]], which: usize| median(turns.iter().map(|turn| turn[which]).collect());
+        costs.push(middle(both, 0) / middle(alone, 0));
+        speedups.push(middle(alone, 1) / middle(both, 1));
+        idle.push(middle(both, 2));
     }
     let row = |quantity, value, digits, bound| Row {
         case: "a sweep of 64 runs on two cores".to_owned(),
