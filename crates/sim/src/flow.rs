@@ -273,9 +273,12 @@ impl Flow {
 
     #[inline(always)]
     fn send_ack<const HAS_LAW: bool>(&mut self, now: Now, net: &mut Network) -> Checked<()> {
-        let (ack, feedback) = self.receiver.ack::<HAS_LAW>(now, &self.plan, self.id, self.acks_sent);
-        self.acks_sent = self.acks_sent.wrapping_add(1);
-        net.inject(now.ns, ack, self.route_back_at, feedback.as_ref())
+        let mut fill = abi::Fill::default();
+        let (id, ip_id) = (self.id, self.acks_sent);
+        let ack = self.receiver.ack::<HAS_LAW>(now, &self.plan, id, ip_id, &mut fill);
+        self.acks_sent = ip_id.wrapping_add(1);
+        let feedback = (ack.header.feedback_len > 0).then_some(&fill.feedback.bytes);
+        net.inject(now.ns, ack, self.route_back_at, feedback)
     }
 
     /// The ACK that was delayed, or the answer to a SYN.

@@ -180,7 +180,8 @@ impl Receiver {
         self.recent[0] = seq;
     }
 
-    /// The ACK that leaves now, packet `ip_id` of flow `flow`, and the feedback that rides on it.
+    /// The ACK that leaves now, packet `ip_id` of flow `flow`. Where the law has feedback that rides on it, and the ACK
+    /// room for that, it stands in `fill` and `feedback_len` says so.
     ///
     /// Nobody is lent the packet before it is whole, so that it is written only once, where it stays.
     #[inline(always)]
@@ -190,7 +191,8 @@ impl Receiver {
         plan: &Plan,
         flow: u32,
         ip_id: u16,
-    ) -> (Packet, Option<FeedbackBytes>) {
+        fill: &mut abi::Fill,
+    ) -> Packet {
         (self.unacknowledged_pkts, self.ack_due_ns) = (0, u64::MAX);
         let (mut sack, mut sack_blocks) = Default::default();
         let mut ip_bytes = plan.ack_ip_bytes;
@@ -200,16 +202,16 @@ impl Receiver {
                 ip_bytes = ip_bytes_with_sack(plan, sack_blocks);
             }
         }
-        let mut echo = Echo::default();
+        let mut feedback_len = 0;
         if HAS_LAW
             && let Some(law) = plan.receiver_law
             && let Some(state) = &mut self.state
+            && ask_law(law, state, now, plan, sack_blocks, fill)
         {
-            echo = ask_law(law, state, now, plan, sack_blocks);
+            feedback_len = fill.feedback.len;
         }
-        let header = Header::new(0, u32::from(ip_bytes), ip_id, echo.ecn, 0, echo.feedback_len);
-        let ack = Packet {
-            header,
+        Packet {
+            header: Header::new(0, u32::from(ip_bytes), ip_id, fill.ecn as u8, 0, feedback_len),
             tcp_flags: if self.quick_and_flags & CONGESTED != 0 {
                 flag::ECE
             } else {
@@ -222,8 +224,7 @@ impl Receiver {
             ts_val_us: now.clock_us(),
             ts_ecr_us: self.ts_recent_us,
             sack,
-        };
-        (ack, echo.feedback)
+        }
     }
 
     /// RFC 2018, section 4: the blocks that changed last, and how many they are.
@@ -279,7 +280,7 @@ fn sack_bytes(plan: &Plan, sack_blocks: u8) -> u16 {
 /// Whether SACK blocks leave room for the law's option. Linux gives it to them first (`tcp_established_options` of
 /// `net/ipv4/tcp_output.c`).
 fn has_room(plan: &Plan, sack_blocks: u8) -> bool {
-    sack_bytes(plan, sack_blocks) + plan.option_bytes <= OPTIONS_BYTES_MAX
+    sack_blocks == 0 || sack_bytes(plan, sack_blocks) + plan.option_bytes <= OPTIONS_BYTES_MAX
 }
 
 /// IP bytes of an ACK with SACK blocks, which count on the wire.
@@ -293,27 +294,12 @@ fn ip_bytes_with_sack(plan: &Plan, sack_blocks: u8) -> u16 {
     plan.tcp.ack_bytes as u16 + sack_bytes(plan, sack_blocks) + option_bytes
 }
 
-/// What a law says on an ACK.
-#[derive(Clone, Copy, Debug, Default)]
-struct Echo {
-    ecn: u8,
-    feedback_len: u8,
-    feedback: Option<FeedbackBytes>,
-}
-
-/// What the law echoes on the ACK that leaves now, if that has room for it.
+/// Asks the law what it echoes on the ACK that leaves now. Returns whether feedback of it rides on that.
 #[inline(always)]
-fn ask_law(law: &Law, state: &mut State, now: Now, plan: &Plan, sack_blocks: u8) -> Echo {
-    let mut fill = abi::Fill {
-        now_us: now.us,
-        ..abi::Fill::default()
-    };
-    law.fill_ack(state, &mut fill);
+fn ask_law(law: &Law, state: &mut State, now: Now, plan: &Plan, sack_blocks: u8, fill: &mut abi::Fill) -> bool {
+    fill.now_us = now.us;
+    law.fill_ack(state, fill);
     let written = fill.feedback.present == 1 && has_room(plan, sack_blocks);
     law.ack_written(state, written);
-    Echo {
-        ecn: fill.ecn as u8,
-        feedback_len: if written { fill.feedback.len } else { 0 },
-        feedback: written.then_some(fill.feedback.bytes),
-    }
+    written
 }

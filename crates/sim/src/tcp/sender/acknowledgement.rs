@@ -135,15 +135,16 @@ impl Sender {
             ack.feedback.age_us = now.us as u32;
             return;
         }
+        let Some(bytes) = feedback else {
+            ack.feedback = self.feedback;
+            (ack.feedback.present, ack.feedback.age_us) = (0, ((now.ns - self.feedback_ns) / 1000) as u32);
+            return;
+        };
+        self.feedback_ns = now.ns;
         // Into both, instead of into one and from there into the other: what was just written in parts is slow to copy.
-        ack.feedback = self.feedback;
-        if let Some(bytes) = feedback {
-            for seen in [&mut ack.feedback, &mut self.feedback] {
-                (seen.bytes, seen.len) = (*bytes, packet.header.feedback_len);
-            }
-            self.feedback_ns = now.ns;
+        for seen in [&mut ack.feedback, &mut self.feedback] {
+            (seen.bytes, seen.len) = (*bytes, packet.header.feedback_len);
         }
-        ack.feedback.present = u8::from(feedback.is_some());
-        ack.feedback.age_us = ((now.ns - self.feedback_ns) / 1000) as u32;
+        ack.feedback.present = 1;
     }
 }
