@@ -29,6 +29,7 @@ mod fault;
 mod law;
 mod queue;
 
+pub use air::OnAir;
 use air::WireAir;
 pub use law::LawWire;
 use queue::{Broken, Place, Queue, Waiting, add_queue};

@@ -6,12 +6,16 @@ use common::{Bench, DATA, MS, Packets, constant, spec};
 use fadelab_laws::{abi, router};
 use fadelab_path::packet::Parcel;
 use fadelab_path::spec::LinkSpec;
-use fadelab_path::wire::{Ahead, LawWire, Wires};
+use fadelab_path::wire::{Ahead, LawWire, OnAir, Wires};
 use fadelab_phy::channel::{Antennas, ChannelSpec, CodeMode, CodeSpec, Model, Modulation, PacketKind};
 use fadelab_phy::random::Stream;
 
 /// Tag of packets that are lost on the air.
 const LOST: u32 = 7;
+
+fn on_air(kind: PacketKind) -> OnAir {
+    OnAir { kind, lost: LOST }
+}
 
 const CODE: CodeSpec = CodeSpec {
     data_rate: 0.9,
@@ -98,10 +102,12 @@ fn a_wire_with_a_channel_is_a_link() {
                 40 + 100 * random.below(10) as u16
             };
             let mut parcel = Parcel::new(id, 0, ip_bytes);
-            let passed = wires.pass_on_air_at_once(0, now_ns, kind, &mut parcel, LOST);
+            let passed = wires.pass_on_air_at_once(0, now_ns, &mut parcel, on_air(kind));
             at_once += u32::from(passed.is_some());
             let passage = match passed {
-                None => wires.arrive_on_air(0, now_ns, kind, &mut parcel, LOST).expect("sound"),
+                None => wires
+                    .arrive_on_air(0, now_ns, &mut parcel, on_air(kind))
+                    .expect("sound"),
                 passed => passed,
             };
             assert_eq!(bench.arrive(now_ns, ip_bytes, flags), passage.is_some(), "packet {id}");
@@ -135,7 +141,7 @@ fn wires_with_channels_share_nothing() {
     });
     let fates = |wires: &mut Wires, index: usize, now_ns: u64| {
         let mut parcel = Parcel::new(0, 0, 1000);
-        let passage = wires.arrive_on_air(index, now_ns, PacketKind::Data, &mut parcel, LOST);
+        let passage = wires.arrive_on_air(index, now_ns, &mut parcel, on_air(PacketKind::Data));
         passage.expect("sound").expect("room");
         parcel.tag() == LOST
     };
@@ -196,7 +202,7 @@ fn a_wire_with_a_law_and_a_channel_is_a_link() {
                 }
                 let mut parcel = Parcel::new(id, 0, ip_bytes);
                 let taken = bench.enter(now_ns, parcel);
-                let due_ns = with_law.arrive_on_air(now_ns, kind, &mut parcel, LOST, &mut store);
+                let due_ns = with_law.arrive_on_air(now_ns, &mut parcel, on_air(kind), &mut store);
                 let due_ns = due_ns.expect("sound");
                 assert_eq!(taken, due_ns.is_some(), "{law}: packet {id}");
                 dropped += u32::from(due_ns.is_none());

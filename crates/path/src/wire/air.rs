@@ -10,6 +10,15 @@ use crate::packet::Parcel;
 use crate::spec::LinkSpec;
 use crate::violation::Checked;
 
+/// What a channel is told of a packet.
+#[derive(Clone, Copy, Debug)]
+pub struct OnAir {
+    /// Data or ACK.
+    pub kind: PacketKind,
+    /// Tag of packets that are lost: they are on their way as long as others, and do not arrive.
+    pub lost: u32,
+}
+
 /// The channel of a wire, and what became of its packets.
 #[derive(Debug)]
 pub(super) struct WireAir {
@@ -56,7 +65,7 @@ impl WireAir {
 
     /// Decides the fate of a packet whose transmission begins at `start_ns`; its size was made ready.
     #[inline(always)]
-    pub fn decide(&mut self, start_ns: u64, kind: PacketKind, parcel: &mut Parcel, lost: u32) -> Fate {
+    pub fn decide(&mut self, start_ns: u64, parcel: &mut Parcel, OnAir { kind, lost }: OnAir) -> Fate {
         self.taken_data_pkts += u64::from(kind == PacketKind::Data);
         let is_lost = self.channel.is_ready_lost(start_ns, kind);
         if is_lost {
@@ -94,31 +103,29 @@ impl Wires {
         self.kinds[wire.kind as usize].air.as_deref()
     }
 
-    /// As [`Self::pass_at_once`], of a packet of `kind` at a wire with a channel. One that is lost gets the tag `lost`.
-    /// `None`: nothing happened, and [`Self::arrive_on_air`] has to see to it.
+    /// As [`Self::pass_at_once`], at a wire with a channel. `None`: nothing happened, and [`Self::arrive_on_air`] has
+    /// to see to it.
     #[inline(always)]
     pub fn pass_on_air_at_once(
         &mut self,
         index: usize,
         now_ns: u64,
-        kind: PacketKind,
         parcel: &mut Parcel,
-        lost: u32,
+        on_air: OnAir,
     ) -> Option<Passage> {
         let wire = &mut self.hot[index];
         let Kind { line, air, .. } = &mut self.kinds[wire.kind as usize];
         let air = air.as_deref_mut()?;
-        let bytes = air.ready_bytes(kind, parcel.ip_bytes())?;
+        let bytes = air.ready_bytes(on_air.kind, parcel.ip_bytes())?;
         let known = &line.known[Taken::place(bytes)];
         if known.bytes != bytes || !wire.takes_at_once(now_ns) {
             return None;
         }
-        air.passed = air.decide(now_ns, kind, parcel, lost);
+        air.passed = air.decide(now_ns, parcel, on_air);
         Some(wire.pass_known(known, now_ns))
     }
 
-    /// As [`Self::arrive`], of a packet of `kind` at a wire that may have a channel. A packet that is lost on the air
-    /// is on its way as long as others, and does not arrive: it gets the tag `lost`.
+    /// As [`Self::arrive`], at a wire that may have a channel.
     ///
     /// # Errors
     /// An invariant of the wire is broken.
@@ -127,22 +134,21 @@ impl Wires {
         &mut self,
         index: usize,
         now_ns: u64,
-        kind: PacketKind,
         parcel: &mut Parcel,
-        lost: u32,
+        on_air: OnAir,
     ) -> Checked<Option<Passage>> {
         let wire = &mut self.hot[index];
         let Kind { line, air, .. } = &mut self.kinds[wire.kind as usize];
         let Some(air) = air.as_deref_mut() else {
             return self.arrive(index, now_ns, parcel.ip_bytes());
         };
-        let bytes = air.make_ready(kind, parcel.ip_bytes());
+        let bytes = air.make_ready(on_air.kind, parcel.ip_bytes());
         if !wire.takes_at_once(now_ns) {
             let queue = wire.queue_of(&mut self.queues);
             match queue.place(wire, line, now_ns, bytes) {
                 Ok(Place::Transmitter) => {}
                 Ok(Place::Queue) => {
-                    let fate = air.decide(wire.free_ns, kind, parcel, lost);
+                    let fate = air.decide(wire.free_ns, parcel, on_air);
                     let joined = queue.join(wire, line, now_ns, bytes, fate);
                     return self.checked(index, joined.map(Some));
                 }
@@ -150,7 +156,7 @@ impl Wires {
                 Err(broken) => return self.checked(index, Err(broken)),
             }
         }
-        air.passed = air.decide(now_ns, kind, parcel, lost);
+        air.passed = air.decide(now_ns, parcel, on_air);
         let passage = wire.pass(line, now_ns, bytes);
         self.checked(index, passage.map(Some))
     }

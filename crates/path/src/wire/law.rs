@@ -8,9 +8,7 @@
 
 use std::sync::Arc;
 
-use fadelab_phy::channel::PacketKind;
-
-use super::air::WireAir;
+use super::air::{OnAir, WireAir};
 use super::{BYTES, CAPACITY, LIMIT};
 use crate::air::Fate;
 use crate::counters::LinkCounters;
@@ -32,14 +30,6 @@ struct Waiting {
     id: PacketId,
     /// On a wire with a channel.
     fate: Fate,
-}
-
-/// What the channel is told of a packet on a wire that has one.
-#[derive(Clone, Copy, Debug)]
-struct OnAir {
-    kind: PacketKind,
-    /// Tag of packets that are lost.
-    lost: u32,
 }
 
 /// See the module's documentation. Fields that every packet touches stand first.
@@ -157,8 +147,7 @@ impl LawWire {
         self.take(now_ns, &mut parcel, None, store)
     }
 
-    /// As [`Self::arrive`], of a packet of `kind` at a wire with a channel. A packet that is lost on the air is on its
-    /// way as long as others, and does not arrive: it gets the tag `lost`.
+    /// As [`Self::arrive`], at a wire with a channel.
     ///
     /// # Errors
     /// An invariant of the wire is broken.
@@ -166,12 +155,11 @@ impl LawWire {
     pub fn arrive_on_air(
         &mut self,
         now_ns: u64,
-        kind: PacketKind,
         parcel: &mut Parcel,
-        lost: u32,
+        on_air: OnAir,
         store: &mut impl Store,
     ) -> Checked<Option<u64>> {
-        self.take(now_ns, parcel, Some(OnAir { kind, lost }), store)
+        self.take(now_ns, parcel, Some(on_air), store)
     }
 
     #[inline(always)]
@@ -233,7 +221,7 @@ impl LawWire {
     #[inline(always)]
     fn decide(&mut self, start_ns: u64, parcel: &mut Parcel, on_air: Option<OnAir>) -> Fate {
         match (on_air, &mut self.air) {
-            (Some(on_air), Some(air)) => air.decide(start_ns, on_air.kind, parcel, on_air.lost),
+            (Some(on_air), Some(air)) => air.decide(start_ns, parcel, on_air),
             _ => Fate::default(),
         }
     }

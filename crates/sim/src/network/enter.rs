@@ -3,7 +3,7 @@
 use fadelab_path::link::Arrival;
 use fadelab_path::packet::Parcel;
 use fadelab_path::violation::Checked;
-use fadelab_path::wire::Passage;
+use fadelab_path::wire::{OnAir, Passage};
 use fadelab_phy::channel::PacketKind;
 
 use super::Network;
@@ -45,7 +45,7 @@ impl Network {
             (true, true) => self.enter_wire_on_air::<true>(now_ns, wire, parcel),
             (true, false) => {
                 let wires = &mut self.wires;
-                match wires.pass_on_air_at_once(wire as usize, now_ns, PacketKind::Ack, &mut parcel, LOST_AT) {
+                match wires.pass_on_air_at_once(wire as usize, now_ns, &mut parcel, on_air::<false>()) {
                     Some(passage) => self.go_ahead(now_ns, wire, passage, parcel),
                     None => self.enter_wire_on_air::<false>(now_ns, wire, parcel),
                 }
@@ -57,22 +57,20 @@ impl Network {
 
     #[inline(never)]
     fn enter_wire_on_air<const IS_DATA: bool>(&mut self, now_ns: u64, wire: u32, mut parcel: Parcel) -> Checked<()> {
-        let kind = if IS_DATA { PacketKind::Data } else { PacketKind::Ack };
         debug_assert_eq!(self.slab.get(parcel.id()).header.is_data(), IS_DATA, "a route has one");
         let passage = self
             .wires
-            .arrive_on_air(wire as usize, now_ns, kind, &mut parcel, LOST_AT)?;
+            .arrive_on_air(wire as usize, now_ns, &mut parcel, on_air::<IS_DATA>())?;
         self.pass_on(now_ns, wire, passage, parcel)
     }
 
     #[inline(never)]
     fn enter_law_on_air<const IS_DATA: bool>(&mut self, now_ns: u64, wire: u32, mut parcel: Parcel) -> Checked<()> {
-        let packet_kind = if IS_DATA { PacketKind::Data } else { PacketKind::Ack };
         debug_assert_eq!(self.slab.get(parcel.id()).header.is_data(), IS_DATA, "a route has one");
         let kind = self.lane_of[wire as usize] as usize;
         let law = &mut self.laws[kind - self.lanes_alone];
         let passage = law
-            .arrive_on_air(now_ns, packet_kind, &mut parcel, LOST_AT, &mut self.slab)?
+            .arrive_on_air(now_ns, &mut parcel, on_air::<IS_DATA>(), &mut self.slab)?
             .map(|due_ns| Passage { due_ns, kind });
         self.pass_on(now_ns, wire, passage, parcel)
     }
@@ -114,5 +112,14 @@ impl Network {
     #[inline(never)]
     fn forward_shown(&mut self, now_ns: u64, parcel: Parcel) -> Checked<()> {
         self.forward(now_ns, parcel)
+    }
+}
+
+/// What channels are told of packets: those that they lose go to [`LOST`].
+#[inline(always)]
+fn on_air<const IS_DATA: bool>() -> OnAir {
+    OnAir {
+        kind: if IS_DATA { PacketKind::Data } else { PacketKind::Ack },
+        lost: LOST_AT,
     }
 }
