@@ -2,7 +2,7 @@
 
 use crate::measure::{self, median};
 use crate::row::{Bound, Row, Section};
-use crate::simulators::{Bench, Fadelab};
+use crate::simulators::{Bench, Fadelab, RESULT};
 
 const FLOWS: u32 = 100_000;
 const SECONDS: u32 = 5;
@@ -43,7 +43,7 @@ pub fn measure(bench: &Bench) -> Result<Section, String> {
         ("10 flows, 54 Mbit/s, 100 s", 10, 54, 100, 20.0),
     ];
     for (case, flows, rate_mbps, seconds, most) in memory {
-        bench.clear()?;
+        bench.clear(RESULT)?;
         let words = dumbbell(flows, rate_mbps).words(bench, seconds);
         rows.push(Row {
             case: case.to_owned(),

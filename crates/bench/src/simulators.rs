@@ -12,6 +12,9 @@ const NS2_SCRIPT: &str = "tests/differential/ns2/dumbbell.tcl";
 /// The dumbbell of both.
 const SCENARIO: &str = "scenarios/dumbbell54.toml";
 
+/// Folder of the result of a run, in the place for results.
+pub const RESULT: &str = "result";
+
 /// What all parts need.
 pub struct Bench {
     /// The command that is measured.
@@ -52,7 +55,7 @@ impl Bench {
 
     /// A run of `scenario` over `seconds` that records no series, under its own settings and one seed.
     pub fn fadelab(&self, scenario: &str, seconds: u32, settings: &[String]) -> Words {
-        let out = self.scratch().join("result");
+        let out = self.scratch().join(RESULT);
         let mut words = vec![
             self.fadelab.display().to_string(),
             "run".to_owned(),
@@ -76,16 +79,16 @@ impl Bench {
     /// # Errors
     /// In words, with what it printed.
     pub fn run(&self, words: &Words) -> Result<(), String> {
-        self.clear()?;
+        self.clear(RESULT)?;
         measure::run_pinned(self.core, words).map(drop)
     }
 
-    /// Removes the last result.
+    /// Removes the last result in `folder`.
     ///
     /// # Errors
     /// In words, where that is not possible.
-    pub fn clear(&self) -> Result<(), String> {
-        let result = self.scratch().join("result");
+    pub fn clear(&self, folder: &str) -> Result<(), String> {
+        let result = self.scratch().join(folder);
         if !result.exists() {
             return Ok(());
         }
@@ -97,7 +100,7 @@ impl Bench {
     /// # Errors
     /// In words, where its table cannot be read.
     pub fn sent_pkts(&self) -> Result<f64, String> {
-        let path = self.scratch().join("result/csv/runs.csv");
+        let path = self.scratch().join(RESULT).join("csv/runs.csv");
         let wrong = |what: String| format!("{}: {what}", path.display());
         let mut table = csv::Reader::from_path(&path).map_err(|error| wrong(error.to_string()))?;
         let headers = table.headers().map_err(|error| wrong(error.to_string()))?;
@@ -240,7 +243,7 @@ pub fn steady_pkts(bench: &Bench, simulator: &dyn Simulator, seconds: [u32; 2]) 
 /// As [`Simulator::run`].
 pub fn instructions_per_pkt(bench: &Bench, fadelab: &Fadelab, seconds: [u32; 2]) -> Result<f64, String> {
     let count = |seconds| {
-        bench.clear()?;
+        bench.clear(RESULT)?;
         let spent = measure::instructions(&fadelab.words(bench, seconds))?;
         Ok::<_, String>((spent, bench.sent_pkts()?))
     };

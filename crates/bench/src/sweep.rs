@@ -1,52 +1,105 @@
 //! A sweep on one thread and on two: what sharing the machine costs, and whether anybody waits.
 
+use std::ops::RangeInclusive;
+use std::thread;
 use std::time::Instant;
 
 use crate::measure::{self, Words, median};
 use crate::row::{Bound, Row, Section};
-use crate::simulators::Bench;
+use crate::simulators::{Bench, RESULT};
 
 const RUNS: u32 = 64;
 
-/// Turns of each in a round, an odd number: one takes a second or two, in which whoever shares the machine may well
-/// slow down one of the two by a tenth.
-const TURNS: usize = 5;
+/// Virtual seconds of each run.
+const RUN_S: u32 = 20;
 
-/// `threads` workers on as many cores. Returns CPU seconds, seconds on the wall, and the share of the workers' time in
-/// which one had nothing to do.
-fn timed(bench: &Bench, threads: usize) -> Result<[f64; 3], String> {
-    let mut words = bench
-        .fadelab(
-            "scenarios/dumbbell54.toml",
-            60,
-            &["flow.law=[\"reno\", \"vcp\"]".to_owned()],
-        )
-        .0;
-    for (name, value) in [("--seeds", format!("1..{}", RUNS / 2)), ("--jobs", threads.to_string())] {
-        let at = words
-            .iter()
-            .position(|word| word == name)
-            .expect("each run has a seed and a number of threads");
-        words[at + 1] = value;
+/// Turns of each in a round, an odd number. One takes about a second, in which whoever shares the machine may well
+/// slow it down by a tenth: many short ones tell more than few long ones.
+const TURNS: usize = 15;
+
+/// Where the results of one or two programs lie.
+const FOLDERS: [&str; 2] = [RESULT, "result-beside"];
+
+/// Who does the sweep.
+#[derive(Clone, Copy)]
+enum By {
+    OneThread,
+    TwoThreads,
+    /// Two programs, which have a core and half of the runs each and share nothing: what the machine itself takes for
+    /// the use of both cores.
+    TwoPrograms,
+}
+
+const ALL: [By; 3] = [By::OneThread, By::TwoThreads, By::TwoPrograms];
+
+/// A turn: what it cost, and the share of the workers' time in which one had nothing to do.
+struct Turn {
+    cpu_s: f64,
+    wall_s: f64,
+    idle_share: f64,
+}
+
+/// The command for the seeds of `seeds`, on `threads` threads and the cores of `cores`, with its result in `folder`.
+fn command(bench: &Bench, threads: usize, seeds: RangeInclusive<u32>, cores: &str, folder: &str) -> Vec<String> {
+    let laws = ["flow.law=[\"reno\", \"vcp\"]".to_owned()];
+    let mut words = bench.fadelab("scenarios/dumbbell54.toml", RUN_S, &laws).0;
+    let out = bench.scratch().join(folder).display().to_string();
+    for (name, value) in [
+        ("--seeds", format!("{}..{}", seeds.start(), seeds.end())),
+        ("--jobs", threads.to_string()),
+        ("--out", out),
+    ] {
+        let at = words.iter().position(|word| word == name);
+        words[at.expect("each run has seeds, a number of threads and a folder") + 1] = value;
     }
-    let first = bench.core + 1 - threads;
-    let mut pinned: Vec<String> = ["taskset", "-c"].map(str::to_owned).to_vec();
-    pinned.push(format!("{first}-{}", bench.core));
-    pinned.extend(words);
-    bench.clear()?;
-    let mut wall_s = 0.0;
-    let cpu_s = measure::cpu_s(|| {
-        let began = Instant::now();
-        measure::run(&pinned).map_err(|error| format!("{}: {error}", Words(pinned.clone()).line()))?;
-        wall_s = began.elapsed().as_secs_f64();
+    let pin = ["taskset", "-c", cores].map(str::to_owned);
+    pin.into_iter().chain(words).collect()
+}
+
+fn take_turn(bench: &Bench, by: By) -> Result<Turn, String> {
+    let (one, both) = (bench.core.to_string(), format!("{}-{}", bench.core - 1, bench.core));
+    let (seeds, half) = (RUNS / 2, RUNS / 4);
+    let commands = match by {
+        By::OneThread => vec![command(bench, 1, 1..=seeds, &one, FOLDERS[0])],
+        By::TwoThreads => vec![command(bench, 2, 1..=seeds, &both, FOLDERS[0])],
+        By::TwoPrograms => {
+            let other = (bench.core - 1).to_string();
+            vec![
+                command(bench, 1, 1..=half, &one, FOLDERS[0]),
+                command(bench, 1, half + 1..=seeds, &other, FOLDERS[1]),
+            ]
+        }
+    };
+    for folder in FOLDERS {
+        bench.clear(folder)?;
+    }
+    let began = Instant::now();
+    let cpu_s = measure::cpu_s(|| side_by_side(&commands))?;
+    Ok(Turn {
+        cpu_s,
+        wall_s: began.elapsed().as_secs_f64(),
+        idle_share: idle_share(bench)?,
+    })
+}
+
+/// Runs all at once.
+fn side_by_side(commands: &[Vec<String>]) -> Result<(), String> {
+    thread::scope(|scope| {
+        let runs: Vec<_> = commands
+            .iter()
+            .map(|words| scope.spawn(move || measure::run(words)))
+            .collect();
+        for (run, words) in runs.into_iter().zip(commands) {
+            let outcome = run.join().expect("a failure is an error");
+            outcome.map_err(|error| format!("{}: {error}", Words(words.clone()).line()))?;
+        }
         Ok(())
-    })?;
-    Ok([cpu_s, wall_s, idle_share(bench)?])
+    })
 }
 
 /// The share of the workers' time in which one had nothing to do, of what the command noted itself.
 fn idle_share(bench: &Bench) -> Result<f64, String> {
-    let path = bench.scratch().join("result/manifest.json");
+    let path = bench.scratch().join(FOLDERS[0]).join("manifest.json");
     let text = std::fs::read_to_string(&path).map_err(|error| format!("{}: {error}", path.display()))?;
     share_of(&text).ok_or_else(|| format!("{} says nothing of idle workers", path.display()))
 }
@@ -64,42 +117,60 @@ pub fn measure(bench: &Bench) -> Result<Section, String> {
         return Err("a sweep on two cores needs two; this machine has one".to_owned());
     }
     eprintln!("bench: a sweep of {RUNS} runs");
-    let (mut costs, mut speedups, mut idle) = (Vec::new(), Vec::new(), Vec::new());
+    let mut rounds = Vec::new();
     for _ in 0..bench.rounds {
-        let mut turns = [const { Vec::new() }; 2];
-        for _ in 0..TURNS {
-            for (threads, turns) in (1..).zip(&mut turns) {
-                turns.push(timed(bench, threads)?);
-            }
-        }
-        let [alone, both] = &turns;
-        let middle = |turns: &[[f64; 3]], which: usize| median(turns.iter().map(|turn| turn[which]).collect());
-        costs.push(middle(both, 0) / middle(alone, 0));
-        speedups.push(middle(alone, 1) / middle(both, 1));
-        idle.push(middle(both, 2));
+        rounds.push(Round::of(bench)?);
     }
+    let middle = |figure: fn(&Round) -> f64| median(rounds.iter().map(figure).collect());
     let row = |quantity, value, digits, bound| Row {
-        case: "a sweep of 64 runs on two cores".to_owned(),
+        case: format!("a sweep of {RUNS} runs on two cores"),
         quantity,
         value,
         digits,
         bound,
         basis: String::new(),
     };
+    let cost = "x the CPU time of one thread";
+    let idle = "% of the workers' time idle";
+    let mut rows = vec![
+        row(cost, middle(|round| round.cost), 3, Bound::AtMost(1.05)),
+        row(idle, 100.0 * middle(|round| round.idle_share), 2, Bound::AtMost(2.0)),
+        row("x as fast", middle(|round| round.speedup), 2, Bound::None),
+        row(cost, middle(|round| round.cost_apart), 3, Bound::None),
+    ];
+    "two programs with half of them each".clone_into(&mut rows[3].case);
     Ok(Section {
         name: "sweep",
         about: "A sweep on two threads beside the same on one".to_owned(),
-        rows: vec![
-            row("x the CPU time of one thread", median(costs), 3, Bound::AtMost(1.05)),
-            row(
-                "% of the workers' time idle",
-                100.0 * median(idle),
-                2,
-                Bound::AtMost(2.0),
-            ),
-            row("x as fast", median(speedups), 2, Bound::None),
-        ],
+        rows,
     })
+}
+
+/// What a round says of two threads, or programs, beside one.
+struct Round {
+    cost: f64,
+    cost_apart: f64,
+    speedup: f64,
+    idle_share: f64,
+}
+
+impl Round {
+    fn of(bench: &Bench) -> Result<Self, String> {
+        let mut turns = ALL.map(|_| Vec::new());
+        for _ in 0..TURNS {
+            for (by, turns) in ALL.into_iter().zip(&mut turns) {
+                turns.push(take_turn(bench, by)?);
+            }
+        }
+        let middle = |by: By, figure: fn(&Turn) -> f64| median(turns[by as usize].iter().map(figure).collect());
+        let one_s = middle(By::OneThread, |turn| turn.cpu_s);
+        Ok(Self {
+            cost: middle(By::TwoThreads, |turn| turn.cpu_s) / one_s,
+            cost_apart: middle(By::TwoPrograms, |turn| turn.cpu_s) / one_s,
+            speedup: middle(By::OneThread, |turn| turn.wall_s) / middle(By::TwoThreads, |turn| turn.wall_s),
+            idle_share: middle(By::TwoThreads, |turn| turn.idle_share),
+        })
+    }
 }
 
 #[cfg(test)]
