@@ -79,7 +79,7 @@ struct red_state {
 	u64 q_w_q32;
 	u64 log2_decay_q32; /* -log2(1 - q_w) */
 	u64 rate_q16;       /* packets of the mean size per second */
-	u64 count_pkts;     /* since the last mark */
+	u64 count_pkts;     /* arrivals above the lower threshold since the last mark */
 	u64 count_bytes;
 	u64 last_start_us; /* when the last packet left the queue, */
 	u64 last_bytes;    /* and its bytes on the air */
@@ -235,6 +235,8 @@ LAW_SELDOM u32 red_choose(struct red_state *s, const struct red_params *p, struc
 		s->count_bytes = packet->air_bytes;
 		return LAW_PASS;
 	}
+	s->count_pkts = fixed_min(s->count_pkts + 1, RED_LENGTH_MAX);
+	s->count_bytes = fixed_min(s->count_bytes + packet->air_bytes, RED_LENGTH_MAX);
 	/* u <= p in ns-2 is never met by p = 0 here, so that a queue at the threshold does not mark. */
 	if (random >= red_spread_q32(s, p, base_q32, packet->air_bytes))
 		return LAW_PASS;
@@ -249,8 +251,6 @@ LAW u32 red_arrive(struct red_state *s, const struct red_params *p, struct law_p
 	u64 length = p->bytes ? fixed_min(queue->queue_bytes, RED_LENGTH_MAX) : queue->queue_pkts;
 
 	red_average(s, length << 16);
-	s->count_pkts = fixed_min(s->count_pkts + 1, RED_LENGTH_MAX);
-	s->count_bytes = fixed_min(s->count_bytes + packet->air_bytes, RED_LENGTH_MAX);
 	if (s->average_q16 < s->min_q16 || length <= 1) {
 		LAW_STEP("average: below min, the packet passes");
 		s->above_min = 0;

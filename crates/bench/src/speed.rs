@@ -1,7 +1,7 @@
 //! Delivered bottleneck packets per CPU second, beside ns-2 and with a fading channel.
 
 use crate::cases::{BESIDE_NS2, Case};
-use crate::measure::median;
+use crate::measure::{Pairs, median};
 use crate::row::{Bound, Row, Section};
 use crate::simulators::{Bench, Fadelab, Ns2, Simulator, instructions_per_pkt, steady_pkts};
 
@@ -9,14 +9,15 @@ use crate::simulators::{Bench, Fadelab, Ns2, Simulator, instructions_per_pkt, st
 /// that others share a rate may be half of what it was ten seconds before.
 const ROUND_S_MIN: f64 = 2.0;
 
-/// Most turns of a simulator in a round. There is an odd number of them, so that the median is one of them.
+/// Most turns of a simulator in a round.
 const TURNS_MAX: usize = 19;
 
 /// Rates of two simulators round by round, in packets per CPU second.
 struct Rounds(Vec<[f64; 2]>);
 
 impl Rounds {
-    /// Lets them take turns. The faster one takes more of them, so that both meet the same machine for as long.
+    /// Lets them take turns. The faster one takes more of them, so that both meet the same machine for as long, and of
+    /// both all the time counts.
     fn of(bench: &Bench, simulators: [&dyn Simulator; 2], seconds: [u32; 2]) -> Result<Self, String> {
         let [one, other] = simulators;
         let pkts = [steady_pkts(bench, one, seconds)?, steady_pkts(bench, other, seconds)?];
@@ -29,7 +30,7 @@ impl Rounds {
             let length_s = spent_s[0][0].max(spent_s[1][0]).max(ROUND_S_MIN);
             let turns = [0, 1].map(|which| {
                 let turns = (length_s / spent_s[which][0].max(1e-3)).round() as usize;
-                turns.min(TURNS_MAX) | 1
+                turns.clamp(1, TURNS_MAX)
             });
             for turn in 1..turns[0].max(turns[1]) {
                 for (which, simulator) in simulators.into_iter().enumerate() {
@@ -38,8 +39,10 @@ impl Rounds {
                     }
                 }
             }
-            let [one_s, other_s] = spent_s.map(median);
-            rounds.push([pkts[0] / one_s, pkts[1] / other_s]);
+            rounds.push([0, 1].map(|which| {
+                let spent_s = &spent_s[which];
+                pkts[which] * spent_s.len() as f64 / spent_s.iter().sum::<f64>()
+            }));
         }
         Ok(Self(rounds))
     }
@@ -152,8 +155,15 @@ fn beside_clean(bench: &Bench, case: &Case, name: &str, channel: &[&str]) -> Res
         fading.settings.retain(|other| !other.starts_with(&format!("{key}=")));
         fading.settings.push((*setting).to_owned());
     }
-    let rounds = Rounds::of(bench, [&fading, &clean], case.seconds)?;
-    let [fading_rate, clean_rate] = rounds.rates();
+    let fading_pkts = steady_pkts(bench, &fading, case.seconds)?;
+    let clean_pkts = steady_pkts(bench, &clean, case.seconds)?;
+    let pairs = Pairs::of(
+        bench.rounds,
+        || fading.steady_s(bench, case.seconds),
+        || clean.steady_s(bench, case.seconds),
+    )?;
+    let [fading_s, clean_s] = pairs.medians();
+    let (fading_rate, clean_rate) = (fading_pkts / fading_s, clean_pkts / clean_s);
     let with = instructions_per_pkt(bench, &fading, case.seconds_counted)?;
     let without = instructions_per_pkt(bench, &clean, case.seconds_counted)?;
     let row = |quantity, value, basis| Row {
@@ -166,7 +176,11 @@ fn beside_clean(bench: &Bench, case: &Case, name: &str, channel: &[&str]) -> Res
     };
     let in_a_second = format!("{:.2} M against {:.2} M packets/s", fading_rate / 1e6, clean_rate / 1e6);
     Ok([
-        row("x the time of a clean link", rounds.ratio(), in_a_second),
+        row(
+            "x the time of a clean link",
+            pairs.ratio() * clean_pkts / fading_pkts,
+            in_a_second,
+        ),
         row(
             "x the instructions",
             with / without,

@@ -4,18 +4,14 @@ use std::ops::RangeInclusive;
 use std::thread;
 use std::time::Instant;
 
-use crate::measure::{self, Words, median};
+use crate::measure::{self, Pairs, Words, median};
 use crate::row::{Bound, Row, Section};
 use crate::simulators::{Bench, RESULT};
 
 const RUNS: u32 = 64;
 
-/// Virtual seconds of each run.
+/// Virtual seconds of each run. A turn takes about a second with that: many short ones tell more than few long ones.
 const RUN_S: u32 = 20;
-
-/// Turns of each in a round, an odd number. One takes about a second, in which whoever shares the machine may well
-/// slow it down by a tenth: many short ones tell more than few long ones.
-const TURNS: usize = 15;
 
 /// Where the results of one or two programs lie.
 const FOLDERS: [&str; 2] = [RESULT, "result-beside"];
@@ -29,8 +25,6 @@ enum By {
     /// the use of both cores.
     TwoPrograms,
 }
-
-const ALL: [By; 3] = [By::OneThread, By::TwoThreads, By::TwoPrograms];
 
 /// A turn: what it cost, and the share of the workers' time in which one had nothing to do.
 struct Turn {
@@ -117,11 +111,23 @@ pub fn measure(bench: &Bench) -> Result<Section, String> {
         return Err("a sweep on two cores needs two; this machine has one".to_owned());
     }
     eprintln!("bench: a sweep of {RUNS} runs");
-    let mut rounds = Vec::new();
-    for _ in 0..bench.rounds {
-        rounds.push(Round::of(bench)?);
-    }
-    let middle = |figure: fn(&Round) -> f64| median(rounds.iter().map(figure).collect());
+    let cpu_s = |by| Ok(take_turn(bench, by)?.cpu_s);
+    let (mut alone_s, mut both) = (Vec::new(), Vec::new());
+    let costs = Pairs::of(
+        bench.rounds,
+        || {
+            let turn = take_turn(bench, By::TwoThreads)?;
+            both.push([turn.wall_s, turn.idle_share]);
+            Ok(turn.cpu_s)
+        },
+        || {
+            let turn = take_turn(bench, By::OneThread)?;
+            alone_s.push(turn.wall_s);
+            Ok(turn.cpu_s)
+        },
+    )?;
+    let costs_apart = Pairs::of(bench.rounds, || cpu_s(By::TwoPrograms), || cpu_s(By::OneThread))?;
+    let [wall_s, idle_share] = [0, 1].map(|which| median(both.iter().map(|turn| turn[which]).collect()));
     let row = |quantity, value, digits, bound| Row {
         case: format!("a sweep of {RUNS} runs on two cores"),
         quantity,
@@ -133,10 +139,10 @@ pub fn measure(bench: &Bench) -> Result<Section, String> {
     let cost = "x the CPU time of one thread";
     let idle = "% of the workers' time idle";
     let mut rows = vec![
-        row(cost, middle(|round| round.cost), 3, Bound::AtMost(1.05)),
-        row(idle, 100.0 * middle(|round| round.idle_share), 2, Bound::AtMost(2.0)),
-        row("x as fast", middle(|round| round.speedup), 2, Bound::None),
-        row(cost, middle(|round| round.cost_apart), 3, Bound::None),
+        row(cost, costs.ratio(), 3, Bound::AtMost(1.05)),
+        row(idle, 100.0 * idle_share, 2, Bound::AtMost(2.0)),
+        row("x as fast", median(alone_s) / wall_s, 2, Bound::None),
+        row(cost, costs_apart.ratio(), 3, Bound::None),
     ];
     "two programs with half of them each".clone_into(&mut rows[3].case);
     Ok(Section {
@@ -144,33 +150,6 @@ pub fn measure(bench: &Bench) -> Result<Section, String> {
         about: "A sweep on two threads beside the same on one".to_owned(),
         rows,
     })
-}
-
-/// What a round says of two threads, or programs, beside one.
-struct Round {
-    cost: f64,
-    cost_apart: f64,
-    speedup: f64,
-    idle_share: f64,
-}
-
-impl Round {
-    fn of(bench: &Bench) -> Result<Self, String> {
-        let mut turns = ALL.map(|_| Vec::new());
-        for _ in 0..TURNS {
-            for (by, turns) in ALL.into_iter().zip(&mut turns) {
-                turns.push(take_turn(bench, by)?);
-            }
-        }
-        let middle = |by: By, figure: fn(&Turn) -> f64| median(turns[by as usize].iter().map(figure).collect());
-        let one_s = middle(By::OneThread, |turn| turn.cpu_s);
-        Ok(Self {
-            cost: middle(By::TwoThreads, |turn| turn.cpu_s) / one_s,
-            cost_apart: middle(By::TwoPrograms, |turn| turn.cpu_s) / one_s,
-            speedup: middle(By::OneThread, |turn| turn.wall_s) / middle(By::TwoThreads, |turn| turn.wall_s),
-            idle_share: middle(By::TwoThreads, |turn| turn.idle_share),
-        })
-    }
 }
 
 #[cfg(test)]
