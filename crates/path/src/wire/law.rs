@@ -179,7 +179,7 @@ impl LawWire {
         if self.free.ns > now_ns {
             return match on_air {
                 None => self.queue_up(now_ns, *parcel, store),
-                Some(on_air) => self.queue_up_on_air(now_ns, parcel, bytes, on_air, store),
+                Some(_) => self.join(now_ns, parcel, bytes, on_air, store),
             };
         }
         // All that came before begins by now, so it is sent as it comes.
@@ -231,18 +231,6 @@ impl LawWire {
     fn queue_up(&mut self, now_ns: u64, mut parcel: Parcel, store: &mut impl Store) -> Checked<Option<u64>> {
         let bytes = u32::from(parcel.ip_bytes());
         self.join(now_ns, &mut parcel, bytes, None, store)
-    }
-
-    #[inline(never)]
-    fn queue_up_on_air(
-        &mut self,
-        now_ns: u64,
-        parcel: &mut Parcel,
-        bytes: u32,
-        on_air: OnAir,
-        store: &mut impl Store,
-    ) -> Checked<Option<u64>> {
-        self.join(now_ns, parcel, bytes, Some(on_air), store)
     }
 
     #[inline(always)]

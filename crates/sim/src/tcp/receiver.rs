@@ -280,7 +280,7 @@ fn sack_bytes(plan: &Plan, sack_blocks: u8) -> u16 {
 /// Whether SACK blocks leave room for the law's option. Linux gives it to them first (`tcp_established_options` of
 /// `net/ipv4/tcp_output.c`).
 fn has_room(plan: &Plan, sack_blocks: u8) -> bool {
-    sack_blocks == 0 || sack_bytes(plan, sack_blocks) + plan.option_bytes <= OPTIONS_BYTES_MAX
+    sack_bytes(plan, sack_blocks) + plan.option_bytes <= OPTIONS_BYTES_MAX
 }
 
 /// IP bytes of an ACK with SACK blocks, which count on the wire.
