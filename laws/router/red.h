@@ -226,6 +226,9 @@ LAW_SELDOM u32 red_choose(struct red_state *s, const struct red_params *p, struc
 {
 	u64 base_q32 = red_base_q32(s, p);
 
+	/* What is dropped right away counts as well. */
+	s->count_pkts = fixed_min(s->count_pkts + 1, RED_LENGTH_MAX);
+	s->count_bytes = fixed_min(s->count_bytes + packet->air_bytes, RED_LENGTH_MAX);
 	if (base_q32 >= FIXED_ONE_Q32)
 		return LAW_DROP;
 	if (!s->above_min) {
@@ -235,8 +238,6 @@ LAW_SELDOM u32 red_choose(struct red_state *s, const struct red_params *p, struc
 		s->count_bytes = packet->air_bytes;
 		return LAW_PASS;
 	}
-	s->count_pkts = fixed_min(s->count_pkts + 1, RED_LENGTH_MAX);
-	s->count_bytes = fixed_min(s->count_bytes + packet->air_bytes, RED_LENGTH_MAX);
 	/* u <= p in ns-2 is never met by p = 0 here, so that a queue at the threshold does not mark. */
 	if (random >= red_spread_q32(s, p, base_q32, packet->air_bytes))
 		return LAW_PASS;
