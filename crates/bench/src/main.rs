@@ -18,6 +18,7 @@ mod recorder;
 mod row;
 mod scale;
 mod simulators;
+mod slices;
 mod speed;
 mod sweep;
 

@@ -39,13 +39,18 @@ pub fn run(words: impl IntoIterator<Item = impl AsRef<OsStr>>) -> Result<Output,
     ))
 }
 
+/// The same on core `core` alone.
+pub fn pinned(core: usize, words: &Words) -> Words {
+    let pin = ["taskset".to_owned(), "-c".to_owned(), core.to_string()];
+    Words(pin.into_iter().chain(words.0.iter().cloned()).collect())
+}
+
 /// Runs it on core `core` alone.
 ///
 /// # Errors
 /// As [`run`].
 pub fn run_pinned(core: usize, words: &Words) -> Result<Output, String> {
-    let pin = ["taskset".to_owned(), "-c".to_owned(), core.to_string()];
-    run(pin.iter().chain(&words.0)).map_err(|error| format!("{}: {error}", words.line()))
+    run(&pinned(core, words).0).map_err(|error| format!("{}: {error}", words.line()))
 }
 
 /// CPU seconds, user and system, of `work` and of the processes that it waited for.
@@ -95,52 +100,6 @@ pub fn instructions(words: &Words) -> Result<f64, String> {
     total.ok_or_else(|| format!("valgrind printed no number of instructions for: {}", words.line()))
 }
 
-/// Pairs of turns that two commands take in a round.
-const PAIRS: usize = 15;
-
-/// CPU seconds of two commands that take about as long, in pairs of turns.
-///
-/// What shares the machine slows it down for seconds. Two turns of a pair meet it much alike, so that the median of
-/// their ratios says more than the ratio of medians: of 45 pairs of the same command, one varied by 1.1 % and the other
-/// by 1.8 %.
-pub struct Pairs(Vec<[f64; 2]>);
-
-impl Pairs {
-    /// The turns of `rounds` rounds; the second command begins every other pair.
-    ///
-    /// # Errors
-    /// Those of the commands.
-    pub fn of(
-        rounds: u32,
-        mut one: impl FnMut() -> Result<f64, String>,
-        mut other: impl FnMut() -> Result<f64, String>,
-    ) -> Result<Self, String> {
-        let pair = |number| {
-            if number % 2 == 0 {
-                let one_s = one()?;
-                Ok([one_s, other()?])
-            } else {
-                let other_s = other()?;
-                Ok([one()?, other_s])
-            }
-        };
-        (0..rounds as usize * PAIRS)
-            .map(pair)
-            .collect::<Result<_, String>>()
-            .map(Self)
-    }
-
-    /// How many times as long as the second the first takes: the median over pairs.
-    pub fn ratio(&self) -> f64 {
-        median(self.0.iter().map(|[one, other]| one / other).collect())
-    }
-
-    /// The median time of each.
-    pub fn medians(&self) -> [f64; 2] {
-        [0, 1].map(|which| median(self.0.iter().map(|pair| pair[which]).collect()))
-    }
-}
-
 /// The middle one; of an even number, the lower of the two in the middle.
 pub fn median(mut values: Vec<f64>) -> f64 {
     values.sort_by(f64::total_cmp);
@@ -156,21 +115,6 @@ mod tests {
         // Goal: one slow round does not move the figure.
         assert!((median(vec![5.0, 1.0, 900.0, 2.0, 3.0]) - 3.0).abs() < 1e-12);
         assert!((median(vec![4.0, 1.0]) - 1.0).abs() < 1e-12);
-    }
-
-    #[test]
-    fn pairs_see_through_a_machine_that_slows_down() {
-        // Goal: a machine that gets slower all the time, and stalls in one pair, leaves the ratio as it is.
-        let (pace, turns) = (std::cell::Cell::new(1.0), std::cell::Cell::new(0));
-        let take = |seconds: f64| {
-            turns.set(turns.get() + 1);
-            pace.set(pace.get() * 1.01);
-            Ok(seconds * pace.get() * if turns.get() == 7 { 9.0 } else { 1.0 })
-        };
-        let pairs = Pairs::of(2, || take(3.0), || take(2.0)).unwrap();
-        assert_eq!(turns.get(), 2 * 2 * PAIRS);
-        assert!((pairs.ratio() - 1.5).abs() < 0.02, "{}", pairs.ratio());
-        assert!(Pairs::of(1, || take(1.0), || Err("no".to_owned())).is_err());
     }
 
     #[test]

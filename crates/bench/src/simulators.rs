@@ -6,6 +6,7 @@ use tempfile::TempDir;
 
 use crate::cases::Case;
 use crate::measure::{self, Words};
+use crate::slices::{Spent, Turn};
 
 /// The script that runs a dumbbell in ns-2.
 const NS2_SCRIPT: &str = "tests/differential/ns2/dumbbell.tcl";
@@ -14,6 +15,9 @@ const SCENARIO: &str = "scenarios/dumbbell54.toml";
 
 /// Folder of the result of a run, in the place for results.
 pub const RESULT: &str = "result";
+
+/// That of a run beside it.
+pub const BESIDE: &str = "result-beside";
 
 /// What all parts need.
 pub struct Bench {
@@ -53,9 +57,10 @@ impl Bench {
         self.scratch.path()
     }
 
-    /// A run of `scenario` over `seconds` that records no series, under its own settings and one seed.
-    pub fn fadelab(&self, scenario: &str, seconds: u32, settings: &[String]) -> Words {
-        let out = self.scratch().join(RESULT);
+    /// A run of `scenario` over `seconds` that records no series, under its own settings and one seed, with its result
+    /// in `folder`.
+    pub fn fadelab(&self, scenario: &str, seconds: u32, settings: &[String], folder: &str) -> Words {
+        let out = self.scratch().join(folder);
         let mut words = vec![
             self.fadelab.display().to_string(),
             "run".to_owned(),
@@ -74,15 +79,6 @@ impl Bench {
         Words(words)
     }
 
-    /// Runs a command of [`Self::fadelab`] on the core.
-    ///
-    /// # Errors
-    /// In words, with what it printed.
-    pub fn run(&self, words: &Words) -> Result<(), String> {
-        self.clear(RESULT)?;
-        measure::run_pinned(self.core, words).map(drop)
-    }
-
     /// Removes the last result in `folder`.
     ///
     /// # Errors
@@ -95,12 +91,12 @@ impl Bench {
         std::fs::remove_dir_all(&result).map_err(|error| format!("{}: {error}", result.display()))
     }
 
-    /// Packets that the bottleneck of the last run delivered.
+    /// Packets that the bottleneck of the last run with its result in `folder` delivered.
     ///
     /// # Errors
     /// In words, where its table cannot be read.
-    pub fn sent_pkts(&self) -> Result<f64, String> {
-        let path = self.scratch().join(RESULT).join("csv/runs.csv");
+    pub fn sent_pkts(&self, folder: &str) -> Result<f64, String> {
+        let path = self.scratch().join(folder).join("csv/runs.csv");
         let wrong = |what: String| format!("{}: {what}", path.display());
         let mut table = csv::Reader::from_path(&path).map_err(|error| wrong(error.to_string()))?;
         let headers = table.headers().map_err(|error| wrong(error.to_string()))?;
@@ -116,26 +112,20 @@ impl Bench {
 
 /// One of those that are compared: what to run for a number of virtual seconds.
 pub trait Simulator {
-    /// Runs it as it is timed.
-    ///
-    /// # Errors
-    /// In words, with what it printed.
-    fn run(&self, bench: &Bench, seconds: u32) -> Result<(), String>;
-
     /// Packets that the bottleneck delivers in that time, the same in each run.
     ///
     /// # Errors
-    /// As [`Self::run`].
+    /// In words, with what a command printed that failed.
     fn pkts(&self, bench: &Bench, seconds: u32) -> Result<f64, String>;
 
-    /// CPU seconds between the two lengths of a run.
+    /// What is timed: runs that show the two lengths.
+    fn turn(&self, bench: &Bench, seconds: [u32; 2]) -> Turn;
+
+    /// CPU seconds between the two lengths, of what the steps of a turn spent.
     ///
     /// # Errors
-    /// As [`Self::run`].
-    fn steady_s(&self, bench: &Bench, seconds: [u32; 2]) -> Result<f64, String> {
-        let short = measure::cpu_s(|| self.run(bench, seconds[0]))?;
-        Ok(measure::cpu_s(|| self.run(bench, seconds[1]))? - short)
-    }
+    /// In words, where a command did not print them.
+    fn steady_s(&self, spent: &[Spent], seconds: [u32; 2]) -> Result<f64, String>;
 }
 
 /// A case in ns-2.
@@ -155,10 +145,6 @@ impl Ns2<'_> {
 }
 
 impl Simulator for Ns2<'_> {
-    fn run(&self, bench: &Bench, seconds: u32) -> Result<(), String> {
-        measure::run_pinned(bench.core, &self.words(seconds, false)).map(drop)
-    }
-
     fn pkts(&self, bench: &Bench, seconds: u32) -> Result<f64, String> {
         let words = self.words(seconds, true);
         let output = measure::run_pinned(bench.core, &words)?;
@@ -169,18 +155,27 @@ impl Simulator for Ns2<'_> {
         sent.ok_or_else(|| format!("{} printed no sent_pkts_all", words.line()))
     }
 
-    /// Within one run: with a thousand flows ns-2's set-up takes a minute, of which a few per cent, the noise between
-    /// two runs, are as much as all that is measured.
-    fn steady_s(&self, bench: &Bench, seconds: [u32; 2]) -> Result<f64, String> {
+    /// One run: with a thousand flows ns-2's set-up takes a minute, of which a few per cent, the noise between two
+    /// runs, are as much as all that is measured.
+    fn turn(&self, bench: &Bench, seconds: [u32; 2]) -> Turn {
         let mut words = self.words(seconds[1], false);
         words.0.push("cpu_at".to_owned());
         words.0.push(format!("{} {}", seconds[0], seconds[1]));
-        let output = measure::run_pinned(bench.core, &words)?;
-        let text = String::from_utf8_lossy(&output.stdout).into_owned();
+        Turn {
+            steps: vec![vec![measure::pinned(bench.core, &words)]],
+            folders: Vec::new(),
+            begins_at: Some(format!("cpu_{} ", seconds[0])),
+        }
+    }
+
+    fn steady_s(&self, spent: &[Spent], seconds: [u32; 2]) -> Result<f64, String> {
+        let output = &spent[0].output;
         let spent_s = |at_s: u32| {
-            let spent = text.lines().find_map(|line| line.strip_prefix(&format!("cpu_{at_s} ")));
+            let spent = output
+                .lines()
+                .find_map(|line| line.strip_prefix(&format!("cpu_{at_s} ")));
             let spent = spent.and_then(|spent| spent.trim().parse::<f64>().ok());
-            spent.ok_or_else(|| format!("{} printed no cpu_{at_s}", words.line()))
+            spent.ok_or_else(|| format!("ns {NS2_SCRIPT} printed no cpu_{at_s}"))
         };
         Ok(spent_s(seconds[1])? - spent_s(seconds[0])?)
     }
@@ -192,6 +187,8 @@ pub struct Fadelab {
     pub scenario: String,
     /// `--set` of each.
     pub settings: Vec<String>,
+    /// Of its result, in the place for results.
+    pub folder: &'static str,
 }
 
 impl Fadelab {
@@ -209,30 +206,49 @@ impl Fadelab {
         Self {
             scenario: SCENARIO.to_owned(),
             settings,
+            folder: RESULT,
         }
     }
 
     /// Its command.
     pub fn words(&self, bench: &Bench, seconds: u32) -> Words {
-        bench.fadelab(&self.scenario, seconds, &self.settings)
+        bench.fadelab(&self.scenario, seconds, &self.settings, self.folder)
+    }
+
+    /// Runs it on the core.
+    ///
+    /// # Errors
+    /// In words, with what it printed.
+    pub fn run(&self, bench: &Bench, seconds: u32) -> Result<(), String> {
+        bench.clear(self.folder)?;
+        measure::run_pinned(bench.core, &self.words(bench, seconds)).map(drop)
     }
 }
 
 impl Simulator for Fadelab {
-    fn run(&self, bench: &Bench, seconds: u32) -> Result<(), String> {
-        bench.run(&self.words(bench, seconds))
-    }
-
     fn pkts(&self, bench: &Bench, seconds: u32) -> Result<f64, String> {
         self.run(bench, seconds)?;
-        bench.sent_pkts()
+        bench.sent_pkts(self.folder)
+    }
+
+    fn turn(&self, bench: &Bench, seconds: [u32; 2]) -> Turn {
+        let step = |seconds| vec![measure::pinned(bench.core, &self.words(bench, seconds))];
+        Turn {
+            steps: seconds.map(step).to_vec(),
+            folders: vec![bench.scratch().join(self.folder)],
+            begins_at: None,
+        }
+    }
+
+    fn steady_s(&self, spent: &[Spent], _: [u32; 2]) -> Result<f64, String> {
+        Ok(spent[1].cpu_s - spent[0].cpu_s)
     }
 }
 
 /// Packets between the two lengths of a run.
 ///
 /// # Errors
-/// As [`Simulator::run`].
+/// As [`Simulator::pkts`].
 pub fn steady_pkts(bench: &Bench, simulator: &dyn Simulator, seconds: [u32; 2]) -> Result<f64, String> {
     Ok(simulator.pkts(bench, seconds[1])? - simulator.pkts(bench, seconds[0])?)
 }
@@ -240,12 +256,12 @@ pub fn steady_pkts(bench: &Bench, simulator: &dyn Simulator, seconds: [u32; 2]) 
 /// Instructions of the steady state per packet.
 ///
 /// # Errors
-/// As [`Simulator::run`].
+/// As [`Simulator::pkts`].
 pub fn instructions_per_pkt(bench: &Bench, fadelab: &Fadelab, seconds: [u32; 2]) -> Result<f64, String> {
     let count = |seconds| {
-        bench.clear(RESULT)?;
+        bench.clear(fadelab.folder)?;
         let spent = measure::instructions(&fadelab.words(bench, seconds))?;
-        Ok::<_, String>((spent, bench.sent_pkts()?))
+        Ok::<_, String>((spent, bench.sent_pkts(fadelab.folder)?))
     };
     let (short, long) = (count(seconds[0])?, count(seconds[1])?);
     Ok((long.0 - short.0) / (long.1 - short.1))

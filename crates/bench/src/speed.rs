@@ -1,50 +1,30 @@
 //! Delivered bottleneck packets per CPU second, beside ns-2 and with a fading channel.
 
 use crate::cases::{BESIDE_NS2, Case};
-use crate::measure::{Pairs, median};
+use crate::measure::median;
 use crate::row::{Bound, Row, Section};
-use crate::simulators::{Bench, Fadelab, Ns2, Simulator, instructions_per_pkt, steady_pkts};
-
-/// CPU seconds that each simulator gets in a round at least: runs of ours are over in a third of one, and on a machine
-/// that others share a rate may be half of what it was ten seconds before.
-const ROUND_S_MIN: f64 = 2.0;
-
-/// Most turns of a simulator in a round.
-const TURNS_MAX: usize = 19;
+use crate::simulators::{BESIDE, Bench, Fadelab, Ns2, Simulator, instructions_per_pkt, steady_pkts};
+use crate::slices::{Spent, beside};
 
 /// Rates of two simulators round by round, in packets per CPU second.
 struct Rounds(Vec<[f64; 2]>);
 
 impl Rounds {
-    /// Lets them take turns. The faster one takes more of them, so that both meet the same machine for as long, and of
-    /// both all the time counts.
+    /// In each round they share the machine in slices, and all the time of both counts.
     fn of(bench: &Bench, simulators: [&dyn Simulator; 2], seconds: [u32; 2]) -> Result<Self, String> {
-        let [one, other] = simulators;
-        let pkts = [steady_pkts(bench, one, seconds)?, steady_pkts(bench, other, seconds)?];
-        let mut rounds = Vec::new();
-        for _ in 0..bench.rounds {
-            let mut spent_s = [
-                vec![one.steady_s(bench, seconds)?],
-                vec![other.steady_s(bench, seconds)?],
-            ];
-            let length_s = spent_s[0][0].max(spent_s[1][0]).max(ROUND_S_MIN);
-            let turns = [0, 1].map(|which| {
-                let turns = (length_s / spent_s[which][0].max(1e-3)).round() as usize;
-                turns.clamp(1, TURNS_MAX)
-            });
-            for turn in 1..turns[0].max(turns[1]) {
-                for (which, simulator) in simulators.into_iter().enumerate() {
-                    if turn < turns[which] {
-                        spent_s[which].push(simulator.steady_s(bench, seconds)?);
-                    }
-                }
-            }
-            rounds.push([0, 1].map(|which| {
-                let spent_s = &spent_s[which];
-                pkts[which] * spent_s.len() as f64 / spent_s.iter().sum::<f64>()
-            }));
-        }
-        Ok(Self(rounds))
+        let [lead, other] = simulators;
+        let pkts = [steady_pkts(bench, lead, seconds)?, steady_pkts(bench, other, seconds)?];
+        let turns = [lead.turn(bench, seconds), other.turn(bench, seconds)];
+        let rate = |which: usize, spent: &[Vec<Spent>]| {
+            let spent_s = spent.iter().map(|turn| simulators[which].steady_s(turn, seconds));
+            let spent_s: f64 = spent_s.sum::<Result<_, String>>()?;
+            Ok::<_, String>(pkts[which] * spent.len() as f64 / spent_s)
+        };
+        let round = |_| {
+            let [lead, other] = beside(&turns[0], &turns[1])?;
+            Ok([rate(0, &lead)?, rate(1, &other)?])
+        };
+        (0..bench.rounds).map(round).collect::<Result<_, String>>().map(Self)
     }
 
     /// The median rate of each.
@@ -52,9 +32,17 @@ impl Rounds {
         [0, 1].map(|which| median(self.0.iter().map(|rates| rates[which]).collect()))
     }
 
-    /// How many times as fast the second is: the median over rounds, of what was measured side by side.
-    fn ratio(&self) -> f64 {
-        median(self.0.iter().map(|[one, other]| other / one).collect())
+    /// How many times as fast the second is in each round, from the least to the most.
+    fn ratios(&self) -> Vec<f64> {
+        let mut ratios: Vec<f64> = self.0.iter().map(|[lead, other]| other / lead).collect();
+        ratios.sort_by(f64::total_cmp);
+        ratios
+    }
+
+    /// The least and the most of them.
+    fn spread(&self, digits: usize) -> String {
+        let ratios = self.ratios();
+        format!("{:.digits$} to {:.digits$}", ratios[0], ratios[ratios.len() - 1])
     }
 }
 
@@ -87,10 +75,15 @@ fn compare(bench: &Bench, case: &Case) -> Result<[Row; 2], String> {
     let ratio = Row {
         case: case.name.to_owned(),
         quantity: "x ns-2",
-        value: rounds.ratio(),
+        value: median(rounds.ratios()),
         digits: 2,
         bound: case.bound,
-        basis: format!("{:.2} M against {:.2} M packets/s", ours / 1e6, theirs / 1e6),
+        basis: format!(
+            "{}; {:.2} M against {:.2} M packets/s",
+            rounds.spread(2),
+            ours / 1e6,
+            theirs / 1e6
+        ),
     };
     let counted = Row {
         case: case.name.to_owned(),
@@ -122,6 +115,9 @@ const GILBERT_ELLIOTT: [&str; 8] = [
     "channel.code.ack=0.5",
     "topology.bottleneck.rate=60.023 Mbit/s",
 ];
+
+/// The two lengths of a run: beside each other they share slices, however long they are.
+const FADING_S: [u32; 2] = [100, 1600];
 
 /// What a channel adds to the cost of a packet, under the same law on the same link with the same load.
 ///
@@ -155,15 +151,9 @@ fn beside_clean(bench: &Bench, case: &Case, name: &str, channel: &[&str]) -> Res
         fading.settings.retain(|other| !other.starts_with(&format!("{key}=")));
         fading.settings.push((*setting).to_owned());
     }
-    let fading_pkts = steady_pkts(bench, &fading, case.seconds)?;
-    let clean_pkts = steady_pkts(bench, &clean, case.seconds)?;
-    let pairs = Pairs::of(
-        bench.rounds,
-        || fading.steady_s(bench, case.seconds),
-        || clean.steady_s(bench, case.seconds),
-    )?;
-    let [fading_s, clean_s] = pairs.medians();
-    let (fading_rate, clean_rate) = (fading_pkts / fading_s, clean_pkts / clean_s);
+    fading.folder = BESIDE;
+    let rounds = Rounds::of(bench, [&fading, &clean], FADING_S)?;
+    let [fading_rate, clean_rate] = rounds.rates();
     let with = instructions_per_pkt(bench, &fading, case.seconds_counted)?;
     let without = instructions_per_pkt(bench, &clean, case.seconds_counted)?;
     let row = |quantity, value, basis| Row {
@@ -174,13 +164,14 @@ fn beside_clean(bench: &Bench, case: &Case, name: &str, channel: &[&str]) -> Res
         bound: Bound::AtMost(1.1),
         basis,
     };
-    let in_a_second = format!("{:.2} M against {:.2} M packets/s", fading_rate / 1e6, clean_rate / 1e6);
+    let in_a_second = format!(
+        "{}; {:.2} M against {:.2} M packets/s",
+        rounds.spread(3),
+        fading_rate / 1e6,
+        clean_rate / 1e6
+    );
     Ok([
-        row(
-            "x the time of a clean link",
-            pairs.ratio() * clean_pkts / fading_pkts,
-            in_a_second,
-        ),
+        row("x the time of a clean link", median(rounds.ratios()), in_a_second),
         row(
             "x the instructions",
             with / without,

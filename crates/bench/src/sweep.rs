@@ -1,20 +1,19 @@
 //! A sweep on one thread and on two: what sharing the machine costs, and whether anybody waits.
 
 use std::ops::RangeInclusive;
-use std::thread;
-use std::time::Instant;
 
-use crate::measure::{self, Pairs, Words, median};
+use crate::measure::{Words, median};
 use crate::row::{Bound, Row, Section};
-use crate::simulators::{Bench, RESULT};
+use crate::simulators::{BESIDE, Bench, RESULT};
+use crate::slices::{Spent, Turn, beside};
 
 const RUNS: u32 = 64;
 
-/// Virtual seconds of each run. A turn takes about a second with that: many short ones tell more than few long ones.
-const RUN_S: u32 = 20;
+/// Virtual seconds of each run.
+const RUN_S: u32 = 100;
 
-/// Where the results of one or two programs lie.
-const FOLDERS: [&str; 2] = [RESULT, "result-beside"];
+/// Where the results of two threads or programs lie, and that of one thread.
+const FOLDERS: [&str; 3] = [RESULT, BESIDE, "result-alone"];
 
 /// Who does the sweep.
 #[derive(Clone, Copy)]
@@ -26,69 +25,69 @@ enum By {
     TwoPrograms,
 }
 
-/// A turn: what it cost, and the share of the workers' time in which one had nothing to do.
-struct Turn {
-    cpu_s: f64,
-    wall_s: f64,
-    idle_share: f64,
-}
-
 /// The command for the seeds of `seeds`, on `threads` threads and the cores of `cores`, with its result in `folder`.
-fn command(bench: &Bench, threads: usize, seeds: RangeInclusive<u32>, cores: &str, folder: &str) -> Vec<String> {
+fn command(bench: &Bench, threads: usize, seeds: RangeInclusive<u32>, cores: &str, folder: &str) -> Words {
     let laws = ["flow.law=[\"reno\", \"vcp\"]".to_owned()];
-    let mut words = bench.fadelab("scenarios/dumbbell54.toml", RUN_S, &laws).0;
-    let out = bench.scratch().join(folder).display().to_string();
+    let mut words = bench.fadelab("scenarios/dumbbell54.toml", RUN_S, &laws, folder).0;
     for (name, value) in [
         ("--seeds", format!("{}..{}", seeds.start(), seeds.end())),
         ("--jobs", threads.to_string()),
-        ("--out", out),
     ] {
         let at = words.iter().position(|word| word == name);
-        words[at.expect("each run has seeds, a number of threads and a folder") + 1] = value;
+        words[at.expect("each run has seeds and a number of threads") + 1] = value;
     }
     let pin = ["taskset", "-c", cores].map(str::to_owned);
-    pin.into_iter().chain(words).collect()
+    Words(pin.into_iter().chain(words).collect())
 }
 
-fn take_turn(bench: &Bench, by: By) -> Result<Turn, String> {
+fn turn(bench: &Bench, by: By) -> Turn {
     let (one, both) = (bench.core.to_string(), format!("{}-{}", bench.core - 1, bench.core));
     let (seeds, half) = (RUNS / 2, RUNS / 4);
-    let commands = match by {
-        By::OneThread => vec![command(bench, 1, 1..=seeds, &one, FOLDERS[0])],
-        By::TwoThreads => vec![command(bench, 2, 1..=seeds, &both, FOLDERS[0])],
+    let (commands, folders) = match by {
+        By::OneThread => (vec![command(bench, 1, 1..=seeds, &one, FOLDERS[2])], &FOLDERS[2..]),
+        By::TwoThreads => (vec![command(bench, 2, 1..=seeds, &both, FOLDERS[0])], &FOLDERS[..1]),
         By::TwoPrograms => {
             let other = (bench.core - 1).to_string();
-            vec![
+            let commands = vec![
                 command(bench, 1, 1..=half, &one, FOLDERS[0]),
                 command(bench, 1, half + 1..=seeds, &other, FOLDERS[1]),
-            ]
+            ];
+            (commands, &FOLDERS[..2])
         }
     };
-    for folder in FOLDERS {
-        bench.clear(folder)?;
+    Turn {
+        steps: vec![commands],
+        folders: folders.iter().map(|folder| bench.scratch().join(folder)).collect(),
+        begins_at: None,
     }
-    let began = Instant::now();
-    let cpu_s = measure::cpu_s(|| side_by_side(&commands))?;
-    Ok(Turn {
-        cpu_s,
-        wall_s: began.elapsed().as_secs_f64(),
-        idle_share: idle_share(bench)?,
-    })
 }
 
-/// Runs all at once.
-fn side_by_side(commands: &[Vec<String>]) -> Result<(), String> {
-    thread::scope(|scope| {
-        let runs: Vec<_> = commands
-            .iter()
-            .map(|words| scope.spawn(move || measure::run(words)))
-            .collect();
-        for (run, words) in runs.into_iter().zip(commands) {
-            let outcome = run.join().expect("a failure is an error");
-            outcome.map_err(|error| format!("{}: {error}", Words(words.clone()).line()))?;
-        }
-        Ok(())
-    })
+/// What a round tells of a sweep beside the same on one thread.
+struct Round {
+    cpu_ratio: f64,
+    speed_ratio: f64,
+    /// Share of the workers' time in which one had nothing to do.
+    idle_share: f64,
+}
+
+fn rounds(bench: &Bench, by: By) -> Result<Vec<Round>, String> {
+    let turns = [turn(bench, by), turn(bench, By::OneThread)];
+    let round = |_| {
+        let spent = beside(&turns[0], &turns[1])?;
+        let mean = |of: fn(&Spent) -> f64| {
+            [0, 1].map(|which: usize| {
+                let turns: &[Vec<Spent>] = &spent[which];
+                turns.iter().map(|turn| of(&turn[0])).sum::<f64>() / turns.len() as f64
+            })
+        };
+        let ([cpu_s, cpu_s_alone], [wall_s, wall_s_alone]) = (mean(|spent| spent.cpu_s), mean(|spent| spent.wall_s));
+        Ok(Round {
+            cpu_ratio: cpu_s / cpu_s_alone,
+            speed_ratio: wall_s_alone / wall_s,
+            idle_share: idle_share(bench)?,
+        })
+    };
+    (0..bench.rounds).map(round).collect()
 }
 
 /// The share of the workers' time in which one had nothing to do, of what the command noted itself.
@@ -111,23 +110,8 @@ pub fn measure(bench: &Bench) -> Result<Section, String> {
         return Err("a sweep on two cores needs two; this machine has one".to_owned());
     }
     eprintln!("bench: a sweep of {RUNS} runs");
-    let cpu_s = |by| Ok(take_turn(bench, by)?.cpu_s);
-    let (mut alone_s, mut both) = (Vec::new(), Vec::new());
-    let costs = Pairs::of(
-        bench.rounds,
-        || {
-            let turn = take_turn(bench, By::TwoThreads)?;
-            both.push([turn.wall_s, turn.idle_share]);
-            Ok(turn.cpu_s)
-        },
-        || {
-            let turn = take_turn(bench, By::OneThread)?;
-            alone_s.push(turn.wall_s);
-            Ok(turn.cpu_s)
-        },
-    )?;
-    let costs_apart = Pairs::of(bench.rounds, || cpu_s(By::TwoPrograms), || cpu_s(By::OneThread))?;
-    let [wall_s, idle_share] = [0, 1].map(|which| median(both.iter().map(|turn| turn[which]).collect()));
+    let (together, apart) = (rounds(bench, By::TwoThreads)?, rounds(bench, By::TwoPrograms)?);
+    let middle = |rounds: &[Round], of: fn(&Round) -> f64| median(rounds.iter().map(of).collect());
     let row = |quantity, value, digits, bound| Row {
         case: format!("a sweep of {RUNS} runs on two cores"),
         quantity,
@@ -139,10 +123,20 @@ pub fn measure(bench: &Bench) -> Result<Section, String> {
     let cost = "x the CPU time of one thread";
     let idle = "% of the workers' time idle";
     let mut rows = vec![
-        row(cost, costs.ratio(), 3, Bound::AtMost(1.05)),
-        row(idle, 100.0 * idle_share, 2, Bound::AtMost(2.0)),
-        row("x as fast", median(alone_s) / wall_s, 2, Bound::None),
-        row(cost, costs_apart.ratio(), 3, Bound::None),
+        row(cost, middle(&together, |round| round.cpu_ratio), 3, Bound::AtMost(1.05)),
+        row(
+            idle,
+            100.0 * middle(&together, |round| round.idle_share),
+            2,
+            Bound::AtMost(2.0),
+        ),
+        row(
+            "x as fast",
+            middle(&together, |round| round.speed_ratio),
+            2,
+            Bound::None,
+        ),
+        row(cost, middle(&apart, |round| round.cpu_ratio), 3, Bound::None),
     ];
     "two programs with half of them each".clone_into(&mut rows[3].case);
     Ok(Section {

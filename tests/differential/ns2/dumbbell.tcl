@@ -7,7 +7,7 @@
 # the one in transmission excluded; 0 takes one bandwidth-delay product. Flows start at times drawn uniformly from
 # [0, spread). `bin_s 10` also prints the utilisation of each ten seconds.
 #
-# `cpu_at "10 30"` prints the CPU seconds that the process has taken when it reaches those instants.
+# `cpu_at "10 30"` prints the CPU seconds that the process has taken when it reaches those instants, at once.
 #
 # `monitor 0` leaves ns-2's queue monitor out, which is how its speed is measured; only acknowledged packets are
 # printed then. Output: lines "key value"; flows in the other direction are back_1, back_2, .... Totals cover
@@ -54,6 +54,7 @@ proc cpu {at_s} {
 	set fields [lrange [split [lindex [split [read $file] ")"] end]] 12 13]
 	close $file
 	puts "cpu_$at_s [expr {([lindex $fields 0] + [lindex $fields 1]) / 100.0}]"
+	flush stdout
 }
 foreach at_s $arg(cpu_at) { $ns at $at_s "cpu $at_s" }
 puts "buffer_pkts $arg(buffer_pkts)"
