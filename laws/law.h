@@ -354,7 +354,12 @@ struct law_queue {
 	u64 capacity_Bps;        /* 0: not known */
 	s64 queue_control_bytes; /* the queue to drain, where the part replaces the law's own; see has_queue_control */
 	u32 has_queue_control;
-	u32 reserved;
+	u32 last_bytes;    /* on_enqueue: on-air bytes of the last transmission, */
+	u64 last_start_us; /* and when it began */
+	/* on_timer, otherwise 0: of the time since this timer ran last. */
+	u64 arrived_pkts;  /* later dropped ones included */
+	u64 arrived_bytes; /* on-air */
+	u64 queue_bytes_min;
 };
 
 /* The link as configured, for init and for laws that scale with it. */
@@ -393,7 +398,7 @@ struct law_router {
 	u32 state_bytes;
 	u32 params_bytes;
 	u32 flags;
-	u32 wire;          /* the packets it is for; LAW_WIRE_NONE: all */
+	u32 wire;          /* its packets: data of this format, a host need not show it others; LAW_WIRE_NONE: all */
 	u32 timers;        /* how many of due_us init fills */
 	u32 control_timer; /* the timer before which the host closes the capacity part's interval */
 	const struct law_param *params;

@@ -40,6 +40,8 @@ static void any_queue(struct law_queue *queue)
 		.capacity_Bps = any(0, LAW_CAPACITY_BPS_MAX),
 		.queue_control_bytes = any_signed(-(s64)LAW_QUEUE_BYTES_MAX, LAW_QUEUE_BYTES_MAX),
 		.has_queue_control = (u32)any(0, 1),
+		.last_bytes = (u32)any(0, LAW_PACKET_BYTES_MAX),
+		.last_start_us = any_time_us(),
 	};
 }
 
@@ -61,13 +63,16 @@ static void count_arrival(u32 air_bytes)
 	}
 }
 
-static void check_timer(const struct law_queue *queue)
+static void check_timer(struct law_queue *queue)
 {
 	u32 timer = (u32)any(0, LAW_TIMERS_MAX - 1);
 	u64 due_us = 0;
 
 	if (timer >= TABLE.timers && TABLE.on_timer)
 		return;
+	queue->arrived_pkts = arrived_pkts[timer];
+	queue->arrived_bytes = arrived_bytes[timer];
+	queue->queue_bytes_min = any(0, LAW_QUEUE_BYTES_MAX);
 	CALL(on_timer, due_us = TABLE.on_timer(state, params, timer, queue); holds(due_us > queue->now_us));
 	arrived_pkts[timer] = 0;
 	arrived_bytes[timer] = 0;

@@ -81,11 +81,9 @@ struct red_state {
 	u64 rate_q16;       /* packets of the mean size per second */
 	u64 count_pkts;     /* arrivals above the lower threshold since the last mark */
 	u64 count_bytes;
-	u64 last_start_us; /* when the last packet left the queue, */
-	u64 last_bytes;    /* and its bytes on the air */
 	u64 capacity_Bps;
-	u32 idle;      /* nothing waits behind it */
 	u32 above_min; /* the average was above the lower threshold at the last arrival */
+	u32 reserved;
 };
 
 #define RED_LENGTH_MAX (1ull << 40) /* no queue and no count is longer */
@@ -143,15 +141,13 @@ LAW void red_init(void *state, const void *params, const struct law_link *link, 
 		p->q_w ? fixed_mul_div(p->q_w, FIXED_ONE_Q32, 1000000000) : red_automatic_q_w_q32(s->rate_q16, link->delay_us);
 	kept_q32 = fixed_max(fixed_sub(FIXED_ONE_Q32, s->q_w_q32), 1);
 	s->log2_decay_q32 = fixed_log2_q32(fixed_mul_div(FIXED_ONE_Q32, FIXED_ONE_Q32, kept_q32));
-	s->idle = 1;
-	s->last_start_us = link->now_us;
 }
 
 /* The moving average falls while nothing waits, which begins when the last packet has been sent. */
-LAW void red_fade(struct red_state *s, u64 now_us)
+LAW void red_fade(struct red_state *s, const struct law_queue *queue)
 {
-	u64 sent_us = fixed_add(s->last_start_us, fixed_mul_div(s->last_bytes, 1000000, s->capacity_Bps));
-	u64 missed = fixed_mul_div(s->rate_q16, fixed_sub(now_us, sent_us), 1000000) >> 16;
+	u64 sent_us = fixed_add(queue->last_start_us, fixed_mul_div(queue->last_bytes, 1000000, s->capacity_Bps));
+	u64 missed = fixed_mul_div(s->rate_q16, fixed_sub(queue->now_us, sent_us), 1000000) >> 16;
 	u64 lost_q32 = fixed_one_minus_exp2_neg_q32(fixed_mul(missed, s->log2_decay_q32));
 
 	s->average_q16 -= fixed_mul_div(s->average_q16, lost_q32, FIXED_ONE_Q32);
@@ -160,7 +156,6 @@ LAW void red_fade(struct red_state *s, u64 now_us)
 /* The moving average at an arrival that finds `queue` units waiting. */
 LAW void red_average(struct red_state *s, u64 queue_q16)
 {
-	s->idle = 0;
 	if (queue_q16 >= s->average_q16)
 		s->average_q16 += fixed_mul_high(queue_q16 - s->average_q16, s->q_w_q32 << 31) << 1;
 	else
@@ -263,7 +258,7 @@ LAW u32 red_arrive(struct red_state *s, const struct red_params *p, struct law_p
 LAW_SELDOM u32 red_arrive_after_idleness(struct red_state *s, const struct red_params *p, struct law_packet *packet,
                                          const struct law_queue *queue)
 {
-	red_fade(s, queue->now_us);
+	red_fade(s, queue);
 	return red_arrive(s, p, packet, queue);
 }
 
@@ -272,22 +267,9 @@ LAW u32 red_on_enqueue(void *state, const void *params, struct law_packet *packe
 	struct red_state *s = state;
 
 	/* An average of 0 stays 0 however long nothing waits, as on the way back of most paths. */
-	if (s->idle && s->average_q16)
+	if (queue->queue_pkts == 0 && s->average_q16)
 		return red_arrive_after_idleness(s, params, packet, queue);
 	return red_arrive(s, params, packet, queue);
-}
-
-LAW u32 red_on_dequeue(void *state, const void *params, struct law_packet *packet, const struct law_queue *queue)
-{
-	struct red_state *s = state;
-
-	(void)params;
-	if (queue->queue_pkts == 0) {
-		s->idle = 1;
-		s->last_start_us = queue->now_us;
-		s->last_bytes = packet->air_bytes;
-	}
-	return LAW_PASS;
 }
 
 LAW_TABLE struct law_router red_router = {
@@ -302,7 +284,6 @@ LAW_TABLE struct law_router red_router = {
 	LAW_PARAM_LIST(RED_PARAMS),
 	.init = red_init,
 	.on_enqueue = red_on_enqueue,
-	.on_dequeue = red_on_dequeue,
 };
 
 #endif /* FADELAB_ROUTER_RED_H */

@@ -59,8 +59,6 @@ struct rem_state {
 	u64 price_q32;
 	u64 probability_q32;
 	u64 log2_phi_q32;
-	u64 arrived_pkts;
-	u64 arrived_bytes;
 	u64 arrivals_q16; /* x, packets per interval */
 	u64 interval_start_us;
 };
@@ -75,17 +73,6 @@ LAW void rem_init(void *state, const void *params, const struct law_link *link, 
 	s->log2_phi_q32 = fixed_log2_q32(fixed_mul_div(p->phi, FIXED_ONE_Q32, 1000000));
 	s->interval_start_us = link->now_us;
 	due_us[0] = link->now_us + p->update_us;
-}
-
-LAW u32 rem_on_enqueue(void *state, const void *params, struct law_packet *packet, const struct law_queue *queue)
-{
-	struct rem_state *s = state;
-
-	(void)params;
-	(void)queue;
-	s->arrived_pkts++;
-	s->arrived_bytes += packet->air_bytes;
-	return LAW_PASS;
 }
 
 LAW u32 rem_on_dequeue(void *state, const void *params, struct law_packet *packet, const struct law_queue *queue)
@@ -117,7 +104,8 @@ LAW u64 rem_on_timer(void *state, const void *params, u32 timer, const struct la
 {
 	struct rem_state *s = state;
 	const struct rem_params *p = params;
-	u64 now_q16 = p->bytes ? fixed_div(s->arrived_bytes << 16, p->mean_bytes) : s->arrived_pkts << 16, step_q32;
+	u64 now_q16 = p->bytes ? fixed_div(queue->arrived_bytes << 16, p->mean_bytes) : queue->arrived_pkts << 16;
+	u64 step_q32;
 	s64 excess_q16;
 
 	(void)timer;
@@ -133,8 +121,6 @@ LAW u64 rem_on_timer(void *state, const void *params, u32 timer, const struct la
 	s->price_q32 = fixed_min(s->price_q32, REM_PRICE_Q32_MAX);
 	/* 1 - phi^-p = 1 - 2^(-p log2 phi). */
 	s->probability_q32 = fixed_one_minus_exp2_neg_q32(fixed_mul_div(s->price_q32, s->log2_phi_q32, FIXED_ONE_Q32));
-	s->arrived_pkts = 0;
-	s->arrived_bytes = 0;
 	s->interval_start_us = queue->now_us;
 	return queue->now_us + p->update_us;
 }
@@ -152,7 +138,6 @@ LAW_TABLE struct law_router rem_router = {
 	.control_timer = 0,
 	LAW_PARAM_LIST(REM_PARAMS),
 	.init = rem_init,
-	.on_enqueue = rem_on_enqueue,
 	.on_dequeue = rem_on_dequeue,
 	.on_timer = rem_on_timer,
 };

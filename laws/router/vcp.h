@@ -63,7 +63,6 @@ enum vcp_router_timer {
 };
 
 struct vcp_router_state {
-	u64 arrived_bytes;
 	u64 queue_sum_bytes;
 	u64 queue_samples;
 	u64 queue_smooth_q8; /* bytes with 8 fractional bits */
@@ -82,16 +81,6 @@ LAW void vcp_router_init(void *state, const void *params, const struct law_link 
 	s->interval_start_us = link->now_us;
 	due_us[VCP_TIMER_QUEUE] = link->now_us + p->tq_us;
 	due_us[VCP_TIMER_LOAD] = link->now_us + p->trho_us;
-}
-
-LAW u32 vcp_router_on_enqueue(void *state, const void *params, struct law_packet *packet, const struct law_queue *queue)
-{
-	struct vcp_router_state *s = state;
-
-	(void)params;
-	(void)queue;
-	s->arrived_bytes += packet->air_bytes;
-	return LAW_PASS;
 }
 
 LAW u32 vcp_router_on_dequeue(void *state, const void *params, struct law_packet *packet, const struct law_queue *queue)
@@ -173,13 +162,12 @@ LAW void vcp_close_interval(struct vcp_router_state *s, const struct vcp_router_
 	u64 load_q32;
 
 	s->queue_smooth_q8 = vcp_smoothed(s->queue_smooth_q8, mean_q8, p->queue_weight);
-	load_q32 = vcp_load_q32(p, s->arrived_bytes, s->queue_smooth_q8, queue->capacity_Bps,
+	load_q32 = vcp_load_q32(p, queue->arrived_bytes, s->queue_smooth_q8, queue->capacity_Bps,
 	                        queue->now_us - s->interval_start_us);
 	if (queue->capacity_Bps || load_q32) {
 		s->load_q32 = vcp_smoothed(s->load_q32, load_q32, p->load_weight);
 		s->code = vcp_code_of(p, s->load_q32);
 	}
-	s->arrived_bytes = 0;
 	s->queue_sum_bytes = 0;
 	s->queue_samples = 0;
 	s->interval_start_us = queue->now_us;
@@ -212,7 +200,6 @@ LAW_TABLE struct law_router vcp_router = {
 	.control_timer = VCP_TIMER_LOAD,
 	LAW_PARAM_LIST(VCP_ROUTER_PARAMS),
 	.init = vcp_router_init,
-	.on_enqueue = vcp_router_on_enqueue,
 	.on_dequeue = vcp_router_on_dequeue,
 	.on_timer = vcp_router_on_timer,
 };

@@ -74,7 +74,6 @@ enum xcp_router_timer {
 
 struct xcp_router_state {
 	/* Sums of the interval. */
-	u64 input_bytes;
 	u64 sum_x_q28;
 	u64 sum_rttx_q44;
 	u64 packets; /* of XCP, with a round trip */
@@ -86,8 +85,7 @@ struct xcp_router_state {
 	u64 carry_q16;    /* fraction of a byte per second that the last delta left out */
 	u64 mean_rtt_us;
 	u64 interval_start_us;
-	u64 queue_bytes;     /* Q */
-	u64 queue_bytes_min; /* since the last Tq */
+	u64 queue_bytes; /* Q */
 };
 
 /* T plus a triangular deviation of 0.2 T: the sum of two random bytes has mean 255 and deviation 104.5. */
@@ -124,7 +122,6 @@ LAW u32 xcp_router_on_enqueue(void *state, const void *params, struct law_packet
 	u64 rtt_q28, x_q28;
 
 	(void)queue;
-	s->input_bytes += packet->air_bytes;
 	if (!xcp_is_data(packet))
 		return LAW_PASS;
 	rtt_q28 = bytes_get_u32(packet->feedback);
@@ -186,7 +183,7 @@ LAW u32 xcp_router_on_dequeue(void *state, const void *params, struct law_packet
 	u32 rtt_q28;
 	s64 delta_Bps, feedback_q16;
 
-	s->queue_bytes_min = fixed_min(s->queue_bytes_min, queue->queue_bytes);
+	(void)queue;
 	if (!xcp_is_data(packet))
 		return LAW_PASS;
 	rtt_q28 = bytes_get_u32(packet->feedback);
@@ -220,7 +217,7 @@ LAW s64 xcp_aggregate_Bps(const struct xcp_router_state *s, const struct xcp_rou
 
 LAW u64 xcp_close_interval(struct xcp_router_state *s, const struct xcp_router_params *p, const struct law_queue *queue)
 {
-	u64 input_Bps = fixed_mul_div(s->input_bytes, 1000000, queue->now_us - s->interval_start_us);
+	u64 input_Bps = fixed_mul_div(queue->arrived_bytes, 1000000, queue->now_us - s->interval_start_us);
 	u64 weight = p->form ? s->packets << 28 : s->sum_x_q28, shuffled_Bps;
 	s64 aggregate_Bps;
 
@@ -237,8 +234,8 @@ LAW u64 xcp_close_interval(struct xcp_router_state *s, const struct xcp_router_p
 		s->negative_q16 += fixed_min(fixed_abs(aggregate_Bps), 1ull << 44) << 16;
 	}
 	s->per_x_q32 = fixed_mul_div(s->positive_q16, FIXED_ONE_Q32, s->sum_x_q28);
-	s->per_byte_q32 = fixed_mul_div(s->negative_q16, FIXED_ONE_Q32, s->input_bytes);
-	s->input_bytes = s->sum_x_q28 = s->sum_rttx_q44 = s->packets = 0;
+	s->per_byte_q32 = fixed_mul_div(s->negative_q16, FIXED_ONE_Q32, queue->arrived_bytes);
+	s->sum_x_q28 = s->sum_rttx_q44 = s->packets = 0;
 	s->interval_start_us = queue->now_us;
 	return queue->now_us + s->mean_rtt_us;
 }
@@ -251,8 +248,7 @@ LAW u64 xcp_router_on_timer(void *state, const void *params, u32 timer, const st
 	if (timer == XCP_TIMER_ESTIMATE)
 		return xcp_close_interval(s, params, queue);
 	LAW_STEP("queue: Q = smallest queue of the last Tq (draft lines 33 to 36)");
-	s->queue_bytes = s->queue_bytes_min;
-	s->queue_bytes_min = queue->queue_bytes;
+	s->queue_bytes = queue->queue_bytes_min;
 	drain_us = fixed_mul_div(queue->queue_bytes, 1000000, queue->capacity_Bps);
 	return queue->now_us + fixed_max(fixed_sub(s->mean_rtt_us, drain_us) / 2, XCP_QUEUE_US_MIN);
 }
@@ -264,7 +260,7 @@ LAW_TABLE struct law_router xcp_router = {
 	.summary = "Divides the spare rate equally and takes back in proportion, packet by packet",
 	.state_bytes = sizeof(struct xcp_router_state),
 	.params_bytes = sizeof(struct xcp_router_params),
-	.flags = LAW_ROUTER_FEEDBACK,
+	.flags = LAW_ROUTER_FEEDBACK | LAW_ROUTER_BLIND,
 	.wire = LAW_WIRE_XCP,
 	.timers = 2,
 	.control_timer = XCP_TIMER_ESTIMATE,

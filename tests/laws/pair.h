@@ -135,7 +135,6 @@ struct pair_params {
 };
 
 struct pair_router_state {
-	u64 arrived_bytes;
 	u64 interval_start_us;
 	u32 level;
 	u32 reserved;
@@ -148,17 +147,6 @@ LAW void pair_router_init(void *state, const void *params, const struct law_link
 
 	s->interval_start_us = link->now_us;
 	due_us[0] = link->now_us + p->interval_us;
-}
-
-LAW u32 pair_router_on_enqueue(void *state, const void *params, struct law_packet *packet,
-                               const struct law_queue *queue)
-{
-	struct pair_router_state *s = state;
-
-	(void)params;
-	(void)queue;
-	s->arrived_bytes += packet->air_bytes;
-	return LAW_PASS;
 }
 
 /* Without a state per flow the larger of the two halves is all that a router can leave. */
@@ -182,8 +170,7 @@ LAW u64 pair_router_on_timer(void *state, const void *params, u32 timer, const s
 	u64 carried = fixed_mul_div(queue->capacity_Bps, queue->now_us - s->interval_start_us, 1000000);
 
 	(void)timer;
-	s->level = pair_level(fixed_mul_div(s->arrived_bytes, 65536, carried));
-	s->arrived_bytes = 0;
+	s->level = pair_level(fixed_mul_div(queue->arrived_bytes, 65536, carried));
 	s->interval_start_us = queue->now_us;
 	return queue->now_us + p->interval_us;
 }
@@ -200,7 +187,6 @@ LAW_TABLE struct law_router pair_router = {
 	.timers = 1,
 	LAW_PARAM_LIST(PAIR_PARAMS),
 	.init = pair_router_init,
-	.on_enqueue = pair_router_on_enqueue,
 	.on_dequeue = pair_router_on_dequeue,
 	.on_timer = pair_router_on_timer,
 };

@@ -16,7 +16,8 @@ use wait4::Wait4;
 
 use crate::measure::Words;
 
-/// Long beside the fraction of a millisecond in which caches are filled again, short beside what the machine changes in.
+/// Long beside the fraction of a millisecond in which caches are filled again, short beside the seconds in which the
+/// machine changes its pace.
 const SLICE: Duration = Duration::from_millis(50);
 
 /// What one of the two does again and again.

@@ -53,6 +53,13 @@ struct router_counters {
 
 #define WORDS(bytes) ((bytes) / 8 + 1)
 
+/* When a timer of the law ran last, as far as it is told what came since. */
+struct last_run {
+	u64 packets;
+	u64 air_bytes;
+	u64 queue_bytes_min;
+};
+
 struct router {
 	struct bpf_spin_lock lock;
 	u32 started;
@@ -64,8 +71,10 @@ struct router {
 	u64 closed_us;
 	u64 closed_arrived_bytes;
 	u64 closed_sent_bytes;
-	u64 queue_bytes_min;
+	u64 last_start_us; /* when the last packet was let into the queue, */
+	u64 last_bytes;    /* and its on-air bytes */
 	u64 due_us[LAW_TIMERS_MAX];
+	struct last_run ran[LAW_TIMERS_MAX];
 	struct law_estimate estimate;
 	u64 state[WORDS(LAW_STATE_BYTES)];
 	u64 capacity_state[WORDS(CAPACITY_STATE_BYTES)];
@@ -106,7 +115,24 @@ ALWAYS_INLINE void law_look(const struct router *r, const struct queue_view *vie
 	queue->capacity_Bps = r->estimate.capacity_Bps;
 	queue->queue_control_bytes = r->estimate.queue_control_bytes;
 	queue->has_queue_control = r->estimate.has_queue_control;
-	queue->reserved = 0;
+	queue->last_bytes = (u32)r->last_bytes;
+	queue->last_start_us = r->last_start_us;
+	queue->arrived_pkts = 0;
+	queue->arrived_bytes = 0;
+	queue->queue_bytes_min = 0;
+}
+
+/* What happened since a timer ran last. */
+ALWAYS_INLINE void law_look_back(struct router *r, u32 timer, const struct queue_view *view, struct law_queue *queue)
+{
+	struct last_run *ran = &r->ran[timer];
+
+	queue->arrived_pkts = r->counters.packets - ran->packets;
+	queue->arrived_bytes = r->counters.air_bytes - ran->air_bytes;
+	queue->queue_bytes_min = ran->queue_bytes_min;
+	ran->packets = r->counters.packets;
+	ran->air_bytes = r->counters.air_bytes;
+	ran->queue_bytes_min = view->bytes;
 }
 
 /* Now, never before the last call. */
@@ -117,7 +143,8 @@ ALWAYS_INLINE void router_now(struct router *r, u64 now_us)
 
 ALWAYS_INLINE void router_note_queue(struct router *r, const struct queue_view *view)
 {
-	r->queue_bytes_min = fixed_min(r->queue_bytes_min, view->bytes);
+	for (u32 timer = 0; timer < LAW_IS.timers && timer < LAW_TIMERS_MAX; timer++)
+		r->ran[timer].queue_bytes_min = fixed_min(r->ran[timer].queue_bytes_min, view->bytes);
 	r->counters.queue_bytes = view->bytes;
 	r->counters.queue_pkts = view->pkts;
 	r->counters.sent_bytes = view->sent_bytes;
@@ -125,7 +152,7 @@ ALWAYS_INLINE void router_note_queue(struct router *r, const struct queue_view *
 }
 
 /* The end of the capacity part's interval. What the link offered is what it was configured to carry. */
-ALWAYS_INLINE void router_close_interval(struct router *r, const struct queue_view *view)
+ALWAYS_INLINE void router_close_interval(struct router *r, const struct queue_view *view, u64 queue_bytes_min)
 {
 	u64 interval_us = r->now_us - r->closed_us;
 	u64 sent_bytes = fixed_sub(view->sent_bytes, r->closed_sent_bytes);
@@ -140,7 +167,7 @@ ALWAYS_INLINE void router_close_interval(struct router *r, const struct queue_vi
 		.busy_us = busy_us,
 		.idle_us = interval_us - busy_us,
 		.queue_bytes = view->bytes,
-		.queue_bytes_min = r->queue_bytes_min,
+		.queue_bytes_min = queue_bytes_min,
 		.limit_bytes = r->config.limit_bytes,
 		.configured_Bps = r->config.capacity_Bps,
 	};
@@ -150,7 +177,6 @@ ALWAYS_INLINE void router_close_interval(struct router *r, const struct queue_vi
 	r->closed_us = r->now_us;
 	r->closed_arrived_bytes = r->counters.air_bytes;
 	r->closed_sent_bytes = view->sent_bytes;
-	r->queue_bytes_min = view->bytes;
 	r->counters.intervals++;
 	r->counters.capacity_Bps = r->estimate.capacity_Bps;
 	r->counters.spare_Bps = r->estimate.spare_Bps;
@@ -168,8 +194,9 @@ ALWAYS_INLINE u64 router_run_timers(struct router *r, const struct queue_view *v
 			break;
 		if (r->due_us[timer] <= r->now_us) {
 			if (timer == LAW_IS.control_timer)
-				router_close_interval(r, view);
+				router_close_interval(r, view, r->ran[timer].queue_bytes_min);
 			law_look(r, view, random, &queue);
+			law_look_back(r, timer, view, &queue);
 			/* A law that asks for the past is run again at the next microsecond, not for ever at this one. */
 			r->due_us[timer] = fixed_max(LAW_IS.on_timer(r->state, law_params, timer, &queue), r->now_us + 1);
 		}
@@ -285,6 +312,10 @@ ALWAYS_INLINE u32 router_pass(struct router *r, struct seen *seen, const struct 
 	/* What finds no room does not depart. */
 	if (LAW_IS.on_dequeue && verdict == LAW_PASS && !seen->full)
 		verdict = LAW_IS.on_dequeue(r->state, law_params, &seen->law, &queue);
+	if (verdict == LAW_PASS && !seen->full) {
+		r->last_start_us = r->now_us;
+		r->last_bytes = seen->law.air_bytes;
+	}
 	return verdict;
 }
 

@@ -21,8 +21,18 @@ pub(crate) struct QueueView {
 pub(crate) struct Meter {
     pub offered_bytes: u64,
     pub sent_bytes: u64,
+    pub arrived_pkts: u64,
     pub arrived_bytes: u64,
     pub busy_ns: u64,
+}
+
+/// When a timer of the law ran last, as far as it is told what came since.
+#[derive(Clone, Copy, Debug, Default)]
+struct LastRun {
+    arrived_pkts: u64,
+    arrived_bytes: u64,
+    /// The least that waited since then.
+    queue_bytes_min: u64,
 }
 
 /// What a law did to a packet.
@@ -62,6 +72,8 @@ pub(crate) struct LawHost {
     packet: abi::Packet,
     /// What the law reads and does not read, `ROUTER_*`.
     flags: u32,
+    /// The packets it is for, `WIRE_*`.
+    wire: u32,
     /// For the start and for timers.
     random: Stream,
     /// For packets: a word per call that wants one, by its number.
@@ -69,7 +81,11 @@ pub(crate) struct LawHost {
     words_drawn: u64,
     closed_ns: u64,
     closed: Meter,
+    ran: [LastRun; abi::TIMERS_MAX],
+    /// Since any timer ran.
     queue_bytes_min: u64,
+    /// When the last transmission began.
+    last_start_ns: u64,
     limit_bytes: u64,
     configured_bytes_per_s: u64,
 }
@@ -118,12 +134,15 @@ impl LawHost {
             queue: abi::Queue::default(),
             packet: abi::Packet::default(),
             flags: spec.law.flags(),
+            wire: spec.law.wire(),
             random,
             words,
             words_drawn: 0,
             closed_ns: 0,
             closed: Meter::default(),
+            ran: [LastRun::default(); abi::TIMERS_MAX],
             queue_bytes_min: 0,
+            last_start_ns: 0,
             limit_bytes: link.limit_bytes,
             configured_bytes_per_s: link.capacity_Bps,
         };
@@ -150,24 +169,47 @@ impl LawHost {
 
     /// Runs the timers that are due at `queue.now_ns`, in order of their number.
     pub fn run_timers(&mut self, queue: QueueView, meter: Meter) {
+        let queue_bytes_min = std::mem::replace(&mut self.queue_bytes_min, queue.bytes);
+        for ran in &mut self.ran {
+            ran.queue_bytes_min = ran.queue_bytes_min.min(queue_bytes_min);
+        }
         for timer in 0..abi::TIMERS_MAX {
             if self.due_ns[timer] > queue.now_ns {
                 continue;
             }
             if timer as u32 == self.law.law().control_timer() {
-                self.close_interval(queue, meter);
+                self.close_interval(queue, meter, self.ran[timer].queue_bytes_min);
             }
             self.look(queue, false, 0);
+            self.look_back(timer, queue, meter);
             self.queue.random = self.random.next_u64() as u32;
             let due_us = self.law.on_timer(timer as u32, &self.queue);
             // A law that asks for the past is run again at the next microsecond, not for ever at this one.
             self.due_ns[timer] = to_ns(due_us).max(queue.now_ns + NS_PER_US);
         }
-        // Packets are shown a random word only where the law asks for it.
+        // With packets the law is shown none of this, and a random word only where it asks for it.
         self.queue.random = 0;
+        (
+            self.queue.arrived_pkts,
+            self.queue.arrived_bytes,
+            self.queue.queue_bytes_min,
+        ) = (0, 0, 0);
     }
 
-    fn close_interval(&mut self, queue: QueueView, meter: Meter) {
+    /// Writes down what happened since the timer ran last.
+    fn look_back(&mut self, timer: usize, queue: QueueView, meter: Meter) {
+        let ran = &mut self.ran[timer];
+        self.queue.arrived_pkts = meter.arrived_pkts - ran.arrived_pkts;
+        self.queue.arrived_bytes = meter.arrived_bytes - ran.arrived_bytes;
+        self.queue.queue_bytes_min = ran.queue_bytes_min;
+        *ran = LastRun {
+            arrived_pkts: meter.arrived_pkts,
+            arrived_bytes: meter.arrived_bytes,
+            queue_bytes_min: queue.bytes,
+        };
+    }
+
+    fn close_interval(&mut self, queue: QueueView, meter: Meter, queue_bytes_min: u64) {
         let interval_ns = queue.now_ns - self.closed_ns;
         let busy_ns = (meter.busy_ns - self.closed.busy_ns).min(interval_ns);
         let interval = abi::Interval {
@@ -179,14 +221,14 @@ impl LawHost {
             busy_us: busy_ns / NS_PER_US,
             idle_us: (interval_ns - busy_ns) / NS_PER_US,
             queue_bytes: queue.bytes,
-            queue_bytes_min: self.queue_bytes_min,
+            queue_bytes_min,
             limit_bytes: self.limit_bytes,
             configured_Bps: self.configured_bytes_per_s,
             ..abi::Interval::default()
         };
         let (state, params) = (&mut self.capacity_state, &self.capacity_params);
         self.capacity.estimate(state, params, &interval, &mut self.estimate);
-        (self.closed_ns, self.closed, self.queue_bytes_min) = (queue.now_ns, meter, queue.bytes);
+        (self.closed_ns, self.closed) = (queue.now_ns, meter);
         self.note_estimate();
     }
 
@@ -222,14 +264,16 @@ impl LawHost {
         store: &mut impl Store,
     ) -> Verdict {
         self.queue_bytes_min = self.queue_bytes_min.min(queue.bytes);
-        if !self.law.law().has_on_dequeue() {
-            return Verdict::default();
+        let mut verdict = Verdict::default();
+        if self.law.law().has_on_dequeue() {
+            let passage = self.meet::<false, true>(queue, false, waited_ns, id, air_bytes, store);
+            verdict.dropped = passage.dropped_late;
+            verdict.marked = passage.marks > 0;
         }
-        let passage = self.meet::<false, true>(queue, false, waited_ns, id, air_bytes, store);
-        Verdict {
-            dropped: passage.dropped_late,
-            marked: passage.marks > 0,
+        if !verdict.dropped {
+            self.note_start(queue.now_ns, air_bytes);
         }
+        verdict
     }
 
     /// An arrival at an empty queue that has room and, unless that is its end, its departure at the same instant.
@@ -240,7 +284,18 @@ impl LawHost {
             now_ns,
             ..QueueView::default()
         };
-        self.meet::<true, true>(empty, false, 0, id, air_bytes, store)
+        let passage = self.meet::<true, true>(empty, false, 0, id, air_bytes, store);
+        if !passage.dropped {
+            self.note_start(now_ns, air_bytes);
+        }
+        passage
+    }
+
+    /// A transmission begins.
+    #[inline(always)]
+    fn note_start(&mut self, now_ns: u64, air_bytes: u32) {
+        self.last_start_ns = now_ns;
+        self.queue.last_bytes = air_bytes;
     }
 
     /// The law meets a packet that arrives, leaves, or both.
@@ -254,8 +309,14 @@ impl LawHost {
         air_bytes: u32,
         store: &mut impl Store,
     ) -> Passage {
+        if !self.concerns(store.header(id)) {
+            return Passage::default();
+        }
         if !self.says(abi::ROUTER_BLIND) {
             self.look(queue, full, waited_ns);
+            if ARRIVES {
+                self.queue.last_start_us = self.last_start_ns / NS_PER_US;
+            }
         }
         if self.says(abi::ROUTER_FEEDBACK) {
             self.meet_shown::<ARRIVES, LEAVES, true>(id, air_bytes, store)
@@ -348,6 +409,12 @@ impl LawHost {
         if let Some(feedback) = shown.feedback {
             *feedback = self.packet.feedback;
         }
+    }
+
+    /// Whether the law does anything with the packet.
+    #[inline(always)]
+    fn concerns(&self, header: &Header) -> bool {
+        self.wire == abi::WIRE_NONE || (u32::from(header.wire) == self.wire && header.is_data())
     }
 
     /// Whether the law's table has a flag.

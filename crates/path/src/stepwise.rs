@@ -258,6 +258,7 @@ impl StepwiseLink {
         let meter = Meter {
             offered_bytes: self.offered_bytes_new,
             sent_bytes: self.ledger.counters.sent_bytes - self.retransmitted_bytes,
+            arrived_pkts: self.ledger.counters.arrived_pkts,
             arrived_bytes: self.ledger.counters.arrived_bytes,
             busy_ns: self.busy_ns - unsent_ns,
         };

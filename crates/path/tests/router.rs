@@ -58,8 +58,14 @@ fn link() -> LinkSpec {
     )
 }
 
-/// Sends a packet of 1000 bytes at each of the times. Returns delivery and code of those that came through by the last.
+/// Sends a packet of VCP and of 1000 bytes at each of the times. Returns delivery and code of those that came through
+/// by the last.
 fn codes(spec: &LinkSpec, times_ns: impl Iterator<Item = u64>) -> Vec<(u64, u32)> {
+    codes_of(spec, times_ns, &[abi::WIRE_VCP])
+}
+
+/// The same with packets of these formats by turns.
+fn codes_of(spec: &LinkSpec, times_ns: impl Iterator<Item = u64>, wires: &[u32]) -> Vec<(u64, u32)> {
     let (mut link, mut packets, mut codes) = (Link::new(spec, 1, 1000), Packets::default(), Vec::new());
     let (mut under_way, mut end_ns) = (Vec::new(), 0);
     for now_ns in times_ns {
@@ -76,7 +82,7 @@ fn codes(spec: &LinkSpec, times_ns: impl Iterator<Item = u64>) -> Vec<(u64, u32)
             flags: abi::PACKET_DATA,
             ecn: abi::ECN_ECT1 as u8,
             outer_ecn: abi::ECN_ECT1 as u8,
-            wire: abi::WIRE_VCP as u8,
+            wire: wires[packets.0.len() % wires.len()] as u8,
             ..Header::default()
         });
         let id = (packets.0.len() - 1) as PacketId;
@@ -108,6 +114,22 @@ fn intervals_are_told_apart() {
             assert_eq!(found, code, "at {at_ns} ns, a packet every {gap_ns} ns");
         }
     }
+}
+
+#[test]
+fn what_the_law_is_not_shown_counts_as_load() {
+    // Goal: packets of another format, half of a load of 1.25, leave as they came and make the others' code overload.
+    let found = codes_of(
+        &link(),
+        (0..2_000 * MS).step_by(800_000),
+        &[abi::WIRE_VCP, abi::WIRE_NONE],
+    );
+    let settled: Vec<u32> = found[1000..].iter().map(|&(_, code)| code).collect();
+    assert!(settled.len() > 500, "{}", settled.len());
+    let by_turns = settled
+        .chunks_exact(2)
+        .all(|pair| pair[0].min(pair[1]) == 1 && pair[0].max(pair[1]) == 3);
+    assert!(by_turns, "{settled:?}");
 }
 
 #[test]

@@ -45,8 +45,9 @@ pub struct Counters {
 /// Where the counters stand in the program's map: behind a lock, a word and a timer.
 const PLACE: usize = 24;
 
-/// Where the law's state stands: behind the counters, the configuration, six words, the timers and the estimate.
-pub(super) const STATE_PLACE: usize = PLACE + size_of::<Counters>() + 40 + 6 * 8 + 4 * 8 + 32;
+/// Where the law's state stands: behind the counters, the configuration, seven words, the timers, their last runs and
+/// the estimate.
+pub(super) const STATE_PLACE: usize = PLACE + size_of::<Counters>() + 40 + 7 * 8 + 4 * 8 + 4 * 24 + 32;
 
 impl Counters {
     /// The law's load factor; `None` where it has none.

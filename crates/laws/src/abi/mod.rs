@@ -301,8 +301,16 @@ mirror! {
         queue_control_bytes: i64,
         /// 1: the field before counts.
         has_queue_control: u32,
-        /// Zero.
-        reserved: u32,
+        /// `on_enqueue`: on-air bytes of the last transmission.
+        last_bytes: u32,
+        /// `on_enqueue`: when it began.
+        last_start_us: u64,
+        /// `on_timer`: what arrived since this timer ran last.
+        arrived_pkts: u64,
+        /// The same in on-air bytes.
+        arrived_bytes: u64,
+        /// `on_timer`: the least that waited since this timer ran last.
+        queue_bytes_min: u64,
     }
     /// The link as configured.
     Link = "link" {

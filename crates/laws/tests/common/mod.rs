@@ -107,6 +107,10 @@ pub struct Hop {
     pub law: RouterInstance<'static>,
     pub queue: abi::Queue,
     pub due_us: [u64; abi::TIMERS_MAX],
+    /// What arrived since each timer ran: packets, on-air bytes.
+    arrived: [(u64, u64); abi::TIMERS_MAX],
+    /// The least that waited since then.
+    queue_bytes_min: [u64; abi::TIMERS_MAX],
 }
 
 impl Hop {
@@ -123,6 +127,8 @@ impl Hop {
             law: RouterInstance::new(law, params),
             queue,
             due_us: [abi::TIMER_OFF; abi::TIMERS_MAX],
+            arrived: Default::default(),
+            queue_bytes_min: Default::default(),
         };
         hop.law.init(link, &mut hop.due_us);
         hop
@@ -130,19 +136,29 @@ impl Hop {
 
     /// An arrival; returns the verdict.
     pub fn enqueue(&mut self, packet: &mut abi::Packet) -> u32 {
+        for (pkts, bytes) in &mut self.arrived {
+            (*pkts, *bytes) = (*pkts + 1, *bytes + u64::from(packet.air_bytes));
+        }
         self.law.on_enqueue(packet, &self.queue)
     }
 
     /// A departure; returns the verdict.
     pub fn dequeue(&mut self, packet: &mut abi::Packet) -> u32 {
+        for bytes in &mut self.queue_bytes_min {
+            *bytes = self.queue.queue_bytes.min(*bytes);
+        }
+        (self.queue.last_start_us, self.queue.last_bytes) = (self.queue.now_us, packet.air_bytes);
         self.law.on_dequeue(packet, &self.queue)
     }
 
     /// Runs a timer at `now_us`.
     pub fn timer(&mut self, timer: u32, now_us: u64) -> u64 {
         self.queue.now_us = now_us;
-        let due_us = self.law.on_timer(timer, &self.queue);
-        self.due_us[timer as usize] = due_us;
+        let (number, mut queue) = (timer as usize, self.queue);
+        (queue.arrived_pkts, queue.arrived_bytes) = std::mem::take(&mut self.arrived[number]);
+        queue.queue_bytes_min = std::mem::replace(&mut self.queue_bytes_min[number], queue.queue_bytes);
+        let due_us = self.law.on_timer(timer, &queue);
+        self.due_us[number] = due_us;
         due_us
     }
 

@@ -53,6 +53,7 @@ impl Link {
         let meter = Meter {
             offered_bytes: self.transmitter.offered_bytes(now_ns),
             sent_bytes: self.counters.sent_bytes,
+            arrived_pkts: self.counters.arrived_pkts,
             arrived_bytes: self.counters.arrived_bytes,
             busy_ns: self.busy_ns - unsent_ns,
         };

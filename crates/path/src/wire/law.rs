@@ -366,6 +366,7 @@ impl LawWire {
         let meter = Meter {
             offered_bytes: self.rate.offered_bytes(now_ns),
             sent_bytes: self.sent_bytes,
+            arrived_pkts: self.arrived_pkts,
             arrived_bytes: self.arrived_bytes,
             busy_ns: self.busy_ns - unsent_ns,
         };
