@@ -1,8 +1,9 @@
 //! Speed and memory of `fadelab run` beside ns-2, against the bounds that this project holds itself to.
 //!
 //! Speed is what a long run sustains: the packets that the bottleneck delivers between two lengths of a run, over
-//! the CPU time (user and system) between them, so that starting a process and the first overshoot cancel out. All that
-//! are compared take turns on one core, so that a busy machine slows all; a figure is the median of the rounds.
+//! the CPU time (user and system) between them, so that starting a process and the first overshoot cancel out. Two
+//! that are compared share one core in short slices, so that a busy machine slows both; a figure is the median of the
+//! rounds.
 
 use std::path::PathBuf;
 use std::process::ExitCode;

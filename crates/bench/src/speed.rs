@@ -116,7 +116,7 @@ const GILBERT_ELLIOTT: [&str; 8] = [
     "topology.bottleneck.rate=60.023 Mbit/s",
 ];
 
-/// The two lengths of a run: beside each other they share slices, however long they are.
+/// The two lengths of a run, longer than beside ns-2: a tenth is to be told here, not a multiple.
 const FADING_S: [u32; 2] = [100, 1600];
 
 /// What a channel adds to the cost of a packet, under the same law on the same link with the same load.

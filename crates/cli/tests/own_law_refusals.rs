@@ -178,3 +178,31 @@ fn what_a_killed_compile_left_goes_at_the_next_start() {
     assert_eq!(left(compiler.to_str().unwrap()), (None, 1), "ended by the signal");
     assert_eq!(left("cc"), (Some(0), 0));
 }
+
+#[test]
+fn feedback_that_fits_no_header_is_refused() {
+    // Goal: 20 bytes there and 20 back are 48 of the 28 that timestamps leave, which the run says before it begins; 20
+    // and none fit, and where feedback takes no room on the wire nothing is refused.
+    let place = place();
+    edited(
+        place.path(),
+        "sender",
+        "\t.on_ack =",
+        "\t.feedback_bytes = 20,\n\t.on_ack =",
+    );
+    let run = |setting| fadelab(place.path(), &["run", "s.toml", "--law", "./mine.h", "--set", setting]);
+    let (status, _, message) = run("transport.option_space=true");
+    assert_eq!(status, 0, "{message}");
+    let path = place.path().join("mine.h");
+    let receiver = "LAW_TABLE struct law_receiver mine_receiver = {\n\t.abi = LAW_ABI,\n\t.size = sizeof(struct \
+                    law_receiver),\n\t.name = \"mine\",\n\t.feedback_bytes = 20,\n};\n\n#endif";
+    let text = fs::read_to_string(&path).unwrap();
+    fs::write(&path, text.replacen("#endif", receiver, 1)).unwrap();
+    let (status, _, message) = run("transport.option_space=true");
+    assert_eq!(status, 2, "{message}");
+    for word in ["`mine`", "48 B", "28 B", "option_space = false"] {
+        assert!(message.contains(word), "`{word}` is missing in:\n{message}");
+    }
+    let (status, _, message) = run("transport.option_space=false");
+    assert_eq!(status, 0, "{message}");
+}

@@ -6,7 +6,7 @@ use std::path::Path;
 
 use fadelab_laws::{Params, Router, Sender};
 use fadelab_phy::channel::{ChannelSpec, PacketKind};
-use fadelab_sim::spec::{RunSpec, Transport};
+use fadelab_sim::spec::{OPTION_BYTES_MAX, RunSpec, Transport, option_bytes};
 
 use crate::channel::Channel;
 use crate::document::{self, Node, Raw};
@@ -244,6 +244,7 @@ impl Planner<'_> {
                 ecn: ecn.unwrap_or(is_marking && wants_ecn),
                 ..transport
             };
+            check_option(&reader, &group, &transport)?;
             groups.push((group, transport));
         }
         check_total(&reader, &groups, &topology)?;
@@ -331,6 +332,23 @@ fn leaves<'a>(node: &'a Node, path: &str, out: &mut Vec<(String, &'a Node)>) {
 /// Whether routers mark packets that ask for ECN: a law for all packets that does more than drop-tail.
 fn marks_plain_packets(law: &Law) -> bool {
     law.router.wire() == fadelab_laws::abi::WIRE_NONE && law.router.name() != "droptail"
+}
+
+/// Refuses a law whose feedback fits no header: where it is to take room on the wire, no ACK would ever carry it.
+fn check_option(reader: &Reader<'_>, group: &Group, transport: &Transport) -> Result<(), Refusal> {
+    let Some(sender) = group.sender.filter(|_| transport.option_space) else {
+        return Ok(());
+    };
+    let bytes = option_bytes(sender, laws::receiver(group.sender));
+    if bytes <= OPTION_BYTES_MAX {
+        return Ok(());
+    }
+    let why = format!(
+        "the feedback of `{}` takes an option of {bytes} B, allowed are {OPTION_BYTES_MAX} B beside the timestamps: \
+         give it less, or set transport.option_space = false",
+        sender.name()
+    );
+    Err(reader.refuse("transport.option_space", &why))
 }
 
 /// Refuses more flows than [`flows::FLOWS_MAX`], all groups together.

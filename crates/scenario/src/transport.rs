@@ -1,6 +1,6 @@
 //! `[transport]`: presets that imitate a stack, and overrides of each of their values.
 
-use fadelab_sim::spec::{Recovery, Transport};
+use fadelab_sim::spec::{OPTION_BYTES_MAX, Recovery, Transport};
 
 use crate::document::Raw;
 use crate::error::Refusal;
@@ -13,9 +13,6 @@ const WINDOW_PKTS_UNLIMITED: u32 = 1_000_000;
 /// Linux acknowledges each segment at once while its receive window grows (`tcp_grow_window` of
 /// `net/ipv4/tcp_input.c`): by two segments with each, from 64 KiB to half of the largest buffer, 6 MiB (`tcp_rmem`).
 const LINUX_QUICK_ACKS_PKTS: u16 = (((3 << 20) - (64 << 10)) / (2 * 1_448)) as u16;
-
-/// The option in which a law's feedback travels takes at most this.
-const OPTION_BYTES_MAX: u32 = 48;
 
 /// ns-2.35 as its defaults and its usual scripts have it: 1000 B of payload, timestamps in ticks of 10 ms, an ACK for
 /// each packet, headers that never grow. `window_`, 20 packets by default, is lifted as every script does.

@@ -6,9 +6,9 @@
 use std::ptr;
 use std::rc::Rc;
 
-use fadelab_laws::{Params, Receiver as ReceiverLaw, Sender as Law, abi};
+use fadelab_laws::{Params, Receiver as ReceiverLaw, Sender as Law};
 
-use crate::spec::{App, FlowSpec, Recovery, Transport};
+use crate::spec::{App, FlowSpec, Recovery, Transport, option_bytes};
 use crate::tcp::TickClock;
 
 /// IP and UDP header of a datagram of a flow without a law.
@@ -33,20 +33,6 @@ pub(crate) struct Plan {
     pub option_bytes: u16,
     /// An ACK without SACK blocks, that option included.
     pub ack_ip_bytes: u16,
-}
-
-/// The option that feedback travels in: kind, length and a 16-bit identifier (RFC 6994), two bytes for the ECN field,
-/// and what the law has beside them, in whole words. XCP's four fields are floats of 16 bits.
-fn option_bytes(sender: &Law, receiver: Option<&ReceiverLaw>) -> u32 {
-    const HEAD_BYTES: u32 = 6;
-    const XCP_BYTES: u32 = 12;
-    let echo_bytes = receiver.map_or(0, ReceiverLaw::feedback_bytes);
-    match sender.wire() {
-        abi::WIRE_VCP => HEAD_BYTES.next_multiple_of(4),
-        abi::WIRE_XCP => XCP_BYTES,
-        abi::WIRE_NONE if sender.feedback_bytes() == 0 && receiver.is_none() => 0,
-        _ => (HEAD_BYTES + sender.feedback_bytes() + echo_bytes).next_multiple_of(4),
-    }
 }
 
 impl Plan {

@@ -6,11 +6,9 @@ use fadelab_path::packet::{FeedbackBytes, Header};
 
 use crate::packet::{Packet, SACK_BLOCKS_MAX, flag};
 use crate::ranges::{Range, RangeSet};
+use crate::spec::OPTION_BYTES_MAX;
 use crate::tcp::Now;
 use crate::tcp::plan::Plan;
-
-/// Room for options in a TCP header (RFC 9293, section 3.1) that timestamps leave (RFC 7323).
-const OPTIONS_BYTES_MAX: u16 = 40 - 12;
 
 /// Beside a number of segments: a SYN is to be answered.
 const SYN_WAITS: u16 = 1 << 15;
@@ -280,7 +278,7 @@ fn sack_bytes(plan: &Plan, sack_blocks: u8) -> u16 {
 /// Whether SACK blocks leave room for the law's option. Linux gives it to them first (`tcp_established_options` of
 /// `net/ipv4/tcp_output.c`).
 fn has_room(plan: &Plan, sack_blocks: u8) -> bool {
-    sack_bytes(plan, sack_blocks) + plan.option_bytes <= OPTIONS_BYTES_MAX
+    u32::from(sack_bytes(plan, sack_blocks) + plan.option_bytes) <= OPTION_BYTES_MAX
 }
 
 /// IP bytes of an ACK with SACK blocks, which count on the wire.
