@@ -1,7 +1,7 @@
-//! Two that are compared run at the same time: each has the machine for a slice while the other is stopped.
+//! Those that are compared run at the same time: each has the machine for a slice while the others are stopped.
 //!
 //! What shares the machine changes its pace within seconds, as far as to half of it. In slices that are much shorter
-//! both meet all of that alike, and their CPU times stay comparable where those of whole runs do not.
+//! all meet that alike, and their CPU times stay comparable where those of whole runs do not.
 
 use std::io::{BufRead, BufReader};
 use std::path::PathBuf;
@@ -20,13 +20,13 @@ use crate::measure::Words;
 /// machine changes its pace.
 const SLICE: Duration = Duration::from_millis(50);
 
-/// What one of the two does again and again.
+/// What one of them does again and again.
 pub struct Turn {
     /// Steps one after another, each of commands that run at once.
     pub steps: Vec<Vec<Words>>,
     /// Where results lie, removed before each step.
     pub folders: Vec<PathBuf>,
-    /// A line of the first command begins so where what is measured begins; before it, the other does not run.
+    /// A line of the first command begins so where what is measured begins; before it, no other runs.
     pub begins_at: Option<String>,
 }
 
@@ -41,24 +41,19 @@ pub struct Spent {
     pub output: String,
 }
 
-/// One turn of `lead` beside as many of `other` as are done in the meantime, but at least one: what each step of each
-/// whole turn spent.
+/// Turns of each until each is through one, which the slowest is once: what each step of each whole turn spent.
 ///
 /// # Errors
 /// In words, where a command cannot be started or fails.
-pub fn beside(lead: &Turn, other: &Turn) -> Result<[Vec<Vec<Spent>>; 2], String> {
-    let (mut lead, mut other) = (Runner::new(lead), Runner::new(other));
-    lead.reach_beginning()?;
-    while lead.turns.is_empty() {
-        lead.run_for(SLICE)?;
-        if lead.turns.is_empty() || other.turns.is_empty() {
-            other.run_for(SLICE)?;
+pub fn beside<const N: usize>(turns: [&Turn; N]) -> Result<[Vec<Vec<Spent>>; N], String> {
+    let mut runners = turns.map(Runner::new);
+    runners[0].reach_beginning()?;
+    while runners.iter().any(|runner| runner.turns.is_empty()) {
+        for runner in &mut runners {
+            runner.run_for(SLICE)?;
         }
     }
-    while other.turns.is_empty() {
-        other.run_for(SLICE)?;
-    }
-    Ok([std::mem::take(&mut lead.turns), std::mem::take(&mut other.turns)])
+    Ok(runners.map(|runner| runner.turns))
 }
 
 /// What the threads that read from commands tell.
@@ -253,7 +248,8 @@ mod tests {
     #[test]
     fn one_is_stopped_while_the_other_runs() {
         // Goal: turns of both go on at the same time, and each step's cost and words are its own.
-        let [lead, other] = beside(&turn(&[&count(1_500_000)]), &turn(&[&count(250_000), &count(250_000)])).unwrap();
+        let both = [turn(&[&count(1_500_000)]), turn(&[&count(250_000), &count(250_000)])];
+        let [lead, other] = beside(both.each_ref()).unwrap();
         assert_eq!((lead.len(), other[0].len()), (1, 2));
         assert_eq!(lead[0][0].output, "counted 1500000\n");
         assert_eq!(other[0][1].output, "counted 250000\n");
@@ -267,10 +263,10 @@ mod tests {
         let script = format!("{}; echo begun; {}", count(500_000), count(1000));
         let mut lead = turn(&[&script]);
         lead.begins_at = Some("begun".to_owned());
-        let [_, other] = beside(&lead, &turn(&[&count(100_000)])).unwrap();
+        let [_, other] = beside([&lead, &turn(&[&count(100_000)])]).unwrap();
         assert_eq!(other.len(), 1, "it had a slice or two, not those of the set-up");
         lead.begins_at = Some("never".to_owned());
-        let error = beside(&lead, &turn(&["true"])).unwrap_err();
+        let error = beside([&lead, &turn(&["true"])]).unwrap_err();
         assert!(error.contains("no line 'never'"), "{error}");
     }
 
@@ -278,9 +274,9 @@ mod tests {
     fn failures_end_the_comparison() {
         // Goal: the command that failed is named with what it printed, and the other does not go on.
         let left = format!("exec sleep 30.{}", std::process::id());
-        let error = beside(&turn(&["echo why >&2; exit 3"]), &turn(&[&left])).unwrap_err();
+        let error = beside([&turn(&["echo why >&2; exit 3"]), &turn(&[&left])]).unwrap_err();
         assert!(error.contains("exit 3") && error.contains("why"), "{error}");
-        let error = beside(&turn(&[&left]), &turn(&["exit 4"])).unwrap_err();
+        let error = beside([&turn(&[&left]), &turn(&["exit 4"])]).unwrap_err();
         assert!(error.contains("exit 4"), "{error}");
         let listed = std::process::Command::new("ps").args(["-eo", "args"]).output().unwrap();
         assert!(

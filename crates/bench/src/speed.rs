@@ -21,7 +21,7 @@ impl Rounds {
             Ok::<_, String>(pkts[which] * spent.len() as f64 / spent_s)
         };
         let round = |_| {
-            let [lead, other] = beside(&turns[0], &turns[1])?;
+            let [lead, other] = beside([&turns[0], &turns[1]])?;
             Ok([rate(0, &lead)?, rate(1, &other)?])
         };
         (0..bench.rounds).map(round).collect::<Result<_, String>>().map(Self)

@@ -2,7 +2,7 @@
 
 use std::ops::RangeInclusive;
 
-use crate::measure::{Words, median};
+use crate::measure::{self, Words, median};
 use crate::row::{Bound, Row, Section};
 use crate::simulators::{BESIDE, Bench, RESULT};
 use crate::slices::{Spent, Turn, beside};
@@ -12,13 +12,14 @@ const RUNS: u32 = 64;
 /// Virtual seconds of each run.
 const RUN_S: u32 = 100;
 
-/// Where the results of two threads or programs lie, and that of one thread.
-const FOLDERS: [&str; 3] = [RESULT, BESIDE, "result-alone"];
+/// Where the results lie: of two threads, of two programs, and of one thread on either core.
+const FOLDERS: [&str; 5] = [RESULT, BESIDE, "result-apart", "result-alone", "result-alone-beside"];
 
 /// Who does the sweep.
 #[derive(Clone, Copy)]
 enum By {
-    OneThread,
+    /// On one of the two cores: the machine may leave one of them more than the other.
+    OneThread(usize),
     TwoThreads,
     /// Two programs, which have a core and half of the runs each and share nothing: what the machine itself takes for
     /// the use of both cores.
@@ -41,18 +42,21 @@ fn command(bench: &Bench, threads: usize, seeds: RangeInclusive<u32>, cores: &st
 }
 
 fn turn(bench: &Bench, by: By) -> Turn {
-    let (one, both) = (bench.core.to_string(), format!("{}-{}", bench.core - 1, bench.core));
+    let cores = [bench.core, bench.core - 1].map(|core| core.to_string());
+    let both = cores.join(",");
     let (seeds, half) = (RUNS / 2, RUNS / 4);
     let (commands, folders) = match by {
-        By::OneThread => (vec![command(bench, 1, 1..=seeds, &one, FOLDERS[2])], &FOLDERS[2..]),
+        By::OneThread(which) => (
+            vec![command(bench, 1, 1..=seeds, &cores[which], FOLDERS[3 + which])],
+            &FOLDERS[3 + which..4 + which],
+        ),
         By::TwoThreads => (vec![command(bench, 2, 1..=seeds, &both, FOLDERS[0])], &FOLDERS[..1]),
         By::TwoPrograms => {
-            let other = (bench.core - 1).to_string();
             let commands = vec![
-                command(bench, 1, 1..=half, &one, FOLDERS[0]),
-                command(bench, 1, half + 1..=seeds, &other, FOLDERS[1]),
+                command(bench, 1, 1..=half, &cores[0], FOLDERS[1]),
+                command(bench, 1, half + 1..=seeds, &cores[1], FOLDERS[2]),
             ];
-            (commands, &FOLDERS[..2])
+            (commands, &FOLDERS[1..3])
         }
     };
     Turn {
@@ -62,36 +66,43 @@ fn turn(bench: &Bench, by: By) -> Turn {
     }
 }
 
-/// What a round tells of a sweep beside the same on one thread.
+/// What a round tells, beside the same sweep on one thread.
 struct Round {
     cpu_ratio: f64,
+    /// The same of two programs.
+    cpu_ratio_apart: f64,
     speed_ratio: f64,
     /// Share of the workers' time in which one had nothing to do.
     idle_share: f64,
 }
 
-fn rounds(bench: &Bench, by: By) -> Result<Vec<Round>, String> {
-    let turns = [turn(bench, by), turn(bench, By::OneThread)];
+fn rounds(bench: &Bench) -> Result<Vec<Round>, String> {
+    let turns = [By::TwoThreads, By::TwoPrograms, By::OneThread(0), By::OneThread(1)].map(|by| turn(bench, by));
     let round = |_| {
-        let spent = beside(&turns[0], &turns[1])?;
-        let mean = |of: fn(&Spent) -> f64| {
-            [0, 1].map(|which: usize| {
-                let turns: &[Vec<Spent>] = &spent[which];
-                turns.iter().map(|turn| of(&turn[0])).sum::<f64>() / turns.len() as f64
-            })
+        let spent = beside(turns.each_ref())?;
+        let means = |of: fn(&Spent) -> f64| {
+            let mean =
+                |turns: &Vec<Vec<Spent>>| turns.iter().map(|turn| of(&turn[0])).sum::<f64>() / turns.len() as f64;
+            spent.each_ref().map(mean)
         };
-        let ([cpu_s, cpu_s_alone], [wall_s, wall_s_alone]) = (mean(|spent| spent.cpu_s), mean(|spent| spent.wall_s));
+        let ([cpu_s, cpu_s_apart, alone_s @ ..], [wall_s, _, alone_wall_s @ ..]) =
+            (means(|spent| spent.cpu_s), means(|spent| spent.wall_s));
+        let [alone_s, alone_wall_s] = [alone_s, alone_wall_s].map(|of: [f64; 2]| of.iter().sum::<f64>() / 2.0);
         Ok(Round {
-            cpu_ratio: cpu_s / cpu_s_alone,
-            speed_ratio: wall_s_alone / wall_s,
+            cpu_ratio: cpu_s / alone_s,
+            cpu_ratio_apart: cpu_s_apart / alone_s,
+            speed_ratio: alone_wall_s / wall_s,
             idle_share: idle_share(bench)?,
         })
     };
     (0..bench.rounds).map(round).collect()
 }
 
-/// The share of the workers' time in which one had nothing to do, of what the command noted itself.
+/// The share of the workers' time in which one had nothing to do, which the command itself notes, in a run without
+/// slices: they would count as time in which a worker works.
 fn idle_share(bench: &Bench) -> Result<f64, String> {
+    bench.clear(FOLDERS[0])?;
+    measure::run(&turn(bench, By::TwoThreads).steps[0][0].0)?;
     let path = bench.scratch().join(FOLDERS[0]).join("manifest.json");
     let text = std::fs::read_to_string(&path).map_err(|error| format!("{}: {error}", path.display()))?;
     share_of(&text).ok_or_else(|| format!("{} says nothing of idle workers", path.display()))
@@ -110,33 +121,26 @@ pub fn measure(bench: &Bench) -> Result<Section, String> {
         return Err("a sweep on two cores needs two; this machine has one".to_owned());
     }
     eprintln!("bench: a sweep of {RUNS} runs");
-    let (together, apart) = (rounds(bench, By::TwoThreads)?, rounds(bench, By::TwoPrograms)?);
-    let middle = |rounds: &[Round], of: fn(&Round) -> f64| median(rounds.iter().map(of).collect());
-    let row = |quantity, value, digits, bound| Row {
-        case: format!("a sweep of {RUNS} runs on two cores"),
-        quantity,
-        value,
-        digits,
-        bound,
-        basis: String::new(),
+    let rounds = rounds(bench)?;
+    let row = |quantity, of: fn(&Round) -> f64, digits: usize, bound| {
+        let mut values: Vec<f64> = rounds.iter().map(of).collect();
+        values.sort_by(f64::total_cmp);
+        Row {
+            case: format!("a sweep of {RUNS} runs on two cores"),
+            quantity,
+            basis: format!("{:.digits$} to {:.digits$}", values[0], values[values.len() - 1]),
+            value: median(values),
+            digits,
+            bound,
+        }
     };
     let cost = "x the CPU time of one thread";
     let idle = "% of the workers' time idle";
     let mut rows = vec![
-        row(cost, middle(&together, |round| round.cpu_ratio), 3, Bound::AtMost(1.05)),
-        row(
-            idle,
-            100.0 * middle(&together, |round| round.idle_share),
-            2,
-            Bound::AtMost(2.0),
-        ),
-        row(
-            "x as fast",
-            middle(&together, |round| round.speed_ratio),
-            2,
-            Bound::None,
-        ),
-        row(cost, middle(&apart, |round| round.cpu_ratio), 3, Bound::None),
+        row(cost, |round| round.cpu_ratio, 3, Bound::AtMost(1.05)),
+        row(idle, |round| 100.0 * round.idle_share, 2, Bound::AtMost(2.0)),
+        row("x as fast", |round| round.speed_ratio, 2, Bound::None),
+        row(cost, |round| round.cpu_ratio_apart, 3, Bound::None),
     ];
     "two programs with half of them each".clone_into(&mut rows[3].case);
     Ok(Section {
