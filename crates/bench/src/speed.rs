@@ -117,7 +117,7 @@ const GILBERT_ELLIOTT: [&str; 8] = [
 ];
 
 /// The two lengths of a run, longer than beside ns-2: a tenth is to be told here, not a multiple.
-const FADING_S: [u32; 2] = [100, 1600];
+const FADING_S: [u32; 2] = [100, 4900];
 
 /// What a channel adds to the cost of a packet, under the same law on the same link with the same load.
 ///
