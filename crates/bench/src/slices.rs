@@ -247,7 +247,8 @@ mod tests {
 
     #[test]
     fn one_is_stopped_while_the_other_runs() {
-        // Goal: turns of both go on at the same time, and each step's cost and words are its own.
+        // Goal: turns of both go on at the same time, each step's cost and words are its own, and none runs but in its
+        // slices: a program of one thread takes no more CPU time than they last.
         let both = [turn(&[&count(1_500_000)]), turn(&[&count(250_000), &count(250_000)])];
         let [lead, other] = beside(both.each_ref()).unwrap();
         assert_eq!((lead.len(), other[0].len()), (1, 2));
@@ -255,6 +256,8 @@ mod tests {
         assert_eq!(other[0][1].output, "counted 250000\n");
         assert!(other.len() > 1, "one turn beside one three times as long");
         assert!(lead[0][0].cpu_s > other[0][0].cpu_s);
+        let Spent { cpu_s, wall_s, .. } = lead[0][0];
+        assert!(cpu_s < 1.25 * wall_s, "{cpu_s} s in slices of {wall_s} s");
     }
 
     #[test]
