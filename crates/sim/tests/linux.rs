@@ -5,10 +5,12 @@ mod common;
 use std::cell::RefCell;
 use std::rc::Rc;
 
-use common::{DELAY_NS, DROP, MS, kth, random_loss, record_of, wire};
+use common::{DELAY_NS, DROP, MARK, MS, kth, link, random_loss, record_of, wire};
 use fadelab_sim::record::RunRecord;
-use fadelab_sim::spec::{Recovery, RunSpec, Transport};
+use fadelab_sim::spec::{App, Recovery, RunSpec, Span, Transport};
 use fadelab_sim::tap::Sighting;
+
+const NOW: Span = Span::Fixed { ns: 0 };
 
 /// A transfer of `segments` with the transport changed.
 fn transfer(law: &str, segments: u64, change: impl FnOnce(&mut Transport)) -> RunSpec {
@@ -314,4 +316,105 @@ fn reordering_is_waited_for() {
     assert!(rack.iter().all(|&count| count <= 6), "{rack:?}");
     assert!(rack.iter().sum::<u64>() <= 3 * 20, "{rack:?}");
     assert!(seeds.into_iter().all(|seed| recoveries(Recovery::Sack, seed) > 10));
+}
+
+#[test]
+fn what_a_recovery_left_is_not_probed_twice() {
+    // Goal: the ACK that ends a recovery begins the next one where what that recovery sent was lost as well. Nothing is
+    // probed then, and each loss is repaired once: 8 packets are dropped of 19 segments and what is sent again.
+    let mut spec = with_losses(Recovery::Rack, kth(5, 3, 26, DROP));
+    spec.flows[0].transport.cwnd_pkts_initial = 10;
+    spec.flows[0].app = App::Transfer {
+        start: NOW,
+        bytes: 19_000,
+    };
+    let record = record_of(&spec);
+    let flow = record.flows_end[0];
+    assert_eq!(record.links_end[0].dropped_law_pkts, 8);
+    assert_eq!((flow.sent_pkts, flow.retransmitted_pkts), (19 + 8, 8));
+    assert_eq!((flow.recoveries, flow.timeouts), (2, 1), "the last one is left to the timer");
+}
+
+/// Ten segments that take the link 130 ms each, where the handshake took a round trip of 17 ms.
+fn early_probe() -> RunSpec {
+    let mut spec = transfer("reno", 10, |tcp| {
+        (tcp.recovery, tcp.rate_reduction, tcp.handshake) = (Recovery::Rack, true, true);
+        tcp.cwnd_pkts_initial = 10;
+    });
+    spec.links = ["there", "back"].map(|name| link(name, 64_000, MS, 1000)).into();
+    spec
+}
+
+#[test]
+fn a_probe_that_came_too_early_begins_no_recovery() {
+    // Goal: the tenth segment is probed long before it is through, though nothing is lost. The ACKs of the first nine
+    // leave it the oldest, which does not make it a lost one (RFC 8985, section 7.3).
+    let flow = record_of(&early_probe()).flows_end[0];
+    assert_eq!((flow.retransmitted_pkts, flow.timeouts, flow.recoveries), (1, 0, 0));
+}
+
+/// A segment a second, each long after the one before it is acknowledged.
+fn one_by_one() -> RunSpec {
+    let mut spec = with_losses(Recovery::Rack, common::plain_router("droptail"));
+    spec.flows[0].app = App::Cbr {
+        start: NOW,
+        stop_ns: 20_000 * MS,
+        rate_bps: 8000,
+    };
+    spec
+}
+
+#[test]
+fn a_lone_segment_is_probed() {
+    // Goal: where each segment is a flight of its own no ACK tells that the timer is to be a probe's. A lost one is
+    // sent again without a timeout, and the ACK of the next one halves the window (RFC 8985, section 7.4.2).
+    let mut spec = one_by_one();
+    let whole = record_of(&spec).flows_end[0];
+    spec.links[0].router = kth(10, 0, 1, DROP);
+    let flow = record_of(&spec).flows_end[0];
+    assert_eq!((flow.retransmitted_pkts, flow.timeouts, flow.recoveries), (1, 0, 0));
+    assert_eq!((flow.cwnd_pkts, flow.ssthresh_pkts), (2, 2));
+    assert!(whole.ssthresh_pkts > 1000, "{whole:?}");
+}
+
+#[test]
+fn a_late_segment_costs_no_window() {
+    // Goal: a segment that comes 300 ms late is probed, and its ACK is followed by the one of the repetition, which
+    // tells that nothing was lost: the window is as it would be without (RFC 8985, section 7.4.2).
+    let mut spec = one_by_one();
+    spec.links[0].layer.reorder = Some(fadelab_sim::spec::Reorder {
+        probability: 0.3,
+        delay_ns: 300 * MS,
+        gap_pkts: None,
+    });
+    let flow = record_of(&spec).flows_end[0];
+    assert_eq!((flow.retransmitted_pkts, flow.timeouts, flow.recoveries), (3, 0, 0));
+    assert!(flow.ssthresh_pkts > 1000, "{flow:?}");
+}
+
+#[test]
+fn a_lost_flight_costs_the_window_once() {
+    // Goal: a whole flight of 16 is lost. The probe's SACK begins a recovery, which halves the window, and what the
+    // probe's ACK may tell thereafter is known.
+    let mut spec = with_losses(Recovery::Rack, kth(40, 1, 55, DROP));
+    spec.flows[0].app = App::Transfer {
+        start: NOW,
+        bytes: 100_000,
+    };
+    spec.flows[0].transport.rwnd_pkts = 16;
+    let flow = record_of(&spec).flows_end[0];
+    assert_eq!((flow.retransmitted_pkts, flow.timeouts, flow.recoveries), (16, 0, 1));
+    assert_eq!(flow.ssthresh_pkts, 8);
+}
+
+#[test]
+fn an_echo_while_a_probe_is_out_begins_no_recovery() {
+    // Goal: the window is reduced for an echo of ECN in between, and what the probe repeated is no more a lost segment
+    // than before.
+    let mut spec = early_probe();
+    spec.flows[0].transport.ecn = true;
+    spec.links[0].router = kth(5, 0, 1, MARK);
+    let flow = record_of(&spec).flows_end[0];
+    assert_eq!((flow.retransmitted_pkts, flow.timeouts, flow.recoveries), (1, 0, 0));
+    assert_eq!((flow.ecn_reductions, flow.ssthresh_pkts), (1, 5));
 }

@@ -2,11 +2,11 @@
 
 mod common;
 
-use common::{MS, S, link, random_loss, record_of, wire};
+use common::{MARK, MS, S, kth, link, random_loss, record_of, wire};
 use fadelab_sim::spec::{App, Buffer, Recovery, RunSpec, Span};
 use proptest::prelude::*;
 
-/// A path with losses both ways and a transport of any kind; a second flow of the same kind shares it.
+/// A path with losses both ways and marks, and a transport of any kind; a second flow of the same kind shares it.
 fn any_path() -> impl Strategy<Value = RunSpec> {
     let path = (
         0.0..0.35f64,
@@ -15,6 +15,7 @@ fn any_path() -> impl Strategy<Value = RunSpec> {
         1..40u32,
         any::<bool>(),
         200_000..40_000_000u64,
+        prop_oneof![Just(0u32), 1..60u32],
     );
     let transport = (
         (any::<[bool; 7]>(), 0..3usize),
@@ -24,7 +25,7 @@ fn any_path() -> impl Strategy<Value = RunSpec> {
         1..1_000_000u64,
     );
     (path, transport, any::<u64>()).prop_map(|(path, transport, seed)| {
-        let (loss, loss_back, delay_ms, buffer_pkts, in_bytes, rate_bps) = path;
+        let (loss, loss_back, delay_ms, buffer_pkts, in_bytes, rate_bps, mark_every) = path;
         let (
             ([delayed, limited, on_wire, over_srtt, prr, greets, quick], recovery),
             rwnd_pkts,
@@ -46,7 +47,11 @@ fn any_path() -> impl Strategy<Value = RunSpec> {
             lossy.channel = Some(random_loss(loss, loss));
             spec.links[index] = lossy;
         }
+        if mark_every > 0 {
+            spec.links[0].router = kth(mark_every, mark_every, 1_000_000_000, MARK);
+        }
         let tcp = &mut spec.flows[0].transport;
+        tcp.ecn = mark_every > 0;
         tcp.recovery = [Recovery::Sack, Recovery::Rack, Recovery::NewReno][recovery];
         tcp.delayed_ack_ns = delayed.then_some(100 * MS);
         (tcp.limited_transmit, tcp.sack_on_wire, tcp.rto_min_over_srtt) = (limited, on_wire, over_srtt);
@@ -65,7 +70,7 @@ fn any_path() -> impl Strategy<Value = RunSpec> {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig { cases: 400, failure_persistence: None, ..ProptestConfig::default() })]
+    #![proptest_config(ProptestConfig { cases: 8000, failure_persistence: None, ..ProptestConfig::default() })]
 
     #[test]
     fn transfers_arrive_whole(spec in any_path()) {

@@ -454,4 +454,20 @@ mod tests {
             assert!(board.is_sound(), "{}", board.describe());
         }
     }
+
+    #[test]
+    fn what_is_probed_twice_is_in_flight_once() {
+        // Goal: a second probe of the last segment counts the first one as lost.
+        let mut board = Scoreboard::default();
+        (0..2).for_each(|sent_ns| {
+            board.send_new(sent_ns, Sampling::None);
+        });
+        for sent_ns in [2, 3] {
+            let (last, from) = board.lose_last();
+            board.send_again(last, sent_ns, Sampling::None);
+            board.look_from(from);
+            assert!(board.is_sound(), "{}", board.describe());
+            assert_eq!((last, from, board.in_flight_pkts()), (1, 0, 2));
+        }
+    }
 }

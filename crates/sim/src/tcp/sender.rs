@@ -412,7 +412,7 @@ impl Sender {
         self.counters.sent_pkts += 1;
         self.sent_ns_last = now.ns;
         if self.rto_due_ns == u64::MAX {
-            self.arm_rto(now, plan);
+            self.arm_first(now, plan);
         }
         let wire = self.law.wire() as u8;
         let header = Header::new(flags, u32::from(ip_bytes), self.ip_id, ecn, wire, feedback_len);

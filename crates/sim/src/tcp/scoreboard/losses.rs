@@ -72,11 +72,16 @@ impl Scoreboard {
         self.retransmit_from = self.retransmit_from.min(seq);
     }
 
-    /// The last segment counts as lost, so that it can be sent again to see whether it arrived. Returns its number, and
-    /// from where on lost segments are then still to be looked for.
+    /// The last segment counts as lost, so that it can be sent again to see whether it arrived, or once more. Returns
+    /// its number, and from where on lost segments are then still to be looked for.
     pub fn lose_last(&mut self) -> (u32, u32) {
-        self.mark_lost(self.nxt - 1);
-        (self.nxt - 1, self.retransmit_from)
+        let (last, from) = (self.nxt - 1, self.retransmit_from);
+        if self.segment(last).in_flight_and_flags & is::RETRANSMITTED != 0 {
+            self.lose_again(last);
+        } else {
+            self.mark_lost(last);
+        }
+        (last, from)
     }
 
     /// Lost segments are looked for from `from` on.

@@ -76,14 +76,16 @@ impl Sender {
             ack.sacked_pkts += self.board.sack(block, &mut newest);
         }
         ack.delivered_pkts += ack.sacked_pkts;
-        if ack.acked_pkts == 0 && packet.seq == self.board.una() && self.board.outstanding_pkts() > 0 {
-            ack.flags |= abi::ACK_DUPLICATE;
-            self.duplicate_acks += 1;
-            if !plan.tcp.recovery.has_sack() {
-                self.board.duplicate();
-            } else if ack.sacked_pkts == 0 {
-                // What the probe repeated had arrived already.
-                self.forget_probe();
+        if ack.acked_pkts == 0 && packet.seq == self.board.una() {
+            if ack.sacked_pkts == 0 {
+                self.note_duplicate_of_probe();
+            }
+            if self.board.outstanding_pkts() > 0 {
+                ack.flags |= abi::ACK_DUPLICATE;
+                self.duplicate_acks += 1;
+                if !plan.tcp.recovery.has_sack() {
+                    self.board.duplicate();
+                }
             }
         }
         newest

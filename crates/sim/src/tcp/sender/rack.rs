@@ -43,6 +43,8 @@ pub(super) struct Rack {
     probe_end: Option<u32>,
     /// Whether it was sent before.
     probe_again: bool,
+    /// What the last such probe repeated.
+    repeated: Option<Sent>,
 }
 
 impl Sender {
@@ -58,6 +60,17 @@ impl Sender {
     /// A probe, if one is out, says nothing any more.
     pub(super) fn forget_probe(&mut self) {
         if let Some(repair) = &mut self.repair {
+            repair.rack.probe_end = None;
+        }
+    }
+
+    /// An ACK of nothing new, with all up to the probe acknowledged before: what the probe repeated had arrived, so
+    /// that nothing was lost (section 7.4.2). One that comes earlier says nothing of it.
+    pub(super) fn note_duplicate_of_probe(&mut self) {
+        let acknowledged = self.board.una();
+        if let Some(repair) = &mut self.repair
+            && repair.rack.probe_end.is_some_and(|end| acknowledged >= end)
+        {
             repair.rack.probe_end = None;
         }
     }
@@ -101,23 +114,30 @@ impl Sender {
         self.rto_due_ns = now.ns + due_ns;
     }
 
-    /// What an ACK says about time: marks what is lost by now, and sets the timer for what may be lost soon.
+    /// What an ACK says about time: marks what is lost by now. Returns whether the timer is set for what may be lost
+    /// soon.
     #[inline(never)]
-    pub(super) fn lose_by_time(&mut self, now: Now, plan: &Plan, ack: &mut abi::Ack) {
+    pub(super) fn lose_by_time(&mut self, now: Now, plan: &Plan, ack: &mut abi::Ack) -> bool {
         if ack.delivered_pkts == 0 {
-            return;
+            return false;
         }
         self.note_arrival(now);
         let highest = self.board.highest_arrived();
         let rack = self.rack();
         rack.highest = rack.highest.max(highest);
         self.end_probe(plan, ack);
-        // `tcp_set_xmit_timer`: a new ACK sets the timer anew, and with segments missing there is no probe.
-        if ack.acked_pkts > 0 || self.rack().timer == Some(RackTimer::Probe) {
+        let waits;
+        (ack.lost_pkts, waits) = self.detect_by_time(now, plan);
+        ack.in_flight_pkts = self.board.in_flight_pkts();
+        waits
+    }
+
+    /// A new ACK sets the timer anew, and with segments missing there is no probe. What the ACK says of losses comes
+    /// first, as in `tcp_ack`: one that ends a recovery may begin the next.
+    pub(super) fn arm_after_ack(&mut self, now: Now, plan: &Plan, ack: &abi::Ack) {
+        if ack.acked_pkts > 0 || (ack.delivered_pkts > 0 && self.rack().timer.is_some()) {
             self.arm_rack_timer(now, plan);
         }
-        ack.lost_pkts = self.detect_by_time(now, plan);
-        ack.in_flight_pkts = self.board.in_flight_pkts();
     }
 
     /// Section 6.2, steps 2 and 3. A segment that was sent again and is acknowledged faster than ever is one whose
@@ -145,8 +165,8 @@ impl Sender {
         u64::from((self.rtt.rtt_us_min() / 4).min(self.rtt.srtt_us())) * 1000
     }
 
-    /// Section 6.2, step 5.
-    fn detect_by_time(&mut self, now: Now, plan: &Plan) -> u32 {
+    /// Section 6.2, step 5: how many are newly lost, and whether the timer is set for more.
+    fn detect_by_time(&mut self, now: Now, plan: &Plan) -> (u32, bool) {
         let wait_ns = self.rack().rtt_ns + self.reordering_ns(plan);
         let newest = self.rack().newest;
         let sent_ns_max = now.ns.saturating_sub(wait_ns);
@@ -169,10 +189,14 @@ impl Sender {
         if let Some(next_ns) = next_ns {
             self.rack().timer = Some(RackTimer::Reordering);
             self.rto_due_ns = next_ns + wait_ns;
-        } else if self.rack().timer == Some(RackTimer::Reordering) {
-            self.arm_rack_timer(now, plan);
         }
-        lost
+        (lost, next_ns.is_some())
+    }
+
+    /// Whether the oldest segment was repeated by a probe alone, which does not make it a lost one (section 7.3).
+    pub(super) fn is_probe_of_oldest(&self) -> bool {
+        let repeated = self.repair.as_ref().and_then(|repair| repair.rack.repeated);
+        repeated.is_some_and(|sent| sent.1 == self.board.una() && self.board.is_under_way_again(sent))
     }
 
     /// Section 7.4: the ACK of a probe that was sent before tells by what it does not say: where no duplicate came the
@@ -213,6 +237,7 @@ impl Sender {
             let (seq, from) = self.board.lose_last();
             self.transmit_again(now, plan, seq, net)?;
             self.board.look_from(from);
+            self.rack().repeated = Some((now.ns, seq));
         }
         let end = self.board.nxt();
         let rack = self.rack();
@@ -223,7 +248,7 @@ impl Sender {
 
     /// Segments that could have been reordered were not: they are lost.
     fn give_up_waiting(&mut self, now: Now, plan: &Plan, net: &mut Network) -> Checked<()> {
-        let lost_pkts = self.detect_by_time(now, plan);
+        let (lost_pkts, _) = self.detect_by_time(now, plan);
         let mut ack = self.timer_ack(now, plan);
         ack.lost_pkts = lost_pkts;
         if lost_pkts > 0 && self.control.ca_state < abi::CA_RECOVERY {

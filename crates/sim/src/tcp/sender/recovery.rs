@@ -22,20 +22,23 @@ impl Sender {
             }
             self.control.ca_state = abi::CA_OPEN;
         }
-        match self.control.ca_state {
+        let by_time = plan.tcp.recovery == Recovery::Rack;
+        let waits = by_time && self.lose_by_time(now, plan, ack);
+        let must_send = match self.control.ca_state {
             abi::CA_RECOVERY if ack.acked_pkts > 0 && plan.tcp.recovery == Recovery::NewReno => {
                 // RFC 6582, section 3.2, step 3: a partial ACK reveals the next loss.
                 self.lose_oldest(ack)
             }
             abi::CA_RECOVERY | abi::CA_LOSS => {
-                if plan.tcp.recovery == Recovery::Rack {
-                    self.lose_by_time(now, plan, ack);
-                }
                 self.reduce_rate(plan, ack);
                 false
             }
-            _ => self.detect_loss(now, plan, ack),
+            _ => self.detect_loss(plan, ack),
+        };
+        if by_time && !waits {
+            self.arm_after_ack(now, plan, ack);
         }
+        must_send
     }
 
     /// Whether nothing is missing, and no clock has to be asked for what may be: as after nearly every ACK.
@@ -66,13 +69,10 @@ impl Sender {
     }
 
     #[inline]
-    fn detect_loss(&mut self, now: Now, plan: &Plan, ack: &mut abi::Ack) -> bool {
+    fn detect_loss(&mut self, plan: &Plan, ack: &mut abi::Ack) -> bool {
         let found = match plan.tcp.recovery {
             Recovery::Sack => self.board.oldest_is_lost(),
-            Recovery::Rack => {
-                self.lose_by_time(now, plan, ack);
-                self.board.oldest_is_lost()
-            }
+            Recovery::Rack => self.board.oldest_is_lost() && !self.is_probe_of_oldest(),
             // RFC 6582, section 3.2, step 2: the ACK covers more than `recover`; duplicates of that very segment may
             // come from what a timeout sent twice.
             Recovery::NewReno | Recovery::Reno => {
@@ -139,6 +139,8 @@ impl Sender {
     /// A reduction for whatever reason is announced (RFC 3168, section 6.1.2), lest the receiver repeat an echo of
     /// before.
     fn reduce(&mut self, plan: &Plan, ca_state: u32) {
+        // What a probe may tell, a loss, was answered herewith (`tcp_init_cwnd_reduction`).
+        self.forget_probe();
         self.control.ca_state = ca_state;
         self.recover = self.board.nxt();
         self.announce_reduction = self.has_classic_ecn(plan);

@@ -5,6 +5,7 @@ use fadelab_path::violation::Checked;
 
 use super::Sender;
 use crate::network::Network;
+use crate::spec::Recovery;
 use crate::tcp::Now;
 use crate::tcp::plan::Plan;
 
@@ -48,6 +49,16 @@ impl Sender {
             self.transmit_again(now, plan, seq, net)?;
         }
         Ok(())
+    }
+
+    /// The first segment in flight leaves, or the oldest again: a flight that no ACK will tell of is probed too.
+    #[inline(never)]
+    pub(super) fn arm_first(&mut self, now: Now, plan: &Plan) {
+        if plan.tcp.recovery == Recovery::Rack {
+            self.arm_rack_timer(now, plan);
+        } else {
+            self.arm_rto(now, plan);
+        }
     }
 
     #[inline]
