@@ -332,7 +332,11 @@ fn what_a_recovery_left_is_not_probed_twice() {
     let flow = record.flows_end[0];
     assert_eq!(record.links_end[0].dropped_law_pkts, 8);
     assert_eq!((flow.sent_pkts, flow.retransmitted_pkts), (19 + 8, 8));
-    assert_eq!((flow.recoveries, flow.timeouts), (2, 1), "the last one is left to the timer");
+    assert_eq!(
+        (flow.recoveries, flow.timeouts),
+        (2, 1),
+        "the last one is left to the timer"
+    );
 }
 
 /// Ten segments that take the link 130 ms each, where the handshake took a round trip of 17 ms.
