@@ -2,10 +2,7 @@
 
 mod common;
 
-use std::cell::RefCell;
-use std::rc::Rc;
-
-use common::{DELAY_NS, DROP, MARK, MS, kth, link, random_loss, record_of, wire};
+use common::{DELAY_NS, DROP, MARK, MS, kth, link, random_loss, record_of, seen, wire};
 use fadelab_sim::record::RunRecord;
 use fadelab_sim::spec::{App, Recovery, RunSpec, Span, Transport};
 use fadelab_sim::tap::Sighting;
@@ -17,15 +14,6 @@ fn transfer(law: &str, segments: u64, change: impl FnOnce(&mut Transport)) -> Ru
     let mut spec = wire(law, segments * 1000);
     change(&mut spec.flows[0].transport);
     spec
-}
-
-fn seen(spec: &RunSpec) -> (RunRecord, Vec<Sighting>) {
-    let seen = Rc::new(RefCell::new(Vec::new()));
-    let sink = Rc::clone(&seen);
-    let add = move |sighting: &Sighting| sink.borrow_mut().push(*sighting);
-    let record = fadelab_sim::run_tapped(spec, &[0], Box::new(add), |_| true).unwrap();
-    let seen = seen.borrow().clone();
-    (record, seen)
 }
 
 /// How many segments leave at the start and after each ACK.

@@ -2,9 +2,10 @@
 
 mod common;
 
-use common::{ACK_NS, DATA_NS, DELAY_NS, DROP, MS, RTT_NS, S, kth, random_loss, record_of, wire};
+use common::{ACK_NS, DATA_NS, DELAY_NS, DROP, MS, RTT_NS, S, kth, random_loss, record_of, seen, wire};
 use fadelab_sim::record::{Completion, FlowCounters, RunRecord};
 use fadelab_sim::spec::{App, Buffer, CapacitySpec, Recovery, RunSpec, Span};
+use fadelab_sim::tap::Sighting;
 
 /// When a clean slow start from 2 segments has all `segments` acknowledged, the last one `last_ns` long on the wire.
 ///
@@ -184,7 +185,7 @@ fn a_burst_of_losses_needs_one_recovery() {
 #[test]
 fn reno_repairs_one_loss_of_a_window_and_leaves_the_next_to_the_timer() {
     // Goal: RFC 5681's fast recovery ends with the first new ACK: one loss costs one retransmission as it does with
-    // NewReno, two of the same window cost a timeout, and all bytes arrive.
+    // NewReno, two of the same window cost a timeout, before which nothing leaves, and all bytes arrive.
     for lost in (3..=56).step_by(7) {
         let flow = end(&record_of(&one_loss(Recovery::Reno, lost)));
         let counts = (flow.retransmitted_pkts, flow.timeouts, flow.recoveries);
@@ -193,8 +194,15 @@ fn reno_repairs_one_loss_of_a_window_and_leaves_the_next_to_the_timer() {
     let mut spec = wire("reno", 200_000);
     spec.links[0].router = kth(31, 2, 33, DROP);
     spec.flows[0].transport.recovery = Recovery::Reno;
-    let flow = end(&record_of(&spec));
+    let (record, packets) = seen(&spec);
+    let flow = end(&record);
     assert_eq!((flow.timeouts, flow.recoveries), (1, 1), "{flow:?}");
+    let again = |segment| move |packet: &Sighting| packet.is_data && packet.segment == segment;
+    let repaired = packets.iter().rposition(again(30)).unwrap();
+    let timer = packets.iter().rposition(again(32)).unwrap();
+    let mut waiting = packets[repaired..timer].iter();
+    assert!(waiting.any(|packet| !packet.is_data && packet.segment == 32));
+    assert!(waiting.all(|packet| !packet.is_data), "more is under way than ssthresh");
     assert_eq!(flow.delivered_bytes, 200_000);
 }
 

@@ -1,6 +1,9 @@
 //! Small networks for the tests of the engine.
 #![allow(dead_code, reason = "each test file uses its part")]
 
+use std::cell::RefCell;
+use std::rc::Rc;
+
 use fadelab_laws::{capacity, receiver, router, sender};
 use fadelab_phy::channel::{ChannelSpec, CodeSpec, Model};
 use fadelab_sim::record::RunRecord;
@@ -8,6 +11,7 @@ use fadelab_sim::spec::{
     App, Buffer, CapacitySpec, FlowKind, FlowSpec, LinkId, LinkKind, LinkLayer, LinkSpec, Queues, Recovery, RouterSpec,
     RunSpec, Span, Transport,
 };
+use fadelab_sim::tap::Sighting;
 
 pub const MS: u64 = 1_000_000;
 pub const S: u64 = 1_000_000_000;
@@ -190,4 +194,14 @@ pub fn wire(law: &str, bytes: u64) -> RunSpec {
 /// Runs a spec that is sound.
 pub fn record_of(spec: &RunSpec) -> RunRecord {
     fadelab_sim::run(spec, |_| true).unwrap_or_else(|error| panic!("{error}"))
+}
+
+/// Runs a spec that is sound, and keeps each packet of flow 0 that its sender's host saw.
+pub fn seen(spec: &RunSpec) -> (RunRecord, Vec<Sighting>) {
+    let seen = Rc::new(RefCell::new(Vec::new()));
+    let sink = Rc::clone(&seen);
+    let add = move |sighting: &Sighting| sink.borrow_mut().push(*sighting);
+    let record = fadelab_sim::run_tapped(spec, &[0], Box::new(add), |_| true).unwrap();
+    let seen = seen.borrow().clone();
+    (record, seen)
 }
