@@ -131,14 +131,14 @@ fn a_sweep_that_goes_on_says_what_it_takes() {
 
 #[test]
 fn a_changed_scenario_takes_nothing() {
-    // Goal: another value of a key, and another content of a trace under the same name, run everything again, and say
-    // that something else lies there.
+    // Goal: another value of a key, and a trace under the same name in which the last opportunity is 1 ms later, run
+    // everything again, and say that something else lies there.
     let scratch = Scratch::new();
-    let trace = |name: &str, seed: &str| {
-        let output = scratch.fadelab(&["trace", "generate", "--duration", "10 s", "--seed", seed]);
-        scratch.write(name, output.stdout);
-    };
-    trace("cell.down", "1");
+    let generated = scratch.fadelab(&["trace", "generate", "--duration", "10 s"]);
+    let trace = String::from_utf8(generated.stdout).unwrap();
+    let (before, last_ms) = trace.trim_end().rsplit_once('\n').unwrap();
+    let later_ms = last_ms.parse::<u64>().unwrap() + 1;
+    scratch.write("cell.down", &trace);
     scratch.write(
         "s.toml",
         SCENARIO.replace("rate = \"2 Mbit/s\"", "trace = \"cell.down\""),
@@ -146,7 +146,7 @@ fn a_changed_scenario_takes_nothing() {
     let arguments = run(&["--out", "a"]);
     assert!(interrupt(&scratch, &arguments, ".a.unfinished", "-KILL", 0));
     let found = kept(&scratch, ".a.unfinished");
-    trace("cell.down", "2");
+    scratch.write("cell.down", format!("{before}\n{later_ms}\n"));
     for (more, out) in [(&[][..], "a"), (&["--set", "flow.count=2"], "a2")] {
         if out == "a2" {
             fs::rename(scratch.0.join("a"), scratch.0.join("a1")).unwrap();
