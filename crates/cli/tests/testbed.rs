@@ -191,6 +191,23 @@ fn transfers_end_and_losses_are_random() {
 }
 
 #[test]
+fn a_transfer_begins_with_its_handshake() {
+    // Goal: as in the simulator, one segment takes two round trips of 44 ms: the SYN's and its own.
+    if !possible("6.1") {
+        return;
+    }
+    let scratch = scenario(SCENARIO);
+    let app = ["--set", "flow.app=transfer", "--set", "flow.size=1 kB"];
+    run(&scratch, "out", &app);
+    let [start, end] = ["start_ns", "end_ns"].map(|name| column(&scratch, "out/csv/completions.csv", name));
+    assert_eq!(start.len(), 2, "both transfers end");
+    for (start, end) in start.iter().zip(&end) {
+        let took_ms = (end - start) / 1e6;
+        assert!((88.0..95.0).contains(&took_ms), "it took {took_ms} ms");
+    }
+}
+
+#[test]
 fn what_has_no_counterpart_is_refused_by_its_key() {
     // Goal: a scenario that no kernel can run ends at once with the key at fault, what there is instead, and status 2.
     let cases = [

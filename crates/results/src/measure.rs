@@ -168,7 +168,7 @@ pub const METRICS: [MetricInfo; METRICS_N] = [
         Metric::CompletionTime,
         "completion_s_mean",
         "s",
-        "mean time from the first write to the last acknowledgement of those",
+        "mean time of those until all was acknowledged, handshake included",
     ),
 ];
 

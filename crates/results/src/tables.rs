@@ -229,7 +229,7 @@ pub fn completions<'a>() -> Table<CompletionRow<'a>> {
         Column::count(
             "start_ns",
             "ns",
-            "when the application began to write",
+            "when the application began, by a handshake where there is one",
             |row: &CompletionRow| row.completion.start_ns,
         ),
         Column::count(

@@ -37,7 +37,7 @@ pub struct FlowCounters {
 pub struct Completion {
     /// Index of the flow.
     pub flow: u32,
-    /// When the application began to write.
+    /// When the application began, by a handshake where there is one.
     pub start_ns: u64,
     /// When the last byte was acknowledged.
     pub end_ns: u64,

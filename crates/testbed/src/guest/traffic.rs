@@ -128,8 +128,10 @@ enum Receiver {
 /// A connection that sends.
 struct Sending {
     socket: OwnedFd,
-    /// When it could first write; `None`: it is not open yet.
-    start_ns: Option<u64>,
+    /// When its application began, by a handshake.
+    start_ns: u64,
+    /// Whether that is over, so that it may write.
+    is_open: bool,
     written_bytes: u64,
     /// Payload still to write; `None`: without end.
     left_bytes: Option<u64>,
@@ -270,7 +272,7 @@ impl<'a> Traffic<'a> {
             let worker = &mut self.workers[number];
             let wish = worker.app.wish(&worker.flow.app, at_ns, worker.flow.payload_bytes());
             match wish {
-                Wish::Open(bytes) => self.open(number, bytes)?,
+                Wish::Open(bytes) => self.open(number, at_ns, bytes)?,
                 Wish::Segment => self.datagram(number)?,
                 Wish::Close => self.close(number),
             }
@@ -288,7 +290,7 @@ impl<'a> Traffic<'a> {
         Ok(())
     }
 
-    fn open(&mut self, number: usize, bytes: Option<u64>) -> Outcome<()> {
+    fn open(&mut self, number: usize, start_ns: u64, bytes: Option<u64>) -> Outcome<()> {
         let worker = &mut self.workers[number];
         if let Receiver::Iperf3(iperf3) = &mut worker.receiver {
             return iperf3.send(self.spaces, number, worker.flow);
@@ -302,7 +304,8 @@ impl<'a> Traffic<'a> {
         }
         worker.sender = Some(Sending {
             socket,
-            start_ns: None,
+            start_ns,
+            is_open: false,
             written_bytes: 0,
             left_bytes: bytes,
             waits,
@@ -334,7 +337,6 @@ impl<'a> Traffic<'a> {
 
     /// Writes until there is no room or nothing left.
     fn send(&mut self, number: usize) -> Outcome<()> {
-        let now_ns = self.now_ns()?;
         let worker = &mut self.workers[number];
         let Some(sending) = &mut worker.sender else {
             return Ok(());
@@ -342,7 +344,7 @@ impl<'a> Traffic<'a> {
         if let Some(why) = connection::fault(&sending.socket) {
             return Err(format!("{}: {why}", worker.flow.name));
         }
-        sending.start_ns.get_or_insert(now_ns);
+        sending.is_open = true;
         while sending.left_bytes != Some(0) {
             let most = sending.left_bytes.unwrap_or(u64::MAX);
             match connection::write(&sending.socket, most).map_err(failed(&worker.flow.name))? {
@@ -371,13 +373,13 @@ impl<'a> Traffic<'a> {
         };
         if worker.flow.law.is_some() {
             let info = TcpInfo::of(&sending.socket);
-            if sending.start_ns.is_none() || !info.is_done() {
+            if !sending.is_open || !info.is_done() {
                 return;
             }
             worker.meter.look(&info);
             self.recorder.completed(Completion {
                 flow: number as u32,
-                start_ns: sending.start_ns.unwrap_or(now_ns),
+                start_ns: sending.start_ns,
                 end_ns: now_ns,
                 bytes: sending.written_bytes,
             });
