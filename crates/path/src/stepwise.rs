@@ -195,7 +195,8 @@ impl StepwiseLink {
                 self.transmit(start_ns, flight)?;
             }
             let ready_ns = if self.queue.pkts() > 0 {
-                self.queue.next_arrived_ns().max(self.transmitter.ready_for(start_ns))
+                // All of them came before: each arrival is preceded by the starts that are due by then.
+                self.transmitter.ready_for(start_ns)
             } else {
                 self.repeater.ready_ns()
             };

@@ -221,15 +221,6 @@ impl Queue {
         }
     }
 
-    /// When the packet arrived that is sent next, unless the law drops it; 0 of an empty queue, and of fair queues,
-    /// which choose it later.
-    pub fn next_arrived_ns(&self) -> u64 {
-        match self {
-            Self::One(queue) => queue.packets().next().map_or(0, |waiting| waiting.arrived_ns),
-            Self::Fair(_) => 0,
-        }
-    }
-
     /// Adds to the integrals what waits at `now_ns`.
     pub fn add_integrals(&self, now_ns: u64, counters: &mut LinkCounters) {
         let mut add = |waiting: &Waiting| {
