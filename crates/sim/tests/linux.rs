@@ -3,7 +3,6 @@
 mod common;
 
 use common::{DELAY_NS, DROP, MARK, MS, kth, link, random_loss, record_of, seen, wire};
-use fadelab_sim::record::RunRecord;
 use fadelab_sim::spec::{App, Recovery, RunSpec, Span, Transport};
 use fadelab_sim::tap::Sighting;
 
