@@ -4,9 +4,10 @@ mod common;
 
 use std::fs;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 use common::{Lab, picture, provenance, spec, trace_spec, two_laws};
-use fadelab_results::{Claim, Error, Experiment, Source, Summary, Target, Verdict, read, write};
+use fadelab_results::{Claim, Error, Experiment, Source, Specs, Summary, Target, Verdict, read, write};
 
 fn put(place: &Path, name: &str, experiment: &Experiment) -> PathBuf {
     let target = Target::Exact(place.join(name));
@@ -67,6 +68,15 @@ fn a_result_read_back_gives_the_same_bytes() {
     }
     assert_eq!(compared, 9);
     assert_eq!(fs::read(second.join("laws/mine.h")).unwrap(), b"int x;\n");
+}
+
+#[test]
+fn runs_share_the_spec_that_they_have_in_common() {
+    // Goal: runs that differ in their seed alone have one spec, those of another network have another.
+    let mut specs = Specs::default();
+    let [first, second, other] = [spec(1, 60), spec(2, 60), trace_spec(1, 60)].map(|spec| specs.of(&spec));
+    assert!(Arc::ptr_eq(&first, &second));
+    assert_ne!(first, other);
 }
 
 #[test]

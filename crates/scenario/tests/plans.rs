@@ -91,6 +91,7 @@ fn the_satellite_scenario_is_figure_3() {
         assert_eq!((run.index as usize, run.seed), (index, index as u64 % 10 + 1));
         assert_eq!(run.point, []);
         let spec = &run.spec;
+        assert_eq!(spec.seed, run.seed);
         assert_eq!((spec.duration_ns, spec.warmup_ns), (1_000_000_000_000, 10_000_000_000));
         let link = &spec.links[0];
         assert_eq!((link.name.as_ref(), link.delay_ns), ("bottleneck", 500_000_000));
