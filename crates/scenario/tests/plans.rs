@@ -87,11 +87,10 @@ fn the_satellite_scenario_is_figure_3() {
         .map(|run| (run.law_label.as_str(), run.law_order))
         .collect();
     assert_eq!(laws, [("vcp", 0), ("xcp", 1), ("reno+rem", 2)]);
-    for (index, run) in plan.runs.iter().enumerate() {
-        assert_eq!((run.index as usize, run.seed), (index, index as u64 % 10 + 1));
+    for ((index, run), seed) in plan.runs.iter().enumerate().zip((1..=10).cycle()) {
+        assert_eq!((run.index as usize, run.seed, run.spec.seed), (index, seed, seed));
         assert_eq!(run.point, []);
         let spec = &run.spec;
-        assert_eq!(spec.seed, run.seed);
         assert_eq!((spec.duration_ns, spec.warmup_ns), (1_000_000_000_000, 10_000_000_000));
         let link = &spec.links[0];
         assert_eq!((link.name.as_ref(), link.delay_ns), ("bottleneck", 500_000_000));
