@@ -15,6 +15,8 @@ mod cases;
 mod kernel;
 mod measure;
 mod page;
+mod parts;
+mod profile;
 mod recorder;
 mod row;
 mod scale;
@@ -23,7 +25,7 @@ mod slices;
 mod speed;
 mod sweep;
 
-use row::{Row, Section};
+use page::Table;
 use simulators::Bench;
 
 /// What `make bench` measures.
@@ -47,6 +49,8 @@ struct Args {
 enum Part {
     /// Ten and a thousand flows beside ns-2
     Speed,
+    /// Where the instructions of a packet go
+    Parts,
     /// A fading channel beside a clean link
     Fading,
     /// A hundred thousand flows; peak memory
@@ -60,8 +64,9 @@ enum Part {
 }
 
 impl Part {
-    const ALL: [Self; 6] = [
+    const ALL: [Self; 7] = [
         Self::Speed,
+        Self::Parts,
         Self::Fading,
         Self::Scale,
         Self::Sweep,
@@ -69,15 +74,16 @@ impl Part {
         Self::Kernel,
     ];
 
-    fn measure(self, bench: &Bench) -> Result<Section, String> {
-        match self {
-            Self::Speed => speed::beside_ns2(bench),
-            Self::Fading => speed::fading(bench),
-            Self::Scale => scale::measure(bench),
-            Self::Sweep => sweep::measure(bench),
-            Self::Recorder => recorder::measure(bench),
-            Self::Kernel => kernel::measure(bench),
-        }
+    fn measure(self, bench: &Bench) -> Result<Box<dyn Table>, String> {
+        Ok(match self {
+            Self::Speed => Box::new(speed::beside_ns2(bench)?),
+            Self::Parts => Box::new(parts::measure(bench)?),
+            Self::Fading => Box::new(speed::fading(bench)?),
+            Self::Scale => Box::new(scale::measure(bench)?),
+            Self::Sweep => Box::new(sweep::measure(bench)?),
+            Self::Recorder => Box::new(recorder::measure(bench)?),
+            Self::Kernel => Box::new(kernel::measure(bench)?),
+        })
     }
 }
 
@@ -88,20 +94,16 @@ fn measure(args: &Args) -> Result<bool, String> {
     } else {
         &args.parts
     };
-    let mut sections = Vec::new();
+    let mut tables = Vec::new();
     for part in parts {
-        let section = part.measure(&bench)?;
-        println!("{section}");
-        sections.push(section);
+        let table = part.measure(&bench)?;
+        println!("{table}");
+        tables.push(table);
     }
     if let Some(path) = &args.page {
-        page::replace(path, &sections)?;
+        page::replace(path, &tables)?;
     }
-    let missed: Vec<&Row> = sections
-        .iter()
-        .flat_map(|section| &section.rows)
-        .filter(|row| !row.holds())
-        .collect();
+    let missed: Vec<_> = tables.iter().flat_map(|table| table.missed()).collect();
     for row in &missed {
         eprintln!("bench: missed: {row}");
     }
