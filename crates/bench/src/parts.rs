@@ -141,8 +141,8 @@ mod tests {
 
     #[test]
     fn the_nearest_part_counts_what_is_added() {
-        // Goal: the receiver is no part of the sender in whose folder it lies, only what the longer run has more counts,
-        // and a file that belongs to no part is told and not left out.
+        // Goal: the receiver is no part of the sender in whose folder it lies, only what the longer run has more of
+        // counts, and a file that belongs to no part is told and not left out.
         let files = |sender, receiver, other| {
             [
                 ("crates/sim/src/tcp/sender.rs", sender),
