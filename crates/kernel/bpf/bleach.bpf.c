@@ -29,7 +29,7 @@ ALWAYS_INLINE u32 bleach_is_ours(struct __sk_buff *skb, const struct packet *pac
 
 	for (u32 bytes = 2 * OPTION_HEAD_BYTES; bytes <= OPTION_BYTES_MAX; bytes += 4) {
 		if (packet->tcp_end < packet->tcp_at + PACKET_TCP_BYTES + bytes ||
-		    bpf_skb_load_bytes(skb, packet->tcp_end - bytes, head, sizeof(head)))
+		    packet_load(skb, packet->tcp_end - bytes, head, sizeof(head)))
 			return 0;
 		if (head[0] == OPTION_KIND && head[1] == bytes && (option_get_u16(head + 2) & OPTION_ID_MASK) == OPTION_ID)
 			return 1;

@@ -12,6 +12,7 @@
 #define FADELAB_FEEDBACK_H
 
 #include "flow.h"
+#include "packet.h"
 #include "record.h"
 
 /* More than offload ever merges into one. */
@@ -185,8 +186,6 @@ ALWAYS_INLINE void fill_send(struct bpf_sock_ops *ops, struct flow *f, const str
 	control.ssthresh_pkts = ops->snd_ssthresh;
 	control.ca_state = f->ca_state;
 	control.ecn = f->ecn;
-	if (!LAW_SENDER.on_send)
-		return;
 	RECORDED(f, CALL_ON_SEND, &control, CALL_EVENT(&send), LAW_SENDER.on_send(f->state, &law_params, &send, &control));
 	f->ecn = control.ecn;
 	if (send.feedback.present && law_shape.data_bytes)
@@ -205,8 +204,8 @@ ALWAYS_INLINE void write_option(struct bpf_sock_ops *ops)
 		return;
 	option_new(option, &law_shape);
 	header_bytes = (tcp->words_and_bits >> 4) * 4;
-	f = flow_of(sk);
-	if (f && ops->skb_len > header_bytes)
+	f = LAW_SENDER.on_send && ops->skb_len > header_bytes ? flow_of(sk) : (void *)0;
+	if (f)
 		fill_send(ops, f, tcp, option);
 #ifdef LAW_RECEIVER
 	struct echo *e = bpf_sk_storage_get(&echoes, sk, (void *)0, 0);
@@ -274,7 +273,7 @@ SEC("sockops") int feedback_ops(struct bpf_sock_ops *ops)
 /* The socket is not locked here, so nothing but a note is left. */
 ALWAYS_INLINE void take_note(struct __sk_buff *skb, u32 code, u32 tcp_at)
 {
-	struct bpf_sock *sk = skb->sk ? bpf_sk_fullsock(skb->sk) : (void *)0;
+	struct bpf_sock *sk = skb->sk;
 	struct tcp_header tcp;
 	struct echo *e;
 	u32 place;
@@ -282,7 +281,7 @@ ALWAYS_INLINE void take_note(struct __sk_buff *skb, u32 code, u32 tcp_at)
 	if (!sk)
 		return;
 	e = bpf_sk_storage_get(&echoes, sk, (void *)0, 0);
-	if (!e || bpf_skb_load_bytes(skb, tcp_at, &tcp, sizeof(tcp)))
+	if (!e || packet_load(skb, tcp_at, &tcp, sizeof(tcp)))
 		return;
 	place = e->notes_n++ % NOTES;
 	e->notes[place].seq = host_be32(tcp.seq);
@@ -294,10 +293,10 @@ SEC("cgroup_skb/ingress") int feedback_note(struct __sk_buff *skb)
 	u8 head[40];
 
 	if (skb->protocol == host_be16(ETHER_IPV4)) {
-		if (!bpf_skb_load_bytes(skb, 0, head, 20) && head[9] == IP_TCP)
+		if (!packet_load(skb, 0, head, 20) && head[9] == IP_TCP)
 			take_note(skb, head[1] & 3, (head[0] & 15) * 4);
 	} else if (skb->protocol == host_be16(ETHER_IPV6)) {
-		if (!bpf_skb_load_bytes(skb, 0, head, 40) && head[6] == IP_TCP)
+		if (!packet_load(skb, 0, head, 40) && head[6] == IP_TCP)
 			take_note(skb, (head[1] >> 4) & 3, 40);
 	}
 	return 1;

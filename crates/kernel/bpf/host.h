@@ -54,7 +54,6 @@ static u64 (*const bpf_ktime_get_ns)(void) = (void *)5;
 static u32 (*const bpf_get_prandom_u32)(void) = (void *)7;
 static long (*const bpf_skb_store_bytes)(struct __sk_buff *skb, u32 offset, const void *from, u32 len,
                                          u64 flags) = (void *)9;
-static long (*const bpf_l3_csum_replace)(struct __sk_buff *skb, u32 offset, u64 from, u64 to, u64 size) = (void *)10;
 static long (*const bpf_l4_csum_replace)(struct __sk_buff *skb, u32 offset, u64 from, u64 to, u64 flags) = (void *)11;
 static long (*const bpf_skb_load_bytes)(const void *skb, u32 offset, void *to, u32 len) = (void *)26;
 static long (*const bpf_skb_pull_data)(struct __sk_buff *skb, u32 len) = (void *)39;
@@ -62,7 +61,6 @@ static long (*const bpf_getsockopt)(void *context, int level, int name, void *va
 static long (*const bpf_sock_ops_cb_flags_set)(struct bpf_sock_ops *context, int flags) = (void *)59;
 static void (*const bpf_spin_lock)(struct bpf_spin_lock *lock) = (void *)93;
 static void (*const bpf_spin_unlock)(struct bpf_spin_lock *lock) = (void *)94;
-static struct bpf_sock *(*const bpf_sk_fullsock)(struct bpf_sock *sk) = (void *)95;
 static void *(*const bpf_sk_storage_get)(void *map, void *sk, void *value, u64 flags) = (void *)107;
 static long (*const bpf_sk_storage_delete)(void *map, void *sk) = (void *)108;
 static void *(*const bpf_ringbuf_reserve)(void *ringbuf, u64 size, u64 flags) = (void *)131;

@@ -20,14 +20,14 @@ ALWAYS_INLINE u32 mark_is_known(struct __sk_buff *skb, const struct packet *pack
 	if (!CARRIES_FEEDBACK)
 		return 1;
 	if (packet->tcp_end < packet->tcp_at + PACKET_TCP_BYTES + OPTION_ROOM ||
-	    bpf_skb_load_bytes(skb, packet->tcp_end - OPTION_ROOM, head, sizeof(head)))
+	    packet_load(skb, packet->tcp_end - OPTION_ROOM, head, sizeof(head)))
 		return 0;
 	return option_is(head, &law_shape);
 }
 
 ALWAYS_INLINE int mark(struct __sk_buff *skb, u32 at)
 {
-	struct bpf_sock *sk = skb->sk ? bpf_sk_fullsock(skb->sk) : (void *)0;
+	struct bpf_sock *sk = skb->sk;
 	struct flow *f = sk ? flow_of(sk) : (void *)0;
 	struct packet packet;
 

@@ -287,7 +287,7 @@ ALWAYS_INLINE void seen_take(struct __sk_buff *skb, const struct router_config *
 	seen->law.ecn = seen->law.outer_ecn = seen->packet.ecn;
 	if (!WIRE || seen->packet.tcp_end < seen->packet.tcp_at + PACKET_TCP_BYTES + OPTION_BYTES)
 		return;
-	if (bpf_skb_load_bytes(skb, seen->packet.tcp_end - OPTION_BYTES, seen->option, OPTION_BYTES) ||
+	if (packet_load(skb, seen->packet.tcp_end - OPTION_BYTES, seen->option, OPTION_BYTES) ||
 	    !option_is((const u8 *)seen->option, &shape))
 		return;
 	seen->option_at = seen->packet.tcp_end - OPTION_BYTES;

@@ -6,7 +6,6 @@ mod common;
 #[allow(dead_code, reason = "other tests use the rest of it")]
 #[path = "common/packet.rs"]
 mod packet;
-
 use std::io;
 use std::os::fd::{AsRawFd, FromRawFd, OwnedFd};
 use std::path::PathBuf;
@@ -14,7 +13,7 @@ use std::process::Command;
 use std::time::Duration;
 
 use common::router::compiled_here;
-use common::{possible, report, run, unique};
+use common::{possible, report, run, tap, unique};
 use fadelab_kernel::attach::{Attached, Direction, to_device};
 use fadelab_kernel::compile;
 use fadelab_kernel::device::{Device, within};
@@ -228,6 +227,23 @@ impl Sender {
         }
     }
 
+    /// From now on each frame says in front how much of it is to lie in one piece, see `in_pieces`.
+    fn takes_pieces(&self) {
+        let yes: i32 = 1;
+        // SAFETY: the value lives through the call.
+        let status = unsafe {
+            let option = libc::PACKET_VNET_HDR;
+            libc::setsockopt(
+                self.socket.as_raw_fd(),
+                libc::SOL_PACKET,
+                option,
+                (&raw const yes).cast(),
+                4,
+            )
+        };
+        assert_eq!(status, 0, "{}", io::Error::last_os_error());
+    }
+
     fn send(&self, frames: &[Vec<u8>]) {
         let mut parts: Vec<libc::iovec> = frames
             .iter()
@@ -246,6 +262,14 @@ impl Sender {
         let sent = unsafe { libc::sendmmsg(self.socket.as_raw_fd(), messages.as_mut_ptr(), messages.len() as u32, 0) };
         assert!(sent > 0, "{}", io::Error::last_os_error());
     }
+}
+
+/// A frame of more than a page, of which the kernel keeps that much in one piece in front (`struct virtio_net_hdr`).
+fn in_pieces(front_bytes: u16, frame: &[u8]) -> Vec<u8> {
+    let mut header = vec![0; 10];
+    header[2..4].copy_from_slice(&front_bytes.to_ne_bytes());
+    header.extend(frame);
+    header
 }
 
 fn vcp_router(device: Device, inside: &[&str]) -> Router {
@@ -337,4 +361,57 @@ fn a_device_that_appears_is_closed_until_a_router_names_it() {
     run(&format!("ip -n {} link del late", hosts.name(1)));
     first.tend(Duration::ZERO).expect("all is there");
     assert_eq!(first.edges(), [""; 0]);
+}
+
+#[test]
+fn headers_in_pieces_are_found_and_written() {
+    // Goal: marks are cleared, with a right checksum, wherever the piece in front ends: behind the header of the link,
+    // of IP, of TCP, or within the option.
+    if !possible(&["clang", "ip"]) {
+        return;
+    }
+    let hosts = Hosts::new();
+    let (near, far) = (hosts.device(0, "wire"), hosts.device(1, "left"));
+    for (host, name) in [(0, "wire"), (1, "left")] {
+        run(&format!("ip -n {} link set {name} mtu 9000", hosts.name(host)));
+    }
+    let edge = load(&edge().expect("it compiles"), |_| Ok(())).expect("it loads");
+    let mut programs = edge.progs();
+    let ethernet = programs
+        .find(|program| program.name() == "bleach_ethernet")
+        .expect("it is there");
+    let _attached = to_device(&ethernet, &near, Direction::Egress).expect("the device is there");
+    let arriving = tap::open(&far);
+    tap::only_arriving(&arriving);
+    let sender = Sender::new(&near);
+    sender.takes_pieces();
+    for ipv6 in [false, true] {
+        for front_bytes in [14, 34, 54, 60, 66, 74, 80, 90] {
+            let made = |ecn| Made {
+                ipv6,
+                ecn,
+                payload: 5000,
+                before: vec![1, 1, 8, 10, 0, 0, 0, 1, 0, 0, 0, 2],
+                option: vcp_option(1),
+            };
+            sender.send(&[in_pieces(front_bytes, &made(3).frame())]);
+            assert_eq!(
+                arrived(&arriving),
+                made(0).frame(),
+                "{front_bytes} bytes in one piece, ipv6 {ipv6}"
+            );
+        }
+    }
+}
+
+/// The next long frame; what hosts say of themselves is short.
+fn arrived(socket: &OwnedFd) -> Vec<u8> {
+    let mut frame = vec![0; 1 << 14];
+    for _ in 0..100 {
+        if let Some(bytes) = tap::read(socket, &mut frame).filter(|bytes| *bytes > 1000) {
+            frame.truncate(bytes);
+            return frame;
+        }
+    }
+    panic!("nothing arrives");
 }
