@@ -1,10 +1,13 @@
 //! What laws cost in the kernel: throughput over a cable that nobody slows down, beside the kernel's own CUBIC.
 
-use std::process::{Child, Command, Stdio};
+mod cable;
+
+use std::process::Child;
 use std::thread::sleep;
 use std::time::Duration;
 
 use Congestion::{Law, Own, Path};
+use cable::Cable;
 use nix::sys::signal::{Signal, kill};
 use nix::unistd::Pid;
 
@@ -12,114 +15,15 @@ use crate::measure::{self, median};
 use crate::row::{Bound, Row, Section};
 use crate::simulators::Bench;
 
-const TRANSFER_S: u32 = 3;
-
-/// Two namespaces joined by a cable, 10.78.0.1 and 10.78.0.2, with a server in the second.
-struct Cable {
-    near: String,
-    far: String,
-    server: Option<Child>,
+/// Of a round: so many transfers of so many seconds. Those through a router begin with some tenths of a second in which
+/// the window grows; the others do not, and many short ones in turns see less of what else the machine does.
+struct Turns {
+    n: u32,
+    seconds: u32,
 }
 
-impl Cable {
-    fn new() -> Result<Self, String> {
-        let id = std::process::id();
-        let mut cable = Self {
-            near: format!("flbn{id}"),
-            far: format!("flbf{id}"),
-            server: None,
-        };
-        let (near, far) = (cable.near.clone(), cable.far.clone());
-        ip(&format!("netns add {near}"))?;
-        ip(&format!("netns add {far}"))?;
-        ip(&format!(
-            "link add wire netns {near} type veth peer name wire netns {far}"
-        ))?;
-        for (name, host) in [(&near, 1), (&far, 2)] {
-            ip_in(name, &format!("addr add 10.78.0.{host}/24 dev wire"))?;
-            ip_in(name, "link set lo up")?;
-            ip_in(name, "link set wire up")?;
-        }
-        let [enter, space] = entering(&far);
-        cable.server = Some(start(&[&enter, &space, "iperf3", "-s"])?);
-        sleep(Duration::from_millis(500));
-        Ok(cable)
-    }
-
-    /// Most segments that the devices take as one packet.
-    fn offload(&self, segments: u32) -> Result<(), String> {
-        for name in [&self.near, &self.far] {
-            ip_in(name, &format!("link set wire gso_max_segs {segments}"))?;
-        }
-        Ok(())
-    }
-
-    /// What a transfer under a congestion control reaches. Its two ends stay on a processor each: one that moves lets
-    /// packets overtake each other, which costs more than any law.
-    fn gbit_per_s(&self, control: &str) -> Result<f64, String> {
-        let seconds = TRANSFER_S.to_string();
-        let client = [
-            "iperf3",
-            "-J",
-            "-c",
-            "10.78.0.2",
-            "-t",
-            &seconds,
-            "-A",
-            "0,1",
-            "-C",
-            control,
-        ];
-        let [enter, space] = entering(&self.near);
-        let output = measure::run([enter.as_str(), &space].iter().chain(&client))?;
-        let told: serde_json::Value =
-            serde_json::from_slice(&output.stdout).map_err(|error| format!("iperf3: {error}"))?;
-        let rate = told
-            .pointer("/end/sum_received/bits_per_second")
-            .and_then(serde_json::Value::as_f64);
-        Ok(rate.ok_or("iperf3 tells no rate")? / 1e9)
-    }
-}
-
-impl Drop for Cable {
-    fn drop(&mut self) {
-        if let Some(server) = &mut self.server {
-            end(server);
-        }
-        for name in [&self.near, &self.far] {
-            let _ = ip(&format!("netns del {name}"));
-        }
-    }
-}
-
-fn ip(arguments: &str) -> Result<(), String> {
-    measure::run(std::iter::once("ip").chain(arguments.split(' '))).map(drop)
-}
-
-/// Words before a command in a network namespace. `ip netns exec` and `ip -n` mount a `/sys` of their own there, for
-/// which `/` must be a mount point, as it is not in a chroot.
-fn entering(space: &str) -> [String; 2] {
-    ["nsenter".to_owned(), format!("--net=/run/netns/{space}")]
-}
-
-fn ip_in(space: &str, arguments: &str) -> Result<(), String> {
-    let [enter, space] = entering(space);
-    measure::run([enter.as_str(), &space, "ip"].into_iter().chain(arguments.split(' '))).map(drop)
-}
-
-fn start(words: &[&str]) -> Result<Child, String> {
-    let started = Command::new(words[0])
-        .args(&words[1..])
-        .stdout(Stdio::null())
-        .stderr(Stdio::null())
-        .spawn();
-    started.map_err(|error| format!("cannot start {}: {error}", words[0]))
-}
-
-fn end(child: &mut Child) {
-    let _ = child.kill();
-    let _ = child.wait();
-}
+const THROUGH_ROUTER: Turns = Turns { n: 2, seconds: 3 };
+const END_TO_END: Turns = Turns { n: 3, seconds: 1 };
 
 /// The congestion control that a law becomes.
 fn name_of(law: &str) -> String {
@@ -167,8 +71,16 @@ impl<'a> Loaded<'a> {
                 ROUTER_RATE,
                 "--no-shape",
             ];
-            loaded.router = Some(start(&[&[fadelab.as_str()], &words[..]].concat())?);
-            sleep(Duration::from_secs(2));
+            let router = loaded
+                .router
+                .insert(measure::start(&[&[fadelab.as_str()], &words[..], more].concat())?);
+            sleep(ROUTER_STARTS);
+            if !matches!(router.try_wait(), Ok(None)) {
+                return Err(format!(
+                    "the router of {law} has ended: see `fadelab {}`",
+                    words.join(" ")
+                ));
+            }
         }
         Ok(loaded)
     }
@@ -197,81 +109,92 @@ struct Case {
 enum Congestion {
     /// The kernel's own.
     Own(&'static str),
-    /// A law of fadelab's, at both ends, with parameters.
-    Law(&'static str, &'static [&'static str]),
-    /// The same, and at a router.
-    Path(&'static str),
+    /// A law of fadelab's, at both ends.
+    Law(&'static str),
+    /// The same, and at a router, with parameters.
+    Path(&'static str, &'static [&'static str]),
 }
+
+/// Its program is compiled, loaded and attached by then.
+const ROUTER_STARTS: Duration = Duration::from_secs(2);
 
 /// What routers are told that the cable carries: more than it does, so that processors decide and not the law.
 const ROUTER_RATE: &str = "100gbit";
 
-/// RFC 5681 counts ACKs in slow start, of which there are few with offload; Linux's own laws count what they
-/// acknowledge.
-const RENO_UNLIMITED: &[&str] = &["--set", "law.reno.limit_pkts=65535 pkt"];
-const CUBIC_UNLIMITED: &[&str] = &["--set", "law.cubic.limit_pkts=65535 pkt"];
+/// VCP's window grows by a sixteenth in this time, of which a transfer is to have some hundreds.
+const VCP_FAST: &[&str] = &["--set", "law.vcp.trho_us=10ms"];
 
 /// As many segments as a device takes when nobody limits it.
 const OFFLOAD: u32 = 65535;
 
-fn reached(bench: &Bench, cable: &Cable, case: Case) -> Result<f64, String> {
-    let (_loaded, name) = match case.congestion {
-        Own(name) => (None, name.to_owned()),
-        Law(law, more) => (Some(Loaded::new(bench, cable, law, more, false)?), name_of(law)),
-        Path(law) => (Some(Loaded::new(bench, cable, law, &[], true)?), name_of(law)),
-    };
-    cable.offload(case.segments)?;
-    cable.gbit_per_s(&name)
+impl Case {
+    /// Loads what the case needs, and tells the congestion control of its sockets.
+    fn set_up<'a>(self, bench: &'a Bench, cable: &Cable) -> Result<(Option<Loaded<'a>>, String), String> {
+        Ok(match self.congestion {
+            Own(name) => (None, name.to_owned()),
+            Law(law) => (Some(Loaded::new(bench, cable, law, &[], false)?), name_of(law)),
+            Path(law, more) => (Some(Loaded::new(bench, cable, law, more, true)?), name_of(law)),
+        })
+    }
+
+    /// Transfers, in Gbit/s, in turns with those of the kernel's cubic, whose packets have `segments`. A router is
+    /// there only while the case has its turn.
+    fn turns(self, bench: &Bench, cable: &Cable, segments: u32) -> Result<Vec<(f64, f64)>, String> {
+        let reached = |name: &str, segments, seconds| {
+            cable.offload(segments)?;
+            cable.gbit_per_s(name, seconds)
+        };
+        if matches!(self.congestion, Path(..)) {
+            let turn = |_| {
+                let (loaded, name) = self.set_up(bench, cable)?;
+                let ours = reached(&name, self.segments, THROUGH_ROUTER.seconds)?;
+                drop(loaded);
+                Ok((ours, reached("cubic", segments, THROUGH_ROUTER.seconds)?))
+            };
+            return (0..bench.rounds * THROUGH_ROUTER.n).map(turn).collect();
+        }
+        let (_loaded, name) = self.set_up(bench, cable)?;
+        let turn = |_| {
+            let ours = reached(&name, self.segments, END_TO_END.seconds)?;
+            Ok((ours, reached("cubic", segments, END_TO_END.seconds)?))
+        };
+        (0..bench.rounds * END_TO_END.n).map(turn).collect()
+    }
 }
 
-/// What is compared with what: a name, both sides, and the bound.
-fn cases() -> [(&'static str, Case, Case, Bound); 8] {
+/// What is compared with the kernel's cubic: a name, the case, the segments of cubic's packets, and the bound.
+fn cases() -> [(&'static str, Case, u32, Bound); 7] {
     let case = |congestion, segments| Case { congestion, segments };
-    let cubic = |segments| case(Own("cubic"), segments);
+    let good = Bound::AtLeast(0.95, 1.0);
+    let whole = Bound::AtLeast(0.75, 0.85);
     [
-        (
-            "reno, offload",
-            case(Law("reno", RENO_UNLIMITED), OFFLOAD),
-            cubic(OFFLOAD),
-            Bound::AtLeast(0.95, 1.0),
-        ),
-        (
-            "reno that counts ACKs, offload",
-            case(Law("reno", &[]), OFFLOAD),
-            cubic(OFFLOAD),
-            Bound::None,
-        ),
+        ("reno, offload", case(Law("reno"), OFFLOAD), OFFLOAD, good),
         (
             "the kernel's reno, offload",
             case(Own("reno"), OFFLOAD),
-            cubic(OFFLOAD),
+            OFFLOAD,
             Bound::None,
         ),
-        (
-            "cubic, offload",
-            case(Law("cubic", CUBIC_UNLIMITED), OFFLOAD),
-            cubic(OFFLOAD),
-            Bound::AtLeast(0.95, 1.0),
-        ),
-        (
-            "vcp with router, one segment",
-            case(Path("vcp"), 1),
-            cubic(1),
-            Bound::AtLeast(0.75, 0.85),
-        ),
+        ("cubic, offload", case(Law("cubic"), OFFLOAD), OFFLOAD, good),
+        ("vcp with router, one segment", case(Path("vcp", VCP_FAST), 1), 1, whole),
         (
             "xcp with router, one segment",
-            case(Path("xcp"), 1),
-            cubic(1),
+            case(Path("xcp", &[]), 1),
+            1,
             Bound::None,
         ),
         (
             "vcp with router, offload",
-            case(Path("vcp"), OFFLOAD),
-            cubic(OFFLOAD),
+            case(Path("vcp", VCP_FAST), OFFLOAD),
+            OFFLOAD,
             Bound::None,
         ),
-        ("the kernel's cubic, one segment", cubic(1), cubic(OFFLOAD), Bound::None),
+        (
+            "the kernel's cubic, one segment",
+            case(Own("cubic"), 1),
+            OFFLOAD,
+            Bound::None,
+        ),
     ]
 }
 
@@ -281,18 +204,13 @@ pub fn measure(bench: &Bench) -> Result<Section, String> {
     eprintln!("bench: laws in the kernel");
     let cable = Cable::new()?;
     let mut rows = Vec::new();
-    for (name, case, other, bound) in cases() {
-        let (mut ratios, mut ours, mut theirs) = (Vec::new(), Vec::new(), Vec::new());
-        for _ in 0..bench.rounds {
-            let (mine, its) = (reached(bench, &cable, case)?, reached(bench, &cable, other)?);
-            ratios.push(mine / its);
-            ours.push(mine);
-            theirs.push(its);
-        }
+    for (name, case, segments, bound) in cases() {
+        let turns = case.turns(bench, &cable, segments)?;
+        let (ours, theirs) = turns.iter().copied().unzip();
         rows.push(Row {
             case: name.to_owned(),
             quantity: "x the kernel's cubic",
-            value: median(ratios),
+            value: median(turns.iter().map(|(mine, its)| mine / its).collect()),
             digits: 2,
             bound,
             basis: format!("{:.2} against {:.2} Gbit/s", median(ours), median(theirs)),
@@ -301,8 +219,11 @@ pub fn measure(bench: &Bench) -> Result<Section, String> {
     Ok(Section {
         name: "kernel",
         about: format!(
-            "Throughput between two namespaces, iperf3 for {TRANSFER_S} s, in turns, median of {} rounds",
-            bench.rounds
+            "Throughput between two namespaces, iperf3 in turns, medians of {} of {} s, with a router of {} of {} s",
+            bench.rounds * END_TO_END.n,
+            END_TO_END.seconds,
+            bench.rounds * THROUGH_ROUTER.n,
+            THROUGH_ROUTER.seconds
         ),
         rows,
     })

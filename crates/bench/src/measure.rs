@@ -2,7 +2,7 @@
 
 use std::ffi::OsStr;
 use std::path::Path;
-use std::process::{Command, Output};
+use std::process::{Child, Command, Output, Stdio};
 
 use nix::sys::resource::{UsageWho, getrusage};
 use nix::sys::time::TimeValLike;
@@ -39,7 +39,20 @@ pub fn run(words: impl IntoIterator<Item = impl AsRef<OsStr>>) -> Result<Output,
     ))
 }
 
-/// The same on core `core` alone.
+/// Starts it and lets it run, in silence.
+///
+/// # Errors
+/// In words, where it cannot be started.
+pub fn start(words: &[&str]) -> Result<Child, String> {
+    let started = Command::new(words[0])
+        .args(&words[1..])
+        .stdout(Stdio::null())
+        .stderr(Stdio::null())
+        .spawn();
+    started.map_err(|error| format!("cannot start {}: {error}", words[0]))
+}
+
+/// These words on core `core` alone.
 pub fn pinned(core: usize, words: &Words) -> Words {
     let pin = ["taskset".to_owned(), "-c".to_owned(), core.to_string()];
     Words(pin.into_iter().chain(words.0.iter().cloned()).collect())
