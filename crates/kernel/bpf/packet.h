@@ -28,7 +28,7 @@
 
 struct packet {
 	u32 ip_at;    /* offset of the IP header; the ECN field stands in the byte behind its first */
-	u32 tcp_at;   /* offset of the TCP header; 0: the packet is not TCP, or not in one piece */
+	u32 tcp_at;   /* offset of the TCP header; 0: the packet is not TCP, or a fragment */
 	u32 tcp_end;  /* offset behind the TCP options */
 	u32 has_data; /* 1: it carries payload */
 	u16 ip_id;
