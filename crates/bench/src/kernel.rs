@@ -137,28 +137,24 @@ impl Case {
         })
     }
 
-    /// Transfers, in Gbit/s, in turns with those of the kernel's cubic, whose packets have `segments`. A router is
-    /// there only while the case has its turn.
+    /// Transfers, in Gbit/s, in turns with those of the kernel's cubic, whose packets have `segments`. A law is there
+    /// only while the case has its turn.
     fn turns(self, bench: &Bench, cable: &Cable, segments: u32) -> Result<Vec<(f64, f64)>, String> {
-        let reached = |name: &str, segments, seconds| {
+        let of_a_round = match self.congestion {
+            Path(..) => THROUGH_ROUTER,
+            Own(_) | Law(_) => END_TO_END,
+        };
+        let reached = |name: &str, segments| {
             cable.offload(segments)?;
-            cable.gbit_per_s(name, seconds)
+            cable.gbit_per_s(name, of_a_round.seconds)
         };
-        if matches!(self.congestion, Path(..)) {
-            let turn = |_| {
-                let (loaded, name) = self.set_up(bench, cable)?;
-                let ours = reached(&name, self.segments, THROUGH_ROUTER.seconds)?;
-                drop(loaded);
-                Ok((ours, reached("cubic", segments, THROUGH_ROUTER.seconds)?))
-            };
-            return (0..bench.rounds * THROUGH_ROUTER.n).map(turn).collect();
-        }
-        let (_loaded, name) = self.set_up(bench, cable)?;
         let turn = |_| {
-            let ours = reached(&name, self.segments, END_TO_END.seconds)?;
-            Ok((ours, reached("cubic", segments, END_TO_END.seconds)?))
+            let (loaded, name) = self.set_up(bench, cable)?;
+            let ours = reached(&name, self.segments)?;
+            drop(loaded);
+            Ok((ours, reached("cubic", segments)?))
         };
-        (0..bench.rounds * END_TO_END.n).map(turn).collect()
+        (0..bench.rounds * of_a_round.n).map(turn).collect()
     }
 }
 

@@ -160,7 +160,7 @@ ALWAYS_INLINE u16 packet_sum(u16 sum, u16 from, u16 to)
 /* Writes the ECN field. IPv4's header has a checksum, which goes with it; neither version's field is part of TCP's. */
 ALWAYS_INLINE void packet_set_ecn(struct __sk_buff *skb, const struct packet *packet, u32 ecn)
 {
-	u8 head[PACKET_IPV4_BYTES], field;
+	u8 head[PACKET_IPV4_SUM_END], field;
 	u16 sum;
 
 	if (packet->version != 4) {
@@ -175,7 +175,7 @@ ALWAYS_INLINE void packet_set_ecn(struct __sk_buff *skb, const struct packet *pa
 	head[1] = field;
 	head[10] = (u8)(sum >> 8);
 	head[11] = (u8)sum;
-	bpf_skb_store_bytes(skb, packet->ip_at, head, PACKET_IPV4_SUM_END, 0);
+	bpf_skb_store_bytes(skb, packet->ip_at, head, sizeof(head), 0);
 }
 
 #endif /* FADELAB_PACKET_H */

@@ -6,6 +6,7 @@ mod common;
 #[allow(dead_code, reason = "other tests use the rest of it")]
 #[path = "common/packet.rs"]
 mod packet;
+
 use std::io;
 use std::os::fd::{AsRawFd, FromRawFd, OwnedFd};
 use std::path::PathBuf;

@@ -7,8 +7,8 @@ use std::time::Duration;
 use crate::measure;
 
 /// Of either socket's buffer. With a larger window and segments that leave one by one, the kernel's limit of what waits
-/// below a socket (`tcp_small_queue_check`) wakes the sender for each of them now and then, which takes five times as
-/// long as the segment.
+/// below a socket (`tcp_small_queue_check`) wakes the sender for each of them now and then, which takes longer than the
+/// segment does.
 const WINDOW: &str = "256K";
 
 /// Two namespaces joined by a cable, 10.78.0.1 and 10.78.0.2, with a server in the second. What arrives at either is
