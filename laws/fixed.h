@@ -275,19 +275,14 @@ LAW u64 fixed_one_minus_exp2_neg_q32(u64 x_q32)
 }
 
 /*
- * log2(x) for x >= 1, 32 fractional bits in and out; 0 below 1. Error below 2^-31: each squaring of the mantissa
- * doubles the logarithm and shows one more bit of it; the mantissa has 63 fractional bits, so that the 32 squarings
- * leave an error below 2^-63 * 2^32 = 2^-31 in the last one.
+ * The 32 fractional bits of log2(m / 2^63), m from 2^63 on. Each squaring of the mantissa doubles the logarithm and shows
+ * one more bit of it; the mantissa has 63 fractional bits, so that the 32 squarings leave an error below
+ * 2^-63 * 2^32 = 2^-31 in the last one.
  */
-LAW u64 fixed_log2_q32(u64 x_q32)
+LAW u64 fixed_log2_mantissa_q32(u64 mantissa)
 {
-	u32 zeros = fixed_leading_zeros(x_q32);
-	u64 mantissa, log;
+	u64 log = 0;
 
-	if (x_q32 < FIXED_ONE_Q32)
-		return 0;
-	mantissa = x_q32 << (zeros & 63);
-	log = 31 - zeros;
 	for (int bit = 0; bit < 32; bit++) {
 		u64 square = fixed_mul_high(mantissa, mantissa);
 		u64 carry = square >> 63;
@@ -296,6 +291,16 @@ LAW u64 fixed_log2_q32(u64 x_q32)
 		mantissa = square << (1 - carry);
 	}
 	return log;
+}
+
+/* log2(x) for x >= 1, 32 fractional bits in and out; 0 below 1. Error below 2^-31. */
+LAW u64 fixed_log2_q32(u64 x_q32)
+{
+	u32 zeros = fixed_leading_zeros(x_q32);
+
+	if (x_q32 < FIXED_ONE_Q32)
+		return 0;
+	return (u64)(31 - zeros) << 32 | fixed_log2_mantissa_q32(x_q32 << (zeros & 63));
 }
 
 #endif /* FADELAB_FIXED_H */

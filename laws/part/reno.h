@@ -58,8 +58,8 @@ LAW u64 reno_grown_q32(u64 cwnd_q32, u32 ssthresh_pkts, u64 acked_pkts, u64 limi
 		LAW_STEP("RFC 5681 (2): slow start, cwnd += min(acked, limit) up to ssthresh");
 		return cwnd_q32 + (used_pkts << 32);
 	}
-	LAW_STEP("RFC 5681 (3): congestion avoidance, cwnd += acked / cwnd");
-	return fixed_add(cwnd_q32, window_share_q32(acked_pkts << 32, cwnd_q32));
+	LAW_STEP("RFC 5681 (3): congestion avoidance, cwnd += acked / cwnd, at most 1");
+	return fixed_add(cwnd_q32, window_share_q32(window_counted_pkts(acked_pkts, cwnd_q32) << 32, cwnd_q32));
 }
 
 /* Whether the window may grow now: on new data outside of recovery (RFC 5681), and when it was used (RFC 7661). */

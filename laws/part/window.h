@@ -34,6 +34,17 @@ LAW void window_set(struct window *window, struct law_control *control, u64 cwnd
 }
 
 /*
+ * How many of the packets that one ACK acknowledges a window grows by: a window's worth at most. After a timeout the
+ * window is one packet, and the ACK of the segment that was missing covers all that had arrived behind it, sent under a
+ * window that is no more. RFC 3465 section 2.1 draws the same line: in congestion avoidance no ACK adds more than a
+ * round trip does.
+ */
+LAW u64 window_counted_pkts(u64 pkts, u64 cwnd_q32)
+{
+	return fixed_min(pkts, cwnd_q32 >> 32);
+}
+
+/*
  * x / cwnd with 32 fractional bits, x below 2^16 packets. One division on each ACK, so the window gives up 16 of its
  * fractional bits: the relative error is below 2^-16 / cwnd.
  */

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 /*
  * Source: Xia, Subramanian, Stoica, Kalyanaraman, "One more bit is enough", SIGCOMM 2005, section 3; queue filter and
- * rounding as in the author's ns-2 code.
+ * rounding as in the authors' ns-2 release 0.1.
  *
  * In one paragraph: Every t_rho the router divides what arrived, plus a share of the standing queue, by what it could
  * have carried, and writes the result as one of three codes into the ECN bits of the VCP data packets that leave
@@ -16,13 +16,18 @@
  * Parameters: the X-macro VCP_ROUTER_PARAMS below.
  *
  * Divergences:
- *   1. gamma is 0.98 as the paper is remembered; the author's code has 0.95 in one place and a table by capacity in
- *      another (parameters gamma and target).
- *   2. The queue filter is the code's; the paper is remembered with a weight of 0.875 on the old value at each t_q.
+ *   1. gamma is 0.98 as the paper is remembered. Two forms of the author's code have a table by capacity instead
+ *      (`target = "table"`; its rows are chosen by int(C / 10^k + 0.34), so that they begin at 0.66 of a power of ten),
+ *      and a target that moves (`target = "moving"`, the release 0.1): gamma starts at 0.95 and is moved every 10 t_rho
+ *      by a step up where the mean of rho gamma was below a goal, and down where it was above.
+ *   2. The queue filter is what the release writes down. What its C++ computes is another: shifts bind weaker than sums
+ *      there, so that the old value is lost and the mean divided by 16 (`queue_filter = "release"`). The paper is
+ *      remembered with a weight of 0.875 on the old value at each t_q.
  *   3. Rounding percentages up puts the thresholds at 0.79 and 0.99; `rounding = "exact"` puts them at 0.80 and 1.00.
  *   4. Where the capacity part says that the link offered nothing, anything that arrives or waits is overload; with
  *      nothing there the code stays.
  *   5. rho is divided by the time that really passed, which is t_rho unless a timer is late.
+ *   6. The release keeps ACKs in a queue of their own that goes first: that is the link's to do, not the law's.
  *
  * Figures: vcp-ton-2010 figures 2, 3, 5, 10 to 13; vcp-milcom-2007.
  */
@@ -43,8 +48,10 @@
 	  "Share of the standing queue that counts as load")                                                               \
 	P(gamma, 980000, "1", 1000000, 100000, 1000000, "SIGCOMM 2005, remembered; code 0.95",                             \
 	  "Share of the capacity that the law aims at")                                                                    \
-	P(target, 0, "gamma|table", 1, 0, 1, "author's code has both",                                                     \
-	  "Whether gamma is the same at all capacities or from the code's table")                                          \
+	P(target, 0, "gamma|table|moving", 1, 0, 2, "SIGCOMM 2005; author's code has the others",                          \
+	  "Whether the share aimed at is gamma, from a table by capacity, or moved until the load meets a goal")           \
+	P(queue_filter, 0, "average|release", 1, 0, 1, "authors' release 0.1",                                             \
+	  "Standing queue: a moving average, or the last mean divided by 16")                                              \
 	P(queue_weight, 250000, "1", 1000000, 1000, 1000000, "author's code",                                              \
 	  "Weight of the newest interval in the standing queue")                                                           \
 	P(load_weight, 1000000, "1", 1000000, 1000, 1000000, "author's code: off, or 0.75",                                \
@@ -68,9 +75,17 @@ struct vcp_router_state {
 	u64 queue_smooth_q8; /* bytes with 8 fractional bits */
 	u64 load_q32;        /* 1.0 is 2^32 */
 	u64 interval_start_us;
+	u64 target_gamma; /* what gamma stands at where the target moves, in millionths */
+	u64 used_sum;     /* of rho gamma in millionths, over the intervals since it was moved */
+	u32 used_intervals;
 	u32 code; /* 1 low, 2 high, 3 overload */
-	u32 reserved;
 };
+
+/* The target of the release: where it starts, its range, and after how many intervals it moves. */
+#define VCP_TARGET_FIRST 950000u
+#define VCP_TARGET_MIN 100000u
+#define VCP_TARGET_MAX 999000u
+#define VCP_TARGET_INTERVALS 10u
 
 LAW void vcp_router_init(void *state, const void *params, const struct law_link *link, u64 due_us[LAW_TIMERS_MAX])
 {
@@ -78,6 +93,7 @@ LAW void vcp_router_init(void *state, const void *params, const struct law_link 
 	const struct vcp_router_params *p = params;
 
 	s->code = LAW_ECN_ECT1;
+	s->target_gamma = VCP_TARGET_FIRST;
 	s->interval_start_us = link->now_us;
 	due_us[VCP_TIMER_QUEUE] = link->now_us + p->tq_us;
 	due_us[VCP_TIMER_LOAD] = link->now_us + p->trho_us;
@@ -99,31 +115,89 @@ LAW u32 vcp_router_on_dequeue(void *state, const void *params, struct law_packet
 	return LAW_PASS;
 }
 
-/* The table of the author's code, in millionths; steps lie 0.34 decades below the powers of ten. */
-LAW u64 vcp_gamma(const struct vcp_router_params *p, u64 capacity_Bps)
+/* Powers of ten of bit/s at which rows of the author's tables begin: at 0.66 of each, in bytes per second. */
+#define VCP_ROW_BPS(power) ((power)*66ull / 800)
+
+/* The table of the author's code, in millionths. Below its first row the first row holds. */
+LAW u64 vcp_table_gamma(u64 capacity_Bps)
+{
+	if (capacity_Bps < VCP_ROW_BPS(10000ull))
+		return 850000;
+	if (capacity_Bps < VCP_ROW_BPS(100000ull))
+		return 890000;
+	if (capacity_Bps < VCP_ROW_BPS(1000000ull))
+		return 920000;
+	if (capacity_Bps < VCP_ROW_BPS(10000000ull))
+		return 940000;
+	if (capacity_Bps < VCP_ROW_BPS(100000000ull))
+		return 960000;
+	if (capacity_Bps < VCP_ROW_BPS(1000000000ull))
+		return 975000;
+	if (capacity_Bps < VCP_ROW_BPS(10000000000ull))
+		return 985000;
+	if (capacity_Bps < VCP_ROW_BPS(100000000000ull))
+		return 990000;
+	return capacity_Bps < VCP_ROW_BPS(1000000000000ull) ? 992000 : 993000;
+}
+
+/* The use of the link that the release moves its target towards, in millionths, and the step by which it does. */
+struct vcp_goal {
+	u64 use;
+	u64 step;
+};
+
+LAW struct vcp_goal vcp_goal_of(u64 capacity_Bps)
+{
+	if (capacity_Bps < VCP_ROW_BPS(1000000ull))
+		return (struct vcp_goal){920000, 6000};
+	if (capacity_Bps < VCP_ROW_BPS(10000000ull))
+		return (struct vcp_goal){940000, 5000};
+	if (capacity_Bps < VCP_ROW_BPS(100000000ull))
+		return (struct vcp_goal){960000, 4000};
+	if (capacity_Bps < VCP_ROW_BPS(1000000000ull))
+		return (struct vcp_goal){975000, 3000};
+	return (struct vcp_goal){985000, 2000};
+}
+
+/* The share of the capacity that is aimed at, in millionths. */
+LAW u64 vcp_gamma(const struct vcp_router_state *s, const struct vcp_router_params *p, u64 capacity_Bps)
 {
 	if (p->target == 0)
 		return p->gamma;
-	if (capacity_Bps < 571364)
-		return 940000;
-	if (capacity_Bps < 5713638)
-		return 960000;
-	if (capacity_Bps < 57136379)
-		return 975000;
-	return capacity_Bps < 571363790 ? 985000 : 990000;
+	return p->target == 1 ? vcp_table_gamma(capacity_Bps) : s->target_gamma;
+}
+
+/* Takes note of an interval's load and moves the target after ten of them. */
+LAW void vcp_move_target(struct vcp_router_state *s, u64 load_q32, u64 capacity_Bps)
+{
+	struct vcp_goal goal = vcp_goal_of(capacity_Bps);
+	u64 mean;
+
+	s->used_sum = fixed_add(s->used_sum, fixed_mul_div(load_q32, s->target_gamma, FIXED_ONE_Q32));
+	s->used_intervals = (s->used_intervals + 1) % VCP_TARGET_INTERVALS;
+	if (s->used_intervals)
+		return;
+	mean = s->used_sum / VCP_TARGET_INTERVALS;
+	if (mean < goal.use) {
+		LAW_STEP("divergence 1, moving target: the load was below its goal, gamma += step");
+		s->target_gamma = fixed_min(s->target_gamma + goal.step, VCP_TARGET_MAX);
+	} else if (mean > goal.use) {
+		LAW_STEP("divergence 1, moving target: the load was above its goal, gamma -= step");
+		s->target_gamma = fixed_max(fixed_sub(s->target_gamma, goal.step), VCP_TARGET_MIN);
+	}
+	s->used_sum = 0;
 }
 
 /* Beyond this load all is the same; a smoothed load factor must not take for ever to come back from infinity. */
 #define VCP_LOAD_Q32_MAX (10ull << 32)
 
 /* rho with 32 fractional bits, at most VCP_LOAD_Q32_MAX, which is also any load on a link that carries nothing. */
-LAW u64 vcp_load_q32(const struct vcp_router_params *p, u64 arrived_bytes, u64 queue_q8, u64 capacity_Bps,
+LAW u64 vcp_load_q32(const struct vcp_router_params *p, u64 gamma, u64 arrived_bytes, u64 queue_q8, u64 capacity_Bps,
                      u64 interval_us)
 {
 	u64 queue_load_q8 = fixed_mul_div(queue_q8, p->kappa_q, 1000000);
 	u64 load_q8 = fixed_add(fixed_mul(arrived_bytes, 256), queue_load_q8);
-	u64 target_q8 =
-		fixed_mul_div(fixed_mul(capacity_Bps, 256), fixed_mul(interval_us, vcp_gamma(p, capacity_Bps)), 1000000000000);
+	u64 target_q8 = fixed_mul_div(fixed_mul(capacity_Bps, 256), fixed_mul(interval_us, gamma), 1000000000000);
 
 	if (target_q8 == 0) {
 		LAW_STEP("divergence 4: the link offered nothing, anything that arrives or waits is overload");
@@ -159,11 +233,16 @@ LAW void vcp_close_interval(struct vcp_router_state *s, const struct vcp_router_
                             const struct law_queue *queue)
 {
 	u64 mean_q8 = fixed_mul_div(s->queue_sum_bytes, 256, s->queue_samples);
-	u64 load_q32;
+	u64 gamma = vcp_gamma(s, p, queue->capacity_Bps), load_q32;
 
-	s->queue_smooth_q8 = vcp_smoothed(s->queue_smooth_q8, mean_q8, p->queue_weight);
-	load_q32 = vcp_load_q32(p, queue->arrived_bytes, s->queue_smooth_q8, queue->capacity_Bps,
+	if (p->queue_filter)
+		s->queue_smooth_q8 = mean_q8 / 16;
+	else
+		s->queue_smooth_q8 = vcp_smoothed(s->queue_smooth_q8, mean_q8, p->queue_weight);
+	load_q32 = vcp_load_q32(p, gamma, queue->arrived_bytes, s->queue_smooth_q8, queue->capacity_Bps,
 	                        queue->now_us - s->interval_start_us);
+	if (p->target == 2)
+		vcp_move_target(s, load_q32, queue->capacity_Bps);
 	if (queue->capacity_Bps || load_q32) {
 		s->load_q32 = vcp_smoothed(s->load_q32, load_q32, p->load_weight);
 		s->code = vcp_code_of(p, s->load_q32);

@@ -155,9 +155,10 @@ LAW u64 bic_count(const struct bic_state *s, const struct bic_params *p, u64 cwn
 /* One packet in each `count`; rounded up, so that `count` packets add a whole one. */
 LAW u64 bic_grown_q32(const struct bic_state *s, const struct bic_params *p, u64 cwnd_q32, u64 acked_pkts)
 {
+	u64 counted_pkts = window_counted_pkts(fixed_min(acked_pkts, 65535), cwnd_q32);
 	u64 count = bic_count(s, p, cwnd_q32 >> 32);
 
-	return fixed_add(cwnd_q32, fixed_div((fixed_min(acked_pkts, 65535) << 32) + count - 1, count));
+	return fixed_add(cwnd_q32, fixed_div((counted_pkts << 32) + count - 1, count));
 }
 
 /* ratio += (acked - ratio) / 16 in whole sixteenths, as Linux does: it never falls below 31 of them. */

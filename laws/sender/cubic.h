@@ -126,12 +126,13 @@ LAW void cubic_grow_estimate(struct cubic_state *s, const struct cubic_params *p
 
 LAW u64 cubic_grown_q32(struct cubic_state *s, const struct cubic_params *p, const struct law_ack *ack, u64 cwnd_q32)
 {
+	u64 acked_pkts = window_counted_pkts(ack->acked_pkts, cwnd_q32);
 	u64 t_us, target_q32;
 
 	if (!s->in_epoch)
 		cubic_start_epoch(s, p, cwnd_q32, ack->now_us);
 	t_us = fixed_sub(ack->now_us, s->epoch_start_us);
-	cubic_grow_estimate(s, p, ack->acked_pkts, cwnd_q32);
+	cubic_grow_estimate(s, p, acked_pkts, cwnd_q32);
 	if (p->friendly && cubic_window_q32(s, p, t_us) < s->estimate_q32) {
 		LAW_STEP("RFC 9438 section 4.3: Reno would be faster, cwnd = W_est");
 		return fixed_max(s->estimate_q32, cwnd_q32);
@@ -143,7 +144,7 @@ LAW u64 cubic_grown_q32(struct cubic_state *s, const struct cubic_params *p, con
 	target_q32 = cubic_window_q32(s, p, t_us + ack->srtt_us);
 	target_q32 = fixed_min(fixed_max(target_q32, cwnd_q32), fixed_add(cwnd_q32, cwnd_q32 / 2));
 	/* (target - cwnd) / cwnd per packet, at most one half. */
-	return fixed_add(cwnd_q32, fixed_mul(window_share_q32(target_q32 - cwnd_q32, cwnd_q32), ack->acked_pkts));
+	return fixed_add(cwnd_q32, fixed_mul(window_share_q32(target_q32 - cwnd_q32, cwnd_q32), acked_pkts));
 }
 
 LAW void cubic_on_ack(void *state, const void *params, const struct law_ack *ack, struct law_control *control)

@@ -1,33 +1,50 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 /*
- * Source: Xia, Subramanian, Stoica, Kalyanaraman, "One more bit is enough", SIGCOMM 2005; constants and timers as in
- * the author's ns-2 code; vcp-ton-2010 sections II-A and IV.
+ * Source: Xia, Subramanian, Stoica, Kalyanaraman, "One more bit is enough", SIGCOMM 2005; constants, bounds and timers
+ * as in the authors' ns-2 release 0.1 of February 2006; vcp-ton-2010 sections II-A and IV.
  *
  * In one paragraph: Each router writes how loaded it is into the two ECN bits of data packets: low, high or overload.
  * The receiver echoes the code; the sender multiplies its window while the load is low, adds while it is high, and
- * backs off by an eighth at overload, at most once in an update interval and a round trip.
+ * backs off by an eighth at overload, at most once in an update interval and a round trip. What one ACK adds is bounded
+ * by a value that falls with the window, so that no sum of increases outruns a decrease by an eighth.
  *
  * Law, per acknowledged packet, by the code in the ACK:
- *   low       cwnd += (1 + xi)^x - 1     xi = kappa (1/0.8 - 1) = 0.0625, x = min(srtt / t_rho, 2.5)
- *   high      cwnd += alpha_s w / cwnd   alpha_s = r/5 up to r = 0.2, r^2 up to 5, then r + 20; r = srtt / t_d
+ *   low       cwnd += (1 + xi)^x - 1     xi = min(kappa (1/0.8 - 1), M(cwnd)), x = min(srtt / t_rho, 2.5)
+ *   high      cwnd += min(alpha_s w / cwnd, L(cwnd))
+ *             alpha_s = alpha times r/5 up to r = 0.2, r^2 up to 5, then r + 20; r = srtt / t_d
  *   overload  cwnd *= beta once; for t_rho further overload codes are ignored; for one srtt more they add as high does
+ *   L         0.1, 0.06, 0.04, 0.02, 0.01, 0.006, 0.004, 0.002 at cwnd = 1, 10, ... 10^7, powers of cwnd between them
+ *   M         1, 0.5, 0.2, 0.1, 0.064, 0.044, 0.032, 0.024 at the same windows, linear in log cwnd between them
  *   pacing    for cwnd <= 64: one packet per srtt / 2^ceil(log2 cwnd) where that exceeds t_rho / 2
- *   loss      as Reno (default), or as overload, or as vcp-ton-2010's heuristic decides
+ *   loss      as Reno (default), or as overload, or as vcp-ton-2010's heuristic decides; a timeout always as Reno's
+ *
+ * Why L is there: alone, alpha_s adds 30 packets a round trip of 1 s. N flows that add alpha_s each do not leave overload
+ * where 7 N alpha_s exceeds gamma times the bandwidth-delay product, because a decrease takes an eighth. With L a round
+ * trip adds 4 to 6 % of a window of 10 to 100 packets. The price is fairness: a bounded flow grows in proportion to its
+ * window, and convergence over long round trips is slow.
  *
  * Parameters: the X-macro VCP_SENDER_PARAMS below.
  *
  * Divergences:
  *   1. The reference round trip t_d of additive increase is 100 ms and the scale is linear outside 20 to 500 ms, as in
- *      the author's code; the paper scales by (srtt / t_rho)^2 with t_rho = 200 ms, four times slower. The parameters
+ *      the authors' code; the paper scales by (srtt / t_rho)^2 with t_rho = 200 ms, four times slower. The parameters
  *      td_us and ai_scaling select the paper's form, or none: alpha packets a round trip, however long that is.
- *   2. The clamp of x at 2.5 is the code's; the paper speaks of a bound without a number.
+ *   2. The clamp of x at 2.5 and the bounds L and M are the code's; the paper speaks of a bound without a number, and
+ *      dcp-ew-2010 of artificial bounds. Public copies without L and M exist: `bound = "none"`.
  *   3. A loss halves the window as in the code; vcp-ton-2010 says "an MD", which is `loss = "beta"`.
- *   4. Increments count acknowledged packets, not ACKs, so that delayed ACKs do not slow the law. The author's
- *      receiver acknowledges each packet, where the two are the same.
+ *   4. Increments count acknowledged packets, not ACKs, so that delayed ACKs do not slow the law; one ACK counts for a
+ *      window's worth at most. The release counts ACKs: `growth = "acks"`.
  *   5. The window grows only while it limits the sender (RFC 7661); the code has only greedy sources.
  *   6. A path that never returned a code, or one that clears the ECN bits, is treated as Reno treats it: without
  *      feedback there is no safe multiplicative increase.
- *   7. While the host recovers from a loss the window is left to it; the code goes on adjusting.
+ *   7. While the host recovers from a loss the window is left to it. The release is a Reno, whose recovery ends with the
+ *      first new ACK, and it acts on that ACK: that is the host's to say (`recovery_exit` of the transport).
+ *   8. Time: timers are rounded up to the next 10 ms, and srtt is exact. The release computes with srtt in whole ticks of
+ *      10 ms and rounds up from a remainder of 2 ms on: `ticks = "release"`.
+ *   9. Pacing is a rate. The release does not pace a window of one packet and rounds the interval down to the tick:
+ *      `pacing = "release"`; it lets one packet go with each ACK and one more when the interval has passed, which is the
+ *      host's to do (`pacing` of the transport).
+ *  10. Windows are looked up in L and M by their first two digits, as in the release (90 places a decade).
  *
  * Figures: vcp-ton-2010 figures 2, 3, 5, 10 to 13; vcp-milcom-2007.
  */
@@ -57,8 +74,14 @@
 	  "How additive increase scales with the round trip")                                                              \
 	P(mi_clamp, 0, "rtt|gain|none", 1, 0, 2, "author's code; gain: the Stanford reproduction",                         \
 	  "Bound of multiplicative increase: srtt/t_rho <= 2.5, gain <= 1 per round trip, or none")                        \
-	P(pacing, 1, "bool", 1, 0, 1, "author's code",                                                                     \
-	  "Spread small windows over long round trips")                                                                    \
+	P(bound, 0, "window|additive|multiplicative|none", 1, 0, 3, "authors' release 0.1; dcp-ew-2010: artificial bounds", \
+	  "Which increase is bounded by the window: both, one of them, or none")                                           \
+	P(growth, 0, "packets|acks", 1, 0, 1, "authors' release 0.1: acks",                                                \
+	  "Whether the window grows by what an ACK acknowledges, or by ACKs")                                              \
+	P(ticks, 0, "up|release", 1, 0, 1, "authors' release 0.1",                                                         \
+	  "Timers in ticks of 10 ms: rounded up, or up from a remainder of 2 ms on and with srtt in whole ticks")          \
+	P(pacing, 1, "off|rate|release", 1, 0, 2, "authors' release 0.1",                                                  \
+	  "Spread small windows over long round trips; release: not a window of 1, and intervals in whole ticks")          \
 	P(loss, 0, "reno|beta|history", 1, 0, 2, "author's code; vcp-ton-2010 section IV-D",                               \
 	  "What a loss does: halve, decrease by beta, or beta only if ACKs reported overload")                             \
 	P(history_acks, 16, "1", 1, 1, 32, "vcp-ton-2010 section IV-D, T",                                                 \
@@ -86,13 +109,28 @@ enum vcp_phase {
 	VCP_RECOVERED = 2, /* the code's timer 2: one srtt after that */
 };
 
+enum vcp_bound {
+	VCP_BOUND_WINDOW = 0,
+	VCP_BOUND_ADDITIVE = 1,
+	VCP_BOUND_MULTIPLICATIVE = 2,
+	VCP_BOUND_NONE = 3,
+};
+
+enum vcp_pacing {
+	VCP_PACING_OFF = 0,
+	VCP_PACING_RATE = 1,
+	VCP_PACING_RELEASE = 2,
+};
+
 struct vcp_sender_state {
 	struct window window;
 	struct reno_memory memory;
 	u64 phase_end_us;
-	u64 log2_growth_q32; /* log2(1 + xi), fixed by kappa */
-	u64 mi_gain_q32;     /* for mi_srtt_us */
+	u64 log2_growth_q32; /* log2(1 + xi), at the window's place in M */
+	u64 mi_gain_q32;     /* for mi_srtt_us and log2_growth_q32 */
 	u64 ai_gain_q32;     /* for ai_srtt_us */
+	u32 ai_bound_q32;    /* L at the window's place, or VCP_UNBOUNDED_Q32 */
+	u32 place;           /* in L and M: where the two values above hold; 0: not looked up yet */
 	u32 mi_srtt_us;
 	u32 ai_srtt_us;
 	u32 srtt_us;
@@ -107,13 +145,121 @@ _Static_assert(sizeof(struct vcp_sender_state) <= LAW_STATE_BYTES_MAX, "the kern
 #define VCP_SRTT_US_INITIAL 100000u
 /* The code's timers tick every 10 ms. */
 #define VCP_TICK_US 10000u
+/* The release rounds a timer up from this remainder on. */
+#define VCP_TICK_UP_US 2000u
 /* Up to this window the code paces. */
 #define VCP_PACED_PKTS 64u
 
-LAW u64 vcp_ticks_up_us(u64 duration_us)
+LAW u64 vcp_ticks_us(const struct vcp_sender_params *p, u64 duration_us)
 {
-	return (duration_us + VCP_TICK_US - 1) / VCP_TICK_US * VCP_TICK_US;
+	return (duration_us + VCP_TICK_US - (p->ticks ? VCP_TICK_UP_US : 1)) / VCP_TICK_US * VCP_TICK_US;
 }
+
+/* -------------------------------------------------------------------------------------- bounds by the window */
+
+/* Stands in place of L where additive increase has no bound. */
+#define VCP_UNBOUNDED_Q32 0xffffffffu
+
+/* L and M between two powers of ten, in millionths; L falls by 2^-ai_fall. */
+struct vcp_decade {
+	u32 floor_pkts;
+	u32 ai_from, mi_from, mi_to;
+	u64 ai_fall_q32;
+};
+
+/* Binary logarithms of 5/3 (0.1 to 0.06, 0.01 to 0.006), 3/2 (0.06 to 0.04, 0.006 to 0.004) and 2, rounded. */
+#define VCP_LOG2_5_3_Q32 3165243125ull
+#define VCP_LOG2_3_2_Q32 2512394810ull
+#define VCP_LOG2_2_Q32 FIXED_ONE_Q32
+
+LAW struct vcp_decade vcp_decade_of(u64 cwnd_pkts)
+{
+	if (cwnd_pkts < 10)
+		return (struct vcp_decade){1, 100000, 1000000, 500000, VCP_LOG2_5_3_Q32};
+	if (cwnd_pkts < 100)
+		return (struct vcp_decade){10, 60000, 500000, 200000, VCP_LOG2_3_2_Q32};
+	if (cwnd_pkts < 1000)
+		return (struct vcp_decade){100, 40000, 200000, 100000, VCP_LOG2_2_Q32};
+	if (cwnd_pkts < 10000)
+		return (struct vcp_decade){1000, 20000, 100000, 64000, VCP_LOG2_2_Q32};
+	if (cwnd_pkts < 100000)
+		return (struct vcp_decade){10000, 10000, 64000, 44000, VCP_LOG2_5_3_Q32};
+	if (cwnd_pkts < 1000000)
+		return (struct vcp_decade){100000, 6000, 44000, 32000, VCP_LOG2_3_2_Q32};
+	if (cwnd_pkts < 10000000)
+		return (struct vcp_decade){1000000, 4000, 32000, 24000, VCP_LOG2_2_Q32};
+	return (struct vcp_decade){10000000, 2000, 24000, 24000, 0};
+}
+
+/* The window's first two digits, 10 to 99: its place within the decade. */
+LAW u32 vcp_digits(u64 cwnd_q32, u64 floor_pkts)
+{
+	return (u32)fixed_min(fixed_div((cwnd_q32 >> 16) * 10, floor_pkts) >> 16, 99);
+}
+
+/* log10(2) with 30 fractional bits, rounded. */
+#define VCP_LOG10_2_Q30 323228497ull
+
+/* log10(digits / 10), 0 to 1: how far into the decade the window is. Without branches, for the verifier's sake. */
+LAW u64 vcp_into_decade_q32(u64 digits)
+{
+	u64 doublings = 3 - fixed_less(digits, 20) - fixed_less(digits, 40) - fixed_less(digits, 80);
+	u64 mantissa = ((digits << (59 - doublings)) / 10) << 4;
+	u64 log2_q32 = doublings << 32 | fixed_log2_mantissa_q32(mantissa);
+
+	return fixed_min((log2_q32 * VCP_LOG10_2_Q30) >> 30, 0xffffffff);
+}
+
+/* L: a power of the window between its values at two powers of ten. */
+LAW u32 vcp_ai_bound_q32(const struct vcp_decade *decade, u64 at_q32)
+{
+	u64 from_q32 = ((u64)decade->ai_from << 32) / 1000000;
+	u64 lost_q32 = fixed_one_minus_exp2_neg_q32((decade->ai_fall_q32 * at_q32) >> 32);
+
+	return (u32)(from_q32 - ((from_q32 * lost_q32) >> 32));
+}
+
+/* M: linear in the logarithm of the window. */
+LAW u64 vcp_mi_bound_q32(const struct vcp_decade *decade, u64 at_q32)
+{
+	u64 from_q32 = ((u64)decade->mi_from << 32) / 1000000;
+	u64 fall_q32 = ((u64)(decade->mi_from - decade->mi_to) << 32) / 1000000;
+
+	return from_q32 - ((fall_q32 * at_q32) >> 32);
+}
+
+/* Both bounds for windows with these first two digits in this decade, and xi under the second. */
+LAW_SELDOM void vcp_look_up(struct vcp_sender_state *s, const struct vcp_sender_params *p, u32 digits,
+                            const struct vcp_decade *decade)
+{
+	u64 at_q32 = vcp_into_decade_q32(digits);
+	/* xi = kappa (100/80 - 1) = kappa / 4, at most 1/8. */
+	u64 xi_q32 = fixed_mul_div(p->kappa, FIXED_ONE_Q32, 4000000);
+
+	s->ai_bound_q32 = VCP_UNBOUNDED_Q32;
+	if (p->bound == VCP_BOUND_WINDOW || p->bound == VCP_BOUND_ADDITIVE)
+		s->ai_bound_q32 = vcp_ai_bound_q32(decade, at_q32);
+	if (p->bound == VCP_BOUND_WINDOW || p->bound == VCP_BOUND_MULTIPLICATIVE)
+		xi_q32 = fixed_min(xi_q32, vcp_mi_bound_q32(decade, at_q32));
+	s->log2_growth_q32 = fixed_log2_mantissa_q32((FIXED_ONE_Q32 + xi_q32) << 31);
+	/* The gain was computed for another xi. */
+	s->mi_srtt_us = 0;
+}
+
+/* Looks the window up where its first two digits are others than the last time. */
+LAW void vcp_find_place(struct vcp_sender_state *s, const struct vcp_sender_params *p, u64 cwnd_q32)
+{
+	struct vcp_decade decade = vcp_decade_of(cwnd_q32 >> 32);
+	u32 digits = vcp_digits(cwnd_q32, decade.floor_pkts);
+	u32 place = decade.floor_pkts * 128 + digits;
+
+	if (s->place == place)
+		return;
+	s->place = place;
+	vcp_look_up(s, p, digits, &decade);
+}
+
+/* ----------------------------------------------------------------------------------------------------- gains */
 
 /* (1 + xi)^x - 1, the growth per acknowledged packet at low load. */
 LAW_SELDOM u64 vcp_mi_gain_q32(const struct vcp_sender_params *p, u64 log2_growth_q32, u32 srtt_us)
@@ -143,7 +289,7 @@ LAW u64 vcp_ai_gain_q32(const struct vcp_sender_params *p, u32 srtt_us)
 	return fixed_min(alpha_q20, 1ull << 36) << 12;
 }
 
-/* The gains are computed only when they are used with another round trip than the last time. */
+/* The gains are computed only when they are used with another round trip, or another xi, than the last time. */
 LAW u64 vcp_mi_gain_cached_q32(struct vcp_sender_state *s, const struct vcp_sender_params *p)
 {
 	if (s->mi_srtt_us != s->srtt_us)
@@ -160,32 +306,54 @@ LAW u64 vcp_ai_gain_cached_q32(struct vcp_sender_state *s, const struct vcp_send
 	return s->ai_gain_q32;
 }
 
+/* What one packet adds: alpha_s w / cwnd, at most L. */
+LAW u64 vcp_ai_step_q32(struct vcp_sender_state *s, const struct vcp_sender_params *p, u64 cwnd_q32)
+{
+	u64 step_q32 = window_share_q32(vcp_ai_gain_cached_q32(s, p), cwnd_q32);
+
+	if (s->ai_bound_q32 == VCP_UNBOUNDED_Q32 || step_q32 <= s->ai_bound_q32)
+		return step_q32;
+	LAW_STEP("bound: additive increase by L(cwnd), which is less than alpha_s w / cwnd");
+	return s->ai_bound_q32;
+}
+
 LAW void vcp_sender_init(void *state, const void *params, const struct law_start *start, struct law_control *control)
 {
 	struct vcp_sender_state *s = state;
-	const struct vcp_sender_params *p = params;
 
-	/* xi = kappa (100/80 - 1) = kappa / 4. */
-	s->log2_growth_q32 = fixed_log2_q32(FIXED_ONE_Q32 + fixed_mul_div(p->kappa, FIXED_ONE_Q32, 4000000));
+	(void)params;
 	s->srtt_us = start->srtt_us ? start->srtt_us : VCP_SRTT_US_INITIAL;
 	s->memory.cwnd_pkts = control->cwnd_pkts;
 	control->ecn = VCP_LOW;
 }
 
+/* The release knows whole ticks of its clock alone. */
+LAW void vcp_note_srtt(struct vcp_sender_state *s, const struct vcp_sender_params *p, u32 srtt_us)
+{
+	if (srtt_us)
+		s->srtt_us = p->ticks ? (u32)fixed_max(srtt_us / VCP_TICK_US, 1) * VCP_TICK_US : srtt_us;
+}
+
 /* Moves through the phases that follow a decrease; the second starts when the first ends, with the srtt of then. */
-LAW void vcp_pass_time(struct vcp_sender_state *s, u64 now_us)
+LAW void vcp_pass_time(struct vcp_sender_state *s, const struct vcp_sender_params *p, u64 now_us)
 {
 	if (s->phase == VCP_NORMAL)
 		return;
 	if (s->phase == VCP_FROZEN && now_us >= s->phase_end_us) {
 		LAW_STEP("overload: t_rho since the decrease is over, for one srtt overload adds as high load does");
 		s->phase = VCP_RECOVERED;
-		s->phase_end_us += vcp_ticks_up_us(s->srtt_us);
+		s->phase_end_us += vcp_ticks_us(p, s->srtt_us);
 	}
 	if (s->phase == VCP_RECOVERED && now_us >= s->phase_end_us) {
 		LAW_STEP("overload: one srtt more is over, the next overload decreases again");
 		s->phase = VCP_NORMAL;
 	}
+}
+
+/* The interval of whole ticks that a rate stands for; no tick, no pacing. */
+LAW u64 vcp_release_Bps(u64 interval_us, u32 packet_bytes)
+{
+	return fixed_div((u64)packet_bytes * 1000000, interval_us / VCP_TICK_US * VCP_TICK_US);
 }
 
 /* One packet per srtt / 2^ceil(log2 cwnd) where that is longer than half an update interval. */
@@ -199,6 +367,8 @@ LAW_SELDOM u64 vcp_slots_Bps(const struct vcp_sender_state *s, const struct vcp_
 	if (2 * (u64)s->srtt_us <= p->trho_us * slots)
 		return 0;
 	LAW_STEP("pacing: small window, one packet per srtt / 2^ceil(log2 cwnd)");
+	if (p->pacing == VCP_PACING_RELEASE)
+		return slots > 1 ? vcp_release_Bps(s->srtt_us / slots, packet_bytes) : 0;
 	/* At least 1, because 0 stands for no pacing. */
 	return fixed_max(fixed_div((u64)packet_bytes * slots * 1000000, s->srtt_us), 1);
 }
@@ -207,30 +377,38 @@ LAW_SELDOM u64 vcp_slots_Bps(const struct vcp_sender_state *s, const struct vcp_
 LAW u64 vcp_pacing_Bps(const struct vcp_sender_state *s, const struct vcp_sender_params *p, u32 cwnd_pkts,
                        u32 packet_bytes)
 {
-	if (!p->pacing || cwnd_pkts > VCP_PACED_PKTS || 2 * (u64)s->srtt_us <= p->trho_us)
+	if (p->pacing == VCP_PACING_OFF || cwnd_pkts > VCP_PACED_PKTS || 2 * (u64)s->srtt_us <= p->trho_us)
 		return 0;
 	return vcp_slots_Bps(s, p, cwnd_pkts, packet_bytes);
+}
+
+/* What an ACK counts for: its packets, or itself; after a recovery SACK had reported some before, and those count once. */
+LAW u64 vcp_counted_pkts(const struct vcp_sender_params *p, const struct law_ack *ack, u64 cwnd_q32)
+{
+	if (p->growth)
+		return 1;
+	return window_counted_pkts(fixed_min(fixed_min(ack->acked_pkts, ack->delivered_pkts), 65535), cwnd_q32);
 }
 
 LAW u64 vcp_grown_q32(struct vcp_sender_state *s, const struct vcp_sender_params *p, const struct law_ack *ack,
                       u32 ssthresh_pkts, u32 code, u64 cwnd_q32)
 {
-	/* A cumulative ACK after a recovery covers packets that SACK had reported before: those count once. */
-	u64 pkts = fixed_min(fixed_min(ack->acked_pkts, ack->delivered_pkts), 65535);
+	u64 pkts = vcp_counted_pkts(p, ack, cwnd_q32);
 
 	if (code == VCP_NONE) {
 		LAW_STEP("divergence 6: no load code came back, the window grows as Reno's");
 		return reno_grown_q32(cwnd_q32, ssthresh_pkts, pkts, 1);
 	}
+	vcp_find_place(s, p, cwnd_q32);
 	if (code == VCP_LOW) {
 		LAW_STEP("low: multiplicative increase, cwnd += (1 + xi)^x - 1 per packet, load below 80 %");
 		return fixed_add(cwnd_q32, fixed_mul(vcp_mi_gain_cached_q32(s, p), pkts));
 	}
 	if (code == VCP_HIGH)
-		LAW_STEP("high: additive increase, cwnd += alpha_s w / cwnd per packet, load from 80 to 100 %");
+		LAW_STEP("high: additive increase, cwnd += min(alpha_s w / cwnd, L) per packet, load from 80 to 100 %");
 	else
-		LAW_STEP("overload: decreased already, within one srtt more it adds alpha_s w / cwnd as high does");
-	return fixed_add(cwnd_q32, window_share_q32(fixed_mul(vcp_ai_gain_cached_q32(s, p), pkts), cwnd_q32));
+		LAW_STEP("overload: decreased already, within one srtt more it adds min(alpha_s w / cwnd, L) as high does");
+	return fixed_add(cwnd_q32, fixed_mul(vcp_ai_step_q32(s, p, cwnd_q32), pkts));
 }
 
 LAW void vcp_sender_on_ack(void *state, const void *params, const struct law_ack *ack, struct law_control *control)
@@ -240,16 +418,15 @@ LAW void vcp_sender_on_ack(void *state, const void *params, const struct law_ack
 	u32 code = ack->feedback.len ? ack->feedback.bytes[0] & 3 : VCP_NONE;
 	u64 cwnd_q32 = window_get(&s->window, control);
 
-	if (ack->srtt_us)
-		s->srtt_us = ack->srtt_us;
-	vcp_pass_time(s, ack->now_us);
+	vcp_note_srtt(s, p, ack->srtt_us);
+	vcp_pass_time(s, p, ack->now_us);
 	if (ack->feedback.present)
 		s->history = loss_history_push(s->history, code == VCP_OVER);
 	if (ack->acked_pkts && control->ca_state != LAW_CA_RECOVERY) {
 		if (code == VCP_OVER && s->phase == VCP_NORMAL) {
 			LAW_STEP("overload: multiplicative decrease, cwnd *= beta, load of 100 % or more");
 			s->phase = VCP_FROZEN;
-			s->phase_end_us = ack->now_us + vcp_ticks_up_us(p->trho_us);
+			s->phase_end_us = ack->now_us + vcp_ticks_us(p, p->trho_us);
 			window_set(&s->window, control, fixed_mul_div(cwnd_q32, p->beta, 1000000));
 		} else if (code == VCP_OVER && s->phase == VCP_FROZEN) {
 			LAW_STEP("overload: within t_rho of the decrease, further overload is ignored");

@@ -185,7 +185,8 @@ impl Reference {
         if self.whole() < self.ssthresh {
             self.cwnd += 1.0;
         } else {
-            self.cwnd += acked / self.count(values);
+            // No ACK counts for more than a window's worth.
+            self.cwnd += acked.min(self.whole()) / self.count(values);
         }
         (self.timed_out, self.before) = (false, self.whole());
     }

@@ -60,9 +60,15 @@ fn vcp_router_codes_the_load() {
         (&[("queue_weight", 1.0)][..], 33_710, 10_000, 2),
         (&[("gamma", 0.95)][..], 37_524, 0, 1),
         (&[("gamma", 0.95)][..], 37_525, 0, 2),
-        // The table gives 0.94 at 1 Mbit/s and 0.96 from 4.57 Mbit/s on; 2 Mbit/s is in the first step.
+        // The table gives 0.94 from 0.66 to 6.6 Mbit/s.
         (&[("target", 1.0)][..], 37_129, 0, 1),
         (&[("target", 1.0)][..], 37_130, 0, 2),
+        // The release starts at a target of 0.95.
+        (&[("target", 2.0)][..], 37_524, 0, 1),
+        (&[("target", 2.0)][..], 37_525, 0, 2),
+        // Its queue is a sixteenth of the mean, half of which is load: 312 bytes of 10,000.
+        (&[("queue_filter", 1.0)][..], 38_397, 10_000, 1),
+        (&[("queue_filter", 1.0)][..], 38_398, 10_000, 2),
     ] {
         let hop = vcp_after(pairs, arrived, queue_bytes);
         assert_eq!(
@@ -71,6 +77,73 @@ fn vcp_router_codes_the_load() {
             "{pairs:?}: {arrived} bytes arrived, {queue_bytes} waiting"
         );
     }
+}
+
+/// The least load, in bytes that arrive in one interval, which a VCP router at `capacity_Bps` calls high.
+fn vcp_high_bytes(pairs: &[(&str, f64)], capacity_bps: u64, earlier: &[u64]) -> u64 {
+    let link = abi::Link { capacity_Bps, ..link() };
+    let mut hop = Hop::new("vcp", pairs, &link);
+    let interval = |hop: &mut Hop, number: usize, bytes: u64| {
+        hop.arrived[1] = (1, bytes);
+        hop.timer(1, 200_000 * (number as u64 + 1));
+    };
+    for (number, bytes) in earlier.iter().enumerate() {
+        interval(&mut hop, number, *bytes);
+    }
+    let (mut low, mut high) = (0, capacity_bps);
+    while high - low > 1 {
+        let (mut trial, middle) = (hop.clone(), u64::midpoint(low, high));
+        interval(&mut trial, earlier.len(), middle);
+        *if vcp_code(&trial, 1) == 1 { &mut low } else { &mut high } = middle;
+    }
+    high
+}
+
+#[test]
+fn vcp_router_has_the_targets_of_the_code() {
+    // Goal: the table's rows begin at 0.66 of a power of ten of bit/s, from 1 kbit/s to 1 Tbit/s.
+    for (bit_s, gamma) in [
+        (5e2, 0.85),
+        (6.5e3, 0.85),
+        (6.7e3, 0.89),
+        (6.7e4, 0.92),
+        (6.5e5, 0.92),
+        (6.7e5, 0.94),
+        (5e6, 0.94),
+        (54e6, 0.96),
+        (65e6, 0.96),
+        (67e6, 0.975),
+        (1e9, 0.985),
+        (1e10, 0.99),
+        (1e11, 0.992),
+        (1e12, 0.993),
+    ] {
+        let capacity_bps = (bit_s / 8.0) as u64;
+        let found = vcp_high_bytes(&[("target", 1.0)], capacity_bps, &[]);
+        let expected = 0.79 * gamma * 0.2 * capacity_bps as f64;
+        assert!(
+            (found as f64 - expected).abs() < 2.0 + 1e-9 * expected,
+            "{bit_s} bit/s: {found} for {expected}"
+        );
+    }
+}
+
+#[test]
+fn vcp_router_moves_its_target_as_the_release_does() {
+    // Goal: from 0.95, a step after ten intervals towards the goal of the capacity's row, 0.94 by 0.005 at 2 Mbit/s;
+    // the mean of ten decides, and 0.999 and 0.1 are the ends.
+    let moving = &[("target", 2.0)][..];
+    let target =
+        |earlier: &[u64]| vcp_high_bytes(moving, CAPACITY_BPS, earlier) as f64 / (0.79 * 0.2 * CAPACITY_BPS as f64);
+    let (below, above) = (46_000, 48_000); // 0.92 and 0.96 of what 2 Mbit/s carry in 200 ms
+    let near = |found: f64, expected: f64| assert!((found - expected).abs() < 3e-5, "{found} for {expected}");
+    near(target(&[above; 9]), 0.95);
+    near(target(&[above; 10]), 0.945);
+    near(target(&[below; 10]), 0.955);
+    near(target(&[[above + 10; 5], [below; 5]].concat()), 0.945);
+    near(target(&[[above - 10; 5], [below; 5]].concat()), 0.955);
+    near(target(&[below; 200]), 0.999);
+    near(target(&[above; 2000]), 0.1);
 }
 
 #[test]

@@ -105,7 +105,7 @@ fn reno_counts_its_idleness_and_not_the_time() {
 
 #[test]
 fn vcp_multiplies_at_low_load() {
-    // Goal: (1 + xi)^x - 1 per packet, PROTOCOLS' values for each clamp; 100,000 packets make the gain visible.
+    // Goal: (1 + xi)^x - 1 per packet for each clamp, without bounds; 100,000 packets make the gain visible.
     let gains = [
         (0.0, 200_000, 6_250),
         (0.0, 400_000, 12_890),
@@ -119,7 +119,7 @@ fn vcp_multiplies_at_low_load() {
         (0.0, 10_000, 303),
     ];
     for (clamp, srtt_us, gain) in gains {
-        let mut flow = Flow::new("vcp", &[("mi_clamp", clamp)], 100_000, 2);
+        let mut flow = Flow::new("vcp", &[("mi_clamp", clamp), ("bound", 3.0)], 100_000, 2);
         flow.srtt_us = srtt_us;
         // Two ACKs, because one counts at most 65,535 packets; the second half completes 100,000.
         flow.on_feedback(50_000, LOW);
@@ -133,7 +133,8 @@ fn vcp_multiplies_at_low_load() {
 
 #[test]
 fn vcp_adds_at_high_load() {
-    // Goal: alpha_s w per round trip, by the code's scale (t_d = 100 ms) and by the paper's (t_d = 200 ms, square).
+    // Goal: alpha_s w per round trip, by the code's scale (t_d = 100 ms) and by the paper's (t_d = 200 ms, square),
+    // without bounds.
     let steps = [
         (&[][..], 10_000, 20),
         (&[], 20_000, 40),
@@ -153,7 +154,7 @@ fn vcp_adds_at_high_load() {
     ];
     for (pairs, srtt_us, thousandths) in steps {
         // 50 windows of a million packets, in ACKs of 500 so that none adds more than 2^16 packets times cwnd.
-        let mut flow = Flow::new("vcp", pairs, 1_000_000, 2);
+        let mut flow = Flow::new("vcp", &[pairs, &[("bound", 3.0)]].concat(), 1_000_000, 2);
         flow.srtt_us = srtt_us;
         for _ in 0..100_000 {
             flow.on_feedback(500, HIGH);
@@ -170,9 +171,10 @@ fn vcp_adds_at_high_load() {
 #[test]
 fn vcp_decreases_once_per_interval_and_round_trip() {
     // Goal: the machine of PROTOCOLS 1.2: a decrease, t_rho of freezing, a round trip in which overload adds.
-    let mut flow = Flow::new("vcp", &[], 1000, 2);
+    let mut flow = Flow::new("vcp", &[("bound", 3.0)], 1000, 2);
     flow.srtt_us = 195_000;
-    // At 195 ms additive increase is 3.8 packets a round trip: 1000 packets add 3.8 at cwnd 1000.
+    // At 195 ms additive increase is 3.8 packets a round trip, which an ACK of a whole window adds at once; each ACK
+    // here is of 1000 packets, of which a window's worth counts.
     let steps = [
         (0, OVER, 875, "decrease by an eighth"),
         (100, OVER, 875, "frozen"),
@@ -186,7 +188,7 @@ fn vcp_decreases_once_per_interval_and_round_trip() {
         ),
         (399, OVER, 887, "and adds"),
         (400, OVER, 776, "then the next decrease"),
-        (450, LOW, 837, "low load multiplies, frozen or not"),
+        (450, LOW, 822, "low load multiplies, frozen or not"),
     ];
     for (now_ms, code, cwnd, what) in steps {
         flow.now_us = now_ms * 1000;
@@ -198,6 +200,151 @@ fn vcp_decreases_once_per_interval_and_round_trip() {
     }
     let mut smallest = Flow::new("vcp", &[], 1, 2);
     assert_eq!(smallest.on_feedback(1, OVER), 1);
+}
+
+/// L and M as their definition has them, in floating point: a power and a line between their values at powers of ten.
+fn bounds(window: f64) -> (f64, f64) {
+    const L: [f64; 8] = [0.1, 0.06, 0.04, 0.02, 0.01, 0.006, 0.004, 0.002];
+    const M: [f64; 8] = [1.0, 0.5, 0.2, 0.1, 0.064, 0.044, 0.032, 0.024];
+    let decade = (libm::log10(window) as usize).min(7);
+    let next = (decade + 1).min(7);
+    let digits = (window / libm::pow(10.0, decade as f64) * 10.0).floor().min(99.0);
+    let at = libm::log10(digits / 10.0);
+    (
+        L[decade] * libm::pow(L[next] / L[decade], at),
+        M[decade] + (M[next] - M[decade]) * at,
+    )
+}
+
+#[test]
+fn vcp_bounds_its_increase_by_the_window() {
+    // Goal: what a packet adds is the smaller of the law's own increase and the release's table, at the nodes, between
+    // them and beyond the last; each bound can be left out by itself.
+    for cwnd in [
+        1, 2, 5, 9, 10, 25, 99, 100, 248, 1000, 7500, 20_000, 150_000, 3_000_000, 40_000_000,
+    ] {
+        let (additive, multiplicative) = bounds(f64::from(cwnd));
+        // Many packets where one is below what a float tells apart; they leave the first two digits as they are.
+        let step = |pairs: &[(&str, f64)], code| {
+            let mut flow = Flow::new("vcp", pairs, cwnd, 2);
+            flow.srtt_us = 1_000_000;
+            let acks = if cwnd < 100_000 { 1 } else { 500 };
+            let before = flow.window();
+            for _ in 0..acks {
+                flow.on_feedback(1, code);
+            }
+            (flow.window() - before) / f64::from(acks)
+        };
+        let near = |found: f64, expected: f64| (found - expected).abs() <= 1e-4 * expected + 2e-9;
+        let alone = 30.0 / f64::from(cwnd);
+        for (bound, expected) in [
+            (0.0, alone.min(additive)),
+            (1.0, alone.min(additive)),
+            (2.0, alone),
+            (3.0, alone),
+        ] {
+            let found = step(&[("bound", bound)], HIGH);
+            // A window that is not bounded moves while it grows.
+            let tolerance = if expected == alone {
+                0.06 * alone
+            } else {
+                1e-4 * expected
+            };
+            assert!(
+                (found - expected).abs() <= tolerance + 2e-9,
+                "bound {bound}, window {cwnd}: {found} for {expected}"
+            );
+        }
+        let growth = |xi: f64| libm::pow(1.0 + xi, 2.5) - 1.0;
+        for (bound, xi) in [
+            (0.0, multiplicative.min(0.0625)),
+            (1.0, 0.0625),
+            (2.0, multiplicative.min(0.0625)),
+        ] {
+            let found = step(&[("bound", bound)], LOW);
+            assert!(
+                near(found, growth(xi)),
+                "bound {bound}, window {cwnd}: {found} for {}",
+                growth(xi)
+            );
+        }
+        let wide = step(&[("kappa", 0.5)], LOW);
+        let expected = growth(multiplicative.min(0.125));
+        assert!(near(wide, expected), "kappa 1/2, window {cwnd}: {wide} for {expected}");
+    }
+}
+
+#[test]
+fn an_ack_counts_for_a_window_at_most() {
+    // Goal: after a timeout the window is one packet, and the ACK that jumps over what had arrived before adds what one
+    // round trip does, for each law that grows by packets; VCP without a bound would add 30 times 30 packets.
+    let one_ack = |law, pairs: &[(&str, f64)], acked, code: &[u8]| {
+        let mut flow = Flow::new(law, pairs, 1, 1);
+        flow.srtt_us = 1_000_000;
+        flow.on_feedback(acked, code)
+    };
+    for (law, pairs, code) in [
+        ("reno", &[][..], &[][..]),
+        ("bic", &[], &[]),
+        ("cubic", &[], &[]),
+        ("vcp", &[], HIGH),
+        ("vcp", &[("bound", 3.0)], HIGH),
+        ("vcp", &[("bound", 3.0)], LOW),
+    ] {
+        let (one, many) = (one_ack(law, pairs, 1, code), one_ack(law, pairs, 30, code));
+        assert_eq!(many, one, "{law} {pairs:?} {code:?}");
+    }
+}
+
+#[test]
+fn vcp_counts_acks_where_it_shall() {
+    // Goal: the release adds once for an ACK, whatever it covers.
+    let mut flow = Flow::new("vcp", &[("growth", 1.0)], 100, 2);
+    let before = flow.window();
+    flow.on_feedback(2, HIGH);
+    let one = flow.window() - before;
+    let mut flow = Flow::new("vcp", &[], 100, 2);
+    flow.on_feedback(2, HIGH);
+    let two = flow.window() - before;
+    assert!((two - 2.0 * one).abs() < 1e-8, "{two} packets, and {one}");
+}
+
+#[test]
+fn vcp_keeps_the_time_of_the_release() {
+    // Goal: its timers round up from a remainder of 2 ms on and see srtt in whole ticks of 10 ms. Update intervals of
+    // 101 and 102 ms after the first decrease, then a round trip of 109.9 ms of which 100 count.
+    for (trho_us, interval_ms) in [(101_900.0, 100), (102_000.0, 110)] {
+        let mut flow = Flow::new("vcp", &[("ticks", 1.0), ("trho_us", trho_us)], 1000, 2);
+        flow.srtt_us = 109_900;
+        assert_eq!(flow.on_feedback(1, OVER), 875);
+        for (now_ms, decreases) in [
+            (interval_ms - 1, false),
+            (interval_ms + 99, false),
+            (interval_ms + 100, true),
+        ] {
+            let cwnd = flow.control.cwnd_pkts;
+            flow.now_us = now_ms * 1000;
+            let decreased = flow.on_feedback(1, OVER) < cwnd;
+            assert_eq!(decreased, decreases, "t_rho {trho_us} us, {now_ms} ms");
+        }
+    }
+}
+
+#[test]
+fn vcp_paces_as_the_release_does() {
+    // Goal: no pacing of a window of one packet, and intervals rounded down to ticks of 10 ms.
+    for (cwnd, srtt_us, interval_ms) in [
+        (1, 1_100_000, 0),
+        (2, 1_099_999, 540),
+        (4, 1_100_000, 270),
+        (8, 1_100_000, 130),
+    ] {
+        let mut flow = Flow::new("vcp", &[("pacing", 2.0)], cwnd, 2);
+        flow.srtt_us = srtt_us;
+        flow.on_feedback(0, LOW);
+        let expected = if interval_ms == 0 { 0 } else { 1_040_000 / interval_ms };
+        assert_eq!(flow.control.pacing_Bps, expected, "cwnd {cwnd}, srtt {srtt_us} us");
+    }
 }
 
 #[test]

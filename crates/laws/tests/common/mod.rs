@@ -72,6 +72,16 @@ impl Flow {
         self.on_ack(&ack)
     }
 
+    /// The window with its fraction, which laws that keep one hold first in their state.
+    pub fn window(&self) -> f64 {
+        let window = self.state.words()[0] as f64 / libm::exp2(32.0);
+        if window as u32 == self.control.cwnd_pkts {
+            window
+        } else {
+            f64::from(self.control.cwnd_pkts)
+        }
+    }
+
     /// A loss found by duplicate ACKs; returns ssthresh.
     pub fn on_loss(&mut self) -> u32 {
         let ack = self.ack(0);
@@ -108,7 +118,7 @@ pub struct Hop {
     pub queue: abi::Queue,
     pub due_us: [u64; abi::TIMERS_MAX],
     /// What arrived since each timer ran: packets, on-air bytes.
-    arrived: [(u64, u64); abi::TIMERS_MAX],
+    pub arrived: [(u64, u64); abi::TIMERS_MAX],
     /// The least that waited since then.
     queue_bytes_min: [u64; abi::TIMERS_MAX],
 }
