@@ -81,7 +81,10 @@ fn vcp_router_codes_the_load() {
 
 /// The least load, in bytes that arrive in one interval, which a VCP router at `capacity_Bps` calls high.
 fn vcp_high_bytes(pairs: &[(&str, f64)], capacity_bps: u64, earlier: &[u64]) -> u64 {
-    let link = abi::Link { capacity_Bps, ..link() };
+    let link = abi::Link {
+        capacity_Bps: capacity_bps,
+        ..link()
+    };
     let mut hop = Hop::new("vcp", pairs, &link);
     let interval = |hop: &mut Hop, number: usize, bytes: u64| {
         hop.arrived[1] = (1, bytes);
