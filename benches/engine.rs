@@ -11,7 +11,7 @@ use fadelab_laws::{capacity, receiver, router, sender};
 use fadelab_phy::channel::{ChannelSpec, CodeSpec, Model};
 use fadelab_sim::spec::{
     App, Buffer, CapacitySpec, FlowKind, FlowSpec, LinkId, LinkKind, LinkLayer, LinkSpec, Queues, Recovery, RouterSpec,
-    RunSpec, Span, Transport,
+    RttSamples, RunSpec, Span, Transport,
 };
 
 const MS: u64 = 1_000_000;
@@ -36,6 +36,7 @@ const TRANSPORT: Transport = Transport {
     rto_ns_max: 60 * S,
     rto_ns_initial: 3 * S,
     ts_tick_ns: 10 * MS,
+    rtt_samples: RttSamples::PerRoundTrip,
     ecn: true,
     handshake: false,
     quick_acks_pkts: 0,

@@ -21,6 +21,21 @@ LAW u32 reno_half(u32 cwnd_pkts)
 	return cwnd_pkts / 2 < 2 ? 2 : cwnd_pkts / 2;
 }
 
+/*
+ * A loss or an ECN echo halves the window. The host brings it to ssthresh, which is in whole packets; `exact` keeps the
+ * fraction of the half for the growth to come, as ns-2 does where precisionReduce_ is set.
+ */
+LAW void reno_halve(struct window *window, u64 exact, struct law_control *control)
+{
+	u64 half_q32 = window_get(window, control) / 2;
+
+	control->ssthresh_pkts = reno_half(control->cwnd_pkts);
+	if (exact) {
+		LAW_STEP("ns-2, precisionReduce_: the half keeps its fraction");
+		window->cwnd_q32 = fixed_max(half_q32, (u64)control->ssthresh_pkts << 32);
+	}
+}
+
 /* To be called at the end of each on_ack and on_loss. */
 LAW void reno_remember(struct reno_memory *memory, const struct law_ack *ack, const struct law_control *control)
 {

@@ -21,6 +21,8 @@
  *      whichever is longer.
  *   3. Growth keeps the fraction of a packet and divides by the window with its fraction, as ns-2 does; Linux counts
  *      whole packets. A round trip adds 1 - 1/(2 cwnd) packets or a little more, instead of 1.
+ *   4. A loss leaves whole packets, as in Linux; ns-2 keeps the fraction of the half: `halving = "exact"`. What is
+ *      rounded off is a quarter of a packet on average, 2 % of a window of twelve.
  *
  * Figures: vcp-ton-2010 (TCP/REM+ECN, TCP/RED), new-jersey-2004 and xcc-2010 (the TCP they compare with).
  */
@@ -35,6 +37,8 @@
 #define RENO_PARAMS(P)                                                                                                 \
 	P(counting, 0, "segments|acks", 1, 0, 1, "RFC 3465; ns-2 counts ACKs",                                             \
 	  "Whether the window grows by what an ACK acknowledges, or by ACKs")                                              \
+	P(halving, 0, "whole|exact", 1, 0, 1, "RFC 5681 (4); ns-2, precisionReduce_: exact",                               \
+	  "Whether a halved window is rounded down to whole packets, or keeps its fraction")                               \
 	P(limit_pkts, 1, "pkt", 1, 1, 65535, "RFC 5681 (2): 1; RFC 3465: 2",                                               \
 	  "Most packets that one ACK adds in slow start")                                                                  \
 	P(restart_us, 1000000, "us", 1, 0, 1000000000, "RFC 5681 section 4.1, RFC 6298 (2.4)",                             \
@@ -68,10 +72,10 @@ LAW void reno_on_ack(void *state, const void *params, const struct law_ack *ack,
 {
 	struct reno_state *s = state;
 	const struct reno_params *p = params;
-	u64 cwnd_q32 = window_get(&s->window, control);
 
 	s->srtt_us = ack->srtt_us;
 	if (reno_may_grow(ack, control)) {
+		u64 cwnd_q32 = window_get(&s->window, control);
 		u64 counted_pkts = p->counting ? 1 : ack->acked_pkts;
 
 		window_set(&s->window, control, reno_grown_q32(cwnd_q32, control->ssthresh_pkts, counted_pkts, p->limit_pkts));
@@ -83,10 +87,10 @@ LAW void reno_on_loss(void *state, const void *params, const struct law_ack *ack
                       struct law_control *control)
 {
 	struct reno_state *s = state;
+	const struct reno_params *p = params;
 
-	(void)params;
 	(void)cause;
-	control->ssthresh_pkts = reno_half(control->cwnd_pkts);
+	reno_halve(&s->window, p->halving, control);
 	reno_remember(&s->memory, ack, control);
 }
 

@@ -84,6 +84,8 @@
 	  "Spread small windows over long round trips; release: not a window of 1, and intervals in whole ticks")          \
 	P(loss, 0, "reno|beta|history", 1, 0, 2, "author's code; vcp-ton-2010 section IV-D",                               \
 	  "What a loss does: halve, decrease by beta, or beta only if ACKs reported overload")                             \
+	P(halving, 0, "whole|exact", 1, 0, 1, "RFC 5681 (4); ns-2, precisionReduce_: exact",                               \
+	  "With loss = reno: whether a halved window is rounded down to whole packets, or keeps its fraction")             \
 	P(history_acks, 16, "1", 1, 1, 32, "vcp-ton-2010 section IV-D, T",                                                 \
 	  "Overload codes that make a loss a congestion loss")                                                         \
 	P(history_form, 0, "consecutive|total", 1, 0, 1, "vcp-ton-2010 section IV-D",                                      \
@@ -448,10 +450,6 @@ LAW u32 vcp_after_loss_pkts(const struct vcp_sender_state *s, const struct vcp_s
 {
 	u64 decreased_pkts = fixed_max((u64)cwnd_pkts * p->beta / 1000000, 1);
 
-	if (p->loss == 0) {
-		LAW_STEP("loss = reno: a loss halves the window");
-		return reno_half(cwnd_pkts);
-	}
 	if (p->loss == 1 || loss_history_congested(s->history, p->history_form, p->history_size, p->history_acks)) {
 		LAW_STEP("loss = beta, or history that shows overload: ssthresh = beta cwnd");
 		return (u32)decreased_pkts;
@@ -464,9 +462,15 @@ LAW void vcp_sender_on_loss(void *state, const void *params, const struct law_ac
                             struct law_control *control)
 {
 	struct vcp_sender_state *s = state;
+	const struct vcp_sender_params *p = params;
 
 	(void)cause;
-	control->ssthresh_pkts = vcp_after_loss_pkts(s, params, control->cwnd_pkts);
+	if (p->loss == 0) {
+		LAW_STEP("loss = reno: a loss halves the window");
+		reno_halve(&s->window, p->halving, control);
+	} else {
+		control->ssthresh_pkts = vcp_after_loss_pkts(s, p, control->cwnd_pkts);
+	}
 	reno_remember(&s->memory, ack, control);
 }
 

@@ -51,6 +51,8 @@
 #define XCP_SENDER_PARAMS(P)                                                                                           \
 	P(loss, 0, "reno|history", 1, 0, 1, "ns-2.35; vcp-ton-2010 section IV-D",                                          \
 	  "What a loss does: halve, or halve only if ACKs carried negative feedback")                                      \
+	P(halving, 0, "whole|exact", 1, 0, 1, "RFC 5681 (4); ns-2, precisionReduce_: exact",                               \
+	  "Whether a halved window is rounded down to whole packets, or keeps its fraction")                               \
 	P(feedback, 0, "all|new", 1, 0, 1, "draft-falk-xcp-spec-03: all; ns-2.35: new",                                    \
 	  "Whose feedback counts: that of all ACKs, or of those only that acknowledge something new")                      \
 	P(history_acks, 16, "1", 1, 1, 32, "vcp-ton-2010 section IV-D, T",                                                 \
@@ -91,16 +93,16 @@ LAW void xcp_sender_init(void *state, const void *params, const struct law_start
 
 LAW void xcp_sender_on_send(void *state, const void *params, struct law_send *send, struct law_control *control)
 {
-	struct xcp_sender_state *s = state;
 	/*
 	 * Whole packets: so many leave in a round trip, and the sum of their X is the round trip, as routers take it to be.
 	 * With the fraction a window of 2.9 would count for two thirds of its flow.
 	 */
-	u64 cwnd_pkts = window_get(&s->window, control) >> 32;
+	u64 cwnd_pkts = control->cwnd_pkts;
 	u64 rtt_q28 = xcp_seconds_q28(send->srtt_us);
 	/* Rounded: at 10 Gbit/s a packet's distance is only a few hundred units. */
 	u64 x_q28 = fixed_div(rtt_q28 + cwnd_pkts / 2, cwnd_pkts);
 
+	(void)state;
 	(void)params;
 	bytes_put_u32(send->feedback.bytes + XCP_AT_RTT, (u32)rtt_q28);
 	bytes_put_u32(send->feedback.bytes + XCP_AT_X, (u32)fixed_min(x_q28, 0xffffffff));
@@ -130,7 +132,6 @@ LAW void xcp_sender_on_ack(void *state, const void *params, const struct law_ack
 {
 	struct xcp_sender_state *s = state;
 	const struct xcp_sender_params *p = params;
-	u64 cwnd_q32 = window_get(&s->window, control);
 	u32 counts = ack->acked_pkts || !p->feedback;
 
 	/* A repeated feedback was applied when it came. */
@@ -139,6 +140,7 @@ LAW void xcp_sender_on_ack(void *state, const void *params, const struct law_ack
 
 		s->history = loss_history_push(s->history, feedback_Bps < 0);
 		if (control->ca_state != LAW_CA_RECOVERY) {
+			u64 cwnd_q32 = window_get(&s->window, control);
 			u64 change_q32 = xcp_change_q32(fixed_abs(feedback_Bps), ack->srtt_us, ack->packet_bytes);
 
 			if (feedback_Bps < 0)
@@ -165,7 +167,7 @@ LAW void xcp_sender_on_loss(void *state, const void *params, const struct law_ac
 	(void)cause;
 	if (p->loss == 0 || loss_history_congested(s->history, p->history_form, p->history_size, p->history_acks)) {
 		LAW_STEP("loss = reno, or history that shows negative feedback: a loss halves the window");
-		control->ssthresh_pkts = reno_half(control->cwnd_pkts);
+		reno_halve(&s->window, p->halving, control);
 	} else {
 		LAW_STEP("loss = history without negative feedback: an error of the channel, the window stays");
 		control->ssthresh_pkts = control->cwnd_pkts ? control->cwnd_pkts : 1;

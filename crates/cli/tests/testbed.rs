@@ -225,6 +225,12 @@ fn what_has_no_counterpart_is_refused_by_its_key() {
             "linux:fq_codel",
         ),
         ("flow.law=reno", "transport.packet=120 B", "transport.packet", "88 B"),
+        (
+            "flow.law=reno",
+            "transport.preset=ns2",
+            "transport.rtt_samples",
+            "\"per ack\"",
+        ),
     ];
     for (law, set, key, told) in cases {
         let scratch = scenario(SCENARIO);

@@ -83,7 +83,7 @@ fn check(router: &str, needs_capacity: bool, part: &str, knows_capacity: bool) -
 
 fn with_params(reader: &mut Reader<'_>, part: &'static Capacity) -> Result<Part, Refusal> {
     let table = format!("capacity.{}", part.name());
-    laws::params(reader, &table, part.params(), |pairs| part.params_from(pairs)).map(|params| (part, params))
+    laws::params(reader, &table, part.params(), &[], |pairs| part.params_from(pairs)).map(|params| (part, params))
 }
 
 #[cfg(test)]

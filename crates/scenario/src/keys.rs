@@ -4,11 +4,12 @@
 //! `docs/scenario.md` and the JSON Schema for editors are made from it. Tests hold the readers to its defaults.
 
 use crate::kind::Kind::{
-    self, AccessRate, Bits, Buffer, Capacity, Channel, Choice, Duration, Law, List, Name, Number, Or, OrBool, OrFalse,
-    Packets, Path, Rate, Router, Seeds, Size, Snr, SnrBad, Span, Switch, Text, Way, Whole,
+    self, AccessRate, Bits, Buffer, Capacity, Channel, Choice, Duration, Law, List, Name, Number, Or, OrFalse, Path,
+    Rate, Router, Seeds, Size, Snr, SnrBad, Span, Switch, Text, Way, Whole,
 };
 
 mod link_layer;
+mod transport;
 
 /// A table of a scenario, or several with the same keys.
 #[derive(Debug)]
@@ -47,7 +48,7 @@ pub enum Absent {
     Preset,
 }
 
-use Absent::{Is, Needed, Nothing, Preset, Words};
+use Absent::{Is, Needed, Nothing, Words};
 
 const fn key(name: &'static str, kind: Kind, default: Absent, meaning: &'static str) -> Key {
     Key {
@@ -295,103 +296,6 @@ const CODE: &[Key] = &[
     key("ack", Number(0.1, 1.0), Needed, "code rate of ACKs"),
 ];
 
-const TRANSPORT: &[Key] = &[
-    key(
-        "preset",
-        Choice(&["rfc", "ns2", "linux"]),
-        Is("\"rfc\""),
-        "the stack that is imitated; each of its values may be overridden",
-    ),
-    key("packet", Size, Preset, "a full data packet, 41 B to 65535 B"),
-    key(
-        "header",
-        Size,
-        Preset,
-        "IP and TCP headers of a data packet, options included, 40 B to 120 B",
-    ),
-    key("ack", Size, Preset, "a pure ACK without SACK blocks, 40 B to 120 B"),
-    key("sack_on_wire", Switch, Preset, "whether SACK blocks make an ACK longer"),
-    key("initial_window", Packets, Preset, "initial window"),
-    key("initial_ssthresh", Packets, Preset, "initial slow start threshold"),
-    key(
-        "receive_window",
-        Packets,
-        Preset,
-        "receive window; autotuning is not imitated",
-    ),
-    key(
-        "recovery",
-        Choice(&["sack", "rack", "newreno", "reno"]),
-        Preset,
-        "`\"sack\"` (RFC 6675), `\"rack\"` (RACK-TLP, RFC 8985), `\"newreno\"` (RFC 6582) or \
-         `\"reno\"` (RFC 5681, section 3.2)",
-    ),
-    key(
-        "dupthresh",
-        Whole(1, 1_000),
-        Preset,
-        "duplicate ACKs that signal a loss",
-    ),
-    key(
-        "limited_transmit",
-        Switch,
-        Preset,
-        "new segments on the first two duplicate ACKs (RFC 3042)",
-    ),
-    key(
-        "delayed_ack",
-        OrFalse(&Duration),
-        Preset,
-        "every second segment is acknowledged, at the latest after this time; `false`: each at once",
-    ),
-    key(
-        "quick_acks",
-        Whole(0, 10_000),
-        Preset,
-        "with delayed ACKs: segments at the beginning of a connection that are acknowledged at once",
-    ),
-    key(
-        "handshake",
-        Switch,
-        Preset,
-        "whether a connection begins with an exchange of SYNs: a round trip, and the first RTT sample",
-    ),
-    key(
-        "rate_reduction",
-        Switch,
-        Preset,
-        "whether a window is reduced in proportion to what is delivered (RFC 6937) and not at once; needs SACK",
-    ),
-    key(
-        "option_space",
-        Switch,
-        Preset,
-        "whether feedback takes room on the wire: an option of 8 B (VCP) or 12 B (XCP) in every header, for which SACK \
-         blocks may leave none",
-    ),
-    key("rto_min", Duration, Preset, "smallest retransmission timeout"),
-    key(
-        "rto_min_over_srtt",
-        Switch,
-        Preset,
-        "whether that counts on top of the smoothed RTT (Linux) or from zero (RFC 6298)",
-    ),
-    key("rto_max", Duration, Preset, "largest retransmission timeout"),
-    key("rto_initial", Duration, Preset, "before the first RTT sample"),
-    key(
-        "clock_tick",
-        Duration,
-        Preset,
-        "tick of the timestamp clock, from which RTT samples are taken",
-    ),
-    key(
-        "ecn",
-        OrBool(&Choice(&["auto"])),
-        Preset,
-        "`\"auto\"`: on where the law reacts to marks and the routers mark packets of any kind (`red`, `rem`, `codel`)",
-    ),
-];
-
 const FLOW: &[Key] = &[
     key(
         "law",
@@ -488,7 +392,7 @@ pub const TABLES: &[Table] = &[
     table(&["channel.arq", "channel.*.arq"], link_layer::ARQ),
     table(&["channel.jitter", "channel.*.jitter"], link_layer::JITTER),
     table(&["channel.reorder", "channel.*.reorder"], link_layer::REORDER),
-    table(&["transport"], TRANSPORT),
+    table(&["transport"], transport::TRANSPORT),
     table(&["flow", "flow.*"], FLOW),
     table(&["router"], ROUTER),
 ];

@@ -6,6 +6,7 @@ use crate::document::{Raw, quoted};
 use crate::error::{Refusal, clipped, nearest, one_of};
 use crate::queues;
 use crate::reader::Reader;
+use crate::transport::LawChoices;
 use crate::unit::{Duration, Scalar, Size, tagged_number};
 
 /// The name of a flow without congestion control.
@@ -108,7 +109,8 @@ pub fn receiver(sender: Option<&'static Sender>) -> Option<&'static Receiver> {
     sender.and_then(|law| fadelab_laws::receiver(law.name()))
 }
 
-/// Reads the parameters of one law: those given under `section.name`, and the defaults of the rest.
+/// Reads the parameters of one law: those given under `section.name`, for the rest what the transport's preset chooses,
+/// else their defaults.
 ///
 /// # Errors
 /// A value of the wrong kind, unit or size.
@@ -116,6 +118,7 @@ pub fn params(
     reader: &mut Reader<'_>,
     table: &str,
     infos: &'static [ParamInfo],
+    choices: LawChoices,
     build: impl FnOnce(&[(&str, f64)]) -> Result<Params, ParamError>,
 ) -> Result<Params, Refusal> {
     let mut pairs = Vec::new();
@@ -123,12 +126,19 @@ pub fn params(
         let path = format!("{table}.{}", info.name);
         let value = match reader.node(&path) {
             Some(node) => value(info, &node.raw).map_err(|why| reader.refuse(&path, &explained(info, &why)))?,
-            None => info.value,
+            None => chosen(info, choices).unwrap_or(info.value),
         };
         reader.note(&path, shown(info, value));
         pairs.push((info.name, info.to_user(value)));
     }
     build(&pairs).map_err(|error| Refusal::new(table, error.to_string()))
+}
+
+/// What a preset chooses for a parameter: laws may have one of this name that knows other words.
+fn chosen(info: &ParamInfo, choices: LawChoices) -> Option<u64> {
+    let (_, word) = choices.iter().find(|(name, _)| *name == info.name)?;
+    let index = info.choices().iter().position(|choice| choice == word)?;
+    Some(index as u64)
 }
 
 /// A user's value as the integer of the law.
@@ -179,28 +189,28 @@ fn range(info: &ParamInfo) -> String {
 
 /// Reads the parameters of laws that are given but not used at this point, so that a wrong value is refused all the
 /// same and a later `--set flow.law=` brings no surprise.
-pub fn unused(reader: &mut Reader<'_>) -> Result<(), Refusal> {
+pub fn unused(reader: &mut Reader<'_>, choices: LawChoices) -> Result<(), Refusal> {
     let names = |reader: &Reader<'_>, section: &str| -> Vec<String> {
         let entries = reader.node(section).map_or(&[][..], |node| node.entries());
         entries.iter().map(|(name, _)| name.clone()).collect()
     };
     for name in names(reader, "law") {
         if let Some(law) = fadelab_laws::sender(&name) {
-            params(reader, &format!("law.{name}"), law.params(), |pairs| {
+            params(reader, &format!("law.{name}"), law.params(), choices, |pairs| {
                 law.params_from(pairs)
             })?;
         }
     }
     for name in names(reader, "router") {
         if let Some(law) = fadelab_laws::router(&name) {
-            params(reader, &format!("router.{name}"), law.params(), |pairs| {
+            params(reader, &format!("router.{name}"), law.params(), &[], |pairs| {
                 law.params_from(pairs)
             })?;
         }
     }
     for name in names(reader, "capacity") {
         if let Some(part) = fadelab_laws::capacity(&name) {
-            params(reader, &format!("capacity.{name}"), part.params(), |pairs| {
+            params(reader, &format!("capacity.{name}"), part.params(), &[], |pairs| {
                 part.params_from(pairs)
             })?;
         }

@@ -24,6 +24,7 @@ use crate::sweep::{self, Axis};
 use crate::topology::{self, Files, Hop, Topology};
 use crate::trace::Traces;
 use crate::trace_rules;
+use crate::transport::{LawChoices, Stack};
 use crate::unit::Scalar;
 use crate::{capacity, memory, own_laws, queues, ready_made, run, transport, warnings};
 
@@ -231,7 +232,7 @@ impl Planner<'_> {
             folder: self.folder,
         };
         let topology = topology::read(&mut reader, &mut files)?;
-        let (transport, ecn) = transport::read(&mut reader)?;
+        let Stack { transport, ecn, laws } = transport::read(&mut reader)?;
         check_channels(&mut reader, &topology, &transport)?;
         let is_marking = marks_plain_packets(&law);
         let mut groups = Vec::new();
@@ -255,8 +256,8 @@ impl Planner<'_> {
         let capacity = capacity::read(&mut reader, &routers, &topology)?;
         let queueing = queues::read(&mut reader, law.router_is_fair, &with_names(&law, &topology))?;
         let routers = with_router_params(&mut reader, routers)?;
-        let groups = with_params(&mut reader, groups)?;
-        laws::unused(&mut reader)?;
+        let groups = with_params(&mut reader, groups, laws)?;
+        laws::unused(&mut reader, laws)?;
         let (links, flows) = network::build(&Parts {
             topology: &topology,
             routers,
@@ -421,7 +422,8 @@ fn with_router_params(
 ) -> Result<Vec<(&'static Router, Params)>, Refusal> {
     let with = |router: &'static Router| {
         let table = format!("router.{}", router.name());
-        laws::params(reader, &table, router.params(), |pairs| router.params_from(pairs)).map(|params| (router, params))
+        laws::params(reader, &table, router.params(), &[], |pairs| router.params_from(pairs))
+            .map(|params| (router, params))
     };
     routers.into_iter().map(with).collect()
 }
@@ -430,6 +432,7 @@ fn with_router_params(
 fn with_params(
     reader: &mut Reader<'_>,
     groups: Vec<(Group, Transport)>,
+    choices: LawChoices,
 ) -> Result<Vec<(Group, Params, Transport)>, Refusal> {
     // UDP has no parameters; those of a law without any stand in for them.
     let none = fadelab_laws::router("droptail")
@@ -437,7 +440,9 @@ fn with_params(
         .default_params();
     let of = |reader: &mut Reader<'_>, sender: &'static Sender| {
         let table = format!("law.{}", sender.name());
-        laws::params(reader, &table, sender.params(), |pairs| sender.params_from(pairs))
+        laws::params(reader, &table, sender.params(), choices, |pairs| {
+            sender.params_from(pairs)
+        })
     };
     let with = |(group, transport): (Group, Transport)| {
         let params = group

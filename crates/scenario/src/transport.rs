@@ -1,6 +1,6 @@
 //! `[transport]`: presets that imitate a stack, and overrides of each of their values.
 
-use fadelab_sim::spec::{OPTION_BYTES_MAX, Recovery, Transport};
+use fadelab_sim::spec::{OPTION_BYTES_MAX, Recovery, RttSamples, Transport};
 
 use crate::document::Raw;
 use crate::error::Refusal;
@@ -14,8 +14,8 @@ const WINDOW_PKTS_UNLIMITED: u32 = 1_000_000;
 /// `net/ipv4/tcp_input.c`): by two segments with each, from 64 KiB to half of the largest buffer, 6 MiB (`tcp_rmem`).
 const LINUX_QUICK_ACKS_PKTS: u16 = (((3 << 20) - (64 << 10)) / (2 * 1_448)) as u16;
 
-/// ns-2.35 as its defaults and its usual scripts have it: 1000 B of payload, timestamps in ticks of 10 ms, an ACK for
-/// each packet, headers that never grow. `window_`, 20 packets by default, is lifted as every script does.
+/// ns-2.35 as its defaults and its usual scripts have it: 1000 B of payload, one RTT sample a round trip in ticks of 10
+/// ms (`timestamps_` false, `tcpTick_` 0.01), an ACK for each packet, headers that never grow. `window_`, 20 packets by default, is lifted as every script does.
 /// Source: ns-2.35 tcl/lib/ns-default.tcl.
 const NS2: Transport = Transport {
     packet_bytes: 1_040,
@@ -34,6 +34,7 @@ const NS2: Transport = Transport {
     rto_ns_max: 60_000_000_000,
     rto_ns_initial: 3_000_000_000,
     ts_tick_ns: 10_000_000,
+    rtt_samples: RttSamples::PerRoundTrip,
     ecn: false,
     handshake: false,
     quick_acks_pkts: 0,
@@ -61,6 +62,7 @@ const RFC: Transport = Transport {
     rto_ns_max: 60_000_000_000,
     rto_ns_initial: 1_000_000_000,
     ts_tick_ns: 1_000_000,
+    rtt_samples: RttSamples::PerAck,
     ecn: false,
     handshake: false,
     quick_acks_pkts: 0,
@@ -85,12 +87,32 @@ const LINUX: Transport = Transport {
     ..RFC
 };
 
-/// Reads the section. Beside it stands whether flows ask for ECN, `None` for `"auto"`: that depends on each flow's law.
-pub fn read(reader: &mut Reader<'_>) -> Result<(Transport, Option<bool>), Refusal> {
-    let preset = reader.choice(
+/// What a preset chooses of laws: parameters and their choices, for the laws that have them.
+pub type LawChoices = &'static [(&'static str, &'static str)];
+
+/// ns-2's senders count ACKs (`opencwnd`) and keep the fraction of a halved window (`precisionReduce_`, true by default).
+const NS2_LAWS: LawChoices = &[("counting", "acks"), ("halving", "exact")];
+
+/// The section as read.
+pub struct Stack {
+    /// Its values.
+    pub transport: Transport,
+    /// Whether flows ask for ECN; `None` for `"auto"`: that depends on each flow's law.
+    pub ecn: Option<bool>,
+    /// What stands for defaults of laws.
+    pub laws: LawChoices,
+}
+
+/// Reads the section.
+pub fn read(reader: &mut Reader<'_>) -> Result<Stack, Refusal> {
+    let (preset, laws) = reader.choice(
         "transport.preset",
         Some("rfc"),
-        &[("rfc", RFC), ("ns2", NS2), ("linux", LINUX)],
+        &[
+            ("rfc", (RFC, &[][..])),
+            ("ns2", (NS2, NS2_LAWS)),
+            ("linux", (LINUX, &[])),
+        ],
     )?;
     let packet_bytes = bytes(reader, "transport.packet", preset.packet_bytes, 41..=65_535)?;
     let header_bytes = bytes(reader, "transport.header", preset.header_bytes, 40..=120)?;
@@ -136,6 +158,7 @@ pub fn read(reader: &mut Reader<'_>) -> Result<(Transport, Option<bool>), Refusa
         rto_ns_max: time(reader, "transport.rto_max", preset.rto_ns_max)?,
         rto_ns_initial: time(reader, "transport.rto_initial", preset.rto_ns_initial)?,
         ts_tick_ns: time(reader, "transport.clock_tick", preset.ts_tick_ns)?,
+        rtt_samples: rtt_samples(reader, preset.rtt_samples)?,
         ecn: false,
         handshake: reader.or("transport.handshake", preset.handshake)?,
         quick_acks_pkts: quick_acks(reader, preset.quick_acks_pkts)?,
@@ -143,7 +166,8 @@ pub fn read(reader: &mut Reader<'_>) -> Result<(Transport, Option<bool>), Refusa
         rate_reduction: reader.or("transport.rate_reduction", preset.rate_reduction && recovery.has_sack())?,
     };
     check(reader, &transport)?;
-    Ok((transport, ecn(reader)?))
+    let ecn = ecn(reader)?;
+    Ok(Stack { transport, ecn, laws })
 }
 
 /// What cannot go together.
@@ -227,6 +251,18 @@ fn recovery(reader: &mut Reader<'_>, default: Recovery) -> Result<Recovery, Refu
         ("reno", Recovery::Reno),
     ];
     reader.choice("transport.recovery", Some(name), &choices)
+}
+
+fn rtt_samples(reader: &mut Reader<'_>, default: RttSamples) -> Result<RttSamples, Refusal> {
+    let choices = [
+        ("per ack", RttSamples::PerAck),
+        ("per round trip", RttSamples::PerRoundTrip),
+    ];
+    let word = choices
+        .iter()
+        .find(|(_, value)| *value == default)
+        .map(|(word, _)| *word);
+    reader.choice("transport.rtt_samples", word, &choices)
 }
 
 /// `ecn` is `"auto"`, `true` or `false`.

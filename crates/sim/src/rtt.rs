@@ -31,12 +31,18 @@ impl RttEstimator {
         }
     }
 
-    /// Takes a sample, section 2. A sample of zero (faster than the clock ticks) counts as one microsecond, one tick.
+    /// Takes a sample, section 2, from timestamps.
     #[inline]
     pub fn sample(&mut self, rtt_us: u32, plan: &Plan) {
+        self.sample_of_ticks(rtt_us, plan.clock.ticks_nearest(rtt_us), plan);
+    }
+
+    /// The same where the clock ticked `rtt_ticks` times. A sample of zero (faster than the clock ticks) counts as one
+    /// microsecond, one tick.
+    #[inline]
+    pub fn sample_of_ticks(&mut self, rtt_us: u32, rtt_ticks: u32, plan: &Plan) {
         let Plan { tcp, clock, .. } = plan;
-        let rtt_us = rtt_us.max(1);
-        let rtt_ticks = u64::from(clock.ticks_nearest(rtt_us).max(1));
+        let (rtt_us, rtt_ticks) = (rtt_us.max(1), u64::from(rtt_ticks.max(1)));
         if self.srtt_us_x8 == 0 {
             self.srtt_us_x8 = u64::from(rtt_us) * 8;
             self.rtt_us_min = rtt_us;

@@ -187,6 +187,8 @@ pub struct Transport {
     pub rto_ns_initial: u64,
     /// Tick of the timestamp clock (RFC 7323), at least 1 us: of the timestamps that laws see and of the RTO's samples.
     pub ts_tick_ns: u64,
+    /// Which ACKs give a sample of the round-trip time.
+    pub rtt_samples: RttSamples,
     /// Whether the sender asks for ECN (RFC 3168) where its law reacts to it.
     pub ecn: bool,
     /// Whether a connection begins with an exchange of SYNs: it takes a round trip and gives the first RTT sample.
@@ -199,6 +201,16 @@ pub struct Transport {
     /// Whether in recovery as many segments leave as are delivered, in proportion to the reduction (RFC 6937); else
     /// the window is ssthresh at once. It needs SACK.
     pub rate_reduction: bool,
+}
+
+/// Which ACKs give a sample of the round-trip time.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum RttSamples {
+    /// Each that advances, by the timestamp that it echoes (RFC 7323, section 4.1).
+    PerAck,
+    /// That of one new segment at a time, by the sender's own clock (RFC 6298, section 3). The segment is given up when
+    /// a recovery begins or the timer fires: its ACK may then wait for another's repair (Karn's algorithm).
+    PerRoundTrip,
 }
 
 /// How losses are repaired. Those with selective acknowledgements stand first.

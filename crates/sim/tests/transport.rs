@@ -4,7 +4,7 @@ mod common;
 
 use common::{ACK_NS, DATA_NS, DELAY_NS, DROP, MS, RTT_NS, S, kth, random_loss, record_of, seen, wire};
 use fadelab_sim::record::{Completion, FlowCounters, RunRecord};
-use fadelab_sim::spec::{App, Buffer, CapacitySpec, Recovery, RunSpec, Span};
+use fadelab_sim::spec::{App, Buffer, CapacitySpec, Recovery, RttSamples, RunSpec, Span};
 use fadelab_sim::tap::Sighting;
 
 /// When a clean slow start from 2 segments has all `segments` acknowledged, the last one `last_ns` long on the wire.
@@ -86,6 +86,62 @@ fn idle_paths_show_their_round_trip() {
         assert_eq!(flow.rtt_us_sum, 5 * RTT_NS / 1000);
         assert_eq!(u64::from(flow.srtt_us), RTT_NS / 1000);
     }
+}
+
+#[test]
+fn one_segment_is_timed_at_a_time() {
+    // Goal: without timestamps each round trip gives one sample, of the round trip itself; none is taken of a segment
+    // that waits at the receiver for another's repair, be it found by duplicates or by the timer.
+    //
+    // With a receive window of four, segments leave in rounds: 0 1, 2 to 5, 6 to 9, 10 to 13. The first of each is
+    // timed: 0, 2, 6, 10. Lost are, counted from 1:
+    //   7       the timed one, 6, itself; repaired, at a window of two, 10 and 12 are: 4 samples
+    //   8       7 is lost, 10 leaves with the ACK of 6 and is timed until duplicates tell of 7; then 11 and 13: 5 samples
+    //   12, 13  11 and 12 are lost, 14 leaves with the ACK of 10, is timed, and no third duplicate comes: 4 samples
+    let cases = [
+        (14, 1000, 1000, 4, 0),
+        (14, 7, 7, 4, 0),
+        (14, 8, 8, 5, 0),
+        (15, 12, 13, 4, 1),
+    ];
+    for recovery in [Recovery::Sack, Recovery::NewReno, Recovery::Reno] {
+        for (segments, first, last, samples, timeouts) in cases {
+            let mut spec = wire("reno", segments * 1000);
+            spec.links[0].router = kth(first, 1, last, DROP);
+            let tcp = &mut spec.flows[0].transport;
+            (tcp.recovery, tcp.rwnd_pkts, tcp.rtt_samples) = (recovery, 4, RttSamples::PerRoundTrip);
+            let flow = end(&record_of(&spec));
+            let counted = (flow.rtt_samples, flow.rtt_us_sum, flow.timeouts);
+            let expected = (samples, samples * RTT_NS / 1000, timeouts);
+            assert_eq!(counted, expected, "{recovery:?}, lost {first} to {last}: {flow:?}");
+            assert_eq!(flow.delivered_bytes, segments * 1000);
+        }
+    }
+}
+
+#[test]
+fn a_timed_segment_counts_the_ticks_between() {
+    // Goal: who times a segment counts how often its clock ticks until the ACK, four or five times of 10 ms in a round
+    // trip of 41.08 ms, so that the timeout after one sample is 12 or 15 ticks; timestamps are rounded, to four.
+    let timeout_ns = |start_ns, rtt_samples| {
+        let mut spec = wire("reno", 3000);
+        spec.links[0].router = kth(2, 1, 1000, DROP);
+        spec.flows[0].app = App::Transfer {
+            start: Span::Fixed { ns: start_ns },
+            bytes: 3000,
+        };
+        let tcp = &mut spec.flows[0].transport;
+        (tcp.cwnd_pkts_initial, tcp.rto_ns_min, tcp.rtt_samples) = (1, 1, rtt_samples);
+        spec.record_interval_ns = Some(10_000);
+        spec.duration_ns = S;
+        let record = record_of(&spec);
+        let fired = record.series.flows[0].iter().position(|sample| sample.timeouts > 0);
+        record.series.time_ns[fired.expect("it fires")] - RTT_NS - start_ns
+    };
+    assert_eq!(timeout_ns(0, RttSamples::PerRoundTrip), 120 * MS);
+    assert_eq!(timeout_ns(9 * MS, RttSamples::PerRoundTrip), 150 * MS);
+    assert_eq!(timeout_ns(0, RttSamples::PerAck), 120 * MS);
+    assert_eq!(timeout_ns(9 * MS, RttSamples::PerAck), 120 * MS);
 }
 
 /// A transfer of 60 segments of which data packet `lost` is dropped once.

@@ -4,7 +4,7 @@ use fadelab_kernel::router::object::obstacle;
 use fadelab_kernel::sender::{NAME_BYTES_MAX, default_name};
 use fadelab_laws::{LINUX_PREFIX, Params, Sender};
 use fadelab_phy::channel::{CodeMode, Model};
-use fadelab_sim::spec::{App, CapacitySpec, FlowSpec, LinkLayer, LinkSpec, Queues, RouterSpec, RunSpec};
+use fadelab_sim::spec::{App, CapacitySpec, FlowSpec, LinkLayer, LinkSpec, Queues, RouterSpec, RttSamples, RunSpec};
 
 use crate::Error;
 use crate::plan::{Cable, Carries, Discipline, Flow, Limit, Plan, Queue, SenderObject, Way};
@@ -309,6 +309,12 @@ fn flow(
         return Err(none(
             "transport.packet",
             format!("{payload_bytes} B of payload are left, the kernel sends at least 88 B"),
+        ));
+    }
+    if flow.sender.is_some() && transport.rtt_samples == RttSamples::PerRoundTrip {
+        return Err(none(
+            "transport.rtt_samples",
+            "Linux takes a sample from each ACK; set transport.rtt_samples = \"per ack\"",
         ));
     }
     if matches!(flow.app, App::Cbr { .. }) && flow.sender.is_some() {

@@ -11,7 +11,7 @@ use fadelab_results::{Experiment, Host, Provenance, Run, SIM, Specs};
 use fadelab_sim::record::{Completion, FlowCounters, LinkCounters, RunRecord, Series};
 use fadelab_sim::spec::{
     App, Buffer, CapacitySpec, FlowKind, FlowSpec, LinkKind, LinkLayer, LinkSpec, Queues, Recovery, RouterSpec,
-    RunSpec, Span, Transport,
+    RttSamples, RunSpec, Span, Transport,
 };
 
 pub const SECOND: u64 = 1_000_000_000;
@@ -38,6 +38,7 @@ pub fn transport() -> Transport {
         rto_ns_max: 60 * SECOND,
         rto_ns_initial: SECOND,
         ts_tick_ns: 1_000_000,
+        rtt_samples: RttSamples::PerAck,
         ecn: false,
         handshake: false,
         quick_acks_pkts: 0,

@@ -78,7 +78,7 @@ impl Plan {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::spec::{FlowKind, Recovery, Span};
+    use crate::spec::{FlowKind, Recovery, RttSamples, Span};
 
     fn spec(name: &str) -> FlowSpec {
         let law = fadelab_laws::sender(name).expect("registered");
@@ -99,6 +99,7 @@ mod tests {
             rto_ns_max: 2,
             rto_ns_initial: 1,
             ts_tick_ns: 1000,
+            rtt_samples: RttSamples::PerAck,
             ecn: false,
             handshake: false,
             quick_acks_pkts: 0,

@@ -170,6 +170,11 @@ impl Scoreboard {
         &mut self.segments[index]
     }
 
+    /// When segment `seq` was sent last: one that is outstanding, or that the last ACK acknowledged.
+    pub fn sent_ns(&self, seq: u32) -> u64 {
+        self.segment(seq).sent_ns
+    }
+
     /// Asks for the segments that are acknowledged and sent next.
     #[inline]
     pub fn fetch(&self) {

@@ -8,7 +8,7 @@ use prefetch_index::prefetch_index;
 use crate::network::Network;
 use crate::packet::{Packet, flag};
 use crate::rtt::RttEstimator;
-use crate::spec::Recovery;
+use crate::spec::{Recovery, RttSamples};
 use crate::tcp::Now;
 use crate::tcp::plan::Plan;
 use crate::tcp::scoreboard::{Sampling, Scoreboard};
@@ -33,6 +33,9 @@ pub(crate) struct SenderCounters {
     pub recoveries: u32,
     pub ecn_reductions: u32,
 }
+
+/// No segment's round trip is being measured: a number beyond all that can be sent.
+const NOT_TIMED: u32 = u32::MAX;
 
 /// Who sends where: the parts of a flow that do not change.
 #[derive(Clone, Copy, Debug)]
@@ -62,6 +65,8 @@ pub(crate) struct Sender {
     duplicate_acks: u32,
     /// Segments delivered until which rate samples are limited by the application (0: they are not).
     app_limited_until: u32,
+    /// The segment whose round trip is being measured, where that is done for one at a time.
+    timed: u32,
     /// The last segment, when it is shorter than the others: its number and IP bytes.
     last_segment: Option<(u32, u16)>,
     ip_id: u16,
@@ -112,6 +117,7 @@ impl Sender {
             recover: 0,
             duplicate_acks: 0,
             app_limited_until: 0,
+            timed: NOT_TIMED,
             last_segment: None,
             ip_id: 0,
             announce_reduction: false,
@@ -133,7 +139,7 @@ impl Sender {
         self.repair = None;
         self.begin(now, plan);
         (self.recover, self.recover_loss, self.duplicate_acks) = (self.board.nxt(), self.board.nxt(), 0);
-        (self.feedback, self.pace_due_ns) = (abi::Feedback::default(), 0);
+        (self.feedback, self.pace_due_ns, self.timed) = (abi::Feedback::default(), 0, NOT_TIMED);
         (self.announce_reduction, self.cwnd_limited, self.app_limited_until) = (false, false, 0);
         self.counters.marked_pkts = 0;
         self.board.restart_count();
@@ -339,6 +345,9 @@ impl Sender {
             self.restart(now, plan);
         }
         let seq = self.board.send_new(now.ns, self.sampling(self.app_limited_until != 0));
+        if plan.tcp.rtt_samples == RttSamples::PerRoundTrip && self.timed == NOT_TIMED {
+            self.timed = seq;
+        }
         let mut tcp_flags = 0;
         // Written where it changes only: a byte that was written a moment ago holds up whoever reads those around it.
         if self.announce_reduction {
@@ -363,6 +372,10 @@ impl Sender {
         self.board.send_again(seq, now.ns, self.sampling(false));
         if plan.tcp.recovery == Recovery::Rack {
             self.note_retransmission(now, seq);
+        }
+        // Karn's algorithm: nobody knows which of the two an ACK will be of.
+        if seq == self.timed {
+            self.timed = NOT_TIMED;
         }
         self.counters.retransmitted_pkts += 1;
         // The timer is of the oldest segment, whose ACK is a round trip away from here: one that ran on since the last

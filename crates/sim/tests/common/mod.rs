@@ -9,7 +9,7 @@ use fadelab_phy::channel::{ChannelSpec, CodeSpec, Model};
 use fadelab_sim::record::RunRecord;
 use fadelab_sim::spec::{
     App, Buffer, CapacitySpec, FlowKind, FlowSpec, LinkId, LinkKind, LinkLayer, LinkSpec, Queues, Recovery, RouterSpec,
-    RunSpec, Span, Transport,
+    RttSamples, RunSpec, Span, Transport,
 };
 use fadelab_sim::tap::Sighting;
 
@@ -35,6 +35,7 @@ pub fn transport() -> Transport {
         rto_ns_max: 60 * S,
         rto_ns_initial: 3 * S,
         ts_tick_ns: 10 * MS,
+        rtt_samples: RttSamples::PerAck,
         ecn: true,
         handshake: false,
         quick_acks_pkts: 0,

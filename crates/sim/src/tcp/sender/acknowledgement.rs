@@ -3,9 +3,9 @@
 use fadelab_laws::abi;
 use fadelab_path::packet::FeedbackBytes;
 
-use super::Sender;
+use super::{NOT_TIMED, Sender};
 use crate::packet::{Packet, flag};
-use crate::spec::Recovery;
+use crate::spec::{Recovery, RttSamples};
 use crate::tcp::Now;
 use crate::tcp::plan::Plan;
 
@@ -113,11 +113,24 @@ impl Sender {
         }
     }
 
-    /// RFC 7323, section 4.1: every ACK that advances gives a sample, retransmitted or not.
+    /// RFC 7323, section 4.1: with timestamps every ACK that advances gives a sample, retransmitted or not. Without, that
+    /// of the timed segment does. 0: none.
     #[inline]
     fn sample_rtt(&mut self, now: Now, plan: &Plan, packet: &Packet) -> u32 {
-        let rtt_us = now.clock_us().wrapping_sub(packet.ts_ecr_us);
-        self.rtt.sample(rtt_us, plan);
+        let rtt_us;
+        if plan.tcp.rtt_samples == RttSamples::PerAck {
+            rtt_us = now.clock_us().wrapping_sub(packet.ts_ecr_us);
+            self.rtt.sample(rtt_us, plan);
+        } else if packet.seq > self.timed {
+            let sent = Now::at(self.board.sent_ns(self.timed));
+            let [sent_ticks, now_ticks] = [sent, now].map(|then| plan.clock.stamp(then.clock_us(), now));
+            rtt_us = now.clock_us().wrapping_sub(sent.clock_us());
+            self.timed = NOT_TIMED;
+            self.rtt
+                .sample_of_ticks(rtt_us, now_ticks.wrapping_sub(sent_ticks), plan);
+        } else {
+            return 0;
+        }
         self.counters.rtt_samples += 1;
         self.counters.rtt_us_sum += u64::from(rtt_us);
         rtt_us

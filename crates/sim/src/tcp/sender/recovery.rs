@@ -2,7 +2,7 @@
 
 use fadelab_laws::abi;
 
-use super::{Reduction, Sender};
+use super::{NOT_TIMED, Reduction, Sender};
 use crate::spec::Recovery;
 use crate::tcp::Now;
 use crate::tcp::plan::Plan;
@@ -97,6 +97,7 @@ impl Sender {
     #[inline(never)]
     pub(super) fn enter_recovery(&mut self, plan: &Plan, ack: &mut abi::Ack) {
         self.counters.recoveries += 1;
+        self.timed = NOT_TIMED;
         if !plan.tcp.recovery.has_sack() {
             self.lose_oldest(ack);
         }

@@ -3,7 +3,7 @@
 use fadelab_laws::abi;
 use fadelab_path::violation::Checked;
 
-use super::Sender;
+use super::{NOT_TIMED, Sender};
 use crate::network::Network;
 use crate::spec::Recovery;
 use crate::tcp::Now;
@@ -42,6 +42,7 @@ impl Sender {
         (self.recover, self.recover_loss) = (self.board.nxt(), self.board.nxt() + 1);
         self.announce_reduction = self.has_classic_ecn(plan);
         self.duplicate_acks = 0;
+        self.timed = NOT_TIMED;
         self.forget_probe();
         self.board.mark_all_lost();
         self.rtt.back_off();
