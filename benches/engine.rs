@@ -10,8 +10,8 @@ use std::sync::Arc;
 use fadelab_laws::{capacity, receiver, router, sender};
 use fadelab_phy::channel::{ChannelSpec, CodeSpec, Model};
 use fadelab_sim::spec::{
-    App, Buffer, CapacitySpec, FlowKind, FlowSpec, LinkId, LinkKind, LinkLayer, LinkSpec, Queues, Recovery, RouterSpec,
-    RttSamples, RunSpec, Span, Transport,
+    App, Buffer, CapacitySpec, FlowKind, FlowSpec, LinkId, LinkKind, LinkLayer, LinkSpec, Pacing, Queues, Recovery,
+    RecoveryExit, RouterSpec, RttSamples, RunSpec, Span, Transport,
 };
 
 const MS: u64 = 1_000_000;
@@ -37,6 +37,8 @@ const TRANSPORT: Transport = Transport {
     rto_ns_initial: 3 * S,
     ts_tick_ns: 10 * MS,
     rtt_samples: RttSamples::PerRoundTrip,
+    recovery_exit: RecoveryExit::Act,
+    pacing: Pacing::Rate,
     ecn: true,
     handshake: false,
     quick_acks_pkts: 0,

@@ -33,7 +33,7 @@
  *      dcp-ew-2010 of artificial bounds. Public copies without L and M exist: `bound = "none"`.
  *   3. A loss halves the window as in the code; vcp-ton-2010 says "an MD", which is `loss = "beta"`.
  *   4. Increments count acknowledged packets, not ACKs, so that delayed ACKs do not slow the law; one ACK counts for a
- *      window's worth at most. The release counts ACKs: `growth = "acks"`.
+ *      window's worth at most. The release counts ACKs: `counting = "acks"`.
  *   5. The window grows only while it limits the sender (RFC 7661); the code has only greedy sources.
  *   6. A path that never returned a code, or one that clears the ECN bits, is treated as Reno treats it: without
  *      feedback there is no safe multiplicative increase.
@@ -76,7 +76,7 @@
 	  "Bound of multiplicative increase: srtt/t_rho <= 2.5, gain <= 1 per round trip, or none")                        \
 	P(bound, 0, "window|additive|multiplicative|none", 1, 0, 3, "authors' release 0.1; dcp-ew-2010: artificial bounds", \
 	  "Which increase is bounded by the window: both, one of them, or none")                                           \
-	P(growth, 0, "packets|acks", 1, 0, 1, "authors' release 0.1: acks",                                                \
+	P(counting, 0, "segments|acks", 1, 0, 1, "authors' release 0.1: acks",                                             \
 	  "Whether the window grows by what an ACK acknowledges, or by ACKs")                                              \
 	P(ticks, 0, "up|release", 1, 0, 1, "authors' release 0.1",                                                         \
 	  "Timers in ticks of 10 ms: rounded up, or up from a remainder of 2 ms on and with srtt in whole ticks")          \
@@ -387,7 +387,7 @@ LAW u64 vcp_pacing_Bps(const struct vcp_sender_state *s, const struct vcp_sender
 /* What an ACK counts for: its packets, or itself; after a recovery SACK had reported some before, and those count once. */
 LAW u64 vcp_counted_pkts(const struct vcp_sender_params *p, const struct law_ack *ack, u64 cwnd_q32)
 {
-	if (p->growth)
+	if (p->counting)
 		return 1;
 	return window_counted_pkts(fixed_min(fixed_min(ack->acked_pkts, ack->delivered_pkts), 65535), cwnd_q32);
 }

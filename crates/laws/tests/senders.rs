@@ -342,7 +342,7 @@ fn an_ack_counts_for_a_window_at_most() {
 #[test]
 fn vcp_counts_acks_where_it_shall() {
     // Goal: the release adds once for an ACK, whatever it covers.
-    let mut flow = Flow::new("vcp", &[("growth", 1.0)], 100, 2);
+    let mut flow = Flow::new("vcp", &[("counting", 1.0)], 100, 2);
     let before = flow.window();
     flow.on_feedback(2, HIGH);
     let one = flow.window() - before;

@@ -88,6 +88,8 @@ pub enum Queues {
     /// One queue, first in, first out.
     #[default]
     One,
+    /// Two queues, ACKs before data: the one law and the one limit see both as one queue.
+    AcksFirst,
     /// Several queues that take turns, with priority for sparse flows (RFC 8290, section 4).
     Fair {
         /// Number of queues among which a keyed hash divides the flows; `None`: one for each flow.

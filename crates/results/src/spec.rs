@@ -132,7 +132,7 @@ impl LinkKind {
             buffer_pkts: link.buffer.packets,
             buffer_bytes: link.buffer.bytes,
             router: match link.queues {
-                Queues::One => link.router.law.name().to_owned(),
+                Queues::One | Queues::AcksFirst => link.router.law.name().to_owned(),
                 Queues::Fair { .. } => format!("fq_{}", link.router.law.name()),
             },
             air_loss_rate_exact: exact_air_loss(spec, id, link),

@@ -61,11 +61,15 @@ fn table(path: &str) -> String {
     text
 }
 
-const PRESETS: [&str; 3] = ["rfc", "ns2", "linux"];
+const PRESETS: [&str; 4] = ["rfc", "ns2", "vcp-release", "linux"];
 
 /// The table of `[transport]`: a column for each preset, read from what resolved scenarios say.
 fn transport(keys: &[Key]) -> String {
-    let mut text = "| key | type | rfc | ns2 | linux | meaning |\n|---|---|---|---|---|---|\n".to_owned();
+    let mut text = format!(
+        "| key | type | {} | meaning |\n|---|---|{}---|\n",
+        PRESETS.join(" | "),
+        "---|".repeat(PRESETS.len())
+    );
     let resolved = PRESETS.map(|preset| {
         let network = "topology.bottleneck = {rate = '1 Mbit/s', delay = '1 ms'}";
         let scenario = format!("transport.preset = '{preset}'\nflow.law = 'reno'\n{network}\n");
@@ -91,7 +95,7 @@ fn transport(keys: &[Key]) -> String {
         let values = if key.default == Absent::Preset {
             resolved.each_ref().map(value).join(" | ")
         } else {
-            " | | ".to_owned()
+            " | ".repeat(PRESETS.len() - 1)
         };
         let _ = writeln!(
             text,

@@ -365,10 +365,14 @@ const ROUTER: &[Key] = &[
     ),
     key(
         "queues",
-        Or(&Or(&Or(&Whole(1, 65_536), "per flow"), "one"), "auto"),
+        Or(
+            &Or(&Or(&Or(&Whole(1, 65_536), "per flow"), "acks first"), "one"),
+            "auto",
+        ),
         Is("\"auto\""),
-        "queues that take turns, each with the law to itself: one for each flow, or a number of them among which a \
-         hash divides the flows; `\"auto\"`: 1024 where the router is `fq_NAME`, else one",
+        "one queue, one in which ACKs go before data, or queues that take turns, each with the law to itself: one for \
+         each flow, or a number of them among which a hash divides the flows; `\"auto\"`: 1024 where the router is \
+         `fq_NAME`, ACKs first where it is `vcp` and the transport `vcp-release`, else one",
     ),
     key(
         "quantum",

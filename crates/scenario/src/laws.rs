@@ -203,7 +203,7 @@ pub fn unused(reader: &mut Reader<'_>, choices: LawChoices) -> Result<(), Refusa
     }
     for name in names(reader, "router") {
         if let Some(law) = fadelab_laws::router(&name) {
-            params(reader, &format!("router.{name}"), law.params(), &[], |pairs| {
+            params(reader, &format!("router.{name}"), law.params(), choices, |pairs| {
                 law.params_from(pairs)
             })?;
         }

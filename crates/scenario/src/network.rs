@@ -201,7 +201,7 @@ fn hop_link(parts: &Parts<'_>, hop: &Hop, is_back: bool, rtt_ns: u64) -> LinkSpe
             capacity: part,
             capacity_params: part_params,
         },
-        queues: parts.queueing.of(hop.router_is_fair),
+        queues: parts.queueing.of(hop.router_is_fair, law),
         channel,
         layer: hop.layer.clone(),
     };

@@ -1,4 +1,5 @@
-//! `router.queues` and `router.quantum`: one queue a link, or fair queues, each with the router's law to itself.
+//! `router.queues` and `router.quantum`: one queue a link, one in which ACKs go first, or fair queues, each with the
+//! router's law to itself.
 
 use fadelab_laws::{Router, abi};
 use fadelab_sim::spec::Queues;
@@ -28,16 +29,19 @@ pub fn split(name: &str) -> (&str, bool) {
 enum Division {
     Auto,
     One,
+    AcksFirst,
     PerFlow,
     Hashed(u32),
 }
 
 impl Scalar for Division {
     fn read(raw: &Raw) -> Result<Self, String> {
-        let allowed = "allowed is \"auto\", \"one\", \"per flow\", or a number of hashed queues from 1 to 65536";
+        let allowed = "allowed is \"auto\", \"one\", \"acks first\", \"per flow\", or a number of hashed queues from 1 \
+                       to 65536";
         match raw {
             Raw::Text(text) if text == "auto" => Ok(Self::Auto),
             Raw::Text(text) if text == "one" => Ok(Self::One),
+            Raw::Text(text) if text == "acks first" => Ok(Self::AcksFirst),
             Raw::Text(text) if text == "per flow" => Ok(Self::PerFlow),
             Raw::Number(text) => match text.parse() {
                 Ok(queues @ 1..=65_536) => Ok(Self::Hashed(queues)),
@@ -51,6 +55,7 @@ impl Scalar for Division {
         match self {
             Self::Auto => quoted("auto"),
             Self::One => quoted("one"),
+            Self::AcksFirst => quoted("acks first"),
             Self::PerFlow => quoted("per flow"),
             Self::Hashed(queues) => queues.to_string(),
         }
@@ -64,18 +69,22 @@ pub struct Queueing {
     quantum_bytes: u32,
     /// Whether the router of the run stands in fair queues by its name.
     run_is_fair: bool,
+    /// Whether the transport's preset has ACKs go first at VCP's routers.
+    vcp_acks_first: bool,
 }
 
 impl Queueing {
-    /// Queues of a link whose router's name says whether they are fair; `None`: it has the router of the run.
-    pub fn of(&self, is_fair: Option<bool>) -> Queues {
+    /// Queues of a link with a law, whose router's name says whether they are fair; `None`: it has the router of the run.
+    pub fn of(&self, is_fair: Option<bool>, law: &Router) -> Queues {
         let fair = |hashed| Queues::Fair {
             hashed,
             quantum_bytes: self.quantum_bytes,
         };
         match self.division {
             Division::Auto if is_fair.unwrap_or(self.run_is_fair) => fair(Some(QUEUES)),
+            Division::Auto if self.vcp_acks_first && law.wire() == abi::WIRE_VCP => Queues::AcksFirst,
             Division::Auto | Division::One => Queues::One,
+            Division::AcksFirst => Queues::AcksFirst,
             Division::PerFlow => fair(None),
             Division::Hashed(queues) => fair(Some(queues)),
         }
@@ -86,12 +95,13 @@ impl Queueing {
 pub(crate) fn read(
     reader: &mut Reader<'_>,
     run_is_fair: bool,
+    vcp_acks_first: bool,
     routers: &[(&'static Router, bool)],
 ) -> Result<Queueing, Refusal> {
     let path = "router.queues";
     let division = reader.or(path, Division::Auto)?;
     for &(law, by_name) in routers {
-        if by_name && division == Division::One {
+        if by_name && matches!(division, Division::One | Division::AcksFirst) {
             let why = format!(
                 "`fq_{}` stands for fair queues: take \"auto\" or the router `{0}`",
                 law.name()
@@ -103,7 +113,11 @@ pub(crate) fn read(
             return Err(reader.refuse(path, &why_not_fair(law)));
         }
     }
-    let is_used = division != Division::One && (division != Division::Auto || routers.iter().any(|router| router.1));
+    let is_used = match division {
+        Division::Auto => routers.iter().any(|router| router.1),
+        Division::One | Division::AcksFirst => false,
+        Division::PerFlow | Division::Hashed(_) => true,
+    };
     let quantum_bytes = if is_used {
         reader.map(
             "router.quantum",
@@ -121,6 +135,7 @@ pub(crate) fn read(
         division,
         quantum_bytes,
         run_is_fair,
+        vcp_acks_first,
     })
 }
 

@@ -24,7 +24,7 @@ use crate::sweep::{self, Axis};
 use crate::topology::{self, Files, Hop, Topology};
 use crate::trace::Traces;
 use crate::trace_rules;
-use crate::transport::{LawChoices, Stack};
+use crate::transport::LawChoices;
 use crate::unit::Scalar;
 use crate::{capacity, memory, own_laws, queues, ready_made, run, transport, warnings};
 
@@ -232,7 +232,8 @@ impl Planner<'_> {
             folder: self.folder,
         };
         let topology = topology::read(&mut reader, &mut files)?;
-        let Stack { transport, ecn, laws } = transport::read(&mut reader)?;
+        let stack = transport::read(&mut reader)?;
+        let (transport, ecn, laws) = (stack.transport, stack.ecn, stack.laws);
         check_channels(&mut reader, &topology, &transport)?;
         let is_marking = marks_plain_packets(&law);
         let mut groups = Vec::new();
@@ -254,8 +255,13 @@ impl Planner<'_> {
         self.memory.take(run_bytes, run.seeds.len(), place)?;
         let routers = routers(&law, &topology);
         let capacity = capacity::read(&mut reader, &routers, &topology)?;
-        let queueing = queues::read(&mut reader, law.router_is_fair, &with_names(&law, &topology))?;
-        let routers = with_router_params(&mut reader, routers)?;
+        let queueing = queues::read(
+            &mut reader,
+            law.router_is_fair,
+            stack.vcp_acks_first,
+            &with_names(&law, &topology),
+        )?;
+        let routers = with_router_params(&mut reader, routers, laws)?;
         let groups = with_params(&mut reader, groups, laws)?;
         laws::unused(&mut reader, laws)?;
         let (links, flows) = network::build(&Parts {
@@ -419,11 +425,14 @@ fn with_names(law: &Law, topology: &Topology) -> Vec<(&'static Router, bool)> {
 fn with_router_params(
     reader: &mut Reader<'_>,
     routers: Vec<&'static Router>,
+    choices: LawChoices,
 ) -> Result<Vec<(&'static Router, Params)>, Refusal> {
     let with = |router: &'static Router| {
         let table = format!("router.{}", router.name());
-        laws::params(reader, &table, router.params(), &[], |pairs| router.params_from(pairs))
-            .map(|params| (router, params))
+        laws::params(reader, &table, router.params(), choices, |pairs| {
+            router.params_from(pairs)
+        })
+        .map(|params| (router, params))
     };
     routers.into_iter().map(with).collect()
 }

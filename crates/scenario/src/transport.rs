@@ -1,6 +1,6 @@
 //! `[transport]`: presets that imitate a stack, and overrides of each of their values.
 
-use fadelab_sim::spec::{OPTION_BYTES_MAX, Recovery, RttSamples, Transport};
+use fadelab_sim::spec::{OPTION_BYTES_MAX, Pacing, Recovery, RecoveryExit, RttSamples, Transport};
 
 use crate::document::Raw;
 use crate::error::Refusal;
@@ -35,6 +35,8 @@ const NS2: Transport = Transport {
     rto_ns_initial: 3_000_000_000,
     ts_tick_ns: 10_000_000,
     rtt_samples: RttSamples::PerRoundTrip,
+    recovery_exit: RecoveryExit::Act,
+    pacing: Pacing::Rate,
     ecn: false,
     handshake: false,
     quick_acks_pkts: 0,
@@ -63,6 +65,8 @@ const RFC: Transport = Transport {
     rto_ns_initial: 1_000_000_000,
     ts_tick_ns: 1_000_000,
     rtt_samples: RttSamples::PerAck,
+    recovery_exit: RecoveryExit::Hold,
+    pacing: Pacing::Rate,
     ecn: false,
     handshake: false,
     quick_acks_pkts: 0,
@@ -87,11 +91,29 @@ const LINUX: Transport = Transport {
     ..RFC
 };
 
+/// The agents of VCP's release 0.1: ns-2's Reno, which paces by ACKs and a timer. Beside it stand what its law does and
+/// that its routers send ACKs first, see [`VCP_RELEASE_LAWS`] and [`Stack::vcp_acks_first`].
+const VCP_RELEASE: Transport = Transport {
+    recovery: Recovery::Reno,
+    pacing: Pacing::PerAck,
+    ..NS2
+};
+
 /// What a preset chooses of laws: parameters and their choices, for the laws that have them.
 pub type LawChoices = &'static [(&'static str, &'static str)];
 
 /// ns-2's senders count ACKs (`opencwnd`) and keep the fraction of a halved window (`precisionReduce_`, true by default).
 const NS2_LAWS: LawChoices = &[("counting", "acks"), ("halving", "exact")];
+
+/// What release 0.1 of VCP (Xia and others, February 2006) does otherwise than the law by default, in sender and router.
+const VCP_RELEASE_LAWS: LawChoices = &[
+    ("counting", "acks"),
+    ("halving", "exact"),
+    ("ticks", "release"),
+    ("pacing", "release"),
+    ("target", "moving"),
+    ("queue_filter", "release"),
+];
 
 /// The section as read.
 pub struct Stack {
@@ -101,17 +123,20 @@ pub struct Stack {
     pub ecn: Option<bool>,
     /// What stands for defaults of laws.
     pub laws: LawChoices,
+    /// Whether ACKs go first at VCP's routers.
+    pub vcp_acks_first: bool,
 }
 
 /// Reads the section.
 pub fn read(reader: &mut Reader<'_>) -> Result<Stack, Refusal> {
-    let (preset, laws) = reader.choice(
+    let (preset, laws, vcp_acks_first) = reader.choice(
         "transport.preset",
         Some("rfc"),
         &[
-            ("rfc", (RFC, &[][..])),
-            ("ns2", (NS2, NS2_LAWS)),
-            ("linux", (LINUX, &[])),
+            ("rfc", (RFC, &[][..], false)),
+            ("ns2", (NS2, NS2_LAWS, false)),
+            ("vcp-release", (VCP_RELEASE, VCP_RELEASE_LAWS, true)),
+            ("linux", (LINUX, &[], false)),
         ],
     )?;
     let packet_bytes = bytes(reader, "transport.packet", preset.packet_bytes, 41..=65_535)?;
@@ -158,7 +183,27 @@ pub fn read(reader: &mut Reader<'_>) -> Result<Stack, Refusal> {
         rto_ns_max: time(reader, "transport.rto_max", preset.rto_ns_max)?,
         rto_ns_initial: time(reader, "transport.rto_initial", preset.rto_ns_initial)?,
         ts_tick_ns: time(reader, "transport.clock_tick", preset.ts_tick_ns)?,
-        rtt_samples: rtt_samples(reader, preset.rtt_samples)?,
+        rtt_samples: word(
+            reader,
+            "transport.rtt_samples",
+            preset.rtt_samples,
+            &[
+                ("per ack", RttSamples::PerAck),
+                ("per round trip", RttSamples::PerRoundTrip),
+            ],
+        )?,
+        recovery_exit: word(
+            reader,
+            "transport.recovery_exit",
+            preset.recovery_exit,
+            &[("hold", RecoveryExit::Hold), ("act", RecoveryExit::Act)],
+        )?,
+        pacing: word(
+            reader,
+            "transport.pacing",
+            preset.pacing,
+            &[("rate", Pacing::Rate), ("per ack", Pacing::PerAck)],
+        )?,
         ecn: false,
         handshake: reader.or("transport.handshake", preset.handshake)?,
         quick_acks_pkts: quick_acks(reader, preset.quick_acks_pkts)?,
@@ -167,7 +212,12 @@ pub fn read(reader: &mut Reader<'_>) -> Result<Stack, Refusal> {
     };
     check(reader, &transport)?;
     let ecn = ecn(reader)?;
-    Ok(Stack { transport, ecn, laws })
+    Ok(Stack {
+        transport,
+        ecn,
+        laws,
+        vcp_acks_first,
+    })
 }
 
 /// What cannot go together.
@@ -253,16 +303,15 @@ fn recovery(reader: &mut Reader<'_>, default: Recovery) -> Result<Recovery, Refu
     reader.choice("transport.recovery", Some(name), &choices)
 }
 
-fn rtt_samples(reader: &mut Reader<'_>, default: RttSamples) -> Result<RttSamples, Refusal> {
-    let choices = [
-        ("per ack", RttSamples::PerAck),
-        ("per round trip", RttSamples::PerRoundTrip),
-    ];
-    let word = choices
-        .iter()
-        .find(|(_, value)| *value == default)
-        .map(|(word, _)| *word);
-    reader.choice("transport.rtt_samples", word, &choices)
+/// One of several words, by default that of `default`.
+fn word<T: Copy + PartialEq>(
+    reader: &mut Reader<'_>,
+    path: &str,
+    default: T,
+    choices: &[(&str, T)],
+) -> Result<T, Refusal> {
+    let chosen = choices.iter().find(|(_, value)| *value == default);
+    reader.choice(path, chosen.map(|(word, _)| *word), choices)
 }
 
 /// `ecn` is `"auto"`, `true` or `false`.

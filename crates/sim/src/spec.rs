@@ -189,6 +189,10 @@ pub struct Transport {
     pub ts_tick_ns: u64,
     /// Which ACKs give a sample of the round-trip time.
     pub rtt_samples: RttSamples,
+    /// What an ACK that ends a recovery is to the law.
+    pub recovery_exit: RecoveryExit,
+    /// How segments leave where the law names a rate.
+    pub pacing: Pacing,
     /// Whether the sender asks for ECN (RFC 3168) where its law reacts to it.
     pub ecn: bool,
     /// Whether a connection begins with an exchange of SYNs: it takes a round trip and gives the first RTT sample.
@@ -211,6 +215,25 @@ pub enum RttSamples {
     /// That of one new segment at a time, by the sender's own clock (RFC 6298, section 3). The segment is given up when
     /// a recovery begins or the timer fires: its ACK may then wait for another's repair (Karn's algorithm).
     PerRoundTrip,
+}
+
+/// What an ACK that ends a recovery is to the law.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum RecoveryExit {
+    /// The last one of the recovery: it only brings the window to ssthresh (RFC 5681, section 3.2, step 6).
+    Hold,
+    /// The first one after it: the law acts on it as on any other, as in ns-2 (`recv_newack_helper`).
+    Act,
+}
+
+/// How segments leave where the law names a rate.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Pacing {
+    /// At this rate, whatever ACKs do.
+    Rate,
+    /// One with each ACK, and one more when the time of a segment at this rate has passed since: the authors' release
+    /// 0.1 of VCP.
+    PerAck,
 }
 
 /// How losses are repaired. Those with selective acknowledgements stand first.

@@ -2,9 +2,11 @@
 
 use fadelab_kernel::router::object::obstacle;
 use fadelab_kernel::sender::{NAME_BYTES_MAX, default_name};
-use fadelab_laws::{LINUX_PREFIX, Params, Sender};
+use fadelab_laws::{LINUX_PREFIX, Params, Sender, abi};
 use fadelab_phy::channel::{CodeMode, Model};
-use fadelab_sim::spec::{App, CapacitySpec, FlowSpec, LinkLayer, LinkSpec, Queues, RouterSpec, RttSamples, RunSpec};
+use fadelab_sim::spec::{
+    App, CapacitySpec, FlowSpec, LinkLayer, LinkSpec, Pacing, Queues, RouterSpec, RttSamples, RunSpec,
+};
 
 use crate::Error;
 use crate::plan::{Cable, Carries, Discipline, Flow, Limit, Plan, Queue, SenderObject, Way};
@@ -220,11 +222,20 @@ fn queue<'a>(spec: &'a RunSpec, number: usize, routers: &mut Vec<(String, &'a Ro
         (None, Some(bytes)) => Limit::Bytes(bytes),
         _ => return Err(none("buffer", "a limit in packets or in bytes is needed, not both")),
     };
-    if link.queues != Queues::One {
-        return Err(none(
-            "router.queues",
-            "our fair queues do not run there; the kernel's own do: flow.law = \"LAW+linux:fq_codel\"",
-        ));
+    match link.queues {
+        Queues::One => {}
+        Queues::AcksFirst => {
+            return Err(none(
+                "router.queues",
+                "the kernel's program has one queue for ACKs and data; set router.queues = \"one\"",
+            ));
+        }
+        Queues::Fair { .. } => {
+            return Err(none(
+                "router.queues",
+                "our fair queues do not run there; the kernel's own do: flow.law = \"LAW+linux:fq_codel\"",
+            ));
+        }
     }
     let router = &link.router;
     let name = router.law.name();
@@ -315,6 +326,12 @@ fn flow(
         return Err(none(
             "transport.rtt_samples",
             "Linux takes a sample from each ACK; set transport.rtt_samples = \"per ack\"",
+        ));
+    }
+    if flow.sender.is_some_and(|law| law.flags() & abi::SENDER_PACED != 0) && transport.pacing == Pacing::PerAck {
+        return Err(none(
+            "transport.pacing",
+            "Linux paces by a timer alone; set transport.pacing = \"rate\"",
         ));
     }
     if matches!(flow.app, App::Cbr { .. }) && flow.sender.is_some() {

@@ -100,7 +100,7 @@ impl FairQueue {
         self.turns[number as usize].get_or_insert_with(|| {
             let law = LawHost::of(spec, seed, packet_bytes, &format!(" queue {number}"));
             Box::new(Turn {
-                queue: LawQueue::new(law),
+                queue: LawQueue::new(law, false),
                 credit_bytes: 0,
                 is_listed: false,
             })

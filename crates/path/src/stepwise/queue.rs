@@ -74,15 +74,20 @@ impl Ledger {
 /// A queue and the law that it has to itself.
 #[derive(Debug)]
 pub(super) struct LawQueue {
+    /// ACKs, where they go before data; else nothing.
+    ahead: VecDeque<Waiting>,
     packets: VecDeque<Waiting>,
+    acks_first: bool,
     bytes: u64,
     law: Option<Box<LawHost>>,
 }
 
 impl LawQueue {
-    pub fn new(law: Option<Box<LawHost>>) -> Self {
+    pub fn new(law: Option<Box<LawHost>>, acks_first: bool) -> Self {
         Self {
+            ahead: VecDeque::new(),
             packets: VecDeque::new(),
+            acks_first,
             bytes: 0,
             law,
         }
@@ -93,11 +98,11 @@ impl LawQueue {
     }
 
     pub fn pkts(&self) -> u32 {
-        self.packets.len() as u32
+        (self.ahead.len() + self.packets.len()) as u32
     }
 
     pub fn packets(&self) -> impl Iterator<Item = &Waiting> {
-        self.packets.iter()
+        self.ahead.iter().chain(&self.packets)
     }
 
     pub fn holds_state(&self, address: usize) -> bool {
@@ -126,7 +131,11 @@ impl LawQueue {
             return false;
         }
         self.bytes += u64::from(waiting.bytes);
-        self.packets.push_back(waiting);
+        if self.acks_first && !waiting.is_data {
+            self.ahead.push_back(waiting);
+        } else {
+            self.packets.push_back(waiting);
+        }
         true
     }
 
@@ -146,9 +155,9 @@ impl LawQueue {
         None
     }
 
-    /// Takes the oldest packet out without asking the law.
+    /// Takes the packet out whose turn it is, without asking the law.
     pub fn remove_oldest(&mut self) -> Option<Waiting> {
-        let waiting = self.packets.pop_front()?;
+        let waiting = self.ahead.pop_front().or_else(|| self.packets.pop_front())?;
         self.bytes -= u64::from(waiting.bytes);
         Some(waiting)
     }
@@ -171,7 +180,10 @@ pub(super) enum Queue {
 impl Queue {
     pub fn new(spec: &LinkSpec, seed: u64, packet_bytes: u32) -> Self {
         match spec.queues {
-            Queues::One => Self::One(LawQueue::new(LawHost::of(spec, seed, packet_bytes, ""))),
+            Queues::One | Queues::AcksFirst => {
+                let law = LawHost::of(spec, seed, packet_bytes, "");
+                Self::One(LawQueue::new(law, spec.queues == Queues::AcksFirst))
+            }
             Queues::Fair { hashed, quantum_bytes } => Self::Fair(Box::new(FairQueue::new(
                 spec,
                 seed,

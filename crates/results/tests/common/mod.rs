@@ -10,8 +10,8 @@ use fadelab_results::picture::{Axis, Curve, Mark, Panel, Picture};
 use fadelab_results::{Experiment, Host, Provenance, Run, SIM, Specs};
 use fadelab_sim::record::{Completion, FlowCounters, LinkCounters, RunRecord, Series};
 use fadelab_sim::spec::{
-    App, Buffer, CapacitySpec, FlowKind, FlowSpec, LinkKind, LinkLayer, LinkSpec, Queues, Recovery, RouterSpec,
-    RttSamples, RunSpec, Span, Transport,
+    App, Buffer, CapacitySpec, FlowKind, FlowSpec, LinkKind, LinkLayer, LinkSpec, Pacing, Queues, Recovery,
+    RecoveryExit, RouterSpec, RttSamples, RunSpec, Span, Transport,
 };
 
 pub const SECOND: u64 = 1_000_000_000;
@@ -39,6 +39,8 @@ pub fn transport() -> Transport {
         rto_ns_initial: SECOND,
         ts_tick_ns: 1_000_000,
         rtt_samples: RttSamples::PerAck,
+        recovery_exit: RecoveryExit::Hold,
+        pacing: Pacing::Rate,
         ecn: false,
         handshake: false,
         quick_acks_pkts: 0,

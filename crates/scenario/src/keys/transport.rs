@@ -7,7 +7,7 @@ use crate::kind::Kind::{Choice, Duration, OrBool, OrFalse, Packets, Size, Switch
 pub(super) const TRANSPORT: &[Key] = &[
     key(
         "preset",
-        Choice(&["rfc", "ns2", "linux"]),
+        Choice(&["rfc", "ns2", "vcp-release", "linux"]),
         Is("\"rfc\""),
         "the stack that is imitated; each of its values may be overridden",
     ),
@@ -99,6 +99,20 @@ pub(super) const TRANSPORT: &[Key] = &[
         Preset,
         "whether each ACK that advances gives an RTT sample (RFC 7323), or one new segment at a time is timed, and given \
          up when a recovery or a timeout begins (RFC 6298, section 3)",
+    ),
+    key(
+        "recovery_exit",
+        Choice(&["hold", "act"]),
+        Preset,
+        "whether the ACK that ends a recovery only brings the window to ssthresh (RFC 5681, section 3.2), or the law \
+         acts on it too, as in ns-2",
+    ),
+    key(
+        "pacing",
+        Choice(&["rate", "per ack"]),
+        Preset,
+        "where the law names a rate: segments leave at it, or one with each ACK and one more when a segment's time has \
+         passed, as in VCP's release 0.1",
     ),
     key(
         "ecn",

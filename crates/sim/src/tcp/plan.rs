@@ -78,7 +78,7 @@ impl Plan {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::spec::{FlowKind, Recovery, RttSamples, Span};
+    use crate::spec::{FlowKind, Pacing, Recovery, RecoveryExit, RttSamples, Span};
 
     fn spec(name: &str) -> FlowSpec {
         let law = fadelab_laws::sender(name).expect("registered");
@@ -100,6 +100,8 @@ mod tests {
             rto_ns_initial: 1,
             ts_tick_ns: 1000,
             rtt_samples: RttSamples::PerAck,
+            recovery_exit: RecoveryExit::Hold,
+            pacing: Pacing::Rate,
             ecn: false,
             handshake: false,
             quick_acks_pkts: 0,

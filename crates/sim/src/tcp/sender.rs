@@ -8,7 +8,7 @@ use prefetch_index::prefetch_index;
 use crate::network::Network;
 use crate::packet::{Packet, flag};
 use crate::rtt::RttEstimator;
-use crate::spec::{Recovery, RttSamples};
+use crate::spec::{Pacing, Recovery, RecoveryExit, RttSamples};
 use crate::tcp::Now;
 use crate::tcp::plan::Plan;
 use crate::tcp::scoreboard::{Sampling, Scoreboard};
@@ -73,6 +73,8 @@ pub(crate) struct Sender {
     announce_reduction: bool,
     cwnd_limited: bool,
     pace_blocked: bool,
+    /// With [`Pacing::PerAck`]: the last ACK lets a segment go that has not left yet.
+    ack_grants: bool,
     counters: SenderCounters,
     feedback: abi::Feedback,
     feedback_ns: u64,
@@ -123,6 +125,7 @@ impl Sender {
             announce_reduction: false,
             cwnd_limited: false,
             pace_blocked: false,
+            ack_grants: false,
             counters: SenderCounters::default(),
             feedback: abi::Feedback::default(),
             feedback_ns: 0,
@@ -267,6 +270,7 @@ impl Sender {
             let detail = self.board.describe();
             return self.broken("what is in flight is what is unacknowledged", now, detail);
         }
+        self.grant(now, plan);
         if must_send && let Some(seq) = self.board.next_retransmission() {
             self.transmit_again(now, plan, seq, net)?;
         }
@@ -274,11 +278,13 @@ impl Sender {
     }
 
     /// Shows an ACK to the law. One that ends recovery only brings the window to ssthresh (RFC 5681, section 3.2, step
-    /// 6): it acknowledges a window's worth of segments that left the network long ago, and is none to grow by.
+    /// 6), unless the stack says otherwise: it acknowledges a window's worth of segments that left the network long
+    /// ago, and is none to grow by.
     #[inline]
     fn tell_law(&mut self, plan: &Plan, ack: &abi::Ack, recovering: bool) {
         let ca_state = self.control.ca_state;
-        if recovering && self.law.flags() & abi::SENDER_OWNS_RECOVERY == 0 {
+        let holds = plan.tcp.recovery_exit == RecoveryExit::Hold;
+        if recovering && holds && self.law.flags() & abi::SENDER_OWNS_RECOVERY == 0 {
             self.control.ca_state = abi::CA_RECOVERY;
         }
         self.law.on_ack(&mut self.state, &plan.params, ack, &mut self.control);
@@ -317,13 +323,45 @@ impl Sender {
                 }
                 return Ok(());
             }
-            if self.control.pacing_Bps > 0 && now.ns < self.pace_due_ns {
-                self.pace_blocked = true;
+            if self.control.pacing_Bps > 0 && !self.may_leave(now, plan) {
                 return Ok(());
             }
             match again {
                 Some(seq) => self.transmit_again(now, plan, seq, net)?,
                 None => self.transmit_new(now, plan, net)?,
+            }
+        }
+    }
+
+    /// Whether pacing lets the next segment go; else a timer waits for it, or an ACK must come.
+    #[inline]
+    fn may_leave(&mut self, now: Now, plan: &Plan) -> bool {
+        if plan.tcp.pacing == Pacing::Rate {
+            self.pace_blocked = now.ns < self.pace_due_ns;
+            return !self.pace_blocked;
+        }
+        if self.ack_grants {
+            self.ack_grants = false;
+            return true;
+        }
+        if self.pace_due_ns <= now.ns {
+            self.pace_due_ns = u64::MAX;
+            return true;
+        }
+        // With nothing in flight no ACK will come.
+        let is_alone = self.board.outstanding_pkts() == 0;
+        self.pace_blocked = !is_alone && self.pace_due_ns < u64::MAX;
+        is_alone
+    }
+
+    /// An ACK came: with [`Pacing::PerAck`] it lets a segment go, and a timer another one.
+    #[inline]
+    fn grant(&mut self, now: Now, plan: &Plan) {
+        if plan.tcp.pacing == Pacing::PerAck && self.control.pacing_Bps > 0 {
+            let gap_ns = u64::from(plan.tcp.packet_bytes) * 1_000_000_000 / self.control.pacing_Bps;
+            self.ack_grants = true;
+            if self.pace_due_ns == u64::MAX || self.pace_due_ns <= now.ns {
+                self.pace_due_ns = now.ns + gap_ns;
             }
         }
     }
@@ -419,7 +457,9 @@ impl Sender {
             }
         }
         let byte_ns = u64::from(ip_bytes) * 1_000_000_000;
-        if let Some(gap_ns) = byte_ns.checked_div(self.control.pacing_Bps) {
+        if plan.tcp.pacing == Pacing::Rate
+            && let Some(gap_ns) = byte_ns.checked_div(self.control.pacing_Bps)
+        {
             self.pace_due_ns = self.pace_due_ns.max(now.ns) + gap_ns;
         }
         self.counters.sent_pkts += 1;

@@ -8,8 +8,8 @@ use fadelab_laws::{capacity, receiver, router, sender};
 use fadelab_phy::channel::{ChannelSpec, CodeSpec, Model};
 use fadelab_sim::record::RunRecord;
 use fadelab_sim::spec::{
-    App, Buffer, CapacitySpec, FlowKind, FlowSpec, LinkId, LinkKind, LinkLayer, LinkSpec, Queues, Recovery, RouterSpec,
-    RttSamples, RunSpec, Span, Transport,
+    App, Buffer, CapacitySpec, FlowKind, FlowSpec, LinkId, LinkKind, LinkLayer, LinkSpec, Pacing, Queues, Recovery,
+    RecoveryExit, RouterSpec, RttSamples, RunSpec, Span, Transport,
 };
 use fadelab_sim::tap::Sighting;
 
@@ -36,6 +36,8 @@ pub fn transport() -> Transport {
         rto_ns_initial: 3 * S,
         ts_tick_ns: 10 * MS,
         rtt_samples: RttSamples::PerAck,
+        recovery_exit: RecoveryExit::Hold,
+        pacing: Pacing::Rate,
         ecn: true,
         handshake: false,
         quick_acks_pkts: 0,
