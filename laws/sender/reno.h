@@ -74,6 +74,9 @@ LAW void reno_on_ack(void *state, const void *params, const struct law_ack *ack,
 	const struct reno_params *p = params;
 
 	s->srtt_us = ack->srtt_us;
+	/* A host that reduces the window step by step passes through others: a half's fraction is not held against them. */
+	if (!p->halving)
+		window_get(&s->window, control);
 	if (reno_may_grow(ack, control)) {
 		u64 cwnd_q32 = window_get(&s->window, control);
 		u64 counted_pkts = p->counting ? 1 : ack->acked_pkts;

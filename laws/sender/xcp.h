@@ -134,6 +134,9 @@ LAW void xcp_sender_on_ack(void *state, const void *params, const struct law_ack
 	const struct xcp_sender_params *p = params;
 	u32 counts = ack->acked_pkts || !p->feedback;
 
+	/* A host that reduces the window step by step passes through others: a half's fraction is not held against them. */
+	if (!p->halving)
+		window_get(&s->window, control);
 	/* A repeated feedback was applied when it came. */
 	if (counts && ack->feedback.present && ack->feedback.len >= XCP_ACK_BYTES) {
 		s64 feedback_Bps = bytes_get_s32(ack->feedback.bytes);

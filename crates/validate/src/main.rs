@@ -18,7 +18,7 @@ use fadelab_validate::{forms, ns2, page, table};
 type Entry = (&'static str, fn(&Lab) -> Result<Section, String>);
 
 /// In the order of the page.
-const SECTIONS: [Entry; 8] = [
+const SECTIONS: [Entry; 9] = [
     ("path", forms::path::run),
     ("reno", forms::reno::run),
     ("xcp", forms::xcp::run),
@@ -27,6 +27,7 @@ const SECTIONS: [Entry; 8] = [
     ("queues", forms::queues::run),
     ("channel", forms::channel::run),
     ("ns2", ns2::run),
+    ("senders", ns2::senders::run),
 ];
 
 /// Compares the simulator with closed forms and with ns-2, prints tables and writes docs/validation.md.

@@ -2,7 +2,10 @@
 
 mod cases;
 mod figures;
+mod networks;
 mod output;
+pub mod senders;
+mod wrong;
 
 use fadelab_results::interval::Stat;
 use rayon::prelude::*;

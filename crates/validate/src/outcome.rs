@@ -25,7 +25,7 @@ impl Outcome {
         for row in sections.iter().flat_map(|section| &section.rows) {
             outcome.rows += 1;
             match row.verdict {
-                Verdict::Holds => {}
+                Verdict::Holds | Verdict::Seen => {}
                 Verdict::HoldsWith(_) => outcome.with_parameter += 1,
                 Verdict::Differs => outcome.differing.push(format!("{}, {}", row.case, row.quantity)),
             }

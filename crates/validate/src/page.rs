@@ -67,7 +67,7 @@ fn overview(sections: &[Section]) -> String {
             section.title,
             anchor(&section.title),
             section.rows.len(),
-            count(|verdict| *verdict == Verdict::Holds),
+            count(|verdict| matches!(verdict, Verdict::Holds | Verdict::Seen)),
             count(|verdict| matches!(verdict, Verdict::HoldsWith(_))),
             count(|verdict| *verdict == Verdict::Differs)
         );

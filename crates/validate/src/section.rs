@@ -49,6 +49,8 @@ pub enum Verdict {
     HoldsWith(String),
     /// They do not.
     Differs,
+    /// They do not, and must not: our run is that of a sender that was made wrong.
+    Seen,
 }
 
 /// How far two values may be apart, and why so far: the difference must be within one of the bounds.
@@ -58,6 +60,8 @@ pub struct Tolerance {
     pub absolute: Option<f64>,
     /// As a part of the reference.
     pub relative: Option<f64>,
+    /// What chance may add to either bound: both sides are means over seeds.
+    pub noise: f64,
     /// Why this much and no less.
     pub reason: String,
 }
@@ -78,6 +82,7 @@ impl Tolerance {
         Self {
             absolute: Some(absolute),
             relative: None,
+            noise: 0.0,
             reason: reason.to_owned(),
         }
     }
@@ -87,6 +92,7 @@ impl Tolerance {
         Self {
             absolute: None,
             relative: Some(relative),
+            noise: 0.0,
             reason: reason.to_owned(),
         }
     }
@@ -98,10 +104,17 @@ impl Tolerance {
         self
     }
 
+    /// And so much for chance.
+    #[must_use]
+    pub fn and_noise(mut self, noise: f64) -> Self {
+        self.noise = noise;
+        self
+    }
+
     /// Whether `ours` is near enough to `reference`. What is not a number is near to nothing.
     pub fn allows(&self, reference: f64, ours: f64) -> bool {
         let apart = (ours - reference).abs();
-        let within = |bound: Option<f64>| bound.is_some_and(|bound| apart <= bound);
+        let within = |bound: Option<f64>| bound.is_some_and(|bound| apart <= bound + self.noise);
         within(self.absolute) || within(self.relative.map(|part| part * reference.abs()))
     }
 
@@ -110,7 +123,12 @@ impl Tolerance {
         let relative = self.relative.map(|part| format!("{} %", number(100.0 * part)));
         let absolute = self.absolute.map(number);
         let parts: Vec<String> = [relative, absolute].into_iter().flatten().collect();
-        parts.join(" or ")
+        let noise = if self.noise > 0.0 {
+            format!(" and {}", digits(self.noise, 2))
+        } else {
+            String::new()
+        };
+        parts.join(" or ") + &noise
     }
 }
 
@@ -183,6 +201,7 @@ impl Verdict {
             Self::Holds => "holds".to_owned(),
             Self::HoldsWith(parameter) => format!("holds with {parameter}"),
             Self::Differs => "DIFFERS".to_owned(),
+            Self::Seen => "seen".to_owned(),
         }
     }
 }

@@ -5,7 +5,9 @@
 # Arguments are pairs; the defaults stand below, those that every network shares in network.tcl. Delays are one way and
 # per link, sizes are IP bytes. `reverse` adds as many flows in the other direction. The buffer counts waiting packets,
 # the one in transmission excluded; 0 takes one bandwidth-delay product. Flows start at times drawn uniformly from
-# [0, spread). `bin_s 10` also prints the utilisation of each ten seconds.
+# [0, spread). `far` flows more have access links of `far_delay_ms`; `cbr_mbps` is the rate of datagrams beside them, and
+# `transfers` the number of transfers of `transfer_pkts` packets, which share a pair of hosts and start at times drawn
+# uniformly from the whole run. `bin_s 10` also prints the utilisation of each ten seconds.
 #
 # `cpu_at "10 30"` prints the CPU seconds that the process has taken when it reaches those instants, at once.
 #
@@ -15,7 +17,7 @@
 source [file join [file dirname [info script]] network.tcl]
 read_arguments $argv {
 	rate_mbps 54  delay_ms 80  access_factor 2  access_delay_ms 8  flows 10  reverse 0  buffer_pkts 0
-	monitor 1  bin_s 0  cpu_at {}
+	monitor 1  bin_s 0  cpu_at {}  far 0  far_delay_ms 0  cbr_mbps 0  transfers 0  transfer_pkts 0
 }
 
 set rate_bps [expr {$arg(rate_mbps) * 1e6}]
@@ -27,10 +29,23 @@ open_network
 set left [$ns node]
 set right [$ns node]
 add_hop $left $right $rate_bps $arg(delay_ms) $arg(buffer_pkts)
-foreach {name from to count} [list flow $left $right $arg(flows) back $right $left $arg(reverse)] {
+set access_bps [expr {$arg(access_factor) * $rate_bps}]
+set near_ms $arg(access_delay_ms)
+foreach {name from to count delay_ms} [list flow $left $right $arg(flows) $near_ms back $right $left $arg(reverse) $near_ms \
+		far $left $right $arg(far) $arg(far_delay_ms)] {
 	for {set i 0} {$i < $count} {incr i} {
-		add_flow $name $from $to [expr {$arg(access_factor) * $rate_bps}] $arg(access_delay_ms) [start_time]
+		add_flow $name $from $to $access_bps $delay_ms [start_time]
 	}
+}
+if {$arg(cbr_mbps) > 0 || $arg(transfers) > 0} {
+	set host [$ns node]
+	set peer [$ns node]
+	$ns duplex-link $host $left ${access_bps}bps ${near_ms}ms DropTail
+	$ns duplex-link $right $peer ${access_bps}bps ${near_ms}ms DropTail
+}
+if {$arg(cbr_mbps) > 0} { add_cbr $host $peer [expr {$arg(cbr_mbps) * 1e6}] }
+for {set i 0} {$i < $arg(transfers)} {incr i} {
+	add_transfer $host $peer $arg(transfer_pkts) [$start_rng uniform 0 $arg(duration)]
 }
 if {$arg(monitor)} {
 	watch "" $left $right $rate_bps

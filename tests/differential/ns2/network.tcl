@@ -1,11 +1,13 @@
 # What the networks here share: arguments, hops with a queue and a channel, flows, and the counters they print.
 
-# The arguments of every network. `law` is the sender: sack, newreno, xcp, or a congestion control of TCP/Linux such as
-# cubic; `queue` droptail, red, rem (both mark: ECN is on), xcp, or auto, which is xcp for xcp and droptail for others.
+# The arguments of every network. `law` is the sender: sack, newreno, reno, xcp, or a congestion control of TCP/Linux
+# such as cubic; `queue` droptail, red, rem (both mark: ECN is on), xcp, or auto, which is xcp for xcp and droptail for others.
 # `loss` is the probability that a hop loses a data packet after its transmission. `tick_s` is the clock of TCP's RTT
-# samples, 10 ms being ns-2's default. RED's thresholds are thirds of the buffer; all its settings are of packets.
+# samples, 10 ms being ns-2's default; `delayed_ack_s`, if not 0, lets every second segment be acknowledged, at the latest
+# after this time. RED's thresholds are thirds of the buffer; all its settings are of packets.
 array set arg {
 	law sack  queue auto  loss 0  packet_bytes 1040  duration 200  warmup 50  spread 1  seed 1  tick_s 0.01
+	delayed_ack_s 0
 	red_q_weight 0.002  red_max_p 0.1  red_use_mark_p 1
 	rem_gamma 0.001  rem_phi 1.001  rem_target_pkts 20  rem_interval_s 0.002
 }
@@ -37,9 +39,13 @@ proc classes {} {
 	switch $arg(law) {
 		sack { set source TCP/Sack1; set sink TCPSink/Sack1 }
 		newreno { set source TCP/Newreno; set sink TCPSink }
+		reno { set source TCP/Reno; set sink TCPSink }
 		xcp { set source TCP/Reno/XCP; set sink TCPSink/XCPSink }
 		cubic - bic { set source TCP/Linux; set sink TCPSink/Sack1 }
-		default { puts stderr "law '$arg(law)' is none of sack, newreno, xcp, cubic, bic"; exit 2 }
+		default { puts stderr "law '$arg(law)' is none of sack, newreno, reno, xcp, cubic, bic"; exit 2 }
+	}
+	if {$arg(delayed_ack_s) > 0} {
+		set sink [expr {$arg(law) eq "sack" ? "TCPSink/Sack1/DelAck" : "TCPSink/DelAck"}]
 	}
 	switch $arg(queue) {
 		droptail { set queue_class DropTail }
@@ -59,6 +65,8 @@ proc set_defaults {} {
 	Agent/TCP set window_ 100000
 	Agent/TCP set tcpTick_ $arg(tick_s)
 	Agent/TCP set ecn_ [expr {$arg(queue) in {red rem}}]
+	Agent/TCPSink/DelAck set interval_ $arg(delayed_ack_s)
+	Agent/TCPSink/Sack1/DelAck set interval_ $arg(delayed_ack_s)
 	Queue set limit_ 100000
 	foreach {name value} [list setbit_ true bytes_ false queue_in_bytes_ false mean_pktsize_ $arg(packet_bytes) \
 			q_weight_ $arg(red_q_weight) linterm_ [expr {1 / double($arg(red_max_p))}] gentle_ true wait_ true \
@@ -72,17 +80,17 @@ proc set_defaults {} {
 }
 
 proc open_network {} {
-	global ns arg start_rng sources sinks names monitors
+	global ns arg start_rng sources sinks names monitors completion_s
 	classes
 	ns-random $arg(seed)
 	# Packet headers are memory that each packet carries: only those in use stay.
 	remove-all-packet-headers
-	add-packet-header IP TCP Flags XCP
+	add-packet-header IP TCP Flags XCP RTP
 	set ns [new Simulator]
 	set start_rng [new RNG]
 	$start_rng seed $arg(seed)
 	set_defaults
-	foreach list {sources sinks names monitors} { set $list {} }
+	foreach list {sources sinks names monitors completion_s} { set $list {} }
 }
 
 # A pair of links between routers. Drop-tail, REM and XCP hold limit_ - 1 waiting packets: they drop the arrival that
@@ -139,6 +147,41 @@ proc add_flow {name from to access_bps access_delay_ms start_s} {
 	lappend names $name
 }
 
+# A transfer of `pkts` packets between two hosts that others share. How long it takes, until all of it is acknowledged, is
+# noted if it starts after the warm-up.
+proc add_transfer {host peer pkts start_s} {
+	global ns arg source sink sources
+	set tcp [new Agent/$source]
+	set end [new Agent/$sink]
+	$ns attach-agent $host $tcp
+	$ns attach-agent $peer $end
+	$ns connect $tcp $end
+	# ns-2 calls it when the last packet is acknowledged.
+	$tcp proc done {} [subst -nocommands {
+		global ns completion_s arg
+		if {$start_s >= \$arg(warmup)} { lappend completion_s [expr {[\$ns now] - $start_s}] }
+	}]
+	$ns at $start_s "$tcp advanceby $pkts"
+	lappend sources $tcp
+}
+
+# Packets at a constant bit rate, headers of 28 bytes included, from one host to another.
+proc add_cbr {host peer bps} {
+	global ns arg
+	set udp [new Agent/UDP]
+	set null [new Agent/Null]
+	$ns attach-agent $host $udp
+	$ns attach-agent $peer $null
+	$ns connect $udp $null
+	# UDP cuts what it is given into packets of its own size.
+	$udp set packetSize_ $arg(packet_bytes)
+	set cbr [new Application/Traffic/CBR]
+	$cbr set packetSize_ $arg(packet_bytes)
+	$cbr set rate_ $bps
+	$cbr attach-agent $udp
+	$ns at 0 "$cbr start"
+}
+
 # Counts what crosses a link; its totals are printed with `prefix` before their names.
 proc watch {prefix from to rate_bps} {
 	global ns monitors
@@ -149,7 +192,14 @@ proc watch {prefix from to rate_bps} {
 proc counters {} {
 	global monitors sources
 	set result {}
-	foreach tcp $sources { lappend result acked [$tcp set ack_] }
+	set retransmitted 0
+	set timeouts 0
+	foreach tcp $sources {
+		lappend result acked [$tcp set ack_]
+		incr retransmitted [$tcp set nrexmitpack_]
+		incr timeouts [$tcp set nrexmit_]
+	}
+	lappend result retransmitted_pkts $retransmitted timeouts $timeouts
 	foreach {prefix monitor rate_bps} $monitors {
 		lappend result ${prefix}sent_pkts [$monitor set pdepartures_] ${prefix}sent_bytes [$monitor set bdepartures_]
 		lappend result ${prefix}dropped_pkts [$monitor set pdrops_] ${prefix}arrived_pkts [$monitor set parrivals_]
@@ -168,6 +218,14 @@ proc print_ratios {seconds totals} {
 		puts "${prefix}utilisation [format %.5f $utilisation]"
 		puts "${prefix}queue_pkts_mean [format %.3f [expr {$total(${prefix}queue_pkt_s) / $seconds}]]"
 	}
+}
+
+# How many transfers were completed, and how long they took on average.
+proc print_completions {} {
+	global completion_s
+	if {[llength $completion_s] == 0} { return }
+	puts "completions [llength $completion_s]"
+	puts "completion_s_mean [format %.6f [expr ([join $completion_s +]) / [llength $completion_s]]]"
 }
 
 proc finish {} {
@@ -191,6 +249,7 @@ proc finish {} {
 		incr acked $new
 	}
 	print_ratios $seconds $totals
+	print_completions
 	puts "acked_pkts_all $acked"
 	if {[llength $monitors] > 0} { puts "sent_pkts_all [[lindex $monitors 1] set pdepartures_]" }
 	exit 0

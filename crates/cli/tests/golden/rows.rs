@@ -10,7 +10,7 @@ use fadelab_results::{Run, SIM, Specs};
 use fadelab_scenario::plan::{Plan, PlannedRun};
 use fadelab_scenario::{Options, load};
 use fadelab_sim::record::RunRecord;
-use fadelab_sim::spec::App;
+use fadelab_sim::spec::{App, RttSamples};
 use fadelab_sim::tap::Sighting;
 
 use super::text::Table;
@@ -124,7 +124,8 @@ impl Simulated {
     }
 }
 
-/// Runs with a tap on every flow and returns the RTT samples that the senders took after the warm-up.
+/// Runs with a tap on every flow and returns the RTT samples that ACKs brought after the warm-up: those of the senders,
+/// which take one a round trip of them where the transport says so.
 fn tapped(planned: &PlannedRun) -> (RunRecord, Vec<Vec<u32>>) {
     let spec = &planned.spec;
     let flows: Vec<u32> = (0..spec.flows.len() as u32).collect();
@@ -144,7 +145,9 @@ fn tapped(planned: &PlannedRun) -> (RunRecord, Vec<Vec<u32>>) {
     let record = fadelab_sim::run_tapped(spec, &flows, Box::new(take), |_| true)
         .unwrap_or_else(|error| panic!("law {}, seed {}: {error}", planned.law_label, planned.seed));
     let samples = samples.take();
-    for (flow, samples) in samples.iter().enumerate() {
+    let takes_all = |flow: &usize| spec.flows[*flow].transport.rtt_samples == RttSamples::PerAck;
+    for flow in (0..samples.len()).filter(takes_all) {
+        let samples = &samples[flow];
         let (from, to) = (&record.flows_warmup[flow], &record.flows_end[flow]);
         let sum_us: u64 = samples.iter().map(|&rtt_us| u64::from(rtt_us)).sum();
         let counted = (to.rtt_samples - from.rtt_samples, to.rtt_us_sum - from.rtt_us_sum);
