@@ -19,7 +19,7 @@
  *   1. gamma is 0.98 as the paper is remembered. Two forms of the author's code have a table by capacity instead
  *      (`target = "table"`; its rows are chosen by int(C / 10^k + 0.34), so that they begin at 0.66 of a power of ten),
  *      and a target that moves (`target = "moving"`, the release 0.1): gamma starts at 0.95 and is moved every 10 t_rho
- *      by a step up where the mean of rho gamma was below a goal, and down where it was above.
+ *      by a step up where the mean of rho gamma was below the table's row, and down where it was above.
  *   2. The queue filter is what the release writes down. What its C++ computes is another: shifts bind weaker than sums
  *      there, so that the old value is lost and the mean divided by 16 (`queue_filter = "release"`). The paper is
  *      remembered with a weight of 0.875 on the old value at each t_q.
@@ -115,39 +115,23 @@ LAW u32 vcp_router_on_dequeue(void *state, const void *params, struct law_packet
 	return LAW_PASS;
 }
 
-/* Powers of ten of bit/s at which rows of the author's tables begin: at 0.66 of each, in bytes per second. */
+/* Rows of the author's table begin at 0.66 of a power of ten of bit/s; here in bytes per second. */
 #define VCP_ROW_BPS(power) ((power)*66ull / 800)
 
-/* The table of the author's code, in millionths. Below its first row the first row holds. */
-LAW u64 vcp_table_gamma(u64 capacity_Bps)
-{
-	if (capacity_Bps < VCP_ROW_BPS(10000ull))
-		return 850000;
-	if (capacity_Bps < VCP_ROW_BPS(100000ull))
-		return 890000;
-	if (capacity_Bps < VCP_ROW_BPS(1000000ull))
-		return 920000;
-	if (capacity_Bps < VCP_ROW_BPS(10000000ull))
-		return 940000;
-	if (capacity_Bps < VCP_ROW_BPS(100000000ull))
-		return 960000;
-	if (capacity_Bps < VCP_ROW_BPS(1000000000ull))
-		return 975000;
-	if (capacity_Bps < VCP_ROW_BPS(10000000000ull))
-		return 985000;
-	if (capacity_Bps < VCP_ROW_BPS(100000000000ull))
-		return 990000;
-	return capacity_Bps < VCP_ROW_BPS(1000000000000ull) ? 992000 : 993000;
-}
-
-/* The use of the link that the release moves its target towards, in millionths, and the step by which it does. */
+/* A share of the capacity to aim at, in millionths, and the step by which the release moves its target towards it. */
 struct vcp_goal {
-	u64 use;
+	u64 gamma;
 	u64 step;
 };
 
 LAW struct vcp_goal vcp_goal_of(u64 capacity_Bps)
 {
+	if (capacity_Bps < VCP_ROW_BPS(1000ull))
+		return (struct vcp_goal){800000, 20000};
+	if (capacity_Bps < VCP_ROW_BPS(10000ull))
+		return (struct vcp_goal){850000, 10000};
+	if (capacity_Bps < VCP_ROW_BPS(100000ull))
+		return (struct vcp_goal){890000, 8000};
 	if (capacity_Bps < VCP_ROW_BPS(1000000ull))
 		return (struct vcp_goal){920000, 6000};
 	if (capacity_Bps < VCP_ROW_BPS(10000000ull))
@@ -156,7 +140,13 @@ LAW struct vcp_goal vcp_goal_of(u64 capacity_Bps)
 		return (struct vcp_goal){960000, 4000};
 	if (capacity_Bps < VCP_ROW_BPS(1000000000ull))
 		return (struct vcp_goal){975000, 3000};
-	return (struct vcp_goal){985000, 2000};
+	if (capacity_Bps < VCP_ROW_BPS(10000000000ull))
+		return (struct vcp_goal){985000, 2000};
+	if (capacity_Bps < VCP_ROW_BPS(100000000000ull))
+		return (struct vcp_goal){990000, 1000};
+	if (capacity_Bps < VCP_ROW_BPS(1000000000000ull))
+		return (struct vcp_goal){992000, 1000};
+	return (struct vcp_goal){993000, 1000};
 }
 
 /* The share of the capacity that is aimed at, in millionths. */
@@ -164,10 +154,10 @@ LAW u64 vcp_gamma(const struct vcp_router_state *s, const struct vcp_router_para
 {
 	if (p->target == 0)
 		return p->gamma;
-	return p->target == 1 ? vcp_table_gamma(capacity_Bps) : s->target_gamma;
+	return p->target == 1 ? vcp_goal_of(capacity_Bps).gamma : s->target_gamma;
 }
 
-/* Takes note of an interval's load and moves the target after ten of them. */
+/* Takes note of an interval's load and moves the target after ten of them; their mean counts in hundredths of a percent. */
 LAW void vcp_move_target(struct vcp_router_state *s, u64 load_q32, u64 capacity_Bps)
 {
 	struct vcp_goal goal = vcp_goal_of(capacity_Bps);
@@ -177,11 +167,11 @@ LAW void vcp_move_target(struct vcp_router_state *s, u64 load_q32, u64 capacity_
 	s->used_intervals = (s->used_intervals + 1) % VCP_TARGET_INTERVALS;
 	if (s->used_intervals)
 		return;
-	mean = s->used_sum / VCP_TARGET_INTERVALS;
-	if (mean < goal.use) {
+	mean = fixed_add(s->used_sum / VCP_TARGET_INTERVALS, 50) / 100;
+	if (mean < goal.gamma / 100) {
 		LAW_STEP("divergence 1, moving target: the load was below its goal, gamma += step");
 		s->target_gamma = fixed_min(s->target_gamma + goal.step, VCP_TARGET_MAX);
-	} else if (mean > goal.use) {
+	} else if (mean > goal.gamma / 100) {
 		LAW_STEP("divergence 1, moving target: the load was above its goal, gamma -= step");
 		s->target_gamma = fixed_max(fixed_sub(s->target_gamma, goal.step), VCP_TARGET_MIN);
 	}

@@ -152,9 +152,18 @@ _Static_assert(sizeof(struct vcp_sender_state) <= LAW_STATE_BYTES_MAX, "the kern
 /* Up to this window the code paces. */
 #define VCP_PACED_PKTS 64u
 
+/* The release computes with whole milliseconds. */
+LAW u64 vcp_whole_ms_us(u64 duration_us)
+{
+	return (duration_us + 500) / 1000 * 1000;
+}
+
+/* A timer in whole ticks. */
 LAW u64 vcp_ticks_us(const struct vcp_sender_params *p, u64 duration_us)
 {
-	return (duration_us + VCP_TICK_US - (p->ticks ? VCP_TICK_UP_US : 1)) / VCP_TICK_US * VCP_TICK_US;
+	if (p->ticks)
+		return (vcp_whole_ms_us(duration_us) + VCP_TICK_US - VCP_TICK_UP_US) / VCP_TICK_US * VCP_TICK_US;
+	return (duration_us + VCP_TICK_US - 1) / VCP_TICK_US * VCP_TICK_US;
 }
 
 /* -------------------------------------------------------------------------------------- bounds by the window */
@@ -193,10 +202,13 @@ LAW struct vcp_decade vcp_decade_of(u64 cwnd_pkts)
 	return (struct vcp_decade){10000000, 2000, 24000, 24000, 0};
 }
 
-/* The window's first two digits, 10 to 99: its place within the decade. */
+/* The window's first two digits, 10 to 100: its place within the decade. Below 100 packets the nearest, as the release
+ * looks it up, above that the next lower. */
 LAW u32 vcp_digits(u64 cwnd_q32, u64 floor_pkts)
 {
-	return (u32)fixed_min(fixed_div((cwnd_q32 >> 16) * 10, floor_pkts) >> 16, 99);
+	u64 half = floor_pkts < 100 ? 1u << 15 : 0;
+
+	return (u32)fixed_min((fixed_div((cwnd_q32 >> 16) * 10, floor_pkts) + half) >> 16, 100);
 }
 
 /* log10(2) with 30 fractional bits, rounded. */
@@ -355,7 +367,7 @@ LAW void vcp_pass_time(struct vcp_sender_state *s, const struct vcp_sender_param
 /* The interval of whole ticks that a rate stands for; no tick, no pacing. */
 LAW u64 vcp_release_Bps(u64 interval_us, u32 packet_bytes)
 {
-	return fixed_div((u64)packet_bytes * 1000000, interval_us / VCP_TICK_US * VCP_TICK_US);
+	return fixed_div((u64)packet_bytes * 1000000, vcp_whole_ms_us(interval_us) / VCP_TICK_US * VCP_TICK_US);
 }
 
 /* One packet per srtt / 2^ceil(log2 cwnd) where that is longer than half an update interval. */

@@ -251,7 +251,12 @@ fn bounds(window: f64) -> (f64, f64) {
     const M: [f64; 8] = [1.0, 0.5, 0.2, 0.1, 0.064, 0.044, 0.032, 0.024];
     let decade = (libm::log10(window) as usize).min(7);
     let next = (decade + 1).min(7);
-    let digits = (window / libm::pow(10.0, decade as f64) * 10.0).floor().min(99.0);
+    let digits = window / libm::pow(10.0, decade as f64) * 10.0;
+    let digits = if window < 100.0 {
+        digits.round()
+    } else {
+        digits.floor().min(100.0)
+    };
     let at = libm::log10(digits / 10.0);
     (
         L[decade] * libm::pow(L[next] / L[decade], at),
@@ -355,8 +360,8 @@ fn vcp_counts_acks_where_it_shall() {
 #[test]
 fn vcp_keeps_the_time_of_the_release() {
     // Goal: its timers round up from a remainder of 2 ms on and see srtt in whole ticks of 10 ms. Update intervals of
-    // 101 and 102 ms after the first decrease, then a round trip of 109.9 ms of which 100 count.
-    for (trho_us, interval_ms) in [(101_900.0, 100), (102_000.0, 110)] {
+    // 101 and 102 ms, as rounded to whole ones, after the first decrease, then a round trip of 109.9 ms of which 100 count.
+    for (trho_us, interval_ms) in [(101_400.0, 100), (101_500.0, 110), (102_000.0, 110)] {
         let mut flow = Flow::new("vcp", &[("ticks", 1.0), ("trho_us", trho_us)], 1000, 2);
         flow.srtt_us = 109_900;
         assert_eq!(flow.on_feedback(1, OVER), 875);
@@ -375,10 +380,11 @@ fn vcp_keeps_the_time_of_the_release() {
 
 #[test]
 fn vcp_paces_as_the_release_does() {
-    // Goal: no pacing of a window of one packet, and intervals rounded down to ticks of 10 ms.
+    // Goal: no pacing of a window of one packet, and intervals in whole ms, rounded down to ticks of 10 ms.
     for (cwnd, srtt_us, interval_ms) in [
         (1, 1_100_000, 0),
-        (2, 1_099_999, 540),
+        (2, 1_099_999, 550),
+        (2, 1_000_000, 500),
         (4, 1_100_000, 270),
         (8, 1_100_000, 130),
     ] {

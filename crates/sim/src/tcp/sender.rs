@@ -45,6 +45,17 @@ pub(crate) struct Identity {
     pub route_at: u32,
 }
 
+/// What an event lets go of a window that is paced by ACKs ([`Pacing::PerAck`]).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Grant {
+    /// One segment, and the timer for another.
+    One,
+    /// The timer: the segment has left.
+    Timer,
+    /// What the timer lets go alone.
+    None,
+}
+
 /// State of a sending end. The fields that each ACK touches stand first.
 #[derive(Debug)]
 #[repr(C)]
@@ -73,8 +84,8 @@ pub(crate) struct Sender {
     announce_reduction: bool,
     cwnd_limited: bool,
     pace_blocked: bool,
-    /// With [`Pacing::PerAck`]: the last ACK lets a segment go that has not left yet.
-    ack_grants: bool,
+    /// What the event at hand lets go, with [`Pacing::PerAck`].
+    grant: Grant,
     counters: SenderCounters,
     feedback: abi::Feedback,
     feedback_ns: u64,
@@ -125,7 +136,7 @@ impl Sender {
             announce_reduction: false,
             cwnd_limited: false,
             pace_blocked: false,
-            ack_grants: false,
+            grant: Grant::One,
             counters: SenderCounters::default(),
             feedback: abi::Feedback::default(),
             feedback_ns: 0,
@@ -239,10 +250,12 @@ impl Sender {
 
     /// Runs the timers that are due.
     pub fn on_timer(&mut self, now: Now, plan: &Plan, net: &mut Network) -> Checked<()> {
+        self.grant = Grant::None;
         if self.rto_due_ns <= now.ns {
+            self.grant = Grant::One;
             self.time_out(now, plan, net)?;
         }
-        self.send(now, plan, net)
+        self.send_now(now, plan, net)
     }
 
     /// An ACK arrived, packet `id`, which is no more from here on.
@@ -270,7 +283,7 @@ impl Sender {
             let detail = self.board.describe();
             return self.broken("what is in flight is what is unacknowledged", now, detail);
         }
-        self.grant(now, plan);
+        self.grant = Grant::One;
         if must_send && let Some(seq) = self.board.next_retransmission() {
             self.transmit_again(now, plan, seq, net)?;
         }
@@ -297,9 +310,10 @@ impl Sender {
         violated(invariant, &place, now.ns, detail)
     }
 
-    /// Sends what window, pacing and application allow.
+    /// Sends what window, pacing and application allow, after something else than an ACK or a timer.
     #[inline(never)]
     pub fn send(&mut self, now: Now, plan: &Plan, net: &mut Network) -> Checked<()> {
+        self.grant = Grant::One;
         self.send_now(now, plan, net)
     }
 
@@ -340,30 +354,20 @@ impl Sender {
             self.pace_blocked = now.ns < self.pace_due_ns;
             return !self.pace_blocked;
         }
-        if self.ack_grants {
-            self.ack_grants = false;
-            return true;
-        }
-        if self.pace_due_ns <= now.ns {
-            self.pace_due_ns = u64::MAX;
-            return true;
-        }
-        // With nothing in flight no ACK will come.
-        let is_alone = self.board.outstanding_pkts() == 0;
-        self.pace_blocked = !is_alone && self.pace_due_ns < u64::MAX;
-        is_alone
-    }
-
-    /// An ACK came: with [`Pacing::PerAck`] it lets a segment go, and a timer another one.
-    #[inline]
-    fn grant(&mut self, now: Now, plan: &Plan) {
-        if plan.tcp.pacing == Pacing::PerAck && self.control.pacing_Bps > 0 {
-            let gap_ns = u64::from(plan.tcp.packet_bytes) * 1_000_000_000 / self.control.pacing_Bps;
-            self.ack_grants = true;
-            if self.pace_due_ns == u64::MAX || self.pace_due_ns <= now.ns {
-                self.pace_due_ns = now.ns + gap_ns;
+        match self.grant {
+            Grant::One => self.grant = Grant::Timer,
+            Grant::Timer => {
+                let gap_ns = u64::from(plan.tcp.packet_bytes) * 1_000_000_000 / self.control.pacing_Bps;
+                (self.grant, self.pace_due_ns) = (Grant::None, now.ns + gap_ns);
+                self.pace_blocked = true;
             }
+            Grant::None if self.pace_due_ns <= now.ns => {
+                self.pace_due_ns = u64::MAX;
+                return true;
+            }
+            Grant::None => self.pace_blocked = self.pace_due_ns < u64::MAX,
         }
+        self.grant == Grant::Timer
     }
 
     /// Segments that left the network and fill the window nevertheless: without limited transmit (RFC 3042) the first
