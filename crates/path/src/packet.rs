@@ -80,6 +80,11 @@ pub trait Store {
     fn header(&mut self, id: PacketId) -> &mut Header;
     /// Number of the flow it belongs to, for links that treat flows apart.
     fn flow(&self, id: PacketId) -> u32;
+    /// What stands for that flow in random draws: it follows from the flow's name, and so not from its number, which
+    /// another flow before it would change. Where flows have no names it is the number.
+    fn flow_key(&self, id: PacketId) -> u64 {
+        u64::from(self.flow(id))
+    }
     /// Its header, and its feedback where it carries some.
     fn header_and_feedback(&mut self, id: PacketId) -> (&mut Header, Option<&mut FeedbackBytes>);
 }

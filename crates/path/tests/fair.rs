@@ -168,3 +168,27 @@ fn each_queue_has_a_law_to_itself() {
         assert!(wait_ns <= 3 * MS, "{wait_ns}");
     }
 }
+
+#[test]
+fn a_flow_of_its_own_queue_draws_by_itself() {
+    // Goal: where each flow has a queue, RED's draws for one are its own: a packet of another flow, gone long before,
+    // gives that other flow the first queue and changes nothing.
+    let mut spec = link(None, 1000, None);
+    spec.router.law = router("red").expect("a law");
+    spec.router.params = spec.router.law.default_params();
+    let drops = |others: u32| {
+        let mut bench = Bench::new(&spec);
+        for flow in 0..others {
+            bench.arrive_of(0, flow, 1000);
+        }
+        for number in 0..3000u64 {
+            bench.arrive_of(1000 * MS + number * MS / 2, 9, 1000);
+        }
+        bench.run(END);
+        let own = bench.out.iter().filter(|out| bench.packets.2[out.1 as usize] == 9);
+        own.map(|out| (out.0, out.2)).collect::<Vec<_>>()
+    };
+    let alone = drops(0);
+    assert!(alone.len() > 1000 && alone.len() < 2900, "{}", alone.len());
+    assert_eq!(alone, drops(1));
+}

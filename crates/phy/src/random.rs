@@ -115,10 +115,14 @@ fn unit_interval(bits: u64) -> f64 {
 
 /// Word `index` of the seed material, see the module's text.
 fn derived_word(seed: u64, component: &str, index: u64) -> u64 {
-    let name_hash = component.bytes().fold(0xcbf2_9ce4_8422_2325, |hash: u64, byte| {
+    mix(mix(seed.wrapping_add((index + 1).wrapping_mul(GOLDEN))) ^ name_hash(component))
+}
+
+/// The FNV-1a hash (64 bits) of a name's UTF-8 bytes: what stands for it where a draw by counter asks for a slot.
+pub fn name_hash(name: &str) -> u64 {
+    name.bytes().fold(0xcbf2_9ce4_8422_2325, |hash, byte| {
         (hash ^ u64::from(byte)).wrapping_mul(0x100_0000_01b3)
-    });
-    mix(mix(seed.wrapping_add((index + 1).wrapping_mul(GOLDEN))) ^ name_hash)
+    })
 }
 
 /// Finaliser of `SplitMix64`: a bijection of 64 bits that spreads every input bit.

@@ -6,6 +6,7 @@ use fadelab_laws::{Params, Router};
 use fadelab_phy::channel::PacketKind;
 use fadelab_sim::spec::{
     Buffer, CapacitySpec, FlowKind, FlowSpec, LinkId, LinkKind, LinkLayer, LinkSpec, Queues, RouterSpec, Transport,
+    in_order_of_names,
 };
 
 use crate::capacity::CapacityParts;
@@ -38,10 +39,33 @@ pub fn build(parts: &Parts<'_>) -> (Vec<LinkSpec>, Vec<FlowSpec>) {
     }
 }
 
+/// Round-trip propagation delays, in which buffers are measured.
+struct Rtts {
+    /// Of each link or hop: the longest one of the flows that cross it; 0: none does.
+    over_ns: Vec<u64>,
+    /// The longest one of all.
+    longest_ns: u64,
+}
+
+impl Rtts {
+    fn of(over_ns: Vec<u64>) -> Self {
+        let longest_ns = over_ns.iter().copied().max().unwrap_or(0);
+        Self { over_ns, longest_ns }
+    }
+
+    /// That of a link or hop, in place of which the longest one stands where no flow comes.
+    fn over(&self, index: usize) -> u64 {
+        match self.over_ns[index] {
+            0 => self.longest_ns,
+            rtt_ns => rtt_ns,
+        }
+    }
+}
+
 /// Flows between nodes of a graph; links are those of [`Graph::arcs`], in that order.
 fn build_graph(parts: &Parts<'_>, graph: &Graph) -> (Vec<LinkSpec>, Vec<FlowSpec>) {
     let arcs = graph.arcs();
-    let mut flows = Vec::new();
+    let mut flows: Vec<FlowSpec> = Vec::new();
     for (index, (group, _, _)) in parts.groups.iter().enumerate() {
         let Course::Graph(route) = &group.course else { continue };
         for (is_backward, name) in directions(group.direction, &group.name) {
@@ -59,11 +83,20 @@ fn build_graph(parts: &Parts<'_>, graph: &Graph) -> (Vec<LinkSpec>, Vec<FlowSpec
         }
     }
     let delay_ns = |link: &LinkId| graph.links[arcs[*link as usize].link].hop.delay_ns;
-    let rtt_ns = flows.first().map_or(0, |flow: &FlowSpec| {
-        flow.route.iter().chain(&flow.route_back).map(delay_ns).sum()
-    });
-    let link_of = |arc: &crate::graph::Arc| hop_link(parts, &graph.links[arc.link].hop, arc.is_back, rtt_ns);
-    let mut links: Vec<LinkSpec> = arcs.iter().map(link_of).collect();
+    let route_of = |flow: &FlowSpec| flow.route.iter().chain(&flow.route_back).copied().collect::<Vec<_>>();
+    let mut rtt_ns_max = vec![0; arcs.len()];
+    for flow in &flows {
+        let route = route_of(flow);
+        let rtt_ns: u64 = route.iter().map(delay_ns).sum();
+        for link in route {
+            rtt_ns_max[link as usize] = rtt_ns.max(rtt_ns_max[link as usize]);
+        }
+    }
+    let rtts_ns = Rtts::of(rtt_ns_max);
+    let link_of = |(index, arc): (usize, &crate::graph::Arc)| {
+        hop_link(parts, &graph.links[arc.link].hop, arc.is_back, rtts_ns.over(index))
+    };
+    let mut links: Vec<LinkSpec> = arcs.iter().enumerate().map(link_of).collect();
     show(&mut links, &flows);
     for (link, arc) in links.iter_mut().zip(&arcs) {
         link.shown &= graph.links[arc.link].is_shown;
@@ -82,21 +115,29 @@ struct Stretch {
 
 fn build_row(parts: &Parts<'_>, row: &Row) -> (Vec<LinkSpec>, Vec<FlowSpec>) {
     let stretches = stretches(parts, row);
-    let rtt_ns = stretches.first().map_or(0, |stretch| base_rtt_ns(row, stretch));
-    let mut links = Vec::new();
-    for hop in &row.hops {
-        links.push(hop_link(parts, hop, false, rtt_ns));
-        links.push(hop_link(parts, hop, true, rtt_ns));
-    }
-    let (access, mut pairs) = (access_kind(parts, row, rtt_ns), 0);
-    let mut flows = Vec::new();
-    for (index, stretch) in stretches.into_iter().enumerate() {
-        let pair = row.pairs.map_or(index, |pairs| index % pairs as usize);
-        let first_access = 2 * row.hops.len() + 4 * pair;
-        while links.len() <= first_access {
-            pairs += 1;
-            push_pair(&mut links, pairs, &access);
+    let mut rtt_ns_max = vec![0; row.hops.len()];
+    for stretch in &stretches {
+        let rtt_ns = base_rtt_ns(row, stretch);
+        for longest_ns in &mut rtt_ns_max[stretch.first..=stretch.last] {
+            *longest_ns = rtt_ns.max(*longest_ns);
         }
+    }
+    let rtts_ns = Rtts::of(rtt_ns_max);
+    let mut links = Vec::new();
+    for (index, hop) in row.hops.iter().enumerate() {
+        links.push(hop_link(parts, hop, false, rtts_ns.over(index)));
+        links.push(hop_link(parts, hop, true, rtts_ns.over(index)));
+    }
+    // Of packets that leave access links at one instant that of the first link is first, so links are given by name.
+    let turns = in_order_of_names(stretches.iter().map(|stretch| stretch.kind.as_ref()));
+    let pairs = row
+        .pairs
+        .map_or(stretches.len(), |pairs| stretches.len().min(pairs as usize));
+    let access = access_kind(parts, row, rtts_ns.longest_ns);
+    (1..=pairs).for_each(|pair| push_pair(&mut links, pair, &access));
+    let mut flows = Vec::new();
+    for (stretch, turn) in stretches.into_iter().zip(turns) {
+        let first_access = 2 * row.hops.len() + 4 * (turn as usize % pairs);
         let route = row_route(&stretch, first_access as LinkId);
         flows.push(flow(&stretch.kind, stretch.number, route));
     }

@@ -194,9 +194,10 @@ impl<'a> Engine<'a> {
             if source < links {
                 self.on_link(key, source)?;
             } else if source < links + flows {
-                let flow = &mut self.flows[source - links];
+                let index = self.net.flow_at(source - links);
+                let flow = &mut self.flows[index];
                 flow.on_event(time_ns, &mut self.net, &mut self.record.completions)?;
-                self.net.schedule_flow(source - links, flow.next_event_ns());
+                self.net.schedule_flow(index, flow.next_event_ns());
             } else if !self.on_own(source - links - flows, &mut report)? {
                 return Ok(false);
             }

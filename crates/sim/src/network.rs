@@ -17,12 +17,13 @@ use fadelab_path::link::{Departure, Link};
 use fadelab_path::packet::{FeedbackBytes, PacketId, Parcel};
 use fadelab_path::violation::{Checked, violated};
 use fadelab_path::wire::{LawWire, Passage, Wires};
+use fadelab_phy::random::name_hash;
 
 use crate::lane::{Lane, Role};
 use crate::layout::Layout;
 use crate::packet::{Packet, Slab};
 use crate::schedule::{Keys, Schedule, SourceId};
-use crate::spec::{FlowSpec, RunSpec};
+use crate::spec::{FlowSpec, LinkSpec, Queues, RunSpec};
 use crate::tap::Tap;
 
 mod audit;
@@ -33,9 +34,11 @@ pub(crate) mod fetch;
 mod open;
 pub(crate) mod outlet;
 mod route;
+mod turns;
 
 use open::Open;
 use route::{LAW, LOST, NO_WIRE, ON_AIR, TAIL, TAP};
+use turns::Turns;
 
 /// See the module's documentation.
 #[derive(Debug)]
@@ -58,6 +61,7 @@ pub(crate) struct Network {
     /// Of lanes that are outlets.
     outlets_due: Schedule,
     flows_due: Schedule,
+    turns: Turns,
     looks_due: Schedule,
     /// The first key after the run.
     end_key: u64,
@@ -79,6 +83,15 @@ pub(crate) struct Network {
     fetched_pkts_min: usize,
 }
 
+/// What stands for each flow where queues are drawn for flows: its name.
+fn flow_keys(spec: &RunSpec) -> Vec<u64> {
+    let draws = |link: &LinkSpec| matches!(link.queues, Queues::Fair { .. });
+    if !spec.links.iter().any(draws) {
+        return Vec::new();
+    }
+    spec.flows.iter().map(|flow| name_hash(&flow.name)).collect()
+}
+
 impl Network {
     /// The links of `spec`. Sources of events are numbered: links, flows, then `own` of the engine's.
     pub fn new(spec: &RunSpec, own: usize) -> Self {
@@ -92,6 +105,7 @@ impl Network {
             lanes_due: Schedule::new(layout.lanes.len()),
             outlets_due: Schedule::new(layout.lanes.len()),
             flows_due: Schedule::new(spec.flows.len()),
+            turns: Turns::of(spec),
             looks_due: Schedule::new(layout.laws.len() + layout.links.len() + own),
             end_key: keys.key(spec.duration_ns.saturating_add(1), 0),
             own_keys: vec![u64::MAX; own],
@@ -106,7 +120,7 @@ impl Network {
             laws: layout.laws,
             links: layout.links,
             lane_of: layout.lane_of,
-            slab: Slab::new(spec.flows.iter().any(has_feedback)),
+            slab: Slab::new(spec.flows.iter().any(has_feedback), flow_keys(spec)),
             hops: vec![LOST],
             injected_pkts: 0,
             gone_pkts: 0,
@@ -166,7 +180,7 @@ impl Network {
     /// Moves the event of flow `flow` to `due_ns`.
     #[inline]
     pub fn schedule_flow(&mut self, flow: usize, due_ns: u64) {
-        let key = self.keys.key(due_ns, (self.lane_of.len() + flow) as SourceId);
+        let key = self.key_of_flow(flow, due_ns);
         self.flows_due.set(flow, key);
     }
 
@@ -174,8 +188,20 @@ impl Network {
     /// do, and spares moving a timer that every ACK puts off.
     #[inline]
     pub fn schedule_flow_by(&mut self, flow: usize, due_ns: u64) {
-        let key = self.keys.key(due_ns, (self.lane_of.len() + flow) as SourceId);
+        let key = self.key_of_flow(flow, due_ns);
         self.flows_due.advance(flow, key);
+    }
+
+    #[inline]
+    fn key_of_flow(&self, flow: usize, due_ns: u64) -> u64 {
+        let turn = self.turns.of_flow(flow);
+        self.keys.key(due_ns, (self.lane_of.len() + turn) as SourceId)
+    }
+
+    /// The flow whose event is that of the source `turn` places behind the links.
+    #[inline]
+    pub fn flow_at(&self, turn: usize) -> usize {
+        self.turns.flow_at(turn)
     }
 
     /// Moves event `own` of the engine, which is source `source`, to `due_ns`.

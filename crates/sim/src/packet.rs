@@ -42,12 +42,15 @@ pub(crate) struct Slab {
     feedback: Vec<FeedbackBytes>,
     with_feedback: bool,
     free: Vec<PacketId>,
+    /// See [`Store::flow_key`]; empty where no link asks.
+    flow_keys: Vec<u64>,
 }
 
 impl Slab {
-    pub fn new(with_feedback: bool) -> Self {
+    pub fn new(with_feedback: bool, flow_keys: Vec<u64>) -> Self {
         Self {
             with_feedback,
+            flow_keys,
             ..Self::default()
         }
     }
@@ -119,6 +122,11 @@ impl Store for Slab {
     #[inline]
     fn flow(&self, id: PacketId) -> u32 {
         self.packets[id as usize].flow
+    }
+
+    #[inline]
+    fn flow_key(&self, id: PacketId) -> u64 {
+        self.flow_keys[self.flow(id) as usize]
     }
 
     #[inline]

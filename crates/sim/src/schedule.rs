@@ -6,7 +6,7 @@
 //! branch that nobody can predict.
 //!
 //! The total order is (time, source): of two events of the same instant that of the smaller source comes first, that is
-//! links in the order of the spec, then flows in theirs, then the engine's own.
+//! links in the order of the spec, then flows by the names of their groups, then the engine's own.
 
 /// Index of a link, a flow or one of the engine's own events.
 pub(crate) type SourceId = u32;

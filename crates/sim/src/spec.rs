@@ -59,7 +59,7 @@ impl DerefMut for FlowSpec {
 /// What flows of a kind have in common.
 #[derive(Clone, Debug)]
 pub struct FlowKind {
-    /// Flows of a group are summed in tables, e.g. `down`.
+    /// Flows of a group are summed in tables, e.g. `down`. What follows a dot tells parts of one group apart.
     pub group: String,
     /// The window law; `None` sends without congestion control (UDP).
     pub sender: Option<&'static Sender>,
@@ -71,6 +71,19 @@ pub struct FlowKind {
     pub app: App,
     /// Transport of both ends.
     pub transport: Transport,
+}
+
+/// The turn of each flow, from 0, where something has to go by the order of flows: by the names of their groups and not
+/// by that in which somebody wrote them. Flows of a group, and its parts, stay as they stand.
+pub fn in_order_of_names<'k>(kinds: impl Iterator<Item = &'k FlowKind>) -> Vec<u32> {
+    let name = |kind: &'k FlowKind| kind.group.split('.').next();
+    let mut flows: Vec<_> = kinds.map(name).enumerate().collect();
+    flows.sort_by_key(|&(_, name)| name);
+    let mut turns = vec![0; flows.len()];
+    for (turn, (flow, _)) in (0..).zip(flows) {
+        turns[flow] = turn;
+    }
+    turns
 }
 
 /// Room for options in a TCP header (RFC 9293, section 3.1) that timestamps leave (RFC 7323).

@@ -11,7 +11,7 @@ use std::collections::VecDeque;
 use fadelab_phy::random::CounterDraw;
 
 use super::queue::{LawQueue, Ledger, Waiting};
-use crate::packet::Store;
+use crate::packet::{PacketId, Store};
 use crate::router::LawHost;
 use crate::spec::LinkSpec;
 
@@ -77,34 +77,48 @@ impl FairQueue {
         self.turns.iter().flatten().flat_map(|turn| turn.queue.packets())
     }
 
-    /// The queue of a flow's packets in one direction: data and ACKs of a flow have different addresses.
-    fn number(&mut self, flow: u32, is_data: bool) -> u32 {
-        let key = 2 * flow as usize + usize::from(is_data);
-        if self.numbers.len() <= key {
-            self.numbers.resize(key + 1, u32::MAX);
+    /// The queue of a flow's packets in one direction, data and ACKs of a flow having different addresses; built when
+    /// the first packet comes. Draws go by the key of the flow: the hash, and the random numbers of a queue that a flow
+    /// has to itself.
+    fn number(&mut self, id: PacketId, is_data: bool, store: &impl Store) -> u32 {
+        let place = 2 * store.flow(id) as usize + usize::from(is_data);
+        if self.numbers.len() <= place {
+            self.numbers.resize(place + 1, u32::MAX);
         }
-        if self.numbers[key] == u32::MAX {
-            self.numbers[key] = match &self.hash {
-                Some((hash, queues)) => ((u128::from(hash.at(key as u64)) * u128::from(*queues)) >> 64) as u32,
-                None => self.turns.len() as u32,
+        if self.numbers[place] == u32::MAX {
+            let key = store.flow_key(id).wrapping_mul(2).wrapping_add(u64::from(is_data));
+            let (number, name) = match &self.hash {
+                Some((hash, queues)) => {
+                    let number = ((u128::from(hash.at(key)) * u128::from(*queues)) >> 64) as u32;
+                    (number, u64::from(number))
+                }
+                None => (self.turns.len() as u32, key),
             };
+            self.numbers[place] = number;
+            self.build(number, name);
         }
-        self.numbers[key]
+        self.numbers[place]
     }
 
-    fn turn(&mut self, number: u32) -> &mut Turn {
+    fn build(&mut self, number: u32, name: u64) {
         if self.turns.len() <= number as usize {
             self.turns.resize_with(number as usize + 1, || None);
         }
         let (spec, seed, packet_bytes) = (&self.spec, self.seed, self.packet_bytes);
         self.turns[number as usize].get_or_insert_with(|| {
-            let law = LawHost::of(spec, seed, packet_bytes, &format!(" queue {number}"));
+            let law = LawHost::of(spec, seed, packet_bytes, &format!(" queue {name}"));
             Box::new(Turn {
                 queue: LawQueue::new(law, false),
                 credit_bytes: 0,
                 is_listed: false,
             })
-        })
+        });
+    }
+
+    fn turn(&mut self, number: u32) -> &mut Turn {
+        self.turns[number as usize]
+            .as_mut()
+            .expect("a number is given to a queue that was built")
     }
 
     pub fn holds_state(&self, address: usize) -> bool {
@@ -119,7 +133,7 @@ impl FairQueue {
         ledger: &mut Ledger,
         store: &mut impl Store,
     ) -> bool {
-        let number = self.number(store.flow(waiting.parcel.id()), waiting.is_data);
+        let number = self.number(waiting.parcel.id(), waiting.is_data, store);
         let quantum_bytes = self.quantum_bytes;
         let turn = self.turn(number);
         if !turn.queue.arrive(waiting, false, ledger, store) {
