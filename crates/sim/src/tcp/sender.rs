@@ -183,7 +183,8 @@ impl Sender {
         self.written = self.board.nxt();
     }
 
-    /// Whether all that was written is acknowledged, on a connection that stands: one that is still asked for cannot end.
+    /// Whether all that was written is acknowledged, on a connection that stands: one that is still asked for cannot
+    /// end.
     #[inline]
     pub fn is_finished(&self) -> bool {
         self.board.una() == self.written && !self.is_greeting()
