@@ -13,7 +13,7 @@ WEB := $(if $(wildcard web/package-lock.json),web/node_modules/.package-lock.jso
 # Drives the browser in the tests of the page; nobody needs it to build.
 WEB_TEST := web/test/node_modules/.package-lock.json
 
-.PHONY: help demo build test lint validate prove bench determinism fuzz mutants fmt install deb clean \
+.PHONY: help demo build test lint validate prove bench determinism scenarios fuzz mutants fmt install deb clean \
 	setup-demo setup-test setup-fuzz setup-validate setup-prove setup-bench
 
 help: ## This list
@@ -40,6 +40,10 @@ bench: setup-bench build ## Speed and memory beside ns-2 against their bounds, i
 
 determinism: setup-test build ## Debug and release builds give the same bytes
 	@FADELAB_RELEASE=$(abspath $(FADELAB)) cargo test --locked -p fadelab --test determinism
+
+scenarios: setup-test $(WEB) ## FADELAB_RANDOM_SCENARIOS (3000) random scenarios end clean
+	@FADELAB_RANDOM_SCENARIOS=$(or $(FADELAB_RANDOM_SCENARIOS),3000) \
+		cargo test --locked -p fadelab --test random_scenarios random_scenarios_end_clean -- --nocapture
 
 fuzz: setup-fuzz ## Inputs of chance for scenarios, --set and traces, for FADELAB_FUZZ_SECONDS (600)
 	@tools/fuzz

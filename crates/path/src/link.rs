@@ -50,7 +50,7 @@ pub enum Arrival {
     },
     /// It is on its way, and comes out of a service; [`Link::next_due`] may have moved to an earlier time.
     Taken,
-    /// It was dropped; the packet is the caller's again.
+    /// It was dropped, and nothing else happened; the packet is the caller's again.
     Dropped,
 }
 

@@ -107,7 +107,30 @@ fn room_is_made_where_most_waits() {
         bytes: Some(900),
     };
     let mut small = Bench::new(&small);
-    assert!(!small.arrive_of(0, 0, 1000), "it does not fit at all");
+    small.arrive_of(0, 0, 1000);
+    small.run(0);
+    assert_eq!(small.out, [(0, 0, true)], "it does not fit at all");
+}
+
+#[test]
+fn room_that_costs_the_arrival_too_is_heard_of() {
+    // Goal: where the older half of the longest queue is an older packet and the arriving one, both are dropped at that
+    // instant. Whoever drives the link asks it when it is due next unless the arrival alone was dropped, so an arrival
+    // with which others were dropped is no such one.
+    let mut bench = Bench::new(&link(None, 1000, Some(1)));
+    for ip_bytes in [1000, 52] {
+        assert!(bench.arrive_of(0, 0, ip_bytes));
+    }
+    let due_ns = bench.link.next_due();
+    let heard = bench.arrive_of(MS / 2, 0, 100);
+    assert!(
+        heard || bench.link.next_due() == due_ns,
+        "what it dropped waits unheard of"
+    );
+    bench.run(END);
+    assert_eq!(bench.out, [(MS / 2, 1, true), (MS / 2, 2, true), (MS, 0, false)]);
+    let counters = bench.link.snapshot(END, &mut bench.packets).expect("sound");
+    assert_eq!((counters.dropped_full_pkts, counters.dropped_bytes), (2, 152));
 }
 
 #[test]

@@ -176,6 +176,36 @@ fn sessions_end_even_when_nothing_is_under_way() {
 }
 
 #[test]
+fn a_session_does_not_end_before_its_connection_stands() {
+    // Goal: a session that writes for less time than the handshake takes has nothing to send and ends with the answer
+    // to its SYN, a round trip after its beginning; the answer is not left to the next session.
+    let (on, off) = (Span::Fixed { ns: MS }, Span::Fixed { ns: 2 * MS });
+    let mut spec = sessions("reno", on, Some(off));
+    (spec.flows[0].transport.handshake, spec.duration_ns) = (true, 5 * S);
+    let greeting_ns = 2 * (60_000 + DELAY_NS);
+    for rto_ns_initial in [S, 3 * MS] {
+        // With the shorter timeout SYNs are repeated, so that the answers to one session reach into the next.
+        spec.flows[0].transport.rto_ns_initial = rto_ns_initial;
+        let record = record_of(&spec);
+        assert!(record.completions.len() > 100 && greeting_ns > 3 * MS);
+        for done in &record.completions {
+            assert_eq!((done.end_ns - done.start_ns, done.bytes), (greeting_ns, 0), "{done:?}");
+        }
+    }
+}
+
+#[test]
+fn acks_of_an_earlier_session_say_nothing_of_the_next() {
+    // Goal: timeouts shorter than the round trip leave duplicate ACKs behind that reach the sender while the next
+    // session asks for its connection: its window stays shut, and it goes on with the answer.
+    let mut spec = sessions("reno", Span::Fixed { ns: 50 * MS }, Some(Span::Fixed { ns: 0 }));
+    let tcp = &mut spec.flows[0].transport;
+    (tcp.handshake, tcp.rto_ns_min, tcp.rto_ns_max) = (true, MS, 5 * MS);
+    let record = record_of(&spec);
+    assert!(record.flows_end[0].retransmitted_pkts > 0 && record.completions.len() > 100);
+}
+
+#[test]
 fn single_sessions_end() {
     // Goal: without a pause there is one session, and then silence.
     let record = record_of(&sessions("reno", Span::Fixed { ns: S }, None));

@@ -89,6 +89,29 @@ proptest! {
 }
 
 #[test]
+fn a_way_back_without_room_is_survived() {
+    // Goal: 100 Mbit/s there, 1 Mbit/s back, fair queues with room for one packet: an ACK that comes costs an older one
+    // and itself, time and again, and the run goes on.
+    for seed in 1..=20 {
+        let mut spec = wire("cubic", 1);
+        (spec.seed, spec.duration_ns) = (seed, 8 * S);
+        spec.flows[0].app = App::Greedy {
+            start: Span::Fixed { ns: 0 },
+        };
+        // SACK blocks make the later ACK the longer one, so that the older one alone is less than half of both.
+        spec.flows[0].transport.sack_on_wire = true;
+        for (link, (rate_bps, buffer_pkts)) in spec.links.iter_mut().zip([(100_000_000, 100), (1_000_000, 1)]) {
+            link.capacity = fadelab_sim::spec::CapacitySpec::Constant { rate_bps };
+            (link.delay_ns, link.buffer.packets) = (10 * MS, Some(buffer_pkts));
+            (link.queues, link.router) = (FAIR, plain_router("codel"));
+            link.channel = Some(random_loss(0.01, 0.01));
+        }
+        let record = record_of(&spec);
+        assert!(record.links_end[1].dropped_full_pkts > 20, "{:?}", record.links_end[1]);
+    }
+}
+
+#[test]
 fn codel_keeps_the_standing_queue_near_its_target() {
     // Goal: ten flows over seven bandwidth-delay products of buffer: drop-tail makes packets wait for several round
     // trips, CoDel for about its target of 5 ms (RFC 8289: the least wait of an interval stays below it, peaks lie

@@ -125,7 +125,8 @@ impl FairQueue {
         self.turns.iter().flatten().any(|turn| turn.queue.holds_state(address))
     }
 
-    /// An arrival (section 4.1). Returns whether it was taken.
+    /// An arrival (section 4.1). Returns whether the law let it in: what is dropped afterwards to make room, perhaps
+    /// itself, is handed back with the others, so that whoever drives the link hears of all of them.
     pub fn arrive(
         &mut self,
         waiting: Waiting,
@@ -145,38 +146,30 @@ impl FairQueue {
         }
         self.pkts += 1;
         self.bytes += u64::from(waiting.bytes);
-        let mut taken = true;
         while self.pkts > limit_pkts || self.bytes > limit_bytes {
-            taken &= self.make_room(&waiting, ledger);
+            self.make_room(waiting.arrived_ns, ledger);
         }
-        taken
+        true
     }
 
-    /// Drops from the head of the queue that holds most bytes half of them, at most [`DROP_BATCH`] packets. Returns
-    /// whether the arriving packet is not among them.
-    fn make_room(&mut self, arriving: &Waiting, ledger: &mut Ledger) -> bool {
+    /// Drops from the head of the queue that holds most bytes half of them, at most [`DROP_BATCH`] packets.
+    fn make_room(&mut self, now_ns: u64, ledger: &mut Ledger) {
         let longest = self.turns.iter_mut().flatten().max_by_key(|turn| turn.queue.bytes());
-        let Some(turn) = longest else { return true };
+        let Some(turn) = longest else { return };
         let half_bytes = turn.queue.bytes() / 2;
-        let (mut dropped_bytes, mut taken) = (0, true);
+        let mut dropped_bytes = 0;
         for _ in 0..DROP_BATCH {
-            let Some(dropped) = turn.queue.drop_oldest(arriving.arrived_ns, ledger) else {
+            let Some(dropped) = turn.queue.drop_oldest(now_ns, ledger) else {
                 break;
             };
             self.pkts -= 1;
             self.bytes -= u64::from(dropped.bytes);
             dropped_bytes += u64::from(dropped.bytes);
-            if dropped.parcel.id() == arriving.parcel.id() {
-                ledger.count_drop(&dropped, false);
-                taken = false;
-            } else {
-                ledger.drop_taken(arriving.arrived_ns, &dropped, false);
-            }
+            ledger.drop_taken(now_ns, &dropped, false);
             if dropped_bytes >= half_bytes {
                 break;
             }
         }
-        taken
     }
 
     /// The packet that is sent next (section 4.2).

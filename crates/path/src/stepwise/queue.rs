@@ -208,7 +208,7 @@ impl Queue {
         }
     }
 
-    /// An arrival. Returns whether it was taken; what was dropped in its stead stands in the ledger.
+    /// An arrival. Returns whether it was taken; what was dropped to make room for it stands in the ledger.
     pub fn arrive(
         &mut self,
         waiting: Waiting,

@@ -88,6 +88,8 @@ pub(crate) struct Sender {
     grant: Grant,
     counters: SenderCounters,
     feedback: abi::Feedback,
+    /// When the present connection was asked for, by the clock of timestamps.
+    connected_us: u32,
     feedback_ns: u64,
     pace_due_ns: u64,
     /// Without SACK, duplicates of an ACK below tell of no loss: one more than `recover` of RFC 6582, which is of
@@ -143,6 +145,7 @@ impl Sender {
             pace_due_ns: 0,
             recover_loss: 0,
             partial_acks: 0,
+            connected_us: 0,
             repair: None,
         }
     }
@@ -151,6 +154,7 @@ impl Sender {
     pub fn connect(&mut self, now: Now, plan: &Plan) {
         self.rtt = RttEstimator::new(&plan.tcp);
         self.repair = None;
+        self.connected_us = now.clock_us();
         self.begin(now, plan);
         (self.recover, self.recover_loss, self.duplicate_acks) = (self.board.nxt(), self.board.nxt(), 0);
         (self.feedback, self.pace_due_ns, self.timed) = (abi::Feedback::default(), 0, NOT_TIMED);
@@ -199,10 +203,11 @@ impl Sender {
         self.written = self.board.nxt();
     }
 
-    /// Segments written and not yet acknowledged.
+    /// Whether all that was written is acknowledged, on a connection that stands: one that is still asked for cannot
+    /// end.
     #[inline]
     pub fn is_finished(&self) -> bool {
-        self.board.una() == self.written
+        self.board.una() == self.written && !self.is_greeting()
     }
 
     pub fn board(&self) -> &Scoreboard {
@@ -261,8 +266,8 @@ impl Sender {
     /// An ACK arrived, packet `id`, which is no more from here on.
     pub fn on_ack(&mut self, now: Now, plan: &Plan, id: PacketId, net: &mut Network) -> Checked<()> {
         let (packet, feedback) = (net.slab.get(id), net.slab.feedback_of(id));
-        if packet.seq > self.board.nxt() {
-            return self.on_number_beyond(now, plan, id, net);
+        if packet.seq > self.board.nxt() || self.is_greeting() {
+            return self.on_no_ack_of_this(now, plan, id, net);
         }
         let mut ack = abi::Ack::default();
         self.take_ack(now, plan, packet, &mut ack);

@@ -22,36 +22,48 @@ impl Sender {
         net.inject(now.ns, packet, self.identity.route_at, None)
     }
 
+    /// Whether the answer to a SYN has not come yet: no law shuts its window.
+    #[inline]
+    pub(super) fn is_greeting(&self) -> bool {
+        self.control.cwnd_pkts == 0
+    }
+
     /// The timer fired with nothing outstanding: what was lost is a SYN, if anything.
     #[cold]
     pub(super) fn greet_again(&mut self, now: Now, plan: &Plan, net: &mut Network) -> Checked<()> {
-        if self.control.cwnd_pkts > 0 {
+        if !self.is_greeting() {
             return Ok(());
         }
         self.rtt.back_off();
         self.greet(now, plan, net)
     }
 
-    /// An ACK with a number beyond all that was sent is the answer to a SYN, or a violation.
+    /// A packet that acknowledges nothing of this connection: the answer to a SYN, whose number is beyond all that was
+    /// sent; while none has come, an ACK that is left of an earlier connection, which a host would not know any more;
+    /// else a violation.
     #[cold]
     #[inline(never)]
-    pub(super) fn on_number_beyond(&mut self, now: Now, plan: &Plan, id: PacketId, net: &mut Network) -> Checked<()> {
+    pub(super) fn on_no_ack_of_this(&mut self, now: Now, plan: &Plan, id: PacketId, net: &mut Network) -> Checked<()> {
         let packet = *net.slab.get(id);
         net.discard(id);
-        if packet.tcp_flags & flag::SYN == 0 {
+        if packet.tcp_flags & flag::SYN != 0 {
+            return self.on_answer(now, plan, &packet, net);
+        }
+        if packet.seq > self.board.nxt() {
             let detail = format!("ACK {} of {}", packet.seq, self.board.nxt());
             return self.broken("only what was sent is acknowledged", now, detail);
         }
-        self.on_answer(now, plan, &packet, net)
+        Ok(())
     }
 
     /// The answer came and the connection stands: the law begins with a round-trip time (Linux: `tcp_init_transfer` of
-    /// `net/ipv4/tcp_input.c`). A second answer says nothing new.
+    /// `net/ipv4/tcp_input.c`). A second answer says nothing new, nor does one to a SYN of an earlier connection.
     fn on_answer(&mut self, now: Now, plan: &Plan, packet: &Packet, net: &mut Network) -> Checked<()> {
-        if self.control.cwnd_pkts > 0 {
+        let since_us = |then_us: u32| now.clock_us().wrapping_sub(then_us);
+        if !self.is_greeting() || since_us(packet.ts_ecr_us) > since_us(self.connected_us) {
             return Ok(());
         }
-        self.rtt.sample(now.clock_us().wrapping_sub(packet.ts_ecr_us), plan);
+        self.rtt.sample(since_us(packet.ts_ecr_us), plan);
         self.rto_due_ns = u64::MAX;
         self.begin(now, plan);
         self.send(now, plan, net)
