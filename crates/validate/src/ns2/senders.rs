@@ -10,7 +10,7 @@ use super::output::{self, Output};
 use super::wrong::{self, Wrong};
 use crate::forms::shares;
 use crate::lab::{Lab, Measured, link_of};
-use crate::section::{Row, Section, Tolerance, Verdict, number};
+use crate::section::{Row, Section, Tolerance, Verdict};
 
 const INTRO: &str = include_str!("senders.md");
 
