@@ -10,5 +10,6 @@ pub mod lab;
 pub mod ns2;
 pub mod outcome;
 pub mod page;
+pub mod release;
 pub mod section;
 pub mod table;

@@ -12,13 +12,13 @@ use clap::builder::PossibleValuesParser;
 use fadelab_validate::lab::{self, Lab};
 use fadelab_validate::outcome::Outcome;
 use fadelab_validate::section::Section;
-use fadelab_validate::{forms, ns2, page, table};
+use fadelab_validate::{forms, ns2, page, release, table};
 
 /// A section's name and what computes it.
 type Entry = (&'static str, fn(&Lab) -> Result<Section, String>);
 
 /// In the order of the page.
-const SECTIONS: [Entry; 9] = [
+const SECTIONS: [Entry; 10] = [
     ("path", forms::path::run),
     ("reno", forms::reno::run),
     ("xcp", forms::xcp::run),
@@ -28,6 +28,7 @@ const SECTIONS: [Entry; 9] = [
     ("channel", forms::channel::run),
     ("ns2", ns2::run),
     ("senders", ns2::senders::run),
+    ("release", release::run),
 ];
 
 /// Compares the simulator with closed forms and with ns-2, prints tables and writes docs/validation.md.
