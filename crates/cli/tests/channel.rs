@@ -131,8 +131,8 @@ fn targets_without_an_answer_say_so() {
 
 #[test]
 fn sizes_that_take_long_to_compute_are_refused() {
-    // Goal: in either mode, whether a curve or a code rate is asked for, an absurd size is refused in one line that says
-    // how long a packet may be; one of that size is answered.
+    // Goal: in either mode, whether a curve or a code rate is asked for, an absurd size is refused in one line that
+    // says how long a packet may be; a size that is merely large is answered.
     for (mode, rate) in [("ideal", "0.5"), ("gf256", "0.1")] {
         let long = ["--mode", mode, "--size", "65535", "--snr", "10"];
         let message = refused(&[&long[..], &["--code-rate", rate]].concat());

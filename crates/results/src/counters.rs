@@ -86,7 +86,7 @@ pub const LINK: &[Counter<LinkCounters>] = &[
         dropped_full_pkts,
         "pkt",
         true,
-        "packets dropped for want of room: those that found the queue full, with several queues the oldest of the longest"
+        "packets dropped for want of room: they found the queue full, or were the oldest of the longest of several"
     ),
     field!(dropped_law_pkts, "pkt", true, "packets dropped by the router's law"),
     field!(dropped_bytes, "B", true, "on-air bytes of the packets dropped"),

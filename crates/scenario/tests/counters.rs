@@ -68,7 +68,7 @@ fn parts_never_exceed_their_wholes() {
 
 #[test]
 fn data_are_told_from_acknowledgements_on_every_link() {
-    // Goal: without a channel as many data packets are counted as on one that loses nothing; where ACKs do not come, all
+    // Goal: without a channel as many data packets are counted as on one that loses nothing; where no ACKs come, all
     // that is sent is data, SYNs included.
     let lossless = "[channel]\nmodel = 'random'\nloss_data = 0.0\n";
     for law in ["reno", "reno+red", "reno+fq_codel", "vcp"] {
