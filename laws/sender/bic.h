@@ -36,7 +36,14 @@
  *   4. ns-2.35 (Agent/TCP/Linux) has the code of Linux 2.6, which waits for n + 1 ACKs. One flow over 54 Mbit/s, 192 ms
  *      and a buffer of one BDP: both fill the link and lose in turn at 2510 and 2492 packets (here 2519 and 2506), and
  *      the two losses of a cycle take 24.95 s (here 24.68 s, and 24.87 s with n + 1).
- *   5. Linux leaves idleness to the host (RFC 5681 section 4.1) and undoes reductions that were spurious; this law does
+ *   5. Cycles are 37 to 43 % shorter than the fluid form of the law, w' = 1 / n a packet without whole packets, ratio
+ *      and fast convergence: it is the ratio, and it is Linux's. One flow alone over a full link of C packets a
+ *      second, whose loss comes at w, has a cycle of sum n(v) / C over v from beta w to w, and two round trips until
+ *      the loss is repaired. At 10, 54 and 100 Mbit/s, 100 ms and a buffer of one BDP that is 6.2, 8.7 and 11.2 s as
+ *      a fluid; whole packets make it longer (8.9, 11.4, 13.9 s: d <= 1 begins at 7 packets and not at 4), the ratio
+ *      alone divides its first term by 31/16, and fast convergence, which lets every second cycle begin its probe at
+ *      once, takes 14 to 19 %. All three together: 3.9, 5.1 and 6.4 s. The form with all three holds within 1.3 %.
+ *   6. Linux leaves idleness to the host (RFC 5681 section 4.1) and undoes reductions that were spurious; this law does
  *      neither.
  *
  * Figures: none of the seeds; the law between Reno and CUBIC, beside the others over recorded cellular links.

@@ -179,11 +179,7 @@ fn curves(args: &ChannelArgs, kind: PacketKind, ip_bytes: u32) -> Result<Vec<Cur
 
 fn curve(args: &ChannelArgs, antennas: &str, rate: f64, kind: PacketKind, ip_bytes: u32) -> Result<Curve, Failure> {
     let spec = spec(args, antennas, rate, 0.0)?;
-    if spec.recursion_steps(kind, ip_bytes) > ChannelSpec::STEPS_MAX {
-        let given = format!("{ip_bytes} at --code-rate {rate}");
-        let allowed = "a word whose bytes times correctable errors stay below 2e8; shorten it or try --mode gf256";
-        return Err(invalid("size", &given, allowed));
-    }
+    within_reach(&spec, kind, ip_bytes, rate)?;
     Ok(Curve {
         antennas: antennas.to_owned(),
         rate,
@@ -191,6 +187,20 @@ fn curve(args: &ChannelArgs, antennas: &str, rate: f64, kind: PacketKind, ip_byt
         ip_bytes,
         spec,
     })
+}
+
+/// Refuses packets whose error at code rate `rate` would take long to compute.
+fn within_reach(spec: &ChannelSpec, kind: PacketKind, ip_bytes: u32, rate: f64) -> Result<(), Failure> {
+    let bytes_max = spec.ip_bytes_max(kind, ip_bytes);
+    if bytes_max == ip_bytes {
+        return Ok(());
+    }
+    let other = match spec.code.mode {
+        CodeMode::Ideal => ", or try --mode gf256",
+        CodeMode::Gf256 | CodeMode::None => "",
+    };
+    let allowed = format!("up to {bytes_max}, more takes too long to compute; raise the code rate{other}");
+    Err(invalid("size", &format!("{ip_bytes} at --code-rate {rate}"), &allowed))
 }
 
 /// Refuses SNRs outside of what the channel allows, before anything is computed.

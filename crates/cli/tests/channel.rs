@@ -130,6 +130,28 @@ fn targets_without_an_answer_say_so() {
 }
 
 #[test]
+fn sizes_that_take_long_to_compute_are_refused() {
+    // Goal: in either mode, whether a curve or a code rate is asked for, an absurd size is refused in one line that
+    // says how long a packet may be; a size that is merely large is answered.
+    for (mode, rate) in [("ideal", "0.5"), ("gf256", "0.1")] {
+        let long = ["--mode", mode, "--size", "65535", "--snr", "10"];
+        let message = refused(&[&long[..], &["--code-rate", rate]].concat());
+        assert!(
+            message.contains(&format!("65535 at --code-rate {rate}: allowed is up to ")),
+            "{message}"
+        );
+        assert_eq!(message.trim().lines().count(), 1, "{message}");
+        assert_eq!(message.contains("or try --mode gf256"), mode == "ideal", "{message}");
+        let message = refused(&[&long[..], &["--target-per", "0.01"]].concat());
+        assert!(
+            message.contains("65535 at --code-rate 0.1: allowed is up to "),
+            "{message}"
+        );
+    }
+    printed(&["--mode", "gf256", "--size", "9000", "--snr", "10", "--code-rate", "0.5"]);
+}
+
+#[test]
 fn the_page_has_data_and_ack_curves() {
     // Goal: the page is written once, with a curve of data and one of ACKs for each combination.
     let scratch = Scratch::new("page.html");

@@ -52,12 +52,13 @@ impl Air {
     }
 }
 
-/// What the channel counts of a packet.
+/// What is counted of a packet when it is sent: by the channel, and whether the law marked it.
 #[derive(Clone, Copy, Debug, Default)]
 #[repr(align(4))]
 pub(crate) struct Fate {
     pub is_data: bool,
     pub is_lost: bool,
+    pub is_marked: bool,
 }
 
 /// The time since the transmitter last had nothing to do: over it, no more may be sent than its capacity.

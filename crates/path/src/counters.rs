@@ -25,7 +25,8 @@ pub struct LinkCounters {
     pub lost_air_pkts: u64,
     /// Of `sent_pkts`, those whose ECN field the law changed.
     pub marked_pkts: u64,
-    /// Data packets sent; of these `lost_air_data_pkts` were lost on the air: the realised packet error.
+    /// Data packets sent, counted with the last try where there are several; of these `lost_air_data_pkts` were lost on
+    /// the air: the realised packet error. Links without a channel do not tell data from ACKs: the driver does.
     pub sent_data_pkts: u64,
     /// See `sent_data_pkts`.
     pub lost_air_data_pkts: u64,

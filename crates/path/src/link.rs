@@ -172,28 +172,40 @@ impl Link {
         self.counters.arrived_pkts += 1;
         self.counters.arrived_bytes += u64::from(bytes);
         let full = self.queue_pkts() >= self.limit_pkts || self.queue_bytes + u64::from(bytes) > self.limit_bytes;
-        if self.law_refuses(now_ns, parcel.id(), bytes, full, store) || full {
+        let verdict = self.show_arrival(now_ns, parcel.id(), bytes, full, store);
+        if verdict.dropped || full {
             self.counters.dropped_full_pkts += u64::from(full);
             self.counters.dropped_law_pkts += u64::from(!full);
             self.counters.dropped_bytes += u64::from(bytes);
             return Ok(Arrival::Dropped);
         }
-        self.plan(now_ns, parcel, bytes, store)
+        self.plan(now_ns, parcel, bytes, verdict.marked, store)
     }
 
     /// Hands a packet to the transmitter, the channel and the propagation behind it: when it leaves, and whether, is
     /// known from now on.
     #[inline(always)]
-    fn plan(&mut self, now_ns: u64, parcel: Parcel, bytes: u32, store: &mut impl Store) -> Checked<Arrival> {
+    fn plan(
+        &mut self,
+        now_ns: u64,
+        parcel: Parcel,
+        bytes: u32,
+        is_marked: bool,
+        store: &mut impl Store,
+    ) -> Checked<Arrival> {
         let served = self.transmitter.serve(now_ns, bytes);
         let fate = match &mut self.air {
-            None => Fate::default(),
+            None => Fate {
+                is_marked,
+                ..Fate::default()
+            },
             Some(air) => {
                 let header = store.header(parcel.id());
                 let lost = air.loses(served.start_ns, kind(header), header.ip_bytes);
                 Fate {
                     is_data: header.is_data(),
                     is_lost: lost.unwrap_or(false),
+                    is_marked,
                 }
             }
         };
@@ -279,11 +291,12 @@ impl Link {
     /// The transmission of a packet begins.
     #[inline(always)]
     fn begin(&mut self, first: &Waiting, store: &mut impl Store) -> Checked<()> {
+        self.last = *first;
         if self.law.is_some() {
-            self.show_departure(first, store)?;
+            self.last.fate.is_marked |= self.show_departure(first, store)?;
+            self.counters.marked_pkts += u64::from(self.last.fate.is_marked);
             self.busy_ns += first.served.end_ns - first.served.start_ns;
         }
-        self.last = *first;
         self.counters.sent_pkts += 1;
         self.counters.sent_bytes += u64::from(first.bytes);
         if self.has_channel {
@@ -323,6 +336,7 @@ impl Link {
         let is_unsent = last.served.end_ns > now_ns;
         counters.sent_bytes -= self.transmitter.unsent_bytes(last.served, last.bytes, now_ns);
         counters.sent_pkts -= u64::from(is_unsent);
+        counters.marked_pkts -= u64::from(is_unsent && last.fate.is_marked);
         if is_unsent && self.has_channel {
             let (data, lost) = (u64::from(last.fate.is_data), u64::from(last.fate.is_lost));
             counters.sent_data_pkts -= data;

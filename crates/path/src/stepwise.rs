@@ -111,6 +111,7 @@ impl StepwiseLink {
                 .as_mut()
                 .map_or(ip_bytes, |air| air.bytes(kind(header), ip_bytes)),
             is_data: header.is_data(),
+            is_marked: false,
         };
         self.ledger.counters.arrived_pkts += 1;
         self.ledger.counters.arrived_bytes += u64::from(waiting.bytes);
@@ -322,7 +323,9 @@ impl Transmission {
         counters.sent_bytes += u64::from(self.flight.waiting.bytes);
         counters.sent_pkts += first;
         counters.retransmitted_pkts += 1 - first;
-        counters.sent_data_pkts += first * data;
+        counters.marked_pkts += first * u64::from(self.flight.waiting.is_marked);
+        // With its last try, so that what was lost for good is among them whichever interval is looked at.
+        counters.sent_data_pkts += u64::from(self.outcome != Outcome::Repeated) * data;
         counters.lost_air_pkts += lost;
         counters.lost_air_data_pkts += lost * data;
         counters.recovered_pkts += (1 - first) * u64::from(self.outcome == Outcome::Sound);
@@ -334,6 +337,7 @@ impl Transmission {
         self.count(has_channel, &mut own);
         counters.sent_pkts -= own.sent_pkts;
         counters.retransmitted_pkts -= own.retransmitted_pkts;
+        counters.marked_pkts -= own.marked_pkts;
         counters.sent_data_pkts -= own.sent_data_pkts;
         counters.lost_air_pkts -= own.lost_air_pkts;
         counters.lost_air_data_pkts -= own.lost_air_data_pkts;

@@ -111,6 +111,9 @@ impl CodeSpec {
     }
 }
 
+/// The least code rate.
+pub const CODE_RATE_MIN: f64 = 0.1;
+
 /// How packets are coded. See [`reed_solomon`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum CodeMode {
@@ -158,13 +161,36 @@ impl ChannelSpec {
         }
     }
 
-    /// Most steps of the recursion that one packet size may take: about a second of work.
+    /// Most steps that one packet size may take: about a second of work.
     pub const STEPS_MAX: u64 = 200_000_000;
 
-    /// Steps of the recursion behind a packet's exact loss: bytes on the air times errors that its words correct.
+    /// Steps behind a packet's loss. With one word, of the recursion: bytes on the air times errors that it corrects.
+    /// With several, of the sum over the paths of states through the rounds of bytes, by how often a path changes and
+    /// how often it stays bad, for each word and number of its errors; ten of them take as long as one of the others.
     pub fn recursion_steps(&self, kind: PacketKind, ip_bytes: u32) -> u64 {
-        let steps = |word: &Word| u64::from(word.bytes) * u64::from(word.correctable() + 1);
-        self.words(kind, ip_bytes).iter().map(steps).sum()
+        let words = self.words(kind, ip_bytes);
+        let errors = |word: &Word| u64::from(word.correctable() + 1);
+        match words.as_slice() {
+            [word] => u64::from(word.bytes) * errors(word),
+            words => {
+                let rounds = words.iter().map(|word| u64::from(word.bytes)).max().unwrap_or(0);
+                rounds * rounds * words.iter().map(errors).sum::<u64>() / 10
+            }
+        }
+    }
+
+    /// The longest packet whose loss takes no more than [`Self::STEPS_MAX`], up to `ip_bytes_max`.
+    pub fn ip_bytes_max(&self, kind: PacketKind, ip_bytes_max: u32) -> u32 {
+        let fits = |ip_bytes| self.recursion_steps(kind, ip_bytes) <= Self::STEPS_MAX;
+        if fits(ip_bytes_max) {
+            return ip_bytes_max;
+        }
+        let (mut low, mut high) = (0, ip_bytes_max);
+        while high - low > 1 {
+            let middle = u32::midpoint(low, high);
+            if fits(middle) { low = middle } else { high = middle }
+        }
+        low
     }
 
     /// Probability that a packet of `ip_bytes` is lost when the channel is stationary before it.
@@ -278,7 +304,7 @@ impl ChannelSpec {
         }
         let (lowest, allowed) = match self.code.mode {
             CodeMode::None => (1.0, "1 without a code; choose the mode ideal or gf256 for a lower rate"),
-            CodeMode::Ideal | CodeMode::Gf256 => (0.1, "0.1 to 1, data bytes over bytes on the air"),
+            CodeMode::Ideal | CodeMode::Gf256 => (CODE_RATE_MIN, "0.1 to 1, data bytes over bytes on the air"),
         };
         within("code.data_rate", self.code.data_rate, lowest, 1.0, allowed)?;
         within("code.ack_rate", self.code.ack_rate, lowest, 1.0, allowed)

@@ -1,6 +1,6 @@
 //! Inverse questions: the signal-to-noise ratio or the code rate that a packet error asks for.
 
-use crate::channel::{ChannelSpec, CodeMode, CodeSpec, Model, PacketKind};
+use crate::channel::{CODE_RATE_MIN, ChannelSpec, CodeMode, CodeSpec, Model, PacketKind};
 use crate::reed_solomon::coded_bytes;
 
 /// Signal-to-noise ratios that are searched, dB, for the good state.
@@ -121,12 +121,12 @@ pub fn code_rate_for_packet_error(
     }
     let rate_with = |pairs: u32| f64::from(ip_bytes) / f64::from(ip_bytes + 2 * pairs);
     let error_with = |pairs: u32| with_code_rate(spec, rate_with(pairs)).packet_error(kind, ip_bytes);
-    let (mut low, mut high) = (0, (coded_bytes(ip_bytes, 0.1) - ip_bytes) / 2);
+    let (mut low, mut high) = (0, (coded_bytes(ip_bytes, CODE_RATE_MIN) - ip_bytes) / 2);
     let (worst, best) = (error_with(low), error_with(high));
     if best > target || target.is_nan() {
         return Err(SolveError::OutOfRange {
             target,
-            from: 0.1,
+            from: CODE_RATE_MIN,
             to: 1.0,
             worst,
             best,

@@ -63,15 +63,31 @@ pub const LINK: &[Counter<LinkCounters>] = &[
         "packets that reached the queue, later dropped ones included"
     ),
     field!(arrived_bytes, "B", true, "their on-air bytes"),
-    field!(sent_pkts, "pkt", true, "packets whose transmission ended"),
-    field!(sent_bytes, "B", true, "on-air bytes sent"),
+    field!(
+        sent_pkts,
+        "pkt",
+        true,
+        "packets of any kind (data, ACKs, SYNs, probes) whose transmission ended, the first one where the link repeats \
+         them"
+    ),
+    field!(
+        sent_bytes,
+        "B",
+        true,
+        "on-air bytes sent, repetitions and what was sent of the packet in transmission included"
+    ),
     field!(
         offered_bytes,
         "B",
         true,
         "on-air bytes that the transmitter could have sent, used or not"
     ),
-    field!(dropped_full_pkts, "pkt", true, "packets that found the queue full"),
+    field!(
+        dropped_full_pkts,
+        "pkt",
+        true,
+        "packets dropped for want of room: they found the queue full, or were the oldest of the longest of several"
+    ),
     field!(dropped_law_pkts, "pkt", true, "packets dropped by the router's law"),
     field!(dropped_bytes, "B", true, "on-air bytes of the packets dropped"),
     field!(
@@ -80,7 +96,12 @@ pub const LINK: &[Counter<LinkCounters>] = &[
         true,
         "packets lost on the air, for good where the link repeats them"
     ),
-    field!(marked_pkts, "pkt", true, "packets sent whose ECN field the law changed"),
+    field!(
+        marked_pkts,
+        "pkt",
+        true,
+        "of the packets sent, those whose ECN field the law changed at their arrival or departure"
+    ),
     Counter {
         name: "queue_byte_us",
         unit: "B µs",
@@ -104,8 +125,19 @@ pub const LINK: &[Counter<LinkCounters>] = &[
         "on-air bytes waiting at this instant, the packet in transmission excluded"
     ),
     field!(queue_pkts, "pkt", false, "packets waiting at this instant"),
-    field!(sent_data_pkts, "pkt", true, "data packets sent"),
-    field!(lost_air_data_pkts, "pkt", true, "data packets lost on the air"),
+    field!(
+        sent_data_pkts,
+        "pkt",
+        true,
+        "data packets sent, probes, datagrams and SYNs to the receiver among them, counted with the last try where the \
+         link repeats them"
+    ),
+    field!(
+        lost_air_data_pkts,
+        "pkt",
+        true,
+        "of those, lost on the air: for good where the link repeats them"
+    ),
     field!(
         retransmitted_pkts,
         "pkt",
@@ -128,7 +160,13 @@ pub const LINK: &[Counter<LinkCounters>] = &[
 
 /// Counters of a flow.
 pub const FLOW: &[Counter<FlowCounters>] = &[
-    field!(sent_pkts, "pkt", true, "data packets sent, retransmissions included"),
+    field!(
+        sent_pkts,
+        "pkt",
+        true,
+        "data packets sent, retransmissions and probes included, SYNs and ACKs not, as Linux's tcpi_data_segs_out; \
+         links count those too"
+    ),
     field!(retransmitted_pkts, "pkt", true, "retransmissions"),
     field!(
         delivered_bytes,

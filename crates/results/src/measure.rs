@@ -125,19 +125,20 @@ pub const METRICS: [MetricInfo; METRICS_N] = [
         Metric::DropRate,
         "drop_rate",
         "1",
-        "packets dropped by the full queue or by the law / packets that arrived",
+        "packets dropped by the full queue or by the law / packets that arrived, both in the measured interval",
     ),
     info(
         Metric::MarkRate,
         "mark_rate",
         "1",
-        "packets whose ECN field or feedback the law changed / packets sent",
+        "packets sent whose ECN field the law changed, at their arrival or departure / packets sent",
     ),
     info(
         Metric::AirLoss,
         "air_loss_rate",
         "1",
-        "data packets lost on the air / data packets sent",
+        "data packets lost on the air, for good where the link repeats them / data packets sent, each counted with its \
+         last try; null on a wire",
     ),
     info(
         Metric::AirLossExact,
@@ -231,10 +232,10 @@ fn link_figures(run: &Run, link: usize, figures: &mut Figures) {
     let dropped = count(|c| c.dropped_full_pkts) + count(|c| c.dropped_law_pkts);
     figures.set(Metric::DropRate, ratio(dropped, count(|c| c.arrived_pkts)));
     figures.set(Metric::MarkRate, ratio(count(|c| c.marked_pkts), sent_pkts));
-    figures.set(
-        Metric::AirLoss,
-        ratio(count(|c| c.lost_air_data_pkts), count(|c| c.sent_data_pkts)),
-    );
+    if run.spec.links[link].has_channel {
+        let lost = count(|c| c.lost_air_data_pkts);
+        figures.set(Metric::AirLoss, ratio(lost, count(|c| c.sent_data_pkts)));
+    }
 }
 
 /// How much the link's utilisation swings, from the time series.

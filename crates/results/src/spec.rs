@@ -55,6 +55,9 @@ pub struct LinkKind {
     pub buffer_bytes: Option<u64>,
     /// Name of the law at its queue, with `fq_` before it where it stands in fair queues.
     pub router: String,
+    /// Whether packets can be lost on the air.
+    #[serde(default)]
+    pub has_channel: bool,
     /// Exact packet error of its channel for a full data packet; absent on a wire, behind ARQ, and if flows differ in
     /// packet size.
     pub air_loss_rate_exact: Option<f64>,
@@ -135,6 +138,7 @@ impl LinkKind {
                 Queues::One | Queues::AcksFirst => link.router.law.name().to_owned(),
                 Queues::Fair { .. } => format!("fq_{}", link.router.law.name()),
             },
+            has_channel: link.channel.is_some(),
             air_loss_rate_exact: exact_air_loss(spec, id, link),
         }
     }

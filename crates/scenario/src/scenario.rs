@@ -5,7 +5,7 @@ use std::io::ErrorKind;
 use std::path::Path;
 
 use fadelab_laws::{Params, Router, Sender};
-use fadelab_phy::channel::{ChannelSpec, PacketKind};
+use fadelab_phy::channel::{CodeMode, PacketKind};
 use fadelab_sim::spec::{OPTION_BYTES_MAX, RunSpec, Transport, option_bytes};
 
 use crate::channel::Channel;
@@ -384,11 +384,15 @@ fn check_channels(reader: &mut Reader<'_>, topology: &Topology, transport: &Tran
             ("ack", PacketKind::Ack, transport.ack_bytes),
         ];
         for (key, kind, bytes) in sizes {
-            if spec.recursion_steps(kind, bytes) > ChannelSpec::STEPS_MAX {
+            let bytes_max = spec.ip_bytes_max(kind, bytes);
+            if bytes_max < bytes {
+                let other = match spec.code.mode {
+                    CodeMode::Ideal => " or take \"gf256\"",
+                    CodeMode::Gf256 | CodeMode::None => "",
+                };
                 let why = format!(
-                    "one word for a packet of {bytes} B at this rate takes too long to compute; allowed are words \
-                     whose bytes times correctable errors stay below 2e8: raise the rate, shorten the packet or take \
-                     \"gf256\""
+                    "the loss of a packet of {bytes} B at this rate takes too long to compute; allowed are {bytes_max} \
+                     B: raise the rate, shorten the packet{other}"
                 );
                 return Err(reader.refuse(&format!("{table}.code.{key}"), &why));
             }

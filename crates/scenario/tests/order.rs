@@ -1,6 +1,7 @@
 //! What it means in which order the groups of a scenario are written, and whether there is one more: nothing.
 
 use std::collections::BTreeMap;
+use std::fmt::Write;
 use std::path::Path;
 
 use fadelab_scenario::{Options, parse};
@@ -29,9 +30,8 @@ fn said(text: &str, seed: u64) -> Said {
     }
     for ended in &record.completions {
         let entry = said.get_mut(&*spec.flows[ended.flow as usize].name);
-        entry
-            .expect("a flow that has counters")
-            .push_str(&format!(" {} to {}", ended.start_ns, ended.end_ns));
+        let entry = entry.expect("a flow that has counters");
+        let _ = write!(entry, " {} to {}", ended.start_ns, ended.end_ns);
     }
     said
 }

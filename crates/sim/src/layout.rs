@@ -6,6 +6,7 @@ use fadelab_path::wire::{LawWire, Wires};
 use crate::lane::{Lane, Role};
 use crate::spec::{FlowSpec, LinkId, RunSpec};
 
+pub(crate) mod kinds;
 mod open;
 mod outlets;
 
@@ -31,6 +32,7 @@ pub(crate) struct Layout {
 impl Layout {
     /// Builds the links of a spec.
     pub fn of(spec: &RunSpec) -> Self {
+        let spec = &*kinds::told_apart(spec);
         let mut wires = Wires::default();
         for (link, family) in spec.links.iter().zip(families(spec)) {
             wires.add(link, spec.seed, family);

@@ -13,6 +13,8 @@
 //! answer over links of their own. Several packets come out of it in one event, before those that come out of other
 //! outlets at the same time: see [`outlet`].
 
+use std::collections::BTreeSet;
+
 use fadelab_path::link::{Departure, Link};
 use fadelab_path::packet::{FeedbackBytes, PacketId, Parcel};
 use fadelab_path::violation::{Checked, violated};
@@ -20,10 +22,10 @@ use fadelab_path::wire::{LawWire, Passage, Wires};
 use fadelab_phy::random::name_hash;
 
 use crate::lane::{Lane, Role};
-use crate::layout::Layout;
+use crate::layout::{Layout, kinds};
 use crate::packet::{Packet, Slab};
 use crate::schedule::{Keys, Schedule, SourceId};
-use crate::spec::{FlowSpec, LinkSpec, Queues, RunSpec};
+use crate::spec::{FlowSpec, LinkId, LinkSpec, Queues, RunSpec};
 use crate::tap::Tap;
 
 mod audit;
@@ -78,6 +80,8 @@ pub(crate) struct Network {
     hops: Vec<u32>,
     injected_pkts: u64,
     gone_pkts: u64,
+    /// See [`kinds`].
+    of_data_alone: BTreeSet<LinkId>,
     tap: Option<Tap>,
     /// See [`fetch`].
     fetched_pkts_min: usize,
@@ -124,6 +128,7 @@ impl Network {
             hops: vec![LOST],
             injected_pkts: 0,
             gone_pkts: 0,
+            of_data_alone: kinds::of_data_alone(spec),
             tap: None,
             fetched_pkts_min: Self::fetched_pkts_min(spec.flows.len()),
         };

@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 /// Cumulative counters of a flow, and the state of its window at that instant.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct FlowCounters {
-    /// Data packets sent, retransmissions included.
+    /// Data packets sent, retransmissions included. SYNs and ACKs are not, which links count too.
     pub sent_pkts: u64,
     /// Retransmissions.
     pub retransmitted_pkts: u64,

@@ -2,12 +2,14 @@
 
 use std::fmt::Write;
 
-use fadelab_phy::channel::{CodeSpec, PacketKind};
+use fadelab_phy::channel::{CODE_RATE_MIN, ChannelSpec, CodeSpec, PacketKind};
 use fadelab_phy::solve::{SNR_DB_RANGE, SolveError, code_rate_for_packet_error, snr_for_packet_error};
 
 use crate::Failure;
 use crate::channel::table::{channel_text, rate_text};
-use crate::channel::{ChannelArgs, Curve, curve, curves, invalid, kind_name, mode, probability, size, snrs};
+use crate::channel::{
+    ChannelArgs, Curve, curve, curves, invalid, kind_name, mode, probability, size, snrs, within_reach,
+};
 
 /// What is needed for a packet error of `target`, for data packets and ACKs of each combination.
 ///
@@ -92,6 +94,9 @@ fn rate_row(args: &ChannelArgs, curve: &Curve, snr_db: f64, target: f64) -> Resu
         ack_rate: 1.0,
         mode: mode(args)?,
     };
+    // The search begins at both ends.
+    let longest = at_least_rate(&spec);
+    within_reach(&longest, curve.kind, curve.ip_bytes, longest.code.data_rate)?;
     let given = format!("{:>7} dB", super::rounded(snr_db));
     Ok(
         match code_rate_for_packet_error(&spec, curve.kind, curve.ip_bytes, target) {
@@ -107,6 +112,16 @@ fn rate_row(args: &ChannelArgs, curve: &Curve, snr_db: f64, target: f64) -> Resu
             Err(error) => format!("{given}  {}", none(&error)),
         },
     )
+}
+
+/// The same channel under the least code rate that there is.
+fn at_least_rate(spec: &ChannelSpec) -> ChannelSpec {
+    let code = CodeSpec {
+        data_rate: CODE_RATE_MIN,
+        ack_rate: CODE_RATE_MIN,
+        ..spec.code
+    };
+    ChannelSpec { code, ..spec.clone() }
 }
 
 /// Why there is no answer, in the width of a table.

@@ -2,43 +2,42 @@
 
 use super::{Link, Waiting};
 use crate::packet::{PacketId, Store};
-use crate::router::Meter;
+use crate::router::{Meter, Verdict};
 use crate::violation::{Checked, violated};
 
 impl Link {
-    /// Shows an arrival to the law. Returns whether it dropped the packet.
+    /// Shows an arrival to the law.
     #[inline(always)]
-    pub(super) fn law_refuses(
+    pub(super) fn show_arrival(
         &mut self,
         now_ns: u64,
         packet: PacketId,
         bytes: u32,
         full: bool,
         store: &mut impl Store,
-    ) -> bool {
+    ) -> Verdict {
         let view = self.view(now_ns);
-        let Some(law) = &mut self.law else { return false };
-        let verdict = law.on_enqueue(view, full, packet, bytes, store);
-        self.counters.marked_pkts += u64::from(verdict.marked && !full && !verdict.dropped);
-        verdict.dropped
+        let Some(law) = &mut self.law else {
+            return Verdict::default();
+        };
+        law.on_enqueue(view, full, packet, bytes, store)
     }
 
-    /// Shows a departure from the queue to the law, which may not drop any more.
+    /// Shows a departure from the queue to the law, which may not drop any more. Returns whether it marked the packet.
     #[inline(always)]
-    pub(super) fn show_departure(&mut self, first: &Waiting, store: &mut impl Store) -> Checked<()> {
+    pub(super) fn show_departure(&mut self, first: &Waiting, store: &mut impl Store) -> Checked<bool> {
         let (view, waited_ns) = (
             self.view(first.served.start_ns),
             first.served.start_ns - first.arrived_ns,
         );
-        let Some(law) = &mut self.law else { return Ok(()) };
+        let Some(law) = &mut self.law else { return Ok(false) };
         let verdict = law.on_dequeue(view, waited_ns, first.id, first.bytes, store);
-        self.counters.marked_pkts += u64::from(verdict.marked);
         if verdict.dropped {
             let invariant = "a law drops at departure only if it says so";
             let detail = "its table lacks LAW_ROUTER_DROPS_AT_DEQUEUE".to_owned();
             return violated(invariant, &self.name, first.served.start_ns, detail);
         }
-        Ok(())
+        Ok(verdict.marked)
     }
 
     /// Whether the law looks at departures, so that packets have to be settled before they are looked at.

@@ -18,6 +18,8 @@ pub(super) struct Waiting {
     /// On-air bytes.
     pub bytes: u32,
     pub is_data: bool,
+    /// Whether the law marked it.
+    pub is_marked: bool,
 }
 
 impl Waiting {
@@ -118,12 +120,12 @@ impl LawQueue {
     }
 
     /// A packet that may join unless there is no room or the law drops it. Returns whether it did.
-    pub fn arrive(&mut self, waiting: Waiting, full: bool, ledger: &mut Ledger, store: &mut impl Store) -> bool {
+    pub fn arrive(&mut self, mut waiting: Waiting, full: bool, ledger: &mut Ledger, store: &mut impl Store) -> bool {
         let view = self.view(waiting.arrived_ns);
         let mut refused = false;
         if let Some(law) = &mut self.law {
             let verdict = law.on_enqueue(view, full, waiting.parcel.id(), waiting.bytes, store);
-            ledger.counters.marked_pkts += u64::from(verdict.marked && !full && !verdict.dropped);
+            waiting.is_marked = verdict.marked;
             refused = verdict.dropped;
         }
         if full || refused {
@@ -141,12 +143,12 @@ impl LawQueue {
 
     /// The packet that is sent next, after those that the law drops.
     pub fn take(&mut self, now_ns: u64, ledger: &mut Ledger, store: &mut impl Store) -> Option<Waiting> {
-        while let Some(waiting) = self.remove_oldest() {
+        while let Some(mut waiting) = self.remove_oldest() {
             ledger.count_wait(now_ns, &waiting);
             let (view, waited_ns) = (self.view(now_ns), now_ns - waiting.arrived_ns);
             let Some(law) = &mut self.law else { return Some(waiting) };
             let verdict = law.on_dequeue(view, waited_ns, waiting.parcel.id(), waiting.bytes, store);
-            ledger.counters.marked_pkts += u64::from(verdict.marked);
+            waiting.is_marked |= verdict.marked;
             if !verdict.dropped {
                 return Some(waiting);
             }

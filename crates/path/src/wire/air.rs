@@ -75,6 +75,7 @@ impl WireAir {
         Fate {
             is_data: kind == PacketKind::Data,
             is_lost,
+            is_marked: false,
         }
     }
 

@@ -68,6 +68,8 @@ pub struct LawWire {
     law: LawHost,
     /// Fate of the last packet whose transmission began, on a wire with a channel.
     last_fate: Fate,
+    /// Whether the law marked that packet.
+    last_is_marked: bool,
     air: Option<Box<WireAir>>,
     name: Arc<str>,
 }
@@ -108,6 +110,7 @@ impl LawWire {
             pkt_ns: 0,
             law: *LawHost::of(spec, seed, packet_bytes, "")?,
             last_fate: Fate::default(),
+            last_is_marked: false,
             air: WireAir::of(spec, seed).map(Box::new),
             name: Arc::clone(&spec.name),
         })
@@ -189,7 +192,6 @@ impl LawWire {
             return Ok(None);
         }
         let fate = self.law.on_passage(now_ns, parcel.id(), bytes, store);
-        self.marked_pkts += fate.marks;
         if fate.dropped {
             self.count_drop(bytes, false);
             return Ok(None);
@@ -203,7 +205,7 @@ impl LawWire {
         }
         let end = self.rate.end(self.free, bytes);
         self.free = end;
-        self.begin(now_ns, end.ceil_ns(), bytes);
+        self.begin(now_ns, end.ceil_ns(), bytes, fate.marks > 0);
         if fate.dropped_late {
             return self.broken(AT_DEQUEUE, now_ns);
         }
@@ -254,11 +256,13 @@ impl LawWire {
             self.count_drop(bytes, false);
             return Ok(None);
         }
-        self.marked_pkts += u64::from(verdict.marked);
         let start_ns = self.free.ns;
         self.free = self.rate.end(self.free, bytes);
         let end_ns = self.free.ceil_ns();
-        let fate = self.decide(start_ns, parcel, on_air);
+        let fate = Fate {
+            is_marked: verdict.marked,
+            ..self.decide(start_ns, parcel, on_air)
+        };
         self.waiting.push(Waiting {
             arrived_ns: now_ns,
             start_ns,
@@ -311,11 +315,11 @@ impl LawWire {
             self.queue_bytes -= u64::from(first.bytes);
             let view = self.view(first.start_ns);
             let verdict = self.law.on_dequeue(view, waited_ns, first.id, first.bytes, store);
-            self.marked_pkts += u64::from(verdict.marked);
             if self.air.is_some() {
                 self.last_fate = first.fate;
             }
-            self.begin(first.start_ns, first.end_ns, first.bytes);
+            let is_marked = first.fate.is_marked | verdict.marked;
+            self.begin(first.start_ns, first.end_ns, first.bytes, is_marked);
             if verdict.dropped {
                 return self.broken(AT_DEQUEUE, first.start_ns);
             }
@@ -331,8 +335,10 @@ impl LawWire {
 
     /// A transmission begins.
     #[inline(always)]
-    fn begin(&mut self, start_ns: u64, end_ns: u64, bytes: u32) {
+    fn begin(&mut self, start_ns: u64, end_ns: u64, bytes: u32, is_marked: bool) {
         (self.last_start_ns, self.last_end_ns, self.last_bytes) = (start_ns, end_ns, bytes);
+        self.last_is_marked = is_marked;
+        self.marked_pkts += u64::from(is_marked);
         self.sent_bytes += u64::from(bytes);
         self.period_bytes += u64::from(bytes);
         self.busy_ns += end_ns - start_ns;
@@ -413,6 +419,7 @@ impl LawWire {
             let (start_ns, end_ns) = (self.last_start_ns, self.last_end_ns);
             counters.sent_bytes -= Rate::unsent_bytes(start_ns, end_ns, self.last_bytes, now_ns);
             counters.sent_pkts -= 1;
+            counters.marked_pkts -= u64::from(self.last_is_marked);
         }
         if let Some(air) = &self.air {
             let waiting = self.waiting.iter_from(0).map(|waiting| waiting.fate);

@@ -58,6 +58,14 @@ impl Network {
     }
 
     fn counters(&mut self, link: LinkId, now_ns: u64, ahead: &AheadOf) -> Checked<LinkCounters> {
+        let mut counters = self.counters_of_link(link, now_ns, ahead)?;
+        if self.of_data_alone.contains(&link) {
+            counters.sent_data_pkts = counters.sent_pkts;
+        }
+        Ok(counters)
+    }
+
+    fn counters_of_link(&mut self, link: LinkId, now_ns: u64, ahead: &AheadOf) -> Checked<LinkCounters> {
         if let Some(at) = self.alone_at(link as usize) {
             return match at.checked_sub(self.laws.len()) {
                 None => self.laws[at].snapshot(now_ns, &mut self.slab),
