@@ -228,7 +228,12 @@ const WRONG: &[(&str, &str, &str, &str)] = &[
     ("runs", "goodput_bps", "8", "that of the flows"),
     ("runs", "jain", "NaN", "is not in Real"),
     ("runs", "queue_pkts_mean", "30", "queue_pkts_mean is within the buffer"),
-    ("runs", "drop_rate", "0.9", "drop_rate = dropped / arrived_pkts"),
+    (
+        "runs",
+        "drop_rate",
+        "0.9",
+        "drop_rate = dropped / (dropped + sent_pkts)",
+    ),
     ("runs", "mark_rate", "8", "is not in Real"),
     ("runs", "air_loss_rate", "2", "is not in Real"),
     ("runs", "rtt_ms_mean", "1", "the shortest delay of a path"),

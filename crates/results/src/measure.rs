@@ -125,7 +125,7 @@ pub const METRICS: [MetricInfo; METRICS_N] = [
         Metric::DropRate,
         "drop_rate",
         "1",
-        "packets dropped by the full queue or by the law / packets that arrived, both in the measured interval",
+        "packets dropped by the full queue or by the law / packets dropped or sent, both in the measured interval",
     ),
     info(
         Metric::MarkRate,
@@ -230,7 +230,7 @@ fn link_figures(run: &Run, link: usize, figures: &mut Figures) {
     figures.set(Metric::QueuePkts, ratio(queue_pkt_us * 1e3, run.measured_ns() as f64));
     figures.set(Metric::QueueWait, ratio(queue_pkt_us / 1e3, sent_pkts));
     let dropped = count(|c| c.dropped_full_pkts) + count(|c| c.dropped_law_pkts);
-    figures.set(Metric::DropRate, ratio(dropped, count(|c| c.arrived_pkts)));
+    figures.set(Metric::DropRate, ratio(dropped, dropped + sent_pkts));
     figures.set(Metric::MarkRate, ratio(count(|c| c.marked_pkts), sent_pkts));
     if run.spec.links[link].has_channel {
         let lost = count(|c| c.lost_air_data_pkts);
