@@ -39,8 +39,8 @@
  *      feedback there is no safe multiplicative increase.
  *   7. While the host recovers from a loss the window is left to it. The release is a Reno, whose recovery ends with the
  *      first new ACK, and it acts on that ACK: that is the host's to say (`recovery_exit` of the transport).
- *   8. Time: timers are rounded up to the next 10 ms, and srtt is exact. The release computes with srtt in whole ticks of
- *      10 ms and rounds up from a remainder of 2 ms on: `ticks = "release"`.
+ *   8. Time: timers are rounded up to the next 10 ms, and srtt is exact. The release measures and smooths round trips in
+ *      ticks of 10 ms and rounds timers up from a remainder of 2 ms on: `ticks = "release"`.
  *   9. Pacing is a rate. The release does not pace a window of one packet and rounds the interval down to the tick:
  *      `pacing = "release"`; it lets one packet go with each ACK and one more when the interval has passed, which is the
  *      host's to do (`pacing` of the transport).
@@ -138,7 +138,7 @@ struct vcp_sender_state {
 	u32 srtt_us;
 	u32 phase;
 	u32 history;
-	u32 reserved;
+	u32 srtt_ticks_q3; /* with ticks of the release: srtt in ticks, 3 fractional bits; 0: no sample yet */
 };
 
 _Static_assert(sizeof(struct vcp_sender_state) <= LAW_STATE_BYTES_MAX, "the kernel gives no more");
@@ -147,6 +147,8 @@ _Static_assert(sizeof(struct vcp_sender_state) <= LAW_STATE_BYTES_MAX, "the kern
 #define VCP_SRTT_US_INITIAL 100000u
 /* The code's timers tick every 10 ms. */
 #define VCP_TICK_US 10000u
+/* Longer round trips than this, 71 minutes, do not fit the microseconds of a law. */
+#define VCP_RTT_TICKS_MAX 429000u
 /* The release rounds a timer up from this remainder on. */
 #define VCP_TICK_UP_US 2000u
 /* Up to this window the code paces. */
@@ -341,11 +343,26 @@ LAW void vcp_sender_init(void *state, const void *params, const struct law_start
 	control->ecn = VCP_LOW;
 }
 
-/* The release knows whole ticks of its clock alone. */
-LAW void vcp_note_srtt(struct vcp_sender_state *s, const struct vcp_sender_params *p, u32 srtt_us)
+/* A round trip as ns-2 sees it without timestamps (rtt_update): so often did the clock tick since the segment was sent. */
+LAW u32 vcp_rtt_ticks(const struct law_ack *ack)
 {
-	if (srtt_us)
-		s->srtt_us = p->ticks ? (u32)fixed_max(srtt_us / VCP_TICK_US, 1) * VCP_TICK_US : srtt_us;
+	u64 sent_us = (ack->now_us % VCP_TICK_US + VCP_TICK_US - ack->rtt_us % VCP_TICK_US) % VCP_TICK_US;
+
+	return (u32)fixed_min(fixed_max((ack->rtt_us + sent_us) / VCP_TICK_US, 1), VCP_RTT_TICKS_MAX);
+}
+
+/* The release knows whole ticks of its clock alone, and smooths those: the whole part follows the mean by its turns. */
+LAW void vcp_note_srtt(struct vcp_sender_state *s, const struct vcp_sender_params *p, const struct law_ack *ack)
+{
+	if (!p->ticks && ack->srtt_us)
+		s->srtt_us = ack->srtt_us;
+	if (!p->ticks || !ack->rtt_us)
+		return;
+	if (s->srtt_ticks_q3)
+		s->srtt_ticks_q3 = s->srtt_ticks_q3 - s->srtt_ticks_q3 / 8 + vcp_rtt_ticks(ack);
+	else
+		s->srtt_ticks_q3 = vcp_rtt_ticks(ack) * 8;
+	s->srtt_us = (u32)fixed_max(s->srtt_ticks_q3 / 8, 1) * VCP_TICK_US;
 }
 
 /* Moves through the phases that follow a decrease; the second starts when the first ends, with the srtt of then. */
@@ -432,7 +449,7 @@ LAW void vcp_sender_on_ack(void *state, const void *params, const struct law_ack
 	u32 code = ack->feedback.len ? ack->feedback.bytes[0] & 3 : VCP_NONE;
 	u64 cwnd_q32 = window_get(&s->window, control);
 
-	vcp_note_srtt(s, p, ack->srtt_us);
+	vcp_note_srtt(s, p, ack);
 	vcp_pass_time(s, p, ack->now_us);
 	if (ack->feedback.present)
 		s->history = loss_history_push(s->history, code == VCP_OVER);

@@ -359,11 +359,11 @@ fn vcp_counts_acks_where_it_shall() {
 
 #[test]
 fn vcp_keeps_the_time_of_the_release() {
-    // Goal: its timers round up from a remainder of 2 ms on and see srtt in whole ticks of 10 ms. Update intervals of
-    // 101 and 102 ms, as rounded to whole ones, after the first decrease, then a round trip of 109.9 ms of which 100 count.
+    // Goal: its timers round up from a remainder of 2 ms on. Update intervals of 101 and 102 ms, as rounded to whole ones,
+    // after the first decrease, then a round trip of 100 ms.
     for (trho_us, interval_ms) in [(101_400.0, 100), (101_500.0, 110), (102_000.0, 110)] {
         let mut flow = Flow::new("vcp", &[("ticks", 1.0), ("trho_us", trho_us)], 1000, 2);
-        flow.srtt_us = 109_900;
+        flow.srtt_us = 100_000;
         assert_eq!(flow.on_feedback(1, OVER), 875);
         for (now_ms, decreases) in [
             (interval_ms - 1, false),
@@ -376,6 +376,30 @@ fn vcp_keeps_the_time_of_the_release() {
             assert_eq!(decreased, decreases, "t_rho {trho_us} us, {now_ms} ms");
         }
     }
+}
+
+#[test]
+fn vcp_sees_round_trips_in_ticks_as_the_release_does() {
+    // Goal: a round trip is so often as the clock ticked meanwhile, and srtt the whole part of their mean: 392 ms are 390
+    // or 400, and 392 on average. The pacing of two packets tells srtt.
+    let mut flow = Flow::new("vcp", &[("ticks", 1.0)], 2, 2);
+    flow.srtt_us = 392_000;
+    let seen_ms: Vec<f64> = (0..10_000)
+        .map(|k| {
+            flow.now_us = 1_000_000 + k * 7_300;
+            flow.on_feedback(0, HIGH);
+            2.0 * f64::from(common::PACKET_BYTES) * 1e3 / flow.control.pacing_Bps as f64
+        })
+        .collect();
+    assert!(
+        seen_ms
+            .iter()
+            .all(|ms| (ms - 390.0).abs() < 0.1 || (ms - 400.0).abs() < 0.1),
+        "{:?}",
+        &seen_ms[..50]
+    );
+    let mean_ms = seen_ms.iter().sum::<f64>() / seen_ms.len() as f64;
+    assert!((mean_ms - 392.0).abs() < 0.5, "{mean_ms}");
 }
 
 #[test]
