@@ -28,6 +28,7 @@ const TRANSPORT: Transport = Transport {
     ssthresh_pkts_initial: 100_000,
     rwnd_pkts: 100_000,
     recovery: Recovery::Sack,
+    grow_on_exit: true,
     dupthresh: 3,
     limited_transmit: true,
     delayed_ack_ns: None,

@@ -15,7 +15,8 @@ const WINDOW_PKTS_UNLIMITED: u32 = 1_000_000;
 const LINUX_QUICK_ACKS_PKTS: u16 = (((3 << 20) - (64 << 10)) / (2 * 1_448)) as u16;
 
 /// ns-2.35 as its defaults and its usual scripts have it: 1000 B of payload, one RTT sample a round trip in ticks of 10
-/// ms (`timestamps_` false, `tcpTick_` 0.01), an ACK for each packet, headers that never grow. `window_`, 20 packets by default, is lifted as every script does.
+/// ms (`timestamps_` false, `tcpTick_` 0.01), an ACK for each packet, headers that never grow. Its Reno and
+/// NewReno let the ACK that ends a recovery open the window (`recv_newack_helper`). `window_`, 20 packets by default, is lifted as every script does.
 /// Source: ns-2.35 tcl/lib/ns-default.tcl.
 const NS2: Transport = Transport {
     packet_bytes: 1_040,
@@ -26,6 +27,7 @@ const NS2: Transport = Transport {
     ssthresh_pkts_initial: WINDOW_PKTS_UNLIMITED,
     rwnd_pkts: WINDOW_PKTS_UNLIMITED,
     recovery: Recovery::Sack,
+    grow_on_exit: true,
     dupthresh: 3,
     limited_transmit: true,
     delayed_ack_ns: None,
@@ -54,6 +56,7 @@ const RFC: Transport = Transport {
     ssthresh_pkts_initial: WINDOW_PKTS_UNLIMITED,
     rwnd_pkts: WINDOW_PKTS_UNLIMITED,
     recovery: Recovery::Sack,
+    grow_on_exit: false,
     dupthresh: 3,
     limited_transmit: true,
     delayed_ack_ns: Some(200_000_000),
@@ -141,6 +144,7 @@ pub fn read(reader: &mut Reader<'_>) -> Result<Stack, Refusal> {
         ssthresh_pkts_initial: packets(reader, "transport.initial_ssthresh", preset.ssthresh_pkts_initial)?,
         rwnd_pkts: packets(reader, "transport.receive_window", preset.rwnd_pkts)?,
         recovery,
+        grow_on_exit: reader.or("transport.grow_on_exit", preset.grow_on_exit)?,
         dupthresh: reader.map("transport.dupthresh", Some(preset.dupthresh), "", |count: u32| {
             if (1..=1_000).contains(&count) {
                 Ok(count)

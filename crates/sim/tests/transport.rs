@@ -263,6 +263,33 @@ fn reno_repairs_one_loss_of_a_window_and_leaves_the_next_to_the_timer() {
 }
 
 #[test]
+fn the_ack_that_ends_a_recovery_grows_the_window_where_it_shall() {
+    // Goal: RFC 5681 leaves the window at ssthresh, 10, and it is 11 a window of ACKs later; ns-2 takes the ACK that ends
+    // the recovery as one to grow by, here by what it acknowledges: 23 segments, 23/10 of a packet.
+    //
+    // Segment 19 is lost when the window has grown to 2 + 19, and segments up to 39 have left; two duplicates release 40
+    // and 41, the third one begins the recovery. All of 19 to 41 is acknowledged by the repair.
+    for recovery in [Recovery::NewReno, Recovery::Reno] {
+        for (grows, then) in [(false, 11), (true, 12)] {
+            let mut spec = wire("reno", 200_000);
+            spec.links[0].router = kth(20, 0, 1, DROP);
+            spec.flows[0].transport.recovery = recovery;
+            spec.flows[0].transport.grow_on_exit = grows;
+            spec.record_interval_ns = Some(MS / 10);
+            let record = record_of(&spec);
+            let mut windows: Vec<u32> = record.series.flows[0].iter().map(|sample| sample.cwnd_pkts).collect();
+            windows.dedup();
+            let after = windows.iter().rposition(|&window| window == 10);
+            assert_eq!(
+                after.map(|place| windows[place + 1]),
+                Some(then),
+                "{recovery:?} {windows:?}"
+            );
+        }
+    }
+}
+
+#[test]
 fn new_reno_is_slower_than_sack_after_an_overshoot() {
     // Goal: slow start into a full buffer loses about half a window, which NewReno repairs one a round trip: SACK is
     // done sooner whatever the buffer.

@@ -102,7 +102,10 @@ fn rows_of(lab: &Lab, case: &Case, outputs: &[Output]) -> Result<Vec<Row>, Strin
 }
 
 fn row_of(case: &Case, figure: &Figure, theirs: &Stat, ours: Stat) -> Row {
-    let tolerance: Tolerance = figure.tolerance.clone();
+    let mut tolerance: Tolerance = figure.tolerance.clone();
+    if tolerance.relative.is_some() {
+        tolerance = tolerance.and_noise(noise(theirs, &ours));
+    }
     Row::new(
         case.name.clone(),
         figure.quantity.clone(),
@@ -111,6 +114,13 @@ fn row_of(case: &Case, figure: &Figure, theirs: &Stat, ours: Stat) -> Row {
         ours,
         tolerance,
     )
+}
+
+/// What chance may put between two means: one and a half times the root of the squares of both 95 % intervals, which it
+/// exceeds in one row of three hundred.
+fn noise(theirs: &Stat, ours: &Stat) -> f64 {
+    let half = |stat: &Stat| stat.ci95_half_width.unwrap_or(0.0);
+    1.5 * half(theirs).hypot(half(ours))
 }
 
 /// What becomes of a row that differs once we choose as ns-2 does.

@@ -147,7 +147,7 @@ proc add_flow {name from to access_bps access_delay_ms start_s} {
 	lappend names $name
 }
 
-# A transfer of `pkts` packets between two hosts that others share. How long it takes, until all of it is acknowledged, is
+# A transfer of `pkts` packets, the SYN before them not counted, between two hosts that others share. How long it takes, until all of it is acknowledged, is
 # noted if it starts after the warm-up.
 proc add_transfer {host peer pkts start_s} {
 	global ns arg source sink sources
@@ -179,7 +179,7 @@ proc add_cbr {host peer bps} {
 	$cbr set packetSize_ $arg(packet_bytes)
 	$cbr set rate_ $bps
 	$cbr attach-agent $udp
-	$ns at 0 "$cbr start"
+	$ns at [start_time] "$cbr start"
 }
 
 # Counts what crosses a link; its totals are printed with `prefix` before their names.

@@ -30,6 +30,7 @@ pub fn transport() -> Transport {
         ssthresh_pkts_initial: 64,
         rwnd_pkts: 1000,
         recovery: Recovery::Sack,
+        grow_on_exit: false,
         dupthresh: 3,
         limited_transmit: true,
         delayed_ack_ns: None,

@@ -36,6 +36,13 @@ pub(super) const TRANSPORT: &[Key] = &[
          `\"reno\"` (RFC 5681, section 3.2)",
     ),
     key(
+        "grow_on_exit",
+        Switch,
+        Preset,
+        "without SACK: whether the ACK that ends a recovery lets the window grow, as in ns-2, or only brings it to \
+         ssthresh (RFC 5681, section 3.2)",
+    ),
+    key(
         "dupthresh",
         Whole(1, 1_000),
         Preset,

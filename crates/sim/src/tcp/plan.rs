@@ -91,6 +91,7 @@ mod tests {
             ssthresh_pkts_initial: 100,
             rwnd_pkts: 100,
             recovery: Recovery::Sack,
+            grow_on_exit: false,
             dupthresh: 3,
             limited_transmit: true,
             delayed_ack_ns: None,

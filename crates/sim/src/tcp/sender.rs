@@ -274,11 +274,13 @@ impl Sender {
     }
 
     /// Shows an ACK to the law. One that ends recovery only brings the window to ssthresh (RFC 5681, section 3.2, step
-    /// 6): it acknowledges a window's worth of segments that left the network long ago, and is none to grow by.
+    /// 6): it acknowledges a window's worth of segments that left the network long ago, and is none to grow by where
+    /// the transport does not say so.
     #[inline]
     fn tell_law(&mut self, plan: &Plan, ack: &abi::Ack, recovering: bool) {
         let ca_state = self.control.ca_state;
-        if recovering && self.law.flags() & abi::SENDER_OWNS_RECOVERY == 0 {
+        let grows = plan.tcp.grow_on_exit && !plan.tcp.recovery.has_sack() && ca_state != abi::CA_RECOVERY;
+        if recovering && !grows && self.law.flags() & abi::SENDER_OWNS_RECOVERY == 0 {
             self.control.ca_state = abi::CA_RECOVERY;
         }
         self.law.on_ack(&mut self.state, &plan.params, ack, &mut self.control);

@@ -27,6 +27,7 @@ pub fn transport() -> Transport {
         ssthresh_pkts_initial: 1 << 30,
         rwnd_pkts: 1 << 30,
         recovery: Recovery::Sack,
+        grow_on_exit: false,
         dupthresh: 3,
         limited_transmit: true,
         delayed_ack_ns: None,

@@ -106,8 +106,11 @@ pub fn all() -> Vec<Network> {
         plain("SACK, 1 flow, 0.5 BDP", "sack", 34, 1),
         plain("Reno, 2 flows, 0.5 BDP", "reno", 34, 2).of(SHARED),
         plain("SACK, 2 flows, 2 BDP", "sack", 138, 2).of(SHARED),
+        plain("SACK, 10 flows, 0.1 BDP", "sack", 7, 10).of(SHARED),
+        plain("NewReno, 10 flows, 0.5 BDP", "newreno", 34, 10).of(SHARED),
         plain("SACK, 50 flows, 2 BDP", "sack", 138, 50).of(SHARED),
         plain("NewReno, 50 flows, 2 BDP", "newreno", 138, 50).of(SHARED),
+        plain("SACK, 50 flows, 10 BDP", "sack", 690, 50).of(SHARED),
         network(
             "SACK, 2 flows, 0.5 Mbit/s",
             "sack",
@@ -158,12 +161,7 @@ pub fn all() -> Vec<Network> {
             "NewReno beside 4 Mbit/s of CBR",
             "newreno",
             &format!("{base} flows 2 buffer_pkts 69 cbr_mbps 4"),
-            &[
-                "flow.flow.count=2",
-                "flow.cbr.app=cbr",
-                "flow.cbr.rate=3892308 bit/s",
-                "flow.cbr.start=0 s",
-            ],
+            &["flow.flow.count=2", "flow.cbr.app=cbr", "flow.cbr.rate=3892308 bit/s"],
         )
         .of(BESIDE),
         network(
@@ -219,15 +217,22 @@ pub fn all() -> Vec<Network> {
         );
         networks.push(network.of(LOSSY).lasting(320, 20, 10));
     }
+    for (name, recovery) in [("SACK, 5 % loss, 10 ms", "sack"), ("Reno, 5 % loss, 10 ms", "reno")] {
+        let arguments = "rate_mbps 8 delay_ms 3 access_delay_ms 1 flows 1 buffer_pkts 1000 loss 0.05";
+        let sets = [
+            "topology.bottleneck.delay=3 ms",
+            "topology.access.delay=1 ms",
+            "topology.bottleneck.buffer=1000 pkt",
+            "channel.model=random",
+            "channel.loss_data=0.05",
+        ];
+        networks.push(network(name, recovery, arguments, &sets).of(LOSSY).lasting(320, 20, 10));
+    }
     for (name, count, pkts) in [
         ("transfers at 60 % load", 692, 100),
         ("transfers at 90 % load", 1038, 100),
     ] {
-        // ns-2's first packet is the SYN.
-        let arguments = format!(
-            "{base} flows 0 buffer_pkts 69 transfers {count} transfer_pkts {}",
-            pkts + 1
-        );
+        let arguments = format!("{base} flows 0 buffer_pkts 69 transfers {count} transfer_pkts {pkts}");
         let sets = [format!("flow.count={count}"), format!("flow.size={pkts} kB")];
         let network = network(
             name,
