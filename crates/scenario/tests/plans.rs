@@ -296,13 +296,17 @@ fn the_ns2_preset_chooses_for_laws() {
         assert_eq!(again.text, plan.text);
         (value("counting"), value("halving"), flow.transport.rtt_samples)
     };
-    let (ack, round) = (RttSamples::PerAck, RttSamples::PerRoundTrip);
-    let ns2 = "transport.preset=ns2";
+    let (ack, round, ns2) = (RttSamples::PerAck, RttSamples::PerRoundTrip, "transport.preset=ns2");
     assert_eq!(said(&[ns2, "flow.law=reno"]), (Some(1), Some(1), round));
     assert_eq!(said(&[ns2, "flow.law=xcp"]), (None, Some(1), round));
     assert_eq!(said(&[ns2, "flow.law=cubic"]), (None, None, round));
-    let own = ["law.reno.counting=segments", "transport.rtt_samples=per ack"];
-    assert_eq!(said(&[ns2, "flow.law=reno", own[0], own[1]]), (Some(0), Some(1), ack));
+    let own = [
+        ns2,
+        "flow.law=reno",
+        "law.reno.counting=segments",
+        "transport.rtt_samples=per ack",
+    ];
+    assert_eq!(said(&own), (Some(0), Some(1), ack));
     for other in ["transport.preset=rfc", "transport.preset=linux"] {
         assert_eq!(said(&[other, "flow.law=reno"]), (Some(0), Some(0), ack), "{other}");
     }

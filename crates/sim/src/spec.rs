@@ -171,8 +171,8 @@ pub struct Transport {
     pub rwnd_pkts: u32,
     /// Loss recovery.
     pub recovery: Recovery,
-    /// Without SACK: whether the ACK that ends a fast recovery is one to grow by, as in ns-2; by RFC 5681, section 3.2, it
-    /// only brings the window to ssthresh.
+    /// Without SACK: whether the ACK that ends a fast recovery is one to grow by, as in ns-2; by RFC 5681, section 3.2,
+    /// it only brings the window to ssthresh.
     pub grow_on_exit: bool,
     /// Duplicate ACKs that signal a loss.
     pub dupthresh: u32,

@@ -96,7 +96,7 @@ fn one_segment_is_timed_at_a_time() {
     // With a receive window of four, segments leave in rounds: 0 1, 2 to 5, 6 to 9, 10 to 13. The first of each is
     // timed: 0, 2, 6, 10. Lost are, counted from 1:
     //   7       the timed one, 6, itself; repaired, at a window of two, 10 and 12 are: 4 samples
-    //   8       7 is lost, 10 leaves with the ACK of 6 and is timed until duplicates tell of 7; then 11 and 13: 5 samples
+    //   8       7 is lost, 10 leaves with the ACK of 6 and is timed until duplicates tell of 7; then 11, 13: 5 samples
     //   12, 13  11 and 12 are lost, 14 leaves with the ACK of 10, is timed, and no third duplicate comes: 4 samples
     let cases = [
         (14, 1000, 1000, 4, 0),
@@ -264,11 +264,11 @@ fn reno_repairs_one_loss_of_a_window_and_leaves_the_next_to_the_timer() {
 
 #[test]
 fn the_ack_that_ends_a_recovery_grows_the_window_where_it_shall() {
-    // Goal: RFC 5681 leaves the window at ssthresh, 10, and it is 11 a window of ACKs later; ns-2 takes the ACK that ends
-    // the recovery as one to grow by, here by what it acknowledges: 23 segments, 23/10 of a packet.
+    // Goal: RFC 5681 leaves the window at ssthresh, 10, and it is 11 a window of ACKs later; ns-2 takes the ACK that
+    // ends the recovery as one to grow by, here by what it acknowledges: 23 segments, 23/10 of a packet.
     //
-    // Segment 19 is lost when the window has grown to 2 + 19, and segments up to 39 have left; two duplicates release 40
-    // and 41, the third one begins the recovery. All of 19 to 41 is acknowledged by the repair.
+    // Segment 19 is lost when the window has grown to 2 + 19, and segments up to 39 have left; two duplicates
+    // release 40 and 41, the third one begins the recovery. All of 19 to 41 is acknowledged by the repair.
     for recovery in [Recovery::NewReno, Recovery::Reno] {
         for (grows, then) in [(false, 11), (true, 12)] {
             let mut spec = wire("reno", 200_000);
