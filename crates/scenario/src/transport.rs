@@ -15,7 +15,9 @@ const WINDOW_PKTS_UNLIMITED: u32 = 1_000_000;
 const LINUX_QUICK_ACKS_PKTS: u16 = (((3 << 20) - (64 << 10)) / (2 * 1_448)) as u16;
 
 /// ns-2.35 as its defaults and its usual scripts have it: 1000 B of payload, one RTT sample a round trip in ticks of 10
-/// ms (`timestamps_` false, `tcpTick_` 0.01), an ACK for each packet, headers that never grow. `window_`, 20 packets by default, is lifted as every script does.
+/// ms (`timestamps_` false, `tcpTick_` 0.01), an ACK for each packet, headers that never grow. Its Reno and
+/// `NewReno` let the ACK that ends a recovery open the window (`recv_newack_helper`). `window_`, 20 packets by
+/// default, is lifted as every script does.
 /// Source: ns-2.35 tcl/lib/ns-default.tcl.
 const NS2: Transport = Transport {
     packet_bytes: 1_040,
@@ -102,7 +104,7 @@ const VCP_RELEASE: Transport = Transport {
 /// What a preset chooses of laws: parameters and their choices, for the laws that have them.
 pub type LawChoices = &'static [(&'static str, &'static str)];
 
-/// ns-2's senders count ACKs (`opencwnd`) and keep the fraction of a halved window (`precisionReduce_`, true by default).
+/// ns-2's senders count ACKs (`opencwnd`) and keep the fraction of a halved window (`precisionReduce_`, which is true).
 const NS2_LAWS: LawChoices = &[("counting", "acks"), ("halving", "exact")];
 
 /// What release 0.1 of VCP (Xia and others, February 2006) does otherwise than the law by default, in sender and router.

@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 
 use fadelab_scenario::plan::Plan;
 use fadelab_scenario::{Options, load, parse};
-use fadelab_sim::spec::{App, Buffer, CapacitySpec, RttSamples, RunSpec, Span};
+use fadelab_sim::spec::{App, Buffer, CapacitySpec, RunSpec, Span};
 use proptest::prelude::*;
 
 fn plan_with(text: &str, sets: &[&str]) -> Plan {
@@ -278,42 +278,6 @@ fn set_overrides_what_the_file_says() {
         "{}",
         plan.text
     );
-}
-
-#[test]
-fn the_ns2_preset_chooses_for_laws() {
-    // Goal: the preset makes the laws that have these parameters count ACKs and halve exactly, and times one segment a
-    // round trip; what the scenario says of a law goes before it, and no other preset does any of it.
-    let said = |sets: &[&str]| {
-        let plan = plan_with(PLAIN, sets);
-        let flow = &plan.runs[0].spec.flows[0];
-        let value = |name: &str| {
-            let infos = flow.sender.expect("a law").params();
-            let index = infos.iter().position(|info| info.name == name)?;
-            flow.params.values().get(index).copied()
-        };
-        let again = parse(plan.text.as_bytes(), "s.toml", Path::new(""), &Options::default()).unwrap();
-        assert_eq!(again.text, plan.text);
-        (value("counting"), value("halving"), flow.transport.rtt_samples)
-    };
-    let (ack, round) = (RttSamples::PerAck, RttSamples::PerRoundTrip);
-    let ns2 = "transport.preset=ns2";
-    assert_eq!(said(&[ns2, "flow.law=reno"]), (Some(1), Some(1), round));
-    assert_eq!(said(&[ns2, "flow.law=xcp"]), (None, Some(1), round));
-    assert_eq!(said(&[ns2, "flow.law=cubic"]), (None, None, round));
-    let own = ["law.reno.counting=segments", "transport.rtt_samples=per ack"];
-    assert_eq!(said(&[ns2, "flow.law=reno", own[0], own[1]]), (Some(0), Some(1), ack));
-    for other in ["transport.preset=rfc", "transport.preset=linux"] {
-        assert_eq!(said(&[other, "flow.law=reno"]), (Some(0), Some(0), ack), "{other}");
-    }
-    let text = plan_with(PLAIN, &[ns2, "flow.law=reno"]).text;
-    for line in [
-        "counting = \"acks\"",
-        "halving = \"exact\"",
-        "rtt_samples = \"per round trip\"",
-    ] {
-        assert!(text.contains(line), "{line}: {text}");
-    }
 }
 
 #[test]

@@ -4,7 +4,7 @@ mod common;
 
 use common::{ACK_NS, DATA_NS, DELAY_NS, DROP, MS, RTT_NS, S, kth, random_loss, record_of, seen, wire};
 use fadelab_sim::record::{Completion, FlowCounters, RunRecord};
-use fadelab_sim::spec::{App, Buffer, CapacitySpec, Recovery, RttSamples, RunSpec, Span};
+use fadelab_sim::spec::{App, Buffer, CapacitySpec, Recovery, RecoveryExit, RttSamples, RunSpec, Span};
 use fadelab_sim::tap::Sighting;
 
 /// When a clean slow start from 2 segments has all `segments` acknowledged, the last one `last_ns` long on the wire.
@@ -96,7 +96,7 @@ fn one_segment_is_timed_at_a_time() {
     // With a receive window of four, segments leave in rounds: 0 1, 2 to 5, 6 to 9, 10 to 13. The first of each is
     // timed: 0, 2, 6, 10. Lost are, counted from 1:
     //   7       the timed one, 6, itself; repaired, at a window of two, 10 and 12 are: 4 samples
-    //   8       7 is lost, 10 leaves with the ACK of 6 and is timed until duplicates tell of 7; then 11 and 13: 5 samples
+    //   8       7 is lost, 10 leaves with the ACK of 6 and is timed until duplicates tell of 7; then 11, 13: 5 samples
     //   12, 13  11 and 12 are lost, 14 leaves with the ACK of 10, is timed, and no third duplicate comes: 4 samples
     let cases = [
         (14, 1000, 1000, 4, 0),
@@ -260,6 +260,33 @@ fn reno_repairs_one_loss_of_a_window_and_leaves_the_next_to_the_timer() {
     assert!(waiting.any(|packet| !packet.is_data && packet.segment == 32));
     assert!(waiting.all(|packet| !packet.is_data), "more is under way than ssthresh");
     assert_eq!(flow.delivered_bytes, 200_000);
+}
+
+#[test]
+fn the_ack_that_ends_a_recovery_grows_the_window_where_it_shall() {
+    // Goal: RFC 5681 leaves the window at ssthresh, 10, and it is 11 a window of ACKs later; ns-2 takes the ACK that
+    // ends the recovery as one to grow by, here by what it acknowledges: 23 segments, 23/10 of a packet.
+    //
+    // Segment 19 is lost when the window has grown to 2 + 19, and segments up to 39 have left; two duplicates
+    // release 40 and 41, the third one begins the recovery. All of 19 to 41 is acknowledged by the repair.
+    for recovery in [Recovery::NewReno, Recovery::Reno] {
+        for (exit, then) in [(RecoveryExit::Hold, 11), (RecoveryExit::Act, 12)] {
+            let mut spec = wire("reno", 200_000);
+            spec.links[0].router = kth(20, 0, 1, DROP);
+            spec.flows[0].transport.recovery = recovery;
+            spec.flows[0].transport.recovery_exit = exit;
+            spec.record_interval_ns = Some(MS / 10);
+            let record = record_of(&spec);
+            let mut windows: Vec<u32> = record.series.flows[0].iter().map(|sample| sample.cwnd_pkts).collect();
+            windows.dedup();
+            let after = windows.iter().rposition(|&window| window == 10);
+            assert_eq!(
+                after.map(|place| windows[place + 1]),
+                Some(then),
+                "{recovery:?} {windows:?}"
+            );
+        }
+    }
 }
 
 #[test]

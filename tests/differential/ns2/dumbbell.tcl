@@ -5,9 +5,9 @@
 # Arguments are pairs; the defaults stand below, those that every network shares in network.tcl. Delays are one way and
 # per link, sizes are IP bytes. `reverse` adds as many flows in the other direction. The buffer counts waiting packets,
 # the one in transmission excluded; 0 takes one bandwidth-delay product. Flows start at times drawn uniformly from
-# [0, spread). `far` flows more have access links of `far_delay_ms`; `cbr_mbps` is the rate of datagrams beside them, and
-# `transfers` the number of transfers of `transfer_pkts` packets, which share a pair of hosts and start at times drawn
-# uniformly from the whole run. `bin_s 10` also prints the utilisation of each ten seconds.
+# [0, spread). `far` flows more have access links of `far_delay_ms`; `cbr_mbps` is the rate of datagrams beside them,
+# and `transfers` the number of transfers of `transfer_pkts` packets, which share a pair of hosts and start at times
+# drawn uniformly from the whole run. `bin_s 10` also prints the utilisation of each ten seconds.
 #
 # `cpu_at "10 30"` prints the CPU seconds that the process has taken when it reaches those instants, at once.
 #
@@ -31,7 +31,8 @@ set right [$ns node]
 add_hop $left $right $rate_bps $arg(delay_ms) $arg(buffer_pkts)
 set access_bps [expr {$arg(access_factor) * $rate_bps}]
 set near_ms $arg(access_delay_ms)
-foreach {name from to count delay_ms} [list flow $left $right $arg(flows) $near_ms back $right $left $arg(reverse) $near_ms \
+foreach {name from to count delay_ms} [list \
+		flow $left $right $arg(flows) $near_ms  back $right $left $arg(reverse) $near_ms \
 		far $left $right $arg(far) $arg(far_delay_ms)] {
 	for {set i 0} {$i < $count} {incr i} {
 		add_flow $name $from $to $access_bps $delay_ms [start_time]

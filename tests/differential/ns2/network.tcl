@@ -1,10 +1,10 @@
 # What the networks here share: arguments, hops with a queue and a channel, flows, and the counters they print.
 
 # The arguments of every network. `law` is the sender: sack, newreno, reno, xcp, or a congestion control of TCP/Linux
-# such as cubic; `queue` droptail, red, rem (both mark: ECN is on), xcp, or auto, which is xcp for xcp and droptail for others.
+# such as cubic; `queue` droptail, red, rem (both mark: ECN is on), xcp, or auto: xcp for xcp and droptail for others.
 # `loss` is the probability that a hop loses a data packet after its transmission. `tick_s` is the clock of TCP's RTT
-# samples, 10 ms being ns-2's default; `delayed_ack_s`, if not 0, lets every second segment be acknowledged, at the latest
-# after this time. RED's thresholds are thirds of the buffer; all its settings are of packets.
+# samples, 10 ms being ns-2's default; `delayed_ack_s`, if not 0, lets every second segment be acknowledged, at the
+# latest after this time. RED's thresholds are thirds of the buffer; all its settings are of packets.
 array set arg {
 	law sack  queue auto  loss 0  packet_bytes 1040  duration 200  warmup 50  spread 1  seed 1  tick_s 0.01
 	delayed_ack_s 0
@@ -147,8 +147,8 @@ proc add_flow {name from to access_bps access_delay_ms start_s} {
 	lappend names $name
 }
 
-# A transfer of `pkts` packets between two hosts that others share. How long it takes, until all of it is acknowledged, is
-# noted if it starts after the warm-up.
+# A transfer of `pkts` packets, the SYN before them not counted, between two hosts that others share. How long it
+# takes, until all of it is acknowledged, is noted if it starts after the warm-up.
 proc add_transfer {host peer pkts start_s} {
 	global ns arg source sink sources
 	set tcp [new Agent/$source]
@@ -179,7 +179,7 @@ proc add_cbr {host peer bps} {
 	$cbr set packetSize_ $arg(packet_bytes)
 	$cbr set rate_ $bps
 	$cbr attach-agent $udp
-	$ns at 0 "$cbr start"
+	$ns at [start_time] "$cbr start"
 }
 
 # Counts what crosses a link; its totals are printed with `prefix` before their names.

@@ -97,8 +97,8 @@ pub(super) const TRANSPORT: &[Key] = &[
         "rtt_samples",
         Choice(&["per ack", "per round trip"]),
         Preset,
-        "whether each ACK that advances gives an RTT sample (RFC 7323), or one new segment at a time is timed, and given \
-         up when a recovery or a timeout begins (RFC 6298, section 3)",
+        "whether each ACK that advances gives an RTT sample (RFC 7323), or one new segment at a time is timed, and \
+         given up when a recovery or a timeout begins (RFC 6298, section 3)",
     ),
     key(
         "recovery_exit",

@@ -70,14 +70,13 @@ const REM: [&str; 6] = [
 /// All cases, in the order of the page.
 pub fn all() -> Vec<Case> {
     let mut cases = Vec::new();
-    for is_lossy in [false, true] {
-        for law in ["newreno", "sack"] {
-            for queue in ["droptail", "red", "rem"] {
-                cases.push(tcp(law, queue, is_lossy));
-            }
+    for law in ["newreno", "sack"] {
+        for queue in ["droptail", "red", "rem"] {
+            cases.push(tcp(law, queue));
         }
-        cases.push(xcp(is_lossy));
     }
+    cases.push(xcp(false));
+    cases.push(xcp(true));
     cases.push(satellite());
     cases.push(parking_lot(false));
     cases.push(parking_lot(true));
@@ -103,7 +102,7 @@ fn dumbbell(name: &str, law: &'static str, queue: &'static str, is_lossy: bool) 
     }
 }
 
-fn tcp(law: &'static str, queue: &'static str, is_lossy: bool) -> Case {
+fn tcp(law: &'static str, queue: &'static str) -> Case {
     let (law_name, recovery) = match law {
         "newreno" => ("NewReno", "transport.recovery=newreno"),
         _ => ("SACK", "transport.recovery=sack"),
@@ -113,16 +112,20 @@ fn tcp(law: &'static str, queue: &'static str, is_lossy: bool) -> Case {
         "rem" => ("REM/ECN", "flow.law=reno+rem", &REM),
         _ => ("drop-tail", "flow.law=reno", &[]),
     };
-    let mut case = dumbbell(&format!("{law_name}, {queue_name}"), law, queue, is_lossy);
+    let mut case = dumbbell(&format!("{law_name}, {queue_name}"), law, queue, false);
     case.sets.extend([label, recovery]);
     case.sets.extend(keys);
     case
 }
 
-/// ns-2's XCP is built on its TCP/Reno, whose recovery ours is given too.
+/// ns-2's XCP is built on its TCP/Reno, whose recovery ours is given too, and has timestamps, alone of its senders.
 fn xcp(is_lossy: bool) -> Case {
     let mut case = dumbbell("XCP", "xcp", "xcp", is_lossy);
-    case.sets.extend(["flow.law=xcp", "transport.recovery=reno"]);
+    case.sets.extend([
+        "flow.law=xcp",
+        "transport.recovery=reno",
+        "transport.rtt_samples=per ack",
+    ]);
     if is_lossy {
         case.quirk = Some(DUPLICATES);
     }
@@ -158,6 +161,7 @@ fn satellite() -> Case {
             "channel.model=none",
             "flow.law=xcp",
             "transport.recovery=reno",
+            "transport.rtt_samples=per ack",
         ],
         is_lossy: false,
         compared: Compared::Bottleneck,
@@ -180,6 +184,7 @@ fn parking_lot(has_third: bool) -> Case {
         "flow.law=xcp",
         "flow.local3.start=uniform 300 s..301 s",
         "transport.recovery=reno",
+        "transport.rtt_samples=per ack",
     ];
     if has_third {
         classes.insert(3, ("local3", 2.0));

@@ -86,28 +86,43 @@ impl Network {
     }
 }
 
+/// Arguments of the rate and the round trip that most networks have.
+const BASE: &str = "rate_mbps 8 delay_ms 20";
+
+/// One with a buffer of `pkts`, and so many flows.
+fn plain(name: &'static str, recovery: &'static str, pkts: u32, flows: u32) -> Network {
+    let arguments = format!("{BASE} flows {flows} buffer_pkts {pkts}");
+    let sets = [
+        format!("topology.bottleneck.buffer={pkts} pkt"),
+        format!("flow.count={flows}"),
+    ];
+    network(name, recovery, &arguments, &[&sets[0], &sets[1]])
+}
+
 /// All of them, in the order of the page.
 pub fn all() -> Vec<Network> {
-    let base = "rate_mbps 8 delay_ms 20";
-    let buffer = |pkts: u32, flows: u32| format!("{base} flows {flows} buffer_pkts {pkts}");
-    let keys = |pkts: u32, flows: u32| {
-        [
-            format!("topology.bottleneck.buffer={pkts} pkt"),
-            format!("flow.count={flows}"),
-        ]
-    };
-    let plain = |name, recovery, pkts, flows| {
-        let keys = keys(pkts, flows);
-        network(name, recovery, &buffer(pkts, flows), &[&keys[0], &keys[1]])
-    };
-    let mut networks = vec![
+    [buffers(), rates(), paths(), losses(), transfers()].concat()
+}
+
+/// Small and large buffers, few and many flows.
+fn buffers() -> Vec<Network> {
+    vec![
         plain("SACK, 1 flow, 0.1 BDP", "sack", 7, 1),
         plain("NewReno, 1 flow, 0.1 BDP", "newreno", 7, 1),
         plain("SACK, 1 flow, 0.5 BDP", "sack", 34, 1),
         plain("Reno, 2 flows, 0.5 BDP", "reno", 34, 2).of(SHARED),
         plain("SACK, 2 flows, 2 BDP", "sack", 138, 2).of(SHARED),
+        plain("SACK, 10 flows, 0.1 BDP", "sack", 7, 10).of(SHARED),
+        plain("NewReno, 10 flows, 0.5 BDP", "newreno", 34, 10).of(SHARED),
         plain("SACK, 50 flows, 2 BDP", "sack", 138, 50).of(SHARED),
         plain("NewReno, 50 flows, 2 BDP", "newreno", 138, 50).of(SHARED),
+        plain("SACK, 50 flows, 10 BDP", "sack", 690, 50).of(SHARED),
+    ]
+}
+
+/// Low and high rates, a long round trip.
+fn rates() -> Vec<Network> {
+    vec![
         network(
             "SACK, 2 flows, 0.5 Mbit/s",
             "sack",
@@ -146,10 +161,16 @@ pub fn all() -> Vec<Network> {
         )
         .of(SHARED)
         .lasting(420, 20, 10),
+    ]
+}
+
+/// Unequal round trips, datagrams beside TCP, data both ways, delayed ACKs.
+fn paths() -> Vec<Network> {
+    vec![
         network(
             "SACK, 72 and 192 ms",
             "sack",
-            &format!("{base} flows 1 far 1 far_delay_ms 38 buffer_pkts 69"),
+            &format!("{BASE} flows 1 far 1 far_delay_ms 38 buffer_pkts 69"),
             &[],
         )
         .of(UNEQUAL)
@@ -157,26 +178,21 @@ pub fn all() -> Vec<Network> {
         network(
             "NewReno beside 4 Mbit/s of CBR",
             "newreno",
-            &format!("{base} flows 2 buffer_pkts 69 cbr_mbps 4"),
-            &[
-                "flow.flow.count=2",
-                "flow.cbr.app=cbr",
-                "flow.cbr.rate=3892308 bit/s",
-                "flow.cbr.start=0 s",
-            ],
+            &format!("{BASE} flows 2 buffer_pkts 69 cbr_mbps 4"),
+            &["flow.flow.count=2", "flow.cbr.app=cbr", "flow.cbr.rate=3892308 bit/s"],
         )
         .of(BESIDE),
         network(
             "SACK, 5 flows each way",
             "sack",
-            &format!("{base} flows 5 reverse 5 buffer_pkts 69"),
+            &format!("{BASE} flows 5 reverse 5 buffer_pkts 69"),
             &["flow.count=5", "flow.direction=both"],
         )
         .of(TWO_WAY),
         network(
             "SACK, 5 flows each way, RED/ECN",
             "sack",
-            &format!("{base} flows 5 reverse 5 buffer_pkts 69 queue red"),
+            &format!("{BASE} flows 5 reverse 5 buffer_pkts 69 queue red"),
             &[
                 "flow.count=5",
                 "flow.direction=both",
@@ -192,10 +208,15 @@ pub fn all() -> Vec<Network> {
         network(
             "SACK, delayed ACKs, 0.5 BDP",
             "sack",
-            &format!("{base} flows 1 buffer_pkts 34 delayed_ack_s 0.1"),
+            &format!("{BASE} flows 1 buffer_pkts 34 delayed_ack_s 0.1"),
             &["topology.bottleneck.buffer=34 pkt", "transport.delayed_ack=100 ms"],
         ),
-    ];
+    ]
+}
+
+/// Random losses, over two round trips.
+fn losses() -> Vec<Network> {
+    let mut networks = Vec::new();
     for (name, recovery, loss) in [
         ("SACK, 0.1 % loss", "sack", "0.001"),
         ("SACK, 1 % loss", "sack", "0.01"),
@@ -210,7 +231,7 @@ pub fn all() -> Vec<Network> {
             "topology.bottleneck.buffer=1000 pkt".to_owned(),
             format!("channel.loss_data={loss}"),
         ];
-        let arguments = format!("{base} flows 1 buffer_pkts 1000 loss {loss}");
+        let arguments = format!("{BASE} flows 1 buffer_pkts 1000 loss {loss}");
         let network = network(
             name,
             recovery,
@@ -219,15 +240,28 @@ pub fn all() -> Vec<Network> {
         );
         networks.push(network.of(LOSSY).lasting(320, 20, 10));
     }
+    for (name, recovery) in [("SACK, 5 % loss, 10 ms", "sack"), ("Reno, 5 % loss, 10 ms", "reno")] {
+        let arguments = "rate_mbps 8 delay_ms 3 access_delay_ms 1 flows 1 buffer_pkts 1000 loss 0.05";
+        let sets = [
+            "topology.bottleneck.delay=3 ms",
+            "topology.access.delay=1 ms",
+            "topology.bottleneck.buffer=1000 pkt",
+            "channel.model=random",
+            "channel.loss_data=0.05",
+        ];
+        networks.push(network(name, recovery, arguments, &sets).of(LOSSY).lasting(320, 20, 10));
+    }
+    networks
+}
+
+/// Transfers that come at random.
+fn transfers() -> Vec<Network> {
+    let mut networks = Vec::new();
     for (name, count, pkts) in [
         ("transfers at 60 % load", 692, 100),
         ("transfers at 90 % load", 1038, 100),
     ] {
-        // ns-2's first packet is the SYN.
-        let arguments = format!(
-            "{base} flows 0 buffer_pkts 69 transfers {count} transfer_pkts {}",
-            pkts + 1
-        );
+        let arguments = format!("{BASE} flows 0 buffer_pkts 69 transfers {count} transfer_pkts {pkts}");
         let sets = [format!("flow.count={count}"), format!("flow.size={pkts} kB")];
         let network = network(
             name,

@@ -6,11 +6,15 @@ use fadelab_results::measure::{self, Metric};
 use rayon::prelude::*;
 
 use super::networks::{self, Figure, Network};
+use super::noise;
 use super::output::{self, Output};
 use super::wrong::{self, Wrong};
 use crate::forms::shares;
 use crate::lab::{Lab, Measured, link_of};
 use crate::section::{Row, Section, Tolerance, Verdict};
+
+/// Rate of the link in networks whose shares are compared.
+const RATE_MBPS: f64 = 8.0;
 
 const INTRO: &str = include_str!("senders.md");
 
@@ -146,26 +150,18 @@ impl Figure {
         }
     }
 
-    /// A part that models of the same protocol may be apart, and the noise of both means: one and a half times the root of
-    /// the squares of both 95 % intervals, which chance exceeds in one row of three hundred.
+    /// A part that two programs of the same protocol may be apart, and the noise of both means.
     fn tolerance(self, theirs: &Stat, ours: &Stat) -> Tolerance {
-        let half = |stat: &Stat| stat.ci95_half_width.unwrap_or(0.0);
-        let noise = 1.5 * half(theirs).hypot(half(ours));
         let part = match self {
             Self::Utilisation | Self::Back | Self::Jain => 0.01,
             Self::Share | Self::Completion | Self::Queue => 0.02,
             Self::Drops | Self::Retransmissions | Self::Far => 0.03,
             Self::Timeouts => 0.1,
         };
-        Tolerance::part(part, "see above").and_noise(noise)
+        Tolerance::part(part, "see above").and_noise(noise(theirs, ours))
     }
 
     fn theirs(self, output: &Output) -> Result<f64, String> {
-        let rate_mbps = || -> Result<f64, String> {
-            let seconds = output.get("duration_s")?;
-            let _ = seconds;
-            Ok(8.0)
-        };
         match self {
             Self::Utilisation => output.get("utilisation"),
             Self::Queue => output.get("queue_pkts_mean"),
@@ -175,8 +171,8 @@ impl Figure {
             Self::Back => output.get("back_utilisation"),
             Self::Completion => output.get("completion_s_mean"),
             Self::Jain => measure::jain(&output.rates_mbps("flow")).ok_or_else(|| "ns-2 printed no flow".to_owned()),
-            Self::Far => Ok(output.rates_mbps("far").iter().sum::<f64>() / rate_mbps()?),
-            Self::Share => Ok(output.rates_mbps("flow").iter().sum::<f64>() / rate_mbps()?),
+            Self::Far => Ok(output.rates_mbps("far").iter().sum::<f64>() / RATE_MBPS),
+            Self::Share => Ok(output.rates_mbps("flow").iter().sum::<f64>() / RATE_MBPS),
         }
     }
 
@@ -200,8 +196,8 @@ impl Figure {
             Self::Timeouts => Some(sum(|flow| flow.timeouts)),
             Self::Jain => figures.get(Metric::Jain),
             Self::Back => measure::measure(run, link_of(run, "bottleneck.back")?).get(Metric::Utilisation),
-            Self::Far => Some(shares::rate_bps(run, "far")? / 8e6),
-            Self::Share => Some(shares::rate_bps(run, "flow")? * 2.0 / 8e6),
+            Self::Far => Some(shares::rate_bps(run, "far")? / (RATE_MBPS * 1e6)),
+            Self::Share => Some(shares::rate_bps(run, "flow")? * 2.0 / (RATE_MBPS * 1e6)),
             Self::Completion => {
                 let started = record
                     .completions

@@ -20,17 +20,17 @@ pub fn all() -> [Wrong; 5] {
             name: "halves rounded down",
             sets: &["law.reno.halving=whole"],
             rows: &[
-                ("SACK, 1 flow, 0.1 BDP", Utilisation),
-                ("NewReno, 1 flow, 0.1 BDP", Utilisation),
-                ("SACK, 1 flow, 0.5 BDP", Drops),
+                ("SACK, 10 flows, 0.1 BDP", Utilisation),
+                ("NewReno, 10 flows, 0.5 BDP", Drops),
+                ("NewReno, 10 flows, 0.5 BDP", Utilisation),
             ],
         },
         Wrong {
             name: "an RTT sample from each ACK",
             sets: &["transport.rtt_samples=per ack"],
             rows: &[
-                ("SACK, 50 flows, 2 BDP", Timeouts),
-                ("SACK, 5 flows each way, RED/ECN", Retransmissions),
+                ("SACK, 50 flows, 10 BDP", Timeouts),
+                ("SACK, 50 flows, 10 BDP", Retransmissions),
             ],
         },
         Wrong {
@@ -38,7 +38,7 @@ pub fn all() -> [Wrong; 5] {
             sets: &["law.reno.counting=segments"],
             rows: &[
                 ("SACK, delayed ACKs, 0.5 BDP", Drops),
-                ("SACK, delayed ACKs, 0.5 BDP", Utilisation),
+                ("SACK, delayed ACKs, 0.5 BDP", Retransmissions),
             ],
         },
         Wrong {
@@ -53,7 +53,11 @@ pub fn all() -> [Wrong; 5] {
         Wrong {
             name: "half the timeout",
             sets: &["transport.rto_min=100 ms"],
-            rows: &[("SACK, 5 % loss", Utilisation), ("NewReno, 5 % loss", Utilisation)],
+            rows: &[
+                ("SACK, 5 % loss, 10 ms", Utilisation),
+                ("Reno, 5 % loss, 10 ms", Utilisation),
+                ("Reno, 5 % loss, 10 ms", Timeouts),
+            ],
         },
     ]
 }

@@ -113,8 +113,8 @@ impl Sender {
         }
     }
 
-    /// RFC 7323, section 4.1: with timestamps every ACK that advances gives a sample, retransmitted or not. Without, that
-    /// of the timed segment does. 0: none.
+    /// RFC 7323, section 4.1: with timestamps every ACK that advances gives a sample, retransmitted or not. Without,
+    /// that of the timed segment does. 0: none.
     #[inline]
     fn sample_rtt(&mut self, now: Now, plan: &Plan, packet: &Packet) -> u32 {
         let rtt_us;
