@@ -275,8 +275,8 @@ LAW u64 fixed_one_minus_exp2_neg_q32(u64 x_q32)
 }
 
 /*
- * The 32 fractional bits of log2(m / 2^63), m from 2^63 on. Each squaring of the mantissa doubles the logarithm and shows
- * one more bit of it; the mantissa has 63 fractional bits, so that the 32 squarings leave an error below
+ * The 32 fractional bits of log2(m / 2^63), m from 2^63 on. Each squaring of the mantissa doubles the logarithm and
+ * shows one more bit of it; the mantissa has 63 fractional bits, so that the 32 squarings leave an error below
  * 2^-63 * 2^32 = 2^-31 in the last one.
  */
 LAW u64 fixed_log2_mantissa_q32(u64 mantissa)

@@ -157,7 +157,7 @@ LAW u64 vcp_gamma(const struct vcp_router_state *s, const struct vcp_router_para
 	return p->target == 1 ? vcp_goal_of(capacity_Bps).gamma : s->target_gamma;
 }
 
-/* Takes note of an interval's load and moves the target after ten of them; their mean counts in hundredths of a percent. */
+/* Takes note of an interval's load and moves the target after ten of them; their mean counts in ten-thousandths. */
 LAW void vcp_move_target(struct vcp_router_state *s, u64 load_q32, u64 capacity_Bps)
 {
 	struct vcp_goal goal = vcp_goal_of(capacity_Bps);

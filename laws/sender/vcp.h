@@ -18,10 +18,10 @@
  *   pacing    for cwnd <= 64: one packet per srtt / 2^ceil(log2 cwnd) where that exceeds t_rho / 2
  *   loss      as Reno (default), or as overload, or as vcp-ton-2010's heuristic decides; a timeout always as Reno's
  *
- * Why L is there: alone, alpha_s adds 30 packets a round trip of 1 s. N flows that add alpha_s each do not leave overload
- * where 7 N alpha_s exceeds gamma times the bandwidth-delay product, because a decrease takes an eighth. With L a round
- * trip adds 4 to 6 % of a window of 10 to 100 packets. The price is fairness: a bounded flow grows in proportion to its
- * window, and convergence over long round trips is slow.
+ * Why L is there: alone, alpha_s adds 30 packets a round trip of 1 s. N flows that add alpha_s each do not leave
+ * overload where 7 N alpha_s exceeds gamma times the bandwidth-delay product, because a decrease takes an eighth. With
+ * L a round trip adds 4 to 6 % of a window of 10 to 100 packets. The price is fairness: a bounded flow grows in
+ * proportion to its window, and convergence over long round trips is slow.
  *
  * Parameters: the X-macro VCP_SENDER_PARAMS below.
  *
@@ -37,13 +37,15 @@
  *   5. The window grows only while it limits the sender (RFC 7661); the code has only greedy sources.
  *   6. A path that never returned a code, or one that clears the ECN bits, is treated as Reno treats it: without
  *      feedback there is no safe multiplicative increase.
- *   7. While the host recovers from a loss the window is left to it. The release is a Reno, whose recovery ends with the
- *      first new ACK, and it acts on that ACK: that is the host's to say (`recovery_exit` of the transport).
- *   8. Time: timers are rounded up to the next 10 ms, and srtt is exact. The release measures and smooths round trips in
+ *   7. While the host recovers from a loss the window is left to it. The release is a Reno, whose recovery ends with
+ *      the first new ACK, and it acts on that ACK: that is the host's to say (`recovery_exit` of the transport).
+ *      ACKs of a recovery are remembered by `loss = "history"` like any other, and a timeout neither asks nor clears
+ *      that memory: the window before it is halved, as in the code.
+ *   8. Timers are rounded up to the next 10 ms, and srtt is exact. The release measures and smooths round trips in
  *      ticks of 10 ms and rounds timers up from a remainder of 2 ms on: `ticks = "release"`.
  *   9. Pacing is a rate. The release does not pace a window of one packet and rounds the interval down to the tick:
- *      `pacing = "release"`; it lets one packet go with each ACK and one more when the interval has passed, which is the
- *      host's to do (`pacing` of the transport).
+ *      `pacing = "release"`; it lets one packet go with each ACK and one more when the interval has passed, which is
+ *      the host's to do (`pacing` of the transport).
  *  10. Windows are looked up in L and M by their first two digits, as in the release (90 places a decade).
  *
  * Figures: vcp-ton-2010 figures 2, 3, 5, 10 to 13; vcp-milcom-2007.
@@ -54,6 +56,8 @@
 #include "law.h"
 #include "part/loss_history.h"
 #include "part/reno.h"
+#include "part/vcp_bounds.h"
+#include "part/vcp_clock.h"
 #include "part/window.h"
 
 /* clang-format off */
@@ -74,7 +78,7 @@
 	  "How additive increase scales with the round trip")                                                              \
 	P(mi_clamp, 0, "rtt|gain|none", 1, 0, 2, "author's code; gain: the Stanford reproduction",                         \
 	  "Bound of multiplicative increase: srtt/t_rho <= 2.5, gain <= 1 per round trip, or none")                        \
-	P(bound, 0, "window|additive|multiplicative|none", 1, 0, 3, "authors' release 0.1; dcp-ew-2010: artificial bounds", \
+	P(bound, 0, "window|additive|multiplicative|none", 1, 0, 3, "authors' release 0.1; dcp-ew-2010",                   \
 	  "Which increase is bounded by the window: both, one of them, or none")                                           \
 	P(counting, 0, "segments|acks", 1, 0, 1, "authors' release 0.1: acks",                                             \
 	  "Whether the window grows by what an ACK acknowledges, or by ACKs")                                              \
@@ -145,20 +149,8 @@ _Static_assert(sizeof(struct vcp_sender_state) <= LAW_STATE_BYTES_MAX, "the kern
 
 /* The code starts from this round trip. */
 #define VCP_SRTT_US_INITIAL 100000u
-/* The code's timers tick every 10 ms. */
-#define VCP_TICK_US 10000u
-/* Longer round trips than this, 71 minutes, do not fit the microseconds of a law. */
-#define VCP_RTT_TICKS_MAX 429000u
-/* The release rounds a timer up from this remainder on. */
-#define VCP_TICK_UP_US 2000u
 /* Up to this window the code paces. */
 #define VCP_PACED_PKTS 64u
-
-/* The release computes with whole milliseconds. */
-LAW u64 vcp_whole_ms_us(u64 duration_us)
-{
-	return (duration_us + 500) / 1000 * 1000;
-}
 
 /* A timer in whole ticks. */
 LAW u64 vcp_ticks_us(const struct vcp_sender_params *p, u64 duration_us)
@@ -169,80 +161,6 @@ LAW u64 vcp_ticks_us(const struct vcp_sender_params *p, u64 duration_us)
 }
 
 /* -------------------------------------------------------------------------------------- bounds by the window */
-
-/* Stands in place of L where additive increase has no bound. */
-#define VCP_UNBOUNDED_Q32 0xffffffffu
-
-/* L and M between two powers of ten, in millionths; L falls by 2^-ai_fall. */
-struct vcp_decade {
-	u32 floor_pkts;
-	u32 ai_from, mi_from, mi_to;
-	u64 ai_fall_q32;
-};
-
-/* Binary logarithms of 5/3 (0.1 to 0.06, 0.01 to 0.006), 3/2 (0.06 to 0.04, 0.006 to 0.004) and 2, rounded. */
-#define VCP_LOG2_5_3_Q32 3165243125ull
-#define VCP_LOG2_3_2_Q32 2512394810ull
-#define VCP_LOG2_2_Q32 FIXED_ONE_Q32
-
-LAW struct vcp_decade vcp_decade_of(u64 cwnd_pkts)
-{
-	if (cwnd_pkts < 10)
-		return (struct vcp_decade){1, 100000, 1000000, 500000, VCP_LOG2_5_3_Q32};
-	if (cwnd_pkts < 100)
-		return (struct vcp_decade){10, 60000, 500000, 200000, VCP_LOG2_3_2_Q32};
-	if (cwnd_pkts < 1000)
-		return (struct vcp_decade){100, 40000, 200000, 100000, VCP_LOG2_2_Q32};
-	if (cwnd_pkts < 10000)
-		return (struct vcp_decade){1000, 20000, 100000, 64000, VCP_LOG2_2_Q32};
-	if (cwnd_pkts < 100000)
-		return (struct vcp_decade){10000, 10000, 64000, 44000, VCP_LOG2_5_3_Q32};
-	if (cwnd_pkts < 1000000)
-		return (struct vcp_decade){100000, 6000, 44000, 32000, VCP_LOG2_3_2_Q32};
-	if (cwnd_pkts < 10000000)
-		return (struct vcp_decade){1000000, 4000, 32000, 24000, VCP_LOG2_2_Q32};
-	return (struct vcp_decade){10000000, 2000, 24000, 24000, 0};
-}
-
-/* The window's first two digits, 10 to 100: its place within the decade. Below 100 packets the nearest, as the release
- * looks it up, above that the next lower. */
-LAW u32 vcp_digits(u64 cwnd_q32, u64 floor_pkts)
-{
-	u64 half = floor_pkts < 100 ? 1u << 15 : 0;
-
-	return (u32)fixed_min((fixed_div((cwnd_q32 >> 16) * 10, floor_pkts) + half) >> 16, 100);
-}
-
-/* log10(2) with 30 fractional bits, rounded. */
-#define VCP_LOG10_2_Q30 323228497ull
-
-/* log10(digits / 10), 0 to 1: how far into the decade the window is. Without branches, for the verifier's sake. */
-LAW u64 vcp_into_decade_q32(u64 digits)
-{
-	u64 doublings = 3 - fixed_less(digits, 20) - fixed_less(digits, 40) - fixed_less(digits, 80);
-	u64 mantissa = ((digits << (59 - doublings)) / 10) << 4;
-	u64 log2_q32 = doublings << 32 | fixed_log2_mantissa_q32(mantissa);
-
-	return fixed_min((log2_q32 * VCP_LOG10_2_Q30) >> 30, 0xffffffff);
-}
-
-/* L: a power of the window between its values at two powers of ten. */
-LAW u32 vcp_ai_bound_q32(const struct vcp_decade *decade, u64 at_q32)
-{
-	u64 from_q32 = ((u64)decade->ai_from << 32) / 1000000;
-	u64 lost_q32 = fixed_one_minus_exp2_neg_q32((decade->ai_fall_q32 * at_q32) >> 32);
-
-	return (u32)(from_q32 - ((from_q32 * lost_q32) >> 32));
-}
-
-/* M: linear in the logarithm of the window. */
-LAW u64 vcp_mi_bound_q32(const struct vcp_decade *decade, u64 at_q32)
-{
-	u64 from_q32 = ((u64)decade->mi_from << 32) / 1000000;
-	u64 fall_q32 = ((u64)(decade->mi_from - decade->mi_to) << 32) / 1000000;
-
-	return from_q32 - ((fall_q32 * at_q32) >> 32);
-}
 
 /* Both bounds for windows with these first two digits in this decade, and xi under the second. */
 LAW_SELDOM void vcp_look_up(struct vcp_sender_state *s, const struct vcp_sender_params *p, u32 digits,
@@ -343,14 +261,6 @@ LAW void vcp_sender_init(void *state, const void *params, const struct law_start
 	control->ecn = VCP_LOW;
 }
 
-/* A round trip as ns-2 sees it without timestamps (rtt_update): so often did the clock tick since the segment was sent. */
-LAW u32 vcp_rtt_ticks(const struct law_ack *ack)
-{
-	u64 sent_us = (ack->now_us % VCP_TICK_US + VCP_TICK_US - ack->rtt_us % VCP_TICK_US) % VCP_TICK_US;
-
-	return (u32)fixed_min(fixed_max((ack->rtt_us + sent_us) / VCP_TICK_US, 1), VCP_RTT_TICKS_MAX);
-}
-
 /* The release knows whole ticks of its clock alone, and smooths those: the whole part follows the mean by its turns. */
 LAW void vcp_note_srtt(struct vcp_sender_state *s, const struct vcp_sender_params *p, const struct law_ack *ack)
 {
@@ -413,7 +323,7 @@ LAW u64 vcp_pacing_Bps(const struct vcp_sender_state *s, const struct vcp_sender
 	return vcp_slots_Bps(s, p, cwnd_pkts, packet_bytes);
 }
 
-/* What an ACK counts for: its packets, or itself; after a recovery SACK had reported some before, and those count once. */
+/* What an ACK counts for: its packets, or itself. What SACK had reported before a recovery ended counts once. */
 LAW u64 vcp_counted_pkts(const struct vcp_sender_params *p, const struct law_ack *ack, u64 cwnd_q32)
 {
 	if (p->counting)

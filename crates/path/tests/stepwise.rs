@@ -8,7 +8,7 @@ use common::{Bench, DATA, MS, constant, spec};
 use fadelab_laws::{abi, capacity, router, routers};
 use fadelab_path::counters::LinkCounters;
 use fadelab_path::layer::{DelayLaw, Jitter};
-use fadelab_path::spec::{CapacitySpec, LinkSpec};
+use fadelab_path::spec::{CapacitySpec, LinkSpec, Queues};
 use fadelab_path::trace::{Trace, TraceRules};
 use fadelab_phy::channel::{ChannelSpec, CodeMode, CodeSpec, Model};
 use fadelab_phy::random::Stream;
@@ -104,4 +104,22 @@ fn both_ways_of_a_link_are_one() {
         }
     }
     assert!(dropped_at_dequeue > 100, "{dropped_at_dequeue}");
+}
+
+#[test]
+fn acks_go_first_where_they_shall() {
+    // Goal: of what waits ACKs are sent before data, each kind in its order; one limit and one count hold for both.
+    let mut link = spec(constant(8_000_000), 0, Some(4), None);
+    link.queues = Queues::AcksFirst;
+    let mut bench = Bench::new(&link);
+    let taken: Vec<bool> = [DATA, DATA, 0, DATA, 0, DATA]
+        .into_iter()
+        .map(|flags| bench.arrive(0, if flags == 0 { 40 } else { 1000 }, flags))
+        .collect();
+    assert_eq!(taken, [true, true, true, true, true, false], "one is sent, four wait");
+    let waiting = bench.link.snapshot(0, &mut bench.packets).expect("sound");
+    assert_eq!((waiting.arrived_pkts, waiting.dropped_full_pkts), (6, 1));
+    bench.run(100 * MS);
+    let order: Vec<u32> = bench.out.iter().filter(|out| !out.2).map(|out| out.1).collect();
+    assert_eq!(order, [0, 2, 4, 1, 3]);
 }

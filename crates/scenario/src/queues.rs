@@ -74,7 +74,7 @@ pub struct Queueing {
 }
 
 impl Queueing {
-    /// Queues of a link with a law, whose router's name says whether they are fair; `None`: it has the router of the run.
+    /// Queues of a link with a law, whose router's name says whether they are fair; `None`: it is that of the run.
     pub fn of(&self, is_fair: Option<bool>, law: &Router) -> Queues {
         let fair = |hashed| Queues::Fair {
             hashed,

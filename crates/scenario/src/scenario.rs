@@ -233,8 +233,7 @@ impl Planner<'_> {
         };
         let topology = topology::read(&mut reader, &mut files)?;
         let stack = transport::read(&mut reader)?;
-        let (transport, ecn, laws) = (stack.transport, stack.ecn, stack.laws);
-        check_channels(&mut reader, &topology, &transport)?;
+        check_channels(&mut reader, &topology, &stack.transport)?;
         let is_marking = marks_plain_packets(&law);
         let mut groups = Vec::new();
         for name in flows::group_names(self.root) {
@@ -243,8 +242,8 @@ impl Planner<'_> {
                 .sender
                 .is_some_and(|sender| sender.ecn_mode() != fadelab_laws::abi::ECN_MODE_NONE);
             let transport = Transport {
-                ecn: ecn.unwrap_or(is_marking && wants_ecn),
-                ..transport
+                ecn: stack.ecn.unwrap_or(is_marking && wants_ecn),
+                ..stack.transport
             };
             check_option(&reader, &group, &transport)?;
             groups.push((group, transport));
@@ -261,9 +260,9 @@ impl Planner<'_> {
             stack.vcp_acks_first,
             &with_names(&law, &topology),
         )?;
-        let routers = with_router_params(&mut reader, routers, laws)?;
-        let groups = with_params(&mut reader, groups, laws)?;
-        laws::unused(&mut reader, laws)?;
+        let routers = with_router_params(&mut reader, routers, stack.laws)?;
+        let groups = with_params(&mut reader, groups, stack.laws)?;
+        laws::unused(&mut reader, stack.laws)?;
         let (links, flows) = network::build(&Parts {
             topology: &topology,
             routers,
@@ -271,7 +270,7 @@ impl Planner<'_> {
             capacity,
             groups,
         });
-        trace_rules::check(&reader, &topology, &links, &transport)?;
+        trace_rules::check(&reader, &topology, &links, &stack.transport)?;
         warnings::of_network(&mut reader.warnings, &topology, &links, &flows);
         self.resolved.add(&reader.seen, &self.axes, picks);
         let coordinates = coordinates(&self.axes, &law_path, &reader);

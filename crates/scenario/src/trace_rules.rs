@@ -68,8 +68,8 @@ fn not_as_mahimahi(link: &LinkSpec, packet_bytes: u32) -> Option<String> {
     }
     if link.queues != Queues::One || link.layer != LinkLayer::default() {
         return Some(format!(
-            "mahimahi has one queue for all and neither ARQ nor jitter nor reordering, and link `{}` has: take them out or \
-             take \"plain\"",
+            "mahimahi has one queue for all and neither ARQ nor jitter nor reordering, and link `{}` has: take them \
+             out or take \"plain\"",
             link.name
         ));
     }

@@ -107,7 +107,7 @@ pub type LawChoices = &'static [(&'static str, &'static str)];
 /// ns-2's senders count ACKs (`opencwnd`) and keep the fraction of a halved window (`precisionReduce_`, which is true).
 const NS2_LAWS: LawChoices = &[("counting", "acks"), ("halving", "exact")];
 
-/// What release 0.1 of VCP (Xia and others, February 2006) does otherwise than the law by default, in sender and router.
+/// What release 0.1 of VCP (Xia and others, February 2006) does otherwise than the law by default, sender and router.
 const VCP_RELEASE_LAWS: LawChoices = &[
     ("counting", "acks"),
     ("halving", "exact"),
@@ -141,23 +141,7 @@ pub fn read(reader: &mut Reader<'_>) -> Result<Stack, Refusal> {
             ("linux", (LINUX, &[], false)),
         ],
     )?;
-    let packet_bytes = bytes(reader, "transport.packet", preset.packet_bytes, 41..=65_535)?;
-    let header_bytes = bytes(reader, "transport.header", preset.header_bytes, 40..=120)?;
-    if header_bytes >= packet_bytes {
-        // Where only one of the two is given, that one is the mistake.
-        let is_packet = reader.node("transport.header").is_none();
-        let (path, why) = if is_packet {
-            let why = format!(
-                "allowed is {} B or more: the headers take {header_bytes} B",
-                header_bytes + 1
-            );
-            ("transport.packet", why)
-        } else {
-            let why = format!("allowed is less than transport.packet, {packet_bytes} B, of which some is payload");
-            ("transport.header", why)
-        };
-        return Err(reader.refuse(path, &why));
-    }
+    let (packet_bytes, header_bytes) = sizes(reader, &preset)?;
     let recovery = recovery(reader, preset.recovery)?;
     let transport = Transport {
         packet_bytes,
@@ -168,13 +152,7 @@ pub fn read(reader: &mut Reader<'_>) -> Result<Stack, Refusal> {
         ssthresh_pkts_initial: packets(reader, "transport.initial_ssthresh", preset.ssthresh_pkts_initial)?,
         rwnd_pkts: packets(reader, "transport.receive_window", preset.rwnd_pkts)?,
         recovery,
-        dupthresh: reader.map("transport.dupthresh", Some(preset.dupthresh), "", |count: u32| {
-            if (1..=1_000).contains(&count) {
-                Ok(count)
-            } else {
-                Err("allowed is 1 to 1000".to_owned())
-            }
-        })?,
+        dupthresh: dupthresh(reader, preset.dupthresh)?,
         limited_transmit: reader.or("transport.limited_transmit", preset.limited_transmit)?,
         delayed_ack_ns: reader
             .or("transport.delayed_ack", Switch(preset.delayed_ack_ns.map(Duration)))?
@@ -220,6 +198,28 @@ pub fn read(reader: &mut Reader<'_>) -> Result<Stack, Refusal> {
         laws,
         vcp_acks_first,
     })
+}
+
+/// The packet and its headers, of which the packet has more.
+fn sizes(reader: &mut Reader<'_>, preset: &Transport) -> Result<(u32, u32), Refusal> {
+    let packet_bytes = bytes(reader, "transport.packet", preset.packet_bytes, 41..=65_535)?;
+    let header_bytes = bytes(reader, "transport.header", preset.header_bytes, 40..=120)?;
+    if header_bytes >= packet_bytes {
+        // Where only one of the two is given, that one is the mistake.
+        let is_packet = reader.node("transport.header").is_none();
+        let (path, why) = if is_packet {
+            let why = format!(
+                "allowed is {} B or more: the headers take {header_bytes} B",
+                header_bytes + 1
+            );
+            ("transport.packet", why)
+        } else {
+            let why = format!("allowed is less than transport.packet, {packet_bytes} B, of which some is payload");
+            ("transport.header", why)
+        };
+        return Err(reader.refuse(path, &why));
+    }
+    Ok((packet_bytes, header_bytes))
 }
 
 /// What cannot go together.
@@ -286,6 +286,16 @@ fn quick_acks(reader: &mut Reader<'_>, default: u16) -> Result<u16, Refusal> {
 fn time(reader: &mut Reader<'_>, path: &str, default_ns: u64) -> Result<u64, Refusal> {
     reader.map(path, Some(Duration(default_ns)), "", |time| {
         positive(time.0, "this time")
+    })
+}
+
+fn dupthresh(reader: &mut Reader<'_>, default: u32) -> Result<u32, Refusal> {
+    reader.map("transport.dupthresh", Some(default), "", |count: u32| {
+        if (1..=1_000).contains(&count) {
+            Ok(count)
+        } else {
+            Err("allowed is 1 to 1000".to_owned())
+        }
     })
 }
 

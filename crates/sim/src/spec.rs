@@ -235,7 +235,7 @@ pub enum RttSamples {
 pub enum RecoveryExit {
     /// The last one of the recovery: it only brings the window to ssthresh (RFC 5681, section 3.2, step 6).
     Hold,
-    /// The first one after it: the law acts on it as on any other, as in ns-2 (`recv_newack_helper`).
+    /// Without SACK the first one after it: the law acts on it as on any other, as in ns-2 (`recv_newack_helper`).
     Act,
 }
 

@@ -2,9 +2,9 @@
 
 mod common;
 
-use common::{DROP, Dumbbell, MS, RTT_NS, S, flow, kth, link, plain_router, random_loss, record_of, wire};
+use common::{DROP, Dumbbell, MS, RTT_NS, S, flow, kth, link, plain_router, random_loss, record_of, seen, wire};
 use fadelab_sim::record::{FlowCounters, RunRecord};
-use fadelab_sim::spec::{App, LinkLayer, Recovery, Reorder, RouterSpec, RunSpec, Span};
+use fadelab_sim::spec::{App, LinkLayer, Pacing, Recovery, Reorder, RouterSpec, RunSpec, Span};
 
 fn greedy(law: &str, pairs: &[(&str, f64)]) -> RunSpec {
     let mut spec = wire(law, 1);
@@ -63,6 +63,30 @@ fn pacing_spaces_packets_evenly() {
             sample.sent_pkts
         );
     }
+}
+
+#[test]
+fn a_host_paces_by_acks_where_it_shall() {
+    // Goal: as in VCP's release, a segment leaves with each ACK, and one more when a segment's time at the law's rate,
+    // 10 ms, has passed since the last ACK without another; never two for one ACK.
+    let mut spec = greedy("paced", &[("rate_Bps", 104_000.0)]);
+    spec.flows[0].transport.pacing = Pacing::PerAck;
+    spec.links[0].router = plain_router("droptail");
+    spec.duration_ns = S;
+    let (record, sightings) = seen(&spec);
+    assert_eq!(record.flows_end[0].timeouts, 0);
+    let (mut last_ns, mut at_once, mut timed, mut left) = (0, 0, 0, 1);
+    for sighting in &sightings {
+        if !sighting.is_data {
+            (last_ns, left) = (sighting.time_ns, 1);
+        } else if left == 1 && sighting.time_ns == last_ns {
+            (at_once, left) = (at_once + 1, 0);
+        } else {
+            assert_eq!((sighting.time_ns - last_ns, left), (10 * MS, 0), "{sighting:?}");
+            (timed, left) = (timed + 1, -1);
+        }
+    }
+    assert!(at_once > 30 && timed > 2, "{at_once} with ACKs, {timed} by the timer");
 }
 
 #[test]

@@ -14,6 +14,8 @@ pub struct Outcome {
     pub rows: usize,
     /// Case and quantity of those that miss their bound.
     pub differing: Vec<String>,
+    /// Rows whose difference is known.
+    pub apart: usize,
     /// Rows that hold with a parameter.
     pub with_parameter: usize,
 }
@@ -26,6 +28,7 @@ impl Outcome {
             outcome.rows += 1;
             match row.verdict {
                 Verdict::Holds | Verdict::Seen => {}
+                Verdict::Apart => outcome.apart += 1,
                 Verdict::HoldsWith(_) => outcome.with_parameter += 1,
                 Verdict::Differs => outcome.differing.push(format!("{}, {}", row.case, row.quantity)),
             }
@@ -41,11 +44,11 @@ impl Outcome {
 
 impl fmt::Display for Outcome {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let (rows, differing, with_parameter) = (self.rows, self.differing.len(), self.with_parameter);
-        let hold = rows - differing - with_parameter;
+        let (rows, differ, with_parameter, apart) = (self.rows, self.differing.len(), self.with_parameter, self.apart);
+        let hold = rows - differ - with_parameter - apart;
         write!(
             f,
-            "{rows} rows: {hold} hold, {with_parameter} hold with a parameter, {differing} differ"
+            "{rows} rows: {hold} hold, {with_parameter} hold with a parameter, {apart} apart as known, {differ} differ"
         )?;
         for row in &self.differing {
             write!(f, "\n  misses its bound: {row}")?;
@@ -99,7 +102,7 @@ mod tests {
         assert!(!differing.holds());
         assert_eq!(
             differing.to_string(),
-            "2 rows: 1 hold, 0 hold with a parameter, 1 differ\n  misses its bound: case, quantity"
+            "2 rows: 1 hold, 0 hold with a parameter, 0 apart as known, 1 differ\n  misses its bound: case, quantity"
         );
     }
 }

@@ -58,17 +58,20 @@ pub fn markdown(sections: &[Section]) -> String {
 }
 
 fn overview(sections: &[Section]) -> String {
-    let mut text = String::from("| section | rows | hold | hold with a parameter | differ |\n|---|---|---|---|---|\n");
+    let mut text = String::from(
+        "| section | rows | hold | hold with a parameter | apart, as known | differ |\n|---|---|---|---|---|---|\n",
+    );
     for section in sections {
         let count = |wanted: fn(&Verdict) -> bool| section.rows.iter().filter(|row| wanted(&row.verdict)).count();
         let _ = writeln!(
             text,
-            "| [{}](#{}) | {} | {} | {} | {} |",
+            "| [{}](#{}) | {} | {} | {} | {} | {} |",
             section.title,
             anchor(&section.title),
             section.rows.len(),
             count(|verdict| matches!(verdict, Verdict::Holds | Verdict::Seen)),
             count(|verdict| matches!(verdict, Verdict::HoldsWith(_))),
+            count(|verdict| *verdict == Verdict::Apart),
             count(|verdict| *verdict == Verdict::Differs)
         );
     }

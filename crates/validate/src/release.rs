@@ -17,6 +17,12 @@ The release bounds additive increase by the window. Public copies of the code la
 law for a while: over the satellite link it then stood in overload with a queue of 110 packets and dropped 3 % and more,
 where the release has 3 packets and drops none. *Pieces of it* shows what the other differences between the release and
 the law by default come to: little.
+
+What stays apart, and is no row: without the bound of additive increase the release's code uses 0.839 of the satellite
+link with 110 packets waiting and drops 3.1 %; ours 0.72, 85 and 3.4 %, since all ten flows time out together more
+often. With 1 % of data and ACKs lost both ways over 150 Mbit/s the release carries 0.086 of the link and ours a tenth
+more; the cause lies in recoveries after lost ACKs. Jain's index over round trips of 1 s and more varies by half from
+seed to seed in both.
 ";
 
 /// Network, keys laid over it, and what the release gave.
@@ -31,6 +37,8 @@ struct Case {
 #[derive(Clone, Copy)]
 enum Figure {
     Utilisation(&'static str, f64),
+    /// Of a link that losses keep far from full.
+    LossyUtilisation(f64),
     Queue(&'static str, f64),
     /// Nothing is dropped at the link.
     NoDrop(&'static str),
@@ -41,7 +49,7 @@ enum Figure {
     Long(f64),
 }
 
-use Figure::{Jain, Long, NoDrop, Queue, Split, Utilisation};
+use Figure::{Jain, Long, LossyUtilisation, NoDrop, Queue, Split, Utilisation};
 
 const LINK: &str = "bottleneck";
 
@@ -223,7 +231,7 @@ const CASES: &[Case] = &[
             "run.warmup=20 s",
             "run.seeds=1..3",
         ],
-        figures: &[Utilisation(LINK, 0.0916), NoDrop(LINK)],
+        figures: &[LossyUtilisation(0.0916), NoDrop(LINK)],
     },
 ];
 
@@ -298,6 +306,18 @@ impl Figure {
                 let ours = measured.metric(link, Metric::Utilisation)?;
                 let tolerance = Tolerance::within(0.02, "two to three times the spread of the release's seeds");
                 row(at("utilisation", link), "1", reference, ours, tolerance)
+            }
+            LossyUtilisation(reference) => {
+                let ours = measured.metric(LINK, Metric::Utilisation)?;
+                let reason =
+                    "both programs time losses out by their own luck: the spread of the release's seeds is 2 %";
+                row(
+                    "utilisation".to_owned(),
+                    "1",
+                    reference,
+                    ours,
+                    Tolerance::part(0.1, reason),
+                )
             }
             Queue(link, reference) => {
                 let ours = measured.metric(link, Metric::QueuePkts)?;

@@ -49,6 +49,8 @@ pub enum Verdict {
     HoldsWith(String),
     /// They do not.
     Differs,
+    /// They do not, which was found before and is named: the section says what is known of the cause.
+    Apart,
     /// They do not, and must not: our run is that of a sender that was made wrong.
     Seen,
 }
@@ -201,6 +203,7 @@ impl Verdict {
             Self::Holds => "holds".to_owned(),
             Self::HoldsWith(parameter) => format!("holds with {parameter}"),
             Self::Differs => "DIFFERS".to_owned(),
+            Self::Apart => "apart".to_owned(),
             Self::Seen => "seen".to_owned(),
         }
     }

@@ -104,8 +104,8 @@ pub(super) const TRANSPORT: &[Key] = &[
         "recovery_exit",
         Choice(&["hold", "act"]),
         Preset,
-        "whether the ACK that ends a recovery only brings the window to ssthresh (RFC 5681, section 3.2), or the law \
-         acts on it too, as in ns-2",
+        "without SACK: whether the ACK that ends a recovery only brings the window to ssthresh (RFC 5681, section \
+         3.2), or the law acts on it too, as in ns-2",
     ),
     key(
         "pacing",

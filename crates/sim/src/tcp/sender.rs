@@ -8,14 +8,16 @@ use prefetch_index::prefetch_index;
 use crate::network::Network;
 use crate::packet::{Packet, flag};
 use crate::rtt::RttEstimator;
-use crate::spec::{Pacing, Recovery, RecoveryExit, RttSamples};
+use crate::spec::{Recovery, RecoveryExit, RttSamples};
 use crate::tcp::Now;
 use crate::tcp::plan::Plan;
 use crate::tcp::scoreboard::{Sampling, Scoreboard};
+use crate::tcp::sender::pacing::Grant;
 use crate::tcp::sender::rack::Rack;
 
 mod acknowledgement;
 pub(crate) mod handshake;
+mod pacing;
 mod rack;
 mod recovery;
 mod timeout;
@@ -43,17 +45,6 @@ pub(crate) struct Identity {
     pub flow: u32,
     /// Where the route of its packets begins.
     pub route_at: u32,
-}
-
-/// What an event lets go of a window that is paced by ACKs ([`Pacing::PerAck`]).
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Grant {
-    /// One segment, and the timer for another.
-    One,
-    /// The timer: the segment has left.
-    Timer,
-    /// What the timer lets go alone.
-    None,
 }
 
 /// State of a sending end. The fields that each ACK touches stand first.
@@ -301,7 +292,7 @@ impl Sender {
     #[inline]
     fn tell_law(&mut self, plan: &Plan, ack: &abi::Ack, recovering: bool) {
         let ca_state = self.control.ca_state;
-        let holds = plan.tcp.recovery_exit == RecoveryExit::Hold;
+        let holds = plan.tcp.recovery_exit == RecoveryExit::Hold || plan.tcp.recovery.has_sack();
         if recovering && holds && self.law.flags() & abi::SENDER_OWNS_RECOVERY == 0 {
             self.control.ca_state = abi::CA_RECOVERY;
         }
@@ -350,29 +341,6 @@ impl Sender {
                 None => self.transmit_new(now, plan, net)?,
             }
         }
-    }
-
-    /// Whether pacing lets the next segment go; else a timer waits for it, or an ACK must come.
-    #[inline]
-    fn may_leave(&mut self, now: Now, plan: &Plan) -> bool {
-        if plan.tcp.pacing == Pacing::Rate {
-            self.pace_blocked = now.ns < self.pace_due_ns;
-            return !self.pace_blocked;
-        }
-        match self.grant {
-            Grant::One => self.grant = Grant::Timer,
-            Grant::Timer => {
-                let gap_ns = u64::from(plan.tcp.packet_bytes) * 1_000_000_000 / self.control.pacing_Bps;
-                (self.grant, self.pace_due_ns) = (Grant::None, now.ns + gap_ns);
-                self.pace_blocked = true;
-            }
-            Grant::None if self.pace_due_ns <= now.ns => {
-                self.pace_due_ns = u64::MAX;
-                return true;
-            }
-            Grant::None => self.pace_blocked = self.pace_due_ns < u64::MAX,
-        }
-        self.grant == Grant::Timer
     }
 
     /// Segments that left the network and fill the window nevertheless: without limited transmit (RFC 3042) the first
@@ -465,12 +433,7 @@ impl Sender {
                 (feedback, feedback_len) = (Some(wish.bytes), wish.len);
             }
         }
-        let byte_ns = u64::from(ip_bytes) * 1_000_000_000;
-        if plan.tcp.pacing == Pacing::Rate
-            && let Some(gap_ns) = byte_ns.checked_div(self.control.pacing_Bps)
-        {
-            self.pace_due_ns = self.pace_due_ns.max(now.ns) + gap_ns;
-        }
+        self.note_departure(now, plan, ip_bytes);
         self.counters.sent_pkts += 1;
         self.sent_ns_last = now.ns;
         if self.rto_due_ns == u64::MAX {
