@@ -263,7 +263,7 @@ mod tests {
 
     #[test]
     fn overruns_and_falls_are_more_than_a_packet_in_a_second() {
-        // Goal: 5 % more than fits is none, 6 % is one; windows of two flows that fall by 1 of 40 do not count, by 2 of 39 do.
+        // Goal: 5 % more than fits is none, 6 % is one; windows that fall by 1 of 40 do not count, by 2 of 39 do.
         let link = |arrived_bytes, offered_bytes| LinkCounters {
             arrived_bytes,
             offered_bytes,
