@@ -6,12 +6,12 @@ use fadelab_results::Run;
 use fadelab_results::bins::{self, Bin};
 use fadelab_results::interval::{Stat, deviation};
 use fadelab_results::measure::{self, METRICS, Metric};
-use fadelab_sim::record::LinkCounters;
+use fadelab_sim::record::{FlowCounters, LinkCounters};
 
 use super::groups::{self, Grouped};
 
 /// What there is besides the metrics of `summary.json`.
-const OWN: [(&str, &str); 6] = [
+const OWN: [(&str, &str); 8] = [
     (
         "delivered_pkts",
         "payload that all applications would get in 1000 s at the mean rate of the measured interval, in units of 1000 \
@@ -28,6 +28,14 @@ const OWN: [(&str, &str); 6] = [
     ),
     ("settled_sd_2s", "the same in bins of 2 s"),
     ("settled_min", "utilisation of the lowest bin of 10 s, from then on"),
+    (
+        "overrun_share",
+        "share of the seconds from then on in which a twentieth more arrived than the link could send",
+    ),
+    (
+        "falling_share",
+        "share of the seconds from then on over which the windows of all flows together fell by a twentieth",
+    ),
 ];
 /// What [`super::channels`] computes, without a run.
 const OF_CHANNEL: [(&str, &str); 4] = [
@@ -44,6 +52,8 @@ const NS_PER_S: u64 = 1_000_000_000;
 const WINDOW_NS: u64 = 10 * NS_PER_S;
 /// Nine tenths of what it will be: a law that oscillates passes there on its way.
 const CONVERGED_SHARE: f64 = 0.9;
+/// What counts as an overrun of the link, or as windows that fall: a packet more or less in a second is neither.
+const MOVED_SHARE: f64 = 0.05;
 const PAYLOAD_BYTES: f64 = 1000.0;
 const PAPER_RUN_S: f64 = 1000.0;
 
@@ -179,7 +189,36 @@ impl Figures {
                 self.set("settled_min", used.into_iter().reduce(f64::min));
             }
         }
+        let seconds = bins::cut(&series.time_ns, from_ns, run.spec.duration_ns, NS_PER_S);
+        let overrun = |bin| Some(arrivals(samples, bin)? > 1.0 + MOVED_SHARE);
+        self.set(
+            "overrun_share",
+            share(seconds.iter().flatten().map(|&bin| overrun(bin))),
+        );
+        let fell = |bin| Some(window_change(&series.flows, bin)? < -MOVED_SHARE);
+        self.set("falling_share", share(seconds.iter().flatten().map(|&bin| fell(bin))));
     }
+}
+
+/// Bytes that arrived over those that could be sent; absent where nothing could.
+fn arrivals(samples: &[LinkCounters], bin: Bin) -> Option<f64> {
+    let (from, to) = (&samples[bin.from], &samples[bin.to]);
+    let ratio = (to.arrived_bytes - from.arrived_bytes) as f64 / (to.offered_bytes - from.offered_bytes) as f64;
+    ratio.is_finite().then_some(ratio)
+}
+
+/// By which share the windows of all flows together changed; absent where none is recorded.
+fn window_change(flows: &[Vec<FlowCounters>], bin: Bin) -> Option<f64> {
+    let sum = |at: usize| -> Option<f64> { flows.iter().map(|flow| Some(f64::from(flow.get(at)?.cwnd_pkts))).sum() };
+    let (from, to) = (sum(bin.from)?, sum(bin.to)?);
+    (from > 0.0).then(|| to / from - 1.0)
+}
+
+/// The share of those that are true; absent where there are none.
+fn share(all: impl Iterator<Item = Option<bool>>) -> Option<f64> {
+    let all: Vec<bool> = all.flatten().collect();
+    let n = all.iter().filter(|&&is_so| is_so).count();
+    (!all.is_empty()).then(|| n as f64 / all.len() as f64)
 }
 
 fn delivered_pkts(run: &Run) -> f64 {
@@ -220,6 +259,33 @@ mod tests {
         assert_eq!(converged_ns(&time_ns, &samples, 0.8), Some(28 * NS_PER_S));
         assert_eq!(converged_ns(&time_ns, &samples, 0.9), Some(29 * NS_PER_S));
         assert_eq!(converged_ns(&time_ns, &samples, 1.1), None);
+    }
+
+    #[test]
+    fn overruns_and_falls_are_more_than_a_packet_in_a_second() {
+        // Goal: 5 % more than fits is none, 6 % is one; windows that fall by 1 of 40 do not count, by 2 of 39 do.
+        let link = |arrived_bytes, offered_bytes| LinkCounters {
+            arrived_bytes,
+            offered_bytes,
+            ..Default::default()
+        };
+        let samples = [link(0, 0), link(105, 100), link(211, 200), link(300, 200)];
+        let bin = |from| Bin { from, to: from + 1 };
+        let over = [0, 1, 2].map(|from| arrivals(&samples, bin(from)).map(|ratio| ratio > 1.0 + MOVED_SHARE));
+        assert_eq!(over, [Some(false), Some(true), None]);
+        let flow = |pkts: [u32; 3]| {
+            pkts.map(|cwnd_pkts| FlowCounters {
+                cwnd_pkts,
+                ..Default::default()
+            })
+            .to_vec()
+        };
+        let flows = [flow([20, 19, 17]), flow([20, 20, 20])];
+        let fell = [0, 1].map(|from| window_change(&flows, bin(from)).map(|change| change < -MOVED_SHARE));
+        assert_eq!(fell, [Some(false), Some(true)]);
+        assert_eq!(window_change(&[], bin(0)), None);
+        assert_eq!(share([Some(true), None, Some(false)].into_iter()), Some(0.5));
+        assert_eq!(share([None].into_iter()), None);
     }
 
     #[test]
