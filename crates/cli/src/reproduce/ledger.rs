@@ -70,8 +70,8 @@ impl Entry<'_> {
     }
 }
 
-/// Whether an outcome is the expected one. Few seeds may leave open what all decide, and decide by chance what all leave
-/// open.
+/// Whether an outcome is the expected one. Few seeds may leave open what all decide, and decide by chance what all
+/// leave open.
 pub fn is_as(outcome: Outcome, expected: Outcome, complete: bool) -> bool {
     outcome == expected || (!complete && (outcome == Outcome::Open || expected == Outcome::Open))
 }
