@@ -10,6 +10,8 @@ mod paper;
 mod pictures;
 mod quantity;
 mod study;
+mod told;
+mod variants;
 
 use std::collections::BTreeSet;
 use std::fmt::Write;
@@ -23,7 +25,6 @@ use fadelab_sim::record::RunRecord;
 
 use crate::kept::{self, Kept};
 use crate::{Failure, output, run, sweep};
-use criterion::Criterion;
 use figures::Figures;
 use ledger::Entry;
 use paper::{Claims, Runs, Studies};
@@ -123,7 +124,7 @@ fn plans(args: &ReproduceArgs, folder: &Path, claims: &Claims) -> Result<Vec<Pla
     let plan = |runs: &Runs| paper::plan(folder, &runs.scenario, &runs.set, args.seeds);
     let plans: Vec<Plan> = claims.run.iter().map(plan).collect::<Result<_, _>>()?;
     for claim in &claims.claim {
-        for quantity in claim.all_criteria().flat_map(Criterion::quantities) {
+        for quantity in claim.quantities() {
             let allowed = places(quantity, claims, &plans);
             if !allowed.contains(&(quantity.at.clone(), quantity.law.clone())) {
                 let mut allowed: Vec<String> = allowed
@@ -217,10 +218,8 @@ fn threads() -> usize {
 
 /// What all runs and channels show. A run that stands under several names is seen at the link of each.
 fn figures(claims: &Claims, drawings: &Drawings, experiment: &Experiment) -> Result<Vec<Figures>, Failure> {
-    let criteria = claims.claim.iter().flat_map(paper::Claimed::all_criteria);
-    let metrics = criteria
-        .flat_map(Criterion::quantities)
-        .map(|quantity| quantity.metric.as_str());
+    let quantities = claims.claim.iter().flat_map(paper::Claimed::quantities);
+    let metrics = quantities.map(|quantity| quantity.metric.as_str());
     let wanted: BTreeSet<&str> = metrics.chain(drawings.metrics()).collect();
     let mut all = Vec::new();
     for run in &experiment.runs {
@@ -258,6 +257,7 @@ fn write(target: &Target, experiment: Experiment, entries: &[Entry], wall: Insta
 #[cfg(test)]
 mod tests {
     use super::*;
+    use criterion::Criterion;
 
     fn args(seeds: u32) -> ReproduceArgs {
         ReproduceArgs {
@@ -301,7 +301,8 @@ mod tests {
         ledger::select(&mut claims, &["fig3.vcp-converges".to_owned()])
             .ok()
             .unwrap();
-        assert_eq!((claims.claim.len(), claims.run.len()), (1, 1));
+        // The run and its three variants.
+        assert_eq!((claims.claim.len(), claims.run.len()), (1, 4));
     }
 
     #[test]
@@ -309,6 +310,7 @@ mod tests {
         // Goal: a verdict that the runs contradict is broken, also where few seeds decide.
         let folder = args(1).papers.join("vcp-ton-2010");
         let mut claims: Claims = paper::read(&folder, "claims.toml").ok().unwrap();
+        claims.claim.iter_mut().for_each(|claim| claim.beside.clear());
         ledger::select(&mut claims, &["fig3.vcp-converges".to_owned()])
             .ok()
             .unwrap();
@@ -344,6 +346,15 @@ mod tests {
             for claim in &claims.claim {
                 let row = row(&claim.id).unwrap_or_else(|| panic!("{} is missing", claim.id));
                 assert!(row.ends_with(&format!("| **{}** |", claim.verdict.text())), "{row}");
+                let of_variant = |variant: &paper::Variant| claim.beside.get(&variant.id).map_or("-", |v| v.text());
+                let beside: Vec<&str> = claims.variant.iter().map(of_variant).collect();
+                let row = format!(
+                    "| `{}` | {} | {} |\n",
+                    claim.id,
+                    claim.verdict.text(),
+                    beside.join(" | ")
+                );
+                assert!(claim.beside.is_empty() || text.contains(&row), "{row} is missing");
             }
             let rows = text
                 .lines()
@@ -356,7 +367,8 @@ mod tests {
     fn every_figure_has_its_runs() {
         // Goal: no picture is left out because of a slip in the name of a run, and each has claims beside it.
         for folder in folders() {
-            let claims: Claims = paper::read(&folder, "claims.toml").ok().unwrap();
+            let mut claims: Claims = paper::read(&folder, "claims.toml").ok().unwrap();
+            ledger::select(&mut claims, &[]).ok().unwrap();
             let all: Drawings = paper::read_if_there(&folder, "figures.toml").ok().unwrap();
             let drawn = drawings(&folder, &claims).ok().unwrap();
             assert_eq!(drawn.ids(), all.ids());
@@ -372,6 +384,7 @@ mod tests {
         // Goal: two names for one scenario share its runs and are each seen at their own link.
         let folder = args(1).papers.join("vcp-ton-2010");
         let mut claims: Claims = paper::read(&folder, "claims.toml").ok().unwrap();
+        claims.claim.iter_mut().for_each(|claim| claim.beside.clear());
         ledger::select(&mut claims, &["fig5.xcp-2to1".to_owned()]).ok().unwrap();
         for runs in &mut claims.run {
             runs.set = vec!["flow.law=xcp".to_owned(), "run.duration=20 s".to_owned()];
@@ -407,6 +420,10 @@ mod tests {
                 .map(|claim| claim.id.clone());
             let ids: Vec<String> = ids.collect();
             assert!(ids.len() > 15, "{ids:?}");
+            // Variants of one claim stand for those of all.
+            for claim in claims.claim.iter_mut().filter(|claim| claim.id != "fig3.vcp-queue") {
+                claim.beside.clear();
+            }
             ledger::select(&mut claims, &ids).ok().unwrap();
             let plan = merged(&claims, &plans(&args(3), &folder, &claims).ok().unwrap());
             let experiment = run::experiment(&plan, simulate(&plan, None).ok().unwrap());

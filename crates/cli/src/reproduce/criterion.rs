@@ -1,5 +1,6 @@
 //! Criteria such as `one-way.vcp.utilisation >= 0.86`, and how seeds decide them.
 
+use fadelab_results::Verdict;
 use fadelab_results::interval::Stat;
 use serde::Deserialize;
 
@@ -35,6 +36,17 @@ pub enum Outcome {
     Fails,
     /// It lies on both, or there is no value.
     Open,
+}
+
+impl Outcome {
+    /// What the criteria of a claim with this verdict come to.
+    pub fn of(verdict: Verdict) -> Self {
+        match verdict {
+            Verdict::Reproduced => Self::Holds,
+            Verdict::Differs | Verdict::CannotBeAsPrinted => Self::Fails,
+            Verdict::NotDecided => Self::Open,
+        }
+    }
 }
 
 impl Relation {
@@ -97,6 +109,11 @@ impl Criterion {
     /// The quantities on its sides.
     pub fn quantities(&self) -> impl Iterator<Item = &Quantity> {
         self.left.quantities().chain(self.right.quantities())
+    }
+
+    /// The same, to be renamed.
+    pub fn quantities_mut(&mut self) -> impl Iterator<Item = &mut Quantity> {
+        self.left.quantities_mut().chain(self.right.quantities_mut())
     }
 
     /// Decides it by the 95 % interval of left - right over the seeds that both have; a single seed decides by itself.

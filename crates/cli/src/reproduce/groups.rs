@@ -1,5 +1,5 @@
-//! What groups of flows got in a run: `goodput_bps:GROUP`, `split:A/B` and `above_fair:A/B`, each also for a stretch of
-//! time, as in `split:local1/long:500-1000`.
+//! What groups of flows got in a run: `goodput_bps:GROUP`, `split:A/B`, `each:A/B` and `above_fair:A/B`, each also for
+//! a stretch of time, as in `split:local1/long:500-1000`.
 
 use fadelab_results::Run;
 use fadelab_results::bins::{self, Bin};
@@ -20,12 +20,15 @@ enum What<'a> {
     Goodput(&'a str),
     /// The goodput of the first over that of the second.
     Split(&'a str, &'a str),
+    /// The goodput of a flow of the first, on the average, over that of one of the second.
+    Each(&'a str, &'a str),
     /// The share of the intervals between samples in which a flow of the first gets more than one of the second.
     AboveFair(&'a str, &'a str),
 }
 
 /// How they are spelt, for messages.
-pub const NAMES: &str = "goodput_bps:GROUP, split:GROUP/GROUP, above_fair:GROUP/GROUP, each with :FROM-TO in seconds";
+pub const NAMES: &str =
+    "goodput_bps:GROUP, split:GROUP/GROUP, each:GROUP/GROUP, above_fair:GROUP/GROUP, all with :FROM-TO in seconds";
 
 impl<'a> Grouped<'a> {
     /// Reads a name; `None` if it is not of this kind or not complete.
@@ -39,6 +42,7 @@ impl<'a> Grouped<'a> {
         let what = match kind {
             "goodput_bps" if !groups.is_empty() => What::Goodput(groups),
             "split" => pair().map(|(a, b)| What::Split(a, b))?,
+            "each" => pair().map(|(a, b)| What::Each(a, b))?,
             "above_fair" => pair().map(|(a, b)| What::AboveFair(a, b))?,
             _ => return None,
         };
@@ -49,12 +53,18 @@ impl<'a> Grouped<'a> {
     pub fn measure(&self, run: &Run) -> Option<f64> {
         match self.what {
             What::Goodput(group) => self.goodput_bps(run, group),
-            What::Split(a, b) => {
-                let ratio = self.goodput_bps(run, a)? / self.goodput_bps(run, b)?;
-                ratio.is_finite().then_some(ratio)
+            What::Split(a, b) => self.split(run, a, b),
+            What::Each(a, b) => {
+                let [of_a, of_b] = [a, b].map(|group| members(run, group).count() as f64);
+                Some(self.split(run, a, b)? * of_b / of_a)
             }
             What::AboveFair(a, b) => self.above_fair(run, a, b),
         }
+    }
+
+    fn split(&self, run: &Run, a: &str, b: &str) -> Option<f64> {
+        let ratio = self.goodput_bps(run, a)? / self.goodput_bps(run, b)?;
+        ratio.is_finite().then_some(ratio)
     }
 
     fn goodput_bps(&self, run: &Run, group: &str) -> Option<f64> {
@@ -176,6 +186,9 @@ pub mod tests {
         assert_eq!(measured("split:a/b:0-4"), Some(4.0));
         assert_eq!(measured("split:a/b:4-8"), Some(1.25));
         assert_eq!(measured("split:a/b:2.5-4"), Some(4.0));
+        // Two flows of `a`, one of `b`.
+        assert_eq!(measured("each:a/b:0-4"), Some(2.0));
+        assert_eq!(measured("each:a/b:4-8"), Some(0.625));
     }
 
     #[test]
@@ -196,6 +209,7 @@ pub mod tests {
         for name in [
             "split:a",
             "split:/b",
+            "each:a",
             "goodput_bps:",
             "split:a/b:4",
             "split:a/b:4-4",

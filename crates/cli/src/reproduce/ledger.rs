@@ -7,6 +7,8 @@ use fadelab_results::{Claim, Verdict};
 use super::criterion::{Criterion, Outcome};
 use super::figures::Figures;
 use super::paper::{Claimed, Claims};
+use super::quantity::Quantity;
+use super::variants::{self, Beside};
 use crate::Failure;
 
 /// A claim and what became of it.
@@ -15,6 +17,10 @@ pub struct Entry<'a> {
     pub claim: &'a Claimed,
     /// Quantities with their intervals.
     pub measured: String,
+    /// What we make of it, with its figures.
+    pub why: String,
+    /// Under variants.
+    beside: Vec<Beside>,
     /// Of all criteria together.
     criteria: Outcome,
     /// Of all evidence together.
@@ -29,16 +35,17 @@ impl Entry<'_> {
 
     /// Whether the record is wrong. Fewer seeds than those it was made with may leave open what it decides.
     pub fn is_broken(&self, complete: bool) -> bool {
-        let expected = match self.claim.verdict {
-            Verdict::Reproduced => Outcome::Holds,
-            Verdict::Differs | Verdict::CannotBeAsPrinted => Outcome::Fails,
-            Verdict::NotDecided => Outcome::Open,
-        };
-        let is_as = |outcome, expected| {
-            // Few seeds may leave open what all decide, and decide by chance what all leave open.
-            outcome == expected || (!complete && (outcome == Outcome::Open || expected == Outcome::Open))
-        };
-        !is_as(self.criteria, expected) || !is_as(self.evidence, Outcome::Holds)
+        !is_as(self.criteria, Outcome::of(self.claim.verdict), complete)
+            || !is_as(self.evidence, Outcome::Holds, complete)
+            || self.beside.iter().any(|beside| beside.is_broken(complete))
+    }
+
+    fn why_and_beside(&self) -> String {
+        let beside = self
+            .beside
+            .iter()
+            .map(|beside| format!(" Beside it, {}.", beside.text(true)));
+        self.why.clone() + &beside.collect::<String>()
     }
 
     fn standing(&self, complete: bool) -> &'static str {
@@ -58,8 +65,26 @@ impl Entry<'_> {
             published: format!("{} ({})", self.claim.published, self.claim.place),
             measured: self.measured.clone(),
             verdict: self.claim.verdict,
-            why: self.claim.why.clone(),
+            why: self.why_and_beside(),
         }
+    }
+}
+
+/// Whether an outcome is the expected one. Few seeds may leave open what all decide, and decide by chance what all
+/// leave open.
+pub fn is_as(outcome: Outcome, expected: Outcome, complete: bool) -> bool {
+    outcome == expected || (!complete && (outcome == Outcome::Open || expected == Outcome::Open))
+}
+
+/// The outcome of criteria that must all hold.
+pub fn joint(criteria: &[Criterion], figures: &[Figures]) -> Outcome {
+    let outcomes: Vec<Outcome> = criteria.iter().map(|criterion| criterion.outcome(figures)).collect();
+    if outcomes.contains(&Outcome::Fails) {
+        Outcome::Fails
+    } else if outcomes.contains(&Outcome::Open) {
+        Outcome::Open
+    } else {
+        Outcome::Holds
     }
 }
 
@@ -81,12 +106,15 @@ pub fn select(claims: &mut Claims, wanted: &[String]) -> Result<(), Failure> {
     if !wanted.is_empty() {
         claims.claim.retain(|claim| wanted.contains(&claim.id));
     }
+    let before = claims.run.len();
+    variants::add_runs(claims)?;
+    let is_of_variant = |place: usize| place >= before;
     let needed = |id: &str| {
-        let mut criteria = claims.claim.iter().flat_map(Claimed::all_criteria);
-        criteria.any(|criterion| criterion.runs().contains(&id))
+        let mut quantities = claims.claim.iter().flat_map(Claimed::quantities);
+        quantities.any(|quantity| quantity.run == id)
     };
     for claim in &claims.claim {
-        for run in claim.all_criteria().flat_map(Criterion::runs) {
+        for run in claim.quantities().map(|quantity: &Quantity| quantity.run.as_str()) {
             let runs = claims.run.iter().map(|runs| runs.id.as_str());
             let known: Vec<&str> = runs.chain(claims.channel.iter().map(|c| c.id.as_str())).collect();
             if !known.contains(&run) {
@@ -102,7 +130,8 @@ pub fn select(claims: &mut Claims, wanted: &[String]) -> Result<(), Failure> {
     let kept: Vec<bool> = claims
         .run
         .iter()
-        .map(|runs| wanted.is_empty() || needed(&runs.id))
+        .enumerate()
+        .map(|(place, runs)| wanted.is_empty() || is_of_variant(place) || needed(&runs.id))
         .collect();
     let mut place = kept.iter();
     claims.run.retain(|_| place.next().copied().unwrap_or(false));
@@ -111,16 +140,6 @@ pub fn select(claims: &mut Claims, wanted: &[String]) -> Result<(), Failure> {
 
 /// Evaluates all claims.
 pub fn entries<'a>(claims: &'a Claims, figures: &[Figures]) -> Vec<Entry<'a>> {
-    let joint = |criteria: &[Criterion]| {
-        let outcomes: Vec<Outcome> = criteria.iter().map(|criterion| criterion.outcome(figures)).collect();
-        if outcomes.contains(&Outcome::Fails) {
-            Outcome::Fails
-        } else if outcomes.contains(&Outcome::Open) {
-            Outcome::Open
-        } else {
-            Outcome::Holds
-        }
-    };
     let entry = |claim: &'a Claimed| {
         let measured: Vec<String> = claim
             .criteria
@@ -135,8 +154,10 @@ pub fn entries<'a>(claims: &'a Claims, figures: &[Figures]) -> Vec<Entry<'a>> {
         Entry {
             claim,
             measured,
-            criteria: joint(&claim.criteria),
-            evidence: joint(&claim.evidence),
+            why: claim.why.text(figures),
+            beside: variants::beside(claims, claim, figures),
+            criteria: joint(&claim.criteria, figures),
+            evidence: joint(&claim.evidence, figures),
         }
     };
     claims.claim.iter().map(entry).collect()
@@ -145,6 +166,9 @@ pub fn entries<'a>(claims: &'a Claims, figures: &[Figures]) -> Vec<Entry<'a>> {
 /// The ledger for a terminal.
 pub fn text(claims: &Claims, entries: &[Entry], complete: bool) -> String {
     let mut text = format!("{}\n{}\n", claims.paper, claims.subject);
+    for variant in &claims.variant {
+        let _ = writeln!(text, "beside it, {}: {}", variant.id, variant.what);
+    }
     for entry in entries {
         let claim = entry.claim;
         let _ = write!(
@@ -157,8 +181,15 @@ pub fn text(claims: &Claims, entries: &[Entry], complete: bool) -> String {
             claim.place,
             entry.measured.replace("; ", "\n             "),
             claim.reason,
-            claim.why
+            entry.why
         );
+        for beside in &entry.beside {
+            let _ = writeln!(
+                text,
+                "  beside     {}",
+                beside.text(complete).replace("; ", "\n             ")
+            );
+        }
     }
     let count = |verdict| entries.iter().filter(|entry| entry.claim.verdict == verdict).count();
     let ended = Verdict::ALL.map(|verdict| format!("{} {}", count(verdict), verdict.text()));

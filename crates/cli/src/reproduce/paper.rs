@@ -1,5 +1,6 @@
 //! What a folder under `papers/` says: claims with their criteria and recorded verdicts, and studies of causes.
 
+use std::collections::BTreeMap;
 use std::fs;
 use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
@@ -12,6 +13,8 @@ use serde::de::DeserializeOwned;
 use super::channels::Channel;
 use super::criterion::Criterion;
 use super::embedded;
+use super::quantity::Quantity;
+use super::told::Told;
 use crate::Failure;
 
 /// `claims.toml`.
@@ -24,6 +27,9 @@ pub struct Claims {
     pub subject: String,
     /// What is run for the claims.
     pub run: Vec<Runs>,
+    /// What else claims are looked at under.
+    #[serde(default)]
+    pub variant: Vec<Variant>,
     /// Channels whose mathematics claims speak of.
     #[serde(default)]
     pub channel: Vec<Channel>,
@@ -41,7 +47,7 @@ impl Claims {
 }
 
 /// A scenario under a name that criteria refer to.
-#[derive(Debug, Deserialize)]
+#[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Runs {
     /// Name of the run.
@@ -60,6 +66,18 @@ impl Runs {
     pub fn is_like(&self, other: &Self) -> bool {
         (&self.scenario, &self.set) == (&other.scenario, &other.set)
     }
+}
+
+/// Settings that any run may be given behind its own: as the authors did not run it.
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Variant {
+    /// Name of the variant.
+    pub id: String,
+    /// What it stands for.
+    pub what: String,
+    /// As `--set` of `fadelab run`.
+    pub set: Vec<String>,
 }
 
 /// A sentence of a paper, how it is checked, and what came of it.
@@ -83,14 +101,24 @@ pub struct Claimed {
     /// The verdict that was reached.
     #[serde(deserialize_with = "verdict")]
     pub verdict: Verdict,
+    /// What became of it under variants.
+    #[serde(default, deserialize_with = "verdicts")]
+    pub beside: BTreeMap<String, Verdict>,
     /// What we make of it.
-    pub why: String,
+    pub why: Told,
 }
 
 impl Claimed {
     /// Criteria, then evidence.
     pub fn all_criteria(&self) -> impl Iterator<Item = &Criterion> {
         self.criteria.iter().chain(&self.evidence)
+    }
+
+    /// All that it speaks of.
+    pub fn quantities(&self) -> impl Iterator<Item = &Quantity> {
+        self.all_criteria()
+            .flat_map(Criterion::quantities)
+            .chain(self.why.quantities())
     }
 }
 
@@ -122,12 +150,20 @@ pub struct Study {
 }
 
 fn verdict<'de, D: serde::Deserializer<'de>>(deserializer: D) -> Result<Verdict, D::Error> {
-    let text = String::deserialize(deserializer)?;
+    named(&String::deserialize(deserializer)?)
+}
+
+fn verdicts<'de, D: serde::Deserializer<'de>>(deserializer: D) -> Result<BTreeMap<String, Verdict>, D::Error> {
+    let texts = BTreeMap::<String, String>::deserialize(deserializer)?;
+    texts.into_iter().map(|(id, text)| Ok((id, named(&text)?))).collect()
+}
+
+fn named<E: serde::de::Error>(text: &str) -> Result<Verdict, E> {
     Verdict::ALL
         .into_iter()
         .find(|verdict| verdict.text() == text)
         .ok_or_else(|| {
-            serde::de::Error::custom(format!(
+            E::custom(format!(
                 "verdict \"{text}\" is not known: allowed are \"reproduced\", \"differs\", \"cannot be as \
              printed\" and \"not decided\""
             ))

@@ -98,6 +98,16 @@ impl Side {
         first.into_iter().chain(second)
     }
 
+    /// The same, to be renamed.
+    pub fn quantities_mut(&mut self) -> impl Iterator<Item = &mut Quantity> {
+        let (first, second) = match self {
+            Self::Number(_) => (None, None),
+            Self::One(one) => (Some(one), None),
+            Self::Ratio(first, second) | Self::Difference(first, second) => (Some(first), Some(second)),
+        };
+        first.into_iter().chain(second)
+    }
+
     /// Its values, over the seeds that all its quantities have.
     pub fn values(&self, figures: &[Figures]) -> Vec<Value> {
         match self {
