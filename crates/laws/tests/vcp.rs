@@ -200,8 +200,8 @@ fn vcp_counts_acks_where_it_shall() {
 
 #[test]
 fn vcp_keeps_the_time_of_the_release() {
-    // Goal: its timers round up from a remainder of 2 ms on. Update intervals of 101 and 102 ms, as rounded to whole ones,
-    // after the first decrease, then a round trip of 100 ms.
+    // Goal: its timers round up from a remainder of 2 ms on. Update intervals of 101 and 102 ms, as rounded to whole
+    // ones, after the first decrease, then a round trip of 100 ms.
     for (trho_us, interval_ms) in [(101_400.0, 100), (101_500.0, 110), (102_000.0, 110)] {
         let mut flow = Flow::new("vcp", &[("ticks", 1.0), ("trho_us", trho_us)], 1000, 2);
         flow.srtt_us = 100_000;
@@ -221,8 +221,8 @@ fn vcp_keeps_the_time_of_the_release() {
 
 #[test]
 fn vcp_sees_round_trips_in_ticks_as_the_release_does() {
-    // Goal: a round trip is so often as the clock ticked meanwhile, and srtt the whole part of their mean: 392 ms are 390
-    // or 400, and 392 on average. The pacing of two packets tells srtt.
+    // Goal: a round trip is as many ticks as the clock made meanwhile, and srtt the whole part of their mean: 392 ms are
+    // 390 or 400, and 392 on average. The pacing of two packets tells srtt.
     let mut flow = Flow::new("vcp", &[("ticks", 1.0)], 2, 2);
     flow.srtt_us = 392_000;
     let seen_ms: Vec<f64> = (0..10_000)
