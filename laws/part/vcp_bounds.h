@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 /*
  * The bounds by window of VCP's release 0.1 (Xia and others, February 2006): L of what an ACK adds in additive
- * increase, M of xi in multiplicative increase. They are looked up by the window's first two digits, 90 places a decade.
+ * increase, M of xi in multiplicative increase. A window is looked up by its first two digits, 90 places a decade.
  */
 #ifndef FADELAB_PART_VCP_BOUNDS_H
 #define FADELAB_PART_VCP_BOUNDS_H

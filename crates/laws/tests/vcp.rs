@@ -221,8 +221,8 @@ fn vcp_keeps_the_time_of_the_release() {
 
 #[test]
 fn vcp_sees_round_trips_in_ticks_as_the_release_does() {
-    // Goal: a round trip is as many ticks as the clock made meanwhile, and srtt the whole part of their mean: 392 ms are
-    // 390 or 400, and 392 on average. The pacing of two packets tells srtt.
+    // Goal: a round trip is as many ticks as the clock made meanwhile, and srtt the whole part of their mean: 392 ms
+    // are 390 or 400, and 392 on average. The pacing of two packets tells srtt.
     let mut flow = Flow::new("vcp", &[("ticks", 1.0)], 2, 2);
     flow.srtt_us = 392_000;
     let seen_ms: Vec<f64> = (0..10_000)

@@ -20,10 +20,10 @@ where the release has 3 packets and drops none. *Pieces of it* shows what the ot
 the law by default come to: little.
 
 What stays apart, and is no row: the release with its bound of additive increase alone taken out uses 0.839 of the
-satellite link with 110 packets waiting and drops 3.1 %; ours uses 0.68 with 81 and drops 3.4 %, which was not explained;
-with the published constants, the row *no bound*, the two agree. With 1 % of data and ACKs lost both ways over 150 Mbit/s
-the release carries 0.086 of the link and ours 0.099; the cause lies in recoveries after lost ACKs. Jain's index over
-round trips of 1 s and more varies by half from seed to seed in both.
+satellite link with 110 packets waiting and drops 3.1 %; ours uses 0.68 with 81 and drops 3.4 %, which was not
+explained; with the published constants, the row *no bound*, the two agree. With 1 % of data and ACKs lost both ways
+over 150 Mbit/s the release carries 0.086 of the link and ours 0.099; the cause lies in recoveries after lost ACKs.
+Jain's index over round trips of 1 s and more varies by half from seed to seed in both.
 ";
 
 /// Network, keys laid over it, and what the release gave.
