@@ -348,7 +348,9 @@ fn many_calls_are_replayed_and_compared() {
                 "{{\"cwnd_pkts\":{cwnd_pkts},\"ssthresh_pkts\":{after_pkts},\"ca_state\":0,\"pacing_Bps\":0,\"ecn\":0}}"
             )
         };
-        let after = ["00".repeat(8), format!("{cwnd_pkts:02x}"), "00".repeat(15)].concat();
+        // The window with its fraction, 32 bits each, then the memory's.
+        let window = format!("{}{cwnd_pkts:02x}{}", "00".repeat(4), "00".repeat(3));
+        let after = [window, format!("{cwnd_pkts:02x}"), "00".repeat(15)].concat();
         format!(
             "{{\"law\":\"reno\",\"role\":\"sender\",\"function\":\"on_loss\",\"arguments\":{{\"cause\":0}},\
              \"state\":\"{0}\",\"decision\":{1},\"outcome\":{{\"state\":\"{2}\",\"decision\":{1}}}}}\n",

@@ -90,10 +90,10 @@ fn xcp_meets_ns2_on_the_satellite_link() {
 
 #[test]
 fn vcp_settles_at_its_target() {
-    // Goal: VCP on a clean 2 Mbit/s satellite link settles at its target, 0.98 of the capacity within 0.02, without a
-    // loss. One flow: its additive increase of (srtt/t_d - 5) + 25 = 31 packets a round trip balances the decrease by
-    // an eighth at 8 x 31 = 245 packets, which is the path's 258. Ten flows ask for ten times that, see the ledger of
-    // vcp-ton-2010.
+    // Goal: VCP without bounds on a clean 2 Mbit/s satellite link settles at its target, 0.98 of the capacity within 0.02,
+    // without a loss. One flow: its additive increase of (srtt/t_d - 5) + 25 = 31 packets a round trip balances the
+    // decrease by an eighth at 8 x 31 = 245 packets, which is the path's 258; ten flows ask for ten times that. With its
+    // bounds it adds less, and uses 0.79 in the authors' release (docs/validation.md).
     let dumbbell = Dumbbell {
         flows: 1,
         rate_bps: 2_000_000,
@@ -102,9 +102,25 @@ fn vcp_settles_at_its_target() {
         duration_ns: 1000 * S,
         ..dumbbell54("vcp", "vcp")
     };
-    let (utilisation, _, drops) = measure(&dumbbell);
-    assert!((utilisation - 0.98).abs() <= 0.02, "utilisation {utilisation}");
-    assert!(drops == 0.0, "drops {drops}");
+    let with = |pairs: &[(&str, f64)]| {
+        let mut spec = dumbbell.spec();
+        spec.warmup_ns = 50 * S;
+        let law = spec.flows[0].sender.expect("a law");
+        spec.flows[0].params = law.params_from(pairs).expect("valid parameters");
+        bottleneck(
+            &run(&spec, |_| true).expect("a sound run"),
+            spec.warmup_ns,
+            spec.duration_ns,
+        )
+    };
+    for (pairs, target) in [(&[("bound", 3.0)][..], 0.98), (&[], 0.79)] {
+        let (utilisation, _, drops) = with(pairs);
+        assert!(
+            (utilisation - target).abs() <= 0.02,
+            "{pairs:?}: utilisation {utilisation}"
+        );
+        assert!(drops == 0.0, "{pairs:?}: drops {drops}");
+    }
 }
 
 /// Segments delivered, retransmissions and timeouts of a greedy Reno in 600 s on 8 Mbit/s and 20 ms, mean of three

@@ -174,7 +174,7 @@ mod tests {
         // Goal: heading, picture and both rows stand there; what is the same for both rows stands there once.
         let text = markdown(&[section()]);
         for part in [
-            "| [Queues, and a law's](#queues-and-a-laws) | 2 | 1 | 0 | 1 |",
+            "| [Queues, and a law's](#queues-and-a-laws) | 2 | 1 | 0 | 0 | 1 |",
             "## Queues, and a law's\n\nWhat it is.\n",
             "![A queue](validation/some.svg)",
             "| one | queue | pkt | 1.050 | 1.100 ± 1.3 | +4.76 % | 10 % | holds |",
