@@ -90,10 +90,10 @@ fn xcp_meets_ns2_on_the_satellite_link() {
 
 #[test]
 fn vcp_settles_at_its_target() {
-    // Goal: VCP without bounds on a clean 2 Mbit/s satellite link settles at its target, 0.98 of the capacity within 0.02,
-    // without a loss. One flow: its additive increase of (srtt/t_d - 5) + 25 = 31 packets a round trip balances the
-    // decrease by an eighth at 8 x 31 = 245 packets, which is the path's 258; ten flows ask for ten times that. With its
-    // bounds it adds less, and uses 0.79 in the authors' release (docs/validation.md).
+    // Goal: VCP without bounds on a clean 2 Mbit/s satellite link settles at its target, 0.98 of the capacity within
+    // 0.02, without a loss. One flow: its additive increase of (srtt/t_d - 5) + 25 = 31 packets a round trip balances
+    // the decrease by an eighth at 8 x 31 = 245 packets, which is the path's 258; ten flows ask for ten times that.
+    // With its bounds it adds less, and uses 0.79 in the authors' release (docs/validation.md).
     let dumbbell = Dumbbell {
         flows: 1,
         rate_bps: 2_000_000,

@@ -264,9 +264,9 @@ fn reno_repairs_one_loss_of_a_window_and_leaves_the_next_to_the_timer() {
 
 #[test]
 fn the_ack_that_ends_a_recovery_grows_the_window_where_it_shall() {
-    // Goal: RFC 5681 leaves the window at ssthresh, 10, and it is 11 a window of ACKs later, after a round trip; ns-2 takes
-    // the ACK that ends the recovery as one to grow by. It acknowledges 23 segments, of which a window's worth counts: 11
-    // at once.
+    // Goal: RFC 5681 leaves the window at ssthresh, 10, and it is 11 a window of ACKs later, after a round trip; ns-2
+    // takes the ACK that ends the recovery as one to grow by. It acknowledges 23 segments, of which a window's worth
+    // counts: 11 at once.
     //
     // Segment 19 is lost when the window has grown to 2 + 19, and segments up to 39 have left; two duplicates
     // release 40 and 41, the third one begins the recovery. All of 19 to 41 is acknowledged by the repair.
