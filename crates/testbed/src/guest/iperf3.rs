@@ -133,7 +133,9 @@ impl Process {
             return Ok(());
         };
         let said = fs::read_to_string(&self.log).unwrap_or_default();
-        let last = said.lines().rfind(|line| !line.trim().is_empty()).unwrap_or("nothing");
+        // A server rules off with dashes.
+        let speaks = |line: &&str| line.chars().any(char::is_alphanumeric);
+        let last = said.lines().rfind(speaks).unwrap_or("nothing");
         Err(format!("iperf3 ended too early ({status}); its last words: {last}"))
     }
 
