@@ -44,10 +44,8 @@ impl Tally {
             Err(why) => {
                 let again = scenario.keep(&kept());
                 let failure = format!("scenario {} ({}): {why}\n  {again}", scenario.seed, scenario.law);
-                if !is_known(scenario.seed, &failure) {
-                    println!("{failure}");
-                    self.failures.push(failure);
-                }
+                println!("{failure}");
+                self.failures.push(failure);
             }
         }
         if of >= 500 && self.done.is_multiple_of(of / 20) {
@@ -75,25 +73,6 @@ fn number(name: &str, default: u64) -> u64 {
         given
             .parse()
             .unwrap_or_else(|_| panic!("{name}={given}: a whole number is needed"))
-    })
-}
-
-/// Scenarios whose finding is known and open, with the finding and its cause. Each is still run, and says so.
-const KNOWN: [(u64, &str, &str); 1] = [(
-    1337,
-    "sent_bytes <= offered_bytes, but for rounding",
-    "without a warm-up an interval begins behind the opportunities of a trace at time 0, whose packets it counts",
-)];
-
-/// Whether all of a failure is what is known of the scenario.
-fn is_known(seed: u64, failure: &str) -> bool {
-    let known = KNOWN.iter().find(|known| known.0 == seed);
-    known.is_some_and(|(_, finding, cause)| {
-        let is_all = failure.contains(": 1 findings") && failure.contains(finding);
-        if is_all {
-            println!("known: scenario {seed}: {finding}: {cause}");
-        }
-        is_all
     })
 }
 

@@ -177,8 +177,9 @@ impl<'a> Engine<'a> {
     pub fn run(&mut self, mut report: impl FnMut(u64) -> bool) -> Checked<bool> {
         let (links, flows, end_ns) = (self.spec.links.len(), self.spec.flows.len(), self.spec.duration_ns);
         if self.spec.warmup_ns == 0 {
-            // Before all events, so that totals include what leaves at time 0.
-            (self.record.links_warmup, self.record.flows_warmup) = self.snapshot()?;
+            // Totals include what leaves at time 0, and what a trace offers then: counters are as before the run.
+            self.record.links_warmup = vec![LinkCounters::default(); self.record.link_ids.len()];
+            self.record.flows_warmup = self.flows.iter().map(Flow::snapshot).collect();
         }
         loop {
             let (key, time_ns, source) = self.net.next_event();
