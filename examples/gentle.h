@@ -14,6 +14,7 @@ struct gentle_params {
 struct gentle_state {
 	struct window window;
 	u64 decreased_us; /* when it last shrank */
+	u64 queue_us;     /* delay in queues, as last measured */
 };
 
 LAW void gentle_on_ack(void *state, const void *params, const struct law_ack *ack, struct law_control *control)
@@ -24,9 +25,12 @@ LAW void gentle_on_ack(void *state, const void *params, const struct law_ack *ac
 	/* After a timeout one ACK may cover a whole window that had arrived before: it counts as two packets (RFC 3465). */
 	u64 acked_q32 = fixed_min(ack->acked_pkts, 2) << 32;
 
-	if (control->ca_state == LAW_CA_RECOVERY || !ack->rtt_us)
+	/* Not every ACK measures a round trip: a sender without timestamps has one sample in each. */
+	if (ack->rtt_us)
+		s->queue_us = ack->rtt_us - ack->rtt_us_min;
+	if (control->ca_state == LAW_CA_RECOVERY)
 		return;
-	if (ack->rtt_us - ack->rtt_us_min > p->target_us) {
+	if (s->queue_us > p->target_us) {
 		if (ack->now_us - s->decreased_us < ack->srtt_us)
 			return;
 		LAW_STEP("queueing delay above the target: cwnd *= beta, once a round trip");

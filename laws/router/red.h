@@ -28,7 +28,8 @@
  *   4. ns-2's self-configuring variant (adaptive_) is left out; it is off by default there.
  *   5. Idle time starts when the last packet has left the transmitter at the configured rate.
  *
- * Figures: vcp-ton-2010 figure 10 (TCP/RED); vcp-milcom-2007.
+ * Figures: vcp-ton-2010 figure 10 (TCP/RED); vcp-milcom-2007. Both ran Linux's RED, which is not gentle: it drops every
+ * packet above the upper threshold. Take `router.red.gentle = false` with divergence 1 there.
  */
 #ifndef FADELAB_ROUTER_RED_H
 #define FADELAB_ROUTER_RED_H

@@ -22,7 +22,10 @@
  *   4. The price is clipped at 2^20 and has 32 fractional bits.
  *
  * Figures: vcp-ton-2010 figures 2 and 3 (TCP/REM+ECN). Its parameters "follow the settings of [43]", a note that is no
- * longer to be had; ns-2's defaults stand in, with phi to be swept.
+ * longer to be had; ns-2's defaults stand in, with phi to be swept. Over a coded link c is too large with them: a
+ * packet of 1040 B takes 1156 B on the air with a code of 0.9, not the 1000 B of mean_bytes. The price then rests at a
+ * queue that is (c's error) / alpha longer than the target, 18 packets at 54 Mbit/s and less than one at 2 Mbit/s.
+ * `router.rem.mean_bytes` set to the size on the air mends that (study rem-size of the paper).
  */
 #ifndef FADELAB_ROUTER_REM_H
 #define FADELAB_ROUTER_REM_H

@@ -411,3 +411,38 @@ fn the_law_of_the_tutorial_is_the_one_it_shows() {
         );
     }
 }
+
+#[test]
+fn the_law_of_the_tutorial_grows_however_seldom_a_round_trip_is_measured() {
+    // Goal: a user begins with this law under any preset; with a sample a round trip (`ns2`) it must not fall back to one
+    // step a round trip, where it was a hundred times slower in slow start than with a sample per ACK.
+    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
+    let place = place();
+    fs::copy(root.join("examples/gentle.h"), place.path().join("gentle.h")).unwrap();
+    for samples in ["per ack", "per round trip"] {
+        let samples = format!("transport.rtt_samples={samples}");
+        let arguments = [
+            "run",
+            "dumbbell54",
+            "--law",
+            "./gentle.h",
+            "--seeds",
+            "1",
+            "--out",
+            "r",
+            "--set",
+            "flow.law=gentle",
+            "--set",
+            "run.duration=30 s",
+            "--set",
+            &samples,
+        ];
+        let (status, text, message) = fadelab(place.path(), &arguments);
+        assert_eq!((status, message.as_str()), (0, ""), "{text}");
+        let summary = fs::read(place.path().join("r/summary.json")).unwrap();
+        let summary: serde_json::Value = serde_json::from_slice(&summary).unwrap();
+        let utilisation = summary["groups"][0]["metrics"]["utilisation"]["mean"].as_f64();
+        assert!(utilisation.unwrap() > 0.97, "{samples}: {utilisation:?}");
+        fs::remove_dir_all(place.path().join("r")).unwrap();
+    }
+}
