@@ -2,10 +2,14 @@
 
 #[path = "build/catalogue.rs"]
 mod catalogue;
+#[path = "build/header.rs"]
+mod header;
 #[path = "build/headers.rs"]
 mod headers;
 #[path = "build/layout.rs"]
 mod layout;
+#[path = "build/mirror.rs"]
+mod mirror;
 #[path = "build/registry.rs"]
 mod registry;
 
@@ -62,6 +66,7 @@ fn main() {
     let header = fs::read_to_string(laws.join("law.h")).expect("laws/law.h exists");
     fs::write(&layout_c, layout::c_source(&header)).expect("OUT_DIR is writable");
     build.file(layout_c);
+    fs::write(out.join("mirror.rs"), mirror::rust_source(&header)).expect("OUT_DIR is writable");
     build.file("build/fixed_export.c");
     build.compile("fadelab_laws_c");
     fs::write(out.join("registry.rs"), registry::rust_source(&entries)).expect("OUT_DIR is writable");

@@ -41,6 +41,19 @@ macro_rules! mirror {
     };
 }
 
+/// Declares enumerators and, for the layout test, a list of them under their C names.
+macro_rules! enumerators {
+    ($($(#[$doc:meta])* $name:ident = $value:expr;)*) => {
+        $($(#[$doc])* pub const $name: u32 = $value;)*
+
+        /// Name and value of each enumerator.
+        #[cfg(test)]
+        fn enumerators() -> Vec<(String, u64, u64)> {
+            vec![$((format!("LAW_{}", stringify!($name)), u64::from($name), 0),)*]
+        }
+    };
+}
+
 /// Zeroed, with `size` filled in.
 macro_rules! sized {
     ($($name:ident)*) => {

@@ -2,7 +2,6 @@
 
 use std::ffi::CStr;
 
-use super::constants::enumerators;
 use super::*;
 
 #[repr(C)]
