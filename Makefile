@@ -13,7 +13,7 @@ WEB := $(if $(wildcard web/package-lock.json),web/node_modules/.package-lock.jso
 # Drives the browser in the tests of the page; nobody needs it to build.
 WEB_TEST := web/test/node_modules/.package-lock.json
 
-.PHONY: help demo build test lint validate prove bench determinism scenarios fuzz mutants fmt install deb clean \
+.PHONY: help demo build test lint bless validate prove bench determinism scenarios fuzz mutants fmt install deb clean \
 	setup-demo setup-test setup-fuzz setup-validate setup-prove setup-bench
 
 help: ## This list
@@ -54,6 +54,13 @@ mutants: setup-test $(WEB) $(WEB_TEST) ## Break one thing at a time and see that
 prove: setup-prove ## Prove that no law overflows and all results are in range, and that faults are refuted
 	@tools/prove
 	@tools/prove --check-controls
+
+bless: setup-test $(WEB) ## Write anew what is made from the sources: pages of laws and keys, schema, golden tables
+	@FADELAB_BLESS=1 cargo test --locked -p fadelab-laws --test catalogue
+	@FADELAB_BLESS=1 cargo test --locked -p fadelab-scenario --test keys
+	@FADELAB_BLESS=1 cargo test --locked -p fadelab-results
+	@FADELAB_BLESS=1 cargo test --locked -p fadelab --test golden_tables --test determinism
+	@git status --short docs tests/golden
 
 fmt: setup-test ## Format the sources in place
 	@cargo fmt --all
