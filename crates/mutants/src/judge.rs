@@ -12,7 +12,7 @@ use crate::sources::{Changed, Sources};
 
 /// A test that takes longer is killed.
 const SECONDS_MAX: u32 = 300;
-/// A test that is skipped for want of something proves nothing, so each of these must be there.
+/// A test that is skipped for want of something proves nothing: where all is demanded, each of these must be there.
 const REQUIRED: [&str; 3] = [
     "FADELAB_REQUIRE_BPF",
     "FADELAB_REQUIRE_BROWSER",
@@ -26,6 +26,8 @@ pub enum Verdict {
     Killed,
     /// Its test passes with it.
     Survived,
+    /// Its test skips itself on this machine, for this reason.
+    Skipped(String),
     /// Nothing is known, for this reason; the last words of what failed may follow.
     Error(String),
 }
@@ -35,6 +37,7 @@ impl fmt::Display for Verdict {
         match self {
             Self::Killed => to.write_str("killed"),
             Self::Survived => to.write_str("SURVIVED"),
+            Self::Skipped(reason) => write!(to, "skipped: {reason}"),
             Self::Error(reason) => write!(to, "error: {reason}"),
         }
     }
@@ -46,44 +49,53 @@ pub struct Judge<'a> {
     pub sources: &'a Sources,
     /// Where cargo builds.
     pub target: PathBuf,
+    /// Whether a test that skips itself is an error.
+    demanding: bool,
     /// What the last command printed.
     log: PathBuf,
-    /// By the command of a test: what it said if it fails without a mutation.
-    unsound: BTreeMap<Vec<String>, Option<String>>,
+    /// By the command of a test: the verdict on each of its mutations, unless it passes without one.
+    unsound: BTreeMap<Vec<String>, Option<Verdict>>,
 }
 
 impl<'a> Judge<'a> {
-    /// One that builds in the folder `target`.
-    pub fn new(copy: Copy, sources: &'a Sources, target: PathBuf) -> Self {
+    /// One that builds in the folder `target`; if it is `demanding`, a test that skips itself is an error.
+    pub fn new(copy: Copy, sources: &'a Sources, target: PathBuf, demanding: bool) -> Self {
         let log = target.join("log");
         Self {
             copy,
             sources,
             target,
+            demanding,
             log,
             unsound: BTreeMap::new(),
         }
     }
 
-    /// Why a test says nothing, unless it passes while nothing is broken; it is run once.
+    /// The verdict on whatever a test should notice, if the test says nothing: it fails, matches nothing or skips
+    /// itself while nothing is broken. It is run once.
     ///
     /// # Errors
     ///
     /// When the command cannot be run.
-    pub fn unsound(&mut self, test: &[String]) -> Result<Option<String>, String> {
+    pub fn unsound(&mut self, test: &[String]) -> Result<Option<Verdict>, String> {
         if let Some(known) = self.unsound.get(test) {
             return Ok(known.clone());
         }
-        let sound = self.compiles(test)? && self.passes(test)?;
-        let reason = || {
-            format!(
-                "its test fails, or matches nothing, without the mutation{}",
-                self.last_words()
-            )
+        let verdict = if !self.compiles(test)? || !self.passes(test)? {
+            let words = self.last_words();
+            let reason = format!("its test fails, or matches nothing, without the mutation{words}");
+            Some(Verdict::Error(reason))
+        } else if let Some(reason) = self.output().lines().find_map(|line| line.strip_prefix("skipped: ")) {
+            Some(if self.demanding {
+                Verdict::Error(format!("its test is skipped: {reason}"))
+            } else {
+                Verdict::Skipped(reason.to_owned())
+            })
+        } else {
+            None
         };
-        let unsound = (!sound).then(reason);
-        self.unsound.insert(test.to_owned(), unsound.clone());
-        Ok(unsound)
+        self.unsound.insert(test.to_owned(), verdict.clone());
+        Ok(verdict)
     }
 
     /// What becomes of a mutation, whose test must be sound.
@@ -104,11 +116,15 @@ impl<'a> Judge<'a> {
         Ok(verdict)
     }
 
-    /// The last lines that the last command printed, each after a line's end.
+    /// What the last command printed.
+    fn output(&self) -> String {
+        String::from_utf8_lossy(&fs::read(&self.log).unwrap_or_default()).into_owned()
+    }
+
+    /// The last lines of that, each after a line's end.
     fn last_words(&self) -> String {
-        let text = fs::read(&self.log).unwrap_or_default();
-        let text = String::from_utf8_lossy(&text);
-        let lines: Vec<&str> = text.lines().collect();
+        let output = self.output();
+        let lines: Vec<&str> = output.lines().collect();
         let last = lines[lines.len().saturating_sub(5)..].iter();
         last.flat_map(|line| ["\n    ", line]).collect()
     }
@@ -124,9 +140,9 @@ impl<'a> Judge<'a> {
     fn passes(&self, test: &[String]) -> Result<bool, String> {
         let mut command = Command::new("timeout");
         command.args(["-s", "KILL", &SECONDS_MAX.to_string()]).args(test);
-        let succeeds = self.succeeds(command)?;
-        let text = fs::read(&self.log).unwrap_or_default();
-        Ok(succeeds && tests_passed(&String::from_utf8_lossy(&text)) > 0)
+        // Without this, cargo keeps to itself that a test was skipped.
+        command.args(["--", "--show-output"]);
+        Ok(self.succeeds(command)? && tests_passed(&self.output()) > 0)
     }
 
     fn succeeds(&self, mut command: Command) -> Result<bool, String> {
@@ -135,7 +151,7 @@ impl<'a> Judge<'a> {
         command
             .current_dir(&self.copy.top)
             .env("CARGO_TARGET_DIR", &self.target)
-            .envs(REQUIRED.map(|name| (name, "1")))
+            .envs(REQUIRED.iter().filter(|_| self.demanding).map(|name| (name, "1")))
             .stdout(out)
             .stderr(err);
         let status = command
