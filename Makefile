@@ -49,7 +49,7 @@ fuzz: setup-fuzz ## Inputs of chance for scenarios, --set and traces, for FADELA
 	@tools/fuzz
 
 mutants: setup-test $(WEB) $(WEB_TEST) ## Break one thing at a time and see that a test notices
-	@tools/mutants
+	@tools/mutants $(if $(FADELAB_MUTANTS_SECONDS),--seconds $(FADELAB_MUTANTS_SECONDS))
 
 prove: setup-prove ## Prove that no law overflows and all results are in range, and that faults are refuted
 	@tools/prove
