@@ -27,6 +27,7 @@ mod registry;
 pub mod replay;
 mod router;
 mod sender;
+mod source;
 mod state;
 
 pub use capacity::Capacity;

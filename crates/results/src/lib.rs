@@ -20,6 +20,7 @@ pub mod folder;
 pub mod interval;
 pub mod manifest;
 pub mod measure;
+pub mod pack;
 pub mod picture;
 pub mod read;
 pub mod report;

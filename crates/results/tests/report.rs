@@ -4,7 +4,7 @@ mod common;
 
 use common::{Lab, picture, spec, trace_spec, two_laws};
 use fadelab_results::curves::{Curves, LawCurves};
-use fadelab_results::report::pack::Packed;
+use fadelab_results::pack::Packed;
 use fadelab_results::{Claim, Summary, Verdict, report};
 use serde_json::Value;
 

@@ -18,6 +18,9 @@ use crate::{Error, guest};
 use archive::Archive;
 use programs::Need;
 
+/// The emulator that runs an image.
+pub(crate) const QEMU: &str = "qemu-system-x86_64";
+
 /// A kernel that can be had: its series and the suite of Debian that has it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Kernel {
@@ -81,11 +84,7 @@ impl Image {
     /// # Errors
     /// A program of the system is missing, the kernel's package cannot be had, or the cache cannot be written.
     pub fn prepare(kernel: &Kernel, program: &Path, iperf3: bool, mut say: impl FnMut(&str)) -> Result<Self, Error> {
-        programs::find(&(
-            crate::machine::QEMU,
-            "runs the kernel in virtual time",
-            "qemu-system-x86",
-        ))?;
+        programs::find(&(QEMU, "runs the kernel in virtual time", "qemu-system-x86"))?;
         let cache = cache()?.join(kernel.series);
         fs::create_dir_all(&cache).map_err(Error::file("make", &cache))?;
         let package = match apt::deb(&cache)? {

@@ -15,13 +15,10 @@ use fadelab_sim::record::RunRecord;
 use nix::sched::CpuSet;
 use nix::sys::memfd::{MFdFlags, memfd_create};
 
-use crate::image::{Image, archive};
+use crate::image::{Image, QEMU, archive};
 use crate::message::Message;
 use crate::plan::Plan;
 use crate::{Error, guest};
-
-/// The emulator.
-pub const QEMU: &str = "qemu-system-x86_64";
 
 /// A guest that has said nothing for so many seconds, by the wall clock, hangs. It speaks at each virtual second, which
 /// takes a few seconds at most, unless the machine is very slow: then `FADELAB_GUEST_SILENCE_S` says how long to wait.

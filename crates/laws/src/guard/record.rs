@@ -21,7 +21,7 @@ pub struct CallsHead {
     pub fadelab_calls: u32,
     /// Own laws that were called, with their text; laws that are built in need none.
     #[serde(default)]
-    pub laws: Vec<crate::own::Source>,
+    pub laws: Vec<crate::source::Source>,
 }
 
 /// One call. Structs are given by their fields' names as in `law.h`, memory in hexadecimal digits.

@@ -8,36 +8,11 @@ mod compile;
 mod load;
 mod symbols;
 
-use std::path::PathBuf;
-
-use serde::{Deserialize, Serialize};
-
+pub use crate::source::{Source, SourceFile};
 pub use compile::{check_name, headers, read_again, temporary};
 pub use load::{load, load_text, loaded};
 
 pub(crate) use load::explained;
-
-/// The text of a header and of what it includes beside itself.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Source {
-    /// Name of the law.
-    pub name: String,
-    /// SHA-256 over names and texts of the files, in hexadecimal digits.
-    pub sha256: String,
-    /// The header as the user named it.
-    pub path: PathBuf,
-    /// The header, then the files that it includes, by paths relative to its folder.
-    pub files: Vec<SourceFile>,
-}
-
-/// A file of a law.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub struct SourceFile {
-    /// Relative to the folder of the law's header.
-    pub name: String,
-    /// Its content.
-    pub text: String,
-}
 
 /// A law that a user brought.
 #[derive(Clone, Debug)]

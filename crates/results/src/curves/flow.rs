@@ -6,7 +6,7 @@ use super::link::{Grid, seconds};
 use crate::Run;
 use crate::bins::Bin;
 use crate::measure::ratio;
-use crate::report::pack::Packed;
+use crate::pack::Packed;
 
 /// A row per run and flow of `value` of a flow's samples in a bin.
 fn rows(

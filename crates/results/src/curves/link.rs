@@ -6,7 +6,7 @@ use crate::Run;
 use crate::bins::{self, Bin};
 use crate::counters::per_us;
 use crate::measure::{self, ratio};
-use crate::report::pack::Packed;
+use crate::pack::Packed;
 
 /// Bins from 0 on over the length of a run.
 #[derive(Clone, Copy, Debug)]

@@ -14,7 +14,7 @@ pub use budget::Budget;
 use spread::Quantiles;
 
 use crate::contender::{Contender, contenders};
-use crate::report::pack::Packed;
+use crate::pack::Packed;
 use crate::summary::in_order;
 use crate::{Experiment, Run, measure};
 

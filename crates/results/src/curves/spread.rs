@@ -3,7 +3,7 @@
 use serde::Serialize;
 
 use crate::Run;
-use crate::report::pack::floats;
+use crate::pack::floats;
 
 /// Quantiles of a distribution function: one per hundredth.
 const QUANTILES_N: usize = 101;

@@ -4,7 +4,6 @@ mod claims;
 mod data;
 mod distances;
 mod headline;
-pub mod pack;
 pub mod swept;
 mod tables;
 
