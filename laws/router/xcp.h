@@ -28,6 +28,15 @@
  *   4. `form = "katabi"` weights a packet's share by its size, takes the mean over packets and gives every packet its
  *      share without looking at what is left, as the original paper is remembered; with equal sizes the two forms give
  *      the same shares.
+ *   5. Q is the smallest queue that there was, "seen by an arriving packet" (SIGCOMM 2002, section 3.5). ns-2 compares
+ *      just before departures, the departing packet included, and when the timer runs: a queue that stands is up to
+ *      one packet shorter there.
+ *   6. input is all that joins the queue, packets of other protocols included, so that XCP gives way to them. ns-2's
+ *      router gives those a queue of their own, which takes turns with XCP's, as SIGCOMM 2002 has it in section 8.2;
+ *      but where XCP's queue is to have its part of the rate (equation 14: w c - y), it counts against the rate of the
+ *      whole link, unless `tcp_xcp_on_` is set. So its queue stands at alpha / beta times the others' rate times the
+ *      mean RTT, or overflows. With all packets in XCP's queue (`cbr_queue xcp` in tests/differential/ns2) the two
+ *      agree.
  *
  * Figures: vcp-ton-2010 figures 2, 3, 5, 10 to 13.
  */
