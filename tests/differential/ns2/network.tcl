@@ -165,7 +165,9 @@ proc add_transfer {host peer pkts start_s} {
 	lappend sources $tcp
 }
 
-# Packets at a constant bit rate, headers of 28 bytes included, from one host to another.
+# Packets at a constant bit rate, headers of 28 bytes included, from one host to another. ns-2's XCP routers queue what
+# is neither XCP nor TCP by itself, unless its priority is the code of XCP's queue (CP_XCP, 10). Other queues know no
+# such codes.
 proc add_cbr {host peer bps} {
 	global ns arg
 	set udp [new Agent/UDP]
@@ -175,6 +177,7 @@ proc add_cbr {host peer bps} {
 	$ns connect $udp $null
 	# UDP cuts what it is given into packets of its own size.
 	$udp set packetSize_ $arg(packet_bytes)
+	if {$arg(cbr_queue) eq "xcp"} { $udp set prio_ 10 }
 	set cbr [new Application/Traffic/CBR]
 	$cbr set packetSize_ $arg(packet_bytes)
 	$cbr set rate_ $bps

@@ -27,12 +27,17 @@ enum What {
     Link(String, String, Metric),
     /// Rate of a class of flows over a rate in Mbit/s.
     Class(&'static str, f64),
+    /// Rate of a class of flows over that of the long flows.
+    Split(&'static str),
 }
 
+/// Class of the flows that cross all hops.
+const LONG: &str = "long";
 const UTILISATION: &str = "what start times alone may move";
 const UTILISATION_LOSSY: &str = "both draw random losses of their own: a small part, and the noise of both means";
 const QUEUE: &str = "start times move the queue: a small part, and the noise of both means";
 const RATE: &str = "drops and marks are few, some 40 drops and 100 marks a run, and their number varies with the seed";
+const SPLIT: &str = "a quotient of two shares that both stray; those of the release's parking lot have the same bound";
 const JAIN: &str = "how flows share depends on when each began and on whom losses hit";
 
 /// The figures of `case`.
@@ -46,6 +51,13 @@ pub fn of(case: &Case) -> Vec<Figure> {
                 unit: "1",
                 tolerance: Tolerance::within(0.03, JAIN),
                 what: What::Class(class, rate_mbps),
+            }));
+            let local = classes.iter().filter(|(class, _)| *class != LONG);
+            figures.extend(local.map(|&(class, _)| Figure {
+                quantity: format!("{class} : {LONG}"),
+                unit: "1",
+                tolerance: Tolerance::part(0.05, SPLIT),
+                what: What::Split(class),
             }));
             figures
         }
@@ -100,13 +112,8 @@ impl Figure {
                     _ => measure::jain(&output.rates_mbps("flow")).ok_or_else(|| "ns-2 printed no flow".to_owned()),
                 }
             }
-            What::Class(class, rate_mbps) => {
-                let rates = output.rates_mbps(class);
-                if rates.is_empty() {
-                    return Err(format!("ns-2 printed no flow of '{class}'"));
-                }
-                Ok(rates.iter().sum::<f64>() / rate_mbps)
-            }
+            What::Class(class, rate_mbps) => Ok(rate_of(output, class)? / rate_mbps),
+            What::Split(class) => Ok(rate_of(output, class)? / rate_of(output, LONG)?),
         }
     }
 
@@ -117,15 +124,57 @@ impl Figure {
     pub fn ours(&self, measured: &Measured) -> Result<Stat, String> {
         measured.stat(|run: &Run| match &self.what {
             What::Link(link, _, metric) => measure::measure(run, link_of(run, link)?).get(*metric),
-            What::Class(class, rate_mbps) => {
-                let flows = run
-                    .spec
-                    .flows
-                    .iter()
-                    .filter(|flow| flow.group.as_ref() == *class)
-                    .count();
-                Some(shares::rate_bps(run, class)? * flows as f64 / (rate_mbps * 1e6))
-            }
+            What::Class(class, rate_mbps) => Some(rate_of_ours(run, class)? / rate_mbps),
+            What::Split(class) => Some(rate_of_ours(run, class)? / rate_of_ours(run, LONG)?),
         })
+    }
+}
+
+/// What the flows of a class carry together in ns-2, in Mbit/s.
+fn rate_of(output: &Output, class: &str) -> Result<f64, String> {
+    let rates = output.rates_mbps(class);
+    if rates.is_empty() {
+        return Err(format!("ns-2 printed no flow of '{class}'"));
+    }
+    Ok(rates.iter().sum())
+}
+
+/// What they carry together here.
+fn rate_of_ours(run: &Run, class: &str) -> Option<f64> {
+    let flows = run
+        .spec
+        .flows
+        .iter()
+        .filter(|flow| flow.group.as_ref() == class)
+        .count();
+    Some(shares::rate_bps(run, class)? * flows as f64 / 1e6)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::cases;
+    use super::*;
+
+    #[test]
+    fn local_flows_are_set_against_long_ones() {
+        // Goal: of each class of local flows, and of no other, ns-2's quotient is what its flows carry together over
+        // what the long ones do; a class of which ns-2 printed nothing is an error.
+        let text = "long_1_mbps 0.1\nlong_2_mbps 0.3\nlocal1_1_mbps 1.5\nlocal1_2_mbps 0.5\nlocal2_1_mbps 1\n";
+        let output = Output::parse(text).expect("sound");
+        let cases = cases::all();
+        let case = cases.iter().find(|case| matches!(case.compared, Compared::Hops(..)));
+        let figures = of(case.expect("a parking lot"));
+        let splits: Vec<_> = figures
+            .iter()
+            .filter(|figure| matches!(figure.what, What::Split(_)))
+            .map(|figure| (figure.quantity.as_str(), figure.theirs(&output)))
+            .collect();
+        let missing = Err("ns-2 printed no flow of 'local4'".to_owned());
+        let expected = [
+            ("local1 : long", Ok(5.0)),
+            ("local2 : long", Ok(2.5)),
+            ("local4 : long", missing),
+        ];
+        assert_eq!(splits, expected);
     }
 }
