@@ -17,8 +17,11 @@ WEB_TEST := web/test/node_modules/.package-lock.json
 	setup-demo setup-test setup-fuzz setup-validate setup-prove setup-bench
 
 help: ## This list
-	@sed -n 's/^\([a-z]*\):.*## \(.*\)/make \1|\2/p' Makefile | while IFS='|' read -r name text; do \
-		printf '  %-18s%s\n' "$$name" "$$text"; done
+	@list() { sed -n "s/^\([a-z]*\):.*$$1 \(.*\)/make \1|\2/p" Makefile | \
+		while IFS='|' read -r name text; do printf '  %-18s%s\n' "$$name" "$$text"; done; }; \
+	list '##'; \
+	printf '\nLong lanes, and what each takes on two cores once built; .ci/run takes all or a part of each:\n'; \
+	list '##+'
 
 demo: build ## Build, then run the main job: satellite, satellite with fading, a cellular trace
 	@for name in $(DEMO); do $(FADELAB) run scenarios/$$name.toml; done
@@ -32,7 +35,7 @@ test: setup-test $(WEB) $(WEB_TEST) ## All checks and tests, and what was skippe
 lint: setup-test $(WEB) ## The checks alone: formatting, clippy, shell, the rules of the house
 	@tools/lint
 
-validate: setup-validate $(WEB) ## Compare with closed forms and ns-2, write docs/validation.md
+validate: setup-validate $(WEB) ##+ 5 min: compare with closed forms and ns-2, write docs/validation.md
 	@cargo run --release --locked -p fadelab-validate
 
 bench: setup-bench build ## Speed and memory beside ns-2 against their bounds, into docs/performance.md
@@ -41,17 +44,17 @@ bench: setup-bench build ## Speed and memory beside ns-2 against their bounds, i
 determinism: setup-test build ## Debug and release builds give the same bytes
 	@FADELAB_RELEASE=$(abspath $(FADELAB)) cargo test --locked -p fadelab --test determinism
 
-scenarios: setup-test $(WEB) ## FADELAB_RANDOM_SCENARIOS (3000) random scenarios end clean
+scenarios: setup-test $(WEB) ##+ 2 min: FADELAB_RANDOM_SCENARIOS (3000) random scenarios end clean
 	@FADELAB_RANDOM_SCENARIOS=$(or $(FADELAB_RANDOM_SCENARIOS),3000) \
 		cargo test --locked -p fadelab --test random_scenarios random_scenarios_end_clean -- --nocapture
 
-fuzz: setup-fuzz ## Inputs of chance for scenarios, --set and traces, for FADELAB_FUZZ_SECONDS (600)
+fuzz: setup-fuzz ##+ 10 min: inputs of chance for scenarios, --set and traces, for FADELAB_FUZZ_SECONDS (600)
 	@tools/fuzz
 
-mutants: setup-test $(WEB) $(WEB_TEST) ## Break one thing at a time and see that a test notices
+mutants: setup-test $(WEB) $(WEB_TEST) ##+ an hour or so: break one thing at a time; FADELAB_MUTANTS_SECONDS limits it
 	@tools/mutants $(if $(FADELAB_MUTANTS_SECONDS),--seconds $(FADELAB_MUTANTS_SECONDS))
 
-prove: setup-prove ## Prove that no law overflows and all results are in range, and that faults are refuted
+prove: setup-prove ##+ 2 min: no law overflows, all results are in range, and faults are refuted
 	@tools/prove
 	@tools/prove --check-controls
 

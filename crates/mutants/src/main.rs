@@ -31,8 +31,8 @@ struct Args {
     /// Mutations to try, each a file `tests/mutations/NAME.mutation` [default: all]
     #[arg(value_name = "NAME")]
     names: Vec<String>,
-    /// Begin no mutation after this time from the first build on, take those first whose files changed last, and skip
-    /// those whose test cannot run here
+    /// Begin no mutation after this time, counted from when the first can be tried; take those first whose files
+    /// changed last, and skip those whose test cannot run here
     #[arg(long, value_parser = clap::value_parser!(u64).range(1..))]
     seconds: Option<u64>,
 }
@@ -122,12 +122,12 @@ fn try_all(judge: &mut Judge, cases: &[Case], seconds: Option<u64>) -> Result<Co
         for (mutation, changed) in batch {
             if changed.is_ok() {
                 judge.unsound(&mutation.test)?;
-                begin.get_or_insert_with(Instant::now);
             }
         }
+        // The first build takes minutes, in which nothing is tried; from then on the time counts.
+        let begin = *begin.get_or_insert_with(Instant::now);
         for (mutation, changed) in batch {
-            let late = |begin: Instant| seconds.is_some_and(|most| begin.elapsed() >= Duration::from_secs(most));
-            if begin.is_some_and(late) {
+            if seconds.is_some_and(|most| begin.elapsed() >= Duration::from_secs(most)) {
                 return Ok(count);
             }
             let verdict = match (changed, judge.unsound(&mutation.test)?) {

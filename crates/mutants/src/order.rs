@@ -26,7 +26,7 @@ impl Ages {
             "--first-parent",
             "-m",
             "--name-only",
-            "--format=commit:",
+            "--format=tformat:commit:",
         ];
         Ok(Self::from_log(&edits, &git(top, &args)?))
     }
@@ -99,6 +99,14 @@ mod tests {
         ] {
             assert_eq!(ages.of(name, touched(files).iter()), age, "{name} {files:?}");
         }
+    }
+
+    #[test]
+    fn asks_git_for_the_history() {
+        // Goal: what is asked of git is what it understands: some file of this tree has an age.
+        let top = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
+        let Ages(ages) = Ages::read(&top).unwrap();
+        assert!(ages.values().any(|&age| age > 0), "{ages:?}");
     }
 
     #[test]
