@@ -24,9 +24,9 @@
  *   2. While the host recovers from a loss the feedback is dropped: the draft lets loss control override XCP. ns-2
  *      looks at no feedback of a duplicate ACK at any time, in a recovery or not, and what it carried is lost:
  *      `feedback = "new"`. After random losses, which leave many of them, its windows grow that much less.
- *      ns-2's XCP is a Reno, whose recovery ends with the first new ACK, a partial one included, and it acts on that ACK:
- *      that is the host's to say (`recovery_exit` of the transport). With NewReno or SACK partial ACKs stay within the
- *      recovery, and their feedback is dropped.
+ *      ns-2's XCP is a Reno, whose recovery ends with the first new ACK, a partial one included, and it acts on that
+ *      ACK: that is the host's to say (`recovery_exit` of the transport). With NewReno or SACK partial ACKs stay within
+ *      the recovery, and their feedback is dropped.
  *   3. The draft's ageing of allowance that the sender does not use is left out, as in ns-2.
  *
  * Figures: vcp-ton-2010 figures 2, 3, 5, 10 to 13; the fairness part of xcc-2010.

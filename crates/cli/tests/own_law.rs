@@ -414,8 +414,8 @@ fn the_law_of_the_tutorial_is_the_one_it_shows() {
 
 #[test]
 fn the_law_of_the_tutorial_grows_however_seldom_a_round_trip_is_measured() {
-    // Goal: a user begins with this law under any preset; with a sample a round trip (`ns2`) it must not fall back to one
-    // step a round trip, where it was a hundred times slower in slow start than with a sample per ACK.
+    // Goal: a user begins with this law under any preset; where ACKs seldom have an RTT sample (`ns2`: once a round
+    // trip) it must grow with the others too, and not by one packet a round trip in slow start.
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
     let place = place();
     fs::copy(root.join("examples/gentle.h"), place.path().join("gentle.h")).unwrap();
