@@ -50,7 +50,7 @@ mean RTT, which grows with Q and counts up to 1 s. Beside 2 Mbit/s of 8 that is 
 4 Mbit/s it is 851, and ns-2 has 849.4, both without a limit to the queue. With one of 69 packets ns-2 drops 2.2 %
 there, times out 148 times and uses 0.896 of the link. Told to reckon with half of the rate (`tcp_xcp_on_`) it has a
 queue of 0.4 packets and no drop. In the rows `cbr_queue xcp` puts the datagrams into the queue of the XCP flows, where
-ours are, and input counts all. What is left, 3 to 5 % of the queue, is how ns-2 measures it: the smallest just before
+ours are, and input counts all. What is left, 4 to 6 % of the queue, is how ns-2 measures it: the smallest just before
 departures, the departing packet included, where SIGCOMM 2002 has the smallest that an arriving packet sees. Over ten
 seeds ns-2 has 20.40 ± 0.06 packets with two flows and 20.09 ± 0.09 with ten, ours 21.17 ± 0.09 and 21.19 ± 0.19, and
 a copy of our router that measures as ns-2 does 20.51 ± 0.05 and 19.96 ± 0.10. These rows, and those of the parking lot,
