@@ -19,12 +19,12 @@ use std::path::{Path, PathBuf};
 use std::time::Instant;
 
 use clap::Args;
+use fadelab_lab::{Ground as _, Kept, Simulator};
 use fadelab_results::{Error, Experiment, Host, Provenance, Summary, Target};
 use fadelab_scenario::plan::Plan;
-use fadelab_sim::record::RunRecord;
 
-use crate::kept::{self, Kept};
-use crate::{Failure, output, run, sweep};
+use crate::progress::Terminal;
+use crate::{Failure, kept, output};
 use figures::Figures;
 use ledger::Entry;
 use paper::{Claims, Runs, Studies};
@@ -78,8 +78,8 @@ pub fn reproduce(args: &ReproduceArgs) -> Result<(), Failure> {
     let plans = plans(args, &folder, &claims)?;
     let (merged, wall) = (merged(&claims, &plans), Instant::now());
     let kept = Kept::of(&merged, &target, false)?;
-    output::note(&kept.as_ref().map_or_else(Vec::new, Kept::greeting));
-    let mut experiment = run::experiment(&merged, simulate(&merged, kept.as_ref())?);
+    output::note(&kept::greeting(kept.as_ref()));
+    let mut experiment = simulate(&merged, kept.as_ref())?;
     let figures = figures(&claims, &drawings, &experiment)?;
     let entries = ledger::entries(&claims, &figures);
     experiment.pictures = drawings.pictures(&claims, &experiment, &figures)?;
@@ -201,15 +201,17 @@ fn merged(claims: &Claims, plans: &[Plan]) -> Plan {
     merged
 }
 
-fn simulate(plan: &Plan, kept: Option<&Kept>) -> Result<Vec<RunRecord>, Failure> {
-    let swept = sweep::simulate(plan, threads(), false, kept);
-    swept.map(|swept| swept.records).map_err(|stop| {
-        stop.failure(kept, |index, message| {
+fn simulate(plan: &Plan, kept: Option<&Kept>) -> Result<Experiment, Failure> {
+    let swept = fadelab_lab::sweep(&Simulator, plan, threads(), kept, &Terminal::new(false));
+    let swept = swept.map_err(|stop| {
+        kept::failure(stop, kept, |index, why| {
             let run = &plan.runs[index];
             let point = fadelab_results::point_text(&run.point);
-            format!("{point}, law {}, seed {}: {message}", run.law_label, run.seed)
+            format!("{point}, law {}, seed {}: {why}", run.law_label, run.seed)
         })
-    })
+    })?;
+    let runs = fadelab_lab::runs(plan, Simulator.name(), swept.records);
+    Ok(fadelab_lab::experiment(plan, runs))
 }
 
 fn threads() -> usize {
@@ -317,7 +319,7 @@ mod tests {
         claims.claim[0].verdict = fadelab_results::Verdict::Differs;
         claims.run[0].set = vec!["flow.law=vcp".to_owned(), "run.duration=100 s".to_owned()];
         let plan = merged(&claims, &plans(&args(2), &folder, &claims).ok().unwrap());
-        let experiment = run::experiment(&plan, simulate(&plan, None).ok().unwrap());
+        let experiment = simulate(&plan, None).ok().unwrap();
         let entries = ledger::entries(
             &claims,
             &figures(&claims, &Drawings::default(), &experiment).ok().unwrap(),
@@ -391,7 +393,7 @@ mod tests {
         }
         let plan = merged(&claims, &plans(&args(1), &folder, &claims).ok().unwrap());
         assert_eq!((claims.run.len(), plan.runs.len()), (3, 1));
-        let experiment = run::experiment(&plan, simulate(&plan, None).ok().unwrap());
+        let experiment = simulate(&plan, None).ok().unwrap();
         let figures = figures(&claims, &Drawings::default(), &experiment).ok().unwrap();
         let names: Vec<&str> = figures
             .iter()
@@ -426,7 +428,7 @@ mod tests {
             }
             ledger::select(&mut claims, &ids).ok().unwrap();
             let plan = merged(&claims, &plans(&args(3), &folder, &claims).ok().unwrap());
-            let experiment = run::experiment(&plan, simulate(&plan, None).ok().unwrap());
+            let experiment = simulate(&plan, None).ok().unwrap();
             let entries = ledger::entries(
                 &claims,
                 &figures(&claims, &Drawings::default(), &experiment).ok().unwrap(),

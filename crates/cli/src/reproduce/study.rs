@@ -8,7 +8,7 @@ use fadelab_results::interval::Stat;
 use super::figures::{self, Figures};
 use super::paper::{self, Studies, Study};
 use super::{ReproduceArgs, simulate};
-use crate::{Failure, output, run};
+use crate::{Failure, output};
 
 /// Prints the studies that were asked for.
 ///
@@ -24,8 +24,7 @@ pub fn print(args: &ReproduceArgs, folder: &Path, studies: &Studies) -> Result<(
             figures::check(name).map_err(Failure::Invalid)?;
         }
         let plan = paper::plan(folder, &study.scenario, &study.set, args.seeds)?;
-        let records = simulate(&plan, None)?;
-        let experiment = run::experiment(&plan, records);
+        let experiment = simulate(&plan, None)?;
         let wanted = study.show.iter().map(String::as_str).collect();
         let measure = |run| Figures::measure(&study.id, run, &study.link, &wanted).map_err(Failure::Invalid);
         let figures: Vec<Figures> = experiment.runs.iter().map(measure).collect::<Result<_, _>>()?;

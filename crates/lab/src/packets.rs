@@ -1,4 +1,4 @@
-//! `fadelab run --pcap FLOW`: packet logs of one flow at its sender's host, as Wireshark opens them.
+//! Packet logs of one flow at its sender's host, as Wireshark opens them.
 //!
 //! The runs are made a second time for it: they give the same packets again, and runs without a log stay as they are.
 
@@ -8,16 +8,14 @@ mod headers;
 use std::cell::RefCell;
 use std::path::Path;
 use std::rc::Rc;
-use std::sync::atomic::{AtomicBool, Ordering};
 
 use fadelab_scenario::plan::{Plan, PlannedRun};
 use fadelab_sim::RunError;
 use fadelab_sim::spec::FlowSpec;
-use rayon::prelude::*;
 
-use crate::pcap::file::LogFile;
-use crate::pcap::headers::Host;
-use crate::{Failure, interrupt};
+use crate::packets::file::LogFile;
+use crate::packets::headers::Host;
+use crate::{Failure, Watch, workers};
 
 /// Most files of one command: more are rarely meant, and each may be large.
 const FILES_MAX: usize = 100;
@@ -26,17 +24,17 @@ const FILES_MAX: usize = 100;
 const FOLDER: &str = "packets";
 
 /// Which flow is logged: its place among the flows of each run.
+#[derive(Clone, Debug)]
 pub struct Log {
     places: Vec<u32>,
 }
 
 impl Log {
-    /// What `--pcap` asks for: a flow by its name or its number, from 0, as in the column `flow`.
+    /// Of a flow by its name or its number, from 1.
     ///
     /// # Errors
     /// A flow that some run does not have, more files than are allowed, headers that make no packet.
-    pub fn asked(flow: Option<&str>, plan: &Plan) -> Result<Option<Self>, Failure> {
-        let Some(flow) = flow else { return Ok(None) };
+    pub fn of(flow: &str, plan: &Plan) -> Result<Self, Failure> {
         if plan.runs.len() > FILES_MAX {
             let hint = "choose some with --seeds and --set";
             let given = format!("--pcap with {} runs", plan.runs.len());
@@ -51,22 +49,21 @@ impl Log {
             Ok(place as u32)
         };
         let places = plan.runs.iter().map(place).collect::<Result<_, Failure>>()?;
-        Ok(Some(Self { places }))
+        Ok(Self { places })
     }
 
-    /// Writes a log per run into the folder of results, which is complete already, on `threads` threads.
+    /// Makes the runs again in the simulator and writes a log of each into the folder of results, which is complete
+    /// already, on `threads` threads.
     ///
     /// # Errors
     /// A file that cannot be written, or an interrupt.
-    pub fn write(&self, plan: &Plan, results: &Path, threads: usize) -> Result<(), Failure> {
+    pub fn write(&self, plan: &Plan, results: &Path, threads: usize, watch: &dyn Watch) -> Result<(), Failure> {
         let folder = results.join(FOLDER);
         let failed = |what: String| Failure::Failed(format!("{what}; the result is complete in {}", results.display()));
         std::fs::create_dir(&folder).map_err(|error| failed(format!("cannot create {}: {error}", folder.display())))?;
-        let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build();
-        let pool = pool.map_err(|error| failed(format!("cannot start {threads} threads: {error}")))?;
-        let stop = interrupt::flag();
-        let one = |(run, &flow): (&PlannedRun, &u32)| log(run, flow, &folder, stop);
-        let all: Vec<_> = pool.install(|| plan.runs.par_iter().zip(&self.places).map(one).collect());
+        let order: Vec<usize> = (0..plan.runs.len()).collect();
+        let one = |index: usize| log(&plan.runs[index], self.places[index], &folder, watch);
+        let all = workers::share(&order, threads, one).map_err(failed)?.outcomes;
         all.into_iter()
             .collect::<Result<(), NotLogged>>()
             .map_err(|why| match why {
@@ -104,7 +101,7 @@ fn unknown(flow: &str, flows: &[FlowSpec]) -> Failure {
 }
 
 /// Makes one run again and logs it. The file has its name when it is complete.
-fn log(run: &PlannedRun, place: u32, folder: &Path, stop: &AtomicBool) -> Result<(), NotLogged> {
+fn log(run: &PlannedRun, place: u32, folder: &Path, watch: &dyn Watch) -> Result<(), NotLogged> {
     let flow = &run.spec.flows[place as usize];
     let path = folder.join(file_name(run, flow));
     let failed = |error: &dyn std::fmt::Display| {
@@ -122,7 +119,7 @@ fn log(run: &PlannedRun, place: u32, folder: &Path, stop: &AtomicBool) -> Result
         &run.spec,
         &[place],
         Box::new(move |sighting| sink.borrow_mut().add(sighting)),
-        |_| !stop.load(Ordering::Relaxed),
+        |_| !watch.is_interrupted(),
     );
     match outcome {
         Ok(_) => shared.borrow_mut().finish().map_err(|error| failed(&error)),
@@ -131,7 +128,7 @@ fn log(run: &PlannedRun, place: u32, folder: &Path, stop: &AtomicBool) -> Result
     }
 }
 
-/// `run3-vcp-seed1-flow.0.pcapng`: the run as in the column `run`, its law, its seed and the flow.
+/// `run3-vcp-seed1-flow.1.pcapng`: the run as in the column `run`, its law, its seed and the flow.
 fn file_name(run: &PlannedRun, flow: &FlowSpec) -> String {
     let plain = |text: &str| -> String {
         let keep = |letter: char| {

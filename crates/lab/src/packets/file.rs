@@ -12,7 +12,7 @@ use pcap_file::pcapng::blocks::enhanced_packet::{EnhancedPacketBlock, EnhancedPa
 use pcap_file::pcapng::blocks::interface_description::{InterfaceDescriptionBlock, InterfaceDescriptionOption};
 use pcap_file::{DataLink, PcapError};
 
-use crate::pcap::headers::Host;
+use crate::packets::headers::Host;
 
 /// Bytes of a packet that are recorded at most: the longest headers of IPv4 and TCP.
 const SNAP_BYTES: u32 = 120;

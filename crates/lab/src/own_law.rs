@@ -1,36 +1,27 @@
 //! Laws that users bring: what `--law` loads, and what is kept when one of them is at fault.
 
-use std::fs;
 use std::path::{Path, PathBuf};
+use std::{fs, io};
 
 use fadelab_laws::guard::{CALLS_VERSION, CallsHead, Fault};
-use fadelab_laws::own::{self, OwnLawError};
+use fadelab_laws::own;
 use fadelab_results::{OwnLaw, Source, Target};
 use fadelab_sim::spec::RunSpec;
 
-use crate::{Failure, output, shell};
+use crate::Failure;
 
-impl From<OwnLawError> for Failure {
-    fn from(error: OwnLawError) -> Self {
-        Self::Invalid(error.to_string())
-    }
-}
-
-/// Loads the headers and says which laws they define; what the compiler warns of is printed.
+/// Loads the headers and says which laws they define; `warn` is told what the compiler remarks.
 ///
 /// # Errors
 /// A header that cannot be used.
-pub fn load(paths: &[PathBuf]) -> Result<Vec<String>, Failure> {
+pub fn load(paths: &[PathBuf], warn: &dyn Fn(String)) -> Result<Vec<String>, Failure> {
     let mut names = Vec::new();
     for path in paths {
         let known = own::loaded().len();
         let law = own::load(path)?;
         if !law.warnings.is_empty() && own::loaded().len() > known {
-            output::warn(&[format!(
-                "--law {}: the compiler remarks\n{}",
-                path.display(),
-                law.warnings
-            )]);
+            let shown = path.display();
+            warn(format!("--law {shown}: the compiler remarks\n{}", law.warnings));
         }
         names.push(law.source.name.clone());
     }
@@ -92,8 +83,9 @@ pub fn kept() -> (Vec<OwnLaw>, Vec<Source>) {
     (laws, files)
 }
 
-/// Keeps the call at fault in a file of calls beside where the result would have been, and says what happened.
-pub fn keep(fault: &Fault, target: &Target) -> String {
+/// Keeps the call at fault in a file of calls beside where the result would have been, for [`crate::replay`]: the file,
+/// and whether it could be written.
+pub fn keep(fault: &Fault, target: &Target) -> (PathBuf, io::Result<()>) {
     let law = &fault.record.law;
     let path = match target {
         Target::Exact(folder) => folder.with_file_name(format!(
@@ -102,16 +94,11 @@ pub fn keep(fault: &Fault, target: &Target) -> String {
         )),
         Target::Numbered { parent, name } => parent.join(format!("{name}-{law}-fault.jsonl")),
     };
-    match write_call(fault, &path) {
-        Ok(()) => {
-            let file = shell::quoted(&path.display().to_string());
-            format!("{fault}\nthe call is kept; this makes it again:\n  fadelab replay {file}")
-        }
-        Err(error) => format!("{fault}\nthe call could not be kept in {}: {error}", path.display()),
-    }
+    let written = write_call(fault, &path);
+    (path, written)
 }
 
-fn write_call(fault: &Fault, path: &Path) -> Result<(), std::io::Error> {
+fn write_call(fault: &Fault, path: &Path) -> io::Result<()> {
     let sources = own::loaded().into_iter().map(|law| law.source.clone());
     let head = CallsHead {
         fadelab_calls: CALLS_VERSION,

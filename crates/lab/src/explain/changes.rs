@@ -6,20 +6,28 @@ use fadelab_laws::abi;
 use fadelab_laws::guard::Seen;
 
 /// Changes that are shown before and after the one that is asked for.
-pub const NEIGHBOURS: usize = 3;
+const NEIGHBOURS: usize = 3;
 
 /// A call of the law after which the window, or what a loss set, was another.
 #[derive(Clone, Debug)]
 pub struct Change {
+    /// When, in µs of the run.
     pub time_us: u64,
+    /// The law's function, such as `on_ack`.
     pub function: &'static str,
+    /// Why, of a loss.
     pub cause: Option<u64>,
+    /// How long nothing was sent, of a restart, in µs.
     pub idle_us: Option<u64>,
+    /// The ACK, of one.
     pub ack: Option<abi::Ack>,
+    /// What the law was given.
     pub before: abi::Control,
+    /// What it left.
     pub law: abi::Control,
     /// What the host made of it; the next call was given that.
     pub after: abi::Control,
+    /// The branches that the law took, each with its equation.
     pub steps: Vec<String>,
 }
 
@@ -45,25 +53,27 @@ impl Change {
 }
 
 /// Changes around a time, gathered while the run goes by.
-#[derive(Default)]
+#[derive(Clone, Debug, Default)]
 pub struct Changes {
+    /// Up to that time; the last is the one that is asked for. Empty where the flow had not begun.
     pub until: VecDeque<Change>,
+    /// After it.
     pub after: Vec<Change>,
     /// The last call, until it is known what the host made of it.
     last: Option<Change>,
-    pub at_us: u64,
+    at_us: u64,
 }
 
 impl Changes {
     /// Gathers the changes around `at_us`.
-    pub fn around(at_us: u64) -> Self {
+    pub(super) fn around(at_us: u64) -> Self {
         Self {
             at_us,
             ..Self::default()
         }
     }
 
-    pub fn see(&mut self, seen: &Seen<'_>) {
+    pub(super) fn see(&mut self, seen: &Seen<'_>) {
         let Some((before, law)) = seen.controls() else { return };
         let time_us = seen
             .now_us()
@@ -74,7 +84,7 @@ impl Changes {
     }
 
     /// The last call is over; `next` is what the host gave to the one after it.
-    pub fn close(&mut self, next: Option<&abi::Control>) {
+    pub(super) fn close(&mut self, next: Option<&abi::Control>) {
         let Some(mut last) = self.last.take() else { return };
         last.after = next.copied().unwrap_or(last.law);
         if !last.counts() {
@@ -90,7 +100,7 @@ impl Changes {
         }
     }
 
-    pub fn are_complete(&self) -> bool {
+    pub(super) fn are_complete(&self) -> bool {
         self.after.len() == NEIGHBOURS
     }
 }
