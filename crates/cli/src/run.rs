@@ -70,8 +70,12 @@ pub fn text(summary: &Summary, speed: &str, folder: &Path) -> String {
 
 /// How many runs of a plan run at the same time: as many as are asked for, or one per core of this machine.
 pub fn threads(jobs: Option<NonZeroUsize>, plan: &Plan) -> usize {
-    let cores = || std::thread::available_parallelism().map_or(1, NonZeroUsize::get);
     jobs.map_or_else(cores, NonZeroUsize::get).min(plan.runs.len())
+}
+
+/// Cores of this machine.
+pub fn cores() -> usize {
+    std::thread::available_parallelism().map_or(1, NonZeroUsize::get)
 }
 
 /// Where the result of a scenario goes.

@@ -32,7 +32,7 @@ pub fn scenario(folder: &Path, name: &Path) -> Option<&'static str> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::reproduce::paper;
+    use crate::paper;
 
     #[test]
     fn every_scenario_of_a_paper_is_there() {
@@ -40,7 +40,7 @@ mod tests {
         assert!(keys().contains(&"vcp-ton-2010"), "{:?}", keys());
         for key in keys() {
             let folder = Path::new("nowhere").join(key);
-            let claims: paper::Claims = paper::read(&folder, "claims.toml").ok().unwrap();
+            let claims: paper::Claims = paper::read_file(&folder, "claims.toml").ok().unwrap();
             for run in &claims.run {
                 assert!(
                     scenario(&folder, &run.scenario).is_some(),
@@ -48,7 +48,7 @@ mod tests {
                     run.scenario.display()
                 );
             }
-            let studies: paper::Studies = paper::read(&folder, "studies.toml").ok().unwrap();
+            let studies: paper::Studies = paper::read_file(&folder, "studies.toml").ok().unwrap();
             for study in &studies.study {
                 assert!(
                     scenario(&folder, &study.scenario).is_some(),

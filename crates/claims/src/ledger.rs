@@ -12,6 +12,7 @@ use super::variants::{self, Beside};
 use crate::Failure;
 
 /// A claim and what became of it.
+#[derive(Debug)]
 pub struct Entry<'a> {
     /// As recorded.
     pub claim: &'a Claimed,
@@ -33,7 +34,8 @@ impl Entry<'_> {
         self.criteria == Outcome::Open || self.evidence == Outcome::Open
     }
 
-    /// Whether the record is wrong. Fewer seeds than those it was made with may leave open what it decides.
+    /// Whether the record is wrong. Fewer seeds than those it was made with, where not `complete`, may leave open what
+    /// it decides.
     pub fn is_broken(&self, complete: bool) -> bool {
         !is_as(self.criteria, Outcome::of(self.claim.verdict), complete)
             || !is_as(self.evidence, Outcome::Holds, complete)
@@ -48,7 +50,8 @@ impl Entry<'_> {
         self.why.clone() + &beside.collect::<String>()
     }
 
-    fn standing(&self, complete: bool) -> &'static str {
+    /// Whether the record holds, in words; `complete` as in [`Self::is_broken`].
+    pub fn standing(&self, complete: bool) -> &'static str {
         match (self.is_broken(complete), self.is_open()) {
             (true, true) => "NO LONGER DECIDED",
             (true, false) => "NO LONGER HOLDS",
@@ -163,8 +166,8 @@ pub fn entries<'a>(claims: &'a Claims, figures: &[Figures]) -> Vec<Entry<'a>> {
     claims.claim.iter().map(entry).collect()
 }
 
-/// The ledger for a terminal.
-pub fn text(claims: &Claims, entries: &[Entry], complete: bool) -> String {
+/// The ledger as text; `heading` makes the id of a claim stand out, where that is possible.
+pub fn text(claims: &Claims, entries: &[Entry], complete: bool, heading: &dyn Fn(&str) -> String) -> String {
     let mut text = format!("{}\n{}\n", claims.paper, claims.subject);
     for variant in &claims.variant {
         let _ = writeln!(text, "beside it, {}: {}", variant.id, variant.what);
@@ -174,7 +177,7 @@ pub fn text(claims: &Claims, entries: &[Entry], complete: bool) -> String {
         let _ = write!(
             text,
             "\n{}: {}, {}\n  published  {} ({})\n  measured   {}\n  criterion  {}\n  why        {}\n",
-            console::style(&claim.id).bold(),
+            heading(&claim.id),
             claim.verdict.text(),
             entry.standing(complete),
             claim.published,

@@ -13,6 +13,7 @@ use serde::de::DeserializeOwned;
 use super::channels::Channel;
 use super::criterion::Criterion;
 use super::embedded;
+use super::ledger;
 use super::quantity::Quantity;
 use super::told::Told;
 use crate::Failure;
@@ -207,20 +208,34 @@ pub fn folder(papers: &Path, key: &str) -> Result<PathBuf, Failure> {
     )))
 }
 
+/// The claims of a paper, those that are `wanted` or all where none is named, with the runs that they need.
+///
+/// # Errors
+/// A file that cannot be read or says something that it must not, or a claim that does not exist.
+pub fn read(folder: &Path, wanted: &[String]) -> Result<Claims, Failure> {
+    let mut claims = read_file(folder, "claims.toml")?;
+    ledger::select(&mut claims, wanted)?;
+    Ok(claims)
+}
+
 /// Reads a file that a paper may lack.
 ///
 /// # Errors
-/// As [`read`], but for a file that is not there.
+/// As [`read_file`], but for a file that is not there.
 pub fn read_if_there<T: DeserializeOwned + Default>(folder: &Path, name: &str) -> Result<T, Failure> {
     let is_there = folder.join(name).exists() || embedded::text(folder, Path::new(name)).is_some();
-    if is_there { read(folder, name) } else { Ok(T::default()) }
+    if is_there {
+        read_file(folder, name)
+    } else {
+        Ok(T::default())
+    }
 }
 
 /// Reads one of the files.
 ///
 /// # Errors
 /// It cannot be read, or says something that it must not.
-pub fn read<T: DeserializeOwned>(folder: &Path, name: &str) -> Result<T, Failure> {
+pub fn read_file<T: DeserializeOwned>(folder: &Path, name: &str) -> Result<T, Failure> {
     let path = folder.join(name);
     let shown = path.display();
     let text = match (fs::read_to_string(&path), embedded::text(folder, Path::new(name))) {

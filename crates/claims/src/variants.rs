@@ -77,6 +77,7 @@ fn criteria(claims: &Claims, claim: &Claimed, variant: &str) -> Result<Vec<Crite
 }
 
 /// A claim under a variant.
+#[derive(Debug)]
 pub struct Beside {
     variant: String,
     recorded: Verdict,
@@ -165,7 +166,7 @@ mod tests {
         assert_eq!([0.75, 0.25].map(broken), [false, true]);
         let entries = super::super::ledger::entries(&claims, &measured(0.25));
         assert_eq!(entries[0].why, "0.2500, and 0.2500 beside.");
-        let text = super::super::ledger::text(&claims, &entries, true);
+        let text = super::super::ledger::text(&claims, &entries, true, &str::to_owned);
         assert!(text.contains("v: differs, NO LONGER HOLDS\n"), "{text}");
         assert!(
             entries[0].claim().why.ends_with("r~v.x.utilisation 0.2500 < 0.5."),
