@@ -1,7 +1,7 @@
 //! What papers claim: ledgers of claims with criteria and recorded verdicts, what is run for them, pictures of the
 //! papers' figures, and studies of causes.
 //!
-//! A folder under `papers/` is [`read`], its [`Ledger`] says which runs it needs, [`Ledger::reproduce`] asks the lab for
+//! A folder under `papers/` is [`read`]. Its [`Ledger`] says which runs it needs, [`Ledger::reproduce`] asks the lab for
 //! them, and [`Ledger::judge`] holds what came out against the criteria.
 
 mod channels;

@@ -7,7 +7,6 @@ use clap::{Args, ValueEnum};
 use fadelab_lab::{Done, Job, Simulator};
 use fadelab_results::SIM;
 use fadelab_results::distance::{self, Agreement, Distance};
-use fadelab_scenario::plan::Plan;
 
 use crate::args::{ScenarioArgs, threads};
 use crate::progress::Terminal;
@@ -90,7 +89,7 @@ pub fn compare(args: &CompareArgs) -> Result<(), Failure> {
     }
     if !args.quiet {
         output::warn(&plan.warnings);
-        output::warn(&foreign_preset(&plan));
+        output::warn(&fadelab_lab::foreign_preset(&plan));
     }
     let job = Job {
         plan: &plan,
@@ -130,24 +129,6 @@ fn check_grounds(on: &[Ground]) -> Result<(), Failure> {
         given.join(","),
         known.join(", ")
     )))
-}
-
-/// A kernel has the transport that it has: the simulator should imitate that one.
-fn foreign_preset(plan: &Plan) -> Vec<String> {
-    let scenario: toml::Table = plan.text.parse().unwrap_or_default();
-    let preset = scenario
-        .get("transport")
-        .and_then(|transport| transport.get("preset")?.as_str());
-    let foreign = preset.filter(|&preset| preset != "linux");
-    foreign
-        .map(|preset| {
-            format!(
-                "transport.preset is \"{preset}\": the simulator imitates another transport than a kernel has, \
-                 whose preset is \"linux\""
-            )
-        })
-        .into_iter()
-        .collect()
 }
 
 fn speed(done: &Done) -> String {

@@ -112,3 +112,22 @@ pub fn experiment(plan: &Plan, runs: Vec<Run>) -> Experiment {
         ..Experiment::default()
     }
 }
+
+/// A warning for whoever compares the simulator with a kernel, which has the transport that it has: the simulator should
+/// imitate that one. Empty where it does.
+pub fn foreign_preset(plan: &Plan) -> Vec<String> {
+    let scenario: toml::Table = plan.text.parse().unwrap_or_default();
+    let preset = scenario
+        .get("transport")
+        .and_then(|transport| transport.get("preset")?.as_str());
+    let foreign = preset.filter(|&preset| preset != "linux");
+    foreign
+        .map(|preset| {
+            format!(
+                "transport.preset is \"{preset}\": the simulator imitates another transport than a kernel has, \
+                 whose preset is \"linux\""
+            )
+        })
+        .into_iter()
+        .collect()
+}

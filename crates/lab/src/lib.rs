@@ -7,6 +7,7 @@
 //!
 //! Nothing is printed here and no signal is caught: a [`Watch`] is told how far runs have come, and says when to stop.
 
+pub mod code_rates;
 pub mod explain;
 mod failure;
 mod ground;
@@ -23,7 +24,7 @@ pub mod workers;
 
 pub use failure::Failure;
 pub use ground::{Ground, NoRecord, Refusal, refuse};
-pub use job::{Done, Job, experiment, runs};
+pub use job::{Done, Job, experiment, foreign_preset, runs};
 pub use kept::Kept;
 pub use simulator::Simulator;
 pub use sweep::{Stop, Swept, sweep};

@@ -5,7 +5,12 @@
 
 use std::collections::BTreeMap;
 
+use fadelab_phy::channel::PacketKind;
 use fadelab_results::interval::Stat;
+use fadelab_scenario::plan::{Plan, PlannedRun};
+use fadelab_sim::record::RunRecord;
+
+use crate::{Failure, Ground, Stop, Watch, sweep};
 
 /// Code rates of data packets and of ACKs, in thousandths.
 pub type Pair = (u32, u32);
@@ -79,13 +84,76 @@ impl Surface {
 }
 
 /// Gives the values of pairs, one per seed, in the order of the pairs.
-pub type Evaluate<'a, E> = dyn FnMut(&[Pair]) -> Result<Vec<Vec<f64>>, E> + 'a;
+type Evaluate<'a, E> = dyn FnMut(&[Pair]) -> Result<Vec<Vec<f64>>, E> + 'a;
 
-/// Searches for the best pair; the papers' pair is always among those that are looked at.
+/// Searches for the pair with the highest goodput, bit/s, where `plan_of` gives the runs of a pair, one per seed. They
+/// run on a ground that is prepared, on `threads` threads.
 ///
 /// # Errors
-/// Whatever `evaluate` fails with.
-pub fn search<E>(evaluate: &mut Evaluate<'_, E>) -> Result<Surface, E> {
+/// Whatever `plan_of` refuses, a failed run, an interrupt.
+pub fn search(
+    plan_of: &dyn Fn(Pair) -> Result<Plan, Failure>,
+    ground: &dyn Ground,
+    threads: usize,
+    watch: &dyn Watch,
+) -> Result<Surface, Failure> {
+    search_by(&mut |pairs| {
+        let plans: Vec<Plan> = pairs.iter().map(|&pair| plan_of(pair)).collect::<Result<_, _>>()?;
+        let of_pair: Vec<usize> = plans.iter().map(|plan| plan.runs.len()).collect();
+        let pair_of = of_pair.iter().zip(pairs).flat_map(|(&runs, &pair)| vec![pair; runs]);
+        let pair_of: Vec<Pair> = pair_of.collect();
+        let Some(all) = together(plans) else {
+            return Ok(Vec::new());
+        };
+        let swept = sweep(ground, &all, threads, None, watch).map_err(|stop| match stop {
+            Stop::Interrupted => Failure::Interrupted("interrupted; nothing was found yet".to_owned()),
+            Stop::Run { index, why, .. } => {
+                let (pair, seed) = (pair_of[index], all.runs[index].seed);
+                Failure::Failed(format!("code rates {pair:?} thousandths, seed {seed}: {why}"))
+            }
+            stop => Failure::failed(stop),
+        })?;
+        let mut values = all
+            .runs
+            .iter()
+            .zip(&swept.records)
+            .map(|(run, record)| goodput_bps(run, record));
+        Ok(of_pair
+            .iter()
+            .map(|&runs| values.by_ref().take(runs).collect())
+            .collect())
+    })
+}
+
+/// The runs of all plans in one.
+fn together(plans: Vec<Plan>) -> Option<Plan> {
+    plans.into_iter().reduce(|mut all, plan| {
+        all.runs.extend(plan.runs);
+        all
+    })
+}
+
+/// Payload that all applications got in the measured interval, in bit/s.
+fn goodput_bps(run: &PlannedRun, record: &RunRecord) -> f64 {
+    let flows = record.flows_end.iter().zip(&record.flows_warmup);
+    let bytes: u64 = flows
+        .map(|(end, warmup)| end.delivered_bytes - warmup.delivered_bytes)
+        .sum();
+    bytes as f64 * 8e9 / (run.spec.duration_ns - run.spec.warmup_ns) as f64
+}
+
+/// Exact packet errors of the first fading link, of a full data packet and of an ACK of its first flow.
+pub fn packet_errors(run: &PlannedRun) -> Option<[f64; 2]> {
+    let channel = run.spec.links.iter().find_map(|link| link.channel.as_ref())?;
+    let transport = run.spec.flows.first()?.transport;
+    Some([
+        channel.packet_error(PacketKind::Data, transport.packet_bytes),
+        channel.packet_error(PacketKind::Ack, transport.ack_bytes),
+    ])
+}
+
+/// Searches for the best pair; the papers' pair is always among those that are looked at.
+fn search_by<E>(evaluate: &mut Evaluate<'_, E>) -> Result<Surface, E> {
     let mut surface = Surface::default();
     let mut first = grid();
     first.push(PAPER);
@@ -148,7 +216,7 @@ mod tests {
         // Goal: within the last step of the top, also where it lies at the edge or the hill is not aligned.
         for top in [(870, 460), (1_000, 300), (640, 1_000), (410, 200)] {
             let mut looked_at = 0;
-            let surface = search::<()>(&mut |pairs| {
+            let surface = search_by::<()>(&mut |pairs| {
                 looked_at += pairs.len();
                 Ok(hill(top, pairs))
             })
