@@ -1,8 +1,8 @@
 //! What papers claim: ledgers of claims with criteria and recorded verdicts, what is run for them, pictures of the
 //! papers' figures, and studies of causes.
 //!
-//! A folder under `papers/` is [`read`]. Its [`Ledger`] says which runs it needs, [`Ledger::reproduce`] asks the lab for
-//! them, and [`Ledger::judge`] holds what came out against the criteria.
+//! A folder under `papers/` is [`read`]. The plan of its [`Ledger`] is for [`fadelab_lab::sweep`], and
+//! [`Ledger::judge`] holds what came out against the criteria.
 
 mod channels;
 mod criterion;

@@ -4,8 +4,7 @@ use std::collections::BTreeSet;
 use std::fmt::Write;
 use std::path::{Path, PathBuf};
 
-use fadelab_lab::{Ground, Kept, Stop, Watch};
-use fadelab_results::{Error, Experiment, Host, Provenance, Summary, Target};
+use fadelab_results::{Error, Experiment, Host, Provenance, Run, Summary, Target};
 use fadelab_scenario::plan::Plan;
 
 use crate::figures::Figures;
@@ -54,28 +53,13 @@ impl Ledger {
         &self.plan
     }
 
-    /// Runs it on a ground that is prepared, on `threads` threads.
-    ///
-    /// # Errors
-    /// See [`Stop`].
-    pub fn reproduce(
-        &self,
-        ground: &dyn Ground,
-        threads: usize,
-        kept: Option<&Kept>,
-        watch: &dyn Watch,
-    ) -> Result<Experiment, Stop> {
-        let swept = fadelab_lab::sweep(ground, &self.plan, threads, kept, watch)?;
-        let runs = fadelab_lab::runs(&self.plan, ground.name(), swept.records);
-        Ok(fadelab_lab::experiment(&self.plan, runs))
-    }
-
-    /// Holds what came out against the claims.
+    /// Holds the runs of its plan against the claims.
     ///
     /// # Errors
     /// A link or a channel of the claims that does not exist.
-    pub fn judge(&self, experiment: Experiment) -> Result<Judged<'_>, Failure> {
-        let figures = figures(&self.claims, &self.drawings, &experiment)?;
+    pub fn judge(&self, runs: Vec<Run>) -> Result<Judged<'_>, Failure> {
+        let experiment = fadelab_lab::experiment(&self.plan, runs);
+        let figures = figures(&self.claims, &self.drawings, &experiment.runs)?;
         let entries = ledger::entries(&self.claims, &figures);
         let experiment = Experiment {
             pictures: self.drawings.pictures(&self.claims, &experiment, &figures)?,
@@ -206,12 +190,12 @@ fn merged(claims: &Claims, plans: &[Plan]) -> Plan {
 }
 
 /// What all runs and channels show. A run that stands under several names is seen at the link of each.
-fn figures(claims: &Claims, drawings: &Drawings, experiment: &Experiment) -> Result<Vec<Figures>, Failure> {
+fn figures(claims: &Claims, drawings: &Drawings, runs: &[Run]) -> Result<Vec<Figures>, Failure> {
     let quantities = claims.claim.iter().flat_map(paper::Claimed::quantities);
     let metrics = quantities.map(|quantity| quantity.metric.as_str());
     let wanted: BTreeSet<&str> = metrics.chain(drawings.metrics()).collect();
     let mut all = Vec::new();
-    for run in &experiment.runs {
+    for run in runs {
         for runs in &claims.run {
             if claims.first_like(&runs.id) != run.point[0].1 {
                 continue;
@@ -229,7 +213,7 @@ fn figures(claims: &Claims, drawings: &Drawings, experiment: &Experiment) -> Res
 
 #[cfg(test)]
 mod tests {
-    use fadelab_lab::{Simulator, Unwatched};
+    use fadelab_lab::{Simulator, Unwatched, sweep};
 
     use super::*;
     use crate::criterion::Criterion;
@@ -251,9 +235,9 @@ mod tests {
             claims,
         };
         let threads = std::thread::available_parallelism().map_or(1, std::num::NonZero::get);
-        let experiment = ledger.reproduce(&Simulator, threads, None, &Unwatched).unwrap();
-        let figures = figures(&ledger.claims, &ledger.drawings, &experiment).unwrap();
-        look(&ledger.judge(experiment).unwrap().entries, &figures)
+        let runs = sweep(&Simulator, &ledger.plan, threads, None, &Unwatched).unwrap().runs;
+        let figures = figures(&ledger.claims, &ledger.drawings, &runs).unwrap();
+        look(&ledger.judge(runs).unwrap().entries, &figures)
     }
 
     fn refusal(claims: &Claims, folder: &Path) -> String {

@@ -3,7 +3,6 @@
 use std::fmt::Write;
 use std::path::Path;
 
-use fadelab_lab::{Ground, Stop, Watch};
 use fadelab_results::Run;
 use fadelab_results::interval::Stat;
 use fadelab_scenario::plan::Plan;
@@ -38,7 +37,8 @@ impl Studies {
 }
 
 impl Study {
-    /// What is run for it, with `seeds_n` seeds, 1 to that number; `None` keeps those of the scenario.
+    /// What [`fadelab_lab::sweep`] is to run for it, with `seeds_n` seeds, 1 to that number; `None` keeps those of the
+    /// scenario.
     ///
     /// # Errors
     /// An invalid scenario.
@@ -46,16 +46,7 @@ impl Study {
         paper::plan(folder, &self.scenario, &self.set, seeds_n)
     }
 
-    /// Runs its plan on a ground that is prepared, on `threads` threads.
-    ///
-    /// # Errors
-    /// See [`Stop`].
-    pub fn run(&self, plan: &Plan, ground: &dyn Ground, threads: usize, watch: &dyn Watch) -> Result<Vec<Run>, Stop> {
-        let swept = fadelab_lab::sweep(ground, plan, threads, None, watch)?;
-        Ok(fadelab_lab::runs(plan, ground.name(), swept.records))
-    }
-
-    /// Its question and its table as Markdown.
+    /// Its question and its table as Markdown, of the runs of its plan.
     ///
     /// # Errors
     /// A link that the runs do not have.

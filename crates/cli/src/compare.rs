@@ -132,12 +132,14 @@ fn check_grounds(on: &[Ground]) -> Result<(), Failure> {
 }
 
 fn speed(done: &Done) -> String {
-    let runs = &done.experiment.runs;
-    let virtual_s: u64 = runs.iter().map(|run| run.spec.duration_ns / 1_000_000_000).sum();
     let guest = done.provenance.guest.as_ref();
     let kernel = guest.map_or_else(String::new, |guest| format!(", {}", guest.kernel));
-    let wall_s = done.provenance.wall_time_s;
-    format!("{} runs, {virtual_s} virtual s in {wall_s:.1} s{kernel}", runs.len())
+    let (runs, virtual_s, wall_s) = (
+        done.experiment.runs.len(),
+        done.virtual_s(),
+        done.provenance.wall_time_s,
+    );
+    format!("{runs} runs, {virtual_s} virtual s in {wall_s:.1} s{kernel}")
 }
 
 /// The table of distances, and what it comes to.

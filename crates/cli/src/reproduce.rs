@@ -5,8 +5,8 @@ use std::time::Instant;
 
 use clap::Args;
 use fadelab_claims::{Ledger, Studies};
-use fadelab_lab::{Kept, Simulator, Stop};
-use fadelab_results::Target;
+use fadelab_lab::{Kept, Simulator};
+use fadelab_results::{Run, Target};
 use fadelab_scenario::plan::Plan;
 
 use crate::progress::Terminal;
@@ -57,10 +57,7 @@ pub fn reproduce(args: &ReproduceArgs) -> Result<(), Failure> {
     let wall = Instant::now();
     let kept = Kept::of(ledger.plan(), &target, false)?;
     output::note(&kept::greeting(kept.as_ref()));
-    let experiment = ledger
-        .reproduce(&Simulator, run::cores(), kept.as_ref(), &Terminal::new(false))
-        .map_err(|stop| failure(stop, ledger.plan(), kept.as_ref()))?;
-    let judged = ledger.judge(experiment)?;
+    let judged = ledger.judge(runs(ledger.plan(), kept.as_ref())?)?;
     let page = judged
         .write(&target, wall.elapsed().as_secs_f64(), run::cores())
         .map_err(|error| kept::not_written(&error, kept.as_ref()))?;
@@ -88,18 +85,18 @@ fn studies(args: &ReproduceArgs, folder: &Path) -> Result<(), Failure> {
     for id in &args.studies {
         let study = studies.named(id)?;
         let plan = study.plan(folder, args.seeds)?;
-        let runs = study
-            .run(&plan, &Simulator, run::cores(), &Terminal::new(false))
-            .map_err(|stop| failure(stop, &plan, None))?;
-        output::print(&study.table(&runs)?)?;
+        output::print(&study.table(&runs(&plan, None)?)?)?;
     }
     Ok(())
 }
 
-fn failure(stop: Stop, plan: &Plan, kept: Option<&Kept>) -> Failure {
-    kept::failure(stop, kept, |index, why| {
-        let run = &plan.runs[index];
-        let point = fadelab_results::point_text(&run.point);
-        format!("{point}, law {}, seed {}: {why}", run.law_label, run.seed)
+fn runs(plan: &Plan, kept: Option<&Kept>) -> Result<Vec<Run>, Failure> {
+    let swept = fadelab_lab::sweep(&Simulator, plan, run::cores(), kept, &Terminal::new(false));
+    swept.map(|swept| swept.runs).map_err(|stop| {
+        kept::failure(stop, kept, |index, why| {
+            let run = &plan.runs[index];
+            let point = fadelab_results::point_text(&run.point);
+            format!("{point}, law {}, seed {}: {why}", run.law_label, run.seed)
+        })
     })
 }

@@ -161,7 +161,7 @@ fn at_fault(fault: &Fault, target: &Target) -> String {
 /// `taken_n`, the time is not known.
 fn speed(done: &Done, taken_n: usize) -> String {
     let (runs, provenance) = (&done.experiment.runs, &done.provenance);
-    let virtual_s: u64 = runs.iter().map(|run| run.spec.duration_ns / 1_000_000_000).sum();
+    let virtual_s = done.virtual_s();
     let plural = |count: usize| if count == 1 { "" } else { "s" };
     let (wall_s, threads) = (provenance.wall_time_s, provenance.threads);
     let text = format!(

@@ -141,8 +141,7 @@ fn run_scenario(args: &TestbedRunArgs) -> Result<(), Failure> {
     if args.quiet {
         return Ok(());
     }
-    let (runs, wall_s) = (plan.runs.len(), done.provenance.wall_time_s);
-    let virtual_s: u64 = plan.runs.iter().map(|run| run.spec.duration_ns / 1_000_000_000).sum();
+    let (runs, wall_s, virtual_s) = (plan.runs.len(), done.provenance.wall_time_s, done.virtual_s());
     let speed = format!(
         "{runs} run{} in {}: {virtual_s} virtual s in {wall_s:.1} s",
         if runs == 1 { "" } else { "s" },

@@ -6,9 +6,9 @@
 use std::collections::BTreeMap;
 
 use fadelab_phy::channel::PacketKind;
+use fadelab_results::Run;
 use fadelab_results::interval::Stat;
 use fadelab_scenario::plan::{Plan, PlannedRun};
-use fadelab_sim::record::RunRecord;
 
 use crate::{Failure, Ground, Stop, Watch, sweep};
 
@@ -113,11 +113,7 @@ pub fn search(
             }
             stop => Failure::failed(stop),
         })?;
-        let mut values = all
-            .runs
-            .iter()
-            .zip(&swept.records)
-            .map(|(run, record)| goodput_bps(run, record));
+        let mut values = swept.runs.iter().map(goodput_bps);
         Ok(of_pair
             .iter()
             .map(|&runs| values.by_ref().take(runs).collect())
@@ -134,12 +130,12 @@ fn together(plans: Vec<Plan>) -> Option<Plan> {
 }
 
 /// Payload that all applications got in the measured interval, in bit/s.
-fn goodput_bps(run: &PlannedRun, record: &RunRecord) -> f64 {
-    let flows = record.flows_end.iter().zip(&record.flows_warmup);
+fn goodput_bps(run: &Run) -> f64 {
+    let flows = run.record.flows_end.iter().zip(&run.record.flows_warmup);
     let bytes: u64 = flows
         .map(|(end, warmup)| end.delivered_bytes - warmup.delivered_bytes)
         .sum();
-    bytes as f64 * 8e9 / (run.spec.duration_ns - run.spec.warmup_ns) as f64
+    bytes as f64 * 8e9 / run.measured_ns() as f64
 }
 
 /// Exact packet errors of the first fading link, of a full data packet and of an ACK of its first flow.

@@ -19,6 +19,7 @@ use fadelab_sim::RunError;
 use serde::Deserialize;
 
 use crate::Failure;
+use crate::packets::place;
 
 pub use changes::{Change, Changes};
 
@@ -236,15 +237,7 @@ fn flow(run: &PlannedRun, given: Option<&str>) -> Result<usize, Failure> {
         let first = flows.iter().position(|flow| flow.sender.is_some());
         return first.ok_or_else(|| Failure::Invalid("no flow of the run has a law".to_owned()));
     };
-    let named = flows.iter().position(|flow| flow.name.as_ref() == given);
-    let numbered = || {
-        given
-            .parse()
-            .ok()
-            .filter(|number| (1..=flows.len()).contains(number))
-            .map(|number| number - 1)
-    };
-    named.or_else(numbered).ok_or_else(|| {
+    place(given, flows).ok_or_else(|| {
         let names: Vec<&str> = flows.iter().take(10).map(|flow| flow.name.as_ref()).collect();
         let more = if flows.len() > names.len() { ", ..." } else { "" };
         let names = names.join(", ");

@@ -4,9 +4,8 @@ use std::path::{Path, PathBuf};
 use std::time::Instant;
 
 use cpu_time::ProcessTime;
-use fadelab_results::{Experiment, Host, Provenance, Run, Sharing, Specs, Summary, Target};
-use fadelab_scenario::plan::{Plan, PlannedRun};
-use fadelab_sim::record::RunRecord;
+use fadelab_results::{Experiment, Host, Provenance, Run, Sharing, Summary, Target};
+use fadelab_scenario::plan::Plan;
 
 use crate::{Ground, Kept, Stop, Watch, own_law, sweep};
 
@@ -38,6 +37,14 @@ pub struct Done {
     pub folder: PathBuf,
 }
 
+impl Done {
+    /// How long all runs last together, in s of their own time.
+    pub fn virtual_s(&self) -> u64 {
+        let runs = self.experiment.runs.iter();
+        runs.map(|run| run.spec.duration_ns / 1_000_000_000).sum()
+    }
+}
+
 impl Job<'_> {
     /// Runs the plan on each ground, which must be prepared, and writes one result of all. Runs are taken from `kept`
     /// and kept there until the result is written; it is meant for one ground.
@@ -50,7 +57,7 @@ impl Job<'_> {
         for &ground in grounds {
             let swept = sweep(ground, self.plan, self.threads, kept, watch)?;
             idle_s += swept.workers_idle_s;
-            runs.extend(self::runs(self.plan, ground.name(), swept.records));
+            runs.extend(swept.runs);
         }
         let sharing = Sharing {
             cpu_time_s: cpu.elapsed().as_secs_f64(),
@@ -83,20 +90,6 @@ impl Job<'_> {
     }
 }
 
-/// The runs of a plan on the ground of this name, beside what came out.
-pub fn runs(plan: &Plan, ground: &str, records: Vec<RunRecord>) -> Vec<Run> {
-    let mut specs = Specs::default();
-    let run = |(run, record): (&PlannedRun, RunRecord)| Run {
-        ground: ground.to_owned(),
-        law: run.law_label.clone(),
-        point: run.point.clone(),
-        seed: run.seed,
-        spec: specs.of(&run.spec),
-        record,
-    };
-    plan.runs.iter().zip(records).map(run).collect()
-}
-
 /// What results keep of a plan, with its runs, without claims.
 pub fn experiment(plan: &Plan, runs: Vec<Run>) -> Experiment {
     let (own_laws, sources) = own_law::kept();
@@ -113,8 +106,8 @@ pub fn experiment(plan: &Plan, runs: Vec<Run>) -> Experiment {
     }
 }
 
-/// A warning for whoever compares the simulator with a kernel, which has the transport that it has: the simulator should
-/// imitate that one. Empty where it does.
+/// A warning for whoever compares the simulator with a kernel, which has the transport that it has: the simulator
+/// should imitate that one. Empty where it does.
 pub fn foreign_preset(plan: &Plan) -> Vec<String> {
     let scenario: toml::Table = plan.text.parse().unwrap_or_default();
     let preset = scenario

@@ -24,7 +24,7 @@ pub mod workers;
 
 pub use failure::Failure;
 pub use ground::{Ground, NoRecord, Refusal, refuse};
-pub use job::{Done, Job, experiment, foreign_preset, runs};
+pub use job::{Done, Job, experiment, foreign_preset};
 pub use kept::Kept;
 pub use simulator::Simulator;
 pub use sweep::{Stop, Swept, sweep};

@@ -82,9 +82,9 @@ enum NotLogged {
     Failed(String),
 }
 
-fn place(flow: &str, flows: &[FlowSpec]) -> Option<usize> {
+/// Place of a flow by its name or its number. Flows count from one, as they do in their names.
+pub(crate) fn place(flow: &str, flows: &[FlowSpec]) -> Option<usize> {
     let by_name = flows.iter().position(|known| known.name.as_ref() == flow);
-    // Flows count from one, as they do in their names and in `fadelab explain`.
     let number = || flow.parse::<usize>().ok()?.checked_sub(1);
     by_name.or_else(|| number().filter(|&place| place < flows.len()))
 }

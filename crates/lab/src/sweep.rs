@@ -3,6 +3,7 @@
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
+use fadelab_results::{Run, Specs};
 use fadelab_scenario::plan::{Plan, PlannedRun};
 use fadelab_sim::record::RunRecord;
 
@@ -33,11 +34,11 @@ pub enum Stop {
     Interrupted,
 }
 
-/// The records of a plan's runs, in its order.
+/// The runs of a plan, in its order, beside what came out.
 #[derive(Debug)]
 pub struct Swept {
-    /// See [`RunRecord`].
-    pub records: Vec<RunRecord>,
+    /// See [`Run`].
+    pub runs: Vec<Run>,
     /// See [`Shared`].
     pub workers_idle_s: f64,
 }
@@ -98,22 +99,32 @@ pub fn sweep(
     if let Some(error) = not_kept.into_inner().expect("no thread panics with it") {
         return Err(error.into());
     }
-    let record = |(index, outcome): (usize, Result<RunRecord, NoRecord>)| {
-        outcome.map_err(|why| match why {
+    Ok(Swept {
+        runs: gathered(plan, ground.name(), outcomes)?,
+        workers_idle_s: idle_s,
+    })
+}
+
+/// The runs, or the first failure of one.
+fn gathered(plan: &Plan, ground: &'static str, outcomes: Vec<Result<RunRecord, NoRecord>>) -> Result<Vec<Run>, Stop> {
+    let mut specs = Specs::default();
+    let run = |(index, outcome): (usize, Result<RunRecord, NoRecord>)| {
+        let run = &plan.runs[index];
+        let record = outcome.map_err(|why| match why {
             NoRecord::Stopped => Stop::Interrupted,
-            why => Stop::Run {
-                ground: ground.name(),
-                index,
-                why,
-            },
+            why => Stop::Run { ground, index, why },
+        })?;
+        Ok(Run {
+            ground: ground.to_owned(),
+            law: run.law_label.clone(),
+            point: run.point.clone(),
+            seed: run.seed,
+            spec: specs.of(&run.spec),
+            record,
         })
     };
     // A run that was stopped comes after the one that failed and stopped it.
-    let records = outcomes.into_iter().enumerate().map(record).collect::<Result<_, _>>()?;
-    Ok(Swept {
-        records,
-        workers_idle_s: idle_s,
-    })
+    outcomes.into_iter().enumerate().map(run).collect()
 }
 
 /// How long a run takes beside others: by the bytes that its shown links can carry.

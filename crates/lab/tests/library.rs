@@ -153,8 +153,8 @@ fn an_interrupted_sweep_is_taken_up() {
     let counts = [&patient.spared, &patient.ended].map(|count| count.load(Ordering::Relaxed));
     assert_eq!(counts, [found, 4 - found]);
     let whole = fadelab_lab::sweep(&Simulator, &plan, 1, None, &Unwatched).unwrap();
-    for (run, record) in done.experiment.runs.iter().zip(&whole.records) {
-        assert_eq!(format!("{:?}", run.record), format!("{record:?}"));
+    for (run, same) in done.experiment.runs.iter().zip(&whole.runs) {
+        assert_eq!(format!("{:?}", run.record), format!("{:?}", same.record));
     }
     assert_eq!(std::fs::read_dir(folder.path()).unwrap().count(), 1);
 }
