@@ -2,7 +2,6 @@
 
 mod optimise;
 mod page;
-mod search;
 mod surface;
 mod table;
 mod target;

@@ -2,19 +2,16 @@
 
 use std::num::NonZeroUsize;
 use std::path::PathBuf;
-use std::time::Instant;
 
 use clap::{Args, ValueEnum};
-use fadelab_results::distance::{self, Agreement};
-use fadelab_results::{Experiment, Host, Provenance, SIM, Summary};
-use fadelab_scenario::plan::Plan;
-use fadelab_sim::record::RunRecord;
-use fadelab_testbed::Image;
+use fadelab_lab::{Done, Job, Simulator};
+use fadelab_results::SIM;
+use fadelab_results::distance::{self, Agreement, Distance};
 
 use crate::args::{ScenarioArgs, threads};
-use crate::sweep::{Failed, simulate};
+use crate::progress::Terminal;
 use crate::testbed::{self, GuestArgs};
-use crate::{Failure, output, own_law, run, show};
+use crate::{Failure, output, run, show};
 
 /// Arguments of `fadelab compare`.
 #[derive(Debug, Args)]
@@ -59,6 +56,13 @@ impl Ground {
             Self::Virtual => fadelab_testbed::GROUND,
         }
     }
+
+    fn made(self, args: &CompareArgs) -> Result<Box<dyn fadelab_lab::Ground>, Failure> {
+        Ok(match self {
+            Self::Sim => Box::new(Simulator),
+            Self::Virtual => Box::new(testbed::ground(&args.guest)?),
+        })
+    }
 }
 
 /// Runs a scenario on each ground and writes one result.
@@ -70,59 +74,44 @@ pub fn compare(args: &CompareArgs) -> Result<(), Failure> {
     check_grounds(&args.on)?;
     let plan = show::plan(&args.scenario)?;
     let target = run::target(&args.scenario, args.out.as_deref());
-    target.check().map_err(|error| Failure::Invalid(error.to_string()))?;
-    // What has no counterpart should be known before the first ground has run.
-    let image = args
+    target.check().map_err(Failure::invalid)?;
+    let mut grounds = args
         .on
-        .contains(&Ground::Virtual)
-        .then(|| testbed::check(&plan).and_then(|()| testbed::image(&args.guest)))
-        .transpose()?;
+        .iter()
+        .map(|ground| ground.made(args))
+        .collect::<Result<Vec<_>, _>>()?;
+    // What has no counterpart should be known before the first ground has run.
+    for ground in &grounds {
+        fadelab_lab::refuse(ground.as_ref(), &plan)?;
+    }
+    for ground in &mut grounds {
+        ground.prepare(&testbed::step)?;
+    }
     if !args.quiet {
         output::warn(&plan.warnings);
-        output::warn(&foreign_preset(&plan));
+        output::warn(&fadelab_lab::foreign_preset(&plan));
     }
-    let wall = Instant::now();
-    let threads = args
-        .jobs
-        .map_or_else(run::cores, NonZeroUsize::get)
-        .min(plan.runs.len());
-    let mut experiment = run::experiment(&plan, Vec::new());
-    for &ground in &args.on {
-        if !args.quiet {
-            output::note(&[format!("on {} ...", ground.name())]);
-        }
-        let records = records(args, ground, &plan, image.as_ref(), threads)?;
-        let mut runs = run::experiment(&plan, records).runs;
-        for run in &mut runs {
-            ground.name().clone_into(&mut run.ground);
-        }
-        experiment.runs.extend(runs);
-    }
-    experiment.scenario_path = args.scenario.file.display().to_string();
-    let wall_s = wall.elapsed().as_secs_f64();
-    let summary = Summary::of(&experiment);
-    let provenance = Provenance {
-        wall_time_s: wall_s,
-        threads,
-        sharing: None,
-        host: Host::read(),
-        guest: image.as_ref().map(testbed::provenance_of),
+    let job = Job {
+        plan: &plan,
+        scenario_path: &args.scenario.file,
+        target: &target,
+        threads: run::threads(args.jobs, &plan),
+        csv: args.csv,
     };
-    let folder = fadelab_results::write(&target, &experiment, &summary, &provenance, args.csv)?;
+    let grounds: Vec<&dyn fadelab_lab::Ground> = grounds.iter().map(AsRef::as_ref).collect();
+    let done = job
+        .run(&grounds, None, &Terminal::naming_grounds(args.quiet))
+        .map_err(|stop| run::failure(stop, &args.scenario, &job, None))?;
+    let distances = &done.summary.distances;
     if !args.quiet {
-        let kernel = image
-            .as_ref()
-            .map_or_else(String::new, |image| format!(", {}", image.package()));
-        let speed = speed(&experiment, wall_s, &kernel);
-        let text = run::text(&summary, &speed, &folder);
-        output::print(&format!("{text}\n{}", apart(&summary)))?;
+        let text = run::text(&done.summary, &speed(&done), &done.folder);
+        output::print(&format!("{text}\n{}", apart(distances)))?;
     }
-    let beyond = summary
-        .distances
+    let beyond = distances
         .iter()
         .any(|distance| distance.agreement() == Agreement::Beyond);
     if args.exit_code && beyond {
-        return Err(Failure::Failed(distance::in_words(&summary.distances)));
+        return Err(Failure::Failed(distance::in_words(distances)));
     }
     Ok(())
 }
@@ -142,65 +131,26 @@ fn check_grounds(on: &[Ground]) -> Result<(), Failure> {
     )))
 }
 
-/// A kernel has the transport that it has: the simulator should imitate that one.
-fn foreign_preset(plan: &Plan) -> Vec<String> {
-    let scenario: toml::Table = plan.text.parse().unwrap_or_default();
-    let preset = scenario
-        .get("transport")
-        .and_then(|transport| transport.get("preset")?.as_str());
-    let foreign = preset.filter(|&preset| preset != "linux");
-    foreign
-        .map(|preset| {
-            format!(
-                "transport.preset is \"{preset}\": the simulator imitates another transport than a kernel has, \
-                 whose preset is \"linux\""
-            )
-        })
-        .into_iter()
-        .collect()
-}
-
-fn records(
-    args: &CompareArgs,
-    ground: Ground,
-    plan: &Plan,
-    image: Option<&Image>,
-    threads: usize,
-) -> Result<Vec<RunRecord>, Failure> {
-    if let (Ground::Virtual, Some(image)) = (ground, image) {
-        return testbed::records(plan, image, threads, None, args.quiet);
-    }
-    let swept = simulate(plan, threads, args.quiet, None).map_err(|stop| {
-        stop.failure(None, |index, failed| {
-            let message = match failed {
-                Failed::Law(fault) => own_law::keep(fault, &run::target(&args.scenario, args.out.as_deref())),
-                Failed::Engine(message) => message.clone(),
-            };
-            run::failed_run(&args.scenario, plan, index, &message)
-        })
-    })?;
-    Ok(swept.records)
-}
-
-fn speed(experiment: &Experiment, wall_s: f64, kernel: &str) -> String {
-    let virtual_s: u64 = experiment
-        .runs
-        .iter()
-        .map(|run| run.spec.duration_ns / 1_000_000_000)
-        .sum();
-    let runs = experiment.runs.len();
+fn speed(done: &Done) -> String {
+    let guest = done.provenance.guest.as_ref();
+    let kernel = guest.map_or_else(String::new, |guest| format!(", {}", guest.kernel));
+    let (runs, virtual_s, wall_s) = (
+        done.experiment.runs.len(),
+        done.virtual_s(),
+        done.provenance.wall_time_s,
+    );
     format!("{runs} runs, {virtual_s} virtual s in {wall_s:.1} s{kernel}")
 }
 
 /// The table of distances, and what it comes to.
-fn apart(summary: &Summary) -> String {
-    if summary.distances.is_empty() {
+fn apart(distances: &[Distance]) -> String {
+    if distances.is_empty() {
         return "The grounds share no law, point and seed with a figure: there is no distance.\n".to_owned();
     }
     format!(
         "{}\n{}\n{}\n",
         console::style("How far the grounds are apart").bold(),
-        distance::terminal(&summary.distances),
-        distance::in_words(&summary.distances)
+        distance::terminal(distances),
+        distance::in_words(distances)
     )
 }

@@ -17,8 +17,6 @@ mod kernel;
 mod laws;
 mod new_law;
 mod output;
-mod own_law;
-mod pcap;
 mod progress;
 mod replay;
 mod replay_kernel;
@@ -28,49 +26,15 @@ mod run;
 mod scenarios;
 mod shell;
 mod show;
-mod sweep;
 mod testbed;
 mod trace;
-mod workers;
 
 use std::process::ExitCode;
 
 use clap::Parser;
 
 use args::{Cli, Command};
-
-/// Why a command did not do what it was asked for.
-pub enum Failure {
-    /// The input is not valid: nothing was run.
-    Invalid(String),
-    /// A run, or the writing of its result, failed.
-    Failed(String),
-    /// Ctrl-C: what was kept.
-    Interrupted(String),
-}
-
-impl From<fadelab_scenario::Refusal> for Failure {
-    fn from(refusal: fadelab_scenario::Refusal) -> Self {
-        Self::Invalid(refusal.to_string())
-    }
-}
-
-/// A result that is not there, or in the way, is invalid input; one that cannot be written is a failure.
-impl From<fadelab_results::Error> for Failure {
-    fn from(error: fadelab_results::Error) -> Self {
-        use fadelab_results::Error::{Csv, Io, Json, Parquet};
-        match error {
-            Io { .. } | Parquet { .. } | Csv { .. } | Json { .. } => Self::Failed(error.to_string()),
-            _ => Self::Invalid(error.to_string()),
-        }
-    }
-}
-
-impl From<std::io::Error> for Failure {
-    fn from(error: std::io::Error) -> Self {
-        Self::Failed(format!("cannot write the output: {error}"))
-    }
-}
+use fadelab_lab::Failure;
 
 fn main() -> ExitCode {
     let cli = Cli::parse();

@@ -47,9 +47,14 @@ pub fn with_bold_header(table: &mut Table) -> String {
 pub fn print(text: &str) -> Result<(), Failure> {
     let mut out = std::io::stdout().lock();
     match out.write_all(text.as_bytes()).and_then(|()| out.flush()) {
-        Err(error) if error.kind() != ErrorKind::BrokenPipe => Err(error.into()),
+        Err(error) if error.kind() != ErrorKind::BrokenPipe => Err(not_written(&error)),
         _ => Ok(()),
     }
+}
+
+/// What is said when the output cannot be written.
+pub fn not_written(error: &std::io::Error) -> Failure {
+    Failure::Failed(format!("cannot write the output: {error}"))
 }
 
 /// Reads a result.

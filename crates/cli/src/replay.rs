@@ -2,13 +2,11 @@
 
 use std::collections::BTreeMap;
 use std::fmt::Write;
-use std::fs;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
 use clap::Args;
-use fadelab_laws::guard::{CALLS_VERSION, CallRecord, CallsHead, Outcome};
-use fadelab_laws::own::{self, Source};
-use fadelab_laws::replay::{ReplayError, Replayer};
+use fadelab_lab::replay::{Calls, Text, kernel};
+use fadelab_laws::guard::{CallRecord, Outcome};
 use serde_json::{Map, Value};
 
 use crate::{Failure, output, replay_kernel};
@@ -32,85 +30,29 @@ const SHOWN_MAX: usize = 10;
 /// # Errors
 /// A file that is none of calls, or a law that does not compile any more.
 pub fn replay(args: &ReplayArgs) -> Result<(), Failure> {
-    if let Some(head) = replay_kernel::head(&args.file) {
+    if let Some(head) = kernel::head(&args.file) {
         return replay_kernel::replay(&args.file, &head);
     }
-    let (head, records) = read(&args.file)?;
+    let mut calls = Calls::read(&args.file, args.as_recorded)?;
     let mut text = String::new();
-    let sources: Vec<Source> = head
-        .laws
-        .into_iter()
-        .map(|source| current(source, args, &mut text))
-        .collect();
-    let mut replayer = Replayer::new(sources);
-    if let [record] = records.as_slice() {
-        let outcome = replayer.replay(record).map_err(refused)?;
-        one(&mut text, record, &outcome);
-    } else {
-        many(&mut text, &records, &mut replayer)?;
-    }
-    output::print(&text)
-}
-
-fn refused(error: ReplayError) -> Failure {
-    match error {
-        ReplayError::Law(error) => Failure::Invalid(error.to_string()),
-        ReplayError::Record(why) => Failure::Invalid(why),
-    }
-}
-
-fn read(path: &Path) -> Result<(CallsHead, Vec<CallRecord>), Failure> {
-    let shown = path.display();
-    let text =
-        fs::read_to_string(path).map_err(|error| Failure::Invalid(format!("{shown}: cannot be read: {error}")))?;
-    let mut lines = text.lines().enumerate().filter(|(_, line)| !line.trim().is_empty());
-    let no_calls = || {
-        Failure::Invalid(format!(
-            "{shown}: no file of calls; a run writes one when a law is at fault"
-        ))
-    };
-    let (_, first) = lines.next().ok_or_else(no_calls)?;
-    let head: CallsHead = serde_json::from_str(first).map_err(|_| no_calls())?;
-    if head.fadelab_calls != CALLS_VERSION {
-        let given = head.fadelab_calls;
-        return Err(Failure::Invalid(format!(
-            "{shown}: calls of version {given}; this fadelab reads version {CALLS_VERSION}"
-        )));
-    }
-    let record = |(number, line): (usize, &str)| {
-        serde_json::from_str(line)
-            .map_err(|error| Failure::Invalid(format!("{shown}:{}: no call of a law: {error}", number + 1)))
-    };
-    let records: Vec<CallRecord> = lines.map(record).collect::<Result<_, _>>()?;
-    if records.is_empty() {
-        return Err(Failure::Invalid(format!("{shown}: has no calls")));
-    }
-    Ok((head, records))
-}
-
-/// The law as it stands now, if its file is still there and not asked otherwise.
-fn current(recorded: Source, args: &ReplayArgs, text: &mut String) -> Source {
-    let path = recorded.path.clone();
-    let shown = path.display();
-    let now = if args.as_recorded {
-        None
-    } else {
-        own::read_again(&recorded)
-    };
-    match now {
-        Some(now) if now.files == recorded.files => recorded,
-        Some(now) => {
-            let _ = writeln!(
+    for (path, which) in &calls.laws {
+        let shown = path.display();
+        let _ = match which {
+            Text::Same => Ok(()),
+            Text::New => writeln!(
                 text,
                 "{shown} has changed since; this is the new text (--as-recorded takes the old one)"
-            );
-            now
-        }
-        None => {
-            let _ = writeln!(text, "{shown} as it was when the call was recorded");
-            recorded
-        }
+            ),
+            Text::Recorded => writeln!(text, "{shown} as it was when the call was recorded"),
+        };
     }
+    if calls.records.len() == 1 {
+        let outcome = calls.again(0)?;
+        one(&mut text, &calls.records[0], &outcome);
+    } else {
+        many(&mut text, &mut calls)?;
+    }
+    output::print(&text)
 }
 
 /// One call in full.
@@ -156,26 +98,19 @@ pub fn one(text: &mut String, record: &CallRecord, outcome: &Outcome) {
 }
 
 /// All calls of a file: how many come to the same again, and the first that do not.
-fn many(text: &mut String, records: &[CallRecord], replayer: &mut Replayer) -> Result<(), Failure> {
-    let (mut same, mut different, mut unknown) = (0usize, 0usize, 0usize);
-    for (number, record) in records.iter().enumerate() {
-        let outcome = replayer.replay(record).map_err(refused)?;
-        match &record.outcome {
-            None => unknown += 1,
-            Some(recorded) if recorded.agrees(&outcome) => same += 1,
-            Some(_) => {
-                different += 1;
-                if different <= SHOWN_MAX {
-                    let _ = writeln!(text, "call {}:", number + 1);
-                    one(text, record, &outcome);
-                }
-            }
-        }
+fn many(text: &mut String, calls: &mut Calls) -> Result<(), Failure> {
+    let tally = calls.all_again(SHOWN_MAX)?;
+    for (place, outcome) in &tally.shown {
+        let _ = writeln!(text, "call {}:", place + 1);
+        one(text, &calls.records[*place], outcome);
     }
     let _ = writeln!(
         text,
-        "{} calls: {same} as recorded, {different} differ, {unknown} without a recorded outcome",
-        records.len()
+        "{} calls: {} as recorded, {} differ, {} without a recorded outcome",
+        calls.records.len(),
+        tally.same,
+        tally.different,
+        tally.unknown
     );
     Ok(())
 }

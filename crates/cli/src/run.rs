@@ -1,17 +1,17 @@
 //! `fadelab run`: a scenario from its file to a folder of results and a table.
 
+use std::num::NonZeroUsize;
 use std::path::{Path, PathBuf};
-use std::time::Instant;
 
-use cpu_time::ProcessTime;
-use fadelab_results::{Experiment, Host, Provenance, Run, SIM, Sharing, Specs, Summary, Target, table};
+use fadelab_lab::packets::Log;
+use fadelab_lab::{Done, Job, Kept, NoRecord, Simulator, Stop, own_law};
+use fadelab_laws::guard::Fault;
+use fadelab_results::{Run, SIM, Summary, Target, table};
 use fadelab_scenario::plan::Plan;
-use fadelab_sim::record::RunRecord;
 
 use crate::args::{RunArgs, ScenarioArgs};
-use crate::kept::{self, Kept};
-use crate::sweep::{Failed, simulate};
-use crate::{Failure, output, own_law, pcap, shell, show};
+use crate::progress::Terminal;
+use crate::{Failure, kept, output, shell, show};
 
 /// Runs a scenario and writes its result.
 ///
@@ -19,61 +19,38 @@ use crate::{Failure, output, own_law, pcap, shell, show};
 /// An invalid scenario, an occupied folder, a failed run, an interrupt, or a result that cannot be written.
 pub fn run(args: &RunArgs) -> Result<(), Failure> {
     let plan = show::plan(&args.scenario)?;
-    let log = pcap::Log::asked(args.pcap.as_deref(), &plan)?;
+    let log = args.pcap.as_ref().map(|flow| Log::of(flow, &plan)).transpose()?;
     let target = target(&args.scenario, args.out.as_deref());
     // A result that could not be written should be known before the runs, not after them.
-    target.check().map_err(|error| Failure::Invalid(error.to_string()))?;
+    target.check().map_err(Failure::invalid)?;
     let kept = Kept::of(&plan, &target, args.fresh)?;
     if !args.quiet {
         output::warn(&plan.warnings);
-        output::note(&kept.as_ref().map_or_else(Vec::new, Kept::greeting));
+        output::note(&kept::greeting(kept.as_ref()));
     }
-    let threads = args
-        .jobs
-        .map_or_else(cores, std::num::NonZero::get)
-        .min(plan.runs.len());
-    let (wall, cpu) = (Instant::now(), ProcessTime::now());
-    let swept = simulate(&plan, threads, args.quiet, kept.as_ref()).map_err(|stop| {
-        stop.failure(kept.as_ref(), |index, failed| {
-            let message = match failed {
-                Failed::Law(fault) => own_law::keep(fault, &target),
-                Failed::Engine(message) => message.clone(),
-            };
-            failed_run(&args.scenario, &plan, index, &message)
-        })
-    })?;
-    let (wall_s, cpu_s) = (wall.elapsed().as_secs_f64(), cpu.elapsed().as_secs_f64());
-
-    let mut experiment = experiment(&plan, swept.records);
-    experiment.scenario_path = args.scenario.file.display().to_string();
-    let summary = Summary::of(&experiment);
-    let provenance = Provenance {
-        guest: None,
-        wall_time_s: wall_s,
-        threads,
-        sharing: Some(Sharing {
-            cpu_time_s: cpu_s,
-            idle_s: swept.workers_idle_s,
-        }),
-        host: Host::read(),
+    let job = Job {
+        plan: &plan,
+        scenario_path: &args.scenario.file,
+        target: &target,
+        threads: threads(args.jobs, &plan),
+        csv: args.csv,
     };
-    let folder = fadelab_results::write(&target, &experiment, &summary, &provenance, args.csv)
-        .map_err(|error| kept::not_written(&error, kept.as_ref()))?;
-    let taken_n = kept.as_ref().map_or(0, Kept::taken);
-    if let Some(kept) = kept {
-        kept.remove();
-    }
+    let terminal = Terminal::new(args.quiet);
+    let done = job
+        .run(&[&Simulator], kept.as_ref(), &terminal)
+        .map_err(|stop| failure(stop, &args.scenario, &job, kept.as_ref()))?;
     if let Some(log) = &log {
-        log.write(&plan, &folder, threads)?;
+        log.write(&plan, &done.folder, job.threads, &terminal)?;
     }
     if args.quiet {
         return Ok(());
     }
-    let speed = speed(&experiment, taken_n, threads, wall_s, cpu_s);
-    output::print(&text(&summary, &speed, &folder)).map_err(|failure| match failure {
-        Failure::Failed(message) => {
-            Failure::Failed(format!("{message}; the result is complete in {}", folder.display()))
-        }
+    let speed = speed(&done, kept.as_ref().map_or(0, Kept::taken));
+    output::print(&text(&done.summary, &speed, &done.folder)).map_err(|failure| match failure {
+        Failure::Failed(message) => Failure::Failed(format!(
+            "{message}; the result is complete in {}",
+            done.folder.display()
+        )),
         other => other,
     })
 }
@@ -91,9 +68,14 @@ pub fn text(summary: &Summary, speed: &str, folder: &Path) -> String {
     )
 }
 
+/// How many runs of a plan run at the same time: as many as are asked for, or one per core of this machine.
+pub fn threads(jobs: Option<NonZeroUsize>, plan: &Plan) -> usize {
+    jobs.map_or_else(cores, NonZeroUsize::get).min(plan.runs.len())
+}
+
 /// Cores of this machine.
 pub fn cores() -> usize {
-    std::thread::available_parallelism().map_or(1, std::num::NonZero::get)
+    std::thread::available_parallelism().map_or(1, NonZeroUsize::get)
 }
 
 /// Where the result of a scenario goes.
@@ -111,7 +93,7 @@ pub fn target(args: &ScenarioArgs, out: Option<&Path>) -> Target {
 }
 
 /// Names the run that failed and the command that runs it alone.
-pub fn failed_run(args: &ScenarioArgs, plan: &Plan, index: usize, message: &str) -> String {
+fn failed_run(args: &ScenarioArgs, plan: &Plan, index: usize, message: &str) -> String {
     let run = &plan.runs[index];
     let mut sets = args.sets.clone();
     // Where laws are swept, the swept key that is no coordinate of the point is the one that names the law.
@@ -142,50 +124,60 @@ pub fn failed_run(args: &ScenarioArgs, plan: &Plan, index: usize, message: &str)
     )
 }
 
-/// The runs of a plan beside what came out, without claims.
-pub fn experiment(plan: &Plan, records: Vec<RunRecord>) -> Experiment {
-    let mut specs = Specs::default();
-    let (own_laws, sources) = own_law::kept();
-    let runs = plan.runs.iter().zip(records).map(|(run, record)| Run {
-        ground: SIM.to_owned(),
-        law: run.law_label.clone(),
-        point: run.point.clone(),
-        seed: run.seed,
-        spec: specs.of(&run.spec),
-        record,
-    });
-    Experiment {
-        version: env!("CARGO_PKG_VERSION").to_owned(),
-        title: plan.title.clone(),
-        about: plan.about.clone(),
-        scenario: plan.text.clone(),
-        warnings: plan.warnings.clone(),
-        sources,
-        own_laws,
-        runs: runs.collect(),
-        ..Experiment::default()
+/// What a person is told of a job that gave no result. Runs of the simulator can be run alone.
+pub fn failure(stop: Stop, args: &ScenarioArgs, job: &Job, kept: Option<&Kept>) -> Failure {
+    match stop {
+        Stop::Run {
+            why: NoRecord::Refused(message),
+            ..
+        } => Failure::Invalid(message),
+        Stop::Run { ground, index, why } if ground != SIM => {
+            let run = &job.plan.runs[index];
+            Failure::Failed(format!("law {}, seed {}: {why}", run.law_label, run.seed))
+        }
+        stop => kept::failure(stop, kept, |index, why| {
+            let message = match why {
+                NoRecord::Law(fault) => at_fault(fault, job.target),
+                why => why.to_string(),
+            };
+            failed_run(args, job.plan, index, &message)
+        }),
+    }
+}
+
+/// Keeps the call at fault and says what happened.
+fn at_fault(fault: &Fault, target: &Target) -> String {
+    let (path, written) = own_law::keep(fault, target);
+    match written {
+        Ok(()) => {
+            let file = shell::quoted(&path.display().to_string());
+            format!("{fault}\nthe call is kept; this makes it again:\n  fadelab replay {file}")
+        }
+        Err(error) => format!("{fault}\nthe call could not be kept in {}: {error}", path.display()),
     }
 }
 
 /// How fast it went. A packet counts once on each link that results show. Of runs that an earlier sweep had finished,
 /// `taken_n`, the time is not known.
-fn speed(experiment: &Experiment, taken_n: usize, threads: usize, wall_s: f64, cpu_s: f64) -> String {
-    let runs = &experiment.runs;
-    let virtual_s: u64 = runs.iter().map(|run| run.spec.duration_ns / 1_000_000_000).sum();
+fn speed(done: &Done, taken_n: usize) -> String {
+    let (runs, provenance) = (&done.experiment.runs, &done.provenance);
+    let virtual_s = done.virtual_s();
     let plural = |count: usize| if count == 1 { "" } else { "s" };
-    let done = format!(
+    let (wall_s, threads) = (provenance.wall_time_s, provenance.threads);
+    let text = format!(
         "{} run{}, {virtual_s} virtual s in {wall_s:.2} s on {threads} thread{}",
         runs.len(),
         plural(runs.len()),
         plural(threads)
     );
     if taken_n > 0 {
-        return format!("{done}, {taken_n} of them taken from before");
+        return format!("{text}, {taken_n} of them taken from before");
     }
     let shown = |run: &Run| -> u64 { run.record.links_end.iter().map(|link| link.sent_pkts).sum() };
     let packets: u64 = runs.iter().map(shown).sum();
+    let cpu_s = provenance.sharing.map_or(0.0, |sharing| sharing.cpu_time_s);
     format!(
-        "{done}, {:.2} M packets per CPU second",
+        "{text}, {:.2} M packets per CPU second",
         packets as f64 / cpu_s.max(1e-9) / 1e6
     )
 }

@@ -1,16 +1,17 @@
 //! `fadelab show`: the scenario with everything filled in.
 
+use fadelab_lab::own_law;
 use fadelab_scenario::plan::Plan;
 
 use crate::args::{ScenarioArgs, ShowArgs};
-use crate::{Failure, output, own_law};
+use crate::{Failure, output};
 
 /// Reads the scenario that the arguments name.
 ///
 /// # Errors
 /// Whatever is wrong with it.
 pub fn plan(args: &ScenarioArgs) -> Result<Plan, Failure> {
-    let own_laws = own_law::load(&args.laws)?;
+    let own_laws = own_law::load(&args.laws, &|remark| output::warn(&[remark]))?;
     let mut sets = args.sets.clone();
     sets.extend(args.seeds.as_ref().map(|seeds| format!("run.seeds={seeds}")));
     let options = fadelab_scenario::Options {

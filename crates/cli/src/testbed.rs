@@ -1,21 +1,15 @@
 //! `fadelab testbed`: scenarios inside a Linux kernel, with results like those of the simulator.
 
 use std::num::NonZeroUsize;
-use std::path::{Path, PathBuf};
-use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
-use std::time::Instant;
+use std::path::PathBuf;
 
 use clap::{Args, Subcommand, ValueEnum};
-use fadelab_results::{Guest, Host, Provenance, Summary};
-use fadelab_scenario::plan::Plan;
-use fadelab_sim::record::RunRecord;
-use fadelab_testbed::image::Kernel;
-use fadelab_testbed::{Error, Image, host_laws};
+use fadelab_lab::{Ground as _, Job, Virtual};
+use fadelab_testbed::host_laws;
 
 use crate::args::{ScenarioArgs, threads};
-use crate::progress::Progress;
-use crate::workers::{self, Shared};
-use crate::{Failure, interrupt, output, run, show};
+use crate::progress::Terminal;
+use crate::{Failure, output, run, show};
 
 /// Arguments of `fadelab testbed`.
 #[derive(Debug, Subcommand)]
@@ -81,16 +75,6 @@ pub struct ImageArgs {
     pub guest: GuestArgs,
 }
 
-impl From<Error> for Failure {
-    fn from(error: Error) -> Self {
-        if error.is_invalid_input() {
-            Self::Invalid(error.to_string())
-        } else {
-            Self::Failed(error.to_string())
-        }
-    }
-}
-
 /// Does what the arguments say.
 ///
 /// # Errors
@@ -99,31 +83,26 @@ pub fn testbed(command: &TestbedCommand) -> Result<(), Failure> {
     match command {
         TestbedCommand::Run(args) => run_scenario(args),
         TestbedCommand::Image(args) => {
-            let image = image(&args.guest)?;
+            let mut ground = ground(&args.guest)?;
+            let image = ground.image(&step)?;
             output::print(&format!("{}: {}\n", image.package(), image.folder().display()))
         }
         TestbedCommand::Guest => fadelab_testbed::guest::main(),
     }
 }
 
-/// The image of a kernel, with this program in it.
+/// The ground of these guests, with this program in them.
 ///
 /// # Errors
-/// An unknown kernel, or an image that cannot be made.
-pub fn image(args: &GuestArgs) -> Result<Image, Failure> {
-    let kernel = Kernel::of(&args.kernel)?;
+/// When this program cannot be found.
+pub fn ground(args: &GuestArgs) -> Result<Virtual, Failure> {
     let program = std::env::current_exe().map_err(|error| Failure::Failed(format!("cannot find myself: {error}")))?;
-    Ok(Image::prepare(&kernel, &program, args.iperf3, |step| {
-        output::note(&[format!("{step} ...")]);
-    })?)
+    Ok(Virtual::new(&args.kernel, program, args.iperf3))
 }
 
-/// What a result says of its guest.
-pub fn provenance_of(image: &Image) -> Guest {
-    Guest {
-        kernel: image.package().to_owned(),
-        greedy: if image.has_iperf3() { "iperf3" } else { "sockets" },
-    }
+/// Tells what is done to make an image.
+pub fn step(what: &str) {
+    output::tell(format!("{what} ..."));
 }
 
 /// Runs a scenario and writes its result.
@@ -135,8 +114,9 @@ fn run_scenario(args: &TestbedRunArgs) -> Result<(), Failure> {
     host_laws::register();
     let plan = show::plan(&args.scenario)?;
     let target = run::target(&args.scenario, args.out.as_deref());
-    target.check().map_err(|error| Failure::Invalid(error.to_string()))?;
-    check(&plan)?;
+    target.check().map_err(Failure::invalid)?;
+    let mut ground = ground(&args.guest)?;
+    fadelab_lab::refuse(&ground, &plan)?;
     if args.record.is_some() && plan.runs.len() > 1 {
         return Err(Failure::Invalid(format!(
             "--record: the scenario amounts to {} runs; choose one with --set flow.law=vcp --seeds 1",
@@ -146,106 +126,26 @@ fn run_scenario(args: &TestbedRunArgs) -> Result<(), Failure> {
     if !args.quiet {
         output::warn(&plan.warnings);
     }
-    let image = image(&args.guest)?;
-    let jobs = args
-        .jobs
-        .map_or_else(run::cores, NonZeroUsize::get)
-        .min(plan.runs.len());
-    let wall = Instant::now();
-    let records = records(&plan, &image, jobs, args.record.as_deref(), args.quiet)?;
-    let wall_s = wall.elapsed().as_secs_f64();
-    let mut experiment = run::experiment(&plan, records);
-    for run in &mut experiment.runs {
-        fadelab_testbed::GROUND.clone_into(&mut run.ground);
-    }
-    experiment.scenario_path = args.scenario.file.display().to_string();
-    let summary = Summary::of(&experiment);
-    let provenance = Provenance {
-        wall_time_s: wall_s,
-        threads: jobs,
-        sharing: None,
-        host: Host::read(),
-        guest: Some(provenance_of(&image)),
+    ground.calls.clone_from(&args.record);
+    ground.prepare(&step)?;
+    let job = Job {
+        plan: &plan,
+        scenario_path: &args.scenario.file,
+        target: &target,
+        threads: run::threads(args.jobs, &plan),
+        csv: args.csv,
     };
-    let folder = fadelab_results::write(&target, &experiment, &summary, &provenance, args.csv)?;
+    let done = job
+        .run(&[&ground], None, &Terminal::new(args.quiet))
+        .map_err(|stop| run::failure(stop, &args.scenario, &job, None))?;
     if args.quiet {
         return Ok(());
     }
-    let virtual_s: u64 = plan.runs.iter().map(|run| run.spec.duration_ns / 1_000_000_000).sum();
+    let (runs, wall_s, virtual_s) = (plan.runs.len(), done.provenance.wall_time_s, done.virtual_s());
     let speed = format!(
-        "{} in {}: {virtual_s} virtual s in {wall_s:.1} s",
-        if plan.runs.len() == 1 {
-            "1 run".to_owned()
-        } else {
-            format!("{} runs", plan.runs.len())
-        },
-        image.package()
+        "{runs} run{} in {}: {virtual_s} virtual s in {wall_s:.1} s",
+        if runs == 1 { "" } else { "s" },
+        done.provenance.guest.as_ref().map_or("", |guest| &guest.kernel),
     );
-    output::print(&run::text(&summary, &speed, &folder))
-}
-
-/// Refuses a plan of which some run has no counterpart, before the first one begins.
-///
-/// # Errors
-/// The first such run.
-pub fn check(plan: &Plan) -> Result<(), Failure> {
-    for run in &plan.runs {
-        fadelab_testbed::check(&run.spec)
-            .map_err(|error| Failure::Invalid(format!("law {}: {error}", run.law_label)))?;
-    }
-    Ok(())
-}
-
-/// Runs a plan in guests, `jobs` at a time, and gives the records in its order. The calls of its law go into the file
-/// `calls`, if one is named.
-///
-/// # Errors
-/// The first run of the plan that failed, or an interrupt.
-pub fn records(
-    plan: &Plan,
-    image: &Image,
-    jobs: usize,
-    calls: Option<&Path>,
-    quiet: bool,
-) -> Result<Vec<RunRecord>, Failure> {
-    let interrupted: &AtomicBool = interrupt::flag();
-    let progress = Progress::new(plan.runs.iter().map(|run| run.spec.duration_ns), quiet);
-    let first_failed = AtomicUsize::new(usize::MAX);
-    let work = |index: usize| {
-        let run = &plan.runs[index];
-        let go_on = || !interrupted.load(Ordering::Relaxed) && first_failed.load(Ordering::Relaxed) > index;
-        if !go_on() {
-            return Err(Error::Stopped);
-        }
-        let mut share = progress.of_run();
-        let report = |time_ns| {
-            share.reach(time_ns);
-            go_on()
-        };
-        let outcome = match calls {
-            Some(calls) => fadelab_testbed::run_recorded(&run.spec, image, calls, report),
-            None => fadelab_testbed::run(&run.spec, image, report),
-        };
-        match &outcome {
-            Ok(_) => share.end(run.spec.duration_ns),
-            Err(Error::Stopped) => {}
-            Err(_) => drop(first_failed.fetch_min(index, Ordering::Relaxed)),
-        }
-        outcome
-    };
-    let order: Vec<usize> = (0..plan.runs.len()).collect();
-    let shared = workers::share(&order, jobs, work).map_err(Failure::Failed)?;
-    progress.finish();
-    let Shared { outcomes, .. } = shared;
-    if interrupted.load(Ordering::Relaxed) {
-        return Err(Failure::Interrupted("interrupted; nothing was written".to_owned()));
-    }
-    let named = outcomes.into_iter().zip(&plan.runs).map(|(outcome, run)| {
-        outcome.map_err(|error| match error {
-            error if error.is_invalid_input() => Failure::from(error),
-            error => Failure::Failed(format!("law {}, seed {}: {error}", run.law_label, run.seed)),
-        })
-    });
-    // A run that was stopped comes after the one that failed and stopped it.
-    named.collect()
+    output::print(&run::text(&done.summary, &speed, &done.folder))
 }

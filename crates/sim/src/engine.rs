@@ -64,13 +64,16 @@ const OWN_EVENTS: usize = 3;
 /// # Errors
 /// A broken invariant with its seed, a law at fault, or a stop that `report` asked for.
 pub fn run(spec: &RunSpec, report: impl FnMut(u64) -> bool) -> Result<RunRecord, RunError> {
-    only_ours(spec)?;
+    check(spec)?;
     let engine = guard::catch(|| Engine::new(spec)).map_err(|fault| RunError::Law(Box::new(fault)))?;
     run_to_end(engine, report)
 }
 
-/// Refuses laws of a kernel.
-fn only_ours(spec: &RunSpec) -> Result<(), RunError> {
+/// Refuses laws of a kernel, as [`run`] does.
+///
+/// # Errors
+/// [`RunError::OfHost`] with the first of them.
+pub fn check(spec: &RunSpec) -> Result<(), RunError> {
     let senders = spec.flows.iter().filter_map(|flow| flow.sender);
     let sender = senders.filter(|law| law.is_of_host()).map(Sender::name).next();
     let routers = spec.links.iter().map(|link| link.router.law);

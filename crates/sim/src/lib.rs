@@ -20,4 +20,4 @@ pub mod spec;
 pub mod tap;
 mod tcp;
 
-pub use engine::{RunError, run, run_tapped};
+pub use engine::{RunError, check, run, run_tapped};

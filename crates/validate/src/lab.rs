@@ -2,12 +2,12 @@
 
 use std::path::{Path, PathBuf};
 
+use fadelab_lab::{Progress, Simulator, Stop, Watch, sweep};
+use fadelab_results::Run;
 use fadelab_results::interval::Stat;
 use fadelab_results::measure::{self, Metric};
-use fadelab_results::{Run, SIM, Specs};
-use fadelab_scenario::plan::PlannedRun;
+use fadelab_scenario::plan::Plan;
 use indicatif::{ProgressBar, ProgressStyle};
-use rayon::prelude::*;
 
 /// Scenarios of the rows, below the top of the project.
 const SCENARIOS: &str = "crates/validate/scenarios";
@@ -87,28 +87,29 @@ impl Lab {
             ..Default::default()
         };
         let plan = fadelab_scenario::load(&top().join(file), &options).map_err(|refusal| refusal.to_string())?;
-        self.expect(plan.runs.len());
-        let run = |planned: &PlannedRun| {
-            let record = fadelab_sim::run(&planned.spec, |_| true)
-                .map_err(|error| format!("{file}, seed {}: {error}", planned.seed));
-            self.ended();
-            record
-        };
-        let records: Result<Vec<_>, String> = plan.runs.par_iter().map(run).collect();
-        let mut specs = Specs::default();
-        let runs = plan.runs.iter().zip(records?).map(|(planned, record)| Run {
-            ground: SIM.to_owned(),
-            law: planned.law_label.clone(),
-            point: planned.point.clone(),
-            seed: planned.seed,
-            spec: specs.of(&planned.spec),
-            record,
-        });
+        let threads = std::thread::available_parallelism().map_or(1, std::num::NonZero::get);
+        let swept = sweep(&Simulator, &plan, threads, None, self).map_err(|stop| match stop {
+            Stop::Run { index, why, .. } => format!("{file}, seed {}: {why}", plan.runs[index].seed),
+            stop => stop.to_string(),
+        })?;
         let sets: Vec<String> = options.sets.iter().map(|set| format!(" --set '{set}'")).collect();
         Ok(Measured {
-            runs: runs.collect(),
+            runs: swept.runs,
             command: format!("fadelab run {file}{}", sets.concat()),
         })
+    }
+}
+
+impl Watch for Lab {
+    fn begin<'a>(&'a self, _ground: &str, plan: &'a Plan) -> Box<dyn Progress + 'a> {
+        self.expect(plan.runs.len());
+        Box::new(self)
+    }
+}
+
+impl Progress for &Lab {
+    fn end(&self, _run: usize) {
+        self.ended();
     }
 }
 

@@ -2,10 +2,10 @@
 
 use std::fmt::Write;
 
+use fadelab_lab::code_rates::{PAPER, Pair, Surface};
 use fadelab_results::interval::Stat;
 
 use crate::channel::probability;
-use crate::channel::search::{PAPER, Pair, Surface};
 
 /// Bits per second in the unit of the table.
 const UNIT_BPS: f64 = 1e6;

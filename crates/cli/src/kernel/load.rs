@@ -41,7 +41,7 @@ pub struct LoadArgs {
 /// # Errors
 /// What the machine, the law or the devices do not allow.
 pub fn load(args: &LoadArgs) -> Result<(), Failure> {
-    for name in store::remove_leftovers()? {
+    for name in store::remove_leftovers().map_err(Failure::failed)? {
         output::warn(&[format!("removed {name}, which a killed process had left half loaded")]);
     }
     let law_name = params::law_name(&args.law)?;
@@ -78,7 +78,7 @@ pub fn load(args: &LoadArgs) -> Result<(), Failure> {
         }
         None => PathBuf::from("/"),
     };
-    let object = unit.compile()?;
+    let object = unit.compile().map_err(Failure::failed)?;
     let infos = law.params().iter().zip(unit.params.values());
     let mut entry = Entry {
         name: unit.name.clone(),
@@ -91,10 +91,10 @@ pub fn load(args: &LoadArgs) -> Result<(), Failure> {
         segments: Vec::new(),
         is_complete: false,
     };
-    store::claim(&entry)?;
+    store::claim(&entry).map_err(Failure::failed)?;
     let done = fill(&mut entry, &object, &unit, &devices, args);
     if done.is_err() || args.record.is_some() {
-        store::remove(&entry)?;
+        store::remove(&entry).map_err(Failure::failed)?;
     }
     done
 }
@@ -103,18 +103,18 @@ pub fn load(args: &LoadArgs) -> Result<(), Failure> {
 fn fill(entry: &mut Entry, object: &[u8], unit: &Unit<'_>, devices: &[Device], args: &LoadArgs) -> Result<(), Failure> {
     if unit.law.feedback_bytes() > 0 {
         for device in devices {
-            let segments = Segments::of(device)?;
+            let segments = Segments::of(device).map_err(Failure::failed)?;
             // Noted first: what is noted is undone, whenever the process is killed.
             entry.segments.push(segments.clone());
-            store::write(entry)?;
-            segments.limit()?;
+            store::write(entry).map_err(Failure::failed)?;
+            segments.limit().map_err(Failure::failed)?;
         }
     }
-    let sender = Sender::load(object, &entry.cgroup, devices)?;
+    let sender = Sender::load(object, &entry.cgroup, devices).map_err(Failure::failed)?;
     if let Some(file) = &args.record {
         return record::record(&sender, unit, file);
     }
-    store::keep(sender, entry)?;
+    store::keep(sender, entry).map_err(Failure::failed)?;
     output::note(&opens_slowly(entry));
     output::print(&format!(
         "{} is loaded; choose it with\n  sysctl net.ipv4.tcp_congestion_control={}\nor for one program, for example\n  \

@@ -41,15 +41,3 @@ pub fn kernel(command: &KernelCommand) -> Result<(), Failure> {
         KernelCommand::Router(args) => router::router(args),
     }
 }
-
-impl From<fadelab_kernel::object::LoadError> for Failure {
-    fn from(error: fadelab_kernel::object::LoadError) -> Self {
-        Self::Failed(error.to_string())
-    }
-}
-
-impl From<fadelab_kernel::compile::CompileError> for Failure {
-    fn from(error: fadelab_kernel::compile::CompileError) -> Self {
-        Self::Failed(error.to_string())
-    }
-}

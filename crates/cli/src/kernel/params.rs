@@ -2,10 +2,11 @@
 
 use std::path::{Path, PathBuf};
 
+use fadelab_lab::own_law;
 use fadelab_scenario::Options;
 use fadelab_scenario::plan::PlannedRun;
 
-use crate::{Failure, own_law};
+use crate::{Failure, output};
 
 /// The name of a law as it was given: a name, or a header, which is compiled and registered first.
 ///
@@ -16,7 +17,7 @@ pub fn law_name(given: &str) -> Result<String, Failure> {
     if !is_file {
         return Ok(given.to_owned());
     }
-    let names = own_law::load(&[PathBuf::from(given)])?;
+    let names = own_law::load(&[PathBuf::from(given)], &|remark| output::warn(&[remark]))?;
     Ok(names.into_iter().next().unwrap_or_default())
 }
 

@@ -44,14 +44,11 @@ pub struct RouterArgs {
     pub sets: Vec<String>,
 }
 
-impl From<RouterError> for Failure {
-    fn from(error: RouterError) -> Self {
-        match error {
-            RouterError::Device { .. } | RouterError::Down { .. } | RouterError::Taken { .. } => {
-                Self::Invalid(error.to_string())
-            }
-            _ => Self::Failed(error.to_string()),
-        }
+/// A device that cannot be had is invalid input, anything else a failure.
+fn refused(error: RouterError) -> Failure {
+    match error {
+        RouterError::Device { .. } | RouterError::Down { .. } | RouterError::Taken { .. } => Failure::invalid(error),
+        _ => Failure::failed(error),
     }
 }
 
@@ -75,14 +72,18 @@ pub fn router(args: &RouterArgs) -> Result<(), Failure> {
     let mut shown = 0;
     while !stop.load(Ordering::Relaxed) {
         if started.elapsed().as_secs() >= shown {
-            let (counters, edges) = (router.counters()?, router.edge_counters());
+            let (counters, edges) = (router.counters().map_err(Failure::failed)?, router.edge_counters());
             view.show(started.elapsed(), &counters, edges)?;
             shown = started.elapsed().as_secs() + 1;
         }
         // A device or namespace that goes under way is no fault of what was asked for.
-        router.tend(TURN).map_err(|error| Failure::Failed(error.to_string()))?;
+        router.tend(TURN).map_err(Failure::failed)?;
     }
-    view.end(started.elapsed(), &router.counters()?, router.edge_counters())?;
+    view.end(
+        started.elapsed(),
+        &router.counters().map_err(Failure::failed)?,
+        router.edge_counters(),
+    )?;
     Ok(())
 }
 
@@ -97,7 +98,7 @@ fn begin(args: &RouterArgs) -> Result<(Router, String), Failure> {
     let law = law_name(&args.law)?;
     let run = params::run(&format!("reno+{law}"), &args.sets)?;
     let (object, options) = prepared(args, &run.spec)?;
-    Ok((Router::load(&object, options)?, law))
+    Ok((Router::load(&object, options).map_err(refused)?, law))
 }
 
 /// The compiled law and what goes with it.
@@ -133,12 +134,12 @@ fn prepared(args: &RouterArgs, spec: &RunSpec) -> Result<(Vec<u8>, Options), Fai
         air_header_bytes: None,
         closed,
     };
-    Ok((object::compile(&recipe)?, options))
+    Ok((object::compile(&recipe).map_err(Failure::failed)?, options))
 }
 
 fn closed(args: &RouterArgs) -> Result<Closed, Failure> {
     Ok(Closed {
-        object: router::edge()?,
+        object: router::edge().map_err(Failure::failed)?,
         inside: args.inside.clone(),
     })
 }

@@ -38,7 +38,7 @@ pub fn unload(args: &UnloadArgs) -> Result<(), Failure> {
         return Err(Failure::Invalid(format!("{law} is not loaded; loaded: {known}")));
     }
     for entry in entries.iter().filter(|entry| is_asked(entry)) {
-        store::remove(entry)?;
+        store::remove(entry).map_err(Failure::failed)?;
         output::print(&format!("{} is unloaded\n", entry.name))?;
     }
     Ok(())

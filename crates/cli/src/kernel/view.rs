@@ -49,7 +49,9 @@ impl View {
             let text = self.block(rate, now, edges);
             let cleared = self.term.clear_last_lines(self.lines);
             self.lines = text.lines().count();
-            cleared.and_then(|()| self.term.write_str(&text)).map_err(Failure::from)
+            cleared
+                .and_then(|()| self.term.write_str(&text))
+                .map_err(|error| output::not_written(&error))
         } else {
             let head = if self.lines == 0 { head() } else { String::new() };
             self.lines = 1;

@@ -1,0 +1,25 @@
+//! What papers claim: ledgers of claims with criteria and recorded verdicts, what is run for them, pictures of the
+//! papers' figures, and studies of causes.
+//!
+//! A folder under `papers/` is [`read`]. The plan of its [`Ledger`] is for [`fadelab_lab::sweep`], and
+//! [`Ledger::judge`] holds what came out against the criteria.
+
+mod channels;
+mod criterion;
+mod embedded;
+mod figures;
+mod groups;
+mod ledger;
+mod paper;
+mod pictures;
+mod quantity;
+mod reproduce;
+mod study;
+mod told;
+mod variants;
+
+pub use criterion::Outcome;
+pub use fadelab_lab::Failure;
+pub use ledger::{Entry, text};
+pub use paper::{Claimed, Claims, FOLDER, Studies, Study, folder, read};
+pub use reproduce::{Judged, Ledger};

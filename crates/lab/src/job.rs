@@ -1,0 +1,126 @@
+//! A plan from its runs to the folder of its result.
+
+use std::path::{Path, PathBuf};
+use std::time::Instant;
+
+use cpu_time::ProcessTime;
+use fadelab_results::{Experiment, Host, Provenance, Run, Sharing, Summary, Target};
+use fadelab_scenario::plan::Plan;
+
+use crate::{Ground, Kept, Stop, Watch, own_law, sweep};
+
+/// A plan, and where its result goes.
+#[derive(Clone, Copy, Debug)]
+pub struct Job<'a> {
+    /// What is run.
+    pub plan: &'a Plan,
+    /// The scenario's file as its user named it; empty if there is none.
+    pub scenario_path: &'a Path,
+    /// Where the result goes; [`Target::check`] says beforehand whether it can.
+    pub target: &'a Target,
+    /// Runs at the same time.
+    pub threads: usize,
+    /// Whether the tables are written as CSV too.
+    pub csv: bool,
+}
+
+/// What came of it.
+#[derive(Debug)]
+pub struct Done {
+    /// The runs, those of the first ground first.
+    pub experiment: Experiment,
+    /// Every figure that a person reads.
+    pub summary: Summary,
+    /// Times, machine and guest.
+    pub provenance: Provenance,
+    /// Folder of the result.
+    pub folder: PathBuf,
+}
+
+impl Done {
+    /// How long all runs last together, in s of their own time.
+    pub fn virtual_s(&self) -> u64 {
+        let runs = self.experiment.runs.iter();
+        runs.map(|run| run.spec.duration_ns / 1_000_000_000).sum()
+    }
+}
+
+impl Job<'_> {
+    /// Runs the plan on each ground, which must be prepared, and writes one result of all. Runs are taken from `kept`
+    /// and kept there until the result is written; it is meant for one ground.
+    ///
+    /// # Errors
+    /// See [`Stop`].
+    pub fn run(&self, grounds: &[&dyn Ground], kept: Option<&Kept>, watch: &dyn Watch) -> Result<Done, Stop> {
+        let (wall, cpu) = (Instant::now(), ProcessTime::now());
+        let (mut runs, mut idle_s) = (Vec::new(), 0.0);
+        for &ground in grounds {
+            let swept = sweep(ground, self.plan, self.threads, kept, watch)?;
+            idle_s += swept.workers_idle_s;
+            runs.extend(swept.runs);
+        }
+        let sharing = Sharing {
+            cpu_time_s: cpu.elapsed().as_secs_f64(),
+            idle_s,
+        };
+        let guest = grounds.iter().find_map(|ground| ground.guest());
+        let provenance = Provenance {
+            wall_time_s: wall.elapsed().as_secs_f64(),
+            threads: self.threads,
+            // Guests are processes of their own, whose time this one does not know.
+            sharing: guest.is_none().then_some(sharing),
+            host: Host::read(),
+            guest,
+        };
+        let experiment = Experiment {
+            scenario_path: self.scenario_path.display().to_string(),
+            ..experiment(self.plan, runs)
+        };
+        let summary = Summary::of(&experiment);
+        let folder = fadelab_results::write(self.target, &experiment, &summary, &provenance, self.csv)?;
+        if let Some(kept) = kept {
+            kept.remove();
+        }
+        Ok(Done {
+            experiment,
+            summary,
+            provenance,
+            folder,
+        })
+    }
+}
+
+/// What results keep of a plan, with its runs, without claims.
+pub fn experiment(plan: &Plan, runs: Vec<Run>) -> Experiment {
+    let (own_laws, sources) = own_law::kept();
+    Experiment {
+        version: env!("CARGO_PKG_VERSION").to_owned(),
+        title: plan.title.clone(),
+        about: plan.about.clone(),
+        scenario: plan.text.clone(),
+        warnings: plan.warnings.clone(),
+        sources,
+        own_laws,
+        runs,
+        ..Experiment::default()
+    }
+}
+
+/// A warning for whoever compares the simulator with a kernel, which has the transport that it has: the simulator
+/// should imitate that one. Empty where it does.
+pub fn foreign_preset(plan: &Plan) -> Vec<String> {
+    let scenario: toml::Table = plan.text.parse().unwrap_or_default();
+    let preset = scenario
+        .get("transport")
+        .and_then(|transport| transport.get("preset")?.as_str());
+    let foreign = preset.filter(|&preset| preset != "linux");
+    foreign
+        .map(|preset| {
+            format!(
+                "transport.preset is \"{preset}\": the simulator imitates another transport than a kernel has, \
+                 whose preset is \"linux\""
+            )
+        })
+        .into_iter()
+        .collect()
+}

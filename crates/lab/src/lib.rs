@@ -1,0 +1,32 @@
+//! The laboratory: runs the plans of scenarios where they can run, and answers questions about what came of it.
+//!
+//! A [`Ground`] is a place where scenarios run: [`Simulator`] and [`Virtual`]. A [`Job`] runs a plan on one or several
+//! of them, on all cores, takes up runs that were [`Kept`] from an interrupted sweep, and writes one result. What is
+//! asked of results afterwards runs scenarios again: [`explain`] says why a window moved, [`packets`] logs what a host
+//! saw, [`replay`] makes recorded calls of a law again.
+//!
+//! Nothing is printed here and no signal is caught: a [`Watch`] is told how far runs have come, and says when to stop.
+
+pub mod code_rates;
+pub mod explain;
+mod failure;
+mod ground;
+mod job;
+mod kept;
+pub mod own_law;
+pub mod packets;
+pub mod replay;
+mod simulator;
+mod sweep;
+mod virtual_time;
+mod watch;
+pub mod workers;
+
+pub use failure::Failure;
+pub use ground::{Ground, NoRecord, Refusal, refuse};
+pub use job::{Done, Job, experiment, foreign_preset};
+pub use kept::Kept;
+pub use simulator::Simulator;
+pub use sweep::{Stop, Swept, sweep};
+pub use virtual_time::Virtual;
+pub use watch::{Progress, Unwatched, Watch};

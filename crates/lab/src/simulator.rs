@@ -1,0 +1,52 @@
+//! The simulator as a ground.
+
+use std::panic::{AssertUnwindSafe, catch_unwind};
+
+use fadelab_results::SIM;
+use fadelab_scenario::plan::{Plan, PlannedRun};
+use fadelab_sim::RunError;
+use fadelab_sim::record::RunRecord;
+
+use crate::ground::{self, Ground, NoRecord, Refusal};
+
+/// The simulator.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Simulator;
+
+impl Ground for Simulator {
+    fn name(&self) -> &'static str {
+        SIM
+    }
+
+    /// Laws that only a kernel has are refused.
+    fn check(&self, plan: &Plan) -> Vec<Refusal> {
+        ground::refusals(plan, |run| {
+            let error = fadelab_sim::check(&run.spec).err()?;
+            Some(("flow.law".to_owned(), format!("`flow.law`: {error}")))
+        })
+    }
+
+    /// A panic of the engine or of a law is a failure with its message.
+    fn run(&self, run: &PlannedRun, report: &mut dyn FnMut(u64) -> bool) -> Result<RunRecord, NoRecord> {
+        match catch_unwind(AssertUnwindSafe(|| fadelab_sim::run(&run.spec, report))) {
+            Ok(done) => done.map_err(NoRecord::from),
+            Err(panic) => {
+                let text = panic.downcast_ref::<String>().map(String::as_str);
+                let text = text
+                    .or_else(|| panic.downcast_ref::<&str>().copied())
+                    .unwrap_or("no message");
+                Err(NoRecord::Failed(format!("the engine panicked: {text}")))
+            }
+        }
+    }
+}
+
+impl From<RunError> for NoRecord {
+    fn from(error: RunError) -> Self {
+        match error {
+            RunError::Stopped => Self::Stopped,
+            RunError::Law(fault) => Self::Law(fault),
+            error => Self::Failed(error.to_string()),
+        }
+    }
+}

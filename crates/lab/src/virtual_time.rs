@@ -1,0 +1,93 @@
+//! A Linux kernel in virtual time as a ground.
+
+use std::path::PathBuf;
+
+use fadelab_results::Guest;
+use fadelab_scenario::plan::{Plan, PlannedRun};
+use fadelab_sim::record::RunRecord;
+use fadelab_testbed::image::Kernel;
+use fadelab_testbed::{Error, Image};
+
+use crate::Failure;
+use crate::ground::{self, Ground, NoRecord, Refusal};
+
+/// A Debian kernel in virtual time, under QEMU; needs no root and gives the same bytes each time.
+#[derive(Debug)]
+pub struct Virtual {
+    kernel: String,
+    program: PathBuf,
+    iperf3: bool,
+    /// File for each call of the law; only a plan of one run can be recorded.
+    pub calls: Option<PathBuf>,
+    image: Option<Image>,
+}
+
+impl Virtual {
+    /// Guests with a kernel of the series `kernel`, such as `6.1`, in which `program` runs: there
+    /// `PROGRAM testbed guest` is [`fadelab_testbed::guest::main`], as it is of fadelab's command. With `iperf3` that
+    /// carries the flows that always have data, in place of fadelab's own sockets.
+    pub fn new(kernel: &str, program: PathBuf, iperf3: bool) -> Self {
+        Self {
+            kernel: kernel.to_owned(),
+            program,
+            iperf3,
+            calls: None,
+            image: None,
+        }
+    }
+
+    /// The image of the guest, made where there is none yet.
+    ///
+    /// # Errors
+    /// An unknown kernel, or an image that cannot be made.
+    pub fn image(&mut self, tell: &dyn Fn(&str)) -> Result<&Image, Failure> {
+        let image = match self.image.take() {
+            Some(image) => image,
+            None => Image::prepare(&Kernel::of(&self.kernel)?, &self.program, self.iperf3, tell)?,
+        };
+        Ok(self.image.insert(image))
+    }
+}
+
+impl Ground for Virtual {
+    fn name(&self) -> &'static str {
+        fadelab_testbed::GROUND
+    }
+
+    fn check(&self, plan: &Plan) -> Vec<Refusal> {
+        ground::refusals(plan, |run| {
+            let error = fadelab_testbed::check(&run.spec).err()?;
+            let key = match &error {
+                Error::NoCounterpart { key, .. } => key.clone(),
+                _ => String::new(),
+            };
+            Some((key, error.to_string()))
+        })
+    }
+
+    fn prepare(&mut self, tell: &dyn Fn(&str)) -> Result<(), Failure> {
+        self.image(tell).map(drop)
+    }
+
+    fn run(&self, run: &PlannedRun, report: &mut dyn FnMut(u64) -> bool) -> Result<RunRecord, NoRecord> {
+        let Some(image) = &self.image else {
+            return Err(NoRecord::Failed("the guest was not prepared".to_owned()));
+        };
+        let done = match &self.calls {
+            Some(calls) => fadelab_testbed::run_recorded(&run.spec, image, calls, report),
+            None => fadelab_testbed::run(&run.spec, image, report),
+        };
+        done.map_err(|error| match error {
+            Error::Stopped => NoRecord::Stopped,
+            error if error.is_invalid_input() => NoRecord::Refused(error.to_string()),
+            error => NoRecord::Failed(error.to_string()),
+        })
+    }
+
+    fn guest(&self) -> Option<Guest> {
+        self.image.as_ref().map(|image| Guest {
+            kernel: image.package().to_owned(),
+            greedy: if image.has_iperf3() { "iperf3" } else { "sockets" },
+        })
+    }
+}
