@@ -18,6 +18,7 @@ function sharesFigure() {
 			marks.push({
 				kind: "interval", x, y: s.mean, low: s.mean - s.half, high: s.mean + s.half, symbol: law.law,
 				law: law.law, colour: lawColour(law.law), text: `${flow}: ${statText(s, "Mbit/s")}`,
+				...ownLook(law, k),
 			});
 		});
 	});
@@ -32,7 +33,7 @@ function sharesFigure() {
 			x: { min: -0.6, max: n - 0.4, ticks: ticks ?? numbers, label: ticks ? "" : "Flow" },
 			y: { ...ends(reach, { zero: true }), label: "Goodput (Mbit/s)" }, marks,
 		}],
-		legend: lawEntries(laws),
+		legend: [...senderEntries(laws), ...lawEntries(laws)],
 	};
 }
 

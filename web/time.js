@@ -122,6 +122,18 @@ function flowRows(law, packed, panel, k, seeds, how) {
 	return seeds.flatMap((seed) => flows.map((flow) => join(at(seed, flow), k, how)));
 }
 
+// Where several laws share the links, a flow has the look of its sender's law.
+function ownLook(law, flow) {
+	const sender = law.senders?.[law.flow_senders[flow]];
+	return sender ? { colour: lookColour(sender.look), label: sender.law } : {};
+}
+
+const senderEntries = (laws) => {
+	const senders = laws.flatMap((law) => law.senders ?? []);
+	const first = (sender, place) => senders.findIndex((other) => other.law === sender.law) === place;
+	return senders.filter(first).map(({ law, look }) => ({ label: law, colour: lookColour(look), always: true }));
+};
+
 // Each flow as a line, with its lowest and highest values in the words under the pointer.
 function flowLines(law, spec, panel, k, times) {
 	const seeds = seedRows(law, law.flow_seeds_n).slice(0, 1);
@@ -136,6 +148,7 @@ function flowLines(law, spec, panel, k, times) {
 	const lines = rows.map((y, i) => ({
 		kind: "line", x: times, y, low: lows[i], high: highs[i], ...many, flow: panel.flows[flows[i]],
 		alpha: n === 1 ? 1 : n > 12 ? 0.4 : 0.85 - (0.5 * i) / n, label: report.laws[law.law],
+		...ownLook(law, flows[i]),
 	}));
 	const bands = lines.filter((line) => line.low && n <= 3).map((line) => ({ ...line, kind: "band" }));
 	return [...bands, ...lines];
@@ -174,7 +187,7 @@ function flowFigure(spec) {
 	const over = seeds.length > 1 ? ` and ${seeds.length} seeds` : `, ${seedText}`;
 	const mean = `mean of ${which}${over}, ${bandText()}`;
 	const note = `${spec.unit}, ${bins}, ${lines ? `each of ${which}, ${seedText}` : mean}`;
-	return overTime(panel, { ...spec, apart: lines && chosen > 1 }, laws, marks, [], times, note);
+	return overTime(panel, { ...spec, apart: lines && chosen > 1, byFlow: lines }, laws, marks, [], times, note);
 }
 
 // ------------------------------------------------------------------------------------------------------- figures
@@ -221,7 +234,7 @@ function overTime(panel, spec, laws, marks, behind, times, note) {
 		id: spec.id, title: spec.title, note, where: whereText(),
 		panels: apart ? laws.map((law, i) => one(marks[i], law.law)) : [one(marks.flat(), null)],
 		columns: apart ? 3 : 1,
-		legend: apart ? area : [...area, ...entries],
+		legend: [...area, ...(spec.byFlow ? senderEntries(laws) : []), ...(apart ? [] : entries)],
 	};
 }
 

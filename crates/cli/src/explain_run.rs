@@ -74,13 +74,22 @@ pub fn explain(folder: &str, args: &MomentArgs) -> Result<(), Failure> {
             "flow {} ({}), law {}, seed {}",
             flow + 1,
             spec.name,
-            run.law_label,
+            law_in_run(subject.sender.name(), &run.law_label),
             run.seed
         ))
         .bold()
     );
     show(&mut text, &changes, subject.sender, &spec.params, at_ns);
     output::print(&text)
+}
+
+/// The law of the flow, and of what mixture it is one.
+fn law_in_run(sender: &str, label: &str) -> String {
+    if label.contains('/') {
+        format!("{sender} of {label}")
+    } else {
+        label.to_owned()
+    }
 }
 
 fn seconds(time_us: u64) -> String {

@@ -103,7 +103,7 @@ fn failed_run(args: &ScenarioArgs, plan: &Plan, index: usize, message: &str) -> 
         .iter()
         .filter(is_law)
         .find(|key| run.point.iter().all(|(other, _)| other != *key));
-    sets.extend(law_key.map(|key| format!("{key}={}", run.law_label)));
+    sets.extend(law_key.map(|key| format!("{key}={}", run.law_value)));
     sets.extend(run.point.iter().map(|(key, value)| format!("{key}={value}")));
     let sets: Vec<String> = sets
         .iter()

@@ -62,3 +62,16 @@ pub fn contenders(runs: &[Run]) -> Vec<Contender> {
     }
     contenders
 }
+
+/// The look of each sender of runs in which several laws share the links, in the order of their appearance: that of the
+/// law of the same name, else the next one that no law has.
+pub fn sender_looks(runs: &[Run], contenders: &[Contender]) -> Vec<(String, usize)> {
+    let mixed = runs.iter().filter(|run| run.senders().len() > 1);
+    let mut free = contenders.iter().map(|contender| contender.look + 1).max().unwrap_or(0)..;
+    let look = |sender: &str| {
+        let known = contenders.iter().find(|contender| contender.law == sender);
+        let look = known.map(|contender| contender.look).or_else(|| free.next());
+        (sender.to_owned(), look.unwrap_or_default())
+    };
+    in_order(mixed.flat_map(Run::senders)).into_iter().map(look).collect()
+}

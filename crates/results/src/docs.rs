@@ -13,6 +13,7 @@ pub fn reference() -> String {
     table(&mut text, &tables::flows());
     table(&mut text, &tables::runs());
     table(&mut text, &tables::flow_totals());
+    table(&mut text, &tables::groups());
     table(&mut text, &tables::completions());
     let _ = writeln!(
         text,
@@ -21,6 +22,10 @@ pub fn reference() -> String {
     for info in &METRICS {
         let _ = writeln!(text, "| `{}` | {} | {} |", info.name, info.unit, info.about);
     }
+    let _ = writeln!(
+        text,
+        "\nWhere several groups of flows share a link, `shares` has the figures of `groups.parquet` over the seeds."
+    );
     text
 }
 

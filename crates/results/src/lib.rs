@@ -26,6 +26,8 @@ pub mod read;
 pub mod report;
 mod rows;
 mod setup;
+pub mod share_table;
+pub mod shares;
 pub mod spec;
 pub mod summary;
 pub mod table;
@@ -122,6 +124,17 @@ impl Run {
     /// The sweep coordinates in one line, e.g. `channel.snr=5 dB, fec=0.9`; empty without a sweep.
     pub fn point_text(&self) -> String {
         point_text(&self.point)
+    }
+
+    /// Laws of its senders, in the order of their first appearance.
+    pub fn senders(&self) -> Vec<&str> {
+        let mut senders = Vec::new();
+        for law in self.spec.flows.iter().filter_map(|flow| flow.law.as_deref()) {
+            if !senders.contains(&law) {
+                senders.push(law);
+            }
+        }
+        senders
     }
 
     /// Length of the measured interval in nanoseconds.

@@ -211,6 +211,14 @@ pub fn measure(run: &Run, link: usize) -> Figures {
     figures
 }
 
+/// What the flows say by themselves, of some of them: the figures of a link that are about flows.
+pub(crate) fn of_flows(run: &Run, flows: &[usize]) -> Figures {
+    let mut figures = Figures([None; METRICS_N]);
+    flow_figures(run, flows, &mut figures);
+    completion_figures(run, flows, &mut figures);
+    figures
+}
+
 /// `part / whole`, absent when there is no whole.
 pub(crate) fn ratio(part: f64, whole: f64) -> Option<f64> {
     (whole > 0.0).then(|| part / whole)

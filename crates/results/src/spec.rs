@@ -76,6 +76,13 @@ pub struct Flow {
     pub route: Vec<u32>,
 }
 
+impl Flow {
+    /// Name of its sender's law; `udp` without congestion control.
+    pub fn sender(&self) -> &str {
+        self.law.as_deref().unwrap_or("udp")
+    }
+}
+
 impl Spec {
     fn of(spec: &RunSpec) -> Self {
         Self {

@@ -4,10 +4,11 @@ use std::collections::BTreeMap;
 
 use serde::Serialize;
 
-use crate::contender::{Contender, contenders, grounds};
+use crate::contender::{Contender, contenders, grounds, sender_looks};
 use crate::distance::{Distance, distances};
 use crate::interval::Stat;
 use crate::measure::{self, Figures, METRICS, Metric};
+use crate::shares::{self, Share};
 use crate::{Claim, Experiment, Picture, Run};
 
 /// What an experiment showed. Equal experiments give equal summaries, byte by byte as JSON.
@@ -25,12 +26,18 @@ pub struct Summary {
     /// What stands behind each of `laws`.
     #[serde(skip)]
     pub contenders: Vec<Contender>,
+    /// Laws of the senders where several share the links, and their looks on the page.
+    #[serde(skip)]
+    pub senders: Vec<(String, usize)>,
     /// Seeds in the order of the runs.
     pub seeds: Vec<u64>,
     /// Length of the measured interval of the first run.
     pub measured_s: f64,
     /// Ordered by point, then link, then law.
     pub groups: Vec<Group>,
+    /// What each group of flows had of a link, where several share it; ordered as `groups`.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub shares: Vec<Share>,
     /// Differences between laws under the same seeds.
     pub differences: Vec<Difference>,
     /// How far the grounds are apart, law by law; empty on one ground.
@@ -127,7 +134,7 @@ impl Summary {
     /// Computes the summary of an experiment.
     pub fn of(experiment: &Experiment) -> Self {
         let contenders = contenders(&experiment.runs);
-        let groups = groups(&experiment.runs, &contenders);
+        let (groups, shares) = groups(&experiment.runs, &contenders);
         let grounds = grounds(&experiment.runs);
         let several = |ground: &str| (grounds.len() > 1).then(|| ground.to_owned());
         Self {
@@ -143,6 +150,8 @@ impl Summary {
             differences: differences(&groups, &contenders),
             distances: distances(&experiment.runs),
             groups,
+            shares,
+            senders: sender_looks(&experiment.runs, &contenders),
             contenders,
             claims: experiment.claims.clone(),
             pictures: experiment.pictures.clone(),
@@ -170,6 +179,17 @@ impl Summary {
         in_order(self.groups.iter().map(|group| group.point.clone()))
     }
 
+    /// The look of a law that shares links with others: as a law by itself, if it is one.
+    pub(crate) fn sender_look(&self, sender: &str) -> usize {
+        let shared = self
+            .senders
+            .iter()
+            .find(|(law, _)| law == sender)
+            .map(|(_, look)| *look);
+        let alone = self.contenders.iter().find(|contender| contender.law == sender);
+        shared.or(alone.map(|contender| contender.look)).unwrap_or_default()
+    }
+
     /// How many seeds stand behind the means, in words.
     pub fn seeds_text(&self) -> String {
         match self.seeds.len() {
@@ -190,9 +210,9 @@ pub(crate) fn in_order<T: PartialEq>(items: impl Iterator<Item = T>) -> Vec<T> {
     distinct
 }
 
-fn groups(runs: &[Run], contenders: &[Contender]) -> Vec<Group> {
+fn groups(runs: &[Run], contenders: &[Contender]) -> (Vec<Group>, Vec<Share>) {
     let points = in_order(runs.iter().map(|run| &run.point));
-    let mut groups = Vec::new();
+    let (mut groups, mut shares) = (Vec::new(), Vec::new());
     for point in points {
         let here: Vec<&Run> = runs.iter().filter(|run| run.point == *point).collect();
         let links = in_order(here.iter().flat_map(|run| {
@@ -204,7 +224,9 @@ fn groups(runs: &[Run], contenders: &[Contender]) -> Vec<Group> {
         for link in links {
             for contender in contenders {
                 let mut group = Group::new(point, link, &contender.label);
-                for run in here.iter().filter(|run| contender.has(run)) {
+                let runs: Vec<&Run> = here.iter().copied().filter(|run| contender.has(run)).collect();
+                shares.extend(shares::shares(point, link, contender, &runs));
+                for run in runs {
                     if let Some(id) = run.spec.links.iter().position(|spec| spec.name.as_ref() == link) {
                         group.add(run, id);
                     }
@@ -216,7 +238,7 @@ fn groups(runs: &[Run], contenders: &[Contender]) -> Vec<Group> {
             }
         }
     }
-    groups
+    (groups, shares)
 }
 
 /// Of two laws on one ground, or one law on two.

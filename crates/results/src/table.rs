@@ -6,8 +6,8 @@ use comfy_table::{CellAlignment, ContentArrangement, Table, presets};
 
 use crate::interval::Stat;
 use crate::measure::Metric;
-use crate::point_text;
 use crate::summary::{Difference, Group, Summary};
+use crate::{point_text, share_table};
 
 /// A column of the table: its heading, and how a group's cell reads.
 struct Column {
@@ -125,6 +125,11 @@ pub struct ViewRow {
 }
 
 impl View {
+    /// Characters of its widest line.
+    pub(crate) fn width(&self) -> usize {
+        lines(self).iter().map(|(line, _)| chars(line)).max().unwrap_or(0)
+    }
+
     /// Whether a column of figures can be done without where room is short; `summary.json` has it anyway.
     pub fn is_minor(&self, column: usize) -> bool {
         COLUMNS
@@ -267,6 +272,13 @@ pub fn terminal(summary: &Summary, width: Option<usize>, colour: bool) -> String
         for line in difference_lines(summary, &view.link) {
             let _ = writeln!(text, "{line}");
         }
+        if let Some(shares) = share_table::view(summary, &view.link, width) {
+            let heading = format!("{} · by group of flows", view.link);
+            let _ = writeln!(text, "{}", paint(&heading, "1", colour));
+            for (line, _) in lines(&shares) {
+                let _ = writeln!(text, "{line}");
+            }
+        }
     }
     text
 }
@@ -374,7 +386,7 @@ pub(crate) fn with_interval(stat: Stat, scale: f64, signed: bool) -> String {
 }
 
 /// Three significant digits, at most three decimals.
-fn digits(value: f64) -> String {
+pub(crate) fn digits(value: f64) -> String {
     match value.abs() {
         0.0 => "0".to_owned(),
         x if x >= 100.0 => format!("{value:.0}"),

@@ -1,4 +1,4 @@
-//! The five Parquet tables: what their rows are and what their columns mean.
+//! The six Parquet tables: what their rows are and what their columns mean.
 
 use std::path::Path;
 
@@ -7,6 +7,7 @@ use fadelab_sim::record::{Completion, FlowCounters, LinkCounters};
 use crate::columns::{Column, Format, Table, Value};
 use crate::counters::{self, Counted, Counter};
 use crate::measure::{self, Figures, METRICS};
+use crate::shares::{self, FlowGroup, SHARE_METRICS, SHARE_METRICS_N};
 use crate::{Error, Experiment, Run};
 
 /// What every row begins with: the run it belongs to.
@@ -24,6 +25,9 @@ pub trait Keyed {
     /// The run.
     fn key(&self) -> &RunKey<'_>;
 }
+
+/// What the column `sender` means.
+const SENDER: &str = "law of the sender; `udp` without congestion control";
 
 fn key_columns<R: Keyed>() -> Vec<Column<R>> {
     vec![
@@ -53,6 +57,7 @@ fn key_columns<R: Keyed>() -> Vec<Column<R>> {
 pub struct SampleRow<'a, C> {
     key: RunKey<'a>,
     name: &'a str,
+    sender: &'a str,
     time_ns: u64,
     counters: &'a C,
 }
@@ -71,8 +76,17 @@ pub struct FlowTotalRow<'a> {
     key: RunKey<'a>,
     flow: &'a str,
     group: &'a str,
+    sender: &'a str,
     measured_ns: u64,
     counters: FlowCounters,
+}
+
+/// A row of `groups.parquet`.
+pub struct GroupRow<'a> {
+    key: RunKey<'a>,
+    link: &'a str,
+    group: FlowGroup,
+    figures: [Option<f64>; SHARE_METRICS_N],
 }
 
 /// A row of `completions.parquet`.
@@ -80,6 +94,7 @@ pub struct CompletionRow<'a> {
     key: RunKey<'a>,
     flow: &'a str,
     group: &'a str,
+    sender: &'a str,
     completion: Completion,
 }
 
@@ -92,7 +107,7 @@ macro_rules! keyed {
         }
     )*};
 }
-keyed!(RunRow<'_>, FlowTotalRow<'_>, CompletionRow<'_>);
+keyed!(RunRow<'_>, FlowTotalRow<'_>, GroupRow<'_>, CompletionRow<'_>);
 
 impl<C> Keyed for SampleRow<'_, C> {
     fn key(&self) -> &RunKey<'_> {
@@ -160,6 +175,7 @@ pub fn flows<'a>() -> Table<SampleRow<'a, FlowCounters>> {
     let mut columns = key_columns();
     columns.extend([
         Column::text("flow", "name of the flow", |row: &SampleRow<_>| row.name),
+        Column::text("sender", SENDER, |row: &SampleRow<_>| row.sender),
         Column::count("time_ns", "ns", "virtual time of the sample", |row: &SampleRow<_>| {
             row.time_ns
         }),
@@ -205,6 +221,7 @@ pub fn flow_totals<'a>() -> Table<FlowTotalRow<'a>> {
     columns.extend([
         Column::text("flow", "name of the flow", |row: &FlowTotalRow| row.flow),
         Column::text("group", "group of the flow", |row: &FlowTotalRow| row.group),
+        Column::text("sender", SENDER, |row: &FlowTotalRow| row.sender),
         Column::count(
             "measured_ns",
             "ns",
@@ -220,12 +237,37 @@ pub fn flow_totals<'a>() -> Table<FlowTotalRow<'a>> {
     }
 }
 
+/// `groups.parquet`.
+pub fn groups<'a>() -> Table<GroupRow<'a>> {
+    let mut columns = key_columns();
+    columns.extend([
+        Column::text("link", "name of the link", |row: &GroupRow| row.link),
+        Column::text("group", "name of the group of flows", |row: &GroupRow| &row.group.name),
+        Column::text("sender", SENDER, |row: &GroupRow| &row.group.sender),
+        Column::count("flows", "1", "how many flows it has there", |row: &GroupRow| {
+            row.group.flows.len() as u64
+        }),
+    ]);
+    columns.extend(SHARE_METRICS.iter().enumerate().map(|(place, metric)| Column {
+        name: metric.name,
+        unit: metric.unit,
+        about: metric.about.to_owned(),
+        value: Value::Real(Box::new(move |row: &GroupRow| row.figures[place])),
+    }));
+    Table {
+        name: "groups",
+        about: "A group of flows whose data cross a shown link: figures over the measured interval.",
+        columns,
+    }
+}
+
 /// `completions.parquet`.
 pub fn completions<'a>() -> Table<CompletionRow<'a>> {
     let mut columns = key_columns();
     columns.extend([
         Column::text("flow", "name of the flow", |row: &CompletionRow| row.flow),
         Column::text("group", "group of the flow", |row: &CompletionRow| row.group),
+        Column::text("sender", SENDER, |row: &CompletionRow| row.sender),
         Column::count(
             "start_ns",
             "ns",
@@ -263,11 +305,12 @@ pub(crate) fn columns_csv() -> csv::Result<Vec<u8>> {
     flows().describe(&mut writer)?;
     runs().describe(&mut writer)?;
     flow_totals().describe(&mut writer)?;
+    groups().describe(&mut writer)?;
     completions().describe(&mut writer)?;
     writer.into_inner().map_err(|error| error.into_error().into())
 }
 
-/// Writes all five tables into `folder`.
+/// Writes all tables into `folder`.
 pub(crate) fn write(experiment: &Experiment, folder: &Path, format: Format) -> Result<(), Error> {
     let points: Vec<String> = experiment.runs.iter().map(Run::point_text).collect();
     let runs_keyed = || {
@@ -293,12 +336,14 @@ pub(crate) fn write(experiment: &Experiment, folder: &Path, format: Format) -> R
     flows().write(folder, format, runs_keyed().map(|(run, key)| flow_rows(run, key)))?;
     runs().write(folder, format, runs_keyed().map(|(run, key)| run_rows(run, key)))?;
     flow_totals().write(folder, format, runs_keyed().map(|(run, key)| flow_total_rows(run, key)))?;
+    groups().write(folder, format, runs_keyed().map(|(run, key)| group_rows(run, key)))?;
     completions().write(folder, format, runs_keyed().map(|(run, key)| completion_rows(run, key)))
 }
 
 fn link_rows<'a>(run: &'a Run, key: RunKey<'a>) -> Vec<SampleRow<'a, LinkCounters>> {
     let series = &run.record.series;
-    let name = |&id: &u32| run.spec.links[id as usize].name.as_ref();
+    // A link has no sender.
+    let name = |&id: &u32| (run.spec.links[id as usize].name.as_ref(), "");
     samples(
         key,
         &series.time_ns,
@@ -308,7 +353,7 @@ fn link_rows<'a>(run: &'a Run, key: RunKey<'a>) -> Vec<SampleRow<'a, LinkCounter
 
 fn flow_rows<'a>(run: &'a Run, key: RunKey<'a>) -> Vec<SampleRow<'a, FlowCounters>> {
     let series = &run.record.series;
-    let names = run.spec.flows.iter().map(|flow| flow.name.as_ref());
+    let names = run.spec.flows.iter().map(|flow| (flow.name.as_ref(), flow.sender()));
     samples(key, &series.time_ns, names.zip(&series.flows))
 }
 
@@ -316,14 +361,15 @@ fn flow_rows<'a>(run: &'a Run, key: RunKey<'a>) -> Vec<SampleRow<'a, FlowCounter
 fn samples<'a, C>(
     key: RunKey<'a>,
     time_ns: &'a [u64],
-    named: impl Iterator<Item = (&'a str, &'a Vec<C>)>,
+    named: impl Iterator<Item = ((&'a str, &'a str), &'a Vec<C>)>,
 ) -> Vec<SampleRow<'a, C>> {
     let mut rows = Vec::new();
-    for (name, samples) in named {
+    for ((name, sender), samples) in named {
         let timed = time_ns.iter().zip(samples);
         rows.extend(timed.map(|(&time_ns, counters)| SampleRow {
             key,
             name,
+            sender,
             time_ns,
             counters,
         }));
@@ -352,10 +398,25 @@ fn flow_total_rows<'a>(run: &'a Run, key: RunKey<'a>) -> Vec<FlowTotalRow<'a>> {
         key,
         flow: &run.spec.flows[flow].name,
         group: &run.spec.flows[flow].group,
+        sender: run.spec.flows[flow].sender(),
         measured_ns: run.measured_ns(),
         counters: counters::growth(counters::FLOW, &from[flow], &to[flow]),
     };
     (0..run.spec.flows.len()).map(row).collect()
+}
+
+fn group_rows<'a>(run: &'a Run, key: RunKey<'a>) -> Vec<GroupRow<'a>> {
+    let of_link = |&link: &u32| {
+        let crossing = measure::crossing_flows(run, link as usize);
+        let groups = shares::flow_groups(run, link as usize).into_iter();
+        groups.map(move |group| GroupRow {
+            key,
+            link: &run.spec.links[link as usize].name,
+            figures: shares::figures(run, &group.flows, &crossing),
+            group,
+        })
+    };
+    run.record.link_ids.iter().flat_map(of_link).collect()
 }
 
 fn completion_rows<'a>(run: &'a Run, key: RunKey<'a>) -> Vec<CompletionRow<'a>> {
@@ -365,6 +426,7 @@ fn completion_rows<'a>(run: &'a Run, key: RunKey<'a>) -> Vec<CompletionRow<'a>> 
             key,
             flow: &spec.name,
             group: &spec.group,
+            sender: spec.sender(),
             completion: *completion,
         }
     };

@@ -10,10 +10,11 @@ use fadelab_results::{Error, Experiment, Source, Summary, Target, check_target, 
 use parquet::file::reader::{FileReader, SerializedFileReader};
 use parquet::record::{Field, Row};
 
-const FILES: [&str; 9] = [
+const FILES: [&str; 10] = [
     "completions.parquet",
     "flow_totals.parquet",
     "flows.parquet",
+    "groups.parquet",
     "links.parquet",
     "manifest.json",
     "report.html",

@@ -178,6 +178,19 @@ pub fn run_law(reader: &mut Reader<'_>) -> Result<Law, Refusal> {
     reader.map(&path, None, &example, |label: String| laws::law(&label))
 }
 
+/// What a run is called: by its law, and where groups of flows have others, by these too, in the order of the groups.
+pub fn mixture<'a>(law: &Law, groups: impl Iterator<Item = &'a Group>) -> String {
+    let mut names = vec![law.sender.map_or(UDP, Sender::name)];
+    let mut label = law.label.clone();
+    for sender in groups.filter_map(|group| group.sender) {
+        if !names.contains(&sender.name()) {
+            names.push(sender.name());
+            label = format!("{label}/{}", sender.name());
+        }
+    }
+    label
+}
+
 /// Reads one group.
 pub fn group(
     reader: &mut Reader<'_>,

@@ -24,8 +24,11 @@ pub struct Plan {
 pub struct PlannedRun {
     /// Position in [`Plan::runs`].
     pub index: u32,
-    /// The law as the scenario names it: `SENDER` or `SENDER+ROUTER`, e.g. `vcp`, `reno+rem`.
+    /// The law as the scenario names it, `SENDER` or `SENDER+ROUTER`, e.g. `vcp`, `reno+rem`; where groups of flows have
+    /// others, these behind it: `cubic/vcp`.
     pub law_label: String,
+    /// The value of the key that names the law of the run.
+    pub law_value: String,
     /// Position of the law among the scenario's laws, from 0; tables and colours follow it.
     pub law_order: u32,
     /// Sweep coordinates besides law and seed, as (key, value as written), e.g. `("channel.snr", "20 dB")`.

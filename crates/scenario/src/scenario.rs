@@ -132,6 +132,7 @@ struct Planner<'a> {
 /// One point of the sweep, seeds aside.
 struct Point {
     law_label: String,
+    law_value: String,
     law_order: u32,
     coordinates: Vec<(String, String)>,
     seeds: Vec<u64>,
@@ -149,6 +150,7 @@ impl Planner<'_> {
                 runs.push(PlannedRun {
                     index: runs.len() as u32,
                     law_label: point.law_label.clone(),
+                    law_value: point.law_value.clone(),
                     law_order: point.law_order,
                     point: point.coordinates.clone(),
                     seed,
@@ -261,6 +263,7 @@ impl Planner<'_> {
             &with_names(&law, &topology),
         )?;
         let routers = with_router_params(&mut reader, routers, stack.laws)?;
+        let label = flows::mixture(&law, groups.iter().map(|(group, _)| group));
         let groups = with_params(&mut reader, groups, stack.laws)?;
         laws::unused(&mut reader, stack.laws)?;
         let (links, flows) = network::build(&Parts {
@@ -279,7 +282,8 @@ impl Planner<'_> {
         }
         Ok(Point {
             law_order: picks.get(&law_path).copied().unwrap_or(0) as u32,
-            law_label: law.label,
+            law_label: label,
+            law_value: law.label,
             coordinates,
             seeds: run.seeds,
             spec: RunSpec {

@@ -12,12 +12,13 @@ use super::text::Table;
 
 /// The hashed files, in the order of the columns: figures and tables as text, which does not depend on the version of
 /// the library that writes Parquet.
-const HASHED: [(&str, &str); 6] = [
+const HASHED: [(&str, &str); 7] = [
     ("summary", "summary.json"),
     ("runs", "csv/runs.csv"),
     ("links", "csv/links.csv"),
     ("flows", "csv/flows.csv"),
     ("flow_totals", "csv/flow_totals.csv"),
+    ("groups", "csv/groups.csv"),
     ("completions", "csv/completions.csv"),
 ];
 

@@ -38,7 +38,7 @@ const ANY: Range = Real(0.0, f64::MAX);
 const UTILISATION: Range = Real(0.0, 2.0);
 
 /// A column has one meaning in whichever table it stands. Metrics of `summary.json` are columns of `runs`.
-pub const RANGES: [(&str, Range); 63] = [
+pub const RANGES: [(&str, Range); 67] = [
     ("ground", Name),
     ("run", Count),
     ("seed", Count),
@@ -47,6 +47,8 @@ pub const RANGES: [(&str, Range); 63] = [
     ("link", Name),
     ("flow", Name),
     ("group", Name),
+    ("sender", Name),
+    ("flows", Positive),
     ("time_ns", Clock),
     ("measured_ns", Positive),
     ("arrived_pkts", Grows),
@@ -93,6 +95,8 @@ pub const RANGES: [(&str, Range); 63] = [
     ("air_loss_rate_exact", SHARE),
     ("rtt_ms_mean", ANY),
     ("retransmit_rate", SHARE),
+    ("share", SHARE),
+    ("cwnd_pkts_mean", ANY),
     ("completions", Grows),
     ("completion_s_mean", ANY),
     ("start_ns", Count),

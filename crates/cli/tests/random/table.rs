@@ -6,7 +6,7 @@ use std::ops::Range;
 use std::path::Path;
 
 /// The tables of a result, by the names of their files.
-pub const TABLES: [&str; 5] = ["links", "flows", "runs", "flow_totals", "completions"];
+pub const TABLES: [&str; 6] = ["links", "flows", "runs", "flow_totals", "groups", "completions"];
 
 /// A table as text: names with commas or quotes are not among those that scenarios of chance give.
 #[derive(Clone)]

@@ -13,7 +13,7 @@ use serde::Serialize;
 pub use budget::Budget;
 use spread::Quantiles;
 
-use crate::contender::{Contender, contenders};
+use crate::contender::{Contender, contenders, sender_looks};
 use crate::pack::Packed;
 use crate::summary::in_order;
 use crate::{Experiment, Run, measure};
@@ -63,6 +63,12 @@ pub struct Panel {
 pub struct LawCurves {
     /// Its place among the laws of the experiment.
     pub law: usize,
+    /// Where several laws share the links: each of them, with its look; `flow_senders` says whose is which flow.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub senders: Vec<SenderLook>,
+    /// Per flow of the panel the place of its law among `senders`.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub flow_senders: Vec<usize>,
     /// Its seeds, as text because a script's numbers end at 2^53.
     pub seeds: Vec<String>,
     /// A row per seed: utilisation, or Mbit/s sent if the panel has a capacity.
@@ -90,6 +96,15 @@ pub struct LawCurves {
     pub rtt_spread_ms: Option<Quantiles>,
 }
 
+/// A law of senders that share links with others.
+#[derive(Debug, Serialize)]
+pub struct SenderLook {
+    /// Its name.
+    pub law: String,
+    /// Its colour, and for each round through the colours another kind of line.
+    pub look: usize,
+}
+
 /// A link at a point of the sweep, with the runs that recorded it.
 struct Place<'a> {
     point: usize,
@@ -103,13 +118,17 @@ impl Curves {
     /// Computes the curves of the runs that recorded a series.
     pub fn of(experiment: &Experiment) -> Self {
         let laws = contenders(&experiment.runs);
+        let looks = sender_looks(&experiment.runs, &laws);
         let mut places = places(experiment);
         let shapes: Vec<budget::Shape> = places.iter().map(Place::shape).collect();
         let budget = Budget::of(&shapes);
         let panels_left_out = places.len().saturating_sub(budget.panels_max);
         places.truncate(budget.panels_max);
         Self {
-            panels: places.iter().map(|place| panel(place, &laws, &budget)).collect(),
+            panels: places
+                .iter()
+                .map(|place| panel(place, &laws, &looks, &budget))
+                .collect(),
             panels_left_out,
         }
     }
@@ -151,7 +170,7 @@ impl Place<'_> {
     }
 }
 
-fn panel(place: &Place, laws: &[Contender], budget: &Budget) -> Panel {
+fn panel(place: &Place, laws: &[Contender], looks: &[(String, usize)], budget: &Budget) -> Panel {
     let first = place.runs[0];
     let (spec, time_ns) = (&first.spec, &first.record.series.time_ns);
     let seconds = |ns: u64| ns as f64 / 1e9;
@@ -163,8 +182,13 @@ fn panel(place: &Place, laws: &[Contender], budget: &Budget) -> Panel {
     let of_law = |(law, contender): (usize, &Contender)| {
         let runs: Vec<&Run> = place.runs.iter().copied().filter(|run| contender.has(run)).collect();
         let with_flows = &runs[..runs.len().min(budget.seeds_max)];
+        let (senders, flow_senders) = runs
+            .first()
+            .map_or_else(Default::default, |run| senders(run, shown, looks));
         (!runs.is_empty()).then(|| LawCurves {
             law,
+            senders,
+            flow_senders,
             seeds: runs.iter().map(|run| run.seed.to_string()).collect(),
             used: link::used(&runs, place.link, bins, is_trace),
             queue_pkts: link::queue_pkts(&runs, place.link, bins),
@@ -197,4 +221,21 @@ fn panel(place: &Place, laws: &[Contender], budget: &Budget) -> Panel {
         flows_n: place.flows.len(),
         laws: laws.iter().enumerate().filter_map(of_law).collect(),
     }
+}
+
+/// The laws of the shown flows of a run, and whose is which flow; nothing where all have one law.
+fn senders(run: &Run, shown: &[usize], looks: &[(String, usize)]) -> (Vec<SenderLook>, Vec<usize>) {
+    let flows = shown.iter().map(|&flow| run.spec.flows[flow].sender());
+    let laws = in_order(flows.clone());
+    if laws.len() < 2 {
+        return Default::default();
+    }
+    let look = |law: &str| looks.iter().find(|(name, _)| name == law).map_or(0, |(_, look)| *look);
+    let place = |sender: &str| laws.iter().position(|law| *law == sender).unwrap_or_default();
+    let of_flows = flows.map(place).collect();
+    let senders = laws.iter().map(|&law| SenderLook {
+        law: law.to_owned(),
+        look: look(law),
+    });
+    (senders.collect(), of_flows)
 }

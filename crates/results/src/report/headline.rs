@@ -4,7 +4,8 @@ use std::fmt::Write;
 
 use crate::distance;
 use crate::measure::Metric;
-use crate::summary::Group;
+use crate::shares::Share;
+use crate::summary::{Group, in_order};
 use crate::{Summary, Verdict, table};
 
 /// How the claims ended, or else how many figures of grounds agree, or else who uses how much of the link.
@@ -61,7 +62,31 @@ fn shares(summary: &Summary, link: &str, point: &[(String, String)]) -> Option<S
             let _ = write!(text, " (RTT\u{a0}{:.0}\u{a0}ms)", rtt.mean);
         }
     }
-    (!text.is_empty()).then(|| format!("Utilisation of {link}: {text}."))
+    (!text.is_empty()).then(|| format!("Utilisation of {link}: {text}.{}", split(summary, link, point)))
+}
+
+/// Who got what of it, where a single law, or a single mixture of laws, is shown.
+fn split(summary: &Summary, link: &str, point: &[(String, String)]) -> String {
+    let here = summary
+        .shares
+        .iter()
+        .filter(|share| share.link == link && share.point == point);
+    let shares: Vec<&Share> = here.collect();
+    if shares.is_empty() || shares.iter().any(|share| share.law != shares[0].law) {
+        return String::new();
+    }
+    let told_by_sender = in_order(shares.iter().map(|share| &share.sender)).len() == shares.len();
+    let part = |share: &&Share| {
+        let name = if told_by_sender { &share.sender } else { &share.group };
+        Some(format!("{name}\u{a0}{:.1}\u{a0}%", share.stat("share")?.mean * 100.0))
+    };
+    let parts: Vec<String> = shares.iter().filter_map(part).collect();
+    match parts.split_last() {
+        Some((last, first)) if !first.is_empty() => {
+            format!(" Of what it delivered {} and {last}.", first.join(", "))
+        }
+        _ => String::new(),
+    }
 }
 
 fn wins(summary: &Summary, link: &str, points: usize) -> Option<String> {

@@ -6,6 +6,7 @@ use super::escape;
 use crate::Summary;
 use crate::contender::COLOURS_N;
 use crate::measure::Metric;
+use crate::share_table;
 use crate::summary::Group;
 use crate::table::{self, View};
 
@@ -81,6 +82,39 @@ fn table_html(summary: &Summary, view: &View) -> String {
         }
         text.push_str("</ul>");
     }
+    if let Some(shares) = share_table::view(summary, &view.link, None) {
+        text.push_str(&shares_html(summary, &shares));
+    }
+    text
+}
+
+/// Who got what of the link.
+fn shares_html(summary: &Summary, view: &View) -> String {
+    let mut text = format!(
+        "<h3>{} <small>by group of flows</small></h3><div class=\"wide\"><table class=\"figures\"><thead><tr>",
+        escape(&view.link)
+    );
+    for key in &view.keys {
+        let _ = write!(text, "<th class=\"key\">{}</th>", escape(key));
+    }
+    for (heading, unit) in &view.headings {
+        let _ = write!(text, "<th>{heading}<small>{}</small></th>", table::shown_unit(unit));
+    }
+    text.push_str("</tr></thead><tbody>");
+    for row in &view.rows {
+        let (sender, keys) = row.keys.split_last().expect("the sender is the last key");
+        let look = summary.sender_look(&summary.shares[row.group].sender);
+        let _ = write!(text, "<tr class=\"law{}\">", look % COLOURS_N);
+        for key in keys {
+            let _ = write!(text, "<td class=\"key\">{}</td>", escape(key));
+        }
+        let _ = write!(text, "<th scope=\"row\" class=\"key\"><i></i>{}</th>", escape(sender));
+        for cell in &row.cells {
+            let _ = write!(text, "<td>{}</td>", escape(cell));
+        }
+        text.push_str("</tr>");
+    }
+    text.push_str("</tbody></table></div>");
     text
 }
 

@@ -1,0 +1,96 @@
+//! The table of who got what of a link: a row per group of flows, in the terminal as text and on the page as HTML.
+
+use crate::interval::Stat;
+use crate::shares::Share;
+use crate::summary::{Summary, in_order};
+use crate::table::{View, ViewRow, digits, with_interval};
+
+/// A column: its heading, its unit, and how a cell reads.
+type Column = (&'static str, &'static str, fn(&Share) -> Option<String>);
+
+const COLUMNS: [Column; 8] = [
+    ("flows", "1", |share| Some(share.flows.to_string())),
+    ("goodput", "Mbit/s", |share| stat_text(share.stat("goodput_bps"), 1e-6)),
+    ("share", "%", |share| stat_text(share.stat("share"), 100.0)),
+    ("Jain", "1", |share| {
+        let jain = share.stat("jain").filter(|_| share.flows > 1)?;
+        Some(format!("{:.3}", jain.mean))
+    }),
+    ("RTT", "ms", |share| Some(digits(share.stat("rtt_ms_mean")?.mean))),
+    ("window", "pkt", |share| {
+        Some(digits(share.stat("cwnd_pkts_mean")?.mean))
+    }),
+    ("resent", "%", |share| {
+        Some(digits(share.stat("retransmit_rate")?.mean * 100.0))
+    }),
+    ("transfers", "ended, mean s", |share| {
+        let time = share.stat("completion_s_mean")?;
+        Some(format!("{:.0}, {}", share.stat("completions")?.mean, digits(time.mean)))
+    }),
+];
+
+/// A single seed has no interval whose width would say how many digits count.
+fn stat_text(stat: Option<Stat>, scale: f64) -> Option<String> {
+    let stat = stat?;
+    Some(match stat.n {
+        1 => digits(stat.mean * scale),
+        _ => with_interval(stat, scale, false),
+    })
+}
+
+/// The table of a link that several groups of flows share, at most `width` wide if that can be had by leaving out its
+/// last columns; `None` keeps all. `group` of a row is the place among the summary's shares.
+pub fn view(summary: &Summary, link: &str, width: Option<usize>) -> Option<View> {
+    let here = summary
+        .shares
+        .iter()
+        .enumerate()
+        .filter(|(_, share)| share.link == link);
+    let shares: Vec<(usize, &Share)> = here.collect();
+    let first = shares.first()?.1;
+    let mut keys = in_order(
+        shares
+            .iter()
+            .flat_map(|(_, share)| share.point.iter().map(|(key, _)| key.clone())),
+    );
+    let of_law = shares.iter().any(|(_, share)| share.law != first.law);
+    let key_cells = |share: &Share| {
+        let coordinate = |key: &String| {
+            let found = share.point.iter().find(|(name, _)| name == key);
+            found.map_or_else(|| "-".to_owned(), |(_, value)| value.clone())
+        };
+        let law = of_law.then(|| share.law.clone());
+        let own = [share.group.clone(), share.sender.clone()];
+        keys.iter().map(coordinate).chain(law).chain(own).collect()
+    };
+    let shown: Vec<&Column> = COLUMNS
+        .iter()
+        .filter(|(_, _, cell)| shares.iter().any(|(_, share)| cell(share).is_some()))
+        .collect();
+    let rows = shares.iter().map(|&(group, share)| ViewRow {
+        group,
+        keys: key_cells(share),
+        cells: shown
+            .iter()
+            .map(|(_, _, cell)| cell(share).unwrap_or_else(|| "-".to_owned()))
+            .collect(),
+        best: false,
+    });
+    let rows = rows.collect();
+    keys.extend(of_law.then(|| "law".to_owned()));
+    keys.extend(["group".to_owned(), "sender".to_owned()]);
+    let mut view = View {
+        link: link.to_owned(),
+        keys,
+        headings: shown.iter().map(|&&(heading, unit, _)| (heading, unit)).collect(),
+        rows,
+        left_out: Vec::new(),
+    };
+    while view.headings.len() > 3 && width.is_some_and(|width| view.width() > width) {
+        view.left_out.extend(view.headings.pop().map(|(heading, _)| heading));
+        for row in &mut view.rows {
+            row.cells.pop();
+        }
+    }
+    Some(view)
+}

@@ -1,0 +1,213 @@
+//! Who got what: the flows that cross a link, group by group (`[flow.NAME]` of a scenario), over the measured interval.
+
+use std::collections::BTreeMap;
+
+use serde::Serialize;
+
+use crate::Run;
+use crate::contender::Contender;
+use crate::interval::Stat;
+use crate::measure::{self, Metric, ratio};
+use crate::summary::in_order;
+
+/// A figure of a group of flows in a run.
+#[derive(Clone, Copy, Debug)]
+pub struct ShareMetric {
+    /// Key in `summary.json` and column of `groups.parquet`.
+    pub name: &'static str,
+    /// Its unit; `1` is a pure number.
+    pub unit: &'static str,
+    /// What it means.
+    pub about: &'static str,
+    what: What,
+}
+
+/// Where a figure comes from.
+#[derive(Clone, Copy, Debug)]
+enum What {
+    /// A figure that a whole link has too, here over the group's flows alone.
+    Of(Metric),
+    /// The group's part of what the link delivered.
+    Part,
+    /// The window of a flow.
+    Window,
+}
+
+/// Number of figures.
+pub const SHARE_METRICS_N: usize = 9;
+
+/// All of them.
+pub const SHARE_METRICS: [ShareMetric; SHARE_METRICS_N] = [
+    info(
+        "goodput_bps",
+        "bit/s",
+        "payload that its receiving applications got",
+        What::Of(Metric::Goodput),
+    ),
+    info(
+        "share",
+        "1",
+        "its part of the payload of all flows whose data cross the link",
+        What::Part,
+    ),
+    info(
+        "jain",
+        "1",
+        "Jain's index of the payload per flow within the group",
+        What::Of(Metric::Jain),
+    ),
+    info(
+        "rtt_ms_mean",
+        "ms",
+        "mean of the RTT samples of its senders",
+        What::Of(Metric::Rtt),
+    ),
+    info(
+        "retransmit_rate",
+        "1",
+        "retransmissions / data packets sent",
+        What::Of(Metric::RetransmitRate),
+    ),
+    info("timeouts", "1", "retransmission timeouts", What::Of(Metric::Timeouts)),
+    info(
+        "cwnd_pkts_mean",
+        "pkt",
+        "congestion window of a flow, mean over flows and samples; null where no series was recorded",
+        What::Window,
+    ),
+    info(
+        "completions",
+        "1",
+        "transfers and sessions that ended",
+        What::Of(Metric::Completions),
+    ),
+    info(
+        "completion_s_mean",
+        "s",
+        "mean time of those",
+        What::Of(Metric::CompletionTime),
+    ),
+];
+
+const fn info(name: &'static str, unit: &'static str, about: &'static str, what: What) -> ShareMetric {
+    ShareMetric {
+        name,
+        unit,
+        about,
+        what,
+    }
+}
+
+/// The figures of some flows of those that cross a link, in the order of [`SHARE_METRICS`]; one of which the run says
+/// nothing is absent.
+pub fn figures(run: &Run, flows: &[usize], crossing: &[usize]) -> [Option<f64>; SHARE_METRICS_N] {
+    let own = measure::of_flows(run, flows);
+    SHARE_METRICS.map(|metric| match metric.what {
+        What::Of(metric) => own.get(metric),
+        What::Part => ratio(
+            own.get(Metric::Goodput)?,
+            measure::of_flows(run, crossing).get(Metric::Goodput)?,
+        ),
+        What::Window => cwnd_pkts_mean(run, flows),
+    })
+}
+
+fn cwnd_pkts_mean(run: &Run, flows: &[usize]) -> Option<f64> {
+    let series = &run.record.series;
+    let from = series.time_ns.partition_point(|&time_ns| time_ns < run.spec.warmup_ns);
+    let samples = flows.iter().filter_map(|&flow| series.flows.get(flow)?.get(from..));
+    let windows: Vec<f64> = samples.flatten().map(|at| f64::from(at.cwnd_pkts)).collect();
+    ratio(windows.iter().sum(), windows.len() as f64)
+}
+
+/// A group of flows whose data cross a link.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct FlowGroup {
+    /// Name of the group.
+    pub name: String,
+    /// Name of its senders' law; `udp` without congestion control.
+    pub sender: String,
+    /// Indices of its flows, in order.
+    pub flows: Vec<usize>,
+}
+
+/// The groups whose data cross link `link` of a run, in the order of the scenario.
+pub fn flow_groups(run: &Run, link: usize) -> Vec<FlowGroup> {
+    let mut groups: Vec<FlowGroup> = Vec::new();
+    for flow in measure::crossing_flows(run, link) {
+        let spec = &run.spec.flows[flow];
+        match groups.iter_mut().find(|group| group.name == *spec.group) {
+            Some(group) => group.flows.push(flow),
+            None => groups.push(FlowGroup {
+                name: spec.group.to_string(),
+                sender: spec.sender().to_owned(),
+                flows: vec![flow],
+            }),
+        }
+    }
+    groups
+}
+
+/// What one group of flows had of a link: means over seeds.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Share {
+    /// Sweep coordinates besides law and seed.
+    pub point: Vec<(String, String)>,
+    /// Name of the link.
+    pub link: String,
+    /// Label of the law of the run, or of its mixture.
+    pub law: String,
+    /// Name of the group.
+    pub group: String,
+    /// Law of its senders; `udp` without congestion control.
+    pub sender: String,
+    /// How many flows it has.
+    pub flows: usize,
+    /// By name of the figure; one that no seed has a value for is absent.
+    pub metrics: BTreeMap<&'static str, Stat>,
+}
+
+impl Share {
+    /// One figure over the seeds.
+    pub fn stat(&self, name: &str) -> Option<Stat> {
+        self.metrics.get(name).copied()
+    }
+}
+
+/// The shares of `contender` at a link, over its runs there; none where a single group of flows has the whole link.
+pub(crate) fn shares(point: &[(String, String)], link: &str, contender: &Contender, runs: &[&Run]) -> Vec<Share> {
+    let placed = |run: &&&Run| run.spec.links.iter().any(|spec| spec.name.as_ref() == link);
+    let mut figures_of: BTreeMap<String, Vec<[Option<f64>; SHARE_METRICS_N]>> = BTreeMap::new();
+    let mut groups: Vec<FlowGroup> = Vec::new();
+    for run in runs.iter().filter(placed) {
+        let id = run.spec.links.iter().position(|spec| spec.name.as_ref() == link);
+        let (here, crossing) = id.map_or_else(Default::default, |id| {
+            (flow_groups(run, id), measure::crossing_flows(run, id))
+        });
+        for group in &here {
+            let figures = figures(run, &group.flows, &crossing);
+            figures_of.entry(group.name.clone()).or_default().push(figures);
+        }
+        groups = in_order(groups.into_iter().chain(here));
+    }
+    if groups.len() < 2 {
+        return Vec::new();
+    }
+    let share = |group: FlowGroup| {
+        let figures = &figures_of[&group.name];
+        let stat = |place: usize| Stat::of(&figures.iter().filter_map(|run| run[place]).collect::<Vec<_>>());
+        let metrics = SHARE_METRICS.iter().enumerate();
+        Share {
+            point: point.to_vec(),
+            link: link.to_owned(),
+            law: contender.label.clone(),
+            metrics: metrics
+                .filter_map(|(place, metric)| Some((metric.name, stat(place)?)))
+                .collect(),
+            group: group.name,
+            sender: group.sender,
+            flows: group.flows.len(),
+        }
+    };
+    groups.into_iter().map(share).collect()
+}
