@@ -506,7 +506,7 @@ fn a_run_is_called_by_all_its_laws() {
     let text = "[run]\nduration = '1 s'\nseeds = '1'\n[topology.bottleneck]\nrate = '1 Mbit/s'\ndelay = '1 ms'\n\
                 [flow.a]\nlaw = ['cubic+red', 'bic+red']\n[flow.b]\nlaw = 'vcp'\n[flow.c]\nlaw = 'vcp'\n\
                 [flow.call]\napp = 'cbr'\nrate = '10 kbit/s'\n";
-    let plan = fadelab_scenario::parse(text.as_bytes(), "mix.toml", Path::new(""), &Options::default()).unwrap();
+    let plan = plan(text);
     let named: Vec<_> = plan.runs.iter().map(|run| (&*run.law_label, &*run.law_value)).collect();
     assert_eq!(named, [("cubic+red/vcp", "cubic+red"), ("bic+red/vcp", "bic+red")]);
 }
