@@ -78,7 +78,7 @@ pub struct ImageArgs {
 /// Does what the arguments say.
 ///
 /// # Errors
-/// See [`run_scenario`] and [`image`].
+/// See [`run_scenario`] and [`Virtual::image`].
 pub fn testbed(command: &TestbedCommand) -> Result<(), Failure> {
     match command {
         TestbedCommand::Run(args) => run_scenario(args),

@@ -6,6 +6,27 @@
 //! saw, [`replay`] makes recorded calls of a law again.
 //!
 //! Nothing is printed here and no signal is caught: a [`Watch`] is told how far runs have come, and says when to stop.
+//!
+//! ```no_run
+//! use std::path::Path;
+//!
+//! use fadelab_lab::explain::{Subject, Which};
+//! use fadelab_lab::{Job, Simulator, Unwatched};
+//! use fadelab_results::Target;
+//!
+//! let plan = fadelab_scenario::load(Path::new("satellite"), &fadelab_scenario::Options::default())?;
+//! let job = Job {
+//!     plan: &plan,
+//!     scenario_path: Path::new("satellite"),
+//!     target: &Target::Exact("result".into()),
+//!     threads: 2,
+//!     csv: false,
+//! };
+//! let done = job.run(&[&Simulator], None, &Unwatched)?;
+//! let flow = Subject::of(&done.folder, &Which::default(), &|_| ())?;
+//! println!("{:?}", flow.around(12_400_000_000)?.until.back());
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
 
 pub mod code_rates;
 pub mod explain;
@@ -20,7 +41,7 @@ mod simulator;
 mod sweep;
 mod virtual_time;
 mod watch;
-pub mod workers;
+mod workers;
 
 pub use failure::Failure;
 pub use ground::{Ground, NoRecord, Refusal, refuse};

@@ -211,6 +211,13 @@ fn what_a_ground_cannot_run_is_refused_by_its_key() {
     assert_eq!(refusal.to_string(), "law vcp: `flow.law`: not here");
     assert!(fadelab_lab::refuse(&Picky, &both).is_err());
     let guests = Virtual::new("6.1", "fadelab".into(), false);
+    fadelab_testbed::host_laws::register();
+    let of_linux = plan(&["flow.law=linux:reno", "topology.bottleneck.rate=1 Mbit/s"]);
+    assert!(guests.check(&of_linux).is_empty());
+    let [refusal] = &Simulator.check(&of_linux)[..] else {
+        panic!("both seeds are refused for one reason");
+    };
+    assert_eq!((refusal.law.as_str(), refusal.key.as_str()), ("linux:reno", "flow.law"));
     assert!(guests.check(&both).is_empty());
     let refusals = guests.check(&plan(&["topology.bottleneck.rate=10 Gbit/s", "run.duration=1 s"]));
     assert_eq!(refusals.len(), 2, "{refusals:?}");
