@@ -427,7 +427,7 @@ fn the_law_of_the_tutorial_grows_however_seldom_a_round_trip_is_measured() {
             "--law",
             "./gentle.h",
             "--seeds",
-            "1",
+            "1..2",
             "--out",
             "r",
             "--set",

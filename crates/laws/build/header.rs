@@ -84,7 +84,7 @@ fn items(body: &str, separator: char) -> Vec<Item> {
     while !rest.is_empty() {
         if let Some(after) = rest.strip_prefix("/*") {
             let (inside, behind) = after.split_once("*/").expect("a comment ends");
-            comment = [comment, plain(inside)].join(" ").trim().to_owned();
+            comment = plain(&[&comment, inside].join(" "));
             rest = behind;
         } else if let Some(behind) = rest.strip_prefix(separator) {
             let line = behind.lines().next().unwrap_or_default();

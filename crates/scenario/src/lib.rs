@@ -11,6 +11,7 @@ mod document;
 mod error;
 mod flows;
 mod graph;
+mod groups;
 pub mod json;
 pub mod keys;
 pub mod kind;

@@ -24,8 +24,8 @@ pub struct Plan {
 pub struct PlannedRun {
     /// Position in [`Plan::runs`].
     pub index: u32,
-    /// The law as the scenario names it, `SENDER` or `SENDER+ROUTER`, e.g. `vcp`, `reno+rem`; where groups of flows have
-    /// others, these behind it: `cubic/vcp`.
+    /// The law as the scenario names it, `SENDER` or `SENDER+ROUTER`, e.g. `vcp`, `reno+rem`; where groups of flows
+    /// have others, these behind it: `cubic/vcp`.
     pub law_label: String,
     /// The value of the key that names the law of the run.
     pub law_value: String,

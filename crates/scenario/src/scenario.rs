@@ -6,12 +6,13 @@ use std::path::Path;
 
 use fadelab_laws::{Params, Router, Sender};
 use fadelab_phy::channel::{CodeMode, PacketKind};
-use fadelab_sim::spec::{OPTION_BYTES_MAX, RunSpec, Transport, option_bytes};
+use fadelab_sim::spec::{RunSpec, Transport};
 
 use crate::channel::Channel;
 use crate::document::{self, Node, Raw};
 use crate::error::{Refusal, nearest, one_of};
 use crate::flows::{self, Group};
+use crate::groups;
 use crate::laws::{self, Law};
 use crate::memory::Budget;
 use crate::network::{self, Parts};
@@ -236,21 +237,7 @@ impl Planner<'_> {
         let topology = topology::read(&mut reader, &mut files)?;
         let stack = transport::read(&mut reader)?;
         check_channels(&mut reader, &topology, &stack.transport)?;
-        let is_marking = marks_plain_packets(&law);
-        let mut groups = Vec::new();
-        for name in flows::group_names(self.root) {
-            let group = flows::group(&mut reader, &name, &law, &topology, run.duration_ns)?;
-            let wants_ecn = group
-                .sender
-                .is_some_and(|sender| sender.ecn_mode() != fadelab_laws::abi::ECN_MODE_NONE);
-            let transport = Transport {
-                ecn: stack.ecn.unwrap_or(is_marking && wants_ecn),
-                ..stack.transport
-            };
-            check_option(&reader, &group, &transport)?;
-            groups.push((group, transport));
-        }
-        check_total(&reader, &groups, &topology)?;
+        let groups = groups::read(&mut reader, &law, &topology, &stack, run.duration_ns)?;
         let run_bytes = memory::of_run(groups.iter().map(|(group, _)| group), &topology);
         let place = &self.root.at("flow").unwrap_or(self.root).place;
         self.memory.take(run_bytes, run.seeds.len(), place)?;
@@ -337,40 +324,6 @@ fn leaves<'a>(node: &'a Node, path: &str, out: &mut Vec<(String, &'a Node)>) {
         }
         _ => out.push((path.to_owned(), node)),
     }
-}
-
-/// Whether routers mark packets that ask for ECN: a law for all packets that does more than drop-tail.
-fn marks_plain_packets(law: &Law) -> bool {
-    law.router.wire() == fadelab_laws::abi::WIRE_NONE && law.router.name() != "droptail"
-}
-
-/// Refuses a law whose feedback fits no header: where it is to take room on the wire, no ACK would ever carry it.
-fn check_option(reader: &Reader<'_>, group: &Group, transport: &Transport) -> Result<(), Refusal> {
-    let Some(sender) = group.sender.filter(|_| transport.option_space) else {
-        return Ok(());
-    };
-    let bytes = option_bytes(sender, laws::receiver(group.sender));
-    if bytes <= OPTION_BYTES_MAX {
-        return Ok(());
-    }
-    let why = format!(
-        "the feedback of `{}` takes an option of {bytes} B, allowed are {OPTION_BYTES_MAX} B beside the timestamps: \
-         give it less, or set transport.option_space = false",
-        sender.name()
-    );
-    Err(reader.refuse("transport.option_space", &why))
-}
-
-/// Refuses more flows than [`flows::FLOWS_MAX`], all groups together.
-fn check_total(reader: &Reader<'_>, groups: &[(Group, Transport)], topology: &Topology) -> Result<(), Refusal> {
-    let total: u64 = groups.iter().map(|(group, _)| group.flows(topology)).sum();
-    if total <= u64::from(flows::FLOWS_MAX) {
-        return Ok(());
-    }
-    Err(reader.refuse(
-        "flow",
-        &format!("{total} flows in all, allowed are {}", flows::FLOWS_MAX),
-    ))
 }
 
 /// Refuses codes whose exact packet error would take minutes to compute, and warns of channels over which hardly

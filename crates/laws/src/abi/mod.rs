@@ -7,6 +7,8 @@
 #![allow(non_snake_case)]
 // What law.h leaves without a comment says by its name what it is.
 #![allow(missing_docs)]
+// Its comments are written for readers of C.
+#![allow(clippy::doc_markdown)]
 
 mod header;
 #[macro_use]
