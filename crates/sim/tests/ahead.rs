@@ -7,7 +7,7 @@ use std::ops::Range;
 use common::{Dumbbell, MS, S, flow, link, plain_router, random_loss, record_of};
 use fadelab_phy::random::Stream;
 use fadelab_sim::record::RunRecord;
-use fadelab_sim::spec::{App, DelayLaw, FlowSpec, Jitter, LinkId, LinkSpec, RunSpec, Span};
+use fadelab_sim::spec::{App, DelayLaw, FlowSpec, Jitter, LinkId, LinkSpec, Recovery, RunSpec, Span, Transport};
 
 /// The same network in which each link goes step by step, with an event for whatever happens on it.
 fn step_by_step(spec: &RunSpec) -> RunSpec {
@@ -141,6 +141,9 @@ fn random_hosts(seed: u64) -> RunSpec {
         };
         flow.transport.delayed_ack_ns = (random.below(kinds) == 5).then_some(3 * MS);
         flow.transport.handshake = random.below(4) == 0;
+        if random.below(kinds) == 6 {
+            as_linux(&mut flow.transport);
+        }
         flow
     });
     let flows = flows.collect();
@@ -152,6 +155,14 @@ fn the_order_of_outlets_is_not_seen() {
     // Goal: where hosts answer over links of their own, whatever is between them and writes into them, all counters and
     // completions are those of a network in which every packet comes out in its turn.
     are_as_step_by_step(0..120, random_hosts);
+}
+
+/// What the preset `linux` has that has its own timers, or is at both ends.
+fn as_linux(transport: &mut Transport) {
+    (transport.recovery, transport.rate_reduction) = (Recovery::Rack, true);
+    (transport.handshake, transport.quick_acks_pkts) = (true, 20);
+    (transport.delayed_ack_ns, transport.sack_on_wire) = (Some(40 * MS), true);
+    (transport.ts_tick_ns, transport.rto_min_over_srtt) = (MS, true);
 }
 
 /// Dumbbells whose access links are all alike, so that packets go through them into the bottleneck at once. Rates,
@@ -195,18 +206,32 @@ fn random_dumbbell(seed: u64) -> RunSpec {
         spec.links.len() as LinkId - 1
     });
     for (index, flow) in spec.flows.iter_mut().enumerate() {
-        let start_ns = one_of(&[0, 0, 3, 400]) * MS;
-        let start = Span::Fixed { ns: start_ns };
-        flow.app = App::Greedy { start };
-        if one_of(&[0, 1, 2, 3, 4, 5, 6, 7]) == 0 {
-            (flow.app, flow.sender) = (
-                App::Cbr {
-                    rate_bps: 400_000,
-                    start,
-                    stop_ns: 5 * S,
+        let start = Span::Fixed {
+            ns: one_of(&[0, 0, 3, 400]) * MS,
+        };
+        flow.app = match one_of(&[0, 1, 2, 3, 4, 5, 6, 7]) {
+            0 => App::Cbr {
+                rate_bps: 400_000,
+                start,
+                stop_ns: 5 * S,
+            },
+            1 | 2 => App::Transfer {
+                start,
+                bytes: one_of(&[0, 1, 1000, 20_500, 700_000]),
+            },
+            3 | 4 => App::Sessions {
+                start,
+                on: Span::Exponential {
+                    mean_ns: one_of(&[50, 600]) * MS,
                 },
-                None,
-            );
+                off: Some(Span::Exponential {
+                    mean_ns: one_of(&[1, 5, 300]) * MS,
+                }),
+            },
+            _ => App::Greedy { start },
+        };
+        if matches!(flow.app, App::Cbr { .. }) && one_of(&[0, 1]) == 0 {
+            flow.sender = None;
         }
         if let Some(second) = second.filter(|_| index % 2 == 1) {
             flow.route[1] = second;
@@ -218,6 +243,10 @@ fn random_dumbbell(seed: u64) -> RunSpec {
         transport.packet_bytes = if mixed { one_of(&[400, 800, 1200]) as u32 } else { 1200 };
         transport.sack_on_wire = one_of(&[0, 1]) == 1;
         transport.handshake = one_of(&[0, 0, 1]) == 1;
+        transport.delayed_ack_ns = (one_of(&[0, 0, 1]) == 1).then_some(one_of(&[1, 3, 40]) * MS);
+        if one_of(&[0, 0, 1]) == 1 {
+            as_linux(transport);
+        }
     }
     shuffle_links(&mut spec, &mut order);
     spec
