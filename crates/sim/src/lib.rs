@@ -8,7 +8,7 @@ mod engine;
 #[cfg(feature = "fault-injection")]
 pub mod fault;
 mod flow;
-mod lane;
+mod pipe;
 mod layout;
 mod network;
 mod packet;
