@@ -271,6 +271,7 @@ impl<'a> Engine<'a> {
                 return self.broken_time(arrived.at_ns);
             }
             self.now_ns = arrived.at_ns;
+            self.net.tell_horizon(&batch);
             if let Some(id) = self.net.come_out(arrived.at_ns, arrived.parcel)? {
                 self.on_arrived(arrived.link, id)?;
             }

@@ -58,18 +58,21 @@ impl Network {
         if batch.has_hosts {
             batch.lead = self.begin_answers(at);
         }
-        batch.horizon = self.horizon_of(&batch);
+        batch.horizon = self.horizon_of(batch.limit);
         Some(batch)
     }
 
     #[inline(always)]
-    fn horizon_of(&self, batch: &Batch) -> u64 {
-        let horizon = batch.limit.min(self.looks_due.next_key());
-        if batch.has_hosts {
-            horizon.min(self.flows_due.next_key())
-        } else {
-            horizon
-        }
+    fn horizon_of(&self, limit: u64) -> u64 {
+        limit.min(self.looks_due.next_key()).min(self.flows_due.next_key())
+    }
+
+    /// Says where hosts are, while a packet is out, when the next one can be.
+    #[inline(always)]
+    pub fn tell_horizon(&mut self, batch: &Batch) {
+        let next_key = self.pipes[batch.pipe].next_key().min(batch.horizon);
+        let known = self.keys.at_time_of(next_key) + batch.lead;
+        self.horizon.keep_until(known.min(self.looked_at_key));
     }
 
     /// Takes the next packet out, and sees to what has to be before anybody looks at it.
@@ -81,12 +84,6 @@ impl Network {
         let pipe = &mut self.pipes[batch.pipe];
         let (at_ns, link) = self.keys.split(pipe.next_key());
         let (entered_ns, parcel) = pipe.pop();
-        if batch.has_hosts {
-            let next_key = pipe.next_key().min(batch.horizon);
-            let known = self.keys.at_time_of(next_key) + batch.lead;
-            self.horizon.keep_until(known.min(self.looked_at_key));
-        }
-        let pipe = &self.pipes[batch.pipe];
         if at_ns < entered_ns + pipe.delay_ns() {
             return self.broken_early(at_ns, link as usize, entered_ns);
         }
@@ -108,7 +105,7 @@ impl Network {
     #[inline(always)]
     pub fn goes_on(&mut self, batch: &mut Batch, waits: bool) -> bool {
         let next_key = self.pipes[batch.pipe].next_key();
-        batch.horizon = self.horizon_of(batch);
+        batch.horizon = self.horizon_of(batch.limit);
         let goes_on = next_key < batch.horizon && !waits;
         if goes_on {
             self.events_more += 1;
