@@ -99,7 +99,9 @@ impl Network {
     fn go_in_late(&mut self, now_ns: u64, key: u64, due_ns: u64, parcel: Parcel) -> Checked<()> {
         let pipe = self.horizon.pipe;
         if key < self.horizon.known {
-            self.run_timers_before(key)?;
+            if key >= self.horizon.until {
+                self.run_timers_before(key)?;
+            }
             return self.go_through(key, due_ns, parcel);
         }
         if self.pipes[pipe].push(key, now_ns, parcel) {
