@@ -91,7 +91,11 @@ pub const BESIDE_NS2: [Case; 9] = [
     },
     Case {
         ns2_more: "session_s 10 pause_s 5",
-        settings: &["flow.app=sessions", "flow.on=exponential 10 s", "flow.off=exponential 5 s"],
+        settings: &[
+            "flow.app=sessions",
+            "flow.on=exponential 10 s",
+            "flow.off=exponential 5 s",
+        ],
         flows: 200,
         ..ten("200 sessions", ("sack", "droptail"), "reno", 8.0, 12.0)
     },

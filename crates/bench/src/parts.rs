@@ -85,7 +85,9 @@ fn by_part(short: &Profile, long: &Profile, pkts: f64) -> Result<BTreeMap<&'stat
 /// # Errors
 /// In words, where a run fails or a file that takes time belongs to no part.
 pub fn measure(bench: &Bench) -> Result<Parts, String> {
-    let cases = BESIDE_NS2.iter().filter(|case| case.flows == 10 && case.settings.is_empty());
+    let cases = BESIDE_NS2
+        .iter()
+        .filter(|case| case.flows == 10 && case.settings.is_empty());
     let mut laws = Vec::new();
     let mut columns = Vec::new();
     for case in cases {

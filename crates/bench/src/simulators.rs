@@ -143,7 +143,10 @@ impl Ns2<'_> {
         } = self.0;
         let (law, queue) = ns2;
         let network = format!("ns {NS2_SCRIPT} law {law} queue {queue} flows {flows} rate_mbps {rate_mbps}");
-        let line = format!("{network} {ns2_more} duration {seconds} warmup 0 monitor {}", u8::from(monitor));
+        let line = format!(
+            "{network} {ns2_more} duration {seconds} warmup 0 monitor {}",
+            u8::from(monitor)
+        );
         Words(line.split_whitespace().map(str::to_owned).collect())
     }
 }

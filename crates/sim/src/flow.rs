@@ -9,9 +9,9 @@ use fadelab_path::violation::Checked;
 use prefetch_index::prefetch_index;
 
 use crate::app::{self, Application, Wish};
-use crate::pipe::Exits;
 use crate::network::Network;
 use crate::packet::Packet;
+use crate::pipe::Exits;
 use crate::record::{Completion, Ends, FlowCounters};
 use crate::schedule::SourceId;
 use crate::spec::{App, FlowSpec, RunSpec};

@@ -6,8 +6,8 @@ use fadelab_path::wire::{LawWire, Wires};
 use crate::pipe::Pipe;
 use crate::spec::{FlowSpec, LinkId, RunSpec};
 
-pub(crate) mod kinds;
 mod horizon;
+pub(crate) mod kinds;
 mod lookahead;
 
 use horizon::{Places, find_answers};

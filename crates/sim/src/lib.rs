@@ -8,10 +8,10 @@ mod engine;
 #[cfg(feature = "fault-injection")]
 pub mod fault;
 mod flow;
-mod pipe;
 mod layout;
 mod network;
 mod packet;
+mod pipe;
 mod ranges;
 pub mod record;
 mod rtt;

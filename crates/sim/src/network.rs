@@ -19,9 +19,9 @@ use fadelab_path::violation::{Checked, violated};
 use fadelab_path::wire::{LawWire, Passage, Wires};
 use fadelab_phy::random::name_hash;
 
-use crate::pipe::Pipe;
 use crate::layout::{Layout, kinds};
 use crate::packet::{Packet, Slab};
+use crate::pipe::Pipe;
 use crate::schedule::{Keys, Schedule, SourceId};
 use crate::spec::{FlowSpec, LinkId, LinkSpec, Queues, RunSpec};
 use crate::tap::Tap;

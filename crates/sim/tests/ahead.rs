@@ -100,7 +100,7 @@ fn random_hosts(seed: u64) -> RunSpec {
     // How far in it is on each side: an answer may be fast on one of them and slow on the other.
     let mut far_ms = || [[0, 1], [1, 5], [5, 7], [20, 20]][random.below(4) as usize];
     let far_ms = [far_ms(), far_ms()];
-    // One flow of another kind is enough to close the outlets that it shares.
+    // Mostly greedy flows, or of all kinds.
     let kinds = [2, 8][random.below(2) as usize];
     let flows = (0..=random.below(8)).map(|index| {
         let mut own = |delays_ms: &[u64]| {
@@ -151,7 +151,7 @@ fn random_hosts(seed: u64) -> RunSpec {
 }
 
 #[test]
-fn the_order_of_outlets_is_not_seen() {
+fn the_order_at_hosts_is_not_seen() {
     // Goal: where hosts answer over links of their own, whatever is between them and writes into them, all counters and
     // completions are those of a network in which every packet comes out in its turn.
     are_as_step_by_step(0..120, random_hosts);
@@ -269,7 +269,7 @@ fn shuffle_links(spec: &mut RunSpec, random: &mut Stream) {
 }
 
 #[test]
-fn what_goes_through_an_open_funnel_is_not_seen() {
+fn what_goes_through_a_pipe_at_once_is_not_seen() {
     // Goal: where packets go through their access links straight into the bottleneck, ahead of its law's timers and of
     // samples, in bursts, of several sizes, with losses and with ties, all counters are those of a network in which
     // every step is an event of its own.
