@@ -75,8 +75,7 @@ pub const BESIDE_NS2: [Case; 9] = [
         bound_counted: Bound::AtMost(1500.0),
         ..ten("10 flows, preset linux", ("sack", "droptail"), "reno", 8.0, 12.0)
     },
-    // 64.9 transfers of 20 packets in a second are a fifth of the link. To set them up takes ns-2 the square of their
-    // number.
+    // 64.9 transfers of 20 packets in a second are a fifth of the link. To set one up takes ns-2 four milliseconds.
     Case {
         seconds: [20, 100],
         ns2_more: "transfers 6490 transfer_pkts 20 transfer_span_s 100",
