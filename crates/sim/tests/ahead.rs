@@ -165,6 +165,31 @@ fn as_linux(transport: &mut Transport) {
     (transport.ts_tick_ns, transport.rto_min_over_srtt) = (MS, true);
 }
 
+/// Most often an application that always has data; transfers and sessions end soon, and begin again at once.
+fn app_of(start: Span, one_of: &mut impl FnMut(&[u64]) -> u64) -> App {
+    match one_of(&[0, 1, 2, 3, 4, 5, 6, 7]) {
+        0 => App::Cbr {
+            rate_bps: 400_000,
+            start,
+            stop_ns: 5 * S,
+        },
+        1 | 2 => App::Transfer {
+            start,
+            bytes: one_of(&[0, 1, 1000, 20_500, 700_000]),
+        },
+        3 | 4 => App::Sessions {
+            start,
+            on: Span::Exponential {
+                mean_ns: one_of(&[50, 600]) * MS,
+            },
+            off: Some(Span::Exponential {
+                mean_ns: one_of(&[1, 5, 300]) * MS,
+            }),
+        },
+        _ => App::Greedy { start },
+    }
+}
+
 /// Dumbbells whose access links are all alike, so that packets go through them into the bottleneck at once. Rates,
 /// sizes and delays are such that packets, timers and samples often meet at the same instant: on an access link of
 /// twice the rate, a packet of 1200 bytes takes as long as one of 400 bytes that is sent when another 400 bytes have
@@ -209,27 +234,7 @@ fn random_dumbbell(seed: u64) -> RunSpec {
         let start = Span::Fixed {
             ns: one_of(&[0, 0, 3, 400]) * MS,
         };
-        flow.app = match one_of(&[0, 1, 2, 3, 4, 5, 6, 7]) {
-            0 => App::Cbr {
-                rate_bps: 400_000,
-                start,
-                stop_ns: 5 * S,
-            },
-            1 | 2 => App::Transfer {
-                start,
-                bytes: one_of(&[0, 1, 1000, 20_500, 700_000]),
-            },
-            3 | 4 => App::Sessions {
-                start,
-                on: Span::Exponential {
-                    mean_ns: one_of(&[50, 600]) * MS,
-                },
-                off: Some(Span::Exponential {
-                    mean_ns: one_of(&[1, 5, 300]) * MS,
-                }),
-            },
-            _ => App::Greedy { start },
-        };
+        flow.app = app_of(start, &mut one_of);
         if matches!(flow.app, App::Cbr { .. }) && one_of(&[0, 1]) == 0 {
             flow.sender = None;
         }

@@ -6,9 +6,9 @@
 # per link, sizes are IP bytes. `reverse` adds as many flows in the other direction. The buffer counts waiting packets,
 # the one in transmission excluded; 0 takes one bandwidth-delay product. Flows start at times drawn uniformly from
 # [0, spread). `far` flows more have access links of `far_delay_ms`; `transfers` is the number of transfers of
-# `transfer_pkts` packets, which share a pair of hosts and start at times drawn uniformly from the whole run, or from the
-# first `transfer_span_s` seconds. `cbr_mbps` is the rate of datagrams beside the flows; XCP's routers queue these by
-# themselves, or with the flows (`cbr_queue xcp`). `bin_s 10` also prints the utilisation of each ten seconds.
+# `transfer_pkts` packets, which share a pair of hosts and start at times drawn uniformly from the whole run, or from
+# the first `transfer_span_s` seconds. `cbr_mbps` is the rate of datagrams beside the flows; XCP's routers queue these
+# by themselves, or with the flows (`cbr_queue xcp`). `bin_s 10` also prints the utilisation of each ten seconds.
 #
 # `cpu_at "10 30"` prints the CPU seconds that the process has taken when it reaches those instants, at once.
 #
