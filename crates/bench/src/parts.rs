@@ -18,7 +18,7 @@ const PARTS: [(&str, &[&str]); 9] = [
     ("receiver", &["crates/sim/src/tcp/receiver"]),
     ("links: transmitters, queues, counters", &["crates/path/src"]),
     ("network: where to next, what goes ahead", &["crates/sim/src/network"]),
-    ("lanes behind transmitters", &["crates/sim/src/lane"]),
+    ("pipes behind transmitters", &["crates/sim/src/pipe"]),
     (
         "event loop and schedule",
         &["crates/sim/src/engine", "crates/sim/src/schedule"],
@@ -80,12 +80,14 @@ fn by_part(short: &Profile, long: &Profile, pkts: f64) -> Result<BTreeMap<&'stat
     Ok(parts)
 }
 
-/// The table of those of [`BESIDE_NS2`] with ten flows.
+/// The table of those of [`BESIDE_NS2`] with ten greedy flows.
 ///
 /// # Errors
 /// In words, where a run fails or a file that takes time belongs to no part.
 pub fn measure(bench: &Bench) -> Result<Parts, String> {
-    let cases = BESIDE_NS2.iter().filter(|case| case.flows == 10);
+    let cases = BESIDE_NS2
+        .iter()
+        .filter(|case| case.flows == 10 && case.settings.is_empty());
     let mut laws = Vec::new();
     let mut columns = Vec::new();
     for case in cases {

@@ -113,7 +113,7 @@ mod tests {
 positions: instr line
 events: Ir
 ob=/bin/fadelab
-fl=/p/crates/sim/src/lane.rs
+fl=/p/crates/sim/src/pipe.rs
 fn=take
 0x10 7 5
 fi=/rustc/core/src/cmp.rs
@@ -128,7 +128,7 @@ fn=sort
 0x40 1 40
 ";
         let profile = Profile::read(text, "/p").unwrap();
-        let files = [("crates/sim/src/lane.rs", 8.0), ("laws/fixed.h", 2.0)];
+        let files = [("crates/sim/src/pipe.rs", 8.0), ("laws/fixed.h", 2.0)];
         let files = files.map(|(path, count)| (path.to_owned(), count)).into();
         assert_eq!(profile, Profile { files, foreign: 40.0 });
         assert!(Profile::read("0x10 7 x\n", "/p").unwrap_err().contains("0x10 7 x"));

@@ -135,12 +135,19 @@ impl Ns2<'_> {
     /// ns-2's queue monitor, which counts packets, is left out of what is timed.
     fn words(&self, seconds: u32, monitor: bool) -> Words {
         let Case {
-            ns2, flows, rate_mbps, ..
+            ns2,
+            ns2_more,
+            flows,
+            rate_mbps,
+            ..
         } = self.0;
         let (law, queue) = ns2;
         let network = format!("ns {NS2_SCRIPT} law {law} queue {queue} flows {flows} rate_mbps {rate_mbps}");
-        let line = format!("{network} duration {seconds} warmup 0 monitor {}", u8::from(monitor));
-        Words(line.split(' ').map(str::to_owned).collect())
+        let line = format!(
+            "{network} {ns2_more} duration {seconds} warmup 0 monitor {}",
+            u8::from(monitor)
+        );
+        Words(line.split_whitespace().map(str::to_owned).collect())
     }
 }
 
@@ -195,17 +202,22 @@ impl Fadelab {
     /// The same network as [`Ns2`].
     pub fn of(case: &Case) -> Self {
         let Case {
-            law, flows, rate_mbps, ..
+            law,
+            settings,
+            flows,
+            rate_mbps,
+            ..
         } = case;
-        let settings = vec![
+        let common = [
             format!("flow.law={law}"),
             format!("flow.count={flows}"),
             format!("topology.bottleneck.rate={rate_mbps} Mbit/s"),
             format!("topology.access.rate={} Mbit/s", 2 * rate_mbps),
         ];
+        let own = settings.iter().map(|&setting| setting.to_owned());
         Self {
             scenario: SCENARIO.to_owned(),
-            settings,
+            settings: common.into_iter().chain(own).collect(),
             folder: RESULT,
         }
     }

@@ -1,6 +1,6 @@
 //! Delivered bottleneck packets per CPU second, beside ns-2 and with a fading channel.
 
-use crate::cases::{BESIDE_NS2, Case};
+use crate::cases::{AND_ONE_TRANSFER, BESIDE_NS2, Case};
 use crate::measure::median;
 use crate::row::{Bound, Row, Section};
 use crate::simulators::{BESIDE, Bench, Fadelab, Ns2, Simulator, instructions_per_pkt, steady_pkts};
@@ -58,6 +58,9 @@ pub fn beside_ns2(bench: &Bench) -> Result<Section, String> {
             rows.push(row);
         }
     }
+    let row = one_transfer(bench)?;
+    eprintln!("bench: {row}");
+    rows.push(row);
     Ok(Section {
         name: "speed",
         about: format!(
@@ -90,10 +93,27 @@ fn compare(bench: &Bench, case: &Case) -> Result<[Row; 2], String> {
         quantity: "instructions per packet",
         value: instructions_per_pkt(bench, &fadelab, case.seconds_counted)?,
         digits: 0,
-        bound: Bound::None,
+        bound: case.bound_counted,
         basis: String::new(),
     };
     Ok([ratio, counted])
+}
+
+/// What one transfer costs all flows beside it.
+fn one_transfer(bench: &Bench) -> Result<Row, String> {
+    let case = &BESIDE_NS2[0];
+    let (alone, mut beside) = (Fadelab::of(case), Fadelab::of(case));
+    beside.settings.extend(AND_ONE_TRANSFER.map(str::to_owned));
+    let count = |fadelab| instructions_per_pkt(bench, fadelab, case.seconds_counted);
+    let (with, without) = (count(&beside)?, count(&alone)?);
+    Ok(Row {
+        case: format!("{}, and one transfer of 1 kB", case.name),
+        quantity: "x the instructions",
+        value: with / without,
+        digits: 3,
+        bound: Bound::AtMost(1.05),
+        basis: format!("{with:.0} against {without:.0} per packet"),
+    })
 }
 
 /// Losses that leave the load as it is: one packet in a hundred thousand.

@@ -7,9 +7,9 @@ use fadelab_path::violation::{Checked, Violation, violated};
 
 use crate::flow::Flow;
 use crate::network::Network;
+use crate::network::ahead::Batch;
 use crate::network::fetch::Upcoming;
-use crate::network::outlet::Outflow;
-use crate::record::{FlowCounters, LinkCounters, RunRecord, Series};
+use crate::record::{Ends, FlowCounters, LinkCounters, RunRecord, Series};
 use crate::schedule::SourceId;
 use crate::spec::RunSpec;
 use crate::tap::{Sighting, Tap};
@@ -121,6 +121,7 @@ pub(crate) struct Engine<'a> {
     pub(crate) flows: Vec<Flow>,
     pub(crate) now_ns: u64,
     record: RunRecord,
+    ends: Ends,
     #[cfg(feature = "fault-injection")]
     pub(crate) fault: Option<crate::fault::Fault>,
 }
@@ -145,6 +146,7 @@ impl<'a> Engine<'a> {
                 link_ids: shown_links(spec),
                 ..RunRecord::default()
             },
+            ends: Ends::default(),
             #[cfg(feature = "fault-injection")]
             fault: None,
         };
@@ -200,7 +202,7 @@ impl<'a> Engine<'a> {
             } else if source < links + flows {
                 let index = self.net.flow_at(source - links);
                 let flow = &mut self.flows[index];
-                flow.on_event(time_ns, &mut self.net, &mut self.record.completions)?;
+                flow.on_event(time_ns, source as SourceId, &mut self.net, &mut self.ends)?;
                 self.net.schedule_flow(index, flow.next_event_ns());
             } else if !self.on_own(source - links - flows, &mut report)? {
                 return Ok(false);
@@ -212,6 +214,7 @@ impl<'a> Engine<'a> {
         }
         self.now_ns = self.spec.duration_ns;
         self.record.events += self.net.events_more();
+        self.record.completions = std::mem::take(&mut self.ends).in_order();
         (self.record.links_end, self.record.flows_end) = self.snapshot()?;
         self.net.check_conservation(self.now_ns)?;
         Ok(true)
@@ -242,39 +245,49 @@ impl<'a> Engine<'a> {
 
     #[inline]
     fn on_link(&mut self, key: u64, link: usize) -> Checked<()> {
-        if let Some(outflow) = self.net.outflow(key, self.now_ns, link) {
-            return self.on_outflow(outflow);
-        }
-        match self.net.service(key, self.now_ns, link)? {
-            Some(id) => self.on_arrived_alone(link, id),
-            None => Ok(()),
+        match self.net.batch(key, self.now_ns, link) {
+            Some(batch) if batch.has_hosts => self.on_batch(batch),
+            Some(batch) => self.net.pass_on_all(batch),
+            None => match self.net.service_link(self.now_ns, link)? {
+                Some(id) => self.on_arrived_alone(link, id),
+                None => Ok(()),
+            },
         }
     }
 
-    /// As [`Self::on_arrived`], out of a lane out of which packets go on, too.
+    /// As [`Self::on_arrived`], out of a link that has events of its own.
     #[inline(never)]
     fn on_arrived_alone(&mut self, link: usize, id: PacketId) -> Checked<()> {
         self.on_arrived(link, id)
     }
 
-    /// Packets come out of an exit, until it is time for something else. What comes out of other outlets in the
-    /// meantime does so afterwards.
+    /// Packets come out where hosts are, until something else has its turn.
     #[inline(never)]
-    fn on_outflow(&mut self, mut outflow: Outflow) -> Checked<()> {
+    fn on_batch(&mut self, mut batch: Batch) -> Checked<()> {
         let began_ns = self.now_ns;
         loop {
-            let arrived = self.net.let_out(outflow);
-            self.net.admit(outflow, arrived)?;
+            let arrived = self.net.take(&batch)?;
             if arrived.at_ns < self.now_ns {
                 return self.broken_time(arrived.at_ns);
             }
             self.now_ns = arrived.at_ns;
-            self.on_arrived(arrived.link, arrived.id)?;
-            if !self.net.flows_on(&mut outflow) {
+            self.net.tell_horizon(&batch);
+            if let Some(id) = self.net.come_out(arrived.at_ns, arrived.parcel)? {
+                self.on_arrived(arrived.link, id)?;
+            }
+            let waits = batch.reopens && self.is_next_closing(&batch);
+            if !self.net.goes_on(&mut batch, waits) {
                 self.now_ns = began_ns;
                 return Ok(());
             }
         }
+    }
+
+    /// Whether what comes out next is of a flow that may begin anew before.
+    #[inline(never)]
+    fn is_next_closing(&self, batch: &Batch) -> bool {
+        let next = self.net.next_of(batch);
+        next.is_some_and(|id| self.flows[self.net.slab.get(id).flow as usize].is_closing())
     }
 
     /// A packet is at its end.
@@ -284,8 +297,7 @@ impl<'a> Engine<'a> {
             self.fetch(upcoming);
         }
         let flow = self.net.slab.get(id).flow as usize;
-        let completed = &mut self.record.completions;
-        self.flows[flow].on_packet(self.now_ns, id, &mut self.net, completed)
+        self.flows[flow].on_packet(self.now_ns, link as SourceId, id, &mut self.net, &mut self.ends)
     }
 
     /// Asks for the memory of flows whose packets come soon.

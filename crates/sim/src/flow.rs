@@ -9,10 +9,11 @@ use fadelab_path::violation::Checked;
 use prefetch_index::prefetch_index;
 
 use crate::app::{self, Application, Wish};
-use crate::lane::Exits;
 use crate::network::Network;
 use crate::packet::Packet;
-use crate::record::{Completion, FlowCounters};
+use crate::pipe::Exits;
+use crate::record::{Completion, Ends, FlowCounters};
+use crate::schedule::SourceId;
 use crate::spec::{App, FlowSpec, RunSpec};
 use crate::tcp::Now;
 use crate::tcp::plan::Plan;
@@ -126,6 +127,13 @@ impl Flow {
         self.event_ns
     }
 
+    /// Whether a transfer or session waits for its end: the receiver of a session begins anew with its sender, so what
+    /// comes to it until then has to come in its turn.
+    #[inline]
+    pub fn is_closing(&self) -> bool {
+        self.closing
+    }
+
     /// Wants an event at `due_ns`, unless there is one before.
     #[inline]
     fn want_event(&mut self, due_ns: u64, net: &mut Network) {
@@ -135,15 +143,15 @@ impl Flow {
         }
     }
 
-    /// Its event: the application first, then the delayed ACK, then the sender's timers. A session that is closed after
-    /// all of it was acknowledged is added to `completed`.
-    pub fn on_event(&mut self, now_ns: u64, net: &mut Network, completed: &mut Vec<Completion>) -> Checked<()> {
+    /// Its event, which is `source`'s: the application first, then the delayed ACK, then the sender's timers. A session
+    /// that is closed after all of it was acknowledged is added to `ends`.
+    pub fn on_event(&mut self, now_ns: u64, source: SourceId, net: &mut Network, ends: &mut Ends) -> Checked<()> {
         let now = Now::at(now_ns);
         while self.app.due_ns() <= now_ns {
             let wish = self.app.wish(&self.plan.app, now_ns, self.plan.mss_bytes);
             self.fulfil(wish, now, net)?;
             if wish == Wish::Close {
-                self.complete(now_ns, completed);
+                self.complete(now_ns, source, ends);
             }
         }
         if self.receiver.ack_due_ns() <= now_ns {
@@ -196,15 +204,16 @@ impl Flow {
         sender.send(now, plan, net)
     }
 
-    /// Packet `id` of this flow reached the end of its route, and is no more from here on. A transfer or session that
-    /// it completes is added to `completed`.
+    /// Packet `id` of this flow reached the end of its route, link `source`, and is no more from here on. A transfer or
+    /// session that it completes is added to `ends`.
     #[inline(always)]
     pub fn on_packet(
         &mut self,
         now_ns: u64,
+        source: SourceId,
         id: PacketId,
         net: &mut Network,
-        completed: &mut Vec<Completion>,
+        ends: &mut Ends,
     ) -> Checked<()> {
         let now = Now::at(now_ns);
         if net.slab.get(id).header.is_data() {
@@ -216,7 +225,7 @@ impl Flow {
         };
         sender.on_ack(now, &self.plan, id, net)?;
         let mut due_ns = sender.next_due();
-        if self.closing && self.complete(now_ns, completed) {
+        if self.closing && self.complete(now_ns, source, ends) {
             due_ns = due_ns.min(self.app.due_ns());
         }
         self.want_event(due_ns, net);
@@ -252,7 +261,7 @@ impl Flow {
 
     /// Notes the end of the transfer or session, if it ends now: it writes no more, and all that it wrote is
     /// acknowledged. Returns whether it does.
-    fn complete(&mut self, now_ns: u64, completed: &mut Vec<Completion>) -> bool {
+    fn complete(&mut self, now_ns: u64, source: SourceId, ends: &mut Ends) -> bool {
         let Some(sender) = self.sender.as_ref().filter(|sender| sender.is_finished()) else {
             return false;
         };
@@ -262,12 +271,13 @@ impl Flow {
         self.closing = false;
         self.app.finished(&self.plan.app, now_ns);
         let segments = u64::from(sender.board().una() - self.opened_una);
-        completed.push(Completion {
+        let completion = Completion {
             flow: self.id,
             start_ns: self.app.start_ns(),
             end_ns: now_ns,
             bytes: segments * u64::from(self.plan.mss_bytes) - u64::from(self.short_by_bytes),
-        });
+        };
+        ends.add(source, completion);
         true
     }
 

@@ -1,19 +1,19 @@
-//! How the links of a run are laid out for the engine: which are wires, which share a lane, which are tails of others.
+//! How the links of a run are laid out for the engine: which are wires, which share a pipe, which are tails of others.
 
 use fadelab_path::link::Link;
 use fadelab_path::wire::{LawWire, Wires};
 
-use crate::lane::{Lane, Role};
+use crate::pipe::Pipe;
 use crate::spec::{FlowSpec, LinkId, RunSpec};
 
+mod horizon;
 pub(crate) mod kinds;
-mod open;
-mod outlets;
+mod lookahead;
 
-use open::{Places, open_funnels};
-use outlets::{Outlets, ends};
+use horizon::{Places, find_answers};
+use lookahead::look_ahead;
 
-/// The links of a run, and the lanes behind them.
+/// The links of a run, and the pipes behind them.
 pub(crate) struct Layout {
     /// All links, of which those that are no plain wires only take a number here.
     pub wires: Wires,
@@ -22,11 +22,9 @@ pub(crate) struct Layout {
     /// And the others.
     pub links: Vec<Link>,
     /// Of each kind of wires, then of each of `laws`, then of each of `links`.
-    pub lanes: Vec<Lane>,
-    /// The lane of each link.
-    pub lane_of: Vec<u32>,
-    /// How long what is sent in answer to a packet of an outlet is under way until it can meet others.
-    pub answer_delay_ns: u64,
+    pub pipes: Vec<Pipe>,
+    /// The pipe of each link.
+    pub pipe_of: Vec<u32>,
 }
 
 impl Layout {
@@ -38,7 +36,7 @@ impl Layout {
             wires.add(link, spec.seed, family);
         }
         let kinds = wires.kinds().count();
-        let mut lane_of: Vec<u32> = (0..spec.links.len()).map(|index| wires.kind(index) as u32).collect();
+        let mut pipe_of: Vec<u32> = (0..spec.links.len()).map(|index| wires.kind(index) as u32).collect();
         let (mut laws, mut links, mut law_ids, mut link_ids) = (Vec::new(), Vec::new(), Vec::new(), Vec::new());
         for (id, (link, bytes)) in (0..).zip(spec.links.iter().zip(largest_packets(spec))) {
             if Wires::is_wire(link) {
@@ -52,11 +50,11 @@ impl Layout {
                 link_ids.push(id);
             }
         }
-        for (lane, &id) in (kinds as u32..).zip(law_ids.iter().chain(&link_ids)) {
-            lane_of[id as usize] = lane;
+        for (pipe, &id) in (kinds as u32..).zip(law_ids.iter().chain(&link_ids)) {
+            pipe_of[id as usize] = pipe;
         }
         let seen_by = |link: LinkId| {
-            let at = (lane_of[link as usize] as usize).checked_sub(kinds)?;
+            let at = (pipe_of[link as usize] as usize).checked_sub(kinds)?;
             let sees_departures = match at.checked_sub(laws.len()) {
                 Some(at) => links[at].sees_departures(),
                 None => laws[at].sees_departures(),
@@ -65,86 +63,43 @@ impl Layout {
         };
         let of_kind = |(delay_ns, family)| {
             let feeder = feeder_of(family);
-            Lane::new(delay_ns, feeder.is_some(), feeder.and_then(seen_by))
+            Pipe::new(delay_ns, feeder.is_some(), feeder.and_then(seen_by))
         };
-        let mut lanes: Vec<Lane> = wires.kinds().map(of_kind).collect();
+        let mut pipes: Vec<Pipe> = wires.kinds().map(of_kind).collect();
         let others = law_ids.iter().chain(&link_ids);
-        lanes.extend(others.map(|&id| Lane::new(spec.links[id as usize].delay_ns, false, seen_by(id))));
-        for kind in funnels(spec, &lane_of, kinds) {
-            // What a law still has to see must not go on before.
-            if lanes[kind].settles().is_none() {
-                lanes[kind].set_role(Role::Funnel);
-            }
-        }
-        let outlets = Outlets::of(spec, &lane_of, kinds);
-        for (lane, role) in lanes.iter_mut().zip(outlets.roles) {
-            if let Some(role) = role {
-                lane.set_role(role);
-            }
-        }
-        open_funnels(spec, Places::of(&wires, laws.len(), &lane_of), &mut lanes);
-        for (route, is_data) in spec.flows.iter().flat_map(both_ways) {
-            if let Some(&last) = route.last() {
-                lanes[lane_of[last as usize] as usize].make_exit(is_data);
-            }
-        }
+        pipes.extend(others.map(|&id| Pipe::new(spec.links[id as usize].delay_ns, false, seen_by(id))));
+        let other_ids: Vec<LinkId> = law_ids.into_iter().chain(link_ids).collect();
+        let settled = pipes.iter().map(|pipe| Some(other_ids[pipe.settles()? as usize]));
+        look_ahead(spec, &pipe_of, &settled.collect::<Vec<_>>(), &mut pipes);
+        let places = Places {
+            wires: &wires,
+            kinds,
+            laws: laws.len(),
+            pipe_of: &pipe_of,
+        };
+        find_answers(spec, places, &mut pipes);
         Self {
             wires,
             laws,
             links,
-            lanes,
-            lane_of,
-            answer_delay_ns: outlets.answer_delay_ns,
+            pipes,
+            pipe_of,
         }
     }
 }
 
-/// The routes of a flow, and whether they are of data.
-fn both_ways(flow: &FlowSpec) -> [(&[LinkId], bool); 2] {
-    [(&flow.route, true), (&flow.route_back, false)]
+/// Both ways of a flow, each with the one that answers take, and whether it is of data.
+fn both_ways(flow: &FlowSpec) -> [(&[LinkId], &[LinkId], bool); 2] {
+    let (there, back) = (&flow.route[..], &flow.route_back[..]);
+    [(there, back, true), (back, there, false)]
 }
 
-/// Lanes of wires that alone feed the links behind them: each of those links gets all its packets out of that lane, and
-/// none of the lane's packets ends its way there or goes on into a tail.
-fn funnels(spec: &RunSpec, lane_of: &[u32], kinds: usize) -> Vec<usize> {
-    let lane = |link: LinkId| lane_of[link as usize];
-    let routes = || spec.flows.iter().flat_map(|flow| [&flow.route, &flow.route_back]);
-    // The lane out of which packets come into a link: none so far, one, or several.
-    let mut sources = vec![Feeder::None; spec.links.len()];
-    for route in routes() {
-        for (at, &link) in route.iter().enumerate() {
-            let source = at
-                .checked_sub(1)
-                .map_or(Feeder::Route, |at| Feeder::One(lane(route[at])));
-            let known = &mut sources[link as usize];
-            *known = if *known == Feeder::None || *known == source {
-                source
-            } else {
-                Feeder::Several
-            };
-        }
-    }
-    let mut is_funnel = vec![true; kinds];
-    for route in routes() {
-        for (at, &link) in route.iter().enumerate() {
-            let kind = lane(link) as usize;
-            let alone = route
-                .get(at + 1)
-                .is_some_and(|&next| sources[next as usize] == Feeder::One(lane(link)));
-            if kind < kinds && !alone {
-                is_funnel[kind] = false;
-            }
-        }
-    }
-    (0..kinds).filter(|&kind| is_funnel[kind]).collect()
-}
-
-/// Wires of a family and of the same kind share a lane: those over which packets pass without a queue, and those that
-/// are tails of the same wire. One that several links feed, or that is the slowest of a route, has a lane for itself.
+/// Wires of a family and of the same kind share a pipe: those over which packets pass without a queue, and those that
+/// are tails of the same wire. One that several links feed, or that is the slowest of a route, has a pipe for itself.
 /// Where a flow enters the network and where the other way of it ends lies the same host, so first links form a family
-/// with others behind whose hosts' tails are: into their lane packets come as they come out of that of the tails.
+/// with others behind whose hosts' tails are: into their pipe packets come as they come out of that of the tails.
 fn families(spec: &RunSpec) -> Vec<u64> {
-    let (feeders, rate) = (feeders(spec), |link: LinkId| {
+    let (feeders, rate) = (feeders(spec, |link| link), |link: LinkId| {
         spec.links[link as usize].capacity.rate_bps_mean()
     });
     let mut is_slowest = vec![false; spec.links.len()];
@@ -154,7 +109,7 @@ fn families(spec: &RunSpec) -> Vec<u64> {
         slowest.for_each(|&link| is_slowest[link as usize] = true);
     }
     let mut beside_tails_of = vec![None; spec.links.len()];
-    for (_, way, answer) in spec.flows.iter().flat_map(ends) {
+    for (way, answer, _) in spec.flows.iter().flat_map(both_ways) {
         if let (Some(&last), Some(&first)) = (way.last(), answer.first()) {
             beside_tails_of[first as usize] = tail_of(last, spec, &feeders);
         }
@@ -198,13 +153,14 @@ enum Feeder {
     None,
     /// On one route, of which it is the first link.
     Route,
-    /// Out of this link alone, on one route or more.
-    One(LinkId),
+    /// Out of this link or pipe alone, on one route or more.
+    One(u32),
     /// Otherwise.
     Several,
 }
 
-fn feeders(spec: &RunSpec) -> Vec<Feeder> {
+/// That of each link, where `place` says which links count as one.
+fn feeders(spec: &RunSpec, place: impl Fn(LinkId) -> u32) -> Vec<Feeder> {
     let mut feeders = vec![Feeder::None; spec.links.len()];
     for route in spec.flows.iter().flat_map(|flow| [&flow.route, &flow.route_back]) {
         let mut before = Feeder::Route;
@@ -216,7 +172,7 @@ fn feeders(spec: &RunSpec) -> Vec<Feeder> {
             } else {
                 Feeder::Several
             };
-            before = Feeder::One(link);
+            before = Feeder::One(place(link));
         }
     }
     feeders

@@ -8,10 +8,10 @@ mod engine;
 #[cfg(feature = "fault-injection")]
 pub mod fault;
 mod flow;
-mod lane;
 mod layout;
 mod network;
 mod packet;
+mod pipe;
 mod ranges;
 pub mod record;
 mod rtt;

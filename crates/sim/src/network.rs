@@ -1,6 +1,6 @@
 //! Links, packets and pending events: all that both ends of a flow need to send.
 //!
-//! Wires say at once when a packet will be at their far end, and the packet waits for that in a [`Lane`]: one for all
+//! Wires say at once when a packet will be at their far end, and the packet waits for that in a [`Pipe`]: one for all
 //! wires of a kind, or for one that several routes share, since packets that queue come out later than those of its
 //! kind. Other links are asked for their next event each.
 //!
@@ -9,9 +9,7 @@
 //! tail too, ahead of its time: one event less per packet. Nobody sees it but a snapshot, which leaves out what has not
 //! arrived yet.
 //!
-//! An *exit* is a lane at whose end all packets are at the end of their way, and an *outlet* one of those where hosts
-//! answer over links of their own. Several packets come out of it in one event, before those that come out of other
-//! outlets at the same time: see [`outlet`].
+//! How much comes out of a pipe in one event says [`ahead`]; which packets need not wait in one, [`horizon`].
 
 use std::collections::BTreeSet;
 
@@ -21,24 +19,24 @@ use fadelab_path::violation::{Checked, violated};
 use fadelab_path::wire::{LawWire, Passage, Wires};
 use fadelab_phy::random::name_hash;
 
-use crate::lane::{Lane, Role};
 use crate::layout::{Layout, kinds};
 use crate::packet::{Packet, Slab};
+use crate::pipe::Pipe;
 use crate::schedule::{Keys, Schedule, SourceId};
 use crate::spec::{FlowSpec, LinkId, LinkSpec, Queues, RunSpec};
 use crate::tap::Tap;
 
+pub(crate) mod ahead;
 mod audit;
 mod enter;
 #[cfg(feature = "fault-injection")]
 mod fault;
 pub(crate) mod fetch;
-mod open;
-pub(crate) mod outlet;
+mod horizon;
 mod route;
 mod turns;
 
-use open::Open;
+use horizon::Horizon;
 use route::{LAW, LOST, NO_WIRE, ON_AIR, TAIL, TAP};
 use turns::Turns;
 
@@ -47,21 +45,19 @@ use turns::Turns;
 pub(crate) struct Network {
     wires: Wires,
     /// Of each kind of wires, behind them of each wire with a law, and then of each other link.
-    lanes: Vec<Lane>,
+    pipes: Vec<Pipe>,
     laws: Vec<LawWire>,
     /// Links that are no wires.
     links: Vec<Link>,
-    /// The first lane that is not of a kind of wires.
-    lanes_alone: usize,
-    /// The lane of each link.
-    lane_of: Vec<u32>,
+    /// The first pipe that is not of a kind of wires.
+    pipes_alone: usize,
+    /// The pipe of each link.
+    pipe_of: Vec<u32>,
     pub slab: Slab,
     keys: Keys,
-    /// When packets come out of lanes, when flows want their event, and when links and the engine's own do. The last
+    /// When packets come out of pipes, when flows want their event, and when links and the engine's own do. The last
     /// are instants at which somebody may look at a link: nothing is known of it beyond the next of them.
-    lanes_due: Schedule,
-    /// Of lanes that are outlets.
-    outlets_due: Schedule,
+    pipes_due: Schedule,
     flows_due: Schedule,
     turns: Turns,
     looks_due: Schedule,
@@ -71,9 +67,8 @@ pub(crate) struct Network {
     own_keys: Vec<u64>,
     /// The first key of all at which the engine looks at all links: the next of its own events, or the end.
     looked_at_key: u64,
-    /// See [`open`].
-    open: Open,
-    answer_delay_ns: u64,
+    /// See [`horizon`].
+    horizon: Horizon,
     /// Events that were taken together with others.
     events_more: u64,
     /// Routes of all flows, one after the other, each closed by `ROUTE_END`.
@@ -106,24 +101,22 @@ impl Network {
         let layout = Layout::of(spec);
         let keys = Keys::new(spec.links.len() + spec.flows.len() + own);
         let mut network = Self {
-            lanes_due: Schedule::new(layout.lanes.len()),
-            outlets_due: Schedule::new(layout.lanes.len()),
+            pipes_due: Schedule::new(layout.pipes.len()),
             flows_due: Schedule::new(spec.flows.len()),
             turns: Turns::of(spec),
             looks_due: Schedule::new(layout.laws.len() + layout.links.len() + own),
             end_key: keys.key(spec.duration_ns.saturating_add(1), 0),
             own_keys: vec![u64::MAX; own],
             looked_at_key: 0,
-            open: Open::none(),
-            answer_delay_ns: layout.answer_delay_ns,
+            horizon: Horizon::none(),
             events_more: 0,
             keys,
             wires: layout.wires,
-            lanes_alone: layout.lanes.len() - layout.laws.len() - layout.links.len(),
-            lanes: layout.lanes,
+            pipes_alone: layout.pipes.len() - layout.laws.len() - layout.links.len(),
+            pipes: layout.pipes,
             laws: layout.laws,
             links: layout.links,
-            lane_of: layout.lane_of,
+            pipe_of: layout.pipe_of,
             slab: Slab::new(spec.flows.iter().any(has_feedback), flow_keys(spec)),
             hops: vec![LOST],
             injected_pkts: 0,
@@ -140,11 +133,11 @@ impl Network {
         network
     }
 
-    /// Where link number `index` stands among those that have a lane of their own: first all of `laws`, then all of
+    /// Where link number `index` stands among those that have a pipe of their own: first all of `laws`, then all of
     /// `links`.
     #[inline]
     fn alone_at(&self, index: usize) -> Option<usize> {
-        (self.lane_of[index] as usize).checked_sub(self.lanes_alone)
+        (self.pipe_of[index] as usize).checked_sub(self.pipes_alone)
     }
 
     /// Moves the event of a link that has some.
@@ -161,13 +154,14 @@ impl Network {
     /// added.
     pub fn set_tap(&mut self, tap: Tap) {
         self.tap = Some(tap);
-        self.lanes.iter_mut().for_each(Lane::keep_order);
+        self.pipes.iter_mut().for_each(Pipe::keep_order);
     }
 
     /// The next event: its key, time and source.
     #[inline]
     pub fn next_event(&self) -> (u64, u64, SourceId) {
-        let key = self.outlets_due.next_key().min(self.next_key_but_outlets());
+        let hosts_key = self.pipes_due.next_key().min(self.flows_due.next_key());
+        let key = hosts_key.min(self.looks_due.next_key());
         let (time_ns, source) = self.keys.split(key);
         (key, time_ns, source)
     }
@@ -200,7 +194,7 @@ impl Network {
     #[inline]
     fn key_of_flow(&self, flow: usize, due_ns: u64) -> u64 {
         let turn = self.turns.of_flow(flow);
-        self.keys.key(due_ns, (self.lane_of.len() + turn) as SourceId)
+        self.keys.key(due_ns, (self.pipe_of.len() + turn) as SourceId)
     }
 
     /// The flow whose event is that of the source `turn` places behind the links.
@@ -250,67 +244,10 @@ impl Network {
         }
     }
 
-    /// The event of a link: at most one packet comes out of it and goes on. Returns it when it is at its end; it is
-    /// then the caller's to [`Self::discard`].
-    #[inline(always)]
-    pub fn service(&mut self, key: u64, now_ns: u64, link: usize) -> Checked<Option<PacketId>> {
-        let player = self.lane_of[link] as usize;
-        let lane = &mut self.lanes[player];
-        if lane.next_key() != key {
-            return self.service_link(now_ns, link);
-        }
-        if lane.role() == Role::Funnel {
-            return self.service_funnel(now_ns, player).map(|()| None);
-        }
-        let (arrived_ns, parcel) = lane.pop();
-        self.see_off(now_ns, link, player, arrived_ns)?;
-        self.lanes_due.set(player, self.lanes[player].next_key());
-        self.come_out(now_ns, parcel)
-    }
-
-    /// A packet came out of a link. Returns it when it is at its end, else it goes on.
-    #[inline(always)]
-    fn come_out(&mut self, now_ns: u64, parcel: Parcel) -> Checked<Option<PacketId>> {
-        let hop = self.hops[parcel.tag() as usize];
-        if hop == TAP {
-            // Behind a link only the end of the route follows the tap.
-            self.show(now_ns, parcel.id());
-        }
-        if hop >= TAP {
-            return Ok(Some(parcel.id()));
-        }
-        self.forward(now_ns, parcel).map(|()| None)
-    }
-
-    /// The event of a lane that alone feeds the links behind it. What comes into the lane from now on stays in it for
-    /// its delay, so all that comes out until then is known, and in order: it goes on at once, up to the next instant
-    /// at which somebody may look at a link.
+    /// A link's own event: at most one packet comes out of it. Returns it when it is at its end; it is then the
+    /// caller's to [`Self::discard`].
     #[inline(never)]
-    fn service_funnel(&mut self, now_ns: u64, player: usize) -> Checked<()> {
-        let horizon_ns = now_ns + self.lanes[player].delay_ns();
-        let horizon = self.keys.key(horizon_ns, 0).min(self.end_key);
-        loop {
-            if self.fetches() {
-                self.fetch_behind(player);
-            }
-            let lane = &mut self.lanes[player];
-            let (at_ns, link) = self.keys.split(lane.next_key());
-            let (arrived_ns, parcel) = lane.pop();
-            if at_ns < arrived_ns + lane.delay_ns() {
-                return self.broken_early(at_ns, link as usize, arrived_ns);
-            }
-            self.forward_out_of_funnel(at_ns, parcel)?;
-            let next_key = self.lanes[player].next_key();
-            if next_key >= horizon.min(self.looks_due.next_key()) {
-                self.lanes_due.set(player, next_key);
-                return Ok(());
-            }
-            self.events_more += 1;
-        }
-    }
-
-    #[inline(never)]
-    fn service_link(&mut self, now_ns: u64, link: usize) -> Checked<Option<PacketId>> {
+    pub fn service_link(&mut self, now_ns: u64, link: usize) -> Checked<Option<PacketId>> {
         let Some(at) = self.alone_at(link) else {
             return self.broken_early(now_ns, link, now_ns);
         };
@@ -332,9 +269,9 @@ impl Network {
         }
     }
 
-    /// As [`Self::forward`], where behind a funnel there is most often what the run is about.
+    /// As [`Self::forward`], where there is most often a law: what the run is about.
     #[inline(always)]
-    fn forward_out_of_funnel(&mut self, now_ns: u64, mut parcel: Parcel) -> Checked<()> {
+    fn forward_to_law(&mut self, now_ns: u64, mut parcel: Parcel) -> Checked<()> {
         let hop = self.hops[parcel.tag() as usize];
         if !(LAW..LOST).contains(&hop) {
             return self.forward(now_ns, parcel);
@@ -345,6 +282,12 @@ impl Network {
         } else {
             self.enter_air(now_ns, hop, parcel)
         }
+    }
+
+    /// As [`Self::forward`], where most packets are at the end of their way.
+    #[inline(never)]
+    fn forward_elsewhere_alone(&mut self, now_ns: u64, parcel: Parcel) -> Checked<()> {
+        self.forward(now_ns, parcel)
     }
 
     /// Sends a packet on to where its tag says in the flattened routes: to a link.
@@ -382,7 +325,7 @@ impl Network {
     }
 
     /// A packet has its time at the end of a link. Through a tail behind it it goes on, ahead of its time; then it
-    /// waits in its lane.
+    /// waits in its pipe.
     #[inline(always)]
     fn go_ahead(
         &mut self,
@@ -427,12 +370,12 @@ impl Network {
         Ok(())
     }
 
-    /// A packet waits in its lane until it is at the far end of `link`.
+    /// A packet waits in its pipe until it is at the far end of `link`.
     #[inline(always)]
     fn wait(&mut self, arrived_ns: u64, link: u32, passage: Passage, parcel: Parcel) {
         let key = self.keys.key(passage.due_ns, link);
-        if self.lanes[passage.kind].push(key, arrived_ns, parcel) {
-            self.hasten(passage.kind, key);
+        if self.pipes[passage.kind].push(key, arrived_ns, parcel) {
+            self.pipes_due.advance(passage.kind, key);
         }
     }
 

@@ -4,10 +4,10 @@ mod common;
 
 use std::ops::Range;
 
-use common::{Dumbbell, MS, S, flow, link, plain_router, random_loss, record_of};
+use common::{Dumbbell, MARK, MS, S, flow, kth, link, plain_router, random_loss, record_of};
 use fadelab_phy::random::Stream;
 use fadelab_sim::record::RunRecord;
-use fadelab_sim::spec::{App, DelayLaw, FlowSpec, Jitter, LinkId, LinkSpec, RunSpec, Span};
+use fadelab_sim::spec::{App, DelayLaw, FlowSpec, Jitter, LinkId, LinkSpec, Recovery, RunSpec, Span, Transport};
 
 /// The same network in which each link goes step by step, with an event for whatever happens on it.
 fn step_by_step(spec: &RunSpec) -> RunSpec {
@@ -100,7 +100,7 @@ fn random_hosts(seed: u64) -> RunSpec {
     // How far in it is on each side: an answer may be fast on one of them and slow on the other.
     let mut far_ms = || [[0, 1], [1, 5], [5, 7], [20, 20]][random.below(4) as usize];
     let far_ms = [far_ms(), far_ms()];
-    // One flow of another kind is enough to close the outlets that it shares.
+    // Mostly greedy flows, or of all kinds.
     let kinds = [2, 8][random.below(2) as usize];
     let flows = (0..=random.below(8)).map(|index| {
         let mut own = |delays_ms: &[u64]| {
@@ -141,6 +141,9 @@ fn random_hosts(seed: u64) -> RunSpec {
         };
         flow.transport.delayed_ack_ns = (random.below(kinds) == 5).then_some(3 * MS);
         flow.transport.handshake = random.below(4) == 0;
+        if random.below(kinds) == 6 {
+            as_linux(&mut flow.transport);
+        }
         flow
     });
     let flows = flows.collect();
@@ -148,10 +151,43 @@ fn random_hosts(seed: u64) -> RunSpec {
 }
 
 #[test]
-fn the_order_of_outlets_is_not_seen() {
+fn the_order_at_hosts_is_not_seen() {
     // Goal: where hosts answer over links of their own, whatever is between them and writes into them, all counters and
     // completions are those of a network in which every packet comes out in its turn.
     are_as_step_by_step(0..120, random_hosts);
+}
+
+/// What the preset `linux` has that has its own timers, or is at both ends.
+fn as_linux(transport: &mut Transport) {
+    (transport.recovery, transport.rate_reduction) = (Recovery::Rack, true);
+    (transport.handshake, transport.quick_acks_pkts) = (true, 20);
+    (transport.delayed_ack_ns, transport.sack_on_wire) = (Some(40 * MS), true);
+    (transport.ts_tick_ns, transport.rto_min_over_srtt) = (MS, true);
+}
+
+/// Most often an application that always has data; transfers and sessions end soon, and begin again at once.
+fn app_of(start: Span, one_of: &mut impl FnMut(&[u64]) -> u64) -> App {
+    match one_of(&[0, 1, 2, 3, 4, 5, 6, 7]) {
+        0 => App::Cbr {
+            rate_bps: 400_000,
+            start,
+            stop_ns: 5 * S,
+        },
+        1 | 2 => App::Transfer {
+            start,
+            bytes: one_of(&[0, 1, 1000, 20_500, 700_000]),
+        },
+        3 | 4 => App::Sessions {
+            start,
+            on: Span::Exponential {
+                mean_ns: one_of(&[50, 600]) * MS,
+            },
+            off: Some(Span::Exponential {
+                mean_ns: one_of(&[1, 5, 300]) * MS,
+            }),
+        },
+        _ => App::Greedy { start },
+    }
 }
 
 /// Dumbbells whose access links are all alike, so that packets go through them into the bottleneck at once. Rates,
@@ -195,18 +231,12 @@ fn random_dumbbell(seed: u64) -> RunSpec {
         spec.links.len() as LinkId - 1
     });
     for (index, flow) in spec.flows.iter_mut().enumerate() {
-        let start_ns = one_of(&[0, 0, 3, 400]) * MS;
-        let start = Span::Fixed { ns: start_ns };
-        flow.app = App::Greedy { start };
-        if one_of(&[0, 1, 2, 3, 4, 5, 6, 7]) == 0 {
-            (flow.app, flow.sender) = (
-                App::Cbr {
-                    rate_bps: 400_000,
-                    start,
-                    stop_ns: 5 * S,
-                },
-                None,
-            );
+        let start = Span::Fixed {
+            ns: one_of(&[0, 0, 3, 400]) * MS,
+        };
+        flow.app = app_of(start, &mut one_of);
+        if matches!(flow.app, App::Cbr { .. }) && one_of(&[0, 1]) == 0 {
+            flow.sender = None;
         }
         if let Some(second) = second.filter(|_| index % 2 == 1) {
             flow.route[1] = second;
@@ -218,6 +248,10 @@ fn random_dumbbell(seed: u64) -> RunSpec {
         transport.packet_bytes = if mixed { one_of(&[400, 800, 1200]) as u32 } else { 1200 };
         transport.sack_on_wire = one_of(&[0, 1]) == 1;
         transport.handshake = one_of(&[0, 0, 1]) == 1;
+        transport.delayed_ack_ns = (one_of(&[0, 0, 1]) == 1).then_some(one_of(&[1, 3, 40]) * MS);
+        if one_of(&[0, 0, 1]) == 1 {
+            as_linux(transport);
+        }
     }
     shuffle_links(&mut spec, &mut order);
     spec
@@ -240,11 +274,55 @@ fn shuffle_links(spec: &mut RunSpec, random: &mut Stream) {
 }
 
 #[test]
-fn what_goes_through_an_open_funnel_is_not_seen() {
+fn what_goes_through_a_pipe_at_once_is_not_seen() {
     // Goal: where packets go through their access links straight into the bottleneck, ahead of its law's timers and of
     // samples, in bursts, of several sizes, with losses and with ties, all counters are those of a network in which
     // every step is an event of its own.
     are_as_step_by_step(0..150, random_dumbbell);
+}
+
+/// Sessions and transfers that end all the time, on hosts that are unequally far away. Timers fire long before an ACK
+/// can be there, so that segments of a session come when the next one has begun, and they come marked.
+fn random_ends(seed: u64) -> RunSpec {
+    let mut random = Stream::new(seed, "ends");
+    let dumbbell = Dumbbell {
+        flows: 1 + random.below(6) as u32,
+        law: "reno",
+        router: "droptail",
+        rate_bps: 8_000_000,
+        delay_ns: (1 + random.below(10)) * MS,
+        buffer_pkts: 60,
+        duration_ns: 6 * S,
+    };
+    let mut spec = six_seconds(seed, dumbbell.spec().links, dumbbell.spec().flows);
+    spec.links[0].router = kth(1, 2, 1_000_000, MARK);
+    for link in &mut spec.links[2..] {
+        link.delay_ns = (1 + random.below(8)) * MS;
+    }
+    for flow in &mut spec.flows {
+        let start = Span::Fixed { ns: 0 };
+        let [on, off] = [20, 1].map(|ms| Span::Exponential { mean_ns: ms * MS });
+        flow.app = match random.below(4) {
+            0 => App::Transfer { start, bytes: 10_000 },
+            _ => App::Sessions {
+                start,
+                on,
+                off: Some(off),
+            },
+        };
+        flow.transport.delayed_ack_ns = (random.below(2) == 0).then_some(3 * MS);
+        flow.transport.handshake = random.below(4) == 0;
+        (flow.transport.rto_ns_min, flow.transport.rto_ns_initial) = (MS, 3 * MS);
+        flow.transport.ts_tick_ns = MS;
+    }
+    spec
+}
+
+#[test]
+fn the_order_of_ends_is_not_seen() {
+    // Goal: where sessions end and begin anew while their segments are still under way, and ends follow one another
+    // within the delay of a link, all is noted in the order of time and each session begins as if nothing were ahead.
+    are_as_step_by_step(0..60, random_ends);
 }
 
 #[test]

@@ -6,9 +6,9 @@
 # per link, sizes are IP bytes. `reverse` adds as many flows in the other direction. The buffer counts waiting packets,
 # the one in transmission excluded; 0 takes one bandwidth-delay product. Flows start at times drawn uniformly from
 # [0, spread). `far` flows more have access links of `far_delay_ms`; `transfers` is the number of transfers of
-# `transfer_pkts` packets, which share a pair of hosts and start at times drawn uniformly from the whole run.
-# `cbr_mbps` is the rate of datagrams beside the flows; XCP's routers queue these by themselves, or with the flows
-# (`cbr_queue xcp`). `bin_s 10` also prints the utilisation of each ten seconds.
+# `transfer_pkts` packets, which share a pair of hosts and start at times drawn uniformly from the whole run, or from
+# the first `transfer_span_s` seconds. `cbr_mbps` is the rate of datagrams beside the flows; XCP's routers queue these
+# by themselves, or with the flows (`cbr_queue xcp`). `bin_s 10` also prints the utilisation of each ten seconds.
 #
 # `cpu_at "10 30"` prints the CPU seconds that the process has taken when it reaches those instants, at once.
 #
@@ -18,7 +18,8 @@
 source [file join [file dirname [info script]] network.tcl]
 read_arguments $argv {
 	rate_mbps 54  delay_ms 80  access_factor 2  access_delay_ms 8  flows 10  reverse 0  buffer_pkts 0
-	monitor 1  bin_s 0  cpu_at {}  far 0  far_delay_ms 0  cbr_mbps 0  cbr_queue own  transfers 0  transfer_pkts 0
+	monitor 1  bin_s 0  cpu_at {}  far 0  far_delay_ms 0  cbr_mbps 0  cbr_queue own
+	transfers 0  transfer_pkts 0  transfer_span_s 0
 }
 
 set rate_bps [expr {$arg(rate_mbps) * 1e6}]
@@ -46,8 +47,9 @@ if {$arg(cbr_mbps) > 0 || $arg(transfers) > 0} {
 	$ns duplex-link $right $peer ${access_bps}bps ${near_ms}ms DropTail
 }
 if {$arg(cbr_mbps) > 0} { add_cbr $host $peer [expr {$arg(cbr_mbps) * 1e6}] }
+set span_s [expr {$arg(transfer_span_s) > 0 ? $arg(transfer_span_s) : $arg(duration)}]
 for {set i 0} {$i < $arg(transfers)} {incr i} {
-	add_transfer $host $peer $arg(transfer_pkts) [$start_rng uniform 0 $arg(duration)]
+	add_transfer $host $peer $arg(transfer_pkts) [$start_rng uniform 0 $span_s]
 }
 if {$arg(monitor)} {
 	watch "" $left $right $rate_bps

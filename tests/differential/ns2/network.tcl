@@ -4,10 +4,11 @@
 # such as cubic; `queue` droptail, red, rem (both mark: ECN is on), xcp, or auto: xcp for xcp and droptail for others.
 # `loss` is the probability that a hop loses a data packet after its transmission. `tick_s` is the clock of TCP's RTT
 # samples, 10 ms being ns-2's default; `delayed_ack_s`, if not 0, lets every second segment be acknowledged, at the
-# latest after this time. RED's thresholds are thirds of the buffer; all its settings are of packets.
+# latest after this time. If `session_s` is not 0, flows write for an exponential time of that mean, pause for one of
+# mean `pause_s`, and begin again. RED's thresholds are thirds of the buffer; all its settings are of packets.
 array set arg {
 	law sack  queue auto  loss 0  packet_bytes 1040  duration 200  warmup 50  spread 1  seed 1  tick_s 0.01
-	delayed_ack_s 0
+	delayed_ack_s 0  session_s 0  pause_s 0
 	red_q_weight 0.002  red_max_p 0.1  red_use_mark_p 1
 	rem_gamma 0.001  rem_phi 1.001  rem_target_pkts 20  rem_interval_s 0.002
 }
@@ -141,10 +142,19 @@ proc add_flow {name from to access_bps access_delay_ms start_s} {
 	if {$source eq "TCP/Linux"} { $ns at 0 "$tcp select_ca $arg(law)" }
 	set ftp [new Application/FTP]
 	$ftp attach-agent $tcp
-	$ns at $start_s "$ftp start"
+	$ns at $start_s [expr {$arg(session_s) > 0 ? "session $ftp" : "$ftp start"}]
 	lappend sources $tcp
 	lappend sinks $end
 	lappend names $name
+}
+
+# Writes for a while, pauses, and comes again.
+proc session {ftp} {
+	global ns arg start_rng
+	$ftp start
+	set end_s [expr {[$ns now] + $arg(session_s) * [$start_rng exponential]}]
+	$ns at $end_s "$ftp stop"
+	$ns at [expr {$end_s + $arg(pause_s) * [$start_rng exponential]}] "session $ftp"
 }
 
 # A transfer of `pkts` packets, the SYN before them not counted, between two hosts that others share. How long it

@@ -7,7 +7,7 @@ use fadelab_path::violation::{Checked, violated};
 use fadelab_path::wire::Ahead;
 
 use super::Network;
-use crate::lane::Lane;
+use crate::pipe::Pipe;
 use crate::record::LinkCounters;
 use crate::spec::LinkId;
 
@@ -15,18 +15,18 @@ use crate::spec::LinkId;
 type AheadOf = BTreeMap<LinkId, Ahead>;
 
 impl Network {
-    /// Packets injected = delivered + dropped + alive, lanes and links hold all that are alive, and what came into a
-    /// lane is what left it and what is there.
+    /// Packets injected = delivered + dropped + alive, pipes and links hold all that are alive, and what came into a
+    /// pipe is what left it and what is there.
     pub fn check_conservation(&self, now_ns: u64) -> Checked<()> {
-        if let Some(kind) = self.lanes.iter().position(|lane| !lane.is_conserved()) {
-            let wire = self.lane_of.iter().position(|&lane| lane as usize == kind);
+        if let Some(kind) = self.pipes.iter().position(|pipe| !pipe.is_conserved()) {
+            let wire = self.pipe_of.iter().position(|&pipe| pipe as usize == kind);
             let place = self.wires.name(wire.unwrap_or(0));
-            let detail = format!("behind the transmitters of its kind: {:?}", self.lanes[kind]);
+            let detail = format!("behind the transmitters of its kind: {:?}", self.pipes[kind]);
             return violated("packets are conserved at a node", place, now_ns, detail);
         }
-        let in_lanes: u64 = self.lanes.iter().map(Lane::held_pkts).sum();
+        let in_pipes: u64 = self.pipes.iter().map(Pipe::held_pkts).sum();
         let in_links: u64 = self.links.iter().map(Link::held_pkts).sum();
-        let (held, alive) = (in_lanes + in_links, self.slab.alive());
+        let (held, alive) = (in_pipes + in_links, self.slab.alive());
         if self.injected_pkts != self.gone_pkts + alive || held != alive {
             let detail = format!(
                 "injected {}, gone {}, alive {alive}, held by links {held}",
@@ -45,7 +45,7 @@ impl Network {
 
     /// The same, and the invariants of all other links are checked too. `links` is in ascending order.
     pub fn snapshot_of_all(&mut self, links: &[LinkId], now_ns: u64) -> Checked<Vec<LinkCounters>> {
-        let all = 0..self.lane_of.len() as LinkId;
+        let all = 0..self.pipe_of.len() as LinkId;
         let ahead = self.ahead_of(all.clone(), now_ns);
         let (mut kept, mut wanted) = (Vec::with_capacity(links.len()), links.iter().peekable());
         for link in all {
@@ -79,10 +79,10 @@ impl Network {
     /// What has been sent through tails ahead of `now_ns`, if there are any among `links`.
     fn ahead_of(&self, mut links: impl Iterator<Item = LinkId>, now_ns: u64) -> AheadOf {
         let mut ahead = AheadOf::new();
-        if !links.any(|link| self.lanes[self.lane_of[link as usize] as usize].is_ahead()) {
+        if !links.any(|link| self.pipes[self.pipe_of[link as usize] as usize].is_ahead()) {
             return ahead;
         }
-        for entry in self.lanes.iter().filter(|lane| lane.is_ahead()).flat_map(Lane::entries) {
+        for entry in self.pipes.iter().filter(|pipe| pipe.is_ahead()).flat_map(Pipe::entries) {
             let of_wire = ahead.entry(self.keys.split(entry.key).1).or_default();
             if entry.arrived_ns > now_ns {
                 of_wire.pkts += 1;
@@ -96,7 +96,7 @@ impl Network {
 
     /// The link whose law, or its capacity part, has its state at `address`.
     pub fn holder_of_state(&self, address: usize) -> Option<usize> {
-        let mut links = 0..self.lane_of.len();
+        let mut links = 0..self.pipe_of.len();
         links.find(|&index| {
             let at = self.alone_at(index);
             at.is_some_and(|at| match at.checked_sub(self.laws.len()) {

@@ -67,8 +67,8 @@ impl Network {
     #[inline(never)]
     fn enter_law_on_air<const IS_DATA: bool>(&mut self, now_ns: u64, wire: u32, mut parcel: Parcel) -> Checked<()> {
         debug_assert_eq!(self.slab.get(parcel.id()).header.is_data(), IS_DATA, "a route has one");
-        let kind = self.lane_of[wire as usize] as usize;
-        let law = &mut self.laws[kind - self.lanes_alone];
+        let kind = self.pipe_of[wire as usize] as usize;
+        let law = &mut self.laws[kind - self.pipes_alone];
         let passage = law
             .arrive_on_air(now_ns, &mut parcel, on_air::<IS_DATA>(), &mut self.slab)?
             .map(|due_ns| Passage { due_ns, kind });
@@ -82,8 +82,8 @@ impl Network {
 
     #[inline(always)]
     pub(super) fn enter_law(&mut self, now_ns: u64, link: u32, parcel: Parcel) -> Checked<()> {
-        let kind = self.lane_of[link as usize] as usize;
-        let law = &mut self.laws[kind - self.lanes_alone];
+        let kind = self.pipe_of[link as usize] as usize;
+        let law = &mut self.laws[kind - self.pipes_alone];
         let passage = law
             .arrive(now_ns, parcel, &mut self.slab)?
             .map(|due_ns| Passage { due_ns, kind });
@@ -92,8 +92,8 @@ impl Network {
 
     #[inline(never)]
     fn enter_link(&mut self, now_ns: u64, link: u32, mut parcel: Parcel) -> Checked<()> {
-        let kind = self.lane_of[link as usize] as usize;
-        let at = kind - self.lanes_alone - self.laws.len();
+        let kind = self.pipe_of[link as usize] as usize;
+        let at = kind - self.pipes_alone - self.laws.len();
         match self.links[at].arrive(now_ns, parcel, &mut self.slab)? {
             Arrival::Leaves { due_ns, is_lost } => {
                 if is_lost {
@@ -101,7 +101,7 @@ impl Network {
                 }
                 return self.go_ahead(now_ns, link, Passage { due_ns, kind }, parcel);
             }
-            Arrival::Taken => self.schedule_link(kind - self.lanes_alone, link),
+            Arrival::Taken => self.schedule_link(kind - self.pipes_alone, link),
             Arrival::Dropped => self.discard(parcel.id()),
         }
         Ok(())

@@ -16,9 +16,9 @@ impl Network {
             return self.links[at].break_invariant(fault);
         }
         match fault {
-            LinkFault::Early => self.lanes.iter_mut().any(|lane| lane.hasten(lane.delay_ns())),
+            LinkFault::Early => self.pipes.iter_mut().any(|pipe| pipe.hasten(pipe.delay_ns())),
             LinkFault::Vanishes => {
-                self.lanes[self.lane_of[index] as usize].miscount();
+                self.pipes[self.pipe_of[index] as usize].miscount();
                 true
             }
             _ => match at {
@@ -31,7 +31,7 @@ impl Network {
     /// Gives link `index` an event at `due_ns`, which may be in the past.
     pub fn disturb(&mut self, index: usize, due_ns: u64) {
         let key = self.keys.key(due_ns, index as SourceId);
-        self.lanes_due.set(self.lane_of[index] as usize, key);
+        self.pipes_due.set(self.pipe_of[index] as usize, key);
     }
 
     /// Loses a packet without counting it, to show that [`Self::check_conservation`] sees it.

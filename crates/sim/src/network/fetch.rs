@@ -1,14 +1,14 @@
 //! Brings memory near before it is needed.
 //!
 //! What a packet touches was last touched a round trip ago, and with thousands of flows it has left the cache since.
-//! But lanes know who comes next: while one packet is dealt with, the memory of those behind it is asked for, which
+//! But pipes know who comes next: while one packet is dealt with, the memory of those behind it is asked for, which
 //! costs a few instructions each instead of a wait. Nothing that can still change is read ahead of its time, so that no
 //! result can depend on it.
 
 use prefetch_index::prefetch_index;
 
 use super::{Network, TAIL};
-use crate::lane::{Entry, Exits};
+use crate::pipe::{Entry, Exits};
 
 /// Flows, and packets under way, from which on a run outgrows the nearest caches. Ten flows with three thousand packets
 /// take as long with as without, a hundred flows half as long.
@@ -53,28 +53,28 @@ impl Network {
     /// Asks for what is the network's of packets that end their way.
     #[inline(always)]
     fn fetch_exit(&self, link: usize) -> Upcoming {
-        let lane = &self.lanes[self.lane_of[link] as usize];
-        if let Some(entry) = lane.upcoming(FAR) {
+        let pipe = &self.pipes[self.pipe_of[link] as usize];
+        if let Some(entry) = pipe.upcoming(FAR) {
             prefetch_index(&self.hops, entry.parcel.tag() as usize);
-            prefetch_index(&self.lane_of, self.keys.split(entry.key).1 as usize);
+            prefetch_index(&self.pipe_of, self.keys.split(entry.key).1 as usize);
             self.slab.fetch(entry.parcel.id());
         }
         let flow = |entry: &Entry| self.slab.get(entry.parcel.id()).flow;
         Upcoming {
-            exits: lane.exits(),
-            far: lane.upcoming(MIDDLE).map(flow),
-            near: lane.upcoming(NEAR).map(flow),
+            exits: pipe.exits(),
+            far: pipe.upcoming(MIDDLE).map(flow),
+            near: pipe.upcoming(NEAR).map(flow),
         }
     }
 
-    /// Asks for the wires behind a lane that alone feeds the links behind it: one of those, and its tail.
+    /// Asks for the wires behind a pipe that alone feeds the links behind it: one of those, and its tail.
     #[inline]
-    pub(super) fn fetch_behind(&self, player: usize) {
-        let lane = &self.lanes[player];
-        if let Some(entry) = lane.upcoming(MIDDLE) {
+    pub(super) fn fetch_behind(&self, pipe: usize) {
+        let pipe = &self.pipes[pipe];
+        if let Some(entry) = pipe.upcoming(MIDDLE) {
             prefetch_index(&self.hops, entry.parcel.tag() as usize);
         }
-        if let Some(entry) = lane.upcoming(NEAR)
+        if let Some(entry) = pipe.upcoming(NEAR)
             && let Some(&hop) = self.hops.get(entry.parcel.tag() as usize + 1)
         {
             self.wires.fetch((hop & !TAIL) as usize);

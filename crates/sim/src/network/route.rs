@@ -62,7 +62,7 @@ impl Network {
                 Some(at) if at < self.laws.len() => link | LAW,
                 Some(_) => link | NO_WIRE,
                 None if self.wires.is_on_air(link as usize) => link | ON_AIR | of_kind,
-                None if self.lanes[self.lane_of[link as usize] as usize].is_ahead() => link | TAIL,
+                None if self.pipes[self.pipe_of[link as usize] as usize].is_ahead() => link | TAIL,
                 None => link,
             });
         }

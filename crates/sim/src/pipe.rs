@@ -25,33 +25,30 @@ pub(crate) struct Entry {
     pub parcel: Parcel,
 }
 
-/// Packets whose way ends at the end of a lane.
+/// Packets whose way ends at the end of a pipe.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Exits {
     /// Data.
     pub data: bool,
     /// ACKs.
     pub acks: bool,
+    /// Data of flows that begin anew after their end.
+    pub reopens: bool,
 }
 
-/// What happens at the end of a lane. The words are explained in the module `network`.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Role {
-    /// Packets go on or are at the end of their way, one at a time.
-    Passage,
-    /// It alone feeds the links behind it, and no packet is at the end of its way.
-    Funnel,
-    /// All packets are at the end of their way.
-    Exit,
-    /// The same, and it does not matter whether it is before or after other outlets.
-    Outlet,
+impl Exits {
+    /// Whether there are any.
+    #[inline]
+    pub fn any(self) -> bool {
+        self.data || self.acks
+    }
 }
 
-/// A funnel into which nobody sends but the hosts at the end of an outlet.
+/// The pipe into which the hosts at the end of another one send, and nobody else: they know its horizon.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Opens {
-    /// Its lane.
-    pub funnel: usize,
+pub(crate) struct Answers {
+    /// The pipe.
+    pub pipe: usize,
     /// How long a packet is in it at least.
     pub least_ns: u64,
     /// The only law at a link behind it, if there is one.
@@ -69,7 +66,7 @@ pub(crate) struct LawBehind {
 
 /// See the module's documentation.
 #[derive(Debug)]
-pub(crate) struct Lane {
+pub(crate) struct Pipe {
     /// The first key of all; `u64::MAX`: it is empty.
     next_key: u64,
     /// Greatest key that was ever in the ring.
@@ -82,21 +79,25 @@ pub(crate) struct Lane {
     delay_ns: u64,
     /// Whether it takes packets ahead of their time.
     is_ahead: bool,
-    /// The link, if any, that has to be settled before a packet of this lane is looked at.
+    /// The link, if any, that has to be settled before a packet of this pipe is looked at.
     settles: Option<u32>,
-    role: Role,
+    /// For how long from its event on all is known that comes out of it, and where it goes nobody else comes: that
+    /// may be done at once. 0: packets come out one at a time.
+    lookahead_ns: u64,
+    /// The pipe out of which all comes to the link that has to be settled.
+    feeder: Option<u32>,
     /// Whose way ends at its end.
     exits: Exits,
-    /// Of an outlet, if it opens one.
-    opens: Option<Opens>,
+    /// Where those answer whose packets end here, if that is a pipe of their own.
+    answers: Option<Answers>,
     entered_pkts: u64,
     left_pkts: u64,
     /// By key and, among equal ones, in the order of arrival.
     late: BinaryHeap<Reverse<(u64, u64, Entry)>>,
 }
 
-impl Lane {
-    /// A lane through which a packet takes `delay_ns` at least. `is_ahead`: packets are put in before they arrive.
+impl Pipe {
+    /// A pipe through which a packet takes `delay_ns` at least. `is_ahead`: packets are put in before they arrive.
     /// `settles` is the link whose law may still have to see them.
     pub fn new(delay_ns: u64, is_ahead: bool, settles: Option<u32>) -> Self {
         Self {
@@ -108,9 +109,10 @@ impl Lane {
             delay_ns,
             is_ahead,
             settles,
-            role: Role::Passage,
+            lookahead_ns: 0,
+            feeder: None,
             exits: Exits::default(),
-            opens: None,
+            answers: None,
             entered_pkts: 0,
             left_pkts: 0,
             late: BinaryHeap::new(),
@@ -134,28 +136,35 @@ impl Lane {
         self.is_ahead
     }
 
-    /// Says what happens at its end.
-    pub fn set_role(&mut self, role: Role) {
-        self.role = role;
+    /// Says for how long it may be looked ahead, and which pipe feeds the link that has to be settled.
+    pub fn look_ahead(&mut self, lookahead_ns: u64, feeder: Option<u32>) {
+        (self.lookahead_ns, self.feeder) = (lookahead_ns, feeder);
     }
 
-    /// Says that each packet is looked at in its turn at its end, and before it is known where it goes.
+    /// Says that each packet is looked at in its turn by the host at its end.
     pub fn keep_order(&mut self) {
-        if matches!(self.role, Role::Exit | Role::Outlet) {
-            self.role = Role::Passage;
+        if self.exits.any() {
+            self.lookahead_ns = 0;
         }
     }
 
-    /// What happens at its end.
+    /// For how long it may be looked ahead.
     #[inline]
-    pub fn role(&self) -> Role {
-        self.role
+    pub fn lookahead_ns(&self) -> u64 {
+        self.lookahead_ns
     }
 
-    /// Says that the way of data or of ACKs ends at its end.
-    pub fn make_exit(&mut self, is_data: bool) {
+    /// The pipe out of which all comes to the link that has to be settled.
+    #[inline]
+    pub fn feeder(&self) -> Option<u32> {
+        self.feeder
+    }
+
+    /// Says that the way of data or of ACKs ends at its end, and whether that is of a flow that begins anew.
+    pub fn make_exit(&mut self, is_data: bool, reopens: bool) {
         self.exits.data |= is_data;
         self.exits.acks |= !is_data;
+        self.exits.reopens |= reopens;
     }
 
     /// Whose way ends at its end.
@@ -164,15 +173,15 @@ impl Lane {
         self.exits
     }
 
-    /// Says which funnel it opens.
-    pub fn set_opens(&mut self, opens: Opens) {
-        self.opens = Some(opens);
+    /// Says where those answer whose packets end at its end.
+    pub fn set_answers(&mut self, answers: Answers) {
+        self.answers = Some(answers);
     }
 
-    /// The funnel that it opens.
+    /// Where they do, if that is a pipe of their own.
     #[inline]
-    pub fn opens(&self) -> Option<Opens> {
-        self.opens
+    pub fn answers(&self) -> Option<Answers> {
+        self.answers
     }
 
     /// The one that comes out after `after` others, as far as is known.
@@ -181,7 +190,7 @@ impl Lane {
         (after < self.len).then(|| &self.ring[self.slot(after)])
     }
 
-    /// The link that has to be settled before a packet of this lane is looked at.
+    /// The link that has to be settled before a packet of this pipe is looked at.
     #[inline]
     pub fn settles(&self) -> Option<u32> {
         self.settles
@@ -338,26 +347,26 @@ mod tests {
     fn what_comes_first_goes_first() {
         // Goal: whatever the disorder of the keys, packets come out by key and, among equal ones, as they came in: as
         // from a list that is searched. No key is before the last one that came out.
-        let mut random = Stream::new(5, "lane test");
+        let mut random = Stream::new(5, "pipe test");
         for spread in [1, 3, 40, 2000] {
-            let (mut lane, mut list) = (Lane::new(0, false, None), Vec::new());
+            let (mut pipe, mut list) = (Pipe::new(0, false, None), Vec::new());
             let mut now = 0;
             for id in 0..20_000u32 {
                 let jump = if random.below(30) == 0 { 50 } else { 1 };
                 let key = now + spread + random.below(spread) * jump;
                 let parcel = Parcel::new(id, 0, 0);
                 let is_first = list.iter().all(|&(other, _)| key < other);
-                assert_eq!(lane.push(key, now, parcel), is_first);
+                assert_eq!(pipe.push(key, now, parcel), is_first);
                 list.push((key, id));
                 while list.len() > 60 || random.below(3) == 0 && !list.is_empty() {
                     let first = *list.iter().min().expect("not empty");
-                    assert_eq!(lane.next_key(), first.0);
-                    assert_eq!(lane.pop().1.id(), first.1);
+                    assert_eq!(pipe.next_key(), first.0);
+                    assert_eq!(pipe.pop().1.id(), first.1);
                     list.retain(|&other| other != first);
                     now = first.0;
                 }
-                assert_eq!(lane.held_pkts(), list.len() as u64);
-                assert!(lane.is_conserved());
+                assert_eq!(pipe.held_pkts(), list.len() as u64);
+                assert!(pipe.is_conserved());
             }
         }
     }

@@ -1,0 +1,92 @@
+//! Into which pipes the hosts at the end of one other pipe send, and nobody else: those know what comes into it next.
+
+use fadelab_path::wire::Wires;
+
+use super::both_ways;
+use crate::pipe::{Answers, LawBehind, Pipe};
+use crate::spec::{App, FlowSpec, LinkId, RunSpec};
+use crate::tcp::Now;
+use crate::tcp::sender::handshake::syn;
+
+/// The pipes of a run: first of `kinds` of wires, then of `laws`, then of links that are neither.
+#[derive(Clone, Copy)]
+pub(super) struct Places<'a> {
+    pub wires: &'a Wires,
+    pub kinds: usize,
+    pub laws: usize,
+    pub pipe_of: &'a [u32],
+}
+
+/// Tells pipes into which one those answer whose packets end there. Of several it is the first.
+pub(super) fn find_answers(spec: &RunSpec, places: Places<'_>, pipes: &mut [Pipe]) {
+    for pipe in 0..places.kinds {
+        if let Some((hosts, answers)) = answered(spec, places, pipes, pipe)
+            && pipes[hosts].answers().is_none()
+        {
+            pipes[hosts].set_answers(answers);
+        }
+    }
+}
+
+/// The pipe whose hosts alone send into `pipe`, if there is one. All that comes out of it must go on to links.
+fn answered(spec: &RunSpec, places: Places<'_>, pipes: &[Pipe], pipe: usize) -> Option<(usize, Answers)> {
+    if pipes[pipe].lookahead_ns() == 0 || pipes[pipe].exits().any() {
+        return None;
+    }
+    let pipe_of = |link: LinkId| places.pipe_of[link as usize] as usize;
+    let (mut hosts, mut laws, mut bytes_least) = (Vec::new(), Vec::new(), u32::MAX);
+    for flow in &spec.flows {
+        for (way, answered, is_data) in both_ways(flow) {
+            let is_in = |link: &LinkId| pipe_of(*link) == pipe;
+            if way.iter().skip(1).any(is_in) {
+                return None;
+            }
+            let &[first, next, ..] = way else {
+                continue;
+            };
+            if !is_in(&first) {
+                continue;
+            }
+            match pipe_of(next).checked_sub(places.kinds) {
+                // A tail gets its packets ahead of their time without this.
+                None if pipes[pipe_of(next)].is_ahead() => return None,
+                None => {}
+                Some(at) if at < places.laws => laws.push((at, next)),
+                // What has events of its own does not take packets ahead of their time.
+                Some(_) => return None,
+            }
+            bytes_least = bytes_least.min(packet_bytes_least(flow, is_data));
+            // Datagrams are sent when their time has come, whatever arrives.
+            if flow.sender.is_some() {
+                hosts.push(pipe_of(*answered.last()?));
+            }
+        }
+    }
+    hosts.dedup();
+    laws.dedup();
+    let (&[hosts], [] | [_]) = (&hosts[..], &laws[..]) else {
+        return None;
+    };
+    let answers = Answers {
+        pipe,
+        least_ns: places.wires.least_ns(pipe, bytes_least),
+        law: laws.first().map(|&(at, link)| LawBehind { at, link }),
+    };
+    (pipes[hosts].lookahead_ns() > 0).then_some((hosts, answers))
+}
+
+/// IP bytes of the smallest packet that a flow sends on one of its routes.
+fn packet_bytes_least(flow: &FlowSpec, is_data: bool) -> u32 {
+    let transport = &flow.transport;
+    let bytes = match flow.app {
+        _ if !is_data => transport.ack_bytes,
+        // Its last segment may be shorter than the others.
+        App::Transfer { .. } => transport.header_bytes,
+        _ => transport.packet_bytes,
+    };
+    if transport.handshake {
+        bytes.min(syn(Now::at(0), 0, None).header.ip_bytes)
+    } else {
+        bytes
+    }
+}
