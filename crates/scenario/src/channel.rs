@@ -33,6 +33,8 @@ enum BadSnr {
 }
 
 impl Scalar for BadSnr {
+    const KIND: crate::kind::Kind = crate::kind::Kind::SnrBad;
+
     fn read(raw: &Raw) -> Result<Self, String> {
         if let Raw::Text(text) = raw
             && let Some(below) = text.trim().strip_prefix("snr -")

@@ -6,6 +6,7 @@ use fadelab_sim::spec::{App, Span};
 use crate::document::{Node, Raw};
 use crate::error::{Refusal, nearest};
 use crate::graph::{Graph, Route};
+use crate::kind::Kind;
 use crate::laws::{self, Law, UDP};
 use crate::reader::Reader;
 use crate::schema;
@@ -93,6 +94,8 @@ pub enum Way {
 }
 
 impl Scalar for Way {
+    const KIND: Kind = Kind::Way;
+
     fn read(raw: &Raw) -> Result<Self, String> {
         let allowed = "a path is \"all\", \"each\", one hop such as \"2\" or several such as \"2..3\", counted from 1";
         let (Raw::Text(text) | Raw::Number(text)) = raw else {
@@ -134,6 +137,8 @@ impl Scalar for Way {
 struct Stop(Option<Duration>);
 
 impl Scalar for Stop {
+    const KIND: Kind = Kind::Or(&Kind::Duration, "end");
+
     fn read(raw: &Raw) -> Result<Self, String> {
         match raw {
             Raw::Text(text) if text == "end" => Ok(Self(None)),

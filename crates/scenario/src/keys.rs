@@ -1,15 +1,17 @@
-//! Every key of a scenario, declared once: its kind, default and meaning.
+//! Every key of a scenario, declared once: its type, default and meaning.
 //!
 //! Unknown keys are refused by this list, the order of resolved scenarios and of sweeps follows it, and the tables of
-//! `docs/scenario.md` and the JSON Schema for editors are made from it. Tests hold the readers to its defaults.
+//! `docs/scenario.md` and the JSON Schema for editors are made from it. Rows that are [`Declared`] stand where their
+//! section is read: the reader takes them, and the default with them. Tests hold other readers to the defaults here.
 
 use crate::kind::Kind::{
     self, AccessRate, Bits, Buffer, Capacity, Channel, Choice, Duration, Law, List, Name, Number, Or, OrFalse, Path,
-    Rate, Router, Seeds, Size, Snr, SnrBad, Span, Switch, Text, Way, Whole,
+    Rate, Router, Size, Snr, SnrBad, Span, Switch, Text, Way, Whole,
 };
+use crate::unit::Scalar;
+use crate::{run, transport};
 
 mod link_layer;
-mod transport;
 
 /// A table of a scenario, or several with the same keys.
 #[derive(Debug)]
@@ -21,7 +23,7 @@ pub struct Table {
 }
 
 /// One key.
-#[derive(Debug)]
+#[derive(Clone, Copy, Debug)]
 pub struct Key {
     /// Its name in its table.
     pub name: &'static str,
@@ -59,31 +61,51 @@ const fn key(name: &'static str, kind: Kind, default: Absent, meaning: &'static 
     }
 }
 
+impl Key {
+    /// What it is for, with the range of its sizes.
+    pub fn meaning(&self) -> String {
+        match self.kind {
+            Kind::Sizes(min, max) => format!("{}, {min} B to {max} B", self.meaning),
+            _ => self.meaning.to_owned(),
+        }
+    }
+}
+
+/// A key with the type of its values: from that follow its kind, how it is read and how it is written back.
+pub(crate) struct Declared<T> {
+    /// What all may know of it.
+    pub key: Key,
+    /// Refuses values that the type has and the key has not.
+    pub check: fn(T) -> Result<T, String>,
+}
+
+impl<T: Scalar> Declared<T> {
+    pub const fn new(name: &'static str, default: Absent, meaning: &'static str) -> Self {
+        Self {
+            key: key(name, T::KIND, default, meaning),
+            check: Ok,
+        }
+    }
+
+    pub const fn checked(self, check: fn(T) -> Result<T, String>) -> Self {
+        Self { check, ..self }
+    }
+}
+
+/// Declares the keys of a section, each a row that its reader takes by the name of the constant.
+macro_rules! keys {
+    ($($name:ident: $type:ty = $row:expr;)+) => {
+        $(const $name: $crate::keys::Declared<$type> = $row;)+
+
+        /// The keys of the section.
+        pub(crate) const KEYS: &[$crate::keys::Key] = &[$($name.key),+];
+    };
+}
+pub(crate) use keys;
+
 const TOP: &[Key] = &[
     key("title", Text, Words("name of the file"), "names the scenario"),
     key("about", Text, Is("\"\""), "what the scenario shows"),
-];
-
-const RUN: &[Key] = &[
-    key("duration", Duration, Is("\"60 s\""), "virtual time from start to end"),
-    key(
-        "warmup",
-        Duration,
-        Is("\"0 s\""),
-        "totals count from here on; shorter than `duration`",
-    ),
-    key(
-        "seeds",
-        Seeds,
-        Is("1"),
-        "a number, a range `\"1..10\"` (both ends count) or a list; each seed is a run",
-    ),
-    key(
-        "record",
-        OrFalse(&Duration),
-        Is("\"1 s\""),
-        "distance between samples of the time series; `false` records none",
-    ),
 ];
 
 const TOPOLOGY: &[Key] = &[
@@ -385,7 +407,7 @@ const ROUTER: &[Key] = &[
 /// Every table but `[law.NAME]`, `[router.NAME]` and `[capacity.NAME]`, whose keys the laws' headers declare.
 pub const TABLES: &[Table] = &[
     table(&[""], TOP),
-    table(&["run"], RUN),
+    table(&["run"], run::KEYS),
     table(&["topology"], TOPOLOGY),
     table(&["topology.hop"], HOP),
     table(&["topology.bottleneck"], BOTTLENECK),
@@ -396,7 +418,7 @@ pub const TABLES: &[Table] = &[
     table(&["channel.arq", "channel.*.arq"], link_layer::ARQ),
     table(&["channel.jitter", "channel.*.jitter"], link_layer::JITTER),
     table(&["channel.reorder", "channel.*.reorder"], link_layer::REORDER),
-    table(&["transport"], transport::TRANSPORT),
+    table(&["transport"], transport::KEYS),
     table(&["flow", "flow.*"], FLOW),
     table(&["router"], ROUTER),
 ];

@@ -4,6 +4,7 @@ use fadelab_sim::spec::{Arq, DelayLaw, Jitter, LinkLayer, Reorder};
 
 use crate::document::{Raw, quoted};
 use crate::error::Refusal;
+use crate::kind::Kind;
 use crate::reader::Reader;
 use crate::unit::{Duration, Number, Packets, Scalar, Switch};
 
@@ -24,6 +25,8 @@ const MS: u64 = 1_000_000;
 struct Tries(Option<u32>);
 
 impl Scalar for Tries {
+    const KIND: Kind = Kind::Or(&Kind::Whole(1, 1_000), "unlimited");
+
     fn read(raw: &Raw) -> Result<Self, String> {
         let allowed = "a number of tries from 1 to 1000 is needed, or \"unlimited\"";
         match raw {
@@ -49,6 +52,8 @@ const DELAY_ALLOWED: &str = "a random delay is written as \"uniform 0 ms..8 ms\"
                              standard deviation, never below 0) or \"exponential 3 ms\" (its mean), up to 1000 s";
 
 impl Scalar for Delay {
+    const KIND: Kind = Kind::Delay;
+
     fn read(raw: &Raw) -> Result<Self, String> {
         let Raw::Text(text) = raw else {
             return Err(DELAY_ALLOWED.to_owned());

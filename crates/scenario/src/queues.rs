@@ -6,6 +6,7 @@ use fadelab_sim::spec::Queues;
 
 use crate::document::{Raw, quoted};
 use crate::error::Refusal;
+use crate::kind::Kind;
 use crate::reader::Reader;
 use crate::unit::{Scalar, Size};
 
@@ -35,6 +36,14 @@ enum Division {
 }
 
 impl Scalar for Division {
+    const KIND: Kind = Kind::Or(
+        &Kind::Or(
+            &Kind::Or(&Kind::Or(&Kind::Whole(1, 65_536), "per flow"), "acks first"),
+            "one",
+        ),
+        "auto",
+    );
+
     fn read(raw: &Raw) -> Result<Self, String> {
         let allowed = "allowed is \"auto\", \"one\", \"acks first\", \"per flow\", or a number of hashed queues from 1 \
                        to 65536";

@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 
 use crate::document::{Node, Raw};
 use crate::error::{Refusal, clipped, one_of};
+use crate::keys::{Absent, Declared};
 use crate::unit::Scalar;
 
 /// A key as one point of the sweep read it.
@@ -73,6 +74,22 @@ impl<'a> Reader<'a> {
         }
         self.note(path, default.shown());
         Ok(default)
+    }
+
+    /// The value of a declared key of `table`, or its default.
+    pub fn take<T: Scalar>(&mut self, table: &str, row: &Declared<T>) -> Result<T, Refusal> {
+        let default = match row.key.default {
+            Absent::Is(text) => T::read(&Raw::of(text)),
+            other => Err(format!("{other:?}")),
+        };
+        self.take_or(table, row, default.expect("a key that is taken declares its default"))
+    }
+
+    /// The value of a declared key of `table`, or this default.
+    pub fn take_or<T: Scalar>(&mut self, table: &str, row: &Declared<T>, default: T) -> Result<T, Refusal> {
+        let path = format!("{table}.{}", row.key.name);
+        let value = self.or(&path, default)?;
+        (row.check)(value).map_err(|why| self.refuse(&path, &why))
     }
 
     /// A list of strings that is one value, if it is given.

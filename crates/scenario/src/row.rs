@@ -3,6 +3,7 @@
 use crate::channel;
 use crate::document::{Node, Raw, quoted};
 use crate::error::Refusal;
+use crate::kind::Kind;
 use crate::layer;
 use crate::reader::Reader;
 use crate::topology::{Files, Hop, delay, link_rate, rate_bps};
@@ -34,6 +35,8 @@ enum AccessRate {
 const X_BOTTLENECK: &str = "x bottleneck";
 
 impl Scalar for AccessRate {
+    const KIND: Kind = Kind::AccessRate;
+
     fn read(raw: &Raw) -> Result<Self, String> {
         if let Raw::Text(text) = raw
             && let Some(factor) = text.trim().strip_suffix(X_BOTTLENECK)
@@ -60,6 +63,8 @@ impl Scalar for AccessRate {
 struct Pairs(Option<u32>);
 
 impl Scalar for Pairs {
+    const KIND: Kind = Kind::Or(&Kind::Whole(1, u32::MAX), "per flow");
+
     fn read(raw: &Raw) -> Result<Self, String> {
         let allowed = "a number of pairs of hosts from 1 is needed, or \"per flow\"";
         match raw {

@@ -11,6 +11,7 @@ use crate::channel::Channel;
 use crate::document::{Place, Raw, quoted};
 use crate::error::Refusal;
 use crate::graph::{self, Graph};
+use crate::kind::Kind;
 use crate::reader::Reader;
 use crate::row::{self, Row};
 use crate::trace::Traces;
@@ -156,6 +157,8 @@ enum Same<T> {
 }
 
 impl<T: Scalar> Scalar for Same<T> {
+    const KIND: Kind = Kind::Or(&T::KIND, "same");
+
     fn read(raw: &Raw) -> Result<Self, String> {
         match raw {
             Raw::Text(text) if text == "same" => Ok(Self::Same),
