@@ -5,11 +5,11 @@
 //! section is read: the reader takes them, and the default with them. Tests hold other readers to the defaults here.
 
 use crate::kind::Kind::{
-    self, AccessRate, Bits, Buffer, Capacity, Channel, Choice, Duration, Law, List, Name, Number, Or, OrFalse, Path,
-    Rate, Router, Size, Snr, SnrBad, Span, Switch, Text, Way, Whole,
+    self, AccessRate, Buffer, Capacity, Channel, Choice, Duration, Law, List, Name, Number, Or, OrFalse, Path, Rate,
+    Router, Size, Span, Switch, Text, Way, Whole,
 };
 use crate::unit::Scalar;
-use crate::{run, transport};
+use crate::{channel, run, transport};
 
 mod link_layer;
 
@@ -77,6 +77,8 @@ pub(crate) struct Declared<T> {
     pub key: Key,
     /// Refuses values that the type has and the key has not.
     pub check: fn(T) -> Result<T, String>,
+    /// What to give where it is needed and missing.
+    pub example: &'static str,
 }
 
 impl<T: Scalar> Declared<T> {
@@ -84,6 +86,14 @@ impl<T: Scalar> Declared<T> {
         Self {
             key: key(name, T::KIND, default, meaning),
             check: Ok,
+            example: "",
+        }
+    }
+
+    pub const fn needed(name: &'static str, example: &'static str, meaning: &'static str) -> Self {
+        Self {
+            example,
+            ..Self::new(name, Needed, meaning)
         }
     }
 
@@ -92,13 +102,21 @@ impl<T: Scalar> Declared<T> {
     }
 }
 
-/// Declares the keys of a section, each a row that its reader takes by the name of the constant.
+impl Declared<crate::unit::Number> {
+    /// With its range, which who takes the number asks for.
+    pub const fn within(mut self, min: f64, max: f64) -> Self {
+        self.key.kind = Number(min, max);
+        self
+    }
+}
+
+/// Declares the keys of a table, each a row that its reader takes by the name of the constant.
 macro_rules! keys {
-    ($($name:ident: $type:ty = $row:expr;)+) => {
+    ($keys:ident; $($name:ident: $type:ty = $row:expr;)+) => {
         $(const $name: $crate::keys::Declared<$type> = $row;)+
 
-        /// The keys of the section.
-        pub(crate) const KEYS: &[$crate::keys::Key] = &[$($name.key),+];
+        /// The keys of the table.
+        pub(crate) const $keys: &[$crate::keys::Key] = &[$($name.key),+];
     };
 }
 pub(crate) use keys;
@@ -236,88 +254,6 @@ const LINK: &[Key] = &[
     ),
 ];
 
-const CHANNEL: &[Key] = &[
-    key(
-        "model",
-        Choice(&["gilbert-elliott", "packet-scale", "random", "none"]),
-        Is("\"gilbert-elliott\""),
-        "a chain of good and bad states over bits, one in continuous time, independent loss, or none",
-    ),
-    key(
-        "antennas",
-        Choice(&["1x1", "2x1", "1x2", "2x2"]),
-        Is("\"1x1\""),
-        "Gilbert-Elliott: transmitting x receiving",
-    ),
-    key(
-        "modulation",
-        Choice(&["bpsk", "qpsk", "8psk", "16psk"]),
-        Is("\"bpsk\""),
-        "Gilbert-Elliott",
-    ),
-    key(
-        "snr",
-        Snr,
-        Needed,
-        "Gilbert-Elliott: mean SNR of the good state, -100 dB to 200 dB",
-    ),
-    key(
-        "snr_bad",
-        SnrBad,
-        Is("\"snr - 10 dB\""),
-        "Gilbert-Elliott: of the bad state, a value up to `snr` or so much below it",
-    ),
-    key(
-        "burst_good",
-        Bits,
-        Is("\"800 bit\""),
-        "Gilbert-Elliott: mean stay in the good state",
-    ),
-    key(
-        "burst_bad",
-        Bits,
-        Is("\"8 bit\""),
-        "Gilbert-Elliott: mean stay in the bad state",
-    ),
-    key("good", Duration, Needed, "packet-scale: mean stay in the good state"),
-    key("bad", Duration, Needed, "packet-scale: mean stay in the bad state"),
-    key(
-        "bit_error_good",
-        Number(0.0, 0.5),
-        Needed,
-        "packet-scale: bit error rate of the good state",
-    ),
-    key(
-        "bit_error_bad",
-        Number(0.0, 0.5),
-        Needed,
-        "packet-scale: bit error rate of the bad state",
-    ),
-    key(
-        "loss_data",
-        Number(0.0, 1.0),
-        Needed,
-        "random: probability that a data packet is lost",
-    ),
-    key("loss_ack", Number(0.0, 1.0), Is("0.0"), "random: the same for ACKs"),
-];
-
-const CODE: &[Key] = &[
-    key(
-        "mode",
-        Choice(&["ideal", "gf256", "none"]),
-        Is("\"ideal\""),
-        "`\"ideal\"`: one word a packet; `\"gf256\"`: interleaved words of at most 255 bytes, which can be built",
-    ),
-    key(
-        "data",
-        Number(0.1, 1.0),
-        Needed,
-        "code rate of data packets, data bytes over bytes on the air",
-    ),
-    key("ack", Number(0.1, 1.0), Needed, "code rate of ACKs"),
-];
-
 const FLOW: &[Key] = &[
     key(
         "law",
@@ -413,8 +349,8 @@ pub const TABLES: &[Table] = &[
     table(&["topology.bottleneck"], BOTTLENECK),
     table(&["topology.access"], ACCESS),
     table(&["link.*"], LINK),
-    table(&["channel", "channel.*"], CHANNEL),
-    table(&["channel.code", "channel.*.code"], CODE),
+    table(&["channel", "channel.*"], channel::KEYS),
+    table(&["channel.code", "channel.*.code"], channel::CODE_KEYS),
     table(&["channel.arq", "channel.*.arq"], link_layer::ARQ),
     table(&["channel.jitter", "channel.*.jitter"], link_layer::JITTER),
     table(&["channel.reorder", "channel.*.reorder"], link_layer::REORDER),

@@ -78,11 +78,12 @@ impl<'a> Reader<'a> {
 
     /// The value of a declared key of `table`, or its default.
     pub fn take<T: Scalar>(&mut self, table: &str, row: &Declared<T>) -> Result<T, Refusal> {
-        let default = match row.key.default {
-            Absent::Is(text) => T::read(&Raw::of(text)),
-            other => Err(format!("{other:?}")),
+        let path = format!("{table}.{}", row.key.name);
+        let value = match row.key.default {
+            Absent::Is(text) => self.or(&path, T::read(&Raw::of(text)).expect("a default is a value"))?,
+            _ => self.need(&path, row.example)?,
         };
-        self.take_or(table, row, default.expect("a key that is taken declares its default"))
+        (row.check)(value).map_err(|why| self.refuse(&path, &why))
     }
 
     /// The value of a declared key of `table`, or this default.

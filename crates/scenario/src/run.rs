@@ -22,6 +22,7 @@ pub struct Run {
 const SAMPLES_MAX: u64 = 1_000_000;
 
 keys! {
+    KEYS;
     DURATION: Duration = Declared::new("duration", Is("\"60 s\""), "virtual time from start to end")
         .checked(|time| positive(time.0, "the duration of a run").map(Duration));
     WARMUP: Duration =
