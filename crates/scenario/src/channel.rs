@@ -101,16 +101,20 @@ keys! {
     GOOD: Duration = Declared::needed("good", STAY, "packet-scale: mean stay in the good state");
     BAD: Duration = Declared::needed("bad", STAY, "packet-scale: mean stay in the bad state");
     BIT_ERROR_GOOD: Number =
-        Declared::needed("bit_error_good", ERROR, "packet-scale: bit error rate of the good state").within(0.0, 0.5);
+        Declared::needed("bit_error_good", ERROR, "packet-scale: bit error rate of the good state")
+        .of_kind(Kind::Number(0.0, 0.5));
     BIT_ERROR_BAD: Number =
-        Declared::needed("bit_error_bad", ERROR, "packet-scale: bit error rate of the bad state").within(0.0, 0.5);
+        Declared::needed("bit_error_bad", ERROR, "packet-scale: bit error rate of the bad state")
+        .of_kind(Kind::Number(0.0, 0.5));
     LOSS_DATA: Number = Declared::needed(
         "loss_data",
         "give a probability, for example 0.01",
         "random: probability that a data packet is lost",
     )
-    .within(0.0, 1.0);
-    LOSS_ACK: Number = Declared::new("loss_ack", Is("0.0"), "random: the same for ACKs").within(0.0, 1.0);
+    .of_kind(Kind::Number(0.0, 1.0));
+    LOSS_ACK: Number =
+        Declared::new("loss_ack", Is("0.0"), "random: the same for ACKs")
+        .of_kind(Kind::Number(0.0, 1.0));
 }
 
 const CODE_RATE: &str = "give the code rate, data bytes over bytes on the air, for example 0.93";
@@ -124,8 +128,10 @@ keys! {
     );
     CODE_DATA: Number =
         Declared::needed("data", CODE_RATE, "code rate of data packets, data bytes over bytes on the air")
-        .within(0.1, 1.0);
-    CODE_ACK: Number = Declared::needed("ack", CODE_RATE, "code rate of ACKs").within(0.1, 1.0);
+        .of_kind(Kind::Number(0.1, 1.0));
+    CODE_ACK: Number =
+        Declared::needed("ack", CODE_RATE, "code rate of ACKs")
+        .of_kind(Kind::Number(0.1, 1.0));
 }
 
 /// The table of the channel without a name.

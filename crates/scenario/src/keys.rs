@@ -5,11 +5,11 @@
 //! section is read: the reader takes them, and the default with them. Tests hold other readers to the defaults here.
 
 use crate::kind::Kind::{
-    self, AccessRate, Buffer, Capacity, Channel, Choice, Duration, Law, List, Name, Number, Or, OrFalse, Path, Rate,
-    Router, Size, Span, Switch, Text, Way, Whole,
+    self, AccessRate, Buffer, Capacity, Channel, Choice, Duration, List, Name, Or, Path, Rate, Router, Size, Switch,
+    Text, Whole,
 };
 use crate::unit::Scalar;
-use crate::{channel, run, transport};
+use crate::{channel, flows, run, transport};
 
 mod link_layer;
 
@@ -97,16 +97,14 @@ impl<T: Scalar> Declared<T> {
         }
     }
 
+    /// With a kind that says more than its type; who takes the value asks for it.
+    pub const fn of_kind(mut self, kind: Kind) -> Self {
+        self.key.kind = kind;
+        self
+    }
+
     pub const fn checked(self, check: fn(T) -> Result<T, String>) -> Self {
         Self { check, ..self }
-    }
-}
-
-impl Declared<crate::unit::Number> {
-    /// With its range, which who takes the number asks for.
-    pub const fn within(mut self, min: f64, max: f64) -> Self {
-        self.key.kind = Number(min, max);
-        self
     }
 }
 
@@ -254,65 +252,6 @@ const LINK: &[Key] = &[
     ),
 ];
 
-const FLOW: &[Key] = &[
-    key(
-        "law",
-        Law,
-        Needed,
-        "`SENDER` or `SENDER+ROUTER`, see below; in a group: a `SENDER`, or `udp`",
-    ),
-    key(
-        "app",
-        Choice(&["greedy", "transfer", "cbr", "sessions"]),
-        Is("\"greedy\""),
-        "what each flow sends: always more, one transfer, a constant bit rate, or sessions with pauses",
-    ),
-    key(
-        "count",
-        Whole(1, 1_000_000),
-        Is("1"),
-        "flows of the group, per direction",
-    ),
-    key(
-        "direction",
-        Choice(&["forward", "backward", "both"]),
-        Is("\"forward\""),
-        "from the left to the right (graph: from `from` to `to`), against it, or both: the second set is the group \
-         `NAME.back`",
-    ),
-    key(
-        "path",
-        Way,
-        Is("\"all\""),
-        "hops of a parking lot: `\"all\"`, `\"2\"`, `\"2..3\"`, or `\"each\"` for a set of flows on each hop (groups \
-         `NAME.hop1`, ...)",
-    ),
-    key("from", Name, Needed, "graph: the node that sends"),
-    key("to", Name, Needed, "graph: the node that receives"),
-    key(
-        "via",
-        List(&Name),
-        Nothing,
-        "graph: nodes that the route visits in between, in order",
-    ),
-    key(
-        "start",
-        Span,
-        Is("\"0 s\""),
-        "when the application starts; may be random",
-    ),
-    key("size", Size, Needed, "transfer: payload"),
-    key("rate", Rate, Needed, "cbr: payload rate"),
-    key("stop", Or(&Duration, "end"), Is("\"end\""), "cbr: when it stops"),
-    key("on", Span, Needed, "sessions: how long each one writes; may be random"),
-    key(
-        "off",
-        OrFalse(&Span),
-        Is("false"),
-        "sessions: pause before the next one; may be random; `false`: one session only",
-    ),
-];
-
 const ROUTER: &[Key] = &[
     key(
         "capacity",
@@ -355,7 +294,7 @@ pub const TABLES: &[Table] = &[
     table(&["channel.jitter", "channel.*.jitter"], link_layer::JITTER),
     table(&["channel.reorder", "channel.*.reorder"], link_layer::REORDER),
     table(&["transport"], transport::KEYS),
-    table(&["flow", "flow.*"], FLOW),
+    table(&["flow", "flow.*"], flows::KEYS),
     table(&["router"], ROUTER),
 ];
 
