@@ -9,9 +9,7 @@ use crate::kind::Kind::{
     Text, Whole,
 };
 use crate::unit::Scalar;
-use crate::{channel, flows, run, transport};
-
-mod link_layer;
+use crate::{channel, flows, layer, run, transport};
 
 /// A table of a scenario, or several with the same keys.
 #[derive(Debug)]
@@ -91,10 +89,12 @@ impl<T: Scalar> Declared<T> {
     }
 
     pub const fn needed(name: &'static str, example: &'static str, meaning: &'static str) -> Self {
-        Self {
-            example,
-            ..Self::new(name, Needed, meaning)
-        }
+        Self::new(name, Needed, meaning).example(example)
+    }
+
+    pub const fn example(mut self, example: &'static str) -> Self {
+        self.example = example;
+        self
     }
 
     /// With a kind that says more than its type; who takes the value asks for it.
@@ -290,9 +290,9 @@ pub const TABLES: &[Table] = &[
     table(&["link.*"], LINK),
     table(&["channel", "channel.*"], channel::KEYS),
     table(&["channel.code", "channel.*.code"], channel::CODE_KEYS),
-    table(&["channel.arq", "channel.*.arq"], link_layer::ARQ),
-    table(&["channel.jitter", "channel.*.jitter"], link_layer::JITTER),
-    table(&["channel.reorder", "channel.*.reorder"], link_layer::REORDER),
+    table(&["channel.arq", "channel.*.arq"], layer::ARQ),
+    table(&["channel.jitter", "channel.*.jitter"], layer::JITTER),
+    table(&["channel.reorder", "channel.*.reorder"], layer::REORDER),
     table(&["transport"], transport::KEYS),
     table(&["flow", "flow.*"], flows::KEYS),
     table(&["router"], ROUTER),

@@ -78,19 +78,21 @@ impl<'a> Reader<'a> {
 
     /// The value of a declared key of `table`, or its default.
     pub fn take<T: Scalar>(&mut self, table: &str, row: &Declared<T>) -> Result<T, Refusal> {
-        let path = format!("{table}.{}", row.key.name);
-        let value = match row.key.default {
-            Absent::Is(text) => self.or(&path, T::read(&Raw::of(text)).expect("a default is a value"))?,
-            _ => self.need(&path, row.example)?,
+        let default = match row.key.default {
+            Absent::Is(text) => Some(T::read(&Raw::of(text)).expect("a default is a value")),
+            _ => None,
         };
-        (row.check)(value).map_err(|why| self.refuse(&path, &why))
+        self.take_from(table, row, default)
     }
 
     /// The value of a declared key of `table`, or this default.
     pub fn take_or<T: Scalar>(&mut self, table: &str, row: &Declared<T>, default: T) -> Result<T, Refusal> {
-        let path = format!("{table}.{}", row.key.name);
-        let value = self.or(&path, default)?;
-        (row.check)(value).map_err(|why| self.refuse(&path, &why))
+        self.take_from(table, row, Some(default))
+    }
+
+    /// The value of a declared key of `table`, or what a preset has, if it has it.
+    pub fn take_from<T: Scalar>(&mut self, table: &str, row: &Declared<T>, preset: Option<T>) -> Result<T, Refusal> {
+        self.map(&format!("{table}.{}", row.key.name), preset, row.example, row.check)
     }
 
     /// A list of strings that is one value, if it is given.
