@@ -5,11 +5,10 @@
 //! section is read: the reader takes them, and the default with them. Tests hold other readers to the defaults here.
 
 use crate::kind::Kind::{
-    self, AccessRate, Buffer, Capacity, Channel, Choice, Duration, List, Name, Or, Path, Rate, Router, Size, Switch,
-    Text, Whole,
+    self, Buffer, Capacity, Channel, Choice, Duration, List, Name, Or, Path, Rate, Router, Switch, Text, Whole,
 };
 use crate::unit::Scalar;
-use crate::{channel, flows, layer, run, transport};
+use crate::{channel, flows, layer, queues, row, run, transport};
 
 /// A table of a scenario, or several with the same keys.
 #[derive(Debug)]
@@ -204,17 +203,6 @@ const BUFFER_BACK: Key = key(
 
 const HOP: &[Key] = &[DELAY, BUFFER];
 
-const ACCESS: &[Key] = &[
-    key(
-        "rate",
-        AccessRate,
-        Is("\"2 x bottleneck\""),
-        "a rate, or a multiple of the fastest hop's",
-    ),
-    key("delay", Duration, Is("\"8 ms\""), "propagation delay, one way"),
-    key("buffer", Buffer, Is("\"10000 pkt\""), "limit of the queue"),
-];
-
 const LINK: &[Key] = &[
     key("from", Name, Needed, "the node at which the link begins"),
     key("to", Name, Needed, "the node at which it ends"),
@@ -260,23 +248,8 @@ const ROUTER: &[Key] = &[
         "how routers learn what their link can carry; `\"auto\"` is `\"configured\"` for constant links and \
          `\"measured\"` for traces",
     ),
-    key(
-        "queues",
-        Or(
-            &Or(&Or(&Or(&Whole(1, 65_536), "per flow"), "acks first"), "one"),
-            "auto",
-        ),
-        Is("\"auto\""),
-        "one queue, one in which ACKs go before data, or queues that take turns, each with the law to itself: one for \
-         each flow, or a number of them among which a hash divides the flows; `\"auto\"`: 1024 where the router is \
-         `fq_NAME`, ACKs first where it is `vcp` and the transport `vcp-release`, else one",
-    ),
-    key(
-        "quantum",
-        Size,
-        Is("\"1514 B\""),
-        "on-air bytes that each of several queues may send in its turn, 64 B to 1 MB",
-    ),
+    queues::QUEUES.key,
+    queues::QUANTUM.key,
 ];
 
 /// Every table but `[law.NAME]`, `[router.NAME]` and `[capacity.NAME]`, whose keys the laws' headers declare.
@@ -286,7 +259,7 @@ pub const TABLES: &[Table] = &[
     table(&["topology"], TOPOLOGY),
     table(&["topology.hop"], HOP),
     table(&["topology.bottleneck"], BOTTLENECK),
-    table(&["topology.access"], ACCESS),
+    table(&["topology.access"], row::ACCESS),
     table(&["link.*"], LINK),
     table(&["channel", "channel.*"], channel::KEYS),
     table(&["channel.code", "channel.*.code"], channel::CODE_KEYS),
