@@ -4,26 +4,28 @@ use fadelab_phy::channel::{Antennas, ChannelSpec, CodeMode, CodeSpec, Model, Mod
 
 use crate::document::Raw;
 use crate::error::Refusal;
+use crate::keys::{Absent::Is, Declared, keys};
+use crate::kind::Kind;
 use crate::layer;
 use crate::reader::Reader;
 use crate::schema;
 use crate::unit::{Bits, Decibel, Duration, Number, Scalar};
+use crate::value::{Words, words};
+
+words!(Antennas:
+    "1x1" => Self::OneByOne,
+    "2x1" => Self::TwoByOne,
+    "1x2" => Self::OneByTwo,
+    "2x2" => Self::TwoByTwo,
+);
+words!(Modulation: "bpsk" => Self::Bpsk, "qpsk" => Self::Qpsk, "8psk" => Self::Psk8, "16psk" => Self::Psk16);
+words!(CodeMode: "ideal" => Self::Ideal, "gf256" => Self::Gf256, "none" => Self::None);
 
 /// Names of antenna pairs, transmitting x receiving.
-pub const ANTENNAS: &[(&str, Antennas)] = &[
-    ("1x1", Antennas::OneByOne),
-    ("2x1", Antennas::TwoByOne),
-    ("1x2", Antennas::OneByTwo),
-    ("2x2", Antennas::TwoByTwo),
-];
+pub const ANTENNAS: &[(&str, Antennas)] = Antennas::WORDS;
 
 /// Names of modulations.
-pub const MODULATIONS: &[(&str, Modulation)] = &[
-    ("bpsk", Modulation::Bpsk),
-    ("qpsk", Modulation::Qpsk),
-    ("8psk", Modulation::Psk8),
-    ("16psk", Modulation::Psk16),
-];
+pub const MODULATIONS: &[(&str, Modulation)] = Modulation::WORDS;
 
 /// SNR of the bad state: its own, or so many dB below that of the good state (VCP, appendix: a tenth).
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -33,6 +35,8 @@ enum BadSnr {
 }
 
 impl Scalar for BadSnr {
+    const KIND: Kind = Kind::SnrBad;
+
     fn read(raw: &Raw) -> Result<Self, String> {
         if let Raw::Text(text) = raw
             && let Some(below) = text.trim().strip_prefix("snr -")
@@ -52,12 +56,82 @@ impl Scalar for BadSnr {
     }
 }
 
-#[derive(Clone, Copy)]
-enum Kind {
-    None,
+/// Which model a channel has.
+#[derive(Clone, Copy, Debug, PartialEq)]
+enum Which {
     GilbertElliott,
     PacketScale,
     Random,
+    None,
+}
+
+words!(Which:
+    "gilbert-elliott" => Self::GilbertElliott,
+    "packet-scale" => Self::PacketScale,
+    "random" => Self::Random,
+    "none" => Self::None,
+);
+
+const STAY: &str = "give the mean stay in this state, for example \"4 s\"";
+const ERROR: &str = "give the bit error rate in this state, for example 1e-5";
+
+keys! {
+    KEYS;
+    MODEL: Which = Declared::new(
+        "model",
+        Is("\"gilbert-elliott\""),
+        "a chain of good and bad states over bits, one in continuous time, independent loss, or none",
+    );
+    ANTENNA_PAIR: Antennas =
+        Declared::new("antennas", Is("\"1x1\""), "Gilbert-Elliott: transmitting x receiving");
+    MODULATION: Modulation = Declared::new("modulation", Is("\"bpsk\""), "Gilbert-Elliott");
+    SNR: Decibel = Declared::needed(
+        "snr",
+        "give the SNR of the good state, for example \"30 dB\"",
+        "Gilbert-Elliott: mean SNR of the good state, -100 dB to 200 dB",
+    );
+    SNR_BAD: BadSnr = Declared::new(
+        "snr_bad",
+        Is("\"snr - 10 dB\""),
+        "Gilbert-Elliott: of the bad state, a value up to `snr` or so much below it",
+    );
+    BURST_GOOD: Bits =
+        Declared::new("burst_good", Is("\"800 bit\""), "Gilbert-Elliott: mean stay in the good state");
+    BURST_BAD: Bits = Declared::new("burst_bad", Is("\"8 bit\""), "Gilbert-Elliott: mean stay in the bad state");
+    GOOD: Duration = Declared::needed("good", STAY, "packet-scale: mean stay in the good state");
+    BAD: Duration = Declared::needed("bad", STAY, "packet-scale: mean stay in the bad state");
+    BIT_ERROR_GOOD: Number =
+        Declared::needed("bit_error_good", ERROR, "packet-scale: bit error rate of the good state")
+        .of_kind(Kind::Number(0.0, 0.5));
+    BIT_ERROR_BAD: Number =
+        Declared::needed("bit_error_bad", ERROR, "packet-scale: bit error rate of the bad state")
+        .of_kind(Kind::Number(0.0, 0.5));
+    LOSS_DATA: Number = Declared::needed(
+        "loss_data",
+        "give a probability, for example 0.01",
+        "random: probability that a data packet is lost",
+    )
+    .of_kind(Kind::Number(0.0, 1.0));
+    LOSS_ACK: Number =
+        Declared::new("loss_ack", Is("0.0"), "random: the same for ACKs")
+        .of_kind(Kind::Number(0.0, 1.0));
+}
+
+const CODE_RATE: &str = "give the code rate, data bytes over bytes on the air, for example 0.93";
+
+keys! {
+    CODE_KEYS;
+    CODE_MODE: CodeMode = Declared::new(
+        "mode",
+        Is("\"ideal\""),
+        "`\"ideal\"`: one word a packet; `\"gf256\"`: interleaved words of at most 255 bytes, which can be built",
+    );
+    CODE_DATA: Number =
+        Declared::needed("data", CODE_RATE, "code rate of data packets, data bytes over bytes on the air")
+        .of_kind(Kind::Number(0.1, 1.0));
+    CODE_ACK: Number =
+        Declared::needed("ack", CODE_RATE, "code rate of ACKs")
+        .of_kind(Kind::Number(0.1, 1.0));
 }
 
 /// The table of the channel without a name.
@@ -87,26 +161,23 @@ pub(crate) fn is_given(reader: &Reader<'_>, table: &str) -> bool {
 
 /// Reads one table; `None` is a wire.
 pub(crate) fn read(reader: &mut Reader<'_>, table: &str) -> Result<Option<Channel>, Refusal> {
-    let default = if is_given(reader, table) {
-        "gilbert-elliott"
+    let model = if is_given(reader, table) {
+        reader.take(table, &MODEL)?
     } else {
-        "none"
+        reader.take_or(table, &MODEL, Which::None)?
     };
-    let kinds = [
-        ("gilbert-elliott", Kind::GilbertElliott),
-        ("packet-scale", Kind::PacketScale),
-        ("random", Kind::Random),
-        ("none", Kind::None),
-    ];
-    let model = match reader.choice(&format!("{table}.model"), Some(default), &kinds)? {
-        Kind::None => return Ok(None),
-        Kind::GilbertElliott => gilbert_elliott(reader, table)?,
-        Kind::PacketScale => packet_scale(reader, table)?,
-        Kind::Random => Model::Random {
-            data: reader
-                .need::<Number>(&format!("{table}.loss_data"), "give a probability, for example 0.01")?
-                .0,
-            ack: reader.or(&format!("{table}.loss_ack"), Number(0.0))?.0,
+    let model = match model {
+        Which::None => return Ok(None),
+        Which::GilbertElliott => gilbert_elliott(reader, table)?,
+        Which::PacketScale => Model::PacketScale {
+            good_ns_mean: reader.take(table, &GOOD)?.0 as f64,
+            bad_ns_mean: reader.take(table, &BAD)?.0 as f64,
+            bit_error_good: reader.take(table, &BIT_ERROR_GOOD)?.0,
+            bit_error_bad: reader.take(table, &BIT_ERROR_BAD)?.0,
+        },
+        Which::Random => Model::Random {
+            data: reader.take(table, &LOSS_DATA)?.0,
+            ack: reader.take(table, &LOSS_ACK)?.0,
         },
     };
     let spec = ChannelSpec {
@@ -124,13 +195,10 @@ pub(crate) fn read(reader: &mut Reader<'_>, table: &str) -> Result<Option<Channe
 }
 
 fn gilbert_elliott(reader: &mut Reader<'_>, table: &str) -> Result<Model, Refusal> {
-    let at = |key: &str| format!("{table}.{key}");
-    let antennas = reader.choice(&at("antennas"), Some("1x1"), ANTENNAS)?;
-    let modulation = reader.choice(&at("modulation"), Some("bpsk"), MODULATIONS)?;
-    let snr = reader
-        .need::<Decibel>(&at("snr"), "give the SNR of the good state, for example \"30 dB\"")?
-        .0;
-    let snr_bad = match reader.or(&at("snr_bad"), BadSnr::Below(10.0))? {
+    let antennas = reader.take(table, &ANTENNA_PAIR)?;
+    let modulation = reader.take(table, &MODULATION)?;
+    let snr = reader.take(table, &SNR)?.0;
+    let snr_bad = match reader.take(table, &SNR_BAD)? {
         BadSnr::Own(value) => value,
         BadSnr::Below(value) => snr - value,
     };
@@ -139,42 +207,23 @@ fn gilbert_elliott(reader: &mut Reader<'_>, table: &str) -> Result<Model, Refusa
         antennas,
         snr_good_db: snr,
         snr_bad_db: snr_bad,
-        burst_good_bits: reader.or(&at("burst_good"), Bits(800))?.0 as f64,
-        burst_bad_bits: reader.or(&at("burst_bad"), Bits(8))?.0 as f64,
-    })
-}
-
-fn packet_scale(reader: &mut Reader<'_>, table: &str) -> Result<Model, Refusal> {
-    let at = |key: &str| format!("{table}.{key}");
-    let stay = "give the mean stay in this state, for example \"4 s\"";
-    let error = "give the bit error rate in this state, for example 1e-5";
-    Ok(Model::PacketScale {
-        good_ns_mean: reader.need::<Duration>(&at("good"), stay)?.0 as f64,
-        bad_ns_mean: reader.need::<Duration>(&at("bad"), stay)?.0 as f64,
-        bit_error_good: reader.need::<Number>(&at("bit_error_good"), error)?.0,
-        bit_error_bad: reader.need::<Number>(&at("bit_error_bad"), error)?.0,
+        burst_good_bits: reader.take(table, &BURST_GOOD)?.0 as f64,
+        burst_bad_bits: reader.take(table, &BURST_BAD)?.0 as f64,
     })
 }
 
 fn code(reader: &mut Reader<'_>, table: &str) -> Result<CodeSpec, Refusal> {
-    let at = |key: &str| format!("{table}.{key}");
-    let default = if reader.node(&at("code")).is_some() {
-        "ideal"
+    let table = &format!("{table}.code");
+    let mode = if reader.node(table).is_some() {
+        reader.take(table, &CODE_MODE)?
     } else {
-        "none"
+        reader.take_or(table, &CODE_MODE, CodeMode::None)?
     };
-    let modes = [
-        ("ideal", CodeMode::Ideal),
-        ("gf256", CodeMode::Gf256),
-        ("none", CodeMode::None),
-    ];
-    let mode = reader.choice(&at("code.mode"), Some(default), &modes)?;
     if mode == CodeMode::None {
         return Ok(CodeSpec::NONE);
     }
-    let example = "give the code rate, data bytes over bytes on the air, for example 0.93";
-    let data_rate = reader.need::<Number>(&at("code.data"), example)?.0;
-    let ack_rate = reader.need::<Number>(&at("code.ack"), example)?.0;
+    let data_rate = reader.take(table, &CODE_DATA)?.0;
+    let ack_rate = reader.take(table, &CODE_ACK)?.0;
     Ok(CodeSpec {
         data_rate,
         ack_rate,

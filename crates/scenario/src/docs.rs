@@ -1,10 +1,10 @@
 //! The tables of keys in `docs/scenario.md`, made from the declarations.
 
 use std::fmt::Write;
-use std::path::Path;
 
 use crate::keys::{Absent, Key, TABLES};
-use crate::{Options, parse};
+use crate::transport::{FIELDS, Stack};
+use crate::value::Words;
 
 /// What stands before each generated table, with the path of its keys.
 const MARK: &str = "<!-- keys of ";
@@ -55,54 +55,31 @@ fn table(path: &str) -> String {
             "| `{}` | {} | {default} | {} |",
             key.name,
             key.kind.name(),
-            key.meaning
+            key.meaning()
         );
     }
     text
 }
 
-const PRESETS: [&str; 4] = ["rfc", "ns2", "vcp-release", "linux"];
-
-/// The table of `[transport]`: a column for each preset, read from what resolved scenarios say.
+/// The table of `[transport]`: a column for each preset.
 fn transport(keys: &[Key]) -> String {
+    let names: Vec<&str> = Stack::WORDS.iter().map(|(name, _)| *name).collect();
     let mut text = format!(
         "| key | type | {} | meaning |\n|---|---|{}---|\n",
-        PRESETS.join(" | "),
-        "---|".repeat(PRESETS.len())
+        names.join(" | "),
+        "---|".repeat(names.len())
     );
-    let resolved = PRESETS.map(|preset| {
-        let network = "topology.bottleneck = {rate = '1 Mbit/s', delay = '1 ms'}";
-        let scenario = format!("transport.preset = '{preset}'\nflow.law = 'reno'\n{network}\n");
-        parse(scenario.as_bytes(), "preset", Path::new(""), &Options::default()).map_or_else(
-            |refusal| refusal.to_string(),
-            |plan| {
-                plan.text
-                    .split("\n[")
-                    .find(|part| part.starts_with("transport]"))
-                    .unwrap_or("")
-                    .to_owned()
-            },
-        )
-    });
     for key in keys {
-        let value = |section: &String| {
-            let start = format!("{} = ", key.name);
-            section
-                .lines()
-                .find_map(|line| line.strip_prefix(&start))
-                .map_or_else(String::new, |value| format!("`{value}`"))
-        };
-        let values = if key.default == Absent::Preset {
-            resolved.each_ref().map(value).join(" | ")
-        } else {
-            " | ".repeat(PRESETS.len() - 1)
-        };
+        let field = FIELDS.iter().find(|field| field.key.name == key.name);
+        let value = |stack: &Stack| field.map_or_else(String::new, |field| format!("`{}`", (field.shown)(stack)));
+        let values: Vec<String> = Stack::WORDS.iter().map(|(_, stack)| value(stack)).collect();
         let _ = writeln!(
             text,
-            "| `{}` | {} | {values} | {} |",
+            "| `{}` | {} | {} | {} |",
             key.name,
             key.kind.name(),
-            key.meaning
+            values.join(" | "),
+            key.meaning()
         );
     }
     text

@@ -59,6 +59,14 @@ pub enum Raw {
 }
 
 impl Raw {
+    /// The value that a short TOML text is: a string without escapes, a number or a switch.
+    pub fn of(text: &str) -> Self {
+        match text.strip_prefix('"').and_then(|text| text.strip_suffix('"')) {
+            Some(text) => Self::Text(text.to_owned()),
+            None => text.parse().map_or_else(|_| Self::Number(text.to_owned()), Self::Bool),
+        }
+    }
+
     /// The value as TOML on one line; tables only say that they are tables.
     pub fn shown(&self) -> String {
         match self {

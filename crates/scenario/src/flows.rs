@@ -4,13 +4,19 @@ use fadelab_laws::Sender;
 use fadelab_sim::spec::{App, Span};
 
 use crate::document::{Node, Raw};
-use crate::error::{Refusal, nearest};
+use crate::error::Refusal;
 use crate::graph::{Graph, Route};
+use crate::keys::{
+    Absent::{Is, Nothing},
+    Declared, keys,
+};
+use crate::kind::Kind;
 use crate::laws::{self, Law, UDP};
 use crate::reader::Reader;
 use crate::schema;
 use crate::topology::Topology;
 use crate::unit::{Duration, Rate, Scalar, Size, Switch, positive};
+use crate::value::{Whole, words};
 
 /// Most flows of one run; a limit against a slip of the pen, well above what memory allows for.
 pub const FLOWS_MAX: u32 = 1_000_000;
@@ -93,6 +99,8 @@ pub enum Way {
 }
 
 impl Scalar for Way {
+    const KIND: Kind = Kind::Way;
+
     fn read(raw: &Raw) -> Result<Self, String> {
         let allowed = "a path is \"all\", \"each\", one hop such as \"2\" or several such as \"2..3\", counted from 1";
         let (Raw::Text(text) | Raw::Number(text)) = raw else {
@@ -134,6 +142,8 @@ impl Scalar for Way {
 struct Stop(Option<Duration>);
 
 impl Scalar for Stop {
+    const KIND: Kind = Kind::Or(&Kind::Duration, "end");
+
     fn read(raw: &Raw) -> Result<Self, String> {
         match raw {
             Raw::Text(text) if text == "end" => Ok(Self(None)),
@@ -146,6 +156,74 @@ impl Scalar for Stop {
     fn shown(&self) -> String {
         self.0.map_or_else(|| "\"end\"".to_owned(), |time| time.shown())
     }
+}
+
+words!(Direction: "forward" => Self::Forward, "backward" => Self::Backward, "both" => Self::Both);
+
+/// What each flow sends.
+#[derive(Clone, Copy, Debug, PartialEq)]
+enum Sends {
+    Greedy,
+    Transfer,
+    Cbr,
+    Sessions,
+}
+
+words!(Sends:
+    "greedy" => Self::Greedy,
+    "transfer" => Self::Transfer,
+    "cbr" => Self::Cbr,
+    "sessions" => Self::Sessions,
+);
+
+keys! {
+    KEYS;
+    LAW: String =
+        Declared::needed("law", "", "`SENDER` or `SENDER+ROUTER`, see below; in a group: a `SENDER`, or `udp`")
+        .of_kind(Kind::Law);
+    APP: Sends = Declared::new(
+        "app",
+        Is("\"greedy\""),
+        "what each flow sends: always more, one transfer, a constant bit rate, or sessions with pauses",
+    );
+    COUNT: Whole<1, FLOWS_MAX> = Declared::new("count", Is("1"), "flows of the group, per direction");
+    DIRECTION: Direction = Declared::new(
+        "direction",
+        Is("\"forward\""),
+        "from the left to the right (graph: from `from` to `to`), against it, or both: the second set is the group \
+         `NAME.back`",
+    );
+    PATH: Way = Declared::new(
+        "path",
+        Is("\"all\""),
+        "hops of a parking lot: `\"all\"`, `\"2\"`, `\"2..3\"`, or `\"each\"` for a set of flows on each hop (groups \
+         `NAME.hop1`, ...)",
+    );
+    FROM: String =
+        Declared::needed("from", "name the node that sends", "graph: the node that sends").of_kind(Kind::Name);
+    TO: String =
+        Declared::needed("to", "name the node that receives", "graph: the node that receives").of_kind(Kind::Name);
+    VIA: String =
+        Declared::new("via", Nothing, "graph: nodes that the route visits in between, in order")
+        .of_kind(Kind::List(&Kind::Name));
+    START: Span = Declared::new("start", Is("\"0 s\""), "when the application starts; may be random");
+    SIZE: Size =
+        Declared::needed("size", "give the payload of the transfer, for example \"10 MB\"", "transfer: payload")
+        .checked(|size| positive(size.0, "a transfer").map(Size));
+    RATE: Rate =
+        Declared::needed("rate", "give the payload's rate, for example \"1 Mbit/s\"", "cbr: payload rate")
+        .checked(|rate| positive(rate.0, "a rate").map(Rate));
+    STOP: Stop = Declared::new("stop", Is("\"end\""), "cbr: when it stops");
+    ON: Span = Declared::needed(
+        "on",
+        "give the length of a session, for example \"exponential 60 s\"",
+        "sessions: how long each one writes; may be random",
+    );
+    OFF: Switch<Span> = Declared::new(
+        "off",
+        Is("false"),
+        "sessions: pause before the next one; may be random; `false`: one session only",
+    );
 }
 
 /// Names of the groups, in the order in which they were written; one empty name where there are none.
@@ -206,20 +284,6 @@ pub fn group(
         let path = keys.path(reader, "app");
         return Err(reader.refuse(&path, "a flow without congestion control (udp) needs app = \"cbr\""));
     }
-    let directions = [
-        ("forward", Direction::Forward),
-        ("backward", Direction::Backward),
-        ("both", Direction::Both),
-    ];
-    let count_path = keys.path(reader, "count");
-    let count = reader.map(&count_path, Some(1), "", |count: u32| {
-        if (1..=FLOWS_MAX).contains(&count) {
-            Ok(count)
-        } else {
-            Err(format!("allowed is 1 to {FLOWS_MAX}"))
-        }
-    })?;
-    let direction_path = keys.path(reader, "direction");
     Ok(Group {
         name: if name.is_empty() {
             "flow".to_owned()
@@ -228,8 +292,8 @@ pub fn group(
         },
         sender,
         app,
-        count,
-        direction: reader.choice(&direction_path, Some("forward"), &directions)?,
+        count: keys.take(reader, &COUNT)?.0,
+        direction: keys.take(reader, &DIRECTION)?,
         course: keys.course(reader, topology)?,
     })
 }
@@ -240,23 +304,39 @@ struct Keys<'g> {
 }
 
 impl Keys<'_> {
-    fn path(&self, reader: &Reader<'_>, key: &str) -> String {
-        let own = format!("flow.{}.{key}", self.group);
-        if !self.group.is_empty() && reader.node(&own).is_some() {
+    /// The table that has the key.
+    fn table(&self, reader: &Reader<'_>, key: &str) -> String {
+        let own = format!("flow.{}", self.group);
+        if !self.group.is_empty() && reader.node(&format!("{own}.{key}")).is_some() {
             own
         } else {
-            format!("flow.{key}")
+            "flow".to_owned()
         }
+    }
+
+    fn path(&self, reader: &Reader<'_>, key: &str) -> String {
+        format!("{}.{key}", self.table(reader, key))
+    }
+
+    fn take<T: Scalar>(&self, reader: &mut Reader<'_>, row: &Declared<T>) -> Result<T, Refusal> {
+        let table = self.table(reader, row.key.name);
+        reader.take(&table, row)
+    }
+
+    fn node(&self, reader: &mut Reader<'_>, graph: &Graph, row: &Declared<String>) -> Result<usize, Refusal> {
+        let name = self.take(reader, row)?;
+        let path = self.path(reader, row.key.name);
+        graph.node(&name).map_err(|why| reader.refuse(&path, &why))
     }
 
     fn course(&self, reader: &mut Reader<'_>, topology: &Topology) -> Result<Course, Refusal> {
         match topology {
             Topology::Graph(graph) => self.route(reader, graph).map(Course::Graph),
             Topology::Row(row) => {
-                let path = self.path(reader, "path");
-                let way = reader.or(&path, Way::All)?;
+                let way = self.take(reader, &PATH)?;
                 match way {
                     Way::Hops { last, .. } if last as usize > row.hops.len() => {
+                        let path = self.path(reader, "path");
                         Err(reader.refuse(&path, &format!("the topology has hops 1 to {}", row.hops.len())))
                     }
                     way => Ok(Course::Row(way)),
@@ -266,10 +346,9 @@ impl Keys<'_> {
     }
 
     fn route(&self, reader: &mut Reader<'_>, graph: &Graph) -> Result<Route, Refusal> {
-        let (from_path, to_path) = (self.path(reader, "from"), self.path(reader, "to"));
-        let node = |name: String| graph.node(&name);
-        let from = reader.map(&from_path, None, "name the node that sends", node)?;
-        let to = reader.map(&to_path, None, "name the node that receives", node)?;
+        let from = self.node(reader, graph, &FROM)?;
+        let to = self.node(reader, graph, &TO)?;
+        let to_path = self.path(reader, "to");
         if from == to {
             return Err(reader.refuse(&to_path, "a flow needs two nodes, this one ends where it begins"));
         }
@@ -306,49 +385,30 @@ impl Keys<'_> {
     }
 
     fn app(&self, reader: &mut Reader<'_>, duration_ns: u64) -> Result<App, Refusal> {
-        let path = self.path(reader, "app");
-        let kind: String = reader.or(&path, "greedy".to_owned())?;
-        let start_path = self.path(reader, "start");
-        let start = reader.or(&start_path, Span::Fixed { ns: 0 })?;
+        let sends = self.take(reader, &APP)?;
+        let start = self.take(reader, &START)?;
         if matches!(start, Span::Fixed { ns } | Span::Uniform { min_ns: ns, .. } if ns >= duration_ns) {
-            let end = Duration(duration_ns).shown();
+            let (path, end) = (self.path(reader, "start"), Duration(duration_ns).shown());
             reader
                 .warnings
-                .push(format!("{start_path} = {}: the run ends at {end}", start.shown()));
+                .push(format!("{path} = {}: the run ends at {end}", start.shown()));
         }
-        match kind.as_str() {
-            "greedy" => Ok(App::Greedy { start }),
-            "transfer" => {
-                let path = self.path(reader, "size");
-                let example = "give the payload of the transfer, for example \"10 MB\"";
-                let bytes = reader.map(&path, None, example, |size: Size| positive(size.0, "a transfer"))?;
-                Ok(App::Transfer { start, bytes })
-            }
-            "cbr" => {
-                let (rate_path, stop_path) = (self.path(reader, "rate"), self.path(reader, "stop"));
-                let example = "give the payload's rate, for example \"1 Mbit/s\"";
-                let rate_bps = reader.map(&rate_path, None, example, |rate: Rate| positive(rate.0, "a rate"))?;
-                let stop_ns = reader.or(&stop_path, Stop(None))?.0.map_or(duration_ns, |time| time.0);
-                Ok(App::Cbr {
-                    start,
-                    stop_ns,
-                    rate_bps,
-                })
-            }
-            "sessions" => {
-                let (on_path, off_path) = (self.path(reader, "on"), self.path(reader, "off"));
-                let example = "give the length of a session, for example \"exponential 60 s\"";
-                let on = reader.need(&on_path, example)?;
-                Ok(App::Sessions {
-                    start,
-                    on,
-                    off: reader.or(&off_path, Switch(None))?.0,
-                })
-            }
-            other => {
-                let near = nearest(other, &["greedy", "transfer", "cbr", "sessions"]);
-                Err(reader.refuse(&path, &format!("allowed is greedy, transfer, cbr or sessions{near}")))
-            }
-        }
+        Ok(match sends {
+            Sends::Greedy => App::Greedy { start },
+            Sends::Transfer => App::Transfer {
+                start,
+                bytes: self.take(reader, &SIZE)?.0,
+            },
+            Sends::Cbr => App::Cbr {
+                start,
+                rate_bps: self.take(reader, &RATE)?.0,
+                stop_ns: self.take(reader, &STOP)?.0.map_or(duration_ns, |time| time.0),
+            },
+            Sends::Sessions => App::Sessions {
+                start,
+                on: self.take(reader, &ON)?,
+                off: self.take(reader, &OFF)?.0,
+            },
+        })
     }
 }

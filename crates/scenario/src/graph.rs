@@ -6,6 +6,7 @@ use fadelab_sim::spec::LinkId;
 use crate::channel;
 use crate::document::{Raw, quoted};
 use crate::error::{Refusal, nearest, one_of};
+use crate::kind::Kind;
 use crate::laws;
 use crate::layer;
 use crate::reader::Reader;
@@ -192,6 +193,8 @@ enum Air {
 }
 
 impl Scalar for Air {
+    const KIND: Kind = Kind::Channel;
+
     fn read(raw: &Raw) -> Result<Self, String> {
         match raw {
             Raw::Bool(true) => Ok(Self::Common),

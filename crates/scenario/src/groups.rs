@@ -28,7 +28,7 @@ pub fn read(
             .sender
             .is_some_and(|sender| sender.ecn_mode() != fadelab_laws::abi::ECN_MODE_NONE);
         let transport = Transport {
-            ecn: stack.ecn.unwrap_or(is_marking && wants_ecn),
+            ecn: stack.ecn.0.unwrap_or(is_marking && wants_ecn),
             ..stack.transport
         };
         check_option(reader, &group, &transport)?;

@@ -197,7 +197,7 @@ fn value_of(kind: &Kind) -> Schema {
         Kind::Name => Schema::defined("name"),
         Kind::Duration => Schema::defined("duration"),
         Kind::Rate => Schema::defined("rate"),
-        Kind::Size => Schema::defined("size"),
+        Kind::Size | Kind::Sizes(..) => Schema::defined("size"),
         Kind::Packets => Schema::defined("packets"),
         Kind::Bits => Schema::defined("bits"),
         Kind::Snr => Schema::defined("snr"),
@@ -254,7 +254,7 @@ fn key(key: &Key) -> Schema {
         _ => None,
     };
     Schema {
-        description: Some(key.meaning.replace('`', "")),
+        description: Some(key.meaning().replace('`', "")),
         default,
         ..value
     }

@@ -1,15 +1,14 @@
-//! Every key of a scenario, declared once: its kind, default and meaning.
+//! Every key of a scenario, declared once: its type, default and meaning.
 //!
 //! Unknown keys are refused by this list, the order of resolved scenarios and of sweeps follows it, and the tables of
-//! `docs/scenario.md` and the JSON Schema for editors are made from it. Tests hold the readers to its defaults.
+//! `docs/scenario.md` and the JSON Schema for editors are made from it. Rows that are [`Declared`] stand where their
+//! section is read: the reader takes them, and the default with them. Tests hold other readers to the defaults here.
 
 use crate::kind::Kind::{
-    self, AccessRate, Bits, Buffer, Capacity, Channel, Choice, Duration, Law, List, Name, Number, Or, OrFalse, Path,
-    Rate, Router, Seeds, Size, Snr, SnrBad, Span, Switch, Text, Way, Whole,
+    self, Buffer, Capacity, Channel, Choice, Duration, List, Name, Or, Path, Rate, Router, Switch, Text, Whole,
 };
-
-mod link_layer;
-mod transport;
+use crate::unit::Scalar;
+use crate::{channel, flows, layer, queues, row, run, transport};
 
 /// A table of a scenario, or several with the same keys.
 #[derive(Debug)]
@@ -21,7 +20,7 @@ pub struct Table {
 }
 
 /// One key.
-#[derive(Debug)]
+#[derive(Clone, Copy, Debug)]
 pub struct Key {
     /// Its name in its table.
     pub name: &'static str,
@@ -59,31 +58,69 @@ const fn key(name: &'static str, kind: Kind, default: Absent, meaning: &'static 
     }
 }
 
+impl Key {
+    /// What it is for, with the range of its sizes.
+    pub fn meaning(&self) -> String {
+        match self.kind {
+            Kind::Sizes(min, max) => format!("{}, {min} B to {max} B", self.meaning),
+            _ => self.meaning.to_owned(),
+        }
+    }
+}
+
+/// A key with the type of its values: from that follow its kind, how it is read and how it is written back.
+pub(crate) struct Declared<T> {
+    /// What all may know of it.
+    pub key: Key,
+    /// Refuses values that the type has and the key has not.
+    pub check: fn(T) -> Result<T, String>,
+    /// What to give where it is needed and missing.
+    pub example: &'static str,
+}
+
+impl<T: Scalar> Declared<T> {
+    pub const fn new(name: &'static str, default: Absent, meaning: &'static str) -> Self {
+        Self {
+            key: key(name, T::KIND, default, meaning),
+            check: Ok,
+            example: "",
+        }
+    }
+
+    pub const fn needed(name: &'static str, example: &'static str, meaning: &'static str) -> Self {
+        Self::new(name, Needed, meaning).example(example)
+    }
+
+    pub const fn example(mut self, example: &'static str) -> Self {
+        self.example = example;
+        self
+    }
+
+    /// With a kind that says more than its type; who takes the value asks for it.
+    pub const fn of_kind(mut self, kind: Kind) -> Self {
+        self.key.kind = kind;
+        self
+    }
+
+    pub const fn checked(self, check: fn(T) -> Result<T, String>) -> Self {
+        Self { check, ..self }
+    }
+}
+
+/// Declares the keys of a table, each a row that its reader takes by the name of the constant.
+macro_rules! keys {
+    ($keys:ident; $($name:ident: $type:ty = $row:expr;)+) => {
+        $(const $name: $crate::keys::Declared<$type> = $row;)+
+
+        /// The keys of the table.
+        pub(crate) const $keys: &[$crate::keys::Key] = &[$($name.key),+];
+    };
+}
+pub(crate) use keys;
+
 const TOP: &[Key] = &[
     key("title", Text, Words("name of the file"), "names the scenario"),
     key("about", Text, Is("\"\""), "what the scenario shows"),
-];
-
-const RUN: &[Key] = &[
-    key("duration", Duration, Is("\"60 s\""), "virtual time from start to end"),
-    key(
-        "warmup",
-        Duration,
-        Is("\"0 s\""),
-        "totals count from here on; shorter than `duration`",
-    ),
-    key(
-        "seeds",
-        Seeds,
-        Is("1"),
-        "a number, a range `\"1..10\"` (both ends count) or a list; each seed is a run",
-    ),
-    key(
-        "record",
-        OrFalse(&Duration),
-        Is("\"1 s\""),
-        "distance between samples of the time series; `false` records none",
-    ),
 ];
 
 const TOPOLOGY: &[Key] = &[
@@ -166,17 +203,6 @@ const BUFFER_BACK: Key = key(
 
 const HOP: &[Key] = &[DELAY, BUFFER];
 
-const ACCESS: &[Key] = &[
-    key(
-        "rate",
-        AccessRate,
-        Is("\"2 x bottleneck\""),
-        "a rate, or a multiple of the fastest hop's",
-    ),
-    key("delay", Duration, Is("\"8 ms\""), "propagation delay, one way"),
-    key("buffer", Buffer, Is("\"10000 pkt\""), "limit of the queue"),
-];
-
 const LINK: &[Key] = &[
     key("from", Name, Needed, "the node at which the link begins"),
     key("to", Name, Needed, "the node at which it ends"),
@@ -214,147 +240,6 @@ const LINK: &[Key] = &[
     ),
 ];
 
-const CHANNEL: &[Key] = &[
-    key(
-        "model",
-        Choice(&["gilbert-elliott", "packet-scale", "random", "none"]),
-        Is("\"gilbert-elliott\""),
-        "a chain of good and bad states over bits, one in continuous time, independent loss, or none",
-    ),
-    key(
-        "antennas",
-        Choice(&["1x1", "2x1", "1x2", "2x2"]),
-        Is("\"1x1\""),
-        "Gilbert-Elliott: transmitting x receiving",
-    ),
-    key(
-        "modulation",
-        Choice(&["bpsk", "qpsk", "8psk", "16psk"]),
-        Is("\"bpsk\""),
-        "Gilbert-Elliott",
-    ),
-    key(
-        "snr",
-        Snr,
-        Needed,
-        "Gilbert-Elliott: mean SNR of the good state, -100 dB to 200 dB",
-    ),
-    key(
-        "snr_bad",
-        SnrBad,
-        Is("\"snr - 10 dB\""),
-        "Gilbert-Elliott: of the bad state, a value up to `snr` or so much below it",
-    ),
-    key(
-        "burst_good",
-        Bits,
-        Is("\"800 bit\""),
-        "Gilbert-Elliott: mean stay in the good state",
-    ),
-    key(
-        "burst_bad",
-        Bits,
-        Is("\"8 bit\""),
-        "Gilbert-Elliott: mean stay in the bad state",
-    ),
-    key("good", Duration, Needed, "packet-scale: mean stay in the good state"),
-    key("bad", Duration, Needed, "packet-scale: mean stay in the bad state"),
-    key(
-        "bit_error_good",
-        Number(0.0, 0.5),
-        Needed,
-        "packet-scale: bit error rate of the good state",
-    ),
-    key(
-        "bit_error_bad",
-        Number(0.0, 0.5),
-        Needed,
-        "packet-scale: bit error rate of the bad state",
-    ),
-    key(
-        "loss_data",
-        Number(0.0, 1.0),
-        Needed,
-        "random: probability that a data packet is lost",
-    ),
-    key("loss_ack", Number(0.0, 1.0), Is("0.0"), "random: the same for ACKs"),
-];
-
-const CODE: &[Key] = &[
-    key(
-        "mode",
-        Choice(&["ideal", "gf256", "none"]),
-        Is("\"ideal\""),
-        "`\"ideal\"`: one word a packet; `\"gf256\"`: interleaved words of at most 255 bytes, which can be built",
-    ),
-    key(
-        "data",
-        Number(0.1, 1.0),
-        Needed,
-        "code rate of data packets, data bytes over bytes on the air",
-    ),
-    key("ack", Number(0.1, 1.0), Needed, "code rate of ACKs"),
-];
-
-const FLOW: &[Key] = &[
-    key(
-        "law",
-        Law,
-        Needed,
-        "`SENDER` or `SENDER+ROUTER`, see below; in a group: a `SENDER`, or `udp`",
-    ),
-    key(
-        "app",
-        Choice(&["greedy", "transfer", "cbr", "sessions"]),
-        Is("\"greedy\""),
-        "what each flow sends: always more, one transfer, a constant bit rate, or sessions with pauses",
-    ),
-    key(
-        "count",
-        Whole(1, 1_000_000),
-        Is("1"),
-        "flows of the group, per direction",
-    ),
-    key(
-        "direction",
-        Choice(&["forward", "backward", "both"]),
-        Is("\"forward\""),
-        "from the left to the right (graph: from `from` to `to`), against it, or both: the second set is the group \
-         `NAME.back`",
-    ),
-    key(
-        "path",
-        Way,
-        Is("\"all\""),
-        "hops of a parking lot: `\"all\"`, `\"2\"`, `\"2..3\"`, or `\"each\"` for a set of flows on each hop (groups \
-         `NAME.hop1`, ...)",
-    ),
-    key("from", Name, Needed, "graph: the node that sends"),
-    key("to", Name, Needed, "graph: the node that receives"),
-    key(
-        "via",
-        List(&Name),
-        Nothing,
-        "graph: nodes that the route visits in between, in order",
-    ),
-    key(
-        "start",
-        Span,
-        Is("\"0 s\""),
-        "when the application starts; may be random",
-    ),
-    key("size", Size, Needed, "transfer: payload"),
-    key("rate", Rate, Needed, "cbr: payload rate"),
-    key("stop", Or(&Duration, "end"), Is("\"end\""), "cbr: when it stops"),
-    key("on", Span, Needed, "sessions: how long each one writes; may be random"),
-    key(
-        "off",
-        OrFalse(&Span),
-        Is("false"),
-        "sessions: pause before the next one; may be random; `false`: one session only",
-    ),
-];
-
 const ROUTER: &[Key] = &[
     key(
         "capacity",
@@ -363,41 +248,26 @@ const ROUTER: &[Key] = &[
         "how routers learn what their link can carry; `\"auto\"` is `\"configured\"` for constant links and \
          `\"measured\"` for traces",
     ),
-    key(
-        "queues",
-        Or(
-            &Or(&Or(&Or(&Whole(1, 65_536), "per flow"), "acks first"), "one"),
-            "auto",
-        ),
-        Is("\"auto\""),
-        "one queue, one in which ACKs go before data, or queues that take turns, each with the law to itself: one for \
-         each flow, or a number of them among which a hash divides the flows; `\"auto\"`: 1024 where the router is \
-         `fq_NAME`, ACKs first where it is `vcp` and the transport `vcp-release`, else one",
-    ),
-    key(
-        "quantum",
-        Size,
-        Is("\"1514 B\""),
-        "on-air bytes that each of several queues may send in its turn, 64 B to 1 MB",
-    ),
+    queues::QUEUES.key,
+    queues::QUANTUM.key,
 ];
 
 /// Every table but `[law.NAME]`, `[router.NAME]` and `[capacity.NAME]`, whose keys the laws' headers declare.
 pub const TABLES: &[Table] = &[
     table(&[""], TOP),
-    table(&["run"], RUN),
+    table(&["run"], run::KEYS),
     table(&["topology"], TOPOLOGY),
     table(&["topology.hop"], HOP),
     table(&["topology.bottleneck"], BOTTLENECK),
-    table(&["topology.access"], ACCESS),
+    table(&["topology.access"], row::ACCESS),
     table(&["link.*"], LINK),
-    table(&["channel", "channel.*"], CHANNEL),
-    table(&["channel.code", "channel.*.code"], CODE),
-    table(&["channel.arq", "channel.*.arq"], link_layer::ARQ),
-    table(&["channel.jitter", "channel.*.jitter"], link_layer::JITTER),
-    table(&["channel.reorder", "channel.*.reorder"], link_layer::REORDER),
-    table(&["transport"], transport::TRANSPORT),
-    table(&["flow", "flow.*"], FLOW),
+    table(&["channel", "channel.*"], channel::KEYS),
+    table(&["channel.code", "channel.*.code"], channel::CODE_KEYS),
+    table(&["channel.arq", "channel.*.arq"], layer::ARQ),
+    table(&["channel.jitter", "channel.*.jitter"], layer::JITTER),
+    table(&["channel.reorder", "channel.*.reorder"], layer::REORDER),
+    table(&["transport"], transport::KEYS),
+    table(&["flow", "flow.*"], flows::KEYS),
     table(&["router"], ROUTER),
 ];
 

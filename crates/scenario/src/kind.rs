@@ -15,6 +15,8 @@ pub enum Kind {
     Rate,
     /// `"1040 B"`.
     Size,
+    /// A size, from the first to the second, in bytes.
+    Sizes(u32, u32),
     /// `"100 pkt"`.
     Packets,
     /// `"800 bit"`.
@@ -70,7 +72,7 @@ impl Kind {
             Self::Name => "name".to_owned(),
             Self::Duration => "duration".to_owned(),
             Self::Rate => "rate".to_owned(),
-            Self::Size => "size".to_owned(),
+            Self::Size | Self::Sizes(..) => "size".to_owned(),
             Self::Packets => "packets".to_owned(),
             Self::Bits => "bits".to_owned(),
             Self::Snr => "SNR".to_owned(),

@@ -37,6 +37,7 @@ pub mod trace;
 mod trace_rules;
 mod transport;
 pub mod unit;
+mod value;
 mod warnings;
 
 pub use error::Refusal;

@@ -6,15 +6,35 @@ use fadelab_sim::spec::Queues;
 
 use crate::document::{Raw, quoted};
 use crate::error::Refusal;
+use crate::keys::{Absent::Is, Declared};
+use crate::kind::Kind;
 use crate::reader::Reader;
 use crate::unit::{Scalar, Size};
 
 /// What a router's name begins with where its law stands in fair queues, as in `fq_codel`.
 pub const FAIR_PREFIX: &str = "fq_";
 
-/// Number of queues and quantum of FQ-CoDel (RFC 8290, section 5.2).
-const QUEUES: u32 = 1024;
-const QUANTUM_BYTES: u64 = 1514;
+/// Number of queues of FQ-CoDel (RFC 8290, section 5.2).
+const HASHED: u32 = 1024;
+
+pub(crate) const QUEUES: Declared<Division> = Declared::new(
+    "queues",
+    Is("\"auto\""),
+    "one queue, one in which ACKs go before data, or queues that take turns, each with the law to itself: one for \
+     each flow, or a number of them among which a hash divides the flows; `\"auto\"`: 1024 where the router is \
+     `fq_NAME`, ACKs first where it is `vcp` and the transport `vcp-release`, else one",
+);
+
+/// By default the quantum of FQ-CoDel (RFC 8290, section 5.2).
+pub(crate) const QUANTUM: Declared<Size> = Declared::new(
+    "quantum",
+    Is("\"1514 B\""),
+    "on-air bytes that each of several queues may send in its turn, 64 B to 1 MB",
+)
+.checked(|size| match size.0 {
+    64..=1_000_000 => Ok(size),
+    _ => Err("allowed is \"64 B\" to \"1 MB\"".to_owned()),
+});
 
 /// A router's name without the prefix, and whether it had it. A law may have a name of its own that begins so.
 pub fn split(name: &str) -> (&str, bool) {
@@ -26,7 +46,7 @@ pub fn split(name: &str) -> (&str, bool) {
 
 /// `router.queues`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Division {
+pub(crate) enum Division {
     Auto,
     One,
     AcksFirst,
@@ -35,6 +55,14 @@ enum Division {
 }
 
 impl Scalar for Division {
+    const KIND: Kind = Kind::Or(
+        &Kind::Or(
+            &Kind::Or(&Kind::Or(&Kind::Whole(1, 65_536), "per flow"), "acks first"),
+            "one",
+        ),
+        "auto",
+    );
+
     fn read(raw: &Raw) -> Result<Self, String> {
         let allowed = "allowed is \"auto\", \"one\", \"acks first\", \"per flow\", or a number of hashed queues from 1 \
                        to 65536";
@@ -81,7 +109,7 @@ impl Queueing {
             quantum_bytes: self.quantum_bytes,
         };
         match self.division {
-            Division::Auto if is_fair.unwrap_or(self.run_is_fair) => fair(Some(QUEUES)),
+            Division::Auto if is_fair.unwrap_or(self.run_is_fair) => fair(Some(HASHED)),
             Division::Auto if self.vcp_acks_first && law.wire() == abi::WIRE_VCP => Queues::AcksFirst,
             Division::Auto | Division::One => Queues::One,
             Division::AcksFirst => Queues::AcksFirst,
@@ -99,7 +127,7 @@ pub(crate) fn read(
     routers: &[(&'static Router, bool)],
 ) -> Result<Queueing, Refusal> {
     let path = "router.queues";
-    let division = reader.or(path, Division::Auto)?;
+    let division = reader.take("router", &QUEUES)?;
     for &(law, by_name) in routers {
         if by_name && matches!(division, Division::One | Division::AcksFirst) {
             let why = format!(
@@ -118,18 +146,11 @@ pub(crate) fn read(
         Division::One | Division::AcksFirst => false,
         Division::PerFlow | Division::Hashed(_) => true,
     };
+    // Where nothing takes turns the key is not read, and the quantum not asked.
     let quantum_bytes = if is_used {
-        reader.map(
-            "router.quantum",
-            Some(Size(QUANTUM_BYTES)),
-            "",
-            |size: Size| match size.0 {
-                64..=1_000_000 => Ok(size.0 as u32),
-                _ => Err("allowed is \"64 B\" to \"1 MB\"".to_owned()),
-            },
-        )?
+        reader.take("router", &QUANTUM)?.0 as u32
     } else {
-        QUANTUM_BYTES as u32
+        0
     };
     Ok(Queueing {
         division,

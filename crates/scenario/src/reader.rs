@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 
 use crate::document::{Node, Raw};
 use crate::error::{Refusal, clipped, one_of};
+use crate::keys::{Absent, Declared};
 use crate::unit::Scalar;
 
 /// A key as one point of the sweep read it.
@@ -73,6 +74,25 @@ impl<'a> Reader<'a> {
         }
         self.note(path, default.shown());
         Ok(default)
+    }
+
+    /// The value of a declared key of `table`, or its default.
+    pub fn take<T: Scalar>(&mut self, table: &str, row: &Declared<T>) -> Result<T, Refusal> {
+        let default = match row.key.default {
+            Absent::Is(text) => Some(T::read(&Raw::of(text)).expect("a default is a value")),
+            _ => None,
+        };
+        self.take_from(table, row, default)
+    }
+
+    /// The value of a declared key of `table`, or this default.
+    pub fn take_or<T: Scalar>(&mut self, table: &str, row: &Declared<T>, default: T) -> Result<T, Refusal> {
+        self.take_from(table, row, Some(default))
+    }
+
+    /// The value of a declared key of `table`, or what a preset has, if it has it.
+    pub fn take_from<T: Scalar>(&mut self, table: &str, row: &Declared<T>, preset: Option<T>) -> Result<T, Refusal> {
+        self.map(&format!("{table}.{}", row.key.name), preset, row.example, row.check)
     }
 
     /// A list of strings that is one value, if it is given.

@@ -3,9 +3,11 @@
 use crate::channel;
 use crate::document::{Node, Raw, quoted};
 use crate::error::Refusal;
+use crate::keys::{Absent::Is, Declared, keys};
+use crate::kind::Kind;
 use crate::layer;
 use crate::reader::Reader;
-use crate::topology::{Files, Hop, delay, link_rate, rate_bps};
+use crate::topology::{Files, Hop, delay, link_rate, propagation, rate_bps};
 use crate::unit::{BufferSize, Duration, Rate, Scalar, scaled};
 use fadelab_sim::spec::{CapacitySpec, LinkLayer};
 
@@ -34,6 +36,8 @@ enum AccessRate {
 const X_BOTTLENECK: &str = "x bottleneck";
 
 impl Scalar for AccessRate {
+    const KIND: Kind = Kind::AccessRate;
+
     fn read(raw: &Raw) -> Result<Self, String> {
         if let Raw::Text(text) = raw
             && let Some(factor) = text.trim().strip_suffix(X_BOTTLENECK)
@@ -60,6 +64,8 @@ impl Scalar for AccessRate {
 struct Pairs(Option<u32>);
 
 impl Scalar for Pairs {
+    const KIND: Kind = Kind::Or(&Kind::Whole(1, u32::MAX), "per flow");
+
     fn read(raw: &Raw) -> Result<Self, String> {
         let allowed = "a number of pairs of hosts from 1 is needed, or \"per flow\"";
         match raw {
@@ -75,6 +81,15 @@ impl Scalar for Pairs {
     fn shown(&self) -> String {
         self.0.map_or_else(|| quoted("per flow"), |pairs| pairs.to_string())
     }
+}
+
+keys! {
+    ACCESS;
+    RATE: AccessRate =
+        Declared::new("rate", Is("\"2 x bottleneck\""), "a rate, or a multiple of the fastest hop's");
+    DELAY: Duration =
+        Declared::new("delay", Is("\"8 ms\""), "propagation delay, one way").checked(propagation);
+    BUFFER: BufferSize = Declared::new("buffer", Is("\"10000 pkt\""), "limit of the queue");
 }
 
 /// Reads a row with one hop.
@@ -94,19 +109,16 @@ pub fn parking_lot(reader: &mut Reader<'_>) -> Result<Row, Refusal> {
 /// Adds the channel of every hop and the access links.
 fn with_access(reader: &mut Reader<'_>, mut hops: Vec<Hop>) -> Result<Row, Refusal> {
     let fastest_bps = hops.iter().map(|hop| rate_bps(&hop.capacity)).max().unwrap_or(0);
-    let access_rate_bps = reader.map(
-        "topology.access.rate",
-        Some(AccessRate::Milli(2_000)),
-        "",
-        |rate| match rate {
-            AccessRate::Own(rate) => link_rate(rate.0),
-            AccessRate::Milli(milli) => u64::try_from(u128::from(fastest_bps) * u128::from(milli) / 1_000)
-                .map_err(|_| "the rate does not fit into 64 bits".to_owned())
-                .and_then(link_rate),
-        },
-    )?;
-    let access_delay_ns = delay(reader, "topology.access.delay", Some(Duration(8_000_000)))?;
-    let access_buffer = reader.or("topology.access.buffer", BufferSize::Packets(10_000))?;
+    let table = "topology.access";
+    let rate_bps = match reader.take(table, &RATE)? {
+        AccessRate::Own(rate) => link_rate(rate.0),
+        AccessRate::Milli(milli) => u64::try_from(u128::from(fastest_bps) * u128::from(milli) / 1_000)
+            .map_err(|_| "the rate does not fit into 64 bits".to_owned())
+            .and_then(link_rate),
+    };
+    let access_rate_bps = rate_bps.map_err(|why| reader.refuse("topology.access.rate", &why))?;
+    let access_delay_ns = reader.take(table, &DELAY)?.0;
+    let access_buffer = reader.take(table, &BUFFER)?;
     let channel = channel::read(reader, channel::TABLE)?;
     let layer = layer::read(reader, channel::TABLE, channel.is_some())?;
     for hop in &mut hops {
@@ -124,7 +136,7 @@ fn with_access(reader: &mut Reader<'_>, mut hops: Vec<Hop>) -> Result<Row, Refus
 
 fn hops(reader: &mut Reader<'_>) -> Result<Vec<Hop>, Refusal> {
     let rates = hop_rates(reader)?;
-    let delay_ns = delay(reader, "topology.hop.delay", None)?;
+    let delay_ns = delay(reader, "topology.hop.delay")?;
     let buffer = reader.or("topology.hop.buffer", BufferSize::MilliBdp(1_000))?;
     let hop = |(index, rate_bps): (usize, &u64)| {
         let capacity = CapacitySpec::Constant { rate_bps: *rate_bps };

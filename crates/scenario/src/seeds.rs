@@ -3,6 +3,7 @@
 use std::collections::BTreeSet;
 
 use crate::document::{Raw, quoted};
+use crate::kind::Kind;
 use crate::unit::Scalar;
 
 /// Seeds of a scenario, at least one, each once.
@@ -15,6 +16,8 @@ const SEEDS_MAX: u64 = 1_000_000;
 const ALLOWED: &str = "seeds are one number such as 7, a range such as \"1..10\" or a list such as [1, 2, 3]";
 
 impl Scalar for Seeds {
+    const KIND: Kind = Kind::Seeds;
+
     fn read(raw: &Raw) -> Result<Self, String> {
         match raw {
             Raw::Number(text) => Ok(Self(vec![text.parse().map_err(|_| ALLOWED)?])),

@@ -3,12 +3,15 @@
 use fadelab_sim::spec::Span;
 
 use crate::document::{Raw, quoted};
+use crate::kind::Kind;
 use crate::unit::{Duration, Scalar};
 
 const ALLOWED: &str =
     "a time is written as \"3 s\", \"uniform 0 s..10 s\" (drawn once per use) or \"exponential 5 s\" (its mean)";
 
 impl Scalar for Span {
+    const KIND: Kind = Kind::Span;
+
     fn read(raw: &Raw) -> Result<Self, String> {
         let Raw::Text(text) = raw else {
             return Err(ALLOWED.to_owned());

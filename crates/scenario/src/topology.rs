@@ -11,6 +11,7 @@ use crate::channel::Channel;
 use crate::document::{Place, Raw, quoted};
 use crate::error::Refusal;
 use crate::graph::{self, Graph};
+use crate::kind::Kind;
 use crate::reader::Reader;
 use crate::row::{self, Row};
 use crate::trace::Traces;
@@ -90,7 +91,7 @@ impl Hop {
             let rate_bps = reader.map(&at("rate"), None, &example, |rate: Rate| link_rate(rate.0))?;
             CapacitySpec::Constant { rate_bps }
         };
-        let delay_ns = delay(reader, &at("delay"), None)?;
+        let delay_ns = delay(reader, &at("delay"))?;
         let buffer = reader.or(&at("buffer"), BufferSize::MilliBdp(1_000))?;
         let (mut capacity_back, mut buffer_back) = (capacity.clone(), buffer);
         if is_duplex {
@@ -156,6 +157,8 @@ enum Same<T> {
 }
 
 impl<T: Scalar> Scalar for Same<T> {
+    const KIND: Kind = Kind::Or(&T::KIND, "same");
+
     fn read(raw: &Raw) -> Result<Self, String> {
         match raw {
             Raw::Text(text) if text == "same" => Ok(Self::Same),
@@ -202,20 +205,22 @@ pub fn read(reader: &mut Reader<'_>, files: &mut Files<'_>) -> Result<Topology, 
 /// Longest propagation delay, 1000 s, so that round trips over all hops fit into 64 bits of ns.
 const DELAY_NS_MAX: u64 = 1_000_000_000_000;
 
-/// Reads a one-way delay.
-pub fn delay(reader: &mut Reader<'_>, path: &str, default: Option<Duration>) -> Result<u64, Refusal> {
-    reader.map(
-        path,
-        default,
-        "give the one-way delay, for example \"80 ms\"",
-        |delay| {
-            if delay.0 <= DELAY_NS_MAX {
-                Ok(delay.0)
-            } else {
-                Err("a delay is at most \"1000 s\"".to_owned())
-            }
-        },
-    )
+/// A one-way delay that is not too long.
+///
+/// # Errors
+/// It is.
+pub fn propagation(delay: Duration) -> Result<Duration, String> {
+    if delay.0 <= DELAY_NS_MAX {
+        Ok(delay)
+    } else {
+        Err("a delay is at most \"1000 s\"".to_owned())
+    }
+}
+
+/// Reads a one-way delay, which must be given.
+pub fn delay(reader: &mut Reader<'_>, path: &str) -> Result<u64, Refusal> {
+    let example = "give the one-way delay, for example \"80 ms\"";
+    Ok(reader.map(path, None, example, propagation)?.0)
 }
 
 /// The trace at the path that a key gives, if it gives one.

@@ -4,8 +4,11 @@ use fadelab_sim::spec::{OPTION_BYTES_MAX, Pacing, Recovery, RecoveryExit, RttSam
 
 use crate::document::Raw;
 use crate::error::Refusal;
+use crate::keys::{Absent, Declared, Key};
+use crate::kind::Kind;
 use crate::reader::Reader;
-use crate::unit::{Duration, Packets, Size, Switch, positive};
+use crate::unit::{Duration, Packets, Scalar, Switch, positive};
+use crate::value::{Held, Sizes, Whole, words};
 
 /// A window that never limits: larger than any bandwidth-delay product a scenario here is meant for.
 const WINDOW_PKTS_UNLIMITED: u32 = 1_000_000;
@@ -117,223 +120,209 @@ const VCP_RELEASE_LAWS: LawChoices = &[
     ("queue_filter", "release"),
 ];
 
-/// The section as read.
+/// The section: what a preset says, then what the scenario says over it.
+#[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Stack {
     /// Its values.
     pub transport: Transport,
-    /// Whether flows ask for ECN; `None` for `"auto"`: that depends on each flow's law.
-    pub ecn: Option<bool>,
+    /// Whether flows ask for ECN.
+    pub ecn: Ecn,
     /// What stands for defaults of laws.
     pub laws: LawChoices,
     /// Whether ACKs go first at VCP's routers.
     pub vcp_acks_first: bool,
 }
 
-/// Reads the section.
-pub fn read(reader: &mut Reader<'_>) -> Result<Stack, Refusal> {
-    let (preset, laws, vcp_acks_first) = reader.choice(
-        "transport.preset",
-        Some("rfc"),
-        &[
-            ("rfc", (RFC, &[][..], false)),
-            ("ns2", (NS2, NS2_LAWS, false)),
-            ("vcp-release", (VCP_RELEASE, VCP_RELEASE_LAWS, true)),
-            ("linux", (LINUX, &[], false)),
-        ],
-    )?;
-    let (packet_bytes, header_bytes) = sizes(reader, &preset)?;
-    let recovery = recovery(reader, preset.recovery)?;
-    let transport = Transport {
-        packet_bytes,
-        header_bytes,
-        ack_bytes: bytes(reader, "transport.ack", preset.ack_bytes, 40..=120)?,
-        sack_on_wire: reader.or("transport.sack_on_wire", preset.sack_on_wire)?,
-        cwnd_pkts_initial: packets(reader, "transport.initial_window", preset.cwnd_pkts_initial)?,
-        ssthresh_pkts_initial: packets(reader, "transport.initial_ssthresh", preset.ssthresh_pkts_initial)?,
-        rwnd_pkts: packets(reader, "transport.receive_window", preset.rwnd_pkts)?,
-        recovery,
-        dupthresh: dupthresh(reader, preset.dupthresh)?,
-        limited_transmit: reader.or("transport.limited_transmit", preset.limited_transmit)?,
-        delayed_ack_ns: reader
-            .or("transport.delayed_ack", Switch(preset.delayed_ack_ns.map(Duration)))?
-            .0
-            .map(|d| d.0),
-        rto_ns_min: time(reader, "transport.rto_min", preset.rto_ns_min)?,
-        rto_min_over_srtt: reader.or("transport.rto_min_over_srtt", preset.rto_min_over_srtt)?,
-        rto_ns_max: time(reader, "transport.rto_max", preset.rto_ns_max)?,
-        rto_ns_initial: time(reader, "transport.rto_initial", preset.rto_ns_initial)?,
-        ts_tick_ns: time(reader, "transport.clock_tick", preset.ts_tick_ns)?,
-        rtt_samples: word(
-            reader,
-            "transport.rtt_samples",
-            preset.rtt_samples,
-            &[
-                ("per ack", RttSamples::PerAck),
-                ("per round trip", RttSamples::PerRoundTrip),
-            ],
-        )?,
-        recovery_exit: word(
-            reader,
-            "transport.recovery_exit",
-            preset.recovery_exit,
-            &[("hold", RecoveryExit::Hold), ("act", RecoveryExit::Act)],
-        )?,
-        pacing: word(
-            reader,
-            "transport.pacing",
-            preset.pacing,
-            &[("rate", Pacing::Rate), ("per ack", Pacing::PerAck)],
-        )?,
-        ecn: false,
-        handshake: reader.or("transport.handshake", preset.handshake)?,
-        quick_acks_pkts: quick_acks(reader, preset.quick_acks_pkts)?,
-        option_space: reader.or("transport.option_space", preset.option_space)?,
-        rate_reduction: reader.or("transport.rate_reduction", preset.rate_reduction && recovery.has_sack())?,
-    };
-    check(reader, &transport)?;
-    let ecn = ecn(reader)?;
-    Ok(Stack {
-        transport,
-        ecn,
-        laws,
-        vcp_acks_first,
-    })
+impl Stack {
+    /// A transport beside which nothing else is chosen.
+    const fn of(transport: Transport) -> Self {
+        Self {
+            transport,
+            ecn: Ecn(None),
+            laws: &[],
+            vcp_acks_first: false,
+        }
+    }
 }
 
-/// The packet and its headers, of which the packet has more.
-fn sizes(reader: &mut Reader<'_>, preset: &Transport) -> Result<(u32, u32), Refusal> {
-    let packet_bytes = bytes(reader, "transport.packet", preset.packet_bytes, 41..=65_535)?;
-    let header_bytes = bytes(reader, "transport.header", preset.header_bytes, 40..=120)?;
-    if header_bytes >= packet_bytes {
-        // Where only one of the two is given, that one is the mistake.
-        let is_packet = reader.node("transport.header").is_none();
-        let (path, why) = if is_packet {
-            let why = format!(
-                "allowed is {} B or more: the headers take {header_bytes} B",
-                header_bytes + 1
-            );
-            ("transport.packet", why)
-        } else {
-            let why = format!("allowed is less than transport.packet, {packet_bytes} B, of which some is payload");
-            ("transport.header", why)
-        };
-        return Err(reader.refuse(path, &why));
+words!(Stack:
+    "rfc" => Self::of(RFC),
+    "ns2" => Self { laws: NS2_LAWS, ..Self::of(NS2) },
+    "vcp-release" => Self { laws: VCP_RELEASE_LAWS, vcp_acks_first: true, ..Self::of(VCP_RELEASE) },
+    "linux" => Self::of(LINUX),
+);
+
+words!(Recovery:
+    "sack" => Self::Sack,
+    "rack" => Self::Rack,
+    "newreno" => Self::NewReno,
+    "reno" => Self::Reno,
+);
+words!(RttSamples: "per ack" => Self::PerAck, "per round trip" => Self::PerRoundTrip);
+words!(RecoveryExit: "hold" => Self::Hold, "act" => Self::Act);
+words!(Pacing: "rate" => Self::Rate, "per ack" => Self::PerAck);
+
+/// Whether flows ask for ECN; `None` for `"auto"`: that depends on each flow's law.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Ecn(pub Option<bool>);
+
+impl Scalar for Ecn {
+    const KIND: Kind = Kind::OrBool(&Kind::Choice(&["auto"]));
+
+    fn read(raw: &Raw) -> Result<Self, String> {
+        match raw {
+            Raw::Bool(value) => Ok(Self(Some(*value))),
+            _ if String::read(raw)? == "auto" => Ok(Self(None)),
+            _ => Err("allowed is \"auto\", true or false".to_owned()),
+        }
     }
-    Ok((packet_bytes, header_bytes))
+
+    fn shown(&self) -> String {
+        self.0.map_or_else(|| "\"auto\"".to_owned(), |value| value.to_string())
+    }
+}
+
+const TABLE: &str = "transport";
+
+const PRESET: Declared<Stack> = Declared::new(
+    "preset",
+    Absent::Is("\"rfc\""),
+    "the stack that is imitated; each of its values may be overridden",
+);
+
+/// A key and the field of the stack that it fills.
+pub(crate) struct Field {
+    pub key: Key,
+    /// Reads it over what the stack has from its preset.
+    read: fn(&mut Reader<'_>, &mut Stack) -> Result<(), Refusal>,
+    /// What a stack has, as TOML.
+    pub shown: fn(&Stack) -> String,
+}
+
+/// Declares the keys of the section, each after the field that it fills.
+macro_rules! fields {
+    ($($($field:ident).+: $type:ty = $name:literal, $meaning:literal $(, $check:expr)?;)+) => {
+        /// All keys but the preset, in the order of reading.
+        pub(crate) const FIELDS: &[Field] = &[$({
+            const ROW: Declared<$type> = Declared::new($name, Absent::Preset, $meaning)$(.checked($check))?;
+            Field {
+                key: ROW.key,
+                read: |reader, stack| {
+                    let value = reader.take_or(TABLE, &ROW, <$type>::of(stack.$($field).+))?;
+                    stack.$($field).+ = value.held();
+                    Ok(())
+                },
+                shown: |stack| <$type>::of(stack.$($field).+).shown(),
+            }
+        }),+];
+
+        /// The keys of the section.
+        pub(crate) const KEYS: &[Key] = &[
+            PRESET.key,
+            $(Declared::<$type>::new($name, Absent::Preset, $meaning).key),+
+        ];
+    };
+}
+
+fields! {
+    transport.packet_bytes: Sizes<41, 65_535> = "packet", "a full data packet";
+    transport.header_bytes: Sizes<40, 120> = "header", "IP and TCP headers of a data packet, options included";
+    transport.ack_bytes: Sizes<40, 120> = "ack", "a pure ACK without SACK blocks";
+    transport.sack_on_wire: bool = "sack_on_wire", "whether SACK blocks make an ACK longer";
+    transport.cwnd_pkts_initial: Packets = "initial_window", "initial window", window;
+    transport.ssthresh_pkts_initial: Packets = "initial_ssthresh", "initial slow start threshold", window;
+    transport.rwnd_pkts: Packets = "receive_window", "receive window; autotuning is not imitated", window;
+    transport.recovery: Recovery = "recovery",
+        "`\"sack\"` (RFC 6675), `\"rack\"` (RACK-TLP, RFC 8985), `\"newreno\"` (RFC 6582) or \
+         `\"reno\"` (RFC 5681, section 3.2)";
+    transport.dupthresh: Whole<1, 1_000> = "dupthresh", "duplicate ACKs that signal a loss";
+    transport.limited_transmit: bool = "limited_transmit", "new segments on the first two duplicate ACKs (RFC 3042)";
+    transport.delayed_ack_ns: Switch<Duration> = "delayed_ack",
+        "every second segment is acknowledged, at the latest after this time; `false`: each at once";
+    transport.quick_acks_pkts: Whole<0, 10_000> = "quick_acks",
+        "with delayed ACKs: segments at the beginning of a connection that are acknowledged at once";
+    transport.handshake: bool = "handshake",
+        "whether a connection begins with an exchange of SYNs: a round trip, and the first RTT sample";
+    transport.rate_reduction: bool = "rate_reduction",
+        "whether a window is reduced in proportion to what is delivered (RFC 6937) and not at once; needs SACK";
+    transport.option_space: bool = "option_space",
+        "whether feedback takes room on the wire: an option of 8 B (VCP) or 12 B (XCP) in every header, for which SACK \
+         blocks may leave none";
+    transport.rto_ns_min: Duration = "rto_min", "smallest retransmission timeout", time;
+    transport.rto_min_over_srtt: bool = "rto_min_over_srtt",
+        "whether that counts on top of the smoothed RTT (Linux) or from zero (RFC 6298)";
+    transport.rto_ns_max: Duration = "rto_max", "largest retransmission timeout", |max| match max.0 {
+        1..1_000_000 => Err("allowed is 1 ms or more: a timer that never rests never ends".to_owned()),
+        _ => time(max),
+    };
+    transport.rto_ns_initial: Duration = "rto_initial", "before the first RTT sample", time;
+    transport.ts_tick_ns: Duration = "clock_tick",
+        "tick of the timestamp clock, from which RTT samples are taken", |tick| match tick.0 {
+            1..1_000 => Err("allowed is 1 us or more".to_owned()),
+            _ => time(tick),
+        };
+    transport.rtt_samples: RttSamples = "rtt_samples",
+        "whether each ACK that advances gives an RTT sample (RFC 7323), or one new segment at a time is timed, and \
+         given up when a recovery or a timeout begins (RFC 6298, section 3)";
+    transport.recovery_exit: RecoveryExit = "recovery_exit",
+        "without SACK: whether the ACK that ends a recovery only brings the window to ssthresh (RFC 5681, section \
+         3.2), or the law acts on it too, as in ns-2";
+    transport.pacing: Pacing = "pacing",
+        "where the law names a rate: segments leave at it, or one with each ACK and one more when a segment's time has \
+         passed, as in VCP's release 0.1";
+    ecn: Ecn = "ecn",
+        "`\"auto\"`: on where the law reacts to marks and the routers mark packets of any kind (`red`, `rem`, `codel`)";
+}
+
+fn window(packets: Packets) -> Result<Packets, String> {
+    positive(packets.0, "a window").map(Packets)
+}
+
+fn time(time: Duration) -> Result<Duration, String> {
+    positive(time.0, "this time").map(Duration)
+}
+
+/// Reads the section.
+pub fn read(reader: &mut Reader<'_>) -> Result<Stack, Refusal> {
+    let mut stack = reader.take(TABLE, &PRESET)?;
+    for field in FIELDS {
+        (field.read)(reader, &mut stack)?;
+        // A preset's rate reduction has nothing to count where the scenario takes SACK away.
+        if reader.node("transport.rate_reduction").is_none() {
+            stack.transport.rate_reduction &= stack.transport.recovery.has_sack();
+        }
+    }
+    check(reader, &stack.transport)?;
+    Ok(stack)
 }
 
 /// What cannot go together.
-fn check(reader: &mut Reader<'_>, transport: &Transport) -> Result<(), Refusal> {
-    if transport.option_space && transport.packet_bytes - transport.header_bytes <= OPTION_BYTES_MAX {
+fn check(reader: &Reader<'_>, transport: &Transport) -> Result<(), Refusal> {
+    let (packet_bytes, header_bytes) = (transport.packet_bytes, transport.header_bytes);
+    // Where only one of the two is given, that one is the mistake.
+    let header_is_given = reader.node("transport.header").is_some();
+    let (path, why) = if header_bytes >= packet_bytes && header_is_given {
+        let why = format!("allowed is less than transport.packet, {packet_bytes} B, of which some is payload");
+        ("transport.header", why)
+    } else if header_bytes >= packet_bytes {
+        let payload = format!(
+            "allowed is {} B or more: the headers take {header_bytes} B",
+            header_bytes + 1
+        );
+        ("transport.packet", payload)
+    } else if transport.option_space && packet_bytes - header_bytes <= OPTION_BYTES_MAX {
         let why = format!(
             "allowed is {} B or more where transport.option_space makes room for feedback",
-            transport.header_bytes + OPTION_BYTES_MAX + 1
+            header_bytes + OPTION_BYTES_MAX + 1
         );
-        return Err(reader.refuse("transport.packet", &why));
-    }
-    if transport.rate_reduction && !transport.recovery.has_sack() {
-        return Err(reader.refuse(
-            "transport.rate_reduction",
-            "it counts what was delivered, which needs transport.recovery = \"sack\" or \"rack\"",
-        ));
-    }
-    if transport.ts_tick_ns < 1_000 {
-        return Err(reader.refuse("transport.clock_tick", "allowed is 1 us or more"));
-    }
-    if transport.rto_ns_max < 1_000_000 {
-        return Err(reader.refuse(
-            "transport.rto_max",
-            "allowed is 1 ms or more: a timer that never rests never ends",
-        ));
-    }
-    if transport.rto_ns_min > transport.rto_ns_max {
-        return Err(reader.refuse("transport.rto_min", "it exceeds transport.rto_max"));
-    }
-    Ok(())
-}
-
-fn bytes(
-    reader: &mut Reader<'_>,
-    path: &str,
-    default: u32,
-    allowed: std::ops::RangeInclusive<u64>,
-) -> Result<u32, Refusal> {
-    reader.map(path, Some(Size(u64::from(default))), "", |size| {
-        let range = format!("allowed is {} B to {} B", allowed.start(), allowed.end());
-        if allowed.contains(&size.0) {
-            Ok(size.0 as u32)
-        } else {
-            Err(range)
-        }
-    })
-}
-
-fn packets(reader: &mut Reader<'_>, path: &str, default: u32) -> Result<u32, Refusal> {
-    reader.map(path, Some(Packets(u64::from(default))), "", |packets| {
-        positive(packets.0, "a window")?;
-        u32::try_from(packets.0).map_err(|_| format!("allowed is at most {} pkt", u32::MAX))
-    })
-}
-
-fn quick_acks(reader: &mut Reader<'_>, default: u16) -> Result<u16, Refusal> {
-    let read = |count: u32| match u16::try_from(count) {
-        Ok(count @ 0..=10_000) => Ok(count),
-        _ => Err("allowed is 0 to 10000".to_owned()),
+        ("transport.packet", why)
+    } else if transport.rate_reduction && !transport.recovery.has_sack() {
+        let why = "it counts what was delivered, which needs transport.recovery = \"sack\" or \"rack\"";
+        ("transport.rate_reduction", why.to_owned())
+    } else if transport.rto_ns_min > transport.rto_ns_max {
+        ("transport.rto_min", "it exceeds transport.rto_max".to_owned())
+    } else {
+        return Ok(());
     };
-    reader.map("transport.quick_acks", Some(u32::from(default)), "", read)
-}
-
-fn time(reader: &mut Reader<'_>, path: &str, default_ns: u64) -> Result<u64, Refusal> {
-    reader.map(path, Some(Duration(default_ns)), "", |time| {
-        positive(time.0, "this time")
-    })
-}
-
-fn dupthresh(reader: &mut Reader<'_>, default: u32) -> Result<u32, Refusal> {
-    reader.map("transport.dupthresh", Some(default), "", |count: u32| {
-        if (1..=1_000).contains(&count) {
-            Ok(count)
-        } else {
-            Err("allowed is 1 to 1000".to_owned())
-        }
-    })
-}
-
-fn recovery(reader: &mut Reader<'_>, default: Recovery) -> Result<Recovery, Refusal> {
-    let name = match default {
-        Recovery::Sack => "sack",
-        Recovery::Rack => "rack",
-        Recovery::NewReno => "newreno",
-        Recovery::Reno => "reno",
-    };
-    let choices = [
-        ("sack", Recovery::Sack),
-        ("rack", Recovery::Rack),
-        ("newreno", Recovery::NewReno),
-        ("reno", Recovery::Reno),
-    ];
-    reader.choice("transport.recovery", Some(name), &choices)
-}
-
-/// One of several words, by default that of `default`.
-fn word<T: Copy + PartialEq>(
-    reader: &mut Reader<'_>,
-    path: &str,
-    default: T,
-    choices: &[(&str, T)],
-) -> Result<T, Refusal> {
-    let chosen = choices.iter().find(|(_, value)| *value == default);
-    reader.choice(path, chosen.map(|(word, _)| *word), choices)
-}
-
-/// `ecn` is `"auto"`, `true` or `false`.
-fn ecn(reader: &mut Reader<'_>) -> Result<Option<bool>, Refusal> {
-    let path = "transport.ecn";
-    if let Some(Raw::Bool(_)) = reader.node(path).map(|node| &node.raw) {
-        return reader.given(path);
-    }
-    reader.map(path, Some("auto".to_owned()), "", |word: String| match word.as_str() {
-        "auto" => Ok(None),
-        _ => Err("allowed is \"auto\", true or false".to_owned()),
-    })
+    Err(reader.refuse(path, &why))
 }

@@ -2,9 +2,12 @@
 
 use crate::document::{Raw, quoted};
 use crate::error::{nearest, one_of};
+use crate::kind::Kind;
 
 /// A value of a key: read from the tree, and written back as TOML.
 pub trait Scalar: Sized {
+    /// What the reference and the schema say of it.
+    const KIND: Kind;
     /// Reads it.
     ///
     /// # Errors
@@ -194,6 +197,8 @@ macro_rules! quantity {
         pub struct $name(pub u64);
 
         impl Scalar for $name {
+            const KIND: Kind = Kind::$name;
+
             fn read(raw: &Raw) -> Result<Self, String> {
                 $kind.read(raw).map(Self)
             }
@@ -236,6 +241,8 @@ quantity!(
 pub struct Decibel(pub f64);
 
 impl Scalar for Decibel {
+    const KIND: Kind = Kind::Snr;
+
     fn read(raw: &Raw) -> Result<Self, String> {
         let allowed = "an SNR is a number with its unit dB, for example \"30 dB\"";
         let text = match raw {
@@ -262,6 +269,8 @@ impl Scalar for Decibel {
 pub struct Number(pub f64);
 
 impl Scalar for Number {
+    const KIND: Kind = Kind::Number(f64::MIN, f64::MAX);
+
     fn read(raw: &Raw) -> Result<Self, String> {
         match raw {
             Raw::Number(text) => text.parse().map(Self).map_err(|_| format!("`{text}` is not a number")),
@@ -275,6 +284,8 @@ impl Scalar for Number {
 }
 
 impl Scalar for u32 {
+    const KIND: Kind = Kind::Whole(0, u32::MAX);
+
     fn read(raw: &Raw) -> Result<Self, String> {
         let allowed = || format!("a whole number from 0 to {} is needed", u32::MAX);
         match raw {
@@ -289,6 +300,8 @@ impl Scalar for u32 {
 }
 
 impl Scalar for bool {
+    const KIND: Kind = Kind::Switch;
+
     fn read(raw: &Raw) -> Result<Self, String> {
         match raw {
             Raw::Bool(value) => Ok(*value),
@@ -302,6 +315,8 @@ impl Scalar for bool {
 }
 
 impl Scalar for String {
+    const KIND: Kind = Kind::Text;
+
     fn read(raw: &Raw) -> Result<Self, String> {
         match raw {
             Raw::Text(text) => Ok(text.clone()),
@@ -319,6 +334,8 @@ impl Scalar for String {
 pub struct Switch<T>(pub Option<T>);
 
 impl<T: Scalar> Scalar for Switch<T> {
+    const KIND: Kind = Kind::OrFalse(&T::KIND);
+
     fn read(raw: &Raw) -> Result<Self, String> {
         match raw {
             Raw::Bool(false) => Ok(Self(None)),
@@ -345,6 +362,8 @@ pub enum BufferSize {
 }
 
 impl Scalar for BufferSize {
+    const KIND: Kind = Kind::Buffer;
+
     fn read(raw: &Raw) -> Result<Self, String> {
         let allowed = "a buffer is a number with its unit, pkt, B, kB, MB or BDP, for example \"100 pkt\" or \"1 BDP\"";
         let text = match raw {

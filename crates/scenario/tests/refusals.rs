@@ -151,6 +151,22 @@ fn units_are_required_and_checked() {
 }
 
 #[test]
+fn the_type_of_a_key_says_its_range_and_words() {
+    // Goal: a value beyond the range, the sizes or the words of its key's type is refused with all that is allowed.
+    for (wrong, allowed) in [
+        ("dupthresh = 1001", "allowed is 1 to 1000"),
+        ("header = \"121 B\"", "allowed is 40 B to 120 B"),
+        (
+            "recovery = \"newrneo\"",
+            "allowed is sack, rack, newreno or reno; did you mean `newreno`?",
+        ),
+    ] {
+        let text = format!("ack = 0.5\n[transport]\n{wrong}");
+        assert_has(&refused("ack = 0.5", &text), &[wrong, allowed]);
+    }
+}
+
+#[test]
 fn impossible_values_are_refused() {
     // Goal: zero and negative rates, and values out of their range, are refused with what is allowed.
     let rate = "rate = \"2 Mbit/s\"";
