@@ -43,7 +43,11 @@ fn explain_shows_every_section() {
             assert!(text.contains(&section.title), "{}", section.title);
         }
         // A law's divergences, a format's layout.
-        let last = if entry.role == Role::Wire { "Layout" } else { "Divergences" };
+        let last = if entry.role == Role::Wire {
+            "Layout"
+        } else {
+            "Divergences"
+        };
         let last = entry.section(last).unwrap();
         assert!(shown.contains(last.text().split(". ").next().unwrap()));
         for info in entry.params {

@@ -173,6 +173,28 @@ impl Codec {
         self.get(self.wire.get_data, option)
     }
 
+    /// What a receiver reads of the feedback that a data packet carries: as it is, or as nearly as the option can say.
+    pub fn rounded_data(&self, feedback: &Feedback) -> Feedback {
+        self.rounded(self.wire.put_data.zip(self.wire.get_data), feedback)
+    }
+
+    /// What a sender reads of the feedback that an ACK carries.
+    pub fn rounded_echo(&self, feedback: &Feedback) -> Feedback {
+        self.rounded(self.wire.put_echo.zip(self.wire.get_echo), feedback)
+    }
+
+    fn rounded(&self, way: Option<(Put, Get)>, feedback: &Feedback) -> Feedback {
+        let Some((put, get)) = way else { return *feedback };
+        let (mut option, mut read) = ([0; OPTION_BYTES_MAX], [0; FEEDBACK_BYTES_MAX]);
+        assert!(self.option_bytes <= OPTION_BYTES_MAX, "no TCP header has room for it");
+        // SAFETY: the option has at least the length of the format (checked), feedback that of law.h.
+        unsafe {
+            put(option.as_mut_ptr(), &raw const self.format, feedback.as_ptr());
+            get(option.as_ptr(), &raw const self.format, read.as_mut_ptr());
+        }
+        read
+    }
+
     /// Writes the feedback that an ACK carries.
     pub fn put_echo(&self, option: &mut [u8], feedback: &Feedback) {
         self.fits(option);

@@ -1,6 +1,6 @@
 //! `[transport]`: presets that imitate a stack, and overrides of each of their values.
 
-use fadelab_sim::spec::{OPTION_BYTES_MAX, Pacing, Recovery, RecoveryExit, RttSamples, Transport};
+use fadelab_sim::spec::{FeedbackForm, OPTION_BYTES_MAX, Pacing, Recovery, RecoveryExit, RttSamples, Transport};
 
 use crate::document::Raw;
 use crate::error::Refusal;
@@ -43,6 +43,7 @@ const NS2: Transport = Transport {
     handshake: false,
     quick_acks_pkts: 0,
     option_space: false,
+    feedback: FeedbackForm::Exact,
     rate_reduction: false,
 };
 
@@ -73,6 +74,7 @@ const RFC: Transport = Transport {
     handshake: false,
     quick_acks_pkts: 0,
     option_space: false,
+    feedback: FeedbackForm::Exact,
     rate_reduction: false,
 };
 
@@ -84,6 +86,7 @@ const LINUX: Transport = Transport {
     handshake: true,
     quick_acks_pkts: LINUX_QUICK_ACKS_PKTS,
     option_space: true,
+    feedback: FeedbackForm::Option,
     rate_reduction: true,
     delayed_ack_ns: Some(40_000_000),
     rto_ns_min: 200_000_000,
@@ -188,6 +191,7 @@ pub fn read(reader: &mut Reader<'_>) -> Result<Stack, Refusal> {
         handshake: reader.or("transport.handshake", preset.handshake)?,
         quick_acks_pkts: quick_acks(reader, preset.quick_acks_pkts)?,
         option_space: reader.or("transport.option_space", preset.option_space)?,
+        feedback: feedback(reader, preset.feedback)?,
         rate_reduction: reader.or("transport.rate_reduction", preset.rate_reduction && recovery.has_sack())?,
     };
     check(reader, &transport)?;
@@ -198,6 +202,11 @@ pub fn read(reader: &mut Reader<'_>) -> Result<Stack, Refusal> {
         laws,
         vcp_acks_first,
     })
+}
+
+fn feedback(reader: &mut Reader<'_>, preset: FeedbackForm) -> Result<FeedbackForm, Refusal> {
+    let forms = [("exact", FeedbackForm::Exact), ("option", FeedbackForm::Option)];
+    word(reader, "transport.feedback", preset, &forms)
 }
 
 /// The packet and its headers, of which the packet has more.

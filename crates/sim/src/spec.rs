@@ -206,9 +206,21 @@ pub struct Transport {
     /// Whether feedback of a law takes room on the wire: an option in every header, for which SACK blocks may leave
     /// none.
     pub option_space: bool,
+    /// In which form feedback of a law travels.
+    pub feedback: FeedbackForm,
     /// Whether in recovery as many segments leave as are delivered, in proportion to the reduction (RFC 6937); else
     /// the window is ssthresh at once. It needs SACK.
     pub rate_reduction: bool,
+}
+
+/// In which form feedback of a law travels.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum FeedbackForm {
+    /// As the law wrote it.
+    Exact,
+    /// As the option of `laws/wire` can say it: rounded by the sender, by the receiver after all routers of the path,
+    /// and on ACKs. The kernel's routers round too, each of them.
+    Option,
 }
 
 /// Which ACKs give a sample of the round-trip time.

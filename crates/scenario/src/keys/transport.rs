@@ -78,6 +78,13 @@ pub(super) const TRANSPORT: &[Key] = &[
         "whether feedback takes room on the wire: an option of 8 B (VCP) or 12 B (XCP) in every header, for which SACK \
          blocks may leave none",
     ),
+    key(
+        "feedback",
+        Choice(&["exact", "option"]),
+        Preset,
+        "whether feedback of a law travels as the law wrote it, or as its option on the wire can say it: XCP's fields \
+         as floats of 16 bits, rounded at both ends",
+    ),
     key("rto_min", Duration, Preset, "smallest retransmission timeout"),
     key(
         "rto_min_over_srtt",
