@@ -10,8 +10,8 @@ use std::sync::Arc;
 use fadelab_laws::{capacity, receiver, router, sender};
 use fadelab_phy::channel::{ChannelSpec, CodeSpec, Model};
 use fadelab_sim::spec::{
-    App, Buffer, CapacitySpec, FlowKind, FlowSpec, LinkId, LinkKind, LinkLayer, LinkSpec, Pacing, Queues, Recovery,
-    RecoveryExit, RouterSpec, RttSamples, RunSpec, Span, Transport,
+    App, Buffer, CapacitySpec, FeedbackForm, FlowKind, FlowSpec, LinkId, LinkKind, LinkLayer, LinkSpec, Pacing, Queues,
+    Recovery, RecoveryExit, RouterSpec, RttSamples, RunSpec, Span, Transport,
 };
 
 const MS: u64 = 1_000_000;
@@ -43,6 +43,7 @@ const TRANSPORT: Transport = Transport {
     handshake: false,
     quick_acks_pkts: 0,
     option_space: false,
+    feedback: FeedbackForm::Exact,
     rate_reduction: false,
 };
 

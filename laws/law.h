@@ -131,8 +131,8 @@ enum law_ecn {
 #define LAW_FEEDBACK_BYTES_MAX 20
 
 /*
- * Feedback as a law sees it, at most 20 bytes. How it travels (a TCP option, a compact 16-bit float, a header of its
- * own) is the host's codec. When an ACK came without it the host repeats the last one with present = 0 and its age.
+ * Feedback as a law sees it, at most 20 bytes. How it travels (a TCP option, a compact 16-bit float) is the business of
+ * a codec, see laws/wire. When an ACK came without it the host repeats the last one with present = 0 and its age.
  */
 struct law_feedback {
 	u8 bytes[LAW_FEEDBACK_BYTES_MAX];

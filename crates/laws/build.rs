@@ -58,12 +58,18 @@ fn main() {
         let file = out.join(format!("law_{}_{}.c", entry.role, entry.name));
         fs::write(&file, entry.c_source()).expect("OUT_DIR is writable");
         build.file(file);
+        if !entry.is_law() {
+            continue;
+        }
         let file = out.join(format!("explained_{}_{}.c", entry.role, entry.name));
         fs::write(&file, entry.c_source_explained()).expect("OUT_DIR is writable");
         build.file(file);
     }
     let layout_c = out.join("law_layout.c");
-    let header = fs::read_to_string(laws.join("law.h")).expect("laws/law.h exists");
+    let interface = ["law.h", "codec.h"].map(|name| fs::read_to_string(laws.join(name)));
+    let header = interface
+        .map(|text| text.expect("the interface of laws exists"))
+        .concat();
     fs::write(&layout_c, layout::c_source(&header)).expect("OUT_DIR is writable");
     build.file(layout_c);
     fs::write(out.join("mirror.rs"), mirror::rust_source(&header)).expect("OUT_DIR is writable");

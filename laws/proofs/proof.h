@@ -8,8 +8,9 @@
 u64 nondet_u64(void);
 s64 nondet_s64(void);
 
-/* CBMC knows what it does; tools/prove gives it for the compiler's __builtin_memcpy. */
+/* CBMC knows what they do; tools/prove gives them for the compiler's __builtin_memcpy and __builtin_memset. */
 void *memcpy(void *to, const void *from, __SIZE_TYPE__ count);
+void *memset(void *to, int value, __SIZE_TYPE__ count);
 
 static u64 any(u64 min, u64 max)
 {
@@ -37,6 +38,17 @@ static s64 any_signed(s64 min, s64 max)
 #define RETURNED(function) ((void)0)
 #define ABSENT(function) ((void)0)
 #endif
+
+/* A call of a function that a law may leave out. */
+#define CALL(function, call)                                                                                           \
+	do {                                                                                                               \
+		if (TABLE.function) {                                                                                          \
+			call;                                                                                                      \
+			RETURNED(function);                                                                                        \
+		} else {                                                                                                       \
+			ABSENT(function);                                                                                          \
+		}                                                                                                              \
+	} while (0)
 
 #include "contracts.h"
 

@@ -61,15 +61,4 @@ static void any_state(u32 bytes)
 
 #endif
 
-/* A call of a function that a law may leave out. */
-#define CALL(function, call)                                                                                           \
-	do {                                                                                                               \
-		if (TABLE.function) {                                                                                          \
-			call;                                                                                                      \
-			RETURNED(function);                                                                                        \
-		} else {                                                                                                       \
-			ABSENT(function);                                                                                          \
-		}                                                                                                              \
-	} while (0)
-
 #endif /* FADELAB_STATE_H */

@@ -24,6 +24,8 @@ pub enum RoleArg {
     Router,
     /// How a router learns what its link can carry
     Capacity,
+    /// How packets carry feedback
+    Wire,
     /// What laws share
     Part,
 }
@@ -34,6 +36,7 @@ impl From<RoleArg> for Role {
             RoleArg::Sender => Self::Sender,
             RoleArg::Router => Self::Router,
             RoleArg::Capacity => Self::Capacity,
+            RoleArg::Wire => Self::Wire,
             RoleArg::Part => Self::Part,
         }
     }

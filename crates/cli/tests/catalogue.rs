@@ -34,7 +34,7 @@ fn laws_lists_what_is_registered() {
 
 #[test]
 fn explain_shows_every_section() {
-    // Goal: what a header says and declares is on the terminal, for the sender and the router of one name.
+    // Goal: what a header says and declares is on the terminal, for the sender, the router and the format of one name.
     let text = printed(&["explain", "vcp"]);
     let shown = words(&text);
     for entry in catalogue::entries().iter().filter(|entry| entry.name == "vcp") {
@@ -42,8 +42,14 @@ fn explain_shows_every_section() {
         for section in &entry.sections {
             assert!(text.contains(&section.title), "{}", section.title);
         }
-        let divergences = entry.section("Divergences").unwrap();
-        assert!(shown.contains(divergences.text().split(". ").next().unwrap()));
+        // A law's divergences, a format's layout.
+        let last = if entry.role == Role::Wire {
+            "Layout"
+        } else {
+            "Divergences"
+        };
+        let last = entry.section(last).unwrap();
+        assert!(shown.contains(last.text().split(". ").next().unwrap()));
         for info in entry.params {
             assert!(
                 shown.contains(&format!("{} {}", info.name, info.written(info.value))),

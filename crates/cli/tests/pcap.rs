@@ -256,9 +256,9 @@ fn feedback_of_a_law_is_shown() {
     let packets = read(&scratch.0.join("r/packets/run0-vcp-seed1-file.1.pcapng"));
     for ack in packets.iter().filter(|packet| !packet.is_data()) {
         assert_valid(ack, 6);
-        assert_eq!(ack.bytes[52..56], [253, 5, 0xfa, 0xde]);
+        assert_eq!(ack.bytes[52..57], [254, 8, 0xfa, 0xd1, 2]);
         assert!(
-            (1..=3).contains(&ack.bytes[56]) && !ack.comment.contains("feedback"),
+            (1..=3).contains(&ack.bytes[57]) && !ack.comment.contains("feedback"),
             "{ack:?}"
         );
     }

@@ -5,8 +5,8 @@
  * option, of whatever law; those of others go by untouched.
  */
 #include "host.h"
-#include "option.h"
 #include "packet.h"
+#include "part/option.h"
 
 struct bleach_counters {
 	u64 own_packets; /* with an option of ours */

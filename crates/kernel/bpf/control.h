@@ -31,7 +31,7 @@ ALWAYS_INLINE u32 packet_bytes_of(const struct sock *sk, const struct tcp_sock *
 
 ALWAYS_INLINE u32 mss_bytes_of(const struct tcp_sock *tp)
 {
-	return tp->mss_cache - (CARRIES_FEEDBACK ? OPTION_ROOM : 0);
+	return tp->mss_cache - (CARRIES_FEEDBACK ? OPTION_BYTES : 0);
 }
 
 ALWAYS_INLINE u32 in_flight_of(const struct tcp_sock *tp)

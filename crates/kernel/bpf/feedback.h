@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 /*
- * How feedback comes back. Each segment of a flow under the law carries an option (option.h); a socket that gets such a
- * segment answers with the same option. ECN is not negotiated, so the stack never reacts to the two bits.
+ * How feedback comes back. Each segment of a flow under the law carries an option (laws/wire); a socket that gets such
+ * a segment answers with the same option. ECN is not negotiated, so the stack never reacts to the two bits.
  *
  * The option is read where the stack has found the segment valid (its numbers lie in the window), and in the order in
  * which the socket takes segments. The ECN field is seen only before that, in the IP header: it is noted by sequence
@@ -79,8 +79,8 @@ ALWAYS_INLINE void take_data(struct bpf_sock_ops *ops, struct echo *e, const u8 
 	data.now_us = now_us();
 	data.ecn = code;
 	data.in_order = host_be32(tcp->seq) == ops->rcv_nxt;
-	if (option_get_data(option, &law_shape, data.feedback.bytes)) {
-		data.feedback.len = law_shape.data_bytes;
+	if (CODEC.get_data && CODEC.get_data(option, &law_format, data.feedback.bytes)) {
+		data.feedback.len = law_format.data_bytes;
 		data.feedback.present = 1;
 	}
 	if (!e->packets_n && LAW_RECEIVER.init)
@@ -103,8 +103,7 @@ ALWAYS_INLINE void put_echo(struct echo *e, u8 *option, struct law_fill *fill)
 	if (LAW_RECEIVER.fill_ack)
 		LAW_RECEIVER.fill_ack(e->state, fill);
 	if (fill->feedback.present)
-		option_put_echo(option, &law_shape, law_shape.wire == LAW_WIRE_VCP ? fill->feedback.bytes[0] : 0,
-		                fill->feedback.bytes);
+		CODEC.put_echo(option, &law_format, fill->feedback.bytes);
 }
 
 #endif
@@ -112,13 +111,10 @@ ALWAYS_INLINE void put_echo(struct echo *e, u8 *option, struct law_fill *fill)
 ALWAYS_INLINE void take_echo(struct flow *f, const u8 *option)
 {
 	struct law_feedback feedback = {};
-	u32 code = 0;
 
-	if (!option_get_echo(option, &law_shape, &code, feedback.bytes))
+	if (!CODEC.get_echo(option, &law_format, feedback.bytes))
 		return;
 	feedback.len = ECHO_BYTES;
-	if (law_shape.wire == LAW_WIRE_VCP)
-		feedback.bytes[0] = (u8)code;
 	feedback.present = 1;
 	f->feedback = feedback;
 	f->feedback_us = now_us();
@@ -128,7 +124,7 @@ ALWAYS_INLINE void take_echo(struct flow *f, const u8 *option)
 ALWAYS_INLINE void parse_option(struct bpf_sock_ops *ops)
 {
 	struct tcp_header *tcp = ops->skb_data;
-	u8 option[OPTION_ROOM];
+	u8 option[OPTION_BYTES];
 	u32 header_bytes;
 	struct bpf_sock *sk = ops->sk;
 	struct flow *f;
@@ -138,8 +134,8 @@ ALWAYS_INLINE void parse_option(struct bpf_sock_ops *ops)
 	__builtin_memset(option, 0, sizeof(option));
 	option[0] = OPTION_KIND;
 	option[1] = 4;
-	option_put_u16(option + 2, OPTION_ID | law_shape.wire);
-	if (bpf_load_hdr_opt(ops, option, sizeof(option), 0) < 0 || !option_is(option, &law_shape))
+	option_put_u16(option + 2, OPTION_ID | WIRE);
+	if (bpf_load_hdr_opt(ops, option, sizeof(option), 0) < 0 || !option_is(option, WIRE, OPTION_BYTES))
 		return;
 	f = flow_of(sk);
 	if (f)
@@ -166,7 +162,7 @@ ALWAYS_INLINE void reserve_option(struct bpf_sock_ops *ops)
 	struct bpf_sock *sk = ops->sk;
 
 	if (sk && (flow_of(sk) || bpf_sk_storage_get(&echoes, sk, (void *)0, 0)))
-		bpf_reserve_hdr_opt(ops, OPTION_ROOM, 0);
+		bpf_reserve_hdr_opt(ops, OPTION_BYTES, 0);
 }
 
 ALWAYS_INLINE void fill_send(struct bpf_sock_ops *ops, struct flow *f, const struct tcp_header *tcp, u8 *option)
@@ -188,21 +184,21 @@ ALWAYS_INLINE void fill_send(struct bpf_sock_ops *ops, struct flow *f, const str
 	control.ecn = f->ecn;
 	RECORDED(f, CALL_ON_SEND, &control, CALL_EVENT(&send), LAW_SENDER.on_send(f->state, &law_params, &send, &control));
 	f->ecn = control.ecn;
-	if (send.feedback.present && law_shape.data_bytes)
-		option_put_data(option, &law_shape, send.feedback.bytes);
+	if (send.feedback.present && CODEC.put_data && law_format.data_bytes)
+		CODEC.put_data(option, &law_format, send.feedback.bytes);
 }
 
 ALWAYS_INLINE void write_option(struct bpf_sock_ops *ops)
 {
 	struct tcp_header *tcp = ops->skb_data;
-	u8 option[OPTION_ROOM];
+	u8 option[OPTION_BYTES];
 	u32 header_bytes, written;
 	struct bpf_sock *sk = ops->sk;
 	struct flow *f;
 
 	if (!sk || (void *)(tcp + 1) > ops->skb_data_end)
 		return;
-	option_new(option, &law_shape);
+	CODEC.begin(option, &law_format);
 	header_bytes = (tcp->words_and_bits >> 4) * 4;
 	f = LAW_SENDER.on_send && ops->skb_len > header_bytes ? flow_of(sk) : (void *)0;
 	if (f)

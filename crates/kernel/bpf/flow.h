@@ -6,16 +6,16 @@
  *
  * The loader defines, per law: LAW_HEADER; LAW_SENDER (its table) and, if it has a receiver's half, LAW_RECEIVER;
  * STATE_BYTES and ECHO_STATE_BYTES (their states); PARAMS (values of the parameters, PARAMS_N of them); WIRE (enum
- * law_wire); FEEDBACK_BYTES (on data) and ECHO_BYTES (on ACKs); CARRIES_FEEDBACK (1: packets carry something of the
- * law); CC_NAME (under which the kernel knows the law); KERNEL_VERSION (major * 100 + minor); RECORD (1: each call of
- * the law is recorded).
+ * law_wire), WIRE_HEADER and WIRE_TABLE_NAME (its codec) and OPTION_BYTES (of the option); FEEDBACK_BYTES (on data) and
+ * ECHO_BYTES (on ACKs); CARRIES_FEEDBACK (1: packets carry something of the law); CC_NAME (under which the kernel knows
+ * the law); KERNEL_VERSION (major * 100 + minor); RECORD (1: each call of the law is recorded).
  */
 #ifndef FADELAB_FLOW_H
 #define FADELAB_FLOW_H
 
 #include "host.h"
-#include "option.h"
 #include LAW_HEADER
+#include WIRE_HEADER
 
 #define WORDS_OF(bytes) (((bytes) + 7) / 8 > 0 ? ((bytes) + 7) / 8 : 1)
 
@@ -23,19 +23,14 @@ static const struct {
 	u64 values[PARAMS_N > 0 ? PARAMS_N : 1];
 } law_params = {{PARAMS}};
 
-/* VCP's feedback is the ECN field and its echo the code; XCP's are floats of 16 bits. */
-#define HAS_OWN_CODEC (WIRE == LAW_WIRE_VCP || WIRE == LAW_WIRE_XCP)
+#define CODEC WIRE_TABLE_NAME
 
-static const struct option_shape law_shape = {
+static const struct law_format law_format = {
+	.size = sizeof(law_format),
 	.wire = WIRE,
-	.echo_bytes = HAS_OWN_CODEC ? 0 : ECHO_BYTES,
 	.data_bytes = FEEDBACK_BYTES,
+	.echo_bytes = ECHO_BYTES,
 };
-
-/* Bytes of the option, as a constant of the language; a static assert would not see option_bytes(). */
-#define OPTION_ROOM                                                                                                    \
-	(WIRE == LAW_WIRE_XCP ? OPTION_XCP_BYTES                                                                           \
-	                      : ((OPTION_AT_BYTES + (HAS_OWN_CODEC ? 0 : ECHO_BYTES) + FEEDBACK_BYTES + 3) & ~3u))
 
 struct flow {
 	u64 state[WORDS_OF(STATE_BYTES)];

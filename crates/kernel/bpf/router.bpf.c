@@ -6,20 +6,23 @@
  * The unit is compiled with
  *   LAW_HEADER, LAW_TABLE_NAME, LAW_STATE_BYTES, LAW_PARAMS                 the law and its parameters
  *   CAPACITY_HEADER, CAPACITY_TABLE_NAME, CAPACITY_STATE_BYTES, CAPACITY_PARAMS   the capacity part
- *   WIRE, ECHO_BYTES, DATA_BYTES   number of the law's wire, what the option of the law's wire carries, see option.h
+ *   WIRE, WIRE_HEADER, WIRE_TABLE_NAME   number of the law's wire, and its codec
+ *   ECHO_BYTES, DATA_BYTES, OPTION_BYTES what packets of the wire carry, and bytes of its option
  *   KERNEL_VERSION               of the kernel it is for, 601 for 6.1
  *   LOAD_Q32, CODE               of the law's state `s`, where the law has a load factor and a code to show
  */
 #include LAW_HEADER
 #include CAPACITY_HEADER
+#include WIRE_HEADER
 
 #include "host.h"
-#include "option.h"
 #include "packet.h"
+#include "part/option.h"
 #include "queue.h"
 
 #define LAW_IS LAW_TABLE_NAME
 #define PART_IS CAPACITY_TABLE_NAME
+#define CODEC WIRE_TABLE_NAME
 
 /* The kernel finds both by their names. */
 struct bpf_spin_lock {
@@ -91,7 +94,12 @@ char router_license[] SEC("license") = "Dual BSD/GPL";
 
 static const u64 law_params[] = {LAW_PARAMS};
 static const u64 capacity_params[] = {CAPACITY_PARAMS};
-static const struct option_shape shape = {WIRE, ECHO_BYTES, DATA_BYTES};
+static const struct law_format format = {
+	.size = sizeof(format),
+	.wire = WIRE,
+	.data_bytes = DATA_BYTES,
+	.echo_bytes = ECHO_BYTES,
+};
 
 ALWAYS_INLINE struct router *router_get(void)
 {
@@ -237,7 +245,6 @@ static int router_tick(void *map, u32 *key, struct router *unused)
 
 /* ------------------------------------------------------------------------------------------------------ packets */
 
-#define OPTION_BYTES option_bytes(&shape)
 #define OPTION_WORDS (OPTION_BYTES_MAX / 4)
 
 /* A packet as the law is shown it, and the option as it stands in the packet. */
@@ -250,24 +257,16 @@ struct seen {
 	u32 option[OPTION_WORDS];
 };
 
-/*
- * A super-packet has one header, which the device copies to each of its segments. The law is shown their sum: all
- * bytes, and of XCP the X and the delta of all. XCP's shares are linear in both, so that each segment gets what it
- * would have got by itself. Of the other wires nothing is known, and the law sees the feedback as it stands.
- */
+/* A super-packet has one header, which the device copies to each of its segments. The law is shown their sum. */
 ALWAYS_INLINE void seen_feedback(struct seen *seen)
 {
 	u8 *feedback = seen->law.feedback;
-	s64 delta;
 
-	if (!DATA_BYTES || !option_get_data((const u8 *)seen->option, &shape, feedback))
+	if (!DATA_BYTES || !CODEC.get_data || !CODEC.get_data((const u8 *)seen->option, &format, feedback))
 		return;
 	seen->law.feedback_len = DATA_BYTES;
-	if (shape.wire != LAW_WIRE_XCP || seen->segments == 1)
-		return;
-	delta = bytes_get_s32(feedback + 8);
-	bytes_put_u32(feedback + 4, (u32)fixed_min((u64)bytes_get_u32(feedback + 4) * seen->segments, 0xffffffff));
-	bytes_put_s32(feedback + 8, fixed_with_sign(fixed_min(fixed_abs(delta) * seen->segments, 0x7fffffff), delta));
+	if (CODEC.join && seen->segments > 1)
+		CODEC.join(feedback, seen->segments);
 }
 
 /* Looks at a packet; needs no lock. */
@@ -288,7 +287,7 @@ ALWAYS_INLINE void seen_take(struct __sk_buff *skb, const struct router_config *
 	if (!WIRE || seen->packet.tcp_end < seen->packet.tcp_at + PACKET_TCP_BYTES + OPTION_BYTES)
 		return;
 	if (packet_load(skb, seen->packet.tcp_end - OPTION_BYTES, seen->option, OPTION_BYTES) ||
-	    !option_is((const u8 *)seen->option, &shape))
+	    !option_is((const u8 *)seen->option, WIRE, OPTION_BYTES))
 		return;
 	seen->option_at = seen->packet.tcp_end - OPTION_BYTES;
 	seen->law.wire = WIRE;
@@ -334,22 +333,13 @@ ALWAYS_INLINE void router_count(struct router *r, const struct seen *seen, u32 v
 	r->counters.rewritten += rewritten ? segments : 0;
 }
 
-/* Writes the feedback that the law changed: of XCP the delta, rounded down for each segment; else all of it. */
+/* Writes the feedback that the law changed, and with it the checksum of TCP. */
 ALWAYS_INLINE void seen_write_feedback(struct __sk_buff *skb, struct seen *seen)
 {
 	u32 before[OPTION_WORDS];
-	u8 *option = (u8 *)seen->option;
 
 	__builtin_memcpy(before, seen->option, OPTION_BYTES);
-	if (shape.wire == LAW_WIRE_XCP) {
-		s64 delta = bytes_get_s32(seen->law.feedback + 8);
-		u64 magnitude = fixed_abs(delta) + (delta < 0 ? seen->segments - 1 : 0);
-
-		delta = fixed_with_sign(fixed_div(magnitude, seen->segments), delta);
-		option_put_u16(option + OPTION_AT_XCP_DELTA, option_signed_encode(delta));
-	} else {
-		option_put_data(option, &shape, seen->law.feedback);
-	}
+	CODEC.put_share((u8 *)seen->option, &format, seen->law.feedback, seen->segments);
 	for (u32 word = 0; word < OPTION_BYTES / 4; word++)
 		if (before[word] != seen->option[word])
 			bpf_l4_csum_replace(skb, seen->packet.tcp_at + 16, before[word], seen->option[word], 4);
@@ -386,7 +376,7 @@ SEC("tc") int router_egress(struct __sk_buff *skb)
 		return TC_ACT_SHOT;
 	if (seen.packet.version && (seen.law.ecn & 3) != seen.packet.ecn)
 		packet_set_ecn(skb, &seen.packet, seen.law.ecn & 3);
-	if (rewritten)
+	if (rewritten && CODEC.put_share)
 		seen_write_feedback(skb, &seen);
 	return TC_ACT_UNSPEC;
 }

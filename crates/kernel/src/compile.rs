@@ -7,7 +7,7 @@ use std::fs;
 use std::path::Path;
 use std::process::{Command, Output};
 
-use fadelab_laws::{Params, own};
+use fadelab_laws::{Codec, Params, own};
 use thiserror::Error;
 
 /// Headers that the units share, by the names under which they include them.
@@ -17,7 +17,6 @@ const HEADERS: &[(&str, &str)] = &[
     ("flow.h", include_str!("../bpf/flow.h")),
     ("host.h", include_str!("../bpf/host.h")),
     ("mark.h", include_str!("../bpf/mark.h")),
-    ("option.h", include_str!("../bpf/option.h")),
     ("packet.h", include_str!("../bpf/packet.h")),
     ("queue.h", include_str!("../bpf/queue.h")),
     ("record.h", include_str!("../bpf/record.h")),
@@ -94,7 +93,8 @@ pub fn object(name: &str, text: &str, defines: &[(&str, String)]) -> Result<Vec<
     fs::read(folder.path().join("unit.o")).map_err(no_folder)
 }
 
-/// The header of a law as the value of a macro for `#include`; `role` is `sender`, `router` or `capacity`.
+/// The header of a law as the value of a macro for `#include`; `role` is `sender`, `router`, `capacity` or
+/// `wire`.
 pub fn law_header(role: &str, name: &str) -> String {
     let is_own = own::loaded().iter().any(|law| law.source.name == name);
     if is_own {
@@ -102,6 +102,17 @@ pub fn law_header(role: &str, name: &str) -> String {
     } else {
         format!("\"{role}/{name}.h\"")
     }
+}
+
+/// The macros by which a unit finds the codec of its packets.
+pub fn codec(codec: &Codec) -> [(&'static str, String); 4] {
+    let name = codec.wire().name();
+    [
+        ("WIRE", codec.format().wire.to_string()),
+        ("WIRE_HEADER", law_header("wire", name)),
+        ("WIRE_TABLE_NAME", format!("{name}_wire")),
+        ("OPTION_BYTES", codec.option_bytes().to_string()),
+    ]
 }
 
 /// Values of parameters, in the order in which the header declares them, as an initialiser list.
@@ -222,7 +233,7 @@ mod tests {
     #[test]
     fn a_unit_finds_the_laws_and_the_codec() {
         // Goal: headers of both folders are there, and macros arrive as they were given.
-        let text = "#include LAW_HEADER\n#include \"option.h\"\nint f(void) { return VALUE + sizeof(vcp_router); }\n";
+        let text = "#include LAW_HEADER\n#include \"host.h\"\nint f(void) { return VALUE + sizeof(vcp_router); }\n";
         let defines = [("LAW_HEADER", "\"router/vcp.h\"".to_owned()), ("VALUE", "7".to_owned())];
         match object("unit.bpf.c", text, &defines) {
             Ok(bytes) => assert_eq!(&bytes[..4], b"\x7fELF"),

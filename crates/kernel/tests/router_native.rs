@@ -30,7 +30,7 @@ fn xcp(capacity_bytes_per_s: u64) -> Program {
     Program::load(&compiled_here("xcp"), &place).expect("it loads")
 }
 
-/// A float of `bpf/option.h` with a mantissa of so many bits.
+/// A float of `laws/part/float16.h` with a mantissa of so many bits.
 fn decoded(code: u16, bits: u32) -> u64 {
     let (exponent, mantissa) = (u32::from(code) >> bits & 31, u64::from(code) & ((1 << bits) - 1));
     if exponent == 0 {

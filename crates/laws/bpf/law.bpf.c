@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 /*
  * Puts one law through the kernel's verifier. The test compiles it with
- *     -DLAW_HEADER="sender/vcp.h" -DTABLE=vcp_sender -DLAW_ROLE_SENDER (or _RECEIVER, _ROUTER, _CAPACITY)
+ *     -DLAW_HEADER="sender/vcp.h" -DTABLE=vcp_sender -DLAW_ROLE_SENDER (or _RECEIVER, _ROUTER, _CAPACITY, _WIRE)
  * There is one program per function of the table, so that each has its own count of instructions. State, parameters
  * and inputs live in a map: the verifier must assume that they hold any value.
  */
@@ -33,6 +33,8 @@ struct memory {
 	struct law_link link;
 	struct law_interval interval;
 	struct law_estimate estimate;
+	u8 option[40];
+	u8 feedback[LAW_FEEDBACK_BYTES_MAX];
 };
 
 struct {
@@ -79,6 +81,26 @@ PROGRAM(on_timer, m->result = TABLE.on_timer(m->state, m->params, (u32)m->word, 
 #elif defined(LAW_ROLE_CAPACITY)
 PROGRAM(init, TABLE.init(m->state, m->params, &m->link))
 PROGRAM(estimate, TABLE.estimate(m->state, m->params, &m->interval, &m->estimate))
+#elif defined(LAW_ROLE_WIRE)
+/* What packets carry is a constant of each program that has a codec, here that of the largest option. */
+static const struct law_format format = {
+	.size = sizeof(format),
+	.wire = LAW_WIRE_RCP,
+	.data_bytes = 20,
+	.echo_bytes = 14,
+};
+
+/* No device joins more segments into a packet. */
+#define SEGMENTS ((u32)m->word & 0xffff)
+
+PROGRAM(option_bytes, m->result = TABLE.option_bytes(&format))
+PROGRAM(begin, TABLE.begin(m->option, &format))
+PROGRAM(put_data, TABLE.put_data(m->option, &format, m->feedback))
+PROGRAM(get_data, m->result = TABLE.get_data(m->option, &format, m->feedback))
+PROGRAM(put_echo, TABLE.put_echo(m->option, &format, m->feedback))
+PROGRAM(get_echo, m->result = TABLE.get_echo(m->option, &format, m->feedback))
+PROGRAM(join, TABLE.join(m->feedback, SEGMENTS))
+PROGRAM(put_share, TABLE.put_share(m->option, &format, m->feedback, SEGMENTS))
 #else
 #error "name the role of the law"
 #endif

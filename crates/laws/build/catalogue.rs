@@ -1,4 +1,5 @@
-//! Writes the list of headers from which the catalogue is made: the laws of `laws/REGISTRY` and the parts they share.
+//! Writes the list of headers from which the catalogue is made: the laws and formats of `laws/REGISTRY` and the parts
+//! that they share.
 
 use std::fmt::Write;
 use std::fs;
@@ -29,10 +30,10 @@ pub fn rust_source(root: &Path, laws: &[Entry]) -> String {
             .expect("headers lie in the tree")
             .display()
             .to_string();
-        let role = ["sender", "router", "capacity", "part"]
+        let role = ["sender", "router", "capacity", "wire", "part"]
             .iter()
             .position(|known| *known == role);
-        let role = ["Sender", "Router", "Capacity", "Part"][role.expect("the registry was checked")];
+        let role = ["Sender", "Router", "Capacity", "Wire", "Part"][role.expect("the registry was checked")];
         writeln!(
             text,
             "    (Role::{role}, {name:?}, {path:?}, include_str!({header:?})),"

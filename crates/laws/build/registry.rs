@@ -4,8 +4,15 @@ use std::fmt::Write;
 use std::fs;
 use std::path::Path;
 
-/// Roles a line of the registry may name, with the C type of the role's table.
-const ROLES: [&str; 3] = ["sender", "router", "capacity"];
+/// Roles a line of the registry may name. Those before the last are laws; a wire is a format of their packets.
+const ROLES: [&str; 4] = ["sender", "router", "capacity", WIRE];
+
+const WIRE: &str = "wire";
+
+/// The C type of a role's table, without its prefix: `law_wire` is the enumeration of formats.
+fn c_type(role: &str) -> &str {
+    if role == WIRE { "codec" } else { role }
+}
 
 /// One line of a registry.
 pub struct Entry {
@@ -79,10 +86,11 @@ impl Entry {
         let mut text = format!("#include \"{header}\"\n");
         let roles = [Some(role.as_str()), has_receiver.then_some("receiver")];
         for role in roles.into_iter().flatten() {
+            let kind = c_type(role);
             write!(
                 text,
-                "const struct law_{role} *fadelab_{role}_{name}(void);\n\
-                 const struct law_{role} *fadelab_{role}_{name}(void)\n{{\n\treturn &{name}_{role};\n}}\n"
+                "const struct law_{kind} *fadelab_{role}_{name}(void);\n\
+                 const struct law_{kind} *fadelab_{role}_{name}(void)\n{{\n\treturn &{name}_{role};\n}}\n"
             )
             .expect("writing to a string cannot fail");
         }
@@ -91,6 +99,11 @@ impl Entry {
 }
 
 impl Entry {
+    /// Whether it is a law and not a format.
+    pub fn is_law(&self) -> bool {
+        self.role != WIRE
+    }
+
     /// The same law behind the guard, in a build that tells its steps.
     pub fn c_source_explained(&self) -> String {
         let Entry { role, name, header, .. } = self;
@@ -105,23 +118,25 @@ impl Entry {
 pub fn rust_source(entries: &[Entry]) -> String {
     let mut declarations = String::new();
     let mut explanations = String::new();
-    let mut lists = [String::new(), String::new(), String::new(), String::new()];
-    for Entry {
-        role,
-        name,
-        header,
-        has_receiver,
-    } in entries
-    {
+    let mut lists: [String; 5] = Default::default();
+    for entry in entries {
+        let Entry {
+            role,
+            name,
+            header,
+            has_receiver,
+        } = entry;
         let place = ROLES.iter().position(|known| known == role).expect("read() checked it");
-        let table = ["SenderTable", "RouterTable", "CapacityTable"][place];
-        let explained = format!("fadelab_explained_{role}_{name}");
-        writeln!(declarations, "    fn {explained}(host: *const Host) -> Tables;").expect("a string");
-        writeln!(
-            explanations,
-            "    ({role:?}, {name:?}, {explained}, include_str!({header:?})),"
-        )
-        .expect("a string");
+        let table = ["SenderTable", "RouterTable", "CapacityTable", "CodecTable"][place];
+        if entry.is_law() {
+            let explained = format!("fadelab_explained_{role}_{name}");
+            writeln!(declarations, "    fn {explained}(host: *const Host) -> Tables;").expect("a string");
+            writeln!(
+                explanations,
+                "    ({role:?}, {name:?}, {explained}, include_str!({header:?})),"
+            )
+            .expect("a string");
+        }
         writeln!(declarations, "    fn fadelab_{role}_{name}() -> *const abi::{table};").expect("a string");
         writeln!(
             lists[place],
@@ -135,18 +150,19 @@ pub fn rust_source(entries: &[Entry]) -> String {
             )
             .expect("a string");
             writeln!(
-                lists[3],
+                lists[4],
                 "    (fadelab_receiver_{name} as _, {name:?}, include_str!({header:?})),"
             )
             .expect("a string");
         }
     }
-    let [senders, routers, capacities, receivers] = lists;
+    let [senders, routers, capacities, wires, receivers] = lists;
     format!(
         "unsafe extern \"C\" {{\n{declarations}}}\n\
          const SENDERS: &[Source<abi::SenderTable>] = &[\n{senders}];\n\
          const ROUTERS: &[Source<abi::RouterTable>] = &[\n{routers}];\n\
          const CAPACITIES: &[Source<abi::CapacityTable>] = &[\n{capacities}];\n\
+         const WIRES: &[Source<abi::CodecTable>] = &[\n{wires}];\n\
          const RECEIVERS: &[Source<abi::ReceiverTable>] = &[\n{receivers}];\n\
          const EXPLAINED: &[(&str, &str, Export, &str)] = &[\n{explanations}];\n"
     )

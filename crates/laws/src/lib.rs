@@ -29,14 +29,16 @@ mod router;
 mod sender;
 mod source;
 mod state;
+mod wire;
 
 pub use capacity::Capacity;
 pub use params::{ParamError, ParamInfo, Params};
 pub use receiver::Receiver;
 pub use registry::{
     LINUX_PREFIX, add_host_router, add_host_sender, capacities, capacity, receiver, receivers, router, routers, sender,
-    senders,
+    senders, wire, wires,
 };
 pub use router::{Router, RouterInstance};
 pub use sender::Sender;
 pub use state::State;
+pub use wire::{Codec, OPTION_BYTES_MAX, Wire};

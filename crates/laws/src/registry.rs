@@ -9,6 +9,7 @@ use crate::guard::{Export, HOST, Host, Tables};
 use crate::receiver::Receiver;
 use crate::router::Router;
 use crate::sender::Sender;
+use crate::wire::Wire;
 
 /// Where a table comes from: the C function that hands it out, the registered name, the text of the header.
 type Source<T> = (unsafe extern "C" fn() -> *const T, &'static str, &'static str);
@@ -40,7 +41,7 @@ fn append<L: Clone>(laws: &'static Laws<L>, law: L) {
     *known = more.leak();
 }
 
-// SAFETY, for the four below: the tables come from headers compiled against this very law.h.
+// SAFETY, for the five below: the tables come from headers compiled against this very law.h.
 static ALL_SENDERS: Laws<Sender> =
     LazyLock::new(|| load(SENDERS, |table, header| unsafe { Sender::new(table, header) }));
 static ALL_RECEIVERS: Laws<Receiver> =
@@ -49,6 +50,7 @@ static ALL_ROUTERS: Laws<Router> =
     LazyLock::new(|| load(ROUTERS, |table, header| unsafe { Router::new(table, header) }));
 static ALL_CAPACITIES: Laws<Capacity> =
     LazyLock::new(|| load(CAPACITIES, |table, header| unsafe { Capacity::new(table, header) }));
+static ALL_WIRES: Laws<Wire> = LazyLock::new(|| load(WIRES, |table, header| unsafe { Wire::new(table, header) }));
 
 /// Adds the laws of a header that a user brought.
 ///
@@ -127,6 +129,16 @@ pub fn capacities() -> &'static [Capacity] {
     all(&ALL_CAPACITIES)
 }
 
+/// All formats of packets, in the order of the registry.
+pub fn wires() -> &'static [Wire] {
+    all(&ALL_WIRES)
+}
+
+/// The format of that name.
+pub fn wire(name: &str) -> Option<&'static Wire> {
+    wires().iter().find(|wire| wire.name() == name)
+}
+
 /// The sender's law of that name.
 pub fn sender(name: &str) -> Option<&'static Sender> {
     senders().iter().find(|law| law.name() == name)
@@ -170,6 +182,10 @@ mod tests {
         registered(
             CAPACITIES.iter().map(|s| s.1).collect(),
             capacities().iter().map(Capacity::name).collect(),
+        );
+        registered(
+            WIRES.iter().map(|s| s.1).collect(),
+            wires().iter().map(Wire::name).collect(),
         );
     }
 }

@@ -10,9 +10,21 @@ fn tree() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../..")
 }
 
+/// What the header of a law must have, and that of a format.
+const OF_LAWS: [&str; 6] = [
+    "Source",
+    "In one paragraph",
+    "Law",
+    "Parameters",
+    "Divergences",
+    "Figures",
+];
+const OF_FORMATS: [&str; 3] = ["Source", "In one paragraph", "Layout"];
+
 #[test]
 fn each_law_has_the_headings_in_order() {
-    // Goal: `fadelab explain` finds a source, an account, equations, parameters, divergences and figures in each law.
+    // Goal: `fadelab explain` finds a source, an account, equations, parameters, divergences and figures in each law,
+    // and in each format its layout.
     for entry in catalogue::entries() {
         if entry.role == Role::Part {
             continue;
@@ -27,7 +39,12 @@ fn each_law_has_the_headings_in_order() {
             "{}: the headings are {titles:?}, their order is {TITLES:?}",
             entry.path
         );
-        for title in TITLES.iter().filter(|title| **title != "Feedback") {
+        let wanted: &[&str] = if entry.role == Role::Wire {
+            &OF_FORMATS
+        } else {
+            &OF_LAWS
+        };
+        for title in wanted {
             assert!(
                 titles.contains(title),
                 "{}: the heading `{title}:` is missing",

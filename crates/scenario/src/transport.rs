@@ -1,6 +1,6 @@
 //! `[transport]`: presets that imitate a stack, and overrides of each of their values.
 
-use fadelab_sim::spec::{OPTION_BYTES_MAX, Pacing, Recovery, RecoveryExit, RttSamples, Transport};
+use fadelab_sim::spec::{FeedbackForm, OPTION_BYTES_MAX, Pacing, Recovery, RecoveryExit, RttSamples, Transport};
 
 use crate::document::Raw;
 use crate::error::Refusal;
@@ -46,6 +46,7 @@ const NS2: Transport = Transport {
     handshake: false,
     quick_acks_pkts: 0,
     option_space: false,
+    feedback: FeedbackForm::Exact,
     rate_reduction: false,
 };
 
@@ -76,6 +77,7 @@ const RFC: Transport = Transport {
     handshake: false,
     quick_acks_pkts: 0,
     option_space: false,
+    feedback: FeedbackForm::Exact,
     rate_reduction: false,
 };
 
@@ -87,6 +89,7 @@ const LINUX: Transport = Transport {
     handshake: true,
     quick_acks_pkts: LINUX_QUICK_ACKS_PKTS,
     option_space: true,
+    feedback: FeedbackForm::Option,
     rate_reduction: true,
     delayed_ack_ns: Some(40_000_000),
     rto_ns_min: 200_000_000,
@@ -161,6 +164,7 @@ words!(Recovery:
 words!(RttSamples: "per ack" => Self::PerAck, "per round trip" => Self::PerRoundTrip);
 words!(RecoveryExit: "hold" => Self::Hold, "act" => Self::Act);
 words!(Pacing: "rate" => Self::Rate, "per ack" => Self::PerAck);
+words!(FeedbackForm: "exact" => Self::Exact, "option" => Self::Option);
 
 /// Whether flows ask for ECN; `None` for `"auto"`: that depends on each flow's law.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -248,6 +252,9 @@ fields! {
     transport.option_space: bool = "option_space",
         "whether feedback takes room on the wire: an option of 8 B (VCP) or 12 B (XCP) in every header, for which SACK \
          blocks may leave none";
+    transport.feedback: FeedbackForm = "feedback",
+        "whether feedback of a law travels as the law wrote it, or as its option on the wire can say it: XCP's fields \
+         as floats of 16 bits, rounded at both ends";
     transport.rto_ns_min: Duration = "rto_min", "smallest retransmission timeout", time;
     transport.rto_min_over_srtt: bool = "rto_min_over_srtt",
         "whether that counts on top of the smoothed RTT (Linux) or from zero (RFC 6298)";

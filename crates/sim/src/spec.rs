@@ -3,7 +3,7 @@
 use std::ops::{Deref, DerefMut};
 use std::sync::Arc;
 
-use fadelab_laws::{Params, Receiver, Sender, abi};
+use fadelab_laws::{Codec, Params, Receiver, Sender};
 pub use fadelab_path::layer::{Arq, DelayLaw, Jitter, LinkLayer, Reorder};
 pub use fadelab_path::spec::{Buffer, CapacitySpec, LinkKind, LinkSpec, Queues, RouterSpec};
 use serde::{Deserialize, Serialize};
@@ -89,19 +89,10 @@ pub fn in_order_of_names<'k>(kinds: impl Iterator<Item = &'k FlowKind>) -> Vec<u
 /// Room for options in a TCP header (RFC 9293, section 3.1) that timestamps leave (RFC 7323).
 pub const OPTION_BYTES_MAX: u32 = 40 - 12;
 
-/// Bytes of the option that a law's feedback travels in where [`Transport::option_space`] makes room for it: kind,
-/// length and a 16-bit identifier (RFC 6994), two bytes for the ECN field, and what the law has beside them, in whole
-/// words. XCP's four fields are floats of 16 bits. One of more than [`OPTION_BYTES_MAX`] fits no header.
+/// Bytes of the option that a law's feedback travels in where [`Transport::option_space`] makes room for it
+/// (`laws/wire`); 0: packets carry nothing of the law. One of more than [`OPTION_BYTES_MAX`] fits no header.
 pub fn option_bytes(sender: &Sender, receiver: Option<&Receiver>) -> u32 {
-    const HEAD_BYTES: u32 = 6;
-    const XCP_BYTES: u32 = 12;
-    let echo_bytes = receiver.map_or(0, Receiver::feedback_bytes);
-    match sender.wire() {
-        abi::WIRE_VCP => HEAD_BYTES.next_multiple_of(4),
-        abi::WIRE_XCP => XCP_BYTES,
-        abi::WIRE_NONE if sender.feedback_bytes() == 0 && receiver.is_none() => 0,
-        _ => (HEAD_BYTES + sender.feedback_bytes() + echo_bytes).next_multiple_of(4),
-    }
+    Codec::of(sender, receiver).map_or(0, |codec| codec.option_bytes() as u32)
 }
 
 /// What an application does.
@@ -215,9 +206,21 @@ pub struct Transport {
     /// Whether feedback of a law takes room on the wire: an option in every header, for which SACK blocks may leave
     /// none.
     pub option_space: bool,
+    /// In which form feedback of a law travels.
+    pub feedback: FeedbackForm,
     /// Whether in recovery as many segments leave as are delivered, in proportion to the reduction (RFC 6937); else
     /// the window is ssthresh at once. It needs SACK.
     pub rate_reduction: bool,
+}
+
+/// In which form feedback of a law travels.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum FeedbackForm {
+    /// As the law wrote it.
+    Exact,
+    /// As the option of `laws/wire` can say it: rounded by the sender, by the receiver after all routers of the path,
+    /// and on ACKs. The kernel's routers round too, each of them.
+    Option,
 }
 
 /// Which ACKs give a sample of the round-trip time.

@@ -2,8 +2,9 @@
 
 mod common;
 
-use common::{DELAY_NS, DROP, MARK, MS, kth, link, random_loss, record_of, seen, wire};
-use fadelab_sim::spec::{App, Recovery, RunSpec, Span, Transport};
+use common::{DELAY_NS, DROP, MARK, MS, kth, link, plain_router, random_loss, record_of, seen, wire};
+use fadelab_laws::Codec;
+use fadelab_sim::spec::{App, FeedbackForm, Recovery, RunSpec, Span, Transport};
 use fadelab_sim::tap::Sighting;
 
 const NOW: Span = Span::Fixed { ns: 0 };
@@ -96,6 +97,33 @@ fn feedback_takes_its_room() {
         );
         assert_eq!(record.completions[0].bytes, 10 * (1000 - option), "{law}");
     }
+}
+
+#[test]
+fn feedback_is_rounded_as_its_option_rounds_it() {
+    // Goal: in the form of the option XCP's fields are what floats of 16 bits can say, on data and on ACKs; in the
+    // exact form most are not.
+    let sender = fadelab_laws::sender("xcp").expect("registered");
+    let codec = Codec::of(sender, fadelab_laws::receiver("xcp")).expect("it has feedback");
+    let moved = |form| {
+        let mut spec = transfer("xcp", 200, |tcp| tcp.feedback = form);
+        spec.links[0].router = plain_router("xcp");
+        let (_, seen) = seen(&spec);
+        let moves = |packet: &&Sighting| {
+            let rounded = if packet.is_data {
+                codec.rounded_data(&packet.feedback)
+            } else {
+                codec.rounded_echo(&packet.feedback)
+            };
+            packet.feedback_len > 0 && rounded != packet.feedback
+        };
+        let (data, acks): (Vec<&Sighting>, Vec<&Sighting>) =
+            seen.iter().filter(moves).partition(|packet| packet.is_data);
+        (data.len(), acks.len())
+    };
+    assert_eq!(moved(FeedbackForm::Option), (0, 0));
+    let (data, acks) = moved(FeedbackForm::Exact);
+    assert!(data > 100 && acks > 10, "{data} {acks}");
 }
 
 #[test]

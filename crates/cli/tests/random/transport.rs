@@ -60,6 +60,9 @@ fn switches(draw: &mut Draw, text: &mut Text) {
             text.bare(key, draw.one_in(2));
         }
     }
+    if draw.one_in(4) {
+        text.text("feedback", draw.pick(&["exact", "option"]));
+    }
     // It needs selective acknowledgements, which two of the recoveries do without.
     if draw.one_in(4) && ["", "sack", "rack"].contains(&recovery) {
         text.bare("rate_reduction", draw.one_in(2));

@@ -5,7 +5,7 @@
 //! slow as the link is to be, and the edges of the closed domain. All of it is undone when the [`Router`] is dropped;
 //! what a killed process left behind is found by [`leftovers`] and removed by [`remove_leftovers`], as each start does.
 //!
-//! A router only marks packets that carry the option of its law's wire (`bpf/option.h`), and writes to nothing but
+//! A router only marks packets that carry the option of its law's wire (`laws/wire`), and writes to nothing but
 //! their ECN field and their option. Laws without a wire (RED, REM) mark what is ECN-capable, as RFC 3168 wants it.
 
 mod claim;

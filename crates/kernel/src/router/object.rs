@@ -1,6 +1,6 @@
 //! The router's program of one law and one capacity part.
 
-use fadelab_laws::{Capacity, Params, Router, abi, receivers, senders};
+use fadelab_laws::{Capacity, Codec, Params, Router, Sender, abi, receiver, senders};
 
 use crate::Version;
 use crate::compile::{self, CompileError, law_header, values};
@@ -42,19 +42,18 @@ pub fn obstacle(law: &Router, part: &Capacity) -> Option<String> {
     None
 }
 
-/// Bytes that receivers echo beside the code and that data carry, of the sender's law on the same wire.
-fn feedback_bytes(wire: u32) -> (u32, u32) {
-    let Some(sender) = senders().iter().find(|law| law.wire() == wire) else {
-        return (0, 0);
-    };
-    let echo = receivers().iter().find(|law| law.name() == sender.name());
-    let echo = echo.map_or(0, fadelab_laws::Receiver::feedback_bytes);
-    match wire {
-        abi::WIRE_NONE => (0, 0),
-        // Both have a place for their echo in every option.
-        abi::WIRE_VCP | abi::WIRE_XCP => (0, sender.feedback_bytes()),
-        _ => (echo, sender.feedback_bytes()),
-    }
+/// The codec of packets that a law acts on: that of the sender's law on the same wire.
+fn codec(wire: u32) -> Codec {
+    let on_wire = |law: &&Sender| wire != abi::WIRE_NONE && law.wire() == wire;
+    let sender = senders().iter().find(on_wire);
+    sender
+        .and_then(|law| Codec::of(law, receiver(law.name())))
+        .unwrap_or_else(|| {
+            Codec::new(abi::Format {
+                wire,
+                ..abi::Format::default()
+            })
+        })
 }
 
 /// Compiles it. The bytes may be loaded on another machine whose kernel has that version.
@@ -63,7 +62,7 @@ fn feedback_bytes(wire: u32) -> (u32, u32) {
 /// See [`compile::object`].
 pub fn compile(recipe: &Recipe<'_>) -> Result<Vec<u8>, CompileError> {
     let Recipe { law, part, .. } = recipe;
-    let (echo_bytes, data_bytes) = feedback_bytes(law.wire());
+    let codec = codec(law.wire());
     let defines = [
         ("LAW_HEADER", law_header("router", law.name())),
         ("LAW_TABLE_NAME", format!("{}_router", law.name())),
@@ -73,9 +72,8 @@ pub fn compile(recipe: &Recipe<'_>) -> Result<Vec<u8>, CompileError> {
         ("CAPACITY_TABLE_NAME", format!("{}_capacity", part.name())),
         ("CAPACITY_STATE_BYTES", part.state_bytes().to_string()),
         ("CAPACITY_PARAMS", list(recipe.part_params)),
-        ("WIRE", law.wire().to_string()),
-        ("ECHO_BYTES", echo_bytes.to_string()),
-        ("DATA_BYTES", data_bytes.to_string()),
+        ("ECHO_BYTES", codec.format().echo_bytes.to_string()),
+        ("DATA_BYTES", codec.format().data_bytes.to_string()),
         ("KERNEL_VERSION", recipe.kernel.number().to_string()),
     ];
     // The one law with a load factor and a code in its state shows them.
@@ -87,7 +85,7 @@ pub fn compile(recipe: &Recipe<'_>) -> Result<Vec<u8>, CompileError> {
         ("CODE(s)", "((const struct vcp_router_state *)(s))->code".to_owned()),
     ];
     let shown = shown.iter().filter(|_| law.name() == "vcp").cloned();
-    let defines: Vec<_> = defines.into_iter().chain(shown).collect();
+    let defines: Vec<_> = defines.into_iter().chain(compile::codec(&codec)).chain(shown).collect();
     compile::object("router.bpf.c", UNIT, &defines)
 }
 

@@ -1,10 +1,10 @@
 //! What is compiled for the ends of connections: one law, its parameters, and the name under which the kernel knows it.
 
-use fadelab_laws::abi::{WIRE_NONE, WIRE_VCP};
-use fadelab_laws::{Params, Receiver, Sender};
+use fadelab_laws::abi::{Format, WIRE_VCP};
+use fadelab_laws::{Codec, Params, Receiver, Sender};
 
 use crate::Version;
-use crate::compile::{CompileError, law_header, object, values};
+use crate::compile::{self, CompileError, law_header, object, values};
 
 /// Most bytes of a congestion control's name (`TCP_CA_NAME_MAX` less the zero byte).
 pub const NAME_BYTES_MAX: usize = 15;
@@ -46,7 +46,7 @@ impl<'a> Unit<'a> {
 
     /// Whether packets carry something of the law: then its receivers need fadelab too, and marks a closed network.
     pub fn carries_feedback(&self) -> bool {
-        self.law.wire() != WIRE_NONE || self.law.feedback_bytes() > 0 || self.receiver.is_some()
+        Codec::of(self.law, self.receiver).is_some()
     }
 
     /// Whether it sets the ECN field of what leaves.
@@ -60,24 +60,23 @@ impl<'a> Unit<'a> {
     /// What the compiler says.
     pub fn compile(&self) -> Result<Vec<u8>, CompileError> {
         let law = self.law;
+        let codec = Codec::of(law, self.receiver).unwrap_or_else(|| Codec::new(Format::default()));
         let mut defines = vec![
             ("LAW_HEADER", law_header("sender", law.name())),
             ("LAW_SENDER", format!("{}_sender", law.name())),
             ("STATE_BYTES", law.state_bytes().to_string()),
             ("PARAMS", values(&self.params)),
             ("PARAMS_N", self.params.values().len().to_string()),
-            ("WIRE", law.wire().to_string()),
-            ("FEEDBACK_BYTES", law.feedback_bytes().to_string()),
+            ("FEEDBACK_BYTES", codec.format().data_bytes.to_string()),
+            ("ECHO_BYTES", codec.format().echo_bytes.to_string()),
             ("CARRIES_FEEDBACK", u8::from(self.carries_feedback()).to_string()),
             ("CC_NAME", format!("\"{}\"", self.name)),
             ("KERNEL_VERSION", self.version.number().to_string()),
             ("RECORD", u8::from(self.record).to_string()),
         ];
-        let (state_bytes, echo_bytes) = self
-            .receiver
-            .map_or((0, 0), |half| (half.state_bytes(), half.feedback_bytes()));
+        defines.extend(compile::codec(&codec));
+        let state_bytes = self.receiver.map_or(0, Receiver::state_bytes);
         defines.push(("ECHO_STATE_BYTES", state_bytes.to_string()));
-        defines.push(("ECHO_BYTES", echo_bytes.to_string()));
         if self.receiver.is_some() {
             defines.push(("LAW_RECEIVER", format!("{}_receiver", law.name())));
         }

@@ -2,8 +2,10 @@
 //!
 //! The simulator counts segments; on the wire bytes are counted. The first byte of data has the sequence number 1, as
 //! if both ends had begun with 0, and the connection stood already: SYNs, where the transport has any, are not shown.
+//! Feedback of a law stands where the kernel's programs put it, in the same bytes: `laws/wire` has the codec of both.
 
 use etherparse::{IpEcn, IpNumber, Ipv4Header, TcpHeader, UdpHeader};
+use fadelab_laws::Codec;
 use fadelab_sim::spec::FlowSpec;
 use fadelab_sim::tap::Sighting;
 
@@ -22,9 +24,6 @@ const SACK_BYTES_MAX: u32 = 4 + 3 * 8;
 /// Port of the receiver; the sender's is 40000.
 const PORTS: (u16, u16) = (40_000, 5_001);
 
-/// TCP option for experiments (RFC 4727) and the identifier that tells ours from others (RFC 6994).
-const EXPERIMENT: (u8, [u8; 2]) = (253, [0xfa, 0xde]);
-
 /// Payload is not recorded: it counts in checksums as zeros.
 static ZEROS: [u8; 65_536] = [0; 65_536];
 
@@ -37,6 +36,8 @@ pub struct Host {
     header_bytes: usize,
     mss_bytes: u32,
     law: Option<&'static str>,
+    /// How packets carry what the law says; `None`: they carry nothing.
+    codec: Option<Codec>,
     window: u16,
     /// `TSval` of the newest ACK, which data echo.
     ts_recent: u32,
@@ -63,15 +64,19 @@ impl Host {
     pub fn of(flow: &FlowSpec, number: u32) -> Result<Self, String> {
         let tcp = &flow.transport;
         let [_, _, high, low] = number.to_be_bytes();
+        let codec = flow.sender.and_then(|law| Codec::of(law, flow.receiver));
+        let option_bytes = codec
+            .filter(|_| tcp.option_space)
+            .map_or(0, |codec| codec.option_bytes() as u32);
         let header_bytes = if flow.sender.is_some() {
-            tcp.header_bytes as usize
+            (tcp.header_bytes + option_bytes) as usize
         } else {
             IP_BYTES + UDP_BYTES
         };
         if flow.sender.is_some() {
             let most = if tcp.sack_on_wire { SACK_BYTES_MAX } else { 0 };
             for (key, bytes) in [
-                ("header", tcp.header_bytes),
+                ("header", tcp.header_bytes + option_bytes),
                 ("ack", tcp.ack_bytes),
                 ("ack", tcp.ack_bytes + most),
             ] {
@@ -79,8 +84,8 @@ impl Host {
                 if bytes % 4 != 0 || !allowed.contains(&bytes) {
                     let (low, high) = (allowed.start(), allowed.end());
                     return Err(format!(
-                        "transport.{key} of {bytes} bytes, SACK blocks included, makes no IPv4 and TCP header; \
-                         allowed are {low} to {high} in steps of 4"
+                        "transport.{key} of {bytes} bytes, SACK blocks and feedback included, makes no IPv4 and TCP \
+                         header; allowed are {low} to {high} in steps of 4"
                     ));
                 }
             }
@@ -91,6 +96,7 @@ impl Host {
             header_bytes,
             mss_bytes: tcp.packet_bytes - header_bytes as u32,
             law: flow.sender.map(fadelab_laws::Sender::name),
+            codec,
             window: u16::try_from(u64::from(tcp.rwnd_pkts) * u64::from(tcp.packet_bytes)).unwrap_or(u16::MAX),
             ts_recent: 0,
             short: None,
@@ -169,8 +175,8 @@ impl Host {
             .wrapping_add(1)
     }
 
-    /// Timestamps, SACK blocks and the law's feedback, as far as `room` bytes reach; the sizes of packets are those of
-    /// the simulation. What has no room goes into the comment.
+    /// Timestamps, SACK blocks and, at the very end, the law's option, as far as `room` bytes reach; the sizes of
+    /// packets are those of the simulation. What has no room goes into the comment.
     fn options(&self, seen: &Sighting, room: usize, comment: &mut String) -> Vec<u8> {
         const NOP: u8 = 1;
         let mut options = Vec::with_capacity(room);
@@ -193,17 +199,32 @@ impl Host {
             let blocks: Vec<String> = edges().map(|(first, end)| format!("{first}-{end}")).collect();
             left_out.push(format!("SACK {}", blocks.join(" ")));
         }
-        let feedback = &seen.feedback[..usize::from(seen.feedback_len)];
-        if !feedback.is_empty() && options.len() + 4 + feedback.len() <= room {
-            options.extend_from_slice(&[EXPERIMENT.0, 4 + seen.feedback_len]);
-            options.extend_from_slice(&EXPERIMENT.1);
-            options.extend_from_slice(feedback);
-        } else if !feedback.is_empty() {
-            let bytes: Vec<String> = feedback.iter().map(|byte| format!("{byte:02x}")).collect();
+        let option = self
+            .codec
+            .and_then(|codec| feedback(&codec, seen, room - options.len()));
+        if option.is_none() && seen.feedback_len > 0 {
+            let bytes = &seen.feedback[..usize::from(seen.feedback_len)];
+            let bytes: Vec<String> = bytes.iter().map(|byte| format!("{byte:02x}")).collect();
             left_out.push(format!("{} feedback {}", self.law.unwrap_or_default(), bytes.join(" ")));
         }
-        options.resize(room.max(options.len()), NOP);
+        let option = option.unwrap_or_default();
+        options.resize(room - option.len(), NOP);
+        options.extend_from_slice(&option);
         *comment = left_out.join("; ");
         options
     }
+}
+
+/// The option that a packet carries, with feedback or without any, where `room` bytes are enough for it.
+fn feedback(codec: &Codec, seen: &Sighting, room: usize) -> Option<Vec<u8>> {
+    if codec.option_bytes() > room {
+        return None;
+    }
+    let mut option = codec.option();
+    if seen.feedback_len > 0 && seen.is_data {
+        codec.put_data(&mut option, &seen.feedback);
+    } else if seen.feedback_len > 0 {
+        codec.put_echo(&mut option, &seen.feedback);
+    }
+    Some(option)
 }

@@ -1,10 +1,11 @@
 //! Reads the comment at the top of a header into sections.
 
-/// The headings of a law's header, in their order.
-pub const TITLES: [&str; 7] = [
+/// The headings of a law's header, in their order. That of a format has `Layout` and not those of mathematics.
+pub const TITLES: [&str; 8] = [
     "Source",
     "In one paragraph",
     "Law",
+    "Layout",
     "Feedback",
     "Parameters",
     "Divergences",

@@ -1,7 +1,7 @@
 //! What a law's table of functions says that its comment does not: what it needs of its path and its host.
 
 use crate::catalogue::Role;
-use crate::{Capacity, Router, Sender, abi, registry};
+use crate::{Capacity, Router, Sender, Wire, abi, registry};
 
 type Facts = (Vec<(&'static str, String)>, String);
 
@@ -11,6 +11,7 @@ pub fn of(role: Role, name: &str) -> Facts {
         Role::Sender => registry::sender(name).map(sender),
         Role::Router => registry::router(name).map(router),
         Role::Capacity => registry::capacity(name).map(capacity),
+        Role::Wire => registry::wire(name).map(format),
         Role::Part => None,
     }
     .unwrap_or_default()
@@ -146,4 +147,12 @@ fn capacity(part: &'static Capacity) -> Facts {
     };
     let facts = vec![("Gives", gives.to_owned()), ("State", bytes(part.state_bytes()))];
     (facts, gives.to_owned())
+}
+
+fn format(wire: &'static Wire) -> Facts {
+    let serves = match wire.number() {
+        abi::WIRE_NONE => "all that have no format of their own".to_owned(),
+        number => format!("wire {number} of law.h"),
+    };
+    (vec![("Serves", serves)], String::new())
 }

@@ -63,6 +63,7 @@ fn title(role: Role) -> &'static str {
         Role::Sender => "Sender",
         Role::Router => "Router",
         Role::Capacity => "Capacity part",
+        Role::Wire => "Format of packets",
         Role::Part => "Shared part",
     }
 }

@@ -23,13 +23,15 @@ pub enum Role {
     Router,
     /// How a router learns what its link can carry.
     Capacity,
+    /// How the packets of laws carry their feedback; not a law by itself.
+    Wire,
     /// What laws share; not a law by itself.
     Part,
 }
 
 impl Role {
     /// All roles, in the order of the catalogue.
-    pub const ALL: [Self; 4] = [Self::Sender, Self::Router, Self::Capacity, Self::Part];
+    pub const ALL: [Self; 5] = [Self::Sender, Self::Router, Self::Capacity, Self::Wire, Self::Part];
 
     /// As the registry and the command line write it.
     pub fn name(self) -> &'static str {
@@ -37,6 +39,7 @@ impl Role {
             Self::Sender => "sender",
             Self::Router => "router",
             Self::Capacity => "capacity",
+            Self::Wire => "wire",
             Self::Part => "part",
         }
     }
@@ -47,6 +50,7 @@ impl Role {
             Self::Sender => "Senders",
             Self::Router => "Routers",
             Self::Capacity => "Capacity parts",
+            Self::Wire => "Formats of packets",
             Self::Part => "Shared parts",
         }
     }
@@ -113,6 +117,7 @@ fn entry(role: Role, name: &'static str, path: &'static str, text: &str) -> Entr
         Role::Sender => registry::sender(name).map(|law| (law.summary(), law.params())),
         Role::Router => registry::router(name).map(|law| (law.summary(), law.params())),
         Role::Capacity => registry::capacity(name).map(|part| (part.summary(), part.params())),
+        Role::Wire => registry::wire(name).map(|wire| (wire.summary(), &[][..])),
         Role::Part => None,
     }
     .map_or_else(

@@ -10,8 +10,8 @@ use fadelab_results::picture::{Axis, Curve, Mark, Panel, Picture};
 use fadelab_results::{Experiment, Host, Provenance, Run, SIM, Specs};
 use fadelab_sim::record::{Completion, FlowCounters, LinkCounters, RunRecord, Series};
 use fadelab_sim::spec::{
-    App, Buffer, CapacitySpec, FlowKind, FlowSpec, LinkKind, LinkLayer, LinkSpec, Pacing, Queues, Recovery,
-    RecoveryExit, RouterSpec, RttSamples, RunSpec, Span, Transport,
+    App, Buffer, CapacitySpec, FeedbackForm, FlowKind, FlowSpec, LinkKind, LinkLayer, LinkSpec, Pacing, Queues,
+    Recovery, RecoveryExit, RouterSpec, RttSamples, RunSpec, Span, Transport,
 };
 
 pub const SECOND: u64 = 1_000_000_000;
@@ -45,6 +45,7 @@ pub fn transport() -> Transport {
         handshake: false,
         quick_acks_pkts: 0,
         option_space: false,
+        feedback: FeedbackForm::Exact,
         rate_reduction: false,
     }
 }

@@ -6,9 +6,9 @@
 use std::ptr;
 use std::rc::Rc;
 
-use fadelab_laws::{Params, Receiver as ReceiverLaw, Sender as Law};
+use fadelab_laws::{Codec, Params, Receiver as ReceiverLaw, Sender as Law};
 
-use crate::spec::{App, FlowSpec, Recovery, Transport, option_bytes};
+use crate::spec::{App, FeedbackForm, FlowSpec, Recovery, Transport, option_bytes};
 use crate::tcp::TickClock;
 
 /// IP and UDP header of a datagram of a flow without a law.
@@ -31,6 +31,8 @@ pub(crate) struct Plan {
     pub dupthresh: u32,
     /// The option with the law's feedback in every header.
     pub option_bytes: u16,
+    /// What rounds feedback where it travels as an option; `None`: it travels as it is.
+    pub codec: Option<Codec>,
     /// An ACK without SACK blocks, that option included.
     pub ack_ip_bytes: u16,
 }
@@ -58,6 +60,11 @@ impl Plan {
                 spec.transport.dupthresh
             },
             option_bytes: option_bytes as u16,
+            codec: spec
+                .sender
+                .filter(|_| spec.transport.feedback == FeedbackForm::Option)
+                .and_then(|law| Codec::of(law, spec.receiver))
+                .filter(|codec| codec.option_bytes() <= fadelab_laws::OPTION_BYTES_MAX),
             ack_ip_bytes: (spec.transport.ack_bytes + option_bytes) as u16,
         }
     }
@@ -106,6 +113,7 @@ mod tests {
             handshake: false,
             quick_acks_pkts: 0,
             option_space: false,
+            feedback: FeedbackForm::Exact,
             rate_reduction: false,
         };
         let kind = FlowKind {

@@ -90,7 +90,7 @@ impl Receiver {
             && let Some(law) = plan.receiver_law
             && let Some(state) = &mut self.state
         {
-            tell_law(law, state, now, packet, feedback, in_order);
+            tell_law(law, state, now, plan, packet, feedback, in_order);
         }
         self.note_marks(packet);
         if self.unacknowledged_pkts == 0 && packet.seq <= self.nxt {
@@ -247,7 +247,15 @@ impl Receiver {
 
 /// Shows an arriving packet to the law.
 #[inline(always)]
-fn tell_law(law: &Law, state: &mut State, now: Now, packet: &Packet, feedback: Option<&FeedbackBytes>, in_order: bool) {
+fn tell_law(
+    law: &Law,
+    state: &mut State,
+    now: Now,
+    plan: &Plan,
+    packet: &Packet,
+    feedback: Option<&FeedbackBytes>,
+    in_order: bool,
+) {
     if packet.tcp_flags & flag::SYN != 0 {
         return;
     }
@@ -261,7 +269,8 @@ fn tell_law(law: &Law, state: &mut State, now: Now, packet: &Packet, feedback: O
         ..abi::Data::default()
     };
     if let Some(bytes) = feedback {
-        (data.feedback.bytes, data.feedback.len, data.feedback.present) = (*bytes, packet.header.feedback_len, 1);
+        let bytes = plan.codec.map_or(*bytes, |codec| codec.rounded_data(bytes));
+        (data.feedback.bytes, data.feedback.len, data.feedback.present) = (bytes, packet.header.feedback_len, 1);
     }
     law.on_data(state, &data);
 }
@@ -297,6 +306,9 @@ fn ip_bytes_with_sack(plan: &Plan, sack_blocks: u8) -> u16 {
 fn ask_law(law: &Law, state: &mut State, now: Now, plan: &Plan, sack_blocks: u8, fill: &mut abi::Fill) -> bool {
     fill.now_us = now.us;
     law.fill_ack(state, fill);
+    if let Some(codec) = &plan.codec {
+        fill.feedback.bytes = codec.rounded_echo(&fill.feedback.bytes);
+    }
     let written = fill.feedback.present == 1 && has_room(plan, sack_blocks);
     law.ack_written(state, written);
     written

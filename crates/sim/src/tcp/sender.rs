@@ -467,6 +467,9 @@ impl Sender {
         };
         self.law
             .on_send(&mut self.state, &plan.params, &mut send, &mut self.control);
+        if let Some(codec) = &plan.codec {
+            send.feedback.bytes = codec.rounded_data(&send.feedback.bytes);
+        }
         send.feedback
     }
 

@@ -8,8 +8,8 @@ use fadelab_laws::{capacity, receiver, router, sender};
 use fadelab_phy::channel::{ChannelSpec, CodeSpec, Model};
 use fadelab_sim::record::RunRecord;
 use fadelab_sim::spec::{
-    App, Buffer, CapacitySpec, FlowKind, FlowSpec, LinkId, LinkKind, LinkLayer, LinkSpec, Pacing, Queues, Recovery,
-    RecoveryExit, RouterSpec, RttSamples, RunSpec, Span, Transport,
+    App, Buffer, CapacitySpec, FeedbackForm, FlowKind, FlowSpec, LinkId, LinkKind, LinkLayer, LinkSpec, Pacing, Queues,
+    Recovery, RecoveryExit, RouterSpec, RttSamples, RunSpec, Span, Transport,
 };
 use fadelab_sim::tap::Sighting;
 
@@ -42,6 +42,7 @@ pub fn transport() -> Transport {
         handshake: false,
         quick_acks_pkts: 0,
         option_space: false,
+        feedback: FeedbackForm::Exact,
         rate_reduction: false,
     }
 }
