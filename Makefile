@@ -62,7 +62,7 @@ bless: setup-test $(WEB) ## Write anew what is made from the sources: pages of l
 	@FADELAB_BLESS=1 cargo test --locked -p fadelab-laws --test catalogue
 	@FADELAB_BLESS=1 cargo test --locked -p fadelab-scenario --test keys
 	@FADELAB_BLESS=1 cargo test --locked -p fadelab-results
-	@FADELAB_BLESS=1 cargo test --locked -p fadelab --test golden_tables --test determinism
+	@FADELAB_BLESS=1 cargo test --locked -p fadelab --test golden_tables --test determinism --test recorded_links
 	@git status --short docs tests/golden
 
 fmt: setup-test ## Format the sources in place

@@ -433,7 +433,7 @@ fn the_law_of_the_tutorial_grows_however_seldom_a_round_trip_is_measured() {
             "--set",
             "flow.law=gentle",
             "--set",
-            "run.duration=30 s",
+            "run.duration=50 s",
             "--set",
             &samples,
         ];

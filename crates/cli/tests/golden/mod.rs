@@ -18,7 +18,7 @@ pub fn path(name: &str) -> PathBuf {
 
 /// What to do when numbers moved, at the end of each difference that the tests print.
 pub const ADVICE: &str = "\
-If the change is meant: FADELAB_BLESS=1 cargo test -p fadelab --test golden_tables --test determinism
+If the change is meant: make bless
 writes the files anew, and a line under `Changed numbers` in CHANGELOG.md says which numbers moved, by how much and why.
 ";
 
