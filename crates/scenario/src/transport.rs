@@ -18,9 +18,9 @@ const WINDOW_PKTS_UNLIMITED: u32 = 1_000_000;
 const LINUX_QUICK_ACKS_PKTS: u16 = (((3 << 20) - (64 << 10)) / (2 * 1_448)) as u16;
 
 /// ns-2.35 as its defaults and its usual scripts have it: 1000 B of payload, one RTT sample a round trip in ticks of 10
-/// ms (`timestamps_` false, `tcpTick_` 0.01), an ACK for each packet, headers that never grow. Its Reno and
-/// `NewReno` let the ACK that ends a recovery open the window (`recv_newack_helper`). `window_`, 20 packets by
-/// default, is lifted as every script does.
+/// ms (`timestamps_` false, `tcpTick_` 0.01), a timeout of whole ticks (`rtt_update`), an ACK for each packet, headers
+/// that never grow. Its Reno and `NewReno` let the ACK that ends a recovery open the window (`recv_newack_helper`).
+/// `window_`, 20 packets by default, is lifted as every script does.
 /// Source: ns-2.35 tcl/lib/ns-default.tcl.
 const NS2: Transport = Transport {
     packet_bytes: 1_040,
@@ -36,6 +36,7 @@ const NS2: Transport = Transport {
     delayed_ack_ns: None,
     rto_ns_min: 200_000_000,
     rto_min_over_srtt: false,
+    rto_whole_ticks: false,
     rto_ns_max: 60_000_000_000,
     rto_ns_initial: 3_000_000_000,
     ts_tick_ns: 10_000_000,
@@ -67,6 +68,7 @@ const RFC: Transport = Transport {
     delayed_ack_ns: Some(200_000_000),
     rto_ns_min: 1_000_000_000,
     rto_min_over_srtt: false,
+    rto_whole_ticks: false,
     rto_ns_max: 60_000_000_000,
     rto_ns_initial: 1_000_000_000,
     ts_tick_ns: 1_000_000,
@@ -258,6 +260,9 @@ fields! {
     transport.rto_ns_min: Duration = "rto_min", "smallest retransmission timeout", time;
     transport.rto_min_over_srtt: bool = "rto_min_over_srtt",
         "whether that counts on top of the smoothed RTT (Linux) or from zero (RFC 6298)";
+    transport.rto_whole_ticks: bool = "rto_whole_ticks",
+        "whether the smoothed RTT counts in the timeout in whole ticks of `clock_tick`, rounded down (ns-2), or with \
+         its eighths of a tick";
     transport.rto_ns_max: Duration = "rto_max", "largest retransmission timeout", |max| match max.0 {
         1..1_000_000 => Err("allowed is 1 ms or more: a timer that never rests never ends".to_owned()),
         _ => time(max),

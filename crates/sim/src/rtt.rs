@@ -1,7 +1,8 @@
 //! Round-trip time estimation and the retransmission timeout, RFC 6298.
 //!
-//! The timeout is computed in whole ticks of the timestamp clock, as stacks do: a coarse clock keeps the variance, and
-//! with it the timeout, from shrinking to nothing. The law sees round-trip times in microseconds whatever the tick is.
+//! The timeout is computed from samples in whole ticks of the timestamp clock, as stacks do: a coarse clock keeps the
+//! variance, and with it the timeout, from shrinking to nothing. SRTT has eighths of a tick, which ns-2 leaves out of
+//! the timeout. The law sees round-trip times in microseconds whatever the tick is.
 
 use crate::spec::Transport;
 use crate::tcp::plan::Plan;
@@ -60,7 +61,11 @@ impl RttEstimator {
         self.backoff = 0;
         // (2.3): RTO = SRTT + max(G, 4 RTTVAR), with the clock granularity G of one tick.
         let variance_ns = self.rttvar_ticks_x4.max(1) * clock.tick_ns();
-        let srtt_ns = self.srtt_ticks_x8 * clock.tick_ns() / 8;
+        let srtt_ns = if tcp.rto_whole_ticks {
+            self.srtt_ticks_x8 / 8 * clock.tick_ns()
+        } else {
+            self.srtt_ticks_x8 * clock.tick_ns() / 8
+        };
         let rto_ns = if tcp.rto_min_over_srtt {
             srtt_ns + variance_ns.max(tcp.rto_ns_min)
         } else {
@@ -90,5 +95,31 @@ impl RttEstimator {
     #[inline]
     pub fn rtt_us_min(&self) -> u32 {
         self.rtt_us_min
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::tcp::plan::tests::spec;
+
+    #[test]
+    fn a_timeout_of_whole_ticks_leaves_out_the_eighths_of_the_smoothed_rtt() {
+        // Goal: samples of 3 and 4 ticks of 10 ms make SRTT 25/8 and RTTVAR 6/4 (RFC 6298, (2.2) and (2.3)), so the
+        // timeout is 25/8 + 6 = 9.125 ticks, in whole ticks 9 (ns-2.35 tcp.cc, `rtt_update`), and SRTT is the same.
+        for (whole, rto_ns) in [(false, 91_250_000), (true, 90_000_000)] {
+            let mut flow = spec("reno");
+            let tcp = &mut flow.transport;
+            (tcp.rto_whole_ticks, tcp.ts_tick_ns, tcp.rto_ns_max) = (whole, 10_000_000, u64::MAX);
+            let plan = Plan::of(&flow, None);
+            let mut rtt = RttEstimator::new(&plan.tcp);
+            rtt.sample(30_000, &plan);
+            rtt.sample(40_000, &plan);
+            assert_eq!(
+                (rtt.rto_ns(&plan.tcp), rtt.srtt_us()),
+                (rto_ns, 31_250),
+                "whole: {whole}"
+            );
+        }
     }
 }

@@ -185,6 +185,8 @@ pub struct Transport {
     pub rto_ns_min: u64,
     /// Whether the smallest timeout counts on top of SRTT, as in Linux, or from zero (RFC 6298, (2.4)).
     pub rto_min_over_srtt: bool,
+    /// Whether SRTT counts there in whole ticks, rounded down, as in ns-2; else with its eighths of a tick.
+    pub rto_whole_ticks: bool,
     /// Largest.
     pub rto_ns_max: u64,
     /// Before the first sample.

@@ -55,6 +55,7 @@ fn switches(draw: &mut Draw, text: &mut Text) {
         "handshake",
         "option_space",
         "rto_min_over_srtt",
+        "rto_whole_ticks",
     ] {
         if draw.one_in(4) {
             text.bare(key, draw.one_in(2));

@@ -35,6 +35,7 @@ pub fn transport() -> Transport {
         delayed_ack_ns: None,
         rto_ns_min: SECOND,
         rto_min_over_srtt: false,
+        rto_whole_ticks: false,
         rto_ns_max: 60 * SECOND,
         rto_ns_initial: SECOND,
         ts_tick_ns: 1_000_000,

@@ -83,11 +83,12 @@ impl Plan {
 }
 
 #[cfg(test)]
-mod tests {
+pub(crate) mod tests {
     use super::*;
     use crate::spec::{FlowKind, Pacing, Recovery, RecoveryExit, RttSamples, Span};
 
-    fn spec(name: &str) -> FlowSpec {
+    /// A flow under the law `name` over link 0, back over link 1.
+    pub(crate) fn spec(name: &str) -> FlowSpec {
         let law = fadelab_laws::sender(name).expect("registered");
         let transport = Transport {
             packet_bytes: 1040,
@@ -103,6 +104,7 @@ mod tests {
             delayed_ack_ns: None,
             rto_ns_min: 1,
             rto_min_over_srtt: false,
+            rto_whole_ticks: false,
             rto_ns_max: 2,
             rto_ns_initial: 1,
             ts_tick_ns: 1000,

@@ -32,6 +32,7 @@ pub fn transport() -> Transport {
         delayed_ack_ns: None,
         rto_ns_min: 200 * MS,
         rto_min_over_srtt: false,
+        rto_whole_ticks: false,
         rto_ns_max: 60 * S,
         rto_ns_initial: 3 * S,
         ts_tick_ns: 10 * MS,
