@@ -1,54 +1,85 @@
-//! What a transmission meets once it has begun: the channel, and the capacity that it may not exceed.
+//! What is behind the transmitter of a link with a channel, and the capacity that no link may exceed.
 
-use fadelab_phy::channel::{Channel, ChannelSpec, PacketKind};
+use fadelab_phy::channel::{Channel, PacketKind};
 
+use crate::counters::LinkCounters;
 use crate::spec::LinkSpec;
 
-/// The channel, and the on-air size of the last data packet and ACK: sizes rarely change.
+/// A channel, and what became of the packets that it was asked about.
 #[derive(Debug)]
 pub(crate) struct Air {
-    channel: Option<(ChannelSpec, Channel)>,
-    header_bytes: u32,
-    sizes: [(u32, u32); 2],
+    channel: Channel,
+    /// Fate of the last packet that did not have to wait.
+    pub passed: Fate,
+    /// Data packets that were taken, whether they have been sent or not.
+    taken_data_pkts: u64,
+    /// Packets that were lost, by [`PacketKind`].
+    lost_pkts: [u64; 2],
 }
 
+const DATA: usize = PacketKind::Data as usize;
+
 impl Air {
-    /// What a packet meets on a link, unless it is a wire on which packets have their own size.
-    pub fn of(link: &LinkSpec, seed: u64) -> Option<Self> {
-        let header_bytes = link.capacity.header_bytes();
-        if link.channel.is_none() && header_bytes == 0 {
-            return None;
-        }
-        let build = |spec: &ChannelSpec| Channel::new(spec, seed, &link.name, link.capacity.rate_bps_mean());
-        Some(Self {
-            channel: link.channel.as_ref().map(|spec| (spec.clone(), build(spec))),
-            header_bytes,
-            sizes: [(0, 0); 2],
+    /// What a spec has behind the transmitter, if there is anything.
+    pub fn of(spec: &LinkSpec, seed: u64) -> Option<Self> {
+        let rate_bps = spec.capacity.rate_bps_mean();
+        let channel = spec.channel.as_ref();
+        channel.map(|channel| Self {
+            channel: Channel::new(channel, seed, &spec.name, rate_bps),
+            passed: Fate::default(),
+            taken_data_pkts: 0,
+            lost_pkts: [0; 2],
         })
     }
 
-    /// Whether there is a channel, so that what is sent and what is lost is counted.
-    pub fn has_channel(&self) -> bool {
-        self.channel.is_some()
+    /// Bytes on the air, parity included, of the packet that is decided next of its kind.
+    #[inline(always)]
+    pub fn make_ready(&mut self, kind: PacketKind, ip_bytes: u16) -> u32 {
+        self.channel.make_ready(kind, u32::from(ip_bytes))
     }
 
-    /// Whether the channel loses a packet whose transmission begins at `start_ns`; `None`: there is no channel.
-    #[inline]
-    pub fn loses(&mut self, start_ns: u64, kind: PacketKind, ip_bytes: u32) -> Option<bool> {
-        let (_, channel) = self.channel.as_mut()?;
-        Some(channel.is_lost(start_ns, kind, ip_bytes))
+    /// The same without making it ready: `None`, where the last one of its kind had another size.
+    #[inline(always)]
+    pub fn ready_bytes(&self, kind: PacketKind, ip_bytes: u16) -> Option<u32> {
+        self.channel.ready_bytes(kind, u32::from(ip_bytes))
     }
 
-    /// Bytes on the air of a packet, parity and the link's own header included.
-    #[inline]
-    pub fn bytes(&mut self, kind: PacketKind, ip_bytes: u32) -> u32 {
-        let known = &mut self.sizes[usize::from(kind == PacketKind::Ack)];
-        if known.0 != ip_bytes {
-            let coded = self.channel.as_ref();
-            let coded_bytes = coded.map_or(ip_bytes, |(spec, _)| spec.air_bytes(kind, ip_bytes));
-            *known = (ip_bytes, coded_bytes + self.header_bytes);
+    /// Computes what the channel has to know of packets of this size, which takes a while.
+    pub fn prepare(&mut self, kind: PacketKind, ip_bytes: u16) {
+        self.channel.prepare(kind, u32::from(ip_bytes));
+    }
+
+    /// Decides the fate of a packet whose transmission begins at `start_ns`; its size was made ready.
+    #[inline(always)]
+    pub fn decide(&mut self, start_ns: u64, kind: PacketKind) -> Fate {
+        self.taken_data_pkts += u64::from(kind == PacketKind::Data);
+        let is_lost = self.channel.is_ready_lost(start_ns, kind);
+        if is_lost {
+            self.lost_pkts[kind as usize] += 1;
         }
-        known.1
+        Fate {
+            is_data: kind == PacketKind::Data,
+            is_lost,
+            is_marked: false,
+        }
+    }
+
+    /// Whether a transmission that begins at `start_ns` is lost. Whoever asks counts.
+    pub fn loses(&mut self, start_ns: u64, kind: PacketKind, ip_bytes: u16) -> bool {
+        self.channel.is_lost(start_ns, kind, u32::from(ip_bytes))
+    }
+
+    /// Tells what has been sent: all that was decided but those whose fates are `unsent`.
+    pub fn tell(&self, counters: &mut LinkCounters, unsent: impl Iterator<Item = Fate>) {
+        counters.sent_data_pkts = self.taken_data_pkts;
+        counters.lost_air_pkts = self.lost_pkts.iter().sum();
+        counters.lost_air_data_pkts = self.lost_pkts[DATA];
+        for fate in unsent {
+            let (is_data, is_lost) = (u64::from(fate.is_data), u64::from(fate.is_lost));
+            counters.sent_data_pkts -= is_data;
+            counters.lost_air_pkts -= is_lost;
+            counters.lost_air_data_pkts -= is_data & is_lost;
+        }
     }
 }
 
@@ -68,6 +99,8 @@ pub(crate) struct BusyPeriod {
     pub end_ns: u64,
     pub bytes: u64,
 }
+
+pub(crate) const CAPACITY: &str = "a link never exceeds its capacity";
 
 impl BusyPeriod {
     /// Adds a transmission.

@@ -66,7 +66,7 @@ pub type FeedbackBytes = [u8; abi::FEEDBACK_BYTES_MAX];
 
 /// What the channel calls a packet: data and ACKs have code rates of their own.
 #[inline]
-pub(crate) fn kind(header: &Header) -> PacketKind {
+pub fn kind(header: &Header) -> PacketKind {
     if header.is_data() {
         PacketKind::Data
     } else {

@@ -94,9 +94,12 @@ impl LawHost {
     /// The law of a queue of a link; a passive law (drop-tail) needs none. `queue` names the queue where a link has
     /// several, so that each has random numbers of its own.
     pub fn of(spec: &LinkSpec, seed: u64, packet_bytes: u32, queue: &str) -> Option<Box<Self>> {
-        if spec.router.law.is_passive() {
-            return None;
-        }
+        let is_passive = spec.router.law.is_passive();
+        (!is_passive).then(|| Box::new(Self::at(spec, seed, packet_bytes, queue)))
+    }
+
+    /// The same of any law: a passive one is asked nothing.
+    pub fn at(spec: &LinkSpec, seed: u64, packet_bytes: u32, queue: &str) -> Self {
         let capacity_bytes_per_s = match spec.capacity {
             CapacitySpec::Constant { rate_bps } => rate_bps / 8,
             CapacitySpec::Trace(_) => 0,
@@ -112,9 +115,7 @@ impl LawHost {
         let component = format!("router {}{queue}", spec.name);
         let (random, words) = (Stream::new(seed, &component), CounterDraw::new(seed, &component));
         let place = || format!("link {}{queue}", spec.name);
-        Some(guard::in_place(place, || {
-            Box::new(Self::new(&spec.router, random, words, link))
-        }))
+        guard::in_place(place, || Self::new(&spec.router, random, words, link))
     }
 
     fn new(spec: &RouterSpec, mut random: Stream, words: CounterDraw, mut link: abi::Link) -> Self {

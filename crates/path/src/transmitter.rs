@@ -1,15 +1,41 @@
 //! When a transmitter takes a packet and when it is done with it.
 
+use std::fmt::Debug;
 use std::sync::Arc;
 
-use crate::spec::CapacitySpec;
 use crate::trace::Trace;
 
-/// Serves packets in order. Times are decided when a packet is handed over: nothing overtakes on a FIFO link.
-#[derive(Debug)]
-pub(crate) enum Transmitter {
-    Constant(ConstantRate),
-    Trace(TraceRate),
+/// What serves packets in order. Times are decided when a packet is handed over: nothing overtakes on a FIFO link.
+pub(crate) trait Transmit: Debug {
+    /// Where in its capacity a transmission began, where its time does not say that.
+    type Place: Copy + Debug + Default;
+
+    /// Bytes that each packet has here beside its own.
+    fn header_bytes(&self) -> u32;
+
+    /// Whether a packet that comes at `now_ns` is sent at once: all that came before began by then.
+    fn is_free(&self, now_ns: u64) -> bool;
+
+    /// When [`Self::serve`] would begin with a packet that is ready at `ready_ns`.
+    fn next_start(&self, ready_ns: u64) -> u64;
+
+    /// The latest instant at which a packet may have come that is sent at `start_ns`: what waits at an opportunity has
+    /// been there as long as its rules demand.
+    fn ready_for(&self, start_ns: u64) -> u64;
+
+    /// Takes a packet that is ready at `ready_ns`, after all that were taken before.
+    fn serve(&mut self, ready_ns: u64, bytes: u32) -> Served<Self::Place>;
+
+    /// Whether `bytes` can be sent in the busy period from `start_ns` to `end_ns`. Computed from the rate or the
+    /// trace itself, not from the times that [`Self::serve`] gave: it is there to check them.
+    fn can_send(&self, start_ns: u64, end_ns: u64, bytes: u64) -> bool;
+
+    /// Bytes of a transmission that are still to come at `now_ns`: of a trace, those of opportunities to come; at a
+    /// constant rate, in proportion to the time, rounded up.
+    fn unsent_bytes(&self, served: Served<Self::Place>, bytes: u32, now_ns: u64) -> u64;
+
+    /// On-air bytes that could have been sent until `now_ns`.
+    fn offered_bytes(&self, now_ns: u64) -> u64;
 }
 
 /// A constant rate, and when it is free.
@@ -40,91 +66,21 @@ pub(crate) struct TraceRate {
     position: u64,
 }
 
-/// First and last instant of a transmission, and where in its trace it began.
+/// First and last instant of a transmission, and its place.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(crate) struct Served {
+pub(crate) struct Served<P> {
     pub start_ns: u64,
     pub end_ns: u64,
-    pub mark: u64,
+    pub place: P,
 }
 
-impl Transmitter {
-    pub fn new(spec: &CapacitySpec) -> Self {
-        match spec {
-            CapacitySpec::Constant { rate_bps } => {
-                let rate = Rate::new(*rate_bps);
-                Self::Constant(ConstantRate {
-                    rate,
-                    free: Instant::default(),
-                })
-            }
-            CapacitySpec::Trace(trace) => Self::Trace(TraceRate {
-                trace: Arc::clone(trace),
-                position: 0,
-            }),
-        }
+/// See [`Transmit::unsent_bytes`], at a constant rate.
+pub(crate) fn unsent_bytes(start_ns: u64, end_ns: u64, bytes: u32, now_ns: u64) -> u64 {
+    if end_ns <= now_ns {
+        return 0;
     }
-
-    /// Takes a packet that is ready at `ready_ns`, after all that were taken before.
-    #[inline]
-    pub fn serve(&mut self, ready_ns: u64, bytes: u32) -> Served {
-        match self {
-            Self::Constant(rate) => rate.serve(ready_ns, bytes),
-            Self::Trace(rate) => rate.serve(ready_ns, bytes),
-        }
-    }
-
-    /// When [`Self::serve`] would begin with a packet that is ready at `ready_ns`.
-    pub fn next_start(&self, ready_ns: u64) -> u64 {
-        match self {
-            Self::Constant(rate) => rate.free.ns.max(ready_ns),
-            Self::Trace(rate) => rate.trace.time_ns(rate.next_position(ready_ns) / rate.bytes_each()),
-        }
-    }
-
-    /// The latest instant at which a packet may have come that is sent at `start_ns`: what waits at an opportunity has
-    /// been there as long as its rules demand.
-    pub fn ready_for(&self, start_ns: u64) -> u64 {
-        match self {
-            Self::Constant(_) => start_ns,
-            Self::Trace(rate) => start_ns.saturating_sub(rate.trace.rules.notice_ns()),
-        }
-    }
-
-    /// Whether `bytes` can be sent in the busy period from `start_ns` to `end_ns`. Computed from the rate or the
-    /// trace itself, not from the times that [`Self::serve`] gave: it is there to check them.
-    #[inline]
-    pub fn can_send(&self, start_ns: u64, end_ns: u64, bytes: u64) -> bool {
-        match self {
-            Self::Constant(rate) => rate.rate.can_send(start_ns, end_ns, bytes),
-            Self::Trace(rate) => {
-                let before = rate.trace.index_from(start_ns) * rate.bytes_each();
-                bytes <= rate.trace.offered_bytes(end_ns) - before
-            }
-        }
-    }
-
-    /// Bytes of a transmission that are still to come at `now_ns`: of a trace, those of opportunities to come; at a
-    /// constant rate, in proportion to the time, rounded up.
-    pub fn unsent_bytes(&self, served: Served, bytes: u32, now_ns: u64) -> u64 {
-        match self {
-            _ if served.end_ns <= now_ns => 0,
-            Self::Constant(_) => Rate::unsent_bytes(served.start_ns, served.end_ns, bytes, now_ns),
-            Self::Trace(rate) => {
-                let last = served.mark + u64::from(bytes);
-                last.saturating_sub(rate.trace.offered_bytes(now_ns))
-                    .min(u64::from(bytes))
-            }
-        }
-    }
-
-    /// On-air bytes that could have been sent until `now_ns`.
-    pub fn offered_bytes(&self, now_ns: u64) -> u64 {
-        match self {
-            Self::Constant(rate) => rate.rate.offered_bytes(now_ns),
-            Self::Trace(rate) => rate.trace.offered_bytes(now_ns),
-        }
-    }
+    let unsent = u128::from(bytes) * u128::from(end_ns - now_ns);
+    unsent.div_ceil(u128::from(end_ns - start_ns)) as u64
 }
 
 impl Instant {
@@ -154,41 +110,84 @@ impl Rate {
         }
     }
 
-    /// As [`Transmitter::can_send`].
+    /// See [`Transmit::can_send`].
     #[inline]
     pub fn can_send(self, start_ns: u64, end_ns: u64, bytes: u64) -> bool {
         u128::from(bytes) * 8_000_000_000 <= u128::from(end_ns - start_ns) * u128::from(self.rate_bps)
     }
 
-    /// As [`Transmitter::unsent_bytes`], before `end_ns`.
-    pub fn unsent_bytes(start_ns: u64, end_ns: u64, bytes: u32, now_ns: u64) -> u64 {
-        let unsent = u128::from(bytes) * u128::from(end_ns - now_ns);
-        unsent.div_ceil(u128::from(end_ns - start_ns)) as u64
-    }
-
-    /// As [`Transmitter::offered_bytes`].
+    /// See [`Transmit::offered_bytes`].
     pub fn offered_bytes(self, now_ns: u64) -> u64 {
         (u128::from(now_ns) * u128::from(self.rate_bps) / 8_000_000_000) as u64
     }
 }
 
 impl ConstantRate {
-    #[inline]
-    fn serve(&mut self, ready_ns: u64, bytes: u32) -> Served {
-        if ready_ns > self.free.ns {
-            self.free = Instant { ns: ready_ns, q32: 0 };
-        }
-        let start = self.free;
-        self.free = self.rate.end(start, bytes);
-        Served {
-            start_ns: start.ns,
-            end_ns: self.free.ceil_ns(),
-            mark: 0,
+    pub fn new(rate_bps: u64) -> Self {
+        Self {
+            rate: Rate::new(rate_bps),
+            free: Instant::default(),
         }
     }
 }
 
+impl Transmit for ConstantRate {
+    type Place = ();
+
+    #[inline(always)]
+    fn header_bytes(&self) -> u32 {
+        0
+    }
+
+    #[inline(always)]
+    fn is_free(&self, now_ns: u64) -> bool {
+        self.free.ns <= now_ns
+    }
+
+    fn next_start(&self, ready_ns: u64) -> u64 {
+        self.free.ns.max(ready_ns)
+    }
+
+    fn ready_for(&self, start_ns: u64) -> u64 {
+        start_ns
+    }
+
+    #[inline(always)]
+    fn serve(&mut self, ready_ns: u64, bytes: u32) -> Served<()> {
+        if ready_ns > self.free.ns {
+            self.free = Instant { ns: ready_ns, q32: 0 };
+        }
+        let start_ns = self.free.ns;
+        self.free = self.rate.end(self.free, bytes);
+        Served {
+            start_ns,
+            end_ns: self.free.ceil_ns(),
+            place: (),
+        }
+    }
+
+    #[inline(always)]
+    fn can_send(&self, start_ns: u64, end_ns: u64, bytes: u64) -> bool {
+        self.rate.can_send(start_ns, end_ns, bytes)
+    }
+
+    fn unsent_bytes(&self, served: Served<()>, bytes: u32, now_ns: u64) -> u64 {
+        unsent_bytes(served.start_ns, served.end_ns, bytes, now_ns)
+    }
+
+    fn offered_bytes(&self, now_ns: u64) -> u64 {
+        self.rate.offered_bytes(now_ns)
+    }
+}
+
 impl TraceRate {
+    pub fn new(trace: &Arc<Trace>) -> Self {
+        Self {
+            trace: Arc::clone(trace),
+            position: 0,
+        }
+    }
+
     fn bytes_each(&self) -> u64 {
         u64::from(self.trace.opportunity_bytes)
     }
@@ -204,8 +203,29 @@ impl TraceRate {
             self.position
         }
     }
+}
 
-    fn serve(&mut self, ready_ns: u64, bytes: u32) -> Served {
+impl Transmit for TraceRate {
+    /// The first byte in the sequence of opportunities.
+    type Place = u64;
+
+    fn header_bytes(&self) -> u32 {
+        self.trace.rules.header_bytes()
+    }
+
+    fn is_free(&self, now_ns: u64) -> bool {
+        self.next_start(now_ns) <= now_ns
+    }
+
+    fn next_start(&self, ready_ns: u64) -> u64 {
+        self.trace.time_ns(self.next_position(ready_ns) / self.bytes_each())
+    }
+
+    fn ready_for(&self, start_ns: u64) -> u64 {
+        start_ns.saturating_sub(self.trace.rules.notice_ns())
+    }
+
+    fn serve(&mut self, ready_ns: u64, bytes: u32) -> Served<u64> {
         let each = self.bytes_each();
         let from = self.next_position(ready_ns);
         self.position = from + u64::from(bytes);
@@ -213,7 +233,22 @@ impl TraceRate {
         Served {
             start_ns: self.trace.time_ns(first),
             end_ns: self.trace.time_ns(last),
-            mark: from,
+            place: from,
         }
+    }
+
+    fn can_send(&self, start_ns: u64, end_ns: u64, bytes: u64) -> bool {
+        let before = self.trace.index_from(start_ns) * self.bytes_each();
+        bytes <= self.trace.offered_bytes(end_ns) - before
+    }
+
+    fn unsent_bytes(&self, served: Served<u64>, bytes: u32, now_ns: u64) -> u64 {
+        let last = served.place + u64::from(bytes);
+        last.saturating_sub(self.trace.offered_bytes(now_ns))
+            .min(u64::from(bytes))
+    }
+
+    fn offered_bytes(&self, now_ns: u64) -> u64 {
+        self.trace.offered_bytes(now_ns)
     }
 }

@@ -1,9 +1,9 @@
-//! Wires: links at a constant rate, with one queue. Here those with drop-tail, many at a time; a [`LawWire`] has a law.
+//! Wires: links at a constant rate, with one queue and no law, many at a time.
 //!
 //! Most links of a network are wires: access links that nobody studies, and a bottleneck with drop-tail. Nothing that
 //! comes later changes when a packet leaves a wire, so [`Wires::arrive`] says at once when it will be at the far end.
 //! Whoever drives the wires keeps the packet until then; a wire keeps only the times of those that wait, for its queue
-//! has a length and a limit. A [`Link`](crate::link::Link) of the same spec hands over the same packets at the same
+//! has a length and a limit. A [`Node`](crate::node::Node) of the same spec hands over the same packets at the same
 //! instants and counts the same: a test holds the two together.
 //!
 //! What wires have in common lies in a table of kinds, and their queues lie apart, so that a hop over an idle wire
@@ -17,22 +17,20 @@ use std::sync::Arc;
 
 use prefetch_index::prefetch_index;
 
-use crate::air::Fate;
+use crate::air::{Air, CAPACITY, Fate};
 use crate::counters::LinkCounters;
+use crate::queue::{BYTES, Broken, Limits, Waiting};
 use crate::spec::{CapacitySpec, LinkSpec};
-use crate::transmitter::{Instant, Rate};
+use crate::transmitter::{Instant, Rate, unsent_bytes};
 use crate::violation::{Checked, violated};
 
 mod air;
 #[cfg(feature = "fault-injection")]
 mod fault;
-mod law;
 mod queue;
 
 pub use air::OnAir;
-use air::WireAir;
-pub use law::LawWire;
-use queue::{Broken, Place, Queue, Waiting, add_queue};
+use queue::{Place, Queue, add_queue};
 
 /// Number of a kind of wires: same rate, same delay, same limits.
 pub type KindId = usize;
@@ -45,7 +43,7 @@ type Facts = (u64, u64, u32, u64, u64);
 struct Kind {
     line: Line,
     /// Of the only wire of this kind, if it has a channel.
-    air: Option<Box<WireAir>>,
+    air: Option<Box<Air>>,
     family: u64,
 }
 
@@ -54,8 +52,7 @@ struct Kind {
 struct Line {
     rate: Rate,
     delay_ns: u64,
-    limit_pkts: u32,
-    limit_bytes: u64,
+    limits: Limits,
     /// What packets that find the transmitter idle take, by the length of their size in bits: sizes rarely change.
     known: [Taken; 4],
 }
@@ -211,17 +208,15 @@ impl Wires {
                 return self.names.push(Arc::clone(&spec.name));
             }
         };
-        let limit_pkts = spec.buffer.packets.unwrap_or(u32::MAX);
-        let limit_bytes = spec.buffer.bytes.unwrap_or(u64::MAX);
+        let limits = Limits::of(spec.buffer);
         let line = || Line {
             rate: Rate::new(rate_bps),
             delay_ns: spec.delay_ns,
-            limit_pkts,
-            limit_bytes,
+            limits,
             known: [Taken::of(0, Rate::new(rate_bps), spec.delay_ns); 4],
         };
-        let facts = (rate_bps, spec.delay_ns, limit_pkts, limit_bytes, family);
-        let air = WireAir::of(spec, seed).map(Box::new);
+        let facts = (rate_bps, spec.delay_ns, limits.pkts, limits.bytes, family);
+        let air = Air::of(spec, seed).map(Box::new);
         let shared = self.known.get(&facts).copied().filter(|_| air.is_none());
         let kind = shared.unwrap_or_else(|| {
             if air.is_none() {
@@ -384,7 +379,7 @@ impl Wires {
         };
         let mut gone_pkts = 0;
         if let Some(queue) = queue {
-            gone_pkts = queue.add_to(&mut counters, now_ns);
+            gone_pkts = self.checked(index, queue.tell(now_ns, &mut counters))?;
             if wire.before_pkts != counters.queue_pkts + queue.held_back_pkts {
                 return self.broken("packets are conserved at a node", index, now_ns);
             }
@@ -396,12 +391,12 @@ impl Wires {
         let last = self.last_begun(wire, queue, now_ns, ahead);
         if last.end_ns > now_ns {
             // Within a wire a packet counts as sent from its beginning on, in results when it was.
-            counters.sent_bytes -= Rate::unsent_bytes(last.start_ns, last.end_ns, last.bytes, now_ns);
+            counters.sent_bytes -= unsent_bytes(last.start_ns, last.end_ns, last.bytes, now_ns);
             counters.sent_pkts -= 1;
         }
         if let Some(air) = self.air_of(wire) {
-            let waiting = queue.into_iter().flat_map(Queue::fates);
-            air.add_to(
+            let waiting = queue.into_iter().flat_map(|queue| queue.waiting.fates());
+            air.tell(
                 &mut counters,
                 waiting.chain((last.end_ns > now_ns).then_some(last.fate)),
             );
@@ -411,7 +406,7 @@ impl Wires {
 
     /// The last transmission that began by `now_ns`. A busy period begins with a packet that did not wait, and nothing
     /// that comes ahead of its time waits.
-    fn last_begun(&self, wire: &Wire, queue: Option<&Queue>, now_ns: u64, ahead: Ahead) -> Waiting {
+    fn last_begun(&self, wire: &Wire, queue: Option<&Queue>, now_ns: u64, ahead: Ahead) -> Waiting<()> {
         let began_in_period = |queue: &&Queue| queue.last.end_ns > wire.busy_start_ns.min(now_ns);
         if let Some(queue) = queue.filter(began_in_period) {
             return queue.last;
@@ -427,7 +422,8 @@ impl Wires {
             start_ns,
             end_ns: self.kinds[wire.kind as usize].line.rate.end(start, bytes).ceil_ns(),
             bytes,
-            fate: self.air_of(wire).map_or(Fate::default(), WireAir::passed),
+            fate: self.air_of(wire).map_or(Fate::default(), |air| air.passed),
+            more: (),
         }
     }
 
@@ -447,7 +443,3 @@ impl Wires {
         violated(invariant, self.name(index), now_ns, detail)
     }
 }
-
-const CAPACITY: &str = "a link never exceeds its capacity";
-const BYTES: &str = "bytes are conserved at a node";
-const LIMIT: &str = "a queue stays within its limit";

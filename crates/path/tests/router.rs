@@ -2,10 +2,10 @@
 
 use fadelab_laws::{abi, capacity, router};
 use fadelab_path::layer::{Arq, LinkLayer};
-use fadelab_path::link::{Arrival, Departure, Link};
+use fadelab_path::node::{Arrival, Departure, Node};
 use fadelab_path::packet::{FeedbackBytes, Header, PacketId, Parcel, Store};
 use fadelab_path::spec::{Buffer, CapacitySpec, LinkKind, LinkSpec, Queues, RouterSpec};
-use fadelab_phy::channel::{ChannelSpec, CodeSpec, Model};
+use fadelab_phy::channel::{ChannelSpec, CodeSpec, Model, PacketKind};
 
 const MS: u64 = 1_000_000;
 
@@ -66,7 +66,7 @@ fn codes(spec: &LinkSpec, times_ns: impl Iterator<Item = u64>) -> Vec<(u64, u32)
 
 /// The same with packets of these formats by turns.
 fn codes_of(spec: &LinkSpec, times_ns: impl Iterator<Item = u64>, wires: &[u32]) -> Vec<(u64, u32)> {
-    let (mut link, mut packets, mut codes) = (Link::new(spec, 1, 1000), Packets::default(), Vec::new());
+    let (mut link, mut packets, mut codes) = (Node::new(spec, 1, 1000), Packets::default(), Vec::new());
     let (mut under_way, mut end_ns) = (Vec::new(), 0);
     for now_ns in times_ns {
         while link.next_due() <= now_ns {
@@ -87,7 +87,8 @@ fn codes_of(spec: &LinkSpec, times_ns: impl Iterator<Item = u64>, wires: &[u32])
         });
         let id = (packets.0.len() - 1) as PacketId;
         let parcel = Parcel::new(id, 0, 1000);
-        if let Arrival::Leaves { due_ns, .. } = link.arrive(now_ns, parcel, &mut packets).expect("sound") {
+        let arrival = link.arrive(now_ns, parcel, PacketKind::Data, &mut packets);
+        if let Arrival::Leaves { due_ns } = arrival.expect("sound") {
             under_way.push((due_ns, id));
         }
         end_ns = now_ns;

@@ -4,24 +4,13 @@ mod common;
 
 use std::sync::Arc;
 
-use common::{Bench, DATA, MS, constant, spec};
+use common::{Bench, DATA, MS, constant, spec, step_by_step};
 use fadelab_laws::{abi, capacity, router, routers};
 use fadelab_path::counters::LinkCounters;
-use fadelab_path::layer::{DelayLaw, Jitter};
 use fadelab_path::spec::{CapacitySpec, LinkSpec, Queues};
 use fadelab_path::trace::{Trace, TraceRules};
 use fadelab_phy::channel::{ChannelSpec, CodeMode, CodeSpec, Model};
 use fadelab_phy::random::Stream;
-
-/// Goes step by step and delays by nothing.
-fn step_by_step(spec: &LinkSpec) -> LinkSpec {
-    let mut link = spec.clone();
-    link.layer.jitter = Some(Jitter {
-        delay: DelayLaw::Uniform { min_ns: 0, max_ns: 0 },
-        in_order: true,
-    });
-    link
-}
 
 /// What comes out of a link under bursts of random packets, ECN-capable or not, and its counters on the way.
 fn outcome(spec: &LinkSpec, seed: u64) -> (Vec<(u64, u32, u8)>, Vec<LinkCounters>) {

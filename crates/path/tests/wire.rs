@@ -1,13 +1,12 @@
-//! Wires against links of the same spec, which do the same in a more general way.
+//! Wires against nodes of the same spec, which do the same in a more general way.
 
 mod common;
 
-use common::{Bench, DATA, MS, Packets, constant, spec};
-use fadelab_laws::{abi, router};
+use common::{Bench, CODE, DATA, MS, constant, fading, spec};
 use fadelab_path::packet::Parcel;
 use fadelab_path::spec::LinkSpec;
-use fadelab_path::wire::{Ahead, LawWire, OnAir, Wires};
-use fadelab_phy::channel::{Antennas, ChannelSpec, CodeMode, CodeSpec, Model, Modulation, PacketKind};
+use fadelab_path::wire::{Ahead, OnAir, Wires};
+use fadelab_phy::channel::{ChannelSpec, CodeSpec, Model, PacketKind};
 use fadelab_phy::random::Stream;
 
 /// Tag of packets that are lost on the air.
@@ -15,23 +14,6 @@ const LOST: u32 = 7;
 
 fn on_air(kind: PacketKind) -> OnAir {
     OnAir { kind, lost: LOST }
-}
-
-const CODE: CodeSpec = CodeSpec {
-    data_rate: 0.9,
-    ack_rate: 0.5,
-    mode: CodeMode::Ideal,
-};
-
-fn fading(snr_good_db: f64) -> Model {
-    Model::GilbertElliott {
-        modulation: Modulation::Bpsk,
-        antennas: Antennas::TwoByTwo,
-        snr_good_db,
-        snr_bad_db: snr_good_db - 10.0,
-        burst_good_bits: 800.0,
-        burst_bad_bits: 8.0,
-    }
 }
 
 #[test]
@@ -175,55 +157,6 @@ fn wires_with_channels_share_nothing() {
 }
 
 #[test]
-fn a_wire_with_a_law_and_a_channel_is_a_link() {
-    // Goal: a wire with both drops, marks and loses the same packets as a link with both, at the same instants, and
-    // counts the same after every packet: for a law that drops at arrival and one that marks at departure.
-    for (law, wire) in [("red", 0), ("rem", 0), ("vcp", abi::WIRE_VCP)] {
-        for (model, code) in [(Model::Random { data: 0.2, ack: 0.4 }, CODE), (fading(5.0), CODE)] {
-            let mut spec = spec(constant(7_000_001), 3 * MS, Some(20), None);
-            spec.router.law = router(law).expect("a law");
-            spec.router.params = spec.router.law.default_params();
-            spec.channel = Some(ChannelSpec { model, code });
-            let mut bench = Bench::new(&spec);
-            let (mut with_law, mut store) = (LawWire::of(&spec, 1, 1500).expect("a wire"), Packets::default());
-            assert!(with_law.is_on_air());
-            let mut random = Stream::new(4, law);
-            let (mut now_ns, mut expected, mut dropped, mut lost) = (0, Vec::new(), 0, 0);
-            for id in 0..6000 {
-                now_ns += random.below(4) * random.below(700_000);
-                let (flags, kind) = [(DATA, PacketKind::Data), (0, PacketKind::Ack)][random.below(2) as usize];
-                let ip_bytes = 40 + 100 * random.below(10) as u16;
-                run_timers(&mut with_law, &mut store, now_ns);
-                bench.run(now_ns);
-                for packets in [&mut bench.packets, &mut store] {
-                    packets.add(ip_bytes, flags);
-                    let header = packets.0.last_mut().expect("just added");
-                    (header.ecn, header.outer_ecn, header.wire) = (2, 2, wire as u8);
-                }
-                let mut parcel = Parcel::new(id, 0, ip_bytes);
-                let taken = bench.enter(now_ns, parcel);
-                let due_ns = with_law.arrive_on_air(now_ns, &mut parcel, on_air(kind), &mut store);
-                let due_ns = due_ns.expect("sound");
-                assert_eq!(taken, due_ns.is_some(), "{law}: packet {id}");
-                dropped += u32::from(due_ns.is_none());
-                lost += u32::from(parcel.tag() == LOST);
-                expected.extend(due_ns.map(|due_ns| (due_ns, id, parcel.tag() == LOST)));
-                let counters = with_law.snapshot(now_ns, &mut store).expect("sound");
-                let of_link = bench.link.snapshot(now_ns, &mut bench.packets).expect("sound");
-                assert_eq!(counters, of_link, "{law} after packet {id}");
-            }
-            now_ns += 1000 * MS;
-            bench.run(now_ns);
-            run_timers(&mut with_law, &mut store, now_ns);
-            with_law.settle(now_ns, &mut store).expect("sound");
-            assert_eq!(bench.out, expected, "{law}");
-            assert_eq!(bench.packets.0, store.0, "{law}: marks");
-            assert!(dropped > 50 && lost > 20, "{law}: both happen: {dropped} {lost}");
-        }
-    }
-}
-
-#[test]
 fn what_comes_ahead_is_not_seen_early() {
     // Goal: a wire that is told of its packets ahead of time takes those that need not wait, and holds back the others
     // and all behind them; packets leave, and snapshots look, as on a wire that is told in time.
@@ -273,77 +206,4 @@ fn what_comes_ahead_is_not_seen_early() {
     }
     assert_eq!(due[0], due[1]);
     assert!(taken.len() > 500 && taken.len() < 3500, "both happen: {}", taken.len());
-}
-
-fn run_timers(wire: &mut LawWire, store: &mut Packets, until_ns: u64) {
-    while wire.next_due() <= until_ns {
-        wire.run_timers(wire.next_due(), store).expect("sound");
-    }
-}
-
-#[test]
-fn a_wire_with_a_law_is_a_link() {
-    // Goal: under bursts of random packets, with buffers in packets and in bytes, at even rates and odd ones, a wire
-    // drops the same packets as a link under the same law, marks the same ones, is done with the others at the same
-    // instants, and counts the same at any instant: for a law that marks at arrival, one that marks at departure, and
-    // two with timers and formats of their own.
-    for (law, wire) in [("red", 0), ("rem", 0), ("vcp", abi::WIRE_VCP), ("xcp", abi::WIRE_XCP)] {
-        let mut acted = 0;
-        for (packets, bytes, rate_bps) in [
-            (Some(20), None, 8_000_000),
-            (None, Some(15_000), 7_000_001),
-            (Some(9), Some(9_000), 999_999_937),
-        ] {
-            let mut spec = spec(constant(rate_bps), 3 * MS, packets, bytes);
-            spec.router.law = router(law).expect("a law");
-            // So that RED and REM act on any buffer within the time.
-            let quick: &[(&str, f64)] = match law {
-                "rem" => &[("gamma", 0.1)],
-                "red" => &[("q_w", 0.02), ("thresholds", 1.0)],
-                _ => &[],
-            };
-            spec.router.params = spec.router.law.params_from(quick).expect("valid");
-            let mut bench = Bench::new(&spec);
-            let (mut with_law, mut store) = (LawWire::of(&spec, 1, 1500).expect("a wire"), Packets::default());
-            let mut random = Stream::new(4, law);
-            let (mut now_ns, mut expected, mut dropped) = (0, Vec::new(), 0);
-            for id in 0..6000 {
-                let gap_ns = random.below(5_600_000_000_000 / rate_bps) / 1000 * 1000;
-                now_ns += random.below(4) * gap_ns + random.below(400) / 399 * 300 * MS;
-                let ip_bytes = 40 + random.below(1460) as u16;
-                run_timers(&mut with_law, &mut store, now_ns);
-                bench.run(now_ns);
-                for packets in [&mut bench.packets, &mut store] {
-                    packets.add(ip_bytes, DATA);
-                    let header = packets.0.last_mut().expect("just added");
-                    (header.ecn, header.outer_ecn, header.wire) = (2, 2, wire as u8);
-                    header.feedback_len = if law == "xcp" { 12 } else { 0 };
-                    packets.1 = [7; abi::FEEDBACK_BYTES_MAX];
-                }
-                let parcel = Parcel::new(id, 0, ip_bytes);
-                let due_ns = with_law.arrive(now_ns, parcel, &mut store).expect("sound");
-                assert_eq!(bench.enter(now_ns, parcel), due_ns.is_some(), "{law}: packet {id}");
-                dropped += u32::from(due_ns.is_none());
-                expected.extend(due_ns.map(|due_ns| (due_ns, id, false)));
-                if random.below(20) == 0 {
-                    let counters = with_law.snapshot(now_ns, &mut store).expect("sound");
-                    let of_link = bench.link.snapshot(now_ns, &mut bench.packets).expect("sound");
-                    assert_eq!(counters, of_link, "{law} at {now_ns} ns");
-                }
-            }
-            now_ns += 1000 * MS;
-            bench.run(now_ns);
-            run_timers(&mut with_law, &mut store, now_ns);
-            with_law.settle(now_ns, &mut store).expect("sound");
-            assert_eq!(bench.out, expected, "{law}");
-            assert_eq!(bench.packets.0, store.0, "{law}: marks");
-            let counters = with_law.snapshot(now_ns, &mut store).expect("sound");
-            acted += counters.marked_pkts + counters.dropped_law_pkts;
-            assert!(dropped > 50, "{law}: {dropped} dropped");
-        }
-        assert!(
-            acted > 50 || law == "xcp",
-            "{law}: {acted} marked or dropped by the law"
-        );
-    }
 }

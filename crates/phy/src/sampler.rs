@@ -29,9 +29,6 @@ use crate::packet_scale::{LossGivenPath, Scratch, Sojourns, TimeChain};
 use crate::random::CounterDraw;
 use crate::slots::{NUMBERS, SlotDraw, limit_of};
 
-/// Sizes whose tables are kept. A link sees a handful; more only cost time.
-const SIZES_KEPT: usize = 64;
-
 /// A channel of one link at work: decides the fate of each packet. What every packet touches stands first.
 #[derive(Clone, Debug)]
 #[repr(C)]
@@ -160,6 +157,26 @@ impl Channel {
         (plain.ip_bytes == ip_bytes).then_some(plain.behind.air_bytes)
     }
 
+    /// Computes what has to be known of packets of this kind and size, so that none of them has to wait for it.
+    pub fn prepare(&mut self, kind: PacketKind, ip_bytes: u32) {
+        match &mut self.sampler {
+            Sampler::Random { .. } => {}
+            Sampler::Bits(bits) => {
+                bits.table(&self.spec, kind, ip_bytes);
+            }
+            Sampler::Time(time) => time.know(&self.spec, kind, ip_bytes),
+        }
+    }
+
+    /// For how many kinds and sizes of packets that is known.
+    pub fn sizes_known(&self) -> usize {
+        match &self.sampler {
+            Sampler::Random { .. } => 0,
+            Sampler::Bits(bits) => bits.sizes.tables.len(),
+            Sampler::Time(time) => time.sizes.tables.len(),
+        }
+    }
+
     /// As [`Self::is_lost`], of a packet of the size that its kind was made ready for.
     #[inline(always)]
     pub fn is_ready_lost(&mut self, start_ns: u64, kind: PacketKind) -> bool {
@@ -201,42 +218,35 @@ impl Channel {
     }
 }
 
-/// Tables by kind and size, found by a scan over the few sizes seen. Beyond the limit the oldest makes room: a table is
-/// a function of its size, so that only time is lost.
+/// Tables by kind and size, in their order. A link sees a handful of sizes, an application's hundreds.
 #[derive(Clone, Debug)]
 struct Sizes<T> {
-    tables: Vec<(PacketKind, u32, T)>,
-    oldest: usize,
+    keys: Vec<u64>,
+    tables: Vec<T>,
+    /// Where the last one was found.
+    last: usize,
 }
 
 impl<T> Sizes<T> {
     fn new() -> Self {
         Self {
+            keys: Vec::new(),
             tables: Vec::new(),
-            oldest: 0,
+            last: 0,
         }
     }
 
     #[inline]
     fn get_or_build(&mut self, kind: PacketKind, ip_bytes: u32, build: impl FnOnce() -> T) -> &T {
-        let found = self
-            .tables
-            .iter()
-            .position(|&(its_kind, its_bytes, _)| its_bytes == ip_bytes && its_kind == kind);
-        let index = found.unwrap_or_else(|| self.insert((kind, ip_bytes, build())));
-        &self.tables[index].2
-    }
-
-    #[cold]
-    fn insert(&mut self, entry: (PacketKind, u32, T)) -> usize {
-        if self.tables.len() < SIZES_KEPT {
-            self.tables.push(entry);
-            return self.tables.len() - 1;
+        let key = u64::from(ip_bytes) << 1 | kind as u64;
+        if self.keys.get(self.last) != Some(&key) {
+            self.last = self.keys.binary_search(&key).unwrap_or_else(|place| {
+                self.keys.insert(place, key);
+                self.tables.insert(place, build());
+                place
+            });
         }
-        let index = self.oldest;
-        self.tables[index] = entry;
-        self.oldest = (index + 1) % SIZES_KEPT;
-        index
+        &self.tables[self.last]
     }
 }
 
@@ -318,6 +328,16 @@ impl BitSampler {
         }
     }
 
+    #[inline]
+    fn table(&mut self, spec: &ChannelSpec, kind: PacketKind, ip_bytes: u32) -> &BitTable {
+        self.sizes.get_or_build(kind, ip_bytes, || {
+            let (law, _) = spec
+                .packet_law(kind, ip_bytes, 1)
+                .expect("a chain over bits has a law at every rate");
+            BitTable::new(&law)
+        })
+    }
+
     /// Whether the packet is lost that starts `since_ns` after the start of the `last` one, what comes after it, and
     /// from which number on packets of its size are plain.
     fn decide(
@@ -328,12 +348,7 @@ impl BitSampler {
         since_ns: u64,
         (kind, ip_bytes): (PacketKind, u32),
     ) -> (bool, After, u64) {
-        let table = self.sizes.get_or_build(kind, ip_bytes, || {
-            let (law, _) = spec
-                .packet_law(kind, ip_bytes, 1)
-                .expect("a chain over bits has a law at every rate");
-            BitTable::new(&law)
-        });
+        let table = *self.table(spec, kind, ip_bytes);
         let uniform = number as f64 * (1.0 / NUMBERS as f64);
         let idle = since_ns as f64 * self.bits_per_ns - 8.0 * f64::from(last.air_bytes);
         // The cast rounds to the nearest bit and takes a gap below 0, from times in whole ns, for none.
@@ -353,6 +368,11 @@ impl BitSampler {
             table.from_number,
         )
     }
+}
+
+/// What has to be known of packets of a size over a chain in continuous time.
+fn size_of(chain: &TimeChain, byte_ns: f64, spec: &ChannelSpec, kind: PacketKind, ip_bytes: u32) -> LossGivenPath {
+    LossGivenPath::new(chain, &spec.words(kind, ip_bytes), byte_ns)
 }
 
 /// The chain in continuous time.
@@ -378,6 +398,12 @@ impl TimeSampler {
         }
     }
 
+    fn know(&mut self, spec: &ChannelSpec, kind: PacketKind, ip_bytes: u32) {
+        let (chain, byte_ns) = (&self.chain, self.byte_ns);
+        self.sizes
+            .get_or_build(kind, ip_bytes, || size_of(chain, byte_ns, spec, kind, ip_bytes));
+    }
+
     /// Whether the packet is lost, and from which number on and until when packets of its size are plain. Those need
     /// not be told to the stays, which catch up with the time.
     fn decide(
@@ -387,9 +413,10 @@ impl TimeSampler {
         start_ns: u64,
         (kind, ip_bytes): (PacketKind, u32),
     ) -> (bool, u64, u64) {
-        let size = self.sizes.get_or_build(kind, ip_bytes, || {
-            LossGivenPath::new(&self.chain, &spec.words(kind, ip_bytes), self.byte_ns)
-        });
+        let (chain, byte_ns) = (&self.chain, self.byte_ns);
+        let size = self
+            .sizes
+            .get_or_build(kind, ip_bytes, || size_of(chain, byte_ns, spec, kind, ip_bytes));
         let start = start_ns as f64;
         let state = self.sojourns.pass(start, start + size.air_ns, &mut self.changes_ns);
         for change in &mut self.changes_ns {

@@ -424,18 +424,36 @@ fn laws_meet_the_same_draws() {
 }
 
 #[test]
-fn more_sizes_than_are_kept() {
-    // Goal: tables that had to make room are built again alike: a channel that has seen more sizes than it keeps
-    // decides like one that has seen none, once both have forgotten their states.
-    let spec = long_bursts().0;
-    let mut worn = Channel::new(&spec, 1, "a", RATE_BPS);
-    for packet in 0..500u32 {
-        worn.is_lost(u64::from(packet) * 5_000, PacketKind::Data, 40 + packet % 200);
-    }
-    let mut fresh = Channel::new(&spec, 1, "a", RATE_BPS);
-    for packet in 0..500u32 {
-        let (at, bytes) = (1_000_000_000 + u64::from(packet) * 5_000, 40 + packet * 7 % 200);
-        let lost = worn.is_lost(at, PacketKind::Data, bytes);
-        assert_eq!(lost, fresh.is_lost(at, PacketKind::Data, bytes), "packet {packet}");
+fn every_size_is_computed_once_and_may_be_beforehand() {
+    // Goal: over bits and over time, what is known of a kind and size of packets is computed once, however many there
+    // are and whatever came in between, and none is left to be computed when packets come whose sizes were prepared.
+    let code = CodeSpec {
+        data_rate: 0.9,
+        ack_rate: 0.5,
+        mode: CodeMode::Ideal,
+    };
+    let over_time = ChannelSpec {
+        model: Model::PacketScale {
+            good_ns_mean: 1e6,
+            bad_ns_mean: 1e5,
+            bit_error_good: 1e-6,
+            bit_error_bad: 1e-2,
+        },
+        code,
+    };
+    for spec in [bpsk(Antennas::TwoByTwo, 5.0, (800.0, 8.0), code), over_time] {
+        let [mut told, mut asked] = [(); 2].map(|()| Channel::new(&spec, 5, "link", RATE_BPS));
+        let sizes: Vec<u32> = (40..300).step_by(3).collect();
+        for kind in [PacketKind::Data, PacketKind::Ack] {
+            sizes.iter().for_each(|&ip_bytes| told.prepare(kind, ip_bytes));
+        }
+        assert_eq!(told.sizes_known(), 2 * sizes.len());
+        for (step, &ip_bytes) in (0..).zip(sizes.iter().cycle().take(600)) {
+            let kind = [PacketKind::Data, PacketKind::Ack][step as usize % 2];
+            let lost = [&mut told, &mut asked].map(|channel| channel.is_lost(step * 100_000, kind, ip_bytes));
+            assert_eq!(lost[0], lost[1], "packet {step}");
+        }
+        assert_eq!(told.sizes_known(), 2 * sizes.len());
+        assert!(asked.sizes_known() <= 2 * sizes.len() && asked.sizes_known() > 64);
     }
 }

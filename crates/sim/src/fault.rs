@@ -1,6 +1,6 @@
 //! Ways to break each invariant, to show that a broken one stops a run. Built only for the tests.
 
-use fadelab_path::link::LinkFault;
+use fadelab_path::node::NodeFault;
 
 use crate::engine::{Engine, RunError};
 use crate::record::RunRecord;
@@ -10,7 +10,7 @@ use crate::spec::RunSpec;
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum FaultKind {
     /// A fault inside link 0.
-    Link(LinkFault),
+    Link(NodeFault),
     /// An event comes before the one that was just processed.
     TimeGoesBack,
     /// The count of what a sender has in flight is off by one.

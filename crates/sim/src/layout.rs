@@ -1,7 +1,7 @@
 //! How the links of a run are laid out for the engine: which are wires, which share a pipe, which are tails of others.
 
-use fadelab_path::link::Link;
-use fadelab_path::wire::{LawWire, Wires};
+use fadelab_path::node::Node;
+use fadelab_path::wire::Wires;
 
 use crate::pipe::Pipe;
 use crate::spec::{FlowSpec, LinkId, RunSpec};
@@ -17,11 +17,9 @@ use lookahead::look_ahead;
 pub(crate) struct Layout {
     /// All links, of which those that are no plain wires only take a number here.
     pub wires: Wires,
-    /// Of those the wires with a law, in the order of the spec.
-    pub laws: Vec<LawWire>,
-    /// And the others.
-    pub links: Vec<Link>,
-    /// Of each kind of wires, then of each of `laws`, then of each of `links`.
+    /// The others, in the order of the spec.
+    pub nodes: Vec<Node>,
+    /// Of each kind of wires, then of each of `nodes`.
     pub pipes: Vec<Pipe>,
     /// The pipe of each link.
     pub pipe_of: Vec<u32>,
@@ -37,51 +35,36 @@ impl Layout {
         }
         let kinds = wires.kinds().count();
         let mut pipe_of: Vec<u32> = (0..spec.links.len()).map(|index| wires.kind(index) as u32).collect();
-        let (mut laws, mut links, mut law_ids, mut link_ids) = (Vec::new(), Vec::new(), Vec::new(), Vec::new());
+        let (mut nodes, mut node_ids) = (Vec::new(), Vec::new());
         for (id, (link, bytes)) in (0..).zip(spec.links.iter().zip(largest_packets(spec))) {
-            if Wires::is_wire(link) {
-                continue;
+            if !Wires::is_wire(link) {
+                pipe_of[id as usize] = (kinds + nodes.len()) as u32;
+                nodes.push(Node::new(link, spec.seed, bytes));
+                node_ids.push(id);
             }
-            if let Some(law) = LawWire::of(link, spec.seed, bytes) {
-                laws.push(law);
-                law_ids.push(id);
-            } else {
-                links.push(Link::new(link, spec.seed, bytes));
-                link_ids.push(id);
-            }
-        }
-        for (pipe, &id) in (kinds as u32..).zip(law_ids.iter().chain(&link_ids)) {
-            pipe_of[id as usize] = pipe;
         }
         let seen_by = |link: LinkId| {
             let at = (pipe_of[link as usize] as usize).checked_sub(kinds)?;
-            let sees_departures = match at.checked_sub(laws.len()) {
-                Some(at) => links[at].sees_departures(),
-                None => laws[at].sees_departures(),
-            };
-            sees_departures.then_some(at as u32)
+            nodes[at].sees_departures().then_some(at as u32)
         };
         let of_kind = |(delay_ns, family)| {
             let feeder = feeder_of(family);
             Pipe::new(delay_ns, feeder.is_some(), feeder.and_then(seen_by))
         };
         let mut pipes: Vec<Pipe> = wires.kinds().map(of_kind).collect();
-        let others = law_ids.iter().chain(&link_ids);
-        pipes.extend(others.map(|&id| Pipe::new(spec.links[id as usize].delay_ns, false, seen_by(id))));
-        let other_ids: Vec<LinkId> = law_ids.into_iter().chain(link_ids).collect();
-        let settled = pipes.iter().map(|pipe| Some(other_ids[pipe.settles()? as usize]));
+        let of_node = |&id: &LinkId| Pipe::new(spec.links[id as usize].delay_ns, false, seen_by(id));
+        pipes.extend(node_ids.iter().map(of_node));
+        let settled = pipes.iter().map(|pipe| Some(node_ids[pipe.settles()? as usize]));
         look_ahead(spec, &pipe_of, &settled.collect::<Vec<_>>(), &mut pipes);
         let places = Places {
             wires: &wires,
             kinds,
-            laws: laws.len(),
             pipe_of: &pipe_of,
         };
         find_answers(spec, places, &mut pipes);
         Self {
             wires,
-            laws,
-            links,
+            nodes,
             pipes,
             pipe_of,
         }
@@ -137,7 +120,7 @@ fn tail_of(link: LinkId, spec: &RunSpec, feeders: &[Feeder]) -> Option<LinkId> {
     };
     let [feeder, tail] = [before, link].map(|index| &spec.links[index as usize]);
     let is_faster = feeder.capacity.rate_bps_mean() <= tail.capacity.rate_bps_mean();
-    let may = is_faster && Link::plans_ahead(feeder) && Wires::is_wire(tail) && tail.channel.is_none();
+    let may = is_faster && Node::plans_ahead(feeder) && Wires::is_wire(tail) && tail.channel.is_none();
     (may && tail_of(before, spec, feeders).is_none()).then_some(before)
 }
 

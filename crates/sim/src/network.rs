@@ -13,10 +13,10 @@
 
 use std::collections::BTreeSet;
 
-use fadelab_path::link::{Departure, Link};
+use fadelab_path::node::{Departure, Node};
 use fadelab_path::packet::{FeedbackBytes, PacketId, Parcel};
 use fadelab_path::violation::{Checked, violated};
-use fadelab_path::wire::{LawWire, Passage, Wires};
+use fadelab_path::wire::{Passage, Wires};
 use fadelab_phy::random::name_hash;
 
 use crate::layout::{Layout, kinds};
@@ -37,18 +37,17 @@ mod route;
 mod turns;
 
 use horizon::Horizon;
-use route::{LAW, LOST, NO_WIRE, ON_AIR, TAIL, TAP};
+use route::{LOST, NODE, ON_AIR, TAIL, TAP};
 use turns::Turns;
 
 /// See the module's documentation.
 #[derive(Debug)]
 pub(crate) struct Network {
     wires: Wires,
-    /// Of each kind of wires, behind them of each wire with a law, and then of each other link.
+    /// Of each kind of wires, and behind them of each node.
     pipes: Vec<Pipe>,
-    laws: Vec<LawWire>,
-    /// Links that are no wires.
-    links: Vec<Link>,
+    /// Links that are no plain wires.
+    nodes: Vec<Node>,
     /// The first pipe that is not of a kind of wires.
     pipes_alone: usize,
     /// The pipe of each link.
@@ -104,7 +103,7 @@ impl Network {
             pipes_due: Schedule::new(layout.pipes.len()),
             flows_due: Schedule::new(spec.flows.len()),
             turns: Turns::of(spec),
-            looks_due: Schedule::new(layout.laws.len() + layout.links.len() + own),
+            looks_due: Schedule::new(layout.nodes.len() + own),
             end_key: keys.key(spec.duration_ns.saturating_add(1), 0),
             own_keys: vec![u64::MAX; own],
             looked_at_key: 0,
@@ -112,10 +111,9 @@ impl Network {
             events_more: 0,
             keys,
             wires: layout.wires,
-            pipes_alone: layout.pipes.len() - layout.laws.len() - layout.links.len(),
+            pipes_alone: layout.pipes.len() - layout.nodes.len(),
             pipes: layout.pipes,
-            laws: layout.laws,
-            links: layout.links,
+            nodes: layout.nodes,
             pipe_of: layout.pipe_of,
             slab: Slab::new(spec.flows.iter().any(has_feedback), flow_keys(spec)),
             hops: vec![LOST],
@@ -127,27 +125,22 @@ impl Network {
         };
         for source in 0..spec.links.len() as SourceId {
             if let Some(at) = network.alone_at(source as usize) {
-                network.schedule_link(at, source);
+                network.schedule_node(at, source);
             }
         }
         network
     }
 
-    /// Where link number `index` stands among those that have a pipe of their own: first all of `laws`, then all of
-    /// `links`.
+    /// Where link number `index` stands among the nodes, each of which has a pipe of its own.
     #[inline]
     fn alone_at(&self, index: usize) -> Option<usize> {
         (self.pipe_of[index] as usize).checked_sub(self.pipes_alone)
     }
 
-    /// Moves the event of a link that has some.
+    /// Moves the event of a node.
     #[inline]
-    fn schedule_link(&mut self, at: usize, source: SourceId) {
-        let due_ns = match at.checked_sub(self.laws.len()) {
-            None => self.laws[at].next_due(),
-            Some(at) => self.links[at].next_due(),
-        };
-        self.looks_due.set(at, self.keys.key(due_ns, source));
+    fn schedule_node(&mut self, at: usize, source: SourceId) {
+        self.looks_due.set(at, self.keys.key(self.nodes[at].next_due(), source));
     }
 
     /// Shows flows to `tap`, which sees packets in the order of time. To be called before the routes of those flows are
@@ -206,7 +199,7 @@ impl Network {
     /// Moves event `own` of the engine, which is source `source`, to `due_ns`.
     pub fn schedule_own(&mut self, own: usize, source: SourceId, due_ns: u64) {
         let key = self.keys.key(due_ns, source);
-        self.looks_due.set(self.laws.len() + self.links.len() + own, key);
+        self.looks_due.set(self.nodes.len() + own, key);
         self.own_keys[own] = key;
         self.looked_at_key = self.own_keys.iter().fold(self.end_key, |least, &key| least.min(key));
     }
@@ -251,14 +244,8 @@ impl Network {
         let Some(at) = self.alone_at(link) else {
             return self.broken_early(now_ns, link, now_ns);
         };
-        let departure = match at.checked_sub(self.laws.len()) {
-            None => {
-                self.laws[at].run_timers(now_ns, &mut self.slab)?;
-                Departure::None
-            }
-            Some(at) => self.links[at].service(now_ns, &mut self.slab)?,
-        };
-        self.schedule_link(at, link as SourceId);
+        let departure = self.nodes[at].service(now_ns, &mut self.slab)?;
+        self.schedule_node(at, link as SourceId);
         match departure {
             Departure::None => Ok(None),
             Departure::Delivered(parcel) => self.come_out(now_ns, parcel),
@@ -273,12 +260,12 @@ impl Network {
     #[inline(always)]
     fn forward_to_law(&mut self, now_ns: u64, mut parcel: Parcel) -> Checked<()> {
         let hop = self.hops[parcel.tag() as usize];
-        if !(LAW..LOST).contains(&hop) {
+        if !(NODE..LOST).contains(&hop) {
             return self.forward(now_ns, parcel);
         }
         parcel.step();
         if hop < ON_AIR {
-            self.enter_law(now_ns, hop & !LAW, parcel)
+            self.enter_node(now_ns, hop, parcel)
         } else {
             self.enter_air(now_ns, hop, parcel)
         }
@@ -335,7 +322,7 @@ impl Network {
         mut parcel: Parcel,
     ) -> Checked<()> {
         let hop = self.hops[parcel.tag() as usize];
-        if hop & (TAIL | NO_WIRE) == TAIL {
+        if hop & ON_AIR == TAIL {
             let tail = hop & !TAIL;
             let Some(next) = self
                 .wires

@@ -51,14 +51,14 @@ pub(crate) struct Answers {
     pub pipe: usize,
     /// How long a packet is in it at least.
     pub least_ns: u64,
-    /// The only law at a link behind it, if there is one.
-    pub law: Option<LawBehind>,
+    /// The only node behind it, if there is one.
+    pub behind: Option<NodeBehind>,
 }
 
-/// A law at a link.
+/// A node behind a pipe.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct LawBehind {
-    /// Its place among all laws.
+pub(crate) struct NodeBehind {
+    /// Its place among all nodes.
     pub at: usize,
     /// The link.
     pub link: SourceId,

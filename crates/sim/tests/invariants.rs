@@ -3,7 +3,7 @@
 mod common;
 
 use common::{Dumbbell, MS, S};
-use fadelab_path::link::LinkFault;
+use fadelab_path::node::NodeFault;
 use fadelab_sim::RunError;
 use fadelab_sim::fault::{Fault, FaultKind, run_with_fault};
 
@@ -45,7 +45,7 @@ fn a_sound_run_is_not_stopped() {
 fn packets_do_not_vanish_at_a_node() {
     // Goal: a packet that leaves a link uncounted stops the run.
     assert_eq!(
-        stopped_by(FaultKind::Link(LinkFault::Vanishes)),
+        stopped_by(FaultKind::Link(NodeFault::Vanishes)),
         "packets are conserved at a node"
     );
 }
@@ -54,7 +54,7 @@ fn packets_do_not_vanish_at_a_node() {
 fn bytes_do_not_vanish_at_a_node() {
     // Goal: a byte missing from a queue's count stops the run.
     assert_eq!(
-        stopped_by(FaultKind::Link(LinkFault::LosesBytes)),
+        stopped_by(FaultKind::Link(NodeFault::LosesBytes)),
         "bytes are conserved at a node"
     );
 }
@@ -69,7 +69,7 @@ fn packets_do_not_vanish_in_the_whole() {
 fn links_do_not_exceed_their_capacity() {
     // Goal: more bytes in a busy period than the rate allows stop the run.
     assert_eq!(
-        stopped_by(FaultKind::Link(LinkFault::Overlaps)),
+        stopped_by(FaultKind::Link(NodeFault::Overlaps)),
         "a link never exceeds its capacity"
     );
 }
@@ -78,14 +78,14 @@ fn links_do_not_exceed_their_capacity() {
 fn nothing_is_early() {
     // Goal: a packet that skips half of its propagation stops the run.
     let expected = "nothing leaves before its delay, and nothing late";
-    assert_eq!(stopped_by(FaultKind::Link(LinkFault::Early)), expected);
+    assert_eq!(stopped_by(FaultKind::Link(NodeFault::Early)), expected);
 }
 
 #[test]
 fn queues_stay_within_their_limits() {
     // Goal: a queue longer than its buffer stops the run.
     assert_eq!(
-        stopped_by(FaultKind::Link(LinkFault::Overfills)),
+        stopped_by(FaultKind::Link(NodeFault::Overfills)),
         "a queue stays within its limit"
     );
 }

@@ -4,7 +4,7 @@ mod common;
 
 use common::{Dumbbell, MS, S, flow, plain_router, random_loss, record_of, wire};
 #[cfg(feature = "fault-injection")]
-use fadelab_path::link::LinkFault;
+use fadelab_path::node::NodeFault;
 #[cfg(feature = "fault-injection")]
 use fadelab_sim::fault::{Fault, FaultKind, run_with_fault};
 use fadelab_sim::spec::{App, Arq, DelayLaw, Jitter, LinkLayer, Queues, Reorder, RunSpec, Span};
@@ -247,11 +247,11 @@ fn invariants_hold_here_too() {
     for spec in [fair, arq] {
         record_of(&spec);
         for (fault, invariant) in [
-            (LinkFault::Vanishes, "packets are conserved at a node"),
-            (LinkFault::LosesBytes, "bytes are conserved at a node"),
-            (LinkFault::Overlaps, "a link never exceeds its capacity"),
-            (LinkFault::Early, "nothing leaves before its delay, and nothing late"),
-            (LinkFault::Overfills, "a queue stays within its limit"),
+            (NodeFault::Vanishes, "packets are conserved at a node"),
+            (NodeFault::LosesBytes, "bytes are conserved at a node"),
+            (NodeFault::Overlaps, "a link never exceeds its capacity"),
+            (NodeFault::Early, "nothing leaves before its delay, and nothing late"),
+            (NodeFault::Overfills, "a queue stays within its limit"),
         ] {
             let fault = Fault {
                 at_ns: 5 * S,

@@ -4,13 +4,31 @@
 use std::collections::VecDeque;
 
 use fadelab_laws::{capacity, router};
-use fadelab_path::layer::LinkLayer;
-use fadelab_path::link::{Arrival, Departure, Link};
-use fadelab_path::packet::{FeedbackBytes, Header, PacketId, Parcel, Store};
+use fadelab_path::layer::{DelayLaw, Jitter, LinkLayer};
+use fadelab_path::node::{Arrival, Departure, Node};
+use fadelab_path::packet::{FeedbackBytes, Header, PacketId, Parcel, Store, kind};
 use fadelab_path::spec::{Buffer, CapacitySpec, LinkKind, LinkSpec, Queues, RouterSpec};
+use fadelab_phy::channel::{Antennas, CodeMode, CodeSpec, Model, Modulation};
 
 pub const MS: u64 = 1_000_000;
+pub const CODE: CodeSpec = CodeSpec {
+    data_rate: 0.9,
+    ack_rate: 0.5,
+    mode: CodeMode::Ideal,
+};
+
 pub const DATA: u32 = fadelab_laws::abi::PACKET_DATA;
+
+pub fn fading(snr_good_db: f64) -> Model {
+    Model::GilbertElliott {
+        modulation: Modulation::Bpsk,
+        antennas: Antennas::TwoByTwo,
+        snr_good_db,
+        snr_bad_db: snr_good_db - 10.0,
+        burst_good_bits: 800.0,
+        burst_bad_bits: 8.0,
+    }
+}
 
 /// Packets by number, and their flows; nothing is reused.
 #[derive(Default)]
@@ -72,9 +90,19 @@ pub fn constant(rate_bps: u64) -> CapacitySpec {
     CapacitySpec::Constant { rate_bps }
 }
 
+/// Goes step by step and delays by nothing.
+pub fn step_by_step(spec: &LinkSpec) -> LinkSpec {
+    let mut link = spec.clone();
+    link.layer.jitter = Some(Jitter {
+        delay: DelayLaw::Uniform { min_ns: 0, max_ns: 0 },
+        in_order: true,
+    });
+    link
+}
+
 /// A link with its packets, what is under way, and what came out: (time, packet, whether it was lost).
 pub struct Bench {
-    pub link: Link,
+    pub link: Node,
     pub packets: Packets,
     under_way: VecDeque<(u64, PacketId, bool)>,
     pub out: Vec<(u64, PacketId, bool)>,
@@ -83,7 +111,7 @@ pub struct Bench {
 impl Bench {
     pub fn new(spec: &LinkSpec) -> Self {
         Self {
-            link: Link::new(spec, 1, 1500),
+            link: Node::new(spec, 1, 1500),
             packets: Packets::default(),
             under_way: VecDeque::new(),
             out: Vec::new(),
@@ -128,9 +156,15 @@ impl Bench {
 
     /// A packet arrives that is among the packets. Returns whether it was taken.
     pub fn enter(&mut self, now_ns: u64, parcel: Parcel) -> bool {
-        let arrival = self.link.arrive(now_ns, parcel, &mut self.packets).expect("sound");
-        if let Arrival::Leaves { due_ns, is_lost } = arrival {
-            self.under_way.push_back((due_ns, parcel.id(), is_lost));
+        let kind = kind(self.packets.header(parcel.id()));
+        let arrival = self
+            .link
+            .arrive(now_ns, parcel, kind, &mut self.packets)
+            .expect("sound");
+        match arrival {
+            Arrival::Leaves { due_ns } => self.under_way.push_back((due_ns, parcel.id(), false)),
+            Arrival::Lost { due_ns } => self.under_way.push_back((due_ns, parcel.id(), true)),
+            Arrival::Taken | Arrival::Dropped => {}
         }
         arrival != Arrival::Dropped
     }

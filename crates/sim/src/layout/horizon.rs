@@ -1,19 +1,19 @@
 //! Into which pipes the hosts at the end of one other pipe send, and nobody else: those know what comes into it next.
 
+use fadelab_path::node::Node;
 use fadelab_path::wire::Wires;
 
 use super::both_ways;
-use crate::pipe::{Answers, LawBehind, Pipe};
+use crate::pipe::{Answers, NodeBehind, Pipe};
 use crate::spec::{App, FlowSpec, LinkId, RunSpec};
 use crate::tcp::Now;
 use crate::tcp::sender::handshake::syn;
 
-/// The pipes of a run: first of `kinds` of wires, then of `laws`, then of links that are neither.
+/// The pipes of a run: first of `kinds` of wires, then of nodes.
 #[derive(Clone, Copy)]
 pub(super) struct Places<'a> {
     pub wires: &'a Wires,
     pub kinds: usize,
-    pub laws: usize,
     pub pipe_of: &'a [u32],
 }
 
@@ -34,7 +34,7 @@ fn answered(spec: &RunSpec, places: Places<'_>, pipes: &[Pipe], pipe: usize) -> 
         return None;
     }
     let pipe_of = |link: LinkId| places.pipe_of[link as usize] as usize;
-    let (mut hosts, mut laws, mut bytes_least) = (Vec::new(), Vec::new(), u32::MAX);
+    let (mut hosts, mut nodes, mut bytes_least) = (Vec::new(), Vec::new(), u32::MAX);
     for flow in &spec.flows {
         for (way, answered, is_data) in both_ways(flow) {
             let is_in = |link: &LinkId| pipe_of(*link) == pipe;
@@ -51,8 +51,8 @@ fn answered(spec: &RunSpec, places: Places<'_>, pipes: &[Pipe], pipe: usize) -> 
                 // A tail gets its packets ahead of their time without this.
                 None if pipes[pipe_of(next)].is_ahead() => return None,
                 None => {}
-                Some(at) if at < places.laws => laws.push((at, next)),
-                // What has events of its own does not take packets ahead of their time.
+                Some(at) if Node::plans_ahead(&spec.links[next as usize]) => nodes.push((at, next)),
+                // What takes an event for each step does not take packets ahead of their time.
                 Some(_) => return None,
             }
             bytes_least = bytes_least.min(packet_bytes_least(flow, is_data));
@@ -63,14 +63,14 @@ fn answered(spec: &RunSpec, places: Places<'_>, pipes: &[Pipe], pipe: usize) -> 
         }
     }
     hosts.dedup();
-    laws.dedup();
-    let (&[hosts], [] | [_]) = (&hosts[..], &laws[..]) else {
+    nodes.dedup();
+    let (&[hosts], [] | [_]) = (&hosts[..], &nodes[..]) else {
         return None;
     };
     let answers = Answers {
         pipe,
         least_ns: places.wires.least_ns(pipe, bytes_least),
-        law: laws.first().map(|&(at, link)| LawBehind { at, link }),
+        behind: nodes.first().map(|&(at, link)| NodeBehind { at, link }),
     };
     (pipes[hosts].lookahead_ns() > 0).then_some((hosts, answers))
 }

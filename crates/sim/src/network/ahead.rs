@@ -88,10 +88,7 @@ impl Network {
             return self.broken_early(at_ns, link as usize, entered_ns);
         }
         if let Some(at) = pipe.settles() {
-            match (at as usize).checked_sub(self.laws.len()) {
-                None => self.laws[at as usize].settle(at_ns, &mut self.slab)?,
-                Some(at) => self.links[at].settle(at_ns, &mut self.slab)?,
-            }
+            self.nodes[at as usize].settle(at_ns, &mut self.slab)?;
         }
         Ok(Arrived {
             at_ns,

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use fadelab_path::link::Link;
+use fadelab_path::node::Node;
 use fadelab_path::violation::{Checked, violated};
 use fadelab_path::wire::Ahead;
 
@@ -25,8 +25,8 @@ impl Network {
             return violated("packets are conserved at a node", place, now_ns, detail);
         }
         let in_pipes: u64 = self.pipes.iter().map(Pipe::held_pkts).sum();
-        let in_links: u64 = self.links.iter().map(Link::held_pkts).sum();
-        let (held, alive) = (in_pipes + in_links, self.slab.alive());
+        let in_nodes: u64 = self.nodes.iter().map(Node::held_pkts).sum();
+        let (held, alive) = (in_pipes + in_nodes, self.slab.alive());
         if self.injected_pkts != self.gone_pkts + alive || held != alive {
             let detail = format!(
                 "injected {}, gone {}, alive {alive}, held by links {held}",
@@ -67,10 +67,7 @@ impl Network {
 
     fn counters_of_link(&mut self, link: LinkId, now_ns: u64, ahead: &AheadOf) -> Checked<LinkCounters> {
         if let Some(at) = self.alone_at(link as usize) {
-            return match at.checked_sub(self.laws.len()) {
-                None => self.laws[at].snapshot(now_ns, &mut self.slab),
-                Some(at) => self.links[at].snapshot(now_ns, &mut self.slab),
-            };
+            return self.nodes[at].snapshot(now_ns, &mut self.slab);
         }
         let ahead = ahead.get(&link).copied().unwrap_or_default();
         self.wires.snapshot(link as usize, now_ns, ahead)
@@ -98,11 +95,8 @@ impl Network {
     pub fn holder_of_state(&self, address: usize) -> Option<usize> {
         let mut links = 0..self.pipe_of.len();
         links.find(|&index| {
-            let at = self.alone_at(index);
-            at.is_some_and(|at| match at.checked_sub(self.laws.len()) {
-                None => self.laws[at].holds_state(address),
-                Some(at) => self.links[at].holds_state(address),
-            })
+            self.alone_at(index)
+                .is_some_and(|at| self.nodes[at].holds_state(address))
         })
     }
 }

@@ -1,13 +1,13 @@
-//! How a packet enters what is no plain wire: a tail behind its time, a wire with a channel, one with a law, a link.
+//! How a packet enters what is no plain wire: a tail behind its time, a wire with a channel, a node.
 
-use fadelab_path::link::Arrival;
-use fadelab_path::packet::Parcel;
+use fadelab_path::node::Arrival;
+use fadelab_path::packet::{Parcel, kind as packet_kind};
 use fadelab_path::violation::Checked;
 use fadelab_path::wire::{OnAir, Passage};
 use fadelab_phy::channel::PacketKind;
 
 use super::Network;
-use super::route::{LAW, LAW_ON_AIR, LOST, LOST_AT, NO_WIRE, OF_ACKS, ON_AIR, TAIL, TAP};
+use super::route::{LOST, LOST_AT, NODE, OF_ACKS, ON_AIR, TAIL, TAP, link_of};
 
 impl Network {
     /// The next place on the route is no wire, or a tail to which the packet could not go ahead of its time.
@@ -23,10 +23,9 @@ impl Network {
                 self.discard(parcel.id());
                 Ok(())
             }
-            air if (ON_AIR..LOST).contains(&air) => self.enter_air(now_ns, air, parcel),
-            law if law & LAW == LAW => self.enter_law_elsewhere(now_ns, law & !LAW, parcel),
-            tail if tail & NO_WIRE == 0 => self.enter_tail(now_ns, tail & !TAIL, parcel),
-            link => self.enter_link(now_ns, link & !NO_WIRE, parcel),
+            air if air & ON_AIR == ON_AIR => self.enter_air(now_ns, air, parcel),
+            tail if tail & NODE == 0 => self.enter_tail(now_ns, tail & !TAIL, parcel),
+            node => self.enter_node_elsewhere(now_ns, node, parcel),
         }
     }
 
@@ -36,22 +35,18 @@ impl Network {
         self.pass_on(now_ns, tail, passage, parcel)
     }
 
-    /// What has a channel. Data and ACKs differ in what nearly every step of it looks at. ACKs hardly ever wait, and so
-    /// pass without a call.
+    /// A wire with a channel. Data and ACKs differ in what nearly every step of it looks at. ACKs hardly ever wait, and
+    /// so pass without a call.
     #[inline(always)]
     pub(super) fn enter_air(&mut self, now_ns: u64, hop: u32, mut parcel: Parcel) -> Checked<()> {
-        let wire = hop & !(LAW_ON_AIR | OF_ACKS);
-        match (hop < LAW_ON_AIR, hop & OF_ACKS == 0) {
-            (true, true) => self.enter_wire_on_air::<true>(now_ns, wire, parcel),
-            (true, false) => {
-                let wires = &mut self.wires;
-                match wires.pass_on_air_at_once(wire as usize, now_ns, &mut parcel, on_air::<false>()) {
-                    Some(passage) => self.go_ahead(now_ns, wire, passage, parcel),
-                    None => self.enter_wire_on_air::<false>(now_ns, wire, parcel),
-                }
-            }
-            (false, true) => self.enter_law_on_air::<true>(now_ns, wire, parcel),
-            (false, false) => self.enter_law_on_air::<false>(now_ns, wire, parcel),
+        let wire = link_of(hop);
+        if hop & OF_ACKS == 0 {
+            return self.enter_wire_on_air::<true>(now_ns, wire, parcel);
+        }
+        let wires = &mut self.wires;
+        match wires.pass_on_air_at_once(wire as usize, now_ns, &mut parcel, on_air::<false>()) {
+            Some(passage) => self.go_ahead(now_ns, wire, passage, parcel),
+            None => self.enter_wire_on_air::<false>(now_ns, wire, parcel),
         }
     }
 
@@ -65,43 +60,28 @@ impl Network {
     }
 
     #[inline(never)]
-    fn enter_law_on_air<const IS_DATA: bool>(&mut self, now_ns: u64, wire: u32, mut parcel: Parcel) -> Checked<()> {
-        debug_assert_eq!(self.slab.get(parcel.id()).header.is_data(), IS_DATA, "a route has one");
-        let kind = self.pipe_of[wire as usize] as usize;
-        let law = &mut self.laws[kind - self.pipes_alone];
-        let passage = law
-            .arrive_on_air(now_ns, &mut parcel, on_air::<IS_DATA>(), &mut self.slab)?
-            .map(|due_ns| Passage { due_ns, kind });
-        self.pass_on(now_ns, wire, passage, parcel)
-    }
-
-    #[inline(never)]
-    fn enter_law_elsewhere(&mut self, now_ns: u64, link: u32, parcel: Parcel) -> Checked<()> {
-        self.enter_law(now_ns, link, parcel)
+    fn enter_node_elsewhere(&mut self, now_ns: u64, hop: u32, parcel: Parcel) -> Checked<()> {
+        self.enter_node(now_ns, hop, parcel)
     }
 
     #[inline(always)]
-    pub(super) fn enter_law(&mut self, now_ns: u64, link: u32, parcel: Parcel) -> Checked<()> {
-        let kind = self.pipe_of[link as usize] as usize;
-        let law = &mut self.laws[kind - self.pipes_alone];
-        let passage = law
-            .arrive(now_ns, parcel, &mut self.slab)?
-            .map(|due_ns| Passage { due_ns, kind });
-        self.pass_on(now_ns, link, passage, parcel)
-    }
-
-    #[inline(never)]
-    fn enter_link(&mut self, now_ns: u64, link: u32, mut parcel: Parcel) -> Checked<()> {
-        let kind = self.pipe_of[link as usize] as usize;
-        let at = kind - self.pipes_alone - self.laws.len();
-        match self.links[at].arrive(now_ns, parcel, &mut self.slab)? {
-            Arrival::Leaves { due_ns, is_lost } => {
-                if is_lost {
-                    parcel.set_tag(LOST_AT);
-                }
-                return self.go_ahead(now_ns, link, Passage { due_ns, kind }, parcel);
+    pub(super) fn enter_node(&mut self, now_ns: u64, hop: u32, mut parcel: Parcel) -> Checked<()> {
+        let link = link_of(hop);
+        let kind = if hop & OF_ACKS == 0 {
+            PacketKind::Data
+        } else {
+            PacketKind::Ack
+        };
+        debug_assert_eq!(packet_kind(&self.slab.get(parcel.id()).header), kind, "a route has one");
+        let pipe = self.pipe_of[link as usize] as usize;
+        let at = pipe - self.pipes_alone;
+        match self.nodes[at].arrive(now_ns, parcel, kind, &mut self.slab)? {
+            Arrival::Leaves { due_ns } => return self.go_ahead(now_ns, link, Passage { due_ns, kind: pipe }, parcel),
+            Arrival::Lost { due_ns } => {
+                parcel.set_tag(LOST_AT);
+                return self.go_ahead(now_ns, link, Passage { due_ns, kind: pipe }, parcel);
             }
-            Arrival::Taken => self.schedule_link(kind - self.pipes_alone, link),
+            Arrival::Taken => self.schedule_node(at, link),
             Arrival::Dropped => self.discard(parcel.id()),
         }
         Ok(())

@@ -1,28 +1,27 @@
 //! Ways to break the invariants of the network, built only for the tests that show that a broken one stops a run.
 
-use fadelab_path::link::LinkFault;
+use fadelab_path::node::NodeFault;
 
 use super::Network;
 use crate::schedule::SourceId;
 
 impl Network {
     /// Breaks an invariant of link `index`. Returns whether there was something to break.
-    pub fn break_link(&mut self, index: usize, fault: LinkFault) -> bool {
+    pub fn break_link(&mut self, index: usize, fault: NodeFault) -> bool {
         let at = self.alone_at(index);
-        let link_at = at.and_then(|at| at.checked_sub(self.laws.len()));
-        if let Some(at) = link_at
-            && (fault != LinkFault::Early || self.links[at].held_pkts() > 0)
+        if let Some(at) = at
+            && self.nodes[at].held_pkts() > 0
         {
-            return self.links[at].break_invariant(fault);
+            return self.nodes[at].break_invariant(fault);
         }
         match fault {
-            LinkFault::Early => self.pipes.iter_mut().any(|pipe| pipe.hasten(pipe.delay_ns())),
-            LinkFault::Vanishes => {
+            NodeFault::Early => self.pipes.iter_mut().any(|pipe| pipe.hasten(pipe.delay_ns())),
+            NodeFault::Vanishes => {
                 self.pipes[self.pipe_of[index] as usize].miscount();
                 true
             }
             _ => match at {
-                Some(at) => self.laws[at].break_invariant(fault),
+                Some(at) => self.nodes[at].break_invariant(fault),
                 None => self.wires.break_invariant(index, fault),
             },
         }

@@ -12,15 +12,15 @@ use fadelab_path::violation::Checked;
 use fadelab_path::wire::Passage;
 
 use super::Network;
-use crate::pipe::{Answers, LawBehind};
+use crate::pipe::{Answers, NodeBehind};
 
 /// The pipe through which packets go at once, and until when.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Horizon {
     /// `usize::MAX`: there is none.
     pipe: usize,
-    /// The law behind it, and the key of its next timer.
-    law: Option<LawBehind>,
+    /// The node behind it, and the key of the next timer of its law.
+    behind: Option<NodeBehind>,
     timer: u64,
     /// The first key at which something may come out of which nothing is known yet, or at which the engine looks.
     known: u64,
@@ -35,7 +35,7 @@ impl Horizon {
     pub fn none() -> Self {
         Self {
             pipe: usize::MAX,
-            law: None,
+            behind: None,
             timer: 0,
             known: 0,
             until: 0,
@@ -56,11 +56,11 @@ impl Network {
     /// go, as a key.
     #[inline(always)]
     pub(super) fn begin_answers(&mut self, hosts: usize) -> u64 {
-        let Some(Answers { pipe, law, least_ns }) = self.pipes[hosts].answers() else {
+        let Some(Answers { pipe, behind, least_ns }) = self.pipes[hosts].answers() else {
             self.horizon.pipe = usize::MAX;
             return 0;
         };
-        (self.horizon.pipe, self.horizon.law, self.horizon.least_ns) = (pipe, law, least_ns);
+        (self.horizon.pipe, self.horizon.behind, self.horizon.least_ns) = (pipe, behind, least_ns);
         self.horizon.timer = self.next_timer();
         // Less is safe, where time has nearly run out.
         self.keys.key(least_ns, 0).min(u64::MAX - self.end_key)
@@ -145,15 +145,15 @@ impl Network {
     /// out before it.
     fn run_timers_before(&mut self, key: u64) -> Checked<()> {
         while self.horizon.timer < key
-            && let Some(law) = self.horizon.law
+            && let Some(node) = self.horizon.behind
         {
             if self.pipes[self.horizon.pipe].next_key() < self.horizon.timer {
                 self.flush(self.horizon.timer)?;
             }
             let (due_ns, link) = self.keys.split(self.horizon.timer);
             self.events_more += 1;
-            self.laws[law.at].run_timers(due_ns, &mut self.slab)?;
-            self.schedule_link(law.at, link);
+            self.nodes[node.at].service(due_ns, &mut self.slab)?;
+            self.schedule_node(node.at, link);
             self.horizon.timer = self.next_timer();
         }
         self.horizon.keep_until(self.horizon.known);
@@ -163,7 +163,7 @@ impl Network {
     /// Key of the next timer of the law behind the pipe.
     #[inline]
     fn next_timer(&self) -> u64 {
-        let key = |law: LawBehind| self.keys.key(self.laws[law.at].next_due(), law.link);
-        self.horizon.law.map_or(u64::MAX, key)
+        let key = |node: NodeBehind| self.keys.key(self.nodes[node.at].next_due(), node.link);
+        self.horizon.behind.map_or(u64::MAX, key)
     }
 }

@@ -10,19 +10,19 @@ use crate::spec::LinkId;
 pub(super) const TAIL: u32 = 1 << 30;
 
 /// What is no wire has this bit.
-pub(super) const NO_WIRE: u32 = 1 << 31;
+pub(super) const NODE: u32 = 1 << 31;
 
-/// A wire with a law has both.
-pub(super) const LAW: u32 = TAIL | NO_WIRE;
+/// A wire with a channel has both.
+pub(super) const ON_AIR: u32 = NODE | TAIL;
 
-/// A wire with a channel has this bit besides.
-pub(super) const ON_AIR: u32 = LAW | 1 << 29;
+/// Either of the last two has this bit as well on a route of ACKs.
+pub(super) const OF_ACKS: u32 = 1 << 29;
 
-/// And with a law this one.
-pub(super) const LAW_ON_AIR: u32 = ON_AIR | 1 << 28;
-
-/// What is on the air has this bit as well on a route of ACKs.
-pub(super) const OF_ACKS: u32 = 1 << 27;
+/// The number of the link, without the bits.
+#[inline(always)]
+pub(super) fn link_of(hop: u32) -> u32 {
+    hop & (OF_ACKS - 1)
+}
 
 /// Marks the end of a route.
 const ROUTE_END: u32 = u32::MAX;
@@ -58,9 +58,7 @@ impl Network {
             }
             let of_kind = if kind == PacketKind::Ack { OF_ACKS } else { 0 };
             self.hops.push(match self.alone_at(link as usize) {
-                Some(at) if at < self.laws.len() && self.laws[at].is_on_air() => link | LAW_ON_AIR | of_kind,
-                Some(at) if at < self.laws.len() => link | LAW,
-                Some(_) => link | NO_WIRE,
+                Some(_) => link | NODE | of_kind,
                 None if self.wires.is_on_air(link as usize) => link | ON_AIR | of_kind,
                 None if self.pipes[self.pipe_of[link as usize] as usize].is_ahead() => link | TAIL,
                 None => link,

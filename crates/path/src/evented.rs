@@ -1,23 +1,26 @@
 //! A link that goes step by step: each transmission is decided when it begins.
 //!
-//! A FIFO link plans the way of a packet when it arrives, see [`crate::link`]. That ends where a packet's departure
+//! Most links plan the way of a packet when it arrives, see [`crate::planned`]. That ends where a packet's departure
 //! depends on what comes after it: queues take turns, lost packets are sent again, delays are random. Here the start of
 //! each transmission is an event. At that instant a packet is chosen (a repetition first, then what the queues give),
 //! transmitted, and judged by the channel; the far end puts packets in order, and an exit delays them at random.
 //!
-//! A FIFO link without any of this comes out the same, packet by packet, which the tests use.
+//! A link without any of this comes out the same, packet by packet, which the tests use.
 
 use std::sync::Arc;
 
-use crate::air::{Air, BusyPeriod};
+use fadelab_phy::channel::PacketKind;
+
+use crate::air::{Air, BusyPeriod, CAPACITY};
 use crate::counters::LinkCounters;
-#[cfg(feature = "fault-injection")]
-use crate::link::LinkFault;
-use crate::link::{Arrival, Departure};
-use crate::packet::{Parcel, Store, kind};
+use crate::packet::{Parcel, Store};
+use crate::queue::{BYTES, LIMIT, Limits};
 use crate::router::Meter;
 use crate::spec::LinkSpec;
-use crate::transmitter::{Served, Transmitter};
+#[cfg(feature = "fault-injection")]
+use crate::transit::NodeFault;
+use crate::transit::{Arrival, Departure, Transit};
+use crate::transmitter::{Served, Transmit};
 use crate::violation::{Checked, violated};
 
 mod arq;
@@ -31,21 +34,20 @@ use queue::{Ledger, Queue, Waiting};
 
 /// See the module's documentation.
 #[derive(Debug)]
-pub(crate) struct StepwiseLink {
+pub(crate) struct Evented<T: Transmit> {
     name: Arc<str>,
     delay_ns: u64,
-    limit_pkts: u32,
-    limit_bytes: u64,
+    limits: Limits,
     queue: Queue,
     ledger: Ledger,
-    transmitter: Transmitter,
+    transmitter: T,
     air: Option<Air>,
     repeater: Repeater,
     exit: Exit,
     /// When the next transmission begins; `u64::MAX`: there is nothing to send.
     start_ns_next: u64,
     /// The last transmission that began.
-    last: Option<Transmission>,
+    last: Option<Transmission<T::Place>>,
     busy: BusyPeriod,
     busy_ns: u64,
     delivered_pkts: u64,
@@ -55,22 +57,22 @@ pub(crate) struct StepwiseLink {
 }
 
 #[derive(Clone, Copy, Debug)]
-struct Transmission {
-    served: Served,
+struct Transmission<P> {
+    served: Served<P>,
     flight: Flight,
     outcome: Outcome,
 }
 
-impl StepwiseLink {
-    pub fn new(spec: &LinkSpec, seed: u64, packet_bytes: u32) -> Self {
+impl<T: Transmit> Evented<T> {
+    /// See [`crate::planned::Planned::new`].
+    pub fn new(spec: &LinkSpec, transmitter: T, seed: u64, packet_bytes: u32) -> Self {
         Self {
             name: Arc::clone(&spec.name),
             delay_ns: spec.delay_ns,
-            limit_pkts: spec.buffer.packets.unwrap_or(u32::MAX),
-            limit_bytes: spec.buffer.bytes.unwrap_or(u64::MAX),
+            limits: Limits::of(spec.buffer),
             queue: Queue::new(spec, seed, packet_bytes),
             ledger: Ledger::default(),
-            transmitter: Transmitter::new(&spec.capacity),
+            transmitter,
             air: Air::of(spec, seed),
             repeater: Repeater::new(spec.layer.arq),
             exit: Exit::new(spec, seed),
@@ -84,94 +86,8 @@ impl StepwiseLink {
         }
     }
 
-    /// See [`crate::link::Link::holds_state`].
-    pub fn holds_state(&self, address: usize) -> bool {
-        self.queue.holds_state(address)
-    }
-
-    /// When it wants to be serviced next; `u64::MAX`: not before something arrives.
-    pub fn next_due(&self) -> u64 {
-        let timer_ns = self.queue.next_timer();
-        self.start_ns_next
-            .min(self.exit.next_due())
-            .min(self.ledger.handed_back_ns())
-            .min(timer_ns)
-    }
-
-    /// Takes a packet, see [`crate::link::Link::arrive`].
-    pub fn arrive(&mut self, now_ns: u64, parcel: Parcel, store: &mut impl Store) -> Checked<Arrival> {
-        self.catch_up(now_ns, store)?;
-        let ip_bytes = u32::from(parcel.ip_bytes());
-        let header = store.header(parcel.id());
-        let waiting = Waiting {
-            arrived_ns: now_ns,
-            parcel,
-            bytes: self
-                .air
-                .as_mut()
-                .map_or(ip_bytes, |air| air.bytes(kind(header), ip_bytes)),
-            is_data: header.is_data(),
-            is_marked: false,
-        };
-        self.ledger.counters.arrived_pkts += 1;
-        self.ledger.counters.arrived_bytes += u64::from(waiting.bytes);
-        let limits = (self.limit_pkts, self.limit_bytes);
-        if !self.queue.arrive(waiting, limits, &mut self.ledger, store) {
-            return Ok(Arrival::Dropped);
-        }
-        self.start_ns_next = self.start_ns_next.min(self.transmitter.next_start(now_ns));
-        self.catch_up(now_ns, store)?;
-        Ok(Arrival::Taken)
-    }
-
-    /// See [`crate::link::Link::service`].
-    pub fn service(&mut self, due_ns: u64, store: &mut impl Store) -> Checked<Departure> {
-        self.catch_up(due_ns, store)?;
-        if let Some(parcel) = self.ledger.hand_back() {
-            return Ok(Departure::Lost(parcel));
-        }
-        if let Some(leaving) = self.exit.leave(due_ns) {
-            self.delivered_pkts += 1;
-            self.ledger.counters.reordered_pkts += u64::from(leaving.is_reordered);
-            if leaving.at_ns != due_ns || due_ns < leaving.flight.waiting.arrived_ns + self.delay_ns {
-                return self.broken("nothing leaves before its delay, and nothing late", due_ns, &leaving);
-            }
-            self.check_conservation(due_ns)?;
-            let parcel = leaving.flight.waiting.parcel;
-            return Ok(if leaving.is_lost {
-                Departure::Lost(parcel)
-            } else {
-                Departure::Delivered(parcel)
-            });
-        }
-        if self.queue.next_timer() <= due_ns {
-            self.run_timers(due_ns);
-        }
-        Ok(Departure::None)
-    }
-
-    /// See [`crate::link::Link::snapshot`].
-    pub fn snapshot(&mut self, now_ns: u64, store: &mut impl Store) -> Checked<LinkCounters> {
-        self.catch_up(now_ns, store)?;
-        let mut counters = self.ledger.counters;
-        self.queue.add_integrals(now_ns, &mut counters);
-        if let Some(last) = self.last.filter(|last| last.served.end_ns > now_ns) {
-            counters.sent_bytes -= last.unsent_bytes(&self.transmitter, now_ns);
-            last.take_out(self.has_channel(), &mut counters);
-        }
-        counters.offered_bytes = self.transmitter.offered_bytes(now_ns);
-        counters.queue_bytes = self.queue.bytes();
-        counters.queue_pkts = self.queue.pkts();
-        Ok(counters)
-    }
-
-    /// Packets it holds, those included that it dropped and has not handed back yet.
-    pub fn held_pkts(&self) -> u64 {
-        self.kept_pkts() + self.ledger.handed_back_pkts()
-    }
-
     fn has_channel(&self) -> bool {
-        self.air.as_ref().is_some_and(Air::has_channel)
+        self.air.is_some()
     }
 
     fn kept_pkts(&self) -> u64 {
@@ -182,8 +98,8 @@ impl StepwiseLink {
     fn catch_up(&mut self, now_ns: u64, store: &mut impl Store) -> Checked<()> {
         while self.start_ns_next <= now_ns {
             let start_ns = self.start_ns_next;
-            if self.queue.pkts() > self.limit_pkts || self.queue.bytes() > self.limit_bytes {
-                return self.broken("a queue stays within its limit", start_ns, &self.queue.pkts());
+            if !self.limits.hold(self.queue.pkts(), self.queue.bytes()) {
+                return self.broken(LIMIT, start_ns, &self.queue.pkts());
             }
             let flight = match self.repeater.take(start_ns) {
                 Some(repeated) => Some(repeated),
@@ -223,11 +139,10 @@ impl StepwiseLink {
             .transmitter
             .can_send(self.busy.start_ns, served.end_ns, self.busy.bytes)
         {
-            return self.broken("a link never exceeds its capacity", now_ns, &waiting.bytes);
+            return self.broken(CAPACITY, now_ns, &waiting.bytes);
         }
-        let (kind, ip_bytes) = (waiting.kind(), u32::from(waiting.parcel.ip_bytes()));
-        let air = self.air.as_mut();
-        let is_lost = air.and_then(|air| air.loses(now_ns, kind, ip_bytes)) == Some(true);
+        let (kind, ip_bytes) = (waiting.kind(), waiting.parcel.ip_bytes());
+        let is_lost = self.air.as_mut().is_some_and(|air| air.loses(now_ns, kind, ip_bytes));
         let transmission = Transmission {
             served,
             flight,
@@ -267,23 +182,23 @@ impl StepwiseLink {
         self.queue.run_timers(now_ns, meter);
     }
 
-    /// Packets and bytes in = out + dropped + kept, see [`crate::link::Link`].
+    /// Packets and bytes in = out + dropped + kept, see [`crate::planned`].
     fn check_conservation(&self, now_ns: u64) -> Checked<()> {
         let c = &self.ledger.counters;
         let kept = self.kept_pkts();
-        if c.arrived_pkts != self.delivered_pkts + c.dropped_full_pkts + c.dropped_law_pkts + kept {
+        if c.arrived_pkts != self.delivered_pkts + self.ledger.drops.pkts() + kept {
             return self.broken("packets are conserved at a node", now_ns, &kept);
         }
         let sent_bytes = c.sent_bytes - self.retransmitted_bytes;
-        if c.arrived_bytes != sent_bytes + c.dropped_bytes + self.queue.bytes() {
-            return self.broken("bytes are conserved at a node", now_ns, &self.queue.bytes());
+        if c.arrived_bytes != sent_bytes + self.ledger.drops.bytes + self.queue.bytes() {
+            return self.broken(BYTES, now_ns, &self.queue.bytes());
         }
         Ok(())
     }
 
     /// Off the hot path: says what the link looked like.
     #[cold]
-    fn broken<T>(&self, invariant: &'static str, now_ns: u64, what: &dyn std::fmt::Debug) -> Checked<T> {
+    fn broken<R>(&self, invariant: &'static str, now_ns: u64, what: &dyn std::fmt::Debug) -> Checked<R> {
         let detail = format!(
             "{what:?}; kept {} pkts, delivered {} pkts, delay {} ns, {:?}, {:?}",
             self.kept_pkts(),
@@ -294,25 +209,121 @@ impl StepwiseLink {
         );
         violated(invariant, &self.name, now_ns, detail)
     }
+}
 
-    /// Breaks an invariant, see [`crate::link::Link::break_invariant`].
+impl<T: Transmit> Transit for Evented<T> {
+    fn name(&self) -> &str {
+        &self.name
+    }
+
+    fn arrive(&mut self, now_ns: u64, parcel: Parcel, kind: PacketKind, store: &mut impl Store) -> Checked<Arrival> {
+        self.catch_up(now_ns, store)?;
+        let own_bytes = match &mut self.air {
+            Some(air) => air.make_ready(kind, parcel.ip_bytes()),
+            None => u32::from(parcel.ip_bytes()),
+        };
+        let waiting = Waiting {
+            arrived_ns: now_ns,
+            parcel,
+            bytes: own_bytes + self.transmitter.header_bytes(),
+            is_data: kind == PacketKind::Data,
+            is_marked: false,
+        };
+        self.ledger.counters.arrived_pkts += 1;
+        self.ledger.counters.arrived_bytes += u64::from(waiting.bytes);
+        if !self.queue.arrive(waiting, self.limits, &mut self.ledger, store) {
+            return Ok(Arrival::Dropped);
+        }
+        self.start_ns_next = self.start_ns_next.min(self.transmitter.next_start(now_ns));
+        self.catch_up(now_ns, store)?;
+        Ok(Arrival::Taken)
+    }
+
+    fn next_due(&self) -> u64 {
+        self.start_ns_next
+            .min(self.exit.next_due())
+            .min(self.ledger.handed_back_ns())
+            .min(self.queue.next_timer())
+    }
+
+    fn service(&mut self, due_ns: u64, store: &mut impl Store) -> Checked<Departure> {
+        self.catch_up(due_ns, store)?;
+        if let Some(parcel) = self.ledger.hand_back() {
+            return Ok(Departure::Lost(parcel));
+        }
+        if let Some(leaving) = self.exit.leave(due_ns) {
+            self.delivered_pkts += 1;
+            self.ledger.counters.reordered_pkts += u64::from(leaving.is_reordered);
+            if leaving.at_ns != due_ns || due_ns < leaving.flight.waiting.arrived_ns + self.delay_ns {
+                return self.broken("nothing leaves before its delay, and nothing late", due_ns, &leaving);
+            }
+            self.check_conservation(due_ns)?;
+            let parcel = leaving.flight.waiting.parcel;
+            return Ok(if leaving.is_lost {
+                Departure::Lost(parcel)
+            } else {
+                Departure::Delivered(parcel)
+            });
+        }
+        if self.queue.next_timer() <= due_ns {
+            self.run_timers(due_ns);
+        }
+        Ok(Departure::None)
+    }
+
+    /// What leaves does so in an event, after all that its law has to see.
+    fn settle(&mut self, _now_ns: u64, _store: &mut impl Store) -> Checked<()> {
+        Ok(())
+    }
+
+    fn snapshot(&mut self, now_ns: u64, store: &mut impl Store) -> Checked<LinkCounters> {
+        self.catch_up(now_ns, store)?;
+        let mut counters = self.ledger.counters;
+        self.queue.tell(now_ns, &self.ledger, &mut counters);
+        if let Some(last) = self.last.filter(|last| last.served.end_ns > now_ns) {
+            counters.sent_bytes -= last.unsent_bytes(&self.transmitter, now_ns);
+            last.take_out(self.has_channel(), &mut counters);
+        }
+        counters.offered_bytes = self.transmitter.offered_bytes(now_ns);
+        Ok(counters)
+    }
+
+    /// Those included that it dropped and has not handed back yet.
+    fn held_pkts(&self) -> u64 {
+        self.kept_pkts() + self.ledger.handed_back_pkts()
+    }
+
+    fn prepare(&mut self, kind: PacketKind, ip_bytes: u16) {
+        if let Some(air) = &mut self.air {
+            air.prepare(kind, ip_bytes);
+        }
+    }
+
+    fn sees_departures(&self) -> bool {
+        false
+    }
+
+    fn holds_state(&self, address: usize) -> bool {
+        self.queue.holds_state(address)
+    }
+
     #[cfg(feature = "fault-injection")]
-    pub fn break_invariant(&mut self, fault: LinkFault) -> bool {
+    fn break_invariant(&mut self, fault: NodeFault) -> bool {
         if self.queue.pkts() == 0 {
             return false;
         }
         match fault {
-            LinkFault::Early => return self.exit.hurry(self.delay_ns / 2),
-            LinkFault::Vanishes => self.delivered_pkts += 1,
-            LinkFault::LosesBytes => self.ledger.counters.arrived_bytes += 1,
-            LinkFault::Overlaps => self.busy.bytes += 1 << 20,
-            LinkFault::Overfills => self.limit_pkts = 0,
+            NodeFault::Early => return self.exit.hurry(self.delay_ns / 2),
+            NodeFault::Vanishes => self.delivered_pkts += 1,
+            NodeFault::LosesBytes => self.ledger.counters.arrived_bytes += 1,
+            NodeFault::Overlaps => self.busy.bytes += 1 << 20,
+            NodeFault::Overfills => self.limits.pkts = 0,
         }
         true
     }
 }
 
-impl Transmission {
+impl<P: Copy> Transmission<P> {
     /// Counts it, as if it had ended.
     fn count(&self, has_channel: bool, counters: &mut LinkCounters) {
         let (first, data) = (
@@ -344,11 +355,11 @@ impl Transmission {
         counters.recovered_pkts -= own.recovered_pkts;
     }
 
-    fn unsent_bytes(&self, transmitter: &Transmitter, now_ns: u64) -> u64 {
+    fn unsent_bytes(&self, transmitter: &impl Transmit<Place = P>, now_ns: u64) -> u64 {
         transmitter.unsent_bytes(self.served, self.flight.waiting.bytes, now_ns)
     }
 
-    fn unsent_repetition(&self, transmitter: &Transmitter, now_ns: u64) -> u64 {
+    fn unsent_repetition(&self, transmitter: &impl Transmit<Place = P>, now_ns: u64) -> u64 {
         if self.flight.is_repetition() {
             self.unsent_bytes(transmitter, now_ns)
         } else {

@@ -7,6 +7,7 @@ use fadelab_phy::channel::PacketKind;
 use super::fair::FairQueue;
 use crate::counters::LinkCounters;
 use crate::packet::{Parcel, Store};
+use crate::queue::{Drops, Limits, Waits};
 use crate::router::{LawHost, Meter, QueueView};
 use crate::spec::{LinkSpec, Queues};
 
@@ -32,32 +33,26 @@ impl Waiting {
     }
 }
 
-/// The link's counters, and the packets that it dropped after their arrival, to be handed back.
+/// The link's counters, what waited and what was dropped, and the packets that it dropped after their arrival, to be
+/// handed back.
 #[derive(Debug, Default)]
 pub(super) struct Ledger {
     pub counters: LinkCounters,
+    waits: Waits,
+    pub drops: Drops,
     dropped: VecDeque<(u64, Parcel)>,
 }
 
 impl Ledger {
     /// A packet was dropped at `now_ns` after it had been taken.
     pub fn drop_taken(&mut self, now_ns: u64, waiting: &Waiting, by_law: bool) {
-        self.count_drop(waiting, by_law);
+        self.drops.add(waiting.bytes, by_law);
         self.dropped.push_back((now_ns, waiting.parcel));
-    }
-
-    /// A packet was dropped: by the law, or because the queue was full.
-    pub fn count_drop(&mut self, waiting: &Waiting, by_law: bool) {
-        self.counters.dropped_law_pkts += u64::from(by_law);
-        self.counters.dropped_full_pkts += u64::from(!by_law);
-        self.counters.dropped_bytes += u64::from(waiting.bytes);
     }
 
     /// A packet leaves its queue.
     fn count_wait(&mut self, now_ns: u64, waiting: &Waiting) {
-        let waited_ns = u128::from(now_ns - waiting.arrived_ns);
-        self.counters.queue_byte_ns += waited_ns * u128::from(waiting.bytes);
-        self.counters.queue_pkt_ns += waited_ns;
+        self.waits.add(now_ns - waiting.arrived_ns, waiting.bytes);
     }
 
     pub fn hand_back(&mut self) -> Option<Parcel> {
@@ -129,7 +124,7 @@ impl LawQueue {
             refused = verdict.dropped;
         }
         if full || refused {
-            ledger.count_drop(&waiting, !full);
+            ledger.drops.add(waiting.bytes, !full);
             return false;
         }
         self.bytes += u64::from(waiting.bytes);
@@ -211,19 +206,13 @@ impl Queue {
     }
 
     /// An arrival. Returns whether it was taken; what was dropped to make room for it stands in the ledger.
-    pub fn arrive(
-        &mut self,
-        waiting: Waiting,
-        (limit_pkts, limit_bytes): (u32, u64),
-        ledger: &mut Ledger,
-        store: &mut impl Store,
-    ) -> bool {
+    pub fn arrive(&mut self, waiting: Waiting, limits: Limits, ledger: &mut Ledger, store: &mut impl Store) -> bool {
         match self {
             Self::One(queue) => {
-                let full = queue.pkts() >= limit_pkts || queue.bytes() + u64::from(waiting.bytes) > limit_bytes;
+                let full = !limits.admit(queue.pkts(), queue.bytes(), waiting.bytes);
                 queue.arrive(waiting, full, ledger, store)
             }
-            Self::Fair(fair) => fair.arrive(waiting, (limit_pkts, limit_bytes), ledger, store),
+            Self::Fair(fair) => fair.arrive(waiting, limits, ledger, store),
         }
     }
 
@@ -235,17 +224,17 @@ impl Queue {
         }
     }
 
-    /// Adds to the integrals what waits at `now_ns`.
-    pub fn add_integrals(&self, now_ns: u64, counters: &mut LinkCounters) {
-        let mut add = |waiting: &Waiting| {
-            let so_far_ns = u128::from(now_ns - waiting.arrived_ns);
-            counters.queue_byte_ns += so_far_ns * u128::from(waiting.bytes);
-            counters.queue_pkt_ns += so_far_ns;
-        };
+    /// Tells what waits at `now_ns`, and what became of the rest.
+    pub fn tell(&self, now_ns: u64, ledger: &Ledger, counters: &mut LinkCounters) {
+        let mut waits = ledger.waits;
+        let mut add = |waiting: &Waiting| waits.add(now_ns - waiting.arrived_ns, waiting.bytes);
         match self {
             Self::One(queue) => queue.packets().for_each(&mut add),
             Self::Fair(fair) => fair.packets().for_each(&mut add),
         }
+        waits.tell(counters);
+        ledger.drops.tell(counters);
+        (counters.queue_bytes, counters.queue_pkts) = (self.bytes(), self.pkts());
     }
 
     pub fn holds_state(&self, address: usize) -> bool {

@@ -12,6 +12,7 @@ use fadelab_phy::random::CounterDraw;
 
 use super::queue::{LawQueue, Ledger, Waiting};
 use crate::packet::{PacketId, Store};
+use crate::queue::Limits;
 use crate::router::LawHost;
 use crate::spec::LinkSpec;
 
@@ -127,13 +128,7 @@ impl FairQueue {
 
     /// An arrival (section 4.1). Returns whether the law let it in: what is dropped afterwards to make room, perhaps
     /// itself, is handed back with the others, so that whoever drives the link hears of all of them.
-    pub fn arrive(
-        &mut self,
-        waiting: Waiting,
-        (limit_pkts, limit_bytes): (u32, u64),
-        ledger: &mut Ledger,
-        store: &mut impl Store,
-    ) -> bool {
+    pub fn arrive(&mut self, waiting: Waiting, limits: Limits, ledger: &mut Ledger, store: &mut impl Store) -> bool {
         let number = self.number(waiting.parcel.id(), waiting.is_data, store);
         let quantum_bytes = self.quantum_bytes;
         let turn = self.turn(number);
@@ -146,7 +141,7 @@ impl FairQueue {
         }
         self.pkts += 1;
         self.bytes += u64::from(waiting.bytes);
-        while self.pkts > limit_pkts || self.bytes > limit_bytes {
+        while !limits.hold(self.pkts, self.bytes) {
             self.make_room(waiting.arrived_ns, ledger);
         }
         true

@@ -1,0 +1,182 @@
+//! What packets pass: links of every shape, behind one small interface.
+//!
+//! A node is polled. [`Node::arrive`] takes a packet and, where the node plans ahead, says at once when it will be at
+//! the far end; [`Node::next_due`] says when the node itself wants attention, and [`Node::service`] gives it. Whoever
+//! drives a node owns time and the packets; the node holds only their numbers, and looks at what a router may see
+//! through [`Store`]. So a node runs under any clock, and a test can drive one by hand.
+//!
+//! A new kind of node is a file with a [`Transit`] and a shape below.
+
+use fadelab_phy::channel::PacketKind;
+
+use crate::counters::LinkCounters;
+use crate::evented::Evented;
+use crate::packet::{Parcel, Store};
+use crate::planned::Planned;
+use crate::spec::{CapacitySpec, LinkSpec};
+#[cfg(feature = "fault-injection")]
+pub use crate::transit::NodeFault;
+use crate::transit::Transit;
+pub use crate::transit::{Arrival, Departure};
+use crate::transmitter::{ConstantRate, TraceRate};
+use crate::violation::Checked;
+
+/// The shape that most nodes of a network under study have stands in its place, so that a hop reads no pointer.
+#[derive(Debug)]
+#[allow(
+    clippy::large_enum_variant,
+    reason = "the large one is the one that packets hurry through"
+)]
+enum Shape {
+    Planned(Planned<ConstantRate>),
+    PlannedTrace(Box<Planned<TraceRate>>),
+    Evented(Box<Evented<ConstantRate>>),
+    EventedTrace(Box<Evented<TraceRate>>),
+}
+
+/// See the module's documentation.
+#[derive(Debug)]
+pub struct Node(Shape);
+
+/// Lets the node of whichever shape answer.
+macro_rules! of {
+    ($node:expr, $transit:ident => $answer:expr) => {
+        match $node {
+            Shape::Planned($transit) => $answer,
+            Shape::PlannedTrace($transit) => $answer,
+            Shape::Evented($transit) => $answer,
+            Shape::EventedTrace($transit) => $answer,
+        }
+    };
+}
+
+impl Node {
+    /// Builds the node of a link. `packet_bytes` is the IP size of a full data packet, for laws that scale with it.
+    pub fn new(spec: &LinkSpec, seed: u64, packet_bytes: u32) -> Self {
+        let by_steps = spec.goes_step_by_step();
+        Self(match &spec.capacity {
+            CapacitySpec::Constant { rate_bps } => {
+                let rate = ConstantRate::new(*rate_bps);
+                if by_steps {
+                    Shape::Evented(Box::new(Evented::new(spec, rate, seed, packet_bytes)))
+                } else {
+                    Shape::Planned(Planned::new(spec, rate, seed, packet_bytes))
+                }
+            }
+            CapacitySpec::Trace(trace) => {
+                let rate = TraceRate::new(trace);
+                if by_steps {
+                    Shape::EventedTrace(Box::new(Evented::new(spec, rate, seed, packet_bytes)))
+                } else {
+                    Shape::PlannedTrace(Box::new(Planned::new(spec, rate, seed, packet_bytes)))
+                }
+            }
+        })
+    }
+
+    /// Whether a link of this spec hands its packets over when they arrive.
+    pub fn plans_ahead(spec: &LinkSpec) -> bool {
+        !spec.goes_step_by_step()
+    }
+
+    /// Its name.
+    pub fn name(&self) -> &str {
+        of!(&self.0, transit => transit.name())
+    }
+
+    /// Takes a packet of a `kind` at `now_ns`, after all that was due before has been served: it joins the queue, if
+    /// law and limit let it.
+    ///
+    /// # Errors
+    /// An invariant of the node is broken.
+    #[inline(always)]
+    pub fn arrive(
+        &mut self,
+        now_ns: u64,
+        parcel: Parcel,
+        kind: PacketKind,
+        store: &mut impl Store,
+    ) -> Checked<Arrival> {
+        match &mut self.0 {
+            Shape::Planned(planned) => planned.arrive(now_ns, parcel, kind, store),
+            other => other.arrive(now_ns, parcel, kind, store),
+        }
+    }
+
+    /// When it wants to be serviced next; `u64::MAX`: not before something arrives.
+    #[inline]
+    pub fn next_due(&self) -> u64 {
+        of!(&self.0, transit => transit.next_due())
+    }
+
+    /// Gives the node the attention it asked for at `due_ns`. Call again while [`Self::next_due`] is still `due_ns`.
+    ///
+    /// # Errors
+    /// An invariant of the node is broken.
+    pub fn service(&mut self, due_ns: u64, store: &mut impl Store) -> Checked<Departure> {
+        of!(&mut self.0, transit => transit.service(due_ns, store))
+    }
+
+    /// Lets every packet whose transmission began by `now_ns` leave the queue, and shows it to the law. To be called
+    /// before a packet that the node handed over is looked at.
+    ///
+    /// # Errors
+    /// An invariant of the node is broken.
+    #[inline(always)]
+    pub fn settle(&mut self, now_ns: u64, store: &mut impl Store) -> Checked<()> {
+        match &mut self.0 {
+            Shape::Planned(planned) => planned.settle(now_ns, store),
+            other => other.settle(now_ns, store),
+        }
+    }
+
+    /// Counters as they stand at `now_ns`.
+    ///
+    /// # Errors
+    /// An invariant of the node is broken.
+    pub fn snapshot(&mut self, now_ns: u64, store: &mut impl Store) -> Checked<LinkCounters> {
+        of!(&mut self.0, transit => transit.snapshot(now_ns, store))
+    }
+
+    /// Packets that will come out of a service. What was handed over is not among them.
+    pub fn held_pkts(&self) -> u64 {
+        of!(&self.0, transit => transit.held_pkts())
+    }
+
+    /// Computes ahead what a channel has to know of packets of this kind and size: up to a tenth of a second, which
+    /// otherwise the first such packet takes. A driver in real time calls it for all sizes before packets come.
+    pub fn prepare(&mut self, kind: PacketKind, ip_bytes: u16) {
+        of!(&mut self.0, transit => transit.prepare(kind, ip_bytes));
+    }
+
+    /// Whether a law looks at departures that were planned, so that packets have to be settled before they are looked
+    /// at.
+    pub fn sees_departures(&self) -> bool {
+        of!(&self.0, transit => transit.sees_departures())
+    }
+
+    /// Whether the state at `address` belongs to a law of this node or to its capacity part.
+    pub fn holds_state(&self, address: usize) -> bool {
+        of!(&self.0, transit => transit.holds_state(address))
+    }
+
+    /// Breaks an invariant. Returns whether there was something to break: packets that wait. What was handed over is
+    /// not the node's to hasten.
+    #[cfg(feature = "fault-injection")]
+    pub fn break_invariant(&mut self, fault: NodeFault) -> bool {
+        of!(&mut self.0, transit => transit.break_invariant(fault))
+    }
+}
+
+/// Apart from what the first shape does at once, so that its way stays short.
+impl Shape {
+    #[inline(never)]
+    fn arrive(&mut self, now_ns: u64, parcel: Parcel, kind: PacketKind, store: &mut impl Store) -> Checked<Arrival> {
+        of!(self, transit => transit.arrive(now_ns, parcel, kind, store))
+    }
+
+    #[inline(never)]
+    fn settle(&mut self, now_ns: u64, store: &mut impl Store) -> Checked<()> {
+        of!(self, transit => transit.settle(now_ns, store))
+    }
+}
