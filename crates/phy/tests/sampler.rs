@@ -445,7 +445,9 @@ fn every_size_is_computed_once_and_may_be_beforehand() {
         let [mut told, mut asked] = [(); 2].map(|()| Channel::new(&spec, 5, "link", RATE_BPS));
         let sizes: Vec<u32> = (40..300).step_by(3).collect();
         for kind in [PacketKind::Data, PacketKind::Ack] {
-            sizes.iter().for_each(|&ip_bytes| told.prepare(kind, ip_bytes));
+            for &ip_bytes in &sizes {
+                told.prepare(kind, ip_bytes);
+            }
         }
         assert_eq!(told.sizes_known(), 2 * sizes.len());
         for (step, &ip_bytes) in (0..).zip(sizes.iter().cycle().take(600)) {

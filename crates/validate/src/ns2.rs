@@ -61,8 +61,9 @@ have the bounds that others had before; that of the quotients is the one of the 
 it with packets of 1000 to 1540 bytes, timestamps off, a clock of 100 ms, a shortest timeout of 1 or 5 s, buffers of 50
 packets or all flows starting at once 5.0 to 5.8; a clock of 1 ms gives 4.6, with four times the timeouts. In the rows
 no packet is lost, so that timeouts are spurious: 890 to 1060 in 400 s here, 1300 to 1440 in ns-2, which cuts the
-timeout down to whole ticks of 10 ms where ours keeps the eighths of a tick of SRTT. A copy of ours that cuts them too
-has 1210 to 1350, and uses 0.926, 0.934, 0.953 and 0.950 of the hops: of the first and the fourth what ns-2 does.
+timeout down to whole ticks of 10 ms where the preset `ns2` keeps the eighths of a tick of SRTT. With
+`transport.rto_whole_ticks` ours has 1210 to 1350, and uses 0.926, 0.934, 0.953 and 0.950 of the hops: of the first and
+the fourth what ns-2 does.
 ";
 
 /// The section.
