@@ -16,7 +16,7 @@ use fadelab_phy::channel::PacketKind;
 use crate::air::{Air, CAPACITY, Fate};
 use crate::counters::LinkCounters;
 use crate::packet::{PacketId, Parcel, Store};
-use crate::queue::{BYTES, Broken, Drops, Fifo, Limits, Waiting};
+use crate::queue::{BYTES, Broken, Drops, Fifo, LIMIT, Limits, Waiting};
 use crate::router::{LawHost, Meter, QueueView};
 use crate::spec::LinkSpec;
 #[cfg(feature = "fault-injection")]
@@ -219,12 +219,12 @@ impl<T: Transmit> Planned<T> {
     /// Inlined where packets come while others are sent: nearly always one of these has begun in the meantime.
     #[inline(always)]
     fn begin_until(&mut self, now_ns: u64, store: &mut impl Store) -> Checked<()> {
-        while self.queue.has_begun(now_ns) {
-            let first = match self.queue.begin(&self.limits) {
-                Ok(Some(first)) => first,
-                Ok(None) => break,
-                Err(broken) => return self.broken(broken),
-            };
+        while self.queue.has_begun(now_ns)
+            && let Some(&first) = self.queue.first()
+        {
+            if !self.queue.leave(&first, &self.limits) {
+                return self.broken((LIMIT, first.start_ns));
+            }
             let (view, (id, place)) = (self.view(first.start_ns), first.more);
             let (mut fate, waited_ns) = (first.fate, first.start_ns - first.arrived_ns);
             let verdict = self.law.on_dequeue(view, waited_ns, id, first.bytes, store);

@@ -146,20 +146,21 @@ impl<X: Copy + Default> Fifo<X> {
         self.waiting.push(waiting);
     }
 
-    /// Takes the first out, whose transmission has begun: `None`, if nobody waits.
+    /// Who leaves next.
     #[inline(always)]
-    pub fn begin(&mut self, limits: &Limits) -> Result<Option<Waiting<X>>, Broken> {
-        let Some(&first) = self.waiting.front() else {
-            return Ok(None);
-        };
-        if !limits.hold(self.pkts(), self.bytes) {
-            return Err((LIMIT, first.start_ns));
-        }
+    pub fn first(&self) -> Option<&Waiting<X>> {
+        self.waiting.front()
+    }
+
+    /// The first leaves, whose transmission has begun. Returns whether the queue kept within its limit until then.
+    #[inline(always)]
+    pub fn leave(&mut self, first: &Waiting<X>, limits: &Limits) -> bool {
+        let kept = limits.hold(self.pkts(), self.bytes);
         self.waits.add(first.start_ns - first.arrived_ns, first.bytes);
         self.waiting.remove_front();
         self.start_ns_next = self.waiting.front().map_or(u64::MAX, |next| next.start_ns);
         self.bytes -= u64::from(first.bytes);
-        Ok(Some(first))
+        kept
     }
 
     /// Fates of those that wait.

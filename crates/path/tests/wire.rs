@@ -1,8 +1,8 @@
-//! Wires against nodes of the same spec, which do the same in a more general way.
+//! Wires against links of the same spec that take an event for each step, and share least with them.
 
 mod common;
 
-use common::{Bench, CODE, DATA, MS, constant, fading, spec};
+use common::{Bench, CODE, DATA, MS, constant, fading, spec, step_by_step};
 use fadelab_path::packet::Parcel;
 use fadelab_path::spec::LinkSpec;
 use fadelab_path::wire::{Ahead, OnAir, Wires};
@@ -24,7 +24,7 @@ fn a_wire_is_a_link() {
     for (case, rate_bps) in [8_000_000, 7_000_001, 999_999_937].into_iter().enumerate() {
         for (packets, bytes) in [(Some(1), None), (Some(20), None), (None, Some(15_000))] {
             let spec = spec(constant(rate_bps), 3 * MS, packets, bytes);
-            let (mut bench, mut wires) = (Bench::new(&spec), Wires::default());
+            let (mut bench, mut wires) = (Bench::new(&step_by_step(&spec)), Wires::default());
             wires.add(&spec, 1, 0);
             let mut random = Stream::new(case as u64, "arrivals");
             let (mut now_ns, mut expected, mut dropped) = (0, Vec::new(), 0);
@@ -70,7 +70,7 @@ fn a_wire_with_a_channel_is_a_link() {
     ] {
         let mut spec = spec(constant(7_000_001), 3 * MS, Some(20), None);
         spec.channel = Some(ChannelSpec { model, code });
-        let (mut bench, mut wires) = (Bench::new(&spec), Wires::default());
+        let (mut bench, mut wires) = (Bench::new(&step_by_step(&spec)), Wires::default());
         wires.add(&spec, 1, 0);
         assert!(wires.is_on_air(0));
         let mut random = Stream::new(8, "arrivals");

@@ -3,7 +3,7 @@
 use super::{KindId, Line, Passage, Wire};
 use crate::air::{CAPACITY, Fate};
 use crate::counters::LinkCounters;
-use crate::queue::{BYTES, Broken, Drops, Fifo, Waiting};
+use crate::queue::{BYTES, Broken, Drops, Fifo, LIMIT, Waiting};
 use crate::transmitter::Instant;
 
 /// What becomes of a packet that comes to a wire.
@@ -33,8 +33,11 @@ impl Queue {
     #[inline(always)]
     pub fn catch_up(&mut self, wire: &mut Wire, line: &Line, now_ns: u64) -> Result<(), Broken> {
         while self.waiting.has_begun(now_ns)
-            && let Some(first) = self.waiting.begin(&line.limits)?
+            && let Some(&first) = self.waiting.first()
         {
+            if !self.waiting.leave(&first, &line.limits) {
+                return Err((LIMIT, first.start_ns));
+            }
             self.last = first;
             wire.before_pkts -= 1;
             wire.sent_bytes += u64::from(first.bytes);
