@@ -8,11 +8,14 @@ use std::process::ExitCode;
 use std::sync::Arc;
 
 use fadelab_laws::{capacity, receiver, router, sender};
+use fadelab_path::layer::LinkLayer;
+use fadelab_path::spec::{Buffer, CapacitySpec, LinkKind, LinkSpec, Queues, RouterSpec};
 use fadelab_phy::channel::{ChannelSpec, CodeSpec, Model};
-use fadelab_sim::spec::{
-    App, Buffer, CapacitySpec, FeedbackForm, FlowKind, FlowSpec, LinkId, LinkKind, LinkLayer, LinkSpec, Pacing, Queues,
-    Recovery, RecoveryExit, RouterSpec, RttSamples, RunSpec, Span, Transport,
-};
+use fadelab_run::app::{App, Span};
+use fadelab_run::flow::{FlowKind, FlowSpec};
+use fadelab_run::network::LinkId;
+use fadelab_run::spec::RunSpec;
+use fadelab_run::transport::{FeedbackForm, Pacing, Recovery, RecoveryExit, RttSamples, Transport};
 
 const MS: u64 = 1_000_000;
 const S: u64 = 1_000_000_000;

@@ -4,10 +4,12 @@
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
+use fadelab_path::spec::CapacitySpec;
 use fadelab_path::trace::{Trace, TraceRules};
+use fadelab_run::app::{App, Span};
+use fadelab_run::spec::RunSpec;
 use fadelab_scenario::plan::Plan;
 use fadelab_scenario::{Options, Refusal, parse, ready_made, trace as reader};
-use fadelab_sim::spec::{App, CapacitySpec, RunSpec, Span};
 use fadelab_sim::{RunError, run};
 
 /// Runs that a sweep may have: more take long without showing anything else.

@@ -4,9 +4,9 @@ use std::fmt::Write;
 use std::path::PathBuf;
 
 use clap::Args;
+use fadelab_run::spec::RunSpec;
 use fadelab_scenario::plan::Plan;
 use fadelab_scenario::unit::{Duration, Scalar};
-use fadelab_sim::spec::RunSpec;
 
 use crate::args::ScenarioArgs;
 use crate::{Failure, output, show};
@@ -84,7 +84,7 @@ fn network(spec: &RunSpec) -> String {
         .map(|link| link.name.as_ref())
         .collect();
     let (links, flows) = (plural(spec.links.len(), "link"), plural(spec.flows.len(), "flow"));
-    let rtt_ns = |flow: &fadelab_sim::spec::FlowSpec| -> u64 {
+    let rtt_ns = |flow: &fadelab_run::flow::FlowSpec| -> u64 {
         let route = flow.route.iter().chain(&flow.route_back);
         route.map(|link| spec.links[*link as usize].delay_ns).sum()
     };

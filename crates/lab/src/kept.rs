@@ -5,10 +5,11 @@ use std::path::Path;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::{env, fs};
 
+use fadelab_path::spec::CapacitySpec;
 use fadelab_results::{Target, Unfinished};
+use fadelab_run::record::RunRecord;
+use fadelab_run::spec::RunSpec;
 use fadelab_scenario::plan::{Plan, PlannedRun};
-use fadelab_sim::record::RunRecord;
-use fadelab_sim::spec::{CapacitySpec, RunSpec};
 use twox_hash::XxHash3_128;
 
 use crate::Failure;

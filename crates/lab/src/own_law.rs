@@ -6,7 +6,7 @@ use std::{fs, io};
 use fadelab_laws::guard::{CALLS_VERSION, CallsHead, Fault};
 use fadelab_laws::own;
 use fadelab_results::{OwnLaw, Source, Target};
-use fadelab_sim::spec::RunSpec;
+use fadelab_run::spec::RunSpec;
 
 use crate::Failure;
 

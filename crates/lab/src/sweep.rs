@@ -4,8 +4,8 @@ use std::sync::Mutex;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 use fadelab_results::{Run, Specs};
+use fadelab_run::record::RunRecord;
 use fadelab_scenario::plan::{Plan, PlannedRun};
-use fadelab_sim::record::RunRecord;
 
 use crate::workers::{self, Shared};
 use crate::{Ground, Kept, NoRecord, Watch};

@@ -38,7 +38,7 @@ use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
 
-use fadelab_sim::record::RunRecord;
+use fadelab_run::record::RunRecord;
 
 pub use claim::{Claim, Verdict};
 pub use combine::combine;

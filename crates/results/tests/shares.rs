@@ -6,7 +6,8 @@ use std::sync::Arc;
 
 use common::{Lab, SECOND, flow, provenance, spec, two_laws};
 use fadelab_results::{Summary, Target, table, write};
-use fadelab_sim::spec::{FlowSpec, RunSpec};
+use fadelab_run::flow::FlowSpec;
+use fadelab_run::spec::RunSpec;
 
 /// The network of [`spec`] in which the second flow is of another group, with another law.
 fn mixed(seed: u64) -> RunSpec {

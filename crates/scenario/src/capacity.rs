@@ -1,7 +1,7 @@
 //! `router.capacity`: how the routers learn what their link can carry.
 
 use fadelab_laws::{Capacity, Params, Router};
-use fadelab_sim::spec::CapacitySpec;
+use fadelab_path::spec::CapacitySpec;
 
 use crate::error::{Refusal, one_of};
 use crate::laws;

@@ -1,7 +1,7 @@
 //! `[flow]` and its groups: who sends, what, when and which way.
 
 use fadelab_laws::Sender;
-use fadelab_sim::spec::{App, Span};
+use fadelab_run::app::{App, Span};
 
 use crate::document::{Node, Raw};
 use crate::error::Refusal;

@@ -1,7 +1,7 @@
 //! `[link.NAME]`: nodes and links in any shape, and the routes that flows take over them.
 
 use fadelab_laws::Router;
-use fadelab_sim::spec::LinkId;
+use fadelab_run::network::LinkId;
 
 use crate::channel;
 use crate::document::{Raw, quoted};
@@ -338,7 +338,8 @@ fn router(reader: &mut Reader<'_>, path: &str) -> Result<Option<(&'static Router
 
 #[cfg(test)]
 mod tests {
-    use fadelab_sim::spec::{CapacitySpec, LinkLayer};
+    use fadelab_path::layer::LinkLayer;
+    use fadelab_path::spec::CapacitySpec;
 
     use super::*;
     use crate::unit::BufferSize;

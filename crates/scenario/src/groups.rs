@@ -1,6 +1,6 @@
 //! The groups of flows of a run, each with the transport that its flows have.
 
-use fadelab_sim::spec::{OPTION_BYTES_MAX, Transport, option_bytes};
+use fadelab_run::transport::{OPTION_BYTES_MAX, Transport, option_bytes};
 
 use crate::error::Refusal;
 use crate::flows::{self, Group};

@@ -1,6 +1,8 @@
 //! How much memory the runs of a sweep take before the first one begins: refused before it is taken.
 
-use fadelab_sim::spec::{FlowSpec, LinkId, LinkSpec};
+use fadelab_path::spec::LinkSpec;
+use fadelab_run::flow::FlowSpec;
+use fadelab_run::network::LinkId;
 
 use crate::error::Refusal;
 use crate::flows::Group;

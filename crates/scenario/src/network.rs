@@ -3,11 +3,12 @@
 use std::sync::Arc;
 
 use fadelab_laws::{Params, Router};
+use fadelab_path::layer::LinkLayer;
+use fadelab_path::spec::{Buffer, CapacitySpec, LinkKind, LinkSpec, Queues, RouterSpec};
 use fadelab_phy::channel::PacketKind;
-use fadelab_sim::spec::{
-    Buffer, CapacitySpec, FlowKind, FlowSpec, LinkId, LinkKind, LinkLayer, LinkSpec, Queues, RouterSpec, Transport,
-    in_order_of_names,
-};
+use fadelab_run::flow::{FlowKind, FlowSpec, in_order_of_names};
+use fadelab_run::network::LinkId;
+use fadelab_run::transport::Transport;
 
 use crate::capacity::CapacityParts;
 use crate::flows::{Course, Direction, Group, Way};

@@ -2,7 +2,7 @@
 //! router's law to itself.
 
 use fadelab_laws::{Router, abi};
-use fadelab_sim::spec::Queues;
+use fadelab_path::spec::Queues;
 
 use crate::document::{Raw, quoted};
 use crate::error::Refusal;

@@ -9,7 +9,8 @@ use crate::layer;
 use crate::reader::Reader;
 use crate::topology::{Files, Hop, delay, link_rate, propagation, rate_bps};
 use crate::unit::{BufferSize, Duration, Rate, Scalar, scaled};
-use fadelab_sim::spec::{CapacitySpec, LinkLayer};
+use fadelab_path::layer::LinkLayer;
+use fadelab_path::spec::CapacitySpec;
 
 /// A row of routers with a pair of links between neighbours, and how hosts are attached to them.
 #[derive(Clone, Debug)]

@@ -6,7 +6,8 @@ use std::path::Path;
 
 use fadelab_laws::{Params, Router, Sender};
 use fadelab_phy::channel::{CodeMode, PacketKind};
-use fadelab_sim::spec::{RunSpec, Transport};
+use fadelab_run::spec::RunSpec;
+use fadelab_run::transport::Transport;
 
 use crate::channel::Channel;
 use crate::document::{self, Node, Raw};

@@ -4,8 +4,9 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use fadelab_laws::Router;
+use fadelab_path::layer::LinkLayer;
+use fadelab_path::spec::CapacitySpec;
 use fadelab_path::trace::{Trace, TraceRules};
-use fadelab_sim::spec::{CapacitySpec, LinkLayer};
 
 use crate::channel::Channel;
 use crate::document::{Place, Raw, quoted};

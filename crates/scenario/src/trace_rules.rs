@@ -1,7 +1,9 @@
 //! `trace_rules`: how the packets of a link use its trace, and what mahimahi's rules do not go with.
 
+use fadelab_path::layer::LinkLayer;
+use fadelab_path::spec::{CapacitySpec, LinkSpec, Queues};
 use fadelab_path::trace::TraceRules;
-use fadelab_sim::spec::{CapacitySpec, LinkLayer, LinkSpec, Queues, Transport};
+use fadelab_run::transport::Transport;
 
 use crate::error::Refusal;
 use crate::reader::Reader;

@@ -1,6 +1,6 @@
 //! `[transport]`: presets that imitate a stack, and overrides of each of their values.
 
-use fadelab_sim::spec::{FeedbackForm, OPTION_BYTES_MAX, Pacing, Recovery, RecoveryExit, RttSamples, Transport};
+use fadelab_run::transport::{FeedbackForm, OPTION_BYTES_MAX, Pacing, Recovery, RecoveryExit, RttSamples, Transport};
 
 use crate::document::Raw;
 use crate::error::Refusal;

@@ -1,6 +1,8 @@
 //! What a network allows and is rarely meant.
 
-use fadelab_sim::spec::{FlowSpec, LinkId, LinkSpec};
+use fadelab_path::spec::LinkSpec;
+use fadelab_run::flow::FlowSpec;
+use fadelab_run::network::LinkId;
 
 use crate::topology::{Hop, Topology};
 use crate::unit::{BufferSize, Scalar};

@@ -2,9 +2,10 @@
 
 use std::path::Path;
 
+use fadelab_path::spec::CapacitySpec;
+use fadelab_run::spec::RunSpec;
 use fadelab_scenario::plan::Plan;
 use fadelab_scenario::{Options, Refusal, parse};
-use fadelab_sim::spec::{CapacitySpec, RunSpec};
 
 fn parsed(text: &str, sets: &[&str]) -> Result<Plan, Refusal> {
     let sets = sets.iter().map(|set| (*set).to_owned()).collect();

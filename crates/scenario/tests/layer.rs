@@ -2,9 +2,10 @@
 
 use std::path::Path;
 
+use fadelab_path::layer::{Arq, DelayLaw, Jitter, Reorder};
+use fadelab_path::spec::{LinkSpec, Queues};
 use fadelab_scenario::plan::Plan;
 use fadelab_scenario::{Options, Refusal, parse};
-use fadelab_sim::spec::{Arq, DelayLaw, Jitter, LinkSpec, Queues, Reorder};
 
 const MS: u64 = 1_000_000;
 

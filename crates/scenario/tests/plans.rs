@@ -2,9 +2,11 @@
 
 use std::path::{Path, PathBuf};
 
+use fadelab_path::spec::{Buffer, CapacitySpec};
+use fadelab_run::app::{App, Span};
+use fadelab_run::spec::RunSpec;
 use fadelab_scenario::plan::Plan;
 use fadelab_scenario::{Options, load, parse};
-use fadelab_sim::spec::{App, Buffer, CapacitySpec, RunSpec, Span};
 use proptest::prelude::*;
 
 fn plan_with(text: &str, sets: &[&str]) -> Plan {
@@ -37,10 +39,8 @@ fn said(plan: &Plan) -> String {
 }
 
 fn names(spec: &RunSpec, route: &[u32]) -> Vec<String> {
-    route
-        .iter()
-        .map(|link| spec.links[*link as usize].name.to_string())
-        .collect()
+    let name = |link: &u32| spec.links[*link as usize].name.to_string();
+    route.iter().map(name).collect()
 }
 
 const PLAIN: &str = "[topology.bottleneck]\nrate = \"2 Mbit/s\"\ndelay = \"500 ms\"\n[flow]\nlaw = \"reno\"\n";

@@ -5,14 +5,16 @@ use fadelab_laws::{Router, Sender};
 use fadelab_path::packet::PacketId;
 use fadelab_path::violation::{Checked, Violation, violated};
 
+use crate::ends::Ends;
 use crate::flow::Flow;
 use crate::network::Network;
 use crate::network::ahead::Batch;
 use crate::network::fetch::Upcoming;
-use crate::record::{Ends, FlowCounters, LinkCounters, RunRecord, Series};
 use crate::schedule::SourceId;
-use crate::spec::RunSpec;
 use crate::tap::{Sighting, Tap};
+use fadelab_path::counters::LinkCounters;
+use fadelab_run::record::{FlowCounters, RunRecord, Series};
+use fadelab_run::spec::RunSpec;
 
 /// Why a run gave no record.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]

@@ -3,8 +3,8 @@
 use fadelab_path::node::NodeFault;
 
 use crate::engine::{Engine, RunError};
-use crate::record::RunRecord;
-use crate::spec::RunSpec;
+use fadelab_run::record::RunRecord;
+use fadelab_run::spec::RunSpec;
 
 /// What goes wrong.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -4,7 +4,9 @@ use fadelab_path::node::Node;
 use fadelab_path::wire::Wires;
 
 use crate::pipe::Pipe;
-use crate::spec::{FlowSpec, LinkId, RunSpec};
+use fadelab_run::flow::FlowSpec;
+use fadelab_run::network::LinkId;
+use fadelab_run::spec::RunSpec;
 
 mod horizon;
 pub(crate) mod kinds;

@@ -23,8 +23,11 @@ use crate::layout::{Layout, kinds};
 use crate::packet::{Packet, Slab};
 use crate::pipe::Pipe;
 use crate::schedule::{Keys, Schedule, SourceId};
-use crate::spec::{FlowSpec, LinkId, LinkSpec, Queues, RunSpec};
 use crate::tap::Tap;
+use fadelab_path::spec::{LinkSpec, Queues};
+use fadelab_run::flow::FlowSpec;
+use fadelab_run::network::LinkId;
+use fadelab_run::spec::RunSpec;
 
 pub(crate) mod ahead;
 mod audit;

@@ -5,9 +5,15 @@ mod common;
 use std::ops::Range;
 
 use common::{Dumbbell, MARK, MS, S, flow, kth, link, plain_router, random_loss, record_of};
+use fadelab_path::layer::{DelayLaw, Jitter};
+use fadelab_path::spec::LinkSpec;
 use fadelab_phy::random::Stream;
-use fadelab_sim::record::RunRecord;
-use fadelab_sim::spec::{App, DelayLaw, FlowSpec, Jitter, LinkId, LinkSpec, Recovery, RunSpec, Span, Transport};
+use fadelab_run::app::{App, Span};
+use fadelab_run::flow::FlowSpec;
+use fadelab_run::network::LinkId;
+use fadelab_run::record::RunRecord;
+use fadelab_run::spec::RunSpec;
+use fadelab_run::transport::{Recovery, Transport};
 
 /// The same network in which each link goes step by step, with an event for whatever happens on it.
 fn step_by_step(spec: &RunSpec) -> RunSpec {

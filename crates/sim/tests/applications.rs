@@ -3,7 +3,9 @@
 mod common;
 
 use common::{ACK_NS, DATA_NS, DELAY_NS, MS, RTT_NS, S, flow, record_of, wire};
-use fadelab_sim::spec::{App, FlowSpec, RunSpec, Span};
+use fadelab_run::app::{App, Span};
+use fadelab_run::flow::FlowSpec;
+use fadelab_run::spec::RunSpec;
 
 const NOW: Span = Span::Fixed { ns: 0 };
 

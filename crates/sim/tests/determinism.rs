@@ -3,9 +3,11 @@
 mod common;
 
 use common::{MS, RTT_NS, S, flow, link, plain_router, random_loss, record_of, wire};
+use fadelab_path::spec::{CapacitySpec, LinkSpec};
 use fadelab_phy::channel::{ChannelSpec, CodeSpec, Model};
-use fadelab_sim::record::RunRecord;
-use fadelab_sim::spec::{App, CapacitySpec, LinkSpec, RunSpec, Span};
+use fadelab_run::app::{App, Span};
+use fadelab_run::record::RunRecord;
+use fadelab_run::spec::RunSpec;
 
 /// Three flows of different kinds over a lossy bottleneck with a random router, both ways.
 fn busy_spec() -> RunSpec {
@@ -45,7 +47,7 @@ fn equal_specs_give_equal_records() {
 
 /// All of a record but what recording adds.
 fn totals(mut record: RunRecord) -> RunRecord {
-    (record.series, record.events) = (fadelab_sim::record::Series::default(), 0);
+    (record.series, record.events) = (fadelab_run::record::Series::default(), 0);
     record
 }
 

@@ -3,7 +3,9 @@
 mod common;
 
 use common::{DROP, Dumbbell, MARK, MS, RTT_NS, S, kth, link, plain_router, record_of, wire};
-use fadelab_sim::spec::{App, Recovery, RunSpec, Span};
+use fadelab_run::app::{App, Span};
+use fadelab_run::spec::RunSpec;
+use fadelab_run::transport::Recovery;
 
 fn greedy(mut spec: RunSpec) -> RunSpec {
     spec.flows[0].app = App::Greedy {

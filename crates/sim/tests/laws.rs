@@ -3,8 +3,12 @@
 mod common;
 
 use common::{DROP, Dumbbell, MS, RTT_NS, S, flow, kth, link, plain_router, random_loss, record_of, seen, wire};
-use fadelab_sim::record::{FlowCounters, RunRecord};
-use fadelab_sim::spec::{App, LinkLayer, Pacing, Recovery, Reorder, RouterSpec, RunSpec, Span};
+use fadelab_path::layer::{LinkLayer, Reorder};
+use fadelab_path::spec::RouterSpec;
+use fadelab_run::app::{App, Span};
+use fadelab_run::record::{FlowCounters, RunRecord};
+use fadelab_run::spec::RunSpec;
+use fadelab_run::transport::{Pacing, Recovery};
 
 fn greedy(law: &str, pairs: &[(&str, f64)]) -> RunSpec {
     let mut spec = wire(law, 1);

@@ -4,7 +4,9 @@ mod common;
 
 use common::{DELAY_NS, DROP, MARK, MS, kth, link, plain_router, random_loss, record_of, seen, wire};
 use fadelab_laws::Codec;
-use fadelab_sim::spec::{App, FeedbackForm, Recovery, RunSpec, Span, Transport};
+use fadelab_run::app::{App, Span};
+use fadelab_run::spec::RunSpec;
+use fadelab_run::transport::{FeedbackForm, Recovery, Transport};
 use fadelab_sim::tap::Sighting;
 
 const NOW: Span = Span::Fixed { ns: 0 };
@@ -83,8 +85,8 @@ fn feedback_takes_its_room() {
     for (law, option) in [("vcp", 8), ("xcp", 12), ("reno", 0)] {
         let spec = transfer(law, 0, |tcp| tcp.option_space = true);
         let mut spec = spec;
-        spec.flows[0].app = fadelab_sim::spec::App::Transfer {
-            start: fadelab_sim::spec::Span::Fixed { ns: 0 },
+        spec.flows[0].app = fadelab_run::app::App::Transfer {
+            start: fadelab_run::app::Span::Fixed { ns: 0 },
             bytes: 10 * (1000 - option),
         };
         let (record, seen) = seen(&spec);
@@ -207,7 +209,7 @@ fn a_reduction_ends_at_ssthresh() {
 }
 
 /// A transfer of 60 segments with losses where `router` says.
-fn with_losses(recovery: Recovery, router: fadelab_sim::spec::RouterSpec) -> RunSpec {
+fn with_losses(recovery: Recovery, router: fadelab_path::spec::RouterSpec) -> RunSpec {
     let mut spec = transfer("reno", 60, |tcp| (tcp.recovery, tcp.rate_reduction) = (recovery, true));
     spec.links[0].router = router;
     spec
@@ -317,7 +319,7 @@ fn reordering_is_waited_for() {
             (tcp.recovery, tcp.cwnd_pkts_initial, tcp.ssthresh_pkts_initial) = (recovery, 30, 30);
         });
         spec.seed = seed;
-        spec.links[0].layer.reorder = Some(fadelab_sim::spec::Reorder {
+        spec.links[0].layer.reorder = Some(fadelab_path::layer::Reorder {
             probability: 0.05,
             delay_ns: 5 * MS,
             gap_pkts: None,
@@ -401,7 +403,7 @@ fn a_late_segment_costs_no_window() {
     // Goal: a segment that comes 300 ms late is probed, and its ACK is followed by the one of the repetition, which
     // tells that nothing was lost: the window is as it would be without (RFC 8985, section 7.4.2).
     let mut spec = one_by_one();
-    spec.links[0].layer.reorder = Some(fadelab_sim::spec::Reorder {
+    spec.links[0].layer.reorder = Some(fadelab_path::layer::Reorder {
         probability: 0.3,
         delay_ns: 300 * MS,
         gap_pkts: None,

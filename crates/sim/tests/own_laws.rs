@@ -5,8 +5,8 @@ mod common;
 use common::{Dumbbell, MS, S, random_loss, record_of};
 use fadelab_laws::own::{Source, SourceFile, load_text};
 use fadelab_laws::replay::Explained;
+use fadelab_run::spec::RunSpec;
 use fadelab_sim::RunError;
-use fadelab_sim::spec::RunSpec;
 
 /// The built-in law `name` of `role` as a user would bring it, under the name `own`.
 fn bring(role: &str, name: &str, own: &str, header: &str) {

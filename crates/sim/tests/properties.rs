@@ -3,7 +3,10 @@
 mod common;
 
 use common::{MARK, MS, S, kth, link, random_loss, record_of, wire};
-use fadelab_sim::spec::{App, Buffer, Recovery, RunSpec, Span};
+use fadelab_path::spec::Buffer;
+use fadelab_run::app::{App, Span};
+use fadelab_run::spec::RunSpec;
+use fadelab_run::transport::Recovery;
 use proptest::prelude::*;
 
 /// A path with losses both ways and marks, and a transport of any kind; a second flow of the same kind shares it.

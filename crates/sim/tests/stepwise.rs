@@ -3,11 +3,14 @@
 mod common;
 
 use common::{Dumbbell, MS, S, flow, plain_router, random_loss, record_of, wire};
+use fadelab_path::layer::{Arq, DelayLaw, Jitter, LinkLayer, Reorder};
 #[cfg(feature = "fault-injection")]
 use fadelab_path::node::NodeFault;
+use fadelab_path::spec::Queues;
+use fadelab_run::app::{App, Span};
+use fadelab_run::spec::RunSpec;
 #[cfg(feature = "fault-injection")]
 use fadelab_sim::fault::{Fault, FaultKind, run_with_fault};
-use fadelab_sim::spec::{App, Arq, DelayLaw, Jitter, LinkLayer, Queues, Reorder, RunSpec, Span};
 use proptest::prelude::*;
 
 const FAIR: Queues = Queues::Fair {
@@ -57,7 +60,7 @@ fn any_path() -> impl Strategy<Value = RunSpec> {
         let mut spec = wire("reno", 300_000);
         (spec.seed, spec.duration_ns) = (seed, 40_000 * S);
         for (link, loss) in spec.links.iter_mut().zip([loss, loss_back]) {
-            link.capacity = fadelab_sim::spec::CapacitySpec::Constant { rate_bps };
+            link.capacity = fadelab_path::spec::CapacitySpec::Constant { rate_bps };
             link.buffer.packets = Some(buffer_pkts);
             link.channel = Some(random_loss(loss, loss));
             (link.layer, link.queues, link.router) = (layer.clone(), queues, plain_router(router));
@@ -101,7 +104,7 @@ fn a_way_back_without_room_is_survived() {
         // SACK blocks make the later ACK the longer one, so that the older one alone is less than half of both.
         spec.flows[0].transport.sack_on_wire = true;
         for (link, (rate_bps, buffer_pkts)) in spec.links.iter_mut().zip([(100_000_000, 100), (1_000_000, 1)]) {
-            link.capacity = fadelab_sim::spec::CapacitySpec::Constant { rate_bps };
+            link.capacity = fadelab_path::spec::CapacitySpec::Constant { rate_bps };
             (link.delay_ns, link.buffer.packets) = (10 * MS, Some(buffer_pkts));
             (link.queues, link.router) = (FAIR, plain_router("codel"));
             link.channel = Some(random_loss(0.01, 0.01));

@@ -6,8 +6,8 @@ use std::cell::RefCell;
 use std::rc::Rc;
 
 use common::{DROP, Dumbbell, MS, RTT_NS, S, kth, record_of, wire};
-use fadelab_sim::record::RunRecord;
-use fadelab_sim::spec::RunSpec;
+use fadelab_run::record::RunRecord;
+use fadelab_run::spec::RunSpec;
 use fadelab_sim::tap::Sighting;
 
 fn tapped(spec: &RunSpec, flows: &[u32]) -> (RunRecord, Vec<Sighting>) {

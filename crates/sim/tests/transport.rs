@@ -3,8 +3,11 @@
 mod common;
 
 use common::{ACK_NS, DATA_NS, DELAY_NS, DROP, MS, RTT_NS, S, kth, random_loss, record_of, seen, wire};
-use fadelab_sim::record::{Completion, FlowCounters, RunRecord};
-use fadelab_sim::spec::{App, Buffer, CapacitySpec, Recovery, RecoveryExit, RttSamples, RunSpec, Span};
+use fadelab_path::spec::{Buffer, CapacitySpec};
+use fadelab_run::app::{App, Span};
+use fadelab_run::record::{Completion, FlowCounters, RunRecord};
+use fadelab_run::spec::RunSpec;
+use fadelab_run::transport::{Recovery, RecoveryExit, RttSamples};
 use fadelab_sim::tap::Sighting;
 
 /// When a clean slow start from 2 segments has all `segments` acknowledged, the last one `last_ns` long on the wire.
@@ -397,7 +400,7 @@ fn timeouts_back_off_between_their_bounds() {
 }
 
 /// When the timer fires after one RTT sample: a transfer of three segments, the first alone, the second and third lost.
-fn timeout_after_one_sample(set: impl Fn(&mut fadelab_sim::spec::Transport)) -> u64 {
+fn timeout_after_one_sample(set: impl Fn(&mut fadelab_run::transport::Transport)) -> u64 {
     let mut spec = wire("reno", 3000);
     spec.links[0].router = kth(2, 1, 1000, DROP);
     let tcp = &mut spec.flows[0].transport;

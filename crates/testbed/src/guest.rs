@@ -17,7 +17,7 @@ use std::fs::File;
 use std::io::Write;
 use std::time::Duration;
 
-use fadelab_sim::record::RunRecord;
+use fadelab_run::record::RunRecord;
 
 use crate::message::Message;
 use crate::plan::Plan;

@@ -3,7 +3,7 @@
 use std::net::Ipv4Addr;
 
 use fadelab_laws::recorded::RecordedHead;
-use fadelab_sim::spec::App;
+use fadelab_run::app::App;
 use serde::{Deserialize, Serialize};
 
 /// Everything that a guest needs to know. Nothing in it depends on the host.

@@ -1,6 +1,6 @@
 //! Nodes and cables of a run. A run names links and routes only: where one link of a route ends the next one begins.
 
-use fadelab_sim::spec::RunSpec;
+use fadelab_run::spec::RunSpec;
 
 /// Nodes at both ends of each link.
 pub struct Ends {

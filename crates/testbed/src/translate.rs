@@ -3,10 +3,13 @@
 use fadelab_kernel::router::object::obstacle;
 use fadelab_kernel::sender::{NAME_BYTES_MAX, default_name};
 use fadelab_laws::{LINUX_PREFIX, Params, Sender, abi};
+use fadelab_path::layer::LinkLayer;
+use fadelab_path::spec::{CapacitySpec, LinkSpec, Queues, RouterSpec};
 use fadelab_phy::channel::{CodeMode, Model};
-use fadelab_sim::spec::{
-    App, CapacitySpec, FlowSpec, LinkLayer, LinkSpec, Pacing, Queues, RouterSpec, RttSamples, RunSpec,
-};
+use fadelab_run::app::App;
+use fadelab_run::flow::FlowSpec;
+use fadelab_run::spec::RunSpec;
+use fadelab_run::transport::{Pacing, RttSamples};
 
 use crate::Error;
 use crate::plan::{Cable, Carries, Discipline, Flow, Limit, Plan, Queue, SenderObject, Way};

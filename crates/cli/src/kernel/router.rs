@@ -9,8 +9,8 @@ use fadelab_kernel::device::Device;
 use fadelab_kernel::router::object::{self, Recipe};
 use fadelab_kernel::router::{self, Closed, Options, Router, RouterError};
 use fadelab_laws::abi;
+use fadelab_run::spec::RunSpec;
 use fadelab_scenario::unit::{Rate, Size, parse};
-use fadelab_sim::spec::RunSpec;
 
 use super::{params, view};
 use crate::{Failure, interrupt, output};

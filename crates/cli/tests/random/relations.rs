@@ -1,7 +1,10 @@
 //! What columns say of each other: packets and bytes are conserved, a part is not more than its whole, nothing is
 //! faster than the path, and tables agree with each other.
 
-use fadelab_sim::spec::{App, CapacitySpec, FlowSpec, LinkSpec, RunSpec};
+use fadelab_path::spec::{CapacitySpec, LinkSpec};
+use fadelab_run::app::App;
+use fadelab_run::flow::FlowSpec;
+use fadelab_run::spec::RunSpec;
 
 use super::table::{Table, Tables};
 

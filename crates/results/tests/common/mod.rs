@@ -4,15 +4,18 @@
 use std::path::Path;
 use std::sync::Arc;
 
+use fadelab_path::counters::LinkCounters;
+use fadelab_path::layer::LinkLayer;
+use fadelab_path::spec::{Buffer, CapacitySpec, LinkKind, LinkSpec, Queues, RouterSpec};
 use fadelab_path::trace::{Trace, TraceRules};
 use fadelab_phy::channel::{ChannelSpec, CodeSpec, Model};
 use fadelab_results::picture::{Axis, Curve, Mark, Panel, Picture};
 use fadelab_results::{Experiment, Host, Provenance, Run, SIM, Specs};
-use fadelab_sim::record::{Completion, FlowCounters, LinkCounters, RunRecord, Series};
-use fadelab_sim::spec::{
-    App, Buffer, CapacitySpec, FeedbackForm, FlowKind, FlowSpec, LinkKind, LinkLayer, LinkSpec, Pacing, Queues,
-    Recovery, RecoveryExit, RouterSpec, RttSamples, RunSpec, Span, Transport,
-};
+use fadelab_run::app::{App, Span};
+use fadelab_run::flow::{FlowKind, FlowSpec};
+use fadelab_run::record::{Completion, FlowCounters, RunRecord, Series};
+use fadelab_run::spec::RunSpec;
+use fadelab_run::transport::{FeedbackForm, Pacing, Recovery, RecoveryExit, RttSamples, Transport};
 
 pub const SECOND: u64 = 1_000_000_000;
 

@@ -5,9 +5,12 @@ use fadelab_path::wire::Wires;
 
 use super::both_ways;
 use crate::pipe::{Answers, NodeBehind, Pipe};
-use crate::spec::{App, FlowSpec, LinkId, RunSpec};
 use crate::tcp::Now;
 use crate::tcp::sender::handshake::syn;
+use fadelab_run::app::App;
+use fadelab_run::flow::FlowSpec;
+use fadelab_run::network::LinkId;
+use fadelab_run::spec::RunSpec;
 
 /// The pipes of a run: first of `kinds` of wires, then of nodes.
 #[derive(Clone, Copy)]

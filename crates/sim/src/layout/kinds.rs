@@ -9,7 +9,8 @@ use std::sync::Arc;
 
 use fadelab_phy::channel::{ChannelSpec, CodeSpec, Model};
 
-use crate::spec::{LinkId, RunSpec};
+use fadelab_run::network::LinkId;
+use fadelab_run::spec::RunSpec;
 
 /// What routes bring over a link.
 #[derive(Clone, Copy, Default)]

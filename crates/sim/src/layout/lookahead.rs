@@ -14,7 +14,9 @@
 
 use super::{Feeder, both_ways, feeders};
 use crate::pipe::Pipe;
-use crate::spec::{App, LinkId, RunSpec};
+use fadelab_run::app::App;
+use fadelab_run::network::LinkId;
+use fadelab_run::spec::RunSpec;
 
 /// Tells each pipe how far it may be looked ahead. `settled` is the link whose law has to see what comes out of a pipe
 /// before anybody else does.

@@ -8,8 +8,8 @@ use fadelab_path::wire::Ahead;
 
 use super::Network;
 use crate::pipe::Pipe;
-use crate::record::LinkCounters;
-use crate::spec::LinkId;
+use fadelab_path::counters::LinkCounters;
+use fadelab_run::network::LinkId;
 
 /// What has been sent through each tail ahead of its time.
 type AheadOf = BTreeMap<LinkId, Ahead>;

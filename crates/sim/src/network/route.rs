@@ -4,7 +4,7 @@
 use fadelab_phy::channel::PacketKind;
 
 use super::Network;
-use crate::spec::LinkId;
+use fadelab_run::network::LinkId;
 
 /// A tail has this bit besides.
 pub(super) const TAIL: u32 = 1 << 30;

@@ -8,8 +8,10 @@ use std::rc::Rc;
 
 use fadelab_laws::{Codec, Params, Receiver as ReceiverLaw, Sender as Law};
 
-use crate::spec::{App, FeedbackForm, FlowSpec, Recovery, Transport, option_bytes};
 use crate::tcp::TickClock;
+use fadelab_run::app::App;
+use fadelab_run::flow::FlowSpec;
+use fadelab_run::transport::{FeedbackForm, Recovery, Transport, option_bytes};
 
 /// IP and UDP header of a datagram of a flow without a law.
 const UDP_HEADER_BYTES: u32 = 28;
@@ -85,7 +87,9 @@ impl Plan {
 #[cfg(test)]
 pub(crate) mod tests {
     use super::*;
-    use crate::spec::{FlowKind, Pacing, Recovery, RecoveryExit, RttSamples, Span};
+    use fadelab_run::app::Span;
+    use fadelab_run::flow::FlowKind;
+    use fadelab_run::transport::{Pacing, Recovery, RecoveryExit, RttSamples};
 
     /// A flow under the law `name` over link 0, back over link 1.
     pub(crate) fn spec(name: &str) -> FlowSpec {

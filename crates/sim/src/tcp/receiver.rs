@@ -6,9 +6,9 @@ use fadelab_path::packet::{FeedbackBytes, Header};
 
 use crate::packet::{Packet, SACK_BLOCKS_MAX, flag};
 use crate::ranges::{Range, RangeSet};
-use crate::spec::OPTION_BYTES_MAX;
 use crate::tcp::Now;
 use crate::tcp::plan::Plan;
+use fadelab_run::transport::OPTION_BYTES_MAX;
 
 /// Beside a number of segments: a SYN is to be answered.
 const SYN_WAITS: u16 = 1 << 15;

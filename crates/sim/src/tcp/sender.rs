@@ -8,12 +8,12 @@ use prefetch_index::prefetch_index;
 use crate::network::Network;
 use crate::packet::{Packet, flag};
 use crate::rtt::RttEstimator;
-use crate::spec::{Recovery, RecoveryExit, RttSamples};
 use crate::tcp::Now;
 use crate::tcp::plan::Plan;
 use crate::tcp::scoreboard::{Sampling, Scoreboard};
 use crate::tcp::sender::pacing::Grant;
 use crate::tcp::sender::rack::Rack;
+use fadelab_run::transport::{Recovery, RecoveryExit, RttSamples};
 
 mod acknowledgement;
 pub(crate) mod handshake;

@@ -5,9 +5,9 @@ use fadelab_path::packet::FeedbackBytes;
 
 use super::{NOT_TIMED, Sender};
 use crate::packet::{Packet, flag};
-use crate::spec::{Recovery, RttSamples};
 use crate::tcp::Now;
 use crate::tcp::plan::Plan;
+use fadelab_run::transport::{Recovery, RttSamples};
 
 impl Sender {
     /// Takes note of what the ACK says: sequence numbers, losses, round-trip time, rate.

@@ -3,9 +3,9 @@
 use fadelab_laws::abi;
 
 use super::{NOT_TIMED, Reduction, Sender};
-use crate::spec::Recovery;
 use crate::tcp::Now;
 use crate::tcp::plan::Plan;
+use fadelab_run::transport::Recovery;
 
 impl Sender {
     /// Moves the recovery state on. Returns whether a retransmission is due whatever the window says.

@@ -5,9 +5,9 @@ use fadelab_path::violation::Checked;
 
 use super::{NOT_TIMED, Sender};
 use crate::network::Network;
-use crate::spec::Recovery;
 use crate::tcp::Now;
 use crate::tcp::plan::Plan;
+use fadelab_run::transport::Recovery;
 
 impl Sender {
     /// What a law sees of an instant at which no ACK came.
