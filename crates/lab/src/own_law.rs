@@ -55,6 +55,7 @@ pub fn used<'a>(paths: &'a [PathBuf], spec: &'a RunSpec) -> impl Iterator<Item =
             .iter()
             .filter_map(|flow| flow.sender.map(fadelab_laws::Sender::name));
         let routers = spec
+            .network
             .links
             .iter()
             .flat_map(|link| [link.router.law.name(), link.router.capacity.name()]);

@@ -98,11 +98,12 @@ impl Spec {
 
 /// Neighbours are often of a kind. What is lost on the air is the link's own.
 fn links(spec: &RunSpec) -> Vec<Link> {
-    let mut links = Vec::<Link>::with_capacity(spec.links.len());
-    for (id, link) in spec.links.iter().enumerate() {
+    let edges = &spec.network.links;
+    let mut links = Vec::<Link>::with_capacity(edges.len());
+    for (id, link) in edges.iter().enumerate() {
         let before = id.checked_sub(1).filter(|&before| {
             let is_wire = link.channel.is_none();
-            is_wire && Arc::ptr_eq(&spec.links[before].kind, &link.kind)
+            is_wire && Arc::ptr_eq(&edges[before].kind, &link.kind)
         });
         links.push(Link {
             name: Arc::clone(&link.name),

@@ -175,9 +175,7 @@ fn a_page_without_a_series_compares_laws_all_the_same() {
 /// `flows` flows over the bottleneck whose windows swing, each with a phase of its own, for 1000 s.
 fn many_flows(seed: u64, flows: usize) -> (fadelab_run::spec::RunSpec, RunRecord) {
     let mut spec = spec(seed, 1000);
-    spec.flows = (0..flows)
-        .map(|k| flow(&format!("flow.{k}"), "flow", vec![0]))
-        .collect();
+    spec.flows = (0..flows).map(|k| flow(&format!("flow.{k}"), "flow", 0)).collect();
     let mut record = common::record(&common::spec(seed, 1000), |_| 900);
     let template = record.series.flows[0].clone();
     let curve = |k: usize| {

@@ -171,11 +171,13 @@ fn results_that_cannot_be_compared_are_refused() {
     };
     let cases = [
         (
-            result(|spec| spec.links[0].delay_ns = 2),
+            result(|spec| spec.network.links[0].delay_ns = 2),
             "the link bottleneck (8000000 bit/s constant, 1 ns",
         ),
         (
-            result(|spec| spec.links.push(common::link("spare", false, None))),
+            result(|spec| {
+                spec.network.join(0, 1, common::link("spare", false, None));
+            }),
             "where one has the link none, the other has spare",
         ),
         (

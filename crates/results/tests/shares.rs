@@ -13,7 +13,7 @@ use fadelab_run::spec::RunSpec;
 fn mixed(seed: u64) -> RunSpec {
     let mut spec = spec(seed, 60);
     let cubic = fadelab_laws::sender("cubic").unwrap();
-    let mut other: FlowSpec = flow("other.1", "other", vec![0]);
+    let mut other: FlowSpec = flow("other.1", "other", 0);
     let kind = Arc::make_mut(&mut other.kind);
     (kind.sender, kind.params) = (Some(cubic), cubic.default_params());
     spec.flows[1] = other;

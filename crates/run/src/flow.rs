@@ -6,15 +6,20 @@ use std::sync::Arc;
 use fadelab_laws::{Params, Receiver, Sender};
 
 use crate::app::App;
-use crate::network::LinkId;
+use crate::network::{LinkId, NodeId};
 use crate::transport::Transport;
 
 /// One flow: an application at one end, a transport, a law, and its routes. What flows of a group have in common is
-/// kept once for all of them, as with [`LinkSpec`]: its fields are read and written as if they were the flow's own.
+/// kept once for all of them, as with links ([`fadelab_path::spec::LinkSpec`]): its fields are read and written as if
+/// they were the flow's own.
 #[derive(Clone, Debug)]
 pub struct FlowSpec {
     /// Unique name, e.g. `down.3`.
     pub name: Arc<str>,
+    /// The host that sends data.
+    pub from: NodeId,
+    /// The host that receives them.
+    pub to: NodeId,
     /// Links of the data packets, in order.
     pub route: Vec<LinkId>,
     /// Links of the ACKs, in order.

@@ -5,7 +5,7 @@ use fadelab_run::app::{App, Span};
 
 use crate::document::{Node, Raw};
 use crate::error::Refusal;
-use crate::graph::{Graph, Route};
+use crate::graph::Route;
 use crate::keys::{
     Absent::{Is, Nothing},
     Declared, keys,
@@ -42,8 +42,8 @@ impl Group {
     /// How many flows the group comes to.
     pub fn flows(&self, topology: &Topology) -> u64 {
         let ways = if self.direction == Direction::Both { 2 } else { 1 };
-        let places = match (&self.course, topology) {
-            (Course::Row(Way::Each), Topology::Row(row)) => row.hops.len() as u64,
+        let places = match &self.course {
+            Course::Row(Way::Each) => topology.hops.len() as u64,
             _ => 1,
         };
         u64::from(self.count) * ways * places
@@ -51,11 +51,11 @@ impl Group {
 
     /// How many links the route of each of its flows has, there and back.
     pub fn route_links(&self, topology: &Topology) -> u64 {
-        let hops = match (&self.course, topology) {
-            (Course::Graph(route), _) => return (route.there.len() + route.back.len()) as u64,
-            (Course::Row(Way::All), Topology::Row(row)) => row.hops.len() as u64,
-            (Course::Row(Way::Hops { first, last }), _) => u64::from(last - first) + 1,
-            (Course::Row(_), _) => 1,
+        let hops = match &self.course {
+            Course::Graph(route) => return (route.there.len() + route.back.len()) as u64,
+            Course::Row(Way::All) => topology.hops.len() as u64,
+            Course::Row(Way::Hops { first, last }) => u64::from(last - first) + 1,
+            Course::Row(Way::Each) => 1,
         };
         // An access link at each end.
         2 * (hops + 2)
@@ -323,29 +323,27 @@ impl Keys<'_> {
         reader.take(&table, row)
     }
 
-    fn node(&self, reader: &mut Reader<'_>, graph: &Graph, row: &Declared<String>) -> Result<usize, Refusal> {
+    fn node(&self, reader: &mut Reader<'_>, graph: &Topology, row: &Declared<String>) -> Result<usize, Refusal> {
         let name = self.take(reader, row)?;
         let path = self.path(reader, row.key.name);
         graph.node(&name).map_err(|why| reader.refuse(&path, &why))
     }
 
     fn course(&self, reader: &mut Reader<'_>, topology: &Topology) -> Result<Course, Refusal> {
-        match topology {
-            Topology::Graph(graph) => self.route(reader, graph).map(Course::Graph),
-            Topology::Row(row) => {
-                let way = self.take(reader, &PATH)?;
-                match way {
-                    Way::Hops { last, .. } if last as usize > row.hops.len() => {
-                        let path = self.path(reader, "path");
-                        Err(reader.refuse(&path, &format!("the topology has hops 1 to {}", row.hops.len())))
-                    }
-                    way => Ok(Course::Row(way)),
-                }
+        if topology.access.is_none() {
+            return self.route(reader, topology).map(Course::Graph);
+        }
+        let (way, hops) = (self.take(reader, &PATH)?, topology.hops.len());
+        match way {
+            Way::Hops { last, .. } if last as usize > hops => {
+                let path = self.path(reader, "path");
+                Err(reader.refuse(&path, &format!("the topology has hops 1 to {hops}")))
             }
+            way => Ok(Course::Row(way)),
         }
     }
 
-    fn route(&self, reader: &mut Reader<'_>, graph: &Graph) -> Result<Route, Refusal> {
+    fn route(&self, reader: &mut Reader<'_>, graph: &Topology) -> Result<Route, Refusal> {
         let from = self.node(reader, graph, &FROM)?;
         let to = self.node(reader, graph, &TO)?;
         let to_path = self.path(reader, "to");

@@ -254,15 +254,15 @@ impl Planner<'_> {
         let label = flows::mixture(&law, groups.iter().map(|(group, _)| group));
         let groups = with_params(&mut reader, groups, stack.laws)?;
         laws::unused(&mut reader, stack.laws)?;
-        let (links, flows) = network::build(&Parts {
+        let (network, flows) = network::build(&Parts {
             topology: &topology,
             routers,
             queueing,
             capacity,
             groups,
         });
-        trace_rules::check(&reader, &topology, &links, &stack.transport)?;
-        warnings::of_network(&mut reader.warnings, &topology, &links, &flows);
+        trace_rules::check(&reader, &topology, &network.links, &stack.transport)?;
+        warnings::of_network(&mut reader.warnings, &topology, &network.links, &flows);
         self.resolved.add(&reader.seen, &self.axes, picks);
         let coordinates = coordinates(&self.axes, &law_path, &reader);
         for warning in std::mem::take(&mut reader.warnings) {
@@ -279,7 +279,7 @@ impl Planner<'_> {
                 duration_ns: run.duration_ns,
                 warmup_ns: run.warmup_ns,
                 record_interval_ns: run.record_interval_ns,
-                links,
+                network,
                 flows,
             },
         })
@@ -331,7 +331,7 @@ fn leaves<'a>(node: &'a Node, path: &str, out: &mut Vec<(String, &'a Node)>) {
 /// anything arrives: most likely antennas, SNR and code were not meant together.
 fn check_channels(reader: &mut Reader<'_>, topology: &Topology, transport: &Transport) -> Result<(), Refusal> {
     let mut seen = Vec::new();
-    for Channel { table, spec } in topology.hops().into_iter().filter_map(|hop| hop.channel.as_ref()) {
+    for Channel { table, spec } in topology.hops.iter().filter_map(|hop| hop.channel.as_ref()) {
         if seen.contains(&table) {
             continue;
         }
@@ -368,7 +368,7 @@ fn check_channels(reader: &mut Reader<'_>, topology: &Topology, transport: &Tran
 /// The laws of routers in use, that of the run first, each once.
 fn routers(law: &Law, topology: &Topology) -> Vec<&'static Router> {
     let mut routers = vec![law.router];
-    for router in topology.hops().into_iter().filter_map(|hop| hop.router) {
+    for router in topology.hops.iter().filter_map(|hop| hop.router) {
         if routers.iter().all(|known| known.name() != router.name()) {
             routers.push(router);
         }
@@ -379,7 +379,7 @@ fn routers(law: &Law, topology: &Topology) -> Vec<&'static Router> {
 /// The law of each router in use, and whether its name asks for fair queues.
 fn with_names(law: &Law, topology: &Topology) -> Vec<(&'static Router, bool)> {
     let own = |hop: &Hop| hop.router.zip(hop.router_is_fair);
-    let own = topology.hops().into_iter().filter_map(own);
+    let own = topology.hops.iter().filter_map(own);
     std::iter::once((law.router, law.router_is_fair)).chain(own).collect()
 }
 

@@ -3,6 +3,7 @@
 use fadelab_path::layer::LinkLayer;
 use fadelab_path::spec::{CapacitySpec, LinkSpec, Queues};
 use fadelab_path::trace::TraceRules;
+use fadelab_run::network::Edge;
 use fadelab_run::transport::Transport;
 
 use crate::error::Refusal;
@@ -29,10 +30,10 @@ pub(crate) fn read(reader: &mut Reader<'_>, table: &str, is_duplex: bool) -> Res
 pub(crate) fn check(
     reader: &Reader<'_>,
     topology: &Topology,
-    links: &[LinkSpec],
+    links: &[Edge],
     transport: &Transport,
 ) -> Result<(), Refusal> {
-    for hop in topology.hops() {
+    for hop in &topology.hops {
         let of_hop = links
             .iter()
             .filter(|link| link.name.strip_suffix(".back").unwrap_or(&link.name) == hop.name);
@@ -46,9 +47,9 @@ pub(crate) fn check(
 }
 
 fn table(topology: &Topology, hop: &Hop) -> String {
-    match topology {
-        Topology::Row(_) => "topology.bottleneck".to_owned(),
-        Topology::Graph(_) => format!("link.{}", hop.name),
+    match topology.access {
+        Some(_) => "topology.bottleneck".to_owned(),
+        None => format!("link.{}", hop.name),
     }
 }
 

@@ -48,10 +48,10 @@ fn any_path() -> impl Strategy<Value = RunSpec> {
                 };
             }
             lossy.channel = Some(random_loss(loss, loss));
-            spec.links[index] = lossy;
+            spec.network.links[index] = lossy;
         }
         if mark_every > 0 {
-            spec.links[0].router = kth(mark_every, mark_every, 1_000_000_000, MARK);
+            spec.network.links[0].router = kth(mark_every, mark_every, 1_000_000_000, MARK);
         }
         let tcp = &mut spec.flows[0].transport;
         tcp.ecn = mark_every > 0;

@@ -135,7 +135,7 @@ fn over_random_loss(recovery: Recovery, loss: f64) -> [f64; 3] {
         spec.flows[0].app = App::Greedy {
             start: Span::Fixed { ns: 0 },
         };
-        spec.links[0].channel = Some(random_loss(loss, 0.0));
+        spec.network.links[0].channel = Some(random_loss(loss, 0.0));
         spec.flows[0].transport.recovery = recovery;
         let flow = run(&spec, |_| true).expect("a sound run").flows_end[0];
         let one = [flow.delivered_bytes / 1000, flow.retransmitted_pkts, flow.timeouts];

@@ -75,7 +75,7 @@ fn all() -> Outcome<()> {
 }
 
 fn run(plan: &Plan, port: &mut Port) -> Outcome<RunRecord> {
-    let spaces = Spaces::make(plan.nodes)?;
+    let spaces = Spaces::make(plan.nodes.len())?;
     build::build(plan, &spaces)?;
     // They stay until the machine goes off: nobody needs to take them away.
     let senders = laws::senders(plan)?;

@@ -16,7 +16,6 @@ mod machine;
 mod message;
 mod objects;
 pub mod plan;
-mod topology;
 mod translate;
 
 use std::fs::File;

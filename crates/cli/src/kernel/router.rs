@@ -103,7 +103,12 @@ fn begin(args: &RouterArgs) -> Result<(Router, String), Failure> {
 
 /// The compiled law and what goes with it.
 fn prepared(args: &RouterArgs, spec: &RunSpec) -> Result<(Vec<u8>, Options), Failure> {
-    let link = &spec.links.first().expect("the scenario has a bottleneck").router;
+    let link = &spec
+        .network
+        .links
+        .first()
+        .expect("the scenario has a bottleneck")
+        .router;
     if let Some(reason) = object::obstacle(link.law, link.capacity) {
         return Err(Failure::Invalid(reason));
     }
