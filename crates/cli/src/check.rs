@@ -4,12 +4,13 @@ use std::fmt::Write;
 use std::path::PathBuf;
 
 use clap::Args;
+use fadelab_lab::Failure;
 use fadelab_run::spec::RunSpec;
 use fadelab_scenario::plan::Plan;
 use fadelab_scenario::unit::{Duration, Scalar};
 
 use crate::args::ScenarioArgs;
-use crate::{Failure, output, show};
+use crate::{output, show};
 
 /// Arguments of `fadelab check`.
 #[derive(Debug, Args)]

@@ -3,18 +3,17 @@
 use fadelab_laws::Sender;
 use fadelab_run::app::{App, Span};
 
-use crate::document::{Node, Raw};
+use crate::document::Raw;
 use crate::error::Refusal;
-use crate::graph::Route;
-use crate::keys::{
+use crate::key::{
     Absent::{Is, Nothing},
     Declared, keys,
 };
 use crate::kind::Kind;
 use crate::laws::{self, Law, UDP};
 use crate::reader::Reader;
-use crate::schema;
 use crate::topology::Topology;
+use crate::topology::graph::Route;
 use crate::unit::{Duration, Rate, Scalar, Size, Switch, positive};
 use crate::value::{Whole, words};
 
@@ -227,15 +226,15 @@ keys! {
 }
 
 /// Names of the groups, in the order in which they were written; one empty name where there are none.
-pub fn group_names(root: &Node) -> Vec<String> {
-    let names: Vec<String> = schema::names_in(root, "flow").into_iter().map(str::to_owned).collect();
+pub fn group_names(reader: &Reader<'_>) -> Vec<String> {
+    let names: Vec<String> = reader.names_in("flow").into_iter().map(str::to_owned).collect();
     if names.is_empty() { vec![String::new()] } else { names }
 }
 
 /// The key that names the law of the run: `flow.law`, or that of the first group that has one.
 pub fn law_path(reader: &Reader<'_>) -> String {
     if reader.node("flow.law").is_none() {
-        for name in group_names(reader.root()) {
+        for name in group_names(reader) {
             let path = format!("flow.{name}.law");
             if reader.node(&path).is_some() {
                 return path;

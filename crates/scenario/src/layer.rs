@@ -4,7 +4,7 @@ use fadelab_path::layer::{Arq, DelayLaw, Jitter, LinkLayer, Reorder};
 
 use crate::document::{Raw, quoted};
 use crate::error::Refusal;
-use crate::keys::{
+use crate::key::{
     Absent::{self, Is},
     Declared, keys,
 };

@@ -12,9 +12,9 @@ use fadelab_run::transport::Transport;
 
 use crate::capacity::CapacityParts;
 use crate::flows::{Course, Direction, Group, Way};
-use crate::graph::Route;
 use crate::queues::Queueing;
-use crate::row::Access;
+use crate::topology::graph::Route;
+use crate::topology::row::Access;
 use crate::topology::{Hop, Topology, rate_bps};
 use crate::unit::BufferSize;
 

@@ -23,9 +23,8 @@ use crate::resolve::{Resolved, rank};
 use crate::schema;
 use crate::seeds::Seeds;
 use crate::sweep::{self, Axis};
-use crate::topology::{self, Files, Hop, Topology};
+use crate::topology::{self, Files, Hop, Topology, trace_rules};
 use crate::trace::Traces;
-use crate::trace_rules;
 use crate::transport::LawChoices;
 use crate::unit::Scalar;
 use crate::{capacity, memory, own_laws, queues, ready_made, run, transport, warnings};
@@ -104,17 +103,18 @@ pub fn parse(bytes: &[u8], name: &str, folder: &Path, options: &Options) -> Resu
     for set in &options.sets {
         document::set(&mut root, set)?;
     }
-    let warnings = own_laws::add(&mut root, &options.own_laws);
+    let chosen = schema::chosen_names(&root);
+    let warnings = own_laws::add(&mut root, &chosen, &options.own_laws);
     schema::check(&root)?;
     let mut axes = sweep::axes(&root)?;
-    let chosen = schema::chosen_names(&root);
     axes.sort_by_key(|axis| rank(&axis.path, &chosen));
     let mut planner = Planner {
         root: &root,
+        chosen: &chosen,
         folder,
         axes,
         traces: Traces::default(),
-        resolved: Resolved::new(chosen),
+        resolved: Resolved::new(chosen.clone()),
         warnings,
         memory: Budget::new(options.memory_bytes_max),
     };
@@ -123,6 +123,7 @@ pub fn parse(bytes: &[u8], name: &str, folder: &Path, options: &Options) -> Resu
 
 struct Planner<'a> {
     root: &'a Node,
+    chosen: &'a [String],
     folder: &'a Path,
     axes: Vec<Axis>,
     traces: Traces,
@@ -189,7 +190,7 @@ impl Planner<'_> {
 
     fn texts(&mut self, path: &Path) -> Result<(String, String), Refusal> {
         let picks = BTreeMap::new();
-        let mut reader = Reader::new(self.root, &picks);
+        let mut reader = Reader::new(self.root, self.chosen, &picks);
         let stem = path
             .file_stem()
             .map_or_else(|| "scenario".to_owned(), |stem| stem.to_string_lossy().into_owned());
@@ -227,7 +228,7 @@ impl Planner<'_> {
     }
 
     fn point(&mut self, picks: &BTreeMap<String, usize>) -> Result<Point, Refusal> {
-        let mut reader = Reader::new(self.root, picks);
+        let mut reader = Reader::new(self.root, self.chosen, picks);
         let law_path = flows::law_path(&reader);
         let law = flows::run_law(&mut reader)?;
         let run = run::read(&mut reader)?;

@@ -1,5 +1,9 @@
 //! `[topology]`: which shape the network has, and what a pair of links between two of its nodes is.
 
+pub(crate) mod graph;
+pub(crate) mod row;
+pub(crate) mod trace_rules;
+
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
@@ -11,13 +15,12 @@ use fadelab_path::trace::{Trace, TraceRules};
 use crate::channel::Channel;
 use crate::document::{Place, Raw, quoted};
 use crate::error::Refusal;
-use crate::graph;
 use crate::kind::Kind;
 use crate::reader::Reader;
-use crate::row::{self, Access};
 use crate::trace::Traces;
-use crate::trace_rules;
 use crate::unit::{BufferSize, Duration, Rate, Scalar, positive};
+
+use row::Access;
 
 /// The shape of the network, of which [`crate::network`] makes nodes and links.
 #[derive(Clone, Debug)]

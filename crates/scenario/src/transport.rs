@@ -4,7 +4,7 @@ use fadelab_run::transport::{FeedbackForm, OPTION_BYTES_MAX, Pacing, Recovery, R
 
 use crate::document::Raw;
 use crate::error::Refusal;
-use crate::keys::{Absent, Declared, Key};
+use crate::key::{Absent, Declared, Key};
 use crate::kind::Kind;
 use crate::reader::Reader;
 use crate::unit::{Duration, Packets, Scalar, Switch, positive};

@@ -67,7 +67,8 @@ fn hosts_of_a_row_stand_where_their_flows_enter_and_leave_it() {
 fn flows_share_hosts_where_pairs_are_given() {
     // Goal: two pairs of hosts for three flows are four hosts, and the third flow has those of the first.
     let spec = spec(
-        "[topology]\npairs = 2\n[topology.bottleneck]\nrate = '1 Mbit/s'\ndelay = '1 ms'\n[flow]\nlaw = 'reno'\ncount = 3\n",
+        "[topology]\npairs = 2\n[topology.bottleneck]\nrate = '1 Mbit/s'\ndelay = '1 ms'\n\
+         [flow]\nlaw = 'reno'\ncount = 3\n",
     );
     assert_eq!(spec.check(), Ok(()));
     assert_eq!(nodes(&spec), "[router.1] [router.2] left.1 right.1 left.2 right.2");
@@ -82,8 +83,8 @@ fn hosts_of_a_graph_are_where_flows_begin_or_end() {
         format!("[link.{name}]\nfrom = '{from}'\nto = '{to}'\nrate = '1 Mbit/s'\ndelay = '1 ms'\n")
     };
     let spec = spec(&format!(
-        "[topology]\nnodes = ['a', 'b', 'c', 'd']\n{}{}{}[flow]\nlaw = 'reno'\nfrom = 'a'\nto = 'd'\nvia = ['b', 'c', 'b']\n\
-         direction = 'backward'\n",
+        "[topology]\nnodes = ['a', 'b', 'c', 'd']\n{}{}{}\
+         [flow]\nlaw = 'reno'\nfrom = 'a'\nto = 'd'\nvia = ['b', 'c', 'b']\ndirection = 'backward'\n",
         link("ab", "a", "b"),
         link("bc", "b", "c"),
         link("bd", "b", "d")
@@ -95,8 +96,8 @@ fn hosts_of_a_graph_are_where_flows_begin_or_end() {
 
 #[test]
 fn a_flow_without_a_way_is_told_by_its_name() {
-    // Goal: routes that do not begin at the sender, break off, end elsewhere or are empty are noticed there and back, and
-    // so are ends at a router, numbers of nodes and links that there are not, and which flow it is.
+    // Goal: routes that do not begin at the sender, break off, end elsewhere or are empty are noticed there and back,
+    // and so are ends at a router, numbers of nodes and links that there are not, and which flow it is.
     let changes: [fn(&mut RunSpec); 8] = [
         |spec| spec.flows[1].from = 4,
         |spec| spec.flows[1].route.swap(0, 1),

@@ -2,7 +2,7 @@
 
 mod common;
 
-use common::{MS, RTT_NS, S, flow, link, plain_router, random_loss, record_of, wire};
+use common::{MS, RTT_NS, S, flow, link, network, plain_router, random_loss, record_of, wire};
 use fadelab_path::spec::{CapacitySpec, LinkSpec};
 use fadelab_phy::channel::{ChannelSpec, CodeSpec, Model};
 use fadelab_run::app::{App, Span};
@@ -203,7 +203,7 @@ fn ties_of_links_go_to_the_first_in_the_spec() {
         let joint: Vec<LinkSpec> = ["one", "two", "joint", "back"]
             .map(|name| link(name, 8_000_000, MS, 100))
             .into();
-        spec.network.links = joint;
+        spec.network = network(joint);
         let mut flows = [first, second].map(|entry| {
             let mut flow = spec.flows[0].clone();
             (flow.name, flow.route, flow.route_back) = (format!("from {entry}").into(), vec![entry, 2], vec![3]);

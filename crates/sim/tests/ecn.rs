@@ -50,7 +50,7 @@ fn a_loss_beside_a_mark_is_repaired_and_costs_nothing_more() {
     // once, and the loss is repaired without a timeout, with SACK and without.
     for recovery in [Recovery::Sack, Recovery::NewReno] {
         let mut spec = greedy(wire("reno", 1));
-        spec.network.links.push(link("second", 8_000_000, 0, 1 << 20));
+        spec.network.join(0, 0, link("second", 8_000_000, 0, 1 << 20));
         spec.flows[0].route = vec![0, 2];
         spec.network.links[0].router = kth(200, 0, 1, MARK);
         spec.network.links[2].router = kth(206, 0, 1, DROP);
@@ -78,7 +78,7 @@ fn the_announcement_of_a_reduction_may_be_lost() {
     // Goal: when the segment with CWR is lost, that loss reduces the window for itself, announces that, and the old
     // echo costs nothing more: two reductions in all.
     let mut spec = greedy(wire("reno", 1));
-    spec.network.links.push(link("second", 8_000_000, 0, 1 << 20));
+    spec.network.join(0, 0, link("second", 8_000_000, 0, 1 << 20));
     spec.flows[0].route = vec![0, 2];
     spec.network.links[0].router = kth(101, 0, 1, MARK);
     spec.flows[0].transport.cwnd_pkts_initial = 30;

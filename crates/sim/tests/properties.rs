@@ -48,7 +48,7 @@ fn any_path() -> impl Strategy<Value = RunSpec> {
                 };
             }
             lossy.channel = Some(random_loss(loss, loss));
-            spec.network.links[index] = lossy;
+            spec.network.links[index].link = lossy;
         }
         if mark_every > 0 {
             spec.network.links[0].router = kth(mark_every, mark_every, 1_000_000_000, MARK);

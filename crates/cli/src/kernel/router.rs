@@ -8,12 +8,13 @@ use fadelab_kernel::Version;
 use fadelab_kernel::device::Device;
 use fadelab_kernel::router::object::{self, Recipe};
 use fadelab_kernel::router::{self, Closed, Options, Router, RouterError};
+use fadelab_lab::Failure;
 use fadelab_laws::abi;
 use fadelab_run::spec::RunSpec;
 use fadelab_scenario::unit::{Rate, Size, parse};
 
 use super::{params, view};
-use crate::{Failure, interrupt, output};
+use crate::{interrupt, output};
 
 /// How often the loop looks whether it is to end.
 const TURN: Duration = Duration::from_millis(100);

@@ -134,6 +134,8 @@ pub(crate) mod tests {
         };
         FlowSpec {
             name: "a".into(),
+            from: 0,
+            to: 1,
             route: vec![0],
             route_back: vec![1],
             kind: kind.into(),

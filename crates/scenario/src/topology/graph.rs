@@ -9,8 +9,8 @@ use crate::error::{Refusal, nearest, one_of};
 use crate::kind::Kind;
 use crate::laws;
 use crate::layer;
+use crate::name::{self, NAMES_MAX};
 use crate::reader::Reader;
-use crate::schema;
 use crate::topology::{Files, Hop, Topology};
 use crate::unit::Scalar;
 
@@ -208,7 +208,7 @@ impl Scalar for Air {
 }
 
 /// Most nodes.
-const NODES_MAX: usize = schema::NAMES_MAX;
+const NODES_MAX: usize = NAMES_MAX;
 
 /// Reads `topology.nodes` and all links.
 pub fn read(reader: &mut Reader<'_>, files: &mut Files<'_>) -> Result<Topology, Refusal> {
@@ -217,7 +217,7 @@ pub fn read(reader: &mut Reader<'_>, files: &mut Files<'_>) -> Result<Topology, 
         hops: Vec::new(),
         access: None,
     };
-    let names = schema::names_in(reader.root(), "link");
+    let names = reader.names_in("link");
     if names.is_empty() {
         let example = "a graph has links, each a table such as [link.uplink] with from, to, rate and delay";
         return Err(reader.missing("link", example));
@@ -244,7 +244,7 @@ fn nodes(reader: &mut Reader<'_>) -> Result<Vec<String>, Refusal> {
         return Err(reader.refuse(path, &format!("allowed is 2 to {NODES_MAX} nodes")));
     }
     for (index, name) in names.iter().enumerate() {
-        if !schema::is_name(name) {
+        if !name::is_allowed(name) {
             let why = format!("`{name}` cannot be a name: use letters, digits, `-` and `_`");
             return Err(reader.refuse(path, &why));
         }
@@ -305,7 +305,7 @@ fn air(reader: &mut Reader<'_>, path: &str) -> Result<Option<String>, Refusal> {
         Air::Wire => Ok(None),
         Air::Common => Ok(Some(channel::TABLE.to_owned())),
         Air::Named(name) => {
-            let known = schema::names_in(reader.root(), channel::TABLE);
+            let known = reader.names_in(channel::TABLE);
             if !known.contains(&name.as_str()) {
                 let near = nearest(&name, &known);
                 let why = format!(

@@ -3,7 +3,7 @@
 use crate::channel;
 use crate::document::{Node, Raw, quoted};
 use crate::error::Refusal;
-use crate::keys::{Absent::Is, Declared, keys};
+use crate::key::{Absent::Is, Declared, keys};
 use crate::kind::Kind;
 use crate::layer;
 use crate::reader::Reader;
