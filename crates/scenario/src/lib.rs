@@ -1,4 +1,4 @@
-//! Scenarios: TOML on one side, the engine's types on the other.
+//! Scenarios: TOML on one side, runs on the other.
 //!
 //! [`load`] reads a file, lays `--set` over it, and gives a [`plan::Plan`]: the runs of its sweep in a fixed order, and
 //! the scenario itself with everything filled in. Values carry units, lists are sweeps, and whatever is wrong is
