@@ -2,8 +2,11 @@
 
 use fadelab_laws::guard::{self, Fault};
 use fadelab_laws::{Router, Sender};
+use fadelab_path::counters::LinkCounters;
 use fadelab_path::packet::PacketId;
 use fadelab_path::violation::{Checked, Violation, violated};
+use fadelab_run::record::{FlowCounters, RunRecord, Series};
+use fadelab_run::spec::{Misfit, RunSpec};
 
 use crate::ends::Ends;
 use crate::flow::Flow;
@@ -12,9 +15,6 @@ use crate::network::ahead::Batch;
 use crate::network::fetch::Upcoming;
 use crate::schedule::SourceId;
 use crate::tap::{Sighting, Tap};
-use fadelab_path::counters::LinkCounters;
-use fadelab_run::record::{FlowCounters, RunRecord, Series};
-use fadelab_run::spec::{Misfit, RunSpec};
 
 /// Why a run gave no record.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]

@@ -6,6 +6,12 @@ use std::slice;
 use fadelab_laws::abi;
 use fadelab_path::packet::{Header, PacketId};
 use fadelab_path::violation::Checked;
+use fadelab_run::app;
+use fadelab_run::app::App;
+use fadelab_run::app::{Application, Wish};
+use fadelab_run::flow::FlowSpec;
+use fadelab_run::record::{Completion, FlowCounters};
+use fadelab_run::spec::RunSpec;
 use prefetch_index::prefetch_index;
 
 use crate::ends::Ends;
@@ -18,12 +24,6 @@ use crate::tcp::plan::Plan;
 use crate::tcp::receiver::Receiver;
 use crate::tcp::sender::handshake::syn;
 use crate::tcp::sender::{Identity, Sender};
-use fadelab_run::app;
-use fadelab_run::app::App;
-use fadelab_run::app::{Application, Wish};
-use fadelab_run::flow::FlowSpec;
-use fadelab_run::record::{Completion, FlowCounters};
-use fadelab_run::spec::RunSpec;
 
 /// See the module's documentation. Its fields stand in the order in which packets touch them: what an arriving segment
 /// needs comes first, in one cache line or two, then what an ACK needs, then the rest.

@@ -2,11 +2,11 @@
 
 use fadelab_path::node::Node;
 use fadelab_path::wire::Wires;
-
-use crate::pipe::Pipe;
 use fadelab_run::flow::FlowSpec;
 use fadelab_run::network::LinkId;
 use fadelab_run::spec::RunSpec;
+
+use crate::pipe::Pipe;
 
 mod horizon;
 pub(crate) mod kinds;

@@ -15,19 +15,19 @@ use std::collections::BTreeSet;
 
 use fadelab_path::node::{Departure, Node};
 use fadelab_path::packet::{FeedbackBytes, PacketId, Parcel};
+use fadelab_path::spec::{LinkSpec, Queues};
 use fadelab_path::violation::{Checked, violated};
 use fadelab_path::wire::{Passage, Wires};
 use fadelab_phy::random::name_hash;
+use fadelab_run::flow::FlowSpec;
+use fadelab_run::network::LinkId;
+use fadelab_run::spec::RunSpec;
 
 use crate::layout::{Layout, kinds};
 use crate::packet::{Packet, Slab};
 use crate::pipe::Pipe;
 use crate::schedule::{Keys, Schedule, SourceId};
 use crate::tap::Tap;
-use fadelab_path::spec::{LinkSpec, Queues};
-use fadelab_run::flow::FlowSpec;
-use fadelab_run::network::LinkId;
-use fadelab_run::spec::RunSpec;
 
 pub(crate) mod ahead;
 mod audit;

@@ -5,10 +5,10 @@
 use std::fmt;
 
 use fadelab_path::packet::FeedbackBytes;
+use fadelab_run::flow::FlowSpec;
 
 use crate::packet::{Packet, SACK_BLOCKS_MAX, flag};
 use crate::tcp::{Now, TickClock};
-use fadelab_run::flow::FlowSpec;
 
 /// One packet at the sender's host.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -1,5 +1,8 @@
 //! The presets `dumbbell` and `parking-lot`: a row of routers with a pair of hosts for each flow.
 
+use fadelab_path::layer::LinkLayer;
+use fadelab_path::spec::CapacitySpec;
+
 use crate::channel;
 use crate::document::{Node, Raw, quoted};
 use crate::error::Refusal;
@@ -9,8 +12,6 @@ use crate::layer;
 use crate::reader::Reader;
 use crate::topology::{Files, Hop, Topology, delay, link_rate, propagation, rate_bps};
 use crate::unit::{BufferSize, Duration, Rate, Scalar, scaled};
-use fadelab_path::layer::LinkLayer;
-use fadelab_path::spec::CapacitySpec;
 
 /// How hosts are attached to a row of routers: those on the left where their flows enter it, those on the right where
 /// these leave it.

@@ -7,11 +7,11 @@ use std::ptr;
 use std::rc::Rc;
 
 use fadelab_laws::{Codec, Params, Receiver as ReceiverLaw, Sender as Law};
-
-use crate::tcp::TickClock;
 use fadelab_run::app::App;
 use fadelab_run::flow::FlowSpec;
 use fadelab_run::transport::{FeedbackForm, Recovery, Transport, option_bytes};
+
+use crate::tcp::TickClock;
 
 /// IP and UDP header of a datagram of a flow without a law.
 const UDP_HEADER_BYTES: u32 = 28;

@@ -3,12 +3,12 @@
 
 use fadelab_laws::{Receiver as Law, State, abi};
 use fadelab_path::packet::{FeedbackBytes, Header};
+use fadelab_run::transport::OPTION_BYTES_MAX;
 
 use crate::packet::{Packet, SACK_BLOCKS_MAX, flag};
 use crate::ranges::{Range, RangeSet};
 use crate::tcp::Now;
 use crate::tcp::plan::Plan;
-use fadelab_run::transport::OPTION_BYTES_MAX;
 
 /// Beside a number of segments: a SYN is to be answered.
 const SYN_WAITS: u16 = 1 << 15;

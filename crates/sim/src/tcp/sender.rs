@@ -3,6 +3,7 @@
 use fadelab_laws::{Sender as Law, State, abi};
 use fadelab_path::packet::{Header, PacketId};
 use fadelab_path::violation::{Checked, violated};
+use fadelab_run::transport::{Recovery, RecoveryExit, RttSamples};
 use prefetch_index::prefetch_index;
 
 use crate::network::Network;
@@ -13,7 +14,6 @@ use crate::tcp::plan::Plan;
 use crate::tcp::scoreboard::{Sampling, Scoreboard};
 use crate::tcp::sender::pacing::Grant;
 use crate::tcp::sender::rack::Rack;
-use fadelab_run::transport::{Recovery, RecoveryExit, RttSamples};
 
 mod acknowledgement;
 pub(crate) mod handshake;

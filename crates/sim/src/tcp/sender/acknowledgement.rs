@@ -2,12 +2,12 @@
 
 use fadelab_laws::abi;
 use fadelab_path::packet::FeedbackBytes;
+use fadelab_run::transport::{Recovery, RttSamples};
 
 use super::{NOT_TIMED, Sender};
 use crate::packet::{Packet, flag};
 use crate::tcp::Now;
 use crate::tcp::plan::Plan;
-use fadelab_run::transport::{Recovery, RttSamples};
 
 impl Sender {
     /// Takes note of what the ACK says: sequence numbers, losses, round-trip time, rate.

@@ -1,9 +1,10 @@
 //! When a segment may leave of a law that names a rate.
 
+use fadelab_run::transport::Pacing;
+
 use super::Sender;
 use crate::tcp::Now;
 use crate::tcp::plan::Plan;
-use fadelab_run::transport::Pacing;
 
 /// What an event lets go of a window that is paced by ACKs ([`Pacing::PerAck`]).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -1,11 +1,11 @@
 //! What the sending end makes of losses and of ECN echoes: when recovery begins and ends, when the law is asked.
 
 use fadelab_laws::abi;
+use fadelab_run::transport::Recovery;
 
 use super::{NOT_TIMED, Reduction, Sender};
 use crate::tcp::Now;
 use crate::tcp::plan::Plan;
-use fadelab_run::transport::Recovery;
 
 impl Sender {
     /// Moves the recovery state on. Returns whether a retransmission is due whatever the window says.

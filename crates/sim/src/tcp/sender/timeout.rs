@@ -2,12 +2,12 @@
 
 use fadelab_laws::abi;
 use fadelab_path::violation::Checked;
+use fadelab_run::transport::Recovery;
 
 use super::{NOT_TIMED, Sender};
 use crate::network::Network;
 use crate::tcp::Now;
 use crate::tcp::plan::Plan;
-use fadelab_run::transport::Recovery;
 
 impl Sender {
     /// What a law sees of an instant at which no ACK came.
