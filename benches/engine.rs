@@ -8,11 +8,14 @@ use std::process::ExitCode;
 use std::sync::Arc;
 
 use fadelab_laws::{capacity, receiver, router, sender};
+use fadelab_path::layer::LinkLayer;
+use fadelab_path::spec::{Buffer, CapacitySpec, LinkKind, LinkSpec, Queues, RouterSpec};
 use fadelab_phy::channel::{ChannelSpec, CodeSpec, Model};
-use fadelab_sim::spec::{
-    App, Buffer, CapacitySpec, FeedbackForm, FlowKind, FlowSpec, LinkId, LinkKind, LinkLayer, LinkSpec, Pacing, Queues,
-    Recovery, RecoveryExit, RouterSpec, RttSamples, RunSpec, Span, Transport,
-};
+use fadelab_run::app::{App, Span};
+use fadelab_run::flow::{FlowKind, FlowSpec};
+use fadelab_run::network::{LinkId, NetworkSpec};
+use fadelab_run::spec::RunSpec;
+use fadelab_run::transport::{FeedbackForm, Pacing, Recovery, RecoveryExit, RttSamples, Transport};
 
 const MS: u64 = 1_000_000;
 const S: u64 = 1_000_000_000;
@@ -76,14 +79,17 @@ struct Bottleneck {
     is_fading: bool,
 }
 
-/// Links 0 and 1 are the bottleneck, there and back; each flow has four access links of its own.
+/// Links 0 and 1 are the bottleneck, there and back; each flow has two hosts with four access links of its own.
 fn dumbbell(flows: u32, rate_bps: u64, seconds: u64, law: &str, bottleneck: &Bottleneck) -> RunSpec {
     let rtt_ms = 2 * (8 + 80 + 8);
     let buffer_pkts = (rate_bps * rtt_ms / 1000 / 8 / u64::from(PACKET_BYTES)) as u32;
-    let mut links: Vec<LinkSpec> = ["there", "back"]
-        .map(|name| LinkSpec::new(name, true, link(rate_bps, 80 * MS, buffer_pkts)))
-        .into();
-    for link in &mut links {
+    let mut network = NetworkSpec::default();
+    let [left, right] = ["left", "right"].map(|name| network.router(name));
+    for (name, from, to) in [("there", left, right), ("back", right, left)] {
+        let link = LinkSpec::new(name, true, link(rate_bps, 80 * MS, buffer_pkts));
+        network.join(from, to, link);
+    }
+    for link in &mut network.links {
         link.router.law = router(&bottleneck.router).expect("a registered router");
         link.router.params = link.router.law.default_params();
         link.channel = bottleneck.is_fading.then_some(ChannelSpec {
@@ -104,14 +110,23 @@ fn dumbbell(flows: u32, rate_bps: u64, seconds: u64, law: &str, bottleneck: &Bot
         transport: TRANSPORT,
     });
     let flows = (0..flows).map(|index| {
-        let first = links.len() as LinkId;
-        links.extend((0..4).map(|side| LinkSpec {
-            name: format!("access.{index}.{side}").into(),
-            shown: false,
-            kind: Arc::clone(&access),
-        }));
+        let first = network.links.len() as LinkId;
+        let [from, to] = ["sender", "receiver"].map(|end| network.host(format!("{end}.{index}")));
+        for (side, (from, to)) in [(from, left), (right, to), (to, right), (left, from)]
+            .into_iter()
+            .enumerate()
+        {
+            let link = LinkSpec {
+                name: format!("access.{index}.{side}").into(),
+                shown: false,
+                kind: Arc::clone(&access),
+            };
+            network.join(from, to, link);
+        }
         FlowSpec {
             name: format!("flow.{index}").into(),
+            from,
+            to,
             kind: Arc::clone(&kind),
             route: vec![first, 0, first + 1],
             route_back: vec![first + 2, 1, first + 3],
@@ -123,7 +138,7 @@ fn dumbbell(flows: u32, rate_bps: u64, seconds: u64, law: &str, bottleneck: &Bot
         duration_ns: seconds * S,
         warmup_ns: 0,
         record_interval_ns: None,
-        links,
+        network,
         flows,
     }
 }

@@ -4,10 +4,12 @@
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
+use fadelab_path::spec::CapacitySpec;
 use fadelab_path::trace::{Trace, TraceRules};
+use fadelab_run::app::{App, Span};
+use fadelab_run::spec::RunSpec;
 use fadelab_scenario::plan::Plan;
 use fadelab_scenario::{Options, Refusal, parse, ready_made, trace as reader};
-use fadelab_sim::spec::{App, CapacitySpec, RunSpec, Span};
 use fadelab_sim::{RunError, run};
 
 /// Runs that a sweep may have: more take long without showing anything else.
@@ -118,7 +120,7 @@ fn holds_together(plan: &Plan) {
 
 /// Whether a network is small enough to be simulated thousands of times.
 fn is_small(spec: &RunSpec) -> bool {
-    spec.flows.len() <= 40 && spec.links.len() <= 200
+    spec.flows.len() <= 40 && spec.network.links.len() <= 200
 }
 
 /// Simulates the first packets of a run: no panic, no broken invariant, no law at fault.
@@ -132,7 +134,7 @@ fn begin(spec: &RunSpec) {
             0
         }
     };
-    let links = spec.links.iter().map(|link| of_link(&link.capacity));
+    let links = spec.network.links.iter().map(|link| of_link(&link.capacity));
     let rate_bps = links.chain(spec.flows.iter().map(|flow| of_flow(&flow.app))).max();
     // As many bits as a few hundred full packets have, at most a second: timers of a microsecond are allowed.
     let bits: u128 = 4_000_000;
@@ -195,7 +197,7 @@ fn carries(trace: &Trace) {
     let mut spec = plan.runs[0].spec.clone();
     for rules in [TraceRules::Plain, TraceRules::ExactMahimahi] {
         let trace = Trace { rules, ..trace.clone() };
-        spec.links[0].capacity = CapacitySpec::Trace(Arc::new(trace));
+        spec.network.links[0].capacity = CapacitySpec::Trace(Arc::new(trace));
         begin(&spec);
     }
 }

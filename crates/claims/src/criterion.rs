@@ -147,6 +147,24 @@ impl Criterion {
     }
 }
 
+/// Whether an outcome is the expected one. Few seeds may leave open what all decide, and decide by chance what all
+/// leave open.
+pub fn is_as(outcome: Outcome, expected: Outcome, complete: bool) -> bool {
+    outcome == expected || (!complete && (outcome == Outcome::Open || expected == Outcome::Open))
+}
+
+/// The outcome of criteria that must all hold.
+pub fn joint(criteria: &[Criterion], figures: &[Figures]) -> Outcome {
+    let outcomes: Vec<Outcome> = criteria.iter().map(|criterion| criterion.outcome(figures)).collect();
+    if outcomes.contains(&Outcome::Fails) {
+        Outcome::Fails
+    } else if outcomes.contains(&Outcome::Open) {
+        Outcome::Open
+    } else {
+        Outcome::Holds
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

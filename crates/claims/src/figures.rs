@@ -2,11 +2,12 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use fadelab_path::counters::LinkCounters;
 use fadelab_results::Run;
 use fadelab_results::bins::{self, Bin};
 use fadelab_results::interval::{Stat, deviation};
 use fadelab_results::measure::{self, METRICS, Metric};
-use fadelab_sim::record::{FlowCounters, LinkCounters};
+use fadelab_run::record::FlowCounters;
 
 use super::groups::{self, Grouped};
 

@@ -127,7 +127,7 @@ pub mod tests {
 
     use fadelab_results::Spec;
     use fadelab_results::spec::Flow;
-    use fadelab_sim::record::{FlowCounters, RunRecord, Series};
+    use fadelab_run::record::{FlowCounters, RunRecord, Series};
 
     use super::*;
 

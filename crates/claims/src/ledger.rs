@@ -1,12 +1,13 @@
 //! The ledger: each claim, what was measured, and whether its recorded verdict still holds.
 
 use std::fmt::Write;
+use std::path::Path;
 
 use fadelab_results::{Claim, Verdict};
 
-use super::criterion::{Criterion, Outcome};
+use super::criterion::{Outcome, is_as, joint};
 use super::figures::Figures;
-use super::paper::{Claimed, Claims};
+use super::paper::{self, Claimed, Claims};
 use super::quantity::Quantity;
 use super::variants::{self, Beside};
 use crate::Failure;
@@ -73,22 +74,14 @@ impl Entry<'_> {
     }
 }
 
-/// Whether an outcome is the expected one. Few seeds may leave open what all decide, and decide by chance what all
-/// leave open.
-pub fn is_as(outcome: Outcome, expected: Outcome, complete: bool) -> bool {
-    outcome == expected || (!complete && (outcome == Outcome::Open || expected == Outcome::Open))
-}
-
-/// The outcome of criteria that must all hold.
-pub fn joint(criteria: &[Criterion], figures: &[Figures]) -> Outcome {
-    let outcomes: Vec<Outcome> = criteria.iter().map(|criterion| criterion.outcome(figures)).collect();
-    if outcomes.contains(&Outcome::Fails) {
-        Outcome::Fails
-    } else if outcomes.contains(&Outcome::Open) {
-        Outcome::Open
-    } else {
-        Outcome::Holds
-    }
+/// The claims of a paper, those that are `wanted` or all where none is named, with the runs that they need.
+///
+/// # Errors
+/// A file that cannot be read or says something that it must not, or a claim that does not exist.
+pub fn read(folder: &Path, wanted: &[String]) -> Result<Claims, Failure> {
+    let mut claims = paper::read_file(folder, "claims.toml")?;
+    select(&mut claims, wanted)?;
+    Ok(claims)
 }
 
 /// Keeps the claims that were asked for, and of the runs those that they need; all of both where none was named.

@@ -20,6 +20,7 @@ mod variants;
 
 pub use criterion::Outcome;
 pub use fadelab_lab::Failure;
+pub use ledger::read;
 pub use ledger::{Entry, text};
-pub use paper::{Claimed, Claims, FOLDER, Studies, Study, folder, read};
+pub use paper::{Claimed, Claims, FOLDER, Studies, Study, folder};
 pub use reproduce::{Judged, Ledger};

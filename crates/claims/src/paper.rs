@@ -13,7 +13,6 @@ use serde::de::DeserializeOwned;
 use super::channels::Channel;
 use super::criterion::Criterion;
 use super::embedded;
-use super::ledger;
 use super::quantity::Quantity;
 use super::told::Told;
 use crate::Failure;
@@ -206,16 +205,6 @@ pub fn folder(papers: &Path, key: &str) -> Result<PathBuf, Failure> {
         "no paper \"{key}\" in {}: {known}",
         papers.display()
     )))
-}
-
-/// The claims of a paper, those that are `wanted` or all where none is named, with the runs that they need.
-///
-/// # Errors
-/// A file that cannot be read or says something that it must not, or a claim that does not exist.
-pub fn read(folder: &Path, wanted: &[String]) -> Result<Claims, Failure> {
-    let mut claims = read_file(folder, "claims.toml")?;
-    ledger::select(&mut claims, wanted)?;
-    Ok(claims)
 }
 
 /// Reads a file that a paper may lack.

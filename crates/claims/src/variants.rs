@@ -8,9 +8,8 @@ use std::collections::BTreeSet;
 
 use fadelab_results::Verdict;
 
-use super::criterion::{Criterion, Outcome};
+use super::criterion::{Criterion, Outcome, is_as, joint};
 use super::figures::Figures;
-use super::ledger::{is_as, joint};
 use super::paper::{Claimed, Claims, Runs};
 use crate::Failure;
 

@@ -10,10 +10,11 @@ use std::num::NonZeroUsize;
 use std::path::PathBuf;
 
 use clap::{Args, ValueEnum};
+use fadelab_lab::Failure;
 use fadelab_phy::channel::{ChannelSpec, CodeMode, CodeSpec, Model, PacketKind};
 use fadelab_scenario::channel::{ANTENNAS, MODULATIONS};
 
-use crate::{Failure, output};
+use crate::output;
 
 /// Bytes of a data packet where no size is given: 1000 of payload and the headers, as ns-2 and the VCP papers have it.
 const DATA_BYTES: u32 = 1_040;

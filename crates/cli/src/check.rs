@@ -4,12 +4,13 @@ use std::fmt::Write;
 use std::path::PathBuf;
 
 use clap::Args;
+use fadelab_lab::Failure;
+use fadelab_run::spec::RunSpec;
 use fadelab_scenario::plan::Plan;
 use fadelab_scenario::unit::{Duration, Scalar};
-use fadelab_sim::spec::RunSpec;
 
 use crate::args::ScenarioArgs;
-use crate::{Failure, output, show};
+use crate::{output, show};
 
 /// Arguments of `fadelab check`.
 #[derive(Debug, Args)]
@@ -78,15 +79,19 @@ fn amount(plan: &Plan) -> String {
 /// The network of the first run: its flows, the links that results show, the shortest and the longest round trip.
 fn network(spec: &RunSpec) -> String {
     let shown: Vec<&str> = spec
+        .network
         .links
         .iter()
         .filter(|link| link.shown)
         .map(|link| link.name.as_ref())
         .collect();
-    let (links, flows) = (plural(spec.links.len(), "link"), plural(spec.flows.len(), "flow"));
-    let rtt_ns = |flow: &fadelab_sim::spec::FlowSpec| -> u64 {
+    let (links, flows) = (
+        plural(spec.network.links.len(), "link"),
+        plural(spec.flows.len(), "flow"),
+    );
+    let rtt_ns = |flow: &fadelab_run::flow::FlowSpec| -> u64 {
         let route = flow.route.iter().chain(&flow.route_back);
-        route.map(|link| spec.links[*link as usize].delay_ns).sum()
+        route.map(|link| spec.network.links[*link as usize].delay_ns).sum()
     };
     let (min, max) = (
         spec.flows.iter().map(rtt_ns).min().unwrap_or(0),
@@ -118,7 +123,7 @@ fn samples(spec: &RunSpec) -> u128 {
     let Some(interval_ns) = spec.record_interval_ns else {
         return 0;
     };
-    let links = spec.links.iter().filter(|link| link.shown).count();
+    let links = spec.network.links.iter().filter(|link| link.shown).count();
     u128::from(spec.duration_ns / interval_ns) * (links + spec.flows.len()) as u128
 }
 

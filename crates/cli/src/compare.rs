@@ -4,14 +4,14 @@ use std::num::NonZeroUsize;
 use std::path::PathBuf;
 
 use clap::{Args, ValueEnum};
-use fadelab_lab::{Done, Job, Simulator};
+use fadelab_lab::{Done, Failure, Job, Simulator};
 use fadelab_results::SIM;
 use fadelab_results::distance::{self, Agreement, Distance};
 
 use crate::args::{ScenarioArgs, threads};
 use crate::progress::Terminal;
 use crate::testbed::{self, GuestArgs};
-use crate::{Failure, output, run, show};
+use crate::{output, run, show};
 
 /// Arguments of `fadelab compare`.
 #[derive(Debug, Args)]

@@ -2,11 +2,11 @@
 
 use std::path::PathBuf;
 
-use clap::{Args, CommandFactory};
+use clap::{Args, Command};
 use clap_complete::Shell;
+use fadelab_lab::Failure;
 
-use crate::args::Cli;
-use crate::{Failure, output};
+use crate::output;
 
 /// Arguments of `fadelab completions`.
 #[derive(Debug, Args)]
@@ -24,21 +24,21 @@ pub struct ManArgs {
     folder: PathBuf,
 }
 
-/// Prints the script that the shell reads.
+/// Prints the script that the shell reads to complete `command`.
 ///
 /// # Errors
 /// When the output cannot be written.
-pub fn completions(args: &CompletionsArgs) -> Result<(), Failure> {
+pub fn completions(args: &CompletionsArgs, command: &mut Command) -> Result<(), Failure> {
     let mut script = Vec::new();
-    clap_complete::generate(args.shell, &mut Cli::command(), "fadelab", &mut script);
+    clap_complete::generate(args.shell, command, "fadelab", &mut script);
     output::print(&String::from_utf8_lossy(&script))
 }
 
-/// Writes `fadelab.1` and a page for each subcommand.
+/// Writes `fadelab.1`, about `command`, and a page for each subcommand.
 ///
 /// # Errors
 /// When they cannot be written.
-pub fn man(args: &ManArgs) -> Result<(), Failure> {
-    let written = clap_mangen::generate_to(Cli::command(), &args.folder);
+pub fn man(args: &ManArgs, command: Command) -> Result<(), Failure> {
+    let written = clap_mangen::generate_to(command, &args.folder);
     written.map_err(|error| Failure::Failed(format!("{}: {error}", args.folder.display())))
 }

@@ -5,10 +5,11 @@ use std::fmt::Write;
 use std::path::PathBuf;
 
 use clap::Args;
+use fadelab_lab::Failure;
 use fadelab_results::compare::{self, Change, Comparison, Moved};
 use fadelab_results::{Experiment, Summary};
 
-use crate::{Failure, output};
+use crate::output;
 
 /// Most figures that are shown unless all are asked for.
 const SHOWN_MAX: usize = 40;

@@ -4,11 +4,12 @@ use std::fmt::Write;
 
 use clap::Args;
 use console::style;
+use fadelab_lab::Failure;
 use fadelab_laws::catalogue::{self, Block, Entry, Role, Section};
 
 use crate::explain_run::MomentArgs;
 use crate::laws::RoleArg;
-use crate::{Failure, explain_run, output};
+use crate::{explain_run, output};
 
 /// Columns that prose takes at most: longer lines are hard to read.
 const PROSE_COLUMNS: usize = 100;

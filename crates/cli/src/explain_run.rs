@@ -5,11 +5,12 @@ use std::path::Path;
 
 use clap::Args;
 use console::style;
+use fadelab_lab::Failure;
 use fadelab_lab::explain::{self, Change, Changes, Subject, Which};
 use fadelab_laws::{Params, Sender, abi};
 use fadelab_scenario::unit::{Duration, parse};
 
-use crate::{Failure, output};
+use crate::output;
 
 /// What to look at in a result.
 #[derive(Debug, Args)]

@@ -3,8 +3,9 @@
 use std::path::PathBuf;
 
 use clap::Args;
+use fadelab_lab::Failure;
 
-use crate::{Failure, output};
+use crate::output;
 
 /// Arguments of `fadelab export`.
 #[derive(Debug, Args)]

@@ -3,9 +3,10 @@
 use std::fmt::Write;
 
 use clap::{Args, ValueEnum};
+use fadelab_lab::Failure;
 use fadelab_laws::catalogue::{self, Entry, Role};
 
-use crate::{Failure, output};
+use crate::output;
 
 /// Arguments of `fadelab laws`.
 #[derive(Debug, Args)]

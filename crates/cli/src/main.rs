@@ -19,7 +19,6 @@ mod new_law;
 mod output;
 mod progress;
 mod replay;
-mod replay_kernel;
 mod report;
 mod reproduce;
 mod run;
@@ -31,10 +30,75 @@ mod trace;
 
 use std::process::ExitCode;
 
-use clap::Parser;
-
-use args::{Cli, Command};
+use clap::{CommandFactory, Parser, Subcommand};
 use fadelab_lab::Failure;
+
+/// A laboratory for congestion control over links that fade.
+#[derive(Debug, Parser)]
+#[command(version, about, propagate_version = true, arg_required_else_help = true)]
+struct Cli {
+    /// What to do.
+    #[command(subcommand)]
+    command: Command,
+}
+
+/// What to do.
+#[derive(Debug, Subcommand)]
+enum Command {
+    /// Run a scenario: all its laws, sweeps and seeds, on all cores
+    Run(run::RunArgs),
+    /// Print a scenario with everything filled in
+    Show(show::ShowArgs),
+    /// Say whether scenarios are good, and what they amount to, without running them
+    Check(check::CheckArgs),
+    /// List the ready-made scenarios, or print one of them
+    Scenarios(scenarios::ScenariosArgs),
+    /// Print the JSON Schema of scenarios, for editors
+    Schema,
+    /// Print the completions of a shell: bash, zsh, fish, elvish or powershell
+    Completions(completions::CompletionsArgs),
+    /// Write the manual pages into a folder
+    #[command(hide = true)]
+    Man(completions::ManArgs),
+    /// Run a scenario on several grounds, in the simulator and in a kernel, and say how far they are apart
+    Compare(compare::CompareArgs),
+    /// Compare two results, seed by seed: what moved beyond noise
+    Diff(diff::DiffArgs),
+    /// Make the page of a result again, or one page of several results
+    Report(report::ReportArgs),
+    /// Write the tables of a result as CSV
+    Export(export::ExportArgs),
+    /// Run what a paper claims and print the ledger: claim, published, measured, verdict
+    Reproduce(reproduce::ReproduceArgs),
+    /// Run scenarios inside a Linux kernel
+    Testbed {
+        /// What to do.
+        #[command(subcommand)]
+        command: testbed::TestbedCommand,
+    },
+    /// Packet error of a fading channel: curves, the SNR or code rate for a target, the best code rates for a law
+    Channel(Box<channel::ChannelArgs>),
+    /// List the laws: senders, routers and capacity parts
+    Laws(laws::LawsArgs),
+    /// Explain a law: its equations, parameters, sources and divergences
+    Explain(explain::ExplainArgs),
+    /// Write the header of a new law, which compiles and runs as it is
+    NewLaw(new_law::NewLawArgs),
+    /// Make a recorded call of a law again: what went in, what came out
+    Replay(replay::ReplayArgs),
+    /// Load laws into the kernel of this machine, and see what they do there
+    Kernel {
+        /// What to do with it.
+        #[command(subcommand)]
+        command: kernel::KernelCommand,
+    },
+    /// Work with recorded capacity
+    Trace {
+        /// What to do with it.
+        #[command(subcommand)]
+        command: trace::TraceCommand,
+    },
+}
 
 fn main() -> ExitCode {
     let cli = Cli::parse();
@@ -44,8 +108,8 @@ fn main() -> ExitCode {
         Command::Check(args) => check::check(args),
         Command::Scenarios(args) => scenarios::scenarios(args),
         Command::Schema => output::print(&fadelab_scenario::json::text()),
-        Command::Completions(args) => completions::completions(args),
-        Command::Man(args) => completions::man(args),
+        Command::Completions(args) => completions::completions(args, &mut Cli::command()),
+        Command::Man(args) => completions::man(args, Cli::command()),
         Command::Compare(args) => compare::compare(args),
         Command::Diff(args) => diff::diff(args),
         Command::Report(args) => report::report(args),
@@ -59,7 +123,7 @@ fn main() -> ExitCode {
         Command::Laws(args) => laws::laws(args),
         Command::Explain(args) => explain::explain(args),
         Command::Trace {
-            command: args::TraceCommand::Generate(args),
+            command: trace::TraceCommand::Generate(args),
         } => trace::generate(args),
     };
     let (status, message) = match done {

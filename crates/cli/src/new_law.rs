@@ -5,8 +5,9 @@ use std::io::{ErrorKind, Write};
 use std::path::PathBuf;
 
 use clap::{Args, ValueEnum};
+use fadelab_lab::Failure;
 
-use crate::{Failure, output, shell};
+use crate::{output, shell};
 
 /// Arguments of `fadelab new-law`.
 #[derive(Debug, Args)]

@@ -3,11 +3,10 @@
 use std::io::{ErrorKind, Write};
 use std::path::Path;
 
+use fadelab_lab::Failure;
 use fadelab_results::Experiment;
 
 use comfy_table::{ContentArrangement, Table, presets};
-
-use crate::Failure;
 
 /// Columns of text where there is no terminal to measure.
 const COLUMNS: usize = 100;

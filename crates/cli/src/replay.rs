@@ -1,15 +1,18 @@
 //! `fadelab replay`: makes recorded calls of a law again, each by itself.
 
+mod recorded;
+
 use std::collections::BTreeMap;
 use std::fmt::Write;
 use std::path::PathBuf;
 
 use clap::Args;
+use fadelab_lab::Failure;
 use fadelab_lab::replay::{Calls, Text, kernel};
 use fadelab_laws::guard::{CallRecord, Outcome};
 use serde_json::{Map, Value};
 
-use crate::{Failure, output, replay_kernel};
+use crate::output;
 
 /// Arguments of `fadelab replay`.
 #[derive(Debug, Args)]
@@ -31,7 +34,7 @@ const SHOWN_MAX: usize = 10;
 /// A file that is none of calls, or a law that does not compile any more.
 pub fn replay(args: &ReplayArgs) -> Result<(), Failure> {
     if let Some(head) = kernel::head(&args.file) {
-        return replay_kernel::replay(&args.file, &head);
+        return recorded::replay(&args.file, &head);
     }
     let mut calls = Calls::read(&args.file, args.as_recorded)?;
     let mut text = String::new();

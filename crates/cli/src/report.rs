@@ -3,9 +3,10 @@
 use std::path::{Path, PathBuf};
 
 use clap::Args;
+use fadelab_lab::Failure;
 use fadelab_results::{Experiment, Summary, report};
 
-use crate::{Failure, output};
+use crate::output;
 
 /// Arguments of `fadelab report`.
 #[derive(Debug, Args)]

@@ -5,12 +5,12 @@ use std::time::Instant;
 
 use clap::Args;
 use fadelab_claims::{Ledger, Studies};
-use fadelab_lab::{Kept, Simulator};
+use fadelab_lab::{Failure, Kept, Simulator};
 use fadelab_results::{Run, Target};
 use fadelab_scenario::plan::Plan;
 
 use crate::progress::Terminal;
-use crate::{Failure, kept, output, run};
+use crate::{kept, output, run};
 
 /// Arguments of `fadelab reproduce`.
 #[derive(Debug, Args)]

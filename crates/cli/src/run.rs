@@ -3,15 +3,41 @@
 use std::num::NonZeroUsize;
 use std::path::{Path, PathBuf};
 
+use clap::Args;
 use fadelab_lab::packets::Log;
-use fadelab_lab::{Done, Job, Kept, NoRecord, Simulator, Stop, own_law};
+use fadelab_lab::{Done, Failure, Job, Kept, NoRecord, Simulator, Stop, own_law};
 use fadelab_laws::guard::Fault;
 use fadelab_results::{Run, SIM, Summary, Target, table};
 use fadelab_scenario::plan::Plan;
 
-use crate::args::{RunArgs, ScenarioArgs};
+use crate::args::{self, ScenarioArgs};
 use crate::progress::Terminal;
-use crate::{Failure, kept, output, shell, show};
+use crate::{kept, output, shell, show};
+
+/// Arguments of `fadelab run`.
+#[derive(Debug, Args)]
+pub struct RunArgs {
+    #[command(flatten)]
+    pub scenario: ScenarioArgs,
+    /// Folder for the result, which must be empty or not exist [default: results/NAME-001, numbered on]
+    #[arg(long, value_name = "DIR")]
+    pub out: Option<PathBuf>,
+    /// Threads [default: one per core]
+    #[arg(long, value_name = "N", value_parser = args::threads)]
+    pub jobs: Option<NonZeroUsize>,
+    /// Run everything again, also what an interrupted sweep had finished
+    #[arg(long)]
+    pub fresh: bool,
+    /// Write the tables as CSV too, into the folder csv of the result
+    #[arg(long)]
+    pub csv: bool,
+    /// Log the packets of one flow, by name or number, at its sender's host: packets/*.pcapng, for Wireshark
+    #[arg(long, value_name = "FLOW")]
+    pub pcap: Option<String>,
+    /// Print only errors
+    #[arg(long, short)]
+    pub quiet: bool,
+}
 
 /// Runs a scenario and writes its result.
 ///

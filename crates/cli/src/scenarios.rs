@@ -1,9 +1,10 @@
 //! `fadelab scenarios`: the scenarios that come with the program.
 
 use clap::Args;
+use fadelab_lab::Failure;
 use fadelab_scenario::ready_made;
 
-use crate::{Failure, output};
+use crate::output;
 
 /// Arguments of `fadelab scenarios`.
 #[derive(Debug, Args)]

@@ -1,10 +1,18 @@
 //! `fadelab show`: the scenario with everything filled in.
 
-use fadelab_lab::own_law;
+use clap::Args;
+use fadelab_lab::{Failure, own_law};
 use fadelab_scenario::plan::Plan;
 
-use crate::args::{ScenarioArgs, ShowArgs};
-use crate::{Failure, output};
+use crate::args::ScenarioArgs;
+use crate::output;
+
+/// Arguments of `fadelab show`.
+#[derive(Debug, Args)]
+pub struct ShowArgs {
+    #[command(flatten)]
+    pub scenario: ScenarioArgs,
+}
 
 /// Reads the scenario that the arguments name.
 ///

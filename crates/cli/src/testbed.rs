@@ -4,12 +4,12 @@ use std::num::NonZeroUsize;
 use std::path::PathBuf;
 
 use clap::{Args, Subcommand, ValueEnum};
-use fadelab_lab::{Ground as _, Job, Virtual};
+use fadelab_lab::{Failure, Ground as _, Job, Virtual};
 use fadelab_testbed::host_laws;
 
 use crate::args::{ScenarioArgs, threads};
 use crate::progress::Terminal;
-use crate::{Failure, output, run, show};
+use crate::{output, run, show};
 
 /// Arguments of `fadelab testbed`.
 #[derive(Debug, Subcommand)]

@@ -2,11 +2,33 @@
 
 use std::fmt::Write;
 
+use clap::{Args, Subcommand};
+use fadelab_lab::Failure;
 use fadelab_scenario::trace::Cellular;
 use fadelab_scenario::unit::{Duration, Rate, parse};
 
-use crate::args::TraceArgs;
-use crate::{Failure, output};
+use crate::output;
+
+/// What to do with recorded capacity.
+#[derive(Debug, Subcommand)]
+pub enum TraceCommand {
+    /// Print a synthetic trace of a cellular link in the format of mahimahi
+    Generate(TraceArgs),
+}
+
+/// Arguments of `fadelab trace generate`.
+#[derive(Debug, Args)]
+pub struct TraceArgs {
+    /// Length of the trace before it repeats
+    #[arg(long, default_value = "30 s")]
+    pub duration: String,
+    /// Mean rate
+    #[arg(long, default_value = "10 Mbit/s")]
+    pub rate: String,
+    /// Seed
+    #[arg(long, default_value_t = 1)]
+    pub seed: u64,
+}
 
 /// Prints the trace, one opportunity a line.
 ///

@@ -81,7 +81,7 @@ fn standard_runs_use_every_law() {
                 used.insert(kind("app", &flow.app));
                 used.insert(kind("recovery", &flow.transport.recovery));
             }
-            for link in &spec.links {
+            for link in &spec.network.links {
                 used.insert(format!("router {}", link.router.law.name()));
                 used.insert(format!("capacity {}", link.router.capacity.name()));
                 used.insert(kind("rate", &link.capacity));

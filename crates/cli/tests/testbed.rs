@@ -209,6 +209,42 @@ fn a_transfer_begins_with_its_handshake() {
 }
 
 #[test]
+fn a_flow_may_pass_a_router_twice() {
+    // Goal: a router is one namespace, and yet a flow that comes back to it goes on by another link than before, beside
+    // one that passes it once: both deliver, and the detour carries the data of the first both ways.
+    if !possible("6.1") {
+        return;
+    }
+    let link = |name: &str, to: &str| {
+        format!("[link.{name}]\nfrom = 'hub'\nto = '{to}'\nrate = '10 Mbit/s'\ndelay = '2 ms'\n")
+    };
+    let links = [link("a", "a"), link("b", "b"), link("detour", "c")].concat();
+    let scratch = scenario(&format!(
+        "[run]\nduration = '1 s'\nwarmup = '0 s'\n[topology]\nnodes = ['hub', 'a', 'b', 'c']\n{links}\
+         [transport]\npreset = 'linux'\n[flow]\nlaw = 'linux:reno'\nfrom = 'a'\nto = 'b'\n\
+         [flow.twice]\nvia = ['c']\n[flow.once]\n"
+    ));
+    run(&scratch, "out", &[]);
+    let delivered = column(&scratch, "out/csv/flow_totals.csv", "delivered_bytes");
+    assert!(
+        delivered.len() == 2 && delivered.iter().all(|&bytes| bytes > 50e3),
+        "{delivered:?}"
+    );
+    let names = fs::read_to_string(scratch.0.join("out/csv/runs.csv")).unwrap();
+    let sent = column(&scratch, "out/csv/runs.csv", "sent_bytes");
+    let detour = names
+        .lines()
+        .skip(1)
+        .zip(sent)
+        .filter(|(line, _)| line.contains(",detour"));
+    let detour: Vec<f64> = detour.map(|(_, bytes)| bytes).collect();
+    assert!(
+        detour.len() == 2 && detour.iter().all(|&bytes| bytes >= delivered[0]),
+        "{detour:?}"
+    );
+}
+
+#[test]
 fn what_has_no_counterpart_is_refused_by_its_key() {
     // Goal: a scenario that no kernel can run ends at once with the key at fault, what there is instead, and status 2.
     let cases = [

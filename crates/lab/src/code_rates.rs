@@ -140,7 +140,7 @@ fn goodput_bps(run: &Run) -> f64 {
 
 /// Exact packet errors of the first fading link, of a full data packet and of an ACK of its first flow.
 pub fn packet_errors(run: &PlannedRun) -> Option<[f64; 2]> {
-    let channel = run.spec.links.iter().find_map(|link| link.channel.as_ref())?;
+    let channel = run.spec.network.links.iter().find_map(|link| link.channel.as_ref())?;
     let transport = run.spec.flows.first()?.transport;
     Some([
         channel.packet_error(PacketKind::Data, transport.packet_bytes),

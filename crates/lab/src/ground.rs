@@ -4,8 +4,8 @@ use std::fmt;
 
 use fadelab_laws::guard::Fault;
 use fadelab_results::Guest;
+use fadelab_run::record::RunRecord;
 use fadelab_scenario::plan::{Plan, PlannedRun};
-use fadelab_sim::record::RunRecord;
 
 use crate::Failure;
 

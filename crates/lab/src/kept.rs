@@ -5,10 +5,11 @@ use std::path::Path;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::{env, fs};
 
+use fadelab_path::spec::CapacitySpec;
 use fadelab_results::{Target, Unfinished};
+use fadelab_run::record::RunRecord;
+use fadelab_run::spec::RunSpec;
 use fadelab_scenario::plan::{Plan, PlannedRun};
-use fadelab_sim::record::RunRecord;
-use fadelab_sim::spec::{CapacitySpec, RunSpec};
 use twox_hash::XxHash3_128;
 
 use crate::Failure;
@@ -128,11 +129,11 @@ fn write_files(hash: &mut XxHash3_128, spec: &RunSpec, seen: &mut BTreeSet<usize
         write(flow.sender.map_or("", |law| law.header()).as_bytes());
         write(flow.receiver.map_or("", |law| law.header()).as_bytes());
     }
-    for link in &spec.links {
+    for link in &spec.network.links {
         write(link.router.law.header().as_bytes());
         write(link.router.capacity.header().as_bytes());
     }
-    for link in &spec.links {
+    for link in &spec.network.links {
         if let CapacitySpec::Trace(trace) = &link.capacity
             && seen.insert(trace.opportunities_ms.as_ptr() as usize)
         {

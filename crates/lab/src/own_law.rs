@@ -6,7 +6,7 @@ use std::{fs, io};
 use fadelab_laws::guard::{CALLS_VERSION, CallsHead, Fault};
 use fadelab_laws::own;
 use fadelab_results::{OwnLaw, Source, Target};
-use fadelab_sim::spec::RunSpec;
+use fadelab_run::spec::RunSpec;
 
 use crate::Failure;
 
@@ -55,6 +55,7 @@ pub fn used<'a>(paths: &'a [PathBuf], spec: &'a RunSpec) -> impl Iterator<Item =
             .iter()
             .filter_map(|flow| flow.sender.map(fadelab_laws::Sender::name));
         let routers = spec
+            .network
             .links
             .iter()
             .flat_map(|link| [link.router.law.name(), link.router.capacity.name()]);

@@ -9,9 +9,9 @@ use std::cell::RefCell;
 use std::path::Path;
 use std::rc::Rc;
 
+use fadelab_run::flow::FlowSpec;
 use fadelab_scenario::plan::{Plan, PlannedRun};
 use fadelab_sim::RunError;
-use fadelab_sim::spec::FlowSpec;
 
 use crate::packets::file::LogFile;
 use crate::packets::headers::Host;

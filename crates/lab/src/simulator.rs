@@ -3,9 +3,9 @@
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
 use fadelab_results::SIM;
+use fadelab_run::record::RunRecord;
 use fadelab_scenario::plan::{Plan, PlannedRun};
 use fadelab_sim::RunError;
-use fadelab_sim::record::RunRecord;
 
 use crate::ground::{self, Ground, NoRecord, Refusal};
 

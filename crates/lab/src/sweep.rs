@@ -4,8 +4,8 @@ use std::sync::Mutex;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 use fadelab_results::{Run, Specs};
+use fadelab_run::record::RunRecord;
 use fadelab_scenario::plan::{Plan, PlannedRun};
-use fadelab_sim::record::RunRecord;
 
 use crate::workers::{self, Shared};
 use crate::{Ground, Kept, NoRecord, Watch};
@@ -129,7 +129,7 @@ fn gathered(plan: &Plan, ground: &'static str, outcomes: Vec<Result<RunRecord, N
 
 /// How long a run takes beside others: by the bytes that its shown links can carry.
 fn cost(run: &PlannedRun) -> u128 {
-    let shown = run.spec.links.iter().filter(|link| link.shown);
+    let shown = run.spec.network.links.iter().filter(|link| link.shown);
     let rate_bps: u128 = shown.map(|link| u128::from(link.capacity.rate_bps_mean())).sum();
     u128::from(run.spec.duration_ns) * rate_bps
 }

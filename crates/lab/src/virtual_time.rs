@@ -3,8 +3,8 @@
 use std::path::PathBuf;
 
 use fadelab_results::Guest;
+use fadelab_run::record::RunRecord;
 use fadelab_scenario::plan::{Plan, PlannedRun};
-use fadelab_sim::record::RunRecord;
 use fadelab_testbed::image::Kernel;
 use fadelab_testbed::{Error, Image};
 

@@ -8,8 +8,8 @@ use fadelab_lab::packets::Log;
 use fadelab_lab::{Ground, Job, Kept, NoRecord, Progress, Refusal, Simulator, Stop, Unwatched, Virtual, Watch};
 use fadelab_results::measure::{Metric, measure, shown_links};
 use fadelab_results::{Experiment, Target};
+use fadelab_run::record::RunRecord;
 use fadelab_scenario::plan::{Plan, PlannedRun};
-use fadelab_sim::record::RunRecord;
 use tempfile::TempDir;
 
 /// Two laws under two seeds over 2 Mbit/s; the first flow has half a minute.

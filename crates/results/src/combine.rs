@@ -3,7 +3,7 @@
 use std::fmt::Write;
 use std::sync::Arc;
 
-use crate::summary::in_order;
+use crate::distinct::in_order;
 use crate::{Experiment, Run, Spec, point_text};
 
 /// Puts results together, each under the name that tells it from the others. A law that several results have on one

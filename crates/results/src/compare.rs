@@ -2,9 +2,10 @@
 
 use comfy_table::{CellAlignment, ContentArrangement, Table, presets};
 
+use crate::distinct::in_order;
 use crate::interval::Stat;
 use crate::measure::{METRICS, Metric, MetricInfo};
-use crate::summary::{Group, in_order};
+use crate::summary::Group;
 use crate::table::with_interval;
 use crate::{Summary, point_text};
 

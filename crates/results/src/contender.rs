@@ -1,7 +1,7 @@
 //! What tables and curves tell apart: a law, and where an experiment has several grounds, a law on one of them.
 
 use crate::Run;
-use crate::summary::in_order;
+use crate::distinct::in_order;
 
 /// Colours that the style sheet has for laws; further laws begin again with dashed lines.
 pub(crate) const COLOURS_N: usize = 8;

@@ -1,6 +1,7 @@
 //! What a link and a flow count: each counter described once, for the tables that write it and for reading them back.
 
-use fadelab_sim::record::{FlowCounters, LinkCounters};
+use fadelab_path::counters::LinkCounters;
+use fadelab_run::record::FlowCounters;
 
 /// A counter of `C`: its name and unit, what it means, and how it is taken out and put back.
 pub struct Counter<C> {

@@ -9,8 +9,8 @@ use comfy_table::{CellAlignment, ContentArrangement, Table, presets};
 use serde::Serialize;
 
 use crate::contender::grounds;
+use crate::distinct::in_order;
 use crate::measure::{self, Metric};
-use crate::summary::in_order;
 use crate::{Run, point_text};
 
 /// A figure in which grounds are compared.

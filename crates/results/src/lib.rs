@@ -14,6 +14,7 @@ pub mod contender;
 pub mod counters;
 pub mod curves;
 pub mod distance;
+mod distinct;
 pub mod docs;
 pub mod error;
 pub mod folder;
@@ -26,7 +27,6 @@ pub mod read;
 pub mod report;
 mod rows;
 mod setup;
-pub mod share_table;
 pub mod shares;
 pub mod spec;
 pub mod summary;
@@ -38,7 +38,7 @@ use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
 
-use fadelab_sim::record::RunRecord;
+use fadelab_run::record::RunRecord;
 
 pub use claim::{Claim, Verdict};
 pub use combine::combine;

@@ -6,7 +6,7 @@ use std::thread;
 
 use serde::Serialize;
 
-use crate::summary::in_order;
+use crate::distinct::in_order;
 use crate::{Experiment, OwnLaw};
 
 /// Facts about a run that the caller knows.

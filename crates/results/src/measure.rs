@@ -1,6 +1,7 @@
 //! The figures of one link in one run, over the measured interval (warm-up to end).
 
-use fadelab_sim::record::{FlowCounters, LinkCounters};
+use fadelab_path::counters::LinkCounters;
+use fadelab_run::record::FlowCounters;
 
 use crate::bins::{self, SWING_BIN_NS};
 use crate::counters::per_us;

@@ -4,7 +4,8 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use fadelab_sim::record::{Completion, FlowCounters, LinkCounters, RunRecord, Series};
+use fadelab_path::counters::LinkCounters;
+use fadelab_run::record::{Completion, FlowCounters, RunRecord, Series};
 use serde::Deserialize;
 use serde::de::DeserializeOwned;
 

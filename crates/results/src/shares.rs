@@ -6,9 +6,9 @@ use serde::Serialize;
 
 use crate::Run;
 use crate::contender::Contender;
+use crate::distinct::in_order;
 use crate::interval::Stat;
 use crate::measure::{self, Metric, ratio};
-use crate::summary::in_order;
 
 /// A figure of a group of flows in a run.
 #[derive(Clone, Copy, Debug)]

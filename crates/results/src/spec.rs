@@ -1,10 +1,12 @@
-//! What results say of what was simulated: the part of the simulator's spec that a result keeps and gives back.
+//! What results say of what was simulated: the part of a run's spec that a result keeps and gives back.
 
 use std::ops::Deref;
 use std::sync::Arc;
 
+use fadelab_path::spec::{CapacitySpec, LinkSpec, Queues};
 use fadelab_phy::channel::PacketKind;
-use fadelab_sim::spec::{CapacitySpec, FlowSpec, LinkSpec, Queues, RunSpec};
+use fadelab_run::flow::FlowSpec;
+use fadelab_run::spec::RunSpec;
 use serde::{Deserialize, Serialize};
 
 /// One network and its flows, without the seed: the runs of a law share it.
@@ -14,9 +16,9 @@ pub struct Spec {
     pub duration_ns: u64,
     /// Totals count from here on.
     pub warmup_ns: u64,
-    /// Links, in the order of [`fadelab_sim::record::RunRecord::links_end`].
+    /// Links, in the order of [`fadelab_run::record::RunRecord::links_end`].
     pub links: Vec<Link>,
-    /// Flows, in the order of [`fadelab_sim::record::RunRecord::flows_end`].
+    /// Flows, in the order of [`fadelab_run::record::RunRecord::flows_end`].
     pub flows: Vec<Flow>,
 }
 
@@ -96,11 +98,12 @@ impl Spec {
 
 /// Neighbours are often of a kind. What is lost on the air is the link's own.
 fn links(spec: &RunSpec) -> Vec<Link> {
-    let mut links = Vec::<Link>::with_capacity(spec.links.len());
-    for (id, link) in spec.links.iter().enumerate() {
+    let edges = &spec.network.links;
+    let mut links = Vec::<Link>::with_capacity(edges.len());
+    for (id, link) in edges.iter().enumerate() {
         let before = id.checked_sub(1).filter(|&before| {
             let is_wire = link.channel.is_none();
-            is_wire && Arc::ptr_eq(&spec.links[before].kind, &link.kind)
+            is_wire && Arc::ptr_eq(&edges[before].kind, &link.kind)
         });
         links.push(Link {
             name: Arc::clone(&link.name),

@@ -6,6 +6,7 @@ use serde::Serialize;
 
 use crate::contender::{Contender, contenders, grounds, sender_looks};
 use crate::distance::{Distance, distances};
+use crate::distinct::in_order;
 use crate::interval::Stat;
 use crate::measure::{self, Figures, METRICS, Metric};
 use crate::shares::{self, Share};
@@ -197,17 +198,6 @@ impl Summary {
             n => format!("{n} seeds, ± is the 95 % t-interval of the mean"),
         }
     }
-}
-
-/// The distinct items, in the order of their first appearance.
-pub(crate) fn in_order<T: PartialEq>(items: impl Iterator<Item = T>) -> Vec<T> {
-    let mut distinct = Vec::new();
-    for item in items {
-        if !distinct.contains(&item) {
-            distinct.push(item);
-        }
-    }
-    distinct
 }
 
 fn groups(runs: &[Run], contenders: &[Contender]) -> (Vec<Group>, Vec<Share>) {

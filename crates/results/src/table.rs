@@ -1,13 +1,15 @@
 //! The table a person reads: in the terminal as text, on the page as HTML, from the same cells.
 
+pub mod shares;
+
 use std::fmt::Write;
 
 use comfy_table::{CellAlignment, ContentArrangement, Table, presets};
 
 use crate::interval::Stat;
 use crate::measure::Metric;
+use crate::point_text;
 use crate::summary::{Difference, Group, Summary};
-use crate::{point_text, share_table};
 
 /// A column of the table: its heading, and how a group's cell reads.
 struct Column {
@@ -161,7 +163,7 @@ fn view(summary: &Summary, link: String, width: Option<usize>) -> View {
         .enumerate()
         .filter(|(_, group)| group.link == link)
         .collect();
-    let mut keys: Vec<String> = crate::summary::in_order(
+    let mut keys: Vec<String> = crate::distinct::in_order(
         groups
             .iter()
             .flat_map(|(_, g)| g.point.iter().map(|(key, _)| key.clone())),
@@ -272,7 +274,7 @@ pub fn terminal(summary: &Summary, width: Option<usize>, colour: bool) -> String
         for line in difference_lines(summary, &view.link) {
             let _ = writeln!(text, "{line}");
         }
-        if let Some(shares) = share_table::view(summary, &view.link, width) {
+        if let Some(shares) = shares::view(summary, &view.link, width) {
             let heading = format!("{} · by group of flows", view.link);
             let _ = writeln!(text, "{}", paint(&heading, "1", colour));
             for (line, _) in lines(&shares) {

@@ -2,7 +2,8 @@
 
 use std::path::Path;
 
-use fadelab_sim::record::{Completion, FlowCounters, LinkCounters};
+use fadelab_path::counters::LinkCounters;
+use fadelab_run::record::{Completion, FlowCounters};
 
 use crate::columns::{Column, Format, Table, Value};
 use crate::counters::{self, Counted, Counter};

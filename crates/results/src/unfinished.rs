@@ -10,7 +10,7 @@ use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 use std::process;
 
-use fadelab_sim::record::RunRecord;
+use fadelab_run::record::RunRecord;
 use twox_hash::XxHash3_128;
 
 use crate::folder::is_abandoned;

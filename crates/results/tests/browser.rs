@@ -9,7 +9,7 @@ use std::process::{Command, Output};
 
 use common::{Lab, SECOND, flow, picture, spec, trace_spec, two_laws};
 use fadelab_results::{Summary, report};
-use fadelab_sim::record::RunRecord;
+use fadelab_run::record::RunRecord;
 
 const BROWSERS: [&str; 3] = ["chromium", "chromium-browser", "google-chrome"];
 
@@ -167,17 +167,15 @@ fn a_page_without_a_series_compares_laws_all_the_same() {
     // Recording may be off.
     let mut lab = two_laws();
     for run in &mut lab.runs {
-        run.record.series = fadelab_sim::record::Series::default();
+        run.record.series = fadelab_run::record::Series::default();
     }
     holds(&page(&lab), "bare");
 }
 
 /// `flows` flows over the bottleneck whose windows swing, each with a phase of its own, for 1000 s.
-fn many_flows(seed: u64, flows: usize) -> (fadelab_sim::spec::RunSpec, RunRecord) {
+fn many_flows(seed: u64, flows: usize) -> (fadelab_run::spec::RunSpec, RunRecord) {
     let mut spec = spec(seed, 1000);
-    spec.flows = (0..flows)
-        .map(|k| flow(&format!("flow.{k}"), "flow", vec![0]))
-        .collect();
+    spec.flows = (0..flows).map(|k| flow(&format!("flow.{k}"), "flow", 0)).collect();
     let mut record = common::record(&common::spec(seed, 1000), |_| 900);
     let template = record.series.flows[0].clone();
     let curve = |k: usize| {

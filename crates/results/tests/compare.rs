@@ -59,7 +59,7 @@ fn what_only_one_result_has_is_said() {
     let mut second = Lab::default();
     second.add("steady", spec(1, 60), |_| 900);
     second.add("new", spec(1, 60), |_| 900);
-    second.runs[0].record.series = fadelab_sim::record::Series::default();
+    second.runs[0].record.series = fadelab_run::record::Series::default();
     let comparison = Comparison::of(&Summary::of(&first.experiment()), &Summary::of(&second.experiment()));
     assert_eq!(
         comparison.only_first,
@@ -156,7 +156,7 @@ fn results_combine_under_names_that_tell_them_apart() {
 #[test]
 fn results_that_cannot_be_compared_are_refused() {
     // Goal: another link, another flow, another measured interval and another sweep are refused with the reason.
-    let result = |change: fn(&mut fadelab_sim::spec::RunSpec)| {
+    let result = |change: fn(&mut fadelab_run::spec::RunSpec)| {
         let (mut lab, mut spec) = (Lab::default(), spec(1, 60));
         change(&mut spec);
         lab.add("steady", spec, |_| 900);
@@ -171,11 +171,13 @@ fn results_that_cannot_be_compared_are_refused() {
     };
     let cases = [
         (
-            result(|spec| spec.links[0].delay_ns = 2),
+            result(|spec| spec.network.links[0].delay_ns = 2),
             "the link bottleneck (8000000 bit/s constant, 1 ns",
         ),
         (
-            result(|spec| spec.links.push(common::link("spare", false, None))),
+            result(|spec| {
+                spec.network.join(0, 1, common::link("spare", false, None));
+            }),
             "where one has the link none, the other has spare",
         ),
         (

@@ -192,7 +192,7 @@ fn absent_figures_are_null() {
     let place = tempfile::tempdir().unwrap();
     let mut lab = two_laws();
     for run in &mut lab.runs {
-        run.record.series = fadelab_sim::record::Series::default();
+        run.record.series = fadelab_run::record::Series::default();
     }
     let folder = put(&Target::Exact(place.path().join("r")), &lab.experiment()).unwrap();
     assert_eq!(cell(&rows(&folder, "runs")[0], "utilisation_sd"), &Field::Null);

@@ -85,7 +85,7 @@ fn runs_without_a_series_are_read_back() {
     let place = tempfile::tempdir().unwrap();
     let mut lab = Lab::default();
     lab.add("steady", spec(7, 60), |_| 900);
-    lab.runs[0].record.series = fadelab_sim::record::Series::default();
+    lab.runs[0].record.series = fadelab_run::record::Series::default();
     let experiment = lab.experiment();
     let read = read(&put(place.path(), "r", &experiment)).unwrap();
     assert_eq!(Summary::of(&read), Summary::of(&experiment));

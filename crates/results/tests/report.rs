@@ -215,7 +215,7 @@ fn runs_without_a_series_give_a_page_without_curves() {
     // Recording may be off: the table is still worth a page.
     let mut lab = two_laws();
     for run in &mut lab.runs {
-        run.record.series = fadelab_sim::record::Series::default();
+        run.record.series = fadelab_run::record::Series::default();
     }
     let page = page(&lab);
     assert_eq!(data(&page)["panels"], serde_json::json!([]));

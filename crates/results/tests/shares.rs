@@ -6,13 +6,14 @@ use std::sync::Arc;
 
 use common::{Lab, SECOND, flow, provenance, spec, two_laws};
 use fadelab_results::{Summary, Target, table, write};
-use fadelab_sim::spec::{FlowSpec, RunSpec};
+use fadelab_run::flow::FlowSpec;
+use fadelab_run::spec::RunSpec;
 
 /// The network of [`spec`] in which the second flow is of another group, with another law.
 fn mixed(seed: u64) -> RunSpec {
     let mut spec = spec(seed, 60);
     let cubic = fadelab_laws::sender("cubic").unwrap();
-    let mut other: FlowSpec = flow("other.1", "other", vec![0]);
+    let mut other: FlowSpec = flow("other.1", "other", 0);
     let kind = Arc::make_mut(&mut other.kind);
     (kind.sender, kind.params) = (Some(cubic), cubic.default_params());
     spec.flows[1] = other;

@@ -167,11 +167,11 @@ fn links_of_a_kind_have_losses_of_their_own() {
     // each link's own: absent where no data cross it.
     let mut spec = spec(1, 60);
     for (name, like) in [("unused", 0), ("access.1", 1), ("access.2", 1)] {
-        let mut link = spec.links[like].clone();
+        let mut link = spec.network.links[like].clone();
         link.name = name.into();
-        spec.links.push(link);
+        spec.network.links.push(link);
     }
-    spec.links.swap(1, 2);
+    spec.network.links.swap(1, 2);
     for flow in &mut spec.flows {
         flow.route.retain(|&link| link == 0);
     }
@@ -191,7 +191,7 @@ fn links_that_only_carry_acks_have_no_figures_of_flows_and_no_table() {
     // Nothing is delivered over them, which is not a goodput of zero; what they sent is in the summary all the same.
     let mut spec = spec(1, 60);
     spec.flows.truncate(2);
-    spec.links[1].shown = true;
+    spec.network.links[1].shown = true;
     let mut lab = Lab::default();
     lab.add("a", spec, |_| 900);
     let summary = Summary::of(&lab.experiment());

@@ -1,7 +1,7 @@
 //! `router.capacity`: how the routers learn what their link can carry.
 
 use fadelab_laws::{Capacity, Params, Router};
-use fadelab_sim::spec::CapacitySpec;
+use fadelab_path::spec::CapacitySpec;
 
 use crate::error::{Refusal, one_of};
 use crate::laws;
@@ -33,7 +33,7 @@ pub fn read(
     choices.extend(parts.iter().map(|part| (part.name(), Some(part))));
     let chosen = reader.choice(PATH, Some("auto"), &choices)?;
     let has_trace = topology
-        .hops()
+        .hops
         .iter()
         .any(|hop| is_trace(&hop.capacity) || is_trace(&hop.capacity_back));
     let configured = fadelab_laws::capacity("configured").expect("it is registered");

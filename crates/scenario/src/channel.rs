@@ -4,11 +4,10 @@ use fadelab_phy::channel::{Antennas, ChannelSpec, CodeMode, CodeSpec, Model, Mod
 
 use crate::document::Raw;
 use crate::error::Refusal;
-use crate::keys::{Absent::Is, Declared, keys};
+use crate::key::{Absent::Is, Declared, keys};
 use crate::kind::Kind;
 use crate::layer;
 use crate::reader::Reader;
-use crate::schema;
 use crate::unit::{Bits, Decibel, Duration, Number, Scalar};
 use crate::value::{Words, words};
 
@@ -149,7 +148,7 @@ pub struct Channel {
 /// Whether a table has keys of its own, besides those of channels with a name.
 pub(crate) fn is_given(reader: &Reader<'_>, table: &str) -> bool {
     let named = if table == TABLE {
-        schema::names_in(reader.root(), TABLE)
+        reader.names_in(TABLE)
     } else {
         Vec::new()
     };

@@ -2,7 +2,8 @@
 
 use std::fmt::Write;
 
-use crate::keys::{Absent, Key, TABLES};
+use crate::key::{Absent, Key};
+use crate::keys::TABLES;
 use crate::transport::{FIELDS, Stack};
 use crate::value::Words;
 

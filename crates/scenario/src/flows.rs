@@ -1,20 +1,19 @@
 //! `[flow]` and its groups: who sends, what, when and which way.
 
 use fadelab_laws::Sender;
-use fadelab_sim::spec::{App, Span};
+use fadelab_run::app::{App, Span};
 
-use crate::document::{Node, Raw};
+use crate::document::Raw;
 use crate::error::Refusal;
-use crate::graph::{Graph, Route};
-use crate::keys::{
+use crate::key::{
     Absent::{Is, Nothing},
     Declared, keys,
 };
 use crate::kind::Kind;
 use crate::laws::{self, Law, UDP};
 use crate::reader::Reader;
-use crate::schema;
 use crate::topology::Topology;
+use crate::topology::graph::Route;
 use crate::unit::{Duration, Rate, Scalar, Size, Switch, positive};
 use crate::value::{Whole, words};
 
@@ -42,8 +41,8 @@ impl Group {
     /// How many flows the group comes to.
     pub fn flows(&self, topology: &Topology) -> u64 {
         let ways = if self.direction == Direction::Both { 2 } else { 1 };
-        let places = match (&self.course, topology) {
-            (Course::Row(Way::Each), Topology::Row(row)) => row.hops.len() as u64,
+        let places = match &self.course {
+            Course::Row(Way::Each) => topology.hops.len() as u64,
             _ => 1,
         };
         u64::from(self.count) * ways * places
@@ -51,11 +50,11 @@ impl Group {
 
     /// How many links the route of each of its flows has, there and back.
     pub fn route_links(&self, topology: &Topology) -> u64 {
-        let hops = match (&self.course, topology) {
-            (Course::Graph(route), _) => return (route.there.len() + route.back.len()) as u64,
-            (Course::Row(Way::All), Topology::Row(row)) => row.hops.len() as u64,
-            (Course::Row(Way::Hops { first, last }), _) => u64::from(last - first) + 1,
-            (Course::Row(_), _) => 1,
+        let hops = match &self.course {
+            Course::Graph(route) => return (route.there.len() + route.back.len()) as u64,
+            Course::Row(Way::All) => topology.hops.len() as u64,
+            Course::Row(Way::Hops { first, last }) => u64::from(last - first) + 1,
+            Course::Row(Way::Each) => 1,
         };
         // An access link at each end.
         2 * (hops + 2)
@@ -227,15 +226,15 @@ keys! {
 }
 
 /// Names of the groups, in the order in which they were written; one empty name where there are none.
-pub fn group_names(root: &Node) -> Vec<String> {
-    let names: Vec<String> = schema::names_in(root, "flow").into_iter().map(str::to_owned).collect();
+pub fn group_names(reader: &Reader<'_>) -> Vec<String> {
+    let names: Vec<String> = reader.names_in("flow").into_iter().map(str::to_owned).collect();
     if names.is_empty() { vec![String::new()] } else { names }
 }
 
 /// The key that names the law of the run: `flow.law`, or that of the first group that has one.
 pub fn law_path(reader: &Reader<'_>) -> String {
     if reader.node("flow.law").is_none() {
-        for name in group_names(reader.root()) {
+        for name in group_names(reader) {
             let path = format!("flow.{name}.law");
             if reader.node(&path).is_some() {
                 return path;
@@ -323,29 +322,27 @@ impl Keys<'_> {
         reader.take(&table, row)
     }
 
-    fn node(&self, reader: &mut Reader<'_>, graph: &Graph, row: &Declared<String>) -> Result<usize, Refusal> {
+    fn node(&self, reader: &mut Reader<'_>, graph: &Topology, row: &Declared<String>) -> Result<usize, Refusal> {
         let name = self.take(reader, row)?;
         let path = self.path(reader, row.key.name);
         graph.node(&name).map_err(|why| reader.refuse(&path, &why))
     }
 
     fn course(&self, reader: &mut Reader<'_>, topology: &Topology) -> Result<Course, Refusal> {
-        match topology {
-            Topology::Graph(graph) => self.route(reader, graph).map(Course::Graph),
-            Topology::Row(row) => {
-                let way = self.take(reader, &PATH)?;
-                match way {
-                    Way::Hops { last, .. } if last as usize > row.hops.len() => {
-                        let path = self.path(reader, "path");
-                        Err(reader.refuse(&path, &format!("the topology has hops 1 to {}", row.hops.len())))
-                    }
-                    way => Ok(Course::Row(way)),
-                }
+        if topology.access.is_none() {
+            return self.route(reader, topology).map(Course::Graph);
+        }
+        let (way, hops) = (self.take(reader, &PATH)?, topology.hops.len());
+        match way {
+            Way::Hops { last, .. } if last as usize > hops => {
+                let path = self.path(reader, "path");
+                Err(reader.refuse(&path, &format!("the topology has hops 1 to {hops}")))
             }
+            way => Ok(Course::Row(way)),
         }
     }
 
-    fn route(&self, reader: &mut Reader<'_>, graph: &Graph) -> Result<Route, Refusal> {
+    fn route(&self, reader: &mut Reader<'_>, graph: &Topology) -> Result<Route, Refusal> {
         let from = self.node(reader, graph, &FROM)?;
         let to = self.node(reader, graph, &TO)?;
         let to_path = self.path(reader, "to");

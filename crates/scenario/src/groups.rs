@@ -1,6 +1,6 @@
 //! The groups of flows of a run, each with the transport that its flows have.
 
-use fadelab_sim::spec::{OPTION_BYTES_MAX, Transport, option_bytes};
+use fadelab_run::transport::{OPTION_BYTES_MAX, Transport, option_bytes};
 
 use crate::error::Refusal;
 use crate::flows::{self, Group};
@@ -22,7 +22,7 @@ pub fn read(
 ) -> Result<Vec<(Group, Transport)>, Refusal> {
     let is_marking = marks_plain_packets(law);
     let mut groups = Vec::new();
-    for name in flows::group_names(reader.root()) {
+    for name in flows::group_names(reader) {
         let group = flows::group(reader, &name, law, topology, duration_ns)?;
         let wants_ecn = group
             .sender

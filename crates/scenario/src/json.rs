@@ -8,7 +8,8 @@ use fadelab_laws::{Capacity, ParamInfo, Router, Sender};
 use serde::{Serialize, Serializer};
 use serde_json::Value;
 
-use crate::keys::{Absent, Key, TABLES};
+use crate::key::{Absent, Key};
+use crate::keys::TABLES;
 use crate::kind::Kind;
 use crate::laws::UDP;
 use crate::schema::FIXED_KEYS;

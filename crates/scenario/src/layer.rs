@@ -1,10 +1,10 @@
 //! `[channel.arq]`, `[channel.jitter]` and `[channel.reorder]`: what a link does behind its transmitter.
 
-use fadelab_sim::spec::{Arq, DelayLaw, Jitter, LinkLayer, Reorder};
+use fadelab_path::layer::{Arq, DelayLaw, Jitter, LinkLayer, Reorder};
 
 use crate::document::{Raw, quoted};
 use crate::error::Refusal;
-use crate::keys::{
+use crate::key::{
     Absent::{self, Is},
     Declared, keys,
 };

@@ -1,4 +1,4 @@
-//! Scenarios: TOML on one side, the engine's types on the other.
+//! Scenarios: TOML on one side, runs on the other.
 //!
 //! [`load`] reads a file, lays `--set` over it, and gives a [`plan::Plan`]: the runs of its sweep in a fixed order, and
 //! the scenario itself with everything filled in. Values carry units, lists are sweeps, and whatever is wrong is
@@ -10,14 +10,15 @@ pub mod docs;
 mod document;
 mod error;
 mod flows;
-mod graph;
 mod groups;
 pub mod json;
+pub mod key;
 pub mod keys;
 pub mod kind;
 mod laws;
 mod layer;
 mod memory;
+mod name;
 mod network;
 mod own_laws;
 pub mod plan;
@@ -25,7 +26,6 @@ mod queues;
 mod reader;
 pub mod ready_made;
 mod resolve;
-mod row;
 mod run;
 mod scenario;
 mod schema;
@@ -34,7 +34,6 @@ mod span;
 mod sweep;
 mod topology;
 pub mod trace;
-mod trace_rules;
 mod transport;
 pub mod unit;
 mod value;

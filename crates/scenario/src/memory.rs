@@ -1,6 +1,7 @@
 //! How much memory the runs of a sweep take before the first one begins: refused before it is taken.
 
-use fadelab_sim::spec::{FlowSpec, LinkId, LinkSpec};
+use fadelab_run::flow::FlowSpec;
+use fadelab_run::network::{Edge, LinkId, NodeSpec};
 
 use crate::error::Refusal;
 use crate::flows::Group;
@@ -10,24 +11,24 @@ use crate::topology::Topology;
 /// 0.8 GB; beyond this the system would end the program without a word.
 pub const BYTES_MAX: u64 = 8_000_000_000;
 
-/// What a flow or a link has outside of its struct: its name, routes, and what the allocator adds.
+/// What a flow or a link has outside of its struct: its name, routes, and what the allocator adds; a node half of it.
 const BESIDE_BYTES: u64 = 80;
 
 /// About so much does one run take.
 pub fn of_run<'g>(groups: impl Iterator<Item = &'g Group>, topology: &Topology) -> u64 {
-    let link_bytes = size_of::<LinkSpec>() as u64 + BESIDE_BYTES;
+    let link_bytes = size_of::<Edge>() as u64 + BESIDE_BYTES;
+    let node_bytes = size_of::<NodeSpec>() as u64 + BESIDE_BYTES / 2;
     let flow_bytes = size_of::<FlowSpec>() as u64 + BESIDE_BYTES;
     let (mut flows, mut route_links) = (0, 0);
     for group in groups {
         flows += group.flows(topology);
         route_links += group.flows(topology) * group.route_links(topology);
     }
-    // In a row each pair of hosts has four links of its own, in a graph the links are those of the file.
-    let pairs = match topology {
-        Topology::Row(row) => row.pairs.map_or(flows, |pairs| flows.min(u64::from(pairs))),
-        Topology::Graph(_) => 0,
-    };
-    flows * flow_bytes + route_links * size_of::<LinkId>() as u64 + 4 * pairs * link_bytes
+    // In a row each pair of hosts has four links of its own, in a graph nodes and links are those of the file.
+    let pairs = topology.access.as_ref().map_or(0, |access| {
+        access.pairs.map_or(flows, |pairs| flows.min(u64::from(pairs)))
+    });
+    flows * flow_bytes + route_links * size_of::<LinkId>() as u64 + pairs * (2 * node_bytes + 4 * link_bytes)
 }
 
 /// What the runs of a sweep may take together, and what those planned so far do.

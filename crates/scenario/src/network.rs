@@ -3,17 +3,18 @@
 use std::sync::Arc;
 
 use fadelab_laws::{Params, Router};
+use fadelab_path::layer::LinkLayer;
+use fadelab_path::spec::{Buffer, CapacitySpec, LinkKind, LinkSpec, Queues, RouterSpec};
 use fadelab_phy::channel::PacketKind;
-use fadelab_sim::spec::{
-    Buffer, CapacitySpec, FlowKind, FlowSpec, LinkId, LinkKind, LinkLayer, LinkSpec, Queues, RouterSpec, Transport,
-    in_order_of_names,
-};
+use fadelab_run::flow::{FlowKind, FlowSpec, in_order_of_names};
+use fadelab_run::network::{Edge, LinkId, NetworkSpec, NodeId, NodeKind};
+use fadelab_run::transport::Transport;
 
 use crate::capacity::CapacityParts;
 use crate::flows::{Course, Direction, Group, Way};
-use crate::graph::{Graph, Route};
 use crate::queues::Queueing;
-use crate::row::Row;
+use crate::topology::graph::Route;
+use crate::topology::row::Access;
 use crate::topology::{Hop, Topology, rate_bps};
 use crate::unit::BufferSize;
 
@@ -31,29 +32,68 @@ pub struct Parts<'a> {
     pub groups: Vec<(Group, Params, Transport)>,
 }
 
-/// Links and flows of a scenario.
-pub fn build(parts: &Parts<'_>) -> (Vec<LinkSpec>, Vec<FlowSpec>) {
-    match parts.topology {
-        Topology::Row(row) => build_row(parts, row),
-        Topology::Graph(graph) => build_graph(parts, graph),
+/// The network of a scenario, and its flows. Links are those of [`Topology::arcs`], in that order, then access links.
+pub fn build(parts: &Parts<'_>) -> (NetworkSpec, Vec<FlowSpec>) {
+    let topology = parts.topology;
+    let mut network = NetworkSpec::default();
+    for name in &topology.nodes {
+        network.router(name.as_str());
     }
+    let arcs = topology.arcs();
+    let (flows, pairs) = match &topology.access {
+        None => (graph_flows(parts, &mut network), Vec::new()),
+        Some(access) => row_flows(parts, &mut network, access, arcs.len() as LinkId),
+    };
+    let access_delay_ns = topology.access.as_ref().map_or(0, |access| access.delay_ns);
+    let delay_ns = |link: &LinkId| {
+        let arc = arcs.get(*link as usize);
+        arc.map_or(access_delay_ns, |arc| topology.hops[arc.hop].delay_ns)
+    };
+    let rtts = Rtts::of(&flows, arcs.len(), delay_ns);
+    for (index, arc) in arcs.iter().enumerate() {
+        let link = hop_link(parts, &topology.hops[arc.hop], arc.is_back, rtts.over(index));
+        network.join(arc.from as NodeId, arc.to as NodeId, link);
+    }
+    show(&mut network.links, &flows);
+    for (link, arc) in network.links.iter_mut().zip(&arcs) {
+        link.shown &= topology.hops[arc.hop].is_shown;
+    }
+    if let Some(access) = &topology.access {
+        let kind = access_kind(parts, access, rtts.longest_ns);
+        (1..)
+            .zip(&pairs)
+            .for_each(|(number, pair)| attach(&mut network, number, pair, &kind));
+    }
+    (network, flows)
 }
 
 /// Round-trip propagation delays, in which buffers are measured.
 struct Rtts {
-    /// Of each link or hop: the longest one of the flows that cross it; 0: none does.
+    /// Of each link, access links aside: the longest one of the flows that cross it; 0: none does.
     over_ns: Vec<u64>,
     /// The longest one of all.
     longest_ns: u64,
 }
 
 impl Rtts {
-    fn of(over_ns: Vec<u64>) -> Self {
-        let longest_ns = over_ns.iter().copied().max().unwrap_or(0);
-        Self { over_ns, longest_ns }
+    /// Of flows over so many links and others, whose delays are given.
+    fn of(flows: &[FlowSpec], links: usize, delay_ns: impl Fn(&LinkId) -> u64) -> Self {
+        let (mut rtt_ns_max, mut longest_ns) = (vec![0; links], 0);
+        for flow in flows {
+            let route = || flow.route.iter().chain(&flow.route_back);
+            let rtt_ns: u64 = route().map(&delay_ns).sum();
+            longest_ns = rtt_ns.max(longest_ns);
+            for &link in route().filter(|&&link| (link as usize) < links) {
+                rtt_ns_max[link as usize] = rtt_ns.max(rtt_ns_max[link as usize]);
+            }
+        }
+        Self {
+            over_ns: rtt_ns_max,
+            longest_ns,
+        }
     }
 
-    /// That of a link or hop, in place of which the longest one stands where no flow comes.
+    /// That of a link, in place of which the longest one stands where no flow comes.
     fn over(&self, index: usize) -> u64 {
         match self.over_ns[index] {
             0 => self.longest_ns,
@@ -62,49 +102,26 @@ impl Rtts {
     }
 }
 
-/// Flows between nodes of a graph; links are those of [`Graph::arcs`], in that order.
-fn build_graph(parts: &Parts<'_>, graph: &Graph) -> (Vec<LinkSpec>, Vec<FlowSpec>) {
-    let arcs = graph.arcs();
+/// Flows between nodes of a graph, which are hosts where flows begin or end.
+fn graph_flows(parts: &Parts<'_>, network: &mut NetworkSpec) -> Vec<FlowSpec> {
     let mut flows: Vec<FlowSpec> = Vec::new();
     for (index, (group, _, _)) in parts.groups.iter().enumerate() {
-        let Course::Graph(route) = &group.course else { continue };
+        let Course::Graph(course) = &group.course else {
+            continue;
+        };
         for (is_backward, name) in directions(group.direction, &group.name) {
-            let (there, back) = if is_backward {
-                (&route.back, &route.there)
-            } else {
-                (&route.there, &route.back)
-            };
-            let route = || Route {
-                there: there.clone(),
-                back: back.clone(),
-            };
+            let course = if is_backward { course.reversed() } else { course.clone() };
+            for end in [course.from, course.to] {
+                network.nodes[end as usize].kind = NodeKind::Host;
+            }
             let kind = flow_kind(parts, index, &name);
-            flows.extend((1..=group.count).map(|number| flow(&kind, number, route())));
+            flows.extend((1..=group.count).map(|number| flow(&kind, number, course.clone())));
         }
     }
-    let delay_ns = |link: &LinkId| graph.links[arcs[*link as usize].link].hop.delay_ns;
-    let route_of = |flow: &FlowSpec| flow.route.iter().chain(&flow.route_back).copied().collect::<Vec<_>>();
-    let mut rtt_ns_max = vec![0; arcs.len()];
-    for flow in &flows {
-        let route = route_of(flow);
-        let rtt_ns: u64 = route.iter().map(delay_ns).sum();
-        for link in route {
-            rtt_ns_max[link as usize] = rtt_ns.max(rtt_ns_max[link as usize]);
-        }
-    }
-    let rtts_ns = Rtts::of(rtt_ns_max);
-    let link_of = |(index, arc): (usize, &crate::graph::Arc)| {
-        hop_link(parts, &graph.links[arc.link].hop, arc.is_back, rtts_ns.over(index))
-    };
-    let mut links: Vec<LinkSpec> = arcs.iter().enumerate().map(link_of).collect();
-    show(&mut links, &flows);
-    for (link, arc) in links.iter_mut().zip(&arcs) {
-        link.shown &= graph.links[arc.link].is_shown;
-    }
-    (links, flows)
+    flows
 }
 
-/// One flow before it has links: where its data enters and leaves the row of routers.
+/// One flow before it has hosts: where its data enters and leaves the row of routers.
 struct Stretch {
     kind: Arc<FlowKind>,
     number: u32,
@@ -113,40 +130,43 @@ struct Stretch {
     is_backward: bool,
 }
 
-fn build_row(parts: &Parts<'_>, row: &Row) -> (Vec<LinkSpec>, Vec<FlowSpec>) {
-    let stretches = stretches(parts, row);
-    let mut rtt_ns_max = vec![0; row.hops.len()];
-    for stretch in &stretches {
-        let rtt_ns = base_rtt_ns(row, stretch);
-        for longest_ns in &mut rtt_ns_max[stretch.first..=stretch.last] {
-            *longest_ns = rtt_ns.max(*longest_ns);
-        }
-    }
-    let rtts_ns = Rtts::of(rtt_ns_max);
-    let mut links = Vec::new();
-    for (index, hop) in row.hops.iter().enumerate() {
-        links.push(hop_link(parts, hop, false, rtts_ns.over(index)));
-        links.push(hop_link(parts, hop, true, rtts_ns.over(index)));
-    }
+/// Two hosts of a row, on the left and on the right, and the routers to which they are attached.
+struct Pair {
+    hosts: [NodeId; 2],
+    routers: [NodeId; 2],
+}
+
+/// Flows over a row, and the pairs of hosts to which they belong. Access links have numbers from `access_links` on.
+fn row_flows(
+    parts: &Parts<'_>,
+    network: &mut NetworkSpec,
+    access: &Access,
+    access_links: LinkId,
+) -> (Vec<FlowSpec>, Vec<Pair>) {
+    let stretches = stretches(parts);
     // Of packets that leave access links at one instant that of the first link is first, so links are given by name.
     let turns = in_order_of_names(stretches.iter().map(|stretch| stretch.kind.as_ref()));
-    let pairs = row
+    let pairs = access
         .pairs
         .map_or(stretches.len(), |pairs| stretches.len().min(pairs as usize));
-    let access = access_kind(parts, row, rtts_ns.longest_ns);
-    (1..=pairs).for_each(|pair| push_pair(&mut links, pair, &access));
+    let pair = |number| Pair {
+        hosts: ["left", "right"].map(|side| network.host(format!("{side}.{number}"))),
+        routers: [0, 1],
+    };
+    let mut pairs: Vec<Pair> = (1..=pairs).map(pair).collect();
     let mut flows = Vec::new();
     for (stretch, turn) in stretches.into_iter().zip(turns) {
-        let first_access = 2 * row.hops.len() + 4 * (turn as usize % pairs);
-        let route = row_route(&stretch, first_access as LinkId);
+        let place = turn as usize % pairs.len();
+        let pair = &mut pairs[place];
+        pair.routers = [stretch.first as NodeId, stretch.last as NodeId + 1];
+        let route = row_route(&stretch, pair.hosts, access_links + 4 * place as LinkId);
         flows.push(flow(&stretch.kind, stretch.number, route));
     }
-    show(&mut links[..2 * row.hops.len()], &flows);
-    (links, flows)
+    (flows, pairs)
 }
 
 /// Results show the links that carry data; those that carry only ACKs would double every table.
-fn show(links: &mut [LinkSpec], flows: &[FlowSpec]) {
+fn show(links: &mut [Edge], flows: &[FlowSpec]) {
     for link in flows.iter().flat_map(|flow| &flow.route) {
         if let Some(link) = links.get_mut(*link as usize) {
             link.shown = true;
@@ -171,8 +191,8 @@ fn directions(direction: Direction, name: &str) -> Vec<(bool, String)> {
     }
 }
 
-fn stretches(parts: &Parts<'_>, row: &Row) -> Vec<Stretch> {
-    let hops = row.hops.len();
+fn stretches(parts: &Parts<'_>) -> Vec<Stretch> {
+    let hops = parts.topology.hops.len();
     let mut stretches = Vec::new();
     for (index, (group, _, _)) in parts.groups.iter().enumerate() {
         let spans: Vec<(usize, usize, String)> = match &group.course {
@@ -199,15 +219,6 @@ fn stretches(parts: &Parts<'_>, row: &Row) -> Vec<Stretch> {
         }
     }
     stretches
-}
-
-/// Twice the propagation delay of a flow's path.
-fn base_rtt_ns(row: &Row, stretch: &Stretch) -> u64 {
-    let hops: u64 = row.hops[stretch.first..=stretch.last]
-        .iter()
-        .map(|hop| hop.delay_ns)
-        .sum();
-    2 * (hops + 2 * row.access_delay_ns)
 }
 
 fn hop_link(parts: &Parts<'_>, hop: &Hop, is_back: bool, rtt_ns: u64) -> LinkSpec {
@@ -273,14 +284,14 @@ fn buffer(size: BufferSize, rate_bps: u64, rtt_ns: u64, air_bytes: u32) -> Buffe
 }
 
 /// What access links have in common.
-fn access_kind(parts: &Parts<'_>, row: &Row, rtt_ns: u64) -> Arc<LinkKind> {
+fn access_kind(parts: &Parts<'_>, access: &Access, rtt_ns: u64) -> Arc<LinkKind> {
     let droptail = fadelab_laws::router("droptail").expect("drop-tail is registered");
-    let rate_bps = row.access_rate_bps;
+    let rate_bps = access.rate_bps;
     let (part, part_params) = parts.capacity.access.clone();
     Arc::new(LinkKind {
         capacity: CapacitySpec::Constant { rate_bps },
-        delay_ns: row.access_delay_ns,
-        buffer: buffer(row.access_buffer, rate_bps, rtt_ns, packet_bytes(parts)),
+        delay_ns: access.delay_ns,
+        buffer: buffer(access.buffer, rate_bps, rtt_ns, packet_bytes(parts)),
         router: RouterSpec {
             law: droptail,
             params: droptail.default_params(),
@@ -293,32 +304,34 @@ fn access_kind(parts: &Parts<'_>, row: &Row, rtt_ns: u64) -> Arc<LinkKind> {
     })
 }
 
-/// The four access links of pair `pair` of hosts: left up and down, right up and down. Up is from the host to its
+/// The four access links of pair `number` of hosts: left up and down, right up and down. Up is from the host to its
 /// router.
-fn push_pair(links: &mut Vec<LinkSpec>, pair: usize, kind: &Arc<LinkKind>) {
-    for side in ["left", "right"] {
-        for way in ["up", "down"] {
-            links.push(LinkSpec {
-                name: format!("{side}.{pair}.{way}").into(),
+fn attach(network: &mut NetworkSpec, number: usize, pair: &Pair, kind: &Arc<LinkKind>) {
+    for ((side, host), router) in ["left", "right"].into_iter().zip(pair.hosts).zip(pair.routers) {
+        for (way, from, to) in [("up", host, router), ("down", router, host)] {
+            let link = LinkSpec {
+                name: format!("{side}.{number}.{way}").into(),
                 shown: false,
                 kind: Arc::clone(kind),
-            });
+            };
+            network.join(from, to, link);
         }
     }
 }
 
-/// The route over the access links from `access` on: left up, left down, right up, right down.
-fn row_route(stretch: &Stretch, access: LinkId) -> Route {
+/// The route between two hosts over the access links from `access` on: left up, left down, right up, right down.
+fn row_route(stretch: &Stretch, [left, right]: [NodeId; 2], access: LinkId) -> Route {
     let forward = (stretch.first..=stretch.last).map(|hop| 2 * hop as LinkId);
     let back = (stretch.first..=stretch.last).rev().map(|hop| 2 * hop as LinkId + 1);
     let rightwards: Vec<LinkId> = [access].into_iter().chain(forward).chain([access + 3]).collect();
     let leftwards: Vec<LinkId> = [access + 2].into_iter().chain(back).chain([access + 1]).collect();
-    let (there, back) = if stretch.is_backward {
-        (leftwards, rightwards)
-    } else {
-        (rightwards, leftwards)
+    let route = Route {
+        from: left,
+        to: right,
+        there: rightwards,
+        back: leftwards,
     };
-    Route { there, back }
+    if stretch.is_backward { route.reversed() } else { route }
 }
 
 /// What the flows of a group that go one way have in common.
@@ -338,6 +351,8 @@ fn flow_kind(parts: &Parts<'_>, group: usize, group_name: &str) -> Arc<FlowKind>
 fn flow(kind: &Arc<FlowKind>, number: u32, route: Route) -> FlowSpec {
     FlowSpec {
         name: format!("{}.{number}", kind.group).into(),
+        from: route.from,
+        to: route.to,
         route: route.there,
         route_back: route.back,
         kind: Arc::clone(kind),

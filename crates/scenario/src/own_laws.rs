@@ -7,15 +7,15 @@ use crate::flows;
 use crate::laws::UDP;
 use crate::reader::Reader;
 
-/// Adds to the laws of the scenario each of `names` that it does not name itself.
+/// Adds to the laws of the scenario, which chose names, each of `names` that it does not name itself.
 ///
 /// A sender joins the list of laws; a router joins it behind each sender that brings no router of its own. Returns
 /// warnings about laws that nothing uses.
-pub fn add(root: &mut Node, names: &[String]) -> Vec<String> {
+pub fn add(root: &mut Node, chosen: &[String], names: &[String]) -> Vec<String> {
     let mut warnings = Vec::new();
-    let path = flows::law_path(&Reader::new(root, &BTreeMap::new()));
+    let path = flows::law_path(&Reader::new(root, chosen, &BTreeMap::new()));
     for name in names {
-        if is_named(root, name) {
+        if is_named(root, chosen, name) {
             continue;
         }
         let labels = beside(root, &path, name);
@@ -61,8 +61,8 @@ fn beside(root: &Node, path: &str, name: &str) -> Vec<String> {
 }
 
 /// Whether a law of the run, of a group or of a sender's routers, or the capacity part, is the one named.
-fn is_named(root: &Node, name: &str) -> bool {
-    let groups = flows::group_names(root);
+fn is_named(root: &Node, chosen: &[String], name: &str) -> bool {
+    let groups = flows::group_names(&Reader::new(root, chosen, &BTreeMap::new()));
     let paths = groups.iter().map(|group| format!("flow.{group}.law"));
     let paths = paths.chain(["flow.law".to_owned(), "router.capacity".to_owned()]);
     let names_it = |label: &str| {

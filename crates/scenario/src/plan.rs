@@ -1,6 +1,6 @@
-//! What a scenario amounts to: the runs of its sweep, in a fixed order. Engine and results both work from this.
+//! What a scenario amounts to: the runs of its sweep, in a fixed order. Grounds and results both work from this.
 
-use fadelab_sim::spec::RunSpec;
+use fadelab_run::spec::RunSpec;
 
 /// All runs of a scenario, and the scenario itself with everything filled in.
 #[derive(Clone, Debug)]
@@ -35,6 +35,6 @@ pub struct PlannedRun {
     pub point: Vec<(String, String)>,
     /// Seed of every random stream of the run.
     pub seed: u64,
-    /// What the engine runs.
+    /// What a ground is given.
     pub spec: RunSpec,
 }

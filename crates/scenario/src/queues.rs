@@ -2,11 +2,11 @@
 //! router's law to itself.
 
 use fadelab_laws::{Router, abi};
-use fadelab_sim::spec::Queues;
+use fadelab_path::spec::Queues;
 
 use crate::document::{Raw, quoted};
 use crate::error::Refusal;
-use crate::keys::{Absent::Is, Declared};
+use crate::key::{Absent::Is, Declared};
 use crate::kind::Kind;
 use crate::reader::Reader;
 use crate::unit::{Scalar, Size};

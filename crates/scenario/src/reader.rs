@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use crate::document::{Node, Raw};
 use crate::error::{Refusal, clipped, one_of};
-use crate::keys::{Absent, Declared};
+use crate::key::{Absent, Declared};
 use crate::unit::Scalar;
 
 /// A key as one point of the sweep read it.
@@ -19,6 +19,7 @@ pub struct Seen {
 /// Reads values by their dotted path, at one point of a sweep.
 pub struct Reader<'a> {
     root: &'a Node,
+    chosen: &'a [String],
     picks: &'a BTreeMap<String, usize>,
     /// What was read, in order.
     pub seen: Vec<Seen>,
@@ -27,19 +28,22 @@ pub struct Reader<'a> {
 }
 
 impl<'a> Reader<'a> {
-    /// Reads `root` where the list at each path of `picks` stands for its item of that index.
-    pub fn new(root: &'a Node, picks: &'a BTreeMap<String, usize>) -> Self {
+    /// Reads `root`, which chose these names (`schema::chosen_names`). The list at each path of `picks` stands for its
+    /// item of that index.
+    pub fn new(root: &'a Node, chosen: &'a [String], picks: &'a BTreeMap<String, usize>) -> Self {
         Self {
             root,
+            chosen,
             picks,
             seen: Vec::new(),
             warnings: Vec::new(),
         }
     }
 
-    /// The whole scenario.
-    pub fn root(&self) -> &'a Node {
-        self.root
+    /// The names that the scenario chose under one section, in the order in which they stand.
+    pub fn names_in(&self, section: &str) -> Vec<&'a str> {
+        let name = |path: &'a String| path.strip_prefix(section)?.strip_prefix('.');
+        self.chosen.iter().filter_map(name).collect()
     }
 
     /// The value at a path, if it is given.

@@ -1,7 +1,7 @@
 //! `[run]`: how long, how often, and what is recorded.
 
 use crate::error::Refusal;
-use crate::keys::{Absent::Is, Declared, keys};
+use crate::key::{Absent::Is, Declared, keys};
 use crate::reader::Reader;
 use crate::seeds::Seeds;
 use crate::unit::{Duration, Switch, positive};

@@ -6,7 +6,8 @@ use std::path::Path;
 
 use fadelab_laws::{Params, Router, Sender};
 use fadelab_phy::channel::{CodeMode, PacketKind};
-use fadelab_sim::spec::{RunSpec, Transport};
+use fadelab_run::spec::RunSpec;
+use fadelab_run::transport::Transport;
 
 use crate::channel::Channel;
 use crate::document::{self, Node, Raw};
@@ -22,9 +23,8 @@ use crate::resolve::{Resolved, rank};
 use crate::schema;
 use crate::seeds::Seeds;
 use crate::sweep::{self, Axis};
-use crate::topology::{self, Files, Hop, Topology};
+use crate::topology::{self, Files, Hop, Topology, trace_rules};
 use crate::trace::Traces;
-use crate::trace_rules;
 use crate::transport::LawChoices;
 use crate::unit::Scalar;
 use crate::{capacity, memory, own_laws, queues, ready_made, run, transport, warnings};
@@ -103,17 +103,18 @@ pub fn parse(bytes: &[u8], name: &str, folder: &Path, options: &Options) -> Resu
     for set in &options.sets {
         document::set(&mut root, set)?;
     }
-    let warnings = own_laws::add(&mut root, &options.own_laws);
+    let chosen = schema::chosen_names(&root);
+    let warnings = own_laws::add(&mut root, &chosen, &options.own_laws);
     schema::check(&root)?;
     let mut axes = sweep::axes(&root)?;
-    let chosen = schema::chosen_names(&root);
     axes.sort_by_key(|axis| rank(&axis.path, &chosen));
     let mut planner = Planner {
         root: &root,
+        chosen: &chosen,
         folder,
         axes,
         traces: Traces::default(),
-        resolved: Resolved::new(chosen),
+        resolved: Resolved::new(chosen.clone()),
         warnings,
         memory: Budget::new(options.memory_bytes_max),
     };
@@ -122,6 +123,7 @@ pub fn parse(bytes: &[u8], name: &str, folder: &Path, options: &Options) -> Resu
 
 struct Planner<'a> {
     root: &'a Node,
+    chosen: &'a [String],
     folder: &'a Path,
     axes: Vec<Axis>,
     traces: Traces,
@@ -188,7 +190,7 @@ impl Planner<'_> {
 
     fn texts(&mut self, path: &Path) -> Result<(String, String), Refusal> {
         let picks = BTreeMap::new();
-        let mut reader = Reader::new(self.root, &picks);
+        let mut reader = Reader::new(self.root, self.chosen, &picks);
         let stem = path
             .file_stem()
             .map_or_else(|| "scenario".to_owned(), |stem| stem.to_string_lossy().into_owned());
@@ -226,7 +228,7 @@ impl Planner<'_> {
     }
 
     fn point(&mut self, picks: &BTreeMap<String, usize>) -> Result<Point, Refusal> {
-        let mut reader = Reader::new(self.root, picks);
+        let mut reader = Reader::new(self.root, self.chosen, picks);
         let law_path = flows::law_path(&reader);
         let law = flows::run_law(&mut reader)?;
         let run = run::read(&mut reader)?;
@@ -253,15 +255,15 @@ impl Planner<'_> {
         let label = flows::mixture(&law, groups.iter().map(|(group, _)| group));
         let groups = with_params(&mut reader, groups, stack.laws)?;
         laws::unused(&mut reader, stack.laws)?;
-        let (links, flows) = network::build(&Parts {
+        let (network, flows) = network::build(&Parts {
             topology: &topology,
             routers,
             queueing,
             capacity,
             groups,
         });
-        trace_rules::check(&reader, &topology, &links, &stack.transport)?;
-        warnings::of_network(&mut reader.warnings, &topology, &links, &flows);
+        trace_rules::check(&reader, &topology, &network.links, &stack.transport)?;
+        warnings::of_network(&mut reader.warnings, &topology, &network.links, &flows);
         self.resolved.add(&reader.seen, &self.axes, picks);
         let coordinates = coordinates(&self.axes, &law_path, &reader);
         for warning in std::mem::take(&mut reader.warnings) {
@@ -278,7 +280,7 @@ impl Planner<'_> {
                 duration_ns: run.duration_ns,
                 warmup_ns: run.warmup_ns,
                 record_interval_ns: run.record_interval_ns,
-                links,
+                network,
                 flows,
             },
         })
@@ -330,7 +332,7 @@ fn leaves<'a>(node: &'a Node, path: &str, out: &mut Vec<(String, &'a Node)>) {
 /// anything arrives: most likely antennas, SNR and code were not meant together.
 fn check_channels(reader: &mut Reader<'_>, topology: &Topology, transport: &Transport) -> Result<(), Refusal> {
     let mut seen = Vec::new();
-    for Channel { table, spec } in topology.hops().into_iter().filter_map(|hop| hop.channel.as_ref()) {
+    for Channel { table, spec } in topology.hops.iter().filter_map(|hop| hop.channel.as_ref()) {
         if seen.contains(&table) {
             continue;
         }
@@ -367,7 +369,7 @@ fn check_channels(reader: &mut Reader<'_>, topology: &Topology, transport: &Tran
 /// The laws of routers in use, that of the run first, each once.
 fn routers(law: &Law, topology: &Topology) -> Vec<&'static Router> {
     let mut routers = vec![law.router];
-    for router in topology.hops().into_iter().filter_map(|hop| hop.router) {
+    for router in topology.hops.iter().filter_map(|hop| hop.router) {
         if routers.iter().all(|known| known.name() != router.name()) {
             routers.push(router);
         }
@@ -378,7 +380,7 @@ fn routers(law: &Law, topology: &Topology) -> Vec<&'static Router> {
 /// The law of each router in use, and whether its name asks for fair queues.
 fn with_names(law: &Law, topology: &Topology) -> Vec<(&'static Router, bool)> {
     let own = |hop: &Hop| hop.router.zip(hop.router_is_fair);
-    let own = topology.hops().into_iter().filter_map(own);
+    let own = topology.hops.iter().filter_map(own);
     std::iter::once((law.router, law.router_is_fair)).chain(own).collect()
 }
 

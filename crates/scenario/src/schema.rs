@@ -4,7 +4,9 @@ use fadelab_laws::{ParamInfo, capacities, routers, senders};
 
 use crate::document::{Node, Raw};
 use crate::error::{Refusal, clipped, nearest, one_of};
-use crate::keys::{Key, TABLES};
+use crate::key::Key;
+use crate::keys::TABLES;
+use crate::name::{self, NAMES_MAX};
 
 /// Keys that take a list as their value; a list of lists sweeps them.
 pub fn takes_list(path: &str) -> bool {
@@ -58,9 +60,6 @@ pub fn find(path: &str) -> Option<(usize, &'static Key)> {
         .find(|(_, key)| key.name == name)
 }
 
-/// Most names that a scenario may choose in one section: each key is looked up among them.
-pub const NAMES_MAX: usize = 1_000;
-
 /// The sections in which a scenario chooses names.
 const CHOOSING: [&str; 3] = ["link", "channel", "flow"];
 
@@ -76,7 +75,7 @@ pub fn chosen_names(root: &Node) -> Vec<String> {
 }
 
 /// The names under one section, in the order in which they stand.
-pub fn names_in<'a>(root: &'a Node, section: &str) -> Vec<&'a str> {
+fn names_in<'a>(root: &'a Node, section: &str) -> Vec<&'a str> {
     let taken = declared(section);
     let entries = root.at(section).map_or(&[][..], Node::entries).iter();
     entries
@@ -142,19 +141,11 @@ fn check_table(node: &Node, path: &str, pattern: &str, hint: &str) -> Result<(),
 }
 
 fn check_name(node: &Node, name: &str) -> Result<(), Refusal> {
-    if is_name(name) {
+    if name::is_allowed(name) {
         return Ok(());
     }
     let message = format!("`{name}` cannot be a name here: use letters, digits, `-` and `_`");
     Err(Refusal::new(&node.place, message))
-}
-
-/// Whether a scenario may choose this name.
-pub fn is_name(name: &str) -> bool {
-    !name.is_empty()
-        && name
-            .bytes()
-            .all(|byte| byte.is_ascii_alphanumeric() || byte == b'-' || byte == b'_')
 }
 
 /// Checks `[law.NAME]`, `[router.NAME]` and `[capacity.NAME]` against what is registered.

@@ -1,6 +1,6 @@
 //! Times that may be random: `"3 s"`, `"uniform 0 s..10 s"`, `"exponential 5 s"`.
 
-use fadelab_sim::spec::Span;
+use fadelab_run::app::Span;
 
 use crate::document::{Raw, quoted};
 use crate::kind::Kind;

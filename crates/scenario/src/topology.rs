@@ -1,45 +1,50 @@
 //! `[topology]`: which shape the network has, and what a pair of links between two of its nodes is.
 
+pub(crate) mod graph;
+pub(crate) mod row;
+pub(crate) mod trace_rules;
+
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use fadelab_laws::Router;
+use fadelab_path::layer::LinkLayer;
+use fadelab_path::spec::CapacitySpec;
 use fadelab_path::trace::{Trace, TraceRules};
-use fadelab_sim::spec::{CapacitySpec, LinkLayer};
 
 use crate::channel::Channel;
 use crate::document::{Place, Raw, quoted};
 use crate::error::Refusal;
-use crate::graph::{self, Graph};
 use crate::kind::Kind;
 use crate::reader::Reader;
-use crate::row::{self, Row};
 use crate::trace::Traces;
-use crate::trace_rules;
 use crate::unit::{BufferSize, Duration, Rate, Scalar, positive};
 
-/// The network.
-#[derive(Clone, Debug)]
-pub enum Topology {
-    /// Hops in a row, with hosts that belong to flows.
-    Row(Row),
-    /// Nodes and links; flows run between nodes.
-    Graph(Graph),
-}
+use row::Access;
 
-impl Topology {
-    /// Its pairs of links; access links aside.
-    pub fn hops(&self) -> Vec<&Hop> {
-        match self {
-            Self::Row(row) => row.hops.iter().collect(),
-            Self::Graph(graph) => graph.links.iter().map(|link| &link.hop).collect(),
-        }
-    }
+/// The shape of the network, of which [`crate::network`] makes nodes and links.
+#[derive(Clone, Debug)]
+pub struct Topology {
+    /// Names of the nodes, in the order of their numbers; hosts of access links aside.
+    pub nodes: Vec<String>,
+    /// What joins them, in the order in which it is written.
+    pub hops: Vec<Hop>,
+    /// How hosts are attached to a row of routers, each hop of which leads to the next; `None`: flows run between any
+    /// two nodes.
+    pub access: Option<Access>,
 }
 
 /// A link and, where there is one, the link back.
 #[derive(Clone, Debug)]
 pub struct Hop {
+    /// The node where the forward link begins.
+    pub from: usize,
+    /// The node where it ends.
+    pub to: usize,
+    /// Whether there is a link back.
+    pub is_duplex: bool,
+    /// Whether results show what carries data.
+    pub is_shown: bool,
     /// Name of the forward link; the one back has `.back` after it.
     pub name: String,
     /// What the forward link can carry.
@@ -71,7 +76,8 @@ pub struct Files<'a> {
 }
 
 impl Hop {
-    /// Reads `rate`, `trace`, `delay`, `buffer` and, where there is a link back, the same for it, from one table.
+    /// Reads `rate`, `trace`, `delay`, `buffer` and, where there is a link back, the same for it, from one table. It
+    /// joins the first two nodes.
     pub fn read(
         reader: &mut Reader<'_>,
         files: &mut Files<'_>,
@@ -109,6 +115,10 @@ impl Hop {
             }
         }
         Ok(Self {
+            from: 0,
+            to: 1,
+            is_duplex,
+            is_shown: true,
             name: name.to_owned(),
             capacity,
             capacity_back,
@@ -196,9 +206,9 @@ pub fn read(reader: &mut Reader<'_>, files: &mut Files<'_>) -> Result<Topology, 
         "dumbbell"
     };
     Ok(match reader.choice("topology.preset", Some(default), &presets)? {
-        Preset::Dumbbell => Topology::Row(row::dumbbell(reader, files)?),
-        Preset::ParkingLot => Topology::Row(row::parking_lot(reader)?),
-        Preset::Graph => Topology::Graph(graph::read(reader, files)?),
+        Preset::Dumbbell => row::dumbbell(reader, files)?,
+        Preset::ParkingLot => row::parking_lot(reader)?,
+        Preset::Graph => graph::read(reader, files)?,
     })
 }
 

@@ -1,10 +1,10 @@
 //! `[transport]`: presets that imitate a stack, and overrides of each of their values.
 
-use fadelab_sim::spec::{FeedbackForm, OPTION_BYTES_MAX, Pacing, Recovery, RecoveryExit, RttSamples, Transport};
+use fadelab_run::transport::{FeedbackForm, OPTION_BYTES_MAX, Pacing, Recovery, RecoveryExit, RttSamples, Transport};
 
 use crate::document::Raw;
 use crate::error::Refusal;
-use crate::keys::{Absent, Declared, Key};
+use crate::key::{Absent, Declared, Key};
 use crate::kind::Kind;
 use crate::reader::Reader;
 use crate::unit::{Duration, Packets, Scalar, Switch, positive};

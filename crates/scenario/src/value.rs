@@ -1,4 +1,4 @@
-//! Types of values that say what a key takes: words and ranges, and how fields of the engine's types hold a value.
+//! Types of values that say what a key takes: words and ranges, and how fields of a run hold a value.
 
 use crate::document::{Raw, quoted};
 use crate::error::{nearest, one_of};
@@ -81,7 +81,7 @@ impl<const MIN: u32, const MAX: u32> Scalar for Whole<MIN, MAX> {
     }
 }
 
-/// A value as a field of the engine's types holds it.
+/// A value as a field of a run holds it.
 pub(crate) trait Held<V> {
     /// The value of the field.
     fn of(held: V) -> Self;

@@ -1,12 +1,13 @@
 //! What a network allows and is rarely meant.
 
-use fadelab_sim::spec::{FlowSpec, LinkId, LinkSpec};
+use fadelab_run::flow::FlowSpec;
+use fadelab_run::network::{Edge, LinkId};
 
 use crate::topology::{Hop, Topology};
 use crate::unit::{BufferSize, Scalar};
 
 /// Adds what is odd about a network: laws without their routers, links without flows.
-pub fn of_network(warnings: &mut Vec<String>, topology: &Topology, links: &[LinkSpec], flows: &[FlowSpec]) {
+pub fn of_network(warnings: &mut Vec<String>, topology: &Topology, links: &[Edge], flows: &[FlowSpec]) {
     let mut of_routers: Vec<String> = Vec::new();
     for flow in flows {
         let warning = of_router(links, flow);
@@ -14,23 +15,23 @@ pub fn of_network(warnings: &mut Vec<String>, topology: &Topology, links: &[Link
     }
     of_routers.dedup();
     warnings.extend(of_routers);
-    warnings.extend(topology.hops().into_iter().filter_map(|hop| of_buffer(links, hop)));
-    if let Topology::Graph(graph) = topology {
+    warnings.extend(topology.hops.iter().filter_map(|hop| of_buffer(links, hop)));
+    if topology.access.is_none() {
         let mut is_crossed = vec![false; links.len()];
         for link in flows.iter().flat_map(|flow| flow.route.iter().chain(&flow.route_back)) {
             is_crossed[*link as usize] = true;
         }
-        let mut is_used = vec![false; graph.links.len()];
-        for (arc, is_crossed) in graph.arcs().iter().zip(is_crossed) {
-            is_used[arc.link] |= is_crossed;
+        let mut is_used = vec![false; topology.hops.len()];
+        for (arc, is_crossed) in topology.arcs().iter().zip(is_crossed) {
+            is_used[arc.hop] |= is_crossed;
         }
-        let unused = graph.links.iter().zip(is_used).filter(|(_, is_used)| !is_used);
-        warnings.extend(unused.map(|(link, _)| format!("no flow crosses link `{}`", link.hop.name)));
+        let unused = topology.hops.iter().zip(is_used).filter(|(_, is_used)| !is_used);
+        warnings.extend(unused.map(|(hop, _)| format!("no flow crosses link `{}`", hop.name)));
     }
 }
 
 /// A buffer of a bandwidth-delay product that comes to a single packet.
-fn of_buffer(links: &[LinkSpec], hop: &Hop) -> Option<String> {
+fn of_buffer(links: &[Edge], hop: &Hop) -> Option<String> {
     let link = links.iter().find(|link| link.name.as_ref() == hop.name && link.shown)?;
     let is_tiny = matches!(hop.buffer, BufferSize::MilliBdp(_)) && link.buffer.packets == Some(1);
     let text = hop.buffer.shown();
@@ -44,7 +45,7 @@ fn of_buffer(links: &[LinkSpec], hop: &Hop) -> Option<String> {
 }
 
 /// A law that needs a router and has none on its way.
-fn of_router(links: &[LinkSpec], flow: &FlowSpec) -> Option<String> {
+fn of_router(links: &[Edge], flow: &FlowSpec) -> Option<String> {
     let sender = flow.sender?;
     let needed = sender.router()?;
     let law_of = |link: &LinkId| links[*link as usize].router.law.name();

@@ -2,9 +2,10 @@
 
 use std::path::Path;
 
+use fadelab_path::spec::CapacitySpec;
+use fadelab_run::spec::RunSpec;
 use fadelab_scenario::plan::Plan;
 use fadelab_scenario::{Options, Refusal, parse};
-use fadelab_sim::spec::{CapacitySpec, RunSpec};
 
 fn parsed(text: &str, sets: &[&str]) -> Result<Plan, Refusal> {
     let sets = sets.iter().map(|set| (*set).to_owned()).collect();
@@ -34,7 +35,7 @@ fn said(plan: &Plan) -> String {
 fn names(spec: &RunSpec, route: &[u32]) -> Vec<String> {
     route
         .iter()
-        .map(|link| spec.links[*link as usize].name.to_string())
+        .map(|link| spec.network.links[*link as usize].name.to_string())
         .collect()
 }
 
@@ -95,6 +96,7 @@ fn a_graph_is_what_its_tables_say() {
     assert_eq!(plan.warnings, Vec::<String>::new());
     let spec = &plan.runs[0].spec;
     let links: Vec<(&str, bool, &str)> = spec
+        .network
         .links
         .iter()
         .map(|link| (link.name.as_ref(), link.shown, link.router.law.name()))
@@ -108,7 +110,12 @@ fn a_graph_is_what_its_tables_say() {
         ("side.back", false, "droptail"),
     ];
     assert_eq!(links, expected);
-    let models: Vec<String> = spec.links.iter().map(|link| format!("{:?}", link.channel)).collect();
+    let models: Vec<String> = spec
+        .network
+        .links
+        .iter()
+        .map(|link| format!("{:?}", link.channel))
+        .collect();
     assert!(
         models[0].contains("GilbertElliott") && models[2].contains("Random"),
         "{models:?}"
@@ -118,7 +125,7 @@ fn a_graph_is_what_its_tables_say() {
         (true, true, "None")
     );
     assert!(matches!(
-        spec.links[3].capacity,
+        spec.network.links[3].capacity,
         CapacitySpec::Constant { rate_bps: 100_000 }
     ));
     let routes: Vec<String> = spec
@@ -141,7 +148,7 @@ fn a_graph_is_what_its_tables_say() {
     ];
     assert_eq!(routes, expected);
     // 2 Mbit/s times twice 25 ms over 8 x 1500 bytes is 8.3.
-    assert_eq!(spec.links[2].buffer.packets, Some(8));
+    assert_eq!(spec.network.links[2].buffer.packets, Some(8));
 }
 
 #[test]
@@ -154,7 +161,7 @@ fn a_graph_can_be_swept_and_resolves() {
     ];
     let first = plan_with(GRAPH, &sets);
     assert_eq!(first.sweep_keys, ["link.air.rate", "channel.cell.loss_data"]);
-    assert_eq!(first.runs[0].spec.links[0].delay_ns, 9_000_000);
+    assert_eq!(first.runs[0].spec.network.links[0].delay_ns, 9_000_000);
     let again = plan(&first.text);
     assert!(said(&again) == said(&first), "{}", first.text);
     assert_eq!(again.text, first.text);

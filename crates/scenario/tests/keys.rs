@@ -3,7 +3,8 @@
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
-use fadelab_scenario::keys::{Absent, TABLES};
+use fadelab_scenario::key::Absent;
+use fadelab_scenario::keys::TABLES;
 use fadelab_scenario::{Options, docs, json, load, parse};
 
 fn tree() -> PathBuf {

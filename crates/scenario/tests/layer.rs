@@ -2,9 +2,10 @@
 
 use std::path::Path;
 
+use fadelab_path::layer::{Arq, DelayLaw, Jitter, Reorder};
+use fadelab_path::spec::{LinkSpec, Queues};
 use fadelab_scenario::plan::Plan;
 use fadelab_scenario::{Options, Refusal, parse};
-use fadelab_sim::spec::{Arq, DelayLaw, Jitter, LinkSpec, Queues, Reorder};
 
 const MS: u64 = 1_000_000;
 
@@ -21,7 +22,7 @@ fn plan(rest: &str) -> Plan {
 
 /// The bottleneck of the first run.
 fn bottleneck(rest: &str) -> LinkSpec {
-    plan(rest).runs[0].spec.links[0].clone()
+    plan(rest).runs[0].spec.network.links[0].link.clone()
 }
 
 fn refused(rest: &str) -> String {
@@ -56,7 +57,7 @@ fn a_router_named_fq_stands_in_fair_queues() {
     ];
     for (rest, law, queues) in cases {
         let plan = plan(rest);
-        let links = &plan.runs[0].spec.links;
+        let links = &plan.runs[0].spec.network.links;
         assert_eq!((links[0].router.law.name(), links[0].queues), (law, queues), "{rest}");
         assert_eq!(links[1].queues, queues, "the way back");
         assert!(links[2..].iter().all(|access| access.queues == Queues::One));
@@ -69,7 +70,13 @@ fn a_router_named_fq_stands_in_fair_queues() {
                  link.y = {from = 'b', to = 'c', rate = '1 Mbit/s', delay = '1 ms'}\n\
                  flow = {law = 'reno', from = 'a', to = 'c'}\n";
     let graph = parse(graph.as_bytes(), "s.toml", Path::new(""), &Options::default()).expect("a graph");
-    let queues: Vec<Queues> = graph.runs[0].spec.links.iter().map(|link| link.queues).collect();
+    let queues: Vec<Queues> = graph.runs[0]
+        .spec
+        .network
+        .links
+        .iter()
+        .map(|link| link.queues)
+        .collect();
     assert_eq!(
         queues,
         [fair(Some(1024), 1514), fair(Some(1024), 1514), Queues::One, Queues::One]
@@ -149,7 +156,7 @@ fn presets_and_values_of_the_link_layer() {
     ] {
         let plan = plan(&format!("{lossy}[channel.arq]\n{keys}\n{RENO}"));
         assert_eq!(plan.warnings, Vec::<String>::new(), "{keys}");
-        let links = &plan.runs[0].spec.links;
+        let links = &plan.runs[0].spec.network.links;
         assert_eq!(
             (links[0].layer.arq, links[1].layer.arq, links[2].layer.arq),
             (expected, expected, None),
@@ -218,7 +225,7 @@ fn a_link_has_the_layer_of_its_channel() {
                 [channel.sat]\nmodel = 'random'\nloss_data = 0.2\narq = {tries = 2, retry = '500 ms'}\n";
     let plan =
         parse(text.as_bytes(), "s.toml", Path::new(""), &Options::default()).unwrap_or_else(|why| panic!("{why}"));
-    let links = &plan.runs[0].spec.links;
+    let links = &plan.runs[0].spec.network.links;
     let retries: Vec<_> = [0, 2, 4]
         .map(|link: usize| links[link].layer.arq.map(|arq| arq.retry_ns))
         .into();

@@ -2,9 +2,11 @@
 
 use std::path::{Path, PathBuf};
 
+use fadelab_path::spec::{Buffer, CapacitySpec};
+use fadelab_run::app::{App, Span};
+use fadelab_run::spec::RunSpec;
 use fadelab_scenario::plan::Plan;
 use fadelab_scenario::{Options, load, parse};
-use fadelab_sim::spec::{App, Buffer, CapacitySpec, RunSpec, Span};
 use proptest::prelude::*;
 
 fn plan_with(text: &str, sets: &[&str]) -> Plan {
@@ -37,10 +39,8 @@ fn said(plan: &Plan) -> String {
 }
 
 fn names(spec: &RunSpec, route: &[u32]) -> Vec<String> {
-    route
-        .iter()
-        .map(|link| spec.links[*link as usize].name.to_string())
-        .collect()
+    let name = |link: &u32| spec.network.links[*link as usize].name.to_string();
+    route.iter().map(name).collect()
 }
 
 const PLAIN: &str = "[topology.bottleneck]\nrate = \"2 Mbit/s\"\ndelay = \"500 ms\"\n[flow]\nlaw = \"reno\"\n";
@@ -92,7 +92,7 @@ fn the_satellite_scenario_is_figure_3() {
         assert_eq!(run.point, []);
         let spec = &run.spec;
         assert_eq!((spec.duration_ns, spec.warmup_ns), (1_000_000_000_000, 10_000_000_000));
-        let link = &spec.links[0];
+        let link = &spec.network.links[0];
         assert_eq!((link.name.as_ref(), link.delay_ns), ("bottleneck", 500_000_000));
         assert!(matches!(link.capacity, CapacitySpec::Constant { rate_bps: 2_000_000 }));
         // 2 Mbit/s times 1.032 s over 8 x 1118 bytes on the air is 230.8.
@@ -103,9 +103,9 @@ fn the_satellite_scenario_is_figure_3() {
                 bytes: None
             }
         );
-        assert_eq!(link.channel, spec.links[1].channel);
+        assert_eq!(link.channel, spec.network.links[1].channel);
         assert!(
-            spec.links[2..]
+            spec.network.links[2..]
                 .iter()
                 .all(|access| access.channel.is_none() && !access.shown)
         );
@@ -145,6 +145,7 @@ fn a_bandwidth_delay_product_is_rounded() {
         };
         load(&scenarios().join("satellite-fading.toml"), &options).unwrap().runs[0]
             .spec
+            .network
             .links[0]
             .buffer
             .packets
@@ -159,7 +160,7 @@ fn a_dumbbell_has_a_pair_of_hosts_per_flow() {
     // Goal: routes go host, bottleneck, host and back on the other side, both ways, with own access links.
     let plan = plan_with(PLAIN, &["flow.count=2", "flow.direction=both"]);
     let spec = &plan.runs[0].spec;
-    assert_eq!(spec.links.len(), 2 + 4 * 4);
+    assert_eq!(spec.network.links.len(), 2 + 4 * 4);
     let flow = &spec.flows[1];
     assert_eq!((flow.name.as_ref(), flow.group.as_str()), ("flow.2", "flow"));
     assert_eq!(names(spec, &flow.route), ["left.2.up", "bottleneck", "right.2.down"]);
@@ -183,7 +184,7 @@ fn a_dumbbell_has_a_pair_of_hosts_per_flow() {
 fn results_show_the_hops_that_carry_data() {
     // Goal: the link back is shown only where data goes back; access links never are.
     let shown = |sets: &[&str]| -> Vec<String> {
-        let links = plan_with(PLAIN, sets).runs.remove(0).spec.links;
+        let links = plan_with(PLAIN, sets).runs.remove(0).spec.network.links;
         links
             .into_iter()
             .filter(|link| link.shown)
@@ -200,7 +201,7 @@ fn flows_share_pairs_in_turn() {
     // Goal: with fewer pairs than flows, flow 3 of 2 pairs uses the first pair again.
     let plan = plan_with(PLAIN, &["flow.count=3", "topology.pairs=2"]);
     let spec = &plan.runs[0].spec;
-    assert_eq!(spec.links.len(), 2 + 4 * 2);
+    assert_eq!(spec.network.links.len(), 2 + 4 * 2);
     assert_eq!(
         names(spec, &spec.flows[2].route),
         ["left.1.up", "bottleneck", "right.1.down"]
@@ -231,11 +232,11 @@ fn a_parking_lot_has_long_and_local_flows() {
     };
     assert_eq!(min_ns, 1_000_000_000_000);
     assert!(matches!(
-        spec.links[4].capacity,
+        spec.network.links[4].capacity,
         CapacitySpec::Constant { rate_bps: 2_000_000 }
     ));
     // 4 Mbit/s times twice 1.01 s over 8 x 1156 bytes on the air is 873.7.
-    assert_eq!(spec.links[0].buffer.packets, Some(874));
+    assert_eq!(spec.network.links[0].buffer.packets, Some(874));
 }
 
 #[test]
@@ -272,7 +273,7 @@ fn set_overrides_what_the_file_says() {
     );
     let seeds: Vec<u64> = plan.runs.iter().map(|run| run.seed).collect();
     assert_eq!(seeds, [3, 4, 5, 3, 4, 5]);
-    assert_eq!(plan.runs[0].spec.links[0].delay_ns, 20_000_000);
+    assert_eq!(plan.runs[0].spec.network.links[0].delay_ns, 20_000_000);
     assert!(
         plan.text.contains("seeds = \"3..5\"") && plan.text.contains("count = [1, 4]"),
         "{}",
@@ -290,7 +291,7 @@ fn derived_defaults_follow_a_sweep() {
     let plan = plan_with(PLAIN, &sets);
     assert!(plan.text.contains("rate = \"2 x bottleneck\""), "{}", plan.text);
     assert!(plan.text.contains("# packet differs from run to run"), "{}", plan.text);
-    let access_bps = |run: usize| match plan.runs[run].spec.links[2].capacity {
+    let access_bps = |run: usize| match plan.runs[run].spec.network.links[2].capacity {
         CapacitySpec::Constant { rate_bps } => rate_bps,
         CapacitySpec::Trace(_) => panic!("an access link"),
     };
@@ -304,10 +305,10 @@ fn traces_are_measured_and_read_beside_the_scenario() {
     // Goal: a trace is found beside its scenario, a path given by --set where the user stands, and its capacity
     // measured.
     let plan = shipped("lte.toml");
-    let link = &plan.runs[0].spec.links[0];
+    let link = &plan.runs[0].spec.network.links[0];
     assert!(matches!(&link.capacity, CapacitySpec::Trace(trace) if trace.opportunities_ms.len() > 1_000));
     assert_eq!(link.router.capacity.name(), "measured");
-    assert_eq!(plan.runs[0].spec.links[1].router.capacity.name(), "configured");
+    assert_eq!(plan.runs[0].spec.network.links[1].router.capacity.name(), "configured");
     let here = scenarios().join("traces/generated-lte.down");
     let set = format!("topology.bottleneck.trace={}", here.display());
     let options = Options {
@@ -323,9 +324,8 @@ fn traces_are_measured_and_read_beside_the_scenario() {
     let own = parse(text.as_bytes(), "s.toml", &folder, &Options::default());
     std::fs::remove_file(folder.join(&name)).unwrap();
     let own = own.unwrap_or_else(|refusal| panic!("{refusal}"));
-    assert!(
-        matches!(&own.runs[0].spec.links[0].capacity, CapacitySpec::Trace(trace) if trace.opportunities_ms == [1, 2])
-    );
+    let capacity = &own.runs[0].spec.network.links[0].capacity;
+    assert!(matches!(capacity, CapacitySpec::Trace(trace) if trace.opportunities_ms == [1, 2]));
 }
 
 #[test]
@@ -339,7 +339,7 @@ fn the_rules_of_a_trace_are_chosen_by_link() {
         trace.display()
     );
     let plan = plan(&text);
-    let links = |run: usize| &plan.runs[run].spec.links[..2];
+    let links = |run: usize| &plan.runs[run].spec.network.links[..2];
     let headers = |run| {
         links(run)
             .iter()

@@ -2,9 +2,9 @@
 
 use std::path::Path;
 
+use fadelab_run::transport::RttSamples;
 use fadelab_scenario::plan::Plan;
 use fadelab_scenario::{Options, parse};
-use fadelab_sim::spec::RttSamples;
 
 const PLAIN: &str = "[topology.bottleneck]\nrate = \"2 Mbit/s\"\ndelay = \"500 ms\"\n[flow]\nlaw = \"reno\"\n";
 

@@ -2,16 +2,18 @@
 
 use fadelab_laws::guard::{self, Fault};
 use fadelab_laws::{Router, Sender};
+use fadelab_path::counters::LinkCounters;
 use fadelab_path::packet::PacketId;
 use fadelab_path::violation::{Checked, Violation, violated};
+use fadelab_run::record::{FlowCounters, RunRecord, Series};
+use fadelab_run::spec::{Misfit, RunSpec};
 
+use crate::ends::Ends;
 use crate::flow::Flow;
 use crate::network::Network;
 use crate::network::ahead::Batch;
 use crate::network::fetch::Upcoming;
-use crate::record::{Ends, FlowCounters, LinkCounters, RunRecord, Series};
 use crate::schedule::SourceId;
-use crate::spec::RunSpec;
 use crate::tap::{Sighting, Tap};
 
 /// Why a run gave no record.
@@ -34,6 +36,9 @@ pub enum RunError {
     /// A law trapped, did not come back, or returned nonsense.
     #[error("{0}")]
     Law(Box<Fault>),
+    /// A flow without a way through the network.
+    #[error(transparent)]
+    Misfit(#[from] Misfit),
     /// A law that only a kernel has.
     #[error("`{name}` is a law of a kernel, which the simulator does not have; `fadelab testbed run` runs it")]
     OfHost {
@@ -69,14 +74,15 @@ pub fn run(spec: &RunSpec, report: impl FnMut(u64) -> bool) -> Result<RunRecord,
     run_to_end(engine, report)
 }
 
-/// Refuses laws of a kernel, as [`run`] does.
+/// Refuses laws of a kernel, and flows that the network does not join, as [`run`] does.
 ///
 /// # Errors
-/// [`RunError::OfHost`] with the first of them.
+/// [`RunError::OfHost`] and [`RunError::Misfit`], each with the first of them.
 pub fn check(spec: &RunSpec) -> Result<(), RunError> {
+    spec.check()?;
     let senders = spec.flows.iter().filter_map(|flow| flow.sender);
     let sender = senders.filter(|law| law.is_of_host()).map(Sender::name).next();
-    let routers = spec.links.iter().map(|link| link.router.law);
+    let routers = spec.network.links.iter().map(|link| link.router.law);
     let router = routers.filter(|law| law.is_of_host()).map(Router::name).next();
     sender.or(router).map_or(Ok(()), |name| Err(RunError::OfHost { name }))
 }
@@ -174,13 +180,17 @@ impl<'a> Engine<'a> {
 
     /// The engine's own events are numbered after the links and the flows.
     fn schedule_own(&mut self, event: usize, due_ns: u64) {
-        let source = self.spec.links.len() + self.spec.flows.len() + event;
+        let source = self.spec.network.links.len() + self.spec.flows.len() + event;
         self.net.schedule_own(event, source as SourceId, due_ns);
     }
 
     /// Returns whether the run came to its end.
     pub fn run(&mut self, mut report: impl FnMut(u64) -> bool) -> Checked<bool> {
-        let (links, flows, end_ns) = (self.spec.links.len(), self.spec.flows.len(), self.spec.duration_ns);
+        let (links, flows, end_ns) = (
+            self.spec.network.links.len(),
+            self.spec.flows.len(),
+            self.spec.duration_ns,
+        );
         if self.spec.warmup_ns == 0 {
             // Totals include what leaves at time 0, and what a trace offers then: counters are as before the run.
             self.record.links_warmup = vec![LinkCounters::default(); self.record.link_ids.len()];
@@ -236,7 +246,7 @@ impl<'a> Engine<'a> {
         if let Some(flow) = flow {
             fault.record.place = format!("flow {} ({})", flow + 1, self.spec.flows[flow].name);
         } else if let Some(link) = self.net.holder_of_state(address) {
-            fault.record.place = format!("link {}", self.spec.links[link].name);
+            fault.record.place = format!("link {}", self.spec.network.links[link].name);
         }
         if fault.record.time_ns == 0 {
             fault.record.time_ns = self.now_ns;
@@ -335,7 +345,7 @@ impl<'a> Engine<'a> {
 
 /// Indices of the links that results show.
 fn shown_links(spec: &RunSpec) -> Vec<u32> {
-    let shown = spec.links.iter().enumerate().filter(|(_, link)| link.shown);
+    let shown = spec.network.links.iter().enumerate().filter(|(_, link)| link.shown);
     shown.map(|(id, _)| id as u32).collect()
 }
 

@@ -1,10 +1,10 @@
 //! Ways to break each invariant, to show that a broken one stops a run. Built only for the tests.
 
 use fadelab_path::node::NodeFault;
+use fadelab_run::record::RunRecord;
+use fadelab_run::spec::RunSpec;
 
 use crate::engine::{Engine, RunError};
-use crate::record::RunRecord;
-use crate::spec::RunSpec;
 
 /// What goes wrong.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -2,9 +2,11 @@
 
 use fadelab_path::node::Node;
 use fadelab_path::wire::Wires;
+use fadelab_run::flow::FlowSpec;
+use fadelab_run::network::LinkId;
+use fadelab_run::spec::RunSpec;
 
 use crate::pipe::Pipe;
-use crate::spec::{FlowSpec, LinkId, RunSpec};
 
 mod horizon;
 pub(crate) mod kinds;
@@ -30,13 +32,15 @@ impl Layout {
     pub fn of(spec: &RunSpec) -> Self {
         let spec = &*kinds::told_apart(spec);
         let mut wires = Wires::default();
-        for (link, family) in spec.links.iter().zip(families(spec)) {
+        for (link, family) in spec.network.links.iter().zip(families(spec)) {
             wires.add(link, spec.seed, family);
         }
         let kinds = wires.kinds().count();
-        let mut pipe_of: Vec<u32> = (0..spec.links.len()).map(|index| wires.kind(index) as u32).collect();
+        let mut pipe_of: Vec<u32> = (0..spec.network.links.len())
+            .map(|index| wires.kind(index) as u32)
+            .collect();
         let (mut nodes, mut node_ids) = (Vec::new(), Vec::new());
-        for (id, (link, bytes)) in (0..).zip(spec.links.iter().zip(largest_packets(spec))) {
+        for (id, (link, bytes)) in (0..).zip(spec.network.links.iter().zip(largest_packets(spec))) {
             if !Wires::is_wire(link) {
                 pipe_of[id as usize] = (kinds + nodes.len()) as u32;
                 nodes.push(Node::new(link, spec.seed, bytes));
@@ -52,7 +56,7 @@ impl Layout {
             Pipe::new(delay_ns, feeder.is_some(), feeder.and_then(seen_by))
         };
         let mut pipes: Vec<Pipe> = wires.kinds().map(of_kind).collect();
-        let of_node = |&id: &LinkId| Pipe::new(spec.links[id as usize].delay_ns, false, seen_by(id));
+        let of_node = |&id: &LinkId| Pipe::new(spec.network.links[id as usize].delay_ns, false, seen_by(id));
         pipes.extend(node_ids.iter().map(of_node));
         let settled = pipes.iter().map(|pipe| Some(node_ids[pipe.settles()? as usize]));
         look_ahead(spec, &pipe_of, &settled.collect::<Vec<_>>(), &mut pipes);
@@ -83,15 +87,15 @@ fn both_ways(flow: &FlowSpec) -> [(&[LinkId], &[LinkId], bool); 2] {
 /// with others behind whose hosts' tails are: into their pipe packets come as they come out of that of the tails.
 fn families(spec: &RunSpec) -> Vec<u64> {
     let (feeders, rate) = (feeders(spec, |link| link), |link: LinkId| {
-        spec.links[link as usize].capacity.rate_bps_mean()
+        spec.network.links[link as usize].capacity.rate_bps_mean()
     });
-    let mut is_slowest = vec![false; spec.links.len()];
+    let mut is_slowest = vec![false; spec.network.links.len()];
     for route in spec.flows.iter().flat_map(|flow| [&flow.route, &flow.route_back]) {
         let least = route.iter().map(|&link| rate(link)).min();
         let slowest = route.iter().filter(|&&link| Some(rate(link)) == least);
         slowest.for_each(|&link| is_slowest[link as usize] = true);
     }
-    let mut beside_tails_of = vec![None; spec.links.len()];
+    let mut beside_tails_of = vec![None; spec.network.links.len()];
     for (way, answer, _) in spec.flows.iter().flat_map(both_ways) {
         if let (Some(&last), Some(&first)) = (way.last(), answer.first()) {
             beside_tails_of[first as usize] = tail_of(last, spec, &feeders);
@@ -105,7 +109,7 @@ fn families(spec: &RunSpec) -> Vec<u64> {
         (None, Feeder::One(_)) if !is_slowest[link as usize] => 0,
         _ => 2 * u64::from(link) + 2,
     };
-    (0..spec.links.len() as LinkId).map(family).collect()
+    (0..spec.network.links.len() as LinkId).map(family).collect()
 }
 
 /// From here on families are of first links.
@@ -118,7 +122,7 @@ fn tail_of(link: LinkId, spec: &RunSpec, feeders: &[Feeder]) -> Option<LinkId> {
     let Feeder::One(before) = feeders[link as usize] else {
         return None;
     };
-    let [feeder, tail] = [before, link].map(|index| &spec.links[index as usize]);
+    let [feeder, tail] = [before, link].map(|index| &spec.network.links[index as usize]);
     let is_faster = feeder.capacity.rate_bps_mean() <= tail.capacity.rate_bps_mean();
     let may = is_faster && Node::plans_ahead(feeder) && Wires::is_wire(tail) && tail.channel.is_none();
     (may && tail_of(before, spec, feeders).is_none()).then_some(before)
@@ -144,7 +148,7 @@ enum Feeder {
 
 /// That of each link, where `place` says which links count as one.
 fn feeders(spec: &RunSpec, place: impl Fn(LinkId) -> u32) -> Vec<Feeder> {
-    let mut feeders = vec![Feeder::None; spec.links.len()];
+    let mut feeders = vec![Feeder::None; spec.network.links.len()];
     for route in spec.flows.iter().flat_map(|flow| [&flow.route, &flow.route_back]) {
         let mut before = Feeder::Route;
         for &link in route {
@@ -165,7 +169,7 @@ fn feeders(spec: &RunSpec, place: impl Fn(LinkId) -> u32) -> Vec<Feeder> {
 fn largest_packets(spec: &RunSpec) -> Vec<u32> {
     let bytes = |flow: &FlowSpec| flow.transport.packet_bytes;
     let largest = spec.flows.iter().map(bytes).max().unwrap_or(1500);
-    let mut packet_bytes = vec![0; spec.links.len()];
+    let mut packet_bytes = vec![0; spec.network.links.len()];
     for flow in &spec.flows {
         for &link in &flow.route {
             let known: &mut u32 = &mut packet_bytes[link as usize];

@@ -1,9 +1,9 @@
-//! The simulator: engine, transport, applications, recorder and invariants, in virtual time.
+//! The simulator: engine, transport, recorder and invariants, in virtual time.
 //!
-//! It knows nothing of files, of TOML or of the kernel. [`spec`] says what is simulated, [`run`] simulates it and
-//! [`record`] says what comes out.
+//! It knows nothing of files, of TOML or of the kernel. [`run`] takes a [`fadelab_run::spec::RunSpec`] and gives a
+//! [`fadelab_run::record::RunRecord`].
 
-pub mod app;
+mod ends;
 mod engine;
 #[cfg(feature = "fault-injection")]
 pub mod fault;
@@ -13,10 +13,8 @@ mod network;
 mod packet;
 mod pipe;
 mod ranges;
-pub mod record;
 mod rtt;
 mod schedule;
-pub mod spec;
 pub mod tap;
 mod tcp;
 

@@ -15,15 +15,18 @@ use std::collections::BTreeSet;
 
 use fadelab_path::node::{Departure, Node};
 use fadelab_path::packet::{FeedbackBytes, PacketId, Parcel};
+use fadelab_path::spec::{LinkSpec, Queues};
 use fadelab_path::violation::{Checked, violated};
 use fadelab_path::wire::{Passage, Wires};
 use fadelab_phy::random::name_hash;
+use fadelab_run::flow::FlowSpec;
+use fadelab_run::network::LinkId;
+use fadelab_run::spec::RunSpec;
 
 use crate::layout::{Layout, kinds};
 use crate::packet::{Packet, Slab};
 use crate::pipe::Pipe;
 use crate::schedule::{Keys, Schedule, SourceId};
-use crate::spec::{FlowSpec, LinkId, LinkSpec, Queues, RunSpec};
 use crate::tap::Tap;
 
 pub(crate) mod ahead;
@@ -84,7 +87,7 @@ pub(crate) struct Network {
 /// What stands for each flow where queues are drawn for flows: its name.
 fn flow_keys(spec: &RunSpec) -> Vec<u64> {
     let draws = |link: &LinkSpec| matches!(link.queues, Queues::Fair { .. });
-    if !spec.links.iter().any(draws) {
+    if !spec.network.links.iter().any(|edge| draws(&edge.link)) {
         return Vec::new();
     }
     spec.flows.iter().map(|flow| name_hash(&flow.name)).collect()
@@ -98,7 +101,7 @@ impl Network {
                 || flow.receiver.is_some_and(|law| law.feedback_bytes() > 0)
         };
         let layout = Layout::of(spec);
-        let keys = Keys::new(spec.links.len() + spec.flows.len() + own);
+        let keys = Keys::new(spec.network.links.len() + spec.flows.len() + own);
         let mut network = Self {
             pipes_due: Schedule::new(layout.pipes.len()),
             flows_due: Schedule::new(spec.flows.len()),
@@ -123,7 +126,7 @@ impl Network {
             tap: None,
             fetched_pkts_min: Self::fetched_pkts_min(spec.flows.len()),
         };
-        for source in 0..spec.links.len() as SourceId {
+        for source in 0..spec.network.links.len() as SourceId {
             if let Some(at) = network.alone_at(source as usize) {
                 network.schedule_node(at, source);
             }

@@ -4,7 +4,8 @@
 //! variance, and with it the timeout, from shrinking to nothing. SRTT has eighths of a tick, which ns-2 leaves out of
 //! the timeout. The law sees round-trip times in microseconds whatever the tick is.
 
-use crate::spec::Transport;
+use fadelab_run::transport::Transport;
+
 use crate::tcp::plan::Plan;
 
 /// SRTT, RTTVAR and RTO of one connection.

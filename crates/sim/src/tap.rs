@@ -5,9 +5,9 @@
 use std::fmt;
 
 use fadelab_path::packet::FeedbackBytes;
+use fadelab_run::flow::FlowSpec;
 
 use crate::packet::{Packet, SACK_BLOCKS_MAX, flag};
-use crate::spec::FlowSpec;
 use crate::tcp::{Now, TickClock};
 
 /// One packet at the sender's host.

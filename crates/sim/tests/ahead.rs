@@ -4,15 +4,21 @@ mod common;
 
 use std::ops::Range;
 
-use common::{Dumbbell, MARK, MS, S, flow, kth, link, plain_router, random_loss, record_of};
+use common::{Dumbbell, MARK, MS, S, flow, kth, link, network, plain_router, random_loss, record_of};
+use fadelab_path::layer::{DelayLaw, Jitter};
+use fadelab_path::spec::LinkSpec;
 use fadelab_phy::random::Stream;
-use fadelab_sim::record::RunRecord;
-use fadelab_sim::spec::{App, DelayLaw, FlowSpec, Jitter, LinkId, LinkSpec, Recovery, RunSpec, Span, Transport};
+use fadelab_run::app::{App, Span};
+use fadelab_run::flow::FlowSpec;
+use fadelab_run::network::{Edge, LinkId, NetworkSpec};
+use fadelab_run::record::RunRecord;
+use fadelab_run::spec::RunSpec;
+use fadelab_run::transport::{Recovery, Transport};
 
 /// The same network in which each link goes step by step, with an event for whatever happens on it.
 fn step_by_step(spec: &RunSpec) -> RunSpec {
     let mut spec = spec.clone();
-    for link in &mut spec.links {
+    for link in &mut spec.network.links {
         link.layer.jitter = Some(Jitter {
             delay: DelayLaw::Uniform { min_ns: 0, max_ns: 0 },
             in_order: true,
@@ -22,14 +28,14 @@ fn step_by_step(spec: &RunSpec) -> RunSpec {
 }
 
 /// A run whose samples fall between the instants at which most happens.
-fn six_seconds(seed: u64, links: Vec<LinkSpec>, flows: Vec<FlowSpec>) -> RunSpec {
+fn six_seconds(seed: u64, network: NetworkSpec, flows: Vec<FlowSpec>) -> RunSpec {
     RunSpec {
         seed,
         duration_ns: 6 * S,
         warmup_ns: S + 1_040_000,
         record_interval_ns: Some(130 * MS),
+        network,
         flows,
-        links,
     }
 }
 
@@ -76,7 +82,7 @@ fn random_network(seed: u64) -> RunSpec {
         flow
     });
     let flows = flows.collect();
-    six_seconds(seed, links, flows)
+    six_seconds(seed, network(links), flows)
 }
 
 #[test]
@@ -147,7 +153,7 @@ fn random_hosts(seed: u64) -> RunSpec {
         flow
     });
     let flows = flows.collect();
-    six_seconds(seed, links, flows)
+    six_seconds(seed, network(links), flows)
 }
 
 #[test]
@@ -215,20 +221,20 @@ fn random_dumbbell(seed: u64) -> RunSpec {
         buffer_pkts: one_of(&[5, 20, 60]) as u32,
         duration_ns: 6 * S,
     };
-    let mut spec = six_seconds(seed, dumbbell.spec().links, dumbbell.spec().flows);
+    let mut spec = six_seconds(seed, dumbbell.spec().network, dumbbell.spec().flows);
     spec.record_interval_ns = Some(one_of(&[7, 50, 130]) * MS);
     if one_of(&[0, 1, 2]) == 0 {
-        spec.links[0].channel = Some(random_loss(0.01, 0.01));
+        spec.network.links[0].channel = Some(random_loss(0.01, 0.01));
     }
     // Hosts on one side that are as far away as others, or not.
     let access_ns = [one_of(&[0, 1, 4, 8]) * MS, one_of(&[0, 1, 4, 8]) * MS];
-    for (index, link) in spec.links.iter_mut().enumerate().skip(2) {
+    for (index, link) in spec.network.links.iter_mut().enumerate().skip(2) {
         link.delay_ns = access_ns[usize::from(index % 4 == 3 || index % 4 == 0)];
     }
     let (mixed, both_ways) = (one_of(&[0, 1]) == 1, one_of(&[0, 0, 1]) == 1);
     let second = (one_of(&[0, 0, 1]) == 1).then(|| {
-        spec.links.push(spec.links[0].clone());
-        spec.links.len() as LinkId - 1
+        spec.network.links.push(spec.network.links[0].clone());
+        spec.network.links.len() as LinkId - 1
     });
     for (index, flow) in spec.flows.iter_mut().enumerate() {
         let start = Span::Fixed {
@@ -259,13 +265,13 @@ fn random_dumbbell(seed: u64) -> RunSpec {
 
 /// Gives links other numbers, by which what happens at the same instant is ordered.
 fn shuffle_links(spec: &mut RunSpec, random: &mut Stream) {
-    let mut place: Vec<LinkId> = (0..spec.links.len() as LinkId).collect();
+    let mut place: Vec<LinkId> = (0..spec.network.links.len() as LinkId).collect();
     for last in (1..place.len()).rev() {
         place.swap(last, random.below(last as u64 + 1) as usize);
     }
-    let mut links: Vec<(LinkId, LinkSpec)> = place.iter().copied().zip(spec.links.drain(..)).collect();
+    let mut links: Vec<(LinkId, Edge)> = place.iter().copied().zip(spec.network.links.drain(..)).collect();
     links.sort_by_key(|&(place, _)| place);
-    spec.links = links.into_iter().map(|(_, link)| link).collect();
+    spec.network.links = links.into_iter().map(|(_, link)| link).collect();
     for flow in &mut spec.flows {
         for link in flow.route.iter_mut().chain(&mut flow.route_back) {
             *link = place[*link as usize];
@@ -294,9 +300,9 @@ fn random_ends(seed: u64) -> RunSpec {
         buffer_pkts: 60,
         duration_ns: 6 * S,
     };
-    let mut spec = six_seconds(seed, dumbbell.spec().links, dumbbell.spec().flows);
-    spec.links[0].router = kth(1, 2, 1_000_000, MARK);
-    for link in &mut spec.links[2..] {
+    let mut spec = six_seconds(seed, dumbbell.spec().network, dumbbell.spec().flows);
+    spec.network.links[0].router = kth(1, 2, 1_000_000, MARK);
+    for link in &mut spec.network.links[2..] {
         link.delay_ns = (1 + random.below(8)) * MS;
     }
     for flow in &mut spec.flows {
@@ -341,7 +347,7 @@ fn what_comes_after_the_end_is_not_seen() {
         duration_ns: 120 * MS + (40 + 520 + 1040 + 520 + 20 + 40 + 20 + 530) * 1000,
     };
     let mut spec = dumbbell.spec();
-    for access in &mut spec.links[2..] {
+    for access in &mut spec.network.links[2..] {
         access.delay_ns = 10_000;
     }
     let start_at = |ns| App::Greedy {
@@ -369,7 +375,7 @@ fn a_dumbbell_takes_four_events_a_packet() {
     };
     let mut spec = dumbbell.spec();
     spec.record_interval_ns = Some(170 * MS);
-    for link in &mut spec.links {
+    for link in &mut spec.network.links {
         link.shown = true;
     }
     assert_eq!(results(&spec), results(&step_by_step(&spec)));

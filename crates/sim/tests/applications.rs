@@ -3,7 +3,9 @@
 mod common;
 
 use common::{ACK_NS, DATA_NS, DELAY_NS, MS, RTT_NS, S, flow, record_of, wire};
-use fadelab_sim::spec::{App, FlowSpec, RunSpec, Span};
+use fadelab_run::app::{App, Span};
+use fadelab_run::flow::FlowSpec;
+use fadelab_run::spec::RunSpec;
 
 const NOW: Span = Span::Fixed { ns: 0 };
 
@@ -55,7 +57,7 @@ fn datagrams_leave_the_rest_to_tcp() {
     // Goal: CBR at 30 % of a link (on air) and a greedy TCP share it: all datagrams but a few drops arrive, TCP fills
     // the rest.
     let mut spec = with_app("reno", App::Greedy { start: NOW });
-    spec.links[0].buffer.packets = Some(60);
+    spec.network.links[0].buffer.packets = Some(60);
     spec.warmup_ns = 10 * S;
     spec.duration_ns = 110 * S;
     spec.flows.push(datagrams("cbr", 2_400_000 / 1040 * 1012, NOW, 110 * S));
@@ -252,7 +254,7 @@ fn acks_share_links_with_data() {
     // Goal: greedy flows in both directions over the same two links deliver, and each link carries the data of one and
     // the ACKs of the other.
     let mut spec = with_app("reno", App::Greedy { start: NOW });
-    for link in &mut spec.links {
+    for link in &mut spec.network.links {
         link.buffer.packets = Some(40);
     }
     let mut against = flow("against", "reno", vec![1], vec![0]);

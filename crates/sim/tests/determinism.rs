@@ -2,15 +2,17 @@
 
 mod common;
 
-use common::{MS, RTT_NS, S, flow, link, plain_router, random_loss, record_of, wire};
+use common::{MS, RTT_NS, S, flow, link, network, plain_router, random_loss, record_of, wire};
+use fadelab_path::spec::{CapacitySpec, LinkSpec};
 use fadelab_phy::channel::{ChannelSpec, CodeSpec, Model};
-use fadelab_sim::record::RunRecord;
-use fadelab_sim::spec::{App, CapacitySpec, LinkSpec, RunSpec, Span};
+use fadelab_run::app::{App, Span};
+use fadelab_run::record::RunRecord;
+use fadelab_run::spec::RunSpec;
 
 /// Three flows of different kinds over a lossy bottleneck with a random router, both ways.
 fn busy_spec() -> RunSpec {
     let mut spec = wire("reno", 1);
-    for link in &mut spec.links {
+    for link in &mut spec.network.links {
         link.buffer.packets = Some(50);
         link.router = plain_router("red");
         link.channel = Some(random_loss(0.001, 0.001));
@@ -45,7 +47,7 @@ fn equal_specs_give_equal_records() {
 
 /// All of a record but what recording adds.
 fn totals(mut record: RunRecord) -> RunRecord {
-    (record.series, record.events) = (fadelab_sim::record::Series::default(), 0);
+    (record.series, record.events) = (fadelab_run::record::Series::default(), 0);
     record
 }
 
@@ -54,7 +56,7 @@ fn recording_changes_nothing() {
     // Goal: a run that records a series ends with the totals of one that does not, also on links whose law draws random
     // numbers and drops at departure.
     let mut spec = busy_spec();
-    spec.links[0].router = common::kth(40, 97, 1_000_000, common::DROP);
+    spec.network.links[0].router = common::kth(40, 97, 1_000_000, common::DROP);
     let silent = record_of(&spec);
     for interval_ns in [777_777, 10 * MS] {
         spec.record_interval_ns = Some(interval_ns);
@@ -69,7 +71,7 @@ fn links_that_are_not_shown_are_left_out() {
     // Goal: a record has the counters of shown links alone, each with its number, and hiding a link changes no other.
     let all = record_of(&busy_spec());
     let mut spec = busy_spec();
-    spec.links[0].shown = false;
+    spec.network.links[0].shown = false;
     let some = record_of(&spec);
     assert_eq!((some.link_ids.as_slice(), all.link_ids.len()), (&[1][..], 2));
     assert_eq!((some.links_warmup.len(), some.links_end.len()), (1, 1));
@@ -83,7 +85,7 @@ fn strangers_do_not_shift_draws() {
     // Goal: an unrelated flow with links of its own, wherever it stands in the lists, leaves a flow's start, its losses
     // and its router's draws as they are, even if its packets are larger.
     let mut spec = busy_spec();
-    for link in &mut spec.links {
+    for link in &mut spec.network.links {
         // The thresholds are shares of the buffer, in bytes of the packets that use it.
         link.router.params = link
             .router
@@ -98,11 +100,10 @@ fn strangers_do_not_shift_draws() {
         alone.links_end[0]
     );
     let mut crowded = spec.clone();
-    crowded.links.extend([
-        link("other there", 10_000_000, MS, 10),
-        link("other back", 10_000_000, MS, 10),
-    ]);
-    crowded.links[2].channel = Some(random_loss(0.1, 0.1));
+    for name in ["other there", "other back"] {
+        crowded.network.join(0, 0, link(name, 10_000_000, MS, 10));
+    }
+    crowded.network.links[2].channel = Some(random_loss(0.1, 0.1));
     let mut stranger = flow("stranger", "reno", vec![2], vec![3]);
     stranger.transport.packet_bytes = 1500;
     stranger.app = App::Greedy {
@@ -136,7 +137,7 @@ fn laws_meet_the_same_channel() {
             bit_error_good: 0.0,
             bit_error_bad: 0.01,
         };
-        spec.links[0].channel = Some(ChannelSpec {
+        spec.network.links[0].channel = Some(ChannelSpec {
             model,
             code: CodeSpec::NONE,
         });
@@ -202,7 +203,7 @@ fn ties_of_links_go_to_the_first_in_the_spec() {
         let joint: Vec<LinkSpec> = ["one", "two", "joint", "back"]
             .map(|name| link(name, 8_000_000, MS, 100))
             .into();
-        spec.links = joint;
+        spec.network = network(joint);
         let mut flows = [first, second].map(|entry| {
             let mut flow = spec.flows[0].clone();
             (flow.name, flow.route, flow.route_back) = (format!("from {entry}").into(), vec![entry, 2], vec![3]);
@@ -224,7 +225,7 @@ fn totals_cover_the_whole_run_without_a_warmup() {
     let sent = record.flows_end[0].sent_pkts - record.flows_warmup[0].sent_pkts;
     assert_eq!(sent, 10);
     assert_eq!(record.links_end[0].sent_pkts - record.links_warmup[0].sent_pkts, 10);
-    let CapacitySpec::Constant { rate_bps } = wire("reno", 1).links[0].capacity else {
+    let CapacitySpec::Constant { rate_bps } = wire("reno", 1).network.links[0].capacity else {
         unreachable!("a wire")
     };
     assert_eq!(record.links_end[0].offered_bytes, 60 * rate_bps / 8);

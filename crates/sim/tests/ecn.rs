@@ -3,7 +3,9 @@
 mod common;
 
 use common::{DROP, Dumbbell, MARK, MS, RTT_NS, S, kth, link, plain_router, record_of, wire};
-use fadelab_sim::spec::{App, Recovery, RunSpec, Span};
+use fadelab_run::app::{App, Span};
+use fadelab_run::spec::RunSpec;
+use fadelab_run::transport::Recovery;
 
 fn greedy(mut spec: RunSpec) -> RunSpec {
     spec.flows[0].app = App::Greedy {
@@ -18,7 +20,7 @@ fn one_mark_costs_one_reduction() {
     // window is when it comes.
     for marked in [3, 10, 31, 100] {
         let mut spec = greedy(wire("reno", 1));
-        spec.links[0].router = kth(marked, 0, 1, MARK);
+        spec.network.links[0].router = kth(marked, 0, 1, MARK);
         spec.duration_ns = 10 * S;
         spec.flows[0].transport.rwnd_pkts = 30;
         let record = record_of(&spec);
@@ -33,7 +35,7 @@ fn one_mark_costs_one_reduction() {
 fn marks_cost_one_reduction_a_round_trip() {
     // Goal: with every packet marked, the window is reduced once a round trip and no more often, down to its minimum.
     let mut spec = greedy(wire("reno", 1));
-    spec.links[0].router = kth(1, 1, 1_000_000, MARK);
+    spec.network.links[0].router = kth(1, 1, 1_000_000, MARK);
     spec.duration_ns = 20 * RTT_NS + RTT_NS / 2;
     spec.flows[0].transport.cwnd_pkts_initial = 30;
     let flow = record_of(&spec).flows_end[0];
@@ -48,10 +50,10 @@ fn a_loss_beside_a_mark_is_repaired_and_costs_nothing_more() {
     // once, and the loss is repaired without a timeout, with SACK and without.
     for recovery in [Recovery::Sack, Recovery::NewReno] {
         let mut spec = greedy(wire("reno", 1));
-        spec.links.push(link("second", 8_000_000, 0, 1 << 20));
+        spec.network.join(0, 0, link("second", 8_000_000, 0, 1 << 20));
         spec.flows[0].route = vec![0, 2];
-        spec.links[0].router = kth(200, 0, 1, MARK);
-        spec.links[2].router = kth(206, 0, 1, DROP);
+        spec.network.links[0].router = kth(200, 0, 1, MARK);
+        spec.network.links[2].router = kth(206, 0, 1, DROP);
         let tcp = &mut spec.flows[0].transport;
         (tcp.recovery, tcp.cwnd_pkts_initial, tcp.ssthresh_pkts_initial) = (recovery, 30, 2);
         spec.record_interval_ns = Some(MS);
@@ -76,9 +78,9 @@ fn the_announcement_of_a_reduction_may_be_lost() {
     // Goal: when the segment with CWR is lost, that loss reduces the window for itself, announces that, and the old
     // echo costs nothing more: two reductions in all.
     let mut spec = greedy(wire("reno", 1));
-    spec.links.push(link("second", 8_000_000, 0, 1 << 20));
+    spec.network.join(0, 0, link("second", 8_000_000, 0, 1 << 20));
     spec.flows[0].route = vec![0, 2];
-    spec.links[0].router = kth(101, 0, 1, MARK);
+    spec.network.links[0].router = kth(101, 0, 1, MARK);
     spec.flows[0].transport.cwnd_pkts_initial = 30;
     spec.flows[0].transport.rwnd_pkts = 30;
     spec.record_interval_ns = Some(100_000);
@@ -89,7 +91,7 @@ fn the_announcement_of_a_reduction_may_be_lost() {
         .position(|sample| sample.ecn_reductions == 1)
         .expect("it reacts");
     let announcing = marked.series.flows[0][at].sent_pkts as u32 + 1;
-    spec.links[2].router = kth(announcing, 0, 1, DROP);
+    spec.network.links[2].router = kth(announcing, 0, 1, DROP);
     let flow = record_of(&spec).flows_end[0];
     let counts = (
         flow.ecn_reductions,
@@ -104,7 +106,7 @@ fn the_announcement_of_a_reduction_may_be_lost() {
 fn flows_without_ecn_are_not_marked() {
     // Goal: a sender that does not ask for ECN sends packets that nobody marks.
     let mut spec = greedy(wire("reno", 1));
-    spec.links[0].router = kth(1, 1, 1_000_000, MARK);
+    spec.network.links[0].router = kth(1, 1, 1_000_000, MARK);
     spec.duration_ns = 2 * S;
     spec.flows[0].transport.ecn = false;
     let record = record_of(&spec);
@@ -127,7 +129,7 @@ fn queue_of(router: &str, pairs: &[(&str, f64)], ecn: bool) -> RunSpec {
     let mut spec = dumbbell.spec();
     let mut law = plain_router(router);
     law.params = law.law.params_from(pairs).expect("valid parameters");
-    spec.links[0].router = law;
+    spec.network.links[0].router = law;
     for flow in &mut spec.flows {
         flow.transport.ecn = ecn;
         flow.transport.ssthresh_pkts_initial = 20;

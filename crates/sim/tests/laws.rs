@@ -2,9 +2,15 @@
 
 mod common;
 
-use common::{DROP, Dumbbell, MS, RTT_NS, S, flow, kth, link, plain_router, random_loss, record_of, seen, wire};
-use fadelab_sim::record::{FlowCounters, RunRecord};
-use fadelab_sim::spec::{App, LinkLayer, Pacing, Recovery, Reorder, RouterSpec, RunSpec, Span};
+use common::{
+    DROP, Dumbbell, MS, RTT_NS, S, flow, kth, link, network, plain_router, random_loss, record_of, seen, wire,
+};
+use fadelab_path::layer::{LinkLayer, Reorder};
+use fadelab_path::spec::RouterSpec;
+use fadelab_run::app::{App, Span};
+use fadelab_run::record::{FlowCounters, RunRecord};
+use fadelab_run::spec::RunSpec;
+use fadelab_run::transport::{Pacing, Recovery};
 
 fn greedy(law: &str, pairs: &[(&str, f64)]) -> RunSpec {
     let mut spec = wire(law, 1);
@@ -37,7 +43,7 @@ fn goodputs(spec: &RunSpec, record: &RunRecord) -> Vec<f64> {
 /// Samples every 5 ms of a flow that paces a packet every 10 ms.
 fn paced_samples(router: Option<RouterSpec>) -> Vec<FlowCounters> {
     let mut spec = greedy("paced", &[("rate_Bps", 104_000.0)]);
-    spec.links[0].router = router.unwrap_or(plain_router("droptail"));
+    spec.network.links[0].router = router.unwrap_or(plain_router("droptail"));
     spec.duration_ns = 20 * S - 1;
     spec.record_interval_ns = Some(5 * MS);
     let record = record_of(&spec);
@@ -71,7 +77,7 @@ fn a_host_paces_by_acks_where_it_shall() {
     // 10 ms, has passed since the last ACK without another; never two for one ACK.
     let mut spec = greedy("paced", &[("rate_Bps", 104_000.0)]);
     spec.flows[0].transport.pacing = Pacing::PerAck;
-    spec.links[0].router = plain_router("droptail");
+    spec.network.links[0].router = plain_router("droptail");
     spec.duration_ns = S;
     let (record, sightings) = seen(&spec);
     assert_eq!(record.flows_end[0].timeouts, 0);
@@ -99,7 +105,7 @@ fn receiver_timestamps_tell_the_bottleneck_rate() {
         spec.flows[0].transport.ts_tick_ns = tick_ns;
         // More than the path holds, so that the bottleneck never rests.
         spec.flows[0].transport.rwnd_pkts = window_pkts;
-        for link in &mut spec.links {
+        for link in &mut spec.network.links {
             link.delay_ns = delay_ms * MS;
         }
         // Not in step with any tick.
@@ -126,7 +132,7 @@ fn coarse_timestamps_survive_their_wrap() {
     spec.flows[0].transport.ts_tick_ns = 10 * MS;
     spec.flows[0].transport.rwnd_pkts = 60;
     let slow = [("there", 80_000), ("back", 80_000)].map(|(name, rate_bps)| link(name, rate_bps, 20 * MS, 1 << 20));
-    spec.links = slow.into();
+    spec.network = network(slow);
     spec.duration_ns = 4400 * S;
     spec.record_interval_ns = Some(S);
     let flows = &record_of(&spec).series.flows[0];
@@ -195,7 +201,7 @@ fn laws_are_told_what_is_lost_and_in_flight() {
     // first two reports were replaced by new segments, the third one and the lost segment have left.
     for recovery in [Recovery::Sack, Recovery::NewReno] {
         let mut spec = greedy("flight", &[]);
-        spec.links[0].router = kth(50, 0, 1, DROP);
+        spec.network.links[0].router = kth(50, 0, 1, DROP);
         let tcp = &mut spec.flows[0].transport;
         (tcp.cwnd_pkts_initial, tcp.recovery) = (20, recovery);
         spec.duration_ns = 2 * S;
@@ -256,7 +262,7 @@ fn xcp_feedback_crosses_the_path() {
         duration_ns: 120 * S,
         warmup_ns: 60 * S,
         record_interval_ns: None,
-        links,
+        network: network(links),
         flows,
     };
     let record = record_of(&spec);
@@ -326,7 +332,7 @@ fn vcp_obeys_the_most_loaded_router() {
             duration_ns: 90 * S,
             warmup_ns: 30 * S,
             record_interval_ns: None,
-            links,
+            network: network(links),
             flows: vec![vcp],
         };
         let record = record_of(&spec);
@@ -355,10 +361,10 @@ fn reno_constant(loss: f64, recovery: Recovery) -> f64 {
     let runs = (0..16).map(|seed| {
         let mut spec = greedy("reno", &[]);
         spec.seed = seed;
-        for link in &mut spec.links {
-            *link = common::link(&link.name, 1_000_000_000, 50 * MS, 1 << 20);
+        for link in &mut spec.network.links {
+            link.link = common::link(&link.name, 1_000_000_000, 50 * MS, 1 << 20);
         }
-        spec.links[0].channel = Some(random_loss(loss, 0.0));
+        spec.network.links[0].channel = Some(random_loss(loss, 0.0));
         spec.flows[0].transport.recovery = recovery;
         spec.warmup_ns = 20 * S;
         spec.duration_ns = 620 * S;
@@ -414,7 +420,7 @@ fn what_a_law_writes_arrives_with_the_packet() {
     // that goes step by step.
     let told = |layer: LinkLayer| {
         let mut spec = wire("xcp", 1);
-        for link in &mut spec.links {
+        for link in &mut spec.network.links {
             (link.router, link.layer) = (plain_router("xcp"), layer.clone());
             // Shorter than the time between two timers of the law, before which it sees what has left.
             link.delay_ns = MS / 10;

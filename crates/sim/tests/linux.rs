@@ -2,9 +2,11 @@
 
 mod common;
 
-use common::{DELAY_NS, DROP, MARK, MS, kth, link, plain_router, random_loss, record_of, seen, wire};
+use common::{DELAY_NS, DROP, MARK, MS, kth, link, network, plain_router, random_loss, record_of, seen, wire};
 use fadelab_laws::Codec;
-use fadelab_sim::spec::{App, FeedbackForm, Recovery, RunSpec, Span, Transport};
+use fadelab_run::app::{App, Span};
+use fadelab_run::spec::RunSpec;
+use fadelab_run::transport::{FeedbackForm, Recovery, Transport};
 use fadelab_sim::tap::Sighting;
 
 const NOW: Span = Span::Fixed { ns: 0 };
@@ -52,11 +54,11 @@ fn a_handshake_takes_a_round_trip() {
 fn lost_syns_are_sent_again() {
     // Goal: SYNs leave at 0, 3, 9, 21 and 45 s where none is answered, and nothing else does.
     let mut spec = transfer("reno", 7, |tcp| tcp.handshake = true);
-    spec.links[1].channel = Some(random_loss(0.0, 1.0));
+    spec.network.links[1].channel = Some(random_loss(0.0, 1.0));
     let record = record_of(&spec);
     assert_eq!((record.links_end[0].sent_pkts, record.flows_end[0].sent_pkts), (5, 0));
-    spec.links[0].channel = Some(random_loss(0.5, 0.0));
-    spec.links[1].channel = Some(random_loss(0.0, 0.5));
+    spec.network.links[0].channel = Some(random_loss(0.5, 0.0));
+    spec.network.links[1].channel = Some(random_loss(0.0, 0.5));
     for seed in 1..=20 {
         spec.seed = seed;
         spec.duration_ns = 1_000_000 * MS;
@@ -83,8 +85,8 @@ fn feedback_takes_its_room() {
     for (law, option) in [("vcp", 8), ("xcp", 12), ("reno", 0)] {
         let spec = transfer(law, 0, |tcp| tcp.option_space = true);
         let mut spec = spec;
-        spec.flows[0].app = fadelab_sim::spec::App::Transfer {
-            start: fadelab_sim::spec::Span::Fixed { ns: 0 },
+        spec.flows[0].app = fadelab_run::app::App::Transfer {
+            start: fadelab_run::app::Span::Fixed { ns: 0 },
             bytes: 10 * (1000 - option),
         };
         let (record, seen) = seen(&spec);
@@ -107,7 +109,7 @@ fn feedback_is_rounded_as_its_option_rounds_it() {
     let codec = Codec::of(sender, fadelab_laws::receiver("xcp")).expect("it has feedback");
     let moved = |form| {
         let mut spec = transfer("xcp", 200, |tcp| tcp.feedback = form);
-        spec.links[0].router = plain_router("xcp");
+        spec.network.links[0].router = plain_router("xcp");
         let (_, seen) = seen(&spec);
         let moves = |packet: &&Sighting| {
             let rounded = if packet.is_data {
@@ -133,7 +135,7 @@ fn sack_blocks_come_first() {
         let mut spec = transfer(law, 60, |tcp| {
             (tcp.option_space, tcp.sack_on_wire, tcp.cwnd_pkts_initial) = (true, true, 30);
         });
-        spec.links[0].router = kth(3, 3, 12, DROP);
+        spec.network.links[0].router = kth(3, 3, 12, DROP);
         let (_, seen) = seen(&spec);
         let option = if law == "vcp" { 8 } else { 12 };
         let mut found = [0; 4];
@@ -159,7 +161,7 @@ fn one_of_twenty(change: impl FnOnce(&mut Transport)) -> RunSpec {
         (tcp.cwnd_pkts_initial, tcp.ssthresh_pkts_initial, tcp.rate_reduction) = (20, 20, true);
         change(tcp);
     });
-    spec.links[0].router = kth(1, 0, 1, DROP);
+    spec.network.links[0].router = kth(1, 0, 1, DROP);
     spec
 }
 
@@ -207,9 +209,9 @@ fn a_reduction_ends_at_ssthresh() {
 }
 
 /// A transfer of 60 segments with losses where `router` says.
-fn with_losses(recovery: Recovery, router: fadelab_sim::spec::RouterSpec) -> RunSpec {
+fn with_losses(recovery: Recovery, router: fadelab_path::spec::RouterSpec) -> RunSpec {
     let mut spec = transfer("reno", 60, |tcp| (tcp.recovery, tcp.rate_reduction) = (recovery, true));
-    spec.links[0].router = router;
+    spec.network.links[0].router = router;
     spec
 }
 
@@ -236,7 +238,7 @@ fn a_lost_retransmission_is_found() {
     // leave.
     let with_losses = |recovery, router| {
         let mut spec = transfer("reno", 200, |tcp| (tcp.recovery, tcp.rate_reduction) = (recovery, true));
-        spec.links[0].router = router;
+        spec.network.links[0].router = router;
         spec
     };
     let first = seen(&with_losses(Recovery::Rack, kth(40, 0, 1, DROP))).1;
@@ -317,7 +319,7 @@ fn reordering_is_waited_for() {
             (tcp.recovery, tcp.cwnd_pkts_initial, tcp.ssthresh_pkts_initial) = (recovery, 30, 30);
         });
         spec.seed = seed;
-        spec.links[0].layer.reorder = Some(fadelab_sim::spec::Reorder {
+        spec.network.links[0].layer.reorder = Some(fadelab_path::layer::Reorder {
             probability: 0.05,
             delay_ns: 5 * MS,
             gap_pkts: None,
@@ -360,7 +362,7 @@ fn early_probe() -> RunSpec {
         (tcp.recovery, tcp.rate_reduction, tcp.handshake) = (Recovery::Rack, true, true);
         tcp.cwnd_pkts_initial = 10;
     });
-    spec.links = ["there", "back"].map(|name| link(name, 64_000, MS, 1000)).into();
+    spec.network = network(["there", "back"].map(|name| link(name, 64_000, MS, 1000)));
     spec
 }
 
@@ -389,7 +391,7 @@ fn a_lone_segment_is_probed() {
     // sent again without a timeout, and the ACK of the next one halves the window (RFC 8985, section 7.4.2).
     let mut spec = one_by_one();
     let whole = record_of(&spec).flows_end[0];
-    spec.links[0].router = kth(10, 0, 1, DROP);
+    spec.network.links[0].router = kth(10, 0, 1, DROP);
     let flow = record_of(&spec).flows_end[0];
     assert_eq!((flow.retransmitted_pkts, flow.timeouts, flow.recoveries), (1, 0, 0));
     assert_eq!((flow.cwnd_pkts, flow.ssthresh_pkts), (2, 2));
@@ -401,7 +403,7 @@ fn a_late_segment_costs_no_window() {
     // Goal: a segment that comes 300 ms late is probed, and its ACK is followed by the one of the repetition, which
     // tells that nothing was lost: the window is as it would be without (RFC 8985, section 7.4.2).
     let mut spec = one_by_one();
-    spec.links[0].layer.reorder = Some(fadelab_sim::spec::Reorder {
+    spec.network.links[0].layer.reorder = Some(fadelab_path::layer::Reorder {
         probability: 0.3,
         delay_ns: 300 * MS,
         gap_pkts: None,
@@ -432,7 +434,7 @@ fn an_echo_while_a_probe_is_out_begins_no_recovery() {
     // than before.
     let mut spec = early_probe();
     spec.flows[0].transport.ecn = true;
-    spec.links[0].router = kth(5, 0, 1, MARK);
+    spec.network.links[0].router = kth(5, 0, 1, MARK);
     let flow = record_of(&spec).flows_end[0];
     assert_eq!((flow.retransmitted_pkts, flow.timeouts, flow.recoveries), (1, 0, 0));
     assert_eq!((flow.ecn_reductions, flow.ssthresh_pkts), (1, 5));

@@ -5,8 +5,8 @@ mod common;
 use common::{Dumbbell, MS, S, random_loss, record_of};
 use fadelab_laws::own::{Source, SourceFile, load_text};
 use fadelab_laws::replay::Explained;
+use fadelab_run::spec::RunSpec;
 use fadelab_sim::RunError;
-use fadelab_sim::spec::RunSpec;
 
 /// The built-in law `name` of `role` as a user would bring it, under the name `own`.
 fn bring(role: &str, name: &str, own: &str, header: &str) {
@@ -40,7 +40,7 @@ fn busy(law: &str, router: &str) -> RunSpec {
         duration_ns: 8 * S,
     }
     .spec();
-    spec.links[0].channel = Some(random_loss(0.002, 0.001));
+    spec.network.links[0].channel = Some(random_loss(0.002, 0.001));
     spec
 }
 
@@ -92,7 +92,7 @@ fn a_router_brought_by_a_user_gives_the_same_run() {
         bring("capacity", part.name(), &own, part.header());
         let with = |name: &str| {
             let mut spec = busy("vcp", "vcp");
-            for link in &mut spec.links {
+            for link in &mut spec.network.links {
                 link.router.capacity = fadelab_laws::capacity(name).expect("a part");
                 link.router.capacity_params = link.router.capacity.default_params();
             }

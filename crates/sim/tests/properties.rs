@@ -3,7 +3,10 @@
 mod common;
 
 use common::{MARK, MS, S, kth, link, random_loss, record_of, wire};
-use fadelab_sim::spec::{App, Buffer, Recovery, RunSpec, Span};
+use fadelab_path::spec::Buffer;
+use fadelab_run::app::{App, Span};
+use fadelab_run::spec::RunSpec;
+use fadelab_run::transport::Recovery;
 use proptest::prelude::*;
 
 /// A path with losses both ways and marks, and a transport of any kind; a second flow of the same kind shares it.
@@ -45,10 +48,10 @@ fn any_path() -> impl Strategy<Value = RunSpec> {
                 };
             }
             lossy.channel = Some(random_loss(loss, loss));
-            spec.links[index] = lossy;
+            spec.network.links[index].link = lossy;
         }
         if mark_every > 0 {
-            spec.links[0].router = kth(mark_every, mark_every, 1_000_000_000, MARK);
+            spec.network.links[0].router = kth(mark_every, mark_every, 1_000_000_000, MARK);
         }
         let tcp = &mut spec.flows[0].transport;
         tcp.ecn = mark_every > 0;

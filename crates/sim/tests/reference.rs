@@ -3,9 +3,11 @@
 mod common;
 
 use common::{Dumbbell, MS, S, random_loss, wire};
-use fadelab_sim::record::{LinkCounters, RunRecord};
+use fadelab_path::counters::LinkCounters;
+use fadelab_run::app::{App, Span};
+use fadelab_run::record::RunRecord;
+use fadelab_run::transport::Recovery;
 use fadelab_sim::run;
-use fadelab_sim::spec::{App, Recovery, Span};
 
 /// What link 0 did after the warm-up: (utilisation, mean queue in packets, drops per arrival).
 fn bottleneck(record: &RunRecord, warmup_ns: u64, end_ns: u64) -> (f64, f64, f64) {
@@ -133,7 +135,7 @@ fn over_random_loss(recovery: Recovery, loss: f64) -> [f64; 3] {
         spec.flows[0].app = App::Greedy {
             start: Span::Fixed { ns: 0 },
         };
-        spec.links[0].channel = Some(random_loss(loss, 0.0));
+        spec.network.links[0].channel = Some(random_loss(loss, 0.0));
         spec.flows[0].transport.recovery = recovery;
         let flow = run(&spec, |_| true).expect("a sound run").flows_end[0];
         let one = [flow.delivered_bytes / 1000, flow.retransmitted_pkts, flow.timeouts];

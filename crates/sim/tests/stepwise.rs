@@ -3,11 +3,14 @@
 mod common;
 
 use common::{Dumbbell, MS, S, flow, plain_router, random_loss, record_of, wire};
+use fadelab_path::layer::{Arq, DelayLaw, Jitter, LinkLayer, Reorder};
 #[cfg(feature = "fault-injection")]
 use fadelab_path::node::NodeFault;
+use fadelab_path::spec::Queues;
+use fadelab_run::app::{App, Span};
+use fadelab_run::spec::RunSpec;
 #[cfg(feature = "fault-injection")]
 use fadelab_sim::fault::{Fault, FaultKind, run_with_fault};
-use fadelab_sim::spec::{App, Arq, DelayLaw, Jitter, LinkLayer, Queues, Reorder, RunSpec, Span};
 use proptest::prelude::*;
 
 const FAIR: Queues = Queues::Fair {
@@ -56,8 +59,8 @@ fn any_path() -> impl Strategy<Value = RunSpec> {
         let (loss, loss_back, buffer_pkts, rate_bps, seed) = path;
         let mut spec = wire("reno", 300_000);
         (spec.seed, spec.duration_ns) = (seed, 40_000 * S);
-        for (link, loss) in spec.links.iter_mut().zip([loss, loss_back]) {
-            link.capacity = fadelab_sim::spec::CapacitySpec::Constant { rate_bps };
+        for (link, loss) in spec.network.links.iter_mut().zip([loss, loss_back]) {
+            link.capacity = fadelab_path::spec::CapacitySpec::Constant { rate_bps };
             link.buffer.packets = Some(buffer_pkts);
             link.channel = Some(random_loss(loss, loss));
             (link.layer, link.queues, link.router) = (layer.clone(), queues, plain_router(router));
@@ -100,8 +103,8 @@ fn a_way_back_without_room_is_survived() {
         };
         // SACK blocks make the later ACK the longer one, so that the older one alone is less than half of both.
         spec.flows[0].transport.sack_on_wire = true;
-        for (link, (rate_bps, buffer_pkts)) in spec.links.iter_mut().zip([(100_000_000, 100), (1_000_000, 1)]) {
-            link.capacity = fadelab_sim::spec::CapacitySpec::Constant { rate_bps };
+        for (link, (rate_bps, buffer_pkts)) in spec.network.links.iter_mut().zip([(100_000_000, 100), (1_000_000, 1)]) {
+            link.capacity = fadelab_path::spec::CapacitySpec::Constant { rate_bps };
             (link.delay_ns, link.buffer.packets) = (10 * MS, Some(buffer_pkts));
             (link.queues, link.router) = (FAIR, plain_router("codel"));
             link.channel = Some(random_loss(0.01, 0.01));
@@ -150,8 +153,8 @@ fn fair_queues_share_without_being_asked() {
     let share = |queues| {
         let mut spec = wire("reno", 1);
         spec.duration_ns = 30 * S;
-        spec.links[0].queues = queues;
-        spec.links[0].buffer.packets = Some(100);
+        spec.network.links[0].queues = queues;
+        spec.network.links[0].buffer.packets = Some(100);
         spec.flows[0].app = App::Greedy {
             start: Span::Fixed { ns: 0 },
         };
@@ -177,7 +180,7 @@ fn reordering_reaches_tcp_as_duplicate_acks() {
     // three overtake makes a third, and a retransmission that nobody needed.
     let outcome = |gap_pkts| {
         let mut spec = wire("reno", 2_000_000);
-        spec.links[0].layer.reorder = Some(Reorder {
+        spec.network.links[0].layer.reorder = Some(Reorder {
             probability: 0.005,
             delay_ns: 100 * MS,
             gap_pkts: Some(gap_pkts),
@@ -204,9 +207,9 @@ fn arq_hides_losses_from_tcp() {
     // repaired; in order, no duplicate ACKs come of it either.
     let mut spec = wire("reno", 3_000_000);
     spec.flows[0].transport.rwnd_pkts = 100;
-    spec.links[0].channel = Some(random_loss(0.02, 0.0));
+    spec.network.links[0].channel = Some(random_loss(0.02, 0.0));
     let bare = record_of(&spec).flows_end[0];
-    spec.links[0].layer.arq = Some(Arq {
+    spec.network.links[0].layer.arq = Some(Arq {
         tries_max: Some(5),
         retry_ns: 8 * MS,
         in_order: true,
@@ -237,9 +240,9 @@ fn invariants_hold_here_too() {
     }
     .spec();
     let mut arq = fair.clone();
-    fair.links[0].queues = FAIR;
-    arq.links[0].channel = Some(random_loss(0.05, 0.0));
-    arq.links[0].layer.arq = Some(Arq {
+    fair.network.links[0].queues = FAIR;
+    arq.network.links[0].channel = Some(random_loss(0.05, 0.0));
+    arq.network.links[0].layer.arq = Some(Arq {
         tries_max: Some(3),
         retry_ns: 8 * MS,
         in_order: true,

@@ -6,8 +6,8 @@ use std::cell::RefCell;
 use std::rc::Rc;
 
 use common::{DROP, Dumbbell, MS, RTT_NS, S, kth, record_of, wire};
-use fadelab_sim::record::RunRecord;
-use fadelab_sim::spec::RunSpec;
+use fadelab_run::record::RunRecord;
+use fadelab_run::spec::RunSpec;
 use fadelab_sim::tap::Sighting;
 
 fn tapped(spec: &RunSpec, flows: &[u32]) -> (RunRecord, Vec<Sighting>) {
@@ -31,7 +31,7 @@ fn lossy() -> RunSpec {
         duration_ns: 30 * S,
     }
     .spec();
-    spec.links[0].channel = Some(common::random_loss(0.01, 0.01));
+    spec.network.links[0].channel = Some(common::random_loss(0.01, 0.01));
     spec
 }
 
@@ -79,7 +79,7 @@ fn a_tap_shows_the_samples_of_several_flows() {
 fn a_tap_shows_what_the_sender_sees() {
     // Goal: data when they leave, ACKs when they arrive, with numbers, timestamps and SACK blocks.
     let mut spec = wire("reno", 6_000);
-    spec.links[0].router = kth(3, 0, 3, DROP);
+    spec.network.links[0].router = kth(3, 0, 3, DROP);
     let (record, seen) = tapped(&spec, &[0]);
     assert!(seen.is_sorted_by_key(|packet| packet.time_ns));
     let data: Vec<&Sighting> = seen.iter().filter(|packet| packet.is_data).collect();

@@ -3,8 +3,11 @@
 mod common;
 
 use common::{ACK_NS, DATA_NS, DELAY_NS, DROP, MS, RTT_NS, S, kth, random_loss, record_of, seen, wire};
-use fadelab_sim::record::{Completion, FlowCounters, RunRecord};
-use fadelab_sim::spec::{App, Buffer, CapacitySpec, Recovery, RecoveryExit, RttSamples, RunSpec, Span};
+use fadelab_path::spec::{Buffer, CapacitySpec};
+use fadelab_run::app::{App, Span};
+use fadelab_run::record::{Completion, FlowCounters, RunRecord};
+use fadelab_run::spec::RunSpec;
+use fadelab_run::transport::{Recovery, RecoveryExit, RttSamples};
 use fadelab_sim::tap::Sighting;
 
 /// When a clean slow start from 2 segments has all `segments` acknowledged, the last one `last_ns` long on the wire.
@@ -107,7 +110,7 @@ fn one_segment_is_timed_at_a_time() {
     for recovery in [Recovery::Sack, Recovery::NewReno, Recovery::Reno] {
         for (segments, first, last, samples, timeouts) in cases {
             let mut spec = wire("reno", segments * 1000);
-            spec.links[0].router = kth(first, 1, last, DROP);
+            spec.network.links[0].router = kth(first, 1, last, DROP);
             let tcp = &mut spec.flows[0].transport;
             (tcp.recovery, tcp.rwnd_pkts, tcp.rtt_samples) = (recovery, 4, RttSamples::PerRoundTrip);
             let flow = end(&record_of(&spec));
@@ -125,7 +128,7 @@ fn a_timed_segment_counts_the_ticks_between() {
     // trip of 41.08 ms, so that the timeout after one sample is 12 or 15 ticks; timestamps are rounded, to four.
     let timeout_ns = |start_ns, rtt_samples| {
         let mut spec = wire("reno", 3000);
-        spec.links[0].router = kth(2, 1, 1000, DROP);
+        spec.network.links[0].router = kth(2, 1, 1000, DROP);
         spec.flows[0].app = App::Transfer {
             start: Span::Fixed { ns: start_ns },
             bytes: 3000,
@@ -147,7 +150,7 @@ fn a_timed_segment_counts_the_ticks_between() {
 /// A transfer of 60 segments of which data packet `lost` is dropped once.
 fn one_loss(recovery: Recovery, lost: u32) -> RunSpec {
     let mut spec = wire("reno", 60_000);
-    spec.links[0].router = kth(lost, 0, 1, DROP);
+    spec.network.links[0].router = kth(lost, 0, 1, DROP);
     spec.flows[0].transport.recovery = recovery;
     spec
 }
@@ -180,7 +183,7 @@ fn a_fast_retransmission_gets_a_timeout_of_its_own() {
     // last new ACK.
     for recovery in [Recovery::Sack, Recovery::NewReno] {
         let mut spec = one_loss(recovery, 40);
-        for link in &mut spec.links {
+        for link in &mut spec.network.links {
             // A segment takes 16.6 ms: the third duplicate comes 50 ms after the last new ACK, and the ACK of the
             // retransmission 57 ms after that. The timeout is seven ticks of 10 ms and three of variance.
             link.capacity = CapacitySpec::Constant { rate_bps: 500_000 };
@@ -219,7 +222,7 @@ fn a_burst_of_losses_needs_one_recovery() {
     // their detection, by NewReno one a round trip (RFC 6582, section 3.2: each partial ACK shows one more).
     let repair_rtts = |recovery| {
         let mut spec = wire("reno", 200_000);
-        spec.links[0].router = kth(31, 2, 39, DROP);
+        spec.network.links[0].router = kth(31, 2, 39, DROP);
         spec.flows[0].transport.recovery = recovery;
         spec.record_interval_ns = Some(MS / 10);
         spec.duration_ns = 2 * S;
@@ -248,7 +251,7 @@ fn reno_repairs_one_loss_of_a_window_and_leaves_the_next_to_the_timer() {
         assert_eq!(counts, (1, 0, 1), "packet {lost}: {flow:?}");
     }
     let mut spec = wire("reno", 200_000);
-    spec.links[0].router = kth(31, 2, 33, DROP);
+    spec.network.links[0].router = kth(31, 2, 33, DROP);
     spec.flows[0].transport.recovery = Recovery::Reno;
     let (record, packets) = seen(&spec);
     let flow = end(&record);
@@ -273,7 +276,7 @@ fn the_ack_that_ends_a_recovery_grows_the_window_where_it_shall() {
     for recovery in [Recovery::NewReno, Recovery::Reno] {
         let [held_ns, acted_ns] = [RecoveryExit::Hold, RecoveryExit::Act].map(|exit| {
             let mut spec = wire("reno", 200_000);
-            spec.links[0].router = kth(20, 0, 1, DROP);
+            spec.network.links[0].router = kth(20, 0, 1, DROP);
             spec.flows[0].transport.recovery = recovery;
             spec.flows[0].transport.recovery_exit = exit;
             spec.record_interval_ns = Some(MS / 10);
@@ -296,7 +299,7 @@ fn new_reno_is_slower_than_sack_after_an_overshoot() {
     for buffer_pkts in [5, 10, 20, 40] {
         let end_ns = |recovery| {
             let mut spec = wire("reno", 300_000);
-            spec.links[0].buffer.packets = Some(buffer_pkts);
+            spec.network.links[0].buffer.packets = Some(buffer_pkts);
             spec.flows[0].transport.recovery = recovery;
             only_completion(&record_of(&spec)).end_ns
         };
@@ -367,7 +370,7 @@ fn limited_transmit_lets_small_windows_recover() {
     for recovery in [Recovery::Sack, Recovery::NewReno] {
         for limited_transmit in [true, false] {
             let mut spec = wire("reno", 30_000);
-            spec.links[0].router = kth(4, 0, 1, DROP);
+            spec.network.links[0].router = kth(4, 0, 1, DROP);
             let tcp = &mut spec.flows[0].transport;
             (tcp.recovery, tcp.limited_transmit) = (recovery, limited_transmit);
             (tcp.cwnd_pkts_initial, tcp.ssthresh_pkts_initial) = (3, 1);
@@ -384,7 +387,7 @@ fn timeouts_back_off_between_their_bounds() {
     // Goal: with nobody answering the timer fires after the initial timeout, then after twice as long each time, and no
     // later than the maximum (RFC 6298, section 5).
     let mut spec = wire("reno", 1000);
-    spec.links[0].channel = Some(random_loss(1.0, 1.0));
+    spec.network.links[0].channel = Some(random_loss(1.0, 1.0));
     spec.flows[0].transport.rto_ns_initial = S;
     spec.flows[0].transport.rto_ns_max = 5 * S;
     // Due at 1, 3, 7, 12 and 17 s.
@@ -397,9 +400,9 @@ fn timeouts_back_off_between_their_bounds() {
 }
 
 /// When the timer fires after one RTT sample: a transfer of three segments, the first alone, the second and third lost.
-fn timeout_after_one_sample(set: impl Fn(&mut fadelab_sim::spec::Transport)) -> u64 {
+fn timeout_after_one_sample(set: impl Fn(&mut fadelab_run::transport::Transport)) -> u64 {
     let mut spec = wire("reno", 3000);
-    spec.links[0].router = kth(2, 1, 1000, DROP);
+    spec.network.links[0].router = kth(2, 1, 1000, DROP);
     let tcp = &mut spec.flows[0].transport;
     (tcp.cwnd_pkts_initial, tcp.ts_tick_ns) = (1, 1000);
     set(tcp);
@@ -464,7 +467,7 @@ fn tiny_buffers_lose_and_repair() {
     // Goal: byte limits and packet limits alike lose packets of a slow start, which repairs them all.
     for buffer in [(Some(3), None), (None, Some(3 * 1040))] {
         let mut spec = wire("reno", 500_000);
-        (spec.links[0].buffer.packets, spec.links[0].buffer.bytes) = buffer;
+        (spec.network.links[0].buffer.packets, spec.network.links[0].buffer.bytes) = buffer;
         let record = record_of(&spec);
         let (link, flow) = (record.links_end[0], end(&record));
         assert!(
@@ -476,7 +479,7 @@ fn tiny_buffers_lose_and_repair() {
     }
     let both = [(Some(3), None), (None, Some(3 * 1040))].map(|(packets, bytes)| {
         let mut spec = wire("reno", 500_000);
-        spec.links[0].buffer = Buffer { packets, bytes };
+        spec.network.links[0].buffer = Buffer { packets, bytes };
         record_of(&spec)
     });
     assert_eq!(

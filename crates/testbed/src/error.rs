@@ -2,6 +2,7 @@
 
 use std::path::PathBuf;
 
+use fadelab_run::spec::Misfit;
 use thiserror::Error;
 
 /// Why a scenario did not run in a kernel. Each message says what to do.
@@ -15,6 +16,9 @@ pub enum Error {
         /// Why, and what there is instead.
         why: String,
     },
+    /// A flow without a way through the network.
+    #[error(transparent)]
+    Misfit(#[from] Misfit),
     /// A program is missing.
     #[error("there is no `{program}`, which {purpose}; install it (Debian: apt-get install {package})")]
     NoProgram {

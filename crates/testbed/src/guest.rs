@@ -17,7 +17,7 @@ use std::fs::File;
 use std::io::Write;
 use std::time::Duration;
 
-use fadelab_sim::record::RunRecord;
+use fadelab_run::record::RunRecord;
 
 use crate::message::Message;
 use crate::plan::Plan;
@@ -75,7 +75,7 @@ fn all() -> Outcome<()> {
 }
 
 fn run(plan: &Plan, port: &mut Port) -> Outcome<RunRecord> {
-    let spaces = Spaces::make(plan.nodes)?;
+    let spaces = Spaces::make(plan.nodes.len())?;
     build::build(plan, &spaces)?;
     // They stay until the machine goes off: nobody needs to take them away.
     let senders = laws::senders(plan)?;

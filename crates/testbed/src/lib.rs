@@ -1,7 +1,7 @@
 //! Scenarios in a Linux kernel, in virtual time.
 //!
-//! [`Image::prepare`] makes a guest from Debian's packages, [`run`] does with it what [`fadelab_sim::run`] does with
-//! the simulator: it takes a spec and gives a record. The guest is a machine that QEMU emulates with a clock that
+//! [`Image::prepare`] makes a guest from Debian's packages, [`run`] does with it what the simulator does in
+//! a process: it takes a spec and gives a record. The guest is a machine that QEMU emulates with a clock that
 //! counts instructions, so that its time is virtual and nothing outside disturbs it. Inside, [`guest::main`] builds
 //! the network from namespaces, runs the applications and measures.
 //!
@@ -16,15 +16,14 @@ mod machine;
 mod message;
 mod objects;
 pub mod plan;
-mod topology;
 mod translate;
 
 use std::fs::File;
 use std::path::Path;
 
 use fadelab_laws::recorded::RecordedHead;
-use fadelab_sim::record::RunRecord;
-use fadelab_sim::spec::RunSpec;
+use fadelab_run::record::RunRecord;
+use fadelab_run::spec::RunSpec;
 
 pub use error::Error;
 pub use image::Image;

@@ -11,7 +11,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::thread;
 use std::time::{Duration, Instant};
 
-use fadelab_sim::record::RunRecord;
+use fadelab_run::record::RunRecord;
 use nix::sched::CpuSet;
 use nix::sys::memfd::{MFdFlags, memfd_create};
 

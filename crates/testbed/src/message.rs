@@ -1,6 +1,6 @@
 //! What a guest tells its host: a line of JSON each.
 
-use fadelab_sim::record::RunRecord;
+use fadelab_run::record::RunRecord;
 use serde::{Deserialize, Serialize};
 
 /// What a guest tells.

@@ -1,9 +1,10 @@
-//! What a guest builds and runs: namespaces, cables, queues, flows. It travels as JSON.
+//! What a guest builds and runs: namespaces, cables, queues, flows. It is made from a run and travels as JSON.
 
 use std::net::Ipv4Addr;
 
 use fadelab_laws::recorded::RecordedHead;
-use fadelab_sim::spec::App;
+use fadelab_run::app::App;
+use fadelab_run::network::NodeSpec;
 use serde::{Deserialize, Serialize};
 
 /// Everything that a guest needs to know. Nothing in it depends on the host.
@@ -21,8 +22,8 @@ pub struct Plan {
     pub modules: Vec<String>,
     /// Laws that the kernel has to be given first.
     pub senders: Vec<SenderObject>,
-    /// Number of nodes; each has a network namespace.
-    pub nodes: usize,
+    /// Hosts and routers; each is a network namespace.
+    pub nodes: Vec<NodeSpec>,
     /// Largest IP packet of any flow.
     pub mtu_bytes: u32,
     /// What connects the nodes.

@@ -3,14 +3,17 @@
 use fadelab_kernel::router::object::obstacle;
 use fadelab_kernel::sender::{NAME_BYTES_MAX, default_name};
 use fadelab_laws::{LINUX_PREFIX, Params, Sender, abi};
+use fadelab_path::layer::LinkLayer;
+use fadelab_path::spec::{CapacitySpec, LinkSpec, Queues, RouterSpec};
 use fadelab_phy::channel::{CodeMode, Model};
-use fadelab_sim::spec::{
-    App, CapacitySpec, FlowSpec, LinkLayer, LinkSpec, Pacing, Queues, RouterSpec, RttSamples, RunSpec,
-};
+use fadelab_run::app::App;
+use fadelab_run::flow::FlowSpec;
+use fadelab_run::network::Edge;
+use fadelab_run::spec::RunSpec;
+use fadelab_run::transport::{Pacing, RttSamples};
 
 use crate::Error;
 use crate::plan::{Cable, Carries, Discipline, Flow, Limit, Plan, Queue, SenderObject, Way};
-use crate::topology::Ends;
 
 /// Above it the guest's one processor of 500 million instructions a virtual second would itself become the bottleneck.
 pub const RATE_BPS_MAX: u64 = 50_000_000;
@@ -44,12 +47,13 @@ pub fn check(spec: &RunSpec) -> Result<(), Error> {
 /// # Errors
 /// As [`check`].
 pub fn draft(spec: &RunSpec) -> Result<Draft<'_>, Error> {
+    spec.check()?;
     size(spec)?;
-    let ends = Ends::of(spec);
+    let links = &spec.network.links;
     let mut routers = Vec::new();
-    let mut cable_of = vec![(0, 0); spec.links.len()];
+    let mut cable_of = vec![(0, 0); links.len()];
     let mut cables = Vec::new();
-    for (number, (forth, back)) in ends.cables().into_iter().enumerate() {
+    for (number, (forth, back)) in pairs(links).into_iter().enumerate() {
         let mut ways = [None, None];
         for (end, link) in [Some(forth), back].into_iter().enumerate() {
             if let Some(link) = link {
@@ -58,20 +62,21 @@ pub fn draft(spec: &RunSpec) -> Result<Draft<'_>, Error> {
             }
         }
         cables.push(Cable {
-            ends: ends.links[forth],
+            ends: ends_of(&links[forth]),
             ways,
         });
     }
-    let hop = |&link: &u32| (ends.links[link as usize][0], cable_of[link as usize].0);
+    let hop = |&link: &u32| (links[link as usize].from as usize, cable_of[link as usize].0);
     let mut laws = Laws::default();
     let mut flows = Vec::with_capacity(spec.flows.len());
     for planned in &spec.flows {
         let route: Vec<_> = planned.route.iter().map(hop).collect();
         let route_back: Vec<_> = planned.route_back.iter().map(hop).collect();
         let law = planned.sender.map(|law| laws.name(law, &planned.params, &route));
+        passes_no_end(spec, planned)?;
         flows.push(flow(planned, route, route_back, law)?);
     }
-    agree(&flows, ends.nodes)?;
+    agree(&flows, spec.network.nodes.len())?;
     Ok(Draft {
         plan: Plan {
             seed: spec.seed,
@@ -80,7 +85,7 @@ pub fn draft(spec: &RunSpec) -> Result<Draft<'_>, Error> {
             record_interval_ns: spec.record_interval_ns,
             modules: Vec::new(),
             senders: laws.objects,
-            nodes: ends.nodes,
+            nodes: spec.network.nodes.clone(),
             mtu_bytes: flows.iter().map(|flow| flow.packet_bytes).fold(1_500, u32::max),
             cables,
             flows,
@@ -89,6 +94,46 @@ pub fn draft(spec: &RunSpec) -> Result<Draft<'_>, Error> {
         senders: laws.recipes,
         routers,
     })
+}
+
+/// From where to where a link leads.
+fn ends_of(link: &Edge) -> [usize; 2] {
+    [link.from as usize, link.to as usize]
+}
+
+/// Pairs each link with one that leads back, if there is one: such a pair is a cable, whose direction is that of the
+/// first.
+fn pairs(links: &[Edge]) -> Vec<(usize, Option<usize>)> {
+    let mut is_taken = vec![false; links.len()];
+    let mut pairs = Vec::new();
+    for (link, edge) in links.iter().enumerate() {
+        if is_taken[link] {
+            continue;
+        }
+        let leads_back = |&other: &usize| {
+            let back = &links[other];
+            !is_taken[other] && (back.from, back.to) == (edge.to, edge.from)
+        };
+        let back = (link + 1..links.len()).find(leads_back);
+        if let Some(back) = back {
+            is_taken[back] = true;
+        }
+        pairs.push((link, back));
+    }
+    pairs
+}
+
+/// A kernel takes what comes to an address of its own, wherever else a route would lead from there.
+fn passes_no_end(spec: &RunSpec, flow: &FlowSpec) -> Result<(), Error> {
+    for (route, end) in [(&flow.route, flow.to), (&flow.route_back, flow.from)] {
+        let on_the_way = route.iter().skip(1).map(|&link| spec.network.links[link as usize].from);
+        if on_the_way.into_iter().any(|node| node == end) {
+            let name = &spec.network.nodes[end as usize].name;
+            let why = format!("{} ends at {name}, which its packets cannot pass before", flow.name);
+            return Err(none("flow.via", why));
+        }
+    }
+    Ok(())
 }
 
 /// The senders' laws that flows use.
@@ -147,12 +192,12 @@ fn size(spec: &RunSpec) -> Result<(), Error> {
             format!("{} flows are given, allowed are {FLOWS_MAX}", spec.flows.len()),
         ));
     }
-    if spec.links.len() > LINKS_MAX {
+    if spec.network.links.len() > LINKS_MAX {
         return Err(none(
             "topology",
             format!(
                 "it comes to {} links, allowed are {LINKS_MAX}; run fewer flows",
-                spec.links.len()
+                spec.network.links.len()
             ),
         ));
     }
@@ -160,7 +205,7 @@ fn size(spec: &RunSpec) -> Result<(), Error> {
         let rates = flow
             .route
             .iter()
-            .map(|&link| spec.links[link as usize].capacity.rate_bps_mean());
+            .map(|&link| spec.network.links[link as usize].capacity.rate_bps_mean());
         rates.min().unwrap_or(0)
     };
     let rate_bps = spec.flows.iter().map(narrowest).max().unwrap_or(0);
@@ -178,7 +223,7 @@ fn size(spec: &RunSpec) -> Result<(), Error> {
 }
 
 fn way<'a>(spec: &'a RunSpec, number: usize, routers: &mut Vec<(String, &'a RouterSpec)>) -> Result<Way, Error> {
-    let link = &spec.links[number];
+    let link = &spec.network.links[number];
     let CapacitySpec::Constant { rate_bps } = link.capacity else {
         return Err(none(
             "trace",
@@ -216,7 +261,7 @@ fn way<'a>(spec: &'a RunSpec, number: usize, routers: &mut Vec<(String, &'a Rout
 }
 
 fn queue<'a>(spec: &'a RunSpec, number: usize, routers: &mut Vec<(String, &'a RouterSpec)>) -> Result<Queue, Error> {
-    let link = &spec.links[number];
+    let link = &spec.network.links[number];
     let limit = match (link.buffer.packets, link.buffer.bytes) {
         (Some(packets), None) => Limit::Packets(packets),
         (None, Some(bytes)) => Limit::Bytes(bytes),
@@ -311,9 +356,6 @@ fn flow(
     route_back: Vec<(usize, usize)>,
     law: Option<String>,
 ) -> Result<Flow, Error> {
-    let (Some(&(from, _)), Some(&(to, _))) = (route.first(), route_back.first()) else {
-        return Err(none("flow", format!("{} crosses no link", flow.name)));
-    };
     let transport = &flow.transport;
     let payload_bytes = transport.packet_bytes - transport.header_bytes;
     if flow.sender.is_some() && payload_bytes + 40 < 88 + 40 {
@@ -348,8 +390,8 @@ fn flow(
     }
     Ok(Flow {
         name: flow.name.to_string(),
-        from,
-        to,
+        from: flow.from as usize,
+        to: flow.to as usize,
         route,
         route_back,
         law,
@@ -382,4 +424,85 @@ fn agree(flows: &[Flow], nodes: usize) -> Result<(), Error> {
         }
     }
     Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const RUN: &str = "[run]\nduration = '1 s'\nwarmup = '0 s'\n[transport]\npreset = 'linux'\n";
+
+    fn spec(text: &str) -> RunSpec {
+        let text = format!("{RUN}{text}");
+        let options = fadelab_scenario::Options::default();
+        let plan = fadelab_scenario::parse(text.as_bytes(), "x.toml", std::path::Path::new(""), &options);
+        plan.expect("it is valid").runs.remove(0).spec
+    }
+
+    #[test]
+    fn a_node_is_one_namespace_and_a_link_with_its_way_back_one_cable() {
+        // Goal: a dumbbell with three flows is two routers and six hosts, joined by seven cables that are used both
+        // ways, and each packet leaves a node by a cable that leads to the node where it comes next.
+        let spec = spec("[topology.bottleneck]\nrate = '1 Mbit/s'\ndelay = '1 ms'\n[flow]\nlaw = 'reno'\ncount = 3\n");
+        let plan = draft(&spec).expect("it has a counterpart").plan;
+        assert_eq!(plan.nodes, spec.network.nodes);
+        assert_eq!((plan.nodes.len(), plan.cables.len()), (2 + 6, 1 + 6));
+        let used = |cable: &Cable| cable.ways.iter().flatten().map(|way| way.link).collect::<Vec<_>>();
+        let cables: Vec<_> = plan.cables.iter().map(used).collect();
+        let pairs: Vec<_> = (0..7).map(|cable| vec![2 * cable, 2 * cable + 1]).collect();
+        assert_eq!(cables, pairs);
+        for flow in &plan.flows {
+            for (route, mut at, to) in [
+                (&flow.route, flow.from, flow.to),
+                (&flow.route_back, flow.to, flow.from),
+            ] {
+                for &(node, cable) in route {
+                    let [one, other] = plan.cables[cable].ends;
+                    assert!(node == at && (one == at || other == at));
+                    at = if one == at { other } else { one };
+                }
+                assert_eq!(at, to);
+            }
+        }
+    }
+
+    /// A star around `hub`, whose link to `c` is open on the way back unless told otherwise.
+    fn star(duplex: bool, via: &str) -> RunSpec {
+        let link = |name: &str, to: &str, more: &str| {
+            format!("[link.{name}]\nfrom = 'hub'\nto = '{to}'\nrate = '1 Mbit/s'\ndelay = '1 ms'\n{more}")
+        };
+        let links = [
+            link("a", "a", ""),
+            link("b", "b", ""),
+            link("c", "c", &format!("duplex = {duplex}\n")),
+        ];
+        let flow = format!("[flow]\nlaw = 'reno'\nfrom = 'a'\nto = 'b'\n{via}");
+        spec(&format!(
+            "[topology]\nnodes = ['hub', 'a', 'b', 'c']\n{}{flow}",
+            links.concat()
+        ))
+    }
+
+    #[test]
+    fn a_link_without_a_way_back_is_a_cable_by_itself() {
+        // Goal: a cable whose other way no link uses is open there, and cables are no fewer for it.
+        let plan = draft(&star(false, "")).expect("it has a counterpart").plan;
+        let open: Vec<_> = plan.cables.iter().map(|cable| cable.ways[1].is_none()).collect();
+        assert_eq!(open, [false, false, true]);
+    }
+
+    #[test]
+    fn a_flow_may_pass_a_node_twice_but_not_its_end() {
+        // Goal: a route that comes through the hub twice has a counterpart, one that comes by its receiver on the way
+        // is refused by the key that asks for it, with the name of the node.
+        assert!(draft(&star(true, "via = ['c']\n")).is_ok());
+        let spec = spec(
+            "[topology]\nnodes = ['a', 'b', 'c']\n\
+             [link.ab]\nfrom = 'a'\nto = 'b'\nrate = '1 Mbit/s'\ndelay = '1 ms'\n\
+             [link.bc]\nfrom = 'b'\nto = 'c'\nrate = '1 Mbit/s'\ndelay = '1 ms'\n\
+             [flow]\nlaw = 'reno'\nfrom = 'a'\nto = 'b'\nvia = ['b', 'c']\n",
+        );
+        let why = check(&spec).expect_err("it has none").to_string();
+        assert!(why.contains("`flow.via`") && why.contains("flow.1 ends at b"), "{why}");
+    }
 }

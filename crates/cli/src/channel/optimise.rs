@@ -3,13 +3,13 @@
 use std::path::Path;
 
 use fadelab_lab::code_rates::{self, PAPER, Pair};
-use fadelab_lab::{Progress, Simulator, Watch};
+use fadelab_lab::{Failure, Progress, Simulator, Watch};
 use fadelab_scenario::plan::Plan;
 use indicatif::{ProgressBar, ProgressStyle};
 
 use crate::channel::{ChannelArgs, invalid, snrs, surface};
 use crate::progress::Terminal;
-use crate::{Failure, output, run};
+use crate::{output, run};
 
 /// The link of the VCP paper's figure 3, on which it chose its code rates.
 const SATELLITE: &str = include_str!("../../../../scenarios/satellite.toml");

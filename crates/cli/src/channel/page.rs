@@ -3,13 +3,14 @@
 use std::io::Write;
 use std::path::Path;
 
+use fadelab_lab::Failure;
 use fadelab_phy::channel::PacketKind;
 use fadelab_results::channel::{ChannelCurve, ChannelPage};
 use rayon::prelude::*;
 
 use crate::channel::table::{channel_text, rate_text};
 use crate::channel::{ChannelArgs, Curve, rounded};
-use crate::{Failure, output};
+use crate::output;
 
 /// Computes the curves on all cores and writes the page.
 ///

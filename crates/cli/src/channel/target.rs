@@ -2,10 +2,10 @@
 
 use std::fmt::Write;
 
+use fadelab_lab::Failure;
 use fadelab_phy::channel::{CODE_RATE_MIN, ChannelSpec, CodeSpec, PacketKind};
 use fadelab_phy::solve::{SNR_DB_RANGE, SolveError, code_rate_for_packet_error, snr_for_packet_error};
 
-use crate::Failure;
 use crate::channel::table::{channel_text, rate_text};
 use crate::channel::{
     ChannelArgs, Curve, curve, curves, invalid, kind_name, mode, probability, size, snrs, within_reach,

@@ -3,8 +3,9 @@
 use std::fmt::Write;
 
 use fadelab_kernel::check::Standing;
+use fadelab_lab::Failure;
 
-use crate::{Failure, output};
+use crate::output;
 
 /// Prints what this machine can do.
 ///

@@ -6,8 +6,9 @@ use clap::Args;
 use fadelab_kernel::router::{Claim, claims};
 use fadelab_kernel::sender::LiveFlow;
 use fadelab_kernel::store::{self, Entry};
+use fadelab_lab::Failure;
 
-use crate::{Failure, output};
+use crate::output;
 
 /// Arguments of `fadelab kernel list`.
 #[derive(Debug, Args)]

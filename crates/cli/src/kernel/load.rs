@@ -10,9 +10,10 @@ use fadelab_kernel::process::Owner;
 use fadelab_kernel::segments::Segments;
 use fadelab_kernel::sender::{NAME_BYTES_MAX, Sender, Unit, default_name};
 use fadelab_kernel::store::{self, Entry};
+use fadelab_lab::Failure;
 
 use super::{params, record};
-use crate::{Failure, output};
+use crate::output;
 
 /// Arguments of `fadelab kernel load`.
 #[derive(Debug, Args)]

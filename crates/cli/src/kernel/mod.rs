@@ -10,8 +10,7 @@ mod unload;
 mod view;
 
 use clap::Subcommand;
-
-use crate::Failure;
+use fadelab_lab::Failure;
 
 /// What to do with the kernel.
 #[derive(Debug, Subcommand)]

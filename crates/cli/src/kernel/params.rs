@@ -2,11 +2,11 @@
 
 use std::path::{Path, PathBuf};
 
-use fadelab_lab::own_law;
+use fadelab_lab::{Failure, own_law};
 use fadelab_scenario::Options;
 use fadelab_scenario::plan::PlannedRun;
 
-use crate::{Failure, output};
+use crate::output;
 
 /// The name of a law as it was given: a name, or a header, which is compiled and registered first.
 ///

@@ -7,9 +7,10 @@ use std::sync::atomic::Ordering;
 use std::time::Duration;
 
 use fadelab_kernel::sender::{Recorder, Sender, Unit};
+use fadelab_lab::Failure;
 use fadelab_laws::recorded::RecordedHead;
 
-use crate::{Failure, interrupt, output};
+use crate::{interrupt, output};
 
 /// Between two looks at whether to end.
 const LOOK: Duration = Duration::from_millis(100);

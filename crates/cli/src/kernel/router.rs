@@ -8,12 +8,13 @@ use fadelab_kernel::Version;
 use fadelab_kernel::device::Device;
 use fadelab_kernel::router::object::{self, Recipe};
 use fadelab_kernel::router::{self, Closed, Options, Router, RouterError};
+use fadelab_lab::Failure;
 use fadelab_laws::abi;
+use fadelab_run::spec::RunSpec;
 use fadelab_scenario::unit::{Rate, Size, parse};
-use fadelab_sim::spec::RunSpec;
 
 use super::{params, view};
-use crate::{Failure, interrupt, output};
+use crate::{interrupt, output};
 
 /// How often the loop looks whether it is to end.
 const TURN: Duration = Duration::from_millis(100);
@@ -103,7 +104,12 @@ fn begin(args: &RouterArgs) -> Result<(Router, String), Failure> {
 
 /// The compiled law and what goes with it.
 fn prepared(args: &RouterArgs, spec: &RunSpec) -> Result<(Vec<u8>, Options), Failure> {
-    let link = &spec.links.first().expect("the scenario has a bottleneck").router;
+    let link = &spec
+        .network
+        .links
+        .first()
+        .expect("the scenario has a bottleneck")
+        .router;
     if let Some(reason) = object::obstacle(link.law, link.capacity) {
         return Err(Failure::Invalid(reason));
     }

@@ -2,8 +2,9 @@
 
 use clap::Args;
 use fadelab_kernel::store;
+use fadelab_lab::Failure;
 
-use crate::{Failure, output};
+use crate::output;
 
 /// Arguments of `fadelab kernel unload`.
 #[derive(Debug, Args)]

@@ -5,8 +5,9 @@ use std::time::Duration;
 
 use console::Term;
 use fadelab_kernel::router::{Counters, EdgeCounters};
+use fadelab_lab::Failure;
 
-use crate::{Failure, output};
+use crate::output;
 
 /// Cells of the bar of the load.
 const BAR_CELLS: usize = 30;

@@ -7,10 +7,11 @@ use std::rc::Rc;
 use fadelab_laws::catalogue::{self, Role};
 use fadelab_results::measure::{self, Metric};
 use fadelab_results::{Run, SIM, Specs};
+use fadelab_run::app::App;
+use fadelab_run::record::RunRecord;
+use fadelab_run::transport::RttSamples;
 use fadelab_scenario::plan::{Plan, PlannedRun};
 use fadelab_scenario::{Options, load};
-use fadelab_sim::record::RunRecord;
-use fadelab_sim::spec::{App, RttSamples};
 use fadelab_sim::tap::Sighting;
 
 use super::text::Table;

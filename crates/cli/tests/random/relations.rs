@@ -1,7 +1,10 @@
 //! What columns say of each other: packets and bytes are conserved, a part is not more than its whole, nothing is
 //! faster than the path, and tables agree with each other.
 
-use fadelab_sim::spec::{App, CapacitySpec, FlowSpec, LinkSpec, RunSpec};
+use fadelab_path::spec::{CapacitySpec, LinkSpec};
+use fadelab_run::app::App;
+use fadelab_run::flow::FlowSpec;
+use fadelab_run::spec::RunSpec;
 
 use super::table::{Table, Tables};
 
@@ -30,7 +33,7 @@ impl At<'_> {
 
     fn link(&self) -> &LinkSpec {
         let name = self.table.text(self.row, "link");
-        let link = self.spec.links.iter().find(|link| link.name.as_ref() == name);
+        let link = self.spec.network.links.iter().find(|link| link.name.as_ref() == name);
         link.unwrap_or_else(|| panic!("the scenario has no link {name}"))
     }
 
@@ -43,7 +46,12 @@ impl At<'_> {
     /// The flows whose data cross the link of the row.
     fn crossing(&self) -> impl Iterator<Item = &FlowSpec> {
         let name = self.table.text(self.row, "link");
-        let place = self.spec.links.iter().position(|link| link.name.as_ref() == name);
+        let place = self
+            .spec
+            .network
+            .links
+            .iter()
+            .position(|link| link.name.as_ref() == name);
         let crosses = move |flow: &&FlowSpec| flow.route.iter().any(|&id| Some(id as usize) == place);
         self.spec.flows.iter().filter(crosses)
     }
@@ -351,7 +359,10 @@ fn delay_us(at: &At<'_>) -> u64 {
 /// Propagation there and back.
 fn path_delay_us(spec: &RunSpec, flow: &FlowSpec) -> u64 {
     let links = flow.route.iter().chain(&flow.route_back);
-    links.map(|&link| spec.links[link as usize].delay_ns).sum::<u64>() / 1000
+    links
+        .map(|&link| spec.network.links[link as usize].delay_ns)
+        .sum::<u64>()
+        / 1000
 }
 
 fn is_ratio(ratio: Option<f64>, part: u64, whole: u64) -> bool {

@@ -191,7 +191,7 @@ fn used(plan: &Plan) -> Vec<String> {
         used.push(kind("app", &flow.app));
         used.push(kind("recovery", &flow.transport.recovery));
     }
-    for link in &spec.links {
+    for link in &spec.network.links {
         used.push(format!("router {}", link.router.law.name()));
         used.push(format!("capacity {}", link.router.capacity.name()));
         used.push(kind("rate", &link.capacity));

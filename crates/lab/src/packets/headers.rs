@@ -6,7 +6,7 @@
 
 use etherparse::{IpEcn, IpNumber, Ipv4Header, TcpHeader, UdpHeader};
 use fadelab_laws::Codec;
-use fadelab_sim::spec::FlowSpec;
+use fadelab_run::flow::FlowSpec;
 use fadelab_sim::tap::Sighting;
 
 /// Bytes of an IPv4 header without options.

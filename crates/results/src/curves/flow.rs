@@ -1,6 +1,6 @@
 //! Curves of flows, a row per run and flow.
 
-use fadelab_sim::record::FlowCounters;
+use fadelab_run::record::FlowCounters;
 
 use super::link::{Grid, seconds};
 use crate::Run;

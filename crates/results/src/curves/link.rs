@@ -1,6 +1,7 @@
 //! Curves of a link, a row per run.
 
-use fadelab_sim::record::{FlowCounters, LinkCounters};
+use fadelab_path::counters::LinkCounters;
+use fadelab_run::record::FlowCounters;
 
 use crate::Run;
 use crate::bins::{self, Bin};

@@ -14,8 +14,8 @@ pub use budget::Budget;
 use spread::Quantiles;
 
 use crate::contender::{Contender, contenders, sender_looks};
+use crate::distinct::in_order;
 use crate::pack::Packed;
-use crate::summary::in_order;
 use crate::{Experiment, Run, measure};
 
 /// All curves of an experiment.

@@ -3,9 +3,10 @@
 use std::fmt::Write;
 
 use crate::distance;
+use crate::distinct::in_order;
 use crate::measure::Metric;
 use crate::shares::Share;
-use crate::summary::{Group, in_order};
+use crate::summary::Group;
 use crate::{Summary, Verdict, table};
 
 /// How the claims ended, or else how many figures of grounds agree, or else who uses how much of the link.

@@ -10,7 +10,7 @@ mod tables;
 use std::fmt::Write;
 
 use crate::curves::Curves;
-use crate::summary::in_order;
+use crate::distinct::in_order;
 use crate::{Error, Experiment, SIM, Summary, point_text};
 
 const PAGE: &str = include_str!("../../../../web/report.html");

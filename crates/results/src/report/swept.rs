@@ -2,7 +2,7 @@
 
 use serde::Serialize;
 
-use crate::summary::in_order;
+use crate::distinct::in_order;
 
 /// A key of the sweep besides law and seed.
 #[derive(Clone, Debug, PartialEq, Serialize)]

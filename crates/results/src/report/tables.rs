@@ -6,7 +6,6 @@ use super::escape;
 use crate::Summary;
 use crate::contender::COLOURS_N;
 use crate::measure::Metric;
-use crate::share_table;
 use crate::summary::Group;
 use crate::table::{self, View};
 
@@ -82,7 +81,7 @@ fn table_html(summary: &Summary, view: &View) -> String {
         }
         text.push_str("</ul>");
     }
-    if let Some(shares) = share_table::view(summary, &view.link, None) {
+    if let Some(shares) = table::shares::view(summary, &view.link, None) {
         text.push_str(&shares_html(summary, &shares));
     }
     text

@@ -4,15 +4,19 @@
 use std::path::Path;
 use std::sync::Arc;
 
+use fadelab_path::counters::LinkCounters;
+use fadelab_path::layer::LinkLayer;
+use fadelab_path::spec::{Buffer, CapacitySpec, LinkKind, LinkSpec, Queues, RouterSpec};
 use fadelab_path::trace::{Trace, TraceRules};
 use fadelab_phy::channel::{ChannelSpec, CodeSpec, Model};
 use fadelab_results::picture::{Axis, Curve, Mark, Panel, Picture};
 use fadelab_results::{Experiment, Host, Provenance, Run, SIM, Specs};
-use fadelab_sim::record::{Completion, FlowCounters, LinkCounters, RunRecord, Series};
-use fadelab_sim::spec::{
-    App, Buffer, CapacitySpec, FeedbackForm, FlowKind, FlowSpec, LinkKind, LinkLayer, LinkSpec, Pacing, Queues,
-    Recovery, RecoveryExit, RouterSpec, RttSamples, RunSpec, Span, Transport,
-};
+use fadelab_run::app::{App, Span};
+use fadelab_run::flow::{FlowKind, FlowSpec};
+use fadelab_run::network::NetworkSpec;
+use fadelab_run::record::{Completion, FlowCounters, RunRecord, Series};
+use fadelab_run::spec::RunSpec;
+use fadelab_run::transport::{FeedbackForm, Pacing, Recovery, RecoveryExit, RttSamples, Transport};
 
 pub const SECOND: u64 = 1_000_000_000;
 
@@ -79,7 +83,8 @@ pub fn link(name: &str, shown: bool, channel: Option<ChannelSpec>) -> LinkSpec {
     )
 }
 
-pub fn flow(name: &str, group: &str, route: Vec<u32>) -> FlowSpec {
+/// A flow over one of the links of [`spec`], with ACKs over the other.
+pub fn flow(name: &str, group: &str, link: u32) -> FlowSpec {
     let sender = fadelab_laws::sender("reno").unwrap();
     let kind = FlowKind {
         group: group.to_owned(),
@@ -93,8 +98,10 @@ pub fn flow(name: &str, group: &str, route: Vec<u32>) -> FlowSpec {
     };
     FlowSpec {
         name: name.into(),
-        route,
-        route_back: vec![1],
+        from: link,
+        to: 1 - link,
+        route: vec![link],
+        route_back: vec![1 - link],
         kind: kind.into(),
     }
 }
@@ -105,16 +112,20 @@ pub fn spec(seed: u64, duration_s: u64) -> RunSpec {
         model: Model::Random { data: 0.02, ack: 0.0 },
         code: CodeSpec::NONE,
     };
+    let mut network = NetworkSpec::default();
+    let [here, there] = ["here", "there"].map(|name| network.host(name));
+    network.join(here, there, link("bottleneck", true, Some(channel)));
+    network.join(there, here, link("back", false, None));
     RunSpec {
         seed,
         duration_ns: duration_s * SECOND,
         warmup_ns: 10 * SECOND,
         record_interval_ns: Some(SECOND),
-        links: vec![link("bottleneck", true, Some(channel)), link("back", false, None)],
+        network,
         flows: vec![
-            flow("down.0", "down", vec![0]),
-            flow("down.1", "down", vec![0]),
-            flow("up.0", "up", vec![1]),
+            flow("down.0", "down", 0),
+            flow("down.1", "down", 0),
+            flow("up.0", "up", 1),
         ],
     }
 }
@@ -122,7 +133,7 @@ pub fn spec(seed: u64, duration_s: u64) -> RunSpec {
 /// The same with a recorded trace as capacity.
 pub fn trace_spec(seed: u64, duration_s: u64) -> RunSpec {
     let mut spec = spec(seed, duration_s);
-    spec.links[0].capacity = CapacitySpec::Trace(Arc::new(Trace {
+    spec.network.links[0].capacity = CapacitySpec::Trace(Arc::new(Trace {
         opportunities_ms: vec![1, 2, 3],
         opportunity_bytes: 1504,
         rules: TraceRules::Plain,
@@ -150,7 +161,7 @@ pub fn record(spec: &RunSpec, load: impl Fn(u64) -> u64) -> RunRecord {
         }
     }
     let warmup = (spec.warmup_ns / SECOND) as usize;
-    let shown = (0..).zip(&spec.links).filter(|(_, link)| link.shown);
+    let shown = (0..).zip(&spec.network.links).filter(|(_, link)| link.shown);
     let link_ids: Vec<u32> = shown.map(|(id, _)| id).collect();
     let mut links_warmup = vec![LinkCounters::default(); link_ids.len()];
     let mut links_end = links_warmup.clone();

@@ -2,10 +2,13 @@
 
 use fadelab_path::node::Node;
 use fadelab_path::wire::Wires;
+use fadelab_run::app::App;
+use fadelab_run::flow::FlowSpec;
+use fadelab_run::network::LinkId;
+use fadelab_run::spec::RunSpec;
 
 use super::both_ways;
 use crate::pipe::{Answers, NodeBehind, Pipe};
-use crate::spec::{App, FlowSpec, LinkId, RunSpec};
 use crate::tcp::Now;
 use crate::tcp::sender::handshake::syn;
 
@@ -51,7 +54,7 @@ fn answered(spec: &RunSpec, places: Places<'_>, pipes: &[Pipe], pipe: usize) -> 
                 // A tail gets its packets ahead of their time without this.
                 None if pipes[pipe_of(next)].is_ahead() => return None,
                 None => {}
-                Some(at) if Node::plans_ahead(&spec.links[next as usize]) => nodes.push((at, next)),
+                Some(at) if Node::plans_ahead(&spec.network.links[next as usize]) => nodes.push((at, next)),
                 // What takes an event for each step does not take packets ahead of their time.
                 Some(_) => return None,
             }

@@ -9,7 +9,8 @@ use std::sync::Arc;
 
 use fadelab_phy::channel::{ChannelSpec, CodeSpec, Model};
 
-use crate::spec::{LinkId, RunSpec};
+use fadelab_run::network::LinkId;
+use fadelab_run::spec::RunSpec;
 
 /// What routes bring over a link.
 #[derive(Clone, Copy, Default)]
@@ -19,7 +20,7 @@ struct Brought {
 }
 
 fn brought(spec: &RunSpec) -> Vec<Brought> {
-    let mut links = vec![Brought::default(); spec.links.len()];
+    let mut links = vec![Brought::default(); spec.network.links.len()];
     for flow in &spec.flows {
         flow.route.iter().for_each(|&link| links[link as usize].data = true);
         flow.route_back
@@ -31,7 +32,7 @@ fn brought(spec: &RunSpec) -> Vec<Brought> {
 
 /// Shown links without a channel over which data alone come: what they send is data.
 pub(crate) fn of_data_alone(spec: &RunSpec) -> BTreeSet<LinkId> {
-    let links = (0..).zip(spec.links.iter().zip(brought(spec)));
+    let links = (0..).zip(spec.network.links.iter().zip(brought(spec)));
     let alone =
         links.filter(|(_, (link, brought))| link.shown && link.channel.is_none() && brought.data && !brought.acks);
     alone.map(|(id, _)| id).collect()
@@ -41,16 +42,16 @@ pub(crate) fn of_data_alone(spec: &RunSpec) -> BTreeSet<LinkId> {
 pub(super) fn told_apart(spec: &RunSpec) -> Cow<'_, RunSpec> {
     let brought = brought(spec);
     let mixes = |id: usize| {
-        let link = &spec.links[id];
+        let link = &spec.network.links[id];
         link.shown && link.channel.is_none() && brought[id].data && brought[id].acks
     };
-    let mixed: Vec<usize> = (0..spec.links.len()).filter(|&id| mixes(id)).collect();
+    let mixed: Vec<usize> = (0..spec.network.links.len()).filter(|&id| mixes(id)).collect();
     if mixed.is_empty() {
         return Cow::Borrowed(spec);
     }
     let mut told = spec.clone();
     for id in mixed {
-        Arc::make_mut(&mut told.links[id].kind).channel = Some(ChannelSpec {
+        Arc::make_mut(&mut told.network.links[id].kind).channel = Some(ChannelSpec {
             model: Model::Random { data: 0.0, ack: 0.0 },
             code: CodeSpec::NONE,
         });

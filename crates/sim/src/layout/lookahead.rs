@@ -12,9 +12,12 @@
 //! Where a law still has to see what left its link before a host may look at it, all that came to that link before must
 //! have come: its feeder is looked at, too.
 
+use fadelab_run::app::App;
+use fadelab_run::network::LinkId;
+use fadelab_run::spec::RunSpec;
+
 use super::{Feeder, both_ways, feeders};
 use crate::pipe::Pipe;
-use crate::spec::{App, LinkId, RunSpec};
 
 /// Tells each pipe how far it may be looked ahead. `settled` is the link whose law has to see what comes out of a pipe
 /// before anybody else does.

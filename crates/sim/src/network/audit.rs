@@ -2,14 +2,14 @@
 
 use std::collections::BTreeMap;
 
+use fadelab_path::counters::LinkCounters;
 use fadelab_path::node::Node;
 use fadelab_path::violation::{Checked, violated};
 use fadelab_path::wire::Ahead;
+use fadelab_run::network::LinkId;
 
 use super::Network;
 use crate::pipe::Pipe;
-use crate::record::LinkCounters;
-use crate::spec::LinkId;
 
 /// What has been sent through each tail ahead of its time.
 type AheadOf = BTreeMap<LinkId, Ahead>;

@@ -2,9 +2,9 @@
 //! it is, so that whoever goes there need not look it up; a plain wire is its number alone.
 
 use fadelab_phy::channel::PacketKind;
+use fadelab_run::network::LinkId;
 
 use super::Network;
-use crate::spec::LinkId;
 
 /// A tail has this bit besides.
 pub(super) const TAIL: u32 = 1 << 30;

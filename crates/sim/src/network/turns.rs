@@ -1,6 +1,7 @@
 //! Whose event is first where several flows have one at the same instant.
 
-use crate::spec::{RunSpec, in_order_of_names};
+use fadelab_run::flow::in_order_of_names;
+use fadelab_run::spec::RunSpec;
 
 /// A permutation of the flows; empty where they stand in order, as they mostly do.
 #[derive(Debug, Default)]

@@ -7,8 +7,10 @@ use std::ptr;
 use std::rc::Rc;
 
 use fadelab_laws::{Codec, Params, Receiver as ReceiverLaw, Sender as Law};
+use fadelab_run::app::App;
+use fadelab_run::flow::FlowSpec;
+use fadelab_run::transport::{FeedbackForm, Recovery, Transport, option_bytes};
 
-use crate::spec::{App, FeedbackForm, FlowSpec, Recovery, Transport, option_bytes};
 use crate::tcp::TickClock;
 
 /// IP and UDP header of a datagram of a flow without a law.
@@ -85,7 +87,9 @@ impl Plan {
 #[cfg(test)]
 pub(crate) mod tests {
     use super::*;
-    use crate::spec::{FlowKind, Pacing, Recovery, RecoveryExit, RttSamples, Span};
+    use fadelab_run::app::Span;
+    use fadelab_run::flow::FlowKind;
+    use fadelab_run::transport::{Pacing, Recovery, RecoveryExit, RttSamples};
 
     /// A flow under the law `name` over link 0, back over link 1.
     pub(crate) fn spec(name: &str) -> FlowSpec {
@@ -130,6 +134,8 @@ pub(crate) mod tests {
         };
         FlowSpec {
             name: "a".into(),
+            from: 0,
+            to: 1,
             route: vec![0],
             route_back: vec![1],
             kind: kind.into(),

@@ -3,10 +3,10 @@
 
 use fadelab_laws::{Receiver as Law, State, abi};
 use fadelab_path::packet::{FeedbackBytes, Header};
+use fadelab_run::transport::OPTION_BYTES_MAX;
 
 use crate::packet::{Packet, SACK_BLOCKS_MAX, flag};
 use crate::ranges::{Range, RangeSet};
-use crate::spec::OPTION_BYTES_MAX;
 use crate::tcp::Now;
 use crate::tcp::plan::Plan;
 

@@ -3,12 +3,12 @@
 use fadelab_laws::{Sender as Law, State, abi};
 use fadelab_path::packet::{Header, PacketId};
 use fadelab_path::violation::{Checked, violated};
+use fadelab_run::transport::{Recovery, RecoveryExit, RttSamples};
 use prefetch_index::prefetch_index;
 
 use crate::network::Network;
 use crate::packet::{Packet, flag};
 use crate::rtt::RttEstimator;
-use crate::spec::{Recovery, RecoveryExit, RttSamples};
 use crate::tcp::Now;
 use crate::tcp::plan::Plan;
 use crate::tcp::scoreboard::{Sampling, Scoreboard};

@@ -5,12 +5,15 @@ use std::cell::RefCell;
 use std::rc::Rc;
 
 use fadelab_laws::{capacity, receiver, router, sender};
+use fadelab_path::layer::LinkLayer;
+use fadelab_path::spec::{Buffer, CapacitySpec, LinkKind, LinkSpec, Queues, RouterSpec};
 use fadelab_phy::channel::{ChannelSpec, CodeSpec, Model};
-use fadelab_sim::record::RunRecord;
-use fadelab_sim::spec::{
-    App, Buffer, CapacitySpec, FeedbackForm, FlowKind, FlowSpec, LinkId, LinkKind, LinkLayer, LinkSpec, Pacing, Queues,
-    Recovery, RecoveryExit, RouterSpec, RttSamples, RunSpec, Span, Transport,
-};
+use fadelab_run::app::{App, Span};
+use fadelab_run::flow::{FlowKind, FlowSpec};
+use fadelab_run::network::{LinkId, NetworkSpec};
+use fadelab_run::record::RunRecord;
+use fadelab_run::spec::RunSpec;
+use fadelab_run::transport::{FeedbackForm, Pacing, Recovery, RecoveryExit, RttSamples, Transport};
 use fadelab_sim::tap::Sighting;
 
 pub const MS: u64 = 1_000_000;
@@ -78,6 +81,16 @@ pub fn link(name: &str, rate_bps: u64, delay_ns: u64, packets: u32) -> LinkSpec 
     )
 }
 
+/// Links of which any may follow any other on a route: there is one node, at which all of them begin and end.
+pub fn network(links: impl IntoIterator<Item = LinkSpec>) -> NetworkSpec {
+    let mut network = NetworkSpec::default();
+    let node = network.host("node");
+    for link in links {
+        network.join(node, node, link);
+    }
+    network
+}
+
 pub fn flow(name: &str, law: &str, route: Vec<LinkId>, route_back: Vec<LinkId>) -> FlowSpec {
     let law = sender(law).expect("a registered sender");
     let kind = FlowKind {
@@ -92,6 +105,8 @@ pub fn flow(name: &str, law: &str, route: Vec<LinkId>, route_back: Vec<LinkId>) 
     };
     FlowSpec {
         name: name.into(),
+        from: 0,
+        to: 0,
         route,
         route_back,
         kind: kind.into(),
@@ -142,7 +157,7 @@ impl Dumbbell<'_> {
             duration_ns: self.duration_ns,
             warmup_ns: 0,
             record_interval_ns: None,
-            links,
+            network: network(links),
             flows,
         }
     }
@@ -191,7 +206,7 @@ pub fn wire(law: &str, bytes: u64) -> RunSpec {
         duration_ns: 60 * S,
         warmup_ns: 0,
         record_interval_ns: None,
-        links: links.into(),
+        network: network(links),
         flows: vec![flow],
     }
 }

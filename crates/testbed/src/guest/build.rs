@@ -18,6 +18,8 @@ use std::fs;
 use std::io::Write as _;
 use std::process::{Command, Stdio};
 
+use fadelab_run::network::NodeKind;
+
 use super::spaces::{self, Spaces, WIRES};
 use super::{Outcome, failed};
 use crate::plan::{Cable, Discipline, Flow, Limit, Plan, Way, address};
@@ -62,7 +64,7 @@ pub fn build(plan: &Plan, spaces: &Spaces) -> Outcome<()> {
     }
     batch("ip", &[], &devices)?;
     wires(plan)?;
-    for node in 0..plan.nodes {
+    for node in 0..plan.nodes.len() {
         let space = spaces::name(node);
         batch("ip", &["-n", &space], &addresses(plan, node))?;
         batch("tc", &["-n", &space], &queues(plan, node))?;
@@ -79,7 +81,7 @@ fn switches(plan: &Plan, spaces: &Spaces) -> Outcome<()> {
     set("net/core/rmem_max", "268435456")?;
     set("net/core/wmem_max", "268435456")?;
     spaces.at_wires(quiet)?;
-    for node in 0..plan.nodes {
+    for (node, spec) in plan.nodes.iter().enumerate() {
         let flow = plan
             .flows
             .iter()
@@ -87,6 +89,9 @@ fn switches(plan: &Plan, spaces: &Spaces) -> Outcome<()> {
         spaces.at(node, || {
             quiet()?;
             set("net/ipv4/ip_forward", "1")?;
+            if spec.kind == NodeKind::Router {
+                return Ok(());
+            }
             set("net/ipv4/tcp_no_metrics_save", "1")?;
             set("net/ipv4/tcp_rmem", RECEIVE_BUFFER)?;
             set("net/ipv4/tcp_wmem", SEND_BUFFER)?;
@@ -158,6 +163,10 @@ fn device(plan: &Plan, side: char, number: usize) -> String {
     )
 }
 
+/// What passes a node again takes another way than before, by a table of its own: tables are numbered from here on, by
+/// how many links the packet has crossed.
+const TABLES: usize = 1000;
+
 /// Devices, addresses and routes of a node.
 fn addresses(plan: &Plan, node: usize) -> String {
     let mut text = "link set lo up\n".to_owned();
@@ -176,10 +185,13 @@ fn addresses(plan: &Plan, node: usize) -> String {
         let ways = [(&flow.route, sender, receiver), (&flow.route_back, receiver, sender)];
         for (is_back, (route, from, to)) in ways.into_iter().enumerate() {
             for (hop, &(at, cable)) in route.iter().enumerate().filter(|(_, (at, _))| *at == node) {
-                let side = side_of(&plan.cables[cable], at);
-                let _ = write!(text, "route add {to}/32 dev {side}{cable}");
+                let device = |cable: usize| format!("{}{cable}", side_of(&plan.cables[cable], at));
+                let _ = write!(text, "route add {to}/32 dev {}", device(cable));
                 if hop == 0 {
                     let _ = write!(text, " src {from}{}", transport(flow, is_back == 1));
+                } else if route[..hop].iter().any(|&(before, _)| before == at) {
+                    let (table, came_by) = (TABLES + hop, device(route[hop - 1].1));
+                    let _ = write!(text, " table {table}\nrule add iif {came_by} to {to}/32 table {table}");
                 }
                 text.push('\n');
             }

@@ -3,7 +3,8 @@
 //! The kernel keeps totals and the state of now. What it keeps no total of (the integral of a queue, round-trip times,
 //! recoveries) is summed over ticks, which are short beside any round trip.
 
-use fadelab_sim::record::{Completion, FlowCounters, LinkCounters, RunRecord, Series};
+use fadelab_path::counters::LinkCounters;
+use fadelab_run::record::{Completion, FlowCounters, RunRecord, Series};
 
 use super::build::{SIDES, side_of};
 use super::laws::AtLink;

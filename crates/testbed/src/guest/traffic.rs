@@ -4,9 +4,9 @@ use std::collections::BTreeSet;
 use std::os::fd::{AsFd, OwnedFd};
 use std::time::Duration;
 
-use fadelab_sim::app::{Application, Wish};
-use fadelab_sim::record::{Completion, FlowCounters, RunRecord};
-use fadelab_sim::spec::App;
+use fadelab_run::app::App;
+use fadelab_run::app::{Application, Wish};
+use fadelab_run::record::{Completion, FlowCounters, RunRecord};
 use nix::sys::epoll::{Epoll, EpollCreateFlags, EpollEvent, EpollFlags, EpollTimeout};
 use nix::sys::time::TimeSpec;
 use nix::sys::timerfd::{ClockId as TimerClock, Expiration, TimerFd, TimerFlags, TimerSetTimeFlags};

@@ -192,8 +192,8 @@ impl Figure {
         let link = link_of(run, "bottleneck")?;
         let figures = measure::measure(run, link);
         let record = &run.record;
-        let sum = |of: fn(&fadelab_sim::record::FlowCounters) -> u64| {
-            let total = |flows: &[fadelab_sim::record::FlowCounters]| flows.iter().map(of).sum::<u64>();
+        let sum = |of: fn(&fadelab_run::record::FlowCounters) -> u64| {
+            let total = |flows: &[fadelab_run::record::FlowCounters]| flows.iter().map(of).sum::<u64>();
             (total(&record.flows_end) - total(&record.flows_warmup)) as f64
         };
         let arrived = || {

@@ -2,10 +2,10 @@
 
 use fadelab_laws::abi;
 use fadelab_path::packet::FeedbackBytes;
+use fadelab_run::transport::{Recovery, RttSamples};
 
 use super::{NOT_TIMED, Sender};
 use crate::packet::{Packet, flag};
-use crate::spec::{Recovery, RttSamples};
 use crate::tcp::Now;
 use crate::tcp::plan::Plan;
 

@@ -1,7 +1,8 @@
 //! When a segment may leave of a law that names a rate.
 
+use fadelab_run::transport::Pacing;
+
 use super::Sender;
-use crate::spec::Pacing;
 use crate::tcp::Now;
 use crate::tcp::plan::Plan;
 

@@ -1,9 +1,9 @@
 //! What the sending end makes of losses and of ECN echoes: when recovery begins and ends, when the law is asked.
 
 use fadelab_laws::abi;
+use fadelab_run::transport::Recovery;
 
 use super::{NOT_TIMED, Reduction, Sender};
-use crate::spec::Recovery;
 use crate::tcp::Now;
 use crate::tcp::plan::Plan;
 

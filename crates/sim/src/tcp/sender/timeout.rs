@@ -2,10 +2,10 @@
 
 use fadelab_laws::abi;
 use fadelab_path::violation::Checked;
+use fadelab_run::transport::Recovery;
 
 use super::{NOT_TIMED, Sender};
 use crate::network::Network;
-use crate::spec::Recovery;
 use crate::tcp::Now;
 use crate::tcp::plan::Plan;
 

@@ -1,9 +1,65 @@
-//! What writes into a sender, and when. Other grounds than the simulator ask the same applications, so that a flow
-//! starts at the same instant on each.
+//! What writes into a sender, and when. All grounds ask the same applications, so that a flow starts at the same
+//! instant on each.
 
 use fadelab_phy::random::Stream;
+use serde::{Deserialize, Serialize};
 
-use crate::spec::{App, Span};
+/// What an application does.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+pub enum App {
+    /// Always has data, from `start` on.
+    Greedy {
+        /// When it starts.
+        start: Span,
+    },
+    /// One transfer of `bytes` of payload.
+    Transfer {
+        /// When it starts.
+        start: Span,
+        /// Payload.
+        bytes: u64,
+    },
+    /// Constant bit rate of payload, from `start` until `stop`.
+    Cbr {
+        /// When it starts.
+        start: Span,
+        /// When it stops.
+        stop_ns: u64,
+        /// Payload bits per second.
+        rate_bps: u64,
+    },
+    /// Greedy sessions: begin after a random time, last a random time, pause a random time; each is a new connection.
+    Sessions {
+        /// Before the first session.
+        start: Span,
+        /// How long the application writes; what is under way is then finished.
+        on: Span,
+        /// Between the end of one session and the next; `None`: one session only.
+        off: Option<Span>,
+    },
+}
+
+/// A time, fixed or drawn once per use from the flow's own random stream.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+pub enum Span {
+    /// Always the same.
+    Fixed {
+        /// The time.
+        ns: u64,
+    },
+    /// Uniform in `[min_ns, max_ns)`.
+    Uniform {
+        /// Lower end.
+        min_ns: u64,
+        /// Upper end.
+        max_ns: u64,
+    },
+    /// Exponential.
+    Exponential {
+        /// Its mean.
+        mean_ns: u64,
+    },
+}
 
 /// What an application wants at its due time.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -29,7 +85,7 @@ pub struct Application {
 
 impl Application {
     /// An application with a random stream of its own, see [`Application::of_flow`].
-    pub(crate) fn new(app: &App, mut random: Stream) -> Self {
+    pub fn new(app: &App, mut random: Stream) -> Self {
         let start = match *app {
             App::Greedy { start }
             | App::Transfer { start, .. }
@@ -104,7 +160,7 @@ impl Application {
 }
 
 /// The random numbers of a flow: a word for its sender, and the stream of its application.
-pub(crate) fn stream(seed: u64, name: &str) -> (u64, Stream) {
+pub fn stream(seed: u64, name: &str) -> (u64, Stream) {
     let mut random = Stream::new(seed, &format!("flow {name}"));
     (random.next_u64(), random)
 }

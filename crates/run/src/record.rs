@@ -1,9 +1,7 @@
 //! What a run gives back: cumulative counters and instant samples. Rates are derived by whoever reads them.
 
-pub use fadelab_path::counters::LinkCounters;
+use fadelab_path::counters::LinkCounters;
 use serde::{Deserialize, Serialize};
-
-use crate::schedule::SourceId;
 
 /// Cumulative counters of a flow, and the state of its window at that instant.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -45,23 +43,6 @@ pub struct Completion {
     pub end_ns: u64,
     /// Payload.
     pub bytes: u64,
-}
-
-/// Completions as the engine notes them, which does some things ahead of their time, each with the source of its event.
-#[derive(Debug, Default)]
-pub(crate) struct Ends(Vec<(SourceId, Completion)>);
-
-impl Ends {
-    /// Notes one that an event of `source` brought.
-    pub fn add(&mut self, source: SourceId, completion: Completion) {
-        self.0.push((source, completion));
-    }
-
-    /// All of them in the order of their events.
-    pub fn in_order(mut self) -> Vec<Completion> {
-        self.0.sort_by_key(|&(source, completion)| (completion.end_ns, source));
-        self.0.into_iter().map(|(_, completion)| completion).collect()
-    }
 }
 
 /// Samples at equal distances, oldest first. `links[i][k]` is link `i` at `time_ns[k]`; only shown links are here.

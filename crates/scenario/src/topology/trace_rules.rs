@@ -1,7 +1,10 @@
 //! `trace_rules`: how the packets of a link use its trace, and what mahimahi's rules do not go with.
 
+use fadelab_path::layer::LinkLayer;
+use fadelab_path::spec::{CapacitySpec, LinkSpec, Queues};
 use fadelab_path::trace::TraceRules;
-use fadelab_sim::spec::{CapacitySpec, LinkLayer, LinkSpec, Queues, Transport};
+use fadelab_run::network::Edge;
+use fadelab_run::transport::Transport;
 
 use crate::error::Refusal;
 use crate::reader::Reader;
@@ -27,10 +30,10 @@ pub(crate) fn read(reader: &mut Reader<'_>, table: &str, is_duplex: bool) -> Res
 pub(crate) fn check(
     reader: &Reader<'_>,
     topology: &Topology,
-    links: &[LinkSpec],
+    links: &[Edge],
     transport: &Transport,
 ) -> Result<(), Refusal> {
-    for hop in topology.hops() {
+    for hop in &topology.hops {
         let of_hop = links
             .iter()
             .filter(|link| link.name.strip_suffix(".back").unwrap_or(&link.name) == hop.name);
@@ -44,9 +47,9 @@ pub(crate) fn check(
 }
 
 fn table(topology: &Topology, hop: &Hop) -> String {
-    match topology {
-        Topology::Row(_) => "topology.bottleneck".to_owned(),
-        Topology::Graph(_) => format!("link.{}", hop.name),
+    match topology.access {
+        Some(_) => "topology.bottleneck".to_owned(),
+        None => format!("link.{}", hop.name),
     }
 }
 

@@ -1,7 +1,7 @@
 //! `[link.NAME]`: nodes and links in any shape, and the routes that flows take over them.
 
 use fadelab_laws::Router;
-use fadelab_sim::spec::LinkId;
+use fadelab_run::network::{LinkId, NodeId};
 
 use crate::channel;
 use crate::document::{Raw, quoted};
@@ -9,74 +9,68 @@ use crate::error::{Refusal, nearest, one_of};
 use crate::kind::Kind;
 use crate::laws;
 use crate::layer;
+use crate::name::{self, NAMES_MAX};
 use crate::reader::Reader;
-use crate::schema;
-use crate::topology::{Files, Hop};
+use crate::topology::{Files, Hop, Topology};
 use crate::unit::Scalar;
 
-/// Nodes and links.
-#[derive(Clone, Debug)]
-pub struct Graph {
-    /// Names of the nodes.
-    pub nodes: Vec<String>,
-    /// In the order in which they are written.
-    pub links: Vec<Link>,
-}
-
-/// A link between two nodes, and the link back unless it is simplex.
-#[derive(Clone, Debug)]
-pub struct Link {
-    /// What it is.
-    pub hop: Hop,
-    /// Where it begins.
-    pub from: usize,
-    /// Where it ends.
-    pub to: usize,
-    /// Whether there is a link back.
-    pub is_duplex: bool,
-    /// Whether results show it where it carries data.
-    pub is_shown: bool,
-}
-
-/// One direction of a link; its index in [`Graph::arcs`] is its [`LinkId`].
+/// One direction of a hop; its index in [`Topology::arcs`] is its [`LinkId`].
 #[derive(Clone, Copy, Debug)]
 pub struct Arc {
-    /// Index into [`Graph::links`].
-    pub link: usize,
+    /// Index into [`Topology::hops`].
+    pub hop: usize,
     /// Whether it is the link back.
     pub is_back: bool,
-    from: usize,
-    to: usize,
+    /// The node where it begins.
+    pub from: usize,
+    /// The node where it ends.
+    pub to: usize,
     delay_ns: u64,
 }
 
 /// Where a flow goes, and its ACKs.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Route {
+    /// The node that sends data.
+    pub from: NodeId,
+    /// The node that receives them.
+    pub to: NodeId,
     /// Links of the data, in order.
     pub there: Vec<LinkId>,
     /// Links of the ACKs, in order.
     pub back: Vec<LinkId>,
 }
 
-impl Graph {
+impl Route {
+    /// The same for data that go the other way.
+    pub fn reversed(&self) -> Self {
+        Self {
+            from: self.to,
+            to: self.from,
+            there: self.back.clone(),
+            back: self.there.clone(),
+        }
+    }
+}
+
+impl Topology {
     /// Each link in the order of writing, followed by the link back where there is one.
     pub fn arcs(&self) -> Vec<Arc> {
         let mut arcs = Vec::new();
-        for (index, link) in self.links.iter().enumerate() {
+        for (index, hop) in self.hops.iter().enumerate() {
             let there = Arc {
-                link: index,
+                hop: index,
                 is_back: false,
-                from: link.from,
-                to: link.to,
-                delay_ns: link.hop.delay_ns,
+                from: hop.from,
+                to: hop.to,
+                delay_ns: hop.delay_ns,
             };
             arcs.push(there);
-            if link.is_duplex {
+            if hop.is_duplex {
                 arcs.push(Arc {
                     is_back: true,
-                    from: link.to,
-                    to: link.from,
+                    from: hop.to,
+                    to: hop.from,
                     ..there
                 });
             }
@@ -116,6 +110,8 @@ impl Graph {
         };
         let ids = |route: Vec<usize>| route.into_iter().map(|arc| arc as LinkId).collect();
         Ok(Route {
+            from: stops[0] as NodeId,
+            to: stops[stops.len() - 1] as NodeId,
             there: ids(there),
             back: ids(back),
         })
@@ -129,7 +125,7 @@ impl Graph {
                 format!("there is no route from node `{from}` to node `{to}`: add a link or correct its ends")
             })?;
             if let Some(twice) = part.iter().find(|arc| route.contains(arc)) {
-                let name = &self.links[arcs[*twice].link].hop.name;
+                let name = &self.hops[arcs[*twice].hop].name;
                 return Err(format!(
                     "the route would cross link `{name}` twice: leave out a node of `via`"
                 ));
@@ -147,9 +143,7 @@ fn twin(arcs: &[Arc], arc: usize) -> Option<usize> {
     } else {
         arc + 1
     };
-    arcs.get(other)
-        .filter(|twin| twin.link == arcs[arc].link)
-        .map(|_| other)
+    arcs.get(other).filter(|twin| twin.hop == arcs[arc].hop).map(|_| other)
 }
 
 /// Fewest links, then least delay, then first in order: breadth first, a round for each number of links.
@@ -214,25 +208,26 @@ impl Scalar for Air {
 }
 
 /// Most nodes.
-const NODES_MAX: usize = schema::NAMES_MAX;
+const NODES_MAX: usize = NAMES_MAX;
 
 /// Reads `topology.nodes` and all links.
-pub fn read(reader: &mut Reader<'_>, files: &mut Files<'_>) -> Result<Graph, Refusal> {
-    let mut graph = Graph {
+pub fn read(reader: &mut Reader<'_>, files: &mut Files<'_>) -> Result<Topology, Refusal> {
+    let mut graph = Topology {
         nodes: nodes(reader)?,
-        links: Vec::new(),
+        hops: Vec::new(),
+        access: None,
     };
-    let names = schema::names_in(reader.root(), "link");
+    let names = reader.names_in("link");
     if names.is_empty() {
         let example = "a graph has links, each a table such as [link.uplink] with from, to, rate and delay";
         return Err(reader.missing("link", example));
     }
     for name in names {
-        let link = link(reader, files, &graph, name)?;
-        graph.links.push(link);
+        let hop = hop(reader, files, &graph, name)?;
+        graph.hops.push(hop);
     }
     for (index, node) in graph.nodes.iter().enumerate() {
-        if !graph.links.iter().any(|link| link.from == index || link.to == index) {
+        if !graph.hops.iter().any(|hop| hop.from == index || hop.to == index) {
             reader.warnings.push(format!("no link leads to or from node `{node}`"));
         }
     }
@@ -249,7 +244,7 @@ fn nodes(reader: &mut Reader<'_>) -> Result<Vec<String>, Refusal> {
         return Err(reader.refuse(path, &format!("allowed is 2 to {NODES_MAX} nodes")));
     }
     for (index, name) in names.iter().enumerate() {
-        if !schema::is_name(name) {
+        if !name::is_allowed(name) {
             let why = format!("`{name}` cannot be a name: use letters, digits, `-` and `_`");
             return Err(reader.refuse(path, &why));
         }
@@ -260,7 +255,7 @@ fn nodes(reader: &mut Reader<'_>) -> Result<Vec<String>, Refusal> {
     Ok(names)
 }
 
-fn link(reader: &mut Reader<'_>, files: &mut Files<'_>, graph: &Graph, name: &str) -> Result<Link, Refusal> {
+fn hop(reader: &mut Reader<'_>, files: &mut Files<'_>, graph: &Topology, name: &str) -> Result<Hop, Refusal> {
     let table = format!("link.{name}");
     let at = |key: &str| format!("{table}.{key}");
     let end = |reader: &mut Reader<'_>, key: &str| {
@@ -272,22 +267,23 @@ fn link(reader: &mut Reader<'_>, files: &mut Files<'_>, graph: &Graph, name: &st
         return Err(reader.refuse(&at("to"), "a link joins two nodes, this one ends where it begins"));
     }
     let is_duplex = reader.or(&at("duplex"), true)?;
-    let joins = |other: &&Link| {
+    let joins = |other: &&Hop| {
         let (same, opposite) = (
             (other.from, other.to) == (from, to),
             (other.to, other.from) == (from, to),
         );
         same || (opposite && (is_duplex || other.is_duplex))
     };
-    if let Some(other) = graph.links.iter().find(joins) {
+    if let Some(other) = graph.hops.iter().find(joins) {
         let why = format!(
             "link `{}` joins the same nodes already and routes could not tell them apart: take one away, or give both \
              ways their own link with duplex = false",
-            other.hop.name
+            other.name
         );
         return Err(reader.refuse(&at("to"), &why));
     }
     let mut hop = Hop::read(reader, files, &table, name, is_duplex)?;
+    (hop.from, hop.to) = (from, to);
     if let Some(channel) = air(reader, &at("channel"))? {
         hop.channel = channel::read(reader, &channel)?;
         hop.layer = layer::read(reader, &channel, hop.channel.is_some())?;
@@ -295,16 +291,11 @@ fn link(reader: &mut Reader<'_>, files: &mut Files<'_>, graph: &Graph, name: &st
     if let Some((law, is_fair)) = router(reader, &at("router"))? {
         (hop.router, hop.router_is_fair) = (Some(law), Some(is_fair));
     }
-    Ok(Link {
-        hop,
-        from,
-        to,
-        is_duplex,
-        is_shown: reader.or(&at("show"), true)?,
-    })
+    hop.is_shown = reader.or(&at("show"), true)?;
+    Ok(hop)
 }
 
-fn names_of(graph: &Graph) -> Vec<&str> {
+fn names_of(graph: &Topology) -> Vec<&str> {
     graph.nodes.iter().map(String::as_str).collect()
 }
 
@@ -314,7 +305,7 @@ fn air(reader: &mut Reader<'_>, path: &str) -> Result<Option<String>, Refusal> {
         Air::Wire => Ok(None),
         Air::Common => Ok(Some(channel::TABLE.to_owned())),
         Air::Named(name) => {
-            let known = schema::names_in(reader.root(), channel::TABLE);
+            let known = reader.names_in(channel::TABLE);
             if !known.contains(&name.as_str()) {
                 let near = nearest(&name, &known);
                 let why = format!(
@@ -338,34 +329,34 @@ fn router(reader: &mut Reader<'_>, path: &str) -> Result<Option<(&'static Router
 
 #[cfg(test)]
 mod tests {
-    use fadelab_sim::spec::{CapacitySpec, LinkLayer};
+    use fadelab_path::layer::LinkLayer;
+    use fadelab_path::spec::CapacitySpec;
 
     use super::*;
     use crate::unit::BufferSize;
 
     /// A graph of nodes `0`, `1`, ... with links (from, to, delay, duplex).
-    fn graph(nodes: usize, links: &[(usize, usize, u64, bool)]) -> Graph {
-        let link = |(index, (from, to, delay_ns, is_duplex)): (usize, &(usize, usize, u64, bool))| Link {
-            hop: Hop {
-                name: format!("l{index}"),
-                capacity: CapacitySpec::Constant { rate_bps: 1 },
-                capacity_back: CapacitySpec::Constant { rate_bps: 1 },
-                delay_ns: *delay_ns,
-                buffer: BufferSize::Packets(1),
-                buffer_back: BufferSize::Packets(1),
-                channel: None,
-                layer: LinkLayer::default(),
-                router: None,
-                router_is_fair: None,
-            },
+    fn graph(nodes: usize, links: &[(usize, usize, u64, bool)]) -> Topology {
+        let hop = |(index, (from, to, delay_ns, is_duplex)): (usize, &(usize, usize, u64, bool))| Hop {
             from: *from,
             to: *to,
             is_duplex: *is_duplex,
             is_shown: true,
+            name: format!("l{index}"),
+            capacity: CapacitySpec::Constant { rate_bps: 1 },
+            capacity_back: CapacitySpec::Constant { rate_bps: 1 },
+            delay_ns: *delay_ns,
+            buffer: BufferSize::Packets(1),
+            buffer_back: BufferSize::Packets(1),
+            channel: None,
+            layer: LinkLayer::default(),
+            router: None,
+            router_is_fair: None,
         };
-        Graph {
+        Topology {
             nodes: (0..nodes).map(|node| node.to_string()).collect(),
-            links: links.iter().enumerate().map(link).collect(),
+            hops: links.iter().enumerate().map(hop).collect(),
+            access: None,
         }
     }
 

@@ -4,11 +4,12 @@
 use std::fmt::Write;
 use std::path::Path;
 
+use fadelab_lab::Failure;
 use fadelab_lab::replay::kernel::{self, Found};
 use fadelab_laws::abi;
 use fadelab_laws::recorded::RecordedHead;
 
-use crate::{Failure, output};
+use crate::output;
 
 /// Differences and changes of which each is shown; of more, only how many there are.
 const SHOWN_MAX: usize = 10;
@@ -49,7 +50,7 @@ fn told(found: &Found, head: &RecordedHead) -> String {
         None => text += "the recording was cut off\n",
     }
     for (record, outcome) in &found.different {
-        crate::replay::one(&mut text, record, outcome);
+        super::one(&mut text, record, outcome);
     }
     if found.changes.is_empty() {
         text += "every change of a window was the law's\n";

@@ -1,27 +1,28 @@
 //! The presets `dumbbell` and `parking-lot`: a row of routers with a pair of hosts for each flow.
 
+use fadelab_path::layer::LinkLayer;
+use fadelab_path::spec::CapacitySpec;
+
 use crate::channel;
 use crate::document::{Node, Raw, quoted};
 use crate::error::Refusal;
-use crate::keys::{Absent::Is, Declared, keys};
+use crate::key::{Absent::Is, Declared, keys};
 use crate::kind::Kind;
 use crate::layer;
 use crate::reader::Reader;
-use crate::topology::{Files, Hop, delay, link_rate, propagation, rate_bps};
+use crate::topology::{Files, Hop, Topology, delay, link_rate, propagation, rate_bps};
 use crate::unit::{BufferSize, Duration, Rate, Scalar, scaled};
-use fadelab_sim::spec::{CapacitySpec, LinkLayer};
 
-/// A row of routers with a pair of links between neighbours, and how hosts are attached to them.
+/// How hosts are attached to a row of routers: those on the left where their flows enter it, those on the right where
+/// these leave it.
 #[derive(Clone, Debug)]
-pub struct Row {
-    /// From the left to the right; at least one.
-    pub hops: Vec<Hop>,
+pub struct Access {
     /// Rate of each access link.
-    pub access_rate_bps: u64,
+    pub rate_bps: u64,
     /// Delay of each access link.
-    pub access_delay_ns: u64,
+    pub delay_ns: u64,
     /// Limit of the queues of access links.
-    pub access_buffer: BufferSize,
+    pub buffer: BufferSize,
     /// Hosts on each side that flows share in turn; `None`: each flow has its own pair.
     pub pairs: Option<u32>,
 }
@@ -93,21 +94,23 @@ keys! {
 }
 
 /// Reads a row with one hop.
-pub fn dumbbell(reader: &mut Reader<'_>, files: &mut Files<'_>) -> Result<Row, Refusal> {
+pub fn dumbbell(reader: &mut Reader<'_>, files: &mut Files<'_>) -> Result<Topology, Refusal> {
     let hop = Hop::read(reader, files, "topology.bottleneck", "bottleneck", true)?;
     let mut row = with_access(reader, vec![hop])?;
-    row.pairs = reader.or("topology.pairs", Pairs(None))?.0;
+    if let Some(access) = &mut row.access {
+        access.pairs = reader.or("topology.pairs", Pairs(None))?.0;
+    }
     Ok(row)
 }
 
 /// Reads a row with several hops.
-pub fn parking_lot(reader: &mut Reader<'_>) -> Result<Row, Refusal> {
+pub fn parking_lot(reader: &mut Reader<'_>) -> Result<Topology, Refusal> {
     let hops = hops(reader)?;
     with_access(reader, hops)
 }
 
 /// Adds the channel of every hop and the access links.
-fn with_access(reader: &mut Reader<'_>, mut hops: Vec<Hop>) -> Result<Row, Refusal> {
+fn with_access(reader: &mut Reader<'_>, mut hops: Vec<Hop>) -> Result<Topology, Refusal> {
     let fastest_bps = hops.iter().map(|hop| rate_bps(&hop.capacity)).max().unwrap_or(0);
     let table = "topology.access";
     let rate_bps = match reader.take(table, &RATE)? {
@@ -116,21 +119,24 @@ fn with_access(reader: &mut Reader<'_>, mut hops: Vec<Hop>) -> Result<Row, Refus
             .map_err(|_| "the rate does not fit into 64 bits".to_owned())
             .and_then(link_rate),
     };
-    let access_rate_bps = rate_bps.map_err(|why| reader.refuse("topology.access.rate", &why))?;
-    let access_delay_ns = reader.take(table, &DELAY)?.0;
-    let access_buffer = reader.take(table, &BUFFER)?;
+    let rate_bps = rate_bps.map_err(|why| reader.refuse("topology.access.rate", &why))?;
+    let delay_ns = reader.take(table, &DELAY)?.0;
+    let buffer = reader.take(table, &BUFFER)?;
     let channel = channel::read(reader, channel::TABLE)?;
     let layer = layer::read(reader, channel::TABLE, channel.is_some())?;
     for hop in &mut hops {
         hop.channel.clone_from(&channel);
         hop.layer.clone_from(&layer);
     }
-    Ok(Row {
+    Ok(Topology {
+        nodes: (0..=hops.len()).map(|index| format!("router.{}", index + 1)).collect(),
         hops,
-        access_rate_bps,
-        access_delay_ns,
-        access_buffer,
-        pairs: None,
+        access: Some(Access {
+            rate_bps,
+            delay_ns,
+            buffer,
+            pairs: None,
+        }),
     })
 }
 
@@ -142,6 +148,10 @@ fn hops(reader: &mut Reader<'_>) -> Result<Vec<Hop>, Refusal> {
         let capacity = CapacitySpec::Constant { rate_bps: *rate_bps };
         let name = format!("hop.{}", index + 1);
         Hop {
+            from: index,
+            to: index + 1,
+            is_duplex: true,
+            is_shown: true,
             name,
             capacity: capacity.clone(),
             capacity_back: capacity,

@@ -25,7 +25,7 @@ fn said(text: &str, seed: u64) -> Said {
         said.insert(flow.name.to_string(), format!("{counters:?}"));
     }
     for (id, counters) in record.link_ids.iter().zip(&record.links_end) {
-        let link = &spec.links[*id as usize];
+        let link = &spec.network.links[*id as usize];
         said.insert(link.name.to_string(), format!("{:?} {counters:?}", link.buffer));
     }
     for ended in &record.completions {

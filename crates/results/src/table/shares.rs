@@ -1,8 +1,9 @@
 //! The table of who got what of a link: a row per group of flows, in the terminal as text and on the page as HTML.
 
+use crate::distinct::in_order;
 use crate::interval::Stat;
 use crate::shares::Share;
-use crate::summary::{Summary, in_order};
+use crate::summary::Summary;
 use crate::table::{View, ViewRow, digits, with_interval};
 
 /// A column: its heading, its unit, and how a cell reads.

@@ -2,8 +2,8 @@
 
 use std::path::Path;
 
+use fadelab_path::counters::LinkCounters;
 use fadelab_scenario::{Options, parse};
-use fadelab_sim::record::LinkCounters;
 use fadelab_sim::run;
 
 /// Samples of the first link, every 20 ms.

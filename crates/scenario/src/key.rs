@@ -1,0 +1,101 @@
+//! What a key is: its name, its type, what holds where it is not given, and what it is for.
+
+use crate::kind::Kind;
+use crate::unit::Scalar;
+
+/// One key.
+#[derive(Clone, Copy, Debug)]
+pub struct Key {
+    /// Its name in its table.
+    pub name: &'static str,
+    /// What it takes.
+    pub kind: Kind,
+    /// What holds where it is not given.
+    pub default: Absent,
+    /// One line.
+    pub meaning: &'static str,
+}
+
+/// What holds where a key is not given.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Absent {
+    /// This value, as TOML.
+    Is(&'static str),
+    /// It has to be given where it applies.
+    Needed,
+    /// Nothing.
+    Nothing,
+    /// What these words say.
+    Words(&'static str),
+    /// What the preset of the transport says.
+    Preset,
+}
+
+pub(crate) const fn key(name: &'static str, kind: Kind, default: Absent, meaning: &'static str) -> Key {
+    Key {
+        name,
+        kind,
+        default,
+        meaning,
+    }
+}
+
+impl Key {
+    /// What it is for, with the range of its sizes.
+    pub fn meaning(&self) -> String {
+        match self.kind {
+            Kind::Sizes(min, max) => format!("{}, {min} B to {max} B", self.meaning),
+            _ => self.meaning.to_owned(),
+        }
+    }
+}
+
+/// A key with the type of its values: from that follow its kind, how it is read and how it is written back.
+pub(crate) struct Declared<T> {
+    /// What all may know of it.
+    pub key: Key,
+    /// Refuses values that the type has and the key has not.
+    pub check: fn(T) -> Result<T, String>,
+    /// What to give where it is needed and missing.
+    pub example: &'static str,
+}
+
+impl<T: Scalar> Declared<T> {
+    pub const fn new(name: &'static str, default: Absent, meaning: &'static str) -> Self {
+        Self {
+            key: key(name, T::KIND, default, meaning),
+            check: Ok,
+            example: "",
+        }
+    }
+
+    pub const fn needed(name: &'static str, example: &'static str, meaning: &'static str) -> Self {
+        Self::new(name, Absent::Needed, meaning).example(example)
+    }
+
+    pub const fn example(mut self, example: &'static str) -> Self {
+        self.example = example;
+        self
+    }
+
+    /// With a kind that says more than its type; who takes the value asks for it.
+    pub const fn of_kind(mut self, kind: Kind) -> Self {
+        self.key.kind = kind;
+        self
+    }
+
+    pub const fn checked(self, check: fn(T) -> Result<T, String>) -> Self {
+        Self { check, ..self }
+    }
+}
+
+/// Declares the keys of a table, each a row that its reader takes by the name of the constant.
+macro_rules! keys {
+    ($keys:ident; $($name:ident: $type:ty = $row:expr;)+) => {
+        $(const $name: $crate::key::Declared<$type> = $row;)+
+
+        /// The keys of the table.
+        pub(crate) const $keys: &[$crate::key::Key] = &[$($name.key),+];
+    };
+}
+pub(crate) use keys;
