@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 /*
- * The host of routers' laws (host/router.h) with a law and a capacity part that do whatever law.h allows, and more: a law
- * here may ask for the past. What they are shown is proven where they are called.
+ * The host of routers' laws (host/router.h) with a law and a capacity part that do whatever law.h allows, and more: a
+ * law here may ask for the past. What they are shown is proven where they are called.
  */
 #include "host/router.h"
 #include "proof.h"

@@ -157,13 +157,13 @@ static int router_tick(void *map, u32 *key, struct router *unused)
 	struct queue_view view = {};
 	struct router *r = router_get();
 	u64 now_us = bpf_ktime_get_ns() / 1000, next_us;
-	u32 random[LAW_TIMERS_MAX];
+	u32 random[LAW_TIMERS_MAX] = {};
 	struct law_host_meter meter;
 	struct law_host_law law;
 
 	if (!r)
 		return 0;
-	for (u32 timer = 0; timer < LAW_TIMERS_MAX; timer++)
+	for (u32 timer = 0; timer < LAW_TIMERS_MAX && timer < LAW_IS.timers; timer++)
 		random[timer] = bpf_get_prandom_u32();
 	law = router_law(r);
 	queue_look(r->device, &view);

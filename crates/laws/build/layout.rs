@@ -1,5 +1,5 @@
-//! Lists every struct field and enumerator of `law.h`, `codec.h` and `host/` with what the C compiler makes of it, for a
-//! test to compare.
+//! Lists every struct field and enumerator of `law.h`, `codec.h` and `host/` with what the C compiler makes of it, for
+//! a test to compare.
 
 use std::fmt::Write;
 
