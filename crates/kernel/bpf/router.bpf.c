@@ -15,6 +15,7 @@
 #include CAPACITY_HEADER
 #include WIRE_HEADER
 
+#include "host/router.h"
 #include "host.h"
 #include "packet.h"
 #include "part/option.h"
@@ -56,13 +57,6 @@ struct router_counters {
 
 #define WORDS(bytes) ((bytes) / 8 + 1)
 
-/* When a timer of the law ran last, as far as it is told what came since. */
-struct last_run {
-	u64 packets;
-	u64 air_bytes;
-	u64 queue_bytes_min;
-};
-
 struct router {
 	struct bpf_spin_lock lock;
 	u32 started;
@@ -70,15 +64,9 @@ struct router {
 	struct router_counters counters;
 	struct router_config config;
 	u64 device; /* address of the device's struct in the kernel, once a packet has passed */
+	u64 start_us;
 	u64 now_us; /* time of the last call: CPUs may come to the lock in another order than to the clock */
-	u64 closed_us;
-	u64 closed_arrived_bytes;
-	u64 closed_sent_bytes;
-	u64 last_start_us; /* when the last packet was let into the queue, */
-	u64 last_bytes;    /* and its on-air bytes */
-	u64 due_us[LAW_TIMERS_MAX];
-	struct last_run ran[LAW_TIMERS_MAX];
-	struct law_estimate estimate;
+	struct law_host host;
 	u64 state[WORDS(LAW_STATE_BYTES)];
 	u64 capacity_state[WORDS(CAPACITY_STATE_BYTES)];
 };
@@ -110,37 +98,16 @@ ALWAYS_INLINE struct router *router_get(void)
 
 /* ------------------------------------------------------------------------------------------------ law and part */
 
-ALWAYS_INLINE void law_look(const struct router *r, const struct queue_view *view, u32 random, struct law_queue *queue)
+ALWAYS_INLINE struct law_host_law router_law(struct router *r)
 {
-	queue->size = sizeof(*queue);
-	queue->random = random;
-	queue->now_us = r->now_us;
-	queue->queue_bytes = view->bytes;
-	queue->queue_pkts = (u32)view->pkts;
-	queue->full = 0;
-	queue->wait_us = 0;
-	queue->spare_Bps = r->estimate.spare_Bps;
-	queue->capacity_Bps = r->estimate.capacity_Bps;
-	queue->queue_control_bytes = r->estimate.queue_control_bytes;
-	queue->has_queue_control = r->estimate.has_queue_control;
-	queue->last_bytes = (u32)r->last_bytes;
-	queue->last_start_us = r->last_start_us;
-	queue->arrived_pkts = 0;
-	queue->arrived_bytes = 0;
-	queue->queue_bytes_min = 0;
-}
-
-/* What happened since a timer ran last. */
-ALWAYS_INLINE void law_look_back(struct router *r, u32 timer, const struct queue_view *view, struct law_queue *queue)
-{
-	struct last_run *ran = &r->ran[timer];
-
-	queue->arrived_pkts = r->counters.packets - ran->packets;
-	queue->arrived_bytes = r->counters.air_bytes - ran->air_bytes;
-	queue->queue_bytes_min = ran->queue_bytes_min;
-	ran->packets = r->counters.packets;
-	ran->air_bytes = r->counters.air_bytes;
-	ran->queue_bytes_min = view->bytes;
+	return (struct law_host_law){
+		.law = &LAW_IS,
+		.state = r->state,
+		.params = law_params,
+		.part = &PART_IS,
+		.part_state = r->capacity_state,
+		.part_params = capacity_params,
+	};
 }
 
 /* Now, never before the last call. */
@@ -151,65 +118,30 @@ ALWAYS_INLINE void router_now(struct router *r, u64 now_us)
 
 ALWAYS_INLINE void router_note_queue(struct router *r, const struct queue_view *view)
 {
-	for (u32 timer = 0; timer < LAW_IS.timers && timer < LAW_TIMERS_MAX; timer++)
-		r->ran[timer].queue_bytes_min = fixed_min(r->ran[timer].queue_bytes_min, view->bytes);
+	r->host.queue.queue_bytes = view->bytes;
+	r->host.queue.queue_pkts = (u32)view->pkts;
 	r->counters.queue_bytes = view->bytes;
 	r->counters.queue_pkts = view->pkts;
 	r->counters.sent_bytes = view->sent_bytes;
 	r->counters.queue_bytes_max = fixed_max(r->counters.queue_bytes_max, view->bytes);
 }
 
-/* The end of the capacity part's interval. What the link offered is what it was configured to carry. */
-ALWAYS_INLINE void router_close_interval(struct router *r, const struct queue_view *view, u64 queue_bytes_min)
+/* What the link offered is what it was configured to carry, and what it sent kept it busy as long as that takes. */
+ALWAYS_INLINE void router_meter(const struct router *r, struct law_host_meter *meter)
 {
-	u64 interval_us = r->now_us - r->closed_us;
-	u64 sent_bytes = fixed_sub(view->sent_bytes, r->closed_sent_bytes);
-	u64 busy_us = fixed_min(fixed_mul_div(sent_bytes, 1000000, r->config.capacity_Bps), interval_us);
-	struct law_interval interval = {
-		.size = sizeof(interval),
-		.now_us = r->now_us,
-		.interval_us = interval_us,
-		.offered_bytes = fixed_mul_div(r->config.capacity_Bps, interval_us, 1000000),
-		.sent_bytes = sent_bytes,
-		.arrived_bytes = r->counters.air_bytes - r->closed_arrived_bytes,
-		.busy_us = busy_us,
-		.idle_us = interval_us - busy_us,
-		.queue_bytes = view->bytes,
-		.queue_bytes_min = queue_bytes_min,
-		.limit_bytes = r->config.limit_bytes,
-		.configured_Bps = r->config.capacity_Bps,
-	};
-
-	if (PART_IS.estimate)
-		PART_IS.estimate(r->capacity_state, capacity_params, &interval, &r->estimate);
-	r->closed_us = r->now_us;
-	r->closed_arrived_bytes = r->counters.air_bytes;
-	r->closed_sent_bytes = view->sent_bytes;
-	r->counters.intervals++;
-	r->counters.capacity_Bps = r->estimate.capacity_Bps;
-	r->counters.spare_Bps = r->estimate.spare_Bps;
+	meter->arrived_pkts = r->counters.packets;
+	meter->arrived_bytes = r->counters.air_bytes;
+	meter->sent_bytes = r->counters.sent_bytes;
+	meter->offered_bytes = fixed_mul_div(r->config.capacity_Bps, r->now_us - r->start_us, 1000000);
+	meter->busy_ns = fixed_mul_div(r->counters.sent_bytes, 1000000000, r->config.capacity_Bps);
 }
 
-/* Runs the timers that are due, in order of their number; gives the time of the next one. */
-ALWAYS_INLINE u64 router_run_timers(struct router *r, const struct queue_view *view, u32 random)
+/* Writes down what there is to see since the last run of timers. */
+ALWAYS_INLINE void router_note_law(struct router *r)
 {
-	u64 next_us = LAW_TIMER_OFF;
-
-	for (u32 timer = 0; timer < LAW_TIMERS_MAX; timer++) {
-		struct law_queue queue;
-
-		if (timer >= LAW_IS.timers || !LAW_IS.on_timer)
-			break;
-		if (r->due_us[timer] <= r->now_us) {
-			if (timer == LAW_IS.control_timer)
-				router_close_interval(r, view, r->ran[timer].queue_bytes_min);
-			law_look(r, view, random, &queue);
-			law_look_back(r, timer, view, &queue);
-			/* A law that asks for the past is run again at the next microsecond, not for ever at this one. */
-			r->due_us[timer] = fixed_max(LAW_IS.on_timer(r->state, law_params, timer, &queue), r->now_us + 1);
-		}
-		next_us = fixed_min(next_us, r->due_us[timer]);
-	}
+	r->counters.intervals = r->host.intervals;
+	r->counters.capacity_Bps = r->host.estimate.capacity_Bps;
+	r->counters.spare_Bps = r->host.estimate.spare_Bps;
 #ifdef LOAD_Q32
 	{
 		const void *s = r->state;
@@ -218,7 +150,6 @@ ALWAYS_INLINE u64 router_run_timers(struct router *r, const struct queue_view *v
 		r->counters.code = CODE(s);
 	}
 #endif
-	return next_us;
 }
 
 static int router_tick(void *map, u32 *key, struct router *unused)
@@ -226,16 +157,23 @@ static int router_tick(void *map, u32 *key, struct router *unused)
 	struct queue_view view = {};
 	struct router *r = router_get();
 	u64 now_us = bpf_ktime_get_ns() / 1000, next_us;
-	u32 random = bpf_get_prandom_u32();
+	u32 random[LAW_TIMERS_MAX] = {};
+	struct law_host_meter meter;
+	struct law_host_law law;
 
 	if (!r)
 		return 0;
+	for (u32 timer = 0; timer < LAW_TIMERS_MAX && timer < LAW_IS.timers; timer++)
+		random[timer] = bpf_get_prandom_u32();
+	law = router_law(r);
 	queue_look(r->device, &view);
 	bpf_spin_lock(&r->lock);
 	router_now(r, now_us);
 	now_us = r->now_us;
 	router_note_queue(r, &view);
-	next_us = router_run_timers(r, &view, random);
+	router_meter(r, &meter);
+	next_us = law_host_run_timers(&r->host, &law, now_us, &meter, random);
+	router_note_law(r);
 	r->counters.ticks++;
 	bpf_spin_unlock(&r->lock);
 	if (next_us != LAW_TIMER_OFF)
@@ -246,6 +184,7 @@ static int router_tick(void *map, u32 *key, struct router *unused)
 /* ------------------------------------------------------------------------------------------------------ packets */
 
 #define OPTION_WORDS (OPTION_BYTES_MAX / 4)
+#define ROUTER_DROPPED (LAW_HOST_DROPPED | LAW_HOST_DROPPED_LATE)
 
 /* A packet as the law is shown it, and the option as it stands in the packet. */
 struct seen {
@@ -294,42 +233,29 @@ ALWAYS_INLINE void seen_take(struct __sk_buff *skb, const struct router_config *
 	seen_feedback(seen);
 }
 
-/* The law at work on one packet, under the lock: enum law_verdict. */
-ALWAYS_INLINE u32 router_pass(struct router *r, struct seen *seen, const struct queue_view *view, u32 random)
+/* The law at work on one packet, under the lock: enum law_host_fate. */
+ALWAYS_INLINE u32 router_pass(struct router *r, struct seen *seen, const struct queue_view *view, const u32 random[2])
 {
-	struct law_queue queue;
-	u32 verdict = LAW_PASS;
+	struct law_host_law law = router_law(r);
 
 	router_note_queue(r, view);
 	r->counters.packets += seen->segments;
 	r->counters.air_bytes += seen->law.air_bytes;
-	law_look(r, view, random, &queue);
-	queue.full = seen->full;
-	if (LAW_IS.on_enqueue)
-		verdict = LAW_IS.on_enqueue(r->state, law_params, &seen->law, &queue);
-	queue.full = 0;
-	/* What finds no room does not depart. */
-	if (LAW_IS.on_dequeue && verdict == LAW_PASS && !seen->full)
-		verdict = LAW_IS.on_dequeue(r->state, law_params, &seen->law, &queue);
-	if (verdict == LAW_PASS && !seen->full) {
-		r->last_start_us = r->now_us;
-		r->last_bytes = seen->law.air_bytes;
-	}
-	return verdict;
+	return law_host_pass(&r->host, &law, r->now_us, seen->full, &seen->law, random);
 }
 
-/* Counts what the law decided, under the lock. Only packets of the law's wire are ever written to. */
-ALWAYS_INLINE void router_count(struct router *r, const struct seen *seen, u32 verdict, u32 rewritten)
+/* Counts a packet's enum law_host_fate, under the lock. Only packets of the law's wire are ever written to. */
+ALWAYS_INLINE void router_count(struct router *r, const struct seen *seen, u32 fate, u32 rewritten)
 {
 	u32 ecn = seen->law.ecn & 3, segments = seen->segments;
 
-	if (verdict != LAW_PASS) {
+	if (fate & ROUTER_DROPPED) {
 		r->counters.dropped += segments;
 		return;
 	}
 	r->counters.own_packets += seen->option_at ? segments : 0;
 	r->counters.left[ecn] += seen->option_at ? segments : 0;
-	r->counters.marked[ecn] += ecn != seen->packet.ecn ? segments : 0;
+	r->counters.marked[ecn] += fate & LAW_HOST_MARKED ? segments : 0;
 	r->counters.rewritten += rewritten ? segments : 0;
 }
 
@@ -352,7 +278,7 @@ SEC("tc") int router_egress(struct __sk_buff *skb)
 	u64 now_us = bpf_ktime_get_ns() / 1000, before[3], after[3];
 	struct queue_view view = {};
 	struct seen seen = {};
-	u32 random, verdict, rewritten = 0;
+	u32 random[2] = {}, fate, rewritten = 0;
 
 	if (!r)
 		return TC_ACT_UNSPEC;
@@ -360,19 +286,20 @@ SEC("tc") int router_egress(struct __sk_buff *skb)
 	queue_look(r->device, &view);
 	seen_take(skb, &r->config, &seen);
 	seen.full = r->config.limit_bytes && view.bytes + skb->wire_len > r->config.limit_bytes;
-	random = LAW_IS.flags & (LAW_ROUTER_RANDOM | LAW_ROUTER_RANDOM_AT_DEQUEUE) ? bpf_get_prandom_u32() : 0;
+	if (LAW_IS.flags & LAW_ROUTER_RANDOM)
+		random[0] = bpf_get_prandom_u32();
+	if (LAW_IS.flags & LAW_ROUTER_RANDOM_AT_DEQUEUE)
+		random[1] = bpf_get_prandom_u32();
 	__builtin_memcpy(before, seen.law.feedback, LAW_FEEDBACK_BYTES_MAX);
 	bpf_spin_lock(&r->lock);
 	router_now(r, now_us);
-	verdict = router_pass(r, &seen, &view, random);
-	if (WIRE && !seen.option_at)
-		seen.law.ecn = seen.packet.ecn;
+	fate = router_pass(r, &seen, &view, random);
 	__builtin_memcpy(after, seen.law.feedback, LAW_FEEDBACK_BYTES_MAX);
 	if (DATA_BYTES && seen.law.feedback_len)
 		rewritten = before[0] != after[0] || before[1] != after[1] || (u32)before[2] != (u32)after[2];
-	router_count(r, &seen, verdict, rewritten);
+	router_count(r, &seen, fate, rewritten);
 	bpf_spin_unlock(&r->lock);
-	if (verdict != LAW_PASS)
+	if (fate & ROUTER_DROPPED)
 		return TC_ACT_SHOT;
 	if (seen.packet.version && (seen.law.ecn & 3) != seen.packet.ecn)
 		packet_set_ecn(skb, &seen.packet, seen.law.ecn & 3);
@@ -392,7 +319,8 @@ SEC("tc") int router_start(struct __sk_buff *skb)
 	u32 key = 0;
 	struct router_config *config = bpf_map_lookup_elem(&config_map, &key);
 	struct law_link link = {.size = sizeof(link)};
-	u64 next_us = LAW_TIMER_OFF;
+	struct law_host_law law;
+	u64 next_us;
 
 	if (!r || !config || r->started || bpf_timer_init(&r->timer, &router_map, CLOCK_MONOTONIC))
 		return 1;
@@ -403,15 +331,10 @@ SEC("tc") int router_start(struct __sk_buff *skb)
 	link.capacity_Bps = config->capacity_Bps;
 	link.limit_bytes = config->limit_bytes;
 	link.packet_bytes = config->packet_bytes;
-	r->now_us = r->closed_us = link.now_us;
-	r->estimate.size = sizeof(r->estimate);
-	r->estimate.capacity_Bps = r->counters.capacity_Bps = config->capacity_Bps;
-	if (PART_IS.init)
-		PART_IS.init(r->capacity_state, capacity_params, &link);
-	if (LAW_IS.init)
-		LAW_IS.init(r->state, law_params, &link, r->due_us);
-	for (u32 timer = 0; timer < LAW_TIMERS_MAX && timer < LAW_IS.timers; timer++)
-		next_us = fixed_min(next_us, r->due_us[timer]);
+	r->now_us = r->start_us = link.now_us;
+	law = router_law(r);
+	next_us = law_host_start(&r->host, &law, &link);
+	r->counters.capacity_Bps = r->host.estimate.capacity_Bps;
 	if (bpf_timer_set_callback(&r->timer, router_tick))
 		return 2;
 	if (next_us != LAW_TIMER_OFF && bpf_timer_start(&r->timer, fixed_sub(next_us, link.now_us) * 1000, 0))

@@ -1,5 +1,5 @@
-//! Lists every struct field and enumerator of `law.h` and `codec.h` with what the C compiler makes of it, for a test to
-//! compare.
+//! Lists every struct field and enumerator of `law.h`, `codec.h` and `host/` with what the C compiler makes of it, for
+//! a test to compare.
 
 use std::fmt::Write;
 
@@ -25,7 +25,8 @@ pub fn c_source(header: &str) -> String {
         writeln!(rows, "\t{{\"{name}\", {name}, 0}},").expect("a string");
     }
     format!(
-        "#include \"codec.h\"\nstruct row {{\n\tconst char *name;\n\tu64 place;\n\tu64 size;\n}};\n\
+        "#include \"codec.h\"\n#include \"host/instance.h\"\n\
+         struct row {{\n\tconst char *name;\n\tu64 place;\n\tu64 size;\n}};\n\
          extern const struct row fadelab_law_layout[];\n\
          const struct row fadelab_law_layout[] = {{\n{rows}\t{{NULL, 0, 0}},\n}};\n"
     )

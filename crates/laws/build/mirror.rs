@@ -1,4 +1,5 @@
-//! The Rust side of `law.h` and `codec.h`: each struct, enumerator and constant, under its name without the prefix.
+//! The Rust side of `law.h`, `codec.h` and `host/`: each struct, enumerator and constant, under its name without the
+//! prefix.
 //!
 //! Nothing is declared twice: a field that is added to `law.h` is there with the next build. That the C compiler lays
 //! the structs out in the same way is a test of the crate (`abi/tests.rs`).

@@ -5,7 +5,10 @@ use std::fs;
 use std::path::Path;
 
 /// Roles a line of the registry may name. Those before the last are laws; a wire is a format of their packets.
-const ROLES: [&str; 4] = ["sender", "router", "capacity", WIRE];
+const ROLES: [&str; 4] = ["sender", ROUTER, "capacity", WIRE];
+
+/// A router's law comes with an instance of its host.
+const ROUTER: &str = "router";
 
 const WIRE: &str = "wire";
 
@@ -94,6 +97,15 @@ impl Entry {
             )
             .expect("writing to a string cannot fail");
         }
+        if role == ROUTER {
+            write!(
+                text,
+                "#define LAW_HOST_TABLE {name}_router\n#include \"host/calls.h\"\n\
+                 const struct law_host_calls *fadelab_host_{name}(void);\n\
+                 const struct law_host_calls *fadelab_host_{name}(void)\n{{\n\treturn &law_host_calls;\n}}\n"
+            )
+            .expect("writing to a string cannot fail");
+        }
         text
     }
 }
@@ -118,6 +130,7 @@ impl Entry {
 pub fn rust_source(entries: &[Entry]) -> String {
     let mut declarations = String::new();
     let mut explanations = String::new();
+    let mut hosts = String::new();
     let mut lists: [String; 5] = Default::default();
     for entry in entries {
         let Entry {
@@ -143,6 +156,10 @@ pub fn rust_source(entries: &[Entry]) -> String {
             "    (fadelab_{role}_{name} as _, {name:?}, include_str!({header:?})),"
         )
         .expect("a string");
+        if role == ROUTER {
+            writeln!(declarations, "    fn fadelab_host_{name}() -> *const abi::HostCalls;").expect("a string");
+            writeln!(hosts, "    fadelab_host_{name},").expect("a string");
+        }
         if *has_receiver {
             writeln!(
                 declarations,
@@ -164,6 +181,7 @@ pub fn rust_source(entries: &[Entry]) -> String {
          const CAPACITIES: &[Source<abi::CapacityTable>] = &[\n{capacities}];\n\
          const WIRES: &[Source<abi::CodecTable>] = &[\n{wires}];\n\
          const RECEIVERS: &[Source<abi::ReceiverTable>] = &[\n{receivers}];\n\
+         const HOSTS: &[unsafe extern \"C\" fn() -> *const abi::HostCalls] = &[\n{hosts}];\n\
          const EXPLAINED: &[(&str, &str, Export, &str)] = &[\n{explanations}];\n"
     )
 }

@@ -16,6 +16,7 @@
 
 #include <setjmp.h>
 
+#include "host/instance.h"
 #include "law.h"
 
 #define GUARD_JOIN_(a, b) a##_##b
@@ -90,6 +91,7 @@ struct guard_law {
 	const struct law_receiver *receiver;
 	const struct law_router *router;
 	const struct law_capacity *capacity;
+	const struct law_host_calls *host; /* of the router */
 };
 
 static const struct guard_host *guard_host;
@@ -268,6 +270,10 @@ static void guard_capacity_estimate(void *state, const void *params, const struc
 	GUARDED(call, GUARD_TABLE(capacity).estimate(state, params, interval, out));
 }
 
+/* The host calls the wrappers, as all do. */
+#define LAW_HOST_TABLE guard_router
+#include "host/calls.h"
+
 /* Functions that a law leaves out stay out, so that the host spends nothing on them. */
 #define GUARD_WRAP(role, function)                                                                                     \
 	(guard_##role.function = GUARD_TABLE(role).function ? guard_##role##_##function : NULL)
@@ -298,7 +304,8 @@ __attribute__((visibility("default"))) struct guard_law GUARD_EXPORT(const struc
 	guard_capacity = GUARD_TABLE(capacity);
 	GUARD_WRAP(capacity, init);
 	GUARD_WRAP(capacity, estimate);
-	return (struct guard_law){GUARD_GIVEN(sender), GUARD_GIVEN(receiver), GUARD_GIVEN(router), GUARD_GIVEN(capacity)};
+	return (struct guard_law){GUARD_GIVEN(sender), GUARD_GIVEN(receiver), GUARD_GIVEN(router), GUARD_GIVEN(capacity),
+	                          &law_host_calls};
 }
 
 #endif /* FADELAB_GUARD_H */

@@ -21,7 +21,17 @@ pub struct Capacity {
     flags: u32,
     init: Option<unsafe extern "C-unwind" fn(*mut c_void, *const c_void, *const abi::Link)>,
     estimate: Option<unsafe extern "C-unwind" fn(*mut c_void, *const c_void, *const abi::Interval, *mut abi::Estimate)>,
+    table: Table,
 }
+
+/// The table as the header has it, for the host of a router's law.
+#[derive(Clone, Copy, Debug)]
+struct Table(&'static abi::CapacityTable);
+
+// SAFETY: a table is a constant of its header, whose pointers are to functions and literals.
+unsafe impl Send for Table {}
+// SAFETY: as above.
+unsafe impl Sync for Table {}
 
 with_params!(Capacity);
 
@@ -30,7 +40,7 @@ impl Capacity {
     ///
     /// # Safety
     /// As for [`Sender::new`].
-    pub(crate) unsafe fn new(table: &abi::CapacityTable, header: &'static str) -> Self {
+    pub(crate) unsafe fn new(table: &'static abi::CapacityTable, header: &'static str) -> Self {
         assert_eq!(
             table.abi,
             abi::ABI,
@@ -52,7 +62,13 @@ impl Capacity {
             flags: table.flags,
             init: table.init,
             estimate: table.estimate,
+            table: Table(table),
         }
+    }
+
+    /// The table as the header has it.
+    pub(crate) fn table(&self) -> &'static abi::CapacityTable {
+        self.table.0
     }
 
     /// Whether it gives a capacity, not only what is spare.

@@ -121,7 +121,7 @@ macro_rules! with_params {
 
             /// Pointer to `params` for a call.
             #[inline]
-            fn values(&self, params: &$crate::Params) -> *const std::ffi::c_void {
+            pub(crate) fn values(&self, params: &$crate::Params) -> *const std::ffi::c_void {
                 assert!(
                     params.is_as_long_as(&self.defaults),
                     "the parameters belong to another law"

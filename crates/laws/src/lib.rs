@@ -18,6 +18,7 @@ pub mod catalogue;
 #[cfg(test)]
 mod fixed;
 pub mod guard;
+mod host;
 mod law;
 pub mod own;
 mod params;
@@ -32,6 +33,7 @@ mod state;
 mod wire;
 
 pub use capacity::Capacity;
+pub use host::{Fate, RouterHost, Shown};
 pub use params::{ParamError, ParamInfo, Params};
 pub use receiver::Receiver;
 pub use registry::{

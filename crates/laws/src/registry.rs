@@ -20,7 +20,10 @@ include!(concat!(env!("OUT_DIR"), "/registry.rs"));
 type Laws<L> = LazyLock<RwLock<&'static [L]>>;
 
 /// Takes over all tables of one kind.
-fn load<T: 'static, L>(sources: &[Source<T>], take: impl Fn(&'static T, &'static str) -> L) -> RwLock<&'static [L]> {
+fn load<T: 'static, L>(
+    sources: &[Source<T>],
+    mut take: impl FnMut(&'static T, &'static str) -> L,
+) -> RwLock<&'static [L]> {
     // SAFETY: the functions are generated beside the declarations and return the address of a static table.
     let laws = sources
         .iter()
@@ -46,8 +49,13 @@ static ALL_SENDERS: Laws<Sender> =
     LazyLock::new(|| load(SENDERS, |table, header| unsafe { Sender::new(table, header) }));
 static ALL_RECEIVERS: Laws<Receiver> =
     LazyLock::new(|| load(RECEIVERS, |table, header| unsafe { Receiver::new(table, header) }));
-static ALL_ROUTERS: Laws<Router> =
-    LazyLock::new(|| load(ROUTERS, |table, header| unsafe { Router::new(table, header) }));
+static ALL_ROUTERS: Laws<Router> = LazyLock::new(|| {
+    let mut hosts = HOSTS.iter();
+    load(ROUTERS, |table, header| unsafe {
+        let host = hosts.next().expect("each router has one, in the same order");
+        Router::new(table, &*host(), header)
+    })
+});
 static ALL_CAPACITIES: Laws<Capacity> =
     LazyLock::new(|| load(CAPACITIES, |table, header| unsafe { Capacity::new(table, header) }));
 static ALL_WIRES: Laws<Wire> = LazyLock::new(|| load(WIRES, |table, header| unsafe { Wire::new(table, header) }));
@@ -66,7 +74,7 @@ pub(crate) unsafe fn add(tables: &Tables, header: &'static str) {
             append(&ALL_RECEIVERS, Receiver::new(table, header).with_zone());
         }
         if let Some(table) = tables.router.as_ref() {
-            append(&ALL_ROUTERS, Router::new(table, header).with_zone());
+            append(&ALL_ROUTERS, Router::new(table, &*tables.host, header).with_zone());
         }
         if let Some(table) = tables.capacity.as_ref() {
             append(&ALL_CAPACITIES, Capacity::new(table, header).with_zone());

@@ -64,7 +64,10 @@ impl Explained {
             Self {
                 sender: tables.sender.as_ref().map(|table| Sender::new(table, header)),
                 receiver: tables.receiver.as_ref().map(|table| Receiver::new(table, header)),
-                router: tables.router.as_ref().map(|table| Router::new(table, header)),
+                router: tables
+                    .router
+                    .as_ref()
+                    .map(|table| Router::new(table, &*tables.host, header)),
                 capacity: tables.capacity.as_ref().map(|table| Capacity::new(table, header)),
             }
         }

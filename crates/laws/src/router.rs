@@ -28,6 +28,8 @@ pub struct Router {
     on_dequeue:
         Option<unsafe extern "C-unwind" fn(*mut c_void, *const c_void, *mut abi::Packet, *const abi::Queue) -> u32>,
     on_timer: Option<unsafe extern "C-unwind" fn(*mut c_void, *const c_void, u32, *const abi::Queue) -> u64>,
+    /// What the simulator calls in its stead; a queue that only a kernel has has none.
+    host: Option<&'static abi::HostCalls>,
 }
 
 with_params!(Router);
@@ -36,8 +38,8 @@ impl Router {
     /// Takes over what a header defines.
     ///
     /// # Safety
-    /// As for [`Sender::new`].
-    pub(crate) unsafe fn new(table: &abi::RouterTable, header: &'static str) -> Self {
+    /// As for [`Sender::new`]; `host` is the instance of the host of this very table.
+    pub(crate) unsafe fn new(table: &abi::RouterTable, host: &'static abi::HostCalls, header: &'static str) -> Self {
         assert_eq!(
             table.abi,
             abi::ABI,
@@ -69,6 +71,7 @@ impl Router {
             on_enqueue: table.on_enqueue,
             on_dequeue: table.on_dequeue,
             on_timer: table.on_timer,
+            host: Some(host),
         }
     }
 
@@ -90,12 +93,18 @@ impl Router {
             on_enqueue: None,
             on_dequeue: None,
             on_timer: None,
+            host: None,
         }
     }
 
     /// Whether only a kernel has it, so that the simulator cannot run it.
     pub fn is_of_host(&self) -> bool {
         self.header.is_empty()
+    }
+
+    /// The functions of its host; `None` where it is a kernel's own.
+    pub(crate) fn host(&self) -> Option<&'static abi::HostCalls> {
+        self.host
     }
 
     /// Packets it is for, `abi::WIRE_*`; `WIRE_NONE`: all.

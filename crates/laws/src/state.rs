@@ -50,6 +50,15 @@ impl State {
         }
     }
 
+    /// Where the law finds it, and the memory: a vector stays in its place wherever its owner goes.
+    pub(crate) fn into_parts(self) -> (*mut std::ffi::c_void, Vec<u64>) {
+        let mut words = self.words.into_vec();
+        (
+            words.as_mut_ptr().wrapping_byte_add(self.zone_bytes as usize).cast(),
+            words,
+        )
+    }
+
     /// Where it lies, which tells instances apart as long as they live.
     pub fn address(&self) -> usize {
         self.words().as_ptr() as usize

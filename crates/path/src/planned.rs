@@ -126,14 +126,14 @@ impl<T: Transmit> Planned<T> {
             return Ok(Arrival::Dropped);
         }
         let passage = self.law.on_passage(now_ns, id, bytes, store);
-        if passage.dropped {
+        if passage.is_dropped() {
             self.drops.add(bytes, true);
             return Ok(Arrival::Dropped);
         }
         let served = self.transmitter.serve(now_ns, bytes);
-        let fate = self.decide(served.start_ns, on_air, passage.marks > 0);
+        let fate = self.decide(served.start_ns, on_air, passage.is_marked());
         self.begin(served, bytes, fate);
-        if passage.dropped_late {
+        if passage.is_dropped_late() {
             return self.broken((AT_DEQUEUE, now_ns));
         }
         Ok(self.leaves(served.end_ns, fate))
@@ -187,7 +187,7 @@ impl<T: Transmit> Planned<T> {
             return Ok(Arrival::Dropped);
         }
         let verdict = self.law.on_enqueue(self.view(now_ns), false, id, bytes, store);
-        if verdict.dropped {
+        if verdict.is_dropped() {
             self.drops.add(bytes, true);
             return Ok(Arrival::Dropped);
         }
@@ -196,7 +196,7 @@ impl<T: Transmit> Planned<T> {
             end_ns,
             place,
         } = self.transmitter.serve(now_ns, bytes);
-        let fate = self.decide(start_ns, on_air, verdict.marked);
+        let fate = self.decide(start_ns, on_air, verdict.is_marked());
         self.queue.push(Waiting {
             arrived_ns: now_ns,
             start_ns,
@@ -228,7 +228,7 @@ impl<T: Transmit> Planned<T> {
             let (view, (id, place)) = (self.view(first.start_ns), first.more);
             let (mut fate, waited_ns) = (first.fate, first.start_ns - first.arrived_ns);
             let verdict = self.law.on_dequeue(view, waited_ns, id, first.bytes, store);
-            fate.is_marked |= verdict.marked;
+            fate.is_marked |= verdict.is_marked();
             let (start_ns, end_ns) = (first.start_ns, first.end_ns);
             let served = Served {
                 start_ns,
@@ -236,7 +236,7 @@ impl<T: Transmit> Planned<T> {
                 place,
             };
             self.begin(served, first.bytes, fate);
-            if verdict.dropped {
+            if verdict.is_dropped_late() {
                 return self.broken((AT_DEQUEUE, start_ns));
             }
             if !self

@@ -1,5 +1,7 @@
 //! What a router's program counts.
 
+use fadelab_laws::abi;
+
 use crate::object::LoadError;
 
 /// Since the start of the router, except what says now. As the program's struct `router_counters`.
@@ -45,9 +47,8 @@ pub struct Counters {
 /// Where the counters stand in the program's map: behind a lock, a word and a timer.
 const PLACE: usize = 24;
 
-/// Where the law's state stands: behind the counters, the configuration, seven words, the timers, their last runs and
-/// the estimate.
-pub(super) const STATE_PLACE: usize = PLACE + size_of::<Counters>() + 40 + 7 * 8 + 4 * 8 + 4 * 24 + 32;
+/// Where the law's state stands: behind the counters, the configuration, three words and its host.
+pub(super) const STATE_PLACE: usize = PLACE + size_of::<Counters>() + 40 + 3 * 8 + size_of::<abi::Host>();
 
 impl Counters {
     /// The law's load factor; `None` where it has none.

@@ -1,11 +1,8 @@
 //! The part of a packet that travels with it, in the order in which routers are shown it.
 
-use std::mem::offset_of;
+use super::PACKET_DATA;
 
-use super::{PACKET_DATA, Packet};
-
-/// What routers read and write of a packet, without feedback. Its fields lie as those of [`Packet`] do, so that a
-/// packet is shown to a law in two words.
+/// What routers read and write of a packet, without feedback: `struct law_host_header`, in words of 64 bits.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[repr(C, align(8))]
 pub struct Header {
@@ -29,27 +26,11 @@ pub struct Header {
     pub reserved: u8,
 }
 
-/// Distance of two fields, which has to be the same in both structs.
-macro_rules! same_distance {
-    ($($from:ident $to:ident),*) => {
-        $(assert!(
-            offset_of!(Packet, $to) - offset_of!(Packet, $from) == offset_of!(Header, $to) - offset_of!(Header, $from)
-        );)*
-    };
-}
-
-const _: () = {
-    same_distance!(flags ip_bytes, ip_id ecn, ip_id outer_ecn, ip_id role, ip_id wire);
-    same_distance!(ip_id feedback_len, ip_id reserved);
-    assert!(offset_of!(Header, ip_id) == 8 && size_of::<Header>() == 16);
-    assert!(offset_of!(Packet, reserved) - offset_of!(Packet, ip_id) == 7);
-};
-
 impl Header {
     /// The header of a packet that leaves a host: what follows from other fields is filled in.
     ///
-    /// It is put together as the two words in which [`Packet::show`] reads it: a router is shown a packet soon after
-    /// its header was written, and had that been field by field, the processor would have to wait for all of them.
+    /// It is put together as two words: what follows copies it as a whole, and had it been written field by field, the
+    /// processor would have to wait for all of them.
     #[inline(always)]
     pub fn new(flags: u32, ip_bytes: u32, ip_id: u16, ecn: u8, wire: u8, feedback_len: u8) -> Self {
         let sizes = u64::from(flags) | u64::from(ip_bytes) << 32;
@@ -57,7 +38,7 @@ impl Header {
         let marks = u64::from(ip_id) | codepoints | u64::from(ip_id & 1) << 32;
         let rest = marks | u64::from(wire) << 40 | u64::from(feedback_len) << 48;
         const { assert!(cfg!(target_endian = "little"), "the first field is in the lowest bits") };
-        // SAFETY: a header is two words without gaps (asserted above), and its integers may hold any bits.
+        // SAFETY: a header is two words without gaps (asserted in host.rs), and its integers may hold any bits.
         unsafe { std::mem::transmute([sizes, rest]) }
     }
 
@@ -65,23 +46,6 @@ impl Header {
     #[inline]
     pub fn is_data(&self) -> bool {
         self.flags & PACKET_DATA != 0
-    }
-}
-
-impl Packet {
-    /// Shows `header`: all of the packet but its feedback.
-    #[inline(always)]
-    pub fn show(&mut self, header: &Header, air_bytes: u32) {
-        self.air_bytes = air_bytes;
-        // SAFETY: the fields from `flags` to `ip_bytes`, and those from `ip_id` to `reserved`, are eight bytes each in
-        // both structs, in the same order and without gaps (asserted above); integers may hold any bits, and the two
-        // structs do not overlap because one is borrowed to be written.
-        unsafe {
-            let [flags, rest] = std::ptr::from_ref(header).cast::<[u64; 2]>().read();
-            let to = std::ptr::from_mut(self).cast::<u8>();
-            to.add(offset_of!(Packet, flags)).cast::<u64>().write_unaligned(flags);
-            to.add(offset_of!(Packet, ip_id)).cast::<u64>().write_unaligned(rest);
-        }
     }
 }
 
@@ -106,41 +70,5 @@ mod tests {
             };
             assert_eq!(Header::new(flags, 0x0506_0708, ip_id, 3, 14, 255), expected);
         }
-    }
-
-    #[test]
-    fn a_packet_is_shown_whole() {
-        // Goal: each field of a header comes to the field of the same name, and nothing else of the packet is touched.
-        let header = Header {
-            flags: 0x0102_0304,
-            ip_bytes: 0x0506_0708,
-            ip_id: 0x090a,
-            ecn: 11,
-            outer_ecn: 12,
-            role: 13,
-            wire: 14,
-            feedback_len: 15,
-            reserved: 16,
-        };
-        let mut shown = Packet {
-            feedback: [17; _],
-            ..Packet::default()
-        };
-        let before = shown;
-        shown.show(&header, 18);
-        let expected = Packet {
-            flags: header.flags,
-            ip_bytes: header.ip_bytes,
-            air_bytes: 18,
-            ip_id: header.ip_id,
-            ecn: header.ecn,
-            outer_ecn: header.outer_ecn,
-            role: header.role,
-            wire: header.wire,
-            feedback_len: header.feedback_len,
-            reserved: header.reserved,
-            ..before
-        };
-        assert_eq!(format!("{shown:?}"), format!("{expected:?}"));
     }
 }

@@ -1,4 +1,4 @@
-//! `laws/law.h` and `laws/codec.h` in Rust: the same structs, constants and tables, field by field.
+//! `laws/law.h`, `laws/codec.h` and `laws/host` in Rust: the same structs, constants and tables, field by field.
 //!
 //! They are made from the header when this crate is built (`build/mirror.rs`), with its comments; a test compares every
 //! offset, size and value with the C compiler's.

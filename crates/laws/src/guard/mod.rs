@@ -73,6 +73,8 @@ pub(crate) struct Tables {
     pub receiver: *const abi::ReceiverTable,
     pub router: *const abi::RouterTable,
     pub capacity: *const abi::CapacityTable,
+    /// Of the router.
+    pub host: *const abi::HostCalls,
 }
 
 /// The C function that takes the host and hands out the guarded tables.

@@ -120,8 +120,8 @@ impl LawQueue {
         let mut refused = false;
         if let Some(law) = &mut self.law {
             let verdict = law.on_enqueue(view, full, waiting.parcel.id(), waiting.bytes, store);
-            waiting.is_marked = verdict.marked;
-            refused = verdict.dropped;
+            waiting.is_marked = verdict.is_marked();
+            refused = verdict.is_dropped();
         }
         if full || refused {
             ledger.drops.add(waiting.bytes, !full);
@@ -143,8 +143,8 @@ impl LawQueue {
             let (view, waited_ns) = (self.view(now_ns), now_ns - waiting.arrived_ns);
             let Some(law) = &mut self.law else { return Some(waiting) };
             let verdict = law.on_dequeue(view, waited_ns, waiting.parcel.id(), waiting.bytes, store);
-            waiting.is_marked |= verdict.marked;
-            if !verdict.dropped {
+            waiting.is_marked |= verdict.is_marked();
+            if !verdict.is_dropped_late() {
                 return Some(waiting);
             }
             ledger.drop_taken(now_ns, &waiting, true);

@@ -1,0 +1,232 @@
+//! The host of a router's law in the simulator: `laws/host/router.h`, with the memory that it needs.
+#![allow(unsafe_code)]
+
+use std::fmt;
+use std::mem::{align_of, offset_of, size_of};
+use std::ptr;
+
+use crate::abi::{self, HostHeader, HostInstance, HostMeter};
+use crate::capacity::Capacity;
+use crate::params::Params;
+use crate::router::Router;
+
+/// What the law did to a packet.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Fate(u32);
+
+impl Fate {
+    /// It was dropped at its arrival.
+    #[inline(always)]
+    pub fn is_dropped(self) -> bool {
+        self.0 & abi::HOST_DROPPED != 0
+    }
+
+    /// It was dropped at its departure.
+    #[inline(always)]
+    pub fn is_dropped_late(self) -> bool {
+        self.0 & abi::HOST_DROPPED_LATE != 0
+    }
+
+    /// Its ECN field is another now.
+    #[inline(always)]
+    pub fn is_marked(self) -> bool {
+        self.0 & abi::HOST_MARKED != 0
+    }
+}
+
+/// A packet as the host meets it.
+#[derive(Debug)]
+pub struct Shown<'a> {
+    /// What of it travels with it.
+    pub header: &'a mut abi::Header,
+    /// Its feedback; only laws with `abi::ROUTER_FEEDBACK` look at it.
+    pub feedback: Option<&'a mut [u8; abi::FEEDBACK_BYTES_MAX]>,
+    /// What it costs on the air.
+    pub air_bytes: u32,
+}
+
+/// The functions of `struct law_host_calls` that packets need, none of which is ever left out.
+struct Calls {
+    arrive: unsafe extern "C-unwind" fn(*mut HostInstance, *mut HostHeader, *mut u8, u32, u64, u32) -> u32,
+    leave: unsafe extern "C-unwind" fn(*mut HostInstance, *mut HostHeader, *mut u8, u32, u64, u64) -> u32,
+    pass: unsafe extern "C-unwind" fn(*mut HostInstance, *mut HostHeader, *mut u8, u32, u64) -> u32,
+    due: unsafe extern "C-unwind" fn(*const HostInstance, u64) -> u32,
+    run_timers: unsafe extern "C-unwind" fn(*mut HostInstance, u64, *const HostMeter) -> u64,
+}
+
+/// A router's law and its capacity part at a link, from its start on. Times are in nanoseconds since then.
+pub struct RouterHost {
+    at: HostInstance,
+    calls: Calls,
+    due_ns: u64,
+    law: &'static Router,
+    /// Memory of the law and of the part, and their parameters: the host knows where they lie.
+    states: [Vec<u64>; 2],
+    params: [Params; 2],
+}
+
+// SAFETY: all that `at` points to is owned by the host or a constant.
+unsafe impl Send for RouterHost {}
+// SAFETY: as above.
+unsafe impl Sync for RouterHost {}
+
+impl fmt::Debug for RouterHost {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("RouterHost")
+            .field("law", &self.law.name())
+            .field("states", &self.states)
+            .field("params", &self.params)
+            .field("host", &self.at.host)
+            .finish_non_exhaustive()
+    }
+}
+
+impl RouterHost {
+    /// A law with its parameters, and a capacity part with its own, at a new link.
+    ///
+    /// # Panics
+    /// If the law is a queue of a kernel (`is_of_host`), or the parameters are not of these laws.
+    pub fn new(
+        (law, params): (&'static Router, &Params),
+        (part, part_params): (&'static Capacity, &Params),
+        link: &abi::Link,
+    ) -> Self {
+        let table = law.host().expect("a law of the registry");
+        let (start, calls) = Calls::of(table).expect("calls.h leaves none out");
+        let (params, part_params) = (params.clone(), part_params.clone());
+        let ((state, memory), (part_state, part_memory)) =
+            (law.new_state().into_parts(), part.new_state().into_parts());
+        // SAFETY: the host consists of integers only; all zeros is what law_host_start asks for.
+        let host: abi::Host = unsafe { std::mem::zeroed() };
+        let mut at = HostInstance {
+            host,
+            random: [0; abi::TIMERS_MAX],
+            state,
+            params: law.values(&params),
+            part: part.table(),
+            part_state,
+            part_params: part.values(&part_params),
+        };
+        // SAFETY: states and parameters have the sizes of the law and the part, and the table is the law's.
+        let due_ns = unsafe { start(&raw mut at, link) };
+        Self {
+            at,
+            calls,
+            due_ns,
+            law,
+            states: [memory, part_memory],
+            params: [params, part_params],
+        }
+    }
+
+    /// The law.
+    #[inline(always)]
+    pub fn law(&self) -> &'static Router {
+        self.law
+    }
+
+    /// Where the state of the law and that of the part lie.
+    pub fn state_addresses(&self) -> [usize; 2] {
+        [self.at.state, self.at.part_state].map(|place| place as usize)
+    }
+
+    /// When the next timer is due; `u64::MAX`: none.
+    #[inline(always)]
+    pub fn due_ns(&self) -> u64 {
+        self.due_ns
+    }
+
+    /// Random words that the law was shown with packets.
+    #[inline(always)]
+    pub fn drawn(&self) -> u64 {
+        self.at.host.drawn
+    }
+
+    /// Says what the law is shown as random with the next packet, at its arrival (0) or departure: the first word, of a
+    /// passage the second for its departure.
+    #[inline(always)]
+    pub fn set_random(&mut self, place: usize, word: u32) {
+        self.at.random[place] = word;
+    }
+
+    /// Says what waits, without the packet of the next call.
+    #[inline(always)]
+    pub fn set_queue(&mut self, bytes: u64, pkts: u32) {
+        (self.at.host.queue.queue_bytes, self.at.host.queue.queue_pkts) = (bytes, pkts);
+    }
+
+    /// An arrival, before the limit of the queue is applied; `full`: that will drop it.
+    #[inline(always)]
+    pub fn arrive(&mut self, now_ns: u64, full: bool, packet: Shown<'_>) -> Fate {
+        let (header, feedback, air_bytes) = packet.places();
+        // SAFETY: the instance is that of the law; header and feedback are borrowed for the call.
+        Fate(unsafe { (self.calls.arrive)(&raw mut self.at, header, feedback, air_bytes, now_ns, u32::from(full)) })
+    }
+
+    /// A departure from the queue into transmission, after `wait_ns`.
+    #[inline(always)]
+    pub fn leave(&mut self, now_ns: u64, wait_ns: u64, packet: Shown<'_>) -> Fate {
+        let (header, feedback, air_bytes) = packet.places();
+        // SAFETY: as in arrive.
+        Fate(unsafe { (self.calls.leave)(&raw mut self.at, header, feedback, air_bytes, now_ns, wait_ns) })
+    }
+
+    /// An arrival with room and, unless that is its end, the departure at the same instant.
+    #[inline(always)]
+    pub fn pass(&mut self, now_ns: u64, packet: Shown<'_>) -> Fate {
+        let (header, feedback, air_bytes) = packet.places();
+        // SAFETY: as in arrive.
+        Fate(unsafe { (self.calls.pass)(&raw mut self.at, header, feedback, air_bytes, now_ns) })
+    }
+
+    /// Runs the timers that are due, each with a word of `random`.
+    pub fn run_timers(&mut self, now_ns: u64, meter: &HostMeter, mut random: impl FnMut() -> u32) {
+        // SAFETY: as in arrive.
+        let due = unsafe { (self.calls.due)(&raw const self.at, now_ns) };
+        for (timer, word) in self.at.random.iter_mut().enumerate() {
+            if due & 1 << timer != 0 {
+                *word = random();
+            }
+        }
+        // SAFETY: as in arrive.
+        self.due_ns = unsafe { (self.calls.run_timers)(&raw mut self.at, now_ns, meter) };
+    }
+}
+
+/// The first function of a table, which is needed once.
+type Start = unsafe extern "C-unwind" fn(*mut HostInstance, *const abi::Link) -> u64;
+
+impl Calls {
+    fn of(table: &abi::HostCalls) -> Option<(Start, Self)> {
+        let calls = Self {
+            arrive: table.arrive?,
+            leave: table.leave?,
+            pass: table.pass?,
+            due: table.due?,
+            run_timers: table.run_timers?,
+        };
+        Some((table.start?, calls))
+    }
+}
+
+impl Shown<'_> {
+    /// Where C finds header and feedback, and the bytes on the air.
+    #[inline(always)]
+    fn places(self) -> (*mut HostHeader, *mut u8, u32) {
+        let feedback = self.feedback.map_or(ptr::null_mut(), |bytes| bytes.as_mut_ptr());
+        (ptr::from_mut(self.header).cast(), feedback, self.air_bytes)
+    }
+}
+
+/// Whether a field of a header is where C looks for it.
+macro_rules! same_place {
+    ($($field:ident)*) => {
+        $(assert!(offset_of!(abi::Header, $field) == offset_of!(HostHeader, $field));)*
+    };
+}
+
+const _: () = {
+    same_place!(flags ip_bytes ip_id ecn outer_ecn role wire feedback_len reserved);
+    assert!(size_of::<abi::Header>() == size_of::<HostHeader>());
+    assert!(align_of::<abi::Header>() >= align_of::<HostHeader>());
+};
