@@ -15,7 +15,6 @@ pub struct Case {
     pub law: &'static str,
     /// What else the scenario is told.
     pub settings: &'static [&'static str],
-    /// Number of flows.
     pub flows: u32,
     /// Rate of the bottleneck; access links have twice that.
     pub rate_mbps: u32,

@@ -12,7 +12,6 @@ use nix::sys::time::TimeValLike;
 pub struct Words(pub Vec<String>);
 
 impl Words {
-    /// Both as one line.
     pub fn line(&self) -> String {
         self.0.join(" ")
     }

@@ -16,15 +16,12 @@ pub enum Bound {
 /// A figure with its bound.
 #[derive(Clone, Debug)]
 pub struct Row {
-    /// What was run.
     pub case: String,
     /// What the figure says, with its unit.
     pub quantity: &'static str,
-    /// The figure.
     pub value: f64,
     /// Digits after the point.
     pub digits: usize,
-    /// See [`Bound`].
     pub bound: Bound,
     /// What the figure rests on, such as the two rates of a ratio.
     pub basis: String,
@@ -40,7 +37,6 @@ impl Row {
         }
     }
 
-    /// The bound in words.
     pub fn bound_text(&self) -> String {
         match self.bound {
             Bound::AtLeast(least, aim) => format!("at least {least}, aim {aim}"),
@@ -85,7 +81,6 @@ pub struct Section {
     pub name: &'static str,
     /// What is measured, in a sentence.
     pub about: String,
-    /// See [`Row`].
     pub rows: Vec<Row>,
 }
 

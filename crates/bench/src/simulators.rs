@@ -52,7 +52,6 @@ impl Bench {
         })
     }
 
-    /// Where results go.
     pub fn scratch(&self) -> &Path {
         self.scratch.path()
     }
@@ -128,7 +127,6 @@ pub trait Simulator {
     fn steady_s(&self, spent: &[Spent], seconds: [u32; 2]) -> Result<f64, String>;
 }
 
-/// A case in ns-2.
 pub struct Ns2<'a>(pub &'a Case);
 
 impl Ns2<'_> {
@@ -222,7 +220,6 @@ impl Fadelab {
         }
     }
 
-    /// Its command.
     pub fn words(&self, bench: &Bench, seconds: u32) -> Words {
         bench.fadelab(&self.scenario, seconds, &self.settings, self.folder)
     }

@@ -30,14 +30,12 @@ pub struct Turn {
     pub begins_at: Option<String>,
 }
 
-/// What a step took.
 #[derive(Debug, Default)]
 pub struct Spent {
     /// User and system, of all its commands.
     pub cpu_s: f64,
     /// From its start to its end, as far as it was not stopped.
     pub wall_s: f64,
-    /// What the commands printed.
     pub output: String,
 }
 

@@ -431,11 +431,10 @@ fn what_is_odd_runs_with_a_warning() {
     let folder = Folder::new("odd");
     folder.write("s.toml", SCENARIO);
     folder.write("g.toml", GRAPH.replace("\"phone\"]", "\"phone\", \"moon\"]"));
-    let cases: [(&str, &str, &str); 5] = [
+    let cases: [(&str, &str, &str); 4] = [
         ("s.toml", "flow.law=vcp+droptail", "works only with router `vcp`"),
         ("s.toml", "topology.bottleneck.buffer=0.001 BDP", "is one packet"),
         ("s.toml", "run.record=1 h", "run.record is longer than run.duration"),
-        ("s.toml", "flow.size=1 MB", "`flow.size` has no effect"),
         ("g.toml", "run.duration=1 s", "no link leads to or from node `moon`"),
     ];
     for (number, (file, set, part)) in cases.into_iter().enumerate() {

@@ -4,6 +4,8 @@
 //! a congestion control ([`sender`]), between them at a device ([`router`]). The programs in `bpf/` are plumbing only;
 //! what they call are the headers of `laws/`.
 
+#![warn(missing_docs)]
+
 pub mod attach;
 pub mod check;
 pub mod compile;

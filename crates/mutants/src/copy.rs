@@ -10,7 +10,6 @@ use crate::sources::{Changed, Sources};
 /// Folders of packages that npm fetched: not tracked, but tests of the page need them.
 const MODULES: [&str; 2] = ["web/node_modules", "web/test/node_modules"];
 
-/// Where the copy is.
 pub struct Copy {
     pub top: PathBuf,
 }

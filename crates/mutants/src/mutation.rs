@@ -22,7 +22,6 @@ pub type Hunk = Vec<Line>;
 pub enum Line {
     /// Stays, and tells the place from others.
     Kept(String),
-    /// Goes.
     Old(String),
     /// Comes. Its indentation counts, in relation to that of the first line that is there before.
     New(String),

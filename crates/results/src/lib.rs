@@ -4,6 +4,8 @@
 //! figure that a person reads; the terminal's table, `summary.json` and `report.html` are three views of it.
 //! [`folder::write`] writes all of it, complete or not at all.
 
+#![warn(missing_docs)]
+
 pub mod bins;
 pub mod channel;
 pub mod claim;

@@ -4,6 +4,8 @@
 //! [`record::RunRecord`]. Scenarios make the one and results read the other; neither knows a ground. What a link is
 //! stands in [`fadelab_path::spec`], beside the code that makes it work.
 
+#![warn(missing_docs)]
+
 pub mod app;
 pub mod flow;
 pub mod network;

@@ -11,6 +11,7 @@ use fadelab_run::transport::Transport;
 
 use crate::channel::Channel;
 use crate::document::{self, Node, Raw};
+use crate::elsewhere;
 use crate::error::{Refusal, nearest, one_of};
 use crate::flows::{self, Group};
 use crate::groups;
@@ -305,6 +306,9 @@ impl Planner<'_> {
                     &node.place,
                     format!("`{path}` with its {} values {why}", axis.len),
                 ));
+            }
+            if let Some(refusal) = elsewhere::refusal(&path, node, self.root) {
+                return Err(refusal);
             }
             self.warn(format!("{}: `{path}` has no effect in this scenario", node.place));
         }

@@ -422,8 +422,10 @@ fn what_is_rarely_meant_is_warned_of() {
     warned(&["run.warmup=40 s"], "more than half");
     warned(&["flow.start=70 s"], "the run ends at");
     warned(&["flow.law=vcp+droptail"], "works only with router `vcp`");
-    warned(&["flow.size=1 MB"], "`flow.size` has no effect");
-    warned(&["topology.hops=[\"1 Mbit/s\"]"], "`topology.hops` has no effect");
+    warned(
+        &["topology.bottleneck.trace_rules=exact-mahimahi"],
+        "`topology.bottleneck.trace_rules` has no effect",
+    );
 }
 
 #[test]

@@ -368,16 +368,52 @@ fn set_is_checked_like_the_file() {
 
 #[test]
 fn a_sweep_over_nothing_is_refused() {
-    // Goal: values of a key without effect would be the same run again and again: they are refused, a single one is
-    // not, and neither are values that have an effect at some point of the sweep.
+    // Goal: values of a key without effect would be the same run again and again: they are refused; values that have an
+    // effect at some point of the sweep are not.
     let swept = ["flow.size=['1 MB', '2 MB']", "flow.app=['greedy', 'transfer']"];
     let message = plan(GOOD, &swept[..1]).map(drop).unwrap_err().to_string();
     assert_has(
         &message,
         &["--set flow.size=", "2 values has no effect", "give one value or none"],
     );
-    assert!(plan(GOOD, &["flow.size=['1 MB']"]).is_ok());
     assert_eq!(plan(GOOD, &swept).map(|plan| plan.runs.len()), Ok(8));
+}
+
+#[test]
+fn keys_of_another_choice_are_refused() {
+    // Goal: a key that means something to another application, another shape of network or a link without a trace is
+    // refused with what it belongs to and what to do, and taken where that choice is made at some point of a sweep.
+    let said = |sets: &[&str]| plan(GOOD, sets).map(drop).unwrap_err().to_string();
+    for (key, parts) in [
+        ("flow.stop=3 s", ["`flow.stop`", "app = \"cbr\""]),
+        ("flow.rate=1 Mbit/s", ["`flow.rate`", "app = \"cbr\""]),
+        ("flow.size=1 MB", ["`flow.size`", "app = \"transfer\""]),
+        ("flow.on=3 s", ["`flow.on`", "app = \"sessions\""]),
+        ("flow.from=a", ["`flow.from`", "a graph"]),
+        ("topology.hops=['1 Mbit/s']", ["`topology.hops`", "parking-lot"]),
+        (
+            "topology.nodes=['a', 'b']",
+            ["`topology.nodes`", "leave out topology.preset"],
+        ),
+    ] {
+        assert_has(&said(&[key]), &parts);
+        assert_has(&said(&[key]), &["has no effect in this scenario"]);
+    }
+    assert_has(
+        &said(&["flow.app=sessions", "flow.on=3 s", "flow.size=1 MB"]),
+        &["`flow.size`", "transfer"],
+    );
+    assert!(plan(GOOD, &["flow.app=['greedy', 'transfer']", "flow.size=1 MB"]).is_ok());
+    // What `--set` lays over a file leaves a key of the file without effect, which nobody can take out: a warning.
+    let transfer = GOOD.replace("count = 2", "count = 2\napp = \"transfer\"\nsize = \"1 MB\"");
+    let laid_over = plan(&transfer, &["flow.app=greedy"]).expect("good");
+    assert_has(&laid_over.warnings.join("\n"), &["`flow.size` has no effect"]);
+    let trace = format!(
+        "trace = '{}/../../scenarios/traces/generated-lte.down'",
+        env!("CARGO_MANIFEST_DIR")
+    );
+    let both = refused("rate = \"2 Mbit/s\"", &format!("rate = \"2 Mbit/s\"\n{trace}"));
+    assert_has(&both, &["`topology.bottleneck.rate`", "give one of the two"]);
 }
 
 #[test]

@@ -17,7 +17,6 @@ const COLOURS: [RGBColor; 6] = [
     RGBColor(86, 180, 233),
 ];
 
-/// What to draw.
 pub struct Chart {
     title: String,
     x: Axis,
@@ -29,11 +28,8 @@ pub struct Chart {
 /// Where the legend stands: where no curve passes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Corner {
-    /// Top left.
     UpperLeft,
-    /// Top right.
     UpperRight,
-    /// Bottom right.
     LowerRight,
 }
 
@@ -54,7 +50,6 @@ struct Curve {
 pub type Point = (f64, f64, f64);
 
 impl Axis {
-    /// Equal steps.
     pub fn linear(label: &str, from: f64, to: f64) -> Self {
         Self {
             label: label.to_owned(),
@@ -73,7 +68,6 @@ impl Axis {
 }
 
 impl Chart {
-    /// An empty chart.
     pub fn new(title: &str, x: Axis, y: Axis) -> Self {
         Self {
             title: title.to_owned(),
@@ -91,13 +85,11 @@ impl Chart {
         self
     }
 
-    /// What is computed.
     #[must_use]
     pub fn line(self, label: &str, points: impl Iterator<Item = (f64, f64)>) -> Self {
         self.curve(label, points.map(|(x, y)| (x, y, 0.0)).collect(), true)
     }
 
-    /// What was measured.
     #[must_use]
     pub fn points(self, label: &str, points: impl Iterator<Item = Point>) -> Self {
         self.curve(label, points.collect(), false)

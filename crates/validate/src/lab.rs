@@ -12,7 +12,6 @@ use indicatif::{ProgressBar, ProgressStyle};
 /// Scenarios of the rows, below the top of the project.
 const SCENARIOS: &str = "crates/validate/scenarios";
 
-/// What sections are handed.
 pub struct Lab {
     bar: ProgressBar,
     /// `KEY=VALUE`, laid over every scenario: how a reader sees a row fail.
@@ -21,7 +20,6 @@ pub struct Lab {
 
 /// The runs of one scenario, in the order of its seeds.
 pub struct Measured {
-    /// The runs.
     pub runs: Vec<Run>,
     /// The command that makes them by hand.
     pub command: String,
@@ -42,7 +40,6 @@ impl Lab {
         Self { bar, sets }
     }
 
-    /// A section begins.
     pub fn begin(&self, section: &'static str) {
         self.bar.set_message(section);
         self.bar.set_length(0);
@@ -64,7 +61,6 @@ impl Lab {
         self.bar.suspend(|| println!("{text}"));
     }
 
-    /// Takes the progress away.
     pub fn close(&self) {
         self.bar.finish_and_clear();
     }

@@ -10,7 +10,6 @@ pub const WITH_PARAMETER_MAX: usize = 3;
 /// The count of verdicts.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Outcome {
-    /// All rows.
     pub rows: usize,
     /// Case and quantity of those that miss their bound.
     pub differing: Vec<String>,
@@ -21,7 +20,6 @@ pub struct Outcome {
 }
 
 impl Outcome {
-    /// Of these sections.
     pub fn of(sections: &[Section]) -> Self {
         let mut outcome = Self::default();
         for row in sections.iter().flat_map(|section| &section.rows) {
@@ -36,7 +34,6 @@ impl Outcome {
         outcome
     }
 
-    /// Whether every bound holds.
     pub fn holds(&self) -> bool {
         self.differing.is_empty() && self.with_parameter <= WITH_PARAMETER_MAX
     }

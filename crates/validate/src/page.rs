@@ -39,7 +39,6 @@ pub fn write(folder: &Path, sections: &[Section]) -> Result<PathBuf, String> {
     Ok(path)
 }
 
-/// The page.
 pub fn markdown(sections: &[Section]) -> String {
     let mut text = format!("# Validation\n\n{INTRO}\n{}", overview(sections));
     for section in sections {

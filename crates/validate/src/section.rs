@@ -6,17 +6,13 @@ use fadelab_results::interval::Stat;
 pub struct Section {
     /// Its name on the command line and in the names of its pictures.
     pub name: &'static str,
-    /// Its heading.
     pub title: String,
     /// What is compared and why it ought to agree: Markdown, before the table.
     pub intro: String,
-    /// The comparisons.
     pub rows: Vec<Row>,
-    /// What is drawn.
     pub pictures: Vec<Picture>,
 }
 
-/// One comparison.
 pub struct Row {
     /// What was simulated, e.g. `10 flows, 1 % loss`.
     pub case: String,
@@ -47,7 +43,6 @@ pub enum Verdict {
     Holds,
     /// They do once our run has the named parameter, which stands for a choice of the other side that is not ours.
     HoldsWith(String),
-    /// They do not.
     Differs,
     /// They do not, which was found before and is named: the section says what is known of the cause.
     Apart,
@@ -74,7 +69,6 @@ pub struct Picture {
     pub name: String,
     /// What it shows, below it.
     pub caption: String,
-    /// The file.
     pub svg: String,
 }
 
@@ -163,7 +157,6 @@ impl Row {
         }
     }
 
-    /// With a remark.
     #[must_use]
     pub fn with_note(mut self, note: impl Into<String>) -> Self {
         self.note = note.into();

@@ -2,9 +2,7 @@
 
 /// Flows that share a route.
 pub struct Group {
-    /// How many.
     pub flows: f64,
-    /// Links of their route.
     pub route: Vec<usize>,
 }
 

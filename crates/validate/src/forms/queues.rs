@@ -12,7 +12,6 @@ const TRANSFERS: [(&str, f64, f64); 2] = [("short", 10_000.0, 20.0), ("long", 2_
 /// Time of a packet on its link, s, and of what every transfer waits for besides: both delays and an ACK.
 const PACKET_S: f64 = 8.32e-6;
 const BASE_S: f64 = 2e-6 + 0.32e-6;
-/// Loads that are swept.
 const LOADS: [f64; 3] = [0.3, 0.5, 0.8];
 
 const INTRO: &str = "\

@@ -14,7 +14,6 @@ use crate::section::{Picture, Row, Section, Tolerance};
 const LOSSES: [f64; 7] = [0.0001, 0.000_215, 0.000_464, 0.001, 0.002_15, 0.004_64, 0.01];
 /// Of the scenario: twice the delay, one data packet and one ACK at 10 Gbit/s.
 const RTT_S: f64 = 0.1 + 1080.0 * 8.0 / 10e9;
-/// Payload of a packet.
 const PAYLOAD_BYTES: f64 = 1000.0;
 /// A timeout is 200 ms, the smallest: two round trips.
 const RTO_RTTS: f64 = 2.0;

@@ -18,7 +18,6 @@ const BETA: f64 = 0.875;
 /// Additive increase of a flow in packets per second, per second: alpha per 100 ms and 100 ms, at round trips from 20
 /// to 500 ms.
 const GROWTH_PPS2: f64 = 100.0;
-/// Bits of a packet.
 const PACKET_BITS: f64 = 8320.0;
 /// A tenth of the increase in the parking lot, so that a cycle is long against `t_rho` and a round trip.
 const PARKING_LOT_ALPHA: f64 = 0.1;

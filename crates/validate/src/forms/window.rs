@@ -44,7 +44,6 @@ pub enum Signal {
         /// Retransmission timeout over the round trip.
         rto_rtts: f64,
     },
-    /// An ECN mark.
     Mark,
 }
 

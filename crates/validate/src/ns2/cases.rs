@@ -7,7 +7,6 @@ pub struct Case {
     pub name: String,
     /// Script of ns-2, without its ending.
     pub script: &'static str,
-    /// Its arguments.
     pub arguments: Vec<(&'static str, &'static str)>,
     /// Our scenario, from the top of the project.
     pub scenario: &'static str,
@@ -15,7 +14,6 @@ pub struct Case {
     pub sets: Vec<&'static str>,
     /// Whether packets are lost at random.
     pub is_lossy: bool,
-    /// What is compared.
     pub compared: Compared,
     /// Keys that stand for what ns-2 does otherwise than we, and the cause.
     pub quirk: Option<Quirk>,

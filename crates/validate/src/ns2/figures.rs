@@ -14,7 +14,6 @@ use crate::section::Tolerance;
 pub struct Figure {
     /// In the table.
     pub quantity: String,
-    /// Its unit.
     pub unit: &'static str,
     /// How far both may be apart.
     pub tolerance: Tolerance,
@@ -40,7 +39,6 @@ const RATE: &str = "drops and marks are few, some 40 drops and 100 marks a run, 
 const SPLIT: &str = "a quotient of two shares that both stray; those of the release's parking lot have the same bound";
 const JAIN: &str = "how flows share depends on when each began and on whom losses hit";
 
-/// The figures of `case`.
 pub fn of(case: &Case) -> Vec<Figure> {
     match &case.compared {
         Compared::Bottleneck => bottleneck(case.is_lossy),

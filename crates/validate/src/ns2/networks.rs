@@ -11,7 +11,6 @@ pub struct Network {
     pub scenario: &'static str,
     /// Keys laid over it.
     pub sets: Vec<String>,
-    /// What is compared.
     pub figures: &'static [Figure],
     /// Length of a run and of its warm-up.
     pub seconds: (u32, u32),

@@ -8,7 +8,6 @@ use crate::lab;
 /// Folder of the Tcl, from the top of the project.
 const FOLDER: &str = "tests/differential/ns2";
 
-/// What a run printed.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Output(BTreeMap<String, f64>);
 

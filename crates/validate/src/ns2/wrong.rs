@@ -2,7 +2,6 @@
 
 use super::networks::Figure::{self, Drops, Retransmissions, Timeouts, Utilisation};
 
-/// A wrong sender.
 #[derive(Clone, Debug)]
 pub struct Wrong {
     /// In the table.
@@ -13,7 +12,6 @@ pub struct Wrong {
     pub rows: &'static [(&'static str, Figure)],
 }
 
-/// All of them.
 pub fn all() -> [Wrong; 5] {
     [
         Wrong {
