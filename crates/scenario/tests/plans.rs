@@ -422,10 +422,8 @@ fn what_is_rarely_meant_is_warned_of() {
     warned(&["run.warmup=40 s"], "more than half");
     warned(&["flow.start=70 s"], "the run ends at");
     warned(&["flow.law=vcp+droptail"], "works only with router `vcp`");
-    warned(
-        &["topology.bottleneck.trace_rules=exact-mahimahi"],
-        "`topology.bottleneck.trace_rules` has no effect",
-    );
+    let rules = "topology.bottleneck.trace_rules";
+    warned(&[&format!("{rules}=exact-mahimahi")], "trace_rules` has no effect");
 }
 
 #[test]
