@@ -175,7 +175,7 @@ fn exact_air_loss(spec: &RunSpec, id: usize, link: &LinkSpec) -> Option<f64> {
 pub struct Specs(Vec<Arc<Spec>>);
 
 impl Specs {
-    /// The spec of a run that the simulator is given.
+    /// What a result keeps of a run.
     pub fn of(&mut self, spec: &RunSpec) -> Arc<Spec> {
         self.intern(Spec::of(spec))
     }

@@ -12,7 +12,7 @@ pub type NodeId = u32;
 /// Index into [`NetworkSpec::links`].
 pub type LinkId = u32;
 
-/// Nodes and links, by which they are numbered.
+/// Nodes and links, each numbered by its place.
 #[derive(Clone, Debug, Default)]
 pub struct NetworkSpec {
     /// Hosts and routers.
@@ -39,7 +39,7 @@ pub enum NodeKind {
     Router,
 }
 
-/// A link with the nodes that it joins. Its other fields are read and written as if they were its own.
+/// A link with the nodes that it joins. The link's fields are read and written as if they were the edge's own.
 #[derive(Clone, Debug)]
 pub struct Edge {
     /// Where packets enter.

@@ -1,4 +1,4 @@
-//! Builds links and routes from the topology and the groups of flows.
+//! Builds nodes, links and routes from the topology and the groups of flows.
 
 use std::sync::Arc;
 
