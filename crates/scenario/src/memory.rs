@@ -8,7 +8,7 @@ use crate::flows::Group;
 use crate::topology::Topology;
 
 /// Most that all runs of a sweep may take together, unless the caller says otherwise. A million flows in one run take
-/// 0.8 GB; beyond this the system would end the program without a word.
+/// 1.0 GB; beyond this the system would end the program without a word.
 pub const BYTES_MAX: u64 = 8_000_000_000;
 
 /// What a flow or a link has outside of its struct: its name, routes, and what the allocator adds; a node half of it.
