@@ -1,6 +1,5 @@
 # Finds modules of a crate that import each other in a circle, by whatever way. Reads all sources of all crates; what
-# stands in one file or folder below `src` is one module. `circles` has those that are known, each a crate and its
-# modules, parted by semicolons. Parameters behind a gap are local variables.
+# stands in one file or folder below `src` is one module. Parameters behind a gap are local variables.
 
 FNR == 1 { tests = 0; paths[++files] = FILENAME }
 /^#\[cfg\(test\)\]/ { tests = 1 }
@@ -17,9 +16,6 @@ END {
 				if ((crate, k, b) in reaches) reaches[crate, a, b]
 		for (a = 1; a <= count[crate]; a++) circle(crate, a)
 	}
-	n = split(circles, known, ";")
-	for (i = 1; i <= n; i++) if (known[i] != "" && !(known[i] in met))
-		printf "tools/tidy:1: there is no circle `%s` any more; take it off the list\n", known[i]
 }
 
 # The crate, the module, and how deep a file stands in the crate; 0 is its root, which is no module.
@@ -93,17 +89,5 @@ function circle(crate, a,    b, list) {
 		if (b < a) return
 		list = list " " name[crate, b]
 	}
-	if (is_known(crate, list)) return
 	printf "crates/%s/src:%s import each other in a circle; let both import what they share\n", crate, list
-}
-
-function is_known(crate, list,    known, members, i, j, n, m) {
-	n = split(circles, known, ";")
-	m = split(list, members, " ")
-	for (i = 1; i <= n; i++) {
-		if (index(known[i], crate " ") != 1) continue
-		for (j = 1; j <= m; j++) if (!index(known[i] " ", " " members[j] " ")) break
-		if (j > m) { met[known[i]]; return 1 }
-	}
-	return 0
 }

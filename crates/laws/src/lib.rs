@@ -17,6 +17,7 @@
 pub mod abi;
 mod capacity;
 pub mod catalogue;
+mod codec;
 #[cfg(test)]
 mod fixed;
 pub mod guard;
@@ -35,6 +36,7 @@ mod state;
 mod wire;
 
 pub use capacity::Capacity;
+pub use codec::{Codec, OPTION_BYTES_MAX};
 pub use host::{Fate, RouterHost, Shown};
 pub use params::{ParamError, ParamInfo, Params};
 pub use receiver::Receiver;
@@ -45,4 +47,4 @@ pub use registry::{
 pub use router::{Router, RouterInstance};
 pub use sender::Sender;
 pub use state::State;
-pub use wire::{Codec, OPTION_BYTES_MAX, Wire};
+pub use wire::Wire;

@@ -147,6 +147,13 @@ pub fn wire(name: &str) -> Option<&'static Wire> {
     wires().iter().find(|wire| wire.name() == name)
 }
 
+/// The format of packets of a wire, `WIRE_*`; all that have none of their own share one.
+pub(crate) fn wire_of(number: u32) -> &'static Wire {
+    let own = wires().iter().find(|wire| wire.number() == number);
+    own.or_else(|| wires().iter().find(|wire| wire.number() == abi::WIRE_NONE))
+        .expect("`plain` is registered")
+}
+
 /// The sender's law of that name.
 pub fn sender(name: &str) -> Option<&'static Sender> {
     senders().iter().find(|law| law.name() == name)

@@ -1,18 +1,8 @@
-//! How feedback stands in packets: the codecs of `laws/wire`, by which packet logs write what the kernel's programs
-//! write, and by which both are read.
+//! The formats of packets: what the headers of `laws/wire` define.
 #![allow(unsafe_code)]
 
-use crate::abi::{self, FEEDBACK_BYTES_MAX};
+use crate::abi;
 use crate::law::literal;
-use crate::{Receiver, Sender, registry};
-
-/// Most bytes that an option of a TCP header can have (RFC 9293, section 3.1).
-pub const OPTION_BYTES_MAX: usize = 40;
-
-/// Kind, length and identifier of an option.
-const HEAD_BYTES: usize = 4;
-
-type Feedback = [u8; FEEDBACK_BYTES_MAX];
 
 /// A format of packets: one header of `laws/wire`.
 #[derive(Clone, Debug)]
@@ -21,18 +11,18 @@ pub struct Wire {
     summary: &'static str,
     header: &'static str,
     number: u32,
-    option_bytes: unsafe extern "C-unwind" fn(*const abi::Format) -> u32,
-    begin: unsafe extern "C-unwind" fn(*mut u8, *const abi::Format),
-    put_data: Option<Put>,
-    get_data: Option<Get>,
-    put_echo: Option<Put>,
-    get_echo: Option<Get>,
-    join: Option<unsafe extern "C-unwind" fn(*mut u8, u32)>,
-    put_share: Option<unsafe extern "C-unwind" fn(*mut u8, *const abi::Format, *const u8, u32)>,
+    pub(crate) option_bytes: unsafe extern "C-unwind" fn(*const abi::Format) -> u32,
+    pub(crate) begin: unsafe extern "C-unwind" fn(*mut u8, *const abi::Format),
+    pub(crate) put_data: Option<Put>,
+    pub(crate) get_data: Option<Get>,
+    pub(crate) put_echo: Option<Put>,
+    pub(crate) get_echo: Option<Get>,
+    pub(crate) join: Option<unsafe extern "C-unwind" fn(*mut u8, u32)>,
+    pub(crate) put_share: Option<unsafe extern "C-unwind" fn(*mut u8, *const abi::Format, *const u8, u32)>,
 }
 
-type Get = unsafe extern "C-unwind" fn(*const u8, *const abi::Format, *mut u8) -> u32;
-type Put = unsafe extern "C-unwind" fn(*mut u8, *const abi::Format, *const u8);
+pub(crate) type Get = unsafe extern "C-unwind" fn(*const u8, *const abi::Format, *mut u8) -> u32;
+pub(crate) type Put = unsafe extern "C-unwind" fn(*mut u8, *const abi::Format, *const u8);
 impl Wire {
     /// Takes over what a header defines.
     ///
@@ -80,165 +70,5 @@ impl Wire {
     /// `WIRE_*`; `WIRE_NONE`: all that have no format of their own.
     pub fn number(&self) -> u32 {
         self.number
-    }
-
-    /// The format of packets of a wire.
-    pub fn of(number: u32) -> &'static Self {
-        let known = registry::wires();
-        let own = known.iter().find(|wire| wire.number() == number);
-        own.or_else(|| known.iter().find(|wire| wire.number() == abi::WIRE_NONE))
-            .expect("`plain` is registered")
-    }
-}
-
-/// The format of one law's packets, with as much room as its feedback takes.
-#[derive(Clone, Copy, Debug)]
-pub struct Codec {
-    wire: &'static Wire,
-    format: abi::Format,
-    option_bytes: usize,
-}
-
-impl Codec {
-    /// Of a law and its receiver's half; `None` where its packets carry nothing beyond TCP.
-    pub fn of(sender: &Sender, receiver: Option<&Receiver>) -> Option<Self> {
-        let carries = sender.wire() != abi::WIRE_NONE || sender.feedback_bytes() > 0 || receiver.is_some();
-        carries.then(|| {
-            Self::new(abi::Format {
-                wire: sender.wire(),
-                data_bytes: sender.feedback_bytes(),
-                echo_bytes: receiver.map_or(0, Receiver::feedback_bytes),
-                ..abi::Format::default()
-            })
-        })
-    }
-
-    /// Of what packets have to carry.
-    pub fn new(format: abi::Format) -> Self {
-        let wire = Wire::of(format.wire);
-        Self {
-            wire,
-            format,
-            // SAFETY: the function reads the struct of law.h and nothing else.
-            option_bytes: unsafe { (wire.option_bytes)(&raw const format) } as usize,
-        }
-    }
-
-    /// The format.
-    pub fn wire(&self) -> &'static Wire {
-        self.wire
-    }
-
-    /// What packets carry.
-    pub fn format(&self) -> &abi::Format {
-        &self.format
-    }
-
-    /// Bytes of the option, a multiple of 4. A format may ask for more than [`OPTION_BYTES_MAX`], which no header has.
-    pub fn option_bytes(&self) -> usize {
-        self.option_bytes
-    }
-
-    /// An option without any feedback.
-    ///
-    /// # Panics
-    /// Where the option has more than [`OPTION_BYTES_MAX`] bytes.
-    pub fn option(&self) -> Vec<u8> {
-        assert!(self.option_bytes <= OPTION_BYTES_MAX, "no TCP header has room for it");
-        let mut option = vec![0; self.option_bytes];
-        // SAFETY: the option has as many bytes as the format asked for.
-        unsafe { (self.wire.begin)(option.as_mut_ptr(), &raw const self.format) };
-        option
-    }
-
-    /// Whether a TCP header with these options ends with one of this format; then that option.
-    pub fn find<'o>(&self, options: &'o [u8]) -> Option<&'o [u8]> {
-        let at = options.len().checked_sub(self.option_bytes)?;
-        let found = &options[at..];
-        let mine = self.option();
-        (found[..HEAD_BYTES] == mine[..HEAD_BYTES]).then_some(found)
-    }
-
-    /// Writes the feedback that a data packet carries; nothing where data carry none.
-    pub fn put_data(&self, option: &mut [u8], feedback: &Feedback) {
-        self.fits(option);
-        if let Some(put) = self.wire.put_data {
-            // SAFETY: the option has the length of the format (checked), feedback that of law.h.
-            unsafe { put(option.as_mut_ptr(), &raw const self.format, feedback.as_ptr()) }
-        }
-    }
-
-    /// Reads it.
-    pub fn data(&self, option: &[u8]) -> Option<Feedback> {
-        self.get(self.wire.get_data, option)
-    }
-
-    /// What a receiver reads of the feedback that a data packet carries: as it is, or as nearly as the option can say.
-    pub fn rounded_data(&self, feedback: &Feedback) -> Feedback {
-        self.rounded(self.wire.put_data.zip(self.wire.get_data), feedback)
-    }
-
-    /// What a sender reads of the feedback that an ACK carries.
-    pub fn rounded_echo(&self, feedback: &Feedback) -> Feedback {
-        self.rounded(self.wire.put_echo.zip(self.wire.get_echo), feedback)
-    }
-
-    fn rounded(&self, way: Option<(Put, Get)>, feedback: &Feedback) -> Feedback {
-        let Some((put, get)) = way else { return *feedback };
-        let (mut option, mut read) = ([0; OPTION_BYTES_MAX], [0; FEEDBACK_BYTES_MAX]);
-        assert!(self.option_bytes <= OPTION_BYTES_MAX, "no TCP header has room for it");
-        // SAFETY: the option has at least the length of the format (checked), feedback that of law.h.
-        unsafe {
-            put(option.as_mut_ptr(), &raw const self.format, feedback.as_ptr());
-            get(option.as_ptr(), &raw const self.format, read.as_mut_ptr());
-        }
-        read
-    }
-
-    /// Writes the feedback that an ACK carries.
-    pub fn put_echo(&self, option: &mut [u8], feedback: &Feedback) {
-        self.fits(option);
-        if let Some(put) = self.wire.put_echo {
-            // SAFETY: as in put_data.
-            unsafe { put(option.as_mut_ptr(), &raw const self.format, feedback.as_ptr()) }
-        }
-    }
-
-    /// Reads it.
-    pub fn echo(&self, option: &[u8]) -> Option<Feedback> {
-        self.get(self.wire.get_echo, option)
-    }
-
-    /// The feedback of so many equal segments that offload joined, as a router is shown it.
-    pub fn joined(&self, feedback: &Feedback, segments: u32) -> Feedback {
-        let mut joined = *feedback;
-        if let Some(join) = self.wire.join {
-            // SAFETY: feedback has the length of law.h.
-            unsafe { join(joined.as_mut_ptr(), segments) }
-        }
-        joined
-    }
-
-    /// Writes what a router made of the feedback of so many segments.
-    pub fn put_share(&self, option: &mut [u8], feedback: &Feedback, segments: u32) {
-        self.fits(option);
-        if let Some(put) = self.wire.put_share {
-            // SAFETY: as in put_data.
-            unsafe {
-                put(option.as_mut_ptr(), &raw const self.format, feedback.as_ptr(), segments);
-            }
-        }
-    }
-
-    fn get(&self, get: Option<Get>, option: &[u8]) -> Option<Feedback> {
-        self.fits(option);
-        let mut feedback = [0; FEEDBACK_BYTES_MAX];
-        // SAFETY: as in put_data.
-        let present = unsafe { get?(option.as_ptr(), &raw const self.format, feedback.as_mut_ptr()) };
-        (present != 0).then_some(feedback)
-    }
-
-    fn fits(&self, option: &[u8]) {
-        assert_eq!(option.len(), self.option_bytes, "the option is another format's");
     }
 }

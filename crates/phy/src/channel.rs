@@ -1,6 +1,10 @@
 //! What a channel is, and what it does to each packet.
 
-pub use crate::sampler::Channel;
+mod sampler;
+
+pub use sampler::Channel;
+
+pub use crate::symbol_error::{Antennas, Modulation};
 
 use crate::gilbert_elliott::{BitChain, Mixing};
 use crate::interleaved;
@@ -54,32 +58,6 @@ pub enum Model {
         /// Probability that an ACK is lost.
         ack: f64,
     },
-}
-
-/// Phase shift keying with Gray mapping.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Modulation {
-    /// One bit a symbol.
-    Bpsk,
-    /// Two bits a symbol.
-    Qpsk,
-    /// Three bits a symbol.
-    Psk8,
-    /// Four bits a symbol.
-    Psk16,
-}
-
-/// Antennas: transmitting x receiving.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Antennas {
-    /// 1x1.
-    OneByOne,
-    /// 2x1: Alamouti's space-time block code.
-    TwoByOne,
-    /// 1x2: maximum ratio combining.
-    OneByTwo,
-    /// 2x2: Alamouti's code with maximum ratio combining.
-    TwoByTwo,
 }
 
 /// The Reed-Solomon code of packets, with a rate for each kind.

@@ -20,7 +20,6 @@ pub mod packet_error;
 pub mod packet_scale;
 pub mod random;
 pub mod reed_solomon;
-mod sampler;
 mod slots;
 pub mod solve;
 pub mod symbol_error;

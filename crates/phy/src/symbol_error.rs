@@ -32,7 +32,31 @@
 
 use std::f64::consts::{FRAC_PI_2, PI};
 
-use crate::channel::{Antennas, Modulation};
+/// Phase shift keying with Gray mapping.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Modulation {
+    /// One bit a symbol.
+    Bpsk,
+    /// Two bits a symbol.
+    Qpsk,
+    /// Three bits a symbol.
+    Psk8,
+    /// Four bits a symbol.
+    Psk16,
+}
+
+/// Antennas: transmitting x receiving.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Antennas {
+    /// 1x1.
+    OneByOne,
+    /// 2x1: Alamouti's space-time block code.
+    TwoByOne,
+    /// 1x2: maximum ratio combining.
+    OneByTwo,
+    /// 2x2: Alamouti's code with maximum ratio combining.
+    TwoByTwo,
+}
 
 impl Modulation {
     /// Bits that a symbol carries.

@@ -16,6 +16,9 @@ use crate::network::fetch::Upcoming;
 use crate::schedule::SourceId;
 use crate::tap::{Sighting, Tap};
 
+#[cfg(feature = "fault-injection")]
+pub mod fault;
+
 /// Why a run gave no record.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum RunError {
@@ -129,7 +132,7 @@ pub(crate) struct Engine<'a> {
     record: RunRecord,
     ends: Ends,
     #[cfg(feature = "fault-injection")]
-    pub(crate) fault: Option<crate::fault::Fault>,
+    pub(crate) fault: Option<fault::Fault>,
 }
 
 impl<'a> Engine<'a> {
@@ -171,7 +174,7 @@ impl<'a> Engine<'a> {
 
     /// An engine in which something goes wrong.
     #[cfg(feature = "fault-injection")]
-    pub fn with_fault(spec: &'a RunSpec, fault: crate::fault::Fault) -> Self {
+    pub fn with_fault(spec: &'a RunSpec, fault: fault::Fault) -> Self {
         Self {
             fault: Some(fault),
             ..Self::new(spec)
@@ -219,7 +222,7 @@ impl<'a> Engine<'a> {
             }
             #[cfg(feature = "fault-injection")]
             if self.fault.is_some() {
-                crate::fault::inject(self);
+                fault::inject(self);
             }
         }
         self.now_ns = self.spec.duration_ns;

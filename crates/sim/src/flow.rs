@@ -14,12 +14,12 @@ use fadelab_run::record::{Completion, FlowCounters};
 use fadelab_run::spec::RunSpec;
 use prefetch_index::prefetch_index;
 
+use crate::clock::Now;
 use crate::ends::Ends;
 use crate::network::Network;
 use crate::packet::Packet;
 use crate::pipe::Exits;
 use crate::schedule::SourceId;
-use crate::tcp::Now;
 use crate::tcp::plan::Plan;
 use crate::tcp::receiver::Receiver;
 use crate::tcp::sender::handshake::syn;

@@ -5,19 +5,19 @@
 
 #![warn(missing_docs)]
 
+mod clock;
 mod ends;
 mod engine;
-#[cfg(feature = "fault-injection")]
-pub mod fault;
 mod flow;
 mod layout;
 mod network;
 mod packet;
 mod pipe;
 mod ranges;
-mod rtt;
 mod schedule;
 pub mod tap;
 mod tcp;
 
+#[cfg(feature = "fault-injection")]
+pub use engine::fault;
 pub use engine::{RunError, check, run, run_tapped};

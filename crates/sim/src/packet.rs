@@ -3,6 +3,9 @@
 use fadelab_path::packet::{FeedbackBytes, Header, PacketId, Store};
 use prefetch_index::prefetch_index;
 
+/// Headers and options of a SYN: MSS, permission to acknowledge selectively, timestamps and the window's scale.
+pub(crate) const SYN_BYTES: u32 = 40 + 20;
+
 /// Most SACK blocks in an ACK: three fit beside timestamps (RFC 2018).
 pub(crate) const SACK_BLOCKS_MAX: usize = 3;
 

@@ -7,8 +7,8 @@ use std::fmt;
 use fadelab_path::packet::FeedbackBytes;
 use fadelab_run::flow::FlowSpec;
 
+use crate::clock::{Now, TickClock};
 use crate::packet::{Packet, SACK_BLOCKS_MAX, flag};
-use crate::tcp::{Now, TickClock};
 
 /// One packet at the sender's host.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -8,9 +8,8 @@ use fadelab_run::network::LinkId;
 use fadelab_run::spec::RunSpec;
 
 use super::both_ways;
+use crate::packet::SYN_BYTES;
 use crate::pipe::{Answers, NodeBehind, Pipe};
-use crate::tcp::Now;
-use crate::tcp::sender::handshake::syn;
 
 /// The pipes of a run: first of `kinds` of wires, then of nodes.
 #[derive(Clone, Copy)]
@@ -88,7 +87,7 @@ fn packet_bytes_least(flow: &FlowSpec, is_data: bool) -> u32 {
         _ => transport.packet_bytes,
     };
     if transport.handshake {
-        bytes.min(syn(Now::at(0), 0, None).header.ip_bytes)
+        bytes.min(SYN_BYTES)
     } else {
         bytes
     }

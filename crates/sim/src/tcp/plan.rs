@@ -11,7 +11,7 @@ use fadelab_run::app::App;
 use fadelab_run::flow::FlowSpec;
 use fadelab_run::transport::{FeedbackForm, Recovery, Transport, option_bytes};
 
-use crate::tcp::TickClock;
+use crate::clock::TickClock;
 
 /// IP and UDP header of a datagram of a flow without a law.
 const UDP_HEADER_BYTES: u32 = 28;

@@ -5,9 +5,9 @@ use fadelab_laws::{Receiver as Law, State, abi};
 use fadelab_path::packet::{FeedbackBytes, Header};
 use fadelab_run::transport::OPTION_BYTES_MAX;
 
+use crate::clock::Now;
 use crate::packet::{Packet, SACK_BLOCKS_MAX, flag};
 use crate::ranges::{Range, RangeSet};
-use crate::tcp::Now;
 use crate::tcp::plan::Plan;
 
 /// Beside a number of segments: a SYN is to be answered.

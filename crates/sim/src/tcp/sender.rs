@@ -6,11 +6,11 @@ use fadelab_path::violation::{Checked, violated};
 use fadelab_run::transport::{Recovery, RecoveryExit, RttSamples};
 use prefetch_index::prefetch_index;
 
+use crate::clock::Now;
 use crate::network::Network;
 use crate::packet::{Packet, flag};
-use crate::rtt::RttEstimator;
-use crate::tcp::Now;
 use crate::tcp::plan::Plan;
+use crate::tcp::rtt::RttEstimator;
 use crate::tcp::scoreboard::{Sampling, Scoreboard};
 use crate::tcp::sender::pacing::Grant;
 use crate::tcp::sender::rack::Rack;

@@ -5,8 +5,8 @@ use fadelab_path::packet::FeedbackBytes;
 use fadelab_run::transport::{Recovery, RttSamples};
 
 use super::{NOT_TIMED, Sender};
+use crate::clock::Now;
 use crate::packet::{Packet, flag};
-use crate::tcp::Now;
 use crate::tcp::plan::Plan;
 
 impl Sender {

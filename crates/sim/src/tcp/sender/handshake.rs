@@ -5,13 +5,10 @@ use fadelab_path::packet::{Header, PacketId};
 use fadelab_path::violation::Checked;
 
 use super::Sender;
+use crate::clock::Now;
 use crate::network::Network;
-use crate::packet::{Packet, flag};
-use crate::tcp::Now;
+use crate::packet::{Packet, SYN_BYTES, flag};
 use crate::tcp::plan::Plan;
-
-/// Headers and options of a SYN: MSS, permission to acknowledge selectively, timestamps and the window's scale.
-const SYN_BYTES: u32 = 40 + 20;
 
 impl Sender {
     /// A connection is asked for. Until the answer comes the window is shut.

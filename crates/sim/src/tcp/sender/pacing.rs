@@ -3,7 +3,7 @@
 use fadelab_run::transport::Pacing;
 
 use super::Sender;
-use crate::tcp::Now;
+use crate::clock::Now;
 use crate::tcp::plan::Plan;
 
 /// What an event lets go of a window that is paced by ACKs ([`Pacing::PerAck`]).

@@ -10,8 +10,8 @@ use fadelab_laws::abi;
 use fadelab_path::violation::Checked;
 
 use super::Sender;
+use crate::clock::Now;
 use crate::network::Network;
-use crate::tcp::Now;
 use crate::tcp::plan::Plan;
 use crate::tcp::scoreboard::Sent;
 

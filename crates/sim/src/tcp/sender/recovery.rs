@@ -4,7 +4,7 @@ use fadelab_laws::abi;
 use fadelab_run::transport::Recovery;
 
 use super::{NOT_TIMED, Reduction, Sender};
-use crate::tcp::Now;
+use crate::clock::Now;
 use crate::tcp::plan::Plan;
 
 impl Sender {

@@ -5,8 +5,8 @@ use fadelab_path::violation::Checked;
 use fadelab_run::transport::Recovery;
 
 use super::{NOT_TIMED, Sender};
+use crate::clock::Now;
 use crate::network::Network;
-use crate::tcp::Now;
 use crate::tcp::plan::Plan;
 
 impl Sender {

@@ -22,7 +22,7 @@
 //! others is the chain asked where it stands. Random loss has no state, and the limit says all; a chain in continuous
 //! time says besides until when it stays in its state.
 
-use crate::channel::{ChannelSpec, Model, PacketKind};
+use super::{ChannelSpec, Model, PacketKind};
 use crate::gilbert_elliott::{BAD, GOOD, Mixing};
 use crate::packet_error::PacketLaw;
 use crate::packet_scale::{LossGivenPath, Scratch, Sojourns, TimeChain};

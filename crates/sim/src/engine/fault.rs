@@ -4,7 +4,7 @@ use fadelab_path::node::NodeFault;
 use fadelab_run::record::RunRecord;
 use fadelab_run::spec::RunSpec;
 
-use crate::engine::{Engine, RunError};
+use super::{Engine, RunError};
 
 /// What goes wrong.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -35,7 +35,7 @@ pub struct Fault {
 /// # Errors
 /// As [`crate::run`]: it is the point.
 pub fn run_with_fault(spec: &RunSpec, fault: Fault) -> Result<RunRecord, RunError> {
-    crate::engine::run_to_end(Engine::with_fault(spec, fault), |_| true)
+    super::run_to_end(Engine::with_fault(spec, fault), |_| true)
 }
 
 /// Lets the fault happen when its time has come.
