@@ -127,10 +127,10 @@ impl Recovery {
 }
 
 /// Room for options in a TCP header (RFC 9293, section 3.1) that timestamps leave (RFC 7323).
-pub const OPTION_BYTES_MAX: u32 = 40 - 12;
+pub const LAW_OPTION_BYTES_MAX: u32 = 40 - 12;
 
 /// Bytes of the option that a law's feedback travels in where [`Transport::option_space`] makes room for it
-/// (`laws/wire`); 0: packets carry nothing of the law. One of more than [`OPTION_BYTES_MAX`] fits no header.
+/// (`laws/wire`); 0: packets carry nothing of the law. One of more than [`LAW_OPTION_BYTES_MAX`] fits no header.
 pub fn option_bytes(sender: &Sender, receiver: Option<&Receiver>) -> u32 {
     Codec::of(sender, receiver).map_or(0, |codec| codec.option_bytes() as u32)
 }

@@ -1,6 +1,6 @@
 //! The groups of flows of a run, each with the transport that its flows have.
 
-use fadelab_run::transport::{OPTION_BYTES_MAX, Transport, option_bytes};
+use fadelab_run::transport::{LAW_OPTION_BYTES_MAX, Transport, option_bytes};
 
 use crate::error::Refusal;
 use crate::flows::{self, Group};
@@ -49,12 +49,12 @@ fn check_option(reader: &Reader<'_>, group: &Group, transport: &Transport) -> Re
         return Ok(());
     };
     let bytes = option_bytes(sender, laws::receiver(group.sender));
-    if bytes <= OPTION_BYTES_MAX {
+    if bytes <= LAW_OPTION_BYTES_MAX {
         return Ok(());
     }
     let why = format!(
-        "the feedback of `{}` takes an option of {bytes} B, allowed are {OPTION_BYTES_MAX} B beside the timestamps: \
-         give it less, or set transport.option_space = false",
+        "the feedback of `{}` takes an option of {bytes} B, allowed are {LAW_OPTION_BYTES_MAX} B beside the \
+         timestamps: give it less, or set transport.option_space = false",
         sender.name()
     );
     Err(reader.refuse("transport.option_space", &why))

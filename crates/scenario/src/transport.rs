@@ -1,6 +1,8 @@
 //! `[transport]`: presets that imitate a stack, and overrides of each of their values.
 
-use fadelab_run::transport::{FeedbackForm, OPTION_BYTES_MAX, Pacing, Recovery, RecoveryExit, RttSamples, Transport};
+use fadelab_run::transport::{
+    FeedbackForm, LAW_OPTION_BYTES_MAX, Pacing, Recovery, RecoveryExit, RttSamples, Transport,
+};
 
 use crate::document::Raw;
 use crate::error::Refusal;
@@ -322,10 +324,10 @@ fn check(reader: &Reader<'_>, transport: &Transport) -> Result<(), Refusal> {
             header_bytes + 1
         );
         ("transport.packet", payload)
-    } else if transport.option_space && packet_bytes - header_bytes <= OPTION_BYTES_MAX {
+    } else if transport.option_space && packet_bytes - header_bytes <= LAW_OPTION_BYTES_MAX {
         let why = format!(
             "allowed is {} B or more where transport.option_space makes room for feedback",
-            header_bytes + OPTION_BYTES_MAX + 1
+            header_bytes + LAW_OPTION_BYTES_MAX + 1
         );
         ("transport.packet", why)
     } else if transport.rate_reduction && !transport.recovery.has_sack() {

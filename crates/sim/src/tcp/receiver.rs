@@ -3,7 +3,7 @@
 
 use fadelab_laws::{Receiver as Law, State, abi};
 use fadelab_path::packet::{FeedbackBytes, Header};
-use fadelab_run::transport::OPTION_BYTES_MAX;
+use fadelab_run::transport::LAW_OPTION_BYTES_MAX;
 
 use crate::clock::Now;
 use crate::packet::{Packet, SACK_BLOCKS_MAX, flag};
@@ -287,7 +287,7 @@ fn sack_bytes(plan: &Plan, sack_blocks: u8) -> u16 {
 /// Whether SACK blocks leave room for the law's option. Linux gives it to them first (`tcp_established_options` of
 /// `net/ipv4/tcp_output.c`).
 fn has_room(plan: &Plan, sack_blocks: u8) -> bool {
-    u32::from(sack_bytes(plan, sack_blocks) + plan.option_bytes) <= OPTION_BYTES_MAX
+    u32::from(sack_bytes(plan, sack_blocks) + plan.option_bytes) <= LAW_OPTION_BYTES_MAX
 }
 
 /// IP bytes of an ACK with SACK blocks, which count on the wire.
