@@ -1,4 +1,4 @@
-//! What is behind the transmitter of a link with a channel, and the capacity that no link may exceed.
+//! What is behind the transmitter of a link with a channel.
 
 use fadelab_phy::channel::{Channel, PacketKind};
 
@@ -90,30 +90,4 @@ pub(crate) struct Fate {
     pub is_data: bool,
     pub is_lost: bool,
     pub is_marked: bool,
-}
-
-/// The time since the transmitter last had nothing to do: over it, no more may be sent than its capacity.
-#[derive(Clone, Copy, Debug, Default)]
-pub(crate) struct BusyPeriod {
-    pub start_ns: u64,
-    pub end_ns: u64,
-    pub bytes: u64,
-}
-
-pub(crate) const CAPACITY: &str = "a link never exceeds its capacity";
-
-impl BusyPeriod {
-    /// Adds a transmission.
-    #[inline(always)]
-    pub fn add(&mut self, start_ns: u64, end_ns: u64, bytes: u32) {
-        if start_ns > self.end_ns {
-            *self = Self {
-                start_ns,
-                end_ns: start_ns,
-                bytes: 0,
-            };
-        }
-        self.end_ns = end_ns;
-        self.bytes += u64::from(bytes);
-    }
 }

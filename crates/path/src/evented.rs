@@ -11,7 +11,7 @@ use std::sync::Arc;
 
 use fadelab_phy::channel::PacketKind;
 
-use crate::air::{Air, BusyPeriod, CAPACITY};
+use crate::air::Air;
 use crate::counters::LinkCounters;
 use crate::packet::{Parcel, Store};
 use crate::queue::{BYTES, LIMIT, Limits};
@@ -20,7 +20,7 @@ use crate::spec::LinkSpec;
 #[cfg(feature = "fault-injection")]
 use crate::transit::NodeFault;
 use crate::transit::{Arrival, Departure, Transit};
-use crate::transmitter::{Served, Transmit};
+use crate::transmitter::{BusyPeriod, CAPACITY, Served, Transmit};
 use crate::violation::{Checked, violated};
 
 mod arq;

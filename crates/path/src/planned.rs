@@ -13,7 +13,7 @@ use std::sync::Arc;
 
 use fadelab_phy::channel::PacketKind;
 
-use crate::air::{Air, CAPACITY, Fate};
+use crate::air::{Air, Fate};
 use crate::counters::LinkCounters;
 use crate::packet::{PacketId, Parcel, Store};
 use crate::queue::{BYTES, Broken, Drops, Fifo, LIMIT, Limits, Waiting};
@@ -22,7 +22,7 @@ use crate::spec::LinkSpec;
 #[cfg(feature = "fault-injection")]
 use crate::transit::NodeFault;
 use crate::transit::{Arrival, Departure, Transit};
-use crate::transmitter::{Served, Transmit};
+use crate::transmitter::{BusyPeriod, CAPACITY, Served, Transmit};
 use crate::violation::{Checked, violated};
 
 /// What a queue under a law has to know of a packet: its number, and where its transmission begins.
@@ -46,9 +46,7 @@ pub(crate) struct Planned<T: Transmit> {
     /// Bytes whose transmission began, and the time that takes.
     sent_bytes: u64,
     busy_ns: u64,
-    /// The time since the transmitter last had nothing to do, and what of it was sent: no more than the rate allows.
-    period_start_ns: u64,
-    period_bytes: u64,
+    busy: BusyPeriod,
     marked_pkts: u64,
     drops: Drops,
     law: LawHost,
@@ -72,11 +70,10 @@ impl<T: Transmit> Planned<T> {
             last_fate: Fate::default(),
             sent_bytes: 0,
             busy_ns: 0,
-            period_start_ns: 0,
-            period_bytes: 0,
+            busy: BusyPeriod::default(),
             marked_pkts: 0,
             drops: Drops::default(),
-            law: LawHost::at(spec, seed, packet_bytes, ""),
+            law: LawHost::new(spec, seed, packet_bytes, ""),
             air: Air::of(spec, seed).map(Box::new),
             name: Arc::clone(&spec.name),
         }
@@ -239,10 +236,7 @@ impl<T: Transmit> Planned<T> {
             if verdict.is_dropped_late() {
                 return self.broken((AT_DEQUEUE, start_ns));
             }
-            if !self
-                .transmitter
-                .can_send(self.period_start_ns, end_ns, self.period_bytes)
-            {
+            if !self.transmitter.can_send(self.busy.start_ns, end_ns, self.busy.bytes) {
                 return self.broken((CAPACITY, start_ns));
             }
         }
@@ -252,13 +246,10 @@ impl<T: Transmit> Planned<T> {
     /// A transmission begins.
     #[inline(always)]
     fn begin(&mut self, served: Served<T::Place>, bytes: u32, fate: Fate) {
-        if served.start_ns > self.last.end_ns {
-            (self.period_start_ns, self.period_bytes) = (served.start_ns, 0);
-        }
         (self.last, self.last_bytes, self.last_fate) = (served, bytes, fate);
         self.marked_pkts += u64::from(fate.is_marked);
         self.sent_bytes += u64::from(bytes);
-        self.period_bytes += u64::from(bytes);
+        self.busy.add(served.start_ns, served.end_ns, bytes);
         self.busy_ns += served.end_ns - served.start_ns;
     }
 
@@ -393,7 +384,7 @@ impl<T: Transmit> Transit for Planned<T> {
         match fault {
             NodeFault::Early | NodeFault::Vanishes => return false,
             NodeFault::LosesBytes => self.queue.lose_byte(),
-            NodeFault::Overlaps => self.period_bytes += 100 * u64::from(self.last_bytes),
+            NodeFault::Overlaps => self.busy.bytes += 100 * u64::from(self.last_bytes),
             NodeFault::Overfills => self.limits.pkts = 0,
         }
         true

@@ -21,7 +21,7 @@ pub(crate) struct QueueView {
 /// A law, its parameters and its state.
 #[derive(Debug)]
 pub(crate) struct LawHost {
-    /// A passive law, drop-tail, needs none.
+    /// None of a passive law, drop-tail, which is asked nothing.
     host: Option<RouterHost>,
     sees_arrivals: bool,
     /// Whether the law reads or writes feedback, which others are not shown.
@@ -35,15 +35,9 @@ pub(crate) struct LawHost {
 }
 
 impl LawHost {
-    /// The law of a queue of a link; a passive law (drop-tail) needs none. `queue` names the queue where a link has
-    /// several, so that each has random numbers of its own.
-    pub fn of(spec: &LinkSpec, seed: u64, packet_bytes: u32, queue: &str) -> Option<Box<Self>> {
-        let is_passive = spec.router.law.is_passive();
-        (!is_passive).then(|| Box::new(Self::at(spec, seed, packet_bytes, queue)))
-    }
-
-    /// The same of any law: a passive one is asked nothing.
-    pub fn at(spec: &LinkSpec, seed: u64, packet_bytes: u32, queue: &str) -> Self {
+    /// The law of a queue of a link. `queue` names the queue where a link has several, so that each has random numbers
+    /// of its own.
+    pub fn new(spec: &LinkSpec, seed: u64, packet_bytes: u32, queue: &str) -> Self {
         let router = &spec.router;
         let capacity_bytes_per_s = match spec.capacity {
             CapacitySpec::Constant { rate_bps } => rate_bps / 8,

@@ -1,4 +1,4 @@
-//! When a transmitter takes a packet and when it is done with it.
+//! When a transmitter takes a packet and when it is done with it, and the capacity that no link may exceed.
 
 use std::fmt::Debug;
 use std::sync::Arc;
@@ -250,5 +250,31 @@ impl Transmit for TraceRate {
 
     fn offered_bytes(&self, now_ns: u64) -> u64 {
         self.trace.offered_bytes(now_ns)
+    }
+}
+
+/// The time since the transmitter last had nothing to do: over it, no more may be sent than its capacity.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct BusyPeriod {
+    pub start_ns: u64,
+    pub end_ns: u64,
+    pub bytes: u64,
+}
+
+pub(crate) const CAPACITY: &str = "a link never exceeds its capacity";
+
+impl BusyPeriod {
+    /// Adds a transmission.
+    #[inline(always)]
+    pub fn add(&mut self, start_ns: u64, end_ns: u64, bytes: u32) {
+        if start_ns > self.end_ns {
+            *self = Self {
+                start_ns,
+                end_ns: start_ns,
+                bytes: 0,
+            };
+        }
+        self.end_ns = end_ns;
+        self.bytes += u64::from(bytes);
     }
 }

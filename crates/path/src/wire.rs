@@ -17,11 +17,11 @@ use std::sync::Arc;
 
 use prefetch_index::prefetch_index;
 
-use crate::air::{Air, CAPACITY, Fate};
+use crate::air::{Air, Fate};
 use crate::counters::LinkCounters;
 use crate::queue::{BYTES, Broken, Limits, Waiting};
 use crate::spec::{CapacitySpec, LinkSpec};
-use crate::transmitter::{Instant, Rate, unsent_bytes};
+use crate::transmitter::{CAPACITY, Instant, Rate, unsent_bytes};
 use crate::violation::{Checked, violated};
 
 mod air;

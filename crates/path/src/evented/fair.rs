@@ -107,7 +107,7 @@ impl FairQueue {
         }
         let (spec, seed, packet_bytes) = (&self.spec, self.seed, self.packet_bytes);
         self.turns[number as usize].get_or_insert_with(|| {
-            let law = LawHost::of(spec, seed, packet_bytes, &format!(" queue {name}"));
+            let law = LawHost::new(spec, seed, packet_bytes, &format!(" queue {name}"));
             Box::new(Turn {
                 queue: LawQueue::new(law, false),
                 credit_bytes: 0,

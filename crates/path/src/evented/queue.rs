@@ -76,17 +76,17 @@ pub(super) struct LawQueue {
     packets: VecDeque<Waiting>,
     acks_first: bool,
     bytes: u64,
-    law: Option<Box<LawHost>>,
+    law: Box<LawHost>,
 }
 
 impl LawQueue {
-    pub fn new(law: Option<Box<LawHost>>, acks_first: bool) -> Self {
+    pub fn new(law: LawHost, acks_first: bool) -> Self {
         Self {
             ahead: VecDeque::new(),
             packets: VecDeque::new(),
             acks_first,
             bytes: 0,
-            law,
+            law: Box::new(law),
         }
     }
 
@@ -103,7 +103,7 @@ impl LawQueue {
     }
 
     pub fn holds_state(&self, address: usize) -> bool {
-        self.law.as_ref().is_some_and(|law| law.holds_state(address))
+        self.law.holds_state(address)
     }
 
     fn view(&self, now_ns: u64) -> QueueView {
@@ -116,14 +116,10 @@ impl LawQueue {
 
     /// A packet that may join unless there is no room or the law drops it. Returns whether it did.
     pub fn arrive(&mut self, mut waiting: Waiting, full: bool, ledger: &mut Ledger, store: &mut impl Store) -> bool {
-        let view = self.view(waiting.arrived_ns);
-        let mut refused = false;
-        if let Some(law) = &mut self.law {
-            let verdict = law.on_enqueue(view, full, waiting.parcel.id(), waiting.bytes, store);
-            waiting.is_marked = verdict.is_marked();
-            refused = verdict.is_dropped();
-        }
-        if full || refused {
+        let (view, id) = (self.view(waiting.arrived_ns), waiting.parcel.id());
+        let fate = self.law.on_enqueue(view, full, id, waiting.bytes, store);
+        waiting.is_marked = fate.is_marked();
+        if full || fate.is_dropped() {
             ledger.drops.add(waiting.bytes, !full);
             return false;
         }
@@ -141,10 +137,10 @@ impl LawQueue {
         while let Some(mut waiting) = self.remove_oldest() {
             ledger.count_wait(now_ns, &waiting);
             let (view, waited_ns) = (self.view(now_ns), now_ns - waiting.arrived_ns);
-            let Some(law) = &mut self.law else { return Some(waiting) };
-            let verdict = law.on_dequeue(view, waited_ns, waiting.parcel.id(), waiting.bytes, store);
-            waiting.is_marked |= verdict.is_marked();
-            if !verdict.is_dropped_late() {
+            let id = waiting.parcel.id();
+            let fate = self.law.on_dequeue(view, waited_ns, id, waiting.bytes, store);
+            waiting.is_marked |= fate.is_marked();
+            if !fate.is_dropped_late() {
                 return Some(waiting);
             }
             ledger.drop_taken(now_ns, &waiting, true);
@@ -178,7 +174,7 @@ impl Queue {
     pub fn new(spec: &LinkSpec, seed: u64, packet_bytes: u32) -> Self {
         match spec.queues {
             Queues::One | Queues::AcksFirst => {
-                let law = LawHost::of(spec, seed, packet_bytes, "");
+                let law = LawHost::new(spec, seed, packet_bytes, "");
                 Self::One(LawQueue::new(law, spec.queues == Queues::AcksFirst))
             }
             Queues::Fair { hashed, quantum_bytes } => Self::Fair(Box::new(FairQueue::new(
@@ -247,17 +243,14 @@ impl Queue {
     /// When a timer of the law is due. The laws of fair queues have none.
     pub fn next_timer(&self) -> u64 {
         match self {
-            Self::One(LawQueue { law: Some(law), .. }) => law.next_due(),
-            _ => u64::MAX,
+            Self::One(queue) => queue.law.next_due(),
+            Self::Fair(_) => u64::MAX,
         }
     }
 
     pub fn run_timers(&mut self, now_ns: u64, meter: Meter) {
         if let Self::One(queue) = self {
-            let view = queue.view(now_ns);
-            if let Some(law) = &mut queue.law {
-                law.run_timers(view, meter);
-            }
+            queue.law.run_timers(queue.view(now_ns), meter);
         }
     }
 }

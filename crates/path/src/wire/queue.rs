@@ -1,10 +1,10 @@
 //! The queue of a wire.
 
 use super::{KindId, Line, Passage, Wire};
-use crate::air::{CAPACITY, Fate};
+use crate::air::Fate;
 use crate::counters::LinkCounters;
 use crate::queue::{BYTES, Broken, Drops, Fifo, LIMIT, Waiting};
-use crate::transmitter::Instant;
+use crate::transmitter::{CAPACITY, Instant};
 
 /// What becomes of a packet that comes to a wire.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
