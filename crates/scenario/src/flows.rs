@@ -7,7 +7,7 @@ use crate::document::Raw;
 use crate::error::Refusal;
 use crate::key::{
     Absent::{Is, Nothing},
-    Declared, keys,
+    Declared, Only, keys,
 };
 use crate::kind::Kind;
 use crate::laws::{self, Law, UDP};
@@ -175,6 +175,32 @@ words!(Sends:
     "sessions" => Self::Sessions,
 );
 
+/// Of applications that [`Sends`] names.
+const fn only_app(choice: &'static str) -> Only {
+    Only {
+        decided_by: "app",
+        by_presence: false,
+        choice,
+        remedy: "leave it out, or choose that application",
+    }
+}
+
+const TRANSFER: Only = only_app("app = \"transfer\"");
+const CBR: Only = only_app("app = \"cbr\"");
+const SESSIONS: Only = only_app("app = \"sessions\"");
+const ROW: Only = Only {
+    decided_by: "preset",
+    by_presence: false,
+    choice: "a row of links",
+    remedy: "in a graph give from, to and via",
+};
+const GRAPH: Only = Only {
+    decided_by: "preset",
+    by_presence: false,
+    choice: "a graph",
+    remedy: "in a row of links give path, or leave it out",
+};
+
 keys! {
     KEYS;
     LAW: String =
@@ -197,32 +223,42 @@ keys! {
         Is("\"all\""),
         "hops of a parking lot: `\"all\"`, `\"2\"`, `\"2..3\"`, or `\"each\"` for a set of flows on each hop (groups \
          `NAME.hop1`, ...)",
-    );
+    )
+    .only(&ROW);
     FROM: String =
-        Declared::needed("from", "name the node that sends", "graph: the node that sends").of_kind(Kind::Name);
+        Declared::needed("from", "name the node that sends", "graph: the node that sends")
+        .of_kind(Kind::Name)
+        .only(&GRAPH);
     TO: String =
-        Declared::needed("to", "name the node that receives", "graph: the node that receives").of_kind(Kind::Name);
+        Declared::needed("to", "name the node that receives", "graph: the node that receives")
+        .of_kind(Kind::Name)
+        .only(&GRAPH);
     VIA: String =
         Declared::new("via", Nothing, "graph: nodes that the route visits in between, in order")
-        .of_kind(Kind::List(&Kind::Name));
+        .of_kind(Kind::List(&Kind::Name))
+        .only(&GRAPH);
     START: Span = Declared::new("start", Is("\"0 s\""), "when the application starts; may be random");
     SIZE: Size =
         Declared::needed("size", "give the payload of the transfer, for example \"10 MB\"", "transfer: payload")
-        .checked(|size| positive(size.0, "a transfer").map(Size));
+        .checked(|size: Size| positive(size.0, "a transfer").map(Size))
+        .only(&TRANSFER);
     RATE: Rate =
         Declared::needed("rate", "give the payload's rate, for example \"1 Mbit/s\"", "cbr: payload rate")
-        .checked(|rate| positive(rate.0, "a rate").map(Rate));
-    STOP: Stop = Declared::new("stop", Is("\"end\""), "cbr: when it stops");
+        .checked(|rate: Rate| positive(rate.0, "a rate").map(Rate))
+        .only(&CBR);
+    STOP: Stop = Declared::new("stop", Is("\"end\""), "cbr: when it stops").only(&CBR);
     ON: Span = Declared::needed(
         "on",
         "give the length of a session, for example \"exponential 60 s\"",
         "sessions: how long each one writes; may be random",
-    );
+    )
+    .only(&SESSIONS);
     OFF: Switch<Span> = Declared::new(
         "off",
         Is("false"),
         "sessions: pause before the next one; may be random; `false`: one session only",
-    );
+    )
+    .only(&SESSIONS);
 }
 
 /// Names of the groups, in the order in which they were written; one empty name where there are none.

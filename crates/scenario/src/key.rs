@@ -14,6 +14,21 @@ pub struct Key {
     pub default: Absent,
     /// One line.
     pub meaning: &'static str,
+    /// Beside which choice it means something; `None`: whatever is chosen.
+    pub only: Option<&'static Only>,
+}
+
+/// A choice beside which alone a key means something. Given beside another one, the key is a misunderstanding.
+#[derive(Debug)]
+pub struct Only {
+    /// The key that makes the choice: of the same table, of the one above it, or of `[topology]`.
+    pub decided_by: &'static str,
+    /// Whether it does so by being given, whatever it says; else its default is a choice, too.
+    pub by_presence: bool,
+    /// The choice.
+    pub choice: &'static str,
+    /// What to do otherwise.
+    pub remedy: &'static str,
 }
 
 /// What holds where a key is not given.
@@ -37,10 +52,16 @@ pub(crate) const fn key(name: &'static str, kind: Kind, default: Absent, meaning
         kind,
         default,
         meaning,
+        only: None,
     }
 }
 
 impl Key {
+    pub(crate) const fn only(mut self, only: &'static Only) -> Self {
+        self.only = Some(only);
+        self
+    }
+
     /// What it is for, with the range of its sizes.
     pub fn meaning(&self) -> String {
         match self.kind {
@@ -75,6 +96,11 @@ impl<T: Scalar> Declared<T> {
 
     pub const fn example(mut self, example: &'static str) -> Self {
         self.example = example;
+        self
+    }
+
+    pub const fn only(mut self, only: &'static Only) -> Self {
+        self.key.only = Some(only);
         self
     }
 

@@ -5,7 +5,7 @@
 //! section is read: the reader takes them, and the default with them. Tests hold other readers to the defaults here.
 
 use crate::key::Absent::{Is, Needed, Nothing, Words};
-use crate::key::{Key, key};
+use crate::key::{Key, Only, key};
 use crate::kind::Kind::{
     Buffer, Capacity, Channel, Choice, Duration, List, Name, Or, Path, Rate, Router, Switch, Text, Whole,
 };
@@ -44,13 +44,25 @@ const TOPOLOGY: &[Key] = &[
         List(&Rate),
         Needed,
         "parking lot: the rate of each hop, `[\"4 Mbit/s\", \"2 Mbit/s\"]`; a list of lists sweeps it",
-    ),
+    )
+    .only(&Only {
+        decided_by: "preset",
+        by_presence: false,
+        choice: "preset = \"parking-lot\"",
+        remedy: "leave it out, or choose that preset",
+    }),
     key(
         "nodes",
         List(&Name),
         Needed,
         "graph: names of the nodes, `[\"server\", \"router\", \"phone\"]`; a list of lists sweeps it",
-    ),
+    )
+    .only(&Only {
+        decided_by: "preset",
+        by_presence: false,
+        choice: "a graph",
+        remedy: "leave out topology.preset, or the nodes",
+    }),
 ];
 
 const BOTTLENECK: &[Key] = &[
@@ -64,7 +76,12 @@ const BOTTLENECK: &[Key] = &[
     BUFFER_BACK,
 ];
 
-const RATE: Key = key("rate", Rate, Needed, "capacity of the link");
+const RATE: Key = key("rate", Rate, Needed, "capacity of the link").only(&Only {
+    decided_by: "trace",
+    by_presence: true,
+    choice: "a link without a trace",
+    remedy: "give one of the two, since a trace says what the link carries",
+});
 const RATE_BACK: Key = key(
     "rate_back",
     Or(&Rate, "same"),
