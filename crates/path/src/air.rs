@@ -9,8 +9,8 @@ use crate::spec::LinkSpec;
 #[derive(Debug)]
 pub(crate) struct Air {
     channel: Channel,
-    /// Fate of the last packet that did not have to wait.
-    pub passed: Fate,
+    /// The last packet that did not have to wait.
+    pub passed: Counted,
     /// Data packets that were taken, whether they have been sent or not.
     taken_data_pkts: u64,
     /// Packets that were lost, by [`PacketKind`].
@@ -26,7 +26,7 @@ impl Air {
         let channel = spec.channel.as_ref();
         channel.map(|channel| Self {
             channel: Channel::new(channel, seed, &spec.name, rate_bps),
-            passed: Fate::default(),
+            passed: Counted::default(),
             taken_data_pkts: 0,
             lost_pkts: [0; 2],
         })
@@ -51,13 +51,13 @@ impl Air {
 
     /// Decides the fate of a packet whose transmission begins at `start_ns`; its size was made ready.
     #[inline(always)]
-    pub fn decide(&mut self, start_ns: u64, kind: PacketKind) -> Fate {
+    pub fn decide(&mut self, start_ns: u64, kind: PacketKind) -> Counted {
         self.taken_data_pkts += u64::from(kind == PacketKind::Data);
         let is_lost = self.channel.is_ready_lost(start_ns, kind);
         if is_lost {
             self.lost_pkts[kind as usize] += 1;
         }
-        Fate {
+        Counted {
             is_data: kind == PacketKind::Data,
             is_lost,
             is_marked: false,
@@ -70,7 +70,7 @@ impl Air {
     }
 
     /// Tells what has been sent: all that was decided but those whose fates are `unsent`.
-    pub fn tell(&self, counters: &mut LinkCounters, unsent: impl Iterator<Item = Fate>) {
+    pub fn tell(&self, counters: &mut LinkCounters, unsent: impl Iterator<Item = Counted>) {
         counters.sent_data_pkts = self.taken_data_pkts;
         counters.lost_air_pkts = self.lost_pkts.iter().sum();
         counters.lost_air_data_pkts = self.lost_pkts[DATA];
@@ -86,7 +86,7 @@ impl Air {
 /// What is counted of a packet when it is sent: by the channel, and whether the law marked it.
 #[derive(Clone, Copy, Debug, Default)]
 #[repr(align(4))]
-pub(crate) struct Fate {
+pub(crate) struct Counted {
     pub is_data: bool,
     pub is_lost: bool,
     pub is_marked: bool,

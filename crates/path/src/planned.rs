@@ -13,7 +13,7 @@ use std::sync::Arc;
 
 use fadelab_phy::channel::PacketKind;
 
-use crate::air::{Air, Fate};
+use crate::air::{Air, Counted};
 use crate::counters::LinkCounters;
 use crate::packet::{PacketId, Parcel, Store};
 use crate::queue::{BYTES, Broken, Drops, Fifo, LIMIT, Limits, Waiting};
@@ -42,7 +42,7 @@ pub(crate) struct Planned<T: Transmit> {
     last: Served<T::Place>,
     last_bytes: u32,
     /// On a link with a channel or a law.
-    last_fate: Fate,
+    last_fate: Counted,
     /// Bytes whose transmission began, and the time that takes.
     sent_bytes: u64,
     busy_ns: u64,
@@ -67,7 +67,7 @@ impl<T: Transmit> Planned<T> {
             queue: Fifo::default(),
             last: Served::default(),
             last_bytes: 0,
-            last_fate: Fate::default(),
+            last_fate: Counted::default(),
             sent_bytes: 0,
             busy_ns: 0,
             busy: BusyPeriod::default(),
@@ -145,16 +145,16 @@ impl<T: Transmit> Planned<T> {
 
     /// The fate of a packet whose transmission begins at `start_ns`.
     #[inline(always)]
-    fn decide(&mut self, start_ns: u64, on_air: Option<PacketKind>, is_marked: bool) -> Fate {
+    fn decide(&mut self, start_ns: u64, on_air: Option<PacketKind>, is_marked: bool) -> Counted {
         let fate = match (on_air, &mut self.air) {
             (Some(kind), Some(air)) => air.decide(start_ns, kind),
-            _ => Fate::default(),
+            _ => Counted::default(),
         };
-        Fate { is_marked, ..fate }
+        Counted { is_marked, ..fate }
     }
 
     #[inline(always)]
-    fn leaves(&self, end_ns: u64, fate: Fate) -> Arrival {
+    fn leaves(&self, end_ns: u64, fate: Counted) -> Arrival {
         let due_ns = end_ns + self.delay_ns;
         if fate.is_lost {
             Arrival::Lost { due_ns }
@@ -245,7 +245,7 @@ impl<T: Transmit> Planned<T> {
 
     /// A transmission begins.
     #[inline(always)]
-    fn begin(&mut self, served: Served<T::Place>, bytes: u32, fate: Fate) {
+    fn begin(&mut self, served: Served<T::Place>, bytes: u32, fate: Counted) {
         (self.last, self.last_bytes, self.last_fate) = (served, bytes, fate);
         self.marked_pkts += u64::from(fate.is_marked);
         self.sent_bytes += u64::from(bytes);

@@ -1,7 +1,7 @@
 //! What waits before a transmitter: its limit, how long things waited, what was dropped, and the queue itself where
 //! departures are planned.
 
-use crate::air::Fate;
+use crate::air::Counted;
 use crate::counters::LinkCounters;
 use crate::ring::Ring;
 use crate::spec::Buffer;
@@ -95,7 +95,7 @@ pub(crate) struct Waiting<X> {
     /// On-air bytes.
     pub bytes: u32,
     /// On a link with a channel, or with a law.
-    pub fate: Fate,
+    pub fate: Counted,
     /// What else its link has to know of it.
     pub more: X,
 }
@@ -164,7 +164,7 @@ impl<X: Copy + Default> Fifo<X> {
     }
 
     /// Fates of those that wait.
-    pub fn fates(&self) -> impl Iterator<Item = Fate> {
+    pub fn fates(&self) -> impl Iterator<Item = Counted> {
         self.waiting.iter_from(0).map(|waiting| waiting.fate)
     }
 

@@ -17,7 +17,7 @@ use std::sync::Arc;
 
 use prefetch_index::prefetch_index;
 
-use crate::air::{Air, Fate};
+use crate::air::{Air, Counted};
 use crate::counters::LinkCounters;
 use crate::queue::{BYTES, Broken, Limits, Waiting};
 use crate::spec::{CapacitySpec, LinkSpec};
@@ -344,7 +344,7 @@ impl Wires {
         let queue = wire.queue_of(&mut self.queues);
         let passage = match queue.place(wire, line, now_ns, bytes) {
             Ok(Place::Transmitter) => wire.pass(line, now_ns, bytes).map(Some),
-            Ok(Place::Queue) => queue.join(wire, line, now_ns, bytes, Fate::default()).map(Some),
+            Ok(Place::Queue) => queue.join(wire, line, now_ns, bytes, Counted::default()).map(Some),
             Ok(Place::None) => Ok(None),
             Err(broken) => Err(broken),
         };
@@ -422,7 +422,7 @@ impl Wires {
             start_ns,
             end_ns: self.kinds[wire.kind as usize].line.rate.end(start, bytes).ceil_ns(),
             bytes,
-            fate: self.air_of(wire).map_or(Fate::default(), |air| air.passed),
+            fate: self.air_of(wire).map_or(Counted::default(), |air| air.passed),
             more: (),
         }
     }

@@ -4,7 +4,7 @@ use fadelab_phy::channel::PacketKind;
 
 use super::queue::Place;
 use super::{Kind, Passage, Taken, Wire, Wires};
-use crate::air::{Air, Fate};
+use crate::air::{Air, Counted};
 use crate::packet::Parcel;
 use crate::violation::Checked;
 
@@ -89,7 +89,7 @@ impl Wires {
 
 /// Decides the fate of a packet whose transmission begins at `start_ns`, and tags it if it is lost.
 #[inline(always)]
-fn decide(air: &mut Air, start_ns: u64, parcel: &mut Parcel, OnAir { kind, lost }: OnAir) -> Fate {
+fn decide(air: &mut Air, start_ns: u64, parcel: &mut Parcel, OnAir { kind, lost }: OnAir) -> Counted {
     let fate = air.decide(start_ns, kind);
     if fate.is_lost {
         parcel.set_tag(lost);

@@ -1,7 +1,7 @@
 //! The queue of a wire.
 
 use super::{KindId, Line, Passage, Wire};
-use crate::air::Fate;
+use crate::air::Counted;
 use crate::counters::LinkCounters;
 use crate::queue::{BYTES, Broken, Drops, Fifo, LIMIT, Waiting};
 use crate::transmitter::{CAPACITY, Instant};
@@ -76,7 +76,7 @@ impl Queue {
         line: &Line,
         now_ns: u64,
         bytes: u32,
-        fate: Fate,
+        fate: Counted,
     ) -> Result<Passage, Broken> {
         let start = Instant {
             ns: wire.free_ns,
