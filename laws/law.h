@@ -44,7 +44,17 @@ typedef long long s64;
 #define LAW_SELDOM static __attribute__((noinline, unused))
 #endif
 
-#define LAW_ABI 1u
+#define LAW_ABI 2u
+
+/*
+ * Stands behind what a stock kernel cannot tell. A law that uses it is refused by the compiler where it is built for a
+ * kernel, at the line that uses it and with the reason; a law for both leaves that line out under __bpf__.
+ */
+#ifdef __bpf__
+#define LAW_NOT_IN_KERNEL(reason) __attribute__((unavailable(reason)))
+#else
+#define LAW_NOT_IN_KERNEL(reason)
+#endif
 
 /*
  * Names the step that a law takes, with its equation, so that `fadelab explain` can tell why a window moved. Only the

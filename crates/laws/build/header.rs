@@ -76,6 +76,17 @@ fn plain(comment: &str) -> String {
     words.collect::<Vec<_>>().join(" ")
 }
 
+/// A declaration without the reason why a stock kernel does not have it, and that reason.
+fn split_unavailable(text: &str) -> (String, Option<String>) {
+    match text.split_once(" LAW_NOT_IN_KERNEL(\"") {
+        Some((declaration, reason)) => {
+            let reason = reason.trim_end_matches("\")");
+            (declaration.to_owned(), Some(format!("not in a stock kernel: {reason}")))
+        }
+        None => (text.to_owned(), None),
+    }
+}
+
 /// A comment before an item belongs to it, and so does one behind its separator on the same line.
 fn items(body: &str, separator: char) -> Vec<Item> {
     let mut found: Vec<Item> = Vec::new();
@@ -94,9 +105,10 @@ fn items(body: &str, separator: char) -> Vec<Item> {
                 .and_then(|inside| inside.split_once("*/"));
             let all = iter::once(comment.as_str()).chain(trailing.map(|(inside, _)| inside));
             let all: Vec<String> = all.map(plain).filter(|words| !words.is_empty()).collect();
+            let (declaration, unavailable) = split_unavailable(&plain(&text));
             found.push(Item {
-                text: plain(&text),
-                comment: all.join("; "),
+                text: declaration,
+                comment: all.into_iter().chain(unavailable).collect::<Vec<_>>().join("; "),
             });
             (text, comment) = (String::new(), String::new());
             rest = match trailing {
