@@ -17,6 +17,10 @@ struct gentle_state {
 	u64 queue_us;     /* delay in queues, as last measured */
 };
 
+#define GENTLE_WATCH(W, state)                                                                                         \
+	W(queue_us, state->queue_us, "us", 1, "Delay in queues, as last measured")                                         \
+	W(window, state->window.cwnd_q32, "pkt", 4294967296, "The window with its fraction")
+
 LAW void gentle_on_ack(void *state, const void *params, const struct law_ack *ack, struct law_control *control)
 {
 	struct gentle_state *s = state;
@@ -68,6 +72,7 @@ LAW_TABLE struct law_sender gentle_sender = {
 	.state_bytes = sizeof(struct gentle_state),
 	.params_bytes = sizeof(struct gentle_params),
 	LAW_PARAM_LIST(GENTLE_PARAMS),
+	LAW_WATCH_LIST(struct gentle_state, GENTLE_WATCH),
 	.on_ack = gentle_on_ack,
 	.on_loss = gentle_on_loss,
 	.on_rto = gentle_on_rto,

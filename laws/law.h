@@ -82,42 +82,7 @@ typedef long long s64;
 #define LAW_INTERVAL_PKTS_MAX (1ull << 32)
 #define LAW_INTERVAL_BYTES_MAX (1ull << 46)
 
-/* ------------------------------------------------------------------------------------------------ parameters */
-
-/*
- * A law declares each parameter once, as a row of an X-macro
- *     P(name, value, unit, scale, min, max, source, meaning)
- * in which `value`, `min` and `max` are the integers the law computes with; a user writes value/scale in `unit`.
- * Units: "us" (a time; users write "200 ms"), "B", "pkt", "1" (a pure number), "bool", or names joined by '|' for a
- * choice, whose values count from 0.
- */
-struct law_param {
-	const char *name;
-	u64 value;
-	const char *unit;
-	u64 scale;
-	u64 min;
-	u64 max;
-	const char *source;
-	const char *meaning;
-};
-
-#define LAW_PARAM_FIELD(name, value, unit, scale, min, max, source, meaning) u64 name;
-#define LAW_PARAM_VALUE(name, value, unit, scale, min, max, source, meaning) .name = (value),
-#define LAW_PARAM_ROW(name, value, unit, scale, min, max, source, meaning)                                             \
-	{#name, value, unit, scale, min, max, source, meaning},
-
-#ifdef __bpf__
-/* The kernel has no use for the documentation of parameters; the loader reads it from the native table. */
-#define LAW_PARAM_LIST(PARAMS) .params = NULL, .params_n = 0
-#else
-#define LAW_PARAM_LIST(PARAMS)                                                                                         \
-	.params = (const struct law_param[]){PARAMS(LAW_PARAM_ROW)},                                                       \
-	.params_n = sizeof((const struct law_param[]){PARAMS(LAW_PARAM_ROW)}) / sizeof(struct law_param)
-#endif
-
-/* For a law without parameters. */
-#define LAW_NO_PARAMS .params = NULL, .params_n = 0
+#include "declare.h"
 
 /* -------------------------------------------------------------------------------------------------- feedback */
 
@@ -287,6 +252,8 @@ struct law_sender {
 	void (*on_rto)(void *state, const void *params, const struct law_ack *ack, struct law_control *control);
 	/* Sending again after idle_us with nothing in flight (RFC 9293 section 3.8.6.2.1, RFC 7661). */
 	void (*on_restart)(void *state, const void *params, u64 now_us, u64 idle_us, struct law_control *control);
+	const struct law_watch *watch; /* NULL: nothing */
+	u32 watch_n;
 };
 
 /* -------------------------------------------------------------------------------------------------- receiver */
@@ -420,6 +387,8 @@ struct law_router {
 	u32 (*on_dequeue)(void *state, const void *params, struct law_packet *packet, const struct law_queue *queue);
 	/* Timer `timer` is due; returns when it is due next, or LAW_TIMER_OFF. */
 	u64 (*on_timer)(void *state, const void *params, u32 timer, const struct law_queue *queue);
+	const struct law_watch *watch; /* NULL: nothing */
+	u32 watch_n;
 };
 
 /* ------------------------------------------------------------------------------------------------- capacity */
@@ -465,6 +434,8 @@ struct law_capacity {
 	u32 params_n;
 	void (*init)(void *state, const void *params, const struct law_link *link);
 	void (*estimate)(void *state, const void *params, const struct law_interval *interval, struct law_estimate *out);
+	const struct law_watch *watch; /* NULL: nothing */
+	u32 watch_n;
 };
 
 /* --------------------------------------------------------------------------------------------------- gateway */

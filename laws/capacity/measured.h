@@ -39,6 +39,12 @@ struct measured_state {
 	u64 started;     /* 1 after the first interval that lasted */
 };
 
+/* clang-format off */
+#define MEASURED_WATCH(W, state)                                                                                       \
+	W(capacity_Bps, state->capacity_q8, "B/s", 256,                                                                    \
+	  "The estimated capacity")
+/* clang-format on */
+
 LAW void measured_estimate(void *state, const void *params, const struct law_interval *interval,
                            struct law_estimate *out)
 {
@@ -69,6 +75,7 @@ LAW_TABLE struct law_capacity measured_capacity = {
 	.params_bytes = sizeof(struct measured_params),
 	.flags = LAW_CAPACITY_KNOWN,
 	LAW_PARAM_LIST(MEASURED_PARAMS),
+	LAW_WATCH_LIST(struct measured_state, MEASURED_WATCH),
 	.estimate = measured_estimate,
 };
 

@@ -69,6 +69,16 @@ struct codel_state {
 	u32 after; /* enum codel_after */
 };
 
+/* clang-format off */
+#define CODEL_WATCH(W, state)                                                                                          \
+	W(dropping, state->dropping, "bool", 1,                                                                            \
+	  "Whether an episode of drops or marks is under way")                                                             \
+	W(count, state->count, "pkt", 1,                                                                                   \
+	  "n, drops or marks of this episode, or of the last one")                                                         \
+	W(count_entered, state->count_last, "pkt", 1,                                                                      \
+	  "n with which that episode began")
+/* clang-format on */
+
 /*
  * 1 / sqrt(n) with 32 fractional bits, at most 1. Newton's y <- y (3 - n y^2) / 2 from 5/8 of the largest power of two
  * y^2 n <= 4 allows: y sqrt(n) starts in [0.625, 1.25), and five steps leave 2^-31 (e <- 1.5 e^2 from 0.375) beside
@@ -193,6 +203,7 @@ LAW_TABLE struct law_router codel_router = {
 	.flags = LAW_ROUTER_DROPS_AT_DEQUEUE,
 	.wire = LAW_WIRE_NONE,
 	LAW_PARAM_LIST(CODEL_PARAMS),
+	LAW_WATCH_LIST(struct codel_state, CODEL_WATCH),
 	.init = codel_init,
 	.on_dequeue = codel_on_dequeue,
 };

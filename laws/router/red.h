@@ -84,8 +84,24 @@ struct red_state {
 	u64 count_bytes;
 	u64 capacity_Bps;
 	u32 above_min; /* the average was above the lower threshold at the last arrival */
-	u32 reserved;
+	u32 base_q31;  /* p_b at that arrival, for those who watch */
 };
+
+/* clang-format off */
+#define RED_WATCH(W, state)                                                                                            \
+	W(average, state->average_q16, "1", 65536,                                                                         \
+	  "avg, the average queue: bytes, or packets where bytes = false")                                                 \
+	W(min, state->min_q16, "1", 65536,                                                                                 \
+	  "min, the lower threshold, in the unit of avg")                                                                  \
+	W(max, state->max_q16, "1", 65536,                                                                                 \
+	  "max, the upper threshold, in the unit of avg")                                                                  \
+	W(q_w, state->q_w_q32, "1", 4294967296,                                                                            \
+	  "q_w, the weight of an arrival in avg")                                                                          \
+	W(probability, state->base_q31, "1", 2147483648,                                                                   \
+	  "p_b at the last arrival; 0 while avg is below min")                                                             \
+	W(since_mark_pkts, state->count_pkts, "pkt", 1,                                                                    \
+	  "n, arrivals above min since the last mark or drop")
+/* clang-format on */
 
 #define RED_LENGTH_MAX (1ull << 40) /* no queue and no count is longer */
 #define RED_LENGTH_Q16_MAX (RED_LENGTH_MAX << 16)
@@ -222,6 +238,7 @@ LAW_SELDOM u32 red_choose(struct red_state *s, const struct red_params *p, struc
 {
 	u64 base_q32 = red_base_q32(s, p);
 
+	s->base_q31 = (u32)(base_q32 >> 1);
 	/* What is dropped right away counts as well. */
 	s->count_pkts = fixed_min(s->count_pkts + 1, RED_LENGTH_MAX);
 	s->count_bytes = fixed_min(s->count_bytes + packet->air_bytes, RED_LENGTH_MAX);
@@ -250,7 +267,7 @@ LAW u32 red_arrive(struct red_state *s, const struct red_params *p, struct law_p
 	red_average(s, length << 16);
 	if (s->average_q16 < s->min_q16 || length <= 1) {
 		LAW_STEP("average: below min, the packet passes");
-		s->above_min = 0;
+		s->above_min = s->base_q31 = 0;
 		return LAW_PASS;
 	}
 	return red_choose(s, p, packet, queue->random);
@@ -283,6 +300,7 @@ LAW_TABLE struct law_router red_router = {
 	.flags = LAW_ROUTER_RANDOM,
 	.wire = LAW_WIRE_NONE,
 	LAW_PARAM_LIST(RED_PARAMS),
+	LAW_WATCH_LIST(struct red_state, RED_WATCH),
 	.init = red_init,
 	.on_enqueue = red_on_enqueue,
 };

@@ -66,6 +66,16 @@ struct rem_state {
 	u64 interval_start_us;
 };
 
+/* clang-format off */
+#define REM_WATCH(W, state)                                                                                            \
+	W(price, state->price_q32, "1", 4294967296,                                                                        \
+	  "p, the price")                                                                                                  \
+	W(probability, state->probability_q32, "1", 4294967296,                                                            \
+	  "1 - phi^-p, the probability of a mark")                                                                         \
+	W(arrivals_pkts, state->arrivals_q16, "pkt", 65536,                                                                \
+	  "x, packets of the mean size that arrive in an interval")
+/* clang-format on */
+
 #define REM_PRICE_Q32_MAX (1ull << 52)
 
 LAW void rem_init(void *state, const void *params, const struct law_link *link, u64 due_us[LAW_TIMERS_MAX])
@@ -140,6 +150,7 @@ LAW_TABLE struct law_router rem_router = {
 	.timers = 1,
 	.control_timer = 0,
 	LAW_PARAM_LIST(REM_PARAMS),
+	LAW_WATCH_LIST(struct rem_state, REM_WATCH),
 	.init = rem_init,
 	.on_dequeue = rem_on_dequeue,
 	.on_timer = rem_on_timer,

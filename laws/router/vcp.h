@@ -81,6 +81,18 @@ struct vcp_router_state {
 	u32 code; /* 1 low, 2 high, 3 overload */
 };
 
+/* clang-format off */
+#define VCP_ROUTER_WATCH(W, state)                                                                                     \
+	W(load_factor, state->load_q32, "1", 4294967296,                                                                   \
+	  "rho, the load factor of the last t_rho")                                                                        \
+	W(code, state->code, "none|low|high|overload", 1,                                                                  \
+	  "The code that packets leave with")                                                                              \
+	W(queue_bytes, state->queue_smooth_q8, "B", 256,                                                                   \
+	  "q, the filtered queue")                                                                                         \
+	W(gamma_moving, state->target_gamma, "1", 1000000,                                                                 \
+	  "gamma where target = moving; elsewhere it stays where it starts")
+/* clang-format on */
+
 /* The target of the release: where it starts, its range, and after how many intervals it moves. */
 #define VCP_TARGET_FIRST 950000u
 #define VCP_TARGET_MIN 100000u
@@ -268,6 +280,7 @@ LAW_TABLE struct law_router vcp_router = {
 	.timers = 2,
 	.control_timer = VCP_TIMER_LOAD,
 	LAW_PARAM_LIST(VCP_ROUTER_PARAMS),
+	LAW_WATCH_LIST(struct vcp_router_state, VCP_ROUTER_WATCH),
 	.init = vcp_router_init,
 	.on_dequeue = vcp_router_on_dequeue,
 	.on_timer = vcp_router_on_timer,

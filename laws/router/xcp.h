@@ -95,7 +95,26 @@ struct xcp_router_state {
 	u64 mean_rtt_us;
 	u64 interval_start_us;
 	u64 queue_bytes; /* Q */
+	/* For those who watch: F of the last control interval, and what was spare then. */
+	s64 aggregate_Bps;
+	s64 spare_Bps;
 };
+
+/* clang-format off */
+#define XCP_ROUTER_WATCH(W, state)                                                                                     \
+	W(aggregate_Bps, state->aggregate_Bps, "B/s", 1,                                                                   \
+	  "F, by how much all traffic shall change, of the last control interval")                                         \
+	W(spare_Bps, state->spare_Bps, "B/s", 1,                                                                           \
+	  "C - input / Te, the spare rate of the last control interval as the capacity part tells it")                     \
+	W(positive_Bps, state->positive_q16, "B/s", 65536,                                                                 \
+	  "Rp, what is left to hand out as increases")                                                                     \
+	W(negative_Bps, state->negative_q16, "B/s", 65536,                                                                 \
+	  "Rn, what is left to hand out as decreases")                                                                     \
+	W(queue_bytes, state->queue_bytes, "B", 1,                                                                         \
+	  "Q, the smallest queue of the last Tq")                                                                          \
+	W(rtt_mean_us, state->mean_rtt_us, "us", 1,                                                                        \
+	  "The mean round trip, which is the next Te")
+/* clang-format on */
 
 /* T plus a triangular deviation of 0.2 T: the sum of two random bytes has mean 255 and deviation 104.5. */
 LAW u64 xcp_first_us(u32 random)
@@ -242,6 +261,8 @@ LAW u64 xcp_close_interval(struct xcp_router_state *s, const struct xcp_router_p
 		LAW_STEP("aggregate: F <= 0, Rp = S, Rn = -F + S");
 		s->negative_q16 += fixed_min(fixed_abs(aggregate_Bps), 1ull << 44) << 16;
 	}
+	s->aggregate_Bps = aggregate_Bps;
+	s->spare_Bps = queue->spare_Bps;
 	s->per_x_q32 = fixed_mul_div(s->positive_q16, FIXED_ONE_Q32, s->sum_x_q28);
 	s->per_byte_q32 = fixed_mul_div(s->negative_q16, FIXED_ONE_Q32, queue->arrived_bytes);
 	s->sum_x_q28 = s->sum_rttx_q44 = s->packets = 0;
@@ -274,6 +295,7 @@ LAW_TABLE struct law_router xcp_router = {
 	.timers = 2,
 	.control_timer = XCP_TIMER_ESTIMATE,
 	LAW_PARAM_LIST(XCP_ROUTER_PARAMS),
+	LAW_WATCH_LIST(struct xcp_router_state, XCP_ROUTER_WATCH),
 	.init = xcp_router_init,
 	.on_enqueue = xcp_router_on_enqueue,
 	.on_dequeue = xcp_router_on_dequeue,

@@ -95,6 +95,16 @@ struct bic_state {
 
 _Static_assert(sizeof(struct bic_state) <= LAW_STATE_BYTES_MAX, "the kernel gives no more");
 
+/* clang-format off */
+#define BIC_WATCH(W, state)                                                                                            \
+	W(window, state->window.cwnd_q32, "pkt", 4294967296,                                                               \
+	  "cwnd with its fraction, as the law left it; a host that repairs losses may have lowered it since")              \
+	W(w_max_pkts, state->w_max_pkts, "pkt", 1,                                                                         \
+	  "W_max, where the search ends; 0: none, before the first loss and after a timeout")                              \
+	W(ack_ratio, state->ratio_q4, "1", 16,                                                                             \
+	  "ratio of packets to ACKs")
+/* clang-format on */
+
 LAW void bic_init(void *state, const void *params, const struct law_start *start, struct law_control *control)
 {
 	struct bic_state *s = state;
@@ -247,6 +257,7 @@ LAW_TABLE struct law_sender bic_sender = {
 	.wire = LAW_WIRE_NONE,
 	.ecn_mode = LAW_ECN_MODE_CLASSIC,
 	LAW_PARAM_LIST(BIC_PARAMS),
+	LAW_WATCH_LIST(struct bic_state, BIC_WATCH),
 	.init = bic_init,
 	.on_ack = bic_on_ack,
 	.on_loss = bic_on_loss,

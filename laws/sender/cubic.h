@@ -66,6 +66,20 @@ struct cubic_state {
 
 _Static_assert(sizeof(struct cubic_state) <= LAW_STATE_BYTES_MAX, "the kernel gives no more");
 
+/* clang-format off */
+#define CUBIC_WATCH(W, state)                                                                                          \
+	W(window, state->window.cwnd_q32, "pkt", 4294967296,                                                               \
+	  "cwnd with its fraction, as the law left it; a host that repairs losses may have lowered it since")              \
+	W(w_max_pkts, state->w_max_q32, "pkt", 4294967296,                                                                 \
+	  "W_max, where the curve is flat: its origin")                                                                    \
+	W(k_us, state->k_us, "us", 1,                                                                                      \
+	  "K, the time from the start of the epoch until W_max is reached")                                                \
+	W(w_est_pkts, state->estimate_q32, "pkt", 4294967296,                                                              \
+	  "W_est, the window that Reno would have")                                                                        \
+	W(in_epoch, state->in_epoch, "bool", 1,                                                                            \
+	  "Whether the window follows a curve: K and W_est are of this epoch then, else of the last")
+/* clang-format on */
+
 LAW void cubic_init(void *state, const void *params, const struct law_start *start, struct law_control *control)
 {
 	struct cubic_state *s = state;
@@ -228,6 +242,7 @@ LAW_TABLE struct law_sender cubic_sender = {
 	.wire = LAW_WIRE_NONE,
 	.ecn_mode = LAW_ECN_MODE_CLASSIC,
 	LAW_PARAM_LIST(CUBIC_PARAMS),
+	LAW_WATCH_LIST(struct cubic_state, CUBIC_WATCH),
 	.init = cubic_init,
 	.on_ack = cubic_on_ack,
 	.on_loss = cubic_on_loss,

@@ -58,6 +58,12 @@ struct reno_state {
 
 _Static_assert(sizeof(struct reno_state) <= LAW_STATE_BYTES_MAX, "the kernel gives no more");
 
+/* clang-format off */
+#define RENO_WATCH(W, state)                                                                                           \
+	W(window, state->window.cwnd_q32, "pkt", 4294967296,                                                               \
+	  "cwnd with its fraction, as the law left it; a host that repairs losses may have lowered it since")
+/* clang-format on */
+
 LAW void reno_init(void *state, const void *params, const struct law_start *start, struct law_control *control)
 {
 	struct reno_state *s = state;
@@ -131,6 +137,7 @@ LAW_TABLE struct law_sender reno_sender = {
 	.wire = LAW_WIRE_NONE,
 	.ecn_mode = LAW_ECN_MODE_CLASSIC,
 	LAW_PARAM_LIST(RENO_PARAMS),
+	LAW_WATCH_LIST(struct reno_state, RENO_WATCH),
 	.init = reno_init,
 	.on_ack = reno_on_ack,
 	.on_loss = reno_on_loss,

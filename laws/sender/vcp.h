@@ -143,9 +143,25 @@ struct vcp_sender_state {
 	u32 phase;
 	u32 history;
 	u32 srtt_ticks_q3; /* with ticks of the release: srtt in ticks, 3 fractional bits; 0: no sample yet */
+	u32 code;          /* of the last ACK, for those who watch */
+	u32 reserved;
 };
 
 _Static_assert(sizeof(struct vcp_sender_state) <= LAW_STATE_BYTES_MAX, "the kernel gives no more");
+
+/* clang-format off */
+#define VCP_SENDER_WATCH(W, state)                                                                                     \
+	W(window, state->window.cwnd_q32, "pkt", 4294967296,                                                               \
+	  "cwnd with its fraction, as the law left it; a host that repairs losses may have lowered it since")              \
+	W(code, state->code, "none|low|high|overload", 1,                                                                  \
+	  "The load code that came last")                                                                                  \
+	W(phase, state->phase, "normal|frozen|recovered", 1,                                                               \
+	  "frozen: t_rho after a decrease; recovered: one srtt after that, without another decrease")                      \
+	W(mi_gain_pkts, state->mi_gain_q32, "pkt", 4294967296,                                                             \
+	  "(1 + xi)^x - 1, what a packet adds at low load, when that was used last")                                       \
+	W(ai_gain_pkts, state->ai_gain_q32, "pkt", 4294967296,                                                             \
+	  "alpha_s w, what a round trip adds at high load, when that was used last")
+/* clang-format on */
 
 /* The code starts from this round trip. */
 #define VCP_SRTT_US_INITIAL 100000u
@@ -359,6 +375,7 @@ LAW void vcp_sender_on_ack(void *state, const void *params, const struct law_ack
 	u32 code = ack->feedback.len ? ack->feedback.bytes[0] & 3 : VCP_NONE;
 	u64 cwnd_q32 = window_get(&s->window, control);
 
+	s->code = code;
 	vcp_note_srtt(s, p, ack);
 	vcp_pass_time(s, p, ack->now_us);
 	if (ack->feedback.present)
@@ -434,6 +451,7 @@ LAW_TABLE struct law_sender vcp_sender = {
 	.ecn_mode = LAW_ECN_MODE_NONE,
 	.router = "vcp",
 	LAW_PARAM_LIST(VCP_SENDER_PARAMS),
+	LAW_WATCH_LIST(struct vcp_sender_state, VCP_SENDER_WATCH),
 	.init = vcp_sender_init,
 	.on_ack = vcp_sender_on_ack,
 	.on_loss = vcp_sender_on_loss,

@@ -79,6 +79,12 @@ struct xcp_sender_state {
 
 _Static_assert(sizeof(struct xcp_sender_state) <= LAW_STATE_BYTES_MAX, "the kernel gives no more");
 
+/* clang-format off */
+#define XCP_SENDER_WATCH(W, state)                                                                                     \
+	W(window, state->window.cwnd_q32, "pkt", 4294967296,                                                               \
+	  "cwnd with its fraction, as the law left it; a host that repairs losses may have lowered it since")
+/* clang-format on */
+
 /* Seconds with 28 fractional bits, below 16 s: 2^28 / 10^6 = 2^22 / 15625. */
 LAW u64 xcp_seconds_q28(u64 time_us)
 {
@@ -203,6 +209,7 @@ LAW_TABLE struct law_sender xcp_sender = {
 	.feedback_bytes = XCP_DATA_BYTES,
 	.router = "xcp",
 	LAW_PARAM_LIST(XCP_SENDER_PARAMS),
+	LAW_WATCH_LIST(struct xcp_sender_state, XCP_SENDER_WATCH),
 	.init = xcp_sender_init,
 	.on_send = xcp_sender_on_send,
 	.on_ack = xcp_sender_on_ack,

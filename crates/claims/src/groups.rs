@@ -154,6 +154,7 @@ pub mod tests {
                 duration_ns: 8_000_000_000,
                 warmup_ns: 2_000_000_000,
                 links: Vec::new(),
+                watched: Vec::new(),
                 flows: vec![flow("a.0", "a"), flow("a.1", "a"), flow("b.0", "b")],
             }),
             record: RunRecord {

@@ -85,6 +85,9 @@ fn text(entry: &Entry) -> String {
     for section in &entry.sections {
         text.push('\n');
         write_section(&mut text, entry, section);
+        if section.title == "Parameters" && !entry.watch.is_empty() {
+            let _ = writeln!(text, "\n{}\n{}", style("Values to watch").bold(), watch(entry));
+        }
     }
     if !entry.facts.is_empty() {
         let _ = writeln!(text, "\n{}", style("For its host and path").bold());
@@ -166,6 +169,17 @@ fn parameters(entry: &Entry) -> String {
         let name = format!("{INDENT}{}", info.name);
         let (default, range) = (info.written(info.value), info.range());
         table.add_row([name.as_str(), &default, &range, info.meaning, info.source]);
+    }
+    output::with_bold_header(&mut table)
+}
+
+/// What a recorded run has of the law in `watch.parquet`.
+fn watch(entry: &Entry) -> String {
+    let mut table = output::table();
+    table.set_header(["  name", "unit", "meaning"]);
+    for info in entry.watch {
+        let name = format!("{INDENT}{}", info.name);
+        table.add_row([name.as_str(), &info.unit.replace('|', ", "), info.meaning]);
     }
     output::with_bold_header(&mut table)
 }

@@ -147,6 +147,15 @@ fn show(text: &mut String, changes: &Changes, sender: &Sender, params: &Params, 
             row("feedback", feedback(&ack.feedback));
         }
     }
+    for (info, (then, now)) in sender.watch().iter().zip(&asked.watched) {
+        let (then, now) = (info.written(*then), info.written(*now));
+        let from = if then == now {
+            String::new()
+        } else {
+            format!("{then} -> ")
+        };
+        row(info.name, format!("{from}{now}"));
+    }
     if asked.after.pacing_Bps > 0 {
         row("pacing", format!("{} bytes/s", asked.after.pacing_Bps));
     }

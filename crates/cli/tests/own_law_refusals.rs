@@ -95,7 +95,7 @@ fn constants_and_copies_stay_allowed() {
 fn names_that_mean_something_else_are_refused() {
     // Goal: a user's law cannot pass for fair queueing, for a keyword of scenarios or for a header of fadelab.
     let place = place();
-    for name in ["fq_codel", "none", "auto", "one", "udp", "law", "fixed"] {
+    for name in ["fq_codel", "none", "auto", "one", "udp", "law", "declare", "fixed"] {
         let file = format!("{name}.h");
         fs::write(place.path().join(&file), "").unwrap();
         let (status, _, message) = fadelab(place.path(), &["run", "s.toml", "--law", &file]);
@@ -134,6 +134,43 @@ fn tables_that_point_nowhere_are_refused() {
         ".params = (const struct law_param *)8, .params_n = 1,",
         "no such .params",
     );
+    for rows in ["1", "300", "536870912"] {
+        let watch = format!("{list} .watch = (const struct law_watch *)8, .watch_n = {rows},");
+        change(list, &watch, "no such .watch; allowed are 256");
+    }
+}
+
+#[test]
+fn values_to_watch_that_nobody_could_read_are_refused() {
+    // Goal: a value without a unit that is known, without a scale, outside the state, of no size of an integer, without
+    // a meaning or under the name of another says in the header's words what is wrong with it.
+    let list = "LAW_PARAM_LIST(MINE_PARAMS),";
+    let change = |rows: &str, word: &str| {
+        let place = place();
+        let rows_n = rows.matches('{').count();
+        let watch = format!("{list} .watch = (const struct law_watch[]){{{rows}}}, .watch_n = {rows_n},");
+        edited(place.path(), "sender", list, &watch);
+        let (status, _, message) = fadelab(place.path(), &["run", "s.toml", "--law", "./mine.h"]);
+        assert_eq!(status, 2, "{message}");
+        assert!(message.contains(word), "`{word}` is missing in:\n{message}");
+    };
+    let good = "{\"good\", \"pkt\", 1, \"A value\", 0, 4, 0, 0}";
+    change(
+        "{\"x\", \"furlong\", 1, \"A value\", 0, 4, 0, 0}",
+        "unit \"furlong\"; allowed is us, B, B/s, pkt, 1, bool",
+    );
+    change("{\"x\", \"pkt\", 0, \"A value\", 0, 4, 0, 0}", "scale 0");
+    change(
+        "{\"x\", \"pkt\", 1, \"A value\", 4000, 8, 0, 0}",
+        "8 bytes at 4000 of a state of",
+    );
+    change(
+        "{\"x\", \"pkt\", 1, \"A value\", 4294967295u, 8, 0, 0}",
+        "8 bytes at 4294967295",
+    );
+    change("{\"x\", \"pkt\", 1, \"A value\", 0, 3, 0, 0}", "3 bytes at 0");
+    change("{\"x\", \"pkt\", 1, 0, 0, 4, 0, 0}", "unit and meaning are needed");
+    change(&format!("{good}, {good}"), "declares the value to watch good twice");
 }
 
 #[test]

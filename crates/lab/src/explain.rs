@@ -111,7 +111,7 @@ impl Subject {
         let observer = move |seen: &Seen<'_>| {
             // A law that a user brought is guarded in the other flows too.
             if seen.is_of(explained) {
-                gathered.borrow_mut().see(seen);
+                gathered.borrow_mut().see(seen, explained.watch());
             }
         };
         let done = guard::observe(observer, || {

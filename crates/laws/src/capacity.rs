@@ -7,6 +7,7 @@ use crate::abi;
 use crate::law::{literal, parameters, with_params};
 use crate::params::{ParamInfo, Params};
 use crate::state::State;
+use crate::watch::{WatchInfo, watched};
 
 /// A capacity part: how a router learns what its link can carry.
 #[derive(Clone, Debug)]
@@ -15,6 +16,7 @@ pub struct Capacity {
     summary: &'static str,
     header: &'static str,
     params: Vec<ParamInfo>,
+    watch: Vec<WatchInfo>,
     defaults: Params,
     state_bytes: u32,
     zone_bytes: u32,
@@ -57,6 +59,8 @@ impl Capacity {
             header,
             defaults: Params::defaults(&params),
             params,
+            // SAFETY: as above.
+            watch: unsafe { watched(table.watch, table.watch_n) },
             state_bytes: table.state_bytes,
             zone_bytes: 0,
             flags: table.flags,

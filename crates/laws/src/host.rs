@@ -1,6 +1,7 @@
 //! The host of a router's law in the simulator: `laws/host/router.h`, with the memory that it needs.
 #![allow(unsafe_code)]
 
+use std::ffi::c_void;
 use std::fmt;
 use std::mem::{align_of, offset_of, size_of};
 use std::ptr;
@@ -60,6 +61,7 @@ pub struct RouterHost {
     calls: Calls,
     due_ns: u64,
     law: &'static Router,
+    part: &'static Capacity,
     /// Memory of the law and of the part, and their parameters: the host knows where they lie.
     states: [Vec<u64>; 2],
     params: [Params; 2],
@@ -114,6 +116,7 @@ impl RouterHost {
             calls,
             due_ns,
             law,
+            part,
             states: [memory, part_memory],
             params: [params, part_params],
         }
@@ -128,6 +131,19 @@ impl RouterHost {
     /// Where the state of the law and that of the part lie.
     pub fn state_addresses(&self) -> [usize; 2] {
         [self.at.state, self.at.part_state].map(|place| place as usize)
+    }
+
+    /// Adds the values to watch of the law, and those of the part, to `values`.
+    pub fn watch(&self, values: &mut Vec<u64>) {
+        // Without what a guard puts around them.
+        let own = |place: *mut c_void, memory: &'_ [u64]| {
+            let zone = (place as usize - memory.as_ptr() as usize) / size_of::<u64>();
+            zone..memory.len() - zone
+        };
+        let [law, part] = &self.states;
+        let (law, part) = (&law[own(self.at.state, law)], &part[own(self.at.part_state, part)]);
+        values.extend(self.law.watch().iter().map(|info| info.raw(law)));
+        values.extend(self.part.watch().iter().map(|info| info.raw(part)));
     }
 
     /// When the next timer is due; `u64::MAX`: none.

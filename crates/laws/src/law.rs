@@ -106,7 +106,12 @@ macro_rules! with_params {
                 &self.params
             }
 
-            /// Their defaults.
+            /// The values to watch that the header declares.
+            pub fn watch(&self) -> &[$crate::WatchInfo] {
+                &self.watch
+            }
+
+            /// Defaults of the parameters.
             pub fn default_params(&self) -> $crate::Params {
                 self.defaults.clone()
             }

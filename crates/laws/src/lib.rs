@@ -33,6 +33,7 @@ mod router;
 mod sender;
 mod source;
 mod state;
+mod watch;
 mod wire;
 
 pub use capacity::Capacity;
@@ -47,4 +48,5 @@ pub use registry::{
 pub use router::{Router, RouterInstance};
 pub use sender::Sender;
 pub use state::State;
+pub use watch::WatchInfo;
 pub use wire::Wire;

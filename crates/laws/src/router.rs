@@ -7,6 +7,7 @@ use crate::abi;
 use crate::law::{literal, parameters, with_params};
 use crate::params::{ParamInfo, Params};
 use crate::state::State;
+use crate::watch::{WatchInfo, watched};
 
 /// A router's law: what it does with a packet and at each interval.
 #[derive(Clone, Debug)]
@@ -15,6 +16,7 @@ pub struct Router {
     summary: &'static str,
     header: &'static str,
     params: Vec<ParamInfo>,
+    watch: Vec<WatchInfo>,
     defaults: Params,
     state_bytes: u32,
     zone_bytes: u32,
@@ -61,6 +63,8 @@ impl Router {
             header,
             defaults: Params::defaults(&params),
             params,
+            // SAFETY: as above.
+            watch: unsafe { watched(table.watch, table.watch_n) },
             state_bytes: table.state_bytes,
             zone_bytes: 0,
             flags: table.flags,
@@ -82,6 +86,7 @@ impl Router {
             summary,
             header: "",
             params: Vec::new(),
+            watch: Vec::new(),
             defaults: Params::defaults(&[]),
             state_bytes: 0,
             zone_bytes: 0,

@@ -7,6 +7,7 @@ use crate::abi;
 use crate::law::{literal, parameters, with_params};
 use crate::params::{ParamInfo, Params};
 use crate::state::State;
+use crate::watch::{WatchInfo, watched};
 
 /// A sender's law: what it does with its window on an ACK, a loss, a timeout.
 #[derive(Clone, Debug)]
@@ -16,6 +17,7 @@ pub struct Sender {
     header: &'static str,
     router: Option<&'static str>,
     params: Vec<ParamInfo>,
+    watch: Vec<WatchInfo>,
     defaults: Params,
     state_bytes: u32,
     zone_bytes: u32,
@@ -62,6 +64,8 @@ impl Sender {
             router,
             defaults: Params::defaults(&params),
             params,
+            // SAFETY: as above.
+            watch: unsafe { watched(table.watch, table.watch_n) },
             state_bytes: table.state_bytes,
             zone_bytes: 0,
             flags: table.flags,
@@ -85,6 +89,7 @@ impl Sender {
             header: "",
             router: None,
             params: Vec::new(),
+            watch: Vec::new(),
             defaults: Params::defaults(&[]),
             state_bytes: 0,
             zone_bytes: 0,

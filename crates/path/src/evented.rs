@@ -307,6 +307,10 @@ impl<T: Transmit> Transit for Evented<T> {
         self.queue.holds_state(address)
     }
 
+    fn watch(&self, values: &mut Vec<u64>) {
+        self.queue.watch(values);
+    }
+
     #[cfg(feature = "fault-injection")]
     fn break_invariant(&mut self, fault: NodeFault) -> bool {
         if self.queue.pkts() == 0 {

@@ -160,6 +160,12 @@ impl Node {
         of!(&self.0, transit => transit.holds_state(address))
     }
 
+    /// Adds the values to watch of its law, and those of its capacity part, to `values`. A queue that is divided has a
+    /// law for each of its parts and no values.
+    pub fn watch(&self, values: &mut Vec<u64>) {
+        of!(&self.0, transit => transit.watch(values));
+    }
+
     /// Breaks an invariant. Returns whether there was something to break: packets that wait. What was handed over is
     /// not the node's to hasten.
     #[cfg(feature = "fault-injection")]

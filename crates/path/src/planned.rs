@@ -376,6 +376,10 @@ impl<T: Transmit> Transit for Planned<T> {
         self.law.holds_state(address)
     }
 
+    fn watch(&self, values: &mut Vec<u64>) {
+        self.law.watch(values);
+    }
+
     #[cfg(feature = "fault-injection")]
     fn break_invariant(&mut self, fault: NodeFault) -> bool {
         if self.queue.pkts() < 2 {

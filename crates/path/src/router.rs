@@ -77,6 +77,13 @@ impl LawHost {
         host.is_some_and(|host| host.state_addresses().contains(&address))
     }
 
+    /// Adds what the law and its capacity part declare as worth watching; a passive law is not at work.
+    pub fn watch(&self, values: &mut Vec<u64>) {
+        if let Some(host) = &self.host {
+            host.watch(values);
+        }
+    }
+
     /// Whether the law looks at departures.
     #[inline]
     pub fn has_on_dequeue(&self) -> bool {

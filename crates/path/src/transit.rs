@@ -65,6 +65,7 @@ pub(crate) trait Transit {
     fn prepare(&mut self, kind: PacketKind, ip_bytes: u16);
     fn sees_departures(&self) -> bool;
     fn holds_state(&self, address: usize) -> bool;
+    fn watch(&self, values: &mut Vec<u64>);
     #[cfg(feature = "fault-injection")]
     fn break_invariant(&mut self, fault: NodeFault) -> bool;
 }

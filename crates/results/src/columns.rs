@@ -51,6 +51,8 @@ pub enum Value<R> {
     Key(Getter<R, u64>),
     /// A count, a size or a time below 2^63, stored signed so that differences of columns cannot wrap.
     Count(Getter<R, u64>),
+    /// A whole number with a sign.
+    Signed(Getter<R, i64>),
     /// A number that may be absent.
     Real(Getter<R, Option<f64>>),
 }
@@ -116,7 +118,7 @@ impl<R> Column<R> {
         match self.value {
             Value::Text(_) => "text",
             Value::Key(_) => "unsigned",
-            Value::Count(_) => "integer",
+            Value::Count(_) | Value::Signed(_) => "integer",
             Value::Real(_) => "real or null",
         }
     }
@@ -124,13 +126,13 @@ impl<R> Column<R> {
     fn schema(&self) -> Result<Type, ParquetError> {
         let (physical, repetition) = match self.value {
             Value::Text(_) => (Physical::BYTE_ARRAY, Repetition::REQUIRED),
-            Value::Key(_) | Value::Count(_) => (Physical::INT64, Repetition::REQUIRED),
+            Value::Key(_) | Value::Count(_) | Value::Signed(_) => (Physical::INT64, Repetition::REQUIRED),
             Value::Real(_) => (Physical::DOUBLE, Repetition::OPTIONAL),
         };
         let logical = match self.value {
             Value::Text(_) => Some(LogicalType::String),
             Value::Key(_) => Some(LogicalType::integer(64, false)),
-            Value::Count(_) | Value::Real(_) => None,
+            Value::Count(_) | Value::Signed(_) | Value::Real(_) => None,
         };
         Type::primitive_type_builder(self.name, physical)
             .with_repetition(repetition)
@@ -146,6 +148,10 @@ impl<R> Column<R> {
             }
             Value::Key(get) | Value::Count(get) => {
                 let values: Vec<i64> = rows.iter().map(|row| get(row) as i64).collect();
+                writer.typed::<Int64Type>().write_batch(&values, None, None)?;
+            }
+            Value::Signed(get) => {
+                let values: Vec<i64> = rows.iter().map(get).collect();
                 writer.typed::<Int64Type>().write_batch(&values, None, None)?;
             }
             Value::Real(get) => {
@@ -222,6 +228,7 @@ impl<R> Table<R> {
                         continue;
                     }
                     Value::Key(get) | Value::Count(get) => write!(cell, "{}", get(&row)),
+                    Value::Signed(get) => write!(cell, "{}", get(&row)),
                     Value::Real(get) => get(&row).map_or(Ok(()), |value| write!(cell, "{value}")),
                 };
                 writer.write_field(&cell)?;
@@ -295,7 +302,7 @@ impl<R> Table<R> {
             let path = ColumnPath::from(column.name);
             properties = match column.value {
                 Value::Text(_) | Value::Key(_) => properties.set_column_dictionary_enabled(path, true),
-                Value::Count(_) => properties
+                Value::Count(_) | Value::Signed(_) => properties
                     .set_column_dictionary_enabled(path.clone(), false)
                     .set_column_encoding(path, Encoding::DELTA_BINARY_PACKED),
                 Value::Real(_) => properties.set_column_dictionary_enabled(path, false),

@@ -11,6 +11,7 @@ pub fn reference() -> String {
     let mut text = String::new();
     table(&mut text, &tables::links());
     table(&mut text, &tables::flows());
+    table(&mut text, &tables::watched::table());
     table(&mut text, &tables::runs());
     table(&mut text, &tables::flow_totals());
     table(&mut text, &tables::groups());

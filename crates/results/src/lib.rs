@@ -35,6 +35,7 @@ pub mod summary;
 pub mod table;
 pub mod tables;
 mod unfinished;
+pub mod watch;
 
 use std::sync::Arc;
 

@@ -12,6 +12,7 @@ use serde::de::DeserializeOwned;
 use crate::folder::LAWS;
 use crate::rows::{self, Rows};
 use crate::setup::Setup;
+use crate::watch::{self, Named};
 use crate::{Claim, Error, Experiment, OwnLaw, Picture, Run, Source, counters};
 
 /// What is needed of `manifest.json`.
@@ -36,6 +37,9 @@ struct Verdicts {
     pictures: Vec<Picture>,
 }
 
+/// The table of values to watch.
+const WATCH: &str = "watch";
+
 /// Puts the rows of a table where they belong.
 type Take = fn(&mut [Run], &Rows) -> Result<(), String>;
 
@@ -48,15 +52,20 @@ pub fn read(folder: &Path) -> Result<Experiment, Error> {
     let setup: Setup = json(folder, "setup.json")?;
     let verdicts: Verdicts = json(folder, "summary.json")?;
     let mut runs = runs(setup).map_err(unreadable(folder.join("setup.json")))?;
-    let tables: [(&str, Take); 5] = [
+    let tables: [(&str, Take); 6] = [
         ("links", take_link_samples),
         ("flows", take_flow_samples),
+        (WATCH, take_watched),
         ("runs", take_link_totals),
         ("flow_totals", take_flow_totals),
         ("completions", take_completions),
     ];
     for (table, take) in tables {
         let path = folder.join(format!("{table}.parquet"));
+        // Results from before laws declared values have none.
+        if table == WATCH && !path.exists() {
+            continue;
+        }
         rows::each(&path, |rows| take(&mut runs, rows)).map_err(unreadable(path))?;
     }
     Ok(Experiment {
@@ -143,6 +152,7 @@ fn runs(setup: Setup) -> Result<Vec<Run>, String> {
                 completions: Vec::new(),
                 series: Series {
                     flows: vec![Vec::new(); spec.flows.len()],
+                    flows_watched: vec![Vec::new(); spec.flows.len()],
                     ..Series::default()
                 },
                 events: entry.events,
@@ -193,6 +203,7 @@ fn take_link_samples(runs: &mut [Run], rows: &Rows) -> Result<(), String> {
         if series.link_ids.last() != Some(&(link as u32)) {
             series.link_ids.push(link as u32);
             series.links.push(Vec::new());
+            series.links_watched.push(Vec::new());
         }
         if let Some(last) = series.links.last_mut() {
             last.push(samples[row]);
@@ -213,6 +224,44 @@ fn take_flow_samples(runs: &mut [Run], rows: &Rows) -> Result<(), String> {
             series.time_ns.push(time_ns[row] as u64);
         }
     })
+}
+
+fn take_watched(runs: &mut [Run], rows: &Rows) -> Result<(), String> {
+    let (numbers, time_ns, raw) = (rows.numbers("run")?, rows.numbers("time_ns")?, rows.numbers("raw")?);
+    let texts = ["kind", "who", "role", "declared_by", "name"].map(|column| rows.texts(column));
+    let [kind, who, role, law, name] = texts;
+    let (kind, who, role, law, name) = (kind?, who?, role?, law?, name?);
+    let mut last = None;
+    for row in 0..rows.len {
+        let run = usize::try_from(numbers[row])
+            .ok()
+            .and_then(|number| runs.get_mut(number));
+        let run = run.ok_or_else(|| format!("row {row} belongs to run {}, which does not exist", numbers[row]))?;
+        let named = Named {
+            kind: kind[row],
+            who: who[row],
+            role: role[row],
+            law: law[row],
+            name: name[row],
+        };
+        // Rows of one value stand together, so that the search is seldom.
+        let known = last
+            .filter(|&(number, same, _)| (number, same) == (numbers[row], named))
+            .map(|(_, _, found)| found);
+        let found = known.or_else(|| watch::place_of(run, named));
+        let unknown = || {
+            format!(
+                "row {row} has the value {} of {}, which nothing declares",
+                named.name, named.who
+            )
+        };
+        let (place, at, count) = found.ok_or_else(unknown)?;
+        last = Some((numbers[row], named, (place, at, count)));
+        let sample = run.record.series.time_ns.binary_search(&(time_ns[row] as u64));
+        let sample = sample.map_err(|_| format!("row {row} is of an instant that is no sample"))?;
+        watch::put(run, place, at, count, sample, raw[row] as u64).ok_or_else(unknown)?;
+    }
+    Ok(())
 }
 
 fn take_link_totals(runs: &mut [Run], rows: &Rows) -> Result<(), String> {

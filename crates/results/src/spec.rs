@@ -9,6 +9,8 @@ use fadelab_run::flow::FlowSpec;
 use fadelab_run::spec::RunSpec;
 use serde::{Deserialize, Serialize};
 
+use crate::watch::{self, Declared};
+
 /// One network and its flows, without the seed: the runs of a law share it.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Spec {
@@ -20,6 +22,9 @@ pub struct Spec {
     pub links: Vec<Link>,
     /// Flows, in the order of [`fadelab_run::record::RunRecord::flows_end`].
     pub flows: Vec<Flow>,
+    /// What their laws declare as worth watching; absent where no series is recorded.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub watched: Vec<Declared>,
 }
 
 /// A link. Those that differ in their names alone share the rest.
@@ -63,6 +68,9 @@ pub struct LinkKind {
     /// Exact packet error of its channel for a full data packet; absent on a wire, behind ARQ, and if flows differ in
     /// packet size.
     pub air_loss_rate_exact: Option<f64>,
+    /// Places in [`Spec::watched`] of what the law at its queue and its capacity part declare.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub watched: Vec<u32>,
 }
 
 /// A flow.
@@ -87,17 +95,19 @@ impl Flow {
 
 impl Spec {
     fn of(spec: &RunSpec) -> Self {
+        let watched = watch::declared(spec);
         Self {
             duration_ns: spec.duration_ns,
             warmup_ns: spec.warmup_ns,
-            links: links(spec),
+            links: links(spec, &watched),
             flows: flows(spec),
+            watched,
         }
     }
 }
 
 /// Neighbours are often of a kind. What is lost on the air is the link's own.
-fn links(spec: &RunSpec) -> Vec<Link> {
+fn links(spec: &RunSpec, watched: &[Declared]) -> Vec<Link> {
     let edges = &spec.network.links;
     let mut links = Vec::<Link>::with_capacity(edges.len());
     for (id, link) in edges.iter().enumerate() {
@@ -109,7 +119,7 @@ fn links(spec: &RunSpec) -> Vec<Link> {
             name: Arc::clone(&link.name),
             shown: link.shown,
             kind: before.map_or_else(
-                || Arc::new(LinkKind::of(spec, id, link)),
+                || Arc::new(LinkKind::of(spec, id, link, watched)),
                 |before| Arc::clone(&links[before].kind),
             ),
         });
@@ -137,7 +147,7 @@ fn flows(spec: &RunSpec) -> Vec<Flow> {
 }
 
 impl LinkKind {
-    fn of(spec: &RunSpec, id: usize, link: &LinkSpec) -> Self {
+    fn of(spec: &RunSpec, id: usize, link: &LinkSpec, watched: &[Declared]) -> Self {
         Self {
             rate_bps_mean: link.capacity.rate_bps_mean(),
             is_trace: matches!(link.capacity, CapacitySpec::Trace(_)),
@@ -150,6 +160,7 @@ impl LinkKind {
             },
             has_channel: link.channel.is_some(),
             air_loss_rate_exact: exact_air_loss(spec, id, link),
+            watched: watch::at_link(watched, link),
         }
     }
 }

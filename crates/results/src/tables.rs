@@ -1,4 +1,6 @@
-//! The six Parquet tables: what their rows are and what their columns mean.
+//! The seven Parquet tables: what their rows are and what their columns mean.
+
+pub mod watched;
 
 use std::path::Path;
 
@@ -304,6 +306,7 @@ pub(crate) fn columns_csv() -> csv::Result<Vec<u8>> {
     writer.write_record(["table", "column", "type", "unit", "meaning"])?;
     links().describe(&mut writer)?;
     flows().describe(&mut writer)?;
+    watched::table().describe(&mut writer)?;
     runs().describe(&mut writer)?;
     flow_totals().describe(&mut writer)?;
     groups().describe(&mut writer)?;
@@ -335,6 +338,11 @@ pub(crate) fn write(experiment: &Experiment, folder: &Path, format: Format) -> R
     };
     links().write(folder, format, runs_keyed().map(|(run, key)| link_rows(run, key)))?;
     flows().write(folder, format, runs_keyed().map(|(run, key)| flow_rows(run, key)))?;
+    watched::table().write(
+        folder,
+        format,
+        runs_keyed().flat_map(|(run, key)| watched::rows(run, key)),
+    )?;
     runs().write(folder, format, runs_keyed().map(|(run, key)| run_rows(run, key)))?;
     flow_totals().write(folder, format, runs_keyed().map(|(run, key)| flow_total_rows(run, key)))?;
     groups().write(folder, format, runs_keyed().map(|(run, key)| group_rows(run, key)))?;

@@ -10,7 +10,7 @@ use fadelab_results::{Error, Experiment, Source, Summary, Target, check_target, 
 use parquet::file::reader::{FileReader, SerializedFileReader};
 use parquet::record::{Field, Row};
 
-const FILES: [&str; 10] = [
+const FILES: [&str; 11] = [
     "completions.parquet",
     "flow_totals.parquet",
     "flows.parquet",
@@ -21,6 +21,7 @@ const FILES: [&str; 10] = [
     "runs.parquet",
     "setup.json",
     "summary.json",
+    "watch.parquet",
 ];
 
 fn entries(folder: &Path) -> Vec<String> {

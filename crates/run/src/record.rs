@@ -56,7 +56,16 @@ pub struct Series {
     pub links: Vec<Vec<LinkCounters>>,
     /// Per flow.
     pub flows: Vec<Vec<FlowCounters>>,
+    /// Per shown link, the values to watch of its router's law and then of its capacity part, where the ground tells
+    /// them and the link has one queue.
+    pub links_watched: Vec<Watched>,
+    /// Per flow, those of its sender's law.
+    pub flows_watched: Vec<Watched>,
 }
+
+/// Values that laws declare as worth watching, as the integers they compute with: all of one sample in the order of
+/// their declarations, then all of the next. Empty where nothing is declared or told.
+pub type Watched = Vec<u64>;
 
 /// What one run gives back. Totals over the measured interval are `end - warmup`, field by field. Only shown links are
 /// here: a network of a hundred thousand flows has four times as many links, which nobody looks at.

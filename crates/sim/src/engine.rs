@@ -362,6 +362,8 @@ impl Engine<'_> {
             links: vec![Vec::new(); link_ids.len()],
             link_ids,
             flows: vec![Vec::new(); self.flows.len()],
+            links_watched: vec![Vec::new(); self.record.link_ids.len()],
+            flows_watched: vec![Vec::new(); self.flows.len()],
         };
         self.schedule_own(Own::Sample as usize, 0);
     }
@@ -375,6 +377,12 @@ impl Engine<'_> {
         }
         for (flow, samples) in self.flows.iter().zip(&mut series.flows) {
             samples.push(flow.snapshot());
+        }
+        for (&link, values) in series.link_ids.iter().zip(&mut series.links_watched) {
+            self.net.watch(link, values);
+        }
+        for (flow, values) in self.flows.iter().zip(&mut series.flows_watched) {
+            flow.watch(values);
         }
         if let Some(interval_ns) = self.spec.record_interval_ns {
             self.schedule_own(Own::Sample as usize, self.now_ns + interval_ns);

@@ -10,7 +10,7 @@ use fadelab_run::app;
 use fadelab_run::app::App;
 use fadelab_run::app::{Application, Wish};
 use fadelab_run::flow::FlowSpec;
-use fadelab_run::record::{Completion, FlowCounters};
+use fadelab_run::record::{Completion, FlowCounters, Watched};
 use fadelab_run::spec::RunSpec;
 use prefetch_index::prefetch_index;
 
@@ -318,8 +318,16 @@ impl Flow {
 
     /// Where the states of the law's sender and receiver lie.
     pub fn state_addresses(&self) -> [Option<usize>; 2] {
-        let sender = self.sender.as_ref().map(Sender::state_address);
+        let sender = self.sender.as_ref().map(|sender| sender.state().address());
         [sender, self.receiver.state_address()]
+    }
+
+    /// Adds what its law declares as worth watching.
+    pub fn watch(&self, values: &mut Watched) {
+        if let (Some(law), Some(sender)) = (self.plan.law, &self.sender) {
+            let state = sender.state().words();
+            values.extend(law.watch().iter().map(|info| info.raw(state)));
+        }
     }
 
     /// What it has counted so far.

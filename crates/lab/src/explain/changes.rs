@@ -2,6 +2,7 @@
 
 use std::collections::VecDeque;
 
+use fadelab_laws::WatchInfo;
 use fadelab_laws::abi;
 use fadelab_laws::guard::Seen;
 
@@ -27,13 +28,16 @@ pub struct Change {
     pub law: abi::Control,
     /// What the host made of it; the next call was given that.
     pub after: abi::Control,
+    /// The values to watch that the law declares, in its order: before the call and after it.
+    pub watched: Vec<(u64, u64)>,
     /// The branches that the law took, each with its equation.
     pub steps: Vec<String>,
 }
 
 impl Change {
-    fn of(seen: &Seen<'_>, before: abi::Control, law: abi::Control, time_us: u64) -> Self {
+    fn of(seen: &Seen<'_>, watch: &[WatchInfo], before: abi::Control, law: abi::Control, time_us: u64) -> Self {
         Self {
+            watched: watch.iter().filter_map(|info| seen.watched(info)).collect(),
             time_us,
             function: seen.name(),
             cause: seen.argument("cause"),
@@ -73,14 +77,15 @@ impl Changes {
         }
     }
 
-    pub(super) fn see(&mut self, seen: &Seen<'_>) {
+    /// A call of the law, which declares the values `watch`.
+    pub(super) fn see(&mut self, seen: &Seen<'_>, watch: &[WatchInfo]) {
         let Some((before, law)) = seen.controls() else { return };
         let time_us = seen
             .now_us()
             .or(self.last.as_ref().map(|last| last.time_us))
             .unwrap_or(0);
         self.close(Some(&before));
-        self.last = Some(Change::of(seen, before, law, time_us));
+        self.last = Some(Change::of(seen, watch, before, law, time_us));
     }
 
     /// The last call is over; `next` is what the host gave to the one after it.

@@ -3,6 +3,7 @@
 use std::fmt::Write;
 
 use crate::catalogue::{Block, Entry, Role, Section};
+use crate::watch::WatchInfo;
 
 /// File name of an entry's page, for example `sender-vcp.md`.
 pub fn page_name(entry: &Entry) -> String {
@@ -54,6 +55,9 @@ pub fn page(entry: &Entry) -> String {
     }
     for section in &entry.sections {
         write_section(&mut text, entry, section);
+        if section.title == "Parameters" {
+            write_watch(&mut text, entry.watch);
+        }
     }
     text
 }
@@ -110,6 +114,17 @@ fn write_section(text: &mut String, entry: &Entry, section: &Section) {
                 }
             }
         }
+    }
+}
+
+fn write_watch(text: &mut String, watch: &[WatchInfo]) {
+    if watch.is_empty() {
+        return;
+    }
+    let _ = writeln!(text, "\n## Values to watch\n\n| name | unit | meaning |\n|---|---|---|");
+    for info in watch {
+        let [unit, meaning] = [&info.unit.replace('|', ", "), info.meaning].map(cell);
+        let _ = writeln!(text, "| `{}` | {unit} | {meaning} |", info.name);
     }
 }
 

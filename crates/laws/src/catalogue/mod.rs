@@ -8,6 +8,7 @@ mod markdown;
 
 use crate::params::{ParamInfo, edits};
 use crate::registry;
+use crate::watch::WatchInfo;
 
 pub use comment::{Block, Section, TITLES, sections};
 pub use markdown::{index, page, page_name};
@@ -71,6 +72,8 @@ pub struct Entry {
     pub sections: Vec<Section>,
     /// The parameters that the header declares.
     pub params: &'static [ParamInfo],
+    /// The values to watch that the header declares.
+    pub watch: &'static [WatchInfo],
     /// What it needs of its path and of its host: label and value.
     pub facts: Vec<(&'static str, String)>,
     /// The most important of the facts in a few words; empty where it needs nothing.
@@ -113,16 +116,16 @@ fn entry(role: Role, name: &'static str, path: &'static str, text: &str) -> Entr
         .iter_mut()
         .filter(|section| section.title == "Parameters")
         .for_each(without_macro);
-    let (summary, params) = match role {
-        Role::Sender => registry::sender(name).map(|law| (law.summary(), law.params())),
-        Role::Router => registry::router(name).map(|law| (law.summary(), law.params())),
-        Role::Capacity => registry::capacity(name).map(|part| (part.summary(), part.params())),
-        Role::Wire => registry::wire(name).map(|wire| (wire.summary(), &[][..])),
+    let (summary, params, watch) = match role {
+        Role::Sender => registry::sender(name).map(|law| (law.summary(), law.params(), law.watch())),
+        Role::Router => registry::router(name).map(|law| (law.summary(), law.params(), law.watch())),
+        Role::Capacity => registry::capacity(name).map(|part| (part.summary(), part.params(), part.watch())),
+        Role::Wire => registry::wire(name).map(|wire| (wire.summary(), &[][..], &[][..])),
         Role::Part => None,
     }
     .map_or_else(
-        || (first_sentence(&sections), &[][..]),
-        |(summary, params)| (summary.to_owned(), params),
+        || (first_sentence(&sections), &[][..], &[][..]),
+        |(summary, params, watch)| (summary.to_owned(), params, watch),
     );
     let (facts, needs) = facts::of(role, name);
     Entry {
@@ -132,6 +135,7 @@ fn entry(role: Role, name: &'static str, path: &'static str, text: &str) -> Entr
         summary,
         sections,
         params,
+        watch,
         facts,
         needs,
     }

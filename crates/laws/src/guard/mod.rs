@@ -24,6 +24,7 @@ pub use record::{CALLS_VERSION, CallRecord, CallsHead, Outcome};
 
 use crate::abi;
 use crate::params::PARAMS_ZONE_WORDS;
+use crate::watch::WatchInfo;
 
 /// Bytes before and behind the state of a law that users bring, zero unless the law wrote beyond its own.
 pub(crate) const ZONE_BYTES: u32 = 1024;
@@ -163,6 +164,13 @@ impl Seen<'_> {
     pub fn argument(&self, name: &str) -> Option<u64> {
         let words = self.function().words.iter().zip(self.call.words);
         words.filter(|(word, _)| **word == name).map(|(_, value)| value).next()
+    }
+
+    /// A value to watch of the law whose function was called, before the call and after it.
+    pub fn watched(&self, info: &WatchInfo) -> Option<(u64, u64)> {
+        // SAFETY: the law's own state, which the call has just been given.
+        let after = unsafe { std::slice::from_raw_parts(self.call.state.cast::<u8>(), self.call.state_bytes as usize) };
+        Some((info.raw_of(&self.before.state)?, info.raw_of(after)?))
     }
 
     /// The steps that the law named on its way.

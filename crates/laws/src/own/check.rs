@@ -6,12 +6,16 @@ use std::mem::MaybeUninit;
 
 use crate::abi;
 use crate::guard::Tables;
+use crate::watch::UNITS;
 
 /// State beyond which something must be wrong: a law holds numbers, not packets.
 const STATE_BYTES_MAX: u32 = 1 << 20;
 
 /// Parameters beyond which a count must be wrong.
 const PARAMS_MAX: u32 = 256;
+
+/// Values to watch beyond which a count must be wrong.
+const WATCH_MAX: u32 = 256;
 
 /// What all tables have in common.
 struct Common {
@@ -64,6 +68,7 @@ pub(super) unsafe fn roles(tables: &Tables, law: &str) -> Result<Vec<&'static st
                 table.summary,
                 (table.params, table.params_n, table.params_bytes),
             )?;
+            watched("capacity", law, table.state_bytes, (table.watch, table.watch_n))?;
             if table.estimate.is_none() {
                 return Err(format!("{law}_capacity has no .estimate: it would never say anything"));
             }
@@ -94,6 +99,7 @@ unsafe fn sender(table: &abi::SenderTable, law: &str) -> Result<(), String> {
             table.summary,
             (table.params, table.params_n, table.params_bytes),
         )?;
+        watched("sender", law, table.state_bytes, (table.watch, table.watch_n))?;
     }
     feedback("sender", law, table.feedback_bytes)?;
     // SAFETY: as for roles.
@@ -131,6 +137,7 @@ unsafe fn router(table: &abi::RouterTable, law: &str) -> Result<(), String> {
             table.summary,
             (table.params, table.params_n, table.params_bytes),
         )?;
+        watched("router", law, table.state_bytes, (table.watch, table.watch_n))?;
     }
     one_of("router", law, ".wire", table.wire, abi::WIRE_PAIR)?;
     one_of("router", law, ".timers", table.timers, abi::TIMERS_MAX as u32)?;
@@ -267,6 +274,60 @@ unsafe fn parameter(row: &abi::Param) -> Result<String, String> {
         return Err(format!(
             "{name} is {} by default, outside its range {} to {}",
             row.value, row.min, row.max
+        ));
+    }
+    Ok(name)
+}
+
+/// The values to watch.
+unsafe fn watched(
+    role: &str,
+    law: &str,
+    state_bytes: u32,
+    (rows, count): (*const abi::Watch, u32),
+) -> Result<(), String> {
+    let last = rows.wrapping_add(count as usize).cast::<u8>().wrapping_sub(1);
+    let is_there = count <= WATCH_MAX && is_loaded(rows.cast()) && is_loaded(last.cast());
+    if count > 0 && !is_there {
+        return Err(format!(
+            "{law}_{role} has .watch_n = {count}, but no such .watch; allowed are {WATCH_MAX} values: use \
+             LAW_WATCH_LIST"
+        ));
+    }
+    let mut names = Vec::new();
+    for index in 0..count as usize {
+        // SAFETY: the table has that many rows.
+        let name = unsafe { watch(&*rows.add(index), state_bytes) };
+        let name = name.map_err(|why| format!("{law}_{role}, value to watch {}: {why}", index + 1))?;
+        if names.contains(&name) {
+            return Err(format!("{law}_{role} declares the value to watch {name} twice"));
+        }
+        names.push(name);
+    }
+    Ok(())
+}
+
+unsafe fn watch(row: &abi::Watch, state_bytes: u32) -> Result<String, String> {
+    // SAFETY: as for roles.
+    let [Some(name), Some(unit), Some(_)] = [row.name, row.unit, row.meaning].map(|literal| unsafe { text(literal) })
+    else {
+        return Err("name, unit and meaning are needed, in UTF-8".to_owned());
+    };
+    if !unit.contains('|') && !UNITS.contains(&unit.as_str()) {
+        return Err(format!(
+            "{name} has the unit \"{unit}\"; allowed is {}, or choices such as \"slow|fast\"",
+            UNITS.join(", ")
+        ));
+    }
+    if row.scale == 0 {
+        return Err(format!("{name} has the scale 0; what is shown is the field / scale"));
+    }
+    let end = u64::from(row.offset) + u64::from(row.bytes);
+    if ![1, 2, 4, 8].contains(&row.bytes) || end > u64::from(state_bytes) {
+        return Err(format!(
+            "{name} is {} bytes at {} of a state of {state_bytes}; expected is an integer of the struct whose size is \
+             .state_bytes",
+            row.bytes, row.offset
         ));
     }
     Ok(name)

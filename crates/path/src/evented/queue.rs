@@ -106,6 +106,10 @@ impl LawQueue {
         self.law.holds_state(address)
     }
 
+    pub fn watch(&self, values: &mut Vec<u64>) {
+        self.law.watch(values);
+    }
+
     fn view(&self, now_ns: u64) -> QueueView {
         QueueView {
             now_ns,
@@ -237,6 +241,13 @@ impl Queue {
         match self {
             Self::One(queue) => queue.holds_state(address),
             Self::Fair(fair) => fair.holds_state(address),
+        }
+    }
+
+    /// Which of the laws of fair queues would be meant nobody could say.
+    pub fn watch(&self, values: &mut Vec<u64>) {
+        if let Self::One(queue) = self {
+            queue.watch(values);
         }
     }
 

@@ -141,6 +141,12 @@ pub fn trace_spec(seed: u64, duration_s: u64) -> RunSpec {
     spec
 }
 
+/// Numbers that tell value and sample apart, for a law that declares so many values; some are below 0 to one with signs.
+fn watched(values: usize, seconds: u64) -> Vec<u64> {
+    let samples = seconds as usize + 1;
+    (0..samples * values).map(|place| u64::MAX - place as u64).collect()
+}
+
 /// A record of `spec` in which `load(second)` packets of the possible 1000 are sent in each second. Of the packets sent
 /// one in fifty is lost, one in ten marked; one in a hundred more arrive and are dropped; ten packets always wait.
 /// The first flow gets three quarters of what is delivered (960 B of payload per packet), with RTTs of 100 ms.
@@ -152,6 +158,11 @@ pub fn record(spec: &RunSpec, load: impl Fn(u64) -> u64) -> RunRecord {
         link_ids: vec![0],
         links: vec![vec![link]],
         flows: flows.iter().map(|flow| vec![*flow]).collect(),
+        links_watched: vec![watched(spec.network.links[0].router.law.watch().len(), seconds)],
+        flows_watched: (0..flows.len())
+            .map(|flow| spec.flows.get(flow).and_then(|flow| flow.sender))
+            .map(|law| watched(law.map_or(0, |law| law.watch().len()), seconds))
+            .collect(),
     };
     for second in 0..seconds {
         advance(&mut link, &mut flows, load(second));

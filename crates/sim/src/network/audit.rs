@@ -91,6 +91,13 @@ impl Network {
         ahead
     }
 
+    /// Adds the values to watch of the law of a link and its capacity part to `values`; a wire has none.
+    pub fn watch(&self, link: LinkId, values: &mut Vec<u64>) {
+        if let Some(at) = self.alone_at(link as usize) {
+            self.nodes[at].watch(values);
+        }
+    }
+
     /// The link whose law, or its capacity part, has its state at `address`.
     pub fn holder_of_state(&self, address: usize) -> Option<usize> {
         let mut links = 0..self.pipe_of.len();

@@ -214,9 +214,9 @@ impl Sender {
         &self.control
     }
 
-    /// Where the law's state lies.
-    pub fn state_address(&self) -> usize {
-        self.state.address()
+    /// The law's memory.
+    pub fn state(&self) -> &State {
+        &self.state
     }
 
     pub fn srtt_us(&self) -> u32 {

@@ -196,6 +196,9 @@ impl Recorder {
             links: vec![Vec::new(); link_ids.len()],
             flows: vec![Vec::new(); plan.flows.len()],
             link_ids: link_ids.clone(),
+            // The state of a law in a kernel is its own; see docs/testbed.md.
+            links_watched: vec![Vec::new(); link_ids.len()],
+            flows_watched: vec![Vec::new(); plan.flows.len()],
         });
         Self {
             warmup_ns: plan.warmup_ns,
