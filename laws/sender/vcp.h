@@ -96,6 +96,14 @@
 	  "Whether these must be the newest in a row, or any among the last history_size ACKs")                            \
 	P(history_size, 32, "1", 1, 1, 32, "vcp-ton-2010 section IV-D, N",                                                 \
 	  "ACKs whose reports are remembered")
+
+#define VCP_SENDER_WATCH(W, state)                                                                                     \
+	W(window, state->window.cwnd_q32, "pkt", 4294967296, "cwnd with its fraction, as the law left it")                 \
+	W(code, state->code, "none|low|high|overload", 1, "The load code that came last")                                  \
+	W(phase, state->phase, "normal|frozen|recovered", 1,                                                               \
+	  "frozen: t_rho after a decrease; recovered: one srtt after that, without another decrease")                      \
+	W(mi_gain_pkts, state->mi_gain_q32, "pkt", 4294967296, "(1 + xi)^x - 1, added per packet at low load")             \
+	W(ai_gain_pkts, state->ai_gain_q32, "pkt", 4294967296, "alpha_s w, added per round trip at high load")
 /* clang-format on */
 
 struct vcp_sender_params {
@@ -144,24 +152,9 @@ struct vcp_sender_state {
 	u32 history;
 	u32 srtt_ticks_q3; /* with ticks of the release: srtt in ticks, 3 fractional bits; 0: no sample yet */
 	u32 code;          /* of the last ACK, for those who watch */
-	u32 reserved;
 };
 
 _Static_assert(sizeof(struct vcp_sender_state) <= LAW_STATE_BYTES_MAX, "the kernel gives no more");
-
-/* clang-format off */
-#define VCP_SENDER_WATCH(W, state)                                                                                     \
-	W(window, state->window.cwnd_q32, "pkt", 4294967296,                                                               \
-	  "cwnd with its fraction, as the law left it; a host that repairs losses may have lowered it since")              \
-	W(code, state->code, "none|low|high|overload", 1,                                                                  \
-	  "The load code that came last")                                                                                  \
-	W(phase, state->phase, "normal|frozen|recovered", 1,                                                               \
-	  "frozen: t_rho after a decrease; recovered: one srtt after that, without another decrease")                      \
-	W(mi_gain_pkts, state->mi_gain_q32, "pkt", 4294967296,                                                             \
-	  "(1 + xi)^x - 1, what a packet adds at low load, when that was used last")                                       \
-	W(ai_gain_pkts, state->ai_gain_q32, "pkt", 4294967296,                                                             \
-	  "alpha_s w, what a round trip adds at high load, when that was used last")
-/* clang-format on */
 
 /* The code starts from this round trip. */
 #define VCP_SRTT_US_INITIAL 100000u

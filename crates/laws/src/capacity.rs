@@ -4,10 +4,10 @@
 use std::ffi::c_void;
 
 use crate::abi;
-use crate::law::{literal, parameters, with_params};
+use crate::law::{literal, parameters, watched, with_params};
 use crate::params::{ParamInfo, Params};
 use crate::state::State;
-use crate::watch::{WatchInfo, watched};
+use crate::watch::WatchInfo;
 
 /// A capacity part: how a router learns what its link can carry.
 #[derive(Clone, Debug)]

@@ -5,6 +5,7 @@ use std::ffi::{CStr, c_char};
 
 use crate::abi;
 use crate::params::ParamInfo;
+use crate::watch::WatchInfo;
 
 /// Reads a string literal of a law.
 ///
@@ -34,6 +35,20 @@ pub(crate) unsafe fn parameters(rows: *const abi::Param, count: u32, bytes: u32)
             source: literal(row.source).expect("a source"),
             meaning: literal(row.meaning).expect("a meaning"),
         }
+    };
+    (0..count).map(row).collect()
+}
+
+/// Reads the rows of a table's values to watch.
+///
+/// # Safety
+/// As for [`parameters`].
+pub(crate) unsafe fn watched(rows: *const abi::Watch, count: u32) -> Vec<WatchInfo> {
+    // SAFETY: the caller vouches for the rows and for their strings.
+    let row = |index: u32| unsafe {
+        let row = &*rows.add(index as usize);
+        let text = |text| literal(text).expect("checked, or built in");
+        WatchInfo::new(row, text(row.name), text(row.unit), text(row.meaning))
     };
     (0..count).map(row).collect()
 }

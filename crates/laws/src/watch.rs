@@ -1,8 +1,6 @@
 //! Values of a law's memory that somebody may want to see: what a header declares, and how they are read.
-#![allow(unsafe_code)]
 
 use crate::abi;
-use crate::law::literal;
 
 /// Units of values to watch, beside choices joined by `|`.
 pub(crate) const UNITS: [&str; 6] = ["us", "B", "B/s", "pkt", "1", "bool"];
@@ -26,6 +24,20 @@ pub struct WatchInfo {
 }
 
 impl WatchInfo {
+    /// Of a row of a header and its texts.
+    pub(crate) fn new(row: &abi::Watch, name: &'static str, unit: &'static str, meaning: &'static str) -> Self {
+        const { assert!(cfg!(target_endian = "little"), "raw takes the lowest byte first") };
+        Self {
+            name,
+            unit,
+            scale: row.scale,
+            meaning,
+            is_signed: row.is_signed != 0,
+            offset: row.offset,
+            bytes: row.bytes,
+        }
+    }
+
     /// The law's integer in its memory, as 64 bits: extended by its sign where it has one.
     ///
     /// # Panics
@@ -85,28 +97,6 @@ impl WatchInfo {
     pub(crate) fn end(&self) -> u32 {
         self.offset + self.bytes
     }
-}
-
-/// Reads the rows of a table.
-///
-/// # Safety
-/// `rows` points to `count` rows that live as long as the program, or `count` is 0.
-pub(crate) unsafe fn watched(rows: *const abi::Watch, count: u32) -> Vec<WatchInfo> {
-    const { assert!(cfg!(target_endian = "little"), "raw takes the lowest byte first") };
-    // SAFETY: the caller vouches for the rows and for their strings.
-    let row = |index: u32| unsafe {
-        let row = &*rows.add(index as usize);
-        WatchInfo {
-            name: literal(row.name).expect("a name"),
-            unit: literal(row.unit).expect("a unit"),
-            scale: row.scale,
-            meaning: literal(row.meaning).expect("a meaning"),
-            is_signed: row.is_signed != 0,
-            offset: row.offset,
-            bytes: row.bytes,
-        }
-    };
-    (0..count).map(row).collect()
 }
 
 #[cfg(test)]

@@ -9,7 +9,6 @@ use fadelab_run::spec::RunSpec;
 use serde::{Deserialize, Serialize};
 
 use crate::Run;
-use crate::spec::Spec;
 
 /// What a law, or a capacity part, declares.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -138,7 +137,7 @@ pub fn series(run: &Run) -> impl Iterator<Item = Series<'_>> {
         .zip(&record.links_watched)
         .map(|(&link, samples)| {
             let link = &spec.links[link as usize];
-            new("link", &link.name, declared_at(spec, &link.watched), samples)
+            new("link", &link.name, declared_at(&spec.watched, &link.watched), samples)
         });
     flows
         .chain(links)
@@ -149,8 +148,8 @@ fn is_of(declared: &Declared, sender: Option<&str>) -> bool {
     declared.role == "sender" && Some(declared.law.as_str()) == sender
 }
 
-fn declared_at<'a>(spec: &'a Spec, places: &'a [u32]) -> impl Iterator<Item = &'a Declared> {
-    places.iter().filter_map(|&place| spec.watched.get(place as usize))
+fn declared_at<'a>(all: &'a [Declared], places: &'a [u32]) -> impl Iterator<Item = &'a Declared> {
+    places.iter().filter_map(|&place| all.get(place as usize))
 }
 
 fn new<'a>(
@@ -194,7 +193,7 @@ pub(crate) fn place_of(run: &Run, named: Named<'_>) -> Option<(Place, usize, usi
         let place = ids.iter().position(|&id| id as usize == link)?;
         (
             Place::Link(place),
-            declared_at(spec, &spec.links[link].watched).collect(),
+            declared_at(&spec.watched, &spec.links[link].watched).collect(),
         )
     };
     let mut values = declared.iter().flat_map(|known| {

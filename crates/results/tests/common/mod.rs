@@ -141,7 +141,7 @@ pub fn trace_spec(seed: u64, duration_s: u64) -> RunSpec {
     spec
 }
 
-/// Numbers that tell value and sample apart, for a law that declares so many values; some are below 0 to one with signs.
+/// Numbers that tell value and sample apart, for a law that declares so many values; below 0 where it has signs.
 fn watched(values: usize, seconds: u64) -> Vec<u64> {
     let samples = seconds as usize + 1;
     (0..samples * values).map(|place| u64::MAX - place as u64).collect()
