@@ -11,6 +11,7 @@ use std::path::PathBuf;
 
 use clap::{Args, ValueEnum};
 use fadelab_lab::Failure;
+use fadelab_lab::channel::{Curve, coded};
 use fadelab_phy::channel::{ChannelSpec, CodeMode, CodeSpec, Model, PacketKind};
 use fadelab_scenario::channel::{ANTENNAS, MODULATIONS};
 
@@ -130,26 +131,6 @@ pub fn channel(args: &ChannelArgs) -> Result<(), Failure> {
     })
 }
 
-/// A curve of packet error over SNR.
-struct Curve {
-    antennas: String,
-    rate: f64,
-    kind: PacketKind,
-    ip_bytes: u32,
-    /// At 0 dB; [`fadelab_phy::solve::at_snr`] moves it.
-    spec: ChannelSpec,
-}
-
-impl Curve {
-    fn at(&self, snr_db: f64) -> ChannelSpec {
-        fadelab_phy::solve::at_snr(&self.spec, snr_db)
-    }
-
-    fn packet_error(&self, snr_db: f64) -> f64 {
-        self.at(snr_db).packet_error(self.kind, self.ip_bytes)
-    }
-}
-
 /// One curve for each combination of antennas and code rate, antennas outermost.
 fn curves(args: &ChannelArgs, kind: PacketKind, ip_bytes: u32) -> Result<Vec<Curve>, Failure> {
     let antennas = if args.antennas.is_empty() {
@@ -178,29 +159,7 @@ fn curves(args: &ChannelArgs, kind: PacketKind, ip_bytes: u32) -> Result<Vec<Cur
 }
 
 fn curve(args: &ChannelArgs, antennas: &str, rate: f64, kind: PacketKind, ip_bytes: u32) -> Result<Curve, Failure> {
-    let spec = spec(args, antennas, rate, 0.0)?;
-    within_reach(&spec, kind, ip_bytes, rate)?;
-    Ok(Curve {
-        antennas: antennas.to_owned(),
-        rate,
-        kind,
-        ip_bytes,
-        spec,
-    })
-}
-
-/// Refuses packets whose error at code rate `rate` would take long to compute.
-fn within_reach(spec: &ChannelSpec, kind: PacketKind, ip_bytes: u32, rate: f64) -> Result<(), Failure> {
-    let bytes_max = spec.ip_bytes_max(kind, ip_bytes);
-    if bytes_max == ip_bytes {
-        return Ok(());
-    }
-    let other = match spec.code.mode {
-        CodeMode::Ideal => ", or try --mode gf256",
-        CodeMode::Gf256 | CodeMode::None => "",
-    };
-    let allowed = format!("up to {bytes_max}, more takes too long to compute; raise the code rate{other}");
-    Err(invalid("size", &format!("{ip_bytes} at --code-rate {rate}"), &allowed))
+    Curve::new(antennas, rate, kind, ip_bytes, spec(args, antennas, rate, 0.0)?)
 }
 
 /// Refuses SNRs outside of what the channel allows, before anything is computed.
@@ -281,7 +240,6 @@ fn mode(args: &ChannelArgs) -> Result<CodeMode, Failure> {
 /// The channel of one combination; any rate but 1 brings a code.
 fn spec(args: &ChannelArgs, antennas: &str, rate: f64, snr_db: f64) -> Result<ChannelSpec, Failure> {
     let mode = mode(args)?;
-    let is_plain = (rate - 1.0).abs() < f64::EPSILON;
     let spec = ChannelSpec {
         model: Model::GilbertElliott {
             modulation: choice("modulation", args.modulation(), MODULATIONS)?,
@@ -291,16 +249,9 @@ fn spec(args: &ChannelArgs, antennas: &str, rate: f64, snr_db: f64) -> Result<Ch
             burst_good_bits: args.burst_good(),
             burst_bad_bits: args.burst_bad(),
         },
-        code: if is_plain {
-            CodeSpec::NONE
-        } else {
-            CodeSpec {
-                data_rate: rate,
-                ack_rate: rate,
-                mode,
-            }
-        },
+        code: CodeSpec::NONE,
     };
+    let spec = coded(&spec, rate, mode);
     spec.validate().map_err(|error| refused(&error))?;
     Ok(spec)
 }

@@ -5,8 +5,7 @@ use std::path::PathBuf;
 
 use clap::Args;
 use fadelab_lab::Failure;
-use fadelab_run::spec::RunSpec;
-use fadelab_scenario::plan::Plan;
+use fadelab_lab::amount::{Amount, Network};
 use fadelab_scenario::unit::{Duration, Scalar};
 
 use crate::args::ScenarioArgs;
@@ -35,7 +34,7 @@ pub fn check(args: &CheckArgs) -> Result<(), Failure> {
         };
         match show::plan(&scenario) {
             Ok(plan) => {
-                output::print(&format!("{}: good\n{}", file.display(), amount(&plan)))?;
+                output::print(&format!("{}: good\n{}", file.display(), amount(&Amount::of(&plan))))?;
                 output::warn(&plan.warnings);
             }
             Err(Failure::Invalid(message)) => wrong.push(message),
@@ -49,82 +48,47 @@ pub fn check(args: &CheckArgs) -> Result<(), Failure> {
 }
 
 /// What would be run, in a few lines.
-fn amount(plan: &Plan) -> String {
+fn amount(amount: &Amount) -> String {
     let mut text = String::new();
-    let ns: u128 = plan.runs.iter().map(|run| u128::from(run.spec.duration_ns)).sum();
-    let swept = match plan.sweep_keys.as_slice() {
+    let swept = match amount.sweep_keys.as_slice() {
         [] => String::new(),
         keys => format!(" over {}", keys.join(", ")),
     };
-    let count = plan.runs.len();
-    let (runs, virtual_s) = (plural(count, "run"), ns / 1_000_000_000);
+    let (runs, virtual_s) = (plural(amount.runs, "run"), amount.virtual_s);
     let _ = writeln!(text, "  {runs}{swept}, {virtual_s} virtual s in all");
-    let mut laws: Vec<(u32, &str)> = plan
-        .runs
-        .iter()
-        .map(|run| (run.law_order, run.law_label.as_str()))
-        .collect();
-    laws.sort_unstable();
-    laws.dedup();
-    let laws: Vec<&str> = laws.into_iter().map(|(_, label)| label).collect();
-    let _ = writeln!(text, "  laws: {}", laws.join(", "));
-    if let Some(first) = plan.runs.first() {
-        text.push_str(&network(&first.spec));
+    let _ = writeln!(text, "  laws: {}", amount.laws.join(", "));
+    if let Some(first) = &amount.first {
+        text.push_str(&network(first));
     }
-    let samples: u128 = plan.runs.iter().map(|run| samples(&run.spec)).sum();
-    let _ = writeln!(text, "  {samples} samples of flows and links in the time series");
+    let _ = writeln!(
+        text,
+        "  {} samples of flows and links in the time series",
+        amount.samples
+    );
     text
 }
 
 /// The network of the first run: its flows, the links that results show, the shortest and the longest round trip.
-fn network(spec: &RunSpec) -> String {
-    let shown: Vec<&str> = spec
-        .network
-        .links
-        .iter()
-        .filter(|link| link.shown)
-        .map(|link| link.name.as_ref())
-        .collect();
-    let (links, flows) = (
-        plural(spec.network.links.len(), "link"),
-        plural(spec.flows.len(), "flow"),
-    );
-    let rtt_ns = |flow: &fadelab_run::flow::FlowSpec| -> u64 {
-        let route = flow.route.iter().chain(&flow.route_back);
-        route.map(|link| spec.network.links[*link as usize].delay_ns).sum()
-    };
-    let (min, max) = (
-        spec.flows.iter().map(rtt_ns).min().unwrap_or(0),
-        spec.flows.iter().map(rtt_ns).max().unwrap_or(0),
-    );
+fn network(network: &Network) -> String {
+    let (links, flows) = (plural(network.links, "link"), plural(network.flows, "flow"));
     let plain = |ns: u64| Duration(ns).shown().trim_matches('"').to_owned();
-    let rtt = if min == max {
-        plain(min)
-    } else {
-        format!("{} to {}", plain(min), plain(max))
+    let rtt = match (network.rtt_ns_min, network.rtt_ns_max) {
+        (min, max) if min == max => plain(min),
+        (min, max) => format!("{} to {}", plain(min), plain(max)),
     };
     format!(
         "  first run: {flows} over {links}, shown: {}; round-trip propagation delay {rtt}\n",
-        listed(&shown)
+        listed(&network.shown)
     )
 }
 
 /// The first few of many names.
-fn listed(names: &[&str]) -> String {
+fn listed(names: &[String]) -> String {
     const FEW: usize = 8;
     match names.len().checked_sub(FEW) {
         None | Some(0) => names.join(", "),
         Some(more) => format!("{} and {more} more", names[..FEW].join(", ")),
     }
-}
-
-/// Rows of the time series that a run leaves.
-fn samples(spec: &RunSpec) -> u128 {
-    let Some(interval_ns) = spec.record_interval_ns else {
-        return 0;
-    };
-    let links = spec.network.links.iter().filter(|link| link.shown).count();
-    u128::from(spec.duration_ns / interval_ns) * (links + spec.flows.len()) as u128
 }
 
 fn plural(count: usize, what: &str) -> String {

@@ -74,19 +74,14 @@ pub fn compare(args: &CompareArgs) -> Result<(), Failure> {
     check_grounds(&args.on)?;
     let plan = show::plan(&args.scenario)?;
     let target = run::target(&args.scenario, args.out.as_deref());
-    target.check().map_err(Failure::invalid)?;
     let mut grounds = args
         .on
         .iter()
         .map(|ground| ground.made(args))
         .collect::<Result<Vec<_>, _>>()?;
-    // What has no counterpart should be known before the first ground has run.
-    for ground in &grounds {
-        fadelab_lab::refuse(ground.as_ref(), &plan)?;
-    }
-    for ground in &mut grounds {
-        ground.prepare(&testbed::step)?;
-    }
+    let mut unprepared: Vec<&mut dyn fadelab_lab::Ground> =
+        grounds.iter_mut().map(|ground| &mut **ground as _).collect();
+    fadelab_lab::prepare(&plan, &target, &mut unprepared, &testbed::step)?;
     if !args.quiet {
         output::warn(&plan.warnings);
         output::warn(&fadelab_lab::foreign_preset(&plan));

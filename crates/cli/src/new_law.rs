@@ -1,11 +1,10 @@
 //! `fadelab new-law`: a header to begin with, which compiles and runs as it is.
 
-use std::fs::{self, OpenOptions};
-use std::io::{ErrorKind, Write};
-use std::path::PathBuf;
+use std::path::Path;
 
 use clap::{Args, ValueEnum};
-use fadelab_lab::Failure;
+use fadelab_lab::{Failure, own_law};
+use fadelab_laws::catalogue;
 
 use crate::{output, shell};
 
@@ -31,11 +30,11 @@ enum Role {
 }
 
 impl Role {
-    fn template(self) -> &'static str {
+    fn of_catalogue(self) -> catalogue::Role {
         match self {
-            Self::Sender => include_str!("../templates/sender.h"),
-            Self::Router => include_str!("../templates/router.h"),
-            Self::Capacity => include_str!("../templates/capacity.h"),
+            Self::Sender => catalogue::Role::Sender,
+            Self::Router => catalogue::Role::Router,
+            Self::Capacity => catalogue::Role::Capacity,
         }
     }
 
@@ -56,27 +55,7 @@ impl Role {
 pub fn new_law(args: &NewLawArgs) -> Result<(), Failure> {
     // People who type the name of the file mean the law in it.
     let name = args.name.strip_suffix(".h").unwrap_or(&args.name);
-    let file = PathBuf::from(format!("{name}.h"));
-    fadelab_laws::own::check_name(&file).map_err(|error| Failure::Invalid(error.to_string()))?;
-    let text = args
-        .role
-        .template()
-        .replace("newlaw", name)
-        .replace("NEWLAW", &name.to_uppercase());
-    let created = OpenOptions::new().write(true).create_new(true).open(&file);
-    let mut created = created.map_err(|error| {
-        let why = if error.kind() == ErrorKind::AlreadyExists {
-            "exists already; take another name or remove it".to_owned()
-        } else {
-            format!("cannot be created: {error}")
-        };
-        Failure::Invalid(format!("{}: {why}", file.display()))
-    })?;
-    created.write_all(text.as_bytes()).map_err(|error| {
-        // What is there of it would be in the way of the next attempt.
-        let _ = fs::remove_file(&file);
-        Failure::Failed(format!("{}: cannot be written: {error}", file.display()))
-    })?;
+    let file = own_law::create(Path::new(""), args.role.of_catalogue(), name)?;
     let shown = shell::quoted(&format!("./{}", file.display()));
     output::print(&format!(
         "{}: it runs as it is\n  fadelab run scenarios/dumbbell54.toml {}\ndocs/own-law.md goes on from here\n",

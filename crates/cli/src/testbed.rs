@@ -4,7 +4,7 @@ use std::num::NonZeroUsize;
 use std::path::PathBuf;
 
 use clap::{Args, Subcommand, ValueEnum};
-use fadelab_lab::{Failure, Ground as _, Job, Virtual};
+use fadelab_lab::{Failure, Job, Virtual};
 use fadelab_testbed::host_laws;
 
 use crate::args::{ScenarioArgs, threads};
@@ -114,20 +114,18 @@ fn run_scenario(args: &TestbedRunArgs) -> Result<(), Failure> {
     host_laws::register();
     let plan = show::plan(&args.scenario)?;
     let target = run::target(&args.scenario, args.out.as_deref());
-    target.check().map_err(Failure::invalid)?;
     let mut ground = ground(&args.guest)?;
-    fadelab_lab::refuse(&ground, &plan)?;
     if args.record.is_some() && plan.runs.len() > 1 {
         return Err(Failure::Invalid(format!(
             "--record: the scenario amounts to {} runs; choose one with --set flow.law=vcp --seeds 1",
             plan.runs.len()
         )));
     }
+    ground.calls.clone_from(&args.record);
+    fadelab_lab::prepare(&plan, &target, &mut [&mut ground], &step)?;
     if !args.quiet {
         output::warn(&plan.warnings);
     }
-    ground.calls.clone_from(&args.record);
-    ground.prepare(&step)?;
     let job = Job {
         plan: &plan,
         scenario_path: &args.scenario.file,

@@ -10,6 +10,7 @@ pub mod attach;
 pub mod check;
 pub mod compile;
 pub mod device;
+pub mod loading;
 pub mod object;
 pub mod process;
 pub mod router;

@@ -25,7 +25,8 @@ pub trait Ground: Sync {
         Ok(())
     }
 
-    /// Runs one run to its end. `report` is told the virtual time, in ns, now and then, and says whether to go on.
+    /// Runs one run to its end. `report` is told the virtual time, in ns, now and then, and says whether to go on. A
+    /// panic is caught by whoever runs a plan, and is the failure of that run.
     ///
     /// # Errors
     /// See [`NoRecord`].

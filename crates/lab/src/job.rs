@@ -7,7 +7,7 @@ use cpu_time::ProcessTime;
 use fadelab_results::{Experiment, Host, Provenance, Run, Sharing, Summary, Target};
 use fadelab_scenario::plan::Plan;
 
-use crate::{Ground, Kept, Stop, Watch, own_law, sweep};
+use crate::{Failure, Ground, Kept, Stop, Watch, own_law, refuse, sweep};
 
 /// A plan, and where its result goes.
 #[derive(Clone, Copy, Debug)]
@@ -43,6 +43,24 @@ impl Done {
         let runs = self.experiment.runs.iter();
         runs.map(|run| run.spec.duration_ns / 1_000_000_000).sum()
     }
+}
+
+/// Makes grounds ready for a plan. What can be known to be in the way is known before the first of them begins, which
+/// may take minutes.
+///
+/// # Errors
+/// A target that is taken, what one of the grounds cannot run, or what this machine lacks.
+pub fn prepare(
+    plan: &Plan,
+    target: &Target,
+    grounds: &mut [&mut dyn Ground],
+    tell: &dyn Fn(&str),
+) -> Result<(), Failure> {
+    target.check().map_err(Failure::invalid)?;
+    for ground in &*grounds {
+        refuse(&**ground, plan)?;
+    }
+    grounds.iter_mut().try_for_each(|ground| ground.prepare(tell))
 }
 
 impl Job<'_> {

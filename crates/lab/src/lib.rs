@@ -30,6 +30,8 @@
 
 #![warn(missing_docs)]
 
+pub mod amount;
+pub mod channel;
 pub mod code_rates;
 pub mod explain;
 mod failure;
@@ -38,7 +40,9 @@ mod job;
 mod kept;
 pub mod own_law;
 pub mod packets;
+pub mod parameters;
 pub mod replay;
+pub mod settings;
 mod simulator;
 mod sweep;
 mod virtual_time;
@@ -47,7 +51,7 @@ mod workers;
 
 pub use failure::Failure;
 pub use ground::{Ground, NoRecord, Refusal, refuse};
-pub use job::{Done, Job, experiment, foreign_preset};
+pub use job::{Done, Job, experiment, foreign_preset, prepare};
 pub use kept::Kept;
 pub use simulator::Simulator;
 pub use sweep::{Stop, Swept, sweep};

@@ -1,8 +1,11 @@
 //! Laws that users bring: what `--law` loads, and what is kept when one of them is at fault.
 
+use std::fs::OpenOptions;
+use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::{fs, io};
 
+use fadelab_laws::catalogue::Role;
 use fadelab_laws::guard::{CALLS_VERSION, CallsHead, Fault};
 use fadelab_laws::own;
 use fadelab_results::{OwnLaw, Source, Target};
@@ -27,6 +30,47 @@ pub fn load(paths: &[PathBuf], warn: &dyn Fn(String)) -> Result<Vec<String>, Fai
     }
     check_routers(paths, &names)?;
     Ok(names)
+}
+
+/// The name of a law as it was given: a name, or a header, which is compiled and registered first; `warn` is told what
+/// the compiler remarks.
+///
+/// # Errors
+/// A header that cannot be used.
+pub fn named(given: &str, warn: &dyn Fn(String)) -> Result<String, Failure> {
+    let is_file = given.contains('/') || Path::new(given).extension().is_some_and(|extension| extension == "h");
+    if !is_file {
+        return Ok(given.to_owned());
+    }
+    let names = load(&[PathBuf::from(given)], warn)?;
+    Ok(names.into_iter().next().unwrap_or_default())
+}
+
+/// Writes the header of a new law, `NAME.h`, which compiles and runs as it is, into a folder. A file that is there is
+/// left alone.
+///
+/// # Errors
+/// A name that no law can have, a role that no law of a user has, or a file that exists already.
+pub fn create(folder: &Path, role: Role, name: &str) -> Result<PathBuf, Failure> {
+    let file = folder.join(format!("{name}.h"));
+    own::check_name(&file)?;
+    let text = own::skeleton(role, name);
+    let text = text.ok_or_else(|| Failure::Invalid(format!("a {} is no law of its own", role.name())))?;
+    let created = OpenOptions::new().write(true).create_new(true).open(&file);
+    let mut created = created.map_err(|error| {
+        let why = if error.kind() == io::ErrorKind::AlreadyExists {
+            "exists already; take another name or remove it".to_owned()
+        } else {
+            format!("cannot be created: {error}")
+        };
+        Failure::Invalid(format!("{}: {why}", file.display()))
+    })?;
+    created.write_all(text.as_bytes()).map_err(|error| {
+        // What is there of it would be in the way of the next attempt.
+        let _ = fs::remove_file(&file);
+        Failure::Failed(format!("{}: cannot be written: {error}", file.display()))
+    })?;
+    Ok(file)
 }
 
 /// A sender may need a router of the same or of another file, so this is checked when all are loaded.

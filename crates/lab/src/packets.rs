@@ -62,7 +62,10 @@ impl Log {
         let failed = |what: String| Failure::Failed(format!("{what}; the result is complete in {}", results.display()));
         std::fs::create_dir(&folder).map_err(|error| failed(format!("cannot create {}: {error}", folder.display())))?;
         let order: Vec<usize> = (0..plan.runs.len()).collect();
-        let one = |index: usize| log(&plan.runs[index], self.places[index], &folder, watch);
+        let one = |index: usize| {
+            let log = || log(&plan.runs[index], self.places[index], &folder, watch);
+            workers::caught(log).unwrap_or_else(|panic| Err(NotLogged::Failed(panic)))
+        };
         let all = workers::share(&order, threads, one).map_err(failed)?.outcomes;
         all.into_iter()
             .collect::<Result<(), NotLogged>>()

@@ -1,7 +1,5 @@
 //! The simulator as a ground.
 
-use std::panic::{AssertUnwindSafe, catch_unwind};
-
 use fadelab_results::SIM;
 use fadelab_run::record::RunRecord;
 use fadelab_scenario::plan::{Plan, PlannedRun};
@@ -26,18 +24,8 @@ impl Ground for Simulator {
         })
     }
 
-    /// A panic of the engine or of a law is a failure with its message.
     fn run(&self, run: &PlannedRun, report: &mut dyn FnMut(u64) -> bool) -> Result<RunRecord, NoRecord> {
-        match catch_unwind(AssertUnwindSafe(|| fadelab_sim::run(&run.spec, report))) {
-            Ok(done) => done.map_err(NoRecord::from),
-            Err(panic) => {
-                let text = panic.downcast_ref::<String>().map(String::as_str);
-                let text = text
-                    .or_else(|| panic.downcast_ref::<&str>().copied())
-                    .unwrap_or("no message");
-                Err(NoRecord::Failed(format!("the engine panicked: {text}")))
-            }
-        }
+        fadelab_sim::run(&run.spec, report).map_err(NoRecord::from)
     }
 }
 

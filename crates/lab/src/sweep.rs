@@ -70,10 +70,12 @@ pub fn sweep(
             progress.spare(index);
             return Ok(record);
         }
-        let outcome = ground.run(&plan.runs[index], &mut |time_ns| {
+        let mut report = |time_ns| {
             progress.reach(index, time_ns);
             go_on()
-        });
+        };
+        let outcome = workers::caught(|| ground.run(&plan.runs[index], &mut report))
+            .unwrap_or_else(|panic| Err(NoRecord::Failed(panic)));
         match (&outcome, kept) {
             (Err(NoRecord::Stopped), _) => {}
             (Err(_), _) => drop(first_failed.fetch_min(index, Ordering::Relaxed)),

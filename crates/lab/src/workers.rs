@@ -1,5 +1,6 @@
 //! Shares work among threads: each takes the next piece when it is done with the last, so none waits while one is left.
 
+use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::thread;
 use std::time::Instant;
@@ -10,6 +11,19 @@ pub struct Shared<T> {
     pub outcomes: Vec<T>,
     /// Seconds that workers had nothing left to do while another one worked, summed over workers.
     pub idle_s: f64,
+}
+
+/// Does a piece of work that may panic, so that the worker goes on with the next.
+///
+/// # Errors
+/// What it panicked with, in words.
+pub fn caught<T>(work: impl FnOnce() -> T) -> Result<T, String> {
+    // A piece that panics leaves nothing behind that anybody looks at.
+    catch_unwind(AssertUnwindSafe(work)).map_err(|panic| {
+        let text = panic.downcast_ref::<String>().map(String::as_str);
+        let text = text.or_else(|| panic.downcast_ref::<&str>().copied());
+        format!("it panicked: {}", text.unwrap_or("no message"))
+    })
 }
 
 /// Does all pieces, which `order` lists by their numbers, on `threads` threads.
@@ -36,7 +50,7 @@ pub fn share<T: Send>(order: &[usize], threads: usize, work: impl Fn(usize) -> T
         workers.map(|workers| {
             workers
                 .into_iter()
-                .map(|worker| worker.join().expect("work catches panics"))
+                .map(|worker| worker.join().expect("work that may panic is caught"))
                 .collect()
         })
     })?;

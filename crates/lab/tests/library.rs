@@ -200,6 +200,46 @@ fn any_ground_will_do() {
     assert!(!done.summary.distances.is_empty());
 }
 
+/// A ground that panics where a law is VCP.
+struct Nervous;
+
+impl Ground for Nervous {
+    fn name(&self) -> &'static str {
+        "nervous"
+    }
+
+    fn check(&self, _plan: &Plan) -> Vec<Refusal> {
+        Vec::new()
+    }
+
+    fn run(&self, run: &PlannedRun, report: &mut dyn FnMut(u64) -> bool) -> Result<RunRecord, NoRecord> {
+        assert_ne!(run.law_label, "vcp", "no {}", run.law_label);
+        Simulator.run(run, report)
+    }
+}
+
+#[test]
+fn a_panic_on_any_ground_is_the_failure_of_its_run() {
+    // Goal: a run that panics ends the sweep with its place and its words, whatever the ground; the runs before it are
+    // kept.
+    let (folder, plan) = (TempDir::new().unwrap(), plan(&[]));
+    let target = target(&folder);
+    let kept = Kept::of(&plan, &target, false).unwrap().unwrap();
+    let stop = job(&plan, &target)
+        .run(&[&Nervous], Some(&kept), &Unwatched)
+        .unwrap_err();
+    let Stop::Run {
+        ground: "nervous",
+        index: 2,
+        why: NoRecord::Failed(why),
+    } = stop
+    else {
+        panic!("{stop}");
+    };
+    assert!(why.contains("it panicked") && why.contains("no vcp"), "{why}");
+    assert_eq!(kept.found(), 2);
+}
+
 #[test]
 fn what_a_ground_cannot_run_is_refused_by_its_key() {
     // Goal: refusals come before the first run, name law and key, and stand once for each law however many seeds.

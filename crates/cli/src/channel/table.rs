@@ -2,17 +2,14 @@
 
 use std::fmt::Write;
 
+use fadelab_lab::channel::Curve;
 use fadelab_phy::channel::CodeMode;
-use fadelab_phy::symbol_error::symbol_error;
-use fadelab_scenario::channel::{ANTENNAS, MODULATIONS};
 
-use crate::channel::{ChannelArgs, Curve, kind_name, probability, rounded};
+use crate::channel::{ChannelArgs, kind_name, probability, rounded};
 use crate::output;
 
 /// One combination: SNR, symbol error in both states, packet error and a bar.
 pub fn single(args: &ChannelArgs, curve: &Curve, snrs: &[f64]) -> String {
-    let modulation = known(MODULATIONS, args.modulation());
-    let antennas = known(ANTENNAS, &curve.antennas);
     let mut text = format!(
         "{}\n{:>7}  {:>11}  {:>11}  {:>12}  1e-9{:>16}\n",
         heading(args, curve),
@@ -23,7 +20,9 @@ pub fn single(args: &ChannelArgs, curve: &Curve, snrs: &[f64]) -> String {
         "1"
     );
     for &snr_db in snrs {
-        let [good, bad] = [snr_db, snr_db - args.bad_below()].map(|snr_db| symbol_error(modulation, antennas, snr_db));
+        let [good, bad] = curve
+            .symbol_errors(snr_db)
+            .expect("the command makes channels of symbols");
         let packet_error = curve.packet_error(snr_db);
         let _ = writeln!(
             text,
@@ -34,12 +33,6 @@ pub fn single(args: &ChannelArgs, curve: &Curve, snrs: &[f64]) -> String {
         );
     }
     text
-}
-
-/// The value of a name that was checked when the channel was made.
-fn known<T: Copy>(choices: &[(&str, T)], name: &str) -> T {
-    let found = choices.iter().find(|(known, _)| *known == name);
-    found.expect("the channel of the curve has it").1
 }
 
 /// Several combinations side by side, in as many blocks as the terminal needs.

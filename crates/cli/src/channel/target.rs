@@ -3,13 +3,12 @@
 use std::fmt::Write;
 
 use fadelab_lab::Failure;
-use fadelab_phy::channel::{CODE_RATE_MIN, ChannelSpec, CodeSpec, PacketKind};
-use fadelab_phy::solve::{SNR_DB_RANGE, SolveError, code_rate_for_packet_error, snr_for_packet_error};
+use fadelab_lab::channel::Curve;
+use fadelab_phy::channel::PacketKind;
+use fadelab_phy::solve::{SNR_DB_RANGE, SolveError};
 
 use crate::channel::table::{channel_text, rate_text};
-use crate::channel::{
-    ChannelArgs, Curve, curve, curves, invalid, kind_name, mode, probability, size, snrs, within_reach,
-};
+use crate::channel::{ChannelArgs, curves, invalid, kind_name, mode, probability, size, snrs};
 
 /// What is needed for a packet error of `target`, for data packets and ACKs of each combination.
 ///
@@ -73,55 +72,28 @@ pub fn solve(args: &ChannelArgs, target: f64) -> Result<String, Failure> {
 
 fn snr_row(curve: &Curve, target: f64) -> String {
     let rate = rate_text(curve.rate);
-    match snr_for_packet_error(&curve.spec, curve.kind, curve.ip_bytes, target) {
-        Ok(snr_db) => {
-            // Rounded up, so that the SNR that is printed does reach the target.
-            let shown = (snr_db * 100.0).ceil() / 100.0;
-            format!(
-                "{rate:>10}  {shown:>7.2} dB  {:>12}",
-                probability(curve.packet_error(shown))
-            )
-        }
+    match curve.snr_for(target) {
+        Ok(needed) => format!(
+            "{rate:>10}  {:>7.2} dB  {:>12}",
+            needed.value,
+            probability(needed.packet_error)
+        ),
         Err(error) => format!("{rate:>10}  {}", none(&error)),
     }
 }
 
 fn rate_row(args: &ChannelArgs, curve: &Curve, snr_db: f64, target: f64) -> Result<String, Failure> {
-    let mut spec = curve.at(snr_db);
-    spec.validate().map_err(|error| super::refused(&error))?;
-    spec.code = CodeSpec {
-        data_rate: 1.0,
-        ack_rate: 1.0,
-        mode: mode(args)?,
-    };
-    // The search begins at both ends.
-    let longest = at_least_rate(&spec);
-    within_reach(&longest, curve.kind, curve.ip_bytes, longest.code.data_rate)?;
+    let mode = mode(args)?;
+    curve.at(snr_db).validate().map_err(|error| super::refused(&error))?;
     let given = format!("{:>7} dB", super::rounded(snr_db));
-    Ok(
-        match code_rate_for_packet_error(&spec, curve.kind, curve.ip_bytes, target) {
-            Ok(rate) => {
-                // Rounded down: a little more parity than is needed, and at 1 none at all.
-                let shown = (rate * 1e4).floor() / 1e4;
-                let coded = self::curve(args, &curve.antennas, shown, curve.kind, curve.ip_bytes)?;
-                format!(
-                    "{given}  {shown:>10.4}  {:>12}",
-                    probability(coded.packet_error(snr_db))
-                )
-            }
-            Err(error) => format!("{given}  {}", none(&error)),
-        },
-    )
-}
-
-/// The same channel under the least code rate that there is.
-fn at_least_rate(spec: &ChannelSpec) -> ChannelSpec {
-    let code = CodeSpec {
-        data_rate: CODE_RATE_MIN,
-        ack_rate: CODE_RATE_MIN,
-        ..spec.code
-    };
-    ChannelSpec { code, ..spec.clone() }
+    Ok(match curve.rate_for(mode, snr_db, target)? {
+        Ok(needed) => format!(
+            "{given}  {:>10.4}  {:>12}",
+            needed.value,
+            probability(needed.packet_error)
+        ),
+        Err(error) => format!("{given}  {}", none(&error)),
+    })
 }
 
 /// Why there is no answer, in the width of a table.

@@ -4,15 +4,12 @@ use std::path::PathBuf;
 
 use clap::Args;
 use fadelab_kernel::Version;
-use fadelab_kernel::check::cgroup_root;
-use fadelab_kernel::device::Device;
-use fadelab_kernel::process::Owner;
-use fadelab_kernel::segments::Segments;
-use fadelab_kernel::sender::{NAME_BYTES_MAX, Sender, Unit, default_name};
+use fadelab_kernel::loading::{Loading, LoadingError, OFFLOADED_PKTS, opens_slowly};
+use fadelab_kernel::sender::{Unit, default_name};
 use fadelab_kernel::store::{self, Entry};
-use fadelab_lab::Failure;
+use fadelab_lab::{Failure, own_law, parameters};
 
-use super::{params, record};
+use super::record;
 use crate::output;
 
 /// Arguments of `fadelab kernel load`.
@@ -45,7 +42,7 @@ pub fn load(args: &LoadArgs) -> Result<(), Failure> {
     for name in store::remove_leftovers().map_err(Failure::failed)? {
         output::warn(&[format!("removed {name}, which a killed process had left half loaded")]);
     }
-    let law_name = params::law_name(&args.law)?;
+    let law_name = own_law::named(&args.law, &|remark| output::warn(&[remark]))?;
     if args.record.is_none() && !store::is_lasting() {
         return Err(Failure::Invalid(
             "mounts made here go when the command around ends (`ip netns exec`, a private unit): load the law outside \
@@ -57,66 +54,28 @@ pub fn load(args: &LoadArgs) -> Result<(), Failure> {
     if law_name == "udp" {
         return Err(nothing());
     }
-    let run = params::run(&law_name, &args.sets)?;
+    let run = parameters::of_law(&law_name, &args.sets)?;
     let flow = &run.spec.flows[0];
     let law = flow.sender.ok_or_else(nothing)?;
     let version =
         Version::running().ok_or_else(|| Failure::Failed("the kernel's version cannot be read".to_owned()))?;
     let unit = Unit {
         params: flow.params.clone(),
-        name: control_name(args, &law_name)?,
+        name: args.name.clone().unwrap_or_else(|| default_name(&law_name)),
         record: args.record.is_some(),
         ..Unit::new(law, version)
     };
-    let devices = devices(args, &unit)?;
-    let cgroup = args.cgroup.clone().or_else(cgroup_root);
-    let cgroup = match cgroup {
-        Some(cgroup) => cgroup,
-        None if unit.carries_feedback() => {
-            let message =
-                format!("{law_name} needs a cgroup v2, and none is mounted; `fadelab kernel check` says more");
-            return Err(Failure::Failed(message));
-        }
-        None => PathBuf::from("/"),
-    };
-    let object = unit.compile().map_err(Failure::failed)?;
-    let infos = law.params().iter().zip(unit.params.values());
-    let mut entry = Entry {
-        name: unit.name.clone(),
-        law: law_name,
-        params: infos.map(|(info, value)| (info.name.to_owned(), *value)).collect(),
-        cgroup,
-        devices: args.devices.clone(),
-        owner: Owner::this(),
-        filters: Vec::new(),
-        segments: Vec::new(),
-        is_complete: false,
-    };
-    store::claim(&entry).map_err(Failure::failed)?;
-    let done = fill(&mut entry, &object, &unit, &devices, args);
-    if done.is_err() || args.record.is_some() {
-        store::remove(&entry).map_err(Failure::failed)?;
-    }
-    done
-}
-
-/// What is done between the claim of a name and its end.
-fn fill(entry: &mut Entry, object: &[u8], unit: &Unit<'_>, devices: &[Device], args: &LoadArgs) -> Result<(), Failure> {
-    if unit.law.feedback_bytes() > 0 {
-        for device in devices {
-            let segments = Segments::of(device).map_err(Failure::failed)?;
-            // Noted first: what is noted is undone, whenever the process is killed.
-            entry.segments.push(segments.clone());
-            store::write(entry).map_err(Failure::failed)?;
-            segments.limit().map_err(Failure::failed)?;
-        }
-    }
-    let sender = Sender::load(object, &entry.cgroup, devices).map_err(Failure::failed)?;
+    let loading = Loading::of(unit, &args.devices, args.cgroup.clone()).map_err(refused)?;
     if let Some(file) = &args.record {
-        return record::record(&sender, unit, file);
+        return loading
+            .hold(|sender, unit| record::record(sender, unit, file).map_err(Held::Recording))
+            .map_err(|held| match held {
+                Held::Loading(error) => refused(error),
+                Held::Recording(failure) => failure,
+            });
     }
-    store::keep(sender, entry).map_err(Failure::failed)?;
-    output::note(&opens_slowly(entry));
+    let entry = loading.keep().map_err(refused)?;
+    output::note(&slow_opening(&entry));
     output::print(&format!(
         "{} is loaded; choose it with\n  sysctl net.ipv4.tcp_congestion_control={}\nor for one program, for example\n  \
          iperf3 -c HOST -C {}\n`fadelab kernel list` shows its flows, `fadelab kernel unload {}` takes it away\n",
@@ -124,52 +83,35 @@ fn fill(entry: &mut Entry, object: &[u8], unit: &Unit<'_>, devices: &[Device], a
     ))
 }
 
-/// Segments of a packet as large as IP allows: what an ACK may stand for with offload.
-const OFFLOADED_PKTS: u64 = 44;
+/// What ended a recording.
+enum Held {
+    Loading(LoadingError),
+    Recording(Failure),
+}
+
+impl From<LoadingError> for Held {
+    fn from(error: LoadingError) -> Self {
+        Self::Loading(error)
+    }
+}
+
+fn refused(error: LoadingError) -> Failure {
+    if error.is_invalid_input() {
+        Failure::invalid(error)
+    } else {
+        Failure::failed(error)
+    }
+}
 
 /// A law that in slow start adds so many packets per ACK as RFC 5681 says, although with offload ACKs are few.
-fn opens_slowly(entry: &Entry) -> Vec<String> {
-    let limit = entry.params.iter().find(|(name, _)| name.as_str() == "limit_pkts");
-    let Some((_, pkts)) = limit.filter(|(_, pkts)| *pkts < OFFLOADED_PKTS) else {
-        return Vec::new();
+fn slow_opening(entry: &Entry) -> Vec<String> {
+    let remark = |pkts| {
+        format!(
+            "{0} adds at most {pkts} pkt per ACK in slow start (RFC 5681), and with segmentation offload an ACK stands \
+             for up to {OFFLOADED_PKTS}: on fast networks windows open slowly; Linux's own laws know no limit, and \
+             --set law.{0}.limit_pkts='65535 pkt' lifts it",
+            entry.law
+        )
     };
-    vec![format!(
-        "{0} adds at most {pkts} pkt per ACK in slow start (RFC 5681), and with segmentation offload an ACK stands for \
-         up to {OFFLOADED_PKTS}: on fast networks windows open slowly; Linux's own laws know no limit, and \
-         --set law.{0}.limit_pkts='65535 pkt' lifts it",
-        entry.law
-    )]
-}
-
-fn control_name(args: &LoadArgs, law: &str) -> Result<String, Failure> {
-    let name = args.name.clone().unwrap_or_else(|| default_name(law));
-    let is_plain = name
-        .bytes()
-        .all(|byte| byte.is_ascii_alphanumeric() || byte == b'_' || byte == b'-');
-    if is_plain && (1..=NAME_BYTES_MAX).contains(&name.len()) {
-        return Ok(name);
-    }
-    Err(Failure::Invalid(format!(
-        "the name `{name}` of the congestion control: allowed are 1 to {NAME_BYTES_MAX} letters, digits, `_` and `-`; \
-         give one with --as NAME"
-    )))
-}
-
-fn devices(args: &LoadArgs, unit: &Unit<'_>) -> Result<Vec<Device>, Failure> {
-    if unit.marks() && args.devices.is_empty() {
-        return Err(Failure::Invalid(format!(
-            "{} writes into the ECN field, which other networks read otherwise: name the interfaces through which its \
-             packets may leave, for example --dev eth0",
-            unit.law.name()
-        )));
-    }
-    let mut devices = Vec::new();
-    for given in &args.devices {
-        let device = Device::named(given);
-        device
-            .look()
-            .map_err(|error| Failure::Invalid(format!("--dev {given}: {error}; `ip link` lists the devices")))?;
-        devices.push(device);
-    }
-    Ok(devices)
+    opens_slowly(entry).map(remark).into_iter().collect()
 }

@@ -3,7 +3,6 @@
 mod check;
 mod list;
 mod load;
-mod params;
 mod record;
 mod router;
 mod unload;

@@ -8,12 +8,12 @@ use fadelab_kernel::Version;
 use fadelab_kernel::device::Device;
 use fadelab_kernel::router::object::{self, Recipe};
 use fadelab_kernel::router::{self, Closed, Options, Router, RouterError};
-use fadelab_lab::Failure;
+use fadelab_lab::{Failure, own_law, parameters};
 use fadelab_laws::abi;
 use fadelab_run::spec::RunSpec;
 use fadelab_scenario::unit::{Rate, Size, parse};
 
-use super::{params, view};
+use super::view;
 use crate::{interrupt, output};
 
 /// How often the loop looks whether it is to end.
@@ -97,7 +97,7 @@ fn begin(args: &RouterArgs) -> Result<(Router, String), Failure> {
         )]);
     }
     let law = law_name(&args.law)?;
-    let run = params::run(&format!("reno+{law}"), &args.sets)?;
+    let run = parameters::of_law(&format!("reno+{law}"), &args.sets)?;
     let (object, options) = prepared(args, &run.spec)?;
     Ok((Router::load(&object, options).map_err(refused)?, law))
 }
@@ -152,7 +152,7 @@ fn closed(args: &RouterArgs) -> Result<Closed, Failure> {
 
 /// The router's law of that name or header.
 fn law_name(given: &str) -> Result<String, Failure> {
-    let name = params::law_name(given)?;
+    let name = own_law::named(given, &|remark| output::warn(&[remark]))?;
     if fadelab_laws::router(&name).is_some() {
         return Ok(name);
     }

@@ -6,11 +6,13 @@
 mod check;
 mod compile;
 mod load;
+mod skeleton;
 mod symbols;
 
 pub use crate::source::{Source, SourceFile};
 pub use compile::{check_name, headers, read_again, temporary};
 pub use load::{load, load_text, loaded};
+pub use skeleton::skeleton;
 
 pub(crate) use load::explained;
 

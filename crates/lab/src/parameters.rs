@@ -1,32 +1,18 @@
 //! Parameters of a law from the keys of scenarios, so that what was simulated is loaded by the same words.
 
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
-use fadelab_lab::{Failure, own_law};
 use fadelab_scenario::Options;
 use fadelab_scenario::plan::PlannedRun;
 
-use crate::output;
-
-/// The name of a law as it was given: a name, or a header, which is compiled and registered first.
-///
-/// # Errors
-/// A header that cannot be used.
-pub fn law_name(given: &str) -> Result<String, Failure> {
-    let is_file = given.contains('/') || Path::new(given).extension().is_some_and(|extension| extension == "h");
-    if !is_file {
-        return Ok(given.to_owned());
-    }
-    let names = own_law::load(&[PathBuf::from(given)], &|remark| output::warn(&[remark]))?;
-    Ok(names.into_iter().next().unwrap_or_default())
-}
+use crate::Failure;
 
 /// A run of the smallest scenario with this law: its flow has the sender's parameters, its link the router's. `sets`
 /// are those of `fadelab run`, such as `law.vcp.kappa=0.3`.
 ///
 /// # Errors
 /// An unknown law, a key or a value that a scenario would refuse, or a list of values.
-pub fn run(law: &str, sets: &[String]) -> Result<PlannedRun, Failure> {
+pub fn of_law(law: &str, sets: &[String]) -> Result<PlannedRun, Failure> {
     let text = format!("[topology.bottleneck]\nrate = '10 Mbit/s'\ndelay = '10 ms'\n[flow]\nlaw = '{law}'\n");
     if let Some(set) = sets
         .iter()

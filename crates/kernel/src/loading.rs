@@ -1,0 +1,237 @@
+//! From a law to what the kernel holds of it: checks, a claim of the name, and what is undone when something is in the
+//! way.
+
+use std::io;
+use std::path::PathBuf;
+
+use crate::check::cgroup_root;
+use crate::compile::CompileError;
+use crate::device::Device;
+use crate::object::LoadError;
+use crate::process::Owner;
+use crate::segments::Segments;
+use crate::sender::{NAME_BYTES_MAX, Sender, Unit};
+use crate::store::{self, Entry};
+
+/// Why a law was not loaded.
+#[derive(Debug, thiserror::Error)]
+pub enum LoadingError {
+    /// No congestion control can have that name.
+    #[error(
+        "the name `{name}` of the congestion control: allowed are 1 to {NAME_BYTES_MAX} letters, digits, `_` and `-`; \
+         give one with --as NAME"
+    )]
+    Name {
+        /// What was given.
+        name: String,
+    },
+    /// Marks would go into networks that read them otherwise.
+    #[error(
+        "{law} writes into the ECN field, which other networks read otherwise: name the interfaces through which its \
+         packets may leave, for example --dev eth0"
+    )]
+    NoDevices {
+        /// The law.
+        law: String,
+    },
+    /// There is no such device.
+    #[error("--dev {given}: {why}; `ip link` lists the devices")]
+    Device {
+        /// What was given.
+        given: String,
+        /// What the system said.
+        why: io::Error,
+    },
+    /// What reaches the sockets needs a cgroup.
+    #[error("{law} needs a cgroup v2, and none is mounted; `fadelab kernel check` says more")]
+    NoCgroup {
+        /// The law.
+        law: String,
+    },
+    /// The law does not compile for BPF.
+    #[error(transparent)]
+    Compile(#[from] CompileError),
+    /// The kernel does not take it.
+    #[error(transparent)]
+    Load(#[from] LoadError),
+    /// What was changed at a device could not be noted.
+    #[error("{0}")]
+    Io(#[from] io::Error),
+}
+
+impl LoadingError {
+    /// Whether what was asked for is at fault, and nothing was tried.
+    pub fn is_invalid_input(&self) -> bool {
+        matches!(self, Self::Name { .. } | Self::NoDevices { .. } | Self::Device { .. })
+    }
+}
+
+/// A law that is about to be loaded.
+#[derive(Debug)]
+pub struct Loading<'a> {
+    unit: Unit<'a>,
+    devices: Vec<Device>,
+    entry: Entry,
+}
+
+impl<'a> Loading<'a> {
+    /// A law whose marked packets may leave through `devices`, `NAME` or `NETNS:NAME`, for the sockets of a cgroup, or
+    /// of all.
+    ///
+    /// # Errors
+    /// See [`LoadingError`]; nothing was changed.
+    pub fn of(unit: Unit<'a>, devices: &[String], cgroup: Option<PathBuf>) -> Result<Self, LoadingError> {
+        let law = || unit.law.name().to_owned();
+        check_name(&unit.name)?;
+        if unit.marks() && devices.is_empty() {
+            return Err(LoadingError::NoDevices { law: law() });
+        }
+        let looked = devices.iter().map(|given| looked_at(given)).collect::<Result<_, _>>()?;
+        let cgroup = cgroup.or_else(cgroup_root);
+        if cgroup.is_none() && unit.carries_feedback() {
+            return Err(LoadingError::NoCgroup { law: law() });
+        }
+        let infos = unit.law.params().iter().zip(unit.params.values());
+        let entry = Entry {
+            name: unit.name.clone(),
+            law: law(),
+            params: infos.map(|(info, value)| (info.name.to_owned(), *value)).collect(),
+            cgroup: cgroup.unwrap_or_else(|| PathBuf::from("/")),
+            devices: devices.to_vec(),
+            owner: Owner::this(),
+            filters: Vec::new(),
+            segments: Vec::new(),
+            is_complete: false,
+        };
+        Ok(Self {
+            unit,
+            devices: looked,
+            entry,
+        })
+    }
+
+    /// Loads it and leaves it in the kernel; what is known of it then.
+    ///
+    /// # Errors
+    /// See [`LoadingError`]; nothing is left.
+    pub fn keep(mut self) -> Result<Entry, LoadingError> {
+        let object = self.claimed()?;
+        let done = self
+            .fill(&object)
+            .and_then(|sender| Ok(store::keep(sender, &mut self.entry)?));
+        match done {
+            Ok(()) => Ok(self.entry),
+            Err(error) => {
+                store::remove(&self.entry)?;
+                Err(error)
+            }
+        }
+    }
+
+    /// Loads it for as long as `work` takes.
+    ///
+    /// # Errors
+    /// See [`LoadingError`], and those of `work`; nothing is left.
+    pub fn hold<E: From<LoadingError>>(
+        mut self,
+        work: impl FnOnce(&Sender, &Unit<'_>) -> Result<(), E>,
+    ) -> Result<(), E> {
+        let object = self.claimed()?;
+        let filled = self.fill(&object);
+        let done = filled.map_err(E::from).and_then(|sender| work(&sender, &self.unit));
+        store::remove(&self.entry).map_err(LoadingError::from)?;
+        done
+    }
+
+    /// The compiled law, whose name is claimed from then on.
+    fn claimed(&self) -> Result<Vec<u8>, LoadingError> {
+        let object = self.unit.compile()?;
+        store::claim(&self.entry)?;
+        Ok(object)
+    }
+
+    /// What is done between the claim of a name and its end.
+    fn fill(&mut self, object: &[u8]) -> Result<Sender, LoadingError> {
+        if self.unit.law.feedback_bytes() > 0 {
+            for device in &self.devices {
+                let segments = Segments::of(device)?;
+                // Noted first: what is noted is undone, whenever the process is killed.
+                self.entry.segments.push(segments.clone());
+                store::write(&self.entry)?;
+                segments.limit()?;
+            }
+        }
+        Ok(Sender::load(object, &self.entry.cgroup, &self.devices)?)
+    }
+}
+
+fn looked_at(given: &str) -> Result<Device, LoadingError> {
+    let device = Device::named(given);
+    let seen = device.look().map(drop);
+    seen.map_err(|why| LoadingError::Device {
+        given: given.to_owned(),
+        why,
+    })?;
+    Ok(device)
+}
+
+fn check_name(name: &str) -> Result<(), LoadingError> {
+    let is_plain = name
+        .bytes()
+        .all(|byte| byte.is_ascii_alphanumeric() || byte == b'_' || byte == b'-');
+    if is_plain && (1..=NAME_BYTES_MAX).contains(&name.len()) {
+        return Ok(());
+    }
+    Err(LoadingError::Name { name: name.to_owned() })
+}
+
+/// Segments of a packet as large as IP allows: what an ACK may stand for with offload.
+pub const OFFLOADED_PKTS: u64 = 44;
+
+/// What a law in slow start adds at most with each ACK, where that is little although with offload ACKs are few (RFC
+/// 5681 allows no more).
+pub fn opens_slowly(entry: &Entry) -> Option<u64> {
+    let limit = entry.params.iter().find(|(name, _)| name.as_str() == "limit_pkts");
+    limit.map(|(_, pkts)| *pkts).filter(|pkts| *pkts < OFFLOADED_PKTS)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::Version;
+
+    fn refused(law: &str, name: &str, devices: &[&str]) -> String {
+        let unit = Unit {
+            name: name.to_owned(),
+            ..Unit::new(fadelab_laws::sender(law).expect("registered"), Version::new(6, 12))
+        };
+        let devices: Vec<String> = devices.iter().map(|&device| device.to_owned()).collect();
+        let loading = Loading::of(unit, &devices, Some("/".into()));
+        let error = loading.map(drop).expect_err("it is refused");
+        assert!(error.is_invalid_input(), "{error}");
+        error.to_string()
+    }
+
+    #[test]
+    fn what_cannot_be_loaded_is_refused_before_anything_is_done() {
+        // Goal: a name that the kernel has no room for, marks without a device, and a device that is not there are
+        // refused with what was given; a law that is right is taken, with its parameters.
+        assert!(refused("reno", "fade_much_too_long", &[]).contains("`fade_much_too_long`"));
+        assert!(refused("reno", "", &[]).contains("1 to 15 letters"));
+        assert!(refused("reno", "a b", &[]).contains("`a b`"));
+        assert!(refused("vcp", "v", &[]).contains("vcp writes into the ECN field"));
+        assert!(refused("vcp", "v", &["no-such-dev"]).contains("--dev no-such-dev: "));
+        let unit = Unit::new(fadelab_laws::sender("reno").expect("registered"), Version::new(6, 12));
+        let loading = Loading::of(unit, &[], Some("/".into())).expect("it can be loaded");
+        assert_eq!(
+            (loading.entry.name.as_str(), loading.entry.law.as_str()),
+            ("fade_reno", "reno")
+        );
+        assert_eq!(opens_slowly(&loading.entry), Some(1));
+        let lifted = Entry {
+            params: vec![("limit_pkts".to_owned(), OFFLOADED_PKTS)],
+            ..loading.entry
+        };
+        assert_eq!(opens_slowly(&lifted), None);
+    }
+}
