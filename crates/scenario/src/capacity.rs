@@ -4,8 +4,10 @@ use fadelab_laws::{Capacity, Params, Router};
 use fadelab_path::spec::CapacitySpec;
 
 use crate::error::{Refusal, one_of};
+use crate::key::{Absent::Is, Declared};
+use crate::kind::Kind;
 use crate::laws;
-use crate::reader::Reader;
+use crate::reader::{Reader, chosen};
 use crate::topology::Topology;
 
 /// A capacity part with its parameters.
@@ -31,7 +33,8 @@ pub fn read(
     let parts = fadelab_laws::capacities();
     let mut choices = vec![("auto", None)];
     choices.extend(parts.iter().map(|part| (part.name(), Some(part))));
-    let chosen = reader.choice(PATH, Some("auto"), &choices)?;
+    let word = reader.take(TABLE, &CAPACITY)?;
+    let chosen = chosen(&word, &choices).map_err(|why| reader.refuse(PATH, &why))?;
     let has_trace = topology
         .hops
         .iter()
@@ -61,7 +64,16 @@ pub fn read(
     })
 }
 
+const TABLE: &str = "router";
 const PATH: &str = "router.capacity";
+
+pub(crate) const CAPACITY: Declared<String> = Declared::new(
+    "capacity",
+    Is("\"auto\""),
+    "how routers learn what their link can carry; `\"auto\"` is `\"configured\"` for constant links and \
+     `\"measured\"` for traces",
+)
+.of_kind(Kind::Capacity);
 
 fn is_trace(capacity: &CapacitySpec) -> bool {
     matches!(capacity, CapacitySpec::Trace(_))

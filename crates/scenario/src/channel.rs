@@ -4,7 +4,7 @@ use fadelab_phy::channel::{Antennas, ChannelSpec, CodeMode, CodeSpec, Model, Mod
 
 use crate::document::Raw;
 use crate::error::Refusal;
-use crate::key::{Absent::Is, Declared, keys};
+use crate::key::{Absent::Is, Declared, Key, keys};
 use crate::kind::Kind;
 use crate::layer;
 use crate::reader::Reader;
@@ -183,10 +183,8 @@ pub(crate) fn read(reader: &mut Reader<'_>, table: &str) -> Result<Option<Channe
         model,
         code: code(reader, table)?,
     };
-    spec.validate().map_err(|error| {
-        let path = format!("{table}.{}", key_of(error.field));
-        reader.refuse(&path, &format!("allowed is {}", error.allowed))
-    })?;
+    spec.validate()
+        .map_err(|error| reader.refuse(&path_of(table, error.field), &format!("allowed is {}", error.allowed)))?;
     Ok(Some(Channel {
         table: table.to_owned(),
         spec,
@@ -230,21 +228,28 @@ fn code(reader: &mut Reader<'_>, table: &str) -> Result<CodeSpec, Refusal> {
     })
 }
 
-/// The key of a field of [`ChannelSpec`], below the channel's table.
-fn key_of(field: &str) -> &'static str {
-    match field {
-        "snr_good_db" => "snr",
-        "snr_bad_db" => "snr_bad",
-        "burst_good_bits" => "burst_good",
-        "burst_bad_bits" => "burst_bad",
-        "good_ns_mean" => "good",
-        "bad_ns_mean" => "bad",
-        "bit_error_good" => "bit_error_good",
-        "bit_error_bad" => "bit_error_bad",
-        "data" => "loss_data",
-        "ack" => "loss_ack",
-        "code.data_rate" => "code.data",
-        "code.ack_rate" => "code.ack",
-        _ => "model",
+/// The row of each field of [`ChannelSpec`] that it may refuse, and whether that stands in the table of the code.
+const FIELDS: [(&str, Key, bool); 12] = [
+    ("snr_good_db", SNR.key, false),
+    ("snr_bad_db", SNR_BAD.key, false),
+    ("burst_good_bits", BURST_GOOD.key, false),
+    ("burst_bad_bits", BURST_BAD.key, false),
+    ("good_ns_mean", GOOD.key, false),
+    ("bad_ns_mean", BAD.key, false),
+    ("bit_error_good", BIT_ERROR_GOOD.key, false),
+    ("bit_error_bad", BIT_ERROR_BAD.key, false),
+    ("data", LOSS_DATA.key, false),
+    ("ack", LOSS_ACK.key, false),
+    ("code.data_rate", CODE_DATA.key, true),
+    ("code.ack_rate", CODE_ACK.key, true),
+];
+
+/// The path of the key that a field of [`ChannelSpec`] comes from; of what is no single key, that of the model.
+fn path_of(table: &str, field: &str) -> String {
+    let row = FIELDS.iter().find(|(name, ..)| *name == field);
+    match row {
+        Some((_, key, true)) => key.path(&format!("{table}.code")),
+        Some((_, key, false)) => key.path(table),
+        None => MODEL.key.path(table),
     }
 }

@@ -62,6 +62,14 @@ impl Key {
         self
     }
 
+    /// Its dotted path in a table, which is empty for the top.
+    pub fn path(&self, table: &str) -> String {
+        match table {
+            "" => self.name.to_owned(),
+            table => format!("{table}.{}", self.name),
+        }
+    }
+
     /// What it is for, with the range of its sizes.
     pub fn meaning(&self) -> String {
         match self.kind {

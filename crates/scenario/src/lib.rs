@@ -35,6 +35,7 @@ mod schema;
 mod seeds;
 mod span;
 mod sweep;
+mod title;
 mod topology;
 pub mod trace;
 mod transport;

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use crate::document::{Node, Raw};
-use crate::error::{Refusal, clipped, one_of};
+use crate::error::{Refusal, clipped, nearest, one_of};
 use crate::key::{Absent, Declared};
 use crate::unit::Scalar;
 
@@ -96,7 +96,7 @@ impl<'a> Reader<'a> {
 
     /// The value of a declared key of `table`, or what a preset has, if it has it.
     pub fn take_from<T: Scalar>(&mut self, table: &str, row: &Declared<T>, preset: Option<T>) -> Result<T, Refusal> {
-        self.map(&format!("{table}.{}", row.key.name), preset, row.example, row.check)
+        self.map(&row.key.path(table), preset, row.example, row.check)
     }
 
     /// A list of strings that is one value, if it is given.
@@ -143,20 +143,6 @@ impl<'a> Reader<'a> {
         take(value).map_err(|why| self.refuse(path, &why))
     }
 
-    /// One of several words.
-    pub fn choice<T: Copy>(&mut self, path: &str, default: Option<&str>, choices: &[(&str, T)]) -> Result<T, Refusal> {
-        let names: Vec<&str> = choices.iter().map(|(name, _)| *name).collect();
-        let allowed = format!("allowed is {}", one_of(&names));
-        let default = default.map(str::to_owned);
-        self.map(path, default, &allowed, |word: String| {
-            let found = choices
-                .iter()
-                .find(|(name, _)| *name == word)
-                .map(|(_, choice)| *choice);
-            found.ok_or_else(|| format!("{allowed}{}", crate::error::nearest(&word, &names)))
-        })
-    }
-
     /// The refusal of the value at `path`, or of its default.
     pub fn refuse(&self, path: &str, why: &str) -> Refusal {
         if let Some(node) = self.node(path) {
@@ -170,6 +156,17 @@ impl<'a> Reader<'a> {
             .map_or("", |seen| seen.text.as_str());
         Refusal::new(&self.root.place, format!("{path} = {text} (default): {why}"))
     }
+}
+
+/// What a word stands for.
+///
+/// # Errors
+/// It is none of them, with those that there are.
+pub fn chosen<T: Copy>(word: &str, choices: &[(&str, T)]) -> Result<T, String> {
+    let found = choices.iter().find(|(name, _)| *name == word);
+    let names = || -> Vec<&str> { choices.iter().map(|(name, _)| *name).collect() };
+    let refused = || format!("allowed is {}{}", one_of(&names()), nearest(word, &names()));
+    found.map(|(_, choice)| *choice).ok_or_else(refused)
 }
 
 fn refusal(node: &Node, path: &str, why: &str) -> Refusal {

@@ -28,7 +28,7 @@ use crate::topology::{self, Files, Hop, Topology, trace_rules};
 use crate::trace::Traces;
 use crate::transport::LawChoices;
 use crate::unit::Scalar;
-use crate::{capacity, memory, own_laws, queues, ready_made, run, transport, warnings};
+use crate::{capacity, memory, own_laws, queues, ready_made, run, title, transport, warnings};
 
 /// How a scenario is read.
 #[derive(Clone, Debug)]
@@ -192,10 +192,7 @@ impl Planner<'_> {
     fn texts(&mut self, path: &Path) -> Result<(String, String), Refusal> {
         let picks = BTreeMap::new();
         let mut reader = Reader::new(self.root, self.chosen, &picks);
-        let stem = path
-            .file_stem()
-            .map_or_else(|| "scenario".to_owned(), |stem| stem.to_string_lossy().into_owned());
-        let texts = (reader.or("title", stem)?, reader.or("about", String::new())?);
+        let texts = title::read(&mut reader, path)?;
         self.resolved.add(&reader.seen, &[], &picks);
         Ok(texts)
     }

@@ -6,12 +6,18 @@ use fadelab_run::network::{LinkId, NodeId};
 use crate::channel;
 use crate::document::{Raw, quoted};
 use crate::error::{Refusal, nearest, one_of};
+use crate::key::{
+    Absent::{Is, Needed},
+    Declared, Key, Only, key,
+};
 use crate::kind::Kind;
 use crate::laws;
 use crate::layer;
 use crate::name::{self, NAMES_MAX};
 use crate::reader::Reader;
-use crate::topology::{Files, Hop, Topology};
+use crate::topology::Topology;
+use crate::topology::hop::{self, Files, Hop};
+use crate::topology::trace_rules::TRACE_RULES;
 use crate::unit::Scalar;
 
 /// One direction of a hop; its index in [`Topology::arcs`] is its [`LinkId`].
@@ -207,6 +213,54 @@ impl Scalar for Air {
     }
 }
 
+pub(super) const NODES: Key = key(
+    "nodes",
+    Kind::List(&Kind::Name),
+    Needed,
+    "graph: names of the nodes, `[\"server\", \"router\", \"phone\"]`; a list of lists sweeps it",
+)
+.only(&Only {
+    decided_by: "preset",
+    by_presence: false,
+    choice: "a graph",
+    remedy: "leave out topology.preset, or the nodes",
+});
+
+/// What to give where an end is missing names the nodes there are.
+const FROM: Declared<String> = Declared::new("from", Needed, "the node at which the link begins").of_kind(Kind::Name);
+const TO: Declared<String> = Declared::new("to", Needed, "the node at which it ends").of_kind(Kind::Name);
+const DUPLEX: Declared<bool> = Declared::new("duplex", Is("true"), "whether there is a link back too, `NAME.back`");
+const CHANNEL: Declared<Air> = Declared::new(
+    "channel",
+    Is("true"),
+    "`true`: what `[channel]` says, if the scenario has it; a name: `[channel.NAME]`; `false`: a wire",
+);
+const ROUTER: Declared<String> = Declared::new(
+    "router",
+    Is("\"auto\""),
+    "law of its queues; `\"auto\"` is that of the run, see `[flow]`",
+)
+.of_kind(Kind::Router);
+const SHOW: Declared<bool> = Declared::new("show", Is("true"), "whether results show it where it carries data");
+
+/// The keys of `[link.NAME]`.
+pub(crate) const LINK: &[Key] = &[
+    FROM.key,
+    TO.key,
+    DUPLEX.key,
+    hop::RATE.key,
+    hop::RATE_BACK.key,
+    hop::TRACE,
+    hop::TRACE_BACK,
+    TRACE_RULES.key,
+    hop::DELAY.key,
+    hop::BUFFER.key,
+    hop::BUFFER_BACK.key,
+    CHANNEL.key,
+    ROUTER.key,
+    SHOW.key,
+];
+
 /// Most nodes.
 const NODES_MAX: usize = NAMES_MAX;
 
@@ -235,7 +289,7 @@ pub fn read(reader: &mut Reader<'_>, files: &mut Files<'_>) -> Result<Topology, 
 }
 
 fn nodes(reader: &mut Reader<'_>) -> Result<Vec<String>, Refusal> {
-    let path = "topology.nodes";
+    let path = &NODES.path("topology");
     let example = "name the nodes, for example nodes = [\"server\", \"router\", \"phone\"]";
     let names = reader
         .words(path, example)?
@@ -256,17 +310,17 @@ fn nodes(reader: &mut Reader<'_>) -> Result<Vec<String>, Refusal> {
 }
 
 fn hop(reader: &mut Reader<'_>, files: &mut Files<'_>, graph: &Topology, name: &str) -> Result<Hop, Refusal> {
-    let table = format!("link.{name}");
-    let at = |key: &str| format!("{table}.{key}");
-    let end = |reader: &mut Reader<'_>, key: &str| {
+    let table = &format!("link.{name}");
+    let to_path = TO.key.path(table);
+    let end = |reader: &mut Reader<'_>, row: &Declared<String>| {
         let example = format!("name the node, one of {}", one_of(&names_of(graph)));
-        reader.map(&at(key), None, &example, |node: String| graph.node(&node))
+        reader.map(&row.key.path(table), None, &example, |node: String| graph.node(&node))
     };
-    let (from, to) = (end(reader, "from")?, end(reader, "to")?);
+    let (from, to) = (end(reader, &FROM)?, end(reader, &TO)?);
     if from == to {
-        return Err(reader.refuse(&at("to"), "a link joins two nodes, this one ends where it begins"));
+        return Err(reader.refuse(&to_path, "a link joins two nodes, this one ends where it begins"));
     }
-    let is_duplex = reader.or(&at("duplex"), true)?;
+    let is_duplex = reader.take(table, &DUPLEX)?;
     let joins = |other: &&Hop| {
         let (same, opposite) = (
             (other.from, other.to) == (from, to),
@@ -280,18 +334,18 @@ fn hop(reader: &mut Reader<'_>, files: &mut Files<'_>, graph: &Topology, name: &
              ways their own link with duplex = false",
             other.name
         );
-        return Err(reader.refuse(&at("to"), &why));
+        return Err(reader.refuse(&to_path, &why));
     }
-    let mut hop = Hop::read(reader, files, &table, name, is_duplex)?;
+    let mut hop = Hop::read(reader, files, table, name, is_duplex)?;
     (hop.from, hop.to) = (from, to);
-    if let Some(channel) = air(reader, &at("channel"))? {
+    if let Some(channel) = air(reader, table)? {
         hop.channel = channel::read(reader, &channel)?;
         hop.layer = layer::read(reader, &channel, hop.channel.is_some())?;
     }
-    if let Some((law, is_fair)) = router(reader, &at("router"))? {
+    if let Some((law, is_fair)) = router(reader, table)? {
         (hop.router, hop.router_is_fair) = (Some(law), Some(is_fair));
     }
-    hop.is_shown = reader.or(&at("show"), true)?;
+    hop.is_shown = reader.take(table, &SHOW)?;
     Ok(hop)
 }
 
@@ -300,8 +354,8 @@ fn names_of(graph: &Topology) -> Vec<&str> {
 }
 
 /// The table that describes the channel of a link; `None` is a wire.
-fn air(reader: &mut Reader<'_>, path: &str) -> Result<Option<String>, Refusal> {
-    match reader.or(path, Air::Common)? {
+fn air(reader: &mut Reader<'_>, table: &str) -> Result<Option<String>, Refusal> {
+    match reader.take(table, &CHANNEL)? {
         Air::Wire => Ok(None),
         Air::Common => Ok(Some(channel::TABLE.to_owned())),
         Air::Named(name) => {
@@ -312,7 +366,7 @@ fn air(reader: &mut Reader<'_>, path: &str) -> Result<Option<String>, Refusal> {
                     "there is no [channel.{name}], allowed is true, false or {}{near}",
                     one_of(&known)
                 );
-                return Err(reader.refuse(path, &why));
+                return Err(reader.refuse(&CHANNEL.key.path(table), &why));
             }
             Ok(Some(format!("{}.{name}", channel::TABLE)))
         }
@@ -320,11 +374,12 @@ fn air(reader: &mut Reader<'_>, path: &str) -> Result<Option<String>, Refusal> {
 }
 
 /// The law of a link's router, and whether its name asks for fair queues; `None` is that of the run.
-fn router(reader: &mut Reader<'_>, path: &str) -> Result<Option<(&'static Router, bool)>, Refusal> {
-    reader.map(path, Some("auto".to_owned()), "", |name: String| match name.as_str() {
+fn router(reader: &mut Reader<'_>, table: &str) -> Result<Option<(&'static Router, bool)>, Refusal> {
+    let law = match reader.take(table, &ROUTER)?.as_str() {
         "auto" => Ok(None),
         name => laws::router(name).map(Some),
-    })
+    };
+    law.map_err(|why| reader.refuse(&ROUTER.key.path(table), &why))
 }
 
 #[cfg(test)]

@@ -6,11 +6,15 @@ use fadelab_path::spec::CapacitySpec;
 use crate::channel;
 use crate::document::{Node, Raw, quoted};
 use crate::error::Refusal;
-use crate::key::{Absent::Is, Declared, keys};
+use crate::key::{
+    Absent::{Is, Needed},
+    Declared, Key, Only, key, keys,
+};
 use crate::kind::Kind;
 use crate::layer;
 use crate::reader::Reader;
-use crate::topology::{Files, Hop, Topology, delay, link_rate, propagation, rate_bps};
+use crate::topology::Topology;
+use crate::topology::hop::{self, Files, Hop, link_rate, propagation, rate_bps};
 use crate::unit::{BufferSize, Duration, Rate, Scalar, scaled};
 
 /// How hosts are attached to a row of routers: those on the left where their flows enter it, those on the right where
@@ -62,7 +66,7 @@ impl Scalar for AccessRate {
 }
 
 /// Hosts on each side: a number, or a pair for each flow.
-struct Pairs(Option<u32>);
+pub(super) struct Pairs(Option<u32>);
 
 impl Scalar for Pairs {
     const KIND: Kind = Kind::Or(&Kind::Whole(1, u32::MAX), "per flow");
@@ -93,12 +97,34 @@ keys! {
     BUFFER: BufferSize = Declared::new("buffer", Is("\"10000 pkt\""), "limit of the queue");
 }
 
+pub(super) const PAIRS: Declared<Pairs> = Declared::new(
+    "pairs",
+    Is("\"per flow\""),
+    "dumbbell: number of host pairs that the flows share in turn",
+);
+
+pub(super) const HOPS: Key = key(
+    "hops",
+    Kind::List(&Kind::Rate),
+    Needed,
+    "parking lot: the rate of each hop, `[\"4 Mbit/s\", \"2 Mbit/s\"]`; a list of lists sweeps it",
+)
+.only(&Only {
+    decided_by: "preset",
+    by_presence: false,
+    choice: "preset = \"parking-lot\"",
+    remedy: "leave it out, or choose that preset",
+});
+
+/// The keys that all hops of a parking lot have in common.
+pub(crate) const HOP: &[Key] = &[hop::DELAY.key, hop::BUFFER.key];
+
 /// Reads a row with one hop.
 pub fn dumbbell(reader: &mut Reader<'_>, files: &mut Files<'_>) -> Result<Topology, Refusal> {
     let hop = Hop::read(reader, files, "topology.bottleneck", "bottleneck", true)?;
     let mut row = with_access(reader, vec![hop])?;
     if let Some(access) = &mut row.access {
-        access.pairs = reader.or("topology.pairs", Pairs(None))?.0;
+        access.pairs = reader.take("topology", &PAIRS)?.0;
     }
     Ok(row)
 }
@@ -142,8 +168,9 @@ fn with_access(reader: &mut Reader<'_>, mut hops: Vec<Hop>) -> Result<Topology, 
 
 fn hops(reader: &mut Reader<'_>) -> Result<Vec<Hop>, Refusal> {
     let rates = hop_rates(reader)?;
-    let delay_ns = delay(reader, "topology.hop.delay")?;
-    let buffer = reader.or("topology.hop.buffer", BufferSize::MilliBdp(1_000))?;
+    let table = "topology.hop";
+    let delay_ns = reader.take(table, &hop::DELAY)?.0;
+    let buffer = reader.take(table, &hop::BUFFER)?;
     let hop = |(index, rate_bps): (usize, &u64)| {
         let capacity = CapacitySpec::Constant { rate_bps: *rate_bps };
         let name = format!("hop.{}", index + 1);
@@ -171,7 +198,7 @@ fn hops(reader: &mut Reader<'_>) -> Result<Vec<Hop>, Refusal> {
 const HOPS_MAX: usize = 1_000;
 
 fn hop_rates(reader: &mut Reader<'_>) -> Result<Vec<u64>, Refusal> {
-    let path = "topology.hops";
+    let path = &HOPS.path("topology");
     let example = "give the rate of each hop, for example hops = [\"4 Mbit/s\", \"2 Mbit/s\"]";
     let node: &Node = reader.node(path).ok_or_else(|| reader.missing(path, example))?;
     let Raw::List(items) = &node.raw else {

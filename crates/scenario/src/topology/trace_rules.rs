@@ -7,10 +7,19 @@ use fadelab_run::network::Edge;
 use fadelab_run::transport::Transport;
 
 use crate::error::Refusal;
+use crate::key::{Absent::Nothing, Declared};
 use crate::reader::Reader;
-use crate::topology::{Hop, Topology};
+use crate::topology::Topology;
+use crate::topology::hop::Hop;
+use crate::value::words;
 
-const KEY: &str = "trace_rules";
+words!(TraceRules: "plain" => Self::Plain, "exact-mahimahi" => Self::ExactMahimahi);
+
+pub(crate) const TRACE_RULES: Declared<TraceRules> = Declared::new(
+    "trace_rules",
+    Nothing,
+    "with a trace: `\"plain\"` where not given, or to the byte as mahimahi's `mm-link` uses it, see below",
+);
 
 /// Reads the key of a link's table; plain where the link has no trace.
 pub(crate) fn read(reader: &mut Reader<'_>, table: &str, is_duplex: bool) -> Result<TraceRules, Refusal> {
@@ -19,11 +28,7 @@ pub(crate) fn read(reader: &mut Reader<'_>, table: &str, is_duplex: bool) -> Res
     if !has_trace {
         return Ok(TraceRules::Plain);
     }
-    let choices = [
-        ("plain", TraceRules::Plain),
-        ("exact-mahimahi", TraceRules::ExactMahimahi),
-    ];
-    reader.choice(&format!("{table}.{KEY}"), Some("plain"), &choices)
+    reader.take_or(table, &TRACE_RULES, TraceRules::Plain)
 }
 
 /// Refuses what `mm-link` does not do: packets beyond an opportunity, and anything but one queue before a transmitter.
@@ -39,7 +44,7 @@ pub(crate) fn check(
             .filter(|link| link.name.strip_suffix(".back").unwrap_or(&link.name) == hop.name);
         for link in of_hop {
             if let Some(why) = not_as_mahimahi(link, transport.packet_bytes) {
-                return Err(reader.refuse(&format!("{}.{KEY}", table(topology, hop)), &why));
+                return Err(reader.refuse(&TRACE_RULES.key.path(&table(topology, hop)), &why));
             }
         }
     }
