@@ -14,6 +14,7 @@
 #include "record.h"
 
 #define FLAG_ECE 0x40
+#define CA_ACK_ECE 0x4
 /* No loss has been seen yet. */
 #define SSTHRESH_INFINITE 0x7fffffffu
 #define EVENT_TX_START 0
@@ -47,7 +48,35 @@ ALWAYS_INLINE void control_of(const struct tcp_sock *tp, const struct flow *f, s
 	control->ca_state = f->ca_state;
 	control->pacing_Bps = 0;
 	control->ecn = f->ecn;
-	control->reserved = 0;
+	control->flags = 0;
+	control->cwnd_fraction = 0;
+	control->ssthresh_fraction = 0;
+	/* Fractions are ours to keep, for as long as the kernel leaves the whole packets as they were. */
+	if (tp->snd_ssthresh == f->ssthresh_pkts)
+		control->ssthresh_fraction = f->ssthresh_fraction;
+	if (tp->snd_cwnd != f->cwnd_pkts)
+		return;
+	control->cwnd_fraction = f->cwnd_fraction;
+	if (f->below_one)
+		control->cwnd_pkts = 0;
+}
+
+/* Takes window, ssthresh and what goes with them from the law. */
+ALWAYS_INLINE void take_window(struct tcp_sock *tp, struct flow *f, const struct law_control *control)
+{
+	u32 cwnd = (u32)fixed_min(control->cwnd_pkts, tp->snd_cwnd_clamp);
+
+	tp->snd_cwnd = cwnd ? cwnd : 1;
+	f->cwnd_pkts = tp->snd_cwnd;
+	f->cwnd_fraction = cwnd == control->cwnd_pkts ? control->cwnd_fraction : 0;
+	f->below_one = !cwnd;
+}
+
+ALWAYS_INLINE void take_ssthresh(struct tcp_sock *tp, struct flow *f, const struct law_control *control)
+{
+	tp->snd_ssthresh = control->ssthresh_pkts;
+	f->ssthresh_pkts = control->ssthresh_pkts;
+	f->ssthresh_fraction = control->ssthresh_fraction;
 }
 
 ALWAYS_INLINE u32 cwnd_limited(const struct tcp_sock *tp)
@@ -90,7 +119,10 @@ ALWAYS_INLINE void observe_ack(struct tcp_sock *tp, struct flow *f, int flag, co
 	if (advanced_bytes > 0)
 		ack->acked_pkts = (u32)fixed_div((u32)advanced_bytes + mss_bytes - 1, mss_bytes);
 	ack->flags = (flag & FLAG_ECE ? LAW_ACK_ECE : 0) | (advanced_bytes > 0 ? 0 : LAW_ACK_DUPLICATE) |
-	             (rs->is_app_limited ? LAW_ACK_APP_LIMITED : 0) | (cwnd_limited(tp) ? LAW_ACK_CWND_LIMITED : 0);
+	             (rs->is_app_limited ? LAW_ACK_APP_LIMITED : 0) | (cwnd_limited(tp) ? LAW_ACK_CWND_LIMITED : 0) |
+	             (HOST_BITS(tp, rx_opt.saw_tstamp) ? LAW_ACK_TIMESTAMPS : 0) |
+	             (rs->is_ack_delayed ? LAW_ACK_DELAYED : 0) | f->ack_flags;
+	f->ack_flags = 0;
 	ack->rtt_us = rs->rtt_us > 0 ? (u32)rs->rtt_us : 0;
 	ack->sacked_pkts = tp->sacked_out > f->sacked_out ? tp->sacked_out - f->sacked_out : 0;
 	ack->lost_pkts = rs->losses > 0 ? (u32)rs->losses : 0;
@@ -100,7 +132,9 @@ ALWAYS_INLINE void observe_ack(struct tcp_sock *tp, struct flow *f, int flag, co
 		ack->rate_delivered_pkts = (u32)rs->delivered;
 		ack->rate_interval_us = (u32)fixed_min((u64)rs->interval_us, 0xffffffff);
 	}
-	ack->rate_prior_in_flight_pkts = rs->prior_in_flight;
+	ack->prior_in_flight_pkts = rs->prior_in_flight;
+	/* Whatever was in flight when the segment left arrived since, and then the segment: see law.h. */
+	ack->rate_prior_in_flight_pkts = rs->delivered > 0 ? (u32)rs->delivered - 1 : 0;
 	ack->rate_prior_delivered_pkts = rs->prior_delivered;
 	ack->feedback.present = f->feedback.present;
 	if (ack->feedback.present)
@@ -114,7 +148,8 @@ ALWAYS_INLINE void observe_ack(struct tcp_sock *tp, struct flow *f, int flag, co
 /* RFC 6937 with the slow start reduction bound. The kernel counts what was sent in a recovery (prr_out). */
 ALWAYS_INLINE void reduce_rate(struct tcp_sock *tp, struct flow *f, const struct law_ack *ack)
 {
-	u32 in_flight = in_flight_of(tp), ssthresh = tp->snd_ssthresh, prior = tp->prior_cwnd;
+	u32 in_flight = in_flight_of(tp), prior = tp->prior_cwnd;
+	u32 ssthresh = tp->snd_ssthresh < prior ? tp->snd_ssthresh : prior;
 	s32 send;
 
 	if (!ack->delivered_pkts || !prior)
@@ -152,6 +187,14 @@ ALWAYS_INLINE void set_pacing(struct sock *sk, const struct tcp_sock *tp, const 
 	u64 rate_Bps = control->pacing_Bps ? control->pacing_Bps : pacing_default_Bps(tp);
 	u32 status = control->pacing_Bps ? PACING_NEEDED : PACING_NONE;
 
+	if (!control->cwnd_pkts) {
+		/* A packet every srtt / window; the fraction is of 2^32. */
+		u64 whole_Bps = fixed_div((u64)packet_bytes_of(sk, tp) * 1000000, (tp->srtt_us >> 3) + 1);
+		u64 below_Bps = fixed_mul_div(whole_Bps, control->cwnd_fraction, 1ull << 32);
+
+		rate_Bps = below_Bps ? below_Bps : 1;
+		status = PACING_NEEDED;
+	}
 	sk->sk_pacing_rate = fixed_min(rate_Bps, sk->sk_max_pacing_rate);
 	if (LAW_SENDER.flags & LAW_SENDER_PACED && sk->sk_pacing_status != PACING_FQ && sk->sk_pacing_status != status)
 		sk->sk_pacing_status = status;
@@ -215,8 +258,8 @@ SEC("struct_ops") void control_init(u64 *context)
 		RECORDED(f, CALL_INIT, &control, CALL_EVENT(&start), LAW_SENDER.init(f->state, &law_params, &start, &control));
 	}
 	f->ecn = control.ecn;
-	tp->snd_cwnd = control.cwnd_pkts;
-	tp->snd_ssthresh = control.ssthresh_pkts;
+	take_window(tp, f, &control);
+	take_ssthresh(tp, f, &control);
 	set_pacing(sk, tp, &control);
 	show(sk, tp, f);
 }
@@ -232,41 +275,96 @@ SEC("struct_ops") void control_release(u64 *context)
 	bpf_map_delete_elem(&live, &id);
 }
 
+/* Where the kernel left its window alone, the reduction ends at ssthresh, and never above where it began. */
+ALWAYS_INLINE void end_reduction(struct tcp_sock *tp, struct flow *f, struct law_control *control)
+{
+	control->cwnd_pkts = control->ssthresh_pkts;
+	control->cwnd_fraction = control->ssthresh_fraction;
+	if (tp->prior_cwnd && control->cwnd_pkts > tp->prior_cwnd) {
+		control->cwnd_pkts = tp->prior_cwnd;
+		control->cwnd_fraction = 0;
+	}
+	take_window(tp, f, control);
+}
+
 /* Decided when the state changes: until then ssthresh is what it was. */
 SEC("struct_ops") u32 control_ssthresh(u64 *context)
 {
 	return ((struct tcp_sock *)context[0])->snd_ssthresh;
 }
 
-/* A reduction that turns out to be spurious is taken back. */
+/*
+ * A reduction that turns out to be spurious is taken back. The kernel then raises ssthresh to what it was, if that is
+ * more: what the law says of ssthresh holds where it is no less.
+ */
 SEC("struct_ops") u32 control_undo(u64 *context)
 {
-	struct tcp_sock *tp = (struct tcp_sock *)context[0];
+	struct sock *sk = (struct sock *)context[0];
+	struct tcp_sock *tp = (struct tcp_sock *)sk;
+	struct flow *f = flow_of(sk);
+	u32 cwnd = tp->snd_cwnd > tp->prior_cwnd ? tp->snd_cwnd : tp->prior_cwnd;
+	struct law_control control;
+	struct law_ack ack;
 
-	return tp->snd_cwnd > tp->prior_cwnd ? tp->snd_cwnd : tp->prior_cwnd;
+	if (!f || !LAW_SENDER.on_undo)
+		return cwnd;
+	observe(sk, tp, f, &ack);
+	control_of(tp, f, &control);
+	control.cwnd_pkts = cwnd;
+	control.cwnd_fraction = 0;
+	if (tp->prior_ssthresh > control.ssthresh_pkts) {
+		control.ssthresh_pkts = tp->prior_ssthresh;
+		control.ssthresh_fraction = 0;
+	}
+	RECORDED(f, CALL_ON_UNDO, &control, CALL_EVENT(&ack);
+	         CALL_ARGUMENT(0, f->cause),
+	         LAW_SENDER.on_undo(f->state, &law_params, &ack, f->cause, &control));
+	take_ssthresh(tp, f, &control);
+	take_window(tp, f, &control);
+	return tp->snd_cwnd;
 }
 
 ALWAYS_INLINE void lose(struct tcp_sock *tp, struct flow *f, const struct law_ack *ack, u32 cause,
                         struct law_control *control)
 {
 	f->prr_delivered = 0;
+	f->cause = cause;
 	if (!LAW_SENDER.on_loss)
 		return;
 	RECORDED(f, CALL_ON_LOSS, control, CALL_EVENT(ack);
 	         CALL_ARGUMENT(0, cause), LAW_SENDER.on_loss(f->state, &law_params, ack, cause, control));
-	tp->snd_ssthresh = control->ssthresh_pkts;
+	take_ssthresh(tp, f, control);
 	if (OWNS_RECOVERY)
-		tp->snd_cwnd = control->cwnd_pkts;
+		take_window(tp, f, control);
 }
 
 ALWAYS_INLINE void time_out(struct tcp_sock *tp, struct flow *f, const struct law_ack *ack, struct law_control *control)
 {
 	/* The kernel has lowered the window already; the law is told of the one before. */
 	control->cwnd_pkts = tp->prior_cwnd ? tp->prior_cwnd : control->cwnd_pkts;
+	control->cwnd_fraction = 0;
+	f->cause = LAW_LOSS_RTO;
 	if (!LAW_SENDER.on_rto)
 		return;
 	RECORDED(f, CALL_ON_RTO, control, CALL_EVENT(ack), LAW_SENDER.on_rto(f->state, &law_params, ack, control));
-	tp->snd_ssthresh = control->ssthresh_pkts;
+	take_ssthresh(tp, f, control);
+}
+
+/* Whether the reduction that begins is for what a probe of the end of the flight repaired (tcp_process_tlp_ack). */
+ALWAYS_INLINE u32 is_probed(const struct tcp_sock *tp)
+{
+	return tp->tlp_high_seq && (s32)(tp->snd_una - tp->tlp_high_seq) > 0;
+}
+
+/* The kernel sets CWR for a mark, and for a moment where a probe repaired a loss. */
+ALWAYS_INLINE void reduce(struct tcp_sock *tp, struct flow *f, const struct law_ack *ack, struct law_control *control)
+{
+	if (is_probed(tp)) {
+		lose(tp, f, ack, LAW_LOSS_DUPACK, control);
+		f->ack_flags |= LAW_ACK_PROBE_REPAIRED;
+	} else {
+		lose(tp, f, ack, LAW_LOSS_ECN, control);
+	}
 }
 
 SEC("struct_ops") void control_set_state(u64 *context)
@@ -288,10 +386,10 @@ SEC("struct_ops") void control_set_state(u64 *context)
 	else if (now == LAW_CA_RECOVERY && before != LAW_CA_CWR)
 		lose(tp, f, &ack, LAW_LOSS_DUPACK, &control);
 	else if (now == LAW_CA_CWR)
-		lose(tp, f, &ack, LAW_LOSS_ECN, &control);
+		reduce(tp, f, &ack, &control);
 	else if (!OWNS_RECOVERY && now <= LAW_CA_DISORDER && (before == LAW_CA_CWR || before == LAW_CA_RECOVERY) &&
 	         tp->snd_ssthresh < SSTHRESH_INFINITE && (before == LAW_CA_CWR || tp->undo_marker))
-		tp->snd_cwnd = tp->snd_ssthresh;
+		end_reduction(tp, f, &control);
 	f->ca_state = now;
 }
 
@@ -314,8 +412,19 @@ SEC("struct_ops") void control_event(u64 *context)
 	control_of(tp, f, &control);
 	RECORDED(f, CALL_ON_RESTART, &control, CALL_ARGUMENT(0, now_us);
 	         CALL_ARGUMENT(1, idle_us), LAW_SENDER.on_restart(f->state, &law_params, now_us, idle_us, &control));
-	tp->snd_cwnd = control.cwnd_pkts;
+	take_window(tp, f, &control);
 }
+
+#if KERNEL_VERSION < 610
+/* Which ACKs echo a mark: before 6.10 the hook for ACKs is not told, and this one, which comes before it, is. */
+SEC("struct_ops") void control_in_ack(u64 *context)
+{
+	struct flow *f = flow_of((struct sock *)context[0]);
+
+	if (f && (u32)context[1] & CA_ACK_ECE)
+		f->ack_flags |= LAW_ACK_ECE;
+}
+#endif
 
 SEC("struct_ops") void control_ack(u64 *context)
 {
@@ -347,10 +456,13 @@ SEC("struct_ops") void control_ack(u64 *context)
 	f->feedback.present = 0;
 	f->ecn = control.ecn;
 	if (!reducing) {
-		u32 cwnd = (u32)fixed_min(control.cwnd_pkts, tp->snd_cwnd_clamp);
+		take_window(tp, f, &control);
+		take_ssthresh(tp, f, &control);
+	}
+	if (control.flags & LAW_CONTROL_APP_LIMITED) {
+		u32 until = tp->delivered + in_flight_of(tp);
 
-		tp->snd_cwnd = cwnd ? cwnd : 1;
-		tp->snd_ssthresh = control.ssthresh_pkts;
+		tp->app_limited = until ? until : 1;
 	}
 	set_pacing(sk, tp, &control);
 	if (ack.now_us - f->shown_us >= LIVE_US)
@@ -366,6 +478,9 @@ struct tcp_congestion_ops control = {
 	.set_state = (void *)control_set_state,
 	.cwnd_event = (void *)control_event,
 	.cong_control = (void *)control_ack,
+#if KERNEL_VERSION < 610
+	.in_ack_event = (void *)control_in_ack,
+#endif
 	/* TCP_CONG_NON_RESTRICTED: without it a namespace cannot choose the law, and an attempt leaks a reference. */
 	.flags = 1,
 	.name = CC_NAME,
