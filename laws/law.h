@@ -216,7 +216,8 @@ struct law_control {
 	/*
 	 * Beyond the whole packets, in 2^-32 of one. The host sends whole packets and keeps the fraction for the law; where
 	 * it sets a window itself the fraction is 0. A window below one packet (cwnd_pkts 0), which needs
-	 * LAW_SENDER_PACED, lets one packet at a time go, every srtt / window.
+	 * LAW_SENDER_PACED, lets one packet at a time go, every srtt / window. A kernel paces none of a connection's first
+	 * ten segments, and takes a new distance from the segment behind the next one on.
 	 */
 	u32 cwnd_fraction;
 	u32 ssthresh_fraction;

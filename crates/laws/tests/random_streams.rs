@@ -240,7 +240,10 @@ fn sender_stream(
             control.cwnd_pkts >= 1 || (paced && control.cwnd_fraction >= 1),
             "{name}: {control:?} after {before:?} {ack:?}"
         );
-        assert!(control.ssthresh_pkts >= 1, "{name}: {control:?} after {before:?} {ack:?}");
+        assert!(
+            control.ssthresh_pkts >= 1,
+            "{name}: {control:?} after {before:?} {ack:?}"
+        );
         assert!(control.ecn <= 3 && control.ca_state == before.ca_state, "{name}");
         let may_act = law.flags() & abi::SENDER_OWNS_RECOVERY != 0 || before.ca_state != abi::CA_RECOVERY || kind < 5;
         assert!(

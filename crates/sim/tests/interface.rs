@@ -54,7 +54,10 @@ fn a_window_below_a_packet_is_a_distance() {
     assert_eq!(departures_ns, expected);
     let spec = transfer("fraction", &[("window", 2.5)], 6);
     let starts = self::departures_ns(&spec);
-    assert_eq!(starts, [0, 0, RTT_NS, RTT_NS + DATA_NS, 2 * RTT_NS, 2 * RTT_NS + DATA_NS]);
+    assert_eq!(
+        starts,
+        [0, 0, RTT_NS, RTT_NS + DATA_NS, 2 * RTT_NS, 2 * RTT_NS + DATA_NS]
+    );
 }
 
 #[test]

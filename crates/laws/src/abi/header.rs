@@ -32,15 +32,7 @@ impl Header {
     /// It is put together as two words: what follows copies it as a whole, and had it been written field by field, the
     /// processor would have to wait for all of them.
     #[inline(always)]
-    pub fn new(
-        flags: u32,
-        ip_bytes: u32,
-        ip_id: u16,
-        ecn: u8,
-        wire: u8,
-        feedback_len: u8,
-        confirmed: u8,
-    ) -> Self {
+    pub fn new(flags: u32, ip_bytes: u32, ip_id: u16, ecn: u8, wire: u8, feedback_len: u8, confirmed: u8) -> Self {
         let sizes = u64::from(flags) | u64::from(ip_bytes) << 32;
         let codepoints = (u64::from(ecn) * 0x0101) << 16;
         let marks = u64::from(ip_id) | codepoints | u64::from(ip_id & 1) << 32;
