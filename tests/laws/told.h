@@ -21,7 +21,7 @@
 
 /* clang-format off */
 #define TOLD_PARAMS(P)                                                                                                 \
-	P(shows, 0, "timestamps|delayed|probed|undone|flight_before|flight_when_sent|lost|lost_again|lost_flight|lost_delivered|lost_lost|app_limited", 1, 0, 11, "arbitrary", "The count that ssthresh shows") \
+	P(shows, 0, "timestamps|delayed|probed|undone|flight_before|flight_when_sent|lost|lost_again|lost_flight|lost_delivered|lost_lost|app_limited|flight_error", 1, 0, 12, "arbitrary", "The count that ssthresh shows") \
 	P(window_pkts, 10, "pkt", 1, 1, 1000, "arbitrary", "Largest window")                                               \
 	P(idles, 0, "bool", 1, 0, 1, "arbitrary", "Whether it says that it sends less by choice")
 /* clang-format on */
@@ -43,11 +43,14 @@ enum told_count {
 	TOLD_LOST_DELIVERED, /* since it left */
 	TOLD_LOST_LOST,      /* since it left */
 	TOLD_APP_LIMITED,
+	TOLD_FLIGHT_ERROR, /* of the reconstruction in a kernel, in parts per thousand of what was in flight */
 	TOLD_COUNTS
 };
 
 struct told_state {
 	u32 counts[TOLD_COUNTS];
+	u64 errors_pkts;
+	u64 flights_pkts;
 };
 
 LAW void told_show(const struct told_state *s, const struct told_params *p, struct law_control *control)
@@ -69,6 +72,13 @@ LAW void told_on_ack(void *state, const void *params, const struct law_ack *ack,
 	s->counts[TOLD_FLIGHT_BEFORE] = (u32)fixed_max(s->counts[TOLD_FLIGHT_BEFORE], ack->prior_in_flight_pkts);
 	s->counts[TOLD_FLIGHT_WHEN_SENT] =
 		(u32)fixed_max(s->counts[TOLD_FLIGHT_WHEN_SENT], ack->rate_prior_in_flight_pkts);
+	if (ack->rate_delivered_pkts) {
+		u64 flight = ack->rate_prior_in_flight_pkts, delivered = ack->rate_delivered_pkts - 1;
+
+		s->errors_pkts += fixed_max(flight, delivered) - fixed_min(flight, delivered);
+		s->flights_pkts += flight;
+		s->counts[TOLD_FLIGHT_ERROR] = (u32)fixed_mul_div(1000, s->errors_pkts, s->flights_pkts + 1);
+	}
 	control->cwnd_pkts = (u32)fixed_min((u64)control->cwnd_pkts + ack->delivered_pkts, p->window_pkts);
 	told_show(s, p, control);
 }

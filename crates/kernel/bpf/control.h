@@ -109,6 +109,25 @@ ALWAYS_INLINE void observe(struct sock *sk, struct tcp_sock *tp, const struct fl
 		ack->feedback.age_us = (u32)fixed_min(fixed_sub(ack->now_us, f->feedback_us), 0xffffffff);
 }
 
+/*
+ * The law sends less by choice. The kernel's own mark cannot be written everywhere (not in 6.1), so what it would do is
+ * done here: it stands until what is in flight now is delivered, and a sample is limited where its segment left while it
+ * stood.
+ */
+ALWAYS_INLINE void limit_samples(const struct tcp_sock *tp, struct flow *f)
+{
+	if (!f->is_limited || (s32)(tp->delivered - f->limited_until) > 0)
+		f->limited_from = tp->delivered;
+	f->is_limited = 1;
+	f->limited_until = tp->delivered + in_flight_of(tp);
+}
+
+ALWAYS_INLINE u32 is_limited(const struct flow *f, const struct rate_sample *rs)
+{
+	return rs->is_app_limited || (f->is_limited && (s32)(rs->prior_delivered - f->limited_from) >= 0 &&
+	                              (s32)(f->limited_until - rs->prior_delivered) >= 0);
+}
+
 ALWAYS_INLINE void observe_ack(struct tcp_sock *tp, struct flow *f, int flag, const struct rate_sample *rs,
                                struct law_ack *ack)
 {
@@ -119,7 +138,7 @@ ALWAYS_INLINE void observe_ack(struct tcp_sock *tp, struct flow *f, int flag, co
 	if (advanced_bytes > 0)
 		ack->acked_pkts = (u32)fixed_div((u32)advanced_bytes + mss_bytes - 1, mss_bytes);
 	ack->flags = (flag & FLAG_ECE ? LAW_ACK_ECE : 0) | (advanced_bytes > 0 ? 0 : LAW_ACK_DUPLICATE) |
-	             (rs->is_app_limited ? LAW_ACK_APP_LIMITED : 0) | (cwnd_limited(tp) ? LAW_ACK_CWND_LIMITED : 0) |
+	             (is_limited(f, rs) ? LAW_ACK_APP_LIMITED : 0) | (cwnd_limited(tp) ? LAW_ACK_CWND_LIMITED : 0) |
 	             (HOST_BITS(tp, rx_opt.saw_tstamp) ? LAW_ACK_TIMESTAMPS : 0) |
 	             (rs->is_ack_delayed ? LAW_ACK_DELAYED : 0) | f->ack_flags;
 	f->ack_flags = 0;
@@ -459,11 +478,8 @@ SEC("struct_ops") void control_ack(u64 *context)
 		take_window(tp, f, &control);
 		take_ssthresh(tp, f, &control);
 	}
-	if (control.flags & LAW_CONTROL_APP_LIMITED) {
-		u32 until = tp->delivered + in_flight_of(tp);
-
-		tp->app_limited = until ? until : 1;
-	}
+	if (control.flags & LAW_CONTROL_APP_LIMITED)
+		limit_samples(tp, f);
 	set_pacing(sk, tp, &control);
 	if (ack.now_us - f->shown_us >= LIVE_US)
 		show(sk, tp, f);

@@ -232,7 +232,6 @@ struct tcp_sock {
 	u32 prior_cwnd;
 	u32 prior_ssthresh;
 	u32 tlp_high_seq;
-	u32 app_limited;
 	u32 prr_out;
 	u32 undo_marker;
 	u32 packets_out;
