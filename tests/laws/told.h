@@ -21,7 +21,10 @@
 
 /* clang-format off */
 #define TOLD_PARAMS(P)                                                                                                 \
-	P(shows, 0, "timestamps|delayed|probed|undone|flight_before|flight_when_sent|lost|lost_again|lost_flight|lost_delivered|lost_lost|app_limited|flight_error", 1, 0, 12, "arbitrary", "The count that ssthresh shows") \
+	P(shows, 0,                                                                                                        \
+	  "timestamps|delayed|probed|undone|flight_before|flight_when_sent|lost|lost_again|lost_flight|"                    \
+	  "lost_delivered|lost_lost|app_limited|flight_error",                                                              \
+	  1, 0, 12, "arbitrary", "The count that ssthresh shows")                                                          \
 	P(window_pkts, 10, "pkt", 1, 1, 1000, "arbitrary", "Largest window")                                               \
 	P(idles, 0, "bool", 1, 0, 1, "arbitrary", "Whether it says that it sends less by choice")
 /* clang-format on */
@@ -70,8 +73,7 @@ LAW void told_on_ack(void *state, const void *params, const struct law_ack *ack,
 	s->counts[TOLD_PROBED] += !!(ack->flags & LAW_ACK_PROBE_REPAIRED);
 	s->counts[TOLD_APP_LIMITED] += ack->rate_interval_us && (ack->flags & LAW_ACK_APP_LIMITED);
 	s->counts[TOLD_FLIGHT_BEFORE] = (u32)fixed_max(s->counts[TOLD_FLIGHT_BEFORE], ack->prior_in_flight_pkts);
-	s->counts[TOLD_FLIGHT_WHEN_SENT] =
-		(u32)fixed_max(s->counts[TOLD_FLIGHT_WHEN_SENT], ack->rate_prior_in_flight_pkts);
+	s->counts[TOLD_FLIGHT_WHEN_SENT] = (u32)fixed_max(s->counts[TOLD_FLIGHT_WHEN_SENT], ack->rate_prior_in_flight_pkts);
 	if (ack->rate_delivered_pkts) {
 		u64 flight = ack->rate_prior_in_flight_pkts, delivered = ack->rate_delivered_pkts - 1;
 
@@ -83,7 +85,8 @@ LAW void told_on_ack(void *state, const void *params, const struct law_ack *ack,
 	told_show(s, p, control);
 }
 
-LAW void told_on_loss(void *state, const void *params, const struct law_ack *ack, u32 cause, struct law_control *control)
+LAW void told_on_loss(void *state, const void *params, const struct law_ack *ack, u32 cause,
+                      struct law_control *control)
 {
 	(void)ack;
 	(void)cause;
@@ -97,7 +100,8 @@ LAW void told_on_rto(void *state, const void *params, const struct law_ack *ack,
 	told_show(state, params, control);
 }
 
-LAW void told_on_undo(void *state, const void *params, const struct law_ack *ack, u32 cause, struct law_control *control)
+LAW void told_on_undo(void *state, const void *params, const struct law_ack *ack, u32 cause,
+                      struct law_control *control)
 {
 	struct told_state *s = state;
 

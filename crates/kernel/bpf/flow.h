@@ -50,7 +50,7 @@ struct flow {
 	u32 cwnd_fraction;
 	u32 ssthresh_pkts;
 	u32 ssthresh_fraction;
-	u32 below_one; /* 1: the kernel's window of 1 stands for the fraction alone */
+	u32 below_one;  /* 1: the kernel's window of 1 stands for the fraction alone */
 	u32 is_limited; /* 1: the law said once that it sends less by choice, at the deliveries that follow */
 	u32 limited_from;
 	u32 limited_until;

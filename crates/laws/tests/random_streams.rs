@@ -69,9 +69,22 @@ impl Random {
         from(&pairs)
     }
 
+    fn lost(&mut self, now_us: u64) -> abi::Lost {
+        abi::Lost {
+            retransmission: self.below(2) as u32,
+            now_us,
+            sent_us: self.below(now_us + 1),
+            in_flight_pkts: self.size32(),
+            delivered_pkts: self.size32(),
+            lost_pkts: self.size32(),
+            marked_pkts: self.size32(),
+            ..Default::default()
+        }
+    }
+
     fn ack(&mut self, now_us: u64) -> abi::Ack {
         abi::Ack {
-            flags: self.below(16) as u32,
+            flags: self.below(128) as u32,
             now_us,
             rtt_us: self.size32(),
             srtt_us: self.size32(),
@@ -173,6 +186,33 @@ fn without_samples(ack: abi::Ack) -> abi::Ack {
     }
 }
 
+/// What a law may leave in its control; `decides`: in recovery too, as at a loss.
+fn check_control(
+    law: &fadelab_laws::Sender,
+    before: &abi::Control,
+    control: &abi::Control,
+    decides: bool,
+    ack: &abi::Ack,
+) {
+    let name = law.name();
+    let paced = law.flags() & abi::SENDER_PACED != 0;
+    assert!(
+        control.cwnd_pkts >= 1 || (paced && control.cwnd_fraction >= 1),
+        "{name}: {control:?} after {before:?} {ack:?}"
+    );
+    assert!(
+        control.ssthresh_pkts >= 1,
+        "{name}: {control:?} after {before:?} {ack:?}"
+    );
+    assert!(control.ecn <= 3 && control.ca_state == before.ca_state, "{name}");
+    let may_act = law.flags() & abi::SENDER_OWNS_RECOVERY != 0 || before.ca_state != abi::CA_RECOVERY || decides;
+    assert!(
+        may_act || control.cwnd_pkts == before.cwnd_pkts,
+        "{name} must leave cwnd alone in recovery"
+    );
+    assert!(paced || control.pacing_Bps == 0, "{name} paces without saying so");
+}
+
 fn sender_stream(
     (start, events): &Stream,
     law: &'static fadelab_laws::Sender,
@@ -219,38 +259,10 @@ fn sender_stream(
                 assert!(send.feedback.present == 0 || u32::from(send.feedback.len) == law.feedback_bytes());
             }
             4 => law.on_undo(&mut state, &params, &ack, random.below(3) as u32, &mut control),
-            5 => {
-                let lost = abi::Lost {
-                    retransmission: random.below(2) as u32,
-                    now_us,
-                    sent_us: random.below(now_us + 1),
-                    in_flight_pkts: random.size32(),
-                    delivered_pkts: random.size32(),
-                    lost_pkts: random.size32(),
-                    marked_pkts: random.size32(),
-                    ..Default::default()
-                };
-                law.on_lost(&mut state, &params, &lost, &mut control);
-            }
+            5 => law.on_lost(&mut state, &params, &random.lost(now_us), &mut control),
             _ => law.on_ack(&mut state, &params, &ack, &mut control),
         }
-        let name = law.name();
-        let paced = law.flags() & abi::SENDER_PACED != 0;
-        assert!(
-            control.cwnd_pkts >= 1 || (paced && control.cwnd_fraction >= 1),
-            "{name}: {control:?} after {before:?} {ack:?}"
-        );
-        assert!(
-            control.ssthresh_pkts >= 1,
-            "{name}: {control:?} after {before:?} {ack:?}"
-        );
-        assert!(control.ecn <= 3 && control.ca_state == before.ca_state, "{name}");
-        let may_act = law.flags() & abi::SENDER_OWNS_RECOVERY != 0 || before.ca_state != abi::CA_RECOVERY || kind < 5;
-        assert!(
-            may_act || control.cwnd_pkts == before.cwnd_pkts,
-            "{name} must leave cwnd alone in recovery"
-        );
-        assert!(paced || control.pacing_Bps == 0, "{name} paces without saying so");
+        check_control(law, &before, &control, kind < 5, &ack);
         windows.push((control.cwnd_pkts, control.ssthresh_pkts, control.pacing_Bps));
     }
     (windows, state.words().to_vec())

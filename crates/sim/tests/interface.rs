@@ -232,9 +232,9 @@ fn a_spurious_reduction_is_taken_back() {
 
 #[test]
 fn a_spurious_timeout_is_taken_back() {
-    // Goal: a lone segment that comes 180 ms late is on its way back when the timer of 200 ms sends it again; the ACK of
-    // the original takes the timeout back, which is told with its cause (3), once, and that of the repetition changes
-    // nothing.
+    // Goal: a lone segment that comes 180 ms late is on its way back when the timer of 200 ms sends it again; the ACK
+    // of the original takes the timeout back, which is told with its cause (3), once, and that of the repetition
+    // changes nothing.
     let late = |spec: &mut RunSpec| {
         spec.flows[0].transport.undo = true;
         spec.flows[0].transport.rwnd_pkts = 1;
@@ -312,8 +312,8 @@ fn a_loss_never_raises_the_window() {
 #[test]
 fn a_syn_asks_and_its_answer_grants() {
     // Goal: a window that the SYN asked for, 100, is granted by a router, 20, which confirms it, and the connection
-    // begins with it; without a router the request comes back unconfirmed, and half of it is taken; without SYNs nothing
-    // is heard. As an option it takes room on the wire.
+    // begins with it; without a router the request comes back unconfirmed, and half of it is taken; without SYNs
+    // nothing is heard. As an option it takes room on the wire.
     let first_burst = |router: &str, handshake, option_space| {
         let mut spec = transfer("greeting", &[("wish_pkts", 100.0)], 300);
         spec.flows[0].receiver = fadelab_laws::receiver("greeting");
