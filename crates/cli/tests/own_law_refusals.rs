@@ -95,7 +95,9 @@ fn constants_and_copies_stay_allowed() {
 fn names_that_mean_something_else_are_refused() {
     // Goal: a user's law cannot pass for fair queueing, for a keyword of scenarios or for a header of fadelab.
     let place = place();
-    for name in ["fq_codel", "none", "auto", "one", "udp", "law", "declare", "fixed"] {
+    for name in [
+        "fq_codel", "none", "auto", "one", "udp", "law", "base", "declare", "fixed",
+    ] {
         let file = format!("{name}.h");
         fs::write(place.path().join(&file), "").unwrap();
         let (status, _, message) = fadelab(place.path(), &["run", "s.toml", "--law", &file]);

@@ -55,7 +55,7 @@ fn compile_text(source: &Source, build: Build) -> Result<Compiled, OwnLawError> 
 }
 
 /// Names that mean something else in a scenario, or in an `#include` beside the header.
-const RESERVED: [&str; 7] = ["none", "auto", "one", "udp", "law", "declare", "fixed"];
+const RESERVED: [&str; 8] = ["none", "auto", "one", "udp", "law", "base", "declare", "fixed"];
 
 fn refuse_builtin(name: &str, path: &Path) -> Result<(), OwnLawError> {
     if name.starts_with("fq_") || RESERVED.contains(&name) {
