@@ -212,6 +212,10 @@ fn impossible_values_are_refused() {
         &["the rate of a link is at least \"8 bit/s\""],
     );
     assert_has(
+        &refused(rate, &format!("{rate}\nrate_back = \"7 bit/s\"")),
+        &["rate_back = \"7 bit/s\"", "the rate of a link is at least \"8 bit/s\""],
+    );
+    assert_has(
         &refused(rate, "rate = \"99000 Gbit/s\""),
         &["a rate is at most \"10000 Gbit/s\""],
     );

@@ -196,7 +196,7 @@ impl Recorder {
             links: vec![Vec::new(); link_ids.len()],
             flows: vec![Vec::new(); plan.flows.len()],
             link_ids: link_ids.clone(),
-            // The state of a law in a kernel is its own; see docs/testbed.md.
+            // Nobody reads the memory of a law in the kernel yet (docs/results.md, values of laws).
             links_watched: vec![Vec::new(); link_ids.len()],
             flows_watched: vec![Vec::new(); plan.flows.len()],
         });
