@@ -37,7 +37,6 @@ struct greeting_router_params {
 struct greeting_echo {
 	u8 pkts;
 	u8 confirmed;
-	u8 present;
 };
 
 #ifdef __bpf__
@@ -99,7 +98,6 @@ LAW void greeting_on_data(void *state, const struct law_data *data)
 	if (!data->feedback.present)
 		return;
 	e->pkts = data->feedback.bytes[0];
-	e->present = 1;
 #ifndef __bpf__
 	e->confirmed = data->feedback.confirmed;
 #endif
@@ -109,9 +107,6 @@ LAW void greeting_fill_ack(void *state, struct law_fill *fill)
 {
 	struct greeting_echo *e = state;
 
-	if (!e->present)
-		return;
-	e->present = 0;
 	fill->feedback.bytes[0] = e->pkts;
 	fill->feedback.len = 1;
 	fill->feedback.present = 1;

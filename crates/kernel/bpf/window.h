@@ -51,11 +51,17 @@ ALWAYS_INLINE void take_ssthresh(struct tcp_sock *tp, struct flow *f, const stru
 	f->ssthresh_fraction = control->ssthresh_fraction;
 }
 
+/* What the answer to a loss may make of the window: no more than it was, but the two of RFC 5681, equation (4). */
+ALWAYS_INLINE u32 ceiling_of(const struct tcp_sock *tp)
+{
+	return tp->prior_cwnd > 2 ? tp->prior_cwnd : 2;
+}
+
 /* RFC 6937 with the slow start reduction bound. The kernel counts what was sent in a recovery (prr_out). */
 ALWAYS_INLINE void reduce_rate(struct tcp_sock *tp, struct flow *f, const struct law_ack *ack)
 {
 	u32 in_flight = in_flight_of(tp), prior = tp->prior_cwnd;
-	u32 ssthresh = tp->snd_ssthresh < prior ? tp->snd_ssthresh : prior;
+	u32 ssthresh = (u32)fixed_min(tp->snd_ssthresh, ceiling_of(tp));
 	s32 send;
 
 	if (!ack->delivered_pkts || !prior)
@@ -106,13 +112,13 @@ ALWAYS_INLINE void set_pacing(struct sock *sk, const struct tcp_sock *tp, const 
 		sk->sk_pacing_status = status;
 }
 
-/* Where the kernel left its window alone, the reduction ends at ssthresh, and never above where it began. */
+/* Where the kernel left its window alone, the reduction ends at ssthresh, and not above what it may. */
 ALWAYS_INLINE void end_reduction(struct tcp_sock *tp, struct flow *f, struct law_control *control)
 {
 	control->cwnd_pkts = control->ssthresh_pkts;
 	control->cwnd_fraction = control->ssthresh_fraction;
-	if (tp->prior_cwnd && control->cwnd_pkts > tp->prior_cwnd) {
-		control->cwnd_pkts = tp->prior_cwnd;
+	if (tp->prior_cwnd && control->cwnd_pkts >= ceiling_of(tp)) {
+		control->cwnd_pkts = ceiling_of(tp);
 		control->cwnd_fraction = 0;
 	}
 	take_window(tp, f, control);

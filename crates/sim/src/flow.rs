@@ -360,7 +360,7 @@ impl Flow {
             ecn_reductions: counters.ecn_reductions.into(),
             rtt_samples: counters.rtt_samples,
             rtt_us_sum: counters.rtt_us_sum,
-            cwnd_pkts: sender.control().cwnd_pkts,
+            cwnd_pkts: sender.window_pkts(),
             ssthresh_pkts: sender.control().ssthresh_pkts,
             srtt_us: sender.srtt_us(),
             in_flight_pkts: sender.board().in_flight_pkts(),

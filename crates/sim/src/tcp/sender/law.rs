@@ -76,21 +76,21 @@ impl Sender {
         (self.control.cwnd_pkts, self.control.cwnd_fraction) = (cwnd_pkts, 0);
     }
 
-    /// A loss was answered: the window goes to ssthresh, and never up by that.
+    /// A loss was answered: the window goes to ssthresh, and no further up by that than [`ceiling_pkts`].
     #[inline]
     pub(super) fn go_to_ssthresh(&mut self, cwnd_pkts_before: u32) {
-        let control = &mut self.control;
-        if control.ssthresh_pkts < cwnd_pkts_before {
+        let (control, ceiling_pkts) = (&mut self.control, ceiling_pkts(cwnd_pkts_before));
+        if control.ssthresh_pkts < ceiling_pkts {
             control.cwnd_pkts = control.ssthresh_pkts;
             control.cwnd_fraction = control.ssthresh_fraction;
         } else {
-            self.set_window(cwnd_pkts_before);
+            self.set_window(ceiling_pkts);
         }
     }
 
     /// Packets that may be in flight: a window below one lets a single one out at a time; one that is shut, none.
     #[inline(always)]
-    pub(super) fn window_pkts(&self) -> u32 {
+    pub(crate) fn window_pkts(&self) -> u32 {
         if self.control.cwnd_pkts > 0 {
             self.control.cwnd_pkts
         } else {
@@ -170,4 +170,11 @@ impl Sender {
         let word = (self.random ^ (self.random >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
         ((word ^ (word >> 27)) >> 32) as u32
     }
+}
+
+/// What the answer to a loss may make of a window: no more than it was, but the two segments that RFC 5681, equation
+/// (4), leaves any.
+#[inline]
+pub(super) fn ceiling_pkts(cwnd_pkts_before: u32) -> u32 {
+    cwnd_pkts_before.max(2)
 }

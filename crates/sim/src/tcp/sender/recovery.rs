@@ -3,6 +3,7 @@
 use fadelab_laws::abi;
 use fadelab_run::transport::Recovery;
 
+use super::law::ceiling_pkts;
 use super::{NOT_TIMED, Reduction, Sender};
 use crate::clock::Now;
 use crate::tcp::plan::Plan;
@@ -189,7 +190,7 @@ impl Sender {
             sent_pkts_before,
         } = *reduction;
         let in_flight = self.board.in_flight_pkts();
-        let ssthresh = self.control.ssthresh_pkts.min(cwnd_pkts_before);
+        let ssthresh = self.control.ssthresh_pkts.min(ceiling_pkts(cwnd_pkts_before));
         let sent_pkts = (self.counters.sent_pkts - sent_pkts_before) as u32;
         let to_send = if in_flight > ssthresh {
             let share = u64::from(ssthresh) * u64::from(delivered_pkts);
