@@ -18,7 +18,7 @@ use fadelab_laws::Codec;
 use pcap_file::pcapng::{Block, PcapNgReader};
 use tempfile::TempDir;
 
-/// A transfer under a law, in the profile that imitates Linux, where feedback takes room in headers, which are of
+/// A transfer under a law, in the profile that imitates Linux, where feedback takes room in headers; those of data are of
 /// `header_bytes` without it.
 fn scenario(law: &str, header_bytes: u32) -> String {
     format!(
@@ -31,7 +31,6 @@ fn scenario(law: &str, header_bytes: u32) -> String {
         [transport]
         preset = 'linux'
         header = '{header_bytes} B'
-        ack = '{header_bytes} B'
         [flow]
         law = '{law}'
         start = '0 s'
