@@ -18,7 +18,7 @@ use fadelab_laws::Codec;
 use pcap_file::pcapng::{Block, PcapNgReader};
 use tempfile::TempDir;
 
-/// A transfer under a law, in the profile that imitates Linux, where feedback takes room in headers; those of data are of
+/// A transfer under a law, in the profile that imitates Linux, where feedback takes room in headers; those of data have
 /// `header_bytes` without it.
 fn scenario(law: &str, header_bytes: u32) -> String {
     format!(
