@@ -22,8 +22,8 @@
 /* clang-format off */
 #define TOLD_PARAMS(P)                                                                                                 \
 	P(shows, 0,                                                                                                        \
-	  "timestamps|delayed|probed|undone|flight_before|flight_when_sent|lost|lost_again|lost_flight|"                    \
-	  "lost_delivered|lost_lost|app_limited|flight_error",                                                              \
+	  "timestamps|delayed|probed|undone|flight_before|flight_when_sent|lost|lost_again|lost_flight|"                   \
+	  "lost_delivered|lost_lost|app_limited|flight_error",                                                             \
 	  1, 0, 12, "arbitrary", "The count that ssthresh shows")                                                          \
 	P(window_pkts, 10, "pkt", 1, 1, 1000, "arbitrary", "Largest window")                                               \
 	P(idles, 0, "bool", 1, 0, 1, "arbitrary", "Whether it says that it sends less by choice")

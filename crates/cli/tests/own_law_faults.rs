@@ -220,7 +220,14 @@ fn windows_in_recovery_are_the_hosts() {
         "control->ca_state == LAW_CA_RECOVERY ||",
         "control->ca_state > LAW_CA_LOSS ||",
     );
-    at_fault("sender", from, to, "on_ack", "flow ", "it changed the window in recovery");
+    at_fault(
+        "sender",
+        from,
+        to,
+        "on_ack",
+        "flow ",
+        "it changed the window in recovery",
+    );
     let loss = |code: &str, why: &str| {
         let (from, to) = (
             "control->ssthresh_pkts = (u32)",
