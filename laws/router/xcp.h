@@ -75,7 +75,7 @@ enum xcp_router_timer {
 #define XCP_FIRST_US_MIN 4000u
 #define XCP_QUEUE_US_MIN 2000u
 
-/* The fields of a data packet, see sender/xcp.h. */
+/* The fields of a data packet, see part/xcp_fields.h. */
 #define XCP_ROUTER_FEEDBACK_BYTES 12
 #define XCP_ROUTER_BPS_MIN (-0x7fffffffll)
 /* |F| and S are clipped at 2^44 bytes per second; Rp and Rn are at most their sum. */

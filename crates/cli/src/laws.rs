@@ -19,8 +19,10 @@ pub struct LawsArgs {
 /// A role, as the command line spells it.
 #[derive(Clone, Copy, Debug, ValueEnum)]
 pub enum RoleArg {
-    /// Senders, with their receivers
+    /// Senders
     Sender,
+    /// The receivers' halves of senders' laws
+    Receiver,
     /// Routers
     Router,
     /// How a router learns what its link can carry
@@ -35,6 +37,7 @@ impl From<RoleArg> for Role {
     fn from(role: RoleArg) -> Self {
         match role {
             RoleArg::Sender => Self::Sender,
+            RoleArg::Receiver => Self::Receiver,
             RoleArg::Router => Self::Router,
             RoleArg::Capacity => Self::Capacity,
             RoleArg::Wire => Self::Wire,

@@ -4,17 +4,21 @@
  * one that receives from such a sender has an echo, and with traffic both ways a socket has both. All of it is touched
  * under the socket's lock, but for the codes that are noted before the socket is locked (feedback.h).
  *
- * The loader defines, per law: LAW_HEADER; LAW_SENDER (its table) and, if it has a receiver's half, LAW_RECEIVER;
- * STATE_BYTES and ECHO_STATE_BYTES (their states); PARAMS (values of the parameters, PARAMS_N of them); WIRE (enum
- * law_wire), WIRE_HEADER and WIRE_TABLE_NAME (its codec) and OPTION_BYTES (of the option); FEEDBACK_BYTES (on data) and
- * ECHO_BYTES (on ACKs); CARRIES_FEEDBACK (1: packets carry something of the law); CC_NAME (under which the kernel knows
- * the law); KERNEL_VERSION (major * 100 + minor); RECORD (1: each call of the law is recorded).
+ * The loader defines, per law: LAW_HEADER and LAW_SENDER (its table); RECEIVER_HEADER and LAW_RECEIVER where it has a
+ * receiver's half, which may stand in the same header; STATE_BYTES and ECHO_STATE_BYTES (their states); PARAMS (values
+ * of the parameters, PARAMS_N of them); WIRE (enum law_wire), WIRE_HEADER and WIRE_TABLE_NAME (its codec) and
+ * OPTION_BYTES (of the option); FEEDBACK_BYTES (on data) and ECHO_BYTES (on ACKs); CARRIES_FEEDBACK (1: packets carry
+ * something of the law); CC_NAME (under which the kernel knows the law); KERNEL_VERSION (major * 100 + minor); RECORD
+ * (1: each call of the law is recorded).
  */
 #ifndef FADELAB_FLOW_H
 #define FADELAB_FLOW_H
 
 #include "host.h"
 #include LAW_HEADER
+#ifdef RECEIVER_HEADER
+#include RECEIVER_HEADER
+#endif
 #include WIRE_HEADER
 
 #define WORDS_OF(bytes) (((bytes) + 7) / 8 > 0 ? ((bytes) + 7) / 8 : 1)

@@ -78,6 +78,7 @@ impl<'a> Unit<'a> {
         let state_bytes = self.receiver.map_or(0, Receiver::state_bytes);
         defines.push(("ECHO_STATE_BYTES", state_bytes.to_string()));
         if self.receiver.is_some() {
+            defines.push(("RECEIVER_HEADER", law_header("receiver", law.name())));
             defines.push(("LAW_RECEIVER", format!("{}_receiver", law.name())));
         }
         object("sender.bpf.c", include_str!("../../bpf/sender.bpf.c"), &defines)

@@ -1,7 +1,7 @@
 //! What a law's table of functions says that its comment does not: what it needs of its path and its host.
 
 use crate::catalogue::Role;
-use crate::{Capacity, Router, Sender, Wire, abi, registry};
+use crate::{Capacity, Receiver, Router, Sender, Wire, abi, registry};
 
 type Facts = (Vec<(&'static str, String)>, String);
 
@@ -9,6 +9,7 @@ type Facts = (Vec<(&'static str, String)>, String);
 pub fn of(role: Role, name: &str) -> Facts {
     match role {
         Role::Sender => registry::sender(name).map(sender),
+        Role::Receiver => registry::receiver(name).map(receiver),
         Role::Router => registry::router(name).map(router),
         Role::Capacity => registry::capacity(name).map(capacity),
         Role::Wire => registry::wire(name).map(format),
@@ -45,7 +46,7 @@ fn sender(law: &'static Sender) -> Facts {
             None => "any".to_owned(),
         },
     ));
-    let on_acks = registry::receiver(law.name()).map_or(0, crate::Receiver::feedback_bytes);
+    let on_acks = registry::receiver(law.name()).map_or(0, Receiver::feedback_bytes);
     let feedback = match (law.feedback_bytes(), on_acks) {
         (0, 0) => "none".to_owned(),
         (0, ack) => format!("{} on ACKs", bytes(ack)),
@@ -96,6 +97,16 @@ fn sender(law: &'static Sender) -> Facts {
         state(law.state_bytes(), law.flags() & abi::SENDER_SOCKET_STORAGE != 0),
     ));
     (facts, needs.join(", "))
+}
+
+fn receiver(law: &'static Receiver) -> Facts {
+    let needs = format!("sender {}", law.name());
+    let facts = vec![
+        ("Half of", format!("`{}`", law.name())),
+        ("Feedback", format!("{} on ACKs", bytes(law.feedback_bytes()))),
+        ("State", bytes(law.state_bytes())),
+    ];
+    (facts, needs)
 }
 
 /// A sender's memory against what the kernel gives.

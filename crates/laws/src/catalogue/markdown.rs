@@ -41,8 +41,8 @@ pub fn index(entries: &[Entry]) -> String {
 /// The page of one entry.
 pub fn page(entry: &Entry) -> String {
     let mut text = format!("{GENERATED}# {} `{}`\n", title(entry.role), entry.name);
-    // A part has no summary but the first sentence of its text.
-    if entry.role != Role::Part {
+    // Parts and receivers have no summary but the first sentence of their text.
+    if !matches!(entry.role, Role::Receiver | Role::Part) {
         let _ = writeln!(text, "\n{}.", escaped(&entry.summary));
     }
     let _ = writeln!(text, "\nHeader: [`{0}`](../../{0})", entry.path);
@@ -61,6 +61,7 @@ pub fn page(entry: &Entry) -> String {
 fn title(role: Role) -> &'static str {
     match role {
         Role::Sender => "Sender",
+        Role::Receiver => "Receiver",
         Role::Router => "Router",
         Role::Capacity => "Capacity part",
         Role::Wire => "Format of packets",

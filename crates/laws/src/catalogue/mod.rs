@@ -17,8 +17,10 @@ include!(concat!(env!("OUT_DIR"), "/catalogue.rs"));
 /// What a header is for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Role {
-    /// A sender's law, with its receiver's half where it has one.
+    /// A sender's law.
     Sender,
+    /// The receiver's half of the sender's law of its name.
+    Receiver,
     /// A router's law.
     Router,
     /// How a router learns what its link can carry.
@@ -31,12 +33,20 @@ pub enum Role {
 
 impl Role {
     /// All roles, in the order of the catalogue.
-    pub const ALL: [Self; 5] = [Self::Sender, Self::Router, Self::Capacity, Self::Wire, Self::Part];
+    pub const ALL: [Self; 6] = [
+        Self::Sender,
+        Self::Receiver,
+        Self::Router,
+        Self::Capacity,
+        Self::Wire,
+        Self::Part,
+    ];
 
     /// As the registry and the command line write it.
     pub fn name(self) -> &'static str {
         match self {
             Self::Sender => "sender",
+            Self::Receiver => "receiver",
             Self::Router => "router",
             Self::Capacity => "capacity",
             Self::Wire => "wire",
@@ -48,6 +58,7 @@ impl Role {
     pub fn heading(self) -> &'static str {
         match self {
             Self::Sender => "Senders",
+            Self::Receiver => "Receivers",
             Self::Router => "Routers",
             Self::Capacity => "Capacity parts",
             Self::Wire => "Formats of packets",
@@ -118,10 +129,10 @@ fn entry(role: Role, name: &'static str, path: &'static str, text: &str) -> Entr
         Role::Router => registry::router(name).map(|law| (law.summary(), law.params())),
         Role::Capacity => registry::capacity(name).map(|part| (part.summary(), part.params())),
         Role::Wire => registry::wire(name).map(|wire| (wire.summary(), &[][..])),
-        Role::Part => None,
+        Role::Receiver | Role::Part => None,
     }
     .map_or_else(
-        || (first_sentence(&sections), &[][..]),
+        || (first_sentence(account(&sections)), &[][..]),
         |(summary, params)| (summary.to_owned(), params),
     );
     let (facts, needs) = facts::of(role, name);
@@ -150,8 +161,14 @@ fn without_macro(parameters: &mut Section) {
         .retain(|block| *block != Block::Paragraph(String::new()));
 }
 
-fn first_sentence(sections: &[Section]) -> String {
-    let text = sections.first().map(Section::text).unwrap_or_default();
+/// Where a header without a summary in its table says what it is about: what comes first, or under a heading.
+fn account(sections: &[Section]) -> Option<&Section> {
+    let headed = sections.iter().find(|section| section.title == "In one paragraph");
+    headed.or(sections.first())
+}
+
+fn first_sentence(section: Option<&Section>) -> String {
+    let text = section.map(Section::text).unwrap_or_default();
     let end = text.find(". ").unwrap_or(text.len());
     text[..end].trim_end_matches('.').to_owned()
 }
