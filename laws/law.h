@@ -370,6 +370,11 @@ struct law_queue {
 	u64 arrived_pkts;  /* later dropped ones included */
 	u64 arrived_bytes; /* on-air */
 	u64 queue_bytes_min;
+	/* From the capacity part, since its last interval: F, by how much all flows together may grow (negative: shrink),
+	 * in place of what the law computes from spare_Bps and the queue. A law that knows nothing of it goes on without. */
+	s64 aggregate_Bps;
+	u32 has_aggregate; /* 1: the part gives it */
+	u32 reserved;
 };
 
 /* The link as configured, for init and for laws that scale with it. */
@@ -379,7 +384,9 @@ struct law_link {
 	u64 now_us;
 	u64 capacity_Bps; /* on-air bytes; 0: not known */
 	u64 delay_us;
-	u64 limit_bytes;  /* 0: limited in packets only */
+	/* On-air bytes, never 0: a limit in packets counts packet_bytes for each. A kernel that was told no limit takes
+	 * the device's transmit queue for it, in packets. */
+	u64 limit_bytes;
 	u32 limit_pkts;   /* 0: limited in bytes only */
 	u32 packet_bytes; /* on-air bytes of a full data packet */
 };
@@ -437,8 +444,11 @@ struct law_interval {
 	u64 idle_us;
 	u64 queue_bytes; /* now */
 	u64 queue_bytes_min;
-	u64 limit_bytes;
+	u64 limit_bytes;    /* as in law_link */
 	u64 configured_Bps; /* 0: nothing was configured */
+	/* Of what was sent, what the far end gets: without what is lost on the air. Where the link repeats packets, each
+	 * counts at the try that comes through. */
+	u64 received_bytes LAW_NOT_IN_KERNEL("a device hears nothing of what its link's far end received");
 };
 
 struct law_estimate {
@@ -447,6 +457,10 @@ struct law_estimate {
 	s64 spare_Bps;
 	u64 capacity_Bps; /* 0: not known */
 	s64 queue_control_bytes;
+	/* F itself, see law_queue; a part that gives it gives spare_Bps for laws that know nothing of it. */
+	s64 aggregate_Bps;
+	u32 has_aggregate;
+	u32 reserved;
 };
 
 enum law_capacity_flags {

@@ -31,6 +31,7 @@ struct law_host_meter {
 	u64 sent_bytes;
 	u64 offered_bytes; /* capacity that went by, used or not */
 	u64 busy_ns;
+	u64 received_bytes; /* of what was sent, what is not lost on the air; no device of a kernel knows */
 };
 
 /* When a timer ran last, as far as it is told what came since. */
@@ -168,6 +169,8 @@ LAW void law_host_note_estimate(struct law_host *h)
 	h->queue.capacity_Bps = h->estimate.capacity_Bps;
 	h->queue.queue_control_bytes = h->estimate.queue_control_bytes;
 	h->queue.has_queue_control = h->estimate.has_queue_control;
+	h->queue.aggregate_Bps = h->estimate.aggregate_Bps;
+	h->queue.has_aggregate = h->estimate.has_aggregate;
 }
 
 /* When the next timer is due, or LAW_TIMER_OFF. */
@@ -185,7 +188,9 @@ LAW u64 law_host_start(struct law_host *h, const struct law_host_law *of, const 
 {
 	h->queue.size = sizeof(h->queue);
 	h->estimate.size = sizeof(h->estimate);
-	h->estimate.capacity_Bps = link->capacity_Bps;
+	/* Until the part speaks for the first time; one that knows no capacity never says one. */
+	if (of->part->flags & LAW_CAPACITY_KNOWN)
+		h->estimate.capacity_Bps = link->capacity_Bps;
 	law_host_note_estimate(h);
 	h->limit_bytes = link->limit_bytes;
 	h->configured_Bps = link->capacity_Bps;
@@ -220,6 +225,9 @@ LAW void law_host_close_interval(struct law_host *h, const struct law_host_law *
 		.configured_Bps = h->configured_Bps,
 	};
 
+#ifndef __bpf__
+	interval.received_bytes = fixed_sub(meter->received_bytes, h->closed.received_bytes);
+#endif
 	if (of->part->estimate)
 		of->part->estimate(of->part_state, of->part_params, &interval, &h->estimate);
 	h->closed_us = now_us;

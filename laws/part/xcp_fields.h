@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 /*
- * XCP's fields as its laws see them, in network byte order: on data 12 bytes, the round trip and the distance of packets
- * (unsigned seconds, 28 fractional bits) and delta (signed bytes per second), on ACKs 4 bytes, the reverse feedback.
+ * XCP's fields as its laws see them, in network byte order: on data 12 bytes, the round trip and the distance of
+ * packets (unsigned seconds, 28 fractional bits) and delta (signed bytes per second), on ACKs 4 bytes, the reverse
+ * feedback.
  */
 #ifndef FADELAB_PART_XCP_FIELDS_H
 #define FADELAB_PART_XCP_FIELDS_H

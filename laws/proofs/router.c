@@ -42,6 +42,8 @@ static void any_queue(struct law_queue *queue)
 		.has_queue_control = (u32)any(0, 1),
 		.last_bytes = (u32)any(0, LAW_PACKET_BYTES_MAX),
 		.last_start_us = any_time_us(),
+		.aggregate_Bps = any_signed(-FIXED_SIGNED_MAX, LAW_CAPACITY_BPS_MAX),
+		.has_aggregate = (u32)any(0, 1),
 	};
 }
 

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 /*
- * Source: Xia, Subramanian, Stoica, Kalyanaraman, "One more bit is enough", SIGCOMM 2005, section 4.1; the authors' ns-2
- * release 0.1 of February 2006.
+ * Source: Xia, Subramanian, Stoica, Kalyanaraman, "One more bit is enough", SIGCOMM 2005, section 4.1; the authors'
+ * ns-2 release 0.1 of February 2006.
  *
- * In one paragraph: The receiver echoes the load code that routers left in the ECN field of the data. An ACK for several
- * packets carries the most congested of their codes, so that an overload never hides behind a later packet.
+ * In one paragraph: The receiver echoes the load code that routers left in the ECN field of the data. An ACK for
+ * several packets carries the most congested of their codes, so that an overload never hides behind a later packet.
  *
  * Law:
  *   on data    code = the highest since the last ACK that carried one

@@ -10,8 +10,8 @@
  *   on data    sum += delta
  *   on an ACK  reverse feedback = sum, within 32 bits; written, it is taken from the sum
  *
- * Feedback: on data 12 bytes, of which the receiver reads delta, on ACKs 4 bytes, the reverse feedback (signed bytes per
- * second), in network byte order.
+ * Feedback: on data 12 bytes, of which the receiver reads delta, on ACKs 4 bytes, the reverse feedback (signed bytes
+ * per second), in network byte order.
  *
  * Divergences:
  *   1. What an ACK had no room for, and what exceeded its 32 bits, stays in the sum; ns-2 has ACKs without limits.

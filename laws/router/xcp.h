@@ -220,6 +220,10 @@ LAW s64 xcp_aggregate_Bps(const struct xcp_router_state *s, const struct xcp_rou
 	s64 gain_Bps = fixed_signed_mul_div(queue->spare_Bps, p->alpha, 1000000);
 	s64 drain_Bps = fixed_signed_mul_div(drain_bytes, p->beta, s->mean_rtt_us);
 
+	if (queue->has_aggregate) {
+		LAW_STEP("aggregate: F is the capacity part's");
+		return queue->aggregate_Bps;
+	}
 	/* beta is in millionths and the round trip in microseconds: the two factors cancel. */
 	return fixed_signed_add(gain_Bps, -drain_Bps);
 }

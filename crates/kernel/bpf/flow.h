@@ -4,8 +4,8 @@
  * one that receives from such a sender has an echo, and with traffic both ways a socket has both. All of it is touched
  * under the socket's lock, but for the codes that are noted before the socket is locked (feedback.h).
  *
- * The loader defines, per law: LAW_HEADER and LAW_SENDER (its table); RECEIVER_HEADER and LAW_RECEIVER where it has a
- * receiver's half, which may stand in the same header; STATE_BYTES and ECHO_STATE_BYTES (their states); PARAMS (values
+ * The loader defines, per law: LAW_HEADER and LAW_SENDER (its table); LAW_RECEIVER where it has a receiver's half, and
+ * RECEIVER_HEADER where that stands in another header; STATE_BYTES and ECHO_STATE_BYTES (their states); PARAMS (values
  * of the parameters, PARAMS_N of them); WIRE (enum law_wire), WIRE_HEADER and WIRE_TABLE_NAME (its codec) and
  * OPTION_BYTES (of the option); FEEDBACK_BYTES (on data) and ECHO_BYTES (on ACKs); CARRIES_FEEDBACK (1: packets carry
  * something of the law); CC_NAME (under which the kernel knows the law); KERNEL_VERSION (major * 100 + minor); RECORD
@@ -14,6 +14,7 @@
 #ifndef FADELAB_FLOW_H
 #define FADELAB_FLOW_H
 
+#include "fixed.h"
 #include "host.h"
 #include LAW_HEADER
 #ifdef RECEIVER_HEADER

@@ -5,14 +5,17 @@
  *
  * The unit is compiled with
  *   LAW_HEADER, LAW_TABLE_NAME, LAW_STATE_BYTES, LAW_PARAMS                 the law and its parameters
- *   CAPACITY_HEADER, CAPACITY_TABLE_NAME, CAPACITY_STATE_BYTES, CAPACITY_PARAMS   the capacity part
+ *   CAPACITY_HEADER, CAPACITY_TABLE_NAME, CAPACITY_STATE_BYTES, CAPACITY_PARAMS   the capacity part, its header where
+ *                                it is not the law's
  *   WIRE, WIRE_HEADER, WIRE_TABLE_NAME   number of the law's wire, and its codec
  *   ECHO_BYTES, DATA_BYTES, OPTION_BYTES what packets of the wire carry, and bytes of its option
  *   KERNEL_VERSION               of the kernel it is for, 601 for 6.1
  *   LOAD_Q32, CODE               of the law's state `s`, where the law has a load factor and a code to show
  */
 #include LAW_HEADER
+#ifdef CAPACITY_HEADER
 #include CAPACITY_HEADER
+#endif
 #include WIRE_HEADER
 
 #include "host/router.h"
@@ -330,6 +333,8 @@ SEC("tc") int router_start(struct __sk_buff *skb)
 	link.now_us = bpf_ktime_get_ns() / 1000;
 	link.capacity_Bps = config->capacity_Bps;
 	link.limit_bytes = config->limit_bytes;
+	if (!link.limit_bytes)
+		link.limit_bytes = fixed_max(config->queue_pkts, 1) * fixed_max(config->packet_bytes, 1);
 	link.packet_bytes = config->packet_bytes;
 	r->now_us = r->start_us = link.now_us;
 	law = router_law(r);

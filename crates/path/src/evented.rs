@@ -54,6 +54,8 @@ pub(crate) struct Evented<T: Transmit> {
     /// Bytes of all repetitions that began, and the most that was ever left for new packets.
     retransmitted_bytes: u64,
     offered_bytes_new: u64,
+    /// Bytes of transmissions that the far end gets.
+    received_bytes: u64,
 }
 
 #[derive(Clone, Copy, Debug)]
@@ -83,6 +85,7 @@ impl<T: Transmit> Evented<T> {
             delivered_pkts: 0,
             retransmitted_bytes: 0,
             offered_bytes_new: 0,
+            received_bytes: 0,
         }
     }
 
@@ -150,6 +153,7 @@ impl<T: Transmit> Evented<T> {
         };
         transmission.count(self.has_channel(), &mut self.ledger.counters);
         self.retransmitted_bytes += u64::from(waiting.bytes) * u64::from(flight.is_repetition());
+        self.received_bytes += u64::from(waiting.bytes) * u64::from(transmission.outcome == Outcome::Sound);
         self.last = Some(transmission);
         // A repetition without delay follows at once, where the transmitter's clock is a fraction ahead of the end.
         let retry_ns = match self.repeater.retry_ns() {
@@ -178,6 +182,7 @@ impl<T: Transmit> Evented<T> {
             arrived_pkts: self.ledger.counters.arrived_pkts,
             arrived_bytes: self.ledger.counters.arrived_bytes,
             busy_ns: self.busy_ns - unsent_ns,
+            received_bytes: self.received_bytes,
         };
         self.queue.run_timers(now_ns, meter);
     }

@@ -4,7 +4,7 @@ use fadelab_laws::{Fate, RouterHost, Shown, abi, guard};
 use fadelab_phy::random::{CounterDraw, Stream};
 
 use crate::packet::{PacketId, Store};
-use crate::spec::{CapacitySpec, LinkSpec};
+use crate::spec::{Buffer, CapacitySpec, LinkSpec};
 
 pub(crate) use abi::HostMeter as Meter;
 
@@ -49,7 +49,7 @@ impl LawHost {
             random: random.next_u64() as u32,
             capacity_Bps: capacity_bytes_per_s,
             delay_us: spec.delay_ns / NS_PER_US,
-            limit_bytes: spec.buffer.bytes.unwrap_or(0),
+            limit_bytes: limit_bytes(spec.buffer, spec.air_bytes(packet_bytes)),
             limit_pkts: spec.buffer.packets.unwrap_or(0),
             packet_bytes: spec.air_bytes(packet_bytes),
             ..abi::Link::default()
@@ -157,6 +157,12 @@ impl LawHost {
         host.set_queue(0, 0);
         host.pass(now_ns, shown(self.sees_feedback, id, air_bytes, store))
     }
+}
+
+/// A limit in bytes as a law is told it: one in packets counts full ones.
+fn limit_bytes(buffer: Buffer, packet_bytes: u32) -> u64 {
+    let of_packets = || u64::from(buffer.packets.unwrap_or(0)) * u64::from(packet_bytes);
+    buffer.bytes.unwrap_or_else(of_packets).max(1)
 }
 
 /// A random word of a link by its number.

@@ -173,14 +173,18 @@ fn estimate(flags: u32, estimate: &abi::Estimate) -> Option<String> {
     if estimate.capacity_Bps != 0 && flags & abi::CAPACITY_KNOWN == 0 {
         return Some("it returned a capacity_Bps, but its table lacks LAW_CAPACITY_KNOWN".to_owned());
     }
-    if estimate.has_queue_control > 1 {
-        let given = estimate.has_queue_control;
-        return Some(format!("it returned has_queue_control = {given}; allowed is 0 or 1"));
+    let flags = [
+        ("has_queue_control", estimate.has_queue_control),
+        ("has_aggregate", estimate.has_aggregate),
+    ];
+    if let Some((field, given)) = flags.into_iter().find(|(_, given)| *given > 1) {
+        return Some(format!("it returned {field} = {given}; allowed is 0 or 1"));
     }
     let fields = [
         ("capacity_Bps", estimate.capacity_Bps),
         ("spare_Bps", estimate.spare_Bps.unsigned_abs()),
         ("queue_control_bytes", estimate.queue_control_bytes.unsigned_abs()),
+        ("aggregate_Bps", estimate.aggregate_Bps.unsigned_abs()),
     ];
     let wrong = fields.into_iter().find(|(_, size)| *size > ESTIMATE_MAX);
     wrong.map(|(field, size)| format!("it returned {field} of {size}, beyond any link (2^50)"))
