@@ -66,8 +66,8 @@ fn main() {
         build.file(file);
     }
     let layout_c = out.join("law_layout.c");
-    let interface =
-        ["law.h", "codec.h", "host/router.h", "host/instance.h"].map(|name| fs::read_to_string(laws.join(name)));
+    let interface = ["law.h", "law_path.h", "codec.h", "host/router.h", "host/instance.h"]
+        .map(|name| fs::read_to_string(laws.join(name)));
     let header = interface
         .map(|text| text.expect("the interface of laws exists"))
         .concat();

@@ -2,8 +2,8 @@
 /*
  * Source: none; it exists to exercise parts that give the aggregate feedback by themselves.
  *
- * In one paragraph: The part knows no capacity. It tells the router's law by how much all flows together may grow so that
- * a given share of the buffer is filled, and never lets them grow by more than a share of what came through.
+ * In one paragraph: The part knows no capacity. It tells the router's law by how much all flows together may grow so
+ * that a given share of the buffer is filled, and never lets them grow by more than a share of what came through.
  *
  * Law: F = calm (received - arrived) + gain (share limit - queue), rates in bytes per second over the interval, at most
  * rise times what the far end received.

@@ -2,7 +2,7 @@
 
 use fadelab_kernel::Version;
 use fadelab_kernel::compile::CompileError;
-use fadelab_kernel::router::object::{Recipe, compile};
+use fadelab_kernel::router::object::{Recipe, compile, obstacle};
 use fadelab_kernel::sender::Unit;
 use fadelab_laws::own::{Source, SourceFile, load_text};
 use fadelab_laws::{capacity, router, sender};
@@ -101,6 +101,46 @@ LAW_TABLE struct law_router joint_router = {
     }
 }
 
+#[test]
+fn a_law_with_queues_has_no_place_at_a_device() {
+    // Goal: whoever puts a law at a device is told that the device has one queue, by the law's name.
+    bring(
+        "several",
+        r#"
+#include "law.h"
+
+LAW u32 several_classify(void *state, const void *params, const struct law_packet *packet,
+                         const struct law_queue *queue)
+{
+	return packet->ecn & 1;
+}
+
+LAW u32 several_pick(void *state, const void *params, const struct law_queue *queue)
+{
+	return !queue->each_pkts[0];
+}
+
+LAW_TABLE struct law_router several_router = {
+	.abi = LAW_ABI,
+	.size = sizeof(struct law_router),
+	.name = "several",
+	.summary = "Two queues",
+	LAW_NO_PARAMS,
+	.queues = 2,
+	.classify = several_classify,
+	.pick = several_pick,
+};
+"#,
+    );
+    let (law, part) = (
+        router("several").expect("brought"),
+        capacity("configured").expect("registered"),
+    );
+    let why = obstacle(law, part).expect("a device has one queue");
+    assert!(why.contains("several") && why.contains("2 queues of its own"), "{why}");
+    assert_eq!(obstacle(router("red").expect("registered"), part), None);
+}
+
 /// A capacity part whose estimate is `line`.
 fn part(name: &str, line: &str) -> String {
     format!(
@@ -149,7 +189,7 @@ fn what_no_kernel_tells_is_refused_where_it_is_read() {
     for part in [
         "hears.h:4:",
         "received_bytes",
-        "a device hears nothing of what its link's far end received",
+        "a device does not hear what the far end received",
     ] {
         assert!(message.contains(part), "{message}");
     }

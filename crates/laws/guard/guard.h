@@ -45,6 +45,8 @@ enum guard_function {
 	GUARD_ROUTER_ON_ENQUEUE,
 	GUARD_ROUTER_ON_DEQUEUE,
 	GUARD_ROUTER_ON_TIMER,
+	GUARD_ROUTER_CLASSIFY,
+	GUARD_ROUTER_PICK,
 	GUARD_CAPACITY_INIT,
 	GUARD_CAPACITY_ESTIMATE,
 };
@@ -60,6 +62,7 @@ struct guard_call {
 	u32 flags;
 	u32 feedback_bytes;
 	u32 timers;
+	u32 queues;
 	u32 line; /* of undefined behaviour, with `file` and `column` */
 	void *state;
 	const void *params;
@@ -215,7 +218,8 @@ static void guard_receiver_ack_written(void *state, u32 written)
 #define GUARD_ROUTER(number)                                                                                           \
 	GUARD_COMMON(number, GUARD_TABLE(router)),                                                                         \
 		.rows = GUARD_TABLE(router).params, .rows_n = GUARD_TABLE(router).params_n,                                    \
-		.flags = GUARD_TABLE(router).flags, .timers = GUARD_TABLE(router).timers, .params = params
+		.flags = GUARD_TABLE(router).flags, .timers = GUARD_TABLE(router).timers,                                      \
+		.queues = GUARD_TABLE(router).queues, .params = params
 
 static void guard_router_init(void *state, const void *params, const struct law_link *link, u64 due_us[LAW_TIMERS_MAX])
 {
@@ -248,6 +252,23 @@ static u64 guard_router_on_timer(void *state, const void *params, u32 timer, con
 
 	GUARDED(call, call.result = GUARD_TABLE(router).on_timer(state, params, timer, queue));
 	return call.result;
+}
+
+static u32 guard_router_classify(void *state, const void *params, const struct law_packet *packet,
+                                 const struct law_queue *queue)
+{
+	struct guard_call call = {GUARD_ROUTER(GUARD_ROUTER_CLASSIFY), .event = (void *)packet, .context = queue};
+
+	GUARDED(call, call.result = GUARD_TABLE(router).classify(state, params, packet, queue));
+	return (u32)call.result;
+}
+
+static u32 guard_router_pick(void *state, const void *params, const struct law_queue *queue)
+{
+	struct guard_call call = {GUARD_ROUTER(GUARD_ROUTER_PICK), .context = queue};
+
+	GUARDED(call, call.result = GUARD_TABLE(router).pick(state, params, queue));
+	return (u32)call.result;
 }
 
 #define GUARD_CAPACITY(number)                                                                                         \
@@ -301,6 +322,8 @@ __attribute__((visibility("default"))) struct guard_law GUARD_EXPORT(const struc
 	GUARD_WRAP(router, on_enqueue);
 	GUARD_WRAP(router, on_dequeue);
 	GUARD_WRAP(router, on_timer);
+	GUARD_WRAP(router, classify);
+	GUARD_WRAP(router, pick);
 	guard_capacity = GUARD_TABLE(capacity);
 	GUARD_WRAP(capacity, init);
 	GUARD_WRAP(capacity, estimate);

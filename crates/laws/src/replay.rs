@@ -237,6 +237,12 @@ fn call_router(law: &Router, function: &Function, record: &CallRecord, given: In
         "on_dequeue" => {
             law.on_dequeue(&mut read(&given.event), &read(&given.queue));
         }
+        "classify" => {
+            law.classify(&read(&given.event), &read(&given.queue));
+        }
+        "pick" => {
+            law.pick(&read(&given.queue));
+        }
         _ => {
             let timer = record.arguments.get("timer").copied().unwrap_or(0);
             law.on_timer(timer as u32, &read(&given.queue));

@@ -18,6 +18,15 @@ pub(crate) struct QueueView {
     pub pkts: u32,
 }
 
+/// One of the queues that a law has of its own.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct OwnQueue {
+    pub bytes: u64,
+    pub pkts: u32,
+    /// How long its head has waited.
+    pub wait_ns: u64,
+}
+
 /// A law, its parameters and its state.
 #[derive(Debug)]
 pub(crate) struct LawHost {
@@ -95,6 +104,34 @@ impl LawHost {
         host.set_queue(queue.bytes, queue.pkts);
         let random = &mut self.random;
         host.run_timers(queue.now_ns, &meter, || random.next_u64() as u32);
+    }
+
+    /// Shows the law what waits in one of its own queues; to be said of each before every call.
+    pub fn show_own_queue(&mut self, index: usize, queue: OwnQueue) {
+        if let Some(host) = &mut self.host {
+            host.set_own_queue(index, queue.bytes, queue.pkts, queue.wait_ns);
+        }
+    }
+
+    /// The queue of the law's own that an arrival is to join, before [`Self::on_enqueue`].
+    pub fn classify(
+        &mut self,
+        queue: QueueView,
+        full: bool,
+        id: PacketId,
+        air_bytes: u32,
+        store: &mut impl Store,
+    ) -> u32 {
+        let Some(host) = &mut self.host else { return 0 };
+        host.set_queue(queue.bytes, queue.pkts);
+        host.classify(queue.now_ns, full, shown(self.sees_feedback, id, air_bytes, store))
+    }
+
+    /// The queue of the law's own whose head is to leave, before [`Self::on_dequeue`].
+    pub fn pick(&mut self, queue: QueueView) -> u32 {
+        let Some(host) = &mut self.host else { return 0 };
+        host.set_queue(queue.bytes, queue.pkts);
+        host.pick(queue.now_ns)
     }
 
     /// An arrival, before the limit of the queue is applied: `full` says what that will do. A law that does not look at

@@ -5,7 +5,6 @@ mod common;
 use common::{
     DROP, Dumbbell, MS, RTT_NS, S, flow, kth, link, network, plain_router, random_loss, record_of, seen, wire,
 };
-use fadelab_laws::capacity;
 use fadelab_path::layer::{LinkLayer, Reorder};
 use fadelab_path::spec::RouterSpec;
 use fadelab_run::app::{App, Span};
@@ -94,36 +93,6 @@ fn a_host_paces_by_acks_where_it_shall() {
         }
     }
     assert!(at_once > 30 && timed > 2, "{at_once} with ACKs, {timed} by the timer");
-}
-
-#[test]
-fn a_capacity_part_gives_the_aggregate_feedback() {
-    // Goal: under a part that gives F by itself, aiming at an eighth of the buffer, XCP's flows fill that and nothing
-    // but that, though the buffer is limited in packets and no capacity is known; under `configured` they drain it.
-    let queue_pkts = |part: &str| {
-        let mut spec = Dumbbell {
-            flows: 5,
-            law: "xcp",
-            router: "xcp",
-            rate_bps: 10_000_000,
-            delay_ns: 20 * MS,
-            buffer_pkts: 200,
-            duration_ns: 60 * S,
-        }
-        .spec();
-        spec.warmup_ns = 30 * S;
-        let part = capacity(part).expect("a part");
-        for link in &mut spec.network.links[..2] {
-            (link.router.capacity, link.router.capacity_params) = (part, part.default_params());
-        }
-        let record = record_of(&spec);
-        let (before, after) = (&record.links_warmup[0], &record.links_end[0]);
-        assert!(used(&record, 0) > 0.97, "{}", used(&record, 0));
-        (after.queue_byte_ns - before.queue_byte_ns) as f64 / (30 * S) as f64 / 1040.0
-    };
-    let (aimed, configured) = (queue_pkts("aimed"), queue_pkts("configured"));
-    assert!((15.0..35.0).contains(&aimed), "{aimed} packets, not about 25");
-    assert!(configured < 10.0, "{configured}");
 }
 
 #[test]

@@ -21,7 +21,7 @@ pub(super) fn state(device: &Device) -> io::Result<State> {
         let flags = ask(&device.name, libc::SIOCGIFFLAGS)?;
         let mtu = ask(&device.name, libc::SIOCGIFMTU)?;
         let queue = ask(&device.name, libc::SIOCGIFTXQLEN)?;
-        // SAFETY: the three requests filled in these fields; the length of a queue is a number where that of the MTU is.
+        // SAFETY: the three requests filled in these fields; the length of a queue is a number as the MTU is.
         let (flags, mtu, queue_pkts) = unsafe {
             (
                 flags.ifr_ifru.ifru_flags,

@@ -32,6 +32,14 @@ pub fn obstacle(law: &Router, part: &Capacity) -> Option<String> {
             law.name()
         ));
     }
+    if law.queues() > 0 {
+        return Some(format!(
+            "router law {}: it has {} queues of its own, and a device has one, behind the program; it runs in the \
+             simulator",
+            law.name(),
+            law.queues()
+        ));
+    }
     if law.flags() & abi::ROUTER_NEEDS_CAPACITY != 0 && !part.knows_capacity() {
         return Some(format!(
             "router law {}: it needs a capacity, which the part {} does not give; take the part configured",

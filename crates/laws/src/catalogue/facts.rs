@@ -145,6 +145,9 @@ fn router(law: &'static Router) -> Facts {
         .to_owned(),
     ));
     facts.push(("Timers", law.timers().to_string()));
+    if law.queues() > 0 {
+        facts.push(("Queues of its own", law.queues().to_string()));
+    }
     facts.push(("State", bytes(law.state_bytes())));
     (facts, needs.join(", "))
 }

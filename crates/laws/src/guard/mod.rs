@@ -40,6 +40,7 @@ pub(crate) struct Call {
     flags: u32,
     feedback_bytes: u32,
     timers: u32,
+    queues: u32,
     line: u32,
     state: *mut c_void,
     params: *const c_void,

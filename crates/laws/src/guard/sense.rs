@@ -200,6 +200,16 @@ fn returned(call: &Call, function: &Function) -> Option<String> {
             let declared = call.flags & abi::ROUTER_DROPS_AT_DEQUEUE != 0;
             (!declared).then(|| "it drops in on_dequeue, but its table lacks LAW_ROUTER_DROPS_AT_DEQUEUE".to_owned())
         }
+        "queue" if call.result >= u64::from(call.queues) => Some(format!(
+            "it returned queue {}; its table declares {} (.queues), counted from 0",
+            call.result, call.queues
+        )),
+        "queue" if function.name == "pick" => {
+            // SAFETY: a queue is picked among those of a queue that is shown.
+            let each_pkts = unsafe { (*call.context.cast::<abi::Queue>()).each_pkts };
+            let empty = each_pkts[call.result as usize] == 0;
+            empty.then(|| format!("it picked queue {}, which is empty (each_pkts)", call.result))
+        }
         "due_us" => {
             // SAFETY: a timer is called with a queue.
             let now_us = unsafe { (*call.context.cast::<abi::Queue>()).now_us };

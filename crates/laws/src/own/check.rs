@@ -134,6 +134,18 @@ unsafe fn router(table: &abi::RouterTable, law: &str) -> Result<(), String> {
     }
     one_of("router", law, ".wire", table.wire, abi::WIRE_PAIR)?;
     one_of("router", law, ".timers", table.timers, abi::TIMERS_MAX as u32)?;
+    one_of("router", law, ".queues", table.queues, abi::QUEUES_MAX as u32)?;
+    if table.queues == 0 && (table.classify.is_some() || table.pick.is_some()) {
+        return Err(format!(
+            "{law}_router has .classify or .pick, but no .queues: how many has it?"
+        ));
+    }
+    if table.queues > 0 && (table.classify.is_none() || table.pick.is_none()) {
+        return Err(format!(
+            "{law}_router has .queues = {}, and needs .classify (which one a packet joins) and .pick (which one sends)",
+            table.queues
+        ));
+    }
     if table.timers > 0 && table.on_timer.is_none() {
         return Err(format!("{law}_router has .timers = {}, but no .on_timer", table.timers));
     }
