@@ -6,7 +6,7 @@
  * in, decisions go out. It keeps its memory in a plain struct that the host gives it, it calls nothing, allocates
  * nothing, reads no clock. The same header is compiled into the simulator, the emulator and the kernel's BPF programs.
  *
- * A protocol has up to four roles: sender, receiver, router and (reserved) gateway. Each is a table of functions; a
+ * A protocol has up to four roles: sender, receiver, router and gateway. Each is a table of functions; a
  * function that a law does not need is left NULL and the host then spends nothing on it. Beside them stand capacity
  * parts: how a router learns what its link can carry, orthogonal to the law that divides it.
  *

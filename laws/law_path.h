@@ -182,14 +182,42 @@ struct law_capacity {
 
 /* --------------------------------------------------------------------------------------------------- gateway */
 
-/* Reserved for DCP-EW's Security Module: carries the code between inner and outer header of a tunnel. */
+/* A tunnel at one of its gateways. */
+struct law_tunnel {
+	u32 size;
+	u32 random;
+	u64 now_us;
+	u32 number;      /* among the tunnels of this gateway */
+	u32 outer_bytes; /* of the outer header, in front of the inner one */
+};
+
+/*
+ * What a gateway carries between the inner and the outer header of a tunnel, such as DCP-EW's Security Module does.
+ * Each tunnel of a gateway has a state of its own, for both directions.
+ *
+ * Of a packet in a tunnel `outer` says what the outer header says: its ip_id and role are those of the outer header,
+ * and outer_ecn is its ECN field, which routers in the tunnel see and mark. `inner` is the packet as it is without.
+ * The host has made an outer header as RFC 6040 says before encapsulate, and written back what RFC 6040 says before
+ * decapsulate; the law may write the ECN fields of the second packet, and its feedback.
+ */
 struct law_gateway {
 	u32 abi;
 	u32 size;
 	const char *name;
-	u32 state_bytes;
-	void (*encapsulate)(void *state, const struct law_packet *inner, struct law_packet *outer);
-	void (*decapsulate)(void *state, const struct law_packet *outer, struct law_packet *inner);
+	const char *summary;
+	u32 state_bytes; /* for each tunnel */
+	u32 params_bytes;
+	u32 flags; /* none yet */
+	u32 params_n;
+	const struct law_param *params;
+	/* A new tunnel. */
+	void (*init)(void *state, const void *params, const struct law_tunnel *tunnel);
+	/* Each packet that enters the tunnel here. */
+	void (*encapsulate)(void *state, const void *params, u64 now_us, const struct law_packet *inner,
+	                    struct law_packet *outer);
+	/* Each packet that leaves it here. */
+	void (*decapsulate)(void *state, const void *params, u64 now_us, const struct law_packet *outer,
+	                    struct law_packet *inner);
 };
 
 #endif /* FADELAB_LAW_PATH_H */

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 /*
- * Source: RFC 9332 section 2 for the shape, two coupled queues; it exists to exercise queues that a law has of its own.
+ * Source: RFC 9332 section 2 for the shape, two coupled queues; it exists to exercise queues of a law's own.
  *
- * In one paragraph: Packets that are marked ECT(1) or CE join queue 0, all others queue 1. Who sends next goes by strict
- * priority, by bytes in turn or by a clock that runs ahead for queue 0; a timer looks at how long the head of queue 1
- * has waited, and while that is too long what leaves queue 0 is marked.
+ * In one paragraph: Packets that are marked ECT(1) or CE join queue 0, all others queue 1. Who sends next goes by
+ * strict priority, by bytes in turn or by a clock that runs ahead for queue 0; a timer looks at how long the head of
+ * queue 1 has waited, and while that is too long what leaves queue 0 is marked.
  *
  * Law:
  *   classify  queue 0 where the ECN field is odd, else queue 1

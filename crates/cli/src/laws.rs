@@ -27,6 +27,8 @@ pub enum RoleArg {
     Router,
     /// How a router learns what its link can carry
     Capacity,
+    /// What gateways carry between the headers of a tunnel
+    Gateway,
     /// How packets carry feedback
     Wire,
     /// What laws share
@@ -40,6 +42,7 @@ impl From<RoleArg> for Role {
             RoleArg::Receiver => Self::Receiver,
             RoleArg::Router => Self::Router,
             RoleArg::Capacity => Self::Capacity,
+            RoleArg::Gateway => Self::Gateway,
             RoleArg::Wire => Self::Wire,
             RoleArg::Part => Self::Part,
         }

@@ -5,7 +5,7 @@ use std::fs;
 use std::path::Path;
 
 /// Roles a line of the registry may name. Those before the last are laws; a wire is a format of their packets.
-const ROLES: [&str; 5] = ["sender", RECEIVER, ROUTER, "capacity", WIRE];
+const ROLES: [&str; 6] = ["sender", RECEIVER, ROUTER, "capacity", "gateway", WIRE];
 
 /// A receiver stands in a header of its own, or beside the sender of its name, as in what a user brings.
 const RECEIVER: &str = "receiver";
@@ -148,6 +148,7 @@ pub fn rust_source(entries: &[Entry]) -> String {
             "ReceiverTable",
             "RouterTable",
             "CapacityTable",
+            "GatewayTable",
             "CodecTable",
         ][place];
         if entry.is_law() {
@@ -182,12 +183,13 @@ pub fn rust_source(entries: &[Entry]) -> String {
             .expect("a string");
         }
     }
-    let [senders, receivers, routers, capacities, wires] = lists;
+    let [senders, receivers, routers, capacities, gateways, wires] = lists;
     format!(
         "unsafe extern \"C\" {{\n{declarations}}}\n\
          const SENDERS: &[Source<abi::SenderTable>] = &[\n{senders}];\n\
          const ROUTERS: &[Source<abi::RouterTable>] = &[\n{routers}];\n\
          const CAPACITIES: &[Source<abi::CapacityTable>] = &[\n{capacities}];\n\
+         const GATEWAYS: &[Source<abi::GatewayTable>] = &[\n{gateways}];\n\
          const WIRES: &[Source<abi::CodecTable>] = &[\n{wires}];\n\
          const RECEIVERS: &[Source<abi::ReceiverTable>] = &[\n{receivers}];\n\
          const HOSTS: &[unsafe extern \"C\" fn() -> *const abi::HostCalls] = &[\n{hosts}];\n\

@@ -28,6 +28,7 @@ static const struct law_sender GUARD_TABLE(sender);
 static const struct law_receiver GUARD_TABLE(receiver);
 static const struct law_router GUARD_TABLE(router);
 static const struct law_capacity GUARD_TABLE(capacity);
+static const struct law_gateway GUARD_TABLE(gateway);
 
 /* Position of each function in the host's list of them. */
 enum guard_function {
@@ -49,6 +50,9 @@ enum guard_function {
 	GUARD_ROUTER_PICK,
 	GUARD_CAPACITY_INIT,
 	GUARD_CAPACITY_ESTIMATE,
+	GUARD_GATEWAY_INIT,
+	GUARD_GATEWAY_ENCAPSULATE,
+	GUARD_GATEWAY_DECAPSULATE,
 };
 
 /* One call. The host knows all but `escape`. */
@@ -66,8 +70,8 @@ struct guard_call {
 	u32 line; /* of undefined behaviour, with `file` and `column` */
 	void *state;
 	const void *params;
-	void *event;         /* start, send, ack, data, fill, link, packet or interval */
-	const void *context; /* the queue of a router's call */
+	void *event;         /* start, send, ack, data, fill, link, packet, interval or tunnel */
+	const void *context; /* the queue of a router's call, the packet that a gateway only reads */
 	void *decision;      /* control, estimate, or the times at which timers are due */
 	u64 words[2];        /* arguments that are plain numbers, in their order */
 	u64 result;
@@ -94,6 +98,7 @@ struct guard_law {
 	const struct law_receiver *receiver;
 	const struct law_router *router;
 	const struct law_capacity *capacity;
+	const struct law_gateway *gateway;
 	const struct law_host_calls *host; /* of the router */
 };
 
@@ -105,6 +110,7 @@ static struct law_sender guard_sender;
 static struct law_receiver guard_receiver;
 static struct law_router guard_router;
 static struct law_capacity guard_capacity;
+static struct law_gateway guard_gateway;
 
 static __attribute__((unused)) void guard_step(const char *text)
 {
@@ -291,6 +297,36 @@ static void guard_capacity_estimate(void *state, const void *params, const struc
 	GUARDED(call, GUARD_TABLE(capacity).estimate(state, params, interval, out));
 }
 
+#define GUARD_GATEWAY(number)                                                                                          \
+	GUARD_COMMON(number, GUARD_TABLE(gateway)), .rows = GUARD_TABLE(gateway).params,                                   \
+												.rows_n = GUARD_TABLE(gateway).params_n,                               \
+												.flags = GUARD_TABLE(gateway).flags, .params = params
+
+static void guard_gateway_init(void *state, const void *params, const struct law_tunnel *tunnel)
+{
+	struct guard_call call = {GUARD_GATEWAY(GUARD_GATEWAY_INIT), .event = (void *)tunnel};
+
+	GUARDED(call, GUARD_TABLE(gateway).init(state, params, tunnel));
+}
+
+static void guard_gateway_encapsulate(void *state, const void *params, u64 now_us, const struct law_packet *inner,
+                                      struct law_packet *outer)
+{
+	struct guard_call call = {GUARD_GATEWAY(GUARD_GATEWAY_ENCAPSULATE), .event = outer, .context = inner,
+	                          .words = {now_us}};
+
+	GUARDED(call, GUARD_TABLE(gateway).encapsulate(state, params, now_us, inner, outer));
+}
+
+static void guard_gateway_decapsulate(void *state, const void *params, u64 now_us, const struct law_packet *outer,
+                                      struct law_packet *inner)
+{
+	struct guard_call call = {GUARD_GATEWAY(GUARD_GATEWAY_DECAPSULATE), .event = inner, .context = outer,
+	                          .words = {now_us}};
+
+	GUARDED(call, GUARD_TABLE(gateway).decapsulate(state, params, now_us, outer, inner));
+}
+
 /* The host calls the wrappers, as all do. */
 #define LAW_HOST_TABLE guard_router
 #include "host/calls.h"
@@ -327,8 +363,12 @@ __attribute__((visibility("default"))) struct guard_law GUARD_EXPORT(const struc
 	guard_capacity = GUARD_TABLE(capacity);
 	GUARD_WRAP(capacity, init);
 	GUARD_WRAP(capacity, estimate);
-	return (struct guard_law){GUARD_GIVEN(sender), GUARD_GIVEN(receiver), GUARD_GIVEN(router), GUARD_GIVEN(capacity),
-	                          &law_host_calls};
+	guard_gateway = GUARD_TABLE(gateway);
+	GUARD_WRAP(gateway, init);
+	GUARD_WRAP(gateway, encapsulate);
+	GUARD_WRAP(gateway, decapsulate);
+	return (struct guard_law){GUARD_GIVEN(sender),   GUARD_GIVEN(receiver), GUARD_GIVEN(router),
+	                          GUARD_GIVEN(capacity), GUARD_GIVEN(gateway),  &law_host_calls};
 }
 
 #endif /* FADELAB_GUARD_H */

@@ -1,10 +1,9 @@
 //! A link that goes step by step: each transmission is decided when it begins.
 //!
-//! Most links plan the way of a packet when it arrives, see [`crate::planned`]. That ends where its departure
-//! depends on what comes after it: queues take turns or are a law's own, lost packets are sent again, delays are random.
-//! Here the start of each transmission is an event. At that instant a packet is chosen (a repetition first, then what
-//! the queues give), transmitted, and judged by the channel; the far end puts packets in order, and an exit delays them
-//! at random.
+//! Most links plan the way of a packet when it arrives, see [`crate::planned`]. That ends where a departure depends on
+//! what comes later: queues take turns or are a law's own, lost packets are sent again, delays are random. Here the
+//! start of each transmission is an event. At that instant a packet is chosen (a repetition first, then what the queues
+//! give), transmitted, and judged by the channel; the far end puts packets in order, and an exit delays them at random.
 //!
 //! A link without any of this comes out the same, packet by packet, which the tests use.
 

@@ -72,8 +72,8 @@ fn told(call: &CallRecord, field: &str) -> Vec<u64> {
 
 #[test]
 fn a_strict_law_sends_its_first_queue_first() {
-    // Goal: an arrival joins the queue that the law names and waits for that queue and the packet in transmission alone;
-    // each queue keeps its order, and one limit holds for all.
+    // Goal: an arrival joins the queue that the law names and waits for that queue and the packet in transmission
+    // alone; each queue keeps its order, and one limit holds for all.
     let mut bench = Bench::new(&link("dual", &[], Some(5), None));
     let mut taken = Vec::new();
     for ecn in [OTHER, OTHER, OTHER, FIRST, OTHER, FIRST, OTHER] {
@@ -112,8 +112,8 @@ fn turns_give_their_shares() {
 
 #[test]
 fn a_law_is_shown_each_of_its_queues() {
-    // Goal: in each call, timers included, the law is shown packets, bytes and the wait of the head of each queue, which
-    // together are the queue that every law is shown; the packet of the call itself is in neither.
+    // Goal: in each call, timers included, the law is shown packets, bytes and the wait of the head of each queue,
+    // which together are the queue that every law is shown; the packet of the call itself is in neither.
     bring("shown", |text| text);
     let link = link("shown", &[("turn", 2.0), ("shift_us", 1000.0)], Some(40), None);
     let (calls, fault) = calls_of(|| {
@@ -158,8 +158,8 @@ fn a_law_is_shown_each_of_its_queues() {
         .filter(|call| call.function == "on_dequeue")
         .map(|call| call.queue["index"].as_u64().expect("index"))
         .collect();
-    // The clock of queue 0 is a millisecond ahead: its first packet goes before one that waited twice as long, its second
-    // after all that came 2.5 ms before it.
+    // The clock of queue 0 is a millisecond ahead: its first packet goes before one that waited twice as long, its
+    // second after all that came 2.5 ms before it.
     assert_eq!(departures, [1, 0, 1, 1, 1, 1, 1, 1, 1, 0]);
 }
 

@@ -1,7 +1,7 @@
 //! What a law's table of functions says that its comment does not: what it needs of its path and its host.
 
 use crate::catalogue::Role;
-use crate::{Capacity, Receiver, Router, Sender, Wire, abi, registry};
+use crate::{Capacity, Gateway, Receiver, Router, Sender, Wire, abi, registry};
 
 type Facts = (Vec<(&'static str, String)>, String);
 
@@ -12,6 +12,7 @@ pub fn of(role: Role, name: &str) -> Facts {
         Role::Receiver => registry::receiver(name).map(receiver),
         Role::Router => registry::router(name).map(router),
         Role::Capacity => registry::capacity(name).map(capacity),
+        Role::Gateway => registry::gateway(name).map(gateway),
         Role::Wire => registry::wire(name).map(format),
         Role::Part => None,
     }
@@ -161,6 +162,11 @@ fn capacity(part: &'static Capacity) -> Facts {
     };
     let facts = vec![("Gives", gives.to_owned()), ("State", bytes(part.state_bytes()))];
     (facts, gives.to_owned())
+}
+
+fn gateway(law: &'static Gateway) -> Facts {
+    let state = format!("{} for each tunnel", bytes(law.state_bytes()));
+    (vec![("State", state)], String::new())
 }
 
 fn format(wire: &'static Wire) -> Facts {

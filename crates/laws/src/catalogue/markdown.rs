@@ -18,7 +18,8 @@ pub fn index(entries: &[Entry]) -> String {
         "{GENERATED}# Laws\n\nWhat is registered in `laws/REGISTRY`, and what laws share. `fadelab laws` prints the \
          lists, `fadelab explain NAME` the pages.\n"
     );
-    for role in Role::ALL {
+    let has_entries = |role: &Role| entries.iter().any(|entry| entry.role == *role);
+    for role in Role::ALL.into_iter().filter(has_entries) {
         let needs = if role == Role::Capacity { "gives" } else { "needs" };
         let _ = writeln!(
             text,
@@ -64,6 +65,7 @@ fn title(role: Role) -> &'static str {
         Role::Receiver => "Receiver",
         Role::Router => "Router",
         Role::Capacity => "Capacity part",
+        Role::Gateway => "Gateway",
         Role::Wire => "Format of packets",
         Role::Part => "Shared part",
     }

@@ -25,6 +25,8 @@ pub enum Role {
     Router,
     /// How a router learns what its link can carry.
     Capacity,
+    /// A gateway's law.
+    Gateway,
     /// How the packets of laws carry their feedback; not a law by itself.
     Wire,
     /// What laws share; not a law by itself.
@@ -33,11 +35,12 @@ pub enum Role {
 
 impl Role {
     /// All roles, in the order of the catalogue.
-    pub const ALL: [Self; 6] = [
+    pub const ALL: [Self; 7] = [
         Self::Sender,
         Self::Receiver,
         Self::Router,
         Self::Capacity,
+        Self::Gateway,
         Self::Wire,
         Self::Part,
     ];
@@ -49,6 +52,7 @@ impl Role {
             Self::Receiver => "receiver",
             Self::Router => "router",
             Self::Capacity => "capacity",
+            Self::Gateway => "gateway",
             Self::Wire => "wire",
             Self::Part => "part",
         }
@@ -61,6 +65,7 @@ impl Role {
             Self::Receiver => "Receivers",
             Self::Router => "Routers",
             Self::Capacity => "Capacity parts",
+            Self::Gateway => "Gateways",
             Self::Wire => "Formats of packets",
             Self::Part => "Shared parts",
         }
@@ -128,6 +133,7 @@ fn entry(role: Role, name: &'static str, path: &'static str, text: &str) -> Entr
         Role::Sender => registry::sender(name).map(|law| (law.summary(), law.params())),
         Role::Router => registry::router(name).map(|law| (law.summary(), law.params())),
         Role::Capacity => registry::capacity(name).map(|part| (part.summary(), part.params())),
+        Role::Gateway => registry::gateway(name).map(|law| (law.summary(), law.params())),
         Role::Wire => registry::wire(name).map(|wire| (wire.summary(), &[][..])),
         Role::Receiver | Role::Part => None,
     }

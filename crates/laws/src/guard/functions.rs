@@ -36,6 +36,7 @@ pub(crate) enum Kind {
     Packet,
     Queue,
     Interval,
+    Tunnel,
     Control,
     Estimate,
     Due,
@@ -55,6 +56,7 @@ macro_rules! with_type {
             Kind::Packet => $call::<abi::Packet>($($argument),*),
             Kind::Queue => $call::<abi::Queue>($($argument),*),
             Kind::Interval => $call::<abi::Interval>($($argument),*),
+            Kind::Tunnel => $call::<abi::Tunnel>($($argument),*),
             Kind::Control => $call::<abi::Control>($($argument),*),
             Kind::Estimate => $call::<abi::Estimate>($($argument),*),
             Kind::Due => $call::<Due>($($argument),*),
@@ -262,8 +264,17 @@ const fn function(role: &'static str, name: &'static str, event: Kind, decision:
     }
 }
 
+/// A gateway's function, which reads one packet and writes another.
+const fn carries(name: &'static str) -> Function {
+    Function {
+        context: Kind::Packet,
+        words: &["now_us"],
+        ..function("gateway", name, Kind::Packet, Kind::None)
+    }
+}
+
 /// In the order of `enum guard_function` of `guard.h`.
-pub(crate) static FUNCTIONS: [Function; 18] = [
+pub(crate) static FUNCTIONS: [Function; 21] = [
     function("sender", "init", Kind::Start, Kind::Control),
     function("sender", "on_send", Kind::Send, Kind::Control),
     function("sender", "on_ack", Kind::Ack, Kind::Control),
@@ -315,4 +326,7 @@ pub(crate) static FUNCTIONS: [Function; 18] = [
     },
     function("capacity", "init", Kind::Link, Kind::None),
     function("capacity", "estimate", Kind::Interval, Kind::Estimate),
+    function("gateway", "init", Kind::Tunnel, Kind::None),
+    carries("encapsulate"),
+    carries("decapsulate"),
 ];

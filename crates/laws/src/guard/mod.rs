@@ -74,6 +74,7 @@ pub(crate) struct Tables {
     pub receiver: *const abi::ReceiverTable,
     pub router: *const abi::RouterTable,
     pub capacity: *const abi::CapacityTable,
+    pub gateway: *const abi::GatewayTable,
     /// Of the router.
     pub host: *const abi::HostCalls,
 }

@@ -69,11 +69,15 @@ pub(super) unsafe fn roles(tables: &Tables, law: &str) -> Result<Vec<&'static st
             }
             roles.push("capacity");
         }
+        if let Some(table) = tables.gateway.as_ref() {
+            gateway(table, law)?;
+            roles.push("gateway");
+        }
     }
     match roles.as_slice() {
         [] => Err(format!(
-            "it defines no law: expected is at least one of {law}_sender, {law}_router and {law}_capacity, for \
-             example\n  \
+            "it defines no law: expected is at least one of {law}_sender, {law}_router, {law}_capacity and \
+             {law}_gateway, for example\n  \
              LAW_TABLE struct law_sender {law}_sender = {{.abi = LAW_ABI, ...}};\n\
              `fadelab new-law {law}` writes a header to begin with"
         )),
@@ -154,6 +158,25 @@ unsafe fn router(table: &abi::RouterTable, law: &str) -> Result<(), String> {
             "{law}_router has .control_timer = {}, but its timers are 0 to {}",
             table.control_timer,
             table.timers - 1
+        ));
+    }
+    Ok(())
+}
+
+unsafe fn gateway(table: &abi::GatewayTable, law: &str) -> Result<(), String> {
+    // SAFETY: as for roles.
+    unsafe {
+        common(&common_of!("gateway", table), law)?;
+        described(
+            "gateway",
+            law,
+            table.summary,
+            (table.params, table.params_n, table.params_bytes),
+        )?;
+    }
+    if table.encapsulate.is_none() && table.decapsulate.is_none() {
+        return Err(format!(
+            "{law}_gateway has neither .encapsulate nor .decapsulate: it would never carry anything"
         ));
     }
     Ok(())

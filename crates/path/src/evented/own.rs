@@ -1,5 +1,5 @@
-//! Queues that a router's law has of its own: it says which one an arrival joins and which one sends next. Each is first
-//! in, first out; they share the link's limit.
+//! Queues that a router's law has of its own: it says which one an arrival joins and which one sends next. Each is
+//! first in, first out; they share the link's limit.
 
 use std::collections::VecDeque;
 
@@ -103,8 +103,8 @@ impl OwnQueues {
         }))
     }
 
-    /// A packet that joins the queue that the law names, unless there is no room or the law drops it. Returns whether it
-    /// did.
+    /// A packet that joins the queue that the law names, unless there is no room or the law drops it. Returns whether
+    /// it did.
     pub fn arrive(
         &mut self,
         mut waiting: Waiting,
