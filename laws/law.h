@@ -300,6 +300,9 @@ struct law_data {
 	u32 ip_id;
 	u32 in_order;                 /* 1: it was the next one expected */
 	struct law_feedback feedback; /* as routers left it */
+	u32 segments;                 /* as in law_packet, with the two below; 1: hosts show what was joined one by one */
+	u32 roles_known;
+	u64 roles;
 };
 
 /* The ACK about to leave. present = 0 sends no feedback; ecn is the ACK's own IP codepoint (S1's echo). */

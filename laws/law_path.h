@@ -12,6 +12,15 @@
 #define LAW_TIMERS_MAX 4
 #define LAW_TIMER_OFF (~0ull)
 #define LAW_QUEUES_MAX 4
+#define LAW_ROLES_MAX 64u
+
+/* Roles of consecutive segments whose IDs count up from one of this role. */
+LAW u64 law_roles(u32 role, u32 segments)
+{
+	u64 roles = role & 1 ? 0x5555555555555555ull : 0xaaaaaaaaaaaaaaaaull;
+
+	return segments < LAW_ROLES_MAX ? roles & ((1ull << segments) - 1) : roles;
+}
 
 enum law_packet_flags {
 	LAW_PACKET_DATA = 1u << 0,           /* carries payload; otherwise a pure ACK */
@@ -32,6 +41,14 @@ struct law_packet {
 	u8 feedback_len;
 	u8 reserved;
 	u8 feedback[LAW_FEEDBACK_BYTES_MAX]; /* in and out */
+	/*
+	 * What offload joined is one packet of several segments. Bit i of `roles` is the role of segment i, of the first
+	 * LAW_ROLES_MAX. Of the first `roles_known` it is certain; those behind have the role that they have where a
+	 * sender's IDs count up. 0: the packet has no IP ID, as those of IPv6.
+	 */
+	u32 segments; /* at least 1 */
+	u32 roles_known;
+	u64 roles;
 };
 
 /* What a router's law sees of its queue. */

@@ -31,6 +31,10 @@ LAW void law_host_show(struct law_packet *packet, const struct law_router *law, 
 		.wire = header->wire,
 		.feedback_len = header->feedback_len,
 		.reserved = header->reserved,
+		/* Nothing joins packets here. */
+		.segments = 1,
+		.roles_known = 1,
+		.roles = header->role,
 	};
 	if ((law->flags & LAW_ROUTER_FEEDBACK) && feedback)
 		__builtin_memcpy(packet->feedback, feedback, LAW_FEEDBACK_BYTES_MAX);

@@ -21,6 +21,9 @@ static void any_packet(struct law_packet *packet)
 		.role = (u8)any(0, 1),
 		.wire = (u8)any(0, LAW_WIRE_PAIR),
 		.feedback_len = (u8)any(0, LAW_FEEDBACK_BYTES_MAX),
+		.segments = (u32)any(1, 0xffffffff),
+		.roles_known = (u32)any(0, LAW_ROLES_MAX),
+		.roles = any(0, FIXED_MAX),
 	};
 	for (int i = 0; i < LAW_FEEDBACK_BYTES_MAX; i++)
 		packet->feedback[i] = (u8)any(0, 255);

@@ -58,7 +58,11 @@ struct flow {
 struct note {
 	u32 seq;
 	u32 code_and_segments; /* the ECN field in the lowest byte, segments above it */
+	u32 id;                /* the IP ID, and NOTE_* */
 };
+
+#define NOTE_HAS_ID 0x10000u
+#define NOTE_COUNTS 0x20000u /* the IDs of what was joined count up: packet.h */
 
 struct echo {
 	u64 state[WORDS_OF(ECHO_STATE_BYTES)];

@@ -211,6 +211,18 @@ ALWAYS_INLINE void seen_feedback(struct seen *seen)
 		CODEC.join(feedback, seen->segments);
 }
 
+/*
+ * The device gives the segments that it cuts IDs that count up. Only a packet that must not be fragmented may have been
+ * joined from segments with one ID for all, and is cut into such then: of its first segment alone the role is certain.
+ */
+ALWAYS_INLINE void seen_roles(struct seen *seen)
+{
+	seen->law.segments = seen->segments;
+	seen->law.roles = law_roles(seen->law.role, seen->segments);
+	if (seen->packet.has_id)
+		seen->law.roles_known = seen->packet.counts ? fixed_min(seen->segments, LAW_ROLES_MAX) : 1;
+}
+
 /* Looks at a packet; needs no lock. */
 ALWAYS_INLINE void seen_take(struct __sk_buff *skb, const struct router_config *config, struct seen *seen)
 {
@@ -226,6 +238,7 @@ ALWAYS_INLINE void seen_take(struct __sk_buff *skb, const struct router_config *
 	seen->law.ip_id = seen->packet.ip_id;
 	seen->law.role = seen->packet.ip_id & 1;
 	seen->law.ecn = seen->law.outer_ecn = seen->packet.ecn;
+	seen_roles(seen);
 	if (!WIRE || seen->packet.tcp_end < seen->packet.tcp_at + PACKET_TCP_BYTES + OPTION_BYTES)
 		return;
 	if (packet_load(skb, seen->packet.tcp_end - OPTION_BYTES, seen->option, OPTION_BYTES) ||

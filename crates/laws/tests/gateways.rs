@@ -60,6 +60,8 @@ fn packet(ecn: u8, outer_ecn: u8) -> abi::Packet {
         flags: abi::PACKET_DATA | abi::PACKET_TUNNELLED,
         ip_bytes: 1000,
         air_bytes: 1000,
+        segments: 1,
+        roles_known: 1,
         ecn,
         outer_ecn,
         ..abi::Packet::default()
@@ -146,8 +148,8 @@ fn an_own_gateway_does_as_the_built_in_one_and_can_be_replayed() {
 
 #[test]
 fn a_gateway_at_fault_is_ended_with_its_input() {
-    // Goal: a law that writes to the packet that it may only read, changes what is not its own of the other, or leaves a
-    // code that there is not, is told so, with the call's input.
+    // Goal: a law that writes to the packet that it may only read, changes what is not its own of the other, or leaves
+    // a code that there is not, is told so, with the call's input.
     for (name, to, message) in [
         (
             "scribbler",

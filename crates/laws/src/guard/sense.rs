@@ -151,6 +151,8 @@ fn packet(before: &abi::Packet, packet: &abi::Packet) -> Option<String> {
         ("ip_id", before.ip_id.into(), packet.ip_id.into()),
         ("role", before.role.into(), packet.role.into()),
         ("wire", before.wire.into(), packet.wire.into()),
+        ("segments", before.segments, packet.segments),
+        ("roles_known", before.roles_known, packet.roles_known),
     ];
     if let Some((field, was, is)) = read_only.into_iter().find(|(_, was, is)| was != is) {
         return Some(format!(
