@@ -49,6 +49,7 @@ const TRANSPORT: Transport = Transport {
     option_space: false,
     feedback: FeedbackForm::Exact,
     rate_reduction: false,
+    undo: false,
 };
 
 fn link(rate_bps: u64, delay_ns: u64, packets: u32) -> LinkKind {

@@ -148,7 +148,10 @@ struct law_feedback {
 	u8 bytes[LAW_FEEDBACK_BYTES_MAX];
 	u8 len;     /* bytes in use; 0: nothing was ever received */
 	u8 present; /* 1: it came with this very packet */
-	u16 reserved;
+	/* 1: a router of this format saw the packet, so that what stands here is a grant and not the own request come back
+	 * from a path without one. A receiver's law copies it as it does the bytes. */
+	u8 confirmed LAW_NOT_IN_KERNEL("no option has room for that bit yet");
+	u8 reserved;
 	u32 age_us; /* since it came; 0 when present */
 };
 
@@ -177,20 +180,48 @@ enum law_sender_flags {
 	LAW_SENDER_SOCKET_STORAGE = 1u << 1,
 	/* The law sends at control.pacing_Bps; the host must pace. */
 	LAW_SENDER_PACED = 1u << 2,
-	/* Of an ACK the law reads neither rate sample (rate_*, delivered_total_pkts, LAW_ACK_APP_LIMITED) nor timestamps
-	 * (ts_*) nor random: a host need not come up with them, and may leave 0 there. */
+	/* The law's on_send is asked for the feedback of a SYN too: see law_send. */
+	LAW_SENDER_FEEDBACK_ON_SYN LAW_NOT_IN_KERNEL("the programs write no option on a SYN yet") = 1u << 4,
+	/* Of an ACK the law reads neither rate sample (rate_*, delivered_total_pkts, LAW_ACK_APP_LIMITED) nor the flight
+	 * before it (prior_in_flight_pkts) nor timestamps (ts_*, LAW_ACK_TIMESTAMPS) nor random: a host need not come up
+	 * with them, and may leave 0 there. */
 	LAW_SENDER_PLAIN_ACKS = 1u << 3,
 };
 
-/* Decisions, in and out: on entry what the host holds, on return what it shall hold. */
+enum law_control_flags {
+	/* The law sends less than the window would let it for reasons of its own, such as to empty the queue: rate samples
+	 * of what is in flight now are LAW_ACK_APP_LIMITED. Set anew by each call that means it. */
+	LAW_CONTROL_APP_LIMITED = 1u << 0,
+	/* ACKs clock the segments out, one each, and where the window holds more a timer lets one more go after the time
+	 * that pacing_Bps gives it. As long as it stands. */
+	LAW_CONTROL_PACED_BY_ACKS LAW_NOT_IN_KERNEL("a socket has one pacing timer and no gate for ACKs") = 1u << 1,
+};
+
+/*
+ * Decisions, in and out: on entry what the host holds, on return what it shall hold.
+ *
+ * While the host repairs (RECOVERY), or lowers the window over a round trip after an ECN echo (CWR, where it does),
+ * window and ssthresh are the host's: what on_ack writes there is dropped, on every ground. A law that owns recovery
+ * is free in every state. Whatever ssthresh a loss is answered with, the window does not rise by it: the host goes to
+ * the smaller of ssthresh and the window before the loss, but to two packets at least where ssthresh has them (RFC
+ * 5681, equation (4)).
+ */
 struct law_control {
 	u32 size;
-	u32 cwnd_pkts;     /* at least 1 on return */
+	u32 cwnd_pkts;     /* whole packets; on return at least 1, or 0 with a fraction: see below */
 	u32 ssthresh_pkts; /* at least 1 on return */
 	u32 ca_state;      /* enum law_ca_state; read only */
 	u64 pacing_Bps;    /* IP bytes; 0: as fast as the window allows */
 	u32 ecn;           /* codepoint of the data packets to come, enum law_ecn */
-	u32 reserved;
+	u32 flags;         /* enum law_control_flags */
+	/*
+	 * Beyond the whole packets, in 2^-32 of one. The host sends whole packets and keeps the fraction for the law; where
+	 * it sets a window itself the fraction is 0. A window below one packet (cwnd_pkts 0), which needs
+	 * LAW_SENDER_PACED, lets one packet at a time go, every srtt / window. A kernel paces none of a connection's first
+	 * ten segments, and takes a new distance from the segment behind the next one on.
+	 */
+	u32 cwnd_fraction;
+	u32 ssthresh_fraction;
 };
 
 struct law_start {
@@ -201,6 +232,8 @@ struct law_start {
 	u64 now_us;
 	u32 srtt_us;    /* 0: not known; the handshake is not a sample in every host */
 	u32 ts_tick_us; /* the own timestamp clock; a peer's is not signalled (RFC 7323) */
+	/* What came with the answer to the SYN; len 0: nothing, or no SYNs were exchanged. */
+	struct law_feedback feedback LAW_NOT_IN_KERNEL("the programs read no option of a SYN yet");
 };
 
 /* One segment about to leave. The law fills the feedback that rides on it; present = 0 sends none. */
@@ -213,6 +246,9 @@ struct law_send {
 	u32 in_flight_pkts;
 	u32 random;
 	struct law_feedback feedback;
+	/* 1: a SYN, of a law with LAW_SENDER_FEEDBACK_ON_SYN. There is no connection yet: state is zeroed and forgotten
+	 * behind the call, and nothing is taken from control. What the answer brought back stands in law_start. */
+	u32 syn;
 };
 
 enum law_ack_flags {
@@ -220,6 +256,11 @@ enum law_ack_flags {
 	LAW_ACK_DUPLICATE = 1u << 1,    /* it acknowledges nothing new cumulatively */
 	LAW_ACK_APP_LIMITED = 1u << 2,  /* the rate sample was taken while the application had nothing to send */
 	LAW_ACK_CWND_LIMITED = 1u << 3, /* the window, not the application or the peer, held the sender back */
+	LAW_ACK_TIMESTAMPS = 1u << 4,   /* ts_val and ts_ecr are this ACK's; otherwise they say nothing */
+	/* The receiver held it back for a second segment. A kernel guesses: an ACK of one segment that came in order. */
+	LAW_ACK_DELAYED = 1u << 5,
+	/* A probe of the end of the flight repaired a loss (RFC 8985, section 7.4), for which on_loss was just called. */
+	LAW_ACK_PROBE_REPAIRED = 1u << 6,
 };
 
 /* What a sender sees on every ACK, in recovery too. */
@@ -244,12 +285,27 @@ struct law_ack {
 	/* Rate sample (draft-cheng-iccrg-delivery-rate-estimation); interval 0: none. */
 	u32 rate_delivered_pkts;
 	u32 rate_interval_us;
-	u32 rate_prior_in_flight_pkts; /* in flight when the newest delivered segment was sent */
+	/* In flight when the newest delivered segment left, without it. A kernel does not keep it and gives what was
+	 * delivered since then but for that segment: the same where nothing was lost or reordered in between. */
+	u32 rate_prior_in_flight_pkts;
 	u32 rate_marked_pkts;
 	u64 rate_prior_delivered_pkts; /* delivered_total_pkts when that segment was sent: counts round trips */
 	u64 delivered_total_pkts;
 	u64 marked_total_pkts;
 	struct law_feedback feedback;
+	u32 prior_in_flight_pkts; /* before this ACK */
+};
+
+/* A segment that was just found lost, and the moment when it left. Totals are of this connection. */
+struct law_lost {
+	u32 size;
+	u32 retransmission; /* 1: it had been lost before, and this is the repetition */
+	u64 now_us;
+	u64 sent_us;
+	u32 in_flight_pkts; /* when it left, without it */
+	u32 delivered_pkts; /* since it left */
+	u32 lost_pkts;      /* since it left, with it */
+	u32 marked_pkts;    /* since it left (LAW_ECN_MODE_EXACT), else 0 */
 };
 
 enum law_loss_cause {
@@ -276,8 +332,8 @@ struct law_sender {
 	void (*init)(void *state, const void *params, const struct law_start *start, struct law_control *control);
 	/* Before each segment leaves. */
 	void (*on_send)(void *state, const void *params, struct law_send *send, struct law_control *control);
-	/* Each ACK, after the host has done its own recovery. A law that does not own recovery must leave cwnd_pkts and
-	 * ssthresh_pkts alone while ca_state is RECOVERY; in LOSS it grows the window as after a restart. */
+	/* Each ACK, after the host has done its own recovery. A law that does not own recovery must leave cwnd_pkts alone
+	 * while ca_state is RECOVERY; in LOSS it grows the window as after a restart. */
 	void (*on_ack)(void *state, const void *params, const struct law_ack *ack, struct law_control *control);
 	/* Once per loss event or per ECN echo: sets ssthresh_pkts (and cwnd_pkts where it owns recovery). The host then
 	 * runs its recovery towards ssthresh_pkts. `cause` is enum law_loss_cause, never RTO. */
@@ -287,6 +343,14 @@ struct law_sender {
 	void (*on_rto)(void *state, const void *params, const struct law_ack *ack, struct law_control *control);
 	/* Sending again after idle_us with nothing in flight (RFC 9293 section 3.8.6.2.1, RFC 7661). */
 	void (*on_restart)(void *state, const void *params, u64 now_us, u64 idle_us, struct law_control *control);
+	/* Each segment that is found lost, before on_loss or on_ack of the ACK that tells it; after on_rto those that the
+	 * timeout gave up. Nothing is taken from control. */
+	void (*on_lost)(void *state, const void *params, const struct law_lost *lost, struct law_control *control)
+		LAW_NOT_IN_KERNEL("no hook tells a congestion control which segments are lost");
+	/* The reduction for `cause` (enum law_loss_cause) was spurious: what was taken for lost had been late (RFC 4015).
+	 * In control stand the window and ssthresh that the host goes back to, at least those of before; the law may take
+	 * others. NULL: it agrees. */
+	void (*on_undo)(void *state, const void *params, const struct law_ack *ack, u32 cause, struct law_control *control);
 };
 
 /* -------------------------------------------------------------------------------------------------- receiver */

@@ -39,7 +39,7 @@ struct law_packet {
 	u8 role;
 	u8 wire; /* enum law_wire */
 	u8 feedback_len;
-	u8 reserved;
+	u8 confirmed; /* in and out: see law_feedback; a router that reads or writes the feedback sets it */
 	u8 feedback[LAW_FEEDBACK_BYTES_MAX]; /* in and out */
 	/*
 	 * What offload joined is one packet of several segments. Bit i of `roles` is the role of segment i, of the first

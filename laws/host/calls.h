@@ -30,7 +30,7 @@ LAW void law_host_show(struct law_packet *packet, const struct law_router *law, 
 		.role = header->role,
 		.wire = header->wire,
 		.feedback_len = header->feedback_len,
-		.reserved = header->reserved,
+		.confirmed = header->confirmed,
 		/* Nothing joins packets here. */
 		.segments = 1,
 		.roles_known = 1,
@@ -46,8 +46,10 @@ LAW void law_host_take_back(const struct law_packet *packet, const struct law_ro
 {
 	header->ecn = packet->ecn;
 	header->outer_ecn = packet->outer_ecn;
-	if ((law->flags & LAW_ROUTER_FEEDBACK) && feedback)
+	if ((law->flags & LAW_ROUTER_FEEDBACK) && feedback) {
+		header->confirmed = packet->confirmed;
 		__builtin_memcpy(feedback, packet->feedback, LAW_FEEDBACK_BYTES_MAX);
+	}
 }
 
 LAW struct law_host_law law_host_of(const struct law_router *law, const struct law_host_instance *at)

@@ -29,7 +29,7 @@ struct law_host_header {
 	u8 role;
 	u8 wire;
 	u8 feedback_len;
-	u8 reserved;
+	u8 confirmed;
 };
 
 _Static_assert(sizeof(struct law_host_header) == 16, "two words, as in Rust");

@@ -81,6 +81,7 @@ static void any_feedback(struct law_feedback *feedback)
 		feedback->bytes[i] = (u8)any(0, 255);
 	feedback->len = (u8)any(0, LAW_FEEDBACK_BYTES_MAX);
 	feedback->present = (u8)any(0, 1);
+	feedback->confirmed = (u8)any(0, 1);
 	feedback->age_us = any_u32();
 }
 

@@ -11,7 +11,7 @@ static void any_ack(struct law_ack *ack)
 {
 	*ack = (struct law_ack){
 		.size = sizeof(*ack),
-		.flags = (u32)any(0, 15),
+		.flags = (u32)any(0, 127),
 		.now_us = now_us,
 		.rtt_us = any_u32(),
 		.srtt_us = any_u32(),
@@ -34,8 +34,25 @@ static void any_ack(struct law_ack *ack)
 		.rate_prior_delivered_pkts = any(0, FIXED_MAX),
 		.delivered_total_pkts = any(0, FIXED_MAX),
 		.marked_total_pkts = any(0, FIXED_MAX),
+		.prior_in_flight_pkts = any_u32(),
 	};
 	any_feedback(&ack->feedback);
+}
+
+static void check_lost(struct law_control *control)
+{
+	struct law_lost lost = {
+		.size = sizeof(lost),
+		.retransmission = (u32)any(0, 1),
+		.now_us = now_us,
+		.sent_us = any(0, now_us),
+		.in_flight_pkts = any_u32(),
+		.delivered_pkts = any_u32(),
+		.lost_pkts = any_u32(),
+		.marked_pkts = any_u32(),
+	};
+
+	CALL(on_lost, TABLE.on_lost(state, params, &lost, control));
 }
 
 static void check_send(struct law_control *control)
@@ -48,6 +65,7 @@ static void check_send(struct law_control *control)
 		.retransmission = (u32)any(0, 1),
 		.in_flight_pkts = any_u32(),
 		.random = any_u32(),
+		.syn = (u32)any(0, !!(TABLE.flags & LAW_SENDER_FEEDBACK_ON_SYN)),
 	};
 
 	CALL(on_send, TABLE.on_send(state, params, &send, control));
@@ -61,7 +79,7 @@ static void check_call(struct law_control *control)
 	u32 cwnd_pkts = control->cwnd_pkts, ca_state = control->ca_state, pacing = TABLE.flags & LAW_SENDER_PACED;
 
 	any_ack(&ack);
-	switch (any(0, 4)) {
+	switch (any(0, 6)) {
 	case 0:
 		check_send(control);
 		holds(control->cwnd_pkts == cwnd_pkts);
@@ -77,10 +95,17 @@ static void check_call(struct law_control *control)
 	case 3:
 		CALL(on_rto, TABLE.on_rto(state, params, &ack, control));
 		break;
+	case 4:
+		check_lost(control);
+		break;
+	case 5:
+		CALL(on_undo, TABLE.on_undo(state, params, &ack, (u32)any(LAW_LOSS_DUPACK, LAW_LOSS_RTO), control));
+		break;
 	default:
 		CALL(on_restart, TABLE.on_restart(state, params, now_us, any_time_us(), control));
 	}
-	holds(control->cwnd_pkts >= 1);
+	holds(control->cwnd_pkts >= 1 || (pacing && control->cwnd_fraction));
+	holds(!(control->flags & ~(u32)(LAW_CONTROL_APP_LIMITED | LAW_CONTROL_PACED_BY_ACKS)));
 	holds(control->cwnd_pkts <= cwnd_pkts || control->cwnd_pkts <= 1u << 30);
 	holds(control->ssthresh_pkts >= 1);
 	holds(control->ecn <= LAW_ECN_CE);
@@ -116,6 +141,8 @@ int main(void)
 	control.ca_state = (u32)any(LAW_CA_OPEN, LAW_CA_LOSS);
 	control.cwnd_pkts = (u32)any(1, 0xffffffff);
 	control.ssthresh_pkts = (u32)any(1, 0xffffffff);
+	control.cwnd_fraction = any_u32();
+	control.ssthresh_fraction = any_u32();
 	check_call(&control);
 	state_holds();
 	RETURNED(main);

@@ -191,6 +191,8 @@ fn event_short(change: &Change) -> String {
         "on_rto" => "a timeout".to_owned(),
         "on_restart" => "sending again after idleness".to_owned(),
         "on_send" => "a segment sent".to_owned(),
+        "on_lost" => "a segment lost".to_owned(),
+        "on_undo" => "a reduction taken back".to_owned(),
         _ if acked == 0 => "a duplicate ACK".to_owned(),
         _ => format!("an ACK of {acked} packet{}", if acked == 1 { "" } else { "s" }),
     }

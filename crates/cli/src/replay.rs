@@ -142,7 +142,8 @@ fn plain(value: &Value) -> String {
 /// Fields that the law may write: before, and after where it differs.
 fn changes(text: &mut String, before: &Map<String, Value>, after: &Map<String, Value>) {
     for (name, now) in after {
-        let then = before.get(name).cloned().unwrap_or_default();
+        // A version of law.h that did not have the field left nothing there.
+        let then = before.get(name).cloned().unwrap_or_else(|| Value::from(0));
         if then == *now {
             let _ = writeln!(text, "  {name:<12}  {}", plain(now));
         } else {

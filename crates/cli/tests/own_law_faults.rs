@@ -214,23 +214,31 @@ fn a_sender_that_writes_what_is_not_its_own_ends_the_run() {
 
 #[test]
 fn windows_in_recovery_are_the_hosts() {
-    // Goal: a law that does not own recovery and grows the window in it is told so, as is one whose loss grows it.
+    // Goal: a law that does not own recovery and grows the window in it is told so, as is one that sets a flag which
+    // nobody knows, or leaves a window below one packet to a host that does not pace.
     let (from, to) = (
         "control->ca_state == LAW_CA_RECOVERY ||",
         "control->ca_state > LAW_CA_LOSS ||",
-    );
-    at_fault("sender", from, to, "on_ack", "flow ", "it changed a window in recovery");
-    let (from, to) = (
-        "control->ssthresh_pkts = (u32)",
-        "control->ssthresh_pkts = 1000 + (u32)",
     );
     at_fault(
         "sender",
         from,
         to,
-        "on_loss",
+        "on_ack",
         "flow ",
-        "the host brings the window to ssthresh",
+        "it changed the window in recovery",
+    );
+    let loss = |code: &str, why: &str| {
+        let (from, to) = (
+            "control->ssthresh_pkts = (u32)",
+            format!("{code}control->ssthresh_pkts = (u32)"),
+        );
+        at_fault("sender", from, &to, "on_loss", "flow ", why);
+    };
+    loss("control->flags = 8; ", "it returned control.flags = 0x8; allowed are");
+    loss(
+        "control->cwnd_pkts = 0; control->cwnd_fraction = 7; ",
+        "it returned cwnd_pkts = 0 with cwnd_fraction = 7",
     );
 }
 

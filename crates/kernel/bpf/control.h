@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 /*
  * The law as a congestion control of the kernel. The hook `cong_control` is called once for each ACK, in recovery too,
- * as law.h wants it; what the kernel then leaves to its owner is done here: proportional rate reduction (RFC 6937), the
- * window at the end of a recovery, and the pacing rate. What is lost, retransmitted or undone stays the kernel's.
+ * as law.h wants it; what the law is shown then stands in observe.h, and what the kernel leaves to its owner in
+ * window.h. What is lost, retransmitted or undone stays the kernel's.
  *
  * The kernel asks for ssthresh before it says why, so nothing is decided there: the change of state that follows names
  * the reason, and the law is asked then.
@@ -10,152 +10,15 @@
 #ifndef FADELAB_CONTROL_H
 #define FADELAB_CONTROL_H
 
-#include "flow.h"
 #include "record.h"
+#include "window.h"
 
-#define FLAG_ECE 0x40
+#define CA_ACK_ECE 0x4
 /* No loss has been seen yet. */
 #define SSTHRESH_INFINITE 0x7fffffffu
 #define EVENT_TX_START 0
-#define PACING_NONE 0
-#define PACING_NEEDED 1
-#define PACING_FQ 2
 
 #define OWNS_RECOVERY (LAW_SENDER.flags & LAW_SENDER_OWNS_RECOVERY)
-
-ALWAYS_INLINE u32 packet_bytes_of(const struct sock *sk, const struct tcp_sock *tp)
-{
-	/* mss_cache does not know of options that programs write: they take their room from the payload. */
-	return tp->mss_cache + tp->tcp_header_len + (sk->__sk_common.skc_family == FAMILY_IPV6 ? 40 : 20);
-}
-
-ALWAYS_INLINE u32 mss_bytes_of(const struct tcp_sock *tp)
-{
-	return tp->mss_cache - (CARRIES_FEEDBACK ? OPTION_BYTES : 0);
-}
-
-ALWAYS_INLINE u32 in_flight_of(const struct tcp_sock *tp)
-{
-	return tp->packets_out - (tp->sacked_out + tp->lost_out) + tp->retrans_out;
-}
-
-ALWAYS_INLINE void control_of(const struct tcp_sock *tp, const struct flow *f, struct law_control *control)
-{
-	control->size = sizeof(*control);
-	control->cwnd_pkts = tp->snd_cwnd;
-	control->ssthresh_pkts = tp->snd_ssthresh;
-	control->ca_state = f->ca_state;
-	control->pacing_Bps = 0;
-	control->ecn = f->ecn;
-	control->reserved = 0;
-}
-
-ALWAYS_INLINE u32 cwnd_limited(const struct tcp_sock *tp)
-{
-	if (HOST_BITS(tp, is_cwnd_limited))
-		return 1;
-	/* In slow start the window may be twice of what was used. */
-	return tp->snd_cwnd < tp->snd_ssthresh && tp->snd_cwnd < 2 * tp->max_packets_out;
-}
-
-/* All that does not need the rate sample. */
-ALWAYS_INLINE void observe(struct sock *sk, struct tcp_sock *tp, const struct flow *f, struct law_ack *ack)
-{
-	__builtin_memset(ack, 0, sizeof(*ack));
-	ack->size = sizeof(*ack);
-	ack->now_us = tp->tcp_mstamp;
-	ack->srtt_us = tp->srtt_us >> 3;
-	ack->rtt_us_min = tp->rtt_min.s[0].v == ~0u ? 0 : tp->rtt_min.s[0].v;
-	ack->random = bpf_get_prandom_u32();
-	ack->packet_bytes = packet_bytes_of(sk, tp);
-	ack->mss_bytes = mss_bytes_of(tp);
-	ack->in_flight_pkts = in_flight_of(tp);
-	ack->ts_val = tp->rx_opt.rcv_tsval;
-	ack->ts_ecr = tp->rx_opt.rcv_tsecr;
-	ack->delivered_total_pkts = tp->delivered;
-	ack->marked_total_pkts = tp->delivered_ce;
-	ack->feedback = f->feedback;
-	ack->feedback.present = 0;
-	if (f->feedback.len)
-		ack->feedback.age_us = (u32)fixed_min(fixed_sub(ack->now_us, f->feedback_us), 0xffffffff);
-}
-
-ALWAYS_INLINE void observe_ack(struct tcp_sock *tp, struct flow *f, int flag, const struct rate_sample *rs,
-                               struct law_ack *ack)
-{
-	u32 mss_bytes = ack->mss_bytes, una = tp->snd_una;
-	s32 advanced_bytes = (s32)(una - f->snd_una);
-
-	/* Segments are counted as they were sent: a last one that is not full counts as one. */
-	if (advanced_bytes > 0)
-		ack->acked_pkts = (u32)fixed_div((u32)advanced_bytes + mss_bytes - 1, mss_bytes);
-	ack->flags = (flag & FLAG_ECE ? LAW_ACK_ECE : 0) | (advanced_bytes > 0 ? 0 : LAW_ACK_DUPLICATE) |
-	             (rs->is_app_limited ? LAW_ACK_APP_LIMITED : 0) | (cwnd_limited(tp) ? LAW_ACK_CWND_LIMITED : 0);
-	ack->rtt_us = rs->rtt_us > 0 ? (u32)rs->rtt_us : 0;
-	ack->sacked_pkts = tp->sacked_out > f->sacked_out ? tp->sacked_out - f->sacked_out : 0;
-	ack->lost_pkts = rs->losses > 0 ? (u32)rs->losses : 0;
-	ack->delivered_pkts = rs->acked_sacked;
-	ack->marked_pkts = tp->delivered_ce - f->delivered_ce;
-	if (rs->delivered > 0 && rs->interval_us > 0) {
-		ack->rate_delivered_pkts = (u32)rs->delivered;
-		ack->rate_interval_us = (u32)fixed_min((u64)rs->interval_us, 0xffffffff);
-	}
-	ack->rate_prior_in_flight_pkts = rs->prior_in_flight;
-	ack->rate_prior_delivered_pkts = rs->prior_delivered;
-	ack->feedback.present = f->feedback.present;
-	if (ack->feedback.present)
-		ack->feedback.age_us = 0;
-	f->acked_us = ack->now_us;
-	f->snd_una = una;
-	f->sacked_out = tp->sacked_out;
-	f->delivered_ce = tp->delivered_ce;
-}
-
-/* RFC 6937 with the slow start reduction bound. The kernel counts what was sent in a recovery (prr_out). */
-ALWAYS_INLINE void reduce_rate(struct tcp_sock *tp, struct flow *f, const struct law_ack *ack)
-{
-	u32 in_flight = in_flight_of(tp), ssthresh = tp->snd_ssthresh, prior = tp->prior_cwnd;
-	s32 send;
-
-	if (!ack->delivered_pkts || !prior)
-		return;
-	f->prr_delivered += ack->delivered_pkts;
-	if (in_flight > ssthresh) {
-		send = (s32)fixed_div((u64)ssthresh * f->prr_delivered + prior - 1, prior) - (s32)tp->prr_out;
-	} else {
-		s32 room = (s32)(ssthresh - in_flight), missing = (s32)(f->prr_delivered - tp->prr_out);
-
-		send = missing > (s32)ack->delivered_pkts ? missing : (s32)ack->delivered_pkts;
-		/* Good progress: a partial ACK, and nothing newly lost. */
-		if (ack->acked_pkts && !ack->lost_pkts)
-			send++;
-		send = send < room ? send : room;
-	}
-	/* The first retransmission of a recovery leaves in any case. */
-	if (send < (tp->prr_out ? 0 : 1))
-		send = tp->prr_out ? 0 : 1;
-	tp->snd_cwnd = in_flight + (u32)send;
-}
-
-/* The kernel's own rule where the law names no rate: twice the window a round trip while it doubles, then 1.2 times. */
-ALWAYS_INLINE u64 pacing_default_Bps(const struct tcp_sock *tp)
-{
-	u64 pkts = tp->snd_cwnd > tp->packets_out ? tp->snd_cwnd : tp->packets_out;
-	u64 percent = tp->snd_cwnd < tp->snd_ssthresh / 2 ? 200 : 120;
-	u64 srtt_us = tp->srtt_us >> 3;
-
-	return srtt_us ? fixed_div(tp->mss_cache * pkts * percent * 10000, srtt_us) : ~0ull;
-}
-
-ALWAYS_INLINE void set_pacing(struct sock *sk, const struct tcp_sock *tp, const struct law_control *control)
-{
-	u64 rate_Bps = control->pacing_Bps ? control->pacing_Bps : pacing_default_Bps(tp);
-	u32 status = control->pacing_Bps ? PACING_NEEDED : PACING_NONE;
-
-	sk->sk_pacing_rate = fixed_min(rate_Bps, sk->sk_max_pacing_rate);
-	if (LAW_SENDER.flags & LAW_SENDER_PACED && sk->sk_pacing_status != PACING_FQ && sk->sk_pacing_status != status)
-		sk->sk_pacing_status = status;
-}
 
 ALWAYS_INLINE void show(struct sock *sk, const struct tcp_sock *tp, struct flow *f)
 {
@@ -215,8 +78,8 @@ SEC("struct_ops") void control_init(u64 *context)
 		RECORDED(f, CALL_INIT, &control, CALL_EVENT(&start), LAW_SENDER.init(f->state, &law_params, &start, &control));
 	}
 	f->ecn = control.ecn;
-	tp->snd_cwnd = control.cwnd_pkts;
-	tp->snd_ssthresh = control.ssthresh_pkts;
+	take_window(tp, f, &control);
+	take_ssthresh(tp, f, &control);
 	set_pacing(sk, tp, &control);
 	show(sk, tp, f);
 }
@@ -238,35 +101,77 @@ SEC("struct_ops") u32 control_ssthresh(u64 *context)
 	return ((struct tcp_sock *)context[0])->snd_ssthresh;
 }
 
-/* A reduction that turns out to be spurious is taken back. */
+/*
+ * A reduction that turns out to be spurious is taken back. The kernel then raises ssthresh to what it was, if that is
+ * more: what the law says of ssthresh holds where it is no less.
+ */
 SEC("struct_ops") u32 control_undo(u64 *context)
 {
-	struct tcp_sock *tp = (struct tcp_sock *)context[0];
+	struct sock *sk = (struct sock *)context[0];
+	struct tcp_sock *tp = (struct tcp_sock *)sk;
+	struct flow *f = flow_of(sk);
+	u32 cwnd = tp->snd_cwnd > tp->prior_cwnd ? tp->snd_cwnd : tp->prior_cwnd;
+	struct law_control control;
+	struct law_ack ack;
 
-	return tp->snd_cwnd > tp->prior_cwnd ? tp->snd_cwnd : tp->prior_cwnd;
+	if (!f || !LAW_SENDER.on_undo)
+		return cwnd;
+	observe(sk, tp, f, &ack);
+	control_of(tp, f, &control);
+	control.cwnd_pkts = cwnd;
+	control.cwnd_fraction = 0;
+	if (tp->prior_ssthresh > control.ssthresh_pkts) {
+		control.ssthresh_pkts = tp->prior_ssthresh;
+		control.ssthresh_fraction = 0;
+	}
+	RECORDED(f, CALL_ON_UNDO, &control, CALL_EVENT(&ack);
+	         CALL_ARGUMENT(0, f->cause), LAW_SENDER.on_undo(f->state, &law_params, &ack, f->cause, &control));
+	take_ssthresh(tp, f, &control);
+	take_window(tp, f, &control);
+	return tp->snd_cwnd;
 }
 
 ALWAYS_INLINE void lose(struct tcp_sock *tp, struct flow *f, const struct law_ack *ack, u32 cause,
                         struct law_control *control)
 {
 	f->prr_delivered = 0;
+	f->cause = cause;
 	if (!LAW_SENDER.on_loss)
 		return;
 	RECORDED(f, CALL_ON_LOSS, control, CALL_EVENT(ack);
 	         CALL_ARGUMENT(0, cause), LAW_SENDER.on_loss(f->state, &law_params, ack, cause, control));
-	tp->snd_ssthresh = control->ssthresh_pkts;
+	take_ssthresh(tp, f, control);
 	if (OWNS_RECOVERY)
-		tp->snd_cwnd = control->cwnd_pkts;
+		take_window(tp, f, control);
 }
 
 ALWAYS_INLINE void time_out(struct tcp_sock *tp, struct flow *f, const struct law_ack *ack, struct law_control *control)
 {
 	/* The kernel has lowered the window already; the law is told of the one before. */
 	control->cwnd_pkts = tp->prior_cwnd ? tp->prior_cwnd : control->cwnd_pkts;
+	control->cwnd_fraction = 0;
+	f->cause = LAW_LOSS_RTO;
 	if (!LAW_SENDER.on_rto)
 		return;
 	RECORDED(f, CALL_ON_RTO, control, CALL_EVENT(ack), LAW_SENDER.on_rto(f->state, &law_params, ack, control));
-	tp->snd_ssthresh = control->ssthresh_pkts;
+	take_ssthresh(tp, f, control);
+}
+
+/* Whether the reduction that begins is for what a probe of the end of the flight repaired (tcp_process_tlp_ack). */
+ALWAYS_INLINE u32 is_probed(const struct tcp_sock *tp)
+{
+	return tp->tlp_high_seq && (s32)(tp->snd_una - tp->tlp_high_seq) > 0;
+}
+
+/* The kernel sets CWR for a mark, and for a moment where a probe repaired a loss. */
+ALWAYS_INLINE void reduce(struct tcp_sock *tp, struct flow *f, const struct law_ack *ack, struct law_control *control)
+{
+	if (is_probed(tp)) {
+		lose(tp, f, ack, LAW_LOSS_DUPACK, control);
+		f->ack_flags |= LAW_ACK_PROBE_REPAIRED;
+	} else {
+		lose(tp, f, ack, LAW_LOSS_ECN, control);
+	}
 }
 
 SEC("struct_ops") void control_set_state(u64 *context)
@@ -288,10 +193,10 @@ SEC("struct_ops") void control_set_state(u64 *context)
 	else if (now == LAW_CA_RECOVERY && before != LAW_CA_CWR)
 		lose(tp, f, &ack, LAW_LOSS_DUPACK, &control);
 	else if (now == LAW_CA_CWR)
-		lose(tp, f, &ack, LAW_LOSS_ECN, &control);
+		reduce(tp, f, &ack, &control);
 	else if (!OWNS_RECOVERY && now <= LAW_CA_DISORDER && (before == LAW_CA_CWR || before == LAW_CA_RECOVERY) &&
 	         tp->snd_ssthresh < SSTHRESH_INFINITE && (before == LAW_CA_CWR || tp->undo_marker))
-		tp->snd_cwnd = tp->snd_ssthresh;
+		end_reduction(tp, f, &control);
 	f->ca_state = now;
 }
 
@@ -314,8 +219,19 @@ SEC("struct_ops") void control_event(u64 *context)
 	control_of(tp, f, &control);
 	RECORDED(f, CALL_ON_RESTART, &control, CALL_ARGUMENT(0, now_us);
 	         CALL_ARGUMENT(1, idle_us), LAW_SENDER.on_restart(f->state, &law_params, now_us, idle_us, &control));
-	tp->snd_cwnd = control.cwnd_pkts;
+	take_window(tp, f, &control);
 }
+
+#if KERNEL_VERSION < 610
+/* Which ACKs echo a mark: before 6.10 the hook for ACKs is not told, and this one, which comes before it, is. */
+SEC("struct_ops") void control_in_ack(u64 *context)
+{
+	struct flow *f = flow_of((struct sock *)context[0]);
+
+	if (f && (u32)context[1] & CA_ACK_ECE)
+		f->ack_flags |= LAW_ACK_ECE;
+}
+#endif
 
 SEC("struct_ops") void control_ack(u64 *context)
 {
@@ -347,11 +263,11 @@ SEC("struct_ops") void control_ack(u64 *context)
 	f->feedback.present = 0;
 	f->ecn = control.ecn;
 	if (!reducing) {
-		u32 cwnd = (u32)fixed_min(control.cwnd_pkts, tp->snd_cwnd_clamp);
-
-		tp->snd_cwnd = cwnd ? cwnd : 1;
-		tp->snd_ssthresh = control.ssthresh_pkts;
+		take_window(tp, f, &control);
+		take_ssthresh(tp, f, &control);
 	}
+	if (control.flags & LAW_CONTROL_APP_LIMITED)
+		limit_samples(tp, f);
 	set_pacing(sk, tp, &control);
 	if (ack.now_us - f->shown_us >= LIVE_US)
 		show(sk, tp, f);
@@ -366,6 +282,9 @@ struct tcp_congestion_ops control = {
 	.set_state = (void *)control_set_state,
 	.cwnd_event = (void *)control_event,
 	.cong_control = (void *)control_ack,
+#if KERNEL_VERSION < 610
+	.in_ack_event = (void *)control_in_ack,
+#endif
 	/* TCP_CONG_NON_RESTRICTED: without it a namespace cannot choose the law, and an attempt leaks a reference. */
 	.flags = 1,
 	.name = CC_NAME,

@@ -49,6 +49,16 @@ struct flow {
 	u32 prr_delivered; /* since this recovery began, RFC 6937 */
 	u32 ca_state;      /* enum law_ca_state */
 	u32 ecn;           /* codepoint of the data to come */
+	u32 cause;         /* of the last reduction, enum law_loss_cause */
+	u32 ack_flags;     /* of the ACK at hand, known before the law is shown it */
+	u32 cwnd_pkts;     /* window and ssthresh as the law left them, with what the kernel has no place for */
+	u32 cwnd_fraction;
+	u32 ssthresh_pkts;
+	u32 ssthresh_fraction;
+	u32 below_one;  /* 1: the kernel's window of 1 stands for the fraction alone */
+	u32 is_limited; /* 1: the law said once that it sends less by choice, at the deliveries that follow */
+	u32 limited_from;
+	u32 limited_until;
 	struct law_feedback feedback;
 };
 

@@ -220,6 +220,7 @@ struct minmax {
 struct tcp_options_received {
 	u32 rcv_tsval;
 	u32 rcv_tsecr;
+	u16 saw_tstamp : 1;
 } KERNEL_STRUCT;
 
 struct tcp_sock {
@@ -229,6 +230,8 @@ struct tcp_sock {
 	u32 snd_ssthresh;
 	u32 snd_cwnd_clamp;
 	u32 prior_cwnd;
+	u32 prior_ssthresh;
+	u32 tlp_high_seq;
 	u32 prr_out;
 	u32 undo_marker;
 	u32 packets_out;
@@ -257,6 +260,7 @@ struct rate_sample {
 	u32 acked_sacked;
 	u32 prior_in_flight;
 	_Bool is_app_limited;
+	_Bool is_ack_delayed;
 } KERNEL_STRUCT;
 
 /* Of the operations those that a law is behind. */
@@ -265,6 +269,7 @@ struct tcp_congestion_ops {
 	u32 (*undo_cwnd)(struct sock *sk);
 	void (*set_state)(struct sock *sk, u8 new_state);
 	void (*cwnd_event)(struct sock *sk, int event);
+	void (*in_ack_event)(struct sock *sk, u32 flags);
 	void (*cong_control)(struct sock *sk, u32 ack, int flag, const struct rate_sample *rs);
 	void (*init)(struct sock *sk);
 	void (*release)(struct sock *sk);

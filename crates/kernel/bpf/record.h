@@ -16,6 +16,7 @@ enum call_function {
 	CALL_ON_LOSS = 3,
 	CALL_ON_RTO = 4,
 	CALL_ON_RESTART = 5,
+	CALL_ON_UNDO = 7,
 };
 
 #if RECORD

@@ -13,6 +13,8 @@ use thiserror::Error;
 /// Headers that the units share, by the names under which they include them.
 const HEADERS: &[(&str, &str)] = &[
     ("control.h", include_str!("../bpf/control.h")),
+    ("observe.h", include_str!("../bpf/observe.h")),
+    ("window.h", include_str!("../bpf/window.h")),
     ("feedback.h", include_str!("../bpf/feedback.h")),
     ("flow.h", include_str!("../bpf/flow.h")),
     ("host.h", include_str!("../bpf/host.h")),

@@ -82,8 +82,8 @@ fn keeper() -> Program {
 #[test]
 fn each_segment_of_a_super_packet_has_its_role() {
     // Goal: a packet of one segment has the role of its ID. Of several whose IDs count up each has its own, and it is
-    // certain where the packet may be fragmented; of one that must not, that of the first alone is. Packets of IPv6 have
-    // none. More than 64 are not told.
+    // certain where the packet may be fragmented; of one that must not, that of the first alone is. Packets of IPv6
+    // have none. More than 64 are not told.
     if !possible(&["clang"]) {
         return;
     }

@@ -4,15 +4,14 @@
 mod common;
 
 use std::collections::BTreeMap;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
-use common::calls::Calls;
-use common::tap::{Seen, Tap};
-use common::{Pair, is_built_in, possible, report, run, unique};
+use common::tap::Tap;
+use common::transfer::{load, shaped, transfer};
+use common::{Pair, is_built_in, possible, report, unique};
 use fadelab_kernel::Version;
-use fadelab_kernel::sender::{LiveFlow, Recorder, Sender, Unit, flows};
-use fadelab_laws::recorded::{Recorded, RecordedHead};
-use libbpf_rs::MapCore;
+use fadelab_kernel::sender::{LiveFlow, Unit};
+use fadelab_laws::recorded::Recorded;
 
 fn built_in() -> impl Iterator<Item = &'static fadelab_laws::Sender> {
     fadelab_laws::senders()
@@ -27,64 +26,6 @@ fn unit(law: &str) -> Unit<'static> {
         name: name[name.len().saturating_sub(15)..].to_owned(),
         ..Unit::new(law, Version::running().expect("Linux"))
     }
-}
-
-fn load(unit: &Unit<'_>, pair: &Pair) -> Sender {
-    let object = unit
-        .compile()
-        .unwrap_or_else(|error| panic!("{}: {error}", unit.law.name()));
-    let devices = [pair.device(&pair.sender), pair.device(&pair.receiver)];
-    Sender::load(&object, &pair.cgroup, &devices).unwrap_or_else(|error| panic!("{}: {error}", unit.law.name()))
-}
-
-/// What a transfer showed.
-struct Showed {
-    /// Flows as they were last seen.
-    flows: Vec<LiveFlow>,
-    /// All calls of the law.
-    calls: Vec<Recorded>,
-    /// What the sender's device carried, by the destination's port.
-    seen: BTreeMap<u16, Seen>,
-}
-
-/// iperf3 for a second under a recorded law; `arguments` go to the client.
-fn transfer(unit: &Unit<'_>, pair: &Pair, arguments: &str) -> Showed {
-    let sender = load(unit, pair);
-    let tap = Tap::new(&pair.device(&pair.sender));
-    let head = RecordedHead::new(unit.law, &unit.params, String::new());
-    let written = Calls::default();
-    let mut recorder = Recorder::new(&sender, &head, Box::new(written.clone())).expect("compiled to be recorded");
-    let _server = pair.start(&pair.receiver, "iperf3 -s -1");
-    let mut client = pair.start(
-        &pair.sender,
-        &format!("sh -c 'sleep 0.3; exec iperf3 {arguments} -t 1 -C {}'", unit.name),
-    );
-    let live = sender
-        .object()
-        .maps()
-        .find(|map| map.name() == "live")
-        .expect("each law has it");
-    let (mut seen, since) = (BTreeMap::new(), Instant::now());
-    while !client.has_ended() {
-        recorder.poll(Duration::from_millis(20)).expect("memory");
-        seen.extend(flows(&live).expect("root").into_iter().map(|flow| (flow.id, flow)));
-        assert!(since.elapsed() < Duration::from_secs(30), "iperf3 comes to an end");
-    }
-    let (calls_n, lost_n) = recorder.finish().expect("memory");
-    assert_eq!(lost_n, 0, "the ring has room");
-    let calls = written.read(&head, calls_n);
-    Showed {
-        flows: seen.into_values().collect(),
-        calls,
-        seen: tap.seen(),
-    }
-}
-
-fn shaped(pair: &Pair, limit_bytes: u32) {
-    run(&format!(
-        "tc -n {} qdisc add dev wire root tbf rate 20mbit burst 5kb limit {limit_bytes}",
-        pair.sender
-    ));
 }
 
 #[test]

@@ -79,9 +79,12 @@ fn plain(comment: &str) -> String {
 /// A declaration without the reason why a stock kernel does not have it, and that reason.
 fn split_unavailable(text: &str) -> (String, Option<String>) {
     match text.split_once(" LAW_NOT_IN_KERNEL(\"") {
-        Some((declaration, reason)) => {
-            let reason = reason.trim_end_matches("\")");
-            (declaration.to_owned(), Some(format!("not in a stock kernel: {reason}")))
+        Some((declaration, rest)) => {
+            let (reason, value) = rest.split_once("\")").expect("a reason ends");
+            (
+                format!("{declaration}{value}"),
+                Some(format!("not in a stock kernel: {reason}")),
+            )
         }
         None => (text.to_owned(), None),
     }

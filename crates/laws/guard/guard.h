@@ -38,6 +38,8 @@ enum guard_function {
 	GUARD_SENDER_ON_LOSS,
 	GUARD_SENDER_ON_RTO,
 	GUARD_SENDER_ON_RESTART,
+	GUARD_SENDER_ON_LOST,
+	GUARD_SENDER_ON_UNDO,
 	GUARD_RECEIVER_INIT,
 	GUARD_RECEIVER_ON_DATA,
 	GUARD_RECEIVER_FILL_ACK,
@@ -188,6 +190,23 @@ static void guard_sender_on_restart(void *state, const void *params, u64 now_us,
 	struct guard_call call = {GUARD_SENDER(GUARD_SENDER_ON_RESTART), .decision = control, .words = {now_us, idle_us}};
 
 	GUARDED(call, GUARD_TABLE(sender).on_restart(state, params, now_us, idle_us, control));
+}
+
+static void guard_sender_on_lost(void *state, const void *params, const struct law_lost *lost,
+                                 struct law_control *control)
+{
+	struct guard_call call = {GUARD_SENDER(GUARD_SENDER_ON_LOST), .event = (void *)lost, .decision = control};
+
+	GUARDED(call, GUARD_TABLE(sender).on_lost(state, params, lost, control));
+}
+
+static void guard_sender_on_undo(void *state, const void *params, const struct law_ack *ack, u32 cause,
+                                 struct law_control *control)
+{
+	struct guard_call call = {GUARD_SENDER(GUARD_SENDER_ON_UNDO), .event = (void *)ack, .decision = control,
+	                          .words = {cause}};
+
+	GUARDED(call, GUARD_TABLE(sender).on_undo(state, params, ack, cause, control));
 }
 
 #define GUARD_RECEIVER(number)                                                                                         \
@@ -348,6 +367,8 @@ __attribute__((visibility("default"))) struct guard_law GUARD_EXPORT(const struc
 	GUARD_WRAP(sender, on_loss);
 	GUARD_WRAP(sender, on_rto);
 	GUARD_WRAP(sender, on_restart);
+	GUARD_WRAP(sender, on_lost);
+	GUARD_WRAP(sender, on_undo);
 	guard_receiver = GUARD_TABLE(receiver);
 	GUARD_WRAP(receiver, init);
 	GUARD_WRAP(receiver, on_data);

@@ -251,7 +251,7 @@ macro_rules! same_place {
 }
 
 const _: () = {
-    same_place!(flags ip_bytes ip_id ecn outer_ecn role wire feedback_len reserved);
+    same_place!(flags ip_bytes ip_id ecn outer_ecn role wire feedback_len confirmed);
     assert!(size_of::<abi::Header>() == size_of::<HostHeader>());
     assert!(align_of::<abi::Header>() >= align_of::<HostHeader>());
 };

@@ -90,7 +90,16 @@ pub struct Recorded {
 }
 
 /// Functions of a sender, in the order of its table.
-pub const FUNCTIONS: [&str; 6] = ["init", "on_send", "on_ack", "on_loss", "on_rto", "on_restart"];
+pub const FUNCTIONS: [&str; 8] = [
+    "init",
+    "on_send",
+    "on_ack",
+    "on_loss",
+    "on_rto",
+    "on_restart",
+    "on_lost",
+    "on_undo",
+];
 
 impl Recorded {
     /// From the bytes of a file; `None` where they are no call.
@@ -155,6 +164,15 @@ impl Recorded {
                 );
             }
             "on_rto" => law.on_rto(&mut state, params, &read(&self.event), &mut control),
+            "on_undo" => {
+                law.on_undo(
+                    &mut state,
+                    params,
+                    &read(&self.event),
+                    self.arguments[0] as u32,
+                    &mut control,
+                );
+            }
             _ => law.on_restart(&mut state, params, self.arguments[0], self.arguments[1], &mut control),
         }
         let words = state.words().iter().flat_map(|word| word.to_ne_bytes());
@@ -165,7 +183,7 @@ impl Recorded {
     /// The call as text, for [`crate::replay::Replayer`], which tells the law's steps.
     pub fn record(&self, head: &RecordedHead) -> CallRecord {
         let names: &[&str] = match self.name() {
-            "on_loss" => &["cause"],
+            "on_loss" | "on_undo" => &["cause"],
             "on_restart" => &["now_us", "idle_us"],
             _ => &[],
         };
@@ -205,9 +223,14 @@ fn control_bytes(control: &abi::Control) -> Vec<u8> {
     let mut bytes: Vec<u8> = words.iter().flat_map(|word| word.to_ne_bytes()).collect();
     bytes.extend(control.pacing_Bps.to_ne_bytes());
     bytes.extend(
-        [control.ecn, control.reserved]
-            .iter()
-            .flat_map(|word| word.to_ne_bytes()),
+        [
+            control.ecn,
+            control.flags,
+            control.cwnd_fraction,
+            control.ssthresh_fraction,
+        ]
+        .iter()
+        .flat_map(|word| word.to_ne_bytes()),
     );
     bytes
 }
@@ -217,6 +240,7 @@ fn kind(function: u32) -> Option<Kind> {
         "init" => Some(Kind::Start),
         "on_send" => Some(Kind::Send),
         "on_restart" => Some(Kind::None),
+        "on_lost" => Some(Kind::Lost),
         _ => Some(Kind::Ack),
     }
 }

@@ -222,7 +222,9 @@ fn call_sender(law: &Sender, function: &Function, record: &CallRecord, mut given
         "on_ack" => law.on_ack(state, params, &read(&given.event), &mut control),
         "on_loss" => law.on_loss(state, params, &read(&given.event), word("cause") as u32, &mut control),
         "on_rto" => law.on_rto(state, params, &read(&given.event), &mut control),
-        _ => law.on_restart(state, params, word("now_us"), word("idle_us"), &mut control),
+        "on_restart" => law.on_restart(state, params, word("now_us"), word("idle_us"), &mut control),
+        "on_lost" => law.on_lost(state, params, &read(&given.event), &mut control),
+        _ => law.on_undo(state, params, &read(&given.event), word("cause") as u32, &mut control),
     }
 }
 

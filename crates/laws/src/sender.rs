@@ -29,6 +29,8 @@ pub struct Sender {
     on_loss: Option<unsafe extern "C-unwind" fn(*mut c_void, *const c_void, *const abi::Ack, u32, *mut abi::Control)>,
     on_rto: Option<unsafe extern "C-unwind" fn(*mut c_void, *const c_void, *const abi::Ack, *mut abi::Control)>,
     on_restart: Option<unsafe extern "C-unwind" fn(*mut c_void, *const c_void, u64, u64, *mut abi::Control)>,
+    on_lost: Option<unsafe extern "C-unwind" fn(*mut c_void, *const c_void, *const abi::Lost, *mut abi::Control)>,
+    on_undo: Option<unsafe extern "C-unwind" fn(*mut c_void, *const c_void, *const abi::Ack, u32, *mut abi::Control)>,
 }
 
 with_params!(Sender);
@@ -74,6 +76,8 @@ impl Sender {
             on_loss: table.on_loss,
             on_rto: table.on_rto,
             on_restart: table.on_restart,
+            on_lost: table.on_lost,
+            on_undo: table.on_undo,
         }
     }
 
@@ -98,6 +102,8 @@ impl Sender {
             on_loss: None,
             on_rto: None,
             on_restart: None,
+            on_lost: None,
+            on_undo: None,
         }
     }
 
@@ -138,6 +144,12 @@ impl Sender {
     #[inline]
     pub fn has_on_restart(&self) -> bool {
         self.on_restart.is_some()
+    }
+
+    /// Whether the host must tell it of each segment that is lost.
+    #[inline]
+    pub fn has_on_lost(&self) -> bool {
+        self.on_lost.is_some()
     }
 
     /// A new connection; the host's initial window stands in `control`.
@@ -198,6 +210,24 @@ impl Sender {
         if let Some(call) = self.on_restart {
             // SAFETY: as in init.
             unsafe { call(self.state(state), self.values(params), now_us, idle_us, control) }
+        }
+    }
+
+    /// A segment that is found lost. Nothing is taken from the window.
+    #[inline(never)]
+    pub fn on_lost(&self, state: &mut State, params: &Params, lost: &abi::Lost, control: &mut abi::Control) {
+        if let Some(call) = self.on_lost {
+            // SAFETY: as in init.
+            unsafe { call(self.state(state), self.values(params), lost, control) }
+        }
+    }
+
+    /// The reduction for `cause`, one of `abi::LOSS_*`, was spurious; in `control` stands what the host goes back to.
+    #[inline(never)]
+    pub fn on_undo(&self, state: &mut State, params: &Params, ack: &abi::Ack, cause: u32, control: &mut abi::Control) {
+        if let Some(call) = self.on_undo {
+            // SAFETY: as in init.
+            unsafe { call(self.state(state), self.values(params), ack, cause, control) }
         }
     }
 }

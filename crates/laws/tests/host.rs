@@ -84,7 +84,7 @@ fn host(law: &'static Router) -> RouterHost {
 
 /// A data packet of XCP.
 fn header(ip_bytes: u32) -> abi::Header {
-    abi::Header::new(abi::PACKET_DATA, ip_bytes, 0x1235, 2, abi::WIRE_XCP as u8, 12)
+    abi::Header::new(abi::PACKET_DATA, ip_bytes, 0x1235, 2, abi::WIRE_XCP as u8, 12, 0)
 }
 
 fn shown<'a>(header: &'a mut abi::Header, feedback: &'a mut [u8; 20]) -> Shown<'a> {
@@ -279,7 +279,15 @@ fn a_passage_is_an_arrival_and_a_departure() {
             let now_ns = 700_000 * number;
             let word = (number * 2_654_435_761) as u32;
             let flags = u32::from(number % 7 != 0);
-            let packet = abi::Header::new(flags, 900 + word % 100, number as u16, (word >> 8) as u8 & 3, wire, 12);
+            let packet = abi::Header::new(
+                flags,
+                900 + word % 100,
+                number as u16,
+                (word >> 8) as u8 & 3,
+                wire,
+                12,
+                0,
+            );
             let bytes: [u8; 20] = std::array::from_fn(|byte| (word >> (byte % 4)) as u8);
             let (mut first, mut second) = ((packet, bytes), (packet, bytes));
             let meter = abi::HostMeter {

@@ -70,9 +70,22 @@ impl Random {
         from(&pairs)
     }
 
+    fn lost(&mut self, now_us: u64) -> abi::Lost {
+        abi::Lost {
+            retransmission: self.below(2) as u32,
+            now_us,
+            sent_us: self.below(now_us + 1),
+            in_flight_pkts: self.size32(),
+            delivered_pkts: self.size32(),
+            lost_pkts: self.size32(),
+            marked_pkts: self.size32(),
+            ..Default::default()
+        }
+    }
+
     fn ack(&mut self, now_us: u64) -> abi::Ack {
         abi::Ack {
-            flags: self.below(16) as u32,
+            flags: self.below(128) as u32,
             now_us,
             rtt_us: self.size32(),
             srtt_us: self.size32(),
@@ -164,7 +177,7 @@ type Course = (Vec<(u32, u32, u64)>, Vec<u64>);
 /// What a host may leave out of ACKs for a law with `LAW_SENDER_PLAIN_ACKS`.
 fn without_samples(ack: abi::Ack) -> abi::Ack {
     abi::Ack {
-        flags: ack.flags & !abi::ACK_APP_LIMITED,
+        flags: ack.flags & !(abi::ACK_APP_LIMITED | abi::ACK_TIMESTAMPS),
         random: 0,
         ts_val: 0,
         ts_ecr: 0,
@@ -174,8 +187,36 @@ fn without_samples(ack: abi::Ack) -> abi::Ack {
         rate_marked_pkts: 0,
         rate_prior_delivered_pkts: 0,
         delivered_total_pkts: 0,
+        prior_in_flight_pkts: 0,
         ..ack
     }
+}
+
+/// What a law may leave in its control; `decides`: in recovery too, as at a loss.
+fn check_control(
+    law: &fadelab_laws::Sender,
+    before: &abi::Control,
+    control: &abi::Control,
+    decides: bool,
+    ack: &abi::Ack,
+) {
+    let name = law.name();
+    let paced = law.flags() & abi::SENDER_PACED != 0;
+    assert!(
+        control.cwnd_pkts >= 1 || (paced && control.cwnd_fraction >= 1),
+        "{name}: {control:?} after {before:?} {ack:?}"
+    );
+    assert!(
+        control.ssthresh_pkts >= 1,
+        "{name}: {control:?} after {before:?} {ack:?}"
+    );
+    assert!(control.ecn <= 3 && control.ca_state == before.ca_state, "{name}");
+    let may_act = law.flags() & abi::SENDER_OWNS_RECOVERY != 0 || before.ca_state != abi::CA_RECOVERY || decides;
+    assert!(
+        may_act || control.cwnd_pkts == before.cwnd_pkts,
+        "{name} must leave cwnd alone in recovery"
+    );
+    assert!(paced || control.pacing_Bps == 0, "{name} paces without saying so");
 }
 
 fn sender_stream(
@@ -206,7 +247,7 @@ fn sender_stream(
         now_us += random.size() >> 20;
         host(random, &mut control);
         let (before, ack) = (control, seen(random.ack(now_us)));
-        let kind = random.below(8);
+        let kind = random.below(10);
         match kind {
             0 => law.on_loss(&mut state, &params, &ack, random.below(2) as u32, &mut control),
             1 => {
@@ -223,21 +264,11 @@ fn sender_stream(
                 law.on_send(&mut state, &params, &mut send, &mut control);
                 assert!(send.feedback.present == 0 || u32::from(send.feedback.len) == law.feedback_bytes());
             }
+            4 => law.on_undo(&mut state, &params, &ack, random.below(3) as u32, &mut control),
+            5 => law.on_lost(&mut state, &params, &random.lost(now_us), &mut control),
             _ => law.on_ack(&mut state, &params, &ack, &mut control),
         }
-        let name = law.name();
-        assert!(
-            control.cwnd_pkts >= 1 && control.ssthresh_pkts >= 1,
-            "{name}: {control:?} after {before:?} {ack:?}"
-        );
-        assert!(control.ecn <= 3 && control.ca_state == before.ca_state, "{name}");
-        let may_act = law.flags() & abi::SENDER_OWNS_RECOVERY != 0 || before.ca_state != abi::CA_RECOVERY || kind < 4;
-        assert!(
-            may_act || control.cwnd_pkts == before.cwnd_pkts,
-            "{name} must leave cwnd alone in recovery"
-        );
-        let paced = law.flags() & abi::SENDER_PACED != 0;
-        assert!(paced || control.pacing_Bps == 0, "{name} paces without saying so");
+        check_control(law, &before, &control, kind < 5, &ack);
         windows.push((control.cwnd_pkts, control.ssthresh_pkts, control.pacing_Bps));
     }
     (windows, state.words().to_vec())

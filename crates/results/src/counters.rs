@@ -180,7 +180,12 @@ pub const FLOW: &[Counter<FlowCounters>] = &[
     field!(ecn_reductions, "1", true, "reactions to ECN echoes"),
     field!(rtt_samples, "1", true, "RTT samples"),
     field!(rtt_us_sum, "µs", true, "sum of the RTT samples"),
-    field!(cwnd_pkts, "pkt", false, "congestion window at this instant"),
+    field!(
+        cwnd_pkts,
+        "pkt",
+        false,
+        "congestion window at this instant, in whole packets; 1 for a law whose window is less than one"
+    ),
     field!(ssthresh_pkts, "pkt", false, "slow start threshold at this instant"),
     field!(srtt_us, "µs", false, "smoothed RTT at this instant; 0: no sample yet"),
     field!(in_flight_pkts, "pkt", false, "packets in flight at this instant"),

@@ -51,6 +51,7 @@ const NS2: Transport = Transport {
     option_space: false,
     feedback: FeedbackForm::Exact,
     rate_reduction: false,
+    undo: false,
 };
 
 /// The standards: initial window RFC 6928, initial ssthresh RFC 5681 section 3.1 (arbitrarily high), recovery RFC 6675,
@@ -83,6 +84,7 @@ const RFC: Transport = Transport {
     option_space: false,
     feedback: FeedbackForm::Exact,
     rate_reduction: false,
+    undo: false,
 };
 
 /// Linux, include/net/tcp.h: `TCP_RTO_MIN` 200 ms, `TCP_RTO_MAX` 120 s, `TCP_TIMEOUT_INIT` 1 s, `TCP_DELACK_MIN` 40 ms,
@@ -253,6 +255,9 @@ fields! {
         "whether a connection begins with an exchange of SYNs: a round trip, and the first RTT sample";
     transport.rate_reduction: bool = "rate_reduction",
         "whether a window is reduced in proportion to what is delivered (RFC 6937) and not at once; needs SACK";
+    transport.undo: bool = "undo",
+        "whether a window that was reduced for a loss goes back when timestamps tell that nothing was lost (RFC 3522, \
+         RFC 4015); needs `rtt_samples = \"per ack\"`";
     transport.option_space: bool = "option_space",
         "whether feedback takes room on the wire: an option of 8 B (VCP) or 12 B (XCP) in every header, for which SACK \
          blocks may leave none";
@@ -305,6 +310,10 @@ pub fn read(reader: &mut Reader<'_>) -> Result<Stack, Refusal> {
         if reader.node("transport.rate_reduction").is_none() {
             stack.transport.rate_reduction &= stack.transport.recovery.has_sack();
         }
+        // Nor do timestamps tell anything where it takes them away.
+        if reader.node("transport.undo").is_none() {
+            stack.transport.undo &= stack.transport.rtt_samples == RttSamples::PerAck;
+        }
     }
     check(reader, &stack.transport)?;
     Ok(stack)
@@ -333,6 +342,9 @@ fn check(reader: &Reader<'_>, transport: &Transport) -> Result<(), Refusal> {
     } else if transport.rate_reduction && !transport.recovery.has_sack() {
         let why = "it counts what was delivered, which needs transport.recovery = \"sack\" or \"rack\"";
         ("transport.rate_reduction", why.to_owned())
+    } else if transport.undo && transport.rtt_samples != RttSamples::PerAck {
+        let why = "timestamps tell it, which needs transport.rtt_samples = \"per ack\"";
+        ("transport.undo", why.to_owned())
     } else if transport.rto_ns_min > transport.rto_ns_max {
         ("transport.rto_min", "it exceeds transport.rto_max".to_owned())
     } else {

@@ -22,7 +22,7 @@ use crate::pipe::Exits;
 use crate::schedule::SourceId;
 use crate::tcp::plan::Plan;
 use crate::tcp::receiver::Receiver;
-use crate::tcp::sender::handshake::syn;
+use crate::tcp::sender::handshake::{carry, syn};
 use crate::tcp::sender::{Identity, Sender};
 
 /// See the module's documentation. Its fields stand in the order in which packets touch them: what an arriving segment
@@ -298,15 +298,22 @@ impl Flow {
     /// The ACK that was delayed, or the answer to a SYN.
     #[inline(never)]
     fn send_late_ack(&mut self, now: Now, net: &mut Network) -> Checked<()> {
-        match self.receiver.take_syn() {
-            Some(syn_ts_us) => net.inject(now.ns, syn(now, self.id, Some(syn_ts_us)), self.route_back_at, None),
-            None => self.send_ack::<true>(now, net),
+        let Some(syn_ts_us) = self.receiver.take_syn() else {
+            return self.send_ack::<true>(now, net);
+        };
+        let mut answer = syn(now, self.id, Some(syn_ts_us));
+        let mut fill = abi::Fill::default();
+        let carries = self.receiver.answer_syn(now, &self.plan, &mut fill);
+        if carries {
+            carry(&mut answer, &self.plan, 0, &fill.feedback);
         }
+        let feedback = carries.then_some(&fill.feedback.bytes);
+        net.inject(now.ns, answer, self.route_back_at, feedback)
     }
 
     fn send_datagram(&mut self, now: Now, net: &mut Network) -> Checked<()> {
         let ip_id = self.datagrams_sent as u16;
-        let header = Header::new(abi::PACKET_DATA, self.plan.tcp.packet_bytes, ip_id, 0, 0, 0);
+        let header = Header::new(abi::PACKET_DATA, self.plan.tcp.packet_bytes, ip_id, 0, 0, 0, 0);
         self.datagrams_sent += 1;
         let packet = Packet {
             header,
@@ -345,7 +352,7 @@ impl Flow {
             ecn_reductions: counters.ecn_reductions.into(),
             rtt_samples: counters.rtt_samples,
             rtt_us_sum: counters.rtt_us_sum,
-            cwnd_pkts: sender.control().cwnd_pkts,
+            cwnd_pkts: sender.window_pkts(),
             ssthresh_pkts: sender.control().ssthresh_pkts,
             srtt_us: sender.srtt_us(),
             in_flight_pkts: sender.board().in_flight_pkts(),

@@ -17,6 +17,8 @@ pub(crate) mod flag {
     pub const CWR: u8 = 1 << 1;
     /// A connection is asked for, or granted.
     pub const SYN: u8 = 1 << 2;
+    /// An ACK that was held back for a second segment, in vain. No header says it; laws are told what stacks guess.
+    pub const DELAYED: u8 = 1 << 3;
 }
 
 /// A packet under way: what routers see, and what the two ends say to each other. One cache line.

@@ -103,12 +103,14 @@ fn feedback_takes_its_room() {
 
 #[test]
 fn feedback_is_rounded_as_its_option_rounds_it() {
-    // Goal: in the form of the option XCP's fields are what floats of 16 bits can say, on data and on ACKs; in the
-    // exact form most are not.
+    // Goal: in the form of the option XCP's fields are what floats of 16 bits can say, on data and on ACKs, which sum
+    // the fields of two segments; in the exact form most are not.
     let sender = fadelab_laws::sender("xcp").expect("registered");
     let codec = Codec::of(sender, fadelab_laws::receiver("xcp")).expect("it has feedback");
     let moved = |form| {
-        let mut spec = transfer("xcp", 200, |tcp| tcp.feedback = form);
+        let mut spec = transfer("xcp", 200, |tcp| {
+            (tcp.feedback, tcp.delayed_ack_ns) = (form, Some(40 * MS));
+        });
         spec.network.links[0].router = plain_router("xcp");
         let (_, seen) = seen(&spec);
         let moves = |packet: &&Sighting| {

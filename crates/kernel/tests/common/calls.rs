@@ -10,6 +10,11 @@ use fadelab_laws::recorded::{Recorded, RecordedHead};
 pub struct Calls(Arc<Mutex<Vec<u8>>>);
 
 impl Calls {
+    /// Bytes that were written so far.
+    pub fn bytes(&self) -> usize {
+        self.0.lock().expect("one thread").len()
+    }
+
     /// The first `calls_n` calls behind the head.
     pub fn read(&self, head: &RecordedHead, calls_n: u64) -> Vec<Recorded> {
         let bytes = self.0.lock().expect("one thread");

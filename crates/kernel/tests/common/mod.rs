@@ -5,6 +5,7 @@ pub mod iproute;
 pub mod meddler;
 pub mod router;
 pub mod tap;
+pub mod transfer;
 
 use std::fs;
 use std::io::Write;

@@ -22,8 +22,8 @@ pub struct Header {
     pub wire: u8,
     /// Bytes of feedback in use.
     pub feedback_len: u8,
-    /// Zero.
-    pub reserved: u8,
+    /// 1: a router of this format saw the packet, see [`Feedback::confirmed`](super::Feedback).
+    pub confirmed: u8,
 }
 
 impl Header {
@@ -32,11 +32,12 @@ impl Header {
     /// It is put together as two words: what follows copies it as a whole, and had it been written field by field, the
     /// processor would have to wait for all of them.
     #[inline(always)]
-    pub fn new(flags: u32, ip_bytes: u32, ip_id: u16, ecn: u8, wire: u8, feedback_len: u8) -> Self {
+    pub fn new(flags: u32, ip_bytes: u32, ip_id: u16, ecn: u8, wire: u8, feedback_len: u8, confirmed: u8) -> Self {
         let sizes = u64::from(flags) | u64::from(ip_bytes) << 32;
         let codepoints = (u64::from(ecn) * 0x0101) << 16;
         let marks = u64::from(ip_id) | codepoints | u64::from(ip_id & 1) << 32;
         let rest = marks | u64::from(wire) << 40 | u64::from(feedback_len) << 48;
+        let rest = rest | u64::from(confirmed) << 56;
         const { assert!(cfg!(target_endian = "little"), "the first field is in the lowest bits") };
         // SAFETY: a header is two words without gaps (asserted in host.rs), and its integers may hold any bits.
         unsafe { std::mem::transmute([sizes, rest]) }
@@ -66,9 +67,9 @@ mod tests {
                 role,
                 wire: 14,
                 feedback_len: 255,
-                reserved: 0,
+                confirmed: 1,
             };
-            assert_eq!(Header::new(flags, 0x0506_0708, ip_id, 3, 14, 255), expected);
+            assert_eq!(Header::new(flags, 0x0506_0708, ip_id, 3, 14, 255, 1), expected);
         }
     }
 }

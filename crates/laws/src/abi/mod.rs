@@ -23,12 +23,30 @@ pub(crate) use mirror::Described;
 
 include!(concat!(env!("OUT_DIR"), "/mirror.rs"));
 
+impl Control {
+    /// Window and ssthresh of another.
+    pub fn take_windows(&mut self, of: &Self) {
+        (self.cwnd_pkts, self.cwnd_fraction) = (of.cwnd_pkts, of.cwnd_fraction);
+        (self.ssthresh_pkts, self.ssthresh_fraction) = (of.ssthresh_pkts, of.ssthresh_fraction);
+    }
+
+    /// Window and ssthresh of another, each where it is larger than the own.
+    pub fn keep_larger_windows(&mut self, of: &Self) {
+        let larger = |own, other| std::cmp::max::<(u32, u32)>(own, other);
+        let own = (self.cwnd_pkts, self.cwnd_fraction);
+        (self.cwnd_pkts, self.cwnd_fraction) = larger(own, (of.cwnd_pkts, of.cwnd_fraction));
+        let own = (self.ssthresh_pkts, self.ssthresh_fraction);
+        (self.ssthresh_pkts, self.ssthresh_fraction) = larger(own, (of.ssthresh_pkts, of.ssthresh_fraction));
+    }
+}
+
 impl Default for Feedback {
     fn default() -> Self {
         Self {
             bytes: [0; FEEDBACK_BYTES_MAX],
             len: 0,
             present: 0,
+            confirmed: 0,
             reserved: 0,
             age_us: 0,
         }

@@ -30,6 +30,7 @@ pub(crate) enum Kind {
     Start,
     Send,
     Ack,
+    Lost,
     Data,
     Fill,
     Link,
@@ -50,6 +51,7 @@ macro_rules! with_type {
             Kind::Start => $call::<abi::Start>($($argument),*),
             Kind::Send => $call::<abi::Send>($($argument),*),
             Kind::Ack => $call::<abi::Ack>($($argument),*),
+            Kind::Lost => $call::<abi::Lost>($($argument),*),
             Kind::Data => $call::<abi::Data>($($argument),*),
             Kind::Fill => $call::<abi::Fill>($($argument),*),
             Kind::Link => $call::<abi::Link>($($argument),*),
@@ -274,7 +276,7 @@ const fn carries(name: &'static str) -> Function {
 }
 
 /// In the order of `enum guard_function` of `guard.h`.
-pub(crate) static FUNCTIONS: [Function; 21] = [
+pub(crate) static FUNCTIONS: [Function; 23] = [
     function("sender", "init", Kind::Start, Kind::Control),
     function("sender", "on_send", Kind::Send, Kind::Control),
     function("sender", "on_ack", Kind::Ack, Kind::Control),
@@ -286,6 +288,11 @@ pub(crate) static FUNCTIONS: [Function; 21] = [
     Function {
         words: &["now_us", "idle_us"],
         ..function("sender", "on_restart", Kind::None, Kind::Control)
+    },
+    function("sender", "on_lost", Kind::Lost, Kind::Control),
+    Function {
+        words: &["cause"],
+        ..function("sender", "on_undo", Kind::Ack, Kind::Control)
     },
     Function {
         words: &["now_us"],

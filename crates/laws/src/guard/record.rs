@@ -86,12 +86,24 @@ pub struct Outcome {
 }
 
 impl Outcome {
-    /// Whether both are the same decision; steps are told by some builds only.
+    /// Whether both are the same decision; steps are told by some builds only, and fields by some versions of `law.h`.
     pub fn agrees(&self, other: &Self) -> bool {
         let same_end = self.fault.is_some() == other.fault.is_some();
-        let decided = |outcome: &Self| (outcome.result, outcome.event.clone(), outcome.decision.clone());
-        same_end && (self.fault.is_some() || (decided(self) == decided(other) && self.state == other.state))
+        let same_numbers = (self.result, &self.state) == (other.result, &other.state);
+        let same_fields = agree(&self.event, &other.event) && agree(&self.decision, &other.decision);
+        same_end && (self.fault.is_some() || (same_numbers && same_fields))
     }
+}
+
+/// Whether both have the same fields, one that only one of them has being zero.
+fn agree(one: &Map<String, Value>, other: &Map<String, Value>) -> bool {
+    let names = one.keys().chain(other.keys());
+    names.into_iter().all(|name| match (one.get(name), other.get(name)) {
+        (Some(Value::Object(one)), Some(Value::Object(other))) => agree(one, other),
+        (Some(one), Some(other)) => one == other,
+        (Some(value), None) | (None, Some(value)) => *value == Value::from(0),
+        (None, None) => true,
+    })
 }
 
 impl CallRecord {

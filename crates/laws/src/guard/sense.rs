@@ -79,13 +79,18 @@ pub(super) fn nonsense(call: &Call, before: &Before) -> Option<String> {
 
 fn control(call: &Call, before: &abi::Control, after: &abi::Control) -> Option<String> {
     let function = FUNCTIONS[call.function as usize].name;
-    if after.cwnd_pkts == 0 || after.ssthresh_pkts == 0 {
-        let field = if after.cwnd_pkts == 0 {
-            "cwnd_pkts"
-        } else {
-            "ssthresh_pkts"
-        };
-        return Some(format!("it returned {field} = 0; a window is at least 1 packet"));
+    if after.ssthresh_pkts == 0 {
+        return Some("it returned ssthresh_pkts = 0; it is at least 1 packet".to_owned());
+    }
+    if after.cwnd_pkts == 0 {
+        let is_paced = call.flags & abi::SENDER_PACED != 0;
+        if after.cwnd_fraction == 0 || !is_paced {
+            let fraction = after.cwnd_fraction;
+            return Some(format!(
+                "it returned cwnd_pkts = 0 with cwnd_fraction = {fraction}; a window is at least 1 packet or, of a law \
+                 with LAW_SENDER_PACED, a fraction of one"
+            ));
+        }
     }
     if after.cwnd_pkts > WINDOW_PKTS_MAX {
         let cwnd_pkts = after.cwnd_pkts;
@@ -99,19 +104,18 @@ fn control(call: &Call, before: &abi::Control, after: &abi::Control) -> Option<S
     if after.ca_state != before.ca_state {
         return Some("it changed ca_state, which is the host's".to_owned());
     }
-    let host_reduces = function == "on_loss" && call.flags & abi::SENDER_OWNS_RECOVERY == 0;
-    if host_reduces && after.ssthresh_pkts > before.cwnd_pkts.max(2) {
-        let (ssthresh_pkts, cwnd_pkts) = (after.ssthresh_pkts, before.cwnd_pkts);
+    let known = abi::CONTROL_APP_LIMITED | abi::CONTROL_PACED_BY_ACKS;
+    if after.flags & !known != 0 {
+        let flags = after.flags;
         return Some(format!(
-            "it returned ssthresh_pkts = {ssthresh_pkts} with a window of {cwnd_pkts}: the host brings the window to \
-             ssthresh, so it would grow on a loss; to keep it, return ssthresh_pkts = cwnd_pkts"
+            "it returned control.flags = {flags:#x}; allowed are LAW_CONTROL_APP_LIMITED and LAW_CONTROL_PACED_BY_ACKS"
         ));
     }
-    let windows = |control: &abi::Control| (control.cwnd_pkts, control.ssthresh_pkts);
+    let window = |control: &abi::Control| (control.cwnd_pkts, control.cwnd_fraction);
     let is_host_s = call.flags & abi::SENDER_OWNS_RECOVERY == 0 && before.ca_state == abi::CA_RECOVERY;
-    if function == "on_ack" && is_host_s && windows(before) != windows(after) {
+    if function == "on_ack" && is_host_s && window(before) != window(after) {
         return Some(
-            "it changed a window in recovery, which is the host's: look at ca_state, or set LAW_SENDER_OWNS_RECOVERY"
+            "it changed the window in recovery, which is the host's: look at ca_state, or set LAW_SENDER_OWNS_RECOVERY"
                 .to_owned(),
         );
     }

@@ -121,6 +121,7 @@ pub(crate) mod tests {
             option_space: false,
             feedback: FeedbackForm::Exact,
             rate_reduction: false,
+            undo: false,
         };
         let kind = FlowKind {
             group: "a".to_owned(),

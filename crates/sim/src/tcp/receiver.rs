@@ -178,6 +178,17 @@ impl Receiver {
         self.recent[0] = seq;
     }
 
+    /// What the law echoes on the answer to a SYN, where its sender sends feedback on one. Returns whether it does.
+    pub fn answer_syn(&mut self, now: Now, plan: &Plan, fill: &mut abi::Fill) -> bool {
+        let sends = plan
+            .law
+            .is_some_and(|law| law.flags() & abi::SENDER_FEEDBACK_ON_SYN != 0);
+        match (plan.receiver_law, &mut self.state) {
+            (Some(law), Some(state)) if sends => ask_law(law, state, now, plan, 0, fill),
+            _ => false,
+        }
+    }
+
     /// The ACK that leaves now, packet `ip_id` of flow `flow`. Where the law has feedback that rides on it, and the ACK
     /// room for that, it stands in `fill` and `feedback_len` says so.
     ///
@@ -191,6 +202,7 @@ impl Receiver {
         ip_id: u16,
         fill: &mut abi::Fill,
     ) -> Packet {
+        let late = if self.ack_due_ns <= now.ns { flag::DELAYED } else { 0 };
         (self.unacknowledged_pkts, self.ack_due_ns) = (0, u64::MAX);
         let (mut sack, mut sack_blocks) = Default::default();
         let mut ip_bytes = plan.ack_ip_bytes;
@@ -209,12 +221,21 @@ impl Receiver {
             feedback_len = fill.feedback.len;
         }
         Packet {
-            header: Header::new(0, u32::from(ip_bytes), ip_id, fill.ecn as u8, 0, feedback_len),
-            tcp_flags: if self.quick_and_flags & CONGESTED != 0 {
-                flag::ECE
-            } else {
-                0
-            },
+            header: Header::new(
+                0,
+                u32::from(ip_bytes),
+                ip_id,
+                fill.ecn as u8,
+                0,
+                feedback_len,
+                fill.feedback.confirmed,
+            ),
+            tcp_flags: late
+                | if self.quick_and_flags & CONGESTED != 0 {
+                    flag::ECE
+                } else {
+                    0
+                },
             sack_blocks,
             marks: std::mem::take(&mut self.marks),
             flow,
@@ -256,7 +277,7 @@ fn tell_law(
     feedback: Option<&FeedbackBytes>,
     in_order: bool,
 ) {
-    if packet.tcp_flags & flag::SYN != 0 {
+    if packet.tcp_flags & flag::SYN != 0 && feedback.is_none() {
         return;
     }
     let mut data = abi::Data {
@@ -274,6 +295,7 @@ fn tell_law(
     if let Some(bytes) = feedback {
         let bytes = plan.codec.map_or(*bytes, |codec| codec.rounded_data(bytes));
         (data.feedback.bytes, data.feedback.len, data.feedback.present) = (bytes, packet.header.feedback_len, 1);
+        data.feedback.confirmed = packet.header.confirmed;
     }
     law.on_data(state, &data);
 }

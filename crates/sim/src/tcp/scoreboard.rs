@@ -3,11 +3,13 @@
 //! Every operation is O(1) per segment over the segment's life: losses are found by a frontier that only moves forward,
 //! retransmissions by a pointer that does, and SACK blocks that repeat themselves are recognised as ranges.
 
+mod departures;
 mod losses;
 
 use prefetch_index::prefetch_index;
 
 use crate::ranges::{Range, RangeSet};
+use departures::Departures;
 
 /// Flags of a segment.
 mod is {
@@ -99,6 +101,7 @@ pub(crate) struct Scoreboard {
     /// Of the segments that the last ACK with news delivered, the one that was sent last.
     newest: u32,
     sacked: RangeSet,
+    departures: Option<Box<Departures>>,
 }
 
 impl Scoreboard {
@@ -222,6 +225,9 @@ impl Scoreboard {
             in_flight_and_flags: self.in_flight_pkts | flags,
         };
         self.in_flight_pkts += 1;
+        if let Some(departures) = &mut self.departures {
+            departures.note(seq as usize & (self.segments.len() - 1));
+        }
     }
 
     /// What a segment that is sent now keeps of the time since the newest delivered one was sent, and arrived.
@@ -240,6 +246,11 @@ impl Scoreboard {
         let mut segments = vec![Segment::default(); length];
         for seq in self.una..self.nxt {
             segments[seq as usize & (length - 1)] = *self.segment(seq);
+        }
+        if let Some(departures) = &mut self.departures {
+            let mask = self.segments.len().wrapping_sub(1);
+            let places = (self.una..self.nxt).map(|seq| seq as usize);
+            departures.grow(length, places.map(|seq| (seq & (length - 1), seq & mask)));
         }
         self.segments = segments;
     }

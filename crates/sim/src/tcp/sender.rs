@@ -1,9 +1,9 @@
 //! The sending end: what to send, what was lost, when to time out. How much may be in flight is the law's to say.
 
 use fadelab_laws::{Sender as Law, State, abi};
-use fadelab_path::packet::{Header, PacketId};
+use fadelab_path::packet::{FeedbackBytes, Header, PacketId};
 use fadelab_path::violation::{Checked, violated};
-use fadelab_run::transport::{Recovery, RecoveryExit, RttSamples};
+use fadelab_run::transport::{Recovery, RttSamples};
 use prefetch_index::prefetch_index;
 
 use crate::clock::Now;
@@ -11,16 +11,19 @@ use crate::network::Network;
 use crate::packet::{Packet, flag};
 use crate::tcp::plan::Plan;
 use crate::tcp::rtt::RttEstimator;
-use crate::tcp::scoreboard::{Sampling, Scoreboard};
+use crate::tcp::scoreboard::Scoreboard;
 use crate::tcp::sender::pacing::Grant;
 use crate::tcp::sender::rack::Rack;
+use crate::tcp::sender::undo::Undo;
 
 mod acknowledgement;
 pub(crate) mod handshake;
+mod law;
 mod pacing;
 mod rack;
 mod recovery;
 mod timeout;
+mod undo;
 
 /// What the sending end counts. Cumulative; what nearly every ACK counts stands first.
 #[derive(Clone, Copy, Debug, Default)]
@@ -36,8 +39,10 @@ pub(crate) struct SenderCounters {
     pub ecn_reductions: u32,
 }
 
-/// No segment's round trip is being measured: a number beyond all that can be sent.
-const NOT_TIMED: u32 = u32::MAX;
+/// No segment: a number beyond all that can be sent.
+const NO_SEGMENT: u32 = u32::MAX;
+/// No segment's round trip is being measured.
+const NOT_TIMED: u32 = NO_SEGMENT;
 
 /// Who sends where: the parts of a flow that do not change.
 #[derive(Clone, Copy, Debug)]
@@ -69,8 +74,9 @@ pub(crate) struct Sender {
     app_limited_until: u32,
     /// The segment whose round trip is being measured, where that is done for one at a time.
     timed: u32,
-    /// The last segment, when it is shorter than the others: its number and IP bytes.
-    last_segment: Option<(u32, u16)>,
+    /// Number and IP bytes of the last segment, when it is shorter than the others.
+    last_seq: u32,
+    last_ip_bytes: u16,
     ip_id: u16,
     announce_reduction: bool,
     cwnd_limited: bool,
@@ -78,18 +84,26 @@ pub(crate) struct Sender {
     /// What the event at hand lets go, with [`Pacing::PerAck`].
     grant: Grant,
     counters: SenderCounters,
-    feedback: abi::Feedback,
-    /// When the present connection was asked for, by the clock of timestamps.
-    connected_us: u32,
+    heard: Heard,
+    /// Partial ACKs of this recovery, as far as they are counted.
+    partial_acks: u16,
     feedback_ns: u64,
     pace_due_ns: u64,
     /// Without SACK, duplicates of an ACK below tell of no loss: one more than `recover` of RFC 6582, which is of
     /// losses and timeouts alone.
     recover_loss: u32,
-    /// Partial ACKs of this recovery.
-    partial_acks: u32,
+    /// When the present connection was asked for, by the clock of timestamps.
+    connected_us: u32,
     /// Allocated when it is needed, which with other recoveries is never.
     repair: Option<Box<Repair>>,
+}
+
+/// The newest feedback that came on an ACK.
+#[derive(Clone, Copy, Debug, Default)]
+struct Heard {
+    bytes: FeedbackBytes,
+    len: u8,
+    confirmed: u8,
 }
 
 /// What the recovery of Linux keeps beside what every recovery does.
@@ -97,6 +111,8 @@ pub(crate) struct Sender {
 struct Repair {
     reduction: Reduction,
     rack: Rack,
+    /// The last reduction, as long as it may turn out to be spurious.
+    undo: Option<Undo>,
 }
 
 /// A reduction of the window under way (RFC 6937): what it began from, and what was delivered and sent since.
@@ -110,7 +126,7 @@ struct Reduction {
 impl Sender {
     pub fn new(identity: Identity, plan: &Plan, law: &'static Law, random: u64) -> Self {
         Self {
-            board: Scoreboard::default(),
+            board: Scoreboard::new(law.has_on_lost()),
             control: abi::Control::default(),
             rtt: RttEstimator::new(&plan.tcp),
             law,
@@ -124,14 +140,15 @@ impl Sender {
             duplicate_acks: 0,
             app_limited_until: 0,
             timed: NOT_TIMED,
-            last_segment: None,
+            last_seq: NO_SEGMENT,
+            last_ip_bytes: 0,
             ip_id: 0,
             announce_reduction: false,
             cwnd_limited: false,
             pace_blocked: false,
             grant: Grant::One,
             counters: SenderCounters::default(),
-            feedback: abi::Feedback::default(),
+            heard: Heard::default(),
             feedback_ns: 0,
             pace_due_ns: 0,
             recover_loss: 0,
@@ -146,16 +163,16 @@ impl Sender {
         self.rtt = RttEstimator::new(&plan.tcp);
         self.repair = None;
         self.connected_us = now.clock_us();
-        self.begin(now, plan);
+        self.begin(now, plan, abi::Feedback::default());
         (self.recover, self.recover_loss, self.duplicate_acks) = (self.board.nxt(), self.board.nxt(), 0);
-        (self.feedback, self.pace_due_ns, self.timed) = (abi::Feedback::default(), 0, NOT_TIMED);
+        (self.heard, self.pace_due_ns, self.timed) = (Heard::default(), 0, NOT_TIMED);
         (self.announce_reduction, self.cwnd_limited, self.app_limited_until) = (false, false, 0);
         self.counters.marked_pkts = 0;
         self.board.restart_count();
     }
 
-    /// Window and law begin anew.
-    fn begin(&mut self, now: Now, plan: &Plan) {
+    /// Window and law begin anew. `feedback` is what the answer to a SYN brought.
+    fn begin(&mut self, now: Now, plan: &Plan, feedback: abi::Feedback) {
         let tcp = &plan.tcp;
         self.state = self.law.new_state();
         let reacts = tcp.ecn && self.law.ecn_mode() != abi::ECN_MODE_NONE;
@@ -173,6 +190,7 @@ impl Sender {
             now_us: now.us,
             srtt_us: self.rtt.srtt_us(),
             ts_tick_us: (tcp.ts_tick_ns / 1000) as u32,
+            feedback,
             ..abi::Start::default()
         };
         self.law.init(&mut self.state, &plan.params, &start, &mut self.control);
@@ -181,7 +199,8 @@ impl Sender {
     /// The application has written up to segment `written` (excluded); the last one may be shorter.
     pub fn write(&mut self, written: u32, last_ip_bytes: Option<u16>) {
         self.written = written;
-        self.last_segment = last_ip_bytes.map(|bytes| (written - 1, bytes));
+        self.last_seq = last_ip_bytes.map_or(NO_SEGMENT, |_| written - 1);
+        self.last_ip_bytes = last_ip_bytes.unwrap_or_default();
     }
 
     /// Segments that the application has written so far.
@@ -263,17 +282,24 @@ impl Sender {
         let mut ack = abi::Ack::default();
         self.take_ack(now, plan, packet, &mut ack);
         self.take_feedback(now, plan, packet, feedback, &mut ack);
+        let ts_ecr_us = packet.ts_ecr_us;
         net.discard(id);
         ack.in_flight_pkts = self.board.in_flight_pkts();
+        if self.repair.is_some() && ack.acked_pkts > 0 {
+            self.judge_reduction(plan, ts_ecr_us, &mut ack);
+        }
         let recovering = self.control.ca_state == abi::CA_RECOVERY;
         let must_send = self.advance_recovery(now, plan, &mut ack);
+        if self.board.has_found() {
+            self.tell_lost(plan, &ack);
+        }
         if ack.flags & abi::ACK_ECE != 0 && self.has_classic_ecn(plan) {
             self.react_to_echo(plan, &ack);
         }
         self.tell_law(plan, &ack, recovering);
-        if self.control.cwnd_pkts == 0 || self.control.ssthresh_pkts == 0 {
+        if self.window_pkts() == 0 || self.control.ssthresh_pkts == 0 {
             let detail = format!("{:?}, {ack:?}", self.control);
-            return self.broken("a window is at least one segment", now, detail);
+            return self.broken("a window is not shut", now, detail);
         }
         if !self.board.is_sound() {
             let detail = self.board.describe();
@@ -284,20 +310,6 @@ impl Sender {
             self.transmit_again(now, plan, seq, net)?;
         }
         self.send_now(now, plan, net)
-    }
-
-    /// Shows an ACK to the law. One that ends recovery only brings the window to ssthresh (RFC 5681, section 3.2, step
-    /// 6), unless the stack says otherwise: it acknowledges a window's worth of segments that left the network long
-    /// ago, and is none to grow by.
-    #[inline]
-    fn tell_law(&mut self, plan: &Plan, ack: &abi::Ack, recovering: bool) {
-        let ca_state = self.control.ca_state;
-        let holds = plan.tcp.recovery_exit == RecoveryExit::Hold || plan.tcp.recovery.has_sack();
-        if recovering && holds && self.law.flags() & abi::SENDER_OWNS_RECOVERY == 0 {
-            self.control.ca_state = abi::CA_RECOVERY;
-        }
-        self.law.on_ack(&mut self.state, &plan.params, ack, &mut self.control);
-        self.control.ca_state = ca_state;
     }
 
     #[cold]
@@ -319,7 +331,7 @@ impl Sender {
         self.pace_blocked = false;
         let held_pkts = self.held_pkts(plan);
         loop {
-            if self.board.in_flight_pkts() + held_pkts >= self.control.cwnd_pkts {
+            if self.board.in_flight_pkts() + held_pkts >= self.window_pkts() {
                 self.cwnd_limited = true;
                 return Ok(());
             }
@@ -329,11 +341,11 @@ impl Sender {
             if again.is_none() && !is_new {
                 self.cwnd_limited = false;
                 if !has_data {
-                    self.app_limited_until = (self.board.delivered_pkts() + self.board.in_flight_pkts()).max(1);
+                    self.limit_samples();
                 }
                 return Ok(());
             }
-            if self.control.pacing_Bps > 0 && !self.may_leave(now, plan) {
+            if (self.control.pacing_Bps > 0 || self.control.cwnd_pkts == 0) && !self.may_leave(now, plan) {
                 return Ok(());
             }
             match again {
@@ -388,6 +400,7 @@ impl Sender {
         if plan.tcp.recovery == Recovery::Rack {
             self.note_retransmission(now, seq);
         }
+        self.note_repair(now);
         // Karn's algorithm: nobody knows which of the two an ACK will be of.
         if seq == self.timed {
             self.timed = NOT_TIMED;
@@ -415,9 +428,10 @@ impl Sender {
         tcp_flags: u8,
         net: &mut Network,
     ) -> Checked<()> {
-        let ip_bytes = match self.last_segment {
-            Some((last, bytes)) if last == seq => bytes,
-            _ => plan.tcp.packet_bytes as u16,
+        let ip_bytes = if seq == self.last_seq {
+            self.last_ip_bytes
+        } else {
+            plan.tcp.packet_bytes as u16
         };
         // RFC 3168, section 6.1.5: retransmissions are not ECN-capable. Codes of other laws are not ECN.
         let again = flags & abi::PACKET_RETRANSMISSION != 0;
@@ -440,7 +454,7 @@ impl Sender {
             self.arm_first(now, plan);
         }
         let wire = self.law.wire() as u8;
-        let header = Header::new(flags, u32::from(ip_bytes), self.ip_id, ecn, wire, feedback_len);
+        let header = Header::new(flags, u32::from(ip_bytes), self.ip_id, ecn, wire, feedback_len, 0);
         self.ip_id = self.ip_id.wrapping_add(1);
         let packet = Packet {
             header,
@@ -451,49 +465,5 @@ impl Sender {
             ..Packet::default()
         };
         net.inject(now.ns, packet, self.identity.route_at, feedback.as_ref())
-    }
-
-    /// The law's own header on a segment about to leave.
-    #[inline(never)]
-    fn ask_law(&mut self, now: Now, plan: &Plan, ip_bytes: u16, again: bool) -> abi::Feedback {
-        let mut send = abi::Send {
-            packet_bytes: u32::from(ip_bytes),
-            now_us: now.us,
-            srtt_us: self.rtt.srtt_us(),
-            retransmission: u32::from(again),
-            in_flight_pkts: self.board.in_flight_pkts() - 1,
-            random: self.next_random(),
-            ..abi::Send::default()
-        };
-        self.law
-            .on_send(&mut self.state, &plan.params, &mut send, &mut self.control);
-        if let Some(codec) = &plan.codec {
-            send.feedback.bytes = codec.rounded_data(&send.feedback.bytes);
-        }
-        send.feedback
-    }
-
-    /// Whether the law reads more of ACKs than counts, times and feedback.
-    #[inline]
-    fn wants_samples(&self) -> bool {
-        self.law.flags() & abi::SENDER_PLAIN_ACKS == 0
-    }
-
-    /// What the rate sample of a segment that is sent now will say.
-    #[inline]
-    fn sampling(&self, is_app_limited: bool) -> Sampling {
-        match self.wants_samples() {
-            false => Sampling::None,
-            true if is_app_limited => Sampling::AppLimited,
-            true => Sampling::Plain,
-        }
-    }
-
-    /// `SplitMix64`: laws want a random word per call, not a good one per draw.
-    #[inline]
-    fn next_random(&mut self) -> u32 {
-        self.random = self.random.wrapping_add(0x9e37_79b9_7f4a_7c15);
-        let word = (self.random ^ (self.random >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-        ((word ^ (word >> 27)) >> 32) as u32
     }
 }

@@ -48,6 +48,7 @@ pub fn transport() -> Transport {
         option_space: false,
         feedback: FeedbackForm::Exact,
         rate_reduction: false,
+        undo: false,
     }
 }
 

@@ -66,6 +66,11 @@ impl Scoreboard {
 
     /// What was sent again is lost too: it is to be sent once more.
     pub fn lose_again(&mut self, seq: u32) {
+        self.find(seq, true);
+        self.put_back(seq);
+    }
+
+    fn put_back(&mut self, seq: u32) {
         self.segment_mut(seq).in_flight_and_flags &= !is::RETRANSMITTED;
         self.retransmitted_pkts -= 1;
         self.in_flight_pkts -= 1;
@@ -77,9 +82,9 @@ impl Scoreboard {
     pub fn lose_last(&mut self) -> (u32, u32) {
         let (last, from) = (self.nxt - 1, self.retransmit_from);
         if self.segment(last).in_flight_and_flags & is::RETRANSMITTED != 0 {
-            self.lose_again(last);
+            self.put_back(last);
         } else {
-            self.mark_lost(last);
+            self.mark(last);
         }
         (last, from)
     }
@@ -108,6 +113,14 @@ impl Scoreboard {
     }
 
     fn mark_lost(&mut self, seq: u32) -> bool {
+        let is_new = self.mark(seq);
+        if is_new {
+            self.find(seq, false);
+        }
+        is_new
+    }
+
+    fn mark(&mut self, seq: u32) -> bool {
         let segment = self.segment_mut(seq);
         if segment.in_flight_and_flags & (is::LOST | is::SACKED) != 0 {
             return false;
@@ -122,8 +135,13 @@ impl Scoreboard {
     pub fn mark_all_lost(&mut self) {
         let flight = self.outstanding_pkts() - self.sacked_pkts;
         for seq in self.una..self.nxt {
+            let flags = self.segment(seq).in_flight_and_flags;
+            let again = flags & is::RETRANSMITTED != 0;
+            if flags & is::SACKED == 0 && (again || flags & is::LOST == 0) {
+                self.find(seq, again);
+            }
             let segment = self.segment_mut(seq);
-            if segment.in_flight_and_flags & is::SACKED == 0 {
+            if flags & is::SACKED == 0 {
                 segment.in_flight_and_flags = (segment.in_flight_and_flags & !is::RETRANSMITTED) | is::LOST;
             }
         }
@@ -134,6 +152,21 @@ impl Scoreboard {
             self.in_flight_pkts,
         ) = (flight, 0, 0, 0);
         (self.frontier, self.frontier_sacked, self.retransmit_from) = (self.nxt, 0, self.una);
+    }
+
+    /// What was taken for lost, and not sent again since, may be under way after all.
+    #[cold]
+    pub fn take_back_losses(&mut self) {
+        self.forget_duplicates(u32::MAX);
+        for seq in self.una..self.nxt {
+            let segment = self.segment_mut(seq);
+            if segment.in_flight_and_flags & (is::LOST | is::RETRANSMITTED | is::SACKED) == is::LOST {
+                segment.in_flight_and_flags &= !is::LOST;
+                self.lost_pkts -= 1;
+                self.in_flight_pkts += 1;
+            }
+        }
+        (self.frontier, self.frontier_sacked, self.retransmit_from) = (self.una, self.sacked_pkts, self.una);
     }
 
     /// The oldest lost segment that was not sent again since it was marked (`NextSeg` rule 1 of RFC 6675).

@@ -15,9 +15,10 @@ impl Sender {
     pub(super) fn take_ack(&mut self, now: Now, plan: &Plan, packet: &Packet, ack: &mut abi::Ack) {
         ack.now_us = now.us;
         (ack.packet_bytes, ack.mss_bytes) = (plan.tcp.packet_bytes, plan.mss_bytes);
-        if packet.tcp_flags & flag::ECE != 0 {
-            ack.flags |= abi::ACK_ECE;
+        if packet.tcp_flags != 0 {
+            ack.flags |= ack_flags(packet.tcp_flags);
         }
+        let prior_in_flight_pkts = self.board.in_flight_pkts();
         if self.cwnd_limited {
             ack.flags |= abi::ACK_CWND_LIMITED;
         }
@@ -44,11 +45,13 @@ impl Sender {
             ack.marked_pkts = u32::from(packet.marks);
             self.counters.marked_pkts += u64::from(packet.marks);
             ack.marked_total_pkts = self.counters.marked_pkts;
+            self.board.note_marks(self.counters.marked_pkts as u32);
         }
         if let Some(newest) = newest {
             self.board.note_newest(newest);
         }
         if self.wants_samples() {
+            ack.prior_in_flight_pkts = prior_in_flight_pkts;
             self.fill_samples(now, plan, packet, newest, ack);
         }
         ack.srtt_us = self.rtt.srtt_us();
@@ -63,7 +66,7 @@ impl Sender {
             && plan.tcp.recovery == Recovery::NewReno
             && self.board.una() < self.recover;
         if partial {
-            self.partial_acks += 1;
+            self.partial_acks = self.partial_acks.saturating_add(1);
         }
         partial && self.partial_acks > 1
     }
@@ -94,6 +97,7 @@ impl Sender {
     /// What only some laws read: timestamps, a random word and the rate sample.
     #[inline(never)]
     fn fill_samples(&mut self, now: Now, plan: &Plan, packet: &Packet, newest: Option<u32>, ack: &mut abi::Ack) {
+        ack.flags |= abi::ACK_TIMESTAMPS;
         ack.ts_val = plan.clock.stamp(packet.ts_val_us, now);
         ack.ts_ecr = plan.clock.stamp(packet.ts_ecr_us, now);
         ack.random = self.next_random();
@@ -151,15 +155,34 @@ impl Sender {
             return;
         }
         let Some(bytes) = feedback else {
-            ack.feedback = self.feedback;
-            (ack.feedback.present, ack.feedback.age_us) = (0, ((now.ns - self.feedback_ns) / 1000) as u32);
+            self.repeat_feedback(ack);
+            ack.feedback.age_us = ((now.ns - self.feedback_ns) / 1000) as u32;
             return;
         };
         self.feedback_ns = now.ns;
         // Into both, instead of into one and from there into the other: what was just written in parts is slow to copy.
-        for seen in [&mut ack.feedback, &mut self.feedback] {
-            (seen.bytes, seen.len) = (*bytes, packet.header.feedback_len);
-        }
-        ack.feedback.present = 1;
+        let (len, confirmed) = (packet.header.feedback_len, packet.header.confirmed);
+        (self.heard.bytes, self.heard.len, self.heard.confirmed) = (*bytes, len, confirmed);
+        let seen = &mut ack.feedback;
+        (seen.bytes, seen.len, seen.confirmed, seen.present) = (*bytes, len, confirmed, 1);
     }
+
+    /// The feedback that came last.
+    #[inline]
+    pub(super) fn repeat_feedback(&self, ack: &mut abi::Ack) {
+        let (heard, seen) = (&self.heard, &mut ack.feedback);
+        (seen.bytes, seen.len, seen.confirmed) = (heard.bytes, heard.len, heard.confirmed);
+    }
+}
+
+/// What the transport's flags of an ACK are called by laws.
+#[inline]
+fn ack_flags(tcp_flags: u8) -> u32 {
+    let ece = if tcp_flags & flag::ECE != 0 { abi::ACK_ECE } else { 0 };
+    let delayed = if tcp_flags & flag::DELAYED != 0 {
+        abi::ACK_DELAYED
+    } else {
+        0
+    };
+    ece | delayed
 }

@@ -1,7 +1,7 @@
 //! The exchange of SYNs with which a connection begins where the transport has one.
 
 use fadelab_laws::abi;
-use fadelab_path::packet::{Header, PacketId};
+use fadelab_path::packet::{FeedbackBytes, Header, PacketId};
 use fadelab_path::violation::Checked;
 
 use super::Sender;
@@ -13,16 +13,21 @@ use crate::tcp::plan::Plan;
 impl Sender {
     /// A connection is asked for. Until the answer comes the window is shut.
     pub fn greet(&mut self, now: Now, plan: &Plan, net: &mut Network) -> Checked<()> {
-        self.control.cwnd_pkts = 0;
+        self.set_window(0);
         self.rto_due_ns = now.ns + self.rtt.rto_ns(&plan.tcp);
-        let packet = syn(now, self.identity.flow, None);
-        net.inject(now.ns, packet, self.identity.route_at, None)
+        let mut packet = syn(now, self.identity.flow, None);
+        let feedback = self.feedback_of_syn(now, plan, packet.header.ip_bytes);
+        if let Some(feedback) = &feedback {
+            carry(&mut packet, plan, self.law.wire() as u8, feedback);
+        }
+        let bytes = feedback.as_ref().map(|feedback| &feedback.bytes);
+        net.inject(now.ns, packet, self.identity.route_at, bytes)
     }
 
     /// Whether the answer to a SYN has not come yet: no law shuts its window.
     #[inline]
     pub(super) fn is_greeting(&self) -> bool {
-        self.control.cwnd_pkts == 0
+        self.window_pkts() == 0
     }
 
     /// The timer fired with nothing outstanding: what was lost is a SYN, if anything.
@@ -41,10 +46,10 @@ impl Sender {
     #[cold]
     #[inline(never)]
     pub(super) fn on_no_ack_of_this(&mut self, now: Now, plan: &Plan, id: PacketId, net: &mut Network) -> Checked<()> {
-        let packet = *net.slab.get(id);
+        let (packet, brought) = (*net.slab.get(id), net.slab.feedback_of(id).copied());
         net.discard(id);
         if packet.tcp_flags & flag::SYN != 0 {
-            return self.on_answer(now, plan, &packet, net);
+            return self.on_answer(now, plan, &packet, brought, net);
         }
         if packet.seq > self.board.nxt() {
             let detail = format!("ACK {} of {}", packet.seq, self.board.nxt());
@@ -55,16 +60,37 @@ impl Sender {
 
     /// The answer came and the connection stands: the law begins with a round-trip time (Linux: `tcp_init_transfer` of
     /// `net/ipv4/tcp_input.c`). A second answer says nothing new, nor does one to a SYN of an earlier connection.
-    fn on_answer(&mut self, now: Now, plan: &Plan, packet: &Packet, net: &mut Network) -> Checked<()> {
+    fn on_answer(
+        &mut self,
+        now: Now,
+        plan: &Plan,
+        packet: &Packet,
+        brought: Option<FeedbackBytes>,
+        net: &mut Network,
+    ) -> Checked<()> {
         let since_us = |then_us: u32| now.clock_us().wrapping_sub(then_us);
         if !self.is_greeting() || since_us(packet.ts_ecr_us) > since_us(self.connected_us) {
             return Ok(());
         }
         self.rtt.sample(since_us(packet.ts_ecr_us), plan);
         self.rto_due_ns = u64::MAX;
-        self.begin(now, plan);
+        let feedback = brought.map(|bytes| abi::Feedback {
+            bytes,
+            len: packet.header.feedback_len,
+            present: 1,
+            confirmed: packet.header.confirmed,
+            ..abi::Feedback::default()
+        });
+        self.begin(now, plan, feedback.unwrap_or_default());
         self.send(now, plan, net)
     }
+}
+
+/// A SYN, or the answer to one, carries feedback of a law: as an option where that takes room.
+pub(crate) fn carry(packet: &mut Packet, plan: &Plan, wire: u8, feedback: &abi::Feedback) {
+    packet.header.wire = wire;
+    (packet.header.feedback_len, packet.header.confirmed) = (feedback.len, feedback.confirmed);
+    packet.header.ip_bytes += u32::from(plan.option_bytes);
 }
 
 /// A SYN on its way there, or the answer to the one that left at `answers_us`.

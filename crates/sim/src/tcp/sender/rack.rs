@@ -201,7 +201,7 @@ impl Sender {
 
     /// Section 7.4: the ACK of a probe that was sent before tells by what it does not say: where no duplicate came the
     /// first transmission was lost, and the window is reduced for it.
-    fn end_probe(&mut self, plan: &Plan, ack: &abi::Ack) {
+    fn end_probe(&mut self, plan: &Plan, ack: &mut abi::Ack) {
         let acknowledged = self.board.una();
         let rack = self.rack();
         let Some(end) = rack.probe_end.filter(|&end| acknowledged >= end) else {
@@ -211,10 +211,13 @@ impl Sender {
             rack.probe_end = None;
         } else if acknowledged > end {
             rack.probe_end = None;
-            if self.control.ca_state <= abi::CA_DISORDER && self.law.flags() & abi::SENDER_OWNS_RECOVERY == 0 {
+            if self.control.ca_state <= abi::CA_DISORDER {
                 self.law
                     .on_loss(&mut self.state, &plan.params, ack, abi::LOSS_DUPACK, &mut self.control);
-                self.control.cwnd_pkts = self.control.ssthresh_pkts;
+                if self.law.flags() & abi::SENDER_OWNS_RECOVERY == 0 {
+                    self.go_to_ssthresh(self.control.cwnd_pkts);
+                }
+                ack.flags |= abi::ACK_PROBE_REPAIRED;
             }
         }
     }

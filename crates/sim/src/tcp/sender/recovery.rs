@@ -3,6 +3,7 @@
 use fadelab_laws::abi;
 use fadelab_run::transport::Recovery;
 
+use super::law::ceiling_pkts;
 use super::{NOT_TIMED, Reduction, Sender};
 use crate::clock::Now;
 use crate::tcp::plan::Plan;
@@ -18,7 +19,7 @@ impl Sender {
         let ends = una >= self.recover || (ack.acked_pkts > 0 && self.ends_with_new_ack(plan));
         if ends && self.control.ca_state > abi::CA_DISORDER {
             if self.is_reducing(plan) {
-                self.control.cwnd_pkts = self.control.ssthresh_pkts;
+                self.go_to_ssthresh(self.cwnd_pkts_before());
             }
             self.control.ca_state = abi::CA_OPEN;
         }
@@ -101,11 +102,15 @@ impl Sender {
         if !plan.tcp.recovery.has_sack() {
             self.lose_oldest(ack);
         }
+        if self.board.has_found() {
+            self.tell_lost(plan, ack);
+        }
         if self.control.ca_state == abi::CA_CWR {
             // RFC 3168, section 6.1.2: the window was reduced for the same round trip already.
             self.control.ca_state = abi::CA_RECOVERY;
             self.recover = self.board.nxt();
         } else {
+            self.remember_window(plan, abi::LOSS_DUPACK);
             self.law
                 .on_loss(&mut self.state, &plan.params, ack, abi::LOSS_DUPACK, &mut self.control);
             self.reduce(plan, abi::CA_RECOVERY);
@@ -152,12 +157,18 @@ impl Sender {
                 sent_pkts_before: self.counters.sent_pkts,
             };
         } else if self.law.flags() & abi::SENDER_OWNS_RECOVERY == 0 {
-            self.control.cwnd_pkts = self.control.ssthresh_pkts;
+            self.go_to_ssthresh(self.control.cwnd_pkts);
         }
     }
 
+    /// The window from which the reduction under way began.
+    fn cwnd_pkts_before(&self) -> u32 {
+        let reduction = self.repair.as_ref().map(|repair| repair.reduction);
+        reduction.map_or(self.control.cwnd_pkts, |reduction| reduction.cwnd_pkts_before)
+    }
+
     /// Whether a reduction of the window takes a round trip.
-    fn is_reducing(&self, plan: &Plan) -> bool {
+    pub(super) fn is_reducing(&self, plan: &Plan) -> bool {
         plan.tcp.rate_reduction
             && matches!(self.control.ca_state, abi::CA_CWR | abi::CA_RECOVERY)
             && self.law.flags() & abi::SENDER_OWNS_RECOVERY == 0
@@ -178,7 +189,8 @@ impl Sender {
             delivered_pkts,
             sent_pkts_before,
         } = *reduction;
-        let (in_flight, ssthresh) = (self.board.in_flight_pkts(), self.control.ssthresh_pkts);
+        let in_flight = self.board.in_flight_pkts();
+        let ssthresh = self.control.ssthresh_pkts.min(ceiling_pkts(cwnd_pkts_before));
         let sent_pkts = (self.counters.sent_pkts - sent_pkts_before) as u32;
         let to_send = if in_flight > ssthresh {
             let share = u64::from(ssthresh) * u64::from(delivered_pkts);
@@ -188,6 +200,6 @@ impl Sender {
             let bound = delivered_pkts.saturating_sub(sent_pkts).max(ack.delivered_pkts) + progress;
             bound.min(ssthresh - in_flight)
         };
-        self.control.cwnd_pkts = in_flight + to_send.max(u32::from(sent_pkts == 0));
+        self.set_window(in_flight + to_send.max(u32::from(sent_pkts == 0)));
     }
 }

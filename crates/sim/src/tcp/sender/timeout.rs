@@ -12,7 +12,7 @@ use crate::tcp::plan::Plan;
 impl Sender {
     /// What a law sees of an instant at which no ACK came.
     pub(super) fn timer_ack(&mut self, now: Now, plan: &Plan) -> abi::Ack {
-        abi::Ack {
+        let mut ack = abi::Ack {
             now_us: now.us,
             srtt_us: self.rtt.srtt_us(),
             rtt_us_min: self.rtt.rtt_us_min(),
@@ -20,9 +20,10 @@ impl Sender {
             packet_bytes: plan.tcp.packet_bytes,
             mss_bytes: plan.mss_bytes,
             in_flight_pkts: self.board.in_flight_pkts(),
-            feedback: self.feedback,
             ..abi::Ack::default()
-        }
+        };
+        self.repeat_feedback(&mut ack);
+        ack
     }
 
     /// RFC 6298, section 5: the timer fired.
@@ -36,8 +37,9 @@ impl Sender {
         }
         self.counters.timeouts += 1;
         let ack = self.timer_ack(now, plan);
+        self.remember_window(plan, abi::LOSS_RTO);
         self.law.on_rto(&mut self.state, &plan.params, &ack, &mut self.control);
-        self.control.cwnd_pkts = 1;
+        self.set_window(1);
         self.control.ca_state = abi::CA_LOSS;
         (self.recover, self.recover_loss) = (self.board.nxt(), self.board.nxt() + 1);
         self.announce_reduction = self.has_classic_ecn(plan);
@@ -45,6 +47,9 @@ impl Sender {
         self.timed = NOT_TIMED;
         self.forget_probe();
         self.board.mark_all_lost();
+        if self.board.has_found() {
+            self.tell_lost(plan, &ack);
+        }
         self.rtt.back_off();
         if let Some(seq) = self.board.next_retransmission() {
             self.transmit_again(now, plan, seq, net)?;

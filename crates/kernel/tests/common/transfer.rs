@@ -1,0 +1,78 @@
+//! A transfer under a law that is recorded.
+
+use std::collections::BTreeMap;
+use std::time::{Duration, Instant};
+
+use fadelab_kernel::sender::{LiveFlow, Recorder, Sender, Unit, flows};
+use fadelab_laws::recorded::{Recorded, RecordedHead};
+use libbpf_rs::MapCore;
+
+use super::calls::Calls;
+use super::tap::{Seen, Tap};
+use super::{Pair, run};
+
+/// Loads a law for both ends.
+pub fn load(unit: &Unit<'_>, pair: &Pair) -> Sender {
+    let object = unit
+        .compile()
+        .unwrap_or_else(|error| panic!("{}: {error}", unit.law.name()));
+    let devices = [pair.device(&pair.sender), pair.device(&pair.receiver)];
+    Sender::load(&object, &pair.cgroup, &devices).unwrap_or_else(|error| panic!("{}: {error}", unit.law.name()))
+}
+
+/// What a transfer showed.
+pub struct Showed {
+    /// Flows as they were last seen.
+    pub flows: Vec<LiveFlow>,
+    /// All calls of the law.
+    pub calls: Vec<Recorded>,
+    /// What the sender's device carried, by the destination's port.
+    pub seen: BTreeMap<u16, Seen>,
+}
+
+/// iperf3 for a second under a recorded law; `arguments` go to the client.
+pub fn transfer(unit: &Unit<'_>, pair: &Pair, arguments: &str) -> Showed {
+    transfer_while(unit, pair, arguments, |_| {})
+}
+
+/// The same; `meanwhile` is called again and again with how many calls the law has had.
+pub fn transfer_while(unit: &Unit<'_>, pair: &Pair, arguments: &str, mut meanwhile: impl FnMut(usize)) -> Showed {
+    let sender = load(unit, pair);
+    let tap = Tap::new(&pair.device(&pair.sender));
+    let head = RecordedHead::new(unit.law, &unit.params, String::new());
+    let written = Calls::default();
+    let mut recorder = Recorder::new(&sender, &head, Box::new(written.clone())).expect("compiled to be recorded");
+    let _server = pair.start(&pair.receiver, "iperf3 -s -1");
+    let mut client = pair.start(
+        &pair.sender,
+        &format!("sh -c 'sleep 0.3; exec iperf3 {arguments} -t 1 -C {}'", unit.name),
+    );
+    let live = sender
+        .object()
+        .maps()
+        .find(|map| map.name() == "live")
+        .expect("each law has it");
+    let (mut seen, since) = (BTreeMap::new(), Instant::now());
+    while !client.has_ended() {
+        recorder.poll(Duration::from_millis(20)).expect("memory");
+        meanwhile(written.bytes() / head.call_bytes());
+        seen.extend(flows(&live).expect("root").into_iter().map(|flow| (flow.id, flow)));
+        assert!(since.elapsed() < Duration::from_secs(30), "iperf3 comes to an end");
+    }
+    let (calls_n, lost_n) = recorder.finish().expect("memory");
+    assert_eq!(lost_n, 0, "the ring has room");
+    let calls = written.read(&head, calls_n);
+    Showed {
+        flows: seen.into_values().collect(),
+        calls,
+        seen: tap.seen(),
+    }
+}
+
+/// The sender's device at 20 Mbit/s, behind a queue of so many bytes.
+pub fn shaped(pair: &Pair, limit_bytes: u32) {
+    run(&format!(
+        "tc -n {} qdisc add dev wire root tbf rate 20mbit burst 5kb limit {limit_bytes}",
+        pair.sender
+    ));
+}

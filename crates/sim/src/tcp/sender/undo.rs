@@ -1,0 +1,82 @@
+//! Reductions that turn out to be spurious, and are taken back: what was taken for lost had only been late.
+//!
+//! An ACK that acknowledges more, and echoes a timestamp older than the first retransmission, was caused by an original
+//! (Eifel detection, RFC 3522). Then window and ssthresh go back to what they were (RFC 4015; Linux:
+//! `tcp_packet_delayed` and `tcp_undo_cwnd_reduction` of `net/ipv4/tcp_input.c`), and the law is told.
+
+use fadelab_laws::abi;
+use fadelab_run::transport::RttSamples;
+
+use super::{Repair, Sender};
+use crate::clock::Now;
+use crate::tcp::plan::Plan;
+
+/// What stood before a reduction.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Undo {
+    control: abi::Control,
+    /// One of `abi::LOSS_*`.
+    cause: u32,
+    /// `TSval` of the first retransmission; `None`: nothing was sent again yet.
+    retransmitted_us: Option<u32>,
+}
+
+impl Sender {
+    /// The law is about to be asked for a reduction. A timeout during a recovery goes on with what stood before that.
+    pub(super) fn remember_window(&mut self, plan: &Plan, cause: u32) {
+        if !plan.tcp.undo || plan.tcp.rtt_samples != RttSamples::PerAck {
+            return;
+        }
+        let is_first = self.control.ca_state <= abi::CA_CWR;
+        let control = self.control;
+        let undo = &mut self.repair.get_or_insert_default().undo;
+        match undo {
+            Some(undo) if !is_first => undo.cause = cause,
+            _ if is_first => {
+                *undo = Some(Undo {
+                    control,
+                    cause,
+                    retransmitted_us: None,
+                });
+            }
+            _ => {}
+        }
+    }
+
+    /// A segment is sent again.
+    #[inline]
+    pub(super) fn note_repair(&mut self, now: Now) {
+        if let Some(Repair { undo: Some(undo), .. }) = self.repair.as_deref_mut() {
+            undo.retransmitted_us.get_or_insert(now.clock_us());
+        }
+    }
+
+    /// What an ACK that advances, and echoes `ts_ecr_us`, says of the reduction before it.
+    #[inline]
+    pub(super) fn judge_reduction(&mut self, plan: &Plan, ts_ecr_us: u32, ack: &mut abi::Ack) {
+        let undo = self.repair.as_deref_mut().map(|repair| &mut repair.undo);
+        if let Some(slot @ Some(_)) = undo
+            && let Some(undo) = slot
+            && let Some(retransmitted_us) = undo.retransmitted_us
+        {
+            let is_spurious = (ts_ecr_us.wrapping_sub(retransmitted_us) as i32) < 0;
+            let undo = *undo;
+            *slot = None;
+            if is_spurious {
+                self.take_back(plan, &undo, ack);
+            }
+        }
+    }
+
+    #[cold]
+    fn take_back(&mut self, plan: &Plan, undo: &Undo, ack: &mut abi::Ack) {
+        self.board.take_back_losses();
+        self.duplicate_acks = 0;
+        ack.in_flight_pkts = self.board.in_flight_pkts();
+        self.control.ca_state = abi::CA_OPEN;
+        (self.recover, self.recover_loss) = (self.board.una(), self.board.una());
+        self.control.keep_larger_windows(&undo.control);
+        self.law
+            .on_undo(&mut self.state, &plan.params, ack, undo.cause, &mut self.control);
+    }
+}
