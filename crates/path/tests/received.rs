@@ -90,7 +90,7 @@ fn calls_of(run: impl FnOnce()) -> Vec<CallRecord> {
 
 fn told(call: &CallRecord, field: &str) -> i64 {
     let found = call.event.get(field).or_else(|| call.queue.get(field));
-    found.and_then(|value| value.as_i64()).expect(field)
+    found.expect(field).as_i64().expect(field)
 }
 
 /// Bursts over a second; returns the calls, and of each packet when its transmission ended and whether it was lost.
