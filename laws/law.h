@@ -6,7 +6,7 @@
  * in, decisions go out. It keeps its memory in a plain struct that the host gives it, it calls nothing, allocates
  * nothing, reads no clock. The same header is compiled into the simulator, the emulator and the kernel's BPF programs.
  *
- * A protocol has up to four roles: sender, receiver, router and (reserved) gateway. Each is a table of functions; a
+ * A protocol has up to four roles: sender, receiver, router and gateway. Each is a table of functions; a
  * function that a law does not need is left NULL and the host then spends nothing on it. Beside them stand capacity
  * parts: how a router learns what its link can carry, orthogonal to the law that divides it.
  *
@@ -270,6 +270,9 @@ struct law_data {
 	u32 ip_id;
 	u32 in_order;                 /* 1: it was the next one expected */
 	struct law_feedback feedback; /* as routers left it */
+	u32 segments;                 /* as in law_packet, with the two below; 1: hosts show what was joined one by one */
+	u32 roles_known;
+	u64 roles;
 };
 
 /* The ACK about to leave. present = 0 sends no feedback; ecn is the ACK's own IP codepoint (S1's echo). */
@@ -294,163 +297,8 @@ struct law_receiver {
 	void (*ack_written)(void *state, u32 written);
 };
 
-/* ---------------------------------------------------------------------------------------------------- router */
+/* --------------------------------------------------------------------------------- routers, parts and gateways */
 
-#define LAW_TIMERS_MAX 4
-#define LAW_TIMER_OFF (~0ull)
-
-enum law_packet_flags {
-	LAW_PACKET_DATA = 1u << 0,           /* carries payload; otherwise a pure ACK */
-	LAW_PACKET_RETRANSMISSION = 1u << 1, /* for statistics; no router on a real path knows it */
-	LAW_PACKET_TUNNELLED = 1u << 2,      /* it has an outer header: routers see and mark outer_ecn only */
-};
-
-struct law_packet {
-	u32 size;
-	u32 flags;
-	u32 ip_bytes;
-	u32 air_bytes; /* with parity: what the packet costs of the link's capacity */
-	u16 ip_id;
-	u8 ecn;       /* in and out */
-	u8 outer_ecn; /* of an outer header, in and out; equals ecn where there is none */
-	u8 role;
-	u8 wire; /* enum law_wire */
-	u8 feedback_len;
-	u8 confirmed; /* in and out: see law_feedback; a router that reads or writes the feedback sets it */
-	u8 feedback[LAW_FEEDBACK_BYTES_MAX]; /* in and out */
-};
-
-/* What a router's law sees of its queue. */
-struct law_queue {
-	u32 size;
-	u32 random; /* uniform in [0, 2^32): in timers, and with packets where LAW_ROUTER_RANDOM* asks for it */
-	u64 now_us;
-	u64 queue_bytes; /* on-air bytes waiting: without the packet in transmission, and in on_enqueue without this one */
-	u32 queue_pkts;
-	u32 full;    /* on_enqueue: the packet does not fit and will be dropped whatever the law says */
-	u64 wait_us; /* on_dequeue: how long the packet waited */
-	/* From the capacity part, since its last interval. */
-	s64 spare_Bps;
-	u64 capacity_Bps;        /* 0: not known */
-	s64 queue_control_bytes; /* the queue to drain, where the part replaces the law's own; see has_queue_control */
-	u32 has_queue_control;
-	u32 last_bytes;    /* on_enqueue: on-air bytes of the last transmission, */
-	u64 last_start_us; /* and when it began */
-	/* on_timer, otherwise 0: of the time since this timer ran last. */
-	u64 arrived_pkts;  /* later dropped ones included */
-	u64 arrived_bytes; /* on-air */
-	u64 queue_bytes_min;
-};
-
-/* The link as configured, for init and for laws that scale with it. */
-struct law_link {
-	u32 size;
-	u32 random;
-	u64 now_us;
-	u64 capacity_Bps; /* on-air bytes; 0: not known */
-	u64 delay_us;
-	u64 limit_bytes;  /* 0: limited in packets only */
-	u32 limit_pkts;   /* 0: limited in bytes only */
-	u32 packet_bytes; /* on-air bytes of a full data packet */
-};
-
-enum law_verdict {
-	LAW_PASS = 0,
-	LAW_DROP = 1,
-};
-
-enum law_router_flags {
-	LAW_ROUTER_NEEDS_CAPACITY = 1u << 0, /* refused with a part that knows none */
-	LAW_ROUTER_RANDOM = 1u << 1,         /* wants law_queue.random in on_enqueue */
-	LAW_ROUTER_FEEDBACK = 1u << 2,       /* reads or writes law_packet.feedback */
-	/* on_dequeue may say LAW_DROP. A host that plans departures ahead must know: it plans anew at each such drop. */
-	LAW_ROUTER_DROPS_AT_DEQUEUE = 1u << 3,
-	LAW_ROUTER_RANDOM_AT_DEQUEUE = 1u << 4, /* wants law_queue.random in on_dequeue */
-	/* With packets the law reads nothing of law_queue but random: a host need not look at its queue for it. */
-	LAW_ROUTER_BLIND = 1u << 5,
-};
-
-struct law_router {
-	u32 abi;
-	u32 size;
-	const char *name;
-	const char *summary;
-	u32 state_bytes;
-	u32 params_bytes;
-	u32 flags;
-	u32 wire;          /* its packets: data of this format, a host need not show it others; LAW_WIRE_NONE: all */
-	u32 timers;        /* how many of due_us init fills */
-	u32 control_timer; /* the timer before which the host closes the capacity part's interval */
-	const struct law_param *params;
-	u32 params_n;
-	void (*init)(void *state, const void *params, const struct law_link *link, u64 due_us[LAW_TIMERS_MAX]);
-	/* Each arrival, before the limit is checked: enum law_verdict. */
-	u32 (*on_enqueue)(void *state, const void *params, struct law_packet *packet, const struct law_queue *queue);
-	/* Each departure from the queue into transmission: enum law_verdict. */
-	u32 (*on_dequeue)(void *state, const void *params, struct law_packet *packet, const struct law_queue *queue);
-	/* Timer `timer` is due; returns when it is due next, or LAW_TIMER_OFF. */
-	u64 (*on_timer)(void *state, const void *params, u32 timer, const struct law_queue *queue);
-	const struct law_watch *watch; /* NULL: nothing */
-	u32 watch_n;
-};
-
-/* ------------------------------------------------------------------------------------------------- capacity */
-
-/* What a link did since the part was last asked. */
-struct law_interval {
-	u32 size;
-	u32 reserved;
-	u64 now_us;
-	u64 interval_us;
-	u64 offered_bytes; /* capacity that went by, used or not; 0 where the host cannot see it */
-	u64 sent_bytes;
-	u64 arrived_bytes; /* on-air bytes, later dropped ones included */
-	u64 busy_us;
-	u64 idle_us;
-	u64 queue_bytes; /* now */
-	u64 queue_bytes_min;
-	u64 limit_bytes;
-	u64 configured_Bps; /* 0: nothing was configured */
-};
-
-struct law_estimate {
-	u32 size;
-	u32 has_queue_control;
-	s64 spare_Bps;
-	u64 capacity_Bps; /* 0: not known */
-	s64 queue_control_bytes;
-};
-
-enum law_capacity_flags {
-	LAW_CAPACITY_KNOWN = 1u << 0, /* it gives a capacity, not only what is spare */
-};
-
-struct law_capacity {
-	u32 abi;
-	u32 size;
-	const char *name;
-	const char *summary;
-	u32 state_bytes;
-	u32 params_bytes;
-	u32 flags;
-	const struct law_param *params;
-	u32 params_n;
-	void (*init)(void *state, const void *params, const struct law_link *link);
-	void (*estimate)(void *state, const void *params, const struct law_interval *interval, struct law_estimate *out);
-	const struct law_watch *watch; /* NULL: nothing */
-	u32 watch_n;
-};
-
-/* --------------------------------------------------------------------------------------------------- gateway */
-
-/* Reserved for DCP-EW's Security Module: carries the code between inner and outer header of a tunnel. */
-struct law_gateway {
-	u32 abi;
-	u32 size;
-	const char *name;
-	u32 state_bytes;
-	void (*encapsulate)(void *state, const struct law_packet *inner, struct law_packet *outer);
-	void (*decapsulate)(void *state, const struct law_packet *outer, struct law_packet *inner);
-};
+#include "law_path.h"
 
 #endif /* FADELAB_LAW_H */

@@ -70,6 +70,7 @@ fn main() {
         "base.h",
         "declare.h",
         "law.h",
+        "law_path.h",
         "codec.h",
         "host/router.h",
         "host/instance.h",

@@ -31,6 +31,10 @@ LAW void law_host_show(struct law_packet *packet, const struct law_router *law, 
 		.wire = header->wire,
 		.feedback_len = header->feedback_len,
 		.confirmed = header->confirmed,
+		/* Nothing joins packets here. */
+		.segments = 1,
+		.roles_known = 1,
+		.roles = header->role,
 	};
 	if ((law->flags & LAW_ROUTER_FEEDBACK) && feedback)
 		__builtin_memcpy(packet->feedback, feedback, LAW_FEEDBACK_BYTES_MAX);
@@ -110,6 +114,23 @@ static u32 law_host_at_passage(struct law_host_instance *at, struct law_host_hea
 	return fate;
 }
 
+static u32 law_host_at_classify(struct law_host_instance *at, struct law_host_header *header, u8 *feedback,
+                                u32 air_bytes, u64 now_ns, u32 full)
+{
+	struct law_host_law of = law_host_of(&LAW_HOST_TABLE, at);
+	struct law_packet packet;
+
+	law_host_show(&packet, &LAW_HOST_TABLE, header, feedback, air_bytes);
+	return law_host_classify(&at->host, &of, now_ns / LAW_HOST_NS_PER_US, full, &packet);
+}
+
+static u32 law_host_at_pick(struct law_host_instance *at, u64 now_ns)
+{
+	struct law_host_law of = law_host_of(&LAW_HOST_TABLE, at);
+
+	return law_host_pick(&at->host, &of, now_ns / LAW_HOST_NS_PER_US);
+}
+
 static u32 law_host_at_due(const struct law_host_instance *at, u64 now_ns)
 {
 	return law_host_due(&at->host, &LAW_HOST_TABLE, now_ns / LAW_HOST_NS_PER_US);
@@ -129,6 +150,8 @@ static const struct law_host_calls law_host_calls = {
 	.pass = law_host_at_passage,
 	.due = law_host_at_due,
 	.run_timers = law_host_at_timers,
+	.classify = law_host_at_classify,
+	.pick = law_host_at_pick,
 };
 
 #endif /* FADELAB_HOST_CALLS_H */

@@ -37,7 +37,7 @@ _Static_assert(sizeof(struct law_host_header) == 16, "two words, as in Rust");
 /*
  * What the simulator calls. `feedback` is a packet's LAW_FEEDBACK_BYTES_MAX bytes or NULL. Calls for packets give enum
  * law_host_fate, `due` the timers that want a random word each, `start` and `run_timers` when the next timer is due, in
- * nanoseconds, or LAW_TIMER_OFF.
+ * nanoseconds, or LAW_TIMER_OFF, `classify` and `pick` a queue of the law's own, which the caller judges.
  */
 struct law_host_calls {
 	u64 (*start)(struct law_host_instance *at, const struct law_link *link);
@@ -48,6 +48,9 @@ struct law_host_calls {
 	u32 (*pass)(struct law_host_instance *at, struct law_host_header *header, u8 *feedback, u32 air_bytes, u64 now_ns);
 	u32 (*due)(const struct law_host_instance *at, u64 now_ns);
 	u64 (*run_timers)(struct law_host_instance *at, u64 now_ns, const struct law_host_meter *meter);
+	u32 (*classify)(struct law_host_instance *at, struct law_host_header *header, u8 *feedback, u32 air_bytes,
+	                u64 now_ns, u32 full);
+	u32 (*pick)(struct law_host_instance *at, u64 now_ns);
 };
 
 #endif /* FADELAB_HOST_INSTANCE_H */

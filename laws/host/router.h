@@ -31,6 +31,7 @@ struct law_host_meter {
 	u64 sent_bytes;
 	u64 offered_bytes; /* capacity that went by, used or not */
 	u64 busy_ns;
+	u64 received_bytes; /* of what was sent, what is not lost on the air; no device of a kernel knows */
 };
 
 /* When a timer ran last, as far as it is told what came since. */
@@ -107,6 +108,36 @@ LAW void law_host_show_random(struct law_host *h, u32 random)
 	h->drawn++;
 }
 
+/*
+ * Of a law with queues of its own: the queue that an arrival joins. Whoever calls this has written what waits in each;
+ * that the queue is one of the law's is for the caller to judge.
+ */
+LAW u32 law_host_classify(struct law_host *h, const struct law_host_law *of, u64 now_us, u32 full,
+                          const struct law_packet *packet)
+{
+	const struct law_router *law = of->law;
+
+	h->queue.index = 0;
+	if (!law->classify || !law_host_concerns(law, packet->wire, packet->flags))
+		return 0;
+	law_host_look(h, now_us, full, 0);
+	h->queue.index = law->classify(of->state, of->params, packet, &h->queue);
+	return h->queue.index;
+}
+
+/* The queue whose head leaves, where several hold packets or one does; as law_host_classify. */
+LAW u32 law_host_pick(struct law_host *h, const struct law_host_law *of, u64 now_us)
+{
+	const struct law_router *law = of->law;
+
+	h->queue.index = 0;
+	if (!law->pick)
+		return 0;
+	law_host_look(h, now_us, 0, 0);
+	h->queue.index = law->pick(of->state, of->params, &h->queue);
+	return h->queue.index;
+}
+
 /* An arrival, before the limit of the queue is applied; `full`: that will drop it. Gives enum law_host_fate. */
 LAW u32 law_host_arrive(struct law_host *h, const struct law_host_law *of, u64 now_us, u32 full,
                         struct law_packet *packet, u32 random)
@@ -168,6 +199,8 @@ LAW void law_host_note_estimate(struct law_host *h)
 	h->queue.capacity_Bps = h->estimate.capacity_Bps;
 	h->queue.queue_control_bytes = h->estimate.queue_control_bytes;
 	h->queue.has_queue_control = h->estimate.has_queue_control;
+	h->queue.aggregate_Bps = h->estimate.aggregate_Bps;
+	h->queue.has_aggregate = h->estimate.has_aggregate;
 }
 
 /* When the next timer is due, or LAW_TIMER_OFF. */
@@ -185,7 +218,9 @@ LAW u64 law_host_start(struct law_host *h, const struct law_host_law *of, const 
 {
 	h->queue.size = sizeof(h->queue);
 	h->estimate.size = sizeof(h->estimate);
-	h->estimate.capacity_Bps = link->capacity_Bps;
+	/* Until the part speaks for the first time; one that knows no capacity never says one. */
+	if (of->part->flags & LAW_CAPACITY_KNOWN)
+		h->estimate.capacity_Bps = link->capacity_Bps;
 	law_host_note_estimate(h);
 	h->limit_bytes = link->limit_bytes;
 	h->configured_Bps = link->capacity_Bps;
@@ -220,6 +255,9 @@ LAW void law_host_close_interval(struct law_host *h, const struct law_host_law *
 		.configured_Bps = h->configured_Bps,
 	};
 
+#ifndef __bpf__
+	interval.received_bytes = fixed_sub(meter->received_bytes, h->closed.received_bytes);
+#endif
 	if (of->part->estimate)
 		of->part->estimate(of->part_state, of->part_params, &interval, &h->estimate);
 	h->closed_us = now_us;
@@ -259,6 +297,7 @@ LAW u64 law_host_run_timers(struct law_host *h, const struct law_host_law *of, u
 	u32 due = law_host_due(h, law, now_us);
 
 	law_host_note_queue(h);
+	h->queue.index = 0;
 	for (u32 timer = 0; timer < LAW_TIMERS_MAX && timer < law->timers; timer++)
 		h->ran[timer].queue_bytes_min = fixed_min(h->ran[timer].queue_bytes_min, h->queue_bytes_min);
 	h->queue_bytes_min = h->queue.queue_bytes;

@@ -17,8 +17,9 @@ static void any_interval(struct law_interval *interval)
 		.idle_us = any_time_us(),
 		.queue_bytes = any(0, LAW_QUEUE_BYTES_MAX),
 		.queue_bytes_min = any(0, LAW_QUEUE_BYTES_MAX),
-		.limit_bytes = any(0, LAW_QUEUE_BYTES_MAX),
+		.limit_bytes = any(1, LAW_QUEUE_BYTES_MAX),
 		.configured_Bps = any(0, LAW_CAPACITY_BPS_MAX),
+		.received_bytes = any(0, LAW_INTERVAL_BYTES_MAX),
 	};
 }
 
@@ -40,6 +41,7 @@ int main(void)
 	CALL(estimate, TABLE.estimate(state, params, &interval, &estimate));
 	holds(estimate.capacity_Bps <= LAW_CAPACITY_BPS_MAX);
 	holds(estimate.spare_Bps <= (s64)LAW_CAPACITY_BPS_MAX);
+	holds(!estimate.has_aggregate || estimate.aggregate_Bps <= (s64)LAW_CAPACITY_BPS_MAX);
 	state_holds();
 	RETURNED(main);
 	return 0;

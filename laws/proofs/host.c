@@ -71,7 +71,7 @@ static void part_estimate(void *state, const void *params, const struct law_inte
 	(void)params;
 	holds(interval->now_us == now_us && interval->interval_us <= now_us);
 	holds(interval->arrived_bytes <= meter.arrived_bytes && interval->sent_bytes <= meter.sent_bytes);
-	holds(interval->offered_bytes <= meter.offered_bytes);
+	holds(interval->offered_bytes <= meter.offered_bytes && interval->received_bytes <= meter.received_bytes);
 	holds(interval->queue_bytes_min <= interval->queue_bytes);
 	out->capacity_Bps = any(0, LAW_CAPACITY_BPS_MAX);
 }
@@ -83,7 +83,7 @@ static struct law_router law = {
 	.on_timer = law_on_timer,
 };
 
-static const struct law_capacity part = {.init = part_init, .estimate = part_estimate};
+static struct law_capacity part = {.init = part_init, .estimate = part_estimate};
 
 static const struct law_host_law of = {.law = &law, .part = &part};
 
@@ -114,6 +114,7 @@ static void any_law(void)
 	law.wire = (u32)any(0, LAW_WIRE_PAIR);
 	law.timers = (u32)any(0, LAW_TIMERS_MAX);
 	law.control_timer = (u32)any(0, LAW_TIMERS_MAX - 1);
+	part.flags = (u32)any(0, LAW_CAPACITY_KNOWN);
 }
 
 static void any_moment(void)
@@ -139,7 +140,8 @@ void lemma_start(void)
 	now_us = link.now_us;
 	next_us = law_host_start(&host, &of, &link);
 	holds(next_us >= now_us);
-	holds(host.queue.capacity_Bps == link.capacity_Bps && host.closed_us == now_us);
+	holds(host.queue.capacity_Bps == (part.flags & LAW_CAPACITY_KNOWN ? link.capacity_Bps : 0));
+	holds(host.closed_us == now_us);
 	holds(is_sound());
 	RETURNED(start);
 }

@@ -93,7 +93,7 @@ static void any_link(struct law_link *link)
 		.now_us = any_time_us(),
 		.capacity_Bps = any(0, LAW_CAPACITY_BPS_MAX),
 		.delay_us = any_time_us(),
-		.limit_bytes = any(0, LAW_QUEUE_BYTES_MAX),
+		.limit_bytes = any(1, LAW_QUEUE_BYTES_MAX),
 		.limit_pkts = any_u32(),
 		.packet_bytes = (u32)any(1, LAW_PACKET_BYTES_MAX),
 	};

@@ -14,6 +14,9 @@ static void check_data(void)
 		.role = (u32)any(0, 1),
 		.ip_id = (u32)any(0, 0xffff),
 		.in_order = (u32)any(0, 1),
+		.segments = (u32)any(1, 0xffffffff),
+		.roles_known = (u32)any(0, LAW_ROLES_MAX),
+		.roles = any(0, FIXED_MAX),
 	};
 
 	any_feedback(&data.feedback);

@@ -21,6 +21,9 @@ static void any_packet(struct law_packet *packet)
 		.role = (u8)any(0, 1),
 		.wire = (u8)any(0, LAW_WIRE_PAIR),
 		.feedback_len = (u8)any(0, LAW_FEEDBACK_BYTES_MAX),
+		.segments = (u32)any(1, 0xffffffff),
+		.roles_known = (u32)any(0, LAW_ROLES_MAX),
+		.roles = any(0, FIXED_MAX),
 	};
 	for (int i = 0; i < LAW_FEEDBACK_BYTES_MAX; i++)
 		packet->feedback[i] = (u8)any(0, 255);
@@ -42,7 +45,39 @@ static void any_queue(struct law_queue *queue)
 		.has_queue_control = (u32)any(0, 1),
 		.last_bytes = (u32)any(0, LAW_PACKET_BYTES_MAX),
 		.last_start_us = any_time_us(),
+		.aggregate_Bps = any_signed(-FIXED_SIGNED_MAX, LAW_CAPACITY_BPS_MAX),
+		.has_aggregate = (u32)any(0, 1),
+		.index = TABLE.queues ? (u32)any(0, TABLE.queues - 1) : 0,
 	};
+}
+
+/* What waits in each queue of the law's own. */
+static void any_queues(struct law_queue *queue)
+{
+	for (u32 i = 0; i < LAW_QUEUES_MAX && i < TABLE.queues; i++) {
+		queue->each_pkts[i] = any_u32();
+		queue->each_bytes[i] = any(0, LAW_QUEUE_BYTES_MAX);
+		queue->each_wait_us[i] = any_time_us();
+	}
+}
+
+static void check_classify(const struct law_queue *queue)
+{
+	struct law_packet packet;
+
+	any_packet(&packet);
+	CALL(classify, holds(TABLE.classify(state, params, &packet, queue) < TABLE.queues));
+}
+
+/* Some queue holds a packet. */
+static void check_pick(const struct law_queue *queue)
+{
+	u32 index = 0;
+
+	for (u32 i = 0; i < LAW_QUEUES_MAX && i < TABLE.queues; i++)
+		index += queue->each_pkts[i] > 0;
+	__CPROVER_assume(index > 0 || !TABLE.queues);
+	CALL(pick, index = TABLE.pick(state, params, queue); holds(index < TABLE.queues && queue->each_pkts[index] > 0));
 }
 
 static void any_arrivals(void)
@@ -85,9 +120,10 @@ static void check_call(void)
 	u32 verdict = LAW_PASS, foreign;
 
 	any_queue(&queue);
+	any_queues(&queue);
 	any_packet(&packet);
 	before = packet;
-	switch (any(0, 2)) {
+	switch (any(0, 4)) {
 	case 0:
 		count_arrival(packet.air_bytes);
 		CALL(on_enqueue, verdict = TABLE.on_enqueue(state, params, &packet, &queue));
@@ -95,6 +131,12 @@ static void check_call(void)
 	case 1:
 		CALL(on_dequeue, verdict = TABLE.on_dequeue(state, params, &packet, &queue));
 		holds(verdict == LAW_PASS || (TABLE.flags & LAW_ROUTER_DROPS_AT_DEQUEUE));
+		break;
+	case 2:
+		check_classify(&queue);
+		break;
+	case 3:
+		check_pick(&queue);
 		break;
 	default:
 		check_timer(&queue);
@@ -119,7 +161,7 @@ int main(void)
 	any_link(&link);
 	now_us = link.now_us;
 	CALL(init, TABLE.init(state, params, &link, due_us));
-	holds(TABLE.timers <= LAW_TIMERS_MAX);
+	holds(TABLE.timers <= LAW_TIMERS_MAX && TABLE.queues <= LAW_QUEUES_MAX);
 	for (u32 i = 0; i < TABLE.timers; i++)
 		holds(due_us[i] > link.now_us && due_us[i] != LAW_TIMER_OFF);
 	state_holds();

@@ -128,10 +128,9 @@ LAW void red_set_thresholds(struct red_state *s, const struct red_params *p, con
 	u64 automatic_q16 = fixed_max(fixed_mul_div(s->rate_q16, p->target_delay_us, 2000000), 5ull << 16);
 	u64 limit = p->bytes ? link->limit_bytes : link->limit_pkts;
 
-	/* The buffer may be limited in the other unit only. */
+	/* The buffer may be limited in bytes only. */
 	if (limit == 0)
-		limit =
-			p->bytes ? (u64)link->limit_pkts * link->packet_bytes : fixed_div(link->limit_bytes, link->packet_bytes);
+		limit = fixed_div(link->limit_bytes, link->packet_bytes);
 	limit = fixed_min(limit, RED_LENGTH_MAX);
 	if (p->thresholds) {
 		s->min_q16 = (limit << 16) / 3;

@@ -75,7 +75,7 @@ enum xcp_router_timer {
 #define XCP_FIRST_US_MIN 4000u
 #define XCP_QUEUE_US_MIN 2000u
 
-/* The fields of a data packet, see sender/xcp.h. */
+/* The fields of a data packet, see part/xcp_fields.h. */
 #define XCP_ROUTER_FEEDBACK_BYTES 12
 #define XCP_ROUTER_BPS_MIN (-0x7fffffffll)
 /* |F| and S are clipped at 2^44 bytes per second; Rp and Rn are at most their sum. */
@@ -239,6 +239,10 @@ LAW s64 xcp_aggregate_Bps(const struct xcp_router_state *s, const struct xcp_rou
 	s64 gain_Bps = fixed_signed_mul_div(queue->spare_Bps, p->alpha, 1000000);
 	s64 drain_Bps = fixed_signed_mul_div(drain_bytes, p->beta, s->mean_rtt_us);
 
+	if (queue->has_aggregate) {
+		LAW_STEP("aggregate: F is the capacity part's");
+		return queue->aggregate_Bps;
+	}
 	/* beta is in millionths and the round trip in microseconds: the two factors cancel. */
 	return fixed_signed_add(gain_Bps, -drain_Bps);
 }

@@ -10,7 +10,6 @@
  * Law:
  *   on send    RTT = srtt, X = srtt / whole cwnd, delta = as much as possible; without a round trip RTT = X = delta = 0
  *   on an ACK  cwnd += reverse feedback * srtt / packet size, at least 1
- *   receiver   reverse feedback = sum of the deltas since the last ACK that carried one
  *   loss       as Reno (RFC 5681)
  *
  * Feedback: on data 12 bytes, RTT and X (unsigned seconds, 28 fractional bits) and delta (signed bytes per second); on
@@ -39,16 +38,7 @@
 #include "part/loss_history.h"
 #include "part/reno.h"
 #include "part/window.h"
-
-#define XCP_DATA_BYTES 12
-#define XCP_ACK_BYTES 4
-/* Places of the fields on data packets. */
-#define XCP_AT_RTT 0
-#define XCP_AT_X 4
-#define XCP_AT_DELTA 8
-
-#define XCP_DELTA_BPS_MAX 0x7fffffffll
-#define XCP_DELTA_BPS_MIN (-XCP_DELTA_BPS_MAX - 1)
+#include "part/xcp_fields.h"
 
 /* clang-format off */
 #define XCP_SENDER_PARAMS(P)                                                                                           \
@@ -215,56 +205,6 @@ LAW_TABLE struct law_sender xcp_sender = {
 	.on_ack = xcp_sender_on_ack,
 	.on_loss = xcp_sender_on_loss,
 	.on_rto = xcp_sender_on_rto,
-};
-
-/* -------------------------------------------------------------------------------------------------- receiver */
-
-struct xcp_receiver_state {
-	s64 sum_Bps;     /* deltas that no ACK has carried yet */
-	s64 offered_Bps; /* what the ACK being filled carries */
-};
-
-LAW void xcp_receiver_on_data(void *state, const struct law_data *data)
-{
-	struct xcp_receiver_state *s = state;
-
-	if (data->feedback.len >= XCP_DATA_BYTES)
-		s->sum_Bps = fixed_signed_add(s->sum_Bps, bytes_get_s32(data->feedback.bytes + XCP_AT_DELTA));
-}
-
-LAW void xcp_receiver_fill_ack(void *state, struct law_fill *fill)
-{
-	struct xcp_receiver_state *s = state;
-
-	s->offered_Bps = s->sum_Bps;
-	if (s->offered_Bps > XCP_DELTA_BPS_MAX)
-		s->offered_Bps = XCP_DELTA_BPS_MAX;
-	if (s->offered_Bps < XCP_DELTA_BPS_MIN)
-		s->offered_Bps = XCP_DELTA_BPS_MIN;
-	bytes_put_s32(fill->feedback.bytes, s->offered_Bps);
-	fill->feedback.len = XCP_ACK_BYTES;
-	fill->feedback.present = 1;
-}
-
-/* What did not find room stays in the sum, as does what exceeded 32 bits. */
-LAW void xcp_receiver_ack_written(void *state, u32 written)
-{
-	struct xcp_receiver_state *s = state;
-
-	if (written)
-		s->sum_Bps = fixed_signed_add(s->sum_Bps, -s->offered_Bps);
-	s->offered_Bps = 0;
-}
-
-LAW_TABLE struct law_receiver xcp_receiver = {
-	.abi = LAW_ABI,
-	.size = sizeof(struct law_receiver),
-	.name = "xcp",
-	.state_bytes = sizeof(struct xcp_receiver_state),
-	.feedback_bytes = XCP_ACK_BYTES,
-	.on_data = xcp_receiver_on_data,
-	.fill_ack = xcp_receiver_fill_ack,
-	.ack_written = xcp_receiver_ack_written,
 };
 
 #endif /* FADELAB_SENDER_XCP_H */

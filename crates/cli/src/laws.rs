@@ -19,12 +19,16 @@ pub struct LawsArgs {
 /// A role, as the command line spells it.
 #[derive(Clone, Copy, Debug, ValueEnum)]
 pub enum RoleArg {
-    /// Senders, with their receivers
+    /// Senders
     Sender,
+    /// The receivers' halves of senders' laws
+    Receiver,
     /// Routers
     Router,
     /// How a router learns what its link can carry
     Capacity,
+    /// What gateways carry between the headers of a tunnel
+    Gateway,
     /// How packets carry feedback
     Wire,
     /// What laws share
@@ -35,8 +39,10 @@ impl From<RoleArg> for Role {
     fn from(role: RoleArg) -> Self {
         match role {
             RoleArg::Sender => Self::Sender,
+            RoleArg::Receiver => Self::Receiver,
             RoleArg::Router => Self::Router,
             RoleArg::Capacity => Self::Capacity,
+            RoleArg::Gateway => Self::Gateway,
             RoleArg::Wire => Self::Wire,
             RoleArg::Part => Self::Part,
         }

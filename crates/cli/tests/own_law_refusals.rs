@@ -219,6 +219,34 @@ fn what_a_killed_compile_left_goes_at_the_next_start() {
 }
 
 #[test]
+fn a_gateway_alone_has_no_place_yet() {
+    // Goal: a law that no scenario can use is not passed over in silence, and one that carries nothing is no gateway.
+    let place = place();
+    let header = |lines: &str| {
+        format!(
+            "#include \"law.h\"\n\nLAW void mine_carry(void *state, const void *params, u64 now_us, const struct \
+             law_packet *from,\n\tstruct law_packet *to)\n{{\n}}\n\nLAW_TABLE struct law_gateway mine_gateway = \
+             {{\n\t.abi = LAW_ABI,\n\t.size = sizeof(struct law_gateway),\n\t.name = \"mine\",\n\t.summary = \
+             \"Carries\",\n\tLAW_NO_PARAMS,\n\t{lines}\n}};\n"
+        )
+    };
+    for (lines, words) in [
+        (
+            ".encapsulate = mine_carry,",
+            ["mine_gateway", "no scenario has gateways yet"],
+        ),
+        ("", ["neither .encapsulate nor .decapsulate", "mine_gateway"]),
+    ] {
+        fs::write(place.path().join("mine.h"), header(lines)).unwrap();
+        let (status, _, message) = fadelab(place.path(), &["check", "s.toml", "--law", "./mine.h"]);
+        assert_eq!(status, 2, "{message}");
+        for word in words {
+            assert!(message.contains(word), "`{word}` is missing in:\n{message}");
+        }
+    }
+}
+
+#[test]
 fn feedback_that_fits_no_header_is_refused() {
     // Goal: 20 bytes there and 20 back are 48 of the 28 that timestamps leave, which the run says before it begins; 20
     // and none fit, and where feedback takes no room on the wire nothing is refused.
@@ -244,4 +272,75 @@ fn feedback_that_fits_no_header_is_refused() {
     }
     let (status, _, message) = run("transport.option_space=false");
     assert_eq!(status, 0, "{message}");
+}
+
+/// A router's law with these lines in its table, which takes turns between two queues.
+fn queues(lines: &str) -> String {
+    format!(
+        "#include \"law.h\"
+
+LAW u32 mine_classify(void *state, const void *params, const struct law_packet *packet, const struct law_queue *queue)
+{{
+	return packet->ip_id & 1;
+}}
+
+LAW u32 mine_pick(void *state, const void *params, const struct law_queue *queue)
+{{
+	return queue->each_wait_us[0] < queue->each_wait_us[1] || !queue->each_pkts[0];
+}}
+
+LAW_TABLE struct law_router mine_router = {{
+	.abi = LAW_ABI,
+	.size = sizeof(struct law_router),
+	.name = \"mine\",
+	.summary = \"Two queues by the parity of packets\",
+	LAW_NO_PARAMS,
+	{lines}
+}};
+"
+    )
+}
+
+/// A law that is whole.
+const WHOLE: &str = ".queues = 2, .classify = mine_classify, .pick = mine_pick,";
+
+#[test]
+fn queues_that_do_not_fit_are_refused() {
+    // Goal: queues without functions, functions without queues, and more queues than there may be, each by its name.
+    let place = place();
+    for (lines, words) in [
+        (".queues = 2, .pick = mine_pick,", [".queues = 2", ".classify"]),
+        (".queues = 2, .classify = mine_classify,", [".queues = 2", ".pick"]),
+        (".pick = mine_pick,", [".pick", "no .queues"]),
+        (
+            ".queues = 5, .classify = mine_classify, .pick = mine_pick,",
+            [".queues = 5", "0 to 4"],
+        ),
+    ] {
+        fs::write(place.path().join("mine.h"), queues(lines)).unwrap();
+        let (status, _, message) = fadelab(place.path(), &["check", "s.toml", "--law", "./mine.h"]);
+        assert_eq!(status, 2, "{message}");
+        for word in words {
+            assert!(message.contains(word), "`{word}` is missing in:\n{message}");
+        }
+    }
+}
+
+#[test]
+fn a_law_with_queues_runs_alone() {
+    // Goal: it runs where the link has one queue, and is refused by name where a scenario divides that or the kernel's
+    // queue would have to be.
+    let place = place();
+    fs::write(place.path().join("mine.h"), queues(WHOLE)).unwrap();
+    let run = |setting: &str| fadelab(place.path(), &["run", "s.toml", "--law", "./mine.h", "--set", setting]);
+    let (status, out, message) = run("router.queues=\"auto\"");
+    assert_eq!(status, 0, "{message}");
+    assert!(out.contains("mine"), "{out}");
+    for division in ["\"per flow\"", "\"acks first\"", "16"] {
+        let (status, _, message) = run(&format!("router.queues={division}"));
+        assert_eq!(status, 2, "{division}: {message}");
+        for word in ["router.queues", "mine", "2 queues of its own"] {
+            assert!(message.contains(word), "`{word}` is missing in:\n{message}");
+        }
+    }
 }

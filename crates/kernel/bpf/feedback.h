@@ -45,11 +45,12 @@ ALWAYS_INLINE u32 ip_header_bytes(const struct bpf_sock_ops *ops)
 #ifdef LAW_RECEIVER
 
 /* The first note that fits counts; where it is gone already, the most congested one does. */
-ALWAYS_INLINE void recall(const struct echo *e, u32 seq, u32 *code, u32 *segments)
+ALWAYS_INLINE void recall(const struct echo *e, u32 seq, u32 *code, u32 *segments, u32 *id)
 {
 	u32 found = 0, most = 0;
 
 	*segments = 1;
+	*id = 0;
 	for (u32 i = 0; i < NOTES; i++) {
 		u32 noted = e->notes[i].code_and_segments;
 
@@ -60,6 +61,7 @@ ALWAYS_INLINE void recall(const struct echo *e, u32 seq, u32 *code, u32 *segment
 			found = 1;
 			*code = noted & 3;
 			*segments = noted >> 8;
+			*id = e->notes[i].id;
 		}
 	}
 	if (!found)
@@ -70,15 +72,16 @@ ALWAYS_INLINE void take_data(struct bpf_sock_ops *ops, struct echo *e, const u8 
                              u32 header_bytes)
 {
 	struct law_data data = {};
-	u32 segments, code = 0;
+	u32 segments, id, code = 0;
 
-	recall(e, host_be32(tcp->seq), &code, &segments);
+	recall(e, host_be32(tcp->seq), &code, &segments, &id);
 	segments = segments > SEGMENTS_MAX ? SEGMENTS_MAX : segments ? segments : 1;
 	data.size = sizeof(data);
 	data.packet_bytes = (ops->skb_len - header_bytes) / segments + header_bytes + ip_header_bytes(ops);
 	data.now_us = now_us();
 	data.ecn = code;
 	data.in_order = host_be32(tcp->seq) == ops->rcv_nxt;
+	data.segments = 1;
 	if (CODEC.get_data && CODEC.get_data(option, &law_format, data.feedback.bytes)) {
 		data.feedback.len = law_format.data_bytes;
 		data.feedback.present = 1;
@@ -92,6 +95,10 @@ ALWAYS_INLINE void take_data(struct bpf_sock_ops *ops, struct echo *e, const u8 
 	for (u32 i = 0; i < SEGMENTS_MAX; i++) {
 		if (i >= segments)
 			break;
+		data.ip_id = id & NOTE_HAS_ID ? (id + i) & 0xffff : 0;
+		data.role = data.ip_id & 1;
+		data.roles = data.role;
+		data.roles_known = id & NOTE_HAS_ID && (i == 0 || id & NOTE_COUNTS);
 		LAW_RECEIVER.on_data(e->state, &data);
 	}
 }
@@ -267,7 +274,7 @@ SEC("sockops") int feedback_ops(struct bpf_sock_ops *ops)
 #ifdef LAW_RECEIVER
 
 /* The socket is not locked here, so nothing but a note is left. */
-ALWAYS_INLINE void take_note(struct __sk_buff *skb, u32 code, u32 tcp_at)
+ALWAYS_INLINE void take_note(struct __sk_buff *skb, u32 code, u32 id, u32 tcp_at)
 {
 	struct bpf_sock *sk = skb->sk;
 	struct tcp_header tcp;
@@ -282,6 +289,15 @@ ALWAYS_INLINE void take_note(struct __sk_buff *skb, u32 code, u32 tcp_at)
 	place = e->notes_n++ % NOTES;
 	e->notes[place].seq = host_be32(tcp.seq);
 	e->notes[place].code_and_segments = code | (skb->gso_segs ? skb->gso_segs : 1) << 8;
+	e->notes[place].id = id;
+}
+
+/* The IP ID of an IPv4 header, and how those of joined segments go on. */
+ALWAYS_INLINE u32 note_id(const u8 *header)
+{
+	u32 counts = header[6] & PACKET_DONT_FRAGMENT ? 0 : NOTE_COUNTS;
+
+	return (u32)header[4] << 8 | header[5] | NOTE_HAS_ID | counts;
 }
 
 SEC("cgroup_skb/ingress") int feedback_note(struct __sk_buff *skb)
@@ -290,10 +306,10 @@ SEC("cgroup_skb/ingress") int feedback_note(struct __sk_buff *skb)
 
 	if (skb->protocol == host_be16(ETHER_IPV4)) {
 		if (!packet_load(skb, 0, head, 20) && head[9] == IP_TCP)
-			take_note(skb, head[1] & 3, (head[0] & 15) * 4);
+			take_note(skb, head[1] & 3, note_id(head), (head[0] & 15) * 4);
 	} else if (skb->protocol == host_be16(ETHER_IPV6)) {
 		if (!packet_load(skb, 0, head, 40) && head[6] == IP_TCP)
-			take_note(skb, (head[1] >> 4) & 3, 40);
+			take_note(skb, (head[1] >> 4) & 3, 0, 40);
 	}
 	return 1;
 }

@@ -4,17 +4,22 @@
  * one that receives from such a sender has an echo, and with traffic both ways a socket has both. All of it is touched
  * under the socket's lock, but for the codes that are noted before the socket is locked (feedback.h).
  *
- * The loader defines, per law: LAW_HEADER; LAW_SENDER (its table) and, if it has a receiver's half, LAW_RECEIVER;
- * STATE_BYTES and ECHO_STATE_BYTES (their states); PARAMS (values of the parameters, PARAMS_N of them); WIRE (enum
- * law_wire), WIRE_HEADER and WIRE_TABLE_NAME (its codec) and OPTION_BYTES (of the option); FEEDBACK_BYTES (on data) and
- * ECHO_BYTES (on ACKs); CARRIES_FEEDBACK (1: packets carry something of the law); CC_NAME (under which the kernel knows
- * the law); KERNEL_VERSION (major * 100 + minor); RECORD (1: each call of the law is recorded).
+ * The loader defines, per law: LAW_HEADER and LAW_SENDER (its table); LAW_RECEIVER where it has a receiver's half, and
+ * RECEIVER_HEADER where that stands in another header; STATE_BYTES and ECHO_STATE_BYTES (their states); PARAMS (values
+ * of the parameters, PARAMS_N of them); WIRE (enum law_wire), WIRE_HEADER and WIRE_TABLE_NAME (its codec) and
+ * OPTION_BYTES (of the option); FEEDBACK_BYTES (on data) and ECHO_BYTES (on ACKs); CARRIES_FEEDBACK (1: packets carry
+ * something of the law); CC_NAME (under which the kernel knows the law); KERNEL_VERSION (major * 100 + minor); RECORD
+ * (1: each call of the law is recorded).
  */
 #ifndef FADELAB_FLOW_H
 #define FADELAB_FLOW_H
 
+#include "fixed.h"
 #include "host.h"
 #include LAW_HEADER
+#ifdef RECEIVER_HEADER
+#include RECEIVER_HEADER
+#endif
 #include WIRE_HEADER
 
 #define WORDS_OF(bytes) (((bytes) + 7) / 8 > 0 ? ((bytes) + 7) / 8 : 1)
@@ -63,7 +68,11 @@ struct flow {
 struct note {
 	u32 seq;
 	u32 code_and_segments; /* the ECN field in the lowest byte, segments above it */
+	u32 id;                /* the IP ID, and NOTE_* */
 };
+
+#define NOTE_HAS_ID 0x10000u
+#define NOTE_COUNTS 0x20000u /* the IDs of what was joined count up: packet.h */
 
 struct echo {
 	u64 state[WORDS_OF(ECHO_STATE_BYTES)];

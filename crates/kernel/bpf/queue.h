@@ -11,12 +11,14 @@
 /* What the operator said, and what the loader found out. */
 struct router_config {
 	u64 capacity_Bps; /* on-air bytes; 0: not known */
-	u64 limit_bytes;  /* 0: not known */
+	u64 limit_bytes;  /* 0: not known, and no packet is told that it finds no room */
 	u32 packet_bytes; /* on-air bytes of a full packet */
 	u32 link_bytes;   /* of the link's header, in front of IP's */
 	u32 air_bytes;    /* what a packet costs on the air beside its IP bytes */
 	u32 ifindex;
-	u64 netns; /* inode of the device's namespace */
+	u64 netns;      /* inode of the device's namespace */
+	u32 queue_pkts; /* of the device's transmit queue, which laws are told where no limit is known */
+	u32 reserved;
 };
 
 struct {

@@ -5,14 +5,17 @@
  *
  * The unit is compiled with
  *   LAW_HEADER, LAW_TABLE_NAME, LAW_STATE_BYTES, LAW_PARAMS                 the law and its parameters
- *   CAPACITY_HEADER, CAPACITY_TABLE_NAME, CAPACITY_STATE_BYTES, CAPACITY_PARAMS   the capacity part
+ *   CAPACITY_HEADER, CAPACITY_TABLE_NAME, CAPACITY_STATE_BYTES, CAPACITY_PARAMS   the capacity part, its header where
+ *                                it is not the law's
  *   WIRE, WIRE_HEADER, WIRE_TABLE_NAME   number of the law's wire, and its codec
  *   ECHO_BYTES, DATA_BYTES, OPTION_BYTES what packets of the wire carry, and bytes of its option
  *   KERNEL_VERSION               of the kernel it is for, 601 for 6.1
  *   LOAD_Q32, CODE               of the law's state `s`, where the law has a load factor and a code to show
  */
 #include LAW_HEADER
+#ifdef CAPACITY_HEADER
 #include CAPACITY_HEADER
+#endif
 #include WIRE_HEADER
 
 #include "host/router.h"
@@ -208,6 +211,18 @@ ALWAYS_INLINE void seen_feedback(struct seen *seen)
 		CODEC.join(feedback, seen->segments);
 }
 
+/*
+ * The device gives the segments that it cuts IDs that count up. Only a packet that must not be fragmented may have been
+ * joined from segments with one ID for all, and is cut into such then: of its first segment alone the role is certain.
+ */
+ALWAYS_INLINE void seen_roles(struct seen *seen)
+{
+	seen->law.segments = seen->segments;
+	seen->law.roles = law_roles(seen->law.role, seen->segments);
+	if (seen->packet.has_id)
+		seen->law.roles_known = seen->packet.counts ? fixed_min(seen->segments, LAW_ROLES_MAX) : 1;
+}
+
 /* Looks at a packet; needs no lock. */
 ALWAYS_INLINE void seen_take(struct __sk_buff *skb, const struct router_config *config, struct seen *seen)
 {
@@ -223,6 +238,7 @@ ALWAYS_INLINE void seen_take(struct __sk_buff *skb, const struct router_config *
 	seen->law.ip_id = seen->packet.ip_id;
 	seen->law.role = seen->packet.ip_id & 1;
 	seen->law.ecn = seen->law.outer_ecn = seen->packet.ecn;
+	seen_roles(seen);
 	if (!WIRE || seen->packet.tcp_end < seen->packet.tcp_at + PACKET_TCP_BYTES + OPTION_BYTES)
 		return;
 	if (packet_load(skb, seen->packet.tcp_end - OPTION_BYTES, seen->option, OPTION_BYTES) ||
@@ -330,6 +346,8 @@ SEC("tc") int router_start(struct __sk_buff *skb)
 	link.now_us = bpf_ktime_get_ns() / 1000;
 	link.capacity_Bps = config->capacity_Bps;
 	link.limit_bytes = config->limit_bytes;
+	if (!link.limit_bytes)
+		link.limit_bytes = fixed_max(config->queue_pkts, 1) * fixed_max(config->packet_bytes, 1);
 	link.packet_bytes = config->packet_bytes;
 	r->now_us = r->start_us = link.now_us;
 	law = router_law(r);

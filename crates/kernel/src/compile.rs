@@ -95,8 +95,8 @@ pub fn object(name: &str, text: &str, defines: &[(&str, String)]) -> Result<Vec<
     fs::read(folder.path().join("unit.o")).map_err(no_folder)
 }
 
-/// The header of a law as the value of a macro for `#include`; `role` is `sender`, `router`, `capacity` or
-/// `wire`.
+/// The header of a law as the value of a macro for `#include`; `role` is that of its folder below
+/// `laws/`.
 pub fn law_header(role: &str, name: &str) -> String {
     let is_own = own::loaded().iter().any(|law| law.source.name == name);
     if is_own {

@@ -72,6 +72,7 @@ fn shown(made: &Made, fields: [u16; 4], segments: u32) -> Map<String, Value> {
         [0; 4],
     ];
     let event = json!({
+        "segments": segments,
         "flags": 1, "ip_bytes": bytes - ETHERNET as u32 * segments, "air_bytes": bytes, "ip_id": 0x1235, "role": 1,
         "wire": 2, "feedback_len": 12, "feedback": hex(&feedback.concat()),
     });

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 /*
  * Puts one law through the kernel's verifier. The test compiles it with
- *     -DLAW_HEADER="sender/vcp.h" -DTABLE=vcp_sender -DLAW_ROLE_SENDER (or _RECEIVER, _ROUTER, _CAPACITY, _WIRE)
+ *     -DLAW_HEADER="sender/vcp.h" -DTABLE=vcp_sender -DLAW_ROLE_SENDER
+ * (or _RECEIVER, _ROUTER, _CAPACITY, _GATEWAY, _WIRE).
  * There is one program per function of the table, so that each has its own count of instructions. State, parameters
  * and inputs live in a map: the verifier must assume that they hold any value.
  */
@@ -29,6 +30,8 @@ struct memory {
 	struct law_data data;
 	struct law_fill fill;
 	struct law_packet packet;
+	struct law_packet other; /* of a gateway: the one that it only reads */
+	struct law_tunnel tunnel;
 	struct law_queue queue;
 	struct law_link link;
 	struct law_interval interval;
@@ -78,10 +81,16 @@ PROGRAM(ack_written, TABLE.ack_written(m->state, (u32)m->word))
 PROGRAM(init, TABLE.init(m->state, m->params, &m->link, m->due_us))
 PROGRAM(on_enqueue, m->result = TABLE.on_enqueue(m->state, m->params, &m->packet, &m->queue))
 PROGRAM(on_dequeue, m->result = TABLE.on_dequeue(m->state, m->params, &m->packet, &m->queue))
+PROGRAM(classify, m->result = TABLE.classify(m->state, m->params, &m->packet, &m->queue))
+PROGRAM(pick, m->result = TABLE.pick(m->state, m->params, &m->queue))
 PROGRAM(on_timer, m->result = TABLE.on_timer(m->state, m->params, (u32)m->word, &m->queue))
 #elif defined(LAW_ROLE_CAPACITY)
 PROGRAM(init, TABLE.init(m->state, m->params, &m->link))
 PROGRAM(estimate, TABLE.estimate(m->state, m->params, &m->interval, &m->estimate))
+#elif defined(LAW_ROLE_GATEWAY)
+PROGRAM(init, TABLE.init(m->state, m->params, &m->tunnel))
+PROGRAM(encapsulate, TABLE.encapsulate(m->state, m->params, m->time_us, &m->other, &m->packet))
+PROGRAM(decapsulate, TABLE.decapsulate(m->state, m->params, m->time_us, &m->other, &m->packet))
 #elif defined(LAW_ROLE_WIRE)
 /* What packets carry is a constant of each program that has a codec, here that of the largest option. */
 static const struct law_format format = {

@@ -30,10 +30,11 @@ pub fn rust_source(root: &Path, laws: &[Entry]) -> String {
             .expect("headers lie in the tree")
             .display()
             .to_string();
-        let role = ["sender", "router", "capacity", "wire", "part"]
+        let role = ["sender", "receiver", "router", "capacity", "gateway", "wire", "part"]
             .iter()
             .position(|known| *known == role);
-        let role = ["Sender", "Router", "Capacity", "Wire", "Part"][role.expect("the registry was checked")];
+        let role = ["Sender", "Receiver", "Router", "Capacity", "Gateway", "Wire", "Part"]
+            [role.expect("the registry was checked")];
         writeln!(
             text,
             "    (Role::{role}, {name:?}, {path:?}, include_str!({header:?})),"

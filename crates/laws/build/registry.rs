@@ -5,7 +5,10 @@ use std::fs;
 use std::path::Path;
 
 /// Roles a line of the registry may name. Those before the last are laws; a wire is a format of their packets.
-const ROLES: [&str; 4] = ["sender", ROUTER, "capacity", WIRE];
+const ROLES: [&str; 6] = ["sender", RECEIVER, ROUTER, "capacity", "gateway", WIRE];
+
+/// A receiver stands in a header of its own, or beside the sender of its name, as in what a user brings.
+const RECEIVER: &str = "receiver";
 
 /// A router's law comes with an instance of its host.
 const ROUTER: &str = "router";
@@ -25,7 +28,7 @@ pub struct Entry {
     pub name: String,
     /// Path of the header.
     pub header: String,
-    /// Whether the header also defines a receiver.
+    /// Whether the header of a sender also defines its receiver.
     pub has_receiver: bool,
 }
 
@@ -87,7 +90,7 @@ impl Entry {
             has_receiver,
         } = self;
         let mut text = format!("#include \"{header}\"\n");
-        let roles = [Some(role.as_str()), has_receiver.then_some("receiver")];
+        let roles = [Some(role.as_str()), has_receiver.then_some(RECEIVER)];
         for role in roles.into_iter().flatten() {
             let kind = c_type(role);
             write!(
@@ -131,7 +134,7 @@ pub fn rust_source(entries: &[Entry]) -> String {
     let mut declarations = String::new();
     let mut explanations = String::new();
     let mut hosts = String::new();
-    let mut lists: [String; 5] = Default::default();
+    let mut lists: [String; ROLES.len()] = Default::default();
     for entry in entries {
         let Entry {
             role,
@@ -140,7 +143,14 @@ pub fn rust_source(entries: &[Entry]) -> String {
             has_receiver,
         } = entry;
         let place = ROLES.iter().position(|known| known == role).expect("read() checked it");
-        let table = ["SenderTable", "RouterTable", "CapacityTable", "CodecTable"][place];
+        let table = [
+            "SenderTable",
+            "ReceiverTable",
+            "RouterTable",
+            "CapacityTable",
+            "GatewayTable",
+            "CodecTable",
+        ][place];
         if entry.is_law() {
             let explained = format!("fadelab_explained_{role}_{name}");
             writeln!(declarations, "    fn {explained}(host: *const Host) -> Tables;").expect("a string");
@@ -167,18 +177,19 @@ pub fn rust_source(entries: &[Entry]) -> String {
             )
             .expect("a string");
             writeln!(
-                lists[4],
+                lists[1],
                 "    (fadelab_receiver_{name} as _, {name:?}, include_str!({header:?})),"
             )
             .expect("a string");
         }
     }
-    let [senders, routers, capacities, wires, receivers] = lists;
+    let [senders, receivers, routers, capacities, gateways, wires] = lists;
     format!(
         "unsafe extern \"C\" {{\n{declarations}}}\n\
          const SENDERS: &[Source<abi::SenderTable>] = &[\n{senders}];\n\
          const ROUTERS: &[Source<abi::RouterTable>] = &[\n{routers}];\n\
          const CAPACITIES: &[Source<abi::CapacityTable>] = &[\n{capacities}];\n\
+         const GATEWAYS: &[Source<abi::GatewayTable>] = &[\n{gateways}];\n\
          const WIRES: &[Source<abi::CodecTable>] = &[\n{wires}];\n\
          const RECEIVERS: &[Source<abi::ReceiverTable>] = &[\n{receivers}];\n\
          const HOSTS: &[unsafe extern \"C\" fn() -> *const abi::HostCalls] = &[\n{hosts}];\n\

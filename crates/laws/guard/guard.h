@@ -28,6 +28,7 @@ static const struct law_sender GUARD_TABLE(sender);
 static const struct law_receiver GUARD_TABLE(receiver);
 static const struct law_router GUARD_TABLE(router);
 static const struct law_capacity GUARD_TABLE(capacity);
+static const struct law_gateway GUARD_TABLE(gateway);
 
 /* Position of each function in the host's list of them. */
 enum guard_function {
@@ -47,8 +48,13 @@ enum guard_function {
 	GUARD_ROUTER_ON_ENQUEUE,
 	GUARD_ROUTER_ON_DEQUEUE,
 	GUARD_ROUTER_ON_TIMER,
+	GUARD_ROUTER_CLASSIFY,
+	GUARD_ROUTER_PICK,
 	GUARD_CAPACITY_INIT,
 	GUARD_CAPACITY_ESTIMATE,
+	GUARD_GATEWAY_INIT,
+	GUARD_GATEWAY_ENCAPSULATE,
+	GUARD_GATEWAY_DECAPSULATE,
 };
 
 /* One call. The host knows all but `escape`. */
@@ -62,11 +68,12 @@ struct guard_call {
 	u32 flags;
 	u32 feedback_bytes;
 	u32 timers;
+	u32 queues;
 	u32 line; /* of undefined behaviour, with `file` and `column` */
 	void *state;
 	const void *params;
-	void *event;         /* start, send, ack, data, fill, link, packet or interval */
-	const void *context; /* the queue of a router's call */
+	void *event;         /* start, send, ack, data, fill, link, packet, interval or tunnel */
+	const void *context; /* the queue of a router's call, the packet that a gateway only reads */
 	void *decision;      /* control, estimate, or the times at which timers are due */
 	u64 words[2];        /* arguments that are plain numbers, in their order */
 	u64 result;
@@ -93,6 +100,7 @@ struct guard_law {
 	const struct law_receiver *receiver;
 	const struct law_router *router;
 	const struct law_capacity *capacity;
+	const struct law_gateway *gateway;
 	const struct law_host_calls *host; /* of the router */
 };
 
@@ -104,6 +112,7 @@ static struct law_sender guard_sender;
 static struct law_receiver guard_receiver;
 static struct law_router guard_router;
 static struct law_capacity guard_capacity;
+static struct law_gateway guard_gateway;
 
 static __attribute__((unused)) void guard_step(const char *text)
 {
@@ -234,7 +243,8 @@ static void guard_receiver_ack_written(void *state, u32 written)
 #define GUARD_ROUTER(number)                                                                                           \
 	GUARD_COMMON(number, GUARD_TABLE(router)),                                                                         \
 		.rows = GUARD_TABLE(router).params, .rows_n = GUARD_TABLE(router).params_n,                                    \
-		.flags = GUARD_TABLE(router).flags, .timers = GUARD_TABLE(router).timers, .params = params
+		.flags = GUARD_TABLE(router).flags, .timers = GUARD_TABLE(router).timers,                                      \
+		.queues = GUARD_TABLE(router).queues, .params = params
 
 static void guard_router_init(void *state, const void *params, const struct law_link *link, u64 due_us[LAW_TIMERS_MAX])
 {
@@ -269,6 +279,23 @@ static u64 guard_router_on_timer(void *state, const void *params, u32 timer, con
 	return call.result;
 }
 
+static u32 guard_router_classify(void *state, const void *params, const struct law_packet *packet,
+                                 const struct law_queue *queue)
+{
+	struct guard_call call = {GUARD_ROUTER(GUARD_ROUTER_CLASSIFY), .event = (void *)packet, .context = queue};
+
+	GUARDED(call, call.result = GUARD_TABLE(router).classify(state, params, packet, queue));
+	return (u32)call.result;
+}
+
+static u32 guard_router_pick(void *state, const void *params, const struct law_queue *queue)
+{
+	struct guard_call call = {GUARD_ROUTER(GUARD_ROUTER_PICK), .context = queue};
+
+	GUARDED(call, call.result = GUARD_TABLE(router).pick(state, params, queue));
+	return (u32)call.result;
+}
+
 #define GUARD_CAPACITY(number)                                                                                         \
 	GUARD_COMMON(number, GUARD_TABLE(capacity)), .rows = GUARD_TABLE(capacity).params,                                 \
 												 .rows_n = GUARD_TABLE(capacity).params_n,                             \
@@ -287,6 +314,36 @@ static void guard_capacity_estimate(void *state, const void *params, const struc
 	struct guard_call call = {GUARD_CAPACITY(GUARD_CAPACITY_ESTIMATE), .event = (void *)interval, .decision = out};
 
 	GUARDED(call, GUARD_TABLE(capacity).estimate(state, params, interval, out));
+}
+
+#define GUARD_GATEWAY(number)                                                                                          \
+	GUARD_COMMON(number, GUARD_TABLE(gateway)), .rows = GUARD_TABLE(gateway).params,                                   \
+												.rows_n = GUARD_TABLE(gateway).params_n,                               \
+												.flags = GUARD_TABLE(gateway).flags, .params = params
+
+static void guard_gateway_init(void *state, const void *params, const struct law_tunnel *tunnel)
+{
+	struct guard_call call = {GUARD_GATEWAY(GUARD_GATEWAY_INIT), .event = (void *)tunnel};
+
+	GUARDED(call, GUARD_TABLE(gateway).init(state, params, tunnel));
+}
+
+static void guard_gateway_encapsulate(void *state, const void *params, u64 now_us, const struct law_packet *inner,
+                                      struct law_packet *outer)
+{
+	struct guard_call call = {GUARD_GATEWAY(GUARD_GATEWAY_ENCAPSULATE), .event = outer, .context = inner,
+	                          .words = {now_us}};
+
+	GUARDED(call, GUARD_TABLE(gateway).encapsulate(state, params, now_us, inner, outer));
+}
+
+static void guard_gateway_decapsulate(void *state, const void *params, u64 now_us, const struct law_packet *outer,
+                                      struct law_packet *inner)
+{
+	struct guard_call call = {GUARD_GATEWAY(GUARD_GATEWAY_DECAPSULATE), .event = inner, .context = outer,
+	                          .words = {now_us}};
+
+	GUARDED(call, GUARD_TABLE(gateway).decapsulate(state, params, now_us, outer, inner));
 }
 
 /* The host calls the wrappers, as all do. */
@@ -322,11 +379,17 @@ __attribute__((visibility("default"))) struct guard_law GUARD_EXPORT(const struc
 	GUARD_WRAP(router, on_enqueue);
 	GUARD_WRAP(router, on_dequeue);
 	GUARD_WRAP(router, on_timer);
+	GUARD_WRAP(router, classify);
+	GUARD_WRAP(router, pick);
 	guard_capacity = GUARD_TABLE(capacity);
 	GUARD_WRAP(capacity, init);
 	GUARD_WRAP(capacity, estimate);
-	return (struct guard_law){GUARD_GIVEN(sender), GUARD_GIVEN(receiver), GUARD_GIVEN(router), GUARD_GIVEN(capacity),
-	                          &law_host_calls};
+	guard_gateway = GUARD_TABLE(gateway);
+	GUARD_WRAP(gateway, init);
+	GUARD_WRAP(gateway, encapsulate);
+	GUARD_WRAP(gateway, decapsulate);
+	return (struct guard_law){GUARD_GIVEN(sender),   GUARD_GIVEN(receiver), GUARD_GIVEN(router),
+	                          GUARD_GIVEN(capacity), GUARD_GIVEN(gateway),  &law_host_calls};
 }
 
 #endif /* FADELAB_GUARD_H */

@@ -51,6 +51,8 @@ struct Calls {
     arrive: unsafe extern "C-unwind" fn(*mut HostInstance, *mut HostHeader, *mut u8, u32, u64, u32) -> u32,
     leave: unsafe extern "C-unwind" fn(*mut HostInstance, *mut HostHeader, *mut u8, u32, u64, u64) -> u32,
     pass: unsafe extern "C-unwind" fn(*mut HostInstance, *mut HostHeader, *mut u8, u32, u64) -> u32,
+    classify: unsafe extern "C-unwind" fn(*mut HostInstance, *mut HostHeader, *mut u8, u32, u64, u32) -> u32,
+    pick: unsafe extern "C-unwind" fn(*mut HostInstance, u64) -> u32,
     due: unsafe extern "C-unwind" fn(*const HostInstance, u64) -> u32,
     run_timers: unsafe extern "C-unwind" fn(*mut HostInstance, u64, *const HostMeter) -> u64,
 }
@@ -171,6 +173,27 @@ impl RouterHost {
         (self.at.host.queue.queue_bytes, self.at.host.queue.queue_pkts) = (bytes, pkts);
     }
 
+    /// Says what waits in queue `index` of a law that has several, and how long its head has waited.
+    pub fn set_own_queue(&mut self, index: usize, bytes: u64, pkts: u32, wait_ns: u64) {
+        let queue = &mut self.at.host.queue;
+        queue.each_bytes[index] = bytes;
+        queue.each_pkts[index] = pkts;
+        queue.each_wait_us[index] = wait_ns / 1000;
+    }
+
+    /// The queue of its own that an arrival is to join, which may be none that there is.
+    pub fn classify(&mut self, now_ns: u64, full: bool, packet: Shown<'_>) -> u32 {
+        let (header, feedback, air_bytes) = packet.places();
+        // SAFETY: as in arrive.
+        unsafe { (self.calls.classify)(&raw mut self.at, header, feedback, air_bytes, now_ns, u32::from(full)) }
+    }
+
+    /// The queue of its own whose head is to leave, which may be none that there is.
+    pub fn pick(&mut self, now_ns: u64) -> u32 {
+        // SAFETY: as in arrive.
+        unsafe { (self.calls.pick)(&raw mut self.at, now_ns) }
+    }
+
     /// An arrival, before the limit of the queue is applied; `full`: that will drop it.
     #[inline(always)]
     pub fn arrive(&mut self, now_ns: u64, full: bool, packet: Shown<'_>) -> Fate {
@@ -220,6 +243,8 @@ impl Calls {
             pass: table.pass?,
             due: table.due?,
             run_timers: table.run_timers?,
+            classify: table.classify?,
+            pick: table.pick?,
         };
         Some((table.start?, calls))
     }

@@ -1,7 +1,8 @@
 //! The laws of fadelab, header-only C11 in `laws/`, behind safe Rust types.
 //!
-//! [`senders`], [`routers`] and [`capacities`] list what is registered in `laws/REGISTRY`; [`sender`], [`receiver`],
-//! [`router`] and [`capacity`] look one up by name. A law's memory is a [`State`], its settings are [`Params`].
+//! [`senders`], [`routers`], [`capacities`] and [`gateways`] list what is registered in `laws/REGISTRY`; [`sender`],
+//! [`receiver`], [`router`], [`capacity`] and [`gateway`] look one up by name. A law's memory is a [`State`], its
+//! settings are [`Params`].
 //!
 //! ```
 //! let law = fadelab_laws::sender("reno").expect("registered");
@@ -20,6 +21,7 @@ pub mod catalogue;
 mod codec;
 #[cfg(test)]
 mod fixed;
+mod gateway;
 pub mod guard;
 mod host;
 mod law;
@@ -38,12 +40,13 @@ mod wire;
 
 pub use capacity::Capacity;
 pub use codec::{Codec, OPTION_BYTES_MAX};
+pub use gateway::Gateway;
 pub use host::{Fate, RouterHost, Shown};
 pub use params::{ParamError, ParamInfo, Params};
 pub use receiver::Receiver;
 pub use registry::{
-    LINUX_PREFIX, add_host_router, add_host_sender, capacities, capacity, receiver, receivers, router, routers, sender,
-    senders, wire, wires,
+    LINUX_PREFIX, add_host_router, add_host_sender, capacities, capacity, gateway, gateways, receiver, receivers,
+    router, routers, sender, senders, wire, wires,
 };
 pub use router::{Router, RouterInstance};
 pub use sender::Sender;

@@ -5,6 +5,7 @@ use std::sync::{LazyLock, PoisonError, RwLock};
 
 use crate::abi;
 use crate::capacity::Capacity;
+use crate::gateway::Gateway;
 use crate::guard::{Export, HOST, Host, Tables};
 use crate::receiver::Receiver;
 use crate::router::Router;
@@ -44,7 +45,7 @@ fn append<L: Clone>(laws: &'static Laws<L>, law: L) {
     *known = more.leak();
 }
 
-// SAFETY, for the five below: the tables come from headers compiled against this very law.h.
+// SAFETY, for the six below: the tables come from headers compiled against this very law.h.
 static ALL_SENDERS: Laws<Sender> =
     LazyLock::new(|| load(SENDERS, |table, header| unsafe { Sender::new(table, header) }));
 static ALL_RECEIVERS: Laws<Receiver> =
@@ -58,6 +59,8 @@ static ALL_ROUTERS: Laws<Router> = LazyLock::new(|| {
 });
 static ALL_CAPACITIES: Laws<Capacity> =
     LazyLock::new(|| load(CAPACITIES, |table, header| unsafe { Capacity::new(table, header) }));
+static ALL_GATEWAYS: Laws<Gateway> =
+    LazyLock::new(|| load(GATEWAYS, |table, header| unsafe { Gateway::new(table, header) }));
 static ALL_WIRES: Laws<Wire> = LazyLock::new(|| load(WIRES, |table, header| unsafe { Wire::new(table, header) }));
 
 /// Adds the laws of a header that a user brought.
@@ -78,6 +81,9 @@ pub(crate) unsafe fn add(tables: &Tables, header: &'static str) {
         }
         if let Some(table) = tables.capacity.as_ref() {
             append(&ALL_CAPACITIES, Capacity::new(table, header).with_zone());
+        }
+        if let Some(table) = tables.gateway.as_ref() {
+            append(&ALL_GATEWAYS, Gateway::new(table, header).with_zone());
         }
     }
 }
@@ -111,8 +117,9 @@ pub(crate) fn is_builtin(name: &str) -> bool {
 
 /// The tables of a built-in law in the build that tells its steps, and its header.
 pub(crate) fn explained(role: &str, name: &str) -> Option<(Tables, &'static str)> {
-    let role = if role == "receiver" { "sender" } else { role };
-    let found = EXPLAINED.iter().find(|law| (law.0, law.1) == (role, name));
+    let of = |role| EXPLAINED.iter().find(move |law| (law.0, law.1) == (role, name));
+    // A receiver may stand in the header of its sender.
+    let found = of(role).or_else(|| of("sender").filter(|_| role == "receiver"));
     // SAFETY: the functions are generated beside the declarations.
     found.map(|&(_, _, export, header)| (unsafe { export(&raw const HOST) }, header))
 }
@@ -135,6 +142,11 @@ pub fn routers() -> &'static [Router] {
 /// All capacity parts, in the same order.
 pub fn capacities() -> &'static [Capacity] {
     all(&ALL_CAPACITIES)
+}
+
+/// All gateways' laws, in the same order.
+pub fn gateways() -> &'static [Gateway] {
+    all(&ALL_GATEWAYS)
 }
 
 /// All formats of packets, in the order of the registry.
@@ -169,6 +181,11 @@ pub fn router(name: &str) -> Option<&'static Router> {
     routers().iter().find(|law| law.name() == name)
 }
 
+/// The gateway's law of that name.
+pub fn gateway(name: &str) -> Option<&'static Gateway> {
+    gateways().iter().find(|law| law.name() == name)
+}
+
 /// The capacity part of that name.
 pub fn capacity(name: &str) -> Option<&'static Capacity> {
     capacities().iter().find(|part| part.name() == name)
@@ -190,6 +207,13 @@ mod tests {
             RECEIVERS.iter().map(|s| s.1).collect(),
             receivers().iter().map(Receiver::name).collect(),
         );
+        for receiver in receivers() {
+            assert!(
+                sender(receiver.name()).is_some(),
+                "{} is half of nothing",
+                receiver.name()
+            );
+        }
         registered(
             ROUTERS.iter().map(|s| s.1).collect(),
             routers().iter().map(Router::name).collect(),
@@ -197,6 +221,10 @@ mod tests {
         registered(
             CAPACITIES.iter().map(|s| s.1).collect(),
             capacities().iter().map(Capacity::name).collect(),
+        );
+        registered(
+            GATEWAYS.iter().map(|s| s.1).collect(),
+            gateways().iter().map(Gateway::name).collect(),
         );
         registered(
             WIRES.iter().map(|s| s.1).collect(),

@@ -7,7 +7,7 @@ use std::rc::Rc;
 
 use crate::guard::{self, CallRecord, Due, Function, Kind, Outcome, from_hex, read};
 use crate::own::{self, OwnLawError, Source};
-use crate::{Capacity, ParamInfo, Params, Receiver, Router, RouterInstance, Sender, State, abi, registry};
+use crate::{Capacity, Gateway, ParamInfo, Params, Receiver, Router, RouterInstance, Sender, State, abi, registry};
 
 /// Why a call could not be made again.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
@@ -31,6 +31,8 @@ pub struct Explained {
     pub router: Option<Router>,
     /// The capacity part.
     pub capacity: Option<Capacity>,
+    /// The gateway.
+    pub gateway: Option<Gateway>,
 }
 
 impl Explained {
@@ -48,6 +50,7 @@ impl Explained {
             receiver: law.receiver.map(Receiver::with_zone),
             router: law.router.map(Router::with_zone),
             capacity: law.capacity.map(Capacity::with_zone),
+            gateway: law.gateway.map(Gateway::with_zone),
         })
     }
 
@@ -69,6 +72,7 @@ impl Explained {
                     .as_ref()
                     .map(|table| Router::new(table, &*tables.host, header)),
                 capacity: tables.capacity.as_ref().map(|table| Capacity::new(table, header)),
+                gateway: tables.gateway.as_ref().map(|table| Gateway::new(table, header)),
             }
         }
     }
@@ -189,6 +193,11 @@ fn make(law: &Explained, function: &'static Function, record: &CallRecord) -> Re
                 input(record, function, law.new_state(), law.params())?,
             );
         }
+        "gateway" => {
+            let law = law.gateway.as_ref().ok_or("the law has no gateway any more")?;
+            let given = input(record, function, law.new_state(), law.params())?;
+            call_gateway(law, function, record, given);
+        }
         _ => {
             let law = law.capacity.as_ref().ok_or("the law has no capacity part any more")?;
             let mut given = input(record, function, law.new_state(), law.params())?;
@@ -219,6 +228,16 @@ fn call_sender(law: &Sender, function: &Function, record: &CallRecord, mut given
     }
 }
 
+fn call_gateway(law: &Gateway, function: &Function, record: &CallRecord, mut given: Input) {
+    let now_us = record.arguments.get("now_us").copied().unwrap_or(0);
+    let (state, params) = (&mut given.state, &given.params);
+    match function.name {
+        "init" => law.init(state, params, &read(&given.event)),
+        "encapsulate" => law.encapsulate(state, params, now_us, &read(&given.queue), &mut read(&given.event)),
+        _ => law.decapsulate(state, params, now_us, &read(&given.queue), &mut read(&given.event)),
+    }
+}
+
 fn call_receiver(law: &Receiver, function: &Function, record: &CallRecord, mut given: Input) {
     let word = |name: &str| record.arguments.get(name).copied().unwrap_or(0);
     match function.name {
@@ -238,6 +257,12 @@ fn call_router(law: &Router, function: &Function, record: &CallRecord, given: In
         }
         "on_dequeue" => {
             law.on_dequeue(&mut read(&given.event), &read(&given.queue));
+        }
+        "classify" => {
+            law.classify(&read(&given.event), &read(&given.queue));
+        }
+        "pick" => {
+            law.pick(&read(&given.queue));
         }
         _ => {
             let timer = record.arguments.get("timer").copied().unwrap_or(0);

@@ -24,12 +24,16 @@ pub struct Router {
     wire: u32,
     timers: u32,
     control_timer: u32,
+    queues: u32,
     init: Option<unsafe extern "C-unwind" fn(*mut c_void, *const c_void, *const abi::Link, *mut u64)>,
     on_enqueue:
         Option<unsafe extern "C-unwind" fn(*mut c_void, *const c_void, *mut abi::Packet, *const abi::Queue) -> u32>,
     on_dequeue:
         Option<unsafe extern "C-unwind" fn(*mut c_void, *const c_void, *mut abi::Packet, *const abi::Queue) -> u32>,
     on_timer: Option<unsafe extern "C-unwind" fn(*mut c_void, *const c_void, u32, *const abi::Queue) -> u64>,
+    classify:
+        Option<unsafe extern "C-unwind" fn(*mut c_void, *const c_void, *const abi::Packet, *const abi::Queue) -> u32>,
+    pick: Option<unsafe extern "C-unwind" fn(*mut c_void, *const c_void, *const abi::Queue) -> u32>,
     /// What the simulator calls in its stead; a queue that only a kernel has has none.
     host: Option<&'static abi::HostCalls>,
 }
@@ -52,6 +56,11 @@ impl Router {
             "a law has at most {} timers",
             abi::TIMERS_MAX
         );
+        assert!(
+            table.queues as usize <= abi::QUEUES_MAX,
+            "a law has at most {} queues",
+            abi::QUEUES_MAX
+        );
         // SAFETY: the caller vouches for the table.
         let (name, summary, params) = unsafe {
             let params = parameters(table.params, table.params_n, table.params_bytes);
@@ -71,10 +80,13 @@ impl Router {
             wire: table.wire,
             timers: table.timers,
             control_timer: table.control_timer,
+            queues: table.queues,
             init: table.init,
             on_enqueue: table.on_enqueue,
             on_dequeue: table.on_dequeue,
             on_timer: table.on_timer,
+            classify: table.classify,
+            pick: table.pick,
             host: Some(host),
         }
     }
@@ -94,10 +106,13 @@ impl Router {
             wire: abi::WIRE_NONE,
             timers: 0,
             control_timer: 0,
+            queues: 0,
             init: None,
             on_enqueue: None,
             on_dequeue: None,
             on_timer: None,
+            classify: None,
+            pick: None,
             host: None,
         }
     }
@@ -133,7 +148,13 @@ impl Router {
     /// Whether it looks at neither packets nor time, so that the host spends nothing on it.
     #[inline]
     pub fn is_passive(&self) -> bool {
-        self.on_enqueue.is_none() && self.on_dequeue.is_none() && self.on_timer.is_none()
+        self.on_enqueue.is_none() && self.on_dequeue.is_none() && self.on_timer.is_none() && self.queues == 0
+    }
+
+    /// How many queues it has of its own; 0: it stands at the host's one.
+    #[inline]
+    pub fn queues(&self) -> u32 {
+        self.queues
     }
 
     /// Whether it looks at arrivals.
@@ -206,6 +227,22 @@ impl<'a> RouterInstance<'a> {
         // SAFETY: as in init.
         self.law.on_dequeue.map_or(abi::PASS, |call| unsafe {
             call(self.state.as_mut_ptr(), self.params.as_ptr(), packet, queue)
+        })
+    }
+
+    /// Of a law with queues: the one that an arrival joins.
+    pub fn classify(&mut self, packet: &abi::Packet, queue: &abi::Queue) -> u32 {
+        // SAFETY: as in init.
+        self.law.classify.map_or(0, |call| unsafe {
+            call(self.state.as_mut_ptr(), self.params.as_ptr(), packet, queue)
+        })
+    }
+
+    /// Of a law with queues: the one whose head leaves.
+    pub fn pick(&mut self, queue: &abi::Queue) -> u32 {
+        // SAFETY: as in init.
+        self.law.pick.map_or(0, |call| unsafe {
+            call(self.state.as_mut_ptr(), self.params.as_ptr(), queue)
         })
     }
 

@@ -10,7 +10,7 @@ fn tree() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../..")
 }
 
-/// What the header of a law must have, and that of a format.
+/// What the header of a law must have, that of a receiver, which has no parameters, and that of a format.
 const OF_LAWS: [&str; 6] = [
     "Source",
     "In one paragraph",
@@ -19,6 +19,7 @@ const OF_LAWS: [&str; 6] = [
     "Divergences",
     "Figures",
 ];
+const OF_RECEIVERS: [&str; 5] = ["Source", "In one paragraph", "Law", "Feedback", "Divergences"];
 const OF_FORMATS: [&str; 3] = ["Source", "In one paragraph", "Layout"];
 
 #[test]
@@ -39,10 +40,10 @@ fn each_law_has_the_headings_in_order() {
             "{}: the headings are {titles:?}, their order is {TITLES:?}",
             entry.path
         );
-        let wanted: &[&str] = if entry.role == Role::Wire {
-            &OF_FORMATS
-        } else {
-            &OF_LAWS
+        let wanted: &[&str] = match entry.role {
+            Role::Wire => &OF_FORMATS,
+            Role::Receiver => &OF_RECEIVERS,
+            _ => &OF_LAWS,
         };
         for title in wanted {
             assert!(

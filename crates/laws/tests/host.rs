@@ -223,6 +223,7 @@ fn timers_are_told_what_came_since_they_ran() {
                 sent_bytes: 500 * ms,
                 offered_bytes: 1000 * ms,
                 busy_ns: 0,
+                received_bytes: 0,
             };
             host.set_queue(1000 * (6 - ms), 1);
             host.leave(ms * MS - 1, 0, shown(&mut header(500), &mut feedback));
@@ -295,6 +296,7 @@ fn a_passage_is_an_arrival_and_a_departure() {
                 sent_bytes: 950 * number,
                 offered_bytes: 700 * number,
                 busy_ns: now_ns,
+                received_bytes: 0,
             };
             for host in [&mut one, &mut two] {
                 host.set_random(0, word);

@@ -334,6 +334,25 @@ fn xcp_router_hands_out_what_is_spare() {
 }
 
 #[test]
+fn xcp_router_hands_out_the_aggregate_of_its_part() {
+    // Goal: where a capacity part gives F, that is what packets share, whatever is spare and waits: 40 kB/s over ten
+    // packets, and -40 kB/s with nothing shuffled.
+    for (aggregate, delta) in [(40_000, 4000), (-40_000, -4000)] {
+        let mut hop = Hop::new("xcp", &[], &link());
+        for _ in 0..10 {
+            hop.enqueue(&mut xcp_packet(0.1, 0.01, i32::MAX, 1000));
+        }
+        (hop.queue.spare_Bps, hop.queue.queue_bytes_min) = (150_000, 30_000);
+        (hop.queue.aggregate_Bps, hop.queue.has_aggregate) = (aggregate, 1);
+        hop.timer(1, 50_000);
+        hop.timer(0, 100_000);
+        let mut packet = xcp_packet(0.1, 0.01, i32::MAX, 1000);
+        hop.dequeue(&mut packet);
+        assert!(xcp_delta(&packet).abs_diff(delta) <= 1, "{}", xcp_delta(&packet));
+    }
+}
+
+#[test]
 fn xcp_router_takes_back_and_leaves_others_alone() {
     // Goal: overload is taken back in proportion to bytes; a smaller delta from upstream stays; no round trip, no gain.
     let mut hop = Hop::new("xcp", &[], &link());

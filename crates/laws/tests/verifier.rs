@@ -8,7 +8,7 @@ use std::os::fd::{AsFd, AsRawFd};
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use fadelab_laws::{capacities, receivers, routers, senders, wires};
+use fadelab_laws::{capacities, gateways, receivers, routers, senders, wires};
 use libbpf_rs::ObjectBuilder;
 
 /// A table of functions to compile: name of the law, role, text of the header, bytes of state.
@@ -30,9 +30,12 @@ fn tables() -> Vec<Table> {
     let capacities = capacities()
         .iter()
         .map(|part| (part.name(), "capacity", part.header(), part.state_bytes()));
+    let gateways = gateways()
+        .iter()
+        .map(|law| (law.name(), "gateway", law.header(), law.state_bytes()));
     let wires = wires().iter().map(|wire| (wire.name(), "wire", wire.header(), 0));
     let laws = senders.chain(receivers).chain(routers).chain(capacities);
-    laws.chain(wires).collect()
+    laws.chain(gateways).chain(wires).collect()
 }
 
 /// Compiles one table for BPF; the error is what clang said.

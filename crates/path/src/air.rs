@@ -15,6 +15,8 @@ pub(crate) struct Air {
     taken_data_pkts: u64,
     /// Packets that were lost, by [`PacketKind`].
     lost_pkts: [u64; 2],
+    /// Their bytes, where a law may ask: sent or not. Whoever asks for a decision counts.
+    pub lost_bytes: u64,
 }
 
 const DATA: usize = PacketKind::Data as usize;
@@ -29,6 +31,7 @@ impl Air {
             passed: Counted::default(),
             taken_data_pkts: 0,
             lost_pkts: [0; 2],
+            lost_bytes: 0,
         })
     }
 

@@ -1,9 +1,9 @@
 //! A link that goes step by step: each transmission is decided when it begins.
 //!
-//! Most links plan the way of a packet when it arrives, see [`crate::planned`]. That ends where a packet's departure
-//! depends on what comes after it: queues take turns, lost packets are sent again, delays are random. Here the start of
-//! each transmission is an event. At that instant a packet is chosen (a repetition first, then what the queues give),
-//! transmitted, and judged by the channel; the far end puts packets in order, and an exit delays them at random.
+//! Most links plan the way of a packet when it arrives, see [`crate::planned`]. That ends where a departure depends on
+//! what comes later: queues take turns or are a law's own, lost packets are sent again, delays are random. Here the
+//! start of each transmission is an event. At that instant a packet is chosen (a repetition first, then what the queues
+//! give), transmitted, and judged by the channel; the far end puts packets in order, and an exit delays them at random.
 //!
 //! A link without any of this comes out the same, packet by packet, which the tests use.
 
@@ -26,11 +26,14 @@ use crate::violation::{Checked, violated};
 mod arq;
 mod exit;
 mod fair;
+mod own;
 mod queue;
 
 use arq::{Flight, Outcome, Repeater};
 use exit::Exit;
 use queue::{Ledger, Queue, Waiting};
+
+const NAMED: &str = "a law names queues that it has, and sends from one that holds a packet";
 
 /// See the module's documentation.
 #[derive(Debug)]
@@ -54,6 +57,8 @@ pub(crate) struct Evented<T: Transmit> {
     /// Bytes of all repetitions that began, and the most that was ever left for new packets.
     retransmitted_bytes: u64,
     offered_bytes_new: u64,
+    /// Bytes of transmissions that the far end gets.
+    received_bytes: u64,
 }
 
 #[derive(Clone, Copy, Debug)]
@@ -83,6 +88,7 @@ impl<T: Transmit> Evented<T> {
             delivered_pkts: 0,
             retransmitted_bytes: 0,
             offered_bytes_new: 0,
+            received_bytes: 0,
         }
     }
 
@@ -103,10 +109,10 @@ impl<T: Transmit> Evented<T> {
             }
             let flight = match self.repeater.take(start_ns) {
                 Some(repeated) => Some(repeated),
-                None => self
-                    .queue
-                    .take(start_ns, &mut self.ledger, store)
-                    .map(|waiting| self.repeater.number(waiting)),
+                None => match self.queue.take(start_ns, &mut self.ledger, store) {
+                    Ok(waiting) => waiting.map(|waiting| self.repeater.number(waiting)),
+                    Err(wrong) => return self.broken(NAMED, start_ns, &wrong),
+                },
             };
             if let Some(flight) = flight {
                 self.transmit(start_ns, flight)?;
@@ -150,6 +156,7 @@ impl<T: Transmit> Evented<T> {
         };
         transmission.count(self.has_channel(), &mut self.ledger.counters);
         self.retransmitted_bytes += u64::from(waiting.bytes) * u64::from(flight.is_repetition());
+        self.received_bytes += u64::from(waiting.bytes) * u64::from(transmission.outcome == Outcome::Sound);
         self.last = Some(transmission);
         // A repetition without delay follows at once, where the transmitter's clock is a fraction ahead of the end.
         let retry_ns = match self.repeater.retry_ns() {
@@ -178,6 +185,7 @@ impl<T: Transmit> Evented<T> {
             arrived_pkts: self.ledger.counters.arrived_pkts,
             arrived_bytes: self.ledger.counters.arrived_bytes,
             busy_ns: self.busy_ns - unsent_ns,
+            received_bytes: self.received_bytes,
         };
         self.queue.run_timers(now_ns, meter);
     }
@@ -231,8 +239,10 @@ impl<T: Transmit> Transit for Evented<T> {
         };
         self.ledger.counters.arrived_pkts += 1;
         self.ledger.counters.arrived_bytes += u64::from(waiting.bytes);
-        if !self.queue.arrive(waiting, self.limits, &mut self.ledger, store) {
-            return Ok(Arrival::Dropped);
+        match self.queue.arrive(waiting, self.limits, &mut self.ledger, store) {
+            Ok(true) => {}
+            Ok(false) => return Ok(Arrival::Dropped),
+            Err(wrong) => return self.broken(NAMED, now_ns, &(wrong, store.header(parcel.id()))),
         }
         self.start_ns_next = self.start_ns_next.min(self.transmitter.next_start(now_ns));
         self.catch_up(now_ns, store)?;

@@ -128,7 +128,7 @@ impl<T: Transmit> Planned<T> {
             return Ok(Arrival::Dropped);
         }
         let served = self.transmitter.serve(now_ns, bytes);
-        let fate = self.decide(served.start_ns, on_air, passage.is_marked());
+        let fate = self.decide(served.start_ns, bytes, on_air, passage.is_marked());
         self.begin(served, bytes, fate);
         if passage.is_dropped_late() {
             return self.broken((AT_DEQUEUE, now_ns));
@@ -143,11 +143,15 @@ impl<T: Transmit> Planned<T> {
         self.drops.add(bytes, false);
     }
 
-    /// The fate of a packet whose transmission begins at `start_ns`.
+    /// The fate of a packet of so many bytes whose transmission begins at `start_ns`.
     #[inline(always)]
-    fn decide(&mut self, start_ns: u64, on_air: Option<PacketKind>, is_marked: bool) -> Counted {
+    fn decide(&mut self, start_ns: u64, bytes: u32, on_air: Option<PacketKind>, is_marked: bool) -> Counted {
         let fate = match (on_air, &mut self.air) {
-            (Some(kind), Some(air)) => air.decide(start_ns, kind),
+            (Some(kind), Some(air)) => {
+                let fate = air.decide(start_ns, kind);
+                air.lost_bytes += u64::from(bytes) * u64::from(fate.is_lost);
+                fate
+            }
             _ => Counted::default(),
         };
         Counted { is_marked, ..fate }
@@ -193,7 +197,7 @@ impl<T: Transmit> Planned<T> {
             end_ns,
             place,
         } = self.transmitter.serve(now_ns, bytes);
-        let fate = self.decide(start_ns, on_air, verdict.is_marked());
+        let fate = self.decide(start_ns, bytes, on_air, verdict.is_marked());
         self.queue.push(Waiting {
             arrived_ns: now_ns,
             start_ns,
@@ -272,8 +276,18 @@ impl<T: Transmit> Planned<T> {
             arrived_pkts: self.arrived_pkts,
             arrived_bytes: self.arrived_bytes,
             busy_ns: self.busy_ns - unsent_ns,
+            received_bytes: self.sent_bytes - self.lost_bytes(),
         };
         self.law.run_timers(self.view(now_ns), meter);
+    }
+
+    /// Bytes of transmissions that began and are lost on the air.
+    fn lost_bytes(&self) -> u64 {
+        let decided = self.air.as_ref().map_or(0, |air| air.lost_bytes);
+        let waiting = || self.queue.packets().filter(|waiting| waiting.fate.is_lost);
+        let unsent = || waiting().map(|waiting| u64::from(waiting.bytes)).sum();
+        // Without losses there are none among those that wait.
+        decided - if decided > 0 { unsent() } else { 0 }
     }
 
     /// Off the hot path: says what the link looked like.
@@ -352,7 +366,10 @@ impl<T: Transmit> Transit for Planned<T> {
         if let Some(air) = &self.air {
             air.tell(
                 &mut counters,
-                self.queue.fates().chain(is_unsent.then_some(self.last_fate)),
+                self.queue
+                    .packets()
+                    .map(|waiting| waiting.fate)
+                    .chain(is_unsent.then_some(self.last_fate)),
             );
         }
         Ok(counters)

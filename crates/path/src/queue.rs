@@ -163,9 +163,9 @@ impl<X: Copy + Default> Fifo<X> {
         kept
     }
 
-    /// Fates of those that wait.
-    pub fn fates(&self) -> impl Iterator<Item = Counted> {
-        self.waiting.iter_from(0).map(|waiting| waiting.fate)
+    /// Those that wait.
+    pub fn packets(&self) -> impl Iterator<Item = &Waiting<X>> {
+        self.waiting.iter_from(0)
     }
 
     /// Tells what waits at `now_ns`, and what has waited until then.

@@ -4,7 +4,7 @@ use fadelab_laws::{Fate, RouterHost, Shown, abi, guard};
 use fadelab_phy::random::{CounterDraw, Stream};
 
 use crate::packet::{PacketId, Store};
-use crate::spec::{CapacitySpec, LinkSpec};
+use crate::spec::{Buffer, CapacitySpec, LinkSpec};
 
 pub(crate) use abi::HostMeter as Meter;
 
@@ -16,6 +16,15 @@ pub(crate) struct QueueView {
     pub now_ns: u64,
     pub bytes: u64,
     pub pkts: u32,
+}
+
+/// One of the queues that a law has of its own.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct OwnQueue {
+    pub bytes: u64,
+    pub pkts: u32,
+    /// How long its head has waited.
+    pub wait_ns: u64,
 }
 
 /// A law, its parameters and its state.
@@ -49,7 +58,7 @@ impl LawHost {
             random: random.next_u64() as u32,
             capacity_Bps: capacity_bytes_per_s,
             delay_us: spec.delay_ns / NS_PER_US,
-            limit_bytes: spec.buffer.bytes.unwrap_or(0),
+            limit_bytes: limit_bytes(spec.buffer, spec.air_bytes(packet_bytes)),
             limit_pkts: spec.buffer.packets.unwrap_or(0),
             packet_bytes: spec.air_bytes(packet_bytes),
             ..abi::Link::default()
@@ -102,6 +111,34 @@ impl LawHost {
         host.set_queue(queue.bytes, queue.pkts);
         let random = &mut self.random;
         host.run_timers(queue.now_ns, &meter, || random.next_u64() as u32);
+    }
+
+    /// Shows the law what waits in one of its own queues; to be said of each before every call.
+    pub fn show_own_queue(&mut self, index: usize, queue: OwnQueue) {
+        if let Some(host) = &mut self.host {
+            host.set_own_queue(index, queue.bytes, queue.pkts, queue.wait_ns);
+        }
+    }
+
+    /// The queue of the law's own that an arrival is to join, before [`Self::on_enqueue`].
+    pub fn classify(
+        &mut self,
+        queue: QueueView,
+        full: bool,
+        id: PacketId,
+        air_bytes: u32,
+        store: &mut impl Store,
+    ) -> u32 {
+        let Some(host) = &mut self.host else { return 0 };
+        host.set_queue(queue.bytes, queue.pkts);
+        host.classify(queue.now_ns, full, shown(self.sees_feedback, id, air_bytes, store))
+    }
+
+    /// The queue of the law's own whose head is to leave, before [`Self::on_dequeue`].
+    pub fn pick(&mut self, queue: QueueView) -> u32 {
+        let Some(host) = &mut self.host else { return 0 };
+        host.set_queue(queue.bytes, queue.pkts);
+        host.pick(queue.now_ns)
     }
 
     /// An arrival, before the limit of the queue is applied: `full` says what that will do. A law that does not look at
@@ -164,6 +201,12 @@ impl LawHost {
         host.set_queue(0, 0);
         host.pass(now_ns, shown(self.sees_feedback, id, air_bytes, store))
     }
+}
+
+/// A limit in bytes as a law is told it: one in packets counts full ones.
+fn limit_bytes(buffer: Buffer, packet_bytes: u32) -> u64 {
+    let of_packets = || u64::from(buffer.packets.unwrap_or(0)) * u64::from(packet_bytes);
+    buffer.bytes.unwrap_or_else(of_packets).max(1)
 }
 
 /// A random word of a link by its number.

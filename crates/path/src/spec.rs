@@ -77,6 +77,7 @@ impl LinkKind {
     /// Whether the fate of a packet depends on packets that come after it, so that it cannot be planned at arrival.
     pub(crate) fn goes_step_by_step(&self) -> bool {
         self.queues != Queues::One
+            || self.router.law.queues() > 0
             || self.layer != LinkLayer::default()
             || self.router.law.flags() & fadelab_laws::abi::ROUTER_DROPS_AT_DEQUEUE != 0
     }

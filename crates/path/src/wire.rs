@@ -395,7 +395,9 @@ impl Wires {
             counters.sent_pkts -= 1;
         }
         if let Some(air) = self.air_of(wire) {
-            let waiting = queue.into_iter().flat_map(|queue| queue.waiting.fates());
+            let waiting = queue
+                .into_iter()
+                .flat_map(|queue| queue.waiting.packets().map(|waiting| waiting.fate));
             air.tell(
                 &mut counters,
                 waiting.chain((last.end_ns > now_ns).then_some(last.fate)),

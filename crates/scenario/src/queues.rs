@@ -110,7 +110,9 @@ impl Queueing {
         };
         match self.division {
             Division::Auto if is_fair.unwrap_or(self.run_is_fair) => fair(Some(HASHED)),
-            Division::Auto if self.vcp_acks_first && law.wire() == abi::WIRE_VCP => Queues::AcksFirst,
+            Division::Auto if self.vcp_acks_first && law.wire() == abi::WIRE_VCP && law.queues() == 0 => {
+                Queues::AcksFirst
+            }
             Division::Auto | Division::One => Queues::One,
             Division::AcksFirst => Queues::AcksFirst,
             Division::PerFlow => fair(None),
@@ -133,6 +135,14 @@ pub(crate) fn read(
             let why = format!(
                 "`fq_{}` stands for fair queues: take \"auto\" or the router `{0}`",
                 law.name()
+            );
+            return Err(reader.refuse(path, &why));
+        }
+        if law.queues() > 0 && (by_name || !matches!(division, Division::Auto | Division::One)) {
+            let why = format!(
+                "router {} has {} queues of its own, which cannot stand in others: take \"auto\"",
+                law.name(),
+                law.queues()
             );
             return Err(reader.refuse(path, &why));
         }
@@ -164,7 +174,7 @@ pub(crate) fn read(
 /// belongs to the link, cannot.
 fn suits_fair_queues(law: &Router) -> bool {
     let shares = abi::ROUTER_NEEDS_CAPACITY | abi::ROUTER_FEEDBACK;
-    law.timers() == 0 && law.flags() & shares == 0 && law.wire() == abi::WIRE_NONE
+    law.timers() == 0 && law.flags() & shares == 0 && law.wire() == abi::WIRE_NONE && law.queues() == 0
 }
 
 fn why_not_fair(law: &Router) -> String {

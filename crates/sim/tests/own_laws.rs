@@ -54,7 +54,10 @@ fn a_sender_brought_by_a_user_gives_the_same_run() {
     {
         let (name, router) = (law.name(), law.router().unwrap_or("rem"));
         let own = format!("own_{name}");
-        bring("sender", name, &own, law.header());
+        // One file, as a user's law is: the receiver's half joins it where it stands in a header of its own.
+        let receiver = fadelab_laws::receiver(name).map_or("", |receiver| receiver.header());
+        let beside = if receiver == law.header() { "" } else { receiver };
+        bring("sender", name, &own, &[law.header(), beside].concat());
         let spec = busy(name, router);
         let record = record_of(&spec);
         assert_eq!(record_of(&busy(&own, router)), record, "{name}");
@@ -64,6 +67,15 @@ fn a_sender_brought_by_a_user_gives_the_same_run() {
             .expect("registered");
         let sender: &'static fadelab_laws::Sender = Box::leak(Box::new(sender));
         explained.flows.iter_mut().for_each(|flow| flow.sender = Some(sender));
+        let receiver = Explained::builtin("receiver", name).and_then(|law| law.receiver);
+        assert_eq!(receiver.is_some(), explained.flows[0].receiver.is_some(), "{name}");
+        if let Some(receiver) = receiver {
+            let receiver: &'static fadelab_laws::Receiver = Box::leak(Box::new(receiver));
+            explained
+                .flows
+                .iter_mut()
+                .for_each(|flow| flow.receiver = Some(receiver));
+        }
         assert_eq!(record_of(&explained), record, "{name}, explained");
     }
 }

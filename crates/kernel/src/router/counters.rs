@@ -48,7 +48,7 @@ pub struct Counters {
 const PLACE: usize = 24;
 
 /// Where the law's state stands: behind the counters, the configuration, three words and its host.
-pub(super) const STATE_PLACE: usize = PLACE + size_of::<Counters>() + 40 + 3 * 8 + size_of::<abi::Host>();
+pub(super) const STATE_PLACE: usize = PLACE + size_of::<Counters>() + 48 + 3 * 8 + size_of::<abi::Host>();
 
 impl Counters {
     /// The law's load factor; `None` where it has none.

@@ -7,14 +7,33 @@ use std::time::Duration;
 
 use crate::device::{Device, within};
 
-/// Whether a device is up, and the largest packet it takes, in IP bytes.
-pub(super) fn state(device: &Device) -> io::Result<(bool, u32)> {
+/// Of a device.
+pub(super) struct State {
+    pub is_up: bool,
+    /// The largest packet it takes, in IP bytes.
+    pub mtu: u32,
+    /// Packets that its transmit queue is to hold.
+    pub queue_pkts: u32,
+}
+
+pub(super) fn state(device: &Device) -> io::Result<State> {
     within(device.netns.as_deref(), || {
         let flags = ask(&device.name, libc::SIOCGIFFLAGS)?;
         let mtu = ask(&device.name, libc::SIOCGIFMTU)?;
-        // SAFETY: the two requests filled in these fields.
-        let (flags, mtu) = unsafe { (flags.ifr_ifru.ifru_flags, mtu.ifr_ifru.ifru_mtu) };
-        Ok((i32::from(flags) & libc::IFF_UP != 0, mtu.unsigned_abs()))
+        let queue = ask(&device.name, libc::SIOCGIFTXQLEN)?;
+        // SAFETY: the three requests filled in these fields; the length of a queue is a number as the MTU is.
+        let (flags, mtu, queue_pkts) = unsafe {
+            (
+                flags.ifr_ifru.ifru_flags,
+                mtu.ifr_ifru.ifru_mtu,
+                queue.ifr_ifru.ifru_mtu,
+            )
+        };
+        Ok(State {
+            is_up: i32::from(flags) & libc::IFF_UP != 0,
+            mtu: mtu.unsigned_abs(),
+            queue_pkts: queue_pkts.unsigned_abs(),
+        })
     })?
 }
 

@@ -148,8 +148,9 @@ impl Router {
         let (ifindex, framing) = device
             .look()
             .map_err(|error| RouterError::device(&device.name, &error))?;
-        let (up, mtu) = link::state(device).map_err(|error| RouterError::device(&device.name, &error))?;
-        if !up {
+        let link::State { is_up, mtu, queue_pkts } =
+            link::state(device).map_err(|error| RouterError::device(&device.name, &error))?;
+        if !is_up {
             return Err(RouterError::Down {
                 device: device.name.clone(),
             });
@@ -170,6 +171,7 @@ impl Router {
         let place = Place {
             capacity_bytes_per_s: options.capacity_bytes_per_s,
             limit_bytes: options.limit_bytes,
+            queue_pkts,
             packet_bytes: mtu + air_bytes,
             link_bytes,
             air_bytes,

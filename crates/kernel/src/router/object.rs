@@ -32,6 +32,14 @@ pub fn obstacle(law: &Router, part: &Capacity) -> Option<String> {
             law.name()
         ));
     }
+    if law.queues() > 0 {
+        return Some(format!(
+            "router law {}: it has {} queues of its own, and a device has one, behind the program; it runs in the \
+             simulator",
+            law.name(),
+            law.queues()
+        ));
+    }
     if law.flags() & abi::ROUTER_NEEDS_CAPACITY != 0 && !part.knows_capacity() {
         return Some(format!(
             "router law {}: it needs a capacity, which the part {} does not give; take the part configured",
@@ -63,12 +71,15 @@ fn codec(wire: u32) -> Codec {
 pub fn compile(recipe: &Recipe<'_>) -> Result<Vec<u8>, CompileError> {
     let Recipe { law, part, .. } = recipe;
     let codec = codec(law.wire());
+    let header = law_header("router", law.name());
+    let part_header = law_header("capacity", part.name());
+    // A header that a user brings may have both, and nothing that keeps it from being read twice.
+    let part_header = (part_header != header).then_some(("CAPACITY_HEADER", part_header));
     let defines = [
-        ("LAW_HEADER", law_header("router", law.name())),
+        ("LAW_HEADER", header),
         ("LAW_TABLE_NAME", format!("{}_router", law.name())),
         ("LAW_STATE_BYTES", law.state_bytes().to_string()),
         ("LAW_PARAMS", list(recipe.params)),
-        ("CAPACITY_HEADER", law_header("capacity", part.name())),
         ("CAPACITY_TABLE_NAME", format!("{}_capacity", part.name())),
         ("CAPACITY_STATE_BYTES", part.state_bytes().to_string()),
         ("CAPACITY_PARAMS", list(recipe.part_params)),
@@ -85,7 +96,8 @@ pub fn compile(recipe: &Recipe<'_>) -> Result<Vec<u8>, CompileError> {
         ("CODE(s)", "((const struct vcp_router_state *)(s))->code".to_owned()),
     ];
     let shown = shown.iter().filter(|_| law.name() == "vcp").cloned();
-    let defines: Vec<_> = defines.into_iter().chain(compile::codec(&codec)).chain(shown).collect();
+    let defines = defines.into_iter().chain(part_header);
+    let defines: Vec<_> = defines.chain(compile::codec(&codec)).chain(shown).collect();
     compile::object("router.bpf.c", UNIT, &defines)
 }
 

@@ -13,6 +13,8 @@ pub struct Place {
     pub capacity_bytes_per_s: u64,
     /// Most bytes in the queue; 0: not known.
     pub limit_bytes: u64,
+    /// Packets that the device's transmit queue is to hold: what the law takes for the limit where none is known.
+    pub queue_pkts: u32,
     /// Bytes on the air of a full packet.
     pub packet_bytes: u32,
     /// Of the link's header, in front of IP's.
@@ -34,6 +36,7 @@ impl Place {
             bytes.extend(word.to_ne_bytes());
         }
         bytes.extend(self.netns_inode.to_ne_bytes());
+        bytes.extend(u64::from(self.queue_pkts).to_ne_bytes());
         bytes
     }
 }

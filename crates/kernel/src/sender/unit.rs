@@ -78,6 +78,11 @@ impl<'a> Unit<'a> {
         let state_bytes = self.receiver.map_or(0, Receiver::state_bytes);
         defines.push(("ECHO_STATE_BYTES", state_bytes.to_string()));
         if self.receiver.is_some() {
+            let (header, beside) = (law_header("receiver", law.name()), law_header("sender", law.name()));
+            // A header that a user brings may have both halves, and nothing that keeps it from being read twice.
+            if header != beside {
+                defines.push(("RECEIVER_HEADER", header));
+            }
             defines.push(("LAW_RECEIVER", format!("{}_receiver", law.name())));
         }
         object("sender.bpf.c", include_str!("../../bpf/sender.bpf.c"), &defines)

@@ -1,7 +1,7 @@
 //! What a law's table of functions says that its comment does not: what it needs of its path and its host.
 
 use crate::catalogue::Role;
-use crate::{Capacity, Router, Sender, Wire, abi, registry};
+use crate::{Capacity, Gateway, Receiver, Router, Sender, Wire, abi, registry};
 
 type Facts = (Vec<(&'static str, String)>, String);
 
@@ -9,8 +9,10 @@ type Facts = (Vec<(&'static str, String)>, String);
 pub fn of(role: Role, name: &str) -> Facts {
     match role {
         Role::Sender => registry::sender(name).map(sender),
+        Role::Receiver => registry::receiver(name).map(receiver),
         Role::Router => registry::router(name).map(router),
         Role::Capacity => registry::capacity(name).map(capacity),
+        Role::Gateway => registry::gateway(name).map(gateway),
         Role::Wire => registry::wire(name).map(format),
         Role::Part => None,
     }
@@ -45,7 +47,7 @@ fn sender(law: &'static Sender) -> Facts {
             None => "any".to_owned(),
         },
     ));
-    let on_acks = registry::receiver(law.name()).map_or(0, crate::Receiver::feedback_bytes);
+    let on_acks = registry::receiver(law.name()).map_or(0, Receiver::feedback_bytes);
     let feedback = match (law.feedback_bytes(), on_acks) {
         (0, 0) => "none".to_owned(),
         (0, ack) => format!("{} on ACKs", bytes(ack)),
@@ -98,6 +100,16 @@ fn sender(law: &'static Sender) -> Facts {
     (facts, needs.join(", "))
 }
 
+fn receiver(law: &'static Receiver) -> Facts {
+    let needs = format!("sender {}", law.name());
+    let facts = vec![
+        ("Half of", format!("`{}`", law.name())),
+        ("Feedback", format!("{} on ACKs", bytes(law.feedback_bytes()))),
+        ("State", bytes(law.state_bytes())),
+    ];
+    (facts, needs)
+}
+
 /// A sender's memory against what the kernel gives.
 fn state(count: u32, in_storage: bool) -> String {
     if in_storage {
@@ -134,6 +146,9 @@ fn router(law: &'static Router) -> Facts {
         .to_owned(),
     ));
     facts.push(("Timers", law.timers().to_string()));
+    if law.queues() > 0 {
+        facts.push(("Queues of its own", law.queues().to_string()));
+    }
     facts.push(("State", bytes(law.state_bytes())));
     (facts, needs.join(", "))
 }
@@ -147,6 +162,11 @@ fn capacity(part: &'static Capacity) -> Facts {
     };
     let facts = vec![("Gives", gives.to_owned()), ("State", bytes(part.state_bytes()))];
     (facts, gives.to_owned())
+}
+
+fn gateway(law: &'static Gateway) -> Facts {
+    let state = format!("{} for each tunnel", bytes(law.state_bytes()));
+    (vec![("State", state)], String::new())
 }
 
 fn format(wire: &'static Wire) -> Facts {

@@ -19,7 +19,8 @@ pub fn index(entries: &[Entry]) -> String {
         "{GENERATED}# Laws\n\nWhat is registered in `laws/REGISTRY`, and what laws share. `fadelab laws` prints the \
          lists, `fadelab explain NAME` the pages.\n"
     );
-    for role in Role::ALL {
+    let has_entries = |role: &Role| entries.iter().any(|entry| entry.role == *role);
+    for role in Role::ALL.into_iter().filter(has_entries) {
         let needs = if role == Role::Capacity { "gives" } else { "needs" };
         let _ = writeln!(
             text,
@@ -42,8 +43,8 @@ pub fn index(entries: &[Entry]) -> String {
 /// The page of one entry.
 pub fn page(entry: &Entry) -> String {
     let mut text = format!("{GENERATED}# {} `{}`\n", title(entry.role), entry.name);
-    // A part has no summary but the first sentence of its text.
-    if entry.role != Role::Part {
+    // Parts and receivers have no summary but the first sentence of their text.
+    if !matches!(entry.role, Role::Receiver | Role::Part) {
         let _ = writeln!(text, "\n{}.", escaped(&entry.summary));
     }
     let _ = writeln!(text, "\nHeader: [`{0}`](../../{0})", entry.path);
@@ -65,8 +66,10 @@ pub fn page(entry: &Entry) -> String {
 fn title(role: Role) -> &'static str {
     match role {
         Role::Sender => "Sender",
+        Role::Receiver => "Receiver",
         Role::Router => "Router",
         Role::Capacity => "Capacity part",
+        Role::Gateway => "Gateway",
         Role::Wire => "Format of packets",
         Role::Part => "Shared part",
     }

@@ -18,12 +18,16 @@ include!(concat!(env!("OUT_DIR"), "/catalogue.rs"));
 /// What a header is for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Role {
-    /// A sender's law, with its receiver's half where it has one.
+    /// A sender's law.
     Sender,
+    /// The receiver's half of the sender's law of its name.
+    Receiver,
     /// A router's law.
     Router,
     /// How a router learns what its link can carry.
     Capacity,
+    /// A gateway's law.
+    Gateway,
     /// How the packets of laws carry their feedback; not a law by itself.
     Wire,
     /// What laws share; not a law by itself.
@@ -32,14 +36,24 @@ pub enum Role {
 
 impl Role {
     /// All roles, in the order of the catalogue.
-    pub const ALL: [Self; 5] = [Self::Sender, Self::Router, Self::Capacity, Self::Wire, Self::Part];
+    pub const ALL: [Self; 7] = [
+        Self::Sender,
+        Self::Receiver,
+        Self::Router,
+        Self::Capacity,
+        Self::Gateway,
+        Self::Wire,
+        Self::Part,
+    ];
 
     /// As the registry and the command line write it.
     pub fn name(self) -> &'static str {
         match self {
             Self::Sender => "sender",
+            Self::Receiver => "receiver",
             Self::Router => "router",
             Self::Capacity => "capacity",
+            Self::Gateway => "gateway",
             Self::Wire => "wire",
             Self::Part => "part",
         }
@@ -49,8 +63,10 @@ impl Role {
     pub fn heading(self) -> &'static str {
         match self {
             Self::Sender => "Senders",
+            Self::Receiver => "Receivers",
             Self::Router => "Routers",
             Self::Capacity => "Capacity parts",
+            Self::Gateway => "Gateways",
             Self::Wire => "Formats of packets",
             Self::Part => "Shared parts",
         }
@@ -120,11 +136,12 @@ fn entry(role: Role, name: &'static str, path: &'static str, text: &str) -> Entr
         Role::Sender => registry::sender(name).map(|law| (law.summary(), law.params(), law.watch())),
         Role::Router => registry::router(name).map(|law| (law.summary(), law.params(), law.watch())),
         Role::Capacity => registry::capacity(name).map(|part| (part.summary(), part.params(), part.watch())),
+        Role::Gateway => registry::gateway(name).map(|law| (law.summary(), law.params(), law.watch())),
         Role::Wire => registry::wire(name).map(|wire| (wire.summary(), &[][..], &[][..])),
-        Role::Part => None,
+        Role::Receiver | Role::Part => None,
     }
     .map_or_else(
-        || (first_sentence(&sections), &[][..], &[][..]),
+        || (first_sentence(account(&sections)), &[][..], &[][..]),
         |(summary, params, watch)| (summary.to_owned(), params, watch),
     );
     let (facts, needs) = facts::of(role, name);
@@ -154,8 +171,14 @@ fn without_macro(parameters: &mut Section) {
         .retain(|block| *block != Block::Paragraph(String::new()));
 }
 
-fn first_sentence(sections: &[Section]) -> String {
-    let text = sections.first().map(Section::text).unwrap_or_default();
+/// Where a header without a summary in its table says what it is about: what comes first, or under a heading.
+fn account(sections: &[Section]) -> Option<&Section> {
+    let headed = sections.iter().find(|section| section.title == "In one paragraph");
+    headed.or(sections.first())
+}
+
+fn first_sentence(section: Option<&Section>) -> String {
+    let text = section.map(Section::text).unwrap_or_default();
     let end = text.find(". ").unwrap_or(text.len());
     text[..end].trim_end_matches('.').to_owned()
 }

@@ -37,6 +37,7 @@ pub(crate) enum Kind {
     Packet,
     Queue,
     Interval,
+    Tunnel,
     Control,
     Estimate,
     Due,
@@ -57,6 +58,7 @@ macro_rules! with_type {
             Kind::Packet => $call::<abi::Packet>($($argument),*),
             Kind::Queue => $call::<abi::Queue>($($argument),*),
             Kind::Interval => $call::<abi::Interval>($($argument),*),
+            Kind::Tunnel => $call::<abi::Tunnel>($($argument),*),
             Kind::Control => $call::<abi::Control>($($argument),*),
             Kind::Estimate => $call::<abi::Estimate>($($argument),*),
             Kind::Due => $call::<Due>($($argument),*),
@@ -139,6 +141,10 @@ fn to_json(field: &dyn Any) -> Value {
         (*value).into()
     } else if let Some(bytes) = field.downcast_ref::<[u8; abi::FEEDBACK_BYTES_MAX]>() {
         to_hex(bytes).into()
+    } else if let Some(numbers) = field.downcast_ref::<[u32; abi::QUEUES_MAX]>() {
+        numbers.to_vec().into()
+    } else if let Some(numbers) = field.downcast_ref::<[u64; abi::QUEUES_MAX]>() {
+        numbers.to_vec().into()
     } else if let Some(feedback) = field.downcast_ref::<abi::Feedback>() {
         let mut feedback = *feedback;
         let mut fields = Map::new();
@@ -153,12 +159,19 @@ fn to_json(field: &dyn Any) -> Value {
     }
 }
 
+fn set<T: TryFrom<u64>>(field: &mut T, value: &Value) -> bool {
+    let number = value.as_u64().and_then(|number| T::try_from(number).ok());
+    number.map(|number| *field = number).is_some()
+}
+
+/// Sets each number of a list that has as many.
+fn set_each<T: TryFrom<u64>>(fields: &mut [T], value: &Value) -> bool {
+    let numbers = value.as_array().filter(|numbers| numbers.len() == fields.len());
+    numbers.is_some_and(|numbers| fields.iter_mut().zip(numbers).all(|(field, number)| set(field, number)))
+}
+
 /// Sets a field; says whether the value is one of its kind.
 fn from_json(field: &mut dyn Any, value: &Value) -> bool {
-    fn set<T: TryFrom<u64>>(field: &mut T, value: &Value) -> bool {
-        let number = value.as_u64().and_then(|number| T::try_from(number).ok());
-        number.map(|number| *field = number).is_some()
-    }
     if let Some(field) = field.downcast_mut::<u64>() {
         set(field, value)
     } else if let Some(field) = field.downcast_mut::<u32>() {
@@ -173,6 +186,10 @@ fn from_json(field: &mut dyn Any, value: &Value) -> bool {
         let bytes = value.as_str().and_then(from_hex);
         let bytes = bytes.and_then(|bytes| bytes.try_into().ok());
         bytes.map(|bytes| *field = bytes).is_some()
+    } else if let Some(field) = field.downcast_mut::<[u32; abi::QUEUES_MAX]>() {
+        set_each(field, value)
+    } else if let Some(field) = field.downcast_mut::<[u64; abi::QUEUES_MAX]>() {
+        set_each(field, value)
     } else if let Some(feedback) = field.downcast_mut::<abi::Feedback>() {
         let Some(fields) = value.as_object() else { return false };
         let mut good = true;
@@ -226,7 +243,7 @@ pub(crate) struct Function {
 impl Function {
     /// Whether the law may write into the event.
     pub fn writes_event(&self) -> bool {
-        matches!(self.event, Kind::Send | Kind::Fill | Kind::Packet)
+        matches!(self.event, Kind::Send | Kind::Fill | Kind::Packet) && self.name != "classify"
     }
 
     /// The position of a function.
@@ -249,8 +266,17 @@ const fn function(role: &'static str, name: &'static str, event: Kind, decision:
     }
 }
 
+/// A gateway's function, which reads one packet and writes another.
+const fn carries(name: &'static str) -> Function {
+    Function {
+        context: Kind::Packet,
+        words: &["now_us"],
+        ..function("gateway", name, Kind::Packet, Kind::None)
+    }
+}
+
 /// In the order of `enum guard_function` of `guard.h`.
-pub(crate) static FUNCTIONS: [Function; 18] = [
+pub(crate) static FUNCTIONS: [Function; 23] = [
     function("sender", "init", Kind::Start, Kind::Control),
     function("sender", "on_send", Kind::Send, Kind::Control),
     function("sender", "on_ack", Kind::Ack, Kind::Control),
@@ -295,6 +321,19 @@ pub(crate) static FUNCTIONS: [Function; 18] = [
         result: Some("due_us"),
         ..function("router", "on_timer", Kind::None, Kind::None)
     },
+    Function {
+        context: Kind::Queue,
+        result: Some("queue"),
+        ..function("router", "classify", Kind::Packet, Kind::None)
+    },
+    Function {
+        context: Kind::Queue,
+        result: Some("queue"),
+        ..function("router", "pick", Kind::None, Kind::None)
+    },
     function("capacity", "init", Kind::Link, Kind::None),
     function("capacity", "estimate", Kind::Interval, Kind::Estimate),
+    function("gateway", "init", Kind::Tunnel, Kind::None),
+    carries("encapsulate"),
+    carries("decapsulate"),
 ];

@@ -41,6 +41,7 @@ pub(crate) struct Call {
     flags: u32,
     feedback_bytes: u32,
     timers: u32,
+    queues: u32,
     line: u32,
     state: *mut c_void,
     params: *const c_void,
@@ -74,6 +75,7 @@ pub(crate) struct Tables {
     pub receiver: *const abi::ReceiverTable,
     pub router: *const abi::RouterTable,
     pub capacity: *const abi::CapacityTable,
+    pub gateway: *const abi::GatewayTable,
     /// Of the router.
     pub host: *const abi::HostCalls,
 }

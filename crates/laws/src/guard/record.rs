@@ -30,7 +30,7 @@ pub struct CallsHead {
 pub struct CallRecord {
     /// Name of the law.
     pub law: String,
-    /// `sender`, `receiver`, `router` or `capacity`.
+    /// `sender`, `receiver`, `router`, `capacity` or `gateway`.
     pub role: String,
     /// Name of the function in the role's table.
     pub function: String,
@@ -48,10 +48,10 @@ pub struct CallRecord {
     /// Arguments that are plain numbers.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub arguments: BTreeMap<String, u64>,
-    /// The event: the ACK, segment, packet, link or interval.
+    /// The event: the ACK, segment, packet, link, interval or tunnel.
     #[serde(default, skip_serializing_if = "Map::is_empty")]
     pub event: Map<String, Value>,
-    /// The queue that a router sees.
+    /// The queue that a router sees, or the packet that a gateway only reads.
     #[serde(default, skip_serializing_if = "Map::is_empty")]
     pub queue: Map<String, Value>,
     /// What the law may change, before the call: a sender's control, a router's timers, an estimate.

@@ -155,6 +155,8 @@ fn packet(before: &abi::Packet, packet: &abi::Packet) -> Option<String> {
         ("ip_id", before.ip_id.into(), packet.ip_id.into()),
         ("role", before.role.into(), packet.role.into()),
         ("wire", before.wire.into(), packet.wire.into()),
+        ("segments", before.segments, packet.segments),
+        ("roles_known", before.roles_known, packet.roles_known),
     ];
     if let Some((field, was, is)) = read_only.into_iter().find(|(_, was, is)| was != is) {
         return Some(format!(
@@ -177,14 +179,18 @@ fn estimate(flags: u32, estimate: &abi::Estimate) -> Option<String> {
     if estimate.capacity_Bps != 0 && flags & abi::CAPACITY_KNOWN == 0 {
         return Some("it returned a capacity_Bps, but its table lacks LAW_CAPACITY_KNOWN".to_owned());
     }
-    if estimate.has_queue_control > 1 {
-        let given = estimate.has_queue_control;
-        return Some(format!("it returned has_queue_control = {given}; allowed is 0 or 1"));
+    let flags = [
+        ("has_queue_control", estimate.has_queue_control),
+        ("has_aggregate", estimate.has_aggregate),
+    ];
+    if let Some((field, given)) = flags.into_iter().find(|(_, given)| *given > 1) {
+        return Some(format!("it returned {field} = {given}; allowed is 0 or 1"));
     }
     let fields = [
         ("capacity_Bps", estimate.capacity_Bps),
         ("spare_Bps", estimate.spare_Bps.unsigned_abs()),
         ("queue_control_bytes", estimate.queue_control_bytes.unsigned_abs()),
+        ("aggregate_Bps", estimate.aggregate_Bps.unsigned_abs()),
     ];
     let wrong = fields.into_iter().find(|(_, size)| *size > ESTIMATE_MAX);
     wrong.map(|(field, size)| format!("it returned {field} of {size}, beyond any link (2^50)"))
@@ -199,6 +205,16 @@ fn returned(call: &Call, function: &Function) -> Option<String> {
         "verdict" if call.result == u64::from(abi::DROP) && function.name == "on_dequeue" => {
             let declared = call.flags & abi::ROUTER_DROPS_AT_DEQUEUE != 0;
             (!declared).then(|| "it drops in on_dequeue, but its table lacks LAW_ROUTER_DROPS_AT_DEQUEUE".to_owned())
+        }
+        "queue" if call.result >= u64::from(call.queues) => Some(format!(
+            "it returned queue {}; its table declares {} (.queues), counted from 0",
+            call.result, call.queues
+        )),
+        "queue" if function.name == "pick" => {
+            // SAFETY: a queue is picked among those of a queue that is shown.
+            let each_pkts = unsafe { (*call.context.cast::<abi::Queue>()).each_pkts };
+            let empty = each_pkts[call.result as usize] == 0;
+            empty.then(|| format!("it picked queue {}, which is empty (each_pkts)", call.result))
         }
         "due_us" => {
             // SAFETY: a timer is called with a queue.

@@ -74,11 +74,15 @@ pub(super) unsafe fn roles(tables: &Tables, law: &str) -> Result<Vec<&'static st
             }
             roles.push("capacity");
         }
+        if let Some(table) = tables.gateway.as_ref() {
+            gateway(table, law)?;
+            roles.push("gateway");
+        }
     }
     match roles.as_slice() {
         [] => Err(format!(
-            "it defines no law: expected is at least one of {law}_sender, {law}_router and {law}_capacity, for \
-             example\n  \
+            "it defines no law: expected is at least one of {law}_sender, {law}_router, {law}_capacity and \
+             {law}_gateway, for example\n  \
              LAW_TABLE struct law_sender {law}_sender = {{.abi = LAW_ABI, ...}};\n\
              `fadelab new-law {law}` writes a header to begin with"
         )),
@@ -141,6 +145,18 @@ unsafe fn router(table: &abi::RouterTable, law: &str) -> Result<(), String> {
     }
     one_of("router", law, ".wire", table.wire, abi::WIRE_PAIR)?;
     one_of("router", law, ".timers", table.timers, abi::TIMERS_MAX as u32)?;
+    one_of("router", law, ".queues", table.queues, abi::QUEUES_MAX as u32)?;
+    if table.queues == 0 && (table.classify.is_some() || table.pick.is_some()) {
+        return Err(format!(
+            "{law}_router has .classify or .pick, but no .queues: how many has it?"
+        ));
+    }
+    if table.queues > 0 && (table.classify.is_none() || table.pick.is_none()) {
+        return Err(format!(
+            "{law}_router has .queues = {}, and needs .classify (which one a packet joins) and .pick (which one sends)",
+            table.queues
+        ));
+    }
     if table.timers > 0 && table.on_timer.is_none() {
         return Err(format!("{law}_router has .timers = {}, but no .on_timer", table.timers));
     }
@@ -149,6 +165,26 @@ unsafe fn router(table: &abi::RouterTable, law: &str) -> Result<(), String> {
             "{law}_router has .control_timer = {}, but its timers are 0 to {}",
             table.control_timer,
             table.timers - 1
+        ));
+    }
+    Ok(())
+}
+
+unsafe fn gateway(table: &abi::GatewayTable, law: &str) -> Result<(), String> {
+    // SAFETY: as for roles.
+    unsafe {
+        common(&common_of!("gateway", table), law)?;
+        described(
+            "gateway",
+            law,
+            table.summary,
+            (table.params, table.params_n, table.params_bytes),
+        )?;
+        watched("gateway", law, table.state_bytes, (table.watch, table.watch_n))?;
+    }
+    if table.encapsulate.is_none() && table.decapsulate.is_none() {
+        return Err(format!(
+            "{law}_gateway has neither .encapsulate nor .decapsulate: it would never carry anything"
         ));
     }
     Ok(())

@@ -21,7 +21,7 @@ pub(crate) use load::explained;
 pub struct OwnLaw {
     /// Where it came from.
     pub source: Source,
-    /// The roles that it defines, of `sender`, `receiver`, `router` and `capacity`.
+    /// The roles that it defines, of `sender`, `receiver`, `router`, `capacity` and `gateway`.
     pub roles: Vec<&'static str>,
     /// What the compiler warned of; empty where it did not.
     pub warnings: String,

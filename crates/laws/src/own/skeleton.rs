@@ -8,7 +8,7 @@ pub fn skeleton(role: Role, name: &str) -> Option<String> {
         Role::Sender => include_str!("../../templates/sender.h"),
         Role::Router => include_str!("../../templates/router.h"),
         Role::Capacity => include_str!("../../templates/capacity.h"),
-        Role::Wire | Role::Part => return None,
+        Role::Receiver | Role::Gateway | Role::Wire | Role::Part => return None,
     };
     Some(template.replace("newlaw", name).replace("NEWLAW", &name.to_uppercase()))
 }

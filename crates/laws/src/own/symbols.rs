@@ -6,13 +6,14 @@
 use object::{File, Object, ObjectSection, ObjectSymbol, SectionFlags, SectionIndex, SymbolKind, elf};
 
 /// Variables of `guard.h`, which stands in the same translation unit.
-const OF_GUARD: [&str; 6] = [
+const OF_GUARD: [&str; 7] = [
     "guard_host",
     "guard_current",
     "guard_sender",
     "guard_receiver",
     "guard_router",
     "guard_capacity",
+    "guard_gateway",
 ];
 
 /// What `guard.h` and `undefined.h` call, by the names that C libraries give it, and what position-independent code

@@ -1,10 +1,11 @@
-//! What waits: one queue under a law, or several that take turns.
+//! What waits: one queue under a law, several that take turns, or those that a law has of its own.
 
 use std::collections::VecDeque;
 
 use fadelab_phy::channel::PacketKind;
 
 use super::fair::FairQueue;
+use super::own::{Named, OwnQueues};
 use crate::counters::LinkCounters;
 use crate::packet::{Parcel, Store};
 use crate::queue::{Drops, Limits, Waits};
@@ -51,7 +52,7 @@ impl Ledger {
     }
 
     /// A packet leaves its queue.
-    fn count_wait(&mut self, now_ns: u64, waiting: &Waiting) {
+    pub fn count_wait(&mut self, now_ns: u64, waiting: &Waiting) {
         self.waits.add(now_ns - waiting.arrived_ns, waiting.bytes);
     }
 
@@ -172,11 +173,21 @@ impl LawQueue {
 pub(super) enum Queue {
     One(LawQueue),
     Fair(Box<FairQueue>),
+    Own(OwnQueues),
 }
 
 impl Queue {
     pub fn new(spec: &LinkSpec, seed: u64, packet_bytes: u32) -> Self {
+        assert!(
+            spec.queues == Queues::One || spec.router.law.queues() == 0,
+            "link {}: a law with queues of its own cannot stand in others",
+            spec.name
+        );
         match spec.queues {
+            Queues::One if spec.router.law.queues() > 0 => {
+                let law = LawHost::new(spec, seed, packet_bytes, "");
+                Self::Own(OwnQueues::new(law, spec.router.law.queues()))
+            }
             Queues::One | Queues::AcksFirst => {
                 let law = LawHost::new(spec, seed, packet_bytes, "");
                 Self::One(LawQueue::new(law, spec.queues == Queues::AcksFirst))
@@ -195,6 +206,7 @@ impl Queue {
         match self {
             Self::One(queue) => queue.bytes(),
             Self::Fair(fair) => fair.bytes(),
+            Self::Own(own) => own.bytes(),
         }
     }
 
@@ -202,25 +214,32 @@ impl Queue {
         match self {
             Self::One(queue) => queue.pkts(),
             Self::Fair(fair) => fair.pkts(),
+            Self::Own(own) => own.pkts(),
         }
     }
 
     /// An arrival. Returns whether it was taken; what was dropped to make room for it stands in the ledger.
-    pub fn arrive(&mut self, waiting: Waiting, limits: Limits, ledger: &mut Ledger, store: &mut impl Store) -> bool {
+    pub fn arrive(
+        &mut self,
+        waiting: Waiting,
+        limits: Limits,
+        ledger: &mut Ledger,
+        store: &mut impl Store,
+    ) -> Named<bool> {
+        let full = |pkts, bytes| !limits.admit(pkts, bytes, waiting.bytes);
         match self {
-            Self::One(queue) => {
-                let full = !limits.admit(queue.pkts(), queue.bytes(), waiting.bytes);
-                queue.arrive(waiting, full, ledger, store)
-            }
-            Self::Fair(fair) => fair.arrive(waiting, limits, ledger, store),
+            Self::One(queue) => Ok(queue.arrive(waiting, full(queue.pkts(), queue.bytes()), ledger, store)),
+            Self::Fair(fair) => Ok(fair.arrive(waiting, limits, ledger, store)),
+            Self::Own(own) => own.arrive(waiting, full(own.pkts(), own.bytes()), ledger, store),
         }
     }
 
     /// The packet that is sent next.
-    pub fn take(&mut self, now_ns: u64, ledger: &mut Ledger, store: &mut impl Store) -> Option<Waiting> {
+    pub fn take(&mut self, now_ns: u64, ledger: &mut Ledger, store: &mut impl Store) -> Named<Option<Waiting>> {
         match self {
-            Self::One(queue) => queue.take(now_ns, ledger, store),
-            Self::Fair(fair) => fair.take(now_ns, ledger, store),
+            Self::One(queue) => Ok(queue.take(now_ns, ledger, store)),
+            Self::Fair(fair) => Ok(fair.take(now_ns, ledger, store)),
+            Self::Own(own) => own.take(now_ns, ledger, store),
         }
     }
 
@@ -231,6 +250,7 @@ impl Queue {
         match self {
             Self::One(queue) => queue.packets().for_each(&mut add),
             Self::Fair(fair) => fair.packets().for_each(&mut add),
+            Self::Own(own) => own.packets().for_each(&mut add),
         }
         waits.tell(counters);
         ledger.drops.tell(counters);
@@ -241,6 +261,7 @@ impl Queue {
         match self {
             Self::One(queue) => queue.holds_state(address),
             Self::Fair(fair) => fair.holds_state(address),
+            Self::Own(own) => own.holds_state(address),
         }
     }
 
@@ -255,13 +276,16 @@ impl Queue {
     pub fn next_timer(&self) -> u64 {
         match self {
             Self::One(queue) => queue.law.next_due(),
+            Self::Own(own) => own.next_timer(),
             Self::Fair(_) => u64::MAX,
         }
     }
 
     pub fn run_timers(&mut self, now_ns: u64, meter: Meter) {
-        if let Self::One(queue) = self {
-            queue.law.run_timers(queue.view(now_ns), meter);
+        match self {
+            Self::One(queue) => queue.law.run_timers(queue.view(now_ns), meter),
+            Self::Own(own) => own.run_timers(now_ns, meter),
+            Self::Fair(_) => {}
         }
     }
 }

@@ -74,7 +74,7 @@ fn not_as_mahimahi(link: &LinkSpec, packet_bytes: u32) -> Option<String> {
             link.name
         ));
     }
-    if link.queues != Queues::One || link.layer != LinkLayer::default() {
+    if link.queues != Queues::One || link.router.law.queues() > 0 || link.layer != LinkLayer::default() {
         return Some(format!(
             "mahimahi has one queue for all and neither ARQ nor jitter nor reordering, and link `{}` has: take them \
              out or take \"plain\"",

@@ -287,6 +287,9 @@ fn tell_law(
         role: u32::from(packet.header.role),
         ip_id: u32::from(packet.header.ip_id),
         in_order: u32::from(in_order),
+        segments: 1,
+        roles_known: 1,
+        roles: u64::from(packet.header.role),
         ..abi::Data::default()
     };
     if let Some(bytes) = feedback {
