@@ -101,7 +101,7 @@ fn agree(one: &Map<String, Value>, other: &Map<String, Value>) -> bool {
     names.into_iter().all(|name| match (one.get(name), other.get(name)) {
         (Some(Value::Object(one)), Some(Value::Object(other))) => agree(one, other),
         (Some(one), Some(other)) => one == other,
-        (Some(value), None) | (None, Some(value)) => *value == Value::from(0),
+        (Some(value), None) | (None, Some(value)) => *value == 0,
         (None, None) => true,
     })
 }

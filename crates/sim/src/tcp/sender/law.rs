@@ -118,15 +118,8 @@ impl Sender {
         };
         self.law
             .on_send(&mut self.law.new_state(), &plan.params, &mut send, &mut control);
-        self.rounded(plan, &mut send);
+        round(plan, &mut send);
         (send.feedback.present == 1).then_some(send.feedback)
-    }
-
-    /// As the option can say it, where feedback travels in one.
-    fn rounded(&self, plan: &Plan, send: &mut abi::Send) {
-        if let Some(codec) = &plan.codec {
-            send.feedback.bytes = codec.rounded_data(&send.feedback.bytes);
-        }
     }
 
     /// The law's own header on a segment about to leave.
@@ -143,7 +136,7 @@ impl Sender {
         };
         self.law
             .on_send(&mut self.state, &plan.params, &mut send, &mut self.control);
-        self.rounded(plan, &mut send);
+        round(plan, &mut send);
         send.feedback
     }
 
@@ -177,4 +170,12 @@ impl Sender {
 #[inline]
 pub(super) fn ceiling_pkts(cwnd_pkts_before: u32) -> u32 {
     cwnd_pkts_before.max(2)
+}
+
+/// Feedback as the option can say it, where it travels in one.
+#[inline]
+fn round(plan: &Plan, send: &mut abi::Send) {
+    if let Some(codec) = &plan.codec {
+        send.feedback.bytes = codec.rounded_data(&send.feedback.bytes);
+    }
 }
