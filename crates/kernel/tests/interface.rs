@@ -15,12 +15,14 @@ use fadelab_kernel::sender::Unit;
 use fadelab_laws::recorded::Recorded;
 use fadelab_laws::{Sender, abi, own};
 
+/// Laws that tests brought so far.
+static COUNT: AtomicU32 = AtomicU32::new(0);
+
 /// A law of `tests/laws` under a name of its own: builds of the whole workspace have it registered already, and each
 /// test brings its own.
 fn law(name: &str, change: impl Fn(String) -> String) -> &'static Sender {
     let path = Path::new(env!("CARGO_MANIFEST_DIR")).join(format!("../../tests/laws/{name}.h"));
     let text = fs::read_to_string(path).expect("a test law");
-    static COUNT: AtomicU32 = AtomicU32::new(0);
     let own_name = format!("k{}{name}", COUNT.fetch_add(1, Ordering::Relaxed));
     let text = change(text)
         .replace(&format!("{name}_"), &format!("{own_name}_"))
