@@ -161,6 +161,11 @@ fn a_gateway_at_fault_is_ended_with_its_input() {
             "inner->ip_bytes = 7;",
             "it changed ip_bytes of the packet from 1000 to 7",
         ),
+        (
+            "joiner",
+            "inner->segments = 7;",
+            "it changed segments of the packet from 1 to 7",
+        ),
         ("coder", "inner->ecn = 4;", "it left ecn = 4 on the packet"),
         ("reacher", "s[1].code = 1;", "it wrote beyond its state"),
     ] {
