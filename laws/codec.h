@@ -40,7 +40,7 @@ struct law_codec {
 	/* Turns the feedback of one segment into that of `segments` equal ones that offload joined, as a router is shown
 	 * it; at least 1. NULL: it stays as it is. */
 	void (*join)(u8 *feedback, u32 segments);
-	/* Writes what a router made of such feedback, split among the segments; NULL where routers have none to write. */
+	/* Writes what a router made of such feedback, split among the segments; there is one where there is put_data. */
 	void (*put_share)(u8 *option, const struct law_format *format, const u8 *feedback, u32 segments);
 };
 

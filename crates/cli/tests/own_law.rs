@@ -45,7 +45,7 @@ fn a_header_without_its_symbol_is_told_which() {
         "sender",
         "law_sender mine_sender",
         "law_sender other",
-        &["mine_sender, mine_router and mine_capacity"],
+        &["mine_sender, mine_router, mine_capacity and mine_gateway"],
     );
 }
 

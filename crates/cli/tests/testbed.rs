@@ -192,6 +192,26 @@ fn transfers_end_and_losses_are_random() {
 }
 
 #[test]
+fn a_paced_law_sends_at_its_rate() {
+    // Goal: the rate that a law names is of IP packets, in a kernel, which paces payload, as in the simulator: two flows
+    // of an own law at 400 kB/s each fill 64 % of 10 Mbit/s.
+    if !possible("6.12") {
+        return;
+    }
+    let law = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../tests/laws/paced.h");
+    let text = fs::read_to_string(law).unwrap();
+    // Builds of the whole workspace know it already, by its own name.
+    let text = text.replace("paced_", "steady_").replace("\"paced\"", "\"steady\"");
+    let scratch = scenario(SCENARIO);
+    fs::write(scratch.0.join("steady.h"), text).unwrap();
+    let law = ["--law", "./steady.h", "--set", "flow.law=steady"];
+    let law = [&law[..], &["--set", "law.steady.rate_Bps=400 kB", "--kernel", "6.12"]].concat();
+    run(&scratch, "out", &law);
+    let utilisation = column(&scratch, "out/csv/runs.csv", "utilisation")[0];
+    assert!((utilisation - 0.64).abs() < 0.005, "utilisation {utilisation}");
+}
+
+#[test]
 fn a_transfer_begins_with_its_handshake() {
     // Goal: as in the simulator, one segment takes two round trips of 44 ms: the SYN's and its own.
     if !possible("6.1") {

@@ -94,18 +94,29 @@ ALWAYS_INLINE u64 pacing_default_Bps(const struct tcp_sock *tp)
 	return srtt_us ? fixed_div(tp->mss_cache * pkts * percent * 10000, srtt_us) : ~0ull;
 }
 
+/* Laws name a rate of IP packets. TCP paces payload (tcp_update_skb_after_send), the qdisc fq whole packets. */
+ALWAYS_INLINE u64 as_paced_Bps(const struct sock *sk, const struct tcp_sock *tp, u64 rate_Bps)
+{
+	u64 payload_Bps;
+
+	if (sk->sk_pacing_status == PACING_FQ)
+		return rate_Bps;
+	payload_Bps = fixed_mul_div(rate_Bps, mss_bytes_of(tp), packet_bytes_of(sk, tp));
+	return payload_Bps ? payload_Bps : 1;
+}
+
 ALWAYS_INLINE void set_pacing(struct sock *sk, const struct tcp_sock *tp, const struct law_control *control)
 {
-	u64 rate_Bps = control->pacing_Bps ? control->pacing_Bps : pacing_default_Bps(tp);
-	u32 status = control->pacing_Bps ? PACING_NEEDED : PACING_NONE;
+	u32 status = control->pacing_Bps || !control->cwnd_pkts ? PACING_NEEDED : PACING_NONE;
+	u64 rate_Bps;
 
 	if (!control->cwnd_pkts) {
 		/* A packet every srtt / window; the fraction is of 2^32. */
 		u64 whole_Bps = fixed_div((u64)packet_bytes_of(sk, tp) * 1000000, (tp->srtt_us >> 3) + 1);
-		u64 below_Bps = fixed_mul_div(whole_Bps, control->cwnd_fraction, 1ull << 32);
 
-		rate_Bps = below_Bps ? below_Bps : 1;
-		status = PACING_NEEDED;
+		rate_Bps = as_paced_Bps(sk, tp, fixed_mul_div(whole_Bps, control->cwnd_fraction, 1ull << 32));
+	} else {
+		rate_Bps = control->pacing_Bps ? as_paced_Bps(sk, tp, control->pacing_Bps) : pacing_default_Bps(tp);
 	}
 	sk->sk_pacing_rate = fixed_min(rate_Bps, sk->sk_max_pacing_rate);
 	if (LAW_SENDER.flags & LAW_SENDER_PACED && sk->sk_pacing_status != PACING_FQ && sk->sk_pacing_status != status)

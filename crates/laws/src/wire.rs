@@ -34,6 +34,11 @@ impl Wire {
             abi::ABI,
             "the format is compiled against another version of law.h"
         );
+        // Without the last two a law that runs in the simulator would get no grants in a kernel, in silence.
+        assert!(
+            table.put_data.is_none() || (table.get_data.is_some() && table.put_share.is_some()),
+            "what data carry in a format, routers read (.get_data) and write (.put_share)"
+        );
         Self {
             // SAFETY: the caller vouches for the table.
             name: unsafe { literal(table.name) }.expect("a format has a name"),
