@@ -193,8 +193,8 @@ fn transfers_end_and_losses_are_random() {
 
 #[test]
 fn a_paced_law_sends_at_its_rate() {
-    // Goal: the rate that a law names is of IP packets, in a kernel, which paces payload, as in the simulator: two flows
-    // of an own law at 400 kB/s each fill 64 % of 10 Mbit/s.
+    // Goal: the rate that a law names is of IP packets, in a kernel, which paces payload, as in the simulator: two
+    // flows of an own law at 400 kB/s each fill 64 % of 10 Mbit/s.
     if !possible("6.12") {
         return;
     }
