@@ -14,6 +14,7 @@
 #include "window.h"
 
 #define CA_ACK_ECE 0x4
+#define TCP_ECN_OK 1
 /* No loss has been seen yet. */
 #define SSTHRESH_INFINITE 0x7fffffffu
 #define EVENT_TX_START 0
@@ -157,16 +158,26 @@ ALWAYS_INLINE void time_out(struct tcp_sock *tp, struct flow *f, const struct la
 	take_ssthresh(tp, f, control);
 }
 
-/* Whether the reduction that begins is for what a probe of the end of the flight repaired (tcp_process_tlp_ack). */
-ALWAYS_INLINE u32 is_probed(const struct tcp_sock *tp)
+/*
+ * Whether the reduction that begins is for what a probe of the end of the flight repaired. The kernel has forgotten its
+ * probe by now (tcp_process_tlp_ack), but nothing else sets CWR with an ACK that advances and echoes no mark. Where ECN
+ * was negotiated, and the hook for ACKs will tell of the echo only later, it counts as a mark.
+ */
+ALWAYS_INLINE u32 is_probed(const struct tcp_sock *tp, const struct flow *f)
 {
-	return tp->tlp_high_seq && (s32)(tp->snd_una - tp->tlp_high_seq) > 0;
+	if ((s32)(tp->snd_una - f->snd_una) <= 0)
+		return 0;
+#if KERNEL_VERSION < 610
+	return !(f->ack_flags & LAW_ACK_ECE);
+#else
+	return !(HOST_BITS(tp, ecn_flags) & TCP_ECN_OK);
+#endif
 }
 
 /* The kernel sets CWR for a mark, and for a moment where a probe repaired a loss. */
 ALWAYS_INLINE void reduce(struct tcp_sock *tp, struct flow *f, const struct law_ack *ack, struct law_control *control)
 {
-	if (is_probed(tp)) {
+	if (is_probed(tp, f)) {
 		lose(tp, f, ack, LAW_LOSS_DUPACK, control);
 		f->ack_flags |= LAW_ACK_PROBE_REPAIRED;
 	} else {
