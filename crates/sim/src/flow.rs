@@ -17,7 +17,7 @@ use prefetch_index::prefetch_index;
 use crate::clock::Now;
 use crate::ends::Ends;
 use crate::network::Network;
-use crate::packet::Packet;
+use crate::packet::{Packet, flag};
 use crate::pipe::Exits;
 use crate::schedule::SourceId;
 use crate::tcp::plan::Plan;
@@ -257,7 +257,7 @@ impl Flow {
         let answers = self.receiver.on_data::<HAS_LAW>(now, packet, feedback, &self.plan);
         net.discard(id);
         if answers {
-            return self.send_ack::<HAS_LAW>(now, net);
+            return self.send_ack::<HAS_LAW>(now, 0, net);
         }
         self.want_event(self.receiver.ack_due_ns(), net);
         Ok(())
@@ -286,10 +286,11 @@ impl Flow {
     }
 
     #[inline(always)]
-    fn send_ack<const HAS_LAW: bool>(&mut self, now: Now, net: &mut Network) -> Checked<()> {
+    fn send_ack<const HAS_LAW: bool>(&mut self, now: Now, tcp_flags: u8, net: &mut Network) -> Checked<()> {
         let mut fill = abi::Fill::default();
         let (id, ip_id) = (self.id, self.acks_sent);
-        let ack = self.receiver.ack::<HAS_LAW>(now, &self.plan, id, ip_id, &mut fill);
+        let mut ack = self.receiver.ack::<HAS_LAW>(now, &self.plan, id, ip_id, &mut fill);
+        ack.tcp_flags |= tcp_flags;
         self.acks_sent = ip_id.wrapping_add(1);
         let feedback = (ack.header.feedback_len > 0).then_some(&fill.feedback.bytes);
         net.inject(now.ns, ack, self.route_back_at, feedback)
@@ -299,7 +300,7 @@ impl Flow {
     #[inline(never)]
     fn send_late_ack(&mut self, now: Now, net: &mut Network) -> Checked<()> {
         let Some(syn_ts_us) = self.receiver.take_syn() else {
-            return self.send_ack::<true>(now, net);
+            return self.send_ack::<true>(now, flag::DELAYED, net);
         };
         let mut answer = syn(now, self.id, Some(syn_ts_us));
         let mut fill = abi::Fill::default();

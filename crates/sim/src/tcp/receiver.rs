@@ -202,7 +202,6 @@ impl Receiver {
         ip_id: u16,
         fill: &mut abi::Fill,
     ) -> Packet {
-        let late = if self.ack_due_ns <= now.ns { flag::DELAYED } else { 0 };
         (self.unacknowledged_pkts, self.ack_due_ns) = (0, u64::MAX);
         let (mut sack, mut sack_blocks) = Default::default();
         let mut ip_bytes = plan.ack_ip_bytes;
@@ -230,12 +229,11 @@ impl Receiver {
                 feedback_len,
                 fill.feedback.confirmed,
             ),
-            tcp_flags: late
-                | if self.quick_and_flags & CONGESTED != 0 {
-                    flag::ECE
-                } else {
-                    0
-                },
+            tcp_flags: if self.quick_and_flags & CONGESTED != 0 {
+                flag::ECE
+            } else {
+                0
+            },
             sack_blocks,
             marks: std::mem::take(&mut self.marks),
             flow,

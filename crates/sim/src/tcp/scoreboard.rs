@@ -225,8 +225,8 @@ impl Scoreboard {
             in_flight_and_flags: self.in_flight_pkts | flags,
         };
         self.in_flight_pkts += 1;
-        if let Some(departures) = &mut self.departures {
-            departures.note(seq as usize & (self.segments.len() - 1));
+        if self.departures.is_some() {
+            self.note_departure(seq);
         }
     }
 

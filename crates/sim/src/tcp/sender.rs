@@ -331,7 +331,10 @@ impl Sender {
         self.pace_blocked = false;
         let held_pkts = self.held_pkts(plan);
         loop {
-            if self.board.in_flight_pkts() + held_pkts >= self.window_pkts() {
+            let used_pkts = self.board.in_flight_pkts() + held_pkts;
+            let is_full = used_pkts >= self.control.cwnd_pkts;
+            // A window below one packet lets a single one out at a time.
+            if is_full && (used_pkts > 0 || self.window_pkts() == 0) {
                 self.cwnd_limited = true;
                 return Ok(());
             }
@@ -345,7 +348,7 @@ impl Sender {
                 }
                 return Ok(());
             }
-            if (self.control.pacing_Bps > 0 || self.control.cwnd_pkts == 0) && !self.may_leave(now, plan) {
+            if (self.control.pacing_Bps > 0 || is_full) && !self.may_leave(now, plan) {
                 return Ok(());
             }
             match again {

@@ -75,6 +75,15 @@ impl Scoreboard {
         }
     }
 
+    /// Segment `seq` leaves.
+    #[cold]
+    pub(super) fn note_departure(&mut self, seq: u32) {
+        let place = self.index(seq);
+        if let Some(departures) = &mut self.departures {
+            departures.note(place);
+        }
+    }
+
     /// Marks of the connection so far, of which segments that leave from now on take note.
     pub fn note_marks(&mut self, marked_pkts: u32) {
         if let Some(departures) = &mut self.departures {

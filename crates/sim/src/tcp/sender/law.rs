@@ -89,7 +89,7 @@ impl Sender {
     }
 
     /// Packets that may be in flight: a window below one lets a single one out at a time; one that is shut, none.
-    #[inline(always)]
+    #[inline]
     pub(crate) fn window_pkts(&self) -> u32 {
         if self.control.cwnd_pkts > 0 {
             self.control.cwnd_pkts

@@ -52,7 +52,7 @@ impl Sender {
     }
 
     /// What an ACK that advances, and echoes `ts_ecr_us`, says of the reduction before it.
-    #[inline]
+    #[inline(never)]
     pub(super) fn judge_reduction(&mut self, plan: &Plan, ts_ecr_us: u32, ack: &mut abi::Ack) {
         let undo = self.repair.as_deref_mut().map(|repair| &mut repair.undo);
         if let Some(slot @ Some(_)) = undo
