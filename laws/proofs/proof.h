@@ -85,6 +85,28 @@ static void any_feedback(struct law_feedback *feedback)
 	feedback->age_us = any_u32();
 }
 
+static __attribute__((unused)) void any_packet(struct law_packet *packet)
+{
+	*packet = (struct law_packet){
+		.size = sizeof(*packet),
+		.flags = (u32)any(0, 7),
+		.ip_bytes = (u32)any(1, LAW_PACKET_BYTES_MAX),
+		.air_bytes = (u32)any(1, LAW_PACKET_BYTES_MAX),
+		.ip_id = (u16)any(0, 0xffff),
+		.ecn = (u8)any(0, LAW_ECN_CE),
+		.outer_ecn = (u8)any(0, LAW_ECN_CE),
+		.role = (u8)any(0, 1),
+		.wire = (u8)any(0, LAW_WIRE_PAIR),
+		.feedback_len = (u8)any(0, LAW_FEEDBACK_BYTES_MAX),
+		.confirmed = (u8)any(0, 1),
+		.segments = (u32)any(1, 0xffffffff),
+		.roles_known = (u32)any(0, LAW_ROLES_MAX),
+		.roles = any(0, FIXED_MAX),
+	};
+	for (int i = 0; i < LAW_FEEDBACK_BYTES_MAX; i++)
+		packet->feedback[i] = (u8)any(0, 255);
+}
+
 static void any_link(struct law_link *link)
 {
 	*link = (struct law_link){

@@ -175,7 +175,7 @@ ALWAYS_INLINE void reserve_option(struct bpf_sock_ops *ops)
 ALWAYS_INLINE void fill_send(struct bpf_sock_ops *ops, struct flow *f, const struct tcp_header *tcp, u8 *option)
 {
 	struct law_send send = {};
-	struct law_control control = {};
+	struct law_control control;
 
 	send.size = sizeof(send);
 	send.packet_bytes = ops->skb_len + ip_header_bytes(ops);
@@ -184,11 +184,7 @@ ALWAYS_INLINE void fill_send(struct bpf_sock_ops *ops, struct flow *f, const str
 	send.retransmission = host_be32(tcp->seq) != ops->snd_nxt;
 	send.in_flight_pkts = ops->packets_out - (ops->sacked_out + ops->lost_out) + ops->retrans_out;
 	send.random = bpf_get_prandom_u32();
-	control.size = sizeof(control);
-	control.cwnd_pkts = ops->snd_cwnd;
-	control.ssthresh_pkts = ops->snd_ssthresh;
-	control.ca_state = f->ca_state;
-	control.ecn = f->ecn;
+	hold_window(f, ops->snd_cwnd, ops->snd_ssthresh, &control);
 	RECORDED(f, CALL_ON_SEND, &control, CALL_EVENT(&send), LAW_SENDER.on_send(f->state, &law_params, &send, &control));
 	f->ecn = control.ecn;
 	if (send.feedback.present && CODEC.put_data && law_format.data_bytes)

@@ -132,4 +132,22 @@ ALWAYS_INLINE struct flow *flow_of(void *sk)
 	return bpf_sk_storage_get(&flows, sk, (void *)0, 0);
 }
 
+/* What a law is shown of its window. Fractions are ours, for as long as the kernel leaves the whole packets alone. */
+ALWAYS_INLINE void hold_window(const struct flow *f, u32 cwnd_pkts, u32 ssthresh_pkts, struct law_control *control)
+{
+	__builtin_memset(control, 0, sizeof(*control));
+	control->size = sizeof(*control);
+	control->ca_state = f->ca_state;
+	control->ecn = f->ecn;
+	control->cwnd_pkts = cwnd_pkts;
+	control->ssthresh_pkts = ssthresh_pkts;
+	if (ssthresh_pkts == f->ssthresh_pkts)
+		control->ssthresh_fraction = f->ssthresh_fraction;
+	if (cwnd_pkts != f->cwnd_pkts)
+		return;
+	control->cwnd_fraction = f->cwnd_fraction;
+	if (f->below_one)
+		control->cwnd_pkts = 0;
+}
+
 #endif /* FADELAB_FLOW_H */

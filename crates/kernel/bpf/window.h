@@ -14,23 +14,7 @@
 
 ALWAYS_INLINE void control_of(const struct tcp_sock *tp, const struct flow *f, struct law_control *control)
 {
-	control->size = sizeof(*control);
-	control->cwnd_pkts = tp->snd_cwnd;
-	control->ssthresh_pkts = tp->snd_ssthresh;
-	control->ca_state = f->ca_state;
-	control->pacing_Bps = 0;
-	control->ecn = f->ecn;
-	control->flags = 0;
-	control->cwnd_fraction = 0;
-	control->ssthresh_fraction = 0;
-	/* Fractions are ours to keep, for as long as the kernel leaves the whole packets as they were. */
-	if (tp->snd_ssthresh == f->ssthresh_pkts)
-		control->ssthresh_fraction = f->ssthresh_fraction;
-	if (tp->snd_cwnd != f->cwnd_pkts)
-		return;
-	control->cwnd_fraction = f->cwnd_fraction;
-	if (f->below_one)
-		control->cwnd_pkts = 0;
+	hold_window(f, tp->snd_cwnd, tp->snd_ssthresh, control);
 }
 
 /* Takes window, ssthresh and what goes with them from the law. */

@@ -44,6 +44,17 @@ fn unit<'a>(law: &'a Sender, pairs: &[(&str, f64)]) -> Unit<'a> {
     }
 }
 
+/// A second of a law with these parameters, each segment by itself, through a queue of `limit_bytes` at 20 Mbit/s, or
+/// through none.
+fn second_of(law: &Sender, pairs: &[(&str, f64)], limit_bytes: Option<u32>) -> Showed {
+    let pair = Pair::new();
+    if let Some(limit_bytes) = limit_bytes {
+        shaped(&pair, limit_bytes);
+    }
+    pair.one_segment();
+    transfer(&unit(law, pairs), &pair, "-c 10.77.0.2")
+}
+
 /// The calls of each flow, in order.
 fn by_flow(showed: &Showed) -> Vec<Vec<&Recorded>> {
     let last = showed.calls.iter().map(|call| call.flow).max().unwrap_or(0);
@@ -59,10 +70,7 @@ fn the_kernel_keeps_what_is_less_than_a_packet() {
         return;
     }
     let law = law("fraction", |text| text);
-    let pair = Pair::new();
-    shaped(&pair, 60_000);
-    pair.one_segment();
-    let showed = transfer(&unit(law, &[("growth", 0.3)]), &pair, "-c 10.77.0.2");
+    let showed = second_of(law, &[("growth", 0.3)], Some(60_000));
     let (mut kept, mut fractions) = (0, 0);
     for calls in by_flow(&showed) {
         for pair in calls.windows(2) {
@@ -86,9 +94,7 @@ fn a_window_below_a_packet_is_a_distance() {
     }
     let law = law("fraction", |text| text);
     let acks = |window: f64| {
-        let pair = Pair::new();
-        pair.one_segment();
-        let showed = transfer(&unit(law, &[("window", window)]), &pair, "-c 10.77.0.2");
+        let showed = second_of(law, &[("window", window)], None);
         let flows = by_flow(&showed).into_iter().map(|calls| {
             let acks = calls
                 .iter()
@@ -120,10 +126,7 @@ fn acks_say_what_they_are() {
         return;
     }
     let law = law("told", |text| text);
-    let pair = Pair::new();
-    shaped(&pair, 60_000);
-    pair.one_segment();
-    let showed = transfer(&unit(law, &[("window_pkts", 30.0)]), &pair, "-c 10.77.0.2");
+    let showed = second_of(law, &[("window_pkts", 30.0)], Some(60_000));
     let acks: Vec<abi::Ack> = showed
         .calls
         .iter()
@@ -153,10 +156,7 @@ fn what_a_law_sends_less_by_choice_is_app_limited() {
     }
     let law = law("told", |text| text);
     let limited = |idles| {
-        let pair = Pair::new();
-        shaped(&pair, 60_000);
-        pair.one_segment();
-        let showed = transfer(&unit(law, &[("idles", idles)]), &pair, "-c 10.77.0.2");
+        let showed = second_of(law, &[("idles", idles)], Some(60_000));
         let acks: Vec<abi::Ack> = showed.calls.iter().filter_map(Recorded::ack).collect();
         let is_limited = |ack: &&abi::Ack| ack.flags & abi::ACK_APP_LIMITED != 0;
         acks.iter().filter(is_limited).count() as f64 / acks.len() as f64
@@ -174,11 +174,8 @@ fn ssthresh_is_the_host_s_while_it_repairs() {
         return;
     }
     let law = law("estimator", |text| text);
-    let pair = Pair::new();
-    shaped(&pair, 30_000);
-    pair.one_segment();
     let pairs = [("estimate_pkts", 7.0), ("share", 3.0)];
-    let showed = transfer(&unit(law, &pairs), &pair, "-c 10.77.0.2");
+    let showed = second_of(law, &pairs, Some(30_000));
     let (mut repairing, mut others, mut losses) = (0, 0, 0);
     for calls in by_flow(&showed) {
         for pair in calls.windows(2) {

@@ -149,6 +149,7 @@ impl Scoreboard {
     /// A new connection over the same sequence numbers, with nothing outstanding: deliveries count from 0 again.
     pub fn restart_count(&mut self) {
         self.delivered_pkts = 0;
+        self.restart_departures();
     }
 
     /// Whether the oldest segment is marked lost: recovery must begin.

@@ -91,6 +91,13 @@ impl Scoreboard {
         }
     }
 
+    /// A new connection: its totals begin at 0.
+    pub(super) fn restart_departures(&mut self) {
+        if let Some(departures) = &mut self.departures {
+            (departures.lost_pkts, departures.marked_pkts) = (0, 0);
+        }
+    }
+
     /// Whether segments were found lost that nobody was told of.
     #[inline]
     pub fn has_found(&self) -> bool {
@@ -119,5 +126,25 @@ impl Scoreboard {
         if let Some(departures) = &mut self.departures {
             departures.find(place, &segment, delivered_pkts, retransmission);
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::tcp::scoreboard::Sampling;
+
+    #[test]
+    fn marks_begin_with_their_connection() {
+        // Goal: a segment that a second connection loses left when that one had no marks, though the first had three.
+        let mut board = Scoreboard::new(true);
+        board.note_marks(3);
+        board.send_new(0, Sampling::None);
+        board.acknowledge(1);
+        board.restart_count();
+        board.send_new(1, Sampling::None);
+        board.mark_all_lost();
+        let marks: Vec<u32> = board.take_found().iter().map(|found| found.marked_total_pkts).collect();
+        assert_eq!(marks, [0]);
     }
 }
