@@ -30,6 +30,16 @@ struct Line {
     bytes: u64,
 }
 
+impl Line {
+    fn told(&self, now_ns: u64) -> OwnQueue {
+        OwnQueue {
+            bytes: self.bytes,
+            pkts: self.packets.len() as u32,
+            wait_ns: self.packets.front().map_or(0, |head| now_ns - head.arrived_ns),
+        }
+    }
+}
+
 /// See the module's documentation.
 #[derive(Debug)]
 pub(super) struct OwnQueues {
@@ -78,19 +88,10 @@ impl OwnQueues {
         }
     }
 
-    fn told(&self, now_ns: u64) -> impl Iterator<Item = OwnQueue> {
-        self.lines.iter().map(move |line| OwnQueue {
-            bytes: line.bytes,
-            pkts: line.packets.len() as u32,
-            wait_ns: line.packets.front().map_or(0, |head| now_ns - head.arrived_ns),
-        })
-    }
-
     /// Shows the law what waits in each queue now.
     fn show(&mut self, now_ns: u64) {
-        for index in 0..self.lines.len() {
-            let queue = self.told(now_ns).nth(index).expect("there are so many");
-            self.law.show_own_queue(index, queue);
+        for (index, line) in self.lines.iter().enumerate() {
+            self.law.show_own_queue(index, line.told(now_ns));
         }
     }
 
@@ -99,7 +100,7 @@ impl OwnQueues {
         Err(Box::new(WrongQueue {
             function,
             index,
-            queues: self.told(now_ns).collect(),
+            queues: self.lines.iter().map(|line| line.told(now_ns)).collect(),
         }))
     }
 

@@ -44,8 +44,9 @@ impl Network {
         self.slab.most_pkts() >= self.fetched_pkts_min
     }
 
-    /// What comes out of link `link` soon, if that is worth a thought.
-    #[inline]
+    /// What comes out of link `link` soon, if that is worth a thought. Inlined, since it seldom is: when the compiler
+    /// made a call of it, that took 2 % of the instructions of ten flows.
+    #[inline(always)]
     pub fn upcoming(&self, link: usize) -> Option<Upcoming> {
         self.fetches().then(|| self.fetch_exit(link))
     }
