@@ -20,7 +20,10 @@ function statText(s, unit, signed = false) {
 
 const differenceUnit = (unit) => (unit === "%" ? "points" : unit);
 const seedsN = () => report.seeds.length;
-const intervalText = () => (seedsN() > 1 ? "mean with its 95 % interval" : "1 seed, no interval");
+function intervalText() {
+	if (seedsN() === 1) return "1 seed, no interval";
+	return report.alike ? "all seeds gave the same result, no interval" : "mean with its 95 % interval";
+}
 
 // ------------------------------------------------------------------------------------- one point, all metrics
 

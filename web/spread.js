@@ -25,10 +25,10 @@ function sharesFigure() {
 	const reach = marks.flatMap((mark) => [mark.y, mark.high]);
 	const ticks = n <= 12 ? panel.flows.map((label, at) => ({ at, label })) : null;
 	const numbers = linearTicks(0, n - 1, 12).map((at) => ({ at, label: String(at) }));
-	const jain = laws.map(jainText).filter(Boolean).join(", ");
+	const jain = laws.map(jainText).filter(Boolean);
 	return {
 		id: "shares", title: "Shares of the flows", where: whereText(), columns: 1,
-		note: `Jain's index ${jain}; payload in the measured interval, ${spreadSeeds()}`,
+		note: `${jain.length ? `Jain's index ${jain.join(", ")}; ` : ""}payload in the measured interval, ${spreadSeeds()}`,
 		panels: [{
 			x: { min: -0.6, max: n - 0.4, ticks: ticks ?? numbers, label: ticks ? "" : "Flow" },
 			y: { ...ends(reach, { zero: true }), label: "Goodput (Mbit/s)" }, marks,

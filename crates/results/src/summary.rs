@@ -62,6 +62,9 @@ pub struct Group {
     pub law: String,
     /// Seeds of its runs.
     pub seeds: Vec<u64>,
+    /// Whether several seeds gave the same result: nothing in it depends on the seed, and no interval says anything.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub seeds_are_alike: bool,
     /// By name of the metric; a metric that no seed has a value for is absent.
     pub metrics: BTreeMap<&'static str, Stat>,
     /// Values per seed, in the order of `seeds`.
@@ -81,6 +84,7 @@ impl Group {
             link: link.to_owned(),
             law: law.to_owned(),
             seeds: Vec::new(),
+            seeds_are_alike: false,
             metrics: BTreeMap::new(),
             figures: Vec::new(),
         }
@@ -195,8 +199,25 @@ impl Summary {
     pub fn seeds_text(&self) -> String {
         match self.seeds.len() {
             1 => "1 seed, no interval".to_owned(),
+            n if self.groups.iter().all(|group| group.seeds_are_alike) => {
+                format!("{n} seeds, the same result from each: no interval")
+            }
             n => format!("{n} seeds, ± is the 95 % t-interval of the mean"),
         }
+    }
+
+    /// Which laws depend on no seed, in words, where others do.
+    pub fn alike_text(&self) -> Option<String> {
+        let alike = self.groups.iter().filter(|group| group.seeds_are_alike);
+        let laws = in_order(alike.map(|group| group.law.as_str()));
+        let is_told = !laws.is_empty() && !self.groups.iter().all(|group| group.seeds_are_alike);
+        is_told.then(|| format!("The same result from every seed, so no interval: {}.", laws.join(", ")))
+    }
+
+    /// What `first` has more of a metric than `second`, seed by seed; `None` if no seed has both.
+    pub(crate) fn difference(first: &Group, second: &Group, metric: Metric) -> Option<Stat> {
+        let value = |seed: &u64| Some(first.value(*seed, metric)? - second.value(*seed, metric)?);
+        Stat::of(&first.seeds.iter().filter_map(value).collect::<Vec<_>>())
     }
 }
 
@@ -216,12 +237,13 @@ fn groups(runs: &[Run], contenders: &[Contender]) -> (Vec<Group>, Vec<Share>) {
                 let mut group = Group::new(point, link, &contender.label);
                 let runs: Vec<&Run> = here.iter().copied().filter(|run| contender.has(run)).collect();
                 shares.extend(shares::shares(point, link, contender, &runs));
-                for run in runs {
+                for run in &runs {
                     if let Some(id) = run.spec.links.iter().position(|spec| spec.name.as_ref() == link) {
                         group.add(run, id);
                     }
                 }
                 group.close();
+                group.seeds_are_alike = group.figures.len() > 1 && are_alike(&group.figures, &runs);
                 if !group.seeds.is_empty() {
                     groups.push(group);
                 }
@@ -229,6 +251,18 @@ fn groups(runs: &[Run], contenders: &[Contender]) -> (Vec<Group>, Vec<Share>) {
         }
     }
     (groups, shares)
+}
+
+/// Whether runs, with these figures of a link, do not differ in anything that results keep of their flows and the link.
+fn are_alike(figures: &[Figures], runs: &[&Run]) -> bool {
+    let got = |run: &Run, flow: usize| {
+        run.record.flows_end[flow].delivered_bytes - run.record.flows_warmup[flow].delivered_bytes
+    };
+    let flows_n = runs[0].record.flows_end.len();
+    let is_like_first = |run: &&Run| {
+        run.record.flows_end.len() == flows_n && (0..flows_n).all(|flow| got(run, flow) == got(runs[0], flow))
+    };
+    figures.windows(2).all(|pair| pair[0] == pair[1]) && runs[1..].iter().all(is_like_first)
 }
 
 /// Of two laws on one ground, or one law on two.
@@ -246,9 +280,9 @@ fn differences(groups: &[Group], contenders: &[Contender]) -> Vec<Difference> {
             .filter(|second| is_pair(first, second))
         {
             for metric in PAIRED {
-                let value = |seed: &u64| Some(first.value(*seed, metric)? - second.value(*seed, metric)?);
-                let values: Vec<f64> = first.seeds.iter().filter_map(value).collect();
-                let Some(difference) = Stat::of(&values) else { continue };
+                let Some(difference) = Summary::difference(first, second, metric) else {
+                    continue;
+                };
                 differences.push(Difference {
                     point: first.point.clone(),
                     link: first.link.clone(),
