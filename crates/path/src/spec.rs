@@ -68,7 +68,7 @@ pub struct LinkKind {
 
 /// How the node of a link gets its packets to the far end.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Course {
+pub(crate) enum Crossing {
     /// It hands each over at its arrival, with its time.
     Planned,
     /// It keeps them, since the fate of one depends on what comes after it.
@@ -96,13 +96,13 @@ impl LinkKind {
         coded_bytes + self.capacity.header_bytes()
     }
 
-    /// Which course its packets take.
-    pub(crate) fn course(&self) -> Course {
+    /// How its packets pass.
+    pub(crate) fn crossing(&self) -> Crossing {
         let by_steps = self.queues != Queues::One
             || self.router.law.queues() > 0
             || self.layer != LinkLayer::default()
             || self.router.law.flags() & fadelab_laws::abi::ROUTER_DROPS_AT_DEQUEUE != 0;
-        if by_steps { Course::Evented } else { Course::Planned }
+        if by_steps { Crossing::Evented } else { Crossing::Planned }
     }
 }
 
