@@ -4,7 +4,8 @@ use comfy_table::{CellAlignment, ContentArrangement, Table, presets};
 
 use crate::distinct::in_order;
 use crate::interval::{Judged, Stat};
-use crate::measure::{METRICS, Metric, MetricInfo};
+use crate::measure::{METRICS, MetricInfo};
+use crate::shares::{SHARE_METRICS, SHARE_METRICS_N, Share};
 use crate::summary::Group;
 use crate::table::with_interval;
 use crate::{Summary, point_text};
@@ -31,8 +32,12 @@ pub struct Change {
     pub link: String,
     /// Label of the law.
     pub law: String,
-    /// Which figure.
-    pub metric: Metric,
+    /// The group of flows whose figure it is; `None`: all that cross the link.
+    pub group: Option<String>,
+    /// Name of the figure.
+    pub figure: &'static str,
+    /// Its unit.
+    pub unit: &'static str,
     /// Mean in the first result over the seeds that both have.
     pub first: f64,
     /// Mean in the second.
@@ -73,6 +78,11 @@ impl Comparison {
                 changes.extend(METRICS.iter().filter_map(|info| change(group, other, info)));
             }
         }
+        for share in &first.shares {
+            if let Some(other) = counterpart_of_share(share, second) {
+                changes.extend((0..SHARE_METRICS_N).filter_map(|place| change_of_share(share, other, place)));
+            }
+        }
         Self {
             changes,
             only_first: only(first, second),
@@ -99,20 +109,56 @@ fn counterpart<'a>(group: &Group, summary: &'a Summary) -> Option<&'a Group> {
     summary.groups.iter().find(is_same)
 }
 
+fn counterpart_of_share<'a>(share: &Share, summary: &'a Summary) -> Option<&'a Share> {
+    let place = |share: &Share| {
+        (
+            share.point.clone(),
+            share.link.clone(),
+            share.law.clone(),
+            share.group.clone(),
+        )
+    };
+    summary.shares.iter().find(|other| place(other) == place(share))
+}
+
 fn change(first: &Group, second: &Group, info: &MetricInfo) -> Option<Change> {
     let pair = |&seed: &u64| Some((first.value(seed, info.metric)?, second.value(seed, info.metric)?));
-    let pairs: Vec<(f64, f64)> = first.seeds.iter().filter_map(pair).collect();
-    let differences: Vec<f64> = pairs.iter().map(|(one, other)| other - one).collect();
-    let mean = |values: &mut dyn Iterator<Item = f64>| values.sum::<f64>() / pairs.len() as f64;
+    let (means, difference) = paired(first.seeds.iter().filter_map(pair).collect())?;
     Some(Change {
         point: point_text(&first.point),
         link: first.link.clone(),
         law: first.law.clone(),
-        metric: info.metric,
-        difference: Stat::of(&differences)?,
-        first: mean(&mut pairs.iter().map(|pair| pair.0)),
-        second: mean(&mut pairs.iter().map(|pair| pair.1)),
+        group: None,
+        figure: info.name,
+        unit: info.unit,
+        difference,
+        first: means.0,
+        second: means.1,
     })
+}
+
+fn change_of_share(first: &Share, second: &Share, place: usize) -> Option<Change> {
+    let pair = |&seed: &u64| Some((first.value(seed, place)?, second.value(seed, place)?));
+    let (means, difference) = paired(first.seeds().iter().filter_map(pair).collect())?;
+    Some(Change {
+        point: point_text(&first.point),
+        link: first.link.clone(),
+        law: first.law.clone(),
+        group: Some(first.group.clone()),
+        figure: SHARE_METRICS[place].name,
+        unit: SHARE_METRICS[place].unit,
+        difference,
+        first: means.0,
+        second: means.1,
+    })
+}
+
+/// Both means of pairs of values, and what the second has more; `None` without a pair.
+fn paired(pairs: Vec<(f64, f64)>) -> Option<((f64, f64), Stat)> {
+    let differences: Vec<f64> = pairs.iter().map(|(one, other)| other - one).collect();
+    let difference = Stat::of(&differences)?;
+    let mean = |pick: fn(&(f64, f64)) -> f64| pairs.iter().map(pick).sum::<f64>() / pairs.len() as f64;
+    Some(((mean(|pair| pair.0), mean(|pair| pair.1)), difference))
 }
 
 /// What `summary` has and `other` has not, a sentence each.
@@ -135,7 +181,13 @@ fn only(summary: &Summary, other: &Summary) -> Vec<String> {
         let seeds = (!seeds.is_empty()).then(|| format!("{place}: seeds {}", seeds.join(", ")));
         seeds.into_iter().chain(figures).collect()
     };
-    in_order(summary.groups.iter().flat_map(missing))
+    let is_missing = |share: &&Share| counterpart_of_share(share, other).is_none();
+    let shares = summary.shares.iter().filter(is_missing);
+    let groups = shares.map(|share| {
+        let place = place_text(&point_text(&share.point), &share.link, &share.law);
+        format!("{place}: group {}", share.group)
+    });
+    in_order(summary.groups.iter().flat_map(missing).chain(groups))
 }
 
 fn place_text(point: &str, link: &str, law: &str) -> String {
@@ -143,10 +195,10 @@ fn place_text(point: &str, link: &str, law: &str) -> String {
     format!("{law} at {link}{comma}{point}")
 }
 
-/// The unit in which a person reads a metric, and the factor to it.
-fn shown(metric: Metric) -> (&'static str, f64) {
-    match (metric, METRICS[metric as usize].unit) {
-        (Metric::Jain | Metric::Timeouts | Metric::Completions, _) => ("", 1.0),
+/// The unit in which a person reads a figure, and the factor to it.
+fn shown(change: &Change) -> (&'static str, f64) {
+    match (change.figure, change.unit) {
+        ("jain" | "timeouts" | "completions", _) => ("", 1.0),
         (_, "1") => ("%", 100.0),
         (_, "bit/s") => ("Mbit/s", 1e-6),
         (_, unit) => (unit, 1.0),
@@ -167,7 +219,7 @@ pub fn table(changes: &[&Change], first: &str, second: &str) -> String {
     };
     table.add_row(with_point("point", heading.map(str::to_owned).to_vec()));
     for change in changes {
-        let (unit, scale) = shown(change.metric);
+        let (unit, scale) = shown(change);
         let only = |mean: f64| Stat {
             mean,
             ..change.difference
@@ -182,8 +234,11 @@ pub fn table(changes: &[&Change], first: &str, second: &str) -> String {
         };
         let cells = [
             change.link.clone(),
-            change.law.clone(),
-            METRICS[change.metric as usize].name.to_owned(),
+            change
+                .group
+                .as_ref()
+                .map_or_else(|| change.law.clone(), |group| format!("{}: {group}", change.law)),
+            change.figure.to_owned(),
             unit.to_owned(),
             bare(mean(change.first)),
             bare(mean(change.second)),

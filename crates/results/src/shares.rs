@@ -165,6 +165,9 @@ pub struct Share {
     pub flows: usize,
     /// By name of the figure; one that no seed has a value for is absent.
     pub metrics: BTreeMap<&'static str, Stat>,
+    /// Values by seed, in the order of [`SHARE_METRICS`].
+    #[serde(skip)]
+    values: BTreeMap<u64, [Option<f64>; SHARE_METRICS_N]>,
 }
 
 impl Share {
@@ -172,12 +175,22 @@ impl Share {
     pub fn stat(&self, name: &str) -> Option<Stat> {
         self.metrics.get(name).copied()
     }
+
+    /// The value of one seed, of the figure at this place of [`SHARE_METRICS`].
+    pub(crate) fn value(&self, seed: u64, place: usize) -> Option<f64> {
+        self.values.get(&seed)?[place]
+    }
+
+    /// Its seeds, ascending.
+    pub(crate) fn seeds(&self) -> Vec<u64> {
+        self.values.keys().copied().collect()
+    }
 }
 
 /// The shares of `contender` at a link, over its runs there; none where a single group of flows has the whole link.
 pub(crate) fn shares(point: &[(String, String)], link: &str, contender: &Contender, runs: &[&Run]) -> Vec<Share> {
     let placed = |run: &&&Run| run.spec.links.iter().any(|spec| spec.name.as_ref() == link);
-    let mut figures_of: BTreeMap<String, Vec<[Option<f64>; SHARE_METRICS_N]>> = BTreeMap::new();
+    let mut figures_of: BTreeMap<String, BTreeMap<u64, [Option<f64>; SHARE_METRICS_N]>> = BTreeMap::new();
     let mut groups: Vec<FlowGroup> = Vec::new();
     for run in runs.iter().filter(placed) {
         let id = run.spec.links.iter().position(|spec| spec.name.as_ref() == link);
@@ -186,16 +199,19 @@ pub(crate) fn shares(point: &[(String, String)], link: &str, contender: &Contend
         });
         for group in &here {
             let figures = figures(run, &group.flows, &crossing);
-            figures_of.entry(group.name.clone()).or_default().push(figures);
+            figures_of
+                .entry(group.name.clone())
+                .or_default()
+                .insert(run.seed, figures);
         }
         groups = in_order(groups.into_iter().chain(here));
     }
     if groups.len() < 2 {
         return Vec::new();
     }
-    let share = |group: FlowGroup| {
-        let figures = &figures_of[&group.name];
-        let stat = |place: usize| Stat::of(&figures.iter().filter_map(|run| run[place]).collect::<Vec<_>>());
+    let mut share = |group: FlowGroup| {
+        let values = figures_of.remove(&group.name).unwrap_or_default();
+        let stat = |place: usize| Stat::of(&values.values().filter_map(|run| run[place]).collect::<Vec<_>>());
         let metrics = SHARE_METRICS.iter().enumerate();
         Share {
             point: point.to_vec(),
@@ -207,7 +223,8 @@ pub(crate) fn shares(point: &[(String, String)], link: &str, contender: &Contend
             group: group.name,
             sender: group.sender,
             flows: group.flows.len(),
+            values,
         }
     };
-    groups.into_iter().map(share).collect()
+    groups.into_iter().map(&mut share).collect()
 }

@@ -4,7 +4,6 @@ mod common;
 
 use common::{Lab, spec, trace_spec, two_laws};
 use fadelab_results::compare::{Change, Comparison, Moved, table};
-use fadelab_results::measure::Metric;
 use fadelab_results::{Claim, Experiment, Source, Summary, Verdict, combine};
 
 /// One law over three seeds whose loads are given.
@@ -18,7 +17,7 @@ fn loads(loads: [u64; 3]) -> Summary {
 
 fn utilisation(comparison: &Comparison) -> &Change {
     let mut changes = comparison.changes.iter();
-    changes.find(|change| change.metric == Metric::Utilisation).unwrap()
+    changes.find(|change| change.figure == "utilisation").unwrap()
 }
 
 #[test]
@@ -197,4 +196,44 @@ fn results_that_cannot_be_compared_are_refused() {
             "{error}"
         );
     }
+}
+
+#[test]
+fn groups_that_share_a_link_are_compared_each() {
+    // Goal: a result in which two groups swapped what they got of a link, which carries as much as before, is not the
+    // same, and the table says whose share moved; a group that has another name stands in one of them only.
+    let mixture = |name: &str, is_swapped: bool| {
+        let mut lab = Lab::default();
+        for seed in 1..=3 {
+            let mut mixed = spec(seed, 60);
+            mixed.flows[1] = common::flow("other.1", name, 0);
+            lab.add("reno", mixed, |_| 890 + seed);
+            let record = &mut lab.runs.last_mut().unwrap().record;
+            if is_swapped {
+                record.flows_end.swap(0, 1);
+                record.flows_warmup.swap(0, 1);
+            }
+        }
+        Summary::of(&lab.experiment())
+    };
+    let comparison = Comparison::of(&mixture("other", false), &mixture("other", true));
+    let moved: Vec<&Change> = comparison
+        .changes
+        .iter()
+        .filter(|change| change.moved() != Moved::Not)
+        .collect();
+    let share = moved
+        .iter()
+        .find(|change| change.figure == "share" && change.group.as_deref() == Some("down"));
+    assert!((share.unwrap().difference.mean + 0.5).abs() < 0.01, "{share:?}");
+    assert!(moved.iter().all(|change| change.group.is_some()) && !comparison.is_same());
+    let text = table(&moved, "a", "b");
+    assert!(
+        text.lines()
+            .any(|line| line.contains("reno: down") && line.contains("share")),
+        "{text}"
+    );
+    let renamed = Comparison::of(&mixture("other", false), &mixture("another", false));
+    assert_eq!(renamed.only_first, ["reno at bottleneck: group other"]);
+    assert_eq!(renamed.only_second, ["reno at bottleneck: group another"]);
 }
