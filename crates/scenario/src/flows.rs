@@ -14,6 +14,7 @@ use crate::laws::{self, Law, UDP};
 use crate::reader::Reader;
 use crate::topology::Topology;
 use crate::topology::graph::Route;
+use crate::topology::hop::propagation;
 use crate::unit::{Duration, Rate, Scalar, Size, Switch, positive};
 use crate::value::{Whole, words};
 
@@ -35,6 +36,8 @@ pub struct Group {
     pub direction: Direction,
     /// Which links it crosses.
     pub course: Course,
+    /// In a row of links: delay of each of its own access links; `None`: that of all.
+    pub access_delay_ns: Option<u64>,
 }
 
 impl Group {
@@ -225,6 +228,13 @@ keys! {
          `NAME.hop1`, ...)",
     )
     .only(&ROW);
+    DELAY: Duration = Declared::new(
+        "delay",
+        Words("that of `topology.access`"),
+        "row of links: propagation delay of each access link of its flows, one way: 2 at each end of a round trip",
+    )
+    .checked(propagation)
+    .only(&ROW);
     FROM: String =
         Declared::needed("from", "name the node that sends", "graph: the node that sends")
         .of_kind(Kind::Name)
@@ -333,6 +343,7 @@ pub fn group(
         app,
         count: keys.take(reader, &COUNT)?.0,
         direction: keys.take(reader, &DIRECTION)?,
+        access_delay_ns: keys.access_delay_ns(reader, topology)?,
         course: keys.course(reader, topology)?,
     })
 }
@@ -380,6 +391,20 @@ impl Keys<'_> {
             }
             way => Ok(Course::Row(way)),
         }
+    }
+
+    /// Its own delay of access links, which hosts that it shares with other flows cannot have.
+    fn access_delay_ns(&self, reader: &mut Reader<'_>, topology: &Topology) -> Result<Option<u64>, Refusal> {
+        let (table, path) = (self.table(reader, DELAY.key.name), self.path(reader, DELAY.key.name));
+        let Some(access) = topology.access.as_ref().filter(|_| reader.node(&path).is_some()) else {
+            return Ok(None);
+        };
+        let delay_ns = reader.take_from(&table, &DELAY, None)?.0;
+        if access.pairs.is_some() {
+            let why = "flows that share hosts share their access links: leave out topology.pairs, or this delay";
+            return Err(reader.refuse(&path, why));
+        }
+        Ok(Some(delay_ns))
     }
 
     fn route(&self, reader: &mut Reader<'_>, graph: &Topology) -> Result<Route, Refusal> {

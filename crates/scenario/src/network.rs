@@ -1,5 +1,6 @@
 //! Builds nodes, links and routes from the topology and the groups of flows.
 
+use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use fadelab_laws::{Params, Router};
@@ -43,10 +44,9 @@ pub fn build(parts: &Parts<'_>) -> (NetworkSpec, Vec<FlowSpec>) {
         None => (graph_flows(parts, &mut network), Vec::new()),
         Some(access) => row_flows(parts, &mut network, access, arcs.len() as LinkId),
     };
-    let access_delay_ns = topology.access.as_ref().map_or(0, |access| access.delay_ns);
-    let delay_ns = |link: &LinkId| {
-        let arc = arcs.get(*link as usize);
-        arc.map_or(access_delay_ns, |arc| topology.hops[arc.hop].delay_ns)
+    let delay_ns = |link: &LinkId| match (*link as usize).checked_sub(arcs.len()) {
+        None => topology.hops[arcs[*link as usize].hop].delay_ns,
+        Some(place) => pairs[place / ACCESS_LINKS].delay_ns,
     };
     let rtts = Rtts::of(&flows, arcs.len(), delay_ns);
     for (index, arc) in arcs.iter().enumerate() {
@@ -58,10 +58,16 @@ pub fn build(parts: &Parts<'_>) -> (NetworkSpec, Vec<FlowSpec>) {
         link.shown &= topology.hops[arc.hop].is_shown;
     }
     if let Some(access) = &topology.access {
-        let kind = access_kind(parts, access, rtts.longest_ns);
-        (1..)
-            .zip(&pairs)
-            .for_each(|(number, pair)| attach(&mut network, number, pair, &kind));
+        let mut kinds = BTreeMap::new();
+        for (number, pair) in (1..).zip(&pairs) {
+            let make = || access_kind(parts, access, pair.delay_ns, rtts.longest_ns);
+            attach(
+                &mut network,
+                number,
+                pair,
+                kinds.entry(pair.delay_ns).or_insert_with(make),
+            );
+        }
     }
     (network, flows)
 }
@@ -120,6 +126,9 @@ fn graph_flows(parts: &Parts<'_>, network: &mut NetworkSpec) -> Vec<FlowSpec> {
     flows
 }
 
+/// Links between a pair of hosts and its routers.
+const ACCESS_LINKS: usize = 4;
+
 /// One flow before it has hosts: where its data enters and leaves the row of routers.
 struct Stretch {
     kind: Arc<FlowKind>,
@@ -127,12 +136,15 @@ struct Stretch {
     first: usize,
     last: usize,
     is_backward: bool,
+    access_delay_ns: Option<u64>,
 }
 
 /// Two hosts of a row, on the left and on the right, and the routers to which they are attached.
 struct Pair {
     hosts: [NodeId; 2],
     routers: [NodeId; 2],
+    /// Of each of its links.
+    delay_ns: u64,
 }
 
 /// Flows over a row, and the pairs of hosts to which they belong. Access links have numbers from `access_links` on.
@@ -151,6 +163,7 @@ fn row_flows(
     let pair = |number| Pair {
         hosts: ["left", "right"].map(|side| network.host(format!("{side}.{number}"))),
         routers: [0, 1],
+        delay_ns: access.delay_ns,
     };
     let mut pairs: Vec<Pair> = (1..=pairs).map(pair).collect();
     let mut flows = Vec::new();
@@ -158,7 +171,8 @@ fn row_flows(
         let place = turn as usize % pairs.len();
         let pair = &mut pairs[place];
         pair.routers = [stretch.first as NodeId, stretch.last as NodeId + 1];
-        let route = row_route(&stretch, pair.hosts, access_links + 4 * place as LinkId);
+        pair.delay_ns = stretch.access_delay_ns.unwrap_or(access.delay_ns);
+        let route = row_route(&stretch, pair.hosts, access_links + (ACCESS_LINKS * place) as LinkId);
         flows.push(flow(&stretch.kind, stretch.number, route));
     }
     (flows, pairs)
@@ -213,6 +227,7 @@ fn stretches(parts: &Parts<'_>) -> Vec<Stretch> {
                     first,
                     last,
                     is_backward,
+                    access_delay_ns: group.access_delay_ns,
                 }));
             }
         }
@@ -282,7 +297,7 @@ fn buffer(size: BufferSize, rate_bps: u64, rtt_ns: u64, air_bytes: u32) -> Buffe
 }
 
 /// What access links have in common.
-fn access_kind(parts: &Parts<'_>, access: &Access, rtt_ns: u64) -> Arc<LinkKind> {
+fn access_kind(parts: &Parts<'_>, access: &Access, delay_ns: u64, rtt_ns: u64) -> Arc<LinkKind> {
     let droptail = fadelab_laws::router("droptail").expect("drop-tail is registered");
     let rate_bps = access.rate_bps;
     let (part, part_params) = parts.capacity.access.clone();
@@ -296,7 +311,7 @@ fn access_kind(parts: &Parts<'_>, access: &Access, rtt_ns: u64) -> Arc<LinkKind>
         CapacitySpec::Constant { rate_bps },
         buffer(access.buffer, rate_bps, rtt_ns, packet_bytes(parts)),
     );
-    Arc::new(LinkKind::new(capacity, access.delay_ns, limit, router))
+    Arc::new(LinkKind::new(capacity, delay_ns, limit, router))
 }
 
 /// The four access links of pair `number` of hosts: left up and down, right up and down. Up is from the host to its

@@ -76,7 +76,10 @@ fn data_links(group: &Group, topology: &Topology) -> Vec<usize> {
 
 /// Propagation there and back of a group's flows, the shortest where they differ.
 fn rtt_ns_min(group: &Group, topology: &Topology) -> u64 {
-    let access_ns = topology.access.as_ref().map_or(0, |access| access.delay_ns);
+    let access_ns = topology
+        .access
+        .as_ref()
+        .map_or(0, |access| group.access_delay_ns.unwrap_or(access.delay_ns));
     let of_hop = |hop: usize| 2 * topology.hops[hop].delay_ns;
     let hops_ns = match &group.course {
         Course::Graph(route) => {
