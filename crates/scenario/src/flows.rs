@@ -230,8 +230,8 @@ keys! {
     .only(&ROW);
     DELAY: Duration = Declared::new(
         "delay",
-        Words("that of `topology.access`"),
-        "row of links: propagation delay of each access link of its flows, one way: 2 at each end of a round trip",
+        Nothing,
+        "row of links: propagation delay of each access link of its flows, in place of `topology.access.delay`",
     )
     .checked(propagation)
     .only(&ROW);

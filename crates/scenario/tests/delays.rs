@@ -49,8 +49,8 @@ fn a_delay_can_be_swept() {
 #[test]
 fn a_delay_that_nothing_has_is_refused() {
     // Goal: in a graph flows have no access links, and flows that share hosts share these links: one line says so.
-    let graph = "[topology]\nnodes = ['a', 'b']\n[link.ab]\nfrom = 'a'\nto = 'b'\nrate = '1 Mbit/s'\ndelay = '1 ms'\n[flow]\nlaw = 'reno'\n\
-                 from = 'a'\nto = 'b'\ndelay = '1 ms'\n";
+    let graph = "[topology]\nnodes = ['a', 'b']\n[link.ab]\nfrom = 'a'\nto = 'b'\nrate = '1 Mbit/s'\n\
+                 delay = '1 ms'\n[flow]\nlaw = 'reno'\nfrom = 'a'\nto = 'b'\ndelay = '1 ms'\n";
     let refused = read(&format!("[run]\nduration = '1 s'\n{graph}")).unwrap_err();
     assert!(
         refused.contains("delay") && refused.contains("a row of links"),
