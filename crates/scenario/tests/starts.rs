@@ -91,8 +91,8 @@ fn hops_of_a_parking_lot_count_for_themselves() {
 fn routes_of_a_graph_share_links_by_direction() {
     // Goal: in a graph two flows from different nodes that meet on one link start at random, each within the delays of
     // its own route; one that comes towards them does not.
-    let graph = "[run]\nduration = '60 s'\n[flow]\nlaw = 'reno'\nto = 'd'\n[flow.a]\nfrom = 'a'\n[flow.b]\nfrom = 'b'\n\
-                 [flow.d]\nfrom = 'd'\nto = 'a'\n";
+    let graph = "[run]\nduration = '60 s'\n[topology]\nnodes = ['a', 'b', 'c', 'd']\n[flow]\nlaw = 'reno'\nto = 'd'\n\
+                 [flow.a]\nfrom = 'a'\n[flow.b]\nfrom = 'b'\n[flow.d]\nfrom = 'd'\nto = 'a'\n";
     let link = |from: &str, to: &str, ms: u32| {
         format!("[link.{from}{to}]\nfrom = '{from}'\nto = '{to}'\nrate = '1 Mbit/s'\ndelay = '{ms} ms'\n")
     };
