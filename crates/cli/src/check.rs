@@ -4,11 +4,13 @@ use std::fmt::Write;
 use std::path::PathBuf;
 
 use clap::Args;
-use fadelab_lab::Failure;
 use fadelab_lab::amount::{Amount, Network};
+use fadelab_lab::{Failure, Ground as _, Refusal, Simulator, Virtual};
+use fadelab_scenario::plan::Plan;
 use fadelab_scenario::unit::{Duration, Scalar};
 
 use crate::args::ScenarioArgs;
+use crate::compare::Ground;
 use crate::{output, show};
 
 /// Arguments of `fadelab check`.
@@ -19,6 +21,9 @@ pub struct CheckArgs {
     /// More scenario files
     #[arg(value_name = "FILE", value_hint = clap::ValueHint::FilePath)]
     more: Vec<PathBuf>,
+    /// Where it is to run: `virtual` also tells what a kernel has no counterpart for
+    #[arg(long, value_enum, default_value = "sim")]
+    on: Ground,
 }
 
 /// Reads every scenario and says what it amounts to.
@@ -32,7 +37,14 @@ pub fn check(args: &CheckArgs) -> Result<(), Failure> {
             file: file.clone(),
             ..args.scenario.clone()
         };
-        match show::plan(&scenario) {
+        let plan = show::plan(&scenario);
+        let refused = plan
+            .as_ref()
+            .map_or_else(|_| Vec::new(), |plan| refusals(args.on, plan));
+        match plan {
+            Ok(_) if !refused.is_empty() => {
+                wrong.extend(refused.iter().map(|why| format!("{}: {why}", file.display())));
+            }
             Ok(plan) => {
                 output::print(&format!("{}: good\n{}", file.display(), amount(&Amount::of(&plan))))?;
                 output::warn(&plan.warnings);
@@ -45,6 +57,14 @@ pub fn check(args: &CheckArgs) -> Result<(), Failure> {
         return Ok(());
     }
     Err(Failure::Invalid(wrong.join("\n       ")))
+}
+
+/// What a ground does not run of a plan that is good.
+fn refusals(on: Ground, plan: &Plan) -> Vec<Refusal> {
+    match on {
+        Ground::Sim => Simulator.check(plan),
+        Ground::Virtual => Virtual::refusals(plan),
+    }
 }
 
 /// What would be run, in a few lines.

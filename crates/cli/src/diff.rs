@@ -1,7 +1,7 @@
 //! `fadelab diff`: two results beside each other, seed by seed.
 
 use std::fmt::Write;
-use std::path::PathBuf;
+use std::path::{Component, Path, PathBuf};
 
 use clap::Args;
 use fadelab_lab::{Failure, settings};
@@ -60,7 +60,7 @@ fn figures(args: &DiffArgs, comparison: &Comparison) -> String {
     };
     let mut text = String::new();
     if shown > 0 {
-        let names = [&args.first, &args.second].map(|folder| name(folder));
+        let names = names(&args.first, &args.second);
         let _ = write!(text, "\n{}", compare::table(&moved[..shown], &names[0], &names[1]));
     }
     if shown < moved.len() {
@@ -94,10 +94,34 @@ fn figures(args: &DiffArgs, comparison: &Comparison) -> String {
     text
 }
 
-fn name(folder: &std::path::Path) -> String {
-    folder
-        .file_name()
-        .unwrap_or(folder.as_os_str())
-        .to_string_lossy()
-        .into_owned()
+/// Headings of the two columns: the last parts of their paths that tell them apart.
+fn names(first: &Path, second: &Path) -> [String; 2] {
+    let (one, other): (Vec<Component<'_>>, Vec<Component<'_>>) =
+        (first.components().collect(), second.components().collect());
+    let common = one
+        .iter()
+        .rev()
+        .zip(other.iter().rev())
+        .take_while(|(one, other)| one == other)
+        .count();
+    let last = |parts: &[Component<'_>]| {
+        let from = parts.len().saturating_sub(common + 1);
+        parts[from..].iter().collect::<PathBuf>().display().to_string()
+    };
+    [last(&one), last(&other)]
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn columns_have_different_names() {
+        // Goal: two results of one name in different folders are told apart, and others by their name alone.
+        let names = |first: &str, second: &str| names(Path::new(first), Path::new(second));
+        assert_eq!(names("results/a-001", "results/a-002"), ["a-001", "a-002"]);
+        assert_eq!(names("old/x", "new/x"), ["old/x", "new/x"]);
+        assert_eq!(names("x", "new/x"), ["x", "new/x"]);
+        assert_eq!(names("/1/out/x", "/2/out/x"), ["1/out/x", "2/out/x"]);
+    }
 }

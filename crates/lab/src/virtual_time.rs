@@ -47,14 +47,9 @@ impl Virtual {
         };
         Ok(self.image.insert(image))
     }
-}
 
-impl Ground for Virtual {
-    fn name(&self) -> &'static str {
-        fadelab_testbed::GROUND
-    }
-
-    fn check(&self, plan: &Plan) -> Vec<Refusal> {
+    /// What of a plan no kernel in virtual time runs, whichever it is.
+    pub fn refusals(plan: &Plan) -> Vec<Refusal> {
         ground::refusals(plan, |run| {
             let error = fadelab_testbed::check(&run.spec).err()?;
             let key = match &error {
@@ -63,6 +58,16 @@ impl Ground for Virtual {
             };
             Some((key, error.to_string()))
         })
+    }
+}
+
+impl Ground for Virtual {
+    fn name(&self) -> &'static str {
+        fadelab_testbed::GROUND
+    }
+
+    fn check(&self, plan: &Plan) -> Vec<Refusal> {
+        Self::refusals(plan)
     }
 
     fn prepare(&mut self, tell: &dyn Fn(&str)) -> Result<(), Failure> {

@@ -123,7 +123,7 @@ fn counterpart_of_share<'a>(share: &Share, summary: &'a Summary) -> Option<&'a S
 
 fn change(first: &Group, second: &Group, info: &MetricInfo) -> Option<Change> {
     let pair = |&seed: &u64| Some((first.value(seed, info.metric)?, second.value(seed, info.metric)?));
-    let (means, difference) = paired(first.seeds.iter().filter_map(pair).collect())?;
+    let (means, difference) = paired(&first.seeds.iter().filter_map(pair).collect::<Vec<_>>())?;
     Some(Change {
         point: point_text(&first.point),
         link: first.link.clone(),
@@ -139,7 +139,7 @@ fn change(first: &Group, second: &Group, info: &MetricInfo) -> Option<Change> {
 
 fn change_of_share(first: &Share, second: &Share, place: usize) -> Option<Change> {
     let pair = |&seed: &u64| Some((first.value(seed, place)?, second.value(seed, place)?));
-    let (means, difference) = paired(first.seeds().iter().filter_map(pair).collect())?;
+    let (means, difference) = paired(&first.seeds().iter().filter_map(pair).collect::<Vec<_>>())?;
     Some(Change {
         point: point_text(&first.point),
         link: first.link.clone(),
@@ -154,7 +154,7 @@ fn change_of_share(first: &Share, second: &Share, place: usize) -> Option<Change
 }
 
 /// Both means of pairs of values, and what the second has more; `None` without a pair.
-fn paired(pairs: Vec<(f64, f64)>) -> Option<((f64, f64), Stat)> {
+fn paired(pairs: &[(f64, f64)]) -> Option<((f64, f64), Stat)> {
     let differences: Vec<f64> = pairs.iter().map(|(one, other)| other - one).collect();
     let difference = Stat::of(&differences)?;
     let mean = |pick: fn(&(f64, f64)) -> f64| pairs.iter().map(pick).sum::<f64>() / pairs.len() as f64;

@@ -82,6 +82,26 @@ const PACKETS: Quantity = Quantity {
     max: u32::MAX as u64,
 };
 
+/// The unit that was meant, if that can be told: by what it is called elsewhere, or by its spelling.
+fn meant(unit: &str, names: &[&str]) -> String {
+    let lower = unit.to_lowercase();
+    let elsewhere = match lower.strip_suffix("bps") {
+        Some(prefix) => format!(
+            "{}bit/s",
+            if prefix == "k" {
+                prefix.to_owned()
+            } else {
+                prefix.to_uppercase()
+            }
+        ),
+        None => lower.replace("sec", "s"),
+    };
+    match names.iter().find(|name| **name == elsewhere) {
+        Some(name) => format!("; did you mean `{name}`?"),
+        None => nearest(unit, names),
+    }
+}
+
 impl Quantity {
     fn allowed(&self) -> String {
         let units: Vec<&str> = self.units.iter().chain(self.aliases).map(|(name, _)| *name).collect();
@@ -123,7 +143,7 @@ impl Quantity {
             return Err(format!(
                 "unknown unit `{unit}`: {}{}",
                 self.allowed(),
-                nearest(unit, &names)
+                meant(unit, &names)
             ));
         };
         if number.starts_with('-') {
@@ -485,6 +505,20 @@ mod tests {
             Rate::read(&text("54 Mbits/s"))
                 .unwrap_err()
                 .contains("did you mean `Mbit/s`?")
+        );
+        for (given, meant) in [
+            ("54 Mbps", "Mbit/s"),
+            ("9 kbps", "kbit/s"),
+            ("9 bps", "bit/s"),
+            ("1 gbps", "Gbit/s"),
+        ] {
+            let why = Rate::read(&text(given)).unwrap_err();
+            assert!(why.contains(&format!("did you mean `{meant}`?")), "{why}");
+        }
+        assert!(
+            Duration::read(&text("80 msec"))
+                .unwrap_err()
+                .contains("did you mean `ms`?")
         );
         assert!(Rate::read(&text("-1 Mbit/s")).unwrap_err().contains("negative"));
         assert!(Size::read(&text("..")).unwrap_err().contains("\"64 kB\""));
