@@ -18,6 +18,8 @@ function statText(s, unit, signed = false) {
 	return withUnit(`${sign}${digits(s.mean)}${half}`, unit);
 }
 
+// Figures are never negative, and a share or an index never more than all; how they differ has no such end.
+const bounds = (metric) => ({ least: 0, most: report.metrics[metric].most ?? Infinity });
 const differenceUnit = (unit) => (unit === "%" ? "points" : unit);
 const seedsN = () => report.seeds.length;
 const intervalText = () => (seedsN() > 1 ? "mean with its 95 % interval" : "1 seed, no interval");
@@ -53,7 +55,7 @@ function metricPanel(metric, laws, base) {
 	const reach = rows.flatMap(({ s }) => [s.low, s.high, s.mean - s.half, s.mean + s.half]);
 	const ticks = rows.map(({ law }, k) => ({ at: n - 1 - k, label: report.laws[law] }));
 	return {
-		x: { ...ends(base == null ? reach : [...reach, 0]), label: axisLabel(label, shownUnit) },
+		x: { ...(base == null ? ends(reach, bounds(metric)) : ends([...reach, 0])), label: axisLabel(label, shownUnit) },
 		y: { min: -0.6, max: n - 0.5, ticks },
 		height: 12 + n * 20, marks, about,
 	};
@@ -150,9 +152,7 @@ function sweepFigure() {
 	if (means.length === 0) return null;
 	const reach = means.flatMap((mark) => [mark.y, mark.low, mark.high]);
 	const log = state.logY && !state.difference;
-	const bounded = unit === "%" && !state.difference && !log;
-	const range = ends(state.difference ? [...reach, 0] : reach, { log, zero: !log && !state.difference });
-	const y = { ...range, max: bounded ? Math.min(range.max, 103) : range.max };
+	const y = state.difference ? ends([...reach, 0]) : ends(reach, { log, zero: !log, ...bounds(state.metric) });
 	const shownUnit = state.difference ? differenceUnit(unit) : unit;
 	const what = state.difference ? `${label} minus ${report.laws[state.base]}` : label;
 	const zero = state.difference ? [{ kind: "rule", y: 0 }] : [];

@@ -52,7 +52,12 @@ function seriesOf(panel) {
 
 function livePlot(chart, panel, place, width) {
 	const { series, data, bands, marks } = seriesOf(panel);
-	const tickText = (v) => (panel.shown ? panel.shown(v) : v);
+	// The ticks that the file would have, so that both read alike.
+	const [across, up] = [
+		scaleOf(panel.x, Math.max(3, Math.floor(width / 90))), scaleOf(panel.y, Math.max(3, Math.floor(panel.livePx / 40))),
+	];
+	const places = ({ ticks }) => () => ticks.map((tick) => tick.at);
+	const texts = ({ ticks }, unit = "") => () => ticks.map((tick) => tick.label + unit);
 	const options = {
 		width,
 		height: panel.livePx,
@@ -70,8 +75,8 @@ function livePlot(chart, panel, place, width) {
 			y: { range: () => [panel.y.min, panel.y.max] },
 		},
 		axes: [
-			liveAxis({ size: 28, values: (_, ticks) => ticks.map((t) => `${round(t)} s`) }),
-			liveAxis({ size: Y_AXIS_PX, space: 32, values: (_, ticks) => ticks.map(tickText) }),
+			liveAxis({ size: 28, splits: places(across), values: texts(across, " s") }),
+			liveAxis({ size: Y_AXIS_PX, splits: places(up), values: texts(up) }),
 		],
 		series,
 		bands,

@@ -4,11 +4,13 @@ use std::collections::BTreeMap;
 
 use serde::Serialize;
 
+use crate::bottleneck;
 use crate::contender::{Contender, contenders, grounds, sender_looks};
 use crate::distance::{Distance, distances};
 use crate::distinct::in_order;
 use crate::interval::Stat;
 use crate::measure::{self, Figures, METRICS, Metric};
+use crate::report::swept;
 use crate::shares::{self, Share};
 use crate::{Claim, Experiment, Picture, Run};
 
@@ -30,6 +32,15 @@ pub struct Summary {
     /// Laws of the senders where several share the links, and their looks on the page.
     #[serde(skip)]
     pub senders: Vec<(String, usize)>,
+    /// Name of the link that comes first: see [`crate::bottleneck`].
+    #[serde(skip)]
+    pub bottleneck: Option<String>,
+    /// See [`Summary::data_links`].
+    #[serde(skip)]
+    data_links: Vec<String>,
+    /// Links that data of a single flow cross while others are shared.
+    #[serde(skip)]
+    pub access_links: Vec<String>,
     /// Seeds in the order of the runs.
     pub seeds: Vec<u64>,
     /// Length of the measured interval of the first run.
@@ -136,6 +147,7 @@ impl Summary {
     pub fn of(experiment: &Experiment) -> Self {
         let contenders = contenders(&experiment.runs);
         let (groups, shares) = groups(&experiment.runs, &contenders);
+        let ranked = bottleneck::ranked(&experiment.runs, &groups);
         let grounds = grounds(&experiment.runs);
         let several = |ground: &str| (grounds.len() > 1).then(|| ground.to_owned());
         Self {
@@ -143,6 +155,9 @@ impl Summary {
             about: experiment.about.clone(),
             grounds: grounds.iter().copied().filter_map(several).collect(),
             laws: contenders.iter().map(|contender| contender.label.clone()).collect(),
+            bottleneck: ranked.data.first().cloned(),
+            data_links: ranked.data,
+            access_links: ranked.access,
             seeds: in_order(experiment.runs.iter().map(|run| run.seed)),
             measured_s: experiment
                 .runs
@@ -164,20 +179,21 @@ impl Summary {
         in_order(self.groups.iter().map(|group| group.link.clone()))
     }
 
-    /// Names of the links that data cross, in order: what tables and curves show. Links that only carry ACKs back are
-    /// in `summary.json` and in the Parquet tables.
+    /// Names of the links that data cross, the bottleneck first: what tables and curves show. Links that only carry ACKs
+    /// back are in `summary.json` and in the Parquet tables.
     pub fn data_links(&self) -> Vec<String> {
-        in_order(
-            self.groups
-                .iter()
-                .filter(|g| g.stat(Metric::Goodput).is_some())
-                .map(|g| g.link.clone()),
-        )
+        self.data_links.clone()
     }
 
     /// Points of the sweep, in order; a single empty one without a sweep.
     pub fn points(&self) -> Vec<Vec<(String, String)>> {
         in_order(self.groups.iter().map(|group| group.point.clone()))
+    }
+
+    /// Keys of the sweep besides law and seed, in the order in which the page and its figures have them.
+    pub fn swept_keys(&self) -> Vec<String> {
+        let keys = swept::keys(&self.points());
+        keys.into_iter().map(|key| key.key).collect()
     }
 
     /// The look of a law that shares links with others: as a law by itself, if it is one.
