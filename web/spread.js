@@ -25,6 +25,7 @@ function sharesFigure() {
 	const reach = marks.flatMap((mark) => [mark.y, mark.high]);
 	const ticks = n <= 12 ? panel.flows.map((label, at) => ({ at, label })) : null;
 	const numbers = linearTicks(0, n - 1, 12).map((at) => ({ at, label: String(at) }));
+	const senders = senderEntries(laws, true);
 	const jain = laws.map(jainText).filter(Boolean).join(", ");
 	return {
 		id: "shares", title: "Shares of the flows", where: whereText(), columns: 1,
@@ -33,7 +34,8 @@ function sharesFigure() {
 			x: { min: -0.6, max: n - 0.4, ticks: ticks ?? numbers, label: ticks ? "" : "Flow" },
 			y: { ...ends(reach, { zero: true }), label: "Goodput (Mbit/s)" }, marks,
 		}],
-		legend: [...senderEntries(laws), ...lawEntries(laws)],
+		// Of one mixture the points have the looks of its laws, and none has its own.
+		legend: senders.length > 0 && laws.length === 1 ? senders : [...senders, ...lawEntries(laws)],
 	};
 }
 

@@ -129,13 +129,14 @@ function flowRows(law, packed, panel, k, seeds, how) {
 // Where several laws share the links, a flow has the look of its sender's law.
 function ownLook(law, flow) {
 	const sender = law.senders?.[law.flow_senders[flow]];
-	return sender ? { colour: lookColour(sender.look), label: sender.law } : {};
+	return sender ? { colour: lookColour(sender.look), symbol: sender.look, label: sender.law } : {};
 }
 
-const senderEntries = (laws) => {
+const senderEntries = (laws, symbols = false) => {
 	const senders = laws.flatMap((law) => law.senders ?? []);
 	const first = (sender, place) => senders.findIndex((other) => other.law === sender.law) === place;
-	return senders.filter(first).map(({ law, look }) => ({ label: law, colour: lookColour(look), always: true }));
+	const entry = ({ law, look }) => ({ label: law, colour: lookColour(look), symbol: symbols ? look : null, always: true });
+	return senders.filter(first).map(entry);
 };
 
 // Each flow as a line, with its lowest and highest values in the words under the pointer.

@@ -60,10 +60,10 @@ export const checks = {
 	async series({ page }) {
 		assert.deepEqual(await figures(page), [
 			"chart-utilisation", "chart-queue", "chart-rtt", "chart-cwnd", "chart-goodput", "chart-flow-rtt",
-			"chart-metrics", "chart-difference-to-steady", "chart-shares", "chart-completion-times",
-			"chart-rtt-distribution",
+			"chart-metrics", "chart-difference-to-steady", "chart-shares", "chart-completion-by-size",
+			"chart-completion-times", "chart-rtt-distribution",
 		]);
-		assert.equal((await drawn(page)).charts, "11");
+		assert.equal((await drawn(page)).charts, "12");
 		assert.equal((await series(page, "utilisation")).length, 2);
 		assert.equal((await series(page, "cwnd")).length, 4);
 		const bands = await page.evaluate(() => timeCharts[0].plots[0].bands.length);
@@ -191,7 +191,7 @@ export const checks = {
 		assert.ok(png.readUInt32BE(16) > 1300, String(png.readUInt32BE(16)));
 		for (const form of ["narrow", "wide"]) {
 			const all = await page.evaluate((f) => charts.map((c) => c.build()).filter(Boolean).map((x) => svgText(x, f)), form);
-			assert.equal(all.length, 11);
+			assert.equal(all.length, 12);
 			for (const one of all) assert.ok(!/NaN|undefined|var\(/.test(one) && (await wellFormed(one)), one.slice(0, 300));
 		}
 	},
@@ -309,7 +309,7 @@ export const checks = {
 				cut: shown(".wide, figure, .printed, pre").filter((one) => one.scrollWidth > one.clientWidth + 1).length,
 			};
 		});
-		assert.deepEqual(await seen(), { drawings: 11, controls: 0, folded: 0, cut: 0 });
+		assert.deepEqual(await seen(), { drawings: 12, controls: 0, folded: 0, cut: 0 });
 		await page.emulateMediaType("screen");
 		await page.evaluate(() => window.dispatchEvent(new Event("afterprint")));
 		assert.equal((await page.$$(".printed")).length, 0);
