@@ -22,7 +22,10 @@ function statText(s, unit, signed = false) {
 const bounds = (metric) => ({ least: 0, most: report.metrics[metric].most ?? Infinity });
 const differenceUnit = (unit) => (unit === "%" ? "points" : unit);
 const seedsN = () => report.seeds.length;
-const intervalText = () => (seedsN() > 1 ? "mean with its 95 % interval" : "1 seed, no interval");
+function intervalText() {
+	if (seedsN() === 1) return "1 seed, no interval";
+	return report.alike ? "all seeds gave the same result, no interval" : "mean with its 95 % interval";
+}
 
 // ------------------------------------------------------------------------------------- one point, all metrics
 
@@ -53,9 +56,10 @@ function metricPanel(metric, laws, base) {
 		marks.push({ kind: "interval", x: s.mean, y, low, high, across: true, symbol: law, ...ink, text });
 	});
 	const reach = rows.flatMap(({ s }) => [s.low, s.high, s.mean - s.half, s.mean + s.half]);
+	const range = base == null ? ends(reach, bounds(metric)) : ends([...reach, 0]);
 	const ticks = rows.map(({ law }, k) => ({ at: n - 1 - k, label: report.laws[law] }));
 	return {
-		x: { ...(base == null ? ends(reach, bounds(metric)) : ends([...reach, 0])), label: axisLabel(label, shownUnit) },
+		x: { ...range, label: axisLabel(label, shownUnit) },
 		y: { min: -0.6, max: n - 0.5, ticks },
 		height: 12 + n * 20, marks, about,
 	};

@@ -34,15 +34,16 @@ for (const group of report.groups) {
 
 // -------------------------------------------------------------------------------------------------- statistics
 
-// Mean, half the 95 % t-interval of the mean (NaN for one value), extremes.
+// Mean, half the 95 % t-interval of the mean (NaN for equal values), extremes.
 function stat(values) {
 	const known = [...values].filter((v) => !Number.isNaN(v));
 	const n = known.length;
 	if (n === 0) return null;
 	const mean = known.reduce((sum, v) => sum + v, 0) / n;
 	const squares = known.reduce((sum, v) => sum + (v - mean) ** 2, 0);
-	const half = n > 1 ? report.t95[n - 2] * Math.sqrt(squares / (n - 1) / n) : NaN;
-	return { n, mean, half, low: Math.min(...known), high: Math.max(...known), values: known };
+	const [low, high] = [Math.min(...known), Math.max(...known)];
+	const half = low < high ? report.t95[n - 2] * Math.sqrt(squares / (n - 1) / n) : NaN;
+	return { n, mean, half, low, high, values: known };
 }
 
 // Joins each `k` values: their mean, lowest or highest; NaN where all are missing.

@@ -13,13 +13,14 @@ const POINTS_PER_MM = 72 / 25.4;
 // The name of the vectors' language, in parts: a page that asks nobody for anything spells no address.
 const SVG_SPACE = ["http:", "", "www.w3.org", "2000", "svg"].join("/");
 
-// Advances of Helvetica from space to tilde, in thousandths of its size; Arial, Liberation Sans and Arimo have the same.
+// Advances of Helvetica from space to tilde, in thousandths of its size: those of Arial, Liberation Sans and Arimo too.
 // Where none of them is installed a viewer takes another font, so there is room for one as wide as DejaVu Sans.
 const ADVANCES = [
-	278, 278, 355, 556, 556, 889, 667, 191, 333, 333, 389, 584, 278, 333, 278, 278, 556, 556, 556, 556, 556, 556, 556, 556,
-	556, 556, 278, 278, 584, 584, 584, 556, 1015, 667, 667, 722, 722, 667, 611, 778, 722, 278, 500, 667, 556, 833, 722, 778,
-	667, 778, 722, 667, 611, 722, 667, 944, 667, 667, 611, 278, 278, 278, 469, 556, 333, 556, 556, 500, 556, 556, 278, 556,
-	556, 222, 222, 500, 222, 833, 556, 556, 556, 556, 333, 500, 278, 556, 500, 722, 500, 500, 500, 334, 260, 334, 584,
+	278, 278, 355, 556, 556, 889, 667, 191, 333, 333, 389, 584, 278, 333, 278, 278, 556, 556, 556, 556,
+	556, 556, 556, 556, 556, 556, 278, 278, 584, 584, 584, 556, 1015, 667, 667, 722, 722, 667, 611, 778,
+	722, 278, 500, 667, 556, 833, 722, 778, 667, 778, 722, 667, 611, 722, 667, 944, 667, 667, 611, 278,
+	278, 278, 469, 556, 333, 556, 556, 500, 556, 556, 278, 556, 556, 222, 222, 500, 222, 833, 556, 556,
+	556, 556, 333, 500, 278, 556, 500, 722, 500, 500, 500, 334, 260, 334, 584,
 ];
 const ADVANCE_OTHER = 584;
 const WIDER = 1.14;
@@ -76,7 +77,8 @@ function drawFigure(figure, style, onPaper) {
 		? { xmlns: SVG_SPACE, width: millimetres(style.width), height: millimetres(height) }
 		: { width: style.width, height };
 	const white = tag("rect", { width: style.width, height, fill: "white" });
-	const ground = onPaper ? [tag("title", {}, escaped(figure.title)), tag("desc", {}, escaped(figure.note)), white] : [];
+	const told = [tag("title", {}, escaped(figure.title)), tag("desc", {}, escaped(figure.note))];
+	const ground = onPaper ? [...told, white] : [];
 	const about = { ...size, viewBox: `0 0 ${style.width} ${height}`, role: "img", "aria-label": figure.title };
 	const text = tag("svg", { ...about, "font-family": PAPER_FONT }, ...ground, ...pen.drawn);
 	return { text, hits: pen.hits, height };

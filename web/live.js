@@ -53,9 +53,8 @@ function seriesOf(panel) {
 function livePlot(chart, panel, place, width) {
 	const { series, data, bands, marks } = seriesOf(panel);
 	// The ticks that the file would have, so that both read alike.
-	const [across, up] = [
-		scaleOf(panel.x, Math.max(3, Math.floor(width / 90))), scaleOf(panel.y, Math.max(3, Math.floor(panel.livePx / 40))),
-	];
+	const across = scaleOf(panel.x, Math.floor(width / 90));
+	const up = scaleOf(panel.y, Math.floor(panel.livePx / 40));
 	const places = ({ ticks }) => () => ticks.map((tick) => tick.at);
 	const texts = ({ ticks }, unit = "") => () => ticks.map((tick) => tick.label + unit);
 	const options = {

@@ -214,7 +214,8 @@ const MARKS = {
 
 	dot(pen, mark, place) {
 		const [cx, cy] = [round(place.x(mark.x)), round(place.y(mark.y))];
-		pen.add("circle", { cx, cy, r: pen.style.tick * (mark.faint ? 0.12 : 0.2), fill: mark.colour, "fill-opacity": 0.35 });
+		const r = pen.style.tick * (mark.faint ? 0.12 : 0.2);
+		pen.add("circle", { cx, cy, r, fill: mark.colour, "fill-opacity": 0.35 });
 		pen.hit(cx, cy, mark.text, mark.law);
 	},
 };

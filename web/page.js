@@ -1,7 +1,7 @@
 "use strict";
 
-// The first part of the page's script: what only a page has. The parts that make figures (data.js to figures.js) know no
-// document; `fadelab figure` runs them by themselves, with `report`, `sheet` and `atob` from elsewhere.
+// The first part of the page's script: what only a page has. The parts that make figures (data.js to pictures.js) know
+// no document; `fadelab figure` runs them by themselves, with `report`, `sheet` and `atob` from elsewhere.
 
 const report = JSON.parse(document.getElementById("data").textContent);
 const sheet = document.querySelector("style").textContent;

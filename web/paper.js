@@ -14,10 +14,13 @@ const NAMED_FIGURES = [
 	{ name: "cwnd", about: "congestion window of each flow", needs: FLOWS },
 	{ name: "goodput", about: "goodput of each flow over time", needs: FLOWS },
 	{ name: "flow-rtt", about: "round trips of each flow over time", needs: FLOWS },
-	{ name: "metrics", about: "laws side by side in nine metrics", build: intervalsFigure, needs: "a finished run" },
-	{ name: "differences", about: "laws minus one law, seed by seed", build: differencesFigure, needs: "two laws or more" },
+	{ name: "metrics", about: "laws side by side in metrics", build: intervalsFigure, needs: "a finished run" },
+	{
+		name: "differences", about: "laws minus one law, seed by seed", build: differencesFigure,
+		needs: "two laws or more",
+	},
 	{ name: "shares", about: "goodput of each flow", needs: FLOWS },
-	{ name: "completion-by-size", about: "completion times of transfers", needs: "transfers of several sizes that ended" },
+	{ name: "completion-by-size", about: "completion times of transfers", needs: "transfers of several sizes" },
 	{ name: "completion-times", about: "their distribution function", needs: "transfers that ended" },
 	{ name: "rtt-distribution", about: "distribution function of round trips", needs: SERIES },
 ];

@@ -55,7 +55,8 @@ function pictureLegend(picture) {
 	const curves = picture.panels.flatMap((panel) => panel.curves);
 	const firsts = unique(curves.map(({ label }) => label)).map((label) => curves.find((one) => one.label === label));
 	return firsts.map(({ label, colour, dashed, points }) => ({
-		label, colour: lookColour(colour), dash: dashed ? [5, 3] : [], ownDash: true, symbol: points ? colour : null, always: true,
+		label, colour: lookColour(colour), dash: dashed ? [5, 3] : [], ownDash: true, always: true,
+		symbol: points ? colour : null,
 	}));
 }
 

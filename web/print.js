@@ -1,4 +1,4 @@
-// Printing: each chart as the vectors of its file, whether it was in view before or not, and everything that is folded open.
+// Printing: each chart as the vectors of its file, whether it was in view before or not, and all that is folded open.
 
 const opened = [];
 

@@ -26,10 +26,11 @@ function sharesFigure() {
 	const ticks = n <= 12 ? panel.flows.map((label, at) => ({ at, label })) : null;
 	const numbers = linearTicks(0, n - 1, 12).map((at) => ({ at, label: String(at) }));
 	const senders = senderEntries(laws, true);
-	const jain = laws.map(jainText).filter(Boolean).join(", ");
+	const jain = laws.map(jainText).filter(Boolean);
+	const fair = jain.length > 0 ? `Jain's index ${jain.join(", ")}; ` : "";
 	return {
 		id: "shares", title: "Shares of the flows", where: whereText(), columns: 1,
-		note: `Jain's index ${jain}; payload in the measured interval, ${spreadSeeds()}`,
+		note: `${fair}payload in the measured interval, ${spreadSeeds()}`,
 		panels: [{
 			x: { min: -0.6, max: n - 0.4, ticks: ticks ?? numbers, label: ticks ? "" : "Flow" },
 			y: { ...ends(reach, { zero: true }), label: "Goodput (Mbit/s)" }, marks,
@@ -82,8 +83,8 @@ function quantileFigure({ id, title, field, label, unit, what }) {
 	};
 }
 
-// Completion times of transfers by their size: a dot for each, or for some of many, and for each class of sizes the median
-// with the range of the middle 80 %.
+// Completion times of transfers by their size: a dot for each, or for some of many, and for each class of sizes the
+// median with the range of the middle 80 %.
 function sizesFigure() {
 	const panel = currentPanel();
 	const laws = panel ? shownLaws(panel).filter((law) => law.transfers) : [];
@@ -101,7 +102,8 @@ function sizesFigure() {
 		// Side by side, as laws have the same sizes.
 		const beside = 1.04 ** (nth - (laws.length - 1) / 2);
 		const line = transfers.classes.map((one) => ({
-			kind: "interval", x: kB(one.bytes) * beside, y: one.p50_s, low: one.p10_s, high: one.p90_s, symbol: law, ...ink,
+			kind: "interval", x: kB(one.bytes) * beside, y: one.p50_s, low: one.p10_s, high: one.p90_s, symbol: law,
+			...ink,
 			text: `${digits(kB(one.bytes))} kB: median ${digits(one.p50_s)} s, 10 to 90 %: ${digits(one.p10_s)} to `
 				+ `${digits(one.p90_s)} s, ${plural(one.n, "transfer")}`,
 		}));

@@ -135,7 +135,10 @@ function ownLook(law, flow) {
 const senderEntries = (laws, symbols = false) => {
 	const senders = laws.flatMap((law) => law.senders ?? []);
 	const first = (sender, place) => senders.findIndex((other) => other.law === sender.law) === place;
-	const entry = ({ law, look }) => ({ label: law, colour: lookColour(look), symbol: symbols ? look : null, always: true });
+	const entry = ({ law, look }) => {
+		const symbol = symbols ? look : null;
+		return { label: law, colour: lookColour(look), symbol, always: true };
+	};
 	return senders.filter(first).map(entry);
 };
 
@@ -265,6 +268,8 @@ const FLOW_FIGURES = {
 const TIME_FIGURES = {
 	utilisation: usedFigure,
 	queue: () => linkFigure({ id: "queue", title: "Queue", unit: "pkt", about: "waiting", field: "queue_pkts" }),
-	rtt: () => linkFigure({ id: "rtt", title: "Round-trip time", short: "RTT", unit: "ms", field: "rtt_ms", auto: true }),
+	rtt: () => linkFigure({
+		id: "rtt", title: "Round-trip time", short: "RTT", unit: "ms", field: "rtt_ms", auto: true,
+	}),
 };
 for (const [id, spec] of Object.entries(FLOW_FIGURES)) TIME_FIGURES[id] = () => flowFigure({ id, ...spec });

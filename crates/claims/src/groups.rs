@@ -126,7 +126,7 @@ pub mod tests {
     use std::sync::Arc;
 
     use fadelab_results::Spec;
-    use fadelab_results::spec::Flow;
+    use fadelab_results::spec::{Flow, Sends};
     use fadelab_run::record::{FlowCounters, RunRecord, Series};
 
     use super::*;
@@ -137,6 +137,8 @@ pub mod tests {
             name: name.into(),
             group: group.into(),
             law: None,
+            sends: Sends::Greedy,
+            start_ns_max: 0,
             route: Vec::new(),
         };
         let bytes: [fn(u64) -> u64; 3] = [|s| 300 * s, |s| 100 * s, |s| 100 * s + 220 * s.saturating_sub(4)];

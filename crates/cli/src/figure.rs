@@ -7,6 +7,7 @@ use clap::{Args, ValueEnum};
 use fadelab_lab::Failure;
 use fadelab_results::measure::METRICS;
 use fadelab_results::report::paper::{self, Choice, Figures, Named, Request};
+use fadelab_results::report::swept;
 use fadelab_results::{Experiment, Summary, point_text, write_page};
 
 use crate::output;
@@ -219,7 +220,7 @@ impl Asked<'_> {
             given.as_deref().map(|given| self.place(option, given, all)).transpose()
         };
         let names: Vec<String> = METRICS.iter().map(|info| info.name.to_owned()).collect();
-        let keys: Vec<String> = summary.swept_keys();
+        let keys: Vec<String> = swept::keys(&summary.points()).into_iter().map(|key| key.key).collect();
         let seeds: Vec<String> = summary.seeds.iter().map(u64::to_string).collect();
         place("link", &args.link, &summary.data_links())?;
         let shown: Vec<usize> = args

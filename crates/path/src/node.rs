@@ -5,7 +5,10 @@
 //! drives a node owns time and the packets; the node holds only their numbers, and looks at what a router may see
 //! through [`Store`]. So a node runs under any clock, and a test can drive one by hand.
 //!
-//! A new kind of node is a file with a [`Transit`] and a shape below.
+//! A new kind of node is a file with a [`Transit`], a shape below, and a crossing that a spec takes
+//! ([`LinkKind`](crate::spec::LinkKind)). What changes the size of its packets says [`Arrival::Taken`] and hands them
+//! over in a service, with the new size in the [`Parcel`] and in its header: a packet that is planned is the one that
+//! came.
 
 use fadelab_phy::channel::PacketKind;
 
@@ -13,7 +16,7 @@ use crate::counters::LinkCounters;
 use crate::evented::Evented;
 use crate::packet::{Parcel, Store};
 use crate::planned::Planned;
-use crate::spec::{CapacitySpec, LinkSpec};
+use crate::spec::{CapacitySpec, Crossing, LinkSpec};
 #[cfg(feature = "fault-injection")]
 pub use crate::transit::NodeFault;
 use crate::transit::Transit;
@@ -53,30 +56,28 @@ macro_rules! of {
 impl Node {
     /// Builds the node of a link. `packet_bytes` is the IP size of a full data packet, for laws that scale with it.
     pub fn new(spec: &LinkSpec, seed: u64, packet_bytes: u32) -> Self {
-        let by_steps = spec.goes_step_by_step();
-        Self(match &spec.capacity {
-            CapacitySpec::Constant { rate_bps } => {
-                let rate = ConstantRate::new(*rate_bps);
-                if by_steps {
-                    Shape::Evented(Box::new(Evented::new(spec, rate, seed, packet_bytes)))
-                } else {
-                    Shape::Planned(Planned::new(spec, rate, seed, packet_bytes))
-                }
+        Self(match (spec.crossing(), &spec.capacity) {
+            (Crossing::Planned, &CapacitySpec::Constant { rate_bps }) => {
+                Shape::Planned(Planned::new(spec, ConstantRate::new(rate_bps), seed, packet_bytes))
             }
-            CapacitySpec::Trace(trace) => {
-                let rate = TraceRate::new(trace);
-                if by_steps {
-                    Shape::EventedTrace(Box::new(Evented::new(spec, rate, seed, packet_bytes)))
-                } else {
-                    Shape::PlannedTrace(Box::new(Planned::new(spec, rate, seed, packet_bytes)))
-                }
+            (Crossing::Planned, CapacitySpec::Trace(trace)) => {
+                Shape::PlannedTrace(Box::new(Planned::new(spec, TraceRate::new(trace), seed, packet_bytes)))
+            }
+            (Crossing::Evented, &CapacitySpec::Constant { rate_bps }) => Shape::Evented(Box::new(Evented::new(
+                spec,
+                ConstantRate::new(rate_bps),
+                seed,
+                packet_bytes,
+            ))),
+            (Crossing::Evented, CapacitySpec::Trace(trace)) => {
+                Shape::EventedTrace(Box::new(Evented::new(spec, TraceRate::new(trace), seed, packet_bytes)))
             }
         })
     }
 
     /// Whether a link of this spec hands its packets over when they arrive.
     pub fn plans_ahead(spec: &LinkSpec) -> bool {
-        !spec.goes_step_by_step()
+        spec.crossing() == Crossing::Planned
     }
 
     /// Its name.

@@ -66,7 +66,29 @@ pub struct LinkKind {
     pub layer: LinkLayer,
 }
 
+/// How the node of a link gets its packets to the far end.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Crossing {
+    /// It hands each over at its arrival, with its time.
+    Planned,
+    /// It keeps them, since the fate of one depends on what comes after it.
+    Evented,
+}
+
 impl LinkKind {
+    /// A link with one queue and without a channel.
+    pub fn new(capacity: CapacitySpec, delay_ns: u64, buffer: Buffer, router: RouterSpec) -> Self {
+        Self {
+            capacity,
+            delay_ns,
+            buffer,
+            router,
+            queues: Queues::One,
+            channel: None,
+            layer: LinkLayer::default(),
+        }
+    }
+
     /// On-air bytes of a data packet.
     pub fn air_bytes(&self, ip_bytes: u32) -> u32 {
         let channel = self.channel.as_ref();
@@ -74,12 +96,13 @@ impl LinkKind {
         coded_bytes + self.capacity.header_bytes()
     }
 
-    /// Whether the fate of a packet depends on packets that come after it, so that it cannot be planned at arrival.
-    pub(crate) fn goes_step_by_step(&self) -> bool {
-        self.queues != Queues::One
+    /// How its packets pass.
+    pub(crate) fn crossing(&self) -> Crossing {
+        let by_steps = self.queues != Queues::One
             || self.router.law.queues() > 0
             || self.layer != LinkLayer::default()
-            || self.router.law.flags() & fadelab_laws::abi::ROUTER_DROPS_AT_DEQUEUE != 0
+            || self.router.law.flags() & fadelab_laws::abi::ROUTER_DROPS_AT_DEQUEUE != 0;
+        if by_steps { Crossing::Evented } else { Crossing::Planned }
     }
 }
 
@@ -162,23 +185,18 @@ mod tests {
         // Goal: links share what they have in common, and a write to one of them is seen there alone.
         let law = fadelab_laws::router("droptail").expect("registered");
         let part = fadelab_laws::capacity("configured").expect("registered");
-        let kind = Arc::new(LinkKind {
-            capacity: CapacitySpec::Constant { rate_bps: 1 },
-            delay_ns: 2,
-            buffer: Buffer {
-                packets: Some(3),
-                bytes: None,
-            },
-            router: RouterSpec {
-                law,
-                params: law.default_params(),
-                capacity: part,
-                capacity_params: part.default_params(),
-            },
-            queues: Queues::One,
-            channel: None,
-            layer: LinkLayer::default(),
-        });
+        let router = RouterSpec {
+            law,
+            params: law.default_params(),
+            capacity: part,
+            capacity_params: part.default_params(),
+        };
+        let buffer = Buffer {
+            packets: Some(3),
+            bytes: None,
+        };
+        let capacity = CapacitySpec::Constant { rate_bps: 1 };
+        let kind = Arc::new(LinkKind::new(capacity, 2, buffer, router));
         let mut links = ["one", "two", "three"].map(|name| LinkSpec {
             name: name.into(),
             shown: false,

@@ -20,7 +20,7 @@ use prefetch_index::prefetch_index;
 use crate::air::{Air, Counted};
 use crate::counters::LinkCounters;
 use crate::queue::{BYTES, Broken, Limits, Waiting};
-use crate::spec::{CapacitySpec, LinkSpec};
+use crate::spec::{CapacitySpec, Crossing, LinkSpec};
 use crate::transmitter::{CAPACITY, Instant, Rate, unsent_bytes};
 use crate::violation::{Checked, violated};
 
@@ -195,7 +195,7 @@ impl Wires {
     pub fn is_wire(spec: &LinkSpec) -> bool {
         matches!(spec.capacity, CapacitySpec::Constant { .. })
             && spec.router.law.is_passive()
-            && !spec.goes_step_by_step()
+            && spec.crossing() == Crossing::Planned
     }
 
     /// Adds link number [`Self::len`] of a run under `seed`. One that is no wire only takes the number. Wires of

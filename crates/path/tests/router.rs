@@ -1,10 +1,10 @@
 //! What a link tells the law at its queue.
 
 use fadelab_laws::{abi, capacity, router};
-use fadelab_path::layer::{Arq, LinkLayer};
+use fadelab_path::layer::Arq;
 use fadelab_path::node::{Arrival, Departure, Node};
 use fadelab_path::packet::{FeedbackBytes, Header, PacketId, Parcel, Store};
-use fadelab_path::spec::{Buffer, CapacitySpec, LinkKind, LinkSpec, Queues, RouterSpec};
+use fadelab_path::spec::{Buffer, CapacitySpec, LinkKind, LinkSpec, RouterSpec};
 use fadelab_phy::channel::{ChannelSpec, CodeSpec, Model, PacketKind};
 
 const MS: u64 = 1_000_000;
@@ -38,23 +38,20 @@ fn link() -> LinkSpec {
     LinkSpec::new(
         "link",
         true,
-        LinkKind {
-            capacity: CapacitySpec::Constant { rate_bps: 8_000_000 },
-            delay_ns: MS,
-            buffer: Buffer {
+        LinkKind::new(
+            CapacitySpec::Constant { rate_bps: 8_000_000 },
+            MS,
+            Buffer {
                 packets: Some(10_000),
                 bytes: None,
             },
-            router: RouterSpec {
+            RouterSpec {
                 law,
                 params: law.default_params(),
                 capacity: part,
                 capacity_params: part.default_params(),
             },
-            queues: Queues::One,
-            channel: None,
-            layer: LinkLayer::default(),
-        },
+        ),
     )
 }
 

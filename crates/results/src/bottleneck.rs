@@ -2,12 +2,23 @@
 
 use std::collections::BTreeMap;
 
-use crate::measure::{self, Metric};
-use crate::summary::Group;
-use crate::{Run, distinct::in_order};
+use crate::Run;
+use crate::distinct::in_order;
+use crate::measure;
 
 /// A scenario that has a link of this name has said it.
 const NAME: &str = "bottleneck";
+
+/// A law at a point of the sweep, seen at a link.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Seen<'a> {
+    /// Name of the link.
+    pub link: &'a str,
+    /// Whether data cross it, and not ACKs alone.
+    pub carries_data: bool,
+    /// Mean over the seeds.
+    pub utilisation: Option<f64>,
+}
 
 /// The links that data cross, by what they are for a reader.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -18,17 +29,18 @@ pub struct Ranked {
     pub access: Vec<String>,
 }
 
-/// Ranks the links of `groups`. The bottleneck is the link called `bottleneck`; where there is none, the one with the
-/// highest utilisation, mean over all runs, of those that data of several flows cross, or of all where no link is shared.
-pub fn ranked(runs: &[Run], groups: &[Group]) -> Ranked {
-    let carried = groups.iter().filter(|group| group.stat(Metric::Goodput).is_some());
-    let mut data: Vec<String> = in_order(carried.map(|group| group.link.clone()));
+/// Ranks the links that were seen. The bottleneck is the link called `bottleneck`; where there is none, of those that
+/// data of several flows cross the one with the highest utilisation, mean over points and laws; where no link is shared,
+/// of all.
+pub fn ranked(runs: &[Run], seen: &[Seen]) -> Ranked {
+    let carried = seen.iter().filter(|seen| seen.carries_data);
+    let mut data: Vec<String> = in_order(carried.map(|seen| seen.link.to_owned()));
     let flows = flows_most(runs, &data);
     let is_shared = |link: &String| flows.get(link).is_some_and(|&n| n > 1);
     let (shared, access): (Vec<String>, Vec<String>) = data.iter().cloned().partition(is_shared);
     let rivals = if shared.is_empty() { &data } else { &shared };
     let named = data.iter().find(|link| *link == NAME).cloned();
-    let Some(first) = named.or_else(|| most_utilised(rivals, groups)) else {
+    let Some(first) = named.or_else(|| most_utilised(rivals, seen)) else {
         return Ranked::default();
     };
     let is_access = |link: &String| !shared.is_empty() && access.contains(link);
@@ -55,12 +67,10 @@ fn flows_most(runs: &[Run], links: &[String]) -> BTreeMap<String, usize> {
 }
 
 /// The first of equals.
-fn most_utilised(links: &[String], groups: &[Group]) -> Option<String> {
+fn most_utilised(links: &[String], seen: &[Seen]) -> Option<String> {
     let utilisation = |link: &String| {
-        let here = groups.iter().filter(|group| group.link == *link);
-        let values: Vec<f64> = here
-            .filter_map(|group| Some(group.stat(Metric::Utilisation)?.mean))
-            .collect();
+        let here = seen.iter().filter(|seen| seen.link == link);
+        let values: Vec<f64> = here.filter_map(|seen| seen.utilisation).collect();
         values.iter().sum::<f64>() / values.len().max(1) as f64
     };
     let mut best = (utilisation(links.first()?), links.first()?);

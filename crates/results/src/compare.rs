@@ -3,7 +3,7 @@
 use comfy_table::{CellAlignment, ContentArrangement, Table, presets};
 
 use crate::distinct::in_order;
-use crate::interval::Stat;
+use crate::interval::{Judged, Stat};
 use crate::measure::{METRICS, Metric, MetricInfo};
 use crate::summary::Group;
 use crate::table::with_interval;
@@ -44,12 +44,11 @@ pub struct Change {
 impl Change {
     /// Whether it moved.
     pub fn moved(&self) -> Moved {
-        let Stat { min, max, mean, .. } = self.difference;
-        match self.difference.ci95_half_width {
-            _ if min == 0.0 && max == 0.0 => Moved::Not,
-            None => Moved::OneSeed,
-            Some(half) if mean.abs() > half => Moved::BeyondNoise,
-            Some(_) => Moved::WithinNoise,
+        match self.difference.judged() {
+            Judged::Equal => Moved::Not,
+            Judged::OneSeed => Moved::OneSeed,
+            Judged::More | Judged::Less => Moved::BeyondNoise,
+            Judged::Noise => Moved::WithinNoise,
         }
     }
 }

@@ -31,7 +31,8 @@ pub struct Stat {
     pub n: usize,
     /// Their mean.
     pub mean: f64,
-    /// Half the width of the 95 % t-interval of the mean; absent with a single seed.
+    /// Half the width of the 95 % t-interval of the mean; absent with a single seed, and where all seeds have one value,
+    /// which says nothing of how far another seed would be off.
     pub ci95_half_width: Option<f64>,
     /// Smallest value of a seed.
     pub min: f64,
@@ -47,10 +48,10 @@ impl Stat {
             return None;
         }
         let mean = values.iter().sum::<f64>() / n as f64;
-        let ci95_half_width =
-            (n > 1).then(|| t95(n - 1) * (sum_of_squares(values, mean) / (n - 1) as f64 / n as f64).sqrt());
         let min = values.iter().copied().fold(f64::INFINITY, f64::min);
         let max = values.iter().copied().fold(f64::NEG_INFINITY, f64::max);
+        let ci95_half_width =
+            (min < max).then(|| t95(n - 1) * (sum_of_squares(values, mean) / (n - 1) as f64 / n as f64).sqrt());
         Some(Self {
             n,
             mean,
@@ -58,6 +59,37 @@ impl Stat {
             min,
             max,
         })
+    }
+}
+
+/// What differences between two things under the same seeds say.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Judged {
+    /// No seed differs.
+    Equal,
+    /// The first is larger: zero is below the 95 % interval, or all of several seeds differ by the same.
+    More,
+    /// The first is smaller.
+    Less,
+    /// The interval contains zero.
+    Noise,
+    /// One seed: whether by chance is not known.
+    OneSeed,
+}
+
+impl Stat {
+    /// What it says, if it is of paired differences.
+    pub fn judged(&self) -> Judged {
+        let half = match self.ci95_half_width {
+            _ if self.min == 0.0 && self.max == 0.0 => return Judged::Equal,
+            None if self.n == 1 => return Judged::OneSeed,
+            half => half.unwrap_or(0.0),
+        };
+        match self.mean {
+            mean if mean > half => Judged::More,
+            mean if mean < -half => Judged::Less,
+            _ => Judged::Noise,
+        }
     }
 }
 
@@ -90,6 +122,26 @@ mod tests {
         assert!((stat.mean - 2.5).abs() < 1e-12);
         assert!((stat.ci95_half_width.unwrap() - 2.053_972).abs() < 1e-5);
         assert_eq!((stat.n, stat.min, stat.max), (4, 1.0, 4.0));
+    }
+
+    #[test]
+    fn equal_values_have_no_interval() {
+        // Goal: seeds that all gave the same do not look like certainty to the last digit.
+        let stat = Stat::of(&[0.7, 0.7, 0.7]).unwrap();
+        assert_eq!((stat.n, stat.ci95_half_width), (3, None));
+    }
+
+    #[test]
+    fn differences_are_judged_by_their_interval() {
+        // Goal: an interval that contains zero is noise, however large the mean; the same difference at every seed is
+        // none by chance, and a single one nobody knows.
+        let judged = |values: &[f64]| Stat::of(values).unwrap().judged();
+        assert_eq!(judged(&[1.0, 1.1, 0.9]), Judged::More);
+        assert_eq!(judged(&[-1.0, -1.1, -0.9]), Judged::Less);
+        assert_eq!(judged(&[9.0, -1.0, 2.0]), Judged::Noise);
+        assert_eq!(judged(&[0.0, 0.0]), Judged::Equal);
+        assert_eq!(judged(&[0.5, 0.5]), Judged::More);
+        assert_eq!(judged(&[0.5]), Judged::OneSeed);
     }
 
     #[test]

@@ -20,6 +20,7 @@ pub mod distance;
 mod distinct;
 pub mod docs;
 pub mod error;
+pub mod fairness;
 pub mod folder;
 pub mod interval;
 pub mod manifest;

@@ -5,6 +5,7 @@ use fadelab_run::record::FlowCounters;
 
 use crate::bins::{self, SWING_BIN_NS};
 use crate::counters::per_us;
+use crate::fairness;
 use crate::{Run, interval};
 
 /// A figure of a link in a run. Those about flows are over the flows whose data cross the link.
@@ -107,8 +108,8 @@ pub const METRICS: [MetricInfo; METRICS_N] = [
         Metric::Jain,
         "jain",
         "1",
-        "Jain's index of the payload per flow, over the flows that have a law: 1 is an equal share for each, \
-         1/n all to one of n; null when nothing was delivered",
+        "Jain's index of the payload per flow while all of them were under way: 1 is an equal share for each, 1/n all to \
+         one of n; over two greedy flows or transfers at least that have one law, datagrams aside, else null",
     ),
     info(
         Metric::QueuePkts,
@@ -294,12 +295,7 @@ fn flow_figures(run: &Run, flows: &[usize], figures: &mut Figures) {
         Metric::Goodput,
         ratio(total(|c| c.delivered_bytes) * 8.0, run.measured_ns() as f64 / 1e9),
     );
-    let shares: Vec<f64> = flows
-        .iter()
-        .filter(|&&flow| run.spec.flows[flow].law.is_some())
-        .map(|&flow| count(flow, |c| c.delivered_bytes))
-        .collect();
-    figures.set(Metric::Jain, jain(&shares));
+    figures.set(Metric::Jain, fairness::jain_of(run, flows));
     figures.set(
         Metric::Rtt,
         ratio(total(|c| c.rtt_us_sum) / 1e3, total(|c| c.rtt_samples)),
@@ -309,13 +305,6 @@ fn flow_figures(run: &Run, flows: &[usize], figures: &mut Figures) {
         ratio(total(|c| c.retransmitted_pkts), total(|c| c.sent_pkts)),
     );
     figures.set(Metric::Timeouts, total(|c| c.timeouts));
-}
-
-/// Jain's fairness index (Jain, Chiu and Hawe 1984): the square of the sum over n times the sum of squares.
-pub fn jain(shares: &[f64]) -> Option<f64> {
-    let sum: f64 = shares.iter().sum();
-    let squares: f64 = shares.iter().map(|x| x * x).sum();
-    ratio(sum * sum, shares.len() as f64 * squares)
 }
 
 fn completion_figures(run: &Run, flows: &[usize], figures: &mut Figures) {
@@ -343,14 +332,5 @@ mod tests {
         for (place, info) in METRICS.iter().enumerate() {
             assert_eq!(info.metric as usize, place, "{}", info.name);
         }
-    }
-
-    #[test]
-    fn jain_is_one_for_equal_shares_and_one_nth_for_a_single_winner() {
-        // The two extremes of the definition, and 1, 2, 3 by hand: 36 / (3 * 14).
-        assert_eq!(jain(&[5.0, 5.0, 5.0]), Some(1.0));
-        assert_eq!(jain(&[8.0, 0.0, 0.0, 0.0]), Some(0.25));
-        assert!((jain(&[1.0, 2.0, 3.0]).unwrap() - 36.0 / 42.0).abs() < 1e-12);
-        assert_eq!(jain(&[0.0, 0.0]), None);
     }
 }

@@ -5,6 +5,7 @@ use std::sync::Arc;
 
 use fadelab_path::spec::{CapacitySpec, LinkSpec, Queues};
 use fadelab_phy::channel::PacketKind;
+use fadelab_run::app::{App, Span};
 use fadelab_run::flow::FlowSpec;
 use fadelab_run::spec::RunSpec;
 use serde::{Deserialize, Serialize};
@@ -82,8 +83,47 @@ pub struct Flow {
     pub group: Arc<str>,
     /// Name of its sender's law; absent without congestion control.
     pub law: Option<Arc<str>>,
+    /// What its application sends.
+    pub sends: Sends,
+    /// When it starts at the latest; `u64::MAX`: a random start without bound.
+    pub start_ns_max: u64,
     /// Indices of the links of its data packets, in order.
     pub route: Vec<u32>,
+}
+
+/// What an application sends, as the key `app` of a scenario names it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Sends {
+    /// Always more.
+    Greedy,
+    /// One transfer.
+    Transfer,
+    /// A constant bit rate.
+    Cbr,
+    /// Sessions with pauses.
+    Sessions,
+}
+
+impl Sends {
+    fn of(app: &App) -> Self {
+        match app {
+            App::Greedy { .. } => Self::Greedy,
+            App::Transfer { .. } => Self::Transfer,
+            App::Cbr { .. } => Self::Cbr,
+            App::Sessions { .. } => Self::Sessions,
+        }
+    }
+}
+
+fn start_ns_max(app: &App) -> u64 {
+    let (App::Greedy { start } | App::Transfer { start, .. } | App::Cbr { start, .. } | App::Sessions { start, .. }) =
+        app;
+    match *start {
+        Span::Fixed { ns } => ns,
+        Span::Uniform { max_ns, .. } => max_ns,
+        Span::Exponential { .. } => u64::MAX,
+    }
 }
 
 impl Flow {
@@ -140,6 +180,8 @@ fn flows(spec: &RunSpec) -> Vec<Flow> {
             name: Arc::clone(&flow.name),
             group,
             law,
+            sends: Sends::of(&flow.app),
+            start_ns_max: start_ns_max(&flow.app),
             route: flow.route.clone(),
         });
     }

@@ -4,13 +4,12 @@ use std::collections::BTreeMap;
 
 use serde::Serialize;
 
-use crate::bottleneck;
+use crate::bottleneck::{self, Ranked, Seen};
 use crate::contender::{Contender, contenders, grounds, sender_looks};
 use crate::distance::{Distance, distances};
 use crate::distinct::in_order;
 use crate::interval::Stat;
 use crate::measure::{self, Figures, METRICS, Metric};
-use crate::report::swept;
 use crate::shares::{self, Share};
 use crate::{Claim, Experiment, Picture, Run};
 
@@ -73,6 +72,9 @@ pub struct Group {
     pub law: String,
     /// Seeds of its runs.
     pub seeds: Vec<u64>,
+    /// Whether several seeds gave the same result: nothing in it depends on the seed, and no interval says anything.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub seeds_are_alike: bool,
     /// By name of the metric; a metric that no seed has a value for is absent.
     pub metrics: BTreeMap<&'static str, Stat>,
     /// Values per seed, in the order of `seeds`.
@@ -92,6 +94,7 @@ impl Group {
             link: link.to_owned(),
             law: law.to_owned(),
             seeds: Vec::new(),
+            seeds_are_alike: false,
             metrics: BTreeMap::new(),
             figures: Vec::new(),
         }
@@ -147,7 +150,7 @@ impl Summary {
     pub fn of(experiment: &Experiment) -> Self {
         let contenders = contenders(&experiment.runs);
         let (groups, shares) = groups(&experiment.runs, &contenders);
-        let ranked = bottleneck::ranked(&experiment.runs, &groups);
+        let ranked = ranked(&experiment.runs, &groups);
         let grounds = grounds(&experiment.runs);
         let several = |ground: &str| (grounds.len() > 1).then(|| ground.to_owned());
         Self {
@@ -190,12 +193,6 @@ impl Summary {
         in_order(self.groups.iter().map(|group| group.point.clone()))
     }
 
-    /// Keys of the sweep besides law and seed, in the order in which the page and its figures have them.
-    pub fn swept_keys(&self) -> Vec<String> {
-        let keys = swept::keys(&self.points());
-        keys.into_iter().map(|key| key.key).collect()
-    }
-
     /// The look of a law that shares links with others: as a law by itself, if it is one.
     pub(crate) fn sender_look(&self, sender: &str) -> usize {
         let shared = self
@@ -211,9 +208,35 @@ impl Summary {
     pub fn seeds_text(&self) -> String {
         match self.seeds.len() {
             1 => "1 seed, no interval".to_owned(),
+            n if self.groups.iter().all(|group| group.seeds_are_alike) => {
+                format!("{n} seeds, the same result from each: no interval")
+            }
             n => format!("{n} seeds, ± is the 95 % t-interval of the mean"),
         }
     }
+
+    /// Which laws depend on no seed, in words, where others do.
+    pub fn alike_text(&self) -> Option<String> {
+        let alike = self.groups.iter().filter(|group| group.seeds_are_alike);
+        let laws = in_order(alike.map(|group| group.law.as_str()));
+        let is_told = !laws.is_empty() && !self.groups.iter().all(|group| group.seeds_are_alike);
+        is_told.then(|| format!("The same result from every seed, so no interval: {}.", laws.join(", ")))
+    }
+
+    /// What `first` has more of a metric than `second`, seed by seed; `None` if no seed has both.
+    pub(crate) fn difference(first: &Group, second: &Group, metric: Metric) -> Option<Stat> {
+        let value = |seed: &u64| Some(first.value(*seed, metric)? - second.value(*seed, metric)?);
+        Stat::of(&first.seeds.iter().filter_map(value).collect::<Vec<_>>())
+    }
+}
+
+fn ranked(runs: &[Run], groups: &[Group]) -> Ranked {
+    let seen = groups.iter().map(|group| Seen {
+        link: &group.link,
+        carries_data: group.stat(Metric::Goodput).is_some(),
+        utilisation: group.stat(Metric::Utilisation).map(|stat| stat.mean),
+    });
+    bottleneck::ranked(runs, &seen.collect::<Vec<_>>())
 }
 
 fn groups(runs: &[Run], contenders: &[Contender]) -> (Vec<Group>, Vec<Share>) {
@@ -232,12 +255,13 @@ fn groups(runs: &[Run], contenders: &[Contender]) -> (Vec<Group>, Vec<Share>) {
                 let mut group = Group::new(point, link, &contender.label);
                 let runs: Vec<&Run> = here.iter().copied().filter(|run| contender.has(run)).collect();
                 shares.extend(shares::shares(point, link, contender, &runs));
-                for run in runs {
+                for run in &runs {
                     if let Some(id) = run.spec.links.iter().position(|spec| spec.name.as_ref() == link) {
                         group.add(run, id);
                     }
                 }
                 group.close();
+                group.seeds_are_alike = group.figures.len() > 1 && are_alike(&group.figures, &runs);
                 if !group.seeds.is_empty() {
                     groups.push(group);
                 }
@@ -245,6 +269,18 @@ fn groups(runs: &[Run], contenders: &[Contender]) -> (Vec<Group>, Vec<Share>) {
         }
     }
     (groups, shares)
+}
+
+/// Whether runs, with these figures of a link, do not differ in anything that results keep of their flows and the link.
+fn are_alike(figures: &[Figures], runs: &[&Run]) -> bool {
+    let got = |run: &Run, flow: usize| {
+        run.record.flows_end[flow].delivered_bytes - run.record.flows_warmup[flow].delivered_bytes
+    };
+    let flows_n = runs[0].record.flows_end.len();
+    let is_like_first = |run: &&Run| {
+        run.record.flows_end.len() == flows_n && (0..flows_n).all(|flow| got(run, flow) == got(runs[0], flow))
+    };
+    figures.windows(2).all(|pair| pair[0] == pair[1]) && runs[1..].iter().all(is_like_first)
 }
 
 /// Of two laws on one ground, or one law on two.
@@ -262,9 +298,9 @@ fn differences(groups: &[Group], contenders: &[Contender]) -> Vec<Difference> {
             .filter(|second| is_pair(first, second))
         {
             for metric in PAIRED {
-                let value = |seed: &u64| Some(first.value(*seed, metric)? - second.value(*seed, metric)?);
-                let values: Vec<f64> = first.seeds.iter().filter_map(value).collect();
-                let Some(difference) = Stat::of(&values) else { continue };
+                let Some(difference) = Summary::difference(first, second, metric) else {
+                    continue;
+                };
                 differences.push(Difference {
                     point: first.point.clone(),
                     link: first.link.clone(),

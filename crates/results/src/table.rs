@@ -6,7 +6,7 @@ use std::fmt::Write;
 
 use comfy_table::{CellAlignment, ContentArrangement, Table, presets};
 
-use crate::interval::Stat;
+use crate::interval::{Judged, Stat};
 use crate::measure::Metric;
 use crate::point_text;
 use crate::summary::{Difference, Group, Summary};
@@ -122,7 +122,7 @@ pub struct ViewRow {
     pub keys: Vec<String>,
     /// Texts of the figures; `-` where a run says nothing.
     pub cells: Vec<String>,
-    /// Whether its mean utilisation is the highest of its point.
+    /// Whether its utilisation is the highest of its point, by more than the seeds scatter.
     pub best: bool,
 }
 
@@ -218,13 +218,15 @@ fn view(summary: &Summary, link: String, width: Option<usize>) -> View {
     }
 }
 
+/// Whether its utilisation is beyond the noise above that of each other law of its point.
 fn is_best(group: &Group, groups: &[(usize, &Group)]) -> bool {
-    let mean = |g: &Group| g.stat(Metric::Utilisation).map(|stat| stat.mean);
-    let mut rivals = groups
-        .iter()
-        .filter(|(_, g)| g.point == group.point && g.law != group.law)
-        .peekable();
-    rivals.peek().is_some() && mean(group).is_some() && rivals.all(|(_, rival)| mean(rival) < mean(group))
+    let is_rival = |(_, other): &&(usize, &Group)| other.point == group.point && other.law != group.law;
+    let is_beaten = |(_, rival): &(usize, &Group)| {
+        let difference = Summary::difference(group, rival, Metric::Utilisation);
+        difference.is_some_and(|difference| difference.judged() == Judged::More)
+    };
+    let mut rivals = groups.iter().filter(is_rival).peekable();
+    rivals.peek().is_some() && rivals.all(is_beaten)
 }
 
 fn chars(text: &str) -> usize {
@@ -272,7 +274,11 @@ pub fn terminal(summary: &Summary, width: Option<usize>, colour: bool) -> String
                 view.left_out.join(", ")
             );
         }
-        for line in difference_lines(summary, &view.link) {
+        for line in summary
+            .alike_text()
+            .into_iter()
+            .chain(difference_lines(summary, &view.link))
+        {
             let _ = writeln!(text, "{line}");
         }
         if let Some(shares) = shares::view(summary, &view.link, width) {

@@ -6,6 +6,8 @@ use common::{Lab, SECOND, flow, picture, spec, two_laws};
 use fadelab_results::print::{self, Form, Tables};
 use fadelab_results::report::paper::{Choice, Figures, Request, pdf};
 use fadelab_results::{Summary, report};
+use fadelab_run::app::{App, Span};
+use fadelab_run::flow::FlowKind;
 use fadelab_run::record::{Completion, FlowCounters};
 
 const COLUMN_MM: f64 = 245.0 / 72.0 * 25.4;
@@ -31,7 +33,17 @@ fn svg(lab: &Lab, name: &str) -> String {
 fn transfers(n: usize) -> Lab {
     let mut lab = Lab::default();
     let mut spec = spec(1, 60);
-    spec.flows = (0..n).map(|k| flow(&format!("t.{k}"), "t", 0)).collect();
+    let transfer = |k: usize| {
+        let mut flow = flow(&format!("t.{k}"), "t", 0);
+        let app = App::Transfer {
+            start: Span::Fixed { ns: 20 * SECOND },
+            bytes: 10_000 * (1 + k as u64 % 3),
+        };
+        let kind = FlowKind::clone(&flow.kind);
+        flow.kind = FlowKind { app, ..kind }.into();
+        flow
+    };
+    spec.flows = (0..n).map(transfer).collect();
     lab.add("short", spec, |_| 900);
     let ends = (0..n as u64).map(|k| Completion {
         flow: k as u32,

@@ -40,7 +40,9 @@ fn sweeps_have_a_column_per_coordinate() {
     let mut lab = Lab::default();
     for (law, loads) in [("a", [900, 300]), ("b", [800, 400])] {
         for (snr, load) in ["30 dB", "5 dB"].into_iter().zip(loads) {
-            lab.add_at(law, vec![("snr".into(), snr.into())], spec(1, 60), |_| load);
+            for seed in 1..=2 {
+                lab.add_at(law, vec![("snr".into(), snr.into())], spec(seed, 60), |_| load + seed);
+            }
         }
     }
     let view = &table::views(&Summary::of(&lab.experiment()), None)[0];
@@ -53,4 +55,49 @@ fn sweeps_have_a_column_per_coordinate() {
         ("5 dB b", true),
     ];
     assert_eq!(rows, expected.map(|(keys, best)| (keys.to_owned(), best)));
+}
+
+#[test]
+fn nobody_wins_by_chance() {
+    // Goal: a law is marked as the best if it is ahead by more than the seeds scatter, and never with one seed.
+    let best = |seeds: &[(u64, u64)]| {
+        let mut lab = Lab::default();
+        for (seed, (first, second)) in (1..).zip(seeds) {
+            lab.add("a", spec(seed, 60), |_| *first);
+            lab.add("b", spec(seed, 60), |_| *second);
+        }
+        let view = &table::views(&Summary::of(&lab.experiment()), None)[0];
+        view.rows.iter().map(|row| row.best).collect::<Vec<_>>()
+    };
+    assert_eq!(best(&[(900, 700)]), [false, false]);
+    assert_eq!(best(&[(900, 700), (650, 640), (700, 760)]), [false, false]);
+    assert_eq!(best(&[(900, 700), (850, 640), (940, 760)]), [true, false]);
+}
+
+#[test]
+fn seeds_that_gave_the_same_result_are_told() {
+    // Goal: equal runs are no certainty: no interval stands there, and the table says why, whether all laws or one.
+    let alike = |both: bool| {
+        let mut lab = Lab::default();
+        for seed in 1..=3 {
+            lab.add("steady", spec(seed, 60), |_| 900);
+            lab.add("other", spec(seed, 60), |_| if both { 800 } else { 800 + seed });
+        }
+        table::terminal(&Summary::of(&lab.experiment()), Some(100), false)
+    };
+    let all = alike(true);
+    assert!(
+        all.contains("3 seeds, the same result from each: no interval") && !all.contains('±'),
+        "{all}"
+    );
+    let one = alike(false);
+    assert!(
+        one.contains("The same result from every seed, so no interval: steady."),
+        "{one}"
+    );
+    assert!(
+        one.lines()
+            .any(|line| line.starts_with("steady") && !line.contains('±')),
+        "{one}"
+    );
 }

@@ -6,7 +6,7 @@ use fadelab_run::app::{App, Span};
 use crate::document::Raw;
 use crate::error::Refusal;
 use crate::key::{
-    Absent::{Is, Nothing},
+    Absent::{Is, Nothing, Words},
     Declared, Only, keys,
 };
 use crate::kind::Kind;
@@ -237,7 +237,11 @@ keys! {
         Declared::new("via", Nothing, "graph: nodes that the route visits in between, in order")
         .of_kind(Kind::List(&Kind::Name))
         .only(&GRAPH);
-    START: Span = Declared::new("start", Is("\"0 s\""), "when the application starts; may be random");
+    START: Span = Declared::new(
+        "start",
+        Words("\"0 s\"; greedy flows that share a link: within their first round trip, at random"),
+        "when the application starts; may be random",
+    );
     SIZE: Size =
         Declared::needed("size", "give the payload of the transfer, for example \"10 MB\"", "transfer: payload")
         .checked(|size: Size| positive(size.0, "a transfer").map(Size))
@@ -417,9 +421,19 @@ impl Keys<'_> {
         })
     }
 
+    /// When the application starts. Of greedy flows without the key, [`crate::starts`] says it when all are known.
+    fn start(&self, reader: &mut Reader<'_>, sends: Sends) -> Result<Span, Refusal> {
+        let at_once = Span::Fixed { ns: 0 };
+        let table = self.table(reader, START.key.name);
+        if sends == Sends::Greedy && reader.node(&START.key.path(&table)).is_none() {
+            return Ok(at_once);
+        }
+        reader.take_or(&table, &START, at_once)
+    }
+
     fn app(&self, reader: &mut Reader<'_>, duration_ns: u64) -> Result<App, Refusal> {
         let sends = self.take(reader, &APP)?;
-        let start = self.take(reader, &START)?;
+        let start = self.start(reader, sends)?;
         if matches!(start, Span::Fixed { ns } | Span::Uniform { min_ns: ns, .. } if ns >= duration_ns) {
             let (path, end) = (self.path(reader, "start"), Duration(duration_ns).shown());
             reader

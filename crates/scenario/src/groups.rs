@@ -6,6 +6,7 @@ use crate::error::Refusal;
 use crate::flows::{self, Group};
 use crate::laws::{self, Law};
 use crate::reader::Reader;
+use crate::starts;
 use crate::topology::Topology;
 use crate::transport::Stack;
 
@@ -34,6 +35,7 @@ pub fn read(
         check_option(reader, &group, &transport)?;
         groups.push((group, transport));
     }
+    starts::fill(reader, topology, groups.iter_mut().map(|(group, _)| group));
     check_total(reader, &groups, topology)?;
     Ok(groups)
 }

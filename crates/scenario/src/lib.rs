@@ -34,6 +34,7 @@ mod scenario;
 mod schema;
 mod seeds;
 mod span;
+mod starts;
 mod sweep;
 mod title;
 mod topology;

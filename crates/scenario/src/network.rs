@@ -3,8 +3,7 @@
 use std::sync::Arc;
 
 use fadelab_laws::{Params, Router};
-use fadelab_path::layer::LinkLayer;
-use fadelab_path::spec::{Buffer, CapacitySpec, LinkKind, LinkSpec, Queues, RouterSpec};
+use fadelab_path::spec::{Buffer, CapacitySpec, LinkKind, LinkSpec, RouterSpec};
 use fadelab_phy::channel::PacketKind;
 use fadelab_run::flow::{FlowKind, FlowSpec, in_order_of_names};
 use fadelab_run::network::{Edge, LinkId, NetworkSpec, NodeId, NodeKind};
@@ -243,19 +242,18 @@ fn hop_link(parts: &Parts<'_>, hop: &Hop, is_back: bool, rtt_ns: u64) -> LinkSpe
         channel.air_bytes(PacketKind::Data, packet_bytes)
     });
     let air_bytes = coded_bytes + capacity.header_bytes();
+    let limit = buffer(size, rate_bps(capacity), rtt_ns, air_bytes);
+    let router = RouterSpec {
+        law,
+        params: params.clone(),
+        capacity: part,
+        capacity_params: part_params,
+    };
     let kind = LinkKind {
-        capacity: capacity.clone(),
-        delay_ns: hop.delay_ns,
-        buffer: buffer(size, rate_bps(capacity), rtt_ns, air_bytes),
-        router: RouterSpec {
-            law,
-            params: params.clone(),
-            capacity: part,
-            capacity_params: part_params,
-        },
         queues: parts.queueing.of(hop.router_is_fair, law),
         channel,
         layer: hop.layer.clone(),
+        ..LinkKind::new(capacity.clone(), hop.delay_ns, limit, router)
     };
     LinkSpec::new(name, false, kind)
 }
@@ -288,20 +286,17 @@ fn access_kind(parts: &Parts<'_>, access: &Access, rtt_ns: u64) -> Arc<LinkKind>
     let droptail = fadelab_laws::router("droptail").expect("drop-tail is registered");
     let rate_bps = access.rate_bps;
     let (part, part_params) = parts.capacity.access.clone();
-    Arc::new(LinkKind {
-        capacity: CapacitySpec::Constant { rate_bps },
-        delay_ns: access.delay_ns,
-        buffer: buffer(access.buffer, rate_bps, rtt_ns, packet_bytes(parts)),
-        router: RouterSpec {
-            law: droptail,
-            params: droptail.default_params(),
-            capacity: part,
-            capacity_params: part_params,
-        },
-        queues: Queues::One,
-        channel: None,
-        layer: LinkLayer::default(),
-    })
+    let router = RouterSpec {
+        law: droptail,
+        params: droptail.default_params(),
+        capacity: part,
+        capacity_params: part_params,
+    };
+    let (capacity, limit) = (
+        CapacitySpec::Constant { rate_bps },
+        buffer(access.buffer, rate_bps, rtt_ns, packet_bytes(parts)),
+    );
+    Arc::new(LinkKind::new(capacity, access.delay_ns, limit, router))
 }
 
 /// The four access links of pair `number` of hosts: left up and down, right up and down. Up is from the host to its

@@ -4,7 +4,7 @@ use fadelab_kernel::router::object::obstacle;
 use fadelab_kernel::sender::{NAME_BYTES_MAX, default_name};
 use fadelab_laws::{LINUX_PREFIX, Params, Sender, abi};
 use fadelab_path::layer::LinkLayer;
-use fadelab_path::spec::{CapacitySpec, LinkSpec, Queues, RouterSpec};
+use fadelab_path::spec::{CapacitySpec, LinkKind, LinkSpec, Queues, RouterSpec};
 use fadelab_phy::channel::{CodeMode, Model};
 use fadelab_run::app::App;
 use fadelab_run::flow::FlowSpec;
@@ -224,14 +224,24 @@ fn size(spec: &RunSpec) -> Result<(), Error> {
 
 fn way<'a>(spec: &'a RunSpec, number: usize, routers: &mut Vec<(String, &'a RouterSpec)>) -> Result<Way, Error> {
     let link = &spec.network.links[number];
-    let CapacitySpec::Constant { rate_bps } = link.capacity else {
+    // Each field is built or refused, here or by what is called below; the compiler asks for a new one.
+    let LinkKind {
+        capacity,
+        delay_ns,
+        layer,
+        buffer: _,
+        router: _,
+        queues: _,
+        channel: _,
+    } = &*link.kind;
+    let &CapacitySpec::Constant { rate_bps } = capacity else {
         return Err(none(
             "trace",
             "a recorded capacity cannot be replayed there; give a rate",
         ));
     };
-    if link.layer != LinkLayer::default() {
-        let key = match &link.layer {
+    if *layer != LinkLayer::default() {
+        let key = match layer {
             LinkLayer { arq: Some(_), .. } => "channel.arq",
             LinkLayer { jitter: Some(_), .. } => "channel.jitter",
             _ => "channel.reorder",
@@ -252,7 +262,7 @@ fn way<'a>(spec: &'a RunSpec, number: usize, routers: &mut Vec<(String, &'a Rout
         link: number as u32,
         shown: link.shown,
         rate_bps,
-        delay_ns: link.delay_ns,
+        delay_ns: *delay_ns,
         queue: queue(spec, number, routers)?,
         loss: loss(link, carries)?,
         packet_bytes: size.unwrap_or_else(|| spec.flows.first().map_or(40, |flow| flow.transport.ack_bytes)),

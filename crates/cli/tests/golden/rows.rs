@@ -5,6 +5,7 @@ use std::path::Path;
 use std::rc::Rc;
 
 use fadelab_laws::catalogue::{self, Role};
+use fadelab_results::fairness;
 use fadelab_results::measure::{self, Metric};
 use fadelab_results::{Run, SIM, Specs};
 use fadelab_run::app::App;
@@ -121,7 +122,7 @@ impl Simulated {
         let flows = measure::crossing_flows(&self.run, link).into_iter();
         let share = |flow: usize| (to[flow].delivered_bytes - from[flow].delivered_bytes) as f64;
         let shares: Vec<f64> = flows.filter(|&flow| self.is_long[flow]).map(share).collect();
-        measure::jain(&shares)
+        fairness::jain(&shares)
     }
 }
 

@@ -4,10 +4,10 @@
 use std::collections::VecDeque;
 
 use fadelab_laws::{capacity, router};
-use fadelab_path::layer::{DelayLaw, Jitter, LinkLayer};
+use fadelab_path::layer::{DelayLaw, Jitter};
 use fadelab_path::node::{Arrival, Departure, Node};
 use fadelab_path::packet::{FeedbackBytes, Header, PacketId, Parcel, Store, kind};
-use fadelab_path::spec::{Buffer, CapacitySpec, LinkKind, LinkSpec, Queues, RouterSpec};
+use fadelab_path::spec::{Buffer, CapacitySpec, LinkKind, LinkSpec, RouterSpec};
 use fadelab_phy::channel::{Antennas, CodeMode, CodeSpec, Model, Modulation};
 
 pub const MS: u64 = 1_000_000;
@@ -69,20 +69,17 @@ pub fn spec(capacity_of: CapacitySpec, delay_ns: u64, packets: Option<u32>, byte
     LinkSpec::new(
         "link",
         true,
-        LinkKind {
-            capacity: capacity_of,
+        LinkKind::new(
+            capacity_of,
             delay_ns,
-            buffer: Buffer { packets, bytes },
-            router: RouterSpec {
+            Buffer { packets, bytes },
+            RouterSpec {
                 law,
                 params: law.default_params(),
                 capacity: part,
                 capacity_params: part.default_params(),
             },
-            queues: Queues::One,
-            channel: None,
-            layer: LinkLayer::default(),
-        },
+        ),
     )
 }
 

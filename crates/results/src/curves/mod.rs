@@ -18,6 +18,7 @@ use spread::Quantiles;
 use crate::contender::{Contender, contenders, sender_looks};
 use crate::distinct::in_order;
 use crate::pack::Packed;
+use crate::spec::Sends;
 use crate::{Experiment, Run, measure};
 
 /// All curves of an experiment.
@@ -127,15 +128,10 @@ const CROWD_MIN: usize = 24;
 /// Flows of a crowd that can be looked at as lines: the first.
 const CROWD_LINES_MAX: usize = 50;
 
-/// Whether most of `flows` ended one transfer each, and there are many.
+/// Whether most of `flows` are one transfer each, and there are many.
 fn is_crowd(run: &Run, flows: &[usize]) -> bool {
-    let mut ends = vec![0_u32; run.spec.flows.len()];
-    for completion in &run.record.completions {
-        if let Some(n) = ends.get_mut(completion.flow as usize) {
-            *n += 1;
-        }
-    }
-    flows.len() > CROWD_MIN && 2 * flows.iter().filter(|&&flow| ends[flow] == 1).count() > flows.len()
+    let is_transfer = |flow: &&usize| run.spec.flows[**flow].sends == Sends::Transfer;
+    flows.len() > CROWD_MIN && 2 * flows.iter().filter(is_transfer).count() > flows.len()
 }
 
 impl Curves {

@@ -19,6 +19,8 @@ pub struct Data<'a> {
     looks: Vec<usize>,
     /// As text, because a script's numbers end at 2^53.
     seeds: Vec<String>,
+    /// Whether all seeds of each law gave the same result.
+    alike: bool,
     /// The points of the sweep in one line each; one empty line without a sweep.
     points: Vec<String>,
     /// Per point, per key: the place of its value among those of the key; absent if the point has none.
@@ -75,6 +77,7 @@ impl<'a> Data<'a> {
             laws: &summary.laws,
             looks: summary.contenders.iter().map(|contender| contender.look).collect(),
             seeds: summary.seeds.iter().map(u64::to_string).collect(),
+            alike: summary.groups.iter().all(|group| group.seeds_are_alike),
             points: points.iter().map(|point| point_text(point)).collect(),
             places: points
                 .iter()

@@ -105,5 +105,24 @@ fn wins(summary: &Summary, link: &str, points: usize) -> Option<String> {
         .filter(|(_, n)| *n > 0)
         .map(|(law, n)| format!("{law} at {n} of {points}"))
         .collect();
-    (!won.is_empty()).then(|| format!("Highest utilisation of {link}: {} points of the sweep.", won.join(", ")))
+    if won.is_empty() {
+        let few = if summary.seeds.len() == 1 {
+            ": one seed does not tell how far chance goes"
+        } else {
+            ""
+        };
+        let several = summary.laws.len() > 1;
+        return several
+            .then(|| format!("At no point of the sweep does one law use most of {link} beyond the noise{few}."));
+    }
+    let undecided = points - laws.iter().map(|(_, n)| n).sum::<usize>();
+    let rest = if undecided > 0 {
+        format!("; none beyond the noise at {undecided}")
+    } else {
+        String::new()
+    };
+    Some(format!(
+        "Highest utilisation of {link}: {} points of the sweep{rest}.",
+        won.join(", ")
+    ))
 }

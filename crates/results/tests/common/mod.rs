@@ -5,8 +5,7 @@ use std::path::Path;
 use std::sync::Arc;
 
 use fadelab_path::counters::LinkCounters;
-use fadelab_path::layer::LinkLayer;
-use fadelab_path::spec::{Buffer, CapacitySpec, LinkKind, LinkSpec, Queues, RouterSpec};
+use fadelab_path::spec::{Buffer, CapacitySpec, LinkKind, LinkSpec, RouterSpec};
 use fadelab_path::trace::{Trace, TraceRules};
 use fadelab_phy::channel::{ChannelSpec, CodeSpec, Model};
 use fadelab_results::picture::{Axis, Curve, Mark, Panel, Picture};
@@ -65,21 +64,21 @@ pub fn link(name: &str, shown: bool, channel: Option<ChannelSpec>) -> LinkSpec {
         name,
         shown,
         LinkKind {
-            capacity: CapacitySpec::Constant { rate_bps: 8_000_000 },
-            delay_ns: 1,
-            buffer: Buffer {
-                packets: Some(100),
-                bytes: None,
-            },
-            router: RouterSpec {
-                law,
-                params: law.default_params(),
-                capacity,
-                capacity_params: capacity.default_params(),
-            },
-            queues: Queues::One,
             channel,
-            layer: LinkLayer::default(),
+            ..LinkKind::new(
+                CapacitySpec::Constant { rate_bps: 8_000_000 },
+                1,
+                Buffer {
+                    packets: Some(100),
+                    bytes: None,
+                },
+                RouterSpec {
+                    law,
+                    params: law.default_params(),
+                    capacity,
+                    capacity_params: capacity.default_params(),
+                },
+            )
         },
     )
 }

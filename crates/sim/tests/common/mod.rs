@@ -5,8 +5,7 @@ use std::cell::RefCell;
 use std::rc::Rc;
 
 use fadelab_laws::{capacity, receiver, router, sender};
-use fadelab_path::layer::LinkLayer;
-use fadelab_path::spec::{Buffer, CapacitySpec, LinkKind, LinkSpec, Queues, RouterSpec};
+use fadelab_path::spec::{Buffer, CapacitySpec, LinkKind, LinkSpec, RouterSpec};
 use fadelab_phy::channel::{ChannelSpec, CodeSpec, Model};
 use fadelab_run::app::{App, Span};
 use fadelab_run::flow::{FlowKind, FlowSpec};
@@ -67,18 +66,15 @@ pub fn link(name: &str, rate_bps: u64, delay_ns: u64, packets: u32) -> LinkSpec 
     LinkSpec::new(
         name,
         true,
-        LinkKind {
-            capacity: CapacitySpec::Constant { rate_bps },
+        LinkKind::new(
+            CapacitySpec::Constant { rate_bps },
             delay_ns,
-            buffer: Buffer {
+            Buffer {
                 packets: Some(packets),
                 bytes: None,
             },
-            router: plain_router("droptail"),
-            queues: Queues::One,
-            channel: None,
-            layer: LinkLayer::default(),
-        },
+            plain_router("droptail"),
+        ),
     )
 }
 

@@ -1,6 +1,7 @@
 //! The figures of a case in both simulators, by the same definitions.
 
 use fadelab_results::Run;
+use fadelab_results::fairness;
 use fadelab_results::interval::Stat;
 use fadelab_results::measure::{self, Metric};
 
@@ -107,7 +108,7 @@ impl Figure {
                     Metric::QueuePkts => output.get(&name("queue_pkts_mean")),
                     Metric::DropRate => output.ratio(&name("dropped_pkts"), &name("arrived_pkts")),
                     Metric::MarkRate => output.ratio(&name("marked_pkts"), &name("sent_pkts")),
-                    _ => measure::jain(&output.rates_mbps("flow")).ok_or_else(|| "ns-2 printed no flow".to_owned()),
+                    _ => fairness::jain(&output.rates_mbps("flow")).ok_or_else(|| "ns-2 printed no flow".to_owned()),
                 }
             }
             What::Class(class, rate_mbps) => Ok(rate_of(output, class)? / rate_mbps),

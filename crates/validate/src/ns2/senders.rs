@@ -1,6 +1,7 @@
 //! ns-2's senders beside ours in networks where what a sender does shows, and wrong senders that must be seen there.
 
 use fadelab_results::Run;
+use fadelab_results::fairness;
 use fadelab_results::interval::Stat;
 use fadelab_results::measure::{self, Metric};
 use rayon::prelude::*;
@@ -182,7 +183,7 @@ impl Figure {
             Self::Timeouts => output.get("timeouts"),
             Self::Back => output.get("back_utilisation"),
             Self::Completion => output.get("completion_s_mean"),
-            Self::Jain => measure::jain(&output.rates_mbps("flow")).ok_or_else(|| "ns-2 printed no flow".to_owned()),
+            Self::Jain => fairness::jain(&output.rates_mbps("flow")).ok_or_else(|| "ns-2 printed no flow".to_owned()),
             Self::Far => Ok(output.rates_mbps("far").iter().sum::<f64>() / RATE_MBPS),
             Self::Share => Ok(output.rates_mbps("flow").iter().sum::<f64>() / RATE_MBPS),
         }
