@@ -30,8 +30,8 @@ pub struct Ranked {
 }
 
 /// Ranks the links that were seen. The bottleneck is the link called `bottleneck`; where there is none, of those that
-/// data of several flows cross the one with the highest utilisation, mean over points and laws; where no link is shared,
-/// of all.
+/// data of several flows cross the one with the highest utilisation, mean over points and laws; where no link is
+/// shared, of all.
 pub fn ranked(runs: &[Run], seen: &[Seen]) -> Ranked {
     let carried = seen.iter().filter(|seen| seen.carries_data);
     let mut data: Vec<String> = in_order(carried.map(|seen| seen.link.to_owned()));
