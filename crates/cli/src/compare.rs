@@ -29,7 +29,7 @@ pub struct CompareArgs {
     /// Threads, and guests at the same time [default: one per core]
     #[arg(long, value_name = "N", value_parser = threads)]
     pub jobs: Option<NonZeroUsize>,
-    /// End with status 1 if a distance is beyond its bound
+    /// End with status 1 if a distance is beyond its bound, and with 3 if more seeds are needed to say whether one is
     #[arg(long)]
     pub exit_code: bool,
     /// Write the tables as CSV too, into the folder csv of the result
@@ -69,7 +69,7 @@ impl Ground {
 ///
 /// # Errors
 /// Grounds that cannot be compared, an invalid scenario, a run that fails, a result that cannot be written, or, if
-/// asked for, a distance beyond its bound.
+/// asked for, a distance that is not shown to be within its bound.
 pub fn compare(args: &CompareArgs) -> Result<(), Failure> {
     check_grounds(&args.on)?;
     let plan = show::plan(&args.scenario)?;
@@ -102,13 +102,12 @@ pub fn compare(args: &CompareArgs) -> Result<(), Failure> {
         let text = run::text(&done.summary, &speed(&done), &done.folder);
         output::print(&format!("{text}\n{}", apart(distances)))?;
     }
-    let beyond = distances
-        .iter()
-        .any(|distance| distance.agreement() == Agreement::Beyond);
-    if args.exit_code && beyond {
-        return Err(Failure::Failed(distance::in_words(distances)));
+    let any = |agreement: Agreement| distances.iter().any(|distance| distance.agreement == agreement);
+    match args.exit_code {
+        true if any(Agreement::Beyond) => Err(Failure::Failed(distance::in_words(distances))),
+        true if any(Agreement::Undecided) => Err(Failure::Undecided(distance::in_words(distances))),
+        _ => Ok(()),
     }
-    Ok(())
 }
 
 fn check_grounds(on: &[Ground]) -> Result<(), Failure> {

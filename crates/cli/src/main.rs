@@ -138,6 +138,7 @@ fn main() -> ExitCode {
         Ok(()) => return ExitCode::SUCCESS,
         Err(Failure::Invalid(message)) => (2, message),
         Err(Failure::Failed(message)) => (1, message),
+        Err(Failure::Undecided(message)) => (3, message),
         Err(Failure::Interrupted(message)) => (130, message),
     };
     output::tell(format!(

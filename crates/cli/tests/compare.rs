@@ -11,7 +11,7 @@ use common::{Scratch, assert_status, stderr, stdout};
 const SCENARIO: &str = r#"
 [run]
 duration = "6 s"
-seeds = 1
+seeds = "1..2"
 
 [topology.bottleneck]
 rate = "10 Mbit/s"
@@ -49,12 +49,12 @@ fn a_scenario_runs_on_both_grounds_and_its_distances_are_told() {
     assert_status(&output, 0);
     let text = stdout(&output);
     assert!(text.contains("How far the grounds are apart"), "{text}");
-    assert!(text.contains("2 of 2 distances are within their bounds."), "{text}");
+    assert!(text.contains("5 of 5 distances are within their bounds."), "{text}");
     assert!(stderr(&output).contains("on sim ...") && stderr(&output).contains("on virtual ..."));
     let runs = fs::read_to_string(scratch.0.join("out/csv/runs.csv")).unwrap();
     for ground in ["sim", "virtual"] {
         let is_of = |line: &&str| line.split(',').any(|cell| cell == ground);
-        assert_eq!(runs.lines().filter(is_of).count(), 1, "{ground}: {runs}");
+        assert_eq!(runs.lines().filter(is_of).count(), 2, "{ground}: {runs}");
     }
     assert!(scratch.0.join("out/report.html").is_file());
 }

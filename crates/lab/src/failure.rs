@@ -13,6 +13,9 @@ pub enum Failure {
     /// A run, or the writing of its result, failed.
     #[error("{0}")]
     Failed(String),
+    /// All ran, and what was asked cannot be said from it.
+    #[error("{0}")]
+    Undecided(String),
     /// Somebody asked for an end: what was kept.
     #[error("{0}")]
     Interrupted(String),

@@ -1,17 +1,37 @@
 //! How far the grounds of an experiment are apart, law by law: the simulator beside a kernel.
 //!
-//! Grounds see no common randomness, so a distance is one between means over the seeds that both have.
+//! A distance is the mean over seeds of the difference between the grounds, seed by seed, and what is said of it is said
+//! of its 95 % interval: within the bound or beyond it as a whole, or undecided.
 
-use std::fmt::Write;
+mod told;
+
 use std::sync::Arc;
 
-use comfy_table::{CellAlignment, ContentArrangement, Table, presets};
 use serde::Serialize;
 
+pub use told::{DistanceTable, in_words, table, terminal};
+
+use crate::Run;
 use crate::contender::grounds;
 use crate::distinct::in_order;
+use crate::interval::{Stat, t95};
 use crate::measure::{self, Metric};
-use crate::{Run, point_text};
+use crate::shares::{self, FlowGroup};
+
+/// How far grounds may be apart.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+pub struct Bound {
+    /// As a share of the first ground's mean.
+    pub relative: f64,
+    /// At least so much, in the figure's unit: below it a share says nothing.
+    pub least: f64,
+}
+
+impl Bound {
+    fn allowed(self, first: f64) -> f64 {
+        (self.relative * first.abs()).max(self.least)
+    }
+}
 
 /// A figure in which grounds are compared.
 struct Measure {
@@ -20,65 +40,87 @@ struct Measure {
     /// What a reader's figure is multiplied by.
     factor: f64,
     decimals: usize,
-    /// The largest share of the first ground's value by which the other may differ; some figures are only told.
-    bound: Option<f64>,
-    of: fn(&Run, usize) -> Option<f64>,
+    bound: Bound,
 }
 
-const MEASURES: [Measure; 6] = [
-    Measure {
-        name: "utilisation",
-        unit: "%",
-        factor: 100.0,
-        decimals: 2,
-        bound: Some(0.05),
-        of: |run, link| measure::measure(run, link).get(Metric::Utilisation),
-    },
-    Measure {
-        name: "completion time, mean",
-        unit: "s",
-        factor: 1.0,
-        decimals: 2,
-        bound: Some(0.10),
-        of: |run, link| measure::measure(run, link).get(Metric::CompletionTime),
-    },
-    Measure {
-        name: "transfers ended",
-        unit: "",
-        factor: 1.0,
-        decimals: 0,
-        bound: None,
-        of: |run, link| {
-            measure::measure(run, link)
-                .get(Metric::Completions)
-                .filter(|&ended| ended > 0.0)
+/// A figure of a whole link.
+type OfLink = fn(&Run, usize) -> Option<f64>;
+
+const fn bound(relative: f64, least: f64) -> Bound {
+    Bound { relative, least }
+}
+
+const MEASURES: [(Measure, OfLink); 6] = [
+    (
+        Measure {
+            name: "utilisation",
+            unit: "%",
+            factor: 100.0,
+            decimals: 2,
+            bound: bound(0.05, 0.0),
         },
-    },
-    Measure {
-        name: "RTT, p95 of means over samples",
-        unit: "ms",
-        factor: 1.0,
-        decimals: 1,
-        bound: None,
-        of: rtt_ms_p95,
-    },
-    Measure {
-        name: "queue, mean",
-        unit: "pkt",
-        factor: 1.0,
-        decimals: 1,
-        bound: None,
-        of: |run, link| measure::measure(run, link).get(Metric::QueuePkts),
-    },
-    Measure {
-        name: "Jain's index",
-        unit: "",
-        factor: 1.0,
-        decimals: 3,
-        bound: None,
-        of: |run, link| measure::measure(run, link).get(Metric::Jain),
-    },
+        |run, link| measure::measure(run, link).get(Metric::Utilisation),
+    ),
+    (
+        Measure {
+            name: "completion time, mean",
+            unit: "s",
+            factor: 1.0,
+            decimals: 2,
+            bound: bound(0.10, 0.0),
+        },
+        |run, link| measure::measure(run, link).get(Metric::CompletionTime),
+    ),
+    (
+        Measure {
+            name: "transfers ended",
+            unit: "",
+            factor: 1.0,
+            decimals: 0,
+            bound: bound(0.10, 0.0),
+        },
+        transfers_ended,
+    ),
+    (
+        Measure {
+            name: "RTT, p95 of means over samples",
+            unit: "ms",
+            factor: 1.0,
+            decimals: 1,
+            bound: bound(0.10, 1.0),
+        },
+        rtt_ms_p95,
+    ),
+    (
+        Measure {
+            name: "queue, mean",
+            unit: "pkt",
+            factor: 1.0,
+            decimals: 1,
+            bound: bound(0.20, 2.0),
+        },
+        |run, link| measure::measure(run, link).get(Metric::QueuePkts),
+    ),
+    (
+        Measure {
+            name: "Jain's index",
+            unit: "",
+            factor: 1.0,
+            decimals: 3,
+            bound: bound(0.0, 0.05),
+        },
+        |run, link| measure::measure(run, link).get(Metric::Jain),
+    ),
 ];
+
+/// What a group of flows gets of a link that it shares; the bound is in percentage points.
+const SHARE: Measure = Measure {
+    name: "share",
+    unit: "%",
+    factor: 100.0,
+    decimals: 1,
+    bound: bound(0.0, 5.0),
+};
 
 /// How far a figure of one law is apart on two grounds.
 #[derive(Clone, Debug, PartialEq, Serialize)]
@@ -89,6 +131,9 @@ pub struct Distance {
     pub link: String,
     /// Label of the law.
     pub law: String,
+    /// The group of flows whose figure it is; absent for one of the whole link.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub group: Option<String>,
     /// Name of the figure.
     pub figure: &'static str,
     /// Its unit, in which the values are.
@@ -101,40 +146,62 @@ pub struct Distance {
     pub first: f64,
     /// Of the other.
     pub second: f64,
-    /// Second minus first, as a share of the first; absent where the first is zero.
+    /// Second minus first, seed by seed.
+    pub difference: Stat,
+    /// The mean difference as a share of the first mean; absent where that is zero.
     pub relative: Option<f64>,
-    /// The largest share that is allowed; absent for figures that are only told.
-    pub bound: Option<f64>,
+    /// How far they may be apart.
+    pub bound: Bound,
+    /// What the interval of the difference says of the bound.
+    pub agreement: Agreement,
     #[serde(skip)]
     decimals: usize,
 }
 
 /// Whether grounds agree.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "lowercase")]
 pub enum Agreement {
-    /// Within the bound.
+    /// The interval lies wholly within the bound.
     Within,
-    /// Beyond it.
+    /// It lies wholly beyond.
     Beyond,
-    /// There is no bound.
-    Told,
+    /// It has the bound in it, or there is none: one seed.
+    Undecided,
 }
 
-impl Distance {
-    /// Whether it is within its bound. Where the first value is zero, only zero is.
-    pub fn agreement(&self) -> Agreement {
-        let Some(bound) = self.bound else {
-            return Agreement::Told;
+impl Agreement {
+    fn of(difference: Stat, allowed: f64) -> Self {
+        let half = match difference.ci95_half_width {
+            None if difference.n == 1 => return Self::Undecided,
+            half => half.unwrap_or(0.0),
         };
-        let is_within = match self.relative {
-            Some(relative) => relative.abs() <= bound,
-            None => self.second == 0.0,
-        };
-        if is_within {
-            Agreement::Within
+        let mean = difference.mean.abs();
+        if mean + half <= allowed {
+            Self::Within
+        } else if mean - half > allowed {
+            Self::Beyond
         } else {
-            Agreement::Beyond
+            Self::Undecided
         }
+    }
+}
+
+/// Most seeds that anyone is advised to run.
+const SEEDS_MAX: usize = 10_000;
+
+impl Distance {
+    /// How many seeds would decide, if they scatter as those that there are; `None`: it is decided, or one seed does not
+    /// tell how far seeds scatter, or the mean is too near to the bound for ten thousand.
+    pub fn seeds_to_decide(&self) -> Option<usize> {
+        let Stat { n, mean, .. } = self.difference;
+        let half = self
+            .difference
+            .ci95_half_width
+            .filter(|_| self.agreement == Agreement::Undecided)?;
+        let deviation = half * (n as f64).sqrt() / t95(n - 1);
+        let room = (mean.abs() - self.bound.allowed(self.first)).abs();
+        (n + 1..=SEEDS_MAX).find(|&n| t95(n - 1) * deviation / (n as f64).sqrt() < room)
     }
 }
 
@@ -170,37 +237,71 @@ fn between(first: &[&Run], second: &[&Run]) -> Vec<Distance> {
         return Vec::new();
     };
     let crossed = |link: &usize| !measure::crossing_flows(one, *link).is_empty();
-    let links: Vec<usize> = measure::shown_links(one).into_iter().filter(crossed).collect();
-    let distance = |link: usize, measure: &Measure| {
-        let name = Arc::clone(&one.spec.links[link].name);
-        let place = |run: &Run| run.spec.links.iter().position(|other| other.name == name);
-        let value = |run: &Run| (measure.of)(run, place(run)?);
-        let values: Vec<(f64, f64)> = pairs
-            .iter()
-            .filter_map(|(one, other)| Some((value(one)?, value(other)?)))
-            .collect();
-        let mean =
-            |pick: fn(&(f64, f64)) -> f64| measure.factor * values.iter().map(pick).sum::<f64>() / values.len() as f64;
-        let (first, second) = (mean(|pair| pair.0), mean(|pair| pair.1));
-        (!values.is_empty()).then(|| Distance {
-            point: one.point.clone(),
-            link: name.to_string(),
-            law: one.law.clone(),
-            figure: measure.name,
-            unit: measure.unit,
-            first_ground: one.ground.clone(),
-            second_ground: pairs[0].1.ground.clone(),
-            first,
-            second,
-            relative: measure::ratio(second - first, first),
-            bound: measure.bound,
-            decimals: measure.decimals,
-        })
-    };
-    links
-        .iter()
-        .flat_map(|&link| MEASURES.iter().filter_map(move |measure| distance(link, measure)))
-        .collect()
+    let links = measure::shown_links(one).into_iter().filter(crossed);
+    links.flat_map(|link| at_link(&pairs, link)).collect()
+}
+
+/// The figures of one link, then the shares of the groups that are mixed there.
+fn at_link(pairs: &[(&Run, &Run)], link: usize) -> Vec<Distance> {
+    let one = pairs[0].0;
+    let name = Arc::clone(&one.spec.links[link].name);
+    let place = |run: &Run| run.spec.links.iter().position(|other| other.name == name);
+    let of_link = MEASURES.iter().filter_map(|(measure, of)| {
+        let value = |run: &Run| of(run, place(run)?);
+        distance(pairs, &name, None, measure, &value)
+    });
+    let groups = shares::flow_groups(one, link);
+    let mixed = groups.iter().filter(|_| groups.len() > 1);
+    let of_groups = mixed.filter_map(|group| {
+        let value = |run: &Run| share_of(run, group, place(run)?);
+        distance(pairs, &name, Some(&group.name), &SHARE, &value)
+    });
+    of_link.chain(of_groups).collect()
+}
+
+/// What a group of flows got of the payload over a link.
+fn share_of(run: &Run, group: &FlowGroup, link: usize) -> Option<f64> {
+    let of = |flows: &[usize]| measure::of_flows(run, flows).get(Metric::Goodput);
+    measure::ratio(of(&group.flows)?, of(&measure::crossing_flows(run, link))?)
+}
+
+fn distance(
+    pairs: &[(&Run, &Run)],
+    link: &str,
+    group: Option<&str>,
+    measure: &Measure,
+    value: &dyn Fn(&Run) -> Option<f64>,
+) -> Option<Distance> {
+    let scaled = |run: &Run| Some(measure.factor * value(run)?);
+    let both = |(one, other): &(&Run, &Run)| Some((scaled(one)?, scaled(other)?));
+    let values: Vec<(f64, f64)> = pairs.iter().filter_map(both).collect();
+    let mean = |pick: fn(&(f64, f64)) -> f64| values.iter().map(pick).sum::<f64>() / values.len() as f64;
+    let (first, second) = (mean(|pair| pair.0), mean(|pair| pair.1));
+    let differences: Vec<f64> = values.iter().map(|(one, other)| other - one).collect();
+    let difference = Stat::of(&differences)?;
+    let (one, other) = pairs[0];
+    Some(Distance {
+        point: one.point.clone(),
+        link: link.to_owned(),
+        law: one.law.clone(),
+        group: group.map(str::to_owned),
+        figure: measure.name,
+        unit: measure.unit,
+        first_ground: one.ground.clone(),
+        second_ground: other.ground.clone(),
+        first,
+        second,
+        difference,
+        relative: measure::ratio(second - first, first),
+        bound: measure.bound,
+        agreement: Agreement::of(difference, measure.bound.allowed(first)),
+        decimals: measure.decimals,
+    })
+}
+
+fn transfers_ended(run: &Run, link: usize) -> Option<f64> {
+    let ended = measure::measure(run, link).get(Metric::Completions);
+    ended.filter(|&ended| ended > 0.0)
 }
 
 /// The 95th percentile of the RTT as far as counters tell it, which is all that a kernel gives: of the means of a flow
@@ -230,117 +331,4 @@ fn rtt_ms_p95(run: &Run, link: usize) -> Option<f64> {
         below >= rank
     };
     means.iter().find(reaches).map(|(mean, _)| *mean as f64 / 1e3)
-}
-
-/// What a person wants to know first: how many of the bounds hold, and which do not.
-pub fn in_words(distances: &[Distance]) -> String {
-    let bounded: Vec<&Distance> = distances.iter().filter(|distance| distance.bound.is_some()).collect();
-    let beyond: Vec<String> = bounded
-        .iter()
-        .filter(|distance| distance.agreement() == Agreement::Beyond)
-        .map(|distance| {
-            let relative = distance
-                .relative
-                .map_or_else(String::new, |share| format!(" {:+.1} %", share * 100.0));
-            let point = point_text(&distance.point);
-            let at = if point.is_empty() {
-                String::new()
-            } else {
-                format!(" at {point}")
-            };
-            format!(
-                "{} of {} over {}{at}{relative}",
-                distance.figure, distance.law, distance.link
-            )
-        })
-        .collect();
-    let within = bounded.len() - beyond.len();
-    let mut text = format!("{within} of {} distances are within their bounds", bounded.len());
-    if !beyond.is_empty() {
-        let _ = write!(text, "; beyond: {}", beyond.join("; "));
-    }
-    text + "."
-}
-
-/// Headings and rows of the table of distances: cells as text, and how each row's grounds agree.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct DistanceTable {
-    /// Headings; the first `texts` of them are over text.
-    pub headings: Vec<String>,
-    /// How many columns from the left hold text.
-    pub texts: usize,
-    /// The rows.
-    pub rows: Vec<(Vec<String>, Agreement)>,
-}
-
-/// The distances as a table, a column for the value on each of two grounds.
-pub fn table(distances: &[Distance]) -> DistanceTable {
-    let has_point = distances.iter().any(|distance| !distance.point.is_empty());
-    let has_links = in_order(distances.iter().map(|distance| &distance.link)).len() > 1;
-    let others = in_order(distances.iter().map(|distance| distance.second_ground.as_str()));
-    let first = distances.first().map_or("", |distance| distance.first_ground.as_str());
-    let second = if others.len() == 1 { others[0] } else { "other" };
-    let keys = |point: String, link: String, ground: String| {
-        let shown = [(has_point, point), (has_links, link), (others.len() > 1, ground)];
-        shown
-            .into_iter()
-            .filter(|(is_shown, _)| *is_shown)
-            .map(|(_, text)| text)
-            .collect::<Vec<_>>()
-    };
-    let mut headings = keys("point".to_owned(), "link".to_owned(), "ground".to_owned());
-    headings.extend(["law", "figure", "", first, second, "difference", "bound", ""].map(str::to_owned));
-    let row = |distance: &Distance| {
-        let decimals = distance.decimals;
-        let percent = |share: f64| format!("{:+.1} %", share * 100.0);
-        let verdict = match distance.agreement() {
-            Agreement::Within => "within",
-            Agreement::Beyond => "BEYOND",
-            Agreement::Told => "",
-        };
-        let mut cells = keys(
-            point_text(&distance.point),
-            distance.link.clone(),
-            distance.second_ground.clone(),
-        );
-        cells.extend([
-            distance.law.clone(),
-            distance.figure.to_owned(),
-            distance.unit.to_owned(),
-            format!("{:.decimals$}", distance.first),
-            format!("{:.decimals$}", distance.second),
-            distance.relative.map_or_else(|| "-".to_owned(), percent),
-            distance
-                .bound
-                .map_or_else(String::new, |bound| format!("{:.0} %", bound * 100.0)),
-            verdict.to_owned(),
-        ]);
-        (cells, distance.agreement())
-    };
-    DistanceTable {
-        texts: headings.len() - 5,
-        headings,
-        rows: distances.iter().map(row).collect(),
-    }
-}
-
-/// The distances as text that ends with a new line.
-pub fn terminal(distances: &[Distance]) -> String {
-    let DistanceTable { headings, texts, rows } = table(distances);
-    let mut table = Table::new();
-    table
-        .load_style(presets::NOTHING)
-        .set_content_arrangement(ContentArrangement::Disabled);
-    let columns = headings.len();
-    table.add_row(headings);
-    for (cells, _) in rows {
-        table.add_row(cells);
-    }
-    for (place, column) in table.column_iter_mut().enumerate() {
-        column.set_padding((0, if place + 1 == columns { 0 } else { 2 }));
-        if (texts..columns - 1).contains(&place) {
-            column.set_cell_alignment(CellAlignment::Right);
-        }
-    }
-    table.lines().map(|line| line.trim_end().to_owned() + "\n").collect()
 }

@@ -21,10 +21,10 @@ pub fn section(summary: &Summary) -> String {
     }
     text.push_str("</tr></thead><tbody>");
     for (cells, agreement) in &table.rows {
-        text.push_str(if *agreement == Agreement::Beyond {
-            "<tr class=\"beyond\">"
-        } else {
-            "<tr>"
+        text.push_str(match agreement {
+            Agreement::Within => "<tr>",
+            Agreement::Beyond => "<tr class=\"beyond\">",
+            Agreement::Undecided => "<tr class=\"undecided\">",
         });
         for (place, cell) in cells.iter().enumerate() {
             let class = if place < table.texts { " class=\"key\"" } else { "" };
