@@ -57,12 +57,10 @@ pub fn transfers(runs: &[&Run], flows: &[usize]) -> Option<Transfers> {
         return None;
     }
     let class = |bytes: u64| {
-        let logarithm = libm::log10(bytes as f64) * CLASSES_PER_DECADE;
-        if sizes > SIZES_MAX {
-            logarithm.floor()
-        } else {
-            logarithm
+        if sizes <= SIZES_MAX {
+            return bytes;
         }
+        (libm::log10(bytes as f64) * CLASSES_PER_DECADE) as u64
     };
     let classes = all.chunk_by(|a, b| class(a.0) == class(b.0)).map(SizeClass::of);
     let every = all.len().div_ceil(DOTS_MAX);

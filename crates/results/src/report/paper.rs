@@ -47,6 +47,10 @@ pub struct Request {
 }
 
 /// Choices, as the page's controls make them; what is absent stays as it is when the page opens.
+#[allow(
+    clippy::struct_excessive_bools,
+    reason = "each is a choice that a reader of the page makes"
+)]
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Choice {
@@ -118,7 +122,7 @@ impl Figures {
                     "const report = JSON.parse(data);{FIGURES_SCRIPT}{PAPER_SCRIPT}"
                 ))
             };
-            begin().catch(&ctx).map_err(script)
+            begin().catch(&ctx).map_err(|error| script(&error))
         })?;
         Ok(Self { context })
     }
@@ -141,9 +145,11 @@ impl Figures {
     }
 
     fn call<T: serde::de::DeserializeOwned>(&self, function: &str, argument: &str) -> Result<T, Error> {
-        let text: String = self
-            .context
-            .with(|ctx| called(&ctx, function, argument).catch(&ctx).map_err(script))?;
+        let text: String = self.context.with(|ctx| {
+            called(&ctx, function, argument)
+                .catch(&ctx)
+                .map_err(|error| script(&error))
+        })?;
         serde_json::from_str(&text).map_err(Error::json("figure"))
     }
 }
@@ -152,11 +158,12 @@ fn called(ctx: &Ctx, function: &str, argument: &str) -> rquickjs::Result<String>
     ctx.eval(format!("JSON.stringify({function}({argument}))"))
 }
 
-fn script(error: rquickjs::CaughtError) -> Error {
+fn script(error: &rquickjs::CaughtError) -> Error {
     Error::Script(error.to_string())
 }
 
 /// What browsers have: each byte as a letter. What is no base64 gives nothing, and the numbers are missing.
+#[allow(clippy::needless_pass_by_value, reason = "what the script hands over is owned")]
 fn atob(text: String) -> String {
     STANDARD
         .decode(text)
