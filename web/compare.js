@@ -18,6 +18,8 @@ function statText(s, unit, signed = false) {
 	return withUnit(`${sign}${digits(s.mean)}${half}`, unit);
 }
 
+// Figures are never negative, and a share or an index never more than all; how they differ has no such end.
+const bounds = (metric) => ({ least: 0, most: report.metrics[metric].most ?? Infinity });
 const differenceUnit = (unit) => (unit === "%" ? "points" : unit);
 const seedsN = () => report.seeds.length;
 function intervalText() {
@@ -54,9 +56,10 @@ function metricPanel(metric, laws, base) {
 		marks.push({ kind: "interval", x: s.mean, y, low, high, across: true, symbol: law, ...ink, text });
 	});
 	const reach = rows.flatMap(({ s }) => [s.low, s.high, s.mean - s.half, s.mean + s.half]);
+	const range = base == null ? ends(reach, bounds(metric)) : ends([...reach, 0]);
 	const ticks = rows.map(({ law }, k) => ({ at: n - 1 - k, label: report.laws[law] }));
 	return {
-		x: { ...ends(base == null ? reach : [...reach, 0]), label: axisLabel(label, shownUnit) },
+		x: { ...range, label: axisLabel(label, shownUnit) },
 		y: { min: -0.6, max: n - 0.5, ticks },
 		height: 12 + n * 20, marks, about,
 	};
@@ -153,9 +156,7 @@ function sweepFigure() {
 	if (means.length === 0) return null;
 	const reach = means.flatMap((mark) => [mark.y, mark.low, mark.high]);
 	const log = state.logY && !state.difference;
-	const bounded = unit === "%" && !state.difference && !log;
-	const range = ends(state.difference ? [...reach, 0] : reach, { log, zero: !log && !state.difference });
-	const y = { ...range, max: bounded ? Math.min(range.max, 103) : range.max };
+	const y = state.difference ? ends([...reach, 0]) : ends(reach, { log, zero: !log, ...bounds(state.metric) });
 	const shownUnit = state.difference ? differenceUnit(unit) : unit;
 	const what = state.difference ? `${label} minus ${report.laws[state.base]}` : label;
 	const zero = state.difference ? [{ kind: "rule", y: 0 }] : [];

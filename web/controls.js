@@ -1,23 +1,4 @@
-// What the reader chose, and the controls with which.
-
-const state = {
-	point: 0,
-	link: report.panels[0]?.link ?? report.groups[0]?.link ?? "",
-	seed: null,
-	hidden: new Set(),
-	front: null,
-	apart: false,
-	interval: false,
-	flows: "all",
-	picked: new Set(),
-	zoom: null,
-	metric: 0,
-	base: 0,
-	axis: Math.max(0, report.keys.findIndex((key) => key.numbers)),
-	difference: false,
-	logX: false,
-	logY: false,
-};
+// The controls with which the reader chooses.
 
 let timeCharts = [];
 let otherCharts = [];
@@ -105,8 +86,9 @@ function fillTimeControls() {
 	}
 	if (panel.flows.length > 1) {
 		const modes = [["all", "each as a line"], ["mean", "their mean"], ["some", "some of them"]];
-		bar.append(select("flows", modes, state.flows, pickFlowMode));
-		if (state.flows === "some") bar.append(flowMenu(panel));
+		if (panel.is_crowd) modes.unshift(["none", "not shown"]);
+		bar.append(select("flows", modes, flowMode(panel), pickFlowMode));
+		if (flowMode(panel) === "some") bar.append(flowMenu(panel));
 	}
 	const reset = element("button", { type: "button", id: "reset" }, "reset zoom");
 	reset.addEventListener("click", resetZoom);

@@ -1,9 +1,5 @@
-"use strict";
+// What the page is about, unpacked. crates/results/src/report/data.rs and curves/mod.rs say what the fields are.
 
-// The first part of the page's script: what the page is about, unpacked. crates/results/src/report/data.rs and
-// curves/mod.rs say what the fields are.
-
-const report = JSON.parse(document.getElementById("data").textContent);
 const COLOURS_N = 8;
 
 function bytesOf(text) {
@@ -116,34 +112,10 @@ function slug(text) {
 	return text.toLowerCase().replace(/[^a-z0-9]+/g, "-").replace(/^-|-$/g, "").slice(0, 60);
 }
 
-// ---------------------------------------------------------------------------------------------------- elements
-
-function element(name, attributes = {}, ...children) {
-	const made = document.createElement(name);
-	for (const [key, value] of Object.entries(attributes)) made.setAttribute(key, value);
-	made.append(...children);
-	return made;
-}
-
-// The parser knows the name space of SVG, so the page need not spell an address.
-const SVG_SPACE = Object.assign(element("p"), { innerHTML: "<svg></svg>" }).firstChild.namespaceURI;
-function vector(name, attributes = {}, ...children) {
-	const made = document.createElementNS(SVG_SPACE, name);
-	for (const [key, value] of Object.entries(attributes)) made.setAttribute(key, value);
-	made.append(...children);
-	return made;
-}
-
 // ----------------------------------------------------------------------------------------------------- colours
 
-// What the style sheet calls `name` comes to, in the page's scheme or, for paper, in the light one. A canvas and a file
-// know no style sheet.
-const probe = document.body.appendChild(element("span", { hidden: "" }));
-function colour(name, onPaper = false) {
-	probe.style.colorScheme = onPaper ? "light" : "inherit";
-	probe.style.color = `var(${name})`;
-	return getComputedStyle(probe).color;
-}
+// What is on paper has the light colours of the style sheet, written out, since a file knows no style sheet.
+const paperInks = new Map([...sheet.matchAll(/(--\w+): light-dark\((#\w+)/g)].map(([, name, light]) => [name, light]));
 
 // A look is a colour, and for each round through the colours another kind of line: a law has the same colour on each
 // ground.
@@ -152,8 +124,3 @@ const lookColour = (look) => `--law${look % COLOURS_N}`;
 const lawColour = (law) => lookColour(report.looks[law]);
 const lawClass = (law) => `law${report.looks[law] % COLOURS_N}`;
 const lawDash = (law) => DASHES[Math.floor(report.looks[law] / COLOURS_N) % DASHES.length];
-
-function withAlpha(rgb, alpha) {
-	const [r, g, b] = rgb.match(/[\d.]+/g);
-	return `rgba(${r}, ${g}, ${b}, ${alpha})`;
-}

@@ -1,6 +1,7 @@
 // A figure is a plain object: {id, title, note, panels, legend, columns}. Panels are {title, x, y, marks, height}; axes
 // are as scale.js has them; marks.js says what marks there are. From it come the drawing on the screen (still.js,
-// live.js) and the files: a vector drawing for a paper and a picture of it.
+// live.js) and the files: a vector drawing for a paper and a picture of it. Vectors are text: who draws needs no
+// document, so the command draws what the page does.
 
 const PAPER_FONT = "Helvetica, Arial, 'Liberation Sans', sans-serif";
 // In points (1/72 inch): the columns of the usual two-column formats, with lettering that stays readable in them.
@@ -9,12 +10,22 @@ const PAPER = {
 	wide: { width: 516, label: 8.5, tick: 7.5, line: 0.8, height: 150 },
 };
 const POINTS_PER_MM = 72 / 25.4;
+// The name of the vectors' language, in parts: a page that asks nobody for anything spells no address.
+const SVG_SPACE = ["http:", "", "www.w3.org", "2000", "svg"].join("/");
 
-const ruler = document.createElement("canvas").getContext("2d");
-function textWidth(text, size, font = PAPER_FONT) {
-	ruler.font = `${size}px ${font}`;
-	return ruler.measureText(text).width;
-}
+// Advances of Helvetica from space to tilde, in thousandths of its size: those of Arial, Liberation Sans and Arimo too.
+// Where none of them is installed a viewer takes another font, so there is room for one as wide as DejaVu Sans.
+const ADVANCES = [
+	278, 278, 355, 556, 556, 889, 667, 191, 333, 333, 389, 584, 278, 333, 278, 278, 556, 556, 556, 556,
+	556, 556, 556, 556, 556, 556, 278, 278, 584, 584, 584, 556, 1015, 667, 667, 722, 722, 667, 611, 778,
+	722, 278, 500, 667, 556, 833, 722, 778, 667, 778, 722, 667, 611, 722, 667, 944, 667, 667, 611, 278,
+	278, 278, 469, 556, 333, 556, 556, 500, 556, 556, 278, 556, 556, 222, 222, 500, 222, 833, 556, 556,
+	556, 556, 333, 500, 278, 556, 500, 722, 500, 500, 500, 334, 260, 334, 584,
+];
+const ADVANCE_OTHER = 584;
+const WIDER = 1.14;
+const advance = (letter) => ADVANCES[letter.codePointAt(0) - 32] ?? ADVANCE_OTHER;
+const textWidth = (text, size) => [...text].reduce((sum, letter) => sum + advance(letter), 0) * (size / 1000) * WIDER;
 
 // Where legend entries go: rows from left to right.
 function legendPlaces(entries, style, width) {
@@ -45,8 +56,7 @@ function drawFigure(figure, style, onPaper) {
 	const columns = Math.max(1, Math.min(figure.columns ?? 1, figure.panels.length));
 	const gap = style.label * 1.2;
 	const panelWidth = (style.width - gap * (columns - 1)) / columns;
-	const root = vector("svg", { role: "img", "aria-label": figure.title, "font-family": PAPER_FONT });
-	const pen = new Pen(root, style, onPaper);
+	const pen = new Pen(style, onPaper, figure.id);
 	pen.top = 2;
 	const left = Math.max(...figure.panels.map((panel) => leftMargin(panel, style)));
 	if (figure.legend?.length > 1 || figure.legend?.some((entry) => entry.always)) {
@@ -62,16 +72,16 @@ function drawFigure(figure, style, onPaper) {
 		pen.top += Math.max(...heights) + (first + columns < figure.panels.length ? gap * 0.7 : 0);
 	}
 	const height = Math.ceil(pen.top + 2);
-	root.setAttribute("viewBox", `0 0 ${style.width} ${height}`);
-	if (onPaper) {
-		root.setAttribute("width", `${(style.width / POINTS_PER_MM).toFixed(2)}mm`);
-		root.setAttribute("height", `${(height / POINTS_PER_MM).toFixed(2)}mm`);
-		root.prepend(vector("rect", { width: style.width, height, fill: "white" }));
-	} else {
-		root.setAttribute("width", style.width);
-		root.setAttribute("height", height);
-	}
-	return { root, hits: pen.hits, height };
+	const millimetres = (points) => `${(points / POINTS_PER_MM).toFixed(2)}mm`;
+	const size = onPaper
+		? { xmlns: SVG_SPACE, width: millimetres(style.width), height: millimetres(height) }
+		: { width: style.width, height };
+	const white = tag("rect", { width: style.width, height, fill: "white" });
+	const told = [tag("title", {}, escaped(figure.title)), tag("desc", {}, escaped(figure.note))];
+	const ground = onPaper ? [...told, white] : [];
+	const about = { ...size, viewBox: `0 0 ${style.width} ${height}`, role: "img", "aria-label": figure.title };
+	const text = tag("svg", { ...about, "font-family": PAPER_FONT }, ...ground, ...pen.drawn);
+	return { text, hits: pen.hits, height };
 }
 
 const axisMost = (length, style, upright) => Math.max(2, Math.floor(length / (style.tick * (upright ? 2.6 : 4))));
@@ -153,39 +163,24 @@ function crowded(ticks, toX, style) {
 	return ticks.some((tick, k) => k > 0 && toX(tick.at) - toX(ticks[k - 1].at) < (wide[k] + wide[k - 1]) / 2);
 }
 
-// ------------------------------------------------------------------------------------------------------- files
+// ------------------------------------------------------------------------------------------------------- paper
+
+// `form` is a width by name, or in millimetres: lettering is that of one column until both would fit.
+function paperStyle(form) {
+	if (PAPER[form]) return PAPER[form];
+	const width = form * POINTS_PER_MM;
+	return { ...(width < PAPER.wide.width * 0.75 ? PAPER.narrow : PAPER.wide), width };
+}
 
 function svgText(figure, form) {
-	const { root } = drawFigure(forPaper(figure, form), PAPER[form], true);
-	return `<?xml version="1.0" encoding="UTF-8"?>\n${new XMLSerializer().serializeToString(root)}\n`;
+	const style = paperStyle(form);
+	const { text } = drawFigure(forPaper(figure, style), style, true);
+	return `<?xml version="1.0" encoding="UTF-8"?>\n${text}\n`;
 }
 
 // A narrow column has room for one panel beside the other only where they are small.
-function forPaper(figure, form) {
-	const columns = form === "narrow" ? (figure.columnsNarrow ?? 1) : Math.min(3, figure.columns ?? 1);
+function forPaper(figure, style) {
+	const isNarrow = style.label === PAPER.narrow.label;
+	const columns = isNarrow ? (figure.columnsNarrow ?? 1) : Math.min(3, figure.columns ?? 1);
 	return { ...figure, columns };
 }
-
-function offer(name, blob) {
-	const link = element("a", { download: name });
-	link.href = URL.createObjectURL(blob);
-	link.click();
-	setTimeout(() => URL.revokeObjectURL(link.href), 10_000);
-}
-
-function saveSvg(figure, form) {
-	offer(`${fileName(figure)}.svg`, new Blob([svgText(figure, form)], { type: "image/svg+xml" }));
-}
-
-// The wide drawing at twice the pixels of a screen.
-async function savePng(figure) {
-	const text = svgText(figure, "wide");
-	const image = new Image();
-	image.src = `data:image/svg+xml;charset=utf-8,${encodeURIComponent(text)}`;
-	await image.decode();
-	const canvas = element("canvas", { width: image.width * 2, height: image.height * 2 });
-	canvas.getContext("2d").drawImage(image, 0, 0, canvas.width, canvas.height);
-	canvas.toBlob((blob) => offer(`${fileName(figure)}.png`, blob), "image/png");
-}
-
-const fileName = (figure) => slug([report.title, figure.id, figure.where ?? ""].join(" "));

@@ -52,7 +52,11 @@ function seriesOf(panel) {
 
 function livePlot(chart, panel, place, width) {
 	const { series, data, bands, marks } = seriesOf(panel);
-	const tickText = (v) => (panel.shown ? panel.shown(v) : v);
+	// The ticks that the file would have, so that both read alike.
+	const across = scaleOf(panel.x, Math.floor(width / 90));
+	const up = scaleOf(panel.y, Math.floor(panel.livePx / 40));
+	const places = ({ ticks }) => () => ticks.map((tick) => tick.at);
+	const texts = ({ ticks }, unit = "") => () => ticks.map((tick) => tick.label + unit);
 	const options = {
 		width,
 		height: panel.livePx,
@@ -70,8 +74,8 @@ function livePlot(chart, panel, place, width) {
 			y: { range: () => [panel.y.min, panel.y.max] },
 		},
 		axes: [
-			liveAxis({ size: 28, values: (_, ticks) => ticks.map((t) => `${round(t)} s`) }),
-			liveAxis({ size: Y_AXIS_PX, space: 32, values: (_, ticks) => ticks.map(tickText) }),
+			liveAxis({ size: 28, splits: places(across), values: texts(across, " s") }),
+			liveAxis({ size: Y_AXIS_PX, splits: places(up), values: texts(up) }),
 		],
 		series,
 		bands,

@@ -2,8 +2,8 @@
 
 (() => {
 	const at = (id) => document.getElementById(id);
-	const still = (id, figures) => figures.map((build) => new Chart(at(id), build, drawStill));
-	const live = (id, figures) => figures.map((build) => new Chart(at(id), build, drawLive));
+	const still = (id, figures) => Object.values(figures).map((build) => new Chart(at(id), build, drawStill));
+	const live = (id, figures) => Object.values(figures).map((build) => new Chart(at(id), build, drawLive));
 
 	themeButton();
 	fillControls();

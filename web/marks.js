@@ -2,35 +2,51 @@
 //   line {x, y, colour, width, dash, alpha, label}   band {x, low, high, colour}    area {x, y, colour}
 //   steps: a line that stays until the next x         rule {x | y, label}            shade {to}
 //   interval {x, y, low, high, colour, symbol, across, text}: a mean with its interval, `across` the x axis
-//   dot {x, y, colour, text}: a single value          level {y, from, to, label}: a published value
+//   dot {x, y, colour, text, faint}: one value           level {y, from, to, label}: a published value
 //   event {x, label}: an upright line
+
+// An element as text. Attributes that are absent are left out.
+const ESCAPES = { "&": "&amp;", "<": "&lt;", ">": "&gt;", '"': "&quot;" };
+const escaped = (text) => String(text).replace(/[&<>"]/g, (letter) => ESCAPES[letter]);
+function tag(name, attributes = {}, ...children) {
+	const pairs = Object.entries(attributes).filter(([, value]) => value != null);
+	const written = pairs.map(([key, value]) => ` ${key}="${escaped(value)}"`).join("");
+	return children.length === 0 ? `<${name}${written}/>` : `<${name}${written}>${children.join("")}</${name}>`;
+}
+
+// On paper, where colours may be printed in grey, a law is known by its dashes too.
+const PAPER_DASHES = [[], [4, 1.6], [1.2, 1.4], [6, 1.5, 1.2, 1.5], [2.4, 1.2], [7, 2.5], [3, 1, 1, 1, 1, 1], [1, 3]];
 
 // Writes marks into an SVG. Colours are names of the style sheet; on paper they are written out.
 class Pen {
-	constructor(root, style, onPaper) {
-		Object.assign(this, { root, style, onPaper, hits: [], into: root });
+	constructor(style, onPaper, name) {
+		Object.assign(this, { style, onPaper, name, hits: [], drawn: [], clips: 0 });
 	}
 
 	ink(name) {
-		return this.onPaper ? colour(name, true) : `var(${name})`;
+		return this.onPaper ? paperInks.get(name) : `var(${name})`;
 	}
 
-	add(name, attributes, ...children) {
-		const { stroke, fill, ...rest } = attributes;
-		const made = vector(name, rest, ...children);
+	// `content` is text that is escaped already.
+	add(name, { stroke, fill, ...rest }, ...content) {
+		const paint = { stroke: stroke ? this.ink(stroke) : "none", fill: fill ? this.ink(fill) : "none" };
 		// A name of the style sheet is understood in a style, not in an attribute.
-		const paint = (key, value) => (this.onPaper ? made.setAttribute(key, value) : (made.style[key] = value));
-		paint("stroke", stroke ? this.ink(stroke) : "none");
-		paint("fill", fill ? this.ink(fill) : "none");
-		this.into.append(made);
-		return made;
+		const look = this.onPaper ? paint : { style: `stroke: ${paint.stroke}; fill: ${paint.fill}` };
+		this.drawn.push(tag(name, { ...rest, ...look }, ...content));
+	}
+
+	dashes({ dash, hides, ownDash, colour }) {
+		const look = /^--law(\d)$/.exec(colour ?? "")?.[1];
+		const given = hides && this.onPaper ? [] : (dash ?? []);
+		const own = this.onPaper && !ownDash && given.length === 0 && look ? PAPER_DASHES[look] : given;
+		return own.length > 0 ? { "stroke-dasharray": own.join(" ") } : {};
 	}
 
 	text(x, y, text, { size, anchor = "start", turn = 0, weight = 400, ink = "--ink" }) {
 		const at = { x: round(x), y: round(y), "font-size": size, "text-anchor": anchor, fill: ink };
 		if (weight !== 400) at["font-weight"] = weight;
 		if (turn) at.transform = `rotate(${turn} ${round(x)} ${round(y)})`;
-		this.add("text", at, text);
+		this.add("text", at, escaped(text));
 	}
 
 	line(x1, y1, x2, y2, stroke, width = 0.5, more = {}) {
@@ -48,23 +64,22 @@ class Pen {
 			this.add("rect", { x, y: y - 4, width: 15, height: 8, fill: entry.colour, "fill-opacity": 0.6 });
 			return;
 		}
-		this.line(x, y, x + 15, y, entry.colour, width, dashes(entry.dash));
+		this.line(x, y, x + 15, y, entry.colour, width, this.dashes(entry));
 		if (entry.symbol != null) drawSymbol(this, x + 7.5, y, entry.symbol, entry.colour);
 	}
 
 	clip(plot) {
-		Pen.clips = (Pen.clips ?? 0) + 1;
-		const id = `clip${Pen.clips}`;
+		this.clips += 1;
+		const id = `clip-${this.name}-${this.clips}`;
 		// Points at the very edge keep their whole symbol.
 		const room = 4;
-		const box = { x: plot.left - room, y: plot.top - room, width: plot.width + 2 * room };
-		const rect = vector("rect", { ...box, height: plot.height + 2 * room });
-		this.into = vector("g", { "clip-path": `url(#${id})` });
-		this.root.append(vector("clipPath", { id }, rect), this.into);
+		const box = { x: round(plot.left - room), y: round(plot.top - room), width: round(plot.width + 2 * room) };
+		const rect = tag("rect", { ...box, height: round(plot.height + 2 * room) });
+		this.drawn.push(tag("clipPath", { id }, rect), `<g clip-path="url(#${id})">`);
 	}
 
 	unclip() {
-		this.into = this.root;
+		this.drawn.push("</g>");
 	}
 
 	hit(x, y, text, law) {
@@ -73,7 +88,6 @@ class Pen {
 }
 
 const round = (value) => Math.round(value * 100) / 100;
-const dashes = (dash) => (dash?.length ? { "stroke-dasharray": dash.join(" ") } : {});
 
 // A path through the points, with gaps where a value is missing.
 function trace(xs, ys, place) {
@@ -94,10 +108,13 @@ function trace(xs, ys, place) {
 function between(xs, lows, highs, place) {
 	let d = "";
 	let there = [];
+	const { top, height } = place.plot;
+	// An interval may reach beyond what can be, such as 100 %; its picture ends with the axis.
+	const y = (value) => round(Math.min(top + height, Math.max(top, place.y(value))));
 	const close = () => {
 		if (there.length > 1) {
-			const up = there.map((i) => `${round(place.x(xs[i]))} ${round(place.y(highs[i]))}`);
-			const back = there.reverse().map((i) => `${round(place.x(xs[i]))} ${round(place.y(lows[i]))}`);
+			const up = there.map((i) => `${round(place.x(xs[i]))} ${y(highs[i])}`);
+			const back = there.reverse().map((i) => `${round(place.x(xs[i]))} ${y(lows[i])}`);
 			d += `M${up.join("L")}L${back.join("L")}Z`;
 		}
 		there = [];
@@ -127,7 +144,7 @@ const MARKS = {
 	line(pen, mark, place) {
 		const width = (mark.width ?? 1.5) * pen.style.line;
 		const alpha = mark.alpha == null ? {} : { "stroke-opacity": mark.alpha };
-		const look = { stroke: mark.colour, "stroke-width": width, ...dashes(mark.dash), ...alpha };
+		const look = { stroke: mark.colour, "stroke-width": width, ...pen.dashes(mark), ...alpha };
 		pen.path(trace(mark.x, mark.y, place), look);
 		mark.texts?.forEach((text, i) => pen.hit(place.x(mark.x[i]), place.y(mark.y[i]), text, mark.law));
 	},
@@ -163,14 +180,18 @@ const MARKS = {
 		const [x, y] = [place.x(mark.x), place.y(mark.y)];
 		const cap = pen.style.tick * 0.32;
 		const width = 1.1 * pen.style.line;
-		if (Number.isFinite(mark.low) && mark.across) {
-			const [from, to] = [place.x(mark.low), place.x(mark.high)];
-			pen.line(from, y, to, y, mark.colour, width);
-			for (const end of [from, to]) pen.line(end, y - cap, end, y + cap, mark.colour, width);
-		} else if (Number.isFinite(mark.low)) {
-			const [from, to] = [place.y(mark.low), place.y(mark.high)];
-			pen.line(x, from, x, to, mark.colour, width);
-			for (const end of [from, to]) pen.line(x - cap, end, x + cap, end, mark.colour, width);
+		const { left, top, width: wide, height } = place.plot;
+		// Where an interval ends beyond the axis it has no cap.
+		const [from, to] = mark.across ? [left, left + wide] : [top, top + height];
+		const ends = [mark.low, mark.high].map(mark.across ? place.x : place.y);
+		if (Number.isFinite(mark.low)) {
+			const [start, end] = ends.map((at) => Math.min(to, Math.max(from, at)));
+			if (mark.across) pen.line(start, y, end, y, mark.colour, width);
+			else pen.line(x, start, x, end, mark.colour, width);
+			for (const at of ends.filter((one) => one >= from - 0.5 && one <= to + 0.5)) {
+				if (mark.across) pen.line(at, y - cap, at, y + cap, mark.colour, width);
+				else pen.line(x - cap, at, x + cap, at, mark.colour, width);
+			}
 		}
 		drawSymbol(pen, x, y, mark.symbol ?? 0, mark.colour);
 		pen.hit(x, y, mark.text, mark.law);
@@ -193,7 +214,8 @@ const MARKS = {
 
 	dot(pen, mark, place) {
 		const [cx, cy] = [round(place.x(mark.x)), round(place.y(mark.y))];
-		pen.add("circle", { cx, cy, r: pen.style.tick * 0.2, fill: mark.colour, "fill-opacity": 0.35 });
+		const r = pen.style.tick * (mark.faint ? 0.12 : 0.2);
+		pen.add("circle", { cx, cy, r, fill: mark.colour, "fill-opacity": 0.35 });
 		pen.hit(cx, cy, mark.text, mark.law);
 	},
 };

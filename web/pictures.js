@@ -6,7 +6,7 @@ const known = (values) => values.map((value) => (value == null ? NaN : value));
 
 function pictureCurve(curve) {
 	const [y, low, high] = [curve.y, curve.low, curve.high].map(known);
-	const look = { colour: lookColour(curve.colour), dash: curve.dashed ? [5, 3] : [], width: 1.5 };
+	const look = { colour: lookColour(curve.colour), dash: curve.dashed ? [5, 3] : [], ownDash: true, width: 1.5 };
 	const told = (i) => {
 		const half = Number.isFinite(high[i]) ? ` ± ${digits((high[i] - low[i]) / 2)}` : "";
 		return `${curve.label}: ${digits(y[i])}${half}`;
@@ -55,7 +55,8 @@ function pictureLegend(picture) {
 	const curves = picture.panels.flatMap((panel) => panel.curves);
 	const firsts = unique(curves.map(({ label }) => label)).map((label) => curves.find((one) => one.label === label));
 	return firsts.map(({ label, colour, dashed, points }) => ({
-		label, colour: lookColour(colour), dash: dashed ? [5, 3] : [], symbol: points ? colour : null, always: true,
+		label, colour: lookColour(colour), dash: dashed ? [5, 3] : [], ownDash: true, always: true,
+		symbol: points ? colour : null,
 	}));
 }
 

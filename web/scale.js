@@ -15,7 +15,19 @@ function linearTicks(min, max, most) {
 	return ticks;
 }
 
-// Powers of ten, or 1, 2, 5 times them where there are few.
+// An axis with fewer says too little of what lies between.
+const TICKS_MIN = 3;
+
+// The widest steps that give at least three ticks.
+function enoughTicks(min, max, most) {
+	if (!(max > min)) return [min];
+	for (let n = Math.max(most, TICKS_MIN); ; n += 1) {
+		const ticks = linearTicks(min, max, n);
+		if (ticks.length >= TICKS_MIN) return ticks;
+	}
+}
+
+// Powers of ten, or 1, 2, 5 times them where there are few, or equal steps where those are few.
 function logTicks(min, max) {
 	const [from, to] = [Math.floor(Math.log10(min)), Math.ceil(Math.log10(max))];
 	const within = (steps) => {
@@ -29,7 +41,8 @@ function logTicks(min, max) {
 		return ticks;
 	};
 	const decades = within([1]);
-	return decades.length > 2 ? decades : within([1, 2, 5]);
+	const found = [decades, within([1, 2, 5])].find((ticks) => ticks.length >= TICKS_MIN);
+	return found ?? enoughTicks(min, max, TICKS_MIN);
 }
 
 // As many decimals as tell neighbouring ticks apart.
@@ -51,13 +64,20 @@ function scaleOf(axis, most) {
 	const [from, to] = [through(axis.min), through(axis.max)];
 	const at = (value) => (through(value) - from) / (to - from || 1);
 	if (axis.ticks) return { at, ticks: axis.ticks };
-	const ticks = axis.log ? logTicks(axis.min, axis.max) : linearTicks(axis.min, axis.max, most);
+	const ticks = axis.log ? logTicks(axis.min, axis.max) : enoughTicks(axis.min, axis.max, most);
 	const label = (value) => (axis.log ? String(Number(value.toPrecision(3))) : tickText(value, ticks));
 	return { at, ticks: ticks.map((value) => ({ at: value, label: label(value) })) };
 }
 
-// Ends of an axis that has all of `values` on it with some air, and 0 if `zero`.
-function ends(values, { zero = false, log = false, air = 0.06 } = {}) {
+// Ends of an axis that has all of `values` on it with some air, and 0 if `zero`; never beyond `least` and `most`, which
+// are what can be: a share is at most 1.
+function ends(values, { least = -Infinity, most = Infinity, ...how } = {}) {
+	const { min, max, log } = airyEnds(values, how);
+	const [from, to] = [Math.max(min, log ? 0 : least), Math.min(max, most)];
+	return from < to && (!log || from > 0) ? { min: from, max: to, log } : { min, max, log };
+}
+
+function airyEnds(values, { zero = false, log = false, air = 0.06 }) {
 	const known = values.filter((v) => Number.isFinite(v) && (!log || v > 0));
 	if (known.length === 0) return { min: log ? 1 : 0, max: log ? 10 : 1, log };
 	let [min, max] = [Math.min(...known), Math.max(...known)];

@@ -5,7 +5,7 @@ function sharesFigure() {
 	const panel = currentPanel();
 	const laws = panel ? shownLaws(panel) : [];
 	const n = panel?.flows.length ?? 0;
-	if (n < 2 || laws.length === 0) return null;
+	if (n < 2 || laws.length === 0 || panel.is_crowd) return null;
 	const marks = [];
 	const wide = Math.min(0.7, 0.2 * laws.length);
 	laws.forEach((law, nth) => {
@@ -25,15 +25,18 @@ function sharesFigure() {
 	const reach = marks.flatMap((mark) => [mark.y, mark.high]);
 	const ticks = n <= 12 ? panel.flows.map((label, at) => ({ at, label })) : null;
 	const numbers = linearTicks(0, n - 1, 12).map((at) => ({ at, label: String(at) }));
+	const senders = senderEntries(laws, true);
 	const jain = laws.map(jainText).filter(Boolean);
+	const fair = jain.length > 0 ? `Jain's index ${jain.join(", ")}; ` : "";
 	return {
 		id: "shares", title: "Shares of the flows", where: whereText(), columns: 1,
-		note: `${jain.length ? `Jain's index ${jain.join(", ")}; ` : ""}payload in the measured interval, ${spreadSeeds()}`,
+		note: `${fair}payload in the measured interval, ${spreadSeeds()}`,
 		panels: [{
 			x: { min: -0.6, max: n - 0.4, ticks: ticks ?? numbers, label: ticks ? "" : "Flow" },
 			y: { ...ends(reach, { zero: true }), label: "Goodput (Mbit/s)" }, marks,
 		}],
-		legend: [...senderEntries(laws), ...lawEntries(laws)],
+		// Of one mixture the points have the looks of its laws, and none has its own.
+		legend: senders.length > 0 && laws.length === 1 ? senders : [...senders, ...lawEntries(laws)],
 	};
 }
 
@@ -73,21 +76,65 @@ function quantileFigure({ id, title, field, label, unit, what }) {
 		where: report.points.length > 1 ? report.points[state.point] : "",
 		panels: [{
 			x: { ...ends(reach, { log, air: 0.03 }), label: axisLabel(label, unit) },
-			y: { min: 0, max: 101, label: "Share (%)", ticks: QUARTERS },
+			y: { min: 0, max: 100, label: "Share (%)", ticks: QUARTERS },
 			marks,
 		}],
 		legend: lawEntries(laws).map((entry) => ({ ...entry, symbol: null })),
 	};
 }
 
-const SPREAD_FIGURES = [
-	sharesFigure,
-	() => quantileFigure({
+// Completion times of transfers by their size: a dot for each, or for some of many, and for each class of sizes the
+// median with the range of the middle 80 %.
+function sizesFigure() {
+	const panel = currentPanel();
+	const laws = panel ? shownLaws(panel).filter((law) => law.transfers) : [];
+	if (laws.length === 0) return null;
+	const kB = (bytes) => bytes / 1000;
+	const reach = [[], []];
+	const dots = [];
+	const classes = [];
+	laws.forEach(({ law, transfers }, nth) => {
+		const ink = { colour: lawColour(law), law };
+		const [sizes, times] = [floats(transfers.bytes), floats(transfers.time_s)];
+		sizes.forEach((bytes, i) => dots.push({ kind: "dot", x: kB(bytes), y: times[i], ...ink, faint: true }));
+		reach[0].push(...Array.from(sizes, kB));
+		reach[1].push(...times);
+		// Side by side, as laws have the same sizes.
+		const beside = 1.04 ** (nth - (laws.length - 1) / 2);
+		const line = transfers.classes.map((one) => ({
+			kind: "interval", x: kB(one.bytes) * beside, y: one.p50_s, low: one.p10_s, high: one.p90_s, symbol: law,
+			...ink,
+			text: `${digits(kB(one.bytes))} kB: median ${digits(one.p50_s)} s, 10 to 90 %: ${digits(one.p10_s)} to `
+				+ `${digits(one.p90_s)} s, ${plural(one.n, "transfer")}`,
+		}));
+		const [x, y] = [line.map((one) => one.x), line.map((one) => one.y)];
+		classes.push({ kind: "line", x, y, width: 1.2, dash: lawDash(law), ...ink }, ...line);
+	});
+	const counts = laws.map(({ law, transfers }) => `${transfers.n} ${report.laws[law]}`).join(", ");
+	const thinned = laws.some(({ transfers }) => floats(transfers.bytes).length < transfers.n);
+	return {
+		id: "completion-by-size", title: "Completion time by size", columns: 1,
+		note: `median with the middle 80 % of each class of sizes${thinned ? ", dots: some of the transfers" : ""}; `
+			+ `transfers that ended, all seeds: ${counts}`,
+		where: report.points.length > 1 ? report.points[state.point] : "",
+		panels: [{
+			x: { ...ends(reach[0], { log: true, air: 0.03 }), label: "Size (kB)" },
+			y: { ...ends(reach[1], { log: true, air: 0.03 }), label: "Completion time (s)" },
+			marks: [...dots, ...classes],
+		}],
+		legend: lawEntries(laws),
+	};
+}
+
+const SPREAD_FIGURES = {
+	shares: sharesFigure,
+	"completion-by-size": sizesFigure,
+	"completion-times": () => quantileFigure({
 		id: "completion-times", title: "Completion times", field: "completion_s", label: "Completion time", unit: "s",
 		what: "transfers that ended, all seeds",
 	}),
-	() => quantileFigure({
+	"rtt-distribution": () => quantileFigure({
 		id: "rtt-distribution", title: "Distribution of round trips", field: "rtt_spread_ms", label: "RTT", unit: "ms",
 		what: "RTT samples of all flows and seeds",
 	}),
-];
+};

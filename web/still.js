@@ -102,10 +102,15 @@ function drawStill(chart, figure) {
 	const fit = Math.floor(width / (figure.panelWidth ?? width));
 	const columns = Math.max(1, Math.min(figure.panels.length, fit || 1));
 	const legend = figure.ownLegend ? figure.legend : [];
-	const { root, hits } = drawFigure({ ...figure, columns, legend }, { ...SCREEN, width }, false);
-	const ring = vector("circle", { r: 6, class: "ring", visibility: "hidden" });
-	root.append(ring);
-	chart.body.append(root);
+	const { text, hits } = drawFigure({ ...figure, columns, legend }, { ...SCREEN, width }, false);
+	const ring = tag("circle", { r: 6, class: "ring", visibility: "hidden" });
+	chart.body.innerHTML = text.replace(/<\/svg>$/, `${ring}</svg>`);
+	listen(chart, hits, chart.body.firstChild);
+}
+
+// Tells the point that is nearest to the pointer.
+function listen(chart, hits, root) {
+	const ring = root.lastChild;
 	const show = (hit) => {
 		ring.setAttribute("visibility", hit ? "visible" : "hidden");
 		if (!hit) return chart.tell(null);

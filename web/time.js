@@ -72,7 +72,7 @@ function dashIfHiding(own, below) {
 		});
 		return close > 0.6 * known;
 	};
-	if (below.some((marks) => runsAlong(marks.at(-1).y))) line.dash = [7, 7];
+	if (below.some((marks) => runsAlong(marks.at(-1).y))) Object.assign(line, { dash: [7, 7], hides: true });
 }
 
 // spec: id, title, unit, field, percent, top, auto (the axis need not begin at 0).
@@ -97,7 +97,7 @@ function usedFigure() {
 	const panel = currentPanel();
 	if (!panel.capacity_mbps) {
 		const of = { id: "utilisation", title: "Utilisation", unit: "%", about: "of what the link can carry" };
-		return linkFigure({ ...of, field: "used", percent: true, top: 1.02, livePx: LIVE_PX.first });
+		return linkFigure({ ...of, field: "used", percent: true, top: 1, livePx: LIVE_PX.first });
 	}
 	const capacity = (_, times, k) => ({
 		kind: "area", x: times, y: join(unpack(panel.capacity_mbps), k, "mean"),
@@ -109,10 +109,14 @@ function usedFigure() {
 
 // ------------------------------------------------------------------------------------------------ curves of flows
 
+// A thousand short transfers are no thousand lines: spread.js draws their times by size.
+const flowMode = (panel) => state.flows ?? (panel.is_crowd ? "none" : "all");
+
 // The flows that are chosen, as places among those of the panel.
 function chosenFlows(panel) {
 	const all = panel.flows.map((_, k) => k);
-	return state.flows === "some" ? all.filter((k) => state.picked.has(panel.flows[k])) : all;
+	if (flowMode(panel) === "none") return [];
+	return flowMode(panel) === "some" ? all.filter((k) => state.picked.has(panel.flows[k])) : all;
 }
 
 function flowRows(law, packed, panel, k, seeds, how) {
@@ -125,13 +129,17 @@ function flowRows(law, packed, panel, k, seeds, how) {
 // Where several laws share the links, a flow has the look of its sender's law.
 function ownLook(law, flow) {
 	const sender = law.senders?.[law.flow_senders[flow]];
-	return sender ? { colour: lookColour(sender.look), label: sender.law } : {};
+	return sender ? { colour: lookColour(sender.look), symbol: sender.look, label: sender.law } : {};
 }
 
-const senderEntries = (laws) => {
+const senderEntries = (laws, symbols = false) => {
 	const senders = laws.flatMap((law) => law.senders ?? []);
 	const first = (sender, place) => senders.findIndex((other) => other.law === sender.law) === place;
-	return senders.filter(first).map(({ law, look }) => ({ label: law, colour: lookColour(look), always: true }));
+	const entry = ({ law, look }) => {
+		const symbol = symbols ? look : null;
+		return { label: law, colour: lookColour(look), symbol, always: true };
+	};
+	return senders.filter(first).map(entry);
 };
 
 // Each flow as a line, with its lowest and highest values in the words under the pointer.
@@ -176,7 +184,7 @@ function flowFigure(spec) {
 	if (chosen === 0) return null;
 	const k = joined(panel, panel.flow_bin_s, panel.flow_bins_n);
 	const times = middles(panel.flow_bin_s, panel.flow_bins_n, k);
-	const lines = state.flows !== "mean";
+	const lines = flowMode(panel) !== "mean";
 	const marks = laws.map((law) => (lines ? flowLines : flowMean)(law, spec, panel, k, times));
 	const first = laws[0];
 	const seeds = first ? seedRows(first, first.flow_seeds_n) : [];
@@ -224,7 +232,6 @@ function overTime(panel, spec, laws, marks, behind, times, note) {
 		y: { ...range, label: axisLabel(spec.short ?? spec.title, spec.unit), ...percentTicks(spec) },
 		marks: [...shade, ...behind, ...own],
 		livePx: spec.livePx ?? LIVE_PX.other,
-		shown: spec.percent ? (v) => Math.round(v * 100) : null,
 		say: (v) => withUnit(digits(v * factor), spec.unit),
 	});
 	const apart = (state.apart || spec.apart) && (laws.length > 1 || spec.apart);
@@ -252,15 +259,17 @@ function whereText() {
 	].filter(Boolean).join(" ");
 }
 
-const TIME_FIGURES = [
-	usedFigure,
-	() => linkFigure({ id: "queue", title: "Queue", unit: "pkt", about: "waiting", field: "queue_pkts" }),
-	() => linkFigure({ id: "rtt", title: "Round-trip time", short: "RTT", unit: "ms", field: "rtt_ms", auto: true }),
-	() => flowFigure({ id: "cwnd", title: "Congestion windows", short: "cwnd", unit: "pkt", field: "cwnd_pkts" }),
-	() => flowFigure({
-		id: "goodput", title: "Goodput of the flows", short: "Goodput", unit: "Mbit/s", field: "goodput_mbps",
+const FLOW_FIGURES = {
+	cwnd: { title: "Congestion windows", short: "cwnd", unit: "pkt", field: "cwnd_pkts" },
+	goodput: { title: "Goodput of the flows", short: "Goodput", unit: "Mbit/s", field: "goodput_mbps" },
+	"flow-rtt": { title: "Round trips of the flows", short: "RTT", unit: "ms", field: "flow_rtt_ms", auto: true },
+};
+
+const TIME_FIGURES = {
+	utilisation: usedFigure,
+	queue: () => linkFigure({ id: "queue", title: "Queue", unit: "pkt", about: "waiting", field: "queue_pkts" }),
+	rtt: () => linkFigure({
+		id: "rtt", title: "Round-trip time", short: "RTT", unit: "ms", field: "rtt_ms", auto: true,
 	}),
-	() => flowFigure({
-		id: "flow-rtt", title: "Round trips of the flows", short: "RTT", unit: "ms", field: "flow_rtt_ms", auto: true,
-	}),
-];
+};
+for (const [id, spec] of Object.entries(FLOW_FIGURES)) TIME_FIGURES[id] = () => flowFigure({ id, ...spec });

@@ -60,10 +60,10 @@ export const checks = {
 	async series({ page }) {
 		assert.deepEqual(await figures(page), [
 			"chart-utilisation", "chart-queue", "chart-rtt", "chart-cwnd", "chart-goodput", "chart-flow-rtt",
-			"chart-metrics", "chart-difference-to-steady", "chart-shares", "chart-completion-times",
-			"chart-rtt-distribution",
+			"chart-metrics", "chart-difference-to-steady", "chart-shares", "chart-completion-by-size",
+			"chart-completion-times", "chart-rtt-distribution",
 		]);
-		assert.equal((await drawn(page)).charts, "11");
+		assert.equal((await drawn(page)).charts, "12");
 		assert.equal((await series(page, "utilisation")).length, 2);
 		assert.equal((await series(page, "cwnd")).length, 4);
 		const bands = await page.evaluate(() => timeCharts[0].plots[0].bands.length);
@@ -193,7 +193,7 @@ export const checks = {
 		assert.ok(png.readUInt32BE(16) > 1300, String(png.readUInt32BE(16)));
 		for (const form of ["narrow", "wide"]) {
 			const all = await page.evaluate((f) => charts.map((c) => c.build()).filter(Boolean).map((x) => svgText(x, f)), form);
-			assert.equal(all.length, 11);
+			assert.equal(all.length, 12);
 			for (const one of all) assert.ok(!/NaN|undefined|var\(/.test(one) && (await wellFormed(one)), one.slice(0, 300));
 		}
 	},
@@ -293,6 +293,49 @@ export const checks = {
 		assert.notEqual(await ink(), before);
 		const file = await download(page, downloads, "#chart-fig1 .save button", "two-laws-one-link-fig1.svg");
 		assert.match(file.toString(), /published 2 to 1/);
+	},
+
+	// Printed: every chart that is not empty as vectors, folded boxes open, no control; afterwards the page as it was.
+	async print({ page }) {
+		await page.setViewport({ width: 1280, height: 400 });
+		await page.reload();
+		await page.waitForFunction("document.documentElement.dataset.firstDraw");
+		assert.ok(Number((await drawn(page)).charts) < 6, "all was in view, so nothing is shown by this");
+		await page.evaluate(() => window.dispatchEvent(new Event("beforeprint")));
+		await page.emulateMediaType("print");
+		const seen = () => page.evaluate(() => {
+			const shown = (selector) => [...document.querySelectorAll(selector)].filter((one) => one.checkVisibility());
+			return {
+				drawings: shown(".printed svg").length, controls: shown(".controls, .save, #theme, canvas").length,
+				folded: document.querySelectorAll("details:not([open])").length,
+				cut: shown(".wide, figure, .printed, pre").filter((one) => one.scrollWidth > one.clientWidth + 1).length,
+			};
+		});
+		assert.deepEqual(await seen(), { drawings: 12, controls: 0, folded: 0, cut: 0 });
+		await page.emulateMediaType("screen");
+		await page.evaluate(() => window.dispatchEvent(new Event("afterprint")));
+		assert.equal((await page.$$(".printed")).length, 0);
+		assert.ok((await page.$$("details:not([open])")).length > 0);
+	},
+
+	// Three ticks at least, none beyond what can be, on the screen and in files.
+	async axes({ page }) {
+		const found = await page.evaluate(() => {
+			const most = { "%": 100, index: 1 };
+			return charts.map((chart) => chart.build()).filter(Boolean).flatMap(({ id, panels: all }) => all.flatMap((panel) =>
+				[panel.x, panel.y].map((axis) => {
+					const unit = /\(%\)$/.test(axis.label) ? "%" : /index$/.test(axis.label) ? "index" : null;
+					const top = axis.ticks?.at(-1)?.label === "100" ? axis.max * 100 : axis.max;
+					const { ticks } = scaleOf(axis, 2);
+					const beyond = unit && !id.startsWith("difference") && (id === "utilisation" ? top : axis.max) > most[unit];
+					return { id, label: axis.label ?? "", ticks: axis.ticks ? 3 : ticks.length, beyond };
+				})));
+		});
+		assert.ok(found.length > 20);
+		assert.deepEqual(found.filter(({ ticks, beyond }) => ticks < 3 || beyond), []);
+		const onScreen = await page.evaluate(() => timeCharts.flatMap(({ plots }) => plots.map((plot) =>
+			plot.axes.map((axis) => axis._splits.length))));
+		assert.ok(onScreen.length >= 6 && onScreen.flat().every((n) => n >= 3), String(onScreen));
 	},
 
 	// Throws on purpose: a complaint of the page must fail a check.

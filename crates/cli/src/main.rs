@@ -11,6 +11,7 @@ mod diff;
 mod explain;
 mod explain_run;
 mod export;
+mod figure;
 mod interrupt;
 mod kept;
 mod kernel;
@@ -25,6 +26,7 @@ mod run;
 mod scenarios;
 mod shell;
 mod show;
+mod table;
 mod testbed;
 mod trace;
 
@@ -68,6 +70,10 @@ enum Command {
     Report(report::ReportArgs),
     /// Write the tables of a result as CSV
     Export(export::ExportArgs),
+    /// Draw a figure of a result for a paper, as SVG or PDF, or list those that it has
+    Figure(Box<figure::FigureArgs>),
+    /// Print the tables of a result for a paper: LaTeX, Markdown or CSV
+    Table(table::TableArgs),
     /// Run what a paper claims and print the ledger: claim, published, measured, verdict
     Reproduce(reproduce::ReproduceArgs),
     /// Run scenarios inside a Linux kernel
@@ -114,6 +120,8 @@ fn main() -> ExitCode {
         Command::Diff(args) => diff::diff(args),
         Command::Report(args) => report::report(args),
         Command::Export(args) => export::export(args),
+        Command::Figure(args) => figure::figure(args),
+        Command::Table(args) => table::table(args),
         Command::Reproduce(args) => reproduce::reproduce(args),
         Command::NewLaw(args) => new_law::new_law(args),
         Command::Replay(args) => replay::replay(args),

@@ -75,9 +75,9 @@ fn home(label: &str) -> usize {
     known.unwrap_or(AT_HOME.len() + hash as usize % rest)
 }
 
-/// Looks of some laws, none of them twice and none that is taken: each its own colour, in the first kind of line that is
-/// free. Names without a router come before those with one, so that `reno` is solid beside `reno+rem`. `rounds` kinds of
-/// lines belong to each, one for each ground.
+/// Looks of some laws, none of them twice and none that is taken: each its own colour, in the first kind of line that
+/// is free. Names without a router come before those with one, so that `reno` is solid beside `reno+rem`. `rounds`
+/// kinds of lines belong to each, one for each ground.
 fn looks(labels: &[&str], rounds: usize, taken: &[usize]) -> Vec<usize> {
     let mut taken = taken.to_vec();
     let mut looks = vec![0; labels.len()];
@@ -125,8 +125,8 @@ mod tests {
 
     #[test]
     fn a_law_has_its_colour_on_every_page() {
-        // Goal: the colour follows from the name, whatever else is on the page and in which order; two laws of one sender
-        // share it in different lines, and no look stands twice.
+        // Goal: the colour follows from the name, whatever else is on the page and in which order; two laws of one
+        // sender share it in different lines, and no look stands twice.
         assert_eq!(looks(&["vcp", "reno"], 1, &[]), [3, 0]);
         assert_eq!(looks(&["reno", "cubic", "vcp"], 1, &[])[2], 3);
         assert_eq!(looks(&["reno+rem", "reno"], 1, &[]), [COLOURS_N, 0]);

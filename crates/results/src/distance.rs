@@ -1,7 +1,7 @@
 //! How far the grounds of an experiment are apart, law by law: the simulator beside a kernel.
 //!
-//! A distance is the mean over seeds of the difference between the grounds, seed by seed, and what is said of it is said
-//! of its 95 % interval: within the bound or beyond it as a whole, or undecided.
+//! A distance is the mean over seeds of the difference between the grounds, seed by seed, and what is said of it is
+//! said of its 95 % interval: within the bound or beyond it as a whole, or undecided.
 
 mod told;
 
@@ -191,8 +191,8 @@ impl Agreement {
 const SEEDS_MAX: usize = 10_000;
 
 impl Distance {
-    /// How many seeds would decide, if they scatter as those that there are; `None`: it is decided, or one seed does not
-    /// tell how far seeds scatter, or the mean is too near to the bound for ten thousand.
+    /// How many seeds would decide, if they scatter as those that there are; `None`: it is decided, or one seed does
+    /// not tell how far seeds scatter, or the mean is too near to the bound for ten thousand.
     pub fn seeds_to_decide(&self) -> Option<usize> {
         let Stat { n, mean, .. } = self.difference;
         let half = self

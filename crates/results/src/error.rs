@@ -92,6 +92,9 @@ pub enum Error {
         /// Why not.
         source: csv::Error,
     },
+    /// The script of the figures, or what makes a PDF of them, failed.
+    #[error("the figure cannot be drawn: {0}. Please report this with the result's folder.")]
+    Script(String),
     /// A value could not be turned into JSON.
     #[error("cannot write {file} as JSON: {source}")]
     Json {

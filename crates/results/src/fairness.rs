@@ -3,7 +3,6 @@
 use fadelab_run::record::FlowCounters;
 
 use crate::Run;
-use crate::measure::ratio;
 use crate::spec::Sends;
 
 /// Jain's fairness index (Jain, Chiu and Hawe 1984): the square of the sum over n times the sum of squares; `None` when
@@ -11,13 +10,13 @@ use crate::spec::Sends;
 pub fn jain(shares: &[f64]) -> Option<f64> {
     let sum: f64 = shares.iter().sum();
     let squares: f64 = shares.iter().map(|x| x * x).sum();
-    ratio(sum * sum, shares.len() as f64 * squares)
+    (squares > 0.0).then(|| sum * sum / (shares.len() as f64 * squares))
 }
 
 /// Jain's index of what some flows got while all of them were under way, datagrams aside.
 ///
-/// `None` where it means nothing: fewer than two flows, several laws (groups have shares), sessions (which pause), or no
-/// time when all were under way.
+/// `None` where it means nothing: fewer than two flows, several laws (groups have shares), sessions (which pause), or
+/// no time when all were under way.
 pub(crate) fn jain_of(run: &Run, flows: &[usize]) -> Option<f64> {
     let flows: Vec<usize> = flows
         .iter()

@@ -182,19 +182,19 @@ fn write_csv(experiment: &Experiment, folder: &Path) -> Result<(), Error> {
     write_file(folder, "columns.csv", &columns)
 }
 
-/// Writes a page: under another name first, so that a page is whole or as it was.
+/// Writes a page or a figure: under another name first, so that it is whole or as it was.
 ///
 /// # Errors
 /// When it cannot be written.
-pub fn write_page(path: &Path, page: &str) -> Result<(), Error> {
+pub fn write_page(path: &Path, page: impl AsRef<[u8]>) -> Result<(), Error> {
     let name = path
         .file_name()
         .ok_or_else(|| Error::NoName { path: path.to_owned() })?;
     let parent = parent_of(path);
     let partial = format!(".{}.partial-{}-{}", name.to_string_lossy(), Host::name(), process::id());
-    let written = write_file(&parent, &partial, page.as_bytes());
+    let written = write_file(&parent, &partial, page.as_ref());
     let partial = parent.join(partial);
-    let moved = written.and_then(|()| fs::rename(&partial, path).map_err(Error::io("move the page to", path)));
+    let moved = written.and_then(|()| fs::rename(&partial, path).map_err(Error::io("move what was written to", path)));
     moved.inspect_err(|_| {
         let _ = fs::remove_file(&partial);
     })?;

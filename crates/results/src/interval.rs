@@ -31,8 +31,8 @@ pub struct Stat {
     pub n: usize,
     /// Their mean.
     pub mean: f64,
-    /// Half the width of the 95 % t-interval of the mean; absent with a single seed, and where all seeds have one value,
-    /// which says nothing of how far another seed would be off.
+    /// Half the width of the 95 % t-interval of the mean; absent with a single seed, and where all seeds have one
+    /// value, which says nothing of how far another seed would be off.
     pub ci95_half_width: Option<f64>,
     /// Smallest value of a seed.
     pub min: f64,

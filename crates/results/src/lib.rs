@@ -7,6 +7,7 @@
 #![warn(missing_docs)]
 
 pub mod bins;
+pub mod bottleneck;
 pub mod channel;
 pub mod claim;
 pub mod columns;
@@ -26,6 +27,7 @@ pub mod manifest;
 pub mod measure;
 pub mod pack;
 pub mod picture;
+pub mod print;
 pub mod read;
 pub mod report;
 mod rows;

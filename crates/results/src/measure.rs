@@ -108,8 +108,8 @@ pub const METRICS: [MetricInfo; METRICS_N] = [
         Metric::Jain,
         "jain",
         "1",
-        "Jain's index of the payload per flow while all of them were under way: 1 is an equal share for each, 1/n all to \
-         one of n; over two greedy flows or transfers at least that have one law, datagrams aside, else null",
+        "Jain's index of the payload per flow while all of them were under way: 1 is an equal share for each, 1/n all \
+         to one of n; over two greedy flows or transfers at least that have one law, datagrams aside, else null",
     ),
     info(
         Metric::QueuePkts,

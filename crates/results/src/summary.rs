@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 
 use serde::Serialize;
 
+use crate::bottleneck::{self, Ranked, Seen};
 use crate::contender::{Contender, contenders, grounds, sender_looks};
 use crate::distance::{Distance, distances};
 use crate::distinct::in_order;
@@ -30,6 +31,15 @@ pub struct Summary {
     /// Laws of the senders where several share the links, and their looks on the page.
     #[serde(skip)]
     pub senders: Vec<(String, usize)>,
+    /// Name of the link that comes first: see [`crate::bottleneck`].
+    #[serde(skip)]
+    pub bottleneck: Option<String>,
+    /// See [`Summary::data_links`].
+    #[serde(skip)]
+    data_links: Vec<String>,
+    /// Links that data of a single flow cross while others are shared.
+    #[serde(skip)]
+    pub access_links: Vec<String>,
     /// Seeds in the order of the runs.
     pub seeds: Vec<u64>,
     /// Length of the measured interval of the first run.
@@ -140,6 +150,7 @@ impl Summary {
     pub fn of(experiment: &Experiment) -> Self {
         let contenders = contenders(&experiment.runs);
         let (groups, shares) = groups(&experiment.runs, &contenders);
+        let ranked = ranked(&experiment.runs, &groups);
         let grounds = grounds(&experiment.runs);
         let several = |ground: &str| (grounds.len() > 1).then(|| ground.to_owned());
         Self {
@@ -147,6 +158,9 @@ impl Summary {
             about: experiment.about.clone(),
             grounds: grounds.iter().copied().filter_map(several).collect(),
             laws: contenders.iter().map(|contender| contender.label.clone()).collect(),
+            bottleneck: ranked.data.first().cloned(),
+            data_links: ranked.data,
+            access_links: ranked.access,
             seeds: in_order(experiment.runs.iter().map(|run| run.seed)),
             measured_s: experiment
                 .runs
@@ -168,15 +182,10 @@ impl Summary {
         in_order(self.groups.iter().map(|group| group.link.clone()))
     }
 
-    /// Names of the links that data cross, in order: what tables and curves show. Links that only carry ACKs back are
-    /// in `summary.json` and in the Parquet tables.
+    /// Names of the links that data cross, the bottleneck first: what tables and curves show. Links that only carry
+    /// ACKs back are in `summary.json` and in the Parquet tables.
     pub fn data_links(&self) -> Vec<String> {
-        in_order(
-            self.groups
-                .iter()
-                .filter(|g| g.stat(Metric::Goodput).is_some())
-                .map(|g| g.link.clone()),
-        )
+        self.data_links.clone()
     }
 
     /// Points of the sweep, in order; a single empty one without a sweep.
@@ -219,6 +228,15 @@ impl Summary {
         let value = |seed: &u64| Some(first.value(*seed, metric)? - second.value(*seed, metric)?);
         Stat::of(&first.seeds.iter().filter_map(value).collect::<Vec<_>>())
     }
+}
+
+fn ranked(runs: &[Run], groups: &[Group]) -> Ranked {
+    let seen = groups.iter().map(|group| Seen {
+        link: &group.link,
+        carries_data: group.stat(Metric::Goodput).is_some(),
+        utilisation: group.stat(Metric::Utilisation).map(|stat| stat.mean),
+    });
+    bottleneck::ranked(runs, &seen.collect::<Vec<_>>())
 }
 
 fn groups(runs: &[Run], contenders: &[Contender]) -> (Vec<Group>, Vec<Share>) {

@@ -256,7 +256,8 @@ fn fit(columns: &mut Vec<(&Column, Vec<Option<String>>)>, width: usize) -> Vec<&
 /// `colour`.
 pub fn terminal(summary: &Summary, width: Option<usize>, colour: bool) -> String {
     let mut text = String::new();
-    let views = views(summary, width);
+    let mut views = views(summary, width);
+    views.retain(|view| !summary.access_links.contains(&view.link));
     for view in &views {
         let _ = writeln!(
             text,
@@ -286,6 +287,13 @@ pub fn terminal(summary: &Summary, width: Option<usize>, colour: bool) -> String
             for (line, _) in lines(&shares) {
                 let _ = writeln!(text, "{line}");
             }
+        }
+    }
+    match summary.access_links.len() {
+        0 => {}
+        1 => text += "A link that data of one flow cross is in summary.json.\n",
+        n => {
+            let _ = writeln!(text, "{n} links that data of one flow cross are in summary.json.");
         }
     }
     text

@@ -135,6 +135,18 @@ fn every_chart_becomes_a_file() {
 }
 
 #[test]
+fn printing_draws_every_chart_and_no_control() {
+    // Goal: what was out of view or folded is on paper too, and nothing is cut off.
+    holds(&page(&two_laws()), "print");
+}
+
+#[test]
+fn axes_have_three_ticks_and_end_where_figures_end() {
+    // Goal: no axis of a share or of Jain's index goes beyond all, and none has fewer than three ticks.
+    holds(&page(&two_laws()), "axes");
+}
+
+#[test]
 fn light_and_dark() {
     // By the system and by the button; files stay light.
     holds(&page(&two_laws()), "theme");

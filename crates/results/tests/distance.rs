@@ -179,8 +179,8 @@ fn a_distance_is_judged_by_its_interval() {
 
 #[test]
 fn an_undecided_distance_says_what_would_decide() {
-    // Goal: differences of 0 and 6 points have a mean of 3 and a deviation of 4.243; to the bound of 5 % of 90 it is 1.5.
-    // With 34 seeds the half-width falls below that: 2.035 x 4.243 / sqrt(34) = 1.481; with 33 it is 1.504.
+    // Goal: differences of 0 and 6 points have a mean of 3 and a deviation of 4.243; to the bound of 5 % of 90 it is
+    // 1.5. With 34 seeds the half-width falls below that: 2.035 x 4.243 / sqrt(34) = 1.481; with 33 it is 1.504.
     let undecided = utilisation(&[(900, 900), (900, 960)]);
     assert_eq!(undecided.agreement, Agreement::Undecided);
     assert_eq!(undecided.seeds_to_decide(), Some(34));

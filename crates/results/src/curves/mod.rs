@@ -6,16 +6,19 @@
 mod budget;
 mod flow;
 mod link;
+pub mod sizes;
 pub mod spread;
 
 use serde::Serialize;
 
 pub use budget::Budget;
+use sizes::Transfers;
 use spread::Quantiles;
 
 use crate::contender::{Contender, contenders, sender_looks};
 use crate::distinct::in_order;
 use crate::pack::Packed;
+use crate::spec::Sends;
 use crate::{Experiment, Run, measure};
 
 /// All curves of an experiment.
@@ -54,6 +57,8 @@ pub struct Panel {
     pub flows: Vec<String>,
     /// How many there are in all.
     pub flows_n: usize,
+    /// Whether they are so many transfers that a line for each would show nothing.
+    pub is_crowd: bool,
     /// Laws that have runs here.
     pub laws: Vec<LawCurves>,
 }
@@ -91,6 +96,9 @@ pub struct LawCurves {
     pub share_mbps: Packed,
     /// Times of the transfers that ended in the measured interval, of all seeds.
     pub completion_s: Option<Quantiles>,
+    /// The same by size, where there are several sizes.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub transfers: Option<Transfers>,
     /// RTTs in ms in the measured interval: means of a flow over the distance of two samples, weighted by how many RTT
     /// samples are behind each, over all seeds.
     pub rtt_spread_ms: Option<Quantiles>,
@@ -112,6 +120,18 @@ struct Place<'a> {
     runs: Vec<&'a Run>,
     /// Flows that have a law and whose data cross the link.
     flows: Vec<usize>,
+    is_crowd: bool,
+}
+
+/// Beyond so many flows that are one transfer each, their times are drawn by size.
+const CROWD_MIN: usize = 24;
+/// Flows of a crowd that can be looked at as lines: the first.
+const CROWD_LINES_MAX: usize = 50;
+
+/// Whether most of `flows` are one transfer each, and there are many.
+fn is_crowd(run: &Run, flows: &[usize]) -> bool {
+    let is_transfer = |flow: &&usize| run.spec.flows[**flow].sends == Sends::Transfer;
+    flows.len() > CROWD_MIN && 2 * flows.iter().filter(is_transfer).count() > flows.len()
 }
 
 impl Curves {
@@ -153,6 +173,7 @@ fn places(experiment: &Experiment) -> Vec<Place<'_>> {
                 point,
                 link,
                 runs: runs.clone(),
+                is_crowd: is_crowd(first, &flows),
                 flows,
             });
         }
@@ -165,8 +186,14 @@ impl Place<'_> {
         budget::Shape {
             runs: self.runs.len(),
             seeds: in_order(self.runs.iter().map(|run| run.seed)).len(),
-            flows: self.flows.len(),
+            flows: self.lines_max(),
         }
+    }
+
+    /// Flows that may have curves.
+    fn lines_max(&self) -> usize {
+        let most = if self.is_crowd { CROWD_LINES_MAX } else { usize::MAX };
+        self.flows.len().min(most)
     }
 }
 
@@ -177,7 +204,7 @@ fn panel(place: &Place, laws: &[Contender], looks: &[(String, usize)], budget: &
     let sample_ns = time_ns[1] - time_ns[0];
     let bins = link::Grid::new(spec.duration_ns, sample_ns, budget.link_bins_max);
     let flow_bins = link::Grid::new(spec.duration_ns, sample_ns, budget.flow_bins_max);
-    let shown = &place.flows[..place.flows.len().min(budget.flows_max)];
+    let shown = &place.flows[..place.lines_max().min(budget.flows_max)];
     let is_trace = spec.links[place.link].is_trace;
     let of_law = |(law, contender): (usize, &Contender)| {
         let runs: Vec<&Run> = place.runs.iter().copied().filter(|run| contender.has(run)).collect();
@@ -203,6 +230,7 @@ fn panel(place: &Place, laws: &[Contender], looks: &[(String, usize)], budget: &
             flow_rtt_ms: flow::rtt_ms(with_flows, shown, flow_bins),
             share_mbps: flow::share_mbps(&runs, shown),
             completion_s: spread::completions_s(&runs, &place.flows),
+            transfers: sizes::transfers(&runs, &place.flows),
             rtt_spread_ms: spread::rtt_ms(&runs, &place.flows),
         })
     };
@@ -219,6 +247,7 @@ fn panel(place: &Place, laws: &[Contender], looks: &[(String, usize)], budget: &
         flow_bins_n: flow_bins.count(),
         flows: shown.iter().map(|&flow| spec.flows[flow].name.to_string()).collect(),
         flows_n: place.flows.len(),
+        is_crowd: place.is_crowd,
         laws: laws.iter().enumerate().filter_map(of_law).collect(),
     }
 }

@@ -30,6 +30,8 @@ pub struct Data<'a> {
     /// Factors of the 95 % interval of a mean of 2, 3, ... values.
     t95: Vec<f64>,
     groups: Vec<Values<'a>>,
+    /// Name of the link that is shown first.
+    bottleneck: Option<&'a str>,
     pictures: &'a [Picture],
     #[serde(flatten)]
     curves: &'a Curves,
@@ -43,6 +45,8 @@ struct Shown {
     unit: &'static str,
     /// What a value is multiplied by.
     factor: f64,
+    /// The most that it can be, in the unit that is shown.
+    most: Option<f64>,
     about: &'static str,
 }
 
@@ -82,6 +86,7 @@ impl<'a> Data<'a> {
             metrics: METRICS.iter().map(|info| shown(info.metric)).collect(),
             t95: (1..seeds_most).map(t95).collect(),
             groups: groups(summary, &points),
+            bottleneck: summary.bottleneck.as_deref(),
             pictures: &summary.pictures,
             keys,
             curves,
@@ -144,6 +149,11 @@ fn shown(metric: Metric) -> Shown {
         label,
         unit,
         factor,
+        most: match metric {
+            Metric::Jain => Some(1.0),
+            _ if unit == "%" => Some(100.0),
+            _ => None,
+        },
         about: info.about,
     }
 }

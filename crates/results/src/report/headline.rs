@@ -9,7 +9,7 @@ use crate::shares::Share;
 use crate::summary::Group;
 use crate::{Summary, Verdict, table};
 
-/// How the claims ended, or else how many figures of grounds agree, or else who uses how much of the link.
+/// How the claims ended, or else how many figures of grounds agree, or else who uses how much of the bottleneck.
 pub fn headline(summary: &Summary) -> String {
     if !summary.claims.is_empty() {
         return verdicts(summary);
@@ -18,12 +18,12 @@ pub fn headline(summary: &Summary) -> String {
         let words = distance::in_words(&summary.distances);
         return format!("Between {} and {}: {words}", first.first_ground, first.second_ground);
     }
-    let (links, points) = (summary.data_links(), summary.points());
+    let points = summary.points();
     let sentence = |link: &String| match points.as_slice() {
         [point] => shares(summary, link, point),
         _ => wins(summary, link, points.len()),
     };
-    links.iter().filter_map(sentence).collect::<Vec<_>>().join(" ")
+    summary.bottleneck.as_ref().and_then(sentence).unwrap_or_default()
 }
 
 fn verdicts(summary: &Summary) -> String {

@@ -4,6 +4,7 @@ mod claims;
 mod data;
 mod distances;
 mod headline;
+pub mod paper;
 pub mod swept;
 mod tables;
 
@@ -17,19 +18,27 @@ const PAGE: &str = include_str!("../../../../web/report.html");
 const STYLE: &str = concat!(
     include_str!("../../../../web/report.css"),
     include_str!("../../../../web/claims.css"),
+    include_str!("../../../../web/print.css"),
 );
-/// One script in parts: each file uses what those before it declare.
-const SCRIPT: &str = concat!(
+/// What makes figures, of which no part knows a document: the page has it, and the command runs it by itself.
+const FIGURES_SCRIPT: &str = concat!(
     include_str!("../../../../web/data.js"),
     include_str!("../../../../web/scale.js"),
     include_str!("../../../../web/figure.js"),
     include_str!("../../../../web/marks.js"),
-    include_str!("../../../../web/still.js"),
-    include_str!("../../../../web/live.js"),
+    include_str!("../../../../web/state.js"),
     include_str!("../../../../web/time.js"),
     include_str!("../../../../web/compare.js"),
     include_str!("../../../../web/spread.js"),
     include_str!("../../../../web/pictures.js"),
+);
+const PAGE_SCRIPT: &str = include_str!("../../../../web/page.js");
+/// One script in parts: each file uses what those before it declare.
+const PAGE_REST_SCRIPT: &str = concat!(
+    include_str!("../../../../web/still.js"),
+    include_str!("../../../../web/live.js"),
+    include_str!("../../../../web/files.js"),
+    include_str!("../../../../web/print.js"),
     include_str!("../../../../web/controls.js"),
     include_str!("../../../../web/main.js"),
 );
@@ -43,10 +52,7 @@ const CHARTS_LICENSE: &str = include_str!(concat!(env!("OUT_DIR"), "/LICENSE"));
 /// [`Error::Json`] when a figure cannot be written as JSON.
 pub fn html(experiment: &Experiment, summary: &Summary) -> Result<String, Error> {
     let curves = Curves::of(experiment);
-    let data = serde_json::to_string(&data::Data::of(summary, &curves)).map_err(|source| Error::Json {
-        file: "report.html",
-        source,
-    })?;
+    let data = data(summary, &curves)?;
     Ok(fill(
         PAGE,
         &[
@@ -66,9 +72,14 @@ pub fn html(experiment: &Experiment, summary: &Summary) -> Result<String, Error>
             ("style", format!("{CHARTS_STYLE}\n{STYLE}")),
             ("charts_license", CHARTS_LICENSE.trim().to_owned()),
             ("charts_script", CHARTS_SCRIPT.to_owned()),
-            ("script", SCRIPT.to_owned()),
+            ("script", format!("{PAGE_SCRIPT}{FIGURES_SCRIPT}{PAGE_REST_SCRIPT}")),
         ],
     ))
+}
+
+/// What the script reads, as JSON.
+pub(crate) fn data(summary: &Summary, curves: &Curves) -> Result<String, Error> {
+    serde_json::to_string(&data::Data::of(summary, curves)).map_err(Error::json("report.html"))
 }
 
 /// Replaces each `{{name}}` of the page once, in one pass, so that what is put in is never searched again.

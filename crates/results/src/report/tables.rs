@@ -18,12 +18,20 @@ fn colour(summary: &Summary, law: &str) -> usize {
     contender.map_or(0, |contender| contender.look % COLOURS_N)
 }
 
-/// The figures of each link with the paired differences between laws.
+/// The figures of each link with the paired differences between laws; those of access links in a box of their own.
 pub fn figures(summary: &Summary) -> String {
-    table::views(summary, None)
-        .iter()
-        .map(|view| table_html(summary, view))
-        .collect()
+    let views = table::views(summary, None);
+    let is_access = |view: &&View| summary.access_links.contains(&view.link);
+    let (access, others): (Vec<&View>, Vec<&View>) = views.iter().partition(is_access);
+    let html = |views: Vec<&View>| views.iter().map(|view| table_html(summary, view)).collect::<String>();
+    let boxed = match access.len() {
+        0 => String::new(),
+        n => format!(
+            "<details><summary>Links that data of one flow cross: {n}</summary>{}</details>",
+            html(access)
+        ),
+    };
+    html(others) + &boxed
 }
 
 fn table_html(summary: &Summary, view: &View) -> String {

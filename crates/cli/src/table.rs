@@ -1,0 +1,101 @@
+//! `fadelab table`: the tables of a result for papers.
+
+use std::path::PathBuf;
+
+use clap::{ArgGroup, Args, ValueEnum};
+use fadelab_lab::Failure;
+use fadelab_results::print::{self, Form, Tables};
+use fadelab_results::{Summary, write_page};
+
+use crate::output;
+
+/// Which tables.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum Which {
+    /// A row per point of the sweep and law
+    Laws,
+    /// A row per group of flows that share a link
+    Groups,
+}
+
+/// Arguments of `fadelab table`.
+#[derive(Debug, Args)]
+#[command(group(ArgGroup::new("form").required(true)))]
+pub struct TableArgs {
+    /// Folder of a result
+    pub folder: PathBuf,
+    /// Of the laws or of the groups of flows [default: both that there are; with --csv the laws]
+    #[arg(value_enum)]
+    pub which: Option<Which>,
+    /// As tabular with the rules of booktabs
+    #[arg(long, group = "form")]
+    pub latex: bool,
+    /// As a Markdown table
+    #[arg(long, group = "form")]
+    pub markdown: bool,
+    /// As numbers: of every figure the mean, half the width of its 95 % interval and the number of seeds
+    #[arg(long, group = "form")]
+    pub csv: bool,
+    /// Only this link; repeatable [default: all but access links]
+    #[arg(long = "link", value_name = "NAME")]
+    pub links: Vec<String>,
+    /// File for the tables, which is written over [default: standard output]
+    #[arg(short, long, value_name = "FILE")]
+    pub out: Option<PathBuf>,
+}
+
+/// Writes tables.
+///
+/// # Errors
+/// A folder that holds no result, a result without what is asked for, or a file that cannot be written.
+pub fn table(args: &TableArgs) -> Result<(), Failure> {
+    let summary = Summary::of(&output::result(&args.folder)?);
+    let links = links(args, &summary)?;
+    let form = match (args.latex, args.markdown) {
+        (true, _) => Form::Latex,
+        (_, true) => Form::Markdown,
+        _ => Form::Csv,
+    };
+    let tables: &[Tables] = match args.which {
+        Some(Which::Laws) => &[Tables::Laws],
+        Some(Which::Groups) => &[Tables::Groups],
+        None if form == Form::Csv => &[Tables::Laws],
+        None => &[Tables::Laws, Tables::Groups],
+    };
+    let text = print::tables(&summary, &links, tables, form);
+    if text.is_empty() {
+        let what = match args.which {
+            Some(Which::Groups) => "no link of it is shared by several groups of flows: ask for laws",
+            _ => "data cross none of its links",
+        };
+        return Err(Failure::Invalid(format!(
+            "{} has no such table: {what}",
+            args.folder.display()
+        )));
+    }
+    match &args.out {
+        Some(path) => {
+            write_page(path, &text)?;
+            output::print(&format!("{}\n", path.display()))
+        }
+        None => output::print(&text),
+    }
+}
+
+fn links(args: &TableArgs, summary: &Summary) -> Result<Vec<String>, Failure> {
+    let all = summary.data_links();
+    if let Some(unknown) = args.links.iter().find(|link| !all.contains(link)) {
+        return Err(Failure::Invalid(format!(
+            "{}: --link {unknown} is none of its links that data cross: {}",
+            args.folder.display(),
+            all.join(", ")
+        )));
+    }
+    Ok(if args.links.is_empty() {
+        all.into_iter()
+            .filter(|link| !summary.access_links.contains(link))
+            .collect()
+    } else {
+        args.links.clone()
+    })
+}

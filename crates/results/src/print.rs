@@ -1,0 +1,34 @@
+//! The tables of a result for papers: those of the terminal as LaTeX or Markdown, and every figure of them as CSV.
+
+mod csv;
+mod markup;
+
+use crate::Summary;
+
+/// How a table is written.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Form {
+    /// `tabular` with the rules of the package booktabs.
+    Latex,
+    /// A pipe table.
+    Markdown,
+    /// Numbers alone: of each figure its mean, half the width of its interval, and how many seeds.
+    Csv,
+}
+
+/// Which tables.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Tables {
+    /// A row per point of the sweep and law.
+    Laws,
+    /// A row per group of flows that share a link.
+    Groups,
+}
+
+/// The tables of some links as text that ends with a new line; empty where there is nothing of the kind.
+pub fn tables(summary: &Summary, links: &[String], tables: &[Tables], form: Form) -> String {
+    match form {
+        Form::Csv => tables.iter().map(|&which| csv::table(summary, links, which)).collect(),
+        Form::Latex | Form::Markdown => markup::tables(summary, links, tables, form),
+    }
+}

@@ -1,0 +1,107 @@
+//! One CSV table over all links: keys, then three columns of numbers for each figure.
+
+use std::collections::BTreeMap;
+
+use super::Tables;
+use crate::Summary;
+use crate::distinct::in_order;
+use crate::interval::Stat;
+use crate::measure::METRICS;
+use crate::shares::SHARE_METRICS;
+
+/// A row: its point, its other keys, and its figures by name.
+struct Row<'a> {
+    point: &'a [(String, String)],
+    keys: Vec<String>,
+    metrics: &'a BTreeMap<&'static str, Stat>,
+}
+
+/// The table; empty without rows.
+pub fn table(summary: &Summary, links: &[String], which: Tables) -> String {
+    let is_asked = |link: &String| links.contains(link);
+    let (keys, metrics, rows): (&[&str], Vec<(&str, &str)>, Vec<Row>) = match which {
+        Tables::Laws => (
+            &["link", "law"],
+            METRICS.iter().map(|info| (info.name, info.unit)).collect(),
+            summary
+                .groups
+                .iter()
+                .filter(|group| is_asked(&group.link))
+                .map(|group| Row {
+                    point: &group.point,
+                    keys: vec![group.link.clone(), group.law.clone()],
+                    metrics: &group.metrics,
+                })
+                .collect(),
+        ),
+        Tables::Groups => (
+            &["link", "law", "group", "sender", "flows"],
+            SHARE_METRICS.iter().map(|info| (info.name, info.unit)).collect(),
+            summary
+                .shares
+                .iter()
+                .filter(|share| is_asked(&share.link))
+                .map(|share| Row {
+                    point: &share.point,
+                    keys: vec![
+                        share.link.clone(),
+                        share.law.clone(),
+                        share.group.clone(),
+                        share.sender.clone(),
+                        share.flows.to_string(),
+                    ],
+                    metrics: &share.metrics,
+                })
+                .collect(),
+        ),
+    };
+    if rows.is_empty() {
+        String::new()
+    } else {
+        written(keys, &metrics, &rows)
+    }
+}
+
+fn written(keys: &[&str], metrics: &[(&str, &str)], rows: &[Row]) -> String {
+    let swept = in_order(
+        rows.iter()
+            .flat_map(|row| row.point.iter().map(|(key, _)| key.as_str())),
+    );
+    let known: Vec<_> = metrics
+        .iter()
+        .filter(|(name, _)| rows.iter().any(|row| row.metrics.contains_key(name)))
+        .collect();
+    let headings = known.iter().flat_map(|(name, unit)| {
+        [
+            format!("{name} ({unit})"),
+            format!("{name} ci95_half_width ({unit})"),
+            format!("{name} n"),
+        ]
+    });
+    let first = swept.iter().chain(keys).map(|&key| key.to_owned());
+    let mut writer = csv::Writer::from_writer(Vec::new());
+    let mut write = |record: Vec<String>| writer.write_record(record).expect("a vector takes all that is written");
+    write(first.chain(headings).collect());
+    for row in rows {
+        let coordinate = |key: &&str| {
+            let found = row.point.iter().find(|(name, _)| name == key);
+            found.map_or_else(String::new, |(_, value)| value.clone())
+        };
+        let figures = known.iter().flat_map(|(name, _)| {
+            row.metrics.get(name).map_or_else(Default::default, |stat| {
+                let half = stat.ci95_half_width.map_or_else(String::new, |half| half.to_string());
+                [stat.mean.to_string(), half, stat.n.to_string()]
+            })
+        });
+        write(
+            swept
+                .iter()
+                .map(coordinate)
+                .chain(row.keys.clone())
+                .chain(figures)
+                .collect(),
+        );
+    }
+    let bytes = writer.into_inner().expect("a vector takes all that is written");
+    String::from_utf8(bytes).expect("CSV of texts is text")
+}
