@@ -121,3 +121,15 @@ fn several_scenarios_are_checked_at_once() {
             .contains("2 runs")
     );
 }
+
+#[test]
+fn a_scenario_is_checked_for_where_it_is_to_run() {
+    // Goal: what only the simulator runs is good there, and for a kernel each key that has no counterpart is named.
+    let here = Empty::new("on");
+    assert!(here.prints(&["check", "satellite"]).contains(": good"));
+    assert!(here.prints(&["check", "kernel", "--on", "virtual"]).contains(": good"));
+    let output = here.fadelab(&["check", "satellite", "--on", "virtual"]);
+    let stderr = String::from_utf8_lossy(&output.stderr);
+    assert_eq!(output.status.code(), Some(2));
+    assert!(stderr.contains("channel") && stderr.contains("satellite"), "{stderr}");
+}

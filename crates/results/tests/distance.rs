@@ -171,6 +171,7 @@ fn a_distance_is_judged_by_its_interval() {
     assert_eq!(agreement(&[(900, 905), (900, 895), (900, 903)]), Agreement::Within);
     assert_eq!(agreement(&[(900, 790), (900, 800), (900, 810)]), Agreement::Beyond);
     assert_eq!(agreement(&[(900, 700), (900, 990), (900, 800)]), Agreement::Undecided);
+    assert_eq!(agreement(&[(900, 760), (900, 1000), (900, 960)]), Agreement::Undecided);
     assert_eq!(agreement(&[(900, 900)]), Agreement::Undecided);
     assert_eq!(agreement(&[(900, 900), (900, 900)]), Agreement::Within);
     assert_eq!(agreement(&[(900, 700), (900, 700)]), Agreement::Beyond);
