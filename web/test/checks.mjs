@@ -12,6 +12,9 @@ const drawn = (page) => page.evaluate(() => ({ ...document.documentElement.datas
 // Waits for the next picture, and for what it made stale.
 const settle = (page) => page.evaluate(() => new Promise((done) => setTimeout(done, 100)));
 
+// The button of a law, by its place among them.
+const lawButton = async (page, place) => (await page.$$("button.law"))[place];
+
 async function choose(page, label, value) {
 	await page.select(`select[aria-label="${label}"]`, value);
 	await settle(page);
@@ -85,11 +88,11 @@ export const checks = {
 
 	// A hidden law is in no figure; shown again it is back.
 	async laws({ page }) {
-		await page.click("button.law1");
+		await (await lawButton(page, 1)).click();
 		await settle(page);
 		assert.deepEqual((await series(page, "queue")).map((s) => s.law), [0]);
 		assert.ok(!(await text(page, "#chart-metrics")).includes("swinging"));
-		await page.click("button.law1");
+		await (await lawButton(page, 1)).click();
 		await settle(page);
 		assert.deepEqual((await series(page, "queue")).map((s) => s.law), [0, 1]);
 	},
@@ -100,7 +103,7 @@ export const checks = {
 			const [plot] = timeCharts[0].plots;
 			return plot.marks.map((mark, i) => mark && [mark.law, plot.series[i].alpha]).filter(Boolean);
 		});
-		await page.hover("button.law0");
+		await (await lawButton(page, 0)).hover();
 		for (const [law, alpha] of await alphas()) assert.equal(alpha === 1, law === 0);
 		await page.mouse.move(5, 5);
 		for (const [, alpha] of await alphas()) assert.equal(alpha, 1);

@@ -136,6 +136,7 @@ const SCENARIO: &str = "
     capacity = 'gauge'
     [flow]
     law = 'gauge+gauge'
+    start = '0 s'
     [flow.mine]
     [flow.other]
     law = 'cubic'

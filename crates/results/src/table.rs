@@ -373,16 +373,14 @@ fn difference_line(utilisation: &Difference, goodput: &Difference) -> String {
     )
 }
 
+/// Most decimals of an interval; a narrower one is only called so.
+const DECIMALS_MAX: i32 = 6;
+
 /// `mean ± half width` after multiplication by `scale`, with as many decimals as the interval supports.
 pub(crate) fn with_interval(stat: Stat, scale: f64, signed: bool) -> String {
     let half = stat.ci95_half_width.map(|half| half * scale);
-    let decimals = match half.unwrap_or(1.0) {
-        half if half >= 10.0 => 0,
-        half if half >= 0.3 => 1,
-        half if half >= 0.03 => 2,
-        half if half >= 0.0005 => 3,
-        _ => 2,
-    };
+    let of_half = |half: f64| (1 - half.log10().floor() as i32).clamp(0, DECIMALS_MAX) as usize;
+    let decimals = half.map_or(1, of_half);
     // Rounded to nothing, a small negative number is no number with a sign.
     let smallest = 0.5 * 0.1f64.powi(decimals as i32);
     let mean = if (stat.mean * scale).abs() < smallest {
@@ -395,9 +393,12 @@ pub(crate) fn with_interval(stat: Stat, scale: f64, signed: bool) -> String {
     } else {
         format!("{mean:.decimals$}")
     };
-    if let Some(half) = half {
-        let _ = write!(text, " ± {half:.decimals$}");
+    match half {
+        Some(half) if half < smallest => write!(text, " ± <{:.decimals$}", 2.0 * smallest),
+        Some(half) => write!(text, " ± {half:.decimals$}"),
+        None => Ok(()),
     }
+    .expect("a string takes all");
     text
 }
 
@@ -435,7 +436,7 @@ fn swing(group: &Group) -> Option<String> {
 
 fn goodput(group: &Group) -> Option<String> {
     let stat = group.stat(Metric::Goodput)?;
-    Some(if stat.n == 1 {
+    Some(if stat.ci95_half_width.is_none() {
         digits(stat.mean * 1e-6)
     } else {
         with_interval(stat, 1e-6, false)
@@ -476,6 +477,12 @@ mod tests {
         };
         assert_eq!(with_interval(stat(Some(0.0014)), 100.0, false), "78.12 ± 0.14");
         assert_eq!(with_interval(stat(Some(0.023)), 100.0, true), "+78.1 ± 2.3");
+        assert_eq!(with_interval(stat(Some(0.23)), 100.0, false), "78 ± 23");
+        assert_eq!(
+            with_interval(stat(Some(0.000_004_2)), 100.0, false),
+            "78.12300 ± 0.00042"
+        );
+        assert_eq!(with_interval(stat(Some(1e-12)), 100.0, false), "78.123000 ± <0.000001");
         assert_eq!(with_interval(stat(None), 100.0, false), "78.1");
         assert_eq!(
             [0.0, 0.0001, 0.0123, 1.234, 12.34, 1234.5].map(digits),

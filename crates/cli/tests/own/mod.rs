@@ -18,6 +18,7 @@ buffer = "20 pkt"
 [flow]
 law = "reno"
 count = 2
+start = "0 s"
 "#;
 
 /// A folder of its own with a scenario in it.

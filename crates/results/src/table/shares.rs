@@ -30,12 +30,12 @@ const COLUMNS: [Column; 8] = [
     }),
 ];
 
-/// A single seed has no interval whose width would say how many digits count.
+/// Without an interval no width says how many digits count.
 fn stat_text(stat: Option<Stat>, scale: f64) -> Option<String> {
     let stat = stat?;
-    Some(match stat.n {
-        1 => digits(stat.mean * scale),
-        _ => with_interval(stat, scale, false),
+    Some(match stat.ci95_half_width {
+        None => digits(stat.mean * scale),
+        Some(_) => with_interval(stat, scale, false),
     })
 }
 
