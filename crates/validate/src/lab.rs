@@ -4,6 +4,7 @@ use std::path::{Path, PathBuf};
 
 use fadelab_lab::{Progress, Simulator, Stop, Watch, sweep};
 use fadelab_results::Run;
+use fadelab_results::fairness;
 use fadelab_results::interval::Stat;
 use fadelab_results::measure::{self, Metric};
 use fadelab_scenario::plan::Plan;
@@ -126,6 +127,18 @@ impl Measured {
     pub fn metric(&self, link: &str, metric: Metric) -> Result<Stat, String> {
         self.stat(|run| measure::measure(run, link_of(run, link)?).get(metric))
     }
+}
+
+/// Jain's index of what each flow with a law got of a link over the whole measured interval, as other programs print
+/// it: of a flow by itself, and of several laws, too.
+pub fn jain(run: &Run, link: usize) -> Option<f64> {
+    let flows = measure::crossing_flows(run, link).into_iter();
+    let with_law = flows.filter(|&flow| run.spec.flows[flow].law.is_some());
+    let got = |flow: usize| {
+        let [from, to] = [&run.record.flows_warmup, &run.record.flows_end].map(|of| of[flow].delivered_bytes);
+        (to - from) as f64
+    };
+    fairness::jain(&with_law.map(got).collect::<Vec<_>>())
 }
 
 /// Index of a link by its name.

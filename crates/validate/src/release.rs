@@ -4,7 +4,7 @@ use fadelab_results::interval::Stat;
 use fadelab_results::measure::Metric;
 
 use crate::forms::shares::rate_bps;
-use crate::lab::{Lab, Measured};
+use crate::lab::{Lab, Measured, jain, link_of};
 use crate::section::{Row, Section, Tolerance};
 
 const INTRO: &str = "\
@@ -348,7 +348,7 @@ impl Figure {
                 )
             }
             Jain(reference) => {
-                let ours = measured.metric(LINK, Metric::Jain)?;
+                let ours = measured.stat(|run| jain(run, link_of(run, LINK)?))?;
                 let reason =
                     "bounded flows converge over thousands of seconds: twice the spread of the release's seeds";
                 row(

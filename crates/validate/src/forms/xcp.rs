@@ -4,7 +4,7 @@ use fadelab_results::measure::Metric;
 
 use crate::forms::max_min::{self, Group};
 use crate::forms::shares::{parking_lot_picture, rate_mbps, share};
-use crate::lab::Lab;
+use crate::lab::{Lab, jain, link_of};
 use crate::section::{Row, Section, Tolerance};
 
 /// Gains of the router: of the spare rate, and the share of the traffic that changes hands (draft-falk-xcp-spec-03).
@@ -63,7 +63,7 @@ fn one_link(lab: &Lab) -> Result<Vec<Row>, String> {
         let waiting = measured.metric(link, Metric::QueuePkts)?;
         rows.push(Row::new(case, "mean queue", "pkt", 0.0, waiting, queue(flows)).by(&measured.command));
     }
-    let jain = equal.metric("bottleneck", Metric::Jain)?;
+    let jain = equal.stat(|run| jain(run, link_of(run, "bottleneck")?))?;
     let tolerance = Tolerance::within(0.005, "shares within 5 % of each other have an index above 0.997");
     rows.push(Row::new("10 flows, 50 ms", "Jain's index", "1", 1.0, jain, tolerance).by(&equal.command));
     let groups = ["a", "b", "c", "d"];

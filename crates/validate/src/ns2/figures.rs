@@ -8,7 +8,7 @@ use fadelab_results::measure::{self, Metric};
 use super::cases::{Case, Compared};
 use super::output::Output;
 use crate::forms::shares;
-use crate::lab::{Measured, link_of};
+use crate::lab::{Measured, jain, link_of};
 use crate::section::Tolerance;
 
 /// One figure of a case.
@@ -122,6 +122,7 @@ impl Figure {
     /// No run says anything.
     pub fn ours(&self, measured: &Measured) -> Result<Stat, String> {
         measured.stat(|run: &Run| match &self.what {
+            What::Link(link, _, Metric::Jain) => jain(run, link_of(run, link)?),
             What::Link(link, _, metric) => measure::measure(run, link_of(run, link)?).get(*metric),
             What::Class(class, rate_mbps) => Some(rate_of_ours(run, class)? / rate_mbps),
             What::Split(class) => Some(rate_of_ours(run, class)? / rate_of_ours(run, LONG)?),

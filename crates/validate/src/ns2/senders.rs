@@ -11,7 +11,7 @@ use super::noise;
 use super::output::{self, Output};
 use super::wrong::{self, Wrong};
 use crate::forms::shares;
-use crate::lab::{Lab, Measured, link_of};
+use crate::lab::{Lab, Measured, jain, link_of};
 use crate::section::{Row, Section, Tolerance, Verdict};
 
 /// Rate of the link in networks whose shares are compared.
@@ -207,7 +207,7 @@ impl Figure {
             Self::Drops => figures.get(Metric::DropRate),
             Self::Retransmissions => Some(sum(|flow| flow.retransmitted_pkts) / arrived()?),
             Self::Timeouts => Some(sum(|flow| flow.timeouts)),
-            Self::Jain => figures.get(Metric::Jain),
+            Self::Jain => jain(run, link),
             Self::Back => measure::measure(run, link_of(run, "bottleneck.back")?).get(Metric::Utilisation),
             Self::Far => Some(shares::rate_bps(run, "far")? / (RATE_MBPS * 1e6)),
             Self::Share => Some(shares::rate_bps(run, "flow")? * 2.0 / (RATE_MBPS * 1e6)),
