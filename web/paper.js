@@ -1,4 +1,4 @@
-// Figures by name: what `fadelab figure` asks for. crates/results/src/figure.rs says what a request is.
+// Figures by name: what `fadelab figure` asks for. crates/results/src/report/paper.rs says what a request is.
 
 const SERIES = "a time series of the links (run.record)";
 const FLOWS = "a time series (run.record) of two flows or more with a law";

@@ -37,17 +37,14 @@ pub fn check(args: &CheckArgs) -> Result<(), Failure> {
             file: file.clone(),
             ..args.scenario.clone()
         };
-        let plan = show::plan(&scenario);
-        let refused = plan
-            .as_ref()
-            .map_or_else(|_| Vec::new(), |plan| refusals(args.on, plan));
-        match plan {
-            Ok(_) if !refused.is_empty() => {
-                wrong.extend(refused.iter().map(|why| format!("{}: {why}", file.display())));
-            }
+        match show::plan(&scenario) {
             Ok(plan) => {
-                output::print(&format!("{}: good\n{}", file.display(), amount(&Amount::of(&plan))))?;
-                output::warn(&plan.warnings);
+                let refused = refusals(args.on, &plan);
+                if refused.is_empty() {
+                    output::print(&format!("{}: good\n{}", file.display(), amount(&Amount::of(&plan))))?;
+                    output::warn(&plan.warnings);
+                }
+                wrong.extend(refused.iter().map(|why| format!("{}: {why}", file.display())));
             }
             Err(Failure::Invalid(message)) => wrong.push(message),
             Err(other) => return Err(other),

@@ -7,7 +7,7 @@ use std::collections::BTreeMap;
 
 use fadelab_phy::channel::PacketKind;
 use fadelab_results::Run;
-use fadelab_results::interval::Stat;
+use fadelab_results::interval::{Judged, Stat};
 use fadelab_scenario::plan::{Plan, PlannedRun};
 
 use crate::{Failure, Ground, Stop, Watch, sweep};
@@ -63,10 +63,8 @@ impl Surface {
 
     /// Whether the difference between two pairs may be noise: its 95 % interval contains 0, or there is none.
     pub fn is_like(&self, pair: Pair, other: Pair) -> bool {
-        let Some(stat) = self.difference(pair, other) else {
-            return false;
-        };
-        stat.ci95_half_width.is_none_or(|half| stat.mean.abs() <= half)
+        let difference = self.difference(pair, other);
+        difference.is_some_and(|stat| !matches!(stat.judged(), Judged::More | Judged::Less))
     }
 
     fn add<E>(&mut self, wanted: Vec<Pair>, evaluate: &mut Evaluate<'_, E>) -> Result<bool, E> {
@@ -239,6 +237,11 @@ mod tests {
         assert!(!surface.is_like((800, 500), (900, 500)));
         assert!(surface.is_like((700, 500), (900, 500)));
         assert!(surface.is_like((900, 500), (900, 500)));
+        surface.values.insert((600, 500), vec![90.0, 190.0, 290.0]);
+        assert!(
+            !surface.is_like((600, 500), (900, 500)),
+            "less by the same at every seed"
+        );
         surface.values.insert((950, 500), vec![100.0, 200.0, 300.0]);
         assert_eq!(surface.best(), (950, 500), "of equal ones that with the least parity");
     }

@@ -1,6 +1,7 @@
 //! Which link is the bottleneck: what headlines and first charts are of.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
 
 use crate::Run;
 use crate::distinct::in_order;
@@ -55,7 +56,9 @@ pub fn ranked(runs: &[Run], seen: &[Seen]) -> Ranked {
 /// Per link the most flows whose data cross it in a run.
 fn flows_most(runs: &[Run], links: &[String]) -> BTreeMap<String, usize> {
     let mut most = BTreeMap::new();
-    for run in runs {
+    let mut seen = BTreeSet::new();
+    // Runs that differ in their seed alone share a spec.
+    for run in runs.iter().filter(|run| seen.insert(Arc::as_ptr(&run.spec))) {
         for (id, link) in run.spec.links.iter().enumerate() {
             if links.iter().any(|name| **name == *link.name) {
                 let flows = most.entry(link.name.to_string()).or_insert(0);

@@ -3,9 +3,9 @@
 use comfy_table::{CellAlignment, ContentArrangement, Table, presets};
 
 use crate::distinct::in_order;
-use crate::interval::{Judged, Stat};
+use crate::interval::{Judged, Paired, Stat};
 use crate::measure::{METRICS, MetricInfo};
-use crate::shares::{SHARE_METRICS, SHARE_METRICS_N, Share};
+use crate::shares::{SHARE_METRICS, SHARE_METRICS_N, Share, ShareMetric};
 use crate::summary::Group;
 use crate::table::with_interval;
 use crate::{Summary, point_text};
@@ -110,55 +110,45 @@ fn counterpart<'a>(group: &Group, summary: &'a Summary) -> Option<&'a Group> {
 }
 
 fn counterpart_of_share<'a>(share: &Share, summary: &'a Summary) -> Option<&'a Share> {
-    let place = |share: &Share| {
-        (
-            share.point.clone(),
-            share.link.clone(),
-            share.law.clone(),
-            share.group.clone(),
-        )
+    let is_same = |other: &&Share| {
+        (&other.point, &other.link, &other.law, &other.group) == (&share.point, &share.link, &share.law, &share.group)
     };
-    summary.shares.iter().find(|other| place(other) == place(share))
+    summary.shares.iter().find(is_same)
 }
 
 fn change(first: &Group, second: &Group, info: &MetricInfo) -> Option<Change> {
     let pair = |&seed: &u64| Some((first.value(seed, info.metric)?, second.value(seed, info.metric)?));
-    let (means, difference) = paired(&first.seeds.iter().filter_map(pair).collect::<Vec<_>>())?;
-    Some(Change {
-        point: point_text(&first.point),
-        link: first.link.clone(),
-        law: first.law.clone(),
-        group: None,
-        figure: info.name,
-        unit: info.unit,
-        difference,
-        first: means.0,
-        second: means.1,
-    })
+    let pairs: Vec<(f64, f64)> = first.seeds.iter().filter_map(pair).collect();
+    let place = (point_text(&first.point), &first.link, &first.law, None);
+    changed(place, (info.name, info.unit), &pairs)
 }
 
 fn change_of_share(first: &Share, second: &Share, place: usize) -> Option<Change> {
-    let pair = |&seed: &u64| Some((first.value(seed, place)?, second.value(seed, place)?));
-    let (means, difference) = paired(&first.seeds().iter().filter_map(pair).collect::<Vec<_>>())?;
-    Some(Change {
-        point: point_text(&first.point),
-        link: first.link.clone(),
-        law: first.law.clone(),
-        group: Some(first.group.clone()),
-        figure: SHARE_METRICS[place].name,
-        unit: SHARE_METRICS[place].unit,
-        difference,
-        first: means.0,
-        second: means.1,
-    })
+    let pair = |seed: u64| Some((first.value(seed, place)?, second.value(seed, place)?));
+    let pairs: Vec<(f64, f64)> = first.seeds().filter_map(pair).collect();
+    let ShareMetric { name, unit, .. } = SHARE_METRICS[place];
+    let place = (point_text(&first.point), &first.link, &first.law, Some(&first.group));
+    changed(place, (name, unit), &pairs)
 }
 
-/// Both means of pairs of values, and what the second has more; `None` without a pair.
-fn paired(pairs: &[(f64, f64)]) -> Option<((f64, f64), Stat)> {
-    let differences: Vec<f64> = pairs.iter().map(|(one, other)| other - one).collect();
-    let difference = Stat::of(&differences)?;
-    let mean = |pick: fn(&(f64, f64)) -> f64| pairs.iter().map(pick).sum::<f64>() / pairs.len() as f64;
-    Some(((mean(|pair| pair.0), mean(|pair| pair.1)), difference))
+/// A figure of a law, or of a group of its flows, at a point and link.
+fn changed(
+    (point, link, law, group): (String, &String, &String, Option<&String>),
+    (figure, unit): (&'static str, &'static str),
+    pairs: &[(f64, f64)],
+) -> Option<Change> {
+    let paired = Paired::of(pairs)?;
+    Some(Change {
+        point,
+        link: link.clone(),
+        law: law.clone(),
+        group: group.cloned(),
+        figure,
+        unit,
+        first: paired.first,
+        second: paired.second,
+        difference: paired.difference,
+    })
 }
 
 /// What `summary` has and `other` has not, a sentence each.

@@ -14,9 +14,9 @@ pub use told::{DistanceTable, in_words, table, terminal};
 use crate::Run;
 use crate::contender::grounds;
 use crate::distinct::in_order;
-use crate::interval::{Stat, t95};
+use crate::interval::{Paired, Stat, t95};
 use crate::measure::{self, Metric};
-use crate::shares::{self, FlowGroup};
+use crate::shares;
 
 /// How far grounds may be apart.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
@@ -253,16 +253,10 @@ fn at_link(pairs: &[(&Run, &Run)], link: usize) -> Vec<Distance> {
     let groups = shares::flow_groups(one, link);
     let mixed = groups.iter().filter(|_| groups.len() > 1);
     let of_groups = mixed.filter_map(|group| {
-        let value = |run: &Run| share_of(run, group, place(run)?);
+        let value = |run: &Run| shares::part(run, &group.flows, &measure::crossing_flows(run, place(run)?));
         distance(pairs, &name, Some(&group.name), &SHARE, &value)
     });
     of_link.chain(of_groups).collect()
-}
-
-/// What a group of flows got of the payload over a link.
-fn share_of(run: &Run, group: &FlowGroup, link: usize) -> Option<f64> {
-    let of = |flows: &[usize]| measure::of_flows(run, flows).get(Metric::Goodput);
-    measure::ratio(of(&group.flows)?, of(&measure::crossing_flows(run, link))?)
 }
 
 fn distance(
@@ -275,10 +269,11 @@ fn distance(
     let scaled = |run: &Run| Some(measure.factor * value(run)?);
     let both = |(one, other): &(&Run, &Run)| Some((scaled(one)?, scaled(other)?));
     let values: Vec<(f64, f64)> = pairs.iter().filter_map(both).collect();
-    let mean = |pick: fn(&(f64, f64)) -> f64| values.iter().map(pick).sum::<f64>() / values.len() as f64;
-    let (first, second) = (mean(|pair| pair.0), mean(|pair| pair.1));
-    let differences: Vec<f64> = values.iter().map(|(one, other)| other - one).collect();
-    let difference = Stat::of(&differences)?;
+    let Paired {
+        first,
+        second,
+        difference,
+    } = Paired::of(&values)?;
     let (one, other) = pairs[0];
     Some(Distance {
         point: one.point.clone(),

@@ -93,6 +93,30 @@ impl Stat {
     }
 }
 
+/// Pairs of values, one pair for each seed.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(crate) struct Paired {
+    /// Mean of the first values.
+    pub first: f64,
+    /// Mean of the second ones.
+    pub second: f64,
+    /// Second minus first.
+    pub difference: Stat,
+}
+
+impl Paired {
+    /// `None` without a pair.
+    pub fn of(pairs: &[(f64, f64)]) -> Option<Self> {
+        let differences: Vec<f64> = pairs.iter().map(|(one, other)| other - one).collect();
+        let mean = |pick: fn(&(f64, f64)) -> f64| pairs.iter().map(pick).sum::<f64>() / pairs.len() as f64;
+        Some(Self {
+            difference: Stat::of(&differences)?,
+            first: mean(|pair| pair.0),
+            second: mean(|pair| pair.1),
+        })
+    }
+}
+
 /// Standard deviation of a sequence of values, all of which were seen (divisor n).
 pub fn deviation(values: &[f64]) -> f64 {
     let mean = values.iter().sum::<f64>() / values.len() as f64;

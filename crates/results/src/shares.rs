@@ -104,12 +104,15 @@ pub fn figures(run: &Run, flows: &[usize], crossing: &[usize]) -> [Option<f64>; 
     let own = measure::of_flows(run, flows);
     SHARE_METRICS.map(|metric| match metric.what {
         What::Of(metric) => own.get(metric),
-        What::Part => ratio(
-            own.get(Metric::Goodput)?,
-            measure::of_flows(run, crossing).get(Metric::Goodput)?,
-        ),
+        What::Part => part(run, flows, crossing),
         What::Window => cwnd_pkts_mean(run, flows),
     })
+}
+
+/// What some flows got of the payload of all that cross a link.
+pub(crate) fn part(run: &Run, flows: &[usize], crossing: &[usize]) -> Option<f64> {
+    let goodput = |flows| measure::of_flows(run, flows).get(Metric::Goodput);
+    ratio(goodput(flows)?, goodput(crossing)?)
 }
 
 fn cwnd_pkts_mean(run: &Run, flows: &[usize]) -> Option<f64> {
@@ -182,8 +185,8 @@ impl Share {
     }
 
     /// Its seeds, ascending.
-    pub(crate) fn seeds(&self) -> Vec<u64> {
-        self.values.keys().copied().collect()
+    pub(crate) fn seeds(&self) -> impl Iterator<Item = u64> {
+        self.values.keys().copied()
     }
 }
 

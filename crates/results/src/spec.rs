@@ -117,9 +117,7 @@ impl Sends {
 }
 
 fn start_ns_max(app: &App) -> u64 {
-    let (App::Greedy { start } | App::Transfer { start, .. } | App::Cbr { start, .. } | App::Sessions { start, .. }) =
-        app;
-    match *start {
+    match app.start() {
         Span::Fixed { ns } => ns,
         Span::Uniform { max_ns, .. } => max_ns,
         Span::Exponential { .. } => u64::MAX,

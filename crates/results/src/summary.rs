@@ -118,6 +118,12 @@ impl Group {
         }
     }
 
+    /// What it has more of a metric than another, seed by seed; `None` if no seed has both.
+    pub(crate) fn minus(&self, other: &Self, metric: Metric) -> Option<Stat> {
+        let value = |seed: &u64| Some(self.value(*seed, metric)? - other.value(*seed, metric)?);
+        Stat::of(&self.seeds.iter().filter_map(value).collect::<Vec<_>>())
+    }
+
     /// The value of one seed.
     pub(crate) fn value(&self, seed: u64, metric: Metric) -> Option<f64> {
         let place = self.seeds.iter().position(|&s| s == seed)?;
@@ -222,12 +228,6 @@ impl Summary {
         let is_told = !laws.is_empty() && !self.groups.iter().all(|group| group.seeds_are_alike);
         is_told.then(|| format!("The same result from every seed, so no interval: {}.", laws.join(", ")))
     }
-
-    /// What `first` has more of a metric than `second`, seed by seed; `None` if no seed has both.
-    pub(crate) fn difference(first: &Group, second: &Group, metric: Metric) -> Option<Stat> {
-        let value = |seed: &u64| Some(first.value(*seed, metric)? - second.value(*seed, metric)?);
-        Stat::of(&first.seeds.iter().filter_map(value).collect::<Vec<_>>())
-    }
 }
 
 fn ranked(runs: &[Run], groups: &[Group]) -> Ranked {
@@ -298,7 +298,7 @@ fn differences(groups: &[Group], contenders: &[Contender]) -> Vec<Difference> {
             .filter(|second| is_pair(first, second))
         {
             for metric in PAIRED {
-                let Some(difference) = Summary::difference(first, second, metric) else {
+                let Some(difference) = first.minus(second, metric) else {
                     continue;
                 };
                 differences.push(Difference {

@@ -222,7 +222,7 @@ fn view(summary: &Summary, link: String, width: Option<usize>) -> View {
 fn is_best(group: &Group, groups: &[(usize, &Group)]) -> bool {
     let is_rival = |(_, other): &&(usize, &Group)| other.point == group.point && other.law != group.law;
     let is_beaten = |(_, rival): &(usize, &Group)| {
-        let difference = Summary::difference(group, rival, Metric::Utilisation);
+        let difference = group.minus(rival, Metric::Utilisation);
         difference.is_some_and(|difference| difference.judged() == Judged::More)
     };
     let mut rivals = groups.iter().filter(is_rival).peekable();

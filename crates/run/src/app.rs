@@ -39,6 +39,18 @@ pub enum App {
     },
 }
 
+impl App {
+    /// When it starts, before its first session too.
+    pub fn start(&self) -> Span {
+        match *self {
+            Self::Greedy { start }
+            | Self::Transfer { start, .. }
+            | Self::Cbr { start, .. }
+            | Self::Sessions { start, .. } => start,
+        }
+    }
+}
+
 /// A time, fixed or drawn once per use from the flow's own random stream.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub enum Span {
@@ -86,13 +98,7 @@ pub struct Application {
 impl Application {
     /// An application with a random stream of its own, see [`Application::of_flow`].
     pub fn new(app: &App, mut random: Stream) -> Self {
-        let start = match *app {
-            App::Greedy { start }
-            | App::Transfer { start, .. }
-            | App::Cbr { start, .. }
-            | App::Sessions { start, .. } => start,
-        };
-        let due_ns = draw(start, &mut random);
+        let due_ns = draw(app.start(), &mut random);
         Self {
             random,
             due_ns,

@@ -30,6 +30,8 @@ pub struct Group {
     pub sender: Option<&'static Sender>,
     /// What each flow does.
     pub app: App,
+    /// The key that would say when greedy flows start, where it is not written; [`crate::starts`] says it then.
+    pub unwritten_start: Option<String>,
     /// How many flows, per direction and, for [`Way::Each`], per hop.
     pub count: u32,
     /// Which way the data goes.
@@ -341,6 +343,7 @@ pub fn group(
         },
         sender,
         app,
+        unwritten_start: keys.unwritten_start(reader),
         count: keys.take(reader, &COUNT)?.0,
         direction: keys.take(reader, &DIRECTION)?,
         access_delay_ns: keys.access_delay_ns(reader, topology)?,
@@ -446,13 +449,21 @@ impl Keys<'_> {
         })
     }
 
+    /// The key that would say when flows start, if it does not.
+    fn unwritten_start(&self, reader: &Reader<'_>) -> Option<String> {
+        let own = format!("flow.{}", self.group);
+        let is_written = reader.node(&self.path(reader, START.key.name)).is_some();
+        let table = if reader.node(&own).is_some() { &own } else { "flow" };
+        (!is_written).then(|| START.key.path(table))
+    }
+
     /// When the application starts. Of greedy flows without the key, [`crate::starts`] says it when all are known.
     fn start(&self, reader: &mut Reader<'_>, sends: Sends) -> Result<Span, Refusal> {
         let at_once = Span::Fixed { ns: 0 };
-        let table = self.table(reader, START.key.name);
-        if sends == Sends::Greedy && reader.node(&START.key.path(&table)).is_none() {
+        if sends == Sends::Greedy && self.unwritten_start(reader).is_some() {
             return Ok(at_once);
         }
+        let table = self.table(reader, START.key.name);
         reader.take_or(&table, &START, at_once)
     }
 

@@ -16,7 +16,7 @@ use crate::unit::Scalar;
 pub fn fill<'a>(reader: &mut Reader<'_>, topology: &Topology, groups: impl Iterator<Item = &'a mut Group>) {
     let mut open: Vec<(String, &mut Group)> = groups
         .filter(|group| matches!(group.app, App::Greedy { .. }))
-        .filter_map(|group| Some((unwritten(reader, &group.name)?, group)))
+        .filter_map(|group| Some((group.unwritten_start.clone()?, group)))
         .collect();
     let mut senders_over = vec![0; 2 * topology.hops.len()];
     for (_, group) in &open {
@@ -36,20 +36,6 @@ pub fn fill<'a>(reader: &mut Reader<'_>, topology: &Topology, groups: impl Itera
         reader.note(path, start.shown());
         group.app = App::Greedy { start };
     }
-}
-
-/// The key that would say when the flows of a group start; `None`: one does.
-fn unwritten(reader: &Reader<'_>, group: &str) -> Option<String> {
-    let own = format!("flow.{group}");
-    let table = if reader.node(&own).is_some() {
-        own.as_str()
-    } else {
-        "flow"
-    };
-    let is_written = [table, "flow"]
-        .iter()
-        .any(|table| reader.node(&format!("{table}.start")).is_some());
-    (!is_written).then(|| format!("{table}.start"))
 }
 
 /// The links that the data of a group cross, access links aside: numbers that are the same for all groups.
