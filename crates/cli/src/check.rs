@@ -8,6 +8,7 @@ use fadelab_lab::amount::{Amount, Network};
 use fadelab_lab::{Failure, Ground as _, Refusal, Simulator, Virtual};
 use fadelab_scenario::plan::Plan;
 use fadelab_scenario::unit::{Duration, Scalar};
+use fadelab_testbed::host_laws;
 
 use crate::args::ScenarioArgs;
 use crate::compare::Ground;
@@ -31,6 +32,9 @@ pub struct CheckArgs {
 /// # Errors
 /// What is wrong with the scenarios, one line for each that is not good.
 pub fn check(args: &CheckArgs) -> Result<(), Failure> {
+    if args.on == Ground::Virtual {
+        host_laws::register();
+    }
     let mut wrong = Vec::new();
     for file in [&args.scenario.file].into_iter().chain(&args.more) {
         let scenario = ScenarioArgs {
