@@ -217,6 +217,12 @@ export const checks = {
 		assert.notEqual(await ground(), dark);
 		assert.equal(await ground(), "rgb(255, 255, 255)");
 		assert.equal(await paper(), onDark);
+		const ink = await page.evaluate(() => {
+			document.body.style.color = "var(--quiet)";
+			const parts = getComputedStyle(document.body).color.match(/\d+/g);
+			return `#${parts.map((part) => Number(part).toString(16).padStart(2, "0")).join("")}`;
+		});
+		assert.ok(onDark.includes(ink), `a file has the ink of the light page, ${ink}`);
 	},
 
 	// A trace, one law, one seed: the capacity behind the throughput, no bands, no choices that are none.
