@@ -63,15 +63,12 @@ struct law_watch {
 	u32 reserved;
 };
 
+/* By its type, not by what -1 becomes in it: proofs allow no conversion that changes a value. */
+#define LAW_IS_SIGNED(field)                                                                                           \
+	_Generic((field), signed char : 1, short : 1, int : 1, long : 1, long long : 1, default : 0)
+
 #define LAW_WATCH_ROW(name, field, unit, scale, meaning)                                                               \
-	{#name,                                                                                                            \
-	 unit,                                                                                                             \
-	 scale,                                                                                                            \
-	 meaning,                                                                                                          \
-	 (u32)(unsigned long)&(field),                                                                                     \
-	 sizeof(field),                                                                                                    \
-	 (__typeof__(field))-1 < (__typeof__(field))1,                                                                     \
-	 0},
+	{#name, unit, scale, meaning, (u32)(unsigned long)&(field), sizeof(field), LAW_IS_SIGNED(field), 0},
 #define LAW_WATCH_ROWS(state_type, WATCH)                                                                              \
 	(const struct law_watch[])                                                                                         \
 	{                                                                                                                  \

@@ -171,6 +171,34 @@ void lemma_pass(void)
 	RETURNED(pass);
 }
 
+/* The end of an interval stands for itself below: two quotients of 64 bits for each timer are more than solvers bear. */
+struct law_estimate nondet_estimate(void);
+
+void contract_law_host_close_interval(struct law_host *h, const struct law_host_law *by, u64 at_us,
+                                      const struct law_host_meter *counted, u64 queue_bytes_min)
+{
+	(void)by;
+	holds(h->closed_us <= at_us && queue_bytes_min <= h->queue.queue_bytes);
+	h->estimate = nondet_estimate();
+	h->closed_us = at_us;
+	h->closed = *counted;
+	h->intervals++;
+	law_host_note_estimate(h);
+}
+
+void lemma_law_host_close_interval(void)
+{
+	u64 intervals;
+
+	any_moment();
+	intervals = host.intervals;
+	law_host_close_interval(&host, &of, now_us, &meter, any(0, host.queue.queue_bytes));
+	holds(host.closed_us == now_us && host.intervals == intervals + 1);
+	holds(host.queue.capacity_Bps == host.estimate.capacity_Bps);
+	holds(is_sound());
+	RETURNED(close_interval);
+}
+
 void lemma_run_timers(void)
 {
 	u32 random[LAW_TIMERS_MAX] = {any_u32(), any_u32(), any_u32(), any_u32()}, due;
