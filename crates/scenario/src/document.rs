@@ -123,6 +123,13 @@ impl Node {
         let _ = self.lay(&keys, node);
     }
 
+    /// Takes the entry `name` out of the table at a dotted path, if there are both.
+    pub fn remove(&mut self, path: &str, name: &str) {
+        if let Some(Raw::Table(entries)) = self.at_mut(path).map(|node| &mut node.raw) {
+            entries.retain(|(entry, _)| entry != name);
+        }
+    }
+
     /// Lays `node` over the value at `keys`, making tables on the way.
     fn lay(&mut self, keys: &[&str], node: Node) -> Result<(), Refusal> {
         let Some((key, rest)) = keys.split_first() else {
