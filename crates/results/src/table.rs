@@ -1,6 +1,7 @@
 //! The table a person reads: in the terminal as text, on the page as HTML, from the same cells.
 
 pub mod shares;
+pub mod versus;
 
 use std::fmt::Write;
 
@@ -106,11 +107,11 @@ pub struct View {
     /// Names of the columns that tell the rows apart: sweep coordinates and `law`.
     pub keys: Vec<String>,
     /// Heading and unit of each column of figures.
-    pub headings: Vec<(&'static str, &'static str)>,
+    pub headings: Vec<(String, &'static str)>,
     /// The rows.
     pub rows: Vec<ViewRow>,
     /// Headings of the columns that found no room.
-    pub left_out: Vec<&'static str>,
+    pub left_out: Vec<String>,
 }
 
 /// One row: texts of the keys and of the figures.
@@ -207,7 +208,7 @@ fn view(summary: &Summary, link: String, width: Option<usize>) -> View {
     }
     let headings = columns
         .iter()
-        .map(|(column, _)| (column.heading, column.unit))
+        .map(|(column, _)| (column.heading.to_owned(), column.unit))
         .collect();
     View {
         link,
@@ -234,7 +235,7 @@ fn chars(text: &str) -> usize {
 }
 
 /// Leaves out columns until the rest is at most `width` wide; gives the headings of those left out.
-fn fit(columns: &mut Vec<(&Column, Vec<Option<String>>)>, width: usize) -> Vec<&'static str> {
+fn fit(columns: &mut Vec<(&Column, Vec<Option<String>>)>, width: usize) -> Vec<String> {
     let column_width = |(column, cells): &(&Column, Vec<Option<String>>)| {
         let widest = cells.iter().flatten().map(|cell| chars(cell)).max().unwrap_or(0);
         widest.max(chars(column.heading)).max(chars(column.unit)) + GAP
@@ -247,7 +248,7 @@ fn fit(columns: &mut Vec<(&Column, Vec<Option<String>>)>, width: usize) -> Vec<&
             .filter(|(_, (c, _))| c.rank < STAYS)
             .min_by_key(|(_, (c, _))| c.rank);
         let Some((place, _)) = lowest else { break };
-        left_out.push(columns.remove(place).0.heading);
+        left_out.push(columns.remove(place).0.heading.to_owned());
     }
     left_out
 }
@@ -281,19 +282,43 @@ pub fn terminal(summary: &Summary, width: Option<usize>, colour: bool) -> String
         {
             let _ = writeln!(text, "{line}");
         }
-        if let Some(shares) = shares::view(summary, &view.link, width) {
-            let heading = format!("{} · by group of flows", view.link);
-            let _ = writeln!(text, "{}", paint(&heading, "1", colour));
-            for (line, _) in lines(&shares) {
-                let _ = writeln!(text, "{line}");
-            }
-        }
+        text += &groups_text(summary, &view.link, width, colour);
     }
     match summary.access_links.len() {
         0 => {}
         1 => text += "A link that data of one flow cross is in summary.json.\n",
         n => {
             let _ = writeln!(text, "{n} links that data of one flow cross are in summary.json.");
+        }
+    }
+    text
+}
+
+/// Most rows of a table of groups beside matrices that say the same in less room.
+const GROUPS_MAX: usize = 12;
+
+/// What groups of flows had of a link, and what they did to each other.
+fn groups_text(summary: &Summary, link: &str, width: Option<usize>, colour: bool) -> String {
+    let mut text = String::new();
+    let mut table = |heading: &str, view: &View| {
+        let _ = writeln!(text, "{}", paint(&format!("{link} · {heading}"), "1", colour));
+        for (line, _) in lines(view) {
+            let _ = writeln!(text, "{line}");
+        }
+    };
+    let matrices = versus::matrices(summary, link, width);
+    for matrix in &matrices {
+        table(&matrix.about, &matrix.view);
+    }
+    if let Some(shares) = shares::view(summary, link, width) {
+        if matrices.is_empty() || shares.rows.len() <= GROUPS_MAX {
+            table("by group of flows", &shares);
+        } else {
+            let _ = writeln!(
+                text,
+                "{} groups of flows: see `fadelab table`, the page or summary.json.",
+                shares.rows.len()
+            );
         }
     }
     text

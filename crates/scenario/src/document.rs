@@ -124,10 +124,12 @@ impl Node {
     }
 
     /// Takes the entry `name` out of the table at a dotted path, if there are both.
-    pub fn remove(&mut self, path: &str, name: &str) {
-        if let Some(Raw::Table(entries)) = self.at_mut(path).map(|node| &mut node.raw) {
-            entries.retain(|(entry, _)| entry != name);
-        }
+    pub fn remove(&mut self, path: &str, name: &str) -> Option<Node> {
+        let Raw::Table(entries) = &mut self.at_mut(path)?.raw else {
+            return None;
+        };
+        let place = entries.iter().position(|(entry, _)| entry == name)?;
+        Some(entries.remove(place).1)
     }
 
     /// Lays `node` over the value at `keys`, making tables on the way.

@@ -138,19 +138,38 @@ impl Versus {
     /// The scenario of a pairing at one point of the sweep.
     ///
     /// # Errors
-    /// A router that is no word.
+    /// A router that is none.
     pub fn member(&self, root: &Node, chosen: &[String], picks: &BTreeMap<String, usize>) -> Result<Member, Refusal> {
         let pairing = &self.pairings[picks.get(LAWS_PATH).copied().unwrap_or(0)];
         let mut reader = Reader::new(root, chosen, picks);
-        let router = reader.take("versus", &ROUTER)?;
-        let router = if router == AUTO { None } else { Some(router) };
+        let router = match reader.take("versus", &ROUTER)? {
+            word if word == AUTO => None,
+            name => Some(
+                laws::router(&name)
+                    .map(|_| name)
+                    .map_err(|why| reader.refuse("versus.router", &why))?,
+            ),
+        };
         let mut root = root.clone();
         let place = root.at(LAWS_PATH).unwrap_or(&root).place.clone();
         for (side, law) in SIDES.iter().zip(&pairing.sides) {
-            match law {
-                Some(law) => seat(&mut root, side, label_of(law, router.as_deref(), pairing), &place),
-                None => root.remove("flow", side),
+            let table = root.remove("flow", side);
+            let Some(law) = law else { continue };
+            // In this order, whatever a scenario says of them: the first group names the router of the run.
+            if let Some(table) = table {
+                root.insert(&format!("flow.{side}"), table);
             }
+            let is_first = pairing.sides[0].is_none() || *side == SIDES[0];
+            let router = router.as_deref().or(pairing.routers().first().copied());
+            let law = Node {
+                place: place.clone(),
+                raw: Raw::Text(
+                    router
+                        .filter(|_| is_first)
+                        .map_or(law.clone(), |router| format!("{law}+{router}")),
+                ),
+            };
+            root.insert(&format!("flow.{side}.law"), law);
         }
         Ok(Member {
             chosen: schema::chosen_names(&root),
@@ -166,28 +185,6 @@ pub fn decides(path: &str) -> bool {
     SIDES
         .iter()
         .any(|side| path.strip_prefix("flow.").and_then(|rest| rest.strip_suffix(".law")) == Some(*side))
-}
-
-/// The law of a side as its group names it; the first one with a law names the router of the run.
-fn label_of(law: &str, router: Option<&str>, pairing: &Pairing) -> String {
-    let is_first = pairing.sides.iter().flatten().next().is_some_and(|first| first == law);
-    let router = router.or_else(|| {
-        let needed = pairing.routers().first().copied()?;
-        let own = fadelab_laws::sender(law).and_then(fadelab_laws::Sender::router);
-        (own != Some(needed)).then_some(needed)
-    });
-    match router {
-        Some(router) if is_first => format!("{law}+{router}"),
-        _ => law.to_owned(),
-    }
-}
-
-fn seat(root: &mut Node, side: &str, label: String, place: &Place) {
-    let law = Node {
-        place: place.clone(),
-        raw: Raw::Text(label),
-    };
-    root.insert(&format!("flow.{side}.law"), law);
 }
 
 /// Refuses laws of groups and other groups than the two sides.

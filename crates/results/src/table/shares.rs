@@ -83,7 +83,10 @@ pub fn view(summary: &Summary, link: &str, width: Option<usize>) -> Option<View>
     let mut view = View {
         link: link.to_owned(),
         keys,
-        headings: shown.iter().map(|&&(heading, unit, _)| (heading, unit)).collect(),
+        headings: shown
+            .iter()
+            .map(|&&(heading, unit, _)| (heading.to_owned(), unit))
+            .collect(),
         rows,
         left_out: Vec::new(),
     };
