@@ -5,7 +5,7 @@
 
 use std::collections::BTreeMap;
 
-use crate::document::{Node, Place, Raw};
+use crate::document::{Node, Raw};
 use crate::error::{Refusal, clipped, nearest, one_of};
 use crate::key::{
     Absent::{Is, Nothing},

@@ -26,7 +26,8 @@ fn assert_golden(path: &str, text: &str) {
 }
 
 /// Scenarios that together read every key.
-const ALL: [&str; 11] = [
+const ALL: [&str; 12] = [
+    "versus = {laws = ['reno']}",
     "channel = {snr = '30 dB', code = {data = 0.9, ack = 0.5}}",
     "channel = {model = 'packet-scale', good = '4 s', bad = '1 s', bit_error_good = 0.0, bit_error_bad = 1e-5}",
     "channel = {model = 'random', loss_data = 0.01}",
@@ -47,11 +48,12 @@ const ALL: [&str; 11] = [
 fn resolved() -> BTreeMap<String, Vec<String>> {
     let mut values: BTreeMap<String, Vec<String>> = BTreeMap::new();
     for text in ALL {
-        let sets = vec![
-            "flow.law=reno".to_owned(),
+        let mut sets = vec![
             "topology.bottleneck.rate=1 Mbit/s".to_owned(),
             "topology.bottleneck.delay=1 ms".to_owned(),
         ];
+        // [versus] names the laws itself.
+        sets.extend((!text.starts_with("versus")).then(|| "flow.law=reno".to_owned()));
         let options = Options {
             sets,
             ..Options::default()

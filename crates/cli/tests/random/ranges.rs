@@ -99,6 +99,7 @@ pub const RANGES: [(&str, Range); 67] = [
     ("cwnd_pkts_mean", ANY),
     ("completions", Grows),
     ("completion_s_mean", ANY),
+    ("convergence_s", ANY),
     ("start_ns", Count),
     ("end_ns", Count),
     ("bytes", Count),
