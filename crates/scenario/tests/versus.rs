@@ -104,6 +104,13 @@ fn sides_that_differ_run_both_ways() {
         told(&plan)[6].2,
         [group("first", "vcp", 1), group("second", "cubic", 4)]
     );
+    let red = read("[versus]\nlaws = ['cubic']\nrouter = 'red'\n[flow.second]\ncount = 4\n").unwrap();
+    let routers: Vec<_> = told(&red)
+        .into_iter()
+        .map(|(label, router, _)| (label, router))
+        .collect();
+    let of_red = ["cubic", "/cubic", "cubic/cubic"].map(|label| (label.to_owned(), "red".to_owned()));
+    assert_eq!(routers, of_red, "whoever is alone is alone at the same router");
     let alike = read("[versus]\nlaws = ['cubic']\n[flow.first]\ncount = 3\n[flow.second]\ncount = 3\n").unwrap();
     assert_eq!(labels(&alike), ["cubic", "cubic/cubic"]);
     let lists = "[flow.first]\ncount = [1, 2]\n[flow.second]\ncount = [1, 2]\n";
