@@ -145,5 +145,5 @@ fn run_scenario(args: &TestbedRunArgs) -> Result<(), Failure> {
         if runs == 1 { "" } else { "s" },
         done.provenance.guest.as_ref().map_or("", |guest| &guest.kernel),
     );
-    output::print(&run::text(&done.summary, &speed, &done.folder))
+    output::print_told(&run::text(&done.summary, &speed, &done.folder))
 }

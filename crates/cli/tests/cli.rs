@@ -42,6 +42,23 @@ fn a_run_leaves_a_numbered_folder_and_a_table() {
 }
 
 #[test]
+fn a_redirected_run_tells_how_far_it_is() {
+    // Goal: without a terminal lines stand for the bar, here each time that something is told; `--quiet` has none.
+    let scratch = Scratch::new();
+    let told = |more: &[&str]| {
+        let mut command = scratch.command(&["run", "s.toml", "--seeds", "1", "--jobs", "1"]);
+        let output = command.args(more).env("FADELAB_PROGRESS_S", "0").output().unwrap();
+        assert_status(&output, 0);
+        stderr(&output)
+    };
+    let text = told(&[]);
+    let last = text.lines().last().unwrap_or_default();
+    assert_eq!(last, "3/3 runs, 60/60 virtual s", "{text}");
+    assert!(text.contains(" virtual s, about "), "{text}");
+    assert_eq!(told(&["--quiet"]), "");
+}
+
+#[test]
 fn the_same_scenario_gives_the_same_bytes() {
     // Goal: twice, and with one and two threads, every file but the manifest is byte-identical; another seed differs.
     let scratch = Scratch::new();
