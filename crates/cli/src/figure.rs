@@ -7,7 +7,7 @@ use clap::{Args, ValueEnum};
 use fadelab_lab::Failure;
 use fadelab_results::measure::METRICS;
 use fadelab_results::report::paper::{self, Choice, Figures, Named, Request};
-use fadelab_results::report::swept;
+use fadelab_results::swept;
 use fadelab_results::{Experiment, Summary, point_text, write_page};
 
 use crate::output;

@@ -35,6 +35,7 @@ mod setup;
 pub mod shares;
 pub mod spec;
 pub mod summary;
+pub mod swept;
 pub mod table;
 pub mod tables;
 mod unfinished;

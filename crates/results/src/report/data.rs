@@ -2,11 +2,11 @@
 
 use serde::Serialize;
 
-use super::swept::{self, SweptKey};
 use crate::curves::Curves;
 use crate::interval::t95;
 use crate::measure::{METRICS, Metric};
 use crate::pack::floats;
+use crate::swept::{self, SweptKey};
 use crate::{Picture, Summary, point_text};
 
 /// Everything the script draws.

@@ -5,8 +5,7 @@ mod data;
 mod distances;
 mod headline;
 pub mod paper;
-pub mod swept;
-mod tables;
+pub mod tables;
 
 use std::fmt::Write;
 
