@@ -51,7 +51,7 @@ pub use claim::{Claim, Verdict};
 pub use combine::combine;
 pub use error::Error;
 pub use folder::{Format, Target, check_target, export, write, write_page};
-pub use manifest::{Guest, Host, Provenance, Sharing};
+pub use manifest::{Guest, Host, Origin, Provenance, Sharing};
 pub use picture::Picture;
 pub use read::read;
 pub use spec::{Spec, Specs};
