@@ -395,7 +395,13 @@ fn keys_of_another_choice_are_refused() {
     // refused with what it belongs to and what to do, and taken where that choice is made at some point of a sweep.
     let said = |sets: &[&str]| plan(GOOD, sets).map(drop).unwrap_err().to_string();
     for (key, parts) in [
-        ("flow.stop=3 s", ["`flow.stop`", "app = \"cbr\""]),
+        (
+            "flow.stop=3 s",
+            [
+                "`flow.stop` = \"3 s\"",
+                "where app is \"greedy\": it belongs to app = \"cbr\"",
+            ],
+        ),
         ("flow.rate=1 Mbit/s", ["`flow.rate`", "app = \"cbr\""]),
         ("flow.size=1 MB", ["`flow.size`", "app = \"transfer\""]),
         ("flow.on=3 s", ["`flow.on`", "app = \"sessions\""]),
@@ -411,7 +417,20 @@ fn keys_of_another_choice_are_refused() {
     }
     assert_has(
         &said(&["flow.app=sessions", "flow.on=3 s", "flow.size=1 MB"]),
-        &["`flow.size`", "transfer"],
+        &[
+            "`flow.size` = \"1 MB\"",
+            "where app is \"sessions\": it belongs to app = \"transfer\"",
+        ],
+    );
+    let in_file = GOOD.replace("count = 2", "count = 2\nrate = \"1 Mbit/s\"");
+    let message = plan(&in_file, &[]).map(drop).unwrap_err().to_string();
+    assert_has(
+        &message,
+        &[
+            "s.toml:",
+            "`flow.rate` = \"1 Mbit/s\"",
+            "leave it out, or choose that application",
+        ],
     );
     assert!(plan(GOOD, &["flow.app=['greedy', 'transfer']", "flow.size=1 MB"]).is_ok());
     // What `--set` lays over a file leaves a key of the file without effect, which nobody can take out: a warning.
@@ -423,7 +442,14 @@ fn keys_of_another_choice_are_refused() {
         env!("CARGO_MANIFEST_DIR")
     );
     let both = refused("rate = \"2 Mbit/s\"", &format!("rate = \"2 Mbit/s\"\n{trace}"));
-    assert_has(&both, &["`topology.bottleneck.rate`", "give one of the two"]);
+    assert_has(
+        &both,
+        &[
+            "`topology.bottleneck.rate` = \"2 Mbit/s\"",
+            "where trace is ",
+            "give one of the two",
+        ],
+    );
 }
 
 #[test]
