@@ -1,5 +1,5 @@
-//! Asks git which commit is being built. Only the command is told, so that the libraries stay as they are from one commit
-//! to the next.
+//! Asks git which commit is being built. Only the command is told, so that the libraries stay as they are from one
+//! commit to the next.
 
 use std::path::Path;
 use std::process::Command;

@@ -25,8 +25,8 @@ pub fn columns() -> usize {
     width().unwrap_or(COLUMNS)
 }
 
-/// What is told with its sentences broken to fit a terminal of that width, if it is one. Commands stay in one piece: they
-/// are there to be copied.
+/// What is told with its sentences broken to fit a terminal of that width, if it is one. Commands stay in one piece:
+/// they are there to be copied.
 fn fitted(text: &str, width: Option<usize>) -> String {
     let Some(width) = width else {
         return text.to_owned();
@@ -96,12 +96,21 @@ pub fn not_written(error: &std::io::Error) -> Failure {
     Failure::Failed(format!("cannot write the output: {error}"))
 }
 
-/// Reads a result.
+/// Reads a result, and says where another fadelab wrote it.
 ///
 /// # Errors
-/// A folder that holds none.
+/// A folder that holds none, a damaged one, or one of a version that this cannot read.
 pub fn result(folder: &Path) -> Result<Experiment, Failure> {
-    Ok(fadelab_results::read(folder)?)
+    let experiment = fadelab_results::read(folder)?;
+    let (own, version) = (env!("CARGO_PKG_VERSION"), &experiment.version);
+    if version != own {
+        let folder = folder.display();
+        warn(&[format!(
+            "{folder}: the result is of fadelab {version}, and this is {own}: its figures are computed as this one \
+             does; run its scenario again to compare"
+        )]);
+    }
+    Ok(experiment)
 }
 
 /// Prints a line to standard error. Where it cannot be written there is nobody left to tell, and what is done or its

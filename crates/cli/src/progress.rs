@@ -146,12 +146,12 @@ impl Bar {
 
     fn line(&self, elapsed: Duration) -> String {
         let (done_s, all_s) = (self.drawn.position(), self.drawn.length().unwrap_or(0));
-        let mut line = format!("{}, {done_s}/{all_s} virtual s", self.drawn.message());
-        if (1..all_s).contains(&done_s) {
+        let left = (1..all_s).contains(&done_s).then(|| {
             let left_s = elapsed.as_secs_f64() * (all_s - done_s) as f64 / done_s as f64;
-            line += &format!(", about {left_s:.0} s left");
-        }
-        line
+            format!(", about {left_s:.0} s left")
+        });
+        let so_far = self.drawn.message();
+        format!("{so_far}, {done_s}/{all_s} virtual s{}", left.unwrap_or_default())
     }
 }
 
@@ -213,8 +213,8 @@ mod tests {
 
     #[test]
     fn lines_are_told_once_an_interval() {
-        // Goal: where there is no bar, each interval of the wall clock has one line, a short run none, and the line says
-        // what the bar would.
+        // Goal: where there is no bar, each interval of the wall clock has one line, a short run none, and the line
+        // says what the bar would.
         let lines = Lines {
             begun: Instant::now(),
             every: Duration::from_secs(30),

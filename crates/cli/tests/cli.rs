@@ -86,8 +86,8 @@ fn a_result_names_the_commit_and_the_command() {
 
 #[test]
 fn the_program_names_its_commit_in_one_place() {
-    // Goal: the image of a guest finds the commit where it is, in a field of a fixed length, and nowhere else: the bytes
-    // of the guest's program are those of the code.
+    // Goal: the image of a guest finds the commit where it is, in a field of a fixed length, and nowhere else: the
+    // bytes of the guest's program are those of the code.
     let scratch = Scratch::new();
     let version = stdout(&scratch.fadelab(&["--version"]));
     let hash = version.split_once("(commit ").unwrap().1.split(' ').next().unwrap();

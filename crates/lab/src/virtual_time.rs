@@ -44,15 +44,13 @@ impl Virtual {
     /// # Errors
     /// An unknown kernel, or an image that cannot be made.
     pub fn image(&mut self, tell: &dyn Fn(&str)) -> Result<&Image, Failure> {
+        let program = Program {
+            path: &self.program,
+            stamp: self.stamp,
+        };
         let image = match self.image.take() {
             Some(image) => image,
-            None => {
-                let program = Program {
-                    path: &self.program,
-                    stamp: self.stamp,
-                };
-                Image::prepare(&Kernel::of(&self.kernel)?, program, self.iperf3, tell)?
-            }
+            None => Image::prepare(&Kernel::of(&self.kernel)?, program, self.iperf3, tell)?,
         };
         Ok(self.image.insert(image))
     }

@@ -2,10 +2,10 @@
 
 use crate::distinct::in_order;
 use crate::interval::{Judged, Paired, Stat};
+use crate::layout::Grid;
 use crate::measure::{METRICS, MetricInfo};
 use crate::shares::{SHARE_METRICS, SHARE_METRICS_N, Share, ShareMetric};
 use crate::summary::Group;
-use crate::table::layout::Grid;
 use crate::table::with_interval;
 use crate::{Summary, point_text};
 

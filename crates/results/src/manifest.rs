@@ -115,11 +115,16 @@ impl Host {
     }
 }
 
+/// The form of the files of a result. It is raised when a fadelab before the change could not read what one behind it
+/// writes, or the other way round; results from before it was counted have none, which is 0.
+pub const FORMAT: u32 = 1;
+
 /// The content of `manifest.json`.
 #[derive(Debug, Serialize)]
 pub struct Manifest<'a> {
     tool: &'static str,
     version: &'a str,
+    format: u32,
     #[serde(flatten)]
     provenance: &'a Provenance,
     title: &'a str,
@@ -142,6 +147,7 @@ impl<'a> Manifest<'a> {
         Self {
             tool: "fadelab",
             version: &experiment.version,
+            format: FORMAT,
             provenance,
             title: &experiment.title,
             about: &experiment.about,

@@ -1,15 +1,14 @@
 //! The table a person reads: in the terminal as text, on the page as HTML, from the same cells.
 
-pub(crate) mod layout;
 pub mod shares;
 
 use std::fmt::Write;
 
 use crate::interval::{Judged, Stat};
+use crate::layout::Grid;
 use crate::measure::Metric;
 use crate::point_text;
 use crate::summary::{Difference, Group, Summary};
-use layout::Grid;
 
 /// A column of the table: its heading, and how a group's cell reads.
 struct Column {
@@ -203,8 +202,8 @@ fn is_best(group: &Group, groups: &[(usize, &Group)]) -> bool {
     rivals.peek().is_some() && rivals.all(is_beaten)
 }
 
-/// The tables as text that ends with a new line, at most `width` characters wide if that is given (sentences are as long
-/// as they are), with ANSI colours if `colour`.
+/// The tables as text that ends with a new line, at most `width` characters wide if that is given (sentences are as
+/// long as they are), with ANSI colours if `colour`.
 pub fn terminal(summary: &Summary, width: Option<usize>, colour: bool) -> String {
     let mut text = String::new();
     let mut views = views(summary);

@@ -72,8 +72,8 @@ const IMAGES_KEPT: usize = 4;
 pub struct Program<'a> {
     /// Its file here.
     pub path: &'a Path,
-    /// What in it names the commit that it was built from: blanks stand there in the guest, so that its bytes are those of
-    /// the code alone.
+    /// What in it names the commit that it was built from: blanks stand there in the guest, so that its bytes are those
+    /// of the code alone.
     pub stamp: &'a [u8],
 }
 

@@ -26,9 +26,9 @@ impl<'a> Remark<'a> {
     }
 }
 
-/// The remarks on files that are neither the system's nor below `place`, where fadelab's headers are, with the lines that
-/// show their places. An error in such a header keeps its words, for the note that follows says where it was caused. A
-/// message without a remark on another file stays whole.
+/// The remarks on files that are neither the system's nor below `place`, where fadelab's headers are, with the lines
+/// that show their places. An error in such a header keeps its words, for the note that follows says where it was
+/// caused. A message without a remark on another file stays whole.
 pub(super) fn on_own_files(message: &str, place: &Path) -> String {
     let is_own =
         |file: &str| !Path::new(file).starts_with(place) && !is_of_system(Path::new(file)) && !file.starts_with('<');
@@ -74,7 +74,8 @@ mod tests {
 
     #[test]
     fn remarks_on_other_headers_are_left_out() {
-        // Goal: an author sees the lines that they wrote, and of an error inside a macro the words and where it was used.
+        // Goal: an author sees the lines that they wrote, and of an error inside a macro the words and where it was
+        // used.
         let message = "In file included from /tmp/fadelab-law-1-x/law.h:23,\n                 from ./mine.h:19:\n\
                        /tmp/fadelab-law-1-x/base.h:23:13: error: expected a list before 'static'\n   \
                        23 | #define LAW static\n      |             ^~~~~~\n\

@@ -4,8 +4,8 @@ use std::fmt::Write;
 
 use super::{Agreement, Bound, Distance};
 use crate::distinct::in_order;
+use crate::layout::Grid;
 use crate::point_text;
-use crate::table::layout::Grid;
 
 /// What a person wants to know first: how many of the bounds hold, and which do not, or may not.
 pub fn in_words(distances: &[Distance]) -> String {

@@ -11,15 +11,14 @@ impl<R: Keyed> Table<R> {
     /// The table with a column for each key of the sweep.
     pub(super) fn with_coordinates(mut self, swept: &[SweptKey]) -> Self {
         let place = self.columns.iter().position(|column| column.name == POINT);
-        let mut place = place.map_or(self.columns.len(), |place| place + 1);
-        for key in swept {
+        let places = place.map_or(self.columns.len(), |place| place + 1)..;
+        for (place, key) in places.zip(swept) {
             let mut column = column(key);
             // What a paper's ledger runs has a coordinate `run`, which is the name of another column.
             if self.columns.iter().any(|other| other.name == column.name) {
                 column.name = format!("{POINT}_{}", column.name).into();
             }
             self.columns.insert(place, column);
-            place += 1;
         }
         self
     }

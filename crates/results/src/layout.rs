@@ -26,8 +26,8 @@ pub(crate) struct Grid {
 pub(crate) type Line = (String, Option<usize>);
 
 impl Grid {
-    /// The lines, at most `width` wide if that is given: columns that find no room stand in further blocks, and keys that
-    /// would leave none for any are folded.
+    /// The lines, at most `width` wide if that is given: columns that find no room stand in further blocks, and keys
+    /// that would leave none for any are folded.
     pub(crate) fn lines(&self, width: Option<usize>) -> Vec<Line> {
         let Some(width) = width else {
             return self.block(&[], self.keys..self.headings.len());
@@ -156,7 +156,7 @@ mod tests {
     }
 
     fn text(lines: &[Line]) -> String {
-        lines.iter().map(|(line, _)| format!("{line}\n")).collect()
+        lines.iter().map(|(line, _)| line.clone() + "\n").collect()
     }
 
     #[test]
