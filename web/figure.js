@@ -111,7 +111,7 @@ function drawPanel(pen, panel, box) {
 		plot,
 	};
 	if (panel.title) pen.text(plot.left, box.y + style.label, panel.title, { size: style.label, weight: 600 });
-	drawGrid(pen, place, x, y);
+	if (!panel.isPlain) drawGrid(pen, place, x, y);
 	pen.clip(plot);
 	for (const mark of panel.marks) MARKS[mark.kind]?.(pen, mark, place);
 	pen.unclip();
@@ -181,6 +181,6 @@ function svgText(figure, form) {
 // A narrow column has room for one panel beside the other only where they are small.
 function forPaper(figure, style) {
 	const isNarrow = style.label === PAPER.narrow.label;
-	const columns = isNarrow ? (figure.columnsNarrow ?? 1) : Math.min(3, figure.columns ?? 1);
+	const columns = isNarrow ? (figure.columnsNarrow ?? 1) : Math.min(figure.columnsWide ?? 3, figure.columns ?? 1);
 	return { ...figure, columns };
 }

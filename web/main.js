@@ -8,10 +8,11 @@
 	themeButton();
 	fillControls();
 	pictureCharts = report.pictures.flatMap((picture, place) => still(`picture-${place}`, [pictureFigure(picture)]));
+	const versus = report.versus.length > 0 ? still("versus-charts", [versusFigure]) : [];
 	const sweep = report.points.length > 1 ? still("sweep-charts", [sweepFigure]) : [];
 	const compared = report.laws.length > 1 ? [intervalsFigure, differencesFigure] : [intervalsFigure];
 	const spread = report.panels.length > 0 ? SPREAD_FIGURES : [];
-	otherCharts = [...sweep, ...still("compare-charts", compared), ...still("spread-charts", spread)];
+	otherCharts = [...versus, ...sweep, ...still("compare-charts", compared), ...still("spread-charts", spread)];
 	timeCharts = report.panels.length > 0 ? live("time-charts", TIME_FIGURES) : [];
 	if (report.panels.length === 0) {
 		const note = "No time series was recorded, so there are no curves.";

@@ -3,7 +3,7 @@
 //   steps: a line that stays until the next x         rule {x | y, label}            shade {to}
 //   interval {x, y, low, high, colour, symbol, across, text}: a mean with its interval, `across` the x axis
 //   dot {x, y, colour, text, faint}: one value           level {y, from, to, label}: a published value
-//   event {x, label}: an upright line
+//   event {x, label}: an upright line                   cell {x, y, colour, shade, lines, strong, text}: of a matrix
 
 // An element as text. Attributes that are absent are left out.
 const ESCAPES = { "&": "&amp;", "<": "&lt;", ">": "&gt;", '"': "&quot;" };
@@ -210,6 +210,21 @@ const MARKS = {
 		const { tick } = pen.style;
 		pen.line(place.x(x), top, place.x(x), top + height, "--quiet", 0.8, { "stroke-dasharray": "3 2" });
 		pen.text(place.x(x) + 3, top + tick, label, { size: tick * 0.92, ink: "--quiet" });
+	},
+
+	cell(pen, mark, { x, y }) {
+		const [left, right, top, bottom] = [x(mark.x - 0.5), x(mark.x + 0.5), y(mark.y + 0.5), y(mark.y - 0.5)];
+		const box = { x: round(left), y: round(top), width: round(right - left), height: round(bottom - top) };
+		pen.add("rect", { ...box, fill: mark.colour, "fill-opacity": round(0.55 * mark.shade) });
+		const { tick } = pen.style;
+		const widest = Math.max(...mark.lines.map((line) => textWidth(line, tick)));
+		const size = round(Math.min(tick, (tick * (right - left) * 0.92) / widest, (bottom - top) / mark.lines.length / 1.15));
+		const middle = (top + bottom) / 2 - (mark.lines.length - 1) * size * 0.6 + size * 0.35;
+		mark.lines.forEach((line, k) => {
+			const weight = mark.strong ? 600 : 400;
+			pen.text((left + right) / 2, middle + k * size * 1.2, line, { size, anchor: "middle", weight });
+		});
+		pen.hit((left + right) / 2, (top + bottom) / 2, mark.text);
 	},
 
 	dot(pen, mark, place) {

@@ -7,6 +7,10 @@ const NAMED_FIGURES = [
 	...report.pictures.map((picture) => ({
 		name: picture.id, about: picture.title, build: pictureFigure(picture), needs: "",
 	})),
+	{
+		name: "versus", about: "shares, harm and time to a fair share of laws beside each other", build: versusFigure,
+		needs: "laws beside each other and alone ([versus])",
+	},
 	{ name: "sweep", about: "a metric over a swept key", build: sweepFigure, needs: "a sweep over two values or more" },
 	{ name: "utilisation", about: "of the link over time; throughput on a trace", needs: SERIES },
 	{ name: "queue", about: "packets waiting over time", needs: SERIES },

@@ -126,6 +126,9 @@ fn failed_run(args: &ScenarioArgs, plan: &Plan, index: usize, message: &str) -> 
         .iter()
         .filter(is_law)
         .find(|key| run.point.iter().all(|(other, _)| other != *key));
+    let is_versus = |key: &&String| *key == "versus.laws";
+    let only = plan.sweep_keys.iter().find(is_versus).map(|_| "versus.only");
+    let law_key = law_key.map(String::as_str).or(only);
     sets.extend(law_key.map(|key| format!("{key}={}", run.law_value)));
     sets.extend(run.point.iter().map(|(key, value)| format!("{key}={value}")));
     let sets: Vec<String> = sets

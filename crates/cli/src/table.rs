@@ -16,6 +16,8 @@ pub enum Which {
     Laws,
     /// A row per group of flows that share a link
     Groups,
+    /// What laws do to each other: shares, harm, time to a fair share
+    Versus,
 }
 
 /// Arguments of `fadelab table`.
@@ -24,7 +26,7 @@ pub enum Which {
 pub struct TableArgs {
     /// Folder of a result
     pub folder: PathBuf,
-    /// Of the laws or of the groups of flows [default: both that there are; with --csv the laws]
+    /// Of the laws, of the groups of flows, or of laws beside each other [default: all that there are; with --csv the laws]
     #[arg(value_enum)]
     pub which: Option<Which>,
     /// As tabular with the rules of booktabs
@@ -59,13 +61,15 @@ pub fn table(args: &TableArgs) -> Result<(), Failure> {
     let tables: &[Tables] = match args.which {
         Some(Which::Laws) => &[Tables::Laws],
         Some(Which::Groups) => &[Tables::Groups],
+        Some(Which::Versus) => &[Tables::Versus],
         None if form == Form::Csv => &[Tables::Laws],
-        None => &[Tables::Laws, Tables::Groups],
+        None => &[Tables::Laws, Tables::Groups, Tables::Versus],
     };
     let text = print::tables(&summary, &links, tables, form);
     if text.is_empty() {
         let what = match args.which {
             Some(Which::Groups) => "no link of it is shared by several groups of flows: ask for laws",
+            Some(Which::Versus) => "no law of it runs beside another and alone: [versus] makes such runs",
             _ => "data cross none of its links",
         };
         return Err(Failure::Invalid(format!(

@@ -14,6 +14,7 @@ pub mod columns;
 pub mod combine;
 pub mod compare;
 pub mod contender;
+mod convergence;
 pub mod counters;
 pub mod curves;
 pub mod distance;
@@ -40,6 +41,7 @@ pub mod swept;
 pub mod table;
 pub mod tables;
 mod unfinished;
+pub mod versus;
 pub mod watch;
 
 use std::sync::Arc;

@@ -23,6 +23,8 @@ pub enum Tables {
     Laws,
     /// A row per group of flows that share a link.
     Groups,
+    /// What laws do to each other: a row per law, a column per law that it was beside; as CSV a row per pair.
+    Versus,
 }
 
 /// The tables of some links as text that ends with a new line; empty where there is nothing of the kind.

@@ -6,6 +6,7 @@ use serde::Serialize;
 
 use crate::Run;
 use crate::contender::Contender;
+use crate::convergence::convergence_s;
 use crate::distinct::in_order;
 use crate::interval::Stat;
 use crate::measure::{self, Metric, ratio};
@@ -31,10 +32,12 @@ enum What {
     Part,
     /// The window of a flow.
     Window,
+    /// How long it takes to its fair part.
+    Convergence,
 }
 
 /// Number of figures.
-pub const SHARE_METRICS_N: usize = 9;
+pub const SHARE_METRICS_N: usize = 10;
 
 /// All of them.
 pub const SHARE_METRICS: [ShareMetric; SHARE_METRICS_N] = [
@@ -87,6 +90,13 @@ pub const SHARE_METRICS: [ShareMetric; SHARE_METRICS_N] = [
         "mean time of those",
         What::Of(Metric::CompletionTime),
     ),
+    info(
+        "convergence_s",
+        "s",
+        "from the last start of a flow until the group's part of the payload stays within 25 % of its fair one for 5 s, \
+         every flow's fair part being the same (Dong et al., NSDI 2015); null where it never does and without a series",
+        What::Convergence,
+    ),
 ];
 
 const fn info(name: &'static str, unit: &'static str, about: &'static str, what: What) -> ShareMetric {
@@ -106,6 +116,7 @@ pub fn figures(run: &Run, flows: &[usize], crossing: &[usize]) -> [Option<f64>; 
         What::Of(metric) => own.get(metric),
         What::Part => part(run, flows, crossing),
         What::Window => cwnd_pkts_mean(run, flows),
+        What::Convergence => convergence_s(run, flows, crossing),
     })
 }
 

@@ -11,6 +11,7 @@ use crate::distinct::in_order;
 use crate::interval::Stat;
 use crate::measure::{self, Figures, METRICS, Metric};
 use crate::shares::{self, Share};
+use crate::versus::{self, Beside};
 use crate::{Claim, Experiment, Picture, Run};
 
 /// What an experiment showed. Equal experiments give equal summaries, byte by byte as JSON.
@@ -49,6 +50,9 @@ pub struct Summary {
     /// What each group of flows had of a link, where several share it; ordered as `groups`.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub shares: Vec<Share>,
+    /// What laws do to each other; empty where none was both beside another and alone. Ordered as `groups`.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub versus: Vec<Beside>,
     /// Differences between laws under the same seeds.
     pub differences: Vec<Difference>,
     /// How far the grounds are apart, law by law; empty on one ground.
@@ -176,6 +180,7 @@ impl Summary {
             distances: distances(&experiment.runs),
             groups,
             shares,
+            versus: besides(&experiment.runs),
             senders: sender_looks(&experiment.runs, &contenders),
             contenders,
             claims: experiment.claims.clone(),
@@ -244,13 +249,7 @@ fn groups(runs: &[Run], contenders: &[Contender]) -> (Vec<Group>, Vec<Share>) {
     let (mut groups, mut shares) = (Vec::new(), Vec::new());
     for point in points {
         let here: Vec<&Run> = runs.iter().filter(|run| run.point == *point).collect();
-        let links = in_order(here.iter().flat_map(|run| {
-            measure::shown_links(run)
-                .into_iter()
-                .map(|link| run.spec.links[link].name.as_ref())
-                .collect::<Vec<_>>()
-        }));
-        for link in links {
+        for link in shown_links(&here) {
             for contender in contenders {
                 let mut group = Group::new(point, link, &contender.label);
                 let runs: Vec<&Run> = here.iter().copied().filter(|run| contender.has(run)).collect();
@@ -269,6 +268,29 @@ fn groups(runs: &[Run], contenders: &[Contender]) -> (Vec<Group>, Vec<Share>) {
         }
     }
     (groups, shares)
+}
+
+fn besides(runs: &[Run]) -> Vec<Beside> {
+    let mut besides = Vec::new();
+    for point in in_order(runs.iter().map(|run| &run.point)) {
+        let here: Vec<&Run> = runs.iter().filter(|run| run.point == *point).collect();
+        for link in shown_links(&here) {
+            besides.extend(versus::besides(point, link, &here));
+        }
+    }
+    besides
+}
+
+/// Names of the links that the runs show, in order.
+fn shown_links<'a>(runs: &[&'a Run]) -> Vec<&'a str> {
+    let of_run = |run: &&'a Run| {
+        let links = measure::shown_links(run).into_iter();
+        let run: &'a Run = run;
+        links
+            .map(move |link| run.spec.links[link].name.as_ref())
+            .collect::<Vec<_>>()
+    };
+    in_order(runs.iter().flat_map(of_run))
 }
 
 /// Whether runs, with these figures of a link, do not differ in anything that results keep of their flows and the link.

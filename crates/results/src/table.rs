@@ -1,6 +1,7 @@
 //! The table a person reads: in the terminal as text, on the page as HTML, from the same cells.
 
 pub mod shares;
+pub mod versus;
 
 use std::fmt::Write;
 
@@ -105,7 +106,7 @@ pub struct View {
     /// Names of the columns that tell the rows apart: sweep coordinates and `law`.
     pub keys: Vec<String>,
     /// Heading and unit of each column of figures.
-    pub headings: Vec<(&'static str, &'static str)>,
+    pub headings: Vec<(String, &'static str)>,
     /// The rows.
     pub rows: Vec<ViewRow>,
 }
@@ -124,6 +125,12 @@ pub struct ViewRow {
 }
 
 impl View {
+    /// Characters of its widest line where nothing bounds it.
+    pub(crate) fn width(&self) -> usize {
+        let lines = lines(self, None).into_iter();
+        lines.map(|(line, _)| line.chars().count()).max().unwrap_or(0)
+    }
+
     /// Whether a column of figures can be done without where room is short; `summary.json` has it anyway.
     pub fn is_minor(&self, column: usize) -> bool {
         COLUMNS
@@ -181,7 +188,7 @@ fn view(summary: &Summary, link: String) -> View {
     }
     let headings = columns
         .iter()
-        .map(|(column, _)| (column.heading, column.unit))
+        .map(|(column, _)| (column.heading.to_owned(), column.unit))
         .collect();
     View {
         link,
@@ -224,19 +231,43 @@ pub fn terminal(summary: &Summary, width: Option<usize>, colour: bool) -> String
         {
             let _ = writeln!(text, "{line}");
         }
-        if let Some(shares) = shares::view(summary, &view.link) {
-            let heading = format!("{} · by group of flows", view.link);
-            let _ = writeln!(text, "{}", paint(&heading, "1", colour));
-            for (line, _) in lines(&shares, width) {
-                let _ = writeln!(text, "{line}");
-            }
-        }
+        text += &groups_text(summary, &view.link, width, colour);
     }
     match summary.access_links.len() {
         0 => {}
         1 => text += "A link that data of one flow cross is in summary.json.\n",
         n => {
             let _ = writeln!(text, "{n} links that data of one flow cross are in summary.json.");
+        }
+    }
+    text
+}
+
+/// Most rows of a table of groups beside matrices that say the same in less room.
+const GROUPS_MAX: usize = 12;
+
+/// What groups of flows had of a link, and what they did to each other.
+fn groups_text(summary: &Summary, link: &str, width: Option<usize>, colour: bool) -> String {
+    let mut text = String::new();
+    let mut table = |heading: &str, view: &View| {
+        let _ = writeln!(text, "{}", paint(&format!("{link} · {heading}"), "1", colour));
+        for (line, _) in lines(view, width) {
+            let _ = writeln!(text, "{line}");
+        }
+    };
+    let matrices = versus::matrices(summary, link, width);
+    for matrix in &matrices {
+        table(&matrix.about, &matrix.view);
+    }
+    if let Some(shares) = shares::view(summary, link) {
+        if matrices.is_empty() || shares.rows.len() <= GROUPS_MAX {
+            table("by group of flows", &shares);
+        } else {
+            let _ = writeln!(
+                text,
+                "{} groups of flows: see `fadelab table`, the page or summary.json.",
+                shares.rows.len()
+            );
         }
     }
     text

@@ -123,6 +123,15 @@ impl Node {
         let _ = self.lay(&keys, node);
     }
 
+    /// Takes the entry `name` out of the table at a dotted path, if there are both.
+    pub fn remove(&mut self, path: &str, name: &str) -> Option<Node> {
+        let Raw::Table(entries) = &mut self.at_mut(path)?.raw else {
+            return None;
+        };
+        let place = entries.iter().position(|(entry, _)| entry == name)?;
+        Some(entries.remove(place).1)
+    }
+
     /// Lays `node` over the value at `keys`, making tables on the way.
     fn lay(&mut self, keys: &[&str], node: Node) -> Result<(), Refusal> {
         let Some((key, rest)) = keys.split_first() else {

@@ -6,7 +6,7 @@
 
 use crate::key::Key;
 use crate::topology::{self, graph, hop, row};
-use crate::{capacity, channel, flows, layer, queues, run, title, transport};
+use crate::{capacity, channel, flows, layer, queues, run, title, transport, versus};
 
 /// A table of a scenario, or several with the same keys.
 #[derive(Debug)]
@@ -34,6 +34,7 @@ pub const TABLES: &[Table] = &[
     table(&["channel.jitter", "channel.*.jitter"], layer::JITTER),
     table(&["channel.reorder", "channel.*.reorder"], layer::REORDER),
     table(&["transport"], transport::KEYS),
+    table(&["versus"], versus::KEYS),
     table(&["flow", "flow.*"], flows::KEYS),
     table(&["router"], ROUTER),
 ];

@@ -42,6 +42,7 @@ pub mod trace;
 mod transport;
 pub mod unit;
 mod value;
+mod versus;
 mod warnings;
 
 pub use error::Refusal;

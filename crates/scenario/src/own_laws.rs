@@ -6,6 +6,7 @@ use crate::document::{Node, Place, Raw};
 use crate::flows;
 use crate::laws::UDP;
 use crate::reader::Reader;
+use crate::versus;
 
 /// Adds to the laws of the scenario, which chose names, each of `names` that it does not name itself.
 ///
@@ -13,6 +14,9 @@ use crate::reader::Reader;
 /// warnings about laws that nothing uses.
 pub fn add(root: &mut Node, chosen: &[String], names: &[String]) -> Vec<String> {
     let mut warnings = Vec::new();
+    if root.at("versus").is_some() {
+        return add_to_versus(root, names);
+    }
     let path = flows::law_path(&Reader::new(root, chosen, &BTreeMap::new()));
     for name in names {
         if is_named(root, chosen, name) {
@@ -30,6 +34,36 @@ pub fn add(root: &mut Node, chosen: &[String], names: &[String]) -> Vec<String> 
         for label in labels {
             append(root, &path, &label, name);
         }
+    }
+    warnings
+}
+
+/// As [`add`] where `[versus]` names the laws: a sender is one more of them.
+fn add_to_versus(root: &mut Node, names: &[String]) -> Vec<String> {
+    let mut warnings = Vec::new();
+    for name in names {
+        let is_given = |path: &str| {
+            root.at(path)
+                .is_some_and(|node| texts(&node.raw).contains(&name.as_str()))
+        };
+        if [versus::LAWS_PATH, "versus.router", "router.capacity"]
+            .into_iter()
+            .any(is_given)
+        {
+            continue;
+        }
+        if fadelab_laws::sender(name).is_some() {
+            append(root, versus::LAWS_PATH, name, name);
+            continue;
+        }
+        let key = if fadelab_laws::router(name).is_some() {
+            "versus.router"
+        } else {
+            "router.capacity"
+        };
+        warnings.push(format!(
+            "nothing uses the law {name} of --law: --set {key}={name} would"
+        ));
     }
     warnings
 }

@@ -100,7 +100,7 @@ impl Resolved {
 /// written, then as documented, then by name. Sweeps are nested in the same order, so that it does not matter where in
 /// a file a list stands.
 pub fn rank(path: &str, chosen: &[String]) -> (usize, usize, String, usize, String) {
-    const SECTIONS: [&str; 10] = [
+    const SECTIONS: [&str; 11] = [
         "title",
         "about",
         "run",
@@ -108,6 +108,7 @@ pub fn rank(path: &str, chosen: &[String]) -> (usize, usize, String, usize, Stri
         "link",
         "channel",
         "transport",
+        "versus",
         "flow",
         "router",
         "law",

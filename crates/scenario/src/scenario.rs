@@ -28,6 +28,7 @@ use crate::topology::{self, Files, Hop, Topology, trace_rules};
 use crate::trace::Traces;
 use crate::transport::LawChoices;
 use crate::unit::Scalar;
+use crate::versus::{self, Member, Versus};
 use crate::{capacity, memory, own_laws, queues, ready_made, run, title, transport, warnings};
 
 /// How a scenario is read.
@@ -107,13 +108,16 @@ pub fn parse(bytes: &[u8], name: &str, folder: &Path, options: &Options) -> Resu
     let chosen = schema::chosen_names(&root);
     let warnings = own_laws::add(&mut root, &chosen, &options.own_laws);
     schema::check(&root)?;
+    let versus = Versus::read(&root, &chosen)?;
     let mut axes = sweep::axes(&root)?;
+    axes.extend(versus.as_ref().map(Versus::axis));
     axes.sort_by_key(|axis| rank(&axis.path, &chosen));
     let mut planner = Planner {
         root: &root,
         chosen: &chosen,
         folder,
         axes,
+        versus,
         traces: Traces::default(),
         resolved: Resolved::new(chosen.clone()),
         warnings,
@@ -127,6 +131,7 @@ struct Planner<'a> {
     chosen: &'a [String],
     folder: &'a Path,
     axes: Vec<Axis>,
+    versus: Option<Versus>,
     traces: Traces,
     resolved: Resolved,
     warnings: Vec<String>,
@@ -141,6 +146,29 @@ struct Point {
     coordinates: Vec<(String, String)>,
     seeds: Vec<u64>,
     spec: RunSpec,
+}
+
+/// The laws of a run: the key that names them, the value that stands there, and what the run is called.
+struct Named {
+    path: String,
+    value: String,
+    label: String,
+}
+
+impl Named {
+    /// Of a pairing of `[versus]`, whose keys the reader has seen then, or of a scenario that names its laws itself.
+    fn of(member: Option<&Member>, reader: &mut Reader<'_>, path: String, value: String, label: String) -> Self {
+        let Some(member) = member else {
+            return Self { path, value, label };
+        };
+        reader.seen.retain(|seen| !versus::decides(&seen.path));
+        reader.seen.extend(member.seen.iter().cloned());
+        Self {
+            path: versus::LAWS_PATH.to_owned(),
+            value: member.label.clone(),
+            label: member.label.clone(),
+        }
+    }
 }
 
 impl Planner<'_> {
@@ -194,6 +222,10 @@ impl Planner<'_> {
         let mut reader = Reader::new(self.root, self.chosen, &picks);
         let texts = title::read(&mut reader, path)?;
         self.resolved.add(&reader.seen, &[], &picks);
+        if let Some(versus) = &mut self.versus {
+            self.resolved.add(&versus.seen, &[], &picks);
+            self.warnings.append(&mut versus.warnings);
+        }
         Ok(texts)
     }
 
@@ -226,7 +258,15 @@ impl Planner<'_> {
     }
 
     fn point(&mut self, picks: &BTreeMap<String, usize>) -> Result<Point, Refusal> {
-        let mut reader = Reader::new(self.root, self.chosen, picks);
+        let member = self
+            .versus
+            .as_ref()
+            .map(|versus| versus.member(self.root, self.chosen, picks));
+        let member = member.transpose()?;
+        let (root, chosen) = member
+            .as_ref()
+            .map_or((self.root, self.chosen), |member| (&member.root, &member.chosen));
+        let mut reader = Reader::new(root, chosen, picks);
         let law_path = flows::law_path(&reader);
         let law = flows::run_law(&mut reader)?;
         let run = run::read(&mut reader)?;
@@ -262,15 +302,16 @@ impl Planner<'_> {
         });
         trace_rules::check(&reader, &topology, &network.links, &stack.transport)?;
         warnings::of_network(&mut reader.warnings, &topology, &network.links, &flows);
+        let named = Named::of(member.as_ref(), &mut reader, law_path, law.label, label);
         self.resolved.add(&reader.seen, &self.axes, picks);
-        let coordinates = coordinates(&self.axes, &law_path, &reader);
+        let coordinates = coordinates(&self.axes, &named.path, &reader);
         for warning in std::mem::take(&mut reader.warnings) {
             self.warn(warning);
         }
         Ok(Point {
-            law_order: picks.get(&law_path).copied().unwrap_or(0) as u32,
-            law_label: label,
-            law_value: law.label,
+            law_order: picks.get(&named.path).copied().unwrap_or(0) as u32,
+            law_label: named.label,
+            law_value: named.value,
             coordinates,
             seeds: run.seeds,
             spec: RunSpec {

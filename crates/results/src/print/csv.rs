@@ -1,5 +1,6 @@
 //! One CSV table over all links: keys, then three columns of numbers for each figure.
 
+use std::borrow::Cow;
 use std::collections::BTreeMap;
 
 use super::Tables;
@@ -8,12 +9,13 @@ use crate::distinct::in_order;
 use crate::interval::Stat;
 use crate::measure::METRICS;
 use crate::shares::SHARE_METRICS;
+use crate::versus::{self, Beside};
 
 /// A row: its point, its other keys, and its figures by name.
 struct Row<'a> {
     point: &'a [(String, String)],
     keys: Vec<String>,
-    metrics: &'a BTreeMap<&'static str, Stat>,
+    metrics: Cow<'a, BTreeMap<&'static str, Stat>>,
 }
 
 /// The table; empty without rows.
@@ -30,7 +32,7 @@ pub fn table(summary: &Summary, links: &[String], which: Tables) -> String {
                 .map(|group| Row {
                     point: &group.point,
                     keys: vec![group.link.clone(), group.law.clone()],
-                    metrics: &group.metrics,
+                    metrics: Cow::Borrowed(&group.metrics),
                 })
                 .collect(),
         ),
@@ -50,8 +52,18 @@ pub fn table(summary: &Summary, links: &[String], which: Tables) -> String {
                         share.sender.clone(),
                         share.flows.to_string(),
                     ],
-                    metrics: &share.metrics,
+                    metrics: Cow::Borrowed(&share.metrics),
                 })
+                .collect(),
+        ),
+        Tables::Versus => (
+            &["link", "ground", "group", "law", "flows", "beside", "beside_flows"],
+            versus::FIGURES.to_vec(),
+            summary
+                .versus
+                .iter()
+                .filter(|beside| is_asked(&beside.link))
+                .map(beside_row)
                 .collect(),
         ),
     };
@@ -59,6 +71,23 @@ pub fn table(summary: &Summary, links: &[String], which: Tables) -> String {
         String::new()
     } else {
         written(keys, &metrics, &rows)
+    }
+}
+
+fn beside_row(beside: &Beside) -> Row<'_> {
+    let figures = versus::FIGURES.iter().zip(beside.figures());
+    Row {
+        point: &beside.point,
+        keys: vec![
+            beside.link.clone(),
+            beside.ground.clone(),
+            beside.group.clone().unwrap_or_default(),
+            beside.law.clone(),
+            beside.flows.to_string(),
+            beside.beside.clone(),
+            beside.beside_flows.to_string(),
+        ],
+        metrics: Cow::Owned(figures.filter_map(|((name, _), stat)| Some((*name, stat?))).collect()),
     }
 }
 

@@ -18,6 +18,12 @@ pub fn tables(summary: &Summary, links: &[String], tables: &[Tables], form: Form
             let about = format!("{}, by group of flows, {}", view.link, summary.seeds_text());
             texts.push(written(&groups, &about, form));
         }
+        if tables.contains(&Tables::Versus) {
+            for matrix in table::versus::matrices(summary, &view.link, None) {
+                let about = format!("{}, {}, {}", view.link, matrix.about, summary.seeds_text());
+                texts.push(written(&matrix.view, &about, form));
+            }
+        }
     }
     texts.join("\n")
 }
@@ -30,7 +36,9 @@ fn written(view: &View, about: &str, form: Form) -> String {
 }
 
 fn headings(view: &View) -> impl Iterator<Item = (&str, &str)> {
-    view.headings.iter().map(|&(heading, unit)| (heading, shown_unit(unit)))
+    view.headings
+        .iter()
+        .map(|(heading, unit)| (heading.as_str(), shown_unit(unit)))
 }
 
 /// A caption is the author's, so what it would have to say is a comment.

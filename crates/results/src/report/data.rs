@@ -2,6 +2,7 @@
 
 use serde::Serialize;
 
+use super::versus;
 use crate::curves::Curves;
 use crate::interval::t95;
 use crate::measure::{METRICS, Metric};
@@ -33,6 +34,7 @@ pub struct Data<'a> {
     /// Name of the link that is shown first.
     bottleneck: Option<&'a str>,
     pictures: &'a [Picture],
+    versus: Vec<versus::Panel>,
     #[serde(flatten)]
     curves: &'a Curves,
 }
@@ -88,6 +90,7 @@ impl<'a> Data<'a> {
             groups: groups(summary, &points),
             bottleneck: summary.bottleneck.as_deref(),
             pictures: &summary.pictures,
+            versus: versus::panels(summary),
             keys,
             curves,
         }

@@ -4,12 +4,14 @@ use std::fmt::Write;
 
 use crate::distance;
 use crate::distinct::in_order;
+use crate::interval::Judged;
 use crate::measure::Metric;
 use crate::shares::Share;
 use crate::summary::Group;
+use crate::versus::Beside;
 use crate::{Summary, Verdict, table};
 
-/// How the claims ended, or else how many figures of grounds agree, or else who uses how much of the bottleneck.
+/// How the claims ended, or which laws harm others, or else how many figures of grounds agree, or else who uses how much of the bottleneck.
 pub fn headline(summary: &Summary) -> String {
     if !summary.claims.is_empty() {
         return verdicts(summary);
@@ -17,6 +19,9 @@ pub fn headline(summary: &Summary) -> String {
     if let Some(first) = summary.distances.first() {
         let words = distance::in_words(&summary.distances);
         return format!("Between {} and {}: {words}", first.first_ground, first.second_ground);
+    }
+    if !summary.versus.is_empty() {
+        return harms(summary);
     }
     let points = summary.points();
     let sentence = |link: &String| match points.as_slice() {
@@ -38,6 +43,52 @@ fn verdicts(summary: &Summary) -> String {
         if n == 1 { "claim" } else { "claims" },
         ended.join(", ")
     )
+}
+
+/// Most pairs of laws that a headline names.
+const HARMS_MAX: usize = 4;
+
+/// Which laws take more from others than those take from themselves, and at how many points of the sweep.
+fn harms(summary: &Summary) -> String {
+    let link = summary.bottleneck.as_deref().unwrap_or_default();
+    let here: Vec<&Beside> = summary
+        .versus
+        .iter()
+        .filter(|beside| beside.link == link && beside.law != beside.beside)
+        .collect();
+    let pairs = in_order(here.iter().map(|beside| (beside.beside.as_str(), beside.law.as_str())));
+    let told = |(by, to): (&str, &str)| {
+        let of_pair: Vec<&&Beside> = here
+            .iter()
+            .filter(|beside| beside.beside == by && beside.law == to)
+            .collect();
+        let is_more = |beside: &&&&Beside| {
+            beside
+                .harm_beyond_itself
+                .is_some_and(|stat| stat.judged() == Judged::More)
+        };
+        let at = match (of_pair.iter().filter(is_more).count(), of_pair.len()) {
+            (0, _) => return None,
+            (_, 1) => String::new(),
+            (n, all) => format!(" ({n} of {all})"),
+        };
+        Some(format!("{by} from {to}{at}"))
+    };
+    let told: Vec<String> = pairs.into_iter().filter_map(told).collect();
+    match told.len() {
+        0 => format!("On {link} no law takes more from another than that one takes from itself, beyond the noise."),
+        n if n > HARMS_MAX => {
+            let rest = n - HARMS_MAX;
+            format!(
+                "On {link} laws take more than others take from themselves: {}, and {rest} more pairs.",
+                told[..HARMS_MAX].join(", ")
+            )
+        }
+        _ => format!(
+            "On {link} a law takes more than the other takes from itself: {}.",
+            told.join(", ")
+        ),
+    }
 }
 
 fn utilisation(group: &Group) -> Option<f64> {

@@ -5,7 +5,8 @@ mod data;
 mod distances;
 mod headline;
 pub mod paper;
-pub mod tables;
+mod tables;
+mod versus;
 
 use std::fmt::Write;
 
@@ -29,6 +30,7 @@ const FIGURES_SCRIPT: &str = concat!(
     include_str!("../../../../web/time.js"),
     include_str!("../../../../web/compare.js"),
     include_str!("../../../../web/spread.js"),
+    include_str!("../../../../web/versus.js"),
     include_str!("../../../../web/pictures.js"),
 );
 const PAGE_SCRIPT: &str = include_str!("../../../../web/page.js");
@@ -62,6 +64,7 @@ pub fn html(experiment: &Experiment, summary: &Summary) -> Result<String, Error>
             ("claims", claims::sections(summary)),
             ("distances", distances::section(summary)),
             ("left_out", left_out(&curves)),
+            ("no_versus", hidden(summary.versus.is_empty())),
             ("no_sweep", hidden(summary.points().len() < 2)),
             ("no_curves", hidden(curves.panels.is_empty())),
             ("how", how(experiment, summary)),

@@ -34,14 +34,21 @@ pub fn figures(summary: &Summary) -> String {
     html(others) + &boxed
 }
 
+/// The end of the tag around a table: a long one scrolls, with the keyboard too.
+fn box_of(view: &View) -> &'static str {
+    if view.rows.len() > ROWS_MAX {
+        " long\" tabindex=\"0\""
+    } else {
+        "\""
+    }
+}
+
 fn table_html(summary: &Summary, view: &View) -> String {
-    let is_long = view.rows.len() > ROWS_MAX;
     let mut text = format!(
-        "<h2>{} <small>{}</small></h2><div class=\"wide{}\"{}><table class=\"figures\"><thead><tr>",
+        "<h2>{} <small>{}</small></h2><div class=\"wide{}><table class=\"figures\"><thead><tr>",
         escape(&view.link),
         escape(&summary.seeds_text()),
-        if is_long { " long" } else { "" },
-        if is_long { " tabindex=\"0\"" } else { "" },
+        box_of(view),
     );
     for key in &view.keys {
         let _ = write!(text, "<th class=\"key\">{}</th>", escape(key));
@@ -98,8 +105,9 @@ fn table_html(summary: &Summary, view: &View) -> String {
 /// Who got what of the link.
 fn shares_html(summary: &Summary, view: &View) -> String {
     let mut text = format!(
-        "<h3>{} <small>by group of flows</small></h3><div class=\"wide\"><table class=\"figures\"><thead><tr>",
-        escape(&view.link)
+        "<h3>{} <small>by group of flows</small></h3><div class=\"wide{}><table class=\"figures\"><thead><tr>",
+        escape(&view.link),
+        box_of(view),
     );
     for key in &view.keys {
         let _ = write!(text, "<th class=\"key\">{}</th>", escape(key));

@@ -82,7 +82,10 @@ pub fn view(summary: &Summary, link: &str) -> Option<View> {
     Some(View {
         link: link.to_owned(),
         keys,
-        headings: shown.iter().map(|&&(heading, unit, _)| (heading, unit)).collect(),
+        headings: shown
+            .iter()
+            .map(|&&(heading, unit, _)| (heading.to_owned(), unit))
+            .collect(),
         rows,
     })
 }

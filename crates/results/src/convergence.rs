@@ -1,0 +1,91 @@
+//! How long flows that share a link take to come to their fair part of it.
+
+use fadelab_run::record::FlowCounters;
+
+use crate::Run;
+use crate::spec::Sends;
+
+/// How far from its fair part a group may be, as a fraction of that, and for how long it has to stay there: the
+/// definition of Dong, Li, Zarchy, Godfrey and Schapira (NSDI 2015, section 4.2.2) for a second flow.
+const WITHIN: f64 = 0.25;
+const STAYS_NS: u64 = 5_000_000_000;
+
+/// Parts are those of bins at least so long; shorter ones would show single losses.
+const BIN_NS: u64 = 1_000_000_000;
+
+/// Seconds from the last start until the flows of a group get, together, within a quarter of their fair part of what
+/// all `crossing` get, and do so for five seconds at least.
+///
+/// Every flow's fair part is the same. `None` where they do not come to it before the end or before a flow ends, where
+/// the group is all there is, without a time series, and of flows that pause or have no congestion control.
+pub(crate) fn convergence_s(run: &Run, flows: &[usize], crossing: &[usize]) -> Option<f64> {
+    let lasts = |&flow: &usize| {
+        let flow = &run.spec.flows[flow];
+        flow.law.is_some() && matches!(flow.sends, Sends::Greedy | Sends::Transfer)
+    };
+    if flows.is_empty() || flows.len() >= crossing.len() || !crossing.iter().all(lasts) {
+        return None;
+    }
+    let last_start_ns = crossing.iter().map(|&flow| run.spec.flows[flow].start_ns_max).max()?;
+    let fair = flows.len() as f64 / crossing.len() as f64;
+    let parts = parts(run, flows, crossing, last_start_ns)?;
+    let mut since = None;
+    for Part { from_ns, to_ns, part } in parts {
+        if part.is_none_or(|part| (part - fair).abs() > WITHIN * fair) {
+            since = None;
+            continue;
+        }
+        let from_ns = *since.get_or_insert(from_ns);
+        if to_ns - from_ns >= STAYS_NS {
+            return Some((from_ns - last_start_ns) as f64 / 1e9);
+        }
+    }
+    None
+}
+
+/// What the group got of what all got in a bin; `None` where nobody got anything.
+struct Part {
+    from_ns: u64,
+    to_ns: u64,
+    part: Option<f64>,
+}
+
+/// Bins from the last start until the first flow ends.
+fn parts(run: &Run, flows: &[usize], crossing: &[usize], last_start_ns: u64) -> Option<Vec<Part>> {
+    let series = &run.record.series;
+    let ended = run.record.completions.iter();
+    let first_end_ns = ended
+        .filter(|end| crossing.contains(&(end.flow as usize)))
+        .map(|end| end.end_ns)
+        .min()
+        .unwrap_or(u64::MAX);
+    let from = series.time_ns.partition_point(|&at_ns| at_ns < last_start_ns);
+    let to = series.time_ns.partition_point(|&at_ns| at_ns <= first_end_ns);
+    let got = |flows: &[usize], at: usize| -> Option<u64> {
+        let delivered = |&flow: &usize| {
+            series
+                .flows
+                .get(flow)?
+                .get(at)
+                .map(|at: &FlowCounters| at.delivered_bytes)
+        };
+        flows.iter().map(delivered).sum()
+    };
+    let mut parts = Vec::new();
+    let mut begin = from;
+    for end in from + 1..to.max(from + 1) {
+        let (from_ns, to_ns) = (series.time_ns[begin], series.time_ns[end]);
+        if to_ns - from_ns < BIN_NS {
+            continue;
+        }
+        let own = got(flows, end)? - got(flows, begin)?;
+        let all = got(crossing, end)? - got(crossing, begin)?;
+        parts.push(Part {
+            from_ns,
+            to_ns,
+            part: (all > 0).then(|| own as f64 / all as f64),
+        });
+        begin = end;
+    }
+    Some(parts)
+}
