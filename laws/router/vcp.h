@@ -16,13 +16,13 @@
  * Parameters: the X-macro VCP_ROUTER_PARAMS below.
  *
  * Divergences:
- *   1. gamma is 0.98 as the paper is remembered. Two forms of the author's code have a table by capacity instead
+ *   1. gamma is 0.98, as in the VCP queue of the artefact of ABC (Goyal and others, NSDI 2020, vcp_packet_queue.cc).
+ *      Two forms of the author's code have a table by capacity instead
  *      (`target = "table"`; its rows are chosen by int(C / 10^k + 0.34), so that they begin at 0.66 of a power of ten),
  *      and a target that moves (`target = "moving"`, the release 0.1): gamma starts at 0.95 and is moved every 10 t_rho
  *      by a step up where the mean of rho gamma was below the table's row, and down where it was above.
  *   2. The queue filter is what the release writes down. What its C++ computes is another: shifts bind weaker than sums
- *      there, so that the old value is lost and the mean divided by 16 (`queue_filter = "release"`). The paper is
- *      remembered with a weight of 0.875 on the old value at each t_q.
+ *      there, so that the old value is lost and the mean divided by 16 (`queue_filter = "release"`).
  *   3. Rounding percentages up puts the thresholds at 0.79 and 0.99; `rounding = "exact"` puts them at 0.80 and 1.00.
  *   4. Where the capacity part says that the link offered nothing, anything that arrives or waits is overload; with
  *      nothing there the code stays.
@@ -46,7 +46,7 @@
 	  "Interval at which the queue is sampled")                                                                        \
 	P(kappa_q, 500000, "1", 1000000, 0, 10000000, "SIGCOMM 2005 table 1",                                              \
 	  "Share of the standing queue that counts as load")                                                               \
-	P(gamma, 980000, "1", 1000000, 100000, 1000000, "SIGCOMM 2005, remembered; code 0.95",                             \
+	P(gamma, 980000, "1", 1000000, 100000, 1000000, "ABC's VCP queue (NSDI 2020); release 0.95",                       \
 	  "Share of the capacity that the law aims at")                                                                    \
 	P(target, 0, "gamma|table|moving", 1, 0, 2, "SIGCOMM 2005; author's code has the others",                          \
 	  "Whether the share aimed at is gamma, from a table by capacity, or moved until the load meets a goal")           \

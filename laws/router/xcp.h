@@ -26,8 +26,8 @@
  *      fraction goes to the next packet, so that the sum is right.
  *   3. The first intervals are drawn from a triangle with the deviation of ns-2's normal distribution (0.2 T).
  *   4. `form = "katabi"` weights a packet's share by its size, takes the mean over packets and gives every packet its
- *      share without looking at what is left, as the original paper is remembered; with equal sizes the two forms give
- *      the same shares.
+ *      share without looking at what is left (SIGCOMM 2002, section 3.5.2); with equal sizes the two forms give the
+ *      same shares.
  *   5. Q is the smallest queue that there was, "seen by an arriving packet" (SIGCOMM 2002, section 3.5). ns-2 compares
  *      just before departures, the departing packet included, and when the timer runs: a queue that stands is up to
  *      one packet shorter there.

@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 use std::fmt::Write;
 use std::path::{Path, PathBuf};
 
-use fadelab_results::{Error, Experiment, Host, Provenance, Run, Summary, Target};
+use fadelab_results::{Error, Experiment, Host, Origin, Provenance, Run, Summary, Target};
 use fadelab_scenario::plan::Plan;
 
 use crate::figures::Figures;
@@ -77,6 +77,7 @@ impl Judged<'_> {
     /// The folder is occupied or cannot be written.
     pub fn write(&self, target: &Target, wall_time_s: f64, threads: usize) -> Result<PathBuf, Error> {
         let provenance = Provenance {
+            origin: Origin::of_process(),
             guest: None,
             wall_time_s,
             threads,

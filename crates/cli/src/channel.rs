@@ -110,7 +110,7 @@ pub fn channel(args: &ChannelArgs) -> Result<(), Failure> {
         return Err(Failure::Invalid(format!("{}: allowed here is {hint}", given.display())));
     }
     if let Some(target) = args.target_per {
-        return output::print(&target::solve(args, target)?);
+        return output::print_told(&target::solve(args, target)?);
     }
     let kind = if args.ack { PacketKind::Ack } else { PacketKind::Data };
     let size = size(args, kind)?;
@@ -125,7 +125,7 @@ pub fn channel(args: &ChannelArgs) -> Result<(), Failure> {
         return page::write(path, args, &curves, &snrs);
     }
     check(&curves, &snrs)?;
-    output::print(&match curves.as_slice() {
+    output::print_told(&match curves.as_slice() {
         [curve] => table::single(args, curve, &snrs),
         curves => table::several(args, curves, &snrs),
     })

@@ -45,7 +45,7 @@ pub fn check(args: &CheckArgs) -> Result<(), Failure> {
             Ok(plan) => {
                 let refused = refusals(args.on, &plan);
                 if refused.is_empty() {
-                    output::print(&format!("{}: good\n{}", file.display(), amount(&Amount::of(&plan))))?;
+                    output::print_told(&format!("{}: good\n{}", file.display(), amount(&Amount::of(&plan))))?;
                     output::warn(&plan.warnings);
                 }
                 wrong.extend(refused.iter().map(|why| format!("{}: {why}", file.display())));

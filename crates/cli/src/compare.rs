@@ -100,7 +100,7 @@ pub fn compare(args: &CompareArgs) -> Result<(), Failure> {
     let distances = &done.summary.distances;
     if !args.quiet {
         let text = run::text(&done.summary, &speed(&done), &done.folder);
-        output::print(&format!("{text}\n{}", apart(distances)))?;
+        output::print_told(&format!("{text}\n{}", apart(distances)))?;
     }
     let any = |agreement: Agreement| distances.iter().any(|distance| distance.agreement == agreement);
     match args.exit_code {
@@ -144,7 +144,7 @@ fn apart(distances: &[Distance]) -> String {
     format!(
         "{}\n{}\n{}\n",
         console::style("How far the grounds are apart").bold(),
-        distance::terminal(distances),
+        distance::terminal(distances, output::width()),
         distance::in_words(distances)
     )
 }

@@ -41,7 +41,7 @@ pub fn diff(args: &DiffArgs) -> Result<(), Failure> {
         let _ = writeln!(text, "  {setting}");
     }
     text += &figures(args, &comparison);
-    output::print(&text)?;
+    output::print_told(&text)?;
     if args.exit_code && !comparison.is_same() {
         return Err(Failure::Failed("the results differ".to_owned()));
     }
@@ -61,7 +61,11 @@ fn figures(args: &DiffArgs, comparison: &Comparison) -> String {
     let mut text = String::new();
     if shown > 0 {
         let names = names(&args.first, &args.second);
-        let _ = write!(text, "\n{}", compare::table(&moved[..shown], &names[0], &names[1]));
+        let _ = write!(
+            text,
+            "\n{}",
+            compare::table(&moved[..shown], &names[0], &names[1], output::width())
+        );
     }
     if shown < moved.len() {
         let _ = writeln!(text, "... and {} more; --all shows them", moved.len() - shown);

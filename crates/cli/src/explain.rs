@@ -65,7 +65,7 @@ pub fn explain(args: &ExplainArgs) -> Result<(), Failure> {
         )));
     }
     let texts: Vec<String> = asked.iter().map(|entry| text(entry)).collect();
-    output::print(&texts.join("\n\n"))
+    output::print_told(&texts.join("\n\n"))
 }
 
 fn unknown(name: &str) -> Failure {

@@ -81,7 +81,7 @@ pub fn explain(folder: &str, args: &MomentArgs) -> Result<(), Failure> {
         .bold()
     );
     show(&mut text, &changes, subject.sender, &spec.params, at_ns);
-    output::print(&text)
+    output::print_told(&text)
 }
 
 /// The law of the flow, and of what mixture it is one.

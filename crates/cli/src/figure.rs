@@ -7,7 +7,7 @@ use clap::{Args, ValueEnum};
 use fadelab_lab::Failure;
 use fadelab_results::measure::METRICS;
 use fadelab_results::report::paper::{self, Choice, Figures, Named, Request};
-use fadelab_results::report::swept;
+use fadelab_results::swept;
 use fadelab_results::{Experiment, Summary, point_text, write_page};
 
 use crate::output;
@@ -116,7 +116,7 @@ pub fn figure(args: &FigureArgs) -> Result<(), Failure> {
     let figures = Figures::of(&experiment, &summary)?;
     let named = figures.list()?;
     let Some(name) = &args.name else {
-        return output::print(&list(&named));
+        return output::print_told(&list(&named));
     };
     let asked = Asked {
         args,
@@ -142,7 +142,7 @@ pub fn figure(args: &FigureArgs) -> Result<(), Failure> {
     } else {
         format!("{}: ", drawn.title)
     };
-    output::print(&format!("{}\n{title}{}\n", path.display(), drawn.note))
+    output::print_told(&format!("{}\n{title}{}\n", path.display(), drawn.note))
 }
 
 fn is_pdf(path: &Path) -> Result<bool, Failure> {

@@ -65,7 +65,7 @@ pub fn laws(args: &LawsArgs) -> Result<(), Failure> {
         }
     }
     text.push_str("fadelab explain NAME tells the equations, parameters and divergences of one.\n");
-    output::print(&text)
+    output::print_told(&text)
 }
 
 fn table(role: Role, entries: &[&Entry]) -> String {

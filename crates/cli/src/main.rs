@@ -5,6 +5,7 @@
 mod args;
 mod channel;
 mod check;
+mod commit;
 mod compare;
 mod completions;
 mod diff;
@@ -34,10 +35,11 @@ use std::process::ExitCode;
 
 use clap::{CommandFactory, Parser, Subcommand};
 use fadelab_lab::Failure;
+use fadelab_results::Origin;
 
 /// A laboratory for congestion control over links that fade.
 #[derive(Debug, Parser)]
-#[command(version, about, propagate_version = true, arg_required_else_help = true)]
+#[command(version = commit::version(), about, propagate_version = true, arg_required_else_help = true)]
 struct Cli {
     /// What to do.
     #[command(subcommand)]
@@ -108,6 +110,13 @@ enum Command {
 
 fn main() -> ExitCode {
     let cli = Cli::parse();
+    let (hash, date) = commit::named();
+    let origin = Origin {
+        commit: hash.to_owned(),
+        commit_date: date.to_owned(),
+        command: shell::command(std::env::args_os()),
+    };
+    origin.declare();
     let done = match &cli.command {
         Command::Run(args) => run::run(args),
         Command::Show(args) => show::show(args),

@@ -58,7 +58,7 @@ pub fn new_law(args: &NewLawArgs) -> Result<(), Failure> {
     let file = own_law::create(Path::new(""), args.role.of_catalogue(), name)?;
     let shown = shell::quoted(&format!("./{}", file.display()));
     output::print(&format!(
-        "{}: it runs as it is\n  fadelab run scenarios/dumbbell54.toml {}\ndocs/own-law.md goes on from here\n",
+        "{}: it runs as it is\n  fadelab run dumbbell54 {}\ndocs/own-law.md in fadelab's sources goes on from here\n",
         file.display(),
         args.role.run(name, &shown)
     ))

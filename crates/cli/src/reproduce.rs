@@ -67,7 +67,7 @@ pub fn reproduce(args: &ReproduceArgs) -> Result<(), Failure> {
     let complete = args.seeds.is_none();
     let heading = |id: &str| console::style(id).bold().to_string();
     let text = fadelab_claims::text(ledger.claims(), &judged.entries, complete, &heading);
-    output::print(&format!("{text}\n{}\n", page.display()))?;
+    output::print_told(&format!("{text}\n{}\n", page.display()))?;
     let broken = judged.broken(complete);
     if broken.is_empty() {
         return Ok(());

@@ -72,7 +72,7 @@ pub fn run(args: &RunArgs) -> Result<(), Failure> {
         return Ok(());
     }
     let speed = speed(&done, kept.as_ref().map_or(0, Kept::taken));
-    output::print(&text(&done.summary, &speed, &done.folder)).map_err(|failure| match failure {
+    output::print_told(&text(&done.summary, &speed, &done.folder)).map_err(|failure| match failure {
         Failure::Failed(message) => Failure::Failed(format!(
             "{message}; the result is complete in {}",
             done.folder.display()
@@ -83,13 +83,10 @@ pub fn run(args: &RunArgs) -> Result<(), Failure> {
 
 /// What a person reads after the runs. Where no terminal bounds the width, the table has all its columns.
 pub fn text(summary: &Summary, speed: &str, folder: &Path) -> String {
-    let width = console::Term::stdout()
-        .size_checked()
-        .map(|(_, columns)| usize::from(columns));
     format!(
         "{}\n\n{}\n{speed}\n{}\n",
         console::style(&summary.title).bold(),
-        table::terminal(summary, width, console::colors_enabled()),
+        table::terminal(summary, output::width(), console::colors_enabled()),
         folder.join("report.html").display()
     )
 }

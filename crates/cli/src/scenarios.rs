@@ -28,7 +28,7 @@ pub fn scenarios(args: &ScenariosArgs) -> Result<(), Failure> {
         table.add_row([ready.name, ready.shows()]);
     }
     let list = output::with_bold_header(&mut table);
-    output::print(&format!(
+    output::print_told(&format!(
         "{list}\n\nfadelab run NAME runs one, fadelab scenarios NAME > FILE starts your own from it.\n"
     ))
 }

@@ -32,10 +32,13 @@ fn quoted_bytes(argument: &OsStr) -> String {
 
 /// The command that was given, without the option that throws away what earlier ones did.
 pub fn same_command(arguments: impl Iterator<Item = OsString>) -> String {
-    let kept = arguments.filter(|argument| argument != "--fresh");
-    kept.map(|argument| quoted_bytes(&argument))
-        .collect::<Vec<_>>()
-        .join(" ")
+    command(arguments.filter(|argument| argument != "--fresh"))
+}
+
+/// A command as a shell takes it.
+pub fn command(arguments: impl Iterator<Item = OsString>) -> String {
+    let words: Vec<String> = arguments.map(|argument| quoted_bytes(&argument)).collect();
+    words.join(" ")
 }
 
 #[cfg(test)]

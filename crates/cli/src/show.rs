@@ -1,7 +1,7 @@
 //! `fadelab show`: the scenario with everything filled in.
 
 use clap::Args;
-use fadelab_lab::{Failure, own_law};
+use fadelab_lab::{Failure, explain, own_law};
 use fadelab_scenario::plan::Plan;
 
 use crate::args::ScenarioArgs;
@@ -19,6 +19,13 @@ pub struct ShowArgs {
 /// # Errors
 /// Whatever is wrong with it.
 pub fn plan(args: &ScenarioArgs) -> Result<Plan, Failure> {
+    if explain::is_result(&args.file) {
+        let folder = args.file.display();
+        return Err(Failure::Invalid(format!(
+            "{folder}: this is a result, where a scenario is wanted: fadelab explain, report, diff, table and figure \
+             read results, and the scenario that was run is in {folder}/manifest.json"
+        )));
+    }
     let own_laws = own_law::load(&args.laws, &|remark| output::warn(&[remark]))?;
     let mut sets = args.sets.clone();
     sets.extend(args.seeds.as_ref().map(|seeds| format!("run.seeds={seeds}")));

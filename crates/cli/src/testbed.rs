@@ -9,7 +9,7 @@ use fadelab_testbed::host_laws;
 
 use crate::args::{ScenarioArgs, threads};
 use crate::progress::Terminal;
-use crate::{output, run, show};
+use crate::{commit, output, run, show};
 
 /// Arguments of `fadelab testbed`.
 #[derive(Debug, Subcommand)]
@@ -97,7 +97,9 @@ pub fn testbed(command: &TestbedCommand) -> Result<(), Failure> {
 /// When this program cannot be found.
 pub fn ground(args: &GuestArgs) -> Result<Virtual, Failure> {
     let program = std::env::current_exe().map_err(|error| Failure::Failed(format!("cannot find myself: {error}")))?;
-    Ok(Virtual::new(&args.kernel, program, args.iperf3))
+    let mut ground = Virtual::new(&args.kernel, program, args.iperf3);
+    ground.stamp = commit::stamp();
+    Ok(ground)
 }
 
 /// Tells what is done to make an image.
@@ -145,5 +147,5 @@ fn run_scenario(args: &TestbedRunArgs) -> Result<(), Failure> {
         if runs == 1 { "" } else { "s" },
         done.provenance.guest.as_ref().map_or("", |guest| &guest.kernel),
     );
-    output::print(&run::text(&done.summary, &speed, &done.folder))
+    output::print_told(&run::text(&done.summary, &speed, &done.folder))
 }

@@ -42,6 +42,74 @@ fn a_run_leaves_a_numbered_folder_and_a_table() {
 }
 
 #[test]
+fn a_redirected_run_tells_how_far_it_is() {
+    // Goal: without a terminal lines stand for the bar, here each time that something is told; `--quiet` has none.
+    let scratch = Scratch::new();
+    let told = |more: &[&str]| {
+        let mut command = scratch.command(&["run", "s.toml", "--seeds", "1", "--jobs", "1"]);
+        let output = command.args(more).env("FADELAB_PROGRESS_S", "0").output().unwrap();
+        assert_status(&output, 0);
+        stderr(&output)
+    };
+    let text = told(&[]);
+    let last = text.lines().last().unwrap_or_default();
+    assert_eq!(last, "3/3 runs, 60/60 virtual s", "{text}");
+    assert!(text.contains(" virtual s, about "), "{text}");
+    assert_eq!(told(&["--quiet"]), "");
+}
+
+#[test]
+fn a_result_names_the_commit_and_the_command() {
+    // Goal: the manifest says which program was asked what, in the words of `--version`; two equal runs have manifests
+    // that differ in the command and in what was measured of the machine, and in nothing else.
+    let scratch = Scratch::new();
+    let manifest = |out: &str| -> serde_json::Map<String, serde_json::Value> {
+        let set = "flow.count=2";
+        assert_status(
+            &scratch.fadelab(&["run", "s.toml", "-q", "--set", set, "--out", out]),
+            0,
+        );
+        serde_json::from_slice(&fs::read(scratch.0.join(out).join("manifest.json")).unwrap()).unwrap()
+    };
+    let (mut one, mut other) = (manifest("one"), manifest("an other"));
+    let text = |key: &str| one[key].as_str().unwrap_or_default().to_owned();
+    assert!(text("command").ends_with("fadelab run s.toml -q --set flow.count=2 --out one"));
+    assert!(other["command"].as_str().unwrap().ends_with("--out 'an other'"));
+    let version = stdout(&scratch.fadelab(&["--version"]));
+    let named = format!("(commit {} of {})", text("commit"), text("commit_date"));
+    assert!(version.contains(&named), "{version} is not {named}");
+    for key in ["command", "wall_time_s", "sharing"] {
+        assert!(one.remove(key).is_some() && other.remove(key).is_some(), "{key}");
+    }
+    assert_eq!(one, other);
+}
+
+#[test]
+fn the_program_names_its_commit_in_one_place() {
+    // Goal: the image of a guest finds the commit where it is, in a field of a fixed length, and nowhere else: the
+    // bytes of the guest's program are those of the code.
+    let scratch = Scratch::new();
+    let version = stdout(&scratch.fadelab(&["--version"]));
+    let hash = version.split_once("(commit ").unwrap().1.split(' ').next().unwrap();
+    if hash == "unknown" {
+        println!("skipped: the commit in the program: these sources are no checkout of git");
+        return;
+    }
+    assert!(hash.trim_end_matches('+').len() == 40, "{version}");
+    let program = fs::read(env!("CARGO_BIN_EXE_fadelab")).unwrap();
+    let places: Vec<usize> = (0..program.len() - hash.len())
+        .filter(|&place| program[place..].starts_with(hash.as_bytes()))
+        .collect();
+    assert_eq!(places.len(), 1);
+    let field = std::str::from_utf8(&program[places[0]..places[0] + 64]).unwrap();
+    let words: Vec<&str> = field.split_whitespace().collect();
+    assert!(
+        words.len() == 2 && words[0] == hash && version.contains(words[1]),
+        "{field}"
+    );
+}
+
+#[test]
 fn the_same_scenario_gives_the_same_bytes() {
     // Goal: twice, and with one and two threads, every file but the manifest is byte-identical; another seed differs.
     let scratch = Scratch::new();

@@ -39,6 +39,32 @@ fn a_header_that_does_not_compile_shows_the_compilers_message() {
 }
 
 #[test]
+fn a_header_that_does_not_compile_is_shown_by_its_own_lines() {
+    // Goal: an error inside a macro of fadelab is told by the author's line that used it, and no path of another header
+    // stands in the message.
+    let place = place();
+    edited(
+        place.path(),
+        "sender",
+        "struct mine_state {",
+        "struct mine_state { FILE *f; ",
+    );
+    let text = std::fs::read_to_string(place.path().join("mine.h")).unwrap();
+    let text = text.replacen(
+        "#include \"law.h\"",
+        "#include \"law.h\"\n#include <stdio.h>\nint FILE;",
+        1,
+    );
+    std::fs::write(place.path().join("mine.h"), text.replacen("\n}\n", "\n", 1)).unwrap();
+    let (status, _, message) = fadelab(place.path(), &["run", "s.toml", "--law", "./mine.h"]);
+    assert_eq!(status, 2, "{message}");
+    assert!(message.contains("./mine.h:"), "{message}");
+    for other in ["/usr/", "fadelab-law-", "In file included"] {
+        assert!(!message.contains(other), "{other} in:\n{message}");
+    }
+}
+
+#[test]
 fn a_header_without_its_symbol_is_told_which() {
     // Goal: the names that are expected are in the message.
     refused(
@@ -162,6 +188,27 @@ fn skeletons_run_as_they_are_and_are_never_overwritten() {
         let (status, _, message) = fadelab(place.path(), &["new-law", "mine.h", "--role", role]);
         assert!(status == 2 && message.contains("exists already"), "{message}");
         assert_eq!(fs::read(place.path().join("mine.h")).unwrap(), before);
+    }
+}
+
+#[test]
+fn what_is_said_of_a_new_law_can_be_pasted() {
+    // Goal: the command that new-law prints runs in whatever folder it is printed in, for each role; here it is made
+    // shorter behind what is printed.
+    for role in ["sender", "router", "capacity"] {
+        let place = tempfile::tempdir().unwrap();
+        let (status, text, _) = fadelab(place.path(), &["new-law", "mine", "--role", role]);
+        assert_eq!(status, 0, "{text}");
+        let printed = text.lines().find_map(|line| line.strip_prefix("  fadelab ")).unwrap();
+        let shorter = "--seeds 1 --set run.duration=3s --set run.warmup=1s --quiet";
+        let line = format!("'{}' {printed} {shorter}", env!("CARGO_BIN_EXE_fadelab"));
+        let mut shell = std::process::Command::new("sh");
+        let output = shell.args(["-c", &line]).current_dir(place.path()).output().unwrap();
+        assert!(
+            output.status.success(),
+            "{line}: {}",
+            String::from_utf8_lossy(&output.stderr)
+        );
     }
 }
 

@@ -113,13 +113,13 @@ fn csv_has_what_parquet_has() {
     let runs = fs::read_to_string(scratch.0.join("tables/runs.csv")).unwrap();
     let lines: Vec<&str> = runs.lines().collect();
     assert!(
-        lines[0].starts_with("ground,run,seed,law,point,link,measured_ns,arrived_pkts,"),
+        lines[0].starts_with("ground,run,seed,law,point,flow_count,link,measured_ns,arrived_pkts,"),
         "{}",
         lines[0]
     );
     assert_eq!(lines.len(), 1 + 6);
     assert!(
-        lines[6].starts_with("sim,5,3,vcp,flow.count=3,bottleneck,18000000000,"),
+        lines[6].starts_with("sim,5,3,vcp,flow.count=3,3,bottleneck,18000000000,"),
         "{}",
         lines[6]
     );

@@ -58,9 +58,11 @@ struct Manifest {
     own_laws: Vec<OwnLaw>,
 }
 
-/// Whether a path is the folder of a result.
+/// Whether a path is the folder of a result, even one that lacks its manifest.
 pub fn is_result(folder: &Path) -> bool {
-    folder.join("manifest.json").is_file()
+    ["manifest.json", "setup.json"]
+        .iter()
+        .any(|file| folder.join(file).is_file())
 }
 
 impl Subject {
@@ -131,9 +133,7 @@ impl Subject {
 /// The plan of a result, its own laws loaded as the result keeps them.
 fn plan(folder: &Path, warn: &dyn Fn(String)) -> Result<Plan, Failure> {
     let path = folder.join("manifest.json");
-    let damaged = |why: String| Failure::Invalid(format!("{}: {why}", path.display()));
-    let text = fs::read_to_string(&path).map_err(|error| damaged(format!("cannot be read: {error}")))?;
-    let manifest: Manifest = serde_json::from_str(&text).map_err(|error| damaged(format!("is damaged: {error}")))?;
+    let (manifest, _): (Manifest, _) = fadelab_results::manifest(folder)?;
     let version = env!("CARGO_PKG_VERSION");
     if manifest.version != version {
         warn(format!(

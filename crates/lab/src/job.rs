@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 use std::time::Instant;
 
 use cpu_time::ProcessTime;
-use fadelab_results::{Experiment, Host, Provenance, Run, Sharing, Summary, Target};
+use fadelab_results::{Experiment, Host, Origin, Provenance, Run, Sharing, Summary, Target};
 use fadelab_scenario::plan::Plan;
 
 use crate::{Failure, Ground, Kept, Stop, Watch, own_law, refuse, sweep};
@@ -83,6 +83,7 @@ impl Job<'_> {
         };
         let guest = grounds.iter().find_map(|ground| ground.guest());
         let provenance = Provenance {
+            origin: Origin::of_process(),
             wall_time_s: wall.elapsed().as_secs_f64(),
             threads: self.threads,
             // Guests are processes of their own, whose time this one does not know.

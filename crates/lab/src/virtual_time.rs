@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use fadelab_results::Guest;
 use fadelab_run::record::RunRecord;
 use fadelab_scenario::plan::{Plan, PlannedRun};
-use fadelab_testbed::image::Kernel;
+use fadelab_testbed::image::{Kernel, Program};
 use fadelab_testbed::{Error, Image};
 
 use crate::Failure;
@@ -17,6 +17,8 @@ pub struct Virtual {
     kernel: String,
     program: PathBuf,
     iperf3: bool,
+    /// What in the program names the commit that it was built from, see [`Program`]; empty where nothing does.
+    pub stamp: &'static [u8],
     /// File for each call of the law; only a plan of one run can be recorded.
     pub calls: Option<PathBuf>,
     image: Option<Image>,
@@ -31,6 +33,7 @@ impl Virtual {
             kernel: kernel.to_owned(),
             program,
             iperf3,
+            stamp: &[],
             calls: None,
             image: None,
         }
@@ -41,9 +44,13 @@ impl Virtual {
     /// # Errors
     /// An unknown kernel, or an image that cannot be made.
     pub fn image(&mut self, tell: &dyn Fn(&str)) -> Result<&Image, Failure> {
+        let program = Program {
+            path: &self.program,
+            stamp: self.stamp,
+        };
         let image = match self.image.take() {
             Some(image) => image,
-            None => Image::prepare(&Kernel::of(&self.kernel)?, &self.program, self.iperf3, tell)?,
+            None => Image::prepare(&Kernel::of(&self.kernel)?, program, self.iperf3, tell)?,
         };
         Ok(self.image.insert(image))
     }

@@ -2,6 +2,7 @@
 //!
 //! Equal rows give equal bytes: the writer's properties are fixed and nothing in a file depends on time or host.
 
+use std::borrow::Cow;
 use std::fmt::Write;
 use std::fs::File;
 use std::path::Path;
@@ -43,10 +44,13 @@ pub const GROUP_ROWS: usize = 1 << 17;
 /// Takes a number from a row.
 type Getter<R, N> = Box<dyn Fn(&R) -> N>;
 
+/// Takes a text from a row, of which it is a part.
+type TextGetter<R> = Box<dyn for<'r> Fn(&'r R) -> &'r str>;
+
 /// How a column takes its value from a row.
 pub enum Value<R> {
     /// Text that repeats: stored as a dictionary.
-    Text(fn(&R) -> &str),
+    Text(TextGetter<R>),
     /// A small set of numbers: stored as a dictionary.
     Key(Getter<R, u64>),
     /// A count, a size or a time below 2^63, stored signed so that differences of columns cannot wrap.
@@ -60,9 +64,9 @@ pub enum Value<R> {
 /// A column: its name, its unit, what it means and where it comes from.
 pub struct Column<R> {
     /// Name, with the unit last where it has one.
-    pub name: &'static str,
+    pub name: Cow<'static, str>,
     /// Unit; `1` is a pure number, empty for text.
-    pub unit: &'static str,
+    pub unit: Cow<'static, str>,
     /// What it means.
     pub about: String,
     /// Where it comes from.
@@ -71,20 +75,20 @@ pub struct Column<R> {
 
 impl<R> Column<R> {
     /// A text column.
-    pub fn text(name: &'static str, about: &str, value: fn(&R) -> &str) -> Self {
+    pub fn text(name: &'static str, about: &str, value: impl for<'r> Fn(&'r R) -> &'r str + 'static) -> Self {
         Self {
-            name,
-            unit: "",
+            name: name.into(),
+            unit: "".into(),
             about: about.to_owned(),
-            value: Value::Text(value),
+            value: Value::Text(Box::new(value)),
         }
     }
 
     /// A column of few distinct numbers.
     pub fn key(name: &'static str, about: &str, value: impl Fn(&R) -> u64 + 'static) -> Self {
         Self {
-            name,
-            unit: "1",
+            name: name.into(),
+            unit: "1".into(),
             about: about.to_owned(),
             value: Value::Key(Box::new(value)),
         }
@@ -93,8 +97,8 @@ impl<R> Column<R> {
     /// A column of counts, sizes or times.
     pub fn count(name: &'static str, unit: &'static str, about: &str, value: impl Fn(&R) -> u64 + 'static) -> Self {
         Self {
-            name,
-            unit,
+            name: name.into(),
+            unit: unit.into(),
             about: about.to_owned(),
             value: Value::Count(Box::new(value)),
         }
@@ -106,8 +110,8 @@ impl<R> Column<R> {
         R: Counted<C>,
     {
         Self {
-            name: counter.name,
-            unit: counter.unit,
+            name: counter.name.into(),
+            unit: counter.unit.into(),
             about,
             value: Value::Count(Box::new(|row: &R| (counter.get)(row.counters()))),
         }
@@ -134,7 +138,7 @@ impl<R> Column<R> {
             Value::Key(_) => Some(LogicalType::integer(64, false)),
             Value::Count(_) | Value::Signed(_) | Value::Real(_) => None,
         };
-        Type::primitive_type_builder(self.name, physical)
+        Type::primitive_type_builder(&self.name, physical)
             .with_repetition(repetition)
             .with_logical_type(logical)
             .build()
@@ -143,7 +147,7 @@ impl<R> Column<R> {
     fn write(&self, rows: &[R], writer: &mut SerializedColumnWriter) -> Result<(), ParquetError> {
         match &self.value {
             Value::Text(get) => {
-                let values = texts(rows, *get);
+                let values = texts(rows, get);
                 writer.typed::<ByteArrayType>().write_batch(&values, None, None)?;
             }
             Value::Key(get) | Value::Count(get) => {
@@ -169,7 +173,7 @@ impl<R> Column<R> {
 
 /// The texts of a column. A series repeats its keys in every row: neighbours that are the very same text, not merely an
 /// equal one, share one allocation.
-fn texts<R>(rows: &[R], get: fn(&R) -> &str) -> Vec<ByteArray> {
+fn texts<R>(rows: &[R], get: &TextGetter<R>) -> Vec<ByteArray> {
     let mut values: Vec<ByteArray> = Vec::with_capacity(rows.len());
     let mut last = "";
     for row in rows {
@@ -216,7 +220,7 @@ impl<R> Table<R> {
     /// A heading and a line per row; what is absent is empty.
     fn write_csv(&self, file: File, batches: impl Iterator<Item = Vec<R>>) -> csv::Result<File> {
         let mut writer = csv::Writer::from_writer(file);
-        writer.write_record(self.columns.iter().map(|column| column.name))?;
+        writer.write_record(self.columns.iter().map(|column| column.name.as_ref()))?;
         let mut cell = String::new();
         for row in batches.flatten() {
             for column in &self.columns {
@@ -241,7 +245,7 @@ impl<R> Table<R> {
     /// Adds what is known of each column to the table of columns.
     pub(crate) fn describe(&self, writer: &mut csv::Writer<Vec<u8>>) -> csv::Result<()> {
         for column in &self.columns {
-            writer.write_record([self.name, column.name, column.type_name(), column.unit, &column.about])?;
+            writer.write_record([self.name, &column.name, column.type_name(), &column.unit, &column.about])?;
         }
         Ok(())
     }
@@ -299,7 +303,7 @@ impl<R> Table<R> {
                 describe("fadelab.columns", json!(columns).to_string()),
             ]));
         for column in &self.columns {
-            let path = ColumnPath::from(column.name);
+            let path = ColumnPath::from(column.name.as_ref());
             properties = match column.value {
                 Value::Text(_) | Value::Key(_) => properties.set_column_dictionary_enabled(path, true),
                 Value::Count(_) | Value::Signed(_) => properties

@@ -1,9 +1,8 @@
 //! Two results beside each other: what moved between them, seed by seed.
 
-use comfy_table::{CellAlignment, ContentArrangement, Table, presets};
-
 use crate::distinct::in_order;
 use crate::interval::{Judged, Paired, Stat};
+use crate::layout::Grid;
 use crate::measure::{METRICS, MetricInfo};
 use crate::shares::{SHARE_METRICS, SHARE_METRICS_N, Share, ShareMetric};
 use crate::summary::Group;
@@ -195,20 +194,16 @@ fn shown(change: &Change) -> (&'static str, f64) {
     }
 }
 
-/// The changes as a table that ends with a new line, a row for each.
-pub fn table(changes: &[&Change], first: &str, second: &str) -> String {
+/// The changes as a table that ends with a new line, a row for each, at most `width` wide if that is given.
+pub fn table(changes: &[&Change], first: &str, second: &str, width: Option<usize>) -> String {
     let has_point = changes.iter().any(|change| !change.point.is_empty());
-    let mut table = Table::new();
-    table
-        .load_style(presets::NOTHING)
-        .set_content_arrangement(ContentArrangement::Disabled);
     let heading = ["link", "law", "figure", "", first, second, "difference", ""];
     let with_point = |point: &str, cells: Vec<String>| {
         let point = has_point.then(|| point.to_owned());
         point.into_iter().chain(cells).collect::<Vec<_>>()
     };
-    table.add_row(with_point("point", heading.map(str::to_owned).to_vec()));
-    for change in changes {
+    let headings = with_point("point", heading.map(str::to_owned).to_vec());
+    let row = |change: &&Change| {
         let (unit, scale) = shown(change);
         let only = |mean: f64| Stat {
             mean,
@@ -235,15 +230,14 @@ pub fn table(changes: &[&Change], first: &str, second: &str) -> String {
             with_interval(change.difference, scale, true),
             verdict.to_owned(),
         ];
-        table.add_row(with_point(&change.point, cells.to_vec()));
-    }
-    let texts = if has_point { 5 } else { 4 };
-    let columns = heading.len() + usize::from(has_point);
-    for (place, column) in table.column_iter_mut().enumerate() {
-        column.set_padding((0, if place + 1 == columns { 0 } else { 2 }));
-        if (texts..columns - 1).contains(&place) {
-            column.set_cell_alignment(CellAlignment::Right);
-        }
-    }
-    table.lines().map(|line| line.trim_end().to_owned() + "\n").collect()
+        with_point(&change.point, cells.to_vec())
+    };
+    let keys = headings.len() - 4;
+    let grid = Grid {
+        keys,
+        numbers: keys..headings.len() - 1,
+        headings,
+        rows: changes.iter().map(row).collect(),
+    };
+    grid.text(width)
 }

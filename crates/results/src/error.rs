@@ -3,6 +3,8 @@
 use std::io;
 use std::path::{Path, PathBuf};
 
+use crate::manifest::FORMAT;
+
 /// Why results were not written.
 #[derive(Debug, thiserror::Error)]
 pub enum Error {
@@ -74,6 +76,22 @@ pub enum Error {
         /// The file.
         path: PathBuf,
         /// What is wrong.
+        reason: String,
+    },
+    /// Another fadelab wrote the result, and this one cannot read it.
+    #[error(
+        "{path} was written by fadelab {version} (format {format}), and this is {} (format {FORMAT}), which cannot \
+         read it: {reason}. Read it with that version, or run the scenario in its manifest.json again.",
+        env!("CARGO_PKG_VERSION")
+    )]
+    OtherVersion {
+        /// The folder.
+        path: PathBuf,
+        /// The version that wrote it.
+        version: String,
+        /// The form of its files.
+        format: u32,
+        /// Where this one failed.
         reason: String,
     },
     /// The Parquet writer refused.

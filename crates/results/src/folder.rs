@@ -175,7 +175,7 @@ pub fn export(experiment: &Experiment, from: &Path, target: Option<PathBuf>) -> 
 fn write_csv(experiment: &Experiment, folder: &Path) -> Result<(), Error> {
     tables::write(experiment, folder, Format::Csv)?;
     let path = folder.join("columns.csv");
-    let columns = tables::columns_csv().map_err(|source| Error::Csv {
+    let columns = tables::columns_csv(experiment).map_err(|source| Error::Csv {
         path: path.clone(),
         source,
     })?;

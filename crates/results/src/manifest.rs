@@ -2,6 +2,7 @@
 
 use std::fs;
 use std::num::NonZero;
+use std::sync::OnceLock;
 use std::thread;
 
 use serde::Serialize;
@@ -9,9 +10,43 @@ use serde::Serialize;
 use crate::distinct::in_order;
 use crate::{Experiment, OwnLaw};
 
+/// What made a result: a program of this commit, asked with this command. `unknown` where nobody told.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct Origin {
+    /// Hash of the commit that the program was built from, with a `+` where its sources had been changed.
+    pub commit: String,
+    /// Its date.
+    pub commit_date: String,
+    /// The command as a shell takes it.
+    pub command: String,
+}
+
+/// What the program told of itself.
+static ORIGIN: OnceLock<Origin> = OnceLock::new();
+
+impl Origin {
+    /// Tells it for all results of this process; what was told first holds.
+    pub fn declare(self) {
+        let _ = ORIGIN.set(self);
+    }
+
+    /// What was told.
+    pub fn of_process() -> Self {
+        let unknown = || "unknown".to_owned();
+        ORIGIN.get().cloned().unwrap_or_else(|| Self {
+            commit: unknown(),
+            commit_date: unknown(),
+            command: unknown(),
+        })
+    }
+}
+
 /// Facts about a run that the caller knows.
 #[derive(Clone, Debug, Serialize)]
 pub struct Provenance {
+    /// What made it.
+    #[serde(flatten)]
+    pub origin: Origin,
     /// Wall-clock time of all runs together.
     pub wall_time_s: f64,
     /// Threads that shared the runs.
@@ -80,11 +115,16 @@ impl Host {
     }
 }
 
+/// The form of the files of a result. It is raised when a fadelab before the change could not read what one behind it
+/// writes, or the other way round; results from before it was counted have none, which is 0.
+pub const FORMAT: u32 = 1;
+
 /// The content of `manifest.json`.
 #[derive(Debug, Serialize)]
 pub struct Manifest<'a> {
     tool: &'static str,
     version: &'a str,
+    format: u32,
     #[serde(flatten)]
     provenance: &'a Provenance,
     title: &'a str,
@@ -107,6 +147,7 @@ impl<'a> Manifest<'a> {
         Self {
             tool: "fadelab",
             version: &experiment.version,
+            format: FORMAT,
             provenance,
             title: &experiment.title,
             about: &experiment.about,

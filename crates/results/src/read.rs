@@ -10,10 +10,66 @@ use serde::Deserialize;
 use serde::de::DeserializeOwned;
 
 use crate::folder::LAWS;
+use crate::manifest::FORMAT;
 use crate::rows::{self, Rows};
 use crate::setup::Setup;
 use crate::watch::{self, Named};
 use crate::{Claim, Error, Experiment, OwnLaw, Picture, Run, Source, counters};
+
+/// Which fadelab wrote a result.
+#[derive(Clone, Debug, Deserialize)]
+pub struct Writer {
+    /// Its version.
+    pub version: String,
+    /// The form of the files.
+    #[serde(default)]
+    pub format: u32,
+}
+
+impl Writer {
+    /// Whether it was another one than this.
+    pub fn is_other(&self) -> bool {
+        self.version != env!("CARGO_PKG_VERSION") || self.format != FORMAT
+    }
+
+    /// Puts the blame for what is wrong with a result on its version, where it is another one.
+    fn blame(self, folder: &Path, error: Error) -> Error {
+        match error {
+            Error::Unreadable { path, reason } if self.is_other() => {
+                let file = path.file_name().unwrap_or_default().display().to_string();
+                self.refusal(folder, format!("{file}: {reason}"))
+            }
+            Error::NotAResult { file, source, .. } if self.is_other() => {
+                self.refusal(folder, format!("{file}: {source}"))
+            }
+            error => error,
+        }
+    }
+
+    fn refusal(self, folder: &Path, reason: String) -> Error {
+        Error::OtherVersion {
+            path: folder.to_owned(),
+            version: self.version,
+            format: self.format,
+            reason,
+        }
+    }
+}
+
+/// Reads `manifest.json`, and who wrote it.
+///
+/// # Errors
+/// [`Error::NotAResult`] without one, [`Error::Unreadable`] where it is damaged, [`Error::OtherVersion`] where its form
+/// is a later one than this fadelab knows.
+pub fn manifest<T: DeserializeOwned>(folder: &Path) -> Result<(T, Writer), Error> {
+    const FILE: &str = "manifest.json";
+    let writer: Writer = json(folder, FILE)?;
+    if writer.format > FORMAT {
+        return Err(writer.refusal(folder, "its form is a later one".to_owned()));
+    }
+    let manifest = json(folder, FILE).map_err(|error| writer.clone().blame(folder, error))?;
+    Ok((manifest, writer))
+}
 
 /// What is needed of `manifest.json`.
 #[derive(Deserialize)]
@@ -46,9 +102,14 @@ type Take = fn(&mut [Run], &Rows) -> Result<(), String>;
 /// Reads a result.
 ///
 /// # Errors
-/// [`Error::NotAResult`] when files of a result are missing, [`Error::Unreadable`] when one is damaged.
+/// [`Error::NotAResult`] when files of a result are missing, [`Error::Unreadable`] when one is damaged,
+/// [`Error::OtherVersion`] instead where another fadelab wrote it.
 pub fn read(folder: &Path) -> Result<Experiment, Error> {
-    let manifest: Manifest = json(folder, "manifest.json")?;
+    let (manifest, writer) = manifest(folder)?;
+    experiment(folder, manifest).map_err(|error| writer.blame(folder, error))
+}
+
+fn experiment(folder: &Path, manifest: Manifest) -> Result<Experiment, Error> {
     let setup: Setup = json(folder, "setup.json")?;
     let verdicts: Verdicts = json(folder, "summary.json")?;
     let mut runs = runs(setup).map_err(unreadable(folder.join("setup.json")))?;

@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 use std::fs::File;
+use std::io::ErrorKind;
 use std::path::Path;
 
 use parquet::column::reader::{ColumnReader, ColumnReaderImpl};
@@ -24,7 +25,10 @@ pub struct Rows {
 /// # Errors
 /// In words: the file cannot be opened, is no Parquet, or `take` refuses what is in it.
 pub fn each(path: &Path, mut take: impl FnMut(&Rows) -> Result<(), String>) -> Result<(), String> {
-    let file = File::open(path).map_err(|error| error.to_string())?;
+    let file = File::open(path).map_err(|error| match error.kind() {
+        ErrorKind::NotFound => "it is missing".to_owned(),
+        _ => error.to_string(),
+    })?;
     let reader = SerializedFileReader::new(file).map_err(|error| error.to_string())?;
     for place in 0..reader.num_row_groups() {
         let rows = reader.get_row_group(place).and_then(|group| Rows::read(group.as_ref()));

@@ -5,9 +5,8 @@ pub mod versus;
 
 use std::fmt::Write;
 
-use comfy_table::{CellAlignment, ContentArrangement, Table, presets};
-
 use crate::interval::{Judged, Stat};
+use crate::layout::Grid;
 use crate::measure::Metric;
 use crate::point_text;
 use crate::summary::{Difference, Group, Summary};
@@ -16,7 +15,7 @@ use crate::summary::{Difference, Group, Summary};
 struct Column {
     heading: &'static str,
     unit: &'static str,
-    /// When the table is too wide, the column with the lowest rank goes first.
+    /// Where room is short on a page, columns of a low rank are hidden.
     rank: u8,
     cell: fn(&Group) -> Option<String>,
 }
@@ -110,8 +109,6 @@ pub struct View {
     pub headings: Vec<(String, &'static str)>,
     /// The rows.
     pub rows: Vec<ViewRow>,
-    /// Headings of the columns that found no room.
-    pub left_out: Vec<String>,
 }
 
 /// One row: texts of the keys and of the figures.
@@ -128,9 +125,10 @@ pub struct ViewRow {
 }
 
 impl View {
-    /// Characters of its widest line.
+    /// Characters of its widest line where nothing bounds it.
     pub(crate) fn width(&self) -> usize {
-        lines(self).iter().map(|(line, _)| chars(line)).max().unwrap_or(0)
+        let lines = lines(self, None).into_iter();
+        lines.map(|(line, _)| line.chars().count()).max().unwrap_or(0)
     }
 
     /// Whether a column of figures can be done without where room is short; `summary.json` has it anyway.
@@ -144,20 +142,13 @@ impl View {
 /// Highest rank of a column that a narrow page hides.
 const MINOR_RANK: u8 = 3;
 
-/// Width of the gap between two columns.
-const GAP: usize = 2;
-
-/// The tables of a summary, one per link, each at most `width` characters wide if that can be had by leaving out
-/// columns; `None` keeps all.
-pub fn views(summary: &Summary, width: Option<usize>) -> Vec<View> {
-    summary
-        .data_links()
-        .into_iter()
-        .map(|link| view(summary, link, width))
-        .collect()
+/// The tables of a summary, one per link.
+pub fn views(summary: &Summary) -> Vec<View> {
+    let links = summary.data_links().into_iter();
+    links.map(|link| view(summary, link)).collect()
 }
 
-fn view(summary: &Summary, link: String, width: Option<usize>) -> View {
+fn view(summary: &Summary, link: String) -> View {
     let groups: Vec<(usize, &Group)> = summary
         .groups
         .iter()
@@ -189,17 +180,6 @@ fn view(summary: &Summary, link: String, width: Option<usize>) -> View {
     let texts = |column: &Column| groups.iter().map(|(_, group)| (column.cell)(group)).collect::<Vec<_>>();
     let mut columns: Vec<(&Column, Vec<Option<String>>)> = COLUMNS.iter().map(|c| (c, texts(c))).collect();
     columns.retain(|(_, cells)| cells.iter().any(Option::is_some));
-    let key_width: usize = (0..keys.len())
-        .map(|k| {
-            rows.iter()
-                .map(|row| chars(&row.keys[k]))
-                .max()
-                .unwrap_or(0)
-                .max(chars(&keys[k]))
-                + GAP
-        })
-        .sum();
-    let left_out = width.map_or_else(Vec::new, |width| fit(&mut columns, width.saturating_sub(key_width)));
     for (k, row) in rows.iter_mut().enumerate() {
         row.cells = columns
             .iter()
@@ -215,7 +195,6 @@ fn view(summary: &Summary, link: String, width: Option<usize>) -> View {
         keys,
         headings,
         rows,
-        left_out,
     }
 }
 
@@ -230,34 +209,11 @@ fn is_best(group: &Group, groups: &[(usize, &Group)]) -> bool {
     rivals.peek().is_some() && rivals.all(is_beaten)
 }
 
-fn chars(text: &str) -> usize {
-    text.chars().count()
-}
-
-/// Leaves out columns until the rest is at most `width` wide; gives the headings of those left out.
-fn fit(columns: &mut Vec<(&Column, Vec<Option<String>>)>, width: usize) -> Vec<String> {
-    let column_width = |(column, cells): &(&Column, Vec<Option<String>>)| {
-        let widest = cells.iter().flatten().map(|cell| chars(cell)).max().unwrap_or(0);
-        widest.max(chars(column.heading)).max(chars(column.unit)) + GAP
-    };
-    let mut left_out = Vec::new();
-    while columns.iter().map(column_width).sum::<usize>() > width {
-        let lowest = columns
-            .iter()
-            .enumerate()
-            .filter(|(_, (c, _))| c.rank < STAYS)
-            .min_by_key(|(_, (c, _))| c.rank);
-        let Some((place, _)) = lowest else { break };
-        left_out.push(columns.remove(place).0.heading.to_owned());
-    }
-    left_out
-}
-
-/// The tables as text that ends with a new line, at most `width` characters wide if that is given, with ANSI colours if
-/// `colour`.
+/// The tables as text that ends with a new line, at most `width` characters wide if that is given (sentences are as
+/// long as they are), with ANSI colours if `colour`.
 pub fn terminal(summary: &Summary, width: Option<usize>, colour: bool) -> String {
     let mut text = String::new();
-    let mut views = views(summary, width);
+    let mut views = views(summary);
     views.retain(|view| !summary.access_links.contains(&view.link));
     for view in &views {
         let _ = writeln!(
@@ -265,15 +221,8 @@ pub fn terminal(summary: &Summary, width: Option<usize>, colour: bool) -> String
             "{}",
             paint(&format!("{} · {}", view.link, summary.seeds_text()), "1", colour)
         );
-        for (line, best) in lines(view) {
+        for (line, best) in lines(view, width) {
             let _ = writeln!(text, "{}", paint(&line, "1", colour && best));
-        }
-        if !view.left_out.is_empty() {
-            let _ = writeln!(
-                text,
-                "Not enough room for: {}. They are in summary.json.",
-                view.left_out.join(", ")
-            );
         }
         for line in summary
             .alike_text()
@@ -302,7 +251,7 @@ fn groups_text(summary: &Summary, link: &str, width: Option<usize>, colour: bool
     let mut text = String::new();
     let mut table = |heading: &str, view: &View| {
         let _ = writeln!(text, "{}", paint(&format!("{link} · {heading}"), "1", colour));
-        for (line, _) in lines(view) {
+        for (line, _) in lines(view, width) {
             let _ = writeln!(text, "{line}");
         }
     };
@@ -310,7 +259,7 @@ fn groups_text(summary: &Summary, link: &str, width: Option<usize>, colour: bool
     for matrix in &matrices {
         table(&matrix.about, &matrix.view);
     }
-    if let Some(shares) = shares::view(summary, link, width) {
+    if let Some(shares) = shares::view(summary, link) {
         if matrices.is_empty() || shares.rows.len() <= GROUPS_MAX {
             table("by group of flows", &shares);
         } else {
@@ -332,29 +281,26 @@ fn paint(text: &str, code: &str, colour: bool) -> String {
     }
 }
 
-/// The lines of a table, and for each whether it is the row of the best law of its point.
-fn lines(view: &View) -> Vec<(String, bool)> {
-    let mut table = Table::new();
-    table
-        .load_style(presets::NOTHING)
-        .set_content_arrangement(ContentArrangement::Disabled);
+/// The lines of a table, and for each whether it is of the row of the best law of its point.
+fn lines(view: &View, width: Option<usize>) -> Vec<(String, bool)> {
     let headings = view
         .headings
         .iter()
         .map(|(heading, unit)| format!("{heading}\n{}", shown_unit(unit)));
-    table.add_row(view.keys.iter().cloned().chain(headings));
-    for row in &view.rows {
-        table.add_row(row.keys.iter().chain(&row.cells));
-    }
-    for (place, column) in table.column_iter_mut().enumerate() {
-        let last = place + 1 == view.keys.len() + view.headings.len();
-        column.set_padding((0, if last { 0 } else { GAP as u16 }));
-        if place >= view.keys.len() {
-            column.set_cell_alignment(CellAlignment::Right);
-        }
-    }
-    let best = [false, false].into_iter().chain(view.rows.iter().map(|row| row.best));
-    table.lines().map(|line| line.trim_end().to_owned()).zip(best).collect()
+    let headings: Vec<String> = view.keys.iter().cloned().chain(headings).collect();
+    let rows = view.rows.iter();
+    let grid = Grid {
+        keys: view.keys.len(),
+        numbers: view.keys.len()..headings.len(),
+        headings,
+        rows: rows
+            .map(|row| row.keys.iter().chain(&row.cells).cloned().collect())
+            .collect(),
+    };
+    let lines = grid.lines(width).into_iter();
+    lines
+        .map(|(line, row)| (line, row.is_some_and(|row| view.rows[row].best)))
+        .collect()
 }
 
 /// A pure number has no unit worth printing.

@@ -1,5 +1,6 @@
 //! The seven Parquet tables: what their rows are and what their columns mean.
 
+mod coordinates;
 pub mod watched;
 
 use std::path::Path;
@@ -11,6 +12,7 @@ use crate::columns::{Column, Format, Table, Value};
 use crate::counters::{self, Counted, Counter};
 use crate::measure::{self, Figures, METRICS};
 use crate::shares::{self, FlowGroup, SHARE_METRICS, SHARE_METRICS_N};
+use crate::swept::{self, SweptKey};
 use crate::{Error, Experiment, Run};
 
 /// What every row begins with: the run it belongs to.
@@ -20,6 +22,7 @@ pub struct RunKey<'a> {
     index: u64,
     law: &'a str,
     point: &'a str,
+    coordinates: &'a [(String, String)],
     seed: u64,
 }
 
@@ -45,13 +48,15 @@ fn key_columns<R: Keyed>() -> Vec<Column<R>> {
         Column::key("seed", "seed of all random streams of the run", |row: &R| {
             row.key().seed
         }),
-        Column::text("law", "label of the law or of the laws that were compared", |row| {
-            row.key().law
-        }),
+        Column::text(
+            "law",
+            "label of the law or of the laws that were compared",
+            |row: &R| row.key().law,
+        ),
         Column::text(
             "point",
             "other coordinates of the sweep, `key=value` each; empty without a sweep",
-            |row| row.key().point,
+            |row: &R| row.key().point,
         ),
     ]
 }
@@ -205,8 +210,8 @@ pub fn runs<'a>() -> Table<RunRow<'a>> {
     ]);
     columns.extend(totals(counters::LINK));
     columns.extend(METRICS.iter().map(|info| Column {
-        name: info.name,
-        unit: info.unit,
+        name: info.name.into(),
+        unit: info.unit.into(),
         about: info.about.to_owned(),
         value: Value::Real(Box::new(|row: &RunRow| row.figures.get(info.metric))),
     }));
@@ -252,8 +257,8 @@ pub fn groups<'a>() -> Table<GroupRow<'a>> {
         }),
     ]);
     columns.extend(SHARE_METRICS.iter().enumerate().map(|(place, metric)| Column {
-        name: metric.name,
-        unit: metric.unit,
+        name: metric.name.into(),
+        unit: metric.unit.into(),
         about: metric.about.to_owned(),
         value: Value::Real(Box::new(move |row: &GroupRow| row.figures[place])),
     }));
@@ -297,25 +302,33 @@ pub fn completions<'a>() -> Table<CompletionRow<'a>> {
     }
 }
 
+/// The swept keys of an experiment.
+fn swept(experiment: &Experiment) -> Vec<SweptKey> {
+    let points: Vec<_> = experiment.runs.iter().map(|run| run.point.clone()).collect();
+    swept::keys(&points)
+}
+
 /// The columns of all tables as CSV: what a CSV file cannot say of itself.
 ///
 /// # Errors
 /// Never, as far as a text in memory goes.
-pub(crate) fn columns_csv() -> csv::Result<Vec<u8>> {
+pub(crate) fn columns_csv(experiment: &Experiment) -> csv::Result<Vec<u8>> {
+    let swept = swept(experiment);
     let mut writer = csv::Writer::from_writer(Vec::new());
     writer.write_record(["table", "column", "type", "unit", "meaning"])?;
-    links().describe(&mut writer)?;
-    flows().describe(&mut writer)?;
-    watched::table().describe(&mut writer)?;
-    runs().describe(&mut writer)?;
-    flow_totals().describe(&mut writer)?;
-    groups().describe(&mut writer)?;
-    completions().describe(&mut writer)?;
+    links().with_coordinates(&swept).describe(&mut writer)?;
+    flows().with_coordinates(&swept).describe(&mut writer)?;
+    watched::table().with_coordinates(&swept).describe(&mut writer)?;
+    runs().with_coordinates(&swept).describe(&mut writer)?;
+    flow_totals().with_coordinates(&swept).describe(&mut writer)?;
+    groups().with_coordinates(&swept).describe(&mut writer)?;
+    completions().with_coordinates(&swept).describe(&mut writer)?;
     writer.into_inner().map_err(|error| error.into_error().into())
 }
 
 /// Writes all tables into `folder`.
 pub(crate) fn write(experiment: &Experiment, folder: &Path, format: Format) -> Result<(), Error> {
+    let swept = swept(experiment);
     let points: Vec<String> = experiment.runs.iter().map(Run::point_text).collect();
     let runs_keyed = || {
         experiment
@@ -331,22 +344,39 @@ pub(crate) fn write(experiment: &Experiment, folder: &Path, format: Format) -> R
                         index: index as u64,
                         law: &run.law,
                         point,
+                        coordinates: &run.point,
                         seed: run.seed,
                     },
                 )
             })
     };
-    links().write(folder, format, runs_keyed().map(|(run, key)| link_rows(run, key)))?;
-    flows().write(folder, format, runs_keyed().map(|(run, key)| flow_rows(run, key)))?;
-    watched::table().write(
+    links()
+        .with_coordinates(&swept)
+        .write(folder, format, runs_keyed().map(|(run, key)| link_rows(run, key)))?;
+    flows()
+        .with_coordinates(&swept)
+        .write(folder, format, runs_keyed().map(|(run, key)| flow_rows(run, key)))?;
+    watched::table().with_coordinates(&swept).write(
         folder,
         format,
         runs_keyed().flat_map(|(run, key)| watched::rows(run, key)),
     )?;
-    runs().write(folder, format, runs_keyed().map(|(run, key)| run_rows(run, key)))?;
-    flow_totals().write(folder, format, runs_keyed().map(|(run, key)| flow_total_rows(run, key)))?;
-    groups().write(folder, format, runs_keyed().map(|(run, key)| group_rows(run, key)))?;
-    completions().write(folder, format, runs_keyed().map(|(run, key)| completion_rows(run, key)))
+    runs()
+        .with_coordinates(&swept)
+        .write(folder, format, runs_keyed().map(|(run, key)| run_rows(run, key)))?;
+    flow_totals().with_coordinates(&swept).write(
+        folder,
+        format,
+        runs_keyed().map(|(run, key)| flow_total_rows(run, key)),
+    )?;
+    groups()
+        .with_coordinates(&swept)
+        .write(folder, format, runs_keyed().map(|(run, key)| group_rows(run, key)))?;
+    completions().with_coordinates(&swept).write(
+        folder,
+        format,
+        runs_keyed().map(|(run, key)| completion_rows(run, key)),
+    )
 }
 
 fn link_rows<'a>(run: &'a Run, key: RunKey<'a>) -> Vec<SampleRow<'a, LinkCounters>> {

@@ -85,7 +85,7 @@ fn one_seed_cannot_tell_noise() {
     };
     let comparison = Comparison::of(&result(900), &result(800));
     assert_eq!(utilisation(&comparison).moved(), Moved::OneSeed);
-    let text = table(&[utilisation(&comparison)], "old", "new");
+    let text = table(&[utilisation(&comparison)], "old", "new", None);
     let row: Vec<&str> = text.lines().nth(1).unwrap().split_whitespace().collect();
     assert_eq!(
         row,
@@ -227,7 +227,7 @@ fn groups_that_share_a_link_are_compared_each() {
         .find(|change| change.figure == "share" && change.group.as_deref() == Some("down"));
     assert!((share.unwrap().difference.mean + 0.5).abs() < 0.01, "{share:?}");
     assert!(moved.iter().all(|change| change.group.is_some()) && !comparison.is_same());
-    let text = table(&moved, "a", "b");
+    let text = table(&moved, "a", "b", None);
     assert!(
         text.lines()
             .any(|line| line.contains("reno: down") && line.contains("share")),

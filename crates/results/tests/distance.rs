@@ -111,7 +111,7 @@ fn the_table_and_the_page_name_what_is_beyond() {
     // Goal: terminal and page have the distances, in words too, with the beyond ones marked; one ground has no section.
     let experiment = two_grounds(860);
     let summary = Summary::of(&experiment);
-    let text = distance::terminal(&summary.distances);
+    let text = distance::terminal(&summary.distances, None);
     let line = |name: &str| {
         text.lines()
             .find(|line| line.contains(name))
@@ -224,5 +224,5 @@ fn groups_that_share_a_link_are_compared_each() {
         .collect();
     assert_eq!(told, [("down", Agreement::Beyond), ("other", Agreement::Beyond)]);
     assert!(distance::in_words(&summary.distances).contains("share of down in reno over bottleneck"));
-    assert!(distance::terminal(&summary.distances).contains("5 points"));
+    assert!(distance::terminal(&summary.distances, None).contains("5 points"));
 }

@@ -108,6 +108,10 @@ fn what_is_no_result_is_refused() {
         error.to_string().contains("Give a folder that `fadelab run` wrote"),
         "{error}"
     );
+    let own = Experiment {
+        version: env!("CARGO_PKG_VERSION").to_owned(),
+        ..two_laws().experiment()
+    };
     let damage: [(&str, &str); 3] = [
         ("links.parquet", "PAR1"),
         (
@@ -117,10 +121,40 @@ fn what_is_no_result_is_refused() {
         ("summary.json", "[]"),
     ];
     for (file, text) in damage {
-        let folder = put(place.path(), file, &two_laws().experiment());
+        let folder = put(place.path(), file, &own);
         fs::write(folder.join(file), text).unwrap();
         let error = read(&folder).unwrap_err();
         assert!(matches!(error, Error::Unreadable { .. }), "{error}");
         assert!(error.to_string().contains(&format!("{file} is damaged: ")), "{error}");
     }
+}
+
+#[test]
+fn what_another_version_wrote_is_told_by_it() {
+    // Goal: a result of another version that reads as it should is read; where it does not, or where its form is a
+    // later one, the message names both versions, the file and what to do.
+    let place = tempfile::tempdir().unwrap();
+    let experiment = two_laws().experiment();
+    let folder = put(place.path(), "old", &experiment);
+    assert_eq!(read(&folder).unwrap().version, experiment.version);
+    fs::remove_file(folder.join("flows.parquet")).unwrap();
+    let message = read(&folder).unwrap_err().to_string();
+    let ours = format!("this is {} (format 1)", env!("CARGO_PKG_VERSION"));
+    for part in [
+        "by fadelab 0.0.0-test (format 1)",
+        &ours,
+        "flows.parquet: it is missing",
+        "run the scenario",
+    ] {
+        assert!(message.contains(part), "{part}: {message}");
+    }
+    let later = put(place.path(), "later", &experiment);
+    let manifest = fs::read_to_string(later.join("manifest.json")).unwrap();
+    fs::write(
+        later.join("manifest.json"),
+        manifest.replace("\"format\": 1", "\"format\": 2"),
+    )
+    .unwrap();
+    let error = read(&later).unwrap_err();
+    assert!(matches!(error, Error::OtherVersion { format: 2, .. }), "{error}");
 }

@@ -94,6 +94,12 @@ fn table_page_and_file_name_each_law() {
         );
         let widest = shares[1..].iter().map(|line| line.chars().count()).max().unwrap();
         assert!(width.is_none_or(|width| widest <= width), "{text}");
+        assert!(
+            ["goodput", "window", "resent"]
+                .iter()
+                .all(|heading| text.contains(heading)),
+            "{text}"
+        );
     }
     let folder = tempfile::tempdir().unwrap();
     let target = Target::Exact(folder.path().join("result"));

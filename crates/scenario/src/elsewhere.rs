@@ -2,6 +2,7 @@
 
 use crate::document::{Node, Place};
 use crate::error::Refusal;
+use crate::key::Absent;
 use crate::schema;
 
 /// The refusal of the key at `path`, for which nothing in the scenario asked, where it belongs to another choice. None
@@ -19,9 +20,20 @@ pub fn refusal(path: &str, node: &Node, root: &Node) -> Option<Refusal> {
         Some(deciding) if is_set(deciding) && !is_set(node) => return None,
         _ => {}
     }
+    let chosen = deciding.map(|node| node.raw.shown()).or_else(|| {
+        let tables = [table, "topology"].into_iter();
+        let mut keys = tables.filter_map(|table| schema::find(&format!("{table}.{}", only.decided_by)));
+        match keys.next()?.1.default {
+            Absent::Is(value) => Some(value.to_owned()),
+            _ => None,
+        }
+    });
+    let chosen = chosen.map_or_else(String::new, |value| format!(", where {} is {value}", only.decided_by));
     let why = format!(
-        "`{path}` has no effect in this scenario: it belongs to {}; {}",
-        only.choice, only.remedy
+        "`{path}` = {} has no effect in this scenario{chosen}: it belongs to {}; {}",
+        node.raw.shown(),
+        only.choice,
+        only.remedy
     );
     Some(Refusal::new(&node.place, why))
 }

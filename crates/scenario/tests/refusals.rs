@@ -390,43 +390,6 @@ fn a_sweep_over_nothing_is_refused() {
 }
 
 #[test]
-fn keys_of_another_choice_are_refused() {
-    // Goal: a key that means something to another application, another shape of network or a link without a trace is
-    // refused with what it belongs to and what to do, and taken where that choice is made at some point of a sweep.
-    let said = |sets: &[&str]| plan(GOOD, sets).map(drop).unwrap_err().to_string();
-    for (key, parts) in [
-        ("flow.stop=3 s", ["`flow.stop`", "app = \"cbr\""]),
-        ("flow.rate=1 Mbit/s", ["`flow.rate`", "app = \"cbr\""]),
-        ("flow.size=1 MB", ["`flow.size`", "app = \"transfer\""]),
-        ("flow.on=3 s", ["`flow.on`", "app = \"sessions\""]),
-        ("flow.from=a", ["`flow.from`", "a graph"]),
-        ("topology.hops=['1 Mbit/s']", ["`topology.hops`", "parking-lot"]),
-        (
-            "topology.nodes=['a', 'b']",
-            ["`topology.nodes`", "leave out topology.preset"],
-        ),
-    ] {
-        assert_has(&said(&[key]), &parts);
-        assert_has(&said(&[key]), &["has no effect in this scenario"]);
-    }
-    assert_has(
-        &said(&["flow.app=sessions", "flow.on=3 s", "flow.size=1 MB"]),
-        &["`flow.size`", "transfer"],
-    );
-    assert!(plan(GOOD, &["flow.app=['greedy', 'transfer']", "flow.size=1 MB"]).is_ok());
-    // What `--set` lays over a file leaves a key of the file without effect, which nobody can take out: a warning.
-    let transfer = GOOD.replace("count = 2", "count = 2\napp = \"transfer\"\nsize = \"1 MB\"");
-    let laid_over = plan(&transfer, &["flow.app=greedy"]).expect("good");
-    assert_has(&laid_over.warnings.join("\n"), &["`flow.size` has no effect"]);
-    let trace = format!(
-        "trace = '{}/../../scenarios/traces/generated-lte.down'",
-        env!("CARGO_MANIFEST_DIR")
-    );
-    let both = refused("rate = \"2 Mbit/s\"", &format!("rate = \"2 Mbit/s\"\n{trace}"));
-    assert_has(&both, &["`topology.bottleneck.rate`", "give one of the two"]);
-}
-
-#[test]
 fn what_takes_too_much_memory_is_refused() {
     // Goal: runs that would not fit are refused before they are built, whether flows, seeds, points or long routes are
     // too many. The limit is a small one, so that a mistake does not fill the memory.

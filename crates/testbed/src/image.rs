@@ -67,6 +67,16 @@ const IPERF3: Need = ("iperf3", "sends what greedy flows carry", "iperf3");
 /// Images of a kernel that are kept: another build of fadelab has another one.
 const IMAGES_KEPT: usize = 4;
 
+/// The fadelab that runs in a guest.
+#[derive(Clone, Copy, Debug)]
+pub struct Program<'a> {
+    /// Its file here.
+    pub path: &'a Path,
+    /// What in it names the commit that it was built from: blanks stand there in the guest, so that its bytes are those
+    /// of the code alone.
+    pub stamp: &'a [u8],
+}
+
 /// A kernel and the files that it begins with.
 #[derive(Clone, Debug)]
 pub struct Image {
@@ -78,12 +88,17 @@ pub struct Image {
 }
 
 impl Image {
-    /// Makes an image with the kernel and with `program`, a fadelab, in it, or finds it in the cache; with `iperf3`
+    /// Makes an image with the kernel and with `program` in it, or finds it in the cache; with `iperf3`
     /// this is in it, too, and carries greedy flows. What takes long is told to `say`.
     ///
     /// # Errors
     /// A program of the system is missing, the kernel's package cannot be had, or the cache cannot be written.
-    pub fn prepare(kernel: &Kernel, program: &Path, iperf3: bool, mut say: impl FnMut(&str)) -> Result<Self, Error> {
+    pub fn prepare(
+        kernel: &Kernel,
+        program: Program<'_>,
+        iperf3: bool,
+        mut say: impl FnMut(&str),
+    ) -> Result<Self, Error> {
         programs::find(&(QEMU, "runs the kernel in virtual time", "qemu-system-x86"))?;
         let cache = cache()?.join(kernel.series);
         fs::create_dir_all(&cache).map_err(Error::file("make", &cache))?;
@@ -96,7 +111,7 @@ impl Image {
             .map(|need| Ok((need.0, programs::find(need)?)))
             .collect::<Result<Vec<_>, Error>>()?;
         let name = package.file_stem().unwrap_or_default().to_string_lossy().into_owned();
-        let folder = cache.join(format!("image-{:032x}", key(&name, program, &tools)?));
+        let folder = cache.join(format!("image-{:032x}", key(&name, program.path, &tools)?));
         if !folder.is_dir() {
             say(&format!("making the image of {name}"));
             make(&package, program, &tools, &cache, &folder)?;
@@ -197,7 +212,7 @@ impl Write for Hashed<'_> {
 }
 
 /// Makes an image in a folder of another name, which gets its own when it is complete.
-fn make(package: &Path, program: &Path, tools: &[Tool], cache: &Path, folder: &Path) -> Result<(), Error> {
+fn make(package: &Path, program: Program<'_>, tools: &[Tool], cache: &Path, folder: &Path) -> Result<(), Error> {
     let work = tempfile::tempdir_in(cache).map_err(Error::file("make a folder in", cache))?;
     let root = work.path().join("package");
     apt::unpack(package, &root)?;
@@ -220,13 +235,13 @@ fn make(package: &Path, program: &Path, tools: &[Tool], cache: &Path, folder: &P
         archive = archive.file(&to, 0o644, bytes);
         paths.push(to);
     }
-    archive = archive.file(guest::PROGRAM, 0o755, programs::stripped(program)?);
+    archive = archive.file(guest::PROGRAM, 0o755, programs::for_guest(program)?);
     for (name, path) in tools {
         let bytes = fs::read(path).map_err(Error::file("read", path))?;
         archive = archive.file(&format!("/bin/{name}"), 0o755, bytes);
     }
     let paths_of_tools = tools.iter().map(|(_, path)| path.clone());
-    let all: Vec<PathBuf> = paths_of_tools.chain([program.to_owned()]).collect();
+    let all: Vec<PathBuf> = paths_of_tools.chain([program.path.to_owned()]).collect();
     for library in programs::libraries(&all) {
         let bytes = fs::read(&library).map_err(Error::file("read", &library))?;
         archive = archive.file(&library.to_string_lossy(), 0o755, bytes);

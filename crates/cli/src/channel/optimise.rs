@@ -32,7 +32,7 @@ pub fn optimise(args: &ChannelArgs) -> Result<(), Failure> {
             .ok()
             .and_then(|plan| code_rates::packet_errors(&plan.runs[0]))
     };
-    output::print(&surface::text(&heading, &found, &per))
+    output::print_told(&surface::text(&heading, &found, &per))
 }
 
 /// The runs of one pair: one per seed.

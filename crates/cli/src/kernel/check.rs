@@ -30,7 +30,7 @@ pub fn check() -> Result<(), Failure> {
             let _ = writeln!(text, "                      -> {}", item.remedy);
         }
     }
-    output::print(&text)?;
+    output::print_told(&text)?;
     let missing = items.iter().filter(|item| item.standing == Standing::Missing).count();
     match missing {
         0 => Ok(()),

@@ -76,7 +76,7 @@ pub fn load(args: &LoadArgs) -> Result<(), Failure> {
     }
     let entry = loading.keep().map_err(refused)?;
     output::note(&slow_opening(&entry));
-    output::print(&format!(
+    output::print_told(&format!(
         "{} is loaded; choose it with\n  sysctl net.ipv4.tcp_congestion_control={}\nor for one program, for example\n  \
          iperf3 -c HOST -C {}\n`fadelab kernel list` shows its flows, `fadelab kernel unload {}` takes it away\n",
         entry.name, entry.name, entry.name, entry.name

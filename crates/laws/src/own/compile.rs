@@ -8,7 +8,7 @@ use std::process::{Command, Output};
 use sha2::{Digest, Sha256};
 use tempfile::TempDir;
 
-use super::{OwnLawError, Source, SourceFile, symbols};
+use super::{OwnLawError, Source, SourceFile, remarks, symbols};
 use crate::guard::to_hex;
 
 include!(concat!(env!("OUT_DIR"), "/headers.rs"));
@@ -129,13 +129,13 @@ pub(super) fn compile(path: &Path, folder: &Path, build: Build) -> Result<Compil
         .args(["-MD", "-MF"])
         .arg(place.path().join("law.d"));
     command.arg("-c").arg(place.path().join("law.c")).arg("-o").arg(&object);
-    let warnings = run(command, &shown)?;
+    let warnings = run(command, &shown, place.path())?;
     let bytes = fs::read(&object).map_err(unreadable)?;
     symbols::check(&bytes).map_err(|why| OwnLawError::unusable(&shown, why))?;
     let library = place.path().join("law.so");
     let mut command = compiler(&shown)?;
     command.arg("-shared").arg(&object).arg("-o").arg(&library);
-    run(command, &shown)?;
+    run(command, &shown, place.path())?;
     let files = own_files(place.path(), path, folder, &shown)?;
     Ok(Compiled {
         source: Source {
@@ -237,8 +237,8 @@ fn compiler(path: &str) -> Result<Command, OwnLawError> {
     })
 }
 
-/// Runs a compiler; gives back what it said.
-fn run(mut command: Command, path: &str) -> Result<String, OwnLawError> {
+/// Runs a compiler; gives back what it said of the law's own files. Fadelab's are in `place`.
+fn run(mut command: Command, path: &str, place: &Path) -> Result<String, OwnLawError> {
     // Messages are read by people and shown in their own words, not in those of the author's language settings.
     command.env("LC_ALL", "C");
     let program = command.get_program().to_string_lossy().into_owned();
@@ -246,7 +246,7 @@ fn run(mut command: Command, path: &str) -> Result<String, OwnLawError> {
         path: path.to_owned(),
         why: format!("`{program}` cannot be run: {error}"),
     })?;
-    let message = String::from_utf8_lossy(&stderr).trim_end().to_owned();
+    let message = remarks::on_own_files(String::from_utf8_lossy(&stderr).trim_end(), place);
     if status.success() {
         Ok(message)
     } else {
@@ -291,7 +291,7 @@ fn own_files(place: &Path, path: &Path, folder: &Path, shown: &str) -> Result<Ve
 }
 
 /// Headers of the system's compiler and library, which every host brings.
-fn is_of_system(path: &Path) -> bool {
+pub(super) fn is_of_system(path: &Path) -> bool {
     path.starts_with("/usr") || path.starts_with("/lib")
 }
 

@@ -6,6 +6,7 @@
 mod check;
 mod compile;
 mod load;
+mod remarks;
 mod skeleton;
 mod symbols;
 
@@ -59,7 +60,7 @@ pub enum OwnLawError {
     DoesNotCompile {
         /// The file.
         path: String,
-        /// The compiler's own message.
+        /// The compiler's remarks on the author's files.
         message: String,
     },
     /// It compiles, and cannot be used.

@@ -2,10 +2,9 @@
 
 use std::fmt::Write;
 
-use comfy_table::{CellAlignment, ContentArrangement, Table, presets};
-
 use super::{Agreement, Bound, Distance};
 use crate::distinct::in_order;
+use crate::layout::Grid;
 use crate::point_text;
 
 /// What a person wants to know first: how many of the bounds hold, and which do not, or may not.
@@ -154,23 +153,14 @@ fn verdict(distance: &Distance) -> String {
     }
 }
 
-/// The distances as text that ends with a new line.
-pub fn terminal(distances: &[Distance]) -> String {
+/// The distances as text that ends with a new line, at most `width` wide if that is given.
+pub fn terminal(distances: &[Distance], width: Option<usize>) -> String {
     let DistanceTable { headings, texts, rows } = table(distances);
-    let mut table = Table::new();
-    table
-        .load_style(presets::NOTHING)
-        .set_content_arrangement(ContentArrangement::Disabled);
-    let columns = headings.len();
-    table.add_row(headings);
-    for (cells, _) in rows {
-        table.add_row(cells);
-    }
-    for (place, column) in table.column_iter_mut().enumerate() {
-        column.set_padding((0, if place + 1 == columns { 0 } else { 2 }));
-        if (texts..columns - 1).contains(&place) {
-            column.set_cell_alignment(CellAlignment::Right);
-        }
-    }
-    table.lines().map(|line| line.trim_end().to_owned() + "\n").collect()
+    let grid = Grid {
+        keys: texts,
+        numbers: texts..headings.len() - 1,
+        headings,
+        rows: rows.into_iter().map(|(cells, _)| cells).collect(),
+    };
+    grid.text(width)
 }

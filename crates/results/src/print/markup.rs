@@ -9,14 +9,11 @@ use crate::table::{self, View, shares, shown_unit};
 /// All tables of `links`, one after the other.
 pub fn tables(summary: &Summary, links: &[String], tables: &[Tables], form: Form) -> String {
     let mut texts = Vec::new();
-    for view in table::views(summary, None)
-        .iter()
-        .filter(|view| links.contains(&view.link))
-    {
+    for view in table::views(summary).iter().filter(|view| links.contains(&view.link)) {
         if tables.contains(&Tables::Laws) {
             texts.push(written(view, &format!("{}, {}", view.link, summary.seeds_text()), form));
         }
-        let groups = shares::view(summary, &view.link, None).filter(|_| tables.contains(&Tables::Groups));
+        let groups = shares::view(summary, &view.link).filter(|_| tables.contains(&Tables::Groups));
         if let Some(groups) = groups {
             let about = format!("{}, by group of flows, {}", view.link, summary.seeds_text());
             texts.push(written(&groups, &about, form));

@@ -2,12 +2,12 @@
 
 use serde::Serialize;
 
-use super::swept::{self, SweptKey};
 use super::versus;
 use crate::curves::Curves;
 use crate::interval::t95;
 use crate::measure::{METRICS, Metric};
 use crate::pack::floats;
+use crate::swept::{self, SweptKey};
 use crate::{Picture, Summary, point_text};
 
 /// Everything the script draws.

@@ -142,7 +142,7 @@ fn split(summary: &Summary, link: &str, point: &[(String, String)]) -> String {
 }
 
 fn wins(summary: &Summary, link: &str, points: usize) -> Option<String> {
-    let view = table::views(summary, None).into_iter().find(|view| view.link == link)?;
+    let view = table::views(summary).into_iter().find(|view| view.link == link)?;
     let wins = |law: &&String| {
         view.rows
             .iter()

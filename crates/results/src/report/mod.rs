@@ -5,7 +5,6 @@ mod data;
 mod distances;
 mod headline;
 pub mod paper;
-pub mod swept;
 mod tables;
 mod versus;
 

@@ -20,7 +20,7 @@ fn colour(summary: &Summary, law: &str) -> usize {
 
 /// The figures of each link with the paired differences between laws; those of access links in a box of their own.
 pub fn figures(summary: &Summary) -> String {
-    let views = table::views(summary, None);
+    let views = table::views(summary);
     let is_access = |view: &&View| summary.access_links.contains(&view.link);
     let (access, others): (Vec<&View>, Vec<&View>) = views.iter().partition(is_access);
     let html = |views: Vec<&View>| views.iter().map(|view| table_html(summary, view)).collect::<String>();
@@ -96,7 +96,7 @@ fn table_html(summary: &Summary, view: &View) -> String {
         }
         text.push_str("</ul>");
     }
-    if let Some(shares) = table::shares::view(summary, &view.link, None) {
+    if let Some(shares) = table::shares::view(summary, &view.link) {
         text.push_str(&shares_html(summary, &shares));
     }
     text

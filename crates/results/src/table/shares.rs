@@ -39,9 +39,8 @@ fn stat_text(stat: Option<Stat>, scale: f64) -> Option<String> {
     })
 }
 
-/// The table of a link that several groups of flows share, at most `width` wide if that can be had by leaving out its
-/// last columns; `None` keeps all. `group` of a row is the place among the summary's shares.
-pub fn view(summary: &Summary, link: &str, width: Option<usize>) -> Option<View> {
+/// The table of a link that several groups of flows share. `group` of a row is the place among the summary's shares.
+pub fn view(summary: &Summary, link: &str) -> Option<View> {
     let here = summary
         .shares
         .iter()
@@ -80,7 +79,7 @@ pub fn view(summary: &Summary, link: &str, width: Option<usize>) -> Option<View>
     let rows = rows.collect();
     keys.extend(of_law.then(|| "law".to_owned()));
     keys.extend(["group".to_owned(), "sender".to_owned()]);
-    let mut view = View {
+    Some(View {
         link: link.to_owned(),
         keys,
         headings: shown
@@ -88,13 +87,5 @@ pub fn view(summary: &Summary, link: &str, width: Option<usize>) -> Option<View>
             .map(|&&(heading, unit, _)| (heading.to_owned(), unit))
             .collect(),
         rows,
-        left_out: Vec::new(),
-    };
-    while view.headings.len() > 3 && width.is_some_and(|width| view.width() > width) {
-        view.left_out.extend(view.headings.pop().map(|(heading, _)| heading));
-        for row in &mut view.rows {
-            row.cells.pop();
-        }
-    }
-    Some(view)
+    })
 }

@@ -190,6 +190,5 @@ fn view(shown: &Shown, here: &[&Beside], link: &str, is_wide: bool) -> Option<Vi
         keys,
         headings: others.into_iter().map(|law| (law.to_owned(), "1")).collect(),
         rows,
-        left_out: Vec::new(),
     })
 }

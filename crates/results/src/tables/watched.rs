@@ -50,14 +50,14 @@ pub fn table<'a>() -> Table<WatchRow<'a>> {
             row.time_ns
         }),
         Column {
-            name: "value",
-            unit: "",
+            name: "value".into(),
+            unit: "".into(),
             about: "the value, in the unit of the row".to_owned(),
             value: Value::Real(Box::new(|row: &WatchRow| Some(row.value.shown(row.raw)))),
         },
         Column {
-            name: "raw",
-            unit: "1",
+            name: "raw".into(),
+            unit: "1".into(),
             about: "the integer that the law computes with, of which that is made".to_owned(),
             value: Value::Signed(Box::new(|row: &WatchRow| row.raw as i64)),
         },

@@ -9,7 +9,7 @@ use fadelab_path::spec::{Buffer, CapacitySpec, LinkKind, LinkSpec, RouterSpec};
 use fadelab_path::trace::{Trace, TraceRules};
 use fadelab_phy::channel::{ChannelSpec, CodeSpec, Model};
 use fadelab_results::picture::{Axis, Curve, Mark, Panel, Picture};
-use fadelab_results::{Experiment, Host, Provenance, Run, SIM, Specs};
+use fadelab_results::{Experiment, Host, Origin, Provenance, Run, SIM, Specs};
 use fadelab_run::app::{App, Span};
 use fadelab_run::flow::{FlowKind, FlowSpec};
 use fadelab_run::network::NetworkSpec;
@@ -346,6 +346,7 @@ pub fn two_laws() -> Lab {
 
 pub fn provenance() -> Provenance {
     Provenance {
+        origin: Origin::of_process(),
         guest: None,
         wall_time_s: 1.5,
         threads: 2,

@@ -2,9 +2,10 @@
 
 use std::collections::BTreeSet;
 use std::fs;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::process::Command;
 
+use super::Program;
 use crate::Error;
 
 /// Where programs are looked for beside the search path, which leaves these folders out for most users.
@@ -66,7 +67,8 @@ pub fn libraries(programs: &[PathBuf]) -> BTreeSet<PathBuf> {
 ///
 /// # Errors
 /// It cannot be read.
-pub fn stripped(program: &Path) -> Result<Vec<u8>, Error> {
+pub fn for_guest(program: Program<'_>) -> Result<Vec<u8>, Error> {
+    let Program { path: program, stamp } = program;
     let folder = tempfile::tempdir().map_err(Error::file("make a folder in", std::env::temp_dir()))?;
     let copy = folder.path().join("program");
     let strip = Command::new("strip").arg("-o").arg(&copy).arg(program).output();
@@ -74,5 +76,39 @@ pub fn stripped(program: &Path) -> Result<Vec<u8>, Error> {
         Ok(done) if done.status.success() => copy.as_path(),
         _ => program,
     };
-    fs::read(source).map_err(Error::file("read", program))
+    let mut bytes = fs::read(source).map_err(Error::file("read", program))?;
+    blank(&mut bytes, stamp);
+    Ok(bytes)
+}
+
+/// Writes blanks over every occurrence of the stamp.
+fn blank(bytes: &mut [u8], stamp: &[u8]) {
+    let Some(first) = stamp.first() else { return };
+    let mut place = 0;
+    while let Some(found) = bytes[place..].iter().position(|byte| byte == first) {
+        place += found;
+        if bytes[place..].starts_with(stamp) {
+            bytes[place..place + stamp.len()].fill(b' ');
+        }
+        place += 1;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_commit_is_blank_in_a_guest() {
+        // Goal: whatever commit a program names, its bytes in a guest are the same and as many.
+        let program = |hash: &str| [b"\x7fELF..", hash.as_bytes(), b"..", hash.as_bytes(), b"0"].concat();
+        let in_guest = |hash: &str| {
+            let mut bytes = program(hash);
+            blank(&mut bytes, hash.as_bytes());
+            bytes
+        };
+        assert_eq!(in_guest("00c0ffee"), in_guest("0badf00d"));
+        assert_eq!(in_guest("00c0ffee").len(), program("00c0ffee").len());
+        assert_eq!(in_guest(""), program(""));
+    }
 }

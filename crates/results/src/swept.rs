@@ -1,4 +1,4 @@
-//! The values of a swept key as numbers, so that a figure can have them on its axis.
+//! The values of a swept key as numbers, so that a figure can have them on its axis and a table in a column.
 
 use serde::Serialize;
 
@@ -18,12 +18,67 @@ pub struct SweptKey {
 }
 
 /// Units of one kind: each with how many of the first it is.
-const KINDS: [&[(&str, f64)]; 4] = [
+const KINDS: [&[(&str, f64)]; 5] = [
     &[("bit/s", 1.0), ("kbit/s", 1e3), ("Mbit/s", 1e6), ("Gbit/s", 1e9)],
-    &[("ns", 1.0), ("us", 1e3), ("µs", 1e3), ("ms", 1e6), ("s", 1e9)],
+    &[
+        ("ns", 1.0),
+        ("us", 1e3),
+        ("µs", 1e3),
+        ("ms", 1e6),
+        ("s", 1e9),
+        ("min", 60e9),
+        ("h", 3600e9),
+    ],
     &[("B", 1.0), ("kB", 1e3), ("MB", 1e6), ("GB", 1e9)],
-    &[("bit", 1.0), ("kbit", 1e3), ("Mbit", 1e6)],
+    &[("bit", 1.0), ("bits", 1.0), ("kbit", 1e3), ("Mbit", 1e6)],
+    &[("pkt", 1.0), ("pkts", 1.0), ("packet", 1.0), ("packets", 1.0)],
 ];
+
+/// The units in which tables have numbers, as in their other columns, and how they end a column's name.
+const IN_TABLES: [(&str, &str); 5] = [
+    ("bit/s", "bps"),
+    ("s", "s"),
+    ("B", "bytes"),
+    ("bit", "bits"),
+    ("pkt", "pkts"),
+];
+
+impl SweptKey {
+    /// The end of the name of its column, its unit, and a number for each of its values; none where they are words.
+    pub fn column(&self) -> Option<(String, String, Vec<f64>)> {
+        let numbers = self.numbers.as_ref()?;
+        let kind = KINDS
+            .iter()
+            .find(|kind| kind.iter().any(|(name, _)| *name == self.unit));
+        let size = |wanted: &str| kind?.iter().find(|(name, _)| *name == wanted).map(|(_, size)| *size);
+        for (unit, ending) in IN_TABLES {
+            if let (Some(from), Some(to)) = (size(&self.unit), size(unit)) {
+                let scaled = numbers.iter().map(|number| number * from / to).collect();
+                return Some((format!("_{ending}"), unit.to_owned(), scaled));
+            }
+        }
+        if self.unit.is_empty() {
+            return Some((String::new(), "1".to_owned(), numbers.clone()));
+        }
+        Some((
+            format!("_{}", column_name(&self.unit)),
+            self.unit.clone(),
+            numbers.clone(),
+        ))
+    }
+}
+
+/// A key or a unit as tables name columns: lower case letters, digits and `_`.
+pub fn column_name(text: &str) -> String {
+    let letter = |c: char| {
+        if c.is_ascii_alphanumeric() {
+            c.to_ascii_lowercase()
+        } else {
+            '_'
+        }
+    };
+    text.chars().map(letter).collect()
+}
 
 /// The swept keys of `points` in the order in which they first appear.
 pub fn keys(points: &[Vec<(String, String)>]) -> Vec<SweptKey> {
@@ -95,5 +150,25 @@ mod tests {
         assert_eq!(of(&["1x1", "2x1"]), None);
         assert_eq!(of(&["5 s", "5 MB"]), None);
         assert_eq!(of(&["inf dB"]), None);
+    }
+
+    #[test]
+    fn columns_have_the_units_of_tables() {
+        // Goal: whatever prefixes a sweep was written with, its column is in the unit that its name ends in, and words
+        // have no number.
+        let column = |values: &[&str]| {
+            let point = |value: &&str| vec![("a.key".to_owned(), (*value).to_owned())];
+            keys(&values.iter().map(point).collect::<Vec<_>>())[0].column()
+        };
+        let is =
+            |ending: &str, unit: &str, numbers: &[f64]| Some((ending.to_owned(), unit.to_owned(), numbers.to_vec()));
+        assert_eq!(column(&["500 kbit/s", "2 Mbit/s"]), is("_bps", "bit/s", &[5e5, 2e6]));
+        assert_eq!(column(&["80 ms", "1 s", "2 min"]), is("_s", "s", &[0.08, 1.0, 120.0]));
+        assert_eq!(column(&["5 dB", "10 dB"]), is("_db", "dB", &[5.0, 10.0]));
+        assert_eq!(column(&["64 kB"]), is("_bytes", "B", &[64e3]));
+        assert_eq!(column(&["0.5", "0.93"]), is("", "1", &[0.5, 0.93]));
+        assert_eq!(column(&["1 BDP", "2 BDP"]), is("_bdp", "BDP", &[1.0, 2.0]));
+        assert_eq!(column(&["1x1", "2x2"]), None);
+        assert_eq!(column(&["1 BDP", "100 pkt"]), None);
     }
 }
