@@ -218,7 +218,8 @@ const MARKS = {
 		pen.add("rect", { ...box, fill: mark.colour, "fill-opacity": round(0.55 * mark.shade) });
 		const { tick } = pen.style;
 		const widest = Math.max(...mark.lines.map((line) => textWidth(line, tick)));
-		const size = round(Math.min(tick, (tick * (right - left) * 0.92) / widest, (bottom - top) / mark.lines.length / 1.15));
+		const [across, down] = [(tick * (right - left) * 0.92) / widest, (bottom - top) / mark.lines.length / 1.15];
+		const size = round(Math.min(tick, across, down));
 		const middle = (top + bottom) / 2 - (mark.lines.length - 1) * size * 0.6 + size * 0.35;
 		mark.lines.forEach((line, k) => {
 			const weight = mark.strong ? 600 : 400;

@@ -20,8 +20,8 @@ function versusFigure() {
 	if (here.length === 0) return null;
 	return {
 		id: "versus", title: "Beside each other", where: whereText(),
-		note: `of the law in the row${here[0].about}; harm: what the other law takes of what it has alone, * more than it takes `
-			+ `from itself; fair: within 25 % of the fair share for 5 s; ${intervalText()}`,
+		note: `of the law in the row${here[0].about}; harm: what the other law takes of what it has alone, `
+			+ `* more than it takes from itself; fair: within 25 % of the fair share for 5 s; ${intervalText()}`,
 		panels: here.map(versusPanel), legend: [], columns: 4, columnsWide: 4, columnsNarrow: 2, panelWidth: 290,
 	};
 }

@@ -171,7 +171,7 @@ void lemma_pass(void)
 	RETURNED(pass);
 }
 
-/* The end of an interval stands for itself below: two quotients of 64 bits for each timer are more than solvers bear. */
+/* The end of an interval is proven by itself: two quotients of 64 bits for each timer are more than solvers bear. */
 struct law_estimate nondet_estimate(void);
 
 void contract_law_host_close_interval(struct law_host *h, const struct law_host_law *by, u64 at_us,

@@ -26,7 +26,7 @@ pub enum Which {
 pub struct TableArgs {
     /// Folder of a result
     pub folder: PathBuf,
-    /// Of the laws, of the groups of flows, or of laws beside each other [default: all that there are; with --csv the laws]
+    /// Of laws, of groups of flows, or of laws beside each other [default: all that there are; with --csv the laws]
     #[arg(value_enum)]
     pub which: Option<Which>,
     /// As tabular with the rules of booktabs

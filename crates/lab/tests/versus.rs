@@ -41,8 +41,8 @@ fn found<'a>(summary: &'a Summary, group: Option<&str>, law: &str, beside: &str)
 
 #[test]
 fn cubic_harms_reno_more_than_reno_does() {
-    // Goal: the pair that everybody knows. Over a long link CUBIC takes more than its half from Reno, beyond the noise and
-    // more than as many Reno flows take; Reno takes less from CUBIC than CUBIC takes from itself.
+    // Goal: the pair that everybody knows. Over a long link CUBIC takes more than its half from Reno, beyond the noise
+    // and more than as many Reno flows take; Reno takes less from CUBIC than CUBIC takes from itself.
     let summary = summary(SHARED, &[]);
     let reno = found(&summary, None, "reno", "cubic");
     let cubic = found(&summary, None, "cubic", "reno");
@@ -64,8 +64,8 @@ fn cubic_harms_reno_more_than_reno_does() {
 
 #[test]
 fn one_flow_beside_four_of_its_kind_has_a_fifth() {
-    // Goal: numbers of flows that differ give an entry for each side; a fair law takes four fifths from one flow and one
-    // fifth from four, and those that come later have their share after a time that is theirs, not the run's.
+    // Goal: numbers of flows that differ give an entry for each side; a fair law takes four fifths from one flow and
+    // one fifth from four, and those that come later have their share after a time that is theirs, not the run's.
     let sets = [
         "versus.laws=[\"vcp\"]",
         "flow.first.count=1",

@@ -28,9 +28,9 @@ pub(crate) fn convergence_s(run: &Run, flows: &[usize], crossing: &[usize]) -> O
     }
     let last_start_ns = crossing.iter().map(|&flow| run.spec.flows[flow].start_ns_max).max()?;
     let fair = flows.len() as f64 / crossing.len() as f64;
-    let parts = parts(run, flows, crossing, last_start_ns)?;
+    let bins = bins(run, flows, crossing, last_start_ns)?;
     let mut since = None;
-    for Part { from_ns, to_ns, part } in parts {
+    for Bin { from_ns, to_ns, part } in bins {
         if part.is_none_or(|part| (part - fair).abs() > WITHIN * fair) {
             since = None;
             continue;
@@ -44,14 +44,14 @@ pub(crate) fn convergence_s(run: &Run, flows: &[usize], crossing: &[usize]) -> O
 }
 
 /// What the group got of what all got in a bin; `None` where nobody got anything.
-struct Part {
+struct Bin {
     from_ns: u64,
     to_ns: u64,
     part: Option<f64>,
 }
 
 /// Bins from the last start until the first flow ends.
-fn parts(run: &Run, flows: &[usize], crossing: &[usize], last_start_ns: u64) -> Option<Vec<Part>> {
+fn bins(run: &Run, flows: &[usize], crossing: &[usize], last_start_ns: u64) -> Option<Vec<Bin>> {
     let series = &run.record.series;
     let ended = run.record.completions.iter();
     let first_end_ns = ended
@@ -71,7 +71,7 @@ fn parts(run: &Run, flows: &[usize], crossing: &[usize], last_start_ns: u64) -> 
         };
         flows.iter().map(delivered).sum()
     };
-    let mut parts = Vec::new();
+    let mut bins = Vec::new();
     let mut begin = from;
     for end in from + 1..to.max(from + 1) {
         let (from_ns, to_ns) = (series.time_ns[begin], series.time_ns[end]);
@@ -80,12 +80,12 @@ fn parts(run: &Run, flows: &[usize], crossing: &[usize], last_start_ns: u64) -> 
         }
         let own = got(flows, end)? - got(flows, begin)?;
         let all = got(crossing, end)? - got(crossing, begin)?;
-        parts.push(Part {
+        bins.push(Bin {
             from_ns,
             to_ns,
             part: (all > 0).then(|| own as f64 / all as f64),
         });
         begin = end;
     }
-    Some(parts)
+    Some(bins)
 }

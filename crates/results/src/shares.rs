@@ -93,8 +93,8 @@ pub const SHARE_METRICS: [ShareMetric; SHARE_METRICS_N] = [
     info(
         "convergence_s",
         "s",
-        "from the last start of a flow until the group's part of the payload stays within 25 % of its fair one for 5 s, \
-         every flow's fair part being the same (Dong et al., NSDI 2015); null where it never does and without a series",
+        "from the last start until the group's part of the payload stays for 5 s within 25 % of its fair one, the same \
+         for every flow (Dong et al., NSDI 2015); null where it never does and without a series",
         What::Convergence,
     ),
 ];

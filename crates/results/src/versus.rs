@@ -1,6 +1,6 @@
 //! What laws do to each other: each group of flows beside another one, and by itself.
 //!
-//! Harm is that of Ware, Mukerjee, Seshan and Sherry (HotNets 2019): the part of what flows have when they are alone
+//! Harm is that of Ware, Mukerjee, Seshan and Sherry (`HotNets` 2019): the part of what flows have when they are alone
 //! that the others take from them. A law may be deployed beside another, they propose, if it harms that one no more
 //! than it harms itself; so both are told, and their difference under the same seeds.
 

@@ -191,8 +191,8 @@ fn convergence_is_five_seconds_within_a_quarter_of_the_fair_share() {
 
 #[test]
 fn matrices_are_printed_drawn_and_written() {
-    // Goal: terminal, Markdown, CSV, figure and page have the same figures; who is harmed more than by itself beyond the
-    // noise has a star; without room the intervals go, not the figures.
+    // Goal: terminal, Markdown, CSV, figure and page have the same figures; who is harmed more than by itself beyond
+    // the noise has a star; without room the intervals go, not the figures.
     let mut lab = lab();
     // Under three seeds more the difference is beyond noise.
     for seed in 3..=6 {

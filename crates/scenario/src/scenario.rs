@@ -110,7 +110,10 @@ pub fn parse(bytes: &[u8], name: &str, folder: &Path, options: &Options) -> Resu
     schema::check(&root)?;
     let versus = Versus::read(&root, &chosen)?;
     let mut axes = sweep::axes(&root)?;
-    axes.extend(versus.as_ref().map(Versus::axis));
+    axes.extend(versus.as_ref().map(|versus| Axis {
+        path: versus::LAWS_PATH.to_owned(),
+        len: versus.len(),
+    }));
     axes.sort_by_key(|axis| rank(&axis.path, &chosen));
     let mut planner = Planner {
         root: &root,
@@ -263,9 +266,9 @@ impl Planner<'_> {
             .as_ref()
             .map(|versus| versus.member(self.root, self.chosen, picks));
         let member = member.transpose()?;
-        let (root, chosen) = member
-            .as_ref()
-            .map_or((self.root, self.chosen), |member| (&member.root, &member.chosen));
+        let names = member.as_ref().map(|member| schema::chosen_names(&member.root));
+        let root = member.as_ref().map_or(self.root, |member| &member.root);
+        let chosen = names.as_deref().unwrap_or(self.chosen);
         let mut reader = Reader::new(root, chosen, picks);
         let law_path = flows::law_path(&reader);
         let law = flows::run_law(&mut reader)?;

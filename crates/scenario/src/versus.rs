@@ -1,7 +1,7 @@
 //! `[versus]`: each of several laws beside each of them, itself included, and alone on the link.
 //!
-//! Every pairing is a scenario of its own: the groups `first` and `second` with a law each, or one of them alone. What a
-//! law does to another is told by the difference, so all of them have the same links, seeds and starts.
+//! Every pairing is a scenario of its own: the groups `first` and `second` with a law each, or one of them alone. What
+//! a law does to another is told by the difference, so all of them have the same links, seeds and starts.
 
 use std::collections::BTreeMap;
 
@@ -14,8 +14,6 @@ use crate::key::{
 use crate::kind::Kind;
 use crate::laws;
 use crate::reader::{Reader, Seen};
-use crate::schema;
-use crate::sweep::Axis;
 
 /// Where the laws stand; as an axis of the sweep it has a value per pairing.
 pub const LAWS_PATH: &str = "versus.laws";
@@ -42,7 +40,11 @@ keys! {
          different ones are not paired",
     )
     .of_kind(Kind::Router);
-    ONLY: String = Declared::new("only", Nothing, "one pairing by its label, for example `\"cubic/vcp\"`; alone: `\"cubic\"`");
+    ONLY: String = Declared::new(
+        "only",
+        Nothing,
+        "one pairing by its label, for example `\"cubic/vcp\"`; alone: `\"cubic\"`",
+    );
 }
 
 /// Laws that run together, by side.
@@ -81,8 +83,6 @@ pub struct Versus {
 pub struct Member {
     /// The scenario.
     pub root: Node,
-    /// Its names, see [`schema::chosen_names`].
-    pub chosen: Vec<String>,
     /// What the run is called.
     pub label: String,
     /// What its router amounts to.
@@ -127,12 +127,9 @@ impl Versus {
         }))
     }
 
-    /// The pairings as what a sweep varies.
-    pub fn axis(&self) -> Axis {
-        Axis {
-            path: LAWS_PATH.to_owned(),
-            len: self.pairings.len(),
-        }
+    /// How many pairings there are, at least one.
+    pub fn len(&self) -> usize {
+        self.pairings.len()
     }
 
     /// The scenario of a pairing at one point of the sweep.
@@ -172,7 +169,6 @@ impl Versus {
             root.insert(&format!("flow.{side}.law"), law);
         }
         Ok(Member {
-            chosen: schema::chosen_names(&root),
             root,
             label: pairing.label(),
             seen: reader.seen,

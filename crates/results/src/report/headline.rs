@@ -11,7 +11,8 @@ use crate::summary::Group;
 use crate::versus::Beside;
 use crate::{Summary, Verdict, table};
 
-/// How the claims ended, or which laws harm others, or else how many figures of grounds agree, or else who uses how much of the bottleneck.
+/// How the claims ended, or else how many figures of grounds agree, or else which laws harm others, or else who uses
+/// how much of the bottleneck.
 pub fn headline(summary: &Summary) -> String {
     if !summary.claims.is_empty() {
         return verdicts(summary);
