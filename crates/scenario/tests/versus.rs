@@ -16,13 +16,16 @@ fn read(text: &str) -> Result<Plan, Refusal> {
     )
 }
 
-/// Label, router, and the law and number of each group.
-fn told(plan: &Plan) -> Vec<(String, String, Vec<(String, String, usize)>)> {
+/// Name of a group, its law, and how many flows it has.
+type Told = (String, String, usize);
+
+/// Label, router and groups of each run.
+fn told(plan: &Plan) -> Vec<(String, String, Vec<Told>)> {
     let run = |run: &fadelab_scenario::plan::PlannedRun| {
         let flows = &run.spec.flows;
-        let mut groups: Vec<(String, String, usize)> = Vec::new();
+        let mut groups: Vec<Told> = Vec::new();
         for flow in flows {
-            let (group, law) = (flow.group.to_string(), flow.sender.unwrap().name().to_owned());
+            let (group, law) = (flow.group.clone(), flow.sender.unwrap().name().to_owned());
             match groups.iter_mut().find(|(name, ..)| *name == group) {
                 Some((.., n)) => *n += 1,
                 None => groups.push((group, law, 1)),
@@ -45,7 +48,7 @@ fn labels(plan: &Plan) -> Vec<&str> {
     plan.runs.iter().map(|run| run.law_label.as_str()).collect()
 }
 
-fn group(name: &str, law: &str, n: usize) -> (String, String, usize) {
+fn group(name: &str, law: &str, n: usize) -> Told {
     (name.to_owned(), law.to_owned(), n)
 }
 
