@@ -83,13 +83,13 @@ fn harm_is_what_others_take_of_what_one_has_alone() {
         pick(find(&summary, law, beside)).map(|stat| stat.mean)
     };
     close(mean("reno", "cubic", |one| one.harm), 0.05);
-    close(mean("cubic", "reno", |one| one.harm), (2.0 / 3.0 + 0.7) / 2.0);
+    close(mean("cubic", "reno", |one| one.harm), f64::midpoint(2.0 / 3.0, 0.7));
     close(mean("reno", "reno", |one| one.harm), 1.0 / 3.0);
     close(mean("cubic", "cubic", |one| one.harm), 7.0 / 15.0);
     close(mean("reno", "cubic", |one| one.harm_beyond_itself), 0.05 - 1.0 / 3.0);
     close(
         mean("cubic", "reno", |one| one.harm_beyond_itself),
-        (2.0 / 3.0 + 0.7) / 2.0 - 7.0 / 15.0,
+        f64::midpoint(2.0 / 3.0, 0.7) - 7.0 / 15.0,
     );
     close(mean("reno", "cubic", |one| one.share), 0.75);
     close(mean("cubic", "reno", |one| one.harm_rtt), 0.0);
@@ -165,8 +165,8 @@ fn converging(since_s: u64, until_s: u64) -> Option<f64> {
             let more = if is_fair { [560, 440] } else { [650, 350] };
             got = [got[0] + more[0], got[1] + more[1]];
         }
-        for flow in 0..2 {
-            series.flows[flow][place].delivered_bytes = got[flow];
+        for (samples, got) in series.flows.iter_mut().zip(got) {
+            samples[place].delivered_bytes = got;
         }
     }
     let summary = Summary::of(&lab.experiment());
