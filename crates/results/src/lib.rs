@@ -26,6 +26,7 @@ pub mod interval;
 pub mod manifest;
 pub mod measure;
 pub mod pack;
+mod percentiles;
 pub mod picture;
 pub mod print;
 pub mod read;

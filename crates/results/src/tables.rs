@@ -1,5 +1,6 @@
-//! The seven Parquet tables: what their rows are and what their columns mean.
+//! The eight Parquet tables: what their rows are and what their columns mean.
 
+pub mod histograms;
 pub mod watched;
 
 use std::path::Path;
@@ -311,6 +312,7 @@ pub(crate) fn columns_csv() -> csv::Result<Vec<u8>> {
     flow_totals().describe(&mut writer)?;
     groups().describe(&mut writer)?;
     completions().describe(&mut writer)?;
+    histograms::table().describe(&mut writer)?;
     writer.into_inner().map_err(|error| error.into_error().into())
 }
 
@@ -346,7 +348,12 @@ pub(crate) fn write(experiment: &Experiment, folder: &Path, format: Format) -> R
     runs().write(folder, format, runs_keyed().map(|(run, key)| run_rows(run, key)))?;
     flow_totals().write(folder, format, runs_keyed().map(|(run, key)| flow_total_rows(run, key)))?;
     groups().write(folder, format, runs_keyed().map(|(run, key)| group_rows(run, key)))?;
-    completions().write(folder, format, runs_keyed().map(|(run, key)| completion_rows(run, key)))
+    completions().write(folder, format, runs_keyed().map(|(run, key)| completion_rows(run, key)))?;
+    histograms::table().write(
+        folder,
+        format,
+        runs_keyed().map(|(run, key)| histograms::rows(run, key)),
+    )
 }
 
 fn link_rows<'a>(run: &'a Run, key: RunKey<'a>) -> Vec<SampleRow<'a, LinkCounters>> {
@@ -421,7 +428,7 @@ fn group_rows<'a>(run: &'a Run, key: RunKey<'a>) -> Vec<GroupRow<'a>> {
         groups.map(move |group| GroupRow {
             key,
             link: &run.spec.links[link as usize].name,
-            figures: shares::figures(run, &group.flows, &crossing),
+            figures: shares::figures(run, link as usize, &group, &crossing),
             group,
         })
     };
