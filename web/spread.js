@@ -54,15 +54,22 @@ function jainText({ law }) {
 
 const QUARTERS = [0, 25, 50, 75, 100].map((at) => ({ at, label: String(at) }));
 
-// A distribution function per law from its 101 quantiles.
+// The shares at which quantiles are told, in per cent: hundredths, and more near the upper end.
+const SHARES = [
+	...Array.from({ length: 100 }, (_, k) => k),
+	...Array.from({ length: 9 }, (_, k) => (991 + k) / 10),
+	...Array.from({ length: 10 }, (_, k) => (9991 + k) / 100),
+];
+
+// A distribution function per law from its quantiles.
 function quantileFigure({ id, title, field, label, unit, what }) {
 	const panel = currentPanel();
 	const laws = panel ? shownLaws(panel).filter((law) => law[field]) : [];
 	if (laws.length === 0) return null;
 	const marks = laws.map((law) => {
 		const x = floats(law[field].at);
-		const y = Float64Array.from(x, (_, k) => k);
-		const texts = Array.from(x, (value, k) => `${k} % at most ${withUnit(digits(value), unit)}`);
+		const y = Float64Array.from(SHARES);
+		const texts = Array.from(x, (value, k) => `${SHARES[k]} % at most ${withUnit(digits(value), unit)}`);
 		const look = { colour: lawColour(law.law), dash: lawDash(law.law), width: 1.6 };
 		return { kind: "line", x, y, texts, law: law.law, ...look };
 	});

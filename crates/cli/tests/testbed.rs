@@ -110,8 +110,16 @@ fn twice(more: &[&str]) -> Option<Scratch> {
             scope.spawn(move || run(scratch, out, more));
         }
     });
-    let tables =
-        ["runs", "links", "flows", "flow_totals", "groups", "completions"].map(|name| format!("{name}.parquet"));
+    let tables = [
+        "runs",
+        "links",
+        "flows",
+        "flow_totals",
+        "groups",
+        "completions",
+        "histograms",
+    ]
+    .map(|name| format!("{name}.parquet"));
     for file in tables.iter().map(String::as_str).chain(["summary.json", "setup.json"]) {
         let [one, two] = ["one", "two"].map(|out| fs::read(scratch.0.join(out).join(file)).unwrap());
         assert!(one == two, "{file} differs");

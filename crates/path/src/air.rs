@@ -63,7 +63,7 @@ impl Air {
         Counted {
             is_data: kind == PacketKind::Data,
             is_lost,
-            is_marked: false,
+            ..Counted::default()
         }
     }
 
@@ -93,4 +93,6 @@ pub(crate) struct Counted {
     pub is_data: bool,
     pub is_lost: bool,
     pub is_marked: bool,
+    /// Class of the packet where delays are told apart by classes, see [`crate::delays`].
+    pub class: u8,
 }

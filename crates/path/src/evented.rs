@@ -13,6 +13,8 @@ use fadelab_phy::channel::PacketKind;
 
 use crate::air::Air;
 use crate::counters::LinkCounters;
+use crate::delays::Delays;
+use crate::histogram::Histogram;
 use crate::packet::{Parcel, Store};
 use crate::queue::{BYTES, LIMIT, Limits};
 use crate::router::Meter;
@@ -43,6 +45,10 @@ pub(crate) struct Evented<T: Transmit> {
     limits: Limits,
     queue: Queue,
     ledger: Ledger,
+    /// Of the packets that were sent.
+    delays: Delays,
+    /// Class of what arrives at this moment.
+    class: u8,
     transmitter: T,
     air: Option<Air>,
     repeater: Repeater,
@@ -77,6 +83,8 @@ impl<T: Transmit> Evented<T> {
             limits: Limits::of(spec.buffer),
             queue: Queue::new(spec, seed, packet_bytes),
             ledger: Ledger::default(),
+            delays: Delays::default(),
+            class: 0,
             transmitter,
             air: Air::of(spec, seed),
             repeater: Repeater::new(spec.layer.arq),
@@ -110,7 +118,10 @@ impl<T: Transmit> Evented<T> {
             let flight = match self.repeater.take(start_ns) {
                 Some(repeated) => Some(repeated),
                 None => match self.queue.take(start_ns, &mut self.ledger, store) {
-                    Ok(waiting) => waiting.map(|waiting| self.repeater.number(waiting)),
+                    Ok(waiting) => waiting.map(|waiting| {
+                        self.delays.add(start_ns - waiting.arrived_ns, waiting.class);
+                        self.repeater.number(waiting)
+                    }),
                     Err(wrong) => return self.broken(NAMED, start_ns, &wrong),
                 },
             };
@@ -236,6 +247,7 @@ impl<T: Transmit> Transit for Evented<T> {
             bytes: own_bytes + self.transmitter.header_bytes(),
             is_data: kind == PacketKind::Data,
             is_marked: false,
+            class: self.class,
         };
         self.ledger.counters.arrived_pkts += 1;
         self.ledger.counters.arrived_bytes += u64::from(waiting.bytes);
@@ -296,6 +308,32 @@ impl<T: Transmit> Transit for Evented<T> {
         }
         counters.offered_bytes = self.transmitter.offered_bytes(now_ns);
         Ok(counters)
+    }
+
+    fn count_delays(&mut self, classes: usize) {
+        self.delays.begin(classes);
+    }
+
+    fn arrive_of_class(
+        &mut self,
+        now_ns: u64,
+        parcel: Parcel,
+        class: u8,
+        kind: PacketKind,
+        store: &mut impl Store,
+    ) -> Checked<Arrival> {
+        self.class = class;
+        let arrival = self.arrive(now_ns, parcel, kind, store);
+        self.class = 0;
+        arrival
+    }
+
+    fn forget_delays(&mut self) {
+        self.delays.forget();
+    }
+
+    fn delays(&mut self) -> Vec<Histogram> {
+        self.delays.histograms()
     }
 
     /// Those included that it dropped and has not handed back yet.

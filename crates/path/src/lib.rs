@@ -7,7 +7,9 @@
 
 mod air;
 pub mod counters;
+mod delays;
 mod evented;
+pub mod histogram;
 pub mod layer;
 pub mod node;
 pub mod packet;

@@ -14,6 +14,7 @@ use fadelab_phy::channel::PacketKind;
 
 use crate::counters::LinkCounters;
 use crate::evented::Evented;
+use crate::histogram::Histogram;
 use crate::packet::{Parcel, Store};
 use crate::planned::Planned;
 use crate::spec::{CapacitySpec, Crossing, LinkSpec};
@@ -137,6 +138,37 @@ impl Node {
     /// An invariant of the node is broken.
     pub fn snapshot(&mut self, now_ns: u64, store: &mut impl Store) -> Checked<LinkCounters> {
         of!(&mut self.0, transit => transit.snapshot(now_ns, store))
+    }
+
+    /// Counts from now on how long packets wait, apart for so many classes.
+    pub fn count_delays(&mut self, classes: usize) {
+        of!(&mut self.0, transit => transit.count_delays(classes));
+    }
+
+    /// As [`Self::arrive`], of a packet whose delay is counted in `class`; else that is 0.
+    ///
+    /// # Errors
+    /// An invariant of the node is broken.
+    pub fn arrive_of_class(
+        &mut self,
+        now_ns: u64,
+        parcel: Parcel,
+        class: u8,
+        kind: PacketKind,
+        store: &mut impl Store,
+    ) -> Checked<Arrival> {
+        of!(&mut self.0, transit => transit.arrive_of_class(now_ns, parcel, class, kind, store))
+    }
+
+    /// Forgets how long packets waited that had left the queue at the last snapshot.
+    pub fn forget_delays(&mut self) {
+        of!(&mut self.0, transit => transit.forget_delays());
+    }
+
+    /// How long packets waited that had left the queue at the last snapshot, by class, in ns. Where there is one class
+    /// those may be missing that did not wait.
+    pub fn delays(&mut self) -> Vec<Histogram> {
+        of!(&mut self.0, transit => transit.delays())
     }
 
     /// Packets that will come out of a service. What was handed over is not among them.

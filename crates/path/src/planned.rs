@@ -15,6 +15,7 @@ use fadelab_phy::channel::PacketKind;
 
 use crate::air::{Air, Counted};
 use crate::counters::LinkCounters;
+use crate::histogram::Histogram;
 use crate::packet::{PacketId, Parcel, Store};
 use crate::queue::{BYTES, Broken, Drops, Fifo, LIMIT, Limits, Waiting};
 use crate::router::{LawHost, Meter, QueueView};
@@ -373,6 +374,34 @@ impl<T: Transmit> Transit for Planned<T> {
             );
         }
         Ok(counters)
+    }
+
+    fn count_delays(&mut self, classes: usize) {
+        self.queue.count_delays(classes);
+    }
+
+    fn arrive_of_class(
+        &mut self,
+        now_ns: u64,
+        parcel: Parcel,
+        class: u8,
+        kind: PacketKind,
+        store: &mut impl Store,
+    ) -> Checked<Arrival> {
+        let queued = self.queue.queued();
+        let arrival = self.arrive(now_ns, parcel, kind, store)?;
+        if arrival != Arrival::Dropped {
+            self.queue.tell_class(queued, class);
+        }
+        Ok(arrival)
+    }
+
+    fn forget_delays(&mut self) {
+        self.queue.forget_delays();
+    }
+
+    fn delays(&mut self) -> Vec<Histogram> {
+        self.queue.delays()
     }
 
     fn held_pkts(&self) -> u64 {

@@ -3,6 +3,8 @@
 
 use crate::air::Counted;
 use crate::counters::LinkCounters;
+use crate::delays::Delays;
+use crate::histogram::Histogram;
 use crate::ring::Ring;
 use crate::spec::Buffer;
 
@@ -60,6 +62,29 @@ impl Waits {
     }
 }
 
+/// Waits of packets of one size, so that few products are needed: sizes seldom change.
+#[derive(Default)]
+struct Alike {
+    waited_ns: u64,
+    bytes: u32,
+}
+
+impl Alike {
+    /// Adds a wait. What came before is added to `waits` if it was of another size.
+    #[inline(always)]
+    fn add(&mut self, waited_ns: u64, bytes: u32, waits: &mut Waits) {
+        if bytes != self.bytes {
+            self.close(waits);
+            self.bytes = bytes;
+        }
+        self.waited_ns += waited_ns;
+    }
+
+    fn close(&mut self, waits: &mut Waits) {
+        waits.add(std::mem::take(&mut self.waited_ns), self.bytes);
+    }
+}
+
 /// What was dropped: by the law, or for want of room.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Drops {
@@ -100,6 +125,13 @@ pub(crate) struct Waiting<X> {
     pub more: X,
 }
 
+impl<X> Waiting<X> {
+    #[inline(always)]
+    fn waited_ns(&self) -> u64 {
+        self.start_ns - self.arrived_ns
+    }
+}
+
 /// First in, first out.
 #[derive(Debug)]
 pub(crate) struct Fifo<X> {
@@ -109,6 +141,7 @@ pub(crate) struct Fifo<X> {
     /// Oldest first.
     waiting: Ring<Waiting<X>>,
     waits: Waits,
+    delays: Delays,
 }
 
 impl<X: Copy + Default> Default for Fifo<X> {
@@ -118,6 +151,7 @@ impl<X: Copy + Default> Default for Fifo<X> {
             bytes: 0,
             waiting: Ring::default(),
             waits: Waits::default(),
+            delays: Delays::default(),
         }
     }
 }
@@ -143,7 +177,33 @@ impl<X: Copy + Default> Fifo<X> {
     pub fn push(&mut self, waiting: Waiting<X>) {
         self.start_ns_next = self.start_ns_next.min(waiting.start_ns);
         self.bytes += u64::from(waiting.bytes);
+        if self.waiting.is_full() {
+            self.make_room();
+        }
         self.waiting.push(waiting);
+    }
+
+    #[cold]
+    #[inline(never)]
+    fn make_room(&mut self) {
+        self.count_waits();
+        self.waiting.make_room();
+    }
+
+    /// Counts the waits of those that left since this was done last. Many at a time: one by one they would take from
+    /// the way of each packet the registers that it needs.
+    fn count_waits(&mut self) {
+        let mut alike = Alike::default();
+        for piece in self.waiting.left() {
+            let waited = piece.iter().map(|left| {
+                let waited_ns = left.waited_ns();
+                alike.add(waited_ns, left.bytes, &mut self.waits);
+                (waited_ns, left.fate.class)
+            });
+            self.delays.add_all(waited);
+        }
+        alike.close(&mut self.waits);
+        self.waiting.forget_left();
     }
 
     /// Who leaves next.
@@ -156,16 +216,57 @@ impl<X: Copy + Default> Fifo<X> {
     #[inline(always)]
     pub fn leave(&mut self, first: &Waiting<X>, limits: &Limits) -> bool {
         let kept = limits.hold(self.pkts(), self.bytes);
-        self.waits.add(first.start_ns - first.arrived_ns, first.bytes);
         self.waiting.remove_front();
         self.start_ns_next = self.waiting.front().map_or(u64::MAX, |next| next.start_ns);
         self.bytes -= u64::from(first.bytes);
         kept
     }
 
+    /// Counts how long packets wait from now on, apart for so many classes.
+    pub fn count_delays(&mut self, classes: usize) {
+        self.delays.begin(classes);
+    }
+
+    /// A packet of this class went on without a wait.
+    pub fn pass(&mut self, class: u8) {
+        self.delays.pass(class);
+    }
+
+    /// How many have ever joined.
+    pub fn queued(&self) -> usize {
+        self.waiting.pushed()
+    }
+
+    /// The last packet that was taken is of this class. It joined if there were `queued` before it and are more now.
+    pub fn tell_class(&mut self, queued: usize, class: u8) {
+        if self.queued() == queued {
+            self.pass(class);
+        } else if let Some(newest) = self.waiting.newest() {
+            newest.fate.class = class;
+        }
+    }
+
+    /// Forgets how long those waited that have left.
+    pub fn forget_delays(&mut self) {
+        self.count_waits();
+        self.delays.forget();
+    }
+
+    /// How long those waited that have left, by class.
+    pub fn delays(&mut self) -> Vec<Histogram> {
+        self.count_waits();
+        self.delays.histograms()
+    }
+
+    /// The last one that left.
+    #[inline]
+    pub fn last(&self) -> Option<&Waiting<X>> {
+        self.waiting.last_left()
+    }
+
     /// Those that wait.
     pub fn packets(&self) -> impl Iterator<Item = &Waiting<X>> {
-        self.waiting.iter_from(0)
+        self.waiting.iter()
     }
 
     /// Tells what waits at `now_ns`, and what has waited until then.
@@ -174,7 +275,10 @@ impl<X: Copy + Default> Fifo<X> {
     /// The bytes that wait are not those that are counted.
     pub fn tell(&self, now_ns: u64, counters: &mut LinkCounters) -> Result<(), Broken> {
         let (mut waits, mut bytes) = (self.waits, 0);
-        for waiting in self.waiting.iter_from(0) {
+        for left in self.waiting.left().into_iter().flatten() {
+            waits.add(left.waited_ns(), left.bytes);
+        }
+        for waiting in self.waiting.iter() {
             waits.add(now_ns - waiting.arrived_ns, waiting.bytes);
             bytes += u64::from(waiting.bytes);
         }

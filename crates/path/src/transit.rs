@@ -3,6 +3,7 @@
 use fadelab_phy::channel::PacketKind;
 
 use crate::counters::LinkCounters;
+use crate::histogram::Histogram;
 use crate::packet::{Parcel, Store};
 use crate::violation::Checked;
 
@@ -61,6 +62,17 @@ pub(crate) trait Transit {
     fn service(&mut self, due_ns: u64, store: &mut impl Store) -> Checked<Departure>;
     fn settle(&mut self, now_ns: u64, store: &mut impl Store) -> Checked<()>;
     fn snapshot(&mut self, now_ns: u64, store: &mut impl Store) -> Checked<LinkCounters>;
+    fn count_delays(&mut self, classes: usize);
+    fn arrive_of_class(
+        &mut self,
+        now_ns: u64,
+        parcel: Parcel,
+        class: u8,
+        kind: PacketKind,
+        store: &mut impl Store,
+    ) -> Checked<Arrival>;
+    fn forget_delays(&mut self);
+    fn delays(&mut self) -> Vec<Histogram>;
     fn held_pkts(&self) -> u64;
     fn prepare(&mut self, kind: PacketKind, ip_bytes: u16);
     fn sees_departures(&self) -> bool;

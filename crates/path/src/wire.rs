@@ -19,6 +19,7 @@ use prefetch_index::prefetch_index;
 
 use crate::air::{Air, Counted};
 use crate::counters::LinkCounters;
+use crate::histogram::Histogram;
 use crate::queue::{BYTES, Broken, Limits, Waiting};
 use crate::spec::{CapacitySpec, Crossing, LinkSpec};
 use crate::transmitter::{CAPACITY, Instant, Rate, unsent_bytes};
@@ -236,6 +237,27 @@ impl Wires {
         self.names.push(Arc::clone(&spec.name));
     }
 
+    /// Counts from now on how long packets wait at wire `index`, apart for so many classes.
+    pub fn count_delays(&mut self, index: usize, classes: usize) {
+        self.queue(index).waiting.count_delays(classes);
+    }
+
+    /// Forgets how long packets waited at wire `index` that had left its queue at the last snapshot.
+    pub fn forget_delays(&mut self, index: usize) {
+        self.queue(index).waiting.forget_delays();
+    }
+
+    /// How long packets waited that had left its queue at the last snapshot, by class, in ns. Those that did not wait
+    /// are missing where there is one class.
+    pub fn delays(&mut self, index: usize) -> Vec<Histogram> {
+        self.queue(index).waiting.delays()
+    }
+
+    #[inline]
+    fn queue(&mut self, index: usize) -> &mut Queue {
+        self.hot[index].queue_of(&mut self.queues)
+    }
+
     /// How many links were added.
     pub fn len(&self) -> usize {
         self.hot.len()
@@ -409,9 +431,10 @@ impl Wires {
     /// The last transmission that began by `now_ns`. A busy period begins with a packet that did not wait, and nothing
     /// that comes ahead of its time waits.
     fn last_begun(&self, wire: &Wire, queue: Option<&Queue>, now_ns: u64, ahead: Ahead) -> Waiting<()> {
-        let began_in_period = |queue: &&Queue| queue.last.end_ns > wire.busy_start_ns.min(now_ns);
-        if let Some(queue) = queue.filter(began_in_period) {
-            return queue.last;
+        let began_in_period = |last: &&Waiting<()>| last.end_ns > wire.busy_start_ns.min(now_ns);
+        let left = queue.and_then(|queue| queue.waiting.last());
+        if let Some(last) = left.filter(began_in_period) {
+            return *last;
         }
         let (start_ns, bytes) = if ahead.pkts == 0 {
             (wire.busy_start_ns, wire.busy_bytes as u32)

@@ -16,6 +16,7 @@ pub fn reference() -> String {
     table(&mut text, &tables::flow_totals());
     table(&mut text, &tables::groups());
     table(&mut text, &tables::completions());
+    table(&mut text, &tables::histograms::table());
     let _ = writeln!(
         text,
         "### Metrics of `summary.json`\n\n| name | unit | meaning |\n|---|---|---|"

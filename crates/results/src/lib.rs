@@ -28,6 +28,7 @@ mod layout;
 pub mod manifest;
 pub mod measure;
 pub mod pack;
+mod percentiles;
 pub mod picture;
 pub mod print;
 pub mod read;

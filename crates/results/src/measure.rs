@@ -6,7 +6,7 @@ use fadelab_run::record::FlowCounters;
 use crate::bins::{self, SWING_BIN_NS};
 use crate::counters::per_us;
 use crate::fairness;
-use crate::{Run, interval};
+use crate::{Run, interval, percentiles};
 
 /// A figure of a link in a run. Those about flows are over the flows whose data cross the link.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -27,6 +27,12 @@ pub enum Metric {
     QueuePkts,
     /// Mean time a packet waited.
     QueueWait,
+    /// Wait that 50 % do not exceed.
+    QueueWaitP50,
+    /// Wait that 95 % do not exceed.
+    QueueWaitP95,
+    /// Wait that 99 % do not exceed.
+    QueueWaitP99,
     /// Dropped packets.
     DropRate,
     /// Marked packets.
@@ -37,6 +43,12 @@ pub enum Metric {
     AirLossExact,
     /// Mean round trip.
     Rtt,
+    /// Round trip that 50 % do not exceed.
+    RttP50,
+    /// Round trip that 95 % do not exceed.
+    RttP95,
+    /// Round trip that 99 % do not exceed.
+    RttP99,
     /// Retransmitted packets.
     RetransmitRate,
     /// Retransmission timeouts.
@@ -45,6 +57,12 @@ pub enum Metric {
     Completions,
     /// Their mean time.
     CompletionTime,
+    /// Time of them that 50 % do not exceed.
+    CompletionTimeP50,
+    /// Time of them that 95 % do not exceed.
+    CompletionTimeP95,
+    /// Time of them that 99 % do not exceed.
+    CompletionTimeP99,
 }
 
 /// Name, unit and meaning of a metric.
@@ -70,7 +88,7 @@ const fn info(metric: Metric, name: &'static str, unit: &'static str, about: &'s
 }
 
 /// Number of metrics.
-pub const METRICS_N: usize = 17;
+pub const METRICS_N: usize = 26;
 
 /// All metrics, in the order of [`Metric`].
 pub const METRICS: [MetricInfo; METRICS_N] = [
@@ -124,6 +142,24 @@ pub const METRICS: [MetricInfo; METRICS_N] = [
         "mean time a packet waited, by Little's law: integral of the packets waiting / packets sent",
     ),
     info(
+        Metric::QueueWaitP50,
+        "queue_wait_ms_p50",
+        "ms",
+        "what half of the packets that left the queue waited at most, ACKs included; null on a kernel",
+    ),
+    info(
+        Metric::QueueWaitP95,
+        "queue_wait_ms_p95",
+        "ms",
+        "what 95 % of them waited at most",
+    ),
+    info(
+        Metric::QueueWaitP99,
+        "queue_wait_ms_p99",
+        "ms",
+        "what 99 % of them waited at most",
+    ),
+    info(
         Metric::DropRate,
         "drop_rate",
         "1",
@@ -155,6 +191,14 @@ pub const METRICS: [MetricInfo; METRICS_N] = [
         "mean of the RTT samples of the senders, one per ACK that advances: few while losses are repaired",
     ),
     info(
+        Metric::RttP50,
+        "rtt_ms_p50",
+        "ms",
+        "what half of the RTT samples are at most; null where not all flows of a group cross the link, and on a kernel",
+    ),
+    info(Metric::RttP95, "rtt_ms_p95", "ms", "what 95 % of them are at most"),
+    info(Metric::RttP99, "rtt_ms_p99", "ms", "what 99 % of them are at most"),
+    info(
         Metric::RetransmitRate,
         "retransmit_rate",
         "1",
@@ -173,6 +217,24 @@ pub const METRICS: [MetricInfo; METRICS_N] = [
         "s",
         "mean time of those until all was acknowledged, handshake included",
     ),
+    info(
+        Metric::CompletionTimeP50,
+        "completion_s_p50",
+        "s",
+        "what half of these times are at most",
+    ),
+    info(
+        Metric::CompletionTimeP95,
+        "completion_s_p95",
+        "s",
+        "what 95 % of them are at most",
+    ),
+    info(
+        Metric::CompletionTimeP99,
+        "completion_s_p99",
+        "s",
+        "what 99 % of them are at most",
+    ),
 ];
 
 /// The figures of one link in one run. Absent: the run says nothing about it (no packet sent, no series, no channel).
@@ -187,6 +249,12 @@ impl Figures {
 
     fn set(&mut self, metric: Metric, value: impl Into<Option<f64>>) {
         self.0[metric as usize] = value.into();
+    }
+
+    /// Sets the percentiles, of which `first` is the first metric and the others follow.
+    fn set_percentiles(&mut self, first: Metric, values: [Option<f64>; 3]) {
+        let first = first as usize;
+        self.0[first..first + values.len()].copy_from_slice(&values);
     }
 }
 
@@ -239,6 +307,7 @@ fn link_figures(run: &Run, link: usize, figures: &mut Figures) {
     );
     figures.set(Metric::QueuePkts, ratio(queue_pkt_us * 1e3, run.measured_ns() as f64));
     figures.set(Metric::QueueWait, ratio(queue_pkt_us / 1e3, sent_pkts));
+    figures.set_percentiles(Metric::QueueWaitP50, percentiles::waits_ms(run, link, None));
     let dropped = count(|c| c.dropped_full_pkts) + count(|c| c.dropped_law_pkts);
     figures.set(Metric::DropRate, ratio(dropped, dropped + sent_pkts));
     figures.set(Metric::MarkRate, ratio(count(|c| c.marked_pkts), sent_pkts));
@@ -300,6 +369,7 @@ fn flow_figures(run: &Run, flows: &[usize], figures: &mut Figures) {
         Metric::Rtt,
         ratio(total(|c| c.rtt_us_sum) / 1e3, total(|c| c.rtt_samples)),
     );
+    figures.set_percentiles(Metric::RttP50, percentiles::rtts_ms(run, flows));
     figures.set(
         Metric::RetransmitRate,
         ratio(total(|c| c.retransmitted_pkts), total(|c| c.sent_pkts)),
@@ -320,6 +390,7 @@ fn completion_figures(run: &Run, flows: &[usize], figures: &mut Figures) {
         .collect();
     figures.set(Metric::Completions, ended.len() as f64);
     figures.set(Metric::CompletionTime, ratio(ended.iter().sum(), ended.len() as f64));
+    figures.set_percentiles(Metric::CompletionTimeP50, percentiles::of_values(ended));
 }
 
 #[cfg(test)]

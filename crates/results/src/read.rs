@@ -5,7 +5,8 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use fadelab_path::counters::LinkCounters;
-use fadelab_run::record::{Completion, FlowCounters, RunRecord, Series};
+use fadelab_path::histogram::Histogram;
+use fadelab_run::record::{Completion, Delays, FlowCounters, OfGroup, RunRecord, Series, Waits};
 use serde::Deserialize;
 use serde::de::DeserializeOwned;
 
@@ -13,6 +14,7 @@ use crate::folder::LAWS;
 use crate::manifest::FORMAT;
 use crate::rows::{self, Rows};
 use crate::setup::Setup;
+use crate::tables::histograms::{RTT, RTT_UNIT_NS, WAIT};
 use crate::watch::{self, Named};
 use crate::{Claim, Error, Experiment, OwnLaw, Picture, Run, Source, counters};
 
@@ -93,8 +95,9 @@ struct Verdicts {
     pictures: Vec<Picture>,
 }
 
-/// The table of values to watch.
+/// The table of values to watch, and that of delays.
 const WATCH: &str = "watch";
+const HISTOGRAMS: &str = "histograms";
 
 /// Puts the rows of a table where they belong.
 type Take = fn(&mut [Run], &Rows) -> Result<(), String>;
@@ -113,18 +116,19 @@ fn experiment(folder: &Path, manifest: Manifest) -> Result<Experiment, Error> {
     let setup: Setup = json(folder, "setup.json")?;
     let verdicts: Verdicts = json(folder, "summary.json")?;
     let mut runs = runs(setup).map_err(unreadable(folder.join("setup.json")))?;
-    let tables: [(&str, Take); 6] = [
+    let tables: [(&str, Take); 7] = [
         ("links", take_link_samples),
         ("flows", take_flow_samples),
         (WATCH, take_watched),
         ("runs", take_link_totals),
         ("flow_totals", take_flow_totals),
         ("completions", take_completions),
+        (HISTOGRAMS, take_delays),
     ];
     for (table, take) in tables {
         let path = folder.join(format!("{table}.parquet"));
-        // Results from before laws declared values have none.
-        if table == WATCH && !path.exists() {
+        // Results from before laws declared values, and from before delays were counted, have none.
+        if [WATCH, HISTOGRAMS].contains(&table) && !path.exists() {
             continue;
         }
         rows::each(&path, |rows| take(&mut runs, rows)).map_err(unreadable(path))?;
@@ -211,6 +215,7 @@ fn runs(setup: Setup) -> Result<Vec<Run>, String> {
                 flows_warmup: vec![FlowCounters::default(); spec.flows.len()],
                 flows_end: vec![FlowCounters::default(); spec.flows.len()],
                 completions: Vec::new(),
+                delays: Delays::default(),
                 series: Series {
                     flows: vec![Vec::new(); spec.flows.len()],
                     flows_watched: vec![Vec::new(); spec.flows.len()],
@@ -352,4 +357,48 @@ fn take_completions(runs: &mut [Run], rows: &Rows) -> Result<(), String> {
             bytes: bytes[row] as u64,
         });
     })
+}
+
+fn take_delays(runs: &mut [Run], rows: &Rows) -> Result<(), String> {
+    let (numbers, lower_ns, count) = (rows.numbers("run")?, rows.numbers("lower_ns")?, rows.numbers("count")?);
+    let (quantity, link, group) = (rows.texts("quantity")?, rows.texts("link")?, rows.texts("group")?);
+    for row in 0..rows.len {
+        let number = numbers[row];
+        let run = usize::try_from(number).ok().and_then(|number| runs.get_mut(number));
+        let run = run.ok_or_else(|| format!("row {row} belongs to run {number}, which does not exist"))?;
+        let (lower_ns, count) = (lower_ns[row] as u64, count[row] as u64);
+        if quantity[row] == RTT {
+            let rtts_us = &mut run.record.delays.rtts_us;
+            of_group(rtts_us, group[row]).add(lower_ns / RTT_UNIT_NS, count);
+            continue;
+        }
+        if quantity[row] != WAIT {
+            return Err(format!(
+                "row {row} has the quantity {}: it is {WAIT} or {RTT}",
+                quantity[row]
+            ));
+        }
+        let place = link_place(run, link[row]).and_then(|link| run.record.place_of(link));
+        let place = place.ok_or_else(|| format!("row {row} names the link {}, which does not exist", link[row]))?;
+        let waits_ns = &mut run.record.delays.waits_ns;
+        waits_ns.resize(run.record.link_ids.len(), Waits::default());
+        let waits = &mut waits_ns[place];
+        waits.all.add(lower_ns, count);
+        if !group[row].is_empty() {
+            of_group(&mut waits.groups, group[row]).add(lower_ns, count);
+        }
+    }
+    Ok(())
+}
+
+/// The histogram of a group, whose rows stand together.
+fn of_group<'a>(groups: &'a mut Vec<OfGroup>, name: &str) -> &'a mut Histogram {
+    if groups.last().is_none_or(|last| last.group != name) {
+        groups.push(OfGroup {
+            group: name.to_owned(),
+            histogram: Histogram::default(),
+        });
+    }
+    let last = groups.len() - 1;
+    &mut groups[last].histogram
 }

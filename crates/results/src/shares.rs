@@ -4,12 +4,12 @@ use std::collections::BTreeMap;
 
 use serde::Serialize;
 
-use crate::Run;
 use crate::contender::Contender;
 use crate::convergence::convergence_s;
 use crate::distinct::in_order;
 use crate::interval::Stat;
 use crate::measure::{self, Metric, ratio};
+use crate::{Run, percentiles};
 
 /// A figure of a group of flows in a run.
 #[derive(Clone, Copy, Debug)]
@@ -34,10 +34,12 @@ enum What {
     Window,
     /// How long it takes to its fair part.
     Convergence,
+    /// How long its data waited at the link: the percentile at this place.
+    Wait(usize),
 }
 
 /// Number of figures.
-pub const SHARE_METRICS_N: usize = 10;
+pub const SHARE_METRICS_N: usize = 19;
 
 /// All of them.
 pub const SHARE_METRICS: [ShareMetric; SHARE_METRICS_N] = [
@@ -66,6 +68,42 @@ pub const SHARE_METRICS: [ShareMetric; SHARE_METRICS_N] = [
         What::Of(Metric::Rtt),
     ),
     info(
+        "rtt_ms_p50",
+        "ms",
+        "what half of them are at most; null where some of its flows do not cross the link, and on a kernel",
+        What::Of(Metric::RttP50),
+    ),
+    info(
+        "rtt_ms_p95",
+        "ms",
+        "what 95 % of them are at most",
+        What::Of(Metric::RttP95),
+    ),
+    info(
+        "rtt_ms_p99",
+        "ms",
+        "what 99 % of them are at most",
+        What::Of(Metric::RttP99),
+    ),
+    info(
+        "queue_wait_ms_p50",
+        "ms",
+        "what half of its data packets that left the queue of the link waited there at most; null on a kernel",
+        What::Wait(0),
+    ),
+    info(
+        "queue_wait_ms_p95",
+        "ms",
+        "what 95 % of them waited at most",
+        What::Wait(1),
+    ),
+    info(
+        "queue_wait_ms_p99",
+        "ms",
+        "what 99 % of them waited at most",
+        What::Wait(2),
+    ),
+    info(
         "retransmit_rate",
         "1",
         "retransmissions / data packets sent",
@@ -91,6 +129,24 @@ pub const SHARE_METRICS: [ShareMetric; SHARE_METRICS_N] = [
         What::Of(Metric::CompletionTime),
     ),
     info(
+        "completion_s_p50",
+        "s",
+        "what half of these times are at most",
+        What::Of(Metric::CompletionTimeP50),
+    ),
+    info(
+        "completion_s_p95",
+        "s",
+        "what 95 % of them are at most",
+        What::Of(Metric::CompletionTimeP95),
+    ),
+    info(
+        "completion_s_p99",
+        "s",
+        "what 99 % of them are at most",
+        What::Of(Metric::CompletionTimeP99),
+    ),
+    info(
         "convergence_s",
         "s",
         "from the last start until the group's part of the payload stays for 5 s within 25 % of its fair one, the same \
@@ -108,15 +164,18 @@ const fn info(name: &'static str, unit: &'static str, about: &'static str, what:
     }
 }
 
-/// The figures of some flows of those that cross a link, in the order of [`SHARE_METRICS`]; one of which the run says
+/// The figures of a group of those that cross link `link`, in the order of [`SHARE_METRICS`]; one of which the run says
 /// nothing is absent.
-pub fn figures(run: &Run, flows: &[usize], crossing: &[usize]) -> [Option<f64>; SHARE_METRICS_N] {
+pub fn figures(run: &Run, link: usize, group: &FlowGroup, crossing: &[usize]) -> [Option<f64>; SHARE_METRICS_N] {
+    let flows = &group.flows;
     let own = measure::of_flows(run, flows);
+    let waits_ms = percentiles::waits_ms(run, link, Some(&group.name));
     SHARE_METRICS.map(|metric| match metric.what {
         What::Of(metric) => own.get(metric),
         What::Part => part(run, flows, crossing),
         What::Window => cwnd_pkts_mean(run, flows),
         What::Convergence => convergence_s(run, flows, crossing),
+        What::Wait(place) => waits_ms[place],
     })
 }
 
@@ -208,11 +267,10 @@ pub(crate) fn shares(point: &[(String, String)], link: &str, contender: &Contend
     let mut groups: Vec<FlowGroup> = Vec::new();
     for run in runs.iter().filter(placed) {
         let id = run.spec.links.iter().position(|spec| spec.name.as_ref() == link);
-        let (here, crossing) = id.map_or_else(Default::default, |id| {
-            (flow_groups(run, id), measure::crossing_flows(run, id))
-        });
+        let Some(id) = id else { continue };
+        let (here, crossing) = (flow_groups(run, id), measure::crossing_flows(run, id));
         for group in &here {
-            let figures = figures(run, &group.flows, &crossing);
+            let figures = figures(run, id, group, &crossing);
             figures_of
                 .entry(group.name.clone())
                 .or_default()

@@ -23,7 +23,7 @@ struct Column {
 /// Rank of a column that always stays.
 const STAYS: u8 = u8::MAX;
 
-const COLUMNS: [Column; 12] = [
+const COLUMNS: [Column; 15] = [
     Column {
         heading: "utilisation",
         unit: "%",
@@ -95,6 +95,31 @@ const COLUMNS: [Column; 12] = [
         unit: "ended, mean s",
         rank: 3,
         cell: transfers,
+    },
+    Column {
+        heading: "RTT p50/95/99",
+        unit: "ms",
+        rank: 0,
+        cell: |g| percentiles(g, [Metric::RttP50, Metric::RttP95, Metric::RttP99]),
+    },
+    Column {
+        heading: "wait p50/95/99",
+        unit: "ms",
+        rank: 0,
+        cell: |g| percentiles(g, [Metric::QueueWaitP50, Metric::QueueWaitP95, Metric::QueueWaitP99]),
+    },
+    Column {
+        heading: "times p50/95/99",
+        unit: "s",
+        rank: 0,
+        cell: |g| {
+            let metrics = [
+                Metric::CompletionTimeP50,
+                Metric::CompletionTimeP95,
+                Metric::CompletionTimeP99,
+            ];
+            percentiles(g, metrics)
+        },
     },
 ];
 
@@ -430,6 +455,16 @@ fn transfers(group: &Group) -> Option<String> {
         group.stat(Metric::Completions)?.mean,
         digits(time.mean)
     ))
+}
+
+/// Percentiles in one cell; where one is absent all are.
+fn percentiles(group: &Group, metrics: [Metric; 3]) -> Option<String> {
+    percentiles_text(metrics.map(|metric| group.stat(metric)))
+}
+
+fn percentiles_text(stats: [Option<Stat>; 3]) -> Option<String> {
+    let texts = stats.into_iter().map(|stat| Some(digits(stat?.mean)));
+    Some(texts.collect::<Option<Vec<_>>>()?.join(", "))
 }
 
 #[cfg(test)]

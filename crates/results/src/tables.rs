@@ -1,6 +1,7 @@
-//! The seven Parquet tables: what their rows are and what their columns mean.
+//! The eight Parquet tables: what their rows are and what their columns mean.
 
 mod coordinates;
+pub mod histograms;
 pub mod watched;
 
 use std::path::Path;
@@ -323,6 +324,7 @@ pub(crate) fn columns_csv(experiment: &Experiment) -> csv::Result<Vec<u8>> {
     flow_totals().with_coordinates(&swept).describe(&mut writer)?;
     groups().with_coordinates(&swept).describe(&mut writer)?;
     completions().with_coordinates(&swept).describe(&mut writer)?;
+    histograms::table().with_coordinates(&swept).describe(&mut writer)?;
     writer.into_inner().map_err(|error| error.into_error().into())
 }
 
@@ -376,6 +378,11 @@ pub(crate) fn write(experiment: &Experiment, folder: &Path, format: Format) -> R
         folder,
         format,
         runs_keyed().map(|(run, key)| completion_rows(run, key)),
+    )?;
+    histograms::table().with_coordinates(&swept).write(
+        folder,
+        format,
+        runs_keyed().map(|(run, key)| histograms::rows(run, key)),
     )
 }
 
@@ -451,7 +458,7 @@ fn group_rows<'a>(run: &'a Run, key: RunKey<'a>) -> Vec<GroupRow<'a>> {
         groups.map(move |group| GroupRow {
             key,
             link: &run.spec.links[link as usize].name,
-            figures: shares::figures(run, &group.flows, &crossing),
+            figures: shares::figures(run, link as usize, &group, &crossing),
             group,
         })
     };

@@ -10,11 +10,12 @@ use fadelab_results::{Error, Experiment, Source, Summary, Target, check_target, 
 use parquet::file::reader::{FileReader, SerializedFileReader};
 use parquet::record::{Field, Row};
 
-const FILES: [&str; 11] = [
+const FILES: [&str; 12] = [
     "completions.parquet",
     "flow_totals.parquet",
     "flows.parquet",
     "groups.parquet",
+    "histograms.parquet",
     "links.parquet",
     "manifest.json",
     "report.html",

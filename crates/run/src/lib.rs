@@ -7,6 +7,7 @@
 #![warn(missing_docs)]
 
 pub mod app;
+pub mod classes;
 pub mod flow;
 pub mod network;
 pub mod record;

@@ -1,6 +1,7 @@
 //! What a run gives back: cumulative counters and instant samples. Rates are derived by whoever reads them.
 
 use fadelab_path::counters::LinkCounters;
+use fadelab_path::histogram::Histogram;
 use serde::{Deserialize, Serialize};
 
 /// Cumulative counters of a flow, and the state of its window at that instant.
@@ -67,6 +68,34 @@ pub struct Series {
 /// their declarations, then all of the next. Empty where nothing is declared or told.
 pub type Watched = Vec<u64>;
 
+/// How long packets waited and round trips took in the measured interval, each sample counted. Empty where a ground
+/// sees only some of them.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Delays {
+    /// RTT samples of each group of flows, in µs, in the order of their first flows.
+    pub rtts_us: Vec<OfGroup>,
+    /// Per shown link, of what left its queue for the transmitter.
+    pub waits_ns: Vec<Waits>,
+}
+
+/// Delays of a group of flows.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct OfGroup {
+    /// Name of the group.
+    pub group: String,
+    /// How often which delay came.
+    pub histogram: Histogram,
+}
+
+/// How long packets waited at a link.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Waits {
+    /// All of them, ACKs included.
+    pub all: Histogram,
+    /// Data of each group whose data cross the link.
+    pub groups: Vec<OfGroup>,
+}
+
 /// What one run gives back. Totals over the measured interval are `end - warmup`, field by field. Only shown links are
 /// here: a network of a hundred thousand flows has four times as many links, which nobody looks at.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -83,6 +112,8 @@ pub struct RunRecord {
     pub flows_end: Vec<FlowCounters>,
     /// In order of their end.
     pub completions: Vec<Completion>,
+    /// How long packets waited and round trips took.
+    pub delays: Delays,
     /// Empty unless recording was asked for.
     pub series: Series,
     /// Events processed.

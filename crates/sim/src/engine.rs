@@ -8,6 +8,7 @@ use fadelab_path::violation::{Checked, Violation, violated};
 use fadelab_run::record::{FlowCounters, RunRecord, Series};
 use fadelab_run::spec::{Misfit, RunSpec};
 
+use crate::delays::Delays;
 use crate::ends::Ends;
 use crate::flow::Flow;
 use crate::network::Network;
@@ -131,6 +132,7 @@ pub(crate) struct Engine<'a> {
     pub(crate) now_ns: u64,
     record: RunRecord,
     ends: Ends,
+    delays: Delays,
     #[cfg(feature = "fault-injection")]
     pub(crate) fault: Option<fault::Fault>,
 }
@@ -145,7 +147,8 @@ impl<'a> Engine<'a> {
         if let Some(tap) = tap {
             net.set_tap(tap);
         }
-        let flows = Flow::all(spec, &mut net);
+        let delays = Delays::of(&net);
+        let flows = Flow::all(spec, &mut net, delays.round_trips());
         let mut engine = Self {
             spec,
             net,
@@ -156,6 +159,7 @@ impl<'a> Engine<'a> {
                 ..RunRecord::default()
             },
             ends: Ends::default(),
+            delays,
             #[cfg(feature = "fault-injection")]
             fault: None,
         };
@@ -229,6 +233,7 @@ impl<'a> Engine<'a> {
         self.record.events += self.net.events_more();
         self.record.completions = std::mem::take(&mut self.ends).in_order();
         (self.record.links_end, self.record.flows_end) = self.snapshot()?;
+        self.record.delays = self.delays.record(&self.record, &mut self.net);
         self.net.check_conservation(self.now_ns)?;
         Ok(true)
     }
@@ -329,6 +334,7 @@ impl<'a> Engine<'a> {
         self.schedule_own(event, u64::MAX);
         if event == Own::WarmUp as usize {
             (self.record.links_warmup, self.record.flows_warmup) = self.snapshot()?;
+            self.delays.forget(&mut self.net);
         } else if event == Own::Sample as usize {
             self.take_sample()?;
         } else {

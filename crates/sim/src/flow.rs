@@ -22,6 +22,7 @@ use crate::pipe::Exits;
 use crate::schedule::SourceId;
 use crate::tcp::plan::Plan;
 use crate::tcp::receiver::Receiver;
+use crate::tcp::round_trips::RoundTrips;
 use crate::tcp::sender::handshake::{carry, syn};
 use crate::tcp::sender::{Identity, Sender};
 
@@ -65,11 +66,12 @@ const _: () = assert!(
 );
 
 impl Flow {
-    /// The flows of `spec`, with their routes through `net`.
-    pub fn all(spec: &RunSpec, net: &mut Network) -> Vec<Self> {
+    /// The flows of `spec`, with their routes through `net`. Those of group `k` count in `round_trips[k]`.
+    pub fn all(spec: &RunSpec, net: &mut Network, round_trips: &[Rc<RoundTrips>]) -> Vec<Self> {
         let mut plan = None;
         let flows = spec.flows.iter().enumerate().map(|(id, flow)| {
-            let shared = Plan::of(flow, plan.as_ref());
+            let group = net.groups().of_flow[id] as usize;
+            let shared = Plan::of(flow, &round_trips[group], plan.as_ref());
             plan = Some(Rc::clone(&shared));
             Self::new(id as u32, flow, shared, spec.seed, net)
         });
@@ -228,6 +230,9 @@ impl Flow {
             return Ok(());
         };
         sender.on_ack(now, &self.plan, id, net)?;
+        if let Some(rtt_us) = sender.take_rtt_us() {
+            self.plan.round_trips.add(rtt_us);
+        }
         let mut due_ns = sender.next_due();
         if self.closing && self.complete(now_ns, source, ends) {
             due_ns = due_ns.min(self.app.due_ns());

@@ -28,11 +28,11 @@ pub(crate) struct Layout {
 }
 
 impl Layout {
-    /// Builds the links of a spec.
-    pub fn of(spec: &RunSpec) -> Self {
+    /// Builds the links of a spec, some of which are `apart`: delays of several classes of packets are counted there.
+    pub fn of(spec: &RunSpec, apart: impl Fn(LinkId) -> bool) -> Self {
         let spec = &*kinds::told_apart(spec);
         let mut wires = Wires::default();
-        for (link, family) in spec.network.links.iter().zip(families(spec)) {
+        for (link, family) in spec.network.links.iter().zip(families(spec, &apart)) {
             wires.add(link, spec.seed, family);
         }
         let kinds = wires.kinds().count();
@@ -85,10 +85,10 @@ fn both_ways(flow: &FlowSpec) -> [(&[LinkId], &[LinkId], bool); 2] {
 /// are tails of the same wire. One that several links feed, or that is the slowest of a route, has a pipe for itself.
 /// Where a flow enters the network and where the other way of it ends lies the same host, so first links form a family
 /// with others behind whose hosts' tails are: into their pipe packets come as they come out of that of the tails.
-fn families(spec: &RunSpec) -> Vec<u64> {
-    let (feeders, rate) = (feeders(spec, |link| link), |link: LinkId| {
-        spec.network.links[link as usize].capacity.rate_bps_mean()
-    });
+fn families(spec: &RunSpec, apart: impl Fn(LinkId) -> bool) -> Vec<u64> {
+    let feeders = feeders(spec, |link| link);
+    let tail_of = |link| tail_of(link, spec, &feeders, &apart);
+    let rate = |link: LinkId| spec.network.links[link as usize].capacity.rate_bps_mean();
     let mut is_slowest = vec![false; spec.network.links.len()];
     for route in spec.flows.iter().flat_map(|flow| [&flow.route, &flow.route_back]) {
         let least = route.iter().map(|&link| rate(link)).min();
@@ -98,10 +98,10 @@ fn families(spec: &RunSpec) -> Vec<u64> {
     let mut beside_tails_of = vec![None; spec.network.links.len()];
     for (way, answer, _) in spec.flows.iter().flat_map(both_ways) {
         if let (Some(&last), Some(&first)) = (way.last(), answer.first()) {
-            beside_tails_of[first as usize] = tail_of(last, spec, &feeders);
+            beside_tails_of[first as usize] = tail_of(last);
         }
     }
-    let family = |link: LinkId| match (tail_of(link, spec, &feeders), feeders[link as usize]) {
+    let family = |link: LinkId| match (tail_of(link), feeders[link as usize]) {
         (Some(before), _) => 2 * u64::from(before) + 1,
         (None, Feeder::Route) if !is_slowest[link as usize] => {
             beside_tails_of[link as usize].map_or(0, |before| ENTRANCES + 2 * u64::from(before))
@@ -117,15 +117,15 @@ const ENTRANCES: u64 = 1 << 40;
 
 /// The link of which `link` is a tail, if it is one. A tail has none itself: a packet is ahead of its time on one wire
 /// at most. One that is slower than what feeds it would have to hold packets back all the time, and one with a channel
-/// would say too early what is lost.
-fn tail_of(link: LinkId, spec: &RunSpec, feeders: &[Feeder]) -> Option<LinkId> {
+/// would say too early what is lost. Where delays are counted apart each packet is looked at when it comes.
+fn tail_of(link: LinkId, spec: &RunSpec, feeders: &[Feeder], apart: &impl Fn(LinkId) -> bool) -> Option<LinkId> {
     let Feeder::One(before) = feeders[link as usize] else {
         return None;
     };
     let [feeder, tail] = [before, link].map(|index| &spec.network.links[index as usize]);
     let is_faster = feeder.capacity.rate_bps_mean() <= tail.capacity.rate_bps_mean();
-    let may = is_faster && Node::plans_ahead(feeder) && Wires::is_wire(tail) && tail.channel.is_none();
-    (may && tail_of(before, spec, feeders).is_none()).then_some(before)
+    let may = is_faster && Node::plans_ahead(feeder) && Wires::is_wire(tail) && tail.channel.is_none() && !apart(link);
+    (may && tail_of(before, spec, feeders, apart).is_none()).then_some(before)
 }
 
 /// The link of which wires of a family are tails, if they are.

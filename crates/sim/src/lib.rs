@@ -6,6 +6,7 @@
 #![warn(missing_docs)]
 
 mod clock;
+mod delays;
 mod ends;
 mod engine;
 mod flow;

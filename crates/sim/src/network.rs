@@ -31,6 +31,7 @@ use crate::tap::Tap;
 
 pub(crate) mod ahead;
 mod audit;
+pub(crate) mod delays;
 mod enter;
 #[cfg(feature = "fault-injection")]
 mod fault;
@@ -39,6 +40,7 @@ mod horizon;
 mod route;
 mod turns;
 
+use delays::Counted;
 use horizon::Horizon;
 use route::{LOST, NODE, ON_AIR, TAIL, TAP};
 use turns::Turns;
@@ -80,6 +82,7 @@ pub(crate) struct Network {
     /// See [`kinds`].
     of_data_alone: BTreeSet<LinkId>,
     tap: Option<Tap>,
+    delays: Counted,
     /// See [`fetch`].
     fetched_pkts_min: usize,
 }
@@ -100,7 +103,8 @@ impl Network {
             flow.sender.is_some_and(|law| law.feedback_bytes() > 0)
                 || flow.receiver.is_some_and(|law| law.feedback_bytes() > 0)
         };
-        let layout = Layout::of(spec);
+        let delays = Counted::of(spec);
+        let layout = Layout::of(spec, |link| delays.are_apart(link));
         let keys = Keys::new(spec.network.links.len() + spec.flows.len() + own);
         let mut network = Self {
             pipes_due: Schedule::new(layout.pipes.len()),
@@ -124,8 +128,10 @@ impl Network {
             gone_pkts: 0,
             of_data_alone: kinds::of_data_alone(spec),
             tap: None,
+            delays,
             fetched_pkts_min: Self::fetched_pkts_min(spec.flows.len()),
         };
+        network.count_delays();
         for source in 0..spec.network.links.len() as SourceId {
             if let Some(at) = network.alone_at(source as usize) {
                 network.schedule_node(at, source);

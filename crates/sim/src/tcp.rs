@@ -2,6 +2,7 @@
 
 pub(crate) mod plan;
 pub(crate) mod receiver;
+pub(crate) mod round_trips;
 mod rtt;
 pub(crate) mod scoreboard;
 pub(crate) mod sender;

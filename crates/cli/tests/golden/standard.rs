@@ -12,7 +12,7 @@ use super::text::Table;
 
 /// The hashed files, in the order of the columns: figures and tables as text, which does not depend on the version of
 /// the library that writes Parquet.
-const HASHED: [(&str, &str); 7] = [
+const HASHED: [(&str, &str); 8] = [
     ("summary", "summary.json"),
     ("runs", "csv/runs.csv"),
     ("links", "csv/links.csv"),
@@ -20,6 +20,7 @@ const HASHED: [(&str, &str); 7] = [
     ("flow_totals", "csv/flow_totals.csv"),
     ("groups", "csv/groups.csv"),
     ("completions", "csv/completions.csv"),
+    ("histograms", "csv/histograms.csv"),
 ];
 
 #[derive(Deserialize)]

@@ -38,7 +38,7 @@ const ANY: Range = Real(0.0, f64::MAX);
 const UTILISATION: Range = Real(0.0, 2.0);
 
 /// A column has one meaning in whichever table it stands. Metrics of `summary.json` are columns of `runs`.
-pub const RANGES: [(&str, Range); 68] = [
+pub const RANGES: [(&str, Range); 81] = [
     ("ground", Name),
     ("run", Count),
     ("seed", Count),
@@ -89,20 +89,33 @@ pub const RANGES: [(&str, Range); 68] = [
     ("jain", SHARE),
     ("queue_pkts_mean", ANY),
     ("queue_wait_ms_mean", ANY),
+    ("queue_wait_ms_p50", ANY),
+    ("queue_wait_ms_p95", ANY),
+    ("queue_wait_ms_p99", ANY),
     ("drop_rate", SHARE),
     ("mark_rate", SHARE),
     ("air_loss_rate", SHARE),
     ("air_loss_rate_exact", SHARE),
     ("rtt_ms_mean", ANY),
+    ("rtt_ms_p50", ANY),
+    ("rtt_ms_p95", ANY),
+    ("rtt_ms_p99", ANY),
     ("retransmit_rate", SHARE),
     ("share", SHARE),
     ("cwnd_pkts_mean", ANY),
     ("completions", Grows),
     ("completion_s_mean", ANY),
     ("convergence_s", ANY),
+    ("completion_s_p50", ANY),
+    ("completion_s_p95", ANY),
+    ("completion_s_p99", ANY),
     ("start_ns", Count),
     ("end_ns", Count),
     ("bytes", Count),
+    ("quantity", Name),
+    ("lower_ns", Count),
+    ("upper_ns", Count),
+    ("count", Positive),
     // What `summary.json` says of a metric.
     ("n", Positive),
     ("mean", ANY),
@@ -146,6 +159,8 @@ pub fn check(tables: &Tables, findings: &mut Vec<String>) {
     for table in tables.iter() {
         for (place, column) in table.columns.iter().enumerate() {
             match range(column) {
+                // Of what is no group's data, and of round trips, which belong to no link.
+                Ok(Name) if table.name == "histograms" => check_column(table, place, Text, findings),
                 Ok(range) => check_column(table, place, range, findings),
                 Err(missing) => findings.push(missing),
             }

@@ -259,6 +259,16 @@ const RUNS: &[Relation] = &[
             .map(|flow| sample(at, "flow_totals", &flow.name, "delivered_bytes"));
         at.spec.warmup_ns > 0 || bytes.sum::<u64>() <= at.get("sent_bytes")
     }),
+    ("the waits of all packets sent are counted", |at| {
+        // Counted at the beginning of the transmission, at either end of the measured interval.
+        counted_waits(at).abs_diff(at.get("sent_pkts")) <= 1
+    }),
+    ("percentiles grow", |at| {
+        let grow = |names: [&str; 3]| names.map(|name| at.real(name)).is_sorted();
+        grow(["rtt_ms_p50", "rtt_ms_p95", "rtt_ms_p99"])
+            && grow(["queue_wait_ms_p50", "queue_wait_ms_p95", "queue_wait_ms_p99"])
+            && grow(["completion_s_p50", "completion_s_p95", "completion_s_p99"])
+    }),
     ("totals are at least those of the last sample", |at| {
         // What a trace offers at 0 ms is there before the measured interval.
         let growing = [
@@ -299,6 +309,26 @@ const COMPLETIONS: &[Relation] = &[
     }),
 ];
 
+/// Bins of delays.
+const HISTOGRAMS: &[Relation] = &[(
+    "a bin is at most 1/128 of its least delay wide, and a microsecond",
+    |at| {
+        let (lower_ns, upper_ns) = (at.get("lower_ns"), at.get("upper_ns"));
+        lower_ns <= upper_ns && upper_ns - lower_ns <= (lower_ns / 128).max(1000)
+    },
+)];
+
+/// Packets whose wait at a link was counted.
+fn counted_waits(at: &At<'_>) -> u64 {
+    let (bins, link) = (at.tables.get("histograms"), at.table.text(at.row, "link"));
+    let is_here = |row: &usize| {
+        let texts = ["quantity", "link"].map(|column| bins.text(*row, column));
+        texts == ["wait", link]
+    };
+    let rows = (0..bins.rows.len()).filter(is_here);
+    rows.map(|row| bins.count(row, "count")).sum()
+}
+
 /// Checks all relations.
 pub fn check(tables: &Tables, spec: &RunSpec, findings: &mut Vec<String>) {
     let all = [
@@ -307,6 +337,7 @@ pub fn check(tables: &Tables, spec: &RunSpec, findings: &mut Vec<String>) {
         ("runs", &[RUNS, LINK_COUNTERS]),
         ("flow_totals", &[FLOW_COUNTERS]),
         ("completions", &[COMPLETIONS]),
+        ("histograms", &[HISTOGRAMS]),
     ];
     for (name, relations) in all {
         let table = tables.get(name);

@@ -6,7 +6,15 @@ use std::ops::Range;
 use std::path::Path;
 
 /// The tables of a result, by the names of their files.
-pub const TABLES: [&str; 6] = ["links", "flows", "runs", "flow_totals", "groups", "completions"];
+pub const TABLES: [&str; 7] = [
+    "links",
+    "flows",
+    "runs",
+    "flow_totals",
+    "groups",
+    "completions",
+    "histograms",
+];
 
 /// A table as text: names with commas or quotes are not among those that scenarios of chance give.
 #[derive(Clone)]

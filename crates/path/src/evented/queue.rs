@@ -22,6 +22,7 @@ pub(super) struct Waiting {
     pub is_data: bool,
     /// Whether the law marked it.
     pub is_marked: bool,
+    pub class: u8,
 }
 
 impl Waiting {

@@ -87,6 +87,63 @@ impl Wires {
     }
 }
 
+impl Wires {
+    /// As [`Self::arrive_on_air`], of a packet whose delay is counted in `class`; else that is 0.
+    ///
+    /// # Errors
+    /// An invariant of the wire is broken.
+    #[inline(always)]
+    pub fn arrive_of_class(
+        &mut self,
+        index: usize,
+        now_ns: u64,
+        parcel: &mut Parcel,
+        class: u8,
+        on_air: OnAir,
+    ) -> Checked<Option<Passage>> {
+        let wire = &mut self.hot[index];
+        let Kind { line, air, .. } = &mut self.kinds[wire.kind as usize];
+        if air.is_none() {
+            let (bytes, fate) = (
+                u32::from(parcel.ip_bytes()),
+                Counted {
+                    class,
+                    ..Counted::default()
+                },
+            );
+            let queue = wire.queue_of(&mut self.queues);
+            let passage = match queue.place(wire, line, now_ns, bytes) {
+                Ok(Place::Queue) => queue.join(wire, line, now_ns, bytes, fate).map(Some),
+                Ok(Place::None) => Ok(None),
+                Ok(Place::Transmitter) => {
+                    queue.waiting.pass(class);
+                    wire.pass(line, now_ns, bytes).map(Some)
+                }
+                Err(broken) => Err(broken),
+            };
+            return self.checked(index, passage);
+        }
+        self.arrive_on_air_of_class(index, now_ns, parcel, class, on_air)
+    }
+
+    #[inline(never)]
+    fn arrive_on_air_of_class(
+        &mut self,
+        index: usize,
+        now_ns: u64,
+        parcel: &mut Parcel,
+        class: u8,
+        on_air: OnAir,
+    ) -> Checked<Option<Passage>> {
+        let queued = self.queue(index).waiting.queued();
+        let passage = self.arrive_on_air(index, now_ns, parcel, on_air)?;
+        if passage.is_some() {
+            self.queue(index).waiting.tell_class(queued, class);
+        }
+        Ok(passage)
+    }
+}
+
 /// Decides the fate of a packet whose transmission begins at `start_ns`, and tags it if it is lost.
 #[inline(always)]
 fn decide(air: &mut Air, start_ns: u64, parcel: &mut Parcel, OnAir { kind, lost }: OnAir) -> Counted {

@@ -21,8 +21,6 @@ pub(super) enum Place {
 #[derive(Debug, Default)]
 pub(super) struct Queue {
     pub waiting: Fifo<()>,
-    /// The last one that left the queue.
-    pub last: Waiting<()>,
     /// Packets that were to come ahead of time and could not.
     pub held_back_pkts: u32,
     pub drops: Drops,
@@ -38,15 +36,11 @@ impl Queue {
             if !self.waiting.leave(&first, &line.limits) {
                 return Err((LIMIT, first.start_ns));
             }
-            self.last = first;
             wire.before_pkts -= 1;
             wire.sent_bytes += u64::from(first.bytes);
             wire.busy_bytes += u64::from(first.bytes);
-            if !line
-                .rate
-                .can_send(wire.busy_start_ns, self.last.end_ns, wire.busy_bytes)
-            {
-                return Err((CAPACITY, self.last.start_ns));
+            if !line.rate.can_send(wire.busy_start_ns, first.end_ns, wire.busy_bytes) {
+                return Err((CAPACITY, first.start_ns));
             }
         }
         Ok(())

@@ -4,12 +4,12 @@ use crate::distinct::in_order;
 use crate::interval::Stat;
 use crate::shares::Share;
 use crate::summary::Summary;
-use crate::table::{View, ViewRow, digits, with_interval};
+use crate::table::{View, ViewRow, digits, percentiles_text, with_interval};
 
 /// A column: its heading, its unit, and how a cell reads.
 type Column = (&'static str, &'static str, fn(&Share) -> Option<String>);
 
-const COLUMNS: [Column; 8] = [
+const COLUMNS: [Column; 11] = [
     ("flows", "1", |share| Some(share.flows.to_string())),
     ("goodput", "Mbit/s", |share| stat_text(share.stat("goodput_bps"), 1e-6)),
     ("share", "%", |share| stat_text(share.stat("share"), 100.0)),
@@ -28,7 +28,20 @@ const COLUMNS: [Column; 8] = [
         let time = share.stat("completion_s_mean")?;
         Some(format!("{:.0}, {}", share.stat("completions")?.mean, digits(time.mean)))
     }),
+    ("RTT p50/95/99", "ms", |share| {
+        percentiles(share, ["rtt_ms_p50", "rtt_ms_p95", "rtt_ms_p99"])
+    }),
+    ("wait p50/95/99", "ms", |share| {
+        percentiles(share, ["queue_wait_ms_p50", "queue_wait_ms_p95", "queue_wait_ms_p99"])
+    }),
+    ("times p50/95/99", "s", |share| {
+        percentiles(share, ["completion_s_p50", "completion_s_p95", "completion_s_p99"])
+    }),
 ];
+
+fn percentiles(share: &Share, names: [&str; 3]) -> Option<String> {
+    percentiles_text(names.map(|name| share.stat(name)))
+}
 
 /// Without an interval no width says how many digits count.
 fn stat_text(stat: Option<Stat>, scale: f64) -> Option<String> {

@@ -5,15 +5,17 @@ use std::path::Path;
 use std::sync::Arc;
 
 use fadelab_path::counters::LinkCounters;
+use fadelab_path::histogram::Histogram;
 use fadelab_path::spec::{Buffer, CapacitySpec, LinkKind, LinkSpec, RouterSpec};
 use fadelab_path::trace::{Trace, TraceRules};
 use fadelab_phy::channel::{ChannelSpec, CodeSpec, Model};
 use fadelab_results::picture::{Axis, Curve, Mark, Panel, Picture};
 use fadelab_results::{Experiment, Host, Origin, Provenance, Run, SIM, Specs};
 use fadelab_run::app::{App, Span};
+use fadelab_run::classes::{Classes, Groups};
 use fadelab_run::flow::{FlowKind, FlowSpec};
 use fadelab_run::network::NetworkSpec;
-use fadelab_run::record::{Completion, FlowCounters, RunRecord, Series};
+use fadelab_run::record::{Completion, Delays, FlowCounters, OfGroup, RunRecord, Series, Waits};
 use fadelab_run::spec::RunSpec;
 use fadelab_run::transport::{FeedbackForm, Pacing, Recovery, RecoveryExit, RttSamples, Transport};
 
@@ -209,8 +211,39 @@ pub fn record(spec: &RunSpec, load: impl Fn(u64) -> u64) -> RunRecord {
                 bytes: 2000,
             },
         ],
+        delays: delays(spec),
         series,
         events: 12_345,
+    }
+}
+
+/// Round trips of 1, 2, ... 100 ms in each group, and as long waits of its data at each shown link, once each.
+fn delays(spec: &RunSpec) -> Delays {
+    let hundred = |unit: u64| {
+        let mut histogram = Histogram::default();
+        (1..=100).for_each(|k| histogram.add(k * unit, 1));
+        histogram
+    };
+    let shown = (0..).zip(&spec.network.links).filter(|(_, link)| link.shown);
+    let (groups, links) = (Groups::of(&spec.flows), shown.map(|(id, _)| id).collect::<Vec<_>>());
+    let of_group = |name: &String, unit| OfGroup {
+        group: name.clone(),
+        histogram: hundred(unit),
+    };
+    let waits = |classes: Classes| {
+        let told = classes.groups.iter();
+        let told: Vec<OfGroup> = told
+            .map(|&group| of_group(&groups.names[group as usize], 1_000_000))
+            .collect();
+        let mut all = Histogram::default();
+        for group in &told {
+            all.add_all(&group.histogram);
+        }
+        Waits { all, groups: told }
+    };
+    Delays {
+        rtts_us: groups.names.iter().map(|name| of_group(name, 1000)).collect(),
+        waits_ns: Classes::of(spec, &groups, &links).into_iter().map(waits).collect(),
     }
 }
 

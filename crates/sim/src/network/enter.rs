@@ -7,7 +7,7 @@ use fadelab_path::wire::{OnAir, Passage};
 use fadelab_phy::channel::PacketKind;
 
 use super::Network;
-use super::route::{LOST, LOST_AT, NODE, OF_ACKS, ON_AIR, TAIL, TAP, link_of};
+use super::route::{APART, LOST, LOST_AT, NODE, OF_ACKS, ON_AIR, TAIL, TAP, link_of};
 
 impl Network {
     /// The next place on the route is no wire, or a tail to which the packet could not go ahead of its time.
@@ -41,22 +41,40 @@ impl Network {
     pub(super) fn enter_air(&mut self, now_ns: u64, hop: u32, mut parcel: Parcel) -> Checked<()> {
         let wire = link_of(hop);
         if hop & OF_ACKS == 0 {
-            return self.enter_wire_on_air::<true>(now_ns, wire, parcel);
+            return self.enter_wire_on_air::<true>(now_ns, hop, parcel);
         }
         let wires = &mut self.wires;
         match wires.pass_on_air_at_once(wire as usize, now_ns, &mut parcel, on_air::<false>()) {
             Some(passage) => self.go_ahead(now_ns, wire, passage, parcel),
-            None => self.enter_wire_on_air::<false>(now_ns, wire, parcel),
+            None => self.enter_wire_on_air::<false>(now_ns, hop, parcel),
         }
     }
 
     #[inline(never)]
-    fn enter_wire_on_air<const IS_DATA: bool>(&mut self, now_ns: u64, wire: u32, mut parcel: Parcel) -> Checked<()> {
+    fn enter_wire_on_air<const IS_DATA: bool>(&mut self, now_ns: u64, hop: u32, mut parcel: Parcel) -> Checked<()> {
+        if IS_DATA && hop & APART != 0 {
+            return self.enter_apart(now_ns, hop, parcel);
+        }
+        let wire = link_of(hop);
         debug_assert_eq!(self.slab.get(parcel.id()).header.is_data(), IS_DATA, "a route has one");
         let passage = self
             .wires
             .arrive_on_air(wire as usize, now_ns, &mut parcel, on_air::<IS_DATA>())?;
         self.pass_on(now_ns, wire, passage, parcel)
+    }
+
+    /// Data come to a link at which delays are counted apart: a wire, with a channel or without, or a node.
+    fn enter_apart(&mut self, now_ns: u64, hop: u32, mut parcel: Parcel) -> Checked<()> {
+        let (link, class) = (link_of(hop), self.class_before(parcel));
+        let pipe = self.pipe_of[link as usize] as usize;
+        let Some(at) = pipe.checked_sub(self.pipes_alone) else {
+            let on_air = on_air::<true>();
+            let wires = &mut self.wires;
+            let passage = wires.arrive_of_class(link as usize, now_ns, &mut parcel, class, on_air)?;
+            return self.pass_on(now_ns, link, passage, parcel);
+        };
+        let arrival = self.nodes[at].arrive_of_class(now_ns, parcel, class, PacketKind::Data, &mut self.slab)?;
+        self.take_in(now_ns, (link, pipe), arrival, parcel)
     }
 
     #[inline(never)]
@@ -65,7 +83,7 @@ impl Network {
     }
 
     #[inline(always)]
-    pub(super) fn enter_node(&mut self, now_ns: u64, hop: u32, mut parcel: Parcel) -> Checked<()> {
+    pub(super) fn enter_node(&mut self, now_ns: u64, hop: u32, parcel: Parcel) -> Checked<()> {
         let link = link_of(hop);
         let kind = if hop & OF_ACKS == 0 {
             PacketKind::Data
@@ -75,13 +93,26 @@ impl Network {
         debug_assert_eq!(packet_kind(&self.slab.get(parcel.id()).header), kind, "a route has one");
         let pipe = self.pipe_of[link as usize] as usize;
         let at = pipe - self.pipes_alone;
-        match self.nodes[at].arrive(now_ns, parcel, kind, &mut self.slab)? {
+        let arrival = self.nodes[at].arrive(now_ns, parcel, kind, &mut self.slab)?;
+        self.take_in(now_ns, (link, pipe), arrival, parcel)
+    }
+
+    /// What a node says became of a packet.
+    #[inline(always)]
+    fn take_in(
+        &mut self,
+        now_ns: u64,
+        (link, pipe): (u32, usize),
+        arrival: Arrival,
+        mut parcel: Parcel,
+    ) -> Checked<()> {
+        match arrival {
             Arrival::Leaves { due_ns } => return self.go_ahead(now_ns, link, Passage { due_ns, kind: pipe }, parcel),
             Arrival::Lost { due_ns } => {
                 parcel.set_tag(LOST_AT);
                 return self.go_ahead(now_ns, link, Passage { due_ns, kind: pipe }, parcel);
             }
-            Arrival::Taken => self.schedule_node(at, link),
+            Arrival::Taken => self.schedule_node(pipe - self.pipes_alone, link),
             Arrival::Dropped => self.discard(parcel.id()),
         }
         Ok(())

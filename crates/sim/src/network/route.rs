@@ -18,10 +18,14 @@ pub(super) const ON_AIR: u32 = NODE | TAIL;
 /// Either of the last two has this bit as well on a route of ACKs.
 pub(super) const OF_ACKS: u32 = 1 << 29;
 
+/// On a route of data links of all sorts have this bit and those of [`ON_AIR`] where delays are counted apart, see
+/// [`super::delays`].
+pub(super) const APART: u32 = 1 << 28;
+
 /// The number of the link, without the bits.
 #[inline(always)]
 pub(super) fn link_of(hop: u32) -> u32 {
-    hop & (OF_ACKS - 1)
+    hop & (APART - 1)
 }
 
 /// Marks the end of a route.
@@ -45,11 +49,11 @@ impl Network {
         } else {
             &[]
         };
-        let data_at = self.add_hops(&[tap, route], PacketKind::Data);
-        (data_at, self.add_hops(&[route_back, tap], PacketKind::Ack))
+        let data_at = self.add_hops(flow, &[tap, route], PacketKind::Data);
+        (data_at, self.add_hops(flow, &[route_back, tap], PacketKind::Ack))
     }
 
-    fn add_hops(&mut self, pieces: &[&[LinkId]], kind: PacketKind) -> u32 {
+    fn add_hops(&mut self, flow: u32, pieces: &[&[LinkId]], kind: PacketKind) -> u32 {
         let start = self.hops.len() as u32;
         for &link in pieces.iter().copied().flatten() {
             if link >= LOST {
@@ -57,7 +61,13 @@ impl Network {
                 continue;
             }
             let of_kind = if kind == PacketKind::Ack { OF_ACKS } else { 0 };
+            let apart = if kind == PacketKind::Data {
+                self.note_class(link, flow)
+            } else {
+                0
+            };
             self.hops.push(match self.alone_at(link as usize) {
+                _ if apart != 0 => link | ON_AIR | apart,
                 Some(_) => link | NODE | of_kind,
                 None if self.wires.is_on_air(link as usize) => link | ON_AIR | of_kind,
                 None if self.pipes[self.pipe_of[link as usize] as usize].is_ahead() => link | TAIL,

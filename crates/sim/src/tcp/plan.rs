@@ -12,6 +12,7 @@ use fadelab_run::flow::FlowSpec;
 use fadelab_run::transport::{FeedbackForm, Recovery, Transport, option_bytes};
 
 use crate::clock::TickClock;
+use crate::tcp::round_trips::RoundTrips;
 
 /// IP and UDP header of a datagram of a flow without a law.
 const UDP_HEADER_BYTES: u32 = 28;
@@ -37,10 +38,12 @@ pub(crate) struct Plan {
     pub codec: Option<Codec>,
     /// An ACK without SACK blocks, that option included.
     pub ack_ip_bytes: u16,
+    /// What all flows of a group count together.
+    pub round_trips: Rc<RoundTrips>,
 }
 
 impl Plan {
-    fn new(spec: &FlowSpec) -> Self {
+    fn new(spec: &FlowSpec, round_trips: Rc<RoundTrips>) -> Self {
         let header_bytes = if spec.sender.is_some() {
             spec.transport.header_bytes
         } else {
@@ -68,19 +71,21 @@ impl Plan {
                 .and_then(|law| Codec::of(law, spec.receiver))
                 .filter(|codec| codec.option_bytes() <= fadelab_laws::OPTION_BYTES_MAX),
             ack_ip_bytes: (spec.transport.ack_bytes + option_bytes) as u16,
+            round_trips,
         }
     }
 
-    /// The plan of `spec`: that of the flow before it, where it is the same.
-    pub fn of(spec: &FlowSpec, before: Option<&Rc<Self>>) -> Rc<Self> {
+    /// The plan of `spec`, whose group counts `round_trips`: that of the flow before it, where it is the same.
+    pub fn of(spec: &FlowSpec, round_trips: &Rc<RoundTrips>, before: Option<&Rc<Self>>) -> Rc<Self> {
         let same = before.filter(|plan| {
             plan.law.map(ptr::from_ref) == spec.sender.map(ptr::from_ref)
                 && plan.receiver_law.map(ptr::from_ref) == spec.receiver.map(ptr::from_ref)
                 && plan.tcp == spec.transport
                 && plan.params == spec.params
                 && plan.app == spec.app
+                && Rc::ptr_eq(&plan.round_trips, round_trips)
         });
-        same.map_or_else(|| Rc::new(Self::new(spec)), Rc::clone)
+        same.map_or_else(|| Rc::new(Self::new(spec, Rc::clone(round_trips))), Rc::clone)
     }
 }
 
@@ -146,8 +151,13 @@ pub(crate) mod tests {
     #[test]
     fn only_flows_of_a_kind_share_a_plan() {
         // Goal: a flow that differs in anything but its name and its routes has a plan of its own.
-        let first = Plan::of(&spec("reno"), None);
-        let shares = |spec: &FlowSpec| Rc::ptr_eq(&first, &Plan::of(spec, Some(&first)));
+        let group = Rc::default();
+        let first = Plan::of(&spec("reno"), &group, None);
+        let shares = |spec: &FlowSpec| Rc::ptr_eq(&first, &Plan::of(spec, &group, Some(&first)));
+        assert!(!Rc::ptr_eq(
+            &first,
+            &Plan::of(&spec("reno"), &Rc::default(), Some(&first))
+        ));
         let mut same = spec("reno");
         (same.name, same.route) = ("b".into(), vec![7]);
         assert!(shares(&same));

@@ -101,6 +101,8 @@ impl RttEstimator {
 
 #[cfg(test)]
 mod tests {
+    use std::rc::Rc;
+
     use super::*;
     use crate::tcp::plan::tests::spec;
 
@@ -112,7 +114,7 @@ mod tests {
             let mut flow = spec("reno");
             let tcp = &mut flow.transport;
             (tcp.rto_whole_ticks, tcp.ts_tick_ns, tcp.rto_ns_max) = (whole, 10_000_000, u64::MAX);
-            let plan = Plan::of(&flow, None);
+            let plan = Plan::of(&flow, &Rc::default(), None);
             let mut rtt = RttEstimator::new(&plan.tcp);
             rtt.sample(30_000, &plan);
             rtt.sample(40_000, &plan);

@@ -37,6 +37,8 @@ pub(crate) struct SenderCounters {
     pub timeouts: u32,
     pub recoveries: u32,
     pub ecn_reductions: u32,
+    /// The RTT sample that came last, until its flow takes it; 0: none. It fills a gap here.
+    pub rtt_us_new: u32,
 }
 
 /// No segment: a number beyond all that can be sent.
@@ -251,6 +253,16 @@ impl Sender {
     pub fn fetch(&self) {
         self.board.fetch();
         prefetch_index(self.state.words(), 0);
+    }
+
+    /// The RTT sample that the last ACK brought, once. It is counted where the ACK has been dealt with: before that it
+    /// would take registers from what surrounds it.
+    #[inline(always)]
+    pub fn take_rtt_us(&mut self) -> Option<u32> {
+        if self.counters.rtt_us_new == 0 {
+            return None;
+        }
+        Some(std::mem::take(&mut self.counters.rtt_us_new))
     }
 
     /// When a timer of this end is due.

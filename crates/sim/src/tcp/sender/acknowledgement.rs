@@ -121,22 +121,35 @@ impl Sender {
     /// that of the timed segment does. 0: none.
     #[inline]
     fn sample_rtt(&mut self, now: Now, plan: &Plan, packet: &Packet) -> u32 {
-        let rtt_us;
         if plan.tcp.rtt_samples == RttSamples::PerAck {
-            rtt_us = now.clock_us().wrapping_sub(packet.ts_ecr_us);
+            let rtt_us = now.clock_us().wrapping_sub(packet.ts_ecr_us);
             self.rtt.sample(rtt_us, plan);
+            self.note_rtt(rtt_us)
         } else if packet.seq > self.timed {
-            let sent = Now::at(self.board.sent_ns(self.timed));
-            let [sent_ticks, now_ticks] = [sent, now].map(|then| plan.clock.stamp(then.clock_us(), now));
-            rtt_us = now.clock_us().wrapping_sub(sent.clock_us());
-            self.timed = NOT_TIMED;
-            self.rtt
-                .sample_of_ticks(rtt_us, now_ticks.wrapping_sub(sent_ticks), plan);
+            self.sample_timed(now, plan)
         } else {
-            return 0;
+            0
         }
+    }
+
+    /// A call, since it is seldom due: what it keeps in registers would be taken from what surrounds it.
+    #[cold]
+    #[inline(never)]
+    fn sample_timed(&mut self, now: Now, plan: &Plan) -> u32 {
+        let sent = Now::at(self.board.sent_ns(self.timed));
+        let [sent_ticks, now_ticks] = [sent, now].map(|then| plan.clock.stamp(then.clock_us(), now));
+        let rtt_us = now.clock_us().wrapping_sub(sent.clock_us());
+        self.timed = NOT_TIMED;
+        self.rtt
+            .sample_of_ticks(rtt_us, now_ticks.wrapping_sub(sent_ticks), plan);
+        self.note_rtt(rtt_us)
+    }
+
+    #[inline]
+    fn note_rtt(&mut self, rtt_us: u32) -> u32 {
         self.counters.rtt_samples += 1;
         self.counters.rtt_us_sum += u64::from(rtt_us);
+        self.counters.rtt_us_new = rtt_us;
         rtt_us
     }
 
