@@ -119,17 +119,8 @@ pub fn target(args: &ScenarioArgs, out: Option<&Path>) -> Target {
 fn failed_run(args: &ScenarioArgs, plan: &Plan, index: usize, message: &str) -> String {
     let run = &plan.runs[index];
     let mut sets = args.sets.clone();
-    // Where laws are swept, the swept key that is no coordinate of the point is the one that names the law.
-    let is_law = |key: &&String| key.starts_with("flow.") && key.rsplit('.').next() == Some("law");
-    let law_key = plan
-        .sweep_keys
-        .iter()
-        .filter(is_law)
-        .find(|key| run.point.iter().all(|(other, _)| other != *key));
-    let is_versus = |key: &&String| *key == "versus.laws";
-    let only = plan.sweep_keys.iter().find(is_versus).map(|_| "versus.only");
-    let law_key = law_key.map(String::as_str).or(only);
-    sets.extend(law_key.map(|key| format!("{key}={}", run.law_value)));
+    let is_swept = plan.runs.iter().any(|other| other.law_value != run.law_value);
+    sets.extend(is_swept.then(|| format!("{}={}", run.law_key, run.law_value)));
     sets.extend(run.point.iter().map(|(key, value)| format!("{key}={value}")));
     let sets: Vec<String> = sets
         .iter()

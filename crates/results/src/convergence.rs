@@ -16,8 +16,9 @@ const BIN_NS: u64 = 1_000_000_000;
 /// Seconds from the last start until the flows of a group get, together, within a quarter of their fair part of what
 /// all `crossing` get, and do so for five seconds at least.
 ///
-/// Every flow's fair part is the same. `None` where they do not come to it before the end or before a flow ends, where
-/// the group is all there is, without a time series, and of flows that pause or have no congestion control.
+/// Both lists are ascending, and every flow's fair part is the same. `None` where they do not come to it before the end
+/// or before a flow ends, where the group is all there is, without a time series, and of flows that pause or have no
+/// congestion control.
 pub(crate) fn convergence_s(run: &Run, flows: &[usize], crossing: &[usize]) -> Option<f64> {
     let lasts = |&flow: &usize| {
         let flow = &run.spec.flows[flow];
@@ -55,7 +56,7 @@ fn bins(run: &Run, flows: &[usize], crossing: &[usize], last_start_ns: u64) -> O
     let series = &run.record.series;
     let ended = run.record.completions.iter();
     let first_end_ns = ended
-        .filter(|end| crossing.contains(&(end.flow as usize)))
+        .filter(|end| crossing.binary_search(&(end.flow as usize)).is_ok())
         .map(|end| end.end_ns)
         .min()
         .unwrap_or(u64::MAX);

@@ -94,6 +94,10 @@ type Who = (Option<String>, String, usize, String, usize);
 /// Every law beside every other one that it shared `link` with, at one point of the sweep; none where no group was also
 /// alone there.
 pub(crate) fn besides(point: &[(String, String)], link: &str, runs: &[&Run]) -> Vec<Beside> {
+    // A law that is beside another in one run and alone in another is of two labels.
+    if in_order(runs.iter().map(|run| &run.law)).len() < 2 {
+        return Vec::new();
+    }
     let mut all = Vec::new();
     for ground in in_order(runs.iter().map(|run| run.ground.as_str())) {
         let here = runs.iter().copied().filter(|run| run.ground == ground);
@@ -167,11 +171,11 @@ fn are_alike(here: &[Met], met: &Met) -> bool {
 fn had_beside(met: &Met, side: usize, alone: &Met, is_trivial: bool) -> Had {
     let own = &met.groups[side].flows;
     let crossing = measure::crossing_flows(met.run, met.link);
-    let beside = |metric| measure::of_flows(met.run, own).get(metric);
-    let by_itself = |metric| measure::of_flows(alone.run, &alone.groups[0].flows).get(metric);
+    let beside = measure::of_flows(met.run, own);
+    let by_itself = measure::of_flows(alone.run, &alone.groups[0].flows);
     let taken = |(alone, beside): (f64, f64)| (alone > 0.0).then(|| (alone - beside) / alone);
     let added = |(alone, beside): (f64, f64)| (beside > 0.0).then(|| (beside - alone) / beside);
-    let both = |metric| by_itself(metric).zip(beside(metric));
+    let both = |metric| by_itself.get(metric).zip(beside.get(metric));
     Had {
         seed: met.run.seed,
         share: if is_trivial {

@@ -22,6 +22,7 @@ mod laws;
 mod layer;
 mod memory;
 mod name;
+mod named;
 mod network;
 mod own_laws;
 pub mod plan;

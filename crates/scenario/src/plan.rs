@@ -27,7 +27,9 @@ pub struct PlannedRun {
     /// The law as the scenario names it, `SENDER` or `SENDER+ROUTER`, e.g. `vcp`, `reno+rem`; where groups of flows
     /// have others, these behind it: `cubic/vcp`.
     pub law_label: String,
-    /// The value of the key that names the law of the run.
+    /// The key that names the law of the run; where `[versus]` pairs laws, the one that chooses a pairing.
+    pub law_key: String,
+    /// What stands there.
     pub law_value: String,
     /// Position of the law among the scenario's laws, from 0; tables and colours follow it.
     pub law_order: u32,

@@ -17,6 +17,7 @@ use crate::flows::{self, Group};
 use crate::groups;
 use crate::laws::{self, Law};
 use crate::memory::Budget;
+use crate::named::Named;
 use crate::network::{self, Parts};
 use crate::plan::{Plan, PlannedRun};
 use crate::reader::Reader;
@@ -28,7 +29,7 @@ use crate::topology::{self, Files, Hop, Topology, trace_rules};
 use crate::trace::Traces;
 use crate::transport::LawChoices;
 use crate::unit::Scalar;
-use crate::versus::{self, Member, Versus};
+use crate::versus::{self, Versus};
 use crate::{capacity, memory, own_laws, queues, ready_made, run, title, transport, warnings};
 
 /// How a scenario is read.
@@ -144,34 +145,12 @@ struct Planner<'a> {
 /// One point of the sweep, seeds aside.
 struct Point {
     law_label: String,
+    law_key: String,
     law_value: String,
     law_order: u32,
     coordinates: Vec<(String, String)>,
     seeds: Vec<u64>,
     spec: RunSpec,
-}
-
-/// The laws of a run: the key that names them, the value that stands there, and what the run is called.
-struct Named {
-    path: String,
-    value: String,
-    label: String,
-}
-
-impl Named {
-    /// Of a pairing of `[versus]`, whose keys the reader has seen then, or of a scenario that names its laws itself.
-    fn of(member: Option<&Member>, reader: &mut Reader<'_>, path: String, value: String, label: String) -> Self {
-        let Some(member) = member else {
-            return Self { path, value, label };
-        };
-        reader.seen.retain(|seen| !versus::decides(&seen.path));
-        reader.seen.extend(member.seen.iter().cloned());
-        Self {
-            path: versus::LAWS_PATH.to_owned(),
-            value: member.label.clone(),
-            label: member.label.clone(),
-        }
-    }
 }
 
 impl Planner<'_> {
@@ -185,6 +164,7 @@ impl Planner<'_> {
                 runs.push(PlannedRun {
                     index: runs.len() as u32,
                     law_label: point.law_label.clone(),
+                    law_key: point.law_key.clone(),
                     law_value: point.law_value.clone(),
                     law_order: point.law_order,
                     point: point.coordinates.clone(),
@@ -314,6 +294,7 @@ impl Planner<'_> {
         Ok(Point {
             law_order: picks.get(&named.path).copied().unwrap_or(0) as u32,
             law_label: named.label,
+            law_key: named.key,
             law_value: named.value,
             coordinates,
             seeds: run.seeds,

@@ -18,6 +18,9 @@ use crate::reader::{Reader, Seen};
 /// Where the laws stand; as an axis of the sweep it has a value per pairing.
 pub const LAWS_PATH: &str = "versus.laws";
 
+/// The label of the only pairing.
+pub const ONLY_PATH: &str = "versus.only";
+
 /// The groups of a pairing.
 const SIDES: [&str; 2] = ["first", "second"];
 
@@ -117,7 +120,7 @@ impl Versus {
                 _ => pairings.push(pairing),
             }
         }
-        if let Some(only) = reader.given::<String>("versus.only")? {
+        if let Some(only) = reader.given::<String>(ONLY_PATH)? {
             pairings = chosen_one(&reader, pairings, &only)?;
         }
         Ok(Some(Self {
@@ -277,7 +280,7 @@ fn chosen_one(reader: &Reader<'_>, pairings: Vec<Pairing>, only: &str) -> Result
     if found.is_empty() {
         let labels: Vec<&str> = labels.iter().map(String::as_str).collect();
         let why = format!("allowed is {}{}", one_of(&labels), nearest(only, &labels));
-        return Err(reader.refuse("versus.only", &why));
+        return Err(reader.refuse(ONLY_PATH, &why));
     }
     Ok(found)
 }

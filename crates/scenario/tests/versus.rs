@@ -168,6 +168,10 @@ fn one_pairing_can_be_run_by_itself() {
     for label in ["cubic", "cubic/vcp", "vcp/vcp"] {
         assert_eq!(labels(&only(label).unwrap()), [label]);
     }
+    // What a run that fails is told to be run alone with.
+    for run in read("[versus]\nlaws = ['cubic', 'vcp']\n").unwrap().runs {
+        assert_eq!((&*run.law_key, &run.law_value), ("versus.only", &run.law_label));
+    }
     let refused = only("vcp/cubic").unwrap_err().to_string();
     assert!(
         refused.contains("allowed is cubic, cubic/cubic, cubic/vcp, vcp or vcp/vcp"),
