@@ -10,7 +10,7 @@ use crate::profile::Profile;
 use crate::simulators::{Bench, Fadelab};
 
 /// Parts and their files or folders. Of several that fit the longest counts.
-const PARTS: [(&str, &[&str]); 9] = [
+const PARTS: [(&str, &[&str]); 10] = [
     (
         "sender: ACKs, recovery, timers, segments",
         &["crates/sim/src/tcp", "crates/sim/src/flow.rs"],
@@ -35,6 +35,8 @@ const PARTS: [(&str, &[&str]); 9] = [
     ("packets written and read", &["crates/sim/src/packet"]),
     ("laws (C), and what they are shown", &["laws/", "crates/laws/src"]),
     ("random words", &["crates/phy/src/random"]),
+    // A longer run fills more bins of the histograms.
+    ("tables of the result", &["crates/results/src"]),
 ];
 
 /// Instructions of a packet that a file may take without a part.
