@@ -9,7 +9,7 @@
 #include "fixed.h"
 #include "law.h"
 
-/* So old feedback may be, or four round trips where these are longer: an ACK may find no room for it, but not for ever. */
+/* So old feedback may be, or four round trips where these are longer: an ACK may find no room, but not for ever. */
 #define CONFIRMED_AGE_US_MAX 1000000u
 
 /* Whether a router saw what was echoed last, not long ago. */

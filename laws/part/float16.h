@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 /*
  * Floats of 16 bits, for feedback that has little room in a TCP header: an exponent of 5 bits and a mantissa of 11
- * (unsigned), or a sign, an exponent of 5 and a mantissa of 10, of which the sign may serve otherwise. Exponent 0 stands for the mantissa itself, exponent e
- * for the mantissa with a leading 1, shifted left by e - 1. The relative error of a rounded value is at most 2^-12 and
- * 2^-11; that of small values is 0.
+ * (unsigned), or a sign, an exponent of 5 and a mantissa of 10, of which the sign may serve otherwise. Exponent 0
+ * stands for the mantissa itself, exponent e for the mantissa with a leading 1, shifted left by e - 1. The relative
+ * error of a rounded value is at most 2^-12 and 2^-11; that of small values is 0.
  */
 #ifndef FADELAB_PART_FLOAT16_H
 #define FADELAB_PART_FLOAT16_H

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 /*
- * How far a law follows routers that let it grow, after losses. A queue without the law may overflow behind routers that
- * have it, and they go on to grant; a channel may lose packets at random. Neither is told from the other by a loss, but
- * by what routers say afterwards: where they hold the flow back, theirs is the bottleneck, and they are to be followed.
+ * How far a law follows routers that let it grow, after losses. A queue without the law may overflow behind routers
+ * that have it, and they go on to grant; a channel may lose packets at random. Neither is told from the other by a
+ * loss, but by what routers say afterwards: where they hold the flow back, theirs is the bottleneck, and they are to be
+ * followed.
  *
  *   a loss          for 32 round trips, its own included, the window grows by no more than Reno's; for twice as many if
  *                   routers were followed again and that led to a loss, up to 2048
@@ -60,9 +61,11 @@ LAW void trust_end_round(struct trust *trust)
 		trust->backoff = 0;
 	} else if (trust->reno_rounds) {
 		trust->reno_rounds--;
-	} else if (trust->backoff && ++trust->clean_rounds >= trust_rounds(trust->backoff)) {
-		trust->backoff--;
-		trust->clean_rounds = 0;
+	} else if (trust->backoff) {
+		u32 clean_rounds = trust->clean_rounds + 1u, is_enough = clean_rounds >= trust_rounds(trust->backoff);
+
+		trust->backoff -= is_enough ? 1 : 0;
+		trust->clean_rounds = is_enough ? 0 : (u16)clean_rounds;
 	}
 }
 

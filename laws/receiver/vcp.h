@@ -22,8 +22,8 @@
 #include "law.h"
 
 struct vcp_receiver_state {
-	u32 code;    /* the most congested one since the last ACK */
-	u32 pending; /* whether a packet came since the last ACK */
+	u32 code;      /* the most congested one since the last ACK */
+	u32 pending;   /* whether a packet came since the last ACK */
 	u32 confirmed; /* whether a router of VCP saw the newest packet */
 };
 
@@ -44,7 +44,7 @@ LAW void vcp_receiver_fill_ack(void *state, struct law_fill *fill)
 	fill->feedback.bytes[0] = (u8)s->code;
 	fill->feedback.len = 1;
 	fill->feedback.present = 1;
-	fill->feedback.confirmed = (u8)s->confirmed;
+	fill->feedback.confirmed = s->confirmed ? 1 : 0;
 }
 
 /* An ACK without room for the code must not lose an overload. */

@@ -8,8 +8,8 @@
  *
  * Law:
  *   on data    sum += delta, if a router of XCP saw the packet; else the delta is the sender's own request
- *   on an ACK  reverse feedback = sum, within 32 bits; written, it is taken from the sum. Where no router saw the newest
- *              packet the ACK says so, and the sum waits
+ *   on an ACK  reverse feedback = sum, within 32 bits; written, it is taken from the sum. Where no router saw the
+ *              newest packet the ACK says so, and the sum waits
  *
  * Feedback: on data 12 bytes, of which the receiver reads delta, on ACKs 4 bytes, the reverse feedback (signed bytes
  * per second), in network byte order.
@@ -52,7 +52,7 @@ LAW void xcp_receiver_fill_ack(void *state, struct law_fill *fill)
 	bytes_put_s32(fill->feedback.bytes, s->offered_Bps);
 	fill->feedback.len = XCP_ACK_BYTES;
 	fill->feedback.present = 1;
-	fill->feedback.confirmed = (u8)s->confirmed;
+	fill->feedback.confirmed = s->confirmed ? 1 : 0;
 }
 
 /* What did not find room stays in the sum, as does what exceeded 32 bits. */

@@ -35,9 +35,9 @@
  *   4. Increments count acknowledged packets, not ACKs, so that delayed ACKs do not slow the law; one ACK counts for a
  *      window's worth at most. The release counts ACKs: `counting = "acks"`.
  *   5. The window grows only while it limits the sender (RFC 7661); the code has only greedy sources.
- *   6. A path that returned no code for a while, clears the ECN bits or has no router of VCP on it, by what the receiver
- *      returns, is treated as Reno treats it: the own first code, come back from a drop-tail queue, says low load for
- *      ever, and without feedback there is no safe multiplicative increase.
+ *   6. A path that returned no code for a while, clears the ECN bits or has no router of VCP on it, by what the
+ *      receiver returns, is treated as Reno treats it: the own first code, come back from a drop-tail queue, says low
+ *      load for ever, and without feedback there is no safe multiplicative increase.
  *   7. While the host recovers from a loss the window is left to it. The release is a Reno, whose recovery ends with
  *      the first new ACK, and it acts on that ACK: that is the host's to say (`recovery_exit` of the transport).
  *      ACKs of a recovery are remembered by `loss = "history"` like any other, and a timeout neither asks nor clears

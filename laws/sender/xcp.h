@@ -88,7 +88,7 @@ _Static_assert(sizeof(struct xcp_sender_state) <= LAW_STATE_BYTES_MAX, "the kern
 #define XCP_SENDER_WATCH(W, state)                                                                                     \
 	W(window, state->window.cwnd_q32, "pkt", 4294967296,                                                               \
 	  "cwnd with its fraction, as the law left it; a host that repairs losses may have lowered it since")              \
-	W(reno_rounds, state->trust.reno_rounds, "1", 1,                                                                         \
+	W(reno_rounds, state->trust.reno_rounds, "1", 1,                                                                   \
 	  "Round trips to go until grants count again, after a loss under them")
 /* clang-format on */
 

@@ -127,9 +127,9 @@ fn a_link_with_room_to_spare_marks_nothing() {
 
 #[test]
 fn xcp_lowers_the_delta_and_keeps_the_checksum() {
-    // Goal: before its first interval a router has nothing to give, so that each request becomes zero, and the bit before
-    // RTT says that it saw it; the other three fields, the ECN field and the rest of the packet stay, and both checksums
-    // are right.
+    // Goal: before its first interval a router has nothing to give, so that each request becomes zero, and the bit
+    // before RTT says that it saw it; the other three fields, the ECN field and the rest of the packet stay, and both
+    // checksums are right.
     if !possible(&["clang"]) {
         return;
     }

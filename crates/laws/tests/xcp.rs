@@ -164,10 +164,10 @@ fn a_grant_leads_to_twice_what_is_delivered_and_ten_more() {
 
 #[test]
 fn grants_that_lead_to_losses_give_way_to_reno() {
-    // Goal: behind a loss a window grows by a packet a round trip for 32 round trips, whatever is granted; behind a loss
-    // that follows the grants after these for 64, and so on up to 2048; a loss within them adds nothing; so many round
-    // trips without a loss take one step back; a router that takes back more than it gives in a round trip is believed
-    // at once, and its negative feedback always.
+    // Goal: behind a loss a window grows by a packet a round trip for 32 round trips, whatever is granted; behind a
+    // loss that follows the grants after these for 64, and so on up to 2048; a loss within them adds nothing; so many
+    // round trips without a loss take one step back; a router that takes back more than it gives in a round trip is
+    // believed at once, and its negative feedback always.
     let mut flow = Flow::new("xcp", &[], 100, 2);
     flow.srtt_us = 100_000;
     let rounds_of_reno = |flow: &mut Flow| {

@@ -43,8 +43,8 @@ fn without_a_router_of_its_law_a_flow_is_reno() {
     assert_eq!(run("vcp"), reno);
 }
 
-/// A CUBIC flow and one of `law` over two links: a router of XCP or VCP that has spare capacity for ever, and a drop-tail
-/// queue of a fifth of its rate. The goodput of CUBIC, and how many packets the other retransmitted.
+/// A CUBIC flow and one of `law` over two links: a router of XCP or VCP that has spare capacity for ever, and a
+/// drop-tail queue of a fifth of its rate. The goodput of CUBIC, and how many packets the other retransmitted.
 fn beside_cubic(law: &str, router: &str, (rate_mbps, delay_ms, buffer_pkts): (u64, u64, u32)) -> (u64, u64) {
     let mut spec = Dumbbell {
         flows: 2,
@@ -70,8 +70,8 @@ fn beside_cubic(law: &str, router: &str, (rate_mbps, delay_ms, buffer_pkts): (u6
 
 #[test]
 fn grants_of_one_router_do_not_overflow_the_queue_of_another() {
-    // Goal: over paths short and long, slow and fast, with small buffers and large, CUBIC has at least 0.9 of what it has
-    // beside Reno, and the flow whose router has much to give retransmits at most four times what Reno does.
+    // Goal: over paths short and long, slow and fast, with small buffers and large, CUBIC has at least 0.9 of what it
+    // has beside Reno, and the flow whose router has much to give retransmits at most four times what Reno does.
     let paths = [
         (2, 10, 10),
         (2, 10, 60),
@@ -95,8 +95,8 @@ fn grants_of_one_router_do_not_overflow_the_queue_of_another() {
 
 #[test]
 fn behind_a_loss_a_flow_follows_its_own_bottleneck_again() {
-    // Goal: where the router of the law is the bottleneck, a lost packet does not turn the flow into Reno for good: half
-    // a minute later it gets at least 0.99 of what it gets with `grants = "all"`.
+    // Goal: where the router of the law is the bottleneck, a lost packet does not turn the flow into Reno for good:
+    // half a minute later it gets at least 0.99 of what it gets with `grants = "all"`.
     for law in ["xcp", "vcp"] {
         let [bounded, all] = [0.0, 1.0].map(|grants| {
             let mut spec = Dumbbell {
