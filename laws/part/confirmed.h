@@ -17,8 +17,8 @@ LAW u32 confirmed_by_router(const struct law_ack *ack)
 {
 	const struct law_feedback *feedback = &ack->feedback;
 
-	return feedback->len && feedback->confirmed &&
-	       feedback->age_us <= fixed_max(CONFIRMED_AGE_US_MAX, 4 * (u64)ack->srtt_us);
+	return feedback->confirmed &&
+	       (feedback->present || feedback->age_us <= CONFIRMED_AGE_US_MAX || feedback->age_us <= 4 * (u64)ack->srtt_us);
 }
 
 #endif /* FADELAB_PART_CONFIRMED_H */

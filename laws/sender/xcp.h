@@ -182,20 +182,20 @@ LAW u64 xcp_bounded_q32(const struct xcp_sender_state *s, const struct law_ack *
 LAW void xcp_take(struct xcp_sender_state *s, const struct xcp_sender_params *p, const struct law_ack *ack,
                   s64 feedback_Bps, struct law_control *control)
 {
-	u64 cwnd_q32 = window_get(&s->window, control);
-	u64 change_q32 = xcp_change_q32(fixed_abs(feedback_Bps), ack->srtt_us, ack->packet_bytes), granted_q32;
+	u64 cwnd_q32 = window_get(&s->window, control), told_q32;
+	u64 change_q32 = xcp_change_q32(fixed_abs(feedback_Bps), ack->srtt_us, ack->packet_bytes);
 
-	s->granted_q32 = fixed_signed_add(s->granted_q32, fixed_with_sign(change_q32, feedback_Bps));
-	if (feedback_Bps < 0) {
+	if (feedback_Bps < 0)
 		LAW_STEP("on an ACK: negative reverse feedback, cwnd -= |feedback| srtt / packet size");
-		window_set(&s->window, control, fixed_sub(cwnd_q32, change_q32));
-		return;
+	else
+		LAW_STEP("on an ACK: reverse feedback, cwnd += feedback srtt / packet size");
+	told_q32 = feedback_Bps < 0 ? fixed_sub(cwnd_q32, change_q32) : fixed_add(cwnd_q32, change_q32);
+	if (!p->grants) {
+		s->granted_q32 = fixed_signed_add(s->granted_q32, fixed_with_sign(change_q32, feedback_Bps));
+		if (told_q32 > cwnd_q32)
+			told_q32 = xcp_bounded_q32(s, ack, control->ssthresh_pkts, cwnd_q32, told_q32);
 	}
-	LAW_STEP("on an ACK: reverse feedback, cwnd += feedback srtt / packet size");
-	granted_q32 = fixed_add(cwnd_q32, change_q32);
-	if (!p->grants)
-		granted_q32 = xcp_bounded_q32(s, ack, control->ssthresh_pkts, cwnd_q32, granted_q32);
-	window_set(&s->window, control, granted_q32);
+	window_set(&s->window, control, told_q32);
 }
 
 LAW void xcp_sender_on_ack(void *state, const void *params, const struct law_ack *ack, struct law_control *control)
