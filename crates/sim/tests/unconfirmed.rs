@@ -95,7 +95,7 @@ fn grants_of_one_router_do_not_overflow_the_queue_of_another() {
 
 #[test]
 fn behind_losses_a_flow_follows_its_own_bottleneck_again() {
-    // Goal: where the router of the law is the bottleneck, losses do not turn a flow into Reno for good: with one packet
+    // Goal: where the router of the law is the bottleneck, losses do not turn a flow into Reno for good: with a packet
     // of 3000 lost it gets at least 0.8 of what it gets with `grants = "all"`.
     for law in ["xcp", "vcp"] {
         let [bounded, all] = [0.0, 1.0].map(|grants| {
