@@ -231,7 +231,6 @@ struct tcp_sock {
 	u32 snd_cwnd_clamp;
 	u32 prior_cwnd;
 	u32 prior_ssthresh;
-	u8 ecn_flags;
 	u32 prr_out;
 	u32 undo_marker;
 	u32 packets_out;
