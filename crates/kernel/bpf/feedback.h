@@ -84,7 +84,7 @@ ALWAYS_INLINE void tell_segment(struct taking *t, u32 is_first)
 	t->told = 1;
 }
 
-/* Tells a segment, or looks at a note. What the socket did not want is passed over: it gets to packets in their order. */
+/* Tells a segment, or looks at a note. What the socket did not want is passed over: it takes packets in their order. */
 static long take_step(u32 step, struct taking *t)
 {
 	const struct note *note;

@@ -245,7 +245,7 @@ fn hosts(way: Way) -> (Pair, Option<Namespace>) {
 
 /// What the receiver counted of a transfer, and how many segments its socket counted.
 #[derive(Debug)]
-struct Counted {
+struct Tally {
     segments: u64,
     known: u64,
     counted: u64,
@@ -256,7 +256,7 @@ struct Counted {
 }
 
 /// Two megabytes over a way.
-fn transfer(object: &[u8], control: &str, way: Way, ipv6: bool) -> Counted {
+fn transfer(object: &[u8], control: &str, way: Way, ipv6: bool) -> Tally {
     let (pair, _bridge) = hosts(way);
     let devices = [pair.device(&pair.sender), pair.device(&pair.receiver)];
     let loaded = Sender::load(object, &pair.cgroup, &devices).expect("the kernel takes it");
@@ -279,7 +279,7 @@ fn transfer(object: &[u8], control: &str, way: Way, ipv6: bool) -> Counted {
         .expect("a map")
         .expect("its socket has an echo");
     let word = |place: usize| u64::from_ne_bytes(state[place * 8..place * 8 + 8].try_into().expect("eight bytes"));
-    Counted {
+    Tally {
         segments: word(0),
         known: word(1),
         counted: word(2),
@@ -290,7 +290,7 @@ fn transfer(object: &[u8], control: &str, way: Way, ipv6: bool) -> Counted {
     }
 }
 
-fn check(told: &Counted, way: Way, ipv6: bool) {
+fn check(told: &Tally, way: Way, ipv6: bool) {
     let segments = told.came;
     let case = format!("ipv6 {ipv6}, {way:?}: {told:?}");
     assert!(segments > 1000, "{case}");
