@@ -23,18 +23,26 @@ function watchRows(curves, bins_n, k, choices, flows) {
 const twice = (values) => Float64Array.from({ length: 2 * values.length }, (_, i) => values[i >> 1]);
 const edges = (bin_s, bins_n) => Float64Array.from({ length: 2 * bins_n }, (_, i) => bin_s * ((i + 1) >> 1));
 
-function watchMarks(curves, rows, times, panel, choices) {
+// Each row as a line, of a flow or of a choice.
+function watchLines(curves, rows, times, panel, choices) {
 	const many = { kind: "line", x: times, colour: lawColour(curves.law), law: curves.law };
 	const label = report.laws[curves.law];
 	const n = rows.length;
-	const own = panel.laws.find(({ law }) => law === curves.law);
 	const alpha = (i) => (n === 1 ? 1 : n > 12 ? 0.4 : 0.85 - (0.5 * i) / n);
 	return rows.map(({ y, flow }, i) => {
-		const named = flow == null ? {} : { flow: panel.flows[flow], ...ownLook(own, flow) };
-		const width = n > 12 ? 1 : 1.4;
-		return { label, dash: lawDash(curves.law), ...many, y: choices ? twice(y) : y, width, alpha: alpha(i), ...named };
+		const named = flow == null ? {} : { flow: panel.flows[flow], ...ownLook(lawOf(panel, curves), flow) };
+		const look = { dash: lawDash(curves.law), width: n > 12 ? 1 : 1.4, alpha: alpha(i) };
+		return { label, ...many, ...look, y: choices ? twice(y) : y, ...named };
 	});
 }
+
+// Their mean and its band: over seeds, or over the flows of one seed.
+function watchMean(curves, rows, times, ofFlows) {
+	const folded = fold(rows.map(({ y }) => y), state.interval && !ofFlows);
+	return rows.length === 0 ? [] : meanAndBand(curves, times, folded, rows.length > 1);
+}
+
+const lawOf = (panel, curves) => panel.laws.find(({ law }) => law === curves.law);
 
 function watchFigure(id) {
 	const panel = currentPanel();
@@ -49,12 +57,14 @@ function watchFigure(id) {
 	const times = choices ? edges(width_s * k, Math.floor(bins_n / k)) : middles(width_s, bins_n, k);
 	const rows = shown.map((curves) => watchRows(curves, bins_n, k, choices, flows));
 	if (rows.every((own) => own.length === 0)) return null;
-	const byLine = ofFlows || choices;
-	const marks = shown.map((curves, i) => (byLine
-		? watchMarks(curves, rows[i], times, panel, choices)
-		: meanAndBand(curves, times, fold(rows[i].map(({ y }) => y), state.interval), rows[i].length > 1)));
-	if (!byLine && !state.apart) marks.forEach((own, i) => dashIfHiding(own, marks.slice(0, i)));
-	return overTime(panel, watchSpec(value, choices, id), shown, marks, [], times, watchNote(value, rows, panel, width_s * k));
+	const isMean = !choices && (!ofFlows || flowMode(panel) === "mean");
+	const marks = shown.map((curves, i) => (isMean
+		? watchMean(curves, rows[i], times, ofFlows)
+		: watchLines(curves, rows[i], times, panel, choices)));
+	if (isMean && !state.apart) marks.forEach((own, i) => dashIfHiding(own, marks.slice(0, i)));
+	const laws = shown.map((curves) => lawOf(panel, curves));
+	const spec = { ...watchSpec(value, choices, id), byFlow: ofFlows && !isMean };
+	return overTime(panel, spec, laws, marks, [], times, watchNote(value, rows, panel, width_s * k, isMean));
 }
 
 const WHOSE = { sender: "sender", router: "router", capacity: "capacity part" };
@@ -68,17 +78,18 @@ function watchSpec(value, choices, id) {
 	};
 	return {
 		id: slug(id), title: `${value.name} of ${value.declared_by}, ${WHOSE[value.role]}`, short: value.name, unit,
-		byFlow: value.kind === "flow", ...named,
+		...named,
 	};
 }
 
-function watchNote(value, rows, panel, bin_s) {
+function watchNote(value, rows, panel, bin_s, isMean) {
 	const lines = rows.flat().length;
 	const bins = bin_s > panel.sample_s ? `${round(bin_s)} s bins` : `every ${round(bin_s)} s`;
 	const seeds = Math.max(...rows.map((own) => own.length));
 	const seed = state.seed == null ? value.laws[0].seeds[0] : report.seeds[state.seed];
-	const of = value.kind === "flow" ? `each of ${plural(lines, "flow")}, seed ${seed}`
-		: choicesOf(value) ? `seed ${seed}` : seedsText(seeds);
+	const many = plural(lines, "flow");
+	const flows = isMean ? `mean of ${many}, band: lowest to highest` : `each of ${many}`;
+	const of = value.kind === "flow" ? `${flows}, seed ${seed}` : isMean ? seedsText(seeds) : `seed ${seed}`;
 	const unit = choicesOf(value) || value.unit === "1" ? "" : `${value.unit}, `;
 	return `${value.meaning}; ${unit}${bins}, ${of}`;
 }

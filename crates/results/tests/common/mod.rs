@@ -378,8 +378,8 @@ pub fn two_laws() -> Lab {
 }
 
 /// Two laws whose senders and routers declare values to watch. At sample `s` of `vcp` its router's load factor is
-/// s / 64 and its code one of three, the next one every 20 samples; each sender's window is 2 s packets and 100 more for
-/// the second flow. At `xcp` F is s - 30 bytes per second. All else is 0.
+/// s / 64 and its code one of three, the next one every 20 samples; each sender's window is 2 s packets and 100 more
+/// for the second flow. At `xcp` F is s - 30 bytes per second. All else is 0.
 pub fn watched_laws(seeds: u64, flows: usize) -> Lab {
     let mut lab = Lab::default();
     for (law, seed) in ["vcp", "xcp"]
