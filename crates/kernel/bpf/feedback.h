@@ -131,6 +131,7 @@ ALWAYS_INLINE void take_data(struct bpf_sock_ops *ops, struct echo *e, const u8 
 {
 	struct taking taking = {};
 	struct law_data *data = &taking.data;
+	u32 found;
 
 	taking.e = e;
 	taking.seq = host_be32(tcp->seq);
@@ -141,7 +142,9 @@ ALWAYS_INLINE void take_data(struct bpf_sock_ops *ops, struct echo *e, const u8 
 	data->now_us = now_us();
 	data->in_order = taking.seq == ops->rcv_nxt;
 	data->segments = 1;
-	if (CODEC.get_data && CODEC.get_data(option, &law_format, data->feedback.bytes)) {
+	found = CODEC.get_data ? CODEC.get_data(option, &law_format, data->feedback.bytes) : 0;
+	data->feedback.confirmed = !!(found & LAW_CODEC_CONFIRMED);
+	if (found & LAW_CODEC_PRESENT) {
 		data->feedback.len = law_format.data_bytes;
 		data->feedback.present = 1;
 	}
@@ -164,7 +167,7 @@ ALWAYS_INLINE void put_echo(struct echo *e, u8 *option, struct law_fill *fill)
 	if (LAW_RECEIVER.fill_ack)
 		LAW_RECEIVER.fill_ack(e->state, fill);
 	if (fill->feedback.present)
-		CODEC.put_echo(option, &law_format, fill->feedback.bytes);
+		CODEC.put_echo(option, &law_format, fill->feedback.bytes, fill->feedback.confirmed);
 }
 
 #endif
@@ -172,9 +175,11 @@ ALWAYS_INLINE void put_echo(struct echo *e, u8 *option, struct law_fill *fill)
 ALWAYS_INLINE void take_echo(struct flow *f, const u8 *option)
 {
 	struct law_feedback feedback = {};
+	u32 found = CODEC.get_echo(option, &law_format, feedback.bytes);
 
-	if (!CODEC.get_echo(option, &law_format, feedback.bytes))
+	if (!(found & LAW_CODEC_PRESENT))
 		return;
+	feedback.confirmed = !!(found & LAW_CODEC_CONFIRMED);
 	feedback.len = ECHO_BYTES;
 	feedback.present = 1;
 	f->feedback = feedback;
