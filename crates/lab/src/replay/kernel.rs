@@ -1,6 +1,6 @@
 //! What a kernel recorded, made again: every call of a law, and each change of a window that was not the law's.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fs::File;
 use std::io::{BufRead, BufReader, Read};
 use std::path::Path;
@@ -9,7 +9,7 @@ use fadelab_laws::guard::{CallRecord, Outcome};
 use fadelab_laws::own::{self, Source};
 use fadelab_laws::recorded::{END, RECORDED_VERSION, Recorded, RecordedHead, state_bytes};
 use fadelab_laws::replay::Replayer;
-use fadelab_laws::{Params, Sender};
+use fadelab_laws::{Params, Sender, abi};
 
 use crate::Failure;
 
@@ -59,6 +59,85 @@ pub struct Change {
 /// # Errors
 /// A file that is cut or of another version, or a law that does not compile.
 pub fn replay(path: &Path, head: &RecordedHead, shown_max: usize) -> Result<Found, Failure> {
+    let law = known(path, head)?;
+    let params = params(law, head)?;
+    make_again(path, head, (law, &params), shown_max)
+}
+
+/// A call after which a value to watch was another than after the one before.
+#[derive(Clone, Debug)]
+pub struct Watched {
+    /// Time of the call, ns.
+    pub time_ns: u64,
+    /// The function that was called.
+    pub function: &'static str,
+    /// Why, of a loss.
+    pub cause: u64,
+    /// The ACK, of one.
+    pub ack: Option<abi::Ack>,
+    /// The values, as the integers that the law computes with, in the order in which it declares them.
+    pub values: Vec<u64>,
+}
+
+/// What the values to watch of a flow were after each call that changed one of them.
+#[derive(Debug)]
+pub struct History {
+    /// The law, with what it declares.
+    pub law: &'static Sender,
+    /// Number of the flow.
+    pub flow: u64,
+    /// In the order of the calls; the first is there in any case.
+    pub changes: Vec<Watched>,
+}
+
+/// The values to watch of a flow of a recording, by default of the first. Nothing is called for it: memories are in the
+/// file.
+///
+/// # Errors
+/// As [`replay`]; also where the law declares none, or the flow is not there.
+pub fn history(path: &Path, head: &RecordedHead, flow: Option<u64>) -> Result<History, Failure> {
+    let law = known(path, head)?;
+    if law.watch().is_empty() {
+        return Err(Failure::Invalid(format!(
+            "--watch: law {} declares no values to watch; rows of LAW_WATCH_LIST in its header do",
+            head.law
+        )));
+    }
+    let mut asked = flow;
+    let mut seen = BTreeSet::new();
+    let mut changes: Vec<Watched> = Vec::new();
+    each(path, head, |call| {
+        seen.insert(call.flow);
+        if *asked.get_or_insert(call.flow) != call.flow {
+            return Ok(());
+        }
+        let values = law.watch().iter().map(|info| info.raw_of(call.state_after()));
+        let values: Vec<u64> = values.map(Option::unwrap_or_default).collect();
+        if changes.last().is_none_or(|last| last.values != values) {
+            changes.push(Watched {
+                time_ns: call.time_ns,
+                function: call.name(),
+                cause: call.arguments[0],
+                ack: call.ack(),
+                values,
+            });
+        }
+        Ok(())
+    })?;
+    match (asked, changes.is_empty()) {
+        (Some(flow), false) => Ok(History { law, flow, changes }),
+        _ => Err(Failure::Invalid(match (seen.first(), seen.last()) {
+            (Some(first), Some(last)) => {
+                let flow = asked.unwrap_or_default();
+                format!("--flow {flow}: the recording has none of that number; allowed are {first} to {last}")
+            }
+            _ => format!("{}: the recording has no calls", path.display()),
+        })),
+    }
+}
+
+/// The law of a recording, whose memory is as it was.
+fn known(path: &Path, head: &RecordedHead) -> Result<&'static Sender, Failure> {
     let shown = path.display();
     if head.fadelab_kernel_calls != RECORDED_VERSION {
         return Err(Failure::Invalid(format!(
@@ -75,8 +154,7 @@ pub fn replay(path: &Path, head: &RecordedHead, shown_max: usize) -> Result<Foun
             state_bytes(law)
         )));
     }
-    let params = params(law, head)?;
-    make_again(path, head, (law, &params), shown_max)
+    Ok(law)
 }
 
 fn law(head: &RecordedHead) -> Result<&'static Sender, Failure> {
@@ -110,23 +188,8 @@ fn make_again(
     shown_max: usize,
 ) -> Result<Found, Failure> {
     let mut replayer = Replayer::new(head.laws.clone());
-    let failed = |error: std::io::Error| Failure::Invalid(format!("{}: {error}", path.display()));
-    let mut file = BufReader::with_capacity(1 << 20, File::open(path).map_err(failed)?);
-    file.skip_until(b'\n').map_err(failed)?;
     let mut found = Found::default();
-    let mut bytes = vec![0; head.call_bytes()];
-    while file.read_exact(&mut bytes).is_ok() {
-        let Some(call) = Recorded::parse(&bytes) else {
-            return Err(Failure::Invalid(format!(
-                "{}: call {} is none",
-                path.display(),
-                found.calls_n + 1
-            )));
-        };
-        if call.function == END {
-            found.lost_n = Some(call.arguments[0]);
-            break;
-        }
+    found.lost_n = each(path, head, |call| {
         found.calls_n += 1;
         found.see(&call, shown_max);
         if !call.agrees(law, params) {
@@ -137,8 +200,33 @@ fn make_again(
                 found.different.push((record, outcome));
             }
         }
-    }
+        Ok(())
+    })?;
     Ok(found)
+}
+
+/// Gives each call of a recording; then how many calls found no room, `None` where the recording was cut off.
+fn each(
+    path: &Path,
+    head: &RecordedHead,
+    mut take: impl FnMut(Recorded) -> Result<(), Failure>,
+) -> Result<Option<u64>, Failure> {
+    let failed = |error: std::io::Error| Failure::Invalid(format!("{}: {error}", path.display()));
+    let mut file = BufReader::with_capacity(1 << 20, File::open(path).map_err(failed)?);
+    file.skip_until(b'\n').map_err(failed)?;
+    let mut bytes = vec![0; head.call_bytes()];
+    let mut calls_n = 0;
+    while file.read_exact(&mut bytes).is_ok() {
+        calls_n += 1;
+        let Some(call) = Recorded::parse(&bytes) else {
+            return Err(Failure::Invalid(format!("{}: call {calls_n} is none", path.display())));
+        };
+        if call.function == END {
+            return Ok(Some(call.arguments[0]));
+        }
+        take(call)?;
+    }
+    Ok(None)
 }
 
 impl Found {
