@@ -123,7 +123,7 @@ struct Place<'a> {
     point: usize,
     link: usize,
     runs: Vec<&'a Run>,
-    /// The run with most flows: a law alone has fewer than one beside another.
+    /// The run of which most flows cross the link: a law alone has fewer than one beside another.
     fullest: &'a Run,
     /// Its flows that have a law and whose data cross the link.
     flows: Vec<usize>,
@@ -195,11 +195,12 @@ fn places(experiment: &Experiment) -> Vec<Place<'_>> {
     {
         let recorded = |run: &&Run| run.point == *coordinates && run.record.series.time_ns.len() > 1;
         let runs: Vec<&Run> = experiment.runs.iter().filter(recorded).collect();
-        let Some(fullest) = runs.iter().copied().rev().max_by_key(|run| run.spec.flows.len()) else {
-            continue;
-        };
-        for link in measure::shown_links(fullest) {
-            if measure::crossing_flows(fullest, link).is_empty() {
+        let Some(first) = runs.first() else { continue };
+        for link in measure::shown_links(first) {
+            // Of equals the first.
+            let crossing = |run: &&Run| measure::crossing_flows(run, link).len();
+            let fullest = runs.iter().copied().rev().max_by_key(crossing).unwrap_or(first);
+            if crossing(&fullest) == 0 {
                 continue;
             }
             let flows = flows_with_law(fullest, link);

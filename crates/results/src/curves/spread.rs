@@ -46,8 +46,8 @@ pub fn completions_s(members: &[Member]) -> Option<Quantiles> {
     })
 }
 
-/// Round trips in ms of all flows in the measured interval: of every sample where they were counted, else means of a flow
-/// over the distance of two samples of the time series.
+/// Round trips in ms of all flows in the measured interval: of every sample where they were counted, else means of a
+/// flow over the distance of two samples of the time series.
 pub fn rtt_ms(members: &[Member]) -> Option<Quantiles> {
     let mut rtts_us = Histogram::default();
     for Member { run, flows, .. } in members {
