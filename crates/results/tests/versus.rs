@@ -200,7 +200,7 @@ fn the_page_draws_the_flows_of_both_sides() {
     let of = |law: usize| panel.laws.iter().find(|curves| curves.law == law).expect("it has runs");
     let known = |law: usize| -> Vec<bool> {
         let numbers = of(law).share_mbps.values();
-        numbers[..2].iter().map(|number| number.is_some()).collect()
+        numbers[..2].iter().map(Option::is_some).collect()
     };
     // The laws are in the order of the runs: reno, reno/reno, reno/cubic, cubic, cubic/cubic.
     assert_eq!(
