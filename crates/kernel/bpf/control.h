@@ -76,7 +76,8 @@ SEC("struct_ops") void control_init(u64 *context)
 	start.ts_tick_us = 1000;
 	control_of(tp, f, &control);
 	if (LAW_SENDER.init) {
-		RECORDED(f, CALL_INIT, &control, CALL_EVENT(&start), LAW_SENDER.init(f->state, &law_params, &start, &control));
+		RECORDED(f, CALL_INIT, &control, CALL_EVENT(f, &start),
+		         LAW_SENDER.init(f->state, &law_params, &start, &control));
 	}
 	f->ecn = control.ecn;
 	take_window(tp, f, &control);
@@ -125,8 +126,8 @@ SEC("struct_ops") u32 control_undo(u64 *context)
 		control.ssthresh_pkts = tp->prior_ssthresh;
 		control.ssthresh_fraction = 0;
 	}
-	RECORDED(f, CALL_ON_UNDO, &control, CALL_EVENT(&ack);
-	         CALL_ARGUMENT(0, f->cause), LAW_SENDER.on_undo(f->state, &law_params, &ack, f->cause, &control));
+	RECORDED(f, CALL_ON_UNDO, &control, CALL_EVENT(f, &ack);
+	         CALL_ARGUMENT(f, 0, f->cause), LAW_SENDER.on_undo(f->state, &law_params, &ack, f->cause, &control));
 	take_ssthresh(tp, f, &control);
 	take_window(tp, f, &control);
 	return tp->snd_cwnd;
@@ -139,8 +140,8 @@ ALWAYS_INLINE void lose(struct tcp_sock *tp, struct flow *f, const struct law_ac
 	f->cause = cause;
 	if (!LAW_SENDER.on_loss)
 		return;
-	RECORDED(f, CALL_ON_LOSS, control, CALL_EVENT(ack);
-	         CALL_ARGUMENT(0, cause), LAW_SENDER.on_loss(f->state, &law_params, ack, cause, control));
+	RECORDED(f, CALL_ON_LOSS, control, CALL_EVENT(f, ack);
+	         CALL_ARGUMENT(f, 0, cause), LAW_SENDER.on_loss(f->state, &law_params, ack, cause, control));
 	take_ssthresh(tp, f, control);
 	if (OWNS_RECOVERY)
 		take_window(tp, f, control);
@@ -154,7 +155,7 @@ ALWAYS_INLINE void time_out(struct tcp_sock *tp, struct flow *f, const struct la
 	f->cause = LAW_LOSS_RTO;
 	if (!LAW_SENDER.on_rto)
 		return;
-	RECORDED(f, CALL_ON_RTO, control, CALL_EVENT(ack), LAW_SENDER.on_rto(f->state, &law_params, ack, control));
+	RECORDED(f, CALL_ON_RTO, control, CALL_EVENT(f, ack), LAW_SENDER.on_rto(f->state, &law_params, ack, control));
 	take_ssthresh(tp, f, control);
 }
 
@@ -228,8 +229,8 @@ SEC("struct_ops") void control_event(u64 *context)
 	now_us = tp->tcp_mstamp;
 	idle_us = fixed_sub(now_us, f->acked_us);
 	control_of(tp, f, &control);
-	RECORDED(f, CALL_ON_RESTART, &control, CALL_ARGUMENT(0, now_us);
-	         CALL_ARGUMENT(1, idle_us), LAW_SENDER.on_restart(f->state, &law_params, now_us, idle_us, &control));
+	RECORDED(f, CALL_ON_RESTART, &control, CALL_ARGUMENT(f, 0, now_us);
+	         CALL_ARGUMENT(f, 1, idle_us), LAW_SENDER.on_restart(f->state, &law_params, now_us, idle_us, &control));
 	take_window(tp, f, &control);
 }
 
@@ -269,7 +270,8 @@ SEC("struct_ops") void control_ack(u64 *context)
 		reduce_rate(tp, f, &ack);
 	control_of(tp, f, &control);
 	if (LAW_SENDER.on_ack) {
-		RECORDED(f, CALL_ON_ACK, &control, CALL_EVENT(&ack), LAW_SENDER.on_ack(f->state, &law_params, &ack, &control));
+		RECORDED(f, CALL_ON_ACK, &control, CALL_EVENT(f, &ack),
+		         LAW_SENDER.on_ack(f->state, &law_params, &ack, &control));
 	}
 	f->feedback.present = 0;
 	f->ecn = control.ecn;

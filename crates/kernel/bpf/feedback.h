@@ -185,7 +185,8 @@ ALWAYS_INLINE void fill_send(struct bpf_sock_ops *ops, struct flow *f, const str
 	send.in_flight_pkts = ops->packets_out - (ops->sacked_out + ops->lost_out) + ops->retrans_out;
 	send.random = bpf_get_prandom_u32();
 	hold_window(f, ops->snd_cwnd, ops->snd_ssthresh, &control);
-	RECORDED(f, CALL_ON_SEND, &control, CALL_EVENT(&send), LAW_SENDER.on_send(f->state, &law_params, &send, &control));
+	RECORDED(f, CALL_ON_SEND, &control, CALL_EVENT(f, &send),
+	         LAW_SENDER.on_send(f->state, &law_params, &send, &control));
 	f->ecn = control.ecn;
 	if (send.feedback.present && CODEC.put_data && law_format.data_bytes)
 		CODEC.put_data(option, &law_format, send.feedback.bytes);

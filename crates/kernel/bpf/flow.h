@@ -14,6 +14,7 @@
 #ifndef FADELAB_FLOW_H
 #define FADELAB_FLOW_H
 
+#include "call.h"
 #include "fixed.h"
 #include "host.h"
 #include LAW_HEADER
@@ -21,8 +22,6 @@
 #include RECEIVER_HEADER
 #endif
 #include WIRE_HEADER
-
-#define WORDS_OF(bytes) (((bytes) + 7) / 8 > 0 ? ((bytes) + 7) / 8 : 1)
 
 static const struct {
 	u64 values[PARAMS_N > 0 ? PARAMS_N : 1];
@@ -60,6 +59,9 @@ struct flow {
 	u32 limited_from;
 	u32 limited_until;
 	struct law_feedback feedback;
+#if RECORD
+	struct call call; /* the one that is being made */
+#endif
 };
 
 #define NOTES 16

@@ -21,23 +21,6 @@ enum call_function {
 
 #if RECORD
 
-/* As large as the largest of the events. */
-#define EVENT_BYTES 208
-_Static_assert(sizeof(struct law_ack) <= EVENT_BYTES && sizeof(struct law_send) <= EVENT_BYTES, "an event fits");
-
-struct call {
-	u64 flow;
-	u64 time_ns;
-	u32 function;     /* enum call_function */
-	u32 event_size;   /* bytes of the event in use */
-	u64 arguments[2]; /* cause; now_us and idle_us */
-	u8 event[EVENT_BYTES];
-	struct law_control before;
-	struct law_control after;
-	u64 state_before[WORDS_OF(STATE_BYTES)];
-	u64 state_after[WORDS_OF(STATE_BYTES)];
-};
-
 struct {
 	MAP_NUMBER(type, MAP_TYPE_RINGBUF);
 	MAP_NUMBER(max_entries, 1 << 24);
@@ -60,8 +43,10 @@ ALWAYS_INLINE void count_lost(void)
 		__sync_fetch_and_add(n, 1);
 }
 
-ALWAYS_INLINE void call_fill(struct call *call, const struct flow *f, u32 function, const struct law_control *control)
+ALWAYS_INLINE void call_fill(struct flow *f, u32 function, const struct law_control *control)
 {
+	struct call *call = &f->call;
+
 	call->flow = f->id;
 	call->time_ns = bpf_ktime_get_ns();
 	call->function = function;
@@ -72,38 +57,34 @@ ALWAYS_INLINE void call_fill(struct call *call, const struct flow *f, u32 functi
 	__builtin_memcpy(call->state_before, f->state, sizeof(f->state));
 }
 
-ALWAYS_INLINE void call_end(struct call *call, const struct flow *f, const struct law_control *control)
+ALWAYS_INLINE void call_end(struct flow *f, const struct law_control *control)
 {
+	struct call *call = &f->call;
+
 	call->after = *control;
 	__builtin_memcpy(call->state_after, f->state, sizeof(f->state));
-	bpf_ringbuf_submit(call, 0);
+	if (bpf_ringbuf_output(&calls, call, sizeof(*call), 0))
+		count_lost();
 }
 
-#define CALL_EVENT(source)                                                                                             \
+#define CALL_EVENT(f, source)                                                                                          \
 	do {                                                                                                               \
-		__builtin_memcpy(call->event, source, sizeof(*(source)));                                                      \
-		call->event_size = sizeof(*(source));                                                                          \
+		__builtin_memcpy((f)->call.event, source, sizeof(*(source)));                                                  \
+		(f)->call.event_size = sizeof(*(source));                                                                      \
 	} while (0)
-#define CALL_ARGUMENT(place, value) (call->arguments[place] = (value))
+#define CALL_ARGUMENT(f, place, value) ((f)->call.arguments[place] = (value))
 
 /*
- * Makes `statement`, a call of the law, and records it with what `given` puts down of its event and arguments. The call
- * stands there twice, so that the record is looked at once: the verifier of Linux 6.1 forgets at a second look that
- * there was one.
+ * Makes `statement`, a call of the law, and records it with what `given` puts down of its event and arguments. The
+ * record grows beside the flow, under the socket's lock, and not in the ring: of programs that hold a piece of the ring
+ * the verifier of Linux 6.1 takes every path for another one, and gives up on laws with a few branches.
  */
 #define RECORDED(f, number, control, given, statement)                                                                 \
 	do {                                                                                                               \
-		struct call *call = bpf_ringbuf_reserve(&calls, sizeof(struct call), 0);                                       \
-                                                                                                                       \
-		if (call) {                                                                                                    \
-			call_fill(call, f, number, control);                                                                       \
-			given;                                                                                                     \
-			statement;                                                                                                 \
-			call_end(call, f, control);                                                                                \
-		} else {                                                                                                       \
-			count_lost();                                                                                              \
-			statement;                                                                                                 \
-		}                                                                                                              \
+		call_fill(f, number, control);                                                                                 \
+		given;                                                                                                         \
+		statement;                                                                                                     \
+		call_end(f, control);                                                                                          \
 	} while (0)
 
 #else

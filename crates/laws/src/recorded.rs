@@ -11,7 +11,7 @@ use serde_json::Map;
 
 use crate::guard::{CallRecord, Kind, Outcome, read, to_hex};
 use crate::own::Source;
-use crate::{Params, Sender, State, abi};
+use crate::{Params, Sender, abi};
 
 /// Version of the format.
 pub const RECORDED_VERSION: u32 = 1;
@@ -56,6 +56,21 @@ impl RecordedHead {
                 .map(|own| own.source.clone())
                 .collect(),
         }
+    }
+
+    /// The parameters with which the law was called, to the last digit.
+    ///
+    /// # Errors
+    /// The name of one that the law does not have any more.
+    pub fn values(&self, law: &Sender) -> Result<Params, String> {
+        let is_known = |name: &str| law.params().iter().any(|info| info.name == name);
+        if let Some(name) = self.params.keys().find(|name| !is_known(name)) {
+            return Err(name.clone());
+        }
+        let value = |info: &crate::ParamInfo| self.params.get(info.name).copied().unwrap_or(info.value);
+        Ok(Params::from_values(
+            &law.params().iter().map(value).collect::<Vec<u64>>(),
+        ))
     }
 
     /// Bytes of one call.
@@ -146,8 +161,11 @@ impl Recorded {
     }
 
     /// Makes the call again and says whether it comes to the same control and state.
+    ///
+    /// A law that users brought may be found at fault, which [`crate::guard::catch`] tells.
     pub fn agrees(&self, law: &Sender, params: &Params) -> bool {
-        let mut state = State::new(law.state_bytes());
+        // With the zones around it that the guard of such a law looks at.
+        let mut state = law.new_state();
         state.fill(&self.state_before[..state.bytes().min(self.state_before.len())]);
         let mut control = self.before;
         match self.name() {
@@ -180,8 +198,8 @@ impl Recorded {
             && words.eq(self.state_after.iter().take(state.bytes()).copied())
     }
 
-    /// The call as text, for [`crate::replay::Replayer`], which tells the law's steps.
-    pub fn record(&self, head: &RecordedHead) -> CallRecord {
+    /// The call of a law as text, for [`crate::replay::Replayer`], which tells the law's steps.
+    pub fn record(&self, head: &RecordedHead, law: &Sender) -> CallRecord {
         let names: &[&str] = match self.name() {
             "on_loss" | "on_undo" => &["cause"],
             "on_restart" => &["now_us", "idle_us"],
@@ -196,6 +214,8 @@ impl Recorded {
             Some(kind) if !self.event.is_empty() => kind.fields(&self.event),
             _ => Map::new(),
         };
+        // A kernel keeps whole words, at least one, and the law knows of its own bytes alone.
+        let own = |state: &[u8]| to_hex(&state[..state.len().min(law.state_bytes() as usize)]);
         CallRecord {
             law: head.law.clone(),
             role: "sender".to_owned(),
@@ -203,13 +223,13 @@ impl Recorded {
             place: format!("flow {}", self.flow),
             time_ns: self.time_ns,
             params: head.params.clone(),
-            state: to_hex(&self.state_before),
+            state: own(&self.state_before),
             arguments: arguments.collect(),
             event: event.clone(),
             queue: Map::new(),
             decision: fields(&self.before),
             outcome: Some(Outcome {
-                state: to_hex(&self.state_after),
+                state: own(&self.state_after),
                 event,
                 decision: fields(&self.after),
                 ..Outcome::default()

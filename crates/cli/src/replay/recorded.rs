@@ -21,6 +21,16 @@ const SHOWN_MAX: usize = 10;
 pub fn replay(path: &Path, head: &RecordedHead) -> Result<(), Failure> {
     let found = kernel::replay(path, head, SHOWN_MAX)?;
     output::print(&told(&found, head))?;
+    if found.at_fault_n > 0 {
+        let why = found.different.iter().find_map(|(_, outcome)| outcome.fault.as_deref());
+        return Err(Failure::Failed(format!(
+            "law {} is at fault in {} of {} calls: {}",
+            head.law,
+            found.at_fault_n,
+            found.calls_n,
+            why.unwrap_or("its faults are behind the calls that are shown")
+        )));
+    }
     if found.different_n > 0 {
         return Err(Failure::Failed(format!(
             "{} of {} calls come to another window here than in the kernel",
@@ -32,14 +42,18 @@ pub fn replay(path: &Path, head: &RecordedHead) -> Result<(), Failure> {
 
 fn told(found: &Found, head: &RecordedHead) -> String {
     let mut text = String::new();
+    let faults = match found.at_fault_n {
+        0 => String::new(),
+        at_fault_n => format!(", {at_fault_n} at fault"),
+    };
     let _ = writeln!(
         text,
-        "law {} in Linux {}: {} calls of {} flows; {} come to the same window and state here, {} differ",
+        "law {} in Linux {}: {} calls of {} flows; {} come to the same window and state here, {} differ{faults}",
         head.law,
         head.kernel,
         found.calls_n,
         found.flows_n(),
-        found.calls_n - found.different_n,
+        found.calls_n - found.different_n - found.at_fault_n,
         found.different_n
     );
     match found.lost_n {

@@ -5,7 +5,7 @@ use std::fs::File;
 use std::io::{BufRead, BufReader, Read};
 use std::path::Path;
 
-use fadelab_laws::guard::{CallRecord, Outcome};
+use fadelab_laws::guard::{self, CallRecord, Outcome};
 use fadelab_laws::own::{self, Source};
 use fadelab_laws::recorded::{END, RECORDED_VERSION, Recorded, RecordedHead, state_bytes};
 use fadelab_laws::replay::Replayer;
@@ -28,7 +28,9 @@ pub struct Found {
     pub calls_n: usize,
     /// Calls that come to another window or state here.
     pub different_n: usize,
-    /// The first of those, and what came of them.
+    /// Calls in which a law that users brought is at fault here, whatever the kernel made of them.
+    pub at_fault_n: usize,
+    /// The first of both, and what came of them.
     pub different: Vec<(CallRecord, Outcome)>,
     /// Changes of windows that were the host's, by the state of recovery (`fadelab_laws::abi::CA_*`): how often, and
     /// the first of them.
@@ -93,14 +95,8 @@ fn law(head: &RecordedHead) -> Result<&'static Sender, Failure> {
 }
 
 fn params(law: &Sender, head: &RecordedHead) -> Result<Params, Failure> {
-    let mut pairs = Vec::new();
-    for (name, value) in &head.params {
-        let info = law.params().iter().find(|info| info.name == name.as_str());
-        let info =
-            info.ok_or_else(|| Failure::Invalid(format!("law {} has no parameter {name} any more", head.law)))?;
-        pairs.push((info.name, info.to_user(*value)));
-    }
-    law.params_from(&pairs).map_err(Failure::invalid)
+    let unknown = |name| Failure::Invalid(format!("law {} has no parameter {name} any more", head.law));
+    head.values(law).map_err(unknown)
 }
 
 fn make_again(
@@ -129,10 +125,12 @@ fn make_again(
         }
         found.calls_n += 1;
         found.see(&call, shown_max);
-        if !call.agrees(law, params) {
-            found.different_n += 1;
+        let again = guard::catch(|| call.agrees(law, params));
+        if !matches!(again, Ok(true)) {
+            found.different_n += usize::from(again.is_ok());
+            found.at_fault_n += usize::from(again.is_err());
             if found.different.len() < shown_max {
-                let record = call.record(head);
+                let record = call.record(head, law);
                 let outcome = replayer.replay(&record).map_err(Failure::invalid)?;
                 found.different.push((record, outcome));
             }
