@@ -60,8 +60,7 @@ SEC("struct_ops") void control_init(u64 *context)
 
 	if (!f)
 		return;
-	/* A socket may come back to this law after another. */
-	__builtin_memset(f, 0, sizeof(*f));
+	own(sk, 1);
 	f->id = __sync_fetch_and_add(&flows_n, 1) + 1;
 	f->snd_una = tp->snd_una;
 	f->sacked_out = tp->sacked_out;
@@ -88,13 +87,17 @@ SEC("struct_ops") void control_init(u64 *context)
 
 SEC("struct_ops") void control_release(u64 *context)
 {
-	struct flow *f = flow_of((struct sock *)context[0]);
+	struct sock *sk = (struct sock *)context[0];
+	struct flow *f = flow_of(sk);
 	u64 id;
 
 	if (!f)
 		return;
 	id = f->id;
 	bpf_map_delete_elem(&live, &id);
+	own(sk, 0);
+	/* The socket may go on under another law, and its segments must not say any longer that they are of this one. */
+	bpf_sk_storage_delete(&flows, sk);
 }
 
 /* Decided when the state changes: until then ssthresh is what it was. */

@@ -115,6 +115,49 @@ ALWAYS_INLINE void put_echo(struct echo *e, u8 *option, struct law_fill *fill)
 
 #endif
 
+/*
+ * Programs of all loaded laws are called one after the other for a segment, with the same context: in its reply, which
+ * the kernel does not look at here, each finds which wires were dealt with, in the lower half.
+ */
+#define DEALT_WITH 0xfade0000u
+
+/* By name of the register: the compiler would add the offset to the pointer first, which the verifier does not take. */
+ALWAYS_INLINE u32 reply_get(struct bpf_sock_ops *ops)
+{
+	u32 reply;
+
+	__asm__ volatile("%[reply] = *(u32 *)(%[ops] + %[at])"
+	                 : [reply] "=r"(reply)
+	                 : [ops] "r"(ops), [at] "i"(__builtin_offsetof(struct bpf_sock_ops, args)));
+	return reply;
+}
+
+ALWAYS_INLINE void reply_set(struct bpf_sock_ops *ops, u32 reply)
+{
+	__asm__ volatile("*(u32 *)(%[ops] + %[at]) = %[reply]"
+	                 :
+	                 : [ops] "r"(ops), [at] "i"(__builtin_offsetof(struct bpf_sock_ops, args)), [reply] "r"(reply)
+	                 : "memory");
+}
+
+/*
+ * Whether the option of this wire is this law's to read or to write: where the socket sends under a law of this wire
+ * it is that law's for both directions, since they share one option. Else it is the first one's that is asked.
+ */
+ALWAYS_INLINE u32 is_mine(struct bpf_sock_ops *ops, void *sk, const struct flow *f)
+{
+	u32 reply = reply_get(ops), dealt = (reply & 0xffff0000u) == DEALT_WITH ? reply : DEALT_WITH;
+
+	if (!f) {
+		struct owner *owner = bpf_sk_storage_get(&fade_owners, sk, (void *)0, 0);
+
+		if ((owner && owner->wire == WIRE + 1) || dealt & 1u << WIRE)
+			return 0;
+	}
+	reply_set(ops, dealt | 1u << WIRE);
+	return 1;
+}
+
 ALWAYS_INLINE void take_echo(struct flow *f, const u8 *option)
 {
 	struct law_feedback feedback = {};
@@ -145,6 +188,8 @@ ALWAYS_INLINE void parse_option(struct bpf_sock_ops *ops)
 	if (bpf_load_hdr_opt(ops, option, sizeof(option), 0) < 0 || !option_is(option, WIRE, OPTION_BYTES))
 		return;
 	f = flow_of(sk);
+	if (!is_mine(ops, sk, f))
+		return;
 	if (f)
 		take_echo(f, option);
 #ifdef LAW_RECEIVER
@@ -163,12 +208,20 @@ ALWAYS_INLINE void parse_option(struct bpf_sock_ops *ops)
 #endif
 }
 
+/* Whether the socket sends or receives under this law, and no other law of its wire answers for it. */
+ALWAYS_INLINE u32 has_option(struct bpf_sock_ops *ops, void *sk)
+{
+	struct flow *f = flow_of(sk);
+
+	return (f || bpf_sk_storage_get(&echoes, sk, (void *)0, 0)) && is_mine(ops, sk, f);
+}
+
 /* Every header has room for the option or none: a constant, so that segments stay equally long. */
 ALWAYS_INLINE void reserve_option(struct bpf_sock_ops *ops)
 {
 	struct bpf_sock *sk = ops->sk;
 
-	if (sk && (flow_of(sk) || bpf_sk_storage_get(&echoes, sk, (void *)0, 0)))
+	if (sk && has_option(ops, sk))
 		bpf_reserve_hdr_opt(ops, OPTION_BYTES, 0);
 }
 
@@ -200,7 +253,8 @@ ALWAYS_INLINE void write_option(struct bpf_sock_ops *ops)
 	struct bpf_sock *sk = ops->sk;
 	struct flow *f;
 
-	if (!sk || (void *)(tcp + 1) > ops->skb_data_end)
+	/* What another law made room for is not ours to fill. */
+	if (!sk || (void *)(tcp + 1) > ops->skb_data_end || !has_option(ops, sk))
 		return;
 	CODEC.begin(option, &law_format);
 	header_bytes = (tcp->words_and_bits >> 4) * 4;

@@ -97,6 +97,21 @@ struct {
 	struct echo *value;
 } echoes SEC(".maps");
 
+/*
+ * What all loaded laws know of a socket: the loader makes them share this map, or each would know of its own flows
+ * alone. Of two laws of one format, which may be one law under two names, one answers for a socket.
+ */
+struct owner {
+	u32 wire; /* of the law that the socket sends under, and 1; 0: it sends under none whose packets have an option */
+};
+
+struct {
+	MAP_NUMBER(type, MAP_TYPE_SK_STORAGE);
+	MAP_NUMBER(map_flags, MAP_F_NO_PREALLOC);
+	int *key;
+	struct owner *value;
+} fade_owners SEC(".maps");
+
 /* What `fadelab kernel list` shows of a flow. */
 struct live_flow {
 	u64 id;
@@ -132,6 +147,18 @@ u64 flows_n = 0;
 ALWAYS_INLINE struct flow *flow_of(void *sk)
 {
 	return bpf_sk_storage_get(&flows, sk, (void *)0, 0);
+}
+
+/* From now on the socket sends under this law, or no longer. */
+ALWAYS_INLINE void own(void *sk, u32 is_begin)
+{
+	struct owner *owner;
+
+	if (!CARRIES_FEEDBACK)
+		return;
+	owner = bpf_sk_storage_get(&fade_owners, sk, (void *)0, SK_STORAGE_GET_F_CREATE);
+	if (owner)
+		owner->wire = is_begin ? WIRE + 1 : 0;
 }
 
 /* What a law is shown of its window. Fractions are ours, for as long as the kernel leaves the whole packets alone. */

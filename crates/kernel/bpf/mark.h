@@ -15,14 +15,7 @@
  */
 ALWAYS_INLINE u32 mark_is_known(struct __sk_buff *skb, const struct packet *packet)
 {
-	u8 head[OPTION_HEAD_BYTES];
-
-	if (!CARRIES_FEEDBACK)
-		return 1;
-	if (packet->tcp_end < packet->tcp_at + PACKET_TCP_BYTES + OPTION_BYTES ||
-	    packet_load(skb, packet->tcp_end - OPTION_BYTES, head, sizeof(head)))
-		return 0;
-	return option_is(head, WIRE, OPTION_BYTES);
+	return !CARRIES_FEEDBACK || packet_option(skb, packet, WIRE, OPTION_BYTES);
 }
 
 ALWAYS_INLINE int mark(struct __sk_buff *skb, u32 at)

@@ -16,7 +16,9 @@ pub mod process;
 pub mod router;
 pub mod segments;
 pub mod sender;
+pub mod spaces;
 pub mod store;
+mod turn;
 pub mod version;
 
 pub use version::Version;

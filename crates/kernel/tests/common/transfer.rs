@@ -36,16 +36,28 @@ pub fn transfer(unit: &Unit<'_>, pair: &Pair, arguments: &str) -> Showed {
 }
 
 /// The same; `meanwhile` is called again and again with how many calls the law has had.
-pub fn transfer_while(unit: &Unit<'_>, pair: &Pair, arguments: &str, mut meanwhile: impl FnMut(usize)) -> Showed {
+pub fn transfer_while(unit: &Unit<'_>, pair: &Pair, arguments: &str, meanwhile: impl FnMut(usize)) -> Showed {
     let sender = load(unit, pair);
+    let arguments = format!("{arguments} -C {}", unit.name);
+    transfer_under(&sender, unit, pair, &arguments, meanwhile)
+}
+
+/// The same under a law that is loaded already, if `arguments` choose it.
+pub fn transfer_under(
+    sender: &Sender,
+    unit: &Unit<'_>,
+    pair: &Pair,
+    arguments: &str,
+    mut meanwhile: impl FnMut(usize),
+) -> Showed {
     let tap = Tap::new(&pair.device(&pair.sender));
     let head = RecordedHead::new(unit.law, &unit.params, String::new());
     let written = Calls::default();
-    let mut recorder = Recorder::new(&sender, &head, Box::new(written.clone())).expect("compiled to be recorded");
+    let mut recorder = Recorder::new(sender, &head, Box::new(written.clone())).expect("compiled to be recorded");
     let _server = pair.start(&pair.receiver, "iperf3 -s -1");
     let mut client = pair.start(
         &pair.sender,
-        &format!("sh -c 'sleep 0.3; exec iperf3 {arguments} -t 1 -C {}'", unit.name),
+        &format!("sh -c 'sleep 0.3; exec iperf3 {arguments} -t 1'"),
     );
     let live = sender
         .object()
