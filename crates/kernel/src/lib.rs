@@ -9,7 +9,9 @@
 pub mod attach;
 pub mod check;
 pub mod compile;
+pub mod default;
 pub mod device;
+pub mod left;
 pub mod loading;
 pub mod object;
 pub mod process;

@@ -64,6 +64,13 @@ impl Sender {
         &self.object
     }
 
+    /// The kernel's number of the map that holds the congestion control's functions.
+    pub(crate) fn map_id(&self) -> Option<u32> {
+        let mut maps = self.object.maps();
+        let map = maps.find(|map| map.map_type() == MapType::StructOps)?;
+        Some(map.info().ok()?.info.id)
+    }
+
     /// Leaves everything in the kernel, held by files in `folder` of a BPF file system; gives the filters that no file
     /// holds.
     ///
