@@ -60,7 +60,7 @@ fn is_gone(name: &str) -> bool {
 
 #[test]
 fn a_default_comes_and_goes_with_its_law() {
-    // Goal: `--default` sets the sysctl of the namespace in which it runs, new sockets have the law, `list` says so, and
+    // Goal: `--default` sets the sysctl of the namespace in which it runs, new sockets have the law, `list` tells, and
     // unloading brings back what was there; the other namespace is never touched.
     if !possible() {
         return;
@@ -191,7 +191,7 @@ fn what_somebody_set_since_stays() {
 #[test]
 fn what_cannot_be_taken_away_is_listed_until_it_goes() {
     // Goal: sockets that use a law keep it when it is unloaded, as a default that was set by hand does: `unload` and
-    // `list` say who does, as text and as JSON, and it is forgotten when they are gone. A route that names the law keeps
+    // `list` say who does, as text and as JSON, and it is forgotten when they are gone. A route that names it holds
     // nothing.
     if !possible() {
         return;

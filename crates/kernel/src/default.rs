@@ -41,7 +41,7 @@ pub enum Restored {
 }
 
 impl DefaultLaw {
-    /// How a namespace is now, before `name` becomes its default: `NAME` of `ip netns`, a path, or nothing for this one.
+    /// How a namespace is now, before `name` becomes its default: a name, a path, or nothing for this one.
     ///
     /// # Errors
     /// When there is no such namespace, or the sysctl cannot be read.

@@ -79,8 +79,8 @@ fn demand_own(showed: &Showed, unit: &Unit<'_>, case: &str) {
 #[test]
 fn each_pair_of_laws_keeps_apart() {
     // Goal: with any two laws with options loaded, one after the other, a flow under the first and one under the second
-    // carry the option of their own law alone, in data and in ACKs, and hear of it; so with a user's law that has a wire
-    // of its own.
+    // carry the option of their own law alone, in data and in ACKs, and hear of it; so with a user's law that has a
+    // wire of its own.
     if !possible(&["ip", "tc", "iperf3"]) {
         return;
     }
@@ -188,7 +188,7 @@ fn a_socket_that_changes_its_law_changes_its_option() {
         let arguments = format!("-c 10.77.0.2 --bidir -C {}", units[1].name);
         let showed = transfer_under(&loaded[1], &units[1], &pair, &arguments, |_| {});
         let wires = units.each_ref().map(wire);
-        // To the client: its data of the other way, and ACKs. The connection on which iperf3 talks of the transfer stays
+        // To the client: its data of the other way, and ACKs. The connection on which iperf3 talks of a transfer stays
         // under the default, and what a socket sent before it was set to the other law has the first one's option.
         let is_changed = |seen: &Seen| seen.wires.get(&wires[1]).is_some_and(|n| *n > 100);
         let changed: Vec<&Seen> = showed
