@@ -33,8 +33,8 @@ const SHOWN_MAX: usize = 10;
 /// # Errors
 /// A file that is none of calls, or a law that does not compile any more.
 pub fn replay(args: &ReplayArgs) -> Result<(), Failure> {
-    if let Some(head) = kernel::head(&args.file) {
-        return recorded::replay(&args.file, &head);
+    if let Some(recording) = kernel::open(&args.file)? {
+        return recorded::replay(recording);
     }
     let mut calls = Calls::read(&args.file, args.as_recorded)?;
     let mut text = String::new();

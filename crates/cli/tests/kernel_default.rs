@@ -253,21 +253,29 @@ fn a_law_that_is_loaded_again_takes_its_sockets_defaults_over() {
         return;
     }
     let place = Place::new();
-    let name = unique("fld");
-    assert!(place.load("reno", &name, &[]).status.success());
-    place.set(0, &name);
-    let text = place.good(&["kernel", "unload", &name]);
-    assert!(text.contains("the default of this namespace"), "{text}");
-    assert!(place.load("reno", &name, &["--default"]).status.success());
-    until("the old one goes", || !place.list().contains("unloaded;"));
-    place.good(&["kernel", "unload", &name]);
-    assert!(
-        ["cubic", "reno"].contains(&place.default(0).as_str()),
-        "{}",
-        place.default(0)
-    );
-    until("the new one goes", || !place.list().contains(&name));
-    assert!(is_gone(&name));
+    for more in [&[][..], &["--default"]] {
+        let name = unique("fld");
+        assert!(place.load("reno", &name, &[]).status.success());
+        place.set(0, &name);
+        let text = place.good(&["kernel", "unload", &name]);
+        assert!(text.contains("the default of this namespace"), "{text}");
+        assert!(place.load("reno", &name, more).status.success());
+        until("the old one goes", || {
+            let listed = place.list();
+            !listed.contains(&format!("{name}  law reno, unloaded;"))
+        });
+        if more.is_empty() {
+            place.set(0, "reno");
+        }
+        place.good(&["kernel", "unload", &name]);
+        assert!(
+            ["cubic", "reno"].contains(&place.default(0).as_str()),
+            "{}",
+            place.default(0)
+        );
+        until("the new one goes", || !place.list().contains(&name));
+        assert!(is_gone(&name));
+    }
 }
 
 #[test]

@@ -12,6 +12,7 @@
 #define FADELAB_FEEDBACK_H
 
 #include "flow.h"
+#include "invoke.h"
 #include "packet.h"
 #include "record.h"
 
@@ -86,8 +87,10 @@ ALWAYS_INLINE void take_data(struct bpf_sock_ops *ops, struct echo *e, const u8 
 		data.feedback.len = law_format.data_bytes;
 		data.feedback.present = 1;
 	}
-	if (!e->packets_n && LAW_RECEIVER.init)
-		LAW_RECEIVER.init(e->state, data.now_us);
+	if (!e->packets_n && LAW_RECEIVER.init) {
+		RECEIVED(e, RECEIPT_INIT, CALL_ARGUMENT(&e->receipt, 0, data.now_us), LAW_RECEIVER.init(e->state, data.now_us),
+		         NOTHING_WRITTEN);
+	}
 	e->packets_n += segments;
 	if (!LAW_RECEIVER.on_data)
 		return;
@@ -99,7 +102,8 @@ ALWAYS_INLINE void take_data(struct bpf_sock_ops *ops, struct echo *e, const u8 
 		data.role = data.ip_id & 1;
 		data.roles = data.role;
 		data.roles_known = id & NOTE_HAS_ID && (i == 0 || id & NOTE_COUNTS);
-		LAW_RECEIVER.on_data(e->state, &data);
+		RECEIVED(e, RECEIPT_ON_DATA, CALL_EVENT(&e->receipt, &data), LAW_RECEIVER.on_data(e->state, &data),
+		         NOTHING_WRITTEN);
 	}
 }
 
@@ -107,8 +111,10 @@ ALWAYS_INLINE void put_echo(struct echo *e, u8 *option, struct law_fill *fill)
 {
 	fill->size = sizeof(*fill);
 	fill->now_us = now_us();
-	if (LAW_RECEIVER.fill_ack)
-		LAW_RECEIVER.fill_ack(e->state, fill);
+	if (LAW_RECEIVER.fill_ack) {
+		RECEIVED(e, RECEIPT_FILL_ACK, CALL_EVENT(&e->receipt, fill), LAW_RECEIVER.fill_ack(e->state, fill),
+		         CALL_WRITTEN(&e->receipt, fill));
+	}
 	if (fill->feedback.present)
 		CODEC.put_echo(option, &law_format, fill->feedback.bytes);
 }
@@ -238,8 +244,8 @@ ALWAYS_INLINE void fill_send(struct bpf_sock_ops *ops, struct flow *f, const str
 	send.in_flight_pkts = ops->packets_out - (ops->sacked_out + ops->lost_out) + ops->retrans_out;
 	send.random = bpf_get_prandom_u32();
 	hold_window(f, ops->snd_cwnd, ops->snd_ssthresh, &control);
-	RECORDED(f, CALL_ON_SEND, &control, CALL_EVENT(f, &send),
-	         LAW_SENDER.on_send(f->state, &law_params, &send, &control));
+	RECORDED(f, CALL_ON_SEND, &control, CALL_EVENT(&f->call, &send), INVOKE(on_send, &send, &control),
+	         CALL_WRITTEN(&f->call, &send));
 	f->ecn = control.ecn;
 	if (send.feedback.present && CODEC.put_data && law_format.data_bytes)
 		CODEC.put_data(option, &law_format, send.feedback.bytes);
@@ -268,8 +274,11 @@ ALWAYS_INLINE void write_option(struct bpf_sock_ops *ops)
 	if (e)
 		put_echo(e, option, &fill);
 	written = bpf_store_hdr_opt(ops, option, sizeof(option), 0) == 0;
-	if (e && LAW_RECEIVER.ack_written)
-		LAW_RECEIVER.ack_written(e->state, written && fill.feedback.present);
+	if (e && LAW_RECEIVER.ack_written) {
+		written = written && fill.feedback.present;
+		RECEIVED(e, RECEIPT_ACK_WRITTEN, CALL_ARGUMENT(&e->receipt, 0, written),
+		         LAW_RECEIVER.ack_written(e->state, written), NOTHING_WRITTEN);
+	}
 #else
 	written = bpf_store_hdr_opt(ops, option, sizeof(option), 0) == 0;
 	(void)written;

@@ -60,6 +60,7 @@ struct flow {
 	u32 limited_until;
 	struct law_feedback feedback;
 #if RECORD
+	struct call_chain chain;
 	struct call call; /* the one that is being made */
 #endif
 };
@@ -81,6 +82,11 @@ struct echo {
 	u32 notes_n;
 	u32 packets_n;
 	struct note notes[NOTES];
+#if RECORD
+	u64 id; /* counts from 1 per law; 0: no call yet */
+	struct call_chain chain;
+	struct receipt receipt; /* the call that is being made */
+#endif
 };
 
 struct {
@@ -143,6 +149,9 @@ struct {
 #define LIVE_US 100000ull
 
 u64 flows_n = 0;
+#if RECORD
+u64 echoes_n = 0;
+#endif
 
 ALWAYS_INLINE struct flow *flow_of(void *sk)
 {

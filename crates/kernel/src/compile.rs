@@ -19,6 +19,7 @@ const HEADERS: &[(&str, &str)] = &[
     ("feedback.h", include_str!("../bpf/feedback.h")),
     ("flow.h", include_str!("../bpf/flow.h")),
     ("host.h", include_str!("../bpf/host.h")),
+    ("invoke.h", include_str!("../bpf/invoke.h")),
     ("mark.h", include_str!("../bpf/mark.h")),
     ("packet.h", include_str!("../bpf/packet.h")),
     ("queue.h", include_str!("../bpf/queue.h")),

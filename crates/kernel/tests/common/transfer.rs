@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::time::{Duration, Instant};
 
 use fadelab_kernel::sender::{LiveFlow, Recorder, Sender, Unit, flows};
-use fadelab_laws::recorded::{Recorded, RecordedHead};
+use fadelab_laws::recorded::{Receipt, Recorded, RecordedHead};
 use libbpf_rs::MapCore;
 
 use super::calls::Calls;
@@ -26,6 +26,8 @@ pub struct Showed {
     pub flows: Vec<LiveFlow>,
     /// All calls of the law.
     pub calls: Vec<Recorded>,
+    /// All calls of its receiver.
+    pub receipts: Vec<Receipt>,
     /// What the sender's device carried, by the destination's port.
     pub seen: BTreeMap<u16, Seen>,
 }
@@ -66,17 +68,18 @@ pub fn transfer_under(
         .expect("each law has it");
     let (mut seen, since) = (BTreeMap::new(), Instant::now());
     while !client.has_ended() {
-        recorder.poll(Duration::from_millis(20)).expect("memory");
-        meanwhile(written.bytes() / head.call_bytes());
+        let calls_n = recorder.poll(Duration::from_millis(20)).expect("memory");
+        meanwhile(calls_n as usize);
         seen.extend(flows(&live).expect("root").into_iter().map(|flow| (flow.id, flow)));
         assert!(since.elapsed() < Duration::from_secs(30), "iperf3 comes to an end");
     }
-    let (calls_n, lost_n) = recorder.finish().expect("memory");
+    let (_, lost_n) = recorder.finish().expect("memory");
     assert_eq!(lost_n, 0, "the ring has room");
-    let calls = written.read(&head, calls_n);
+    let (calls, receipts) = written.read();
     Showed {
         flows: seen.into_values().collect(),
         calls,
+        receipts,
         seen: tap.seen(),
     }
 }
