@@ -21,6 +21,12 @@ struct law_format {
 	u32 echo_bytes; /* feedback on ACKs; 0: none */
 };
 
+/* What is found in an option, of the direction that is asked for. */
+enum law_codec_found {
+	LAW_CODEC_PRESENT = 1u << 0,   /* feedback */
+	LAW_CODEC_CONFIRMED = 1u << 1, /* the word that a router of this format saw the data: see law_feedback */
+};
+
 struct law_codec {
 	u32 abi;
 	u32 size;
@@ -30,12 +36,15 @@ struct law_codec {
 	u32 (*option_bytes)(const struct law_format *format);
 	/* An option without any feedback. */
 	void (*begin)(u8 *option, const struct law_format *format);
-	/* Feedback on data packets; NULL where they carry none. */
+	/* Feedback on data packets, which no router has seen; NULL where they carry none. */
 	void (*put_data)(u8 *option, const struct law_format *format, const u8 *feedback);
-	/* Returns 0 where there is none. Any bytes, forged ones too, give feedback that a law may be shown. */
+	/* Returns enum law_codec_found. Any bytes, forged ones too, give feedback that a law may be shown. */
 	u32 (*get_data)(const u8 *option, const struct law_format *format, u8 *feedback);
-	/* Feedback on ACKs. */
-	void (*put_echo)(u8 *option, const struct law_format *format, const u8 *feedback);
+	/* A router's word that it saw the data. It stays when the feedback is written again by put_share. */
+	void (*confirm)(u8 *option, const struct law_format *format);
+	/* Feedback on ACKs; `confirmed` as in law_feedback. */
+	void (*put_echo)(u8 *option, const struct law_format *format, const u8 *feedback, u32 confirmed);
+	/* Returns enum law_codec_found. */
 	u32 (*get_echo)(const u8 *option, const struct law_format *format, u8 *feedback);
 	/* Turns the feedback of one segment into that of `segments` equal ones that offload joined, as a router is shown
 	 * it; at least 1. NULL: it stays as it is. */

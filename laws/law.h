@@ -54,7 +54,7 @@ struct law_feedback {
 	u8 present; /* 1: it came with this very packet */
 	/* 1: a router of this format saw the packet, so that what stands here is a grant and not the own request come back
 	 * from a path without one. A receiver's law copies it as it does the bytes. */
-	u8 confirmed LAW_NOT_IN_KERNEL("no option has room for that bit yet");
+	u8 confirmed;
 	u8 reserved;
 	u32 age_us; /* since it came; 0 when present */
 };

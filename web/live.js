@@ -13,6 +13,7 @@ function drawLive(chart, figure) {
 	// Rows as equal as they can be: four panels stand two by two, not three and one.
 	const columns = Math.ceil(figure.panels.length / Math.ceil(figure.panels.length / fit));
 	chart.body.style.gridTemplateColumns = `repeat(${columns}, minmax(0, 1fr))`;
+	chart.body.append(liveLegend(figure.legend));
 	const gap = 16;
 	const each = Math.floor((width - gap * (columns - 1)) / columns);
 	for (const panel of figure.panels) {
@@ -23,6 +24,16 @@ function drawLive(chart, figure) {
 	}
 	chart.key = (event) => keyOverTime(chart, event);
 	bringForward(chart);
+}
+
+// What the buttons of the laws do not say, such as which law's flows share a link: as on paper, above the panels.
+function liveLegend(entries) {
+	const entry = ({ label, colour: name }) => {
+		const swatch = element("i");
+		swatch.style.background = `var(${name})`;
+		return element("span", {}, swatch, label);
+	};
+	return element("div", { class: "legend" }, ...entries.filter(({ always }) => always).map(entry));
 }
 
 // The series of a panel as uPlot has them. `marks` beside them says what each is.

@@ -46,10 +46,10 @@ LAW void law_host_take_back(const struct law_packet *packet, const struct law_ro
 {
 	header->ecn = packet->ecn;
 	header->outer_ecn = packet->outer_ecn;
-	if ((law->flags & LAW_ROUTER_FEEDBACK) && feedback) {
+	if (law->wire != LAW_WIRE_NONE)
 		header->confirmed = packet->confirmed;
+	if ((law->flags & LAW_ROUTER_FEEDBACK) && feedback)
 		__builtin_memcpy(feedback, packet->feedback, LAW_FEEDBACK_BYTES_MAX);
-	}
 }
 
 LAW struct law_host_law law_host_of(const struct law_router *law, const struct law_host_instance *at)

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 /*
  * Floats of 16 bits, for feedback that has little room in a TCP header: an exponent of 5 bits and a mantissa of 11
- * (unsigned), or a sign, an exponent of 5 and a mantissa of 10. Exponent 0 stands for the mantissa itself, exponent e
- * for the mantissa with a leading 1, shifted left by e - 1. The relative error of a rounded value is at most 2^-12 and
- * 2^-11; that of small values is 0.
+ * (unsigned), or a sign, an exponent of 5 and a mantissa of 10, of which the sign may serve otherwise. Exponent 0
+ * stands for the mantissa itself, exponent e for the mantissa with a leading 1, shifted left by e - 1. The relative
+ * error of a rounded value is at most 2^-12 and 2^-11; that of small values is 0.
  */
 #ifndef FADELAB_PART_FLOAT16_H
 #define FADELAB_PART_FLOAT16_H
@@ -45,6 +45,17 @@ LAW u32 float16_unsigned_encode(u32 value)
 LAW u32 float16_unsigned_decode(u32 code)
 {
 	return (u32)fixed_min(float16_decode(code, FLOAT16_MANTISSA_UNSIGNED), 0xffffffff);
+}
+
+/* In the lower 15 bits, as a signed one that is not negative. */
+LAW u32 float15_encode(u32 value)
+{
+	return float16_encode(value, FLOAT16_MANTISSA_SIGNED);
+}
+
+LAW u32 float15_decode(u32 code)
+{
+	return (u32)fixed_min(float16_decode(code, FLOAT16_MANTISSA_SIGNED), 0xffffffff);
 }
 
 /* A field of 32 bits, two's complement, widened. */

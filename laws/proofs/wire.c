@@ -28,6 +28,7 @@ int main(void)
 	any_bytes(feedback, LAW_FEEDBACK_BYTES_MAX);
 	CALL(get_data, TABLE.get_data(option, &format, feedback));
 	any_bytes(feedback, LAW_FEEDBACK_BYTES_MAX);
+	CALL(confirm, TABLE.confirm(option, &format));
 	CALL(get_echo, TABLE.get_echo(option, &format, feedback));
 	CALL(begin, TABLE.begin(option, &format));
 	holds(option_is(option, format.wire, bytes));
@@ -35,9 +36,11 @@ int main(void)
 	holds(!TABLE.get_echo(option, &format, feedback));
 	any_bytes(feedback, LAW_FEEDBACK_BYTES_MAX);
 	CALL(put_data, TABLE.put_data(option, &format, feedback));
-	CALL(put_echo, TABLE.put_echo(option, &format, feedback));
+	CALL(confirm, TABLE.confirm(option, &format));
+	CALL(put_echo, TABLE.put_echo(option, &format, feedback, (u32)any(0, 1)));
 	CALL(join, TABLE.join(feedback, segments));
 	CALL(put_share, TABLE.put_share(option, &format, feedback, segments));
+	holds(!TABLE.get_data || TABLE.get_data(option, &format, feedback) & LAW_CODEC_CONFIRMED);
 	holds(option_is(option, format.wire, bytes));
 	RETURNED(main);
 	return 0;

@@ -10,7 +10,7 @@
  *   on data    code = the highest since the last ACK that carried one
  *   on an ACK  the code goes with it; written, it is forgotten with the next packet
  *
- * Feedback: on ACKs 1 byte, the ECN field as it arrived.
+ * Feedback: on ACKs 1 byte, the ECN field as it arrived, and whether a router wrote it or left it so.
  *
  * Divergences:
  *   1. The release acknowledges each packet and copies its code; with delayed ACKs several packets have to share one.
@@ -22,8 +22,9 @@
 #include "law.h"
 
 struct vcp_receiver_state {
-	u32 code;    /* the most congested one since the last ACK */
-	u32 pending; /* whether a packet came since the last ACK */
+	u32 code;      /* the most congested one since the last ACK */
+	u32 pending;   /* whether a packet came since the last ACK */
+	u32 confirmed; /* whether a router of VCP saw the newest packet */
 };
 
 LAW void vcp_receiver_on_data(void *state, const struct law_data *data)
@@ -33,6 +34,7 @@ LAW void vcp_receiver_on_data(void *state, const struct law_data *data)
 
 	s->code = s->pending && s->code > code ? s->code : code;
 	s->pending = 1;
+	s->confirmed = data->feedback.confirmed;
 }
 
 LAW void vcp_receiver_fill_ack(void *state, struct law_fill *fill)
@@ -42,6 +44,7 @@ LAW void vcp_receiver_fill_ack(void *state, struct law_fill *fill)
 	fill->feedback.bytes[0] = (u8)s->code;
 	fill->feedback.len = 1;
 	fill->feedback.present = 1;
+	fill->feedback.confirmed = s->confirmed ? 1 : 0;
 }
 
 /* An ACK without room for the code must not lose an overload. */

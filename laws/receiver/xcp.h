@@ -7,8 +7,9 @@
  * ACK, so that delayed ACKs lose nothing of it.
  *
  * Law:
- *   on data    sum += delta
- *   on an ACK  reverse feedback = sum, within 32 bits; written, it is taken from the sum
+ *   on data    sum += delta, if a router of XCP saw the packet; else the delta is the sender's own request
+ *   on an ACK  reverse feedback = sum, within 32 bits; written, it is taken from the sum. Where no router saw the
+ *              newest packet the ACK says so, and the sum waits
  *
  * Feedback: on data 12 bytes, of which the receiver reads delta, on ACKs 4 bytes, the reverse feedback (signed bytes
  * per second), in network byte order.
@@ -27,13 +28,15 @@
 struct xcp_receiver_state {
 	s64 sum_Bps;     /* deltas that no ACK has carried yet */
 	s64 offered_Bps; /* what the ACK being filled carries */
+	u64 confirmed;   /* whether a router of XCP saw the newest packet */
 };
 
 LAW void xcp_receiver_on_data(void *state, const struct law_data *data)
 {
 	struct xcp_receiver_state *s = state;
 
-	if (data->feedback.len >= XCP_DATA_BYTES)
+	s->confirmed = data->feedback.confirmed;
+	if (s->confirmed && data->feedback.len >= XCP_DATA_BYTES)
 		s->sum_Bps = fixed_signed_add(s->sum_Bps, bytes_get_s32(data->feedback.bytes + XCP_AT_DELTA));
 }
 
@@ -41,7 +44,7 @@ LAW void xcp_receiver_fill_ack(void *state, struct law_fill *fill)
 {
 	struct xcp_receiver_state *s = state;
 
-	s->offered_Bps = s->sum_Bps;
+	s->offered_Bps = s->confirmed ? s->sum_Bps : 0;
 	if (s->offered_Bps > XCP_DELTA_BPS_MAX)
 		s->offered_Bps = XCP_DELTA_BPS_MAX;
 	if (s->offered_Bps < XCP_DELTA_BPS_MIN)
@@ -49,6 +52,7 @@ LAW void xcp_receiver_fill_ack(void *state, struct law_fill *fill)
 	bytes_put_s32(fill->feedback.bytes, s->offered_Bps);
 	fill->feedback.len = XCP_ACK_BYTES;
 	fill->feedback.present = 1;
+	fill->feedback.confirmed = s->confirmed ? 1 : 0;
 }
 
 /* What did not find room stays in the sum, as does what exceeded 32 bits. */

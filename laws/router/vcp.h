@@ -119,8 +119,10 @@ LAW u32 vcp_router_on_dequeue(void *state, const void *params, struct law_packet
 	(void)params;
 	(void)queue;
 	/* 00 is no VCP packet even in VCP's format. */
-	if (packet->wire == LAW_WIRE_VCP && (packet->flags & LAW_PACKET_DATA) && code != LAW_ECN_NOT_ECT &&
-	    s->code > code) {
+	if (packet->wire != LAW_WIRE_VCP || !(packet->flags & LAW_PACKET_DATA) || code == LAW_ECN_NOT_ECT)
+		return LAW_PASS;
+	packet->confirmed = 1;
+	if (s->code > code) {
 		LAW_STEP("code: the link is more loaded than the packet says, it takes the link's code");
 		mark_set(packet, s->code);
 	}

@@ -214,6 +214,7 @@ LAW u32 xcp_router_on_dequeue(void *state, const void *params, struct law_packet
 	(void)queue;
 	if (!xcp_is_data(packet))
 		return LAW_PASS;
+	packet->confirmed = 1;
 	rtt_q28 = bytes_get_u32(packet->feedback);
 	if (rtt_q28 == 0) {
 		LAW_STEP("per packet: it tells no round trip (draft line 21), it gets nothing");

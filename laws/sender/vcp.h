@@ -35,8 +35,9 @@
  *   4. Increments count acknowledged packets, not ACKs, so that delayed ACKs do not slow the law; one ACK counts for a
  *      window's worth at most. The release counts ACKs: `counting = "acks"`.
  *   5. The window grows only while it limits the sender (RFC 7661); the code has only greedy sources.
- *   6. A path that never returned a code, or one that clears the ECN bits, is treated as Reno treats it: without
- *      feedback there is no safe multiplicative increase.
+ *   6. A path that returned no code for a while, clears the ECN bits or has no router of VCP on it, by what the
+ *      receiver returns, is treated as Reno treats it: the own first code, come back from a drop-tail queue, says low
+ *      load for ever, and without feedback there is no safe multiplicative increase.
  *   7. While the host recovers from a loss the window is left to it. The release is a Reno, whose recovery ends with
  *      the first new ACK, and it acts on that ACK: that is the host's to say (`recovery_exit` of the transport).
  *      ACKs of a recovery are remembered by `loss = "history"` like any other, and a timeout neither asks nor clears
@@ -47,6 +48,9 @@
  *      `pacing = "release"`; it lets one packet go with each ACK and one more when the interval has passed, which is
  *      the host's to do (`pacing` of the transport).
  *  10. Windows are looked up in L and M by their first two digits, as in the release (90 places a decade).
+ *  11. After a loss a flow multiplies only once a router has reported high load or some round trips are over, since the
+ *      queue that overflowed may be one without VCP behind idle routers that have it: part/trust.h. The release
+ *      multiplies at once: `grants = "all"`.
  *
  * Figures: vcp-ton-2010 figures 2, 3, 5, 10 to 13; vcp-milcom-2007.
  */
@@ -54,8 +58,10 @@
 #define FADELAB_SENDER_VCP_H
 
 #include "law.h"
+#include "part/confirmed.h"
 #include "part/loss_history.h"
 #include "part/reno.h"
+#include "part/trust.h"
 #include "part/vcp_bounds.h"
 #include "part/vcp_clock.h"
 #include "part/window.h"
@@ -80,6 +86,8 @@
 	  "Bound of multiplicative increase: srtt/t_rho <= 2.5, gain <= 1 per round trip, or none")                        \
 	P(bound, 0, "window|additive|multiplicative|none", 1, 0, 3, "authors' release 0.1; dcp-ew-2010",                   \
 	  "Which increase is bounded by the window: both, one of them, or none")                                           \
+	P(grants, 0, "bounded|all", 1, 0, 1, "divergence 11; SIGCOMM 2005: all",                                           \
+	  "Whether the increase at low load is, after losses, bounded by Reno's until routers report high load")           \
 	P(counting, 0, "segments|acks", 1, 0, 1, "authors' release 0.1: acks",                                             \
 	  "Whether the window grows by what an ACK acknowledges, or by ACKs")                                              \
 	P(ticks, 0, "up|release", 1, 0, 1, "authors' release 0.1",                                                         \
@@ -152,6 +160,7 @@ struct vcp_sender_state {
 	u32 history;
 	u32 srtt_ticks_q3; /* with ticks of the release: srtt in ticks, 3 fractional bits; 0: no sample yet */
 	u32 code;          /* of the last ACK, for those who watch */
+	struct trust trust;
 };
 
 _Static_assert(sizeof(struct vcp_sender_state) <= LAW_STATE_BYTES_MAX, "the kernel gives no more");
@@ -346,13 +355,18 @@ LAW u64 vcp_grown_q32(struct vcp_sender_state *s, const struct vcp_sender_params
 	u64 pkts = vcp_counted_pkts(p, ack, cwnd_q32);
 
 	if (code == VCP_NONE) {
-		LAW_STEP("divergence 6: no load code came back, the window grows as Reno's");
+		LAW_STEP("divergence 6: no load code of a router came back, the window grows as Reno's");
 		return reno_grown_q32(cwnd_q32, ssthresh_pkts, pkts, 1);
 	}
 	vcp_find_place(s, p, cwnd_q32);
 	if (code == VCP_LOW) {
+		u64 grown_q32 = fixed_add(cwnd_q32, fixed_mul(vcp_mi_gain_cached_q32(s, p), pkts));
+
 		LAW_STEP("low: multiplicative increase, cwnd += (1 + xi)^x - 1 per packet, load below 80 %");
-		return fixed_add(cwnd_q32, fixed_mul(vcp_mi_gain_cached_q32(s, p), pkts));
+		if (p->grants || !s->trust.reno_rounds)
+			return grown_q32;
+		LAW_STEP("divergence 11: a loss under low load not long ago, the window grows by no more than Reno's");
+		return fixed_min(grown_q32, reno_grown_q32(cwnd_q32, ssthresh_pkts, pkts, 1));
 	}
 	if (code == VCP_HIGH)
 		LAW_STEP("high: additive increase, cwnd += min(alpha_s w / cwnd, L) per packet, load from 80 to 100 %");
@@ -361,14 +375,23 @@ LAW u64 vcp_grown_q32(struct vcp_sender_state *s, const struct vcp_sender_params
 	return fixed_add(cwnd_q32, fixed_mul(vcp_ai_step_q32(s, p, cwnd_q32), pkts));
 }
 
+LAW void vcp_count_round(struct vcp_sender_state *s, const struct law_ack *ack, u32 code)
+{
+	s->trust.held_back |= code > VCP_LOW;
+	if (trust_round_ends(&s->trust, ack))
+		trust_end_round(&s->trust);
+}
+
 LAW void vcp_sender_on_ack(void *state, const void *params, const struct law_ack *ack, struct law_control *control)
 {
 	struct vcp_sender_state *s = state;
 	const struct vcp_sender_params *p = params;
-	u32 code = ack->feedback.len ? ack->feedback.bytes[0] & 3 : VCP_NONE;
+	u32 code = confirmed_by_router(ack) ? ack->feedback.bytes[0] & 3 : VCP_NONE;
 	u64 cwnd_q32 = window_get(&s->window, control);
 
 	s->code = code;
+	if (!p->grants)
+		vcp_count_round(s, ack, code);
 	vcp_note_srtt(s, p, ack);
 	vcp_pass_time(s, p, ack->now_us);
 	if (ack->feedback.present)
@@ -395,12 +418,13 @@ LAW void vcp_sender_on_ack(void *state, const void *params, const struct law_ack
 }
 
 /* ssthresh after a loss, at which the host ends its recovery. */
-LAW u32 vcp_after_loss_pkts(const struct vcp_sender_state *s, const struct vcp_sender_params *p, u32 cwnd_pkts)
+LAW u32 vcp_after_loss_pkts(struct vcp_sender_state *s, const struct vcp_sender_params *p, u32 cwnd_pkts)
 {
 	u64 decreased_pkts = fixed_max((u64)cwnd_pkts * p->beta / 1000000, 1);
 
 	if (p->loss == 1 || loss_history_congested(s->history, p->history_form, p->history_size, p->history_acks)) {
 		LAW_STEP("loss = beta, or history that shows overload: ssthresh = beta cwnd");
+		trust_lost(&s->trust);
 		return (u32)decreased_pkts;
 	}
 	LAW_STEP("loss = history without overload (vcp-ton-2010 section IV-D): an error of the channel, the window stays");
@@ -417,6 +441,7 @@ LAW void vcp_sender_on_loss(void *state, const void *params, const struct law_ac
 	if (p->loss == 0) {
 		LAW_STEP("loss = reno: a loss halves the window");
 		reno_halve(&s->window, p->halving, control);
+		trust_lost(&s->trust);
 	} else {
 		control->ssthresh_pkts = vcp_after_loss_pkts(s, p, control->cwnd_pkts);
 	}
@@ -430,6 +455,7 @@ LAW void vcp_sender_on_rto(void *state, const void *params, const struct law_ack
 	(void)params;
 	(void)ack;
 	reno_timeout(&s->memory, control);
+	trust_lost(&s->trust);
 }
 
 LAW_TABLE struct law_sender vcp_sender = {

@@ -9,7 +9,9 @@
  *
  * Law:
  *   on send    RTT = srtt, X = srtt / whole cwnd, delta = as much as possible; without a round trip RTT = X = delta = 0
- *   on an ACK  cwnd += reverse feedback * srtt / packet size, at least 1
+ *   on an ACK  cwnd += reverse feedback * srtt / packet size, at least 1; as Reno where no router of XCP is on the path
+ *   bound      an increase ends at twice what a round trip delivered, and 10; after a loss it is Reno's at most, until
+ *              routers take back more than they grant in a round trip, or for 32 and more: part/trust.h
  *   loss       as Reno (RFC 5681)
  *
  * Feedback: on data 12 bytes, RTT and X (unsigned seconds, 28 fractional bits) and delta (signed bytes per second); on
@@ -27,6 +29,11 @@
  *      ACK: that is the host's to say (`recovery_exit` of the transport). With NewReno or SACK partial ACKs stay within
  *      the recovery, and their feedback is dropped.
  *   3. The draft's ageing of allowance that the sender does not use is left out, as in ns-2.
+ *   4. Grants are bounded, which neither source does: a path may have a queue without XCP behind routers that have it,
+ *      which overflows while they grant, and a grant may be forged. `grants = "all"` takes each as it is, as ns-2 and
+ *      the papers have it; random losses of a channel cost much less then. A path without any router of XCP gives
+ *      nothing but the request, which no draft lets a sender tell from a grant; here routers sign what they saw, and
+ *      without that the window is Reno's.
  *
  * Figures: vcp-ton-2010 figures 2, 3, 5, 10 to 13; the fairness part of xcc-2010.
  */
@@ -35,8 +42,10 @@
 
 #include "law.h"
 #include "part/bytes.h"
+#include "part/confirmed.h"
 #include "part/loss_history.h"
 #include "part/reno.h"
+#include "part/trust.h"
 #include "part/window.h"
 #include "part/xcp_fields.h"
 
@@ -46,6 +55,8 @@
 	  "What a loss does: halve, or halve only if ACKs carried negative feedback")                                      \
 	P(halving, 0, "whole|exact", 1, 0, 1, "RFC 5681 (4); ns-2, precisionReduce_: exact",                               \
 	  "Whether a halved window is rounded down to whole packets, or keeps its fraction")                               \
+	P(grants, 0, "bounded|all", 1, 0, 1, "divergence 4; SIGCOMM 2002 and ns-2.35: all",                                \
+	  "Whether increases are bounded by what the path delivers and, after losses, by Reno's")                          \
 	P(feedback, 0, "all|new", 1, 0, 1, "draft-falk-xcp-spec-03: all; ns-2.35: new",                                    \
 	  "Whose feedback counts: that of all ACKs, or of those only that acknowledge something new")                      \
 	P(history_acks, 16, "1", 1, 1, 32, "vcp-ton-2010 section IV-D, T",                                                 \
@@ -64,6 +75,10 @@ struct xcp_sender_state {
 	struct window window;
 	struct reno_memory memory;
 	u32 history;
+	struct trust trust;
+	s64 granted_q32;         /* packets, in this round trip */
+	u32 delivered_pkts;      /* in this round trip */
+	u32 delivered_last_pkts; /* in the one before */
 	u32 reserved;
 };
 
@@ -72,7 +87,9 @@ _Static_assert(sizeof(struct xcp_sender_state) <= LAW_STATE_BYTES_MAX, "the kern
 /* clang-format off */
 #define XCP_SENDER_WATCH(W, state)                                                                                     \
 	W(window, state->window.cwnd_q32, "pkt", 4294967296,                                                               \
-	  "cwnd with its fraction, as the law left it; a host that repairs losses may have lowered it since")
+	  "cwnd with its fraction, as the law left it; a host that repairs losses may have lowered it since")              \
+	W(reno_rounds, state->trust.reno_rounds, "1", 1,                                                                   \
+	  "Round trips to go until grants count again, after a loss under them")
 /* clang-format on */
 
 /* Seconds with 28 fractional bits, below 16 s: 2^28 / 10^6 = 2^22 / 15625. */
@@ -127,6 +144,60 @@ LAW u64 xcp_change_q32(u64 feedback_Bps, u32 srtt_us, u32 packet_bytes)
 	return (fixed_min(change_us, (1ull << 46) - 1) << 18) / 15625;
 }
 
+/* ------------------------------------------------------------------------------------------ bounds of grants */
+
+/* What a window may have beyond twice of what a round trip delivered: an initial window (RFC 6928). */
+#define XCP_BEYOND_PKTS 10u
+
+LAW void xcp_count_round(struct xcp_sender_state *s, const struct law_ack *ack)
+{
+	u64 delivered_pkts = (u64)s->delivered_pkts + ack->delivered_pkts;
+
+	s->delivered_pkts = (u32)fixed_min(delivered_pkts, WINDOW_PKTS_MAX);
+	if (!trust_round_ends(&s->trust, ack))
+		return;
+	s->trust.held_back = s->granted_q32 < 0;
+	trust_end_round(&s->trust);
+	s->delivered_last_pkts = s->delivered_pkts;
+	s->delivered_pkts = 0;
+	s->granted_q32 = 0;
+}
+
+/* What becomes of a window that a grant would bring to `granted_q32`. */
+LAW u64 xcp_bounded_q32(const struct xcp_sender_state *s, const struct law_ack *ack, u32 ssthresh_pkts, u64 cwnd_q32,
+                        u64 granted_q32)
+{
+	u64 most_pkts = 2 * fixed_max(s->delivered_pkts, s->delivered_last_pkts) + XCP_BEYOND_PKTS;
+
+	if (s->trust.reno_rounds) {
+		LAW_STEP("bound: grants led to a loss not long ago, the window grows by no more than Reno's");
+		granted_q32 = fixed_min(granted_q32, reno_grown_q32(cwnd_q32, ssthresh_pkts, ack->acked_pkts, 1));
+	}
+	if (granted_q32 >> 32 >= most_pkts)
+		LAW_STEP("bound: no more than twice what a round trip delivered, and 10");
+	return fixed_max(fixed_min(granted_q32, most_pkts << 32), cwnd_q32);
+}
+
+/* A router's feedback, in bytes per second. */
+LAW void xcp_take(struct xcp_sender_state *s, const struct xcp_sender_params *p, const struct law_ack *ack,
+                  s64 feedback_Bps, struct law_control *control)
+{
+	u64 cwnd_q32 = window_get(&s->window, control), told_q32;
+	u64 change_q32 = xcp_change_q32(fixed_abs(feedback_Bps), ack->srtt_us, ack->packet_bytes);
+
+	if (feedback_Bps < 0)
+		LAW_STEP("on an ACK: negative reverse feedback, cwnd -= |feedback| srtt / packet size");
+	else
+		LAW_STEP("on an ACK: reverse feedback, cwnd += feedback srtt / packet size");
+	told_q32 = feedback_Bps < 0 ? fixed_sub(cwnd_q32, change_q32) : fixed_add(cwnd_q32, change_q32);
+	if (!p->grants) {
+		s->granted_q32 = fixed_signed_add(s->granted_q32, fixed_with_sign(change_q32, feedback_Bps));
+		if (told_q32 > cwnd_q32)
+			told_q32 = xcp_bounded_q32(s, ack, control->ssthresh_pkts, cwnd_q32, told_q32);
+	}
+	window_set(&s->window, control, told_q32);
+}
+
 LAW void xcp_sender_on_ack(void *state, const void *params, const struct law_ack *ack, struct law_control *control)
 {
 	struct xcp_sender_state *s = state;
@@ -137,23 +208,21 @@ LAW void xcp_sender_on_ack(void *state, const void *params, const struct law_ack
 	if (!p->halving)
 		window_get(&s->window, control);
 	/* A repeated feedback was applied when it came. */
-	if (counts && ack->feedback.present && ack->feedback.len >= XCP_ACK_BYTES) {
+	if (!p->grants)
+		xcp_count_round(s, ack);
+	if (!confirmed_by_router(ack)) {
+		LAW_STEP("divergence 4: no router of XCP is on the path, the window grows as Reno's");
+		if (reno_may_grow(ack, control))
+			window_set(&s->window, control,
+			           reno_grown_q32(window_get(&s->window, control), control->ssthresh_pkts, ack->acked_pkts, 1));
+	} else if (counts && ack->feedback.present && ack->feedback.len >= XCP_ACK_BYTES) {
 		s64 feedback_Bps = bytes_get_s32(ack->feedback.bytes);
 
 		s->history = loss_history_push(s->history, feedback_Bps < 0);
-		if (control->ca_state != LAW_CA_RECOVERY) {
-			u64 cwnd_q32 = window_get(&s->window, control);
-			u64 change_q32 = xcp_change_q32(fixed_abs(feedback_Bps), ack->srtt_us, ack->packet_bytes);
-
-			if (feedback_Bps < 0)
-				LAW_STEP("on an ACK: negative reverse feedback, cwnd -= |feedback| srtt / packet size");
-			else
-				LAW_STEP("on an ACK: reverse feedback, cwnd += feedback srtt / packet size");
-			cwnd_q32 = feedback_Bps < 0 ? fixed_sub(cwnd_q32, change_q32) : fixed_add(cwnd_q32, change_q32);
-			window_set(&s->window, control, cwnd_q32);
-		} else {
+		if (control->ca_state != LAW_CA_RECOVERY)
+			xcp_take(s, p, ack, feedback_Bps, control);
+		else
 			LAW_STEP("divergence 2: recovery, the feedback is dropped");
-		}
 	} else {
 		LAW_STEP("on an ACK: no new feedback, the window stays");
 	}
@@ -170,6 +239,7 @@ LAW void xcp_sender_on_loss(void *state, const void *params, const struct law_ac
 	if (p->loss == 0 || loss_history_congested(s->history, p->history_form, p->history_size, p->history_acks)) {
 		LAW_STEP("loss = reno, or history that shows negative feedback: a loss halves the window");
 		reno_halve(&s->window, p->halving, control);
+		trust_lost(&s->trust);
 	} else {
 		LAW_STEP("loss = history without negative feedback: an error of the channel, the window stays");
 		control->ssthresh_pkts = control->cwnd_pkts ? control->cwnd_pkts : 1;
@@ -184,6 +254,7 @@ LAW void xcp_sender_on_rto(void *state, const void *params, const struct law_ack
 	(void)params;
 	(void)ack;
 	reno_timeout(&s->memory, control);
+	trust_lost(&s->trust);
 }
 
 LAW_TABLE struct law_sender xcp_sender = {

@@ -6,7 +6,8 @@
  * long as the law needs. Laws under trial have it, and RCP and the pair codes until they have one of their own.
  *
  * Layout, behind kind, length and identifier:
- *   byte 4   flags: 1 where feedback of data is present, 2 where an echo is
+ *   byte 4   flags: 1 where feedback of data is present, 2 where an echo is, 4 where a router saw the data, 8 where one
+ *            saw what is echoed
  *   byte 5   zero
  *   byte 6   what the receiver echoes, then what the data carry, then zeros up to a multiple of 4
  *
@@ -22,6 +23,8 @@
 #define PLAIN_OPTION_AT_BYTES 6
 #define PLAIN_OPTION_DATA 1u
 #define PLAIN_OPTION_ECHO 2u
+#define PLAIN_OPTION_CONFIRMED 4u
+#define PLAIN_OPTION_ECHO_CONFIRMED 8u
 
 LAW u32 plain_option_bytes(const struct law_format *format)
 {
@@ -39,22 +42,36 @@ LAW void plain_option_put_data(u8 *option, const struct law_format *format, cons
 	__builtin_memcpy(option + PLAIN_OPTION_AT_BYTES + format->echo_bytes, feedback, format->data_bytes);
 }
 
+/* Of one direction, by its two flags. */
+LAW u32 plain_option_found(const u8 *option, u32 present, u32 confirmed)
+{
+	u32 flags = option[PLAIN_OPTION_AT_FLAGS];
+
+	return (flags & present ? LAW_CODEC_PRESENT : 0) | (flags & confirmed ? LAW_CODEC_CONFIRMED : 0);
+}
+
 LAW u32 plain_option_get_data(const u8 *option, const struct law_format *format, u8 *feedback)
 {
 	__builtin_memcpy(feedback, option + PLAIN_OPTION_AT_BYTES + format->echo_bytes, format->data_bytes);
-	return option[PLAIN_OPTION_AT_FLAGS] & PLAIN_OPTION_DATA;
+	return plain_option_found(option, PLAIN_OPTION_DATA, PLAIN_OPTION_CONFIRMED);
 }
 
-LAW void plain_option_put_echo(u8 *option, const struct law_format *format, const u8 *feedback)
+LAW void plain_option_confirm(u8 *option, const struct law_format *format)
 {
-	option[PLAIN_OPTION_AT_FLAGS] |= PLAIN_OPTION_ECHO;
+	(void)format;
+	option[PLAIN_OPTION_AT_FLAGS] |= PLAIN_OPTION_CONFIRMED;
+}
+
+LAW void plain_option_put_echo(u8 *option, const struct law_format *format, const u8 *feedback, u32 confirmed)
+{
+	option[PLAIN_OPTION_AT_FLAGS] |= confirmed ? PLAIN_OPTION_ECHO | PLAIN_OPTION_ECHO_CONFIRMED : PLAIN_OPTION_ECHO;
 	__builtin_memcpy(option + PLAIN_OPTION_AT_BYTES, feedback, format->echo_bytes);
 }
 
 LAW u32 plain_option_get_echo(const u8 *option, const struct law_format *format, u8 *feedback)
 {
 	__builtin_memcpy(feedback, option + PLAIN_OPTION_AT_BYTES, format->echo_bytes);
-	return option[PLAIN_OPTION_AT_FLAGS] & PLAIN_OPTION_ECHO;
+	return plain_option_found(option, PLAIN_OPTION_ECHO, PLAIN_OPTION_ECHO_CONFIRMED);
 }
 
 LAW void plain_option_put_share(u8 *option, const struct law_format *format, const u8 *feedback, u32 segments)
@@ -73,6 +90,7 @@ LAW_TABLE struct law_codec plain_wire = {
 	.begin = plain_option_begin,
 	.put_data = plain_option_put_data,
 	.get_data = plain_option_get_data,
+	.confirm = plain_option_confirm,
 	.put_echo = plain_option_put_echo,
 	.get_echo = plain_option_get_echo,
 	.put_share = plain_option_put_share,

@@ -8,7 +8,7 @@
  * same option with nothing in it: by it routers, and the edge of the network, know whose codes these are.
  *
  * Layout, behind kind, length and identifier:
- *   byte 4   flags: 2 where an echo is present, else 0
+ *   byte 4   flags: 2 where an echo is present, 4 where a router of VCP saw the data, 8 where one saw what is echoed
  *   byte 5   echo: the ECN field as it arrived
  *   byte 6   zeros
  *
@@ -24,6 +24,8 @@
 #define VCP_OPTION_AT_FLAGS 4
 #define VCP_OPTION_AT_ECHO 5
 #define VCP_OPTION_ECHO 2u
+#define VCP_OPTION_CONFIRMED 4u
+#define VCP_OPTION_ECHO_CONFIRMED 8u
 
 LAW u32 vcp_option_bytes(const struct law_format *format)
 {
@@ -37,18 +39,36 @@ LAW void vcp_option_begin(u8 *option, const struct law_format *format)
 	option_begin(option, LAW_WIRE_VCP, VCP_OPTION_BYTES);
 }
 
-LAW void vcp_option_put_echo(u8 *option, const struct law_format *format, const u8 *feedback)
+/* The code itself is the ECN field. */
+LAW u32 vcp_option_get_data(const u8 *option, const struct law_format *format, u8 *feedback)
 {
 	(void)format;
-	option[VCP_OPTION_AT_FLAGS] |= VCP_OPTION_ECHO;
+	(void)feedback;
+	return option[VCP_OPTION_AT_FLAGS] & VCP_OPTION_CONFIRMED ? LAW_CODEC_CONFIRMED : 0;
+}
+
+LAW void vcp_option_confirm(u8 *option, const struct law_format *format)
+{
+	(void)format;
+	option[VCP_OPTION_AT_FLAGS] |= VCP_OPTION_CONFIRMED;
+}
+
+LAW void vcp_option_put_echo(u8 *option, const struct law_format *format, const u8 *feedback, u32 confirmed)
+{
+	(void)format;
+	option[VCP_OPTION_AT_FLAGS] |= confirmed ? VCP_OPTION_ECHO | VCP_OPTION_ECHO_CONFIRMED : VCP_OPTION_ECHO;
 	option[VCP_OPTION_AT_ECHO] = feedback[0];
 }
 
 LAW u32 vcp_option_get_echo(const u8 *option, const struct law_format *format, u8 *feedback)
 {
+	u32 flags = option[VCP_OPTION_AT_FLAGS];
+
 	(void)format;
 	feedback[0] = option[VCP_OPTION_AT_ECHO] & 3;
-	return option[VCP_OPTION_AT_FLAGS] & VCP_OPTION_ECHO;
+	if (!(flags & VCP_OPTION_ECHO))
+		return 0;
+	return flags & VCP_OPTION_ECHO_CONFIRMED ? LAW_CODEC_PRESENT | LAW_CODEC_CONFIRMED : LAW_CODEC_PRESENT;
 }
 
 LAW_TABLE struct law_codec vcp_wire = {
@@ -59,6 +79,8 @@ LAW_TABLE struct law_codec vcp_wire = {
 	.wire = LAW_WIRE_VCP,
 	.option_bytes = vcp_option_bytes,
 	.begin = vcp_option_begin,
+	.get_data = vcp_option_get_data,
+	.confirm = vcp_option_confirm,
 	.put_echo = vcp_option_put_echo,
 	.get_echo = vcp_option_get_echo,
 };

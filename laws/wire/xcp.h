@@ -8,10 +8,11 @@
  * timestamps and SACK blocks. Every segment has all four; a field that says nothing has a code of its own.
  *
  * Layout, behind kind, length and identifier:
- *   byte 4   RTT    as it stands in the law's field, unsigned; absent: 0xffff
- *   byte 6   X      the same
+ *   byte 4   a bit  whether a router of XCP saw the data
+ *            RTT    as it stands in the law's field, in 15 bits; absent: 0x7fff
+ *   byte 6   X      the same, unsigned; absent: 0xffff
  *   byte 8   delta  the same, signed; absent: 0x7fff
- *   byte 10  echo   the reverse feedback, signed; absent: 0x7fff
+ *   byte 10  echo   the reverse feedback, signed; absent: 0x7fff; minus nothing, 0x8000: no router saw the data
  *
  * Segments that offload joined have one header, which the device copies to each of them. A router is shown the X and
  * the delta of all, since its shares are linear in both, and what it made of the delta is divided among them, rounded
@@ -33,6 +34,9 @@
 #define XCP_OPTION_AT_ECHO 10
 #define XCP_OPTION_ABSENT_UNSIGNED 0xffffu
 #define XCP_OPTION_ABSENT_SIGNED 0x7fffu
+/* The bit beside RTT, and the echo of data without it. */
+#define XCP_OPTION_CONFIRMED 0x8000u
+#define XCP_OPTION_UNCONFIRMED 0x8000u
 
 /* Places of X and delta among the law's own fields, each of 32 bits. */
 #define XCP_FEEDBACK_AT_X 4
@@ -48,7 +52,7 @@ LAW void xcp_option_begin(u8 *option, const struct law_format *format)
 {
 	(void)format;
 	option_begin(option, LAW_WIRE_XCP, XCP_OPTION_BYTES);
-	option_put_u16(option + XCP_OPTION_AT_RTT, XCP_OPTION_ABSENT_UNSIGNED);
+	option_put_u16(option + XCP_OPTION_AT_RTT, XCP_OPTION_ABSENT_SIGNED);
 	option_put_u16(option + XCP_OPTION_AT_X, XCP_OPTION_ABSENT_UNSIGNED);
 	option_put_u16(option + XCP_OPTION_AT_DELTA, XCP_OPTION_ABSENT_SIGNED);
 	option_put_u16(option + XCP_OPTION_AT_ECHO, XCP_OPTION_ABSENT_SIGNED);
@@ -60,7 +64,7 @@ LAW void xcp_option_put_data(u8 *option, const struct law_format *format, const 
 	s64 delta = bytes_get_s32(feedback + XCP_FEEDBACK_AT_DELTA);
 
 	(void)format;
-	option_put_u16(option + XCP_OPTION_AT_RTT, float16_unsigned_encode(rtt));
+	option_put_u16(option + XCP_OPTION_AT_RTT, float15_encode(rtt));
 	option_put_u16(option + XCP_OPTION_AT_X, float16_unsigned_encode(x));
 	option_put_u16(option + XCP_OPTION_AT_DELTA, float16_signed_encode(delta));
 }
@@ -71,16 +75,27 @@ LAW u32 xcp_option_get_data(const u8 *option, const struct law_format *format, u
 	u32 delta = option_get_u16(option + XCP_OPTION_AT_DELTA);
 
 	(void)format;
-	bytes_put_u32(feedback, float16_unsigned_decode(rtt));
+	bytes_put_u32(feedback, float15_decode(rtt));
 	bytes_put_u32(feedback + XCP_FEEDBACK_AT_X, float16_unsigned_decode(x));
 	bytes_put_s32(feedback + XCP_FEEDBACK_AT_DELTA, float16_signed_decode(delta));
-	return rtt != XCP_OPTION_ABSENT_UNSIGNED && x != XCP_OPTION_ABSENT_UNSIGNED && delta != XCP_OPTION_ABSENT_SIGNED;
+	if ((rtt | XCP_OPTION_CONFIRMED) == (XCP_OPTION_ABSENT_SIGNED | XCP_OPTION_CONFIRMED) ||
+	    x == XCP_OPTION_ABSENT_UNSIGNED || delta == XCP_OPTION_ABSENT_SIGNED)
+		return 0;
+	return rtt & XCP_OPTION_CONFIRMED ? LAW_CODEC_PRESENT | LAW_CODEC_CONFIRMED : LAW_CODEC_PRESENT;
 }
 
-LAW void xcp_option_put_echo(u8 *option, const struct law_format *format, const u8 *feedback)
+LAW void xcp_option_confirm(u8 *option, const struct law_format *format)
 {
 	(void)format;
-	option_put_u16(option + XCP_OPTION_AT_ECHO, float16_signed_encode(bytes_get_s32(feedback)));
+	option_put_u16(option + XCP_OPTION_AT_RTT, option_get_u16(option + XCP_OPTION_AT_RTT) | XCP_OPTION_CONFIRMED);
+}
+
+LAW void xcp_option_put_echo(u8 *option, const struct law_format *format, const u8 *feedback, u32 confirmed)
+{
+	u32 echo = confirmed ? float16_signed_encode(bytes_get_s32(feedback)) : XCP_OPTION_UNCONFIRMED;
+
+	(void)format;
+	option_put_u16(option + XCP_OPTION_AT_ECHO, echo);
 }
 
 LAW u32 xcp_option_get_echo(const u8 *option, const struct law_format *format, u8 *feedback)
@@ -89,7 +104,9 @@ LAW u32 xcp_option_get_echo(const u8 *option, const struct law_format *format, u
 
 	(void)format;
 	bytes_put_s32(feedback, float16_signed_decode(echo));
-	return echo != XCP_OPTION_ABSENT_SIGNED;
+	if (echo == XCP_OPTION_ABSENT_SIGNED)
+		return 0;
+	return echo == XCP_OPTION_UNCONFIRMED ? LAW_CODEC_PRESENT : LAW_CODEC_PRESENT | LAW_CODEC_CONFIRMED;
 }
 
 LAW void xcp_option_join(u8 *feedback, u32 segments)
@@ -123,6 +140,7 @@ LAW_TABLE struct law_codec xcp_wire = {
 	.begin = xcp_option_begin,
 	.put_data = xcp_option_put_data,
 	.get_data = xcp_option_get_data,
+	.confirm = xcp_option_confirm,
 	.put_echo = xcp_option_put_echo,
 	.get_echo = xcp_option_get_echo,
 	.join = xcp_option_join,

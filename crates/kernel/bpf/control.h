@@ -45,6 +45,7 @@ ALWAYS_INLINE void show(struct sock *sk, const struct tcp_sock *tp, struct flow 
 	seen.ca_state = f->ca_state;
 	seen.feedback_len = f->feedback.len;
 	seen.feedback_us = f->feedback_us;
+	seen.confirmed = f->feedback.confirmed;
 	__builtin_memcpy(seen.feedback, f->feedback.bytes, sizeof(seen.feedback));
 	bpf_map_update_elem(&live, &f->id, &seen, 0);
 }

@@ -73,7 +73,7 @@ ALWAYS_INLINE void take_data(struct bpf_sock_ops *ops, struct echo *e, const u8 
                              u32 header_bytes)
 {
 	struct law_data data = {};
-	u32 segments, id, code = 0;
+	u32 segments, id, found, code = 0;
 
 	recall(e, host_be32(tcp->seq), &code, &segments, &id);
 	segments = segments > SEGMENTS_MAX ? SEGMENTS_MAX : segments ? segments : 1;
@@ -83,7 +83,9 @@ ALWAYS_INLINE void take_data(struct bpf_sock_ops *ops, struct echo *e, const u8 
 	data.ecn = code;
 	data.in_order = host_be32(tcp->seq) == ops->rcv_nxt;
 	data.segments = 1;
-	if (CODEC.get_data && CODEC.get_data(option, &law_format, data.feedback.bytes)) {
+	found = CODEC.get_data ? CODEC.get_data(option, &law_format, data.feedback.bytes) : 0;
+	data.feedback.confirmed = !!(found & LAW_CODEC_CONFIRMED);
+	if (found & LAW_CODEC_PRESENT) {
 		data.feedback.len = law_format.data_bytes;
 		data.feedback.present = 1;
 	}
@@ -116,7 +118,7 @@ ALWAYS_INLINE void put_echo(struct echo *e, u8 *option, struct law_fill *fill)
 		         CALL_WRITTEN(&e->receipt, fill));
 	}
 	if (fill->feedback.present)
-		CODEC.put_echo(option, &law_format, fill->feedback.bytes);
+		CODEC.put_echo(option, &law_format, fill->feedback.bytes, fill->feedback.confirmed);
 }
 
 #endif
@@ -167,9 +169,11 @@ ALWAYS_INLINE u32 is_mine(struct bpf_sock_ops *ops, void *sk, const struct flow 
 ALWAYS_INLINE void take_echo(struct flow *f, const u8 *option)
 {
 	struct law_feedback feedback = {};
+	u32 found = CODEC.get_echo(option, &law_format, feedback.bytes);
 
-	if (!CODEC.get_echo(option, &law_format, feedback.bytes))
+	if (!(found & LAW_CODEC_PRESENT))
 		return;
+	feedback.confirmed = !!(found & LAW_CODEC_CONFIRMED);
 	feedback.len = ECHO_BYTES;
 	feedback.present = 1;
 	f->feedback = feedback;

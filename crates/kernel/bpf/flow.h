@@ -134,7 +134,7 @@ struct live_flow {
 	u8 local[16];
 	u8 remote[16];
 	u8 feedback[LAW_FEEDBACK_BYTES_MAX];
-	u32 reserved;
+	u32 confirmed; /* 1: a router of the law saw what the feedback answers */
 };
 
 /* Of flows that ended without a word the oldest go first. */

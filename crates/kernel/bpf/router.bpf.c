@@ -203,8 +203,10 @@ struct seen {
 ALWAYS_INLINE void seen_feedback(struct seen *seen)
 {
 	u8 *feedback = seen->law.feedback;
+	u32 found = CODEC.get_data ? CODEC.get_data((const u8 *)seen->option, &format, feedback) : 0;
 
-	if (!DATA_BYTES || !CODEC.get_data || !CODEC.get_data((const u8 *)seen->option, &format, feedback))
+	seen->law.confirmed = !!(found & LAW_CODEC_CONFIRMED);
+	if (!DATA_BYTES || !(found & LAW_CODEC_PRESENT))
 		return;
 	seen->law.feedback_len = DATA_BYTES;
 	if (CODEC.join && seen->segments > 1)
@@ -275,13 +277,16 @@ ALWAYS_INLINE void router_count(struct router *r, const struct seen *seen, u32 f
 	r->counters.rewritten += rewritten ? segments : 0;
 }
 
-/* Writes the feedback that the law changed, and with it the checksum of TCP. */
-ALWAYS_INLINE void seen_write_feedback(struct __sk_buff *skb, struct seen *seen)
+/* Writes the feedback that the law changed and that it saw the packet, and with them the checksum of TCP. */
+ALWAYS_INLINE void seen_write_option(struct __sk_buff *skb, struct seen *seen, u32 rewritten)
 {
 	u32 before[OPTION_WORDS];
 
 	__builtin_memcpy(before, seen->option, OPTION_BYTES);
-	CODEC.put_share((u8 *)seen->option, &format, seen->law.feedback, seen->segments);
+	if (rewritten && CODEC.put_share)
+		CODEC.put_share((u8 *)seen->option, &format, seen->law.feedback, seen->segments);
+	if (seen->law.confirmed)
+		CODEC.confirm((u8 *)seen->option, &format);
 	for (u32 word = 0; word < OPTION_BYTES / 4; word++)
 		if (before[word] != seen->option[word])
 			bpf_l4_csum_replace(skb, seen->packet.tcp_at + 16, before[word], seen->option[word], 4);
@@ -294,7 +299,7 @@ SEC("tc") int router_egress(struct __sk_buff *skb)
 	u64 now_us = bpf_ktime_get_ns() / 1000, before[3], after[3];
 	struct queue_view view = {};
 	struct seen seen = {};
-	u32 random[2] = {}, fate, rewritten = 0;
+	u32 random[2] = {}, fate, rewritten = 0, confirmed;
 
 	if (!r)
 		return TC_ACT_UNSPEC;
@@ -307,6 +312,7 @@ SEC("tc") int router_egress(struct __sk_buff *skb)
 	if (LAW_IS.flags & LAW_ROUTER_RANDOM_AT_DEQUEUE)
 		random[1] = bpf_get_prandom_u32();
 	__builtin_memcpy(before, seen.law.feedback, LAW_FEEDBACK_BYTES_MAX);
+	confirmed = seen.law.confirmed;
 	bpf_spin_lock(&r->lock);
 	router_now(r, now_us);
 	fate = router_pass(r, &seen, &view, random);
@@ -319,8 +325,8 @@ SEC("tc") int router_egress(struct __sk_buff *skb)
 		return TC_ACT_SHOT;
 	if (seen.packet.version && (seen.law.ecn & 3) != seen.packet.ecn)
 		packet_set_ecn(skb, &seen.packet, seen.law.ecn & 3);
-	if (rewritten && CODEC.put_share)
-		seen_write_feedback(skb, &seen);
+	if (seen.option_at && (rewritten || seen.law.confirmed != confirmed))
+		seen_write_option(skb, &seen, rewritten);
 	return TC_ACT_UNSPEC;
 }
 

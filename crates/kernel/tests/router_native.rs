@@ -65,7 +65,7 @@ fn unhex(text: &str) -> Vec<u8> {
 fn shown(made: &Made, fields: [u16; 4], segments: u32) -> Map<String, Value> {
     let bytes = made.frame().len() as u32;
     let feedback = [
-        (decoded(fields[0], 11) as u32).to_be_bytes(),
+        (decoded(fields[0] & 0x7fff, 10) as u32).to_be_bytes(),
         ((decoded(fields[1], 11) * u64::from(segments)) as u32).to_be_bytes(),
         ((decoded(fields[2], 10) * u64::from(segments)).min(0x7fff_ffff) as u32).to_be_bytes(),
         [0; 4],
@@ -106,7 +106,9 @@ fn native(replayer: &mut Replayer, state: &[u8], event: Map<String, Value>) -> (
 
 /// Round trips, distances and wishes of packets, as codes.
 fn fields(round: usize) -> [u16; 4] {
-    let rtt = (15 << 11) + (round * 37 % 2048) as u16;
+    // A router before this one has left its word on some.
+    let confirmed = u16::from(round % 7 == 6) << 15;
+    let rtt = confirmed | (16 << 10) + (round * 37 % 1024) as u16;
     let x = (8 << 11) + (round * 101 % 2048) as u16;
     // Most ask for as much as there is, as senders do; some were lowered by a router before.
     let delta = if round % 5 == 4 {
@@ -162,7 +164,7 @@ fn compare(program: &Program, replayer: &mut Replayer, round: usize, compared: &
         nearest(delta.div_euclid(i64::from(segments)))
     };
     let expected = Made {
-        option: xcp_option([fields(round)[0], fields(round)[1], code, 0x1234]),
+        option: xcp_option([fields(round)[0] | 0x8000, fields(round)[1], code, 0x1234]),
         ..made
     };
     let Outcome::Passed(frame) = outcome else {

@@ -51,6 +51,9 @@ fn made(option: &[u8], ecn: u8) -> Vec<Made> {
     packets
 }
 
+/// The flag of VCP's option by which a router says that it saw the data.
+const SEEN: u8 = 4;
+
 /// A link that carries nothing is overloaded once anything came, and stays so while nothing comes (vcp.h, divergence
 /// 4): the code does not depend on the speed of the test.
 fn overloaded() -> Program {
@@ -67,7 +70,8 @@ fn overloaded() -> Program {
 
 #[test]
 fn an_overloaded_link_marks_data_of_its_wire_and_nothing_else() {
-    // Goal: the code lands in the ECN field with right checksums, over IPv4 and IPv6; ACKs, packets that are not
+    // Goal: the code lands in the ECN field and the router's word in the option, with right checksums, over IPv4 and
+    // IPv6; ACKs, packets that are not
     // capable, those of another wire and those without an option are as they were.
     if !possible(&["clang"]) {
         return;
@@ -79,9 +83,14 @@ fn an_overloaded_link_marks_data_of_its_wire_and_nothing_else() {
             for packet in made(&option, ecn) {
                 let frame = packet.frame();
                 let is_to_mark = option == vcp_option(1) && ecn != 0 && packet.payload > 0;
-                let expected = Made {
-                    ecn: if is_to_mark { 3 } else { ecn },
-                    ..packet
+                let expected = if is_to_mark {
+                    Made {
+                        ecn: 3,
+                        option: vcp_option(1 | SEEN),
+                        ..packet
+                    }
+                } else {
+                    packet
                 };
                 assert_eq!(passed(&program, &frame), expected.frame(), "{expected:?}");
                 marked += usize::from(is_to_mark);
@@ -131,14 +140,20 @@ fn an_option_before_another_one_of_ours_is_found() {
 
 #[test]
 fn a_link_with_room_to_spare_marks_nothing() {
-    // Goal: a low load leaves the codes of other routers as they are.
+    // Goal: a low load leaves the codes of other routers as they are, and the option tells that the router saw them.
     if !possible(&["clang"]) {
         return;
     }
     let program = program(&compiled_here("vcp"), 1 << 40);
     for ecn in 0..4 {
         for packet in made(&vcp_option(1), ecn) {
-            assert_eq!(passed(&program, &packet.frame()), packet.frame());
+            let frame = packet.frame();
+            let is_seen = ecn != 0 && packet.payload > 0;
+            let expected = Made {
+                option: vcp_option(if is_seen { 1 | SEEN } else { 1 }),
+                ..packet
+            };
+            assert_eq!(passed(&program, &frame), expected.frame());
         }
     }
     assert_eq!(program.counters().expect("counters").marked, [0; 4]);
@@ -146,20 +161,25 @@ fn a_link_with_room_to_spare_marks_nothing() {
 
 #[test]
 fn xcp_lowers_the_delta_and_keeps_the_checksum() {
-    // Goal: before its first interval a router has nothing to give, so that each request becomes zero; the other three
-    // fields, the ECN field and the rest of the packet stay, and both checksums are right.
+    // Goal: before its first interval a router has nothing to give, so that each request becomes zero, and the bit
+    // before RTT says that it saw it; the other three fields, the ECN field and the rest of the packet stay, and both
+    // checksums are right.
     if !possible(&["clang"]) {
         return;
     }
     // RTT and X of 0.1 s and 10 ms, a delta of 2^31 - 1 as senders ask for, and an echo.
     let object = compiled_here("xcp");
-    let fields = [0x9999, 0x6000, 22 << 10, 0x8123];
+    let fields = [0x4199, 0x6000, 22 << 10, 0x8123];
     for packet in made(&xcp_option(fields), 0) {
         let program = program(&object, 125_000);
         let out = passed(&program, &packet.frame());
-        let asked = if packet.payload > 0 { 0 } else { fields[2] };
+        let (rtt, asked) = if packet.payload > 0 {
+            (fields[0] | 0x8000, 0)
+        } else {
+            (fields[0], fields[2])
+        };
         let expected = Made {
-            option: xcp_option([fields[0], fields[1], asked, fields[3]]),
+            option: xcp_option([rtt, fields[1], asked, fields[3]]),
             ..packet
         };
         assert_eq!(out, expected.frame(), "{expected:?}");
@@ -221,8 +241,9 @@ fn hostile(chance: &mut Chance) -> Vec<u8> {
     frame
 }
 
-/// What may differ between a packet and what became of it: bytes of the ECN field, of the checksums, of the option.
-fn check(frame: &[u8], out: &[u8], option: Option<(usize, usize)>, ecn_may_change: bool) {
+/// What may differ between a packet and what became of it: bytes of the ECN field, of the checksums, and those of the
+/// option at `places`.
+fn check(frame: &[u8], out: &[u8], places: &[usize], ecn_may_change: bool) {
     let read = Read::of(frame);
     assert_eq!(out.len(), frame.len());
     for (at, (before, after)) in frame
@@ -236,8 +257,8 @@ fn check(frame: &[u8], out: &[u8], option: Option<(usize, usize)>, ecn_may_chang
             (before ^ after) & !bits == 0
         };
         let is_ip_sum = ecn_may_change && read.version == 4 && (read.ip + 10..read.ip + 12).contains(&at);
-        let is_feedback = option.is_some_and(|(begin, end)| (begin..end).contains(&at));
-        let is_tcp_sum = option.is_some() && read.tcp.is_some_and(|(tcp, _)| (tcp + 16..tcp + 18).contains(&at));
+        let is_feedback = places.contains(&at);
+        let is_tcp_sum = !places.is_empty() && read.tcp.is_some_and(|(tcp, _)| (tcp + 16..tcp + 18).contains(&at));
         assert!(
             is_ecn || is_ip_sum || is_feedback || is_tcp_sum,
             "byte {at} of {frame:x?}\nbecame {after:x}: {read:?}"
@@ -265,7 +286,7 @@ const PACKETS: usize = 20_000;
 #[test]
 fn hostile_packets_change_by_their_own_fields_alone() {
     // Goal: whatever comes, a router writes to the ECN field of its wire's data packets (VCP), or to their delta (XCP),
-    // and carries that into the checksums; all else is as it was, to the bit.
+    // and its word into their option, and carries that into the checksums; all else is as it was, to the bit.
     if !possible(&["clang"]) {
         return;
     }
@@ -276,14 +297,25 @@ fn hostile_packets_change_by_their_own_fields_alone() {
         let frame = hostile(&mut chance);
         let read = Read::of(&frame);
         let out = passed(&vcp, &frame);
-        let is_marked = read.own_option(&frame, 8, Some(1)).is_some() && read.has_data && read.ecn != 0;
-        check(&frame, &out, None, is_marked);
+        let option = read.own_option(&frame, 8, Some(1));
+        let option = option.filter(|_| read.has_data && read.ecn != 0);
+        let is_marked = option.is_some();
+        check(&frame, &out, option.map(|at| at + 4).as_slice(), is_marked);
+        assert!(
+            option.is_none_or(|at| out[at + 4] == frame[at + 4] | SEEN),
+            "{frame:x?}"
+        );
         let expected = if is_marked { 3 } else { read.ecn };
         assert_eq!(Read::of(&out).ecn, expected, "{frame:x?}");
         marked += usize::from(out != frame);
         let option = read.own_option(&frame, 12, Some(2)).filter(|_| read.has_data);
         let out = passed(&xcp, &frame);
-        check(&frame, &out, option.map(|at| (at + 8, at + 10)), false);
+        let places = option.map(|at| [at + 4, at + 8, at + 9]);
+        check(&frame, &out, places.as_ref().map_or(&[], |places| places), false);
+        assert!(
+            option.is_none_or(|at| out[at + 4] == frame[at + 4] | 0x80),
+            "{frame:x?}"
+        );
         lowered += usize::from(out != frame);
     }
     report(&format!(
@@ -328,7 +360,7 @@ fn the_edge_clears_our_marks_and_nobody_elses() {
             .step_by(4)
             .any(|bytes| read.own_option(&frame, bytes, None).is_some());
         let out = bleached(&object, &frame);
-        check(&frame, &out, None, is_ours);
+        check(&frame, &out, &[], is_ours);
         assert_eq!(Read::of(&out).ecn, if is_ours { 0 } else { read.ecn }, "{frame:x?}");
         cleared += usize::from(out != frame);
     }

@@ -45,6 +45,8 @@ type Bytes = Vec<u8>;
 #[derive(Debug, PartialEq, Eq)]
 struct Told {
     is_data: bool,
+    /// Whether a router saw the data, and whether one saw what the echo answers.
+    confirmed: [bool; 2],
     ecn: u8,
     said: Said,
 }
@@ -54,7 +56,7 @@ struct Told {
 enum Said {
     /// The echo, where the packet has one.
     Vcp { echo: Option<u8> },
-    /// RTT, X and delta of data, and the echo, where the packet has them; floats of 16 bits, decoded.
+    /// RTT, X and delta of data, and the echo, where the packet has them; floats, decoded.
     Xcp {
         data: Option<(u64, u64, i64)>,
         echo: Option<i64>,
@@ -74,8 +76,21 @@ fn dissect(packet: &[u8]) -> Option<Told> {
     Some(Told {
         is_data: total_bytes > ip_bytes + header_bytes,
         ecn: packet[1] & 3,
+        confirmed: confirmed(option),
         said: said(option)?,
     })
+}
+
+fn confirmed(option: &[u8]) -> [bool; 2] {
+    if option.len() == 8 {
+        return [4, 8].map(|flag| option[4] & flag != 0);
+    }
+    let echo = [option[10], option[11]];
+    let is_there = |code: [u8; 2]| code != [0x7f, 0xff];
+    [
+        option[4] & 0x80 != 0 && is_there([option[4] & 0x7f, option[5]]),
+        is_there(echo) && echo != [0x80, 0],
+    ]
 }
 
 /// The option for experiments among all of a header, found as any stack finds it (RFC 9293, section 3.1).
@@ -92,11 +107,8 @@ fn experiment(mut options: &[u8]) -> Option<&[u8]> {
 
 fn said(option: &[u8]) -> Option<Said> {
     let word = |at: usize| u16::from_be_bytes([option[at], option[at + 1]]);
-    let unsigned = |at: usize| {
-        Some(word(at))
-            .filter(|&code| code != 0xffff)
-            .map(|code| float(code, 11))
-    };
+    let distance = Some(word(6)).filter(|&code| code != 0xffff);
+    let round_trip = Some(word(4) & 0x7fff).filter(|&code| code != 0x7fff);
     let signed = |at: usize| {
         let code = Some(word(at)).filter(|&code| code != 0x7fff)?;
         // The largest float stands for more than the law's field of 32 bits holds.
@@ -108,10 +120,10 @@ fn said(option: &[u8]) -> Option<Said> {
             echo: (option[4] & 2 != 0).then_some(option[5]),
         }),
         (0xfad2, 12) => Some(Said::Xcp {
-            data: unsigned(4)
-                .zip(unsigned(6))
+            data: round_trip
+                .zip(distance)
                 .zip(signed(8))
-                .map(|((rtt, x), delta)| (rtt, x, delta)),
+                .map(|((rtt, x), delta)| (float(rtt, 10), float(x, 11), delta)),
             echo: signed(10),
         }),
         _ => None,
@@ -195,6 +207,8 @@ fn look(law: &str, place: &str, packets: &[Bytes]) -> [usize; 2] {
         let options = &tcp[20..usize::from(tcp[12] >> 4) * 4];
         let option = codec.find(options).expect("it stands at the end of the header");
         let (data, echo) = (codec.data(option), codec.echo(option));
+        let by_codec = [codec.is_confirmed(option), codec.is_echo_confirmed(option)];
+        assert_eq!(told.confirmed, by_codec, "{law}, {place}: {packet:02x?}");
         let field = |bytes: &[u8; 20], at: usize| i32::from_be_bytes(bytes[at..at + 4].try_into().unwrap());
         let by_codec = match told.said {
             Said::Vcp { .. } => Said::Vcp {

@@ -6,7 +6,7 @@ use crate::abi::{self, FEEDBACK_BYTES_MAX};
 use crate::receiver::Receiver;
 use crate::registry;
 use crate::sender::Sender;
-use crate::wire::{Get, Put, Wire};
+use crate::wire::{Get, Wire};
 
 /// Most bytes that an option of a TCP header can have (RFC 9293, section 3.1).
 pub const OPTION_BYTES_MAX: usize = 40;
@@ -22,6 +22,12 @@ pub struct Codec {
     wire: &'static Wire,
     format: abi::Format,
     option_bytes: usize,
+}
+
+/// What an option says of one direction.
+struct Found {
+    feedback: Option<Feedback>,
+    confirmed: bool,
 }
 
 impl Codec {
@@ -95,43 +101,68 @@ impl Codec {
 
     /// Reads it.
     pub fn data(&self, option: &[u8]) -> Option<Feedback> {
-        self.get(self.wire.get_data, option)
+        self.found(self.wire.get_data?, option).feedback
+    }
+
+    /// Says that a router of this format saw the data.
+    pub fn confirm(&self, option: &mut [u8]) {
+        self.fits(option);
+        // SAFETY: as in put_data.
+        unsafe { (self.wire.confirm)(option.as_mut_ptr(), &raw const self.format) }
+    }
+
+    /// Whether a router said so.
+    pub fn is_confirmed(&self, option: &[u8]) -> bool {
+        let get = self.wire.get_data;
+        get.is_some_and(|get| self.found(get, option).confirmed)
     }
 
     /// What a receiver reads of the feedback that a data packet carries: as it is, or as nearly as the option can say.
     pub fn rounded_data(&self, feedback: &Feedback) -> Feedback {
-        self.rounded(self.wire.put_data.zip(self.wire.get_data), feedback)
+        let Some((put, get)) = self.wire.put_data.zip(self.wire.get_data) else {
+            return *feedback;
+        };
+        // SAFETY: the option has at least the length of the format (rounded checks it), feedback that of law.h.
+        self.rounded(get, |option| unsafe {
+            put(option.as_mut_ptr(), &raw const self.format, feedback.as_ptr());
+        })
     }
 
-    /// What a sender reads of the feedback that an ACK carries.
-    pub fn rounded_echo(&self, feedback: &Feedback) -> Feedback {
-        self.rounded(self.wire.put_echo.zip(self.wire.get_echo), feedback)
+    /// What a sender reads of the feedback that an ACK carries; `confirmed` as in [`Self::put_echo`].
+    pub fn rounded_echo(&self, feedback: &Feedback, confirmed: bool) -> Feedback {
+        // SAFETY: as in rounded_data.
+        self.rounded(self.wire.get_echo, |option| unsafe {
+            let format = &raw const self.format;
+            (self.wire.put_echo)(option.as_mut_ptr(), format, feedback.as_ptr(), confirmed.into());
+        })
     }
 
-    fn rounded(&self, way: Option<(Put, Get)>, feedback: &Feedback) -> Feedback {
-        let Some((put, get)) = way else { return *feedback };
+    #[inline(always)]
+    fn rounded(&self, get: Get, put: impl FnOnce(&mut [u8; OPTION_BYTES_MAX])) -> Feedback {
         let (mut option, mut read) = ([0; OPTION_BYTES_MAX], [0; FEEDBACK_BYTES_MAX]);
         assert!(self.option_bytes <= OPTION_BYTES_MAX, "no TCP header has room for it");
-        // SAFETY: the option has at least the length of the format (checked), feedback that of law.h.
-        unsafe {
-            put(option.as_mut_ptr(), &raw const self.format, feedback.as_ptr());
-            get(option.as_ptr(), &raw const self.format, read.as_mut_ptr());
-        }
+        put(&mut option);
+        // SAFETY: as for the caller's `put`.
+        unsafe { get(option.as_ptr(), &raw const self.format, read.as_mut_ptr()) };
         read
     }
 
-    /// Writes the feedback that an ACK carries.
-    pub fn put_echo(&self, option: &mut [u8], feedback: &Feedback) {
+    /// Writes the feedback that an ACK carries; `confirmed`: a router of this format saw the data that it answers.
+    pub fn put_echo(&self, option: &mut [u8], feedback: &Feedback, confirmed: bool) {
         self.fits(option);
-        if let Some(put) = self.wire.put_echo {
-            // SAFETY: as in put_data.
-            unsafe { put(option.as_mut_ptr(), &raw const self.format, feedback.as_ptr()) }
-        }
+        let format = &raw const self.format;
+        // SAFETY: as in put_data.
+        unsafe { (self.wire.put_echo)(option.as_mut_ptr(), format, feedback.as_ptr(), confirmed.into()) }
     }
 
     /// Reads it.
     pub fn echo(&self, option: &[u8]) -> Option<Feedback> {
-        self.get(self.wire.get_echo, option)
+        self.found(self.wire.get_echo, option).feedback
+    }
+
+    /// Whether a router of this format saw the data that an ACK answers.
+    pub fn is_echo_confirmed(&self, option: &[u8]) -> bool {
+        self.found(self.wire.get_echo, option).confirmed
     }
 
     /// The feedback of so many equal segments that offload joined, as a router is shown it.
@@ -155,12 +186,15 @@ impl Codec {
         }
     }
 
-    fn get(&self, get: Option<Get>, option: &[u8]) -> Option<Feedback> {
+    fn found(&self, get: Get, option: &[u8]) -> Found {
         self.fits(option);
         let mut feedback = [0; FEEDBACK_BYTES_MAX];
         // SAFETY: as in put_data.
-        let present = unsafe { get?(option.as_ptr(), &raw const self.format, feedback.as_mut_ptr()) };
-        (present != 0).then_some(feedback)
+        let found = unsafe { get(option.as_ptr(), &raw const self.format, feedback.as_mut_ptr()) };
+        Found {
+            feedback: (found & abi::CODEC_PRESENT != 0).then_some(feedback),
+            confirmed: found & abi::CODEC_CONFIRMED != 0,
+        }
     }
 
     fn fits(&self, option: &[u8]) {

@@ -15,8 +15,9 @@ pub struct Wire {
     pub(crate) begin: unsafe extern "C-unwind" fn(*mut u8, *const abi::Format),
     pub(crate) put_data: Option<Put>,
     pub(crate) get_data: Option<Get>,
-    pub(crate) put_echo: Option<Put>,
-    pub(crate) get_echo: Option<Get>,
+    pub(crate) confirm: unsafe extern "C-unwind" fn(*mut u8, *const abi::Format),
+    pub(crate) put_echo: unsafe extern "C-unwind" fn(*mut u8, *const abi::Format, *const u8, u32),
+    pub(crate) get_echo: Get,
     pub(crate) join: Option<unsafe extern "C-unwind" fn(*mut u8, u32)>,
     pub(crate) put_share: Option<unsafe extern "C-unwind" fn(*mut u8, *const abi::Format, *const u8, u32)>,
 }
@@ -50,8 +51,9 @@ impl Wire {
             begin: table.begin.expect("each format has it"),
             put_data: table.put_data,
             get_data: table.get_data,
-            put_echo: table.put_echo,
-            get_echo: table.get_echo,
+            confirm: table.confirm.expect("each format has it"),
+            put_echo: table.put_echo.expect("each format has it"),
+            get_echo: table.get_echo.expect("each format has it"),
             join: table.join,
             put_share: table.put_share,
         }

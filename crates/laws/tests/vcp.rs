@@ -2,7 +2,7 @@
 
 mod common;
 
-use common::Flow;
+use common::{Flow, feedback};
 use fadelab_laws::abi;
 
 const LOW: &[u8] = &[1];
@@ -345,4 +345,38 @@ fn vcp_receiver_echoes_the_worst_code() {
     assert_eq!(echo(&[3, 1], false), 3);
     assert_eq!(echo(&[2], true), 3, "the overload found no room before");
     assert_eq!(echo(&[1], true), 1);
+}
+
+#[test]
+fn vcp_is_reno_where_no_router_confirms() {
+    // Goal: the code that a sender begins with says low load. Where no router saw it, it comes back as it left, and the
+    // window grows as that of the law `reno` does; an overload that nobody confirmed is no reason to decrease.
+    for code in [LOW, HIGH, OVER] {
+        let [mut vcp, mut reno] = ["vcp", "reno"].map(|law| Flow::new(law, &[], 2, 16));
+        (vcp.srtt_us, reno.srtt_us) = (50_000, 50_000);
+        for ack_n in 0..300 {
+            let mut ack = vcp.ack(1);
+            ack.feedback = feedback(code);
+            ack.feedback.confirmed = 0;
+            assert_eq!(vcp.on_ack(&ack), reno.on_ack(&ack), "{code:?}, ACK {ack_n}");
+        }
+    }
+}
+
+#[test]
+fn vcp_receiver_passes_a_routers_word_on() {
+    // Goal: an echo is confirmed where a router saw the newest packet, and only there.
+    let law = fadelab_laws::receiver("vcp").expect("registered");
+    let mut state = law.new_state();
+    for confirmed in [1, 0, 1] {
+        let mut data = abi::Data {
+            ecn: 1,
+            ..Default::default()
+        };
+        data.feedback.confirmed = confirmed;
+        law.on_data(&mut state, &data);
+        let mut fill = abi::Fill::default();
+        law.fill_ack(&mut state, &mut fill);
+        assert_eq!(fill.feedback.confirmed, confirmed);
+    }
 }

@@ -43,22 +43,31 @@ fn options_are_those_drawn_in_the_headers() {
     assert_eq!(option, [254, 8, 0xfa, 0xd1, 0, 0, 0, 0]);
     vcp.put_data(&mut option, &feedback(&[9; 12]));
     assert_eq!((vcp.data(&option), vcp.echo(&option)), (None, None));
-    vcp.put_echo(&mut option, &feedback(&[3]));
+    vcp.put_echo(&mut option, &feedback(&[3]), false);
     assert_eq!(option, [254, 8, 0xfa, 0xd1, 2, 3, 0, 0]);
     assert_eq!(vcp.echo(&option), Some(feedback(&[3])));
+    vcp.put_echo(&mut option, &feedback(&[3]), true);
+    assert_eq!(option[4], 2 | 8);
+    vcp.confirm(&mut option);
+    assert_eq!(option[4], 2 | 4 | 8);
 
     let codec = of("xcp");
     let mut option = codec.option();
     assert_eq!(
         option,
-        [254, 12, 0xfa, 0xd2, 0xff, 0xff, 0xff, 0xff, 0x7f, 0xff, 0x7f, 0xff]
+        [254, 12, 0xfa, 0xd2, 0x7f, 0xff, 0xff, 0xff, 0x7f, 0xff, 0x7f, 0xff]
     );
     assert_eq!((codec.data(&option), codec.echo(&option)), (None, None));
     // 1 is the code 1; 2^12 + 2 has a mantissa of 1 + 1 / 2^11 and an exponent of 2; -1024 is the smallest with a 1.
     codec.put_data(&mut option, &xcp(1, 4098, -1024));
     assert_eq!(option[4..10], [0, 1, 0x10, 0x01, 0x84, 0x00]);
-    codec.put_echo(&mut option, &feedback(&3000i32.to_be_bytes()));
+    codec.put_echo(&mut option, &feedback(&3000i32.to_be_bytes()), false);
+    assert_eq!(option[10..], [0x80, 0]);
+    assert_eq!(codec.echo(&option), Some(feedback(&[0; 4])));
+    codec.put_echo(&mut option, &feedback(&3000i32.to_be_bytes()), true);
     assert_eq!(option[10..], [0x09, 0xdc], "3000 = (1024 + 476) << 1, exponent 2");
+    codec.confirm(&mut option);
+    assert_eq!(option[4..6], [0x80, 1]);
     assert_eq!(codec.data(&option), Some(xcp(1, 4098, -1024)));
     assert_eq!(codec.echo(&option), Some(feedback(&3000i32.to_be_bytes())));
 
@@ -71,16 +80,18 @@ fn options_are_those_drawn_in_the_headers() {
     let mut option = plain.option();
     assert_eq!(option[..4], [254, 16, 0xfa, 0xd4]);
     plain.put_data(&mut option, &feedback(&[1, 2, 3, 4]));
-    plain.put_echo(&mut option, &feedback(&[5, 6, 7]));
-    assert_eq!(option[4..], [3, 0, 5, 6, 7, 1, 2, 3, 4, 0, 0, 0]);
+    plain.put_echo(&mut option, &feedback(&[5, 6, 7]), true);
+    assert_eq!(option[4..], [3 | 8, 0, 5, 6, 7, 1, 2, 3, 4, 0, 0, 0]);
+    plain.confirm(&mut option);
+    assert_eq!(option[4], 3 | 4 | 8);
     assert_eq!(plain.data(&option), Some(feedback(&[1, 2, 3, 4])));
     assert_eq!(plain.echo(&option), Some(feedback(&[5, 6, 7])));
 }
 
 #[test]
 fn the_nearest_float_stands_for_each_number() {
-    // Goal: over all magnitudes a field comes back within 2^-12 (unsigned) or 2^-11 (signed) of itself, and exactly
-    // the second time.
+    // Goal: over all magnitudes a field comes back within 2^-12 (X) or 2^-11 (RTT and delta) of itself, and exactly the
+    // second time.
     let codec = of("xcp");
     let mut option = codec.option();
     for shift in 0..31 {
@@ -89,11 +100,13 @@ fn the_nearest_float_stands_for_each_number() {
                 let given = xcp(value, value, value.cast_signed() * sign);
                 codec.put_data(&mut option, &given);
                 let once = codec.data(&option).unwrap();
-                let rtt = u32::from_be_bytes(once[..4].try_into().unwrap());
-                assert!(
-                    u64::from(rtt.abs_diff(value)) << 12 <= u64::from(value),
-                    "{value}: {rtt}"
-                );
+                for (at, bits) in [(0, 11), (4, 12)] {
+                    let field = u32::from_be_bytes(once[at..at + 4].try_into().unwrap());
+                    assert!(
+                        u64::from(field.abs_diff(value)) << bits <= u64::from(value),
+                        "{value}: {field}"
+                    );
+                }
                 let delta = delta_of(&once);
                 assert!(
                     u64::from(delta.abs_diff(value.cast_signed() * sign)) << 11 <= u64::from(value),
@@ -103,6 +116,28 @@ fn the_nearest_float_stands_for_each_number() {
                 assert_eq!(codec.data(&option), Some(once));
             }
         }
+    }
+}
+
+#[test]
+fn a_routers_word_is_told_apart_from_what_was_sent() {
+    // Goal: in every format the word that a router saw the data is there once it is given, with feedback and without,
+    // stays when a router writes its share behind it, and says nothing of the other direction; likewise of the echo.
+    for law in ["vcp", "xcp", "pair"] {
+        let codec = of(law);
+        let mut option = codec.option();
+        codec.put_data(&mut option, &xcp(100, 200, 300));
+        codec.put_echo(&mut option, &feedback(&[1; 4]), false);
+        let words = |option: &[u8]| (codec.is_confirmed(option), codec.is_echo_confirmed(option));
+        assert_eq!(words(&option), (false, false), "{law}");
+        codec.confirm(&mut option);
+        codec.put_share(&mut option, &xcp(100, 200, 30), 2);
+        assert_eq!(words(&option), (true, false), "{law}");
+        codec.put_echo(&mut option, &feedback(&[1; 4]), true);
+        assert_eq!(words(&option), (true, true), "{law}");
+        let mut option = codec.option();
+        codec.put_echo(&mut option, &feedback(&[1; 4]), true);
+        assert_eq!(words(&option), (false, true), "{law}");
     }
 }
 

@@ -84,6 +84,154 @@ fn xcp_adds_up_small_feedback() {
     assert_eq!(flow.control.cwnd_pkts, 6);
 }
 
+/// A grant of half the largest number that 32 bits hold, which no honest router gives.
+const HUGE: [u8; 4] = (i32::MAX / 2).to_be_bytes();
+
+/// A round trip of a window of ACKs, each with this grant; returns the window.
+fn round(flow: &mut Flow, grant: &[u8]) -> u32 {
+    flow.now_us += u64::from(flow.srtt_us);
+    for _ in 0..flow.control.cwnd_pkts {
+        flow.on_feedback(1, grant);
+    }
+    flow.control.cwnd_pkts
+}
+
+#[test]
+fn xcp_is_reno_where_no_router_confirms() {
+    // Goal: a request that comes back as it left, a grant that nobody confirmed or that is old, and no feedback at all
+    // each leave a window that grows as that of the law `reno` does, in slow start and behind it.
+    type Change = fn(&mut abi::Feedback);
+    let cases: [Change; 4] = [
+        |feedback| feedback.confirmed = 0,
+        |feedback| *feedback = abi::Feedback::default(),
+        |feedback| (feedback.present, feedback.confirmed) = (0, 0),
+        |feedback| (feedback.present, feedback.age_us) = (0, 1_000_001),
+    ];
+    for (case, change) in cases.iter().enumerate() {
+        let [mut xcp, mut reno] = ["xcp", "reno"].map(|law| Flow::new(law, &[], 2, 16));
+        (xcp.srtt_us, reno.srtt_us) = (100_000, 100_000);
+        for ack_n in 0..300 {
+            let mut ack = xcp.ack(1);
+            ack.feedback = feedback(&HUGE);
+            change(&mut ack.feedback);
+            let window = xcp.on_ack(&ack);
+            assert_eq!(window, reno.on_ack(&ack), "case {case}, ACK {ack_n}");
+        }
+        assert!(xcp.control.cwnd_pkts > 20, "{}", xcp.control.cwnd_pkts);
+    }
+}
+
+#[test]
+fn feedback_counts_for_four_round_trips() {
+    // Goal: an ACK that found no room for its feedback is no reason to turn to Reno, however long the round trip.
+    for (srtt_us, age_us, grows) in [
+        (100_000, 1_000_000, false),
+        (600_000, 2_400_000, false),
+        (600_000, 2_400_001, true),
+    ] {
+        let mut flow = Flow::new("xcp", &[], 8, 64);
+        flow.srtt_us = srtt_us;
+        let mut ack = flow.ack(1);
+        ack.feedback = feedback(&HUGE);
+        (ack.feedback.present, ack.feedback.age_us) = (0, age_us);
+        assert_eq!(flow.on_ack(&ack) > 8, grows, "{srtt_us} {age_us}");
+    }
+}
+
+#[test]
+fn a_grant_leads_to_twice_what_is_delivered_and_ten_more() {
+    // Goal: whatever a router grants, or somebody who forges it, a window that delivers n packets in a round trip ends
+    // at 2 n + 10, and one that was larger stays; `grants = "all"` takes what comes.
+    let mut flow = Flow::new("xcp", &[], 8, 64);
+    flow.srtt_us = 100_000;
+    assert_eq!(
+        flow.on_feedback(1, &HUGE),
+        12,
+        "the first ACK ends a round trip, in which it delivered one"
+    );
+    // Within a round trip of 100 ms each ACK delivers one more; then the round before counts as long as it is more.
+    for delivered in 1..=50 {
+        assert_eq!(flow.on_feedback(1, &HUGE), 2 * delivered + 10);
+    }
+    flow.now_us = 100_000;
+    assert_eq!(flow.on_feedback(1, &HUGE), 2 * 51 + 10);
+    flow.control.cwnd_pkts = 500;
+    assert_eq!(flow.on_feedback(1, &HUGE), 500);
+    let mut flow = Flow::new("xcp", &[("grants", 1.0)], 8, 64);
+    flow.srtt_us = 100_000;
+    assert!(flow.on_feedback(1, &HUGE) > 100_000);
+}
+
+#[test]
+fn grants_that_lead_to_losses_give_way_to_reno() {
+    // Goal: behind a loss a window grows by a packet a round trip for 32 round trips, whatever is granted; behind a
+    // loss that follows the grants after these for 64, and so on up to 2048; a loss within them adds nothing; so many
+    // round trips without a loss take one step back; a router that takes back more than it gives in a round trip is
+    // believed at once, and its negative feedback always.
+    let mut flow = Flow::new("xcp", &[], 100, 2);
+    flow.srtt_us = 100_000;
+    let rounds_of_reno = |flow: &mut Flow| {
+        (flow.control.cwnd_pkts, flow.control.ssthresh_pkts) = (100, 50);
+        // The first ACK ends the round trip of the loss, which counts.
+        let mut rounds = 1;
+        while round(flow, &HUGE) <= 100 + rounds {
+            rounds += 1;
+        }
+        rounds
+    };
+    for rounds in [32, 64, 128, 256, 512, 1024, 2048, 2048] {
+        flow.on_loss();
+        assert_eq!(rounds_of_reno(&mut flow), rounds);
+    }
+    flow.on_loss();
+    round(&mut flow, &HUGE);
+    flow.on_rto();
+    flow.control.ca_state = abi::CA_OPEN;
+    assert_eq!(rounds_of_reno(&mut flow), 2048, "the second loss was Reno's");
+    for _ in 0..2050 {
+        flow.control.cwnd_pkts = 1;
+        round(&mut flow, &[0; 4]);
+    }
+    flow.on_loss();
+    assert_eq!(rounds_of_reno(&mut flow), 2048, "one step back, and one up");
+    flow.on_loss();
+    round(&mut flow, &[0; 4]);
+    flow.control.cwnd_pkts = 100;
+    assert_eq!(flow.on_feedback(1, &(-10_400i32).to_be_bytes()), 99);
+    round(&mut flow, &[0; 4]);
+    flow.on_loss();
+    assert_eq!(rounds_of_reno(&mut flow), 32, "as if there had been no loss before");
+}
+
+#[test]
+fn xcp_receiver_keeps_a_request_that_no_router_saw() {
+    // Goal: deltas of packets without a router's word are the sender's own and add nothing; the ACK says so, and what
+    // was granted before waits for one that may carry it.
+    let law = fadelab_laws::receiver("xcp").expect("registered");
+    let mut state = law.new_state();
+    let mut exchange = |delta: i32, confirmed| {
+        let mut bytes = [0; 12];
+        bytes[8..].copy_from_slice(&delta.to_be_bytes());
+        let data = abi::Data {
+            feedback: abi::Feedback {
+                confirmed,
+                ..feedback(&bytes)
+            },
+            ..Default::default()
+        };
+        law.on_data(&mut state, &data);
+        let mut fill = abi::Fill::default();
+        law.fill_ack(&mut state, &mut fill);
+        law.ack_written(&mut state, confirmed == 0);
+        let sum = i32::from_be_bytes(fill.feedback.bytes[..4].try_into().expect("four bytes"));
+        (sum, fill.feedback.confirmed)
+    };
+    assert_eq!(exchange(i32::MAX, 0), (0, 0));
+    assert_eq!(exchange(5, 1), (5, 1), "which finds no room");
+    assert_eq!(exchange(i32::MAX, 0), (0, 0));
+    assert_eq!(exchange(7, 1), (12, 1));
+}
+
 #[test]
 fn xcp_receiver_sums_until_an_ack_carries_it() {
     // Goal: the sum of deltas is preserved: not written, it stays; beyond 32 bits, the rest follows.

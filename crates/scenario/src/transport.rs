@@ -117,12 +117,14 @@ const VCP_RELEASE: Transport = Transport {
 pub type LawChoices = &'static [(&'static str, &'static str)];
 
 /// ns-2's senders count ACKs (`opencwnd`) and keep the fraction of a halved window (`precisionReduce_`, which is true).
-const NS2_LAWS: LawChoices = &[("counting", "acks"), ("halving", "exact")];
+/// Its XCP takes grants as they come.
+const NS2_LAWS: LawChoices = &[("counting", "acks"), ("halving", "exact"), ("grants", "all")];
 
 /// What release 0.1 of VCP (Xia and others, February 2006) does otherwise than the law by default, sender and router.
 const VCP_RELEASE_LAWS: LawChoices = &[
     ("counting", "acks"),
     ("halving", "exact"),
+    ("grants", "all"),
     ("ticks", "release"),
     ("pacing", "release"),
     ("target", "moving"),

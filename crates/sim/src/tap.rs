@@ -46,6 +46,8 @@ pub struct Sighting {
     pub feedback: FeedbackBytes,
     /// Bytes of it that are there.
     pub feedback_len: u8,
+    /// Whether a router of the feedback's format saw the data, or those that an ACK answers. Data leave without it.
+    pub confirmed: bool,
 }
 
 /// Takes what the senders of its flows see.
@@ -100,6 +102,7 @@ impl Tap {
             sack_blocks: packet.sack_blocks,
             feedback: feedback.copied().unwrap_or_default(),
             feedback_len: header.feedback_len,
+            confirmed: header.confirmed != 0,
         });
     }
 }

@@ -117,7 +117,7 @@ fn feedback_is_rounded_as_its_option_rounds_it() {
             let rounded = if packet.is_data {
                 codec.rounded_data(&packet.feedback)
             } else {
-                codec.rounded_echo(&packet.feedback)
+                codec.rounded_echo(&packet.feedback, packet.confirmed)
             };
             packet.feedback_len > 0 && rounded != packet.feedback
         };

@@ -162,6 +162,9 @@ fn feedback(law: &str, flow: &LiveFlow) -> String {
         return "none yet".to_owned();
     }
     let age_ms = flow.time_us.saturating_sub(flow.feedback_us) / 1000;
+    if !flow.is_confirmed && ["vcp", "xcp"].contains(&law) {
+        return format!("no router of {law} on the path, acts as Reno");
+    }
     let said = match (law, flow.feedback.as_slice()) {
         ("vcp", [code, ..]) => ["none", "low load", "high load", "overload"][usize::from(code & 3)].to_owned(),
         ("xcp", &[a, b, c, d, ..]) => format!("{:+} B/s", i32::from_be_bytes([a, b, c, d])),

@@ -44,6 +44,8 @@ pub struct LiveFlow {
     pub feedback: Vec<u8>,
     /// When it came.
     pub feedback_us: u64,
+    /// Whether a router of the law saw the data that it answers.
+    pub is_confirmed: bool,
 }
 
 /// `AF_INET6`.
@@ -98,6 +100,7 @@ fn read(entry: &[u8]) -> Option<LiveFlow> {
         ca_state,
         feedback: entry[88..88 + feedback_bytes].to_vec(),
         feedback_us: long(48),
+        is_confirmed: word(108) != 0,
     })
 }
 
@@ -123,11 +126,13 @@ mod tests {
         put(56, &[10, 0, 0, 1]);
         put(72, &[10, 0, 0, 2]);
         put(88, &[2]);
+        put(108, &[1]);
         let flow = read(&entry).expect("an entry of the right size");
         assert_eq!((flow.id, flow.cwnd_pkts, flow.srtt_us), (7, 31, 50_000));
         assert_eq!(flow.local.to_string(), "10.0.0.1:4000");
         assert_eq!(flow.remote.to_string(), "10.0.0.2:5201");
         assert_eq!((flow.ca_state, flow.feedback.as_slice()), (CaState::Recovery, &[2][..]));
+        assert!(flow.is_confirmed);
         assert_eq!(read(&entry[1..]), None);
     }
 }

@@ -224,7 +224,7 @@ fn feedback(codec: &Codec, seen: &Sighting, room: usize) -> Option<Vec<u8>> {
     if seen.feedback_len > 0 && seen.is_data {
         codec.put_data(&mut option, &seen.feedback);
     } else if seen.feedback_len > 0 {
-        codec.put_echo(&mut option, &seen.feedback);
+        codec.put_echo(&mut option, &seen.feedback, seen.confirmed);
     }
     Some(option)
 }

@@ -100,11 +100,12 @@ impl Flow {
     }
 }
 
-/// Feedback that came with this packet.
+/// Feedback that came with this packet, from a router.
 pub fn feedback(bytes: &[u8]) -> abi::Feedback {
     let mut feedback = abi::Feedback {
         len: bytes.len() as u8,
         present: 1,
+        confirmed: 1,
         ..Default::default()
     };
     feedback.bytes[..bytes.len()].copy_from_slice(bytes);

@@ -293,8 +293,8 @@ fn tell_law(
     if let Some(bytes) = feedback {
         let bytes = plan.codec.map_or(*bytes, |codec| codec.rounded_data(bytes));
         (data.feedback.bytes, data.feedback.len, data.feedback.present) = (bytes, packet.header.feedback_len, 1);
-        data.feedback.confirmed = packet.header.confirmed;
     }
+    data.feedback.confirmed = packet.header.confirmed;
     law.on_data(state, &data);
 }
 
@@ -330,7 +330,8 @@ fn ask_law(law: &Law, state: &mut State, now: Now, plan: &Plan, sack_blocks: u8,
     fill.now_us = now.us;
     law.fill_ack(state, fill);
     if let Some(codec) = &plan.codec {
-        fill.feedback.bytes = codec.rounded_echo(&fill.feedback.bytes);
+        let feedback = &mut fill.feedback;
+        feedback.bytes = codec.rounded_echo(&feedback.bytes, feedback.confirmed != 0);
     }
     let written = fill.feedback.present == 1 && has_room(plan, sack_blocks);
     law.ack_written(state, written);
