@@ -113,8 +113,8 @@ fn an_option_before_another_one_of_ours_is_found() {
         return;
     }
     let (vcp, xcp) = (overloaded(), compiled_here("xcp"));
-    let fields = [0x9999, 0x6000, 22 << 10, 0x8123];
-    let lowered = [fields[0], fields[1], 0, fields[3]];
+    let fields = [0x4199, 0x6000, 22 << 10, 0x8123];
+    let lowered = xcp_option([fields[0] | 0x8000, fields[1], 0, fields[3]]);
     let foreign = vec![253, 8, 0xfa, 0xd1, 1, 1, 0, 0];
     for ipv6 in [false, true] {
         let packet = |before: Vec<u8>, option: Vec<u8>, ecn: u8| Made {
@@ -126,9 +126,16 @@ fn an_option_before_another_one_of_ours_is_found() {
         };
         for (before, option) in [(vcp_option(1), xcp_option(fields)), (xcp_option(fields), vcp_option(1))] {
             let given = packet(before.clone(), option.clone(), 1);
-            let marked = packet(before.clone(), option.clone(), 3);
+            let see = |bytes: &[u8]| {
+                if bytes.len() == 8 {
+                    vcp_option(1 | SEEN)
+                } else {
+                    bytes.to_vec()
+                }
+            };
+            let marked = packet(see(&before), see(&option), 3);
             assert_eq!(passed(&vcp, &given.frame()), marked.frame(), "{given:?}");
-            let lower = |bytes: Vec<u8>| if bytes.len() == 12 { xcp_option(lowered) } else { bytes };
+            let lower = |bytes: Vec<u8>| if bytes.len() == 12 { lowered.clone() } else { bytes };
             let granted = packet(lower(before), lower(option), 1);
             let out = passed(&program(&xcp, 125_000), &given.frame());
             assert_eq!(with_one_zero(out), with_one_zero(granted.frame()), "{given:?}");
