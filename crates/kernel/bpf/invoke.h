@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 /*
- * How a sender's functions are called: in place, so that the compiler sees through them; but for old kernels where calls
- * are recorded. Their verifiers follow what is copied into a record through all paths of a law, and give up. There each
- * function is one of its own, which is verified once, for whatever it may be given.
+ * How a sender's functions are called: in place, so that the compiler sees through them; but not on old kernels where
+ * calls are recorded. Their verifiers follow what is copied into a record through all paths of a law, and give up.
+ * There each function is one of its own, which is verified once, for whatever it may be given.
  */
 #ifndef FADELAB_INVOKE_H
 #define FADELAB_INVOKE_H
@@ -16,7 +16,7 @@ struct law_memory {
 	u64 words[WORDS_OF(STATE_BYTES)];
 };
 
-/* One that others may call from another file, so that it is verified alone; what is given may be nothing by its type. */
+/* One that another file could call, and so verified alone; by its type what is given may be nothing. */
 #define APART __attribute__((noinline)) int
 #define APART_STATE ((struct law_memory *)f->state)
 /* A number that the law does not look at: the compiler would pass none, and the verifier demands one. */

@@ -55,8 +55,14 @@ fn wire(unit: &Unit<'_>) -> u8 {
     unit.law.wire() as u8
 }
 
-/// A second of a flow both of whose ends choose a law; both must have laws of this wire alone on them, and be heard.
+/// A second of a flow both of whose ends choose a law: its packets have that law's option alone, it is heard, and every
+/// call comes to the same natively, of the receiver too.
 fn demand_own(showed: &Showed, unit: &Unit<'_>, case: &str) {
+    let different = showed.calls.iter().find(|call| !call.agrees(unit.law, &unit.params));
+    assert!(different.is_none(), "{case}: {different:?}");
+    let receiver = unit.receiver.expect("each of these laws has one");
+    let different = showed.receipts.iter().find(|receipt| !receipt.agrees(receiver));
+    assert!(different.is_none(), "{case}: {different:?}");
     let heard = showed.flows.iter().filter(|flow| !flow.feedback.is_empty()).count();
     assert!(heard > 0, "{case}: nobody was heard: {:?}", showed.flows);
     let seen = &showed.seen[&5201];
@@ -79,8 +85,8 @@ fn demand_own(showed: &Showed, unit: &Unit<'_>, case: &str) {
 #[test]
 fn each_pair_of_laws_keeps_apart() {
     // Goal: with any two laws with options loaded, one after the other, a flow under the first and one under the second
-    // carry the option of their own law alone, in data and in ACKs, and hear of it; so with a user's law that has a
-    // wire of its own.
+    // carry the option of their own law alone, in data and in ACKs, and hear of it, over both versions of IP; so with a
+    // user's law that has a wire of its own.
     if !possible(&["ip", "tc", "iperf3"]) {
         return;
     }
@@ -90,8 +96,8 @@ fn each_pair_of_laws_keeps_apart() {
             let pair = hosts();
             let units = [unit(first), unit(second)];
             let loaded: Vec<Sender> = units.iter().map(|unit| load(unit, &pair)).collect();
-            for (sender, unit) in loaded.iter().zip(&units) {
-                let arguments = format!("-c 10.77.0.2 -C {}", unit.name);
+            for ((sender, unit), address) in loaded.iter().zip(&units).zip(["10.77.0.2", "fd77::2"]) {
+                let arguments = format!("-c {address} -C {}", unit.name);
                 let showed = transfer_under(sender, unit, &pair, &arguments, |_| {});
                 demand_own(
                     &showed,

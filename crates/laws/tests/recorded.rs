@@ -133,8 +133,8 @@ fn a_file_is_read_as_it_was_written() {
 
 #[test]
 fn a_changed_byte_is_found_at_its_call() {
-    // Goal: whichever byte of a file is changed, one bit or all of them, the place that is named is the call in which it
-    // stands, or the first line.
+    // Goal: whichever byte of a file is changed, one bit or all of them, the place that is named is the call in which
+    // it stands, or the first line.
     let calls = calls();
     let bytes = written(&calls, 0);
     let places = places(&bytes, &calls);

@@ -306,14 +306,10 @@ impl<R: BufRead> Reader<R> {
         let why = match head.sequence {
             _ if head.function == END => "calls before it were removed, or it was changed".to_owned(),
             sequence if sequence != 0 && sequence <= last => {
-                format!(
-                    "it is there twice or out of its place: it is number {sequence} of its flow, behind number {last}"
-                )
+                format!("it is there twice or out of its place: number {sequence} of its flow, behind {last}")
             }
             sequence if sequence > last + 1 && sequence - last < 1 << 40 => {
-                format!(
-                    "calls before it were removed, or it was changed: it is number {sequence} of its flow, behind {last}"
-                )
+                format!("calls before it were removed, or it was changed: number {sequence} of its flow, behind {last}")
             }
             _ => "it was changed, or calls of other flows before it were removed, doubled or swapped".to_owned(),
         };
@@ -334,7 +330,7 @@ impl<R: BufRead> Reader<R> {
             }
             (Some(missing_n), Some(lost_n)) if missing_n > lost_n => Some(removed(missing_n - lost_n)),
             (None, _) => Some(format!(
-                "it is there twice or out of its place: it is number {} of its flow, behind number {sequence}",
+                "it is there twice or out of its place: number {} of its flow, behind {sequence}",
                 head.sequence
             )),
             _ => Some("it counts lost calls that are there".to_owned()),
