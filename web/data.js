@@ -46,12 +46,12 @@ function stat(values) {
 	return { n, mean, half, low, high, values: known };
 }
 
-// Joins each `k` values: their mean, lowest or highest; NaN where all are missing.
+// Joins each `k` values: their mean, lowest, highest or last; NaN where all are missing.
 function join(values, k, how) {
 	if (k === 1) return values;
 	const joined = new Float32Array(Math.floor(values.length / k));
 	for (let i = 0; i < joined.length; i++) {
-		let [n, sum, low, high] = [0, 0, Infinity, -Infinity];
+		let [n, sum, low, high, last] = [0, 0, Infinity, -Infinity, NaN];
 		for (let j = i * k; j < (i + 1) * k; j++) {
 			const value = values[j];
 			if (Number.isNaN(value)) continue;
@@ -59,8 +59,9 @@ function join(values, k, how) {
 			sum += value;
 			if (value < low) low = value;
 			if (value > high) high = value;
+			last = value;
 		}
-		joined[i] = n === 0 ? NaN : how === "low" ? low : how === "high" ? high : sum / n;
+		joined[i] = n === 0 ? NaN : { low, high, last, mean: sum / n }[how];
 	}
 	return joined;
 }

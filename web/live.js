@@ -86,7 +86,7 @@ function livePlot(chart, panel, place, width) {
 		},
 		axes: [
 			liveAxis({ size: 28, splits: places(across), values: texts(across, " s") }),
-			liveAxis({ size: Y_AXIS_PX, splits: places(up), values: texts(up) }),
+			liveAxis({ size: axisWidth(up), splits: places(up), values: texts(up) }),
 		],
 		series,
 		bands,
@@ -100,6 +100,9 @@ function livePlot(chart, panel, place, width) {
 	plot.marks = marks;
 	return plot;
 }
+
+// Charts stand one below the other, so their axes are alike unless a name needs more.
+const axisWidth = ({ ticks }) => Math.max(Y_AXIS_PX, ...ticks.map((tick) => 14 + Math.ceil(textWidth(tick.label, 12))));
 
 function liveAxis(options) {
 	const line = { stroke: colour("--grid"), width: 1 };

@@ -19,6 +19,7 @@
 		at("time-charts").append(element("p", { class: "note" }, note));
 		document.documentElement.dataset.charts = 0;
 	}
+	timeCharts.push(...live("watch-charts", WATCH_FIGURES));
 	let width = at("time-charts").clientWidth;
 	new ResizeObserver(() => {
 		if (at("time-charts").clientWidth === width) return;

@@ -27,6 +27,9 @@ const NAMED_FIGURES = [
 	{ name: "completion-by-size", about: "completion times of transfers", needs: "transfers of several sizes" },
 	{ name: "completion-times", about: "their distribution function", needs: "transfers that ended" },
 	{ name: "rtt-distribution", about: "distribution function of round trips", needs: SERIES },
+	...watchedValues.map((value) => ({
+		name: slug(watchId(value)), about: value.meaning, needs: SERIES, build: WATCH_FIGURES[watchId(value)],
+	})),
 ];
 
 const SERIES_FIGURES = { ...TIME_FIGURES, ...SPREAD_FIGURES };

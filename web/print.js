@@ -13,7 +13,7 @@ function beforePrint() {
 		if (!figure) continue;
 		chart.title.textContent = figure.title;
 		chart.note.textContent = figure.note;
-		const style = PAPER.wide;
+		const style = chart.place.closest(".pairs") ? PAPER.narrow : PAPER.wide;
 		const drawn = element("div", { class: "printed" });
 		drawn.innerHTML = drawFigure(forPaper(figure, style), style, true).text;
 		chart.place.append(drawn);

@@ -201,6 +201,7 @@ function flowFigure(spec) {
 // ------------------------------------------------------------------------------------------------------- figures
 
 function rangeOf(spec, marks, [from, to], times) {
+	if (spec.range) return spec.range;
 	if (spec.top) return { min: 0, max: spec.top };
 	let [low, high] = [Infinity, 0];
 	for (const mark of marks) {
@@ -214,6 +215,7 @@ function rangeOf(spec, marks, [from, to], times) {
 			}
 		}
 	}
+	if (low < 0) return ends([low, high], { zero: true });
 	if (high === 0) return { min: 0, max: 1 };
 	const floor = spec.auto && low > 0.5 * high ? Math.max(0, low - 0.15 * (high - low || high)) : 0;
 	return { min: floor, max: high + 0.05 * (high - floor) };
@@ -229,10 +231,10 @@ function overTime(panel, spec, laws, marks, behind, times, note) {
 	const shade = panel.warmup_s > 0 ? [{ kind: "shade", to: panel.warmup_s }] : [];
 	const one = (own, law) => ({
 		title: law == null ? "" : report.laws[law], law, times, x,
-		y: { ...range, label: axisLabel(spec.short ?? spec.title, spec.unit), ...percentTicks(spec) },
+		y: { ...range, label: axisLabel(spec.short ?? spec.title, spec.unit), ...ownTicks(spec) },
 		marks: [...shade, ...behind, ...own],
 		livePx: spec.livePx ?? LIVE_PX.other,
-		say: (v) => withUnit(digits(v * factor), spec.unit),
+		say: spec.say ?? ((v) => withUnit(digits(v * factor), spec.unit)),
 	});
 	const apart = (state.apart || spec.apart) && (laws.length > 1 || spec.apart);
 	const entries = laws.map(({ law }) => ({ label: report.laws[law], colour: lawColour(law), dash: lawDash(law) }));
@@ -245,9 +247,9 @@ function overTime(panel, spec, laws, marks, behind, times, note) {
 	};
 }
 
-// Ticks in percent.
+// Ticks in percent, or of names.
 const FIFTHS = [0, 20, 40, 60, 80, 100].map((percent) => ({ at: percent / 100, label: String(percent) }));
-const percentTicks = (spec) => (spec.percent ? { ticks: FIFTHS } : {});
+const ownTicks = (spec) => (spec.ticks ? { ticks: spec.ticks } : spec.percent ? { ticks: FIFTHS } : {});
 
 // Point, link and seed for the name of a file, where there is a choice.
 function whereText() {

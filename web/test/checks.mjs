@@ -6,7 +6,8 @@ import path from "node:path";
 const DRAWN_MS = 10_000;
 
 const text = (page, selector) => page.$eval(selector, (found) => found.textContent);
-const figures = (page) => page.$$eval("figure:not(.empty)", (found) => found.map((figure) => figure.id));
+const figures = (page) => page.$$eval("figure:not(.empty)", (found) =>
+	found.filter((figure) => figure.checkVisibility()).map((figure) => figure.id));
 const drawn = (page) => page.evaluate(() => ({ ...document.documentElement.dataset }));
 
 // Waits for the next picture, and for what it made stale.
@@ -196,7 +197,7 @@ export const checks = {
 		assert.ok(png.readUInt32BE(16) > 1300, String(png.readUInt32BE(16)));
 		for (const form of ["narrow", "wide"]) {
 			const all = await page.evaluate((f) => charts.map((c) => c.build()).filter(Boolean).map((x) => svgText(x, f)), form);
-			assert.equal(all.length, 12);
+			assert.equal(all.length, 13);
 			for (const one of all) assert.ok(!/NaN|undefined|var\(/.test(one) && (await wellFormed(one)), one.slice(0, 300));
 		}
 	},
@@ -320,11 +321,49 @@ export const checks = {
 				cut: shown(".wide, figure, .printed, pre").filter((one) => one.scrollWidth > one.clientWidth + 1).length,
 			};
 		});
-		assert.deepEqual(await seen(), { drawings: 12, controls: 0, folded: 0, cut: 0 });
+		assert.deepEqual(await seen(), { drawings: 13, controls: 0, folded: 0, cut: 0 });
 		await page.emulateMediaType("screen");
 		await page.evaluate(() => window.dispatchEvent(new Event("afterprint")));
 		assert.equal((await page.$$(".printed")).length, 0);
 		assert.ok((await page.$$("details:not([open])")).length > 0);
+	},
+
+	// Two laws with values to watch, three seeds, two flows: xcp's F is from -29 to 30, vcp's code goes up each 20 s.
+	async watched({ page }) {
+		const before = await figures(page);
+		assert.ok(before.every((id) => !id.startsWith("chart-watch-")), String(before));
+		await page.$eval("#watch", (folded) => (folded.open = true));
+		await settle(page);
+		const after = (await figures(page)).filter((id) => id.startsWith("chart-watch-"));
+		const declared = await page.evaluate(() => report.panels[0].watched.map(({ declared_by }) => declared_by));
+		assert.ok(declared.includes("vcp") && declared.includes("xcp"));
+		assert.equal(after.length, declared.length);
+		assert.match(await text(page, "#watch summary"), new RegExp(`laws: ${declared.length}$`));
+		const of = (id) => page.evaluate((wanted) => {
+			const chart = timeCharts.find(({ figure }) => figure?.id === wanted);
+			const [panel] = chart.figure.panels;
+			const lines = panel.marks.filter(({ kind }) => kind === "line");
+			return {
+				kinds: panel.marks.map(({ kind }) => kind), min: panel.y.min, max: panel.y.max, note: chart.figure.note,
+				ticks: (panel.y.ticks ?? []).map(({ label }) => label), x: Array.from(lines[0].x),
+				ys: lines.map(({ y }) => Array.from(y)), said: panel.say(lines[0].y[45]),
+			};
+		}, id);
+		const load = await of("watch-link-router-vcp-load-factor");
+		assert.deepEqual(load.kinds, ["shade", "band", "line"]);
+		assert.match(load.note, /^rho, .*mean of 3 seeds/);
+		const aggregate = await of("watch-link-router-xcp-aggregate-bps");
+		assert.ok(aggregate.min < -29 && aggregate.max > 30 && aggregate.ys[0][0] < -28.9);
+		assert.match(aggregate.note, /B\/s/);
+		const code = await of("watch-link-router-vcp-code");
+		assert.deepEqual([code.ticks, code.said], [["none", "low", "high", "overload"], "high"]);
+		assert.deepEqual([code.x.slice(0, 4), code.ys[0].slice(36, 40).map(Math.round)], [[0, 1, 1, 2], [1, 1, 2, 2]]);
+		const window = await of("watch-flow-sender-vcp-window");
+		assert.deepEqual(window.ys.map((y) => Math.round(y[0])), [2, 102]);
+		await (await lawButton(page, 0)).click();
+		await settle(page);
+		const left = (await figures(page)).filter((id) => id.startsWith("chart-watch-"));
+		assert.equal(left.length, declared.filter((law) => law === "xcp").length);
 	},
 
 	// Three ticks at least, none beyond what can be, on the screen and in files.

@@ -192,10 +192,15 @@ fn moved(change: &Change) -> String {
 }
 
 fn event_short(change: &Change) -> String {
-    let acked = change.ack.as_ref().map_or(0, |ack| ack.acked_pkts);
-    match change.function {
+    event_of(change.function, change.cause, change.ack.as_ref())
+}
+
+/// What happened when a law's function was called, in a few words.
+pub fn event_of(function: &str, cause: Option<u64>, ack: Option<&abi::Ack>) -> String {
+    let acked = ack.map_or(0, |ack| ack.acked_pkts);
+    match function {
         "init" => "a new connection".to_owned(),
-        "on_loss" if change.cause == Some(u64::from(abi::LOSS_ECN)) => "a congestion mark".to_owned(),
+        "on_loss" if cause == Some(u64::from(abi::LOSS_ECN)) => "a congestion mark".to_owned(),
         "on_loss" => "a loss".to_owned(),
         "on_rto" => "a timeout".to_owned(),
         "on_restart" => "sending again after idleness".to_owned(),

@@ -23,6 +23,12 @@ pub struct ReplayArgs {
     /// Compile the law as it was when the call was recorded, not as it is now
     #[arg(long)]
     as_recorded: bool,
+    /// Of what a kernel recorded: the values to watch that the law declares, after each call that changed one
+    #[arg(long)]
+    watch: bool,
+    /// With --watch: the flow, by its number [default: the first]
+    #[arg(long, value_name = "NUMBER", requires = "watch")]
+    flow: Option<u64>,
 }
 
 /// Calls of which each difference is shown; of more, only how many there are.
@@ -34,7 +40,18 @@ const SHOWN_MAX: usize = 10;
 /// A file that is none of calls, or a law that does not compile any more.
 pub fn replay(args: &ReplayArgs) -> Result<(), Failure> {
     if let Some(recording) = kernel::open(&args.file)? {
-        return recorded::replay(recording);
+        return if args.watch {
+            recorded::watch(recording, args.flow)
+        } else {
+            recorded::replay(recording)
+        };
+    }
+    if args.watch {
+        return Err(Failure::Invalid(format!(
+            "--watch: {} has single calls; allowed is what `fadelab kernel load --record` or `fadelab testbed run \
+             --record` wrote, and `fadelab explain RUN` shows those of a simulated run",
+            args.file.display()
+        )));
     }
     let mut calls = Calls::read(&args.file, args.as_recorded)?;
     let mut text = String::new();

@@ -1,6 +1,8 @@
 //! `fadelab testbed`: what a guest measures, that it does so twice alike, what is refused, what faults leave behind.
 
 mod common;
+#[path = "testbed/memory.rs"]
+mod memory;
 
 use std::fs;
 use std::os::unix::fs::PermissionsExt;
@@ -118,6 +120,7 @@ fn twice(more: &[&str]) -> Option<Scratch> {
         "groups",
         "completions",
         "histograms",
+        "watch",
     ]
     .map(|name| format!("{name}.parquet"));
     for file in tables.iter().map(String::as_str).chain(["summary.json", "setup.json"]) {

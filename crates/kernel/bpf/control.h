@@ -15,7 +15,6 @@
 #include "window.h"
 
 #define CA_ACK_ECE 0x4
-#define TCP_ECN_OK 1
 /* No loss has been seen yet. */
 #define SSTHRESH_INFINITE 0x7fffffffu
 #define EVENT_TX_START 0
@@ -165,18 +164,12 @@ ALWAYS_INLINE void time_out(struct tcp_sock *tp, struct flow *f, const struct la
 
 /*
  * Whether the reduction that begins is for what a probe of the end of the flight repaired. The kernel has forgotten its
- * probe by now (tcp_process_tlp_ack), but nothing else sets CWR with an ACK that advances and echoes no mark. Where ECN
- * was negotiated, and the hook for ACKs will tell of the echo only later, it counts as a mark.
+ * probe by now (tcp_process_tlp_ack), but nothing else sets CWR with an ACK that advances and echoes no mark. Whether
+ * it echoes one shows in what it delivered, which is counted before (tcp_clean_rtx_queue).
  */
 ALWAYS_INLINE u32 is_probed(const struct tcp_sock *tp, const struct flow *f)
 {
-	if ((s32)(tp->snd_una - f->snd_una) <= 0)
-		return 0;
-#if KERNEL_VERSION < 610
-	return !(f->ack_flags & LAW_ACK_ECE);
-#else
-	return !(HOST_BITS(tp, ecn_flags) & TCP_ECN_OK);
-#endif
+	return (s32)(tp->snd_una - f->snd_una) > 0 && tp->delivered_ce == f->delivered_ce;
 }
 
 /* The kernel sets CWR for a mark, and for a moment where a probe repaired a loss. */

@@ -16,9 +16,10 @@
 #include "packet.h"
 #include "record.h"
 
-/* More than offload ever merges into one. */
-#define SEGMENTS_MAX 64
+/* Notes to look at and segments to tell of one packet: more than is ever joined into one. */
+#define STEPS_MAX 1024
 #define IPPROTO_TCP_LEVEL 6
+#define TCP_LISTEN 10
 #define TCP_CONGESTION 13
 
 struct tcp_header {
@@ -33,6 +34,14 @@ struct tcp_header {
 	u16 urgent;
 };
 
+/* Whether a segment carries the law's option: it is among the last of a header (reserve_option). */
+ALWAYS_INLINE u32 has_option(struct __sk_buff *skb, u32 tcp_at, u32 tcp_end)
+{
+	struct packet packet = {.tcp_at = tcp_at, .tcp_end = tcp_end};
+
+	return !!packet_option(skb, &packet, WIRE, OPTION_BYTES);
+}
+
 ALWAYS_INLINE u64 now_us(void)
 {
 	return bpf_ktime_get_ns() / 1000;
@@ -45,68 +54,112 @@ ALWAYS_INLINE u32 ip_header_bytes(const struct bpf_sock_ops *ops)
 
 #ifdef LAW_RECEIVER
 
-/* The first note that fits counts; where it is gone already, the most congested one does. */
-ALWAYS_INLINE void recall(const struct echo *e, u32 seq, u32 *code, u32 *segments, u32 *id)
+/* A packet on its way to the law. */
+struct taking {
+	struct echo *e;
+	struct law_data data;
+	u32 seq; /* of its payload, and how long that is */
+	u32 payload_bytes;
+	u32 at; /* the note to look at next, and the one to stop before */
+	u32 until;
+	u32 id;       /* of the note at hand, counted on */
+	u32 segments; /* of that note that the law is to be told yet */
+	u32 told;
+	u32 reserved;
+};
+
+ALWAYS_INLINE void tell_segment(struct taking *t, u32 is_first)
 {
-	u32 found = 0, most = 0;
+	struct law_data *data = &t->data;
 
-	*segments = 1;
-	*id = 0;
-	for (u32 i = 0; i < NOTES; i++) {
-		u32 noted = e->notes[i].code_and_segments;
-
-		if (!noted)
-			continue;
-		most = (noted & 3) > most ? noted & 3 : most;
-		if (!found && e->notes[i].seq == seq) {
-			found = 1;
-			*code = noted & 3;
-			*segments = noted >> 8;
-			*id = e->notes[i].id;
-		}
+	data->ip_id = t->id & NOTE_HAS_ID ? t->id & 0xffff : 0;
+	data->role = data->ip_id & 1;
+	data->roles = data->role;
+	data->roles_known = t->id & NOTE_HAS_ID && (is_first || t->id & NOTE_COUNTS);
+	if (LAW_RECEIVER.on_data) {
+		RECEIVED(t->e, RECEIPT_ON_DATA, CALL_EVENT(&t->e->receipt, data), LAW_RECEIVER.on_data(t->e->state, data),
+		         NOTHING_WRITTEN);
 	}
-	if (!found)
-		*code = most;
+	t->id = (t->id & ~0xffffu) | ((t->id + 1) & 0xffff);
+	t->told = 1;
 }
 
+/* Tells a segment, or looks at a note. What the socket did not want is passed over: it takes packets in their order. */
+static long take_step(u32 step, struct taking *t)
+{
+	const struct note *note;
+
+	(void)step;
+	if (t->segments) {
+		t->segments--;
+		tell_segment(t, 0);
+		return 0;
+	}
+	if (t->at == t->until)
+		return 1;
+	note = &t->e->notes[t->at++ % NOTES];
+	if (note->seq - t->seq >= t->payload_bytes)
+		return 0;
+	t->e->taken_n = t->at;
+	t->id = note->id;
+	t->data.ecn = note->code_and_segments & 3;
+	t->data.packet_bytes = note->packet_bytes;
+	t->segments = note->code_and_segments >> 8;
+	if (t->segments) {
+		t->segments--;
+		tell_segment(t, 1);
+	}
+	return 0;
+}
+
+/* Where the note is gone already, the most congested of those that are there counts. */
+ALWAYS_INLINE u32 most_congested(const struct echo *e)
+{
+	u32 most = 0;
+
+	for (u32 i = 0; i < NOTES; i++)
+		most = fixed_max(most, e->notes[i].code_and_segments & 3);
+	return most;
+}
+
+/*
+ * What offload joined arrived one by one, with the same option. So did packets that waited for the socket, of which TCP
+ * joins neighbours with the same options: such a packet has several notes.
+ */
 ALWAYS_INLINE void take_data(struct bpf_sock_ops *ops, struct echo *e, const u8 *option, const struct tcp_header *tcp,
                              u32 header_bytes)
 {
-	struct law_data data = {};
-	u32 segments, id, found, code = 0;
+	struct taking taking = {};
+	struct law_data *data = &taking.data;
+	u32 found;
 
-	recall(e, host_be32(tcp->seq), &code, &segments, &id);
-	segments = segments > SEGMENTS_MAX ? SEGMENTS_MAX : segments ? segments : 1;
-	data.size = sizeof(data);
-	data.packet_bytes = (ops->skb_len - header_bytes) / segments + header_bytes + ip_header_bytes(ops);
-	data.now_us = now_us();
-	data.ecn = code;
-	data.in_order = host_be32(tcp->seq) == ops->rcv_nxt;
-	data.segments = 1;
-	found = CODEC.get_data ? CODEC.get_data(option, &law_format, data.feedback.bytes) : 0;
-	data.feedback.confirmed = !!(found & LAW_CODEC_CONFIRMED);
+	taking.e = e;
+	taking.seq = host_be32(tcp->seq);
+	taking.payload_bytes = ops->skb_len - header_bytes;
+	taking.until = e->notes_n;
+	taking.at = taking.until - e->taken_n > NOTES ? taking.until - NOTES : e->taken_n;
+	data->size = sizeof(*data);
+	data->now_us = now_us();
+	data->in_order = taking.seq == ops->rcv_nxt;
+	data->segments = 1;
+	found = CODEC.get_data ? CODEC.get_data(option, &law_format, data->feedback.bytes) : 0;
+	data->feedback.confirmed = !!(found & LAW_CODEC_CONFIRMED);
 	if (found & LAW_CODEC_PRESENT) {
-		data.feedback.len = law_format.data_bytes;
-		data.feedback.present = 1;
+		data->feedback.len = law_format.data_bytes;
+		data->feedback.present = 1;
 	}
-	if (!e->packets_n && LAW_RECEIVER.init) {
-		RECEIVED(e, RECEIPT_INIT, CALL_ARGUMENT(&e->receipt, 0, data.now_us), LAW_RECEIVER.init(e->state, data.now_us),
-		         NOTHING_WRITTEN);
+	if (!e->has_begun && LAW_RECEIVER.init) {
+		RECEIVED(e, RECEIPT_INIT, CALL_ARGUMENT(&e->receipt, 0, data->now_us),
+		         LAW_RECEIVER.init(e->state, data->now_us), NOTHING_WRITTEN);
 	}
-	e->packets_n += segments;
-	if (!LAW_RECEIVER.on_data)
+	e->has_begun = 1;
+	bpf_loop(STEPS_MAX, take_step, &taking, 0);
+	if (taking.told)
 		return;
-	/* What offload merged arrived one by one, with the same option and the same code. */
-	for (u32 i = 0; i < SEGMENTS_MAX; i++) {
-		if (i >= segments)
-			break;
-		data.ip_id = id & NOTE_HAS_ID ? (id + i) & 0xffff : 0;
-		data.role = data.ip_id & 1;
-		data.roles = data.role;
-		data.roles_known = id & NOTE_HAS_ID && (i == 0 || id & NOTE_COUNTS);
-		RECEIVED(e, RECEIPT_ON_DATA, CALL_EVENT(&e->receipt, &data), LAW_RECEIVER.on_data(e->state, &data),
-		         NOTHING_WRITTEN);
-	}
+	taking.id = 0;
+	data->ecn = most_congested(e);
+	data->packet_bytes = ops->skb_len + ip_header_bytes(ops);
+	tell_segment(&taking, 0);
 }
 
 ALWAYS_INLINE void put_echo(struct echo *e, u8 *option, struct law_fill *fill)
@@ -219,7 +272,7 @@ ALWAYS_INLINE void parse_option(struct bpf_sock_ops *ops)
 }
 
 /* Whether the socket sends or receives under this law, and no other law of its wire answers for it. */
-ALWAYS_INLINE u32 has_option(struct bpf_sock_ops *ops, void *sk)
+ALWAYS_INLINE u32 answers(struct bpf_sock_ops *ops, void *sk)
 {
 	struct flow *f = flow_of(sk);
 
@@ -231,7 +284,7 @@ ALWAYS_INLINE void reserve_option(struct bpf_sock_ops *ops)
 {
 	struct bpf_sock *sk = ops->sk;
 
-	if (sk && has_option(ops, sk))
+	if (sk && answers(ops, sk))
 		bpf_reserve_hdr_opt(ops, OPTION_BYTES, 0);
 }
 
@@ -264,7 +317,7 @@ ALWAYS_INLINE void write_option(struct bpf_sock_ops *ops)
 	struct flow *f;
 
 	/* What another law made room for is not ours to fill. */
-	if (!sk || (void *)(tcp + 1) > ops->skb_data_end || !has_option(ops, sk))
+	if (!sk || (void *)(tcp + 1) > ops->skb_data_end || !answers(ops, sk))
 		return;
 	CODEC.begin(option, &law_format);
 	header_bytes = (tcp->words_and_bits >> 4) * 4;
@@ -275,6 +328,9 @@ ALWAYS_INLINE void write_option(struct bpf_sock_ops *ops)
 	struct echo *e = bpf_sk_storage_get(&echoes, sk, (void *)0, 0);
 	struct law_fill fill = {};
 
+	/* What is noted only was not found valid yet. */
+	if (e && !e->has_begun)
+		e = (void *)0;
 	if (e)
 		put_echo(e, option, &fill);
 	written = bpf_store_hdr_opt(ops, option, sizeof(option), 0) == 0;
@@ -337,23 +393,45 @@ SEC("sockops") int feedback_ops(struct bpf_sock_ops *ops)
 
 #ifdef LAW_RECEIVER
 
+/*
+ * The first data of a connection come before there is an echo to note them in: it is made for a segment with the law's
+ * option, which says nothing yet of whether the stack will find it valid. A socket that listens has none.
+ */
+ALWAYS_INLINE struct echo *first_echo(struct __sk_buff *skb, struct bpf_sock *sk, u32 tcp_at, u32 tcp_end)
+{
+	if (sk->state == TCP_LISTEN || !has_option(skb, tcp_at, tcp_end))
+		return (void *)0;
+	return bpf_sk_storage_get(&echoes, sk, (void *)0, SK_STORAGE_GET_F_CREATE);
+}
+
 /* The socket is not locked here, so nothing but a note is left. */
 ALWAYS_INLINE void take_note(struct __sk_buff *skb, u32 code, u32 id, u32 tcp_at)
 {
+	u32 segments = skb->gso_segs ? skb->gso_segs : 1, tcp_end;
 	struct bpf_sock *sk = skb->sk;
 	struct tcp_header tcp;
+	struct note *note;
 	struct echo *e;
-	u32 place;
 
 	if (!sk)
 		return;
 	e = bpf_sk_storage_get(&echoes, sk, (void *)0, 0);
-	if (!e || packet_load(skb, tcp_at, &tcp, sizeof(tcp)))
+	if (packet_load(skb, tcp_at, &tcp, sizeof(tcp)))
 		return;
-	place = e->notes_n++ % NOTES;
-	e->notes[place].seq = host_be32(tcp.seq);
-	e->notes[place].code_and_segments = code | (skb->gso_segs ? skb->gso_segs : 1) << 8;
-	e->notes[place].id = id;
+	tcp_end = tcp_at + (tcp.words_and_bits >> 4) * 4;
+	/* A segment without data has the number of the one that follows it. */
+	if (skb->len <= tcp_end)
+		return;
+	if (!e)
+		e = first_echo(skb, sk, tcp_at, tcp_end);
+	if (!e)
+		return;
+	note = &e->notes[e->notes_n % NOTES];
+	note->seq = host_be32(tcp.seq);
+	note->code_and_segments = code | segments << 8;
+	note->id = id;
+	note->packet_bytes = (skb->len - tcp_end) / segments + tcp_end;
+	e->notes_n++;
 }
 
 /* The IP ID of an IPv4 header, and how those of joined segments go on. */

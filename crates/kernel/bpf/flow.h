@@ -65,13 +65,15 @@ struct flow {
 #endif
 };
 
-#define NOTES 16
+/* A power of two. */
+#define NOTES 64
 
-/* What the IP header of a packet said, until the socket gets to it. */
+/* What the IP header of a packet with data said, until the socket gets to it. */
 struct note {
 	u32 seq;
 	u32 code_and_segments; /* the ECN field in the lowest byte, segments above it */
 	u32 id;                /* the IP ID, and NOTE_* */
+	u32 packet_bytes;      /* of a segment, with its IP header */
 };
 
 #define NOTE_HAS_ID 0x10000u
@@ -79,8 +81,10 @@ struct note {
 
 struct echo {
 	u64 state[WORDS_OF(ECHO_STATE_BYTES)];
-	u32 notes_n;
-	u32 packets_n;
+	u32 notes_n; /* counted at the packet's arrival, without the socket's lock */
+	u32 taken_n; /* of them those that the socket has got to */
+	u32 has_begun;
+	u32 reserved;
 	struct note notes[NOTES];
 #if RECORD
 	u64 id; /* counts from 1 per law; 0: no call yet */

@@ -71,6 +71,7 @@ static long (*const bpf_reserve_hdr_opt)(struct bpf_sock_ops *context, u32 len, 
 static long (*const bpf_timer_init)(void *timer, void *map, u64 flags) = (void *)169;
 static long (*const bpf_timer_set_callback)(void *timer, void *callback) = (void *)170;
 static long (*const bpf_timer_start)(void *timer, u64 ns, u64 flags) = (void *)171;
+static long (*const bpf_loop)(u32 steps_max, void *step, void *context, u64 flags) = (void *)181;
 
 /* --------------------------------------------------------------------------------------------------- contexts */
 
@@ -108,6 +109,12 @@ struct __sk_buff {
 	u32 gso_segs;
 	struct bpf_sock *sk __attribute__((aligned(8)));
 	u32 gso_size;
+};
+
+/* Of a socket that a packet belongs to, up to what is read. */
+struct bpf_sock {
+	u32 unused[18];
+	u32 state;
 };
 
 struct bpf_sock_ops {
@@ -230,7 +237,6 @@ struct tcp_sock {
 	u32 snd_cwnd_clamp;
 	u32 prior_cwnd;
 	u32 prior_ssthresh;
-	u8 ecn_flags;
 	u32 prr_out;
 	u32 undo_marker;
 	u32 packets_out;

@@ -6,8 +6,7 @@
 #ifndef FADELAB_MARK_H
 #define FADELAB_MARK_H
 
-#include "flow.h"
-#include "packet.h"
+#include "feedback.h"
 
 /*
  * A packet that should carry the law's option and found no room for it stays unmarked: neither the routers nor the edge
@@ -15,7 +14,7 @@
  */
 ALWAYS_INLINE u32 mark_is_known(struct __sk_buff *skb, const struct packet *packet)
 {
-	return !CARRIES_FEEDBACK || packet_option(skb, packet, WIRE, OPTION_BYTES);
+	return !CARRIES_FEEDBACK || has_option(skb, packet->tcp_at, packet->tcp_end);
 }
 
 ALWAYS_INLINE int mark(struct __sk_buff *skb, u32 at)

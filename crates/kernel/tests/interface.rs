@@ -4,34 +4,16 @@
 #[allow(dead_code, reason = "other tests use the rest of it")]
 mod common;
 
-use std::fs;
-use std::path::Path;
-use std::sync::atomic::{AtomicU32, Ordering};
-
+use common::own::bring;
 use common::transfer::{Showed, shaped, transfer, transfer_while};
 use common::{Pair, possible, run, unique};
 use fadelab_kernel::Version;
 use fadelab_kernel::sender::Unit;
 use fadelab_laws::recorded::Recorded;
-use fadelab_laws::{Sender, abi, own};
+use fadelab_laws::{Sender, abi};
 
-/// Laws that tests brought so far.
-static COUNT: AtomicU32 = AtomicU32::new(0);
-
-/// A law of `tests/laws` under a name of its own: builds of the whole workspace have it registered already, and each
-/// test brings its own.
 fn law(name: &str, change: impl Fn(String) -> String) -> &'static Sender {
-    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join(format!("../../tests/laws/{name}.h"));
-    let text = fs::read_to_string(path).expect("a test law");
-    let own_name = format!("k{}{name}", COUNT.fetch_add(1, Ordering::Relaxed));
-    let text = change(text)
-        .replace(&format!("{name}_"), &format!("{own_name}_"))
-        .replace(&format!("\"{name}\""), &format!("\"{own_name}\""));
-    let folder = tempfile::tempdir().expect("a folder");
-    let path = folder.path().join(format!("{own_name}.h"));
-    fs::write(&path, text).expect("room");
-    own::load(&path).unwrap_or_else(|error| panic!("{error}"));
-    fadelab_laws::sender(&own_name).expect("it has a sender")
+    fadelab_laws::sender(&bring(name, change)).expect("it has a sender")
 }
 
 fn unit<'a>(law: &'a Sender, pairs: &[(&str, f64)]) -> Unit<'a> {

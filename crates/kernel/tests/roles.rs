@@ -1,4 +1,4 @@
-//! What a law is told of the segments of a super-packet: how many, and the role of each.
+//! What a law is told of the segments of a super-packet: how many, and the role of each, at routers and receivers.
 
 #[allow(dead_code, reason = "other tests use the rest of it")]
 mod common;
@@ -6,12 +6,20 @@ mod common;
 #[path = "common/packet.rs"]
 mod packet;
 
-use common::possible;
+use std::io::{Read, Write};
+use std::net::Shutdown;
+use std::os::fd::AsRawFd;
+
+use common::connection::{Connection, DATA_SEGS_IN, told};
+use common::{Namespace, Pair, offload, possible, run, unique};
 use fadelab_kernel::Version;
+use fadelab_kernel::device::Device;
 use fadelab_kernel::router::object::{Recipe, compile};
 use fadelab_kernel::router::{Outcome, Place, Program};
+use fadelab_kernel::sender::{Sender, Unit};
 use fadelab_laws::own::{Source, SourceFile, load_text};
-use fadelab_laws::{capacity, router};
+use fadelab_laws::{capacity, router, sender};
+use libbpf_rs::{MapCore, MapFlags};
 use packet::{ETHERNET, Made};
 
 /// Keeps what it was shown of the last packet.
@@ -45,18 +53,78 @@ LAW_TABLE struct law_router keeper_router = {
 };
 "#;
 
-fn keeper() -> Program {
-    let file = "keeper.h".to_owned();
+/// A sender under which nothing happens, with a receiver that counts what it is told of the segments that come.
+const COUNTER: &str = r#"
+#include "law.h"
+
+LAW void counter_on_loss(void *state, const void *params, const struct law_ack *ack, u32 cause,
+                         struct law_control *control)
+{
+	control->ssthresh_pkts = control->cwnd_pkts;
+}
+
+LAW_TABLE struct law_sender counter_sender = {
+	.abi = LAW_ABI,
+	.size = sizeof(struct law_sender),
+	.name = "counter",
+	.summary = "Changes nothing",
+	LAW_NO_PARAMS,
+	.on_loss = counter_on_loss,
+};
+
+struct counter_state {
+	u64 segments;
+	u64 known;   /* roles that are certain */
+	u64 counted; /* IDs one above that of the segment before */
+	u64 wrong;   /* that are of more than one segment, or whose role is not that of the ID */
+	u64 bytes;   /* of IP packets */
+	u64 id;      /* of the last one */
+};
+
+LAW void counter_on_data(void *state, const struct law_data *data)
+{
+	struct counter_state *s = state;
+
+	s->segments++;
+	s->known += data->roles_known;
+	s->counted += data->ip_id == ((s->id + 1) & 0xffff);
+	s->wrong += data->segments != 1 || data->role != (data->ip_id & 1) || data->roles != data->role;
+	s->bytes += data->packet_bytes;
+	s->id = data->ip_id;
+}
+
+LAW void counter_fill_ack(void *state, struct law_fill *fill)
+{
+	fill->feedback.len = fill->feedback.present = 1;
+}
+
+LAW_TABLE struct law_receiver counter_receiver = {
+	.abi = LAW_ABI,
+	.size = sizeof(struct law_receiver),
+	.name = "counter",
+	.state_bytes = sizeof(struct counter_state),
+	.feedback_bytes = 1,
+	.on_data = counter_on_data,
+	.fill_ack = counter_fill_ack,
+};
+"#;
+
+fn bring(name: &str, text: &str) {
+    let file = format!("{name}.h");
     load_text(&Source {
-        name: "keeper".to_owned(),
+        name: name.to_owned(),
         path: file.clone().into(),
         files: vec![SourceFile {
             name: file,
-            text: KEEPER.to_owned(),
+            text: text.to_owned(),
         }],
         ..Source::default()
     })
     .unwrap_or_else(|error| panic!("{error}"));
+}
+
+fn keeper() -> Program {
+    bring("keeper", KEEPER);
     let (law, part) = (
         router("keeper").expect("brought"),
         capacity("configured").expect("registered"),
@@ -125,6 +193,155 @@ fn each_segment_of_a_super_packet_has_its_role() {
                     "{case}"
                 );
             }
+        }
+    }
+}
+
+/// How packets come to the receiver.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Way {
+    /// One segment each.
+    Apart,
+    /// Super-packets, as the sender makes them. Where they may be fragmented their IDs are sure to count up.
+    Together { may_be_cut: bool },
+    /// Cut before they leave, and joined by the receiver's device (GRO).
+    Joined,
+    /// The same on the way, and cut again by the device behind.
+    CutAgain,
+}
+
+/// The hosts for a way, and what is between them.
+fn hosts(way: Way) -> (Pair, Option<Namespace>) {
+    let (pair, bridge) = match way {
+        Way::CutAgain => {
+            let (pair, bridge) = Pair::bridged();
+            (pair, Some(bridge))
+        }
+        _ => (Pair::new(), None),
+    };
+    let device = |host: &str, name: &str| Device::named(&format!("{host}:{name}"));
+    match way {
+        Way::Together { may_be_cut } => {
+            let off = u8::from(may_be_cut);
+            run(&format!(
+                "ip netns exec {} sysctl -qw net.ipv4.ip_no_pmtu_disc={off}",
+                pair.sender
+            ));
+        }
+        Way::Apart => pair.one_segment(),
+        Way::Joined => {
+            offload::cut(&device(&pair.sender, "wire"));
+            offload::join(&device(&pair.receiver, "wire"));
+        }
+        Way::CutAgain => {
+            let bridge = &bridge.as_ref().expect("it is there").0;
+            offload::cut(&device(&pair.sender, "wire"));
+            offload::join(&device(bridge, "left"));
+            offload::cut(&device(bridge, "right"));
+        }
+    }
+    (pair, bridge)
+}
+
+/// What the receiver counted of a transfer, and how many segments its socket counted.
+#[derive(Debug)]
+struct Tally {
+    segments: u64,
+    known: u64,
+    counted: u64,
+    wrong: u64,
+    bytes: u64,
+    came: u64,
+    payload_bytes: u64,
+}
+
+/// Two megabytes over a way.
+fn transfer(object: &[u8], control: &str, way: Way, ipv6: bool) -> Tally {
+    let (pair, _bridge) = hosts(way);
+    let devices = [pair.device(&pair.sender), pair.device(&pair.receiver)];
+    let loaded = Sender::load(object, &pair.cgroup, &devices).expect("the kernel takes it");
+    let mut connection = pair.joined(|| Connection::open(&pair, control, ipv6));
+    let mut near = connection.near.try_clone().expect("a descriptor");
+    let writer = std::thread::spawn(move || {
+        near.write_all(&vec![0; 2_000_000]).expect("it is connected");
+        near.shutdown(Shutdown::Write).expect("it is connected");
+    });
+    let payload = connection.far.read_to_end(&mut Vec::new()).expect("it is connected");
+    writer.join().expect("it wrote");
+    let map = loaded
+        .object()
+        .maps()
+        .find(|map| map.name() == "echoes")
+        .expect("it has a receiver");
+    let key = connection.far.as_raw_fd().to_ne_bytes();
+    let state = map
+        .lookup(&key, MapFlags::ANY)
+        .expect("a map")
+        .expect("its socket has an echo");
+    let word = |place: usize| u64::from_ne_bytes(state[place * 8..place * 8 + 8].try_into().expect("eight bytes"));
+    Tally {
+        segments: word(0),
+        known: word(1),
+        counted: word(2),
+        wrong: word(3),
+        bytes: word(4),
+        came: told(&connection.far, DATA_SEGS_IN).into(),
+        payload_bytes: payload as u64,
+    }
+}
+
+fn check(told: &Tally, way: Way, ipv6: bool) {
+    let segments = told.came;
+    let case = format!("ipv6 {ipv6}, {way:?}: {told:?}");
+    assert!(segments > 1000, "{case}");
+    assert_eq!((told.segments, told.wrong), (segments, 0), "{case}");
+    // Headers of IP and TCP, timestamps, and the option: four bytes and one of feedback, in words.
+    let header_bytes = if ipv6 { 40 } else { 20 } + 20 + 12 + 8;
+    let bytes = told.payload_bytes + segments * header_bytes;
+    // Of what came joined a segment's size is the mean, in whole bytes.
+    assert!(
+        (bytes - segments..=bytes).contains(&told.bytes),
+        "{case}, due are {bytes}"
+    );
+    if ipv6 {
+        assert_eq!((told.known, told.counted), (0, 0), "{case}");
+        return;
+    }
+    // The first one has none before it.
+    assert_eq!(told.counted, segments - 1, "{case}");
+    match way {
+        Way::Together { may_be_cut: false } | Way::Joined => {
+            assert!((1..segments * 2 / 3).contains(&told.known), "{case}");
+        }
+        _ => assert_eq!(told.known, segments, "{case}"),
+    }
+}
+
+#[test]
+fn a_receiver_is_told_each_segment_and_its_role() {
+    // Goal: of a real transfer each segment is told once, with its own ID, which is one above that of the one before,
+    // the role of it, and its own size, whether packets came by themselves, joined by the sender, joined by the
+    // receiver's device, or joined on the way and cut again. All roles are certain where packets came one by one or may
+    // be fragmented, that of the first alone where such as must not be came joined; over IPv6 none is, nor an ID.
+    if !possible(&["ip", "clang"]) {
+        return;
+    }
+    bring("counter", COUNTER);
+    let unit = Unit {
+        name: unique("kc").chars().rev().take(15).collect(),
+        ..Unit::new(sender("counter").expect("brought"), Version::running().expect("Linux"))
+    };
+    let object = unit.compile().expect("it compiles");
+    for ipv6 in [false, true] {
+        for way in [
+            Way::Apart,
+            Way::Together { may_be_cut: false },
+            Way::Together { may_be_cut: true },
+            Way::Joined,
+            Way::CutAgain,
+        ] {
+            let told = transfer(&object, &unit.name, way, ipv6);
+            check(&told, way, ipv6);
         }
     }
 }

@@ -51,5 +51,5 @@ pub use registry::{
 pub use router::{Router, RouterInstance};
 pub use sender::Sender;
 pub use state::State;
-pub use watch::WatchInfo;
+pub use watch::{Field, WatchInfo};
 pub use wire::Wire;

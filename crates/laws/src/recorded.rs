@@ -212,6 +212,11 @@ impl Recorded {
         })
     }
 
+    /// The law's memory after it.
+    pub fn state_after(&self) -> &[u8] {
+        &self.state_after
+    }
+
     /// Its function's name.
     pub fn name(&self) -> &'static str {
         FUNCTIONS[self.function as usize]

@@ -1,5 +1,7 @@
 //! Values of a law's memory that somebody may want to see: what a header declares, and how they are read.
 
+use serde::{Deserialize, Serialize};
+
 use crate::abi;
 
 /// Units of values to watch, beside choices joined by `|`.
@@ -16,11 +18,51 @@ pub struct WatchInfo {
     pub scale: u64,
     /// One sentence, with the symbol of the paper where it has one.
     pub meaning: &'static str,
+    /// Where it lies.
+    pub field: Field,
+}
+
+/// Where in the memory of a law a value lies: all that is needed to read it where the law itself is not known.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Field {
+    /// Bytes of the state before it.
+    offset: u32,
+    /// Its size: 1, 2, 4 or 8.
+    bytes: u32,
     /// Whether the integer has a sign.
     pub is_signed: bool,
-    /// Where in the state it lies, and its size: 1, 2, 4 or 8.
-    offset: u32,
-    bytes: u32,
+}
+
+impl Field {
+    /// The law's integer in its memory, as 64 bits: extended by its sign where it has one.
+    ///
+    /// # Panics
+    /// If the memory is shorter than that of the law.
+    fn raw(self, state: &[u64]) -> u64 {
+        // A field may reach into the next word where its law packs them.
+        let (place, shift_bits) = (self.offset as usize / 8, self.offset % 8 * 8);
+        let next = state.get(place + 1).copied().unwrap_or(0);
+        self.extended(((u128::from(next) << 64 | u128::from(state[place])) >> shift_bits) as u64)
+    }
+
+    /// The same of memory that is given byte by byte; `None` where it is shorter than that of the law.
+    pub fn raw_of(self, state: &[u8]) -> Option<u64> {
+        let start = self.offset as usize;
+        let field = state.get(start..start + self.bytes as usize)?;
+        let word = field.iter().rev().fold(0, |word, byte| word << 8 | u64::from(*byte));
+        Some(self.extended(word))
+    }
+
+    /// The field, which is at the lowest bits, without what lies above it.
+    fn extended(self, word: u64) -> u64 {
+        let unused_bits = 64 - 8 * self.bytes;
+        let word = word << unused_bits;
+        if self.is_signed {
+            (word as i64 >> unused_bits) as u64
+        } else {
+            word >> unused_bits
+        }
+    }
 }
 
 impl WatchInfo {
@@ -32,9 +74,11 @@ impl WatchInfo {
             unit,
             scale: row.scale,
             meaning,
-            is_signed: row.is_signed != 0,
-            offset: row.offset,
-            bytes: row.bytes,
+            field: Field {
+                offset: row.offset,
+                bytes: row.bytes,
+                is_signed: row.is_signed != 0,
+            },
         }
     }
 
@@ -43,34 +87,21 @@ impl WatchInfo {
     /// # Panics
     /// If the memory is shorter than that of the law.
     pub fn raw(&self, state: &[u64]) -> u64 {
-        // A field may reach into the next word where its law packs them.
-        let (place, shift_bits) = (self.offset as usize / 8, self.offset % 8 * 8);
-        let next = state.get(place + 1).copied().unwrap_or(0);
-        self.extended(((u128::from(next) << 64 | u128::from(state[place])) >> shift_bits) as u64)
+        self.field.raw(state)
     }
 
     /// As [`Self::raw`], of memory that is given byte by byte; `None` where it is shorter than that of the law.
     pub fn raw_of(&self, state: &[u8]) -> Option<u64> {
-        let start = self.offset as usize;
-        let field = state.get(start..start + self.bytes as usize)?;
-        let word = field.iter().rev().fold(0, |word, byte| word << 8 | u64::from(*byte));
-        Some(self.extended(word))
-    }
-
-    /// The field, which is at the lowest bits, without what lies above it.
-    fn extended(&self, word: u64) -> u64 {
-        let unused_bits = 64 - 8 * self.bytes;
-        let word = word << unused_bits;
-        if self.is_signed {
-            (word as i64 >> unused_bits) as u64
-        } else {
-            word >> unused_bits
-        }
+        self.field.raw_of(state)
     }
 
     /// An integer of the law in the unit.
     pub fn shown(&self, raw: u64) -> f64 {
-        let integer = if self.is_signed { raw as i64 as f64 } else { raw as f64 };
+        let integer = if self.field.is_signed {
+            raw as i64 as f64
+        } else {
+            raw as f64
+        };
         integer / self.scale as f64
     }
 
@@ -95,7 +126,7 @@ impl WatchInfo {
     /// Bytes of the state up to the end of the field.
     #[cfg(test)]
     pub(crate) fn end(&self) -> u32 {
-        self.offset + self.bytes
+        self.field.offset + self.field.bytes
     }
 }
 
@@ -109,9 +140,11 @@ mod tests {
             unit: "1",
             scale,
             meaning: "x",
-            is_signed,
-            offset,
-            bytes,
+            field: Field {
+                offset,
+                bytes,
+                is_signed,
+            },
         }
     }
 
@@ -167,7 +200,7 @@ mod tests {
             for info in watch {
                 let place = format!("{law}.{}", info.name);
                 assert!(info.end() <= state_bytes, "{place} lies beyond the state");
-                assert!([1, 2, 4, 8].contains(&info.bytes), "{place}");
+                assert!([1, 2, 4, 8].contains(&info.field.bytes), "{place}");
                 assert!(info.scale > 0, "{place}");
                 assert!(
                     UNITS.contains(&info.unit) || info.unit.contains('|'),

@@ -42,9 +42,14 @@ impl Value {
             name: info.name.to_owned(),
             unit: info.unit.to_owned(),
             scale: info.scale,
-            is_signed: info.is_signed,
+            is_signed: info.field.is_signed,
             meaning: info.meaning.to_owned(),
         }
+    }
+
+    /// Whether it is one of several choices, which have no mean.
+    pub fn is_choice(&self) -> bool {
+        self.unit == "bool" || self.unit.contains('|')
     }
 
     /// A law's integer in the unit.
@@ -126,22 +131,27 @@ impl<'a> Series<'a> {
 
 /// All that was recorded of a run, flows first.
 pub fn series(run: &Run) -> impl Iterator<Item = Series<'_>> {
+    let flows = (0..run.spec.flows.len()).filter_map(|flow| of_flow(run, flow));
+    let links = run.record.series.link_ids.iter();
+    flows.chain(links.filter_map(|&link| of_link(run, link as usize)))
+}
+
+/// What was recorded of a flow.
+pub(crate) fn of_flow(run: &Run, flow: usize) -> Option<Series<'_>> {
     let (spec, record) = (&*run.spec, &run.record.series);
-    let flows = spec.flows.iter().zip(&record.flows_watched).map(|(flow, samples)| {
-        let declared = spec.watched.iter().find(|known| is_of(known, flow.law.as_deref()));
-        new("flow", &flow.name, declared.into_iter(), samples)
-    });
-    let links = record
-        .link_ids
-        .iter()
-        .zip(&record.links_watched)
-        .map(|(&link, samples)| {
-            let link = &spec.links[link as usize];
-            new("link", &link.name, declared_at(&spec.watched, &link.watched), samples)
-        });
-    flows
-        .chain(links)
-        .filter(|series| !series.samples.is_empty() && !series.values.is_empty())
+    let samples = record.flows_watched.get(flow)?;
+    let flow = &spec.flows[flow];
+    let declared = spec.watched.iter().find(|known| is_of(known, flow.law.as_deref()));
+    new("flow", &flow.name, declared.into_iter(), samples)
+}
+
+/// What was recorded of a link.
+pub(crate) fn of_link(run: &Run, link: usize) -> Option<Series<'_>> {
+    let (spec, record) = (&*run.spec, &run.record.series);
+    let place = record.link_ids.iter().position(|&id| id as usize == link)?;
+    let samples = record.links_watched.get(place)?;
+    let link = &spec.links[link];
+    new("link", &link.name, declared_at(&spec.watched, &link.watched), samples)
 }
 
 fn is_of(declared: &Declared, sender: Option<&str>) -> bool {
@@ -157,14 +167,15 @@ fn new<'a>(
     who: &'a str,
     declared: impl Iterator<Item = &'a Declared>,
     samples: &'a [u64],
-) -> Series<'a> {
+) -> Option<Series<'a>> {
     let values = declared.flat_map(|declared| declared.values.iter().map(move |value| (declared, value)));
-    Series {
+    let series = Series {
         kind,
         who,
         values: values.collect(),
         samples,
-    }
+    };
+    (!series.samples.is_empty() && !series.values.is_empty()).then_some(series)
 }
 
 /// A value as a row of the table names it.

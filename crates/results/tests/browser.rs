@@ -7,7 +7,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
 
-use common::{Lab, SECOND, flow, picture, spec, trace_spec, two_laws};
+use common::{Lab, SECOND, flow, picture, spec, trace_spec, two_laws, watched_laws};
 use fadelab_results::{Summary, report};
 use fadelab_run::record::RunRecord;
 
@@ -144,6 +144,13 @@ fn printing_draws_every_chart_and_no_control() {
 fn axes_have_three_ticks_and_end_where_figures_end() {
     // Goal: no axis of a share or of Jain's index goes beyond all, and none has fewer than three ticks.
     holds(&page(&two_laws()), "axes");
+}
+
+#[test]
+fn what_laws_remember_is_drawn_when_it_is_opened() {
+    // Goal: a chart for each declared value, of the link with its band over seeds and of flows a line each, names as
+    // steps, values below zero on the axis; nothing of it is drawn while it is folded, nor where laws declare nothing.
+    holds(&page(&watched_laws(3, 2)), "watched");
 }
 
 #[test]

@@ -2,7 +2,7 @@
 
 mod common;
 
-use common::{Lab, picture, spec, trace_spec, two_laws};
+use common::{Lab, picture, spec, trace_spec, two_laws, watched_laws};
 use fadelab_results::curves::{Curves, LawCurves};
 use fadelab_results::pack::Packed;
 use fadelab_results::{Claim, Summary, Verdict, report};
@@ -220,4 +220,83 @@ fn runs_without_a_series_give_a_page_without_curves() {
     let page = page(&lab);
     assert_eq!(data(&page)["panels"], serde_json::json!([]));
     assert!(page.contains("steady"));
+}
+
+/// A declared value of the first panel, by the law that declares it.
+fn watched<'a>(data: &'a Value, law: &str, name: &str) -> &'a Value {
+    let all = data["panels"][0]["watched"].as_array().unwrap();
+    let is_asked = |value: &&Value| value["declared_by"] == law && value["name"] == name;
+    all.iter().find(is_asked).unwrap()
+}
+
+fn numbers(curves: &Value) -> Vec<f64> {
+    let base = curves["base"].as_f64().unwrap();
+    let packed = Packed {
+        step: curves["values"]["step"].as_f64().unwrap(),
+        q: curves["values"]["q"].as_str().unwrap().to_owned(),
+    };
+    packed.values().into_iter().map(|value| value.unwrap() + base).collect()
+}
+
+#[test]
+fn curves_of_declared_values_are_means_of_bins_and_choices_the_last_of_them() {
+    // Goal: 60 s at 1 s samples are shown in bins of 1 s: each curve has the sample at the end of the bin, also below
+    // zero, a row per seed at the link and a row per seed and flow at flows; a value belongs to the law that has it.
+    let data = data(&page(&watched_laws(2, 2)));
+    let load = watched(&data, "vcp", "load_factor");
+    assert_eq!(
+        (&load["kind"], &load["laws"].as_array().unwrap().len()),
+        (&"link".into(), &1)
+    );
+    let is = numbers(&load["laws"][0]);
+    assert_eq!(is.len(), 2 * 60);
+    assert!(
+        is.iter()
+            .zip((1..=60).chain(1..=60))
+            .all(|(is, s)| (is - f64::from(s) / 64.0).abs() < 1e-4),
+        "{is:?}"
+    );
+    let codes = numbers(&watched(&data, "vcp", "code")["laws"][0]);
+    let near = |is: f64, due: f64| (is - due).abs() < 0.01;
+    assert!(near(codes[18], 1.0) && near(codes[19], 2.0) && near(codes[38], 2.0) && near(codes[39], 3.0));
+    let aggregate = watched(&data, "xcp", "aggregate_Bps");
+    assert_eq!(aggregate["laws"][0]["law"], 1);
+    let is = numbers(&aggregate["laws"][0]);
+    assert!(near(is[0], -29.0) && near(is[59], 30.0), "{is:?}");
+    let windows = &watched(&data, "vcp", "window")["laws"][0];
+    assert_eq!(windows["flows"], serde_json::json!([0, 1]));
+    let is = numbers(windows);
+    assert_eq!(is.len(), 2 * 2 * 60);
+    assert!(near(is[0], 2.0) && near(is[60], 102.0), "{is:?}");
+}
+
+#[test]
+fn a_thousand_flows_whose_laws_declare_values_do_not_cost_the_page_its_size() {
+    // Goal: whatever is declared, its curves are some hundred thousand numbers at most, of the first seeds; with few
+    // flows every seed has them.
+    let counts = |seeds, flows| {
+        let data = data(&page(&watched_laws(seeds, flows)));
+        let all = data["panels"][0]["watched"].as_array().unwrap().clone();
+        let curves: Vec<Value> = all
+            .iter()
+            .flat_map(|value| value["laws"].as_array().unwrap().clone())
+            .collect();
+        let values: usize = curves
+            .iter()
+            .map(|curves| curves["values"]["q"].as_str().unwrap().len() * 3 / 8)
+            .sum();
+        let window = &watched(&data, "vcp", "window")["laws"][0];
+        (
+            values,
+            window["seeds"].as_array().unwrap().len(),
+            window["flows"].as_array().unwrap().len(),
+        )
+    };
+    let (values, seeds, flows) = counts(8, 1000);
+    assert!(
+        values < 650_000 && seeds < 8 && flows == 1000,
+        "{values} {seeds} {flows}"
+    );
+    let (_, seeds, flows) = counts(3, 10);
+    assert_eq!((seeds, flows), (3, 10));
 }

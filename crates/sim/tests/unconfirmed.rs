@@ -94,9 +94,9 @@ fn grants_of_one_router_do_not_overflow_the_queue_of_another() {
 }
 
 #[test]
-fn behind_a_loss_a_flow_follows_its_own_bottleneck_again() {
-    // Goal: where the router of the law is the bottleneck, a lost packet does not turn the flow into Reno for good:
-    // half a minute later it gets at least 0.99 of what it gets with `grants = "all"`.
+fn behind_losses_a_flow_follows_its_own_bottleneck_again() {
+    // Goal: where the router of the law is the bottleneck, losses do not turn a flow into Reno for good: with a packet
+    // of 3000 lost it gets at least 0.8 of what it gets with `grants = "all"`.
     for law in ["xcp", "vcp"] {
         let [bounded, all] = [0.0, 1.0].map(|grants| {
             let mut spec = Dumbbell {
@@ -111,7 +111,7 @@ fn behind_a_loss_a_flow_follows_its_own_bottleneck_again() {
             .spec();
             let once = spec.network.links.len() as u32;
             let mut dropping = link("once", 100_000_000, MS, 1000);
-            dropping.router = kth(20_000, 0, 20_000, DROP);
+            dropping.router = kth(3000, 3000, 1_000_000_000, DROP);
             spec.network.join(0, 0, dropping);
             spec.flows[0].route.insert(1, once);
             let mut kind = (*spec.flows[0].kind).clone();
@@ -124,9 +124,10 @@ fn behind_a_loss_a_flow_follows_its_own_bottleneck_again() {
             spec.warmup_ns = 30 * S;
             let record = record_of(&spec);
             let flow = &record.flows_end[0];
-            assert!((1..10).contains(&flow.retransmitted_pkts), "{law} {grants}: {flow:?}");
+            assert!(flow.retransmitted_pkts > 10, "{law} {grants}: {flow:?}");
             flow.delivered_bytes - record.flows_warmup[0].delivered_bytes
         });
-        assert!(bounded * 100 >= all * 99, "{law}: {bounded} of {all}");
+        println!("{law}: {bounded} of {all}");
+        assert!(bounded * 10 >= all * 8, "{law}: {bounded} of {all}");
     }
 }

@@ -8,6 +8,7 @@ mod iperf3;
 mod laws;
 mod link_stats;
 mod measure;
+mod memory;
 mod processor;
 mod spaces;
 mod tcp_info;
@@ -81,7 +82,7 @@ fn run(plan: &Plan, port: &mut Port) -> Outcome<RunRecord> {
     let senders = laws::senders(plan)?;
     let routers = laws::routers(plan)?;
     let mut recorder = laws::recorder(plan, &senders)?;
-    let record = traffic::run(plan, &spaces, &routers, |time_ns| {
+    let record = traffic::run(plan, &spaces, (&senders, &routers), |time_ns| {
         if let Some(recorder) = &mut recorder {
             recorder.poll(Duration::ZERO).map_err(failed("calls"))?;
         }

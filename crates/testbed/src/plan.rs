@@ -2,6 +2,7 @@
 
 use std::net::Ipv4Addr;
 
+use fadelab_laws::Field;
 use fadelab_laws::recorded::RecordedHead;
 use fadelab_run::app::App;
 use fadelab_run::network::NodeSpec;
@@ -58,6 +59,17 @@ pub struct SenderObject {
     pub devices: Vec<(usize, usize)>,
     /// The first line of the record of its calls, where they are recorded.
     pub calls: Option<RecordedHead>,
+    /// What it declares as worth watching.
+    pub watch: Vec<Field>,
+}
+
+/// The memory of a law, and what of it its header declares as worth watching.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Memory {
+    /// Bytes of it.
+    pub bytes: usize,
+    /// The values, in the order of the header.
+    pub watch: Vec<Field>,
 }
 
 /// A pair of devices, and what happens to packets each way.
@@ -142,6 +154,8 @@ pub enum Discipline {
         name: String,
         /// Path of the object in the guest.
         object: String,
+        /// The memory of it, and that of its capacity part.
+        memories: [Memory; 2],
     },
 }
 

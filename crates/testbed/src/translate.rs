@@ -2,7 +2,7 @@
 
 use fadelab_kernel::router::object::obstacle;
 use fadelab_kernel::sender::{NAME_BYTES_MAX, default_name};
-use fadelab_laws::{LINUX_PREFIX, Params, Sender, abi};
+use fadelab_laws::{LINUX_PREFIX, Params, Sender, WatchInfo, abi};
 use fadelab_path::layer::LinkLayer;
 use fadelab_path::spec::{CapacitySpec, LinkKind, LinkSpec, Queues, RouterSpec};
 use fadelab_phy::channel::{CodeMode, Model};
@@ -13,7 +13,7 @@ use fadelab_run::spec::RunSpec;
 use fadelab_run::transport::{Pacing, RttSamples};
 
 use crate::Error;
-use crate::plan::{Cable, Carries, Discipline, Flow, Limit, Plan, Queue, SenderObject, Way};
+use crate::plan::{Cable, Carries, Discipline, Flow, Limit, Memory, Plan, Queue, SenderObject, Way};
 
 /// Above it the guest's one processor of 500 million instructions a virtual second would itself become the bottleneck.
 pub const RATE_BPS_MAX: u64 = 50_000_000;
@@ -167,6 +167,7 @@ impl<'a> Laws<'a> {
                 name,
                 devices: Vec::new(),
                 calls: None,
+                watch: law.watch().iter().map(|info| info.field).collect(),
             });
             number
         });
@@ -308,9 +309,20 @@ fn queue<'a>(spec: &'a RunSpec, number: usize, routers: &mut Vec<(String, &'a Ro
         Discipline::Law {
             name: name.to_owned(),
             object: object_of(router, routers),
+            memories: [
+                memory(router.law.state_bytes(), router.law.watch()),
+                memory(router.capacity.state_bytes(), router.capacity.watch()),
+            ],
         }
     };
     Ok(Queue { limit, discipline })
+}
+
+fn memory(bytes: u32, watch: &[WatchInfo]) -> Memory {
+    Memory {
+        bytes: bytes as usize,
+        watch: watch.iter().map(|info| info.field).collect(),
+    }
 }
 
 /// The path of a router's object. Links with the same law and parameters share one.

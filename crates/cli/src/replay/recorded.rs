@@ -4,10 +4,11 @@
 use std::fmt::Write;
 
 use fadelab_lab::Failure;
-use fadelab_lab::replay::kernel::{self, Found, Recording};
+use fadelab_lab::replay::kernel::{self, Found, History, Recording};
 use fadelab_laws::abi;
 use fadelab_laws::recorded::RecordedHead;
 
+use crate::explain_run::event_of;
 use crate::output;
 
 /// Differences and changes of which each is shown; of more, only how many there are.
@@ -42,6 +43,48 @@ pub fn replay(recording: Recording) -> Result<(), Failure> {
         )));
     }
     Ok(())
+}
+
+/// Prints what the values to watch of a flow were.
+///
+/// # Errors
+/// As [`replay`]; also where the law declares none, or the flow is not there.
+pub fn watch(recording: Recording, flow: Option<u64>) -> Result<(), Failure> {
+    output::print(&history(&kernel::history(recording, flow)?))
+}
+
+fn history(history: &History) -> String {
+    let watch = history.law.watch();
+    let mut rows = vec![["time", "event"].map(str::to_owned).to_vec()];
+    rows[0].extend(watch.iter().map(|info| info.name.to_owned()));
+    for change in &history.changes {
+        let cause = (change.function == "on_loss").then_some(change.cause);
+        let event = event_of(change.function, cause, change.ack.as_ref());
+        let mut row = vec![format!("{:.6} s", change.time_ns as f64 / 1e9), event];
+        row.extend(watch.iter().zip(&change.values).map(|(info, raw)| info.written(*raw)));
+        rows.push(row);
+    }
+    let widths: Vec<usize> = (0..rows[0].len())
+        .map(|column| rows.iter().map(|row| row[column].len()).max().unwrap_or(0))
+        .collect();
+    let mut text = format!(
+        "flow {}, law {}: what it declares to be watched, after each call that changed any of it\n",
+        history.flow,
+        history.law.name()
+    );
+    for row in &rows {
+        let cell = |(column, cell): (usize, &String)| {
+            let width = widths[column];
+            if column == 1 {
+                format!("{cell:<width$}")
+            } else {
+                format!("{cell:>width$}")
+            }
+        };
+        let cells: Vec<String> = row.iter().enumerate().map(cell).collect();
+        let _ = writeln!(text, "{}", cells.join("  ").trim_end());
+    }
+    text
 }
 
 fn told(found: &Found, head: &RecordedHead) -> String {

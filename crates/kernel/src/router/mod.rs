@@ -208,6 +208,14 @@ impl Router {
         self.program.counters()
     }
 
+    /// The memories of the law and of its capacity part now, of that many bytes.
+    ///
+    /// # Errors
+    /// When the kernel does not tell.
+    pub fn memories(&self, bytes: [usize; 2]) -> Result<[Vec<u8>; 2], LoadError> {
+        self.program.memories(bytes)
+    }
+
     /// What the edges of the domain counted; zeros where none is closed.
     pub fn edge_counters(&self) -> EdgeCounters {
         self.domain.as_ref().map(domain::Domain::counters).unwrap_or_default()

@@ -113,6 +113,19 @@ impl Program {
         Ok((Counters::of(&value)?, state))
     }
 
+    /// The memories of the law and, of the same moment, of the capacity part, of that many bytes.
+    ///
+    /// # Errors
+    /// When the kernel does not tell.
+    pub(super) fn memories(&self, bytes: [usize; 2]) -> Result<[Vec<u8>; 2], LoadError> {
+        let value = self.value()?;
+        let [law, part] = bytes;
+        // Each is in whole words, of which there is one more than are needed: WORDS in the program.
+        let part_place = STATE_PLACE + (law / 8 + 1) * 8;
+        let memory = |place: usize, bytes: usize| value.get(place..place + bytes).unwrap_or_default().to_vec();
+        Ok([memory(STATE_PLACE, law), memory(part_place, part)])
+    }
+
     fn value(&self) -> Result<Vec<u8>, LoadError> {
         let map = self.object.maps().find(|map| map.name() == "router_map");
         let value = map

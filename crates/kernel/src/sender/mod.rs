@@ -9,7 +9,7 @@ use std::os::fd::{AsFd, AsRawFd};
 use std::path::Path;
 
 use libbpf_rs::query::{MapInfo, MapInfoIter};
-use libbpf_rs::{Link, MapCore, MapHandle, MapType, Object, OpenObject};
+use libbpf_rs::{Link, MapCore, MapFlags, MapHandle, MapType, Object, OpenObject};
 
 use crate::Version;
 use crate::attach::{self, Attached, Direction, FilterRecord};
@@ -69,6 +69,18 @@ impl Sender {
         let mut maps = self.object.maps();
         let map = maps.find(|map| map.map_type() == MapType::StructOps)?;
         Some(map.info().ok()?.info.id)
+    }
+
+    /// The memory of the law for a connection, given by the sender's socket; `None` where that is not under the law.
+    ///
+    /// # Errors
+    /// When the kernel does not tell.
+    pub fn memory(&self, socket: impl AsFd) -> Result<Option<Vec<u8>>, LoadError> {
+        let map = self.object.maps().find(|map| map.name() == "flows");
+        let key = socket.as_fd().as_raw_fd().to_ne_bytes();
+        // The law's state is the first of what is kept of a flow (bpf/flow.h).
+        let flow = map.expect("each law has it").lookup(&key, MapFlags::ANY);
+        flow.map_err(|error| LoadError::of("a law's memory", &error))
     }
 
     /// Leaves everything in the kernel, held by files in `folder` of a BPF file system; gives the filters that no file

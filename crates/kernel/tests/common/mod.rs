@@ -1,8 +1,11 @@
 //! Two hosts joined by a cable, each a network namespace, with a group of processes of their own.
 
 pub mod calls;
+pub mod connection;
 pub mod iproute;
 pub mod meddler;
+pub mod offload;
+pub mod own;
 pub mod router;
 pub mod tap;
 pub mod transfer;
@@ -108,6 +111,33 @@ pub struct Pair {
 
 impl Pair {
     pub fn new() -> Self {
+        let pair = Self::apart();
+        let Self { sender, receiver, .. } = &pair;
+        run(&format!(
+            "ip link add wire netns {sender} type veth peer name wire netns {receiver}"
+        ));
+        pair.up();
+        pair
+    }
+
+    /// With a bridge between them, a namespace whose device `right` leads to the receiver and `left` to the sender.
+    pub fn bridged() -> (Self, Namespace) {
+        let (pair, bridge) = (Self::apart(), Namespace::new("flb"));
+        let name = &bridge.0;
+        run(&format!("ip -n {name} link add bridge type bridge"));
+        run(&format!("ip -n {name} link set bridge up"));
+        for (host, port) in [(&pair.sender, "left"), (&pair.receiver, "right")] {
+            run(&format!(
+                "ip link add wire netns {host} type veth peer name {port} netns {name}"
+            ));
+            run(&format!("ip -n {name} link set {port} master bridge up"));
+        }
+        pair.up();
+        (pair, bridge)
+    }
+
+    /// Two hosts that nothing joins yet.
+    fn apart() -> Self {
         let (sender, receiver) = (unique("fls"), unique("flr"));
         let cgroup = cgroup_root().expect("checked").join(unique("fadelab-test-"));
         fs::create_dir(&cgroup).expect("a group of processes");
@@ -115,18 +145,18 @@ impl Pair {
             run(&format!("ip netns add {name}"));
             run(&format!("ip -n {name} link set lo up"));
         }
-        run(&format!(
-            "ip link add wire netns {sender} type veth peer name wire netns {receiver}"
-        ));
-        for (name, host) in [(&sender, 1), (&receiver, 2)] {
-            run(&format!("ip -n {name} addr add 10.77.0.{host}/24 dev wire"));
-            run(&format!("ip -n {name} addr add fd77::{host}/64 dev wire nodad"));
-            run(&format!("ip -n {name} link set wire up"));
-        }
         Self {
             sender,
             receiver,
             cgroup,
+        }
+    }
+
+    fn up(&self) {
+        for (name, host) in [(&self.sender, 1), (&self.receiver, 2)] {
+            run(&format!("ip -n {name} addr add 10.77.0.{host}/24 dev wire"));
+            run(&format!("ip -n {name} addr add fd77::{host}/64 dev wire nodad"));
+            run(&format!("ip -n {name} link set wire up"));
         }
     }
 
@@ -182,6 +212,18 @@ impl Drop for Pair {
 }
 
 impl Pair {
+    /// Makes a call with this process in the group of processes: the sockets that it makes belong to it.
+    pub fn joined<T>(&self, call: impl FnOnce() -> T) -> T {
+        let own = fs::read_to_string("/proc/self/cgroup").expect("the kernel tells");
+        let own = own.lines().find_map(|line| line.strip_prefix("0::")).expect("checked");
+        let home = cgroup_root().expect("checked").join(own.trim_start_matches('/'));
+        let join = |group: &Path| fs::write(group.join("cgroup.procs"), std::process::id().to_string());
+        join(&self.cgroup).expect("root may");
+        let made = std::panic::catch_unwind(std::panic::AssertUnwindSafe(call));
+        join(&home).expect("root may");
+        made.unwrap_or_else(|panic| std::panic::resume_unwind(panic))
+    }
+
     /// Each packet by itself, as routers of laws with feedback on data want it.
     pub fn one_segment(&self) {
         for name in [&self.sender, &self.receiver] {

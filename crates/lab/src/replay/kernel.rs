@@ -9,7 +9,7 @@ use fadelab_laws::guard::{self, CallRecord, Fault, Outcome};
 use fadelab_laws::own::{self, Source};
 use fadelab_laws::recorded::{Damage, RECORDED_VERSION, Reader, Receipt, Recorded, RecordedHead, Refusal, Step};
 use fadelab_laws::replay::Replayer;
-use fadelab_laws::{Params, Receiver, Sender};
+use fadelab_laws::{Params, Receiver, Sender, abi};
 
 use crate::Failure;
 
@@ -41,6 +41,19 @@ impl Recording {
     /// Its head.
     pub fn head(&self) -> &RecordedHead {
         self.reader.head()
+    }
+
+    /// Its law, whose memory is as it was.
+    fn law(&self) -> Result<&'static Sender, Failure> {
+        let head = self.reader.head();
+        let law = law(head)?;
+        if head.fits(law, fadelab_laws::receiver(&head.law)) {
+            return Ok(law);
+        }
+        Err(Failure::Invalid(format!(
+            "{}: the law {} has memory of another size now than when it was recorded, {} bytes then; take that version",
+            self.shown, head.law, head.state_bytes
+        )))
     }
 
     /// How messages name the file.
@@ -96,15 +109,9 @@ pub struct Change {
 /// # Errors
 /// A law that does not compile, or is another one now.
 pub fn replay(mut recording: Recording, shown_max: usize) -> Result<Found, Failure> {
+    let law = recording.law()?;
     let head = recording.reader.head().clone();
-    let law = law(&head)?;
     let receiver = fadelab_laws::receiver(&head.law);
-    if !head.fits(law, receiver) {
-        return Err(Failure::Invalid(format!(
-            "{}: the law {} has memory of another size now than when it was recorded, {} bytes then; take that version",
-            recording.shown, head.law, head.state_bytes
-        )));
-    }
     let again = Again {
         params: params(law, &head)?,
         law,
@@ -127,6 +134,83 @@ pub fn replay(mut recording: Recording, shown_max: usize) -> Result<Found, Failu
                 return Ok(found);
             }
         }
+    }
+}
+
+/// A call after which a value to watch was another than after the one before.
+#[derive(Clone, Debug)]
+pub struct Watched {
+    /// Time of the call, ns.
+    pub time_ns: u64,
+    /// The function that was called.
+    pub function: &'static str,
+    /// Why, of a loss.
+    pub cause: u64,
+    /// The ACK, of one.
+    pub ack: Option<abi::Ack>,
+    /// The values, as the integers that the law computes with, in the order in which it declares them.
+    pub values: Vec<u64>,
+}
+
+/// What the values to watch of a flow were after each call that changed one of them.
+#[derive(Debug)]
+pub struct History {
+    /// The law, with what it declares.
+    pub law: &'static Sender,
+    /// Number of the flow.
+    pub flow: u64,
+    /// In the order of the calls; the first is there in any case.
+    pub changes: Vec<Watched>,
+}
+
+/// The values to watch of a flow of a recording, by default of the first. Nothing is called for it: memories are in the
+/// file.
+///
+/// # Errors
+/// As [`replay`]; also where the law declares none, or the flow is not there.
+pub fn history(mut recording: Recording, flow: Option<u64>) -> Result<History, Failure> {
+    let law = recording.law()?;
+    if law.watch().is_empty() {
+        return Err(Failure::Invalid(format!(
+            "--watch: law {} declares no values to watch; rows of LAW_WATCH_LIST in its header do",
+            law.name()
+        )));
+    }
+    let mut asked = flow;
+    let mut seen = BTreeSet::new();
+    let mut changes: Vec<Watched> = Vec::new();
+    loop {
+        let call = match recording.reader.step() {
+            Ok(Step::Call(call)) => call,
+            Ok(Step::Receipt(_)) => continue,
+            Ok(Step::End { .. }) => break,
+            Err(damage) => return Err(Failure::Failed(format!("{}: damaged: {damage}", recording.shown))),
+        };
+        seen.insert(call.flow);
+        if *asked.get_or_insert(call.flow) != call.flow {
+            continue;
+        }
+        let values = law.watch().iter().map(|info| info.raw_of(call.state_after()));
+        let values: Vec<u64> = values.map(Option::unwrap_or_default).collect();
+        if changes.last().is_none_or(|last| last.values != values) {
+            changes.push(Watched {
+                time_ns: call.time_ns,
+                function: call.name(),
+                cause: call.arguments[0],
+                ack: call.ack(),
+                values,
+            });
+        }
+    }
+    match (asked, changes.is_empty()) {
+        (Some(flow), false) => Ok(History { law, flow, changes }),
+        _ => Err(Failure::Invalid(match (seen.first(), seen.last()) {
+            (Some(first), Some(last)) => {
+                let flow = asked.unwrap_or_default();
+                format!("--flow {flow}: the recording has none of that number; allowed are {first} to {last}")
+            }
+            _ => format!("{}: the recording has no calls", recording.shown),
+        })),
     }
 }
 

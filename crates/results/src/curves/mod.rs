@@ -8,12 +8,14 @@ mod flow;
 mod link;
 pub mod sizes;
 pub mod spread;
+mod watched;
 
 use serde::Serialize;
 
 pub use budget::Budget;
 use sizes::Transfers;
 use spread::Quantiles;
+use watched::{Limits, Watched};
 
 use crate::contender::{Contender, contenders, sender_looks};
 use crate::distinct::in_order;
@@ -61,6 +63,9 @@ pub struct Panel {
     pub is_crowd: bool,
     /// Laws that have runs here.
     pub laws: Vec<LawCurves>,
+    /// What laws declare as worth watching, at the link and at the flows.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub watched: Vec<Watched>,
 }
 
 /// One law in a panel. Tables are row after row, a row is a curve.
@@ -144,13 +149,23 @@ impl Curves {
         let budget = Budget::of(&shapes);
         let panels_left_out = places.len().saturating_sub(budget.panels_max);
         places.truncate(budget.panels_max);
+        let with_grids: Vec<_> = places.iter().map(|place| (place, place.grids(&budget))).collect();
+        let limits = Limits::of(&with_grids, budget.seeds_max, budget.flows_max);
         Self {
             panels: places
                 .iter()
-                .map(|place| panel(place, &laws, &looks, &budget))
+                .map(|place| panel(place, &laws, &looks, &budget, limits))
                 .collect(),
             panels_left_out,
         }
+    }
+}
+
+impl Curves {
+    /// How many values that laws declare have curves.
+    pub fn watched_n(&self) -> usize {
+        let values = self.panels.iter().flat_map(|panel| &panel.watched);
+        in_order(values.map(Watched::key)).len()
     }
 }
 
@@ -190,6 +205,18 @@ impl Place<'_> {
         }
     }
 
+    /// The bins of the curves of the link and of the flows.
+    fn grids(&self, budget: &Budget) -> [link::Grid; 2] {
+        let bins = |bins_max| link::Grid::new(self.runs[0].spec.duration_ns, self.sample_ns(), bins_max);
+        [bins(budget.link_bins_max), bins(budget.flow_bins_max)]
+    }
+
+    /// Distance of the samples.
+    fn sample_ns(&self) -> u64 {
+        let time_ns = &self.runs[0].record.series.time_ns;
+        time_ns[1] - time_ns[0]
+    }
+
     /// Flows that may have curves.
     fn lines_max(&self) -> usize {
         let most = if self.is_crowd { CROWD_LINES_MAX } else { usize::MAX };
@@ -197,13 +224,12 @@ impl Place<'_> {
     }
 }
 
-fn panel(place: &Place, laws: &[Contender], looks: &[(String, usize)], budget: &Budget) -> Panel {
+fn panel(place: &Place, laws: &[Contender], looks: &[(String, usize)], budget: &Budget, limits: Limits) -> Panel {
     let first = place.runs[0];
-    let (spec, time_ns) = (&first.spec, &first.record.series.time_ns);
+    let spec = &first.spec;
     let seconds = |ns: u64| ns as f64 / 1e9;
-    let sample_ns = time_ns[1] - time_ns[0];
-    let bins = link::Grid::new(spec.duration_ns, sample_ns, budget.link_bins_max);
-    let flow_bins = link::Grid::new(spec.duration_ns, sample_ns, budget.flow_bins_max);
+    let sample_ns = place.sample_ns();
+    let grids @ [bins, flow_bins] = place.grids(budget);
     let shown = &place.flows[..place.lines_max().min(budget.flows_max)];
     let is_trace = spec.links[place.link].is_trace;
     let of_law = |(law, contender): (usize, &Contender)| {
@@ -249,6 +275,7 @@ fn panel(place: &Place, laws: &[Contender], looks: &[(String, usize)], budget: &
         flows_n: place.flows.len(),
         is_crowd: place.is_crowd,
         laws: laws.iter().enumerate().filter_map(of_law).collect(),
+        watched: watched::watched(place, shown, laws, grids, limits),
     }
 }
 

@@ -18,6 +18,7 @@ const PAGE: &str = include_str!("../../../../web/report.html");
 const STYLE: &str = concat!(
     include_str!("../../../../web/report.css"),
     include_str!("../../../../web/claims.css"),
+    include_str!("../../../../web/watch.css"),
     include_str!("../../../../web/print.css"),
 );
 /// What makes figures, of which no part knows a document: the page has it, and the command runs it by itself.
@@ -28,6 +29,7 @@ const FIGURES_SCRIPT: &str = concat!(
     include_str!("../../../../web/marks.js"),
     include_str!("../../../../web/state.js"),
     include_str!("../../../../web/time.js"),
+    include_str!("../../../../web/watch.js"),
     include_str!("../../../../web/compare.js"),
     include_str!("../../../../web/spread.js"),
     include_str!("../../../../web/versus.js"),
@@ -67,6 +69,8 @@ pub fn html(experiment: &Experiment, summary: &Summary) -> Result<String, Error>
             ("no_versus", hidden(summary.versus.is_empty())),
             ("no_sweep", hidden(summary.points().len() < 2)),
             ("no_curves", hidden(curves.panels.is_empty())),
+            ("no_watched", hidden(curves.watched_n() == 0)),
+            ("watched", curves.watched_n().to_string()),
             ("how", how(experiment, summary)),
             ("scenario", escape(&experiment.scenario)),
             // In a script element only `</` and `<!--` could end the data early.

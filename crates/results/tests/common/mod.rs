@@ -377,6 +377,50 @@ pub fn two_laws() -> Lab {
     lab
 }
 
+/// Two laws whose senders and routers declare values to watch. At sample `s` of `vcp` its router's load factor is
+/// s / 64 and its code one of three, the next one every 20 samples; each sender's window is 2 s packets and 100 more
+/// for the second flow. At `xcp` F is s - 30 bytes per second. All else is 0.
+pub fn watched_laws(seeds: u64, flows: usize) -> Lab {
+    let mut lab = Lab::default();
+    for (law, seed) in ["vcp", "xcp"]
+        .iter()
+        .flat_map(|law| (1..=seeds).map(move |seed| (law, seed)))
+    {
+        let mut spec = spec(seed, 60);
+        let router = fadelab_laws::router(law).unwrap();
+        spec.network.links[0].router.law = router;
+        spec.network.links[0].router.params = router.default_params();
+        let sender = fadelab_laws::sender(law).unwrap();
+        spec.flows = (0..flows).map(|k| flow(&format!("down.{k}"), "down", 0)).collect();
+        for flow in &mut spec.flows {
+            (flow.sender, flow.params) = (Some(sender), sender.default_params());
+        }
+        lab.add(law, spec.clone(), |_| 900);
+        let run = lab.runs.last_mut().unwrap();
+        let counters = run.record.series.flows[0].clone();
+        let samples = counters.len() as u64;
+        let (of_link, of_flow) = (router.watch().len(), sender.watch().len());
+        let at_link = |sample: u64| match *law {
+            "vcp" => vec![sample << 26, 1 + sample / 20 % 3],
+            _ => vec![sample.wrapping_sub(30)],
+        };
+        let padded = |mut values: Vec<u64>, n: usize| {
+            values.resize(n, 0);
+            values
+        };
+        let at_flow = |flow: usize, sample: u64| padded(vec![(2 * sample + 100 * flow as u64) << 32], of_flow);
+        let record = &mut run.record;
+        record.series.links_watched = vec![(0..samples).flat_map(|s| padded(at_link(s), of_link)).collect()];
+        let watched = |flow: usize| (0..samples).flat_map(|s| at_flow(flow, s)).collect();
+        record.series.flows_watched = (0..flows).map(watched).collect();
+        record.series.flows = vec![counters; flows];
+        (record.flows_warmup, record.flows_end) =
+            (vec![record.flows_warmup[0]; flows], vec![record.flows_end[0]; flows]);
+        record.completions.clear();
+    }
+    lab
+}
+
 pub fn provenance() -> Provenance {
     Provenance {
         origin: Origin::of_process(),

@@ -72,8 +72,8 @@ impl Iperf3 {
         Ok(())
     }
 
-    /// What the sender's socket tells and how many bytes the receiver's has got, once they are connected.
-    pub fn look(&mut self) -> Outcome<Option<(TcpInfo, u64)>> {
+    /// The sender's socket and how many bytes the receiver's has got, once they are connected.
+    pub fn look(&mut self) -> Outcome<Option<(OwnedFd, u64)>> {
         let Some(sender) = &mut self.sender else {
             return Ok(None);
         };
@@ -87,7 +87,7 @@ impl Iperf3 {
         let (Some(sent), Some(received)) = (sent, received) else {
             return Ok(None);
         };
-        Ok(Some((TcpInfo::of(sent), TcpInfo::of(received).bytes_received)))
+        Ok(Some((sent, TcpInfo::of(received).bytes_received)))
     }
 }
 

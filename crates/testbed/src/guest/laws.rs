@@ -11,7 +11,7 @@ use fadelab_kernel::sender::{Recorder, Sender};
 use super::build::side_of;
 use super::spaces;
 use super::{CALLS, Outcome, boot, failed};
-use crate::plan::{Discipline, Limit, Plan, Way};
+use crate::plan::{Discipline, Limit, Memory, Plan, Way};
 
 /// Every process of the guest is in it.
 const CGROUP: &str = "/sys/fs/cgroup";
@@ -54,6 +54,8 @@ pub struct AtLink {
     pub link: u32,
     /// The law at work.
     pub router: Router,
+    /// Its memory, and that of its capacity part.
+    pub memories: [Memory; 2],
 }
 
 /// Loads the routers' laws. They stay as long as what is given back.
@@ -62,12 +64,13 @@ pub fn routers(plan: &Plan) -> Outcome<Vec<AtLink>> {
     for (number, cable) in plan.cables.iter().enumerate() {
         for (node, way) in cable.ends.iter().zip(&cable.ways) {
             let Some(way) = way else { continue };
-            if let Discipline::Law { name, object } = &way.queue.discipline {
+            if let Discipline::Law { name, object, memories } = &way.queue.discipline {
                 let bytes = fs::read(object).map_err(failed(object))?;
                 let options = options(way, name, device(plan, *node, number));
                 routers.push(AtLink {
                     link: way.link,
                     router: Router::load(&bytes, options).map_err(failed(name))?,
+                    memories: memories.clone(),
                 });
             }
         }

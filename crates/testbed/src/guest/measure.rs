@@ -4,11 +4,12 @@
 //! recoveries) is summed over ticks, which are short beside any round trip.
 
 use fadelab_path::counters::LinkCounters;
-use fadelab_run::record::{Completion, FlowCounters, RunRecord, Series};
+use fadelab_run::record::{Completion, FlowCounters, RunRecord, Series, Watched};
 
 use super::build::{SIDES, side_of};
 use super::laws::AtLink;
 use super::link_stats::{Asker, Place, Stats};
+use super::memory;
 use super::spaces::Spaces;
 use super::tcp_info::{CWR, LOSS, RECOVERY, TcpInfo};
 use super::{Outcome, failed};
@@ -106,6 +107,11 @@ impl<'a> LinkMeter<'a> {
         };
         Ok(self.counters)
     }
+
+    /// What its laws have to show.
+    pub fn watch(&self) -> Outcome<Watched> {
+        self.law.map_or_else(|| Ok(Watched::new()), memory::of_link)
+    }
 }
 
 /// The counters of a flow over all its connections.
@@ -196,7 +202,6 @@ impl Recorder {
             links: vec![Vec::new(); link_ids.len()],
             flows: vec![Vec::new(); plan.flows.len()],
             link_ids: link_ids.clone(),
-            // Nobody reads the memory of a law in the kernel yet (docs/results.md, values of laws).
             links_watched: vec![Vec::new(); link_ids.len()],
             flows_watched: vec![Vec::new(); plan.flows.len()],
         });
@@ -212,13 +217,28 @@ impl Recorder {
         }
     }
 
+    /// Whether the series has a sample of `now_ns`.
+    pub fn is_sampled(&self, now_ns: u64) -> bool {
+        self.interval_ns
+            .is_some_and(|interval_ns| now_ns.is_multiple_of(interval_ns))
+    }
+
+    /// Keeps what laws had to show, of the sample that was kept last.
+    pub fn keep_watched(&mut self, links: &[Watched], flows: &[&Watched]) {
+        let series = &mut self.record.series;
+        for (samples, values) in series.links_watched.iter_mut().zip(links) {
+            samples.extend(values);
+        }
+        for (samples, values) in series.flows_watched.iter_mut().zip(flows) {
+            samples.extend(*values);
+        }
+    }
+
     /// Keeps what was read at `now_ns`, if that is an instant that results have.
     pub fn keep(&mut self, now_ns: u64, links: &[LinkCounters], flows: &[FlowCounters]) {
+        let is_sampled = self.is_sampled(now_ns);
         let record = &mut self.record;
-        if self
-            .interval_ns
-            .is_some_and(|interval_ns| now_ns.is_multiple_of(interval_ns))
-        {
+        if is_sampled {
             record.series.time_ns.push(now_ns);
             for (samples, link) in record.series.links.iter_mut().zip(links) {
                 samples.push(*link);

@@ -4,9 +4,10 @@ use std::collections::BTreeSet;
 use std::os::fd::{AsFd, OwnedFd};
 use std::time::Duration;
 
+use fadelab_kernel::sender::Sender;
 use fadelab_run::app::App;
 use fadelab_run::app::{Application, Wish};
-use fadelab_run::record::{Completion, FlowCounters, RunRecord};
+use fadelab_run::record::{Completion, FlowCounters, RunRecord, Watched};
 use nix::sys::epoll::{Epoll, EpollCreateFlags, EpollEvent, EpollFlags, EpollTimeout};
 use nix::sys::time::TimeSpec;
 use nix::sys::timerfd::{ClockId as TimerClock, Expiration, TimerFd, TimerFlags, TimerSetTimeFlags};
@@ -16,6 +17,7 @@ use super::connection::{self, Moved};
 use super::iperf3::Iperf3;
 use super::laws::AtLink;
 use super::measure::{FlowMeter, LinkMeter, Recorder};
+use super::memory::FlowMemory;
 use super::processor::Processor;
 use super::spaces::Spaces;
 use super::tcp_info::TcpInfo;
@@ -41,10 +43,10 @@ const LEAD_NS: u64 = 100_000_000;
 pub fn run(
     plan: &Plan,
     spaces: &Spaces,
-    routers: &[AtLink],
+    laws: (&[Sender], &[AtLink]),
     mut news: impl FnMut(u64) -> Outcome<()>,
 ) -> Outcome<RunRecord> {
-    let mut traffic = Traffic::new(plan, spaces, routers)?;
+    let mut traffic = Traffic::new(plan, spaces, laws)?;
     traffic.look(0)?;
     while traffic.next_look_ns <= plan.duration_ns {
         traffic.wait()?;
@@ -100,18 +102,22 @@ struct Worker<'a> {
     sender: Option<Sending>,
     delivered_bytes: u64,
     meter: FlowMeter,
+    memory: Option<FlowMemory<'a>>,
 }
 
 impl Worker<'_> {
-    /// Reads the meter.
-    fn look(&mut self) -> Outcome<FlowCounters> {
+    /// Reads the meter and, where the series has a sample, the memory of the law.
+    fn look(&mut self, is_sampled: bool) -> Outcome<FlowCounters> {
+        let memory = self.memory.as_mut().filter(|_| is_sampled);
         if let Receiver::Iperf3(iperf3) = &mut self.receiver {
-            if let Some((info, received_bytes)) = iperf3.look().map_err(failed(&self.flow.name))? {
-                self.meter.look(&info);
+            if let Some((socket, received_bytes)) = iperf3.look().map_err(failed(&self.flow.name))? {
+                self.meter.look(&TcpInfo::of(&socket));
+                memory.map_or(Ok(()), |memory| memory.look(&socket))?;
                 self.delivered_bytes = received_bytes;
             }
         } else if let (Some(sending), Some(_)) = (&self.sender, &self.flow.law) {
             self.meter.look(&TcpInfo::of(&sending.socket));
+            memory.map_or(Ok(()), |memory| memory.look(&sending.socket))?;
         }
         Ok(self.meter.counters(self.delivered_bytes))
     }
@@ -167,7 +173,8 @@ struct Traffic<'a> {
 }
 
 impl<'a> Traffic<'a> {
-    fn new(plan: &'a Plan, spaces: &'a Spaces, routers: &'a [AtLink]) -> Outcome<Self> {
+    fn new(plan: &'a Plan, spaces: &'a Spaces, laws: (&'a [Sender], &'a [AtLink])) -> Outcome<Self> {
+        let (senders, routers) = laws;
         let epoll = Epoll::new(EpollCreateFlags::EPOLL_CLOEXEC).map_err(failed("epoll"))?;
         let timer = TimerFd::new(TimerClock::CLOCK_MONOTONIC, TimerFlags::TFD_NONBLOCK).map_err(failed("a timer"))?;
         add(&epoll, &timer, Whose::Timer, EpollFlags::EPOLLIN)?;
@@ -190,6 +197,7 @@ impl<'a> Traffic<'a> {
                 sender: None,
                 delivered_bytes: 0,
                 meter: FlowMeter::default(),
+                memory: FlowMemory::of(plan, senders, flow).filter(|_| plan.record_interval_ns.is_some()),
             });
         }
         let links = LinkMeter::all(plan, spaces, routers)?;
@@ -281,7 +289,7 @@ impl<'a> Traffic<'a> {
         if now_ns >= self.next_done_ns {
             self.next_done_ns = u64::MAX;
             for number in self.ending.clone() {
-                self.end(number, now_ns);
+                self.end(number, now_ns)?;
             }
             if !self.ending.is_empty() {
                 self.next_done_ns = (now_ns / DONE_NS + 1) * DONE_NS;
@@ -365,18 +373,21 @@ impl<'a> Traffic<'a> {
     }
 
     /// A flow that has written everything is over when all is acknowledged.
-    fn end(&mut self, number: usize, now_ns: u64) {
+    fn end(&mut self, number: usize, now_ns: u64) -> Outcome<()> {
         let worker = &mut self.workers[number];
         let Some(sending) = &worker.sender else {
             self.ending.remove(&number);
-            return;
+            return Ok(());
         };
         if worker.flow.law.is_some() {
             let info = TcpInfo::of(&sending.socket);
             if !sending.is_open || !info.is_done() {
-                return;
+                return Ok(());
             }
             worker.meter.look(&info);
+            if let Some(memory) = &mut worker.memory {
+                memory.look(&sending.socket)?;
+            }
             self.recorder.completed(Completion {
                 flow: number as u32,
                 start_ns: sending.start_ns,
@@ -391,6 +402,7 @@ impl<'a> Traffic<'a> {
         worker.app.finished(&worker.flow.app, now_ns);
         self.due.remove(&(old_ns, number));
         self.due.insert((worker.app.due_ns(), number));
+        Ok(())
     }
 
     /// Takes connections, or where the flow is of datagrams counts them.
@@ -444,12 +456,28 @@ impl<'a> Traffic<'a> {
             .iter_mut()
             .map(|link| link.read(now_ns))
             .collect::<Outcome<Vec<_>>>()?;
-        let flows = self.workers.iter_mut().map(Worker::look);
+        let is_sampled = self.recorder.is_sampled(now_ns);
+        let flows = self.workers.iter_mut().map(|worker| worker.look(is_sampled));
         let flows: Vec<FlowCounters> = flows.collect::<Outcome<_>>()?;
         self.recorder.keep(now_ns, &links, &flows);
+        if is_sampled {
+            self.watch()?;
+        }
         self.next_look_ns = self.recorder.next_ns(now_ns, self.tick_ns);
         debug_assert!(self.next_look_ns > now_ns, "time goes on");
         debug_assert_eq!(self.plan.flows.len(), flows.len());
+        Ok(())
+    }
+
+    /// Keeps what laws have to show, of the sample that was just kept.
+    fn watch(&mut self) -> Outcome<()> {
+        let links: Vec<Watched> = self.links.iter().map(LinkMeter::watch).collect::<Outcome<_>>()?;
+        let none = Watched::new();
+        let memories = self.workers.iter().map(|worker| worker.memory.as_ref());
+        let flows: Vec<&Watched> = memories
+            .map(|memory| memory.map_or(&none, FlowMemory::values))
+            .collect();
+        self.recorder.keep_watched(&links, &flows);
         Ok(())
     }
 }
