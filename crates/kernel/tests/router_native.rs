@@ -108,7 +108,7 @@ fn native(replayer: &mut Replayer, state: &[u8], event: Map<String, Value>) -> (
 fn fields(round: usize) -> [u16; 4] {
     // A router before this one has left its word on some.
     let confirmed = u16::from(round % 7 == 6) << 15;
-    let rtt = confirmed | (16 << 10) + (round * 37 % 1024) as u16;
+    let rtt = confirmed | ((16 << 10) + (round * 37 % 1024) as u16);
     let x = (8 << 11) + (round * 101 % 2048) as u16;
     // Most ask for as much as there is, as senders do; some were lowered by a router before.
     let delta = if round % 5 == 4 {

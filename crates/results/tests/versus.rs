@@ -5,6 +5,7 @@ mod common;
 use std::sync::Arc;
 
 use common::{Lab, SECOND, flow, spec};
+use fadelab_results::curves::Curves;
 use fadelab_results::print::{self, Form, Tables};
 use fadelab_results::report::paper::{Figures, Request};
 use fadelab_results::versus::Beside;
@@ -187,6 +188,29 @@ fn convergence_is_five_seconds_within_a_quarter_of_the_fair_share() {
     assert_eq!(converging(20, 25), Some(20.0));
     assert_eq!(converging(20, 24), None);
     assert_eq!(converging(60, 60), None);
+}
+
+#[test]
+fn the_page_draws_the_flows_of_both_sides() {
+    // Goal: where laws run alone and in pairs, both flows of a pair have curves, with the looks of their laws, and a law
+    // alone has the first and a gap all along in place of the second.
+    let curves = Curves::of(&lab().experiment());
+    let panel = &curves.panels[0];
+    assert_eq!(panel.flows, ["first.1", "second.1"]);
+    let of = |law: usize| panel.laws.iter().find(|curves| curves.law == law).expect("it has runs");
+    let known = |law: usize| -> Vec<bool> {
+        let numbers = of(law).share_mbps.values();
+        numbers[..2].iter().map(|number| number.is_some()).collect()
+    };
+    // The laws are in the order of the runs: reno, reno/reno, reno/cubic, cubic, cubic/cubic.
+    assert_eq!(
+        [0, 1, 2, 3].map(known),
+        [[true, false], [true; 2], [true; 2], [true, false]]
+    );
+    let senders = of(2).senders.iter().map(|sender| sender.law.as_str());
+    assert_eq!(senders.collect::<Vec<_>>(), ["reno", "cubic"]);
+    assert_eq!(of(2).flow_senders, [0, 1]);
+    assert!(of(1).senders.is_empty());
 }
 
 #[test]

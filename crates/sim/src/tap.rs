@@ -12,6 +12,7 @@ use crate::packet::{Packet, SACK_BLOCKS_MAX, flag};
 
 /// One packet at the sender's host.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[allow(clippy::struct_excessive_bools, reason = "each is a bit of the packet by itself")]
 pub struct Sighting {
     /// Index of its flow.
     pub flow: u32,

@@ -3,6 +3,7 @@
 use fadelab_path::counters::LinkCounters;
 use fadelab_run::record::FlowCounters;
 
+use super::Member;
 use crate::Run;
 use crate::bins::{self, Bin};
 use crate::counters::per_us;
@@ -85,9 +86,9 @@ pub fn queue_pkts(runs: &[&Run], link: usize, grid: Grid) -> Packed {
     })
 }
 
-/// Mean of the RTT samples of `flows` in the bin, in ms.
-pub fn rtt_ms(runs: &[&Run], flows: &[usize], grid: Grid) -> Packed {
-    let row = |run: &&Run| {
+/// Mean of the RTT samples of all flows in the bin, in ms.
+pub fn rtt_ms(members: &[Member], grid: Grid) -> Packed {
+    let row = |Member { run, flows, .. }: &Member| {
         let point = |bin: Option<Bin>| {
             let bin = bin?;
             let total = |field: fn(&FlowCounters) -> u64| {
@@ -101,5 +102,5 @@ pub fn rtt_ms(runs: &[&Run], flows: &[usize], grid: Grid) -> Packed {
         };
         grid.cut(run).into_iter().map(point).collect::<Vec<_>>()
     };
-    Packed::of(&runs.iter().flat_map(row).collect::<Vec<_>>())
+    Packed::of(&members.iter().flat_map(row).collect::<Vec<_>>())
 }

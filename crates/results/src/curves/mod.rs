@@ -123,9 +123,27 @@ struct Place<'a> {
     point: usize,
     link: usize,
     runs: Vec<&'a Run>,
-    /// Flows that have a law and whose data cross the link.
+    /// The run of which most flows cross the link: a law alone has fewer than one beside another.
+    fullest: &'a Run,
+    /// Its flows that have a law and whose data cross the link.
     flows: Vec<usize>,
     is_crowd: bool,
+}
+
+/// A run and its flows at a place.
+pub struct Member<'a> {
+    run: &'a Run,
+    /// All that have a law and whose data cross the link.
+    flows: Vec<usize>,
+    /// Of the flows that have curves in the panel, those of the same names here.
+    shown: Vec<Option<usize>>,
+}
+
+/// Flows of a run that have a law and whose data cross a link.
+fn flows_with_law(run: &Run, link: usize) -> Vec<usize> {
+    let mut flows = measure::crossing_flows(run, link);
+    flows.retain(|&flow| run.spec.flows[flow].law.is_some());
+    flows
 }
 
 /// Beyond so many flows that are one transfer each, their times are drawn by size.
@@ -179,16 +197,19 @@ fn places(experiment: &Experiment) -> Vec<Place<'_>> {
         let runs: Vec<&Run> = experiment.runs.iter().filter(recorded).collect();
         let Some(first) = runs.first() else { continue };
         for link in measure::shown_links(first) {
-            let mut flows = measure::crossing_flows(first, link);
-            if flows.is_empty() {
+            // Of equals the first.
+            let crossing = |run: &&Run| measure::crossing_flows(run, link).len();
+            let fullest = runs.iter().copied().rev().max_by_key(crossing).unwrap_or(first);
+            if crossing(&fullest) == 0 {
                 continue;
             }
-            flows.retain(|&flow| first.spec.flows[flow].law.is_some());
+            let flows = flows_with_law(fullest, link);
             places.push(Place {
                 point,
                 link,
                 runs: runs.clone(),
-                is_crowd: is_crowd(first, &flows),
+                fullest,
+                is_crowd: is_crowd(fullest, &flows),
                 flows,
             });
         }
@@ -207,13 +228,13 @@ impl Place<'_> {
 
     /// The bins of the curves of the link and of the flows.
     fn grids(&self, budget: &Budget) -> [link::Grid; 2] {
-        let bins = |bins_max| link::Grid::new(self.runs[0].spec.duration_ns, self.sample_ns(), bins_max);
+        let bins = |bins_max| link::Grid::new(self.fullest.spec.duration_ns, self.sample_ns(), bins_max);
         [bins(budget.link_bins_max), bins(budget.flow_bins_max)]
     }
 
     /// Distance of the samples.
     fn sample_ns(&self) -> u64 {
-        let time_ns = &self.runs[0].record.series.time_ns;
+        let time_ns = &self.fullest.record.series.time_ns;
         time_ns[1] - time_ns[0]
     }
 
@@ -224,9 +245,29 @@ impl Place<'_> {
     }
 }
 
+impl<'a> Place<'a> {
+    /// Where a flow of the fullest run is in another: flows are the same by their names.
+    fn place_in(&self, run: &Run, flow: usize) -> Option<usize> {
+        let flows = &run.spec.flows;
+        let is_it = |at: &usize| {
+            flows
+                .get(*at)
+                .is_some_and(|other| other.name == self.fullest.spec.flows[flow].name)
+        };
+        Some(flow).filter(is_it).or_else(|| (0..flows.len()).find(is_it))
+    }
+
+    fn member(&self, run: &'a Run, shown: &[usize]) -> Member<'a> {
+        Member {
+            run,
+            flows: flows_with_law(run, self.link),
+            shown: shown.iter().map(|&flow| self.place_in(run, flow)).collect(),
+        }
+    }
+}
+
 fn panel(place: &Place, laws: &[Contender], looks: &[(String, usize)], budget: &Budget, limits: Limits) -> Panel {
-    let first = place.runs[0];
-    let spec = &first.spec;
+    let spec = &place.fullest.spec;
     let seconds = |ns: u64| ns as f64 / 1e9;
     let sample_ns = place.sample_ns();
     let grids @ [bins, flow_bins] = place.grids(budget);
@@ -234,10 +275,11 @@ fn panel(place: &Place, laws: &[Contender], looks: &[(String, usize)], budget: &
     let is_trace = spec.links[place.link].is_trace;
     let of_law = |(law, contender): (usize, &Contender)| {
         let runs: Vec<&Run> = place.runs.iter().copied().filter(|run| contender.has(run)).collect();
-        let with_flows = &runs[..runs.len().min(budget.seeds_max)];
-        let (senders, flow_senders) = runs
+        let members: Vec<Member> = runs.iter().map(|run| place.member(run, shown)).collect();
+        let with_flows = &members[..runs.len().min(budget.seeds_max)];
+        let (senders, flow_senders) = members
             .first()
-            .map_or_else(Default::default, |run| senders(run, shown, looks));
+            .map_or_else(Default::default, |member| senders(member, looks));
         (!runs.is_empty()).then(|| LawCurves {
             law,
             senders,
@@ -245,19 +287,19 @@ fn panel(place: &Place, laws: &[Contender], looks: &[(String, usize)], budget: &
             seeds: runs.iter().map(|run| run.seed.to_string()).collect(),
             used: link::used(&runs, place.link, bins, is_trace),
             queue_pkts: link::queue_pkts(&runs, place.link, bins),
-            rtt_ms: link::rtt_ms(&runs, &place.flows, bins),
+            rtt_ms: link::rtt_ms(&members, bins),
             flow_seeds_n: with_flows.len(),
-            cwnd_pkts: flow::cwnd_pkts(with_flows, shown, flow_bins, flow::mean),
+            cwnd_pkts: flow::cwnd_pkts(with_flows, flow_bins, flow::mean),
             cwnd_pkts_range: (flow_bins.width_ns > sample_ns).then(|| {
-                let table = |pick| flow::cwnd_pkts(with_flows, shown, flow_bins, pick);
+                let table = |pick| flow::cwnd_pkts(with_flows, flow_bins, pick);
                 [table(flow::lowest), table(flow::highest)]
             }),
-            goodput_mbps: flow::goodput_mbps(with_flows, shown, flow_bins),
-            flow_rtt_ms: flow::rtt_ms(with_flows, shown, flow_bins),
-            share_mbps: flow::share_mbps(&runs, shown),
-            completion_s: spread::completions_s(&runs, &place.flows),
-            transfers: sizes::transfers(&runs, &place.flows),
-            rtt_spread_ms: spread::rtt_ms(&runs, &place.flows),
+            goodput_mbps: flow::goodput_mbps(with_flows, flow_bins),
+            flow_rtt_ms: flow::rtt_ms(with_flows, flow_bins),
+            share_mbps: flow::share_mbps(&members),
+            completion_s: spread::completions_s(&members),
+            transfers: sizes::transfers(&members),
+            rtt_spread_ms: spread::rtt_ms(&members),
         })
     };
     Panel {
@@ -268,7 +310,7 @@ fn panel(place: &Place, laws: &[Contender], looks: &[(String, usize)], budget: &
         sample_s: seconds(sample_ns),
         bin_s: seconds(bins.width_ns),
         bins_n: bins.count(),
-        capacity_mbps: is_trace.then(|| link::capacity_mbps(first, place.link, bins)),
+        capacity_mbps: is_trace.then(|| link::capacity_mbps(place.fullest, place.link, bins)),
         flow_bin_s: seconds(flow_bins.width_ns),
         flow_bins_n: flow_bins.count(),
         flows: shown.iter().map(|&flow| spec.flows[flow].name.to_string()).collect(),
@@ -280,15 +322,16 @@ fn panel(place: &Place, laws: &[Contender], looks: &[(String, usize)], budget: &
 }
 
 /// The laws of the shown flows of a run, and whose is which flow; nothing where all have one law.
-fn senders(run: &Run, shown: &[usize], looks: &[(String, usize)]) -> (Vec<SenderLook>, Vec<usize>) {
-    let flows = shown.iter().map(|&flow| run.spec.flows[flow].sender());
-    let laws = in_order(flows.clone());
+fn senders(member: &Member, looks: &[(String, usize)]) -> (Vec<SenderLook>, Vec<usize>) {
+    let sender = |flow: usize| member.run.spec.flows[flow].sender();
+    let laws = in_order(member.shown.iter().flatten().map(|&flow| sender(flow)));
     if laws.len() < 2 {
         return Default::default();
     }
     let look = |law: &str| looks.iter().find(|(name, _)| name == law).map_or(0, |(_, look)| *look);
     let place = |sender: &str| laws.iter().position(|law| *law == sender).unwrap_or_default();
-    let of_flows = flows.map(place).collect();
+    let shown = member.shown.iter();
+    let of_flows = shown.map(|flow| flow.map_or(0, |flow| place(sender(flow)))).collect();
     let senders = laws.iter().map(|&law| SenderLook {
         law: law.to_owned(),
         look: look(law),

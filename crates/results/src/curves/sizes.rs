@@ -2,7 +2,7 @@
 
 use serde::Serialize;
 
-use crate::Run;
+use super::Member;
 use crate::pack::floats;
 
 /// Most dots of a law: more hide each other.
@@ -40,9 +40,9 @@ pub struct SizeClass {
     pub p90_s: f64,
 }
 
-/// The transfers and sessions of `flows`; absent if there are fewer than two sizes.
-pub fn transfers(runs: &[&Run], flows: &[usize]) -> Option<Transfers> {
-    let ended = |run: &&Run| {
+/// The transfers and sessions of all flows; absent if there are fewer than two sizes.
+pub fn transfers(members: &[Member]) -> Option<Transfers> {
+    let ended = |Member { run, flows, .. }: &Member| {
         let (warmup_ns, completions) = (run.spec.warmup_ns, &run.record.completions);
         let mine = completions.iter().filter(move |c| {
             let is_known = c.bytes > 0 && c.end_ns > c.start_ns;
@@ -50,7 +50,7 @@ pub fn transfers(runs: &[&Run], flows: &[usize]) -> Option<Transfers> {
         });
         mine.map(|c| (c.bytes, c.end_ns - c.start_ns)).collect::<Vec<_>>()
     };
-    let mut all: Vec<(u64, u64)> = runs.iter().flat_map(ended).collect();
+    let mut all: Vec<(u64, u64)> = members.iter().flat_map(ended).collect();
     all.sort_unstable();
     let sizes = all.chunk_by(|a, b| a.0 == b.0).count();
     if sizes < 2 {

@@ -3,6 +3,7 @@
 use fadelab_path::histogram::Histogram;
 use serde::Serialize;
 
+use super::Member;
 use crate::pack::floats;
 use crate::{Run, percentiles};
 
@@ -26,16 +27,16 @@ pub struct Quantiles {
     pub at: String,
 }
 
-/// Times in seconds of the transfers of `flows` that ended in the measured interval.
-pub fn completions_s(runs: &[&Run], flows: &[usize]) -> Option<Quantiles> {
-    let ended = |run: &&Run| {
+/// Times in seconds of the transfers that ended in the measured interval.
+pub fn completions_s(members: &[Member]) -> Option<Quantiles> {
+    let ended = |Member { run, flows, .. }: &Member| {
         let (warmup_ns, completions) = (run.spec.warmup_ns, &run.record.completions);
         let mine = completions
             .iter()
             .filter(move |c| c.end_ns >= warmup_ns && flows.binary_search(&(c.flow as usize)).is_ok());
         mine.map(|c| c.end_ns - c.start_ns).collect::<Vec<_>>()
     };
-    let mut times_ns: Vec<u64> = runs.iter().flat_map(ended).collect();
+    let mut times_ns: Vec<u64> = members.iter().flat_map(ended).collect();
     times_ns.sort_unstable();
     let last = times_ns.len().checked_sub(1)? as u64;
     let quantile = |share: u64| Some(times_ns[((last * share + WHOLE / 2) / WHOLE) as usize] as f64 / 1e9);
@@ -45,11 +46,11 @@ pub fn completions_s(runs: &[&Run], flows: &[usize]) -> Option<Quantiles> {
     })
 }
 
-/// Round trips in ms of `flows` in the measured interval: of every sample where they were counted, else means of a flow
-/// over the distance of two samples of the time series.
-pub fn rtt_ms(runs: &[&Run], flows: &[usize]) -> Option<Quantiles> {
+/// Round trips in ms of all flows in the measured interval: of every sample where they were counted, else means of a
+/// flow over the distance of two samples of the time series.
+pub fn rtt_ms(members: &[Member]) -> Option<Quantiles> {
     let mut rtts_us = Histogram::default();
-    for run in runs {
+    for Member { run, flows, .. } in members {
         match percentiles::rtts_us(run, flows) {
             Some(counted) => rtts_us.add_all(&counted),
             None => add_means(&mut rtts_us, run, flows),

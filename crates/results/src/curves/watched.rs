@@ -97,7 +97,8 @@ impl Size {
                 .iter()
                 .take(flows_max)
                 .scan(0, |sum, &id| {
-                    *sum += flow * of_flow(run, id).map_or(0, |series| series.values.len());
+                    let series = place.place_in(run, id).and_then(|id| of_flow(run, id));
+                    *sum += flow * series.map_or(0, |series| series.values.len());
                     Some(*sum)
                 })
                 .collect(),
@@ -132,12 +133,13 @@ pub fn watched(
         let flows = shown
             .iter()
             .enumerate()
-            .filter_map(|(at, &flow)| Some((at, flow, of_flow(first, flow)?)));
+            .filter_map(|(at, &flow)| Some((at, flow, of_flow(first, place.place_in(first, flow)?)?)));
         let flows: Vec<_> = flows.collect();
         for declared in in_order(flows.iter().map(|(_, _, series)| series.values[0].0.law.as_str())) {
             let same = flows.iter().filter(|(_, _, series)| series.values[0].0.law == declared);
             let (places, ids): (Vec<usize>, Vec<usize>) = same.map(|&(at, flow, _)| (at, flow)).unzip();
-            let rows = runs.iter().flat_map(|run| ids.iter().map(|&flow| of_flow(run, flow)));
+            let rows = runs.iter().flat_map(|&run| ids.iter().map(move |&flow| (run, flow)));
+            let rows = rows.map(|(run, flow)| of_flow(run, place.place_in(run, flow)?));
             if let Some(rows) = rows.collect::<Option<Vec<_>>>() {
                 add(&mut all, "flow", law, &runs, &rows, &places, flow_grid);
             }
