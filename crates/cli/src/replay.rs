@@ -39,11 +39,11 @@ const SHOWN_MAX: usize = 10;
 /// # Errors
 /// A file that is none of calls, or a law that does not compile any more.
 pub fn replay(args: &ReplayArgs) -> Result<(), Failure> {
-    if let Some(head) = kernel::head(&args.file) {
+    if let Some(recording) = kernel::open(&args.file)? {
         return if args.watch {
-            recorded::watch(&args.file, &head, args.flow)
+            recorded::watch(recording, args.flow)
         } else {
-            recorded::replay(&args.file, &head)
+            recorded::replay(recording)
         };
     }
     if args.watch {

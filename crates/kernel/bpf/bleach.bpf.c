@@ -6,7 +6,6 @@
  */
 #include "host.h"
 #include "packet.h"
-#include "part/option.h"
 
 struct bleach_counters {
 	u64 own_packets; /* with an option of ours */
@@ -22,21 +21,6 @@ struct {
 
 char bleach_license[] SEC("license") = "Dual BSD/GPL";
 
-/* Whether the TCP header ends with an option of ours. Its length is a multiple of 4, and stands where it begins. */
-ALWAYS_INLINE u32 bleach_is_ours(struct __sk_buff *skb, const struct packet *packet)
-{
-	u8 head[OPTION_HEAD_BYTES];
-
-	for (u32 bytes = 2 * OPTION_HEAD_BYTES; bytes <= OPTION_BYTES_MAX; bytes += 4) {
-		if (packet->tcp_end < packet->tcp_at + PACKET_TCP_BYTES + bytes ||
-		    packet_load(skb, packet->tcp_end - bytes, head, sizeof(head)))
-			return 0;
-		if (head[0] == OPTION_KIND && head[1] == bytes && (option_get_u16(head + 2) & OPTION_ID_MASK) == OPTION_ID)
-			return 1;
-	}
-	return 0;
-}
-
 ALWAYS_INLINE int bleach(struct __sk_buff *skb, u32 link_bytes)
 {
 	u32 key = 0, segments = skb->gso_segs > 1 ? skb->gso_segs : 1;
@@ -44,7 +28,7 @@ ALWAYS_INLINE int bleach(struct __sk_buff *skb, u32 link_bytes)
 	struct packet packet;
 
 	packet_parse(skb, link_bytes, &packet);
-	if (!counters || !packet.tcp_at || !bleach_is_ours(skb, &packet))
+	if (!counters || !packet.tcp_at || !packet_ours(skb, &packet, packet.tcp_end, OPTION_BYTES_MAX))
 		return TC_ACT_UNSPEC;
 	__sync_fetch_and_add(&counters->own_packets, segments);
 	if (packet.ecn == LAW_ECN_NOT_ECT)

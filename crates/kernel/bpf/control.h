@@ -10,6 +10,7 @@
 #ifndef FADELAB_CONTROL_H
 #define FADELAB_CONTROL_H
 
+#include "invoke.h"
 #include "record.h"
 #include "window.h"
 
@@ -60,8 +61,7 @@ SEC("struct_ops") void control_init(u64 *context)
 
 	if (!f)
 		return;
-	/* A socket may come back to this law after another. */
-	__builtin_memset(f, 0, sizeof(*f));
+	own(sk, 1);
 	f->id = __sync_fetch_and_add(&flows_n, 1) + 1;
 	f->snd_una = tp->snd_una;
 	f->sacked_out = tp->sacked_out;
@@ -76,7 +76,7 @@ SEC("struct_ops") void control_init(u64 *context)
 	start.ts_tick_us = 1000;
 	control_of(tp, f, &control);
 	if (LAW_SENDER.init) {
-		RECORDED(f, CALL_INIT, &control, CALL_EVENT(&start), LAW_SENDER.init(f->state, &law_params, &start, &control));
+		RECORDED(f, CALL_INIT, &control, CALL_EVENT(&f->call, &start), INVOKE(init, &start, &control), NOTHING_WRITTEN);
 	}
 	f->ecn = control.ecn;
 	take_window(tp, f, &control);
@@ -87,13 +87,17 @@ SEC("struct_ops") void control_init(u64 *context)
 
 SEC("struct_ops") void control_release(u64 *context)
 {
-	struct flow *f = flow_of((struct sock *)context[0]);
+	struct sock *sk = (struct sock *)context[0];
+	struct flow *f = flow_of(sk);
 	u64 id;
 
 	if (!f)
 		return;
 	id = f->id;
 	bpf_map_delete_elem(&live, &id);
+	own(sk, 0);
+	/* The socket may go on under another law, and its segments must not say any longer that they are of this one. */
+	bpf_sk_storage_delete(&flows, sk);
 }
 
 /* Decided when the state changes: until then ssthresh is what it was. */
@@ -125,8 +129,8 @@ SEC("struct_ops") u32 control_undo(u64 *context)
 		control.ssthresh_pkts = tp->prior_ssthresh;
 		control.ssthresh_fraction = 0;
 	}
-	RECORDED(f, CALL_ON_UNDO, &control, CALL_EVENT(&ack);
-	         CALL_ARGUMENT(0, f->cause), LAW_SENDER.on_undo(f->state, &law_params, &ack, f->cause, &control));
+	RECORDED(f, CALL_ON_UNDO, &control, CALL_EVENT(&f->call, &ack);
+	         CALL_ARGUMENT(&f->call, 0, f->cause), INVOKE(on_undo, &ack, f->cause, &control), NOTHING_WRITTEN);
 	take_ssthresh(tp, f, &control);
 	take_window(tp, f, &control);
 	return tp->snd_cwnd;
@@ -139,8 +143,8 @@ ALWAYS_INLINE void lose(struct tcp_sock *tp, struct flow *f, const struct law_ac
 	f->cause = cause;
 	if (!LAW_SENDER.on_loss)
 		return;
-	RECORDED(f, CALL_ON_LOSS, control, CALL_EVENT(ack);
-	         CALL_ARGUMENT(0, cause), LAW_SENDER.on_loss(f->state, &law_params, ack, cause, control));
+	RECORDED(f, CALL_ON_LOSS, control, CALL_EVENT(&f->call, ack);
+	         CALL_ARGUMENT(&f->call, 0, cause), INVOKE(on_loss, ack, cause, control), NOTHING_WRITTEN);
 	take_ssthresh(tp, f, control);
 	if (OWNS_RECOVERY)
 		take_window(tp, f, control);
@@ -154,7 +158,7 @@ ALWAYS_INLINE void time_out(struct tcp_sock *tp, struct flow *f, const struct la
 	f->cause = LAW_LOSS_RTO;
 	if (!LAW_SENDER.on_rto)
 		return;
-	RECORDED(f, CALL_ON_RTO, control, CALL_EVENT(ack), LAW_SENDER.on_rto(f->state, &law_params, ack, control));
+	RECORDED(f, CALL_ON_RTO, control, CALL_EVENT(&f->call, ack), INVOKE(on_rto, ack, control), NOTHING_WRITTEN);
 	take_ssthresh(tp, f, control);
 }
 
@@ -222,8 +226,8 @@ SEC("struct_ops") void control_event(u64 *context)
 	now_us = tp->tcp_mstamp;
 	idle_us = fixed_sub(now_us, f->acked_us);
 	control_of(tp, f, &control);
-	RECORDED(f, CALL_ON_RESTART, &control, CALL_ARGUMENT(0, now_us);
-	         CALL_ARGUMENT(1, idle_us), LAW_SENDER.on_restart(f->state, &law_params, now_us, idle_us, &control));
+	RECORDED(f, CALL_ON_RESTART, &control, CALL_ARGUMENT(&f->call, 0, now_us);
+	         CALL_ARGUMENT(&f->call, 1, idle_us), INVOKE(on_restart, now_us, idle_us, &control), NOTHING_WRITTEN);
 	take_window(tp, f, &control);
 }
 
@@ -263,7 +267,7 @@ SEC("struct_ops") void control_ack(u64 *context)
 		reduce_rate(tp, f, &ack);
 	control_of(tp, f, &control);
 	if (LAW_SENDER.on_ack) {
-		RECORDED(f, CALL_ON_ACK, &control, CALL_EVENT(&ack), LAW_SENDER.on_ack(f->state, &law_params, &ack, &control));
+		RECORDED(f, CALL_ON_ACK, &control, CALL_EVENT(&f->call, &ack), INVOKE(on_ack, &ack, &control), NOTHING_WRITTEN);
 	}
 	f->feedback.present = 0;
 	f->ecn = control.ecn;

@@ -12,6 +12,7 @@
 #define FADELAB_FEEDBACK_H
 
 #include "flow.h"
+#include "invoke.h"
 #include "packet.h"
 #include "record.h"
 
@@ -33,15 +34,12 @@ struct tcp_header {
 	u16 urgent;
 };
 
-/* Whether a segment carries the law's option: it is the last of a header (reserve_option). */
+/* Whether a segment carries the law's option: it is among the last of a header (reserve_option). */
 ALWAYS_INLINE u32 has_option(struct __sk_buff *skb, u32 tcp_at, u32 tcp_end)
 {
-	u8 head[OPTION_HEAD_BYTES];
+	struct packet packet = {.tcp_at = tcp_at, .tcp_end = tcp_end};
 
-	if (tcp_end < tcp_at + PACKET_TCP_BYTES + OPTION_BYTES ||
-	    packet_load(skb, tcp_end - OPTION_BYTES, head, sizeof(head)))
-		return 0;
-	return option_is(head, WIRE, OPTION_BYTES);
+	return !!packet_option(skb, &packet, WIRE, OPTION_BYTES);
 }
 
 ALWAYS_INLINE u64 now_us(void)
@@ -78,8 +76,10 @@ ALWAYS_INLINE void tell_segment(struct taking *t, u32 is_first)
 	data->role = data->ip_id & 1;
 	data->roles = data->role;
 	data->roles_known = t->id & NOTE_HAS_ID && (is_first || t->id & NOTE_COUNTS);
-	if (LAW_RECEIVER.on_data)
-		LAW_RECEIVER.on_data(t->e->state, data);
+	if (LAW_RECEIVER.on_data) {
+		RECEIVED(t->e, RECEIPT_ON_DATA, CALL_EVENT(&t->e->receipt, data), LAW_RECEIVER.on_data(t->e->state, data),
+		         NOTHING_WRITTEN);
+	}
 	t->id = (t->id & ~0xffffu) | ((t->id + 1) & 0xffff);
 	t->told = 1;
 }
@@ -148,8 +148,10 @@ ALWAYS_INLINE void take_data(struct bpf_sock_ops *ops, struct echo *e, const u8 
 		data->feedback.len = law_format.data_bytes;
 		data->feedback.present = 1;
 	}
-	if (!e->has_begun && LAW_RECEIVER.init)
-		LAW_RECEIVER.init(e->state, data->now_us);
+	if (!e->has_begun && LAW_RECEIVER.init) {
+		RECEIVED(e, RECEIPT_INIT, CALL_ARGUMENT(&e->receipt, 0, data->now_us),
+		         LAW_RECEIVER.init(e->state, data->now_us), NOTHING_WRITTEN);
+	}
 	e->has_begun = 1;
 	bpf_loop(STEPS_MAX, take_step, &taking, 0);
 	if (taking.told)
@@ -164,13 +166,58 @@ ALWAYS_INLINE void put_echo(struct echo *e, u8 *option, struct law_fill *fill)
 {
 	fill->size = sizeof(*fill);
 	fill->now_us = now_us();
-	if (LAW_RECEIVER.fill_ack)
-		LAW_RECEIVER.fill_ack(e->state, fill);
+	if (LAW_RECEIVER.fill_ack) {
+		RECEIVED(e, RECEIPT_FILL_ACK, CALL_EVENT(&e->receipt, fill), LAW_RECEIVER.fill_ack(e->state, fill),
+		         CALL_WRITTEN(&e->receipt, fill));
+	}
 	if (fill->feedback.present)
 		CODEC.put_echo(option, &law_format, fill->feedback.bytes, fill->feedback.confirmed);
 }
 
 #endif
+
+/*
+ * Programs of all loaded laws are called one after the other for a segment, with the same context: in its reply, which
+ * the kernel does not look at here, each finds which wires were dealt with, in the lower half.
+ */
+#define DEALT_WITH 0xfade0000u
+
+/* By name of the register: the compiler would add the offset to the pointer first, which the verifier does not take. */
+ALWAYS_INLINE u32 reply_get(struct bpf_sock_ops *ops)
+{
+	u32 reply;
+
+	__asm__ volatile("%[reply] = *(u32 *)(%[ops] + %[at])"
+	                 : [reply] "=r"(reply)
+	                 : [ops] "r"(ops), [at] "i"(__builtin_offsetof(struct bpf_sock_ops, args)));
+	return reply;
+}
+
+ALWAYS_INLINE void reply_set(struct bpf_sock_ops *ops, u32 reply)
+{
+	__asm__ volatile("*(u32 *)(%[ops] + %[at]) = %[reply]"
+	                 :
+	                 : [ops] "r"(ops), [at] "i"(__builtin_offsetof(struct bpf_sock_ops, args)), [reply] "r"(reply)
+	                 : "memory");
+}
+
+/*
+ * Whether the option of this wire is this law's to read or to write: where the socket sends under a law of this wire
+ * it is that law's for both directions, since they share one option. Else it is the first one's that is asked.
+ */
+ALWAYS_INLINE u32 is_mine(struct bpf_sock_ops *ops, void *sk, const struct flow *f)
+{
+	u32 reply = reply_get(ops), dealt = (reply & 0xffff0000u) == DEALT_WITH ? reply : DEALT_WITH;
+
+	if (!f) {
+		struct owner *owner = bpf_sk_storage_get(&fade_owners, sk, (void *)0, 0);
+
+		if ((owner && owner->wire == WIRE + 1) || dealt & 1u << WIRE)
+			return 0;
+	}
+	reply_set(ops, dealt | 1u << WIRE);
+	return 1;
+}
 
 ALWAYS_INLINE void take_echo(struct flow *f, const u8 *option)
 {
@@ -204,6 +251,8 @@ ALWAYS_INLINE void parse_option(struct bpf_sock_ops *ops)
 	if (bpf_load_hdr_opt(ops, option, sizeof(option), 0) < 0 || !option_is(option, WIRE, OPTION_BYTES))
 		return;
 	f = flow_of(sk);
+	if (!is_mine(ops, sk, f))
+		return;
 	if (f)
 		take_echo(f, option);
 #ifdef LAW_RECEIVER
@@ -222,12 +271,20 @@ ALWAYS_INLINE void parse_option(struct bpf_sock_ops *ops)
 #endif
 }
 
+/* Whether the socket sends or receives under this law, and no other law of its wire answers for it. */
+ALWAYS_INLINE u32 answers(struct bpf_sock_ops *ops, void *sk)
+{
+	struct flow *f = flow_of(sk);
+
+	return (f || bpf_sk_storage_get(&echoes, sk, (void *)0, 0)) && is_mine(ops, sk, f);
+}
+
 /* Every header has room for the option or none: a constant, so that segments stay equally long. */
 ALWAYS_INLINE void reserve_option(struct bpf_sock_ops *ops)
 {
 	struct bpf_sock *sk = ops->sk;
 
-	if (sk && (flow_of(sk) || bpf_sk_storage_get(&echoes, sk, (void *)0, 0)))
+	if (sk && answers(ops, sk))
 		bpf_reserve_hdr_opt(ops, OPTION_BYTES, 0);
 }
 
@@ -244,7 +301,8 @@ ALWAYS_INLINE void fill_send(struct bpf_sock_ops *ops, struct flow *f, const str
 	send.in_flight_pkts = ops->packets_out - (ops->sacked_out + ops->lost_out) + ops->retrans_out;
 	send.random = bpf_get_prandom_u32();
 	hold_window(f, ops->snd_cwnd, ops->snd_ssthresh, &control);
-	RECORDED(f, CALL_ON_SEND, &control, CALL_EVENT(&send), LAW_SENDER.on_send(f->state, &law_params, &send, &control));
+	RECORDED(f, CALL_ON_SEND, &control, CALL_EVENT(&f->call, &send), INVOKE(on_send, &send, &control),
+	         CALL_WRITTEN(&f->call, &send));
 	f->ecn = control.ecn;
 	if (send.feedback.present && CODEC.put_data && law_format.data_bytes)
 		CODEC.put_data(option, &law_format, send.feedback.bytes);
@@ -258,7 +316,8 @@ ALWAYS_INLINE void write_option(struct bpf_sock_ops *ops)
 	struct bpf_sock *sk = ops->sk;
 	struct flow *f;
 
-	if (!sk || (void *)(tcp + 1) > ops->skb_data_end)
+	/* What another law made room for is not ours to fill. */
+	if (!sk || (void *)(tcp + 1) > ops->skb_data_end || !answers(ops, sk))
 		return;
 	CODEC.begin(option, &law_format);
 	header_bytes = (tcp->words_and_bits >> 4) * 4;
@@ -275,8 +334,11 @@ ALWAYS_INLINE void write_option(struct bpf_sock_ops *ops)
 	if (e)
 		put_echo(e, option, &fill);
 	written = bpf_store_hdr_opt(ops, option, sizeof(option), 0) == 0;
-	if (e && LAW_RECEIVER.ack_written)
-		LAW_RECEIVER.ack_written(e->state, written && fill.feedback.present);
+	if (e && LAW_RECEIVER.ack_written) {
+		written = written && fill.feedback.present;
+		RECEIVED(e, RECEIPT_ACK_WRITTEN, CALL_ARGUMENT(&e->receipt, 0, written),
+		         LAW_RECEIVER.ack_written(e->state, written), NOTHING_WRITTEN);
+	}
 #else
 	written = bpf_store_hdr_opt(ops, option, sizeof(option), 0) == 0;
 	(void)written;

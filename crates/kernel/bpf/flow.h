@@ -14,6 +14,7 @@
 #ifndef FADELAB_FLOW_H
 #define FADELAB_FLOW_H
 
+#include "call.h"
 #include "fixed.h"
 #include "host.h"
 #include LAW_HEADER
@@ -21,8 +22,6 @@
 #include RECEIVER_HEADER
 #endif
 #include WIRE_HEADER
-
-#define WORDS_OF(bytes) (((bytes) + 7) / 8 > 0 ? ((bytes) + 7) / 8 : 1)
 
 static const struct {
 	u64 values[PARAMS_N > 0 ? PARAMS_N : 1];
@@ -60,6 +59,10 @@ struct flow {
 	u32 limited_from;
 	u32 limited_until;
 	struct law_feedback feedback;
+#if RECORD
+	struct call_chain chain;
+	struct call call; /* the one that is being made */
+#endif
 };
 
 /* A power of two. */
@@ -83,6 +86,11 @@ struct echo {
 	u32 has_begun;
 	u32 reserved;
 	struct note notes[NOTES];
+#if RECORD
+	u64 id; /* counts from 1 per law; 0: no call yet */
+	struct call_chain chain;
+	struct receipt receipt; /* the call that is being made */
+#endif
 };
 
 struct {
@@ -98,6 +106,21 @@ struct {
 	int *key;
 	struct echo *value;
 } echoes SEC(".maps");
+
+/*
+ * What all loaded laws know of a socket: the loader makes them share this map, or each would know of its own flows
+ * alone. Of two laws of one format, which may be one law under two names, one answers for a socket.
+ */
+struct owner {
+	u32 wire; /* of the law that the socket sends under, and 1; 0: it sends under none whose packets have an option */
+};
+
+struct {
+	MAP_NUMBER(type, MAP_TYPE_SK_STORAGE);
+	MAP_NUMBER(map_flags, MAP_F_NO_PREALLOC);
+	int *key;
+	struct owner *value;
+} fade_owners SEC(".maps");
 
 /* What `fadelab kernel list` shows of a flow. */
 struct live_flow {
@@ -130,10 +153,25 @@ struct {
 #define LIVE_US 100000ull
 
 u64 flows_n = 0;
+#if RECORD
+u64 echoes_n = 0;
+#endif
 
 ALWAYS_INLINE struct flow *flow_of(void *sk)
 {
 	return bpf_sk_storage_get(&flows, sk, (void *)0, 0);
+}
+
+/* From now on the socket sends under this law, or no longer. */
+ALWAYS_INLINE void own(void *sk, u32 is_begin)
+{
+	struct owner *owner;
+
+	if (!CARRIES_FEEDBACK)
+		return;
+	owner = bpf_sk_storage_get(&fade_owners, sk, (void *)0, SK_STORAGE_GET_F_CREATE);
+	if (owner)
+		owner->wire = is_begin ? WIRE + 1 : 0;
 }
 
 /* What a law is shown of its window. Fractions are ours, for as long as the kernel leaves the whole packets alone. */

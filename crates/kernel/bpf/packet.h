@@ -7,6 +7,7 @@
 #define FADELAB_PACKET_H
 
 #include "host.h"
+#include "part/option.h"
 
 #define PACKET_IPV4_BYTES 20u
 /* Behind the checksum in it. */
@@ -47,10 +48,13 @@ struct packet {
 ALWAYS_INLINE long packet_load(struct __sk_buff *skb, u32 at, void *to, u32 bytes)
 {
 	const u8 *from = (const u8 *)(unsigned long)skb->data;
+	u64 place = at;
 
-	if (at <= PACKET_DIRECT_MAX) {
-		from += at;
-		/* The verifier follows one pointer: what is read must be what was compared. */
+	/* The verifier follows one number and one pointer: what is added and read must be what was compared. */
+	if (!__builtin_constant_p(at))
+		__asm__ volatile("" : "+r"(place));
+	if (place <= PACKET_DIRECT_MAX) {
+		from += place;
 		__asm__ volatile("" : "+r"(from));
 		if (from + bytes <= (const u8 *)(unsigned long)skb->data_end) {
 			__builtin_memcpy(to, from, bytes);
@@ -136,6 +140,46 @@ ALWAYS_INLINE void packet_ipv6(struct __sk_buff *skb, struct packet *packet)
 	}
 	if (next == IP_TCP)
 		packet_tcp(skb, packet, at, end);
+}
+
+/* Length of an option of ours that ends at `end`, of whatever law, up to `most` bytes; 0: none. */
+ALWAYS_INLINE u32 packet_ours(struct __sk_buff *skb, const struct packet *packet, u32 end, u32 most)
+{
+	u8 head[OPTION_HEAD_BYTES];
+
+	/* Its length is a multiple of 4, and stands where it begins. */
+	for (u32 bytes = 2 * OPTION_HEAD_BYTES; bytes <= most; bytes += 4) {
+		if (end < packet->tcp_at + PACKET_TCP_BYTES + bytes || packet_load(skb, end - bytes, head, sizeof(head)))
+			return 0;
+		if (head[0] == OPTION_KIND && head[1] == bytes && (option_get_u16(head + 2) & OPTION_ID_MASK) == OPTION_ID)
+			return bytes;
+	}
+	return 0;
+}
+
+/*
+ * Where the option of a wire begins that is so long: at the end of the TCP header, or before another one of ours, which
+ * a socket that receives under another law than it sends has there. 0: the packet has none.
+ */
+ALWAYS_INLINE u32 packet_option(struct __sk_buff *skb, const struct packet *packet, u32 wire, u32 bytes)
+{
+	u32 end = packet->tcp_end;
+	u8 head[OPTION_HEAD_BYTES];
+
+	for (u32 place = 0; place < 2; place++) {
+		if (end < packet->tcp_at + PACKET_TCP_BYTES + bytes || packet_load(skb, end - bytes, head, sizeof(head)))
+			return 0;
+		if (option_is(head, wire, bytes))
+			return end - bytes;
+		if (place == 0) {
+			u32 other = packet_ours(skb, packet, end, OPTION_BYTES_MAX - bytes);
+
+			if (!other)
+				return 0;
+			end -= other;
+		}
+	}
+	return 0;
 }
 
 /* Looks at a packet whose IP header stands `link_bytes` behind its beginning. */

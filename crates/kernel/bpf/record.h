@@ -2,41 +2,16 @@
 /*
  * A record of each call of the law: what went in and what came out, byte for byte, so that the same header can be
  * called with it again elsewhere (`fadelab replay`). Compiled in only where RECORD is 1.
+ *
+ * A record grows beside the flow, under the socket's lock, and not in the ring: of programs that hold a piece of the
+ * ring the verifier of Linux 6.1 takes every path for another one, and gives up on laws with a few branches.
  */
 #ifndef FADELAB_RECORD_H
 #define FADELAB_RECORD_H
 
 #include "flow.h"
 
-/* The functions of a sender's table, in its order. */
-enum call_function {
-	CALL_INIT = 0,
-	CALL_ON_SEND = 1,
-	CALL_ON_ACK = 2,
-	CALL_ON_LOSS = 3,
-	CALL_ON_RTO = 4,
-	CALL_ON_RESTART = 5,
-	CALL_ON_UNDO = 7,
-};
-
 #if RECORD
-
-/* As large as the largest of the events. */
-#define EVENT_BYTES 208
-_Static_assert(sizeof(struct law_ack) <= EVENT_BYTES && sizeof(struct law_send) <= EVENT_BYTES, "an event fits");
-
-struct call {
-	u64 flow;
-	u64 time_ns;
-	u32 function;     /* enum call_function */
-	u32 event_size;   /* bytes of the event in use */
-	u64 arguments[2]; /* cause; now_us and idle_us */
-	u8 event[EVENT_BYTES];
-	struct law_control before;
-	struct law_control after;
-	u64 state_before[WORDS_OF(STATE_BYTES)];
-	u64 state_after[WORDS_OF(STATE_BYTES)];
-};
 
 struct {
 	MAP_NUMBER(type, MAP_TYPE_RINGBUF);
@@ -51,65 +26,111 @@ struct {
 	u64 *value;
 } losses SEC(".maps");
 
-ALWAYS_INLINE void count_lost(void)
+ALWAYS_INLINE void call_begin(struct call_head *head, struct call_chain *chain, u64 id, u32 role, u32 function)
+{
+	chain->calls_n++;
+	head->id = id;
+	head->sequence = chain->calls_n;
+	head->lost_n = chain->lost_n;
+	head->time_ns = bpf_ktime_get_ns();
+	head->role = role;
+	head->function = function;
+	head->event_bytes = 0;
+	head->reserved = 0;
+	head->arguments[0] = head->arguments[1] = 0;
+}
+
+/* Hands over what is whole; where there is no room the next record of the chain says so, and the end of the file. */
+ALWAYS_INLINE void call_hand_over(void *record, u32 bytes, struct call_chain *chain)
 {
 	u32 key = 0;
-	u64 *n = bpf_map_lookup_elem(&losses, &key);
+	u64 *n;
 
+	if (!bpf_ringbuf_output(&calls, record, bytes, 0))
+		return;
+	chain->lost_n++;
+	n = bpf_map_lookup_elem(&losses, &key);
 	if (n)
 		__sync_fetch_and_add(n, 1);
 }
 
-ALWAYS_INLINE void call_fill(struct call *call, const struct flow *f, u32 function, const struct law_control *control)
+ALWAYS_INLINE void call_fill(struct flow *f, u32 function, const struct law_control *control)
 {
-	call->flow = f->id;
-	call->time_ns = bpf_ktime_get_ns();
-	call->function = function;
-	call->event_size = 0;
-	call->arguments[0] = call->arguments[1] = 0;
+	struct call *call = &f->call;
+
+	call_begin(&call->head, &f->chain, f->id, CALL_OF_SENDER, function);
 	__builtin_memset(call->event, 0, sizeof(call->event));
 	call->before = *control;
 	__builtin_memcpy(call->state_before, f->state, sizeof(f->state));
 }
 
-ALWAYS_INLINE void call_end(struct call *call, const struct flow *f, const struct law_control *control)
+ALWAYS_INLINE void call_end(struct flow *f, const struct law_control *control)
 {
+	struct call *call = &f->call;
+
 	call->after = *control;
 	__builtin_memcpy(call->state_after, f->state, sizeof(f->state));
-	bpf_ringbuf_submit(call, 0);
+	call_hand_over(call, sizeof(*call), &f->chain);
 }
 
-#define CALL_EVENT(source)                                                                                             \
+ALWAYS_INLINE void receipt_fill(struct echo *e, u32 function)
+{
+	struct receipt *receipt = &e->receipt;
+
+	if (!e->id)
+		e->id = __sync_fetch_and_add(&echoes_n, 1) + 1;
+	call_begin(&receipt->head, &e->chain, e->id, CALL_OF_RECEIVER, function);
+	__builtin_memset(receipt->event, 0, sizeof(receipt->event));
+	__builtin_memcpy(receipt->state_before, e->state, sizeof(e->state));
+}
+
+ALWAYS_INLINE void receipt_end(struct echo *e)
+{
+	struct receipt *receipt = &e->receipt;
+
+	__builtin_memcpy(receipt->state_after, e->state, sizeof(e->state));
+	call_hand_over(receipt, sizeof(*receipt), &e->chain);
+}
+
+/* `record` is the call of a flow or the receipt of an echo. */
+#define CALL_EVENT(record, source)                                                                                     \
 	do {                                                                                                               \
-		__builtin_memcpy(call->event, source, sizeof(*(source)));                                                      \
-		call->event_size = sizeof(*(source));                                                                          \
+		__builtin_memcpy((record)->event, source, sizeof(*(source)));                                                  \
+		(record)->head.event_bytes = sizeof(*(source));                                                                \
 	} while (0)
-#define CALL_ARGUMENT(place, value) (call->arguments[place] = (value))
+#define CALL_WRITTEN(record, source)                                                                                   \
+	__builtin_memcpy((record)->event + sizeof((record)->event) / 2, source, sizeof(*(source)))
+#define CALL_ARGUMENT(record, place, value) ((record)->head.arguments[place] = (value))
 
 /*
- * Makes `statement`, a call of the law, and records it with what `given` puts down of its event and arguments. The call
- * stands there twice, so that the record is looked at once: the verifier of Linux 6.1 forgets at a second look that
- * there was one.
+ * Makes `statement`, a call of the law, and records it with what `given` puts down of its event and arguments before
+ * and `written` of what the law wrote into the event.
  */
-#define RECORDED(f, number, control, given, statement)                                                                 \
+#define RECORDED(f, number, control, given, statement, written)                                                        \
 	do {                                                                                                               \
-		struct call *call = bpf_ringbuf_reserve(&calls, sizeof(struct call), 0);                                       \
-                                                                                                                       \
-		if (call) {                                                                                                    \
-			call_fill(call, f, number, control);                                                                       \
-			given;                                                                                                     \
-			statement;                                                                                                 \
-			call_end(call, f, control);                                                                                \
-		} else {                                                                                                       \
-			count_lost();                                                                                              \
-			statement;                                                                                                 \
-		}                                                                                                              \
+		call_fill(f, number, control);                                                                                 \
+		given;                                                                                                         \
+		statement;                                                                                                     \
+		written;                                                                                                       \
+		call_end(f, control);                                                                                          \
+	} while (0)
+#define RECEIVED(e, number, given, statement, written)                                                                 \
+	do {                                                                                                               \
+		receipt_fill(e, number);                                                                                       \
+		given;                                                                                                         \
+		statement;                                                                                                     \
+		written;                                                                                                       \
+		receipt_end(e);                                                                                                \
 	} while (0)
 
 #else
 
-#define RECORDED(f, number, control, given, statement) statement
+#define RECORDED(f, number, control, given, statement, written) statement
+#define RECEIVED(e, number, given, statement, written) statement
 
 #endif
+
+/* Of a call whose event the law may not write. */
+#define NOTHING_WRITTEN (void)0
 
 #endif /* FADELAB_RECORD_H */

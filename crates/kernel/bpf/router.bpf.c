@@ -229,7 +229,7 @@ ALWAYS_INLINE void seen_roles(struct seen *seen)
 ALWAYS_INLINE void seen_take(struct __sk_buff *skb, const struct router_config *config, struct seen *seen)
 {
 	u32 segments = skb->gso_segs > 1 ? skb->gso_segs : 1;
-	u32 bytes = skb->wire_len > skb->len ? skb->wire_len : skb->len;
+	u32 bytes = skb->wire_len > skb->len ? skb->wire_len : skb->len, option_at;
 
 	packet_parse(skb, config->link_bytes, &seen->packet);
 	seen->segments = segments;
@@ -241,12 +241,12 @@ ALWAYS_INLINE void seen_take(struct __sk_buff *skb, const struct router_config *
 	seen->law.role = seen->packet.ip_id & 1;
 	seen->law.ecn = seen->law.outer_ecn = seen->packet.ecn;
 	seen_roles(seen);
-	if (!WIRE || seen->packet.tcp_end < seen->packet.tcp_at + PACKET_TCP_BYTES + OPTION_BYTES)
+	if (!WIRE)
 		return;
-	if (packet_load(skb, seen->packet.tcp_end - OPTION_BYTES, seen->option, OPTION_BYTES) ||
-	    !option_is((const u8 *)seen->option, WIRE, OPTION_BYTES))
+	option_at = packet_option(skb, &seen->packet, WIRE, OPTION_BYTES);
+	if (!option_at || packet_load(skb, option_at, seen->option, OPTION_BYTES))
 		return;
-	seen->option_at = seen->packet.tcp_end - OPTION_BYTES;
+	seen->option_at = option_at;
 	seen->law.wire = WIRE;
 	seen_feedback(seen);
 }

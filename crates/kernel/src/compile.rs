@@ -12,12 +12,14 @@ use thiserror::Error;
 
 /// Headers that the units share, by the names under which they include them.
 const HEADERS: &[(&str, &str)] = &[
+    ("call.h", include_str!("../bpf/call.h")),
     ("control.h", include_str!("../bpf/control.h")),
     ("observe.h", include_str!("../bpf/observe.h")),
     ("window.h", include_str!("../bpf/window.h")),
     ("feedback.h", include_str!("../bpf/feedback.h")),
     ("flow.h", include_str!("../bpf/flow.h")),
     ("host.h", include_str!("../bpf/host.h")),
+    ("invoke.h", include_str!("../bpf/invoke.h")),
     ("mark.h", include_str!("../bpf/mark.h")),
     ("packet.h", include_str!("../bpf/packet.h")),
     ("queue.h", include_str!("../bpf/queue.h")),

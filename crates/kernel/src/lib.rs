@@ -9,14 +9,18 @@
 pub mod attach;
 pub mod check;
 pub mod compile;
+pub mod default;
 pub mod device;
+pub mod left;
 pub mod loading;
 pub mod object;
 pub mod process;
 pub mod router;
 pub mod segments;
 pub mod sender;
+pub mod spaces;
 pub mod store;
+mod turn;
 pub mod version;
 
 pub use version::Version;

@@ -6,6 +6,7 @@ use std::path::PathBuf;
 
 use crate::check::cgroup_root;
 use crate::compile::CompileError;
+use crate::default::{self, DefaultLaw};
 use crate::device::Device;
 use crate::object::LoadError;
 use crate::process::Owner;
@@ -48,6 +49,22 @@ pub enum LoadingError {
         /// The law.
         law: String,
     },
+    /// There is no such namespace.
+    #[error("--default {given}: {why}; `ip netns` lists the namespaces that have a name")]
+    Namespace {
+        /// What was given.
+        given: String,
+        /// What the system said.
+        why: io::Error,
+    },
+    /// The law cannot be the default of new sockets.
+    #[error("{sysctl}={name}: {why}; nothing was loaded", sysctl = crate::default::SYSCTL)]
+    Default {
+        /// The congestion control.
+        name: String,
+        /// What the system said.
+        why: io::Error,
+    },
     /// The law does not compile for BPF.
     #[error(transparent)]
     Compile(#[from] CompileError),
@@ -62,7 +79,10 @@ pub enum LoadingError {
 impl LoadingError {
     /// Whether what was asked for is at fault, and nothing was tried.
     pub fn is_invalid_input(&self) -> bool {
-        matches!(self, Self::Name { .. } | Self::NoDevices { .. } | Self::Device { .. })
+        matches!(
+            self,
+            Self::Name { .. } | Self::NoDevices { .. } | Self::Device { .. } | Self::Namespace { .. }
+        )
     }
 }
 
@@ -101,6 +121,8 @@ impl<'a> Loading<'a> {
             owner: Owner::this(),
             filters: Vec::new(),
             segments: Vec::new(),
+            default: None,
+            map_id: 0,
             is_complete: false,
         };
         Ok(Self {
@@ -108,6 +130,19 @@ impl<'a> Loading<'a> {
             devices: looked,
             entry,
         })
+    }
+
+    /// As the default of new sockets in a namespace: its name, or nothing for this one.
+    ///
+    /// # Errors
+    /// When there is no such namespace; nothing was changed.
+    pub fn as_default(mut self, netns: &str) -> Result<Self, LoadingError> {
+        let default = DefaultLaw::of(netns, &self.entry.name).map_err(|why| LoadingError::Namespace {
+            given: netns.to_owned(),
+            why,
+        })?;
+        self.entry.default = Some(default);
+        Ok(self)
     }
 
     /// Loads it and leaves it in the kernel; what is known of it then.
@@ -118,7 +153,8 @@ impl<'a> Loading<'a> {
         let object = self.claimed()?;
         let done = self
             .fill(&object)
-            .and_then(|sender| Ok(store::keep(sender, &mut self.entry)?));
+            .and_then(|sender| Ok(store::keep(sender, &mut self.entry)?))
+            .and_then(|()| set_default(&self.entry));
         match done {
             Ok(()) => Ok(self.entry),
             Err(error) => {
@@ -138,7 +174,8 @@ impl<'a> Loading<'a> {
     ) -> Result<(), E> {
         let object = self.claimed()?;
         let filled = self.fill(&object);
-        let done = filled.map_err(E::from).and_then(|sender| work(&sender, &self.unit));
+        let set = filled.and_then(|sender| set_default(&self.entry).map(|()| sender));
+        let done = set.map_err(E::from).and_then(|sender| work(&sender, &self.unit));
         store::remove(&self.entry).map_err(LoadingError::from)?;
         done
     }
@@ -161,8 +198,24 @@ impl<'a> Loading<'a> {
                 segments.limit()?;
             }
         }
-        Ok(Sender::load(object, &self.entry.cgroup, &self.devices)?)
+        let sender = Sender::load(object, &self.entry.cgroup, &self.devices)?;
+        self.entry.map_id = sender.map_id().unwrap_or(0);
+        store::write(&self.entry)?;
+        default::renew(&self.entry.name);
+        Ok(sender)
     }
+}
+
+/// The last step: what the default was is written down with the rest of the entry by now.
+fn set_default(entry: &Entry) -> Result<(), LoadingError> {
+    let set = entry
+        .default
+        .as_ref()
+        .map_or(Ok(()), |default| default.set(&entry.name));
+    set.map_err(|why| LoadingError::Default {
+        name: entry.name.clone(),
+        why,
+    })
 }
 
 fn looked_at(given: &str) -> Result<Device, LoadingError> {

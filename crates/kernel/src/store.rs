@@ -9,15 +9,19 @@ use std::fs;
 use std::io;
 use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
+use std::time::{Duration, Instant};
 
 use libbpf_rs::{MapCore, MapHandle};
 use serde::{Deserialize, Serialize};
 
 use crate::attach::FilterRecord;
+use crate::default::{DefaultLaw, Restored};
+use crate::left::{Left, Users};
 use crate::object::LoadError;
 use crate::process::{self, Owner};
 use crate::segments::Segments;
 use crate::sender::{LiveFlow, Sender, flows};
+use crate::turn;
 
 /// What is known of a loaded law.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -38,6 +42,12 @@ pub struct Entry {
     pub filters: Vec<FilterRecord>,
     /// Devices whose offload was changed, and how it was.
     pub segments: Vec<Segments>,
+    /// The namespace whose new sockets it is the default of, and how that was.
+    #[serde(default)]
+    pub default: Option<DefaultLaw>,
+    /// The map that holds its functions, by the kernel's number; 0: not yet known.
+    #[serde(default)]
+    pub map_id: u32,
     /// Whether everything is in place; otherwise it is being loaded, or the process was killed.
     pub is_complete: bool,
 }
@@ -143,29 +153,89 @@ pub fn live(entry: &Entry) -> Result<Vec<LiveFlow>, libbpf_rs::Error> {
     )?)
 }
 
+/// What became of a law that was taken away.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Removed {
+    /// Of the default that it was.
+    pub default: Restored,
+    /// Whether somebody uses it still.
+    pub left: Option<Left>,
+}
+
+/// How long the kernel may take to give up what nobody uses any more: it does so in the background.
+const GOING: Duration = Duration::from_secs(2);
+
 /// Takes a law away, or what is there of it. Sockets that use it keep it until they close.
 ///
 /// # Errors
 /// When something of it cannot be removed.
-pub fn remove(entry: &Entry) -> Result<(), LoadError> {
+pub fn remove(entry: &Entry) -> Result<Removed, LoadError> {
     for segments in &entry.segments {
         segments.restore();
     }
     for filter in &entry.filters {
         filter.remove();
     }
+    let default = entry.default.as_ref().map_or(Restored::Nothing, |default| {
+        forget_as_before(entry, default);
+        default.restore(&entry.name)
+    });
+    let left = Left {
+        name: entry.name.clone(),
+        law: entry.law.clone(),
+        map_id: entry.map_id,
+    };
     let folder = folder(&entry.name);
+    let failed = |error| LoadError::system(folder.display().to_string(), &error);
+    if left.map_id != 0 {
+        // Noted first, whenever the process is killed.
+        left.write().map_err(failed)?;
+    }
     let bpf = folder.join(MOUNT);
     if let Ok(map) = MapHandle::from_pinned_path(bpf.join("control")) {
         // Without links (before Linux 6.4) the registration is the map's entry. With one this does nothing.
         let _ = map.delete(&0u32.to_ne_bytes());
     }
     unmount(&bpf);
-    fs::remove_dir_all(&folder).map_err(|error| LoadError::system(folder.display().to_string(), &error))?;
+    fs::remove_dir_all(&folder).map_err(failed)?;
+    let is_left = left.map_id != 0 && !has_gone(&left);
+    if !is_left {
+        left.forget();
+    }
     // Only if they are empty.
     let _ = fs::remove_dir(FOLDER);
-    let _ = fs::remove_dir("/run/fadelab");
-    Ok(())
+    let _ = fs::remove_dir(turn::FOLDER);
+    Ok(Removed {
+        default,
+        left: is_left.then_some(left),
+    })
+}
+
+/// Whether nobody uses an unloaded law any more. Where nobody does the kernel takes a moment to see it.
+fn has_gone(left: &Left) -> bool {
+    let since = Instant::now();
+    while left.is_alive() {
+        if since.elapsed() > GOING || left.users() != Users::default() {
+            return false;
+        }
+        std::thread::sleep(Duration::from_millis(10));
+    }
+    true
+}
+
+/// A law that became the default after this one remembers it, and must not bring it back.
+fn forget_as_before(entry: &Entry, default: &DefaultLaw) {
+    for mut later in entries() {
+        let of_later = later
+            .default
+            .as_mut()
+            .filter(|of_later| of_later.netns_inode == default.netns_inode && of_later.before == entry.name);
+        if let Some(of_later) = of_later {
+            of_later.before.clone_from(&default.before);
+            // What cannot be written down is found to be gone when it is restored.
+            let _ = write(&later);
+        }
+    }
 }
 
 /// Removes what killed processes left half loaded; gives the names.
@@ -176,7 +246,7 @@ pub fn remove_leftovers() -> Result<Vec<String>, LoadError> {
     let left = entries()
         .into_iter()
         .filter(|entry| !entry.is_complete && !entry.owner.is_alive());
-    left.map(|entry| remove(&entry).map(|()| entry.name)).collect()
+    left.map(|entry| remove(&entry).map(|_| entry.name)).collect()
 }
 
 fn mount(place: &Path) -> io::Result<()> {

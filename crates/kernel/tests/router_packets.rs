@@ -11,7 +11,7 @@ use common::{possible, report};
 use fadelab_kernel::object::load;
 use fadelab_kernel::router::{Outcome, Place, Program, edge};
 use libbpf_rs::{Object, ProgramInput};
-use packet::{ETHERNET, Made, Read, folded, vcp_option, xcp_option};
+use packet::{ETHERNET, Made, Read, folded, vcp_option, with_one_zero, xcp_option};
 
 /// A law at a link of that capacity, at no device.
 fn program(object: &[u8], capacity_bytes_per_s: u64) -> Program {
@@ -102,6 +102,47 @@ fn an_overloaded_link_marks_data_of_its_wire_and_nothing_else() {
     // Of the 24, those that came with 11 stayed as they were.
     assert_eq!(counters.marked, [0, 0, 0, counters.marked[3]]);
     assert!(counters.marked[3] >= 16);
+}
+
+#[test]
+fn an_option_before_another_one_of_ours_is_found() {
+    // Goal: of a packet with two options of ours, of a socket that sends under one law and receives under another, each
+    // law's router finds its own, whichever stands last: VCP marks, and XCP lowers the delta where it stands. Behind an
+    // option of somebody else's none is looked for.
+    if !possible(&["clang"]) {
+        return;
+    }
+    let (vcp, xcp) = (overloaded(), compiled_here("xcp"));
+    let fields = [0x4199, 0x6000, 22 << 10, 0x8123];
+    let lowered = xcp_option([fields[0] | 0x8000, fields[1], 0, fields[3]]);
+    let foreign = vec![253, 8, 0xfa, 0xd1, 1, 1, 0, 0];
+    for ipv6 in [false, true] {
+        let packet = |before: Vec<u8>, option: Vec<u8>, ecn: u8| Made {
+            ipv6,
+            ecn,
+            payload: 1000,
+            before,
+            option,
+        };
+        for (before, option) in [(vcp_option(1), xcp_option(fields)), (xcp_option(fields), vcp_option(1))] {
+            let given = packet(before.clone(), option.clone(), 1);
+            let see = |bytes: &[u8]| {
+                if bytes.len() == 8 {
+                    vcp_option(1 | SEEN)
+                } else {
+                    bytes.to_vec()
+                }
+            };
+            let marked = packet(see(&before), see(&option), 3);
+            assert_eq!(passed(&vcp, &given.frame()), marked.frame(), "{given:?}");
+            let lower = |bytes: Vec<u8>| if bytes.len() == 12 { lowered.clone() } else { bytes };
+            let granted = packet(lower(before), lower(option), 1);
+            let out = passed(&program(&xcp, 125_000), &given.frame());
+            assert_eq!(with_one_zero(out), with_one_zero(granted.frame()), "{given:?}");
+        }
+        let hidden = packet(vcp_option(1), foreign.clone(), 1);
+        assert_eq!(passed(&vcp, &hidden.frame()), hidden.frame());
+    }
 }
 
 #[test]

@@ -53,8 +53,8 @@ fn every_sender_passes_the_verifier_with_its_host() {
 
 #[test]
 fn every_call_comes_to_the_same_window_natively() {
-    // Goal: the kernel runs what is simulated: each recorded call of each law, with losses, gives the same window and
-    // state when the same header is called natively.
+    // Goal: the kernel runs what is simulated: each recorded call of each law, with losses, gives the same window,
+    // state and request when the same header is called natively, and each of its receiver the same echo and state.
     if !possible(&["ip", "tc", "iperf3"]) {
         return;
     }
@@ -85,7 +85,23 @@ fn every_call_comes_to_the_same_window_natively() {
             "{}: a second of 20 Mbit/s has more than {acks} ACKs",
             law.name()
         );
-        report(&format!("{}: {} calls, {acks} ACKs", law.name(), showed.calls.len()));
+        let receipts = showed.receipts.len();
+        report(&format!(
+            "{}: {} calls, {acks} ACKs, {receipts} calls of the receiver",
+            law.name(),
+            showed.calls.len()
+        ));
+        let Some(receiver) = unit.receiver else {
+            assert_eq!(receipts, 0, "{}", law.name());
+            continue;
+        };
+        let different = showed.receipts.iter().find(|receipt| !receipt.agrees(receiver));
+        assert!(
+            different.is_none(),
+            "{}: the first that differs: {different:?}",
+            law.name()
+        );
+        assert!(receipts > 1000, "{}: {receipts}", law.name());
     }
 }
 

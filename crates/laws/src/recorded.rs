@@ -1,26 +1,40 @@
-//! Every call of a sender's law, as a kernel made them: bytes in, bytes out. The same header is called with them again
-//! here and must come to the same windows, bit for bit.
+//! Every call of a law at the ends of connections, as a kernel made them: bytes in, bytes out. The same header is
+//! called with them again here and must come to the same windows and feedback, bit for bit.
 //!
-//! A file begins with one line of JSON ([`RecordedHead`]); the calls follow, each as `struct call` of the kernel's
-//! programs (`crates/kernel/bpf/record.h`), and one that ends the file ([`END`]).
+//! A file begins with one line of JSON ([`RecordedHead`]) and its checksum; the calls follow, each as `struct call` or
+//! `struct receipt` of the kernel's programs (`crates/kernel/bpf/call.h`) with the checksum of the file up to there,
+//! and one that ends the file ([`END`]). [`Writer`] and [`Reader`] are its two ends.
+
+mod file;
+mod receipt;
 
 use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 use serde_json::Map;
 
-use crate::guard::{CallRecord, Kind, Outcome, read, to_hex};
+use crate::guard::{CallRecord, Kind, Outcome, fields_of, read, to_hex};
 use crate::own::Source;
-use crate::{Params, Sender, State, abi};
+use crate::{Params, Receiver, Sender, abi};
+
+pub use file::{Damage, Reader, Refusal, Step, Writer};
+pub use receipt::Receipt;
 
 /// Version of the format.
-pub const RECORDED_VERSION: u32 = 1;
-/// The function of the call that ends a file; its first argument is how many calls found no room.
+pub const RECORDED_VERSION: u32 = 2;
+/// The function of the call that ends a file: it tells how many calls there are, and how many found no room.
 pub const END: u32 = u32::MAX;
-/// Bytes that each call has for its event.
+/// Bytes that each call of a sender has for its event; of one that the law may write the second half is for it
+/// afterwards.
 const EVENT_BYTES: usize = 208;
-/// Flow, time, function, size of the event, two arguments, the event, control before and after.
-const FIXED_BYTES: usize = 8 + 8 + 4 + 4 + 16 + EVENT_BYTES + 2 * size_of::<abi::Control>();
+/// What all calls begin with.
+const HEAD_BYTES: usize = 64;
+/// Head, the event, control before and after.
+const SENDER_BYTES: usize = HEAD_BYTES + EVENT_BYTES + 2 * size_of::<abi::Control>();
+
+/// `enum call_role`.
+const SENDER: u32 = 0;
+const RECEIVER: u32 = 1;
 
 /// First line of a file.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -33,6 +47,8 @@ pub struct RecordedHead {
     pub params: BTreeMap<String, u64>,
     /// Bytes of its state, a multiple of 8.
     pub state_bytes: usize,
+    /// Those of its receiver's half, if it has one.
+    pub receiver_state_bytes: Option<usize>,
     /// Version of the kernel.
     pub kernel: String,
     /// The law's text where it is not built in.
@@ -48,7 +64,8 @@ impl RecordedHead {
             fadelab_kernel_calls: RECORDED_VERSION,
             law: law.name().to_owned(),
             params: infos.map(|(info, value)| (info.name.to_owned(), *value)).collect(),
-            state_bytes: state_bytes(law),
+            state_bytes: words_bytes(law.state_bytes()),
+            receiver_state_bytes: crate::receiver(law.name()).map(|law| words_bytes(law.state_bytes())),
             kernel,
             laws: crate::own::loaded()
                 .into_iter()
@@ -58,25 +75,90 @@ impl RecordedHead {
         }
     }
 
-    /// Bytes of one call.
-    pub fn call_bytes(&self) -> usize {
-        FIXED_BYTES + 2 * self.state_bytes
+    /// The parameters with which the law was called, to the last digit.
+    ///
+    /// # Errors
+    /// The name of one that the law does not have any more.
+    pub fn values(&self, law: &Sender) -> Result<Params, String> {
+        let is_known = |name: &str| law.params().iter().any(|info| info.name == name);
+        if let Some(name) = self.params.keys().find(|name| !is_known(name)) {
+            return Err(name.clone());
+        }
+        let value = |info: &crate::ParamInfo| self.params.get(info.name).copied().unwrap_or(info.value);
+        Ok(Params::from_values(
+            &law.params().iter().map(value).collect::<Vec<u64>>(),
+        ))
+    }
+
+    /// Whether the law has memory of the same size now.
+    pub fn fits(&self, law: &Sender, receiver: Option<&Receiver>) -> bool {
+        let of_receiver = receiver.map(|law| words_bytes(law.state_bytes()));
+        self.state_bytes == words_bytes(law.state_bytes())
+            && self.receiver_state_bytes.is_none_or(|bytes| Some(bytes) == of_receiver)
+    }
+
+    /// Bytes of a call of that role without its checksum; `None`: no call has it.
+    fn call_bytes(&self, role: u32) -> Option<usize> {
+        match role {
+            SENDER => Some(SENDER_BYTES + 2 * self.state_bytes),
+            RECEIVER => Some(receipt::FIXED_BYTES + 2 * self.receiver_state_bytes?),
+            _ => None,
+        }
     }
 }
 
-/// Bytes of a law's state as the kernel keeps it: whole words, at least one.
-pub fn state_bytes(law: &Sender) -> usize {
-    law.state_bytes().div_ceil(8).max(1) as usize * 8
+/// Bytes of memory as the kernel keeps it: whole words, at least one.
+fn words_bytes(bytes: u32) -> usize {
+    bytes.div_ceil(8).max(1) as usize * 8
 }
 
-/// One call.
+/// What each call begins with, `struct call_head`.
+#[derive(Clone, Copy, Debug)]
+struct CallHead {
+    id: u64,
+    sequence: u64,
+    lost_n: u64,
+    time_ns: u64,
+    role: u32,
+    function: u32,
+    event_bytes: usize,
+    arguments: [u64; 2],
+}
+
+impl CallHead {
+    fn parse(bytes: &[u8]) -> Self {
+        let long = |at: usize| u64::from_ne_bytes(bytes[at..at + 8].try_into().expect("eight bytes"));
+        let word = |at: usize| u32::from_ne_bytes(bytes[at..at + 4].try_into().expect("four bytes"));
+        Self {
+            id: long(0),
+            sequence: long(8),
+            lost_n: long(16),
+            time_ns: long(24),
+            role: word(32),
+            function: word(36),
+            event_bytes: word(40) as usize,
+            arguments: [long(48), long(56)],
+        }
+    }
+
+    /// Of the call that ends a file.
+    fn end(calls_n: u64, lost_n: u64) -> [u8; HEAD_BYTES] {
+        let mut bytes = [0; HEAD_BYTES];
+        bytes[8..16].copy_from_slice(&calls_n.to_ne_bytes());
+        bytes[16..24].copy_from_slice(&lost_n.to_ne_bytes());
+        bytes[36..40].copy_from_slice(&END.to_ne_bytes());
+        bytes
+    }
+}
+
+/// One call of a sender.
 #[derive(Clone, Debug)]
 pub struct Recorded {
     /// Which flow of the law.
     pub flow: u64,
     /// When, by the kernel's clock.
     pub time_ns: u64,
-    /// Index into [`FUNCTIONS`], or [`END`].
+    /// Index into [`FUNCTIONS`].
     pub function: u32,
     /// The cause of a loss; the two times of a restart.
     pub arguments: [u64; 2],
@@ -85,6 +167,7 @@ pub struct Recorded {
     /// The window after.
     pub after: abi::Control,
     event: Vec<u8>,
+    written: Vec<u8>,
     state_before: Vec<u8>,
     state_after: Vec<u8>,
 }
@@ -102,36 +185,30 @@ pub const FUNCTIONS: [&str; 8] = [
 ];
 
 impl Recorded {
-    /// From the bytes of a file; `None` where they are no call.
-    pub fn parse(bytes: &[u8]) -> Option<Self> {
-        let state_bytes = bytes.len().checked_sub(FIXED_BYTES)? / 2;
-        let mut rest = bytes;
-        let mut take = |count: usize| {
-            let (taken, left) = rest.split_at(count);
-            rest = left;
-            taken
-        };
-        let long = |bytes: &[u8]| u64::from_ne_bytes(bytes.try_into().expect("eight bytes"));
-        let word = |bytes: &[u8]| u32::from_ne_bytes(bytes.try_into().expect("four bytes"));
-        let (flow, time_ns) = (long(take(8)), long(take(8)));
-        let (function, event_bytes) = (word(take(4)), word(take(4)) as usize);
-        let arguments = [long(take(8)), long(take(8))];
-        let event = take(EVENT_BYTES).get(..event_bytes)?.to_vec();
-        let (before, after) = (
-            read(take(size_of::<abi::Control>())),
-            read(take(size_of::<abi::Control>())),
-        );
-        let is_known = function == END || event.len() == kind(function)?.bytes();
-        is_known.then(|| Self {
-            flow,
-            time_ns,
-            function,
-            arguments,
-            before,
-            after,
-            event,
-            state_before: take(state_bytes).to_vec(),
-            state_after: take(state_bytes).to_vec(),
+    /// From the bytes of a call; `None` where they are none of a sender's.
+    fn parse(bytes: &[u8]) -> Option<Self> {
+        let head = CallHead::parse(bytes.get(..HEAD_BYTES)?);
+        let state_bytes = bytes.len().checked_sub(SENDER_BYTES)? / 2;
+        if kind(head.function)?.bytes() != head.event_bytes {
+            return None;
+        }
+        let (events, rest) = bytes[HEAD_BYTES..].split_at(EVENT_BYTES);
+        let (before, rest) = rest.split_at(size_of::<abi::Control>());
+        let (after, states) = rest.split_at(size_of::<abi::Control>());
+        Some(Self {
+            flow: head.id,
+            time_ns: head.time_ns,
+            function: head.function,
+            arguments: head.arguments,
+            before: read(before),
+            after: read(after),
+            event: events.get(..head.event_bytes)?.to_vec(),
+            written: events[EVENT_BYTES / 2..]
+                .get(..head.event_bytes)
+                .unwrap_or_default()
+                .to_vec(),
+            state_before: states[..state_bytes].to_vec(),
+            state_after: states[state_bytes..].to_vec(),
         })
     }
 
@@ -142,7 +219,7 @@ impl Recorded {
 
     /// Its function's name.
     pub fn name(&self) -> &'static str {
-        FUNCTIONS.get(self.function as usize).copied().unwrap_or("end")
+        FUNCTIONS[self.function as usize]
     }
 
     /// What the law was told, where it is an ACK.
@@ -151,13 +228,21 @@ impl Recorded {
     }
 
     /// Makes the call again and says whether it comes to the same control and state.
+    ///
+    /// A law that users brought may be found at fault, which [`crate::guard::catch`] tells.
     pub fn agrees(&self, law: &Sender, params: &Params) -> bool {
-        let mut state = State::new(law.state_bytes());
+        // With the zones around it that the guard of such a law looks at.
+        let mut state = law.new_state();
         state.fill(&self.state_before[..state.bytes().min(self.state_before.len())]);
         let mut control = self.before;
+        let mut is_written = true;
         match self.name() {
             "init" => law.init(&mut state, params, &read(&self.event), &mut control),
-            "on_send" => law.on_send(&mut state, params, &mut read(&self.event), &mut control),
+            "on_send" => {
+                let mut send: abi::Send = read(&self.event);
+                law.on_send(&mut state, params, &mut send, &mut control);
+                is_written = fields_of(send) == Kind::Send.fields(&self.written);
+            }
             "on_ack" => law.on_ack(&mut state, params, &read(&self.event), &mut control),
             "on_loss" => {
                 law.on_loss(
@@ -180,13 +265,11 @@ impl Recorded {
             }
             _ => law.on_restart(&mut state, params, self.arguments[0], self.arguments[1], &mut control),
         }
-        let words = state.words().iter().flat_map(|word| word.to_ne_bytes());
-        control_bytes(&control) == control_bytes(&self.after)
-            && words.eq(self.state_after.iter().take(state.bytes()).copied())
+        is_written && control_bytes(&control) == control_bytes(&self.after) && is_same(&state, &self.state_after)
     }
 
-    /// The call as text, for [`crate::replay::Replayer`], which tells the law's steps.
-    pub fn record(&self, head: &RecordedHead) -> CallRecord {
+    /// The call of a law as text, for [`crate::replay::Replayer`], which tells the law's steps.
+    pub fn record(&self, head: &RecordedHead, law: &Sender) -> CallRecord {
         let names: &[&str] = match self.name() {
             "on_loss" | "on_undo" => &["cause"],
             "on_restart" => &["now_us", "idle_us"],
@@ -201,6 +284,7 @@ impl Recorded {
             Some(kind) if !self.event.is_empty() => kind.fields(&self.event),
             _ => Map::new(),
         };
+        let own = |state: &[u8]| own_bytes(state, law.state_bytes());
         CallRecord {
             law: head.law.clone(),
             role: "sender".to_owned(),
@@ -208,19 +292,33 @@ impl Recorded {
             place: format!("flow {}", self.flow),
             time_ns: self.time_ns,
             params: head.params.clone(),
-            state: to_hex(&self.state_before),
+            state: own(&self.state_before),
             arguments: arguments.collect(),
-            event: event.clone(),
+            event,
             queue: Map::new(),
             decision: fields(&self.before),
             outcome: Some(Outcome {
-                state: to_hex(&self.state_after),
-                event,
+                state: own(&self.state_after),
+                event: match self.name() {
+                    "on_send" => Kind::Send.fields(&self.written),
+                    _ => Map::new(),
+                },
                 decision: fields(&self.after),
                 ..Outcome::default()
             }),
         }
     }
+}
+
+/// A kernel keeps whole words, at least one, and the law knows of its own bytes alone.
+fn own_bytes(state: &[u8], bytes: u32) -> String {
+    to_hex(&state[..state.len().min(bytes as usize)])
+}
+
+/// Whether a law's memory is what a kernel kept of it.
+fn is_same(state: &crate::State, kept: &[u8]) -> bool {
+    let words = state.words().iter().flat_map(|word| word.to_ne_bytes());
+    words.eq(kept.iter().take(state.bytes()).copied())
 }
 
 fn control_bytes(control: &abi::Control) -> Vec<u8> {

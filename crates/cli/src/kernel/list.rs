@@ -3,11 +3,15 @@
 use std::fmt::Write;
 
 use clap::Args;
+use fadelab_kernel::default::namespaces_of;
+use fadelab_kernel::left::{Left, Users, left};
 use fadelab_kernel::router::{Claim, claims};
 use fadelab_kernel::sender::LiveFlow;
+use fadelab_kernel::spaces::described as described_space;
 use fadelab_kernel::store::{self, Entry};
 use fadelab_lab::Failure;
 
+use super::unload::used;
 use crate::output;
 
 /// Arguments of `fadelab kernel list`.
@@ -18,7 +22,7 @@ pub struct ListArgs {
     pub json: bool,
 }
 
-/// Prints the loaded laws with their flows, and the routers.
+/// Prints the loaded laws with their flows, those that live on after they were unloaded, and the routers.
 ///
 /// # Errors
 /// When the kernel does not tell.
@@ -34,20 +38,42 @@ pub fn list(args: &ListArgs) -> Result<(), Failure> {
         laws.push((entry, flows));
     }
     let routers = claims();
+    let left: Vec<(Left, Users)> = left()
+        .into_iter()
+        .map(|left| {
+            let users = left.users();
+            (left, users)
+        })
+        .collect();
     if args.json {
+        let left: Vec<_> = left
+            .iter()
+            .map(|(left, users)| serde_json::json!({"unloaded": left, "users": users}))
+            .collect();
         let laws: Vec<_> = laws
             .iter()
             .map(|(entry, flows)| serde_json::json!({"loaded": entry, "flows": flows}))
             .collect();
-        let all = serde_json::json!({"laws": laws, "routers": routers});
+        let all = serde_json::json!({"laws": laws, "left": left, "routers": routers});
         return output::print(&format!("{}\n", serde_json::to_string_pretty(&all).unwrap_or_default()));
     }
     let mut text: Vec<String> = laws.iter().map(|(entry, flows)| described(entry, flows)).collect();
     if text.is_empty() {
         text.push("no law is loaded; `fadelab kernel load vcp --dev DEV` loads one\n".to_owned());
     }
+    text.extend(left.iter().map(|(left, users)| living_on(left, users)));
     text.extend(routers.iter().map(router));
     output::print(&text.join("\n"))
+}
+
+/// A law that was unloaded and is used still.
+fn living_on(left: &Left, users: &Users) -> String {
+    format!(
+        "{}  law {}, unloaded; lives on, without feedback, for {}, and goes with them\n",
+        console::style(&left.name).bold(),
+        left.law,
+        used(users)
+    )
 }
 
 /// A router in one line, the devices through which its marks may leave in another.
@@ -93,6 +119,13 @@ fn described(entry: &Entry, flows: &[LiveFlow]) -> String {
             "packets leave one by one"
         };
         let _ = writeln!(text, "  {what} by {}", entry.devices.join(", "));
+    }
+    let defaults: Vec<String> = namespaces_of(&entry.name)
+        .iter()
+        .map(|place| described_space(place))
+        .collect();
+    if !defaults.is_empty() {
+        let _ = writeln!(text, "  the default of {}", defaults.join(", "));
     }
     if flows.is_empty() {
         text += "  no flow\n";

@@ -6,6 +6,7 @@ use clap::Args;
 use fadelab_kernel::Version;
 use fadelab_kernel::loading::{Loading, LoadingError, OFFLOADED_PKTS, opens_slowly};
 use fadelab_kernel::sender::{Unit, default_name};
+use fadelab_kernel::spaces::described;
 use fadelab_kernel::store::{self, Entry};
 use fadelab_lab::{Failure, own_law, parameters};
 
@@ -26,6 +27,9 @@ pub struct LoadArgs {
     /// Name of the congestion control [default: `fade_LAW`]
     #[arg(long = "as", value_name = "NAME")]
     pub name: Option<String>,
+    /// Make it the default of new sockets in this network namespace, or in NETNS; unloading takes that back
+    #[arg(long, value_name = "NETNS", num_args = 0..=1, require_equals = true, default_missing_value = "")]
+    pub default: Option<String>,
     /// Set a parameter of the law, as scenarios do: --set law.vcp.kappa=0.3; repeatable
     #[arg(long = "set", value_name = "KEY=VALUE")]
     pub sets: Vec<String>,
@@ -66,6 +70,10 @@ pub fn load(args: &LoadArgs) -> Result<(), Failure> {
         ..Unit::new(law, version)
     };
     let loading = Loading::of(unit, &args.devices, args.cgroup.clone()).map_err(refused)?;
+    let loading = match &args.default {
+        Some(netns) => loading.as_default(netns).map_err(refused)?,
+        None => loading,
+    };
     if let Some(file) = &args.record {
         return loading
             .hold(|sender, unit| record::record(sender, unit, file).map_err(Held::Recording))
@@ -77,10 +85,26 @@ pub fn load(args: &LoadArgs) -> Result<(), Failure> {
     let entry = loading.keep().map_err(refused)?;
     output::note(&slow_opening(&entry));
     output::print_told(&format!(
-        "{} is loaded; choose it with\n  sysctl net.ipv4.tcp_congestion_control={}\nor for one program, for example\n  \
-         iperf3 -c HOST -C {}\n`fadelab kernel list` shows its flows, `fadelab kernel unload {}` takes it away\n",
-        entry.name, entry.name, entry.name, entry.name
+        "{} is loaded; {}\n`fadelab kernel list` shows its flows, `fadelab kernel unload {}` takes it away\n",
+        entry.name,
+        chosen(&entry),
+        entry.name
     ))
+}
+
+/// How sockets come to the law.
+fn chosen(entry: &Entry) -> String {
+    let name = &entry.name;
+    match &entry.default {
+        Some(default) => {
+            let place = default.netns.as_deref().map_or("this namespace".to_owned(), described);
+            let before = &default.before;
+            format!("new sockets of {place} have it, which had {before}; unloading takes that back")
+        }
+        None => {
+            format!("choose it for one program, for example\n  iperf3 -c HOST -C {name}\nor for all with --default")
+        }
+    }
 }
 
 /// What ended a recording.

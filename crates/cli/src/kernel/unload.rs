@@ -1,7 +1,9 @@
 //! `fadelab kernel unload`.
 
 use clap::Args;
-use fadelab_kernel::store;
+use fadelab_kernel::default::{Restored, SYSCTL};
+use fadelab_kernel::left::{Users, left};
+use fadelab_kernel::store::{self, Removed};
 use fadelab_lab::Failure;
 
 use crate::output;
@@ -17,7 +19,7 @@ pub struct UnloadArgs {
     pub all: bool,
 }
 
-/// Takes laws away. Sockets that use one keep it until they close.
+/// Takes laws away, and what they were the default of is what it was. Sockets that use one keep it until they close.
 ///
 /// # Errors
 /// A law that is not loaded, or that cannot be removed.
@@ -36,11 +38,56 @@ pub fn unload(args: &UnloadArgs) -> Result<(), Failure> {
         } else {
             known.join(", ")
         };
-        return Err(Failure::Invalid(format!("{law} is not loaded; loaded: {known}")));
+        let going = left().into_iter().find(|left| left.law == *law || left.name == *law);
+        let going = going.map_or_else(String::new, |left| {
+            format!(
+                "; it was unloaded and goes when nobody uses it any more: {}",
+                used(&left.users())
+            )
+        });
+        return Err(Failure::Invalid(format!("{law} is not loaded; loaded: {known}{going}")));
     }
+    // What one remembers of another is settled by the one that goes.
     for entry in entries.iter().filter(|entry| is_asked(entry)) {
-        store::remove(entry).map_err(Failure::failed)?;
-        output::print(&format!("{} is unloaded\n", entry.name))?;
+        let entry = store::read(&entry.name).unwrap_or_else(|| entry.clone());
+        let removed = store::remove(&entry).map_err(Failure::failed)?;
+        output::print(&told(&entry.name, &removed))?;
     }
     Ok(())
+}
+
+fn told(name: &str, removed: &Removed) -> String {
+    let mut lines = vec![format!("{name} is unloaded")];
+    lines.extend(match &removed.default {
+        Restored::Nothing => None,
+        Restored::Back(before) => Some(format!("{SYSCTL} is {before} again")),
+        Restored::Instead(other) => Some(format!("{SYSCTL} is {other} now: what it was before is gone")),
+        Restored::Changed(now) => Some(format!("{SYSCTL} is {now}, which somebody set since, and stays so")),
+    });
+    if let Some(left) = &removed.left {
+        let users = left.users();
+        lines.push(format!(
+            "it lives on, without feedback, for what uses it: {}",
+            used(&users)
+        ));
+        if !users.defaults.is_empty() {
+            lines.push(format!("`sysctl {SYSCTL}=cubic` there ends that for new sockets"));
+        }
+    }
+    lines.join("\n") + "\n"
+}
+
+/// Who uses a law that was unloaded, in words.
+pub fn used(users: &Users) -> String {
+    let sockets = match users.sockets_n {
+        0 => None,
+        1 => Some("1 socket".to_owned()),
+        n => Some(format!("{n} sockets")),
+    };
+    let defaults = users.defaults.iter().map(|place| format!("the default of {place}"));
+    let all: Vec<String> = sockets.into_iter().chain(defaults).collect();
+    if all.is_empty() {
+        return "something in a namespace that no process is in".to_owned();
+    }
+    all.join(", ")
 }

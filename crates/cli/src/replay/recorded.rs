@@ -2,10 +2,9 @@
 //! law's.
 
 use std::fmt::Write;
-use std::path::Path;
 
 use fadelab_lab::Failure;
-use fadelab_lab::replay::kernel::{self, Found, History};
+use fadelab_lab::replay::kernel::{self, Found, History, Recording};
 use fadelab_laws::abi;
 use fadelab_laws::recorded::RecordedHead;
 
@@ -18,14 +17,29 @@ const SHOWN_MAX: usize = 10;
 /// Makes all calls again and prints what was found.
 ///
 /// # Errors
-/// A file that is cut or of another version, a law that does not compile, or a call that comes to another window.
-pub fn replay(path: &Path, head: &RecordedHead) -> Result<(), Failure> {
-    let found = kernel::replay(path, head, SHOWN_MAX)?;
-    output::print(&told(&found, head))?;
+/// A file that is cut, damaged or of another version, a law that does not compile or is at fault, or a call that comes
+/// to another window.
+pub fn replay(recording: Recording) -> Result<(), Failure> {
+    let (head, shown) = (recording.head().clone(), recording.shown().to_owned());
+    let found = kernel::replay(recording, SHOWN_MAX)?;
+    output::print(&told(&found, &head))?;
+    let calls_n = found.calls_n + found.receipts_n;
+    if found.at_fault_n > 0 {
+        let why = found.different.iter().find_map(|(_, outcome)| outcome.fault.as_deref());
+        return Err(Failure::Failed(format!(
+            "law {} is at fault in {} of {calls_n} calls: {}",
+            head.law,
+            found.at_fault_n,
+            why.unwrap_or("its faults are behind the calls that are shown")
+        )));
+    }
+    if let Some(damage) = &found.damage {
+        return Err(Failure::Failed(format!("{shown}: damaged: {damage}")));
+    }
     if found.different_n > 0 {
         return Err(Failure::Failed(format!(
-            "{} of {} calls come to another window here than in the kernel",
-            found.different_n, found.calls_n
+            "{} of {calls_n} calls come to something else here than in the kernel",
+            found.different_n
         )));
     }
     Ok(())
@@ -35,8 +49,8 @@ pub fn replay(path: &Path, head: &RecordedHead) -> Result<(), Failure> {
 ///
 /// # Errors
 /// As [`replay`]; also where the law declares none, or the flow is not there.
-pub fn watch(path: &Path, head: &RecordedHead, flow: Option<u64>) -> Result<(), Failure> {
-    output::print(&history(&kernel::history(path, head, flow)?))
+pub fn watch(recording: Recording, flow: Option<u64>) -> Result<(), Failure> {
+    output::print(&history(&kernel::history(recording, flow)?))
 }
 
 fn history(history: &History) -> String {
@@ -75,14 +89,23 @@ fn history(history: &History) -> String {
 
 fn told(found: &Found, head: &RecordedHead) -> String {
     let mut text = String::new();
+    let faults = match found.at_fault_n {
+        0 => String::new(),
+        at_fault_n => format!(", {at_fault_n} at fault"),
+    };
+    let receipts = match found.receipts_n {
+        0 => String::new(),
+        receipts_n => format!(" and {receipts_n} of {} receiving ends", found.ends_n()),
+    };
     let _ = writeln!(
         text,
-        "law {} in Linux {}: {} calls of {} flows; {} come to the same window and state here, {} differ",
+        "law {} in Linux {}: {} calls of {} flows{receipts}; {} come to the same window, feedback and state here, \
+         {} differ{faults}",
         head.law,
         head.kernel,
         found.calls_n,
         found.flows_n(),
-        found.calls_n - found.different_n,
+        found.calls_n + found.receipts_n - found.different_n - found.at_fault_n,
         found.different_n
     );
     match found.lost_n {
@@ -90,7 +113,7 @@ fn told(found: &Found, head: &RecordedHead) -> String {
         Some(lost_n) => {
             let _ = writeln!(text, "{lost_n} calls found no room in the recording");
         }
-        None => text += "the recording was cut off\n",
+        None => text += "these are the calls before the damage\n",
     }
     for (record, outcome) in &found.different {
         super::one(&mut text, record, outcome);

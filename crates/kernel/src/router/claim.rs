@@ -1,10 +1,7 @@
 //! Who has a router at which device, written down so that the next start finds what a killed one left behind.
-#![allow(unsafe_code)]
 
 use std::fs::{self, File};
 use std::io::{self, Write};
-use std::os::fd::AsRawFd;
-use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 
 use serde::{Deserialize, Serialize};
@@ -13,9 +10,9 @@ use super::{RouterError, shaper};
 use crate::attach::FILTER_PREFERENCE;
 use crate::device::Device;
 use crate::process::Owner;
+use crate::spaces;
+use crate::turn::{FOLDER, Turn};
 
-/// Where the files are: gone with the next boot, as are the routers.
-const FOLDER: &str = "/run/fadelab";
 const PREFIX: &str = "router-";
 
 /// A filter of clsact, before Linux 6.6: it outlives the process.
@@ -58,7 +55,7 @@ pub(super) struct Held {
 impl Held {
     /// Claims a device.
     pub fn take(device: &Device, ifindex: i32, law: &str, inside: &[String]) -> Result<Self, RouterError> {
-        let netns_inode = inode(device.netns.as_deref()).map_err(|error| RouterError::Device {
+        let netns_inode = spaces::inode(device.netns.as_deref()).map_err(|error| RouterError::Device {
             device: device.name.clone(),
             why: error.to_string(),
         })?;
@@ -113,35 +110,6 @@ impl Drop for Held {
     fn drop(&mut self) {
         let _turn = Turn::take();
         let _ = fs::remove_file(&self.file);
-        // Only the last one can.
-        let _ = fs::remove_dir(FOLDER);
-    }
-}
-
-/// The folder, locked: one process at a time takes, gives back or cleans up. The kernel unlocks what a killed one held.
-struct Turn {
-    _folder: File,
-}
-
-impl Turn {
-    fn take() -> io::Result<Self> {
-        loop {
-            fs::create_dir_all(FOLDER)?;
-            let folder = match File::open(FOLDER) {
-                Err(error) if error.kind() == io::ErrorKind::NotFound => continue,
-                folder => folder?,
-            };
-            // SAFETY: the descriptor is open. The lock goes with it, also when the process is killed.
-            if unsafe { libc::flock(folder.as_raw_fd(), libc::LOCK_EX) } != 0 {
-                return Err(io::Error::last_os_error());
-            }
-            // Whoever had it before may have removed it.
-            let is_same =
-                fs::metadata(FOLDER).is_ok_and(|there| folder.metadata().is_ok_and(|had| had.ino() == there.ino()));
-            if is_same {
-                return Ok(Self { _folder: folder });
-            }
-        }
     }
 }
 
@@ -175,7 +143,7 @@ impl Claim {
 
     /// Undoes what it changed. A namespace that is gone has taken all with it.
     fn undo(&self) {
-        let Some(netns) = self.find_namespace() else {
+        let Some(netns) = spaces::find(self.netns_inode, self.netns.as_deref()) else {
             return;
         };
         let device = |name: &str| Device {
@@ -191,28 +159,6 @@ impl Claim {
             let _ = shaper::remove(&here);
         }
     }
-
-    /// A file that leads into the namespace: its own, a named one, or that of a process in it.
-    fn find_namespace(&self) -> Option<PathBuf> {
-        let own = PathBuf::from("/proc/self/ns/net");
-        let named = fs::read_dir("/run/netns").into_iter().flatten().flatten();
-        let processes = fs::read_dir("/proc").into_iter().flatten().flatten();
-        let is_number = |name: &std::ffi::OsStr| name.to_string_lossy().bytes().all(|byte| byte.is_ascii_digit());
-        let of_process = processes
-            .filter(|entry| is_number(&entry.file_name()))
-            .map(|entry| entry.path().join("ns/net"));
-        let places = std::iter::once(own)
-            .chain(named.map(|entry| entry.path()))
-            .chain(of_process);
-        let mut places = self.netns.clone().into_iter().chain(places);
-        places.find(|place| inode(Some(place)).is_ok_and(|inode| inode == self.netns_inode))
-    }
-}
-
-/// Inode of a network namespace, by which the kernel tells them apart.
-pub(super) fn inode(netns: Option<&Path>) -> io::Result<u64> {
-    let file = netns.unwrap_or(Path::new("/proc/thread-self/ns/net"));
-    Ok(fs::metadata(file)?.ino())
 }
 
 fn read(file: &Path) -> Option<Claim> {
@@ -258,7 +204,6 @@ pub fn remove_leftovers() -> Vec<Claim> {
         }
     }
     remove_unfinished();
-    let _ = fs::remove_dir(FOLDER);
     removed
 }
 

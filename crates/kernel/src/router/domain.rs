@@ -7,6 +7,7 @@ use crate::attach::{Attached, Direction, to_device};
 use crate::compile::{self, CompileError};
 use crate::device::{Device, Framing, names, within};
 use crate::object::{self, LoadError};
+use crate::spaces;
 use crate::store;
 
 /// The unit at the edges of the domain.
@@ -49,7 +50,7 @@ fn named(held: &claim::Held, netns_inode: u64) -> Vec<String> {
     let senders = store::entries().into_iter().flat_map(|entry| entry.devices);
     let of_sender = |name: String| {
         let device = Device::named(&name);
-        let is_here = claim::inode(device.netns.as_deref()).ok() == Some(netns_inode);
+        let is_here = spaces::inode(device.netns.as_deref()).ok() == Some(netns_inode);
         is_here.then_some(device.name)
     };
     let own = held.claim.inside.iter().cloned();

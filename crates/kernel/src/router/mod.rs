@@ -24,6 +24,7 @@ use crate::Version;
 use crate::attach::{Attached, Direction, to_device};
 use crate::device::{Device, Framing};
 use crate::object::LoadError;
+use crate::spaces;
 
 pub use claim::{Claim, claims, leftovers, remove_leftovers};
 pub use counters::Counters;
@@ -247,7 +248,7 @@ impl Router {
             device: device.name.clone(),
             why: why.to_owned(),
         };
-        let inode = claim::inode(device.netns.as_deref());
+        let inode = spaces::inode(device.netns.as_deref());
         if inode.ok() != Some(self.held.claim.netns_inode()) {
             return Err(gone("its namespace is gone, and with it all that was changed there"));
         }

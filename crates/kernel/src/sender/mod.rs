@@ -8,12 +8,14 @@ use std::fs::File;
 use std::os::fd::{AsFd, AsRawFd};
 use std::path::Path;
 
-use libbpf_rs::{Link, MapCore, MapFlags, MapType, Object, OpenObject};
+use libbpf_rs::query::{MapInfo, MapInfoIter};
+use libbpf_rs::{Link, MapCore, MapFlags, MapHandle, MapType, Object, OpenObject};
 
 use crate::Version;
 use crate::attach::{self, Attached, Direction, FilterRecord};
 use crate::device::{Device, Framing};
 use crate::object::{LoadError, load};
+use crate::turn::{self, Turn};
 
 pub use live::{CaState, LiveFlow, flows};
 pub use recorder::Recorder;
@@ -39,7 +41,10 @@ impl Sender {
     /// When the kernel refuses the programs, knows a congestion control of that name already, or a device or the cgroup
     /// is not there.
     pub fn load(object: &[u8], cgroup: &Path, devices: &[Device]) -> Result<Self, LoadError> {
+        // Of two that are loaded at the same time the second finds what the first shares.
+        let turn = Turn::take().map_err(|error| LoadError::system(turn::FOLDER, &error))?;
         let object = load(object, |object| prepare(object, Version::running()))?;
+        drop(turn);
         let mut loaded = Self {
             links: Vec::new(),
             attached: Vec::new(),
@@ -57,6 +62,13 @@ impl Sender {
     /// The loaded programs and maps.
     pub fn object(&self) -> &Object {
         &self.object
+    }
+
+    /// The kernel's number of the map that holds the congestion control's functions.
+    pub(crate) fn map_id(&self) -> Option<u32> {
+        let mut maps = self.object.maps();
+        let map = maps.find(|map| map.map_type() == MapType::StructOps)?;
+        Some(map.info().ok()?.info.id)
     }
 
     /// The memory of the law for a connection, given by the sender's socket; `None` where that is not under the law.
@@ -158,7 +170,27 @@ impl Drop for Sender {
     }
 }
 
+/// The map in which laws tell each other whose a socket is (`bpf/flow.h`).
+const OWNERS: &str = "fade_owners";
+
+/// Gives the object the map of the laws that are loaded already, if there are any: it lives as long as one of them.
+fn share_owners(object: &mut OpenObject) -> Result<(), LoadError> {
+    let of = |error: &libbpf_rs::Error| LoadError::of("what loaded laws share", error);
+    for mut map in object.maps_mut().filter(|map| map.name() == OWNERS) {
+        let is_it = |info: &MapInfo| info.name == *OWNERS && info.value_size == map.value_size();
+        for info in MapInfoIter::default().filter(is_it) {
+            // One that has just gone is none.
+            if let Ok(shared) = MapHandle::from_map_id(info.id) {
+                map.reuse_fd(shared.as_fd()).map_err(|error| of(&error))?;
+                break;
+            }
+        }
+    }
+    Ok(())
+}
+
 fn prepare(object: &mut OpenObject, version: Option<Version>) -> Result<(), LoadError> {
+    share_owners(object)?;
     if version.is_some_and(|version| version >= Version::LINKS) {
         return Ok(());
     }

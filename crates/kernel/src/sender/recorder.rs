@@ -5,7 +5,7 @@ use std::io::{self, Write};
 use std::rc::Rc;
 use std::time::Duration;
 
-use fadelab_laws::recorded::{END, RecordedHead};
+use fadelab_laws::recorded::{RecordedHead, Writer};
 use libbpf_rs::{MapCore, MapFlags, RingBuffer, RingBufferBuilder};
 
 use super::Sender;
@@ -19,18 +19,15 @@ pub struct Recorder<'a> {
 }
 
 struct Sink {
-    file: Box<dyn Write>,
-    call_bytes: usize,
-    calls_n: u64,
+    writer: Writer,
     failure: Option<io::Error>,
 }
 
 impl Sink {
     /// Goes on after a failure, so that the ring does not fill; the failure is told at the end.
     fn take(&mut self, call: &[u8]) {
-        if self.failure.is_none() && call.len() == self.call_bytes {
-            self.failure = self.file.write_all(call).err();
-            self.calls_n += 1;
+        if self.failure.is_none() {
+            self.failure = self.writer.call(call).err();
         }
     }
 }
@@ -40,14 +37,10 @@ impl<'a> Recorder<'a> {
     ///
     /// # Errors
     /// When the law was not compiled so, or the file cannot be written.
-    pub fn new(sender: &'a Sender, head: &RecordedHead, mut file: Box<dyn Write>) -> Result<Self, LoadError> {
+    pub fn new(sender: &'a Sender, head: &RecordedHead, file: Box<dyn Write>) -> Result<Self, LoadError> {
         let failed = |error: io::Error| LoadError::system("the recording", &error);
-        let line = serde_json::to_string(head).map_err(|error| failed(error.into()))?;
-        writeln!(file, "{line}").map_err(failed)?;
         let sink = Rc::new(RefCell::new(Sink {
-            file,
-            call_bytes: head.call_bytes(),
-            calls_n: 0,
+            writer: Writer::new(head, file).map_err(failed)?,
             failure: None,
         }));
         let map = sender.object().maps().find(|map| map.name() == "calls");
@@ -74,7 +67,7 @@ impl<'a> Recorder<'a> {
         let mut sink = self.sink.borrow_mut();
         match sink.failure.take() {
             Some(error) => Err(LoadError::system("the recording", &error)),
-            None => Ok(sink.calls_n),
+            None => Ok(sink.writer.calls_n()),
         }
     }
 
@@ -86,20 +79,15 @@ impl<'a> Recorder<'a> {
         let _ = self.ring.consume();
         let lost_n = self.lost();
         let mut sink = self.sink.borrow_mut();
-        let mut end = vec![0; sink.call_bytes];
-        end[16..20].copy_from_slice(&END.to_ne_bytes());
-        end[24..32].copy_from_slice(&lost_n.to_ne_bytes());
-        let calls_n = sink.calls_n;
-        sink.take(&end);
-        let flushed = sink.file.flush();
-        match sink.failure.take().or(flushed.err()) {
-            Some(error) => Err(LoadError::system("the recording", &error)),
-            None => Ok((calls_n, lost_n)),
-        }
+        let calls_n = sink.writer.calls_n();
+        let ended = sink.failure.take().map_or_else(|| sink.writer.end(lost_n), Err);
+        ended
+            .map(|()| (calls_n, lost_n))
+            .map_err(|error| LoadError::system("the recording", &error))
     }
 
-    /// Calls for which the ring had no room.
-    fn lost(&self) -> u64 {
+    /// Calls for which the ring had no room, so far.
+    pub fn lost(&self) -> u64 {
         let map = self.sender.object().maps().find(|map| map.name() == "losses");
         let value = map.and_then(|map| map.lookup(&0u32.to_ne_bytes(), MapFlags::ANY).ok().flatten());
         value

@@ -1,26 +1,27 @@
 //! The recorded calls of a law, kept in memory.
 
-use std::io::Write;
+use std::io::{Cursor, Write};
 use std::sync::{Arc, Mutex};
 
-use fadelab_laws::recorded::{Recorded, RecordedHead};
+use fadelab_laws::recorded::{Reader, Receipt, Recorded, Step};
 
 /// Where a recorder writes; a test reads it afterwards.
 #[derive(Clone, Default)]
 pub struct Calls(Arc<Mutex<Vec<u8>>>);
 
 impl Calls {
-    /// Bytes that were written so far.
-    pub fn bytes(&self) -> usize {
-        self.0.lock().expect("one thread").len()
-    }
-
-    /// The first `calls_n` calls behind the head.
-    pub fn read(&self, head: &RecordedHead, calls_n: u64) -> Vec<Recorded> {
-        let bytes = self.0.lock().expect("one thread");
-        let start = bytes.iter().position(|byte| *byte == b'\n').expect("a head") + 1;
-        let calls = bytes[start..].chunks(head.call_bytes()).take(calls_n as usize);
-        calls.map(|call| Recorded::parse(call).expect("a call")).collect()
+    /// All calls, which must be whole: those of senders, and those of receivers.
+    pub fn read(&self) -> (Vec<Recorded>, Vec<Receipt>) {
+        let bytes = self.0.lock().expect("one thread").clone();
+        let mut reader = Reader::new(Cursor::new(bytes)).expect("a recording");
+        let (mut calls, mut receipts) = (Vec::new(), Vec::new());
+        loop {
+            match reader.step().unwrap_or_else(|damage| panic!("{damage}")) {
+                Step::Call(call) => calls.push(call),
+                Step::Receipt(receipt) => receipts.push(receipt),
+                Step::End { .. } => return (calls, receipts),
+            }
+        }
     }
 }
 

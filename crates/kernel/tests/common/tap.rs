@@ -17,8 +17,10 @@ pub struct Seen {
     pub data: [u64; 4],
     /// Pure ACKs by ECN field.
     pub acks: [u64; 4],
-    /// Packets with an option of kind 254, by the option's length.
+    /// Packets with an option of kind 254, by the length of the last one.
     pub options: BTreeMap<u8, u64>,
+    /// Those options by the wire that their identifier names; a packet may have several.
+    pub wires: BTreeMap<u8, u64>,
     /// Packets without one.
     pub plain: u64,
 }
@@ -126,22 +128,30 @@ fn count(packet: &[u8], seen: &mut BTreeMap<u16, Seen>) {
     let is_data = header.len() > header_bytes;
     let by_ecn = if is_data { &mut seen.data } else { &mut seen.acks };
     by_ecn[usize::from(ecn)] += 1;
-    match option(&header[20..header_bytes.min(header.len())]) {
-        Some(bytes) => *seen.options.entry(bytes).or_default() += 1,
+    let options = options(&header[20..header_bytes.min(header.len())]);
+    for (_, wire) in &options {
+        *seen.wires.entry(*wire).or_default() += 1;
+    }
+    match options.last() {
+        Some((bytes, _)) => *seen.options.entry(*bytes).or_default() += 1,
         None => seen.plain += 1,
     }
 }
 
-/// Length of the option of kind 254.
-fn option(mut options: &[u8]) -> Option<u8> {
+/// Lengths and wires of the options of kind 254.
+fn options(mut options: &[u8]) -> Vec<(u8, u8)> {
+    let mut found = Vec::new();
     while let [kind, rest @ ..] = options {
         match (kind, rest) {
-            (0, _) => return None,
             (1, rest) => options = rest,
-            (254, [bytes, ..]) => return Some(*bytes),
-            (_, [bytes, ..]) => options = options.get(usize::from((*bytes).max(2))..)?,
-            _ => return None,
+            (0, _) | (_, []) => break,
+            (_, [bytes, rest @ ..]) => {
+                if *kind == 254 {
+                    found.push((*bytes, rest.get(1).map_or(0xff, |id| id & 15)));
+                }
+                options = options.get(usize::from((*bytes).max(2))..).unwrap_or(&[]);
+            }
         }
     }
-    None
+    found
 }

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::time::{Duration, Instant};
 
 use fadelab_kernel::sender::{LiveFlow, Recorder, Sender, Unit, flows};
-use fadelab_laws::recorded::{Recorded, RecordedHead};
+use fadelab_laws::recorded::{Receipt, Recorded, RecordedHead};
 use libbpf_rs::MapCore;
 
 use super::calls::Calls;
@@ -26,6 +26,8 @@ pub struct Showed {
     pub flows: Vec<LiveFlow>,
     /// All calls of the law.
     pub calls: Vec<Recorded>,
+    /// All calls of its receiver.
+    pub receipts: Vec<Receipt>,
     /// What the sender's device carried, by the destination's port.
     pub seen: BTreeMap<u16, Seen>,
 }
@@ -36,16 +38,28 @@ pub fn transfer(unit: &Unit<'_>, pair: &Pair, arguments: &str) -> Showed {
 }
 
 /// The same; `meanwhile` is called again and again with how many calls the law has had.
-pub fn transfer_while(unit: &Unit<'_>, pair: &Pair, arguments: &str, mut meanwhile: impl FnMut(usize)) -> Showed {
+pub fn transfer_while(unit: &Unit<'_>, pair: &Pair, arguments: &str, meanwhile: impl FnMut(usize)) -> Showed {
     let sender = load(unit, pair);
+    let arguments = format!("{arguments} -C {}", unit.name);
+    transfer_under(&sender, unit, pair, &arguments, meanwhile)
+}
+
+/// The same under a law that is loaded already, if `arguments` choose it.
+pub fn transfer_under(
+    sender: &Sender,
+    unit: &Unit<'_>,
+    pair: &Pair,
+    arguments: &str,
+    mut meanwhile: impl FnMut(usize),
+) -> Showed {
     let tap = Tap::new(&pair.device(&pair.sender));
     let head = RecordedHead::new(unit.law, &unit.params, String::new());
     let written = Calls::default();
-    let mut recorder = Recorder::new(&sender, &head, Box::new(written.clone())).expect("compiled to be recorded");
+    let mut recorder = Recorder::new(sender, &head, Box::new(written.clone())).expect("compiled to be recorded");
     let _server = pair.start(&pair.receiver, "iperf3 -s -1");
     let mut client = pair.start(
         &pair.sender,
-        &format!("sh -c 'sleep 0.3; exec iperf3 {arguments} -t 1 -C {}'", unit.name),
+        &format!("sh -c 'sleep 0.3; exec iperf3 {arguments} -t 1'"),
     );
     let live = sender
         .object()
@@ -54,17 +68,18 @@ pub fn transfer_while(unit: &Unit<'_>, pair: &Pair, arguments: &str, mut meanwhi
         .expect("each law has it");
     let (mut seen, since) = (BTreeMap::new(), Instant::now());
     while !client.has_ended() {
-        recorder.poll(Duration::from_millis(20)).expect("memory");
-        meanwhile(written.bytes() / head.call_bytes());
+        let calls_n = recorder.poll(Duration::from_millis(20)).expect("memory");
+        meanwhile(calls_n as usize);
         seen.extend(flows(&live).expect("root").into_iter().map(|flow| (flow.id, flow)));
         assert!(since.elapsed() < Duration::from_secs(30), "iperf3 comes to an end");
     }
-    let (calls_n, lost_n) = recorder.finish().expect("memory");
+    let (_, lost_n) = recorder.finish().expect("memory");
     assert_eq!(lost_n, 0, "the ring has room");
-    let calls = written.read(&head, calls_n);
+    let (calls, receipts) = written.read();
     Showed {
         flows: seen.into_values().collect(),
         calls,
+        receipts,
         seen: tap.seen(),
     }
 }

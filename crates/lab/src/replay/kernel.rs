@@ -2,41 +2,90 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs::File;
-use std::io::{BufRead, BufReader, Read};
+use std::io::BufReader;
 use std::path::Path;
 
-use fadelab_laws::guard::{CallRecord, Outcome};
+use fadelab_laws::guard::{self, CallRecord, Fault, Outcome};
 use fadelab_laws::own::{self, Source};
-use fadelab_laws::recorded::{END, RECORDED_VERSION, Recorded, RecordedHead, state_bytes};
+use fadelab_laws::recorded::{Damage, RECORDED_VERSION, Reader, Receipt, Recorded, RecordedHead, Refusal, Step};
 use fadelab_laws::replay::Replayer;
-use fadelab_laws::{Params, Sender, abi};
+use fadelab_laws::{Params, Receiver, Sender, abi};
 
 use crate::Failure;
 
-/// The head of a kernel's recording, if the file is one.
-pub fn head(path: &Path) -> Option<RecordedHead> {
-    let mut line = String::new();
-    let file = BufReader::new(File::open(path).ok()?);
-    file.take(1 << 22).read_line(&mut line).ok()?;
-    serde_json::from_str(&line).ok()
+/// A recording that was opened.
+pub struct Recording {
+    shown: String,
+    reader: Reader<BufReader<File>>,
+}
+
+/// Opens a kernel's recording; `None` where the file is something else.
+///
+/// # Errors
+/// A recording of another version, or one whose first line is damaged.
+pub fn open(path: &Path) -> Result<Option<Recording>, Failure> {
+    let Ok(file) = File::open(path) else { return Ok(None) };
+    let shown = path.display().to_string();
+    match Reader::new(BufReader::with_capacity(1 << 20, file)) {
+        Ok(reader) => Ok(Some(Recording { shown, reader })),
+        Err(Refusal::NotOne) => Ok(None),
+        Err(Refusal::Version(version)) => Err(Failure::Invalid(format!(
+            "{shown}: a recording of version {version}; this fadelab reads version {RECORDED_VERSION}: record it \
+             again, or take the fadelab that wrote it"
+        ))),
+        Err(Refusal::Damaged(damage)) => Err(Failure::Failed(format!("{shown}: damaged: {damage}"))),
+    }
+}
+
+impl Recording {
+    /// Its head.
+    pub fn head(&self) -> &RecordedHead {
+        self.reader.head()
+    }
+
+    /// Its law, whose memory is as it was.
+    fn law(&self) -> Result<&'static Sender, Failure> {
+        let head = self.reader.head();
+        let law = law(head)?;
+        if head.fits(law, fadelab_laws::receiver(&head.law)) {
+            return Ok(law);
+        }
+        Err(Failure::Invalid(format!(
+            "{}: the law {} has memory of another size now than when it was recorded, {} bytes then; take that version",
+            self.shown, head.law, head.state_bytes
+        )))
+    }
+
+    /// How messages name the file.
+    pub fn shown(&self) -> &str {
+        &self.shown
+    }
 }
 
 /// What was found.
 #[derive(Debug, Default)]
 pub struct Found {
-    /// Calls in the recording.
+    /// Calls of the sender in the recording.
     pub calls_n: usize,
+    /// Those of the receiver.
+    pub receipts_n: usize,
     /// Calls that come to another window or state here.
     pub different_n: usize,
-    /// The first of those, and what came of them.
+    /// Calls in which a law that users brought is at fault here, whatever the kernel made of them.
+    pub at_fault_n: usize,
+    /// The first of both, and what came of them.
     pub different: Vec<(CallRecord, Outcome)>,
     /// Changes of windows that were the host's, by the state of recovery (`fadelab_laws::abi::CA_*`): how often, and
     /// the first of them.
     pub changes: BTreeMap<u32, (usize, Vec<Change>)>,
     /// The window that the law left, by flow, packets.
     left: BTreeMap<u64, u32>,
-    /// Calls without room, when the file says so; `None`: the recording was cut off.
+    /// Receiving ends.
+    ends: BTreeSet<u64>,
+    /// Calls that found no room when they were recorded; `None`: the end of the file was not reached.
     pub lost_n: Option<u64>,
+    /// Where the file is not as it was written. What is behind was not made again.
+    pub damage: Option<Damage>,
 }
 
 /// A window that was another at a call than after the one before it.
@@ -54,14 +103,38 @@ pub struct Change {
     pub to_pkts: u32,
 }
 
-/// Makes all calls again, and keeps the first `shown_max` of what differs and of each kind of change.
+/// Makes all calls again, up to the end or the first damage, and keeps the first `shown_max` of what differs and of
+/// each kind of change.
 ///
 /// # Errors
-/// A file that is cut or of another version, or a law that does not compile.
-pub fn replay(path: &Path, head: &RecordedHead, shown_max: usize) -> Result<Found, Failure> {
-    let law = known(path, head)?;
-    let params = params(law, head)?;
-    make_again(path, head, (law, &params), shown_max)
+/// A law that does not compile, or is another one now.
+pub fn replay(mut recording: Recording, shown_max: usize) -> Result<Found, Failure> {
+    let law = recording.law()?;
+    let head = recording.reader.head().clone();
+    let receiver = fadelab_laws::receiver(&head.law);
+    let again = Again {
+        params: params(law, &head)?,
+        law,
+        receiver,
+        head: &head,
+        shown_max,
+    };
+    let mut replayer = Replayer::new(head.laws.clone());
+    let mut found = Found::default();
+    loop {
+        match recording.reader.step() {
+            Ok(Step::Call(call)) => again.call(&mut found, &mut replayer, &call)?,
+            Ok(Step::Receipt(receipt)) => again.receipt(&mut found, &mut replayer, &receipt)?,
+            Ok(Step::End { lost_n }) => {
+                found.lost_n = Some(lost_n);
+                return Ok(found);
+            }
+            Err(damage) => {
+                found.damage = Some(damage);
+                return Ok(found);
+            }
+        }
+    }
 }
 
 /// A call after which a value to watch was another than after the one before.
@@ -95,21 +168,27 @@ pub struct History {
 ///
 /// # Errors
 /// As [`replay`]; also where the law declares none, or the flow is not there.
-pub fn history(path: &Path, head: &RecordedHead, flow: Option<u64>) -> Result<History, Failure> {
-    let law = known(path, head)?;
+pub fn history(mut recording: Recording, flow: Option<u64>) -> Result<History, Failure> {
+    let law = recording.law()?;
     if law.watch().is_empty() {
         return Err(Failure::Invalid(format!(
             "--watch: law {} declares no values to watch; rows of LAW_WATCH_LIST in its header do",
-            head.law
+            law.name()
         )));
     }
     let mut asked = flow;
     let mut seen = BTreeSet::new();
     let mut changes: Vec<Watched> = Vec::new();
-    each(path, head, |call| {
+    loop {
+        let call = match recording.reader.step() {
+            Ok(Step::Call(call)) => call,
+            Ok(Step::Receipt(_)) => continue,
+            Ok(Step::End { .. }) => break,
+            Err(damage) => return Err(Failure::Failed(format!("{}: damaged: {damage}", recording.shown))),
+        };
         seen.insert(call.flow);
         if *asked.get_or_insert(call.flow) != call.flow {
-            return Ok(());
+            continue;
         }
         let values = law.watch().iter().map(|info| info.raw_of(call.state_after()));
         let values: Vec<u64> = values.map(Option::unwrap_or_default).collect();
@@ -122,8 +201,7 @@ pub fn history(path: &Path, head: &RecordedHead, flow: Option<u64>) -> Result<Hi
                 values,
             });
         }
-        Ok(())
-    })?;
+    }
     match (asked, changes.is_empty()) {
         (Some(flow), false) => Ok(History { law, flow, changes }),
         _ => Err(Failure::Invalid(match (seen.first(), seen.last()) {
@@ -131,30 +209,56 @@ pub fn history(path: &Path, head: &RecordedHead, flow: Option<u64>) -> Result<Hi
                 let flow = asked.unwrap_or_default();
                 format!("--flow {flow}: the recording has none of that number; allowed are {first} to {last}")
             }
-            _ => format!("{}: the recording has no calls", path.display()),
+            _ => format!("{}: the recording has no calls", recording.shown),
         })),
     }
 }
 
-/// The law of a recording, whose memory is as it was.
-fn known(path: &Path, head: &RecordedHead) -> Result<&'static Sender, Failure> {
-    let shown = path.display();
-    if head.fadelab_kernel_calls != RECORDED_VERSION {
-        return Err(Failure::Invalid(format!(
-            "{shown}: a recording of version {}; this fadelab reads version {RECORDED_VERSION}",
-            head.fadelab_kernel_calls
-        )));
+/// What calls are made again with.
+struct Again<'a> {
+    law: &'static Sender,
+    receiver: Option<&'static Receiver>,
+    params: Params,
+    head: &'a RecordedHead,
+    shown_max: usize,
+}
+
+impl Again<'_> {
+    fn call(&self, found: &mut Found, replayer: &mut Replayer, call: &Recorded) -> Result<(), Failure> {
+        found.calls_n += 1;
+        found.see(call, self.shown_max);
+        let again = guard::catch(|| call.agrees(self.law, &self.params));
+        self.judge(found, replayer, &again, || call.record(self.head, self.law))
     }
-    let law = law(head)?;
-    if state_bytes(law) != head.state_bytes {
-        return Err(Failure::Invalid(format!(
-            "{shown}: the law {} had {} bytes of state when it was recorded and has {} now; take that version",
-            head.law,
-            head.state_bytes,
-            state_bytes(law)
-        )));
+
+    fn receipt(&self, found: &mut Found, replayer: &mut Replayer, receipt: &Receipt) -> Result<(), Failure> {
+        // The head has a receiver's memory, or no call would have been one of a receiver.
+        let Some(law) = self.receiver else { return Ok(()) };
+        found.receipts_n += 1;
+        found.ends.insert(receipt.end);
+        let again = guard::catch(|| receipt.agrees(law));
+        self.judge(found, replayer, &again, || receipt.record(self.head, law))
     }
-    Ok(law)
+
+    fn judge(
+        &self,
+        found: &mut Found,
+        replayer: &mut Replayer,
+        again: &Result<bool, Fault>,
+        record: impl FnOnce() -> CallRecord,
+    ) -> Result<(), Failure> {
+        if matches!(again, Ok(true)) {
+            return Ok(());
+        }
+        found.different_n += usize::from(again.is_ok());
+        found.at_fault_n += usize::from(again.is_err());
+        if found.different.len() < self.shown_max {
+            let record = record();
+            let outcome = replayer.replay(&record).map_err(Failure::invalid)?;
+            found.different.push((record, outcome));
+        }
+        Ok(())
+    }
 }
 
 fn law(head: &RecordedHead) -> Result<&'static Sender, Failure> {
@@ -171,68 +275,19 @@ fn law(head: &RecordedHead) -> Result<&'static Sender, Failure> {
 }
 
 fn params(law: &Sender, head: &RecordedHead) -> Result<Params, Failure> {
-    let mut pairs = Vec::new();
-    for (name, value) in &head.params {
-        let info = law.params().iter().find(|info| info.name == name.as_str());
-        let info =
-            info.ok_or_else(|| Failure::Invalid(format!("law {} has no parameter {name} any more", head.law)))?;
-        pairs.push((info.name, info.to_user(*value)));
-    }
-    law.params_from(&pairs).map_err(Failure::invalid)
-}
-
-fn make_again(
-    path: &Path,
-    head: &RecordedHead,
-    (law, params): (&Sender, &Params),
-    shown_max: usize,
-) -> Result<Found, Failure> {
-    let mut replayer = Replayer::new(head.laws.clone());
-    let mut found = Found::default();
-    found.lost_n = each(path, head, |call| {
-        found.calls_n += 1;
-        found.see(&call, shown_max);
-        if !call.agrees(law, params) {
-            found.different_n += 1;
-            if found.different.len() < shown_max {
-                let record = call.record(head);
-                let outcome = replayer.replay(&record).map_err(Failure::invalid)?;
-                found.different.push((record, outcome));
-            }
-        }
-        Ok(())
-    })?;
-    Ok(found)
-}
-
-/// Gives each call of a recording; then how many calls found no room, `None` where the recording was cut off.
-fn each(
-    path: &Path,
-    head: &RecordedHead,
-    mut take: impl FnMut(Recorded) -> Result<(), Failure>,
-) -> Result<Option<u64>, Failure> {
-    let failed = |error: std::io::Error| Failure::Invalid(format!("{}: {error}", path.display()));
-    let mut file = BufReader::with_capacity(1 << 20, File::open(path).map_err(failed)?);
-    file.skip_until(b'\n').map_err(failed)?;
-    let mut bytes = vec![0; head.call_bytes()];
-    let mut calls_n = 0;
-    while file.read_exact(&mut bytes).is_ok() {
-        calls_n += 1;
-        let Some(call) = Recorded::parse(&bytes) else {
-            return Err(Failure::Invalid(format!("{}: call {calls_n} is none", path.display())));
-        };
-        if call.function == END {
-            return Ok(Some(call.arguments[0]));
-        }
-        take(call)?;
-    }
-    Ok(None)
+    let unknown = |name| Failure::Invalid(format!("law {} has no parameter {name} any more", head.law));
+    head.values(law).map_err(unknown)
 }
 
 impl Found {
     /// Flows in the recording.
     pub fn flows_n(&self) -> usize {
         self.left.len()
+    }
+
+    /// Receiving ends in the recording.
+    pub fn ends_n(&self) -> usize {
+        self.ends.len()
     }
 
     /// Between two calls of a flow the window is the host's. In a recovery it is its own, whatever the law says.

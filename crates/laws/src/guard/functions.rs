@@ -207,6 +207,17 @@ pub(crate) fn read<T: Described>(bytes: &[u8]) -> T {
     unsafe { bytes.as_ptr().cast::<T>().read_unaligned() }
 }
 
+/// The fields of a struct by name, as [`Kind::fields`] has them.
+pub(crate) fn fields_of<T: Described>(mut value: T) -> Map<String, Value> {
+    let mut fields = Map::new();
+    value.visit(&mut |name, field| {
+        if name != "size" && name != "reserved" {
+            fields.insert(name.to_owned(), to_json(field));
+        }
+    });
+    fields
+}
+
 /// Two digits a byte.
 pub(crate) fn to_hex(bytes: &[u8]) -> String {
     use std::fmt::Write;

@@ -19,7 +19,7 @@ use std::ptr;
 use functions::FUNCTIONS;
 
 pub use fault::{Fault, catch, in_place};
-pub(crate) use functions::{Due, Function, Kind, from_hex, read, to_hex};
+pub(crate) use functions::{Due, Function, Kind, fields_of, from_hex, read, to_hex};
 pub use record::{CALLS_VERSION, CallRecord, CallsHead, Outcome};
 
 use crate::abi;
