@@ -192,8 +192,8 @@ fn convergence_is_five_seconds_within_a_quarter_of_the_fair_share() {
 
 #[test]
 fn the_page_draws_the_flows_of_both_sides() {
-    // Goal: where laws run alone and in pairs, both flows of a pair have curves, with the looks of their laws, and a law
-    // alone has the first and a gap all along in place of the second.
+    // Goal: where laws run alone and in pairs, both flows of a pair have curves, with the looks of their laws, and a
+    // law alone has the first and a gap all along in place of the second.
     let curves = Curves::of(&lab().experiment());
     let panel = &curves.panels[0];
     assert_eq!(panel.flows, ["first.1", "second.1"]);
