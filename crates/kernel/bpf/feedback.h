@@ -18,9 +18,7 @@
 
 /* Notes to look at and segments to tell of one packet: more than is ever joined into one. */
 #define STEPS_MAX 1024
-#define IPPROTO_TCP_LEVEL 6
 #define TCP_LISTEN 10
-#define TCP_CONGESTION 13
 
 struct tcp_header {
 	u16 source;

@@ -52,6 +52,7 @@ static long (*const bpf_map_update_elem)(void *map, const void *key, const void 
 static long (*const bpf_map_delete_elem)(void *map, const void *key) = (void *)3;
 static u64 (*const bpf_ktime_get_ns)(void) = (void *)5;
 static u32 (*const bpf_get_prandom_u32)(void) = (void *)7;
+static u64 (*const bpf_get_current_uid_gid)(void) = (void *)15;
 static long (*const bpf_skb_store_bytes)(struct __sk_buff *skb, u32 offset, const void *from, u32 len,
                                          u64 flags) = (void *)9;
 static long (*const bpf_l4_csum_replace)(struct __sk_buff *skb, u32 offset, u64 from, u64 to, u64 flags) = (void *)11;
@@ -115,6 +116,20 @@ struct __sk_buff {
 struct bpf_sock {
 	u32 unused[18];
 	u32 state;
+};
+
+/* An option that a process sets at a socket. */
+#define IPPROTO_TCP_LEVEL 6
+#define TCP_CONGESTION 13
+
+struct bpf_sockopt {
+	struct bpf_sock *sk __attribute__((aligned(8)));
+	void *optval __attribute__((aligned(8)));
+	void *optval_end __attribute__((aligned(8)));
+	s32 level;
+	s32 optname;
+	s32 optlen;
+	s32 retval;
 };
 
 struct bpf_sock_ops {

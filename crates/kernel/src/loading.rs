@@ -49,6 +49,15 @@ pub enum LoadingError {
         /// The law.
         law: String,
     },
+    /// Who may choose a law is asked at the root of all cgroups.
+    #[error(
+        "who may choose {law} cannot be limited without a cgroup v2, and none is mounted; --allow all lets everybody \
+         choose it"
+    )]
+    NoChoice {
+        /// The law.
+        law: String,
+    },
     /// There is no such namespace.
     #[error("--default {given}: {why}; `ip netns` lists the namespaces that have a name")]
     Namespace {
@@ -111,6 +120,9 @@ impl<'a> Loading<'a> {
         if cgroup.is_none() && unit.carries_feedback() {
             return Err(LoadingError::NoCgroup { law: law() });
         }
+        if unit.allowed_users.is_some() && cgroup_root().is_none() {
+            return Err(LoadingError::NoChoice { law: law() });
+        }
         let infos = unit.law.params().iter().zip(unit.params.values());
         let entry = Entry {
             name: unit.name.clone(),
@@ -123,6 +135,7 @@ impl<'a> Loading<'a> {
             segments: Vec::new(),
             default: None,
             map_id: 0,
+            allowed_users: unit.allowed_users.clone(),
             is_complete: false,
         };
         Ok(Self {

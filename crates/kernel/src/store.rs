@@ -48,6 +48,9 @@ pub struct Entry {
     /// The map that holds its functions, by the kernel's number; 0: not yet known.
     #[serde(default)]
     pub map_id: u32,
+    /// Users who may choose it for their sockets, by their numbers; absent: everybody.
+    #[serde(default)]
+    pub allowed_users: Option<Vec<u32>>,
     /// Whether everything is in place; otherwise it is being loaded, or the process was killed.
     pub is_complete: bool,
 }

@@ -10,6 +10,7 @@ use fadelab_kernel::sender::LiveFlow;
 use fadelab_kernel::spaces::described as described_space;
 use fadelab_kernel::store::{self, Entry};
 use fadelab_lab::Failure;
+use nix::unistd::{Uid, User};
 
 use super::unload::used;
 use crate::output;
@@ -127,6 +128,10 @@ fn described(entry: &Entry, flows: &[LiveFlow]) -> String {
     if !defaults.is_empty() {
         let _ = writeln!(text, "  the default of {}", defaults.join(", "));
     }
+    if let Some(users) = &entry.allowed_users {
+        let users: Vec<String> = users.iter().map(|user| user_name(*user)).collect();
+        let _ = writeln!(text, "  may be chosen by {}", users.join(", "));
+    }
     if flows.is_empty() {
         text += "  no flow\n";
         return text;
@@ -154,6 +159,12 @@ fn described(entry: &Entry, flows: &[LiveFlow]) -> String {
         );
     }
     text
+}
+
+/// A user's name, or the number where that has none.
+fn user_name(number: u32) -> String {
+    let known = User::from_uid(Uid::from_raw(number)).ok().flatten();
+    known.map_or_else(|| format!("user {number}"), |user| user.name)
 }
 
 /// The newest feedback in the words of its law.

@@ -9,6 +9,7 @@ use fadelab_kernel::sender::{Unit, default_name};
 use fadelab_kernel::spaces::described;
 use fadelab_kernel::store::{self, Entry};
 use fadelab_lab::{Failure, own_law, parameters};
+use nix::unistd::User;
 
 use super::record;
 use crate::output;
@@ -30,6 +31,9 @@ pub struct LoadArgs {
     /// Make it the default of new sockets in this network namespace, or in NETNS; unloading takes that back
     #[arg(long, value_name = "NETNS", num_args = 0..=1, require_equals = true, default_missing_value = "")]
     pub default: Option<String>,
+    /// Who may choose it for their sockets, by name or number, or `all` [default: root]
+    #[arg(long, value_name = "USER", value_delimiter = ',')]
+    pub allow: Vec<String>,
     /// Set a parameter of the law, as scenarios do: --set law.vcp.kappa=0.3; repeatable
     #[arg(long = "set", value_name = "KEY=VALUE")]
     pub sets: Vec<String>,
@@ -67,6 +71,7 @@ pub fn load(args: &LoadArgs) -> Result<(), Failure> {
         params: flow.params.clone(),
         name: args.name.clone().unwrap_or_else(|| default_name(&law_name)),
         record: args.record.is_some(),
+        allowed_users: allowed(&args.allow)?,
         ..Unit::new(law, version)
     };
     let loading = Loading::of(unit, &args.devices, args.cgroup.clone()).map_err(refused)?;
@@ -105,6 +110,30 @@ fn chosen(entry: &Entry) -> String {
             format!("choose it for one program, for example\n  iperf3 -c HOST -C {name}\nor for all with --default")
         }
     }
+}
+
+/// The numbers of users who may choose a law, root always; nothing for everybody.
+fn allowed(given: &[String]) -> Result<Option<Vec<u32>>, Failure> {
+    if given.iter().any(|user| user == "all") {
+        return Ok(None);
+    }
+    let number = |user: &String| {
+        let known = user
+            .parse()
+            .ok()
+            .or_else(|| Some(User::from_name(user).ok()??.uid.as_raw()));
+        known.ok_or_else(|| {
+            Failure::Invalid(format!(
+                "--allow {user}: there is no such user; allowed are names and numbers of users, and `all` for everybody"
+            ))
+        })
+    };
+    let users = given.iter().map(number).collect::<Result<Vec<u32>, _>>()?;
+    Ok(Some(
+        [0].into_iter()
+            .chain(users.into_iter().filter(|user| *user != 0))
+            .collect(),
+    ))
 }
 
 /// What ended a recording.

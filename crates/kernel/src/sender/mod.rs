@@ -13,6 +13,7 @@ use libbpf_rs::{Link, MapCore, MapFlags, MapHandle, MapType, Object, OpenObject}
 
 use crate::Version;
 use crate::attach::{self, Attached, Direction, FilterRecord};
+use crate::check::cgroup_root;
 use crate::device::{Device, Framing};
 use crate::object::{LoadError, load};
 use crate::turn::{self, Turn};
@@ -51,7 +52,8 @@ impl Sender {
             object,
         };
         // The ends first: a congestion control is there for everybody as soon as it is registered.
-        loaded.attach_cgroup(cgroup)?;
+        loaded.attach_cgroup(cgroup, &["feedback_ops", "feedback_note"])?;
+        loaded.attach_choice()?;
         for device in devices {
             loaded.attach_device(device)?;
         }
@@ -116,8 +118,13 @@ impl Sender {
         Ok(filters)
     }
 
-    fn attach_cgroup(&mut self, cgroup: &Path) -> Result<(), LoadError> {
-        let wanted = ["feedback_ops", "feedback_note"];
+    /// The program that says who may choose the law, where there is one, sees the processes of all cgroups.
+    fn attach_choice(&mut self) -> Result<(), LoadError> {
+        let Some(root) = cgroup_root() else { return Ok(()) };
+        self.attach_cgroup(&root, &["choose_law"])
+    }
+
+    fn attach_cgroup(&mut self, cgroup: &Path, wanted: &[&str]) -> Result<(), LoadError> {
         let programs: Vec<_> = self
             .object
             .progs_mut()

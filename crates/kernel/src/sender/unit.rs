@@ -29,6 +29,8 @@ pub struct Unit<'a> {
     pub version: Version,
     /// Whether each call of the law is recorded.
     pub record: bool,
+    /// Users who may choose it for their sockets, by their numbers; `None`: everybody.
+    pub allowed_users: Option<Vec<u32>>,
 }
 
 impl<'a> Unit<'a> {
@@ -41,6 +43,7 @@ impl<'a> Unit<'a> {
             name: default_name(law.name()),
             version,
             record: false,
+            allowed_users: None,
         }
     }
 
@@ -74,6 +77,10 @@ impl<'a> Unit<'a> {
             ("KERNEL_VERSION", self.version.number().to_string()),
             ("RECORD", u8::from(self.record).to_string()),
         ];
+        if let Some(users) = &self.allowed_users {
+            let users: Vec<String> = users.iter().map(u32::to_string).collect();
+            defines.push(("ALLOWED_USERS", users.join(", ")));
+        }
         defines.extend(compile::codec(&codec));
         let state_bytes = self.receiver.map_or(0, Receiver::state_bytes);
         defines.push(("ECHO_STATE_BYTES", state_bytes.to_string()));

@@ -1,0 +1,48 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
+/*
+ * Who may choose the law for a socket of theirs (setsockopt, TCP_CONGESTION). The kernel knows two kinds of congestion
+ * control, those for everybody and those for CAP_NET_ADMIN, and a law of the second kind could not be chosen in a
+ * namespace. So the law is for everybody, and this program, attached to the root of all cgroups, refuses others than
+ * ALLOWED_USERS. What the operator chose, by the sysctl, a route or a socket that others inherit, does not come by here.
+ */
+#ifndef FADELAB_CHOOSE_H
+#define FADELAB_CHOOSE_H
+
+#include "flow.h"
+
+#define CHOOSE_ALLOW 1
+#define CHOOSE_REFUSE 0
+/* Longer names are cut there by the kernel (TCP_CA_NAME_MAX less the zero byte). */
+#define CHOOSE_NAME_BYTES_MAX 15
+/* The kernel shows no more of a value, and wants to be told that the rest is to be as it was. */
+#define CHOOSE_SHOWN_BYTES 4096
+
+static const u32 allowed_users[] = {ALLOWED_USERS};
+
+/* Whether the value names this law: up to its end, or to a zero byte. */
+ALWAYS_INLINE u32 choose_names_us(const struct bpf_sockopt *option)
+{
+	const char *name = option->optval;
+	const u32 bytes = sizeof(CC_NAME) - 1;
+
+	for (u32 i = 0; i < bytes; i++)
+		if ((const void *)(name + i + 1) > option->optval_end || name[i] != CC_NAME[i])
+			return 0;
+	return bytes == CHOOSE_NAME_BYTES_MAX || (const void *)(name + bytes + 1) > option->optval_end || !name[bytes];
+}
+
+SEC("cgroup/setsockopt") int choose_law(struct bpf_sockopt *option)
+{
+	u32 user = (u32)bpf_get_current_uid_gid();
+
+	if (option->optlen > CHOOSE_SHOWN_BYTES)
+		option->optlen = 0;
+	if (option->level != IPPROTO_TCP_LEVEL || option->optname != TCP_CONGESTION || !choose_names_us(option))
+		return CHOOSE_ALLOW;
+	for (u32 i = 0; i < sizeof(allowed_users) / sizeof(allowed_users[0]); i++)
+		if (allowed_users[i] == user)
+			return CHOOSE_ALLOW;
+	return CHOOSE_REFUSE;
+}
+
+#endif /* FADELAB_CHOOSE_H */
