@@ -35,10 +35,12 @@ function sharesFigure() {
 			x: { min: -0.6, max: n - 0.4, ticks: ticks ?? numbers, label: ticks ? "" : "Flow" },
 			y: { ...ends(reach, { zero: true }), label: "Goodput (Mbit/s)" }, marks,
 		}],
-		// Of one mixture the points have the looks of its laws, and none has its own.
-		legend: senders.length > 0 && laws.length === 1 ? senders : [...senders, ...lawEntries(laws)],
+		// Points of a mixture have the looks of its laws, and none has its own.
+		legend: [...lawEntries(laws.filter((law) => !law.senders)), ...senders].filter(firstOfItsLabel),
 	};
 }
+
+const firstOfItsLabel = (entry, place, all) => all.findIndex(({ label }) => label === entry.label) === place;
 
 const spreadSeeds = () => (state.seed == null ? intervalText() : `seed ${report.seeds[state.seed]}`);
 

@@ -1,9 +1,10 @@
 //! What this machine can do with laws in its kernel, in plain words.
 
 use std::fs;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 use crate::Version;
+use crate::cgroup::cgroup_root;
 use crate::compile;
 use crate::object::{LoadError, load};
 use crate::sender::Unit;
@@ -197,12 +198,4 @@ fn trial() -> Item {
             "the kernel may lack CONFIG_BPF_JIT=y or CONFIG_BPF_SYSCALL=y",
         ),
     }
-}
-
-/// Where the file system of cgroups is mounted.
-pub fn cgroup_root() -> Option<PathBuf> {
-    let mounts = fs::read_to_string("/proc/self/mounts").ok()?;
-    let mut mounts = mounts.lines().map(|line| line.split(' ').collect::<Vec<_>>());
-    let found = mounts.find(|fields| fields.get(2) == Some(&"cgroup2"))?;
-    Some(PathBuf::from(found.get(1)?))
 }

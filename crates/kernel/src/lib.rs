@@ -7,6 +7,7 @@
 #![warn(missing_docs)]
 
 pub mod attach;
+mod cgroup;
 pub mod check;
 pub mod compile;
 pub mod default;

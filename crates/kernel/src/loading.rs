@@ -4,7 +4,7 @@
 use std::io;
 use std::path::PathBuf;
 
-use crate::check::cgroup_root;
+use crate::cgroup::cgroup_root;
 use crate::compile::CompileError;
 use crate::default::{self, DefaultLaw};
 use crate::device::Device;

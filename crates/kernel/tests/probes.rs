@@ -188,9 +188,9 @@ fn calls(law: &str, pairs: &[(&str, f64)], cases: &[Case]) -> Vec<Vec<Recorded>>
         let again = segments_again(case, &unit.name, &mut recorder);
         assert_eq!(again, case.again, "{}: segments sent again", case.name);
     }
-    let (calls_n, lost_n) = recorder.finish().expect("memory");
+    let (_, lost_n) = recorder.finish().expect("memory");
     assert_eq!(lost_n, 0, "the ring has room");
-    let all = written.read(&head, calls_n);
+    let (all, _) = written.read();
     let of_case = |place| all.iter().filter(move |call| call.flow == place as u64 + 1).cloned();
     (0..cases.len()).map(|place| of_case(place).collect()).collect()
 }

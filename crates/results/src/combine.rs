@@ -53,7 +53,9 @@ fn clashing_laws(parts: &[(String, Experiment)]) -> Vec<(String, String)> {
 fn check((one, first): &(String, Experiment), (other, second): &(String, Experiment)) -> Result<(), String> {
     let mut shared = false;
     for run in &first.runs {
-        let Some(rival) = second.runs.iter().find(|rival| rival.point == run.point) else {
+        // Laws alone and side by side have other flows: one is held against its like.
+        let rivals = || second.runs.iter().filter(|rival| rival.point == run.point);
+        let Some(rival) = rivals().find(|rival| rival.law == run.law).or_else(|| rivals().next()) else {
             continue;
         };
         shared = true;

@@ -9,7 +9,7 @@ use fadelab_results::curves::Curves;
 use fadelab_results::print::{self, Form, Tables};
 use fadelab_results::report::paper::{Figures, Request};
 use fadelab_results::versus::Beside;
-use fadelab_results::{Summary, table};
+use fadelab_results::{Summary, combine, table};
 use fadelab_run::flow::FlowSpec;
 use fadelab_run::spec::RunSpec;
 
@@ -211,6 +211,15 @@ fn the_page_draws_the_flows_of_both_sides() {
     assert_eq!(senders.collect::<Vec<_>>(), ["reno", "cubic"]);
     assert_eq!(of(2).flow_senders, [0, 1]);
     assert!(of(1).senders.is_empty());
+}
+
+#[test]
+fn two_results_of_pairs_share_a_page() {
+    // Goal: a result in which laws run alone and in pairs, so with other flows each, fits on a page with another of its
+    // kind.
+    let part = |name: &str| (name.to_owned(), lab().experiment());
+    let both = combine(vec![part("a"), part("b")]).unwrap();
+    assert_eq!(both.runs.len(), 2 * lab().runs.len());
 }
 
 #[test]

@@ -177,6 +177,9 @@ impl Planner<'_> {
             }
         }
         self.warn_of_unread()?;
+        if self.versus.is_some() {
+            warnings::of_pairs(&mut self.warnings, &runs);
+        }
         let seeds_swept = runs.windows(2).any(|pair| pair[0].seed != pair[1].seed);
         let mut sweep_keys: Vec<String> = self
             .axes

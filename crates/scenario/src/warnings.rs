@@ -1,8 +1,12 @@
 //! What a network allows and is rarely meant.
 
+use std::collections::BTreeSet;
+
+use fadelab_run::app::Span;
 use fadelab_run::flow::FlowSpec;
 use fadelab_run::network::{Edge, LinkId};
 
+use crate::plan::PlannedRun;
 use crate::topology::{Hop, Topology};
 use crate::unit::{BufferSize, Scalar};
 
@@ -61,4 +65,49 @@ fn of_router(links: &[Edge], flow: &FlowSpec) -> Option<String> {
         flow.group,
         laws.join(", ")
     ))
+}
+
+/// Adds what makes figures of laws that share a link say something else than one may think: harm that compares
+/// different links, and an interval in which one side is alone for a while.
+pub fn of_pairs(warnings: &mut Vec<String>, runs: &[PlannedRun]) {
+    warnings.extend(runs.iter().find_map(|run| of_unequal_buffers(run, runs)));
+    warnings.extend(runs.iter().find_map(of_late_start));
+}
+
+/// The buffer of a link is a bandwidth-delay product, which counts the longest round trip over it: that differs between
+/// runs of laws whose flows have different delays.
+fn of_unequal_buffers(run: &PlannedRun, runs: &[PlannedRun]) -> Option<String> {
+    let shown = run.spec.network.links.iter().find(|link| link.shown)?;
+    let here = runs.iter().filter(|other| other.point == run.point);
+    let links = here.flat_map(|other| other.spec.network.links.iter().filter(|link| link.name == shown.name));
+    let packets: BTreeSet<u32> = links.filter_map(|link| link.buffer.packets).collect();
+    let (least, most) = (packets.first()?, packets.last()?);
+    (least < most).then(|| {
+        format!(
+            "the buffer of link `{}` is {least} packets in some runs and {most} in others, since a bandwidth-delay \
+             product counts the longest round trip of each: harm compares different links; give it in packets or bytes",
+            shown.name
+        )
+    })
+}
+
+/// A side that starts behind the warm-up: until then the other is measured alone. A twentieth of what is measured is
+/// let pass, in which flows begin at random.
+fn of_late_start(run: &PlannedRun) -> Option<String> {
+    let latest_ns = |flow: &&FlowSpec| match flow.app.start() {
+        Span::Fixed { ns } => ns,
+        Span::Uniform { max_ns, .. } => max_ns,
+        Span::Exponential { .. } => 0,
+    };
+    let flow = run.spec.flows.iter().max_by_key(latest_ns)?;
+    let (start_ns, spec) = (latest_ns(&flow), &run.spec);
+    let alone_ns = start_ns.saturating_sub(spec.warmup_ns);
+    let (start_s, warmup_s) = (start_ns as f64 / 1e9, spec.warmup_ns as f64 / 1e9);
+    (alone_ns > spec.duration_ns.saturating_sub(spec.warmup_ns) / 20).then(|| {
+        format!(
+            "flow `{}` starts at {start_s} s, behind the warm-up of {warmup_s} s: shares and harm count the time \
+             before, in which the other side is alone; give a longer run.warmup",
+            flow.name
+        )
+    })
 }

@@ -242,3 +242,38 @@ fn what_cannot_be_is_refused_with_its_place() {
         assert!(refused.contains(expected), "{refused}\nfor {text}");
     }
 }
+
+#[test]
+fn figures_that_compare_different_things_are_warned_of() {
+    // Goal: a buffer in bandwidth-delay products that differs between the runs that harm compares is named with both
+    // sizes, and a side that starts behind the warm-up with both times; equal delays, a buffer in packets and starts
+    // within the warm-up are no reason.
+    let warned = |more: &str| {
+        let laws = "[versus]\nlaws = ['cubic', 'reno']\n";
+        let mut warnings = read(&format!("{laws}{more}")).unwrap().warnings;
+        warnings.retain(|warning| warning.contains("harm"));
+        warnings
+    };
+    assert_eq!(warned("[flow]\ncount = 2\n"), [""; 0]);
+    let [buffer] = &warned("[flow.second]\ndelay = '10 ms'\n")[..] else {
+        panic!("one warning")
+    };
+    let sizes = "link `bottleneck` is 3 packets in some runs and 4 in others";
+    assert!(
+        buffer.contains(sizes) && buffer.contains("give it in packets"),
+        "{buffer}"
+    );
+    let fixed = "[topology.bottleneck]\nrate = '1 Mbit/s'\ndelay = '1 ms'\nbuffer = '20 pkt'\n";
+    let text =
+        format!("[run]\nduration = '1 s'\n{fixed}[versus]\nlaws = ['cubic', 'reno']\n[flow.second]\ndelay = '10 ms'\n");
+    let plan = parse(text.as_bytes(), "s.toml", Path::new(""), &Options::default()).unwrap();
+    assert!(
+        !plan.warnings.iter().any(|warning| warning.contains("harm")),
+        "{:?}",
+        plan.warnings
+    );
+    let [late] = &warned("[flow.second]\nstart = '500 ms'\n")[..] else {
+        panic!("one warning")
+    };
+    assert!(late.contains("starts at 0.5 s, behind the warm-up of 0"), "{late}");
+}

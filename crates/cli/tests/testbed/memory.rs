@@ -43,10 +43,10 @@ fn what_a_flow_s_law_remembers_in_a_kernel_is_what_its_calls_left() {
     ];
     run(&scratch, "out", &vcp);
     let calls = scratch.0.join("vcp.calls");
-    let head = kernel::head(&calls).unwrap();
+    let history = |flow| kernel::history(kernel::open(&calls).unwrap().unwrap(), Some(flow));
     // Both ends of a connection have the law.
     let left: BTreeSet<Vec<u64>> = (1..=4)
-        .filter_map(|flow| kernel::history(&calls, &head, Some(flow)).ok())
+        .filter_map(|flow| history(flow).ok())
         .flat_map(|history| history.changes.into_iter().map(|change| change.values))
         .collect();
     let watched = watched(&scratch);

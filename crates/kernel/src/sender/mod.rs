@@ -13,7 +13,7 @@ use libbpf_rs::{Link, MapCore, MapFlags, MapHandle, MapType, Object, OpenObject}
 
 use crate::Version;
 use crate::attach::{self, Attached, Direction, FilterRecord};
-use crate::check::cgroup_root;
+use crate::cgroup::cgroup_root;
 use crate::device::{Device, Framing};
 use crate::object::{LoadError, load};
 use crate::turn::{self, Turn};

@@ -116,6 +116,7 @@ pub fn matrices(summary: &Summary, link: &str, width: Option<usize>) -> Vec<Matr
 fn counts(here: &[&Beside]) -> Option<String> {
     match in_order(here.iter().map(|beside| (beside.flows, beside.beside_flows)))[..] {
         [(1, 1)] => Some(", one flow beside one".to_owned()),
+        [(1, others)] => Some(format!(", one flow beside {others}")),
         [(flows, others)] => Some(format!(", {flows} flows beside {others}")),
         _ => None,
     }
