@@ -15,7 +15,7 @@
 #define CHOOSE_REFUSE 0
 /* Longer names are cut there by the kernel (TCP_CA_NAME_MAX less the zero byte). */
 #define CHOOSE_NAME_BYTES_MAX 15
-/* The kernel shows no more of a value, and wants to be told that the rest is to be as it was. */
+/* The kernel shows no more of a value; before 6.4 it has to be told that the rest is to be as it was. */
 #define CHOOSE_SHOWN_BYTES 4096
 
 static const u32 allowed_users[] = {ALLOWED_USERS};
