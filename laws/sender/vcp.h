@@ -363,7 +363,7 @@ LAW u64 vcp_grown_q32(struct vcp_sender_state *s, const struct vcp_sender_params
 		u64 grown_q32 = fixed_add(cwnd_q32, fixed_mul(vcp_mi_gain_cached_q32(s, p), pkts));
 
 		LAW_STEP("low: multiplicative increase, cwnd += (1 + xi)^x - 1 per packet, load below 80 %");
-		if (p->grants || !s->trust.reno_rounds)
+		if (!s->trust.reno_rounds)
 			return grown_q32;
 		LAW_STEP("divergence 11: a loss under low load not long ago, the window grows by no more than Reno's");
 		return fixed_min(grown_q32, reno_grown_q32(cwnd_q32, ssthresh_pkts, pkts, 1));
@@ -380,6 +380,13 @@ LAW void vcp_count_round(struct vcp_sender_state *s, const struct law_ack *ack, 
 	s->trust.held_back |= code > VCP_LOW;
 	if (trust_round_ends(&s->trust, ack))
 		trust_end_round(&s->trust);
+}
+
+/* After a loss; with `grants = "all"` nothing is ever held against routers. */
+LAW void vcp_distrust(struct vcp_sender_state *s, const struct vcp_sender_params *p)
+{
+	if (!p->grants)
+		trust_lost(&s->trust);
 }
 
 LAW void vcp_sender_on_ack(void *state, const void *params, const struct law_ack *ack, struct law_control *control)
@@ -417,33 +424,26 @@ LAW void vcp_sender_on_ack(void *state, const void *params, const struct law_ack
 	reno_remember(&s->memory, ack, control);
 }
 
-/* ssthresh after a loss, at which the host ends its recovery. */
-LAW u32 vcp_after_loss_pkts(struct vcp_sender_state *s, const struct vcp_sender_params *p, u32 cwnd_pkts)
-{
-	u64 decreased_pkts = fixed_max((u64)cwnd_pkts * p->beta / 1000000, 1);
-
-	if (p->loss == 1 || loss_history_congested(s->history, p->history_form, p->history_size, p->history_acks)) {
-		LAW_STEP("loss = beta, or history that shows overload: ssthresh = beta cwnd");
-		trust_lost(&s->trust);
-		return (u32)decreased_pkts;
-	}
-	LAW_STEP("loss = history without overload (vcp-ton-2010 section IV-D): an error of the channel, the window stays");
-	return cwnd_pkts < 1 ? 1 : cwnd_pkts;
-}
-
 LAW void vcp_sender_on_loss(void *state, const void *params, const struct law_ack *ack, u32 cause,
                             struct law_control *control)
 {
 	struct vcp_sender_state *s = state;
 	const struct vcp_sender_params *p = params;
+	u32 cwnd_pkts = control->cwnd_pkts;
 
 	(void)cause;
-	if (p->loss == 0) {
+	if (p->loss == 2 && !loss_history_congested(s->history, p->history_form, p->history_size, p->history_acks)) {
+		LAW_STEP(
+			"loss = history without overload (vcp-ton-2010 section IV-D): an error of the channel, the window stays");
+		control->ssthresh_pkts = cwnd_pkts < 1 ? 1 : cwnd_pkts;
+	} else if (p->loss == 0) {
 		LAW_STEP("loss = reno: a loss halves the window");
 		reno_halve(&s->window, p->halving, control);
-		trust_lost(&s->trust);
+		vcp_distrust(s, p);
 	} else {
-		control->ssthresh_pkts = vcp_after_loss_pkts(s, p, control->cwnd_pkts);
+		LAW_STEP("loss = beta, or history that shows overload: ssthresh = beta cwnd");
+		control->ssthresh_pkts = (u32)fixed_max((u64)cwnd_pkts * p->beta / 1000000, 1);
+		vcp_distrust(s, p);
 	}
 	reno_remember(&s->memory, ack, control);
 }
@@ -452,10 +452,9 @@ LAW void vcp_sender_on_rto(void *state, const void *params, const struct law_ack
 {
 	struct vcp_sender_state *s = state;
 
-	(void)params;
 	(void)ack;
 	reno_timeout(&s->memory, control);
-	trust_lost(&s->trust);
+	vcp_distrust(s, params);
 }
 
 LAW_TABLE struct law_sender vcp_sender = {

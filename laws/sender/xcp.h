@@ -163,6 +163,13 @@ LAW void xcp_count_round(struct xcp_sender_state *s, const struct law_ack *ack)
 	s->granted_q32 = 0;
 }
 
+/* After a loss; with `grants = "all"` nothing is ever held against routers. */
+LAW void xcp_distrust(struct xcp_sender_state *s, const struct xcp_sender_params *p)
+{
+	if (!p->grants)
+		trust_lost(&s->trust);
+}
+
 /* What becomes of a window that a grant would bring to `granted_q32`. */
 LAW u64 xcp_bounded_q32(const struct xcp_sender_state *s, const struct law_ack *ack, u32 ssthresh_pkts, u64 cwnd_q32,
                         u64 granted_q32)
@@ -207,7 +214,6 @@ LAW void xcp_sender_on_ack(void *state, const void *params, const struct law_ack
 	/* A host that reduces the window step by step passes through others: a half's fraction is not held against them. */
 	if (!p->halving)
 		window_get(&s->window, control);
-	/* A repeated feedback was applied when it came. */
 	if (!p->grants)
 		xcp_count_round(s, ack);
 	if (!confirmed_by_router(ack)) {
@@ -216,6 +222,7 @@ LAW void xcp_sender_on_ack(void *state, const void *params, const struct law_ack
 			window_set(&s->window, control,
 			           reno_grown_q32(window_get(&s->window, control), control->ssthresh_pkts, ack->acked_pkts, 1));
 	} else if (counts && ack->feedback.present && ack->feedback.len >= XCP_ACK_BYTES) {
+		/* A repeated feedback was applied when it came. */
 		s64 feedback_Bps = bytes_get_s32(ack->feedback.bytes);
 
 		s->history = loss_history_push(s->history, feedback_Bps < 0);
@@ -239,7 +246,7 @@ LAW void xcp_sender_on_loss(void *state, const void *params, const struct law_ac
 	if (p->loss == 0 || loss_history_congested(s->history, p->history_form, p->history_size, p->history_acks)) {
 		LAW_STEP("loss = reno, or history that shows negative feedback: a loss halves the window");
 		reno_halve(&s->window, p->halving, control);
-		trust_lost(&s->trust);
+		xcp_distrust(s, p);
 	} else {
 		LAW_STEP("loss = history without negative feedback: an error of the channel, the window stays");
 		control->ssthresh_pkts = control->cwnd_pkts ? control->cwnd_pkts : 1;
@@ -251,10 +258,9 @@ LAW void xcp_sender_on_rto(void *state, const void *params, const struct law_ack
 {
 	struct xcp_sender_state *s = state;
 
-	(void)params;
 	(void)ack;
 	reno_timeout(&s->memory, control);
-	trust_lost(&s->trust);
+	xcp_distrust(s, params);
 }
 
 LAW_TABLE struct law_sender xcp_sender = {

@@ -78,8 +78,8 @@ LAW u32 xcp_option_get_data(const u8 *option, const struct law_format *format, u
 	bytes_put_u32(feedback, float15_decode(rtt));
 	bytes_put_u32(feedback + XCP_FEEDBACK_AT_X, float16_unsigned_decode(x));
 	bytes_put_s32(feedback + XCP_FEEDBACK_AT_DELTA, float16_signed_decode(delta));
-	if ((rtt | XCP_OPTION_CONFIRMED) == (XCP_OPTION_ABSENT_SIGNED | XCP_OPTION_CONFIRMED) ||
-	    x == XCP_OPTION_ABSENT_UNSIGNED || delta == XCP_OPTION_ABSENT_SIGNED)
+	if ((rtt & ~XCP_OPTION_CONFIRMED) == XCP_OPTION_ABSENT_SIGNED || x == XCP_OPTION_ABSENT_UNSIGNED ||
+	    delta == XCP_OPTION_ABSENT_SIGNED)
 		return 0;
 	return rtt & XCP_OPTION_CONFIRMED ? LAW_CODEC_PRESENT | LAW_CODEC_CONFIRMED : LAW_CODEC_PRESENT;
 }

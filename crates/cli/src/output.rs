@@ -60,10 +60,16 @@ pub fn print_told(text: &str) -> Result<(), Failure> {
     print(&fitted(text, width()))
 }
 
-/// A table without lines that fits standard output by wrapping its cells.
-pub fn table() -> Table {
+/// A table without lines whose rows are a line each, however wide that is.
+pub fn wide_table() -> Table {
     let mut table = Table::new();
     table.load_style(presets::NOTHING);
+    table
+}
+
+/// A table without lines that fits standard output by wrapping its cells.
+pub fn table() -> Table {
+    let mut table = wide_table();
     table.set_content_arrangement(ContentArrangement::Dynamic);
     table.set_width(columns() as u16);
     table

@@ -14,7 +14,6 @@
 enum call_role {
 	CALL_OF_SENDER = 0,
 	CALL_OF_RECEIVER = 1,
-	CALL_OF_ROUTER = 2,
 };
 
 /* The functions of a sender's table, in its order. */
@@ -43,7 +42,7 @@ struct call_chain {
 };
 
 struct call_head {
-	u64 id;       /* of the flow, the receiving end or the router, from 1 */
+	u64 id;       /* of the flow or the receiving end, from 1 */
 	u64 sequence; /* among the calls of that, from 1 */
 	u64 lost_n;   /* of those before it, the ones that found no room */
 	u64 time_ns;

@@ -1,25 +1,15 @@
 //! Laws that users bring, compiled for a kernel: a receiver beside its sender, and what no kernel tells.
 
+#[allow(dead_code, reason = "other tests use the rest of it")]
+#[path = "common/own.rs"]
+mod own;
+
 use fadelab_kernel::Version;
 use fadelab_kernel::compile::CompileError;
 use fadelab_kernel::router::object::{Recipe, compile, obstacle};
 use fadelab_kernel::sender::Unit;
-use fadelab_laws::own::{Source, SourceFile, load_text};
 use fadelab_laws::{capacity, router, sender};
-
-fn bring(name: &str, text: &str) {
-    let file = format!("{name}.h");
-    let source = Source {
-        name: name.to_owned(),
-        path: file.clone().into(),
-        files: vec![SourceFile {
-            name: file,
-            text: text.to_owned(),
-        }],
-        ..Source::default()
-    };
-    load_text(&source).unwrap_or_else(|error| panic!("{error}"));
-}
+use own::bring_text;
 
 /// Whether there is no compiler, without which nothing is to be tested.
 fn has_no_compiler<T>(result: &Result<T, CompileError>) -> bool {
@@ -33,7 +23,7 @@ fn has_no_compiler<T>(result: &Result<T, CompileError>) -> bool {
 #[test]
 fn a_receiver_beside_its_sender_is_found() {
     // Goal: a law that a user brings is one file: its receiver's half is compiled from the header of the sender.
-    bring(
+    bring_text(
         "whole",
         r#"
 #include "law.h"
@@ -87,7 +77,7 @@ LAW_TABLE struct law_router joint_router = {
 	LAW_NO_PARAMS,
 };
 "#;
-    bring("joint", &(part("joint", "\tout->spare_Bps = 0;") + law));
+    bring_text("joint", &(part("joint", "\tout->spare_Bps = 0;") + law));
     let (law, part) = (router("joint").expect("brought"), capacity("joint").expect("brought"));
     let object = compile(&Recipe {
         law,
@@ -104,7 +94,7 @@ LAW_TABLE struct law_router joint_router = {
 #[test]
 fn a_law_with_queues_has_no_place_at_a_device() {
     // Goal: whoever puts a law at a device is told that the device has one queue, by the law's name.
-    bring(
+    bring_text(
         "several",
         r#"
 #include "law.h"
@@ -167,8 +157,8 @@ fn what_no_kernel_tells_is_refused_where_it_is_read() {
     // Goal: a part that reads what a device cannot know is refused with the field, the reason and its line; one that
     // leaves the line out for a kernel is taken, and both run in the simulator.
     let line = "\tout->spare_Bps = (s64)interval->received_bytes;";
-    bring("hears", &part("hears", line));
-    bring("spares", &part("spares", &format!("#ifndef __bpf__\n{line}\n#endif")));
+    bring_text("hears", &part("hears", line));
+    bring_text("spares", &part("spares", &format!("#ifndef __bpf__\n{line}\n#endif")));
     let law = router("xcp").expect("registered");
     let compiled = ["hears", "spares"].map(|part| {
         let part = capacity(part).expect("brought");

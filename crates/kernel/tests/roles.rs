@@ -10,14 +10,14 @@ use std::io::{Read, Write};
 use std::net::Shutdown;
 use std::os::fd::AsRawFd;
 
-use common::connection::{Connection, DATA_SEGS_IN, told};
+use common::connection::{Connection, DATA_SEGS_IN, SEGS_OUT, stay_on_one_processor, told};
+use common::own::bring_text;
 use common::{Namespace, Pair, offload, possible, run, unique};
 use fadelab_kernel::Version;
 use fadelab_kernel::device::Device;
 use fadelab_kernel::router::object::{Recipe, compile};
 use fadelab_kernel::router::{Outcome, Place, Program};
 use fadelab_kernel::sender::{Sender, Unit};
-use fadelab_laws::own::{Source, SourceFile, load_text};
 use fadelab_laws::{capacity, router, sender};
 use libbpf_rs::{MapCore, MapFlags};
 use packet::{ETHERNET, Made};
@@ -109,22 +109,8 @@ LAW_TABLE struct law_receiver counter_receiver = {
 };
 "#;
 
-fn bring(name: &str, text: &str) {
-    let file = format!("{name}.h");
-    load_text(&Source {
-        name: name.to_owned(),
-        path: file.clone().into(),
-        files: vec![SourceFile {
-            name: file,
-            text: text.to_owned(),
-        }],
-        ..Source::default()
-    })
-    .unwrap_or_else(|error| panic!("{error}"));
-}
-
 fn keeper() -> Program {
-    bring("keeper", KEEPER);
+    bring_text("keeper", KEEPER);
     let (law, part) = (
         router("keeper").expect("brought"),
         capacity("configured").expect("registered"),
@@ -252,6 +238,7 @@ struct Tally {
     wrong: u64,
     bytes: u64,
     came: u64,
+    sent: u64,
     payload_bytes: u64,
 }
 
@@ -286,6 +273,7 @@ fn transfer(object: &[u8], control: &str, way: Way, ipv6: bool) -> Tally {
         wrong: word(3),
         bytes: word(4),
         came: told(&connection.far, DATA_SEGS_IN).into(),
+        sent: told(&connection.near, SEGS_OUT).into(),
         payload_bytes: payload as u64,
     }
 }
@@ -307,8 +295,11 @@ fn check(told: &Tally, way: Way, ipv6: bool) {
         assert_eq!((told.known, told.counted), (0, 0), "{case}");
         return;
     }
-    // The first one has none before it.
-    assert_eq!(told.counted, segments - 1, "{case}");
+    // The first one has none before it, nor one behind what was sent without arriving as data: the opening, the end, and
+    // on a busy machine a repeated segment or a probe of a closed window.
+    let others = told.sent - segments;
+    assert!((1..=10).contains(&others), "{case}");
+    assert!((segments - others..segments).contains(&told.counted), "{case}");
     match way {
         Way::Together { may_be_cut: false } | Way::Joined => {
             assert!((1..segments * 2 / 3).contains(&told.known), "{case}");
@@ -326,12 +317,13 @@ fn a_receiver_is_told_each_segment_and_its_role() {
     if !possible(&["ip", "clang"]) {
         return;
     }
-    bring("counter", COUNTER);
+    bring_text("counter", COUNTER);
     let unit = Unit {
         name: unique("kc").chars().rev().take(15).collect(),
         ..Unit::new(sender("counter").expect("brought"), Version::running().expect("Linux"))
     };
     let object = unit.compile().expect("it compiles");
+    stay_on_one_processor();
     for ipv6 in [false, true] {
         for way in [
             Way::Apart,

@@ -1,6 +1,6 @@
 //! What a network allows and is rarely meant.
 
-use std::collections::BTreeSet;
+use std::collections::BTreeMap;
 
 use fadelab_run::app::Span;
 use fadelab_run::flow::FlowSpec;
@@ -70,25 +70,27 @@ fn of_router(links: &[Edge], flow: &FlowSpec) -> Option<String> {
 /// Adds what makes figures of laws that share a link say something else than one may think: harm that compares
 /// different links, and an interval in which one side is alone for a while.
 pub fn of_pairs(warnings: &mut Vec<String>, runs: &[PlannedRun]) {
-    warnings.extend(runs.iter().find_map(|run| of_unequal_buffers(run, runs)));
+    warnings.extend(of_unequal_buffers(runs));
     warnings.extend(runs.iter().find_map(of_late_start));
 }
 
 /// The buffer of a link is a bandwidth-delay product, which counts the longest round trip over it: that differs between
 /// runs of laws whose flows have different delays.
-fn of_unequal_buffers(run: &PlannedRun, runs: &[PlannedRun]) -> Option<String> {
-    let shown = run.spec.network.links.iter().find(|link| link.shown)?;
-    let here = runs.iter().filter(|other| other.point == run.point);
-    let links = here.flat_map(|other| other.spec.network.links.iter().filter(|link| link.name == shown.name));
-    let packets: BTreeSet<u32> = links.filter_map(|link| link.buffer.packets).collect();
-    let (least, most) = (packets.first()?, packets.last()?);
-    (least < most).then(|| {
-        format!(
-            "the buffer of link `{}` is {least} packets in some runs and {most} in others, since a bandwidth-delay \
-             product counts the longest round trip of each: harm compares different links; give it in packets or bytes",
-            shown.name
-        )
-    })
+fn of_unequal_buffers(runs: &[PlannedRun]) -> Option<String> {
+    let mut known = BTreeMap::new();
+    let links = runs
+        .iter()
+        .flat_map(|run| run.spec.network.links.iter().map(|link| (&run.point[..], link)));
+    let unequal = links.filter(|(_, link)| link.shown).find_map(|(point, link)| {
+        let packets = link.buffer.packets?;
+        let first = *known.entry((point, &link.name)).or_insert(packets);
+        (first != packets).then(|| (&link.name, first.min(packets), first.max(packets)))
+    });
+    let (name, least, most) = unequal?;
+    Some(format!(
+        "the buffer of link `{name}` is {least} packets in some runs and {most} in others, since a bandwidth-delay \
+         product counts the longest round trip of each: harm compares different links; give it in packets or bytes"
+    ))
 }
 
 /// A side that starts behind the warm-up: until then the other is measured alone. A twentieth of what is measured is

@@ -10,6 +10,7 @@ use fadelab_kernel::sender::LiveFlow;
 use fadelab_kernel::spaces::described as described_space;
 use fadelab_kernel::store::{self, Entry};
 use fadelab_lab::Failure;
+use fadelab_laws::Sender;
 use nix::unistd::{Uid, User};
 
 use super::unload::used;
@@ -173,8 +174,10 @@ fn feedback(law: &str, flow: &LiveFlow) -> String {
         return "none yet".to_owned();
     }
     let age_ms = flow.time_us.saturating_sub(flow.feedback_us) / 1000;
-    if !flow.is_confirmed && ["vcp", "xcp"].contains(&law) {
-        return format!("no router of {law} on the path, acts as Reno");
+    if let Some(router) = fadelab_laws::sender(law).and_then(Sender::router)
+        && !flow.is_confirmed
+    {
+        return format!("no router `{router}` on the path, as Reno");
     }
     let said = match (law, flow.feedback.as_slice()) {
         ("vcp", [code, ..]) => ["none", "low load", "high load", "overload"][usize::from(code & 3)].to_owned(),

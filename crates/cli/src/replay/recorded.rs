@@ -3,6 +3,7 @@
 
 use std::fmt::Write;
 
+use comfy_table::CellAlignment;
 use fadelab_lab::Failure;
 use fadelab_lab::replay::kernel::{self, Found, History, Recording};
 use fadelab_laws::abi;
@@ -55,36 +56,24 @@ pub fn watch(recording: Recording, flow: Option<u64>) -> Result<(), Failure> {
 
 fn history(history: &History) -> String {
     let watch = history.law.watch();
-    let mut rows = vec![["time", "event"].map(str::to_owned).to_vec()];
-    rows[0].extend(watch.iter().map(|info| info.name.to_owned()));
+    let mut table = output::wide_table();
+    table.set_header(["time", "event"].into_iter().chain(watch.iter().map(|info| info.name)));
     for change in &history.changes {
         let cause = (change.function == "on_loss").then_some(change.cause);
         let event = event_of(change.function, cause, change.ack.as_ref());
-        let mut row = vec![format!("{:.6} s", change.time_ns as f64 / 1e9), event];
-        row.extend(watch.iter().zip(&change.values).map(|(info, raw)| info.written(*raw)));
-        rows.push(row);
+        let values = watch.iter().zip(&change.values).map(|(info, raw)| info.written(*raw));
+        let time = format!("{:.6} s", change.time_ns as f64 / 1e9);
+        table.add_row([time, event].into_iter().chain(values));
     }
-    let widths: Vec<usize> = (0..rows[0].len())
-        .map(|column| rows.iter().map(|row| row[column].len()).max().unwrap_or(0))
-        .collect();
-    let mut text = format!(
-        "flow {}, law {}: what it declares to be watched, after each call that changed any of it\n",
+    for (_, column) in table.column_iter_mut().enumerate().filter(|(place, _)| *place != 1) {
+        column.set_cell_alignment(CellAlignment::Right);
+    }
+    format!(
+        "flow {}, law {}: what it declares to be watched, after each call that changed any of it\n{}\n",
         history.flow,
-        history.law.name()
-    );
-    for row in &rows {
-        let cell = |(column, cell): (usize, &String)| {
-            let width = widths[column];
-            if column == 1 {
-                format!("{cell:<width$}")
-            } else {
-                format!("{cell:>width$}")
-            }
-        };
-        let cells: Vec<String> = row.iter().enumerate().map(cell).collect();
-        let _ = writeln!(text, "{}", cells.join("  ").trim_end());
-    }
-    text
+        history.law.name(),
+        output::with_bold_header(&mut table)
+    )
 }
 
 fn told(found: &Found, head: &RecordedHead) -> String {

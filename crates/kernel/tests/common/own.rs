@@ -1,10 +1,10 @@
-//! Laws of `tests/laws`, brought as a user brings one.
+//! Laws brought as a user brings one: those of `tests/laws`, and those that a test has as text.
 
 use std::fs;
 use std::path::Path;
 use std::sync::atomic::{AtomicU32, Ordering};
 
-use fadelab_laws::own;
+use fadelab_laws::own::{self, Source, SourceFile};
 
 /// Laws that tests brought so far.
 static COUNT: AtomicU32 = AtomicU32::new(0);
@@ -23,4 +23,19 @@ pub fn bring(name: &str, change: impl Fn(String) -> String) -> String {
     fs::write(&path, text).expect("room");
     own::load(&path).unwrap_or_else(|error| panic!("{error}"));
     own_name
+}
+
+/// Brings a law, or several of one file, that a test has as text.
+pub fn bring_text(name: &str, text: &str) {
+    let file = format!("{name}.h");
+    own::load_text(&Source {
+        name: name.to_owned(),
+        path: file.clone().into(),
+        files: vec![SourceFile {
+            name: file,
+            text: text.to_owned(),
+        }],
+        ..Source::default()
+    })
+    .unwrap_or_else(|error| panic!("{error}"));
 }

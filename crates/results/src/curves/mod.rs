@@ -217,7 +217,7 @@ fn places(experiment: &Experiment) -> Vec<Place<'_>> {
     places
 }
 
-impl Place<'_> {
+impl<'a> Place<'a> {
     fn shape(&self) -> budget::Shape {
         budget::Shape {
             runs: self.runs.len(),
@@ -243,9 +243,7 @@ impl Place<'_> {
         let most = if self.is_crowd { CROWD_LINES_MAX } else { usize::MAX };
         self.flows.len().min(most)
     }
-}
 
-impl<'a> Place<'a> {
     /// Where a flow of the fullest run is in another: flows are the same by their names.
     fn place_in(&self, run: &Run, flow: usize) -> Option<usize> {
         let flows = &run.spec.flows;
