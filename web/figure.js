@@ -6,8 +6,8 @@
 const PAPER_FONT = "Helvetica, Arial, 'Liberation Sans', sans-serif";
 // In points (1/72 inch): the columns of the usual two-column formats, with lettering that stays readable in them.
 const PAPER = {
-	narrow: { width: 245, label: 8, tick: 7, line: 0.7, height: 132 },
-	wide: { width: 516, label: 8.5, tick: 7.5, line: 0.8, height: 150 },
+	narrow: { width: 240, label: 8, tick: 7, line: 0.7, height: 132 },
+	wide: { width: 504, label: 8.5, tick: 7.5, line: 0.8, height: 150 },
 };
 const POINTS_PER_MM = 72 / 25.4;
 // The name of the vectors' language, in parts: a page that asks nobody for anything spells no address.

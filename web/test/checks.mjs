@@ -184,7 +184,7 @@ export const checks = {
 	async files({ page, downloads }) {
 		const save = (id, n) => `#chart-${id} .save button:nth-child(${n})`;
 		const svg = String(await download(page, downloads, save("utilisation", 1), "two-laws-one-link-utilisation.svg"));
-		assert.match(svg, /^<\?xml[^]*<svg[^>]* width="86\.43mm"/);
+		assert.match(svg, /^<\?xml[^]*<svg[^>]* width="84\.67mm"/);
 		for (const part of ["Utilisation (%)", "Time (s)", "steady", "swinging", 'fill="white"', "<path"]) {
 			assert.ok(svg.includes(part), part);
 		}

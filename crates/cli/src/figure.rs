@@ -15,9 +15,10 @@ use crate::output;
 /// Millimetres that a figure may be wide: the smallest has room for axes, the largest is a poster's.
 const WIDTHS_MM: std::ops::RangeInclusive<f64> = 40.0..=400.0;
 const MM_PER_POINT: f64 = 25.4 / 72.0;
-/// One column and both of the usual two-column paper.
-const NARROW_MM: f64 = 245.0 * MM_PER_POINT;
-const WIDE_MM: f64 = 516.0 * MM_PER_POINT;
+/// One column and both of a two-column paper, the narrower of those of IEEE and ACM (241 and 506 points of TeX, 1/72.27 of
+/// an inch), so that a figure fits both.
+const NARROW_MM: f64 = 240.0 * MM_PER_POINT;
+const WIDE_MM: f64 = 504.0 * MM_PER_POINT;
 
 /// What a band around a mean is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
@@ -47,7 +48,7 @@ pub struct FigureArgs {
     /// File that ends in .svg or .pdf, which is written over [default: SVG to standard output]
     #[arg(short, long, value_name = "FILE")]
     pub out: Option<PathBuf>,
-    /// Width in mm, or narrow or wide: one column (86 mm) or both (182 mm) of a paper
+    /// Width in mm, or narrow or wide: one column (85 mm) or both (178 mm) of a paper
     #[arg(long, value_name = "MM", value_parser = width, default_value = "narrow")]
     pub width: f64,
     /// The link [default: the bottleneck]

@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 
-use clap::{ArgGroup, Args, ValueEnum};
+use clap::{Args, ValueEnum};
 use fadelab_lab::Failure;
 use fadelab_results::print::{self, Form, Tables};
 use fadelab_results::{Summary, write_page};
@@ -22,7 +22,6 @@ pub enum Which {
 
 /// Arguments of `fadelab table`.
 #[derive(Debug, Args)]
-#[command(group(ArgGroup::new("form").required(true)))]
 pub struct TableArgs {
     /// Folder of a result
     pub folder: PathBuf,
@@ -32,12 +31,15 @@ pub struct TableArgs {
     /// As tabular with the rules of booktabs
     #[arg(long, group = "form")]
     pub latex: bool,
-    /// As a Markdown table
+    /// As a Markdown table, which is the default
     #[arg(long, group = "form")]
     pub markdown: bool,
     /// As numbers: of every figure the mean, half the width of its 95 % interval and the number of seeds
     #[arg(long, group = "form")]
     pub csv: bool,
+    /// Only these columns of figures, by heading or how it begins, e.g. goodput,share,wait; not of versus [default: all]
+    #[arg(long, value_name = "NAMES", value_delimiter = ',', conflicts_with = "csv")]
+    pub columns: Vec<String>,
     /// Only this link; repeatable [default: all but access links]
     #[arg(long = "link", value_name = "NAME")]
     pub links: Vec<String>,
@@ -53,10 +55,10 @@ pub struct TableArgs {
 pub fn table(args: &TableArgs) -> Result<(), Failure> {
     let summary = Summary::of(&output::result(&args.folder)?);
     let links = links(args, &summary)?;
-    let form = match (args.latex, args.markdown) {
+    let form = match (args.latex, args.csv) {
         (true, _) => Form::Latex,
-        (_, true) => Form::Markdown,
-        _ => Form::Csv,
+        (_, true) => Form::Csv,
+        _ => Form::Markdown,
     };
     let tables: &[Tables] = match args.which {
         Some(Which::Laws) => &[Tables::Laws],
@@ -65,7 +67,8 @@ pub fn table(args: &TableArgs) -> Result<(), Failure> {
         None if form == Form::Csv => &[Tables::Laws],
         None => &[Tables::Laws, Tables::Groups, Tables::Versus],
     };
-    let text = print::tables(&summary, &links, tables, form);
+    let text = print::tables(&summary, &links, tables, form, &args.columns)
+        .map_err(|error| Failure::Invalid(format!("{}: --columns: {error}", args.folder.display())))?;
     if text.is_empty() {
         let what = match args.which {
             Some(Which::Groups) => "no link of it is shared by several groups of flows: ask for laws",

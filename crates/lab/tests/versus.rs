@@ -90,7 +90,8 @@ fn one_flow_beside_four_of_its_kind_has_a_fifth() {
         (mean(first.harm) - 0.8).abs() < 0.04 && (mean(second.harm) - 0.2).abs() < 0.04,
         "{second:?}"
     );
-    let (early, late) = (mean(first.convergence_s), mean(second.convergence_s));
+    let median = |beside: &Beside| beside.convergence.median_s.unwrap();
+    let (early, late) = (median(first), median(second));
     assert!(early > 0.0 && early < 55.0 && late > 0.0, "{early} {late}");
 }
 

@@ -62,6 +62,38 @@ impl Stat {
     }
 }
 
+/// How long something takes that does not come in every run: what is cut off at the end, and never negative, has no
+/// t-interval.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+pub struct Times {
+    /// Runs in which it came.
+    pub reached: usize,
+    /// All runs.
+    pub of: usize,
+    /// Median over all runs, where those in which it never came are longer than any; absent if it is one of them.
+    pub median_s: Option<f64>,
+    /// The least of those in which it came.
+    pub min_s: Option<f64>,
+    /// The largest of those.
+    pub max_s: Option<f64>,
+}
+
+impl Times {
+    /// Of `of` runs, `reached_s` are the times of those in which it came.
+    pub fn of(mut reached_s: Vec<f64>, of: usize) -> Self {
+        reached_s.sort_by(f64::total_cmp);
+        let middle = |place: usize| reached_s.get(place).copied();
+        let middles = of.checked_sub(1).and_then(|last| middle(last / 2).zip(middle(of / 2)));
+        Self {
+            reached: reached_s.len(),
+            of,
+            median_s: middles.map(|(low, high)| f64::midpoint(low, high)),
+            min_s: reached_s.first().copied(),
+            max_s: reached_s.last().copied(),
+        }
+    }
+}
+
 /// What differences between two things under the same seeds say.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Judged {
@@ -130,6 +162,18 @@ fn sum_of_squares(values: &[f64], mean: f64) -> f64 {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn runs_without_an_end_count_as_the_longest() {
+        // Goal: the median of times of which some never come is that of all runs, and none where it is one of these.
+        let times = |reached: &[f64], of| Times::of(reached.to_vec(), of);
+        assert_eq!(times(&[9.0, 1.0, 3.0], 3).median_s, Some(3.0));
+        assert_eq!(times(&[9.0, 1.0, 3.0], 4).median_s, Some(6.0));
+        assert_eq!(times(&[9.0, 1.0, 3.0], 5).median_s, Some(9.0));
+        let half = times(&[9.0, 1.0, 3.0], 6);
+        assert_eq!((half.median_s, half.min_s, half.max_s), (None, Some(1.0), Some(9.0)));
+        assert_eq!((times(&[], 2).median_s, times(&[], 0).min_s), (None, None));
+    }
 
     #[test]
     fn quantiles_continue_smoothly_beyond_the_table() {

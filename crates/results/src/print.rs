@@ -27,10 +27,20 @@ pub enum Tables {
     Versus,
 }
 
-/// The tables of some links as text that ends with a new line; empty where there is nothing of the kind.
-pub fn tables(summary: &Summary, links: &[String], tables: &[Tables], form: Form) -> String {
+/// The tables of some links as text that ends with a new line; empty where there is nothing of the kind. `columns` names
+/// the columns of figures that a table shows, all where it names none; CSV has them all.
+///
+/// # Errors
+/// A name of `columns` that no table has: what was given, and what there is.
+pub fn tables(
+    summary: &Summary,
+    links: &[String],
+    tables: &[Tables],
+    form: Form,
+    columns: &[String],
+) -> Result<String, String> {
     match form {
-        Form::Csv => tables.iter().map(|&which| csv::table(summary, links, which)).collect(),
-        Form::Latex | Form::Markdown => markup::tables(summary, links, tables, form),
+        Form::Csv => Ok(tables.iter().map(|&which| csv::table(summary, links, which)).collect()),
+        Form::Latex | Form::Markdown => markup::tables(summary, links, tables, form, columns),
     }
 }

@@ -283,7 +283,15 @@ pub(crate) fn shares(point: &[(String, String)], link: &str, contender: &Contend
     }
     let mut share = |group: FlowGroup| {
         let values = figures_of.remove(&group.name).unwrap_or_default();
-        let stat = |place: usize| Stat::of(&values.values().filter_map(|run| run[place]).collect::<Vec<_>>());
+        let stat = |place: usize| {
+            let stat = Stat::of(&values.values().filter_map(|run| run[place]).collect::<Vec<_>>())?;
+            // The mean is of those runs alone in which it came to that, so their spread is no interval of it.
+            let has_interval = !matches!(SHARE_METRICS[place].what, What::Convergence);
+            Some(Stat {
+                ci95_half_width: stat.ci95_half_width.filter(|_| has_interval),
+                ..stat
+            })
+        };
         let metrics = SHARE_METRICS.iter().enumerate();
         Share {
             point: point.to_vec(),

@@ -11,7 +11,7 @@ use serde::Serialize;
 use crate::Run;
 use crate::convergence;
 use crate::distinct::in_order;
-use crate::interval::Stat;
+use crate::interval::{Stat, Times};
 use crate::measure::{self, Metric};
 use crate::shares::{self, FlowGroup};
 
@@ -44,31 +44,24 @@ pub struct Beside {
     pub harm_rtt: Option<Stat>,
     /// How much more goodput the others take than as many of its own kind in their place do.
     pub harm_beyond_itself: Option<Stat>,
-    /// Seconds from the last start until it stays near its fair share, see `groups.parquet`; of seeds in which it does.
-    pub convergence_s: Option<Stat>,
+    /// From the last start until it stays near its fair share, see `groups.parquet`.
+    pub convergence: Times,
     /// Seeds of its runs.
     pub seeds: usize,
 }
 
 /// Names and units of what is told of a law beside another.
-pub const FIGURES: [(&str, &str); 5] = [
+pub const FIGURES: [(&str, &str); 4] = [
     ("share", "1"),
     ("harm", "1"),
     ("harm_rtt", "1"),
     ("harm_beyond_itself", "1"),
-    ("convergence_s", "s"),
 ];
 
 impl Beside {
     /// In the order of [`FIGURES`].
-    pub fn figures(&self) -> [Option<Stat>; 5] {
-        [
-            self.share,
-            self.harm,
-            self.harm_rtt,
-            self.harm_beyond_itself,
-            self.convergence_s,
-        ]
+    pub fn figures(&self) -> [Option<Stat>; 4] {
+        [self.share, self.harm, self.harm_rtt, self.harm_beyond_itself]
     }
 }
 
@@ -213,6 +206,8 @@ fn beside(
     let harm = by_seed(seeds, |had| had.harm);
     let beyond = harm.iter().filter_map(|(seed, harm)| Some(harm - itself.get(seed)?));
     let beyond: Vec<f64> = beyond.filter(|_| law != other).collect();
+    let convergence_s = by_seed(seeds, |had| had.convergence_s).into_values().collect();
+    let seeds_n = in_order(seeds.iter().map(|had| had.seed)).len();
     Beside {
         point: point.to_vec(),
         link: link.to_owned(),
@@ -226,7 +221,7 @@ fn beside(
         harm: stat(&harm),
         harm_rtt: stat(&by_seed(seeds, |had| had.harm_rtt)),
         harm_beyond_itself: Stat::of(&beyond),
-        convergence_s: stat(&by_seed(seeds, |had| had.convergence_s)),
-        seeds: in_order(seeds.iter().map(|had| had.seed)).len(),
+        convergence: Times::of(convergence_s, seeds_n),
+        seeds: seeds_n,
     }
 }

@@ -248,15 +248,22 @@ fn matrices_are_printed_drawn_and_written() {
         "{narrow}"
     );
     let links = ["bottleneck".to_owned()];
-    let markdown = print::tables(&summary, &links, &[Tables::Versus], Form::Markdown);
+    let markdown = print::tables(&summary, &links, &[Tables::Versus], Form::Markdown, &[]).unwrap();
     assert!(
         markdown.contains("| cubic | 69.4 ± 1.4 \\* | 46.7 |") || markdown.contains("| cubic | 69.4 ± 1.4 * | 46.7 |"),
         "{markdown}"
     );
-    let csv = print::tables(&summary, &links, &[Tables::Versus], Form::Csv);
+    let latex = print::tables(&summary, &links, &[Tables::Versus], Form::Latex, &[]).unwrap();
+    for part in [
+        "\\multicolumn{2}{c}{Harm (\\%), beside} \\\\\n\\cmidrule(l){2-3}\nlaw & reno & cubic \\\\\n\\midrule\n",
+        "cubic & 69.4 $\\pm$ 1.4 * & 46.7 \\\\",
+    ] {
+        assert!(latex.contains(part), "{part} in {latex}");
+    }
+    let csv = print::tables(&summary, &links, &[Tables::Versus], Form::Csv, &[]).unwrap();
     let heading = csv.lines().next().unwrap();
     assert!(
-        heading.starts_with("link,ground,group,law,flows,beside,beside_flows,share (1),"),
+        heading.starts_with("link,ground,group,law,flows,beside,beside_flows,runs,converged,convergence_s median (s),"),
         "{heading}"
     );
     assert_eq!(csv.lines().count(), 5);
@@ -276,5 +283,6 @@ fn matrices_are_printed_drawn_and_written() {
         drawn.svg
     );
     let page = fadelab_results::report::html(&experiment, &summary).unwrap();
-    assert!(page.contains("On bottleneck a law takes more than the other takes from itself: reno from cubic."));
+    let said = "On bottleneck reno takes 69.4\u{a0}% of the goodput that cubic has alone, another cubic 46.7\u{a0}%.";
+    assert!(page.contains(said), "{said}");
 }

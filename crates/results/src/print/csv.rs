@@ -57,7 +57,7 @@ pub fn table(summary: &Summary, links: &[String], which: Tables) -> String {
                 .collect(),
         ),
         Tables::Versus => (
-            &["link", "ground", "group", "law", "flows", "beside", "beside_flows"],
+            &VERSUS_KEYS,
             versus::FIGURES.to_vec(),
             summary
                 .versus
@@ -74,7 +74,25 @@ pub fn table(summary: &Summary, links: &[String], which: Tables) -> String {
     }
 }
 
+/// Times have no interval, so they are no figures of three columns.
+const VERSUS_KEYS: [&str; 12] = [
+    "link",
+    "ground",
+    "group",
+    "law",
+    "flows",
+    "beside",
+    "beside_flows",
+    "runs",
+    "converged",
+    "convergence_s median (s)",
+    "convergence_s min (s)",
+    "convergence_s max (s)",
+];
+
 fn beside_row(beside: &Beside) -> Row<'_> {
+    let times = &beside.convergence;
+    let seconds = |time: Option<f64>| time.map_or_else(String::new, |time| time.to_string());
     let figures = versus::FIGURES.iter().zip(beside.figures());
     Row {
         point: &beside.point,
@@ -86,6 +104,11 @@ fn beside_row(beside: &Beside) -> Row<'_> {
             beside.flows.to_string(),
             beside.beside.clone(),
             beside.beside_flows.to_string(),
+            times.of.to_string(),
+            times.reached.to_string(),
+            seconds(times.median_s),
+            seconds(times.min_s),
+            seconds(times.max_s),
         ],
         metrics: Cow::Owned(figures.filter_map(|((name, _), stat)| Some((*name, stat?))).collect()),
     }

@@ -4,34 +4,112 @@ use std::fmt::Write;
 
 use super::{Form, Tables};
 use crate::Summary;
+use crate::distinct::in_order;
 use crate::table::{self, View, shares, shown_unit};
 
-/// All tables of `links`, one after the other.
-pub fn tables(summary: &Summary, links: &[String], tables: &[Tables], form: Form) -> String {
-    let mut texts = Vec::new();
-    for view in table::views(summary).iter().filter(|view| links.contains(&view.link)) {
-        if tables.contains(&Tables::Laws) {
-            texts.push(written(view, &format!("{}, {}", view.link, summary.seeds_text()), form));
-        }
-        let groups = shares::view(summary, &view.link).filter(|_| tables.contains(&Tables::Groups));
-        if let Some(groups) = groups {
-            let about = format!("{}, by group of flows, {}", view.link, summary.seeds_text());
-            texts.push(written(&groups, &about, form));
-        }
-        if tables.contains(&Tables::Versus) {
-            for matrix in table::versus::matrices(summary, &view.link, None) {
-                let about = format!("{}, {}, {}", view.link, matrix.about, summary.seeds_text());
-                texts.push(written(&matrix.view, &about, form));
-            }
-        }
-    }
-    texts.join("\n")
+/// A table, what it is of, and what heads all its columns of figures.
+struct Table {
+    view: View,
+    about: String,
+    span: Option<&'static str>,
 }
 
-fn written(view: &View, about: &str, form: Form) -> String {
+/// All tables of `links`, one after the other.
+pub fn tables(
+    summary: &Summary,
+    links: &[String],
+    tables: &[Tables],
+    form: Form,
+    columns: &[String],
+) -> Result<String, String> {
+    let mut all = collected(summary, links, tables);
+    for name in columns {
+        if !all
+            .iter()
+            .any(|table| table.span.is_none() && !places(&table.view, name).is_empty())
+        {
+            let of = all.iter().filter(|table| table.span.is_none());
+            let there = in_order(of.flat_map(|table| table.view.headings.iter().map(|(heading, _)| heading.clone())));
+            return Err(format!("no table has a column {name}; there are: {}", there.join(", ")));
+        }
+    }
+    for table in all
+        .iter_mut()
+        .filter(|table| table.span.is_none() && !columns.is_empty())
+    {
+        keep(&mut table.view, columns);
+    }
+    let texts: Vec<String> = all.iter().map(|table| written(table, form)).collect();
+    Ok(texts.join("\n"))
+}
+
+fn collected(summary: &Summary, links: &[String], tables: &[Tables]) -> Vec<Table> {
+    let mut all = Vec::new();
+    for view in table::views(summary)
+        .into_iter()
+        .filter(|view| links.contains(&view.link))
+    {
+        let link = view.link.clone();
+        if tables.contains(&Tables::Laws) {
+            let about = format!("{link}, {}", summary.seeds_text());
+            all.push(Table {
+                view,
+                about,
+                span: None,
+            });
+        }
+        if let Some(view) = shares::view(summary, &link).filter(|_| tables.contains(&Tables::Groups)) {
+            let about = format!("{link}, by group of flows, {}", summary.seeds_text());
+            all.push(Table {
+                view,
+                about,
+                span: None,
+            });
+        }
+        if tables.contains(&Tables::Versus) {
+            all.extend(
+                table::versus::matrices(summary, &link, None)
+                    .into_iter()
+                    .map(|matrix| Table {
+                        about: format!("{link}, {}, {}", matrix.about, summary.seeds_text()),
+                        view: matrix.view,
+                        span: Some(matrix.label),
+                    }),
+            );
+        }
+    }
+    all
+}
+
+/// The columns that a name means: the one of that heading, or else those whose heading begins with it.
+fn places(view: &View, name: &str) -> Vec<usize> {
+    let name = name.to_lowercase();
+    let headings: Vec<String> = view
+        .headings
+        .iter()
+        .map(|(heading, _)| heading.to_lowercase())
+        .collect();
+    match headings.iter().position(|heading| *heading == name) {
+        Some(place) => vec![place],
+        None => (0..headings.len())
+            .filter(|&place| headings[place].starts_with(&name))
+            .collect(),
+    }
+}
+
+/// Leaves the columns of these names, in their order.
+fn keep(view: &mut View, columns: &[String]) {
+    let places = in_order(columns.iter().flat_map(|name| places(view, name)));
+    view.headings = places.iter().map(|&place| view.headings[place].clone()).collect();
+    for row in &mut view.rows {
+        row.cells = places.iter().map(|&place| row.cells[place].clone()).collect();
+    }
+}
+
+fn written(table: &Table, form: Form) -> String {
     match form {
-        Form::Latex => latex(view, about),
-        _ => markdown(view, about),
+        Form::Latex => latex(table),
+        _ => markdown(&table.view, &table.about),
     }
 }
 
@@ -41,19 +119,32 @@ fn headings(view: &View) -> impl Iterator<Item = (&str, &str)> {
         .map(|(heading, unit)| (heading.as_str(), shown_unit(unit)))
 }
 
-/// A caption is the author's, so what it would have to say is a comment.
-fn latex(view: &View, about: &str) -> String {
+/// A caption is the author's, so what it would have to say is a comment; what its cells are a matrix says itself.
+fn latex(Table { view, about, span }: &Table) -> String {
     let columns = "l".repeat(view.keys.len()) + &"r".repeat(view.headings.len());
     let line = |cells: Vec<String>| format!("{} \\\\\n", cells.join(" & "));
     let keys = || view.keys.iter().map(|key| latex_text(key));
-    let units: Vec<String> = headings(view).map(|(_, unit)| latex_text(unit)).collect();
+    let no_keys = || view.keys.iter().map(|_| String::new());
     let mut text = format!("% {about}; needs \\usepackage{{booktabs}}\n\\begin{{tabular}}{{{columns}}}\n\\toprule\n");
+    if let Some(span) = span {
+        let (first, last) = (view.keys.len() + 1, columns.len());
+        let spanning = format!(
+            "\\multicolumn{{{}}}{{c}}{{{}, beside}}",
+            view.headings.len(),
+            latex_text(span)
+        );
+        text += &line(no_keys().chain([spanning]).collect());
+        let _ = writeln!(text, "\\cmidrule(l){{{first}-{last}}}");
+    }
     text += &line(
         keys()
             .chain(headings(view).map(|(heading, _)| latex_text(heading)))
             .collect(),
     );
-    text += &line(view.keys.iter().map(|_| String::new()).chain(units).collect());
+    let units: Vec<String> = headings(view).map(|(_, unit)| latex_text(unit)).collect();
+    if units.iter().any(|unit| !unit.is_empty()) {
+        text += &line(no_keys().chain(units).collect());
+    }
     text += "\\midrule\n";
     for row in &view.rows {
         text += &line(row.keys.iter().chain(&row.cells).map(|cell| latex_cell(cell)).collect());
@@ -61,9 +152,13 @@ fn latex(view: &View, about: &str) -> String {
     text + "\\bottomrule\n\\end{tabular}\n"
 }
 
-/// A lone hyphen stands for what is absent.
+/// A lone hyphen stands for what is absent; one before a digit is a minus.
 fn latex_cell(cell: &str) -> String {
-    if cell == "-" { "--".to_owned() } else { latex_text(cell) }
+    match cell.strip_prefix('-') {
+        Some("") => "--".to_owned(),
+        Some(rest) if rest.starts_with(|letter: char| letter.is_ascii_digit()) => format!("$-${}", latex_text(rest)),
+        _ => latex_text(cell),
+    }
 }
 
 /// Text for LaTeX: its special characters as what they print.
@@ -146,6 +241,7 @@ mod tests {
         );
         assert_eq!(latex_text("78.1 ± 0.2"), "78.1 $\\pm$ 0.2");
         assert_eq!(latex_cell("-"), "--");
+        assert_eq!(latex_cell("-1.8 ± 1.1"), "$-$1.8 $\\pm$ 1.1");
         assert_eq!(markdown_text("a|b_c*"), "a\\|b\\_c\\*");
     }
 }

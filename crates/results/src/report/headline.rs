@@ -4,7 +4,7 @@ use std::fmt::Write;
 
 use crate::distance;
 use crate::distinct::in_order;
-use crate::interval::Judged;
+use crate::interval::{Judged, Stat};
 use crate::measure::Metric;
 use crate::shares::Share;
 use crate::summary::Group;
@@ -47,49 +47,72 @@ fn verdicts(summary: &Summary) -> String {
 }
 
 /// Most pairs of laws that a headline names.
-const HARMS_MAX: usize = 4;
+const HARMS_MAX: usize = 3;
 
-/// Which laws take more from others than those take from themselves, and at how many points of the sweep.
+/// Which laws take more from others than those take from themselves, how much, and at how many points of the sweep.
 fn harms(summary: &Summary) -> String {
     let link = summary.bottleneck.as_deref().unwrap_or_default();
-    let here: Vec<&Beside> = summary
-        .versus
-        .iter()
-        .filter(|beside| beside.link == link && beside.law != beside.beside)
-        .collect();
+    let here: Vec<&Beside> = summary.versus.iter().filter(|beside| beside.link == link).collect();
     let pairs = in_order(here.iter().map(|beside| (beside.beside.as_str(), beside.law.as_str())));
-    let told = |(by, to): (&str, &str)| {
-        let of_pair: Vec<&&Beside> = here
-            .iter()
-            .filter(|beside| beside.beside == by && beside.law == to)
-            .collect();
-        let is_more = |beside: &&&&Beside| {
-            beside
-                .harm_beyond_itself
-                .is_some_and(|stat| stat.judged() == Judged::More)
-        };
-        let at = match (of_pair.iter().filter(is_more).count(), of_pair.len()) {
-            (0, _) => return None,
-            (_, 1) => String::new(),
-            (n, all) => format!(" ({n} of {all})"),
-        };
-        Some(format!("{by} from {to}{at}"))
-    };
-    let told: Vec<String> = pairs.into_iter().filter_map(told).collect();
+    let told: Vec<String> = pairs
+        .into_iter()
+        .filter(|(by, to)| by != to)
+        .filter_map(|(by, to)| harm(&here, by, to))
+        .collect();
     match told.len() {
         0 => format!("On {link} no law takes more from another than that one takes from itself, beyond the noise."),
         n if n > HARMS_MAX => {
             let rest = n - HARMS_MAX;
+            let pairs = if rest == 1 { "pair" } else { "pairs" };
             format!(
-                "On {link} laws take more than others take from themselves: {}, and {rest} more pairs.",
-                told[..HARMS_MAX].join(", ")
+                "On {link} {}; and so on of {rest} more {pairs}.",
+                told[..HARMS_MAX].join("; ")
             )
         }
-        _ => format!(
-            "On {link} a law takes more than the other takes from itself: {}.",
-            told.join(", ")
-        ),
+        _ => format!("On {link} {}.", told.join("; ")),
     }
+}
+
+/// What one law takes from another and that one from itself, at the points where it is more beyond the noise.
+fn harm(here: &[&Beside], by: &str, to: &str) -> Option<String> {
+    let of = |other: &str| {
+        let is_it = move |beside: &&&Beside| beside.beside == other && beside.law == to;
+        here.iter().filter(is_it).copied().collect::<Vec<&Beside>>()
+    };
+    let pair = of(by);
+    let is_more = |beside: &&Beside| {
+        let beyond = beside.harm_beyond_itself;
+        beyond.is_some_and(|stat| stat.judged() == Judged::More)
+    };
+    let more: Vec<&Beside> = pair.iter().copied().filter(is_more).collect();
+    let taken = percents(more.iter().filter_map(|beside| beside.harm))?;
+    let is_there = |own: &&Beside| {
+        more.iter()
+            .any(|beside| beside.point == own.point && beside.group == own.group)
+    };
+    let itself = percents(of(to).into_iter().filter(is_there).filter_map(|beside| beside.harm));
+    let at = match (more.len(), pair.len()) {
+        (_, 1) => String::new(),
+        (n, all) => format!(", at {n} of {all} points"),
+    };
+    let than = itself.map_or_else(String::new, |itself| format!(", another {to} {itself}"));
+    Some(format!(
+        "{by} takes {taken} of the goodput that {to} has alone{than}{at}"
+    ))
+}
+
+/// As one number, or from the least to the most.
+fn percents(stats: impl Iterator<Item = Stat>) -> Option<String> {
+    let mut texts: Vec<(f64, String)> = stats
+        .map(|stat| (stat.mean, format!("{:.1}", stat.mean * 100.0)))
+        .collect();
+    texts.sort_by(|one, other| one.0.total_cmp(&other.0));
+    let ((_, least), (_, most)) = (texts.first()?, texts.last()?);
+    Some(if least == most {
+        format!("{least}\u{a0}%")
+    } else {
+        format!("{least} to {most}\u{a0}%")
+    })
 }
 
 fn utilisation(group: &Group) -> Option<f64> {

@@ -198,8 +198,18 @@ pub fn pdf(svg: &str) -> Result<Vec<u8>, Error> {
     );
     let tree = usvg::Tree::from_str(&named, &options).map_err(|error| Error::Script(error.to_string()))?;
     let page = svg2pdf::PageOptions { dpi: POINTS_PER_INCH };
-    svg2pdf::to_pdf(&tree, svg2pdf::ConversionOptions::default(), page)
-        .map_err(|error| Error::Script(error.to_string()))
+    let mut bytes = svg2pdf::to_pdf(&tree, svg2pdf::ConversionOptions::default(), page)
+        .map_err(|error| Error::Script(error.to_string()))?;
+    say_version(&mut bytes);
+    Ok(bytes)
+}
+
+/// Lines, letters and transparency are PDF 1.4's; a newer version, which the writer always names, LaTeX warns of.
+fn say_version(pdf: &mut [u8]) {
+    const WRITTEN: &[u8] = b"%PDF-1.7";
+    if pdf.starts_with(WRITTEN) {
+        pdf[..WRITTEN.len()].copy_from_slice(b"%PDF-1.5");
+    }
 }
 
 /// Letters of the embedded font.

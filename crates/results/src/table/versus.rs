@@ -1,7 +1,7 @@
 //! What laws do to each other, as matrices: a row per law, a column per law that it was beside.
 
 use crate::distinct::in_order;
-use crate::interval::{Judged, Stat};
+use crate::interval::{Judged, Stat, Times};
 use crate::summary::Summary;
 use crate::table::{View, ViewRow, digits, with_interval};
 use crate::versus::Beside;
@@ -59,20 +59,27 @@ const MATRICES: [Shown; 4] = [
     Shown {
         label: "Fair after (s)",
         part: |_| None,
-        about: "seconds until the law in the row has its fair share, within 25 % for 5 s; in brackets: in so many runs",
-        cell: |beside, wide| {
-            let Some(stat) = beside.convergence_s else {
-                return Some(format!("never (0/{})", beside.seeds));
-            };
-            let of = if stat.n < beside.seeds {
-                format!(" ({}/{})", stat.n, beside.seeds)
-            } else {
-                String::new()
-            };
-            Some(text(Some(stat), 1.0, wide)? + &of)
-        },
+        about: "seconds until the law in the row has its fair share, within 25 % for 5 s: median of the runs, in \
+                brackets least and most; so many of the runs, where not all",
+        cell: |beside, wide| Some(fair_after(&beside.convergence, wide)),
     },
 ];
+
+fn fair_after(times: &Times, is_wide: bool) -> String {
+    let in_runs = format!("{}/{}", times.reached, times.of);
+    let Some((least, most)) = times.min_s.zip(times.max_s) else {
+        return format!("never ({in_runs})");
+    };
+    let Some(median) = times.median_s.map(digits) else {
+        return format!("in {in_runs} ({}..{})", digits(least), digits(most));
+    };
+    match (digits(least), digits(most)) {
+        _ if times.reached < times.of && !is_wide => format!("{median} ({in_runs})"),
+        (least, most) if least == most || !is_wide => median,
+        (least, most) if times.reached < times.of => format!("{median} ({least}..{most}; {in_runs})"),
+        (least, most) => format!("{median} ({least}..{most})"),
+    }
+}
 
 /// Nobody reads a matrix for more decimals.
 const HALF_LEAST: f64 = 0.005;
