@@ -127,7 +127,18 @@ pub fn parse(bytes: &[u8], name: &str, folder: &Path, options: &Options) -> Resu
         warnings,
         memory: Budget::new(options.memory_bytes_max),
     };
-    planner.plan(Path::new(name), options.runs_max)
+    let mut plan = planner.plan(Path::new(name), options.runs_max)?;
+    plan.about = about_changed(plan.about, &options.sets);
+    Ok(plan)
+}
+
+/// What a scenario shows, as its author wrote it, and what was changed since: the two would contradict each other unsaid.
+fn about_changed(about: String, sets: &[String]) -> String {
+    let said_anew = sets.iter().any(|set| set.starts_with("about"));
+    if about.is_empty() || sets.is_empty() || said_anew {
+        return about;
+    }
+    format!("{} Changed for these runs: {}.", about.trim_end(), sets.join("; "))
 }
 
 struct Planner<'a> {

@@ -14,7 +14,7 @@ use crate::unit::{BufferSize, Scalar};
 pub fn of_network(warnings: &mut Vec<String>, topology: &Topology, links: &[Edge], flows: &[FlowSpec]) {
     let mut of_routers: Vec<String> = Vec::new();
     for flow in flows {
-        let warning = of_router(links, flow);
+        let warning = of_router(links, flow, topology.access.is_some());
         of_routers.extend(warning.filter(|warning| of_routers.last() != Some(warning)));
     }
     of_routers.dedup();
@@ -49,7 +49,7 @@ fn of_buffer(links: &[Edge], hop: &Hop) -> Option<String> {
 }
 
 /// A law that needs a router and has none on its way.
-fn of_router(links: &[Edge], flow: &FlowSpec) -> Option<String> {
+fn of_router(links: &[Edge], flow: &FlowSpec, has_pairs_of_hosts: bool) -> Option<String> {
     let sender = flow.sender?;
     let needed = sender.router()?;
     let law_of = |link: &LinkId| links[*link as usize].router.law.name();
@@ -60,10 +60,15 @@ fn of_router(links: &[Edge], flow: &FlowSpec) -> Option<String> {
     let mut laws: Vec<String> = shown.map(|link| format!("`{}`", law_of(link))).collect();
     laws.dedup();
     Some(format!(
-        "{} flows of `{}` cross routers with {}, but the law works only with router `{needed}` on its path",
+        "{} flows of `{}` cross routers with {}, but the law works only with router `{needed}` on its path: {}",
         sender.name(),
         flow.group,
-        laws.join(", ")
+        laws.join(", "),
+        if has_pairs_of_hosts {
+            format!("routers follow the law of the first group, give that the law `NAME+{needed}`")
+        } else {
+            format!("give a link of it `router = \"{needed}\"`")
+        }
     ))
 }
 
