@@ -15,8 +15,8 @@ use crate::output;
 /// Millimetres that a figure may be wide: the smallest has room for axes, the largest is a poster's.
 const WIDTHS_MM: std::ops::RangeInclusive<f64> = 40.0..=400.0;
 const MM_PER_POINT: f64 = 25.4 / 72.0;
-/// One column and both of a two-column paper, the narrower of those of IEEE and ACM (241 and 506 points of TeX, 1/72.27 of
-/// an inch), so that a figure fits both.
+/// One column and both of a two-column paper, the narrower of those of IEEE and ACM (241 and 506 points of TeX, 1/72.27
+/// of an inch), so that a figure fits both.
 const NARROW_MM: f64 = 240.0 * MM_PER_POINT;
 const WIDE_MM: f64 = 504.0 * MM_PER_POINT;
 

@@ -37,7 +37,7 @@ pub struct TableArgs {
     /// As numbers: of every figure the mean, half the width of its 95 % interval and the number of seeds
     #[arg(long, group = "form")]
     pub csv: bool,
-    /// Only these columns of figures, by heading or how it begins, e.g. goodput,share,wait; not of versus [default: all]
+    /// Only these columns of figures, by heading or its beginning: goodput,share,wait; not of versus [default: all]
     #[arg(long, value_name = "NAMES", value_delimiter = ',', conflicts_with = "csv")]
     pub columns: Vec<String>,
     /// Only this link; repeatable [default: all but access links]

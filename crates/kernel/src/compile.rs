@@ -177,8 +177,22 @@ fn run(mut command: Command, unit: &str) -> Result<(), CompileError> {
     }
     Err(CompileError::DoesNotCompile {
         unit: unit.to_owned(),
-        message: errors_of(&message),
+        message: errors_of(&message) + remedy(&message),
     })
+}
+
+/// What to do about errors whose words say nothing to the author of a law.
+fn remedy(message: &str) -> &'static str {
+    // libgcc's names of arithmetic on `float` (sf) and `double` (df), which processors without it call.
+    let is_of_floats = |line: &str| {
+        let function = line.split_once("call to built-in function '__").map(|(_, rest)| rest);
+        function.is_some_and(|rest| ["sf", "df"].iter().any(|kind| rest.contains(kind)))
+    };
+    if message.lines().any(is_of_floats) {
+        "\na kernel has no floating point: compute in integers, with fixed.h for fractions"
+    } else {
+        ""
+    }
 }
 
 /// The errors of a compiler's message with the lines that show their places; warnings and counts are left out.
@@ -233,6 +247,27 @@ mod tests {
         };
         assert_eq!(unit, "unit.bpf.c");
         assert!(message.starts_with("unit.bpf.c:2:22: error:"), "{message}");
+    }
+
+    #[test]
+    fn floating_point_is_told_with_the_remedy() {
+        // Goal: who computes with float or double learns that a kernel cannot, and what to use; others do not.
+        for (text, is_told) in [
+            ("int f(int a) { return a * 0.5f; }\n", true),
+            ("int f(int a) { return a * 0.5; }\n", true),
+            ("int f(void) { return y; }\n", false),
+        ] {
+            match object("unit.bpf.c", text, &[]) {
+                Err(CompileError::DoesNotCompile { message, .. }) => {
+                    assert_eq!(
+                        message.contains("compute in integers, with fixed.h"),
+                        is_told,
+                        "{message}"
+                    );
+                }
+                other => assert!(matches!(other, Err(CompileError::NoClang { .. })), "{text}"),
+            }
+        }
     }
 
     #[test]

@@ -12,7 +12,7 @@ use serde::{Deserialize, Serialize};
 use crate::default::namespaces_of;
 use crate::device::within;
 use crate::spaces;
-use crate::turn::FOLDER;
+use crate::turn::{self, FOLDER};
 
 /// A law that was unloaded.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -59,7 +59,7 @@ impl Left {
     /// When the file cannot be written.
     pub(crate) fn write(&self) -> io::Result<()> {
         let file = self.file();
-        fs::create_dir_all(folder())?;
+        turn::make(&folder())?;
         let fresh = file.with_extension("new");
         fs::write(&fresh, serde_json::to_string(self)?)?;
         fs::rename(fresh, file)

@@ -1,10 +1,11 @@
 //! From a law to what the kernel holds of it: checks, a claim of the name, and what is undone when something is in the
 //! way.
 
+use std::fs;
 use std::io;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
-use crate::cgroup::cgroup_root;
+use crate::cgroup::{cgroup_root, is_cgroup};
 use crate::compile::CompileError;
 use crate::default::{self, DefaultLaw};
 use crate::device::Device;
@@ -26,6 +27,12 @@ pub enum LoadingError {
         /// What was given.
         name: String,
     },
+    /// The kernel has one of that name that fadelab did not load, or one that sockets still use.
+    #[error("the kernel has a congestion control `{name}` already; give another name with --as NAME")]
+    NameTaken {
+        /// What was given.
+        name: String,
+    },
     /// Marks would go into networks that read them otherwise.
     #[error(
         "{law} writes into the ECN field, which other networks read otherwise: name the interfaces through which its \
@@ -42,6 +49,16 @@ pub enum LoadingError {
         given: String,
         /// What the system said.
         why: io::Error,
+    },
+    /// There is no such cgroup.
+    #[error("--cgroup {given}: {why}; the cgroups v2 of this machine are {root} and the folders in it")]
+    Cgroup {
+        /// What was given.
+        given: String,
+        /// What is wrong with it.
+        why: String,
+        /// Where they are mounted.
+        root: String,
     },
     /// What reaches the sockets needs a cgroup.
     #[error("{law} needs a cgroup v2, and none is mounted; `fadelab kernel check` says more")]
@@ -90,7 +107,12 @@ impl LoadingError {
     pub fn is_invalid_input(&self) -> bool {
         matches!(
             self,
-            Self::Name { .. } | Self::NoDevices { .. } | Self::Device { .. } | Self::Namespace { .. }
+            Self::Name { .. }
+                | Self::NameTaken { .. }
+                | Self::NoDevices { .. }
+                | Self::Device { .. }
+                | Self::Cgroup { .. }
+                | Self::Namespace { .. }
         )
     }
 }
@@ -112,10 +134,14 @@ impl<'a> Loading<'a> {
     pub fn of(unit: Unit<'a>, devices: &[String], cgroup: Option<PathBuf>) -> Result<Self, LoadingError> {
         let law = || unit.law.name().to_owned();
         check_name(&unit.name)?;
+        check_not_taken(&unit.name)?;
         if unit.marks() && devices.is_empty() {
             return Err(LoadingError::NoDevices { law: law() });
         }
         let looked = devices.iter().map(|given| looked_at(given)).collect::<Result<_, _>>()?;
+        if let Some(given) = &cgroup {
+            check_cgroup(given)?;
+        }
         let cgroup = cgroup.or_else(cgroup_root);
         if cgroup.is_none() && unit.carries_feedback() {
             return Err(LoadingError::NoCgroup { law: law() });
@@ -239,6 +265,28 @@ fn looked_at(given: &str) -> Result<Device, LoadingError> {
         why,
     })?;
     Ok(device)
+}
+
+/// What fadelab has loaded under the name is told by the claim of it.
+fn check_not_taken(name: &str) -> Result<(), LoadingError> {
+    let known = fs::read_to_string("/proc/sys/net/ipv4/tcp_available_congestion_control").unwrap_or_default();
+    if known.split_whitespace().any(|other| other == name) && store::read(name).is_none() {
+        return Err(LoadingError::NameTaken { name: name.to_owned() });
+    }
+    Ok(())
+}
+
+fn check_cgroup(given: &Path) -> Result<(), LoadingError> {
+    let why = match is_cgroup(given) {
+        Ok(true) => return Ok(()),
+        Ok(false) => "it is no cgroup v2".to_owned(),
+        Err(error) => error.to_string(),
+    };
+    Err(LoadingError::Cgroup {
+        given: given.display().to_string(),
+        why,
+        root: cgroup_root().map_or_else(|| "nowhere".to_owned(), |root| root.display().to_string()),
+    })
 }
 
 fn check_name(name: &str) -> Result<(), LoadingError> {

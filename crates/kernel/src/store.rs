@@ -101,7 +101,7 @@ pub fn claim(entry: &Entry) -> Result<(), LoadError> {
 fn make(folder: &Path) -> io::Result<()> {
     let mut tries = 0..20;
     loop {
-        match fs::create_dir_all(folder) {
+        match turn::make(folder) {
             Err(error) if error.kind() == io::ErrorKind::NotFound && tries.next().is_some() => {}
             made => return made,
         }

@@ -1,13 +1,20 @@
 //! One process at a time: who takes or gives back what all processes share.
 #![allow(unsafe_code)]
 
-use std::fs::{self, File};
+use std::fs::{self, DirBuilder, File};
 use std::io;
 use std::os::fd::AsRawFd;
-use std::os::unix::fs::MetadataExt;
+use std::os::unix::fs::{DirBuilderExt, MetadataExt};
+use std::path::Path;
 
 /// Where fadelab keeps what is in the kernel now: gone with the next boot, as that is.
 pub(crate) const FOLDER: &str = "/run/fadelab";
+
+/// Makes a folder, and those above it that are not there, for root alone: what is in it decides what root's commands
+/// undo.
+pub(crate) fn make(folder: &Path) -> io::Result<()> {
+    DirBuilder::new().recursive(true).mode(0o700).create(folder)
+}
 
 /// The folder, locked: one process at a time takes, gives back or cleans up. The kernel unlocks what a killed one held.
 #[derive(Debug)]
@@ -19,7 +26,7 @@ impl Turn {
     /// Waits for the turn.
     pub fn take() -> io::Result<Self> {
         loop {
-            fs::create_dir_all(FOLDER)?;
+            make(Path::new(FOLDER))?;
             let folder = match File::open(FOLDER) {
                 Err(error) if error.kind() == io::ErrorKind::NotFound => continue,
                 folder => folder?,

@@ -295,8 +295,8 @@ fn check(told: &Tally, way: Way, ipv6: bool) {
         assert_eq!((told.known, told.counted), (0, 0), "{case}");
         return;
     }
-    // The first one has none before it, nor one behind what was sent without arriving as data: the opening, the end, and
-    // on a busy machine a repeated segment or a probe of a closed window.
+    // The first one has none before it, nor one behind what was sent without arriving as data: the opening, the end,
+    // and on a busy machine a repeated segment or a probe of a closed window.
     let others = told.sent - segments;
     assert!((1..=10).contains(&others), "{case}");
     assert!((segments - others..segments).contains(&told.counted), "{case}");

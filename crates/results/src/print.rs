@@ -27,8 +27,8 @@ pub enum Tables {
     Versus,
 }
 
-/// The tables of some links as text that ends with a new line; empty where there is nothing of the kind. `columns` names
-/// the columns of figures that a table shows, all where it names none; CSV has them all.
+/// The tables of some links as text that ends with a new line; empty where there is nothing of the kind. `columns`
+/// names the columns of figures that a table shows, all where it names none; CSV has them all.
 ///
 /// # Errors
 /// A name of `columns` that no table has: what was given, and what there is.

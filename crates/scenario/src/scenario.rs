@@ -132,7 +132,8 @@ pub fn parse(bytes: &[u8], name: &str, folder: &Path, options: &Options) -> Resu
     Ok(plan)
 }
 
-/// What a scenario shows, as its author wrote it, and what was changed since: the two would contradict each other unsaid.
+/// What a scenario shows, as its author wrote it, and what was changed since: the two would contradict each other
+/// unsaid.
 fn about_changed(about: String, sets: &[String]) -> String {
     let said_anew = sets.iter().any(|set| set.starts_with("about"));
     if about.is_empty() || sets.is_empty() || said_anew {

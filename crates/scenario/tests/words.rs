@@ -34,7 +34,8 @@ fn what_a_scenario_shows_says_what_was_changed() {
 
 #[test]
 fn a_law_without_its_router_is_told_what_to_write() {
-    // Goal: whoever follows the warning has the router: in a dumbbell by the first group's law, in a graph by the link's.
+    // Goal: whoever follows the warning has the router: in a dumbbell by the first group's law, in a graph by the
+    // link's.
     let warned = |plan: &Plan| {
         plan.warnings
             .iter()

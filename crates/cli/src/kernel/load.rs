@@ -62,6 +62,13 @@ pub fn load(args: &LoadArgs) -> Result<(), Failure> {
     if law_name == "udp" {
         return Err(nothing());
     }
+    if fadelab_laws::sender(&law_name).is_none() {
+        let known: Vec<&str> = fadelab_laws::senders().iter().map(fadelab_laws::Sender::name).collect();
+        return Err(Failure::Invalid(format!(
+            "no sender's law is called {law_name}; known are {}, and a header of your own, ./mine.h",
+            known.join(", ")
+        )));
+    }
     let run = parameters::of_law(&law_name, &args.sets)?;
     let flow = &run.spec.flows[0];
     let law = flow.sender.ok_or_else(nothing)?;

@@ -10,6 +10,7 @@ mod view;
 
 use clap::Subcommand;
 use fadelab_lab::Failure;
+use nix::unistd::Uid;
 
 /// What to do with the kernel.
 #[derive(Debug, Subcommand)]
@@ -31,6 +32,13 @@ pub enum KernelCommand {
 /// # Errors
 /// What the machine cannot do, or what is not there.
 pub fn kernel(command: &KernelCommand) -> Result<(), Failure> {
+    if !matches!(command, KernelCommand::Check) && !Uid::effective().is_root() {
+        return Err(Failure::Invalid(
+            "what is in the kernel is root's alone, and you are not root: run it with sudo; `fadelab kernel check` tells \
+             everybody more"
+                .to_owned(),
+        ));
+    }
     match command {
         KernelCommand::Check => check::check(),
         KernelCommand::Load(args) => load::load(args),

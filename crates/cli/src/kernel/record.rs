@@ -24,13 +24,14 @@ pub fn record(sender: &Sender, unit: &Unit<'_>, file: &Path) -> Result<(), Failu
     let kernel = std::fs::read_to_string("/proc/sys/kernel/osrelease").unwrap_or_default();
     let head = RecordedHead::new(unit.law, &unit.params, kernel.trim().to_owned());
     let out: Box<dyn Write> = Box::new(BufWriter::new(opened));
-    let mut recorder = Recorder::new(sender, &head, out).map_err(Failure::failed)?;
+    let failed = |error| Failure::Failed(format!("{}: {error}", file.display()));
+    let mut recorder = Recorder::new(sender, &head, out).map_err(failed)?;
     output::tell(format!("{} is loaded and recorded until Ctrl-C", unit.name));
     let pressed = interrupt::flag();
     while !pressed.load(Ordering::Relaxed) {
-        recorder.poll(LOOK).map_err(Failure::failed)?;
+        recorder.poll(LOOK).map_err(failed)?;
     }
-    let (calls_n, lost_n) = recorder.finish().map_err(Failure::failed)?;
+    let (calls_n, lost_n) = recorder.finish().map_err(failed)?;
     let lost = if lost_n == 0 {
         String::new()
     } else {

@@ -48,7 +48,10 @@ pub struct RouterArgs {
 /// A device that cannot be had is invalid input, anything else a failure.
 fn refused(error: RouterError) -> Failure {
     match error {
-        RouterError::Device { .. } | RouterError::Down { .. } | RouterError::Taken { .. } => Failure::invalid(error),
+        RouterError::Device { .. }
+        | RouterError::Inside { .. }
+        | RouterError::Down { .. }
+        | RouterError::Taken { .. } => Failure::invalid(error),
         _ => Failure::failed(error),
     }
 }

@@ -22,7 +22,7 @@ use thiserror::Error;
 
 use crate::Version;
 use crate::attach::{Attached, Direction, to_device};
-use crate::device::{Device, Framing};
+use crate::device::{Device, Framing, names, within};
 use crate::object::LoadError;
 use crate::spaces;
 
@@ -44,6 +44,16 @@ pub enum RouterError {
         device: String,
         /// What the system said.
         why: String,
+    },
+    /// One to leave marks through is not there.
+    #[error("--inside {given}: {netns} has no such device; it has {known}")]
+    Inside {
+        /// What was given.
+        given: String,
+        /// The namespace of the router.
+        netns: String,
+        /// Names of its devices.
+        known: String,
     },
     /// The device is there and down.
     #[error("device {device} is not up; `ip link set {device} up` does that")]
@@ -89,6 +99,24 @@ impl RouterError {
             why: error.to_string(),
         }
     }
+}
+
+/// A name that is none of a device would leave an edge closed that was meant to be open.
+fn check_inside(device: &Device, inside: &[String]) -> Result<(), RouterError> {
+    let known = within(device.netns.as_deref(), names).and_then(|names| names);
+    let known = known.map_err(|error| RouterError::device(&device.name, &error))?;
+    let Some(given) = inside.iter().find(|name| !known.contains(name)) else {
+        return Ok(());
+    };
+    let netns = device
+        .netns
+        .as_deref()
+        .map_or("this namespace".to_owned(), spaces::described);
+    Err(RouterError::Inside {
+        given: given.clone(),
+        netns,
+        known: known.join(", "),
+    })
 }
 
 /// What an operator says of a router.
@@ -157,6 +185,7 @@ impl Router {
             });
         }
         let inside = closed.as_ref().map_or(&[][..], |closed| &closed.inside);
+        check_inside(device, inside)?;
         let mut held = claim::Held::take(device, ifindex, law, inside)?;
         let news = link::News::of(device).map_err(|error| RouterError::device(&device.name, &error))?;
         let root = shaper::root(device)?;

@@ -65,8 +65,8 @@ pub const TOTAL_RETRANS: usize = 100;
 pub const SEGS_OUT: usize = 136;
 pub const DATA_SEGS_IN: usize = 152;
 
-/// Keeps this thread, and those it starts, on the processor where it is: a pair of virtual devices has a queue of arrivals
-/// per processor, so segments that two of them send overtake each other.
+/// Keeps this thread, and those it starts, on the processor where it is: a pair of virtual devices has a queue of
+/// arrivals per processor, so segments that two of them send overtake each other.
 pub fn stay_on_one_processor() {
     // SAFETY: an empty set is one, and the kernel only reads as many bytes as it has.
     let status = unsafe {

@@ -55,7 +55,8 @@ pub struct Writer {
 }
 
 impl Writer {
-    /// Begins with the head.
+    /// Begins with the head, which is written through at once: where that has no room, whoever waits for calls is to
+    /// know now.
     ///
     /// # Errors
     /// When it cannot be written.
@@ -64,6 +65,7 @@ impl Writer {
         let sum = Sum::of(line.as_bytes());
         to.write_all(line.as_bytes())?;
         to.write_all(&sum.bytes())?;
+        to.flush()?;
         Ok(Self {
             to,
             head: head.clone(),

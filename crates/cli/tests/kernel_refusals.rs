@@ -1,0 +1,182 @@
+//! What `fadelab kernel` refuses: one line that names what was given, what is wrong with it and what to do, and nothing
+//! is left.
+
+#[path = "../../kernel/tests/common/iproute.rs"]
+mod iproute;
+
+use std::fs;
+use std::os::unix::fs::PermissionsExt;
+use std::process::{Command, Output};
+
+fn fadelab(arguments: &[&str]) -> Output {
+    Command::new(env!("CARGO_BIN_EXE_fadelab"))
+        .args(arguments)
+        .output()
+        .expect("the binary runs")
+}
+
+fn said(output: &Output) -> String {
+    String::from_utf8_lossy(&output.stderr).into_owned() + &String::from_utf8_lossy(&output.stdout)
+}
+
+/// Whether laws can be loaded here; says why not, and fails where they must.
+fn possible() -> bool {
+    let check = fadelab(&["kernel", "check"]);
+    let is_required = std::env::var("FADELAB_REQUIRE_BPF").as_deref() == Ok("1");
+    assert!(
+        check.status.success() || !is_required,
+        "BPF is required here, but\n{}",
+        said(&check)
+    );
+    if !check.status.success() {
+        eprintln!("skipped: no law can be loaded here\n{}", said(&check));
+    }
+    check.status.success()
+}
+
+fn run(command: &str) -> String {
+    let words = iproute::words(command);
+    let output = Command::new(&words[0]).args(&words[1..]).output().expect("iproute2");
+    assert!(output.status.success(), "{command}: {}", said(&output));
+    said(&output)
+}
+
+/// A namespace with a device `wire`, which goes with it.
+struct Space(String);
+
+impl Space {
+    fn new(stem: &str) -> Self {
+        let name = format!("flr{stem}{}", std::process::id());
+        run(&format!("ip netns add {name}"));
+        run(&format!("ip -n {name} link add wire type veth peer name far"));
+        run(&format!("ip -n {name} link set wire up"));
+        Self(name)
+    }
+
+    fn device(&self) -> String {
+        format!("{}:wire", self.0)
+    }
+}
+
+impl Drop for Space {
+    fn drop(&mut self) {
+        run(&format!("ip netns del {}", self.0));
+    }
+}
+
+/// One line that has all `parts`, with status 2 (what was asked for is at fault).
+#[track_caller]
+fn refused(arguments: &[&str], parts: &[&str]) {
+    let output = fadelab(arguments);
+    let text = said(&output);
+    let lines: Vec<&str> = text.lines().filter(|line| line.starts_with("error: ")).collect();
+    assert_eq!(
+        (output.status.code(), lines.len(), text.lines().count()),
+        (Some(2), 1, 1),
+        "{text}"
+    );
+    for part in parts {
+        assert!(text.contains(part), "`{part}` is not in: {text}");
+    }
+}
+
+#[test]
+fn what_is_not_there_is_named_with_the_remedy() {
+    // Goal: a name that is taken, a folder that is no cgroup, an unknown law and a device that is not there are told
+    // before anything is changed.
+    if !possible() {
+        return;
+    }
+    let space = Space::new("a");
+    let device = space.device();
+    refused(
+        &["kernel", "load", "reno", "--as", "cubic"],
+        &["`cubic` already", "--as NAME"],
+    );
+    refused(
+        &["kernel", "load", "reno", "--cgroup", "/nowhere"],
+        &[
+            "--cgroup /nowhere: No such file",
+            "the cgroups v2 of this machine are /",
+        ],
+    );
+    let folder = env!("CARGO_MANIFEST_DIR");
+    refused(
+        &["kernel", "load", "reno", "--cgroup", folder],
+        &[folder, "it is no cgroup v2"],
+    );
+    refused(
+        &["kernel", "load", "renno"],
+        &["no sender's law is called renno", "known are reno, ", "./mine.h"],
+    );
+    let router = ["kernel", "router", "--dev", &device, "--law", "vcp", "--rate", "10mbit"];
+    let nodev = [&router[..], &["--inside", "far,nodev"]].concat();
+    refused(
+        &nodev,
+        &[
+            "--inside nodev: namespace",
+            "has no such device; it has ",
+            "far",
+            "wire",
+        ],
+    );
+    let discs = run(&format!("tc -n {} qdisc show dev wire", space.0));
+    assert!(!discs.contains("tbf"), "{discs}");
+}
+
+#[test]
+fn a_recording_without_room_ends_at_once() {
+    // Goal: a file that takes nothing ends the recording at its beginning, by name, and the law is not left loaded.
+    if !possible() {
+        return;
+    }
+    let name = format!("flr{}", std::process::id());
+    // Were it not told, the command would record until somebody ends it.
+    let output = Command::new("timeout")
+        .args(["60", env!("CARGO_BIN_EXE_fadelab")])
+        .args(["kernel", "load", "reno", "--as", &name, "--record", "/dev/full"])
+        .output()
+        .expect("coreutils");
+    let text = said(&output);
+    assert_eq!(output.status.code(), Some(1), "{text}");
+    assert!(
+        text.contains("/dev/full: the recording: No space left on device"),
+        "{text}"
+    );
+    assert!(!said(&fadelab(&["kernel", "list"])).contains(&name));
+}
+
+#[test]
+fn nobody_but_root_looks_into_the_kernel() {
+    // Goal: other users are told to be root by every command but `check`, and cannot read what root's commands undo; to
+    // them no law ever looks as if it were not loaded.
+    if !possible() {
+        return;
+    }
+    let name = format!("flrn{}", std::process::id());
+    let loaded = fadelab(&["kernel", "load", "reno", "--as", &name]);
+    assert!(loaded.status.success(), "{}", said(&loaded));
+    let mode = fs::metadata("/run/fadelab").map(|told| told.permissions().mode() & 0o777);
+    // In a user namespace that maps nobody the command is run by one who is not root, and may still be read.
+    let as_nobody = |arguments: &[&str]| {
+        let mut command = Command::new("unshare");
+        command.args(["--user", env!("CARGO_BIN_EXE_fadelab")]).args(arguments);
+        command.output().expect("util-linux")
+    };
+    let commands: [&[&str]; 3] = [
+        &["kernel", "list"],
+        &["kernel", "unload", &name],
+        &["kernel", "load", "reno"],
+    ];
+    let told: Vec<_> = commands.iter().map(|command| as_nobody(command)).collect();
+    let unloaded = fadelab(&["kernel", "unload", &name]);
+    assert!(unloaded.status.success(), "{}", said(&unloaded));
+    assert_eq!(mode.expect("the folder is there"), 0o700);
+    for output in told {
+        let text = said(&output);
+        assert!(
+            output.status.code() == Some(2) && text.contains("run it with sudo"),
+            "{text}"
+        );
+    }
+}
