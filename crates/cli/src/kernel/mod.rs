@@ -34,8 +34,8 @@ pub enum KernelCommand {
 pub fn kernel(command: &KernelCommand) -> Result<(), Failure> {
     if !matches!(command, KernelCommand::Check) && !Uid::effective().is_root() {
         return Err(Failure::Invalid(
-            "what is in the kernel is root's alone, and you are not root: run it with sudo; `fadelab kernel check` tells \
-             everybody more"
+            "what is in the kernel is root's alone, and you are not root: run it with sudo; `fadelab kernel check` \
+             tells everybody more"
                 .to_owned(),
         ));
     }
