@@ -442,14 +442,17 @@ ALWAYS_INLINE u32 note_id(const u8 *header)
 
 SEC("cgroup_skb/ingress") int feedback_note(struct __sk_buff *skb)
 {
-	u8 head[40];
+	/* Zeros, since Linux 6.18's verifier loses count of a stack that a helper is the first to write. */
+	u8 head[40] = {};
 
 	if (skb->protocol == host_be16(ETHER_IPV4)) {
 		if (!packet_load(skb, 0, head, 20) && head[9] == IP_TCP)
 			take_note(skb, head[1] & 3, note_id(head), (head[0] & 15) * 4);
 	} else if (skb->protocol == host_be16(ETHER_IPV6)) {
-		if (!packet_load(skb, 0, head, 40) && head[6] == IP_TCP)
-			take_note(skb, (head[1] >> 4) & 3, 0, 40);
+		u32 tcp_at = packet_load(skb, 0, head, 40) ? 0 : packet_behind_extensions(skb, 40, head[6]);
+
+		if (tcp_at)
+			take_note(skb, (head[1] >> 4) & 3, 0, tcp_at);
 	}
 	return 1;
 }

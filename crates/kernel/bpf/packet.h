@@ -118,10 +118,26 @@ ALWAYS_INLINE void packet_ipv4(struct __sk_buff *skb, struct packet *packet)
 	packet_tcp(skb, packet, packet->ip_at + header_bytes, end);
 }
 
+/* Where TCP's header stands behind IPv6's, which ends at `at` and says that `next` follows; 0: something else does. */
+ALWAYS_INLINE u32 packet_behind_extensions(struct __sk_buff *skb, u32 at, u32 next)
+{
+	u8 extension[2];
+
+	for (int i = 0; i < PACKET_EXTENSIONS_MAX && next != IP_TCP; i++) {
+		if (next != PACKET_IP6_HOP_BY_HOP && next != PACKET_IP6_ROUTING && next != PACKET_IP6_DESTINATION)
+			return 0;
+		if (packet_load(skb, at, extension, sizeof(extension)))
+			return 0;
+		next = extension[0];
+		at += 8 + extension[1] * 8;
+	}
+	return next == IP_TCP ? at : 0;
+}
+
 ALWAYS_INLINE void packet_ipv6(struct __sk_buff *skb, struct packet *packet)
 {
-	u8 header[8], extension[2];
-	u32 at = packet->ip_at + PACKET_IPV6_BYTES, end, next;
+	u8 header[8];
+	u32 at = packet->ip_at + PACKET_IPV6_BYTES, end;
 
 	if (packet_load(skb, packet->ip_at, header, sizeof(header)) || header[0] >> 4 != 6)
 		return;
@@ -129,16 +145,8 @@ ALWAYS_INLINE void packet_ipv6(struct __sk_buff *skb, struct packet *packet)
 	packet->field = header[1];
 	packet->ecn = (header[1] >> 4) & 3;
 	end = skb->gso_segs > 1 ? skb->len : at + ((u32)header[4] << 8 | header[5]);
-	next = header[6];
-	for (int i = 0; i < PACKET_EXTENSIONS_MAX && next != IP_TCP; i++) {
-		if (next != PACKET_IP6_HOP_BY_HOP && next != PACKET_IP6_ROUTING && next != PACKET_IP6_DESTINATION)
-			return;
-		if (packet_load(skb, at, extension, sizeof(extension)))
-			return;
-		next = extension[0];
-		at += 8 + extension[1] * 8;
-	}
-	if (next == IP_TCP)
+	at = packet_behind_extensions(skb, at, header[6]);
+	if (at)
 		packet_tcp(skb, packet, at, end);
 }
 

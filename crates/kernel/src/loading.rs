@@ -320,7 +320,7 @@ mod tests {
             ..Unit::new(fadelab_laws::sender(law).expect("registered"), Version::new(6, 12))
         };
         let devices: Vec<String> = devices.iter().map(|&device| device.to_owned()).collect();
-        let loading = Loading::of(unit, &devices, Some("/".into()));
+        let loading = Loading::of(unit, &devices, None);
         let error = loading.map(drop).expect_err("it is refused");
         assert!(error.is_invalid_input(), "{error}");
         error.to_string()
@@ -328,7 +328,7 @@ mod tests {
 
     #[test]
     fn what_cannot_be_loaded_is_refused_before_anything_is_done() {
-        // Goal: a name that the kernel has no room for, marks without a device, and a device that is not there are
+        // Goal: a name that the kernel has no room for or has already, a folder that is no cgroup, marks without a device, and a device that is not there are
         // refused with what was given; a law that is right is taken, with its parameters.
         assert!(refused("reno", "fade_much_too_long", &[]).contains("`fade_much_too_long`"));
         assert!(refused("reno", "", &[]).contains("1 to 15 letters"));
@@ -336,7 +336,14 @@ mod tests {
         assert!(refused("vcp", "v", &[]).contains("vcp writes into the ECN field"));
         assert!(refused("vcp", "v", &["no-such-dev"]).contains("--dev no-such-dev: "));
         let unit = Unit::new(fadelab_laws::sender("reno").expect("registered"), Version::new(6, 12));
-        let loading = Loading::of(unit, &[], Some("/".into())).expect("it can be loaded");
+        // Reno is there wherever Linux is.
+        assert!(refused("reno", "reno", &[]).contains("a congestion control `reno` already"));
+        let elsewhere = Loading::of(unit.clone(), &[], Some("/".into())).expect_err("no cgroup");
+        assert!(
+            elsewhere.to_string().starts_with("--cgroup /: it is no cgroup v2"),
+            "{elsewhere}"
+        );
+        let loading = Loading::of(unit, &[], None).expect("it can be loaded");
         assert_eq!(
             (loading.entry.name.as_str(), loading.entry.law.as_str()),
             ("fade_reno", "reno")

@@ -10,7 +10,7 @@ use std::io::{Read, Write};
 use std::net::Shutdown;
 use std::os::fd::AsRawFd;
 
-use common::connection::{Connection, DATA_SEGS_IN, SEGS_OUT, stay_on_one_processor, told};
+use common::connection::{Connection, DATA_SEGS_IN, EXTENSION_BYTES, SEGS_OUT, stay_on_one_processor, told};
 use common::own::bring_text;
 use common::{Namespace, Pair, offload, possible, run, unique};
 use fadelab_kernel::Version;
@@ -229,6 +229,25 @@ fn hosts(way: Way) -> (Pair, Option<Namespace>) {
     (pair, bridge)
 }
 
+/// What stands before TCP's header.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Headers {
+    Ipv4,
+    Ipv6,
+    /// IPv6, and an extension header behind it.
+    Extended,
+}
+
+impl Headers {
+    fn ip_bytes(self) -> u64 {
+        match self {
+            Self::Ipv4 => 20,
+            Self::Ipv6 => 40,
+            Self::Extended => 40 + EXTENSION_BYTES as u64,
+        }
+    }
+}
+
 /// What the receiver counted of a transfer, and how many segments its socket counted.
 #[derive(Debug)]
 struct Tally {
@@ -243,11 +262,14 @@ struct Tally {
 }
 
 /// Two megabytes over a way.
-fn transfer(object: &[u8], control: &str, way: Way, ipv6: bool) -> Tally {
+fn transfer(object: &[u8], control: &str, way: Way, headers: Headers) -> Tally {
     let (pair, _bridge) = hosts(way);
     let devices = [pair.device(&pair.sender), pair.device(&pair.receiver)];
     let loaded = Sender::load(object, &pair.cgroup, &devices).expect("the kernel takes it");
-    let mut connection = pair.joined(|| Connection::open(&pair, control, ipv6));
+    let mut connection = pair.joined(|| Connection::open(&pair, control, headers != Headers::Ipv4));
+    if headers == Headers::Extended {
+        connection.extend_headers();
+    }
     let mut near = connection.near.try_clone().expect("a descriptor");
     let writer = std::thread::spawn(move || {
         near.write_all(&vec![0; 2_000_000]).expect("it is connected");
@@ -278,20 +300,20 @@ fn transfer(object: &[u8], control: &str, way: Way, ipv6: bool) -> Tally {
     }
 }
 
-fn check(told: &Tally, way: Way, ipv6: bool) {
+fn check(told: &Tally, way: Way, headers: Headers) {
     let segments = told.came;
-    let case = format!("ipv6 {ipv6}, {way:?}: {told:?}");
+    let case = format!("{headers:?}, {way:?}: {told:?}");
     assert!(segments > 1000, "{case}");
     assert_eq!((told.segments, told.wrong), (segments, 0), "{case}");
     // Headers of IP and TCP, timestamps, and the option: four bytes and one of feedback, in words.
-    let header_bytes = if ipv6 { 40 } else { 20 } + 20 + 12 + 8;
+    let header_bytes = headers.ip_bytes() + 20 + 12 + 8;
     let bytes = told.payload_bytes + segments * header_bytes;
     // Of what came joined a segment's size is the mean, in whole bytes.
     assert!(
         (bytes - segments..=bytes).contains(&told.bytes),
         "{case}, due are {bytes}"
     );
-    if ipv6 {
+    if headers != Headers::Ipv4 {
         assert_eq!((told.known, told.counted), (0, 0), "{case}");
         return;
     }
@@ -324,7 +346,7 @@ fn a_receiver_is_told_each_segment_and_its_role() {
     };
     let object = unit.compile().expect("it compiles");
     stay_on_one_processor();
-    for ipv6 in [false, true] {
+    for headers in [Headers::Ipv4, Headers::Ipv6, Headers::Extended] {
         for way in [
             Way::Apart,
             Way::Together { may_be_cut: false },
@@ -332,8 +354,8 @@ fn a_receiver_is_told_each_segment_and_its_role() {
             Way::Joined,
             Way::CutAgain,
         ] {
-            let told = transfer(&object, &unit.name, way, ipv6);
-            check(&told, way, ipv6);
+            let told = transfer(&object, &unit.name, way, headers);
+            check(&told, way, headers);
         }
     }
 }

@@ -10,6 +10,9 @@ use fadelab_kernel::device::within;
 
 use super::{Pair, run};
 
+/// Length of the extension header of IPv6.
+pub const EXTENSION_BYTES: usize = 8;
+
 /// Both ends of a connection.
 pub struct Connection {
     pub near: TcpStream,
@@ -31,6 +34,24 @@ impl Connection {
         near.set_nodelay(true).expect("it is TCP");
         let (far, _) = listener.accept().expect("it is connected");
         Self { near, far }
+    }
+
+    /// What the near end sends from now on has an extension header between IPv6's and TCP's: options for the
+    /// destination, of padding alone.
+    pub fn extend_headers(&self) {
+        // No next header yet, eight bytes, and of these four of padding.
+        let header: [u8; EXTENSION_BYTES] = [0, 0, 1, 4, 0, 0, 0, 0];
+        // SAFETY: the kernel reads as many bytes as there are.
+        let status = unsafe {
+            libc::setsockopt(
+                self.near.as_raw_fd(),
+                libc::IPPROTO_IPV6,
+                libc::IPV6_DSTOPTS,
+                header.as_ptr().cast(),
+                header.len() as u32,
+            )
+        };
+        assert_eq!(status, 0, "root may write extension headers");
     }
 
     /// Writes so many full segments at once and waits until they are acknowledged; `meanwhile` is called again and
