@@ -75,6 +75,45 @@ impl Drop for Space {
     }
 }
 
+/// What `list` says of a law.
+fn listed(name: &str) -> String {
+    let text = said(&fadelab(&["kernel", "list"]));
+    let own = text.split("\n\n").find(|part| part.starts_with(name));
+    own.unwrap_or_else(|| panic!("{name} is not in: {text}")).to_owned()
+}
+
+#[test]
+fn a_device_that_went_is_listed_as_gone() {
+    // Goal: `list` says of a device that was deleted that nothing is marked there, also when one of its name is back,
+    // and when its whole namespace went; a device that stayed is listed as before.
+    if !possible() {
+        return;
+    }
+    let (space, stays) = (Space::new("g"), Space::new("s"));
+    let name = format!("flg{}", std::process::id());
+    let devices = format!("{},{}", space.device(), stays.device());
+    let loaded = fadelab(&["kernel", "load", "vcp", "--as", &name, "--dev", &devices]);
+    assert!(loaded.status.success(), "{}", said(&loaded));
+    let all = format!("  marks what leaves by {}, {}\n", space.device(), stays.device());
+    let one = format!(
+        "  marks what leaves by {}\n  gone, and not taken up again if they came back: {};",
+        stays.device(),
+        space.device()
+    );
+    let mut found = vec![(listed(&name), &all)];
+    ip(&format!("-n {} link del wire", space.0));
+    found.push((listed(&name), &one));
+    ip(&format!("-n {} link add wire type veth peer name far", space.0));
+    found.push((listed(&name), &one));
+    drop(space);
+    found.push((listed(&name), &one));
+    let unloaded = fadelab(&["kernel", "unload", &name]);
+    assert!(unloaded.status.success(), "{}", said(&unloaded));
+    for (text, expected) in found {
+        assert!(text.contains(expected.as_str()), "`{expected}` is not in: {text}");
+    }
+}
+
 /// All that a law of this name leaves in the system.
 fn traces(name: &str) -> Vec<String> {
     let controls = fs::read_to_string("/proc/sys/net/ipv4/tcp_available_congestion_control").expect("a file");
@@ -97,7 +136,7 @@ fn what_cannot_be_loaded_is_refused_in_one_message() {
     // Goal: each refusal names what was given, what is allowed or what to do, and leaves nothing behind.
     let cases: [(&[&str], &str); 8] = [
         (&["load", "vcp"], "--dev eth0"),
-        (&["load", "nope"], "unknown law `nope`"),
+        (&["load", "nope"], "no sender's law is called nope"),
         (&["load", "udp"], "nothing to load"),
         (&["load", "vcp", "--dev", "nosuchdev"], "--dev nosuchdev"),
         (&["load", "reno", "--as", "a_name_that_is_too_long"], "1 to 15"),

@@ -304,6 +304,45 @@ fn a_router_ends_when_its_device_or_namespace_goes() {
 }
 
 #[test]
+fn a_router_ends_when_its_discipline_goes() {
+    // Goal: a law that steers a rate and a queue which are not there any more says so and ends, whether its own
+    // discipline is taken away or an operator's is replaced; other devices' disciplines do not concern it.
+    if !possible() {
+        return;
+    }
+    let space = Space::new();
+    let tc = |command: &str| run(&format!("tc -n {} qdisc {command}", space.0));
+    for (prepare, others, change, said) in [
+        (
+            "",
+            "add dev side root pfifo limit 9",
+            "del dev out root",
+            "tbf fade: was taken away",
+        ),
+        (
+            "add dev out root handle 5: pfifo limit 10",
+            "del dev side root",
+            "replace dev out root handle 6: pfifo limit 20",
+            "pfifo 5: ",
+        ),
+    ] {
+        if !prepare.is_empty() {
+            tc(prepare);
+        }
+        let mut router = space.start("out", &[]);
+        router.is_up();
+        tc(others);
+        tc(change);
+        let (code, complaint) = router.end();
+        assert_eq!(code, Some(1), "{complaint}");
+        assert!(
+            complaint.contains(said) && complaint.contains("start the router again"),
+            "{complaint}"
+        );
+    }
+}
+
+#[test]
 fn what_cannot_be_is_refused_in_one_message() {
     // Goal: each refusal names what was given and what is allowed or what to do, and leaves nothing behind.
     let cases: [(&[&str], &str); 9] = [

@@ -6,7 +6,8 @@ use std::os::fd::{AsFd, AsRawFd, FromRawFd, OwnedFd};
 use std::os::unix::ffi::OsStrExt;
 use std::path::Path;
 
-use libbpf_rs::{Program, TC_EGRESS, TC_INGRESS, TcAttachPoint, TcHookBuilder};
+use libbpf_rs::query::{LinkTypeInfo, TcxLinkInfo};
+use libbpf_rs::{Link, Program, TC_EGRESS, TC_INGRESS, TcAttachPoint, TcHookBuilder};
 use serde::{Deserialize, Serialize};
 
 use crate::Version;
@@ -59,6 +60,11 @@ pub struct FilterRecord {
 }
 
 impl FilterRecord {
+    /// Whether the device is the one that it was put at: one that was made anew has another number.
+    pub fn is_there(&self) -> bool {
+        self.device.look().is_ok_and(|(index, _)| index == self.index)
+    }
+
     /// Removes it, if it is still there.
     pub fn remove(&self) {
         // A device or namespace that is gone has taken the filter with it.
@@ -139,6 +145,18 @@ pub fn to_device(program: &Program<'_>, device: &Device, direction: Direction) -
     });
     let attached = attached.map_err(|error| LoadError::system(&what, &error))?;
     attached.map_err(|error| LoadError::of(what, &error))
+}
+
+/// Name of the file for the program at the device of this number.
+pub(crate) fn pin(number: usize) -> String {
+    format!("device-{number}")
+}
+
+/// Whether a link in a file of a BPF file system is still at its device; `None` without such a file.
+pub(crate) fn is_linked(pin: &Path) -> Option<bool> {
+    let info = Link::open(pin).ok()?.info().ok()?;
+    // A device that goes leaves its links behind, at no device.
+    Some(matches!(info.info, LinkTypeInfo::Tcx(TcxLinkInfo { ifindex: 1.., .. })))
 }
 
 fn link(program: &Program<'_>, index: i32, direction: Direction) -> Result<OwnedFd, libbpf_rs::Error> {

@@ -328,8 +328,9 @@ mod tests {
 
     #[test]
     fn what_cannot_be_loaded_is_refused_before_anything_is_done() {
-        // Goal: a name that the kernel has no room for or has already, a folder that is no cgroup, marks without a device, and a device that is not there are
-        // refused with what was given; a law that is right is taken, with its parameters.
+        // Goal: a name that the kernel has no room for or has already, a folder that is no cgroup, marks without a
+        // device, and a device that is not there are refused with what was given; a law that is right is taken, with
+        // its parameters.
         assert!(refused("reno", "fade_much_too_long", &[]).contains("`fade_much_too_long`"));
         assert!(refused("reno", "", &[]).contains("1 to 15 letters"));
         assert!(refused("reno", "a b", &[]).contains("`a b`"));

@@ -14,7 +14,7 @@ use std::time::{Duration, Instant};
 use libbpf_rs::{MapCore, MapHandle};
 use serde::{Deserialize, Serialize};
 
-use crate::attach::FilterRecord;
+use crate::attach::{self, FilterRecord};
 use crate::default::{DefaultLaw, Restored};
 use crate::left::{Left, Users};
 use crate::object::LoadError;
@@ -139,6 +139,18 @@ pub fn entries() -> Vec<Entry> {
     let mut entries: Vec<Entry> = folders.filter_map(name).filter_map(|name| read(&name)).collect();
     entries.sort_by(|a, b| a.name.cmp(&b.name));
     entries
+}
+
+/// The devices of an entry through which nothing is marked any more: they went, and one of that name that came back is
+/// another one.
+pub fn lost_devices(entry: &Entry) -> Vec<&str> {
+    let mount = folder(&entry.name).join(MOUNT);
+    let is_lost = |(number, _): &(usize, &String)| match attach::is_linked(&mount.join(attach::pin(*number))) {
+        Some(is_linked) => !is_linked,
+        None => entry.filters.get(*number).is_some_and(|filter| !filter.is_there()),
+    };
+    let devices = entry.devices.iter().enumerate();
+    devices.filter(is_lost).map(|(_, device)| device.as_str()).collect()
 }
 
 /// The law loaded under a name.

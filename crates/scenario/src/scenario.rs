@@ -139,7 +139,12 @@ fn about_changed(about: String, sets: &[String]) -> String {
     if about.is_empty() || sets.is_empty() || said_anew {
         return about;
     }
-    format!("{} Changed for these runs: {}.", about.trim_end(), sets.join("; "))
+    // The scenario beside the result has the values; paths among them are of one machine.
+    let keys: Vec<&str> = sets
+        .iter()
+        .map(|set| set.split('=').next().unwrap_or(set).trim())
+        .collect();
+    format!("{} Changed for these runs: {}.", about.trim_end(), keys.join(", "))
 }
 
 struct Planner<'a> {

@@ -25,7 +25,7 @@ fn what_a_scenario_shows_says_what_was_changed() {
     let changed = plan_with(&text, &["flow.law=cubic", "flow.count=2"]);
     assert_eq!(
         changed.about,
-        "Reno by itself. Changed for these runs: flow.law=cubic; flow.count=2."
+        "Reno by itself. Changed for these runs: flow.law, flow.count."
     );
     assert!(!changed.text.contains("Changed for"), "{}", changed.text);
     assert_eq!(plan_with(&text, &[]).about, "Reno by itself.");

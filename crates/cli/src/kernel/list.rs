@@ -54,7 +54,10 @@ pub fn list(args: &ListArgs) -> Result<(), Failure> {
             .collect();
         let laws: Vec<_> = laws
             .iter()
-            .map(|(entry, flows)| serde_json::json!({"loaded": entry, "flows": flows}))
+            .map(|(entry, flows)| {
+                let lost = store::lost_devices(entry);
+                serde_json::json!({"loaded": entry, "lost_devices": lost, "flows": flows})
+            })
             .collect();
         let all = serde_json::json!({"laws": laws, "left": left, "routers": routers});
         return output::print(&format!("{}\n", serde_json::to_string_pretty(&all).unwrap_or_default()));
@@ -120,7 +123,18 @@ fn described(entry: &Entry, flows: &[LiveFlow]) -> String {
         } else {
             "packets leave one by one"
         };
-        let _ = writeln!(text, "  {what} by {}", entry.devices.join(", "));
+        let lost = store::lost_devices(entry);
+        let here = entry.devices.iter().map(String::as_str);
+        let here: Vec<&str> = here.filter(|device| !lost.contains(device)).collect();
+        let by = if here.is_empty() { "no device" } else { &here.join(", ") };
+        let _ = writeln!(text, "  {what} by {by}");
+        if !lost.is_empty() {
+            let lost = lost.join(", ");
+            let _ = writeln!(
+                text,
+                "  gone, and not taken up again if they came back: {lost}; unload it and load it again"
+            );
+        }
     }
     let defaults: Vec<String> = namespaces_of(&entry.name)
         .iter()

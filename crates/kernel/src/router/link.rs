@@ -62,7 +62,7 @@ fn socket(family: i32, kind: i32, protocol: i32) -> io::Result<OwnedFd> {
     }
 }
 
-/// The kernel's notices of devices that come, go or change.
+/// The kernel's notices of devices and queueing disciplines that come, go or change.
 #[derive(Debug)]
 pub(super) struct News {
     socket: OwnedFd,
@@ -77,7 +77,7 @@ impl News {
             // SAFETY: an address of zeros is one of this family's without a group.
             let mut address: libc::sockaddr_nl = unsafe { std::mem::zeroed() };
             address.nl_family = libc::AF_NETLINK as u16;
-            address.nl_groups = libc::RTMGRP_LINK as u32;
+            address.nl_groups = (libc::RTMGRP_LINK | libc::RTMGRP_TC) as u32;
             let bytes = size_of::<libc::sockaddr_nl>() as libc::socklen_t;
             // SAFETY: the address is a netlink address of that length.
             if unsafe { libc::bind(socket.as_raw_fd(), (&raw const address).cast(), bytes) } < 0 {
@@ -87,8 +87,9 @@ impl News {
         })?
     }
 
-    /// Waits for news, at most that long; forgets what they say, since whoever hears them looks for himself.
-    pub fn wait(&self, timeout: Duration) {
+    /// Waits for news, at most that long; forgets what they say, since whoever hears them looks for himself. Gives
+    /// whether there were any.
+    pub fn wait(&self, timeout: Duration) -> bool {
         let mut poll = libc::pollfd {
             fd: self.socket.as_raw_fd(),
             events: libc::POLLIN,
@@ -97,10 +98,11 @@ impl News {
         let milliseconds = i32::try_from(timeout.as_millis()).unwrap_or(i32::MAX);
         // SAFETY: one descriptor, which is open.
         if unsafe { libc::poll(&raw mut poll, 1, milliseconds) } <= 0 {
-            return;
+            return false;
         }
         let mut buffer = [0u8; 8192];
         // SAFETY: the buffer has that length; the socket does not block.
         while unsafe { libc::recv(self.socket.as_raw_fd(), buffer.as_mut_ptr().cast(), buffer.len(), 0) } > 0 {}
+        true
     }
 }

@@ -271,7 +271,12 @@ impl Router {
     /// # Errors
     /// When the device or its namespace is gone.
     pub fn tend(&mut self, timeout: Duration) -> Result<(), RouterError> {
-        self.news.wait(timeout);
+        // Where the device goes meanwhile that is told, and not that its queue cannot be asked for.
+        let queue = if self.news.wait(timeout) {
+            self.check_queue()
+        } else {
+            Ok(())
+        };
         let device = &self.options.device;
         let gone = |why: &str| RouterError::Device {
             device: device.name.clone(),
@@ -284,9 +289,26 @@ impl Router {
         if device.look().ok().map(|(ifindex, _)| ifindex) != Some(self.ifindex) {
             return Err(gone("it is gone, and with it all that was changed there"));
         }
+        queue?;
         self.domain
             .as_mut()
             .map_or(Ok(()), |domain| domain.refresh(&mut self.held))
+    }
+
+    /// The law computes with the queue and the rate of the discipline that was there when it began.
+    fn check_queue(&self) -> Result<(), RouterError> {
+        let root = shaper::root(&self.options.device)?;
+        if root == self.root {
+            return Ok(());
+        }
+        let Root { kind, handle } = &self.root;
+        Err(RouterError::Queue {
+            device: self.options.device.name.clone(),
+            why: format!(
+                "{kind} {handle} was taken away or replaced, it is {} now; start the router again",
+                root.kind
+            ),
+        })
     }
 }
 

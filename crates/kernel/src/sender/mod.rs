@@ -101,7 +101,7 @@ impl Sender {
         }
         let mut filters = Vec::new();
         for (number, attached) in std::mem::take(&mut self.attached).into_iter().enumerate() {
-            filters.extend(attached.keep(&folder.join(format!("device-{number}")))?);
+            filters.extend(attached.keep(&folder.join(attach::pin(number)))?);
         }
         let version = Version::running();
         let last = self.links.len().saturating_sub(1);
