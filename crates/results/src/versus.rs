@@ -48,6 +48,9 @@ pub struct Beside {
     pub convergence_s: Option<Stat>,
     /// Seeds of its runs.
     pub seeds: usize,
+    /// Labels of the runs in which the two met.
+    #[serde(skip)]
+    pub labels: Vec<String>,
 }
 
 /// Names and units of what is told of a law beside another.
@@ -82,6 +85,7 @@ struct Met<'a> {
 /// What a group had in a run.
 struct Had {
     seed: u64,
+    label: String,
     share: Option<f64>,
     harm: Option<f64>,
     harm_rtt: Option<f64>,
@@ -178,6 +182,7 @@ fn had_beside(met: &Met, side: usize, alone: &Met, is_trivial: bool) -> Had {
     let both = |metric| by_itself.get(metric).zip(beside.get(metric));
     Had {
         seed: met.run.seed,
+        label: met.run.law.clone(),
         share: if is_trivial {
             None
         } else {
@@ -228,5 +233,6 @@ fn beside(
         harm_beyond_itself: Stat::of(&beyond),
         convergence_s: stat(&by_seed(seeds, |had| had.convergence_s)),
         seeds: in_order(seeds.iter().map(|had| had.seed)).len(),
+        labels: in_order(seeds.iter().map(|had| had.label.clone())),
     }
 }
