@@ -138,37 +138,47 @@ function sweepMarks(law, nth, laws, points, { x, beside }) {
 		const [low, high] = [s.mean - s.half, s.mean + s.half];
 		means.push({ kind: "interval", x: at, y: s.mean, low, high, symbol: law, ...ink, text });
 	}
+	return joinedMeans(means, { ...ink, dash: lawDash(law) });
+}
+
+// The means with a line through them, where the swept values are numbers.
+function joinedMeans(means, look) {
 	means.sort((a, b) => a.x - b.x);
-	const xs = means.map((mean) => mean.x);
-	const line = { kind: "line", x: xs, y: means.map((mean) => mean.y), width: 1.1, dash: lawDash(law), ...ink };
+	const line = { kind: "line", x: means.map(({ x }) => x), y: means.map(({ y }) => y), width: 1.1, ...look };
 	return report.keys[state.axis].numbers ? [line, ...means] : means;
+}
+
+// A figure over the sweep: `marks(points, scale)` are those of a panel, `range` the ends of an axis that reaches all.
+function overSweep({ what, unit, marks, range, rules, ...rest }) {
+	const { key } = report.keys[state.axis];
+	const scale = sweepAxis(report.keys[state.axis]);
+	const drawn = sweepPanels().map(({ title, points }) => ({ title, marks: marks(points, scale) }));
+	const means = drawn.flatMap((panel) => panel.marks.filter((mark) => mark.kind === "interval"));
+	if (means.length === 0) return null;
+	const y = { ...range(means.flatMap((mark) => [mark.y, mark.low, mark.high])), label: axisLabel(what, unit) };
+	return {
+		id: `${slug(what)}-over-${slug(key)}`, title: `${what} over ${key}`,
+		where: unique(report.groups.map((g) => g.link)).length > 1 ? state.link : "",
+		panels: drawn.map((panel) => ({ title: panel.title, x: scale.axis, y, marks: [...rules, ...panel.marks] })),
+		columns: 3, columnsNarrow: 1, panelWidth: 400, ...rest,
+	};
 }
 
 function sweepFigure() {
 	if (report.points.length < 2) return null;
+	if (isOfPairs(state.metric)) return pairSweepFigure();
 	const laws = lawPlaces().filter((law) => !state.difference || law !== state.base);
 	const { label, unit, about } = report.metrics[state.metric];
-	const scale = sweepAxis(report.keys[state.axis]);
-	const drawn = sweepPanels().map(({ title, points }) => ({
-		title, marks: laws.flatMap((law, nth) => sweepMarks(law, nth, laws.length, points, scale)),
-	}));
-	const means = drawn.flatMap((panel) => panel.marks.filter((mark) => mark.kind === "interval"));
-	if (means.length === 0) return null;
-	const reach = means.flatMap((mark) => [mark.y, mark.low, mark.high]);
 	const log = state.logY && !state.difference;
-	const y = state.difference ? ends([...reach, 0]) : ends(reach, { log, zero: !log, ...bounds(state.metric) });
-	const shownUnit = state.difference ? differenceUnit(unit) : unit;
-	const what = state.difference ? `${label} minus ${report.laws[state.base]}` : label;
-	const zero = state.difference ? [{ kind: "rule", y: 0 }] : [];
-	return {
-		id: `${state.difference ? "difference-" : ""}${slug(label)}-over-${slug(report.keys[state.axis].key)}`,
-		title: `${what} over ${report.keys[state.axis].key}`,
-		note: `${about}; ${intervalText()}`,
-		where: unique(report.groups.map((g) => g.link)).length > 1 ? state.link : "",
-		panels: drawn.map(({ title, marks }) => ({
-			title, x: scale.axis, y: { ...y, label: axisLabel(what, shownUnit) }, marks: [...zero, ...marks],
-		})),
-		columns: 3, columnsNarrow: 1, panelWidth: 400,
+	const bounded = { log, zero: !log, ...bounds(state.metric) };
+	const figure = overSweep({
+		what: state.difference ? `${label} minus ${report.laws[state.base]}` : label,
+		unit: state.difference ? differenceUnit(unit) : unit,
+		note: `${about}; ${intervalText()}`, rules: state.difference ? [{ kind: "rule", y: 0 }] : [],
+		marks: (points, scale) => laws.flatMap((law, nth) => sweepMarks(law, nth, laws.length, points, scale)),
+		range: (reach) => (state.difference ? ends([...reach, 0]) : ends(reach, bounded)),
 		legend: lawEntries(laws.map((law) => ({ law }))),
-	};
+	});
+	const id = `${slug(label)}-over-${slug(report.keys[state.axis].key)}`;
+	return figure && { ...figure, id: state.difference ? `difference-${id}` : id };
 }

@@ -130,11 +130,13 @@ function fillSweepControls() {
 	if (report.points.length < 2) return;
 	const known = (_, metric) => report.groups.some((g) => g.row(metric).some((v) => !Number.isNaN(v)));
 	const metrics = report.metrics.map((metric, k) => [k, metric.label]).filter(([k]) => known(null, k));
-	bar.append(select("metric", metrics, state.metric, (metric) => show({ metric })));
+	const ofPairs = pairMetrics().map((metric, k) => [k + report.metrics.length, `beside: ${metric.label}`]);
+	const pick = (metric) => show({ metric, difference: state.difference && !isOfPairs(metric) });
+	bar.append(select("metric", [...metrics, ...ofPairs], state.metric, pick));
 	if (report.keys.length > 1) {
 		bar.append(select("over", report.keys.map((key, k) => [k, key.key]), state.axis, (axis) => show({ axis })));
 	}
-	if (report.laws.length > 1) {
+	if (report.laws.length > 1 && !isOfPairs(state.metric)) {
 		const ways = [[false, "each law"], [true, "difference to"]];
 		bar.append(select("show", ways, state.difference, (difference) => show({ difference })));
 		if (state.difference) bar.append(select("law", lawOptions(), state.base, (base) => show({ base })));

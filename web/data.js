@@ -118,10 +118,13 @@ function slug(text) {
 // What is on paper has the light colours of the style sheet, written out, since a file knows no style sheet.
 const paperInks = new Map([...sheet.matchAll(/(--\w+): light-dark\((#\w+)/g)].map(([, name, light]) => [name, light]));
 
-// A look is a colour, and for each round through the colours another kind of line: a law has the same colour on each
-// ground.
-const DASHES = [[], [6, 3], [2, 3]];
+// A look is a colour, and for each round through the colours another kind of line; which law has which look says
+// crates/results/src/contender.rs. A law by itself has its colour on every page, solid; on a further ground, or beside
+// itself, the same colour in another line. Two laws that share a link have a colour that is no law's, one pair after
+// the other, and another line where those colours are used up.
+const DASHES = [[], [8, 4], [2, 2, 2, 5], [10, 2, 2, 2]];
 const lookColour = (look) => `--law${look % COLOURS_N}`;
+const lookLine = (look) => Math.floor(look / COLOURS_N) % DASHES.length;
 const lawColour = (law) => lookColour(report.looks[law]);
-const lawClass = (law) => `law${report.looks[law] % COLOURS_N}`;
-const lawDash = (law) => DASHES[Math.floor(report.looks[law] / COLOURS_N) % DASHES.length];
+const lawClass = (law) => `law${report.looks[law] % COLOURS_N} line${lookLine(report.looks[law])}`;
+const lawDash = (law) => DASHES[lookLine(report.looks[law])];

@@ -1,7 +1,7 @@
-// A figure is a plain object: {id, title, note, panels, legend, columns}. Panels are {title, x, y, marks, height}; axes
-// are as scale.js has them; marks.js says what marks there are. From it come the drawing on the screen (still.js,
-// live.js) and the files: a vector drawing for a paper and a picture of it. Vectors are text: who draws needs no
-// document, so the command draws what the page does.
+// A figure is a plain object: {id, title, note, panels, legend, columns}. Panels are {title, under, x, y, marks,
+// height}; axes are as scale.js has them; marks.js says what marks there are. From it come the drawing on the screen
+// (still.js, live.js) and the files: a vector drawing for a paper and a picture of it. Vectors are text: who draws
+// needs no document, so the command draws what the page does.
 
 const PAPER_FONT = "Helvetica, Arial, 'Liberation Sans', sans-serif";
 // In points (1/72 inch): the columns of the usual two-column formats, with lettering that stays readable in them.
@@ -95,7 +95,8 @@ function leftMargin(panel, style) {
 // One panel into `box`; gives its height.
 function drawPanel(pen, panel, box) {
 	const { style } = pen;
-	const titled = panel.title ? style.label * 1.6 : style.tick * 0.5;
+	const under = linesWithin(panel.under ?? [], style.tick, box.width - box.left);
+	const titled = (panel.title ? style.label * 1.6 : style.tick * 0.5) + under.length * style.tick * 1.3;
 	const right = style.tick * (panel.x.ticks ? 0.6 : 1.7);
 	const plot = {
 		left: box.x + box.left,
@@ -111,11 +112,24 @@ function drawPanel(pen, panel, box) {
 		plot,
 	};
 	if (panel.title) pen.text(plot.left, box.y + style.label, panel.title, { size: style.label, weight: 600 });
+	under.forEach((line, k) => {
+		const y = box.y + style.label + (k + 1) * style.tick * 1.3;
+		pen.text(plot.left, y, line, { size: style.tick, ink: "--quiet" });
+	});
 	if (!panel.isPlain) drawGrid(pen, place, x, y);
 	pen.clip(plot);
 	for (const mark of panel.marks) MARKS[mark.kind]?.(pen, mark, place);
 	pen.unclip();
 	return titled + plot.height + drawAxes(pen, panel, place, x, y, box);
+}
+
+// Texts in lines of at most `width`, broken between words.
+function linesWithin(texts, size, width) {
+	return texts.flatMap((text) => text.split(" ").reduce((lines, word) => {
+		const longer = lines.length > 0 ? `${lines.at(-1)} ${word}` : word;
+		if (lines.length === 0 || textWidth(longer, size) > width) return [...lines, word];
+		return [...lines.slice(0, -1), longer];
+	}, []));
 }
 
 function drawGrid(pen, { plot, x: toX, y: toY }, x, y) {

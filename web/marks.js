@@ -35,9 +35,9 @@ class Pen {
 		this.drawn.push(tag(name, { ...rest, ...look }, ...content));
 	}
 
-	dashes({ dash, hides, ownDash, colour }) {
+	dashes({ dash, isOfScreen, ownDash, colour }) {
 		const look = /^--law(\d)$/.exec(colour ?? "")?.[1];
-		const given = hides && this.onPaper ? [] : (dash ?? []);
+		const given = isOfScreen && this.onPaper ? [] : (dash ?? []);
 		const own = this.onPaper && !ownDash && given.length === 0 && look ? PAPER_DASHES[look] : given;
 		return own.length > 0 ? { "stroke-dasharray": own.join(" ") } : {};
 	}
@@ -217,7 +217,8 @@ const MARKS = {
 		const box = { x: round(left), y: round(top), width: round(right - left), height: round(bottom - top) };
 		pen.add("rect", { ...box, fill: mark.colour, "fill-opacity": round(0.55 * mark.shade) });
 		const { tick } = pen.style;
-		const widest = Math.max(...mark.lines.map((line) => textWidth(line, tick)));
+		// Letters that are strong are wider.
+		const widest = Math.max(...mark.lines.map((line) => textWidth(line, tick))) * (mark.strong ? 1.12 : 1);
 		const [across, down] = [(tick * (right - left) * 0.92) / widest, (bottom - top) / mark.lines.length / 1.15];
 		const size = round(Math.min(tick, across, down));
 		const middle = (top + bottom) / 2 - (mark.lines.length - 1) * size * 0.6 + size * 0.35;

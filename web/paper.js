@@ -11,7 +11,10 @@ const NAMED_FIGURES = [
 		name: "versus", about: "shares, harm and time to a fair share of laws beside each other", build: versusFigure,
 		needs: "laws beside each other and alone ([versus])",
 	},
-	{ name: "sweep", about: "a metric over a swept key", build: sweepFigure, needs: "a sweep over two values or more" },
+	{
+		name: "sweep", about: "a metric over a swept key; harm and share too where laws are beside each other",
+		build: sweepFigure, needs: "a sweep over two values or more",
+	},
 	{ name: "utilisation", about: "of the link over time; throughput on a trace", needs: SERIES },
 	{ name: "queue", about: "packets waiting over time", needs: SERIES },
 	{ name: "rtt", about: "mean round-trip time over time", needs: SERIES },
@@ -52,5 +55,8 @@ function figureAsked(request) {
 	const named = NAMED_FIGURES.find(({ name }) => name === request.name);
 	state.hidden = new Set(request.hidden);
 	const figure = builtOrNull(named);
-	return figure && { svg: svgText(figure, request.width), note: figure.note, title: figure.title };
+	if (!figure) return null;
+	const point = report.points.length > 1 ? report.points[state.point] : "";
+	const at = point && (figure.where ?? "").includes(point) ? point : "";
+	return { svg: svgText(figure, request.width), note: figure.note, title: figure.title, at };
 }

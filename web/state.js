@@ -2,6 +2,8 @@
 
 const state = {
 	point: 0,
+	// Of laws beside each other several points are shown at once, on paper.
+	points: [],
 	link: report.bottleneck ?? report.panels[0]?.link ?? report.groups[0]?.link ?? "",
 	seed: null,
 	hidden: new Set(),

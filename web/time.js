@@ -59,9 +59,10 @@ function seedsText(n) {
 	return n > 1 ? `mean of ${n} seeds, ${bandText()}` : "1 seed";
 }
 
-// A line that runs along one below it would hide it: dashes let that one show.
+// A line that runs along one below it would hide it: dashes let that one show, if it has none yet.
 function dashIfHiding(own, below) {
 	const line = own.at(-1);
+	if (line.dash.length > 0) return;
 	const size = line.y.reduce((most, v) => (v > most ? v : most), 0);
 	const runsAlong = (other) => {
 		let [known, close] = [0, 0];
@@ -72,7 +73,7 @@ function dashIfHiding(own, below) {
 		});
 		return close > 0.6 * known;
 	};
-	if (below.some((marks) => runsAlong(marks.at(-1).y))) Object.assign(line, { dash: [7, 7], hides: true });
+	if (below.some((marks) => runsAlong(marks.at(-1).y))) Object.assign(line, { dash: [7, 7], isOfScreen: true });
 }
 
 // spec: id, title, unit, field, percent, top, auto (the axis need not begin at 0).

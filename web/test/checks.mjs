@@ -256,6 +256,40 @@ export const checks = {
 		assert.equal((await series(page, "utilisation"))[0].y[20].toFixed(2), "0.69");
 	},
 
+	// Reno and CUBIC alone, beside themselves and beside each other, at two buffers; the harms are those of versus.rs.
+	async pairs({ page }) {
+		const looks = await page.$$eval("button.law i", (swatches) => swatches.map((one) => {
+			const { backgroundColor, backgroundImage } = getComputedStyle(one);
+			return `${backgroundColor} ${backgroundImage}`;
+		}));
+		assert.equal(new Set(looks).size, 5, String(looks));
+		const ofPairs = await page.$$eval("select[aria-label=metric] option", (options) =>
+			options.filter(({ label }) => label.startsWith("beside: ")).map(({ label, value }) => [label.slice(8), value]));
+		assert.deepEqual(ofPairs.map(([label]) => label), [
+			"Share", "Harm", "Harm to round trips", "Harm beyond itself",
+		]);
+		await choose(page, "metric", ofPairs[1][1]);
+		const marks = await page.evaluate(() => otherCharts[1].figure.panels[0].marks);
+		const told = marks.filter(({ kind }) => kind === "interval").map(({ text, y }) => [text.split(":")[0], y.toFixed(1)]);
+		const each = [
+			["reno beside reno", "33.3"], ["reno beside cubic", "5.0"], ["cubic beside reno", "68.3"],
+			["cubic beside cubic", "46.7"],
+		];
+		const inOrder = (pairs) => pairs.map(String).sort();
+		assert.deepEqual(inOrder(told), inOrder([...each, ...each]));
+		const lines = marks.filter(({ kind }) => kind === "line").map(({ colour, dash }) => `${colour} ${dash}`);
+		assert.equal(new Set(lines).size, 4, String(lines));
+		await (await lawButton(page, 2)).click();
+		await settle(page);
+		assert.equal(await page.evaluate(() => otherCharts[1].figure.legend.length), 2);
+		const cut = () => page.$$eval(".wide", (boxes) => boxes.map((one) => one.scrollWidth - one.clientWidth));
+		await page.setViewport({ width: 1400, height: 900 });
+		assert.deepEqual(await cut(), [0, 0]);
+		await page.setViewport({ width: 696, height: 900 });
+		await page.emulateMediaType("print");
+		assert.deepEqual(await cut(), [0, 0], "on A4");
+	},
+
 	// The largest page that is promised: it draws what is in view first, and every figure when it is scrolled to.
 	async large({ page }) {
 		await page.setViewport({ width: 1280, height: 900 });

@@ -6,14 +6,17 @@ use std::path::{Path, PathBuf};
 use clap::{Args, ValueEnum};
 use fadelab_lab::Failure;
 use fadelab_results::measure::METRICS;
-use fadelab_results::report::paper::{self, Choice, Figures, Named, Request};
+use fadelab_results::report::paper::{self, Choice, Drawn, Figures, Named, Request};
 use fadelab_results::swept;
+use fadelab_results::versus::FIGURES;
 use fadelab_results::{Experiment, Summary, point_text, write_page};
 
 use crate::output;
 
 /// Millimetres that a figure may be wide: the smallest has room for axes, the largest is a poster's.
 const WIDTHS_MM: std::ops::RangeInclusive<f64> = 40.0..=400.0;
+/// The figure that may show several points at once.
+const VERSUS: &str = "versus";
 const MM_PER_POINT: f64 = 25.4 / 72.0;
 /// One column and both of a two-column paper, the narrower of those of IEEE and ACM (241 and 506 points of TeX, 1/72.27
 /// of an inch), so that a figure fits both.
@@ -54,7 +57,7 @@ pub struct FigureArgs {
     /// The link [default: the bottleneck]
     #[arg(long, value_name = "NAME")]
     pub link: Option<String>,
-    /// The point of a sweep, e.g. --at channel.snr='5 dB'; repeatable [default: the first that fits]
+    /// The point of a sweep, e.g. --at channel.snr='5 dB'; repeatable [default: the first; of versus all]
     #[arg(long, value_name = "KEY=VALUE")]
     pub at: Vec<String>,
     /// One seed alone [default: all]
@@ -78,7 +81,7 @@ pub struct FigureArgs {
     /// A panel for each law
     #[arg(long)]
     pub apart: bool,
-    /// Of a sweep: the metric [default: utilisation]
+    /// Of a sweep: the metric; of laws beside each other also share, harm, ... [default: utilisation]
     #[arg(long, value_name = "NAME")]
     pub metric: Option<String>,
     /// Of a sweep: the key of the axis [default: the first with numbers]
@@ -130,7 +133,11 @@ pub fn figure(args: &FigureArgs) -> Result<(), Failure> {
             "{name} has nothing to show for what is asked; leave out options, or ask for others"
         )));
     };
+    let chosen = asked.chosen(&drawn);
     let Some(path) = &args.out else {
+        if let Some(chosen) = chosen {
+            eprintln!("{chosen}");
+        }
         return output::print(&drawn.svg);
     };
     if is_pdf {
@@ -143,7 +150,8 @@ pub fn figure(args: &FigureArgs) -> Result<(), Failure> {
     } else {
         format!("{}: ", drawn.title)
     };
-    output::print_told(&format!("{}\n{title}{}\n", path.display(), drawn.note))
+    let chosen = chosen.map_or_else(String::new, |chosen| format!("{chosen}\n"));
+    output::print_told(&format!("{}\n{title}{}\n{chosen}", path.display(), drawn.note))
 }
 
 fn is_pdf(path: &Path) -> Result<bool, Failure> {
@@ -202,6 +210,25 @@ impl Asked<'_> {
         }
     }
 
+    /// Which point of a sweep was taken where nobody chose one.
+    fn chosen(&self, drawn: &Drawn) -> Option<String> {
+        let points = self.summary.points().len();
+        (self.args.at.is_empty() && !drawn.at.is_empty())
+            .then(|| format!("Drawn at {}, the first of {points} points; --at chooses.", drawn.at))
+    }
+
+    /// Names of the metrics of a sweep: those of runs, then those of laws beside each other.
+    fn metrics(&self) -> Vec<String> {
+        let of_pairs = if self.summary.versus.is_empty() {
+            &[]
+        } else {
+            &FIGURES[..]
+        };
+        let of_runs = METRICS.iter().map(|info| info.name);
+        let all = of_runs.chain(of_pairs.iter().map(|(name, _)| *name));
+        all.map(str::to_owned).collect()
+    }
+
     /// The place of `given` among `all`, or why there is none.
     fn place(&self, option: &str, given: &str, all: &[String]) -> Result<usize, Failure> {
         let found = all.iter().position(|one| one == given);
@@ -220,7 +247,6 @@ impl Asked<'_> {
         let place = |option, given: &Option<String>, all: &[String]| {
             given.as_deref().map(|given| self.place(option, given, all)).transpose()
         };
-        let names: Vec<String> = METRICS.iter().map(|info| info.name.to_owned()).collect();
         let keys: Vec<String> = swept::keys(&summary.points()).into_iter().map(|key| key.key).collect();
         let seeds: Vec<String> = summary.seeds.iter().map(u64::to_string).collect();
         place("link", &args.link, &summary.data_links())?;
@@ -229,13 +255,15 @@ impl Asked<'_> {
             .iter()
             .map(|law| self.place("law", law, &summary.laws))
             .collect::<Result<_, _>>()?;
+        let points = self.points(name)?;
         let hidden = (0..summary.laws.len()).filter(|law| !shown.is_empty() && !shown.contains(law));
         Ok(Request {
             name: name.to_owned(),
             width: args.width,
             hidden: hidden.collect(),
             state: Choice {
-                point: self.point()?,
+                point: points[0],
+                points: if points.len() > 1 { points } else { Vec::new() },
                 link: args.link.clone(),
                 seed: place("seed", &args.seed.map(|seed| seed.to_string()), &seeds)?,
                 interval: Some(args.band == Band::Interval),
@@ -243,7 +271,7 @@ impl Asked<'_> {
                     .flows
                     .map(|flows| if flows == Flows::Lines { "all" } else { "mean" }),
                 apart: args.apart,
-                metric: place("metric", &args.metric, &names)?.unwrap_or(0),
+                metric: place("metric", &args.metric, &self.metrics())?.unwrap_or(0),
                 axis: place("over", &args.over, &keys)?,
                 base: place("minus", &args.minus, &summary.laws)?.unwrap_or(0),
                 difference: args.minus.is_some(),
@@ -271,8 +299,9 @@ impl Asked<'_> {
         )))
     }
 
-    /// The only point that has all that `--at` gives, or the first where nothing is given.
-    fn point(&self) -> Result<usize, Failure> {
+    /// The only point that has all that `--at` gives, or the first where nothing is given; of laws beside each other
+    /// all that fit.
+    fn points(&self, name: &str) -> Result<Vec<usize>, Failure> {
         let points = self.summary.points();
         let fits = |point: &[(String, String)]| {
             let has = |given: &String| point.iter().any(|(key, value)| *given == format!("{key}={value}"));
@@ -280,8 +309,9 @@ impl Asked<'_> {
         };
         let found: Vec<usize> = (0..points.len()).filter(|&place| fits(&points[place])).collect();
         match found[..] {
-            [first, ..] if self.args.at.is_empty() => Ok(first),
-            [only] => Ok(only),
+            [_, ..] if name == VERSUS => Ok(found),
+            [first, ..] if self.args.at.is_empty() => Ok(vec![first]),
+            [only] => Ok(vec![only]),
             _ => {
                 let all: Vec<String> = points
                     .iter()

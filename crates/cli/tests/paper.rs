@@ -45,6 +45,21 @@ from = "b"
 to = "right"
 "#;
 
+/// Two laws alone, beside themselves and beside each other, at two buffers.
+const PAIRS: &str = r#"
+[run]
+duration = "10 s"
+warmup = "2 s"
+
+[topology.bottleneck]
+rate = "2 Mbit/s"
+delay = "20 ms"
+buffer = ["1 BDP", "2 BDP"]
+
+[versus]
+laws = ["reno", "cubic"]
+"#;
+
 fn run(scratch: &Scratch, more: &[&str]) {
     let arguments = [&["run", "s.toml", "--quiet", "--out", "r"], more].concat();
     assert_status(&scratch.fadelab(&arguments), 0);
@@ -94,6 +109,34 @@ fn figures_and_tables_are_written_to_files_and_to_standard_output() {
 }
 
 #[test]
+fn a_point_of_a_sweep_is_chosen_or_told() {
+    // Goal: nobody takes a figure of one point for one of the whole sweep: of laws beside each other it has all points,
+    // others say which point they show, beside a drawing on standard output too, and `sweep` knows what pairs have.
+    let scratch = Scratch::new();
+    scratch.write("s.toml", PAIRS);
+    run(&scratch, &[]);
+    let all = stdout(&scratch.fadelab(&["figure", "r", "versus"]));
+    assert!(
+        all.contains(">buffer = 1 BDP<") && all.contains(">buffer = 2 BDP<"),
+        "{all}"
+    );
+    let second = ["figure", "r", "versus", "--at", "topology.bottleneck.buffer=2 BDP"];
+    assert!(!stdout(&scratch.fadelab(&second)).contains("buffer = "));
+    let told = "Drawn at topology.bottleneck.buffer=1 BDP, the first of 2 points; --at chooses.\n";
+    let queue = scratch.fadelab(&["figure", "r", "queue"]);
+    assert!(
+        stdout(&queue).starts_with("<?xml") && stderr(&queue) == told,
+        "{}",
+        stderr(&queue)
+    );
+    let written = stdout(&scratch.fadelab(&["figure", "r", "queue", "-o", "q.svg"]));
+    assert!(written.ends_with(told), "{written}");
+    let harm = scratch.fadelab(&["figure", "r", "sweep", "--metric", "harm"]);
+    assert_eq!(stderr(&harm), "", "a sweep is of all points");
+    assert!(stdout(&harm).contains(">reno beside cubic<"), "{}", stdout(&harm));
+}
+
+#[test]
 fn what_is_not_there_is_refused_with_what_is() {
     // Goal: a slip in a name, a width or a file gives one line and no file.
     let scratch = Scratch::new();
@@ -137,6 +180,11 @@ fn what_is_not_there_is_refused_with_what_is() {
         &scratch,
         &["figure", "r", "sweep", "-o", "f.pdf"],
         &["needs a sweep", "utilisation"],
+    );
+    refused(
+        &scratch,
+        &["figure", "r", "sweep", "--metric", "harm", "-o", "f.pdf"],
+        &["needs a sweep"],
     );
     refused(
         &scratch,

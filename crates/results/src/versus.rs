@@ -48,6 +48,9 @@ pub struct Beside {
     pub convergence: Times,
     /// Seeds of its runs.
     pub seeds: usize,
+    /// Labels of the runs in which the two met.
+    #[serde(skip)]
+    pub labels: Vec<String>,
 }
 
 /// Names and units of what is told of a law beside another.
@@ -75,6 +78,7 @@ struct Met<'a> {
 /// What a group had in a run.
 struct Had {
     seed: u64,
+    label: String,
     share: Option<f64>,
     harm: Option<f64>,
     harm_rtt: Option<f64>,
@@ -171,6 +175,7 @@ fn had_beside(met: &Met, side: usize, alone: &Met, is_trivial: bool) -> Had {
     let both = |metric| by_itself.get(metric).zip(beside.get(metric));
     Had {
         seed: met.run.seed,
+        label: met.run.law.clone(),
         share: if is_trivial {
             None
         } else {
@@ -223,5 +228,6 @@ fn beside(
         harm_beyond_itself: Stat::of(&beyond),
         convergence: Times::of(convergence_s, seeds_n),
         seeds: seeds_n,
+        labels: in_order(seeds.iter().map(|had| had.label.clone())),
     }
 }

@@ -182,6 +182,17 @@ fn a_sweep_is_a_line_over_its_values() {
 }
 
 #[test]
+fn pairs_of_laws_have_looks_a_sweep_and_tables_that_fit() {
+    // Goal: buttons tell the runs of pairs apart, the sweep draws harm by hand's numbers, and neither on the screen nor
+    // on paper is a table of pairs cut.
+    let mut lab = common::pairs::lab_of(&["0.5 BDP", "1 BDP"]);
+    for run in &mut lab.runs {
+        run.point[0].0 = "topology.bottleneck.buffer".to_owned();
+    }
+    holds(&page(&lab), "pairs");
+}
+
+#[test]
 fn a_page_without_a_series_compares_laws_all_the_same() {
     // Recording may be off.
     let mut lab = two_laws();

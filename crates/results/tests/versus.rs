@@ -2,61 +2,14 @@
 
 mod common;
 
-use std::sync::Arc;
-
-use common::{Lab, SECOND, flow, spec};
+use common::pairs::{lab, lab_of, meeting};
+use common::{Lab, SECOND};
 use fadelab_results::curves::Curves;
+use fadelab_results::measure::METRICS;
 use fadelab_results::print::{self, Form, Tables};
-use fadelab_results::report::paper::{Figures, Request};
-use fadelab_results::versus::Beside;
+use fadelab_results::report::paper::{Choice, Figures, Request};
+use fadelab_results::versus::{Beside, FIGURES};
 use fadelab_results::{Summary, combine, table};
-use fadelab_run::flow::FlowSpec;
-use fadelab_run::spec::RunSpec;
-
-fn group(name: &str, law: &str, link: u32) -> FlowSpec {
-    let mut flow = flow(&format!("{name}.1"), name, link);
-    let sender = fadelab_laws::sender(law).unwrap();
-    let kind = Arc::make_mut(&mut flow.kind);
-    (kind.sender, kind.params) = (Some(sender), sender.default_params());
-    flow
-}
-
-/// The first flow gets three quarters of what is sent, alone (the second is on another link) or beside the second.
-fn meeting(seed: u64, first: (&str, &str), second: Option<(&str, &str)>) -> RunSpec {
-    let mut spec = spec(seed, 60);
-    spec.flows[0] = group(first.0, first.1, 0);
-    spec.flows[1] = second.map_or_else(|| group("elsewhere", "reno", 1), |(name, law)| group(name, law, 0));
-    spec
-}
-
-/// Reno and CUBIC, each alone with 1000 packets a second on the link, beside itself with 1000 and 800, and beside each
-/// other with 1000 under the first seed and 900 under the second.
-fn lab() -> Lab {
-    let mut lab = Lab::default();
-    for seed in 1..=2 {
-        lab.add("reno", meeting(seed, ("first", "reno"), None), |_| 1000);
-        lab.add(
-            "reno/reno",
-            meeting(seed, ("first", "reno"), Some(("second", "reno"))),
-            |_| 1000,
-        );
-        lab.add(
-            "reno/cubic",
-            meeting(seed, ("first", "reno"), Some(("second", "cubic"))),
-            |_| 1100 - 100 * seed,
-        );
-        lab.add("cubic", meeting(seed, ("first", "cubic"), None), |_| 1000);
-        lab.add(
-            "cubic/cubic",
-            meeting(seed, ("first", "cubic"), Some(("second", "cubic"))),
-            |_| 800,
-        );
-    }
-    for run in &mut lab.runs {
-        run.record.completions.clear();
-    }
-    lab
-}
 
 fn find<'a>(summary: &'a Summary, law: &str, beside: &str) -> &'a Beside {
     summary
@@ -126,6 +79,96 @@ fn sides_that_differ_stay_apart() {
     close(Some(told[1].1), 1.0 - 250.0 / 300.0);
     let shares: Vec<_> = summary.versus.iter().map(|one| one.share.unwrap().mean).collect();
     close(Some(shares[0]), 0.75);
+}
+
+/// A figure as wide as both columns of a paper; none where it has nothing to show.
+fn drawn(lab: &Lab, name: &str, state: Choice) -> Option<String> {
+    let experiment = lab.experiment();
+    let figures = Figures::of(&experiment, &Summary::of(&experiment)).unwrap();
+    let request = Request {
+        name: name.to_owned(),
+        width: 182.0,
+        state,
+        ..Request::default()
+    };
+    Some(figures.draw(&request).unwrap()?.svg)
+}
+
+#[test]
+fn panels_of_two_sides_say_which_they_are() {
+    // Goal: where the sides differ there is a matrix for each, so each panel has its group and how many flows it has.
+    let mut lab = Lab::default();
+    for (law, first, second) in [
+        ("reno", ("first", "reno"), None),
+        ("/reno", ("second", "reno"), None),
+        ("reno/reno", ("first", "reno"), Some(("second", "reno"))),
+    ] {
+        lab.add(law, meeting(1, first, second), |_| 1000);
+    }
+    let svg = drawn(&lab, "versus", Choice::default()).unwrap();
+    for (part, n) in [
+        (">Harm (%)<", 2),
+        (">group first, one flow<", 4),
+        (">group second, one flow<", 4),
+        (">beside one<", 8),
+    ] {
+        assert_eq!(svg.matches(part).count(), n, "{part}");
+    }
+    let alike = drawn(&common::pairs::lab(), "versus", Choice::default()).unwrap();
+    assert!(!alike.contains("group "), "sides that are alike have no names");
+}
+
+#[test]
+fn several_points_are_several_rows_of_panels() {
+    // Goal: what a sweep asks for at once stands under each other, each panel with its point; one point is not named.
+    let lab = lab_of(&["1 BDP", "2 BDP"]);
+    let both = Choice {
+        points: vec![0, 1],
+        ..Choice::default()
+    };
+    let svg = drawn(&lab, "versus", both).unwrap();
+    for (part, n) in [(">Harm (%)<", 2), (">buffer = 1 BDP<", 4), (">buffer = 2 BDP<", 4)] {
+        assert_eq!(svg.matches(part).count(), n, "{part}");
+    }
+    let one = drawn(&lab, "versus", Choice::default()).unwrap();
+    assert!(one.matches(">Harm (%)<").count() == 1 && !one.contains("buffer ="));
+}
+
+#[test]
+fn a_sweep_draws_what_laws_do_to_each_other() {
+    // Goal: each figure of pairs is drawn over a swept number, a line for each law beside another that has it; a law
+    // that is hidden takes its pair along, and a difference to a law means nothing here.
+    let lab = lab_of(&["1 BDP", "2 BDP", "4 BDP"]);
+    let of = |name: &str| METRICS.len() + FIGURES.iter().position(|(known, _)| *known == name).unwrap();
+    let asked = |name: &str| {
+        let metric = of(name);
+        Choice {
+            metric,
+            ..Choice::default()
+        }
+    };
+    let harm = drawn(&lab, "sweep", asked("harm")).unwrap();
+    for part in [
+        "Harm (%)",
+        "some.buffer (BDP)",
+        ">cubic beside reno<",
+        ">reno beside reno<",
+    ] {
+        assert!(harm.contains(part), "{part}");
+    }
+    let share = drawn(&lab, "sweep", asked("share")).unwrap();
+    assert!(share.contains(">cubic beside reno<") && !share.contains(">reno beside reno<"));
+    for name in ["harm_rtt", "harm_beyond_itself"] {
+        let svg = drawn(&lab, "sweep", asked(name)).unwrap();
+        assert!(!svg.contains("NaN") && !svg.contains("undefined"), "{name}");
+    }
+    let difference = Choice {
+        difference: true,
+        ..asked("harm")
+    };
+    assert_eq!(drawn(&lab, "sweep", difference), None);
+    let without = common::two_laws();
+    assert_eq!(drawn(&without, "sweep", asked("harm")), None);
 }
 
 #[test]
@@ -267,21 +310,8 @@ fn matrices_are_printed_drawn_and_written() {
         "{heading}"
     );
     assert_eq!(csv.lines().count(), 5);
-    let request = Request {
-        name: "versus".to_owned(),
-        width: 182.0,
-        ..Request::default()
-    };
-    let drawn = Figures::of(&experiment, &summary)
-        .unwrap()
-        .draw(&request)
-        .unwrap()
-        .unwrap();
-    assert!(
-        drawn.svg.contains(">69.4<") && drawn.svg.contains(">± 1.4 *<"),
-        "{}",
-        drawn.svg
-    );
+    let svg = drawn(&lab, "versus", Choice::default()).unwrap();
+    assert!(svg.contains(">69.4<") && svg.contains(">± 1.4 *<"), "{svg}");
     let page = fadelab_results::report::html(&experiment, &summary).unwrap();
     let said = "On bottleneck reno takes 69.4\u{a0}% of the goodput that cubic has alone, another cubic 46.7\u{a0}%.";
     assert!(page.contains(said), "{said}");

@@ -35,21 +35,24 @@ pub struct Data<'a> {
     bottleneck: Option<&'a str>,
     pictures: &'a [Picture],
     versus: Vec<versus::Panel>,
+    /// Of laws beside each other what a sweep shows.
+    pair_metrics: Vec<Shown>,
+    pairs: Vec<versus::Pair>,
     #[serde(flatten)]
     curves: &'a Curves,
 }
 
 /// A metric as the page shows it.
 #[derive(Serialize)]
-struct Shown {
-    name: &'static str,
-    label: &'static str,
-    unit: &'static str,
+pub struct Shown {
+    pub name: &'static str,
+    pub label: &'static str,
+    pub unit: &'static str,
     /// What a value is multiplied by.
-    factor: f64,
+    pub factor: f64,
     /// The most that it can be, in the unit that is shown.
-    most: Option<f64>,
-    about: &'static str,
+    pub most: Option<f64>,
+    pub about: &'static str,
 }
 
 /// The figures of one law at one point and link.
@@ -91,6 +94,8 @@ impl<'a> Data<'a> {
             bottleneck: summary.bottleneck.as_deref(),
             pictures: &summary.pictures,
             versus: versus::panels(summary),
+            pair_metrics: versus::metrics(),
+            pairs: versus::pairs(summary),
             keys,
             curves,
         }

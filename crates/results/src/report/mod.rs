@@ -17,6 +17,7 @@ use crate::{Error, Experiment, SIM, Summary, point_text};
 const PAGE: &str = include_str!("../../../../web/report.html");
 const STYLE: &str = concat!(
     include_str!("../../../../web/report.css"),
+    include_str!("../../../../web/looks.css"),
     include_str!("../../../../web/claims.css"),
     include_str!("../../../../web/watch.css"),
     include_str!("../../../../web/print.css"),

@@ -56,6 +56,8 @@ pub struct Request {
 pub struct Choice {
     /// Place of the point of the sweep.
     pub point: usize,
+    /// Places of points that a figure of laws beside each other has all at once; where there are none, only `point`.
+    pub points: Vec<usize>,
     /// Name of the link.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub link: Option<String>,
@@ -70,7 +72,8 @@ pub struct Choice {
     pub flows: Option<&'static str>,
     /// Whether laws stand side by side.
     pub apart: bool,
-    /// Place of the metric of a sweep.
+    /// Place of the metric of a sweep; those of laws beside each other, [`crate::versus::FIGURES`], are behind the
+    /// others.
     pub metric: usize,
     /// Place of the swept key that is the axis.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -97,6 +100,8 @@ pub struct Drawn {
     pub title: String,
     /// How it was made, for a caption.
     pub note: String,
+    /// The point of a sweep that it shows, where it shows one of several.
+    pub at: String,
 }
 
 /// The figures of an experiment, ready to be drawn.

@@ -43,6 +43,23 @@ fn box_of(view: &View) -> &'static str {
     }
 }
 
+/// The name of a key, which a browser may break after its dots, and on paper does.
+fn breakable(key: &str) -> String {
+    let parts: Vec<String> = key.split_inclusive('.').map(escape).collect();
+    match parts.as_slice() {
+        [whole] => whole.clone(),
+        _ => format!("<span>{}</span>", parts.join("</span><span>")),
+    }
+}
+
+/// A figure, whose half of an interval a browser does not break.
+fn figure(cell: &str) -> String {
+    match cell.split_once(" ± ") {
+        Some((mean, half)) => format!("{} <span class=\"half\">± {}</span>", escape(mean), escape(half)),
+        None => escape(cell),
+    }
+}
+
 fn table_html(summary: &Summary, view: &View) -> String {
     let mut text = format!(
         "<h2>{} <small>{}</small></h2><div class=\"wide{}><table class=\"figures\"><thead><tr>",
@@ -51,7 +68,7 @@ fn table_html(summary: &Summary, view: &View) -> String {
         box_of(view),
     );
     for key in &view.keys {
-        let _ = write!(text, "<th class=\"key\">{}</th>", escape(key));
+        let _ = write!(text, "<th class=\"key\">{}</th>", breakable(key));
     }
     text.push_str("<th class=\"key\">share of the link<small>mean and swing</small></th>");
     let class = |column: usize| if view.is_minor(column) { " class=\"minor\"" } else { "" };
@@ -83,7 +100,7 @@ fn table_html(summary: &Summary, view: &View) -> String {
             bar(group)
         );
         for (column, cell) in row.cells.iter().enumerate() {
-            let _ = write!(text, "<td{}>{}</td>", class(column), escape(cell));
+            let _ = write!(text, "<td{}>{}</td>", class(column), figure(cell));
         }
         text.push_str("</tr>");
     }
@@ -110,7 +127,7 @@ fn shares_html(summary: &Summary, view: &View) -> String {
         box_of(view),
     );
     for key in &view.keys {
-        let _ = write!(text, "<th class=\"key\">{}</th>", escape(key));
+        let _ = write!(text, "<th class=\"key\">{}</th>", breakable(key));
     }
     for (heading, unit) in &view.headings {
         let _ = write!(text, "<th>{heading}<small>{}</small></th>", table::shown_unit(unit));
@@ -125,7 +142,7 @@ fn shares_html(summary: &Summary, view: &View) -> String {
         }
         let _ = write!(text, "<th scope=\"row\" class=\"key\"><i></i>{}</th>", escape(sender));
         for cell in &row.cells {
-            let _ = write!(text, "<td>{}</td>", escape(cell));
+            let _ = write!(text, "<td>{}</td>", figure(cell));
         }
         text.push_str("</tr>");
     }

@@ -2,8 +2,12 @@
 
 use serde::Serialize;
 
+use super::data::Shown;
 use crate::Summary;
+use crate::distinct::in_order;
+use crate::interval::Stat;
 use crate::table::versus::{Matrix, matrices};
+use crate::versus::{Beside, FIGURES};
 
 /// A matrix at one point of the sweep.
 #[derive(Serialize)]
@@ -75,5 +79,96 @@ fn panel(summary: &Summary, matrix: &Matrix, point: usize, coordinates: &[(Strin
         cells: places.iter().map(cells).collect(),
         rows,
         beside: matrix.view.headings.iter().map(|(law, _)| law.clone()).collect(),
+    }
+}
+
+/// A law beside another at one point of the sweep.
+#[derive(Serialize)]
+pub struct Pair {
+    /// Place of the point.
+    point: usize,
+    /// Name of the link.
+    link: String,
+    /// The law, which of two groups that differ and on which ground, and the law that it is beside.
+    label: String,
+    /// Look of the law.
+    look: usize,
+    /// Place of the other law among those that any is beside.
+    nth: usize,
+    /// Places of the laws of the page in whose runs the two met.
+    laws: Vec<usize>,
+    /// In the order of [`metrics`]; absent where no run says it.
+    figures: Vec<Option<Figure>>,
+}
+
+#[derive(Serialize)]
+struct Figure {
+    mean: f64,
+    half: Option<f64>,
+    n: usize,
+}
+
+/// The figures of laws beside each other as a sweep shows them, in the order of [`FIGURES`].
+pub fn metrics() -> Vec<Shown> {
+    FIGURES.iter().map(|&(name, _)| shown(name)).collect()
+}
+
+/// All are parts of a whole, or differences of such.
+fn shown(name: &'static str) -> Shown {
+    let (label, about) = match name {
+        "share" => ("Share", "part of the payload of both"),
+        "harm" => ("Harm", "part of the goodput alone that the others take"),
+        "harm_rtt" => ("Harm to round trips", "1 - alone / beside, of the mean round trip"),
+        _ => (
+            "Harm beyond itself",
+            "harm minus harm by as many of its own kind, seed by seed",
+        ),
+    };
+    let is_difference = name == "harm_beyond_itself";
+    Shown {
+        name,
+        label,
+        unit: if is_difference { "points" } else { "%" },
+        factor: 100.0,
+        most: (!is_difference).then_some(100.0),
+        about,
+    }
+}
+
+/// Every law beside every other one, at each point.
+pub fn pairs(summary: &Summary) -> Vec<Pair> {
+    let points = summary.points();
+    let others = in_order(summary.versus.iter().map(|beside| beside.beside.as_str()));
+    let several = summary.grounds.len() > 1;
+    let pair = |beside: &Beside| {
+        let group = beside.group.as_ref().map(|group| format!(" ({group})"));
+        let on = several.then(|| format!(" on {}", beside.ground));
+        let is_met = |label: &String| beside.labels.contains(label);
+        let contenders = summary.contenders.iter().enumerate();
+        let met = contenders.filter(|(_, one)| is_met(&one.law) && one.ground == beside.ground);
+        Some(Pair {
+            point: points.iter().position(|point| *point == beside.point)?,
+            link: beside.link.clone(),
+            label: format!(
+                "{}{} beside {}{}",
+                beside.law,
+                group.unwrap_or_default(),
+                beside.beside,
+                on.unwrap_or_default()
+            ),
+            look: summary.sender_look(&beside.law),
+            nth: others.iter().position(|other| *other == beside.beside)?,
+            laws: met.map(|(place, _)| place).collect(),
+            figures: beside.figures().map(|stat| stat.map(figure)).into(),
+        })
+    };
+    summary.versus.iter().filter_map(pair).collect()
+}
+
+fn figure(stat: Stat) -> Figure {
+    Figure {
+        mean: stat.mean,
+        half: stat.ci95_half_width,
+        n: stat.n,
     }
 }

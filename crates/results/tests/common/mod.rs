@@ -1,6 +1,8 @@
 //! Synthetic runs whose figures can be computed by hand.
 #![allow(dead_code, reason = "each test binary uses its part")]
 
+pub mod pairs;
+
 use std::path::Path;
 use std::sync::Arc;
 
