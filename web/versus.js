@@ -18,12 +18,18 @@ function pointName(point) {
 	return named.filter(Boolean).join(", ");
 }
 
+// In a cell, whose letters shrink to its width, a star stands on the shorter line.
+function cellLines(text) {
+	const starred = text.replace(/^(.*) (±.*) \*$/, "$1* $2");
+	return starred.replace(" ±", "\n±").replace(" (", "\n(").replace("; ", ";\n").split("\n");
+}
+
 // `under`: what tells the panel from others of the same title.
 function versusPanel({ label, rows, beside, looks, cells }, under) {
 	const told = [label, ...under].join(", ");
 	const marks = cells.flatMap((line, k) => line.flatMap((cell, x) => (cell ? [{
 		kind: "cell", x, y: rows.length - 1 - k, colour: lookColour(looks[k]), shade: cell.shade, strong: cell.strong,
-		lines: cell.text.replace(" ±", "\n±").replace(" (", "\n(").split("\n"),
+		lines: cellLines(cell.text),
 		text: `${told}: ${rows[k]} beside ${beside[x]}: ${cell.text}`,
 	}] : [])));
 	const ticks = (names, at) => names.map((name, k) => ({ at: at(k), label: name }));

@@ -1,10 +1,10 @@
 //! One process at a time: who takes or gives back what all processes share.
 #![allow(unsafe_code)]
 
-use std::fs::{self, DirBuilder, File};
+use std::fs::{self, DirBuilder, File, Permissions};
 use std::io;
 use std::os::fd::AsRawFd;
-use std::os::unix::fs::{DirBuilderExt, MetadataExt};
+use std::os::unix::fs::{DirBuilderExt, MetadataExt, PermissionsExt};
 use std::path::Path;
 
 /// Where fadelab keeps what is in the kernel now: gone with the next boot, as that is.
@@ -13,8 +13,12 @@ pub(crate) const FOLDER: &str = "/run/fadelab";
 /// Makes a folder, and those above it that are not there, for root alone: what is in it decides what root's commands
 /// undo.
 pub(crate) fn make(folder: &Path) -> io::Result<()> {
-    DirBuilder::new().recursive(true).mode(0o700).create(folder)
+    DirBuilder::new().recursive(true).mode(MODE).create(folder)?;
+    // One that an older fadelab made is everybody's to read.
+    fs::set_permissions(FOLDER, Permissions::from_mode(MODE))
 }
+
+const MODE: u32 = 0o700;
 
 /// The folder, locked: one process at a time takes, gives back or cleans up. The kernel unlocks what a killed one held.
 #[derive(Debug)]

@@ -311,7 +311,7 @@ fn matrices_are_printed_drawn_and_written() {
     );
     assert_eq!(csv.lines().count(), 5);
     let svg = drawn(&lab, "versus", Choice::default()).unwrap();
-    assert!(svg.contains(">69.4<") && svg.contains(">± 1.4 *<"), "{svg}");
+    assert!(svg.contains(">69.4*<") && svg.contains(">± 1.4<"), "{svg}");
     let page = fadelab_results::report::html(&experiment, &summary).unwrap();
     let said = "On bottleneck reno takes 69.4\u{a0}% of the goodput that cubic has alone, another cubic 46.7\u{a0}%.";
     assert!(page.contains(said), "{said}");
