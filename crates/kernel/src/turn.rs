@@ -14,10 +14,14 @@ pub(crate) const FOLDER: &str = "/run/fadelab";
 /// undo.
 pub(crate) fn make(folder: &Path) -> io::Result<()> {
     DirBuilder::new().recursive(true).mode(MODE).create(folder)?;
-    // One that an older fadelab made is everybody's to read.
-    fs::set_permissions(FOLDER, Permissions::from_mode(MODE))
+    // One that an older fadelab made is everybody's to read; one that its last user just removed is made anew.
+    match fs::set_permissions(FOLDER, Permissions::from_mode(MODE)) {
+        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(()),
+        set => set,
+    }
 }
 
+/// Nobody but its owner enters.
 const MODE: u32 = 0o700;
 
 /// The folder, locked: one process at a time takes, gives back or cleans up. The kernel unlocks what a killed one held.
