@@ -50,8 +50,11 @@ function figureList() {
 	});
 }
 
+// What no request says is as it was at first, whatever was drawn before.
+const stateAtFirst = { ...state };
+
 function figureAsked(request) {
-	Object.assign(state, { interval: true }, request.state);
+	Object.assign(state, stateAtFirst, { interval: true }, request.state);
 	const named = NAMED_FIGURES.find(({ name }) => name === request.name);
 	state.hidden = new Set(request.hidden);
 	const figure = builtOrNull(named);

@@ -18,14 +18,15 @@ function sharesFigure() {
 			marks.push({
 				kind: "interval", x, y: s.mean, low: s.mean - s.half, high: s.mean + s.half, symbol: law.law,
 				law: law.law, colour: lawColour(law.law), text: `${flow}: ${statText(s, "Mbit/s")}`,
-				...ownLook(law, k),
+				...(laws.length > 1 ? {} : ownLook(law, k)),
 			});
 		});
 	});
 	const reach = marks.flatMap((mark) => [mark.y, mark.high]);
 	const ticks = n <= 12 ? panel.flows.map((label, at) => ({ at, label })) : null;
 	const numbers = linearTicks(0, n - 1, 12).map((at) => ({ at, label: String(at) }));
-	const senders = senderEntries(laws, true);
+	const legend = laws.length > 1 ? lawEntries(laws)
+		: [...lawEntries(laws.filter((law) => !law.senders)), ...senderEntries(laws, true)];
 	const jain = laws.map(jainText).filter(Boolean);
 	const fair = jain.length > 0 ? `Jain's index ${jain.join(", ")}; ` : "";
 	return {
@@ -35,8 +36,8 @@ function sharesFigure() {
 			x: { min: -0.6, max: n - 0.4, ticks: ticks ?? numbers, label: ticks ? "" : "Flow" },
 			y: { ...ends(reach, { zero: true }), label: "Goodput (Mbit/s)" }, marks,
 		}],
-		// Points of a mixture have the looks of its laws, and none has its own.
-		legend: [...lawEntries(laws.filter((law) => !law.senders)), ...senders].filter(firstOfItsLabel),
+		// Points of a mixture alone have the looks of its laws; among others, which have these, its own.
+		legend: legend.filter(firstOfItsLabel),
 	};
 }
 

@@ -52,7 +52,8 @@ function versusFigure() {
 	return {
 		id: "versus", title: "Beside each other", where: points.length > 1 ? "" : whereText(),
 		note: `of the law in the row${abouts.length > 1 ? "" : abouts[0]}; harm: what the other law takes of what it `
-			+ "has alone, * more than it takes from itself; fair: within 25 % of the fair share for 5 s; "
+			+ "has alone, * more than it takes from itself; fair: within 25 % of the fair share for 5 s, median of the "
+			+ "runs (least..most; in how many, where not in all); ± of the others: "
 			+ intervalText(),
 		panels: here.map((panel) => versusPanel(panel, under(panel))), legend: [],
 		columns, columnsWide: columns, columnsNarrow: 2, panelWidth: 290,

@@ -128,11 +128,22 @@ pub fn figure(args: &FigureArgs) -> Result<(), Failure> {
         experiment: &experiment,
     };
     asked.is_there(name, &named)?;
-    let Some(drawn) = figures.draw(&asked.request(name)?)? else {
+    let request = asked.request(name)?;
+    let Some(drawn) = figures.draw(&request)? else {
         return Err(asked.refuse(&format!(
             "{name} has nothing to show for what is asked; leave out options, or ask for others"
         )));
     };
+    output::warn(&experiment.warnings);
+    for option in asked.idle(&request) {
+        let plain = figures.draw(&option.without)?;
+        if plain.is_some_and(|plain| plain.svg == drawn.svg) {
+            let name = option.name;
+            output::warn(&[format!(
+                "--{name} makes no difference to this figure, which is the same without it"
+            )]);
+        }
+    }
     let chosen = asked.chosen(&drawn);
     let Some(path) = &args.out else {
         if let Some(chosen) = chosen {
@@ -185,6 +196,12 @@ fn list(named: &[Named]) -> String {
     text
 }
 
+/// An option that was given, and what is asked for without it.
+struct Given {
+    name: &'static str,
+    without: Request,
+}
+
 /// What was asked for, beside what there is.
 struct Asked<'a> {
     args: &'a FigureArgs,
@@ -208,6 +225,25 @@ impl Asked<'_> {
             ))),
             None => Err(self.refuse(&format!("there is no figure {name}; it has: {there}"))),
         }
+    }
+
+    /// Options that choose among several things, and may be of none in this figure.
+    fn idle(&self, request: &Request) -> Vec<Given> {
+        let mut all = Vec::new();
+        let mut add = |name, is_given: bool, change: fn(&mut Request)| {
+            if is_given {
+                let mut without = request.clone();
+                change(&mut without);
+                all.push(Given { name, without });
+            }
+        };
+        let has_seeds = self.summary.seeds.len() > 1;
+        add("seed", request.state.seed.is_some() && has_seeds, |request| {
+            request.state.seed = None;
+        });
+        add("law", !request.hidden.is_empty(), |request| request.hidden.clear());
+        add("metric", request.state.metric > 0, |request| request.state.metric = 0);
+        all
     }
 
     /// Which point of a sweep was taken where nobody chose one.

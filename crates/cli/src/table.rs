@@ -53,7 +53,9 @@ pub struct TableArgs {
 /// # Errors
 /// A folder that holds no result, a result without what is asked for, or a file that cannot be written.
 pub fn table(args: &TableArgs) -> Result<(), Failure> {
-    let summary = Summary::of(&output::result(&args.folder)?);
+    let experiment = output::result(&args.folder)?;
+    output::warn(&experiment.warnings);
+    let summary = Summary::of(&experiment);
     let links = links(args, &summary)?;
     let form = match (args.latex, args.csv) {
         (true, _) => Form::Latex,

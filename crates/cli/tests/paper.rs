@@ -125,15 +125,48 @@ fn a_point_of_a_sweep_is_chosen_or_told() {
     let told = "Drawn at topology.bottleneck.buffer=1 BDP, the first of 2 points; --at chooses.\n";
     let queue = scratch.fadelab(&["figure", "r", "queue"]);
     assert!(
-        stdout(&queue).starts_with("<?xml") && stderr(&queue) == told,
+        stdout(&queue).starts_with("<?xml") && stderr(&queue).ends_with(told),
         "{}",
         stderr(&queue)
     );
     let written = stdout(&scratch.fadelab(&["figure", "r", "queue", "-o", "q.svg"]));
     assert!(written.ends_with(told), "{written}");
     let harm = scratch.fadelab(&["figure", "r", "sweep", "--metric", "harm"]);
-    assert_eq!(stderr(&harm), "", "a sweep is of all points");
+    assert!(!stderr(&harm).contains("Drawn at"), "a sweep is of all points");
     assert!(stdout(&harm).contains(">reno beside cubic<"), "{}", stdout(&harm));
+}
+
+#[test]
+fn an_option_without_effect_and_warnings_of_the_runs_are_told() {
+    // Goal: nobody takes a figure of all seeds for one of a seed, or harm over unequal links for harm: what makes no
+    // difference is said, and so is what the runs were warned of, in figures and in tables.
+    let scratch = Scratch::new();
+    scratch.write("s.toml", PAIRS);
+    run(
+        &scratch,
+        &[
+            "--seeds",
+            "1..2",
+            "--set",
+            "flow.second.delay=20 ms",
+            "--set",
+            "flow.start=uniform 0 s..1 s",
+        ],
+    );
+    let said = |arguments: &[&str]| stderr(&scratch.fadelab(arguments));
+    let unequal = "harm compares different links";
+    for (option, value) in [("--seed", "1"), ("--law", "reno/cubic")] {
+        let text = said(&["figure", "r", "versus", option, value, "-o", "f.svg"]);
+        let idle = format!("{option} makes no difference to this figure");
+        assert!(text.contains(&idle) && text.contains(unequal), "{text}");
+    }
+    let text = said(&["figure", "r", "metrics", "--metric", "jain", "-o", "f.svg"]);
+    assert!(text.contains("--metric makes no difference"), "{text}");
+    for (option, value) in [("--seed", "2"), ("--law", "reno/cubic")] {
+        let text = said(&["figure", "r", "goodput", option, value, "-o", "f.svg"]);
+        assert!(!text.contains("makes no difference"), "{text}");
+    }
+    assert!(said(&["table", "r", "versus", "--latex"]).contains(unequal));
 }
 
 #[test]

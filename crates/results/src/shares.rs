@@ -285,10 +285,11 @@ pub(crate) fn shares(point: &[(String, String)], link: &str, contender: &Contend
         let values = figures_of.remove(&group.name).unwrap_or_default();
         let stat = |place: usize| {
             let stat = Stat::of(&values.values().filter_map(|run| run[place]).collect::<Vec<_>>())?;
-            // The mean is of those runs alone in which it came to that, so their spread is no interval of it.
-            let has_interval = !matches!(SHARE_METRICS[place].what, What::Convergence);
-            Some(Stat {
-                ci95_half_width: stat.ci95_half_width.filter(|_| has_interval),
+            let is_time = matches!(SHARE_METRICS[place].what, What::Convergence);
+            // Where it never comes in some runs there is no mean of all; and what is never negative and mostly short
+            // has no interval on both sides of its mean.
+            (!is_time || stat.n == values.len()).then_some(Stat {
+                ci95_half_width: stat.ci95_half_width.filter(|_| !is_time),
                 ..stat
             })
         };

@@ -57,6 +57,16 @@ fn harm_is_what_others_take_of_what_one_has_alone() {
 }
 
 #[test]
+fn one_seed_says_nothing_of_chance() {
+    // Goal: where one seed ran the headline does not say that no law takes more than another takes from itself.
+    let mut lab = lab();
+    lab.runs.retain(|run| run.seed == 1);
+    let experiment = lab.experiment();
+    let page = fadelab_results::report::html(&experiment, &Summary::of(&experiment)).unwrap();
+    assert!(page.contains("On bottleneck one seed does not tell what laws take from each other by chance."));
+}
+
+#[test]
 fn sides_that_differ_stay_apart() {
     // Goal: where a law was alone on both sides the two are told by the names of their groups, each against its own.
     let mut lab = Lab::default();
@@ -313,6 +323,6 @@ fn matrices_are_printed_drawn_and_written() {
     let svg = drawn(&lab, "versus", Choice::default()).unwrap();
     assert!(svg.contains(">69.4*<") && svg.contains(">± 1.4<"), "{svg}");
     let page = fadelab_results::report::html(&experiment, &summary).unwrap();
-    let said = "On bottleneck reno takes 69.4\u{a0}% of the goodput that cubic has alone, another cubic 46.7\u{a0}%.";
+    let said = "On bottleneck reno takes 69.4\u{a0}% of the goodput that cubic has alone, cubic itself 46.7\u{a0}%.";
     assert!(page.contains(said), "{said}");
 }

@@ -5,6 +5,7 @@ use std::fmt::Write;
 use super::{Form, Tables};
 use crate::Summary;
 use crate::distinct::in_order;
+use crate::table::versus::Matrix;
 use crate::table::{self, View, shares, shown_unit};
 
 /// A table, what it is of, and what heads all its columns of figures.
@@ -28,6 +29,11 @@ pub fn tables(
             .iter()
             .any(|table| table.span.is_none() && !places(&table.view, name).is_empty())
         {
+            if all.iter().all(|table| table.span.is_some()) {
+                return Err(format!(
+                    "{name} is no column of matrices, which have one for each law: leave it out"
+                ));
+            }
             let of = all.iter().filter(|table| table.span.is_none());
             let there = in_order(of.flat_map(|table| table.view.headings.iter().map(|(heading, _)| heading.clone())));
             return Err(format!("no table has a column {name}; there are: {}", there.join(", ")));
@@ -71,7 +77,7 @@ fn collected(summary: &Summary, links: &[String], tables: &[Tables]) -> Vec<Tabl
                 table::versus::matrices(summary, &link, None)
                     .into_iter()
                     .map(|matrix| Table {
-                        about: format!("{link}, {}, {}", matrix.about, summary.seeds_text()),
+                        about: format!("{link}, {}{}", matrix.about, seeds_of(&matrix, summary)),
                         view: matrix.view,
                         span: Some(matrix.label),
                     }),
@@ -79,6 +85,21 @@ fn collected(summary: &Summary, links: &[String], tables: &[Tables]) -> Vec<Tabl
         }
     }
     all
+}
+
+/// Of how many seeds, and what ± is where there is one.
+fn seeds_of(matrix: &Matrix, summary: &Summary) -> String {
+    let has_interval = matrix
+        .view
+        .rows
+        .iter()
+        .flat_map(|row| &row.cells)
+        .any(|cell| cell.contains('±'));
+    if has_interval {
+        format!(", {}", summary.seeds_text())
+    } else {
+        String::new()
+    }
 }
 
 /// The columns that a name means: the one of that heading, or else those whose heading begins with it.

@@ -60,6 +60,9 @@ fn harms(summary: &Summary) -> String {
         .filter_map(|(by, to)| harm(&here, by, to))
         .collect();
     match told.len() {
+        0 if is_untested(&here) => {
+            format!("On {link} one seed does not tell what laws take from each other by chance.")
+        }
         0 => format!("On {link} no law takes more from another than that one takes from itself, beyond the noise."),
         n if n > HARMS_MAX => {
             let rest = n - HARMS_MAX;
@@ -71,6 +74,13 @@ fn harms(summary: &Summary) -> String {
         }
         _ => format!("On {link} {}.", told.join("; ")),
     }
+}
+
+/// Whether no difference has an interval, since there is one seed.
+fn is_untested(here: &[&Beside]) -> bool {
+    let differences = here.iter().filter_map(|beside| beside.harm_beyond_itself);
+    let mut judged = differences.map(|stat| stat.judged()).peekable();
+    judged.peek().is_some() && judged.all(|judged| judged == Judged::OneSeed)
 }
 
 /// What one law takes from another and that one from itself, at the points where it is more beyond the noise.
@@ -93,9 +103,10 @@ fn harm(here: &[&Beside], by: &str, to: &str) -> Option<String> {
     let itself = percents(of(to).into_iter().filter(is_there).filter_map(|beside| beside.harm));
     let at = match (more.len(), pair.len()) {
         (_, 1) => String::new(),
-        (n, all) => format!(", at {n} of {all} points"),
+        (n, all) if pair.iter().all(|beside| beside.group.is_none()) => format!(", at {n} of {all} points"),
+        (n, all) => format!(", in {n} of {all} cases"),
     };
-    let than = itself.map_or_else(String::new, |itself| format!(", another {to} {itself}"));
+    let than = itself.map_or_else(String::new, |itself| format!(", {to} itself {itself}"));
     Some(format!(
         "{by} takes {taken} of the goodput that {to} has alone{than}{at}"
     ))
