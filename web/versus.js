@@ -96,7 +96,7 @@ function pairSweepFigure() {
 	const here = report.pairs.filter((pair) => pair.figures[place] && isShown(pair));
 	const lines = unique(here.map((pair) => pair.label)).map((one) => here.filter((pair) => pair.label === one));
 	lines.sort(([a], [b]) => a.look - b.look || a.nth - b.nth);
-	// A harm that is negative is a gain; shares and times are never.
+	// A harm that is negative is a gain; a share is never negative.
 	const least = name.startsWith("harm") ? -Infinity : 0;
 	return overSweep({
 		what: label, unit, note: `${about}; ${intervalText()}`,

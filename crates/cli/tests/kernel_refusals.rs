@@ -1,75 +1,25 @@
 //! What `fadelab kernel` refuses: one line that names what was given, what is wrong with it and what to do, and nothing
 //! is left.
 
-#[path = "../../kernel/tests/common/iproute.rs"]
-mod iproute;
+mod hosts;
 
 use std::fs::{self, Permissions};
 use std::os::unix::fs::PermissionsExt;
 use std::os::unix::process::CommandExt;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
 
+use hosts::{Hosts, Running, command, possible, run, said, unique};
+
 fn fadelab(arguments: &[&str]) -> Output {
-    Command::new(env!("CARGO_BIN_EXE_fadelab"))
-        .args(arguments)
-        .output()
-        .expect("the binary runs")
-}
-
-fn said(output: &Output) -> String {
-    String::from_utf8_lossy(&output.stderr).into_owned() + &String::from_utf8_lossy(&output.stdout)
-}
-
-/// Whether laws can be loaded here; says why not, and fails where they must.
-fn possible() -> bool {
-    let check = fadelab(&["kernel", "check"]);
-    let is_required = std::env::var("FADELAB_REQUIRE_BPF").as_deref() == Ok("1");
-    assert!(
-        check.status.success() || !is_required,
-        "BPF is required here, but\n{}",
-        said(&check)
-    );
-    if !check.status.success() {
-        eprintln!("skipped: no law can be loaded here\n{}", said(&check));
-    }
-    check.status.success()
-}
-
-fn run(command: &str) -> String {
-    let words = iproute::words(command);
-    let output = Command::new(&words[0]).args(&words[1..]).output().expect("iproute2");
-    assert!(output.status.success(), "{command}: {}", said(&output));
-    said(&output)
-}
-
-/// A namespace with a device `wire`, which goes with it.
-struct Space(String);
-
-impl Space {
-    fn new(stem: &str) -> Self {
-        let name = format!("flr{stem}{}", std::process::id());
-        run(&format!("ip netns add {name}"));
-        run(&format!("ip -n {name} link add wire type veth peer name far"));
-        run(&format!("ip -n {name} link set wire up"));
-        Self(name)
-    }
-
-    fn device(&self) -> String {
-        format!("{}:wire", self.0)
-    }
-}
-
-impl Drop for Space {
-    fn drop(&mut self) {
-        run(&format!("ip netns del {}", self.0));
-    }
+    hosts::fadelab(Path::new("."), arguments)
 }
 
 /// One line that has all `parts`, with status 2 (what was asked for is at fault).
 #[track_caller]
 fn refused(arguments: &[&str], parts: &[&str]) {
-    let output = fadelab(arguments);
+    // What is not refused may go on until somebody ends it.
+    let output = Running::start(command(Path::new("."), arguments)).finished();
     let text = said(&output);
     // Whoever comes next tells what a killed one left, which may be another test's.
     let lines: Vec<&str> = text
@@ -93,8 +43,10 @@ fn what_is_not_there_is_named_with_the_remedy() {
     if !possible() {
         return;
     }
-    let space = Space::new("a");
-    let device = space.device();
+    let hosts = Hosts::new();
+    let device = format!("{}:wire", hosts.0[0]);
+    let disciplines = || run(&format!("tc -n {} qdisc show dev wire", hosts.0[0]));
+    let before = disciplines();
     refused(
         &["kernel", "load", "reno", "--as", "cubic"],
         &["`cubic` already", "--as NAME"],
@@ -116,18 +68,12 @@ fn what_is_not_there_is_named_with_the_remedy() {
         &["no sender's law is called renno", "known are reno, ", "./mine.h"],
     );
     let router = ["kernel", "router", "--dev", &device, "--law", "vcp", "--rate", "10mbit"];
-    let nodev = [&router[..], &["--inside", "far,nodev"]].concat();
+    let nodev = [&router[..], &["--inside", "wire,nodev"]].concat();
     refused(
         &nodev,
-        &[
-            "--inside nodev: namespace",
-            "has no such device; it has ",
-            "far",
-            "wire",
-        ],
+        &["--inside nodev: namespace", "has no such device; it has ", "wire"],
     );
-    let discs = run(&format!("tc -n {} qdisc show dev wire", space.0));
-    assert!(!discs.contains("tbf"), "{discs}");
+    assert_eq!(disciplines(), before);
 }
 
 #[test]
@@ -136,13 +82,10 @@ fn a_recording_without_room_ends_at_once() {
     if !possible() {
         return;
     }
-    let name = format!("flr{}", std::process::id());
+    let name = unique("flr");
     // Were it not told, the command would record until somebody ends it.
-    let output = Command::new("timeout")
-        .args(["60", env!("CARGO_BIN_EXE_fadelab")])
-        .args(["kernel", "load", "reno", "--as", &name, "--record", "/dev/full"])
-        .output()
-        .expect("coreutils");
+    let arguments = ["kernel", "load", "reno", "--as", &name, "--record", "/dev/full"];
+    let output = Running::start(command(Path::new("."), &arguments)).finished();
     let text = said(&output);
     assert_eq!(output.status.code(), Some(1), "{text}");
     assert!(
@@ -181,7 +124,7 @@ fn nobody_but_root_looks_into_the_kernel() {
     if !possible() {
         return;
     }
-    let name = format!("flrn{}", std::process::id());
+    let name = unique("flr");
     let loaded = fadelab(&["kernel", "load", "reno", "--as", &name]);
     assert!(loaded.status.success(), "{}", said(&loaded));
     let mode = fs::metadata("/run/fadelab").map(|told| told.permissions().mode() & 0o777);

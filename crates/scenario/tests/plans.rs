@@ -1,5 +1,8 @@
 //! What good scenarios amount to: networks, sweeps, defaults, and a resolved form that says the same.
 
+#[path = "plan/mod.rs"]
+mod text;
+
 use std::path::{Path, PathBuf};
 
 use fadelab_path::spec::{Buffer, CapacitySpec};
@@ -8,15 +11,7 @@ use fadelab_run::spec::RunSpec;
 use fadelab_scenario::plan::Plan;
 use fadelab_scenario::{Options, load, parse};
 use proptest::prelude::*;
-
-fn plan_with(text: &str, sets: &[&str]) -> Plan {
-    let sets = sets.iter().map(|set| (*set).to_owned()).collect();
-    let options = Options {
-        sets,
-        ..Options::default()
-    };
-    parse(text.as_bytes(), "s.toml", Path::new(""), &options).unwrap_or_else(|refusal| panic!("{refusal}\n{text}"))
-}
+use text::plan_with;
 
 fn plan(text: &str) -> Plan {
     plan_with(text, &[])

@@ -1,21 +1,12 @@
 //! What a plan says in words: what it shows, and its warnings.
 
-use std::path::Path;
+mod plan;
 
 use fadelab_scenario::plan::Plan;
-use fadelab_scenario::{Options, parse};
+use plan::plan_with;
 
 const NETWORK: &str =
     "[topology]\npreset = \"dumbbell\"\n[topology.bottleneck]\nrate = \"10 Mbit/s\"\ndelay = \"5 ms\"\n";
-
-fn plan_with(text: &str, sets: &[&str]) -> Plan {
-    let sets = sets.iter().map(|set| (*set).to_owned()).collect();
-    let options = Options {
-        sets,
-        ..Options::default()
-    };
-    parse(text.as_bytes(), "s.toml", Path::new(""), &options).unwrap_or_else(|refusal| panic!("{refusal}\n{text}"))
-}
 
 #[test]
 fn what_a_scenario_shows_says_what_was_changed() {
