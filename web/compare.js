@@ -14,8 +14,10 @@ function valuesOf(group, metric, base) {
 
 function statText(s, unit, signed = false) {
 	const sign = signed && s.mean > 0 ? "+" : "";
-	const half = Number.isNaN(s.half) ? "" : ` ± ${digits(s.half)}`;
-	return withUnit(`${sign}${digits(s.mean)}${half}`, unit);
+	// The ends of one that is not cut are as far apart as they were before they were rounded.
+	const isCut = s.to - s.from < 2 * s.half * (1 - 1e-6);
+	const interval = isCut ? ` (${digits(s.from)}..${digits(s.to)})` : ` ± ${digits(s.half)}`;
+	return withUnit(`${sign}${digits(s.mean)}${Number.isNaN(s.half) ? "" : interval}`, unit);
 }
 
 // Figures are never negative, and a share or an index never more than all; how they differ has no such end.
@@ -35,7 +37,7 @@ function metricPanel(metric, laws, base) {
 	const subtract = base == null ? null : groupAt(state.point, base);
 	const rows = laws.filter((law) => law !== base).flatMap((law) => {
 		const group = groupAt(state.point, law);
-		const s = group && stat(valuesOf(group, metric, subtract));
+		const s = group && stat(valuesOf(group, metric, subtract), subtract ? {} : bounds(metric));
 		return s ? [{ law, group, s }] : [];
 	});
 	if (rows.length === 0 || rows.every(({ s }) => s.low === 0 && s.high === 0)) return null;
@@ -52,10 +54,9 @@ function metricPanel(metric, laws, base) {
 			}));
 		}
 		const text = `${label}: ${statText(s, shownUnit, base != null)}, ${plural(s.n, "seed")}`;
-		const [low, high] = [s.mean - s.half, s.mean + s.half];
-		marks.push({ kind: "interval", x: s.mean, y, low, high, across: true, symbol: law, ...ink, text });
+		marks.push({ kind: "interval", x: s.mean, y, low: s.from, high: s.to, across: true, symbol: law, ...ink, text });
 	});
-	const reach = rows.flatMap(({ s }) => [s.low, s.high, s.mean - s.half, s.mean + s.half]);
+	const reach = rows.flatMap(({ s }) => [s.low, s.high, s.from, s.to]);
 	const range = base == null ? ends(reach, bounds(metric)) : ends([...reach, 0]);
 	const ticks = rows.map(({ law }, k) => ({ at: n - 1 - k, label: report.laws[law] }));
 	return {
@@ -102,7 +103,7 @@ function sweepPanels() {
 		const points = all.filter(({ place }) => others(place) === combination);
 		const named = report.keys.flatMap((key, k) => {
 			const value = points[0].place[k];
-			return k === at || value == null ? [] : [`${key.key} = ${key.values[value]}`];
+			return k === at || value == null ? [] : [`${key.short} = ${key.values[value]}`];
 		});
 		return { title: named.join(", "), points: points.filter((p) => p.place[at] != null) };
 	}).filter((panel) => panel.points.length > 0);
@@ -111,10 +112,10 @@ function sweepPanels() {
 function sweepAxis(key) {
 	if (!key.numbers) {
 		const ticks = key.values.map((label, at) => ({ at, label }));
-		const axis = { min: -0.5, max: key.values.length - 0.5, ticks, label: key.key };
+		const axis = { min: -0.5, max: key.values.length - 0.5, ticks, label: key.short };
 		return { x: (place) => place, axis, beside: 0.09 };
 	}
-	const label = axisLabel(key.key, key.unit);
+	const label = axisLabel(key.short, key.unit);
 	const log = state.logX && key.numbers.every((value) => value > 0);
 	const axis = { ...ends(key.numbers, { log, air: 0.04 }), label };
 	return { x: (place) => key.numbers[place], axis, beside: 0 };
@@ -130,13 +131,12 @@ function sweepMarks(law, nth, laws, points, { x, beside }) {
 	for (const { place, point } of points) {
 		const group = groupAt(point, law);
 		const base = state.difference ? groupAt(point, state.base) : null;
-		const s = group && stat(valuesOf(group, metric, base));
+		const s = group && stat(valuesOf(group, metric, base), base ? {} : bounds(metric));
 		if (!s) continue;
 		const value = report.keys[state.axis].values[place[state.axis]];
 		const text = `${label} ${statText(s, shownUnit, state.difference)} at ${value}, ${plural(s.n, "seed")}`;
 		const at = x(place[state.axis]) + beside * (nth - (laws - 1) / 2);
-		const [low, high] = [s.mean - s.half, s.mean + s.half];
-		means.push({ kind: "interval", x: at, y: s.mean, low, high, symbol: law, ...ink, text });
+		means.push({ kind: "interval", x: at, y: s.mean, low: s.from, high: s.to, symbol: law, ...ink, text });
 	}
 	return joinedMeans(means, { ...ink, dash: lawDash(law) });
 }
@@ -148,16 +148,18 @@ function joinedMeans(means, look) {
 	return report.keys[state.axis].numbers ? [line, ...means] : means;
 }
 
-// A figure over the sweep: `marks(points, scale)` are those of a panel, `range` the ends of an axis that reaches all.
-function overSweep({ what, unit, marks, range, rules, ...rest }) {
-	const { key } = report.keys[state.axis];
+// A figure over the sweep: `marks(points, scale, side)` are those of a panel, of which there is one for each of `sides`,
+// `range` the ends of an axis that reaches all.
+function overSweep({ what, unit, marks, range, rules, sides = [""], ...rest }) {
+	const { key, short } = report.keys[state.axis];
 	const scale = sweepAxis(report.keys[state.axis]);
-	const drawn = sweepPanels().map(({ title, points }) => ({ title, marks: marks(points, scale) }));
+	const drawn = sweepPanels().flatMap(({ title, points }) => sides.map((side) => (
+		{ title: [title, side].filter(Boolean).join(", "), marks: marks(points, scale, side) })));
 	const means = drawn.flatMap((panel) => panel.marks.filter((mark) => mark.kind === "interval"));
 	if (means.length === 0) return null;
 	const y = { ...range(means.flatMap((mark) => [mark.y, mark.low, mark.high])), label: axisLabel(what, unit) };
 	return {
-		id: `${slug(what)}-over-${slug(key)}`, title: `${what} over ${key}`,
+		id: `${slug(what)}-over-${slug(key)}`, title: `${what} over ${short}`,
 		where: unique(report.groups.map((g) => g.link)).length > 1 ? state.link : "",
 		panels: drawn.map((panel) => ({ title: panel.title, x: scale.axis, y, marks: [...rules, ...panel.marks] })),
 		columns: 3, columnsNarrow: 1, panelWidth: 400, ...rest,

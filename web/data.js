@@ -34,8 +34,9 @@ for (const group of report.groups) {
 
 // -------------------------------------------------------------------------------------------------- statistics
 
-// Mean, half the 95 % t-interval of the mean (NaN for equal values), extremes.
-function stat(values) {
+// Mean, half the 95 % t-interval of the mean and its ends (NaN for equal values), extremes. An interval ends where the
+// figure does, as in crates/results/src/interval.rs.
+function stat(values, { least = -Infinity, most = Infinity } = {}) {
 	const known = [...values].filter((v) => !Number.isNaN(v));
 	const n = known.length;
 	if (n === 0) return null;
@@ -43,7 +44,8 @@ function stat(values) {
 	const squares = known.reduce((sum, v) => sum + (v - mean) ** 2, 0);
 	const [low, high] = [Math.min(...known), Math.max(...known)];
 	const half = low < high ? report.t95[n - 2] * Math.sqrt(squares / (n - 1) / n) : NaN;
-	return { n, mean, half, low, high, values: known };
+	const [from, to] = [Math.max(mean - half, Math.min(least, mean)), Math.min(mean + half, Math.max(most, mean))];
+	return { n, mean, half, from, to, low, high, values: known };
 }
 
 // Joins each `k` values: their mean, lowest, highest or last; NaN where all are missing.
@@ -66,8 +68,9 @@ function join(values, k, how) {
 	return joined;
 }
 
-// Over some rows, point by point: the mean and a band, from the lowest to the highest or the 95 % interval of the mean.
-function fold(rows, interval, lows = rows, highs = rows) {
+// Over some rows, point by point: the mean and a band, from the lowest to the highest or the 95 % interval of the mean,
+// which ends at 0 and at `top`, as far as what is shown does.
+function fold(rows, interval, { lows = rows, highs = rows, top = Infinity } = {}) {
 	const length = rows[0]?.length ?? 0;
 	const [mean, low, high] = [0, 0, 0].map(() => new Float32Array(length).fill(NaN));
 	for (let i = 0; i < length; i++) {
@@ -87,7 +90,7 @@ function fold(rows, interval, lows = rows, highs = rows) {
 		} else if (n > 1) {
 			for (const values of rows) squares += Number.isNaN(values[i]) ? 0 : (values[i] - mean[i]) ** 2;
 			const half = report.t95[n - 2] * Math.sqrt(squares / (n - 1) / n);
-			[low[i], high[i]] = [Math.max(0, mean[i] - half), mean[i] + half];
+			[low[i], high[i]] = [Math.max(0, mean[i] - half), Math.min(mean[i] + half, Math.max(top, mean[i]))];
 		}
 	}
 	return { mean, low, high };

@@ -158,10 +158,9 @@ function drawAxes(pen, panel, { plot, x: toX, y: toY }, x, y, box) {
 	}
 	let below = style.tick * 1.9;
 	if (slanted) below += 0.57 * Math.max(...x.ticks.map((tick) => textWidth(tick.label, style.tick)));
-	if (panel.x.label) {
-		pen.text(plot.left + plot.width / 2, bottom + below + style.label * 0.6, panel.x.label, {
-			size: style.label, anchor: "middle",
-		});
+	for (const line of linesWithin([panel.x.label ?? ""], style.label, box.width)) {
+		const middle = Math.min(plot.left + plot.width / 2, box.x + box.width - textWidth(line, style.label) / 2);
+		pen.text(middle, bottom + below + style.label * 0.6, line, { size: style.label, anchor: "middle" });
 		below += style.label * 1.1;
 	}
 	if (panel.y.label) {

@@ -29,7 +29,11 @@ const NAMED_FIGURES = [
 	{ name: "shares", about: "goodput of each flow", needs: FLOWS },
 	{ name: "completion-by-size", about: "completion times of transfers", needs: "transfers of several sizes" },
 	{ name: "completion-times", about: "their distribution function", needs: "transfers that ended" },
-	{ name: "rtt-distribution", about: "distribution function of round trips", needs: SERIES },
+	{ name: "rtt-distribution", about: "distribution function of round trips, by group of flows", needs: SERIES },
+	{
+		name: "wait-distribution", about: "distribution function of queueing delays, by group of flows",
+		needs: `${SERIES} in the simulator`,
+	},
 	...watchedValues.map((value) => ({
 		name: slug(watchId(value)), about: value.meaning, needs: SERIES, build: WATCH_FIGURES[watchId(value)],
 	})),

@@ -8,8 +8,8 @@ function pictureCurve(curve) {
 	const [y, low, high] = [curve.y, curve.low, curve.high].map(known);
 	const look = { colour: lookColour(curve.colour), dash: curve.dashed ? [5, 3] : [], ownDash: true, width: 1.5 };
 	const told = (i) => {
-		const half = Number.isFinite(high[i]) ? ` ± ${digits((high[i] - low[i]) / 2)}` : "";
-		return `${curve.label}: ${digits(y[i])}${half}`;
+		const half = Math.max(high[i] - y[i], y[i] - low[i]);
+		return `${curve.label}: ${statText({ mean: y[i], half, from: low[i], to: high[i] }, "")}`;
 	};
 	const marks = [];
 	if (curve.joined) {

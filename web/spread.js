@@ -12,11 +12,11 @@ function sharesFigure() {
 		const table = unpack(law.share_mbps);
 		const seeds = seedRows(law);
 		panel.flows.forEach((flow, k) => {
-			const s = stat(seeds.map((seed) => table[seed * n + k]));
+			const s = stat(seeds.map((seed) => table[seed * n + k]), { least: 0 });
 			if (!s) return;
 			const x = k + (laws.length > 1 ? wide * (nth / (laws.length - 1) - 0.5) : 0);
 			marks.push({
-				kind: "interval", x, y: s.mean, low: s.mean - s.half, high: s.mean + s.half, symbol: law.law,
+				kind: "interval", x, y: s.mean, low: s.from, high: s.to, symbol: law.law,
 				law: law.law, colour: lawColour(law.law), text: `${flow}: ${statText(s, "Mbit/s")}`,
 				...(laws.length > 1 ? {} : ownLook(law, k)),
 			});
@@ -64,32 +64,45 @@ const SHARES = [
 	...Array.from({ length: 10 }, (_, k) => (9991 + k) / 100),
 ];
 
-// A distribution function per law from its quantiles.
-function quantileFigure({ id, title, field, label, unit, what }) {
+// The distributions of a law: `field` is one of all its flows, or one for each group of them.
+function spreadsOf({ law, [field]: own }, field, severalLaws) {
+	return [own ?? []].flat().map(({ group, look, n, at }) => {
+		const name = group ? `${group[1]} (${group[0]})` : report.laws[law];
+		const label = group && severalLaws ? `${report.laws[law]}: ${name}` : name;
+		return { law, label, n, at, look: group ? look : report.looks[law] };
+	});
+}
+
+// A distribution function per law, or group of flows, from its quantiles. Lines of one colour differ in their dashes.
+function quantileFigure({ id, title, field, label, unit, what, zero = false }) {
 	const panel = currentPanel();
-	const laws = panel ? shownLaws(panel).filter((law) => law[field]) : [];
-	if (laws.length === 0) return null;
-	const marks = laws.map((law) => {
-		const x = floats(law[field].at);
+	const laws = panel ? shownLaws(panel) : [];
+	const spreads = laws.flatMap((law) => spreadsOf(law, field, laws.length > 1));
+	if (spreads.length === 0) return null;
+	const looks = spreads.map(({ look }, k) => {
+		const before = spreads.slice(0, k).filter((other) => look % COLOURS_N === other.look % COLOURS_N).length;
+		return { colour: lookColour(look), dash: DASHES[(lookLine(look) + before) % DASHES.length] };
+	});
+	const marks = spreads.map((spread, k) => {
+		const x = floats(spread.at);
 		const y = Float64Array.from(SHARES);
-		const texts = Array.from(x, (value, k) => `${SHARES[k]} % at most ${withUnit(digits(value), unit)}`);
-		const look = { colour: lawColour(law.law), dash: lawDash(law.law), width: 1.6 };
-		return { kind: "line", x, y, texts, law: law.law, ...look };
+		const texts = Array.from(x, (value, i) => `${spread.label}: ${SHARES[i]} % at most ${withUnit(digits(value), unit)}`);
+		return { kind: "line", x, y, texts, width: 1.6, ...looks[k] };
 	});
 	const reach = marks.flatMap((mark) => [...mark.x]);
 	const known = reach.filter((value) => value > 0);
 	// Times that reach over more than a decade and a half are told apart on a logarithmic axis only.
-	const log = known.length > 0 && Math.max(...known) / Math.min(...known) > 30;
-	const counts = laws.map((law) => `${law[field].n} ${report.laws[law.law]}`).join(", ");
+	const log = known.length === reach.length && Math.max(...known) / Math.min(...known) > 30;
+	const counts = spreads.map((spread) => `${spread.n} ${spread.label}`).join(", ");
 	return {
 		id, title, note: `share that is at most so long; ${what}: ${counts}`, columns: 1,
-		where: report.points.length > 1 ? report.points[state.point] : "",
+		where: whereText(),
 		panels: [{
-			x: { ...ends(reach, { log, air: 0.03 }), label: axisLabel(label, unit) },
+			x: { ...ends(reach, { log, air: 0.03, zero: zero && !log }), label: axisLabel(label, unit) },
 			y: { min: 0, max: 100, label: "Share (%)", ticks: QUARTERS },
 			marks,
 		}],
-		legend: lawEntries(laws).map((entry) => ({ ...entry, symbol: null })),
+		legend: spreads.map((spread, k) => ({ label: spread.label, ...looks[k], symbol: null })),
 	};
 }
 
@@ -145,6 +158,10 @@ const SPREAD_FIGURES = {
 	}),
 	"rtt-distribution": () => quantileFigure({
 		id: "rtt-distribution", title: "Distribution of round trips", field: "rtt_spread_ms", label: "RTT", unit: "ms",
-		what: "RTT samples of all flows and seeds",
+		what: "RTT samples of all seeds",
+	}),
+	"wait-distribution": () => quantileFigure({
+		id: "wait-distribution", title: "Distribution of queueing delays", field: "wait_spread_ms",
+		label: "Queueing delay", unit: "ms", what: "packets that left the queue, all seeds; of a group its data", zero: true,
 	}),
 };

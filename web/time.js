@@ -84,7 +84,7 @@ function linkFigure(spec) {
 	const laws = shownLaws(panel);
 	const marks = laws.map((law) => {
 		const rows = linkRows(law, spec.field, panel, k);
-		return meanAndBand(law, times, fold(rows, state.interval), rows.length > 1);
+		return meanAndBand(law, times, fold(rows, state.interval, { top: spec.top }), rows.length > 1);
 	});
 	const behind = spec.capacity ? [spec.capacity(panel, times, k)] : [];
 	const bins = `${round(panel.bin_s * k)} s bins`;
@@ -168,13 +168,13 @@ function flowMean(law, spec, panel, k, times) {
 	const rows = flowRows(law, law[spec.field], panel, k, seeds, "mean");
 	if (rows.length === 0) return [];
 	const range = law[`${spec.field}_range`];
-	const limits = range
+	const [lows, highs] = range
 		? [flowRows(law, range[0], panel, k, seeds, "low"), flowRows(law, range[1], panel, k, seeds, "high")]
 		: [rows, rows];
 	// The interval is over seeds: flows of one run are not independent of each other.
 	const n = rows.length / seeds.length;
 	const perSeed = () => seeds.map((_, s) => fold(rows.slice(s * n, (s + 1) * n), false).mean);
-	const folded = state.interval ? fold(perSeed(), true) : fold(rows, false, ...limits);
+	const folded = state.interval ? fold(perSeed(), true) : fold(rows, false, { lows, highs });
 	return meanAndBand(law, times, folded, rows.length > 1 && (!state.interval || seeds.length > 1));
 }
 

@@ -1,19 +1,10 @@
 // What laws do to each other: a matrix for each quantity, with a row per law and a column per law that it was beside,
 // and over a sweep a line for each law beside another. crates/results/src/report/versus.rs says what the fields are.
 
-// The end of a swept key that no other one shares: `buffer` of `topology.bottleneck.buffer`.
-function shortKey(key) {
-	const parts = key.split(".");
-	const ending = (n) => parts.slice(-n).join(".");
-	const isShared = (end) => report.keys.some((other) => other.key !== key && `.${other.key}`.endsWith(`.${end}`));
-	const n = parts.findIndex((_, k) => !isShared(ending(k + 1)));
-	return n < 0 ? key : ending(n + 1);
-}
-
 function pointName(point) {
-	const named = report.keys.map(({ key, values }, k) => {
+	const named = report.keys.map(({ short, values }, k) => {
 		const place = report.places[point][k];
-		return place == null ? "" : `${shortKey(key)} = ${values[place]}`;
+		return place == null ? "" : `${short} = ${values[place]}`;
 	});
 	return named.filter(Boolean).join(", ");
 }
@@ -43,7 +34,10 @@ function versusPanel({ label, rows, beside, looks, cells }, under) {
 // A row of panels for each side, where they differ, and on paper for each point that is asked for.
 function versusFigure() {
 	const points = state.points.length > 0 ? state.points : [state.point];
-	const here = report.versus.filter(({ link, point }) => link === state.link && points.includes(point));
+	// On paper a figure may be of one quantity alone.
+	const name = isOfPairs(state.metric) ? report.pair_metrics[state.metric - report.metrics.length].name : null;
+	const isAsked = (panel) => panel.link === state.link && points.includes(panel.point) && (!name || panel.name === name);
+	const here = report.versus.filter(isAsked);
 	if (here.length === 0) return null;
 	const abouts = unique(here.map(({ about }) => about));
 	const side = ({ about }) => (abouts.length > 1 ? about.replace(/^[, ]+/, "") : "");
@@ -71,21 +65,21 @@ const pairLook = ({ look, nth }) => ({
 	colour: lookColour(look), symbol: nth, dash: DASHES[nth % DASHES.length], isOfScreen: true,
 });
 
-function pairMarks(pairs, points, { x, beside }, [nth, of]) {
+function pairMarks(pairs, points, { x, beside }, [nth, of], look) {
 	const place = state.metric - report.metrics.length;
 	const { label, unit, factor } = report.pair_metrics[place];
 	const means = points.flatMap(({ place: values, point }) => {
 		const pair = pairs.find((one) => one.point === point);
 		const figure = pair?.figures[place];
 		if (!figure || (state.logY && figure.mean <= 0)) return [];
-		const s = { mean: figure.mean * factor, half: (figure.half ?? NaN) * factor };
+		const [mean, half, from, to] = [figure.mean, figure.half, figure.low, figure.high]
+			.map((value) => (value ?? NaN) * factor);
 		const value = report.keys[state.axis].values[values[state.axis]];
-		const text = `${pair.label}: ${label} ${statText(s, unit)} at ${value}, ${plural(figure.n, "seed")}`;
+		const text = `${pair.label}: ${label} ${statText({ mean, half, from, to }, unit)} at ${value}, ${plural(figure.n, "seed")}`;
 		const at = x(values[state.axis]) + beside * (nth - (of - 1) / 2);
-		const [low, high] = [s.mean - s.half, s.mean + s.half];
-		return [{ kind: "interval", x: at, y: s.mean, low, high, text, ...pairLook(pair) }];
+		return [{ kind: "interval", x: at, y: mean, low: from, high: to, text, ...look }];
 	});
-	return joinedMeans(means, pairLook(pairs[0]));
+	return joinedMeans(means, look);
 }
 
 function pairSweepFigure() {
@@ -96,12 +90,16 @@ function pairSweepFigure() {
 	const here = report.pairs.filter((pair) => pair.figures[place] && isShown(pair));
 	const lines = unique(here.map((pair) => pair.label)).map((one) => here.filter((pair) => pair.label === one));
 	lines.sort(([a], [b]) => a.look - b.look || a.nth - b.nth);
+	const sides = unique(here.map((pair) => pair.side));
+	const ofSide = (pairs, side) => pairs.filter((pair) => pair.side === side);
 	// A harm that is negative is a gain; a share is never negative.
 	const least = name.startsWith("harm") ? -Infinity : 0;
 	return overSweep({
 		what: label, unit, note: `${about}; ${intervalText()}`,
 		rules: name === "harm_beyond_itself" ? [{ kind: "rule", y: 0 }] : [],
-		marks: (points, scale) => lines.flatMap((pairs, k) => pairMarks(pairs, points, scale, [k, lines.length])),
+		marks: (points, scale, side) => lines.flatMap((pairs, k) => (
+			pairMarks(ofSide(pairs, side), points, scale, [k, lines.length], pairLook(pairs[0])))),
+		sides,
 		range: (reach) => ends(reach, { log: state.logY, zero: !state.logY, least, most: most ?? Infinity }),
 		legend: lines.map(([pair]) => ({ label: pair.label, ...pairLook(pair), always: true })), ownLegend: true,
 	});

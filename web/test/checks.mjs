@@ -65,9 +65,9 @@ export const checks = {
 		assert.deepEqual(await figures(page), [
 			"chart-utilisation", "chart-queue", "chart-rtt", "chart-cwnd", "chart-goodput", "chart-flow-rtt",
 			"chart-metrics", "chart-difference-to-steady", "chart-shares", "chart-completion-by-size",
-			"chart-completion-times", "chart-rtt-distribution",
+			"chart-completion-times", "chart-rtt-distribution", "chart-wait-distribution",
 		]);
-		assert.equal((await drawn(page)).charts, "12");
+		assert.equal((await drawn(page)).charts, "13");
 		assert.equal((await series(page, "utilisation")).length, 2);
 		assert.equal((await series(page, "cwnd")).length, 4);
 		const bands = await page.evaluate(() => timeCharts[0].plots[0].bands.length);

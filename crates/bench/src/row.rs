@@ -7,7 +7,6 @@ use std::fmt;
 pub enum Bound {
     /// At least the first; the second is what we aim at.
     AtLeast(f64, f64),
-    /// At most this.
     AtMost(f64),
     /// Told, not bounded.
     None,

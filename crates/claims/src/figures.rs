@@ -1,6 +1,7 @@
 //! The figures of a run that claims and studies speak of.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::ops::RangeInclusive;
 
 use fadelab_path::counters::LinkCounters;
 use fadelab_results::Run;
@@ -96,13 +97,30 @@ pub fn check(name: &str) -> Result<(), String> {
     ))
 }
 
-/// A mean with its interval, in as many digits as the interval supports.
+/// The values that a metric which [`check`] accepts can have.
+pub fn range(name: &str) -> RangeInclusive<f64> {
+    if let Some(info) = METRICS.iter().find(|info| info.name == name) {
+        return info.metric.range();
+    }
+    match name {
+        "queue_share" | "settled_sd" | "settled_sd_2s" | "settled_min" | "overrun_share" | "falling_share"
+        | "packet_error" => 0.0..=1.0,
+        "snr_db_1pc" => f64::NEG_INFINITY..=f64::INFINITY,
+        _ if Grouped::parse(name).is_some_and(|grouped| grouped.is_part()) => 0.0..=1.0,
+        _ => 0.0..=f64::INFINITY,
+    }
+}
+
+/// A mean with its interval, in as many digits as the interval supports; with its ends where the figure's bounds cut it.
 pub fn shown(stat: Option<Stat>) -> String {
     let Some(stat) = stat else { return "-".to_owned() };
     match stat.ci95_half_width {
         Some(half) if half > 0.0 => {
             let digits = (1.0 - libm::floor(libm::log10(half))).clamp(0.0, 4.0) as usize;
-            format!("{:.digits$} ± {half:.digits$}", stat.mean)
+            match stat.cut() {
+                Some((low, high)) => format!("{:.digits$} ({low:.digits$}..{high:.digits$})", stat.mean),
+                None => format!("{:.digits$} ± {half:.digits$}", stat.mean),
+            }
         }
         _ => format!("{:.4}", stat.mean),
     }
@@ -298,18 +316,21 @@ mod tests {
 
     #[test]
     fn figures_have_the_digits_that_their_interval_supports() {
-        // Goal: two digits of the interval, and the mean to the same place.
-        let stat = |mean, half| {
+        // Goal: two digits of the interval, and the mean to the same place; no interval reaches below a figure's least.
+        let stat = |mean: f64, half: Option<f64>| {
             Some(Stat {
                 n: 2,
                 mean,
                 ci95_half_width: half,
+                ci95_low: half.map(|half| (mean - half).max(0.0)),
+                ci95_high: half.map(|half| mean + half),
                 min: 0.0,
                 max: 0.0,
             })
         };
         assert_eq!(shown(stat(0.98765, Some(0.0123))), "0.988 ± 0.012");
         assert_eq!(shown(stat(151.26, Some(1.84))), "151.3 ± 1.8");
+        assert_eq!(shown(stat(12.0, Some(13.4))), "12 (0..25)");
         assert_eq!(shown(stat(0.5, None)), "0.5000");
         assert_eq!(shown(None), "-");
     }

@@ -49,6 +49,11 @@ impl<'a> Grouped<'a> {
         Some(Self { what, stretch })
     }
 
+    /// Whether it is a part of a whole.
+    pub fn is_part(&self) -> bool {
+        matches!(self.what, What::AboveFair(..))
+    }
+
     /// Its value; absent where no such flow ran or nothing was recorded of that time.
     pub fn measure(&self, run: &Run) -> Option<f64> {
         match self.what {

@@ -4,8 +4,6 @@
 //! A folder under `papers/` is [`read`]. The plan of its [`Ledger`] is for [`fadelab_lab::sweep`], and
 //! [`Ledger::judge`] holds what came out against the criteria.
 
-#![warn(missing_docs)]
-
 mod channels;
 mod criterion;
 mod embedded;

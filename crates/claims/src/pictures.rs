@@ -179,9 +179,9 @@ impl Drawings {
 
 impl Source {
     fn curve(&self, points: &[Point]) -> Curve {
-        let end = |sign: f64| {
-            let end = move |stat: &Stat| Some((stat.mean + sign * stat.ci95_half_width?) * self.factor);
-            points.iter().map(|(_, stat)| stat.as_ref().and_then(end)).collect()
+        let end = |end: fn(&Stat) -> Option<f64>| {
+            let scaled = |stat: &Stat| Some(end(stat)? * self.factor);
+            points.iter().map(|(_, stat)| stat.as_ref().and_then(scaled)).collect()
         };
         Curve {
             label: self.label.clone(),
@@ -194,8 +194,8 @@ impl Source {
                 .iter()
                 .map(|(_, stat)| stat.map(|stat| stat.mean * self.factor))
                 .collect(),
-            low: end(-1.0),
-            high: end(1.0),
+            low: end(|stat| stat.ci95_low),
+            high: end(|stat| stat.ci95_high),
         }
     }
 
@@ -219,7 +219,7 @@ fn over_sweep(source: &Source, figures: &[Figures]) -> Vec<Point> {
     let at = |x: f64| {
         let there = here.iter().filter(|figures| number(&figures.at) == Some(x));
         let values: Vec<f64> = there.filter_map(|figures| figures.get(&source.metric)).collect();
-        (x, Stat::of(&values))
+        (x, Stat::within(&values, figures::range(&source.metric)))
     };
     places.into_iter().map(at).collect()
 }
@@ -230,7 +230,7 @@ fn over_places(source: &Source, figures: &[Figures]) -> Vec<Point> {
             .iter()
             .filter(|figures| figures.run == *id && figures.law == source.law);
         let values: Vec<f64> = there.filter_map(|figures| figures.get(&source.metric)).collect();
-        (place as f64, Stat::of(&values))
+        (place as f64, Stat::within(&values, figures::range(&source.metric)))
     };
     source.of.iter().enumerate().map(at).collect()
 }
@@ -249,7 +249,7 @@ fn over_time(source: &Source, claims: &Claims, experiment: &Experiment) -> Resul
         let there = curves.iter().filter_map(|curve| curve.get(place));
         let values: Vec<f64> = there.filter_map(|(_, value)| *value).collect();
         let x = curves.iter().find_map(|curve| Some(curve.get(place)?.0)).unwrap_or(0.0);
-        (x, Stat::of(&values))
+        (x, Stat::within(&values, figures::range(&source.metric)))
     };
     Ok((0..most).map(at).collect())
 }
@@ -342,19 +342,19 @@ mod tests {
         // Goal: 9 dB before 17.5 dB whatever the order of the runs; means of two seeds in per cent, with both ends.
         let figures = [
             point("s", "17.5dB", 1, 0.5),
-            point("s", "9dB", 1, 0.1),
-            point("s", "9dB", 2, 0.3),
+            point("s", "9dB", 1, 0.19),
+            point("s", "9dB", 2, 0.21),
             point("other", "9dB", 1, 0.9),
         ];
         let source = source(Over::Sweep, &["s"]);
         let curve = source.curve(&over_sweep(&source, &figures));
         assert_eq!(curve.x, [9.0, 17.5]);
         assert_eq!(curve.y, [Some(20.0), Some(50.0)]);
-        let half = 100.0 * 12.706 * 0.1;
+        let half = 100.0 * 12.706 * 0.01;
+        let ends = [curve.low[0], curve.high[0]].map(|end| end.expect("two seeds have an interval"));
         assert!(
-            (curve.high[0].unwrap() - (20.0 + half)).abs() < 0.01,
-            "{:?}",
-            curve.high
+            (ends[0] - (20.0 - half)).abs() < 0.01 && (ends[1] - (20.0 + half)).abs() < 0.01,
+            "{ends:?}"
         );
         assert_eq!((curve.low[1], curve.high[1]), (None, None));
         assert!(curve.points && curve.joined);

@@ -24,7 +24,6 @@ pub struct Quantity {
 pub enum Side {
     /// A limit.
     Number(f64),
-    /// A quantity.
     One(Quantity),
     /// A quantity by another, seed by seed.
     Ratio(Quantity, Quantity),
@@ -88,7 +87,6 @@ impl Side {
         }
     }
 
-    /// The quantities in it.
     pub fn quantities(&self) -> impl Iterator<Item = &Quantity> {
         let (first, second) = match self {
             Self::Number(_) => (None, None),
@@ -118,6 +116,16 @@ impl Side {
         }
     }
 
+    /// The mean of its values and their interval.
+    pub fn stat(&self, figures: &[Figures]) -> Option<Stat> {
+        let range = match self {
+            Self::One(one) => figures::range(&one.metric),
+            Self::Number(_) | Self::Ratio(..) | Self::Difference(..) => f64::NEG_INFINITY..=f64::INFINITY,
+        };
+        let values: Vec<f64> = self.values(figures).into_iter().map(|(_, value)| value).collect();
+        Stat::within(&values, range)
+    }
+
     /// With the mean of its values and their interval; a number as it is.
     pub fn measured(&self, figures: &[Figures]) -> String {
         let text = match self {
@@ -126,8 +134,7 @@ impl Side {
             Self::Ratio(first, second) => format!("{first} / {second}"),
             Self::Difference(first, second) => format!("{first} - {second}"),
         };
-        let values: Vec<f64> = self.values(figures).into_iter().map(|(_, value)| value).collect();
-        format!("{text} {}", figures::shown(Stat::of(&values)))
+        format!("{text} {}", figures::shown(self.stat(figures)))
     }
 }
 

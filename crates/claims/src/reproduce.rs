@@ -43,7 +43,6 @@ impl Ledger {
         Ok(Self { claims, drawings, plan })
     }
 
-    /// The claims.
     pub fn claims(&self) -> &Claims {
         &self.claims
     }

@@ -79,7 +79,11 @@ fn table(study: &Study, figures: &[Figures]) -> String {
         for name in &study.show {
             let here = figures.iter().filter(|f| f.point == point && f.law == law);
             let values: Vec<f64> = here.filter_map(|f| f.get(name)).collect();
-            let _ = write!(text, " {} |", figures::shown(Stat::of(&values)));
+            let _ = write!(
+                text,
+                " {} |",
+                figures::shown(Stat::within(&values, figures::range(name)))
+            );
         }
         text.push('\n');
     }

@@ -1,7 +1,6 @@
 //! Text with figures in it: `XCP uses {one-way.xcp.utilisation}` takes its number from the runs, so that it cannot go
 //! stale.
 
-use fadelab_results::interval::Stat;
 use serde::Deserialize;
 
 use super::figures::{self, Figures};
@@ -54,10 +53,7 @@ impl Told {
     pub fn text(&self, figures: &[Figures]) -> String {
         let part = |part: &Part| match part {
             Part::Words(words) => words.clone(),
-            Part::Figure(side) => {
-                let values: Vec<f64> = side.values(figures).into_iter().map(|(_, value)| value).collect();
-                figures::shown(Stat::of(&values))
-            }
+            Part::Figure(side) => figures::shown(side.stat(figures)),
         };
         self.0.iter().map(part).collect()
     }

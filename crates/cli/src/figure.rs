@@ -57,7 +57,7 @@ pub struct FigureArgs {
     /// The link [default: the bottleneck]
     #[arg(long, value_name = "NAME")]
     pub link: Option<String>,
-    /// The point of a sweep, e.g. --at channel.snr='5 dB'; repeatable [default: the first; of versus all]
+    /// The point of a sweep, e.g. --at channel.snr='5 dB' or snr='5 dB'; repeatable [default: the first; of versus all]
     #[arg(long, value_name = "KEY=VALUE")]
     pub at: Vec<String>,
     /// One seed alone [default: all]
@@ -283,7 +283,14 @@ impl Asked<'_> {
         let place = |option, given: &Option<String>, all: &[String]| {
             given.as_deref().map(|given| self.place(option, given, all)).transpose()
         };
-        let keys: Vec<String> = swept::keys(&summary.points()).into_iter().map(|key| key.key).collect();
+        let keys = swept::keys(&summary.points());
+        let whole = |asked: &String| {
+            keys.iter()
+                .find(|key| key.is(asked))
+                .map_or_else(|| asked.clone(), |key| key.key.clone())
+        };
+        let over = args.over.as_ref().map(whole);
+        let keys: Vec<String> = keys.iter().map(|key| key.key.clone()).collect();
         let seeds: Vec<String> = summary.seeds.iter().map(u64::to_string).collect();
         place("link", &args.link, &summary.data_links())?;
         let shown: Vec<usize> = args
@@ -308,7 +315,7 @@ impl Asked<'_> {
                     .map(|flows| if flows == Flows::Lines { "all" } else { "mean" }),
                 apart: args.apart,
                 metric: place("metric", &args.metric, &self.metrics())?.unwrap_or(0),
-                axis: place("over", &args.over, &keys)?,
+                axis: place("over", &over, &keys)?,
                 base: place("minus", &args.minus, &summary.laws)?.unwrap_or(0),
                 difference: args.minus.is_some(),
                 log_x: args.log_x,
@@ -339,8 +346,15 @@ impl Asked<'_> {
     /// all that fit.
     fn points(&self, name: &str) -> Result<Vec<usize>, Failure> {
         let points = self.summary.points();
+        let keys = swept::keys(&points);
         let fits = |point: &[(String, String)]| {
-            let has = |given: &String| point.iter().any(|(key, value)| *given == format!("{key}={value}"));
+            let has = |given: &String| {
+                let is_it = |(key, value): &(String, String)| match given.split_once('=') {
+                    Some((asked, wanted)) => wanted == value && keys.iter().any(|one| one.key == *key && one.is(asked)),
+                    None => false,
+                };
+                point.iter().any(is_it)
+            };
             self.args.at.iter().all(has)
         };
         let found: Vec<usize> = (0..points.len()).filter(|&place| fits(&points[place])).collect();

@@ -4,7 +4,8 @@ use std::path::PathBuf;
 
 use clap::{Args, ValueEnum};
 use fadelab_lab::Failure;
-use fadelab_results::print::{self, Form, Tables};
+use fadelab_results::print::{self, Asked, Form, Tables};
+use fadelab_results::table::versus::NAMES;
 use fadelab_results::{Summary, write_page};
 
 use crate::output;
@@ -34,12 +35,16 @@ pub struct TableArgs {
     /// As a Markdown table, which is the default
     #[arg(long, group = "form")]
     pub markdown: bool,
-    /// As numbers: of every figure the mean, half the width of its 95 % interval and the number of seeds
+    /// As numbers: of every figure the mean, the ends of its 95 % interval and the number of seeds
     #[arg(long, group = "form")]
     pub csv: bool,
-    /// Only these columns of figures, by heading or its beginning: goodput,share,wait; not of versus [default: all]
-    #[arg(long, value_name = "NAMES", value_delimiter = ',', conflicts_with = "csv")]
+    /// Only these columns of figures, by heading or its beginning: goodput,share,'wait p99'; with --csv by name:
+    /// goodput_bps,queue_wait_ms_p99; not of versus [default: all but p50, p95 and p99 one by one]
+    #[arg(long, value_name = "NAMES", value_delimiter = ',')]
     pub columns: Vec<String>,
+    /// Of versus only this matrix
+    #[arg(long, value_parser = NAMES, conflicts_with = "csv")]
+    pub metric: Option<String>,
     /// Only this link; repeatable [default: all but access links]
     #[arg(long = "link", value_name = "NAME")]
     pub links: Vec<String>,
@@ -67,14 +72,20 @@ pub fn table(args: &TableArgs) -> Result<(), Failure> {
         Some(Which::Groups) => &[Tables::Groups],
         Some(Which::Versus) => &[Tables::Versus],
         None if form == Form::Csv => &[Tables::Laws],
+        None if args.metric.is_some() => &[Tables::Versus],
         None => &[Tables::Laws, Tables::Groups, Tables::Versus],
     };
-    let text = print::tables(&summary, &links, tables, form, &args.columns)
+    let asked = Asked {
+        columns: args.columns.clone(),
+        metric: args.metric.clone(),
+    };
+    let text = print::tables(&summary, &links, tables, form, &asked)
         .map_err(|error| Failure::Invalid(format!("{}: --columns: {error}", args.folder.display())))?;
     if text.is_empty() {
         let what = match args.which {
             Some(Which::Groups) => "no link of it is shared by several groups of flows: ask for laws",
             Some(Which::Versus) => "no law of it runs beside another and alone: [versus] makes such runs",
+            _ if args.metric.is_some() => "it has no matrix of this figure",
             _ => "data cross none of its links",
         };
         return Err(Failure::Invalid(format!(

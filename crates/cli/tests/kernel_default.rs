@@ -35,7 +35,6 @@ impl Place {
         self.fadelab(&[&["kernel", "load", law, "--as", name, "--dev", "wire"], more].concat())
     }
 
-    /// The default of a host.
     fn default(&self, host: usize) -> String {
         let output = self.0.command(host, &["cat", SYSCTL]).output().expect("nsenter");
         said(&output).trim().to_owned()

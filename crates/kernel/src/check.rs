@@ -23,7 +23,6 @@ pub enum Standing {
 /// One thing that was looked at.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Item {
-    /// How it stands.
     pub standing: Standing,
     /// What was looked at, in a word or two.
     pub what: &'static str,

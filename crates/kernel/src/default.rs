@@ -21,7 +21,6 @@ const BUILT_IN: [&str; 2] = ["cubic", "reno"];
 pub struct DefaultLaw {
     /// File of the namespace, if it is not that of the process which set it.
     pub netns: Option<PathBuf>,
-    /// Its inode.
     pub netns_inode: u64,
     /// The default before.
     pub before: String,

@@ -12,7 +12,6 @@ use serde::{Deserialize, Serialize};
 /// A device, by name and namespace.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Device {
-    /// Its name.
     pub name: String,
     /// File of its network namespace, such as `/run/netns/NAME`; `None`: this process's.
     pub netns: Option<PathBuf>,

@@ -65,7 +65,6 @@ impl Left {
         fs::rename(fresh, file)
     }
 
-    /// Forgets it.
     pub(crate) fn forget(&self) {
         let _ = fs::remove_file(self.file());
         // Only if they are empty.

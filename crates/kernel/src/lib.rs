@@ -4,8 +4,6 @@
 //! a congestion control ([`sender`]), between them at a device ([`router`]). The programs in `bpf/` are plumbing only;
 //! what they call are the headers of `laws/`.
 
-#![warn(missing_docs)]
-
 pub mod attach;
 mod cgroup;
 pub mod check;

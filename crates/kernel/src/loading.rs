@@ -38,10 +38,7 @@ pub enum LoadingError {
         "{law} writes into the ECN field, which other networks read otherwise: name the interfaces through which its \
          packets may leave, for example --dev eth0"
     )]
-    NoDevices {
-        /// The law.
-        law: String,
-    },
+    NoDevices { law: String },
     /// There is no such device.
     #[error("--dev {given}: {why}; `ip link` lists the devices")]
     Device {
@@ -62,19 +59,13 @@ pub enum LoadingError {
     },
     /// What reaches the sockets needs a cgroup.
     #[error("{law} needs a cgroup v2, and none is mounted; `fadelab kernel check` says more")]
-    NoCgroup {
-        /// The law.
-        law: String,
-    },
+    NoCgroup { law: String },
     /// Who may choose a law is asked at the root of all cgroups.
     #[error(
         "who may choose {law} cannot be limited without a cgroup v2, and none is mounted; --allow all lets everybody \
          choose it"
     )]
-    NoChoice {
-        /// The law.
-        law: String,
-    },
+    NoChoice { law: String },
     /// There is no such namespace.
     #[error("--default {given}: {why}; `ip netns` lists the namespaces that have a name")]
     Namespace {

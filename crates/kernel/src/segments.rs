@@ -12,7 +12,6 @@ use crate::object::LoadError;
 /// A device and the number it had before.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Segments {
-    /// The device.
     pub device: Device,
     /// `gso_max_segs` before.
     pub max: u32,

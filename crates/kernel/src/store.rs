@@ -55,7 +55,6 @@ pub struct Entry {
     pub is_complete: bool,
 }
 
-/// Where the folders are.
 const FOLDER: &str = "/run/fadelab/senders";
 const ENTRY: &str = "entry.json";
 const MOUNT: &str = "bpf";

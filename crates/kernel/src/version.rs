@@ -20,7 +20,6 @@ impl Version {
     /// The oldest that is known to take the laws.
     pub const OLDEST: Self = Self::new(6, 1);
 
-    /// `major.minor`.
     pub const fn new(major: u32, minor: u32) -> Self {
         Self { major, minor }
     }

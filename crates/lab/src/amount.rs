@@ -7,7 +7,6 @@ use fadelab_scenario::plan::Plan;
 /// What a plan amounts to.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Amount {
-    /// Runs.
     pub runs: usize,
     /// Keys over which it sweeps.
     pub sweep_keys: Vec<String>,
@@ -24,9 +23,7 @@ pub struct Amount {
 /// How large the network of a run is.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Network {
-    /// Flows.
     pub flows: usize,
-    /// Links.
     pub links: usize,
     /// Names of the links that results show.
     pub shown: Vec<String>,
@@ -37,7 +34,6 @@ pub struct Network {
 }
 
 impl Amount {
-    /// Of a plan.
     pub fn of(plan: &Plan) -> Self {
         let ns: u128 = plan.runs.iter().map(|run| u128::from(run.spec.duration_ns)).sum();
         let laws = plan.runs.iter().map(|run| (run.law_order, run.law_label.as_str()));

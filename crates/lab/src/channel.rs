@@ -15,7 +15,6 @@ pub struct Curve {
     pub rate: f64,
     /// Data or ACKs.
     pub kind: PacketKind,
-    /// Their IP bytes.
     pub ip_bytes: u32,
     /// At 0 dB; [`solve::at_snr`] moves it.
     pub spec: ChannelSpec,
@@ -26,7 +25,6 @@ pub struct Curve {
 pub struct Needed {
     /// An SNR in dB, or a code rate, rounded to what is printed so that it does reach the target.
     pub value: f64,
-    /// The packet error there.
     pub packet_error: f64,
 }
 
@@ -51,7 +49,6 @@ impl Curve {
         solve::at_snr(&self.spec, snr_db)
     }
 
-    /// The packet error at an SNR.
     pub fn packet_error(&self, snr_db: f64) -> f64 {
         self.at(snr_db).packet_error(self.kind, self.ip_bytes)
     }

@@ -39,7 +39,6 @@ pub struct Which {
 /// A flow whose window can be explained.
 #[derive(Clone, Debug)]
 pub struct Subject {
-    /// Its run.
     pub run: PlannedRun,
     /// Its place among the flows of the run, from 0.
     pub flow: usize,

@@ -12,7 +12,6 @@ pub enum Setting {
     Version {
         /// Of the first result.
         first: String,
-        /// Of the second.
         second: String,
     },
     /// The text of a law that is not fadelab's own; the path of its file below `laws`.
@@ -23,7 +22,6 @@ pub enum Setting {
         name: String,
         /// Its value in the first result, as TOML; `None` where it is not set.
         first: Option<String>,
-        /// In the second.
         second: Option<String>,
     },
     /// The scenarios, in what is no key of one scenario.

@@ -7,7 +7,6 @@ use fadelab_sim::RunError;
 
 use crate::ground::{self, Ground, NoRecord, Refusal};
 
-/// The simulator.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Simulator;
 

@@ -22,7 +22,6 @@ fn c_type(role: &str) -> &str {
 
 /// One line of a registry.
 pub struct Entry {
-    /// One of [`ROLES`].
     pub role: String,
     /// Name of the law and of its header.
     pub name: String,

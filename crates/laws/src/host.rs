@@ -124,7 +124,6 @@ impl RouterHost {
         }
     }
 
-    /// The law.
     #[inline(always)]
     pub fn law(&self) -> &'static Router {
         self.law

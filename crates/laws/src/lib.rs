@@ -13,8 +13,6 @@
 //! assert_eq!(control.cwnd_pkts, 2);
 //! ```
 
-#![warn(missing_docs)]
-
 pub mod abi;
 mod capacity;
 pub mod catalogue;

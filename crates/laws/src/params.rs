@@ -104,7 +104,6 @@ pub enum ParamError {
     /// The law has no parameter of that name.
     #[error("law `{law}` has no parameter `{given}`; {}", hint(nearest))]
     UnknownName {
-        /// The law.
         law: &'static str,
         /// The name given.
         given: String,
@@ -114,13 +113,10 @@ pub enum ParamError {
     /// The value is outside the range that the header declares.
     #[error("parameter `{parameter}` of law `{law}`: given {given}, allowed {allowed}")]
     OutOfRange {
-        /// The law.
         law: &'static str,
-        /// The parameter.
         parameter: &'static str,
         /// The value given, in the parameter's unit.
         given: f64,
-        /// What is allowed.
         allowed: String,
     },
 }
@@ -145,7 +141,6 @@ pub struct Params {
 pub(crate) const PARAMS_ZONE_WORDS: usize = 8;
 
 impl Params {
-    /// Defaults of `infos`.
     pub(crate) fn defaults(infos: &[ParamInfo]) -> Self {
         Self::from_values(&infos.iter().map(|info| info.value).collect::<Vec<u64>>())
     }

@@ -23,15 +23,12 @@ pub enum ReplayError {
 /// The roles of one law, in the build that tells its steps.
 #[derive(Clone, Debug, Default)]
 pub struct Explained {
-    /// The sender.
     pub sender: Option<Sender>,
     /// The receiver's half.
     pub receiver: Option<Receiver>,
-    /// The router.
     pub router: Option<Router>,
     /// The capacity part.
     pub capacity: Option<Capacity>,
-    /// The gateway.
     pub gateway: Option<Gateway>,
 }
 

@@ -192,7 +192,6 @@ impl<'a> RouterInstance<'a> {
         Self { law, params, state }
     }
 
-    /// The law.
     #[inline]
     pub fn law(&self) -> &'a Router {
         self.law

@@ -175,7 +175,6 @@ impl Sender {
         }
     }
 
-    /// Each ACK.
     #[inline]
     pub fn on_ack(&self, state: &mut State, params: &Params, ack: &abi::Ack, control: &mut abi::Control) {
         if let Some(call) = self.on_ack {

@@ -10,7 +10,6 @@ pub(crate) const UNITS: [&str; 6] = ["us", "B", "B/s", "pkt", "1", "bool"];
 /// One value to watch as its header declares it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct WatchInfo {
-    /// Its name.
     pub name: &'static str,
     /// Unit of what is shown: `us`, `B`, `B/s`, `pkt`, `1`, `bool`, or choices joined by `|`, counted from 0.
     pub unit: &'static str,

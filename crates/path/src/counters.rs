@@ -7,7 +7,6 @@ use serde::{Deserialize, Serialize};
 pub struct LinkCounters {
     /// Packets that reached the queue, later dropped ones included.
     pub arrived_pkts: u64,
-    /// Their bytes.
     pub arrived_bytes: u64,
     /// Packets whose transmission ended, the first one where there are several.
     pub sent_pkts: u64,

@@ -25,7 +25,6 @@ fn lower(place: u16) -> u64 {
     f32::from_bits(u32::from(place) << REST_BITS).ceil() as u64
 }
 
-/// What is being counted.
 #[derive(Debug)]
 pub(crate) struct Counts(Box<[u64; PLACES]>);
 

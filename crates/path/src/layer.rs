@@ -48,9 +48,7 @@ pub enum DelayLaw {
         /// Standard deviation before what is negative is left out.
         sd_ns: u64,
     },
-    /// Exponential.
     Exponential {
-        /// Mean.
         mean_ns: u64,
     },
 }

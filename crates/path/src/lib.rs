@@ -3,8 +3,6 @@
 //! [`node::Node`] is the one interface; [`wire::Wires`] are the plainest links, many at a time. Both are made of the
 //! same parts: a queue with a limit and a law, a transmitter, a channel, and a way to the far end.
 
-#![warn(missing_docs)]
-
 mod air;
 pub mod counters;
 mod delays;

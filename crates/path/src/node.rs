@@ -81,7 +81,6 @@ impl Node {
         spec.crossing() == Crossing::Planned
     }
 
-    /// Its name.
     pub fn name(&self) -> &str {
         of!(&self.0, transit => transit.name())
     }

@@ -54,7 +54,6 @@ impl Parcel {
         self.id_and_tag += 1;
     }
 
-    /// IP bytes.
     #[inline(always)]
     pub fn ip_bytes(self) -> u16 {
         self.ip_bytes

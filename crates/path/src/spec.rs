@@ -165,7 +165,6 @@ pub struct Buffer {
 /// A router's law, its parameters, and how it learns the capacity.
 #[derive(Clone, Debug)]
 pub struct RouterSpec {
-    /// The law.
     pub law: &'static Router,
     /// Its parameters.
     pub params: Params,

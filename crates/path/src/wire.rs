@@ -106,7 +106,6 @@ pub struct Wires {
 pub struct Ahead {
     /// Packets.
     pub pkts: u64,
-    /// Their bytes.
     pub bytes: u64,
     /// Arrival and bytes of the last one before; zeros, if it is at the far end.
     pub last: (u64, u32),

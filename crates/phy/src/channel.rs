@@ -27,7 +27,6 @@ pub struct ChannelSpec {
 pub enum Model {
     /// A two-state chain over bits, with symbol errors of a fading link in each state (VCP, appendix).
     GilbertElliott {
-        /// Modulation.
         modulation: Modulation,
         /// Antennas of transmitter and receiver.
         antennas: Antennas,

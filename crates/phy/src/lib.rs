@@ -11,8 +11,6 @@
 //! Xu, Tian and Ansari, "Improving TCP performance in integrated wireless communications networks", 2004, whose section
 //! 2.1 has the chain in continuous time. What was corrected in them is said where it is used.
 
-#![warn(missing_docs)]
-
 pub mod channel;
 pub mod gilbert_elliott;
 pub mod interleaved;

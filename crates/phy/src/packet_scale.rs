@@ -24,7 +24,6 @@ use crate::reed_solomon::{Word, positions};
 /// A two-state chain in continuous time with a bit error rate in each state.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct TimeChain {
-    /// Mean stay in each state, ns.
     pub stay_ns_mean: ByState,
     /// Bit error rate in each state.
     pub bit_error: ByState,

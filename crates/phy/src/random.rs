@@ -133,7 +133,6 @@ fn mix(mut word: u64) -> u64 {
     word ^ (word >> 31)
 }
 
-/// Number `number` of `SplitMix64` from `seed`.
 #[inline]
 fn split_mix(seed: u64, number: u64) -> u64 {
     mix(seed.wrapping_add(number.wrapping_mul(GOLDEN)))

@@ -11,7 +11,6 @@ const CHARTS_SCRIPT: &str = include_str!(concat!(env!("OUT_DIR"), "/uPlot.iife.m
 const CHARTS_STYLE: &str = include_str!(concat!(env!("OUT_DIR"), "/uPlot.min.css"));
 const CHARTS_LICENSE: &str = include_str!(concat!(env!("OUT_DIR"), "/LICENSE"));
 
-/// One curve.
 #[derive(Clone, Debug, Serialize)]
 pub struct ChannelCurve {
     /// Antennas and code rate.
@@ -31,7 +30,6 @@ pub struct ChannelPage {
     pub about: String,
     /// SNRs of the good state, rising, in dB.
     pub snr_db: Vec<f64>,
-    /// The curves.
     pub curves: Vec<ChannelCurve>,
 }
 

@@ -191,7 +191,6 @@ pub struct Table<R> {
     pub name: &'static str,
     /// What one row is.
     pub about: &'static str,
-    /// The columns.
     pub columns: Vec<Column<R>>,
 }
 

@@ -35,7 +35,6 @@ pub struct Change {
     pub group: Option<String>,
     /// Name of the figure.
     pub figure: &'static str,
-    /// Its unit.
     pub unit: &'static str,
     /// Mean in the first result over the seeds that both have.
     pub first: f64,

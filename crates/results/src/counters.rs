@@ -21,7 +21,6 @@ pub struct Counter<C> {
 
 /// What has counters of one kind.
 pub trait Counted<C> {
-    /// Its counters.
     fn counters(&self) -> &C;
 }
 
@@ -55,7 +54,6 @@ macro_rules! field {
     };
 }
 
-/// Counters of a link.
 pub const LINK: &[Counter<LinkCounters>] = &[
     field!(
         arrived_pkts,
@@ -159,7 +157,6 @@ pub const LINK: &[Counter<LinkCounters>] = &[
     ),
 ];
 
-/// Counters of a flow.
 pub const FLOW: &[Counter<FlowCounters>] = &[
     field!(
         sent_pkts,

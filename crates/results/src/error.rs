@@ -42,7 +42,6 @@ pub enum Error {
     /// The name of the target is too long to be written under.
     #[error("the name {name} is too long: give one of at most {bytes_max} bytes with --out.")]
     LongName {
-        /// The name.
         name: String,
         /// Bytes that it may have.
         bytes_max: usize,
@@ -65,7 +64,6 @@ pub enum Error {
     NotAResult {
         /// The folder.
         path: PathBuf,
-        /// The file.
         file: &'static str,
         /// Why it cannot be read.
         source: io::Error,
@@ -116,7 +114,6 @@ pub enum Error {
     /// A value could not be turned into JSON.
     #[error("cannot write {file} as JSON: {source}")]
     Json {
-        /// Which file.
         file: &'static str,
         /// Why not.
         source: serde_json::Error,

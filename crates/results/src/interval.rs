@@ -1,5 +1,7 @@
 //! Means over seeds and their 95 % intervals.
 
+use std::ops::RangeInclusive;
+
 use serde::Serialize;
 
 /// Two-sided 95 % quantiles of Student's t for 1 to 30 degrees of freedom (standard table, e.g. NIST/SEMATECH
@@ -29,11 +31,14 @@ pub fn t95(freedom: usize) -> f64 {
 pub struct Stat {
     /// Seeds that have a value.
     pub n: usize,
-    /// Their mean.
     pub mean: f64,
     /// Half the width of the 95 % t-interval of the mean; absent with a single seed, and where all seeds have one
     /// value, which says nothing of how far another seed would be off.
     pub ci95_half_width: Option<f64>,
+    /// Lower end of the interval, not below what the figure can be: a true mean that is impossible is not in it.
+    pub ci95_low: Option<f64>,
+    /// Upper end of the interval, not above what the figure can be.
+    pub ci95_high: Option<f64>,
     /// Smallest value of a seed.
     pub min: f64,
     /// Largest value of a seed.
@@ -43,6 +48,12 @@ pub struct Stat {
 impl Stat {
     /// Mean and interval of `values`; `None` when there is none.
     pub fn of(values: &[f64]) -> Option<Self> {
+        Self::within(values, f64::NEG_INFINITY..=f64::INFINITY)
+    }
+
+    /// The same of a figure that can have the values of `range` alone. Where the t-interval reaches beyond, it ends
+    /// there: what it leaves out cannot be the mean, so it holds the mean as often as the whole one.
+    pub fn within(values: &[f64], range: RangeInclusive<f64>) -> Option<Self> {
         let n = values.len();
         if n == 0 {
             return None;
@@ -56,9 +67,18 @@ impl Stat {
             n,
             mean,
             ci95_half_width,
+            ci95_low: ci95_half_width.map(|half| (mean - half).max(range.start().min(mean))),
+            ci95_high: ci95_half_width.map(|half| (mean + half).min(range.end().max(mean))),
             min,
             max,
         })
+    }
+
+    /// The ends of an interval that is shorter on one side than on the other, since a figure cannot be what is beyond.
+    pub fn cut(&self) -> Option<(f64, f64)> {
+        let (low, high) = self.ci95_low.zip(self.ci95_high)?;
+        let half = self.ci95_half_width?;
+        (low > self.mean - half || high < self.mean + half).then_some((low, high))
     }
 }
 
@@ -190,6 +210,19 @@ mod tests {
         assert!((stat.mean - 2.5).abs() < 1e-12);
         assert!((stat.ci95_half_width.unwrap() - 2.053_972).abs() < 1e-5);
         assert_eq!((stat.n, stat.min, stat.max), (4, 1.0, 4.0));
+    }
+
+    #[test]
+    fn an_interval_ends_where_the_figure_does() {
+        // Goal: no interval says that a share may be above all or a count below none; one within bounds is as it was.
+        let nearly_all = Stat::within(&[1.0, 0.99, 1.0], 0.0..=1.0).unwrap();
+        let half = nearly_all.ci95_half_width.unwrap();
+        assert!(nearly_all.mean + half > 1.0);
+        assert_eq!(nearly_all.cut(), Some((nearly_all.mean - half, 1.0)));
+        let few = Stat::within(&[0.0, 0.0, 1.0], 0.0..=f64::INFINITY).unwrap();
+        assert_eq!(few.cut(), Some((0.0, few.mean + few.ci95_half_width.unwrap())));
+        let inside = Stat::within(&[0.4, 0.5, 0.6], 0.0..=1.0).unwrap();
+        assert_eq!((inside, inside.cut()), (Stat::of(&[0.4, 0.5, 0.6]).unwrap(), None));
     }
 
     #[test]

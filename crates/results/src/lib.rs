@@ -4,8 +4,6 @@
 //! figure that a person reads; the terminal's table, `summary.json` and `report.html` are three views of it.
 //! [`folder::write`] writes all of it, complete or not at all.
 
-#![warn(missing_docs)]
-
 pub mod bins;
 pub mod bottleneck;
 pub mod channel;
@@ -92,7 +90,6 @@ pub struct Experiment {
 /// Where a law that its user wrote came from.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct OwnLaw {
-    /// Its name.
     pub name: String,
     /// The header as the user named it.
     pub path: String,
@@ -107,7 +104,6 @@ pub struct OwnLaw {
 pub struct Source {
     /// Its path below `laws` in the result, e.g. `mine/mine.h`.
     pub file: String,
-    /// Its text.
     pub text: String,
 }
 

@@ -15,7 +15,6 @@ use crate::{Experiment, OwnLaw};
 pub struct Origin {
     /// Hash of the commit that the program was built from, with a `+` where its sources had been changed.
     pub commit: String,
-    /// Its date.
     pub commit_date: String,
     /// The command as a shell takes it.
     pub command: String,
@@ -54,14 +53,12 @@ pub struct Provenance {
     /// How they shared them; `None` where a result is made of several sweeps.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub sharing: Option<Sharing>,
-    /// The host.
     pub host: Host,
     /// The guest that runs of the virtual ground had.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub guest: Option<Guest>,
 }
 
-/// What a guest is.
 #[derive(Clone, Debug, Serialize)]
 pub struct Guest {
     /// Package of its kernel, with its version.
@@ -79,7 +76,6 @@ pub struct Sharing {
     pub idle_s: f64,
 }
 
-/// What the host is.
 #[derive(Clone, Debug, Serialize)]
 pub struct Host {
     /// Release of the kernel; empty where `/proc` does not tell.

@@ -1,5 +1,7 @@
 //! The figures of one link in one run, over the measured interval (warm-up to end).
 
+use std::ops::RangeInclusive;
+
 use fadelab_path::counters::LinkCounters;
 use fadelab_run::record::FlowCounters;
 
@@ -63,6 +65,25 @@ pub enum Metric {
     CompletionTimeP95,
     /// Time of them that 99 % do not exceed.
     CompletionTimeP99,
+}
+
+impl Metric {
+    /// The values that it can have, in its unit.
+    pub fn range(self) -> RangeInclusive<f64> {
+        match self {
+            Self::Utilisation
+            | Self::UtilisationSd
+            | Self::UtilisationMin
+            | Self::UtilisationMax
+            | Self::Jain
+            | Self::DropRate
+            | Self::MarkRate
+            | Self::AirLoss
+            | Self::AirLossExact
+            | Self::RetransmitRate => 0.0..=1.0,
+            _ => 0.0..=f64::INFINITY,
+        }
+    }
 }
 
 /// Name, unit and meaning of a metric.

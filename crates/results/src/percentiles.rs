@@ -32,18 +32,17 @@ pub(crate) fn rtts_us(run: &Run, flows: &[usize]) -> Option<Histogram> {
 
 /// Percentiles of how long packets waited at a link, in ms: all packets, or data of a group.
 pub(crate) fn waits_ms(run: &Run, link: usize, group: Option<&str>) -> [Option<f64>; 3] {
-    let place = run.record.place_of(link);
-    let Some(waits) = place.and_then(|place| run.record.delays.waits_ns.get(place)) else {
-        return [None; 3];
+    waits_ns(run, link, group).map_or([None; 3], |waits_ns| of(waits_ns, 1e6))
+}
+
+/// How long packets waited at a link: all packets, or data of a group.
+pub(crate) fn waits_ns<'a>(run: &'a Run, link: usize, group: Option<&str>) -> Option<&'a Histogram> {
+    let waits = run.record.delays.waits_ns.get(run.record.place_of(link)?)?;
+    let Some(name) = group else {
+        return Some(&waits.all);
     };
-    let found = match group {
-        None => Some(&waits.all),
-        Some(name) => {
-            let group = waits.groups.iter().find(|group| group.group == name);
-            group.map(|group| &group.histogram)
-        }
-    };
-    found.map_or([None; 3], |waits_ns| of(waits_ns, 1e6))
+    let group = waits.groups.iter().find(|group| group.group == name)?;
+    Some(&group.histogram)
 }
 
 fn of(histogram: &Histogram, scale: f64) -> [Option<f64>; 3] {

@@ -32,7 +32,6 @@ pub struct Panel {
     pub marks: Vec<Mark>,
 }
 
-/// An axis.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Axis {
     /// With its unit.

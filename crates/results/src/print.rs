@@ -12,11 +12,10 @@ pub enum Form {
     Latex,
     /// A pipe table.
     Markdown,
-    /// Numbers alone: of each figure its mean, half the width of its interval, and how many seeds.
+    /// Numbers alone: of each figure its mean, the ends of its interval, and how many seeds.
     Csv,
 }
 
-/// Which tables.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Tables {
     /// A row per point of the sweep and law.
@@ -27,20 +26,34 @@ pub enum Tables {
     Versus,
 }
 
-/// The tables of some links as text that ends with a new line; empty where there is nothing of the kind. `columns`
-/// names the columns of figures that a table shows, all where it names none; CSV has them all.
+/// What is left out of tables.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Asked {
+    /// The columns of figures that a table shows, by heading or its beginning; in CSV by the name of the figure. All
+    /// usual ones where it names none.
+    pub columns: Vec<String>,
+    /// The only figure of laws beside each other, one of [`crate::table::versus::NAMES`].
+    pub metric: Option<String>,
+}
+
+/// The tables of some links as text that ends with a new line; empty where there is nothing of the kind.
 ///
 /// # Errors
-/// A name of `columns` that no table has: what was given, and what there is.
+/// A name of a column that no table has: what was given, and what there is.
 pub fn tables(
     summary: &Summary,
     links: &[String],
     tables: &[Tables],
     form: Form,
-    columns: &[String],
+    asked: &Asked,
 ) -> Result<String, String> {
     match form {
-        Form::Csv => Ok(tables.iter().map(|&which| csv::table(summary, links, which)).collect()),
-        Form::Latex | Form::Markdown => markup::tables(summary, links, tables, form, columns),
+        Form::Csv => {
+            let all = tables
+                .iter()
+                .map(|&which| csv::table(summary, links, which, &asked.columns));
+            all.collect()
+        }
+        Form::Latex | Form::Markdown => markup::tables(summary, links, tables, form, asked),
     }
 }

@@ -21,7 +21,6 @@ use crate::{Claim, Error, Experiment, OwnLaw, Picture, Run, Source, counters};
 /// Which fadelab wrote a result.
 #[derive(Clone, Debug, Deserialize)]
 pub struct Writer {
-    /// Its version.
     pub version: String,
     /// The form of the files.
     #[serde(default)]

@@ -25,7 +25,6 @@ pub struct Entry {
     pub law: String,
     /// Sweep coordinates besides law and seed.
     pub point: Vec<(String, String)>,
-    /// Its seed.
     pub seed: u64,
     /// Its place in [`Setup::specs`].
     pub spec: usize,

@@ -1,6 +1,7 @@
 //! Who got what: the flows that cross a link, group by group (`[flow.NAME]` of a scenario), over the measured interval.
 
 use std::collections::BTreeMap;
+use std::ops::RangeInclusive;
 
 use serde::Serialize;
 
@@ -36,6 +37,17 @@ enum What {
     Convergence,
     /// How long its data waited at the link: the percentile at this place.
     Wait(usize),
+}
+
+impl What {
+    /// The values that it can have.
+    fn range(self) -> RangeInclusive<f64> {
+        match self {
+            Self::Of(metric) => metric.range(),
+            Self::Part => 0.0..=1.0,
+            Self::Window | Self::Convergence | Self::Wait(_) => 0.0..=f64::INFINITY,
+        }
+    }
 }
 
 /// Number of figures.
@@ -284,12 +296,15 @@ pub(crate) fn shares(point: &[(String, String)], link: &str, contender: &Contend
     let mut share = |group: FlowGroup| {
         let values = figures_of.remove(&group.name).unwrap_or_default();
         let stat = |place: usize| {
-            let stat = Stat::of(&values.values().filter_map(|run| run[place]).collect::<Vec<_>>())?;
+            let known: Vec<f64> = values.values().filter_map(|run| run[place]).collect();
+            let stat = Stat::within(&known, SHARE_METRICS[place].what.range())?;
             let is_time = matches!(SHARE_METRICS[place].what, What::Convergence);
             // Where it never comes in some runs there is no mean of all; and what is never negative and mostly short
             // has no interval on both sides of its mean.
             (!is_time || stat.n == values.len()).then_some(Stat {
                 ci95_half_width: stat.ci95_half_width.filter(|_| !is_time),
+                ci95_low: stat.ci95_low.filter(|_| !is_time),
+                ci95_high: stat.ci95_high.filter(|_| !is_time),
                 ..stat
             })
         };

@@ -31,7 +31,6 @@ pub struct Spec {
 /// A link. Those that differ in their names alone share the rest.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Link {
-    /// Its name.
     pub name: Arc<str>,
     /// Whether results show it.
     pub shown: bool,
@@ -74,10 +73,8 @@ pub struct LinkKind {
     pub watched: Vec<u32>,
 }
 
-/// A flow.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Flow {
-    /// Its name.
     pub name: Arc<str>,
     /// The group of flows it belongs to.
     pub group: Arc<str>,
@@ -97,7 +94,6 @@ pub struct Flow {
 pub enum Sends {
     /// Always more.
     Greedy,
-    /// One transfer.
     Transfer,
     /// A constant bit rate.
     Cbr,

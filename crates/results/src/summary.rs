@@ -116,7 +116,7 @@ impl Group {
                 .iter()
                 .filter_map(|figures| figures.get(info.metric))
                 .collect();
-            if let Some(stat) = Stat::of(&values) {
+            if let Some(stat) = Stat::within(&values, info.metric.range()) {
                 self.metrics.insert(info.name, stat);
             }
         }
@@ -128,7 +128,6 @@ impl Group {
         Stat::of(&self.seeds.iter().filter_map(value).collect::<Vec<_>>())
     }
 
-    /// The value of one seed.
     pub(crate) fn value(&self, seed: u64, metric: Metric) -> Option<f64> {
         let place = self.seeds.iter().position(|&s| s == seed)?;
         self.figures[place].get(metric)
@@ -222,8 +221,24 @@ impl Summary {
             n if self.groups.iter().all(|group| group.seeds_are_alike) => {
                 format!("{n} seeds, the same result from each: no interval")
             }
+            n if self.has_cut() => format!("{n} seeds, ± and (..): 95 % t-interval of the mean"),
             n => format!("{n} seeds, ± is the 95 % t-interval of the mean"),
         }
+    }
+
+    /// Whether a table shows an interval that ends at what a figure can be.
+    fn has_cut(&self) -> bool {
+        let is_told = |group: &Group| {
+            group
+                .stat(Metric::Utilisation)
+                .into_iter()
+                .chain(group.stat(Metric::Goodput))
+        };
+        let of_laws = self.groups.iter().flat_map(is_told);
+        let of_groups = self.shares.iter().flat_map(|share| share.metrics.values());
+        let of_pairs = self.versus.iter().flat_map(Beside::figures);
+        let mut all = of_laws.chain(of_groups.copied()).chain(of_pairs.flatten());
+        all.any(|stat| stat.cut().is_some())
     }
 
     /// Which laws depend on no seed, in words, where others do.

@@ -9,6 +9,8 @@ use crate::distinct::in_order;
 pub struct SweptKey {
     /// As the scenario spells it, e.g. `channel.snr`.
     pub key: String,
+    /// Its end that no other swept key shares, see [`short`].
+    pub short: String,
     /// Its values as the scenario spells them, in order.
     pub values: Vec<String>,
     /// The same as numbers, when all are numbers in units that can be converted into each other.
@@ -44,6 +46,11 @@ const IN_TABLES: [(&str, &str); 5] = [
 ];
 
 impl SweptKey {
+    /// Whether `name` is it, as a whole or by its short name.
+    pub fn is(&self, name: &str) -> bool {
+        name == self.key || name == self.short
+    }
+
     /// The end of the name of its column, its unit, and a number for each of its values; none where they are words.
     pub fn column(&self) -> Option<(String, String, Vec<f64>)> {
         let numbers = self.numbers.as_ref()?;
@@ -82,24 +89,59 @@ pub fn column_name(text: &str) -> String {
 
 /// The swept keys of `points` in the order in which they first appear.
 pub fn keys(points: &[Vec<(String, String)>]) -> Vec<SweptKey> {
-    let names = in_order(points.iter().flatten().map(|(key, _)| key.clone()));
-    let key = |key: String| {
+    let names = names(points.iter());
+    let key = |key: &String| {
         let values = in_order(
             points
                 .iter()
                 .flatten()
-                .filter(|(k, _)| *k == key)
+                .filter(|(k, _)| k == key)
                 .map(|(_, value)| value.clone()),
         );
         let (numbers, unit) = numbers(&values).map_or((None, String::new()), |(numbers, unit)| (Some(numbers), unit));
         SweptKey {
-            key,
+            key: key.clone(),
+            short: short(key, &names),
             values,
             numbers,
             unit,
         }
     };
-    names.into_iter().map(key).collect()
+    names.iter().map(key).collect()
+}
+
+/// The keys of `points` in the order in which they first appear.
+pub(crate) fn names<'a>(points: impl Iterator<Item = &'a Vec<(String, String)>>) -> Vec<String> {
+    in_order(points.flatten().map(|(key, _)| key.clone()))
+}
+
+/// The values of `point` for all swept keys; `-` for one that it does not have.
+pub(crate) fn coordinates(point: &[(String, String)], all: &[String]) -> Vec<String> {
+    let value = |key: &String| {
+        let found = point.iter().find(|(name, _)| name == key);
+        found.map_or_else(|| "-".to_owned(), |(_, value)| value.clone())
+    };
+    all.iter().map(value).collect()
+}
+
+/// Each of all swept keys as [`short`].
+pub(crate) fn shorts(all: &[String]) -> Vec<String> {
+    all.iter().map(|key| short(key, all)).collect()
+}
+
+/// The end of a swept key that no other one of `all` shares: `buffer` of `topology.bottleneck.buffer`.
+pub fn short(key: &str, all: &[String]) -> String {
+    let parts: Vec<&str> = key.split('.').collect();
+    let ends = (0..parts.len()).rev().map(|from| parts[from..].join("."));
+    let is_shared = |end: &String| {
+        let others = all.iter().filter(|other| *other != key);
+        others
+            .into_iter()
+            .any(|other| format!(".{other}").ends_with(&format!(".{end}")))
+    };
+    ends.into_iter()
+        .find(|end| !is_shared(end))
+        .unwrap_or_else(|| key.to_owned())
 }
 
 /// `value` as a number and its unit: `"5 dB"` is 5 and `dB`, `"0.93"` is 0.93 and nothing.
@@ -141,6 +183,16 @@ mod tests {
             Some((vec![2.0, 0.5], "Mbit/s".to_owned()))
         );
         assert_eq!(of(&["0.93", "0.5"]), Some((vec![0.93, 0.5], String::new())));
+    }
+
+    #[test]
+    fn a_key_is_called_by_the_end_that_is_its_own() {
+        // Goal: as short as may be, and two keys never have one name.
+        let all = ["topology.bottleneck.buffer", "flow.a.law", "flow.b.law", "law"].map(str::to_owned);
+        assert_eq!(
+            all.each_ref().map(|key| short(key, &all)),
+            ["buffer", "a.law", "b.law", "law"]
+        );
     }
 
     #[test]

@@ -10,6 +10,7 @@ use crate::layout::Grid;
 use crate::measure::Metric;
 use crate::point_text;
 use crate::summary::{Difference, Group, Summary};
+use crate::swept;
 
 /// A column of the table: its heading, and how a group's cell reads.
 struct Column {
@@ -123,16 +124,50 @@ const COLUMNS: [Column; 15] = [
     },
 ];
 
+/// Columns that a table has only where they are asked for.
+const ASKED: [Column; 9] = [
+    asked("RTT p50", "ms", |g| asked_cell(g, Metric::RttP50)),
+    asked("RTT p95", "ms", |g| asked_cell(g, Metric::RttP95)),
+    asked("RTT p99", "ms", |g| asked_cell(g, Metric::RttP99)),
+    asked("wait p50", "ms", |g| asked_cell(g, Metric::QueueWaitP50)),
+    asked("wait p95", "ms", |g| asked_cell(g, Metric::QueueWaitP95)),
+    asked("wait p99", "ms", |g| asked_cell(g, Metric::QueueWaitP99)),
+    asked("times p50", "s", |g| asked_cell(g, Metric::CompletionTimeP50)),
+    asked("times p95", "s", |g| asked_cell(g, Metric::CompletionTimeP95)),
+    asked("times p99", "s", |g| asked_cell(g, Metric::CompletionTimeP99)),
+];
+
+const fn asked(heading: &'static str, unit: &'static str, cell: fn(&Group) -> Option<String>) -> Column {
+    Column {
+        heading,
+        unit,
+        rank: 0,
+        cell,
+    }
+}
+
+fn asked_cell(group: &Group, metric: Metric) -> Option<String> {
+    stat_text(group.stat(metric)?, 1.0)
+}
+
+/// Which columns of figures a table has.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Columns {
+    /// Those that most readers want.
+    Usual,
+    /// Behind them those that only some ask for.
+    All,
+}
+
 /// The cells of one link: a row per point of the sweep and law.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct View {
     /// Name of the link.
     pub link: String,
-    /// Names of the columns that tell the rows apart: sweep coordinates and `law`.
+    /// Names of the columns that tell the rows apart: sweep coordinates by their short names, and `law`.
     pub keys: Vec<String>,
     /// Heading and unit of each column of figures.
     pub headings: Vec<(String, &'static str)>,
-    /// The rows.
     pub rows: Vec<ViewRow>,
 }
 
@@ -168,29 +203,23 @@ impl View {
 const MINOR_RANK: u8 = 3;
 
 /// The tables of a summary, one per link.
-pub fn views(summary: &Summary) -> Vec<View> {
+pub fn views(summary: &Summary, which: Columns) -> Vec<View> {
     let links = summary.data_links().into_iter();
-    links.map(|link| view(summary, link)).collect()
+    links.map(|link| view(summary, link, which)).collect()
 }
 
-fn view(summary: &Summary, link: String) -> View {
+fn view(summary: &Summary, link: String, which: Columns) -> View {
     let groups: Vec<(usize, &Group)> = summary
         .groups
         .iter()
         .enumerate()
         .filter(|(_, group)| group.link == link)
         .collect();
-    let mut keys: Vec<String> = crate::distinct::in_order(
-        groups
-            .iter()
-            .flat_map(|(_, g)| g.point.iter().map(|(key, _)| key.clone())),
-    );
+    let keys = swept::names(groups.iter().map(|(_, group)| &group.point));
     let key_cells = |group: &Group| {
-        let coordinate = |key: &String| {
-            let found = group.point.iter().find(|(name, _)| name == key);
-            found.map_or_else(|| "-".to_owned(), |(_, value)| value.clone())
-        };
-        keys.iter().map(coordinate).chain([group.law.clone()]).collect()
+        let mut cells = swept::coordinates(&group.point, &keys);
+        cells.push(group.law.clone());
+        cells
     };
     let mut rows: Vec<ViewRow> = groups
         .iter()
@@ -201,9 +230,15 @@ fn view(summary: &Summary, link: String) -> View {
             best: is_best(group, &groups),
         })
         .collect();
+    let mut keys = swept::shorts(&keys);
     keys.push("law".to_owned());
     let texts = |column: &Column| groups.iter().map(|(_, group)| (column.cell)(group)).collect::<Vec<_>>();
-    let mut columns: Vec<(&Column, Vec<Option<String>>)> = COLUMNS.iter().map(|c| (c, texts(c))).collect();
+    let asked = ASKED.iter().filter(|_| which == Columns::All);
+    let mut columns: Vec<(&Column, Vec<Option<String>>)> = COLUMNS
+        .iter()
+        .chain(asked)
+        .map(|column| (column, texts(column)))
+        .collect();
     columns.retain(|(_, cells)| cells.iter().any(Option::is_some));
     for (k, row) in rows.iter_mut().enumerate() {
         row.cells = columns
@@ -238,7 +273,7 @@ fn is_best(group: &Group, groups: &[(usize, &Group)]) -> bool {
 /// long as they are), with ANSI colours if `colour`.
 pub fn terminal(summary: &Summary, width: Option<usize>, colour: bool) -> String {
     let mut text = String::new();
-    let mut views = views(summary);
+    let mut views = views(summary, Columns::Usual);
     views.retain(|view| !summary.access_links.contains(&view.link));
     for view in &views {
         let _ = writeln!(
@@ -284,7 +319,7 @@ fn groups_text(summary: &Summary, link: &str, width: Option<usize>, colour: bool
     for matrix in &matrices {
         table(&matrix.about, &matrix.view);
     }
-    if let Some(shares) = shares::view(summary, link) {
+    if let Some(shares) = shares::view(summary, link, Columns::Usual) {
         if matrices.is_empty() || shares.rows.len() <= GROUPS_MAX {
             table("by group of flows", &shares);
         } else {
@@ -371,31 +406,34 @@ fn difference_line(utilisation: &Difference, goodput: &Difference) -> String {
 
 /// Most decimals of an interval; a narrower one is only called so.
 const DECIMALS_MAX: i32 = 6;
+/// Most digits of a mean: more are below one packet of what a run delivers.
+const DIGITS_MAX: i32 = 5;
 
-/// `mean ± half width` after multiplication by `scale`, with as many decimals as the interval supports.
+/// `mean ± half width` after multiplication by `scale`, with as many decimals as the interval supports; `mean (low..high)`
+/// where the interval ends at what the figure can be.
 pub(crate) fn with_interval(stat: Stat, scale: f64, signed: bool) -> String {
+    let mean = stat.mean * scale;
     let half = stat.ci95_half_width.map(|half| half * scale);
-    let of_half = |half: f64| (1 - half.log10().floor() as i32).clamp(0, DECIMALS_MAX) as usize;
+    let place = |value: f64| value.max(f64::MIN_POSITIVE).log10().floor() as i32;
+    let of_half = |half: f64| {
+        let of_mean = DIGITS_MAX - 1 - place(half.max(mean.abs()));
+        (1 - place(half)).min(of_mean).clamp(0, DECIMALS_MAX) as usize
+    };
     let decimals = half.map_or(1, of_half);
     // Rounded to nothing, a small negative number is no number with a sign.
     let smallest = 0.5 * 0.1f64.powi(decimals as i32);
-    let mean = if (stat.mean * scale).abs() < smallest {
-        0.0
-    } else {
-        stat.mean * scale
-    };
-    let mut text = if signed {
+    let mean = if mean.abs() < smallest { 0.0 } else { mean };
+    let text = if signed {
         format!("{mean:+.decimals$}")
     } else {
         format!("{mean:.decimals$}")
     };
-    match half {
-        Some(half) if half < smallest => write!(text, " ± <{:.decimals$}", 2.0 * smallest),
-        Some(half) => write!(text, " ± {half:.decimals$}"),
-        None => Ok(()),
+    match (half, stat.cut()) {
+        (None, _) => text,
+        (Some(half), _) if half < smallest => format!("{text} ± <{:.decimals$}", 2.0 * smallest),
+        (Some(_), Some((low, high))) => format!("{text} ({:.decimals$}..{:.decimals$})", low * scale, high * scale),
+        (Some(half), None) => format!("{text} ± {half:.decimals$}"),
     }
-    .expect("a string takes all");
-    text
 }
 
 /// Three significant digits, at most three decimals.
@@ -431,11 +469,14 @@ fn swing(group: &Group) -> Option<String> {
 }
 
 fn goodput(group: &Group) -> Option<String> {
-    let stat = group.stat(Metric::Goodput)?;
-    Some(if stat.ci95_half_width.is_none() {
-        digits(stat.mean * 1e-6)
-    } else {
-        with_interval(stat, 1e-6, false)
+    stat_text(group.stat(Metric::Goodput)?, 1e-6)
+}
+
+/// With its interval; without one no width says how many digits count.
+fn stat_text(stat: Stat, scale: f64) -> Option<String> {
+    Some(match stat.ci95_half_width {
+        None => digits(stat.mean * scale),
+        Some(_) => with_interval(stat, scale, false),
     })
 }
 
@@ -473,22 +514,25 @@ mod tests {
 
     #[test]
     fn figures_keep_as_many_decimals_as_they_deserve() {
-        // An interval of 0.14 supports two decimals of its mean, one of 2.3 supports one.
-        let stat = |half| Stat {
+        // An interval of 0.14 supports two decimals of its mean, one of 2.3 supports one; five digits are enough, and
+        // an interval that is cut is told by its ends.
+        let within = |half: Option<f64>, most: f64| Stat {
             n: 2,
             mean: 0.78123,
             ci95_half_width: half,
+            ci95_low: half.map(|half| 0.78123 - half),
+            ci95_high: half.map(|half| (0.78123 + half).min(most)),
             min: 0.0,
             max: 1.0,
         };
+        let stat = |half| within(half, f64::INFINITY);
         assert_eq!(with_interval(stat(Some(0.0014)), 100.0, false), "78.12 ± 0.14");
         assert_eq!(with_interval(stat(Some(0.023)), 100.0, true), "+78.1 ± 2.3");
         assert_eq!(with_interval(stat(Some(0.23)), 100.0, false), "78 ± 23");
-        assert_eq!(
-            with_interval(stat(Some(0.000_004_2)), 100.0, false),
-            "78.12300 ± 0.00042"
-        );
-        assert_eq!(with_interval(stat(Some(1e-12)), 100.0, false), "78.123000 ± <0.000001");
+        assert_eq!(with_interval(within(Some(0.23), 1.0), 100.0, false), "78 (55..100)");
+        assert_eq!(with_interval(stat(Some(0.000_042)), 100.0, false), "78.123 ± 0.004");
+        assert_eq!(with_interval(stat(Some(1e-12)), 100.0, false), "78.123 ± <0.001");
+        assert_eq!(with_interval(stat(Some(1e-12)), 1e-4, true), "+0.000078 ± <0.000001");
         assert_eq!(with_interval(stat(None), 100.0, false), "78.1");
         assert_eq!(
             [0.0, 0.0001, 0.0123, 1.234, 12.34, 1234.5].map(digits),

@@ -29,7 +29,6 @@ pub struct RunKey<'a> {
 
 /// Rows that say which run they belong to.
 pub trait Keyed {
-    /// The run.
     fn key(&self) -> &RunKey<'_>;
 }
 

@@ -207,7 +207,9 @@ fn beside(
     itself: &BTreeMap<u64, f64>,
 ) -> Beside {
     let (group, law, flows, other, other_flows) = who.clone();
-    let stat = |values: &BTreeMap<u64, f64>| Stat::of(&values.values().copied().collect::<Vec<_>>());
+    let stat = |values: &BTreeMap<u64, f64>, least: f64| {
+        Stat::within(&values.values().copied().collect::<Vec<_>>(), least..=1.0)
+    };
     let harm = by_seed(seeds, |had| had.harm);
     let beyond = harm.iter().filter_map(|(seed, harm)| Some(harm - itself.get(seed)?));
     let beyond: Vec<f64> = beyond.filter(|_| law != other).collect();
@@ -222,9 +224,10 @@ fn beside(
         flows,
         beside: other,
         beside_flows: other_flows,
-        share: stat(&by_seed(seeds, |had| had.share)),
-        harm: stat(&harm),
-        harm_rtt: stat(&by_seed(seeds, |had| had.harm_rtt)),
+        share: stat(&by_seed(seeds, |had| had.share), 0.0),
+        // Flows may have more than alone: harm has no least.
+        harm: stat(&harm, f64::NEG_INFINITY),
+        harm_rtt: stat(&by_seed(seeds, |had| had.harm_rtt), f64::NEG_INFINITY),
         harm_beyond_itself: Stat::of(&beyond),
         convergence: Times::of(convergence_s, seeds_n),
         seeds: seeds_n,

@@ -24,7 +24,6 @@ pub struct Declared {
 /// A value to watch; a result is read where the law may be gone.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Value {
-    /// Its name.
     pub name: String,
     /// Its unit: `us`, `B`, `B/s`, `pkt`, `1`, `bool`, or choices joined by `|`, counted from 0.
     pub unit: String,

@@ -3,7 +3,7 @@
 mod common;
 
 use common::{Lab, SECOND, flow, picture, spec, two_laws};
-use fadelab_results::print::{self, Form, Tables};
+use fadelab_results::print::{self, Asked, Form, Tables};
 use fadelab_results::report::paper::{Choice, Figures, Request, pdf};
 use fadelab_results::{Summary, report};
 use fadelab_run::app::{App, Span};
@@ -195,12 +195,26 @@ fn a_pdf_carries_its_letters_and_its_size() {
     assert!((width - 240.0).abs() < 0.01, "{width} points");
 }
 
+fn asked(columns: &[&str]) -> Asked {
+    Asked {
+        columns: columns.iter().map(|name| (*name).to_owned()).collect(),
+        ..Asked::default()
+    }
+}
+
 #[test]
 fn tables_have_the_cells_of_the_terminal() {
     // Goal: LaTeX has the rules of booktabs and escaped text, Markdown its pipes, each row as many cells as headings.
     let summary = Summary::of(&two_laws().experiment());
     let links = summary.data_links();
-    let latex = print::tables(&summary, &links, &[Tables::Laws, Tables::Groups], Form::Latex, &[]).unwrap();
+    let latex = print::tables(
+        &summary,
+        &links,
+        &[Tables::Laws, Tables::Groups],
+        Form::Latex,
+        &Asked::default(),
+    )
+    .unwrap();
     for part in ["\\toprule", "\\midrule", "\\bottomrule", "\\%", " $\\pm$ ", "swinging"] {
         assert!(latex.contains(part), "{part} in {latex}");
     }
@@ -210,14 +224,15 @@ fn tables_have_the_cells_of_the_terminal() {
         lines.len() == 4 && lines.iter().all(|line| cells(line) == cells(lines[0])),
         "{latex}"
     );
-    let markdown = print::tables(&summary, &links, &[Tables::Laws], Form::Markdown, &[]).unwrap();
-    let chosen = |columns: &[&str]| {
-        let columns: Vec<String> = columns.iter().map(|name| (*name).to_owned()).collect();
-        print::tables(&summary, &links, &[Tables::Laws], Form::Markdown, &columns)
-    };
+    let markdown = print::tables(&summary, &links, &[Tables::Laws], Form::Markdown, &Asked::default()).unwrap();
+    let chosen = |columns: &[&str]| print::tables(&summary, &links, &[Tables::Laws], Form::Markdown, &asked(columns));
     // The columns that are asked for, in that order, by the whole heading or by how it begins.
     let few = chosen(&["RTT", "util"]).unwrap();
     assert!(few.contains("| law | RTT (ms) | utilisation (%) |"), "{few}");
+    // A percentile alone has its interval; a table that nobody asked for it has the three in one cell.
+    let p99 = chosen(&["wait p99"]).unwrap();
+    assert!(p99.contains("| law | wait p99 (ms) |"), "{p99}");
+    assert!(!markdown.contains("wait p99"), "{markdown}");
     let refusal = chosen(&["RTT", "price"]).unwrap_err();
     assert!(
         refusal.starts_with("no table has a column price; there are: utilisation, "),
@@ -231,26 +246,55 @@ fn tables_have_the_cells_of_the_terminal() {
 
 #[test]
 fn csv_has_numbers_in_columns_of_their_own() {
-    // Goal: mean, half width and number of seeds are read without parsing text, with units in the headings.
+    // Goal: mean, ends of the interval and number of seeds are read without parsing text, with units in the headings.
     let summary = Summary::of(&two_laws().experiment());
-    let text = print::tables(&summary, &summary.data_links(), &[Tables::Laws], Form::Csv, &[]).unwrap();
+    let text = print::tables(
+        &summary,
+        &summary.data_links(),
+        &[Tables::Laws],
+        Form::Csv,
+        &Asked::default(),
+    )
+    .unwrap();
     let lines: Vec<Vec<&str>> = text.lines().map(|line| line.split(',').collect()).collect();
     let wanted = [
         "link",
         "law",
         "utilisation (1)",
-        "utilisation ci95_half_width (1)",
+        "utilisation ci95_low (1)",
+        "utilisation ci95_high (1)",
         "utilisation n",
     ];
-    assert_eq!(lines[0][..5], wanted);
-    let numbers: Vec<f64> = lines[1][2..5].iter().map(|cell| cell.parse().unwrap()).collect();
+    assert_eq!(lines[0][..6], wanted);
+    let numbers: Vec<f64> = lines[1][2..6].iter().map(|cell| cell.parse().unwrap()).collect();
     assert!(
-        (numbers[0] - 0.89).abs() < 1e-3 && numbers[1] > 0.0 && lines[1][4] == "3",
+        (numbers[0] - 0.89).abs() < 1e-3 && numbers[1] < numbers[0] && numbers[0] < numbers[2] && lines[1][5] == "3",
         "{numbers:?}"
+    );
+    let few = print::tables(
+        &summary,
+        &summary.data_links(),
+        &[Tables::Laws],
+        Form::Csv,
+        &asked(&["rtt_ms_mean", "drop"]),
+    );
+    let few = few.unwrap();
+    assert!(few.starts_with("link,law,rtt_ms_mean (ms),rtt_ms_mean ci95_low (ms)") && few.contains(",drop_rate (1),"));
+    let refusal = print::tables(
+        &summary,
+        &summary.data_links(),
+        &[Tables::Laws],
+        Form::Csv,
+        &asked(&["price"]),
+    );
+    assert!(
+        refusal
+            .unwrap_err()
+            .starts_with("no figure is called price; there are: utilisation, ")
     );
     assert!(lines.iter().all(|line| line.len() == lines[0].len()));
     assert_eq!(
-        print::tables(&summary, &[], &[Tables::Laws], Form::Csv, &[]).unwrap(),
+        print::tables(&summary, &[], &[Tables::Laws], Form::Csv, &Asked::default()).unwrap(),
         ""
     );
 }

@@ -5,6 +5,7 @@ mod common;
 use std::sync::Arc;
 
 use common::{Lab, SECOND, flow, provenance, spec, two_laws};
+use fadelab_results::report::paper::{Figures, Request};
 use fadelab_results::{Summary, Target, table, write};
 use fadelab_run::flow::FlowSpec;
 use fadelab_run::spec::RunSpec;
@@ -115,4 +116,35 @@ fn table_page_and_file_name_each_law() {
     assert!(read("csv/flow_totals.csv").contains("other.1,other,cubic,"));
     assert!(read("report.html").contains("Of what it delivered reno\u{a0}75.0\u{a0}% and cubic\u{a0}25.0\u{a0}%."));
     assert_eq!(experiment.runs[0].spec.duration_ns, 60 * SECOND);
+}
+
+#[test]
+fn distributions_tell_the_groups_apart() {
+    // Goal: where two laws share a link their queueing delays and round trips are two lines, with the names and colours
+    // of their laws; a law that has it alone has one, under its name.
+    let drawn = |lab: &Lab, name: &str| {
+        let experiment = lab.experiment();
+        let figures = Figures::of(&experiment, &Summary::of(&experiment)).unwrap();
+        let request = Request {
+            name: name.to_owned(),
+            width: 182.0,
+            ..Request::default()
+        };
+        figures.draw(&request).unwrap().unwrap()
+    };
+    for name in ["wait-distribution", "rtt-distribution"] {
+        let shared = drawn(&mixture(), name);
+        assert!(
+            shared.svg.contains(">reno (down)<") && shared.svg.contains(">cubic (other)<"),
+            "{name}"
+        );
+        // A hundred of each group under each of three seeds.
+        assert!(
+            shared.note.ends_with("300 reno (down), 300 cubic (other)"),
+            "{}",
+            shared.note
+        );
+        let alone = drawn(&two_laws(), name).svg;
+        assert!(alone.contains(">steady<") && alone.contains(">swinging<"), "{name}");
+    }
 }

@@ -58,7 +58,7 @@ fn sweeps_have_a_column_per_coordinate() {
             }
         }
     }
-    let view = &table::views(&Summary::of(&lab.experiment()))[0];
+    let view = &table::views(&Summary::of(&lab.experiment()), table::Columns::Usual)[0];
     assert_eq!(view.keys, ["snr", "law"]);
     let rows: Vec<_> = view.rows.iter().map(|row| (row.keys.join(" "), row.best)).collect();
     let expected = [
@@ -79,7 +79,7 @@ fn nobody_wins_by_chance() {
             lab.add("a", spec(seed, 60), |_| *first);
             lab.add("b", spec(seed, 60), |_| *second);
         }
-        let view = &table::views(&Summary::of(&lab.experiment()))[0];
+        let view = &table::views(&Summary::of(&lab.experiment()), table::Columns::Usual)[0];
         view.rows.iter().map(|row| row.best).collect::<Vec<_>>()
     };
     assert_eq!(best(&[(900, 700)]), [false, false]);

@@ -6,7 +6,7 @@ use common::pairs::{lab, lab_of, meeting};
 use common::{Lab, SECOND};
 use fadelab_results::curves::Curves;
 use fadelab_results::measure::METRICS;
-use fadelab_results::print::{self, Form, Tables};
+use fadelab_results::print::{self, Asked, Form, Tables};
 use fadelab_results::report::paper::{Choice, Figures, Request};
 use fadelab_results::versus::{Beside, FIGURES};
 use fadelab_results::{Summary, combine, table};
@@ -118,9 +118,9 @@ fn panels_of_two_sides_say_which_they_are() {
     let svg = drawn(&lab, "versus", Choice::default()).unwrap();
     for (part, n) in [
         (">Harm (%)<", 2),
-        (">group first, one flow<", 4),
-        (">group second, one flow<", 4),
-        (">beside one<", 8),
+        (">group first, 1 flow<", 4),
+        (">group second, 1 flow<", 4),
+        (">beside\u{a0}1<", 8),
     ] {
         assert_eq!(svg.matches(part).count(), n, "{part}");
     }
@@ -160,7 +160,7 @@ fn a_sweep_draws_what_laws_do_to_each_other() {
     let harm = drawn(&lab, "sweep", asked("harm")).unwrap();
     for part in [
         "Harm (%)",
-        "some.buffer (BDP)",
+        ">buffer (BDP)<",
         ">cubic beside reno<",
         ">reno beside reno<",
     ] {
@@ -179,6 +179,52 @@ fn a_sweep_draws_what_laws_do_to_each_other() {
     assert_eq!(drawn(&lab, "sweep", difference), None);
     let without = common::two_laws();
     assert_eq!(drawn(&without, "sweep", asked("harm")), None);
+}
+
+#[test]
+fn sides_that_differ_have_a_panel_each_over_a_sweep() {
+    // Goal: a law harmed on one side is not drawn as if it were the same law on the other; one entry in the legend.
+    let mut lab = Lab::default();
+    for buffer in ["1 BDP", "2 BDP"] {
+        for (law, first, second) in [
+            ("reno", ("first", "reno"), None),
+            ("/reno", ("second", "reno"), None),
+            ("reno/reno", ("first", "reno"), Some(("second", "reno"))),
+        ] {
+            lab.add(law, meeting(1, first, second), |_| 1000);
+            let run = lab.runs.last_mut().expect("one was added");
+            run.point = vec![("some.buffer".to_owned(), buffer.to_owned())];
+        }
+    }
+    let asked = Choice {
+        metric: METRICS.len() + 1,
+        ..Choice::default()
+    };
+    let svg = drawn(&lab, "sweep", asked).unwrap();
+    for (part, n) in [(">first<", 1), (">second<", 1), (">reno beside reno<", 1)] {
+        assert_eq!(svg.matches(part).count(), n, "{part}");
+    }
+}
+
+#[test]
+fn one_matrix_may_be_asked_for() {
+    // Goal: a paper that shows harm alone has a figure and a table of harm alone.
+    let lab = lab();
+    let summary = Summary::of(&lab.experiment());
+    let asked = Asked {
+        metric: Some("harm_rtt".to_owned()),
+        ..Asked::default()
+    };
+    let links = ["bottleneck".to_owned()];
+    let latex = print::tables(&summary, &links, &[Tables::Versus], Form::Latex, &asked).unwrap();
+    assert_eq!(latex.matches("\\begin{tabular}").count(), 1);
+    assert!(latex.contains("Harm to round trips"), "{latex}");
+    let harm = Choice {
+        metric: METRICS.len() + 1,
+        ..Choice::default()
+    };
+    let svg = drawn(&lab, "versus", harm).unwrap();
+    assert!(svg.contains(">Harm (%)<") && !svg.contains(">Share (%)<"));
 }
 
 #[test]
@@ -301,19 +347,19 @@ fn matrices_are_printed_drawn_and_written() {
         "{narrow}"
     );
     let links = ["bottleneck".to_owned()];
-    let markdown = print::tables(&summary, &links, &[Tables::Versus], Form::Markdown, &[]).unwrap();
+    let markdown = print::tables(&summary, &links, &[Tables::Versus], Form::Markdown, &Asked::default()).unwrap();
     assert!(
         markdown.contains("| cubic | 69.4 ± 1.4 \\* | 46.7 |") || markdown.contains("| cubic | 69.4 ± 1.4 * | 46.7 |"),
         "{markdown}"
     );
-    let latex = print::tables(&summary, &links, &[Tables::Versus], Form::Latex, &[]).unwrap();
+    let latex = print::tables(&summary, &links, &[Tables::Versus], Form::Latex, &Asked::default()).unwrap();
     for part in [
         "\\multicolumn{2}{c}{Harm (\\%), beside} \\\\\n\\cmidrule(l){2-3}\nlaw & reno & cubic \\\\\n\\midrule\n",
         "cubic & 69.4 $\\pm$ 1.4 * & 46.7 \\\\",
     ] {
         assert!(latex.contains(part), "{part} in {latex}");
     }
-    let csv = print::tables(&summary, &links, &[Tables::Versus], Form::Csv, &[]).unwrap();
+    let csv = print::tables(&summary, &links, &[Tables::Versus], Form::Csv, &Asked::default()).unwrap();
     let heading = csv.lines().next().unwrap();
     assert!(
         heading.starts_with("link,ground,group,law,flows,beside,beside_flows,runs,converged,convergence_s median (s),"),

@@ -66,9 +66,7 @@ pub enum Span {
         /// Upper end.
         max_ns: u64,
     },
-    /// Exponential.
     Exponential {
-        /// Its mean.
         mean_ns: u64,
     },
 }

@@ -12,7 +12,6 @@ pub const GROUPS_MAX: usize = u8::MAX as usize;
 /// The groups of a run, in the order of their first flows.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Groups {
-    /// Their names.
     pub names: Vec<String>,
     /// The place of each flow's among them.
     pub of_flow: Vec<u32>,

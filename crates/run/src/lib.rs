@@ -4,8 +4,6 @@
 //! [`record::RunRecord`]. Scenarios make the one and results read the other; neither knows a ground. What a link is
 //! stands in [`fadelab_path::spec`], beside the code that makes it work.
 
-#![warn(missing_docs)]
-
 pub mod app;
 pub mod classes;
 pub mod flow;

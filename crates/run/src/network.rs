@@ -21,7 +21,6 @@ pub struct NetworkSpec {
     pub links: Vec<Edge>,
 }
 
-/// A node.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct NodeSpec {
     /// Unique name, e.g. `left.1`.

@@ -19,7 +19,6 @@ pub struct FlowCounters {
     pub recoveries: u64,
     /// Reactions to ECN echoes.
     pub ecn_reductions: u64,
-    /// RTT samples.
     pub rtt_samples: u64,
     /// Sum of the RTT samples.
     pub rtt_us_sum: u64,

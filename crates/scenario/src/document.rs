@@ -16,7 +16,6 @@ pub enum Place {
     Line {
         /// The file as the user named it.
         file: String,
-        /// The line.
         line: usize,
     },
     /// An argument of `--set`, as it was given.
@@ -44,7 +43,6 @@ pub struct Node {
 /// A value before its type and unit are known.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Raw {
-    /// A string.
     Text(String),
     /// A finite number in plain decimal digits, so that `0.98` is exactly that.
     Number(String),

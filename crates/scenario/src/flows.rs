@@ -94,12 +94,7 @@ pub enum Way {
     /// One set of flows per hop, each crossing only that hop.
     Each,
     /// From hop `first` to hop `last`, counted from 1.
-    Hops {
-        /// The first one.
-        first: u32,
-        /// The last one.
-        last: u32,
-    },
+    Hops { first: u32, last: u32 },
 }
 
 impl Scalar for Way {

@@ -191,7 +191,6 @@ fn definitions() -> Entries {
     .into()
 }
 
-/// The schema of one value of a kind.
 fn value_of(kind: &Kind) -> Schema {
     match kind {
         Kind::Text | Kind::Path => Schema::of("string"),

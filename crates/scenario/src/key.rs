@@ -3,7 +3,6 @@
 use crate::kind::Kind;
 use crate::unit::Scalar;
 
-/// One key.
 #[derive(Clone, Copy, Debug)]
 pub struct Key {
     /// Its name in its table.
@@ -25,7 +24,6 @@ pub struct Only {
     pub decided_by: &'static str,
     /// Whether it does so by being given, whatever it says; else its default is a choice, too.
     pub by_presence: bool,
-    /// The choice.
     pub choice: &'static str,
     /// What to do otherwise.
     pub remedy: &'static str,
@@ -38,7 +36,6 @@ pub enum Absent {
     Is(&'static str),
     /// It has to be given where it applies.
     Needed,
-    /// Nothing.
     Nothing,
     /// What these words say.
     Words(&'static str),

@@ -55,7 +55,6 @@ pub enum Kind {
     Choice(&'static [&'static str]),
     /// A kind, or this word.
     Or(&'static Kind, &'static str),
-    /// A kind, or `false`.
     OrFalse(&'static Kind),
     /// A kind, or `true` or `false`.
     OrBool(&'static Kind),

@@ -4,8 +4,6 @@
 //! the scenario itself with everything filled in. Values carry units, lists are sweeps, and whatever is wrong is
 //! refused with its line, its key, what was given and what is allowed. `docs/scenario.md` describes every key.
 
-#![warn(missing_docs)]
-
 mod capacity;
 pub mod channel;
 pub mod docs;

@@ -76,7 +76,6 @@ pub fn build(parts: &Parts<'_>) -> (NetworkSpec, Vec<FlowSpec>) {
 struct Rtts {
     /// Of each link, access links aside: the longest one of the flows that cross it; 0: none does.
     over_ns: Vec<u64>,
-    /// The longest one of all.
     longest_ns: u64,
 }
 

@@ -6,7 +6,6 @@ use crate::reader::Reader;
 use crate::seeds::Seeds;
 use crate::unit::{Duration, Switch, positive};
 
-/// `[run]`.
 pub struct Run {
     /// End of each run.
     pub duration_ns: u64,

@@ -109,7 +109,6 @@ pub struct Cellular {
     pub duration_ms: u64,
     /// Mean rate outside outages.
     pub rate_bps_mean: u64,
-    /// Seed.
     pub seed: u64,
 }
 

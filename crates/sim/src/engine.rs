@@ -45,10 +45,7 @@ pub enum RunError {
     Misfit(#[from] Misfit),
     /// A law that only a kernel has.
     #[error("`{name}` is a law of a kernel, which the simulator does not have; `fadelab testbed run` runs it")]
-    OfHost {
-        /// Its name.
-        name: &'static str,
-    },
+    OfHost { name: &'static str },
     /// Whoever watches the run asked for its end.
     #[error("the run was stopped")]
     Stopped,

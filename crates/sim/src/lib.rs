@@ -3,8 +3,6 @@
 //! It knows nothing of files, of TOML or of the kernel. [`run`] takes a [`fadelab_run::spec::RunSpec`] and gives a
 //! [`fadelab_run::record::RunRecord`].
 
-#![warn(missing_docs)]
-
 mod clock;
 mod delays;
 mod ends;

@@ -28,9 +28,7 @@ pub(crate) struct Entry {
 /// Packets whose way ends at the end of a pipe.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Exits {
-    /// Data.
     pub data: bool,
-    /// ACKs.
     pub acks: bool,
     /// Data of flows that begin anew after their end.
     pub reopens: bool,
@@ -47,7 +45,6 @@ impl Exits {
 /// The pipe into which the hosts at the end of another one send, and nobody else: they know its horizon.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Answers {
-    /// The pipe.
     pub pipe: usize,
     /// How long a packet is in it at least.
     pub least_ns: u64,
@@ -60,7 +57,6 @@ pub(crate) struct Answers {
 pub(crate) struct NodeBehind {
     /// Its place among all nodes.
     pub at: usize,
-    /// The link.
     pub link: SourceId,
 }
 

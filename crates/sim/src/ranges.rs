@@ -36,12 +36,10 @@ impl RangeSet {
         (segment < range.1).then_some(range)
     }
 
-    /// The first range.
     pub fn first(&self) -> Option<Range> {
         self.ranges.first().copied()
     }
 
-    /// The last range.
     pub fn last(&self) -> Option<Range> {
         self.ranges.last().copied()
     }
@@ -89,7 +87,6 @@ impl RangeSet {
         }
     }
 
-    /// Removes all below `segment`.
     pub fn remove_below(&mut self, segment: u32) {
         let mut gone = 0;
         for range in &mut self.ranges {

@@ -11,7 +11,6 @@ use fadelab_sim::tap::Sighting;
 
 const NOW: Span = Span::Fixed { ns: 0 };
 
-/// A transfer of `segments` with the transport changed.
 fn transfer(law: &str, segments: u64, change: impl FnOnce(&mut Transport)) -> RunSpec {
     let mut spec = wire(law, segments * 1000);
     change(&mut spec.flows[0].transport);

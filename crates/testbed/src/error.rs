@@ -31,12 +31,7 @@ pub enum Error {
     },
     /// A kernel that nobody packages.
     #[error("unknown kernel `{given}`: allowed are {allowed}")]
-    UnknownKernel {
-        /// As given.
-        given: String,
-        /// What is allowed.
-        allowed: String,
-    },
+    UnknownKernel { given: String, allowed: String },
     /// The machine's package sources do not lead to Debian.
     #[error(
         "apt knows no Debian mirror (`apt-get indextargets` lists none), from which the kernel's package would come"
@@ -108,7 +103,6 @@ pub enum Error {
 }
 
 impl Error {
-    /// Of a file.
     pub(crate) fn file(what: &'static str, path: impl Into<PathBuf>) -> impl FnOnce(std::io::Error) -> Self {
         let path = path.into();
         move |source| Self::File { what, path, source }

@@ -30,7 +30,6 @@ pub const PROGRAM: &str = "/bin/fadelab";
 /// With what it is started there.
 pub const ARGUMENTS: [&str; 2] = ["testbed", "guest"];
 
-/// Where the plan is.
 pub const PLAN: &str = "/plan.json";
 
 /// Ports to the host.

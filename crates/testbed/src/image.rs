@@ -148,7 +148,6 @@ impl Image {
         &self.folder
     }
 
-    /// The kernel.
     pub(crate) fn kernel(&self) -> PathBuf {
         self.folder.join(KERNEL)
     }

@@ -8,8 +8,6 @@
 //! From the top down: `translate` turns a spec into a [`plan::Plan`] or says what has no counterpart, `image` makes
 //! kernel and archive, `machine` runs the guest, `message` is what the guest says, `guest` is what runs in it.
 
-#![warn(missing_docs)]
-
 mod error;
 pub mod guest;
 pub mod host_laws;

@@ -7,10 +7,7 @@ use serde::{Deserialize, Serialize};
 #[derive(Debug, Serialize, Deserialize)]
 pub enum Message {
     /// The kernel runs, and so does fadelab in it.
-    Booted {
-        /// Its release.
-        release: String,
-    },
+    Booted { release: String },
     /// The network stands and the run has come so far.
     Reached {
         /// Virtual time since applications may begin.

@@ -29,7 +29,6 @@ pub struct Plan {
     pub mtu_bytes: u32,
     /// What connects the nodes.
     pub cables: Vec<Cable>,
-    /// The flows.
     pub flows: Vec<Flow>,
     /// Whether iperf3 is the application of those that always have data.
     pub iperf3: bool,
@@ -66,7 +65,6 @@ pub struct SenderObject {
 /// The memory of a law, and what of it its header declares as worth watching.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Memory {
-    /// Bytes of it.
     pub bytes: usize,
     /// The values, in the order of the header.
     pub watch: Vec<Field>,
@@ -99,7 +97,6 @@ pub struct Way {
     pub rate_bps: u64,
     /// Propagation delay.
     pub delay_ns: u64,
-    /// Its queue.
     pub queue: Queue,
     /// Share of the packets that are lost on the air.
     pub loss: f64,
@@ -150,7 +147,6 @@ pub enum Discipline {
     },
     /// A law of fadelab's, before a queue that is first in, first out.
     Law {
-        /// Its name.
         name: String,
         /// Path of the object in the guest.
         object: String,
@@ -159,7 +155,6 @@ pub enum Discipline {
     },
 }
 
-/// A flow.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Flow {
     /// Its name, which also names its random stream.

@@ -26,7 +26,6 @@ const LINKS_MAX: usize = 2_000;
 
 /// A plan that lacks its objects yet, and what they are compiled from.
 pub struct Draft<'a> {
-    /// The plan.
     pub plan: Plan,
     /// What each of the plan's senders is compiled from.
     pub senders: Vec<(&'static Sender, &'a Params)>,

@@ -29,11 +29,9 @@ struct List {
     run: Vec<StandardRun>,
 }
 
-/// A standard run.
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct StandardRun {
-    /// Its name.
     pub name: String,
     /// A ready-made scenario, or a file beside the list.
     pub scenario: String,

@@ -68,7 +68,6 @@ impl Text {
         let _ = writeln!(self.0, "{key} = {value}");
     }
 
-    /// A key with a text.
     pub fn text(&mut self, key: &str, value: impl Display) {
         let _ = writeln!(self.0, "{key} = \"{value}\"");
     }

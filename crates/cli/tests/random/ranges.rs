@@ -124,7 +124,6 @@ pub const RANGES: [(&str, Range); 81] = [
     ("max", ANY),
 ];
 
-/// The range of a column.
 pub fn range(column: &str) -> Result<Range, String> {
     let known = RANGES.iter().find(|(name, _)| *name == column);
     let missing = || format!("column {column} has no range: declare it in crates/cli/tests/random/ranges.rs");

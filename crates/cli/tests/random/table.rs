@@ -86,7 +86,6 @@ impl Table {
         self.text(row, column).parse().ok()
     }
 
-    /// What a row is about.
     pub fn about(&self, row: usize) -> String {
         let named = ["link", "flow", "time_ns"].iter().filter(|name| self.has(name));
         let named: Vec<String> = named.map(|name| format!("{name} {}", self.text(row, name))).collect();

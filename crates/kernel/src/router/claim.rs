@@ -34,9 +34,7 @@ pub struct Claim {
     pub netns: Option<PathBuf>,
     /// Index of the device.
     ifindex: i32,
-    /// The device.
     pub device: String,
-    /// The law.
     pub law: String,
     /// Devices through which marks may leave, this one among them.
     pub inside: Vec<String>,

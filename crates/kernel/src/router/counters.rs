@@ -10,7 +10,6 @@ use crate::object::LoadError;
 pub struct Counters {
     /// Packets that came to the device; a super-packet counts as those that the device makes of it.
     pub packets: u64,
-    /// Their bytes on the air.
     pub air_bytes: u64,
     /// Of them, those with the option of the law's wire.
     pub own_packets: u64,

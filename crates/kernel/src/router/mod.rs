@@ -64,7 +64,6 @@ pub enum RouterError {
     /// Another process has a router there.
     #[error("device {device} has a router already: law {law}, process {pid}; end that one first")]
     Taken {
-        /// The device.
         device: String,
         /// The law at work there.
         law: String,
@@ -74,7 +73,6 @@ pub enum RouterError {
     /// The queueing discipline of the device.
     #[error("the queue of device {device}: {why}")]
     Queue {
-        /// The device.
         device: String,
         /// What `tc` said.
         why: String,
@@ -82,7 +80,6 @@ pub enum RouterError {
     /// The note of what is changed cannot be written.
     #[error("cannot note in {folder} what is changed: {why}")]
     Claim {
-        /// The folder.
         folder: String,
         /// What the system said.
         why: String,
@@ -122,7 +119,6 @@ fn check_inside(device: &Device, inside: &[String]) -> Result<(), RouterError> {
 /// What an operator says of a router.
 #[derive(Clone, Debug)]
 pub struct Options {
-    /// The device that it is at.
     pub device: Device,
     /// Name of the law, to tell it to others.
     pub law: String,

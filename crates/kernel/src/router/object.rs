@@ -11,11 +11,9 @@ const UNIT: &str = include_str!("../../bpf/router.bpf.c");
 /// What goes into an object.
 #[derive(Clone, Debug)]
 pub struct Recipe<'a> {
-    /// The law.
     pub law: &'a Router,
     /// Its parameters.
     pub params: &'a Params,
-    /// The capacity part.
     pub part: &'a Capacity,
     /// Its parameters.
     pub part_params: &'a Params,

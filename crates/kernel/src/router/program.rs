@@ -53,7 +53,6 @@ pub struct Program {
 pub enum Outcome {
     /// It goes on, as it stands now.
     Passed(Vec<u8>),
-    /// It is dropped.
     Dropped,
 }
 

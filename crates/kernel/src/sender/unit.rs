@@ -17,7 +17,6 @@ pub fn default_name(law: &str) -> String {
 /// One law for one kernel.
 #[derive(Clone, Debug)]
 pub struct Unit<'a> {
-    /// The law.
     pub law: &'a Sender,
     /// Its receiver's half, if it has one.
     pub receiver: Option<&'a Receiver>,

@@ -55,7 +55,6 @@ impl Drop for Meddler {
 pub struct Random(pub u64);
 
 impl Random {
-    /// The next one.
     pub fn next(&mut self) -> u64 {
         self.0 ^= self.0 << 13;
         self.0 ^= self.0 >> 7;

@@ -20,7 +20,6 @@ pub struct Change {
     pub cause: Option<u64>,
     /// How long nothing was sent, of a restart, in µs.
     pub idle_us: Option<u64>,
-    /// The ACK, of one.
     pub ack: Option<abi::Ack>,
     /// What the law was given.
     pub before: abi::Control,
@@ -61,7 +60,6 @@ impl Change {
 pub struct Changes {
     /// Up to that time; the last is the one that is asked for. Empty where the flow had not begun.
     pub until: VecDeque<Change>,
-    /// After it.
     pub after: Vec<Change>,
     /// The last call, until it is known what the host made of it.
     last: Option<Change>,

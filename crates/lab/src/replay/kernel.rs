@@ -38,7 +38,6 @@ pub fn open(path: &Path) -> Result<Option<Recording>, Failure> {
 }
 
 impl Recording {
-    /// Its head.
     pub fn head(&self) -> &RecordedHead {
         self.reader.head()
     }
@@ -146,7 +145,6 @@ pub struct Watched {
     pub function: &'static str,
     /// Why, of a loss.
     pub cause: u64,
-    /// The ACK, of one.
     pub ack: Option<abi::Ack>,
     /// The values, as the integers that the law computes with, in the order in which it declares them.
     pub values: Vec<u64>,

@@ -5,8 +5,6 @@
 #![allow(unsafe_code)]
 // Fields keep their C names: `Bps` is bytes per second, where `bps` would be bits.
 #![allow(non_snake_case)]
-// What law.h leaves without a comment says by its name what it is.
-#![allow(missing_docs)]
 // Its comments are written for readers of C.
 #![allow(clippy::doc_markdown)]
 

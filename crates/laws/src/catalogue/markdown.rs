@@ -40,7 +40,6 @@ pub fn index(entries: &[Entry]) -> String {
     text
 }
 
-/// The page of one entry.
 pub fn page(entry: &Entry) -> String {
     let mut text = format!("{GENERATED}# {} `{}`\n", title(entry.role), entry.name);
     // Parts and receivers have no summary but the first sentence of their text.

@@ -97,7 +97,6 @@ pub struct Entry {
 }
 
 impl Entry {
-    /// The section of that title.
     pub fn section(&self, title: &str) -> Option<&Section> {
         self.sections.iter().find(|section| section.title == title)
     }

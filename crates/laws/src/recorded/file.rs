@@ -230,7 +230,6 @@ impl<R: BufRead> Reader<R> {
         })
     }
 
-    /// The head.
     pub fn head(&self) -> &RecordedHead {
         &self.head
     }

@@ -10,7 +10,6 @@ use crate::{Receiver, abi};
 
 /// Bytes for the event; of one that the law may write the second half is for it afterwards.
 const EVENT_BYTES: usize = 96;
-/// Head and event.
 pub(super) const FIXED_BYTES: usize = HEAD_BYTES + EVENT_BYTES;
 
 /// Functions of a receiver, in the order of its table.

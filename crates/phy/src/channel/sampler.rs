@@ -294,7 +294,6 @@ struct BitSampler {
 struct BitTable {
     /// Lost, and bad after.
     lost_bad: [f64; 2],
-    /// Lost.
     lost: [f64; 2],
     /// Lost, or received and bad after.
     lost_or_bad: [f64; 2],

@@ -18,7 +18,6 @@ const FLOWS_MAX: usize = 1000;
 pub struct Shape {
     /// Runs: laws times seeds.
     pub runs: usize,
-    /// Seeds.
     pub seeds: usize,
     /// Flows that have a law.
     pub flows: usize,

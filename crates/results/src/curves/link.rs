@@ -13,7 +13,6 @@ use crate::pack::Packed;
 /// Bins from 0 on over the length of a run.
 #[derive(Clone, Copy, Debug)]
 pub struct Grid {
-    /// Width of each.
     pub width_ns: u64,
     duration_ns: u64,
 }

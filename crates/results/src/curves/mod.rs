@@ -14,7 +14,7 @@ use serde::Serialize;
 
 pub use budget::Budget;
 use sizes::Transfers;
-use spread::Quantiles;
+use spread::{GroupQuantiles, Quantiles};
 use watched::{Limits, Watched};
 
 use crate::contender::{Contender, contenders, sender_looks};
@@ -104,9 +104,10 @@ pub struct LawCurves {
     /// The same by size, where there are several sizes.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub transfers: Option<Transfers>,
-    /// RTTs in ms in the measured interval: means of a flow over the distance of two samples, weighted by how many RTT
-    /// samples are behind each, over all seeds.
-    pub rtt_spread_ms: Option<Quantiles>,
+    /// RTTs in ms in the measured interval, of each group of flows, over all seeds.
+    pub rtt_spread_ms: Vec<GroupQuantiles>,
+    /// Waits in the queue of the link, the same way.
+    pub wait_spread_ms: Vec<GroupQuantiles>,
 }
 
 /// A law of senders that share links with others.
@@ -133,6 +134,8 @@ struct Place<'a> {
 /// A run and its flows at a place.
 pub struct Member<'a> {
     run: &'a Run,
+    /// Index of the link.
+    link: usize,
     /// All that have a law and whose data cross the link.
     flows: Vec<usize>,
     /// Of the flows that have curves in the panel, those of the same names here.
@@ -258,6 +261,7 @@ impl<'a> Place<'a> {
     fn member(&self, run: &'a Run, shown: &[usize]) -> Member<'a> {
         Member {
             run,
+            link: self.link,
             flows: flows_with_law(run, self.link),
             shown: shown.iter().map(|&flow| self.place_in(run, flow)).collect(),
         }
@@ -297,7 +301,8 @@ fn panel(place: &Place, laws: &[Contender], looks: &[(String, usize)], budget: &
             share_mbps: flow::share_mbps(&members),
             completion_s: spread::completions_s(&members),
             transfers: sizes::transfers(&members),
-            rtt_spread_ms: spread::rtt_ms(&members),
+            rtt_spread_ms: spread::rtt_ms(&members, looks),
+            wait_spread_ms: spread::wait_ms(&members, looks),
         })
     };
     Panel {

@@ -1,9 +1,10 @@
-//! How completion times and round trips spread: quantiles for a distribution function.
+//! How completion times, waits and round trips spread: quantiles for a distribution function.
 
 use fadelab_path::histogram::Histogram;
 use serde::Serialize;
 
 use super::Member;
+use crate::distinct::in_order;
 use crate::pack::floats;
 use crate::{Run, percentiles};
 
@@ -46,24 +47,74 @@ pub fn completions_s(members: &[Member]) -> Option<Quantiles> {
     })
 }
 
-/// Round trips in ms of all flows in the measured interval: of every sample where they were counted, else means of a
-/// flow over the distance of two samples of the time series.
-pub fn rtt_ms(members: &[Member]) -> Option<Quantiles> {
-    let mut rtts_us = Histogram::default();
-    for Member { run, flows, .. } in members {
-        match percentiles::rtts_us(run, flows) {
-            Some(counted) => rtts_us.add_all(&counted),
-            None => add_means(&mut rtts_us, run, flows),
-        }
-    }
-    let count = rtts_us.count();
-    (count > 0).then(|| Quantiles {
-        n: count,
-        at: floats(quantiles(&rtts_us, count).into_iter().map(|us| Some(us / 1e3))),
+/// What a group of flows had of a distribution.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct GroupQuantiles {
+    /// Name of the group and law of its senders; absent where a run has one group alone.
+    pub group: Option<(String, String)>,
+    /// Look of that law.
+    pub look: usize,
+    #[serde(flatten)]
+    quantiles: Quantiles,
+}
+
+/// Round trips in ms of each group of flows in the measured interval: of every sample where they were counted, else
+/// means of a flow over the distance of two samples of the time series.
+pub fn rtt_ms(members: &[Member], looks: &[(String, usize)]) -> Vec<GroupQuantiles> {
+    by_group(members, looks, 1e3, |Member { run, flows, .. }, group| {
+        let is_its = |flow: &usize| group.is_none_or(|group| *run.spec.flows[*flow].group == *group);
+        let flows: Vec<usize> = flows.iter().copied().filter(is_its).collect();
+        percentiles::rtts_us(run, &flows).unwrap_or_else(|| means_us(run, &flows))
     })
 }
 
-fn add_means(rtts_us: &mut Histogram, run: &Run, flows: &[usize]) {
+/// How long packets waited at a link in ms, of each group its data, of one alone all packets; none on a kernel.
+pub fn wait_ms(members: &[Member], looks: &[(String, usize)]) -> Vec<GroupQuantiles> {
+    by_group(members, looks, 1e6, |member, group| {
+        percentiles::waits_ns(member.run, member.link, group)
+            .cloned()
+            .unwrap_or_default()
+    })
+}
+
+/// The same of each group, or where there is one alone of all; `per_ms` units are a millisecond.
+fn by_group(
+    members: &[Member],
+    looks: &[(String, usize)],
+    per_ms: f64,
+    values: impl Fn(&Member, Option<&str>) -> Histogram,
+) -> Vec<GroupQuantiles> {
+    let named = |member: &Member| {
+        let specs = member.flows.iter().map(|&flow| &member.run.spec.flows[flow]);
+        let name = |spec: &crate::spec::Flow| (spec.group.to_string(), spec.sender().to_owned());
+        specs.map(name).collect::<Vec<_>>()
+    };
+    let groups = in_order(members.iter().flat_map(named));
+    let of_group = |group: Option<(String, String)>| {
+        let mut joined = Histogram::default();
+        for member in members {
+            joined.add_all(&values(member, group.as_ref().map(|(name, _)| name.as_str())));
+        }
+        let count = joined.count();
+        let look =
+            |(_, law): &(String, String)| looks.iter().find(|(name, _)| name == law).map_or(0, |(_, look)| *look);
+        (count > 0).then(|| GroupQuantiles {
+            look: group.as_ref().map_or(0, look),
+            group,
+            quantiles: Quantiles {
+                n: count,
+                at: floats(quantiles(&joined, count).into_iter().map(|value| Some(value / per_ms))),
+            },
+        })
+    };
+    match groups.len() {
+        0 | 1 => of_group(None).into_iter().collect(),
+        _ => groups.into_iter().map(Some).filter_map(of_group).collect(),
+    }
+}
+
+fn means_us(run: &Run, flows: &[usize]) -> Histogram {
+    let mut rtts_us = Histogram::default();
     let series = &run.record.series;
     let from = series.time_ns.partition_point(|&t| t < run.spec.warmup_ns);
     for &flow in flows {
@@ -75,6 +126,7 @@ fn add_means(rtts_us: &mut Histogram, run: &Run, flows: &[usize]) {
             }
         }
     }
+    rtts_us
 }
 
 /// The quantiles of `count` values: middles of the bins in which they fall.

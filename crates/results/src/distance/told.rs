@@ -63,7 +63,6 @@ pub struct DistanceTable {
     pub headings: Vec<String>,
     /// How many columns from the left hold text.
     pub texts: usize,
-    /// The rows.
     pub rows: Vec<(Vec<String>, Agreement)>,
 }
 

@@ -1,4 +1,4 @@
-//! One CSV table over all links: keys, then three columns of numbers for each figure.
+//! One CSV table over all links: keys, then four columns of numbers for each figure.
 
 use std::borrow::Cow;
 use std::collections::BTreeMap;
@@ -18,8 +18,11 @@ struct Row<'a> {
     metrics: Cow<'a, BTreeMap<&'static str, Stat>>,
 }
 
-/// The table; empty without rows.
-pub fn table(summary: &Summary, links: &[String], which: Tables) -> String {
+/// The table; empty without rows. `columns` names its figures, or how they begin; all where it names none.
+///
+/// # Errors
+/// A name that none has: what was given, and what there is.
+pub fn table(summary: &Summary, links: &[String], which: Tables, columns: &[String]) -> Result<String, String> {
     let is_asked = |link: &String| links.contains(link);
     let (keys, metrics, rows): (&[&str], Vec<(&str, &str)>, Vec<Row>) = match which {
         Tables::Laws => (
@@ -68,13 +71,33 @@ pub fn table(summary: &Summary, links: &[String], which: Tables) -> String {
         ),
     };
     if rows.is_empty() {
-        String::new()
-    } else {
-        written(keys, &metrics, &rows)
+        return Ok(String::new());
     }
+    Ok(written(keys, &chosen(metrics, columns)?, &rows))
 }
 
-/// Times have no interval, so they are no figures of three columns.
+/// Those of `metrics` that are asked for, in the order in which they are.
+fn chosen<'a>(metrics: Vec<(&'a str, &'a str)>, columns: &[String]) -> Result<Vec<(&'a str, &'a str)>, String> {
+    if columns.is_empty() {
+        return Ok(metrics);
+    }
+    let mut all = Vec::new();
+    for name in columns {
+        let of_name: Vec<_> = metrics
+            .iter()
+            .copied()
+            .filter(|(metric, _)| metric.starts_with(name.as_str()))
+            .collect();
+        if of_name.is_empty() {
+            let there: Vec<&str> = metrics.iter().map(|(metric, _)| *metric).collect();
+            return Err(format!("no figure is called {name}; there are: {}", there.join(", ")));
+        }
+        all.extend(of_name);
+    }
+    Ok(in_order(all.into_iter()))
+}
+
+/// Times have no interval, so they are no figures of four columns.
 const VERSUS_KEYS: [&str; 12] = [
     "link",
     "ground",
@@ -126,7 +149,8 @@ fn written(keys: &[&str], metrics: &[(&str, &str)], rows: &[Row]) -> String {
     let headings = known.iter().flat_map(|(name, unit)| {
         [
             format!("{name} ({unit})"),
-            format!("{name} ci95_half_width ({unit})"),
+            format!("{name} ci95_low ({unit})"),
+            format!("{name} ci95_high ({unit})"),
             format!("{name} n"),
         ]
     });
@@ -141,8 +165,9 @@ fn written(keys: &[&str], metrics: &[(&str, &str)], rows: &[Row]) -> String {
         };
         let figures = known.iter().flat_map(|(name, _)| {
             row.metrics.get(name).map_or_else(Default::default, |stat| {
-                let half = stat.ci95_half_width.map_or_else(String::new, |half| half.to_string());
-                [stat.mean.to_string(), half, stat.n.to_string()]
+                let end = |end: Option<f64>| end.map_or_else(String::new, |end| end.to_string());
+                let [low, high] = [end(stat.ci95_low), end(stat.ci95_high)];
+                [stat.mean.to_string(), low, high, stat.n.to_string()]
             })
         });
         write(

@@ -2,11 +2,11 @@
 
 use std::fmt::Write;
 
-use super::{Form, Tables};
+use super::{Asked, Form, Tables};
 use crate::Summary;
 use crate::distinct::in_order;
 use crate::table::versus::Matrix;
-use crate::table::{self, View, shares, shown_unit};
+use crate::table::{self, Columns, View, shares, shown_unit};
 
 /// A table, what it is of, and what heads all its columns of figures.
 struct Table {
@@ -21,13 +21,14 @@ pub fn tables(
     links: &[String],
     tables: &[Tables],
     form: Form,
-    columns: &[String],
+    asked: &Asked,
 ) -> Result<String, String> {
-    let mut all = collected(summary, links, tables);
+    let columns = &asked.columns;
+    let mut all = collected(summary, links, tables, asked);
     for name in columns {
         if !all
             .iter()
-            .any(|table| table.span.is_none() && !places(&table.view, name).is_empty())
+            .any(|table| table.span.is_none() && place(&table.view, name).is_some())
         {
             if all.iter().all(|table| table.span.is_some()) {
                 return Err(format!(
@@ -49,9 +50,14 @@ pub fn tables(
     Ok(texts.join("\n"))
 }
 
-fn collected(summary: &Summary, links: &[String], tables: &[Tables]) -> Vec<Table> {
+fn collected(summary: &Summary, links: &[String], tables: &[Tables], asked: &Asked) -> Vec<Table> {
+    let which = if asked.columns.is_empty() {
+        Columns::Usual
+    } else {
+        Columns::All
+    };
     let mut all = Vec::new();
-    for view in table::views(summary)
+    for view in table::views(summary, which)
         .into_iter()
         .filter(|view| links.contains(&view.link))
     {
@@ -64,7 +70,7 @@ fn collected(summary: &Summary, links: &[String], tables: &[Tables]) -> Vec<Tabl
                 span: None,
             });
         }
-        if let Some(view) = shares::view(summary, &link).filter(|_| tables.contains(&Tables::Groups)) {
+        if let Some(view) = shares::view(summary, &link, which).filter(|_| tables.contains(&Tables::Groups)) {
             let about = format!("{link}, by group of flows, {}", summary.seeds_text());
             all.push(Table {
                 view,
@@ -76,6 +82,7 @@ fn collected(summary: &Summary, links: &[String], tables: &[Tables]) -> Vec<Tabl
             all.extend(
                 table::versus::matrices(summary, &link, None)
                     .into_iter()
+                    .filter(|matrix| asked.metric.as_deref().is_none_or(|name| name == matrix.name))
                     .map(|matrix| Table {
                         about: format!("{link}, {}{}", matrix.about, seeds_of(&matrix, summary)),
                         view: matrix.view,
@@ -102,25 +109,17 @@ fn seeds_of(matrix: &Matrix, summary: &Summary) -> String {
     }
 }
 
-/// The columns that a name means: the one of that heading, or else those whose heading begins with it.
-fn places(view: &View, name: &str) -> Vec<usize> {
+/// The column that a name means: the one of that heading, or else the first whose heading begins with it.
+fn place(view: &View, name: &str) -> Option<usize> {
     let name = name.to_lowercase();
-    let headings: Vec<String> = view
-        .headings
-        .iter()
-        .map(|(heading, _)| heading.to_lowercase())
-        .collect();
-    match headings.iter().position(|heading| *heading == name) {
-        Some(place) => vec![place],
-        None => (0..headings.len())
-            .filter(|&place| headings[place].starts_with(&name))
-            .collect(),
-    }
+    let mut headings = view.headings.iter().map(|(heading, _)| heading.to_lowercase());
+    let is_it = headings.clone().position(|heading| heading == name);
+    is_it.or_else(|| headings.position(|heading| heading.starts_with(&name)))
 }
 
 /// Leaves the columns of these names, in their order.
 fn keep(view: &mut View, columns: &[String]) {
-    let places = in_order(columns.iter().flat_map(|name| places(view, name)));
+    let places = in_order(columns.iter().filter_map(|name| place(view, name)));
     view.headings = places.iter().map(|&place| view.headings[place].clone()).collect();
     for row in &mut view.rows {
         row.cells = places.iter().map(|&place| row.cells[place].clone()).collect();

@@ -37,7 +37,7 @@ pub struct Data<'a> {
     versus: Vec<versus::Panel>,
     /// Of laws beside each other what a sweep shows.
     pair_metrics: Vec<Shown>,
-    pairs: Vec<versus::Pair>,
+    pairs: Vec<versus::Pair<'a>>,
     #[serde(flatten)]
     curves: &'a Curves,
 }
@@ -166,11 +166,7 @@ fn shown(metric: Metric) -> Shown {
         label,
         unit,
         factor,
-        most: match metric {
-            Metric::Jain => Some(1.0),
-            _ if unit == "%" => Some(100.0),
-            _ => None,
-        },
+        most: Some(metric.range().end() * factor).filter(|most| most.is_finite()),
         about: info.about,
     }
 }

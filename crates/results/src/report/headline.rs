@@ -8,6 +8,7 @@ use crate::interval::{Judged, Stat};
 use crate::measure::Metric;
 use crate::shares::Share;
 use crate::summary::Group;
+use crate::table::Columns;
 use crate::versus::Beside;
 use crate::{Summary, Verdict, table};
 
@@ -177,7 +178,9 @@ fn split(summary: &Summary, link: &str, point: &[(String, String)]) -> String {
 }
 
 fn wins(summary: &Summary, link: &str, points: usize) -> Option<String> {
-    let view = table::views(summary).into_iter().find(|view| view.link == link)?;
+    let view = table::views(summary, Columns::Usual)
+        .into_iter()
+        .find(|view| view.link == link)?;
     let wins = |law: &&String| {
         view.rows
             .iter()

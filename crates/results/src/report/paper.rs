@@ -23,7 +23,6 @@ const POINTS_PER_INCH: f32 = 72.0;
 /// A figure that can be asked for.
 #[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
 pub struct Named {
-    /// Its name.
     pub name: String,
     /// What it shows.
     pub about: String,
@@ -94,7 +93,6 @@ pub struct Choice {
 /// A figure.
 #[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
 pub struct Drawn {
-    /// As SVG.
     pub svg: String,
     /// What it shows, for a caption.
     pub title: String,

@@ -7,7 +7,7 @@ use crate::Summary;
 use crate::contender::COLOURS_N;
 use crate::measure::Metric;
 use crate::summary::Group;
-use crate::table::{self, View};
+use crate::table::{self, Columns, View};
 
 /// Rows beyond which a table scrolls in a box of its own.
 const ROWS_MAX: usize = 24;
@@ -20,7 +20,7 @@ fn colour(summary: &Summary, law: &str) -> usize {
 
 /// The figures of each link with the paired differences between laws; those of access links in a box of their own.
 pub fn figures(summary: &Summary) -> String {
-    let views = table::views(summary);
+    let views = table::views(summary, Columns::Usual);
     let is_access = |view: &&View| summary.access_links.contains(&view.link);
     let (access, others): (Vec<&View>, Vec<&View>) = views.iter().partition(is_access);
     let html = |views: Vec<&View>| views.iter().map(|view| table_html(summary, view)).collect::<String>();
@@ -113,7 +113,7 @@ fn table_html(summary: &Summary, view: &View) -> String {
         }
         text.push_str("</ul>");
     }
-    if let Some(shares) = table::shares::view(summary, &view.link) {
+    if let Some(shares) = table::shares::view(summary, &view.link, Columns::Usual) {
         text.push_str(&shares_html(summary, &shares));
     }
     text

@@ -16,13 +16,14 @@ pub struct Panel {
     point: usize,
     /// Name of the link.
     link: String,
+    /// The figure of [`metrics`] that it shows; empty of none of them.
+    name: &'static str,
     /// What it shows, with its unit.
     label: String,
     /// How many flows of which group on which ground, for a caption.
     about: String,
     /// Laws of the rows.
     rows: Vec<String>,
-    /// Their looks.
     looks: Vec<usize>,
     /// Laws of the columns.
     beside: Vec<String>,
@@ -73,6 +74,7 @@ fn panel(summary: &Summary, matrix: &Matrix, point: usize, coordinates: &[(Strin
     Panel {
         point,
         link: matrix.view.link.clone(),
+        name: matrix.name,
         label: matrix.label.to_owned(),
         about: matrix.counts.clone(),
         looks: rows.iter().map(|law| summary.sender_look(law)).collect(),
@@ -84,13 +86,15 @@ fn panel(summary: &Summary, matrix: &Matrix, point: usize, coordinates: &[(Strin
 
 /// A law beside another at one point of the sweep.
 #[derive(Serialize)]
-pub struct Pair {
+pub struct Pair<'a> {
     /// Place of the point.
     point: usize,
     /// Name of the link.
     link: String,
-    /// The law, which of two groups that differ and on which ground, and the law that it is beside.
+    /// The law, on which ground it is, and the law that it is beside.
     label: String,
+    /// Which of two groups that differ in more than their laws; empty where they do not.
+    side: &'a str,
     /// Look of the law.
     look: usize,
     /// Place of the other law among those that any is beside.
@@ -105,6 +109,8 @@ pub struct Pair {
 struct Figure {
     mean: f64,
     half: Option<f64>,
+    low: Option<f64>,
+    high: Option<f64>,
     n: usize,
 }
 
@@ -136,12 +142,11 @@ fn shown(name: &'static str) -> Shown {
 }
 
 /// Every law beside every other one, at each point.
-pub fn pairs(summary: &Summary) -> Vec<Pair> {
+pub fn pairs<'a>(summary: &'a Summary) -> Vec<Pair<'a>> {
     let points = summary.points();
     let others = in_order(summary.versus.iter().map(|beside| beside.beside.as_str()));
     let several = summary.grounds.len() > 1;
-    let pair = |beside: &Beside| {
-        let group = beside.group.as_ref().map(|group| format!(" ({group})"));
+    let pair = |beside: &'a Beside| {
         let on = several.then(|| format!(" on {}", beside.ground));
         let is_met = |label: &String| beside.labels.contains(label);
         let contenders = summary.contenders.iter().enumerate();
@@ -149,13 +154,8 @@ pub fn pairs(summary: &Summary) -> Vec<Pair> {
         Some(Pair {
             point: points.iter().position(|point| *point == beside.point)?,
             link: beside.link.clone(),
-            label: format!(
-                "{}{} beside {}{}",
-                beside.law,
-                group.unwrap_or_default(),
-                beside.beside,
-                on.unwrap_or_default()
-            ),
+            label: format!("{} beside {}{}", beside.law, beside.beside, on.unwrap_or_default()),
+            side: beside.group.as_deref().unwrap_or_default(),
             look: summary.sender_look(&beside.law),
             nth: others.iter().position(|other| *other == beside.beside)?,
             laws: met.map(|(place, _)| place).collect(),
@@ -169,6 +169,8 @@ fn figure(stat: Stat) -> Figure {
     Figure {
         mean: stat.mean,
         half: stat.ci95_half_width,
+        low: stat.ci95_low,
+        high: stat.ci95_high,
         n: stat.n,
     }
 }

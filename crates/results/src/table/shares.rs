@@ -1,18 +1,17 @@
 //! The table of who got what of a link: a row per group of flows, in the terminal as text and on the page as HTML.
 
-use crate::distinct::in_order;
-use crate::interval::Stat;
 use crate::shares::Share;
 use crate::summary::Summary;
-use crate::table::{View, ViewRow, digits, percentiles_text, with_interval};
+use crate::swept;
+use crate::table::{Columns, View, ViewRow, digits, percentiles_text, stat_text};
 
 /// A column: its heading, its unit, and how a cell reads.
 type Column = (&'static str, &'static str, fn(&Share) -> Option<String>);
 
 const COLUMNS: [Column; 11] = [
     ("flows", "1", |share| Some(share.flows.to_string())),
-    ("goodput", "Mbit/s", |share| stat_text(share.stat("goodput_bps"), 1e-6)),
-    ("share", "%", |share| stat_text(share.stat("share"), 100.0)),
+    ("goodput", "Mbit/s", |share| stat_text(share.stat("goodput_bps")?, 1e-6)),
+    ("share", "%", |share| stat_text(share.stat("share")?, 100.0)),
     ("Jain", "1", |share| {
         let jain = share.stat("jain").filter(|_| share.flows > 1)?;
         Some(format!("{:.3}", jain.mean))
@@ -39,21 +38,37 @@ const COLUMNS: [Column; 11] = [
     }),
 ];
 
+/// Columns that the table has only where they are asked for.
+const ASKED: [Column; 9] = [
+    ("RTT p50", "ms", |share| stat_text(share.stat("rtt_ms_p50")?, 1.0)),
+    ("RTT p95", "ms", |share| stat_text(share.stat("rtt_ms_p95")?, 1.0)),
+    ("RTT p99", "ms", |share| stat_text(share.stat("rtt_ms_p99")?, 1.0)),
+    ("wait p50", "ms", |share| {
+        stat_text(share.stat("queue_wait_ms_p50")?, 1.0)
+    }),
+    ("wait p95", "ms", |share| {
+        stat_text(share.stat("queue_wait_ms_p95")?, 1.0)
+    }),
+    ("wait p99", "ms", |share| {
+        stat_text(share.stat("queue_wait_ms_p99")?, 1.0)
+    }),
+    ("times p50", "s", |share| {
+        stat_text(share.stat("completion_s_p50")?, 1.0)
+    }),
+    ("times p95", "s", |share| {
+        stat_text(share.stat("completion_s_p95")?, 1.0)
+    }),
+    ("times p99", "s", |share| {
+        stat_text(share.stat("completion_s_p99")?, 1.0)
+    }),
+];
+
 fn percentiles(share: &Share, names: [&str; 3]) -> Option<String> {
     percentiles_text(names.map(|name| share.stat(name)))
 }
 
-/// Without an interval no width says how many digits count.
-fn stat_text(stat: Option<Stat>, scale: f64) -> Option<String> {
-    let stat = stat?;
-    Some(match stat.ci95_half_width {
-        None => digits(stat.mean * scale),
-        Some(_) => with_interval(stat, scale, false),
-    })
-}
-
 /// The table of a link that several groups of flows share. `group` of a row is the place among the summary's shares.
-pub fn view(summary: &Summary, link: &str) -> Option<View> {
+pub fn view(summary: &Summary, link: &str, which: Columns) -> Option<View> {
     let here = summary
         .shares
         .iter()
@@ -61,23 +76,18 @@ pub fn view(summary: &Summary, link: &str) -> Option<View> {
         .filter(|(_, share)| share.link == link);
     let shares: Vec<(usize, &Share)> = here.collect();
     let first = shares.first()?.1;
-    let mut keys = in_order(
-        shares
-            .iter()
-            .flat_map(|(_, share)| share.point.iter().map(|(key, _)| key.clone())),
-    );
+    let keys = swept::names(shares.iter().map(|(_, share)| &share.point));
     let of_law = shares.iter().any(|(_, share)| share.law != first.law);
     let key_cells = |share: &Share| {
-        let coordinate = |key: &String| {
-            let found = share.point.iter().find(|(name, _)| name == key);
-            found.map_or_else(|| "-".to_owned(), |(_, value)| value.clone())
-        };
         let law = of_law.then(|| share.law.clone());
         let own = [share.group.clone(), share.sender.clone()];
-        keys.iter().map(coordinate).chain(law).chain(own).collect()
+        let coordinates = swept::coordinates(&share.point, &keys).into_iter();
+        coordinates.chain(law).chain(own).collect()
     };
+    let asked = ASKED.iter().filter(|_| which == Columns::All);
     let shown: Vec<&Column> = COLUMNS
         .iter()
+        .chain(asked)
         .filter(|(_, _, cell)| shares.iter().any(|(_, share)| cell(share).is_some()))
         .collect();
     let rows = shares.iter().map(|&(group, share)| ViewRow {
@@ -90,6 +100,7 @@ pub fn view(summary: &Summary, link: &str) -> Option<View> {
         best: false,
     });
     let rows = rows.collect();
+    let mut keys = swept::shorts(&keys);
     keys.extend(of_law.then(|| "law".to_owned()));
     keys.extend(["group".to_owned(), "sender".to_owned()]);
     Some(View {

@@ -3,12 +3,15 @@
 use crate::distinct::in_order;
 use crate::interval::{Judged, Stat, Times};
 use crate::summary::Summary;
+use crate::swept;
 use crate::table::{View, ViewRow, digits, with_interval};
 use crate::versus::Beside;
 
 /// A matrix, and what its cells are.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Matrix {
+    /// Name of the figure.
+    pub name: &'static str,
     /// What its cells are, in a word and with its unit.
     pub label: &'static str,
     /// What its cells are, in a sentence.
@@ -25,6 +28,7 @@ pub struct Matrix {
 
 /// What a matrix shows of each pair.
 struct Shown {
+    name: &'static str,
     label: &'static str,
     about: &'static str,
     /// Of figures that are parts of a whole.
@@ -32,17 +36,23 @@ struct Shown {
     cell: fn(&Beside, bool) -> Option<String>,
 }
 
+/// Names of the figures of matrices, in their order.
+pub const NAMES: [&str; 4] = ["share", "harm", "harm_rtt", "convergence_s"];
+
 const MATRICES: [Shown; 4] = [
     Shown {
+        name: NAMES[0],
         label: "Share (%)",
         part: |beside| beside.share,
         about: "share of the law in the row beside that in the column, %",
         cell: |beside, wide| text(beside.share, 100.0, wide),
     },
     Shown {
+        name: NAMES[1],
         label: "Harm (%)",
         part: |beside| beside.harm,
-        about: "harm to the law in the row by that in the column, % of its goodput alone; * more than by itself",
+        about: "harm to the law in the row by that in the column, % of its goodput alone, of a law by itself the mean of \
+                both sides; * more than by itself",
         cell: |beside, wide| {
             let more = beside
                 .harm_beyond_itself
@@ -51,12 +61,14 @@ const MATRICES: [Shown; 4] = [
         },
     },
     Shown {
+        name: NAMES[2],
         label: "Harm to round trips (%)",
         part: |beside| beside.harm_rtt,
         about: "harm to the round trips of the law in the row, % of those beside the law in the column",
         cell: |beside, wide| text(beside.harm_rtt, 100.0, wide),
     },
     Shown {
+        name: NAMES[3],
         label: "Fair after (s)",
         part: |_| None,
         about: "seconds until the law in the row has its fair share, within 25 % for 5 s: median of the runs, in \
@@ -81,13 +93,9 @@ fn fair_after(times: &Times, is_wide: bool) -> String {
     }
 }
 
-/// Nobody reads a matrix for more decimals.
-const HALF_LEAST: f64 = 0.005;
-
 fn text(stat: Option<Stat>, scale: f64, is_wide: bool) -> Option<String> {
     let stat = stat?;
     Some(match stat.ci95_half_width {
-        Some(half) if is_wide && half * scale < HALF_LEAST => format!("{:.2} ± <0.01", stat.mean * scale),
         Some(_) if is_wide => with_interval(stat, scale, false),
         _ => digits(stat.mean * scale),
     })
@@ -122,9 +130,8 @@ pub fn matrices(summary: &Summary, link: &str, width: Option<usize>) -> Vec<Matr
 /// How many flows there are of each, if always as many.
 fn counts(here: &[&Beside]) -> Option<String> {
     match in_order(here.iter().map(|beside| (beside.flows, beside.beside_flows)))[..] {
-        [(1, 1)] => Some(", one flow beside one".to_owned()),
-        [(1, others)] => Some(format!(", one flow beside {others}")),
-        [(flows, others)] => Some(format!(", {flows} flows beside {others}")),
+        [(1, others)] => Some(format!(", 1 flow beside\u{a0}{others}")),
+        [(flows, others)] => Some(format!(", {flows} flows beside\u{a0}{others}")),
         _ => None,
     }
 }
@@ -140,6 +147,7 @@ fn matrix(shown: &Shown, here: &[&Beside], link: &str, suffix: &str, width: Opti
         others.iter().map(part).collect()
     };
     Some(Matrix {
+        name: shown.name,
         label: shown.label,
         about: format!("{}{suffix}", shown.about),
         counts: suffix.to_owned(),
@@ -166,15 +174,8 @@ fn found<'a>(here: &[&'a Beside], point: &[(String, String)], law: &str, other: 
 
 fn view(shown: &Shown, here: &[&Beside], link: &str, is_wide: bool) -> Option<View> {
     let (others, laws) = (others(here), laws(here));
-    let mut keys = in_order(
-        here.iter()
-            .flat_map(|beside| beside.point.iter().map(|(key, _)| key.clone())),
-    );
+    let keys = swept::names(here.iter().map(|beside| &beside.point));
     let row = |(point, law): &(&Vec<(String, String)>, &str)| {
-        let coordinate = |key: &String| {
-            let found = point.iter().find(|(name, _)| name == key);
-            found.map_or_else(|| "-".to_owned(), |(_, value)| value.clone())
-        };
         let cell = |other: &&str| {
             let found = found(here, point, law, other);
             found
@@ -183,7 +184,10 @@ fn view(shown: &Shown, here: &[&Beside], link: &str, is_wide: bool) -> Option<Vi
         };
         ViewRow {
             group: 0,
-            keys: keys.iter().map(coordinate).chain([(*law).to_owned()]).collect(),
+            keys: swept::coordinates(point, &keys)
+                .into_iter()
+                .chain([(*law).to_owned()])
+                .collect(),
             cells: others.iter().map(cell).collect(),
             best: false,
         }
@@ -192,6 +196,7 @@ fn view(shown: &Shown, here: &[&Beside], link: &str, is_wide: bool) -> Option<Vi
     let says_something = rows
         .iter()
         .any(|row| row.cells.iter().any(|cell| cell.starts_with(|c: char| c != '-')));
+    let mut keys = swept::shorts(&keys);
     keys.push("law".to_owned());
     says_something.then(|| View {
         link: link.to_owned(),

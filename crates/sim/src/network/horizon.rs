@@ -31,7 +31,6 @@ pub(super) struct Horizon {
 }
 
 impl Horizon {
-    /// None is.
     pub fn none() -> Self {
         Self {
             pipe: usize::MAX,

@@ -33,7 +33,6 @@ impl RoundTrips {
         count.set(count.get() + 1);
     }
 
-    /// Forgets all of them.
     pub fn forget(&self) {
         self.0.iter().for_each(|count| count.set(0));
     }

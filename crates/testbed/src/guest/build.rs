@@ -216,7 +216,6 @@ fn transport(flow: &Flow, is_back: bool) -> String {
     text
 }
 
-/// On which side of a cable a node is.
 pub fn side_of(cable: &Cable, node: usize) -> char {
     SIDES[usize::from(cable.ends[0] != node)]
 }

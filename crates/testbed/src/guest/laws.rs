@@ -50,7 +50,6 @@ pub fn recorder<'a>(plan: &Plan, senders: &'a [Sender]) -> Outcome<Option<Record
 
 /// A router's law at its device.
 pub struct AtLink {
-    /// The link.
     pub link: u32,
     /// The law at work.
     pub router: Router,

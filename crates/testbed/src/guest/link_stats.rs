@@ -22,7 +22,6 @@ pub struct Stats {
     pub drops: u64,
     /// Packets in it.
     pub queue_pkts: u32,
-    /// Bytes in it.
     pub queue_bytes: u32,
     /// Packets that it marked, where it is one that marks.
     pub marked: u32,

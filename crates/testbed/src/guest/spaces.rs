@@ -30,7 +30,6 @@ pub const WIRES: &str = "wires";
 const OWN: &str = "/proc/thread-self/ns/net";
 
 impl Spaces {
-    /// Makes all of them.
     pub fn make(nodes: usize) -> Outcome<Self> {
         fs::create_dir_all(FOLDER).map_err(failed(FOLDER))?;
         let home = File::open(OWN).map_err(failed(OWN))?;
