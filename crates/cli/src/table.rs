@@ -39,7 +39,7 @@ pub struct TableArgs {
     #[arg(long, group = "form")]
     pub csv: bool,
     /// Only these columns of figures, by heading or its beginning: goodput,share,'wait p99'; with --csv by name:
-    /// goodput_bps,queue_wait_ms_p99; not of versus [default: all but p50, p95 and p99 one by one]
+    /// `goodput_bps,queue_wait_ms_p99`; not of versus [default: all but p50, p95 and p99 one by one]
     #[arg(long, value_name = "NAMES", value_delimiter = ',')]
     pub columns: Vec<String>,
     /// Of versus only this matrix

@@ -147,7 +147,7 @@ const fn asked(heading: &'static str, unit: &'static str, cell: fn(&Group) -> Op
 }
 
 fn asked_cell(group: &Group, metric: Metric) -> Option<String> {
-    stat_text(group.stat(metric)?, 1.0)
+    Some(stat_text(group.stat(metric)?, 1.0))
 }
 
 /// Which columns of figures a table has.
@@ -469,15 +469,15 @@ fn swing(group: &Group) -> Option<String> {
 }
 
 fn goodput(group: &Group) -> Option<String> {
-    stat_text(group.stat(Metric::Goodput)?, 1e-6)
+    Some(stat_text(group.stat(Metric::Goodput)?, 1e-6))
 }
 
 /// With its interval; without one no width says how many digits count.
-fn stat_text(stat: Stat, scale: f64) -> Option<String> {
-    Some(match stat.ci95_half_width {
+fn stat_text(stat: Stat, scale: f64) -> String {
+    match stat.ci95_half_width {
         None => digits(stat.mean * scale),
         Some(_) => with_interval(stat, scale, false),
-    })
+    }
 }
 
 fn air_loss(group: &Group) -> Option<String> {

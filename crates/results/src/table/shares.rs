@@ -10,8 +10,8 @@ type Column = (&'static str, &'static str, fn(&Share) -> Option<String>);
 
 const COLUMNS: [Column; 11] = [
     ("flows", "1", |share| Some(share.flows.to_string())),
-    ("goodput", "Mbit/s", |share| stat_text(share.stat("goodput_bps")?, 1e-6)),
-    ("share", "%", |share| stat_text(share.stat("share")?, 100.0)),
+    ("goodput", "Mbit/s", |share| cell(share, "goodput_bps", 1e-6)),
+    ("share", "%", |share| cell(share, "share", 100.0)),
     ("Jain", "1", |share| {
         let jain = share.stat("jain").filter(|_| share.flows > 1)?;
         Some(format!("{:.3}", jain.mean))
@@ -40,28 +40,20 @@ const COLUMNS: [Column; 11] = [
 
 /// Columns that the table has only where they are asked for.
 const ASKED: [Column; 9] = [
-    ("RTT p50", "ms", |share| stat_text(share.stat("rtt_ms_p50")?, 1.0)),
-    ("RTT p95", "ms", |share| stat_text(share.stat("rtt_ms_p95")?, 1.0)),
-    ("RTT p99", "ms", |share| stat_text(share.stat("rtt_ms_p99")?, 1.0)),
-    ("wait p50", "ms", |share| {
-        stat_text(share.stat("queue_wait_ms_p50")?, 1.0)
-    }),
-    ("wait p95", "ms", |share| {
-        stat_text(share.stat("queue_wait_ms_p95")?, 1.0)
-    }),
-    ("wait p99", "ms", |share| {
-        stat_text(share.stat("queue_wait_ms_p99")?, 1.0)
-    }),
-    ("times p50", "s", |share| {
-        stat_text(share.stat("completion_s_p50")?, 1.0)
-    }),
-    ("times p95", "s", |share| {
-        stat_text(share.stat("completion_s_p95")?, 1.0)
-    }),
-    ("times p99", "s", |share| {
-        stat_text(share.stat("completion_s_p99")?, 1.0)
-    }),
+    ("RTT p50", "ms", |share| cell(share, "rtt_ms_p50", 1.0)),
+    ("RTT p95", "ms", |share| cell(share, "rtt_ms_p95", 1.0)),
+    ("RTT p99", "ms", |share| cell(share, "rtt_ms_p99", 1.0)),
+    ("wait p50", "ms", |share| cell(share, "queue_wait_ms_p50", 1.0)),
+    ("wait p95", "ms", |share| cell(share, "queue_wait_ms_p95", 1.0)),
+    ("wait p99", "ms", |share| cell(share, "queue_wait_ms_p99", 1.0)),
+    ("times p50", "s", |share| cell(share, "completion_s_p50", 1.0)),
+    ("times p95", "s", |share| cell(share, "completion_s_p95", 1.0)),
+    ("times p99", "s", |share| cell(share, "completion_s_p99", 1.0)),
 ];
+
+fn cell(share: &Share, name: &str, scale: f64) -> Option<String> {
+    Some(stat_text(share.stat(name)?, scale))
+}
 
 fn percentiles(share: &Share, names: [&str; 3]) -> Option<String> {
     percentiles_text(names.map(|name| share.stat(name)))

@@ -78,11 +78,13 @@ const MATRICES: [Shown; 4] = [
 ];
 
 fn fair_after(times: &Times, is_wide: bool) -> String {
+    // Exact to a second, of which the median may lie between two.
+    let digits = |time_s: f64| format!("{:.*}", usize::from(time_s.fract() != 0.0), time_s);
     let in_runs = format!("{}/{}", times.reached, times.of);
     let Some((least, most)) = times.min_s.zip(times.max_s) else {
         return format!("never ({in_runs})");
     };
-    let Some(median) = times.median_s.map(digits) else {
+    let Some(median) = times.median_s.map(&digits) else {
         return format!("in {in_runs} ({}..{})", digits(least), digits(most));
     };
     match (digits(least), digits(most)) {
