@@ -65,8 +65,9 @@ const SHARES = [
 ];
 
 // The distributions of a law: `field` is one of all its flows, or one for each group of them.
-function spreadsOf({ law, [field]: own }, field, severalLaws) {
-	return [own ?? []].flat().map(({ group, look, n, at }) => {
+function spreadsOf(curves, field, severalLaws) {
+	const { law } = curves;
+	return [curves[field] ?? []].flat().map(({ group, look, n, at }) => {
 		const name = group ? `${group[1]} (${group[0]})` : report.laws[law];
 		const label = group && severalLaws ? `${report.laws[law]}: ${name}` : name;
 		return { law, label, n, at, look: group ? look : report.looks[law] };

@@ -197,7 +197,7 @@ export const checks = {
 		assert.ok(png.readUInt32BE(16) > 1300, String(png.readUInt32BE(16)));
 		for (const form of ["narrow", "wide"]) {
 			const all = await page.evaluate((f) => charts.map((c) => c.build()).filter(Boolean).map((x) => svgText(x, f)), form);
-			assert.equal(all.length, 13);
+			assert.equal(all.length, 14);
 			for (const one of all) assert.ok(!/NaN|undefined|var\(/.test(one) && (await wellFormed(one)), one.slice(0, 300));
 		}
 	},
@@ -248,7 +248,7 @@ export const checks = {
 		assert.deepEqual(await seen(), {
 			lines: [[0, [5, 10, 20], ["49.0", "59.0", "69.0"]], [1, [5, 10, 20], ["40.0", "40.0", "40.0"]]], intervals: 6,
 		});
-		assert.match(await text(page, "#sweep-charts svg"), /channel\.snr \(dB\)/);
+		assert.match(await text(page, "#sweep-charts svg"), /snr \(dB\)/);
 		await choose(page, "show", "true");
 		assert.deepEqual((await seen()).lines, [[1, [5, 10, 20], ["-9.0", "-19.0", "-29.0"]]]);
 		await choose(page, "show", "false");
@@ -355,7 +355,7 @@ export const checks = {
 				cut: shown(".wide, figure, .printed, pre").filter((one) => one.scrollWidth > one.clientWidth + 1).length,
 			};
 		});
-		assert.deepEqual(await seen(), { drawings: 13, controls: 0, folded: 0, cut: 0 });
+		assert.deepEqual(await seen(), { drawings: 14, controls: 0, folded: 0, cut: 0 });
 		await page.emulateMediaType("screen");
 		await page.evaluate(() => window.dispatchEvent(new Event("afterprint")));
 		assert.equal((await page.$$(".printed")).length, 0);
