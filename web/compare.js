@@ -54,7 +54,8 @@ function metricPanel(metric, laws, base) {
 			}));
 		}
 		const text = `${label}: ${statText(s, shownUnit, base != null)}, ${plural(s.n, "seed")}`;
-		marks.push({ kind: "interval", x: s.mean, y, low: s.from, high: s.to, across: true, symbol: law, ...ink, text });
+		const ends = { low: s.from, high: s.to, across: true };
+		marks.push({ kind: "interval", x: s.mean, y, ...ends, symbol: law, ...ink, text });
 	});
 	const reach = rows.flatMap(({ s }) => [s.low, s.high, s.from, s.to]);
 	const range = base == null ? ends(reach, bounds(metric)) : ends([...reach, 0]);
@@ -148,8 +149,8 @@ function joinedMeans(means, look) {
 	return report.keys[state.axis].numbers ? [line, ...means] : means;
 }
 
-// A figure over the sweep: `marks(points, scale, side)` are those of a panel, of which there is one for each of `sides`,
-// `range` the ends of an axis that reaches all.
+// A figure over the sweep: `marks(points, scale, side)` are those of a panel, of which there is one for each of
+// `sides`, `range` the ends of an axis that reaches all.
 function overSweep({ what, unit, marks, range, rules, sides = [""], ...rest }) {
 	const { key, short } = report.keys[state.axis];
 	const scale = sweepAxis(report.keys[state.axis]);

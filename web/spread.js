@@ -87,7 +87,8 @@ function quantileFigure({ id, title, field, label, unit, what, zero = false }) {
 	const marks = spreads.map((spread, k) => {
 		const x = floats(spread.at);
 		const y = Float64Array.from(SHARES);
-		const texts = Array.from(x, (value, i) => `${spread.label}: ${SHARES[i]} % at most ${withUnit(digits(value), unit)}`);
+		const told = (value, i) => `${spread.label}: ${SHARES[i]} % at most ${withUnit(digits(value), unit)}`;
+		const texts = Array.from(x, told);
 		return { kind: "line", x, y, texts, width: 1.6, ...looks[k] };
 	});
 	const reach = marks.flatMap((mark) => [...mark.x]);
@@ -163,6 +164,7 @@ const SPREAD_FIGURES = {
 	}),
 	"wait-distribution": () => quantileFigure({
 		id: "wait-distribution", title: "Distribution of queueing delays", field: "wait_spread_ms",
-		label: "Queueing delay", unit: "ms", what: "packets that left the queue, all seeds; of a group its data", zero: true,
+		label: "Queueing delay", unit: "ms", zero: true,
+		what: "packets that left the queue, all seeds; of a group its data",
 	}),
 };

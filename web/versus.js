@@ -36,8 +36,8 @@ function versusFigure() {
 	const points = state.points.length > 0 ? state.points : [state.point];
 	// On paper a figure may be of one quantity alone.
 	const name = isOfPairs(state.metric) ? report.pair_metrics[state.metric - report.metrics.length].name : null;
-	const isAsked = (panel) => panel.link === state.link && points.includes(panel.point) && (!name || panel.name === name);
-	const here = report.versus.filter(isAsked);
+	const ofName = report.versus.filter((panel) => !name || panel.name === name);
+	const here = ofName.filter(({ link, point }) => link === state.link && points.includes(point));
 	if (here.length === 0) return null;
 	const abouts = unique(here.map(({ about }) => about));
 	const side = ({ about }) => (abouts.length > 1 ? about.replace(/^[, ]+/, "") : "");
@@ -75,7 +75,8 @@ function pairMarks(pairs, points, { x, beside }, [nth, of], look) {
 		const [mean, half, from, to] = [figure.mean, figure.half, figure.low, figure.high]
 			.map((value) => (value ?? NaN) * factor);
 		const value = report.keys[state.axis].values[values[state.axis]];
-		const text = `${pair.label}: ${label} ${statText({ mean, half, from, to }, unit)} at ${value}, ${plural(figure.n, "seed")}`;
+		const told = statText({ mean, half, from, to }, unit);
+		const text = `${pair.label}: ${label} ${told} at ${value}, ${plural(figure.n, "seed")}`;
 		const at = x(values[state.axis]) + beside * (nth - (of - 1) / 2);
 		return [{ kind: "interval", x: at, y: mean, low: from, high: to, text, ...look }];
 	});

@@ -111,7 +111,7 @@ pub fn range(name: &str) -> RangeInclusive<f64> {
     }
 }
 
-/// A mean with its interval, in as many digits as the interval supports; with its ends where the figure's bounds cut it.
+/// A mean with its interval, in as many digits as the interval supports, or with the ends of one that is cut.
 pub fn shown(stat: Option<Stat>) -> String {
     let Some(stat) = stat else { return "-".to_owned() };
     match stat.ci95_half_width {

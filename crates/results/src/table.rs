@@ -1,5 +1,6 @@
 //! The table a person reads: in the terminal as text, on the page as HTML, from the same cells.
 
+mod columns;
 pub mod shares;
 pub mod versus;
 
@@ -11,144 +12,7 @@ use crate::measure::Metric;
 use crate::point_text;
 use crate::summary::{Difference, Group, Summary};
 use crate::swept;
-
-/// A column of the table: its heading, and how a group's cell reads.
-struct Column {
-    heading: &'static str,
-    unit: &'static str,
-    /// Where room is short on a page, columns of a low rank are hidden.
-    rank: u8,
-    cell: fn(&Group) -> Option<String>,
-}
-
-/// Rank of a column that always stays.
-const STAYS: u8 = u8::MAX;
-
-const COLUMNS: [Column; 15] = [
-    Column {
-        heading: "utilisation",
-        unit: "%",
-        rank: STAYS,
-        cell: |g| percent_with_interval(g, Metric::Utilisation),
-    },
-    Column {
-        heading: "10 s bins",
-        unit: "% low..high",
-        rank: 8,
-        cell: swing,
-    },
-    Column {
-        heading: "sd",
-        unit: "%",
-        rank: 1,
-        cell: |g| percent(g, Metric::UtilisationSd),
-    },
-    Column {
-        heading: "goodput",
-        unit: "Mbit/s",
-        rank: 9,
-        cell: goodput,
-    },
-    Column {
-        heading: "Jain",
-        unit: "1",
-        rank: 6,
-        cell: |g| Some(format!("{:.3}", g.stat(Metric::Jain)?.mean)),
-    },
-    Column {
-        heading: "queue",
-        unit: "pkt",
-        rank: 7,
-        cell: |g| plain(g, Metric::QueuePkts),
-    },
-    Column {
-        heading: "wait",
-        unit: "ms",
-        rank: 2,
-        cell: |g| plain(g, Metric::QueueWait),
-    },
-    Column {
-        heading: "RTT",
-        unit: "ms",
-        rank: 4,
-        cell: |g| plain(g, Metric::Rtt),
-    },
-    Column {
-        heading: "drops",
-        unit: "%",
-        rank: 5,
-        cell: |g| percent(g, Metric::DropRate),
-    },
-    Column {
-        heading: "marks",
-        unit: "%",
-        rank: 0,
-        cell: |g| percent(g, Metric::MarkRate),
-    },
-    Column {
-        heading: "air loss",
-        unit: "% (exact)",
-        rank: 10,
-        cell: air_loss,
-    },
-    Column {
-        heading: "transfers",
-        unit: "ended, mean s",
-        rank: 3,
-        cell: transfers,
-    },
-    Column {
-        heading: "RTT p50/95/99",
-        unit: "ms",
-        rank: 0,
-        cell: |g| percentiles(g, [Metric::RttP50, Metric::RttP95, Metric::RttP99]),
-    },
-    Column {
-        heading: "wait p50/95/99",
-        unit: "ms",
-        rank: 0,
-        cell: |g| percentiles(g, [Metric::QueueWaitP50, Metric::QueueWaitP95, Metric::QueueWaitP99]),
-    },
-    Column {
-        heading: "times p50/95/99",
-        unit: "s",
-        rank: 0,
-        cell: |g| {
-            let metrics = [
-                Metric::CompletionTimeP50,
-                Metric::CompletionTimeP95,
-                Metric::CompletionTimeP99,
-            ];
-            percentiles(g, metrics)
-        },
-    },
-];
-
-/// Columns that a table has only where they are asked for.
-const ASKED: [Column; 9] = [
-    asked("RTT p50", "ms", |g| asked_cell(g, Metric::RttP50)),
-    asked("RTT p95", "ms", |g| asked_cell(g, Metric::RttP95)),
-    asked("RTT p99", "ms", |g| asked_cell(g, Metric::RttP99)),
-    asked("wait p50", "ms", |g| asked_cell(g, Metric::QueueWaitP50)),
-    asked("wait p95", "ms", |g| asked_cell(g, Metric::QueueWaitP95)),
-    asked("wait p99", "ms", |g| asked_cell(g, Metric::QueueWaitP99)),
-    asked("times p50", "s", |g| asked_cell(g, Metric::CompletionTimeP50)),
-    asked("times p95", "s", |g| asked_cell(g, Metric::CompletionTimeP95)),
-    asked("times p99", "s", |g| asked_cell(g, Metric::CompletionTimeP99)),
-];
-
-const fn asked(heading: &'static str, unit: &'static str, cell: fn(&Group) -> Option<String>) -> Column {
-    Column {
-        heading,
-        unit,
-        rank: 0,
-        cell,
-    }
-}
-
-fn asked_cell(group: &Group, metric: Metric) -> Option<String> {
-    Some(stat_text(group.stat(metric)?, 1.0))
-}
+use columns::{ASKED, COLUMNS, Column};
 
 /// Which columns of figures a table has.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -409,8 +273,8 @@ const DECIMALS_MAX: i32 = 6;
 /// Most digits of a mean: more are below one packet of what a run delivers.
 const DIGITS_MAX: i32 = 5;
 
-/// `mean ± half width` after multiplication by `scale`, with as many decimals as the interval supports; `mean (low..high)`
-/// where the interval ends at what the figure can be.
+/// `mean ± half width` after multiplication by `scale`, with as many decimals as the interval supports;
+/// `mean (low..high)` where the interval ends at what the figure can be.
 pub(crate) fn with_interval(stat: Stat, scale: f64, signed: bool) -> String {
     let mean = stat.mean * scale;
     let half = stat.ci95_half_width.map(|half| half * scale);
@@ -448,59 +312,12 @@ pub(crate) fn digits(value: f64) -> String {
     }
 }
 
-fn plain(group: &Group, metric: Metric) -> Option<String> {
-    Some(digits(group.stat(metric)?.mean))
-}
-
-fn percent(group: &Group, metric: Metric) -> Option<String> {
-    Some(digits(group.stat(metric)?.mean * 100.0))
-}
-
-fn percent_with_interval(group: &Group, metric: Metric) -> Option<String> {
-    Some(with_interval(group.stat(metric)?, 100.0, false))
-}
-
-fn swing(group: &Group) -> Option<String> {
-    let (low, high) = (
-        group.stat(Metric::UtilisationMin)?.min,
-        group.stat(Metric::UtilisationMax)?.max,
-    );
-    Some(format!("{:.0}..{:.0}", low * 100.0, high * 100.0))
-}
-
-fn goodput(group: &Group) -> Option<String> {
-    Some(stat_text(group.stat(Metric::Goodput)?, 1e-6))
-}
-
 /// With its interval; without one no width says how many digits count.
 fn stat_text(stat: Stat, scale: f64) -> String {
     match stat.ci95_half_width {
         None => digits(stat.mean * scale),
         Some(_) => with_interval(stat, scale, false),
     }
-}
-
-fn air_loss(group: &Group) -> Option<String> {
-    let exact = group.stat(Metric::AirLossExact)?;
-    Some(format!(
-        "{} ({})",
-        percent(group, Metric::AirLoss)?,
-        digits(exact.mean * 100.0)
-    ))
-}
-
-fn transfers(group: &Group) -> Option<String> {
-    let time = group.stat(Metric::CompletionTime)?;
-    Some(format!(
-        "{:.0}, {}",
-        group.stat(Metric::Completions)?.mean,
-        digits(time.mean)
-    ))
-}
-
-/// Percentiles in one cell; where one is absent all are.
-fn percentiles(group: &Group, metrics: [Metric; 3]) -> Option<String> {
-    percentiles_text(metrics.map(|metric| group.stat(metric)))
 }
 
 fn percentiles_text(stats: [Option<Stat>; 3]) -> Option<String> {

@@ -51,8 +51,8 @@ const MATRICES: [Shown; 4] = [
         name: NAMES[1],
         label: "Harm (%)",
         part: |beside| beside.harm,
-        about: "harm to the law in the row by that in the column, % of its goodput alone, of a law by itself the mean of \
-                both sides; * more than by itself",
+        about: "harm to the law in the row by that in the column, % of its goodput alone, of a law by itself the mean \
+                of both sides; * more than by itself",
         cell: |beside, wide| {
             let more = beside
                 .harm_beyond_itself
