@@ -38,7 +38,7 @@ const ANY: Range = Real(0.0, f64::MAX);
 const UTILISATION: Range = Real(0.0, 2.0);
 
 /// A column has one meaning in whichever table it stands. Metrics of `summary.json` are columns of `runs`.
-pub const RANGES: [(&str, Range); 81] = [
+pub const RANGES: [(&str, Range); 83] = [
     ("ground", Name),
     ("run", Count),
     ("seed", Count),
@@ -120,6 +120,8 @@ pub const RANGES: [(&str, Range); 81] = [
     ("n", Positive),
     ("mean", ANY),
     ("ci95_half_width", ANY),
+    ("ci95_high", ANY),
+    ("ci95_low", ANY),
     ("min", ANY),
     ("max", ANY),
 ];
