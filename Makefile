@@ -13,7 +13,7 @@ WEB := $(if $(wildcard web/package-lock.json),web/node_modules/.package-lock.jso
 # Drives the browser in the tests of the page; nobody needs it to build.
 WEB_TEST := web/test/node_modules/.package-lock.json
 
-.PHONY: help demo build test lint bless validate prove bench determinism scenarios fuzz mutants fmt install deb clean \
+.PHONY: help demo build test lint bless validate prove bench ledgers determinism scenarios fuzz mutants fmt install deb clean \
 	setup-demo setup-test setup-fuzz setup-validate setup-prove setup-bench
 
 help: ## This list
@@ -40,6 +40,9 @@ validate: setup-validate $(WEB) ##+ 5 min: compare with closed forms and ns-2, w
 
 bench: setup-bench build ## Speed and memory beside ns-2 against their bounds, into docs/performance.md
 	@cargo run --release --locked --quiet -p fadelab-bench -- --fadelab $(FADELAB) --page docs/performance.md
+
+ledgers: build ##+ 7 min: run every claim of every paper again, and compare the verdicts with the recorded ones
+	@for paper in papers/*/; do $(FADELAB) reproduce $$(basename $$paper); done
 
 determinism: setup-test build ## Debug and release builds give the same bytes
 	@FADELAB_RELEASE=$(abspath $(FADELAB)) cargo test --locked -p fadelab --test determinism

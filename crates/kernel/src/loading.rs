@@ -8,11 +8,12 @@ use std::path::{Path, PathBuf};
 use crate::cgroup::{cgroup_root, is_cgroup};
 use crate::compile::CompileError;
 use crate::default::{self, DefaultLaw};
-use crate::device::Device;
+use crate::device::{Device, within};
 use crate::object::LoadError;
 use crate::process::Owner;
 use crate::segments::Segments;
 use crate::sender::{NAME_BYTES_MAX, Sender, Unit};
+use crate::spaces;
 use crate::store::{self, Entry};
 
 /// Why a law was not loaded.
@@ -82,6 +83,18 @@ pub enum LoadingError {
         /// What the system said.
         why: io::Error,
     },
+    /// The kernel would keep nothing of a flow, and the law run on nothing, without a word.
+    #[error(
+        "{law} keeps {needed} bytes of a socket and {place} allows {allowed} (net.core.optmem_max): allow more there, \
+         for example sysctl -w net.core.optmem_max=131072"
+    )]
+    SocketMemory {
+        law: String,
+        needed: u64,
+        /// The namespace.
+        place: String,
+        allowed: u64,
+    },
     /// The law does not compile for BPF.
     #[error(transparent)]
     Compile(#[from] CompileError),
@@ -104,6 +117,7 @@ impl LoadingError {
                 | Self::Device { .. }
                 | Self::Cgroup { .. }
                 | Self::Namespace { .. }
+                | Self::SocketMemory { .. }
         )
     }
 }
@@ -229,10 +243,33 @@ impl<'a> Loading<'a> {
             }
         }
         let sender = Sender::load(object, &self.entry.cgroup, &self.devices)?;
+        self.check_memory(sender.socket_bytes())?;
         self.entry.map_id = sender.map_id().unwrap_or(0);
         store::write(&self.entry)?;
         default::renew(&self.entry.name);
         Ok(sender)
+    }
+}
+
+impl Loading<'_> {
+    /// Whether sockets may keep so many bytes here and in the namespaces of the devices. The kernel charges them to the
+    /// memory of a socket's options (`bpf_local_storage`, `sysctl_optmem_max`); before it counted namespaces apart, one
+    /// figure was for all.
+    fn check_memory(&self, needed: u64) -> Result<(), LoadingError> {
+        let own = std::iter::once(None);
+        for netns in own.chain(self.devices.iter().map(|device| device.netns.as_deref())) {
+            let text = within(netns, || fs::read_to_string("/proc/sys/net/core/optmem_max"));
+            let allowed = text.ok().and_then(Result::ok).and_then(|text| text.trim().parse().ok());
+            if let Some(allowed) = allowed.filter(|allowed| *allowed <= needed) {
+                return Err(LoadingError::SocketMemory {
+                    law: self.entry.law.clone(),
+                    needed,
+                    place: netns.map_or_else(|| "this namespace".to_owned(), spaces::described),
+                    allowed,
+                });
+            }
+        }
+        Ok(())
     }
 }
 

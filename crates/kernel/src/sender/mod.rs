@@ -66,6 +66,12 @@ impl Sender {
         &self.object
     }
 
+    /// What is kept of a socket that has all of it, without what the kernel adds to each.
+    pub(crate) fn socket_bytes(&self) -> u64 {
+        let storages = self.object.maps().filter(|map| map.map_type() == MapType::SkStorage);
+        storages.map(|map| u64::from(map.value_size())).sum()
+    }
+
     /// The kernel's number of the map that holds the congestion control's functions.
     pub(crate) fn map_id(&self) -> Option<u32> {
         let mut maps = self.object.maps();
