@@ -31,6 +31,8 @@ struct Shown {
     name: &'static str,
     label: &'static str,
     about: &'static str,
+    /// What is to be said besides where the two sides differ in their laws alone.
+    about_alike: &'static str,
     /// Of figures that are parts of a whole.
     part: fn(&Beside) -> Option<Stat>,
     cell: fn(&Beside, bool) -> Option<String>,
@@ -45,14 +47,15 @@ const MATRICES: [Shown; 4] = [
         label: "Share (%)",
         part: |beside| beside.share,
         about: "share of the law in the row beside that in the column, %",
+        about_alike: "",
         cell: |beside, wide| text(beside.share, 100.0, wide),
     },
     Shown {
         name: NAMES[1],
         label: "Harm (%)",
         part: |beside| beside.harm,
-        about: "harm to the law in the row by that in the column, % of its goodput alone, of a law by itself the mean \
-                of both sides; * more than by itself",
+        about: "harm to the law in the row by that in the column, % of its goodput alone; * more than by itself",
+        about_alike: "; by itself: mean of both sides",
         cell: |beside, wide| {
             let more = beside
                 .harm_beyond_itself
@@ -65,6 +68,7 @@ const MATRICES: [Shown; 4] = [
         label: "Harm to round trips (%)",
         part: |beside| beside.harm_rtt,
         about: "harm to the round trips of the law in the row, % of those beside the law in the column",
+        about_alike: "",
         cell: |beside, wide| text(beside.harm_rtt, 100.0, wide),
     },
     Shown {
@@ -73,6 +77,7 @@ const MATRICES: [Shown; 4] = [
         part: |_| None,
         about: "seconds until the law in the row has its fair share, within 25 % for 5 s: median of the runs, in \
                 brackets least and most; so many of the runs, where not all",
+        about_alike: "",
         cell: |beside, wide| Some(fair_after(&beside.convergence, wide)),
     },
 ];
@@ -142,6 +147,8 @@ fn matrix(shown: &Shown, here: &[&Beside], link: &str, suffix: &str, width: Opti
     let wide = view(shown, here, link, true)?;
     let fits = width.is_none_or(|width| wide.width() <= width);
     let view = if fits { wide } else { view(shown, here, link, false)? };
+    let are_alike = here.iter().all(|beside| beside.group.is_none());
+    let also = if are_alike { shown.about_alike } else { "" };
     let points = laws(here).into_iter().map(|(point, _)| point.clone()).collect();
     let others = others(here);
     let shade = |(point, law): (&Vec<(String, String)>, &str)| {
@@ -151,7 +158,7 @@ fn matrix(shown: &Shown, here: &[&Beside], link: &str, suffix: &str, width: Opti
     Some(Matrix {
         name: shown.name,
         label: shown.label,
-        about: format!("{}{suffix}", shown.about),
+        about: format!("{}{also}{suffix}", shown.about),
         counts: suffix.to_owned(),
         view,
         points,
