@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 use std::time::Instant;
 
 use clap::Args;
-use fadelab_claims::{Ledger, Studies};
+use fadelab_claims::{Entry, Ledger, Studies};
 use fadelab_lab::{Failure, Kept, Simulator};
 use fadelab_results::{Run, Target};
 use fadelab_scenario::plan::Plan;
@@ -70,12 +70,32 @@ pub fn reproduce(args: &ReproduceArgs) -> Result<(), Failure> {
     output::print_told(&format!("{text}\n{}\n", page.display()))?;
     let broken = judged.broken(complete);
     if broken.is_empty() {
-        return Ok(());
+        return if complete {
+            stated(&folder, &judged.entries)
+        } else {
+            Ok(())
+        };
     }
     Err(Failure::Failed(format!(
         "what is recorded no longer holds for {}: find out why, then correct {}",
         broken.join(", "),
         folder.join("claims.toml").display()
+    )))
+}
+
+/// Refuses figures of the paper's README that no run gave: they were typed, and what they were typed from has moved.
+fn stated(folder: &Path, entries: &[Entry]) -> Result<(), Failure> {
+    let readme = folder.join("README.md");
+    // A paper that somebody is at work on has none yet.
+    let text = std::fs::read_to_string(&readme).unwrap_or_default();
+    let stale = fadelab_claims::unmeasured(&text, entries);
+    if stale.is_empty() {
+        return Ok(());
+    }
+    Err(Failure::Failed(format!(
+        "{} states what was not measured: {}; write there what the ledger above says",
+        readme.display(),
+        stale.join(", ")
     )))
 }
 
