@@ -13,8 +13,8 @@ WEB := $(if $(wildcard web/package-lock.json),web/node_modules/.package-lock.jso
 # Drives the browser in the tests of the page; nobody needs it to build.
 WEB_TEST := web/test/node_modules/.package-lock.json
 
-.PHONY: help demo build test lint bless validate prove bench ledgers determinism scenarios fuzz mutants fmt install deb clean \
-	setup-demo setup-test setup-fuzz setup-validate setup-prove setup-bench
+.PHONY: help demo build test lint bless validate prove bench ledgers determinism scenarios fuzz mutants fmt install \
+	deb clean setup-demo setup-test setup-fuzz setup-validate setup-prove setup-bench
 
 help: ## This list
 	@list() { sed -n "s/^\([a-z]*\):.*$$1 \(.*\)/make \1|\2/p" Makefile | \

@@ -51,6 +51,9 @@ function drawLegend(pen, entries, left, width) {
 	return height;
 }
 
+// On paper no control says which point, link or seed is shown.
+const noteWithPlace = ({ where, note }) => (where ? `${where}; ${note}` : note);
+
 // Draws the figure as one SVG of `style.width`. `onPaper`: light colours on white, no names of the style sheet.
 function drawFigure(figure, style, onPaper) {
 	const columns = Math.max(1, Math.min(figure.columns ?? 1, figure.panels.length));
@@ -77,7 +80,7 @@ function drawFigure(figure, style, onPaper) {
 		? { xmlns: SVG_SPACE, width: millimetres(style.width), height: millimetres(height) }
 		: { width: style.width, height };
 	const white = tag("rect", { width: style.width, height, fill: "white" });
-	const told = [tag("title", {}, escaped(figure.title)), tag("desc", {}, escaped(figure.note))];
+	const told = [tag("title", {}, escaped(figure.title)), tag("desc", {}, escaped(noteWithPlace(figure)))];
 	const ground = onPaper ? [...told, white] : [];
 	const about = { ...size, viewBox: `0 0 ${style.width} ${height}`, role: "img", "aria-label": figure.title };
 	const text = tag("svg", { ...about, "font-family": PAPER_FONT }, ...ground, ...pen.drawn);

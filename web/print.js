@@ -12,7 +12,7 @@ function beforePrint() {
 		chart.place.classList.toggle("empty", !figure);
 		if (!figure) continue;
 		chart.title.textContent = figure.title;
-		chart.note.textContent = figure.note;
+		chart.note.textContent = noteWithPlace(figure);
 		const style = chart.place.closest(".pairs") ? PAPER.narrow : PAPER.wide;
 		const drawn = element("div", { class: "printed" });
 		drawn.innerHTML = drawFigure(forPaper(figure, style), style, true).text;

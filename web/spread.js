@@ -82,14 +82,16 @@ function quantileFigure({ id, title, field, label, unit, what, zero = false }) {
 	if (spreads.length === 0) return null;
 	const looks = spreads.map(({ look }, k) => {
 		const before = spreads.slice(0, k).filter((other) => look % COLOURS_N === other.look % COLOURS_N).length;
-		return { colour: lookColour(look), dash: DASHES[(lookLine(look) + before) % DASHES.length] };
+		const round = Math.floor(before / DASHES.length);
+		const dash = DASHES[before % DASHES.length];
+		return { colour: lookColour(look), dash, ownDash: true, width: 1.6 - 0.5 * round };
 	});
 	const marks = spreads.map((spread, k) => {
 		const x = floats(spread.at);
 		const y = Float64Array.from(SHARES);
 		const told = (value, i) => `${spread.label}: ${SHARES[i]} % at most ${withUnit(digits(value), unit)}`;
 		const texts = Array.from(x, told);
-		return { kind: "line", x, y, texts, width: 1.6, ...looks[k] };
+		return { kind: "line", x, y, texts, ...looks[k] };
 	});
 	const reach = marks.flatMap((mark) => [...mark.x]);
 	const known = reach.filter((value) => value > 0);
@@ -105,6 +107,7 @@ function quantileFigure({ id, title, field, label, unit, what, zero = false }) {
 			marks,
 		}],
 		legend: spreads.map((spread, k) => ({ label: spread.label, ...looks[k], symbol: null })),
+		ownLegend: spreads.some(({ law, label }) => label !== report.laws[law]),
 	};
 }
 

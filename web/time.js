@@ -52,11 +52,15 @@ function meanAndBand(law, times, folded, several) {
 	return [...marks, { ...line, width: 1.8, law: law.law, label, ...range }];
 }
 
-const bandText = () => (state.interval ? "band: 95 % interval of the mean" : "band: lowest to highest");
+// Of two seeds an interval of the mean is nine times as wide on either side as they are apart: it says nothing, and
+// reaches beyond what can be.
+const INTERVAL_SEEDS_MIN = 3;
+const isInterval = (n) => state.interval && n >= INTERVAL_SEEDS_MIN;
+const bandText = (n) => (isInterval(n) ? "band: 95 % interval of the mean" : "band: lowest to highest");
 
 function seedsText(n) {
 	if (state.seed != null) return `seed ${report.seeds[state.seed]}`;
-	return n > 1 ? `mean of ${n} seeds, ${bandText()}` : "1 seed";
+	return n > 1 ? `mean of ${n} seeds, ${bandText(n)}` : "1 seed";
 }
 
 // A line that runs along one below it would hide it: dashes let that one show, if it has none yet.
@@ -84,7 +88,7 @@ function linkFigure(spec) {
 	const laws = shownLaws(panel);
 	const marks = laws.map((law) => {
 		const rows = linkRows(law, spec.field, panel, k);
-		return meanAndBand(law, times, fold(rows, state.interval, { top: spec.top }), rows.length > 1);
+		return meanAndBand(law, times, fold(rows, isInterval(rows.length), { top: spec.top }), rows.length > 1);
 	});
 	const behind = spec.capacity ? [spec.capacity(panel, times, k)] : [];
 	const bins = `${round(panel.bin_s * k)} s bins`;
@@ -120,9 +124,8 @@ function chosenFlows(panel) {
 	return flowMode(panel) === "some" ? all.filter((k) => state.picked.has(panel.flows[k])) : all;
 }
 
-function flowRows(law, packed, panel, k, seeds, how) {
+function flowRows(law, packed, panel, k, seeds, how, flows = chosenFlows(panel)) {
 	const table = unpack(packed);
-	const flows = chosenFlows(panel);
 	const at = (seed, flow) => row(table, seed * panel.flows.length + flow, panel.flow_bins_n);
 	return seeds.flatMap((seed) => flows.map((flow) => join(at(seed, flow), k, how)));
 }
@@ -163,19 +166,28 @@ function flowLines(law, spec, panel, k, times) {
 	return [...bands, ...lines];
 }
 
+// The mean of the chosen flows; where several laws share the links, of those of each law.
 function flowMean(law, spec, panel, k, times) {
+	const chosen = chosenFlows(panel);
+	const bySender = (law.senders ?? [null]).map((_, sender) => chosen.filter((flow) => (
+		!law.senders || law.flow_senders[flow] === sender)));
+	return bySender.filter((flows) => flows.length > 0).flatMap((flows) => meanOf(law, spec, panel, k, times, flows));
+}
+
+function meanOf(law, spec, panel, k, times, flows) {
 	const seeds = seedRows(law, law.flow_seeds_n);
-	const rows = flowRows(law, law[spec.field], panel, k, seeds, "mean");
+	const rowsOf = (packed, how) => flowRows(law, packed, panel, k, seeds, how, flows);
+	const rows = rowsOf(law[spec.field], "mean");
 	if (rows.length === 0) return [];
 	const range = law[`${spec.field}_range`];
-	const [lows, highs] = range
-		? [flowRows(law, range[0], panel, k, seeds, "low"), flowRows(law, range[1], panel, k, seeds, "high")]
-		: [rows, rows];
+	const [lows, highs] = range ? [rowsOf(range[0], "low"), rowsOf(range[1], "high")] : [rows, rows];
 	// The interval is over seeds: flows of one run are not independent of each other.
 	const n = rows.length / seeds.length;
 	const perSeed = () => seeds.map((_, s) => fold(rows.slice(s * n, (s + 1) * n), false).mean);
-	const folded = state.interval ? fold(perSeed(), true) : fold(rows, false, { lows, highs });
-	return meanAndBand(law, times, folded, rows.length > 1 && (!state.interval || seeds.length > 1));
+	const isOfSeeds = isInterval(seeds.length);
+	const folded = isOfSeeds ? fold(perSeed(), true) : fold(rows, false, { lows, highs });
+	const look = ownLook(law, flows[0]);
+	return meanAndBand(law, times, folded, rows.length > 1).map((mark) => ({ ...mark, ...look }));
 }
 
 function flowFigure(spec) {
@@ -194,9 +206,9 @@ function flowFigure(spec) {
 	const bin_s = panel.flow_bin_s * k;
 	const bins = bin_s > panel.sample_s ? `${round(bin_s)} s bins` : `every ${round(bin_s)} s`;
 	const over = seeds.length > 1 ? ` and ${seeds.length} seeds` : `, ${seedText}`;
-	const mean = `mean of ${which}${over}, ${bandText()}`;
+	const mean = `mean of ${which}${over}, ${bandText(seeds.length)}`;
 	const note = `${spec.unit}, ${bins}, ${lines ? `each of ${which}, ${seedText}` : mean}`;
-	return overTime(panel, { ...spec, apart: lines && chosen > 1, byFlow: lines }, laws, marks, [], times, note);
+	return overTime(panel, { ...spec, apart: lines && chosen > 1, byFlow: true }, laws, marks, [], times, note);
 }
 
 // ------------------------------------------------------------------------------------------------------- figures
@@ -222,6 +234,13 @@ function rangeOf(spec, marks, [from, to], times) {
 	return { min: floor, max: high + 0.05 * (high - floor) };
 }
 
+// What is drawn, each label once: laws that share the links have lines of their own in those of a run.
+function lineEntries(marks) {
+	const lines = marks.filter(({ kind }) => kind === "line");
+	const firsts = unique(lines.map(({ label }) => label)).map((label) => lines.find((line) => line.label === label));
+	return firsts.map(({ label, colour, dash }) => ({ label, colour, dash: dash ?? [], always: true }));
+}
+
 // One panel with all laws, or one per law: `marks[i]` are those of `laws[i]`.
 function overTime(panel, spec, laws, marks, behind, times, note) {
 	if (laws.length === 0) return null;
@@ -239,12 +258,14 @@ function overTime(panel, spec, laws, marks, behind, times, note) {
 	});
 	const apart = (state.apart || spec.apart) && (laws.length > 1 || spec.apart);
 	const entries = laws.map(({ law }) => ({ label: report.laws[law], colour: lawColour(law), dash: lawDash(law) }));
+	const drawn = marks.filter((_, i) => !apart || laws[i].senders).flat();
+	const own = spec.byFlow && laws.some((law) => law.senders) ? lineEntries(drawn) : null;
 	const area = behind.map((mark) => ({ label: mark.label, colour: mark.colour, area: true, always: true }));
 	return {
 		id: spec.id, title: spec.title, note, where: whereText(),
 		panels: apart ? laws.map((law, i) => one(marks[i], law.law)) : [one(marks.flat(), null)],
 		columns: apart ? 3 : 1,
-		legend: [...area, ...(spec.byFlow ? senderEntries(laws) : []), ...(apart ? [] : entries)],
+		legend: [...area, ...(own ?? (apart ? [] : entries))],
 	};
 }
 

@@ -31,6 +31,13 @@ function versusPanel({ label, rows, beside, looks, cells }, under) {
 	};
 }
 
+// What a reader cannot know from the title of a panel.
+const VERSUS_ABOUT = {
+	harm: "harm: what the other law takes of what it has alone, * more than it takes from itself",
+	convergence_s: "fair: both within 25 % of their fair shares for 5 s, median of the runs (least..most; in how many, "
+		+ "where not in all)",
+};
+
 // A row of panels for each side, where they differ, and on paper for each point that is asked for.
 function versusFigure() {
 	const points = state.points.length > 0 ? state.points : [state.point];
@@ -45,10 +52,11 @@ function versusFigure() {
 	const columns = unique(here.map(({ label }) => label)).length;
 	return {
 		id: "versus", title: "Beside each other", where: points.length > 1 ? "" : whereText(),
-		note: `of the law in the row${abouts.length > 1 ? "" : abouts[0]}; harm: what the other law takes of what it `
-			+ "has alone, * more than it takes from itself; fair: within 25 % of the fair share for 5 s, median of the "
-			+ "runs (least..most; in how many, where not in all); ± of the others: "
-			+ intervalText(),
+		note: [
+			`of the law in the row${abouts.length > 1 ? "" : abouts[0]}`,
+			...unique(here.map((panel) => panel.name)).map((one) => VERSUS_ABOUT[one]).filter(Boolean),
+			here.some((panel) => panel.name !== "convergence_s") ? `± and (..): ${intervalText()}` : "",
+		].filter(Boolean).join("; "),
 		panels: here.map((panel) => versusPanel(panel, under(panel))), legend: [],
 		columns, columnsWide: columns, columnsNarrow: 2, panelWidth: 290,
 	};

@@ -30,7 +30,9 @@ function watchLines(curves, rows, times, panel, choices) {
 	const n = rows.length;
 	const alpha = (i) => (n === 1 ? 1 : n > 12 ? 0.4 : 0.85 - (0.5 * i) / n);
 	return rows.map(({ y, flow }, i) => {
-		const named = flow == null ? {} : { flow: panel.flows[flow], ...ownLook(lawOf(panel, curves), flow) };
+		const own = flow == null ? {} : ownLook(lawOf(panel, curves), flow);
+		const named = flow == null ? {} : { flow: panel.flows[flow], ...own };
+		if (own.label && own.label !== label) named.label = `${own.label} (${label})`;
 		const look = { dash: lawDash(curves.law), width: n > 12 ? 1 : 1.4, alpha: alpha(i) };
 		return { label, ...many, ...look, y: choices ? twice(y) : y, ...named };
 	});
@@ -38,7 +40,7 @@ function watchLines(curves, rows, times, panel, choices) {
 
 // Their mean and its band: over seeds, or over the flows of one seed.
 function watchMean(curves, rows, times, ofFlows) {
-	const folded = fold(rows.map(({ y }) => y), state.interval && !ofFlows);
+	const folded = fold(rows.map(({ y }) => y), !ofFlows && isInterval(rows.length));
 	return rows.length === 0 ? [] : meanAndBand(curves, times, folded, rows.length > 1);
 }
 

@@ -8,8 +8,8 @@ pub fn unmeasured(readme: &str, entries: &[Entry<'_>]) -> Vec<String> {
     entries.iter().flat_map(of_entry).collect()
 }
 
-/// Those of the row `| `ID` | ... | figures | **verdict** |` that are in none of the texts `given`. That each claim has a
-/// row is another test's matter.
+/// Those of the row `| `ID` | ... | figures | **verdict** |` that are in none of the texts `given`. That each claim has
+/// a row is another test's matter.
 fn missing(readme: &str, id: &str, given: &[&str]) -> Vec<String> {
     let head = format!("| `{id}` |");
     let rows = readme

@@ -42,6 +42,9 @@ pub struct TableArgs {
     /// `goodput_bps,queue_wait_ms_p99`; not of versus [default: all but p50, p95 and p99 one by one]
     #[arg(long, value_name = "NAMES", value_delimiter = ',')]
     pub columns: Vec<String>,
+    /// Only this law, by its label; repeatable; not of versus [default: all]
+    #[arg(long = "law", value_name = "LAW")]
+    pub laws: Vec<String>,
     /// Of versus only this matrix
     #[arg(long, value_parser = NAMES, conflicts_with = "csv")]
     pub metric: Option<String>,
@@ -77,6 +80,7 @@ pub fn table(args: &TableArgs) -> Result<(), Failure> {
     };
     let asked = Asked {
         columns: args.columns.clone(),
+        laws: laws(args, &summary)?,
         metric: args.metric.clone(),
     };
     let text = print::tables(&summary, &links, tables, form, &asked)
@@ -99,6 +103,17 @@ pub fn table(args: &TableArgs) -> Result<(), Failure> {
             output::print(&format!("{}\n", path.display()))
         }
         None => output::print(&text),
+    }
+}
+
+fn laws(args: &TableArgs, summary: &Summary) -> Result<Vec<String>, Failure> {
+    match args.laws.iter().find(|law| !summary.laws.contains(law)) {
+        None => Ok(args.laws.clone()),
+        Some(unknown) => Err(Failure::Invalid(format!(
+            "{}: --law {unknown} is none of its laws: {}",
+            args.folder.display(),
+            summary.laws.join(", ")
+        ))),
     }
 }
 

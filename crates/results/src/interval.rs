@@ -74,6 +74,19 @@ impl Stat {
         })
     }
 
+    /// The same of values that were counted in bins, each the middle of one whose half is at most this part of it: a
+    /// mean may be off by so much whatever the seeds say, so the interval is that much longer on both sides.
+    pub fn counted(values: &[f64], range: RangeInclusive<f64>, half_bin: f64) -> Option<Self> {
+        let stat = Self::within(values, range.clone())?;
+        let off = stat.mean.abs() * half_bin;
+        Some(Self {
+            ci95_half_width: stat.ci95_half_width.map(|half| half + off),
+            ci95_low: stat.ci95_low.map(|low| (low - off).max(range.start().min(stat.mean))),
+            ci95_high: stat.ci95_high.map(|high| (high + off).min(range.end().max(stat.mean))),
+            ..stat
+        })
+    }
+
     /// The ends of an interval that is shorter on one side than on the other, since a figure cannot be what is beyond.
     pub fn cut(&self) -> Option<(f64, f64)> {
         let (low, high) = self.ci95_low.zip(self.ci95_high)?;
@@ -223,6 +236,23 @@ mod tests {
         assert_eq!(few.cut(), Some((0.0, few.mean + few.ci95_half_width.unwrap())));
         let inside = Stat::within(&[0.4, 0.5, 0.6], 0.0..=1.0).unwrap();
         assert_eq!((inside, inside.cut()), (Stat::of(&[0.4, 0.5, 0.6]).unwrap(), None));
+    }
+
+    #[test]
+    fn an_interval_is_no_finer_than_the_bins_of_its_values() {
+        // Goal: where seeds fall into two neighbouring bins the interval is of the bins too, and not of rounding alone.
+        let seeds = [71.565, 72.09, 72.09, 72.09];
+        let (plain, counted) = (
+            Stat::of(&seeds).unwrap(),
+            Stat::counted(&seeds, 0.0..=f64::INFINITY, 0.004).unwrap(),
+        );
+        let half = counted.ci95_half_width.unwrap();
+        assert!((half - plain.ci95_half_width.unwrap() - 0.004 * plain.mean).abs() < 1e-12);
+        assert!((counted.ci95_high.unwrap() - counted.mean - half).abs() < 1e-12 && counted.cut().is_none());
+        assert_eq!(
+            Stat::counted(&[72.09; 3], 0.0..=1e9, 0.004).unwrap().ci95_half_width,
+            None
+        );
     }
 
     #[test]

@@ -8,7 +8,8 @@ use fadelab_run::record::FlowCounters;
 use crate::bins::{self, SWING_BIN_NS};
 use crate::counters::per_us;
 use crate::fairness;
-use crate::{Run, interval, percentiles};
+use crate::interval::{self, Stat};
+use crate::{Run, percentiles};
 
 /// A figure of a link in a run. Those about flows are over the flows whose data cross the link.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -82,6 +83,21 @@ impl Metric {
             | Self::AirLossExact
             | Self::RetransmitRate => 0.0..=1.0,
             _ => 0.0..=f64::INFINITY,
+        }
+    }
+}
+
+impl Metric {
+    /// Mean and interval of its values.
+    pub(crate) fn stat(self, values: &[f64]) -> Option<Stat> {
+        match self {
+            Self::RttP50
+            | Self::RttP95
+            | Self::RttP99
+            | Self::QueueWaitP50
+            | Self::QueueWaitP95
+            | Self::QueueWaitP99 => Stat::counted(values, self.range(), percentiles::HALF_BIN),
+            _ => Stat::within(values, self.range()),
         }
     }
 }

@@ -4,6 +4,9 @@ use fadelab_path::histogram::Histogram;
 
 use crate::Run;
 
+/// Half a bin of counted delays, as a part of its middle, at most (`fadelab_path::histogram`: 128 bins an octave).
+pub(crate) const HALF_BIN: f64 = 1.0 / 256.0;
+
 /// The percentiles that figures are of.
 pub(crate) const PERCENTS: [u64; 3] = [50, 95, 99];
 

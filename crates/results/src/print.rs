@@ -32,6 +32,8 @@ pub struct Asked {
     /// The columns of figures that a table shows, by heading or its beginning; in CSV by the name of the figure. All
     /// usual ones where it names none.
     pub columns: Vec<String>,
+    /// Labels of the only laws, as the table of laws has them; all where there is none. Matrices have all.
+    pub laws: Vec<String>,
     /// The only figure of laws beside each other, one of [`crate::table::versus::NAMES`].
     pub metric: Option<String>,
 }
@@ -49,9 +51,7 @@ pub fn tables(
 ) -> Result<String, String> {
     match form {
         Form::Csv => {
-            let all = tables
-                .iter()
-                .map(|&which| csv::table(summary, links, which, &asked.columns));
+            let all = tables.iter().map(|&which| csv::table(summary, links, which, asked));
             all.collect()
         }
         Form::Latex | Form::Markdown => markup::tables(summary, links, tables, form, asked),

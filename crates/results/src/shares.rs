@@ -1,7 +1,6 @@
 //! Who got what: the flows that cross a link, group by group (`[flow.NAME]` of a scenario), over the measured interval.
 
 use std::collections::BTreeMap;
-use std::ops::RangeInclusive;
 
 use serde::Serialize;
 
@@ -40,12 +39,13 @@ enum What {
 }
 
 impl What {
-    /// The values that it can have.
-    fn range(self) -> RangeInclusive<f64> {
+    /// Mean and interval of its values.
+    fn stat(self, values: &[f64]) -> Option<Stat> {
         match self {
-            Self::Of(metric) => metric.range(),
-            Self::Part => 0.0..=1.0,
-            Self::Window | Self::Convergence | Self::Wait(_) => 0.0..=f64::INFINITY,
+            Self::Of(metric) => metric.stat(values),
+            Self::Part => Stat::within(values, 0.0..=1.0),
+            Self::Window | Self::Convergence => Stat::within(values, 0.0..=f64::INFINITY),
+            Self::Wait(_) => Stat::counted(values, 0.0..=f64::INFINITY, percentiles::HALF_BIN),
         }
     }
 }
@@ -161,8 +161,9 @@ pub const SHARE_METRICS: [ShareMetric; SHARE_METRICS_N] = [
     info(
         "convergence_s",
         "s",
-        "from the last start until the group's part of the payload stays for 5 s within 25 % of its fair one, the same \
-         for every flow (Dong et al., NSDI 2015); null where it never does and without a series",
+        "from the last start until the group's part of the payload, and that of all others, stay for 5 s within 25 % \
+         of their fair ones, the same for every flow (Dong et al., NSDI 2015); null where they never do and without a \
+         series",
         What::Convergence,
     ),
 ];
@@ -297,7 +298,7 @@ pub(crate) fn shares(point: &[(String, String)], link: &str, contender: &Contend
         let values = figures_of.remove(&group.name).unwrap_or_default();
         let stat = |place: usize| {
             let known: Vec<f64> = values.values().filter_map(|run| run[place]).collect();
-            let stat = Stat::within(&known, SHARE_METRICS[place].what.range())?;
+            let stat = SHARE_METRICS[place].what.stat(&known)?;
             let is_time = matches!(SHARE_METRICS[place].what, What::Convergence);
             // Where it never comes in some runs there is no mean of all; and what is never negative and mostly short
             // has no interval on both sides of its mean.

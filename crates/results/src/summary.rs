@@ -116,7 +116,7 @@ impl Group {
                 .iter()
                 .filter_map(|figures| figures.get(info.metric))
                 .collect();
-            if let Some(stat) = Stat::within(&values, info.metric.range()) {
+            if let Some(stat) = info.metric.stat(&values) {
                 self.metrics.insert(info.name, stat);
             }
         }

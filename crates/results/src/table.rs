@@ -98,9 +98,11 @@ fn view(summary: &Summary, link: String, which: Columns) -> View {
     keys.push("law".to_owned());
     let texts = |column: &Column| groups.iter().map(|(_, group)| (column.cell)(group)).collect::<Vec<_>>();
     let asked = ASKED.iter().filter(|_| which == Columns::All);
-    let mut columns: Vec<(&Column, Vec<Option<String>>)> = COLUMNS
+    let usual = COLUMNS
         .iter()
-        .chain(asked)
+        .filter(|usual| asked.clone().all(|column| column.heading != usual.heading));
+    let mut columns: Vec<(&Column, Vec<Option<String>>)> = usual
+        .chain(asked.clone())
         .map(|column| (column, texts(column)))
         .collect();
     columns.retain(|(_, cells)| cells.iter().any(Option::is_some));
@@ -183,7 +185,7 @@ fn groups_text(summary: &Summary, link: &str, width: Option<usize>, colour: bool
     for matrix in &matrices {
         table(&matrix.about, &matrix.view);
     }
-    if let Some(shares) = shares::view(summary, link, Columns::Usual) {
+    if let Some(shares) = shares::view(summary, link, Columns::Usual, &[]) {
         if matrices.is_empty() || shares.rows.len() <= GROUPS_MAX {
             table("by group of flows", &shares);
         } else {

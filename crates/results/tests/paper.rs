@@ -290,7 +290,7 @@ fn csv_has_numbers_in_columns_of_their_own() {
     assert!(
         refusal
             .unwrap_err()
-            .starts_with("no figure is called price; there are: utilisation, ")
+            .starts_with("no figure of the CSV is called price; there are: utilisation, ")
     );
     assert!(lines.iter().all(|line| line.len() == lines[0].len()));
     assert_eq!(

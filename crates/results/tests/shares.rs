@@ -5,7 +5,8 @@ mod common;
 use std::sync::Arc;
 
 use common::{Lab, SECOND, flow, provenance, spec, two_laws};
-use fadelab_results::report::paper::{Figures, Request};
+use fadelab_results::print::{self, Asked, Form, Tables};
+use fadelab_results::report::paper::{Choice, Drawn, Figures, Request};
 use fadelab_results::{Summary, Target, table, write};
 use fadelab_run::flow::FlowSpec;
 use fadelab_run::spec::RunSpec;
@@ -118,20 +119,72 @@ fn table_page_and_file_name_each_law() {
     assert_eq!(experiment.runs[0].spec.duration_ns, 60 * SECOND);
 }
 
+/// A figure as wide as both columns of a paper.
+fn drawn(lab: &Lab, name: &str, state: Choice) -> Drawn {
+    let experiment = lab.experiment();
+    let figures = Figures::of(&experiment, &Summary::of(&experiment)).unwrap();
+    let request = Request {
+        name: name.to_owned(),
+        width: 182.0,
+        state,
+        ..Request::default()
+    };
+    figures.draw(&request).unwrap().unwrap()
+}
+
+#[test]
+fn means_of_flows_are_of_each_law() {
+    // Goal: two laws that share a link are two lines over time, each with its label, and not one that no flow has.
+    let mean = Choice {
+        flows: Some("mean"),
+        ..Choice::default()
+    };
+    let svg = drawn(&mixture(), "goodput", mean.clone()).svg;
+    assert!(
+        svg.contains(">reno<") && svg.contains(">cubic<") && !svg.contains(">reno/cubic<"),
+        "{svg}"
+    );
+    // Of two seeds the band is the range, and says so.
+    let mut two = mixture();
+    two.runs.retain(|run| run.seed < 3);
+    let interval = Choice {
+        interval: Some(true),
+        ..mean
+    };
+    assert!(
+        drawn(&two, "goodput", interval.clone())
+            .note
+            .ends_with("band: lowest to highest")
+    );
+    assert!(
+        drawn(&mixture(), "goodput", interval)
+            .note
+            .ends_with("band: 95 % interval of the mean")
+    );
+}
+
+#[test]
+fn a_column_that_is_asked_for_has_its_interval() {
+    // Goal: of groups, Jain's index and round trips by name come with what the seeds say of them; a table of one law
+    // has no column that tells laws apart, nor one of groups that their laws tell apart.
+    let summary = Summary::of(&mixture().experiment());
+    let asked = Asked {
+        columns: vec!["window".to_owned(), "share".to_owned()],
+        laws: vec!["reno/cubic".to_owned()],
+        ..Asked::default()
+    };
+    let links = ["bottleneck".to_owned()];
+    let table = print::tables(&summary, &links, &[Tables::Groups], Form::Markdown, &asked).unwrap();
+    assert!(table.contains("| sender | window (pkt) | share (%) |"), "{table}");
+    let row = table.lines().find(|line| line.starts_with("| reno |")).unwrap();
+    assert_eq!(row.matches(" ± ").count(), 2, "{table}");
+}
+
 #[test]
 fn distributions_tell_the_groups_apart() {
     // Goal: where two laws share a link their queueing delays and round trips are two lines, with the names and colours
     // of their laws; a law that has it alone has one, under its name.
-    let drawn = |lab: &Lab, name: &str| {
-        let experiment = lab.experiment();
-        let figures = Figures::of(&experiment, &Summary::of(&experiment)).unwrap();
-        let request = Request {
-            name: name.to_owned(),
-            width: 182.0,
-            ..Request::default()
-        };
-        figures.draw(&request).unwrap().unwrap()
-    };
+    let drawn = |lab: &Lab, name: &str| drawn(lab, name, Choice::default());
     for name in ["wait-distribution", "rtt-distribution"] {
         let shared = drawn(&mixture(), name);
         assert!(

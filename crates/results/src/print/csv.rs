@@ -3,7 +3,7 @@
 use std::borrow::Cow;
 use std::collections::BTreeMap;
 
-use super::Tables;
+use super::{Asked, Tables};
 use crate::Summary;
 use crate::distinct::in_order;
 use crate::interval::Stat;
@@ -18,11 +18,12 @@ struct Row<'a> {
     metrics: Cow<'a, BTreeMap<&'static str, Stat>>,
 }
 
-/// The table; empty without rows. `columns` names its figures, or how they begin; all where it names none.
+/// The table; empty without rows.
 ///
 /// # Errors
 /// A name that none has: what was given, and what there is.
-pub fn table(summary: &Summary, links: &[String], which: Tables, columns: &[String]) -> Result<String, String> {
+pub fn table(summary: &Summary, links: &[String], which: Tables, asked: &Asked) -> Result<String, String> {
+    let is_law = |law: &String| asked.laws.is_empty() || asked.laws.contains(law);
     let is_asked = |link: &String| links.contains(link);
     let (keys, metrics, rows): (&[&str], Vec<(&str, &str)>, Vec<Row>) = match which {
         Tables::Laws => (
@@ -31,7 +32,7 @@ pub fn table(summary: &Summary, links: &[String], which: Tables, columns: &[Stri
             summary
                 .groups
                 .iter()
-                .filter(|group| is_asked(&group.link))
+                .filter(|group| is_asked(&group.link) && is_law(&group.law))
                 .map(|group| Row {
                     point: &group.point,
                     keys: vec![group.link.clone(), group.law.clone()],
@@ -45,7 +46,7 @@ pub fn table(summary: &Summary, links: &[String], which: Tables, columns: &[Stri
             summary
                 .shares
                 .iter()
-                .filter(|share| is_asked(&share.link))
+                .filter(|share| is_asked(&share.link) && is_law(&share.law))
                 .map(|share| Row {
                     point: &share.point,
                     keys: vec![
@@ -73,7 +74,7 @@ pub fn table(summary: &Summary, links: &[String], which: Tables, columns: &[Stri
     if rows.is_empty() {
         return Ok(String::new());
     }
-    Ok(written(keys, &chosen(metrics, columns)?, &rows))
+    Ok(written(keys, &chosen(metrics, &asked.columns)?, &rows))
 }
 
 /// Those of `metrics` that are asked for, in the order in which they are.
@@ -90,7 +91,10 @@ fn chosen<'a>(metrics: Vec<(&'a str, &'a str)>, columns: &[String]) -> Result<Ve
             .collect();
         if of_name.is_empty() {
             let there: Vec<&str> = metrics.iter().map(|(metric, _)| *metric).collect();
-            return Err(format!("no figure is called {name}; there are: {}", there.join(", ")));
+            return Err(format!(
+                "no figure of the CSV is called {name}; there are: {}",
+                there.join(", ")
+            ));
         }
         all.extend(of_name);
     }

@@ -56,22 +56,32 @@ fn collected(summary: &Summary, links: &[String], tables: &[Tables], asked: &Ask
     } else {
         Columns::All
     };
+    // Where columns are chosen each has its interval, if there is one.
+    let without = if asked.columns.is_empty() || summary.seeds.len() == 1 {
+        ""
+    } else {
+        "; without: the same from each seed"
+    };
     let mut all = Vec::new();
-    for view in table::views(summary, which)
+    let is_law = |law: &String| asked.laws.is_empty() || asked.laws.contains(law);
+    for mut view in table::views(summary, which)
         .into_iter()
         .filter(|view| links.contains(&view.link))
     {
         let link = view.link.clone();
+        view.rows.retain(|row| row.keys.last().is_some_and(is_law));
         if tables.contains(&Tables::Laws) {
-            let about = format!("{link}, {}", summary.seeds_text());
+            let about = format!("{link}, {}{without}", summary.seeds_text());
             all.push(Table {
                 view,
                 about,
                 span: None,
             });
         }
-        if let Some(view) = shares::view(summary, &link, which).filter(|_| tables.contains(&Tables::Groups)) {
-            let about = format!("{link}, by group of flows, {}", summary.seeds_text());
+        if let Some(view) =
+            shares::view(summary, &link, which, &asked.laws).filter(|_| tables.contains(&Tables::Groups))
+        {
+            let about = format!("{link}, by group of flows, {}{without}", summary.seeds_text());
             all.push(Table {
                 view,
                 about,

@@ -54,11 +54,14 @@ const HARMS_MAX: usize = 3;
 fn harms(summary: &Summary) -> String {
     let link = summary.bottleneck.as_deref().unwrap_or_default();
     let here: Vec<&Beside> = summary.versus.iter().filter(|beside| beside.link == link).collect();
-    let pairs = in_order(here.iter().map(|beside| (beside.beside.as_str(), beside.law.as_str())));
+    let pairs = in_order(
+        here.iter()
+            .map(|beside| (beside.beside.as_str(), beside.law.as_str(), beside.group.as_deref())),
+    );
     let told: Vec<String> = pairs
         .into_iter()
-        .filter(|(by, to)| by != to)
-        .filter_map(|(by, to)| harm(&here, by, to))
+        .filter(|(by, to, _)| by != to)
+        .filter_map(|(by, to, side)| harm(&here, by, to, side))
         .collect();
     match told.len() {
         0 if is_untested(&here) => {
@@ -84,10 +87,12 @@ fn is_untested(here: &[&Beside]) -> bool {
     judged.peek().is_some() && judged.all(|judged| judged == Judged::OneSeed)
 }
 
-/// What one law takes from another and that one from itself, at the points where it is more beyond the noise.
-fn harm(here: &[&Beside], by: &str, to: &str) -> Option<String> {
+/// What one law takes from another and that one from itself, at the points where it is more beyond the noise; on one
+/// side, where the two differ.
+fn harm(here: &[&Beside], by: &str, to: &str, side: Option<&str>) -> Option<String> {
     let of = |other: &str| {
-        let is_it = move |beside: &&&Beside| beside.beside == other && beside.law == to;
+        let is_it =
+            move |beside: &&&Beside| beside.beside == other && beside.law == to && beside.group.as_deref() == side;
         here.iter().filter(is_it).copied().collect::<Vec<&Beside>>()
     };
     let pair = of(by);
@@ -97,19 +102,16 @@ fn harm(here: &[&Beside], by: &str, to: &str) -> Option<String> {
     };
     let more: Vec<&Beside> = pair.iter().copied().filter(is_more).collect();
     let taken = percents(more.iter().filter_map(|beside| beside.harm))?;
-    let is_there = |own: &&Beside| {
-        more.iter()
-            .any(|beside| beside.point == own.point && beside.group == own.group)
-    };
+    let is_there = |own: &&Beside| more.iter().any(|beside| beside.point == own.point);
     let itself = percents(of(to).into_iter().filter(is_there).filter_map(|beside| beside.harm));
     let at = match (more.len(), pair.len()) {
         (_, 1) => String::new(),
-        (n, all) if pair.iter().all(|beside| beside.group.is_none()) => format!(", at {n} of {all} points"),
-        (n, all) => format!(", in {n} of {all} cases"),
+        (n, all) => format!(", at {n} of {all} points"),
     };
     let than = itself.map_or_else(String::new, |itself| format!(", {to} itself {itself}"));
+    let side = side.map_or_else(String::new, |side| format!(" ({side})"));
     Some(format!(
-        "{by} takes {taken} of the goodput that {to} has alone{than}{at}"
+        "{by} takes {taken} of the goodput that {to}{side} has alone{than}{at}"
     ))
 }
 

@@ -113,7 +113,7 @@ fn table_html(summary: &Summary, view: &View) -> String {
         }
         text.push_str("</ul>");
     }
-    if let Some(shares) = table::shares::view(summary, &view.link, Columns::Usual) {
+    if let Some(shares) = table::shares::view(summary, &view.link, Columns::Usual, &[]) {
         text.push_str(&shares_html(summary, &shares));
     }
     text

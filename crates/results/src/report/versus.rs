@@ -16,7 +16,7 @@ pub struct Panel {
     point: usize,
     /// Name of the link.
     link: String,
-    /// The figure of [`metrics`] that it shows; empty of none of them.
+    /// Name of the figure.
     name: &'static str,
     /// What it shows, with its unit.
     label: String,

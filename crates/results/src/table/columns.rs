@@ -116,8 +116,16 @@ pub(super) const COLUMNS: [Column; 15] = [
     },
 ];
 
-/// Columns that a table has only where they are asked for.
-pub(super) const ASKED: [Column; 9] = [
+/// Columns that a table has only where columns are asked for: with intervals, also those that it has without them
+/// otherwise.
+pub(super) const ASKED: [Column; 16] = [
+    asked("sd", "%", |g| asked_percent(g, Metric::UtilisationSd)),
+    asked("Jain", "1", |g| asked_cell(g, Metric::Jain)),
+    asked("queue", "pkt", |g| asked_cell(g, Metric::QueuePkts)),
+    asked("wait", "ms", |g| asked_cell(g, Metric::QueueWait)),
+    asked("RTT", "ms", |g| asked_cell(g, Metric::Rtt)),
+    asked("drops", "%", |g| asked_percent(g, Metric::DropRate)),
+    asked("marks", "%", |g| asked_percent(g, Metric::MarkRate)),
     asked("RTT p50", "ms", |g| asked_cell(g, Metric::RttP50)),
     asked("RTT p95", "ms", |g| asked_cell(g, Metric::RttP95)),
     asked("RTT p99", "ms", |g| asked_cell(g, Metric::RttP99)),
@@ -136,6 +144,10 @@ const fn asked(heading: &'static str, unit: &'static str, cell: fn(&Group) -> Op
         rank: 0,
         cell,
     }
+}
+
+fn asked_percent(group: &Group, metric: Metric) -> Option<String> {
+    Some(stat_text(group.stat(metric)?, 100.0))
 }
 
 fn asked_cell(group: &Group, metric: Metric) -> Option<String> {

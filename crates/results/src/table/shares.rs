@@ -1,5 +1,6 @@
 //! The table of who got what of a link: a row per group of flows, in the terminal as text and on the page as HTML.
 
+use crate::distinct::in_order;
 use crate::shares::Share;
 use crate::summary::Summary;
 use crate::swept;
@@ -38,8 +39,15 @@ const COLUMNS: [Column; 11] = [
     }),
 ];
 
-/// Columns that the table has only where they are asked for.
-const ASKED: [Column; 9] = [
+/// Columns that the table has only where columns are asked for: with intervals, also those that it has without them
+/// otherwise.
+const ASKED: [Column; 13] = [
+    ("Jain", "1", |share| {
+        Some(stat_text(share.stat("jain").filter(|_| share.flows > 1)?, 1.0))
+    }),
+    ("RTT", "ms", |share| cell(share, "rtt_ms_mean", 1.0)),
+    ("window", "pkt", |share| cell(share, "cwnd_pkts_mean", 1.0)),
+    ("resent", "%", |share| cell(share, "retransmit_rate", 100.0)),
     ("RTT p50", "ms", |share| cell(share, "rtt_ms_p50", 1.0)),
     ("RTT p95", "ms", |share| cell(share, "rtt_ms_p95", 1.0)),
     ("RTT p99", "ms", |share| cell(share, "rtt_ms_p99", 1.0)),
@@ -60,26 +68,33 @@ fn percentiles(share: &Share, names: [&str; 3]) -> Option<String> {
 }
 
 /// The table of a link that several groups of flows share. `group` of a row is the place among the summary's shares.
-pub fn view(summary: &Summary, link: &str, which: Columns) -> Option<View> {
-    let here = summary
-        .shares
-        .iter()
-        .enumerate()
-        .filter(|(_, share)| share.link == link);
-    let shares: Vec<(usize, &Share)> = here.collect();
+/// `laws` are the labels of the only laws that it has, all where there is none.
+pub fn view(summary: &Summary, link: &str, which: Columns, laws: &[String]) -> Option<View> {
+    let is_here = |share: &Share| share.link == link && (laws.is_empty() || laws.contains(&share.law));
+    let shares = summary.shares.iter().enumerate().filter(|(_, share)| is_here(share));
+    let shares: Vec<(usize, &Share)> = shares.collect();
     let first = shares.first()?.1;
     let keys = swept::names(shares.iter().map(|(_, share)| &share.point));
+    // A column of a paper has no room for names of groups that their laws tell apart.
+    let who = |share: &Share| (share.point.clone(), share.law.clone(), share.sender.clone());
+    let told = in_order(shares.iter().map(|(_, share)| who(share))).len() == shares.len();
+    let is_grouped = which == Columns::Usual || !told;
     let of_law = shares.iter().any(|(_, share)| share.law != first.law);
     let key_cells = |share: &Share| {
         let law = of_law.then(|| share.law.clone());
-        let own = [share.group.clone(), share.sender.clone()];
+        let own = is_grouped
+            .then(|| share.group.clone())
+            .into_iter()
+            .chain([share.sender.clone()]);
         let coordinates = swept::coordinates(&share.point, &keys).into_iter();
         coordinates.chain(law).chain(own).collect()
     };
     let asked = ASKED.iter().filter(|_| which == Columns::All);
-    let shown: Vec<&Column> = COLUMNS
+    let usual = COLUMNS
         .iter()
-        .chain(asked)
+        .filter(|usual| asked.clone().all(|column| column.0 != usual.0));
+    let shown: Vec<&Column> = usual
+        .chain(asked.clone())
         .filter(|(_, _, cell)| shares.iter().any(|(_, share)| cell(share).is_some()))
         .collect();
     let rows = shares.iter().map(|&(group, share)| ViewRow {
@@ -94,7 +109,8 @@ pub fn view(summary: &Summary, link: &str, which: Columns) -> Option<View> {
     let rows = rows.collect();
     let mut keys = swept::shorts(&keys);
     keys.extend(of_law.then(|| "law".to_owned()));
-    keys.extend(["group".to_owned(), "sender".to_owned()]);
+    keys.extend(is_grouped.then(|| "group".to_owned()));
+    keys.push("sender".to_owned());
     Some(View {
         link: link.to_owned(),
         keys,

@@ -75,8 +75,8 @@ const MATRICES: [Shown; 4] = [
         name: NAMES[3],
         label: "Fair after (s)",
         part: |_| None,
-        about: "seconds until the law in the row has its fair share, within 25 % for 5 s: median of the runs, in \
-                brackets least and most; so many of the runs, where not all",
+        about: "seconds until both have their fair shares, within 25 % for 5 s: median of the runs, in brackets least \
+                and most; so many of the runs, where not all",
         about_alike: "",
         cell: |beside, wide| Some(fair_after(&beside.convergence, wide)),
     },
@@ -90,7 +90,11 @@ fn fair_after(times: &Times, is_wide: bool) -> String {
         return format!("never ({in_runs})");
     };
     let Some(median) = times.median_s.map(&digits) else {
-        return format!("in {in_runs} ({}..{})", digits(least), digits(most));
+        return if times.reached == 1 {
+            format!("{} (in {in_runs})", digits(least))
+        } else {
+            format!("in {in_runs} ({}..{})", digits(least), digits(most))
+        };
     };
     match (digits(least), digits(most)) {
         _ if times.reached < times.of && !is_wide => format!("{median} ({in_runs})"),
