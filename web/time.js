@@ -206,7 +206,8 @@ function flowFigure(spec) {
 	const bin_s = panel.flow_bin_s * k;
 	const bins = bin_s > panel.sample_s ? `${round(bin_s)} s bins` : `every ${round(bin_s)} s`;
 	const over = seeds.length > 1 ? ` and ${seeds.length} seeds` : `, ${seedText}`;
-	const mean = `mean of ${which}${over}, ${bandText(seeds.length)}`;
+	const each = laws.some((law) => law.senders) ? ", by law," : "";
+	const mean = `mean of ${which}${each}${over}, ${bandText(seeds.length)}`;
 	const note = `${spec.unit}, ${bins}, ${lines ? `each of ${which}, ${seedText}` : mean}`;
 	return overTime(panel, { ...spec, apart: lines && chosen > 1, byFlow: true }, laws, marks, [], times, note);
 }
@@ -238,7 +239,7 @@ function rangeOf(spec, marks, [from, to], times) {
 function lineEntries(marks) {
 	const lines = marks.filter(({ kind }) => kind === "line");
 	const firsts = unique(lines.map(({ label }) => label)).map((label) => lines.find((line) => line.label === label));
-	return firsts.map(({ label, colour, dash }) => ({ label, colour, dash: dash ?? [], always: true }));
+	return firsts.map(({ label, colour, dash, ownDash }) => ({ label, colour, dash: dash ?? [], ownDash, always: true }));
 }
 
 // One panel with all laws, or one per law: `marks[i]` are those of `laws[i]`.

@@ -32,7 +32,9 @@ function watchLines(curves, rows, times, panel, choices) {
 	return rows.map(({ y, flow }, i) => {
 		const own = flow == null ? {} : ownLook(lawOf(panel, curves), flow);
 		const named = flow == null ? {} : { flow: panel.flows[flow], ...own };
-		if (own.label && own.label !== label) named.label = `${own.label} (${label})`;
+		// A law beside another has the colour that it has alone, and another line.
+		const mixed = { label: `${own.label} (${label})`, dash: DASHES[2], ownDash: true };
+		if (own.label && own.label !== label) Object.assign(named, mixed);
 		const look = { dash: lawDash(curves.law), width: n > 12 ? 1 : 1.4, alpha: alpha(i) };
 		return { label, ...many, ...look, y: choices ? twice(y) : y, ...named };
 	});
