@@ -239,7 +239,8 @@ function rangeOf(spec, marks, [from, to], times) {
 function lineEntries(marks) {
 	const lines = marks.filter(({ kind }) => kind === "line");
 	const firsts = unique(lines.map(({ label }) => label)).map((label) => lines.find((line) => line.label === label));
-	return firsts.map(({ label, colour, dash, ownDash }) => ({ label, colour, dash: dash ?? [], ownDash, always: true }));
+	const entry = ({ label, colour, dash, ownDash }) => ({ label, colour, dash: dash ?? [], ownDash, always: true });
+	return firsts.map(entry);
 }
 
 // One panel with all laws, or one per law: `marks[i]` are those of `laws[i]`.
