@@ -11,6 +11,7 @@ use common::transfer::{Showed, load, shaped, transfer_under};
 use common::{Pair, possible, unique};
 use fadelab_kernel::Version;
 use fadelab_kernel::sender::{Sender, Unit};
+use fadelab_laws::recorded::Receipt;
 use fadelab_laws::{abi, own};
 
 /// The test law `pair`, whose wire no other law has, as a user brings it: a copy of that name, with its receiver.
@@ -131,6 +132,12 @@ fn one_law_under_two_names_answers_once() {
                     flows.any(|flow| !flow.feedback.is_empty())
                 };
                 assert!(heard("10.77.0.1:"), "{case}: {:?}", showed.flows);
+                // The kernel takes one option of a kind: were the other's there first, ours would never be.
+                let mut written = showed.receipts.iter().filter_map(Receipt::was_written).peekable();
+                assert!(
+                    written.peek().is_none() || written.any(|is| is),
+                    "{case}: the other one answers"
+                );
                 assert!(ways.is_empty() || heard("10.77.0.2"), "{case}: {:?}", showed.flows);
             }
         }

@@ -58,6 +58,11 @@ impl Receipt {
         FUNCTIONS[self.function]
     }
 
+    /// Whether the option was written, of a call that tells the law so.
+    pub fn was_written(&self) -> Option<bool> {
+        (self.name() == "ack_written").then_some(self.argument != 0)
+    }
+
     /// Makes the call again and says whether it comes to the same feedback and state.
     ///
     /// A law that users brought may be found at fault, which [`crate::guard::catch`] tells.
