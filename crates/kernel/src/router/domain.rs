@@ -36,10 +36,12 @@ pub fn edge() -> Result<Vec<u8>, CompileError> {
 /// What the edges saw.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct EdgeCounters {
-    /// Packets of our wires that left the domain.
+    /// Packets known to be of our wires that left the domain.
     pub own_packets: u64,
     /// Of them, those whose marks were cleared.
     pub cleared: u64,
+    /// Marked packets, TCP's for all that can be seen, of which nobody can tell whose they are: they keep their mark.
+    pub unknown: u64,
 }
 
 /// Devices of a namespace that are inside: those of this router, of others, and where loaded senders mark.
@@ -150,6 +152,7 @@ impl Domain {
         EdgeCounters {
             own_packets: word(0),
             cleared: word(1),
+            unknown: word(2),
         }
     }
 }
