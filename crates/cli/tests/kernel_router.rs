@@ -223,6 +223,67 @@ fn what_a_killed_router_leaves_the_next_start_removes() {
     );
 }
 
+/// What `fadelab kernel clean` prints.
+fn cleaned() -> String {
+    let output = Command::new(env!("CARGO_BIN_EXE_fadelab"))
+        .args(["kernel", "clean"])
+        .output();
+    let output = output.expect("the binary runs");
+    assert_eq!(output.status.code(), Some(0), "{}", said(&output));
+    said(&output)
+}
+
+#[test]
+fn what_killed_routers_leave_is_listed_and_cleaned() {
+    // Goal: `list` shows the edges that a killed router left closed, with its devices; `clean` removes them, what else
+    // it left, and a filter of ours that no note speaks of, each in a line, and with nothing left it says so; a router
+    // that lives keeps what it has.
+    if !possible() {
+        return;
+    }
+    let (space, other) = (Space::new(), Space::new());
+    let before = space.disciplines();
+    let mut router = space.start("out", &[]);
+    router.is_up();
+    let mut living = other.start("out", &[]);
+    living.is_up();
+    router.signal("KILL");
+    let pid = router.0.id();
+    assert_eq!(router.end().0, None);
+    let edges = format!(
+        "the edges of router law vcp at out in namespace {}, left closed by the killed process {pid}: out-far, side, \
+         side-far\n",
+        space.0
+    );
+    assert!(listed().contains(&edges), "{edges}\n{}", listed());
+    run(&format!(
+        "tc -n {} qdisc add dev side root handle fade: tbf rate 5mbit burst 5kb limit 50kb",
+        space.0
+    ));
+    // Other tests' routers may have removed what does not keep the domain closed.
+    let text = cleaned();
+    assert!(text.contains(&format!("removed {edges}")), "{edges}\n{text}");
+    assert!(
+        text.contains(&format!(
+            "removed a token bucket filter at side in namespace {}",
+            space.0
+        )),
+        "{text}"
+    );
+    assert!(!text.contains(&other.0), "{text}");
+    assert!(!listed().contains(&space.0), "{}", listed());
+    assert_eq!((space.disciplines(), space.notes()), (before, vec![]));
+    assert!(other.disciplines().contains("tbf fade:"));
+    living.signal("INT");
+    assert_eq!(living.end().0, Some(0));
+    // Tests beside this one may have left something by now.
+    let mut tries = 0..100;
+    while cleaned() != "nothing is left that no process or loaded law stands behind\n" {
+        assert!(tries.next().is_some(), "{}", cleaned());
+        std::thread::sleep(Duration::from_millis(100));
+    }
+}
+
 #[test]
 fn a_device_has_one_router_and_two_devices_have_two() {
     // Goal: the second at a device is refused with the process that has it; one at another device of the namespace is

@@ -148,8 +148,8 @@ fn marked(showed: &Showed) -> (u64, u64) {
 
 #[test]
 fn what_may_be_fragmented_stays_unmarked() {
-    // Goal: where the host lets its packets be cut (ip_no_pmtu_disc) data carry the option and no mark; over IPv6, where
-    // nobody on the way cuts, they carry both.
+    // Goal: where the host lets its packets be cut (ip_no_pmtu_disc) data carry the option and no mark; over IPv6,
+    // where nobody on the way cuts, they carry both.
     if !possible(&["ip", "tc", "iperf3"]) {
         return;
     }
