@@ -52,7 +52,9 @@ impl Routing {
         let lines = BufReader::new(child.stdout.take().expect("piped")).lines();
         let said = lines.map_while(Result::ok).find(|line| line.starts_with("closed"));
         let routing = Self(child);
-        assert_eq!(said.as_deref(), Some("closed: outer"));
+        // Where the kernel knows tunnels, each namespace has some of them from the beginning.
+        let closed: Vec<&str> = said.iter().flat_map(|said| said.split_whitespace()).collect();
+        assert!(closed.contains(&"outer"), "{closed:?}");
         routing
     }
 
@@ -96,7 +98,8 @@ fn a_killed_router_leaves_its_edges_closed_and_the_next_takes_them_over() {
     let pid = routing.kill();
     // What any other router's start does leaves the edges alone.
     remove_leftovers();
-    assert_eq!(left_by(pid), Some(vec!["outer".to_owned()]));
+    let left = left_by(pid).expect("its edges are there");
+    assert!(left.contains(&"outer".to_owned()), "{left:?}");
     for _ in 0..1000 {
         sender.send(&to_outer);
     }
@@ -115,7 +118,7 @@ fn a_killed_router_leaves_its_edges_closed_and_the_next_takes_them_over() {
     assert!(counts.ours > 1000 && counts.ours_marked == 0, "{counts:?}");
     assert!(counts.others_marked > 0, "{counts:?}");
     let (kept, devices) = &router.taken_over()[0];
-    assert_eq!((kept.owner.pid, devices.as_slice()), (pid, &["outer".to_owned()][..]));
+    assert_eq!((kept.owner.pid, devices), (pid, &left));
     assert_eq!((router.taken_over().len(), left_by(pid)), (1, None));
     drop(router);
     sender.send(&to_outer);
