@@ -19,7 +19,7 @@ ALWAYS_INLINE u32 mark_is_known(struct __sk_buff *skb, const struct packet *pack
 
 /*
  * A fragment shows no TCP header, and one that comes to an edge alone is known by nobody: only what nobody may cut is
- * marked, neither on its way (RFC 791 section 3.1, RFC 8200 section 5) nor here, where it would be too large.
+ * marked, neither on its way (RFC 791 section 3.1, RFC 8200 section 4.5) nor here, where it would be too large.
  */
 ALWAYS_INLINE u32 mark_stays_whole(struct __sk_buff *skb, const struct packet *packet, u32 link_bytes)
 {

@@ -15,7 +15,7 @@ use std::process::{Child, Command, Stdio};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
-use common::{possible, run};
+use common::{possible, report, run};
 use fadelab_kernel::Version;
 use fadelab_kernel::device::Device;
 use fadelab_kernel::router::{left_edges, remove_leftovers};
@@ -72,9 +72,13 @@ impl Drop for Routing {
     }
 }
 
-/// Kernels whose programs at devices go with their process.
-fn has_links() -> bool {
-    Version::running().is_some_and(|version| version >= Version::LINKS)
+/// Whether edges are links, which a file keeps, and not filters, which the next start of a router removes.
+fn edges_stay() -> bool {
+    let stay = Version::running().is_some_and(|version| version >= Version::LINKS);
+    if !stay {
+        report("skipped: programs at devices are filters before Linux 6.6");
+    }
+    stay
 }
 
 /// The devices that a killed process left closed.
@@ -87,7 +91,7 @@ fn left_by(pid: u32) -> Option<Vec<String>> {
 fn a_killed_router_leaves_its_edges_closed_and_the_next_takes_them_over() {
     // Goal: of our packets none leaves marked when the router is killed, nor while the next one begins, which is told
     // whose edges there were; when that one ends nothing is left, and marks leave.
-    if !possible(&["clang", "ip", "tc"]) || !has_links() {
+    if !possible(&["clang", "ip", "tc"]) || !edges_stay() {
         return;
     }
     let hosts = Hosts::new();
@@ -128,7 +132,7 @@ fn a_killed_router_leaves_its_edges_closed_and_the_next_takes_them_over() {
 #[test]
 fn a_namespace_that_goes_takes_its_edges_along() {
     // Goal: of a killed router whose namespace was deleted nothing is left that the next start of any does not forget.
-    if !possible(&["clang", "ip", "tc"]) || !has_links() {
+    if !possible(&["clang", "ip", "tc"]) || !edges_stay() {
         return;
     }
     let hosts = Hosts::new();

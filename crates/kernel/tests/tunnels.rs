@@ -101,8 +101,8 @@ fn wrapped(arriving: &OwnedFd, at: usize) -> Vec<Left> {
 
 #[test]
 fn tunnels_of_the_kernel_are_closed_at_their_own_device() {
-    // Goal: a tunnel that appears while a router runs is at the edge, and what it wraps has no mark of ours, nor has the
-    // header around it, which copies the ECN field; marks of others stay on both.
+    // Goal: a tunnel that appears while a router runs is at the edge, and what it wraps has no mark of ours, nor has
+    // the header around it, which copies the ECN field; marks of others stay on both.
     if !possible(&["clang", "ip", "tc"]) {
         return;
     }
@@ -133,8 +133,8 @@ fn tunnels_of_the_kernel_are_closed_at_their_own_device() {
 
 #[test]
 fn a_tunnel_of_a_process_is_closed() {
-    // Goal: a device that begins with the IP header (TUN), behind which a process may wrap packets as it likes, gets none
-    // of our marks, and all of others'.
+    // Goal: a device that begins with the IP header (TUN), behind which a process may wrap packets as it likes, gets
+    // none of our marks, and all of others'.
     if !possible(&["clang", "ip", "tc"]) {
         return;
     }
