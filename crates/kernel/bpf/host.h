@@ -36,6 +36,9 @@
 #define MAP_F_NO_PREALLOC 1
 #define SK_STORAGE_GET_F_CREATE 1
 
+/* Of a super-packet each segment. */
+#define MTU_CHECK_SEGMENTS 1
+
 /* How libbpf reads the definition of a map: numbers are array bounds. */
 #define MAP_NUMBER(name, value) int(*name)[value]
 
@@ -69,6 +72,8 @@ static long (*const bpf_load_hdr_opt)(struct bpf_sock_ops *context, void *to, u3
 static long (*const bpf_store_hdr_opt)(struct bpf_sock_ops *context, const void *from, u32 len,
                                        u64 flags) = (void *)143;
 static long (*const bpf_reserve_hdr_opt)(struct bpf_sock_ops *context, u32 len, u64 flags) = (void *)144;
+static long (*const bpf_check_mtu)(struct __sk_buff *skb, u32 ifindex, u32 *mtu_bytes, s32 difference,
+                                   u64 flags) = (void *)163;
 static long (*const bpf_timer_init)(void *timer, void *map, u64 flags) = (void *)169;
 static long (*const bpf_timer_set_callback)(void *timer, void *callback) = (void *)170;
 static long (*const bpf_timer_start)(void *timer, u64 ns, u64 flags) = (void *)171;

@@ -17,6 +17,22 @@ ALWAYS_INLINE u32 mark_is_known(struct __sk_buff *skb, const struct packet *pack
 	return !CARRIES_FEEDBACK || has_option(skb, packet->tcp_at, packet->tcp_end);
 }
 
+/*
+ * A fragment shows no TCP header, and one that comes to an edge alone is known by nobody: only what nobody may cut is
+ * marked, neither on its way (RFC 791 section 3.1, RFC 8200 section 4.5) nor here, where it would be too large.
+ */
+ALWAYS_INLINE u32 mark_stays_whole(struct __sk_buff *skb, const struct packet *packet, u32 link_bytes)
+{
+	u32 mtu_bytes = 0;
+
+	if (packet->may_fragment)
+		return 0;
+	/* What counts of a super-packet are its segments; the helper then takes no difference of lengths. */
+	if (skb->gso_segs > 1)
+		return !bpf_check_mtu(skb, 0, &mtu_bytes, 0, MTU_CHECK_SEGMENTS);
+	return !bpf_check_mtu(skb, 0, &mtu_bytes, (s32)(link_bytes - packet->ip_at), 0);
+}
+
 ALWAYS_INLINE int mark(struct __sk_buff *skb, u32 at)
 {
 	struct bpf_sock *sk = skb->sk;
@@ -27,7 +43,8 @@ ALWAYS_INLINE int mark(struct __sk_buff *skb, u32 at)
 		return TC_ACT_UNSPEC;
 	packet_parse(skb, at, &packet);
 	/* ACKs alone stay unmarked. */
-	if (packet.tcp_at && packet.has_data && packet.ecn != (f->ecn & 3) && mark_is_known(skb, &packet))
+	if (packet.tcp_at && packet.has_data && packet.ecn != (f->ecn & 3) && mark_is_known(skb, &packet) &&
+	    mark_stays_whole(skb, &packet, at))
 		packet_set_ecn(skb, &packet, f->ecn & 3);
 	return TC_ACT_UNSPEC;
 }

@@ -34,11 +34,11 @@ struct packet {
 	u32 tcp_end;  /* offset behind the TCP options */
 	u32 has_data; /* 1: it carries payload */
 	u16 ip_id;
-	u8 has_id;  /* 1: it has an IP ID */
-	u8 counts;  /* 1: what offload joins into it has IDs that count up, since it may be fragmented */
-	u8 ecn;     /* enum law_ecn */
-	u8 version; /* 4 or 6; 0: the packet is not IP */
-	u8 field;   /* the byte with the ECN field */
+	u8 has_id;       /* 1: it has an IP ID */
+	u8 may_fragment; /* 1: it may be cut on its way; what offload joins into it has IDs that count up then */
+	u8 ecn;          /* enum law_ecn */
+	u8 version;      /* 4 or 6; 0: the packet is not IP */
+	u8 field;        /* the byte with the ECN field */
 };
 
 /*
@@ -108,7 +108,7 @@ ALWAYS_INLINE void packet_ipv4(struct __sk_buff *skb, struct packet *packet)
 	packet->ecn = header[1] & 3;
 	packet->ip_id = (u16)((u32)header[4] << 8 | header[5]);
 	packet->has_id = 1;
-	packet->counts = !(header[6] & PACKET_DONT_FRAGMENT);
+	packet->may_fragment = !(header[6] & PACKET_DONT_FRAGMENT);
 	header_bytes = (header[0] & 15) * 4;
 	/* The length of a super-packet that the device will cut stands in no header. */
 	end = skb->gso_segs > 1 ? skb->len : packet->ip_at + ((u32)header[2] << 8 | header[3]);
@@ -196,7 +196,7 @@ ALWAYS_INLINE void packet_parse(struct __sk_buff *skb, u32 link_bytes, struct pa
 	u32 protocol = packet_protocol(skb, link_bytes, &packet->ip_at);
 
 	packet->tcp_at = packet->tcp_end = packet->has_data = 0;
-	packet->ip_id = packet->has_id = packet->counts = 0;
+	packet->ip_id = packet->has_id = packet->may_fragment = 0;
 	packet->ecn = packet->version = packet->field = 0;
 	if (protocol == ETHER_IPV4)
 		packet_ipv4(skb, packet);

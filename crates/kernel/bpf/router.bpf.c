@@ -222,7 +222,7 @@ ALWAYS_INLINE void seen_roles(struct seen *seen)
 	seen->law.segments = seen->segments;
 	seen->law.roles = law_roles(seen->law.role, seen->segments);
 	if (seen->packet.has_id)
-		seen->law.roles_known = seen->packet.counts ? fixed_min(seen->segments, LAW_ROLES_MAX) : 1;
+		seen->law.roles_known = seen->packet.may_fragment ? fixed_min(seen->segments, LAW_ROLES_MAX) : 1;
 }
 
 /* Looks at a packet; needs no lock. */

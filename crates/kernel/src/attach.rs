@@ -96,22 +96,39 @@ fn take_away(filter: &FilterRecord) {
 }
 
 impl Attached {
+    /// Has a link stay at its device when the process ends, held by the file `pin` of a BPF file system; a filter does
+    /// so by itself.
+    ///
+    /// # Errors
+    /// When the link cannot be kept there.
+    pub(crate) fn pin(&self, pin: &Path) -> Result<(), LoadError> {
+        let Self::Link(link) = self else { return Ok(()) };
+        let path = CString::new(pin.as_os_str().as_bytes()).expect("a path of ours has no zero byte");
+        // SAFETY: the descriptor is open and the path ends in a zero byte.
+        let status = unsafe { libbpf_sys::bpf_obj_pin(link.as_raw_fd(), path.as_ptr()) };
+        if status < 0 {
+            let error = std::io::Error::from_raw_os_error(-status);
+            return Err(LoadError::system(pin.display().to_string(), &error));
+        }
+        Ok(())
+    }
+
+    /// Takes a link from its device at once, whatever else holds it.
+    pub(crate) fn detach(&self) {
+        if let Self::Link(link) = self {
+            // SAFETY: the descriptor is open. One whose device is gone is detached already.
+            unsafe { libbpf_sys::bpf_link_detach(link.as_raw_fd()) };
+        }
+    }
+
     /// Leaves the program where it is: a link in the file `pin` of a BPF file system, a filter as it is.
     ///
     /// # Errors
     /// When the link cannot be kept there.
     pub fn keep(self, pin: &Path) -> Result<Option<FilterRecord>, LoadError> {
+        self.pin(pin)?;
         match &self {
-            Self::Link(link) => {
-                let path = CString::new(pin.as_os_str().as_bytes()).expect("a path of ours has no zero byte");
-                // SAFETY: the descriptor is open and the path ends in a zero byte.
-                let status = unsafe { libbpf_sys::bpf_obj_pin(link.as_raw_fd(), path.as_ptr()) };
-                if status < 0 {
-                    let error = std::io::Error::from_raw_os_error(-status);
-                    return Err(LoadError::system(pin.display().to_string(), &error));
-                }
-                Ok(None)
-            }
+            Self::Link(_) => Ok(None),
             Self::Filter(record) => {
                 let record = record.clone();
                 std::mem::forget(self);
@@ -155,8 +172,22 @@ pub(crate) fn pin(number: usize) -> String {
 /// Whether a link in a file of a BPF file system is still at its device; `None` without such a file.
 pub(crate) fn is_linked(pin: &Path) -> Option<bool> {
     let info = Link::open(pin).ok()?.info().ok()?;
-    // A device that goes leaves its links behind, at no device.
-    Some(matches!(info.info, LinkTypeInfo::Tcx(TcxLinkInfo { ifindex: 1.., .. })))
+    Some(device_of(&info.info).is_some())
+}
+
+/// The number of the device at which such a link is, where it is at any.
+pub(crate) fn linked_at(pin: &Path) -> Option<u32> {
+    device_of(&Link::open(pin).ok()?.info().ok()?.info)
+}
+
+/// A device that goes leaves its links behind, at no device.
+fn device_of(info: &LinkTypeInfo) -> Option<u32> {
+    match info {
+        LinkTypeInfo::Tcx(TcxLinkInfo {
+            ifindex: ifindex @ 1.., ..
+        }) => Some(*ifindex),
+        _ => None,
+    }
 }
 
 fn link(program: &Program<'_>, index: i32, direction: Direction) -> Result<OwnedFd, libbpf_rs::Error> {

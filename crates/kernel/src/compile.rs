@@ -13,6 +13,7 @@ use thiserror::Error;
 /// Headers that the units share, by the names under which they include them.
 const HEADERS: &[(&str, &str)] = &[
     ("call.h", include_str!("../bpf/call.h")),
+    ("chain.h", include_str!("../bpf/chain.h")),
     ("choose.h", include_str!("../bpf/choose.h")),
     ("control.h", include_str!("../bpf/control.h")),
     ("observe.h", include_str!("../bpf/observe.h")),

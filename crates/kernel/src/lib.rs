@@ -7,6 +7,7 @@
 pub mod attach;
 mod cgroup;
 pub mod check;
+pub mod clean;
 pub mod compile;
 pub mod default;
 pub mod device;

@@ -21,7 +21,7 @@ use crate::object::LoadError;
 use crate::process::{self, Owner};
 use crate::segments::Segments;
 use crate::sender::{LiveFlow, Sender, flows};
-use crate::turn;
+use crate::turn::{self, Turn};
 
 /// What is known of a loaded law.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -72,6 +72,26 @@ pub fn is_lasting() -> bool {
     ancestors.all(|pid| mounts(pid).is_none_or(|there| Some(there) == here))
 }
 
+/// Folders of laws without a note of which: a process was killed while making one, or while removing it.
+pub(crate) fn remove_strays() -> Vec<PathBuf> {
+    // Whoever makes one has the turn until its note is there.
+    let Ok(_turn) = Turn::take() else {
+        return Vec::new();
+    };
+    let folders = fs::read_dir(FOLDER).into_iter().flatten().flatten();
+    let strays = folders
+        .map(|folder| folder.path())
+        .filter(|folder| !folder.join(ENTRY).exists());
+    let remove = |folder: &PathBuf| {
+        unmount(&folder.join(MOUNT));
+        fs::remove_dir_all(folder).is_ok()
+    };
+    let removed = strays.filter(remove).collect();
+    // Only if it is empty.
+    let _ = fs::remove_dir(FOLDER);
+    removed
+}
+
 /// Takes the name: makes the folder of a law that is to be loaded. What a killed process left under it is removed.
 ///
 /// # Errors
@@ -91,6 +111,7 @@ pub fn claim(entry: &Entry) -> Result<(), LoadError> {
     }
     let folder = folder(&entry.name);
     let failed = |error| LoadError::system(folder.display().to_string(), &error);
+    let _turn = Turn::take().map_err(failed)?;
     make(&folder.join(MOUNT)).map_err(failed)?;
     write(entry).map_err(failed)?;
     mount(&folder.join(MOUNT)).map_err(failed)
@@ -263,7 +284,7 @@ pub fn remove_leftovers() -> Result<Vec<String>, LoadError> {
     left.map(|entry| remove(&entry).map(|_| entry.name)).collect()
 }
 
-fn mount(place: &Path) -> io::Result<()> {
+pub(crate) fn mount(place: &Path) -> io::Result<()> {
     let c_string = |bytes: &[u8]| CString::new(bytes).map_err(|_| io::Error::from(io::ErrorKind::InvalidInput));
     let (kind, place) = (c_string(b"bpf")?, c_string(place.as_os_str().as_bytes())?);
     // SAFETY: three strings that end in a zero byte, no flags, no data.
@@ -276,7 +297,7 @@ fn mount(place: &Path) -> io::Result<()> {
 }
 
 /// Also where it is mounted twice or not at all.
-fn unmount(place: &Path) {
+pub(crate) fn unmount(place: &Path) {
     let Ok(place) = CString::new(place.as_os_str().as_bytes()) else {
         return;
     };

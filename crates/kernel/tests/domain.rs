@@ -1,294 +1,23 @@
 //! The closed domain: a router between hosts inside and one outside, and a million packets that cross it.
-#![allow(unsafe_code)]
 
 #[allow(dead_code, reason = "other tests use the rest of it")]
 mod common;
 #[allow(dead_code, reason = "other tests use the rest of it")]
+#[path = "common/forwarding.rs"]
+mod forwarding;
+#[allow(dead_code, reason = "other tests use the rest of it")]
 #[path = "common/packet.rs"]
 mod packet;
 
-use std::io;
-use std::os::fd::{AsRawFd, FromRawFd, OwnedFd};
-use std::path::PathBuf;
-use std::process::Command;
+use std::os::fd::OwnedFd;
 use std::time::Duration;
 
-use common::router::compiled_here;
-use common::{possible, report, run, tap, unique};
-use fadelab_kernel::attach::{Attached, Direction, to_device};
-use fadelab_kernel::compile;
-use fadelab_kernel::device::{Device, within};
+use common::{possible, report, run, tap};
+use fadelab_kernel::attach::{Direction, to_device};
 use fadelab_kernel::object::load;
-use fadelab_kernel::router::{Closed, Options, Router, edge};
-use libbpf_rs::{MapCore, MapFlags, Object};
-use packet::{Made, vcp_option, xcp_option};
-
-/// Counts what comes to a host, by whose it is and whether it is marked, and takes it away.
-const COUNTER: &str = r#"
-#include "host.h"
-struct { MAP_NUMBER(type, MAP_TYPE_ARRAY); MAP_NUMBER(max_entries, 4); u32 *key; u64 *value; } counts SEC(".maps");
-char counter_license[] SEC("license") = "Dual BSD/GPL";
-SEC("tc") int count(struct __sk_buff *skb)
-{
-	u32 is_ipv6 = skb->protocol == host_be16(ETHER_IPV6), marked, key;
-	u8 head[2], last;
-	u64 *counter;
-
-	if (bpf_skb_load_bytes(skb, ETHER_BYTES, head, 2) || bpf_skb_load_bytes(skb, skb->len - 1, &last, 1))
-		return TC_ACT_OK;
-	if (last != 0x55 && last != 0xaa)
-		return TC_ACT_OK;
-	marked = is_ipv6 ? head[1] >> 4 & 3 : head[1] & 3;
-	key = (last == 0xaa ? 2 : 0) + (marked ? 1 : 0);
-	counter = bpf_map_lookup_elem(&counts, &key);
-	if (counter)
-		__sync_fetch_and_add(counter, 1);
-	return TC_ACT_SHOT;
-}
-"#;
-
-/// The last byte of a packet of ours and of another's, by which the counter tells them apart.
-const OURS: u8 = 0x55;
-const OTHERS: u8 = 0xaa;
-
-struct Counter {
-    object: Object,
-    _attached: Attached,
-}
-
-/// Packets by whose they are and whether they are marked.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-struct Counts {
-    ours: u64,
-    ours_marked: u64,
-    others: u64,
-    others_marked: u64,
-}
-
-impl Counter {
-    fn new(bytes: &[u8], device: &Device) -> Self {
-        let object = load(bytes, |_| Ok(())).expect("it loads");
-        let program = object.progs().next().expect("one program");
-        let attached = to_device(&program, device, Direction::Ingress).expect("the device is there");
-        Self {
-            object,
-            _attached: attached,
-        }
-    }
-
-    fn read(&self) -> Counts {
-        let map = self.object.maps().next().expect("one map");
-        let count = |key: u32| {
-            let value = map
-                .lookup(&key.to_ne_bytes(), MapFlags::ANY)
-                .expect("a map")
-                .expect("a value");
-            u64::from_ne_bytes(value.try_into().expect("eight bytes"))
-        };
-        Counts {
-            ours: count(0) + count(1),
-            ours_marked: count(1),
-            others: count(2) + count(3),
-            others_marked: count(3),
-        }
-    }
-}
-
-/// A sender, a router, a host inside and one outside, each a namespace; the router forwards between them.
-struct Hosts {
-    names: [String; 4],
-}
-
-/// The routers' devices and where packets through them go.
-const WAYS: [(&str, u8); 3] = [("left", 1), ("inner", 2), ("outer", 3)];
-
-impl Hosts {
-    fn new() -> Self {
-        let names = [unique("fld"), unique("fld"), unique("fld"), unique("fld")];
-        for name in &names {
-            run(&format!("ip netns add {name}"));
-        }
-        let hosts = Self { names };
-        let router = hosts.name(1);
-        for ((device, net), host) in WAYS.iter().zip([0, 2, 3]) {
-            let host = hosts.name(host);
-            run(&format!(
-                "ip link add wire netns {host} type veth peer name {device} netns {router}"
-            ));
-            run(&format!(
-                "ip -n {router} link set {device} address 02:00:00:00:0{net}:01 up"
-            ));
-            run(&format!("ip -n {host} link set wire address 02:00:00:00:0{net}:02 up"));
-            run(&format!("ip -n {router} addr add 10.0.{net}.1/24 dev {device}"));
-            run(&format!("ip -n {router} addr add fd0{net}::1/64 dev {device} nodad"));
-            run(&format!(
-                "ip -n {router} neigh add 10.0.{net}.2 lladdr 02:00:00:00:0{net}:02 dev {device}"
-            ));
-            run(&format!(
-                "ip -n {router} neigh add fd0{net}::2 lladdr 02:00:00:00:0{net}:02 dev {device}"
-            ));
-        }
-        let forward = "sysctl -qw net.ipv4.ip_forward=1 net.ipv6.conf.all.forwarding=1 net.ipv4.conf.all.rp_filter=0";
-        run(&format!("ip netns exec {router} {forward}"));
-        hosts
-    }
-
-    fn name(&self, host: usize) -> &str {
-        &self.names[host]
-    }
-
-    fn device(&self, host: usize, name: &str) -> Device {
-        Device {
-            name: name.to_owned(),
-            netns: Some(PathBuf::from("/run/netns").join(&self.names[host])),
-        }
-    }
-}
-
-impl Drop for Hosts {
-    fn drop(&mut self) {
-        for name in &self.names {
-            let _ = Command::new("ip").args(["netns", "del", name]).output();
-        }
-    }
-}
-
-/// A packet to the host behind a device of the router.
-fn frame(net: u8, made: &Made, last: u8) -> Vec<u8> {
-    let mut frame = made.frame();
-    frame[..12].copy_from_slice(&[2, 0, 0, 0, 1, 1, 2, 0, 0, 0, 1, 2]);
-    // The addresses stand in both sums: what is added to one word is taken from another.
-    if made.ipv6 {
-        let (source, destination) = ([0xfd, 1], [0xfd, net]);
-        for (at, address) in [(22, source), (38, destination)] {
-            frame[at..at + 16].fill(0);
-            frame[at..at + 2].copy_from_slice(&address);
-            frame[at + 15] = 2;
-        }
-    } else {
-        frame[26..34].copy_from_slice(&[10, 0, 1, 2, 10, 0, net, 2]);
-        frame[24..26].fill(0);
-        let sum = !packet::folded(&frame[14..34]);
-        frame[24..26].copy_from_slice(&sum.to_be_bytes());
-    }
-    *frame.last_mut().expect("a packet") = last;
-    frame
-}
-
-/// All kinds of packets to one host: ours of two wires and another's, every codepoint, both versions.
-fn frames(net: u8) -> Vec<Vec<u8>> {
-    let mut frames = Vec::new();
-    for ipv6 in [false, true] {
-        for ecn in 0..4 {
-            let options = [
-                (vcp_option(1), OURS),
-                (vcp_option(2), OURS),
-                (xcp_option([1, 2, 3, 4]), OURS),
-                (vec![], OTHERS),
-            ];
-            for (option, last) in options {
-                let made = Made {
-                    ipv6,
-                    ecn,
-                    payload: 10,
-                    before: vec![1, 1, 8, 10, 0, 0, 0, 1, 0, 0, 0, 2],
-                    option,
-                };
-                frames.push(frame(net, &made, last));
-            }
-        }
-    }
-    frames
-}
-
-/// Sends frames as they are out of a device.
-struct Sender {
-    socket: OwnedFd,
-}
-
-impl Sender {
-    fn new(device: &Device) -> Self {
-        let open = || {
-            let (index, _) = device.look().expect("the device is there");
-            // SAFETY: a socket of constants, of which this is the only owner; an address of zeros is one of its kind,
-            // and as long as it is said to be.
-            unsafe {
-                let socket = libc::socket(libc::AF_PACKET, libc::SOCK_RAW | libc::SOCK_CLOEXEC, 0);
-                assert!(socket >= 0, "{}", io::Error::last_os_error());
-                let mut address: libc::sockaddr_ll = std::mem::zeroed();
-                address.sll_family = libc::AF_PACKET as u16;
-                address.sll_ifindex = index;
-                let bytes = size_of::<libc::sockaddr_ll>() as libc::socklen_t;
-                assert_eq!(libc::bind(socket, (&raw const address).cast(), bytes), 0);
-                OwnedFd::from_raw_fd(socket)
-            }
-        };
-        Self {
-            socket: within(device.netns.as_deref(), open).expect("the namespace is there"),
-        }
-    }
-
-    /// From now on each frame says in front how much of it is to lie in one piece, see `in_pieces`.
-    fn takes_pieces(&self) {
-        let yes: i32 = 1;
-        // SAFETY: the value lives through the call.
-        let status = unsafe {
-            let option = libc::PACKET_VNET_HDR;
-            libc::setsockopt(
-                self.socket.as_raw_fd(),
-                libc::SOL_PACKET,
-                option,
-                (&raw const yes).cast(),
-                4,
-            )
-        };
-        assert_eq!(status, 0, "{}", io::Error::last_os_error());
-    }
-
-    fn send(&self, frames: &[Vec<u8>]) {
-        let mut parts: Vec<libc::iovec> = frames
-            .iter()
-            .map(|frame| libc::iovec {
-                iov_base: frame.as_ptr().cast_mut().cast(),
-                iov_len: frame.len(),
-            })
-            .collect();
-        // SAFETY: messages of zeros have neither address nor parts.
-        let mut messages: Vec<libc::mmsghdr> = parts.iter().map(|_| unsafe { std::mem::zeroed() }).collect();
-        for (message, part) in messages.iter_mut().zip(&mut parts) {
-            message.msg_hdr.msg_iov = part;
-            message.msg_hdr.msg_iovlen = 1;
-        }
-        // SAFETY: as many messages as are said, each with one part that lives through the call and is only read.
-        let sent = unsafe { libc::sendmmsg(self.socket.as_raw_fd(), messages.as_mut_ptr(), messages.len() as u32, 0) };
-        assert!(sent > 0, "{}", io::Error::last_os_error());
-    }
-}
-
-/// A frame of more than a page, of which the kernel keeps that much in one piece in front (`struct virtio_net_hdr`).
-fn in_pieces(front_bytes: u16, frame: &[u8]) -> Vec<u8> {
-    let mut header = vec![0; 10];
-    header[2..4].copy_from_slice(&front_bytes.to_ne_bytes());
-    header.extend(frame);
-    header
-}
-
-fn vcp_router(device: Device, inside: &[&str]) -> Router {
-    let closed = Closed {
-        object: edge().expect("it compiles"),
-        inside: inside.iter().map(|&name| name.to_owned()).collect(),
-    };
-    let options = Options {
-        device,
-        law: "vcp".to_owned(),
-        capacity_bytes_per_s: 1_000_000,
-        limit_bytes: 0,
-        shaped: false,
-        air_header_bytes: None,
-        closed: Some(closed),
-    };
-    Router::load(&compiled_here("vcp"), options).expect("a router")
-}
+use fadelab_kernel::router::edge;
+use forwarding::{Counter, Hosts, OURS, Sender, frame, frames, in_pieces, vcp_router};
+use packet::{Made, folded, vcp_option};
 
 const PACKETS: u64 = 1_000_000;
 
@@ -302,9 +31,8 @@ fn of_a_million_packets_none_leaves_the_domain_marked() {
     let hosts = Hosts::new();
     let mut router = vcp_router(hosts.device(1, "inner"), &["left"]);
     assert_eq!(router.edges(), ["outer"]);
-    let counter = compile::object("counter.bpf.c", COUNTER, &[]).expect("it compiles");
-    let inner = Counter::new(&counter, &hosts.device(2, "wire"));
-    let outer = Counter::new(&counter, &hosts.device(3, "wire"));
+    let inner = Counter::new(&hosts.device(2, "wire"));
+    let outer = Counter::new(&hosts.device(3, "wire"));
     let sender = Sender::new(&hosts.device(0, "wire"));
     let (to_inner, to_outer) = (frames(2), frames(3));
     let mut turns = 0;
@@ -415,4 +143,59 @@ fn arrived(socket: &OwnedFd) -> Vec<u8> {
         }
     }
     panic!("nothing arrives");
+}
+
+#[test]
+fn packets_that_are_fragmented_leave_the_domain_unmarked() {
+    // Goal: of packets that the router cuts into fragments, since the way out is narrow and they may be cut, none of
+    // ours leaves marked, and the fragments of others are as marked as these were.
+    if !possible(&["clang", "ip", "tc"]) {
+        return;
+    }
+    let hosts = Hosts::new();
+    run(&format!("ip -n {} link set outer mtu 600", hosts.name(1)));
+    let router = vcp_router(hosts.device(1, "inner"), &["left"]);
+    let (near, far) = (hosts.device(0, "wire"), hosts.device(3, "wire"));
+    let arriving = tap::open(&far);
+    tap::only_arriving(&arriving);
+    let sender = Sender::new(&near);
+    for (option, left_as) in [(vcp_option(1), 0), (vec![], 3)] {
+        let made = Made {
+            ipv6: false,
+            ecn: 3,
+            payload: 1400,
+            before: vec![],
+            option,
+        };
+        sender.send(&[may_be_cut(frame(3, &made, OURS))]);
+        let fragments = fragments(&arriving, 3);
+        assert!(fragments.iter().all(|fragment| fragment[15] & 3 == left_as), "{made:?}");
+    }
+    assert_eq!((router.edge_counters().cleared, router.edge_counters().unknown), (3, 0));
+}
+
+/// Without the bit that says that the packet must not be fragmented.
+fn may_be_cut(mut frame: Vec<u8>) -> Vec<u8> {
+    frame[20] = 0;
+    frame[24..26].fill(0);
+    let sum = !folded(&frame[14..34]);
+    frame[24..26].copy_from_slice(&sum.to_be_bytes());
+    frame
+}
+
+/// The next fragments of IPv4.
+fn fragments(socket: &OwnedFd, n: usize) -> Vec<Vec<u8>> {
+    let mut frames = Vec::new();
+    for _ in 0..200 {
+        let mut frame = vec![0; 1 << 11];
+        let bytes = tap::read(socket, &mut frame).unwrap_or(0);
+        frame.truncate(bytes);
+        if bytes > 34 && frame[12] == 8 && (frame[20] & 0x3f != 0 || frame[21] != 0) {
+            frames.push(frame);
+        }
+        if frames.len() == n {
+            return frames;
+        }
+    }
+    panic!("{} of {n} fragments arrive", frames.len());
 }

@@ -1,17 +1,19 @@
-//! Routers and the edges of the domain on packets that they are handed one by one, made and hostile.
+//! Routers on packets that they are handed one by one, made and hostile.
 
 #[allow(dead_code, reason = "other tests use the rest of it")]
 mod common;
+#[allow(dead_code, reason = "other tests use the rest of it")]
+#[path = "common/hostile.rs"]
+mod hostile;
 #[allow(dead_code, reason = "other tests use the rest of it")]
 #[path = "common/packet.rs"]
 mod packet;
 
 use common::router::compiled_here;
 use common::{possible, report};
-use fadelab_kernel::object::load;
-use fadelab_kernel::router::{Outcome, Place, Program, edge};
-use libbpf_rs::{Object, ProgramInput};
-use packet::{ETHERNET, Made, Read, folded, vcp_option, with_one_zero, xcp_option};
+use fadelab_kernel::router::{Outcome, Place, Program};
+use hostile::{Chance, check, hostile, made};
+use packet::{Made, Read, vcp_option, with_one_zero, xcp_option};
 
 /// A law at a link of that capacity, at no device.
 fn program(object: &[u8], capacity_bytes_per_s: u64) -> Program {
@@ -30,25 +32,6 @@ fn passed(program: &Program, frame: &[u8]) -> Vec<u8> {
         Outcome::Passed(frame) => frame,
         Outcome::Dropped => panic!("the law drops it"),
     }
-}
-
-/// Packets of both versions, with and without payload, with options before the last one.
-fn made(option: &[u8], ecn: u8) -> Vec<Made> {
-    let mut packets = Vec::new();
-    for ipv6 in [false, true] {
-        for payload in [0, 1, 1000] {
-            for before in [vec![], vec![1, 1, 8, 10, 0, 0, 0, 1, 0, 0, 0, 2]] {
-                packets.push(Made {
-                    ipv6,
-                    ecn,
-                    payload,
-                    before,
-                    option: option.to_vec(),
-                });
-            }
-        }
-    }
-    packets
 }
 
 /// The flag of VCP's option by which a router says that it saw the data.
@@ -193,101 +176,6 @@ fn xcp_lowers_the_delta_and_keeps_the_checksum() {
     }
 }
 
-/// Numbers of chance, the same in every run (Marsaglia, Xorshift RNGs, 2003).
-struct Chance(u64);
-
-impl Chance {
-    fn next(&mut self) -> u64 {
-        self.0 ^= self.0 << 13;
-        self.0 ^= self.0 >> 7;
-        self.0 ^= self.0 << 17;
-        self.0
-    }
-
-    fn below(&mut self, end: usize) -> usize {
-        (self.next() % end as u64) as usize
-    }
-}
-
-/// A packet that is nearly right: bytes flipped in the headers, cut short, lengths that lie, extension headers.
-fn hostile(chance: &mut Chance) -> Vec<u8> {
-    let options = [
-        vcp_option(1),
-        xcp_option([0x5000, 0x4000, 0x5800, 0x1234]),
-        vec![254, 12, 0xfa, 0xd7, 3, 1, 9, 9, 9, 9, 9, 9],
-    ];
-    let packets = made(&options[chance.below(3)], chance.below(4) as u8);
-    let mut frame = packets[chance.below(packets.len())].frame();
-    if chance.below(4) == 0 {
-        // A header of IPv6 that the packet had not.
-        if frame[12] == 0x86 {
-            let next = [0, 43, 60, 44][chance.below(4)];
-            let units = chance.below(3) as u8;
-            let mut header = vec![frame[20], units];
-            header.resize(8 + usize::from(units) * 8, 0);
-            frame[20] = next;
-            frame.splice(54..54, header);
-        } else {
-            frame.splice(12..12, [0x81, 0, 0, 7]);
-        }
-    }
-    let headers = frame.len().min(ETHERNET + 100);
-    for _ in 0..chance.below(4) {
-        let at = 12 + chance.below(headers - 12);
-        frame[at] = if chance.below(2) == 0 {
-            chance.next() as u8
-        } else {
-            frame[at] ^ 1 << chance.below(8)
-        };
-    }
-    if chance.below(3) == 0 {
-        // Behind an Ethernet header the kernel takes no less than an IP header here, behind a tag anything.
-        let least = if frame[12] == 0x81 { ETHERNET + 1 } else { ETHERNET + 40 };
-        frame.truncate(least + chance.below(frame.len() - least));
-    }
-    frame
-}
-
-/// What may differ between a packet and what became of it: bytes of the ECN field, of the checksums, and those of the
-/// option at `places`.
-fn check(frame: &[u8], out: &[u8], places: &[usize], ecn_may_change: bool) {
-    let read = Read::of(frame);
-    assert_eq!(out.len(), frame.len());
-    for (at, (before, after)) in frame
-        .iter()
-        .zip(out)
-        .enumerate()
-        .filter(|(_, (before, after))| before != after)
-    {
-        let is_ecn = ecn_may_change && at == read.ip + 1 && {
-            let bits = if read.version == 4 { 3 } else { 0x30 };
-            (before ^ after) & !bits == 0
-        };
-        let is_ip_sum = ecn_may_change && read.version == 4 && (read.ip + 10..read.ip + 12).contains(&at);
-        let is_feedback = places.contains(&at);
-        let is_tcp_sum = !places.is_empty() && read.tcp.is_some_and(|(tcp, _)| (tcp + 16..tcp + 18).contains(&at));
-        assert!(
-            is_ecn || is_ip_sum || is_feedback || is_tcp_sum,
-            "byte {at} of {frame:x?}\nbecame {after:x}: {read:?}"
-        );
-    }
-    if read.version == 4 && out != frame {
-        let header = |frame: &[u8]| folded(&frame[read.ip..read.ip + 20]);
-        assert_eq!(
-            header(frame),
-            header(out),
-            "the error of IPv4's checksum is another: {frame:x?}"
-        );
-    }
-    if let Some((tcp, _)) = read.tcp {
-        assert_eq!(
-            folded(&frame[tcp..]),
-            folded(&out[tcp..]),
-            "the error of TCP's checksum is another: {frame:x?}"
-        );
-    }
-}
-
 const PACKETS: usize = 20_000;
 
 #[test]
@@ -332,45 +220,4 @@ fn hostile_packets_change_by_their_own_fields_alone() {
         marked > PACKETS / 50 && lowered > PACKETS / 50,
         "the packets are too hostile to be any test"
     );
-}
-
-fn bleached(object: &Object, frame: &[u8]) -> Vec<u8> {
-    let program = object.progs_mut().find(|program| program.name() == "bleach_ethernet");
-    let mut out = vec![0; frame.len()];
-    let input = ProgramInput {
-        data_in: Some(frame),
-        data_out: Some(&mut out),
-        ..ProgramInput::default()
-    };
-    let output = program
-        .expect("it is there")
-        .test_run(input)
-        .expect("the kernel takes it");
-    assert_eq!(output.return_value, u32::MAX, "the edge lets all packets go on");
-    out
-}
-
-#[test]
-fn the_edge_clears_our_marks_and_nobody_elses() {
-    // Goal: with an option of any of our wires the ECN field leaves as zero, hostile packets included; without one the
-    // packet is as it was.
-    if !possible(&["clang"]) {
-        return;
-    }
-    let object = load(&edge().expect("it compiles"), |_| Ok(())).expect("it loads");
-    let mut chance = Chance(2);
-    let mut cleared = 0;
-    for _ in 0..PACKETS {
-        let frame = hostile(&mut chance);
-        let read = Read::of(&frame);
-        let is_ours = (8..=40)
-            .step_by(4)
-            .any(|bytes| read.own_option(&frame, bytes, None).is_some());
-        let out = bleached(&object, &frame);
-        check(&frame, &out, &[], is_ours);
-        assert_eq!(Read::of(&out).ecn, if is_ours { 0 } else { read.ecn }, "{frame:x?}");
-        cleared += usize::from(out != frame);
-    }
-    report(&format!("{PACKETS} hostile packets: {cleared} marks cleared"));
-    assert!(cleared > PACKETS / 20, "the packets are too hostile to be any test");
 }

@@ -7,9 +7,13 @@ use std::collections::BTreeMap;
 use std::time::Duration;
 
 use common::tap::Tap;
-use common::transfer::{load, shaped, transfer};
-use common::{Pair, is_built_in, possible, report, unique};
+use common::transfer::{Showed, load, shaped, transfer};
+use common::{Pair, is_built_in, possible, report, run, unique};
 use fadelab_kernel::Version;
+use fadelab_kernel::attach::{Direction, to_device};
+use fadelab_kernel::compile;
+use fadelab_kernel::device::Device;
+use fadelab_kernel::object::load as load_object;
 use fadelab_kernel::sender::{LiveFlow, Unit};
 use fadelab_laws::recorded::Recorded;
 
@@ -133,6 +137,101 @@ fn feedback_comes_back_over_both_versions_of_ip() {
         let marked: u64 = seen.data[1..].iter().sum();
         // The control connection of iperf3 is not under the law.
         assert_eq!(marked > 100, law == "vcp", "{law} over {address}: {seen:?}");
+    }
+}
+
+/// Marked data packets of the transfer, and data packets in all.
+fn marked(showed: &Showed) -> (u64, u64) {
+    let data = &showed.seen[&5201].data;
+    (data[1..].iter().sum(), data.iter().sum())
+}
+
+#[test]
+fn what_may_be_fragmented_stays_unmarked() {
+    // Goal: where the host lets its packets be cut (ip_no_pmtu_disc) data carry the option and no mark; over IPv6,
+    // where nobody on the way cuts, they carry both.
+    if !possible(&["ip", "tc", "iperf3"]) {
+        return;
+    }
+    let pair = Pair::new();
+    shaped(&pair, 60_000);
+    run(&format!(
+        "ip netns exec {} sysctl -qw net.ipv4.ip_no_pmtu_disc=1",
+        pair.sender
+    ));
+    for (address, is_marked) in [("10.77.0.2", false), ("fd77::2", true)] {
+        let unit = Unit {
+            record: true,
+            ..unit("vcp")
+        };
+        let showed = transfer(&unit, &pair, &format!("-c {address}"));
+        let ((marked_n, data_n), options_n) = (marked(&showed), showed.seen[&5201].options[&8]);
+        assert!(data_n > 100 && options_n > 100, "{address}: {data_n} {options_n}");
+        assert_eq!(marked_n > 0, is_marked, "{address}: {marked_n} of {data_n}");
+    }
+}
+
+/// Sends all that leaves by a device out of the one with this number.
+const ELSEWHERE: &str = r#"
+#include "host.h"
+char elsewhere_license[] SEC("license") = "Dual BSD/GPL";
+static long (*const bpf_redirect)(u32 ifindex, u64 flags) = (void *)23;
+SEC("tc") int elsewhere(struct __sk_buff *skb)
+{
+	return (int)bpf_redirect(IFINDEX, 0);
+}
+"#;
+
+#[test]
+fn what_is_larger_than_its_device_stays_unmarked() {
+    // Goal: packets, and segments of super-packets, that are larger than the device takes at which they would be marked
+    // leave unmarked, as they do where a route by another device made them; once it takes them they are marked.
+    if !possible(&["ip", "tc", "iperf3"]) {
+        return;
+    }
+    let pair = Pair::new();
+    let (host, wire) = (&pair.sender, pair.device(&pair.sender));
+    let (index, _) = wire.look().expect("it is there");
+    let of_peer = run(&format!("ip -n {} -brief link show wire", pair.receiver));
+    let address = of_peer.split_whitespace().nth(2).expect("an address");
+    run(&format!("ip -n {host} link add aside type veth peer name far"));
+    run(&format!("ip -n {host} link set aside up"));
+    run(&format!("ip -n {host} link set far up"));
+    run(&format!("ip -n {host} route add 10.77.0.2/32 dev aside src 10.77.0.1"));
+    run(&format!("ip -n {host} neigh add 10.77.0.2 lladdr {address} dev aside"));
+    let defines = [("IFINDEX", index.to_string())];
+    let object = compile::object("elsewhere.bpf.c", ELSEWHERE, &defines).expect("it compiles");
+    let object = load_object(&object, |_| Ok(())).expect("it loads");
+    let aside = Device {
+        name: "aside".to_owned(),
+        ..wire
+    };
+    let program = object.progs().next().expect("one program");
+    let _attached = to_device(&program, &aside, Direction::Egress).expect("the device is there");
+    for is_single in [false, true] {
+        if is_single {
+            pair.one_segment();
+            run(&format!("ip -n {host} link set aside gso_max_segs 1"));
+        }
+        for (mtu, is_marked) in [(1000, false), (1500, true)] {
+            run(&format!("ip -n {host} link set wire mtu {mtu}"));
+            let unit = Unit {
+                record: true,
+                ..unit("vcp")
+            };
+            let (marked_n, data_n) = marked(&transfer(&unit, &pair, "-c 10.77.0.2 --bitrate 20M"));
+            // What is short, as the last of a block may be, is marked all the same.
+            let what = format!("{marked_n} of {data_n} with {mtu}, one segment {is_single}");
+            assert!(data_n > 100, "{what}");
+            assert!(
+                if is_marked {
+                    marked_n * 2 > data_n
+                } else {
+                    marked_n * 2 < data_n
+                },
+                "{what}"
+            );
+        }
     }
 }
 

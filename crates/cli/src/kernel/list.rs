@@ -5,7 +5,7 @@ use std::fmt::Write;
 use clap::Args;
 use fadelab_kernel::default::namespaces_of;
 use fadelab_kernel::left::{Left, Users, left};
-use fadelab_kernel::router::{Claim, claims};
+use fadelab_kernel::router::{Claim, Kept, claims, left_edges};
 use fadelab_kernel::sender::LiveFlow;
 use fadelab_kernel::spaces::described as described_space;
 use fadelab_kernel::store::{self, Entry};
@@ -13,6 +13,7 @@ use fadelab_lab::Failure;
 use fadelab_laws::Sender;
 use nix::unistd::{Uid, User};
 
+use super::clean::of_edges;
 use super::unload::used;
 use crate::output;
 
@@ -39,7 +40,7 @@ pub fn list(args: &ListArgs) -> Result<(), Failure> {
         let flows = flows.map_err(|error| Failure::Failed(format!("{}: {error}; are you root?", entry.name)))?;
         laws.push((entry, flows));
     }
-    let routers = claims();
+    let (routers, edges) = (claims(), left_edges());
     let left: Vec<(Left, Users)> = left()
         .into_iter()
         .map(|left| {
@@ -59,7 +60,11 @@ pub fn list(args: &ListArgs) -> Result<(), Failure> {
                 serde_json::json!({"loaded": entry, "lost_devices": lost, "flows": flows})
             })
             .collect();
-        let all = serde_json::json!({"laws": laws, "left": left, "routers": routers});
+        let edges: Vec<_> = edges
+            .iter()
+            .map(|kept| serde_json::json!({"left_by": kept, "devices": kept.devices()}))
+            .collect();
+        let all = serde_json::json!({"laws": laws, "left": left, "routers": routers, "left_edges": edges});
         return output::print(&format!("{}\n", serde_json::to_string_pretty(&all).unwrap_or_default()));
     }
     let mut text: Vec<String> = laws.iter().map(|(entry, flows)| described(entry, flows)).collect();
@@ -68,6 +73,7 @@ pub fn list(args: &ListArgs) -> Result<(), Failure> {
     }
     text.extend(left.iter().map(|(left, users)| living_on(left, users)));
     text.extend(routers.iter().map(router));
+    text.extend(edges.iter().map(closed));
     output::print(&text.join("\n"))
 }
 
@@ -103,6 +109,17 @@ fn router(claim: &Claim) -> String {
     );
     let _ = writeln!(text, "  {process}; marks may leave by {}", claim.inside.join(", "));
     text
+}
+
+/// Edges of a router that was killed.
+fn closed(kept: &Kept) -> String {
+    let cleared = kept.counters().unwrap_or_default().cleared;
+    format!(
+        "{}  {}\n  {cleared} marks cleared so far; the next router there that closes its domain takes them over, \
+         `fadelab kernel clean` removes them\n",
+        console::style("edges").bold(),
+        of_edges(kept, &kept.devices())
+    )
 }
 
 fn described(entry: &Entry, flows: &[LiveFlow]) -> String {

@@ -1,6 +1,7 @@
 //! `fadelab kernel`: laws in the kernel of this machine.
 
 mod check;
+mod clean;
 mod list;
 mod load;
 mod record;
@@ -23,6 +24,8 @@ pub enum KernelCommand {
     Unload(unload::UnloadArgs),
     /// List the loaded laws, where they are attached, and their flows now
     List(list::ListArgs),
+    /// Remove what killed processes left: edges of the closed domain, token bucket filters, notes and mounts
+    Clean,
     /// Put a router's law at a device, and show what it does until Ctrl-C
     Router(router::RouterArgs),
 }
@@ -44,6 +47,7 @@ pub fn kernel(command: &KernelCommand) -> Result<(), Failure> {
         KernelCommand::Load(args) => load::load(args),
         KernelCommand::Unload(args) => unload::unload(args),
         KernelCommand::List(args) => list::list(args),
+        KernelCommand::Clean => clean::clean(),
         KernelCommand::Router(args) => router::router(args),
     }
 }

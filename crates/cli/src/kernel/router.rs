@@ -8,6 +8,7 @@ use fadelab_kernel::Version;
 use fadelab_kernel::device::Device;
 use fadelab_kernel::router::object::{self, Recipe};
 use fadelab_kernel::router::{self, Closed, Options, Router, RouterError};
+use fadelab_kernel::store;
 use fadelab_lab::{Failure, own_law, parameters};
 use fadelab_laws::abi;
 use fadelab_run::spec::RunSpec;
@@ -219,11 +220,26 @@ fn remarks(args: &RouterArgs, router: &Router) -> Vec<String> {
         ));
     }
     remarks.extend(root.blind().filter(|_| !router.is_shaped()));
+    for (kept, _) in router.taken_over() {
+        remarks.push(format!(
+            "the edges that process {} had left when it was killed are this router's now",
+            kept.owner.pid
+        ));
+    }
     let edges = router.edges().join(", ");
     if !edges.is_empty() {
         remarks.push(format!(
             "marks are cleared from packets that leave by {edges}; --inside names others"
         ));
+        let are_links = Version::running().is_some_and(|version| version >= Version::LINKS);
+        if are_links && !store::is_lasting() {
+            remarks.push(
+                "mounts made here go when the command around ends (`ip netns exec`, a private unit), so marks leave \
+                 when this process is killed: run it outside and name the device with its namespace, for example \
+                 --dev red:eth0"
+                    .to_owned(),
+            );
+        }
     }
     remarks
 }

@@ -114,8 +114,8 @@ impl View {
         if self.edges > 0 {
             let _ = writeln!(
                 text,
-                "  edges     {} packets left the domain, {} marks cleared",
-                edges.own_packets, edges.cleared
+                "  edges     {} packets left the domain, {} marks cleared, {} marked of nobody knows whom",
+                edges.own_packets, edges.cleared, edges.unknown
             );
         }
         text
@@ -130,7 +130,8 @@ fn load(rate: f64, now: &Counters) -> f64 {
 
 /// Names of the columns where there is no terminal, as wide as these.
 fn head() -> String {
-    let wide = ["packets", "own", "marked", "rewritten", "dropped", "cleared"].map(|name| format!(" {name:>10}"));
+    let wide =
+        ["packets", "own", "marked", "rewritten", "dropped", "cleared", "unknown"].map(|name| format!(" {name:>10}"));
     let [time, load, code, rate] = ["time_s", "load", "code", "rate_Mbps"];
     let (bytes, pkts) = ("queue_bytes", "queue_pkts");
     format!(
@@ -143,7 +144,7 @@ fn line(at: Duration, rate: f64, now: &Counters, edges: EdgeCounters) -> String 
     let marked: u64 = now.marked.iter().sum();
     let code = Some(CODES[now.code as usize % CODES.len()]).filter(|code| !code.is_empty());
     format!(
-        "{:8.1} {:6.3} {:8} {:10.3} {:11} {:10} {:10} {:10} {:10} {:10} {:10} {:10}\n",
+        "{:8.1} {:6.3} {:8} {:10.3} {:11} {:10} {:10} {:10} {:10} {:10} {:10} {:10} {:10}\n",
         at.as_secs_f64(),
         load(rate, now),
         code.unwrap_or("-"),
@@ -155,7 +156,8 @@ fn line(at: Duration, rate: f64, now: &Counters, edges: EdgeCounters) -> String 
         marked,
         now.rewritten,
         now.dropped,
-        edges.cleared
+        edges.cleared,
+        edges.unknown
     )
 }
 

@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 
 use serde::{Deserialize, Serialize};
 
-use super::{RouterError, shaper};
+use super::{RouterError, kept, shaper};
 use crate::attach::FILTER_PREFERENCE;
 use crate::device::Device;
 use crate::process::Owner;
@@ -111,7 +111,7 @@ impl Drop for Held {
     }
 }
 
-fn unwritable(error: &io::Error) -> RouterError {
+pub(super) fn unwritable(error: &io::Error) -> RouterError {
     RouterError::Claim {
         folder: FOLDER.to_owned(),
         why: error.to_string(),
@@ -137,6 +137,16 @@ impl Claim {
     /// The namespace's inode.
     pub(super) fn netns_inode(&self) -> u64 {
         self.netns_inode
+    }
+
+    /// Whether there is, or was, a token bucket filter of ours.
+    pub fn is_shaped(&self) -> bool {
+        self.shaped
+    }
+
+    /// Devices with filters of ours, before Linux 6.6.
+    pub fn filters(&self) -> impl Iterator<Item = &str> {
+        self.filters.iter().map(|filter| filter.device.as_str())
     }
 
     /// Undoes what it changed. A namespace that is gone has taken all with it.
@@ -184,14 +194,19 @@ pub fn leftovers() -> Vec<Claim> {
     claims().into_iter().filter(|claim| !claim.is_alive()).collect()
 }
 
-/// Removes what killed routers left behind; gives what it was.
+/// Removes what killed routers left behind, but for edges that a BPF file system holds; gives what it was.
 pub fn remove_leftovers() -> Vec<Claim> {
+    clear_leftovers().0
+}
+
+/// The same; gives also the files and folders that were of nothing any more.
+pub(crate) fn clear_leftovers() -> (Vec<Claim>, Vec<PathBuf>) {
     let mut removed = Vec::new();
     if !Path::new(FOLDER).exists() {
-        return removed;
+        return (removed, Vec::new());
     }
-    let Ok(_turn) = Turn::take() else {
-        return removed;
+    let Ok(turn) = Turn::take() else {
+        return (removed, Vec::new());
     };
     for file in files() {
         // Files are complete when they get their name: what cannot be read is none of ours.
@@ -201,20 +216,47 @@ pub fn remove_leftovers() -> Vec<Claim> {
             removed.push(claim);
         }
     }
-    remove_unfinished();
-    removed
+    let mut gone = kept::forget_gone(&turn);
+    gone.extend(remove_unfinished());
+    (removed, gone)
 }
 
 /// Files that a process was killed while writing. Whoever writes now holds the lock, or a claim whose process lives.
-fn remove_unfinished() {
+fn remove_unfinished() -> Vec<PathBuf> {
+    let mut removed = Vec::new();
     for entry in fs::read_dir(FOLDER).into_iter().flatten().flatten() {
         let name = entry.file_name().to_string_lossy().into_owned();
         let pid: Option<u32> = name
             .strip_suffix(".new")
             .and_then(|name| name.rsplit_once('.')?.1.parse().ok());
         let is_gone = |pid: u32| !Path::new("/proc").join(pid.to_string()).exists();
-        if name.starts_with(PREFIX) && pid.is_some_and(is_gone) {
-            let _ = fs::remove_file(entry.path());
+        if name.starts_with(PREFIX) && pid.is_some_and(is_gone) && fs::remove_file(entry.path()).is_ok() {
+            removed.push(entry.path());
         }
     }
+    removed
+}
+
+/// Removes token bucket filters with our handle that no claim speaks of; gives their devices. What a process is about
+/// to put there it has claimed before, so that claims are read last.
+pub(crate) fn remove_stray_shapers() -> Vec<Device> {
+    let mut removed = Vec::new();
+    for netns in spaces::all() {
+        let Ok(inode) = spaces::inode(Some(&netns)) else {
+            continue;
+        };
+        let shaped = shaper::ours(&netns);
+        let claims = if shaped.is_empty() { Vec::new() } else { claims() };
+        for name in shaped {
+            let is_claimed = |claim: &Claim| claim.is_in(inode) && claim.shaped && claim.device == name;
+            let device = Device {
+                name: name.clone(),
+                netns: Some(netns.clone()),
+            };
+            if !claims.iter().any(is_claimed) && shaper::remove(&device).is_ok() {
+                removed.push(device);
+            }
+        }
+    }
+    removed
 }

@@ -3,7 +3,8 @@
 //! [`object::compile`] makes the program of a law, [`Router::load`] puts it at the egress of a device, before the
 //! queue: tc marks before the queue. With it go, where they are wanted, a token bucket filter that makes the device as
 //! slow as the link is to be, and the edges of the closed domain. All of it is undone when the [`Router`] is dropped;
-//! what a killed process left behind is found by [`leftovers`] and removed by [`remove_leftovers`], as each start does.
+//! what a killed process left behind is found by [`leftovers`] and removed by [`remove_leftovers`], as each start does,
+//! but for the edges, which stay closed ([`left_edges`]) until a router in the namespace has closed its own.
 //!
 //! A router only marks packets that carry the option of its law's wire (`laws/wire`), and writes to nothing but
 //! their ECN field and their option. Laws without a wire (RED, REM) mark what is ECN-capable, as RFC 3168 wants it.
@@ -11,6 +12,7 @@
 mod claim;
 mod counters;
 mod domain;
+pub(crate) mod kept;
 mod link;
 pub mod object;
 mod program;
@@ -27,8 +29,10 @@ use crate::object::LoadError;
 use crate::spaces;
 
 pub use claim::{Claim, claims, leftovers, remove_leftovers};
+pub(crate) use claim::{clear_leftovers, remove_stray_shapers};
 pub use counters::Counters;
 pub use domain::{Closed, EdgeCounters, edge};
+pub use kept::{Kept, left_edges};
 pub use program::{Outcome, Place, Program};
 pub use shaper::Root;
 
@@ -139,6 +143,7 @@ pub struct Options {
 pub struct Router {
     // In the order in which they have to go.
     domain: Option<domain::Domain>,
+    taken_over: Vec<(Kept, Vec<String>)>,
     _attached: Attached,
     program: Program,
     shaped: Option<Shaped>,
@@ -207,13 +212,17 @@ impl Router {
         let program = Program::load(object, &place)?;
         tell_filter(device, &mut held)?;
         let attached = to_device(&program.egress(), device, Direction::Egress)?;
-        let mut domain = closed.as_ref().map(domain::Domain::load).transpose()?;
-        if let Some(domain) = &mut domain {
-            domain.refresh(&mut held)?;
+        let (mut domain, mut taken_over) = (None, Vec::new());
+        if let Some(closed) = closed {
+            let closing = domain.insert(domain::Domain::load(closed, &held, ifindex)?);
+            closing.refresh(&mut held)?;
+            // Closed anew by now: what killed ones left may go.
+            taken_over = kept::remove_left(Some(held.claim.netns_inode()));
         }
         let root = if shaped.is_some() { shaper::root(device)? } else { root };
         Ok(Self {
             domain,
+            taken_over,
             _attached: attached,
             program,
             shaped,
@@ -249,6 +258,11 @@ impl Router {
     /// Devices at the edge of the domain.
     pub fn edges(&self) -> Vec<&str> {
         self.domain.iter().flat_map(domain::Domain::edges).collect()
+    }
+
+    /// Routers that had been killed and whose edges in this namespace were closed still, with the devices.
+    pub fn taken_over(&self) -> &[(Kept, Vec<String>)] {
+        &self.taken_over
     }
 
     /// The queueing discipline behind the law.

@@ -1,6 +1,7 @@
 //! The queueing discipline of a device: the operator's own, which stays, or a token bucket filter of ours.
 
 use std::io;
+use std::path::Path;
 use std::process::{Command, Output};
 
 use serde::Deserialize;
@@ -10,6 +11,9 @@ use crate::device::{Device, within};
 
 /// How our token bucket filter is known, so that it is never taken for an operator's.
 pub(super) const HANDLE: &str = "fade:";
+
+/// Its kind.
+const KIND: &str = "tbf";
 
 /// The discipline at the root of a device.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -42,6 +46,8 @@ impl Root {
 #[derive(Deserialize)]
 struct Listed {
     kind: String,
+    #[serde(default)]
+    dev: String,
     handle: String,
     #[serde(default)]
     root: bool,
@@ -62,12 +68,24 @@ fn list(device: &Device) -> Result<Vec<Listed>, RouterError> {
     serde_json::from_str(&text).map_err(|error| failed(device, error.to_string()))
 }
 
+/// Devices of a namespace at whose root there is one of ours; none where the namespace has gone meanwhile.
+pub(super) fn ours(netns: &Path) -> Vec<String> {
+    let everywhere = Device {
+        name: "all devices".to_owned(),
+        netns: Some(netns.to_owned()),
+    };
+    let text = tc(&everywhere, &["-json", "qdisc", "show"]).unwrap_or_default();
+    let listed: Vec<Listed> = serde_json::from_str(&text).unwrap_or_default();
+    let is_ours = |listed: &Listed| listed.root && listed.handle == HANDLE && listed.kind == KIND;
+    listed.into_iter().filter(is_ours).map(|listed| listed.dev).collect()
+}
+
 /// Puts the token bucket filter there.
 pub(super) fn install(device: &Device, rate_bytes_per_s: u64, frame_bytes: u32, limit: u64) -> Result<(), RouterError> {
     // A millisecond's worth where that is more than two packets: on fast links the timer cannot wake for each.
     let burst = (rate_bytes_per_s / 1000).max(2 * u64::from(frame_bytes)).to_string();
     let (rate, limit) = (format!("{}bit", rate_bytes_per_s * 8), limit.to_string());
-    let words = ["qdisc", "add", "dev", &device.name, "root", "handle", HANDLE, "tbf"];
+    let words = ["qdisc", "add", "dev", &device.name, "root", "handle", HANDLE, KIND];
     let numbers = ["rate", &rate, "burst", &burst, "limit", &limit];
     tc(device, &[&words[..], &numbers].concat()).map(drop)
 }

@@ -1,0 +1,41 @@
+//! What is left of fadelab in this machine that no living process and no loaded law stands behind, and its removal.
+
+use std::path::PathBuf;
+
+use crate::device::Device;
+use crate::object::LoadError;
+use crate::router::{self, Claim, Kept};
+use crate::store;
+
+/// Something that was removed.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Removed {
+    /// What a killed router had changed, but for its edges.
+    Router(Claim),
+    /// Edges of a killed router, with the devices that they closed.
+    Edges(Kept, Vec<String>),
+    /// A token bucket filter of ours of which nothing is noted.
+    Shaper(Device),
+    /// A law that a process was killed while loading, by the name of its congestion control.
+    Sender(String),
+    /// Notes and mounts in `/run/fadelab` that are of nothing any more.
+    File(PathBuf),
+}
+
+/// Removes all of it; gives what there was.
+///
+/// # Errors
+/// When something cannot be removed; what was removed before is not told then.
+pub fn clean() -> Result<Vec<Removed>, LoadError> {
+    let (claims, files) = router::clear_leftovers();
+    let mut removed: Vec<Removed> = claims.into_iter().map(Removed::Router).collect();
+    removed.extend(
+        router::kept::remove_left(None)
+            .into_iter()
+            .map(|(kept, devices)| Removed::Edges(kept, devices)),
+    );
+    removed.extend(router::remove_stray_shapers().into_iter().map(Removed::Shaper));
+    removed.extend(store::remove_leftovers()?.into_iter().map(Removed::Sender));
+    removed.extend(files.into_iter().chain(store::remove_strays()).map(Removed::File));
+    Ok(removed)
+}
