@@ -134,10 +134,8 @@ pub fn short(key: &str, all: &[String]) -> String {
     let parts: Vec<&str> = key.split('.').collect();
     let ends = (0..parts.len()).rev().map(|from| parts[from..].join("."));
     let is_shared = |end: &String| {
-        let others = all.iter().filter(|other| *other != key);
-        others
-            .into_iter()
-            .any(|other| format!(".{other}").ends_with(&format!(".{end}")))
+        let mut others = all.iter().filter(|other| *other != key);
+        others.any(|other| format!(".{other}").ends_with(&format!(".{end}")))
     };
     ends.into_iter()
         .find(|end| !is_shared(end))

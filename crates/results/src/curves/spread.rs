@@ -47,10 +47,13 @@ pub fn completions_s(members: &[Member]) -> Option<Quantiles> {
     })
 }
 
+/// Most groups that are told apart: more lines nobody tells apart, either.
+const GROUPS_MAX: usize = 8;
+
 /// What a group of flows had of a distribution.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct GroupQuantiles {
-    /// Name of the group and law of its senders; absent where a run has one group alone.
+    /// Name of the group and law of its senders; absent where a run has one group alone, or too many.
     pub group: Option<(String, String)>,
     /// Look of that law.
     pub look: usize,
@@ -77,7 +80,7 @@ pub fn wait_ms(members: &[Member], looks: &[(String, usize)]) -> Vec<GroupQuanti
     })
 }
 
-/// The same of each group, or where there is one alone of all; `per_ms` units are a millisecond.
+/// The same of each group, or where there is one alone, or too many, of all; `per_ms` units are a millisecond.
 fn by_group(
     members: &[Member],
     looks: &[(String, usize)],
@@ -108,8 +111,8 @@ fn by_group(
         })
     };
     match groups.len() {
-        0 | 1 => of_group(None).into_iter().collect(),
-        _ => groups.into_iter().map(Some).filter_map(of_group).collect(),
+        2..=GROUPS_MAX => groups.into_iter().map(Some).filter_map(of_group).collect(),
+        _ => of_group(None).into_iter().collect(),
     }
 }
 
