@@ -23,39 +23,34 @@ impl Owner {
         }
     }
 
-    /// Whether it still runs.
+    /// Whether it still runs. One that has ended keeps its number until its parent has asked how, but nothing else.
     pub fn is_alive(&self) -> bool {
-        start_ticks(self.pid) == Some(self.start_ticks)
+        let has_ended = field(self.pid, 3).is_some_and(|state| state == "Z" || state == "X");
+        !has_ended && start_ticks(self.pid) == Some(self.start_ticks)
     }
 }
 
 /// The processes that started this one: its parent first.
 pub fn ancestors() -> impl Iterator<Item = u32> {
-    let parent = |pid: &u32| {
-        field(*pid, 4)
-            .and_then(|pid| u32::try_from(pid).ok())
-            .filter(|pid| *pid > 0)
-    };
+    let parent = |pid: &u32| field(*pid, 4).and_then(|pid| pid.parse().ok()).filter(|pid| *pid > 0);
     std::iter::successors(parent(&std::process::id()), parent)
 }
 
 fn start_ticks(pid: u32) -> Option<u64> {
-    field(pid, 22)
+    field(pid, 22)?.parse().ok()
 }
 
 /// A field of `/proc/PID/stat`, from 3 on. The name in field 2 may hold anything, so they are counted from its end.
-fn field(pid: u32, number: usize) -> Option<u64> {
+fn field(pid: u32, number: usize) -> Option<String> {
     let text = fs::read_to_string(format!("/proc/{pid}/stat")).ok()?;
-    text.rsplit_once(')')?
-        .1
-        .split_ascii_whitespace()
-        .nth(number - 3)?
-        .parse()
-        .ok()
+    let mut fields = text.rsplit_once(')')?.1.split_ascii_whitespace();
+    fields.nth(number - 3).map(ToOwned::to_owned)
 }
 
 #[cfg(test)]
 mod tests {
+    use std::process::Command;
+
     use super::*;
 
     #[test]
@@ -68,5 +63,24 @@ mod tests {
             ..this
         };
         assert!(!earlier.is_alive());
+    }
+
+    #[test]
+    fn a_process_that_ended_is_not_alive_before_its_parent_knows() {
+        // Goal: what a killed router left counts as left also where nobody has waited for its process yet.
+        let (input, output) = std::io::pipe().expect("a pipe");
+        let mut child = Command::new("cat").stdin(input).spawn().expect("it starts");
+        let pid = child.id();
+        let owner = Owner {
+            pid,
+            start_ticks: start_ticks(pid).expect("it runs"),
+        };
+        assert!(owner.is_alive());
+        drop(output);
+        while field(pid, 3).expect("nobody has waited for it") != "Z" {
+            std::thread::yield_now();
+        }
+        assert!(!owner.is_alive());
+        assert!(child.wait().expect("ours").success());
     }
 }
