@@ -204,6 +204,22 @@ fn sides_that_differ_have_a_panel_each_over_a_sweep() {
     for (part, n) in [(">first<", 1), (">second<", 1), (">reno beside reno<", 1)] {
         assert_eq!(svg.matches(part).count(), n, "{part}");
     }
+    // Alone one side has as much as beside the other, and that one a sixth more: both panels reach so far, and only one
+    // has a line at 0.
+    let heights = |line: &str| -> Vec<f64> {
+        let points = line.split(['M', 'L']).filter(|point| !point.is_empty());
+        points
+            .filter_map(|point| point.split(' ').nth(1)?.parse().ok())
+            .collect()
+    };
+    let paths = svg.split(" d=\"").skip(1).filter_map(|rest| rest.split('"').next());
+    let lines: Vec<Vec<f64>> = paths.map(heights).filter(|heights| heights.len() == 2).collect();
+    let level: Vec<f64> = lines
+        .iter()
+        .filter(|line| line[0] == line[1])
+        .map(|line| line[0])
+        .collect();
+    assert!(level.iter().any(|height| (height - level[0]).abs() > 1.0), "{level:?}");
 }
 
 #[test]
