@@ -25,7 +25,6 @@ use forwarding::{Counter, Hosts, Sender, frames, vcp_router};
 const PLACE: &str = "FADELAB_TEST_ROUTES_IN";
 
 #[test]
-#[ignore = "the process that the other tests kill"]
 fn routes_until_it_is_killed() {
     // Goal: none by itself; it says when its router is at work, and goes on.
     let Ok(netns) = std::env::var(PLACE) else { return };
@@ -45,7 +44,7 @@ impl Routing {
     fn start(hosts: &Hosts) -> Self {
         let mut command = Command::new(std::env::current_exe().expect("it runs"));
         command
-            .args(["--exact", "routes_until_it_is_killed", "--ignored", "--nocapture"])
+            .args(["--exact", "routes_until_it_is_killed", "--nocapture"])
             .env(PLACE, hosts.name(1))
             .stdout(Stdio::piped());
         let mut child = command.spawn().expect("it runs");
