@@ -37,7 +37,11 @@ pub fn list(args: &ListArgs) -> Result<(), Failure> {
         } else {
             Ok(Vec::new())
         };
-        let flows = flows.map_err(|error| Failure::Failed(format!("{}: {error}; are you root?", entry.name)))?;
+        let flows = match flows {
+            // Unloaded by another command since it was found.
+            Err(_) if store::read(&entry.name).is_none() => continue,
+            flows => flows.map_err(|error| Failure::Failed(format!("{}: {error}; are you root?", entry.name)))?,
+        };
         laws.push((entry, flows));
     }
     let (routers, edges) = (claims(), left_edges());
