@@ -21,7 +21,10 @@ function statText(s, unit, signed = false) {
 }
 
 // Figures are never negative, and a share or an index never more than all; how they differ has no such end.
-const bounds = (metric) => ({ least: 0, most: report.metrics[metric].most ?? Infinity });
+const bounds = (metric) => {
+	const { most, half_bin: halfBin } = report.metrics[metric];
+	return { least: 0, most: most ?? Infinity, halfBin };
+};
 const differenceUnit = (unit) => (unit === "%" ? "points" : unit);
 const seedsN = () => report.seeds.length;
 function intervalText() {

@@ -36,14 +36,14 @@ for (const group of report.groups) {
 
 // Mean, half the 95 % t-interval of the mean and its ends (NaN for equal values), extremes. An interval ends where the
 // figure does, as in crates/results/src/interval.rs.
-function stat(values, { least = -Infinity, most = Infinity } = {}) {
+function stat(values, { least = -Infinity, most = Infinity, halfBin = 0 } = {}) {
 	const known = [...values].filter((v) => !Number.isNaN(v));
 	const n = known.length;
 	if (n === 0) return null;
 	const mean = known.reduce((sum, v) => sum + v, 0) / n;
 	const squares = known.reduce((sum, v) => sum + (v - mean) ** 2, 0);
 	const [low, high] = [Math.min(...known), Math.max(...known)];
-	const half = low < high ? report.t95[n - 2] * Math.sqrt(squares / (n - 1) / n) : NaN;
+	const half = low < high ? report.t95[n - 2] * Math.sqrt(squares / (n - 1) / n) + Math.abs(mean) * halfBin : NaN;
 	const [from, to] = [Math.max(mean - half, Math.min(least, mean)), Math.min(mean + half, Math.max(most, mean))];
 	return { n, mean, half, from, to, low, high, values: known };
 }

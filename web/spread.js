@@ -84,7 +84,7 @@ function quantileFigure({ id, title, field, label, unit, what, zero = false }) {
 		const before = spreads.slice(0, k).filter((other) => look % COLOURS_N === other.look % COLOURS_N).length;
 		const round = Math.floor(before / DASHES.length);
 		const dash = DASHES[before % DASHES.length];
-		return { colour: lookColour(look), dash, ownDash: true, width: 1.6 - 0.5 * round };
+		return { colour: lookColour(look), dash, ownDash: true, width: Math.max(0.6, 1.6 - 0.5 * round) };
 	});
 	const marks = spreads.map((spread, k) => {
 		const x = floats(spread.at);

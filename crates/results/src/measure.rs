@@ -88,17 +88,22 @@ impl Metric {
 }
 
 impl Metric {
-    /// Mean and interval of its values.
-    pub(crate) fn stat(self, values: &[f64]) -> Option<Stat> {
+    /// Half a bin of what was counted in bins, as a part of its middle; 0 of what was not.
+    pub(crate) fn half_bin(self) -> f64 {
         match self {
             Self::RttP50
             | Self::RttP95
             | Self::RttP99
             | Self::QueueWaitP50
             | Self::QueueWaitP95
-            | Self::QueueWaitP99 => Stat::counted(values, self.range(), percentiles::HALF_BIN),
-            _ => Stat::within(values, self.range()),
+            | Self::QueueWaitP99 => percentiles::HALF_BIN,
+            _ => 0.0,
         }
+    }
+
+    /// Mean and interval of its values.
+    pub(crate) fn stat(self, values: &[f64]) -> Option<Stat> {
+        Stat::counted(values, self.range(), self.half_bin())
     }
 }
 

@@ -52,6 +52,8 @@ pub struct Shown {
     pub factor: f64,
     /// The most that it can be, in the unit that is shown.
     pub most: Option<f64>,
+    /// Half a bin of what was counted in bins, as a part of its middle; 0 of what was not.
+    pub half_bin: f64,
     pub about: &'static str,
 }
 
@@ -166,6 +168,7 @@ fn shown(metric: Metric) -> Shown {
         label,
         unit,
         factor,
+        half_bin: metric.half_bin(),
         most: Some(metric.range().end() * factor).filter(|most| most.is_finite()),
         about: info.about,
     }

@@ -136,6 +136,7 @@ fn shown(name: &'static str) -> Shown {
         label,
         unit: if is_difference { "points" } else { "%" },
         factor: 100.0,
+        half_bin: 0.0,
         most: (!is_difference).then_some(100.0),
         about,
     }
