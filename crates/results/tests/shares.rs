@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use common::{Lab, SECOND, flow, provenance, spec, two_laws};
 use fadelab_results::print::{self, Asked, Form, Tables};
-use fadelab_results::report::paper::{Choice, Drawn, Figures, Request};
+use fadelab_results::report::paper::{Choice, Drawn};
 use fadelab_results::{Summary, Target, table, write};
 use fadelab_run::flow::FlowSpec;
 use fadelab_run::spec::RunSpec;
@@ -119,17 +119,8 @@ fn table_page_and_file_name_each_law() {
     assert_eq!(experiment.runs[0].spec.duration_ns, 60 * SECOND);
 }
 
-/// A figure as wide as both columns of a paper.
 fn drawn(lab: &Lab, name: &str, state: Choice) -> Drawn {
-    let experiment = lab.experiment();
-    let figures = Figures::of(&experiment, &Summary::of(&experiment)).unwrap();
-    let request = Request {
-        name: name.to_owned(),
-        width: 182.0,
-        state,
-        ..Request::default()
-    };
-    figures.draw(&request).unwrap().unwrap()
+    common::drawn(lab, name, state).expect("it has something to show")
 }
 
 #[test]

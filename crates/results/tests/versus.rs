@@ -7,7 +7,7 @@ use common::{Lab, SECOND};
 use fadelab_results::curves::Curves;
 use fadelab_results::measure::METRICS;
 use fadelab_results::print::{self, Asked, Form, Tables};
-use fadelab_results::report::paper::{Choice, Figures, Request};
+use fadelab_results::report::paper::Choice;
 use fadelab_results::versus::{Beside, FIGURES};
 use fadelab_results::{Summary, combine, table};
 
@@ -91,17 +91,8 @@ fn sides_that_differ_stay_apart() {
     close(Some(shares[0]), 0.75);
 }
 
-/// A figure as wide as both columns of a paper; none where it has nothing to show.
 fn drawn(lab: &Lab, name: &str, state: Choice) -> Option<String> {
-    let experiment = lab.experiment();
-    let figures = Figures::of(&experiment, &Summary::of(&experiment)).unwrap();
-    let request = Request {
-        name: name.to_owned(),
-        width: 182.0,
-        state,
-        ..Request::default()
-    };
-    Some(figures.draw(&request).unwrap()?.svg)
+    Some(common::drawn(lab, name, state)?.svg)
 }
 
 #[test]

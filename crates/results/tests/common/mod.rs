@@ -12,7 +12,8 @@ use fadelab_path::spec::{Buffer, CapacitySpec, LinkKind, LinkSpec, RouterSpec};
 use fadelab_path::trace::{Trace, TraceRules};
 use fadelab_phy::channel::{ChannelSpec, CodeSpec, Model};
 use fadelab_results::picture::{Axis, Curve, Mark, Panel, Picture};
-use fadelab_results::{Experiment, Host, Origin, Provenance, Run, SIM, Specs};
+use fadelab_results::report::paper::{Choice, Drawn, Figures, Request};
+use fadelab_results::{Experiment, Host, Origin, Provenance, Run, SIM, Specs, Summary};
 use fadelab_run::app::{App, Span};
 use fadelab_run::classes::{Classes, Groups};
 use fadelab_run::flow::{FlowKind, FlowSpec};
@@ -446,4 +447,17 @@ pub fn assert_golden(path_in_tree: &str, text: &str) {
         text == expected,
         "{path_in_tree} is out of date; FADELAB_BLESS=1 rewrites it. Now it would read:\n{text}"
     );
+}
+
+/// A figure as wide as both columns of a paper; none where it has nothing to show.
+pub fn drawn(lab: &Lab, name: &str, state: Choice) -> Option<Drawn> {
+    let experiment = lab.experiment();
+    let figures = Figures::of(&experiment, &Summary::of(&experiment)).unwrap();
+    let request = Request {
+        name: name.to_owned(),
+        width: 182.0,
+        state,
+        ..Request::default()
+    };
+    figures.draw(&request).unwrap()
 }
