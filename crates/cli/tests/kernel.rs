@@ -1,45 +1,18 @@
 //! `fadelab kernel` on this machine: what it refuses, what it leaves, and what is left when it is killed.
 
-#[path = "../../kernel/tests/common/iproute.rs"]
-mod iproute;
+mod hosts;
 mod own;
 
 use std::fs;
+use std::io::Read;
 use std::path::Path;
 use std::process::{Command, Output, Stdio};
 use std::time::Duration;
 
+use hosts::{is_registered, possible, run, said, until};
+
 fn fadelab(arguments: &[&str]) -> Output {
-    Command::new(env!("CARGO_BIN_EXE_fadelab"))
-        .args(arguments)
-        .output()
-        .expect("the binary runs")
-}
-
-fn said(output: &Output) -> String {
-    String::from_utf8_lossy(&output.stderr).into_owned() + &String::from_utf8_lossy(&output.stdout)
-}
-
-/// Whether laws can be loaded here; says why not, and fails where they must.
-fn possible() -> bool {
-    let check = fadelab(&["kernel", "check"]);
-    if check.status.success() {
-        return true;
-    }
-    let text = said(&check);
-    assert!(
-        std::env::var("FADELAB_REQUIRE_BPF").as_deref() != Ok("1"),
-        "BPF is required here, but\n{text}"
-    );
-    eprintln!("skipped: no law can be loaded here\n{text}");
-    false
-}
-
-fn ip(arguments: &str) -> String {
-    let words = iproute::words(&format!("ip {arguments}"));
-    let output = Command::new(&words[0]).args(&words[1..]).output().expect("iproute2");
-    assert!(output.status.success(), "ip {arguments}: {}", said(&output));
-    said(&output)
+    hosts::fadelab(Path::new("."), arguments)
 }
 
 /// A namespace with one device, `wire`, that goes with it.
@@ -48,9 +21,9 @@ struct Space(String);
 impl Space {
     fn new(stem: &str) -> Self {
         let name = format!("flc{stem}{}", std::process::id());
-        ip(&format!("netns add {name}"));
-        ip(&format!("-n {name} link add wire type veth peer name far"));
-        ip(&format!("-n {name} link set wire up"));
+        run(&format!("ip netns add {name}"));
+        run(&format!("ip -n {name} link add wire type veth peer name far"));
+        run(&format!("ip -n {name} link set wire up"));
         Self(name)
     }
 
@@ -60,7 +33,7 @@ impl Space {
 
     /// Most segments that the device takes as one packet.
     fn offload(&self) -> String {
-        let text = ip(&format!("-n {} -d link show wire", self.0));
+        let text = run(&format!("ip -n {} -d link show wire", self.0));
         let told = text
             .split("gso_max_segs ")
             .nth(1)
@@ -101,9 +74,9 @@ fn a_device_that_went_is_listed_as_gone() {
         space.device()
     );
     let mut found = vec![(listed(&name), &all)];
-    ip(&format!("-n {} link del wire", space.0));
+    run(&format!("ip -n {} link del wire", space.0));
     found.push((listed(&name), &one));
-    ip(&format!("-n {} link add wire type veth peer name far", space.0));
+    run(&format!("ip -n {} link add wire type veth peer name far", space.0));
     found.push((listed(&name), &one));
     drop(space);
     found.push((listed(&name), &one));
@@ -116,10 +89,9 @@ fn a_device_that_went_is_listed_as_gone() {
 
 /// All that a law of this name leaves in the system.
 fn traces(name: &str) -> Vec<String> {
-    let controls = fs::read_to_string("/proc/sys/net/ipv4/tcp_available_congestion_control").expect("a file");
     let mounts = fs::read_to_string("/proc/self/mounts").expect("a file");
     let mut traces = Vec::new();
-    if controls.split_whitespace().any(|control| control == name) {
+    if is_registered(name) {
         traces.push(format!("the congestion control {name}"));
     }
     if mounts.contains(&format!("/run/fadelab/senders/{name}/")) {
@@ -238,6 +210,27 @@ fn loading_and_unloading_leave_the_host_as_it_was() {
     }
 }
 
+/// Kills the command after a time, and loads and unloads another law; gives whether `name` was loaded whole.
+fn killed_after(wait: Duration, args: &[&str], name: &str, next: &str) -> bool {
+    let mut child = Command::new(env!("CARGO_BIN_EXE_fadelab"))
+        .args(args)
+        .stdout(Stdio::null())
+        .spawn()
+        .expect("the binary runs");
+    std::thread::sleep(wait);
+    child.kill().expect("ours");
+    child.wait().expect("ours");
+    let output = fadelab(&["kernel", "load", "reno", "--as", next]);
+    assert!(output.status.success(), "{}", said(&output));
+    assert!(fadelab(&["kernel", "unload", next]).status.success());
+    let there = traces(name);
+    assert!(
+        there.is_empty() || there.len() == 3,
+        "after {wait:?} a part of it is there: {there:?}"
+    );
+    fadelab(&["kernel", "unload", name]).status.success()
+}
+
 #[test]
 fn a_killed_loader_is_cleaned_up_by_the_next() {
     // Goal: whenever the command is killed, either the law is loaded whole or the next command removes what is there.
@@ -249,19 +242,10 @@ fn a_killed_loader_is_cleaned_up_by_the_next() {
     let next = format!("flk_{}", std::process::id() % 100_000);
     for round in 0..12u64 {
         let name = format!("flk{round}_{}", std::process::id() % 100_000);
-        let mut child = Command::new(env!("CARGO_BIN_EXE_fadelab"))
-            .args(["kernel", "load", "xcp", "--as", &name, "--dev", &space.device()])
-            .stdout(Stdio::null())
-            .spawn()
-            .expect("the binary runs");
         // Compiling takes most of the time; what follows it is where something can be left.
-        std::thread::sleep(Duration::from_millis(60 + 40 * round));
-        child.kill().expect("ours");
-        child.wait().expect("ours");
-        let output = fadelab(&["kernel", "load", "reno", "--as", &next]);
-        assert!(output.status.success(), "{}", said(&output));
-        assert!(fadelab(&["kernel", "unload", &next]).status.success());
-        let whole = fadelab(&["kernel", "unload", &name]).status.success();
+        let wait = Duration::from_millis(60 + 40 * round);
+        let load = ["kernel", "load", "xcp", "--as", &name, "--dev", &space.device()];
+        let whole = killed_after(wait, &load, &name, &next);
         assert_eq!(
             traces(&name),
             Vec::<String>::new(),
@@ -269,4 +253,72 @@ fn a_killed_loader_is_cleaned_up_by_the_next() {
         );
         assert_eq!(space.offload(), before, "round {round}, loaded whole: {whole}");
     }
+}
+
+#[test]
+fn a_killed_unloader_is_followed_by_the_next() {
+    // Goal: what a killed `unload` began the next command ends: no law is listed of which a part has gone.
+    if !possible() {
+        return;
+    }
+    let space = Space::new("u");
+    let before = space.offload();
+    let name = format!("flu_{}", std::process::id());
+    let next = format!("flv_{}", std::process::id());
+    let loaded = fadelab(&["kernel", "load", "xcp", "--as", &name, "--dev", &space.device()]);
+    assert!(loaded.status.success(), "{}", said(&loaded));
+    // The command waits for its turn when all but the law's folder has gone.
+    let mut turn = Command::new("flock")
+        .args(["/run/fadelab", "sh", "-c", "echo mine; read end"])
+        .stdin(Stdio::piped())
+        .stdout(Stdio::piped())
+        .spawn()
+        .expect("util-linux");
+    let mut taken = [0; 4];
+    turn.stdout
+        .as_mut()
+        .expect("piped")
+        .read_exact(&mut taken)
+        .expect("a word");
+    let mut child = Command::new(env!("CARGO_BIN_EXE_fadelab"))
+        .args(["kernel", "unload", &name])
+        .spawn()
+        .expect("the binary runs");
+    until("only the folder is left", || traces(&name) == ["a folder"]);
+    child.kill().expect("ours");
+    child.wait().expect("ours");
+    drop(turn.stdin.take());
+    turn.wait().expect("ours");
+    let other = fadelab(&["kernel", "load", "reno", "--as", &next]);
+    let left = traces(&name);
+    assert!(other.status.success(), "{}", said(&other));
+    assert!(fadelab(&["kernel", "unload", &next]).status.success());
+    assert!(left.is_empty(), "{left:?} are left of it");
+    assert_eq!(space.offload(), before);
+}
+
+#[test]
+fn a_law_whose_links_were_unmounted_is_listed_as_gone() {
+    // Goal: where somebody unmounts what holds a law, `list` goes on, says so of that law, and unloading it removes the
+    // rest.
+    if !possible() {
+        return;
+    }
+    let space = Space::new("m");
+    let before = space.offload();
+    let name = format!("flw_{}", std::process::id());
+    let loaded = fadelab(&["kernel", "load", "xcp", "--as", &name, "--dev", &space.device()]);
+    assert!(loaded.status.success(), "{}", said(&loaded));
+    run(&format!("umount -l /run/fadelab/senders/{name}/bpf"));
+    let text = listed(&name);
+    let json = said(&fadelab(&["kernel", "list", "--json"]));
+    let unloaded = fadelab(&["kernel", "unload", &name]);
+    assert!(
+        text.contains("loaded no more") && text.contains(&format!("unload {name}")),
+        "{text}"
+    );
+    assert!(json.contains(&name), "{json}");
+    assert!(unloaded.status.success(), "{}", said(&unloaded));
+    assert_eq!(traces(&name), Vec::<String>::new());
+    assert_eq!(space.offload(), before);
 }

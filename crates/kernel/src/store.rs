@@ -51,13 +51,24 @@ pub struct Entry {
     /// Users who may choose it for their sockets, by their numbers; absent: everybody.
     #[serde(default)]
     pub allowed_users: Option<Vec<u32>>,
-    /// Whether everything is in place; otherwise it is being loaded, or the process was killed.
+    /// Whether everything is in place; otherwise it is being loaded or unloaded, or the process was killed.
     pub is_complete: bool,
+}
+
+impl Entry {
+    /// Whether a process was killed while loading or unloading it.
+    fn is_left_half(&self) -> bool {
+        !self.is_complete && !self.owner.is_alive()
+    }
 }
 
 const FOLDER: &str = "/run/fadelab/senders";
 const ENTRY: &str = "entry.json";
 const MOUNT: &str = "bpf";
+/// A law's folder while it is filled, and while it is emptied: under its name a folder is always whole. Whoever has the
+/// turn removes what a killed process left there.
+const FILLED: &str = ".filled";
+const EMPTIED: &str = ".emptied";
 
 fn folder(name: &str) -> PathBuf {
     Path::new(FOLDER).join(name)
@@ -72,21 +83,16 @@ pub fn is_lasting() -> bool {
     ancestors.all(|pid| mounts(pid).is_none_or(|there| Some(there) == here))
 }
 
-/// Folders of laws without a note of which: a process was killed while making one, or while removing it.
+/// Folders without a note of a law: a process was killed while filling or emptying one.
 pub(crate) fn remove_strays() -> Vec<PathBuf> {
-    // Whoever makes one has the turn until its note is there.
     let Ok(_turn) = Turn::take() else {
         return Vec::new();
     };
     let folders = fs::read_dir(FOLDER).into_iter().flatten().flatten();
     let strays = folders
         .map(|folder| folder.path())
-        .filter(|folder| !folder.join(ENTRY).exists());
-    let remove = |folder: &PathBuf| {
-        unmount(&folder.join(MOUNT));
-        fs::remove_dir_all(folder).is_ok()
-    };
-    let removed = strays.filter(remove).collect();
+        .filter(|folder| folder.ends_with(FILLED) || folder.ends_with(EMPTIED) || !folder.join(ENTRY).exists());
+    let removed = strays.filter(|folder| empty(folder).is_ok()).collect();
     // Only if it is empty.
     let _ = fs::remove_dir(FOLDER);
     removed
@@ -97,24 +103,55 @@ pub(crate) fn remove_strays() -> Vec<PathBuf> {
 /// # Errors
 /// When it is loaded already, by whom, or the folder cannot be made.
 pub fn claim(entry: &Entry) -> Result<(), LoadError> {
-    if let Some(known) = read(&entry.name) {
-        if known.is_complete || known.owner.is_alive() {
-            return Err(LoadError::Failed {
-                what: format!("{} is loaded already", entry.name),
-                why: format!(
-                    "by process {}; `fadelab kernel unload {}` removes it",
-                    known.owner.pid, entry.name
-                ),
-            });
-        }
-        remove(&known)?;
+    let known = || read(&entry.name);
+    if let Some(left) = known().filter(Entry::is_left_half) {
+        remove(&left)?;
     }
     let folder = folder(&entry.name);
     let failed = |error| LoadError::system(folder.display().to_string(), &error);
     let _turn = Turn::take().map_err(failed)?;
-    make(&folder.join(MOUNT)).map_err(failed)?;
-    write(entry).map_err(failed)?;
+    if let Some(known) = known() {
+        return Err(LoadError::Failed {
+            what: format!("{} is loaded already", entry.name),
+            why: format!(
+                "by process {}; `fadelab kernel unload {}` removes it",
+                known.owner.pid, entry.name
+            ),
+        });
+    }
+    fill(entry, &folder).map_err(failed)?;
     mount(&folder.join(MOUNT)).map_err(failed)
+}
+
+/// The folder appears with its note, whenever the process is killed. Needs the turn.
+fn fill(entry: &Entry, folder: &Path) -> io::Result<()> {
+    let filled = Path::new(FOLDER).join(FILLED);
+    empty(&filled)?;
+    make(&filled.join(MOUNT))?;
+    write_into(entry, &filled)?;
+    // What is under the name without a note is of nobody.
+    empty(folder)?;
+    fs::rename(filled, folder)
+}
+
+/// The folder goes with its note, whenever the process is killed. Another process may have been faster.
+fn take_away(folder: &Path) -> io::Result<()> {
+    let _turn = Turn::take()?;
+    let emptied = Path::new(FOLDER).join(EMPTIED);
+    empty(&emptied)?;
+    match fs::rename(folder, &emptied) {
+        Err(error) if error.kind() != io::ErrorKind::NotFound => Err(error),
+        _ => empty(&emptied),
+    }
+}
+
+/// Removes a folder with what is mounted in it, if it is there.
+fn empty(folder: &Path) -> io::Result<()> {
+    unmount(&folder.join(MOUNT));
+    match fs::remove_dir_all(folder) {
+        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(()),
+        removed => removed,
+    }
 }
 
 /// Makes a folder and those above it, which another process may just have found empty and removed.
@@ -133,7 +170,10 @@ fn make(folder: &Path) -> io::Result<()> {
 /// # Errors
 /// When the file cannot be written.
 pub fn write(entry: &Entry) -> io::Result<()> {
-    let folder = folder(&entry.name);
+    write_into(entry, &folder(&entry.name))
+}
+
+fn write_into(entry: &Entry, folder: &Path) -> io::Result<()> {
     let text = serde_json::to_string_pretty(entry).map_err(io::Error::other)?;
     // A killed process leaves the old text or the new one.
     fs::write(folder.join("entry.new"), text)?;
@@ -156,7 +196,10 @@ pub fn entries() -> Vec<Entry> {
         return Vec::new();
     };
     let name = |entry: io::Result<fs::DirEntry>| entry.ok()?.file_name().into_string().ok();
-    let mut entries: Vec<Entry> = folders.filter_map(name).filter_map(|name| read(&name)).collect();
+    let names = folders
+        .filter_map(name)
+        .filter(|name| name != FILLED && name != EMPTIED);
+    let mut entries: Vec<Entry> = names.filter_map(|name| read(&name)).collect();
     entries.sort_by(|a, b| a.name.cmp(&b.name));
     entries
 }
@@ -178,14 +221,16 @@ pub fn read(name: &str) -> Option<Entry> {
     serde_json::from_str(&fs::read_to_string(folder(name).join(ENTRY)).ok()?).ok()
 }
 
-/// The flows under a law now.
+/// The flows under a law now; nothing where the law has gone and its note has not: somebody unmounted what held it.
 ///
 /// # Errors
 /// When the kernel does not tell.
-pub fn live(entry: &Entry) -> Result<Vec<LiveFlow>, libbpf_rs::Error> {
-    flows(&MapHandle::from_pinned_path(
-        folder(&entry.name).join(MOUNT).join("live"),
-    )?)
+pub fn live(entry: &Entry) -> Result<Option<Vec<LiveFlow>>, libbpf_rs::Error> {
+    let live = folder(&entry.name).join(MOUNT).join("live");
+    match fs::symlink_metadata(&live) {
+        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
+        _ => flows(&MapHandle::from_pinned_path(live)?).map(Some),
+    }
 }
 
 /// What became of a law that was taken away.
@@ -205,6 +250,18 @@ const GOING: Duration = Duration::from_secs(2);
 /// # Errors
 /// When something of it cannot be removed.
 pub fn remove(entry: &Entry) -> Result<Removed, LoadError> {
+    let folder = folder(&entry.name);
+    let failed = |error: io::Error| LoadError::system(folder.display().to_string(), &error);
+    // From here on the next command finishes what a killed one began.
+    let begun = Entry {
+        is_complete: false,
+        owner: Owner::this(),
+        ..entry.clone()
+    };
+    match write(&begun) {
+        Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(failed(error)),
+        _ => {}
+    }
     for segments in &entry.segments {
         segments.restore();
     }
@@ -220,8 +277,6 @@ pub fn remove(entry: &Entry) -> Result<Removed, LoadError> {
         law: entry.law.clone(),
         map_id: entry.map_id,
     };
-    let folder = folder(&entry.name);
-    let failed = |error| LoadError::system(folder.display().to_string(), &error);
     if left.map_id != 0 {
         // Noted first, whenever the process is killed.
         left.write().map_err(failed)?;
@@ -232,7 +287,7 @@ pub fn remove(entry: &Entry) -> Result<Removed, LoadError> {
         let _ = map.delete(&0u32.to_ne_bytes());
     }
     unmount(&bpf);
-    fs::remove_dir_all(&folder).map_err(failed)?;
+    take_away(&folder).map_err(failed)?;
     let is_left = left.map_id != 0 && !has_gone(&left);
     if !is_left {
         left.forget();
@@ -278,9 +333,7 @@ fn forget_as_before(entry: &Entry, default: &DefaultLaw) {
 /// # Errors
 /// As [`remove`].
 pub fn remove_leftovers() -> Result<Vec<String>, LoadError> {
-    let left = entries()
-        .into_iter()
-        .filter(|entry| !entry.is_complete && !entry.owner.is_alive());
+    let left = entries().into_iter().filter(Entry::is_left_half);
     left.map(|entry| remove(&entry).map(|_| entry.name)).collect()
 }
 

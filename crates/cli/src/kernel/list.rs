@@ -35,11 +35,11 @@ pub fn list(args: &ListArgs) -> Result<(), Failure> {
         let flows = if entry.is_complete {
             store::live(&entry)
         } else {
-            Ok(Vec::new())
+            Ok(None)
         };
         let flows = match flows {
             // Unloaded by another command since it was found.
-            Err(_) if store::read(&entry.name).is_none() => continue,
+            Ok(None) | Err(_) if store::read(&entry.name).is_none() => continue,
             flows => flows.map_err(|error| Failure::Failed(format!("{}: {error}; are you root?", entry.name)))?,
         };
         laws.push((entry, flows));
@@ -71,7 +71,10 @@ pub fn list(args: &ListArgs) -> Result<(), Failure> {
         let all = serde_json::json!({"laws": laws, "left": left, "routers": routers, "left_edges": edges});
         return output::print(&format!("{}\n", serde_json::to_string_pretty(&all).unwrap_or_default()));
     }
-    let mut text: Vec<String> = laws.iter().map(|(entry, flows)| described(entry, flows)).collect();
+    let mut text: Vec<String> = laws
+        .iter()
+        .map(|(entry, flows)| described(entry, flows.as_deref()))
+        .collect();
     if text.is_empty() {
         text.push("no law is loaded; `fadelab kernel load vcp --dev DEV` loads one\n".to_owned());
     }
@@ -126,37 +129,27 @@ fn closed(kept: &Kept) -> String {
     )
 }
 
-fn described(entry: &Entry, flows: &[LiveFlow]) -> String {
+fn described(entry: &Entry, flows: Option<&[LiveFlow]>) -> String {
     let mut text = format!("{}  law {}", console::style(&entry.name).bold(), entry.law);
     if !entry.is_complete {
         let state = if entry.owner.is_alive() {
-            "is being loaded"
+            "is being loaded or unloaded"
         } else {
             "was left by a killed process"
         };
         let _ = writeln!(text, ", {state} ({})", entry.owner.pid);
         return text;
     }
+    let Some(flows) = flows else {
+        let _ = writeln!(
+            text,
+            ", loaded no more: what held it in /run/fadelab was unmounted; `fadelab kernel unload {}` removes the rest",
+            entry.name
+        );
+        return text;
+    };
     let _ = writeln!(text, ", sockets of {}", entry.cgroup.display());
-    if !entry.devices.is_empty() {
-        let what = if entry.segments.is_empty() {
-            "marks what leaves"
-        } else {
-            "packets leave one by one"
-        };
-        let lost = store::lost_devices(entry);
-        let here = entry.devices.iter().map(String::as_str);
-        let here: Vec<&str> = here.filter(|device| !lost.contains(device)).collect();
-        let by = if here.is_empty() { "no device" } else { &here.join(", ") };
-        let _ = writeln!(text, "  {what} by {by}");
-        if !lost.is_empty() {
-            let lost = lost.join(", ");
-            let _ = writeln!(
-                text,
-                "  gone, and not taken up again if they came back: {lost}; unload it and load it again"
-            );
-        }
-    }
+    text += &devices(entry);
     let defaults: Vec<String> = namespaces_of(&entry.name)
         .iter()
         .map(|place| described_space(place))
@@ -192,6 +185,32 @@ fn described(entry: &Entry, flows: &[LiveFlow]) -> String {
             f64::from(flow.srtt_us) / 1000.0,
             format!("{:?}", flow.ca_state),
             feedback(&entry.law, flow)
+        );
+    }
+    text
+}
+
+/// Where packets of a law are marked, and where no more.
+fn devices(entry: &Entry) -> String {
+    let mut text = String::new();
+    if entry.devices.is_empty() {
+        return text;
+    }
+    let what = if entry.segments.is_empty() {
+        "marks what leaves"
+    } else {
+        "packets leave one by one"
+    };
+    let lost = store::lost_devices(entry);
+    let here = entry.devices.iter().map(String::as_str);
+    let here: Vec<&str> = here.filter(|device| !lost.contains(device)).collect();
+    let by = if here.is_empty() { "no device" } else { &here.join(", ") };
+    let _ = writeln!(text, "  {what} by {by}");
+    if !lost.is_empty() {
+        let lost = lost.join(", ");
+        let _ = writeln!(
+            text,
+            "  gone, and not taken up again if they came back: {lost}; unload it and load it again"
         );
     }
     text
