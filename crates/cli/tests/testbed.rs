@@ -412,6 +412,48 @@ fn nothing_outlives_a_run_that_is_stopped_or_killed() {
 }
 
 #[test]
+fn what_is_damaged_in_the_cache_is_made_anew_or_told() {
+    // Goal: a cut archive of a kept image is seen and the image made again, byte for byte; of a damaged package of the
+    // kernel the message says which file to remove.
+    if !possible("6.1") {
+        return;
+    }
+    let scratch = Scratch::new();
+    let image = || {
+        let mut command = fadelab(&scratch, &["testbed", "image"]);
+        command.env("XDG_CACHE_HOME", &scratch.0).output().unwrap()
+    };
+    let cache = scratch.0.join("fadelab/testbed/6.1");
+    let named = |part: &str| {
+        let mut entries = fs::read_dir(&cache).unwrap().map(|entry| entry.unwrap().path());
+        entries.find(|path| path.to_string_lossy().contains(part))
+    };
+    let made = image();
+    assert!(made.status.success(), "{}", said(&made));
+    let archive = named("/image-").expect("it was made").join("archive.cpio");
+    let whole = fs::read(&archive).unwrap();
+    fs::write(&archive, &whole[..whole.len() / 2]).unwrap();
+    let mended = image();
+    assert!(
+        mended.status.success() && said(&mended).contains("is damaged and made anew"),
+        "{}",
+        said(&mended)
+    );
+    assert!(fs::read(&archive).unwrap() == whole);
+    assert!(!said(&image()).contains("damaged"));
+    let package = named(".deb").expect("it was fetched");
+    fs::write(&package, "no package").unwrap();
+    fs::remove_dir_all(named("/image-").expect("it is there")).unwrap();
+    let refused = image();
+    assert_eq!(refused.status.code(), Some(1), "{}", said(&refused));
+    assert!(
+        said(&refused).contains(&format!("remove {}", package.display())),
+        "{}",
+        said(&refused)
+    );
+}
+
+#[test]
 fn a_machine_without_qemu_is_told_what_to_install() {
     // Goal: the message names the program and the package.
     let scratch = scenario(SCENARIO);

@@ -24,6 +24,18 @@ struct {
 	struct bleach_counters *value;
 } bleach_map SEC(".maps");
 
+/*
+ * Stacked devices: what leaves a named bridge, bond or VLAN leaves the devices below it next, and may be marked there,
+ * other than what leaves these directly. The kernel keeps tc_index with a packet on its way down, and hardly anybody
+ * else uses it. Userspace sets the sign, one for each namespace: in the next one it means nothing.
+ */
+struct {
+	MAP_NUMBER(type, MAP_TYPE_ARRAY);
+	MAP_NUMBER(max_entries, 1);
+	u32 *key;
+	u32 *value;
+} bleach_sign SEC(".maps");
+
 enum whose { OTHERS, OURS, UNKNOWN };
 
 /*
@@ -148,6 +160,36 @@ ALWAYS_INLINE int bleach(struct __sk_buff *skb, u32 link_bytes)
 	packet_set_ecn(skb, &packet, LAW_ECN_NOT_ECT);
 	__sync_fetch_and_add(&counters->cleared, segments);
 	return TC_ACT_UNSPEC;
+}
+
+/* At a named device that lies on others. */
+SEC("tc") int admit(struct __sk_buff *skb)
+{
+	u32 key = 0, *sign = bpf_map_lookup_elem(&bleach_sign, &key);
+
+	if (sign && !skb->tc_index)
+		skb->tc_index = *sign;
+	return TC_ACT_UNSPEC;
+}
+
+/* At a device on which named ones lie. */
+ALWAYS_INLINE int bleach_below(struct __sk_buff *skb, u32 link_bytes)
+{
+	u32 key = 0, *sign = bpf_map_lookup_elem(&bleach_sign, &key);
+
+	if (sign && skb->tc_index == *sign)
+		return TC_ACT_UNSPEC;
+	return bleach(skb, link_bytes);
+}
+
+SEC("tc") int bleach_below_ethernet(struct __sk_buff *skb)
+{
+	return bleach_below(skb, ETHER_BYTES);
+}
+
+SEC("tc") int bleach_below_ip(struct __sk_buff *skb)
+{
+	return bleach_below(skb, 0);
 }
 
 SEC("tc") int bleach_ethernet(struct __sk_buff *skb)

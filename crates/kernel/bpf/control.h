@@ -58,11 +58,13 @@ SEC("struct_ops") void control_init(u64 *context)
 	struct flow *f = bpf_sk_storage_get(&flows, sk, (void *)0, SK_STORAGE_GET_F_CREATE);
 	struct law_start start = {};
 	struct law_control control;
+	u32 key = 0;
+	struct flow_counts *counts = bpf_map_lookup_elem(&flow_counts, &key);
 
-	if (!f)
+	if (!f || !counts)
 		return;
 	own(sk, 1);
-	f->id = __sync_fetch_and_add(&flows_n, 1) + 1;
+	f->id = __sync_fetch_and_add(&counts->begun, 1) + 1;
 	f->snd_una = tp->snd_una;
 	f->sacked_out = tp->sacked_out;
 	f->delivered_ce = tp->delivered_ce;
@@ -89,11 +91,14 @@ SEC("struct_ops") void control_release(u64 *context)
 {
 	struct sock *sk = (struct sock *)context[0];
 	struct flow *f = flow_of(sk);
+	u32 key = 0;
+	struct flow_counts *counts = bpf_map_lookup_elem(&flow_counts, &key);
 	u64 id;
 
-	if (!f)
+	if (!f || !counts)
 		return;
 	id = f->id;
+	__sync_fetch_and_add(&counts->gone, 1);
 	bpf_map_delete_elem(&live, &id);
 	own(sk, 0);
 	/* The socket may go on under another law, and its segments must not say any longer that they are of this one. */

@@ -144,7 +144,7 @@ struct live_flow {
 /* Of flows that ended without a word the oldest go first. */
 struct {
 	MAP_NUMBER(type, MAP_TYPE_LRU_HASH);
-	MAP_NUMBER(max_entries, 16384);
+	MAP_NUMBER(max_entries, FLOWS_NOTED_MAX);
 	u64 *key;
 	struct live_flow *value;
 } live SEC(".maps");
@@ -152,7 +152,18 @@ struct {
 /* Distance between two looks at a flow: a person reads them. */
 #define LIVE_US 100000ull
 
-u64 flows_n = 0;
+struct flow_counts {
+	u64 begun;
+	u64 gone;
+};
+
+struct {
+	MAP_NUMBER(type, MAP_TYPE_ARRAY);
+	MAP_NUMBER(max_entries, 1);
+	u32 *key;
+	struct flow_counts *value;
+} flow_counts SEC(".maps");
+
 #if RECORD
 u64 echoes_n = 0;
 #endif

@@ -1,13 +1,18 @@
 //! What this machine can do with laws in its kernel, in plain words.
 
 use std::fs;
+use std::io;
 use std::path::Path;
 
 use crate::Version;
 use crate::cgroup::cgroup_root;
 use crate::compile;
+use crate::device::Device;
 use crate::object::{LoadError, load};
+use crate::router::{self, Claim};
 use crate::sender::Unit;
+use crate::spaces;
+use crate::stack::Stacks;
 
 /// How an item stands.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -56,6 +61,62 @@ pub fn check() -> Vec<Item> {
         items.push(trial());
     }
     items
+}
+
+/// Looks at the stack of a device: on which others it lies, which lie on it, and by which of them marks may leave.
+///
+/// # Errors
+/// When the device or its namespace is not there, or there is no `ip`.
+pub fn stack(device: &Device) -> io::Result<Item> {
+    let netns = device.netns.as_deref();
+    device.look()?;
+    let stacks = Stacks::read(netns)?;
+    let name = device.name.as_str();
+    let mut lines = vec![stacks.described(name)];
+    let above: Vec<String> = stacks.above(name).map(|upper| stacks.described(upper)).collect();
+    if !above.is_empty() {
+        lines.push(format!("on it: {}", above.join(", ")));
+    }
+    let inode = spaces::inode(netns)?;
+    let routers: Vec<Claim> = router::claims()
+        .into_iter()
+        .filter(|claim| claim.is_in(inode) && claim.is_alive())
+        .collect();
+    let layers = || [name].into_iter().chain(stacks.all_below(name));
+    for claim in &routers {
+        let named: Vec<&str> = layers()
+            .filter(|layer| claim.inside.iter().any(|inside| inside == layer))
+            .collect();
+        let by = if named.is_empty() {
+            "none of them"
+        } else {
+            &named.join(", ")
+        };
+        let Claim { law, owner, .. } = claim;
+        lines.push(format!("named for router law {law} of process {}: {by}", owner.pid));
+    }
+    let is_carried_elsewhere = |layer: &str| stacks.get(layer).is_some_and(|layer| layer.is_carried_elsewhere);
+    Ok(match layers().find(|layer| is_carried_elsewhere(layer)) {
+        Some(layer) => Item::new(
+            Standing::Limited,
+            "stack",
+            lines.join("\n"),
+            format!(
+                "{layer} lies on a device of another namespace: where a router closes its domain there, name that \
+                 device with --inside, or no mark gets through"
+            ),
+        ),
+        None => Item::good("stack", lines.join("\n")),
+    })
+}
+
+/// What to mind of the stacks of devices through which marks are to leave; nothing where nothing is.
+pub fn stack_remarks(devices: &[Device]) -> Vec<String> {
+    let stacks = devices.iter().filter_map(|device| stack(device).ok());
+    stacks
+        .map(|item| item.remedy)
+        .filter(|remedy| !remedy.is_empty())
+        .collect()
 }
 
 fn kernel() -> Item {

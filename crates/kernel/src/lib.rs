@@ -19,6 +19,7 @@ pub mod router;
 pub mod segments;
 pub mod sender;
 pub mod spaces;
+pub mod stack;
 pub mod store;
 mod turn;
 pub mod version;

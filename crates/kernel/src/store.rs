@@ -20,7 +20,7 @@ use crate::left::{Left, Users};
 use crate::object::LoadError;
 use crate::process::{self, Owner};
 use crate::segments::Segments;
-use crate::sender::{LiveFlow, Sender, flows};
+use crate::sender::{LiveFlow, Sender, flows, flows_n};
 use crate::turn::{self, Turn};
 
 /// What is known of a loaded law.
@@ -221,16 +221,28 @@ pub fn read(name: &str) -> Option<Entry> {
     serde_json::from_str(&fs::read_to_string(folder(name).join(ENTRY)).ok()?).ok()
 }
 
+/// The flows under a law.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Live {
+    /// Those that the kernel has noted.
+    pub flows: Vec<LiveFlow>,
+    /// How many there are.
+    pub flows_n: u64,
+}
+
 /// The flows under a law now; nothing where the law has gone and its note has not: somebody unmounted what held it.
 ///
 /// # Errors
 /// When the kernel does not tell.
-pub fn live(entry: &Entry) -> Result<Option<Vec<LiveFlow>>, libbpf_rs::Error> {
-    let live = folder(&entry.name).join(MOUNT).join("live");
-    match fs::symlink_metadata(&live) {
-        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
-        _ => flows(&MapHandle::from_pinned_path(live)?).map(Some),
+pub fn live(entry: &Entry) -> Result<Option<Live>, libbpf_rs::Error> {
+    let place = folder(&entry.name).join(MOUNT);
+    let live = place.join("live");
+    if fs::symlink_metadata(&live).is_err_and(|error| error.kind() == io::ErrorKind::NotFound) {
+        return Ok(None);
     }
+    let flows = flows(&MapHandle::from_pinned_path(live)?)?;
+    let flows_n = flows_n(&MapHandle::from_pinned_path(place.join("flow_counts"))?)?;
+    Ok(Some(Live { flows, flows_n }))
 }
 
 /// What became of a law that was taken away.

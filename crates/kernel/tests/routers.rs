@@ -58,6 +58,30 @@ impl Namespace {
     }
 }
 
+/// A router of VCP with a queue of its own at a device `out` of a namespace, whose other end is `far`. Without IPv6 no
+/// packet leaves before the router counts: its queue is there a little earlier.
+fn at_a_quiet_device(name: &str, capacity_bytes_per_s: u64, limit_bytes: u64) -> Router {
+    let quiet = "net.ipv6.conf.all.disable_ipv6=1 net.ipv6.conf.default.disable_ipv6=1";
+    run(&format!("ip netns exec {name} sysctl -qw {quiet}"));
+    run(&format!("ip -n {name} link add out type veth peer name far"));
+    run(&format!("ip -n {name} link set out up"));
+    run(&format!("ip -n {name} link set far up"));
+    let device = Device {
+        name: "out".to_owned(),
+        netns: Some(PathBuf::from(format!("/run/netns/{name}"))),
+    };
+    let options = Options {
+        device,
+        law: "vcp".to_owned(),
+        capacity_bytes_per_s,
+        limit_bytes,
+        shaped: true,
+        air_header_bytes: None,
+        closed: None,
+    };
+    Router::load(&compiled_here("vcp"), options).expect("a router")
+}
+
 impl Drop for Namespace {
     fn drop(&mut self) {
         run(&format!("ip netns del {}", self.0));
@@ -73,27 +97,7 @@ fn a_router_counts_what_its_queue_counts_and_ages_on_an_idle_link() {
     }
     let namespace = Namespace::new();
     let name = &namespace.0;
-    // Without IPv6 no packet leaves before the router counts: its queue is there a little earlier.
-    let quiet = "net.ipv6.conf.all.disable_ipv6=1 net.ipv6.conf.default.disable_ipv6=1";
-    run(&format!("ip netns exec {name} sysctl -qw {quiet}"));
-    run(&format!("ip -n {name} link add out type veth peer name far"));
-    run(&format!("ip -n {name} link set out up"));
-    run(&format!("ip -n {name} link set far up"));
-    let device = Device {
-        name: "out".to_owned(),
-        netns: Some(PathBuf::from(format!("/run/netns/{name}"))),
-    };
-    let options = Options {
-        device,
-        law: "vcp".to_owned(),
-        capacity_bytes_per_s: 1_250_000,
-        limit_bytes: 250_000,
-        shaped: true,
-        air_header_bytes: None,
-        closed: None,
-    };
-    let bytes = compiled_here("vcp");
-    let router = Router::load(&bytes, options).expect("a router");
+    let router = at_a_quiet_device(name, 1_250_000, 250_000);
     assert_eq!((router.root().kind.as_str(), router.is_shaped()), ("tbf", true));
     // Packets of the system's own, to ask for neighbours.
     run(&format!("ip -n {name} addr add 10.0.0.1/24 dev out"));
@@ -111,4 +115,44 @@ fn a_router_counts_what_its_queue_counts_and_ages_on_an_idle_link() {
         counters = router.counters().expect("counters");
     }
     panic!("it never counts the same as its queue, or never ages: {counters:?}");
+}
+
+#[test]
+fn what_the_queue_behind_the_law_drops_is_counted() {
+    // Goal: of packets that come faster than a small queue lets them go each has arrived at the other end or is counted
+    // as dropped, as those before the router began are not.
+    if !possible(&["clang", "ip", "tc"]) {
+        return;
+    }
+    const PACKETS: u64 = 300;
+    let namespace = Namespace::new();
+    let name = &namespace.0;
+    let mut router = at_a_quiet_device(name, 10_000, 4_000);
+    run(&format!("ip -n {name} addr add 10.0.0.1/24 dev out"));
+    run(&format!(
+        "ip -n {name} neigh add 10.0.0.2 lladdr 02:00:00:00:00:02 dev out"
+    ));
+    let send = format!("for i in {{1..{PACKETS}}}; do printf %500s > /dev/udp/10.0.0.2/9; done");
+    let sent = std::process::Command::new("ip")
+        .args(["netns", "exec", name, "bash", "-c", &send])
+        .status();
+    assert!(sent.expect("bash").success());
+    let arrived = || -> u64 {
+        let told: serde_json::Value =
+            serde_json::from_str(&run(&format!("ip -json -statistics -n {name} link show far"))).expect("JSON");
+        told[0]["stats64"]["rx"]["packets"].as_u64().expect("a number")
+    };
+    for _ in 0..1000 {
+        if arrived() + router.queue_dropped() == PACKETS {
+            break;
+        }
+        std::thread::sleep(Duration::from_millis(20));
+    }
+    let (arrived, dropped) = (arrived(), router.queue_dropped());
+    assert_eq!(
+        (arrived + dropped, dropped > PACKETS / 2),
+        (PACKETS, true),
+        "{arrived} arrived, {dropped} dropped"
+    );
+    assert_eq!(router.counters().expect("counters").packets, PACKETS);
 }

@@ -15,7 +15,7 @@ use std::os::fd::OwnedFd;
 use std::process::Command;
 use std::time::Duration;
 
-use common::{iproute, possible, report, run, tap};
+use common::{iproute, possible, report, tap};
 use forwarding::{Hosts, OTHERS, OURS, Sender, frames, vcp_router};
 
 /// A kind of tunnel: its options, and where in a frame the packet stands that it wraps.
@@ -57,20 +57,6 @@ fn left(packet: &[u8], outer_ecn: Option<u8>) -> Option<Left> {
         outer_ecn: outer_ecn.unwrap_or(ecn),
     };
     [OURS, OTHERS].contains(&owner).then_some(left)
-}
-
-/// Routes what is sent to the tenth network by the device `tunnel` of the router.
-fn route(hosts: &Hosts, has_neighbours: bool) {
-    let router = hosts.name(1);
-    run(&format!("ip -n {router} link set tunnel up"));
-    for (net, host) in [("10.0.9.0/24", "10.0.9.2"), ("fd09::/64", "fd09::2")] {
-        run(&format!("ip -n {router} route add {net} dev tunnel"));
-        if has_neighbours {
-            run(&format!(
-                "ip -n {router} neigh add {host} lladdr 02:00:00:00:09:02 dev tunnel"
-            ));
-        }
-    }
 }
 
 /// None of ours is marked, neither the packet nor the header around it; others' are as they were.
@@ -119,7 +105,7 @@ fn tunnels_of_the_kernel_are_closed_at_their_own_device() {
         if !made.status.success() {
             continue;
         }
-        route(&hosts, kind == "vxlan");
+        hosts.route(9, "tunnel", (kind == "vxlan").then_some(9));
         router.tend(Duration::from_secs(1)).expect("all is there");
         assert!(router.edges().contains(&"tunnel"), "{kind}: {:?}", router.edges());
         let arriving = tap::open(&hosts.device(3, "wire"));
@@ -140,7 +126,7 @@ fn a_tunnel_of_a_process_is_closed() {
     }
     let hosts = Hosts::new();
     let tun = tun::open(&hosts.device(1, "tunnel"));
-    route(&hosts, false);
+    hosts.route(9, "tunnel", None);
     let router = vcp_router(hosts.device(1, "inner"), &["left"]);
     assert!(router.edges().contains(&"tunnel"), "{:?}", router.edges());
     Sender::new(&hosts.device(0, "wire")).send(&frames(9));

@@ -112,6 +112,10 @@ impl Image {
             .collect::<Result<Vec<_>, Error>>()?;
         let name = package.file_stem().unwrap_or_default().to_string_lossy().into_owned();
         let folder = cache.join(format!("image-{:032x}", key(&name, program.path, &tools)?));
+        if folder.is_dir() && !is_whole(&folder) {
+            say(&format!("{} is damaged and made anew", folder.display()));
+            fs::remove_dir_all(&folder).map_err(Error::file("remove", &folder))?;
+        }
         if !folder.is_dir() {
             say(&format!("making the image of {name}"));
             make(&package, program, &tools, &cache, &folder)?;
@@ -166,6 +170,8 @@ impl Image {
 const KERNEL: &str = "vmlinuz";
 const ARCHIVE: &str = "archive.cpio";
 const MODULES: &str = "modules";
+/// Checksum of the others.
+const SUM: &str = "sum";
 
 /// `$XDG_CACHE_HOME/fadelab/testbed`, else below `~/.cache`.
 fn cache() -> Result<PathBuf, Error> {
@@ -180,6 +186,24 @@ fn cache() -> Result<PathBuf, Error> {
         why: "neither HOME nor XDG_CACHE_HOME is set".to_owned(),
     })?;
     Ok(base.join("fadelab").join("testbed"))
+}
+
+/// The checksum of an image's files.
+fn sum(folder: &Path) -> io::Result<String> {
+    let mut hasher = XxHash3_128::new();
+    for name in [KERNEL, ARCHIVE, MODULES] {
+        let mut file = File::open(folder.join(name))?;
+        hasher.write(&file.metadata()?.len().to_le_bytes());
+        io::copy(&mut file, &mut Hashed(&mut hasher))?;
+    }
+    Ok(format!("{:032x}", hasher.finish_128()))
+}
+
+/// Whether an image is as it was made: a full disk or a crash may have cut it, and a guest that does not boot says
+/// little.
+fn is_whole(folder: &Path) -> bool {
+    let noted = fs::read_to_string(folder.join(SUM)).unwrap_or_default();
+    sum(folder).is_ok_and(|sum| sum == noted)
 }
 
 /// A program for the guest: its name there, and where it is here.
@@ -251,6 +275,7 @@ fn make(package: &Path, program: Program<'_>, tools: &[Tool], cache: &Path, fold
     };
     write(ARCHIVE, &archive.finish().map_err(Error::file("write", &image))?)?;
     write(MODULES, paths.join("\n").as_bytes())?;
+    write(SUM, sum(&image).map_err(Error::file("read", &image))?.as_bytes())?;
     match fs::rename(&image, folder) {
         // Somebody else may have made the same one meanwhile.
         Err(_) if folder.is_dir() => Ok(()),
@@ -280,5 +305,37 @@ fn forget_old(cache: &Path) {
     for (_, path) in images.iter().rev().skip(IMAGES_KEPT) {
         // One that stays is in nobody's way.
         let _ = fs::remove_dir_all(path);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_damaged_image_is_known() {
+        // Goal: a byte changed, moved from one file to the next or missing, a file or the checksum gone: all are seen.
+        let folder = tempfile::tempdir().expect("a folder");
+        let write = |name: &str, text: &str| fs::write(folder.path().join(name), text).expect("it can be written");
+        let whole = |kernel: &str, archive: &str| {
+            write(KERNEL, kernel);
+            write(ARCHIVE, archive);
+            write(MODULES, "a\nb");
+            is_whole(folder.path())
+        };
+        assert!(!whole("kernel", "archive"), "without a checksum");
+        write(SUM, &sum(folder.path()).expect("all are there"));
+        assert!(whole("kernel", "archive"));
+        for (kernel, archive) in [
+            ("Kernel", "archive"),
+            ("kernela", "rchive"),
+            ("kernel", "archiv"),
+            ("", ""),
+        ] {
+            assert!(!whole(kernel, archive), "{kernel} {archive}");
+        }
+        assert!(whole("kernel", "archive"));
+        fs::remove_file(folder.path().join(ARCHIVE)).expect("it is there");
+        assert!(!is_whole(folder.path()));
     }
 }

@@ -2,17 +2,31 @@
 
 use std::fmt::Write;
 
-use fadelab_kernel::check::Standing;
+use clap::Args;
+use fadelab_kernel::check::{Standing, stack};
+use fadelab_kernel::device::Device;
 use fadelab_lab::Failure;
 
 use crate::output;
 
-/// Prints what this machine can do.
+/// Arguments of `fadelab kernel check`.
+#[derive(Debug, Args)]
+pub struct CheckArgs {
+    /// Show on which devices these lie, which lie on them, and which a router has named; NAME or NETNS:NAME
+    #[arg(long = "dev", value_name = "DEV", value_delimiter = ',')]
+    pub devices: Vec<String>,
+}
+
+/// Prints what this machine can do, and the stacks of devices.
 ///
 /// # Errors
-/// When no law can be loaded.
-pub fn check() -> Result<(), Failure> {
-    let items = fadelab_kernel::check::check();
+/// When no law can be loaded, or a device is not there.
+pub fn check(args: &CheckArgs) -> Result<(), Failure> {
+    let mut items = fadelab_kernel::check::check();
+    for given in &args.devices {
+        let item = stack(&Device::named(given));
+        items.push(item.map_err(|error| Failure::Invalid(format!("--dev {given}: {error}")))?);
+    }
     let mut text = String::new();
     for item in &items {
         let mark = match item.standing {

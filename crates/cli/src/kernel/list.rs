@@ -6,11 +6,11 @@ use clap::Args;
 use fadelab_kernel::default::namespaces_of;
 use fadelab_kernel::left::{Left, Users, left};
 use fadelab_kernel::router::{Claim, Kept, claims, left_edges};
-use fadelab_kernel::sender::LiveFlow;
+use fadelab_kernel::sender::{FLOWS_NOTED_MAX, LiveFlow};
 use fadelab_kernel::spaces::described as described_space;
-use fadelab_kernel::store::{self, Entry};
+use fadelab_kernel::store::{self, Entry, Live};
 use fadelab_lab::Failure;
-use fadelab_laws::Sender;
+use fadelab_laws::{Sender, abi};
 use nix::unistd::{Uid, User};
 
 use super::clean::of_edges;
@@ -61,7 +61,11 @@ pub fn list(args: &ListArgs) -> Result<(), Failure> {
             .iter()
             .map(|(entry, flows)| {
                 let lost = store::lost_devices(entry);
-                serde_json::json!({"loaded": entry, "lost_devices": lost, "flows": flows})
+                let (noted, flows_n) = (
+                    flows.as_ref().map(|live| &live.flows),
+                    flows.as_ref().map(|live| live.flows_n),
+                );
+                serde_json::json!({"loaded": entry, "lost_devices": lost, "flows": noted, "flows_n": flows_n})
             })
             .collect();
         let edges: Vec<_> = edges
@@ -73,7 +77,7 @@ pub fn list(args: &ListArgs) -> Result<(), Failure> {
     }
     let mut text: Vec<String> = laws
         .iter()
-        .map(|(entry, flows)| described(entry, flows.as_deref()))
+        .map(|(entry, flows)| described(entry, flows.as_ref()))
         .collect();
     if text.is_empty() {
         text.push("no law is loaded; `fadelab kernel load vcp --dev DEV` loads one\n".to_owned());
@@ -129,7 +133,7 @@ fn closed(kept: &Kept) -> String {
     )
 }
 
-fn described(entry: &Entry, flows: Option<&[LiveFlow]>) -> String {
+fn described(entry: &Entry, live: Option<&Live>) -> String {
     let mut text = format!("{}  law {}", console::style(&entry.name).bold(), entry.law);
     if !entry.is_complete {
         let state = if entry.owner.is_alive() {
@@ -140,7 +144,7 @@ fn described(entry: &Entry, flows: Option<&[LiveFlow]>) -> String {
         let _ = writeln!(text, ", {state} ({})", entry.owner.pid);
         return text;
     }
-    let Some(flows) = flows else {
+    let Some(Live { flows, flows_n }) = live else {
         let _ = writeln!(
             text,
             ", loaded no more: what held it in /run/fadelab was unmounted; `fadelab kernel unload {}` removes the rest",
@@ -161,8 +165,16 @@ fn described(entry: &Entry, flows: Option<&[LiveFlow]>) -> String {
         let users: Vec<String> = users.iter().map(|user| user_name(*user)).collect();
         let _ = writeln!(text, "  may be chosen by {}", users.join(", "));
     }
-    if flows.is_empty() {
+    if *flows_n > flows.len() as u64 {
+        let _ = writeln!(
+            text,
+            "  {} of {flows_n} flows: those heard last that had an ACK, at most {FLOWS_NOTED_MAX}",
+            flows.len()
+        );
+    } else if flows.is_empty() {
         text += "  no flow\n";
+    }
+    if flows.is_empty() {
         return text;
     }
     let _ = writeln!(
@@ -187,7 +199,22 @@ fn described(entry: &Entry, flows: Option<&[LiveFlow]>) -> String {
             feedback(&entry.law, flow)
         );
     }
+    text += &lost_marks(&entry.law, flows);
     text
+}
+
+/// A warning of flows whose marks do not arrive; empty without any.
+fn lost_marks(law: &str, flows: &[LiveFlow]) -> String {
+    let lost = flows.iter().filter(|flow| has_lost_its_marks(law, flow));
+    let lost: Vec<String> = lost.map(|flow| flow.id.to_string()).collect();
+    if lost.is_empty() {
+        return String::new();
+    }
+    format!(
+        "  marks of {} never reach the peer: the ECN field is cleared on the way, or packets may be cut (no DF);\n  \
+         `fadelab kernel check --dev DEV` shows on which devices DEV lies\n",
+        lost.join(", ")
+    )
 }
 
 /// Where packets of a law are marked, and where no more.
@@ -222,10 +249,20 @@ fn user_name(number: u32) -> String {
     known.map_or_else(|| format!("user {number}"), |user| user.name)
 }
 
+/// Whether the peer finds the option and no code in the ECN field. Data leave with one: VCP's low load, which routers
+/// only raise.
+fn has_lost_its_marks(law: &str, flow: &LiveFlow) -> bool {
+    let wire = fadelab_laws::sender(law).map(Sender::wire);
+    wire == Some(abi::WIRE_VCP) && flow.feedback.first() == Some(&0)
+}
+
 /// The newest feedback in the words of its law.
 fn feedback(law: &str, flow: &LiveFlow) -> String {
     if flow.feedback.is_empty() {
         return "none yet".to_owned();
+    }
+    if has_lost_its_marks(law, flow) {
+        return "no mark arrives, as Reno".to_owned();
     }
     let age_ms = flow.time_us.saturating_sub(flow.feedback_us) / 1000;
     if let Some(router) = fadelab_laws::sender(law).and_then(Sender::router)

@@ -4,6 +4,8 @@ use std::path::PathBuf;
 
 use clap::Args;
 use fadelab_kernel::Version;
+use fadelab_kernel::check::stack_remarks;
+use fadelab_kernel::device::Device;
 use fadelab_kernel::loading::{Loading, LoadingError, OFFLOADED_PKTS, opens_slowly};
 use fadelab_kernel::sender::{Unit, default_name};
 use fadelab_kernel::spaces::described;
@@ -96,6 +98,8 @@ pub fn load(args: &LoadArgs) -> Result<(), Failure> {
     }
     let entry = loading.keep().map_err(refused)?;
     output::note(&slow_opening(&entry));
+    let devices: Vec<Device> = entry.devices.iter().map(|name| Device::named(name)).collect();
+    output::note(&stack_remarks(&devices));
     output::print_told(&format!(
         "{} is loaded; {}\n`fadelab kernel list` shows its flows, `fadelab kernel unload {}` takes it away\n",
         entry.name,

@@ -17,7 +17,7 @@ use nix::unistd::Uid;
 #[derive(Debug, Subcommand)]
 pub enum KernelCommand {
     /// Say what this machine can do, and what to do where it cannot
-    Check,
+    Check(check::CheckArgs),
     /// Load a law: any socket can then choose it as its congestion control
     Load(load::LoadArgs),
     /// Take laws away
@@ -35,7 +35,7 @@ pub enum KernelCommand {
 /// # Errors
 /// What the machine cannot do, or what is not there.
 pub fn kernel(command: &KernelCommand) -> Result<(), Failure> {
-    if !matches!(command, KernelCommand::Check) && !Uid::effective().is_root() {
+    if !matches!(command, KernelCommand::Check(_)) && !Uid::effective().is_root() {
         return Err(Failure::Invalid(
             "what is in the kernel is root's alone, and you are not root: run it with sudo; `fadelab kernel check` \
              tells everybody more"
@@ -43,7 +43,7 @@ pub fn kernel(command: &KernelCommand) -> Result<(), Failure> {
         ));
     }
     match command {
-        KernelCommand::Check => check::check(),
+        KernelCommand::Check(args) => check::check(args),
         KernelCommand::Load(args) => load::load(args),
         KernelCommand::Unload(args) => unload::unload(args),
         KernelCommand::List(args) => list::list(args),

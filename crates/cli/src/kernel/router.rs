@@ -5,6 +5,7 @@ use std::time::{Duration, Instant};
 
 use clap::Args;
 use fadelab_kernel::Version;
+use fadelab_kernel::check::stack_remarks;
 use fadelab_kernel::device::Device;
 use fadelab_kernel::router::object::{self, Recipe};
 use fadelab_kernel::router::{self, Closed, Options, Router, RouterError};
@@ -14,7 +15,7 @@ use fadelab_laws::abi;
 use fadelab_run::spec::RunSpec;
 use fadelab_scenario::unit::{Rate, Size, parse};
 
-use super::view;
+use super::view::{self, Seen};
 use crate::{interrupt, output};
 
 /// How often the loop looks whether it is to end.
@@ -77,19 +78,13 @@ pub fn router(args: &RouterArgs) -> Result<(), Failure> {
     let mut shown = 0;
     while !stop.load(Ordering::Relaxed) {
         if started.elapsed().as_secs() >= shown {
-            let (counters, edges) = (router.counters().map_err(Failure::failed)?, router.edge_counters());
-            view.show(started.elapsed(), &counters, edges)?;
+            view.show(started.elapsed(), &Seen::of(&mut router)?)?;
             shown = started.elapsed().as_secs() + 1;
         }
         // A device or namespace that goes under way is no fault of what was asked for.
         router.tend(TURN).map_err(Failure::failed)?;
     }
-    view.end(
-        started.elapsed(),
-        &router.counters().map_err(Failure::failed)?,
-        router.edge_counters(),
-    )?;
-    Ok(())
+    view.end(started.elapsed(), &Seen::of(&mut router)?)
 }
 
 /// The router at work, and the name of its law.
@@ -226,11 +221,18 @@ fn remarks(args: &RouterArgs, router: &Router) -> Vec<String> {
             kept.owner.pid
         ));
     }
+    remarks.extend(stack_remarks(&[Device::named(&args.dev)]));
     let edges = router.edges().join(", ");
     if !edges.is_empty() {
         remarks.push(format!(
             "marks are cleared from packets that leave by {edges}; --inside names others"
         ));
+        let below = router.below().join(", ");
+        if !below.is_empty() {
+            remarks.push(format!(
+                "but not from those that left a named device above {below} before"
+            ));
+        }
         let are_links = Version::running().is_some_and(|version| version >= Version::LINKS);
         if are_links && !store::is_lasting() {
             remarks.push(

@@ -4,7 +4,7 @@ use std::fmt::Write;
 use std::time::Duration;
 
 use console::Term;
-use fadelab_kernel::router::{Counters, EdgeCounters};
+use fadelab_kernel::router::{Counters, EdgeCounters, Router};
 use fadelab_lab::Failure;
 
 use crate::output;
@@ -16,6 +16,29 @@ const BAR_LOAD: f64 = 1.5;
 
 /// Names of the ECN field's values as VCP's codes (One more bit is enough, section 3).
 const CODES: [&str; 4] = ["", "low", "high", "overload"];
+
+/// What a router and its surroundings have counted so far.
+#[derive(Clone, Copy)]
+pub struct Seen {
+    pub router: Counters,
+    /// Dropped by the queueing discipline behind the law.
+    pub queue_dropped: u64,
+    pub edges: EdgeCounters,
+}
+
+impl Seen {
+    /// Of a router now.
+    ///
+    /// # Errors
+    /// When the kernel does not tell.
+    pub fn of(router: &mut Router) -> Result<Self, Failure> {
+        Ok(Self {
+            router: router.counters().map_err(Failure::failed)?,
+            queue_dropped: router.queue_dropped(),
+            edges: router.edge_counters(),
+        })
+    }
+}
 
 /// The view of one router.
 pub struct View {
@@ -44,10 +67,10 @@ impl View {
     ///
     /// # Errors
     /// When the output cannot be written.
-    pub fn show(&mut self, at: Duration, now: &Counters, edges: EdgeCounters) -> Result<(), Failure> {
-        let rate = self.rate(at, now);
+    pub fn show(&mut self, at: Duration, now: &Seen) -> Result<(), Failure> {
+        let rate = self.rate(at, &now.router);
         let done = if self.term.is_term() {
-            let text = self.block(rate, now, edges);
+            let text = self.block(rate, now);
             let cleared = self.term.clear_last_lines(self.lines);
             self.lines = text.lines().count();
             cleared
@@ -56,9 +79,9 @@ impl View {
         } else {
             let head = if self.lines == 0 { head() } else { String::new() };
             self.lines = 1;
-            output::print(&format!("{head}{}", line(at, rate, now, edges)))
+            output::print(&format!("{head}{}", line(at, rate, now)))
         };
-        (self.at, self.before) = (at, *now);
+        (self.at, self.before) = (at, now.router);
         done
     }
 
@@ -66,9 +89,9 @@ impl View {
     ///
     /// # Errors
     /// When the output cannot be written.
-    pub fn end(&mut self, at: Duration, now: &Counters, edges: EdgeCounters) -> Result<(), Failure> {
+    pub fn end(&mut self, at: Duration, now: &Seen) -> Result<(), Failure> {
         (self.at, self.before) = (Duration::ZERO, Counters::default());
-        self.show(at, now, edges)
+        self.show(at, now)
     }
 
     /// Bits per second on the air since the last time.
@@ -77,7 +100,8 @@ impl View {
         now.air_bytes.saturating_sub(self.before.air_bytes) as f64 * 8.0 / seconds
     }
 
-    fn block(&self, rate: f64, now: &Counters, edges: EdgeCounters) -> String {
+    fn block(&self, rate: f64, seen: &Seen) -> String {
+        let (now, edges) = (&seen.router, &seen.edges);
         let load = load(rate, now);
         let filled = ((load / BAR_LOAD).clamp(0.0, 1.0) * BAR_CELLS as f64).round() as usize;
         let bar = format!("{}{}", "━".repeat(filled), "─".repeat(BAR_CELLS - filled));
@@ -93,10 +117,11 @@ impl View {
         let _ = writeln!(text, "  arriving  {} of {}", bits(rate), bits(capacity));
         let _ = writeln!(
             text,
-            "  queue     {} in {} pkt, at most {} so far",
+            "  queue     {} in {} pkt, at most {} so far, dropped {}",
             bytes(now.queue_bytes),
             now.queue_pkts,
-            bytes(now.queue_bytes_max)
+            bytes(now.queue_bytes_max),
+            seen.queue_dropped
         );
         let _ = writeln!(
             text,
@@ -140,7 +165,8 @@ fn head() -> String {
     )
 }
 
-fn line(at: Duration, rate: f64, now: &Counters, edges: EdgeCounters) -> String {
+fn line(at: Duration, rate: f64, seen: &Seen) -> String {
+    let (now, edges) = (&seen.router, &seen.edges);
     let marked: u64 = now.marked.iter().sum();
     let code = Some(CODES[now.code as usize % CODES.len()]).filter(|code| !code.is_empty());
     format!(
@@ -155,7 +181,7 @@ fn line(at: Duration, rate: f64, now: &Counters, edges: EdgeCounters) -> String 
         now.own_packets,
         marked,
         now.rewritten,
-        now.dropped,
+        now.dropped + seen.queue_dropped,
         edges.cleared,
         edges.unknown
     )

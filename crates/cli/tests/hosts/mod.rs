@@ -5,6 +5,7 @@
 mod iproute;
 
 use std::fs;
+use std::io::{BufRead, BufReader};
 use std::path::Path;
 use std::process::{Child, Command, Output, Stdio};
 use std::sync::atomic::{AtomicU32, Ordering};
@@ -91,6 +92,15 @@ impl Running {
                 .spawn()
                 .expect("it starts"),
         )
+    }
+
+    /// Waits until it shows a line with a word; what else it shows is lost.
+    pub fn shows(&mut self, word: &str) {
+        let mut lines = BufReader::new(self.0.stdout.take().expect("piped")).lines();
+        let found = lines.find(|line| line.as_ref().is_ok_and(|line| line.contains(word)));
+        assert!(found.is_some(), "it ended before it showed `{word}`");
+        // Whoever writes to a closed pipe is stopped by it.
+        std::thread::spawn(move || lines.count());
     }
 
     /// Asks it to end, as Ctrl-C does, and gives what it said.

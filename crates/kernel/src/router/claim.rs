@@ -125,7 +125,7 @@ impl Claim {
     }
 
     /// Whether it is at a device of the same namespace.
-    pub(super) fn is_in(&self, netns_inode: u64) -> bool {
+    pub(crate) fn is_in(&self, netns_inode: u64) -> bool {
         self.netns_inode == netns_inode
     }
 

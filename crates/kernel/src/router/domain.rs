@@ -8,11 +8,12 @@ use libbpf_rs::{MapCore, MapFlags, Object};
 use super::kept::Keep;
 use super::{RouterError, claim, tell_filter};
 use crate::Version;
-use crate::attach::{Attached, Direction, to_device};
+use crate::attach::{Attached, Direction, linked_at, to_device};
 use crate::compile::{self, CompileError};
 use crate::device::{Device, Framing, names, within};
 use crate::object::{self, LoadError};
 use crate::spaces;
+use crate::stack::Stacks;
 use crate::store;
 
 /// The unit at the edges of the domain.
@@ -20,6 +21,9 @@ const UNIT: &str = include_str!("../../bpf/bleach.bpf.c");
 
 /// Name of the map in which it counts.
 const COUNTERS: &str = "bleach_map";
+
+/// Name of the map with the sign of packets that left a named device.
+const SIGN: &str = "bleach_sign";
 
 /// Traffic that stays in the machine leaves nothing.
 const LOOPBACK: &str = "lo";
@@ -69,17 +73,40 @@ fn named(held: &claim::Held, netns_inode: u64) -> Vec<String> {
         .collect()
 }
 
-/// A device at the edge, by name and index: another may get either.
+/// What a program of the domain does at a device.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Role {
+    /// Clears whatever of ours leaves it.
+    Edge,
+    /// Clears what did not leave a named device above it before.
+    Below,
+    /// Lets what leaves it through the devices below it.
+    Admitting,
+}
+
+/// A device with a program: another may get its name or its index.
 #[derive(Debug)]
-struct Edge {
+struct Placed {
     name: String,
     ifindex: i32,
+    role: Role,
     attached: Attached,
     /// The file that keeps it when the process is killed, where there is one.
     pin: Option<PathBuf>,
 }
 
-impl Drop for Edge {
+impl Placed {
+    /// Whether the device is the one at which the program was put.
+    fn is_there(&self) -> bool {
+        match (&self.pin, &self.attached) {
+            (Some(pin), _) => linked_at(pin).is_some(),
+            (None, Attached::Filter(filter)) => filter.is_there(),
+            (None, Attached::Link(_)) => true,
+        }
+    }
+}
+
+impl Drop for Placed {
     fn drop(&mut self) {
         if let Some(pin) = &self.pin {
             self.attached.detach();
@@ -88,11 +115,36 @@ impl Drop for Edge {
     }
 }
 
-/// All devices of the namespace that nobody named.
+/// What is to be at the devices of a namespace of which some are named.
+fn roles<'a>(there: &'a [String], named: &[String], stacks: &Stacks) -> Vec<(&'a String, Role)> {
+    let is_named = |name: &str| named.iter().any(|known| known == name);
+    let is_below = |name: &str| named.iter().any(|above| stacks.all_below(above).contains(&name));
+    // What leaves a bridge leaves by its ports, of which each is named or at the edge: it would be cleared of what may
+    // leave by the named one. A VLAN may lead elsewhere than the device that carries it, so it is at the edge itself.
+    let is_judged_below = |name: &str| {
+        let below = stacks.all_below(name);
+        stacks.ports(name).next().is_some() && below.iter().any(|lower| is_named(lower))
+    };
+    let role = |name: &String| match () {
+        () if name == LOOPBACK => None,
+        () if is_named(name) => stacks.below(name).next().map(|_| Role::Admitting),
+        () if is_below(name) => Some(Role::Below),
+        () if is_judged_below(name) => None,
+        () => Some(Role::Edge),
+    };
+    there.iter().filter_map(|name| Some((name, role(name)?))).collect()
+}
+
+/// A sign for packets of a namespace, other than that of a packet without one and, most likely, than its neighbours'.
+fn sign(netns_inode: u64) -> u32 {
+    (netns_inode % 0xffff) as u32 + 1
+}
+
+/// All devices of the namespace that nobody named, and how packets of named ones pass them.
 #[derive(Debug)]
 pub(super) struct Domain {
     // In the order in which they have to go.
-    edges: Vec<Edge>,
+    placed: Vec<Placed>,
     object: Object,
     /// Before Linux 6.6 there is none: filters need nobody to keep them.
     keep: Option<Keep>,
@@ -101,6 +153,11 @@ pub(super) struct Domain {
 impl Domain {
     pub fn load(closed: &Closed, held: &claim::Held, ifindex: i32) -> Result<Self, RouterError> {
         let mut object = object::load(&closed.object, |_| Ok(()))?;
+        let sign = sign(held.claim.netns_inode()).to_ne_bytes();
+        for map in object.maps_mut().filter(|map| map.name() == SIGN) {
+            let told = map.update(&0u32.to_ne_bytes(), &sign, MapFlags::ANY);
+            told.map_err(|error| LoadError::of("the sign of packets on their way down", &error))?;
+        }
         let mut keep = None;
         if Version::running().is_some_and(|version| version >= Version::LINKS) {
             let made = Keep::of(&held.claim, ifindex).map_err(|error| claim::unwritable(&error))?;
@@ -111,70 +168,85 @@ impl Domain {
             keep = Some(made);
         }
         Ok(Self {
-            edges: Vec::new(),
+            placed: Vec::new(),
             object,
             keep,
         })
     }
 
-    /// Puts the program at devices that have appeared, and takes it from those that another router has named since.
+    /// Puts programs at devices that have appeared or lie elsewhere now, and takes them from those that another router
+    /// has named since. A device whose role changes has both for a moment, and lets nothing out.
     pub fn refresh(&mut self, held: &mut claim::Held) -> Result<(), RouterError> {
         let netns = held.claim.netns().map(ToOwned::to_owned);
-        let inode = held.claim.netns_inode();
-        let named = named(held, inode);
-        let there = within(netns.as_deref(), names).and_then(|names| names);
-        let there = there.map_err(|error| RouterError::device(&held.claim.device, &error))?;
+        let named = named(held, held.claim.netns_inode());
+        let failed = |error| RouterError::device(&held.claim.device, &error);
+        let there = within(netns.as_deref(), names)
+            .and_then(|names| names)
+            .map_err(failed)?;
+        let stacks = Stacks::read(netns.as_deref()).map_err(failed)?;
         let device = |name: &str| Device {
             name: name.to_owned(),
             netns: netns.clone(),
         };
-        let mut known = Vec::new();
-        for name in there.iter().filter(|name| *name != LOOPBACK && !named.contains(name)) {
+        let mut wanted = Vec::new();
+        for (name, role) in roles(&there, &named, &stacks) {
             // A device may go while we look at it.
             if let Ok((ifindex, framing)) = device(name).look() {
-                known.push((name.clone(), ifindex, framing));
+                wanted.push((name, ifindex, framing, role));
             }
         }
-        let is_known = |edge: &Edge| {
-            known
-                .iter()
-                .any(|(name, index, _)| (name, *index) == (&edge.name, edge.ifindex))
+        self.placed.retain(Placed::is_there);
+        for &(name, ifindex, framing, role) in &wanted {
+            let is_it = |placed: &&mut Placed| (placed.ifindex, placed.role) == (ifindex, role);
+            if let Some(placed) = self.placed.iter_mut().find(is_it) {
+                placed.name.clone_from(name);
+                continue;
+            }
+            // It may also go while we attach.
+            match self.attach(&device(name), framing, role, held) {
+                Ok(attached) => self.keep(name.clone(), ifindex, role, attached)?,
+                Err(_) if device(name).look().is_err() => {}
+                Err(error) => return Err(error),
+            }
+        }
+        let is_wanted = |placed: &Placed| {
+            let mut wanted = wanted.iter();
+            wanted.any(|&(_, ifindex, _, role)| (placed.ifindex, placed.role) == (ifindex, role))
         };
-        self.edges.retain(is_known);
-        for (name, ifindex, framing) in known {
-            if self.edges.iter().all(|edge| edge.ifindex != ifindex) {
-                let attached = self.attach(&device(&name), framing, held);
-                // It may also go while we attach.
-                match attached {
-                    Ok(attached) => self.keep(name, ifindex, attached)?,
-                    Err(_) if device(&name).look().is_err() => {}
-                    Err(error) => return Err(error),
-                }
-            }
-        }
+        self.placed.retain(is_wanted);
         Ok(())
     }
 
-    fn attach(&self, device: &Device, framing: Framing, held: &mut claim::Held) -> Result<Attached, RouterError> {
-        let wanted = match framing {
-            Framing::Ethernet => "bleach_ethernet",
-            Framing::Ip => "bleach_ip",
+    fn attach(
+        &self,
+        device: &Device,
+        framing: Framing,
+        role: Role,
+        held: &mut claim::Held,
+    ) -> Result<Attached, RouterError> {
+        let wanted = match (role, framing) {
+            (Role::Admitting, _) => "admit",
+            (Role::Edge, Framing::Ethernet) => "bleach_ethernet",
+            (Role::Edge, Framing::Ip) => "bleach_ip",
+            (Role::Below, Framing::Ethernet) => "bleach_below_ethernet",
+            (Role::Below, Framing::Ip) => "bleach_below_ip",
         };
         tell_filter(device, held)?;
         let program = self.object.progs().find(|program| program.name() == wanted);
-        let program = program.expect("the object has a program for each framing");
+        let program = program.expect("the object has a program for each role and framing");
         Ok(to_device(&program, device, Direction::Egress)?)
     }
 
     /// From here on it stays when the process is killed.
-    fn keep(&mut self, name: String, ifindex: i32, attached: Attached) -> Result<(), LoadError> {
-        let pin = self.keep.as_ref().map(|keep| keep.pin(ifindex));
+    fn keep(&mut self, name: String, ifindex: i32, role: Role, attached: Attached) -> Result<(), LoadError> {
+        let pin = self.keep.as_ref().map(|keep| keep.pin(ifindex, role));
         if let Some(pin) = &pin {
             attached.pin(pin)?;
         }
-        self.edges.push(Edge {
+        self.placed.push(Placed {
             name,
             ifindex,
+            role,
             attached,
             pin,
         });
@@ -183,7 +255,14 @@ impl Domain {
 
     /// Names of the devices at the edge.
     pub fn edges(&self) -> impl Iterator<Item = &str> {
-        self.edges.iter().map(|edge| edge.name.as_str())
+        let edges = self.placed.iter().filter(|placed| placed.role != Role::Admitting);
+        edges.map(|placed| placed.name.as_str())
+    }
+
+    /// Names of those of them on which named devices lie.
+    pub fn below(&self) -> impl Iterator<Item = &str> {
+        let below = self.placed.iter().filter(|placed| placed.role == Role::Below);
+        below.map(|placed| placed.name.as_str())
     }
 
     pub fn counters(&self) -> EdgeCounters {

@@ -12,7 +12,7 @@ use libbpf_rs::{Link, MapHandle};
 use serde::{Deserialize, Serialize};
 
 use super::claim::Claim;
-use super::domain::EdgeCounters;
+use super::domain::{EdgeCounters, Role};
 use crate::attach::linked_at;
 use crate::device::{Device, names, within};
 use crate::process::Owner;
@@ -24,7 +24,10 @@ const FOLDER: &str = "/run/fadelab/edges";
 const NOTE: &str = "note.json";
 const MOUNT: &str = "bpf";
 const COUNTERS: &str = "counters";
-const PIN: &str = "edge-";
+/// How the names of the files of links begin that close a device.
+const EDGE: &str = "edge-";
+/// And of those that let packets of a named device through the devices below it.
+const ADMITTING: &str = "admitting-";
 
 /// Whose edges they are.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -70,9 +73,14 @@ impl Keep {
         Ok(keep)
     }
 
-    /// The file for the link at a device.
-    pub fn pin(&self, ifindex: i32) -> PathBuf {
-        self.0.folder.join(MOUNT).join(format!("{PIN}{ifindex}"))
+    /// The file for the link of a program at a device.
+    pub fn pin(&self, ifindex: i32, role: Role) -> PathBuf {
+        let name = match role {
+            Role::Edge => format!("{EDGE}{ifindex}"),
+            Role::Below => format!("{EDGE}{ifindex}-below"),
+            Role::Admitting => format!("{ADMITTING}{ifindex}"),
+        };
+        self.0.folder.join(MOUNT).join(name)
     }
 
     /// The file for the map of what the edges count.
@@ -94,10 +102,15 @@ impl Kept {
         self.owner.is_alive()
     }
 
-    /// The files of the links, and the devices at which these are.
+    /// The files of the links that close devices, and the devices at which these are.
     fn links(&self) -> Vec<(PathBuf, u32)> {
+        self.links_of(&[EDGE])
+    }
+
+    fn links_of(&self, beginnings: &[&str]) -> Vec<(PathBuf, u32)> {
         let files = fs::read_dir(self.folder.join(MOUNT)).into_iter().flatten().flatten();
-        let is_link = |file: &fs::DirEntry| file.file_name().to_string_lossy().starts_with(PIN);
+        let begins = |name: &str| beginnings.iter().any(|beginning| name.starts_with(beginning));
+        let is_link = |file: &fs::DirEntry| begins(&file.file_name().to_string_lossy());
         let pins = files.filter(is_link).map(|file| file.path());
         pins.filter_map(|pin| linked_at(&pin).map(|ifindex| (pin, ifindex)))
             .collect()
@@ -124,6 +137,7 @@ impl Kept {
         };
         let mut devices: Vec<String> = self.links().into_iter().map(name).collect();
         devices.sort();
+        devices.dedup();
         devices
     }
 
@@ -136,7 +150,7 @@ impl Kept {
     /// Takes the edges away. To unmount alone would do it, but in the kernel's own time, and not while somebody has a
     /// copy of the mount.
     fn remove(&self) {
-        for (pin, _) in self.links() {
+        for (pin, _) in self.links_of(&[EDGE, ADMITTING]) {
             if let Ok(link) = Link::open(&pin) {
                 let _ = link.detach();
             }

@@ -150,6 +150,9 @@ pub struct Router {
     news: link::News,
     held: claim::Held,
     root: Root,
+    /// By its discipline, when it began and when that was asked for last.
+    dropped_before: u64,
+    dropped: u64,
     options: Options,
     ifindex: i32,
 }
@@ -220,6 +223,7 @@ impl Router {
             taken_over = kept::remove_left(Some(held.claim.netns_inode()));
         }
         let root = if shaped.is_some() { shaper::root(device)? } else { root };
+        let dropped_before = shaper::dropped(device)?;
         Ok(Self {
             domain,
             taken_over,
@@ -229,6 +233,8 @@ impl Router {
             news,
             held,
             root,
+            dropped_before,
+            dropped: dropped_before,
             options,
             ifindex,
         })
@@ -260,9 +266,23 @@ impl Router {
         self.domain.iter().flat_map(domain::Domain::edges).collect()
     }
 
+    /// Those of them on which named devices lie: what left these before keeps its marks.
+    pub fn below(&self) -> Vec<&str> {
+        self.domain.iter().flat_map(domain::Domain::below).collect()
+    }
+
     /// Routers that had been killed and whose edges in this namespace were closed still, with the devices.
     pub fn taken_over(&self) -> &[(Kept, Vec<String>)] {
         &self.taken_over
+    }
+
+    /// Packets that the queueing discipline behind the law has dropped since the router began: it was full, mostly. Of
+    /// a device that has gone, as many as `tc` told last.
+    pub fn queue_dropped(&mut self) -> u64 {
+        if let Ok(dropped) = shaper::dropped(&self.options.device) {
+            self.dropped = dropped;
+        }
+        self.dropped.saturating_sub(self.dropped_before)
     }
 
     /// The queueing discipline behind the law.

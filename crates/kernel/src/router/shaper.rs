@@ -51,6 +51,8 @@ struct Listed {
     handle: String,
     #[serde(default)]
     root: bool,
+    #[serde(default)]
+    drops: u64,
 }
 
 /// The discipline at the root of a device.
@@ -63,8 +65,16 @@ pub(super) fn root(device: &Device) -> Result<Root, RouterError> {
     })
 }
 
+/// How many packets the discipline at the root of a device has dropped.
+pub(super) fn dropped(device: &Device) -> Result<u64, RouterError> {
+    Ok(list(device)?
+        .iter()
+        .find(|listed| listed.root)
+        .map_or(0, |root| root.drops))
+}
+
 fn list(device: &Device) -> Result<Vec<Listed>, RouterError> {
-    let text = tc(device, &["-json", "qdisc", "show", "dev", &device.name])?;
+    let text = tc(device, &["-json", "-statistics", "qdisc", "show", "dev", &device.name])?;
     serde_json::from_str(&text).map_err(|error| failed(device, error.to_string()))
 }
 

@@ -48,23 +48,37 @@ pub struct LiveFlow {
     pub is_confirmed: bool,
 }
 
+/// Of how many flows the kernel notes what goes on in them; of more, those that were heard last.
+pub const FLOWS_NOTED_MAX: u32 = 16_384;
+
 /// `AF_INET6`.
 const INET6: u32 = 10;
 const ENTRY_BYTES: usize = 112;
 
-/// The flows in a map `live`, in the order in which they began.
+/// The flows in a map `live`, in the order in which they began. They are read in one call: key by key one would begin
+/// anew whenever the flow that was read last has ended.
 ///
 /// # Errors
 /// When the map cannot be read.
 pub fn flows(map: &impl MapCore) -> Result<Vec<LiveFlow>, libbpf_rs::Error> {
-    let mut flows = Vec::new();
-    for key in map.keys() {
-        if let Some(entry) = map.lookup(&key, MapFlags::ANY)? {
-            flows.extend(read(&entry));
-        }
-    }
+    // libbpf-rs takes a batch that is not full for the last one, and the kernel gives whole buckets only.
+    let entries = map.lookup_batch(FLOWS_NOTED_MAX, MapFlags::ANY, MapFlags::ANY)?;
+    let mut flows: Vec<LiveFlow> = entries.filter_map(|(_, entry)| read(&entry)).collect();
     flows.sort_by_key(|flow: &LiveFlow| flow.id);
     Ok(flows)
+}
+
+/// How many flows a law has now, by its map `flow_counts`: of many the map `live` does not hold all.
+///
+/// # Errors
+/// When the map cannot be read.
+pub fn flows_n(map: &impl MapCore) -> Result<u64, libbpf_rs::Error> {
+    let counts = map.lookup(&0u32.to_ne_bytes(), MapFlags::ANY)?.unwrap_or_default();
+    let word = |at: usize| {
+        let bytes = counts.get(at..at + 8).and_then(|bytes| bytes.try_into().ok());
+        bytes.map_or(0, u64::from_ne_bytes)
+    };
+    Ok(word(0).saturating_sub(word(8)))
 }
 
 /// `struct live_flow` of `bpf/flow.h`.

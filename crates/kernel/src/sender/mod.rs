@@ -18,9 +18,12 @@ use crate::device::{Device, Framing};
 use crate::object::{LoadError, load};
 use crate::turn::{self, Turn};
 
-pub use live::{CaState, LiveFlow, flows};
+pub use live::{CaState, FLOWS_NOTED_MAX, LiveFlow, flows, flows_n};
 pub use recorder::Recorder;
 pub use unit::{NAME_BYTES_MAX, Unit, default_name};
+
+/// The maps that others read while a law stays loaded without a process.
+const KEPT: [&str; 3] = ["live", "flow_counts", "control"];
 
 /// `BPF_F_LINK`: the congestion control goes with its link.
 const F_LINK: u32 = 1 << 13;
@@ -100,7 +103,7 @@ impl Sender {
         for mut map in self
             .object
             .maps_mut()
-            .filter(|map| map.name() == "live" || map.name() == "control")
+            .filter(|map| KEPT.iter().any(|name| map.name() == *name))
         {
             let pinned = map.pin(folder.join(map.name()));
             pinned.map_err(|error| LoadError::of(folder.display().to_string(), &error))?;

@@ -3,6 +3,7 @@
 use fadelab_laws::abi::{Format, WIRE_VCP};
 use fadelab_laws::{Codec, Params, Receiver, Sender};
 
+use super::live::FLOWS_NOTED_MAX;
 use crate::Version;
 use crate::compile::{self, CompileError, law_header, object, values};
 
@@ -74,6 +75,7 @@ impl<'a> Unit<'a> {
             ("CARRIES_FEEDBACK", u8::from(self.carries_feedback()).to_string()),
             ("CC_NAME", format!("\"{}\"", self.name)),
             ("KERNEL_VERSION", self.version.number().to_string()),
+            ("FLOWS_NOTED_MAX", FLOWS_NOTED_MAX.to_string()),
             ("RECORD", u8::from(self.record).to_string()),
         ];
         if let Some(users) = &self.allowed_users {

@@ -132,6 +132,24 @@ impl Hosts {
         &self.names[host]
     }
 
+    /// Routes what is sent to a network by a device of the router, there to the host of another network if it has
+    /// neighbours.
+    pub fn route(&self, net: u8, device: &str, neighbour: Option<u8>) {
+        let router = self.name(1);
+        run(&format!("ip -n {router} link set {device} up"));
+        for (network, host) in [
+            (format!("10.0.{net}.0/24"), format!("10.0.{net}.2")),
+            (format!("fd0{net}::/64"), format!("fd0{net}::2")),
+        ] {
+            run(&format!("ip -n {router} route add {network} dev {device}"));
+            if let Some(of) = neighbour {
+                run(&format!(
+                    "ip -n {router} neigh add {host} lladdr 02:00:00:00:0{of}:02 dev {device}"
+                ));
+            }
+        }
+    }
+
     pub fn device(&self, host: usize, name: &str) -> Device {
         Device {
             name: name.to_owned(),

@@ -68,11 +68,15 @@ pub fn fetch(kernel: &Kernel, folder: &Path, mut say: impl FnMut(&str)) -> Resul
 /// There is no `dpkg-deb`, or the package is damaged.
 pub fn unpack(package: &Path, folder: &Path) -> Result<(), Error> {
     let unpack = programs::find(&UNPACK)?;
-    programs::output(
-        "unpacking the kernel's package",
-        Command::new(unpack).arg("-x").arg(package).arg(folder),
-    )?;
-    Ok(())
+    let mut command = Command::new(unpack);
+    command.arg("-x").arg(package).arg(folder);
+    match programs::output("unpacking the kernel's package", &mut command) {
+        Err(Error::Tool { what, why }) => Err(Error::Tool {
+            what,
+            why: format!("{why}; remove {}, and it is fetched anew", package.display()),
+        }),
+        unpacked => unpacked.map(drop),
+    }
 }
 
 /// The first package file in a folder, by name.
