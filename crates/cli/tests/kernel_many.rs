@@ -15,8 +15,8 @@ const MORE: usize = 1000;
 
 #[test]
 fn more_flows_than_are_noted_are_counted() {
-    // Goal: of more flows than the kernel notes `list` shows each that it does once, and says of how many they are; when
-    // all have ended there is none.
+    // Goal: of more flows than the kernel notes `list` shows each that it does once, and says of how many they are;
+    // when all have ended there is none.
     if !possible() {
         return;
     }

@@ -167,6 +167,7 @@ impl<'a> Loading<'a> {
             default: None,
             map_id: 0,
             allowed_users: unit.allowed_users.clone(),
+            is_kept: false,
             is_complete: false,
         };
         Ok(Self {
@@ -187,6 +188,18 @@ impl<'a> Loading<'a> {
         })?;
         self.entry.default = Some(default);
         Ok(self)
+    }
+
+    /// The name that its congestion control will have.
+    pub fn name(&self) -> &str {
+        &self.entry.name
+    }
+
+    /// As one that this process keeps for as long as it lives: the next such process removes what a killed one left.
+    #[must_use]
+    pub fn kept(mut self) -> Self {
+        self.entry.is_kept = true;
+        self
     }
 
     /// Loads it and leaves it in the kernel; what is known of it then.

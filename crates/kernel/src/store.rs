@@ -51,6 +51,9 @@ pub struct Entry {
     /// Users who may choose it for their sockets, by their numbers; absent: everybody.
     #[serde(default)]
     pub allowed_users: Option<Vec<u32>>,
+    /// Whether a service keeps it: its owner lives for as long as it is loaded.
+    #[serde(default)]
+    pub is_kept: bool,
     /// Whether everything is in place; otherwise it is being loaded or unloaded, or the process was killed.
     pub is_complete: bool,
 }
@@ -345,8 +348,20 @@ fn forget_as_before(entry: &Entry, default: &DefaultLaw) {
 /// # Errors
 /// As [`remove`].
 pub fn remove_leftovers() -> Result<Vec<String>, LoadError> {
-    let left = entries().into_iter().filter(Entry::is_left_half);
-    left.map(|entry| remove(&entry).map(|_| entry.name)).collect()
+    remove_all(Entry::is_left_half)
+}
+
+/// Removes the laws that a killed service kept; gives the names.
+///
+/// # Errors
+/// As [`remove`].
+pub fn remove_of_killed_services() -> Result<Vec<String>, LoadError> {
+    remove_all(|entry| entry.is_kept && !entry.owner.is_alive())
+}
+
+fn remove_all(is_wanted: impl Fn(&Entry) -> bool) -> Result<Vec<String>, LoadError> {
+    let wanted = entries().into_iter().filter(is_wanted);
+    wanted.map(|entry| remove(&entry).map(|_| entry.name)).collect()
 }
 
 pub(crate) fn mount(place: &Path) -> io::Result<()> {

@@ -21,8 +21,8 @@ fn meddle(packet: &mut [u8], at: usize, random: &mut Random) -> bool {
     packet[15] = packet[15] & 0xfc | (random.next() & 3) as u8;
     let header_bytes = usize::from(packet[at + 12] >> 4) * 4;
     let end = at + header_bytes;
-    // VCP's option has 8 bytes and XCP's 12, at the end of the header. Where there is none a timestamp may begin with 254,
-    // and no flow goes on once its peer has taken a wrong one (RFC 7323 section 5).
+    // VCP's option has 8 bytes and XCP's 12, at the end of the header. Where there is none a timestamp may begin with
+    // 254, and no flow goes on once its peer has taken a wrong one (RFC 7323 section 5).
     let is_ours = |bytes: usize| {
         let begins = |option: &[u8]| option.starts_with(&[254, bytes as u8]);
         header_bytes >= 20 + bytes && begins(&packet[end - bytes..end])

@@ -117,6 +117,8 @@ fn a_router_counts_what_its_queue_counts_and_ages_on_an_idle_link() {
     panic!("it never counts the same as its queue, or never ages: {counters:?}");
 }
 
+const PACKETS: u64 = 300;
+
 #[test]
 fn what_the_queue_behind_the_law_drops_is_counted() {
     // Goal: of packets that come faster than a small queue lets them go each has arrived at the other end or is counted
@@ -124,7 +126,6 @@ fn what_the_queue_behind_the_law_drops_is_counted() {
     if !possible(&["clang", "ip", "tc"]) {
         return;
     }
-    const PACKETS: u64 = 300;
     let namespace = Namespace::new();
     let name = &namespace.0;
     let mut router = at_a_quiet_device(name, 10_000, 4_000);

@@ -103,8 +103,8 @@ fn what_leaves_a_named_device_passes_those_below() {
 
 #[test]
 fn what_lies_on_a_named_device_is_judged_there_or_closed() {
-    // Goal: where a port of a bridge is named the bridge is not at the edge, so that marks leave by that port, and by no
-    // other; a macvlan on a named device is at the edge.
+    // Goal: where a port of a bridge is named the bridge is not at the edge, so that marks leave by that port, and by
+    // no other; a macvlan on a named device is at the edge.
     if !possible(&["clang", "ip", "tc"]) {
         return;
     }

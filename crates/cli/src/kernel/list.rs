@@ -153,6 +153,7 @@ fn described(entry: &Entry, live: Option<&Live>) -> String {
         return text;
     };
     let _ = writeln!(text, ", sockets of {}", entry.cgroup.display());
+    text += &keeper(entry);
     text += &devices(entry);
     let defaults: Vec<String> = namespaces_of(&entry.name)
         .iter()
@@ -215,6 +216,16 @@ fn lost_marks(law: &str, flows: &[LiveFlow]) -> String {
          `fadelab kernel check --dev DEV` shows on which devices DEV lies\n",
         lost.join(", ")
     )
+}
+
+/// Which service keeps a law, where one does.
+fn keeper(entry: &Entry) -> String {
+    match () {
+        () if !entry.is_kept => String::new(),
+        () if entry.owner.is_alive() => format!("  kept by the service, process {}\n", entry.owner.pid),
+        () => "  kept by a service that was killed; the next one removes it, and so does `fadelab kernel unload`\n"
+            .to_owned(),
+    }
 }
 
 /// Where packets of a law are marked, and where no more.

@@ -52,42 +52,7 @@ pub fn load(args: &LoadArgs) -> Result<(), Failure> {
     for name in store::remove_leftovers().map_err(Failure::failed)? {
         output::warn(&[format!("removed {name}, which a killed process had left half loaded")]);
     }
-    let law_name = own_law::named(&args.law, &|remark| output::warn(&[remark]))?;
-    if args.record.is_none() && !store::is_lasting() {
-        return Err(Failure::Invalid(
-            "mounts made here go when the command around ends (`ip netns exec`, a private unit): load the law outside \
-             and name the device with its namespace, for example --dev red:eth0"
-                .to_owned(),
-        ));
-    }
-    let nothing = || Failure::Invalid(format!("{law_name} is no congestion control: there is nothing to load"));
-    if law_name == "udp" {
-        return Err(nothing());
-    }
-    if fadelab_laws::sender(&law_name).is_none() {
-        let known: Vec<&str> = fadelab_laws::senders().iter().map(fadelab_laws::Sender::name).collect();
-        return Err(Failure::Invalid(format!(
-            "no sender's law is called {law_name}; known are {}, and a header of your own, ./mine.h",
-            known.join(", ")
-        )));
-    }
-    let run = parameters::of_law(&law_name, &args.sets)?;
-    let flow = &run.spec.flows[0];
-    let law = flow.sender.ok_or_else(nothing)?;
-    let version =
-        Version::running().ok_or_else(|| Failure::Failed("the kernel's version cannot be read".to_owned()))?;
-    let unit = Unit {
-        params: flow.params.clone(),
-        name: args.name.clone().unwrap_or_else(|| default_name(&law_name)),
-        record: args.record.is_some(),
-        allowed_users: allowed(&args.allow)?,
-        ..Unit::new(law, version)
-    };
-    let loading = Loading::of(unit, &args.devices, args.cgroup.clone()).map_err(refused)?;
-    let loading = match &args.default {
-        Some(netns) => loading.as_default(netns).map_err(refused)?,
-        None => loading,
-    };
+    let loading = loading(args)?;
     if let Some(file) = &args.record {
         return loading
             .hold(|sender, unit| record::record(sender, unit, file).map_err(Held::Recording))
@@ -106,6 +71,57 @@ pub fn load(args: &LoadArgs) -> Result<(), Failure> {
         chosen(&entry),
         entry.name
     ))
+}
+
+/// The law with all that goes with it, not yet loaded.
+///
+/// # Errors
+/// What the law, the machine or the devices do not allow.
+pub fn loading(args: &LoadArgs) -> Result<Loading<'static>, Failure> {
+    if args.record.is_none() && !store::is_lasting() {
+        return Err(Failure::Invalid(
+            "mounts made here go when the command around ends (`ip netns exec`, a private unit): load the law outside \
+             and name the device with its namespace, for example --dev red:eth0"
+                .to_owned(),
+        ));
+    }
+    let unit = unit(args)?;
+    let loading = Loading::of(unit, &args.devices, args.cgroup.clone()).map_err(refused)?;
+    match &args.default {
+        Some(netns) => loading.as_default(netns).map_err(refused),
+        None => Ok(loading),
+    }
+}
+
+/// What is to be loaded, as far as nobody has to look at the machine.
+///
+/// # Errors
+/// A law, parameter or user that does not exist.
+pub(super) fn unit(args: &LoadArgs) -> Result<Unit<'static>, Failure> {
+    let law_name = own_law::named(&args.law, &|remark| output::warn(&[remark]))?;
+    let nothing = || Failure::Invalid(format!("{law_name} is no congestion control: there is nothing to load"));
+    if law_name == "udp" {
+        return Err(nothing());
+    }
+    if fadelab_laws::sender(&law_name).is_none() {
+        let known: Vec<&str> = fadelab_laws::senders().iter().map(fadelab_laws::Sender::name).collect();
+        return Err(Failure::Invalid(format!(
+            "no sender's law is called {law_name}; known are {}, and a header of your own, ./mine.h",
+            known.join(", ")
+        )));
+    }
+    let run = parameters::of_law(&law_name, &args.sets)?;
+    let flow = &run.spec.flows[0];
+    let law = flow.sender.ok_or_else(nothing)?;
+    let version =
+        Version::running().ok_or_else(|| Failure::Failed("the kernel's version cannot be read".to_owned()))?;
+    Ok(Unit {
+        params: flow.params.clone(),
+        name: args.name.clone().unwrap_or_else(|| default_name(&law_name)),
+        record: args.record.is_some(),
+        allowed_users: allowed(&args.allow)?,
+        ..Unit::new(law, version)
+    })
 }
 
 /// How sockets come to the law.
@@ -159,7 +175,7 @@ impl From<LoadingError> for Held {
     }
 }
 
-fn refused(error: LoadingError) -> Failure {
+pub(super) fn refused(error: LoadingError) -> Failure {
     if error.is_invalid_input() {
         Failure::invalid(error)
     } else {

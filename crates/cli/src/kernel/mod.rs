@@ -6,6 +6,7 @@ mod list;
 mod load;
 mod record;
 mod router;
+mod service;
 mod unload;
 mod view;
 
@@ -26,6 +27,8 @@ pub enum KernelCommand {
     List(list::ListArgs),
     /// Remove what killed processes left: edges of the closed domain, token bucket filters, notes and mounts
     Clean,
+    /// Keep laws and routers of a file in the kernel: what a service manager starts
+    Run(service::RunArgs),
     /// Put a router's law at a device, and show what it does until Ctrl-C
     Router(router::RouterArgs),
 }
@@ -48,6 +51,7 @@ pub fn kernel(command: &KernelCommand) -> Result<(), Failure> {
         KernelCommand::Unload(args) => unload::unload(args),
         KernelCommand::List(args) => list::list(args),
         KernelCommand::Clean => clean::clean(),
+        KernelCommand::Run(args) => service::run(args),
         KernelCommand::Router(args) => router::router(args),
     }
 }

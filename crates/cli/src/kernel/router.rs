@@ -1,5 +1,6 @@
 //! `fadelab kernel router`: a router's law at a device, in the foreground.
 
+use std::fmt::Write;
 use std::sync::atomic::Ordering;
 use std::time::{Duration, Instant};
 
@@ -88,7 +89,7 @@ pub fn router(args: &RouterArgs) -> Result<(), Failure> {
 }
 
 /// The router at work, and the name of its law.
-fn begin(args: &RouterArgs) -> Result<(Router, String), Failure> {
+pub(super) fn begin(args: &RouterArgs) -> Result<(Router, String), Failure> {
     for claim in router::remove_leftovers() {
         output::warn(&[format!(
             "removed what process {} had left at {} when it was killed",
@@ -99,6 +100,36 @@ fn begin(args: &RouterArgs) -> Result<(Router, String), Failure> {
     let run = parameters::of_law(&format!("reno+{law}"), &args.sets)?;
     let (object, options) = prepared(args, &run.spec)?;
     Ok((Router::load(&object, options).map_err(refused)?, law))
+}
+
+/// What a router would be.
+pub(super) struct Planned {
+    pub what: String,
+    /// Whether it would close its domain.
+    pub closes: bool,
+}
+
+/// In words, without a change to the machine.
+///
+/// # Errors
+/// What the law or its options do not allow.
+pub(super) fn planned(args: &RouterArgs) -> Result<Planned, Failure> {
+    let law = law_name(&args.law)?;
+    let run = parameters::of_law(&format!("reno+{law}"), &args.sets)?;
+    let (_, options) = prepared(args, &run.spec)?;
+    let mut what = format!("router law {law} at {}", args.dev);
+    if options.shaped {
+        let _ = write!(
+            what,
+            ", behind it, where no other queue was chosen, a token bucket filter of {} that holds {}",
+            view::bits(options.capacity_bytes_per_s as f64 * 8.0),
+            view::bytes(options.limit_bytes)
+        );
+    }
+    Ok(Planned {
+        what,
+        closes: options.closed.is_some(),
+    })
 }
 
 /// The compiled law and what goes with it.
@@ -199,7 +230,7 @@ fn limit(args: &RouterArgs, rate_bytes_per_s: u64) -> Result<u64, Failure> {
 }
 
 /// What the operator should know of the place that the law has got.
-fn remarks(args: &RouterArgs, router: &Router) -> Vec<String> {
+pub(super) fn remarks(args: &RouterArgs, router: &Router) -> Vec<String> {
     let root = router.root();
     let mut remarks = Vec::new();
     if router.is_shaped() {

@@ -187,7 +187,7 @@ fn line(at: Duration, rate: f64, seen: &Seen) -> String {
     )
 }
 
-fn bits(per_s: f64) -> String {
+pub(super) fn bits(per_s: f64) -> String {
     match per_s {
         _ if per_s >= 1e9 => format!("{:.2} Gbit/s", per_s / 1e9),
         _ if per_s >= 1e6 => format!("{:.2} Mbit/s", per_s / 1e6),
@@ -195,7 +195,7 @@ fn bits(per_s: f64) -> String {
     }
 }
 
-fn bytes(bytes: u64) -> String {
+pub(super) fn bytes(bytes: u64) -> String {
     if bytes >= 10_000 {
         format!("{:.1} kB", bytes as f64 / 1e3)
     } else {

@@ -1,7 +1,8 @@
 //! The closed domain: marks leave only through devices that the operator named.
 
 use std::fs;
-use std::path::PathBuf;
+use std::io;
+use std::path::{Path, PathBuf};
 
 use libbpf_rs::{MapCore, MapFlags, Object};
 
@@ -135,6 +136,17 @@ fn roles<'a>(there: &'a [String], named: &[String], stacks: &Stacks) -> Vec<(&'a
     there.iter().filter_map(|name| Some((name, role(name)?))).collect()
 }
 
+/// Devices of a namespace that are at the edge where these are named and no router is at work.
+///
+/// # Errors
+/// When the system does not tell of the namespace's devices.
+pub fn planned_edges(netns: Option<&Path>, named: &[String]) -> io::Result<Vec<String>> {
+    let there = within(netns, names).and_then(|names| names)?;
+    let roles = roles(&there, named, &Stacks::read(netns)?);
+    let edges = roles.into_iter().filter(|(_, role)| *role != Role::Admitting);
+    Ok(edges.map(|(name, _)| name.clone()).collect())
+}
+
 /// A sign for packets of a namespace, other than that of a packet without one and, most likely, than its neighbours'.
 fn sign(netns_inode: u64) -> u32 {
     (netns_inode % 0xffff) as u32 + 1
@@ -215,6 +227,11 @@ impl Domain {
         };
         self.placed.retain(is_wanted);
         Ok(())
+    }
+
+    /// Whether the edges can stay without their process.
+    pub fn may_stay(&self) -> bool {
+        self.keep.is_some()
     }
 
     fn attach(

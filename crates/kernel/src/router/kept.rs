@@ -7,6 +7,7 @@
 use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicU32, Ordering};
 
 use libbpf_rs::{Link, MapHandle};
 use serde::{Deserialize, Serialize};
@@ -28,6 +29,10 @@ const COUNTERS: &str = "counters";
 const EDGE: &str = "edge-";
 /// And of those that let packets of a named device through the devices below it.
 const ADMITTING: &str = "admitting-";
+
+/// How many domains this process has closed: it may load the next router of a device while that of the last one is
+/// closed still.
+static NUMBER: AtomicU32 = AtomicU32::new(0);
 
 /// Whose edges they are.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -54,13 +59,14 @@ impl Keep {
     pub fn of(claim: &Claim, ifindex: i32) -> io::Result<Self> {
         let Owner { pid, start_ticks } = claim.owner;
         let inode = claim.netns_inode();
+        let number = NUMBER.fetch_add(1, Ordering::Relaxed);
         let kept = Kept {
             owner: claim.owner,
             netns_inode: inode,
             netns: claim.netns.clone(),
             device: claim.device.clone(),
             law: claim.law.clone(),
-            folder: Path::new(FOLDER).join(format!("{inode}-{ifindex}-{pid}-{start_ticks}")),
+            folder: Path::new(FOLDER).join(format!("{inode}-{ifindex}-{pid}-{start_ticks}-{number}")),
         };
         // Whoever cleans up takes a folder without a note for what a killed process left.
         let _turn = Turn::take()?;

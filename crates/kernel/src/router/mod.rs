@@ -31,7 +31,7 @@ use crate::spaces;
 pub use claim::{Claim, claims, leftovers, remove_leftovers};
 pub(crate) use claim::{clear_leftovers, remove_stray_shapers};
 pub use counters::Counters;
-pub use domain::{Closed, EdgeCounters, edge};
+pub use domain::{Closed, EdgeCounters, edge, planned_edges};
 pub use kept::{Kept, left_edges};
 pub use program::{Outcome, Place, Program};
 pub use shaper::Root;
@@ -168,7 +168,26 @@ impl Drop for Shaped {
     }
 }
 
+/// The domain of a router that has gone: its edges are closed for as long as this is there.
+#[derive(Debug)]
+pub struct StillClosed(Option<domain::Domain>);
+
+impl StillClosed {
+    /// Leaves the edges as they are when the process ends, as if it had been killed: the next router of the namespace
+    /// takes them over. Before Linux 6.6 they go now.
+    pub fn leave(self) {
+        if let Some(domain) = self.0.filter(domain::Domain::may_stay) {
+            std::mem::forget(domain);
+        }
+    }
+}
+
 impl Router {
+    /// Takes the law away from the device and leaves the domain closed.
+    pub fn into_closed(mut self) -> StillClosed {
+        StillClosed(self.domain.take())
+    }
+
     /// Puts the compiled law at its device, when what killed ones left is gone.
     ///
     /// # Errors

@@ -115,14 +115,14 @@ impl Sender {
         let version = Version::running();
         let last = self.links.len().saturating_sub(1);
         for (number, link) in self.links.iter_mut().enumerate() {
-            // The last one is the congestion control; without a link it stays by itself.
+            // The last one is the congestion control; without a link it stays by itself. A link with a file is closed
+            // here, so that it goes with the file also while this process runs.
             if number < last || version.is_some_and(|version| version >= Version::LINKS) {
                 let pinned = link.pin(folder.join(format!("link-{number}")));
                 pinned.map_err(|error| LoadError::of(folder.display().to_string(), &error))?;
+            } else {
+                link.disconnect();
             }
-        }
-        for link in &mut self.links {
-            link.disconnect();
         }
         Ok(filters)
     }

@@ -1,0 +1,304 @@
+//! `fadelab kernel run`: laws and routers of a file, kept in the kernel until the process ends.
+//!
+//! What the file names and the machine lacks, such as a device that is not there yet, is waited for; a device that went
+//! and came back is taken up again. When the process ends the laws go, and the edges of its domains stay closed, as when
+//! it is killed: the next start takes them over without a gap, `fadelab kernel clean` removes them.
+
+mod config;
+mod metrics;
+mod notify;
+mod planned;
+
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::{Duration, Instant};
+
+use clap::Args;
+use fadelab_kernel::device::Device;
+use fadelab_kernel::router::{Router, StillClosed};
+use fadelab_kernel::store::{self, Entry};
+use fadelab_lab::Failure;
+use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
+
+use self::config::{Config, Loaded, Routed, is_own};
+use self::metrics::Metrics;
+use self::notify::Manager;
+use super::{load, router};
+use crate::output;
+
+/// How often the loop looks whether it is to end.
+const TURN: Duration = Duration::from_millis(100);
+/// How often it tries what could not be done.
+const AGAIN: Duration = Duration::from_secs(1);
+
+/// Arguments of `fadelab kernel run`.
+#[derive(Debug, Args)]
+pub struct RunArgs {
+    /// What to keep: [[law]] and [[router]] with the options of `kernel load` and `kernel router` (docs/service.md)
+    pub file: PathBuf,
+    /// Say what would be done, and do nothing
+    #[arg(long)]
+    pub dry_run: bool,
+}
+
+/// A law of the file, and what is known of it once it is loaded.
+struct KeptLaw {
+    law: Loaded,
+    entry: Option<Entry>,
+    complaint: Option<String>,
+}
+
+/// A router of the file, and the one at work.
+struct KeptRouter {
+    routed: Routed,
+    router: Option<Router>,
+    complaint: Option<String>,
+}
+
+/// Everything that is kept.
+#[derive(Default)]
+struct Service {
+    laws: Vec<KeptLaw>,
+    routers: Vec<KeptRouter>,
+}
+
+/// Keeps what the file says until Ctrl-C or SIGTERM; SIGHUP reads it anew.
+///
+/// # Errors
+/// What the file, a law or the machine do not allow at the start; later ones are told and tried again.
+pub fn run(args: &RunArgs) -> Result<(), Failure> {
+    let config = Config::read(&args.file)?;
+    if args.dry_run {
+        return output::print(&planned::told(&config)?);
+    }
+    let [stop, reload] = [&[SIGINT, SIGTERM][..], &[SIGHUP]].map(flag_of);
+    let (stop, reload) = (stop?, reload?);
+    let mut manager = Manager::from_environment();
+    for name in store::remove_leftovers().map_err(Failure::failed)? {
+        output::warn(&[format!("removed {name}, which a killed process had left half loaded")]);
+    }
+    for name in store::remove_of_killed_services().map_err(Failure::failed)? {
+        output::warn(&[format!("removed {name}, which a killed service had kept")]);
+    }
+    let mut metrics = Metrics::open(config.metrics.as_ref())?;
+    let mut service = Service::default();
+    let begun = service.become_as(&config, true);
+    if begun.is_ok() {
+        manager.ready(&service.status());
+        output::note(&[service.status()]);
+    }
+    let ended = begun.map(|()| {
+        let mut looked = Instant::now();
+        while !stop.load(Ordering::Relaxed) {
+            if reload.swap(false, Ordering::Relaxed) {
+                manager.reloading();
+                service.reload(args, &mut metrics);
+                manager.ready(&service.status());
+            }
+            service.tend(TURN);
+            if looked.elapsed() >= AGAIN {
+                looked = Instant::now();
+                let before = service.status();
+                service.try_again();
+                if service.status() != before {
+                    manager.status(&service.status());
+                }
+            }
+            metrics.serve(|| service.measured());
+            manager.alive();
+        }
+        manager.stopping();
+    });
+    service.end();
+    ended
+}
+
+/// A flag that signals set from now on.
+fn flag_of(signals: &[i32]) -> Result<Arc<AtomicBool>, Failure> {
+    let flag = Arc::new(AtomicBool::new(false));
+    for signal in signals {
+        signal_hook::flag::register(*signal, Arc::clone(&flag)).map_err(Failure::failed)?;
+    }
+    Ok(flag)
+}
+
+/// Tells a complaint, unless it is known already, or what is missing still was missed before.
+fn complain(known: &mut Option<String>, new: String, is_missing: bool) {
+    let is_known = known.as_ref().is_some_and(|known| is_missing || *known == new);
+    if !is_known {
+        output::warn(std::slice::from_ref(&new));
+        *known = Some(new);
+    }
+}
+
+impl KeptLaw {
+    fn load(&mut self) -> Result<(), Failure> {
+        let loading = load::loading(&self.law.args())?;
+        self.entry = Some(loading.kept().keep().map_err(load::refused)?);
+        self.complaint = None;
+        Ok(())
+    }
+
+    fn unload(&mut self) {
+        if let Some(entry) = self.entry.take()
+            && let Err(error) = store::remove(&entry)
+        {
+            output::warn(&[error.to_string()]);
+        }
+    }
+
+    /// Whether a device where it marked went, and one of that name is there now.
+    fn has_device_back(&self) -> bool {
+        let lost = self.entry.iter().flat_map(store::lost_devices);
+        lost.into_iter().any(|name| Device::named(name).look().is_ok())
+    }
+}
+
+impl KeptRouter {
+    fn begin(&mut self) -> Result<(), Failure> {
+        let (router, _) = router::begin(&self.routed.args())?;
+        let remarks = router::remarks(&self.routed.args(), &router);
+        output::note(&remarks);
+        self.router = Some(router);
+        self.complaint = None;
+        Ok(())
+    }
+
+    fn place(&self) -> String {
+        format!("router {} at {}", self.routed.law, self.routed.device)
+    }
+}
+
+impl Service {
+    /// Makes of what is kept what the file says; what is in both stays untouched. At the start what cannot be is an
+    /// error, unless it may come: a device that is not there.
+    fn become_as(&mut self, config: &Config, at_start: bool) -> Result<(), Failure> {
+        let is_wanted = |law: &KeptLaw| config.laws.contains(&law.law) && !is_own(&law.law.law);
+        for law in self.laws.iter_mut().filter(|law| !is_wanted(law)) {
+            law.unload();
+        }
+        self.laws.retain(is_wanted);
+        let is_wanted = |kept: &KeptRouter| config.routers.contains(&kept.routed) && !is_own(&kept.routed.law);
+        // Their domains stay closed until those that come after them have closed theirs.
+        let gone = self.routers.extract_if(.., |kept| !is_wanted(kept));
+        let closed: Vec<StillClosed> = gone.filter_map(|kept| kept.router).map(Router::into_closed).collect();
+        for law in &config.laws {
+            if self.laws.iter().all(|kept| kept.law != *law) {
+                self.laws.push(KeptLaw {
+                    law: law.clone(),
+                    entry: None,
+                    complaint: None,
+                });
+            }
+        }
+        for routed in &config.routers {
+            if self.routers.iter().all(|kept| kept.routed != *routed) {
+                self.routers.push(KeptRouter {
+                    routed: routed.clone(),
+                    router: None,
+                    complaint: None,
+                });
+            }
+        }
+        let done = self.fill(at_start);
+        drop(closed);
+        done
+    }
+
+    /// Does what is not done yet.
+    fn fill(&mut self, at_start: bool) -> Result<(), Failure> {
+        for law in self.laws.iter_mut().filter(|law| law.entry.is_none()) {
+            if let Err(error) = law.load() {
+                let is_missing = law.law.devices.iter().any(|name| is_missing(name));
+                if at_start && !is_missing {
+                    return Err(error);
+                }
+                complain(&mut law.complaint, format!("law {}: {error}", law.law.law), is_missing);
+            }
+        }
+        for kept in self.routers.iter_mut().filter(|kept| kept.router.is_none()) {
+            if let Err(error) = kept.begin() {
+                let mut named = [&kept.routed.device].into_iter().chain(&kept.routed.inside);
+                let is_missing = named.any(|name| is_missing(name));
+                if at_start && !is_missing {
+                    return Err(error);
+                }
+                let complaint = format!("{}: {error}", kept.place());
+                complain(&mut kept.complaint, complaint, is_missing);
+            }
+        }
+        Ok(())
+    }
+
+    /// Reads the file anew. One that cannot be read changes nothing.
+    fn reload(&mut self, args: &RunArgs, metrics: &mut Metrics) {
+        let read = Config::read(&args.file).and_then(|config| {
+            metrics.reopen(config.metrics.as_ref())?;
+            Ok(config)
+        });
+        let done = read.and_then(|config| self.become_as(&config, false));
+        match done {
+            Ok(()) => output::note(&[format!("read {} anew; {}", args.file.display(), self.status())]),
+            Err(error) => output::warn(&[format!("all stays as it was: {error}")]),
+        }
+    }
+
+    /// Waits that long for devices to come or go; sees to it that domains are closed.
+    fn tend(&mut self, timeout: Duration) {
+        let mut waited = false;
+        for kept in &mut self.routers {
+            let Some(router) = &mut kept.router else { continue };
+            let timeout = if waited { Duration::ZERO } else { timeout };
+            waited = true;
+            if let Err(error) = router.tend(timeout) {
+                let complaint = format!("{}: {error}; it is taken up again when it can be", kept.place());
+                complain(&mut kept.complaint, complaint, false);
+                kept.router = None;
+            }
+        }
+        if !waited {
+            std::thread::sleep(timeout);
+        }
+    }
+
+    fn try_again(&mut self) {
+        for law in self.laws.iter_mut().filter(|law| law.has_device_back()) {
+            output::note(&[format!("law {}: a device is back, and it is loaded again", law.law.law)]);
+            law.unload();
+        }
+        // Whatever cannot be done is told where it is new.
+        let _ = self.fill(false);
+    }
+
+    /// In a line: how much of it is at work, and what is waited for.
+    fn status(&self) -> String {
+        let laws_n = self.laws.iter().filter(|law| law.entry.is_some()).count();
+        let routers_n = self.routers.iter().filter(|kept| kept.router.is_some()).count();
+        format!(
+            "{laws_n} of {} laws and {routers_n} of {} routers are at work",
+            self.laws.len(),
+            self.routers.len()
+        )
+    }
+
+    fn measured(&mut self) -> String {
+        let laws: Vec<&Entry> = self.laws.iter().filter_map(|law| law.entry.as_ref()).collect();
+        let routers = self.routers.iter_mut().map(|kept| (&kept.routed, kept.router.as_mut()));
+        metrics::text(&laws, routers)
+    }
+
+    /// Undoes all but the edges.
+    fn end(&mut self) {
+        for law in &mut self.laws {
+            law.unload();
+        }
+        for router in self.routers.drain(..).filter_map(|kept| kept.router) {
+            router.into_closed().leave();
+        }
+    }
+}
+
+fn is_missing(given: &str) -> bool {
+    Device::named(given).look().is_err()
+}
