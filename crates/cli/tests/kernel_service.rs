@@ -325,7 +325,7 @@ fn a_file_that_cannot_be_is_refused_with_its_name() {
 
 #[test]
 fn the_unit_is_one_that_systemd_takes() {
-    // Goal: `systemd-analyze verify` finds nothing to say of the unit as it is installed, and does where a word is wrong.
+    // Goal: `systemd-analyze verify` has nothing to say of the unit as it is installed, and has where a word is wrong.
     if Command::new("systemd-analyze").arg("--version").output().is_err() {
         eprintln!("skipped: there is no systemd-analyze");
         return;

@@ -1,8 +1,8 @@
 //! `fadelab kernel run`: laws and routers of a file, kept in the kernel until the process ends.
 //!
-//! What the file names and the machine lacks, such as a device that is not there yet, is waited for; a device that went
-//! and came back is taken up again. When the process ends the laws go, and the edges of its domains stay closed, as when
-//! it is killed: the next start takes them over without a gap, `fadelab kernel clean` removes them.
+//! A device that is not there yet is waited for; one that went and came back is taken up again. When the process ends
+//! the laws go, and the edges of its domains stay closed, as when it is killed: the next start takes them over without
+//! a gap, `fadelab kernel clean` removes them.
 
 mod config;
 mod metrics;
