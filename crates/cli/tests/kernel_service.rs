@@ -129,9 +129,13 @@ fn a_service_keeps_what_its_file_says() {
     let name = &hosts.0[0];
     run(&format!("ip -n {name} link add side type veth peer name aside"));
     let service = Service::new(&hosts);
-    service.write("10 Mbit/s", "");
+    service.write("10 Mbit/s", "inside = [\"side\"]\n");
     let running = service.start();
-    assert!(service.is_loaded(), "{}", listed());
+    assert!(
+        service.is_loaded() && listed().contains("marks may leave by wire, side"),
+        "{}",
+        listed()
+    );
     hosts.transfer(&service.law);
     let labels = format!("{{device=\"{}\",law=\"vcp\"", service.device);
     let packets = service.sample(&format!("fadelab_router_own_packets_total{labels}"));
@@ -268,7 +272,7 @@ fn a_dry_run_says_what_would_be_done_and_does_nothing() {
         format!("would load law vcp as {}; marks leave by {name}:wire", service.law),
         format!("would put router law vcp at {name}:wire"),
         "of 10.00 Mbit/s that holds 250.0 kB".to_owned(),
-        format!("would wait for {name}:late, then put router law red"),
+        "would wait for late, then put router law red".to_owned(),
         format!("would clear marks from what leaves namespace {name} by aside, side; they may leave by late, wire"),
     ] {
         assert!(text.contains(&part), "`{part}` is not in {text}");

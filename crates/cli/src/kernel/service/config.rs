@@ -2,6 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
+use fadelab_kernel::device::Device;
 use fadelab_lab::Failure;
 use serde::Deserialize;
 
@@ -93,7 +94,8 @@ impl Config {
         let laws = config.laws.iter_mut().map(|law| &mut law.law);
         let routers = config.routers.iter_mut().map(|router| &mut router.law);
         for law in laws.chain(routers).filter(|law| is_own(law)) {
-            let folder = file.parent().unwrap_or(Path::new("."));
+            let folder = file.parent().filter(|folder| *folder != Path::new(""));
+            let folder = folder.unwrap_or(Path::new("."));
             *law = folder.join(&*law).to_string_lossy().into_owned();
         }
         for law in &config.laws {
@@ -106,17 +108,11 @@ impl Config {
         Ok(config)
     }
 
-    /// All devices through which marks may leave, each once.
-    pub fn devices(&self) -> Vec<String> {
-        let routed = self
-            .routers
-            .iter()
-            .flat_map(|router| [&router.device].into_iter().chain(&router.inside));
-        let named = self.laws.iter().flat_map(|law| &law.devices).chain(routed);
-        let mut devices: Vec<String> = named.cloned().collect();
-        devices.sort();
-        devices.dedup();
-        devices
+    /// All devices through which marks may leave.
+    pub fn devices(&self) -> Vec<Device> {
+        let of_laws = self.laws.iter().flat_map(|law| law.devices.iter());
+        let of_laws = of_laws.map(|given| Device::named(given));
+        of_laws.chain(self.routers.iter().flat_map(Routed::named)).collect()
     }
 }
 
@@ -146,6 +142,17 @@ impl Loaded {
 }
 
 impl Routed {
+    /// Its device and those inside, which are in the same namespace.
+    pub fn named(&self) -> Vec<Device> {
+        let own = Device::named(&self.device);
+        let inside = self.inside.iter().map(|name| Device {
+            name: name.clone(),
+            netns: own.netns.clone(),
+        });
+        let inside: Vec<Device> = inside.collect();
+        [own].into_iter().chain(inside).collect()
+    }
+
     /// As the command line would have it.
     pub fn args(&self) -> RouterArgs {
         RouterArgs {

@@ -6,7 +6,7 @@ use std::io::{ErrorKind, Read, Write};
 use std::os::unix::fs::{FileTypeExt, PermissionsExt};
 use std::os::unix::net::{UnixListener, UnixStream};
 use std::path::PathBuf;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use fadelab_kernel::router::{Counters, EdgeCounters, Router};
 use fadelab_kernel::store::{self, Entry};
@@ -95,9 +95,9 @@ fn answer(mut stream: UnixStream, text: &mut impl FnMut() -> String) -> std::io:
     stream.set_nonblocking(false)?;
     stream.set_read_timeout(Some(PATIENCE))?;
     stream.set_write_timeout(Some(PATIENCE))?;
-    let mut request = Vec::new();
+    let (mut request, since) = (Vec::new(), Instant::now());
     let mut part = [0; 1024];
-    while !request.ends_with(b"\r\n\r\n") && request.len() < 8 * part.len() {
+    while !request.ends_with(b"\r\n\r\n") && since.elapsed() < PATIENCE {
         match stream.read(&mut part)? {
             0 => break,
             bytes => request.extend(&part[..bytes]),

@@ -210,7 +210,7 @@ impl Service {
     fn fill(&mut self, at_start: bool) -> Result<(), Failure> {
         for law in self.laws.iter_mut().filter(|law| law.entry.is_none()) {
             if let Err(error) = law.load() {
-                let is_missing = law.law.devices.iter().any(|name| is_missing(name));
+                let is_missing = law.law.devices.iter().any(|name| is_missing(&Device::named(name)));
                 if at_start && !is_missing {
                     return Err(error);
                 }
@@ -219,8 +219,7 @@ impl Service {
         }
         for kept in self.routers.iter_mut().filter(|kept| kept.router.is_none()) {
             if let Err(error) = kept.begin() {
-                let mut named = [&kept.routed.device].into_iter().chain(&kept.routed.inside);
-                let is_missing = named.any(|name| is_missing(name));
+                let is_missing = kept.routed.named().iter().any(is_missing);
                 if at_start && !is_missing {
                     return Err(error);
                 }
@@ -290,6 +289,10 @@ impl Service {
 
     /// Undoes all but the edges.
     fn end(&mut self) {
+        let mut routers = self.routers.iter().filter_map(|kept| kept.router.as_ref());
+        if routers.any(|router| !router.edges().is_empty()) {
+            output::note(&["marks stay cleared at the edges; `fadelab kernel clean` ends that".to_owned()]);
+        }
         for law in &mut self.laws {
             law.unload();
         }
@@ -299,6 +302,6 @@ impl Service {
     }
 }
 
-fn is_missing(given: &str) -> bool {
-    Device::named(given).look().is_err()
+fn is_missing(device: &Device) -> bool {
+    device.look().is_err()
 }

@@ -20,12 +20,8 @@ use crate::kernel::{load, router};
 pub fn told(config: &Config) -> Result<String, Failure> {
     let mut text = String::new();
     for law in &config.laws {
-        let missing: Vec<&str> = law
-            .devices
-            .iter()
-            .map(String::as_str)
-            .filter(|name| is_missing(name))
-            .collect();
+        let names = law.devices.iter().map(String::as_str);
+        let missing: Vec<&str> = names.filter(|name| is_missing(&Device::named(name))).collect();
         let by = if law.devices.is_empty() {
             String::new()
         } else {
@@ -42,8 +38,8 @@ pub fn told(config: &Config) -> Result<String, Failure> {
     let mut closing = BTreeSet::new();
     for routed in &config.routers {
         let prepared = router::planned(&routed.args())?;
-        let named = [&routed.device].into_iter().chain(&routed.inside);
-        let missing: Vec<&str> = named.map(String::as_str).filter(|name| is_missing(name)).collect();
+        let missing = routed.named().into_iter().filter(is_missing);
+        let missing: Vec<String> = missing.map(|device| device.name).collect();
         let first = match missing.join(", ") {
             missing if missing.is_empty() => "would ".to_owned(),
             missing => format!("would wait for {missing}, then "),
@@ -61,12 +57,12 @@ pub fn told(config: &Config) -> Result<String, Failure> {
 
 /// Where the domain of a namespace would be closed.
 fn edges(config: &Config, netns: Option<&Path>) -> Result<String, Failure> {
-    let devices = config.devices();
-    let here = devices.iter().map(|given| Device::named(given));
-    let named: Vec<String> = here
-        .filter(|device| device.netns.as_deref() == netns)
-        .map(|device| device.name)
-        .collect();
+    let here = config
+        .devices()
+        .into_iter()
+        .filter(|device| device.netns.as_deref() == netns);
+    let named: BTreeSet<String> = here.map(|device| device.name).collect();
+    let named = Vec::from_iter(named);
     let edges = planned_edges(netns, &named).map_err(Failure::failed)?;
     let place = netns.map_or("this namespace".to_owned(), described);
     let edges = if edges.is_empty() {
