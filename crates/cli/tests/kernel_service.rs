@@ -82,6 +82,7 @@ impl Service {
     /// What it counted, by HTTP.
     fn metrics(&self) -> String {
         let mut stream = UnixStream::connect(self.scratch.0.join("metrics")).expect("it listens");
+        stream.set_read_timeout(Some(PATIENCE)).expect("a time");
         stream
             .write_all(b"GET /metrics HTTP/1.1\r\nHost: x\r\n\r\n")
             .expect("it reads");
@@ -335,7 +336,7 @@ fn the_unit_is_one_that_systemd_takes() {
         return;
     }
     let scratch = Scratch::new();
-    let unit = include_str!("../../../tools/service/fadelab.service");
+    let unit = include_str!("../../../service/fadelab.service");
     let binary = scratch.0.join("bin");
     fs::create_dir(&binary).expect("a folder");
     std::os::unix::fs::symlink(env!("CARGO_BIN_EXE_fadelab"), binary.join("fadelab")).expect("a link");
