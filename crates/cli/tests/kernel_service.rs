@@ -288,7 +288,8 @@ fn a_dry_run_says_what_would_be_done_and_does_nothing() {
 
 #[test]
 fn a_file_that_cannot_be_is_refused_with_its_name() {
-    // Goal: what is wrong is told with the file, the key and what is allowed, status 2 and nothing in the kernel.
+    // Goal: what is wrong is told with the file, the key and what is allowed, status 2 and nothing in the kernel, also
+    // where it is found when a part has begun.
     if !possible() {
         return;
     }
@@ -320,6 +321,19 @@ fn a_file_that_cannot_be_is_refused_with_its_name() {
         assert_eq!(output.status.code(), Some(2), "{text}: {}", said(&output));
         assert!(said(&output).contains(expected), "{text}: {}", said(&output));
     }
+    // What began before the fault was found is undone, its edges too.
+    let hosts = Hosts::new();
+    let service = Service::new(&hosts);
+    let twice = format!(
+        "[[router]]\ndevice = \"{}\"\nlaw = \"red\"\nrate = \"5 Mbit/s\"\n",
+        service.device
+    );
+    service.write("10 Mbit/s", &twice);
+    run(&format!("ip -n {} link add side type veth peer name aside", hosts.0[0]));
+    let output = fadelab(&service.scratch.0, &["kernel", "run", "kernel.toml"]);
+    assert_eq!(output.status.code(), Some(2), "{}", said(&output));
+    assert!(said(&output).contains("has a router already"), "{}", said(&output));
+    assert!(!service.is_loaded() && !listed().contains(&hosts.0[0]), "{}", listed());
     let output = fadelab(&scratch.0, &["kernel", "run", "nowhere.toml"]);
     assert!(
         said(&output).contains("nowhere.toml: No such file"),

@@ -83,35 +83,34 @@ pub fn run(args: &RunArgs) -> Result<(), Failure> {
     }
     let mut metrics = Metrics::open(config.metrics.as_ref())?;
     let mut service = Service::default();
-    let begun = service.become_as(&config, true);
-    if begun.is_ok() {
-        manager.ready(&service.status());
-        output::note(&[service.status()]);
+    if let Err(error) = service.become_as(&config, true) {
+        service.unload();
+        return Err(error);
     }
-    let ended = begun.map(|()| {
-        let mut looked = Instant::now();
-        while !stop.load(Ordering::Relaxed) {
-            if reload.swap(false, Ordering::Relaxed) {
-                manager.reloading();
-                service.reload(args, &mut metrics);
-                manager.ready(&service.status());
-            }
-            service.tend(TURN);
-            if looked.elapsed() >= AGAIN {
-                looked = Instant::now();
-                let before = service.status();
-                service.try_again();
-                if service.status() != before {
-                    manager.status(&service.status());
-                }
-            }
-            metrics.serve(|| service.measured());
-            manager.alive();
+    manager.ready(&service.status());
+    output::note(&[service.status()]);
+    let mut looked = Instant::now();
+    while !stop.load(Ordering::Relaxed) {
+        if reload.swap(false, Ordering::Relaxed) {
+            manager.reloading();
+            service.reload(args, &mut metrics);
+            manager.ready(&service.status());
         }
-        manager.stopping();
-    });
+        service.tend(TURN);
+        if looked.elapsed() >= AGAIN {
+            looked = Instant::now();
+            let before = service.status();
+            service.try_again();
+            if service.status() != before {
+                manager.status(&service.status());
+            }
+        }
+        metrics.serve(|| service.measured());
+        manager.alive();
+    }
+    manager.stopping();
     service.end();
-    ended
+    Ok(())
 }
 
 /// A flag that signals set from now on.
@@ -287,16 +286,21 @@ impl Service {
         metrics::text(&laws, routers)
     }
 
-    /// Undoes all but the edges.
-    fn end(&mut self) {
-        let mut routers = self.routers.iter().filter_map(|kept| kept.router.as_ref());
-        if routers.any(|router| !router.edges().is_empty()) {
-            output::note(&["marks stay cleared at the edges; `fadelab kernel clean` ends that".to_owned()]);
-        }
+    /// Takes the laws away.
+    fn unload(&mut self) {
         for law in &mut self.laws {
             law.unload();
         }
-        for router in self.routers.drain(..).filter_map(|kept| kept.router) {
+    }
+
+    /// Undoes all but the edges.
+    fn end(mut self) {
+        self.unload();
+        let routers: Vec<Router> = self.routers.into_iter().filter_map(|kept| kept.router).collect();
+        if routers.iter().any(|router| !router.edges().is_empty()) {
+            output::note(&["marks stay cleared at the edges; `fadelab kernel clean` ends that".to_owned()]);
+        }
+        for router in routers {
             router.into_closed().leave();
         }
     }
