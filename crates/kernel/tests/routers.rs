@@ -134,13 +134,14 @@ fn what_the_queue_behind_the_law_drops_is_counted() {
         "ip -n {name} neigh add 10.0.0.2 lladdr 02:00:00:00:00:02 dev out"
     ));
     let send = format!("for i in {{1..{PACKETS}}}; do printf %500s > /dev/udp/10.0.0.2/9; done");
-    let sent = std::process::Command::new("ip")
-        .args(["netns", "exec", name, "bash", "-c", &send])
+    let place = format!("--net=/run/netns/{name}");
+    let sent = std::process::Command::new("nsenter")
+        .args([&place, "bash", "-c", &send])
         .status();
     assert!(sent.expect("bash").success());
     let arrived = || -> u64 {
         let told: serde_json::Value =
-            serde_json::from_str(&run(&format!("ip -json -statistics -n {name} link show far"))).expect("JSON");
+            serde_json::from_str(&run(&format!("ip -n {name} -json -statistics link show far"))).expect("JSON");
         told[0]["stats64"]["rx"]["packets"].as_u64().expect("a number")
     };
     for _ in 0..1000 {
