@@ -87,8 +87,7 @@ fn sockets_that_may_keep_nothing_are_told() {
     // Before Linux 6.8 one figure was for all namespaces, and none of a namespace is there.
     let figure = "/proc/sys/net/core/optmem_max";
     let set = format!("echo 0 > {figure}");
-    let arguments = ["netns", "exec", &hosts.0[0], "sh", "-c", &set];
-    let output = Command::new("ip").args(arguments).output().expect("it runs");
+    let output = hosts.command(0, &["sh", "-c", &set]).output().expect("it runs");
     if !output.status.success() {
         println!("skipped: sockets_that_may_keep_nothing_are_told: {figure} is the same everywhere");
         return;

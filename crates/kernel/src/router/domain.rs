@@ -157,6 +157,8 @@ fn sign(netns_inode: u64) -> u32 {
 pub(super) struct Domain {
     // In the order in which they have to go.
     placed: Vec<Placed>,
+    /// The devices that were there when all was in place, and those that were named.
+    seen: Option<(Vec<String>, Vec<String>)>,
     object: Object,
     /// Before Linux 6.6 there is none: filters need nobody to keep them.
     keep: Option<Keep>,
@@ -181,6 +183,7 @@ impl Domain {
         }
         Ok(Self {
             placed: Vec::new(),
+            seen: None,
             object,
             keep,
         })
@@ -188,20 +191,27 @@ impl Domain {
 
     /// Puts programs at devices that have appeared or lie elsewhere now, and takes them from those that another router
     /// has named since. A device whose role changes has both for a moment, and lets nothing out.
-    pub fn refresh(&mut self, held: &mut claim::Held) -> Result<(), RouterError> {
+    /// With `has_news` devices may have changed; without, only what is named can have.
+    pub fn refresh(&mut self, held: &mut claim::Held, has_news: bool) -> Result<(), RouterError> {
         let netns = held.claim.netns().map(ToOwned::to_owned);
         let named = named(held, held.claim.netns_inode());
         let failed = |error| RouterError::device(&held.claim.device, &error);
         let there = within(netns.as_deref(), names)
             .and_then(|names| names)
             .map_err(failed)?;
+        // To ask for the stacks takes a process, so it is done where they may have changed.
+        let seen = (there, named);
+        if !has_news && self.seen.as_ref() == Some(&seen) {
+            return Ok(());
+        }
+        let (there, named) = &seen;
         let stacks = Stacks::read(netns.as_deref()).map_err(failed)?;
         let device = |name: &str| Device {
             name: name.to_owned(),
             netns: netns.clone(),
         };
         let mut wanted = Vec::new();
-        for (name, role) in roles(&there, &named, &stacks) {
+        for (name, role) in roles(there, named, &stacks) {
             // A device may go while we look at it.
             if let Ok((ifindex, framing)) = device(name).look() {
                 wanted.push((name, ifindex, framing, role));
@@ -226,6 +236,7 @@ impl Domain {
             wanted.any(|&(_, ifindex, _, role)| (placed.ifindex, placed.role) == (ifindex, role))
         };
         self.placed.retain(is_wanted);
+        self.seen = Some(seen);
         Ok(())
     }
 

@@ -237,7 +237,7 @@ impl Router {
         let (mut domain, mut taken_over) = (None, Vec::new());
         if let Some(closed) = closed {
             let closing = domain.insert(domain::Domain::load(closed, &held, ifindex)?);
-            closing.refresh(&mut held)?;
+            closing.refresh(&mut held, true)?;
             // Closed anew by now: what killed ones left may go.
             taken_over = kept::remove_left(Some(held.claim.netns_inode()));
         }
@@ -321,11 +321,8 @@ impl Router {
     /// When the device or its namespace is gone.
     pub fn tend(&mut self, timeout: Duration) -> Result<(), RouterError> {
         // Where the device goes meanwhile that is told, and not that its queue cannot be asked for.
-        let queue = if self.news.wait(timeout) {
-            self.check_queue()
-        } else {
-            Ok(())
-        };
+        let has_news = self.news.wait(timeout);
+        let queue = if has_news { self.check_queue() } else { Ok(()) };
         let device = &self.options.device;
         let gone = |why: &str| RouterError::Device {
             device: device.name.clone(),
@@ -341,7 +338,7 @@ impl Router {
         queue?;
         self.domain
             .as_mut()
-            .map_or(Ok(()), |domain| domain.refresh(&mut self.held))
+            .map_or(Ok(()), |domain| domain.refresh(&mut self.held, has_news))
     }
 
     /// The law computes with the queue and the rate of the discipline that was there when it began.
