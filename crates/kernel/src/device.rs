@@ -6,6 +6,7 @@ use std::fs::{self, File};
 use std::io;
 use std::os::fd::AsRawFd;
 use std::path::{Path, PathBuf};
+use std::process::Command;
 
 use serde::{Deserialize, Serialize};
 
@@ -124,6 +125,22 @@ fn enter(namespace: &File) -> io::Result<()> {
         Ok(())
     } else {
         Err(io::Error::last_os_error())
+    }
+}
+
+/// Runs `ip` in a network namespace; what it prints.
+///
+/// # Errors
+/// When there is no `ip` or no such namespace, or what it complains of.
+pub(crate) fn ip(netns: Option<&Path>, arguments: &[&str]) -> io::Result<Vec<u8>> {
+    // The child is forked by this thread, in whose namespace it runs.
+    let output = within(netns, || Command::new("ip").args(arguments).output())??;
+    if output.status.success() {
+        Ok(output.stdout)
+    } else {
+        Err(io::Error::other(
+            String::from_utf8_lossy(&output.stderr).trim().to_owned(),
+        ))
     }
 }
 

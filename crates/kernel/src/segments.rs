@@ -2,11 +2,10 @@
 //! (XCP) must see them one by one, so offload is given up at the devices through which they leave.
 
 use std::io;
-use std::process::Command;
 
 use serde::{Deserialize, Serialize};
 
-use crate::device::{Device, within};
+use crate::device::{Device, ip};
 use crate::object::LoadError;
 
 /// A device and the number it had before.
@@ -48,21 +47,11 @@ fn failed(device: &Device, error: &io::Error) -> LoadError {
     LoadError::system(format!("device {}: gso_max_segs", device.name), error)
 }
 
-/// `ip` in the device's namespace; what it prints.
-fn ip(device: &Device, arguments: &[&str]) -> io::Result<Vec<u8>> {
-    // The child is forked by this thread, in whose namespace it runs.
-    let output = within(device.netns.as_deref(), || Command::new("ip").args(arguments).output())??;
-    if output.status.success() {
-        Ok(output.stdout)
-    } else {
-        Err(io::Error::other(
-            String::from_utf8_lossy(&output.stderr).trim().to_owned(),
-        ))
-    }
-}
-
 fn look(device: &Device) -> io::Result<u32> {
-    let told = ip(device, &["-json", "-details", "link", "show", "dev", &device.name])?;
+    let told = ip(
+        device.netns.as_deref(),
+        &["-json", "-details", "link", "show", "dev", &device.name],
+    )?;
     let told: serde_json::Value = serde_json::from_slice(&told)?;
     let max = told[0]["gso_max_segs"].as_u64().and_then(|max| u32::try_from(max).ok());
     max.ok_or_else(|| io::Error::other("`ip` does not tell it"))
@@ -70,7 +59,7 @@ fn look(device: &Device) -> io::Result<u32> {
 
 fn set(device: &Device, max: u32) -> io::Result<()> {
     ip(
-        device,
+        device.netns.as_deref(),
         &["link", "set", "dev", &device.name, "gso_max_segs", &max.to_string()],
     )
     .map(drop)

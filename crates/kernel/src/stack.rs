@@ -3,11 +3,10 @@
 
 use std::io;
 use std::path::Path;
-use std::process::Command;
 
 use serde::Deserialize;
 
-use crate::device::within;
+use crate::device::ip;
 
 /// Kinds of devices that lie on the one that `ip` calls their link. Of veth pairs and tunnels it is something else.
 const CARRIED: [&str; 7] = ["vlan", "macvlan", "macvtap", "ipvlan", "ipvtap", "macsec", "hsr"];
@@ -57,15 +56,7 @@ impl Stacks {
     /// # Errors
     /// When there is no `ip`, or the namespace is not there.
     pub fn read(netns: Option<&Path>) -> io::Result<Self> {
-        // The child is forked by this thread, in whose namespace it runs.
-        let ask = || Command::new("ip").args(["-json", "-details", "link", "show"]).output();
-        let told = within(netns, ask)??;
-        if !told.status.success() {
-            return Err(io::Error::other(
-                String::from_utf8_lossy(&told.stderr).trim().to_owned(),
-            ));
-        }
-        Self::parse(&told.stdout)
+        Self::parse(&ip(netns, &["-json", "-details", "link", "show"])?)
     }
 
     fn parse(json: &[u8]) -> io::Result<Self> {

@@ -238,14 +238,28 @@ pub struct Live {
 /// # Errors
 /// When the kernel does not tell.
 pub fn live(entry: &Entry) -> Result<Option<Live>, libbpf_rs::Error> {
-    let place = folder(&entry.name).join(MOUNT);
-    let live = place.join("live");
-    if fs::symlink_metadata(&live).is_err_and(|error| error.kind() == io::ErrorKind::NotFound) {
+    let Some(map) = kept_map(entry, "live")? else {
         return Ok(None);
+    };
+    let flows = flows(&map)?;
+    Ok(live_n(entry)?.map(|flows_n| Live { flows, flows_n }))
+}
+
+/// How many there are.
+///
+/// # Errors
+/// As [`live`].
+pub fn live_n(entry: &Entry) -> Result<Option<u64>, libbpf_rs::Error> {
+    kept_map(entry, "flow_counts")?.map(|map| flows_n(&map)).transpose()
+}
+
+/// A map of a loaded law, where its file is there.
+fn kept_map(entry: &Entry, name: &str) -> Result<Option<MapHandle>, libbpf_rs::Error> {
+    let file = folder(&entry.name).join(MOUNT).join(name);
+    match fs::symlink_metadata(&file) {
+        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
+        _ => MapHandle::from_pinned_path(file).map(Some),
     }
-    let flows = flows(&MapHandle::from_pinned_path(live)?)?;
-    let flows_n = flows_n(&MapHandle::from_pinned_path(place.join("flow_counts"))?)?;
-    Ok(Some(Live { flows, flows_n }))
 }
 
 /// What became of a law that was taken away.

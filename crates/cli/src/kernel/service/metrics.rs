@@ -194,13 +194,13 @@ pub fn text<'a>(laws: &[&Entry], routers: impl Iterator<Item = (&'a Routed, Opti
 
 fn of_law(all: &mut All, entry: &Entry) {
     let labels = [("name", entry.name.as_str()), ("law", entry.law.as_str())];
-    if let Ok(Some(live)) = store::live(entry) {
+    if let Ok(Some(flows_n)) = store::live_n(entry) {
         all.add(
             "fadelab_law_flows",
             "gauge",
             "Flows under the law",
             &labels,
-            live.flows_n as f64,
+            flows_n as f64,
         );
     }
     let lost = store::lost_devices(entry).len();

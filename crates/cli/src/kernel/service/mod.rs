@@ -61,6 +61,8 @@ struct KeptRouter {
 struct Service {
     laws: Vec<KeptLaw>,
     routers: Vec<KeptRouter>,
+    /// Domains of routers that ended, until all that are wanted are at work: whatever cannot begin leaves none open.
+    closed: Vec<StillClosed>,
 }
 
 /// Keeps what the file says until Ctrl-C or SIGTERM; SIGHUP reads it anew.
@@ -179,9 +181,9 @@ impl Service {
         }
         self.laws.retain(is_wanted);
         let is_wanted = |kept: &KeptRouter| config.routers.contains(&kept.routed) && !is_own(&kept.routed.law);
-        // Their domains stay closed until those that come after them have closed theirs.
         let gone = self.routers.extract_if(.., |kept| !is_wanted(kept));
-        let closed: Vec<StillClosed> = gone.filter_map(|kept| kept.router).map(Router::into_closed).collect();
+        let gone = gone.filter_map(|kept| kept.router);
+        self.closed.extend(gone.map(Router::into_closed));
         for law in &config.laws {
             if self.laws.iter().all(|kept| kept.law != *law) {
                 self.laws.push(KeptLaw {
@@ -200,9 +202,7 @@ impl Service {
                 });
             }
         }
-        let done = self.fill(at_start);
-        drop(closed);
-        done
+        self.fill(at_start)
     }
 
     /// Does what is not done yet.
@@ -225,6 +225,9 @@ impl Service {
                 let complaint = format!("{}: {error}", kept.place());
                 complain(&mut kept.complaint, complaint, is_missing);
             }
+        }
+        if self.routers.iter().all(|kept| kept.router.is_some()) {
+            self.closed.clear();
         }
         Ok(())
     }
@@ -252,7 +255,7 @@ impl Service {
             if let Err(error) = router.tend(timeout) {
                 let complaint = format!("{}: {error}; it is taken up again when it can be", kept.place());
                 complain(&mut kept.complaint, complaint, false);
-                kept.router = None;
+                self.closed.extend(kept.router.take().map(Router::into_closed));
             }
         }
         if !waited {
@@ -300,8 +303,9 @@ impl Service {
         if routers.iter().any(|router| !router.edges().is_empty()) {
             output::note(&["marks stay cleared at the edges; `fadelab kernel clean` ends that".to_owned()]);
         }
-        for router in routers {
-            router.into_closed().leave();
+        let now = routers.into_iter().map(Router::into_closed);
+        for closed in self.closed.into_iter().chain(now) {
+            closed.leave();
         }
     }
 }
