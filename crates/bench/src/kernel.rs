@@ -7,7 +7,7 @@ use std::thread::sleep;
 use std::time::Duration;
 
 use Congestion::{Law, Own, Path};
-use cable::Cable;
+use cable::{Cable, ONE_PROCESSOR, TWO_PROCESSORS};
 use nix::sys::signal::{Signal, kill};
 use nix::unistd::Pid;
 
@@ -158,7 +158,8 @@ impl Case {
     }
 }
 
-/// What is compared with the kernel's cubic: a name, the case, the segments of cubic's packets, and the bound.
+/// What is compared with the kernel's cubic on two processors: a name, the case, the segments of cubic's packets, and
+/// the bound.
 fn cases() -> [(&'static str, Case, u32, Bound); 7] {
     let case = |congestion, segments| Case { congestion, segments };
     let good = Bound::AtLeast(0.95, 1.0);
@@ -173,12 +174,7 @@ fn cases() -> [(&'static str, Case, u32, Bound); 7] {
         ),
         ("cubic, offload", case(Law("cubic"), OFFLOAD), OFFLOAD, good),
         ("vcp with router, one segment", case(Path("vcp", VCP_FAST), 1), 1, whole),
-        (
-            "xcp with router, one segment",
-            case(Path("xcp", &[]), 1),
-            1,
-            Bound::None,
-        ),
+        ("xcp with router, one segment", case(Path("xcp", &[]), 1), 1, whole),
         (
             "vcp with router, offload",
             case(Path("vcp", VCP_FAST), OFFLOAD),
@@ -194,24 +190,52 @@ fn cases() -> [(&'static str, Case, u32, Bound); 7] {
     ]
 }
 
-/// # Errors
-/// In words: no root, a kernel that takes no laws, or a command that fails.
-pub fn measure(bench: &Bench) -> Result<Section, String> {
-    eprintln!("bench: laws in the kernel");
-    let cable = Cable::new()?;
-    let mut rows = Vec::new();
-    for (name, case, segments, bound) in cases() {
+/// The same with all the work of a packet, at both ends and at the router, on one processor.
+fn cases_of_one_processor() -> [(&'static str, Case, u32, Bound); 2] {
+    let case = |congestion| Case {
+        congestion,
+        segments: 1,
+    };
+    let whole = Bound::AtLeast(0.75, 0.85);
+    [
+        (
+            "vcp with router, one segment, one processor",
+            case(Path("vcp", VCP_FAST)),
+            1,
+            whole,
+        ),
+        (
+            "xcp with router, one segment, one processor",
+            case(Path("xcp", &[])),
+            1,
+            whole,
+        ),
+    ]
+}
+
+fn rows(bench: &Bench, processors: [u32; 2], cases: &[(&'static str, Case, u32, Bound)]) -> Result<Vec<Row>, String> {
+    let cable = Cable::new(processors)?;
+    let row = |&(name, case, segments, bound): &(&'static str, Case, u32, Bound)| {
         let turns = case.turns(bench, &cable, segments)?;
         let (ours, theirs) = turns.iter().copied().unzip();
-        rows.push(Row {
+        Ok(Row {
             case: name.to_owned(),
             quantity: "x the kernel's cubic",
             value: median(turns.iter().map(|(mine, its)| mine / its).collect()),
             digits: 2,
             bound,
             basis: format!("{:.2} against {:.2} Gbit/s", median(ours), median(theirs)),
-        });
-    }
+        })
+    };
+    cases.iter().map(row).collect()
+}
+
+/// # Errors
+/// In words: no root, a kernel that takes no laws, or a command that fails.
+pub fn measure(bench: &Bench) -> Result<Section, String> {
+    eprintln!("bench: laws in the kernel");
+    let mut rows = rows(bench, TWO_PROCESSORS, &cases())?;
+    rows.extend(self::rows(bench, ONE_PROCESSOR, &cases_of_one_processor())?);
     Ok(Section {
         name: "kernel",
         about: format!(

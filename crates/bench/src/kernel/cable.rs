@@ -16,25 +16,33 @@ const WINDOW: &str = "256K";
 pub struct Cable {
     pub near: String,
     pub far: String,
+    processors: [u32; 2],
     server: Option<Child>,
 }
+
+/// Who works at the near end and who at the far one.
+pub const TWO_PROCESSORS: [u32; 2] = [0, 1];
+/// Nobody is woken on another processor then: an interrupt to it, which on a virtual machine costs as much as all that a
+/// law does with ten packets, depends on whether the other end has just fallen asleep.
+pub const ONE_PROCESSOR: [u32; 2] = [0, 0];
 
 impl Cable {
     /// # Errors
     /// In words: no root, no iperf3, or a kernel without one of these.
-    pub fn new() -> Result<Self, String> {
-        let id = std::process::id();
+    pub fn new(processors: [u32; 2]) -> Result<Self, String> {
+        let id = format!("{}x{}", std::process::id(), processors[1]);
         let mut cable = Self {
             near: format!("flbn{id}"),
             far: format!("flbf{id}"),
+            processors,
             server: None,
         };
         let (near, far) = (cable.near.clone(), cable.far.clone());
         ip(&format!("netns add {near}"))?;
         ip(&format!("netns add {far}"))?;
         ip(&format!("link add {near} type veth peer name {far}"))?;
-        for (name, host) in [(&near, 1), (&far, 2)] {
-            steer(name, host - 1)?;
+        for (name, host, processor) in [(&near, 1, processors[0]), (&far, 2, processors[1])] {
+            steer(name, processor)?;
             ip(&format!("link set {name} netns {name} name wire"))?;
             ip_in(name, &format!("addr add 10.78.0.{host}/24 dev wire"))?;
             ip_in(name, "link set lo up")?;
@@ -57,6 +65,8 @@ impl Cable {
     /// What a transfer under a congestion control reaches. Each of its ends is on the processor of what arrives there.
     pub fn gbit_per_s(&self, control: &str, seconds: u32) -> Result<f64, String> {
         let seconds = seconds.to_string();
+        let [near, far] = self.processors;
+        let processors = format!("{near},{far}");
         let client = [
             "iperf3",
             "-J",
@@ -67,7 +77,7 @@ impl Cable {
             "-w",
             WINDOW,
             "-A",
-            "0,1",
+            &processors,
             "-C",
             control,
         ];

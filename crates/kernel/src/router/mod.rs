@@ -18,7 +18,7 @@ pub mod object;
 mod program;
 mod shaper;
 
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use thiserror::Error;
 
@@ -37,6 +37,10 @@ pub use program::{Outcome, Place, Program};
 pub use shaper::Root;
 
 const ETHERNET_BYTES: u32 = 14;
+
+/// How long the kernel's notices may lack: after it, a look at what they do not tell, such as a namespace that went or
+/// devices that others named. More often takes processor time from what the router is there for.
+const LOOK_EVERY: Duration = Duration::from_millis(500);
 
 /// Why there is no router.
 #[derive(Debug, Error)]
@@ -148,6 +152,7 @@ pub struct Router {
     program: Program,
     shaped: Option<Shaped>,
     news: link::News,
+    looked: Instant,
     held: claim::Held,
     root: Root,
     /// By its discipline, when it began and when that was asked for last.
@@ -250,6 +255,7 @@ impl Router {
             program,
             shaped,
             news,
+            looked: Instant::now(),
             held,
             root,
             dropped_before,
@@ -322,6 +328,10 @@ impl Router {
     pub fn tend(&mut self, timeout: Duration) -> Result<(), RouterError> {
         // Where the device goes meanwhile that is told, and not that its queue cannot be asked for.
         let has_news = self.news.wait(timeout);
+        if !has_news && self.looked.elapsed() < LOOK_EVERY {
+            return Ok(());
+        }
+        self.looked = Instant::now();
         let queue = if has_news { self.check_queue() } else { Ok(()) };
         let device = &self.options.device;
         let gone = |why: &str| RouterError::Device {
