@@ -13,7 +13,7 @@ WEB := $(if $(wildcard web/package-lock.json),web/node_modules/.package-lock.jso
 # Drives the browser in the tests of the page; nobody needs it to build.
 WEB_TEST := web/test/node_modules/.package-lock.json
 
-.PHONY: help demo build test lint bless validate prove bench ledgers determinism scenarios fuzz mutants fmt install \
+.PHONY: help demo build test lint bless validate prove bench ledgers determinism scenarios soak fuzz mutants fmt install \
 	deb clean setup-demo setup-test setup-fuzz setup-validate setup-prove setup-bench
 
 help: ## This list
@@ -50,6 +50,10 @@ determinism: setup-test build ## Debug and release builds give the same bytes
 scenarios: setup-test $(WEB) ##+ 2 min: FADELAB_RANDOM_SCENARIOS (3000) random scenarios end clean
 	@FADELAB_RANDOM_SCENARIOS=$(or $(FADELAB_RANDOM_SCENARIOS),3000) \
 		cargo test --locked -p fadelab --test random_scenarios random_scenarios_end_clean -- --nocapture
+
+soak: setup-test $(WEB) ##+ an hour: a service in the kernel through kills; FADELAB_SOAK_SECONDS (3600) of it, alone here
+	@FADELAB_SOAK_SECONDS=$(or $(FADELAB_SOAK_SECONDS),3600) FADELAB_SOAK_ALONE=$(or $(FADELAB_SOAK_ALONE),1) \
+		cargo test --locked -p fadelab --test kernel_soak -- --nocapture
 
 fuzz: setup-fuzz ##+ 10 min: inputs of chance for scenarios, --set and traces, for FADELAB_FUZZ_SECONDS (600)
 	@tools/fuzz

@@ -198,6 +198,7 @@ struct law_ack {
 	u64 marked_total_pkts;
 	struct law_feedback feedback;
 	u32 prior_in_flight_pkts; /* before this ACK */
+	u32 rwnd_pkts;            /* what the receiver lets be in flight, rounded up to full segments; 0: not told */
 };
 
 /* A segment that was just found lost, and the moment when it left. Totals are of this connection. */

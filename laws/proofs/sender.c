@@ -35,6 +35,7 @@ static void any_ack(struct law_ack *ack)
 		.delivered_total_pkts = any(0, FIXED_MAX),
 		.marked_total_pkts = any(0, FIXED_MAX),
 		.prior_in_flight_pkts = any_u32(),
+		.rwnd_pkts = any_u32(),
 	};
 	any_feedback(&ack->feedback);
 }

@@ -10,8 +10,9 @@
  * Law:
  *   on send    RTT = srtt, X = srtt / whole cwnd, delta = as much as possible; without a round trip RTT = X = delta = 0
  *   on an ACK  cwnd += reverse feedback * srtt / packet size, at least 1; as Reno where no router of XCP is on the path
- *   bound      an increase ends at twice what a round trip delivered, and 10; after a loss it is Reno's at most, until
- *              routers take back more than they grant in a round trip, or for 32 and more: part/trust.h
+ *   bound      an increase ends at twice what a round trip delivered, and 10, and at the receiver's window; after a
+ *              loss it is Reno's at most, until routers take back more than they grant in a round trip, or for 32 and
+ *              more: part/trust.h
  *   loss       as Reno (RFC 5681)
  *
  * Feedback: on data 12 bytes, RTT and X (unsigned seconds, 28 fractional bits) and delta (signed bytes per second); on
@@ -170,18 +171,26 @@ LAW void xcp_distrust(struct xcp_sender_state *s, const struct xcp_sender_params
 		trust_lost(&s->trust);
 }
 
+/* What a window may come to by grants: a window beyond the receiver's is never used, however soon it is granted. */
+LAW u64 xcp_most_pkts(const struct xcp_sender_state *s, const struct law_ack *ack)
+{
+	u64 most_pkts = 2 * fixed_max(s->delivered_pkts, s->delivered_last_pkts) + XCP_BEYOND_PKTS;
+
+	return ack->rwnd_pkts ? fixed_min(most_pkts, ack->rwnd_pkts) : most_pkts;
+}
+
 /* What becomes of a window that a grant would bring to `granted_q32`. */
 LAW u64 xcp_bounded_q32(const struct xcp_sender_state *s, const struct law_ack *ack, u32 ssthresh_pkts, u64 cwnd_q32,
                         u64 granted_q32)
 {
-	u64 most_pkts = 2 * fixed_max(s->delivered_pkts, s->delivered_last_pkts) + XCP_BEYOND_PKTS;
+	u64 most_pkts = xcp_most_pkts(s, ack);
 
 	if (s->trust.reno_rounds) {
 		LAW_STEP("bound: grants led to a loss not long ago, the window grows by no more than Reno's");
 		granted_q32 = fixed_min(granted_q32, reno_grown_q32(cwnd_q32, ssthresh_pkts, ack->acked_pkts, 1));
 	}
 	if (granted_q32 >> 32 >= most_pkts)
-		LAW_STEP("bound: no more than twice what a round trip delivered, and 10");
+		LAW_STEP("bound: no more than twice what a round trip delivered, and 10, nor than the receiver takes");
 	return fixed_max(fixed_min(granted_q32, most_pkts << 32), cwnd_q32);
 }
 

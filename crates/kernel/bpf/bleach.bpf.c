@@ -91,13 +91,18 @@ ALWAYS_INLINE u32 bleach_whose(struct __sk_buff *skb, const struct chain *chain)
 	return tcp_end > end ? UNKNOWN : OTHERS;
 }
 
-/* Whose a packet is that has no option of ours at the end of a TCP header right behind IP's. */
-static __attribute__((noinline)) u32 bleach_search(struct __sk_buff *skb, const struct packet *packet)
+/*
+ * Whose a packet is that has no option of ours at the end of a TCP header right behind IP's. Not static: the verifier
+ * goes through it once, whatever is known where it is called, instead of for each of the many ways to get there.
+ */
+__attribute__((noinline)) u32 bleach_search(struct __sk_buff *skb, const struct packet *packet)
 {
 	struct chain chain = {};
 	struct fragmented key = {};
 	u32 whose = UNKNOWN, *known;
 
+	if (!packet)
+		return OTHERS;
 	if (packet->tcp_at)
 		return options_ours(skb, packet->tcp_at, packet->tcp_end, packet->tcp_end) ? OURS : OTHERS;
 	if (!chain_begin(skb, packet, &chain) || !chain_may_be_tcp(chain.version, chain.next))
@@ -140,6 +145,8 @@ ALWAYS_INLINE int bleach(struct __sk_buff *skb, u32 link_bytes)
 	struct bleach_counters *counters = bpf_map_lookup_elem(&bleach_map, &key);
 	struct packet packet;
 
+	/* The bytes between its fields, too: what goes to a function that is not static has to be written. */
+	__builtin_memset(&packet, 0, sizeof(packet));
 	packet_parse(skb, link_bytes, &packet);
 	if (!counters)
 		return TC_ACT_UNSPEC;

@@ -252,6 +252,7 @@ struct tcp_options_received {
 struct tcp_sock {
 	u32 snd_una;
 	u32 snd_nxt;
+	u32 snd_wnd;
 	u32 snd_cwnd;
 	u32 snd_ssthresh;
 	u32 snd_cwnd_clamp;

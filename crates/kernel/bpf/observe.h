@@ -98,6 +98,7 @@ ALWAYS_INLINE void observe_ack(struct tcp_sock *tp, struct flow *f, int flag, co
 		ack->rate_interval_us = (u32)fixed_min((u64)rs->interval_us, 0xffffffff);
 	}
 	ack->prior_in_flight_pkts = rs->prior_in_flight;
+	ack->rwnd_pkts = (u32)fixed_div((u64)tp->snd_wnd + mss_bytes - 1, mss_bytes);
 	/* Whatever was in flight when the segment left arrived since, and then the segment: see law.h. */
 	ack->rate_prior_in_flight_pkts = rs->delivered > 0 ? (u32)rs->delivered - 1 : 0;
 	ack->rate_prior_delivered_pkts = rs->prior_delivered;

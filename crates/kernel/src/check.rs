@@ -163,7 +163,7 @@ fn root() -> Item {
 }
 
 fn compiler() -> Item {
-    match compile::object("empty.bpf.c", "int empty;\n", &[]) {
+    match compile::afresh("empty.bpf.c", "int empty;\n", &[]) {
         Ok(_) => Item::good("compiler", "clang compiles for BPF"),
         Err(error) => Item::new(
             Standing::Missing,

@@ -2,6 +2,7 @@
 
 use std::path::PathBuf;
 
+use crate::compiled;
 use crate::device::Device;
 use crate::object::LoadError;
 use crate::router::{self, Claim, Kept};
@@ -36,6 +37,8 @@ pub fn clean() -> Result<Vec<Removed>, LoadError> {
     );
     removed.extend(router::remove_stray_shapers().into_iter().map(Removed::Shaper));
     removed.extend(store::remove_leftovers()?.into_iter().map(Removed::Sender));
+    // Nothing that anybody would miss, and so nothing to tell.
+    compiled::forget();
     removed.extend(files.into_iter().chain(store::remove_strays()).map(Removed::File));
     Ok(removed)
 }

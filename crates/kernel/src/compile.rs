@@ -10,6 +10,8 @@ use std::process::{Command, Output};
 use fadelab_laws::{Codec, Params, own};
 use thiserror::Error;
 
+use crate::compiled::{self, Source};
+
 /// Headers that the units share, by the names under which they include them.
 const HEADERS: &[(&str, &str)] = &[
     ("call.h", include_str!("../bpf/call.h")),
@@ -78,11 +80,40 @@ pub enum CompileError {
 /// value, the latter as C text. Headers of the laws are found by their paths below `laws/`, those of this crate by
 /// their names.
 ///
-/// Gives the object file, ELF with BTF.
+/// Gives the object file, ELF with BTF; for root the one of before, if nothing of this has changed.
 ///
 /// # Errors
 /// No clang, no room for temporary files, or what the compiler says.
 pub fn object(name: &str, text: &str, defines: &[(&str, String)]) -> Result<Vec<u8>, CompileError> {
+    let mut source = Source::default();
+    let is_known = source.add_program(Path::new(clang()?.get_program()));
+    source.add((FLAGS, name, text, defines));
+    for (file, header) in own::headers().chain(HEADERS.iter().copied()) {
+        source.add((file, header));
+    }
+    for law in own::loaded() {
+        source.add(&law.source.name);
+        law.source
+            .files
+            .iter()
+            .for_each(|file| source.add((&file.name, &file.text)));
+    }
+    let place = source.place();
+    if let Some(object) = compiled::get(&place).filter(|_| is_known) {
+        return Ok(object);
+    }
+    let object = afresh(name, text, defines)?;
+    if is_known {
+        compiled::put(&place, &object);
+    }
+    Ok(object)
+}
+
+/// The same by the compiler, whatever was compiled before.
+///
+/// # Errors
+/// No clang, no room for temporary files, or what the compiler says.
+pub fn afresh(name: &str, text: &str, defines: &[(&str, String)]) -> Result<Vec<u8>, CompileError> {
     let no_folder = |error: std::io::Error| CompileError::NoFolder { why: error.to_string() };
     let folder = own::temporary().map_err(no_folder)?;
     write_files(folder.path(), name, text).map_err(no_folder)?;
@@ -286,7 +317,7 @@ mod tests {
     fn the_same_unit_gives_the_same_bytes() {
         // Goal: nothing of the folder or of the moment is in an object: a guest's run would differ with it.
         let text = "#include \"router/vcp.h\"\nint f(void) { return sizeof(vcp_router); }\n";
-        let (one, other) = (object("unit.bpf.c", text, &[]), object("unit.bpf.c", text, &[]));
+        let (one, other) = (afresh("unit.bpf.c", text, &[]), afresh("unit.bpf.c", text, &[]));
         assert_eq!(one, other);
     }
 }

@@ -9,6 +9,7 @@ mod cgroup;
 pub mod check;
 pub mod clean;
 pub mod compile;
+mod compiled;
 pub mod default;
 pub mod device;
 pub mod left;

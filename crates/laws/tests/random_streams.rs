@@ -108,6 +108,7 @@ impl Random {
             rate_prior_delivered_pkts: self.size(),
             delivered_total_pkts: self.size(),
             marked_total_pkts: self.size(),
+            rwnd_pkts: self.size32(),
             feedback: self.feedback(),
             ..Default::default()
         }

@@ -29,8 +29,8 @@ use crate::output;
 
 /// How often the loop looks whether it is to end.
 const TURN: Duration = Duration::from_millis(100);
-/// How often it tries what could not be done.
-const AGAIN: Duration = Duration::from_secs(1);
+/// How often it looks for devices that it waits for, and tries what could not be done.
+const AGAIN: Duration = Duration::from_millis(250);
 
 /// Arguments of `fadelab kernel run`.
 #[derive(Debug, Args)]
@@ -149,6 +149,15 @@ impl KeptLaw {
         }
     }
 
+    fn misses_device(&self) -> bool {
+        self.law.devices.iter().any(|name| is_missing(&Device::named(name)))
+    }
+
+    /// For a device, which was told.
+    fn waits(&self) -> bool {
+        self.complaint.is_some() && self.misses_device()
+    }
+
     /// Whether a device where it marked went, and one of that name is there now.
     fn has_device_back(&self) -> bool {
         let lost = self.entry.iter().flat_map(store::lost_devices);
@@ -164,6 +173,15 @@ impl KeptRouter {
         self.router = Some(router);
         self.complaint = None;
         Ok(())
+    }
+
+    fn misses_device(&self) -> bool {
+        self.routed.named().iter().any(is_missing)
+    }
+
+    /// For a device, which was told.
+    fn waits(&self) -> bool {
+        self.complaint.is_some() && self.misses_device()
     }
 
     fn place(&self) -> String {
@@ -207,18 +225,22 @@ impl Service {
 
     /// Does what is not done yet.
     fn fill(&mut self, at_start: bool) -> Result<(), Failure> {
-        for law in self.laws.iter_mut().filter(|law| law.entry.is_none()) {
+        for law in self.laws.iter_mut().filter(|law| law.entry.is_none() && !law.waits()) {
             if let Err(error) = law.load() {
-                let is_missing = law.law.devices.iter().any(|name| is_missing(&Device::named(name)));
+                let is_missing = law.misses_device();
                 if at_start && !is_missing {
                     return Err(error);
                 }
                 complain(&mut law.complaint, format!("law {}: {error}", law.law.law), is_missing);
             }
         }
-        for kept in self.routers.iter_mut().filter(|kept| kept.router.is_none()) {
+        for kept in self
+            .routers
+            .iter_mut()
+            .filter(|kept| kept.router.is_none() && !kept.waits())
+        {
             if let Err(error) = kept.begin() {
-                let is_missing = kept.routed.named().iter().any(is_missing);
+                let is_missing = kept.misses_device();
                 if at_start && !is_missing {
                     return Err(error);
                 }

@@ -15,6 +15,7 @@ impl Sender {
     pub(super) fn take_ack(&mut self, now: Now, plan: &Plan, packet: &Packet, ack: &mut abi::Ack) {
         ack.now_us = now.us;
         (ack.packet_bytes, ack.mss_bytes) = (plan.tcp.packet_bytes, plan.mss_bytes);
+        ack.rwnd_pkts = plan.tcp.rwnd_pkts;
         if packet.tcp_flags != 0 {
             ack.flags |= ack_flags(packet.tcp_flags);
         }

@@ -1,0 +1,329 @@
+//! The kernel ground as an operator leaves it running: a service with laws at two edges and a router between them,
+//! through kills of every process, devices that go and come, and a box on the path that changes packets.
+//!
+//! `make soak` does it for an hour. `FADELAB_SOAK_SECONDS` says how long, `FADELAB_SOAK_SEED` chooses another order of
+//! what happens.
+
+#[path = "../common/mod.rs"]
+mod common;
+mod counting;
+mod flows;
+#[path = "../hosts/mod.rs"]
+mod hosts;
+#[path = "../../../kernel/tests/common/meddler.rs"]
+#[allow(dead_code, reason = "other tests use the rest of it")]
+mod meddler;
+mod service;
+mod site;
+#[path = "../../../kernel/tests/common/tap.rs"]
+#[allow(dead_code, reason = "other tests use the rest of it")]
+mod tap;
+
+use std::collections::BTreeMap;
+use std::path::Path;
+use std::time::{Duration, Instant};
+
+use flows::Flows;
+use hosts::{fadelab, is_registered, possible, run, said};
+use meddler::Random;
+use service::{Service, listed};
+use site::{CUBIC, Site, VCP, VCP_OUTSIDE, XCP};
+
+/// A service, a router or a law is back so soon after a kill or when a device came back, where nothing else runs.
+const BACK: Duration = Duration::from_secs(2);
+/// Longer than anything here takes, on a machine that others use too.
+const PATIENCE: Duration = Duration::from_secs(60);
+/// Packets under VCP of which the counters must tell.
+const OWN_MIN: u64 = 300;
+/// What an initial window is beyond twice of what a round trip delivered (`laws/sender/xcp.h`).
+const BEYOND_PKTS: u64 = 10;
+
+/// A number from the environment.
+fn number(name: &str, default: u64) -> u64 {
+    let text = std::env::var(name).unwrap_or_else(|_| default.to_string());
+    text.parse()
+        .unwrap_or_else(|_| panic!("{name}={text}: a number is wanted"))
+}
+
+/// How long it may take until all is back: no more than promised on a machine that is the soak's alone, which
+/// `FADELAB_SOAK_ALONE=1` says.
+fn patience() -> Duration {
+    if number("FADELAB_SOAK_ALONE", 0) == 1 {
+        BACK
+    } else {
+        PATIENCE
+    }
+}
+
+/// A site with the service and one where Reno is in the place of its laws; whatever happens happens to both.
+struct Soak {
+    // In the order in which they have to go.
+    flows: Flows,
+    reno_flows: Flows,
+    service: Service,
+    site: Site,
+    reno: Site,
+    random: Random,
+    /// The largest windows that receivers offered, in packets, by port.
+    offered_pkts: BTreeMap<u16, u64>,
+    /// From kills to readiness.
+    away: Vec<Duration>,
+    happened: BTreeMap<&'static str, u32>,
+}
+
+impl Soak {
+    fn new() -> Self {
+        let (site, reno) = (Site::new(false), Site::new(true));
+        let mut service = Service::new(&site);
+        service.start();
+        let flows = Flows::new(&service.vcp, &service.xcp);
+        Self {
+            site,
+            service,
+            flows,
+            reno,
+            reno_flows: Flows::new("reno", "reno"),
+            random: Random(number("FADELAB_SOAK_SEED", 1)),
+            offered_pkts: BTreeMap::new(),
+            away: Vec::new(),
+            happened: BTreeMap::new(),
+        }
+    }
+
+    fn tend(&mut self) {
+        self.flows.tend(&self.site);
+        self.reno_flows.tend(&self.reno);
+        std::thread::sleep(Duration::from_millis(100));
+        self.check_windows();
+        self.check_marks();
+    }
+
+    /// One of the things that happen to a machine.
+    fn strike(&mut self) {
+        let sites = [&self.site, &self.reno];
+        let what = match self.random.next() % 10 {
+            0..=3 => {
+                self.away.push(self.service.killed());
+                "service killed"
+            }
+            4..=6 => {
+                let number = self.random.next();
+                self.flows.kill(number);
+                self.reno_flows.kill(number);
+                "application killed"
+            }
+            7 => {
+                for site in sites {
+                    run(&format!("ip -n {} link set out down", site.r));
+                }
+                std::thread::sleep(Duration::from_millis(300));
+                for site in sites {
+                    run(&format!("ip -n {} link set out up", site.r));
+                    run(&format!("ip -n {} route replace default via 10.79.1.254", site.b));
+                }
+                "link down"
+            }
+            8 => {
+                for site in sites {
+                    run(&format!("ip -n {} link del side", site.r));
+                    site.connect_outside();
+                }
+                "device outside replaced"
+            }
+            _ => {
+                for site in sites {
+                    run(&format!("ip -n {} link del out", site.r));
+                    site.connect_inside();
+                }
+                self.reno.shape();
+                "router's device replaced"
+            }
+        };
+        *self.happened.entry(what).or_default() += 1;
+        self.check_back(what);
+    }
+
+    /// Law and router are at work again, and `list` tells it.
+    fn check_back(&self, what: &str) {
+        let since = Instant::now();
+        loop {
+            let up = self.service.sample("fadelab_router_up");
+            let lost = self.service.sample("fadelab_law_lost_devices");
+            let untold = self.service.untold(&self.site);
+            if up == Some(1.0) && lost == Some(0.0) && untold.is_empty() {
+                return;
+            }
+            assert!(
+                since.elapsed() < patience(),
+                "{what}: router up {up:?}, lost devices {lost:?}, list: {untold:?}"
+            );
+        }
+    }
+
+    /// No window is beyond twice what its receiver offered, and an initial one.
+    fn check_windows(&mut self) {
+        let told = run(&format!("ss -n {} -tinH", self.site.a));
+        for line in told.replace("\n\t", " ").lines() {
+            let value = |name: &str| {
+                let found = line.split_whitespace().find_map(|word| word.strip_prefix(name));
+                found.and_then(|number| number.parse::<u64>().ok())
+            };
+            let port = line
+                .split_whitespace()
+                .nth(4)
+                .and_then(|peer| peer.rsplit_once(':')?.1.parse().ok());
+            let (Some(port), Some(cwnd), Some(mss), Some(offered)) =
+                (port, value("cwnd:"), value("mss:"), value("snd_wnd:"))
+            else {
+                continue;
+            };
+            if [VCP, VCP_OUTSIDE, XCP].contains(&port) {
+                let most = self.offered_pkts.entry(port).or_default();
+                // Slow start without a router doubles what is in flight; what was offered between two looks may have
+                // been more than at both.
+                *most = (*most).max(offered / mss + offered / mss / 10);
+                let bound = 2 * *most + BEYOND_PKTS;
+                assert!(cwnd <= bound, "{cwnd} packets, bound {bound}: {line}");
+            }
+        }
+    }
+
+    fn check_marks(&self) {
+        let outside = self.site.outside.of(VCP_OUTSIDE);
+        assert_eq!(outside.marked, 0, "marks outside: {outside:?}");
+        let cubic = self.site.inside.of(CUBIC);
+        assert_eq!(cubic.marked, 0, "somebody else's packets were marked: {cubic:?}");
+    }
+
+    /// In a few quiet seconds without kills: what the router and the laws count is what the kernel and a raw socket do.
+    fn check_counters(&mut self) {
+        self.flows.stop();
+        self.reno_flows.stop();
+        self.away.push(self.service.killed());
+        std::thread::sleep(Duration::from_millis(500));
+        let before = self.counted();
+        let since = Instant::now();
+        while self.site.inside.own() < before[4] + OWN_MIN {
+            self.tend();
+            assert!(since.elapsed() < PATIENCE, "hardly a packet of the laws arrives");
+        }
+        for name in [&self.service.vcp, &self.service.xcp] {
+            let sample = format!("fadelab_law_flows{{name=\"{name}\"");
+            let since = Instant::now();
+            loop {
+                let (counted, sockets_n) = (self.service.sample(&sample), self.sockets_n(name));
+                if counted == Some(sockets_n as f64) {
+                    break;
+                }
+                let patient = since.elapsed() < patience();
+                assert!(
+                    patient,
+                    "{counted:?} flows are counted under {name}, ss has {sockets_n}: {}",
+                    listed()
+                );
+            }
+            assert!(self.sockets_n(name) > 0, "{name}");
+        }
+        self.flows.stop();
+        std::thread::sleep(Duration::from_millis(1500));
+        let after = self.counted();
+        let [packets, own, dropped, sent, arrived] = [0, 1, 2, 3, 4].map(|at| after[at] - before[at]);
+        assert_eq!(
+            packets,
+            sent + dropped,
+            "packets that came to the router, and those that tc sent or dropped"
+        );
+        assert!(
+            arrived <= own && own <= arrived + dropped,
+            "own {own}, arrived {arrived}, dropped {dropped}"
+        );
+    }
+
+    /// Packets that came to the router, of them ours, and dropped ones; those that tc sent; ours that arrived.
+    fn counted(&self) -> [u64; 5] {
+        let sample = |name: &str| self.service.sample(name).unwrap_or_else(|| panic!("{name}")) as u64;
+        let told = run(&format!("tc -n {} -s -j qdisc show dev out", self.site.r));
+        let told: serde_json::Value = serde_json::from_str(&told).expect("JSON");
+        let root = told.as_array().expect("a list").iter().find(|one| one["kind"] == "tbf");
+        let sent = root
+            .and_then(|root| root["packets"].as_u64())
+            .expect("a token bucket filter");
+        let dropped = format!(
+            "fadelab_router_dropped_total{{device=\"{}:out\",law=\"vcp\",by=\"queue\"",
+            self.site.r
+        );
+        [
+            sample("fadelab_router_packets_total"),
+            sample("fadelab_router_own_packets_total"),
+            sample(&dropped),
+            sent,
+            self.site.inside.own(),
+        ]
+    }
+
+    /// Sockets under a law, as `ss` lists them.
+    fn sockets_n(&self, name: &str) -> usize {
+        let told = [&self.site.a, &self.site.b, &self.site.o].map(|space| run(&format!("ss -n {space} -tinH")));
+        told.concat().split_whitespace().filter(|word| *word == name).count()
+    }
+
+    /// The service ends, its domain is opened, and nothing of it is left.
+    fn end(mut self) {
+        self.service.end();
+        let cleaned = fadelab(Path::new("."), &["kernel", "clean"]);
+        assert_eq!(cleaned.status.code(), Some(0), "{}", said(&cleaned));
+        let Self { site, service, .. } = &self;
+        let listed = listed();
+        for name in [&service.vcp, &service.xcp, &site.a, &site.b, &site.r] {
+            assert!(
+                !listed.contains(name.as_str()) && !is_registered(name),
+                "{name} is left: {listed}"
+            );
+        }
+        let disciplines = run(&format!("tc -n {} qdisc show", site.r));
+        assert!(
+            !disciplines.contains("tbf") && !disciplines.contains("clsact"),
+            "{disciplines}"
+        );
+    }
+}
+
+#[test]
+fn a_service_holds_its_promises_through_kills_and_a_hostile_box() {
+    // Goal: whatever is killed, goes or is changed on the path, no mark leaves the domain, none is on packets of others,
+    // no window is beyond its bound, CUBIC beside the laws has nine tenths of what it has beside Reno, all is back
+    // within two seconds, views and counters tell what tc, ss and a raw socket do, and at the end nothing is left.
+    if !possible() {
+        return;
+    }
+    let seconds = number("FADELAB_SOAK_SECONDS", 20);
+    let mut soak = Soak::new();
+    let since = Instant::now();
+    while since.elapsed().as_secs() < seconds {
+        let calm = Duration::from_millis(1000 + soak.random.next() % 3000);
+        let last = Instant::now();
+        while last.elapsed() < calm {
+            soak.tend();
+        }
+        soak.strike();
+    }
+    let [ours, renos] = [&soak.site, &soak.reno].map(|site| site.inside.of(CUBIC).bytes as f64);
+    soak.check_counters();
+    let changed_n = soak.site.meddler.changed_n();
+    println!(
+        "{seconds} s: {:?}, away at most {:?}; {changed_n} packets changed; CUBIC has {:.3} of its goodput beside Reno; \
+         outside {:?}",
+        soak.happened,
+        soak.away.iter().max().expect("it was killed"),
+        ours / renos,
+        soak.site.outside.of(VCP_OUTSIDE)
+    );
+    assert!(soak.away.iter().all(|away| *away < patience()), "{:?}", soak.away);
+    assert!(
+        ours > 0.9 * renos,
+        "{ours} B of CUBIC beside the laws, {renos} B beside Reno"
+    );
+    assert!(changed_n > 50 * seconds, "{changed_n} packets were changed");
+    assert!(soak.site.outside.of(VCP_OUTSIDE).packets > 50 * seconds);
+    soak.end();
+}
