@@ -39,7 +39,8 @@ fn said(text: &str, seed: u64) -> Said {
 /// All orders of three.
 const ORDERS: [[usize; 3]; 6] = [[0, 1, 2], [0, 2, 1], [1, 0, 2], [1, 2, 0], [2, 0, 1], [2, 1, 0]];
 
-/// A network, and groups that share it: in no order of the alphabet, with other round trips where they can have them.
+/// A network, and groups that share it: in no order of the alphabet, with other round trips where they can have them;
+/// two that begin at one instant at one node, where the order of flows alone decides.
 fn networks() -> Vec<(&'static str, String, [&'static str; 3])> {
     let dumbbell = |law: &str| {
         format!(
@@ -58,8 +59,8 @@ fn networks() -> Vec<(&'static str, String, [&'static str; 3])> {
                  [link.cd]\nfrom = 'c'\nto = 'd'\nrate = '9 Mbit/s'\ndelay = '30 ms'\n\
                  [flow]\nlaw = 'cubic'\ncount = 2\n";
     let routes = [
-        "[flow.z]\nfrom = 'a'\nto = 'c'\n",
-        "[flow.m]\nfrom = 'a'\nto = 'd'\n",
+        "[flow.z]\nfrom = 'a'\nto = 'c'\nstart = '0 s'\n",
+        "[flow.m]\nfrom = 'a'\nto = 'd'\nstart = '0 s'\n",
         "[flow.a]\nfrom = 'c'\nto = 'a'\nstart = 'uniform 0 s..1 s'\n",
     ];
     vec![
