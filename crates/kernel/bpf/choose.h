@@ -3,7 +3,7 @@
  * Who may choose the law for a socket of theirs (setsockopt, TCP_CONGESTION). The kernel knows two kinds of congestion
  * control, those for everybody and those for CAP_NET_ADMIN, and a law of the second kind could not be chosen in a
  * namespace. So the law is for everybody, and this program, attached to the root of all cgroups, refuses others than
- * ALLOWED_USERS. What the operator chose, by the sysctl, a route or a socket that others inherit, does not come by
+ * ALLOWED_USERS and processes of ALLOWED_GROUPS. What the operator chose, by the sysctl, a route or a socket that others inherit, does not come by
  * here.
  */
 #ifndef FADELAB_CHOOSE_H
@@ -18,7 +18,12 @@
 /* The kernel shows no more of a value; before 6.4 it has to be told that the rest is to be as it was. */
 #define CHOOSE_SHOWN_BYTES 4096
 
+/* No kernel lets groups of processes be deeper by default, as those of systemd and containers are not. */
+#define CHOOSE_LEVELS_MAX 32
+
 static const u32 allowed_users[] = {ALLOWED_USERS};
+/* By their numbers, which the inodes of their folders are; 0, which is none's, last. */
+static const u64 allowed_groups[] = {ALLOWED_GROUPS 0};
 
 /* Whether the value names this law: up to its end, or to a zero byte. */
 ALWAYS_INLINE u32 choose_names_us(const struct bpf_sockopt *option)
@@ -32,6 +37,21 @@ ALWAYS_INLINE u32 choose_names_us(const struct bpf_sockopt *option)
 	return bytes == CHOOSE_NAME_BYTES_MAX || (const void *)(name + bytes + 1) > option->optval_end || !name[bytes];
 }
 
+/* Whether the process is in one of the groups, or in one below it. */
+ALWAYS_INLINE u32 choose_is_in_group(void)
+{
+	for (int level = 0; level < CHOOSE_LEVELS_MAX; level++) {
+		u64 group = bpf_get_current_ancestor_cgroup_id(level);
+
+		if (!group)
+			return 0;
+		for (u32 i = 0; i < sizeof(allowed_groups) / sizeof(allowed_groups[0]); i++)
+			if (allowed_groups[i] == group)
+				return 1;
+	}
+	return 0;
+}
+
 SEC("cgroup/setsockopt") int choose_law(struct bpf_sockopt *option)
 {
 	u32 user = (u32)bpf_get_current_uid_gid();
@@ -43,7 +63,7 @@ SEC("cgroup/setsockopt") int choose_law(struct bpf_sockopt *option)
 	for (u32 i = 0; i < sizeof(allowed_users) / sizeof(allowed_users[0]); i++)
 		if (allowed_users[i] == user)
 			return CHOOSE_ALLOW;
-	return CHOOSE_REFUSE;
+	return choose_is_in_group() ? CHOOSE_ALLOW : CHOOSE_REFUSE;
 }
 
 #endif /* FADELAB_CHOOSE_H */

@@ -56,6 +56,7 @@ static long (*const bpf_map_delete_elem)(void *map, const void *key) = (void *)3
 static u64 (*const bpf_ktime_get_ns)(void) = (void *)5;
 static u32 (*const bpf_get_prandom_u32)(void) = (void *)7;
 static u64 (*const bpf_get_current_uid_gid)(void) = (void *)15;
+static u64 (*const bpf_get_current_ancestor_cgroup_id)(int level) = (void *)123;
 static long (*const bpf_skb_store_bytes)(struct __sk_buff *skb, u32 offset, const void *from, u32 len,
                                          u64 flags) = (void *)9;
 static long (*const bpf_l4_csum_replace)(struct __sk_buff *skb, u32 offset, u64 from, u64 to, u64 flags) = (void *)11;

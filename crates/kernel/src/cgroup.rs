@@ -5,6 +5,7 @@ use std::fs::{self, File};
 use std::io;
 use std::mem::MaybeUninit;
 use std::os::fd::AsRawFd;
+use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 
 /// Where the file system of cgroups is mounted.
@@ -13,6 +14,31 @@ pub fn cgroup_root() -> Option<PathBuf> {
     let mut mounts = mounts.lines().map(|line| line.split(' ').collect::<Vec<_>>());
     let found = mounts.find(|fields| fields.get(2) == Some(&"cgroup2"))?;
     Some(PathBuf::from(found.get(1)?))
+}
+
+/// A group of processes.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Group {
+    /// Its folder.
+    pub path: PathBuf,
+    /// By which the kernel knows it until it is removed.
+    pub id: u64,
+}
+
+impl Group {
+    /// The group whose folder that is.
+    ///
+    /// # Errors
+    /// When there is none, or it is not one of cgroup v2.
+    pub fn at(path: &Path) -> io::Result<Self> {
+        if !is_cgroup(path)? {
+            return Err(io::Error::other("it is not a folder of a cgroup v2"));
+        }
+        Ok(Self {
+            path: path.to_owned(),
+            id: fs::metadata(path)?.ino(),
+        })
+    }
 }
 
 /// Whether a path is a folder of a cgroup v2.

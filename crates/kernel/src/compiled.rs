@@ -11,10 +11,9 @@ use std::path::{Path, PathBuf};
 use std::process::id;
 use std::time::SystemTime;
 
-const FOLDER: &str = "/var/cache/fadelab/compiled";
+use crate::turn::MODE;
 
-/// Nobody but root enters.
-const MODE: u32 = 0o700;
+const FOLDER: &str = "/var/cache/fadelab/compiled";
 
 /// More than laws and routers of any service; the oldest go.
 const OBJECTS_MAX: usize = 64;

@@ -5,7 +5,7 @@
 //! what they call are the headers of `laws/`.
 
 pub mod attach;
-mod cgroup;
+pub mod cgroup;
 pub mod check;
 pub mod clean;
 pub mod compile;

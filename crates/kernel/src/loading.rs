@@ -167,6 +167,7 @@ impl<'a> Loading<'a> {
             default: None,
             map_id: 0,
             allowed_users: unit.allowed_users.clone(),
+            allowed_groups: unit.allowed_groups.iter().map(|group| group.path.clone()).collect(),
             is_kept: false,
             is_complete: false,
         };

@@ -51,6 +51,9 @@ pub struct Entry {
     /// Users who may choose it for their sockets, by their numbers; absent: everybody.
     #[serde(default)]
     pub allowed_users: Option<Vec<u32>>,
+    /// Folders of groups of processes that may, too.
+    #[serde(default)]
+    pub allowed_groups: Vec<PathBuf>,
     /// Whether a service keeps it: its owner lives for as long as it is loaded.
     #[serde(default)]
     pub is_kept: bool,

@@ -22,7 +22,7 @@ pub(crate) fn make(folder: &Path) -> io::Result<()> {
 }
 
 /// Nobody but its owner enters.
-const MODE: u32 = 0o700;
+pub(crate) const MODE: u32 = 0o700;
 
 /// The folder, locked: one process at a time takes, gives back or cleans up. The kernel unlocks what a killed one held.
 #[derive(Debug)]

@@ -4,13 +4,17 @@
 #[allow(dead_code, reason = "other tests use the rest of it")]
 mod common;
 
+use std::fs;
 use std::io;
 use std::net::{TcpListener, TcpStream};
 use std::os::fd::AsRawFd;
+use std::path::Path;
+use std::process::Command;
 
 use common::transfer::load;
 use common::{Pair, possible, unique};
 use fadelab_kernel::Version;
+use fadelab_kernel::cgroup::Group;
 use fadelab_kernel::sender::{NAME_BYTES_MAX, Unit};
 
 const NOBODY: u32 = 65534;
@@ -86,4 +90,53 @@ fn a_law_is_chosen_by_those_who_may() {
         assert_eq!(choose(NOBODY, name[..name.len() - 1].to_vec()), Some(libc::ENOENT));
         assert_eq!(choose(NOBODY, b"reno".to_vec()), None);
     }
+}
+
+/// How a process of another user ends that gives a socket this congestion control: 0 where it may. It is in the group,
+/// if one is named.
+fn chooses(group: Option<&Path>, name: &str) -> Option<i32> {
+    let enter = group.map_or_else(String::new, |group| {
+        format!("echo $$ > {}/cgroup.procs;", group.display())
+    });
+    let chooser = format!(
+        "exec setpriv --reuid {NOBODY} --clear-groups perl -MSocket -e \
+         'socket(my $s, PF_INET, SOCK_STREAM, 0); exit(setsockopt($s, 6, 13, \"{name}\") ? 0 : int($!))'"
+    );
+    let status = Command::new("sh").args(["-c", &(enter + &chooser)]).status();
+    status.expect("a shell").code()
+}
+
+#[test]
+fn a_law_is_chosen_in_the_groups_that_may() {
+    // Goal: whoever is in a group that is named, or in one below it, may choose the law, whatever the user; others of
+    // that user may not, nor does a group that was made anew under the name.
+    if !possible(&["ip", "clang", "setpriv", "perl"]) {
+        return;
+    }
+    let pair = Pair::new();
+    let (named, below) = (pair.cgroup.join("named"), pair.cgroup.join("named/below"));
+    fs::create_dir_all(&below).expect("root makes groups");
+    let unit = Unit {
+        name: longest(),
+        allowed_users: Some(vec![0]),
+        allowed_groups: vec![Group::at(&named).expect("a group")],
+        ..Unit::new(
+            fadelab_laws::sender("cubic").expect("registered"),
+            Version::running().expect("Linux"),
+        )
+    };
+    let loaded = load(&unit, &pair);
+    assert_eq!(chooses(Some(&named), &unit.name), Some(0));
+    assert_eq!(chooses(Some(&below), &unit.name), Some(0));
+    for elsewhere in [None, Some(pair.cgroup.as_path())] {
+        assert_eq!(chooses(elsewhere, &unit.name), Some(libc::EPERM), "{elsewhere:?}");
+    }
+    for folder in [&below, &named] {
+        fs::remove_dir(folder).expect("nobody is in it");
+    }
+    fs::create_dir(&named).expect("root makes groups");
+    assert_eq!(chooses(Some(&named), &unit.name), Some(libc::EPERM));
+    drop(loaded);
+    fs::remove_dir(&named).expect("nobody is in it");
+    assert!(Group::at(Path::new("/tmp")).is_err());
 }

@@ -103,7 +103,8 @@ fn a_window_below_a_packet_is_a_distance() {
 #[test]
 fn acks_say_what_they_are() {
     // Goal: each ACK of a connection with timestamps says so, what was in flight before it is at least what it
-    // delivered, and the most that a segment left behind, which is reconstructed, is about the most that was in flight.
+    // delivered and no more than the receiver takes, and the most that a segment left behind, which is reconstructed, is
+    // about the most that was in flight.
     if !possible(&["ip", "tc", "iperf3"]) {
         return;
     }
@@ -119,6 +120,8 @@ fn acks_say_what_they_are() {
     for ack in &acks {
         assert!(ack.flags & abi::ACK_TIMESTAMPS != 0, "{ack:?}");
         assert!(ack.prior_in_flight_pkts >= ack.delivered_pkts, "{ack:?}");
+        assert!((10..100_000).contains(&ack.rwnd_pkts), "{ack:?}");
+        assert!(ack.in_flight_pkts <= ack.rwnd_pkts, "{ack:?}");
     }
     let sampled = acks.iter().filter(|ack| ack.rate_interval_us > 0);
     let reconstructed = sampled.map(|ack| ack.rate_prior_in_flight_pkts).max().expect("samples");

@@ -163,6 +163,18 @@ fn a_grant_leads_to_twice_what_is_delivered_and_ten_more() {
 }
 
 #[test]
+fn a_grant_leads_to_no_more_than_the_receiver_takes() {
+    // Goal: whatever is granted, the window ends at the receiver's where that is told; one that was larger stays.
+    for (rwnd_pkts, most_pkts) in [(0, 12), (11, 11), (12, 12), (9, 9), (5, 8)] {
+        let mut flow = Flow::new("xcp", &[], 8, 64);
+        flow.srtt_us = 100_000;
+        let mut ack = flow.ack(1);
+        (ack.feedback, ack.rwnd_pkts) = (feedback(&HUGE), rwnd_pkts);
+        assert_eq!(flow.on_ack(&ack), most_pkts, "{rwnd_pkts}");
+    }
+}
+
+#[test]
 fn grants_that_lead_to_losses_give_way_to_reno() {
     // Goal: behind a loss a window grows by a packet a round trip for 32 round trips, whatever is granted; behind a
     // loss that follows the grants after these for 64, and so on up to 2048; a loss within them adds nothing; so many

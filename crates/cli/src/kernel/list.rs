@@ -163,8 +163,11 @@ fn described(entry: &Entry, live: Option<&Live>) -> String {
         let _ = writeln!(text, "  the default of {}", defaults.join(", "));
     }
     if let Some(users) = &entry.allowed_users {
-        let users: Vec<String> = users.iter().map(|user| user_name(*user)).collect();
-        let _ = writeln!(text, "  may be chosen by {}", users.join(", "));
+        let users = users.iter().map(|user| user_name(*user));
+        let groups = entry.allowed_groups.iter();
+        let groups = groups.map(|group| format!("processes of {}", group.display()));
+        let who: Vec<String> = users.chain(groups).collect();
+        let _ = writeln!(text, "  may be chosen by {}", who.join(", "));
     }
     if *flows_n > flows.len() as u64 {
         let _ = writeln!(

@@ -1,9 +1,10 @@
 //! `fadelab kernel load`.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use clap::Args;
 use fadelab_kernel::Version;
+use fadelab_kernel::cgroup::{Group, cgroup_root};
 use fadelab_kernel::check::stack_remarks;
 use fadelab_kernel::device::Device;
 use fadelab_kernel::loading::{Loading, LoadingError, OFFLOADED_PKTS, opens_slowly};
@@ -33,8 +34,9 @@ pub struct LoadArgs {
     /// Make it the default of new sockets in this network namespace, or in NETNS; unloading takes that back
     #[arg(long, value_name = "NETNS", num_args = 0..=1, require_equals = true, default_missing_value = "")]
     pub default: Option<String>,
-    /// Who may choose it for their sockets, by name or number, or `all` [default: root]
-    #[arg(long, value_name = "USER", value_delimiter = ',')]
+    /// Who may choose it for their sockets beside root and the cgroup: users by name or number, cgroups by their
+    /// folders, or `all`
+    #[arg(long, value_name = "WHO", value_delimiter = ',')]
     pub allow: Vec<String>,
     /// Set a parameter of the law, as scenarios do: --set law.vcp.kappa=0.3; repeatable
     #[arg(long = "set", value_name = "KEY=VALUE")]
@@ -119,7 +121,8 @@ pub(super) fn unit(args: &LoadArgs) -> Result<Unit<'static>, Failure> {
         params: flow.params.clone(),
         name: args.name.clone().unwrap_or_else(|| default_name(&law_name)),
         record: args.record.is_some(),
-        allowed_users: allowed(&args.allow)?,
+        allowed_users: allowed_users(&args.allow)?,
+        allowed_groups: allowed_groups(args)?,
         ..Unit::new(law, version)
     })
 }
@@ -140,8 +143,8 @@ fn chosen(entry: &Entry) -> String {
 }
 
 /// The numbers of users who may choose a law, root always; nothing for everybody.
-fn allowed(given: &[String]) -> Result<Option<Vec<u32>>, Failure> {
-    if given.iter().any(|user| user == "all") {
+fn allowed_users(given: &[String]) -> Result<Option<Vec<u32>>, Failure> {
+    if given.iter().any(|who| who == "all") {
         return Ok(None);
     }
     let number = |user: &String| {
@@ -151,16 +154,39 @@ fn allowed(given: &[String]) -> Result<Option<Vec<u32>>, Failure> {
             .or_else(|| Some(User::from_name(user).ok()??.uid.as_raw()));
         known.ok_or_else(|| {
             Failure::Invalid(format!(
-                "--allow {user}: there is no such user; allowed are names and numbers of users, and `all` for everybody"
+                "--allow {user}: there is no such user; allowed are names and numbers of users, folders of cgroups, \
+                 and `all` for everybody"
             ))
         })
     };
-    let users = given.iter().map(number).collect::<Result<Vec<u32>, _>>()?;
+    let users = given.iter().filter(|who| !who.starts_with('/'));
+    let users = users.map(number).collect::<Result<Vec<u32>, _>>()?;
     Ok(Some(
         [0].into_iter()
             .chain(users.into_iter().filter(|user| *user != 0))
             .collect(),
     ))
+}
+
+/// Groups of processes who may choose a law: the one whose sockets carry feedback, and those that are named.
+fn allowed_groups(args: &LoadArgs) -> Result<Vec<Group>, Failure> {
+    let given = args.allow.iter().filter(|who| who.starts_with('/'));
+    let mut groups = Vec::new();
+    for path in given.map(Path::new) {
+        let group = Group::at(path).map_err(|error| {
+            Failure::Invalid(format!(
+                "--allow {}: {error}; allowed are folders of cgroups, as below {}",
+                path.display(),
+                cgroup_root()
+                    .unwrap_or_else(|| PathBuf::from("/sys/fs/cgroup"))
+                    .display()
+            ))
+        })?;
+        groups.push(group);
+    }
+    // What is wrong with this one is told where it is used.
+    groups.extend(args.cgroup.as_deref().and_then(|path| Group::at(path).ok()));
+    Ok(groups)
 }
 
 /// What ended a recording.

@@ -58,15 +58,17 @@ impl Site {
             run(&format!("ip netns add {name}"));
             run(&format!("ip -n {name} link set lo up"));
         }
-        let [a, b, m, r, o] = spaces.0.clone();
+        let [a, b, middle, r, o] = spaces.0.clone();
         let forward = || fs::write("/proc/sys/net/ipv4/ip_forward", "1");
         let forwards = within(Some(Path::new(&format!("/run/netns/{r}"))), forward);
         forwards.and_then(|written| written).expect("root in the namespace");
         run(&format!(
-            "ip link add wire netns {a} type veth peer name left netns {m}"
+            "ip link add wire netns {a} type veth peer name left netns {middle}"
         ));
-        run(&format!("ip link add right netns {m} type veth peer name in netns {r}"));
-        for (name, device) in [(&m, "left"), (&m, "right"), (&r, "in")] {
+        run(&format!(
+            "ip link add right netns {middle} type veth peer name in netns {r}"
+        ));
+        for (name, device) in [(&middle, "left"), (&middle, "right"), (&r, "in")] {
             run(&format!("ip -n {name} link set {device} up"));
         }
         run(&format!("ip -n {r} link add joined type bridge"));
@@ -81,7 +83,7 @@ impl Site {
             name: name.to_owned(),
             netns: Some(format!("/run/netns/{space}").into()),
         };
-        let meddler = Meddler::new(&device(&m, "left"), &device(&m, "right"), meddle);
+        let meddler = Meddler::new(&device(&middle, "left"), &device(&middle, "right"), meddle);
         let (inside, outside) = (Counting::new(&b), Counting::new(&o));
         let site = Self {
             a,

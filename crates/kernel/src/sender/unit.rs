@@ -5,6 +5,7 @@ use fadelab_laws::{Codec, Params, Receiver, Sender};
 
 use super::live::FLOWS_NOTED_MAX;
 use crate::Version;
+use crate::cgroup::Group;
 use crate::compile::{self, CompileError, law_header, object, values};
 
 /// Most bytes of a congestion control's name (`TCP_CA_NAME_MAX` less the zero byte).
@@ -31,6 +32,8 @@ pub struct Unit<'a> {
     pub record: bool,
     /// Users who may choose it for their sockets, by their numbers; `None`: everybody.
     pub allowed_users: Option<Vec<u32>>,
+    /// Groups of processes that may, beside these users.
+    pub allowed_groups: Vec<Group>,
 }
 
 impl<'a> Unit<'a> {
@@ -44,6 +47,7 @@ impl<'a> Unit<'a> {
             version,
             record: false,
             allowed_users: None,
+            allowed_groups: Vec::new(),
         }
     }
 
@@ -80,7 +84,9 @@ impl<'a> Unit<'a> {
         ];
         if let Some(users) = &self.allowed_users {
             let users: Vec<String> = users.iter().map(u32::to_string).collect();
+            let groups = self.allowed_groups.iter().map(|group| format!("{}ull, ", group.id));
             defines.push(("ALLOWED_USERS", users.join(", ")));
+            defines.push(("ALLOWED_GROUPS", groups.collect()));
         }
         defines.extend(compile::codec(&codec));
         let state_bytes = self.receiver.map_or(0, Receiver::state_bytes);
