@@ -3,8 +3,8 @@
  * Who may choose the law for a socket of theirs (setsockopt, TCP_CONGESTION). The kernel knows two kinds of congestion
  * control, those for everybody and those for CAP_NET_ADMIN, and a law of the second kind could not be chosen in a
  * namespace. So the law is for everybody, and this program, attached to the root of all cgroups, refuses others than
- * ALLOWED_USERS and processes of ALLOWED_GROUPS. What the operator chose, by the sysctl, a route or a socket that others inherit, does not come by
- * here.
+ * ALLOWED_USERS and processes of ALLOWED_GROUPS. What the operator chose, by the sysctl, a route or a socket that
+ * others inherit, does not come by here.
  */
 #ifndef FADELAB_CHOOSE_H
 #define FADELAB_CHOOSE_H

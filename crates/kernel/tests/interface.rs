@@ -103,8 +103,8 @@ fn a_window_below_a_packet_is_a_distance() {
 #[test]
 fn acks_say_what_they_are() {
     // Goal: each ACK of a connection with timestamps says so, what was in flight before it is at least what it
-    // delivered and no more than the receiver takes, and the most that a segment left behind, which is reconstructed, is
-    // about the most that was in flight.
+    // delivered and no more than the receiver takes, and the most that a segment left behind, which is reconstructed,
+    // is about the most that was in flight.
     if !possible(&["ip", "tc", "iperf3"]) {
         return;
     }

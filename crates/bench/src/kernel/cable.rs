@@ -22,8 +22,8 @@ pub struct Cable {
 
 /// Who works at the near end and who at the far one.
 pub const TWO_PROCESSORS: [u32; 2] = [0, 1];
-/// Nobody is woken on another processor then: an interrupt to it, which on a virtual machine costs as much as all that a
-/// law does with ten packets, depends on whether the other end has just fallen asleep.
+/// Nobody is woken on another processor then: the interrupt for it, which on a virtual machine costs more than all
+/// that a law does with a packet, depends on whether the other end has just fallen asleep.
 pub const ONE_PROCESSOR: [u32; 2] = [0, 0];
 
 impl Cable {

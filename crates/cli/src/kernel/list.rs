@@ -133,6 +133,18 @@ fn closed(kept: &Kept) -> String {
     )
 }
 
+/// Who may choose it for a socket, where that is limited.
+fn choosers(entry: &Entry) -> String {
+    let Some(users) = &entry.allowed_users else {
+        return String::new();
+    };
+    let users = users.iter().map(|user| user_name(*user));
+    let groups = entry.allowed_groups.iter();
+    let groups = groups.map(|group| format!("processes of {}", group.display()));
+    let who: Vec<String> = users.chain(groups).collect();
+    format!("  may be chosen by {}\n", who.join(", "))
+}
+
 fn described(entry: &Entry, live: Option<&Live>) -> String {
     let mut text = format!("{}  law {}", console::style(&entry.name).bold(), entry.law);
     if !entry.is_complete {
@@ -162,13 +174,7 @@ fn described(entry: &Entry, live: Option<&Live>) -> String {
     if !defaults.is_empty() {
         let _ = writeln!(text, "  the default of {}", defaults.join(", "));
     }
-    if let Some(users) = &entry.allowed_users {
-        let users = users.iter().map(|user| user_name(*user));
-        let groups = entry.allowed_groups.iter();
-        let groups = groups.map(|group| format!("processes of {}", group.display()));
-        let who: Vec<String> = users.chain(groups).collect();
-        let _ = writeln!(text, "  may be chosen by {}", who.join(", "));
-    }
+    text += &choosers(entry);
     if *flows_n > flows.len() as u64 {
         let _ = writeln!(
             text,

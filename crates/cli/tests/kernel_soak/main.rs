@@ -290,7 +290,7 @@ impl Soak {
 
 #[test]
 fn a_service_holds_its_promises_through_kills_and_a_hostile_box() {
-    // Goal: whatever is killed, goes or is changed on the path, no mark leaves the domain, none is on packets of others,
+    // Goal: whatever is killed, goes or is changed on the path, no mark leaves the domain, packets of others have none,
     // no window is beyond its bound, CUBIC beside the laws has nine tenths of what it has beside Reno, all is back
     // within two seconds, views and counters tell what tc, ss and a raw socket do, and at the end nothing is left.
     if !possible() {
@@ -311,8 +311,8 @@ fn a_service_holds_its_promises_through_kills_and_a_hostile_box() {
     soak.check_counters();
     let changed_n = soak.site.meddler.changed_n();
     println!(
-        "{seconds} s: {:?}, away at most {:?}; {changed_n} packets changed; CUBIC has {:.3} of its goodput beside Reno; \
-         outside {:?}",
+        "{seconds} s: {:?}, away at most {:?}; {changed_n} packets changed; \
+         CUBIC has {:.3} of its goodput beside Reno; outside {:?}",
         soak.happened,
         soak.away.iter().max().expect("it was killed"),
         ours / renos,
