@@ -24,7 +24,7 @@ use std::path::Path;
 use std::time::{Duration, Instant};
 
 use flows::Flows;
-use hosts::{fadelab, is_registered, possible, run, said};
+use hosts::{fadelab, is_registered, possible, run, said, until};
 use meddler::Random;
 use service::{Service, listed};
 use site::{CUBIC, Site, VCP, VCP_OUTSIDE, XCP};
@@ -273,12 +273,11 @@ impl Soak {
         let cleaned = fadelab(Path::new("."), &["kernel", "clean"]);
         assert_eq!(cleaned.status.code(), Some(0), "{}", said(&cleaned));
         let Self { site, service, .. } = &self;
-        let listed = listed();
         for name in [&service.vcp, &service.xcp, &site.a, &site.b, &site.r] {
-            assert!(
-                !listed.contains(name.as_str()) && !is_registered(name),
-                "{name} is left: {listed}"
-            );
+            // Sockets that wait for an answer to their end keep their law until it comes.
+            until(&format!("nothing of {name} is left"), || {
+                !listed().contains(name.as_str()) && !is_registered(name)
+            });
         }
         let disciplines = run(&format!("tc -n {} qdisc show", site.r));
         assert!(
