@@ -104,11 +104,11 @@ enum law_control_flags {
 /*
  * Decisions, in and out: on entry what the host holds, on return what it shall hold.
  *
- * While the host repairs (RECOVERY), or lowers the window over a round trip after an ECN echo (CWR, where it does),
- * window and ssthresh are the host's: what on_ack writes there is dropped, on every ground. A law that owns recovery
- * is free in every state. Whatever ssthresh a loss is answered with, the window does not rise by it: the host goes to
- * the smaller of ssthresh and the window before the loss, but to two packets at least where ssthresh has them (RFC
- * 5681, equation (4)).
+ * While the host repairs (RECOVERY, which the ACK that ends the repair is shown with, too), or lowers the window over a
+ * round trip after an ECN echo (CWR, where it does), window and ssthresh are the host's: what on_ack writes there is
+ * dropped, on every ground. A law that owns recovery is free in every state. Whatever ssthresh a loss is answered with,
+ * the window does not rise by it: the host goes to the smaller of ssthresh and the window before the loss, but to two
+ * packets at least where ssthresh has them (RFC 5681, equation (4)).
  */
 struct law_control {
 	u32 size;

@@ -209,8 +209,10 @@ SEC("struct_ops") void control_set_state(u64 *context)
 	else if (now == LAW_CA_CWR)
 		reduce(tp, f, &ack, &control);
 	else if (!OWNS_RECOVERY && now <= LAW_CA_DISORDER && (before == LAW_CA_CWR || before == LAW_CA_RECOVERY) &&
-	         tp->snd_ssthresh < SSTHRESH_INFINITE && (before == LAW_CA_CWR || tp->undo_marker))
+	         tp->snd_ssthresh < SSTHRESH_INFINITE && (before == LAW_CA_CWR || tp->undo_marker)) {
 		end_reduction(tp, f, &control);
+		f->ends_recovery = before == LAW_CA_RECOVERY;
+	}
 	f->ca_state = now;
 }
 
@@ -261,7 +263,7 @@ SEC("struct_ops") void control_ack(u64 *context)
 	struct flow *f = flow_of(sk);
 	struct law_control control;
 	struct law_ack ack;
-	u32 reducing;
+	u32 reducing, is_host_s;
 
 	if (!f)
 		return;
@@ -271,12 +273,20 @@ SEC("struct_ops") void control_ack(u64 *context)
 	if (reducing)
 		reduce_rate(tp, f, &ack);
 	control_of(tp, f, &control);
+	/*
+	 * An ACK that ends recovery only brings the window to ssthresh (RFC 5681, section 3.2, step 6): it acknowledges a
+	 * window's worth of segments that left the network long ago, and is none to grow by.
+	 */
+	is_host_s = reducing || f->ends_recovery;
+	if (f->ends_recovery)
+		control.ca_state = LAW_CA_RECOVERY;
+	f->ends_recovery = 0;
 	if (LAW_SENDER.on_ack) {
 		RECORDED(f, CALL_ON_ACK, &control, CALL_EVENT(&f->call, &ack), INVOKE(on_ack, &ack, &control), NOTHING_WRITTEN);
 	}
 	f->feedback.present = 0;
 	f->ecn = control.ecn;
-	if (!reducing) {
+	if (!is_host_s) {
 		take_window(tp, f, &control);
 		take_ssthresh(tp, f, &control);
 	}
