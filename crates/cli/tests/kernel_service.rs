@@ -235,6 +235,9 @@ fn a_service_waits_for_devices_and_takes_them_up_again() {
         closes_something(&running) || !edges_stay(),
         "no router, and an open domain"
     );
+    // Longer than it takes the service to look for the device some times.
+    std::thread::sleep(Duration::from_secs(1));
+    assert!(service.is_loaded(), "sockets lose a law for a device that went");
     run(&format!(
         "ip link add wire netns {name} type veth peer name wire netns {other}"
     ));

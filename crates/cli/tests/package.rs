@@ -52,9 +52,9 @@ fn unpacked(scratch: &Scratch) -> PathBuf {
 
 #[test]
 fn a_package_leaves_laws_at_an_upgrade_and_takes_them_along() {
-    // Goal: while a law is loaded an upgrade, with the scripts of both versions, leaves it where it is; a removal unloads
-    // it and forgets what was compiled, and where the command cannot do its part the package goes all the same, and says
-    // what stays.
+    // Goal: while a law is loaded an upgrade, with the scripts of both versions, leaves it where it is; a removal
+    // unloads it and forgets what was compiled, and where the command cannot do its part the package goes all the same
+    // and says what stays.
     let has_tools = Command::new("dpkg-shlibdeps").arg("--version").output().is_ok();
     if !possible() || !has_tools {
         eprintln!("skipped: dpkg-dev is missing, or no law can be loaded here");

@@ -211,7 +211,7 @@ SEC("struct_ops") void control_set_state(u64 *context)
 	else if (!OWNS_RECOVERY && now <= LAW_CA_DISORDER && (before == LAW_CA_CWR || before == LAW_CA_RECOVERY) &&
 	         tp->snd_ssthresh < SSTHRESH_INFINITE && (before == LAW_CA_CWR || tp->undo_marker)) {
 		end_reduction(tp, f, &control);
-		f->ends_recovery = before == LAW_CA_RECOVERY;
+		f->ends_recovery = before == LAW_CA_RECOVERY ? LAW_CA_RECOVERY : 0;
 	}
 	f->ca_state = now;
 }
@@ -275,11 +275,12 @@ SEC("struct_ops") void control_ack(u64 *context)
 	control_of(tp, f, &control);
 	/*
 	 * An ACK that ends recovery only brings the window to ssthresh (RFC 5681, section 3.2, step 6): it acknowledges a
-	 * window's worth of segments that left the network long ago, and is none to grow by.
+	 * window's worth of segments that left the network long ago, and is none to grow by. The state is Open by now, or
+	 * Disorder, whose bits are among Recovery's. No branch: the verifier would go through the law once for each way.
 	 */
-	is_host_s = reducing || f->ends_recovery;
-	if (f->ends_recovery)
-		control.ca_state = LAW_CA_RECOVERY;
+	_Static_assert((LAW_CA_RECOVERY | LAW_CA_DISORDER | LAW_CA_OPEN) == LAW_CA_RECOVERY, "bits of the states");
+	is_host_s = reducing | f->ends_recovery;
+	control.ca_state |= f->ends_recovery;
 	f->ends_recovery = 0;
 	if (LAW_SENDER.on_ack) {
 		RECORDED(f, CALL_ON_ACK, &control, CALL_EVENT(&f->call, &ack), INVOKE(on_ack, &ack, &control), NOTHING_WRITTEN);

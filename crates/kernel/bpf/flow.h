@@ -58,7 +58,7 @@ struct flow {
 	u32 is_limited; /* 1: the law said once that it sends less by choice, at the deliveries that follow */
 	u32 limited_from;
 	u32 limited_until;
-	u32 ends_recovery; /* 1: the ACK at hand does */
+	u32 ends_recovery; /* LAW_CA_RECOVERY: the ACK at hand does; else 0 */
 	u32 reserved;
 	struct law_feedback feedback;
 #if RECORD

@@ -10,8 +10,9 @@ use common::meddler::{Meddler, Random};
 use common::{Namespace, Pair, possible, report, run, unique};
 use fadelab_kernel::Version;
 use fadelab_kernel::device::Device;
-use fadelab_kernel::sender::{Recorder, Sender, Unit};
+use fadelab_kernel::sender::{self as loaded, Recorder, Unit};
 use fadelab_laws::recorded::RecordedHead;
+use fadelab_laws::{Params, Sender, abi};
 
 /// In a third of the packets: other ECN bits, and an option of kind 254 with other bytes, another length, or cut short.
 fn meddle(packet: &mut [u8], at: usize, random: &mut Random) -> bool {
@@ -46,8 +47,18 @@ fn meddle(packet: &mut [u8], at: usize, random: &mut Random) -> bool {
     true
 }
 
+/// One packet with data in 64 goes to a port where nobody listens: it is lost, and nobody's device knows of it.
+fn lose(packet: &mut [u8], at: usize, random: &mut Random) -> bool {
+    let header_bytes = usize::from(packet[at + 12] >> 4) * 4;
+    let is_lost = packet.len() > at + header_bytes + 100 && random.next().is_multiple_of(64);
+    if is_lost {
+        packet[at + 2..at + 4].copy_from_slice(&[0, 9]);
+    }
+    is_lost
+}
+
 /// Puts the meddler's namespace between the two hosts.
-fn cut(pair: &Pair) -> (Namespace, Meddler) {
+fn cut(pair: &Pair, change: fn(&mut [u8], usize, &mut Random) -> bool) -> (Namespace, Meddler) {
     let namespace = Namespace::new("flm");
     let middle = &namespace.0;
     run(&format!("ip -n {} link del wire", pair.sender));
@@ -63,8 +74,63 @@ fn cut(pair: &Pair) -> (Namespace, Meddler) {
         name: name.to_owned(),
         netns: Some(format!("/run/netns/{middle}").into()),
     };
-    let meddler = Meddler::new(&device("left"), &device("right"), meddle);
+    let meddler = Meddler::new(&device("left"), &device("right"), change);
     (namespace, meddler)
+}
+
+/// Five megabytes under a law that is recorded: its parameters, its calls and how many there are.
+fn transferred(pair: &Pair, law: &'static Sender) -> (Params, Calls, u64) {
+    let name = unique("h");
+    let unit = Unit {
+        name: name[..name.len().min(15)].to_owned(),
+        record: true,
+        ..Unit::new(law, Version::running().expect("Linux"))
+    };
+    let object = unit.compile().expect("clang");
+    let devices = [pair.device(&pair.sender), pair.device(&pair.receiver)];
+    let sender = loaded::Sender::load(&object, &pair.cgroup, &devices).expect("root");
+    let head = RecordedHead::new(law, &unit.params, String::new());
+    let written = Calls::default();
+    let mut recorder = Recorder::new(&sender, &head, Box::new(written.clone())).expect("compiled to be recorded");
+    let _server = pair.start(&pair.receiver, "iperf3 -s -1");
+    let client = format!("sh -c 'sleep 0.3; exec iperf3 -c 10.77.0.2 -n 5M -C {}'", unit.name);
+    let mut client = pair.start(&pair.sender, &client);
+    let since = Instant::now();
+    while !client.has_ended() {
+        recorder.poll(Duration::from_millis(20)).expect("memory");
+        assert!(
+            since.elapsed() < Duration::from_secs(60),
+            "{}: the transfer stalls",
+            law.name()
+        );
+    }
+    let (calls_n, _) = recorder.finish().expect("memory");
+    (unit.params, written, calls_n)
+}
+
+#[test]
+fn the_ack_that_ends_a_recovery_is_none_to_grow_by() {
+    // Goal: it acknowledges all that left the network in the meantime, and is shown as one of the recovery: the first
+    // ACK that is none finds the window at ssthresh and acknowledges a segment or two.
+    if !possible(&["ip", "iperf3"]) {
+        return;
+    }
+    let pair = Pair::new();
+    let _path = cut(&pair, lose);
+    let (_, written, _) = transferred(&pair, fadelab_laws::sender("reno").expect("registered"));
+    let calls = written.read().0;
+    let (mut ended, mut large) = (0, 0);
+    for pair in calls.windows(2).filter(|pair| pair[0].flow == pair[1].flow) {
+        let (last, next) = (&pair[0], &pair[1]);
+        let states = [last, next].map(|call| (call.name(), call.before.ca_state));
+        // Elsewhere the kernel found that nothing was lost, and took the reduction back.
+        let is_at_ssthresh = next.before.cwnd_pkts == next.before.ssthresh_pkts;
+        if states == [("on_ack", abi::CA_RECOVERY), ("on_ack", abi::CA_OPEN)] && is_at_ssthresh {
+            ended += 1;
+            large += u32::from(next.ack().is_some_and(|ack| ack.acked_pkts > 3));
+        }
+    }
+    assert!(ended > 5 && large * 2 <= ended, "{ended} {large}");
 }
 
 #[test]
@@ -76,38 +142,15 @@ fn a_meddled_flow_neither_stalls_nor_leaves_its_law() {
     }
     for law in ["vcp", "xcp"] {
         let pair = Pair::new();
-        let (_middle, meddler) = cut(&pair);
+        let (_middle, meddler) = cut(&pair, meddle);
         let law = fadelab_laws::sender(law).expect("registered");
-        let name = unique("h");
-        let unit = Unit {
-            name: name[..name.len().min(15)].to_owned(),
-            record: true,
-            ..Unit::new(law, Version::running().expect("Linux"))
-        };
-        let object = unit.compile().expect("clang");
-        let devices = [pair.device(&pair.sender), pair.device(&pair.receiver)];
-        let sender = Sender::load(&object, &pair.cgroup, &devices).expect("root");
-        let head = RecordedHead::new(law, &unit.params, String::new());
-        let written = Calls::default();
-        let mut recorder = Recorder::new(&sender, &head, Box::new(written.clone())).expect("compiled to be recorded");
-        let _server = pair.start(&pair.receiver, "iperf3 -s -1");
-        let client = format!("sh -c 'sleep 0.3; exec iperf3 -c 10.77.0.2 -n 5M -C {}'", unit.name);
-        let mut client = pair.start(&pair.sender, &client);
         let since = Instant::now();
-        while !client.has_ended() {
-            recorder.poll(Duration::from_millis(20)).expect("memory");
-            assert!(
-                since.elapsed() < Duration::from_secs(60),
-                "{}: the transfer stalls",
-                law.name()
-            );
-        }
-        let (calls_n, _) = recorder.finish().expect("memory");
+        let (unit, written, calls_n) = transferred(&pair, law);
         let changed_n = meddler.changed_n();
         drop(meddler);
         assert!(changed_n > 500, "{}: {changed_n} packets were changed", law.name());
         for call in written.read().0 {
-            assert!(call.agrees(law, &unit.params), "{}: {call:?}", law.name());
+            assert!(call.agrees(law, &unit), "{}: {call:?}", law.name());
             if law.name() == "vcp" && call.name() == "on_ack" {
                 let most = call.before.cwnd_pkts + call.ack().expect("an ACK").delivered_pkts + 1;
                 assert!(call.after.cwnd_pkts <= most, "{call:?}");

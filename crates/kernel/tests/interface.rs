@@ -192,32 +192,6 @@ fn ssthresh_is_the_host_s_while_it_repairs() {
 }
 
 #[test]
-fn the_ack_that_ends_a_recovery_is_none_to_grow_by() {
-    // Goal: it acknowledges all that left the network in the meantime; it is shown as one of the recovery, and the next
-    // call finds the window at ssthresh.
-    if !possible(&["ip", "tc", "iperf3"]) {
-        return;
-    }
-    let reno = fadelab_laws::sender("reno").expect("registered");
-    let showed = second_of(reno, &[], Some(30_000));
-    let mut ended = 0;
-    for calls in by_flow(&showed) {
-        for pair in calls.windows(2) {
-            let (last, next) = (&pair[0], &pair[1]);
-            let Some(ack) = last.ack().filter(|_| last.before.ca_state == abi::CA_RECOVERY) else {
-                continue;
-            };
-            if next.before.ca_state == abi::CA_OPEN {
-                assert!(ack.acked_pkts > 0, "{last:?}");
-                assert_eq!(next.before.cwnd_pkts, next.before.ssthresh_pkts, "{next:?}");
-                ended += 1;
-            }
-        }
-    }
-    assert!(ended > 0);
-}
-
-#[test]
 fn a_spurious_timeout_is_told() {
     // Goal: the link stands still for longer than the timer and then goes on with what it held: the kernel takes the
     // timeout back, and the law is told of it with its cause.
