@@ -42,7 +42,8 @@ fn more_flows_than_are_noted_are_counted() {
     let after = said(&kernel(&["list", "--json"]));
     let unloaded = kernel(&["unload", &name]);
     let law = |text: &str| -> serde_json::Value {
-        let all: serde_json::Value = serde_json::from_str(text).expect("JSON");
+        let all: serde_json::Value =
+            serde_json::from_str(text).unwrap_or_else(|error| panic!("{error}: {}", &text[..text.len().min(600)]));
         let laws = all["laws"].as_array().expect("a list").clone();
         let own = laws.into_iter().find(|law| law["loaded"]["name"] == name.as_str());
         own.expect("it is loaded")

@@ -171,13 +171,17 @@ pub(crate) fn pin(number: usize) -> String {
 
 /// Whether a link in a file of a BPF file system is still at its device; `None` without such a file.
 pub(crate) fn is_linked(pin: &Path) -> Option<bool> {
-    let info = Link::open(pin).ok()?.info().ok()?;
-    Some(device_of(&info.info).is_some())
+    Some(device_of(&opened(pin)?.info().ok()?.info).is_some())
 }
 
 /// The number of the device at which such a link is, where it is at any.
 pub(crate) fn linked_at(pin: &Path) -> Option<u32> {
-    device_of(&Link::open(pin).ok()?.info().ok()?.info)
+    device_of(&opened(pin)?.info().ok()?.info)
+}
+
+/// The link that is kept at a place. Of one that is not there libbpf would write to everybody's terminal.
+fn opened(pin: &Path) -> Option<Link> {
+    if pin.exists() { Link::open(pin).ok() } else { None }
 }
 
 /// A device that goes leaves its links behind, at no device.
