@@ -18,7 +18,7 @@
 /* The kernel shows no more of a value; before 6.4 it has to be told that the rest is to be as it was. */
 #define CHOOSE_SHOWN_BYTES 4096
 
-/* No kernel lets groups of processes be deeper by default, as those of systemd and containers are not. */
+/* Deeper than groups of systemd or of containers are. */
 #define CHOOSE_LEVELS_MAX 32
 
 static const u32 allowed_users[] = {ALLOWED_USERS};
