@@ -58,6 +58,17 @@ impl Left {
     /// # Errors
     /// When the file cannot be written.
     pub(crate) fn write(&self) -> io::Result<()> {
+        // Another process may just have found the folder empty and removed it.
+        let mut tries = 0..20;
+        loop {
+            match self.write_once() {
+                Err(error) if error.kind() == io::ErrorKind::NotFound && tries.next().is_some() => {}
+                written => return written,
+            }
+        }
+    }
+
+    fn write_once(&self) -> io::Result<()> {
         let file = self.file();
         turn::make(&folder())?;
         let fresh = file.with_extension("new");
