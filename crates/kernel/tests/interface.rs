@@ -170,7 +170,7 @@ fn ssthresh_is_the_host_s_while_it_repairs() {
                 assert_ne!(found.ssthresh_pkts, 7, "{left:?}");
                 repairing += 1;
             } else if left.name() == "on_ack" && pair[1].name() == "on_ack" {
-                assert_eq!(found.ssthresh_pkts, 7, "{left:?}");
+                assert_eq!(found.ssthresh_pkts, 7, "{left:?}\n{:?}", pair[1]);
                 others += 1;
             }
         }
