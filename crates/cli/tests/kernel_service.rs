@@ -4,14 +4,13 @@ mod common;
 mod hosts;
 
 use std::fs;
-use std::io::{Read, Write};
-use std::os::unix::net::{UnixDatagram, UnixStream};
+use std::os::unix::net::UnixDatagram;
 use std::path::Path;
 use std::process::{Command, Output};
 use std::time::{Duration, Instant};
 
 use common::Scratch;
-use hosts::{Hosts, Running, fadelab, possible, run, said, unique, until};
+use hosts::{Hosts, Running, fadelab, metrics, possible, run, said, sample, unique, until};
 
 /// Longer than anything here takes, on a machine that others use too.
 const PATIENCE: Duration = Duration::from_secs(60);
@@ -81,24 +80,12 @@ impl Service {
 
     /// What it counted, by HTTP.
     fn metrics(&self) -> String {
-        let mut stream = UnixStream::connect(self.scratch.0.join("metrics")).expect("it listens");
-        stream.set_read_timeout(Some(PATIENCE)).expect("a time");
-        stream
-            .write_all(b"GET /metrics HTTP/1.1\r\nHost: x\r\n\r\n")
-            .expect("it reads");
-        let mut text = String::new();
-        stream.read_to_string(&mut text).expect("it answers");
-        let (head, body) = text.split_once("\r\n\r\n").expect("a head and a body");
-        assert!(head.starts_with("HTTP/1.1 200 OK\r\n"), "{head}");
-        assert!(head.contains(&format!("Content-Length: {}\r\n", body.len())), "{head}");
-        body.to_owned()
+        metrics(&self.scratch.0.join("metrics"))
     }
 
     /// A sample by its name and the beginning of its labels.
     fn sample(&self, begins: &str) -> Option<f64> {
-        let text = self.metrics();
-        let line = text.lines().find(|line| line.starts_with(begins))?;
-        line.rsplit_once(' ')?.1.parse().ok()
+        sample(&self.metrics(), begins)
     }
 
     fn is_loaded(&self) -> bool {

@@ -9,6 +9,7 @@ use crate::cgroup::cgroup_root;
 use crate::compile;
 use crate::device::Device;
 use crate::object::{LoadError, load};
+use crate::process::is_root;
 use crate::router::{self, Claim};
 use crate::sender::Unit;
 use crate::spaces;
@@ -149,8 +150,7 @@ fn types() -> Item {
 }
 
 fn root() -> Item {
-    let is_root = fs::metadata("/proc/self").is_ok_and(|about| std::os::unix::fs::MetadataExt::uid(&about) == 0);
-    if is_root {
+    if is_root() {
         Item::good("rights", "root")
     } else {
         Item::new(

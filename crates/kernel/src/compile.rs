@@ -92,11 +92,7 @@ pub fn object(name: &str, text: &str, defines: &[(&str, String)]) -> Result<Vec<
         source.add((file, header));
     }
     for law in own::loaded() {
-        source.add(&law.source.name);
-        law.source
-            .files
-            .iter()
-            .for_each(|file| source.add((&file.name, &file.text)));
+        source.add((&law.source.name, &law.source.sha256));
     }
     let place = source.place();
     if let Some(object) = compiled::get(&place).filter(|_| is_known) {

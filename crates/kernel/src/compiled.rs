@@ -11,6 +11,7 @@ use std::path::{Path, PathBuf};
 use std::process::id;
 use std::time::SystemTime;
 
+use crate::process::is_root;
 use crate::turn::MODE;
 
 const FOLDER: &str = "/var/cache/fadelab/compiled";
@@ -56,8 +57,7 @@ pub fn get(place: &Path) -> Option<Vec<u8>> {
 
 /// Keeps an object, if this is root. That it cannot be kept is no fault: it is compiled again.
 pub fn put(place: &Path, object: &[u8]) {
-    let is_root = fs::metadata("/proc/self").is_ok_and(|about| about.uid() == 0);
-    if is_root && write(place, object).is_ok() {
+    if is_root() && write(place, object).is_ok() {
         let _ = forget_oldest();
     }
 }

@@ -1,8 +1,14 @@
 //! Which process owns what is left in the system, and whether it is still there.
 
 use std::fs;
+use std::os::unix::fs::MetadataExt;
 
 use serde::{Deserialize, Serialize};
+
+/// Whether this is a process of root's.
+pub(crate) fn is_root() -> bool {
+    fs::metadata("/proc/self").is_ok_and(|about| about.uid() == 0)
+}
 
 /// A process, told apart from a later one of the same number by when it began.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]

@@ -5,7 +5,8 @@
 mod iproute;
 
 use std::fs;
-use std::io::{BufRead, BufReader};
+use std::io::{BufRead, BufReader, Read, Write};
+use std::os::unix::net::UnixStream;
 use std::path::Path;
 use std::process::{Child, Command, Output, Stdio};
 use std::sync::atomic::{AtomicU32, Ordering};
@@ -78,6 +79,27 @@ pub fn until(what: &str, mut is_so: impl FnMut() -> bool) {
 pub fn is_registered(name: &str) -> bool {
     let known = fs::read_to_string("/proc/sys/net/ipv4/tcp_available_congestion_control").expect("a file");
     known.split_whitespace().any(|known| known == name)
+}
+
+/// What a service counted, by HTTP on its socket.
+pub fn metrics(socket: &Path) -> String {
+    let mut stream = UnixStream::connect(socket).expect("it listens");
+    stream.set_read_timeout(Some(PATIENCE)).expect("a time");
+    stream
+        .write_all(b"GET /metrics HTTP/1.1\r\nHost: x\r\n\r\n")
+        .expect("it reads");
+    let mut text = String::new();
+    stream.read_to_string(&mut text).expect("it answers");
+    let (head, body) = text.split_once("\r\n\r\n").expect("a head and a body");
+    assert!(head.starts_with("HTTP/1.1 200 OK\r\n"), "{head}");
+    assert!(head.contains(&format!("Content-Length: {}\r\n", body.len())), "{head}");
+    body.to_owned()
+}
+
+/// A sample of these by its name and the beginning of its labels.
+pub fn sample(metrics: &str, begins: &str) -> Option<f64> {
+    let line = metrics.lines().find(|line| line.starts_with(begins))?;
+    line.rsplit_once(' ')?.1.parse().ok()
 }
 
 /// A process that ends with its test.

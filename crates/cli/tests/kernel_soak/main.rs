@@ -293,7 +293,8 @@ impl Soak {
 fn a_service_holds_its_promises_through_kills_and_a_hostile_box() {
     // Goal: whatever is killed, goes or is changed on the path, no mark leaves the domain, packets of others have none,
     // no window is beyond its bound, CUBIC beside the laws has nine tenths of what it has beside Reno, all is back
-    // within two seconds, views and counters tell what tc, ss and a raw socket do, and at the end nothing is left.
+    // within two seconds of a kill, views and counters tell what tc, ss and a raw socket do, and at the end nothing is
+    // left.
     if !possible() {
         return;
     }

@@ -1,13 +1,12 @@
 //! The service that is killed again and again, and what it says of itself.
 
 use std::fs;
-use std::io::{Read, Write};
-use std::os::unix::net::{UnixDatagram, UnixStream};
+use std::os::unix::net::UnixDatagram;
 use std::path::Path;
 use std::time::{Duration, Instant};
 
 use super::common::Scratch;
-use super::hosts::{Running, command, fadelab, run, said, unique};
+use super::hosts::{Running, command, fadelab, metrics, run, said, sample, unique};
 use super::site::{RATE, Site};
 
 /// Laws at both ends of a site and the router between them, by one file.
@@ -80,15 +79,7 @@ impl Service {
 
     /// A sample of what it counted, by its name and the beginning of its labels.
     pub fn sample(&self, begins: &str) -> Option<f64> {
-        let mut stream = UnixStream::connect(self.scratch.0.join("metrics")).expect("it listens");
-        stream.set_read_timeout(Some(Duration::from_secs(60))).expect("a time");
-        stream
-            .write_all(b"GET /metrics HTTP/1.1\r\nHost: x\r\n\r\n")
-            .expect("it reads");
-        let mut text = String::new();
-        stream.read_to_string(&mut text).expect("it answers");
-        let line = text.lines().find(|line| line.starts_with(begins))?;
-        line.rsplit_once(' ')?.1.parse().ok()
+        sample(&metrics(&self.scratch.0.join("metrics")), begins)
     }
 
     /// Whether `kernel list` tells of both laws and the router as of this process's, and of nothing that a killed one
