@@ -114,6 +114,14 @@ static u32 law_host_at_passage(struct law_host_instance *at, struct law_host_hea
 	return fate;
 }
 
+/* A passage as a kernel's program met it: with all that it showed the law of the packet. */
+static u32 law_host_at_meeting(struct law_host_instance *at, struct law_packet *packet, u64 now_us, u32 full)
+{
+	struct law_host_law of = law_host_of(&LAW_HOST_TABLE, at);
+
+	return law_host_pass(&at->host, &of, now_us, full, packet, at->random);
+}
+
 static u32 law_host_at_classify(struct law_host_instance *at, struct law_host_header *header, u8 *feedback,
                                 u32 air_bytes, u64 now_ns, u32 full)
 {
@@ -148,6 +156,7 @@ static const struct law_host_calls law_host_calls = {
 	.arrive = law_host_at_arrival,
 	.leave = law_host_at_departure,
 	.pass = law_host_at_passage,
+	.meet = law_host_at_meeting,
 	.due = law_host_at_due,
 	.run_timers = law_host_at_timers,
 	.classify = law_host_at_classify,

@@ -35,7 +35,7 @@ struct law_host_header {
 _Static_assert(sizeof(struct law_host_header) == 16, "two words, as in Rust");
 
 /*
- * What the simulator calls. `feedback` is a packet's LAW_FEEDBACK_BYTES_MAX bytes or NULL. Calls for packets give enum
+ * What the simulator calls, and, with a packet as a kernel's program showed it, a replay (`meet`). `feedback` is a packet's LAW_FEEDBACK_BYTES_MAX bytes or NULL. Calls for packets give enum
  * law_host_fate, `due` the timers that want a random word each, `start` and `run_timers` when the next timer is due, in
  * nanoseconds, or LAW_TIMER_OFF, `classify` and `pick` a queue of the law's own, which the caller judges.
  */
@@ -46,6 +46,7 @@ struct law_host_calls {
 	u32 (*leave)(struct law_host_instance *at, struct law_host_header *header, u8 *feedback, u32 air_bytes, u64 now_ns,
 	             u64 wait_ns);
 	u32 (*pass)(struct law_host_instance *at, struct law_host_header *header, u8 *feedback, u32 air_bytes, u64 now_ns);
+	u32 (*meet)(struct law_host_instance *at, struct law_packet *packet, u64 now_us, u32 full);
 	u32 (*due)(const struct law_host_instance *at, u64 now_ns);
 	u64 (*run_timers)(struct law_host_instance *at, u64 now_ns, const struct law_host_meter *meter);
 	u32 (*classify)(struct law_host_instance *at, struct law_host_header *header, u8 *feedback, u32 air_bytes,

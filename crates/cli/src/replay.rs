@@ -1,6 +1,7 @@
 //! `fadelab replay`: makes recorded calls of a law again, each by itself.
 
 mod recorded;
+mod router;
 
 use std::collections::BTreeMap;
 use std::fmt::Write;
@@ -17,7 +18,8 @@ use crate::output;
 /// Arguments of `fadelab replay`.
 #[derive(Debug, Args)]
 pub struct ReplayArgs {
-    /// A file of calls, as a run writes it when a law is at fault, and as `fadelab kernel load --record` does
+    /// A file of calls, as a run writes it when a law is at fault, and as `fadelab kernel load --record` and `fadelab
+    /// kernel router --record` do
     #[arg(value_name = "FILE")]
     file: PathBuf,
     /// Compile the law as it was when the call was recorded, not as it is now
@@ -40,16 +42,17 @@ const SHOWN_MAX: usize = 10;
 /// A file that is none of calls, or a law that does not compile any more.
 pub fn replay(args: &ReplayArgs) -> Result<(), Failure> {
     if let Some(recording) = kernel::open(&args.file)? {
-        return if args.watch {
-            recorded::watch(recording, args.flow)
-        } else {
-            recorded::replay(recording)
+        return match (recording.head().router.clone(), args.watch) {
+            (Some(router), true) => router::watch(recording, &router, args.flow),
+            (Some(router), false) => router::replay(recording, &router),
+            (None, true) => recorded::watch(recording, args.flow),
+            (None, false) => recorded::replay(recording),
         };
     }
     if args.watch {
         return Err(Failure::Invalid(format!(
-            "--watch: {} has single calls; allowed is what `fadelab kernel load --record` or `fadelab testbed run \
-             --record` wrote, and `fadelab explain RUN` shows those of a simulated run",
+            "--watch: {} has single calls; allowed is what `fadelab kernel load --record`, `fadelab kernel router \
+             --record` or `fadelab testbed run --record` wrote, and `fadelab explain RUN` shows those of a simulated run",
             args.file.display()
         )));
     }

@@ -14,6 +14,7 @@
 enum call_role {
 	CALL_OF_SENDER = 0,
 	CALL_OF_RECEIVER = 1,
+	CALL_OF_ROUTER = 2,
 };
 
 /* The functions of a sender's table, in its order. */
@@ -35,6 +36,13 @@ enum call_receipt {
 	RECEIPT_ACK_WRITTEN = 3,
 };
 
+/* What the program of a router asks of the host of its law (laws/host/router.h). */
+enum call_passage {
+	PASSAGE_START = 0,
+	PASSAGE_PACKET = 1,
+	PASSAGE_TIMERS = 2,
+};
+
 /* How far the calls of one instance have come, counted under its lock. */
 struct call_chain {
 	u64 calls_n;
@@ -42,7 +50,7 @@ struct call_chain {
 };
 
 struct call_head {
-	u64 id;       /* of the flow or the receiving end, from 1 */
+	u64 id;       /* of the flow or the receiving end, from 1; of a router 1 */
 	u64 sequence; /* among the calls of that, from 1 */
 	u64 lost_n;   /* of those before it, the ones that found no room */
 	u64 time_ns;
@@ -50,7 +58,7 @@ struct call_head {
 	u32 function;     /* of the role's table */
 	u32 event_bytes;  /* of the event in use */
 	u32 reserved;     /* 0 */
-	u64 arguments[2]; /* cause; now_us and idle_us; written */
+	u64 arguments[2]; /* cause; now_us and idle_us; written; now_us and full */
 };
 
 /* As large as the largest of the events. What the law may write stands in the second half as it was afterwards. */

@@ -10,48 +10,14 @@
 #define FADELAB_RECORD_H
 
 #include "flow.h"
+#include "ring.h"
 
 #if RECORD
 
-struct {
-	MAP_NUMBER(type, MAP_TYPE_RINGBUF);
-	MAP_NUMBER(max_entries, 1 << 24);
-} calls SEC(".maps");
-
-/* Calls for which there was no room: a record with gaps must say so. */
-struct {
-	MAP_NUMBER(type, MAP_TYPE_ARRAY);
-	MAP_NUMBER(max_entries, 1);
-	u32 *key;
-	u64 *value;
-} losses SEC(".maps");
-
-ALWAYS_INLINE void call_begin(struct call_head *head, struct call_chain *chain, u64 id, u32 role, u32 function)
-{
-	chain->calls_n++;
-	head->id = id;
-	head->sequence = chain->calls_n;
-	head->lost_n = chain->lost_n;
-	head->time_ns = bpf_ktime_get_ns();
-	head->role = role;
-	head->function = function;
-	head->event_bytes = 0;
-	head->reserved = 0;
-	head->arguments[0] = head->arguments[1] = 0;
-}
-
-/* Hands over what is whole; where there is no room the next record of the chain says so, and the end of the file. */
+/* Where there is no room the next record of the chain says so, and the end of the file. */
 ALWAYS_INLINE void call_hand_over(void *record, u32 bytes, struct call_chain *chain)
 {
-	u32 key = 0;
-	u64 *n;
-
-	if (!bpf_ringbuf_output(&calls, record, bytes, 0))
-		return;
-	chain->lost_n++;
-	n = bpf_map_lookup_elem(&losses, &key);
-	if (n)
-		__sync_fetch_and_add(n, 1);
+	chain->lost_n += ring_output(record, bytes);
 }
 
 ALWAYS_INLINE void call_fill(struct flow *f, u32 function, const struct law_control *control)
@@ -59,6 +25,7 @@ ALWAYS_INLINE void call_fill(struct flow *f, u32 function, const struct law_cont
 	struct call *call = &f->call;
 
 	call_begin(&call->head, &f->chain, f->id, CALL_OF_SENDER, function);
+	call->head.time_ns = bpf_ktime_get_ns();
 	__builtin_memset(call->event, 0, sizeof(call->event));
 	call->before = *control;
 	__builtin_memcpy(call->state_before, f->state, sizeof(f->state));
@@ -80,6 +47,7 @@ ALWAYS_INLINE void receipt_fill(struct echo *e, u32 function)
 	if (!e->id)
 		e->id = __sync_fetch_and_add(&echoes_n, 1) + 1;
 	call_begin(&receipt->head, &e->chain, e->id, CALL_OF_RECEIVER, function);
+	receipt->head.time_ns = bpf_ktime_get_ns();
 	__builtin_memset(receipt->event, 0, sizeof(receipt->event));
 	__builtin_memcpy(receipt->state_before, e->state, sizeof(e->state));
 }

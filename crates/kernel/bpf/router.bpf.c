@@ -10,6 +10,7 @@
  *   WIRE, WIRE_HEADER, WIRE_TABLE_NAME   number of the law's wire, and its codec
  *   ECHO_BYTES, DATA_BYTES, OPTION_BYTES what packets of the wire carry, and bytes of its option
  *   KERNEL_VERSION               of the kernel it is for, 601 for 6.1
+ *   RECORD                       1: each passage and each run of the timers goes into a ring (passage.h)
  *   LOAD_Q32, CODE               of the law's state `s`, where the law has a load factor and a code to show
  */
 #include LAW_HEADER
@@ -22,6 +23,7 @@
 #include "host.h"
 #include "packet.h"
 #include "part/option.h"
+#include "passage.h"
 #include "queue.h"
 
 #define LAW_IS LAW_TABLE_NAME
@@ -58,8 +60,6 @@ struct router_counters {
 	u64 ticks;        /* runs of the timer */
 };
 
-#define WORDS(bytes) ((bytes) / 8 + 1)
-
 struct router {
 	struct bpf_spin_lock lock;
 	u32 started;
@@ -69,9 +69,8 @@ struct router {
 	u64 device; /* address of the device's struct in the kernel, once a packet has passed */
 	u64 start_us;
 	u64 now_us; /* time of the last call: CPUs may come to the lock in another order than to the clock */
-	struct law_host host;
-	u64 state[WORDS(LAW_STATE_BYTES)];
-	u64 capacity_state[WORDS(CAPACITY_STATE_BYTES)];
+	struct router_memory memory;
+	struct call_chain chain;
 };
 
 struct {
@@ -105,10 +104,10 @@ ALWAYS_INLINE struct law_host_law router_law(struct router *r)
 {
 	return (struct law_host_law){
 		.law = &LAW_IS,
-		.state = r->state,
+		.state = r->memory.state,
 		.params = law_params,
 		.part = &PART_IS,
-		.part_state = r->capacity_state,
+		.part_state = r->memory.capacity_state,
 		.part_params = capacity_params,
 	};
 }
@@ -121,8 +120,8 @@ ALWAYS_INLINE void router_now(struct router *r, u64 now_us)
 
 ALWAYS_INLINE void router_note_queue(struct router *r, const struct queue_view *view)
 {
-	r->host.queue.queue_bytes = view->bytes;
-	r->host.queue.queue_pkts = (u32)view->pkts;
+	r->memory.host.queue.queue_bytes = view->bytes;
+	r->memory.host.queue.queue_pkts = (u32)view->pkts;
 	r->counters.queue_bytes = view->bytes;
 	r->counters.queue_pkts = view->pkts;
 	r->counters.sent_bytes = view->sent_bytes;
@@ -142,12 +141,12 @@ ALWAYS_INLINE void router_meter(const struct router *r, struct law_host_meter *m
 /* Writes down what there is to see since the last run of timers. */
 ALWAYS_INLINE void router_note_law(struct router *r)
 {
-	r->counters.intervals = r->host.intervals;
-	r->counters.capacity_Bps = r->host.estimate.capacity_Bps;
-	r->counters.spare_Bps = r->host.estimate.spare_Bps;
+	r->counters.intervals = r->memory.host.intervals;
+	r->counters.capacity_Bps = r->memory.host.estimate.capacity_Bps;
+	r->counters.spare_Bps = r->memory.host.estimate.spare_Bps;
 #ifdef LOAD_Q32
 	{
-		const void *s = r->state;
+		const void *s = r->memory.state;
 
 		r->counters.load_q32 = LOAD_Q32(s);
 		r->counters.code = CODE(s);
@@ -163,8 +162,9 @@ static int router_tick(void *map, u32 *key, struct router *unused)
 	u32 random[LAW_TIMERS_MAX] = {};
 	struct law_host_meter meter;
 	struct law_host_law law;
+	struct passage *p = passage_place();
 
-	if (!r)
+	if (!r || (RECORD && !p))
 		return 0;
 	for (u32 timer = 0; timer < LAW_TIMERS_MAX && timer < LAW_IS.timers; timer++)
 		random[timer] = bpf_get_prandom_u32();
@@ -173,12 +173,17 @@ static int router_tick(void *map, u32 *key, struct router *unused)
 	bpf_spin_lock(&r->lock);
 	router_now(r, now_us);
 	now_us = r->now_us;
+	passage_begin(p, &r->memory, &r->chain, PASSAGE_TIMERS, now_us, &view);
 	router_note_queue(r, &view);
 	router_meter(r, &meter);
-	next_us = law_host_run_timers(&r->host, &law, now_us, &meter, random);
+	PASSAGE_TOLD(p, meter, &meter);
+	PASSAGE_TOLD(p, random, &random);
+	next_us = law_host_run_timers(&r->memory.host, &law, now_us, &meter, random);
+	passage_end(p, &r->memory, next_us);
 	router_note_law(r);
 	r->counters.ticks++;
 	bpf_spin_unlock(&r->lock);
+	passage_hand_over(p);
 	if (next_us != LAW_TIMER_OFF)
 		bpf_timer_start(&r->timer, (next_us - now_us) * 1000, 0);
 	return 0;
@@ -259,7 +264,7 @@ ALWAYS_INLINE u32 router_pass(struct router *r, struct seen *seen, const struct 
 	router_note_queue(r, view);
 	r->counters.packets += seen->segments;
 	r->counters.air_bytes += seen->law.air_bytes;
-	return law_host_pass(&r->host, &law, r->now_us, seen->full, &seen->law, random);
+	return law_host_pass(&r->memory.host, &law, r->now_us, seen->full, &seen->law, random);
 }
 
 /* Counts a packet's enum law_host_fate, under the lock. Only packets of the law's wire are ever written to. */
@@ -300,8 +305,9 @@ SEC("tc") int router_egress(struct __sk_buff *skb)
 	struct queue_view view = {};
 	struct seen seen = {};
 	u32 random[2] = {}, fate, rewritten = 0, confirmed;
+	struct passage *p = passage_place();
 
-	if (!r)
+	if (!r || (RECORD && !p))
 		return TC_ACT_UNSPEC;
 	r->device = queue_device(skb);
 	queue_look(r->device, &view);
@@ -315,12 +321,19 @@ SEC("tc") int router_egress(struct __sk_buff *skb)
 	confirmed = seen.law.confirmed;
 	bpf_spin_lock(&r->lock);
 	router_now(r, now_us);
+	passage_begin(p, &r->memory, &r->chain, PASSAGE_PACKET, r->now_us, &view);
+	PASSAGE_FULL(p, seen.full);
+	PASSAGE_TOLD(p, random, &random);
+	PASSAGE_TOLD(p, packet[0], &seen.law);
 	fate = router_pass(r, &seen, &view, random);
+	PASSAGE_TOLD(p, packet[1], &seen.law);
+	passage_end(p, &r->memory, fate);
 	__builtin_memcpy(after, seen.law.feedback, LAW_FEEDBACK_BYTES_MAX);
 	if (DATA_BYTES && seen.law.feedback_len)
 		rewritten = before[0] != after[0] || before[1] != after[1] || (u32)before[2] != (u32)after[2];
 	router_count(r, &seen, fate, rewritten);
 	bpf_spin_unlock(&r->lock);
+	passage_hand_over(p);
 	if (fate & ROUTER_DROPPED)
 		return TC_ACT_SHOT;
 	if (seen.packet.version && (seen.law.ecn & 3) != seen.packet.ecn)
@@ -342,9 +355,11 @@ SEC("tc") int router_start(struct __sk_buff *skb)
 	struct router_config *config = bpf_map_lookup_elem(&config_map, &key);
 	struct law_link link = {.size = sizeof(link)};
 	struct law_host_law law;
+	struct queue_view view = {};
+	struct passage *p = passage_place();
 	u64 next_us;
 
-	if (!r || !config || r->started || bpf_timer_init(&r->timer, &router_map, CLOCK_MONOTONIC))
+	if (!r || (RECORD && !p) || !config || r->started || bpf_timer_init(&r->timer, &router_map, CLOCK_MONOTONIC))
 		return 1;
 	r->started = 1;
 	r->config = *config;
@@ -357,8 +372,12 @@ SEC("tc") int router_start(struct __sk_buff *skb)
 	link.packet_bytes = config->packet_bytes;
 	r->now_us = r->start_us = link.now_us;
 	law = router_law(r);
-	next_us = law_host_start(&r->host, &law, &link);
-	r->counters.capacity_Bps = r->host.estimate.capacity_Bps;
+	passage_begin(p, &r->memory, &r->chain, PASSAGE_START, link.now_us, &view);
+	PASSAGE_TOLD(p, link, &link);
+	next_us = law_host_start(&r->memory.host, &law, &link);
+	passage_end(p, &r->memory, next_us);
+	passage_hand_over(p);
+	r->counters.capacity_Bps = r->memory.host.estimate.capacity_Bps;
 	if (bpf_timer_set_callback(&r->timer, router_tick))
 		return 2;
 	if (next_us != LAW_TIMER_OFF && bpf_timer_start(&r->timer, fixed_sub(next_us, link.now_us) * 1000, 0))

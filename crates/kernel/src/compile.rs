@@ -27,7 +27,9 @@ const HEADERS: &[(&str, &str)] = &[
     ("mark.h", include_str!("../bpf/mark.h")),
     ("packet.h", include_str!("../bpf/packet.h")),
     ("queue.h", include_str!("../bpf/queue.h")),
+    ("passage.h", include_str!("../bpf/passage.h")),
     ("record.h", include_str!("../bpf/record.h")),
+    ("ring.h", include_str!("../bpf/ring.h")),
 ];
 
 /// Folder of users' own laws, beside the headers of fadelab.

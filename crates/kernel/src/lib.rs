@@ -16,6 +16,7 @@ pub mod left;
 pub mod loading;
 pub mod object;
 pub mod process;
+mod recorder;
 pub mod router;
 pub mod segments;
 pub mod sender;
@@ -25,4 +26,5 @@ pub mod store;
 mod turn;
 pub mod version;
 
+pub use recorder::Recorder;
 pub use version::Version;

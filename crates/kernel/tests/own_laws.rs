@@ -85,6 +85,7 @@ LAW_TABLE struct law_router joint_router = {
         part,
         part_params: &part.default_params(),
         kernel: Version::OLDEST,
+        record: false,
     });
     if !has_no_compiler(&object) {
         assert_eq!(&object.expect("it compiles")[..4], b"\x7fELF");
@@ -168,6 +169,7 @@ fn what_no_kernel_tells_is_refused_where_it_is_read() {
             part,
             part_params: &part.default_params(),
             kernel: Version::OLDEST,
+            record: false,
         })
     });
     if compiled.iter().any(has_no_compiler) {

@@ -15,7 +15,8 @@ use fadelab_kernel::Version;
 use fadelab_kernel::device::Device;
 use fadelab_kernel::router::object::{Recipe, compile};
 use fadelab_kernel::router::{Options, Router};
-use fadelab_kernel::sender::{Recorder, Sender, Unit};
+use fadelab_kernel::Recorder;
+use fadelab_kernel::sender::{Sender, Unit};
 use fadelab_laws::recorded::{Recorded, RecordedHead};
 use fadelab_laws::{abi, capacity, router, sender};
 
@@ -134,6 +135,7 @@ fn put_router(bridge: &str, way: &Way) -> Option<Router> {
         part,
         part_params: &part.default_params(),
         kernel: Version::running().expect("a version"),
+        record: false,
     });
     let options = Options {
         device: Device {
@@ -151,7 +153,7 @@ fn put_router(bridge: &str, way: &Way) -> Option<Router> {
 }
 
 /// Runs a case under a loaded law; gives how many segments were sent again.
-fn segments_again(case: &Case, control: &str, recorder: &mut Recorder<'_>) -> u32 {
+fn segments_again(case: &Case, control: &str, recorder: &mut Recorder) -> u32 {
     let (pair, bridge) = Pair::bridged();
     pair.one_segment();
     for host in [&pair.sender, &pair.receiver] {
@@ -183,7 +185,7 @@ fn calls(law: &str, pairs: &[(&str, f64)], cases: &[Case]) -> Vec<Vec<Recorded>>
     let loaded = Sender::load(&object, &PathBuf::from("/"), &[]).expect("the kernel takes it");
     let head = RecordedHead::new(law, &unit.params, String::new());
     let written = Calls::default();
-    let mut recorder = Recorder::new(&loaded, &head, Box::new(written.clone())).expect("it records");
+    let mut recorder = loaded.recorder(&head, Box::new(written.clone())).expect("it records");
     for case in cases {
         let again = segments_again(case, &unit.name, &mut recorder);
         assert_eq!(again, case.again, "{}: segments sent again", case.name);

@@ -121,6 +121,7 @@ fn keeper() -> Program {
         part,
         part_params: &part.default_params(),
         kernel: Version::running().expect("a version"),
+        record: false,
     })
     .expect("it compiles");
     let place = Place {

@@ -6,7 +6,7 @@ mod common;
 use std::path::PathBuf;
 use std::time::Duration;
 
-use common::router::{compiled, compiled_here};
+use common::router::{compiled, compiled_here, compiled_to_record};
 use common::{is_built_in, possible, report, run, unique};
 use fadelab_kernel::Version;
 use fadelab_kernel::device::Device;
@@ -17,7 +17,7 @@ use fadelab_laws::{capacities, routers};
 #[test]
 fn every_law_with_every_part_passes_the_verifier() {
     // Goal: what was simulated can be put at a device; the kernel takes each combination that is not refused with a
-    // reason, in the form for this kernel and in that for kernels before 6.2.
+    // reason, in the form for this kernel and in that for kernels before 6.2, to be recorded or not.
     if !possible(&["clang"]) {
         return;
     }
@@ -38,13 +38,15 @@ fn every_law_with_every_part_passes_the_verifier() {
                 continue;
             }
             for kernel in [running, Version::OLDEST] {
-                let bytes = compiled(law.name(), part.name(), kernel);
-                load(&bytes, |_| Ok(())).unwrap_or_else(|error| panic!("{} {} {error}", law.name(), part.name()));
-                loaded += 1;
+                for compile in [compiled, compiled_to_record] {
+                    let bytes = compile(law.name(), part.name(), kernel);
+                    load(&bytes, |_| Ok(())).unwrap_or_else(|error| panic!("{} {} {error}", law.name(), part.name()));
+                    loaded += 1;
+                }
             }
         }
     }
-    assert_eq!(loaded + 2 * refused, 2 * laws.len() * parts.len());
+    assert_eq!(loaded + 4 * refused, 4 * laws.len() * parts.len());
     report(&format!("verified {loaded} routers, refused {refused} with a reason"));
 }
 

@@ -1,6 +1,7 @@
 //! Makes recorded calls of a law again, each by itself.
 
 pub mod kernel;
+pub mod router;
 
 use std::fs;
 use std::path::{Path, PathBuf};

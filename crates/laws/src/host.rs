@@ -10,12 +10,18 @@ use crate::abi::{self, HostHeader, HostInstance, HostMeter};
 use crate::capacity::Capacity;
 use crate::params::Params;
 use crate::router::Router;
+use crate::state::State;
 
 /// What the law did to a packet.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Fate(u32);
 
 impl Fate {
+    /// `enum law_host_fate`.
+    pub(crate) fn bits(self) -> u32 {
+        self.0
+    }
+
     /// It was dropped at its arrival.
     #[inline(always)]
     pub fn is_dropped(self) -> bool {
@@ -46,11 +52,13 @@ pub struct Shown<'a> {
     pub air_bytes: u32,
 }
 
-/// The functions of `struct law_host_calls` that packets need, none of which is ever left out.
+/// The functions of `struct law_host_calls`, none of which is ever left out.
 struct Calls {
+    start: unsafe extern "C-unwind" fn(*mut HostInstance, *const abi::Link) -> u64,
     arrive: unsafe extern "C-unwind" fn(*mut HostInstance, *mut HostHeader, *mut u8, u32, u64, u32) -> u32,
     leave: unsafe extern "C-unwind" fn(*mut HostInstance, *mut HostHeader, *mut u8, u32, u64, u64) -> u32,
     pass: unsafe extern "C-unwind" fn(*mut HostInstance, *mut HostHeader, *mut u8, u32, u64) -> u32,
+    meet: unsafe extern "C-unwind" fn(*mut HostInstance, *mut abi::Packet, u64, u32) -> u32,
     classify: unsafe extern "C-unwind" fn(*mut HostInstance, *mut HostHeader, *mut u8, u32, u64, u32) -> u32,
     pick: unsafe extern "C-unwind" fn(*mut HostInstance, u64) -> u32,
     due: unsafe extern "C-unwind" fn(*const HostInstance, u64) -> u32,
@@ -95,14 +103,33 @@ impl RouterHost {
         (part, part_params): (&'static Capacity, &Params),
         link: &abi::Link,
     ) -> Self {
-        let table = law.host().expect("a law of the registry");
-        let (start, calls) = Calls::of(table).expect("calls.h leaves none out");
-        let (params, part_params) = (params.clone(), part_params.clone());
-        let ((state, memory), (part_state, part_memory)) =
-            (law.new_state().into_parts(), part.new_state().into_parts());
         // SAFETY: the host consists of integers only; all zeros is what law_host_start asks for.
         let host: abi::Host = unsafe { std::mem::zeroed() };
-        let mut at = HostInstance {
+        let states = [law.new_state(), part.new_state()];
+        let mut begun = Self::with_memory((law, params), (part, part_params), host, states);
+        begun.start(link);
+        begun
+    }
+
+    /// A law and a part that go on from what was remembered of them.
+    ///
+    /// # Panics
+    /// As [`RouterHost::new`], and if a state is not one of the law's or the part's.
+    pub(crate) fn with_memory(
+        (law, params): (&'static Router, &Params),
+        (part, part_params): (&'static Capacity, &Params),
+        host: abi::Host,
+        [state, part_state]: [State; 2],
+    ) -> Self {
+        let table = law.host().expect("a law of the registry");
+        let calls = Calls::of(table).expect("calls.h leaves none out");
+        assert!(
+            state.bytes() >= law.state_bytes() as usize && part_state.bytes() >= part.state_bytes() as usize,
+            "the states are those of the law and the part"
+        );
+        let (params, part_params) = (params.clone(), part_params.clone());
+        let ((state, memory), (part_state, part_memory)) = (state.into_parts(), part_state.into_parts());
+        let at = HostInstance {
             host,
             random: [0; abi::TIMERS_MAX],
             state,
@@ -111,12 +138,10 @@ impl RouterHost {
             part_state,
             part_params: part.values(&part_params),
         };
-        // SAFETY: states and parameters have the sizes of the law and the part, and the table is the law's.
-        let due_ns = unsafe { start(&raw mut at, link) };
         Self {
             at,
             calls,
-            due_ns,
+            due_ns: u64::MAX,
             law,
             part,
             states: [memory, part_memory],
@@ -124,9 +149,34 @@ impl RouterHost {
         }
     }
 
+    /// A new link.
+    pub(crate) fn start(&mut self, link: &abi::Link) {
+        // SAFETY: states and parameters have the sizes of the law and the part, and the table is the law's.
+        self.due_ns = unsafe { (self.calls.start)(&raw mut self.at, link) };
+    }
+
     #[inline(always)]
     pub fn law(&self) -> &'static Router {
         self.law
+    }
+
+    /// What the host remembers.
+    pub(crate) fn host(&self) -> &abi::Host {
+        &self.at.host
+    }
+
+    /// The states of the law and of the part, word by word.
+    pub(crate) fn states(&self) -> [&[u64]; 2] {
+        // Without what a guard puts around them.
+        let own = |place: *mut c_void, memory: &'_ [u64]| {
+            let zone = (place as usize - memory.as_ptr() as usize) / size_of::<u64>();
+            zone..memory.len() - zone
+        };
+        let [law, part] = &self.states;
+        [
+            &law[own(self.at.state, law)],
+            &part[own(self.at.part_state, part)],
+        ]
     }
 
     /// Where the state of the law and that of the part lie.
@@ -136,13 +186,7 @@ impl RouterHost {
 
     /// Adds the values to watch of the law, and those of the part, to `values`.
     pub fn watch(&self, values: &mut Vec<u64>) {
-        // Without what a guard puts around them.
-        let own = |place: *mut c_void, memory: &'_ [u64]| {
-            let zone = (place as usize - memory.as_ptr() as usize) / size_of::<u64>();
-            zone..memory.len() - zone
-        };
-        let [law, part] = &self.states;
-        let (law, part) = (&law[own(self.at.state, law)], &part[own(self.at.part_state, part)]);
+        let [law, part] = self.states();
         values.extend(self.law.watch().iter().map(|info| info.raw(law)));
         values.extend(self.part.watch().iter().map(|info| info.raw(part)));
     }
@@ -217,6 +261,12 @@ impl RouterHost {
         Fate(unsafe { (self.calls.pass)(&raw mut self.at, header, feedback, air_bytes, now_ns) })
     }
 
+    /// A passage of a packet with all that a kernel's program showed the law of it.
+    pub(crate) fn meet(&mut self, now_us: u64, full: bool, packet: &mut abi::Packet) -> Fate {
+        // SAFETY: as in arrive.
+        Fate(unsafe { (self.calls.meet)(&raw mut self.at, packet, now_us, u32::from(full)) })
+    }
+
     /// Runs the timers that are due, each with a word of `random`.
     pub fn run_timers(&mut self, now_ns: u64, meter: &HostMeter, mut random: impl FnMut() -> u32) {
         // SAFETY: as in arrive.
@@ -226,26 +276,29 @@ impl RouterHost {
                 *word = random();
             }
         }
+        self.run_timers_as_set(now_ns, meter);
+    }
+
+    /// The same with the words that were set.
+    pub(crate) fn run_timers_as_set(&mut self, now_ns: u64, meter: &HostMeter) {
         // SAFETY: as in arrive.
         self.due_ns = unsafe { (self.calls.run_timers)(&raw mut self.at, now_ns, meter) };
     }
 }
 
-/// The first function of a table, which is needed once.
-type Start = unsafe extern "C-unwind" fn(*mut HostInstance, *const abi::Link) -> u64;
-
 impl Calls {
-    fn of(table: &abi::HostCalls) -> Option<(Start, Self)> {
-        let calls = Self {
+    fn of(table: &abi::HostCalls) -> Option<Self> {
+        Some(Self {
+            start: table.start?,
             arrive: table.arrive?,
             leave: table.leave?,
             pass: table.pass?,
+            meet: table.meet?,
             due: table.due?,
             run_timers: table.run_timers?,
             classify: table.classify?,
             pick: table.pick?,
-        };
-        Some((table.start?, calls))
+        })
     }
 }
 

@@ -1,11 +1,12 @@
-//! Every call of a law at the ends of connections, as a kernel made them: bytes in, bytes out. The same header is
-//! called with them again here and must come to the same windows and feedback, bit for bit.
+//! Every call of a law at the ends of connections or of a router's law, as a kernel made them: bytes in, bytes out. The
+//! same header is called with them again here and must come to the same windows, feedback and marks, bit for bit.
 //!
-//! A file begins with one line of JSON ([`RecordedHead`]) and its checksum; the calls follow, each as `struct call` or
-//! `struct receipt` of the kernel's programs (`crates/kernel/bpf/call.h`) with the checksum of the file up to there,
-//! and one that ends the file ([`END`]). [`Writer`] and [`Reader`] are its two ends.
+//! A file begins with one line of JSON ([`RecordedHead`]) and its checksum; the calls follow, each as `struct call`,
+//! `struct receipt` or `struct passage` of the kernel's programs (`crates/kernel/bpf/call.h`, `passage.h`) with the
+//! checksum of the file up to there, and one that ends the file ([`END`]). [`Writer`] and [`Reader`] are its two ends.
 
 mod file;
+mod passage;
 mod receipt;
 
 use std::collections::BTreeMap;
@@ -15,13 +16,14 @@ use serde_json::Map;
 
 use crate::guard::{CallRecord, Kind, Outcome, fields_of, read, to_hex};
 use crate::own::Source;
-use crate::{Params, Receiver, Sender, abi};
+use crate::{Capacity, ParamInfo, Params, Receiver, Router, Sender, abi};
 
 pub use file::{Damage, Reader, Refusal, Step, Writer};
+pub use passage::{Passage, RouterLaws};
 pub use receipt::Receipt;
 
 /// Version of the format.
-pub const RECORDED_VERSION: u32 = 2;
+pub const RECORDED_VERSION: u32 = 3;
 /// The function of the call that ends a file: it tells how many calls there are, and how many found no room.
 pub const END: u32 = u32::MAX;
 /// Bytes that each call of a sender has for its event; of one that the law may write the second half is for it
@@ -35,6 +37,7 @@ const SENDER_BYTES: usize = HEAD_BYTES + EVENT_BYTES + 2 * size_of::<abi::Contro
 /// `enum call_role`.
 const SENDER: u32 = 0;
 const RECEIVER: u32 = 1;
+const ROUTER: u32 = 2;
 
 /// First line of a file.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -51,27 +54,65 @@ pub struct RecordedHead {
     pub receiver_state_bytes: Option<usize>,
     /// Version of the kernel.
     pub kernel: String,
-    /// The law's text where it is not built in.
+    /// The law's text where it is not built in, and that of its capacity part.
     pub laws: Vec<Source>,
+    /// Of a router's law; nothing: the law is a sender's.
+    #[serde(default)]
+    pub router: Option<RouterHead>,
+}
+
+/// What the first line has of a router besides.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct RouterHead {
+    /// The device, as it was named.
+    pub device: String,
+    /// Name of the capacity part.
+    pub part: String,
+    /// Its parameters, as the integers that it computes with.
+    pub part_params: BTreeMap<String, u64>,
+    /// Bytes of its state, a multiple of 8.
+    pub part_state_bytes: usize,
+    /// Those of the host of the law.
+    pub host_bytes: usize,
 }
 
 impl RecordedHead {
     /// Of a law with parameters, for a kernel.
     pub fn new(law: &Sender, params: &Params, kernel: String) -> Self {
-        let infos = law.params().iter().zip(params.values());
-        let is_own = |own: &&crate::own::OwnLaw| own.source.name == law.name();
         Self {
             fadelab_kernel_calls: RECORDED_VERSION,
             law: law.name().to_owned(),
-            params: infos.map(|(info, value)| (info.name.to_owned(), *value)).collect(),
+            params: named(law.params(), params),
             state_bytes: words_bytes(law.state_bytes()),
             receiver_state_bytes: crate::receiver(law.name()).map(|law| words_bytes(law.state_bytes())),
             kernel,
-            laws: crate::own::loaded()
-                .into_iter()
-                .filter(is_own)
-                .map(|own| own.source.clone())
-                .collect(),
+            laws: texts(&[law.name()]),
+            router: None,
+        }
+    }
+
+    /// Of a router's law and its capacity part, each with its parameters, at a device, for a kernel.
+    pub fn of_router(
+        (law, params): (&Router, &Params),
+        (part, part_params): (&Capacity, &Params),
+        device: &str,
+        kernel: String,
+    ) -> Self {
+        Self {
+            fadelab_kernel_calls: RECORDED_VERSION,
+            law: law.name().to_owned(),
+            params: named(law.params(), params),
+            state_bytes: words_bytes(law.state_bytes()),
+            receiver_state_bytes: None,
+            kernel,
+            laws: texts(&[law.name(), part.name()]),
+            router: Some(RouterHead {
+                device: device.to_owned(),
+                part: part.name().to_owned(),
+                part_params: named(part.params(), part_params),
+                part_state_bytes: words_bytes(part.state_bytes()),
+                host_bytes: passage::HOST_BYTES,
+            }),
         }
     }
 
@@ -80,14 +121,7 @@ impl RecordedHead {
     /// # Errors
     /// The name of one that the law does not have any more.
     pub fn values(&self, law: &Sender) -> Result<Params, String> {
-        let is_known = |name: &str| law.params().iter().any(|info| info.name == name);
-        if let Some(name) = self.params.keys().find(|name| !is_known(name)) {
-            return Err(name.clone());
-        }
-        let value = |info: &crate::ParamInfo| self.params.get(info.name).copied().unwrap_or(info.value);
-        Ok(Params::from_values(
-            &law.params().iter().map(value).collect::<Vec<u64>>(),
-        ))
+        values(law.params(), &self.params)
     }
 
     /// Whether the law has memory of the same size now.
@@ -97,14 +131,61 @@ impl RecordedHead {
             && self.receiver_state_bytes.is_none_or(|bytes| Some(bytes) == of_receiver)
     }
 
+    /// Whether the router's law, its part and their host have memory of the same size now.
+    pub fn fits_router(&self, laws: &RouterLaws) -> bool {
+        let router = self.router.as_ref();
+        self.state_bytes == words_bytes(laws.law.state_bytes())
+            && router.is_some_and(|router| {
+                let part_bytes = words_bytes(laws.part.state_bytes());
+                (router.part_state_bytes, router.host_bytes) == (part_bytes, passage::HOST_BYTES)
+            })
+    }
+
     /// Bytes of a call of that role without its checksum; `None`: no call has it.
     fn call_bytes(&self, role: u32) -> Option<usize> {
+        let fixed_bytes = match (role, &self.router) {
+            (SENDER, None) => SENDER_BYTES,
+            (RECEIVER, None) => receipt::FIXED_BYTES,
+            (ROUTER, Some(_)) => passage::FIXED_BYTES,
+            _ => return None,
+        };
+        Some(fixed_bytes + 2 * self.memory_bytes(role)?)
+    }
+
+    /// Bytes of what an instance of that role remembers.
+    fn memory_bytes(&self, role: u32) -> Option<usize> {
         match role {
-            SENDER => Some(SENDER_BYTES + 2 * self.state_bytes),
-            RECEIVER => Some(receipt::FIXED_BYTES + 2 * self.receiver_state_bytes?),
-            _ => None,
+            SENDER => Some(self.state_bytes),
+            RECEIVER => self.receiver_state_bytes,
+            _ => {
+                let router = self.router.as_ref()?;
+                Some(router.host_bytes + self.state_bytes + router.part_state_bytes)
+            }
         }
     }
+}
+
+/// Parameters by their names.
+fn named(infos: &[ParamInfo], params: &Params) -> BTreeMap<String, u64> {
+    let pairs = infos.iter().zip(params.values());
+    pairs.map(|(info, value)| (info.name.to_owned(), *value)).collect()
+}
+
+/// The reverse, with the default of what has no value; the name of one that there is not any more.
+fn values(infos: &[ParamInfo], named: &BTreeMap<String, u64>) -> Result<Params, String> {
+    let is_known = |name: &&String| infos.iter().any(|info| info.name == name.as_str());
+    if let Some(name) = named.keys().find(|name| !is_known(name)) {
+        return Err(name.clone());
+    }
+    let value = |info: &ParamInfo| named.get(info.name).copied().unwrap_or(info.value);
+    Ok(Params::from_values(&infos.iter().map(value).collect::<Vec<u64>>()))
+}
+
+/// The texts of laws that users brought under one of these names.
+fn texts(names: &[&str]) -> Vec<Source> {
+    let loaded = crate::own::loaded().into_iter();
+    let wanted = loaded.filter(|own| names.contains(&own.source.name.as_str()));
+    wanted.map(|own| own.source.clone()).collect()
 }
 
 /// Bytes of memory as the kernel keeps it: whole words, at least one.

@@ -29,6 +29,7 @@ pub fn compiled(draft: &Draft<'_>, version: Version) -> Result<Vec<(String, Vec<
             part: router.capacity,
             part_params: &router.capacity_params,
             kernel: version,
+            record: false,
         };
         objects.push((path.clone(), compile(&recipe)?));
     }

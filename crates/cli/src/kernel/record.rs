@@ -1,4 +1,4 @@
-//! `fadelab kernel load --record`: the calls of a law into a file until Ctrl-C.
+//! `--record`: the calls of a law into a file until Ctrl-C.
 
 use std::fs::File;
 use std::io::{BufWriter, Write};
@@ -6,7 +6,9 @@ use std::path::Path;
 use std::sync::atomic::Ordering;
 use std::time::Duration;
 
-use fadelab_kernel::sender::{Recorder, Sender, Unit};
+use fadelab_kernel::Recorder;
+use fadelab_kernel::object::LoadError;
+use fadelab_kernel::sender::{Sender, Unit};
 use fadelab_lab::Failure;
 use fadelab_laws::recorded::RecordedHead;
 
@@ -15,30 +17,76 @@ use crate::{interrupt, output};
 /// Between two looks at whether to end.
 const LOOK: Duration = Duration::from_millis(100);
 
-/// Records until somebody presses Ctrl-C or asks to end.
+/// A file that calls are written into.
+pub struct Recording<'a> {
+    recorder: Recorder,
+    file: &'a Path,
+}
+
+impl<'a> Recording<'a> {
+    /// Begins a file with what `record` makes of it.
+    ///
+    /// # Errors
+    /// When the file cannot be written.
+    pub fn begin(
+        file: &'a Path,
+        record: impl FnOnce(Box<dyn Write>) -> Result<Recorder, LoadError>,
+    ) -> Result<Self, Failure> {
+        let opened = File::create(file).map_err(|error| failed(file, &error))?;
+        let recorder = record(Box::new(BufWriter::new(opened))).map_err(|error| failed(file, &error))?;
+        Ok(Self { recorder, file })
+    }
+
+    /// Waits up to `timeout` for calls and writes what came.
+    ///
+    /// # Errors
+    /// When the file cannot be written.
+    pub fn poll(&mut self, timeout: Duration) -> Result<(), Failure> {
+        self.recorder
+            .poll(timeout)
+            .map(|_| ())
+            .map_err(|error| failed(self.file, &error))
+    }
+
+    /// Ends the file and says what is in it.
+    ///
+    /// # Errors
+    /// When the file cannot be written.
+    pub fn end(self) -> Result<(), Failure> {
+        let (calls_n, lost_n) = self.recorder.finish().map_err(|error| failed(self.file, &error))?;
+        let lost = if lost_n == 0 {
+            String::new()
+        } else {
+            format!("; {lost_n} more found no room")
+        };
+        let shown = self.file.display();
+        output::print(&format!(
+            "{calls_n} calls in {shown}{lost}\n`fadelab replay {shown}` makes them again\n"
+        ))
+    }
+}
+
+fn failed(file: &Path, error: &dyn std::error::Error) -> Failure {
+    Failure::Failed(format!("{}: {error}", file.display()))
+}
+
+/// Release of the kernel that runs.
+pub fn release() -> String {
+    let text = std::fs::read_to_string("/proc/sys/kernel/osrelease").unwrap_or_default();
+    text.trim().to_owned()
+}
+
+/// Records a sender's law until somebody presses Ctrl-C or asks to end.
 ///
 /// # Errors
 /// When the file cannot be written.
 pub fn record(sender: &Sender, unit: &Unit<'_>, file: &Path) -> Result<(), Failure> {
-    let opened = File::create(file).map_err(|error| Failure::Failed(format!("{}: {error}", file.display())))?;
-    let kernel = std::fs::read_to_string("/proc/sys/kernel/osrelease").unwrap_or_default();
-    let head = RecordedHead::new(unit.law, &unit.params, kernel.trim().to_owned());
-    let out: Box<dyn Write> = Box::new(BufWriter::new(opened));
-    let failed = |error| Failure::Failed(format!("{}: {error}", file.display()));
-    let mut recorder = Recorder::new(sender, &head, out).map_err(failed)?;
+    let head = RecordedHead::new(unit.law, &unit.params, release());
+    let mut recording = Recording::begin(file, |out| sender.recorder(&head, out))?;
     output::tell(format!("{} is loaded and recorded until Ctrl-C", unit.name));
     let pressed = interrupt::flag();
     while !pressed.load(Ordering::Relaxed) {
-        recorder.poll(LOOK).map_err(failed)?;
+        recording.poll(LOOK)?;
     }
-    let (calls_n, lost_n) = recorder.finish().map_err(failed)?;
-    let lost = if lost_n == 0 {
-        String::new()
-    } else {
-        format!("; {lost_n} more found no room")
-    };
-    let shown = file.display();
-    output::print(&format!(
-        "{calls_n} calls in {shown}{lost}\n`fadelab replay {shown}` makes them again\n"
-    ))
+    recording.end()
 }

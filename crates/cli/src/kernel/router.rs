@@ -1,7 +1,8 @@
 //! `fadelab kernel router`: a router's law at a device, in the foreground.
 
 use std::fmt::Write;
-use std::sync::atomic::Ordering;
+use std::path::PathBuf;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
 use clap::Args;
@@ -13,9 +14,11 @@ use fadelab_kernel::router::{self, Closed, Options, Router, RouterError};
 use fadelab_kernel::store;
 use fadelab_lab::{Failure, own_law, parameters};
 use fadelab_laws::abi;
+use fadelab_laws::recorded::RecordedHead;
 use fadelab_run::spec::RunSpec;
 use fadelab_scenario::unit::{Rate, Size, parse};
 
+use super::record::{self, Recording};
 use super::view::{self, Seen};
 use crate::{interrupt, output};
 
@@ -46,6 +49,9 @@ pub struct RouterArgs {
     /// Set a parameter, as scenarios do: --set router.vcp.gamma=0.95, --set router.capacity=measured; repeatable
     #[arg(long = "set", value_name = "KEY=VALUE")]
     pub sets: Vec<String>,
+    /// Write what the law makes of each packet, and each run of its timers, into FILE, for fadelab replay
+    #[arg(long, value_name = "FILE")]
+    pub record: Option<PathBuf>,
 }
 
 /// A device that cannot be had is invalid input, anything else a failure.
@@ -72,24 +78,44 @@ pub fn router(args: &RouterArgs) -> Result<(), Failure> {
         let message = "the router had not begun, and nothing is left of it";
         return Err(Failure::Interrupted(message.to_owned()));
     }
-    let (mut router, law) = begun?;
+    let (mut router, head) = begun?;
+    let record = |file| Recording::begin(file, |out| router.recorder(&head, out));
+    let mut recording = args.record.as_deref().map(record).transpose()?;
     output::note(&remarks(args, &router));
-    let mut view = view::View::new(&args.dev, &law, router.edges().len());
+    let ended = show(args, &head.law, &mut router, recording.as_mut(), &stop);
+    // No packet is on its way through the law any more when the recording ends.
+    drop(router);
+    let recorded = recording.map_or(Ok(()), Recording::end);
+    ended.and(recorded)
+}
+
+/// Shows what a router does, and records it where that was asked for, until Ctrl-C.
+fn show(
+    args: &RouterArgs,
+    law: &str,
+    router: &mut Router,
+    mut recording: Option<&mut Recording<'_>>,
+    stop: &AtomicBool,
+) -> Result<(), Failure> {
+    let mut view = view::View::new(&args.dev, law, router.edges().len());
     let started = Instant::now();
     let mut shown = 0;
     while !stop.load(Ordering::Relaxed) {
         if started.elapsed().as_secs() >= shown {
-            view.show(started.elapsed(), &Seen::of(&mut router)?)?;
+            view.show(started.elapsed(), &Seen::of(router)?)?;
             shown = started.elapsed().as_secs() + 1;
+        }
+        if let Some(recording) = &mut recording {
+            recording.poll(Duration::ZERO)?;
         }
         // A device or namespace that goes under way is no fault of what was asked for.
         router.tend(TURN).map_err(Failure::failed)?;
     }
-    view.end(started.elapsed(), &Seen::of(&mut router)?)
+    view.end(started.elapsed(), &Seen::of(router)?)
 }
 
-/// The router at work, and the name of its law.
-pub(super) fn begin(args: &RouterArgs) -> Result<(Router, String), Failure> {
+/// The router at work, and the first line of a recording of it, which has the name of its law.
+pub(super) fn begin(args: &RouterArgs) -> Result<(Router, RecordedHead), Failure> {
     for claim in router::remove_leftovers() {
         output::warn(&[format!(
             "removed what process {} had left at {} when it was killed",
@@ -98,8 +124,8 @@ pub(super) fn begin(args: &RouterArgs) -> Result<(Router, String), Failure> {
     }
     let law = law_name(&args.law)?;
     let run = parameters::of_law(&format!("reno+{law}"), &args.sets)?;
-    let (object, options) = prepared(args, &run.spec)?;
-    Ok((Router::load(&object, options).map_err(refused)?, law))
+    let Prepared { object, options, head } = prepared(args, &run.spec)?;
+    Ok((Router::load(&object, options).map_err(refused)?, head))
 }
 
 /// What a router would be.
@@ -116,7 +142,7 @@ pub(super) struct Planned {
 pub(super) fn planned(args: &RouterArgs) -> Result<Planned, Failure> {
     let law = law_name(&args.law)?;
     let run = parameters::of_law(&format!("reno+{law}"), &args.sets)?;
-    let (_, options) = prepared(args, &run.spec)?;
+    let Prepared { options, .. } = prepared(args, &run.spec)?;
     let mut what = format!("router law {law} at {}", args.dev);
     if options.shaped {
         let _ = write!(
@@ -132,8 +158,15 @@ pub(super) fn planned(args: &RouterArgs) -> Result<Planned, Failure> {
     })
 }
 
-/// The compiled law and what goes with it.
-fn prepared(args: &RouterArgs, spec: &RunSpec) -> Result<(Vec<u8>, Options), Failure> {
+/// A compiled law and what goes with it.
+struct Prepared {
+    object: Vec<u8>,
+    options: Options,
+    /// The first line of a recording of it.
+    head: RecordedHead,
+}
+
+fn prepared(args: &RouterArgs, spec: &RunSpec) -> Result<Prepared, Failure> {
     let link = &spec
         .network
         .links
@@ -159,6 +192,7 @@ fn prepared(args: &RouterArgs, spec: &RunSpec) -> Result<(Vec<u8>, Options), Fai
         part: link.capacity,
         part_params: &link.capacity_params,
         kernel,
+        record: args.record.is_some(),
     };
     let closed = (link.law.wire() != abi::WIRE_NONE).then(|| closed(args)).transpose()?;
     let options = Options {
@@ -170,7 +204,16 @@ fn prepared(args: &RouterArgs, spec: &RunSpec) -> Result<(Vec<u8>, Options), Fai
         air_header_bytes: None,
         closed,
     };
-    Ok((object::compile(&recipe).map_err(Failure::failed)?, options))
+    Ok(Prepared {
+        object: object::compile(&recipe).map_err(Failure::failed)?,
+        options,
+        head: RecordedHead::of_router(
+            (link.law, &link.params),
+            (link.capacity, &link.capacity_params),
+            &args.dev,
+            record::release(),
+        ),
+    })
 }
 
 fn closed(args: &RouterArgs) -> Result<Closed, Failure> {

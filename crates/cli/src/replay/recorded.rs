@@ -9,11 +9,9 @@ use fadelab_lab::replay::kernel::{self, Found, History, Recording};
 use fadelab_laws::abi;
 use fadelab_laws::recorded::RecordedHead;
 
+use super::SHOWN_MAX;
 use crate::explain_run::event_of;
 use crate::output;
-
-/// Differences and changes of which each is shown; of more, only how many there are.
-const SHOWN_MAX: usize = 10;
 
 /// Makes all calls again and prints what was found.
 ///
@@ -97,13 +95,7 @@ fn told(found: &Found, head: &RecordedHead) -> String {
         found.calls_n + found.receipts_n - found.different_n - found.at_fault_n,
         found.different_n
     );
-    match found.lost_n {
-        Some(0) => {}
-        Some(lost_n) => {
-            let _ = writeln!(text, "{lost_n} calls found no room in the recording");
-        }
-        None => text += "these are the calls before the damage\n",
-    }
+    text += &ended(found.lost_n);
     for (record, outcome) in &found.different {
         super::one(&mut text, record, outcome);
     }
@@ -132,6 +124,15 @@ fn told(found: &Found, head: &RecordedHead) -> String {
         }
     }
     text
+}
+
+/// What a recording's end says of those that are not in it.
+pub(super) fn ended(lost_n: Option<u64>) -> String {
+    match lost_n {
+        Some(0) => String::new(),
+        Some(lost_n) => format!("{lost_n} calls found no room in the recording\n"),
+        None => "these are the calls before the damage\n".to_owned(),
+    }
 }
 
 /// Why a host changes a window in this state.

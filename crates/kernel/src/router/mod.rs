@@ -18,14 +18,17 @@ pub mod object;
 mod program;
 mod shaper;
 
+use std::io::Write;
 use std::time::{Duration, Instant};
 
+use fadelab_laws::recorded::RecordedHead;
 use thiserror::Error;
 
 use crate::Version;
 use crate::attach::{Attached, Direction, to_device};
 use crate::device::{Device, Framing, names, within};
 use crate::object::LoadError;
+use crate::recorder::Recorder;
 use crate::spaces;
 
 pub use claim::{Claim, claims, leftovers, remove_leftovers};
@@ -271,6 +274,14 @@ impl Router {
     /// When the kernel does not tell.
     pub fn counters(&self) -> Result<Counters, LoadError> {
         self.program.counters()
+    }
+
+    /// Begins to write what a law does that was compiled to be recorded into a file, from its start on.
+    ///
+    /// # Errors
+    /// When the law was not compiled so, or the file cannot be written.
+    pub fn recorder(&self, head: &RecordedHead, file: Box<dyn Write>) -> Result<Recorder, LoadError> {
+        self.program.recorder(head, file)
     }
 
     /// The memories of the law and of its capacity part now, of that many bytes.

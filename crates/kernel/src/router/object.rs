@@ -19,6 +19,8 @@ pub struct Recipe<'a> {
     pub part_params: &'a Params,
     /// Version of the kernel that will load it.
     pub kernel: Version,
+    /// Whether each passage of a packet and each run of the law's timers is recorded.
+    pub record: bool,
 }
 
 /// Why a law cannot work at a device, where it is that: traffic control sees packets before the queue only.
@@ -84,6 +86,7 @@ pub fn compile(recipe: &Recipe<'_>) -> Result<Vec<u8>, CompileError> {
         ("ECHO_BYTES", codec.format().echo_bytes.to_string()),
         ("DATA_BYTES", codec.format().data_bytes.to_string()),
         ("KERNEL_VERSION", recipe.kernel.number().to_string()),
+        ("RECORD", u8::from(recipe.record).to_string()),
     ];
     // The one law with a load factor and a code in its state shows them.
     let shown = [

@@ -1,10 +1,14 @@
 //! The router's program in the kernel, at a device or not.
 
+use std::io::Write;
+
+use fadelab_laws::recorded::RecordedHead;
 use libbpf_rs::{Link, MapCore, MapFlags, Object, ProgramInput, ProgramMut};
 
 use super::Counters;
 use super::counters::STATE_PLACE;
 use crate::object::{LoadError, load};
+use crate::recorder::Recorder;
 
 /// Where a law is put, as the program's struct `router_config`.
 #[derive(Clone, Copy, Debug, Default)]
@@ -82,6 +86,14 @@ impl Program {
         Ok(program)
     }
 
+    /// Begins to write what a law does that was compiled to be recorded into a file, from its start on.
+    ///
+    /// # Errors
+    /// When the law was not compiled so, or the file cannot be written.
+    pub fn recorder(&self, head: &RecordedHead, file: Box<dyn Write>) -> Result<Recorder, LoadError> {
+        Recorder::new(&self.object, head, file)
+    }
+
     /// The program that sees the packets.
     pub(super) fn egress(&self) -> ProgramMut<'_> {
         self.find("router_egress")
@@ -119,8 +131,8 @@ impl Program {
     pub(super) fn memories(&self, bytes: [usize; 2]) -> Result<[Vec<u8>; 2], LoadError> {
         let value = self.value()?;
         let [law, part] = bytes;
-        // Each is in whole words, of which there is one more than are needed: WORDS in the program.
-        let part_place = STATE_PLACE + (law / 8 + 1) * 8;
+        // The law's is in whole words, at least one: WORDS_OF in the program.
+        let part_place = STATE_PLACE + law.div_ceil(8).max(1) * 8;
         let memory = |place: usize, bytes: usize| value.get(place..place + bytes).unwrap_or_default().to_vec();
         Ok([memory(STATE_PLACE, law), memory(part_place, part)])
     }

@@ -1,13 +1,14 @@
 //! A law at the ends of connections: a congestion control of the kernel, and what brings its feedback back.
 
 mod live;
-mod recorder;
 mod unit;
 
 use std::fs::File;
+use std::io::Write;
 use std::os::fd::{AsFd, AsRawFd};
 use std::path::Path;
 
+use fadelab_laws::recorded::RecordedHead;
 use libbpf_rs::query::{MapInfo, MapInfoIter};
 use libbpf_rs::{Link, MapCore, MapFlags, MapHandle, MapType, Object, OpenObject};
 
@@ -16,10 +17,10 @@ use crate::attach::{self, Attached, Direction, FilterRecord};
 use crate::cgroup::cgroup_root;
 use crate::device::{Device, Framing};
 use crate::object::{LoadError, load};
+use crate::recorder::Recorder;
 use crate::turn::{self, Turn};
 
 pub use live::{CaState, FLOWS_NOTED_MAX, LiveFlow, flows, flows_n};
-pub use recorder::Recorder;
 pub use unit::{NAME_BYTES_MAX, Unit, default_name};
 
 /// The maps that others read while a law stays loaded without a process.
@@ -67,6 +68,14 @@ impl Sender {
     /// The loaded programs and maps.
     pub fn object(&self) -> &Object {
         &self.object
+    }
+
+    /// Begins to write the calls of a law that was compiled with `record` into a file.
+    ///
+    /// # Errors
+    /// When the law was not compiled so, or the file cannot be written.
+    pub fn recorder(&self, head: &RecordedHead, file: Box<dyn Write>) -> Result<Recorder, LoadError> {
+        Recorder::new(&self.object, head, file)
     }
 
     /// What is kept of a socket that has all of it, without what the kernel adds to each.

@@ -6,6 +6,15 @@ use fadelab_laws::{capacity, router};
 
 /// A law with a capacity part and their default parameters, for a kernel.
 pub fn compiled(law: &str, part: &str, kernel: Version) -> Vec<u8> {
+    of(law, part, kernel, false)
+}
+
+/// The same, to be recorded.
+pub fn compiled_to_record(law: &str, part: &str, kernel: Version) -> Vec<u8> {
+    of(law, part, kernel, true)
+}
+
+fn of(law: &str, part: &str, kernel: Version, record: bool) -> Vec<u8> {
     let law = router(law).expect("registered");
     let part = capacity(part).expect("registered");
     let recipe = Recipe {
@@ -14,6 +23,7 @@ pub fn compiled(law: &str, part: &str, kernel: Version) -> Vec<u8> {
         part,
         part_params: &part.default_params(),
         kernel,
+        record,
     };
     compile(&recipe).expect("it compiles")
 }

@@ -55,6 +55,11 @@ impl Recording {
         )))
     }
 
+    /// What comes next in the file.
+    pub(super) fn step(&mut self) -> Result<Step, Damage> {
+        self.reader.step()
+    }
+
     /// How messages name the file.
     pub fn shown(&self) -> &str {
         &self.shown
@@ -124,6 +129,8 @@ pub fn replay(mut recording: Recording, shown_max: usize) -> Result<Found, Failu
         match recording.reader.step() {
             Ok(Step::Call(call)) => again.call(&mut found, &mut replayer, &call)?,
             Ok(Step::Receipt(receipt)) => again.receipt(&mut found, &mut replayer, &receipt)?,
+            // A head without a router has none of these.
+            Ok(Step::Passage(_)) => {}
             Ok(Step::End { lost_n }) => {
                 found.lost_n = Some(lost_n);
                 return Ok(found);
@@ -169,10 +176,7 @@ pub struct History {
 pub fn history(mut recording: Recording, flow: Option<u64>) -> Result<History, Failure> {
     let law = recording.law()?;
     if law.watch().is_empty() {
-        return Err(Failure::Invalid(format!(
-            "--watch: law {} declares no values to watch; rows of LAW_WATCH_LIST in its header do",
-            law.name()
-        )));
+        return Err(no_watch(law.name()));
     }
     let mut asked = flow;
     let mut seen = BTreeSet::new();
@@ -180,7 +184,7 @@ pub fn history(mut recording: Recording, flow: Option<u64>) -> Result<History, F
     loop {
         let call = match recording.reader.step() {
             Ok(Step::Call(call)) => call,
-            Ok(Step::Receipt(_)) => continue,
+            Ok(Step::Receipt(_) | Step::Passage(_)) => continue,
             Ok(Step::End { .. }) => break,
             Err(damage) => return Err(Failure::Failed(format!("{}: damaged: {damage}", recording.shown))),
         };
@@ -210,6 +214,13 @@ pub fn history(mut recording: Recording, flow: Option<u64>) -> Result<History, F
             _ => format!("{}: the recording has no calls", recording.shown),
         })),
     }
+}
+
+/// Of a law whose values nobody can be shown.
+pub(super) fn no_watch(law: &str) -> Failure {
+    Failure::Invalid(format!(
+        "--watch: law {law} declares no values to watch; rows of LAW_WATCH_LIST in its header do"
+    ))
 }
 
 /// What calls are made again with.

@@ -8,7 +8,9 @@ use std::collections::BTreeMap;
 use std::fmt;
 use std::io::{self, BufRead, Read, Write};
 
-use super::{CallHead, END, HEAD_BYTES, RECORDED_VERSION, Receipt, Recorded, RecordedHead, SENDER};
+use super::{
+    CallHead, END, HEAD_BYTES, Passage, RECEIVER, RECORDED_VERSION, ROUTER, Receipt, Recorded, RecordedHead, SENDER,
+};
 
 /// What a first line begins with.
 const MARK: &[u8] = b"{\"fadelab_kernel_calls\":";
@@ -19,6 +21,8 @@ const NEW_FIELD: &str = "receiver_state_bytes";
 /// Most bytes of a first line, in which laws' texts are.
 const LINE_BYTES_MAX: u64 = 1 << 22;
 const SUM_BYTES: usize = 8;
+/// Where a call counts those that were lost before it.
+const LOST_AT: usize = 16;
 
 /// The checksum of all that was written so far. Of one changed word it is never the same: each step can be undone.
 #[derive(Clone, Copy, Debug)]
@@ -88,6 +92,17 @@ impl Writer {
         self.write(bytes)
     }
 
+    /// The number of a call among those of its instance, if it is one of a router's.
+    pub fn router_sequence(bytes: &[u8]) -> Option<u64> {
+        let head = CallHead::parse(bytes.get(..HEAD_BYTES)?);
+        (head.role == ROUTER).then_some(head.sequence)
+    }
+
+    /// Says in a call how many of those before it found no room.
+    pub fn tell_lost(bytes: &mut [u8], lost_n: u64) {
+        bytes[LOST_AT..LOST_AT + 8].copy_from_slice(&lost_n.to_ne_bytes());
+    }
+
     /// Calls that were written.
     pub fn calls_n(&self) -> u64 {
         self.calls_n
@@ -147,6 +162,8 @@ pub enum Step {
     Call(Recorded),
     /// A call of the receiver.
     Receipt(Receipt),
+    /// What a router's law did.
+    Passage(Passage),
     /// The end: so many calls found no room.
     End {
         /// How many.
@@ -154,10 +171,20 @@ pub enum Step {
     },
 }
 
-fn removed(calls_n: u64) -> String {
+/// Whose calls are counted together.
+fn counted(role: u32) -> &'static str {
+    match role {
+        RECEIVER => "its receiving end",
+        ROUTER => "its router",
+        _ => "its flow",
+    }
+}
+
+fn removed(role: u32, calls_n: u64) -> String {
+    let counted = counted(role);
     match calls_n {
-        1 => "a call of its flow was removed before it".to_owned(),
-        calls_n => format!("{calls_n} calls of its flow were removed before it"),
+        1 => format!("a call of {counted} was removed before it"),
+        calls_n => format!("{calls_n} calls of {counted} were removed before it"),
     }
 }
 
@@ -253,24 +280,16 @@ impl<R: BufRead> Reader<R> {
         self.check(&bytes, head)?;
         let step = match head.role {
             SENDER => Recorded::parse(&bytes).map(Step::Call),
-            _ => Receipt::parse(&bytes).map(Step::Receipt),
+            RECEIVER => Receipt::parse(&bytes).map(Step::Receipt),
+            _ => Passage::parse(&bytes, self.head.state_bytes).map(Step::Passage),
         };
-        let states = (call_bytes - self.states_bytes(head.role))..;
+        let memory_bytes = self.head.memory_bytes(head.role).unwrap_or(0);
+        let states = (call_bytes - 2 * memory_bytes)..;
         let step = step.ok_or_else(|| self.damage("it is no call of this law"))?;
         self.join(head, &bytes[states])?;
         self.calls_n += 1;
         self.byte += (call_bytes + SUM_BYTES) as u64;
         Ok(step)
-    }
-
-    /// Bytes of the two states of a call.
-    fn states_bytes(&self, role: u32) -> usize {
-        let receiver = self.head.receiver_state_bytes.unwrap_or(0);
-        2 * if role == SENDER {
-            self.head.state_bytes
-        } else {
-            receiver
-        }
     }
 
     fn end(&mut self, bytes: &[u8], head: CallHead) -> Result<Step, Damage> {
@@ -304,13 +323,14 @@ impl<R: BufRead> Reader<R> {
             return Ok(());
         }
         let last = self.chains.get(&(head.role, head.id)).map_or(0, |link| link.sequence);
+        let counted = counted(head.role);
         let why = match head.sequence {
             _ if head.function == END => "calls before it were removed, or it was changed".to_owned(),
             sequence if sequence != 0 && sequence <= last => {
-                format!("it is there twice or out of its place: number {sequence} of its flow, behind {last}")
+                format!("it is there twice or out of its place: number {sequence} of {counted}, behind {last}")
             }
             sequence if sequence > last + 1 && sequence - last < 1 << 40 => {
-                format!("calls before it were removed, or it was changed: number {sequence} of its flow, behind {last}")
+                format!("calls before it were removed, or it was changed: number {sequence} of {counted}, behind {last}")
             }
             _ => "it was changed, or calls of other flows before it were removed, doubled or swapped".to_owned(),
         };
@@ -329,10 +349,11 @@ impl<R: BufRead> Reader<R> {
                 let differs = last.is_some_and(|link| is_next && link.state_after != before);
                 differs.then(|| "its state is not the one after the call before it".to_owned())
             }
-            (Some(missing_n), Some(lost_n)) if missing_n > lost_n => Some(removed(missing_n - lost_n)),
+            (Some(missing_n), Some(lost_n)) if missing_n > lost_n => Some(removed(head.role, missing_n - lost_n)),
             (None, _) => Some(format!(
-                "it is there twice or out of its place: number {} of its flow, behind {sequence}",
-                head.sequence
+                "it is there twice or out of its place: number {} of {}, behind {sequence}",
+                head.sequence,
+                counted(head.role)
             )),
             _ => Some("it counts lost calls that are there".to_owned()),
         };

@@ -4,9 +4,10 @@ use std::fs;
 use std::io::BufWriter;
 use std::path::{Path, PathBuf};
 
+use fadelab_kernel::Recorder;
 use fadelab_kernel::device::Device;
 use fadelab_kernel::router::{Options, Router};
-use fadelab_kernel::sender::{Recorder, Sender};
+use fadelab_kernel::sender::Sender;
 
 use super::build::side_of;
 use super::spaces;
@@ -38,13 +39,13 @@ pub fn senders(plan: &Plan) -> Outcome<Vec<Sender>> {
 }
 
 /// Records the calls of the law that is to be recorded, into its port to the host.
-pub fn recorder<'a>(plan: &Plan, senders: &'a [Sender]) -> Outcome<Option<Recorder<'a>>> {
+pub fn recorder(plan: &Plan, senders: &[Sender]) -> Outcome<Option<Recorder>> {
     let mut laws = plan.senders.iter().zip(senders);
     let Some((head, sender)) = laws.find_map(|(law, sender)| Some((law.calls.as_ref()?, sender))) else {
         return Ok(None);
     };
     let port = BufWriter::with_capacity(1 << 16, boot::port(CALLS)?);
-    let recorder = Recorder::new(sender, head, Box::new(port));
+    let recorder = sender.recorder(head, Box::new(port));
     recorder.map(Some).map_err(failed("calls"))
 }
 

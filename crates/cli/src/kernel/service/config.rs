@@ -163,6 +163,7 @@ impl Routed {
             inside: self.inside.clone(),
             no_shape: !self.shape,
             sets: self.set.clone(),
+            record: None,
         }
     }
 }
