@@ -5,7 +5,7 @@ use std::path::PathBuf;
 
 use clap::{Args, Subcommand, ValueEnum};
 use fadelab_lab::{Failure, Job, Virtual};
-use fadelab_testbed::host_laws;
+use fadelab_testbed::{Recordings, host_laws};
 
 use crate::args::{ScenarioArgs, threads};
 use crate::progress::Terminal;
@@ -42,6 +42,9 @@ pub struct TestbedRunArgs {
     /// Write each call of the law into FILE, for fadelab replay; the scenario must amount to one run
     #[arg(long, value_name = "FILE")]
     pub record: Option<PathBuf>,
+    /// The same of the router's law of the first link that has one: what it makes of each packet, and its timers
+    #[arg(long, value_name = "FILE")]
+    pub record_router: Option<PathBuf>,
     /// Write the tables as CSV too, into the folder csv of the result
     #[arg(long)]
     pub csv: bool,
@@ -117,13 +120,18 @@ fn run_scenario(args: &TestbedRunArgs) -> Result<(), Failure> {
     let plan = show::plan(&args.scenario)?;
     let target = run::target(&args.scenario, args.out.as_deref());
     let mut ground = ground(&args.guest)?;
-    if args.record.is_some() && plan.runs.len() > 1 {
+    let recorded = [(&args.record, "--record"), (&args.record_router, "--record-router")];
+    let asked = recorded.into_iter().find(|(file, _)| file.is_some());
+    if let Some((_, option)) = asked.filter(|_| plan.runs.len() > 1) {
         return Err(Failure::Invalid(format!(
-            "--record: the scenario amounts to {} runs; choose one with --set flow.law=vcp --seeds 1",
+            "{option}: the scenario amounts to {} runs; choose one with --set flow.law=vcp --seeds 1",
             plan.runs.len()
         )));
     }
-    ground.calls.clone_from(&args.record);
+    ground.recordings = Recordings {
+        sender: args.record.clone(),
+        router: args.record_router.clone(),
+    };
     fadelab_lab::prepare(&plan, &target, &mut [&mut ground], &step)?;
     if !args.quiet {
         output::warn(&plan.warnings);

@@ -91,7 +91,9 @@ fn transferred(pair: &Pair, law: &'static Sender) -> (Params, Calls, u64) {
     let sender = loaded::Sender::load(&object, &pair.cgroup, &devices).expect("root");
     let head = RecordedHead::new(law, &unit.params, String::new());
     let written = Calls::default();
-    let mut recorder = sender.recorder(&head, Box::new(written.clone())).expect("compiled to be recorded");
+    let mut recorder = sender
+        .recorder(&head, Box::new(written.clone()))
+        .expect("compiled to be recorded");
     let _server = pair.start(&pair.receiver, "iperf3 -s -1");
     let client = format!("sh -c 'sleep 0.3; exec iperf3 -c 10.77.0.2 -n 5M -C {}'", unit.name);
     let mut client = pair.start(&pair.sender, &client);

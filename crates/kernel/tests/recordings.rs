@@ -30,7 +30,9 @@ fn a_full_ring_leaves_gaps_that_are_known_as_lost() {
     let sender = load(&unit, &pair);
     let head = RecordedHead::new(law, &unit.params, String::new());
     let written = Calls::default();
-    let mut recorder = sender.recorder(&head, Box::new(written.clone())).expect("compiled to be recorded");
+    let mut recorder = sender
+        .recorder(&head, Box::new(written.clone()))
+        .expect("compiled to be recorded");
     let _server = pair.start(&pair.receiver, "iperf3 -s -1");
     let client = format!("sh -c 'sleep 0.3; exec iperf3 -c 10.77.0.2 -t 60 -C {}'", unit.name);
     let _client = pair.start(&pair.sender, &client);

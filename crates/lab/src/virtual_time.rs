@@ -6,7 +6,7 @@ use fadelab_results::Guest;
 use fadelab_run::record::RunRecord;
 use fadelab_scenario::plan::{Plan, PlannedRun};
 use fadelab_testbed::image::{Kernel, Program};
-use fadelab_testbed::{Error, Image};
+use fadelab_testbed::{Error, Image, Recordings};
 
 use crate::Failure;
 use crate::ground::{self, Ground, NoRecord, Refusal};
@@ -19,8 +19,8 @@ pub struct Virtual {
     iperf3: bool,
     /// What in the program names the commit that it was built from, see [`Program`]; empty where nothing does.
     pub stamp: &'static [u8],
-    /// File for each call of the law; only a plan of one run can be recorded.
-    pub calls: Option<PathBuf>,
+    /// Files for what laws do; only a plan of one run can be recorded.
+    pub recordings: Recordings,
     image: Option<Image>,
 }
 
@@ -34,7 +34,7 @@ impl Virtual {
             program,
             iperf3,
             stamp: &[],
-            calls: None,
+            recordings: Recordings::default(),
             image: None,
         }
     }
@@ -85,10 +85,7 @@ impl Ground for Virtual {
         let Some(image) = &self.image else {
             return Err(NoRecord::Failed("the guest was not prepared".to_owned()));
         };
-        let done = match &self.calls {
-            Some(calls) => fadelab_testbed::run_recorded(&run.spec, image, calls, report),
-            None => fadelab_testbed::run(&run.spec, image, report),
-        };
+        let done = fadelab_testbed::run(&run.spec, image, &self.recordings, report);
         done.map_err(|error| match error {
             Error::Stopped => NoRecord::Stopped,
             error if error.is_invalid_input() => NoRecord::Refused(error.to_string()),

@@ -173,10 +173,7 @@ impl RouterHost {
             zone..memory.len() - zone
         };
         let [law, part] = &self.states;
-        [
-            &law[own(self.at.state, law)],
-            &part[own(self.at.part_state, part)],
-        ]
+        [&law[own(self.at.state, law)], &part[own(self.at.part_state, part)]]
     }
 
     /// Where the state of the law and that of the part lie.

@@ -94,6 +94,12 @@ pub enum Error {
         /// How many laws of fadelab's it has.
         count: usize,
     },
+    /// No router to record.
+    #[error(
+        "no link of the run has a router's law of fadelab's to record: choose one with --set flow.law=vcp, or leave \
+         --record-router out"
+    )]
+    NoRouterToRecord,
     /// What the guest was asked for went wrong inside.
     #[error("in the guest: {0}")]
     InGuest(String),
@@ -112,7 +118,10 @@ impl Error {
     pub fn is_invalid_input(&self) -> bool {
         matches!(
             self,
-            Self::NoCounterpart { .. } | Self::UnknownKernel { .. } | Self::NothingToRecord { .. }
+            Self::NoCounterpart { .. }
+                | Self::UnknownKernel { .. }
+                | Self::NothingToRecord { .. }
+                | Self::NoRouterToRecord
         )
     }
 }

@@ -34,7 +34,8 @@ pub const PLAN: &str = "/plan.json";
 
 /// Ports to the host.
 const MESSAGES: u32 = 1;
-const CALLS: u32 = 2;
+pub(crate) const CALLS: u32 = 2;
+pub(crate) const PASSAGES: u32 = 3;
 
 /// Folders that the guest needs for what it mounts.
 pub(crate) const FOLDERS: [&str; 5] = ["/proc", "/sys", "/dev", "/run", "/tmp"];
@@ -80,14 +81,14 @@ fn run(plan: &Plan, port: &mut Port) -> Outcome<RunRecord> {
     // They stay until the machine goes off: nobody needs to take them away.
     let senders = laws::senders(plan)?;
     let routers = laws::routers(plan)?;
-    let mut recorder = laws::recorder(plan, &senders)?;
+    let mut recorders = laws::recorders(plan, &senders, &routers)?;
     let record = traffic::run(plan, &spaces, (&senders, &routers), |time_ns| {
-        if let Some(recorder) = &mut recorder {
+        for recorder in &mut recorders {
             recorder.poll(Duration::ZERO).map_err(failed("calls"))?;
         }
         port.tell(&Message::Reached { time_ns })
     })?;
-    if let Some(recorder) = recorder {
+    for recorder in recorders {
         recorder.finish().map_err(failed("calls"))?;
     }
     Ok(record)

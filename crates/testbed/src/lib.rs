@@ -19,11 +19,14 @@ pub mod plan;
 mod translate;
 
 use std::fs::File;
-use std::path::Path;
+use std::path::PathBuf;
 
 use fadelab_laws::recorded::RecordedHead;
 use fadelab_run::record::RunRecord;
 use fadelab_run::spec::RunSpec;
+
+use objects::RECORDED_ROUTER;
+use plan::Discipline;
 
 pub use error::Error;
 pub use image::Image;
@@ -32,43 +35,72 @@ pub use translate::{RATE_BPS_MAX, check};
 /// Name of the ground in results.
 pub const GROUND: &str = "virtual";
 
+/// Files for what laws do, for `fadelab replay`.
+#[derive(Clone, Debug, Default)]
+pub struct Recordings {
+    /// For each call of the sender's law, and of its receiver's half.
+    pub sender: Option<PathBuf>,
+    /// For each packet that passes the router's law of the first link that has one, and each run of its timers.
+    pub router: Option<PathBuf>,
+}
+
 /// Runs a spec to its end in a guest. `report` is told the virtual time now and then, and says whether to go on.
 ///
 /// # Errors
-/// A spec that has no counterpart, a guest that does not boot, hangs or fails, or a stop that `report` asked for.
-pub fn run(spec: &RunSpec, image: &Image, report: impl FnMut(u64) -> bool) -> Result<RunRecord, Error> {
-    run_draft(translate::draft(spec)?, image, None, report)
-}
-
-/// As [`run`]; each call of the sender's law goes into the file `calls`, for `fadelab replay`.
-///
-/// # Errors
-/// As [`run`]; also where the flows have no law of fadelab's, or several, or the file cannot be written.
-pub fn run_recorded(
+/// A spec that has no counterpart, a guest that does not boot, hangs or fails, or a stop that `report` asked for; what
+/// is to be recorded and is not there, or of several senders' laws, and a file that cannot be written.
+pub fn run(
     spec: &RunSpec,
     image: &Image,
-    calls: &Path,
+    recordings: &Recordings,
     report: impl FnMut(u64) -> bool,
 ) -> Result<RunRecord, Error> {
     let mut draft = translate::draft(spec)?;
+    if let Some(file) = &recordings.sender {
+        record_sender(&mut draft, image)?;
+        File::create(file).map_err(Error::file("write", file))?;
+    }
+    if let Some(file) = &recordings.router {
+        record_router(&mut draft, image)?;
+        File::create(file).map_err(Error::file("write", file))?;
+    }
+    let objects = objects::compiled(&draft, image.version())?;
+    let mut plan = draft.plan;
+    plan.modules = image.modules().to_vec();
+    plan.iperf3 = image.has_iperf3();
+    machine::run(&plan, objects, image, recordings, report)
+}
+
+fn record_sender(draft: &mut translate::Draft<'_>, image: &Image) -> Result<(), Error> {
     let count = draft.plan.senders.len();
     let ([planned], [(law, params)]) = (draft.plan.senders.as_mut_slice(), draft.senders.as_slice()) else {
         return Err(Error::NothingToRecord { count });
     };
     planned.calls = Some(RecordedHead::new(law, params, image.package().to_owned()));
-    File::create(calls).map_err(Error::file("write", calls))?;
-    run_draft(draft, image, Some(calls), report)
+    Ok(())
 }
 
-fn run_draft(
-    draft: translate::Draft<'_>,
-    image: &Image,
-    calls: Option<&Path>,
-    report: impl FnMut(u64) -> bool,
-) -> Result<RunRecord, Error> {
-    let objects = objects::compiled(&draft, image.version())?;
-    let mut plan = draft.plan;
-    plan.modules = image.modules().to_vec();
-    plan.iperf3 = image.has_iperf3();
-    machine::run(&plan, objects, image, calls, report)
+/// Other links that have the same law keep the program that records nothing.
+fn record_router(draft: &mut translate::Draft<'_>, image: &Image) -> Result<(), Error> {
+    let ways = draft.plan.cables.iter_mut().flat_map(|cable| &mut cable.ways).flatten();
+    let with_law = ways.filter(|way| matches!(way.queue.discipline, Discipline::Law { .. }));
+    let first = with_law.min_by_key(|way| way.link).ok_or(Error::NoRouterToRecord)?;
+    let Discipline::Law { object, calls, .. } = &mut first.queue.discipline else {
+        unreachable!("it was chosen for its law")
+    };
+    let (_, router) = *draft
+        .routers
+        .iter()
+        .find(|(path, _)| path == object)
+        .expect("it is planned");
+    let head = RecordedHead::of_router(
+        (router.law, &router.params),
+        (router.capacity, &router.capacity_params),
+        &format!("link {}", first.link),
+        image.package().to_owned(),
+    );
+    *calls = Some(head);
+    RECORDED_ROUTER.clone_into(object);
+    draft.routers.push((RECORDED_ROUTER.to_owned(), router));
+    Ok(())
 }

@@ -15,10 +15,11 @@ use fadelab_run::record::RunRecord;
 use nix::sched::CpuSet;
 use nix::sys::memfd::{MFdFlags, memfd_create};
 
+use crate::guest::{self, CALLS, PASSAGES};
 use crate::image::{Image, QEMU, archive};
 use crate::message::Message;
 use crate::plan::Plan;
-use crate::{Error, guest};
+use crate::{Error, Recordings};
 
 /// A guest that has said nothing for so many seconds, by the wall clock, hangs. It speaks at each virtual second, which
 /// takes a few seconds at most, unless the machine is very slow: then `FADELAB_GUEST_SILENCE_S` says how long to wait.
@@ -65,10 +66,10 @@ pub fn run(
     plan: &Plan,
     objects: Vec<(String, Vec<u8>)>,
     image: &Image,
-    calls: Option<&Path>,
+    recordings: &Recordings,
     mut report: impl FnMut(u64) -> bool,
 ) -> Result<RunRecord, Error> {
-    let mut guest = Guest::start(plan, objects, image, calls)?;
+    let mut guest = Guest::start(plan, objects, image, recordings)?;
     let given = std::env::var("FADELAB_GUEST_SILENCE_S").ok();
     let silence_s_max = given.and_then(|text| text.parse().ok()).unwrap_or(SILENCE_S_MAX);
     let mut heard = Instant::now();
@@ -122,7 +123,12 @@ struct Guest {
 }
 
 impl Guest {
-    fn start(plan: &Plan, objects: Vec<(String, Vec<u8>)>, image: &Image, calls: Option<&Path>) -> Result<Self, Error> {
+    fn start(
+        plan: &Plan,
+        objects: Vec<(String, Vec<u8>)>,
+        image: &Image,
+        recordings: &Recordings,
+    ) -> Result<Self, Error> {
         let initrd = initrd(plan, objects, image)?;
         let console = in_memory("console")?;
         let messages = in_memory("messages")?;
@@ -130,8 +136,11 @@ impl Guest {
         turns.write_all(TURNS).map_err(Error::file("write", IN_MEMORY))?;
         let mut command = command(plan, image, &initrd, &console, &messages);
         command.env("LD_PRELOAD", inherited(&turns));
-        if let Some(calls) = calls {
-            record_calls(&mut command, calls);
+        let files = [(&recordings.sender, CALLS), (&recordings.router, PASSAGES)];
+        for (file, port) in files {
+            if let Some(file) = file {
+                record_calls(&mut command, file, port);
+            }
         }
         let qemu = command.spawn().map_err(|error| match error.kind() {
             std::io::ErrorKind::NotFound => Error::NoProgram {
@@ -288,11 +297,11 @@ fn command(plan: &Plan, image: &Image, initrd: &File, console: &File, messages: 
     command
 }
 
-/// A second port, for the calls of a law. A comma in QEMU's options is written twice.
-fn record_calls(command: &mut Command, file: &Path) {
+/// Another port, for the calls of a law. A comma in QEMU's options is written twice.
+fn record_calls(command: &mut Command, file: &Path, port: u32) {
     let file = file.display().to_string().replace(',', ",,");
-    command.args(["-chardev", &format!("file,id=calls,path={file}")]);
-    command.args(["-device", "virtserialport,chardev=calls"]);
+    command.args(["-chardev", &format!("file,id=calls{port},path={file}")]);
+    command.args(["-device", &format!("virtserialport,chardev=calls{port},nr={port}")]);
 }
 
 /// However we end, QEMU does not outlive us. Ctrl-C is ours to answer, so it has a session of its own. All its threads

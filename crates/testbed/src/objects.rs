@@ -7,6 +7,9 @@ use fadelab_kernel::sender::Unit;
 use crate::Error;
 use crate::translate::Draft;
 
+/// Path of the router's law that is recorded, if one is.
+pub const RECORDED_ROUTER: &str = "/objects/router_recorded.o";
+
 /// Compiles all laws of a draft for a kernel; gives the paths of the objects in the guest and their bytes.
 ///
 /// # Errors
@@ -29,7 +32,7 @@ pub fn compiled(draft: &Draft<'_>, version: Version) -> Result<Vec<(String, Vec<
             part: router.capacity,
             part_params: &router.capacity_params,
             kernel: version,
-            record: false,
+            record: path == RECORDED_ROUTER,
         };
         objects.push((path.clone(), compile(&recipe)?));
     }

@@ -152,6 +152,8 @@ pub enum Discipline {
         object: String,
         /// The memory of it, and that of its capacity part.
         memories: [Memory; 2],
+        /// The first line of the record of what it does, where that is recorded.
+        calls: Option<RecordedHead>,
     },
 }
 

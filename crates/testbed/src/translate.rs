@@ -312,6 +312,7 @@ fn queue<'a>(spec: &'a RunSpec, number: usize, routers: &mut Vec<(String, &'a Ro
                 memory(router.law.state_bytes(), router.law.watch()),
                 memory(router.capacity.state_bytes(), router.capacity.watch()),
             ],
+            calls: None,
         }
     };
     Ok(Queue { limit, discipline })

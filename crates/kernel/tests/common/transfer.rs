@@ -55,7 +55,9 @@ pub fn transfer_under(
     let tap = Tap::new(&pair.device(&pair.sender));
     let head = RecordedHead::new(unit.law, &unit.params, String::new());
     let written = Calls::default();
-    let mut recorder = sender.recorder(&head, Box::new(written.clone())).expect("compiled to be recorded");
+    let mut recorder = sender
+        .recorder(&head, Box::new(written.clone()))
+        .expect("compiled to be recorded");
     let _server = pair.start(&pair.receiver, "iperf3 -s -1");
     let mut client = pair.start(
         &pair.sender,

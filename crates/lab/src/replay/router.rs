@@ -1,9 +1,9 @@
 //! What a kernel recorded of a router's law, made again: every packet that passed it, and every run of its timers.
 
+use fadelab_laws::WatchInfo;
 use fadelab_laws::guard;
 use fadelab_laws::own;
 use fadelab_laws::recorded::{Damage, Passage, RouterHead, RouterLaws, Step};
-use fadelab_laws::WatchInfo;
 
 use super::kernel::Recording;
 use crate::Failure;

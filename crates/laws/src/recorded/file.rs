@@ -330,7 +330,9 @@ impl<R: BufRead> Reader<R> {
                 format!("it is there twice or out of its place: number {sequence} of {counted}, behind {last}")
             }
             sequence if sequence > last + 1 && sequence - last < 1 << 40 => {
-                format!("calls before it were removed, or it was changed: number {sequence} of {counted}, behind {last}")
+                format!(
+                    "calls before it were removed, or it was changed: number {sequence} of {counted}, behind {last}"
+                )
             }
             _ => "it was changed, or calls of other flows before it were removed, doubled or swapped".to_owned(),
         };

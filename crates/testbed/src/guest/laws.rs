@@ -1,17 +1,18 @@
 //! Laws of fadelab's in the guest's kernel: congestion controls of hosts, programs at the queues of routers.
 
 use std::fs;
-use std::io::BufWriter;
+use std::io::{BufWriter, Write};
 use std::path::{Path, PathBuf};
 
 use fadelab_kernel::Recorder;
 use fadelab_kernel::device::Device;
 use fadelab_kernel::router::{Options, Router};
 use fadelab_kernel::sender::Sender;
+use fadelab_laws::recorded::RecordedHead;
 
 use super::build::side_of;
 use super::spaces;
-use super::{CALLS, Outcome, boot, failed};
+use super::{CALLS, Outcome, PASSAGES, boot, failed};
 use crate::plan::{Discipline, Limit, Memory, Plan, Way};
 
 /// Every process of the guest is in it.
@@ -38,15 +39,25 @@ pub fn senders(plan: &Plan) -> Outcome<Vec<Sender>> {
     plan.senders.iter().map(load).collect()
 }
 
-/// Records the calls of the law that is to be recorded, into its port to the host.
-pub fn recorder(plan: &Plan, senders: &[Sender]) -> Outcome<Option<Recorder>> {
-    let mut laws = plan.senders.iter().zip(senders);
-    let Some((head, sender)) = laws.find_map(|(law, sender)| Some((law.calls.as_ref()?, sender))) else {
-        return Ok(None);
-    };
-    let port = BufWriter::with_capacity(1 << 16, boot::port(CALLS)?);
-    let recorder = sender.recorder(head, Box::new(port));
-    recorder.map(Some).map_err(failed("calls"))
+/// Records what laws do that are to be recorded, each into its port to the host.
+pub fn recorders(plan: &Plan, senders: &[Sender], routers: &[AtLink]) -> Outcome<Vec<Recorder>> {
+    let mut recorders = Vec::new();
+    for (law, sender) in plan.senders.iter().zip(senders) {
+        if let Some(head) = &law.calls {
+            recorders.push(sender.recorder(head, to_host(CALLS)?).map_err(failed("calls"))?);
+        }
+    }
+    for at_link in routers {
+        if let Some(head) = &at_link.calls {
+            let recorder = at_link.router.recorder(head, to_host(PASSAGES)?);
+            recorders.push(recorder.map_err(failed("calls"))?);
+        }
+    }
+    Ok(recorders)
+}
+
+fn to_host(port: u32) -> Outcome<Box<dyn Write>> {
+    Ok(Box::new(BufWriter::with_capacity(1 << 16, boot::port(port)?)))
 }
 
 /// A router's law at its device.
@@ -56,6 +67,8 @@ pub struct AtLink {
     pub router: Router,
     /// Its memory, and that of its capacity part.
     pub memories: [Memory; 2],
+    /// The first line of the record of what it does, where that is recorded.
+    calls: Option<RecordedHead>,
 }
 
 /// Loads the routers' laws. They stay as long as what is given back.
@@ -64,13 +77,20 @@ pub fn routers(plan: &Plan) -> Outcome<Vec<AtLink>> {
     for (number, cable) in plan.cables.iter().enumerate() {
         for (node, way) in cable.ends.iter().zip(&cable.ways) {
             let Some(way) = way else { continue };
-            if let Discipline::Law { name, object, memories } = &way.queue.discipline {
+            if let Discipline::Law {
+                name,
+                object,
+                memories,
+                calls,
+            } = &way.queue.discipline
+            {
                 let bytes = fs::read(object).map_err(failed(object))?;
                 let options = options(way, name, device(plan, *node, number));
                 routers.push(AtLink {
                     link: way.link,
                     router: Router::load(&bytes, options).map_err(failed(name))?,
                     memories: memories.clone(),
+                    calls: calls.clone(),
                 });
             }
         }
