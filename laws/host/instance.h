@@ -35,9 +35,10 @@ struct law_host_header {
 _Static_assert(sizeof(struct law_host_header) == 16, "two words, as in Rust");
 
 /*
- * What the simulator calls, and, with a packet as a kernel's program showed it, a replay (`meet`). `feedback` is a packet's LAW_FEEDBACK_BYTES_MAX bytes or NULL. Calls for packets give enum
- * law_host_fate, `due` the timers that want a random word each, `start` and `run_timers` when the next timer is due, in
- * nanoseconds, or LAW_TIMER_OFF, `classify` and `pick` a queue of the law's own, which the caller judges.
+ * What the simulator calls, and, with a packet as a kernel's program showed it, a replay (`meet`). `feedback` is a
+ * packet's LAW_FEEDBACK_BYTES_MAX bytes or NULL. Calls for packets give enum law_host_fate, `due` the timers that want
+ * a random word each, `start` and `run_timers` when the next timer is due, in nanoseconds, or LAW_TIMER_OFF, `classify`
+ * and `pick` a queue of the law's own, which the caller judges.
  */
 struct law_host_calls {
 	u64 (*start)(struct law_host_instance *at, const struct law_link *link);

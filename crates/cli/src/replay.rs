@@ -52,7 +52,7 @@ pub fn replay(args: &ReplayArgs) -> Result<(), Failure> {
     if args.watch {
         return Err(Failure::Invalid(format!(
             "--watch: {} has single calls; allowed is what `fadelab kernel load --record`, `fadelab kernel router \
-             --record` or `fadelab testbed run --record` wrote, and `fadelab explain RUN` shows those of a simulated run",
+             --record` or `fadelab testbed run --record` wrote; `fadelab explain RUN` shows those of a simulated run",
             args.file.display()
         )));
     }

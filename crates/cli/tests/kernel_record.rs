@@ -230,9 +230,9 @@ fn a_router_that_comes_to_something_else_is_told() {
 
 #[test]
 fn a_router_is_recorded_and_replayed() {
-    // Goal: VCP's router, RED and a law that a user brought, whose file changes meanwhile, are recorded at a device under
-    // a transfer and come to the same packets and memories again; what a law declares to be watched is shown, and what
-    // a cut file has is made again before it ends with status 1.
+    // Goal: VCP's router, RED and a law that a user brought, whose file changes meanwhile, are recorded at a device
+    // with a transfer and come to the same packets and memories again; what a law declares to be watched is shown, and
+    // what a cut file has is made again before it ends with status 1.
     if !possible() {
         return;
     }

@@ -33,9 +33,9 @@ struct passage_event {
 	u64 result; /* of a packet enum law_host_fate, otherwise when the next timer is due, us */
 	u32 random[LAW_TIMERS_MAX];
 	union {
-		struct law_link link;         /* PASSAGE_START */
-		struct law_packet packet[2];  /* PASSAGE_PACKET: before and after */
-		struct law_host_meter meter;  /* PASSAGE_TIMERS */
+		struct law_link link;        /* PASSAGE_START */
+		struct law_packet packet[2]; /* PASSAGE_PACKET: before and after */
+		struct law_host_meter meter; /* PASSAGE_TIMERS */
 	};
 };
 

@@ -166,8 +166,8 @@ fn another_law_comes_to_something_else() {
 
 #[test]
 fn a_full_ring_of_a_router_leaves_gaps_that_are_known_as_lost() {
-    // Goal: what finds no room because nobody takes from the ring is counted; the chain goes on behind the gap, and what
-    // is there agrees.
+    // Goal: what finds no room because nobody takes from the ring is counted; the chain goes on behind the gap, and
+    // what is there agrees.
     if !possible(&["clang"]) {
         return;
     }

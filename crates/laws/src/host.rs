@@ -106,7 +106,7 @@ impl RouterHost {
         // SAFETY: the host consists of integers only; all zeros is what law_host_start asks for.
         let host: abi::Host = unsafe { std::mem::zeroed() };
         let states = [law.new_state(), part.new_state()];
-        let mut begun = Self::with_memory((law, params), (part, part_params), host, states);
+        let mut begun = Self::with_memory((law, params), (part, part_params), &host, states);
         begun.start(link);
         begun
     }
@@ -118,7 +118,7 @@ impl RouterHost {
     pub(crate) fn with_memory(
         (law, params): (&'static Router, &Params),
         (part, part_params): (&'static Capacity, &Params),
-        host: abi::Host,
+        host: &abi::Host,
         [state, part_state]: [State; 2],
     ) -> Self {
         let table = law.host().expect("a law of the registry");
@@ -130,7 +130,7 @@ impl RouterHost {
         let (params, part_params) = (params.clone(), part_params.clone());
         let ((state, memory), (part_state, part_memory)) = (state.into_parts(), part_state.into_parts());
         let at = HostInstance {
-            host,
+            host: *host,
             random: [0; abi::TIMERS_MAX],
             state,
             params: law.values(&params),

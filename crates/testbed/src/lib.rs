@@ -99,7 +99,7 @@ fn record_router(draft: &mut translate::Draft<'_>, image: &Image) -> Result<(), 
         &format!("link {}", first.link),
         image.package().to_owned(),
     );
-    *calls = Some(head);
+    *calls = Some(Box::new(head));
     RECORDED_ROUTER.clone_into(object);
     draft.routers.push((RECORDED_ROUTER.to_owned(), router));
     Ok(())

@@ -153,7 +153,7 @@ pub enum Discipline {
         /// The memory of it, and that of its capacity part.
         memories: [Memory; 2],
         /// The first line of the record of what it does, where that is recorded.
-        calls: Option<RecordedHead>,
+        calls: Option<Box<RecordedHead>>,
     },
 }
 

@@ -82,7 +82,7 @@ pub fn router(args: &RouterArgs) -> Result<(), Failure> {
     let record = |file| Recording::begin(file, |out| router.recorder(&head, out));
     let mut recording = args.record.as_deref().map(record).transpose()?;
     output::note(&remarks(args, &router));
-    let ended = show(args, &head.law, &mut router, recording.as_mut(), &stop);
+    let ended = show(args, &head.law, &mut router, recording.as_mut(), stop);
     // No packet is on its way through the law any more when the recording ends.
     drop(router);
     let recorded = recording.map_or(Ok(()), Recording::end);

@@ -3,7 +3,7 @@
 use std::fmt::Debug;
 
 use super::{CallHead, HEAD_BYTES, RecordedHead, RouterHead};
-use crate::guard::{fields_of, read};
+use crate::guard::{fields_of, read, to_hex};
 use crate::host::RouterHost;
 use crate::{Capacity, Params, Router, abi};
 
@@ -160,8 +160,15 @@ impl Passage {
         let kept = [&self.after[HOST_BYTES..self.part_at], &self.after[self.part_at..]];
         for ((whose, kept), words) in ["law", "capacity part"].iter().zip(kept).zip(host.states()) {
             let here: Vec<u8> = words.iter().flat_map(|word| word.to_ne_bytes()).collect();
-            let place = here.iter().zip(kept).position(|(here, kept)| here != kept);
-            differences.extend(place.map(|place| format!("memory of the {whose}, from byte {place} on")));
+            let word = here.chunks(8).zip(kept.chunks(8)).position(|(here, kept)| here != kept);
+            differences.extend(word.map(|word| {
+                let shown = |memory: &[u8]| to_hex(memory.chunks(8).nth(word).unwrap_or_default());
+                let (kept, here) = (shown(kept), shown(&here));
+                format!(
+                    "memory of the {whose}, from byte {} on: {kept} in the kernel, {here} here",
+                    8 * word
+                )
+            }));
         }
         differences
     }
@@ -177,7 +184,7 @@ impl Passage {
         let mut host = RouterHost::with_memory(
             (laws.law, &laws.params),
             (laws.part, &laws.part_params),
-            read(&self.before[..HOST_BYTES]),
+            &read(&self.before[..HOST_BYTES]),
             states,
         );
         let (bytes, pkts) = self.queue;

@@ -68,7 +68,7 @@ pub struct AtLink {
     /// Its memory, and that of its capacity part.
     pub memories: [Memory; 2],
     /// The first line of the record of what it does, where that is recorded.
-    calls: Option<RecordedHead>,
+    calls: Option<Box<RecordedHead>>,
 }
 
 /// Loads the routers' laws. They stay as long as what is given back.
