@@ -4,7 +4,7 @@ use std::io::{Cursor, Write};
 use std::sync::{Arc, Mutex};
 
 use fadelab_laws::abi;
-use fadelab_laws::recorded::{Damage, Reader, RecordedHead, Refusal, Step, Writer};
+use fadelab_laws::recorded::{Damage, RECORDED_VERSION, Reader, RecordedHead, Refusal, Step, Writer};
 
 const HEAD: usize = 64;
 /// Head, event, two controls.
@@ -214,23 +214,47 @@ fn the_chain_of_an_instance_tells_what_was_lost_from_what_was_removed() {
 
 #[test]
 fn other_files_and_versions_are_told_apart_from_damage() {
-    // Goal: a recording of version 1 and one of a version to come are refused by their number, and what is no recording
-    // is left to others.
+    // Goal: a recording of version 1, one of the version before this and one of a version to come are refused by their
+    // number, and what is no recording is left to others.
     let refused = |bytes: &[u8]| Reader::new(Cursor::new(bytes.to_vec())).err();
     let old = br#"{"fadelab_kernel_calls":1,"law":"vcp","params":{},"state_bytes":8,"kernel":"6.1","laws":[]}"#;
     assert_eq!(refused(&[&old[..], b"\n"].concat()), Some(Refusal::Version(1)));
-    let memory = Memory::default();
-    let later = RecordedHead {
-        fadelab_kernel_calls: 3,
-        ..head()
-    };
-    Writer::new(&later, Box::new(memory.clone())).expect("memory");
-    assert_eq!(
-        refused(&memory.0.lock().expect("one thread")),
-        Some(Refusal::Version(3))
-    );
+    for version in [RECORDED_VERSION - 1, RECORDED_VERSION + 1] {
+        let memory = Memory::default();
+        let other = RecordedHead {
+            fadelab_kernel_calls: version,
+            ..head()
+        };
+        Writer::new(&other, Box::new(memory.clone())).expect("memory");
+        let refused = refused(&memory.0.lock().expect("one thread"));
+        assert_eq!(refused, Some(Refusal::Version(version)));
+    }
     for other in [&b""[..], b"\n", b"{\"fadelab_calls\":1}\n", b"hello", &[0xff; 4000]] {
         assert_eq!(refused(other), Some(Refusal::NotOne), "{other:?}");
+    }
+}
+
+#[test]
+fn a_file_has_calls_of_its_law_alone() {
+    // Goal: a call of a sender is none in a recording of a router, and the reverse: it is refused when it is written.
+    let (law, part) = (fadelab_laws::router("vcp"), fadelab_laws::capacity("configured"));
+    let (law, part) = (law.expect("registered"), part.expect("registered"));
+    let head_of_router = RecordedHead::of_router(
+        (law, &law.default_params()),
+        (part, &part.default_params()),
+        "eth0",
+        String::new(),
+    );
+    let router = head_of_router.router.clone().expect("of a router");
+    let memory_bytes = router.host_bytes + head_of_router.state_bytes + router.part_state_bytes;
+    let mut passage = begin([2, 1, 1, 0, 1, 168]);
+    passage.resize(HEAD + 168 + 2 * memory_bytes, 0);
+    let sender = call(1, 1, 0, [0, 0]);
+    for (head, own, other) in [(head(), &sender, &passage), (head_of_router, &passage, &sender)] {
+        let mut writer = Writer::new(&head, Box::new(Memory::default())).expect("memory");
+        writer.call(own).expect("a call of its law");
+        let refused = writer.call(other).expect_err("a call of another");
+        assert!(refused.to_string().contains("which the law has not"), "{refused}");
     }
 }
 
