@@ -3,7 +3,7 @@
  * Who may choose the law for a socket of theirs (setsockopt, TCP_CONGESTION). The kernel knows two kinds of congestion
  * control, those for everybody and those for CAP_NET_ADMIN, and a law of the second kind could not be chosen in a
  * namespace. So the law is for everybody, and this program, attached to the root of all cgroups, refuses others than
- * ALLOWED_USERS and processes of ALLOWED_GROUPS. What the operator chose, by the sysctl, a route or a socket that
+ * the allowed users and processes of the allowed groups. What the operator chose, by the sysctl, a route or a socket that
  * others inherit, does not come by here.
  */
 #ifndef FADELAB_CHOOSE_H
@@ -21,20 +21,33 @@
 /* Deeper than groups of systemd or of containers are. */
 #define CHOOSE_LEVELS_MAX 32
 
-static const u32 allowed_users[] = {ALLOWED_USERS};
-/* By their numbers, which the inodes of their folders are; 0, which is none's, last. */
-static const u64 allowed_groups[] = {ALLOWED_GROUPS 0};
+#define CHOOSE_MAX 64
+
+/* Who may, as the loader sets it. Groups by their numbers, which the inodes of their folders are. */
+struct allowed {
+	u32 everybody;
+	u32 users_n;
+	u32 users[CHOOSE_MAX];
+	u64 groups_n;
+	u64 groups[CHOOSE_MAX];
+};
+
+TO_BE_SET struct allowed allowed = {.everybody = 1};
 
 /* Whether the value names this law: up to its end, or to a zero byte. */
 ALWAYS_INLINE u32 choose_names_us(const struct bpf_sockopt *option)
 {
-	const char *name = option->optval;
-	const u32 bytes = sizeof(CC_NAME) - 1;
+	const char *name = option->optval, *ours = *SET(law_name);
 
-	for (u32 i = 0; i < bytes; i++)
-		if ((const void *)(name + i + 1) > option->optval_end || name[i] != CC_NAME[i])
+	for (u32 i = 0; i < CHOOSE_NAME_BYTES_MAX; i++) {
+		u32 ends = (const void *)(name + i + 1) > option->optval_end || !name[i];
+
+		if (ends || !ours[i])
+			return ends && !ours[i];
+		if (name[i] != ours[i])
 			return 0;
-	return bytes == CHOOSE_NAME_BYTES_MAX || (const void *)(name + bytes + 1) > option->optval_end || !name[bytes];
+	}
+	return 1;
 }
 
 /* Whether the process is in one of the groups, or in one below it. */
@@ -45,8 +58,8 @@ ALWAYS_INLINE u32 choose_is_in_group(void)
 
 		if (!group)
 			return 0;
-		for (u32 i = 0; i < sizeof(allowed_groups) / sizeof(allowed_groups[0]); i++)
-			if (allowed_groups[i] == group)
+		for (u32 i = 0; i < CHOOSE_MAX && i < SET(allowed)->groups_n; i++)
+			if (SET(allowed)->groups[i] == group)
 				return 1;
 	}
 	return 0;
@@ -60,8 +73,8 @@ SEC("cgroup/setsockopt") int choose_law(struct bpf_sockopt *option)
 		option->optlen = 0;
 	if (option->level != IPPROTO_TCP_LEVEL || option->optname != TCP_CONGESTION || !choose_names_us(option))
 		return CHOOSE_ALLOW;
-	for (u32 i = 0; i < sizeof(allowed_users) / sizeof(allowed_users[0]); i++)
-		if (allowed_users[i] == user)
+	for (u32 i = 0; i < CHOOSE_MAX && i < SET(allowed)->users_n; i++)
+		if (SET(allowed)->users[i] == user)
 			return CHOOSE_ALLOW;
 	return choose_is_in_group() ? CHOOSE_ALLOW : CHOOSE_REFUSE;
 }

@@ -312,7 +312,8 @@ struct tcp_congestion_ops control = {
 #endif
 	/* TCP_CONG_NON_RESTRICTED: without it a namespace cannot choose the law, and an attempt leaks a reference. */
 	.flags = 1,
-	.name = CC_NAME,
+	/* Until a name is set. */
+	.name = "fade_has_no_name",
 };
 
 #endif /* FADELAB_CONTROL_H */

@@ -352,8 +352,8 @@ ALWAYS_INLINE u32 is_ours(struct bpf_sock_ops *ops)
 		return 1;
 	if (bpf_getsockopt(ops, IPPROTO_TCP_LEVEL, TCP_CONGESTION, name, sizeof(name)))
 		return 0;
-	for (u32 i = 0; i < sizeof(CC_NAME); i++)
-		if (name[i] != CC_NAME[i])
+	for (u32 i = 0; i < LAW_NAME_BYTES && (!i || name[i - 1]); i++)
+		if (name[i] != (*SET(law_name))[i])
 			return 0;
 	return 1;
 }

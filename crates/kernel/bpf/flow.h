@@ -5,10 +5,10 @@
  * under the socket's lock, but for the codes that are noted before the socket is locked (feedback.h).
  *
  * The loader defines, per law: LAW_HEADER and LAW_SENDER (its table); LAW_RECEIVER where it has a receiver's half, and
- * RECEIVER_HEADER where that stands in another header; STATE_BYTES and ECHO_STATE_BYTES (their states); PARAMS (values
- * of the parameters, PARAMS_N of them); WIRE (enum law_wire), WIRE_HEADER and WIRE_TABLE_NAME (its codec) and
+ * RECEIVER_HEADER where that stands in another header; STATE_BYTES and ECHO_STATE_BYTES (their states); PARAMS (the
+ * defaults of the parameters, PARAMS_N of them); WIRE (enum law_wire), WIRE_HEADER and WIRE_TABLE_NAME (its codec) and
  * OPTION_BYTES (of the option); FEEDBACK_BYTES (on data) and ECHO_BYTES (on ACKs); CARRIES_FEEDBACK (1: packets carry
- * something of the law); CC_NAME (under which the kernel knows the law); KERNEL_VERSION (major * 100 + minor); RECORD
+ * something of the law); KERNEL_VERSION (major * 100 + minor); RECORD
  * (1: each call of the law is recorded).
  */
 #ifndef FADELAB_FLOW_H
@@ -17,15 +17,24 @@
 #include "call.h"
 #include "fixed.h"
 #include "host.h"
+#include "set.h"
 #include LAW_HEADER
 #ifdef RECEIVER_HEADER
 #include RECEIVER_HEADER
 #endif
 #include WIRE_HEADER
 
-static const struct {
+struct law_params {
 	u64 values[PARAMS_N > 0 ? PARAMS_N : 1];
-} law_params = {{PARAMS}};
+};
+
+TO_BE_SET struct law_params law_params = {{PARAMS}};
+
+/* Most bytes of a congestion control's name, and a zero byte (TCP_CA_NAME_MAX). */
+#define LAW_NAME_BYTES 16
+
+/* Under which the kernel knows the law; the structure that it registers has it, too (control.h). */
+TO_BE_SET char law_name[LAW_NAME_BYTES] = "";
 
 #define CODEC WIRE_TABLE_NAME
 

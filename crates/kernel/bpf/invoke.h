@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 /*
- * How a sender's functions are called: in place, so that the compiler sees through them; but not on old kernels where
- * calls are recorded. Their verifiers follow what is copied into a record through all paths of a law, and give up.
+ * How a sender's functions are called: in place, so that the compiler sees through them; but not for old kernels. Their
+ * verifiers follow each way through a law with all that was known before it and what is done behind it, and give up.
  * There each function is one of its own, which is verified once, for whatever it may be given.
  */
 #ifndef FADELAB_INVOKE_H
@@ -9,7 +9,7 @@
 
 #include "flow.h"
 
-#if RECORD && KERNEL_VERSION < 612
+#if KERNEL_VERSION < 612
 
 /* What a function that stands alone is given has a size by its type. */
 struct law_memory {
@@ -24,7 +24,7 @@ struct law_memory {
 #define APART_FUNCTION(hook, event, ...)                                                                               \
 	if (!m || !event || !control || !LAW_SENDER.hook)                                                                  \
 		return 0;                                                                                                      \
-	LAW_SENDER.hook(m->words, &law_params, __VA_ARGS__, control);                                                      \
+	LAW_SENDER.hook(m->words, SET(law_params), __VA_ARGS__, control);                                                  \
 	return 0
 
 APART apart_init(struct law_memory *m, const struct law_start *start, struct law_control *control)
@@ -70,7 +70,7 @@ APART apart_on_undo(struct law_memory *m, const struct law_ack *ack, u32 cause, 
 
 #else
 
-#define INVOKE(hook, ...) LAW_SENDER.hook(f->state, &law_params, __VA_ARGS__)
+#define INVOKE(hook, ...) LAW_SENDER.hook(f->state, SET(law_params), __VA_ARGS__)
 
 #endif
 

@@ -4,7 +4,7 @@
  * at its arrival and, at once, at its departure; a timer runs what the law does by time, so that an idle link ages.
  *
  * The unit is compiled with
- *   LAW_HEADER, LAW_TABLE_NAME, LAW_STATE_BYTES, LAW_PARAMS                 the law and its parameters
+ *   LAW_HEADER, LAW_TABLE_NAME, LAW_STATE_BYTES, LAW_PARAMS                 the law and the defaults of its parameters
  *   CAPACITY_HEADER, CAPACITY_TABLE_NAME, CAPACITY_STATE_BYTES, CAPACITY_PARAMS   the capacity part, its header where
  *                                it is not the law's
  *   WIRE, WIRE_HEADER, WIRE_TABLE_NAME   number of the law's wire, and its codec
@@ -25,6 +25,7 @@
 #include "part/option.h"
 #include "passage.h"
 #include "queue.h"
+#include "set.h"
 
 #define LAW_IS LAW_TABLE_NAME
 #define PART_IS CAPACITY_TABLE_NAME
@@ -82,8 +83,8 @@ struct {
 
 char router_license[] SEC("license") = "Dual BSD/GPL";
 
-static const u64 law_params[] = {LAW_PARAMS};
-static const u64 capacity_params[] = {CAPACITY_PARAMS};
+TO_BE_SET u64 law_params[] = {LAW_PARAMS};
+TO_BE_SET u64 capacity_params[] = {CAPACITY_PARAMS};
 static const struct law_format format = {
 	.size = sizeof(format),
 	.wire = WIRE,
@@ -105,10 +106,10 @@ ALWAYS_INLINE struct law_host_law router_law(struct router *r)
 	return (struct law_host_law){
 		.law = &LAW_IS,
 		.state = r->memory.state,
-		.params = law_params,
+		.params = SET(law_params),
 		.part = &PART_IS,
 		.part_state = r->memory.capacity_state,
-		.part_params = capacity_params,
+		.part_params = SET(capacity_params),
 	};
 }
 

@@ -6,6 +6,7 @@
  */
 #include "flow.h"
 
+#include "choose.h"
 #include "control.h"
 #include "record.h"
 
@@ -14,7 +15,4 @@ char law_license[] SEC("license") = "Dual BSD/GPL";
 #if CARRIES_FEEDBACK
 #include "feedback.h"
 #include "mark.h"
-#endif
-#ifdef ALLOWED_USERS
-#include "choose.h"
 #endif

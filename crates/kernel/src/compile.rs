@@ -30,6 +30,7 @@ const HEADERS: &[(&str, &str)] = &[
     ("passage.h", include_str!("../bpf/passage.h")),
     ("record.h", include_str!("../bpf/record.h")),
     ("ring.h", include_str!("../bpf/ring.h")),
+    ("set.h", include_str!("../bpf/set.h")),
 ];
 
 /// Folder of users' own laws, beside the headers of fadelab.

@@ -20,6 +20,7 @@ mod recorder;
 pub mod router;
 pub mod segments;
 pub mod sender;
+mod set;
 pub mod spaces;
 pub mod stack;
 pub mod store;

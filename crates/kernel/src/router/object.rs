@@ -4,6 +4,7 @@ use fadelab_laws::{Capacity, Codec, Params, Router, Sender, abi, receiver, sende
 
 use crate::Version;
 use crate::compile::{self, CompileError, law_header, values};
+use crate::set;
 
 /// The unit that all router laws share.
 const UNIT: &str = include_str!("../../bpf/router.bpf.c");
@@ -69,6 +70,14 @@ fn codec(wire: u32) -> Codec {
 /// # Errors
 /// See [`compile::object`].
 pub fn compile(recipe: &Recipe<'_>) -> Result<Vec<u8>, CompileError> {
+    let mut object = unset(recipe)?;
+    set::set_words(&mut object, "law_params", recipe.params.values());
+    set::set_words(&mut object, "capacity_params", recipe.part_params.values());
+    Ok(object)
+}
+
+/// The same with default parameters.
+fn unset(recipe: &Recipe<'_>) -> Result<Vec<u8>, CompileError> {
     let Recipe { law, part, .. } = recipe;
     let codec = codec(law.wire());
     let header = law_header("router", law.name());
@@ -79,10 +88,10 @@ pub fn compile(recipe: &Recipe<'_>) -> Result<Vec<u8>, CompileError> {
         ("LAW_HEADER", header),
         ("LAW_TABLE_NAME", format!("{}_router", law.name())),
         ("LAW_STATE_BYTES", law.state_bytes().to_string()),
-        ("LAW_PARAMS", list(recipe.params)),
+        ("LAW_PARAMS", list(&law.default_params())),
         ("CAPACITY_TABLE_NAME", format!("{}_capacity", part.name())),
         ("CAPACITY_STATE_BYTES", part.state_bytes().to_string()),
-        ("CAPACITY_PARAMS", list(recipe.part_params)),
+        ("CAPACITY_PARAMS", list(&part.default_params())),
         ("ECHO_BYTES", codec.format().echo_bytes.to_string()),
         ("DATA_BYTES", codec.format().data_bytes.to_string()),
         ("KERNEL_VERSION", recipe.kernel.number().to_string()),

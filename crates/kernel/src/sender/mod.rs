@@ -18,6 +18,7 @@ use crate::cgroup::cgroup_root;
 use crate::device::{Device, Framing};
 use crate::object::{LoadError, load};
 use crate::recorder::Recorder;
+use crate::set;
 use crate::turn::{self, Turn};
 
 pub use live::{CaState, FLOWS_NOTED_MAX, LiveFlow, flows, flows_n};
@@ -48,6 +49,7 @@ impl Sender {
     pub fn load(object: &[u8], cgroup: &Path, devices: &[Device]) -> Result<Self, LoadError> {
         // Of two that are loaded at the same time the second finds what the first shares.
         let turn = Turn::take().map_err(|error| LoadError::system(turn::FOLDER, &error))?;
+        let for_everybody = set::is_for_everybody(object);
         let object = load(object, |object| prepare(object, Version::running()))?;
         drop(turn);
         let mut loaded = Self {
@@ -57,7 +59,9 @@ impl Sender {
         };
         // The ends first: a congestion control is there for everybody as soon as it is registered.
         loaded.attach_cgroup(cgroup, &["feedback_ops", "feedback_note"])?;
-        loaded.attach_choice()?;
+        if !for_everybody {
+            loaded.attach_choice()?;
+        }
         for device in devices {
             loaded.attach_device(device)?;
         }

@@ -7,6 +7,7 @@ use super::live::FLOWS_NOTED_MAX;
 use crate::Version;
 use crate::cgroup::Group;
 use crate::compile::{self, CompileError, law_header, object, values};
+use crate::set;
 
 /// Most bytes of a congestion control's name (`TCP_CA_NAME_MAX` less the zero byte).
 pub const NAME_BYTES_MAX: usize = 15;
@@ -66,28 +67,33 @@ impl<'a> Unit<'a> {
     /// # Errors
     /// What the compiler says.
     pub fn compile(&self) -> Result<Vec<u8>, CompileError> {
+        let mut object = self.unset()?;
+        set::set_words(&mut object, "law_params", self.params.values());
+        set::set_name(&mut object, &self.name);
+        if let Some(users) = &self.allowed_users {
+            let groups: Vec<u64> = self.allowed_groups.iter().map(|group| group.id).collect();
+            set::set_allowed(&mut object, users, &groups);
+        }
+        Ok(object)
+    }
+
+    /// The same with default parameters, without a name and for everybody.
+    fn unset(&self) -> Result<Vec<u8>, CompileError> {
         let law = self.law;
         let codec = Codec::of(law, self.receiver).unwrap_or_else(|| Codec::new(Format::default()));
         let mut defines = vec![
             ("LAW_HEADER", law_header("sender", law.name())),
             ("LAW_SENDER", format!("{}_sender", law.name())),
             ("STATE_BYTES", law.state_bytes().to_string()),
-            ("PARAMS", values(&self.params)),
+            ("PARAMS", values(&law.default_params())),
             ("PARAMS_N", self.params.values().len().to_string()),
             ("FEEDBACK_BYTES", codec.format().data_bytes.to_string()),
             ("ECHO_BYTES", codec.format().echo_bytes.to_string()),
             ("CARRIES_FEEDBACK", u8::from(self.carries_feedback()).to_string()),
-            ("CC_NAME", format!("\"{}\"", self.name)),
             ("KERNEL_VERSION", self.version.number().to_string()),
             ("FLOWS_NOTED_MAX", FLOWS_NOTED_MAX.to_string()),
             ("RECORD", u8::from(self.record).to_string()),
         ];
-        if let Some(users) = &self.allowed_users {
-            let users: Vec<String> = users.iter().map(u32::to_string).collect();
-            let groups = self.allowed_groups.iter().map(|group| format!("{}ull, ", group.id));
-            defines.push(("ALLOWED_USERS", users.join(", ")));
-            defines.push(("ALLOWED_GROUPS", groups.collect()));
-        }
         defines.extend(compile::codec(&codec));
         let state_bytes = self.receiver.map_or(0, Receiver::state_bytes);
         defines.push(("ECHO_STATE_BYTES", state_bytes.to_string()));
