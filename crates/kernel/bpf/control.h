@@ -50,13 +50,19 @@ ALWAYS_INLINE void show(struct sock *sk, const struct tcp_sock *tp, struct flow 
 }
 
 /*
- * Linux 6.18 under load was seen to begin a reduction without running any of the hooks for it: a trace of them shows none
- * between two ACKs, and afterwards the kernel is in CWR and its ssthresh is what lay on the stack, an address of code.
- * The law was not asked, so its ssthresh holds.
+ * Linux 6.18 under load was seen to change its state without running the hooks for it: a trace of them shows none between
+ * two ACKs, and the ssthresh that it takes from a hook that did not run is what lay on the stack, an address of code. The
+ * law was not asked, so at the beginning of a reduction its ssthresh holds; an end is one, or the law would have no say.
  */
-ALWAYS_INLINE void make_up_for_hooks(const struct sock *sk, struct tcp_sock *tp, const struct flow *f)
+ALWAYS_INLINE void make_up_for_hooks(const struct sock *sk, struct tcp_sock *tp, struct flow *f)
 {
-	if (HOST_BITS((struct inet_connection_sock *)sk, icsk_ca_state) != f->ca_state)
+	u32 state = HOST_BITS((struct inet_connection_sock *)sk, icsk_ca_state);
+
+	if (state == f->ca_state)
+		return;
+	if (state <= LAW_CA_DISORDER)
+		f->ca_state = state;
+	else
 		tp->snd_ssthresh = f->ssthresh_pkts;
 }
 
@@ -210,8 +216,8 @@ SEC("struct_ops") void control_set_state(u64 *context)
 
 	if (!f)
 		return;
-	before = f->ca_state;
 	make_up_for_hooks(sk, tp, f);
+	before = f->ca_state;
 	observe(sk, tp, f, &ack);
 	control_of(tp, f, &control);
 	if (now == LAW_CA_LOSS)

@@ -10,7 +10,7 @@ use std::process::{Command, Output};
 use fadelab_laws::{Codec, Params, own};
 use thiserror::Error;
 
-use crate::compiled::{self, Source};
+use crate::{compiled, container};
 
 /// Headers that the units share, by the names under which they include them.
 const HEADERS: &[(&str, &str)] = &[
@@ -79,36 +79,80 @@ pub enum CompileError {
     },
 }
 
-/// Compiles a unit of C for BPF; `name` is that of its file in messages. `defines` are pairs of a macro and its
-/// value, the latter as C text. Headers of the laws are found by their paths below `laws/`, those of this crate by
-/// their names.
-///
-/// Gives the object file, ELF with BTF; for root the one of before, if nothing of this has changed.
-///
-/// # Errors
-/// No clang, no room for temporary files, or what the compiler says.
-pub fn object(name: &str, text: &str, defines: &[(&str, String)]) -> Result<Vec<u8>, CompileError> {
-    let mut source = Source::default();
-    let is_known = source.add_program(Path::new(clang()?.get_program()));
-    source.add((FLAGS, name, text, defines));
-    for (file, header) in own::headers().chain(HEADERS.iter().copied()) {
-        source.add((file, header));
-    }
-    for law in own::loaded() {
-        source.add((&law.source.name, &law.source.sha256));
-    }
-    let place = source.place();
-    if let Some(object) = compiled::get(&place).filter(|_| is_known) {
-        return Ok(object);
-    }
-    let object = afresh(name, text, defines)?;
-    if is_known {
-        compiled::put(&place, &object);
-    }
-    Ok(object)
+/// A unit of C for BPF. Headers of the laws are found by their paths below `laws/`, those of this crate by their names.
+pub struct Text {
+    /// Name of its file in messages.
+    pub name: &'static str,
+    pub text: &'static str,
+    /// Pairs of a macro and its value as C text.
+    pub defines: Vec<(&'static str, String)>,
 }
 
-/// The same by the compiler, whatever was compiled before.
+impl Text {
+    /// The object file, ELF with BTF: one that was brought in a container, for root the one of before if nothing of this
+    /// has changed, or a new one.
+    ///
+    /// # Errors
+    /// No clang, no room for temporary files, or what the compiler says.
+    pub fn object(&self) -> Result<Vec<u8>, CompileError> {
+        let mut source = self.source();
+        if let Some(object) = container::brought(&source.key()) {
+            return Ok(object);
+        }
+        let is_known = source.add_program(Path::new(clang()?.get_program()));
+        let place = source.place();
+        if let Some(object) = compiled::get(&place).filter(|_| is_known) {
+            return Ok(object);
+        }
+        let object = afresh(self.name, self.text, &self.defines)?;
+        if is_known {
+            compiled::put(&place, &object);
+        }
+        Ok(object)
+    }
+
+    /// By which the object is known in a container: all that it is made from, but for the compiler.
+    pub fn key(&self) -> String {
+        self.source().key()
+    }
+
+    fn source(&self) -> compiled::Source {
+        let mut source = compiled::Source::default();
+        for part in FLAGS.iter().chain([&self.name, &self.text]) {
+            source.add(part);
+        }
+        for (name, value) in &self.defines {
+            source.add(name);
+            source.add(value);
+        }
+        for (file, header) in own::headers().chain(HEADERS.iter().copied()) {
+            source.add(file);
+            source.add(header);
+        }
+        // Other laws that users brought are no part of it.
+        let is_named = |law: &&own::OwnLaw| {
+            let folder = format!("\"{OWN}/{}/", law.source.name);
+            self.defines.iter().any(|(_, value)| value.starts_with(&folder))
+        };
+        for law in own::loaded().into_iter().filter(is_named) {
+            source.add(&law.source.name);
+            source.add(&law.source.sha256);
+        }
+        source
+    }
+}
+
+/// By which builds of fadelab whose objects fit each other know each other.
+pub fn build() -> String {
+    let mut source = compiled::Source::default();
+    for (file, header) in own::headers().chain(HEADERS.iter().copied()) {
+        source.add(file);
+        source.add(header);
+    }
+    source.key()
+}
+
+/// An object by the compiler, whatever was compiled before.
 ///
 /// # Errors
 /// No clang, no room for temporary files, or what the compiler says.
@@ -254,6 +298,14 @@ fn errors_of(message: &str) -> String {
 mod tests {
     use super::*;
 
+    fn unit(text: &'static str, defines: &[(&'static str, String)]) -> Text {
+        Text {
+            name: "unit.bpf.c",
+            text,
+            defines: defines.to_vec(),
+        }
+    }
+
     #[test]
     fn a_message_keeps_its_errors_and_loses_the_rest() {
         // Goal: who reads a refusal sees what is wrong and where, not the warnings before it.
@@ -266,14 +318,10 @@ mod tests {
     #[test]
     fn a_unit_that_is_wrong_is_told_by_its_name_and_line() {
         // Goal: the place that a message names is the one in the text, not one in a temporary folder.
-        let Err(CompileError::DoesNotCompile { unit, message }) =
-            object("unit.bpf.c", "\nint f(void) { return y; }\n", &[])
+        let Err(CompileError::DoesNotCompile { unit, message }) = unit("\nint f(void) { return y; }\n", &[]).object()
         else {
             // Without a compiler there is nothing to test.
-            assert!(matches!(
-                object("unit.bpf.c", "", &[]),
-                Err(CompileError::NoClang { .. })
-            ));
+            assert!(matches!(unit("", &[]).object(), Err(CompileError::NoClang { .. })));
             return;
         };
         assert_eq!(unit, "unit.bpf.c");
@@ -288,7 +336,7 @@ mod tests {
             ("int f(int a) { return a * 0.5; }\n", true),
             ("int f(void) { return y; }\n", false),
         ] {
-            match object("unit.bpf.c", text, &[]) {
+            match unit(text, &[]).object() {
                 Err(CompileError::DoesNotCompile { message, .. }) => {
                     assert_eq!(
                         message.contains("compute in integers, with fixed.h"),
@@ -306,7 +354,7 @@ mod tests {
         // Goal: headers of both folders are there, and macros arrive as they were given.
         let text = "#include LAW_HEADER\n#include \"host.h\"\nint f(void) { return VALUE + sizeof(vcp_router); }\n";
         let defines = [("LAW_HEADER", "\"router/vcp.h\"".to_owned()), ("VALUE", "7".to_owned())];
-        match object("unit.bpf.c", text, &defines) {
+        match unit(text, &defines).object() {
             Ok(bytes) => assert_eq!(&bytes[..4], b"\x7fELF"),
             Err(error) => assert!(matches!(error, CompileError::NoClang { .. }), "{error}"),
         }

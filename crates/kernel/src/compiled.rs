@@ -4,12 +4,13 @@
 //! folder for root alone, since what is in it goes into the kernel.
 
 use std::fs::{self, DirBuilder};
-use std::hash::{DefaultHasher, Hash, Hasher};
 use std::io;
 use std::os::unix::fs::{DirBuilderExt, MetadataExt};
 use std::path::{Path, PathBuf};
 use std::process::id;
 use std::time::SystemTime;
+
+use sha2::{Digest, Sha256};
 
 use crate::process::is_root;
 use crate::turn::MODE;
@@ -20,13 +21,14 @@ const FOLDER: &str = "/var/cache/fadelab/compiled";
 const OBJECTS_MAX: usize = 64;
 
 /// What an object is made from, added up.
-#[derive(Default)]
-pub struct Source(DefaultHasher);
+#[derive(Clone, Default)]
+pub struct Source(Sha256);
 
 impl Source {
     /// Adds a part. Where it ends counts, too.
-    pub fn add(&mut self, part: impl Hash) {
-        part.hash(&mut self.0);
+    pub fn add(&mut self, part: &str) {
+        self.0.update((part.len() as u64).to_le_bytes());
+        self.0.update(part);
     }
 
     /// Adds a program: another version is another file. `false` where it cannot be told.
@@ -38,13 +40,19 @@ impl Source {
             let about = fs::metadata(&place).ok().filter(fs::Metadata::is_file)?;
             Some((place, about.len(), about.mtime(), about.mtime_nsec()))
         });
-        self.add(&about);
+        self.add(&format!("{about:?}"));
         about.is_some()
+    }
+
+    /// In hexadecimal digits, the same on every machine.
+    pub fn key(&self) -> String {
+        let sum = self.0.clone().finalize();
+        sum.iter().map(|byte| format!("{byte:02x}")).collect()
     }
 
     /// Where an object of this source is kept.
     pub fn place(&self) -> PathBuf {
-        Path::new(FOLDER).join(format!("{:016x}.o", self.0.finish()))
+        Path::new(FOLDER).join(self.key()).with_extension("o")
     }
 }
 

@@ -10,6 +10,7 @@ pub mod check;
 pub mod clean;
 pub mod compile;
 mod compiled;
+pub mod container;
 pub mod default;
 pub mod device;
 pub mod left;

@@ -34,7 +34,9 @@ pub fn set_name(object: &mut [u8], name: &str) {
     bytes[..name.len()].copy_from_slice(name.as_bytes());
     set(object, "law_name", &bytes);
     let control = place(object, CONTROL).expect("a congestion control has one");
-    let at = object[control.clone()].windows(NO_NAME.len()).position(|window| window == NO_NAME);
+    let at = object[control.clone()]
+        .windows(NO_NAME.len())
+        .position(|window| window == NO_NAME);
     let start = control.start + at.expect("it has no name yet");
     object[start..start + NO_NAME.len()].copy_from_slice(&bytes);
 }
@@ -44,7 +46,10 @@ pub fn set_name(object: &mut [u8], name: &str) {
 /// # Panics
 /// As [`set`]; there are at most [`ALLOWED_MAX`] of each.
 pub fn set_allowed(object: &mut [u8], users: &[u32], groups: &[u64]) {
-    assert!(users.len() <= ALLOWED_MAX && groups.len() <= ALLOWED_MAX, "room for {ALLOWED_MAX}");
+    assert!(
+        users.len() <= ALLOWED_MAX && groups.len() <= ALLOWED_MAX,
+        "room for {ALLOWED_MAX}"
+    );
     let mut bytes = Vec::new();
     for word in [0, users.len() as u32] {
         bytes.extend(word.to_ne_bytes());
@@ -64,7 +69,9 @@ pub fn is_for_everybody(object: &[u8]) -> bool {
 /// Where the constant is in the file.
 fn place(object: &[u8], name: &str) -> Option<std::ops::Range<usize>> {
     let file = object::File::parse(object).ok()?;
-    let symbol = file.symbols().find(|symbol| symbol.name() == Ok(name) && symbol.size() > 0)?;
+    let symbol = file
+        .symbols()
+        .find(|symbol| symbol.name() == Ok(name) && symbol.size() > 0)?;
     let section = file.section_by_index(symbol.section_index()?).ok()?;
     let start = (section.file_range()?.0 + symbol.address()) as usize;
     Some(start..start + symbol.size() as usize)

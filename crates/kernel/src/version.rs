@@ -20,6 +20,12 @@ impl Version {
     /// The oldest that is known to take the laws.
     pub const OLDEST: Self = Self::new(6, 1);
 
+    /// From which on senders' programs differ: `cong_control` is told more from 6.10 on, and from 6.12 on the verifier
+    /// takes laws in place (`bpf/invoke.h`).
+    pub const SENDER_SHAPES: [Self; 3] = [Self::OLDEST, Self::new(6, 10), Self::new(6, 12)];
+    /// From which on routers' programs differ: from 6.2 on they may look at the queue themselves (`bpf/queue.h`).
+    pub const ROUTER_SHAPES: [Self; 2] = [Self::OLDEST, Self::new(6, 2)];
+
     pub const fn new(major: u32, minor: u32) -> Self {
         Self { major, minor }
     }
@@ -34,6 +40,12 @@ impl Version {
         let mut numbers = release.split(|c: char| !c.is_ascii_digit());
         let mut number = || numbers.next()?.parse().ok();
         Some(Self::new(number()?, number()?))
+    }
+
+    /// The one of these whose programs this kernel takes.
+    pub fn shape(self, shapes: &[Self]) -> Self {
+        let known = shapes.iter().copied().filter(|shape| *shape <= self);
+        known.max().unwrap_or(Self::OLDEST)
     }
 
     /// As the programs take it: 6.12 is 612.

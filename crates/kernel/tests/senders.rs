@@ -200,7 +200,12 @@ fn what_is_larger_than_its_device_stays_unmarked() {
     run(&format!("ip -n {host} route add 10.77.0.2/32 dev aside src 10.77.0.1"));
     run(&format!("ip -n {host} neigh add 10.77.0.2 lladdr {address} dev aside"));
     let defines = [("IFINDEX", index.to_string())];
-    let object = compile::object("elsewhere.bpf.c", ELSEWHERE, &defines).expect("it compiles");
+    let text = compile::Text {
+        name: "elsewhere.bpf.c",
+        text: ELSEWHERE,
+        defines: defines.to_vec(),
+    };
+    let object = text.object().expect("it compiles");
     let object = load_object(&object, |_| Ok(())).expect("it loads");
     let aside = Device {
         name: "aside".to_owned(),

@@ -4,6 +4,7 @@
 use std::ffi::c_void;
 
 use crate::abi;
+use crate::described::{DescribedCapacity, described, infos, kept};
 use crate::law::{literal, parameters, watched, with_params};
 use crate::params::{ParamInfo, Params};
 use crate::state::State;
@@ -23,7 +24,8 @@ pub struct Capacity {
     flags: u32,
     init: Option<unsafe extern "C-unwind" fn(*mut c_void, *const c_void, *const abi::Link)>,
     estimate: Option<unsafe extern "C-unwind" fn(*mut c_void, *const c_void, *const abi::Interval, *mut abi::Estimate)>,
-    table: Table,
+    /// None of a part that nobody can call here.
+    table: Option<Table>,
 }
 
 /// The table as the header has it, for the host of a router's law.
@@ -66,13 +68,42 @@ impl Capacity {
             flags: table.flags,
             init: table.init,
             estimate: table.estimate,
-            table: Table(table),
+            table: Some(Table(table)),
         }
     }
 
     /// The table as the header has it.
     pub(crate) fn table(&self) -> &'static abi::CapacityTable {
-        self.table.0
+        self.table.as_ref().expect("a part that was compiled here").0
+    }
+
+    /// Without its functions.
+    pub(crate) fn description(&self) -> DescribedCapacity {
+        DescribedCapacity {
+            summary: self.summary.to_owned(),
+            params: described(&self.params),
+            state_bytes: self.state_bytes,
+            flags: self.flags,
+        }
+    }
+
+    /// From that: a part whose programs were compiled elsewhere, and which nobody can call here.
+    pub(crate) fn of_description(name: &str, header: &'static str, of: &DescribedCapacity) -> Self {
+        let params = infos(&of.params);
+        Self {
+            name: kept(name),
+            summary: kept(&of.summary),
+            header,
+            defaults: Params::defaults(&params),
+            params,
+            watch: Vec::new(),
+            state_bytes: of.state_bytes,
+            zone_bytes: 0,
+            flags: of.flags,
+            init: None,
+            estimate: None,
+            table: None,
+        }
     }
 
     /// Whether it gives a capacity, not only what is spare.

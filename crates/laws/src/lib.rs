@@ -17,6 +17,7 @@ pub mod abi;
 mod capacity;
 pub mod catalogue;
 mod codec;
+mod described;
 #[cfg(test)]
 mod fixed;
 mod gateway;
@@ -38,6 +39,7 @@ mod wire;
 
 pub use capacity::Capacity;
 pub use codec::{Codec, OPTION_BYTES_MAX};
+pub use described::Description;
 pub use gateway::Gateway;
 pub use host::{Fate, RouterHost, Shown};
 pub use params::{ParamError, ParamInfo, Params};

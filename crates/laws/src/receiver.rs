@@ -4,6 +4,7 @@
 use std::ffi::c_void;
 
 use crate::abi;
+use crate::described::{DescribedReceiver, kept};
 use crate::law::{common, literal};
 use crate::state::State;
 
@@ -45,6 +46,29 @@ impl Receiver {
             on_data: table.on_data,
             fill_ack: table.fill_ack,
             ack_written: table.ack_written,
+        }
+    }
+
+    /// Without its functions.
+    pub(crate) fn description(&self) -> DescribedReceiver {
+        DescribedReceiver {
+            state_bytes: self.state_bytes,
+            feedback_bytes: self.feedback_bytes,
+        }
+    }
+
+    /// From that: a half whose programs were compiled elsewhere, and which nobody can call here.
+    pub(crate) fn of_description(name: &str, header: &'static str, of: &DescribedReceiver) -> Self {
+        Self {
+            name: kept(name),
+            header,
+            state_bytes: of.state_bytes,
+            zone_bytes: 0,
+            feedback_bytes: of.feedback_bytes,
+            init: None,
+            on_data: None,
+            fill_ack: None,
+            ack_written: None,
         }
     }
 

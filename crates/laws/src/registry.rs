@@ -5,6 +5,7 @@ use std::sync::{LazyLock, PoisonError, RwLock};
 
 use crate::abi;
 use crate::capacity::Capacity;
+use crate::described::{Description, kept};
 use crate::gateway::Gateway;
 use crate::guard::{Export, HOST, Host, Tables};
 use crate::receiver::Receiver;
@@ -88,6 +89,23 @@ pub(crate) unsafe fn add(tables: &Tables, header: &'static str) {
     }
 }
 
+/// Makes laws known whose programs were compiled elsewhere.
+pub(crate) fn add_described(of: &Description, header: &'static str) {
+    let name = &of.name;
+    if let Some(of) = &of.sender {
+        append(&ALL_SENDERS, Sender::of_description(name, header, of));
+    }
+    if let Some(of) = &of.receiver {
+        append(&ALL_RECEIVERS, Receiver::of_description(name, header, of));
+    }
+    if let Some(of) = &of.router {
+        append(&ALL_ROUTERS, Router::of_description(name, header, of));
+    }
+    if let Some(of) = &of.capacity {
+        append(&ALL_CAPACITIES, Capacity::of_description(name, header, of));
+    }
+}
+
 /// What names of laws begin with that Linux brings itself.
 pub const LINUX_PREFIX: &str = "linux:";
 
@@ -103,11 +121,6 @@ pub fn add_host_router(name: &str, summary: &str) {
     if router(name).is_none() {
         append(&ALL_ROUTERS, Router::of_host(kept(name), kept(summary)));
     }
-}
-
-/// Laws live as long as the program.
-fn kept(text: &str) -> &'static str {
-    text.to_owned().leak()
 }
 
 /// Whether a built-in law of any role has that name.

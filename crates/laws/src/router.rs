@@ -4,6 +4,7 @@
 use std::ffi::c_void;
 
 use crate::abi;
+use crate::described::{DescribedRouter, described, infos, kept};
 use crate::law::{literal, parameters, watched, with_params};
 use crate::params::{ParamInfo, Params};
 use crate::state::State;
@@ -114,6 +115,37 @@ impl Router {
             classify: None,
             pick: None,
             host: None,
+        }
+    }
+
+    /// Without its functions.
+    pub(crate) fn description(&self) -> DescribedRouter {
+        DescribedRouter {
+            summary: self.summary.to_owned(),
+            params: described(&self.params),
+            state_bytes: self.state_bytes,
+            flags: self.flags,
+            wire: self.wire,
+            timers: self.timers,
+            control_timer: self.control_timer,
+            queues: self.queues,
+        }
+    }
+
+    /// From that: a law whose programs were compiled elsewhere, and which nobody can call here.
+    pub(crate) fn of_description(name: &str, header: &'static str, of: &DescribedRouter) -> Self {
+        let params = infos(&of.params);
+        Self {
+            header,
+            defaults: Params::defaults(&params),
+            params,
+            state_bytes: of.state_bytes,
+            flags: of.flags,
+            wire: of.wire,
+            timers: of.timers,
+            control_timer: of.control_timer,
+            queues: of.queues,
+            ..Self::of_host(kept(name), kept(&of.summary))
         }
     }
 

@@ -4,6 +4,7 @@
 use std::ffi::c_void;
 
 use crate::abi;
+use crate::described::{DescribedSender, described, infos, kept};
 use crate::law::{literal, parameters, watched, with_params};
 use crate::params::{ParamInfo, Params};
 use crate::state::State;
@@ -109,6 +110,37 @@ impl Sender {
             on_restart: None,
             on_lost: None,
             on_undo: None,
+        }
+    }
+
+    /// Without its functions.
+    pub(crate) fn description(&self) -> DescribedSender {
+        DescribedSender {
+            summary: self.summary.to_owned(),
+            router: self.router.map(str::to_owned),
+            params: described(&self.params),
+            state_bytes: self.state_bytes,
+            flags: self.flags,
+            wire: self.wire,
+            ecn_mode: self.ecn_mode,
+            feedback_bytes: self.feedback_bytes,
+        }
+    }
+
+    /// From that: a law whose programs were compiled elsewhere, and which nobody can call here.
+    pub(crate) fn of_description(name: &str, header: &'static str, of: &DescribedSender) -> Self {
+        let params = infos(&of.params);
+        Self {
+            header,
+            router: of.router.as_deref().map(kept),
+            defaults: Params::defaults(&params),
+            params,
+            state_bytes: of.state_bytes,
+            flags: of.flags,
+            wire: of.wire,
+            ecn_mode: of.ecn_mode,
+            feedback_bytes: of.feedback_bytes,
+            ..Self::of_host(kept(name), kept(&of.summary))
         }
     }
 

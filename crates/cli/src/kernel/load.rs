@@ -11,16 +11,17 @@ use fadelab_kernel::loading::{Loading, LoadingError, OFFLOADED_PKTS, opens_slowl
 use fadelab_kernel::sender::{Unit, default_name};
 use fadelab_kernel::spaces::described;
 use fadelab_kernel::store::{self, Entry};
-use fadelab_lab::{Failure, own_law, parameters};
+use fadelab_lab::{Failure, parameters};
 use nix::unistd::User;
 
+use super::build::law_named;
 use super::record;
 use crate::output;
 
 /// Arguments of `fadelab kernel load`.
 #[derive(Debug, Args)]
 pub struct LoadArgs {
-    /// A law by name (fadelab laws lists them), or a header of your own: ./mine.h
+    /// A law by name (fadelab laws lists them), a header of your own, ./mine.h, or what `fadelab kernel build` made
     pub law: String,
     /// Interfaces through which marked packets may leave, NAME or NETNS:NAME; nothing is marked elsewhere
     #[arg(long = "dev", value_name = "DEV", value_delimiter = ',')]
@@ -100,7 +101,7 @@ pub fn loading(args: &LoadArgs) -> Result<Loading<'static>, Failure> {
 /// # Errors
 /// A law, parameter or user that does not exist.
 pub(super) fn unit(args: &LoadArgs) -> Result<Unit<'static>, Failure> {
-    let law_name = own_law::named(&args.law, &|remark| output::warn(&[remark]))?;
+    let law_name = law_named(&args.law)?;
     let nothing = || Failure::Invalid(format!("{law_name} is no congestion control: there is nothing to load"));
     if law_name == "udp" {
         return Err(nothing());
@@ -108,7 +109,8 @@ pub(super) fn unit(args: &LoadArgs) -> Result<Unit<'static>, Failure> {
     if fadelab_laws::sender(&law_name).is_none() {
         let known: Vec<&str> = fadelab_laws::senders().iter().map(fadelab_laws::Sender::name).collect();
         return Err(Failure::Invalid(format!(
-            "no sender's law is called {law_name}; known are {}, and a header of your own, ./mine.h",
+            "no sender's law is called {law_name}; known are {}, a header of your own, \
+             ./mine.h, and a container, mine.fade",
             known.join(", ")
         )));
     }

@@ -1,5 +1,6 @@
 //! `fadelab kernel`: laws in the kernel of this machine.
 
+mod build;
 mod check;
 mod clean;
 mod list;
@@ -19,6 +20,8 @@ use nix::unistd::Uid;
 pub enum KernelCommand {
     /// Say what this machine can do, and what to do where it cannot
     Check(check::CheckArgs),
+    /// Compile a law for all kernels into one file, which is loaded where there is no compiler
+    Build(build::BuildArgs),
     /// Load a law: any socket can then choose it as its congestion control
     Load(load::LoadArgs),
     /// Take laws away
@@ -38,7 +41,7 @@ pub enum KernelCommand {
 /// # Errors
 /// What the machine cannot do, or what is not there.
 pub fn kernel(command: &KernelCommand) -> Result<(), Failure> {
-    if !matches!(command, KernelCommand::Check(_)) && !Uid::effective().is_root() {
+    if !matches!(command, KernelCommand::Check(_) | KernelCommand::Build(_)) && !Uid::effective().is_root() {
         return Err(Failure::Invalid(
             "what is in the kernel is root's alone, and you are not root: run it with sudo; `fadelab kernel check` \
              tells everybody more"
@@ -47,6 +50,7 @@ pub fn kernel(command: &KernelCommand) -> Result<(), Failure> {
     }
     match command {
         KernelCommand::Check(args) => check::check(args),
+        KernelCommand::Build(args) => build::build(args),
         KernelCommand::Load(args) => load::load(args),
         KernelCommand::Unload(args) => unload::unload(args),
         KernelCommand::List(args) => list::list(args),

@@ -12,12 +12,13 @@ use fadelab_kernel::device::Device;
 use fadelab_kernel::router::object::{self, Recipe};
 use fadelab_kernel::router::{self, Closed, Options, Router, RouterError};
 use fadelab_kernel::store;
-use fadelab_lab::{Failure, own_law, parameters};
+use fadelab_lab::{Failure, parameters};
 use fadelab_laws::abi;
 use fadelab_laws::recorded::RecordedHead;
 use fadelab_run::spec::RunSpec;
 use fadelab_scenario::unit::{Rate, Size, parse};
 
+use super::build::law_named;
 use super::record::{self, Recording};
 use super::view::{self, Seen};
 use crate::{interrupt, output};
@@ -31,7 +32,8 @@ pub struct RouterArgs {
     /// The device whose queue the law manages, NAME or NETNS:NAME
     #[arg(long, value_name = "DEV")]
     pub dev: String,
-    /// The router's law by name (fadelab laws --role router), or a header of your own: ./mine.h
+    /// The router's law by name (fadelab laws --role router), a header of your own, ./mine.h, or what `fadelab kernel
+    /// build` made
     #[arg(long)]
     pub law: String,
     /// What the link carries: "10 Mbit/s", or as tc writes it, 10mbit
@@ -225,7 +227,7 @@ fn closed(args: &RouterArgs) -> Result<Closed, Failure> {
 
 /// The router's law of that name or header.
 fn law_name(given: &str) -> Result<String, Failure> {
-    let name = own_law::named(given, &|remark| output::warn(&[remark]))?;
+    let name = law_named(given)?;
     if fadelab_laws::router(&name).is_some() {
         return Ok(name);
     }

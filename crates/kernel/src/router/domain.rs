@@ -10,7 +10,7 @@ use super::kept::Keep;
 use super::{RouterError, claim, tell_filter};
 use crate::Version;
 use crate::attach::{Attached, Direction, linked_at, to_device};
-use crate::compile::{self, CompileError};
+use crate::compile::{CompileError, Text};
 use crate::device::{Device, Framing, names, within};
 use crate::object::{self, LoadError};
 use crate::spaces;
@@ -41,9 +41,18 @@ pub struct Closed {
 /// The program at the edges. As a router's object it may be loaded on another machine.
 ///
 /// # Errors
-/// See [`compile::object`].
+/// See [`Text::object`].
 pub fn edge() -> Result<Vec<u8>, CompileError> {
-    compile::object("bleach.bpf.c", UNIT, &[])
+    edge_text().object()
+}
+
+/// What of it is compiled.
+pub(crate) fn edge_text() -> Text {
+    Text {
+        name: "bleach.bpf.c",
+        text: UNIT,
+        defines: Vec::new(),
+    }
 }
 
 /// What the edges saw.

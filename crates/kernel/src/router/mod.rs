@@ -34,6 +34,7 @@ use crate::spaces;
 pub use claim::{Claim, claims, leftovers, remove_leftovers};
 pub(crate) use claim::{clear_leftovers, remove_stray_shapers};
 pub use counters::Counters;
+pub(crate) use domain::edge_text;
 pub use domain::{Closed, EdgeCounters, edge, planned_edges};
 pub use kept::{Kept, left_edges};
 pub use program::{Outcome, Place, Program};

@@ -3,7 +3,7 @@
 use fadelab_laws::{Capacity, Codec, Params, Router, Sender, abi, receiver, senders};
 
 use crate::Version;
-use crate::compile::{self, CompileError, law_header, values};
+use crate::compile::{self, CompileError, Text, law_header, values};
 use crate::set;
 
 /// The unit that all router laws share.
@@ -68,16 +68,16 @@ fn codec(wire: u32) -> Codec {
 /// Compiles it. The bytes may be loaded on another machine whose kernel has that version.
 ///
 /// # Errors
-/// See [`compile::object`].
+/// See [`Text::object`].
 pub fn compile(recipe: &Recipe<'_>) -> Result<Vec<u8>, CompileError> {
-    let mut object = unset(recipe)?;
+    let mut object = text(recipe).object()?;
     set::set_words(&mut object, "law_params", recipe.params.values());
     set::set_words(&mut object, "capacity_params", recipe.part_params.values());
     Ok(object)
 }
 
-/// The same with default parameters.
-fn unset(recipe: &Recipe<'_>) -> Result<Vec<u8>, CompileError> {
+/// What is compiled: with default parameters.
+pub(crate) fn text(recipe: &Recipe<'_>) -> Text {
     let Recipe { law, part, .. } = recipe;
     let codec = codec(law.wire());
     let header = law_header("router", law.name());
@@ -94,7 +94,10 @@ fn unset(recipe: &Recipe<'_>) -> Result<Vec<u8>, CompileError> {
         ("CAPACITY_PARAMS", list(&part.default_params())),
         ("ECHO_BYTES", codec.format().echo_bytes.to_string()),
         ("DATA_BYTES", codec.format().data_bytes.to_string()),
-        ("KERNEL_VERSION", recipe.kernel.number().to_string()),
+        (
+            "KERNEL_VERSION",
+            recipe.kernel.shape(&Version::ROUTER_SHAPES).number().to_string(),
+        ),
         ("RECORD", u8::from(recipe.record).to_string()),
     ];
     // The one law with a load factor and a code in its state shows them.
@@ -107,8 +110,11 @@ fn unset(recipe: &Recipe<'_>) -> Result<Vec<u8>, CompileError> {
     ];
     let shown = shown.iter().filter(|_| law.name() == "vcp").cloned();
     let defines = defines.into_iter().chain(part_header);
-    let defines: Vec<_> = defines.chain(compile::codec(&codec)).chain(shown).collect();
-    compile::object("router.bpf.c", UNIT, &defines)
+    Text {
+        name: "router.bpf.c",
+        text: UNIT,
+        defines: defines.chain(compile::codec(&codec)).chain(shown).collect(),
+    }
 }
 
 /// Parameters as an initialiser list; a law without any gets one that nobody reads.

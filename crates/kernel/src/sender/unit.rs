@@ -6,7 +6,7 @@ use fadelab_laws::{Codec, Params, Receiver, Sender};
 use super::live::FLOWS_NOTED_MAX;
 use crate::Version;
 use crate::cgroup::Group;
-use crate::compile::{self, CompileError, law_header, object, values};
+use crate::compile::{self, CompileError, Text, law_header, values};
 use crate::set;
 
 /// Most bytes of a congestion control's name (`TCP_CA_NAME_MAX` less the zero byte).
@@ -67,7 +67,7 @@ impl<'a> Unit<'a> {
     /// # Errors
     /// What the compiler says.
     pub fn compile(&self) -> Result<Vec<u8>, CompileError> {
-        let mut object = self.unset()?;
+        let mut object = self.text().object()?;
         set::set_words(&mut object, "law_params", self.params.values());
         set::set_name(&mut object, &self.name);
         if let Some(users) = &self.allowed_users {
@@ -77,8 +77,8 @@ impl<'a> Unit<'a> {
         Ok(object)
     }
 
-    /// The same with default parameters, without a name and for everybody.
-    fn unset(&self) -> Result<Vec<u8>, CompileError> {
+    /// What is compiled: with default parameters, without a name and for everybody.
+    pub(crate) fn text(&self) -> Text {
         let law = self.law;
         let codec = Codec::of(law, self.receiver).unwrap_or_else(|| Codec::new(Format::default()));
         let mut defines = vec![
@@ -90,7 +90,10 @@ impl<'a> Unit<'a> {
             ("FEEDBACK_BYTES", codec.format().data_bytes.to_string()),
             ("ECHO_BYTES", codec.format().echo_bytes.to_string()),
             ("CARRIES_FEEDBACK", u8::from(self.carries_feedback()).to_string()),
-            ("KERNEL_VERSION", self.version.number().to_string()),
+            (
+                "KERNEL_VERSION",
+                self.version.shape(&Version::SENDER_SHAPES).number().to_string(),
+            ),
             ("FLOWS_NOTED_MAX", FLOWS_NOTED_MAX.to_string()),
             ("RECORD", u8::from(self.record).to_string()),
         ];
@@ -105,6 +108,10 @@ impl<'a> Unit<'a> {
             }
             defines.push(("LAW_RECEIVER", format!("{}_receiver", law.name())));
         }
-        object("sender.bpf.c", include_str!("../../bpf/sender.bpf.c"), &defines)
+        Text {
+            name: "sender.bpf.c",
+            text: include_str!("../../bpf/sender.bpf.c"),
+            defines,
+        }
     }
 }

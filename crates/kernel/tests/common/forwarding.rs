@@ -61,7 +61,12 @@ pub struct Counts {
 
 impl Counter {
     pub fn new(device: &Device) -> Self {
-        let bytes = compile::object("counter.bpf.c", COUNTER, &[]).expect("it compiles");
+        let text = compile::Text {
+            name: "counter.bpf.c",
+            text: COUNTER,
+            defines: Vec::new(),
+        };
+        let bytes = text.object().expect("it compiles");
         let object = load(&bytes, |_| Ok(())).expect("it loads");
         let program = object.progs().next().expect("one program");
         let attached = to_device(&program, device, Direction::Ingress).expect("the device is there");

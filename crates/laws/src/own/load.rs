@@ -3,12 +3,13 @@
 
 use std::error::Error;
 use std::path::Path;
-use std::sync::Mutex;
+use std::sync::{Mutex, MutexGuard};
 
 use libloading::os::unix::{Library, RTLD_LOCAL, RTLD_NOW};
 
 use super::compile::{Build, Compiled, compile, name_of, temporary, write_files};
 use super::{OwnLaw, OwnLawError, Source, check};
+use crate::described::Description;
 use crate::guard::{Export, HOST, Tables};
 use crate::registry;
 
@@ -41,6 +42,54 @@ pub fn load_text(source: &Source) -> Result<&'static OwnLaw, OwnLawError> {
     let path = Path::new(&source.name).with_extension("h");
     refuse_builtin(&name_of(&path)?, &path)?;
     register(compile_text(source, Build::Plain)?)
+}
+
+/// Registers a law whose programs were compiled elsewhere: it can be loaded into a kernel, and nobody can call it here.
+/// The same again is the same law.
+///
+/// # Errors
+/// A name that no law can have or one that is taken.
+pub fn describe(source: &Source, description: &Description) -> Result<&'static OwnLaw, OwnLawError> {
+    let path = Path::new(&source.name).with_extension("h");
+    refuse_builtin(&name_of(&path)?, &path)?;
+    let mut laws = known_laws(&source.path.display())?;
+    if let Some(known) = already(&laws, source)? {
+        return Ok(known);
+    }
+    let text = source.files.first().map_or("", |file| file.text.as_str());
+    registry::add_described(description, String::from(text).leak());
+    let has = [
+        (description.sender.is_some(), "sender"),
+        (description.receiver.is_some(), "receiver"),
+        (description.router.is_some(), "router"),
+        (description.capacity.is_some(), "capacity"),
+    ];
+    let law: &'static OwnLaw = Box::leak(Box::new(OwnLaw {
+        source: source.clone(),
+        roles: has.iter().filter(|(has, _)| *has).map(|(_, role)| *role).collect(),
+        warnings: String::new(),
+    }));
+    laws.push(law);
+    Ok(law)
+}
+
+fn known_laws(shown: &impl std::fmt::Display) -> Result<MutexGuard<'static, Vec<&'static OwnLaw>>, OwnLawError> {
+    LOADED
+        .lock()
+        .map_err(|_| OwnLawError::unusable(shown, "an earlier law failed to load"))
+}
+
+/// The law of that name that was brought before, if it has the same text.
+fn already(laws: &[&'static OwnLaw], source: &Source) -> Result<Option<&'static OwnLaw>, OwnLawError> {
+    match laws.iter().find(|law| law.source.name == source.name) {
+        Some(known) if known.source.sha256 == source.sha256 => Ok(Some(known)),
+        Some(known) => {
+            let given = known.source.path.display();
+            let why = format!("the law {} is already given by {given}", known.source.name);
+            Err(OwnLawError::unusable(source.path.display(), why))
+        }
+        None => Ok(None),
+    }
 }
 
 fn compile_text(source: &Source, build: Build) -> Result<Compiled, OwnLawError> {
@@ -78,19 +127,9 @@ fn refuse_builtin(name: &str, path: &Path) -> Result<(), OwnLawError> {
 
 fn register(compiled: Compiled) -> Result<&'static OwnLaw, OwnLawError> {
     let shown = compiled.source.path.display().to_string();
-    let mut laws = LOADED
-        .lock()
-        .map_err(|_| OwnLawError::unusable(&shown, "an earlier law failed to load"))?;
-    if let Some(known) = laws.iter().find(|law| law.source.name == compiled.source.name) {
-        if known.source.sha256 == compiled.source.sha256 {
-            return Ok(known);
-        }
-        let why = format!(
-            "the law {} is already given by {}",
-            known.source.name,
-            known.source.path.display()
-        );
-        return Err(OwnLawError::unusable(&shown, why));
+    let mut laws = known_laws(&shown)?;
+    if let Some(known) = already(&laws, &compiled.source)? {
+        return Ok(known);
     }
     let tables = open(&compiled)?;
     // SAFETY: open() gives the tables of a law compiled against this law.h.

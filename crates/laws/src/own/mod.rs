@@ -12,7 +12,7 @@ mod symbols;
 
 pub use crate::source::{Source, SourceFile};
 pub use compile::{check_name, headers, read_again, temporary};
-pub use load::{load, load_text, loaded};
+pub use load::{describe, load, load_text, loaded};
 pub use skeleton::skeleton;
 
 pub(crate) use load::explained;
