@@ -94,3 +94,25 @@ fn a_package_leaves_laws_at_an_upgrade_and_takes_them_along() {
     assert!(said(&kept).contains("goes with the next boot"), "{}", said(&kept));
     assert!(with(&broken, &format!("{prerm} upgrade 2\n")).status.success());
 }
+
+#[test]
+fn a_package_brings_the_programs_of_its_laws() {
+    // Goal: the unpacked command loads a law on a machine without a compiler.
+    let has_tools = Command::new("dpkg-shlibdeps").arg("--version").output().is_ok();
+    if !possible() || !has_tools {
+        eprintln!("skipped: dpkg-dev is missing, or no law can be loaded here");
+        return;
+    }
+    let scratch = Scratch::new();
+    let root = unpacked(&scratch);
+    let name = unique("flp");
+    let installed = |arguments: &[&str]| {
+        let mut command = Command::new(root.join("usr/bin/fadelab"));
+        command.args(arguments).env("FADELAB_CLANG", "/nonexistent");
+        command.output().expect("it runs")
+    };
+    let output = installed(&["kernel", "load", "xcp", "--as", &name]);
+    assert!(output.status.success() && is_registered(&name), "{}", said(&output));
+    let output = installed(&["kernel", "unload", &name]);
+    assert!(output.status.success(), "{}", said(&output));
+}

@@ -240,7 +240,7 @@ fn tools() -> Item {
 fn trial() -> Item {
     let what = "trial";
     let failed = |found: String, remedy: &str| Item::new(Standing::Missing, what, found, remedy);
-    let (Some(law), Some(version)) = (fadelab_laws::sender("reno"), Version::running()) else {
+    let (Some(law), Some(version)) = (fadelab_laws::sender("reno"), Version::of_hooks()) else {
         return failed("the law reno is not built in".to_owned(), "");
     };
     let object = match Unit::new(law, version).compile() {

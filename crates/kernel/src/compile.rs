@@ -58,7 +58,10 @@ const LINES_MAX: usize = 24;
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 pub enum CompileError {
     /// There is no clang, or it cannot be run.
-    #[error("no clang for BPF: {why}; install it (Debian: apt-get install clang) or name it in FADELAB_CLANG")]
+    #[error(
+        "no clang for BPF: {why}; install it (Debian: apt-get install clang) or name it in FADELAB_CLANG, or load what \
+         `fadelab kernel build` made on another machine"
+    )]
     NoClang {
         /// What was tried.
         why: String,

@@ -17,8 +17,8 @@ use crate::turn::MODE;
 
 const FOLDER: &str = "/var/cache/fadelab/compiled";
 
-/// More than laws and routers of any service; the oldest go.
-const OBJECTS_MAX: usize = 64;
+/// More than laws and routers of any service, and than a package has; the oldest go.
+const OBJECTS_MAX: usize = 256;
 
 /// What an object is made from, added up.
 #[derive(Clone, Default)]

@@ -9,7 +9,9 @@ use std::collections::BTreeMap;
 use std::fs;
 use std::io::{Read, Write};
 use std::path::Path;
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Mutex, Once, PoisonError};
+use std::thread;
 
 use fadelab_laws::own::{self, Source};
 use fadelab_laws::{Capacity, Description, Params, capacities, router, sender};
@@ -112,11 +114,9 @@ pub fn make(name: &str) -> Result<Made, ContainerError> {
     }
     texts.push(("edges of the closed domain".to_owned(), edge_text()));
     let (mut packed, mut objects) = (Vec::new(), Vec::new());
-    for (what, text) in texts {
-        let object = text.object()?;
-        let object = compressed(&object);
+    for ((what, text), object) in texts.iter().zip(compiled(&texts)?) {
         packed.push(Packed {
-            what,
+            what: what.clone(),
             key: text.key(),
             bytes: object.len(),
         });
@@ -142,6 +142,30 @@ pub fn make(name: &str) -> Result<Made, ContainerError> {
         routers: head.law.router.is_some(),
         objects: head.objects.into_iter().map(|object| object.what).collect(),
     })
+}
+
+/// All of them, compressed, as many at a time as there are processors.
+fn compiled(texts: &[(String, Text)]) -> Result<Vec<Vec<u8>>, CompileError> {
+    let threads = thread::available_parallelism().map_or(1, usize::from);
+    let next = AtomicUsize::new(0);
+    let work = || {
+        let mut done = Vec::new();
+        while let Some((at, (_, text))) =
+            Some(next.fetch_add(1, Ordering::Relaxed)).and_then(|at| Some((at, texts.get(at)?)))
+        {
+            done.push((at, text.object().map(|object| compressed(&object))));
+        }
+        done
+    };
+    let mut all: Vec<(usize, Result<Vec<u8>, CompileError>)> = thread::scope(|scope| {
+        let workers: Vec<_> = (0..threads).map(|_| scope.spawn(work)).collect();
+        workers
+            .into_iter()
+            .flat_map(|worker| worker.join().expect("it compiles or says why not"))
+            .collect()
+    });
+    all.sort_by_key(|(at, _)| *at);
+    all.into_iter().map(|(_, object)| object).collect()
 }
 
 /// Memory takes what is written to it.

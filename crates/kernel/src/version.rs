@@ -3,6 +3,8 @@
 use std::fmt;
 use std::fs;
 
+use libbpf_rs::btf::types::{Func, FuncProto, Ptr, Struct};
+use libbpf_rs::btf::{Btf, ReferencesType};
 use serde::{Deserialize, Serialize};
 
 /// Version of a kernel.
@@ -35,6 +37,29 @@ impl Version {
         Self::parse(&fs::read_to_string("/proc/sys/kernel/osrelease").ok()?)
     }
 
+    /// The one whose hooks the running kernel has, by its own type data: some bring those of a later release. Where it
+    /// tells nothing, its release.
+    pub fn of_hooks() -> Option<Self> {
+        let release = Self::running()?;
+        let Ok(types) = Btf::from_vmlinux() else {
+            return Some(release);
+        };
+        Some(release.with_hooks(arguments_of_acks(&types), has_contexts(&types)))
+    }
+
+    /// This release, with what its hook for ACKs is told and whether programs may look at a packet's structure.
+    fn with_hooks(self, arguments: Option<usize>, has_contexts: bool) -> Self {
+        const TOLD_MORE: Version = Version::new(6, 10);
+        const CONTEXTS: Version = Version::new(6, 2);
+        match arguments {
+            Some(4..) if self < TOLD_MORE => TOLD_MORE,
+            Some(..4) if self >= TOLD_MORE => Self::new(6, 9),
+            None | Some(_) if !has_contexts && self >= CONTEXTS && self < TOLD_MORE => Self::OLDEST,
+            _ if has_contexts => self.max(CONTEXTS),
+            _ => self,
+        }
+    }
+
     /// The beginning of a release, such as `6.12.43+deb12-cloud-amd64`.
     pub fn parse(release: &str) -> Option<Self> {
         let mut numbers = release.split(|c: char| !c.is_ascii_digit());
@@ -60,6 +85,22 @@ impl fmt::Display for Version {
     }
 }
 
+/// How many arguments the hook for ACKs has: two before 6.10.
+fn arguments_of_acks(types: &Btf<'_>) -> Option<usize> {
+    let hooks: Struct<'_> = types.type_by_name("tcp_congestion_ops")?;
+    let hook = hooks
+        .iter()
+        .find(|member| member.name.is_some_and(|name| name == "cong_control"))?;
+    let pointer: Ptr<'_> = types.type_by_id(hook.ty)?;
+    let function: FuncProto<'_> = pointer.referenced_type().try_into().ok()?;
+    Some(function.len())
+}
+
+/// Whether programs of traffic control may look at the kernel's structures of a packet.
+fn has_contexts(types: &Btf<'_>) -> bool {
+    types.type_by_name::<Func<'_>>("bpf_cast_to_kern_ctx").is_some()
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -72,5 +113,36 @@ mod tests {
         assert_eq!(Version::parse("linux"), None);
         assert!(Version::new(6, 12) > Version::LINKS);
         assert_eq!(Version::new(6, 12).number(), 612);
+    }
+
+    #[test]
+    fn hooks_tell_more_than_a_release_s_number() {
+        // Goal: a kernel with hooks of a later release gets the programs for these, one without them those before, and
+        // where the types say what the number does, or nothing, the number holds; so it does for the running kernel.
+        let of = |release, arguments, has_contexts| Version::with_hooks(release, arguments, has_contexts);
+        let [old, middle, new] = [Version::new(6, 1), Version::new(6, 6), Version::new(6, 18)];
+        assert_eq!(of(old, Some(2), false), old);
+        assert_eq!(of(middle, Some(2), true), middle);
+        assert_eq!(of(new, Some(4), true), new);
+        assert_eq!(of(middle, Some(4), true), Version::new(6, 10), "brought back");
+        assert_eq!(of(new, Some(2), true), Version::new(6, 9), "left out");
+        assert_eq!(of(old, Some(2), true), Version::new(6, 2));
+        assert_eq!(of(middle, Some(2), false), old);
+        assert_eq!(of(new, None, true), new);
+        if Version::running().is_some_and(|running| running >= Version::OLDEST) && Btf::from_vmlinux().is_ok() {
+            assert_eq!(Version::of_hooks(), Version::running());
+        }
+    }
+
+    #[test]
+    fn a_kernel_takes_the_newest_shape_that_is_not_newer() {
+        // Goal: programs are compiled for the releases from which on they differ, and for no other.
+        let shape = |version: Version| version.shape(&Version::SENDER_SHAPES);
+        assert_eq!(shape(Version::new(6, 1)), Version::OLDEST);
+        assert_eq!(shape(Version::new(6, 9)), Version::OLDEST);
+        assert_eq!(shape(Version::new(6, 10)), Version::new(6, 10));
+        assert_eq!(shape(Version::new(6, 11)), Version::new(6, 10));
+        assert_eq!(shape(Version::new(7, 3)), Version::new(6, 12));
+        assert_eq!(Version::new(6, 12).shape(&Version::ROUTER_SHAPES), Version::new(6, 2));
     }
 }

@@ -118,7 +118,7 @@ pub(super) fn unit(args: &LoadArgs) -> Result<Unit<'static>, Failure> {
     let flow = &run.spec.flows[0];
     let law = flow.sender.ok_or_else(nothing)?;
     let version =
-        Version::running().ok_or_else(|| Failure::Failed("the kernel's version cannot be read".to_owned()))?;
+        Version::of_hooks().ok_or_else(|| Failure::Failed("the kernel's version cannot be read".to_owned()))?;
     Ok(Unit {
         params: flow.params.clone(),
         name: args.name.clone().unwrap_or_else(|| default_name(&law_name)),

@@ -186,7 +186,7 @@ fn prepared(args: &RouterArgs, spec: &RunSpec) -> Result<Prepared, Failure> {
             link.law.name()
         )));
     }
-    let kernel = Version::running();
+    let kernel = Version::of_hooks();
     let kernel = kernel.ok_or_else(|| Failure::Failed("the kernel's version cannot be read".to_owned()))?;
     let recipe = Recipe {
         law: link.law,
