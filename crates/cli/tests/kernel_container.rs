@@ -175,8 +175,8 @@ fn of_another_build(bytes: &[u8]) -> Vec<u8> {
 
 #[test]
 fn what_is_no_container_of_this_build_is_refused() {
-    // Goal: a container that was cut, changed in any part or made by another build, and a file that is none, are refused
-    // in one line that says what to do; so are a law that nobody loads by itself and a name without the ending.
+    // Goal: a container that was cut, changed in any part or made by another build, and a file that is none, are
+    // refused in one line that says what to do; so are a law that nobody loads by itself and a name without the ending.
     let place = Scratch::new();
     let place = place.0.as_path();
     let output = hosts::fadelab(place, &["kernel", "build", "reno"]);

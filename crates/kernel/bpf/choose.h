@@ -3,8 +3,8 @@
  * Who may choose the law for a socket of theirs (setsockopt, TCP_CONGESTION). The kernel knows two kinds of congestion
  * control, those for everybody and those for CAP_NET_ADMIN, and a law of the second kind could not be chosen in a
  * namespace. So the law is for everybody, and this program, attached to the root of all cgroups, refuses others than
- * the allowed users and processes of the allowed groups. What the operator chose, by the sysctl, a route or a socket that
- * others inherit, does not come by here.
+ * the allowed users and processes of the allowed groups. What the operator chose, by the sysctl, a route or a socket
+ * that others inherit, does not come by here.
  */
 #ifndef FADELAB_CHOOSE_H
 #define FADELAB_CHOOSE_H
@@ -25,7 +25,7 @@
 
 /* Who may, as the loader sets it. Groups by their numbers, which the inodes of their folders are. */
 struct allowed {
-	u32 everybody;
+	u32 everybody; /* then the program is not attached */
 	u32 users_n;
 	u32 users[CHOOSE_MAX];
 	u64 groups_n;

@@ -50,9 +50,10 @@ ALWAYS_INLINE void show(struct sock *sk, const struct tcp_sock *tp, struct flow 
 }
 
 /*
- * Linux 6.18 under load was seen to change its state without running the hooks for it: a trace of them shows none between
- * two ACKs, and the ssthresh that it takes from a hook that did not run is what lay on the stack, an address of code. The
- * law was not asked, so at the beginning of a reduction its ssthresh holds; an end is one, or the law would have no say.
+ * Linux 6.18 under load was seen to change its state without running the hooks for it: a trace of them shows none
+ * between two ACKs, and the ssthresh that it takes from a hook that did not run is what lay on the stack, an address of
+ * code. The law was not asked, so at the beginning of a reduction its ssthresh holds; an end is one, or the law would
+ * have no say.
  */
 ALWAYS_INLINE void make_up_for_hooks(const struct sock *sk, struct tcp_sock *tp, struct flow *f)
 {

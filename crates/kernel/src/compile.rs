@@ -10,7 +10,7 @@ use std::process::{Command, Output};
 use fadelab_laws::{Codec, Params, own};
 use thiserror::Error;
 
-use crate::{compiled, container};
+use crate::{compiled, packed};
 
 /// Headers that the units share, by the names under which they include them.
 const HEADERS: &[(&str, &str)] = &[
@@ -92,14 +92,14 @@ pub struct Text {
 }
 
 impl Text {
-    /// The object file, ELF with BTF: one that was brought in a container, for root the one of before if nothing of this
-    /// has changed, or a new one.
+    /// The object file, ELF with BTF: one that was brought in a container, for root the one of before if nothing of
+    /// this has changed, or a new one.
     ///
     /// # Errors
     /// No clang, no room for temporary files, or what the compiler says.
     pub fn object(&self) -> Result<Vec<u8>, CompileError> {
         let mut source = self.source();
-        if let Some(object) = container::brought(&source.key()) {
+        if let Some(object) = packed::brought(&source.key(), build) {
             return Ok(object);
         }
         let is_known = source.add_program(Path::new(clang()?.get_program()));

@@ -46,8 +46,7 @@ impl Source {
 
     /// In hexadecimal digits, the same on every machine.
     pub fn key(&self) -> String {
-        let sum = self.0.clone().finalize();
-        sum.iter().map(|byte| format!("{byte:02x}")).collect()
+        format!("{:x}", self.0.clone().finalize())
     }
 
     /// Where an object of this source is kept.

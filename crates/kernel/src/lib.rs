@@ -16,6 +16,7 @@ pub mod device;
 pub mod left;
 pub mod loading;
 pub mod object;
+mod packed;
 pub mod process;
 mod recorder;
 pub mod router;

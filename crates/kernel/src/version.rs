@@ -68,6 +68,7 @@ impl Version {
     }
 
     /// The one of these whose programs this kernel takes.
+    #[must_use]
     pub fn shape(self, shapes: &[Self]) -> Self {
         let known = shapes.iter().copied().filter(|shape| *shape <= self);
         known.max().unwrap_or(Self::OLDEST)

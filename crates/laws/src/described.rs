@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::{Capacity, ParamInfo, Receiver, Router, Sender, registry};
+use crate::params::ParamInfo;
 
 /// A parameter, as [`ParamInfo`].
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -70,19 +70,6 @@ pub struct Description {
     pub router: Option<DescribedRouter>,
     /// The capacity part.
     pub capacity: Option<DescribedCapacity>,
-}
-
-impl Description {
-    /// Of the registered laws of that name.
-    pub fn of(name: &str) -> Self {
-        Self {
-            name: name.to_owned(),
-            sender: registry::sender(name).map(Sender::description),
-            receiver: registry::receiver(name).map(Receiver::description),
-            router: registry::router(name).map(Router::description),
-            capacity: registry::capacity(name).map(Capacity::description),
-        }
-    }
 }
 
 pub(crate) fn described(infos: &[ParamInfo]) -> Vec<DescribedParam> {

@@ -89,6 +89,19 @@ pub(crate) unsafe fn add(tables: &Tables, header: &'static str) {
     }
 }
 
+impl Description {
+    /// Of the registered laws of that name.
+    pub fn of(name: &str) -> Self {
+        Self {
+            name: name.to_owned(),
+            sender: sender(name).map(Sender::description),
+            receiver: receiver(name).map(Receiver::description),
+            router: router(name).map(Router::description),
+            capacity: capacity(name).map(Capacity::description),
+        }
+    }
+}
+
 /// Makes laws known whose programs were compiled elsewhere.
 pub(crate) fn add_described(of: &Description, header: &'static str) {
     let name = &of.name;

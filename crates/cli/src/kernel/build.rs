@@ -48,7 +48,7 @@ pub fn build(args: &BuildArgs) -> Result<(), Failure> {
         loads.push(format!("`fadelab kernel router --law {shown}`"));
     }
     output::print(&format!(
-        "{shown}: {law} for Linux 6.1 and later, {} programs, {} kB, with parameters to be set when it is loaded\n  {}\n\
+        "{shown}: {law} for Linux 6.1 and later, {} programs, {} kB, parameters are set when it is loaded\n  {}\n\
          to load it where there is no compiler: {}\n",
         made.objects.len(),
         made.bytes.len().div_ceil(1000),

@@ -8,7 +8,7 @@ use fadelab_kernel::cgroup::{Group, cgroup_root};
 use fadelab_kernel::check::stack_remarks;
 use fadelab_kernel::device::Device;
 use fadelab_kernel::loading::{Loading, LoadingError, OFFLOADED_PKTS, opens_slowly};
-use fadelab_kernel::sender::{Unit, default_name};
+use fadelab_kernel::sender::{ALLOWED_MAX, Unit, default_name};
 use fadelab_kernel::spaces::described;
 use fadelab_kernel::store::{self, Entry};
 use fadelab_lab::{Failure, parameters};
@@ -119,12 +119,19 @@ pub(super) fn unit(args: &LoadArgs) -> Result<Unit<'static>, Failure> {
     let law = flow.sender.ok_or_else(nothing)?;
     let version =
         Version::of_hooks().ok_or_else(|| Failure::Failed("the kernel's version cannot be read".to_owned()))?;
+    let (allowed_users, allowed_groups) = (allowed_users(&args.allow)?, allowed_groups(args)?);
+    let most = allowed_users.as_ref().map_or(0, Vec::len).max(allowed_groups.len());
+    if most > ALLOWED_MAX {
+        return Err(Failure::Invalid(format!(
+            "--allow: {most} users or groups; allowed are {ALLOWED_MAX} of each, or a group that has them all"
+        )));
+    }
     Ok(Unit {
         params: flow.params.clone(),
         name: args.name.clone().unwrap_or_else(|| default_name(&law_name)),
         record: args.record.is_some(),
-        allowed_users: allowed_users(&args.allow)?,
-        allowed_groups: allowed_groups(args)?,
+        allowed_users,
+        allowed_groups,
         ..Unit::new(law, version)
     })
 }

@@ -21,6 +21,8 @@ use crate::recorder::Recorder;
 use crate::set;
 use crate::turn::{self, Turn};
 
+pub use crate::set::ALLOWED_MAX;
+
 pub use live::{CaState, FLOWS_NOTED_MAX, LiveFlow, flows, flows_n};
 pub use unit::{NAME_BYTES_MAX, Unit, default_name};
 
