@@ -13,8 +13,8 @@ WEB := $(if $(wildcard web/package-lock.json),web/node_modules/.package-lock.jso
 # Drives the browser in the tests of the page; nobody needs it to build.
 WEB_TEST := web/test/node_modules/.package-lock.json
 
-.PHONY: help demo build test lint bless validate prove bench ledgers determinism scenarios soak fuzz mutants fmt \
-	install deb clean setup-demo setup-test setup-fuzz setup-validate setup-prove setup-bench
+.PHONY: help demo build test lint bless validate prove bench ledgers determinism scenarios soak newest fuzz \
+	mutants fmt install deb clean setup-demo setup-test setup-fuzz setup-validate setup-prove setup-bench
 
 help: ## This list
 	@list() { sed -n "s/^\([a-z]*\):.*$$1 \(.*\)/make \1|\2/p" Makefile | \
@@ -54,6 +54,9 @@ scenarios: setup-test $(WEB) ##+ 2 min: FADELAB_RANDOM_SCENARIOS (3000) random s
 soak: setup-test $(WEB) ##+ an hour (FADELAB_SOAK_SECONDS): a service through kills, alone on the machine
 	@FADELAB_SOAK_SECONDS=$(or $(FADELAB_SOAK_SECONDS),3600) FADELAB_SOAK_ALONE=$(or $(FADELAB_SOAK_ALONE),1) \
 		cargo test --locked -p fadelab --test kernel_soak -- --nocapture
+
+newest: setup-test $(WEB) ##+ 3 min: laws and routers in guests, the newest of Debian among them
+	@FADELAB_NEWEST_KERNEL=1 cargo test --locked -p fadelab --test kernel_record what_a_guest -- --nocapture
 
 fuzz: setup-fuzz ##+ 10 min: inputs of chance for scenarios, --set and traces, for FADELAB_FUZZ_SECONDS (600)
 	@tools/fuzz

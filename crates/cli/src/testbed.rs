@@ -63,7 +63,7 @@ pub enum Ground {
 /// Which guest.
 #[derive(Clone, Debug, Args)]
 pub struct GuestArgs {
-    /// Kernel of the guest: 6.1 or 6.12
+    /// Kernel of the guest: 6.1, 6.12 or newest, which is the newest that Debian has
     #[arg(long, value_name = "SERIES", default_value = "6.1")]
     pub kernel: String,
     /// Let iperf3 carry the flows that always have data, in place of fadelab's own sockets

@@ -1,6 +1,7 @@
 //! The file of a container, and the objects that containers brought.
 //!
-//! It is one line of JSON ([`Head`]), then the objects one after the other, each compressed, then the SHA-256 of all that.
+//! It is one line of JSON ([`Head`]), then the objects one after the other, each compressed, then the SHA-256 of all
+//! that.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -77,8 +78,8 @@ impl Head {
     /// Why it is of no use to another build.
     pub fn other_build(&self) -> String {
         format!(
-            "fadelab {} made it with other programs than this one has, {}: build it again with this one, or load it with \
-             that",
+            "fadelab {} made it with other programs than this one has, {}: build it again with this one, or load it \
+             with that",
             self.fadelab,
             env!("CARGO_PKG_VERSION")
         )

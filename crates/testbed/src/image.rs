@@ -9,6 +9,7 @@ mod programs;
 
 use std::fs::{self, File};
 use std::io::{self, Write};
+use std::os::unix::fs::symlink;
 use std::path::{Path, PathBuf};
 
 use fadelab_kernel::Version;
@@ -24,13 +25,13 @@ pub(crate) const QEMU: &str = "qemu-system-x86_64";
 /// A kernel that can be had: its series and the suite of Debian that has it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Kernel {
-    /// Its series, e.g. `6.1`.
+    /// Its series, e.g. `6.1`, or `newest`.
     pub series: &'static str,
     suite: &'static str,
 }
 
 /// The kernels that can be had.
-pub const KERNELS: [Kernel; 2] = [
+pub const KERNELS: [Kernel; 3] = [
     Kernel {
         series: "6.1",
         suite: "bookworm",
@@ -39,7 +40,14 @@ pub const KERNELS: [Kernel; 2] = [
         series: "6.12",
         suite: "bookworm-backports",
     },
+    Kernel {
+        series: NEWEST,
+        suite: "trixie-backports",
+    },
 ];
+
+/// Of whatever series it is when it is fetched.
+const NEWEST: &str = "newest";
 
 impl Kernel {
     /// The kernel of a series.
@@ -50,7 +58,7 @@ impl Kernel {
         let found = KERNELS.into_iter().find(|kernel| kernel.series == series);
         found.ok_or_else(|| Error::UnknownKernel {
             given: series.to_owned(),
-            allowed: KERNELS.map(|kernel| kernel.series).join(" and "),
+            allowed: KERNELS.map(|kernel| kernel.series).join(", "),
         })
     }
 }
@@ -102,10 +110,15 @@ impl Image {
         programs::find(&(QEMU, "runs the kernel in virtual time", "qemu-system-x86"))?;
         let cache = cache()?.join(kernel.series);
         fs::create_dir_all(&cache).map_err(Error::file("make", &cache))?;
-        let package = match apt::deb(&cache)? {
-            Some(package) => package,
-            None => apt::fetch(kernel, &cache, &mut say)?,
-        };
+        if !apt::debs(&cache)?.first().is_some_and(|first| apt::is_whole(first)) {
+            apt::fetch(kernel, &cache, &mut say)?;
+        }
+        let packages = apt::debs(&cache)?;
+        let package = packages.first().ok_or_else(|| Error::NoPackage {
+            series: kernel.series.to_owned(),
+            suite: kernel.suite.to_owned(),
+            why: "apt fetched nothing".to_owned(),
+        })?;
         let needs = PROGRAMS.iter().chain(iperf3.then_some(&IPERF3));
         let tools = needs
             .map(|need| Ok((need.0, programs::find(need)?)))
@@ -118,13 +131,13 @@ impl Image {
         }
         if !folder.is_dir() {
             say(&format!("making the image of {name}"));
-            make(&package, program, &tools, &cache, &folder)?;
+            make(&packages, program, &tools, &cache, &folder)?;
             forget_old(&cache);
         }
         let path = folder.join(MODULES);
         let modules = fs::read_to_string(&path).map_err(Error::file("read", &path))?;
         Ok(Self {
-            version: Version::parse(kernel.series).expect("a series is a version"),
+            version: version(&name)?,
             modules: modules.lines().map(str::to_owned).collect(),
             package: name,
             folder,
@@ -235,16 +248,28 @@ impl Write for Hashed<'_> {
 }
 
 /// Makes an image in a folder of another name, which gets its own when it is complete.
-fn make(package: &Path, program: Program<'_>, tools: &[Tool], cache: &Path, folder: &Path) -> Result<(), Error> {
+fn make(packages: &[PathBuf], program: Program<'_>, tools: &[Tool], cache: &Path, folder: &Path) -> Result<(), Error> {
     let work = tempfile::tempdir_in(cache).map_err(Error::file("make a folder in", cache))?;
     let root = work.path().join("package");
-    apt::unpack(package, &root)?;
+    for package in packages {
+        apt::unpack(package, &root)?;
+    }
+    let is_merged = !root.join("lib").exists();
+    if is_merged {
+        symlink("usr/lib", root.join("lib")).map_err(Error::file("link in", &root))?;
+    }
     let release = release(&root)?;
     let order = modules::ordered(&root, &release)?;
     let image = work.path().join("image");
     fs::create_dir(&image).map_err(Error::file("make", &image))?;
-    let vmlinuz = root.join("boot").join(format!("vmlinuz-{release}"));
-    fs::copy(&vmlinuz, image.join(KERNEL)).map_err(Error::file("copy", &vmlinuz))?;
+    // Since 6.19 it lies beside its modules.
+    let places = [
+        root.join("boot").join(format!("vmlinuz-{release}")),
+        root.join("lib/modules").join(&release).join("vmlinuz"),
+    ];
+    let [boot, beside] = &places;
+    let vmlinuz = if boot.exists() { boot } else { beside };
+    fs::copy(vmlinuz, image.join(KERNEL)).map_err(Error::file("copy", vmlinuz))?;
 
     let mut archive = Archive::default();
     for mount in guest::FOLDERS {
@@ -281,6 +306,15 @@ fn make(package: &Path, program: Program<'_>, tools: &[Tool], cache: &Path, fold
         Err(_) if folder.is_dir() => Ok(()),
         moved => moved.map_err(Error::file("move", image)),
     }
+}
+
+/// The version of a kernel by the name of its package.
+fn version(package: &str) -> Result<Version, Error> {
+    let release = package.strip_prefix(apt::IMAGE).unwrap_or(package);
+    Version::parse(release).ok_or_else(|| Error::Tool {
+        what: "reading the kernel's package".to_owned(),
+        why: format!("{package} has no version in its name"),
+    })
 }
 
 /// The release of the only kernel in an unpacked package.

@@ -17,6 +17,9 @@ const UNPACK: Need = ("dpkg-deb", "unpacks the kernel's package", "dpkg");
 /// Depends on the newest kernel of a suite.
 const NEWEST: &str = "linux-image-cloud-amd64";
 
+/// What the name of a kernel's package begins with.
+pub const IMAGE: &str = "linux-image-";
+
 /// A mirror as the machine's configuration has it.
 #[derive(Debug, PartialEq, Eq)]
 struct Mirror {
@@ -24,11 +27,11 @@ struct Mirror {
     signed_by: Option<String>,
 }
 
-/// Fetches the newest package of a kernel into `folder` and gives its file there.
+/// Fetches the newest package of a kernel into `folder`, and those into which it is split.
 ///
 /// # Errors
 /// No apt, no mirror, no network, no such package.
-pub fn fetch(kernel: &Kernel, folder: &Path, mut say: impl FnMut(&str)) -> Result<PathBuf, Error> {
+pub fn fetch(kernel: &Kernel, folder: &Path, mut say: impl FnMut(&str)) -> Result<(), Error> {
     let apt_get = programs::find(&APT)?;
     let mirror = mirror(&apt_get)?;
     let work = tempfile::tempdir_in(folder).map_err(Error::file("make a folder in", folder))?;
@@ -51,15 +54,15 @@ pub fn fetch(kernel: &Kernel, folder: &Path, mut say: impl FnMut(&str)) -> Resul
         why: format!("{NEWEST} there is of another series"),
     })?;
     say(&format!("fetching {package}"));
-    apt(&apt_get, &["download", package])?;
-    let fetched = deb(work.path())?.ok_or_else(|| Error::NoPackage {
-        series: kernel.series.to_owned(),
-        suite: kernel.suite.to_owned(),
-        why: "apt fetched nothing".to_owned(),
-    })?;
-    let kept = folder.join(fetched.file_name().unwrap_or_default());
-    fs::rename(&fetched, &kept).map_err(Error::file("move", &fetched))?;
-    Ok(kept)
+    let about = apt(Path::new("apt-cache"), &["show", "--no-all-versions", package])?;
+    let wanted = [&["download", package][..], &parts(&about, package)].concat();
+    apt(&apt_get, &wanted)?;
+    // The package itself last: where it is, the others are.
+    for fetched in debs(work.path())?.into_iter().rev() {
+        let kept = folder.join(fetched.file_name().unwrap_or_default());
+        fs::rename(&fetched, &kept).map_err(Error::file("move", &fetched))?;
+    }
+    Ok(())
 }
 
 /// Unpacks a package into a folder.
@@ -79,16 +82,24 @@ pub fn unpack(package: &Path, folder: &Path) -> Result<(), Error> {
     }
 }
 
-/// The first package file in a folder, by name.
+/// The package files in a folder: the kernel's own first, which is none of its parts, then the others.
 ///
 /// # Errors
 /// The folder cannot be read.
-pub fn deb(folder: &Path) -> Result<Option<PathBuf>, Error> {
+pub fn debs(folder: &Path) -> Result<Vec<PathBuf>, Error> {
     let entries = fs::read_dir(folder).map_err(Error::file("read", folder))?;
     let files = entries.filter_map(Result::ok).map(|entry| entry.path());
-    Ok(files
+    let mut files: Vec<PathBuf> = files
         .filter(|file| file.extension().is_some_and(|end| end == "deb"))
-        .min())
+        .collect();
+    files.sort_by_key(|file| (!is_whole(file), file.clone()));
+    Ok(files)
+}
+
+/// Whether a package file is that of a kernel and not of a part of one.
+pub fn is_whole(file: &Path) -> bool {
+    file.file_name()
+        .is_some_and(|name| name.to_string_lossy().starts_with(IMAGE))
 }
 
 fn mirror(apt_get: &Path) -> Result<Mirror, Error> {
@@ -146,12 +157,25 @@ fn configure(kernel: &Kernel, mirror: &Mirror, work: &Path) -> Result<PathBuf, E
     )
 }
 
-/// The kernel that the newest package depends on, if it is of that series.
+/// Names of the packages that one depends on.
+fn dependencies(about: &str) -> impl Iterator<Item = &str> {
+    let depends = about.lines().find_map(|line| line.strip_prefix("Depends: "));
+    let each = depends.into_iter().flat_map(|depends| depends.split(','));
+    each.filter_map(|depend| depend.split_whitespace().next())
+}
+
+/// The kernel that the newest package depends on, if it is of that series or any is wanted.
 fn dependency<'a>(about: &'a str, series: &str) -> Option<&'a str> {
-    let depends = about.lines().find_map(|line| line.strip_prefix("Depends: "))?;
-    let package = depends.split([' ', ',']).next()?;
-    let version = package.strip_prefix("linux-image-")?;
-    version.strip_prefix(series)?.starts_with('.').then_some(package)
+    let package = dependencies(about).find(|package| package.starts_with(IMAGE))?;
+    let version = package.strip_prefix(IMAGE)?;
+    let is_wanted = series == super::NEWEST || version.strip_prefix(series)?.starts_with('.');
+    is_wanted.then_some(package)
+}
+
+/// What a kernel's package is split into since 6.19: packages of the same release that it depends on.
+fn parts<'a>(about: &'a str, package: &str) -> Vec<&'a str> {
+    let release = package.strip_prefix(IMAGE).unwrap_or(package);
+    dependencies(about).filter(|part| part.ends_with(release)).collect()
 }
 
 #[cfg(test)]
@@ -176,6 +200,7 @@ mod tests {
         // Goal: 6.1 is not 6.12.
         let about = "Package: linux-image-cloud-amd64\nDepends: linux-image-6.12.95+deb12-cloud-amd64 (= 6.12.95-1)\n";
         assert_eq!(dependency(about, "6.12"), Some("linux-image-6.12.95+deb12-cloud-amd64"));
+        assert_eq!(dependency(about, "newest"), dependency(about, "6.12"));
         assert_eq!(dependency(about, "6.1"), None);
         assert_eq!(dependency("Package: x\n", "6.1"), None);
     }
