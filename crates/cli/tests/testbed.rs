@@ -329,7 +329,11 @@ fn laws_of_a_kernel_are_refused_by_the_simulator() {
         .output()
         .unwrap();
     assert_eq!(output.status.code(), Some(2));
-    assert!(said(&output).contains("allowed are 6.1, 6.12, newest"), "{}", said(&output));
+    assert!(
+        said(&output).contains("allowed are 6.1, 6.12, newest"),
+        "{}",
+        said(&output)
+    );
 }
 
 /// A folder with a QEMU that is none.
