@@ -133,9 +133,13 @@ fn of_router(name: &str) -> Vec<(String, Text)> {
         return Vec::new();
     };
     let mut texts = Vec::new();
-    let is_own = |part: &Capacity| own::loaded().iter().any(|own| own.source.name == part.name());
+    // A part of another law's header goes with that law, and one without a header here compiles nowhere.
+    let is_here = |part: &Capacity| {
+        let file = format!("capacity/{}.h", part.name());
+        part.name() == name || own::headers().any(|(header, _)| header == file)
+    };
     for part in capacities() {
-        if obstacle(law, part).is_some() || (is_own(part) && part.name() != name) {
+        if obstacle(law, part).is_some() || !is_here(part) {
             continue;
         }
         let (params, part_params): (Params, Params) = (law.default_params(), part.default_params());
