@@ -54,7 +54,7 @@ impl Version {
         match arguments {
             Some(4..) if self < TOLD_MORE => TOLD_MORE,
             Some(..4) if self >= TOLD_MORE => Self::new(6, 9),
-            None | Some(_) if !has_contexts && self >= CONTEXTS && self < TOLD_MORE => Self::OLDEST,
+            _ if !has_contexts && self >= CONTEXTS && self < TOLD_MORE => Self::OLDEST,
             _ if has_contexts => self.max(CONTEXTS),
             _ => self,
         }

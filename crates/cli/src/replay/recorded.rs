@@ -6,8 +6,8 @@ use std::fmt::Write;
 use comfy_table::CellAlignment;
 use fadelab_lab::Failure;
 use fadelab_lab::replay::kernel::{self, Found, History, Recording};
-use fadelab_laws::abi;
 use fadelab_laws::recorded::RecordedHead;
+use fadelab_laws::{WatchInfo, abi};
 
 use super::SHOWN_MAX;
 use crate::explain_run::event_of;
@@ -53,25 +53,32 @@ pub fn watch(recording: Recording, flow: Option<u64>) -> Result<(), Failure> {
 }
 
 fn history(history: &History) -> String {
-    let watch = history.law.watch();
-    let mut table = output::wide_table();
-    table.set_header(["time", "event"].into_iter().chain(watch.iter().map(|info| info.name)));
-    for change in &history.changes {
+    let rows = history.changes.iter().map(|change| {
         let cause = (change.function == "on_loss").then_some(change.cause);
         let event = event_of(change.function, cause, change.ack.as_ref());
-        let values = watch.iter().zip(&change.values).map(|(info, raw)| info.written(*raw));
-        let time = format!("{:.6} s", change.time_ns as f64 / 1e9);
+        (change.time_ns, event, change.values.as_slice())
+    });
+    format!(
+        "flow {}, law {}: what it declares to be watched, after each call that changed any of it\n{}\n",
+        history.flow,
+        history.law.name(),
+        watched(history.law.watch(), rows)
+    )
+}
+
+/// A table of values to watch: when, after what, and what they were as the law computes with them.
+pub(super) fn watched<'a>(watch: &[WatchInfo], rows: impl Iterator<Item = (u64, String, &'a [u64])>) -> String {
+    let mut table = output::wide_table();
+    table.set_header(["time", "event"].into_iter().chain(watch.iter().map(|info| info.name)));
+    for (time_ns, event, raw) in rows {
+        let values = watch.iter().zip(raw).map(|(info, raw)| info.written(*raw));
+        let time = format!("{:.6} s", time_ns as f64 / 1e9);
         table.add_row([time, event].into_iter().chain(values));
     }
     for (_, column) in table.column_iter_mut().enumerate().filter(|(place, _)| *place != 1) {
         column.set_cell_alignment(CellAlignment::Right);
     }
-    format!(
-        "flow {}, law {}: what it declares to be watched, after each call that changed any of it\n{}\n",
-        history.flow,
-        history.law.name(),
-        output::with_bold_header(&mut table)
-    )
+    output::with_bold_header(&mut table)
 }
 
 fn told(found: &Found, head: &RecordedHead) -> String {

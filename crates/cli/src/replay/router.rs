@@ -2,7 +2,6 @@
 
 use std::fmt::Write;
 
-use comfy_table::CellAlignment;
 use fadelab_lab::Failure;
 use fadelab_lab::replay::kernel::Recording;
 use fadelab_lab::replay::router::{self, Found};
@@ -90,21 +89,15 @@ pub fn watch(recording: Recording, router: &RouterHead, flow: Option<u64>) -> Re
     }
     let law = recording.head().law.clone();
     let (watch, changes) = router::history(recording, router)?;
-    let mut table = output::wide_table();
-    table.set_header(["time", "event"].into_iter().chain(watch.iter().map(|info| info.name)));
-    for change in &changes {
-        let values = watch.iter().zip(&change.values).map(|(info, raw)| info.written(*raw));
-        let time = format!("{:.6} s", change.time_ns as f64 / 1e9);
-        table.add_row([time, event(change.what).to_owned()].into_iter().chain(values));
-    }
-    for (_, column) in table.column_iter_mut().enumerate().filter(|(place, _)| *place != 1) {
-        column.set_cell_alignment(CellAlignment::Right);
-    }
+    let rows = changes.iter().map(|change| {
+        let event = event(change.what).to_owned();
+        (change.time_ns, event, change.values.as_slice())
+    });
     output::print(&format!(
         "router at {}, law {law}: what it declares to be watched, after each packet and timer that changed any of \
          it\n{}\n",
         router.device,
-        output::with_bold_header(&mut table)
+        recorded::watched(watch, rows)
     ))
 }
 
