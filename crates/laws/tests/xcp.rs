@@ -219,6 +219,69 @@ fn grants_that_lead_to_losses_give_way_to_reno() {
     assert_eq!(rounds_of_reno(&mut flow), 32, "as if there had been no loss before");
 }
 
+/// Grants of a router that wants the flow to have `share_pkts`, one in a round trip, until it has; tells how many.
+fn steer(flow: &mut Flow, share_pkts: f64) -> u32 {
+    for rounds in 1..100 {
+        let missing_pkts = share_pkts - flow.window();
+        let feedback_bytes_per_s = missing_pkts * f64::from(common::PACKET_BYTES) / (f64::from(flow.srtt_us) / 1e6);
+        flow.on_feedback(1, &(feedback_bytes_per_s.round() as i32).to_be_bytes());
+        round(flow, &[0; 4]);
+        if (flow.window() - share_pkts).abs() < 0.01 {
+            return rounds;
+        }
+    }
+    panic!("an honest router does not bring {} packets to {share_pkts}", flow.window());
+}
+
+#[test]
+fn forged_grants_are_forgotten_with_the_next_honest_ones() {
+    // Goal: whatever forged grants said, and for how long, an honest router takes a window that they raised back with
+    // its next grant, and raises one that they lowered within the bound for grants; from there windows, losses and what
+    // follows from them are those of a flow that never heard a forged word.
+    const SHARE_PKTS: u32 = 40;
+    type Forged = fn(u32) -> i32;
+    let forgeries: [(Forged, u32); 4] = [
+        (|_| i32::MAX, 1),
+        (|_| i32::MIN, 3),
+        (|word| if word % 2 == 0 { i32::MAX } else { i32::MIN }, 3),
+        (|word| word.wrapping_mul(2_654_435_761).cast_signed(), 3),
+    ];
+    for (case, (forged, rounds_max)) in forgeries.iter().enumerate() {
+        let [mut deceived, mut spared] = [(); 2].map(|()| {
+            let mut flow = Flow::new("xcp", &[], SHARE_PKTS, 64);
+            flow.srtt_us = 100_000;
+            steer(&mut flow, SHARE_PKTS.into());
+            flow
+        });
+        for word in 0..500 {
+            deceived.now_us += 10_000;
+            deceived.on_feedback(1, &forged(word).to_be_bytes());
+        }
+        let rounds = steer(&mut deceived, SHARE_PKTS.into());
+        assert!(rounds <= *rounds_max, "case {case}: {rounds} round trips");
+        // The loss history has 32 ACKs; the round trip in which the steering ended is over with the first of these.
+        for _ in 0..40 {
+            round(&mut deceived, &[0; 4]);
+        }
+        spared.now_us = deceived.now_us;
+        for _ in 0..40 {
+            round(&mut spared, &[0; 4]);
+        }
+        for step in 0..200i32 {
+            let grant = ((step * 7919 % 41 - 20) * 5_200).to_be_bytes();
+            let mut windows = [&mut deceived, &mut spared].map(|flow| {
+                if step % 67 == 66 {
+                    flow.on_loss();
+                }
+                round(flow, &grant);
+                flow.window()
+            });
+            windows.sort_by(f64::total_cmp);
+            assert!(windows[1] - windows[0] < 0.05, "case {case}, step {step}: {windows:?}");
+        }
+    }
+}
+
 #[test]
 fn xcp_receiver_keeps_a_request_that_no_router_saw() {
     // Goal: deltas of packets without a router's word are the sender's own and add nothing; the ACK says so, and what
