@@ -9,7 +9,7 @@
  */
 #include "chain.h"
 #include "host.h"
-#include "packet.h"
+#include "host/packet.h"
 
 struct bleach_counters {
 	u64 own_packets; /* known to be ours */

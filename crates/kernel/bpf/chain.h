@@ -7,7 +7,7 @@
 #ifndef FADELAB_CHAIN_H
 #define FADELAB_CHAIN_H
 
-#include "packet.h"
+#include "host/packet.h"
 
 /* A packet has no sensible use for more: RFC 8200 section 4.1 knows seven, each of which occurs once or twice. */
 #define CHAIN_HEADERS_MAX 16

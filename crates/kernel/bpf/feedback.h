@@ -13,7 +13,7 @@
 
 #include "flow.h"
 #include "invoke.h"
-#include "packet.h"
+#include "host/packet.h"
 #include "record.h"
 
 /* Notes to look at and segments to tell of one packet: more than is ever joined into one. */

@@ -21,7 +21,7 @@
 
 #include "host/router.h"
 #include "host.h"
-#include "packet.h"
+#include "host/packet.h"
 #include "part/option.h"
 #include "passage.h"
 #include "queue.h"

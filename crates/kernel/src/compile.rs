@@ -25,7 +25,6 @@ const HEADERS: &[(&str, &str)] = &[
     ("host.h", include_str!("../bpf/host.h")),
     ("invoke.h", include_str!("../bpf/invoke.h")),
     ("mark.h", include_str!("../bpf/mark.h")),
-    ("packet.h", include_str!("../bpf/packet.h")),
     ("queue.h", include_str!("../bpf/queue.h")),
     ("passage.h", include_str!("../bpf/passage.h")),
     ("record.h", include_str!("../bpf/record.h")),

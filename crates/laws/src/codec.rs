@@ -44,6 +44,20 @@ impl Codec {
         })
     }
 
+    /// Of the packets that a router's law acts on: those of the sender's law on the same wire.
+    pub fn on_wire(wire: u32) -> Self {
+        let is_on_wire = |law: &&Sender| wire != abi::WIRE_NONE && law.wire() == wire;
+        let sender = registry::senders().iter().find(is_on_wire);
+        sender
+            .and_then(|law| Self::of(law, registry::receiver(law.name())))
+            .unwrap_or_else(|| {
+                Self::new(abi::Format {
+                    wire,
+                    ..abi::Format::default()
+                })
+            })
+    }
+
     /// Of what packets have to carry.
     pub fn new(format: abi::Format) -> Self {
         let wire = registry::wire_of(format.wire);

@@ -1,6 +1,6 @@
 //! The router's program of one law and one capacity part.
 
-use fadelab_laws::{Capacity, Codec, Params, Router, Sender, abi, receiver, senders};
+use fadelab_laws::{Capacity, Codec, Params, Router, abi};
 
 use crate::Version;
 use crate::compile::{self, CompileError, Text, law_header, values};
@@ -51,20 +51,6 @@ pub fn obstacle(law: &Router, part: &Capacity) -> Option<String> {
     None
 }
 
-/// The codec of packets that a law acts on: that of the sender's law on the same wire.
-fn codec(wire: u32) -> Codec {
-    let on_wire = |law: &&Sender| wire != abi::WIRE_NONE && law.wire() == wire;
-    let sender = senders().iter().find(on_wire);
-    sender
-        .and_then(|law| Codec::of(law, receiver(law.name())))
-        .unwrap_or_else(|| {
-            Codec::new(abi::Format {
-                wire,
-                ..abi::Format::default()
-            })
-        })
-}
-
 /// Compiles it. The bytes may be loaded on another machine whose kernel has that version.
 ///
 /// # Errors
@@ -79,7 +65,7 @@ pub fn compile(recipe: &Recipe<'_>) -> Result<Vec<u8>, CompileError> {
 /// What is compiled: with default parameters.
 pub(crate) fn text(recipe: &Recipe<'_>) -> Text {
     let Recipe { law, part, .. } = recipe;
-    let codec = codec(law.wire());
+    let codec = Codec::on_wire(law.wire());
     let header = law_header("router", law.name());
     let part_header = law_header("capacity", part.name());
     // A header that a user brings may have both, and nothing that keeps it from being read twice.

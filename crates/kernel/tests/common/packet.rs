@@ -98,7 +98,7 @@ pub fn with_one_zero(mut frame: Vec<u8>) -> Vec<u8> {
     frame
 }
 
-/// What a packet is by the rules of `bpf/packet.h`, read from its description and not from its text.
+/// What a packet is by the rules of `laws/host/packet.h`, read from its description and not from its text.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Read {
     /// Offset of the IP header.

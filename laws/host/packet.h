@@ -2,9 +2,12 @@
 /*
  * Where in a packet the headers stand that routers look at, and how its ECN field is written. Everything that is not a
  * whole TCP segment over IPv4 or IPv6 is somebody else's, and so is everything whose headers lie about their length.
+ *
+ * The kernel's programs include this, and so does the emulator. Where bytes of a packet come from stands in a "host.h"
+ * of each: struct __sk_buff and bpf_skb_load_bytes, which in the emulator are a packet in memory.
  */
-#ifndef FADELAB_PACKET_H
-#define FADELAB_PACKET_H
+#ifndef FADELAB_HOST_PACKET_H
+#define FADELAB_HOST_PACKET_H
 
 #include "host.h"
 #include "part/option.h"
@@ -235,4 +238,4 @@ ALWAYS_INLINE void packet_set_ecn(struct __sk_buff *skb, const struct packet *pa
 	bpf_skb_store_bytes(skb, packet->ip_at, head, sizeof(head), 0);
 }
 
-#endif /* FADELAB_PACKET_H */
+#endif /* FADELAB_HOST_PACKET_H */
