@@ -1,6 +1,16 @@
 //! Links in real time: packets of real applications cross the nodes of `fadelab-path` under the clock of the machine.
+//!
+//! From the inside out: `packet` shows nodes what they look at, [`Lane`] is one way of a link without a clock, [`Emulator`]
+//! drives lanes between TUN devices, [`record`] keeps what came and what became of it.
 
+mod clock;
+mod emulator;
 mod lane;
 mod packet;
+pub mod record;
+mod tun;
 
+pub use clock::Quantiles;
+pub use emulator::{Emulator, Error, Tally, Way};
 pub use lane::{Fate, Lane, Left};
+pub use tun::Tun;

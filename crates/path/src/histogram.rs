@@ -25,8 +25,9 @@ fn lower(place: u16) -> u64 {
     f32::from_bits(u32::from(place) << REST_BITS).ceil() as u64
 }
 
+/// Counts while values come; [`Counts::histogram`] tells what they are.
 #[derive(Debug)]
-pub(crate) struct Counts(Box<[u64; PLACES]>);
+pub struct Counts(Box<[u64; PLACES]>);
 
 impl Default for Counts {
     fn default() -> Self {
@@ -130,7 +131,12 @@ impl Histogram {
     /// The least value that `percent` of all do not exceed (the nearest rank), as the middle of its bin. `None`: there
     /// is no value.
     pub fn percentile(&self, percent: u64) -> Option<f64> {
-        let rank = (u128::from(self.count()) * u128::from(percent)).div_ceil(100).max(1);
+        self.quantile(percent, 100)
+    }
+
+    /// The same for `part` of each `whole`: 999 of 1000 is the 99.9th percentile.
+    pub fn quantile(&self, part: u64, whole: u64) -> Option<f64> {
+        let rank = (u128::from(self.count()) * u128::from(part)).div_ceil(u128::from(whole)).max(1);
         let mut below = 0;
         let mut bins = self.bins();
         let bin = bins.find(|bin| {

@@ -5,7 +5,7 @@ use std::process::{Child, Command, Stdio};
 use super::site::{CUBIC, DATAGRAMS, Site, VCP, VCP_OUTSIDE, XCP};
 
 /// Connections of a transfer under a law of ours.
-const OWN_STREAMS: &str = "4";
+const OWN_STREAMS: &str = "6";
 
 /// One of them.
 struct Flow {
@@ -57,7 +57,7 @@ impl Flows {
                 let kind = match (flow.port, flow.control.as_str()) {
                     (DATAGRAMS, _) => vec!["-u", "-b", "500K", "-l", "4000"],
                     // Nothing slows the way outside.
-                    (VCP_OUTSIDE, control) => vec!["-b", "2M", "-P", OWN_STREAMS, "-C", control],
+                    (VCP_OUTSIDE, control) => vec!["-b", "3M", "-P", OWN_STREAMS, "-C", control],
                     (CUBIC, control) => vec!["-C", control],
                     // Several, so that there are many packets of ours to change.
                     (_, control) => vec!["-P", OWN_STREAMS, "-C", control],

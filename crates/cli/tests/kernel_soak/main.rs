@@ -313,10 +313,12 @@ fn a_service_holds_its_promises_through_kills_and_a_hostile_box() {
     soak.check_counters();
     let changed_n = soak.site.meddler.changed_n();
     println!(
-        "{seconds} s: {:?}, away at most {:?}; {changed_n} packets changed; \
+        "{seconds} s: {:?}, away at most {:?}, after {} of {} kills longer than {BACK:?}; {changed_n} packets changed; \
          CUBIC has {:.3} of its goodput beside Reno; outside {:?}",
         soak.happened,
         soak.away.iter().max().expect("it was killed"),
+        soak.away.iter().filter(|away| **away > BACK).count(),
+        soak.away.len(),
         ours / renos,
         soak.site.outside.of(VCP_OUTSIDE)
     );
