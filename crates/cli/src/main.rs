@@ -9,6 +9,7 @@ mod commit;
 mod compare;
 mod completions;
 mod diff;
+mod emulate;
 mod explain;
 mod explain_run;
 mod export;
@@ -84,6 +85,8 @@ enum Command {
         #[command(subcommand)]
         command: testbed::TestbedCommand,
     },
+    /// Run a command behind a link of a scenario, in real time
+    Emulate(Box<emulate::EmulateArgs>),
     /// Packet error of a fading channel: curves, the SNR or code rate for a target, the best code rates for a law
     Channel(Box<channel::ChannelArgs>),
     /// List the laws: senders, routers and capacity parts
@@ -135,6 +138,10 @@ fn main() -> ExitCode {
         Command::NewLaw(args) => new_law::new_law(args),
         Command::Replay(args) => replay::replay(args),
         Command::Testbed { command } => testbed::testbed(command),
+        Command::Emulate(args) => match emulate::emulate(args) {
+            Ok(status) => return ExitCode::from(status),
+            Err(failure) => Err(failure),
+        },
         Command::Channel(args) => channel::channel(args),
         Command::Kernel { command } => kernel::kernel(command),
         Command::Laws(args) => laws::laws(args),

@@ -225,7 +225,7 @@ struct Out<'a> {
 }
 
 impl Out<'_> {
-    fn take(&mut self, left: Left<'_>) {
+    fn take(&mut self, left: &Left<'_>) {
         let late_ns = match left.fate {
             Fate::Dropped => {
                 self.tally.dropped_pkts += 1;
@@ -246,7 +246,7 @@ impl Out<'_> {
             }
         };
         if let Some(recorder) = &mut self.recorder {
-            recorder.left(self.way, &left, late_ns);
+            recorder.left(self.way, left, late_ns);
         }
     }
 }

@@ -34,7 +34,7 @@ pub struct Left<'a> {
     pub due_ns: u64,
     pub fate: Fate,
     /// With all marks in it.
-    pub bytes: &'a mut [u8],
+    pub bytes: &'a [u8],
 }
 
 /// See the module's documentation.
@@ -71,7 +71,7 @@ impl Lane {
     ///
     /// # Errors
     /// An invariant of the node is broken.
-    pub fn arrive(&mut self, now_ns: u64, bytes: &[u8], sink: &mut impl FnMut(Left<'_>)) -> Checked<()> {
+    pub fn arrive(&mut self, now_ns: u64, bytes: &[u8], sink: &mut impl FnMut(&Left<'_>)) -> Checked<()> {
         self.serve(now_ns, sink)?;
         let number = self.arrived_n;
         self.arrived_n += 1;
@@ -97,7 +97,7 @@ impl Lane {
     ///
     /// # Errors
     /// An invariant of the node is broken.
-    pub fn serve(&mut self, until_ns: u64, sink: &mut impl FnMut(Left<'_>)) -> Checked<()> {
+    pub fn serve(&mut self, until_ns: u64, sink: &mut impl FnMut(&Left<'_>)) -> Checked<()> {
         loop {
             let due_ns = self.next_due();
             if due_ns > until_ns {
@@ -191,14 +191,14 @@ impl Packets {
         id
     }
 
-    fn leave(&mut self, id: PacketId, due_ns: u64, fate: Fate, sink: &mut impl FnMut(Left<'_>)) {
+    fn leave(&mut self, id: PacketId, due_ns: u64, fate: Fate, sink: &mut impl FnMut(&Left<'_>)) {
         let held = &mut self.held[id as usize];
         held.shown.write(&held.before, &mut held.bytes, &self.codec);
-        sink(Left {
+        sink(&Left {
             number: held.number,
             due_ns,
             fate,
-            bytes: &mut held.bytes,
+            bytes: &held.bytes,
         });
         self.free.push(id);
     }

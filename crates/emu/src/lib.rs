@@ -1,13 +1,20 @@
 //! Links in real time: packets of real applications cross the nodes of `fadelab-path` under the clock of the machine.
 //!
 //! From the inside out: `packet` shows nodes what they look at, [`Lane`] is one way of a link without a clock, [`Emulator`]
-//! drives lanes between TUN devices, [`record`] keeps what came and what became of it.
+//! drives lanes between TUN devices, [`record`] keeps what came and what became of it, and [`shell`] puts a command
+//! behind a link.
 
 mod clock;
 mod emulator;
 mod lane;
+pub mod outcome;
+mod outside;
 mod packet;
+mod priority;
 pub mod record;
+pub mod replay;
+pub mod shell;
+mod space;
 mod tun;
 
 pub use clock::Quantiles;

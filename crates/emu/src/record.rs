@@ -2,7 +2,7 @@
 //! how many there were and a checksum.
 //!
 //! What is kept of a packet is what nodes look at, its headers. A recording is written by a thread of its own, so that no
-//! packet waits for a disk; where that one cannot follow, the recording ends and says so.
+//! packet waits for a disk; where that one cannot follow, the recording ends and says so. [`crate::replay`] reads it.
 
 use std::fs::File;
 use std::io::{self, Write};
@@ -26,13 +26,10 @@ const PIECE_BYTES: usize = 1 << 16;
 const PIECES_MAX: usize = 1024;
 
 /// What stands in front of the events.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Head {
-    pub seed: u64,
-    /// Of a full packet, for laws that scale with it.
-    pub packet_bytes: u32,
-    /// Scenarios, from which the links of the ways are made.
-    pub ways: Vec<String>,
+    /// From what each way is made, in the words of whoever made it.
+    pub ways: Vec<serde_json::Value>,
     /// Version of fadelab that wrote it.
     pub version: String,
 }

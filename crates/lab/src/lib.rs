@@ -31,6 +31,7 @@
 pub mod amount;
 pub mod channel;
 pub mod code_rates;
+pub mod emulated;
 pub mod explain;
 mod failure;
 mod ground;

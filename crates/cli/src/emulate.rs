@@ -1,0 +1,236 @@
+//! `fadelab emulate`: a command behind a link, in real time.
+
+use std::ffi::OsString;
+use std::path::{Path, PathBuf};
+
+use clap::Args;
+use fadelab_emu::outcome::{Outcome, WayOutcome};
+use fadelab_emu::record::{Head, Recorder};
+use fadelab_emu::shell::{self, Plan, Shell};
+use fadelab_lab::Failure;
+use fadelab_lab::emulated::{Way, run_law};
+use fadelab_scenario::Options;
+
+use crate::output;
+
+/// Names of the ways, which name their random streams: from the command, and to it.
+const UP: &str = "up";
+const DOWN: &str = "down";
+
+/// IP bytes of a full packet.
+const MTU_BYTES: u32 = 1500;
+
+/// Arguments of `fadelab emulate`.
+#[derive(Debug, Args)]
+pub struct EmulateArgs {
+    /// A scenario whose link it is: forward from the command to the outside, and the link back
+    #[arg(long, value_name = "FILE", conflicts_with_all = ["rate", "trace", "delay"])]
+    scenario: Option<PathBuf>,
+    /// With --scenario: the link by its name [default: the one that results show]
+    #[arg(long, value_name = "NAME", requires = "scenario")]
+    link: Option<String>,
+    /// What the link carries each way: "10 Mbit/s"
+    #[arg(long, required_unless_present_any = ["scenario", "trace", "sets", "up", "down"])]
+    rate: Option<String>,
+    /// Instead of a rate: a recorded capacity in the format of mahimahi
+    #[arg(long, value_name = "FILE", conflicts_with = "rate")]
+    trace: Option<PathBuf>,
+    /// With a trace: use it to the byte as mahimahi does
+    #[arg(long, requires = "trace")]
+    exact_mahimahi: bool,
+    /// Propagation delay, one way
+    #[arg(long)]
+    delay: Option<String>,
+    /// Limit of the queue [default: "1 BDP"]
+    #[arg(long)]
+    buffer: Option<String>,
+    /// Lose packets independently, with this probability
+    #[arg(long, value_name = "P", conflicts_with = "fading")]
+    loss: Option<String>,
+    /// Let the link fade: antennas and the SNR of the good state, 2x1,20dB
+    #[arg(long, value_name = "ANTENNAS,SNR")]
+    fading: Option<String>,
+    /// Protect packets by a Reed-Solomon code: the rates for data and for ACKs, 0.93,0.5
+    #[arg(long, value_name = "DATA,ACK", requires = "fading")]
+    code: Option<String>,
+    /// The law of the queues (fadelab laws --role router) [default: droptail]
+    #[arg(long, value_name = "LAW")]
+    router: Option<String>,
+    /// Set a key of a scenario for both ways, where link.KEY is one of the link: --set router.vcp.gamma=0.95; repeatable
+    #[arg(long = "set", value_name = "KEY=VALUE")]
+    sets: Vec<String>,
+    /// The same for the way from the command alone: --up "link.rate=1 Mbit/s"
+    #[arg(long, value_name = "KEY=VALUE")]
+    up: Vec<String>,
+    /// The same for the way to the command alone
+    #[arg(long, value_name = "KEY=VALUE")]
+    down: Vec<String>,
+    /// Seed of every random stream
+    #[arg(long, value_name = "N", default_value_t = 1)]
+    seed: u64,
+    /// Most IP bytes of a packet
+    #[arg(long, value_name = "BYTES", default_value_t = MTU_BYTES, value_parser = clap::value_parser!(u32).range(576..=9000))]
+    mtu: u32,
+    /// Write what came and what became of it into FILE, for fadelab replay
+    #[arg(long, value_name = "FILE")]
+    record: Option<PathBuf>,
+    /// End with status 1 where the machine disturbed the link
+    #[arg(long)]
+    strict: bool,
+    /// Say nothing but what goes wrong
+    #[arg(long, short)]
+    quiet: bool,
+    /// The command and its arguments [default: a shell]
+    #[arg(last = true, value_name = "COMMAND")]
+    command: Vec<OsString>,
+}
+
+/// Runs the command behind the link. Returns its status.
+///
+/// # Errors
+/// Arguments that make no link, or a link that this machine does not let us make.
+pub fn emulate(args: &EmulateArgs) -> Result<u8, Failure> {
+    let ways = ways(args)?;
+    let recorder = args.record.as_ref().map(|file| recorder(file, &ways)).transpose()?;
+    let plan = Plan {
+        lanes: [ways[0].lane()?, ways[1].lane()?],
+        mtu_bytes: args.mtu,
+        recorder,
+    };
+    let shell = Shell::new(plan).map_err(Failure::failed)?;
+    if let Some(why) = shell.closed.as_ref().filter(|_| !args.quiet) {
+        output::tell(format!("the command reaches no more than this machine, at ${}: {why}", shell::OUTSIDE));
+    }
+    let command = match args.command.as_slice() {
+        [] => vec![std::env::var_os("SHELL").unwrap_or_else(|| "sh".into())],
+        words => words.to_vec(),
+    };
+    let (status, outcome, recorded) = shell.run(&command, |_| ()).map_err(Failure::failed)?;
+    if !args.quiet {
+        output::tell(told(&outcome));
+    }
+    match recorded {
+        Some(Err(error)) => return Err(Failure::Failed(format!("the recording is not whole: {error}"))),
+        Some(Ok(false)) => {
+            let why = "the recording is not whole: the disk could not follow; write it to a faster one";
+            return Err(Failure::Failed(why.to_owned()));
+        }
+        None | Some(Ok(true)) => {}
+    }
+    let disturbance = outcome.disturbance();
+    if let Some(why) = &disturbance {
+        output::tell(format!("disturbed: {why}; what was measured is not the link's alone"));
+    }
+    let is_failed = args.strict && disturbance.is_some() && status.success();
+    Ok(if is_failed { 1 } else { shell::status_code(status) })
+}
+
+/// From the command, and to it.
+fn ways(args: &EmulateArgs) -> Result<[Way; 2], Failure> {
+    if let Some(file) = &args.scenario {
+        return of_scenario(args, file);
+    }
+    let common = shortcuts(args)?;
+    let way = |name, own: &[String]| {
+        let sets: Vec<String> = common.iter().chain(&args.sets).chain(own).cloned().collect();
+        Way::of_keys(name, &sets, args.seed, args.mtu)
+    };
+    Ok([way(UP, &args.up)?, way(DOWN, &args.down)?])
+}
+
+fn of_scenario(args: &EmulateArgs, file: &Path) -> Result<[Way; 2], Failure> {
+    let folder = file.parent().unwrap_or(Path::new(""));
+    let plan = |own: &[String]| {
+        let seed = format!("run.seeds={}", args.seed);
+        let options = Options {
+            sets: std::iter::once(&seed).chain(&args.sets).chain(own).cloned().collect(),
+            ..Options::default()
+        };
+        fadelab_scenario::load(file, &options)
+    };
+    let mut forward = Way::of_plan(UP, &plan(&args.up)?, folder, args.link.as_deref(), args.mtu)?;
+    let back = format!("{}.back", forward.link);
+    let mut back = Way::of_plan(DOWN, &plan(&args.down)?, folder, Some(&back), args.mtu)?;
+    // Its random streams are those of the simulated link then.
+    forward.name.clone_from(&forward.link);
+    back.name.clone_from(&back.link);
+    Ok([forward, back])
+}
+
+/// What the short options say, as keys.
+fn shortcuts(args: &EmulateArgs) -> Result<Vec<String>, Failure> {
+    let mut sets = Vec::new();
+    let mut set = |key: &str, value: &str| sets.push(format!("{key}={value}"));
+    let link = [("rate", &args.rate), ("buffer", &args.buffer)];
+    for (key, value) in link {
+        if let Some(value) = value {
+            set(&format!("link.{key}"), value);
+        }
+    }
+    set("link.delay", args.delay.as_deref().unwrap_or("0 s"));
+    if let Some(trace) = &args.trace {
+        set("link.trace", &trace.display().to_string());
+        set("link.trace_rules", if args.exact_mahimahi { "exact-mahimahi" } else { "plain" });
+    }
+    if let Some(probability) = &args.loss {
+        set("channel.model", "random");
+        set("channel.loss_data", probability);
+        set("channel.loss_ack", probability);
+    }
+    if let Some(fading) = &args.fading {
+        let (antennas, snr) = pair("fading", fading, "antennas and an SNR, such as 2x1,20dB")?;
+        let snr = snr.trim().trim_end_matches("dB").trim();
+        set("channel.antennas", antennas);
+        set("channel.snr", &format!("{snr} dB"));
+    }
+    if let Some(code) = &args.code {
+        let (data, ack) = pair("code", code, "the rates of data and of ACKs, such as 0.93,0.5")?;
+        set("channel.code.data", data);
+        set("channel.code.ack", ack);
+    }
+    if let Some(router) = &args.router {
+        set("flow.law", &run_law(router));
+    }
+    Ok(sets)
+}
+
+fn pair<'a>(option: &str, given: &'a str, allowed: &str) -> Result<(&'a str, &'a str), Failure> {
+    given
+        .split_once(',')
+        .ok_or_else(|| Failure::Invalid(format!("--{option} {given}: allowed are {allowed}")))
+}
+
+fn recorder(file: &Path, ways: &[Way]) -> Result<Recorder, Failure> {
+    let head = Head {
+        ways: ways.iter().map(|way| serde_json::to_value(way).expect("a way is JSON")).collect(),
+        version: env!("CARGO_PKG_VERSION").to_owned(),
+    };
+    Recorder::new(file, &head).map_err(|error| Failure::Failed(format!("cannot write {}: {error}", file.display())))
+}
+
+/// What there is to say at the end: a line for each way, and one of the machine.
+fn told(outcome: &Outcome) -> String {
+    let seconds = outcome.duration_ns as f64 / 1e9;
+    let mut lines: Vec<String> = outcome.ways.iter().map(|way| way_told(way, seconds)).collect();
+    let late = outcome.late;
+    let [p50, p99, p999, max] = [late.p50_ns, late.p99_ns, late.p999_ns, late.max_ns].map(|ns| ns as f64 / 1e3);
+    lines.push(format!(
+        "packets left late by {p50:.0} us (half of them), {p99:.0} us (99 %), {p999:.0} us (99.9 %), at most {max:.0} us"
+    ));
+    lines.join("\n")
+}
+
+fn way_told(way: &WayOutcome, seconds: f64) -> String {
+    let (tally, counters) = (way.tally, way.counters);
+    format!(
+        "{}: {} packets arrived in {seconds:.1} s, {:.2} Mbit/s; {} dropped, {} lost, {} marked; queue on average {:.1} \
+         packets",
+        way.name,
+        tally.delivered_pkts,
+        tally.delivered_bytes as f64 * 8e-6 / seconds,
+        tally.dropped_pkts,
+        tally.lost_pkts,
+        counters.marked_pkts,
+        counters.queue_pkt_ns as f64 / (seconds * 1e9),
+    )
+}

@@ -1,0 +1,190 @@
+//! The way from a shell to what its parent reaches: addresses are translated by the kernel (nftables), and devices of the
+//! parent's namespace pass packets on as long as a shell needs it.
+//!
+//! Nothing of it outlives the shell, however that ends. The table of translations belongs to a process that ends with
+//! us; settings are put back by a guard, which also ends what is left running inside.
+
+use std::fs;
+use std::io::{self, Write};
+use std::os::unix::process::CommandExt;
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, Stdio};
+
+use crate::space::Space;
+
+/// Settings of devices by which Linux passes packets of IPv4 on.
+const SETTINGS: &str = "/proc/sys/net/ipv4/conf";
+
+/// Notes of settings that were changed, one for each namespace.
+const NOTES: &str = "/run/fadelab/forwarding";
+
+/// Translates addresses of a shell into those of the device through which its packets leave.
+#[derive(Debug)]
+pub struct Translation(Child);
+
+impl Translation {
+    /// For packets from `addresses`, in the notation of nftables; `id` tells shells of one namespace apart.
+    ///
+    /// # Errors
+    /// No nftables, or what it complains of.
+    pub fn new(id: u32, addresses: &str) -> io::Result<Self> {
+        let mut nft = Command::new("nft")
+            .arg("-i")
+            .stdin(Stdio::piped())
+            .stdout(Stdio::null())
+            .stderr(Stdio::null())
+            // Ctrl-C is not for it.
+            .process_group(0)
+            .spawn()?;
+        let table = format!("ip fadelab{id}");
+        let stdin = nft.stdin.as_mut().expect("it is piped");
+        // A table with an owner goes with the process that made it.
+        write!(
+            stdin,
+            "add table {table} {{ flags owner; }}\n\
+             add chain {table} out {{ type nat hook postrouting priority srcnat; }}\n\
+             add rule {table} out ip saddr {addresses} masquerade\n"
+        )?;
+        let translation = Self(nft);
+        wait_for(&table)?;
+        Ok(translation)
+    }
+}
+
+/// Whoever sends a packet before a table is there has its address seen outside.
+fn wait_for(table: &str) -> io::Result<()> {
+    const LOOKS: u32 = 200;
+    let words: Vec<&str> = ["list", "table"].into_iter().chain(table.split(' ')).collect();
+    for _ in 0..LOOKS {
+        let listed = Command::new("nft").args(&words).output()?;
+        if String::from_utf8_lossy(&listed.stdout).contains("masquerade") {
+            return Ok(());
+        }
+        std::thread::sleep(std::time::Duration::from_millis(10));
+    }
+    Err(io::Error::other("nftables takes no translation of addresses"))
+}
+
+impl Drop for Translation {
+    fn drop(&mut self) {
+        drop(self.0.stdin.take());
+        let _ = self.0.wait();
+    }
+}
+
+/// Ends what is left inside when its shell ends, and puts settings back when the last shell of a namespace did.
+///
+/// It is told so by the end of its input, which comes however we end. What it is given: the namespace inside, and the
+/// note of the settings outside, or nothing.
+const GUARD: &str = r#"
+read -r _
+end() {
+	for process in /proc/[0-9]*; do
+		[ "$(readlink "$process/ns/net")" = "net:[$1]" ] && kill -"$2" "${process#/proc/}"
+	done
+}
+end "$1" TERM
+end "$1" KILL
+[ -n "$2" ] || exit 0
+exec 8<"$2.lock"
+flock -x 8
+users=0
+for user in "$2".[0-9]*; do
+	[ "$user" != "$2.$3" ] && [ -d "/proc/${user##*.}" ] && users=1
+done
+rm -f "$2.$3"
+[ "$users" = 1 ] && exit 0
+while read -r device; do
+	echo 0 >"/proc/sys/net/ipv4/conf/$device/forwarding"
+done <"$2"
+rm -f "$2" "$2.lock"
+"#;
+
+/// See [`GUARD`].
+#[derive(Debug)]
+pub struct Guard {
+    child: Child,
+    words: [String; 3],
+}
+
+impl Guard {
+    /// Of a shell whose inside is `inside`; `forwarding` is what was changed outside.
+    ///
+    /// # Errors
+    /// There is no `sh`.
+    pub fn new(inside: &Space, forwarding: Option<&Path>) -> io::Result<Self> {
+        let note = forwarding.map(|path| path.display().to_string()).unwrap_or_default();
+        let words = [inside.inode()?.to_string(), note, std::process::id().to_string()];
+        Ok(Self {
+            child: started(&words)?,
+            words,
+        })
+    }
+}
+
+fn started(words: &[String]) -> io::Result<Child> {
+    Command::new("sh")
+        .args(["-c", GUARD, "guard"])
+        .args(words)
+        .stdin(Stdio::piped())
+        .stdout(Stdio::null())
+        .stderr(Stdio::null())
+        // Whoever ends our group does not end it.
+        .process_group(0)
+        .spawn()
+}
+
+impl Drop for Guard {
+    fn drop(&mut self) {
+        drop(self.child.stdin.take());
+        let has_ended_well = self.child.wait().is_ok_and(|status| status.success());
+        // Somebody killed it before it had done its work.
+        if !has_ended_well && let Ok(mut again) = started(&self.words) {
+            drop(again.stdin.take());
+            let _ = again.wait();
+        }
+    }
+}
+
+/// Lets the devices of this namespace pass packets on that did not. Returns the note of it, by which it is taken back;
+/// `None`: all of them did already.
+///
+/// # Errors
+/// Settings that cannot be written.
+pub fn forward() -> io::Result<Option<PathBuf>> {
+    let note = PathBuf::from(format!("{NOTES}-{}", Space::here()?.inode()?));
+    let setting = |device: &str| Path::new(SETTINGS).join(device).join("forwarding");
+    let mut closed = Vec::new();
+    for entry in fs::read_dir(SETTINGS)? {
+        let name = entry?.file_name().to_string_lossy().into_owned();
+        // These two are no devices, but what devices take over.
+        if !["all", "default", "lo"].contains(&name.as_str()) && fs::read_to_string(setting(&name))?.trim() == "0" {
+            closed.push(name);
+        }
+    }
+    if closed.is_empty() && !note.exists() {
+        return Ok(None);
+    }
+    let folder = note.parent().unwrap_or(Path::new("/"));
+    fs::create_dir_all(folder)?;
+    let lock = fs::File::create(beside(&note, "lock"))?;
+    let _lock = nix::fcntl::Flock::lock(lock, nix::fcntl::FlockArg::LockExclusive).map_err(|(_, error)| error)?;
+    fs::write(beside(&note, &std::process::id().to_string()), "")?;
+    let mut noted = fs::read_to_string(&note).unwrap_or_default();
+    for name in &closed {
+        if !noted.lines().any(|line| line == name) {
+            noted += name;
+            noted.push('\n');
+        }
+    }
+    // Noted before it is done: what is put back too often is as it was.
+    fs::write(&note, noted)?;
+    for name in &closed {
+        fs::write(setting(name), "1")?;
+    }
+    Ok(Some(note))
+}
+
+fn beside(note: &Path, end: &str) -> PathBuf {
+    PathBuf::from(format!("{}.{end}", note.display()))
+}

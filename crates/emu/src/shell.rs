@@ -1,0 +1,282 @@
+//! A shell behind a link: a command whose packets all cross two lanes, one each way, to what its parent reaches.
+#![allow(unsafe_code)]
+
+use std::ffi::OsString;
+use std::fs;
+use std::io;
+use std::os::fd::{AsFd, AsRawFd, OwnedFd};
+use std::os::unix::process::{CommandExt, ExitStatusExt};
+use std::process::{Child, Command, ExitStatus};
+
+use nix::sched::{CloneFlags, setns};
+use nix::sys::prctl;
+use nix::sys::signal::{SigSet, Signal, kill};
+use nix::sys::signalfd::{SfdFlags, SignalFd};
+use nix::unistd::Pid;
+
+use crate::emulator::{Emulator, Error};
+use crate::lane::Lane;
+use crate::outcome::{Outcome, WayOutcome};
+use crate::outside::{Guard, Translation, forward};
+use crate::priority::Priority;
+use crate::record::Recorder;
+use crate::space::{Space, ip};
+use crate::tun::Tun;
+
+/// Shells of one namespace: as many networks of four addresses as there are in 100.64.0.0/10 (RFC 6598).
+const NETWORKS: u32 = 1 << 20;
+
+/// What the device inside is called.
+const INSIDE: &str = "link0";
+
+/// Packets that may wait at a device while the emulator is busy: those of 100 ms at 1 Gbit/s.
+const QUEUE_PKTS: &str = "10000";
+
+/// What the command is told: the address of whatever is outside.
+pub const OUTSIDE: &str = "FADELAB_OUTSIDE";
+
+/// Signals that are for the command, or that end us both.
+const SIGNALS: [Signal; 4] = [Signal::SIGINT, Signal::SIGQUIT, Signal::SIGTERM, Signal::SIGHUP];
+
+/// The link goes on behind its command for so long at most, and until nobody has answered for so long.
+const DRAIN_NS_MAX: u64 = 5_000_000_000;
+const ANSWER_NS: u64 = 20_000_000;
+
+/// How a shell is built.
+pub struct Plan {
+    /// From the command to the outside, and back.
+    pub lanes: [Lane; 2],
+    /// Of the devices.
+    pub mtu_bytes: u32,
+    pub recorder: Option<Recorder>,
+}
+
+/// A shell that is ready for its command.
+pub struct Shell {
+    emulator: Emulator,
+    inside: Space,
+    outside: Space,
+    /// Address of the end outside.
+    gateway: String,
+    /// Why the command reaches no more than the shell itself.
+    pub closed: Option<String>,
+    has_priority: bool,
+    // In the order in which they go: the guard is the last.
+    _translation: Option<Translation>,
+    guard: Guard,
+}
+
+impl Shell {
+    /// Makes the devices and the way outside.
+    ///
+    /// # Errors
+    /// What this process may not do, or a program that is missing.
+    pub fn new(plan: Plan) -> Result<Self, Error> {
+        let outside = Space::here().map_err(system("the network namespace"))?;
+        let inside = Space::new().map_err(system("making a network namespace"))?;
+        let (outer, number) = outer().map_err(system("making a device"))?;
+        let [gateway, address] = addresses(number);
+        let mtu = plan.mtu_bytes.to_string();
+        let inner = inside.within(|| {
+            let tun = Tun::new(INSIDE)?;
+            set_up(INSIDE, &mtu, &address, &gateway)?;
+            ip(&["route", "add", "default", "via", &gateway, "dev", INSIDE])?;
+            Ok(tun)
+        });
+        let inner = inner.map_err(system("making the device inside"))?;
+        set_up(outer.name(), &mtu, &gateway, &address).map_err(system("setting up the device outside"))?;
+        let opened = forward().and_then(|note| Ok((note, Translation::new(number, &address)?)));
+        let (note, translation, closed) = match opened {
+            Ok((note, translation)) => (note, Some(translation), None),
+            Err(error) => (None, None, Some(error.to_string())),
+        };
+        let guard = Guard::new(&inside, note.as_deref()).map_err(system("starting sh"))?;
+        Ok(Self {
+            emulator: Emulator::between([inner, outer], plan.lanes, plan.recorder),
+            inside,
+            outside,
+            gateway,
+            closed,
+            has_priority: false,
+            _translation: translation,
+            guard,
+        })
+    }
+
+    /// Runs a command behind the link until it ends. `look` is called ten times a second or so.
+    ///
+    /// # Errors
+    /// The command cannot be started, or what goes wrong while packets pass.
+    pub fn run(
+        mut self,
+        words: &[OsString],
+        mut look: impl FnMut(&mut Emulator),
+    ) -> Result<(ExitStatus, Outcome, Option<io::Result<bool>>), Error> {
+        let signals = SigSet::from_iter(SIGNALS);
+        signals.thread_block().map_err(|error| system("blocking signals")(error.into()))?;
+        let told = SignalFd::with_flags(&signals, SfdFlags::SFD_NONBLOCK | SfdFlags::SFD_CLOEXEC)
+            .map_err(|error| system("waiting for signals")(error.into()))?;
+        let mut child = self.start(words)?;
+        let ended = pidfd(&child).map_err(system("watching the command"))?;
+        let mut priority = Priority::take();
+        let mut next_look_ns = 0;
+        let status = loop {
+            if self.emulator.turn(&[ended.as_fd(), told.as_fd()])? {
+                while let Ok(Some(signal)) = told.read_signal() {
+                    pass_on(signal.ssi_signo, &child);
+                }
+                if let Some(status) = child.try_wait().map_err(system("waiting for the command"))? {
+                    break status;
+                }
+            }
+            if self.emulator.now_ns() >= next_look_ns {
+                next_look_ns = self.emulator.now_ns() + 100_000_000;
+                priority.look();
+                look(&mut self.emulator);
+            }
+        };
+        self.drain()?;
+        self.has_priority = priority.give_back();
+        let outcome = self.outcome()?;
+        let Self { emulator, guard, .. } = self;
+        let recorded = emulator.end().map(Recorder::finish);
+        drop(guard);
+        Ok((status, outcome, recorded))
+    }
+
+    /// Whoever is told that a transfer ended has it ended at the other end as well: what is under way arrives, and so do
+    /// the answers to it.
+    fn drain(&mut self) -> Result<(), Error> {
+        let end_ns = self.emulator.now_ns() + DRAIN_NS_MAX;
+        let mut empty_since_ns = u64::MAX;
+        loop {
+            self.emulator.turn(&[])?;
+            let now_ns = self.emulator.now_ns();
+            let is_empty = self.emulator.ways_mut().iter().all(|way| way.lane.held_pkts() == 0);
+            empty_since_ns = if is_empty { empty_since_ns.min(now_ns) } else { u64::MAX };
+            if now_ns > end_ns || now_ns.saturating_sub(empty_since_ns) > ANSWER_NS {
+                return Ok(());
+            }
+        }
+    }
+
+    fn start(&self, words: &[OsString]) -> Result<Child, Error> {
+        let (program, arguments) = words.split_first().expect("a command has a word at least");
+        let inside = self.inside.as_fd().as_raw_fd();
+        let mut command = Command::new(program);
+        command.args(arguments).env(OUTSIDE, &self.gateway);
+        // SAFETY: between fork and exec only system calls are made, which are safe to call there.
+        unsafe {
+            command.pre_exec(move || {
+                setns(std::os::fd::BorrowedFd::borrow_raw(inside), CloneFlags::CLONE_NEWNET)?;
+                SigSet::all().thread_unblock()?;
+                prctl::set_pdeathsig(Signal::SIGKILL)?;
+                Ok(())
+            });
+        }
+        command.spawn().map_err(system(&format!("starting {}", program.display())))
+    }
+
+    /// What there is to say at the end.
+    fn outcome(&mut self) -> Result<Outcome, Error> {
+        let duration_ns = self.emulator.now_ns();
+        let names: Vec<String> = self.emulator.tuns().iter().map(|tun| tun.name().to_owned()).collect();
+        let spaces = [&self.inside, &self.outside];
+        let mut ways = Vec::new();
+        for (index, way) in self.emulator.ways_mut().iter_mut().enumerate() {
+            // What the kernel sends through a device waits there for us.
+            let overrun = spaces[index].within(|| dropped_pkts(&names[index])).unwrap_or(0);
+            ways.push(WayOutcome {
+                name: way.lane.name().to_owned(),
+                tally: way.tally,
+                counters: way.lane.counters(duration_ns)?,
+                undecided_drops_pkts: overrun + way.tally.refused_pkts,
+            });
+        }
+        Ok(Outcome {
+            duration_ns,
+            ways,
+            late: self.emulator.lateness(),
+            look_late_ns_max: self.emulator.looks_late_ns_max(),
+            has_priority: self.has_priority,
+        })
+    }
+}
+
+fn system(what: &str) -> impl FnOnce(io::Error) -> Error {
+    let what = what.to_owned();
+    move |source| Error::System { what, source }
+}
+
+/// The device outside, whose name no other shell here has, and its number.
+fn outer() -> io::Result<(Tun, u32)> {
+    let routes = String::from_utf8_lossy(&ip(&["-4", "route", "show", "table", "all"])?).into_owned();
+    let first = std::process::id() % NETWORKS;
+    for number in (first..NETWORKS).chain(0..first) {
+        let is_taken = addresses(number).iter().any(|address| names(&routes, address));
+        if is_taken {
+            continue;
+        }
+        match Tun::new(&format!("fade{number}")) {
+            Err(error) if error.raw_os_error() == Some(libc::EBUSY) => {}
+            made => return made.map(|tun| (tun, number)),
+        }
+    }
+    Err(io::Error::other("all networks of 100.64.0.0/10 are taken"))
+}
+
+/// Whether an address stands in the words of a text.
+fn names(text: &str, address: &str) -> bool {
+    text.split_whitespace().any(|word| word == address)
+}
+
+/// Addresses of the end outside and of that inside.
+fn addresses(number: u32) -> [String; 2] {
+    let base = u32::from_be_bytes([100, 64, 0, 0]) + 4 * number;
+    [1, 2].map(|host| std::net::Ipv4Addr::from(base + host).to_string())
+}
+
+/// Gives a device its address and the one at its far end, and lets it work.
+fn set_up(device: &str, mtu_bytes: &str, address: &str, peer: &str) -> io::Result<()> {
+    ip(&["addr", "add", address, "peer", peer, "dev", device])?;
+    let words = ["link", "set", "dev", device, "mtu", mtu_bytes, "txqueuelen", QUEUE_PKTS, "up"];
+    ip(&words).map(drop)
+}
+
+/// Packets that found no room at a device of this thread's namespace, sent through it or arriving from it.
+fn dropped_pkts(device: &str) -> io::Result<u64> {
+    let devices = fs::read_to_string("/proc/thread-self/net/dev")?;
+    let counters = devices.lines().find_map(|line| line.trim().strip_prefix(device)?.strip_prefix(':'));
+    // Received: bytes, packets, errors, dropped, and four more; then the same of those sent.
+    let at = |place| {
+        let counter = counters.and_then(|line| line.split_whitespace().nth(place));
+        counter.and_then(|number| number.parse::<u64>().ok()).unwrap_or(0)
+    };
+    Ok(at(3) + at(11))
+}
+
+/// A file that becomes readable when a process ends.
+fn pidfd(child: &Child) -> io::Result<OwnedFd> {
+    use std::os::fd::FromRawFd;
+    // SAFETY: the call takes a number and gives a file of ours, or an error.
+    let fd = unsafe { libc::syscall(libc::SYS_pidfd_open, child.id(), 0) };
+    if fd < 0 {
+        return Err(io::Error::last_os_error());
+    }
+    // SAFETY: it is open, and nobody else's.
+    Ok(unsafe { OwnedFd::from_raw_fd(fd as i32) })
+}
+
+/// Who ends us ends the command; what is pressed at the terminal goes to it already.
+fn pass_on(number: u32, child: &Child) {
+    if let Ok(signal @ (Signal::SIGTERM | Signal::SIGHUP)) = Signal::try_from(number as i32) {
+        let _ = kill(Pid::from_raw(child.id().cast_signed()), signal);
+    }
+}
+
+/// The status by which a shell tells how a command ended.
+pub fn status_code(status: ExitStatus) -> u8 {
+    const SIGNALLED: i32 = 128;
+    let signalled = status.signal().map(|signal| SIGNALLED + signal);
+    status.code().or(signalled).unwrap_or(1) as u8
+}
