@@ -1,5 +1,6 @@
 //! `fadelab replay`: makes recorded calls of a law again, each by itself.
 
+mod link;
 mod recorded;
 mod router;
 
@@ -9,7 +10,7 @@ use std::path::PathBuf;
 
 use clap::Args;
 use fadelab_lab::Failure;
-use fadelab_lab::replay::{Calls, Text, kernel};
+use fadelab_lab::replay::{Calls, Text, kernel, link as links};
 use fadelab_laws::guard::{CallRecord, Outcome};
 use serde_json::{Map, Value};
 
@@ -19,7 +20,7 @@ use crate::output;
 #[derive(Debug, Args)]
 pub struct ReplayArgs {
     /// A file of calls, as a run writes it when a law is at fault, and as `fadelab kernel load --record` and `fadelab
-    /// kernel router --record` do
+    /// kernel router --record` do; or what `fadelab emulate --record` wrote of a link
     #[arg(value_name = "FILE")]
     file: PathBuf,
     /// Compile the law as it was when the call was recorded, not as it is now
@@ -48,6 +49,9 @@ pub fn replay(args: &ReplayArgs) -> Result<(), Failure> {
             (None, true) => recorded::watch(recording, args.flow),
             (None, false) => recorded::replay(recording),
         };
+    }
+    if let Some(made) = links::again(&args.file)? {
+        return link::told(&made);
     }
     if args.watch {
         return Err(Failure::Invalid(format!(

@@ -1,6 +1,7 @@
 //! Makes recorded calls of a law again, each by itself.
 
 pub mod kernel;
+pub mod link;
 pub mod router;
 
 use std::fs;
