@@ -18,7 +18,7 @@ const UP: &str = "up";
 const DOWN: &str = "down";
 
 /// IP bytes of a full packet.
-const MTU_BYTES: u32 = 1500;
+const MTU_BYTES: u16 = 1500;
 
 /// Arguments of `fadelab emulate`.
 #[derive(Debug, Args)]
@@ -69,8 +69,8 @@ pub struct EmulateArgs {
     #[arg(long, value_name = "N", default_value_t = 1)]
     seed: u64,
     /// Most IP bytes of a packet
-    #[arg(long, value_name = "BYTES", default_value_t = MTU_BYTES, value_parser = clap::value_parser!(u32).range(576..=9000))]
-    mtu: u32,
+    #[arg(long, value_name = "BYTES", default_value_t = MTU_BYTES, value_parser = clap::value_parser!(u16).range(576..=9000))]
+    mtu: u16,
     /// Write what came and what became of it into FILE, for fadelab replay
     #[arg(long, value_name = "FILE")]
     record: Option<PathBuf>,
@@ -94,7 +94,7 @@ pub fn emulate(args: &EmulateArgs) -> Result<u8, Failure> {
     let recorder = args.record.as_ref().map(|file| recorder(file, &ways)).transpose()?;
     let plan = Plan {
         lanes: [ways[0].lane()?, ways[1].lane()?],
-        mtu_bytes: args.mtu,
+        mtu_bytes: args.mtu.into(),
         recorder,
     };
     let shell = Shell::new(plan).map_err(Failure::failed)?;

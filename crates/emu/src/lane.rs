@@ -50,9 +50,11 @@ pub struct Lane {
 }
 
 impl Lane {
-    /// A lane over a link. `packet_bytes` is the IP size of a full packet, with which laws scale.
-    pub fn new(spec: &LinkSpec, seed: u64, packet_bytes: u32) -> Self {
-        let node = Node::new(spec, seed, packet_bytes);
+    /// A lane over a link. `packet_bytes` is the IP size of a full packet, with which laws scale. What its channel has to
+    /// know of packets is computed here, which takes some seconds at most, so that none waits for it.
+    pub fn new(spec: &LinkSpec, seed: u64, packet_bytes: u16) -> Self {
+        let mut node = Node::new(spec, seed, packet_bytes.into());
+        node.prepare_all(packet_bytes);
         Self {
             sees_departures: node.sees_departures(),
             node,

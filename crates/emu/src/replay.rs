@@ -78,7 +78,7 @@ pub struct Again {
 }
 
 /// Nobody emulates a link on which nothing happens for longer; a time that was changed must not make us wait for it.
-const IDLE_NS_MAX: u64 = 24 * 3600 * 1_000_000_000;
+const IDLE_NS_MAX: u64 = 3600 * 1_000_000_000;
 
 /// Differences that are kept.
 const SHOWN_MAX: usize = 10;

@@ -46,7 +46,7 @@ pub struct Way {
     /// Of every random stream.
     pub seed: u64,
     /// Of a full packet.
-    pub packet_bytes: u32,
+    pub packet_bytes: u16,
 }
 
 impl Way {
@@ -54,7 +54,7 @@ impl Way {
     ///
     /// # Errors
     /// Keys that make no link.
-    pub fn of_keys(name: &str, sets: &[String], seed: u64, packet_bytes: u32) -> Result<Self, Failure> {
+    pub fn of_keys(name: &str, sets: &[String], seed: u64, packet_bytes: u16) -> Result<Self, Failure> {
         let [short, long] = LINK_KEYS;
         let spelt = |set: &String| set.strip_prefix(short).map_or_else(|| set.clone(), |rest| format!("{long}{rest}"));
         let own = [format!("transport.packet={packet_bytes} B"), format!("run.seeds={seed}")];
@@ -76,7 +76,7 @@ impl Way {
         plan: &Plan,
         folder: &Path,
         link: Option<&str>,
-        packet_bytes: u32,
+        packet_bytes: u16,
     ) -> Result<Self, Failure> {
         let [run] = plan.runs.as_slice() else {
             return Err(Failure::Invalid(format!(

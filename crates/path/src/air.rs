@@ -47,9 +47,9 @@ impl Air {
         self.channel.ready_bytes(kind, u32::from(ip_bytes))
     }
 
-    /// Computes what the channel has to know of packets of this size, which takes a while.
-    pub fn prepare(&mut self, kind: PacketKind, ip_bytes: u16) {
-        self.channel.prepare(kind, u32::from(ip_bytes));
+    /// Computes what the channel has to know of packets of up to this size, which takes seconds at most.
+    pub fn prepare_all(&mut self, ip_bytes_max: u16) {
+        self.channel.prepare_all(ip_bytes_max.into());
     }
 
     /// Decides the fate of a packet whose transmission begins at `start_ns`; its size was made ready.

@@ -459,3 +459,37 @@ fn every_size_is_computed_once_and_may_be_beforehand() {
         assert!(asked.sizes_known() <= 2 * sizes.len() && asked.sizes_known() > 64);
     }
 }
+
+#[test]
+fn sizes_that_would_take_long_are_made_coarser() {
+    // Goal: where all sizes would take too long, none is left to be computed when packets come; each is lost as one of
+    // the next larger multiple is, by fewer than 64 bytes, and takes on the air what it took.
+    let code = CodeSpec {
+        data_rate: 0.6,
+        ack_rate: 0.5,
+        mode: CodeMode::Gf256,
+    };
+    let spec = bpsk(Antennas::TwoByTwo, 0.0, (800.0, 8.0), code);
+    let mut coarse = Channel::new(&spec, 5, "link", RATE_BPS);
+    coarse.prepare_all(1500);
+    let known = coarse.sizes_known();
+    let mut exact = Channel::new(&spec, 5, "link", RATE_BPS);
+    let (mut lost_n, mut coarser_n) = (0, 0);
+    for (step, ip_bytes) in (0..).zip((41..1500).step_by(97).cycle().take(3000)) {
+        assert_eq!(
+            coarse.make_ready(PacketKind::Data, ip_bytes),
+            spec.air_bytes(PacketKind::Data, ip_bytes)
+        );
+        // So far apart that the chain has forgotten what was.
+        let start_ns = step * 10_000_000;
+        let counted_as = coarse.counted_as(PacketKind::Data, ip_bytes);
+        assert!((ip_bytes..ip_bytes + 64).contains(&counted_as), "{ip_bytes} {counted_as}");
+        coarser_n += u32::from(counted_as > ip_bytes);
+        let lost = [(&mut coarse, ip_bytes), (&mut exact, counted_as)]
+            .map(|(channel, ip_bytes)| channel.is_lost(start_ns, PacketKind::Data, ip_bytes));
+        assert_eq!(lost[0], lost[1], "packet {step} of {ip_bytes} bytes");
+        lost_n += u32::from(lost[0]);
+    }
+    assert!(lost_n > 20 && coarser_n > 100, "{lost_n} are lost");
+    assert_eq!(coarse.sizes_known(), known);
+}

@@ -29,6 +29,9 @@ use crate::packet_scale::{LossGivenPath, Scratch, Sojourns, TimeChain};
 use crate::random::CounterDraw;
 use crate::slots::{NUMBERS, SlotDraw, limit_of};
 
+/// No pure ACK is longer: headers of IPv6 and TCP with all options that these can have, and extension headers.
+const ACK_BYTES_MAX: u32 = 256;
+
 /// A channel of one link at work: decides the fate of each packet. What every packet touches stands first.
 #[derive(Clone, Debug)]
 #[repr(C)]
@@ -40,6 +43,8 @@ pub struct Channel {
     draw: SlotDraw,
     sampler: Sampler,
     spec: ChannelSpec,
+    /// Sizes that are told apart are multiples of one more than that, by kind.
+    rests: [u32; 2],
 }
 
 /// Which packets of a kind are received whatever the state, with the good state after them.
@@ -126,6 +131,7 @@ impl Channel {
             draw: SlotDraw::new(CounterDraw::new(seed, &format!("{link_name}.fate")), rate_bps),
             sampler,
             spec: spec.clone(),
+            rests: [0; 2],
         }
     }
 
@@ -168,6 +174,32 @@ impl Channel {
         }
     }
 
+    /// Computes it for all packets of up to `ip_bytes_max`, so that none has to wait whatever its size. Where that would
+    /// take more than some two seconds, packets are lost as those of the next size are that is a multiple of 2, 4, 8, ...
+    /// bytes; what they take on the air stays theirs.
+    pub fn prepare_all(&mut self, ip_bytes_max: u32) {
+        for (kind, bytes_max) in [
+            (PacketKind::Data, ip_bytes_max),
+            (PacketKind::Ack, ip_bytes_max.min(ACK_BYTES_MAX)),
+        ] {
+            let sizes = |rest: u32| (1..=bytes_max + rest).filter(move |ip_bytes| ip_bytes & rest == 0);
+            let steps = |rest| sizes(rest).map(|ip_bytes| self.spec.recursion_steps(kind, ip_bytes)).sum::<u64>();
+            let mut rest = 0;
+            while steps(rest) > 2 * ChannelSpec::STEPS_MAX && rest < bytes_max {
+                rest = 2 * rest + 1;
+            }
+            self.rests[kind as usize] = rest;
+            sizes(rest).for_each(|ip_bytes| self.prepare(kind, ip_bytes));
+        }
+    }
+
+    /// The size by which it is decided whether a packet is lost: its own, unless [`Self::prepare_all`] made it coarser.
+    #[inline(always)]
+    pub fn counted_as(&self, kind: PacketKind, ip_bytes: u32) -> u32 {
+        let rest = self.rests[kind as usize];
+        (ip_bytes + rest) & !rest
+    }
+
     /// For how many kinds and sizes of packets that is known.
     pub fn sizes_known(&self) -> usize {
         match &self.sampler {
@@ -192,6 +224,7 @@ impl Channel {
     /// Asks the model, and notes which packets of this size are plain from now on.
     #[inline(never)]
     fn decide(&mut self, number: u64, start_ns: u64, kind: PacketKind) -> bool {
+        let size = (kind, self.counted_as(kind, self.plain[kind as usize].ip_bytes));
         let (spec, plain) = (&self.spec, &mut self.plain[kind as usize]);
         let (is_lost, after, from_number, until_ns) = match &mut self.sampler {
             Sampler::Random { data, ack } => {
@@ -201,11 +234,11 @@ impl Channel {
             Sampler::Bits(bits) => {
                 let since_ns = start_ns - self.last_start_ns;
                 let (is_lost, after, from_number) =
-                    bits.decide(spec, number, self.last, since_ns, (kind, plain.ip_bytes));
+                    bits.decide(spec, number, self.last, since_ns, size);
                 (is_lost, after, from_number, u64::MAX)
             }
             Sampler::Time(time) => {
-                let (is_lost, from_number, until_ns) = time.decide(spec, number, start_ns, (kind, plain.ip_bytes));
+                let (is_lost, from_number, until_ns) = time.decide(spec, number, start_ns, size);
                 (is_lost, After::Good, from_number, until_ns)
             }
         };
