@@ -1,12 +1,17 @@
 //! `fadelab emulate`: a command behind a link, in real time.
 
+mod law;
+mod told;
+
 use std::ffi::OsString;
+use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 
 use clap::Args;
-use fadelab_emu::outcome::{Outcome, WayOutcome};
+use fadelab_emu::Error;
 use fadelab_emu::record::{Head, Recorder};
 use fadelab_emu::shell::{self, Plan, Shell};
+use fadelab_emu::unprivileged;
 use fadelab_lab::Failure;
 use fadelab_lab::emulated::{Way, run_law};
 use fadelab_scenario::Options;
@@ -16,6 +21,10 @@ use crate::output;
 /// Names of the ways, which name their random streams: from the command, and to it.
 const UP: &str = "up";
 const DOWN: &str = "down";
+
+/// What shells answer for a command that is not there, or cannot be run.
+const NOT_FOUND: u8 = 127;
+const NOT_RUN: u8 = 126;
 
 /// IP bytes of a full packet.
 const MTU_BYTES: u16 = 1500;
@@ -56,7 +65,12 @@ pub struct EmulateArgs {
     /// The law of the queues (fadelab laws --role router) [default: droptail]
     #[arg(long, value_name = "LAW")]
     router: Option<String>,
-    /// Set a key of a scenario for both ways, where link.KEY is one of the link: --set router.vcp.gamma=0.95; repeatable
+    /// A sender's law for the command's connections, and for those to it from this machine: loaded into this kernel for
+    /// as long as the command runs, both ends included; needs root
+    #[arg(long, value_name = "LAW")]
+    law: Option<String>,
+    /// Set a key of a scenario for both ways, where link.KEY is one of the link: --set router.vcp.gamma=0.95;
+    /// repeatable
     #[arg(long = "set", value_name = "KEY=VALUE")]
     sets: Vec<String>,
     /// The same for the way from the command alone: --up "link.rate=1 Mbit/s"
@@ -69,7 +83,8 @@ pub struct EmulateArgs {
     #[arg(long, value_name = "N", default_value_t = 1)]
     seed: u64,
     /// Most IP bytes of a packet
-    #[arg(long, value_name = "BYTES", default_value_t = MTU_BYTES, value_parser = clap::value_parser!(u16).range(576..=9000))]
+    #[arg(long, value_name = "BYTES", default_value_t = MTU_BYTES,
+          value_parser = clap::value_parser!(u16).range(576..=9000))]
     mtu: u16,
     /// Write what came and what became of it into FILE, for fadelab replay
     #[arg(long, value_name = "FILE")]
@@ -91,23 +106,46 @@ pub struct EmulateArgs {
 /// Arguments that make no link, or a link that this machine does not let us make.
 pub fn emulate(args: &EmulateArgs) -> Result<u8, Failure> {
     let ways = ways(args)?;
+    let place = unprivileged::settle().map_err(|error| {
+        Failure::Failed(format!(
+            "no root, and no user namespaces in its place: {error}; run it as root"
+        ))
+    })?;
     let recorder = args.record.as_ref().map(|file| recorder(file, &ways)).transpose()?;
     let plan = Plan {
         lanes: [ways[0].lane()?, ways[1].lane()?],
         mtu_bytes: args.mtu.into(),
+        place,
         recorder,
     };
     let shell = Shell::new(plan).map_err(Failure::failed)?;
     if let Some(why) = shell.closed.as_ref().filter(|_| !args.quiet) {
-        output::tell(format!("the command reaches no more than this machine, at ${}: {why}", shell::OUTSIDE));
+        output::tell(format!(
+            "the command reaches no more than this machine, at ${}: {why}",
+            shell::OUTSIDE
+        ));
     }
     let command = match args.command.as_slice() {
         [] => vec![std::env::var_os("SHELL").unwrap_or_else(|| "sh".into())],
         words => words.to_vec(),
     };
-    let (status, outcome, recorded) = shell.run(&command, |_| ()).map_err(Failure::failed)?;
+    let ran = match &args.law {
+        Some(law) => law::run(shell, law, &args.sets, &command)?,
+        None => shell.run(&command, |_| ()),
+    };
+    let (status, outcome, recorded) = match ran {
+        Err(Error::Command { program, source }) => {
+            output::tell(format!("{}: {source}", program.display()));
+            return Ok(if source.kind() == ErrorKind::NotFound {
+                NOT_FOUND
+            } else {
+                NOT_RUN
+            });
+        }
+        done => done.map_err(Failure::failed)?,
+    };
     if !args.quiet {
-        output::tell(told(&outcome));
+        output::tell(told::told(&outcome));
     }
     match recorded {
         Some(Err(error)) => return Err(Failure::Failed(format!("the recording is not whole: {error}"))),
@@ -132,7 +170,11 @@ fn ways(args: &EmulateArgs) -> Result<[Way; 2], Failure> {
     }
     let common = shortcuts(args)?;
     let way = |name, own: &[String]| {
-        let sets: Vec<String> = common.iter().chain(&args.sets).chain(own).cloned().collect();
+        let of_link = args
+            .sets
+            .iter()
+            .filter(|set| args.law.is_none() || !law::is_of_law(set));
+        let sets: Vec<String> = common.iter().chain(of_link).chain(own).cloned().collect();
         Way::of_keys(name, &sets, args.seed, args.mtu)
     };
     Ok([way(UP, &args.up)?, way(DOWN, &args.down)?])
@@ -170,7 +212,10 @@ fn shortcuts(args: &EmulateArgs) -> Result<Vec<String>, Failure> {
     set("link.delay", args.delay.as_deref().unwrap_or("0 s"));
     if let Some(trace) = &args.trace {
         set("link.trace", &trace.display().to_string());
-        set("link.trace_rules", if args.exact_mahimahi { "exact-mahimahi" } else { "plain" });
+        set(
+            "link.trace_rules",
+            if args.exact_mahimahi { "exact-mahimahi" } else { "plain" },
+        );
     }
     if let Some(probability) = &args.loss {
         set("channel.model", "random");
@@ -202,35 +247,11 @@ fn pair<'a>(option: &str, given: &'a str, allowed: &str) -> Result<(&'a str, &'a
 
 fn recorder(file: &Path, ways: &[Way]) -> Result<Recorder, Failure> {
     let head = Head {
-        ways: ways.iter().map(|way| serde_json::to_value(way).expect("a way is JSON")).collect(),
+        ways: ways
+            .iter()
+            .map(|way| serde_json::to_value(way).expect("a way is JSON"))
+            .collect(),
         version: env!("CARGO_PKG_VERSION").to_owned(),
     };
     Recorder::new(file, &head).map_err(|error| Failure::Failed(format!("cannot write {}: {error}", file.display())))
-}
-
-/// What there is to say at the end: a line for each way, and one of the machine.
-fn told(outcome: &Outcome) -> String {
-    let seconds = outcome.duration_ns as f64 / 1e9;
-    let mut lines: Vec<String> = outcome.ways.iter().map(|way| way_told(way, seconds)).collect();
-    let late = outcome.late;
-    let [p50, p99, p999, max] = [late.p50_ns, late.p99_ns, late.p999_ns, late.max_ns].map(|ns| ns as f64 / 1e3);
-    lines.push(format!(
-        "packets left late by {p50:.0} us (half of them), {p99:.0} us (99 %), {p999:.0} us (99.9 %), at most {max:.0} us"
-    ));
-    lines.join("\n")
-}
-
-fn way_told(way: &WayOutcome, seconds: f64) -> String {
-    let (tally, counters) = (way.tally, way.counters);
-    format!(
-        "{}: {} packets arrived in {seconds:.1} s, {:.2} Mbit/s; {} dropped, {} lost, {} marked; queue on average {:.1} \
-         packets",
-        way.name,
-        tally.delivered_pkts,
-        tally.delivered_bytes as f64 * 8e-6 / seconds,
-        tally.dropped_pkts,
-        tally.lost_pkts,
-        counters.marked_pkts,
-        counters.queue_pkt_ns as f64 / (seconds * 1e9),
-    )
 }

@@ -9,7 +9,9 @@ static struct __sk_buff packet_in(const u8 *bytes, u32 len)
 	return (struct __sk_buff){
 		.len = len,
 		.gso_segs = 1,
-		.protocol = host_be16((u16)(version == 4 ? ETHER_IPV4 : version == 6 ? ETHER_IPV6 : 0)),
+		.protocol = host_be16((u16)(version == 4   ? ETHER_IPV4
+	                                : version == 6 ? ETHER_IPV6
+	                                               : 0)),
 		.data = (unsigned long)bytes,
 		.data_end = (unsigned long)bytes + len,
 	};

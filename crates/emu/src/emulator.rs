@@ -1,5 +1,6 @@
 //! Lanes between TUN devices, under the clock of the machine.
 
+use std::ffi::OsString;
 use std::io;
 use std::os::fd::{AsFd, BorrowedFd};
 
@@ -27,6 +28,13 @@ pub enum Error {
     #[error("{what}: {source}")]
     System {
         what: String,
+        #[source]
+        source: io::Error,
+    },
+    /// The command behind the link cannot be started.
+    #[error("{}: {source}", program.display())]
+    Command {
+        program: OsString,
         #[source]
         source: io::Error,
     },
@@ -137,7 +145,12 @@ impl Emulator {
 
     /// Which of the devices, and then of `others`, are readable.
     fn wait(&mut self, others: &[BorrowedFd<'_>]) -> Result<Vec<bool>, Error> {
-        let next_ns = self.ways.iter().map(|way| way.lane.next_due()).min().unwrap_or(u64::MAX);
+        let next_ns = self
+            .ways
+            .iter()
+            .map(|way| way.lane.next_due())
+            .min()
+            .unwrap_or(u64::MAX);
         let now_ns = self.clock.now_ns();
         let until_ns = next_ns.min(now_ns + LOOK_NS);
         // What is due already is late by as much, and not the look.

@@ -1,5 +1,6 @@
-//! One way of a link that real packets take, without a clock: what comes in at which instant alone decides what goes out,
-//! when, and with which marks. So whatever drives it, and however late, a recording of the arrivals comes to the same.
+//! One way of a link that real packets take, without a clock: what comes in at which instant alone decides what goes
+//! out, when, and with which marks. So whatever drives it, and however late, a recording of the arrivals comes to the
+//! same.
 
 use std::cmp::Reverse;
 use std::collections::{BinaryHeap, HashMap};
@@ -50,8 +51,8 @@ pub struct Lane {
 }
 
 impl Lane {
-    /// A lane over a link. `packet_bytes` is the IP size of a full packet, with which laws scale. What its channel has to
-    /// know of packets is computed here, which takes some seconds at most, so that none waits for it.
+    /// A lane over a link. `packet_bytes` is the IP size of a full packet, with which laws scale. What its channel has
+    /// to know of packets is computed here, which takes some seconds at most, so that none waits for it.
     pub fn new(spec: &LinkSpec, seed: u64, packet_bytes: u16) -> Self {
         let mut node = Node::new(spec, seed, packet_bytes.into());
         node.prepare_all(packet_bytes);

@@ -42,7 +42,9 @@ impl Outcome {
         let mut why = Vec::new();
         if self.late.p99_ns > P99_NS_MAX {
             let [late_ms, most_ms] = [self.late.p99_ns, P99_NS_MAX].map(|ns| ns as f64 / 1e6);
-            why.push(format!("one packet in a hundred left {late_ms:.1} ms late or more, at most {most_ms} ms are well"));
+            why.push(format!(
+                "one packet in a hundred left {late_ms:.1} ms late or more, at most {most_ms} ms are well"
+            ));
         }
         if self.look_late_ns_max > LOOK_NS_MAX {
             let stopped_s = self.look_late_ns_max as f64 / 1e9;

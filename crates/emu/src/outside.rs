@@ -1,5 +1,5 @@
-//! The way from a shell to what its parent reaches: addresses are translated by the kernel (nftables), and devices of the
-//! parent's namespace pass packets on as long as a shell needs it.
+//! The way from a shell to what its parent reaches: addresses are translated by the kernel (nftables), and devices of
+//! the parent's namespace pass packets on as long as a shell needs it.
 //!
 //! Nothing of it outlives the shell, however that ends. The table of translations belongs to a process that ends with
 //! us; settings are put back by a guard, which also ends what is left running inside.
@@ -15,6 +15,9 @@ use crate::space::Space;
 /// Settings of devices by which Linux passes packets of IPv4 on.
 const SETTINGS: &str = "/proc/sys/net/ipv4/conf";
 
+/// Of laws' options (`laws/part/option.h`).
+const OPTION_KIND: u32 = 254;
+
 /// Notes of settings that were changed, one for each namespace.
 const NOTES: &str = "/run/fadelab/forwarding";
 
@@ -23,11 +26,13 @@ const NOTES: &str = "/run/fadelab/forwarding";
 pub struct Translation(Child);
 
 impl Translation {
-    /// For packets from `addresses`, in the notation of nftables; `id` tells shells of one namespace apart.
+    /// For packets from `addresses` that come from `device`; `id` tells shells of one namespace apart. Codes of laws, by
+    /// whose option they are known, end where packets leave for networks that read them otherwise; another shell's
+    /// device is none of these.
     ///
     /// # Errors
     /// No nftables, or what it complains of.
-    pub fn new(id: u32, addresses: &str) -> io::Result<Self> {
+    pub fn new(id: u32, device: &str, addresses: &str) -> io::Result<Self> {
         let mut nft = Command::new("nft")
             .arg("-i")
             .stdin(Stdio::piped())
@@ -35,7 +40,8 @@ impl Translation {
             .stderr(Stdio::null())
             // Ctrl-C is not for it.
             .process_group(0)
-            .spawn()?;
+            .spawn()
+            .map_err(|error| no_nftables(&error))?;
         let table = format!("ip fadelab{id}");
         let stdin = nft.stdin.as_mut().expect("it is piped");
         // A table with an owner goes with the process that made it.
@@ -43,12 +49,22 @@ impl Translation {
             stdin,
             "add table {table} {{ flags owner; }}\n\
              add chain {table} out {{ type nat hook postrouting priority srcnat; }}\n\
+             add chain {table} on {{ type filter hook forward priority 0; }}\n\
+             add rule {table} on iifname \"{device}\" oifname != \"fade*\" \
+                tcp option {OPTION_KIND} exists ip ecn set not-ect\n\
              add rule {table} out ip saddr {addresses} masquerade\n"
         )?;
         let translation = Self(nft);
         wait_for(&table)?;
         Ok(translation)
     }
+}
+
+fn no_nftables(error: &io::Error) -> io::Error {
+    let what = "nft, which translates addresses";
+    io::Error::other(format!(
+        "{what}: {error}; install it (Debian: apt-get install nftables)"
+    ))
 }
 
 /// Whoever sends a packet before a table is there has its address seen outside.
@@ -85,7 +101,7 @@ end() {
 }
 end "$1" TERM
 end "$1" KILL
-[ -n "$2" ] || exit 0
+[ -n "$2" ] && [ -e "$2.lock" ] || exit 0
 exec 8<"$2.lock"
 flock -x 8
 users=0
@@ -93,7 +109,7 @@ for user in "$2".[0-9]*; do
 	[ "$user" != "$2.$3" ] && [ -d "/proc/${user##*.}" ] && users=1
 done
 rm -f "$2.$3"
-[ "$users" = 1 ] && exit 0
+[ "$users" = 1 ] || [ ! -e "$2" ] && exit 0
 while read -r device; do
 	echo 0 >"/proc/sys/net/ipv4/conf/$device/forwarding"
 done <"$2"
@@ -108,7 +124,8 @@ pub struct Guard {
 }
 
 impl Guard {
-    /// Of a shell whose inside is `inside`; `forwarding` is what was changed outside.
+    /// Of a shell whose inside is `inside`; `forwarding` is where is noted what it changes outside. To be there before
+    /// that is changed.
     ///
     /// # Errors
     /// There is no `sh`.
@@ -146,13 +163,19 @@ impl Drop for Guard {
     }
 }
 
-/// Lets the devices of this namespace pass packets on that did not. Returns the note of it, by which it is taken back;
-/// `None`: all of them did already.
+/// Where is noted what is changed in this namespace.
+///
+/// # Errors
+/// Where there is no /proc.
+pub fn note() -> io::Result<PathBuf> {
+    Ok(PathBuf::from(format!("{NOTES}-{}", Space::here()?.inode()?)))
+}
+
+/// Lets the devices of this namespace pass packets on that did not, and notes which these are.
 ///
 /// # Errors
 /// Settings that cannot be written.
-pub fn forward() -> io::Result<Option<PathBuf>> {
-    let note = PathBuf::from(format!("{NOTES}-{}", Space::here()?.inode()?));
+pub fn forward(note: &Path) -> io::Result<()> {
     let setting = |device: &str| Path::new(SETTINGS).join(device).join("forwarding");
     let mut closed = Vec::new();
     for entry in fs::read_dir(SETTINGS)? {
@@ -163,14 +186,14 @@ pub fn forward() -> io::Result<Option<PathBuf>> {
         }
     }
     if closed.is_empty() && !note.exists() {
-        return Ok(None);
+        return Ok(());
     }
     let folder = note.parent().unwrap_or(Path::new("/"));
     fs::create_dir_all(folder)?;
-    let lock = fs::File::create(beside(&note, "lock"))?;
+    let lock = fs::File::create(beside(note, "lock"))?;
     let _lock = nix::fcntl::Flock::lock(lock, nix::fcntl::FlockArg::LockExclusive).map_err(|(_, error)| error)?;
-    fs::write(beside(&note, &std::process::id().to_string()), "")?;
-    let mut noted = fs::read_to_string(&note).unwrap_or_default();
+    fs::write(beside(note, &std::process::id().to_string()), "")?;
+    let mut noted = fs::read_to_string(note).unwrap_or_default();
     for name in &closed {
         if !noted.lines().any(|line| line == name) {
             noted += name;
@@ -178,11 +201,11 @@ pub fn forward() -> io::Result<Option<PathBuf>> {
         }
     }
     // Noted before it is done: what is put back too often is as it was.
-    fs::write(&note, noted)?;
+    fs::write(note, noted)?;
     for name in &closed {
         fs::write(setting(name), "1")?;
     }
-    Ok(Some(note))
+    Ok(())
 }
 
 fn beside(note: &Path, end: &str) -> PathBuf {

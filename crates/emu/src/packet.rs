@@ -95,8 +95,8 @@ impl Shown {
         shown
     }
 
-    /// All but segments without payload carry data: datagrams, fragments and whatever is none of TCP as well, and the SYN
-    /// that opens a connection, as in the simulator.
+    /// All but segments without payload carry data: datagrams, fragments and whatever is none of TCP as well, and the
+    /// SYN that opens a connection, as in the simulator.
     fn flags(&self, bytes: &[u8]) -> u32 {
         const SYN: u8 = 0x02;
         const ACK: u8 = 0x10;

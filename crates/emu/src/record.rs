@@ -1,8 +1,9 @@
-//! Recordings of what came to an emulator and what became of it: a line of text in front, then events of a few bytes, then
-//! how many there were and a checksum.
+//! Recordings of what came to an emulator and what became of it: a line of text in front, then events of a few bytes,
+//! then how many there were and a checksum.
 //!
-//! What is kept of a packet is what nodes look at, its headers. A recording is written by a thread of its own, so that no
-//! packet waits for a disk; where that one cannot follow, the recording ends and says so. [`crate::replay`] reads it.
+//! What is kept of a packet is what nodes look at, its headers. A recording is written by a thread of its own, so that
+//! no packet waits for a disk; where that one cannot follow, the recording ends and says so. [`crate::replay`] reads
+//! it.
 
 use std::fs::File;
 use std::io::{self, Write};

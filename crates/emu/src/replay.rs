@@ -113,7 +113,8 @@ impl<R: BufRead> Recording<R> {
         }
         let head = lines.strip_prefix(MAGIC.as_bytes());
         let head = head.and_then(|head| serde_json::from_slice(head).ok());
-        let head = head.ok_or_else(|| io::Error::other("it is no recording of a link, or its first lines are damaged"))?;
+        let head =
+            head.ok_or_else(|| io::Error::other("it is no recording of a link, or its first lines are damaged"))?;
         let mut sum = XxHash3_128::new();
         sum.write(&lines);
         Ok(Self {

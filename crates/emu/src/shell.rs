@@ -6,6 +6,7 @@ use std::fs;
 use std::io;
 use std::os::fd::{AsFd, AsRawFd, OwnedFd};
 use std::os::unix::process::{CommandExt, ExitStatusExt};
+use std::path::Path;
 use std::process::{Child, Command, ExitStatus};
 
 use nix::sched::{CloneFlags, setns};
@@ -17,17 +18,18 @@ use nix::unistd::Pid;
 use crate::emulator::{Emulator, Error};
 use crate::lane::Lane;
 use crate::outcome::{Outcome, WayOutcome};
-use crate::outside::{Guard, Translation, forward};
+use crate::outside::{Guard, Translation, forward, note};
 use crate::priority::Priority;
 use crate::record::Recorder;
 use crate::space::{Space, ip};
 use crate::tun::Tun;
+use crate::unprivileged::Place;
 
 /// Shells of one namespace: as many networks of four addresses as there are in 100.64.0.0/10 (RFC 6598).
 const NETWORKS: u32 = 1 << 20;
 
 /// What the device inside is called.
-const INSIDE: &str = "link0";
+const INSIDE: &str = "fade0";
 
 /// Packets that may wait at a device while the emulator is busy: those of 100 ms at 1 Gbit/s.
 const QUEUE_PKTS: &str = "10000";
@@ -48,19 +50,26 @@ pub struct Plan {
     pub lanes: [Lane; 2],
     /// Of the devices.
     pub mtu_bytes: u32,
+    /// Whose the network namespace is from which the shell is made.
+    pub place: Place,
     pub recorder: Option<Recorder>,
 }
+
+/// How a command ended, what there is to say of the link, and whether the recording is whole, if there is one.
+pub type Ended = (ExitStatus, Outcome, Option<io::Result<bool>>);
 
 /// A shell that is ready for its command.
 pub struct Shell {
     emulator: Emulator,
     inside: Space,
     outside: Space,
-    /// Address of the end outside.
+    /// Addresses of the end outside and of that inside.
     gateway: String,
+    address: String,
     /// Why the command reaches no more than the shell itself.
     pub closed: Option<String>,
     has_priority: bool,
+    signals: SignalFd,
     // In the order in which they go: the guard is the last.
     _translation: Option<Translation>,
     guard: Guard,
@@ -72,9 +81,16 @@ impl Shell {
     /// # Errors
     /// What this process may not do, or a program that is missing.
     pub fn new(plan: Plan) -> Result<Self, Error> {
+        // From here on, since whoever ends us while it is made ends it in order as well.
+        let signals = SigSet::from_iter(SIGNALS);
+        signals
+            .thread_block()
+            .map_err(|error| system("blocking signals")(error.into()))?;
+        let signals = SignalFd::with_flags(&signals, SfdFlags::SFD_NONBLOCK | SfdFlags::SFD_CLOEXEC)
+            .map_err(|error| system("waiting for signals")(error.into()))?;
         let outside = Space::here().map_err(system("the network namespace"))?;
         let inside = Space::new().map_err(system("making a network namespace"))?;
-        let (outer, number) = outer().map_err(system("making a device"))?;
+        let (outer, number) = outer().map_err(system("making a TUN device (/dev/net/tun)"))?;
         let [gateway, address] = addresses(number);
         let mtu = plan.mtu_bytes.to_string();
         let inner = inside.within(|| {
@@ -85,44 +101,73 @@ impl Shell {
         });
         let inner = inner.map_err(system("making the device inside"))?;
         set_up(outer.name(), &mtu, &gateway, &address).map_err(system("setting up the device outside"))?;
-        let opened = forward().and_then(|note| Ok((note, Translation::new(number, &address)?)));
-        let (note, translation, closed) = match opened {
-            Ok((note, translation)) => (note, Some(translation), None),
-            Err(error) => (None, None, Some(error.to_string())),
+        let note = note().map_err(system("the network namespace"))?;
+        let noted = Some(note.as_path()).filter(|_| plan.place == Place::Shared);
+        let guard = Guard::new(&inside, noted).map_err(system("starting sh"))?;
+        let (translation, closed) = match way_out(plan.place, &note, (number, outer.name()), &address) {
+            Ok(translation) => (Some(translation), None),
+            Err(error) => (None, Some(error.to_string())),
         };
-        let guard = Guard::new(&inside, note.as_deref()).map_err(system("starting sh"))?;
         Ok(Self {
             emulator: Emulator::between([inner, outer], plan.lanes, plan.recorder),
             inside,
             outside,
             gateway,
+            address,
             closed,
             has_priority: false,
+            signals,
             _translation: translation,
             guard,
         })
+    }
+
+    /// The devices at the end outside and inside, and by which path the namespace of the latter is reached as long as the
+    /// shell is there.
+    pub fn devices(&self) -> (&str, &str, String) {
+        let path = format!("/proc/{}/fd/{}", std::process::id(), self.inside.as_fd().as_raw_fd());
+        (self.emulator.tuns()[1].name(), INSIDE, path)
+    }
+
+    /// Makes a congestion control that the kernel has the default of new sockets inside, and of those outside that send
+    /// to what is inside.
+    ///
+    /// # Errors
+    /// The kernel does not take it.
+    pub fn set_default(&self, name: &str) -> Result<(), Error> {
+        let inside = self
+            .inside
+            .within(|| fs::write("/proc/sys/net/ipv4/tcp_congestion_control", name));
+        inside.map_err(system("making the law the default inside"))?;
+        let (outer, ..) = self.devices();
+        let words = [
+            "route",
+            "replace",
+            &self.address,
+            "dev",
+            outer,
+            "src",
+            &self.gateway,
+            "congctl",
+            name,
+        ];
+        ip(&words)
+            .map(drop)
+            .map_err(system("making the law that of the way inside"))
     }
 
     /// Runs a command behind the link until it ends. `look` is called ten times a second or so.
     ///
     /// # Errors
     /// The command cannot be started, or what goes wrong while packets pass.
-    pub fn run(
-        mut self,
-        words: &[OsString],
-        mut look: impl FnMut(&mut Emulator),
-    ) -> Result<(ExitStatus, Outcome, Option<io::Result<bool>>), Error> {
-        let signals = SigSet::from_iter(SIGNALS);
-        signals.thread_block().map_err(|error| system("blocking signals")(error.into()))?;
-        let told = SignalFd::with_flags(&signals, SfdFlags::SFD_NONBLOCK | SfdFlags::SFD_CLOEXEC)
-            .map_err(|error| system("waiting for signals")(error.into()))?;
+    pub fn run(mut self, words: &[OsString], mut look: impl FnMut(&mut Emulator)) -> Result<Ended, Error> {
         let mut child = self.start(words)?;
         let ended = pidfd(&child).map_err(system("watching the command"))?;
         let mut priority = Priority::take();
         let mut next_look_ns = 0;
         let status = loop {
-            if self.emulator.turn(&[ended.as_fd(), told.as_fd()])? {
-                while let Ok(Some(signal)) = told.read_signal() {
+            if self.emulator.turn(&[ended.as_fd(), self.signals.as_fd()])? {
+                while let Ok(Some(signal)) = self.signals.read_signal() {
                     pass_on(signal.ssi_signo, &child);
                 }
                 if let Some(status) = child.try_wait().map_err(system("waiting for the command"))? {
@@ -144,8 +189,8 @@ impl Shell {
         Ok((status, outcome, recorded))
     }
 
-    /// Whoever is told that a transfer ended has it ended at the other end as well: what is under way arrives, and so do
-    /// the answers to it.
+    /// Whoever is told that a transfer ended has it ended at the other end as well: what is under way arrives, and so
+    /// do the answers to it.
     fn drain(&mut self) -> Result<(), Error> {
         let end_ns = self.emulator.now_ns() + DRAIN_NS_MAX;
         let mut empty_since_ns = u64::MAX;
@@ -169,12 +214,14 @@ impl Shell {
         unsafe {
             command.pre_exec(move || {
                 setns(std::os::fd::BorrowedFd::borrow_raw(inside), CloneFlags::CLONE_NEWNET)?;
-                SigSet::all().thread_unblock()?;
                 prctl::set_pdeathsig(Signal::SIGKILL)?;
                 Ok(())
             });
         }
-        command.spawn().map_err(system(&format!("starting {}", program.display())))
+        command.spawn().map_err(|source| Error::Command {
+            program: program.clone(),
+            source,
+        })
     }
 
     /// What there is to say at the end.
@@ -208,6 +255,22 @@ fn system(what: &str) -> impl FnOnce(io::Error) -> Error {
     move |source| Error::System { what, source }
 }
 
+/// Opens the way from a shell to what its parent reaches; what is changed for it is noted.
+fn way_out(place: Place, note: &Path, (number, device): (u32, &str), address: &str) -> io::Result<Translation> {
+    if place == Place::Shared {
+        forward(note)?;
+    } else {
+        fs::write("/proc/sys/net/ipv4/ip_forward", "1")?;
+    }
+    if place == Place::Own(false) {
+        // The outside is as empty as can be, but for its end of the link.
+        ip(&["link", "set", "lo", "up"])?;
+        let why = "without root a way out needs pasta; install it (Debian: apt-get install passt)";
+        return Err(io::Error::other(why));
+    }
+    Translation::new(number, device, address)
+}
+
 /// The device outside, whose name no other shell here has, and its number.
 fn outer() -> io::Result<(Tun, u32)> {
     let routes = String::from_utf8_lossy(&ip(&["-4", "route", "show", "table", "all"])?).into_owned();
@@ -239,14 +302,26 @@ fn addresses(number: u32) -> [String; 2] {
 /// Gives a device its address and the one at its far end, and lets it work.
 fn set_up(device: &str, mtu_bytes: &str, address: &str, peer: &str) -> io::Result<()> {
     ip(&["addr", "add", address, "peer", peer, "dev", device])?;
-    let words = ["link", "set", "dev", device, "mtu", mtu_bytes, "txqueuelen", QUEUE_PKTS, "up"];
+    let words = [
+        "link",
+        "set",
+        "dev",
+        device,
+        "mtu",
+        mtu_bytes,
+        "txqueuelen",
+        QUEUE_PKTS,
+        "up",
+    ];
     ip(&words).map(drop)
 }
 
 /// Packets that found no room at a device of this thread's namespace, sent through it or arriving from it.
 fn dropped_pkts(device: &str) -> io::Result<u64> {
     let devices = fs::read_to_string("/proc/thread-self/net/dev")?;
-    let counters = devices.lines().find_map(|line| line.trim().strip_prefix(device)?.strip_prefix(':'));
+    let counters = devices
+        .lines()
+        .find_map(|line| line.trim().strip_prefix(device)?.strip_prefix(':'));
     // Received: bytes, packets, errors, dropped, and four more; then the same of those sent.
     let at = |place| {
         let counter = counters.and_then(|line| line.split_whitespace().nth(place));

@@ -80,7 +80,10 @@ fn on_a_thread<T: Send>(call: impl FnOnce() -> io::Result<T> + Send) -> io::Resu
 /// Where there is no `ip`, or what it complains of.
 pub fn ip(words: &[&str]) -> io::Result<Vec<u8>> {
     let output = Command::new("ip").args(words).output().map_err(|error| {
-        io::Error::new(error.kind(), format!("ip: {error}; install it (Debian: apt-get install iproute2)"))
+        io::Error::new(
+            error.kind(),
+            format!("ip: {error}; install it (Debian: apt-get install iproute2)"),
+        )
     })?;
     if output.status.success() {
         return Ok(output.stdout);

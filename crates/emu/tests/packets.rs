@@ -120,6 +120,9 @@ fn whatever_comes_goes_on() {
     let strangers: Vec<_> = (0..2000).map(|number| stranger(number % 700)).collect();
     for law in ["vcp", "xcp"] {
         let arrived = through(law, strangers.iter().cloned());
-        assert!(arrived.len() > 500 && arrived.iter().all(|packet| strangers.contains(packet)), "{law}");
+        assert!(
+            arrived.len() > 500 && arrived.iter().all(|packet| strangers.contains(packet)),
+            "{law}"
+        );
     }
 }

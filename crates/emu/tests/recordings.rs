@@ -36,7 +36,9 @@ fn record(path: &Path, spec: &LinkSpec, packets_n: usize) {
         for way in 0..1 + number % 2 {
             recorder.arrived(way, now_ns, &packet);
             let mut sink = |left: &Left<'_>| recorder.left(way, left, 7);
-            lanes[way].arrive(now_ns, &packet, &mut sink).expect("no invariant breaks");
+            lanes[way]
+                .arrive(now_ns, &packet, &mut sink)
+                .expect("no invariant breaks");
         }
     }
     assert!(recorder.finish().expect("a disk"), "it is whole");
@@ -107,7 +109,14 @@ fn one_arrival_moved_is_told_from_all_others() {
     let path = folder.path().join("link");
     record(&path, &link("vcp"), 300);
     let mut bytes = fs::read(&path).expect("it was written");
-    let head_end = bytes.iter().enumerate().filter(|(_, byte)| **byte == b'\n').nth(1).expect("two lines").0 + 1;
+    let head_end = bytes
+        .iter()
+        .enumerate()
+        .filter(|(_, byte)| **byte == b'\n')
+        .nth(1)
+        .expect("two lines")
+        .0
+        + 1;
     // Kind and way stand before the time.
     let time = head_end + 2..head_end + 10;
     let moved_ns = u64::from_le_bytes(bytes[time.clone()].try_into().expect("eight bytes")) + MS / 1000;

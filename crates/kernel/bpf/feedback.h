@@ -12,8 +12,8 @@
 #define FADELAB_FEEDBACK_H
 
 #include "flow.h"
-#include "invoke.h"
 #include "host/packet.h"
+#include "invoke.h"
 #include "record.h"
 
 /* Notes to look at and segments to tell of one packet: more than is ever joined into one. */

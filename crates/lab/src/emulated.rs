@@ -56,8 +56,14 @@ impl Way {
     /// Keys that make no link.
     pub fn of_keys(name: &str, sets: &[String], seed: u64, packet_bytes: u16) -> Result<Self, Failure> {
         let [short, long] = LINK_KEYS;
-        let spelt = |set: &String| set.strip_prefix(short).map_or_else(|| set.clone(), |rest| format!("{long}{rest}"));
-        let own = [format!("transport.packet={packet_bytes} B"), format!("run.seeds={seed}")];
+        let spelt = |set: &String| {
+            set.strip_prefix(short)
+                .map_or_else(|| set.clone(), |rest| format!("{long}{rest}"))
+        };
+        let own = [
+            format!("transport.packet={packet_bytes} B"),
+            format!("run.seeds={seed}"),
+        ];
         let sets = own.into_iter().chain(sets.iter().map(spelt)).collect();
         let options = Options {
             sets,
@@ -91,7 +97,13 @@ impl Way {
             Some(link) => links.iter().find(|edge| &*edge.name == link),
             None => links.iter().find(|edge| edge.shown),
         };
-        let names = || links.iter().map(|edge| edge.name.to_string()).collect::<Vec<_>>().join(", ");
+        let names = || {
+            links
+                .iter()
+                .map(|edge| edge.name.to_string())
+                .collect::<Vec<_>>()
+                .join(", ")
+        };
         let found = found.ok_or_else(|| {
             let given = link.unwrap_or("a link that results show");
             Failure::Invalid(format!("{given}: there is no such link; allowed are {}", names()))

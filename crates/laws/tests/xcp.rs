@@ -230,7 +230,10 @@ fn steer(flow: &mut Flow, share_pkts: f64) -> u32 {
             return rounds;
         }
     }
-    panic!("an honest router does not bring {} packets to {share_pkts}", flow.window());
+    panic!(
+        "an honest router does not bring {} packets to {share_pkts}",
+        flow.window()
+    );
 }
 
 #[test]

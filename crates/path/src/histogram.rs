@@ -136,7 +136,9 @@ impl Histogram {
 
     /// The same for `part` of each `whole`: 999 of 1000 is the 99.9th percentile.
     pub fn quantile(&self, part: u64, whole: u64) -> Option<f64> {
-        let rank = (u128::from(self.count()) * u128::from(part)).div_ceil(u128::from(whole)).max(1);
+        let rank = (u128::from(self.count()) * u128::from(part))
+            .div_ceil(u128::from(whole))
+            .max(1);
         let mut below = 0;
         let mut bins = self.bins();
         let bin = bins.find(|bin| {

@@ -483,7 +483,10 @@ fn sizes_that_would_take_long_are_made_coarser() {
         // So far apart that the chain has forgotten what was.
         let start_ns = step * 10_000_000;
         let counted_as = coarse.counted_as(PacketKind::Data, ip_bytes);
-        assert!((ip_bytes..ip_bytes + 64).contains(&counted_as), "{ip_bytes} {counted_as}");
+        assert!(
+            (ip_bytes..ip_bytes + 64).contains(&counted_as),
+            "{ip_bytes} {counted_as}"
+        );
         coarser_n += u32::from(counted_as > ip_bytes);
         let lost = [(&mut coarse, ip_bytes), (&mut exact, counted_as)]
             .map(|(channel, ip_bytes)| channel.is_lost(start_ns, PacketKind::Data, ip_bytes));

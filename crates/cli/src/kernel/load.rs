@@ -210,7 +210,7 @@ impl From<LoadingError> for Held {
     }
 }
 
-pub(super) fn refused(error: LoadingError) -> Failure {
+pub fn refused(error: LoadingError) -> Failure {
     if error.is_invalid_input() {
         Failure::invalid(error)
     } else {

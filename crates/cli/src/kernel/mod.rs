@@ -4,7 +4,7 @@ mod build;
 mod check;
 mod clean;
 mod list;
-mod load;
+pub mod load;
 mod record;
 mod router;
 mod service;

@@ -107,7 +107,10 @@ pub fn datagram(payload_bytes: usize) -> Vec<u8> {
 /// Makes the checksum of an IPv4 header.
 pub fn sum_again(packet: &mut [u8]) {
     packet[10..12].fill(0);
-    let sum: u32 = packet[..20].chunks(2).map(|word| u32::from(word[0]) << 8 | u32::from(word[1])).sum();
+    let sum: u32 = packet[..20]
+        .chunks(2)
+        .map(|word| u32::from(word[0]) << 8 | u32::from(word[1]))
+        .sum();
     let folded = (sum & 0xffff) + (sum >> 16);
     packet[10..12].copy_from_slice(&(!(folded as u16)).to_be_bytes());
 }

@@ -174,16 +174,20 @@ impl Channel {
         }
     }
 
-    /// Computes it for all packets of up to `ip_bytes_max`, so that none has to wait whatever its size. Where that would
-    /// take more than some two seconds, packets are lost as those of the next size are that is a multiple of 2, 4, 8, ...
-    /// bytes; what they take on the air stays theirs.
+    /// Computes it for all packets of up to `ip_bytes_max`, so that none has to wait whatever its size. Where that
+    /// would take more than some two seconds, packets are lost as those of the next size are that is a multiple of 2,
+    /// 4, 8, ... bytes; what they take on the air stays theirs.
     pub fn prepare_all(&mut self, ip_bytes_max: u32) {
         for (kind, bytes_max) in [
             (PacketKind::Data, ip_bytes_max),
             (PacketKind::Ack, ip_bytes_max.min(ACK_BYTES_MAX)),
         ] {
             let sizes = |rest: u32| (1..=bytes_max + rest).filter(move |ip_bytes| ip_bytes & rest == 0);
-            let steps = |rest| sizes(rest).map(|ip_bytes| self.spec.recursion_steps(kind, ip_bytes)).sum::<u64>();
+            let steps = |rest| {
+                sizes(rest)
+                    .map(|ip_bytes| self.spec.recursion_steps(kind, ip_bytes))
+                    .sum::<u64>()
+            };
             let mut rest = 0;
             while steps(rest) > 2 * ChannelSpec::STEPS_MAX && rest < bytes_max {
                 rest = 2 * rest + 1;
@@ -233,8 +237,7 @@ impl Channel {
             }
             Sampler::Bits(bits) => {
                 let since_ns = start_ns - self.last_start_ns;
-                let (is_lost, after, from_number) =
-                    bits.decide(spec, number, self.last, since_ns, size);
+                let (is_lost, after, from_number) = bits.decide(spec, number, self.last, since_ns, size);
                 (is_lost, after, from_number, u64::MAX)
             }
             Sampler::Time(time) => {

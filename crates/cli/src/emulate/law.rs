@@ -1,0 +1,75 @@
+//! A law in this kernel for as long as an emulator runs.
+
+use std::ffi::OsString;
+
+use fadelab_emu::Error;
+use fadelab_emu::shell::{Ended, Shell};
+use fadelab_kernel::loading::LoadingError;
+use fadelab_lab::Failure;
+
+use crate::kernel::load::{self, LoadArgs};
+
+/// Most letters of a law in the name of its congestion control, which has 15 with those of the run.
+const LAW_LETTERS_MAX: usize = 5;
+
+/// Whether `--set` is of a sender's law.
+pub fn is_of_law(set: &str) -> bool {
+    set.starts_with("law.")
+}
+
+/// Loads a law for both ends of the link, makes it that of new connections over it, and runs the command.
+///
+/// # Errors
+/// What the machine or the law does not allow.
+pub fn run(shell: Shell, law: &str, sets: &[String], command: &[OsString]) -> Result<Result<Ended, Error>, Failure> {
+    let (outer, inner, inside) = shell.devices();
+    let arguments = LoadArgs {
+        law: law.to_owned(),
+        devices: vec![outer.to_owned(), format!("{inside}:{inner}")],
+        cgroup: None,
+        name: Some(name(law)),
+        default: None,
+        allow: Vec::new(),
+        sets: sets.iter().filter(|set| is_of_law(set)).cloned().collect(),
+        record: None,
+    };
+    let loading = load::loading(&arguments)?;
+    let name = loading.name().to_owned();
+    let mut ran = None;
+    let held = loading.hold(|_, _| {
+        shell.set_default(&name).map_err(Stopped::Shell)?;
+        ran = Some(shell.run(command, |_| ()));
+        Ok(())
+    });
+    match held {
+        Err(Stopped::Loading(error)) => Err(load::refused(error)),
+        Err(Stopped::Shell(error)) => Err(Failure::failed(error)),
+        Ok(()) => Ok(ran.expect("it ran while the law was held")),
+    }
+}
+
+/// A name that no other run has.
+fn name(law: &str) -> String {
+    let stem = std::path::Path::new(law)
+        .file_stem()
+        .unwrap_or_default()
+        .to_string_lossy();
+    let letters: String = stem
+        .chars()
+        .filter(char::is_ascii_alphanumeric)
+        .take(LAW_LETTERS_MAX)
+        .collect();
+    format!("fa_{letters}_{:x}", std::process::id() & 0xf_ffff)
+}
+
+/// Why it did not come to the command.
+enum Stopped {
+    Loading(LoadingError),
+    Shell(Error),
+}
+
+impl From<LoadingError> for Stopped {
+    fn from(error: LoadingError) -> Self {
+        Self::Loading(error)
+    }
+}

@@ -1,0 +1,230 @@
+//! A command behind a link in real time: what it sees, what it leaves behind.
+
+mod hosts;
+
+use std::fs;
+use std::path::Path;
+use std::process::{Child, Command, Output, Stdio};
+use std::time::Duration;
+
+use hosts::{fadelab, run, said, unique, until};
+
+/// Whether shells can be made here; says why not, and fails where they must.
+fn possible() -> bool {
+    let output = fadelab(
+        Path::new("."),
+        &["emulate", "--rate", "10 Mbit/s", "--quiet", "--", "true"],
+    );
+    if output.status.success() {
+        return true;
+    }
+    let text = said(&output);
+    assert!(
+        std::env::var("FADELAB_REQUIRE_BPF").as_deref() != Ok("1"),
+        "root and TUN devices are required here, but\n{text}"
+    );
+    eprintln!("skipped: no link can be emulated here\n{text}");
+    false
+}
+
+/// A network namespace with one device that passes no packets on, in which shells are made.
+struct Parent(String);
+
+impl Parent {
+    fn new() -> Self {
+        let parent = Self(unique("fle"));
+        let name = &parent.0;
+        run(&format!("ip netns add {name}"));
+        run(&format!("ip -n {name} link set lo up"));
+        run(&format!("ip -n {name} link add wire type veth peer name other"));
+        run(&format!("ip -n {name} addr add 10.76.0.1/24 dev wire"));
+        run(&format!("ip -n {name} link set wire up"));
+        run(&format!("ip -n {name} link set other up"));
+        parent
+    }
+
+    /// A command here.
+    fn command(&self, words: &[&str]) -> Command {
+        let mut command = Command::new("nsenter");
+        command.arg(format!("--net=/run/netns/{}", self.0)).args(words);
+        command
+            .stdin(Stdio::null())
+            .stdout(Stdio::piped())
+            .stderr(Stdio::piped());
+        command
+    }
+
+    /// A shell here, and what it says.
+    fn emulate(&self, words: &[&str]) -> Output {
+        let words = [
+            &[env!("CARGO_BIN_EXE_fadelab"), "emulate", "--rate", "10 Mbit/s"],
+            words,
+        ]
+        .concat();
+        self.command(&words).output().expect("nsenter runs")
+    }
+
+    /// The same while it runs.
+    fn started(&self, words: &[&str]) -> Child {
+        let words = [
+            &[env!("CARGO_BIN_EXE_fadelab"), "emulate", "--rate", "10 Mbit/s"],
+            words,
+        ]
+        .concat();
+        self.command(&words).spawn().expect("nsenter runs")
+    }
+
+    fn told(&self, words: &str) -> String {
+        let words: Vec<&str> = words.split(' ').collect();
+        let output = self.command(&words).output().expect("nsenter runs");
+        String::from_utf8_lossy(&output.stdout).into_owned()
+    }
+
+    /// Devices, translations and settings: what is there beside shells.
+    fn state(&self) -> [String; 3] {
+        [
+            self.told("ip -o link show"),
+            self.told("nft list ruleset"),
+            self.told("cat /proc/sys/net/ipv4/conf/wire/forwarding"),
+        ]
+    }
+}
+
+impl Drop for Parent {
+    fn drop(&mut self) {
+        let _ = Command::new("ip").args(["netns", "del", &self.0]).output();
+    }
+}
+
+/// Whether somebody sleeps for so long.
+fn sleeps(word: &str) -> bool {
+    let entries = fs::read_dir("/proc").expect("it is mounted").flatten();
+    let mut lines = entries.filter_map(|entry| fs::read(entry.path().join("cmdline")).ok());
+    lines.any(|line| line == format!("sleep\0{word}\0").as_bytes())
+}
+
+#[test]
+fn a_command_is_behind_the_link_and_tells_how_it_ended() {
+    // Goal: a transfer of 200 kB over 10 Mbit/s and 2 x 30 ms crosses it both ways, as the recording shows, which comes
+    // to the same; the status is the command's, of a signal too; nothing is left but what was there.
+    if !possible() {
+        return;
+    }
+    let parent = Parent::new();
+    let before = parent.state();
+    let folder = tempfile::tempdir().expect("a folder");
+    let file = folder.path().join("link").display().to_string();
+    let mut server = parent.command(&["iperf3", "-s", "-1"]).spawn().expect("iperf3");
+    until("the server listens", || parent.told("ss -ltnH").contains(":5201"));
+    let transfer = "iperf3 -c $FADELAB_OUTSIDE -n 200K && ip -o link show && exit 7";
+    let done = parent.emulate(&["--delay", "30 ms", "--record", &file, "--", "sh", "-c", transfer]);
+    let text = said(&done);
+    assert_eq!(done.status.code(), Some(7), "{text}");
+    assert!(
+        !text.contains("wire"),
+        "the devices of its parent are not the command's: {text}"
+    );
+    assert!(server.wait().expect("it ends").success());
+    let replay = fadelab(Path::new("."), &["replay", &file]);
+    let text = said(&replay);
+    assert!(replay.status.success() && text.contains("otherwise: 0"), "{text}");
+    let arrived = text
+        .split(" packets came")
+        .next()
+        .and_then(|words| words.rsplit(' ').next());
+    assert!(arrived.and_then(|number| number.parse().ok()) > Some(150), "{text}");
+    let killed = parent.emulate(&["--", "sh", "-c", "kill -9 $$"]);
+    assert_eq!(killed.status.code(), Some(137), "{}", said(&killed));
+    assert_eq!(parent.emulate(&["--", "no_such_command"]).status.code(), Some(127));
+    assert_eq!(parent.emulate(&["--", "/proc/self/maps"]).status.code(), Some(126));
+    assert_eq!(parent.state(), before);
+}
+
+#[test]
+fn the_outside_of_a_shell_in_a_shell_is_that_of_the_outer_one() {
+    // Goal: from a shell in a shell an address of the parent's is reached, over both links: no answer is there before
+    // both delays have passed twice.
+    if !possible() {
+        return;
+    }
+    let parent = Parent::new();
+    let fadelab = env!("CARGO_BIN_EXE_fadelab");
+    let inner = format!("{fadelab} emulate --rate '20 Mbit/s' --delay '40 ms' -- ping -c 3 -i 0.2 10.76.0.1");
+    let done = parent.emulate(&["--delay", "30 ms", "--", "sh", "-c", &inner]);
+    let text = said(&done);
+    assert!(done.status.success(), "{text}");
+    let least = text
+        .lines()
+        .find_map(|line| line.strip_prefix("rtt min/avg/max/mdev = ")?.split('/').next());
+    assert!(least.and_then(|ms| ms.parse::<f64>().ok()) >= Some(140.0), "{text}");
+}
+
+#[test]
+fn settings_stay_as_long_as_one_shell_needs_them() {
+    // Goal: of two shells in a namespace the first to end leaves the other its way outside; the last puts back what
+    // was.
+    if !possible() {
+        return;
+    }
+    let parent = Parent::new();
+    let before = parent.state();
+    let words = [unique("10"), unique("10")].map(|word| word.replace('_', "."));
+    let mut shells = [0, 1].map(|at| {
+        let shell = parent.started(&["--", "sleep", &words[at]]);
+        until("the command runs", || sleeps(&words[at]));
+        shell
+    });
+    let [first, second] = &mut shells;
+    // As from its parent.
+    run(&format!("kill {}", first.id()));
+    assert_eq!(first.wait().expect("it ends").code(), Some(128 + 15));
+    assert_eq!(parent.state()[2].trim(), "1", "the other one needs it");
+    run(&format!("kill {}", second.id()));
+    second.wait().expect("it ends");
+    assert!(!words.iter().any(|word| sleeps(word)));
+    assert_eq!(parent.state(), before);
+}
+
+#[test]
+fn nothing_is_left_of_a_shell_that_was_killed() {
+    // Goal: whenever a shell is killed, from its first moment on, its devices, its translation, its command, what that
+    // has started in the background, and its settings are gone soon.
+    if !possible() {
+        return;
+    }
+    let parent = Parent::new();
+    let before = parent.state();
+    for round in 0..12 {
+        let word = unique("10").replace('_', ".");
+        let command = format!("sleep {word} & sleep {word}");
+        let mut shell = parent.started(&["--", "sh", "-c", &command]);
+        std::thread::sleep(Duration::from_millis(round * 20));
+        shell.kill().expect("it runs");
+        shell.wait().expect("it ends");
+        until("nothing is left", || !sleeps(&word) && parent.state() == before);
+    }
+}
+
+#[test]
+fn an_emulator_that_was_stopped_says_that_it_was_disturbed() {
+    // Goal: what comes while the emulator stands still is late, and nobody takes that for the link's: a status of 1
+    // where that was asked for, and a line in any case.
+    if !possible() {
+        return;
+    }
+    let parent = Parent::new();
+    let word = unique("1").replace('_', ".");
+    let shell = parent.started(&["--strict", "--", "sleep", "3"]);
+    until("the command runs", || parent.told("ip -o link show").contains("fade"));
+    std::thread::sleep(Duration::from_millis(500));
+    run(&format!("kill -STOP {}", shell.id()));
+    std::thread::sleep(Duration::from_secs(1));
+    run(&format!("kill -CONT {}", shell.id()));
+    let done = shell.wait_with_output().expect("it ends");
+    let text = said(&done);
+    assert!(
+        text.contains("disturbed") && text.contains("stood still"),
+        "{word} {text}"
+    );
+    assert_eq!(done.status.code(), Some(1), "{text}");
+}
