@@ -1,12 +1,16 @@
 //! A command behind a link in real time: what it sees, what it leaves behind.
 
 mod hosts;
+#[path = "../../kernel/tests/common/tap.rs"]
+#[allow(dead_code, reason = "other tests use the rest of it")]
+mod tap;
 
 use std::fs;
 use std::path::Path;
 use std::process::{Child, Command, Output, Stdio};
 use std::time::Duration;
 
+use fadelab_kernel::device::Device;
 use hosts::{fadelab, run, said, unique, until};
 
 /// Whether shells can be made here; says why not, and fails where they must.
@@ -227,4 +231,92 @@ fn an_emulator_that_was_stopped_says_that_it_was_disturbed() {
         "{word} {text}"
     );
     assert_eq!(done.status.code(), Some(1), "{text}");
+}
+
+/// Whether laws can be loaded, too.
+fn possible_with_laws() -> bool {
+    possible() && hosts::possible()
+}
+
+#[test]
+fn a_law_of_the_kernel_is_held_back_by_the_emulated_router() {
+    // Goal: under `--law` and `--router` connections each way keep the queue short and lose nothing, since the emulated
+    // router marks VCP's packets and writes XCP's grants; without the router nothing is marked. The law is gone with
+    // the command.
+    if !possible_with_laws() {
+        return;
+    }
+    let parent = Parent::new();
+    for (law, router) in [("vcp", "vcp"), ("xcp", "xcp"), ("vcp", "droptail")] {
+        let mut server = parent.command(&["iperf3", "-s"]).spawn().expect("iperf3");
+        until("the server listens", || parent.told("ss -ltnH").contains(":5201"));
+        let there = "iperf3 -c $FADELAB_OUTSIDE -t 2";
+        let both = format!("{there} && {there} -R && cat /proc/sys/net/ipv4/tcp_congestion_control");
+        let done = parent.emulate(&[
+            "--delay", "10 ms", "--law", law, "--router", router, "--", "sh", "-c", &both,
+        ]);
+        let text = said(&done);
+        server.kill().expect("it runs");
+        server.wait().expect("it ends");
+        assert!(done.status.success(), "{text}");
+        let name = text
+            .lines()
+            .find(|line| line.starts_with("fa_"))
+            .expect("the default inside");
+        assert!(!hosts::is_registered(name), "{name} is left");
+        for way in ["up", "down"] {
+            let line = text
+                .lines()
+                .find(|line| line.starts_with(&format!("{way}:")))
+                .expect("its line");
+            let is_marked = !line.contains(" 0 marked");
+            assert_eq!(is_marked, router == "vcp", "{law} {router}: {line}");
+            assert!(
+                router == "droptail" || line.contains("; 0 dropped, 0 lost"),
+                "{law} {router}: {line}"
+            );
+        }
+    }
+}
+
+#[test]
+fn codes_of_a_law_end_where_packets_leave_for_others() {
+    // Goal: of a transfer under VCP to a host behind the shell's parent no packet arrives there with a bit in its ECN
+    // field, although the emulated router marked them; the option, which harms nobody, is there.
+    if !possible_with_laws() {
+        return;
+    }
+    let (parent, far) = (Parent::new(), unique("flo"));
+    let name = &parent.0;
+    run(&format!("ip netns add {far}"));
+    run(&format!("ip -n {name} link set other netns {far}"));
+    for words in ["addr add 10.76.0.2/24 dev other", "link set other up", "link set lo up"] {
+        run(&format!("ip -n {far} {words}"));
+    }
+    let space = format!("/run/netns/{far}");
+    let tap = tap::Tap::new(&Device {
+        name: "other".to_owned(),
+        netns: Some(space.clone().into()),
+    });
+    let mut server = Command::new("nsenter");
+    server
+        .args([&format!("--net={space}"), "iperf3", "-s", "-1"])
+        .stdout(Stdio::null());
+    let mut server = server.spawn().expect("iperf3");
+    let client = "until iperf3 -c 10.76.0.2 -t 2; do sleep 0.2; done";
+    let law = [
+        "--delay", "10 ms", "--law", "vcp", "--router", "vcp", "--", "sh", "-c", client,
+    ];
+    let done = parent.emulate(&law);
+    let _ = server.kill();
+    let _ = server.wait();
+    let seen = tap.seen();
+    run(&format!("ip netns del {far}"));
+    let text = said(&done);
+    assert!(done.status.success(), "{text}");
+    let up = text.lines().find(|line| line.starts_with("up:")).expect("its line");
+    assert!(!up.contains(" 0 marked"), "{up}");
+    let seen = seen.get(&5201).expect("the transfer's");
+    assert!(seen.data[0] > 500 && seen.data[1..] == [0; 3], "{seen:?}");
+    assert!(seen.options.get(&8) > Some(&500), "{seen:?}");
 }

@@ -26,8 +26,8 @@ const NOTES: &str = "/run/fadelab/forwarding";
 pub struct Translation(Child);
 
 impl Translation {
-    /// For packets from `addresses` that come from `device`; `id` tells shells of one namespace apart. Codes of laws, by
-    /// whose option they are known, end where packets leave for networks that read them otherwise; another shell's
+    /// For packets from `addresses` that come from `device`; `id` tells shells of one namespace apart. Codes of laws,
+    /// by whose option they are known, end where packets leave for networks that read them otherwise; another shell's
     /// device is none of these.
     ///
     /// # Errors

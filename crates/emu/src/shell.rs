@@ -122,8 +122,8 @@ impl Shell {
         })
     }
 
-    /// The devices at the end outside and inside, and by which path the namespace of the latter is reached as long as the
-    /// shell is there.
+    /// The devices at the end outside and inside, and by which path the namespace of the latter is reached as long as
+    /// the shell is there.
     pub fn devices(&self) -> (&str, &str, String) {
         let path = format!("/proc/{}/fd/{}", std::process::id(), self.inside.as_fd().as_raw_fd());
         (self.emulator.tuns()[1].name(), INSIDE, path)
@@ -214,6 +214,8 @@ impl Shell {
         unsafe {
             command.pre_exec(move || {
                 setns(std::os::fd::BorrowedFd::borrow_raw(inside), CloneFlags::CLONE_NEWNET)?;
+                // They are for us alone.
+                SigSet::from_iter(SIGNALS).thread_unblock()?;
                 prctl::set_pdeathsig(Signal::SIGKILL)?;
                 Ok(())
             });

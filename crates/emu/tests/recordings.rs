@@ -33,12 +33,10 @@ fn record(path: &Path, spec: &LinkSpec, packets_n: usize) {
             recorder.served(now_ns);
         }
         // More comes the first way, which drops some.
-        for way in 0..1 + number % 2 {
+        for (way, lane) in lanes.iter_mut().enumerate().take(1 + number % 2) {
             recorder.arrived(way, now_ns, &packet);
             let mut sink = |left: &Left<'_>| recorder.left(way, left, 7);
-            lanes[way]
-                .arrive(now_ns, &packet, &mut sink)
-                .expect("no invariant breaks");
+            lane.arrive(now_ns, &packet, &mut sink).expect("no invariant breaks");
         }
     }
     assert!(recorder.finish().expect("a disk"), "it is whole");
