@@ -12,6 +12,7 @@ use std::time::Instant;
 use clap::Parser;
 
 mod cases;
+mod emulate;
 mod kernel;
 mod measure;
 mod page;
@@ -61,10 +62,12 @@ enum Part {
     Recorder,
     /// Laws in the kernel beside the kernel's own; needs root
     Kernel,
+    /// Links in real time beside ping, iperf3 and closed forms; needs root
+    Emulate,
 }
 
 impl Part {
-    const ALL: [Self; 7] = [
+    const ALL: [Self; 8] = [
         Self::Speed,
         Self::Parts,
         Self::Fading,
@@ -72,6 +75,7 @@ impl Part {
         Self::Sweep,
         Self::Recorder,
         Self::Kernel,
+        Self::Emulate,
     ];
 
     fn measure(self, bench: &Bench) -> Result<Box<dyn Table>, String> {
@@ -83,6 +87,7 @@ impl Part {
             Self::Sweep => Box::new(sweep::measure(bench)?),
             Self::Recorder => Box::new(recorder::measure(bench)?),
             Self::Kernel => Box::new(kernel::measure(bench)?),
+            Self::Emulate => Box::new(emulate::measure(bench)?),
         })
     }
 }

@@ -89,6 +89,9 @@ pub struct EmulateArgs {
     /// Write what came and what became of it into FILE, for fadelab replay
     #[arg(long, value_name = "FILE")]
     record: Option<PathBuf>,
+    /// Write what there is to say of the link into FILE, as JSON: counters of each way, lateness, processor time
+    #[arg(long, value_name = "FILE")]
+    out: Option<PathBuf>,
     /// End with status 1 where the machine disturbed the link
     #[arg(long)]
     strict: bool,
@@ -146,6 +149,11 @@ pub fn emulate(args: &EmulateArgs) -> Result<u8, Failure> {
     };
     if !args.quiet {
         output::tell(told::told(&outcome));
+    }
+    if let Some(file) = &args.out {
+        let text = serde_json::to_string_pretty(&outcome).expect("an outcome is JSON");
+        let written = std::fs::write(file, text + "\n");
+        written.map_err(|error| Failure::Failed(format!("cannot write {}: {error}", file.display())))?;
     }
     match recorded {
         Some(Err(error)) => return Err(Failure::Failed(format!("the recording is not whole: {error}"))),

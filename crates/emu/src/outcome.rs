@@ -31,6 +31,8 @@ pub struct Outcome {
     pub late: Quantiles,
     /// How late it looked for packets, at worst.
     pub look_late_ns_max: u64,
+    /// Processor time that it took.
+    pub cpu_ns: u64,
     /// Whether it ran with a real-time priority to its end.
     pub has_priority: bool,
 }

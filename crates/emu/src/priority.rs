@@ -53,7 +53,7 @@ impl Priority {
 }
 
 /// Processor time of this thread.
-fn used() -> Duration {
+pub fn used() -> Duration {
     let usage = getrusage(UsageWho::RUSAGE_THREAD).expect("the kernel counts it");
     let [user, system] = [usage.user_time(), usage.system_time()];
     let seconds = user.tv_sec() + system.tv_sec();

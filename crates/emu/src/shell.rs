@@ -19,7 +19,7 @@ use crate::emulator::{Emulator, Error};
 use crate::lane::Lane;
 use crate::outcome::{Outcome, WayOutcome};
 use crate::outside::{Guard, Translation, forward, note};
-use crate::priority::Priority;
+use crate::priority::{Priority, used};
 use crate::record::Recorder;
 use crate::space::{Space, ip};
 use crate::tun::Tun;
@@ -247,6 +247,7 @@ impl Shell {
             ways,
             late: self.emulator.lateness(),
             look_late_ns_max: self.emulator.looks_late_ns_max(),
+            cpu_ns: used().as_nanos() as u64,
             has_priority: self.has_priority,
         })
     }

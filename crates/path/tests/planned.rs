@@ -6,7 +6,7 @@ use common::{Bench, CODE, DATA, MS, constant, fading, spec, step_by_step};
 use fadelab_laws::{abi, router};
 use fadelab_path::packet::Parcel;
 use fadelab_path::spec::LinkSpec;
-use fadelab_phy::channel::{ChannelSpec, Model, PacketKind};
+use fadelab_phy::channel::{ChannelSpec, Model};
 use fadelab_phy::random::Stream;
 
 /// The same link in both shapes.

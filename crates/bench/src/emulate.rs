@@ -1,0 +1,294 @@
+//! The link in real time, judged by programs that are not ours: ping, iperf3, and the kernel's count of what was dropped.
+
+use std::process::Child;
+use std::thread::sleep;
+use std::time::Duration;
+
+use serde_json::Value;
+
+use crate::measure::{self, median};
+use crate::row::{Bound, Row, Section};
+use crate::simulators::Bench;
+
+/// IP and UDP headers of a datagram.
+const UDP_HEADER_BYTES: f64 = 28.0;
+
+/// A network namespace in which shells are made, with servers in it.
+struct Outside {
+    name: String,
+    servers: Vec<Child>,
+}
+
+impl Outside {
+    fn new() -> Result<Self, String> {
+        let outside = Self {
+            name: format!("flbe{}", std::process::id()),
+            servers: Vec::new(),
+        };
+        measure::run(["ip", "netns", "add", &outside.name])?;
+        measure::run(["ip", "-n", &outside.name, "link", "set", "lo", "up"])?;
+        Ok(outside)
+    }
+
+    fn enter(&self) -> [String; 2] {
+        ["nsenter".to_owned(), format!("--net=/run/netns/{}", self.name)]
+    }
+
+    fn serve(&mut self) -> Result<(), String> {
+        let [enter, space] = self.enter();
+        self.servers.push(measure::start(&[&enter, &space, "iperf3", "-s"])?);
+        sleep(Duration::from_millis(500));
+        Ok(())
+    }
+
+    /// What a command prints behind a link, and what the emulator says of it.
+    fn emulate(&self, bench: &Bench, link: &[&str], command: &str) -> Result<(String, Value), String> {
+        let out = std::env::temp_dir().join(format!("{}.json", self.name));
+        let fadelab = bench.fadelab.display().to_string();
+        let file = out.display().to_string();
+        let words = ["emulate", "--out", &file, "--quiet"];
+        let command = ["--", "sh", "-c", command];
+        let enter = self.enter();
+        let words = enter.iter().map(String::as_str).chain([fadelab.as_str()]).chain(words);
+        let output = measure::run(words.chain(link.iter().copied()).chain(command))?;
+        let text = std::fs::read_to_string(&out).map_err(|error| format!("{file}: {error}"))?;
+        let _ = std::fs::remove_file(&out);
+        let outcome = serde_json::from_str(&text).map_err(|error| format!("{file}: {error}"))?;
+        Ok((String::from_utf8_lossy(&output.stdout).into_owned(), outcome))
+    }
+}
+
+impl Drop for Outside {
+    fn drop(&mut self) {
+        for server in &mut self.servers {
+            let _ = server.kill();
+            let _ = server.wait();
+        }
+        let _ = measure::run(["ip", "netns", "del", &self.name]);
+    }
+}
+
+fn number(value: &Value, place: &str) -> Result<f64, String> {
+    value
+        .pointer(place)
+        .and_then(Value::as_f64)
+        .ok_or_else(|| format!("there is no {place}"))
+}
+
+/// Median of what ping says, in ms.
+fn ping_ms(text: &str) -> Result<f64, String> {
+    let times: Vec<f64> = text
+        .lines()
+        .filter_map(|line| line.split_once(" time=")?.1.split(' ').next()?.parse().ok())
+        .collect();
+    if times.len() < 3 {
+        return Err(format!("ping says no times: {text}"));
+    }
+    Ok(median(times))
+}
+
+fn row(case: &str, quantity: &'static str, value: f64, bound: Bound, basis: String) -> Row {
+    let digits = if value.abs() < 10.0 { 3 } else { 1 };
+    Row {
+        case: case.to_owned(),
+        quantity,
+        value,
+        digits,
+        bound,
+        basis,
+    }
+}
+
+/// Ping over one link, and over ten shells in each other.
+fn delays(bench: &Bench, outside: &Outside) -> Result<Vec<Row>, String> {
+    let link = ["--rate", "10 Mbit/s", "--delay", "200 ms"];
+    let (text, _) = outside.emulate(bench, &link, "ping -c 50 -i 0.05 $FADELAB_OUTSIDE")?;
+    // 84 bytes of IP each way.
+    let least_ms = 400.0 + 2.0 * 84.0 * 8.0 / 10e3;
+    let one_ms = ping_ms(&text)? - least_ms;
+    let fadelab = bench.fadelab.display();
+    let mut nested = "ping -c 20 -i 0.1 $OUTERMOST".to_owned();
+    for _ in 1..10 {
+        let inner = nested.replace('\'', "'\\''");
+        nested = format!("{fadelab} emulate -q --rate '1 Gbit/s' --delay '10 ms' -- sh -c '{inner}'");
+    }
+    let nested = format!("export OUTERMOST=$FADELAB_OUTSIDE; {nested}");
+    let (text, _) = outside.emulate(bench, &["--rate", "1 Gbit/s", "--delay", "10 ms"], &nested)?;
+    let ten_ms = ping_ms(&text)? - 200.0;
+    Ok(vec![
+        row(
+            "ping over 10 Mbit/s and 2 x 200 ms",
+            "ms beyond the link's time",
+            one_ms,
+            Bound::AtMost(0.5),
+            "median of 50".to_owned(),
+        ),
+        row(
+            "ping through ten shells of 10 ms",
+            "ms beyond 200 ms",
+            ten_ms,
+            Bound::AtMost(5.0),
+            "median of 20".to_owned(),
+        ),
+    ])
+}
+
+/// TCP over a link: how late packets leave, and what that takes of a processor.
+fn lateness(bench: &Bench, outside: &Outside, rate: &str, share_max: f64) -> Result<Vec<Row>, String> {
+    let link = ["--rate", rate, "--delay", "20 ms"];
+    let turn = |_| {
+        let (_, outcome) = outside.emulate(bench, &link, "iperf3 -c $FADELAB_OUTSIDE -t 5")?;
+        let share = number(&outcome, "/cpu_ns")? / number(&outcome, "/duration_ns")?;
+        Ok((number(&outcome, "/late/p99_ns")? / 1e3, share))
+    };
+    let turns = (0..bench.rounds).map(turn).collect::<Result<Vec<_>, String>>()?;
+    let (late, shares) = turns.into_iter().unzip();
+    let basis = || format!("median of {} transfers of 5 s", bench.rounds);
+    Ok(vec![
+        row(
+            &format!("lateness at {rate}"),
+            "us, 99 % of the packets",
+            median(late),
+            Bound::AtMost(100.0),
+            basis(),
+        ),
+        row(
+            &format!("processor at {rate}"),
+            "of one",
+            median(shares),
+            Bound::AtMost(share_max),
+            basis(),
+        ),
+    ])
+}
+
+/// UDP beyond the rate of a link: what arrives is the rate.
+fn rate(bench: &Bench, outside: &Outside) -> Result<Row, String> {
+    let link = ["--rate", "10 Mbit/s", "--delay", "20 ms"];
+    let command = "iperf3 -c $FADELAB_OUTSIDE -u -b 12M -l 1400 -t 10 -J";
+    let (text, _) = outside.emulate(bench, &link, command)?;
+    let told: Value = serde_json::from_str(&text).map_err(|error| format!("iperf3: {error}"))?;
+    let payload_bps = number(&told, "/server_output_json/sum/bits_per_second")
+        .or_else(|_| number(&told, "/end/sum_received/bits_per_second"))?;
+    let on_link = payload_bps * (1400.0 + UDP_HEADER_BYTES) / 1400.0;
+    Ok(row(
+        "iperf3 UDP over 10 Mbit/s",
+        "% from the rate",
+        (on_link / 10e6 - 1.0).abs() * 100.0,
+        Bound::AtMost(0.5),
+        format!("{:.3} Mbit/s", on_link / 1e6),
+    ))
+}
+
+/// Points of a fading link at which between 1 and 50 % of the packets are lost: antennas, SNR, code rate.
+const POINTS: [(&str, &str, &str); 6] = [
+    ("1x1", "17", "0.9"),
+    ("2x1", "25", "1"),
+    ("2x1", "10", "0.9"),
+    ("2x1", "5", "0.5"),
+    ("2x2", "16", "1"),
+    ("2x2", "5", "0.9"),
+];
+
+/// UDP below the rate of a fading link: what its two ends find lost is what the channel's formula says.
+fn losses(bench: &Bench, outside: &Outside, (antennas, snr, code): (&str, &str, &str)) -> Result<Row, String> {
+    const IP_BYTES: u32 = 1000;
+    let fading = format!("{antennas},{snr}dB");
+    let codes = format!("{code},{code}");
+    let mut link = vec!["--rate", "20 Mbit/s", "--delay", "5 ms", "--fading", &fading];
+    if code != "1" {
+        link.extend(["--code", &codes]);
+    }
+    let payload_bytes = f64::from(IP_BYTES) - UDP_HEADER_BYTES;
+    let command = format!("iperf3 -c $FADELAB_OUTSIDE -u -b 4M -l {payload_bytes} -t 10 -J");
+    let (text, _) = outside.emulate(bench, &link, &command)?;
+    let told: Value = serde_json::from_str(&text).map_err(|error| format!("iperf3: {error}"))?;
+    let (sent, lost) = (
+        number(&told, "/end/sum/packets")?,
+        number(&told, "/end/sum/lost_packets")?,
+    );
+    let fadelab = bench.fadelab.display().to_string();
+    let size = IP_BYTES.to_string();
+    let options = [
+        "--antennas",
+        antennas,
+        "--snr",
+        snr,
+        "--code-rate",
+        code,
+        "--size",
+        &size,
+    ];
+    let formula = measure::run([fadelab.as_str(), "channel"].iter().chain(&options))?;
+    let formula = String::from_utf8_lossy(&formula.stdout).into_owned();
+    let error = packet_error(&formula).ok_or_else(|| format!("no packet error in: {formula}"))?;
+    let sigma = (error * (1.0 - error) / sent).sqrt();
+    Ok(row(
+        &format!("losses at {antennas}, {snr} dB, code rate {code}"),
+        "sigmas from the formula",
+        ((lost / sent - error) / sigma).abs(),
+        // 99.9 %.
+        Bound::AtMost(3.29),
+        format!("{lost} of {sent}, formula {:.2} %", error * 100.0),
+    ))
+}
+
+/// The packet error of a table of one SNR: behind the SNR with its unit and two symbol errors.
+fn packet_error(text: &str) -> Option<f64> {
+    let line = text.lines().find(|line| line.split_whitespace().nth(1) == Some("dB"))?;
+    line.split_whitespace().nth(4)?.parse().ok()
+}
+
+/// As fast as it goes, and at a gigabit.
+fn throughput(bench: &Bench, outside: &Outside) -> Result<Vec<Row>, String> {
+    let most = ["--rate", "20 Gbit/s", "--buffer", "20000 pkt"];
+    let gbit = ["--rate", "1 Gbit/s", "--buffer", "2000 pkt", "--delay", "1 ms"];
+    let command = "iperf3 -c $FADELAB_OUTSIDE -t 5 -J";
+    let mut reached = Vec::new();
+    for _ in 0..bench.rounds {
+        let (text, _) = outside.emulate(bench, &most, command)?;
+        let told: Value = serde_json::from_str(&text).map_err(|error| format!("iperf3: {error}"))?;
+        reached.push(number(&told, "/end/sum_received/bits_per_second")? / 1e9);
+    }
+    let (_, outcome) = outside.emulate(bench, &gbit, command)?;
+    let undecided =
+        number(&outcome, "/ways/0/undecided_drops_pkts")? + number(&outcome, "/ways/1/undecided_drops_pkts")?;
+    let arrived = number(&outcome, "/ways/0/tally/delivered_bytes")? * 8.0 / number(&outcome, "/duration_ns")?;
+    Ok(vec![
+        row(
+            "most that it carries",
+            "Gbit/s",
+            median(reached),
+            Bound::AtLeast(1.5, 2.5),
+            format!("median of {} transfers of 5 s", bench.rounds),
+        ),
+        row(
+            "drops that no model decided at 1 Gbit/s",
+            "packets",
+            undecided,
+            Bound::AtMost(0.0),
+            format!("{arrived:.3} Gbit/s"),
+        ),
+    ])
+}
+
+/// # Errors
+/// In words: no root, no TUN devices, or a command that fails.
+pub fn measure(bench: &Bench) -> Result<Section, String> {
+    eprintln!("bench: links in real time");
+    let mut outside = Outside::new()?;
+    let mut rows = delays(bench, &outside)?;
+    outside.serve()?;
+    rows.push(rate(bench, &outside)?);
+    for point in POINTS {
+        rows.push(losses(bench, &outside, point)?);
+    }
+    rows.extend(lateness(bench, &outside, "10 Mbit/s", 0.04)?);
+    rows.extend(lateness(bench, &outside, "100 Mbit/s", 0.25)?);
+    rows.extend(throughput(bench, &outside)?);
+    Ok(Section {
+        name: "emulate",
+        about: "Links in real time, judged by ping, iperf3 and the kernel's counters".to_owned(),
+        rows,
+    })
+}
