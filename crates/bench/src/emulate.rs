@@ -13,37 +13,33 @@ use crate::simulators::Bench;
 /// IP and UDP headers of a datagram.
 const UDP_HEADER_BYTES: f64 = 28.0;
 
-/// A network namespace in which shells are made, with servers in it.
-struct Outside {
-    name: String,
-    servers: Vec<Child>,
-}
+/// A network namespace in which shells are made.
+struct Outside(String);
 
 impl Outside {
     fn new() -> Result<Self, String> {
-        let outside = Self {
-            name: format!("flbe{}", std::process::id()),
-            servers: Vec::new(),
-        };
-        measure::run(["ip", "netns", "add", &outside.name])?;
-        measure::run(["ip", "-n", &outside.name, "link", "set", "lo", "up"])?;
+        let outside = Self(format!("flbe{}", std::process::id()));
+        measure::run(["ip", "netns", "add", &outside.0])?;
+        measure::run(["ip", "-n", &outside.0, "link", "set", "lo", "up"])?;
         Ok(outside)
     }
 
     fn enter(&self) -> [String; 2] {
-        ["nsenter".to_owned(), format!("--net=/run/netns/{}", self.name)]
+        ["nsenter".to_owned(), format!("--net=/run/netns/{}", self.0)]
     }
 
-    fn serve(&mut self) -> Result<(), String> {
+    /// A server, each time a new one: over a link that loses packets it may not hear that its client has gone.
+    fn serve(&self) -> Result<Server, String> {
         let [enter, space] = self.enter();
-        self.servers.push(measure::start(&[&enter, &space, "iperf3", "-s"])?);
+        let server = Server(measure::start(&[&enter, &space, "iperf3", "-s"])?);
         sleep(Duration::from_millis(500));
-        Ok(())
+        Ok(server)
     }
 
     /// What a command prints behind a link, and what the emulator says of it.
     fn emulate(&self, bench: &Bench, link: &[&str], command: &str) -> Result<(String, Value), String> {
-        let out = std::env::temp_dir().join(format!("{}.json", self.name));
+        let _server = self.serve()?;
+        let out = std::env::temp_dir().join(format!("{}.json", self.0));
         let fadelab = bench.fadelab.display().to_string();
         let file = out.display().to_string();
         let words = ["emulate", "--out", &file, "--quiet"];
@@ -60,11 +56,16 @@ impl Outside {
 
 impl Drop for Outside {
     fn drop(&mut self) {
-        for server in &mut self.servers {
-            let _ = server.kill();
-            let _ = server.wait();
-        }
-        let _ = measure::run(["ip", "netns", "del", &self.name]);
+        let _ = measure::run(["ip", "netns", "del", &self.0]);
+    }
+}
+
+struct Server(Child);
+
+impl Drop for Server {
+    fn drop(&mut self) {
+        let _ = self.0.kill();
+        let _ = self.0.wait();
     }
 }
 
@@ -195,13 +196,17 @@ fn losses(bench: &Bench, outside: &Outside, (antennas, snr, code): (&str, &str, 
     const IP_BYTES: u32 = 1000;
     let fading = format!("{antennas},{snr}dB");
     let codes = format!("{code},{code}");
-    let mut link = vec!["--rate", "20 Mbit/s", "--delay", "5 ms", "--fading", &fading];
+    // Room for what iperf3 sends at once.
+    let wire = ["--rate", "20 Mbit/s", "--delay", "5 ms", "--buffer", "1000 pkt"];
+    let mut link = [&wire[..], &["--fading", &fading]].concat();
     if code != "1" {
         link.extend(["--code", &codes]);
     }
     let payload_bytes = f64::from(IP_BYTES) - UDP_HEADER_BYTES;
     let command = format!("iperf3 -c $FADELAB_OUTSIDE -u -b 4M -l {payload_bytes} -t 10 -J");
-    let (text, _) = outside.emulate(bench, &link, &command)?;
+    // Its two ends talk over the same link, and may not come to an end.
+    let again = format!("for try in 1 2 3 4 5; do told=$({command}) && break; sleep 3; done; echo \"$told\"");
+    let (text, _) = outside.emulate(bench, &link, &again)?;
     let told: Value = serde_json::from_str(&text).map_err(|error| format!("iperf3: {error}"))?;
     let (sent, lost) = (
         number(&told, "/end/sum/packets")?,
@@ -276,9 +281,8 @@ fn throughput(bench: &Bench, outside: &Outside) -> Result<Vec<Row>, String> {
 /// In words: no root, no TUN devices, or a command that fails.
 pub fn measure(bench: &Bench) -> Result<Section, String> {
     eprintln!("bench: links in real time");
-    let mut outside = Outside::new()?;
+    let outside = Outside::new()?;
     let mut rows = delays(bench, &outside)?;
-    outside.serve()?;
     rows.push(rate(bench, &outside)?);
     for point in POINTS {
         rows.push(losses(bench, &outside, point)?);

@@ -13,6 +13,7 @@ mod packet;
 mod priority;
 pub mod record;
 pub mod replay;
+mod resolver;
 pub mod shell;
 mod space;
 mod tun;

@@ -21,6 +21,7 @@ use crate::outcome::{Outcome, WayOutcome};
 use crate::outside::{Guard, Translation, forward, note};
 use crate::priority::{Priority, used};
 use crate::record::Recorder;
+use crate::resolver;
 use crate::space::{Space, ip};
 use crate::tun::Tun;
 use crate::unprivileged::Place;
@@ -220,6 +221,7 @@ impl Shell {
                 Ok(())
             });
         }
+        resolver::reach(&mut command);
         command.spawn().map_err(|source| Error::Command {
             program: program.clone(),
             source,

@@ -4,6 +4,10 @@ use std::process::{Child, Command, Stdio};
 
 use super::site::{CUBIC, DATAGRAMS, Site, VCP, VCP_OUTSIDE, XCP};
 
+/// Transfers under a law of ours are short: a connection whose law was killed lives on without feedback, and there would be
+/// hardly any of ours to change.
+const OWN_SECONDS: &str = "5";
+
 /// Connections of a transfer under a law of ours.
 const OWN_STREAMS: &str = "6";
 
@@ -11,6 +15,8 @@ const OWN_STREAMS: &str = "6";
 struct Flow {
     port: u16,
     control: String,
+    /// Under a law of ours, or Reno in its place.
+    is_own: bool,
     server: Option<Child>,
     client: Option<Child>,
 }
@@ -24,6 +30,7 @@ impl Flows {
         let flow = |port, control: &str| Flow {
             port,
             control: control.to_owned(),
+            is_own: [VCP, VCP_OUTSIDE, XCP].contains(&port),
             server: None,
             client: None,
         };
@@ -48,7 +55,7 @@ impl Flows {
                     "-p",
                     &port,
                     "-t",
-                    "86400",
+                    if flow.is_own { OWN_SECONDS } else { "86400" },
                     "--connect-timeout",
                     "1000",
                     "-c",
