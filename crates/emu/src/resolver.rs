@@ -16,7 +16,8 @@ const USED: &str = "/etc/resolv.conf";
 /// Where systemd keeps the servers that its own resolver asks.
 const ASKED: &str = "/run/systemd/resolve/resolv.conf";
 
-/// Lets a command find names, where it could not by what its parent uses: it sees the servers that are asked in the end.
+/// Lets a command find names, where it could not by what its parent uses: it sees the servers that are asked in the
+/// end.
 pub fn reach(command: &mut Command) {
     let is_local = fs::read_to_string(USED).is_ok_and(|text| answers_on_loopback_alone(&text));
     if !is_local || !Path::new(ASKED).exists() {

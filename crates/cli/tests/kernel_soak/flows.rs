@@ -4,8 +4,8 @@ use std::process::{Child, Command, Stdio};
 
 use super::site::{CUBIC, DATAGRAMS, Site, VCP, VCP_OUTSIDE, XCP};
 
-/// Transfers under a law of ours are short: a connection whose law was killed lives on without feedback, and there would be
-/// hardly any of ours to change.
+/// Transfers under a law of ours are short: a connection whose law was killed lives on without feedback, and there
+/// would be hardly any of ours to change.
 const OWN_SECONDS: &str = "5";
 
 /// Connections of a transfer under a law of ours.
