@@ -50,7 +50,7 @@ pub struct EmulateArgs {
     /// Propagation delay, one way
     #[arg(long)]
     delay: Option<String>,
-    /// Limit of the queue [default: "1 BDP"]
+    /// Limit of the queue [default: "1 BDP", but room for 100 full packets]
     #[arg(long)]
     buffer: Option<String>,
     /// Lose packets independently, with this probability

@@ -70,6 +70,7 @@ pub struct Shell {
     /// Why the command reaches no more than the shell itself.
     pub closed: Option<String>,
     has_priority: bool,
+    dropped_before_pkts: [u64; 2],
     signals: SignalFd,
     // In the order in which they go: the guard is the last.
     _translation: Option<Translation>,
@@ -117,6 +118,7 @@ impl Shell {
             address,
             closed,
             has_priority: false,
+            dropped_before_pkts: [0; 2],
             signals,
             _translation: translation,
             guard,
@@ -162,6 +164,8 @@ impl Shell {
     /// # Errors
     /// The command cannot be started, or what goes wrong while packets pass.
     pub fn run(mut self, words: &[OsString], mut look: impl FnMut(&mut Emulator)) -> Result<Ended, Error> {
+        // What was sent before the other end was up has nothing to do with the command.
+        self.dropped_before_pkts = self.dropped_pkts();
         let mut child = self.start(words)?;
         let ended = pidfd(&child).map_err(system("watching the command"))?;
         let mut priority = Priority::take();
@@ -206,6 +210,15 @@ impl Shell {
         }
     }
 
+    /// Packets that found no room at the devices inside and outside, since they were made.
+    fn dropped_pkts(&self) -> [u64; 2] {
+        let of = |space: &Space, at: usize| {
+            let name = self.emulator.tuns()[at].name();
+            space.within(|| dropped_pkts(name)).unwrap_or(0)
+        };
+        [of(&self.inside, 0), of(&self.outside, 1)]
+    }
+
     fn start(&self, words: &[OsString]) -> Result<Child, Error> {
         let (program, arguments) = words.split_first().expect("a command has a word at least");
         let inside = self.inside.as_fd().as_raw_fd();
@@ -231,12 +244,11 @@ impl Shell {
     /// What there is to say at the end.
     fn outcome(&mut self) -> Result<Outcome, Error> {
         let duration_ns = self.emulator.now_ns();
-        let names: Vec<String> = self.emulator.tuns().iter().map(|tun| tun.name().to_owned()).collect();
-        let spaces = [&self.inside, &self.outside];
+        let dropped = self.dropped_pkts();
         let mut ways = Vec::new();
         for (index, way) in self.emulator.ways_mut().iter_mut().enumerate() {
             // What the kernel sends through a device waits there for us.
-            let overrun = spaces[index].within(|| dropped_pkts(&names[index])).unwrap_or(0);
+            let overrun = dropped[index] - self.dropped_before_pkts[index];
             ways.push(WayOutcome {
                 name: way.lane.name().to_owned(),
                 tally: way.tally,

@@ -32,6 +32,11 @@ law = "reno+droptail"
 /// The link's keys may be given as those of a table `link`.
 const LINK_KEYS: [&str; 2] = ["link.", "topology.bottleneck."];
 
+const BUFFER_KEY: &str = "topology.bottleneck.buffer";
+
+/// Full packets for which a link without a buffer of its own has room.
+pub const BUFFER_PKTS_MIN: u32 = 100;
+
 /// One way of an emulated link: a link of a scenario, under a name of its own.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Way {
@@ -50,23 +55,36 @@ pub struct Way {
 }
 
 impl Way {
-    /// A way of keys alone, each `key=value`, later ones before earlier ones.
+    /// A way of keys alone, each `key=value`, later ones before earlier ones. A link so short that a bandwidth-delay product
+    /// holds hardly a packet has room for [`BUFFER_PKTS_MIN`] unless a key says otherwise.
     ///
     /// # Errors
     /// Keys that make no link.
     pub fn of_keys(name: &str, sets: &[String], seed: u64, packet_bytes: u16) -> Result<Self, Failure> {
         let [short, long] = LINK_KEYS;
         let spelt = |set: &String| {
-            set.strip_prefix(short)
-                .map_or_else(|| set.clone(), |rest| format!("{long}{rest}"))
+            let rest = set.strip_prefix(short);
+            rest.map_or_else(|| set.clone(), |rest| format!("{long}{rest}"))
         };
         let own = [
             format!("transport.packet={packet_bytes} B"),
             format!("run.seeds={seed}"),
         ];
-        let sets = own.into_iter().chain(sets.iter().map(spelt)).collect();
+        let mut sets: Vec<String> = own.into_iter().chain(sets.iter().map(spelt)).collect();
+        let is_given = sets.iter().any(|set| set.starts_with(BUFFER_KEY));
+        let way = Self::of_sets(name, &sets, packet_bytes)?;
+        // A bandwidth-delay product is counted in packets.
+        let has_room = way.spec()?.buffer.packets >= Some(BUFFER_PKTS_MIN);
+        if is_given || has_room {
+            return Ok(way);
+        }
+        sets.push(format!("{BUFFER_KEY}={BUFFER_PKTS_MIN} pkt"));
+        Self::of_sets(name, &sets, packet_bytes)
+    }
+
+    fn of_sets(name: &str, sets: &[String], packet_bytes: u16) -> Result<Self, Failure> {
         let options = Options {
-            sets,
+            sets: sets.to_vec(),
             ..Options::default()
         };
         let plan = fadelab_scenario::parse(BASE.as_bytes(), name, Path::new(""), &options)?;
@@ -149,5 +167,53 @@ pub fn run_law(router: &str) -> String {
         router.to_owned()
     } else {
         format!("reno+{router}")
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn way(sets: &[&str]) -> LinkSpec {
+        let sets: Vec<String> = sets.iter().map(|set| (*set).to_owned()).collect();
+        let way = Way::of_keys("up", &sets, 7, 1500).expect("a link");
+        way.spec().expect("the link")
+    }
+
+    #[test]
+    fn a_short_link_has_room_for_a_hundred_packets() {
+        // Goal: without a key for it a buffer is a bandwidth-delay product of both ways, at least 100 packets; a key counts
+        // whatever it says.
+        let link = ["link.rate=12 Mbit/s", "link.delay=0 s"];
+        assert_eq!(way(&link).buffer.packets, Some(100));
+        assert_eq!(
+            way(&["link.rate=12 Mbit/s", "link.delay=200 ms"]).buffer.packets,
+            Some(400)
+        );
+        assert_eq!(
+            way(&[&link[..], &["link.buffer=3 pkt"]].concat()).buffer.packets,
+            Some(3)
+        );
+    }
+
+    #[test]
+    fn a_way_is_what_its_keys_say_and_is_kept_as_text() {
+        // Goal: rate, delay, name and router of a way come from its keys, and what a recording keeps of it gives the same
+        // link; keys that make several links are refused with what to choose.
+        let law = format!("flow.law={}", run_law("vcp"));
+        let link = way(&["link.rate=3 Mbit/s", "link.rate=5 Mbit/s", "link.delay=7 ms", &law]);
+        assert_eq!(
+            (&*link.name, link.delay_ns, link.router.law.name()),
+            ("up", 7_000_000, "vcp")
+        );
+        assert_eq!(link.capacity.rate_bps_mean(), 5_000_000, "the last one counts");
+        let several = [
+            "link.rate=[\"1 Mbit/s\", \"2 Mbit/s\"]".to_owned(),
+            "link.delay=1 ms".to_owned(),
+        ];
+        let refusal = Way::of_keys("up", &several, 7, 1500)
+            .expect_err("two links")
+            .to_string();
+        assert!(refusal.contains("2 runs") && refusal.contains("--set"), "{refusal}");
     }
 }
