@@ -69,6 +69,9 @@ pub struct GuestArgs {
     /// Let iperf3 carry the flows that always have data, in place of fadelab's own sockets
     #[arg(long)]
     pub iperf3: bool,
+    /// Boot each guest, in place of going on from a snapshot of one that has booted: the same results, later
+    #[arg(long)]
+    pub no_snapshot: bool,
 }
 
 /// Arguments of `fadelab testbed image`.
@@ -102,6 +105,8 @@ pub fn ground(args: &GuestArgs) -> Result<Virtual, Failure> {
     let program = std::env::current_exe().map_err(|error| Failure::Failed(format!("cannot find myself: {error}")))?;
     let mut ground = Virtual::new(&args.kernel, program, args.iperf3);
     ground.stamp = commit::stamp();
+    ground.snapshots = !args.no_snapshot;
+    ground.tell = |what| output::warn(&[what.to_owned()]);
     Ok(ground)
 }
 

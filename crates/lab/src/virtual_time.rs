@@ -21,6 +21,10 @@ pub struct Virtual {
     pub stamp: &'static [u8],
     /// Files for what laws do; only a plan of one run can be recorded.
     pub recordings: Recordings,
+    /// Whether guests go on from a snapshot of one that has booted.
+    pub snapshots: bool,
+    /// Is told what is in the way of that.
+    pub tell: fn(&str),
     image: Option<Image>,
 }
 
@@ -35,6 +39,8 @@ impl Virtual {
             iperf3,
             stamp: &[],
             recordings: Recordings::default(),
+            snapshots: true,
+            tell: |_| {},
             image: None,
         }
     }
@@ -48,9 +54,14 @@ impl Virtual {
             path: &self.program,
             stamp: self.stamp,
         };
-        let image = match self.image.take() {
-            Some(image) => image,
-            None => Image::prepare(&Kernel::of(&self.kernel)?, program, self.iperf3, tell)?,
+        let image = if let Some(image) = self.image.take() {
+            image
+        } else {
+            let mut image = Image::prepare(&Kernel::of(&self.kernel)?, program, self.iperf3, tell)?;
+            if self.snapshots {
+                image.keep_snapshot(self.tell);
+            }
+            image
         };
         Ok(self.image.insert(image))
     }

@@ -1,15 +1,17 @@
-//! What runs inside the guest, as its first and only program: it builds the network of a plan, runs its applications,
-//! measures, tells its host and switches the machine off.
+//! What runs inside the guest, as its first and only program: it stops where snapshots are taken, then takes a plan,
+//! builds its network, runs its applications, measures, tells its host and switches the machine off.
 
 mod boot;
 mod build;
 mod connection;
+mod device;
 mod iperf3;
 mod laws;
 mod link_stats;
 mod measure;
 mod memory;
 mod processor;
+mod seed;
 mod spaces;
 mod tcp_info;
 mod traffic;
@@ -32,8 +34,11 @@ pub const ARGUMENTS: [&str; 2] = ["testbed", "guest"];
 
 pub const PLAN: &str = "/plan.json";
 
+/// Paths of the kernel's modules, one a line, in the order in which they load.
+pub(crate) const MODULES: &str = "/modules/list";
+
 /// Ports to the host.
-const MESSAGES: u32 = 1;
+pub(crate) const MESSAGES: u32 = 1;
 pub(crate) const CALLS: u32 = 2;
 pub(crate) const PASSAGES: u32 = 3;
 
@@ -59,10 +64,14 @@ pub fn main() -> ! {
 
 fn all() -> Outcome<()> {
     boot::mount()?;
+    boot::load(MODULES)?;
+    // What follows is a run's; up to here all guests of an image are the same.
+    device::stop()?;
+    device::take_given()?;
     let plan: Plan = File::open(PLAN)
         .map_err(failed(PLAN))
         .and_then(|file| serde_json::from_reader(file).map_err(failed(PLAN)))?;
-    boot::load(&plan.modules)?;
+    seed::sow(plan.seed)?;
     let mut port = Port(boot::port(MESSAGES)?);
     port.tell(&Message::Booted {
         release: boot::release()?,

@@ -11,16 +11,23 @@ use std::fs::{self, File};
 use std::io::{self, Write};
 use std::os::unix::fs::symlink;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 use fadelab_kernel::Version;
 use twox_hash::XxHash3_128;
 
+use crate::snapshots::Snapshots;
 use crate::{Error, guest};
 use archive::Archive;
 use programs::Need;
 
 /// The emulator that runs an image.
 pub(crate) const QEMU: &str = "qemu-system-x86_64";
+
+/// Where the emulator is.
+pub(crate) fn qemu() -> Result<PathBuf, Error> {
+    programs::find(&(QEMU, "runs the kernel in virtual time", "qemu-system-x86"))
+}
 
 /// A kernel that can be had: its series and the suite of Debian that has it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -91,8 +98,8 @@ pub struct Image {
     version: Version,
     folder: PathBuf,
     package: String,
-    modules: Vec<String>,
     iperf3: bool,
+    snapshots: Option<Arc<Snapshots>>,
 }
 
 impl Image {
@@ -107,7 +114,7 @@ impl Image {
         iperf3: bool,
         mut say: impl FnMut(&str),
     ) -> Result<Self, Error> {
-        programs::find(&(QEMU, "runs the kernel in virtual time", "qemu-system-x86"))?;
+        qemu()?;
         let cache = cache()?.join(kernel.series);
         fs::create_dir_all(&cache).map_err(Error::file("make", &cache))?;
         if !apt::debs(&cache)?.first().is_some_and(|first| apt::is_whole(first)) {
@@ -134,14 +141,12 @@ impl Image {
             make(&packages, program, &tools, &cache, &folder)?;
             forget_old(&cache);
         }
-        let path = folder.join(MODULES);
-        let modules = fs::read_to_string(&path).map_err(Error::file("read", &path))?;
         Ok(Self {
             version: version(&name)?,
-            modules: modules.lines().map(str::to_owned).collect(),
             package: name,
             folder,
             iperf3,
+            snapshots: None,
         })
     }
 
@@ -174,15 +179,19 @@ impl Image {
         self.folder.join(ARCHIVE)
     }
 
-    /// The guest's paths of the kernel modules, in the order in which they load.
-    pub(crate) fn modules(&self) -> &[String] {
-        &self.modules
+    /// From now on guests of the image, and of its copies, boot once and go on from a snapshot. What is in the way of
+    /// that is told to `tell`, and then they boot as they do without.
+    pub fn keep_snapshot(&mut self, tell: fn(&str)) {
+        self.snapshots = Some(Arc::new(Snapshots::new(tell)));
+    }
+
+    pub(crate) fn snapshots(&self) -> Option<&Snapshots> {
+        self.snapshots.as_deref()
     }
 }
 
 const KERNEL: &str = "vmlinuz";
 const ARCHIVE: &str = "archive.cpio";
-const MODULES: &str = "modules";
 /// Checksum of the others.
 const SUM: &str = "sum";
 
@@ -204,7 +213,7 @@ fn cache() -> Result<PathBuf, Error> {
 /// The checksum of an image's files.
 fn sum(folder: &Path) -> io::Result<String> {
     let mut hasher = XxHash3_128::new();
-    for name in [KERNEL, ARCHIVE, MODULES] {
+    for name in [KERNEL, ARCHIVE] {
         let mut file = File::open(folder.join(name))?;
         hasher.write(&file.metadata()?.len().to_le_bytes());
         io::copy(&mut file, &mut Hashed(&mut hasher))?;
@@ -283,6 +292,7 @@ fn make(packages: &[PathBuf], program: Program<'_>, tools: &[Tool], cache: &Path
         archive = archive.file(&to, 0o644, bytes);
         paths.push(to);
     }
+    archive = archive.file(guest::MODULES, 0o644, paths.join("\n"));
     archive = archive.file(guest::PROGRAM, 0o755, programs::for_guest(program)?);
     for (name, path) in tools {
         let bytes = fs::read(path).map_err(Error::file("read", path))?;
@@ -299,7 +309,6 @@ fn make(packages: &[PathBuf], program: Program<'_>, tools: &[Tool], cache: &Path
         fs::write(&path, bytes).map_err(Error::file("write", path))
     };
     write(ARCHIVE, &archive.finish().map_err(Error::file("write", &image))?)?;
-    write(MODULES, paths.join("\n").as_bytes())?;
     write(SUM, sum(&image).map_err(Error::file("read", &image))?.as_bytes())?;
     match fs::rename(&image, folder) {
         // Somebody else may have made the same one meanwhile.
@@ -354,7 +363,6 @@ mod tests {
         let whole = |kernel: &str, archive: &str| {
             write(KERNEL, kernel);
             write(ARCHIVE, archive);
-            write(MODULES, "a\nb");
             is_whole(folder.path())
         };
         assert!(!whole("kernel", "archive"), "without a checksum");

@@ -6,9 +6,11 @@
 //! the network from namespaces, runs the applications and measures.
 //!
 //! From the top down: `translate` turns a spec into a [`plan::Plan`] or says what has no counterpart, `image` makes
-//! kernel and archive, `machine` runs the guest, `message` is what the guest says, `guest` is what runs in it.
+//! kernel and archive, `machine` runs the guest, from a snapshot where it can, `given` is what it is given there,
+//! `message` is what the guest says, `guest` is what runs in it.
 
 mod error;
+mod given;
 pub mod guest;
 pub mod host_laws;
 pub mod image;
@@ -16,9 +18,9 @@ mod machine;
 mod message;
 mod objects;
 pub mod plan;
+mod snapshots;
 mod translate;
 
-use std::fs::File;
 use std::path::PathBuf;
 
 use fadelab_laws::recorded::RecordedHead;
@@ -53,22 +55,19 @@ pub fn run(
     spec: &RunSpec,
     image: &Image,
     recordings: &Recordings,
-    report: impl FnMut(u64) -> bool,
+    mut report: impl FnMut(u64) -> bool,
 ) -> Result<RunRecord, Error> {
     let mut draft = translate::draft(spec)?;
-    if let Some(file) = &recordings.sender {
+    if recordings.sender.is_some() {
         record_sender(&mut draft, image)?;
-        File::create(file).map_err(Error::file("write", file))?;
     }
-    if let Some(file) = &recordings.router {
+    if recordings.router.is_some() {
         record_router(&mut draft, image)?;
-        File::create(file).map_err(Error::file("write", file))?;
     }
     let objects = objects::compiled(&draft, image.version())?;
     let mut plan = draft.plan;
-    plan.modules = image.modules().to_vec();
     plan.iperf3 = image.has_iperf3();
-    machine::run(&plan, objects, image, recordings, report)
+    machine::run(&plan, objects, image, recordings, &mut report)
 }
 
 fn record_sender(draft: &mut translate::Draft<'_>, image: &Image) -> Result<(), Error> {

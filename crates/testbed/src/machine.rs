@@ -1,26 +1,30 @@
 //! One run of a guest under QEMU, from its start to its last word.
 
+mod command;
+mod monitor;
+mod snapshot;
+
 use std::ffi::CString;
 use std::fs::{self, File};
 use std::io::{Read, Seek, Write};
 use std::os::fd::{AsRawFd, OwnedFd};
-use std::os::unix::process::CommandExt;
-use std::path::Path;
-use std::process::{Child, Command, Stdio};
-use std::sync::atomic::{AtomicUsize, Ordering};
+use std::path::PathBuf;
+use std::process::Child;
 use std::thread;
 use std::time::{Duration, Instant};
 
-use fadelab_kernel::Version;
 use fadelab_run::record::RunRecord;
-use nix::sched::CpuSet;
 use nix::sys::memfd::{MFdFlags, memfd_create};
 
-use crate::guest::{self, CALLS, PASSAGES};
-use crate::image::{Image, QEMU, archive};
+use crate::given;
+use crate::guest;
+use crate::image::{Image, QEMU};
 use crate::message::Message;
 use crate::plan::Plan;
+use crate::snapshots::Snapshot;
 use crate::{Error, Recordings};
+use command::{Files, MEMORY_BYTES, ours};
+use monitor::{End, Monitor};
 
 /// A guest that has said nothing for so many seconds, by the wall clock, hangs. It speaks at each virtual second, which
 /// takes a few seconds at most, unless the machine is very slow: then `FADELAB_GUEST_SILENCE_S` says how long to wait.
@@ -32,35 +36,6 @@ const LOOK: Duration = Duration::from_millis(20);
 /// Lines of the console that a message quotes.
 const CONSOLE_LINES: usize = 12;
 
-/// Memory of the guest. What it does not touch is not taken from the host.
-const MEMORY_MB: u32 = 1024;
-
-/// What makes time virtual and each run the same: a processor that is interpreted, two nanoseconds an instruction, idle
-/// time skipped, the date fixed and no randomness from the machine.
-const CLOCKWORK: [&str; 8] = [
-    "-accel",
-    "tcg,thread=single",
-    "-smp",
-    "1",
-    "-icount",
-    "shift=1,sleep=off",
-    "-rtc",
-    "base=2026-01-01,clock=vm",
-];
-
-/// The processor: without `cmpxchg16b`, which QEMU 7.2 does wrongly at an interrupt: kernels then panicked in their
-/// allocator. What else it lacks would only cost: the kernel patches itself for it, or does byte by byte what it
-/// otherwise does by words.
-const PROCESSOR: &str = "max,-rdrand,-rdseed,-cx16,-smap,-smep,-xsave,-erms,-fsrm";
-
-/// For newer kernels. Their allocator, which works otherwise, gives BPF programs no timer without `cmpxchg16b`; and the
-/// tests of their ciphers take AVX for usable where it is announced, although nothing could save its registers. Older
-/// ones go on as they were measured.
-const NEWER: (Version, &str) = (
-    Version::new(6, 19),
-    "max,-rdrand,-rdseed,-smap,-smep,-xsave,-erms,-fsrm,-avx,-avx2",
-);
-
 /// What makes QEMU's threads take turns, without which runs would differ by microseconds now and then: a library that
 /// is loaded into it (`qemu/turns.c`).
 static TURNS: &[u8] = include_bytes!(concat!(env!("OUT_DIR"), "/turns.so"));
@@ -71,17 +46,22 @@ const NAME_IN_TURN: &str = "CPU in turn";
 /// What a message calls the files that only QEMU has.
 const IN_MEMORY: &str = "the guest's files in memory";
 
-/// Runs a plan in a guest that has `objects`, paths and contents of files. Calls of its law go into the file `calls`.
+/// Whoever watches a run: is told the virtual time, and says whether to go on.
+type Report<'a> = dyn FnMut(u64) -> bool + 'a;
+
+/// Runs a plan in a guest that has `objects`, paths and contents of files. What laws do goes into the recordings.
 pub fn run(
     plan: &Plan,
     objects: Vec<(String, Vec<u8>)>,
     image: &Image,
     recordings: &Recordings,
-    mut report: impl FnMut(u64) -> bool,
+    report: &mut Report<'_>,
 ) -> Result<RunRecord, Error> {
-    let mut guest = Guest::start(plan, objects, image, recordings)?;
-    let given = std::env::var("FADELAB_GUEST_SILENCE_S").ok();
-    let silence_s_max = given.and_then(|text| text.parse().ok()).unwrap_or(SILENCE_S_MAX);
+    let plan = serde_json::to_vec(plan).expect("a plan has nothing that JSON has not");
+    let mut files = vec![(guest::PLAN.to_owned(), plan)];
+    files.extend(objects);
+    let mut guest = begun(image, &given::packed(&files)?, recordings, report)?;
+    let silence_s_max = silence_s_max();
     let mut heard = Instant::now();
     let mut when = "before it booted".to_owned();
     let mut time_ns = 0;
@@ -126,32 +106,104 @@ pub fn run(
 /// A running guest; it ends with this value.
 struct Guest {
     qemu: Child,
-    messages: File,
+    monitor: Monitor,
+    files: Files,
+    /// QEMU opens it a moment after it was started.
+    _turns: File,
     /// A line that has no end yet.
     begun: Vec<u8>,
-    console: File,
+}
+
+/// A guest that has booted and got its files: one that goes on from a snapshot, or where that cannot be had one that
+/// booted by itself. Both go on from the same instruction, at the same instant, with the same memory.
+fn begun(image: &Image, given: &[u8], recordings: &Recordings, report: &mut Report<'_>) -> Result<Guest, Error> {
+    let mut restored = None;
+    if let Some(snapshot) = snapshot::of(image, report)? {
+        restored = match Guest::restored(image, &snapshot, given, recordings, report) {
+            Ok(guest) => Some(guest),
+            Err(Error::Stopped) => return Err(Error::Stopped),
+            Err(error) => {
+                snapshot::give_up(image, &error);
+                None
+            }
+        };
+    }
+    let mut guest = if let Some(guest) = restored {
+        guest
+    } else {
+        let memory = in_memory("memory", &[])?;
+        memory.set_len(MEMORY_BYTES).map_err(Error::file("write", IN_MEMORY))?;
+        Guest::booted(image, memory, given, recordings, report)?
+    };
+    guest.monitor.go_on();
+    Ok(guest)
+}
+
+/// How long a guest may be silent, in s.
+fn silence_s_max() -> u64 {
+    let given = std::env::var("FADELAB_GUEST_SILENCE_S").ok();
+    given.and_then(|text| text.parse().ok()).unwrap_or(SILENCE_S_MAX)
 }
 
 impl Guest {
-    fn start(
-        plan: &Plan,
-        objects: Vec<(String, Vec<u8>)>,
+    /// A guest that has booted, with its memory in a file, and waits to go on.
+    fn booted(
         image: &Image,
+        memory: File,
+        given: &[u8],
+        recordings: &Recordings,
+        report: &mut Report<'_>,
+    ) -> Result<Self, Error> {
+        let mut guest = Self::start(image, memory, None, given, recordings)?;
+        guest.wait(End::Standing, report)?;
+        Ok(guest)
+    }
+
+    /// A guest that was restored from a snapshot and waits to go on.
+    fn restored(
+        image: &Image,
+        snapshot: &Snapshot,
+        given: &[u8],
+        recordings: &Recordings,
+        report: &mut Report<'_>,
+    ) -> Result<Self, Error> {
+        let memory = snapshot.memory.try_clone().map_err(Error::file("open", IN_MEMORY))?;
+        let state = in_memory("state", &snapshot.state)?;
+        let number = state.as_raw_fd();
+        let mut guest = Self::start(image, memory, Some(state), given, recordings)?;
+        guest.monitor.restore(number);
+        guest.wait(End::Standing, report)?;
+        Ok(guest)
+    }
+
+    fn start(
+        image: &Image,
+        memory: File,
+        state: Option<File>,
+        given: &[u8],
         recordings: &Recordings,
     ) -> Result<Self, Error> {
-        let initrd = initrd(plan, objects, image)?;
-        let console = in_memory("console")?;
-        let messages = in_memory("messages")?;
-        let mut turns = in_memory("turns")?;
-        turns.write_all(TURNS).map_err(Error::file("write", IN_MEMORY))?;
-        let mut command = command(plan, image, &initrd, &console, &messages);
-        command.env("LD_PRELOAD", inherited(&turns));
-        let files = [(&recordings.sender, CALLS), (&recordings.router, PASSAGES)];
-        for (file, port) in files {
-            if let Some(file) = file {
-                record_calls(&mut command, file, port);
-            }
-        }
+        let (monitor, other_end) = Monitor::pair()?;
+        let given = in_memory("given", given)?;
+        given
+            .set_len(given::ROOM_BYTES as u64)
+            .map_err(Error::file("write", IN_MEMORY))?;
+        let recorded = |file: &Option<PathBuf>| match file {
+            Some(path) => File::create(path).map_err(Error::file("write", path)),
+            None => in_memory("calls", &[]),
+        };
+        let files = Files {
+            memory,
+            state,
+            given,
+            console: in_memory("console", &[])?,
+            messages: in_memory("messages", &[])?,
+            calls: recorded(&recordings.sender)?,
+            passages: recorded(&recordings.router)?,
+        };
+        let turns = in_memory("turns", TURNS)?;
+        let mut command = command::command(image, &files, &other_end);
+        command.env("LD_PRELOAD", ours(&turns));
         let qemu = command.spawn().map_err(|error| match error.kind() {
             std::io::ErrorKind::NotFound => Error::NoProgram {
                 program: QEMU.to_owned(),
@@ -165,10 +217,43 @@ impl Guest {
         })?;
         Ok(Self {
             qemu,
-            messages,
+            monitor,
+            files,
+            _turns: turns,
             begun: Vec::new(),
-            console,
         })
+    }
+
+    /// Waits until an order ends.
+    fn wait(&mut self, end: End, report: &mut Report<'_>) -> Result<(), Error> {
+        let silence_s_max = silence_s_max();
+        let begin = Instant::now();
+        loop {
+            if !report(0) {
+                return Err(Error::Stopped);
+            }
+            let has_ended = self.has_ended();
+            let when = "before it booted".to_owned();
+            match self.monitor.heard(end) {
+                Some(Ok(())) => return Ok(()),
+                Some(Err(why)) if !has_ended => {
+                    let what = format!("an order to {QEMU}");
+                    return Err(Error::Tool { what, why });
+                }
+                _ if has_ended => {
+                    let console = self.console();
+                    return Err(Error::Ended { when, console });
+                }
+                _ if begin.elapsed() > Duration::from_secs(silence_s_max) => {
+                    return Err(Error::Hangs {
+                        silent_s: silence_s_max,
+                        when,
+                        console: self.console(),
+                    });
+                }
+                _ => {}
+            }
+        }
     }
 
     /// Fails where QEMU's threads do not take turns: the dynamic linker left the library out, or QEMU is not as we know
@@ -195,7 +280,7 @@ impl Guest {
     fn hear(&mut self) -> Vec<Message> {
         let mut messages = Vec::new();
         // A file in memory can be read.
-        let _ = self.messages.read_to_end(&mut self.begun);
+        let _ = self.files.messages.read_to_end(&mut self.begun);
         while let Some(end) = self.begun.iter().position(|byte| *byte == b'\n') {
             let line: Vec<u8> = self.begun.drain(..=end).collect();
             messages.push(serde_json::from_slice(&line).unwrap_or_else(|error| Message::Failed {
@@ -212,8 +297,8 @@ impl Guest {
         if let Some(errors) = &mut self.qemu.stderr {
             let _ = errors.read_to_end(&mut text);
         }
-        let _ = self.console.rewind();
-        let _ = self.console.read_to_end(&mut text);
+        let _ = self.files.console.rewind();
+        let _ = self.files.console.read_to_end(&mut text);
         let text = String::from_utf8_lossy(&text);
         let lines: Vec<&str> = text
             .lines()
@@ -232,120 +317,16 @@ impl Drop for Guest {
     }
 }
 
-/// A file without a name, which is gone when its last user is, however that one ends.
-fn in_memory(name: &str) -> Result<File, Error> {
+/// A file with some bytes and without a name, which is gone when its last user is, however that one ends.
+fn in_memory(name: &str, bytes: &[u8]) -> Result<File, Error> {
     let name = CString::new(name).expect("the name has no zero");
-    // QEMU inherits it, so it is not closed on exec.
-    let fd: OwnedFd = memfd_create(name.as_c_str(), MFdFlags::empty()).map_err(|error| Error::Tool {
+    let fd: OwnedFd = memfd_create(name.as_c_str(), MFdFlags::MFD_CLOEXEC).map_err(|error| Error::Tool {
         what: "making a file in memory".to_owned(),
         why: error.to_string(),
     })?;
-    Ok(File::from(fd))
-}
-
-/// The path by which QEMU has a file of ours.
-fn inherited(file: &File) -> String {
-    format!("/proc/self/fd/{}", file.as_raw_fd())
-}
-
-/// The image's archive with that of the run behind it: Linux unpacks one after the other.
-fn initrd(plan: &Plan, objects: Vec<(String, Vec<u8>)>, image: &Image) -> Result<File, Error> {
-    let mut initrd = in_memory("initrd")?;
-    let mut base = File::open(image.archive()).map_err(Error::file("open", image.archive()))?;
-    std::io::copy(&mut base, &mut initrd).map_err(Error::file("write", IN_MEMORY))?;
-    let json = serde_json::to_vec(plan).expect("a plan has nothing that JSON has not");
-    let archive = archive::Archive::default().file(guest::PLAN, 0o644, json);
-    let add = |archive: archive::Archive, (path, bytes): (String, Vec<u8>)| archive.file(&path, 0o644, bytes);
-    let bytes = objects
-        .into_iter()
-        .fold(archive, add)
-        .finish()
+    let mut file = File::from(fd);
+    file.write_all(bytes)
+        .and_then(|()| file.rewind())
         .map_err(Error::file("write", IN_MEMORY))?;
-    initrd.write_all(&bytes).map_err(Error::file("write", IN_MEMORY))?;
-    Ok(initrd)
-}
-
-/// The command line of QEMU: a serial console and a port for messages, both into memory. A pipe would do for messages
-/// only while it never fills: what waits for room when the guest switches off is lost.
-fn command(plan: &Plan, image: &Image, initrd: &File, console: &File, messages: &File) -> Command {
-    let mut command = Command::new(QEMU);
-    command.args([
-        "-nodefaults",
-        "-no-user-config",
-        "-display",
-        "none",
-        "-no-reboot",
-        "-M",
-        "q35",
-    ]);
-    command.args(CLOCKWORK);
-    let (since, newer) = NEWER;
-    command.args(["-cpu", if image.version() >= since { newer } else { PROCESSOR }]);
-    // Threads have names.
-    command.args(["-name", "guest,debug-threads=on"]);
-    command.args(["-m", &MEMORY_MB.to_string(), "-seed", &plan.seed.to_string()]);
-    command.arg("-kernel").arg(image.kernel());
-    command.args(["-initrd", &inherited(initrd)]);
-    command.args([
-        "-append",
-        &format!(
-            "console=ttyS0 quiet panic=-1 mitigations=off nokaslr random.trust_cpu=off PATH=/bin rdinit={} -- {}",
-            guest::PROGRAM,
-            guest::ARGUMENTS.join(" ")
-        ),
-    ]);
-    command.args(["-chardev", &format!("file,id=console,path={}", inherited(console))]);
-    command.args(["-serial", "chardev:console"]);
-    // Without an event file descriptor a message is taken at the instruction that sends it, not when QEMU's other
-    // thread wakes up.
-    command.args(["-device", "virtio-serial-pci,ioeventfd=off"]);
-    command.args(["-chardev", &format!("file,id=messages,path={}", inherited(messages))]);
-    command.args(["-device", "virtserialport,chardev=messages"]);
-    command
-        .stdin(Stdio::null())
-        .stdout(Stdio::null())
-        .stderr(Stdio::piped());
-    tie(&mut command);
-    command
-}
-
-/// Another port, for the calls of a law. A comma in QEMU's options is written twice.
-fn record_calls(command: &mut Command, file: &Path, port: u32) {
-    let file = file.display().to_string().replace(',', ",,");
-    command.args(["-chardev", &format!("file,id=calls{port},path={file}")]);
-    command.args(["-device", &format!("virtserialport,chardev=calls{port},nr={port}")]);
-}
-
-/// However we end, QEMU does not outlive us. Ctrl-C is ours to answer, so it has a session of its own. All its threads
-/// share one processor: they take turns anyway, thousands of times a virtual second, and waking another processor each
-/// time costs more than the work.
-#[allow(unsafe_code)]
-fn tie(command: &mut Command) {
-    let place = processor();
-    // SAFETY: between fork and exec only system calls are made, which are safe to call there.
-    unsafe {
-        command.pre_exec(move || {
-            nix::sys::prctl::set_pdeathsig(nix::sys::signal::Signal::SIGKILL)?;
-            nix::unistd::setsid()?;
-            if let Some(place) = place {
-                nix::sched::sched_setaffinity(nix::unistd::Pid::from_raw(0), &place)?;
-            }
-            Ok(())
-        });
-    }
-}
-
-/// One of the processors that we may use, each guest the next.
-fn processor() -> Option<CpuSet> {
-    static GUESTS: AtomicUsize = AtomicUsize::new(0);
-    let allowed = nix::sched::sched_getaffinity(nix::unistd::Pid::from_raw(0)).ok()?;
-    let allowed: Vec<usize> = (0..CpuSet::count())
-        .filter(|&cpu| allowed.is_set(cpu) == Ok(true))
-        .collect();
-    // Several fadelabs at the same time do not all begin with the first one.
-    let first = std::process::id() as usize;
-    let chosen = allowed[(first + GUESTS.fetch_add(1, Ordering::Relaxed)) % allowed.len()];
-    let mut place = CpuSet::new();
-    place.set(chosen).ok()?;
-    Some(place)
+    Ok(file)
 }

@@ -11,7 +11,7 @@ use serde::{Deserialize, Serialize};
 /// Everything that a guest needs to know. Nothing in it depends on the host.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Plan {
-    /// Seed of the applications.
+    /// Seed of the applications, and of the kernel's random numbers.
     pub seed: u64,
     /// End of the run, from the instant at which applications may begin.
     pub duration_ns: u64,
@@ -19,8 +19,6 @@ pub struct Plan {
     pub warmup_ns: u64,
     /// Distance between samples of the time series; `None` records no series.
     pub record_interval_ns: Option<u64>,
-    /// Kernel modules in the order in which they load, by their paths in the guest.
-    pub modules: Vec<String>,
     /// Laws that the kernel has to be given first.
     pub senders: Vec<SenderObject>,
     /// Hosts and routers; each is a network namespace.

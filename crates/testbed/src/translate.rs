@@ -82,7 +82,6 @@ pub fn draft(spec: &RunSpec) -> Result<Draft<'_>, Error> {
             duration_ns: spec.duration_ns,
             warmup_ns: spec.warmup_ns,
             record_interval_ns: spec.record_interval_ns,
-            modules: Vec::new(),
             senders: laws.objects,
             nodes: spec.network.nodes.clone(),
             mtu_bytes: flows.iter().map(|flow| flow.packet_bytes).fold(1_500, u32::max),

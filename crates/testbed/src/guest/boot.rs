@@ -32,9 +32,10 @@ pub fn mount() -> Outcome<()> {
     Ok(())
 }
 
-/// Loads modules in the order given. One of a law that the kernel refuses is missed by whoever asks for the law.
-pub fn load(modules: &[String]) -> Outcome<()> {
-    for path in modules {
+/// Loads the modules of a list, in its order. One of a law that the kernel refuses is missed by whoever asks for it.
+pub fn load(list: &str) -> Outcome<()> {
+    let modules = fs::read_to_string(list).map_err(failed(list))?;
+    for path in modules.lines() {
         let file = File::open(path).map_err(failed(path))?;
         let mut flags = ModuleInitFlags::empty();
         if Path::new(path).extension().is_none_or(|end| end != "ko") {
@@ -48,7 +49,7 @@ pub fn load(modules: &[String]) -> Outcome<()> {
     Ok(())
 }
 
-/// Opens a port to the host, of the first virtio console: the first one for messages, the second for calls of a law.
+/// Opens a port to the host, of the only virtio console.
 pub fn port(number: u32) -> Outcome<File> {
     let path = format!("/dev/vport0p{number}");
     OpenOptions::new().write(true).open(&path).map_err(failed(&path))
