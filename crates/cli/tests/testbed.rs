@@ -3,6 +3,8 @@
 mod common;
 #[path = "testbed/memory.rs"]
 mod memory;
+#[path = "testbed/snapshot.rs"]
+mod snapshot;
 
 use std::fs;
 use std::os::unix::fs::PermissionsExt;

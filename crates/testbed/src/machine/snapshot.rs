@@ -71,7 +71,9 @@ pub fn give_up(image: &Image, error: &Error) {
 
 fn miss(snapshots: &Snapshots, error: &Error) {
     let error = error.to_string();
-    let why = error.lines().next().unwrap_or_default();
+    let mut lines = error.lines();
+    let why: Vec<&str> = lines.next().into_iter().chain(lines.last()).collect();
+    let why = why.join(" ");
     (snapshots.tell)(&format!("each guest boots by itself, without a snapshot: {why}"));
 }
 
