@@ -55,8 +55,8 @@ pub struct Way {
 }
 
 impl Way {
-    /// A way of keys alone, each `key=value`, later ones before earlier ones. A link so short that a bandwidth-delay product
-    /// holds hardly a packet has room for [`BUFFER_PKTS_MIN`] unless a key says otherwise.
+    /// A way of keys alone, each `key=value`, later ones before earlier ones. A link so short that a bandwidth-delay
+    /// product holds hardly a packet has room for [`BUFFER_PKTS_MIN`] unless a key says otherwise.
     ///
     /// # Errors
     /// Keys that make no link.
@@ -182,8 +182,8 @@ mod tests {
 
     #[test]
     fn a_short_link_has_room_for_a_hundred_packets() {
-        // Goal: without a key for it a buffer is a bandwidth-delay product of both ways, at least 100 packets; a key counts
-        // whatever it says.
+        // Goal: without a key for it a buffer is a bandwidth-delay product of both ways, at least 100 packets; a key
+        // counts whatever it says.
         let link = ["link.rate=12 Mbit/s", "link.delay=0 s"];
         assert_eq!(way(&link).buffer.packets, Some(100));
         assert_eq!(
@@ -198,8 +198,8 @@ mod tests {
 
     #[test]
     fn a_way_is_what_its_keys_say_and_is_kept_as_text() {
-        // Goal: rate, delay, name and router of a way come from its keys, and what a recording keeps of it gives the same
-        // link; keys that make several links are refused with what to choose.
+        // Goal: rate, delay, name and router of a way come from its keys, and what a recording keeps of it gives the
+        // same link; keys that make several links are refused with what to choose.
         let law = format!("flow.law={}", run_law("vcp"));
         let link = way(&["link.rate=3 Mbit/s", "link.rate=5 Mbit/s", "link.delay=7 ms", &law]);
         assert_eq!(
