@@ -48,6 +48,8 @@ struct clockwork {
 	void (*skip)(void);
 	bool (*ring)(int clock);
 	bool (*is_idle)(void);
+	void *(*processor)(int number);
+	bool (*is_stopped)(void *processor);
 };
 
 enum role { UNKNOWN, MAIN, PROCESSOR, OTHER };
@@ -85,7 +87,11 @@ static void *next(const char *name, const char *version)
 	return found ? found : dlsym(RTLD_NEXT, name);
 }
 
-/* Whether idle time was skipped to an instant at which the guest goes on. Where QEMU lacks a function it never is. */
+/*
+ * Whether idle time was skipped to an instant at which the guest goes on. Where QEMU lacks a function it never is. A
+ * processor that was stopped is none that idles, although QEMU says so: the main thread skips to the guest's next timer
+ * before it knows of the stop, and whoever skipped before would have left it only one that is a day away.
+ */
 static bool skip_idle_time(void)
 {
 	static unsigned int idles;
@@ -96,9 +102,13 @@ static bool skip_idle_time(void)
 		of.skip = (void (*)(void))dlsym(RTLD_DEFAULT, "icount_start_warp_timer");
 		of.ring = (bool (*)(int))dlsym(RTLD_DEFAULT, "qemu_clock_run_timers");
 		of.is_idle = (bool (*)(void))dlsym(RTLD_DEFAULT, "all_cpu_threads_idle");
+		of.processor = (void *(*)(int))dlsym(RTLD_DEFAULT, "qemu_get_cpu");
+		of.is_stopped = (bool (*)(void *))dlsym(RTLD_DEFAULT, "cpu_is_stopped");
 		is_known = true;
 	}
-	if (!of.skip || !of.ring || !of.is_idle || ++idles % IDLES_PER_TURN == 0)
+	if (!of.skip || !of.ring || !of.is_idle || !of.processor || !of.is_stopped)
+		return false;
+	if (of.is_stopped(of.processor(0)) || ++idles % IDLES_PER_TURN == 0)
 		return false;
 	of.skip();
 	of.ring(QEMU_CLOCK_VIRTUAL);

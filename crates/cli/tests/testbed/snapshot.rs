@@ -68,6 +68,29 @@ fn a_guest_from_a_snapshot_gives_the_bytes_of_one_that_booted() {
 }
 
 #[test]
+fn the_newest_kernel_goes_on_at_the_instant_at_which_it_stopped() {
+    // Goal: a kernel whose next timer is far away when it stops does not find itself days later, which ended in a panic;
+    // and it gives the same bytes both ways.
+    if !possible("newest") {
+        return;
+    }
+    let scratch = scenario(SCENARIO);
+    let vcp = [
+        "--kernel",
+        "newest",
+        "--set",
+        "flow.law=vcp",
+        "--set",
+        "run.duration=2 s",
+        "--seeds",
+        "1",
+    ];
+    run(&scratch, "restored", &vcp);
+    run(&scratch, "booted", &[&vcp[..], &["--no-snapshot"]].concat());
+    same(&scratch, "restored", "booted");
+}
+
+#[test]
 fn recordings_are_the_same_from_a_snapshot() {
     // Goal: what a law and a router's law did comes whole out of a guest that never booted, call by call as from one
     // that did, and recording changes no result.
