@@ -69,7 +69,7 @@ fn a_guest_from_a_snapshot_gives_the_bytes_of_one_that_booted() {
 
 #[test]
 fn the_newest_kernel_goes_on_at_the_instant_at_which_it_stopped() {
-    // Goal: a kernel whose next timer is far away when it stops does not find itself days later, which ended in a panic;
+    // Goal: a kernel whose next timer is far when it stops does not find itself days later, which ended in a panic;
     // and it gives the same bytes both ways.
     if !possible("newest") {
         return;
