@@ -134,7 +134,7 @@ pub fn emulate(args: &EmulateArgs) -> Result<u8, Failure> {
     };
     let ran = match &args.law {
         Some(law) => law::run(shell, law, &args.sets, &command)?,
-        None => shell.run(&command, |_| ()),
+        None => shell.run(&command),
     };
     let (status, outcome, recorded) = match ran {
         Err(Error::Command { program, source }) => {

@@ -72,8 +72,9 @@ pub struct Emulator {
     ways: Vec<Way>,
     late: Lateness,
     looks: Lateness,
-    /// When it wanted to have looked again.
+    /// When it wanted to have looked again, and when it last did.
     next_look_ns: u64,
+    looked_ns: u64,
     recorder: Option<Recorder>,
     buffer: Box<[u8]>,
 }
@@ -97,9 +98,15 @@ impl Emulator {
             late: Lateness::default(),
             looks: Lateness::default(),
             next_look_ns: u64::MAX,
+            looked_ns: u64::MAX,
             recorder,
             buffer: vec![0; PACKET_BYTES_MAX].into(),
         }
+    }
+
+    /// Lets time begin now; nothing has passed before.
+    pub fn begin(&mut self) {
+        self.clock = Clock::start();
     }
 
     /// Time since it began.
@@ -134,6 +141,7 @@ impl Emulator {
         let ready = self.wait(others)?;
         let now_ns = self.clock.now_ns();
         self.looks.add(now_ns.saturating_sub(self.next_look_ns));
+        self.looked_ns = now_ns;
         self.serve(now_ns)?;
         for (index, is_ready) in ready.iter().enumerate().take(self.tuns.len()) {
             if *is_ready {
@@ -152,6 +160,8 @@ impl Emulator {
             .min()
             .unwrap_or(u64::MAX);
         let now_ns = self.clock.now_ns();
+        // What came while packets passed is looked at now: it may have stood still there, too.
+        self.looks.add(now_ns.saturating_sub(self.looked_ns));
         let until_ns = next_ns.min(now_ns + LOOK_NS);
         // What is due already is late by as much, and not the look.
         self.next_look_ns = until_ns.max(now_ns);

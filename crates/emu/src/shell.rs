@@ -92,7 +92,9 @@ impl Shell {
             .map_err(|error| system("waiting for signals")(error.into()))?;
         let outside = Space::here().map_err(system("the network namespace"))?;
         let inside = Space::new().map_err(system("making a network namespace"))?;
-        let (outer, number) = outer().map_err(system("making a TUN device (/dev/net/tun)"))?;
+        let (outer, number) = outer().map_err(system(
+            "making a TUN device (/dev/net/tun, which a container must be given, with the right CAP_NET_ADMIN)",
+        ))?;
         let [gateway, address] = addresses(number);
         let mtu = plan.mtu_bytes.to_string();
         let inner = inside.within(|| {
@@ -159,17 +161,17 @@ impl Shell {
             .map_err(system("making the law that of the way inside"))
     }
 
-    /// Runs a command behind the link until it ends. `look` is called ten times a second or so.
+    /// Runs a command behind the link until it ends.
     ///
     /// # Errors
     /// The command cannot be started, or what goes wrong while packets pass.
-    pub fn run(mut self, words: &[OsString], mut look: impl FnMut(&mut Emulator)) -> Result<Ended, Error> {
+    pub fn run(mut self, words: &[OsString]) -> Result<Ended, Error> {
         // What was sent before the other end was up has nothing to do with the command.
         self.dropped_before_pkts = self.dropped_pkts();
+        self.emulator.begin();
         let mut child = self.start(words)?;
         let ended = pidfd(&child).map_err(system("watching the command"))?;
         let mut priority = Priority::take();
-        let mut next_look_ns = 0;
         let status = loop {
             if self.emulator.turn(&[ended.as_fd(), self.signals.as_fd()])? {
                 while let Ok(Some(signal)) = self.signals.read_signal() {
@@ -179,11 +181,7 @@ impl Shell {
                     break status;
                 }
             }
-            if self.emulator.now_ns() >= next_look_ns {
-                next_look_ns = self.emulator.now_ns() + 100_000_000;
-                priority.look();
-                look(&mut self.emulator);
-            }
+            priority.look();
         };
         self.drain()?;
         self.has_priority = priority.give_back();

@@ -38,7 +38,7 @@ pub fn run(shell: Shell, law: &str, sets: &[String], command: &[OsString]) -> Re
     let mut ran = None;
     let held = loading.hold(|_, _| {
         shell.set_default(&name).map_err(Stopped::Shell)?;
-        ran = Some(shell.run(command, |_| ()));
+        ran = Some(shell.run(command));
         Ok(())
     });
     match held {
