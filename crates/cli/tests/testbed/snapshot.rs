@@ -41,7 +41,7 @@ fn a_guest_from_a_snapshot_gives_the_bytes_of_one_that_booted() {
         "[channel]\nmodel = \"random\"\nloss_data = 0.02\nloss_ack = 0.0\n\n[flow]\n",
     );
     let scratch = scenario(&text);
-    let short = ["--set", "run.duration=2 s", "--seeds", "1..2"];
+    let short = ["--set", "run.duration=2 s", "--set", "flow.count=1", "--seeds", "1..2"];
     let booted = [&short[..], &["--no-snapshot"]].concat();
     run(&scratch, "restored", &short);
     run(&scratch, "booted", &booted);
