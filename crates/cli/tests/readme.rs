@@ -62,6 +62,13 @@ fn is_of_kernel(line: &str) -> bool {
     line.starts_with("fadelab kernel ") || line.starts_with("fadelab replay calls")
 }
 
+/// Whether it is of a link in real time, or makes what such a command reads.
+fn is_of_link(line: &str) -> bool {
+    ["fadelab emulate ", "fadelab replay link", "fadelab trace generate "]
+        .iter()
+        .any(|of| line.starts_with(of))
+}
+
 /// Which kernel's guest it needs.
 fn guest_of(line: &str) -> Option<&'static str> {
     let needs = line.contains("fadelab testbed ") || line.contains("--on sim,virtual");
@@ -97,13 +104,21 @@ fn run_lines(is_wanted: impl Fn(&str) -> bool) -> usize {
     let path = format!("{}:{}", bin.display(), std::env::var("PATH").unwrap());
     let wanted = lines().filter(|line| line.starts_with("fadelab ") && !is_of_kernel(line) && is_wanted(line));
     let run = |line: &str| {
-        let mut shell = Command::new("sh");
-        shell
+        // A link has its ends in a network namespace that nobody else has.
+        let is_apart = line.starts_with("fadelab emulate ");
+        let shell = if is_apart {
+            &["unshare", "--net", "sh"][..]
+        } else {
+            &["sh"]
+        };
+        let mut command = Command::new(shell[0]);
+        command
+            .args(&shell[1..])
             .args(["-c", line])
             .env("PATH", &path)
             .current_dir(&scratch.0)
             .stdin(Stdio::null());
-        let output = shell.output().unwrap();
+        let output = command.output().unwrap();
         println!("{line}\n{}", stdout(&output));
         assert_status(&output, 0);
     };
@@ -114,8 +129,27 @@ fn run_lines(is_wanted: impl Fn(&str) -> bool) -> usize {
 fn the_commands_of_the_readme_run_as_printed() {
     // Goal: whoever pastes the README's block line after line into an empty folder sees each line succeed; those that
     // change the machine's kernel are for `kernel.rs`.
-    let ran = run_lines(|line| guest_of(line).is_none());
+    let ran = run_lines(|line| guest_of(line).is_none() && (!is_of_link(line) || line.contains(" trace ")));
     assert!(ran > 20, "only {ran} lines were found");
+}
+
+#[test]
+fn the_commands_of_the_readme_for_links_run_as_printed() {
+    // Goal: the same of the lines for links in real time, where they and laws in the kernel are possible.
+    let check = Command::new(env!("CARGO_BIN_EXE_fadelab"))
+        .args(["kernel", "check"])
+        .output()
+        .is_ok_and(|output| output.status.success());
+    if !check || !std::path::Path::new("/dev/net/tun").exists() {
+        assert!(
+            std::env::var("FADELAB_REQUIRE_BPF").as_deref() != Ok("1"),
+            "laws and TUN devices are required here"
+        );
+        eprintln!("skipped: no law can be loaded here, or there is no TUN device");
+        return;
+    }
+    let ran = run_lines(is_of_link);
+    assert!(ran == 5, "only {ran} lines were found");
 }
 
 #[test]
