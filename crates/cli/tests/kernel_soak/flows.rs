@@ -8,8 +8,9 @@ use super::site::{CUBIC, DATAGRAMS, Site, VCP, VCP_OUTSIDE, XCP};
 /// would be hardly any of ours to change.
 const OWN_SECONDS: &str = "5";
 
-/// Connections of a transfer under a law of ours.
-const OWN_STREAMS: &str = "6";
+/// Connections of each transfer: there are many packets of ours to change then, and what a timeout takes from one of
+/// CUBIC's is a small part of what all of them have.
+const STREAMS: &str = "6";
 
 /// One of them.
 struct Flow {
@@ -64,10 +65,8 @@ impl Flows {
                 let kind = match (flow.port, flow.control.as_str()) {
                     (DATAGRAMS, _) => vec!["-u", "-b", "500K", "-l", "4000"],
                     // Nothing slows the way outside.
-                    (VCP_OUTSIDE, control) => vec!["-b", "3M", "-P", OWN_STREAMS, "-C", control],
-                    (CUBIC, control) => vec!["-C", control],
-                    // Several, so that there are many packets of ours to change.
-                    (_, control) => vec!["-P", OWN_STREAMS, "-C", control],
+                    (VCP_OUTSIDE, control) => vec!["-b", "3M", "-P", STREAMS, "-C", control],
+                    (_, control) => vec!["-P", STREAMS, "-C", control],
                 };
                 in_space(&site.a, &[&words[..], &kind].concat())
             });

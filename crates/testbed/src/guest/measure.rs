@@ -64,14 +64,15 @@ impl<'a> LinkMeter<'a> {
 
     /// Reads the kernel's counters at `now_ns`. What was counted at the first call is where counting begins.
     pub fn read(&mut self, now_ns: u64) -> Outcome<LinkCounters> {
+        // The bucket last: what was lost behind it is never more than what left it, and laws' memories are read next.
         let stats = [
-            self.node.ask(self.bucket)?,
-            self.node.ask(self.queue)?,
             self.wires.ask(self.wire)?,
+            self.node.ask(self.queue)?,
+            self.node.ask(self.bucket)?,
         ];
         let before = *self.before.get_or_insert(stats);
-        let [bucket, queue, wire] = stats;
-        let [bucket_0, queue_0, wire_0] = before;
+        let [wire, queue, bucket] = stats;
+        let [wire_0, queue_0, bucket_0] = before;
         let old = self.counters;
         let elapsed_ns = u128::from(now_ns - self.now_ns);
         // Half of what was there and half of what is: the queue changed on the way.

@@ -457,11 +457,13 @@ impl<'a> Traffic<'a> {
             .map(|link| link.read(now_ns))
             .collect::<Outcome<Vec<_>>>()?;
         let is_sampled = self.recorder.is_sampled(now_ns);
+        // Directly behind the counters: what passes in between is in the memories of laws and not in those.
+        let watched = if is_sampled { self.watched()? } else { Vec::new() };
         let flows = self.workers.iter_mut().map(|worker| worker.look(is_sampled));
         let flows: Vec<FlowCounters> = flows.collect::<Outcome<_>>()?;
         self.recorder.keep(now_ns, &links, &flows);
         if is_sampled {
-            self.watch()?;
+            self.keep_watched(&watched);
         }
         self.next_look_ns = self.recorder.next_ns(now_ns, self.tick_ns);
         debug_assert!(self.next_look_ns > now_ns, "time goes on");
@@ -469,16 +471,19 @@ impl<'a> Traffic<'a> {
         Ok(())
     }
 
+    /// What laws at links have to show.
+    fn watched(&self) -> Outcome<Vec<Watched>> {
+        self.links.iter().map(LinkMeter::watch).collect()
+    }
+
     /// Keeps what laws have to show, of the sample that was just kept.
-    fn watch(&mut self) -> Outcome<()> {
-        let links: Vec<Watched> = self.links.iter().map(LinkMeter::watch).collect::<Outcome<_>>()?;
+    fn keep_watched(&mut self, links: &[Watched]) {
         let none = Watched::new();
         let memories = self.workers.iter().map(|worker| worker.memory.as_ref());
         let flows: Vec<&Watched> = memories
             .map(|memory| memory.map_or(&none, FlowMemory::values))
             .collect();
-        self.recorder.keep_watched(&links, &flows);
-        Ok(())
+        self.recorder.keep_watched(links, &flows);
     }
 }
 
