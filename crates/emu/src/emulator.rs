@@ -185,15 +185,7 @@ impl Emulator {
     /// Does all that is due.
     fn serve(&mut self, now_ns: u64) -> Result<(), Error> {
         for index in 0..self.ways.len() {
-            let Way { lane, to, tally, .. } = &mut self.ways[index];
-            let mut out = Out {
-                clock: &self.clock,
-                tun: &self.tuns[*to],
-                late: &mut self.late,
-                tally,
-                recorder: self.recorder.as_mut(),
-                way: index,
-            };
+            let (lane, mut out) = self.lane_and_out(index);
             lane.serve(now_ns, &mut |left| out.take(left))?;
         }
         if let Some(recorder) = &mut self.recorder {
@@ -207,28 +199,36 @@ impl Emulator {
         let Some(index) = self.ways.iter().position(|way| way.from == from) else {
             return Ok(());
         };
-        let Way { lane, to, tally, .. } = &mut self.ways[index];
+        let mut buffer = std::mem::take(&mut self.buffer);
         for _ in 0..BATCH {
-            let packet = self.tuns[from].read(&mut self.buffer).map_err(|source| Error::System {
+            let packet = self.tuns[from].read(&mut buffer).map_err(|source| Error::System {
                 what: format!("the device {}", self.tuns[from].name()),
                 source,
             })?;
             let Some(packet) = packet else { break };
             let now_ns = self.clock.now_ns();
-            if let Some(recorder) = &mut self.recorder {
+            let (lane, mut out) = self.lane_and_out(index);
+            if let Some(recorder) = &mut out.recorder {
                 recorder.arrived(index, now_ns, packet);
             }
-            let mut out = Out {
-                clock: &self.clock,
-                tun: &self.tuns[*to],
-                late: &mut self.late,
-                tally,
-                recorder: self.recorder.as_mut(),
-                way: index,
-            };
             lane.arrive(now_ns, packet, &mut |left| out.take(left))?;
         }
+        self.buffer = buffer;
         Ok(())
+    }
+
+    /// The lane of a way, and where its packets go.
+    fn lane_and_out(&mut self, index: usize) -> (&mut Lane, Out<'_>) {
+        let Way { lane, to, tally, .. } = &mut self.ways[index];
+        let out = Out {
+            clock: &self.clock,
+            tun: &self.tuns[*to],
+            late: &mut self.late,
+            tally,
+            recorder: self.recorder.as_mut(),
+            way: index,
+        };
+        (lane, out)
     }
 
     /// Ends: what is in the lanes stays there. Gives what was recorded.

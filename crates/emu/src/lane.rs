@@ -9,7 +9,7 @@ use fadelab_laws::Codec;
 use fadelab_path::counters::LinkCounters;
 use fadelab_path::node::{Arrival, Departure, Node};
 use fadelab_path::packet::{FeedbackBytes, Header, PacketId, Parcel, Store};
-use fadelab_path::spec::LinkSpec;
+use fadelab_path::spec::{LinkSpec, Queues};
 use fadelab_path::violation::Checked;
 use serde::{Deserialize, Serialize};
 
@@ -59,7 +59,10 @@ impl Lane {
         Self {
             sees_departures: node.sees_departures(),
             node,
-            packets: Packets::new(Codec::on_wire(spec.router.law.wire())),
+            packets: Packets::new(
+                Codec::on_wire(spec.router.law.wire()),
+                matches!(spec.queues, Queues::Fair { .. }),
+            ),
             under_way: BinaryHeap::new(),
             now_ns: 0,
             arrived_n: 0,
@@ -162,14 +165,17 @@ struct Packets {
     codec: Codec,
     held: Vec<Held>,
     free: Vec<PacketId>,
-    /// Numbers of flows, which links that treat flows apart need.
+    /// Whether the link treats flows apart; else all packets are of one.
+    has_flows: bool,
+    /// Numbers of flows.
     flows: HashMap<u64, u32>,
 }
 
 impl Packets {
-    fn new(codec: Codec) -> Self {
+    fn new(codec: Codec, has_flows: bool) -> Self {
         Self {
             codec,
+            has_flows,
             held: Vec::new(),
             free: Vec::new(),
             flows: HashMap::new(),
@@ -182,15 +188,18 @@ impl Packets {
             (self.held.len() - 1) as PacketId
         });
         let shown = Shown::of(bytes, &self.codec);
-        let flow_key = shown.flow_key(bytes);
-        let flows_n = self.flows.len() as u32;
+        let (mut flow_key, mut flow) = (0, 0);
+        if self.has_flows {
+            flow_key = shown.flow_key(bytes);
+            let flows_n = self.flows.len() as u32;
+            flow = *self.flows.entry(flow_key).or_insert(flows_n);
+        }
         let held = &mut self.held[id as usize];
         held.bytes.clear();
         held.bytes.extend_from_slice(bytes);
         held.number = number;
         (held.before, held.shown) = (shown, shown);
-        held.flow_key = flow_key;
-        held.flow = *self.flows.entry(flow_key).or_insert(flows_n);
+        (held.flow_key, held.flow) = (flow_key, flow);
         id
     }
 

@@ -6,7 +6,7 @@
 
 use std::hash::Hasher;
 
-use fadelab_laws::{Codec, abi};
+use fadelab_laws::{Codec, OPTION_BYTES_MAX, abi};
 use fadelab_path::packet::{FeedbackBytes, Header};
 use fadelab_phy::channel::PacketKind;
 
@@ -156,19 +156,21 @@ impl Shown {
             return;
         }
         let place = self.option_at..self.option_at + codec.option_bytes();
-        let mut option = bytes[place.clone()].to_vec();
+        let mut room = [0; OPTION_BYTES_MAX];
+        let option = &mut room[..place.len()];
+        option.copy_from_slice(&bytes[place.clone()]);
         if is_rewritten {
-            codec.put_share(&mut option, &self.feedback, 1);
+            codec.put_share(option, &self.feedback, 1);
         }
         if self.header.confirmed != 0 {
-            codec.confirm(&mut option);
+            codec.confirm(option);
         }
         let sum_at = self.places.tcp_at as usize + TCP_SUM_AT;
         let mut sum = u16::from_be_bytes([bytes[sum_at], bytes[sum_at + 1]]);
         for (was, is) in bytes[place.clone()].chunks(2).zip(option.chunks(2)) {
             sum = summed_again(sum, was, is);
         }
-        bytes[place].copy_from_slice(&option);
+        bytes[place].copy_from_slice(option);
         bytes[sum_at..sum_at + 2].copy_from_slice(&sum.to_be_bytes());
     }
 }
