@@ -6,7 +6,7 @@ use fadelab_emu::record::Departed;
 use fadelab_emu::{Lane, Left};
 use fadelab_laws::{Codec, capacity, router};
 use fadelab_path::layer::{DelayLaw, Jitter};
-use fadelab_path::spec::{Buffer, CapacitySpec, LinkKind, LinkSpec, RouterSpec};
+use fadelab_path::spec::{Buffer, CapacitySpec, LinkKind, LinkSpec, Queues, RouterSpec};
 use fadelab_phy::channel::{Antennas, ChannelSpec, CodeMode, CodeSpec, Model, Modulation};
 use fadelab_phy::random::Stream;
 
@@ -66,6 +66,16 @@ pub fn jittering(law: &str) -> LinkSpec {
         },
         in_order: false,
     });
+    spec
+}
+
+/// The same where flows take turns (FQ-CoDel with the law `codel`).
+pub fn fair(law: &str) -> LinkSpec {
+    let mut spec = fading(law);
+    spec.queues = Queues::Fair {
+        hashed: Some(64),
+        quantum_bytes: 1514,
+    };
     spec
 }
 
