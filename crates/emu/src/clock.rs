@@ -1,23 +1,34 @@
 //! The clock of the machine, and how late what depends on it was.
 
-use std::time::Instant;
+use std::time::Duration;
 
 use fadelab_path::histogram::Counts;
+use nix::time::{ClockId, clock_gettime};
 use serde::{Deserialize, Serialize};
 
 /// Time since an emulator began, which goes on whatever the date does.
 #[derive(Clone, Copy, Debug)]
-pub struct Clock(Instant);
+pub struct Clock(u64);
 
 impl Clock {
     pub fn start() -> Self {
-        Self(Instant::now())
+        Self(monotonic_ns())
+    }
+
+    /// One that stands at zero until an instant of the monotonic clock.
+    pub fn from_monotonic(at_ns: u64) -> Self {
+        Self(at_ns)
     }
 
     /// Ns since then.
     pub fn now_ns(&self) -> u64 {
-        self.0.elapsed().as_nanos() as u64
+        monotonic_ns().saturating_sub(self.0)
     }
+}
+
+fn monotonic_ns() -> u64 {
+    let now = clock_gettime(ClockId::CLOCK_MONOTONIC).expect("each kernel has it");
+    Duration::from(now).as_nanos() as u64
 }
 
 /// How late things were done, in ns: packets that left, and looks for those that came.

@@ -5,15 +5,13 @@ use std::io;
 use std::os::fd::{AsFd, BorrowedFd};
 
 use fadelab_path::violation::Violation;
-use nix::errno::Errno;
-use nix::poll::{PollFd, PollFlags, ppoll};
-use nix::sys::time::TimeSpec;
 use serde::{Deserialize, Serialize};
 
 use crate::clock::{Clock, Lateness, Quantiles};
 use crate::lane::{Fate, Lane, Left};
 use crate::record::Recorder;
 use crate::tun::{PACKET_BYTES_MAX, Tun};
+use crate::waiting::Waiting;
 
 /// The emulator looks after its lanes so often even if nothing is due: one that was stopped meanwhile notices it.
 const LOOK_NS: u64 = 10_000_000;
@@ -43,6 +41,13 @@ pub enum Error {
     Broken(#[from] Box<Violation>),
 }
 
+fn waits(source: io::Error) -> Error {
+    Error::System {
+        what: "waiting for packets".to_owned(),
+        source,
+    }
+}
+
 /// What became of the packets of a way.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Tally {
@@ -59,19 +64,39 @@ pub struct Tally {
 pub struct Way {
     pub lane: Lane,
     /// Index of the device from which packets come.
-    from: usize,
+    pub from: usize,
     /// And of that where they arrive.
-    to: usize,
+    pub to: usize,
+    /// Devices by which packets may leave again the node at which they arrive: what comes out there at once came when
+    /// it was due, and not when it was written, so that lateness of links one behind the other does not add up.
+    pub next: Vec<usize>,
     pub tally: Tally,
+}
+
+impl Way {
+    pub fn new(lane: Lane, from: usize, to: usize) -> Self {
+        Self {
+            lane,
+            from,
+            to,
+            next: Vec::new(),
+            tally: Tally::default(),
+        }
+    }
 }
 
 /// See the module's documentation.
 pub struct Emulator {
     clock: Clock,
     tuns: Vec<Tun>,
+    /// The way that begins at each device, if one does.
+    way_from: Vec<Option<usize>>,
     ways: Vec<Way>,
+    waiting: Waiting,
     late: Lateness,
     looks: Lateness,
+    /// It looks after its lanes so often even if nothing is due.
+    look_ns: u64,
     /// When it wanted to have looked again, and when it last did.
     next_look_ns: u64,
     looked_ns: u64,
@@ -79,34 +104,48 @@ pub struct Emulator {
     buffer: Box<[u8]>,
 }
 
+/// Number under which files wait that are none of the devices.
+const OTHERS: u64 = u64::MAX;
+
 impl Emulator {
-    /// Two devices with a lane from each to the other.
-    pub fn between(tuns: [Tun; 2], lanes: [Lane; 2], recorder: Option<Recorder>) -> Self {
-        let mut ways = Vec::new();
-        for (index, lane) in lanes.into_iter().enumerate() {
-            ways.push(Way {
-                lane,
-                from: index,
-                to: 1 - index,
-                tally: Tally::default(),
-            });
+    /// Devices, and lanes between them. At most one begins at each device.
+    ///
+    /// # Errors
+    /// Of the system.
+    pub fn new(tuns: Vec<Tun>, ways: Vec<Way>, recorder: Option<Recorder>) -> Result<Self, Error> {
+        let waiting = Waiting::new().map_err(waits)?;
+        for (index, tun) in tuns.iter().enumerate() {
+            waiting.add(tun.as_fd(), index as u64).map_err(waits)?;
         }
-        Self {
+        let mut way_from = vec![None; tuns.len()];
+        for (index, way) in ways.iter().enumerate() {
+            way_from[way.from] = Some(index);
+        }
+        Ok(Self {
             clock: Clock::start(),
-            tuns: tuns.into(),
+            tuns,
+            way_from,
             ways,
+            waiting,
             late: Lateness::default(),
             looks: Lateness::default(),
+            look_ns: LOOK_NS,
             next_look_ns: u64::MAX,
             looked_ns: u64::MAX,
             recorder,
             buffer: vec![0; PACKET_BYTES_MAX].into(),
-        }
+        })
     }
 
-    /// Lets time begin now; nothing has passed before.
-    pub fn begin(&mut self) {
-        self.clock = Clock::start();
+    /// Looks only when something is due or comes: where time does not go on without the emulator, none of it is missed.
+    pub fn look_never(&mut self) {
+        self.look_ns = u64::MAX;
+    }
+
+    /// Lets time begin at `clock`; nothing has passed before.
+    pub fn begin(&mut self, clock: Clock) {
+        self.clock = clock;
+        self.looked_ns = u64::MAX;
     }
 
     /// Time since it began.
@@ -116,6 +155,10 @@ impl Emulator {
 
     pub fn tuns(&self) -> &[Tun] {
         &self.tuns
+    }
+
+    pub fn ways(&self) -> &[Way] {
+        &self.ways
     }
 
     pub fn ways_mut(&mut self) -> &mut [Way] {
@@ -132,61 +175,76 @@ impl Emulator {
         self.looks.quantiles().max_ns
     }
 
-    /// Waits until something is due, a packet comes, or one of `others` is readable, and does what there is to do.
-    /// Returns whether one of `others` is.
+    /// Has [`Self::turn`] return as well when a file is readable.
+    ///
+    /// # Errors
+    /// Of the system.
+    pub fn watch(&self, file: BorrowedFd<'_>) -> Result<(), Error> {
+        self.waiting.add(file, OTHERS).map_err(waits)
+    }
+
+    /// Ends that.
+    ///
+    /// # Errors
+    /// Of the system.
+    pub fn watch_no_more(&self, file: BorrowedFd<'_>) -> Result<(), Error> {
+        self.waiting.forget(file).map_err(waits)
+    }
+
+    /// Waits until something is due, a packet comes, or a watched file is readable, and does what there is to do.
+    /// Returns whether a watched file is.
     ///
     /// # Errors
     /// A device that is gone, or a defect of ours.
-    pub fn turn(&mut self, others: &[BorrowedFd<'_>]) -> Result<bool, Error> {
-        let ready = self.wait(others)?;
+    pub fn turn(&mut self) -> Result<bool, Error> {
+        self.wait()?;
         let now_ns = self.clock.now_ns();
         self.looks.add(now_ns.saturating_sub(self.next_look_ns));
         self.looked_ns = now_ns;
         self.serve(now_ns)?;
-        for (index, is_ready) in ready.iter().enumerate().take(self.tuns.len()) {
-            if *is_ready {
-                self.read(index)?;
+        let mut is_watched_ready = false;
+        for number in self.waiting.told() {
+            if number == OTHERS {
+                is_watched_ready = true;
+            } else {
+                self.read(number as usize, None)?;
             }
         }
-        Ok(ready[self.tuns.len()..].contains(&true))
+        Ok(is_watched_ready)
     }
 
-    /// Which of the devices, and then of `others`, are readable.
-    fn wait(&mut self, others: &[BorrowedFd<'_>]) -> Result<Vec<bool>, Error> {
-        let next_ns = self
-            .ways
-            .iter()
-            .map(|way| way.lane.next_due())
-            .min()
-            .unwrap_or(u64::MAX);
+    fn wait(&mut self) -> Result<(), Error> {
+        let next_ns = self.next_due().map_or(u64::MAX, |(due_ns, _)| due_ns);
         let now_ns = self.clock.now_ns();
         // What came while packets passed is looked at now: it may have stood still there, too.
         self.looks.add(now_ns.saturating_sub(self.looked_ns));
-        let until_ns = next_ns.min(now_ns + LOOK_NS);
+        let until_ns = next_ns.min(now_ns.saturating_add(self.look_ns));
         // What is due already is late by as much, and not the look.
         self.next_look_ns = until_ns.max(now_ns);
-        let wait = TimeSpec::from_duration(std::time::Duration::from_nanos(until_ns.saturating_sub(now_ns)));
-        let fds = self.tuns.iter().map(AsFd::as_fd).chain(others.iter().copied());
-        let mut polled: Vec<PollFd<'_>> = fds.map(|fd| PollFd::new(fd, PollFlags::POLLIN)).collect();
-        match ppoll(&mut polled, Some(wait), None) {
-            Ok(_) => {}
-            Err(Errno::EINTR) => return Ok(vec![false; polled.len()]),
-            Err(error) => {
-                return Err(Error::System {
-                    what: "waiting for packets".to_owned(),
-                    source: error.into(),
-                });
-            }
-        }
-        let is_ready = |polled: &PollFd<'_>| polled.any().unwrap_or(true);
-        Ok(polled.iter().map(is_ready).collect())
+        self.waiting.wait(until_ns.saturating_sub(now_ns)).map_err(waits)
     }
 
-    /// Does all that is due.
+    /// When something is due next, and in which way.
+    fn next_due(&self) -> Option<(u64, usize)> {
+        let dues = self
+            .ways
+            .iter()
+            .enumerate()
+            .map(|(index, way)| (way.lane.next_due(), index));
+        dues.min()
+    }
+
+    /// Does all that is due, in the order of time over all ways.
     fn serve(&mut self, now_ns: u64) -> Result<(), Error> {
-        for index in 0..self.ways.len() {
+        while let Some((due_ns, index)) = self.next_due().filter(|&(due_ns, _)| due_ns <= now_ns) {
+            let delivered_pkts = self.ways[index].tally.delivered_pkts;
             let (lane, mut out) = self.lane_and_out(index);
-            lane.serve(now_ns, &mut |left| out.take(left))?;
+            lane.serve(due_ns, &mut |left| out.take(left))?;
+            if self.ways[index].tally.delivered_pkts > delivered_pkts {
+                for next in 0..self.ways[index].next.len() {
+                    self.read(self.ways[index].next[next], Some(due_ns))?;
+                }
+            }
         }
         if let Some(recorder) = &mut self.recorder {
             recorder.served(now_ns);
@@ -194,11 +252,8 @@ impl Emulator {
         Ok(())
     }
 
-    /// Takes packets that wait at a device.
-    fn read(&mut self, from: usize) -> Result<(), Error> {
-        let Some(index) = self.ways.iter().position(|way| way.from == from) else {
-            return Ok(());
-        };
+    /// Takes packets that wait at a device. They came at `came_ns`, or if that is not known now.
+    fn read(&mut self, from: usize, came_ns: Option<u64>) -> Result<(), Error> {
         let mut buffer = std::mem::take(&mut self.buffer);
         for _ in 0..BATCH {
             let packet = self.tuns[from].read(&mut buffer).map_err(|source| Error::System {
@@ -206,12 +261,15 @@ impl Emulator {
                 source,
             })?;
             let Some(packet) = packet else { break };
-            let now_ns = self.clock.now_ns();
+            // What leads nowhere is forgotten.
+            let Some(index) = self.way_from[from] else { continue };
+            let came_ns = came_ns.unwrap_or_else(|| self.clock.now_ns());
+            let came_ns = came_ns.max(self.ways[index].lane.now_ns());
             let (lane, mut out) = self.lane_and_out(index);
             if let Some(recorder) = &mut out.recorder {
-                recorder.arrived(index, now_ns, packet);
+                recorder.arrived(index, came_ns, packet);
             }
-            lane.arrive(now_ns, packet, &mut |left| out.take(left))?;
+            lane.arrive(came_ns, packet, &mut |left| out.take(left))?;
         }
         self.buffer = buffer;
         Ok(())

@@ -11,6 +11,7 @@ use fadelab_path::node::{Arrival, Departure, Node};
 use fadelab_path::packet::{FeedbackBytes, Header, PacketId, Parcel, Store};
 use fadelab_path::spec::{LinkSpec, Queues};
 use fadelab_path::violation::Checked;
+use fadelab_phy::channel::PacketKind;
 use serde::{Deserialize, Serialize};
 
 use crate::packet::Shown;
@@ -56,6 +57,19 @@ impl Lane {
     pub fn new(spec: &LinkSpec, seed: u64, packet_bytes: u16) -> Self {
         let mut node = Node::new(spec, seed, packet_bytes.into());
         node.prepare_all(packet_bytes);
+        Self::of_node(node, spec)
+    }
+
+    /// The same for those who know which packets will come: only these are computed ahead.
+    pub fn for_sizes(spec: &LinkSpec, seed: u64, packet_bytes: u16, sizes: &[(PacketKind, u16)]) -> Self {
+        let mut node = Node::new(spec, seed, packet_bytes.into());
+        for &(kind, ip_bytes) in sizes {
+            node.prepare(kind, ip_bytes);
+        }
+        Self::of_node(node, spec)
+    }
+
+    fn of_node(node: Node, spec: &LinkSpec) -> Self {
         Self {
             sees_departures: node.sees_departures(),
             node,
@@ -128,6 +142,11 @@ impl Lane {
         Ok(())
     }
 
+    /// The last instant at which something came or all was served.
+    pub fn now_ns(&self) -> u64 {
+        self.now_ns
+    }
+
     /// Packets that came so far.
     pub fn arrived_pkts(&self) -> u64 {
         self.arrived_n
@@ -136,6 +155,13 @@ impl Lane {
     /// Packets that are in it.
     pub fn held_pkts(&self) -> u64 {
         (self.packets.held.len() - self.packets.free.len()) as u64
+    }
+
+    /// What its laws have to show: the router's values to watch, then those of its capacity part.
+    pub fn watch(&self) -> Vec<u64> {
+        let mut values = Vec::new();
+        self.node.watch(&mut values);
+        values
     }
 
     /// Counters as they stand at `now_ns`, until which all has been served.

@@ -18,8 +18,10 @@ pub mod shell;
 mod space;
 mod tun;
 pub mod unprivileged;
+mod waiting;
 
-pub use clock::Quantiles;
+pub use clock::{Clock, Quantiles};
 pub use emulator::{Emulator, Error, Tally, Way};
 pub use lane::{Fate, Lane, Left};
+pub use priority::Priority;
 pub use tun::Tun;

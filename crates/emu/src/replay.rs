@@ -89,8 +89,9 @@ pub struct Recording<R> {
     sum: XxHash3_128,
     head: Head,
     events_n: u64,
-    /// Time of the last event.
+    /// Time of the last event, and of the last arrival in each way.
     last_ns: u64,
+    arrived_ns: Vec<u64>,
 }
 
 /// The first line tells a recording from other files: whether this is one.
@@ -123,6 +124,7 @@ impl<R: BufRead> Recording<R> {
             head,
             events_n: 0,
             last_ns: 0,
+            arrived_ns: Vec::new(),
         })
     }
 
@@ -189,7 +191,9 @@ impl<R: BufRead> Recording<R> {
 
     fn arrived(&mut self, way: usize) -> Result<Event, Damage> {
         let now_ns = u64::from_le_bytes(self.take()?);
-        if now_ns < self.last_ns {
+        self.arrived_ns.resize(self.arrived_ns.len().max(way + 1), 0);
+        let before_ns = std::mem::replace(&mut self.arrived_ns[way], now_ns);
+        if now_ns < before_ns {
             return Err(Damage::Unknown { event: self.events_n });
         }
         self.passes_to(now_ns)?;

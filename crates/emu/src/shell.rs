@@ -15,7 +15,8 @@ use nix::sys::signal::{SigSet, Signal, kill};
 use nix::sys::signalfd::{SfdFlags, SignalFd};
 use nix::unistd::Pid;
 
-use crate::emulator::{Emulator, Error};
+use crate::clock::Clock;
+use crate::emulator::{Emulator, Error, Way};
 use crate::lane::Lane;
 use crate::outcome::{Outcome, WayOutcome};
 use crate::outside::{Guard, Translation, forward, note};
@@ -108,12 +109,17 @@ impl Shell {
         let note = note().map_err(system("the network namespace"))?;
         let noted = Some(note.as_path()).filter(|_| plan.place == Place::Shared);
         let guard = Guard::new(&inside, noted).map_err(system("starting sh"))?;
+        let [up, down] = plan.lanes;
         let (translation, closed) = match way_out(plan.place, &note, (number, outer.name()), &address) {
             Ok(translation) => (Some(translation), None),
             Err(error) => (None, Some(error.to_string())),
         };
         Ok(Self {
-            emulator: Emulator::between([inner, outer], plan.lanes, plan.recorder),
+            emulator: Emulator::new(
+                vec![inner, outer],
+                vec![Way::new(up, 0, 1), Way::new(down, 1, 0)],
+                plan.recorder,
+            )?,
             inside,
             outside,
             gateway,
@@ -168,12 +174,14 @@ impl Shell {
     pub fn run(mut self, words: &[OsString]) -> Result<Ended, Error> {
         // What was sent before the other end was up has nothing to do with the command.
         self.dropped_before_pkts = self.dropped_pkts();
-        self.emulator.begin();
+        self.emulator.begin(Clock::start());
         let mut child = self.start(words)?;
         let ended = pidfd(&child).map_err(system("watching the command"))?;
+        self.emulator.watch(ended.as_fd())?;
+        self.emulator.watch(self.signals.as_fd())?;
         let mut priority = Priority::take();
         let status = loop {
-            if self.emulator.turn(&[ended.as_fd(), self.signals.as_fd()])? {
+            if self.emulator.turn()? {
                 while let Ok(Some(signal)) = self.signals.read_signal() {
                     pass_on(signal.ssi_signo, &child);
                 }
@@ -183,6 +191,9 @@ impl Shell {
             }
             priority.look();
         };
+        // Both stay readable from now on, or may become so.
+        self.emulator.watch_no_more(ended.as_fd())?;
+        self.emulator.watch_no_more(self.signals.as_fd())?;
         self.drain()?;
         self.has_priority = priority.give_back();
         let outcome = self.outcome()?;
@@ -198,7 +209,7 @@ impl Shell {
         let end_ns = self.emulator.now_ns() + DRAIN_NS_MAX;
         let mut empty_since_ns = u64::MAX;
         loop {
-            self.emulator.turn(&[])?;
+            self.emulator.turn()?;
             let now_ns = self.emulator.now_ns();
             let is_empty = self.emulator.ways_mut().iter().all(|way| way.lane.held_pkts() == 0);
             empty_since_ns = if is_empty { empty_since_ns.min(now_ns) } else { u64::MAX };

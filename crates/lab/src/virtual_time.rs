@@ -6,7 +6,7 @@ use fadelab_results::Guest;
 use fadelab_run::record::RunRecord;
 use fadelab_scenario::plan::{Plan, PlannedRun};
 use fadelab_testbed::image::{Kernel, Program};
-use fadelab_testbed::{Error, Image, Recordings};
+use fadelab_testbed::{Error, Image, Place, Recordings};
 
 use crate::Failure;
 use crate::ground::{self, Ground, NoRecord, Refusal};
@@ -69,7 +69,7 @@ impl Virtual {
     /// What of a plan no kernel in virtual time runs, whichever it is.
     pub fn refusals(plan: &Plan) -> Vec<Refusal> {
         ground::refusals(plan, |run| {
-            let error = fadelab_testbed::check(&run.spec).err()?;
+            let error = fadelab_testbed::check(&run.spec, &Place::Guest).err()?;
             let key = match &error {
                 Error::NoCounterpart { key, .. } => key.clone(),
                 _ => String::new(),

@@ -139,6 +139,11 @@ macro_rules! with_params {
                 $crate::Params::from_pairs(self.name, &self.params, pairs)
             }
 
+            /// These very integers, in the order of the header; `None` where the law has not as many parameters.
+            pub fn params_of_values(&self, values: &[u64]) -> Option<$crate::Params> {
+                (values.len() == self.params.len()).then(|| $crate::Params::from_values(values))
+            }
+
             /// Pointer to `params` for a call.
             #[inline]
             pub(crate) fn values(&self, params: &$crate::Params) -> *const std::ffi::c_void {

@@ -45,8 +45,8 @@ pub use host::{Fate, RouterHost, Shown};
 pub use params::{ParamError, ParamInfo, Params};
 pub use receiver::Receiver;
 pub use registry::{
-    LINUX_PREFIX, add_host_router, add_host_sender, capacities, capacity, gateway, gateways, receiver, receivers,
-    router, routers, sender, senders, wire, wires,
+    LINUX_PREFIX, add_host_router, add_host_sender, capacities, capacity, gateway, gateways, is_builtin, receiver,
+    receivers, router, routers, sender, senders, wire, wires,
 };
 pub use router::{Router, RouterInstance};
 pub use sender::Sender;

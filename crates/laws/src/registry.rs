@@ -137,7 +137,7 @@ pub fn add_host_router(name: &str, summary: &str) {
 }
 
 /// Whether a built-in law of any role has that name.
-pub(crate) fn is_builtin(name: &str) -> bool {
+pub fn is_builtin(name: &str) -> bool {
     EXPLAINED.iter().any(|(_, builtin, _, _)| *builtin == name)
 }
 

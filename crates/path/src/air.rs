@@ -47,6 +47,11 @@ impl Air {
         self.channel.ready_bytes(kind, u32::from(ip_bytes))
     }
 
+    /// Computes what the channel has to know of packets of a kind and a size.
+    pub fn prepare(&mut self, kind: PacketKind, ip_bytes: u16) {
+        self.channel.prepare(kind, ip_bytes.into());
+    }
+
     /// Computes what the channel has to know of packets of up to this size, which takes seconds at most.
     pub fn prepare_all(&mut self, ip_bytes_max: u16) {
         self.channel.prepare_all(ip_bytes_max.into());

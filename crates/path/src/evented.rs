@@ -341,6 +341,12 @@ impl<T: Transmit> Transit for Evented<T> {
         self.kept_pkts() + self.ledger.handed_back_pkts()
     }
 
+    fn prepare(&mut self, kind: PacketKind, ip_bytes: u16) {
+        if let Some(air) = &mut self.air {
+            air.prepare(kind, ip_bytes);
+        }
+    }
+
     fn prepare_all(&mut self, ip_bytes_max: u16) {
         if let Some(air) = &mut self.air {
             air.prepare_all(ip_bytes_max);

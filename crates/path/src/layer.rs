@@ -1,7 +1,9 @@
 //! What a link does behind its transmitter: repeat what was lost (ARQ), delay, reorder.
 
+use serde::{Deserialize, Serialize};
+
 /// The layer between the transmitter and the far end. By default there is nothing.
-#[derive(Clone, Debug, Default, PartialEq)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct LinkLayer {
     /// Repeats what is lost on the air.
     pub arq: Option<Arq>,
@@ -12,7 +14,7 @@ pub struct LinkLayer {
 }
 
 /// Automatic repeat request below IP: RFC 3366 says what it does to TCP.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Arq {
     /// How often a packet is sent before the link gives it up, the first time included, at least 1; `None`: no limit.
     pub tries_max: Option<u32>,
@@ -23,7 +25,7 @@ pub struct Arq {
 }
 
 /// Random delay.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Jitter {
     /// Its law, on top of the propagation delay.
     pub delay: DelayLaw,
@@ -32,7 +34,7 @@ pub struct Jitter {
 }
 
 /// The law of a random delay, drawn for each packet independently.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum DelayLaw {
     /// Uniform in `min_ns..=max_ns`.
     Uniform {
@@ -54,7 +56,7 @@ pub enum DelayLaw {
 }
 
 /// Packets that others overtake.
-#[derive(Clone, Copy, Debug, PartialEq)]
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Reorder {
     /// Probability that a packet is held back.
     pub probability: f64,

@@ -175,6 +175,11 @@ impl Node {
         of!(&self.0, transit => transit.held_pkts())
     }
 
+    /// Computes ahead what a channel has to know of packets of a kind and a size, see [`Self::prepare_all`].
+    pub fn prepare(&mut self, kind: PacketKind, ip_bytes: u16) {
+        of!(&mut self.0, transit => transit.prepare(kind, ip_bytes));
+    }
+
     /// Computes ahead what a channel has to know of packets of up to this size: for one size that takes up to a tenth
     /// of a second, which otherwise the first such packet takes, for all some seconds at most. A driver in real time
     /// calls it before packets come; where the sizes are too many for these seconds, it makes them coarser

@@ -408,6 +408,12 @@ impl<T: Transmit> Transit for Planned<T> {
         0
     }
 
+    fn prepare(&mut self, kind: PacketKind, ip_bytes: u16) {
+        if let Some(air) = &mut self.air {
+            air.prepare(kind, ip_bytes);
+        }
+    }
+
     fn prepare_all(&mut self, ip_bytes_max: u16) {
         if let Some(air) = &mut self.air {
             air.prepare_all(ip_bytes_max);

@@ -5,6 +5,7 @@ use std::sync::Arc;
 
 use fadelab_laws::{Capacity, Params, Router};
 use fadelab_phy::channel::{ChannelSpec, PacketKind};
+use serde::{Deserialize, Serialize};
 
 use crate::layer::LinkLayer;
 use crate::trace::Trace;
@@ -12,7 +13,7 @@ use crate::trace::Trace;
 /// What a link is. A large network has many that differ in their names alone, as access links do: what they have in
 /// common is kept once for all of them. Its fields are read and written as if they were the link's own; a link that is
 /// changed then has a copy to itself.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct LinkSpec {
     /// Unique; names the link in results and its random streams.
     pub name: Arc<str>,
@@ -48,7 +49,7 @@ impl DerefMut for LinkSpec {
 }
 
 /// What links of a kind have in common.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct LinkKind {
     /// What the transmitter can send, in on-air bytes.
     pub capacity: CapacitySpec,
@@ -107,7 +108,7 @@ impl LinkKind {
 }
 
 /// How a link divides arrivals into queues.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Queues {
     /// One queue, first in, first out.
     #[default]
@@ -124,7 +125,7 @@ pub enum Queues {
 }
 
 /// How fast a transmitter is.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Serialize, Deserialize)]
 pub enum CapacitySpec {
     /// A constant rate.
     Constant {
@@ -154,7 +155,7 @@ impl CapacitySpec {
 }
 
 /// Limit of a queue. At least one of the two is set.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Buffer {
     /// Packets, if limited so.
     pub packets: Option<u32>,
@@ -162,8 +163,9 @@ pub struct Buffer {
     pub bytes: Option<u64>,
 }
 
-/// A router's law, its parameters, and how it learns the capacity.
-#[derive(Clone, Debug)]
+/// A router's law, its parameters, and how it learns the capacity. It is written down by the names of both.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+#[serde(try_from = "ByName", into = "ByName")]
 pub struct RouterSpec {
     pub law: &'static Router,
     /// Its parameters.
@@ -172,6 +174,46 @@ pub struct RouterSpec {
     pub capacity: &'static Capacity,
     /// Its parameters.
     pub capacity_params: Params,
+}
+
+/// What is written of a [`RouterSpec`].
+#[derive(Serialize, Deserialize)]
+struct ByName {
+    law: String,
+    params: Vec<u64>,
+    capacity: String,
+    capacity_params: Vec<u64>,
+}
+
+impl From<RouterSpec> for ByName {
+    fn from(spec: RouterSpec) -> Self {
+        Self {
+            law: spec.law.name().to_owned(),
+            params: spec.params.values().to_vec(),
+            capacity: spec.capacity.name().to_owned(),
+            capacity_params: spec.capacity_params.values().to_vec(),
+        }
+    }
+}
+
+impl TryFrom<ByName> for RouterSpec {
+    type Error = String;
+
+    fn try_from(written: ByName) -> Result<Self, String> {
+        let law = fadelab_laws::router(&written.law);
+        let law = law.ok_or_else(|| format!("no router's law `{}` is known here", written.law))?;
+        let capacity = fadelab_laws::capacity(&written.capacity);
+        let capacity = capacity.ok_or_else(|| format!("no capacity part `{}` is known here", written.capacity))?;
+        let other = |name: &str| format!("the parameters are not those of {name}");
+        Ok(Self {
+            law,
+            params: law.params_of_values(&written.params).ok_or_else(|| other(law.name()))?,
+            capacity,
+            capacity_params: capacity
+                .params_of_values(&written.capacity_params)
+                .ok_or_else(|| other(capacity.name()))?,
+        })
+    }
 }
 
 #[cfg(test)]

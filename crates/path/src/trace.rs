@@ -4,11 +4,13 @@ mod rules;
 
 pub use rules::TraceRules;
 
+use serde::{Deserialize, Serialize};
+
 /// Delivery opportunities, repeated for ever by adding the last timestamp (mahimahi's rule).
 ///
 /// Opportunities are numbered from 0 over all repetitions, and so are the bytes they carry: byte `p` belongs to
 /// opportunity `p / opportunity_bytes`. A transmitter is then just a position in bytes.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Trace {
     /// When each opportunity comes, ascending, repeated values allowed; the last one is the period and greater than 0.
     pub opportunities_ms: Vec<u64>,

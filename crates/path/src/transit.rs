@@ -74,6 +74,7 @@ pub(crate) trait Transit {
     fn forget_delays(&mut self);
     fn delays(&mut self) -> Vec<Histogram>;
     fn held_pkts(&self) -> u64;
+    fn prepare(&mut self, kind: PacketKind, ip_bytes: u16);
     fn prepare_all(&mut self, ip_bytes_max: u16);
     fn sees_departures(&self) -> bool;
     fn holds_state(&self, address: usize) -> bool;

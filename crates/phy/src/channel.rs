@@ -6,6 +6,8 @@ pub use sampler::Channel;
 
 pub use crate::symbol_error::{Antennas, Modulation};
 
+use serde::{Deserialize, Serialize};
+
 use crate::gilbert_elliott::{BitChain, Mixing};
 use crate::interleaved;
 use crate::packet_error::{ByteChain, PacketLaw};
@@ -14,7 +16,7 @@ use crate::reed_solomon::{self, Word};
 use crate::symbol_error;
 
 /// A channel: what disturbs packets, and the code that protects them.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct ChannelSpec {
     /// What disturbs packets.
     pub model: Model,
@@ -23,7 +25,7 @@ pub struct ChannelSpec {
 }
 
 /// What disturbs packets.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub enum Model {
     /// A two-state chain over bits, with symbol errors of a fading link in each state (VCP, appendix).
     GilbertElliott {
@@ -60,7 +62,7 @@ pub enum Model {
 }
 
 /// The Reed-Solomon code of packets, with a rate for each kind.
-#[derive(Clone, Copy, Debug, PartialEq)]
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub struct CodeSpec {
     /// Code rate of data packets: data bytes over bytes on the air.
     pub data_rate: f64,
@@ -92,7 +94,7 @@ impl CodeSpec {
 pub const CODE_RATE_MIN: f64 = 0.1;
 
 /// How packets are coded. See [`reed_solomon`].
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum CodeMode {
     /// Not at all; both rates are 1.
     None,

@@ -32,8 +32,10 @@
 
 use std::f64::consts::{FRAC_PI_2, PI};
 
+use serde::{Deserialize, Serialize};
+
 /// Phase shift keying with Gray mapping.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Modulation {
     /// One bit a symbol.
     Bpsk,
@@ -46,7 +48,7 @@ pub enum Modulation {
 }
 
 /// Antennas: transmitting x receiving.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Antennas {
     /// 1x1.
     OneByOne,

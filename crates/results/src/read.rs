@@ -221,6 +221,7 @@ fn runs(setup: Setup) -> Result<Vec<Run>, String> {
                     ..Series::default()
                 },
                 events: entry.events,
+                punctuality: entry.punctuality,
             },
             spec: Arc::clone(spec),
         })

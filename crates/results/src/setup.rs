@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use fadelab_run::record::Punctuality;
 use serde::{Deserialize, Serialize};
 
 use crate::{Experiment, Run, SIM, Spec};
@@ -30,6 +31,9 @@ pub struct Entry {
     pub spec: usize,
     /// Events that the simulator processed.
     pub events: u64,
+    /// How punctual the emulator was, where one carried packets.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub punctuality: Option<Punctuality>,
 }
 
 fn sim() -> String {
@@ -56,6 +60,7 @@ impl Setup {
                     specs.len() - 1
                 }),
                 events: run.record.events,
+                punctuality: run.record.punctuality,
             }
         };
         let runs = experiment.runs.iter().map(&mut entry).collect();

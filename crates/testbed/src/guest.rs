@@ -2,29 +2,17 @@
 //! builds its network, runs its applications, measures, tells its host and switches the machine off.
 
 mod boot;
-mod build;
-mod connection;
 mod device;
-mod iperf3;
-mod laws;
-mod link_stats;
-mod measure;
-mod memory;
 mod processor;
 mod seed;
-mod spaces;
-mod tcp_info;
-mod traffic;
 
-use std::fs::File;
-use std::io::Write;
-use std::time::Duration;
-
-use fadelab_run::record::RunRecord;
+use std::fs::{self, File};
+use std::io::{BufWriter, Write};
 
 use crate::message::Message;
 use crate::plan::Plan;
-use spaces::Spaces;
+use crate::stage::{self, Host, Outcome, Recorded, failed};
+use processor::Processor;
 
 /// Where fadelab is in the guest.
 pub const PROGRAM: &str = "/bin/fadelab";
@@ -45,14 +33,6 @@ pub(crate) const PASSAGES: u32 = 3;
 /// Folders that the guest needs for what it mounts.
 pub(crate) const FOLDERS: [&str; 5] = ["/proc", "/sys", "/dev", "/run", "/tmp"];
 
-/// What happens in the guest fails in words, which its host passes on.
-type Outcome<T> = Result<T, String>;
-
-/// What a message says of something of the system that failed.
-fn failed<E: std::fmt::Display>(what: impl std::fmt::Display) -> impl FnOnce(E) -> String {
-    move |error| format!("{what}: {error}")
-}
-
 /// Everything, from the first instruction to the last: it never returns, because the machine is off then.
 pub fn main() -> ! {
     if let Err(why) = all() {
@@ -72,35 +52,51 @@ fn all() -> Outcome<()> {
         .map_err(failed(PLAN))
         .and_then(|file| serde_json::from_reader(file).map_err(failed(PLAN)))?;
     seed::sow(plan.seed)?;
-    let mut port = Port(boot::port(MESSAGES)?);
-    port.tell(&Message::Booted {
+    let mut guest = Guest {
+        port: Port(boot::port(MESSAGES)?),
+        processor: None,
+    };
+    guest.port.tell(&Message::Booted {
         release: boot::release()?,
     })?;
-    match run(&plan, &mut port) {
-        Ok(record) => port.tell(&Message::Done {
+    match boot::settings().and_then(|()| stage::run(&plan, &mut guest)) {
+        Ok(record) => guest.port.tell(&Message::Done {
             record: Box::new(record),
         }),
-        Err(why) => port.tell(&Message::Failed { why }),
+        Err(why) => guest.port.tell(&Message::Failed { why }),
     }
 }
 
-fn run(plan: &Plan, port: &mut Port) -> Outcome<RunRecord> {
-    let spaces = Spaces::make(plan.nodes.len())?;
-    build::build(plan, &spaces)?;
-    // They stay until the machine goes off: nobody needs to take them away.
-    let senders = laws::senders(plan)?;
-    let routers = laws::routers(plan)?;
-    let mut recorders = laws::recorders(plan, &senders, &routers)?;
-    let record = traffic::run(plan, &spaces, (&senders, &routers), |time_ns| {
-        for recorder in &mut recorders {
-            recorder.poll(Duration::ZERO).map_err(failed("calls"))?;
-        }
-        port.tell(&Message::Reached { time_ns })
-    })?;
-    for recorder in recorders {
-        recorder.finish().map_err(failed("calls"))?;
+/// A guest as the host of a stage.
+struct Guest {
+    port: Port,
+    processor: Option<Processor>,
+}
+
+impl Host for Guest {
+    fn object(&self, path: &str) -> Outcome<Vec<u8>> {
+        fs::read(path).map_err(failed(path))
     }
-    Ok(record)
+
+    fn recording(&self, which: Recorded) -> Outcome<Box<dyn Write>> {
+        let number = match which {
+            Recorded::Sender => CALLS,
+            Recorded::Router => PASSAGES,
+        };
+        Ok(Box::new(BufWriter::with_capacity(1 << 16, boot::port(number)?)))
+    }
+
+    fn is_virtual(&self) -> bool {
+        true
+    }
+
+    fn reached(&mut self, time_ns: u64) -> Outcome<()> {
+        match &mut self.processor {
+            Some(processor) => processor.check(time_ns)?,
+            none => *none = Some(Processor::new(time_ns)?),
+        }
+        self.port.tell(&Message::Reached { time_ns })
+    }
 }
 
 /// Where messages to the host go.

@@ -19,6 +19,7 @@ mod message;
 mod objects;
 pub mod plan;
 mod snapshots;
+mod stage;
 mod translate;
 
 use std::path::PathBuf;
@@ -32,7 +33,7 @@ use plan::Discipline;
 
 pub use error::Error;
 pub use image::Image;
-pub use translate::{RATE_BPS_MAX, check};
+pub use translate::{Place, RATE_BPS_MAX, check};
 
 /// Name of the ground in results.
 pub const GROUND: &str = "virtual";
@@ -57,7 +58,7 @@ pub fn run(
     recordings: &Recordings,
     mut report: impl FnMut(u64) -> bool,
 ) -> Result<RunRecord, Error> {
-    let mut draft = translate::draft(spec)?;
+    let mut draft = translate::draft(spec, &Place::Guest)?;
     if recordings.sender.is_some() {
         record_sender(&mut draft, image)?;
     }

@@ -4,12 +4,13 @@ use std::net::Ipv4Addr;
 
 use fadelab_laws::Field;
 use fadelab_laws::recorded::RecordedHead;
+use fadelab_path::spec::LinkSpec;
 use fadelab_run::app::App;
 use fadelab_run::network::NodeSpec;
 use serde::{Deserialize, Serialize};
 
 /// Everything that a guest needs to know. Nothing in it depends on the host.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct Plan {
     /// Seed of the applications, and of the kernel's random numbers.
     pub seed: u64,
@@ -69,7 +70,7 @@ pub struct Memory {
 }
 
 /// A pair of devices, and what happens to packets each way.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct Cable {
     /// The nodes at its ends.
     pub ends: [usize; 2],
@@ -78,6 +79,11 @@ pub struct Cable {
 }
 
 impl Cable {
+    /// Whether the emulator carries its packets, because the kernel cannot.
+    pub fn is_emulated(&self) -> bool {
+        self.ways.iter().flatten().any(|way| way.emulated.is_some())
+    }
+
     /// Whether both ways are plain, as those of access links: a packet then crosses it with less work.
     pub fn is_plain(&self) -> bool {
         self.ways.iter().flatten().all(Way::is_plain)
@@ -85,7 +91,7 @@ impl Cable {
 }
 
 /// A link of the scenario: one way of a cable.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct Way {
     /// Its number in the scenario.
     pub link: u32,
@@ -102,6 +108,16 @@ pub struct Way {
     pub packet_bytes: u32,
     /// Whether data and ACKs cross it.
     pub carries: Carries,
+    /// What the emulator does of it; `None`: nothing, the kernel does all.
+    pub emulated: Option<Emulated>,
+}
+
+/// What the emulator does of a link.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub struct Emulated {
+    pub link: LinkSpec,
+    /// Whether queue and law are the emulator's, too; else it is what lies behind the kernel's queue.
+    pub whole: bool,
 }
 
 /// What crosses a link.
@@ -190,7 +206,7 @@ pub struct Flow {
 impl Way {
     /// Whether nobody looks at its queue, and no law stands there.
     pub fn is_plain(&self) -> bool {
-        !self.shown && self.queue.discipline == Discipline::Fifo
+        self.emulated.is_none() && !self.shown && self.queue.discipline == Discipline::Fifo
     }
 
     /// Packets of the queue and of what can be on the way behind it: the limit of a queue that holds both.

@@ -1,11 +1,8 @@
-//! From what the simulator runs to what a guest builds, or why it cannot.
+//! From what the simulator runs to what is built on a kernel, in a guest or on this machine, or why it cannot.
 
-use fadelab_kernel::router::object::obstacle;
 use fadelab_kernel::sender::{NAME_BYTES_MAX, default_name};
 use fadelab_laws::{LINUX_PREFIX, Params, Sender, WatchInfo, abi};
-use fadelab_path::layer::LinkLayer;
-use fadelab_path::spec::{CapacitySpec, LinkKind, LinkSpec, Queues, RouterSpec};
-use fadelab_phy::channel::{CodeMode, Model};
+use fadelab_path::spec::RouterSpec;
 use fadelab_run::app::App;
 use fadelab_run::flow::FlowSpec;
 use fadelab_run::network::Edge;
@@ -15,14 +12,28 @@ use fadelab_run::transport::{Pacing, RttSamples};
 use crate::Error;
 use crate::plan::{Cable, Carries, Discipline, Flow, Limit, Memory, Plan, Queue, SenderObject, Way};
 
+mod emulated;
+
 /// Above it the guest's one processor of 500 million instructions a virtual second would itself become the bottleneck.
 pub const RATE_BPS_MAX: u64 = 50_000_000;
+
+/// Above it the emulator on this machine would itself become the bottleneck.
+pub const RATE_BPS_MAX_LIVE: u64 = 1_000_000_000;
 
 /// Addresses of flows are numbered in 16 bits.
 const FLOWS_MAX: usize = 1 << 16;
 
 /// Namespaces and devices are made one by one.
 const LINKS_MAX: usize = 2_000;
+
+/// Where a plan is to be built.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Place {
+    /// In a guest, which has a kernel to itself.
+    Guest,
+    /// On this machine: names of laws end with these letters, which no other run has.
+    Live { run: String },
+}
 
 /// A plan that lacks its objects yet, and what they are compiled from.
 pub struct Draft<'a> {
@@ -33,21 +44,21 @@ pub struct Draft<'a> {
     pub routers: Vec<(String, &'a RouterSpec)>,
 }
 
-/// Says whether a run has a counterpart.
+/// Says whether a run has a counterpart there.
 ///
 /// # Errors
 /// [`Error::NoCounterpart`]: the scenario has something that no kernel does, with the key that asks for it.
-pub fn check(spec: &RunSpec) -> Result<(), Error> {
-    draft(spec).map(drop)
+pub fn check(spec: &RunSpec, place: &Place) -> Result<(), Error> {
+    draft(spec, place).map(drop)
 }
 
-/// What a guest builds for a run.
+/// What is built for a run.
 ///
 /// # Errors
 /// As [`check`].
-pub fn draft(spec: &RunSpec) -> Result<Draft<'_>, Error> {
+pub fn draft<'a>(spec: &'a RunSpec, place: &Place) -> Result<Draft<'a>, Error> {
     spec.check()?;
-    size(spec)?;
+    size(spec, place)?;
     let links = &spec.network.links;
     let mut routers = Vec::new();
     let mut cable_of = vec![(0, 0); links.len()];
@@ -60,13 +71,14 @@ pub fn draft(spec: &RunSpec) -> Result<Draft<'_>, Error> {
                 ways[end] = Some(way(spec, link, &mut routers)?);
             }
         }
+        emulated::share(spec, &mut ways, place)?;
         cables.push(Cable {
             ends: ends_of(&links[forth]),
             ways,
         });
     }
     let hop = |&link: &u32| (links[link as usize].from as usize, cable_of[link as usize].0);
-    let mut laws = Laws::default();
+    let mut laws = Laws::of(place);
     let mut flows = Vec::with_capacity(spec.flows.len());
     for planned in &spec.flows {
         let route: Vec<_> = planned.route.iter().map(hop).collect();
@@ -135,13 +147,25 @@ fn passes_no_end(spec: &RunSpec, flow: &FlowSpec) -> Result<(), Error> {
 }
 
 /// The senders' laws that flows use.
-#[derive(Default)]
 struct Laws<'a> {
+    /// Letters of the run in the names of its laws.
+    run: Option<String>,
     objects: Vec<SenderObject>,
     recipes: Vec<(&'static Sender, &'a Params)>,
 }
 
 impl<'a> Laws<'a> {
+    fn of(place: &Place) -> Self {
+        Self {
+            run: match place {
+                Place::Guest => None,
+                Place::Live { run } => Some(run.clone()),
+            },
+            objects: Vec::new(),
+            recipes: Vec::new(),
+        }
+    }
+
     /// The kernel's name of a flow's law. Laws of the same name that differ in their parameters are told apart by a
     /// number.
     fn name(&mut self, law: &'static Sender, params: &'a Params, route: &[(usize, usize)]) -> String {
@@ -151,7 +175,10 @@ impl<'a> Laws<'a> {
         let is_known = |known: &(&Sender, &Params)| known.0.name() == law.name() && known.1.values() == params.values();
         let number = self.recipes.iter().position(is_known).unwrap_or_else(|| {
             let number = self.recipes.len();
-            let full = default_name(law.name());
+            let full = match &self.run {
+                None => default_name(law.name()),
+                Some(run) => name_of_run(law.name(), run),
+            };
             let taken = self.objects.iter().any(|object| object.name == full);
             let name = if taken || full.len() > NAME_BYTES_MAX {
                 let short: String = full.chars().take(NAME_BYTES_MAX - 3).collect();
@@ -177,6 +204,17 @@ impl<'a> Laws<'a> {
     }
 }
 
+/// `fade_`, six letters of the law at most, and those of the run.
+fn name_of_run(law: &str, run: &str) -> String {
+    const LAW_LETTERS_MAX: usize = 6;
+    let letters: String = law
+        .chars()
+        .filter(char::is_ascii_alphanumeric)
+        .take(LAW_LETTERS_MAX)
+        .collect();
+    format!("fade_{letters}{run}")
+}
+
 fn none(key: &str, why: impl Into<String>) -> Error {
     Error::NoCounterpart {
         key: key.to_owned(),
@@ -184,7 +222,7 @@ fn none(key: &str, why: impl Into<String>) -> Error {
     }
 }
 
-fn size(spec: &RunSpec) -> Result<(), Error> {
+fn size(spec: &RunSpec, place: &Place) -> Result<(), Error> {
     if spec.flows.len() > FLOWS_MAX {
         return Err(none(
             "flow.count",
@@ -208,13 +246,17 @@ fn size(spec: &RunSpec) -> Result<(), Error> {
         rates.min().unwrap_or(0)
     };
     let rate_bps = spec.flows.iter().map(narrowest).max().unwrap_or(0);
-    if rate_bps > RATE_BPS_MAX {
+    let (rate_bps_max, whose) = match place {
+        Place::Guest => (RATE_BPS_MAX, "the guest's processor"),
+        Place::Live { .. } => (RATE_BPS_MAX_LIVE, "the emulator"),
+    };
+    if rate_bps > rate_bps_max {
         return Err(none(
             "topology.bottleneck.rate",
             format!(
-                "{} Mbit/s are given, allowed are {}: above, the guest's processor would be the bottleneck",
+                "{} Mbit/s are given, allowed are {}: above, {whose} would be the bottleneck",
                 rate_bps as f64 / 1e6,
-                RATE_BPS_MAX / 1_000_000
+                rate_bps_max / 1_000_000
             ),
         ));
     }
@@ -223,30 +265,6 @@ fn size(spec: &RunSpec) -> Result<(), Error> {
 
 fn way<'a>(spec: &'a RunSpec, number: usize, routers: &mut Vec<(String, &'a RouterSpec)>) -> Result<Way, Error> {
     let link = &spec.network.links[number];
-    // Each field is built or refused, here or by what is called below; the compiler asks for a new one.
-    let LinkKind {
-        capacity,
-        delay_ns,
-        layer,
-        buffer: _,
-        router: _,
-        queues: _,
-        channel: _,
-    } = &*link.kind;
-    let &CapacitySpec::Constant { rate_bps } = capacity else {
-        return Err(none(
-            "trace",
-            "a recorded capacity cannot be replayed there; give a rate",
-        ));
-    };
-    if *layer != LinkLayer::default() {
-        let key = match layer {
-            LinkLayer { arq: Some(_), .. } => "channel.arq",
-            LinkLayer { jitter: Some(_), .. } => "channel.jitter",
-            _ => "channel.reorder",
-        };
-        return Err(none(key, "links there neither repeat nor reorder packets"));
-    }
     let crosses = |route: &[u32]| route.contains(&(number as u32));
     let carries = Carries {
         data: spec.flows.iter().any(|flow| crosses(&flow.route)),
@@ -255,45 +273,44 @@ fn way<'a>(spec: &'a RunSpec, number: usize, routers: &mut Vec<(String, &'a Rout
             .iter()
             .any(|flow| flow.sender.is_some() && crosses(&flow.route_back)),
     };
+    let emulated = emulated::of(link, carries)?;
     let sizes = spec.flows.iter().filter(|flow| crosses(&flow.route));
     let size = sizes.map(|flow| flow.transport.packet_bytes).max();
     Ok(Way {
         link: number as u32,
         shown: link.shown,
-        rate_bps,
-        delay_ns: *delay_ns,
-        queue: queue(spec, number, routers)?,
-        loss: loss(link, carries)?,
+        rate_bps: link.capacity.rate_bps_mean(),
+        delay_ns: link.delay_ns,
+        queue: queue(
+            spec,
+            number,
+            emulated.as_ref().is_some_and(|emulated| emulated.whole),
+            routers,
+        )?,
+        loss: emulated::loss(link, carries).unwrap_or(0.0),
         packet_bytes: size.unwrap_or_else(|| spec.flows.first().map_or(40, |flow| flow.transport.ack_bytes)),
         carries,
+        emulated,
     })
 }
 
-fn queue<'a>(spec: &'a RunSpec, number: usize, routers: &mut Vec<(String, &'a RouterSpec)>) -> Result<Queue, Error> {
+fn queue<'a>(
+    spec: &'a RunSpec,
+    number: usize,
+    is_emulated: bool,
+    routers: &mut Vec<(String, &'a RouterSpec)>,
+) -> Result<Queue, Error> {
     let link = &spec.network.links[number];
     let limit = match (link.buffer.packets, link.buffer.bytes) {
         (Some(packets), None) => Limit::Packets(packets),
         (None, Some(bytes)) => Limit::Bytes(bytes),
+        // No queue of the kernel's is built.
+        (Some(packets), Some(_)) if is_emulated => Limit::Packets(packets),
         _ => return Err(none("buffer", "a limit in packets or in bytes is needed, not both")),
     };
-    match link.queues {
-        Queues::One => {}
-        Queues::AcksFirst => {
-            return Err(none(
-                "router.queues",
-                "the kernel's program has one queue for ACKs and data; set router.queues = \"one\"",
-            ));
-        }
-        Queues::Fair { .. } => {
-            return Err(none(
-                "router.queues",
-                "our fair queues do not run there; the kernel's own do: flow.law = \"LAW+linux:fq_codel\"",
-            ));
-        }
-    }
     let router = &link.router;
     let name = router.law.name();
-    let discipline = if name == "droptail" {
+    let discipline = if name == "droptail" || is_emulated {
         Discipline::Fifo
     } else if let Some(name) = name.strip_prefix(LINUX_PREFIX) {
         let crossing = spec.flows.iter().filter(|flow| flow.route.contains(&(number as u32)));
@@ -301,8 +318,6 @@ fn queue<'a>(spec: &'a RunSpec, number: usize, routers: &mut Vec<(String, &'a Ro
             name: name.to_owned(),
             marks: crossing.into_iter().any(asks_for_ecn),
         }
-    } else if let Some(why) = obstacle(router.law, router.capacity) {
-        return Err(none("flow.law", why));
     } else {
         Discipline::Law {
             name: name.to_owned(),
@@ -344,31 +359,6 @@ fn object_of<'a>(router: &'a RouterSpec, routers: &mut Vec<(String, &'a RouterSp
 /// Linux's DCTCP is the one law that is nothing without it.
 fn asks_for_ecn(flow: &FlowSpec) -> bool {
     flow.transport.ecn || flow.sender.is_some_and(|law| law.name() == "linux:dctcp")
-}
-
-/// Random loss is drawn per packet, whatever it carries.
-fn loss(link: &LinkSpec, carries: Carries) -> Result<f64, Error> {
-    let Some(channel) = &link.channel else {
-        return Ok(0.0);
-    };
-    if channel.code.mode != CodeMode::None {
-        return Err(none("channel.code", "parity is not sent there; leave the code out"));
-    }
-    let Model::Random { data, ack } = channel.model else {
-        return Err(none(
-            "channel.model",
-            "fading channels do not run there; model = \"random\" does",
-        ));
-    };
-    match carries {
-        Carries { acks: false, .. } => Ok(data),
-        Carries { data: false, .. } => Ok(ack),
-        _ if data.to_bits() == ack.to_bits() => Ok(data),
-        _ => Err(none(
-            "channel.ack",
-            "data and ACKs share the link, and loss there does not tell them apart; give both the same",
-        )),
-    }
 }
 
 fn flow(
@@ -465,7 +455,7 @@ mod tests {
         // Goal: a dumbbell with three flows is two routers and six hosts, joined by seven cables that are used both
         // ways, and each packet leaves a node by a cable that leads to the node where it comes next.
         let spec = spec("[topology.bottleneck]\nrate = '1 Mbit/s'\ndelay = '1 ms'\n[flow]\nlaw = 'reno'\ncount = 3\n");
-        let plan = draft(&spec).expect("it has a counterpart").plan;
+        let plan = draft(&spec, &Place::Guest).expect("it has a counterpart").plan;
         assert_eq!(plan.nodes, spec.network.nodes);
         assert_eq!((plan.nodes.len(), plan.cables.len()), (2 + 6, 1 + 6));
         let used = |cable: &Cable| cable.ways.iter().flatten().map(|way| way.link).collect::<Vec<_>>();
@@ -507,7 +497,9 @@ mod tests {
     #[test]
     fn a_link_without_a_way_back_is_a_cable_by_itself() {
         // Goal: a cable whose other way no link uses is open there, and cables are no fewer for it.
-        let plan = draft(&star(false, "")).expect("it has a counterpart").plan;
+        let plan = draft(&star(false, ""), &Place::Guest)
+            .expect("it has a counterpart")
+            .plan;
         let open: Vec<_> = plan.cables.iter().map(|cable| cable.ways[1].is_none()).collect();
         assert_eq!(open, [false, false, true]);
     }
@@ -516,14 +508,14 @@ mod tests {
     fn a_flow_may_pass_a_node_twice_but_not_its_end() {
         // Goal: a route that comes through the hub twice has a counterpart, one that comes by its receiver on the way
         // is refused by the key that asks for it, with the name of the node.
-        assert!(draft(&star(true, "via = ['c']\n")).is_ok());
+        assert!(draft(&star(true, "via = ['c']\n"), &Place::Guest).is_ok());
         let spec = spec(
             "[topology]\nnodes = ['a', 'b', 'c']\n\
              [link.ab]\nfrom = 'a'\nto = 'b'\nrate = '1 Mbit/s'\ndelay = '1 ms'\n\
              [link.bc]\nfrom = 'b'\nto = 'c'\nrate = '1 Mbit/s'\ndelay = '1 ms'\n\
              [flow]\nlaw = 'reno'\nfrom = 'a'\nto = 'b'\nvia = ['b', 'c']\n",
         );
-        let why = check(&spec).expect_err("it has none").to_string();
+        let why = check(&spec, &Place::Guest).expect_err("it has none").to_string();
         assert!(why.contains("`flow.via`") && why.contains("flow.1 ends at b"), "{why}");
     }
 }

@@ -1,8 +1,10 @@
 //! How packets use the opportunities of a trace.
 
+use serde::{Deserialize, Serialize};
+
 /// How packets use delivery opportunities. Both ways have in common that an opportunity carries bytes and not packets:
 /// several packets share one, a packet takes what it needs of several, and what nobody waits for is lost.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 pub enum TraceRules {
     /// The trace is a capacity like any other: a packet takes its on-air bytes of it, and an opportunity serves what is
     /// there when it comes, the packet included that arrives at that very instant.

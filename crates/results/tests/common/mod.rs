@@ -217,6 +217,7 @@ pub fn record(spec: &RunSpec, load: impl Fn(u64) -> u64) -> RunRecord {
         delays: delays(spec),
         series,
         events: 12_345,
+        punctuality: None,
     }
 }
 

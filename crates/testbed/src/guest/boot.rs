@@ -8,7 +8,7 @@ use nix::kmod::{ModuleInitFlags, finit_module};
 use nix::mount::{MsFlags, mount as mount_at};
 use nix::sys::reboot::{RebootMode, reboot};
 
-use super::{Outcome, failed};
+use crate::stage::{Outcome, failed};
 
 /// What is mounted where, in this order.
 const MOUNTS: [(&str, &str); 7] = [
@@ -45,6 +45,19 @@ pub fn load(list: &str) -> Outcome<()> {
             Ok(()) | Err(nix::Error::EEXIST) => {}
             Err(error) => return Err(format!("the kernel does not load {path}: {error}")),
         }
+    }
+    Ok(())
+}
+
+/// What runs set that is the whole machine's: room for packets, and buffers as large as an application asks for.
+pub fn settings() -> Outcome<()> {
+    let settings = [
+        ("net/core/netdev_max_backlog", "1000000"),
+        ("net/core/rmem_max", "268435456"),
+        ("net/core/wmem_max", "268435456"),
+    ];
+    for (name, value) in settings {
+        fs::write(format!("/proc/sys/{name}"), value).map_err(failed(name))?;
     }
     Ok(())
 }

@@ -9,8 +9,8 @@ use std::{ptr, slice};
 use nix::errno::Errno;
 use nix::libc;
 
-use super::{Outcome, failed};
 use crate::given;
+use crate::stage::{Outcome, failed};
 
 /// Where the kernel lists what is on the bus.
 const BUS: &str = "/sys/bus/pci/devices";

@@ -2,7 +2,7 @@
 
 use std::fs;
 
-use super::{Outcome, failed};
+use crate::stage::{Outcome, failed};
 
 /// A processor busier than this within a virtual second may itself have delayed packets.
 const BUSY_MAX: f64 = 0.9;
@@ -17,11 +17,11 @@ pub struct Processor {
 const PROC_TICK_NS: u64 = 10_000_000;
 
 impl Processor {
-    /// Begins to watch.
-    pub fn new() -> Outcome<Self> {
+    /// Begins to watch, so long after the run began.
+    pub fn new(now_ns: u64) -> Outcome<Self> {
         Ok(Self {
             idle_ticks: idle_ticks()?,
-            last_ns: 0,
+            last_ns: now_ns,
         })
     }
 

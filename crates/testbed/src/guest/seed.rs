@@ -7,7 +7,7 @@ use std::os::fd::AsRawFd;
 use nix::errno::Errno;
 use nix::libc::{self, c_int};
 
-use super::{Outcome, failed};
+use crate::stage::{Outcome, failed};
 
 /// `struct rand_pool_info` of `linux/random.h`, with as many bytes as the kernel's generator takes for full.
 #[repr(C)]

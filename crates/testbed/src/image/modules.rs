@@ -12,10 +12,11 @@ use crate::image::programs::{self, Need};
 const DEPMOD: Need = ("depmod", "orders the kernel's modules", "kmod");
 
 /// What the ground itself needs: the message port, cables, queues, and what leads packets from one device to another.
-const GROUND: [&str; 10] = [
+const GROUND: [&str; 11] = [
     "virtio_pci",
     "virtio_console",
     "veth",
+    "tun",
     "sch_tbf",
     "sch_netem",
     "sch_ingress",

@@ -5,11 +5,13 @@
 //! data flow some four round trips after the start.
 
 use std::fs::{self, File};
+use std::io::{Read, Seek};
 use std::net::Ipv4Addr;
 use std::os::fd::{AsFd, AsRawFd, OwnedFd};
 use std::process::{Child, Command, Stdio};
 use std::time::Duration;
 
+use nix::sys::memfd::{MFdFlags, memfd_create};
 use nix::sys::socket::{SockaddrIn, getpeername, getsockname};
 use rustix::process::{Pid, PidfdFlags, PidfdGetfdFlags, pidfd_getfd, pidfd_open};
 
@@ -39,7 +41,7 @@ impl Iperf3 {
     pub fn listen(spaces: &Spaces, number: usize, flow: &Flow) -> Outcome<Self> {
         let mut command = iperf3();
         command.args(["--server", "--one-off", "--bind", &address(number, true).to_string()]);
-        let mut receiver = spaces.at(flow.to, || Process::start(command, &format!("{number}-receiver")))?;
+        let mut receiver = spaces.at(flow.to, || Process::start(command))?;
         for _ in 0..STARTS_MAX {
             if receiver.listens(address(number, true))? {
                 return Ok(Self { receiver, sender: None });
@@ -68,7 +70,7 @@ impl Iperf3 {
         command.args(["--time", FOREVER, "--interval", "0"]);
         // The receiver is told of it on the connection of control, and its socket has the law, too.
         command.args(flow.law.iter().flat_map(|law| ["--congestion", law]));
-        self.sender = Some(spaces.at(flow.from, || Process::start(command, &format!("{number}-sender")))?);
+        self.sender = Some(spaces.at(flow.from, || Process::start(command))?);
         Ok(())
     }
 
@@ -92,7 +94,7 @@ impl Iperf3 {
 }
 
 fn iperf3() -> Command {
-    let mut command = Command::new("/bin/iperf3");
+    let mut command = Command::new("iperf3");
     command.args(["--port", &PORT.to_string()]);
     command
 }
@@ -102,16 +104,17 @@ struct Process {
     child: Child,
     handle: OwnedFd,
     /// What it says, which is of interest only where it ends.
-    log: String,
+    log: File,
     /// The number that its data socket has there, once it was seen.
     data: Option<i32>,
 }
 
 impl Process {
-    fn start(mut command: Command, name: &str) -> Outcome<Self> {
-        let log = format!("/tmp/iperf3-{name}");
-        let file = File::create(&log).map_err(failed(&log))?;
-        let other = file.try_clone().map_err(failed(&log))?;
+    fn start(mut command: Command) -> Outcome<Self> {
+        let log = memfd_create(c"iperf3", MFdFlags::MFD_CLOEXEC).map_err(failed("a file in memory"))?;
+        let log = File::from(log);
+        let [file, other] = [log.try_clone(), log.try_clone()];
+        let (file, other) = (file.map_err(failed("iperf3"))?, other.map_err(failed("iperf3"))?);
         let child = command
             .stdin(Stdio::null())
             .stdout(file)
@@ -132,7 +135,9 @@ impl Process {
         let Some(status) = self.child.try_wait().map_err(failed("iperf3"))? else {
             return Ok(());
         };
-        let said = fs::read_to_string(&self.log).unwrap_or_default();
+        let mut said = String::new();
+        // What it wrote moved the place that its file has in common with ours.
+        let _ = self.log.rewind().and_then(|()| self.log.read_to_string(&mut said));
         // A server rules off with dashes.
         let speaks = |line: &&str| line.chars().any(char::is_alphanumeric);
         let last = said.lines().rfind(speaks).unwrap_or("nothing");

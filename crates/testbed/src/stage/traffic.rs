@@ -14,11 +14,11 @@ use nix::sys::timerfd::{ClockId as TimerClock, Expiration, TimerFd, TimerFlags, 
 use nix::time::{ClockId, clock_gettime};
 
 use super::connection::{self, Moved};
+use super::emulated::{Emulation, LaneState};
 use super::iperf3::Iperf3;
 use super::laws::AtLink;
 use super::measure::{FlowMeter, LinkMeter, Recorder};
 use super::memory::FlowMemory;
-use super::processor::Processor;
 use super::spaces::Spaces;
 use super::tcp_info::TcpInfo;
 use super::{Outcome, failed};
@@ -44,10 +44,12 @@ pub fn run(
     plan: &Plan,
     spaces: &Spaces,
     laws: (&[Sender], &[AtLink]),
+    emulation: Option<Emulation>,
     mut news: impl FnMut(u64) -> Outcome<()>,
 ) -> Outcome<RunRecord> {
-    let mut traffic = Traffic::new(plan, spaces, laws)?;
+    let mut traffic = Traffic::new(plan, spaces, laws, emulation)?;
     traffic.look(0)?;
+    news(0)?;
     while traffic.next_look_ns <= plan.duration_ns {
         traffic.wait()?;
         let now_ns = traffic.now_ns()?;
@@ -56,12 +58,18 @@ pub fn run(
             let at_ns = traffic.next_look_ns;
             traffic.look(at_ns)?;
             if at_ns.is_multiple_of(NEWS_NS) {
-                traffic.processor.check(at_ns)?;
                 news(at_ns)?;
             }
         }
     }
-    Ok(traffic.recorder.finish())
+    let Traffic {
+        recorder, emulation, ..
+    } = traffic;
+    let mut record = recorder.finish();
+    if let Some(emulation) = emulation {
+        record.punctuality = Some(emulation.end()?);
+    }
+    Ok(record)
 }
 
 /// Who an event is for: flows and connections are numbered.
@@ -169,11 +177,16 @@ struct Traffic<'a> {
     tick_ns: u64,
     next_look_ns: u64,
     recorder: Recorder,
-    processor: Processor,
+    emulation: Option<Emulation>,
 }
 
 impl<'a> Traffic<'a> {
-    fn new(plan: &'a Plan, spaces: &'a Spaces, laws: (&'a [Sender], &'a [AtLink])) -> Outcome<Self> {
+    fn new(
+        plan: &'a Plan,
+        spaces: &'a Spaces,
+        laws: (&'a [Sender], &'a [AtLink]),
+        emulation: Option<Emulation>,
+    ) -> Outcome<Self> {
         let (senders, routers) = laws;
         let epoll = Epoll::new(EpollCreateFlags::EPOLL_CLOEXEC).map_err(failed("epoll"))?;
         let timer = TimerFd::new(TimerClock::CLOCK_MONOTONIC, TimerFlags::TFD_NONBLOCK).map_err(failed("a timer"))?;
@@ -203,6 +216,9 @@ impl<'a> Traffic<'a> {
         let links = LinkMeter::all(plan, spaces, routers)?;
         let looks = 8 * links.len() + workers.len();
         let epoch_ns = monotonic_ns()? + LEAD_NS;
+        if let Some(emulation) = &emulation {
+            emulation.begin(epoch_ns)?;
+        }
         let mut traffic = Self {
             plan,
             spaces,
@@ -219,7 +235,7 @@ impl<'a> Traffic<'a> {
             tick_ns: TICK_NS * looks.div_ceil(LOOKS_PER_TICK) as u64,
             next_look_ns: 0,
             recorder: Recorder::new(plan),
-            processor: Processor::new()?,
+            emulation,
         };
         traffic.arm(0)?;
         traffic.wait()?;
@@ -451,14 +467,19 @@ impl<'a> Traffic<'a> {
 
     /// Reads all meters, and keeps what they say where results want it.
     fn look(&mut self, now_ns: u64) -> Outcome<()> {
+        // What is behind queues first: what was lost there is never more than what left them.
+        let lanes = match &self.emulation {
+            Some(emulation) => emulation.state(now_ns)?,
+            None => Vec::new(),
+        };
         let links = self
             .links
             .iter_mut()
-            .map(|link| link.read(now_ns))
+            .map(|link| link.read(now_ns, &lanes))
             .collect::<Outcome<Vec<_>>>()?;
         let is_sampled = self.recorder.is_sampled(now_ns);
         // Directly behind the counters: what passes in between is in the memories of laws and not in those.
-        let watched = if is_sampled { self.watched()? } else { Vec::new() };
+        let watched = if is_sampled { self.watched(&lanes)? } else { Vec::new() };
         let flows = self.workers.iter_mut().map(|worker| worker.look(is_sampled));
         let flows: Vec<FlowCounters> = flows.collect::<Outcome<_>>()?;
         self.recorder.keep(now_ns, &links, &flows);
@@ -472,8 +493,8 @@ impl<'a> Traffic<'a> {
     }
 
     /// What laws at links have to show.
-    fn watched(&self) -> Outcome<Vec<Watched>> {
-        self.links.iter().map(LinkMeter::watch).collect()
+    fn watched(&self, lanes: &[LaneState]) -> Outcome<Vec<Watched>> {
+        self.links.iter().map(|link| link.watch(lanes)).collect()
     }
 
     /// Keeps what laws have to show, of the sample that was just kept.

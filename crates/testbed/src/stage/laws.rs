@@ -1,8 +1,6 @@
-//! Laws of fadelab's in the guest's kernel: congestion controls of hosts, programs at the queues of routers.
+//! Laws of fadelab's in the kernel: congestion controls of hosts, programs at the queues of routers.
 
-use std::fs;
-use std::io::{BufWriter, Write};
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 use fadelab_kernel::Recorder;
 use fadelab_kernel::device::Device;
@@ -11,53 +9,53 @@ use fadelab_kernel::sender::Sender;
 use fadelab_laws::recorded::RecordedHead;
 
 use super::build::side_of;
-use super::spaces;
-use super::{CALLS, Outcome, PASSAGES, boot, failed};
+use super::spaces::Spaces;
+use super::{Host, Outcome, Recorded, failed};
 use crate::plan::{Discipline, Limit, Memory, Plan, Way};
 
-/// Every process of the guest is in it.
+/// Every process is in it.
 const CGROUP: &str = "/sys/fs/cgroup";
 
-fn device(plan: &Plan, node: usize, cable: usize) -> Device {
+fn device(plan: &Plan, spaces: &Spaces, node: usize, cable: usize) -> Device {
     Device {
         name: format!("{}{cable}", side_of(&plan.cables[cable], node)),
-        netns: Some(PathBuf::from(spaces::FOLDER).join(spaces::name(node))),
+        netns: Some(spaces.path(node)),
     }
 }
 
 /// Loads the senders' laws. They stay as long as what is given back.
-pub fn senders(plan: &Plan) -> Outcome<Vec<Sender>> {
+pub fn senders(plan: &Plan, spaces: &Spaces, host: &dyn Host) -> Outcome<Vec<Sender>> {
     let load = |object: &crate::plan::SenderObject| {
-        let bytes = fs::read(&object.object).map_err(failed(&object.object))?;
+        let bytes = host.object(&object.object)?;
         let devices: Vec<Device> = object
             .devices
             .iter()
-            .map(|&(node, cable)| device(plan, node, cable))
+            .map(|&(node, cable)| device(plan, spaces, node, cable))
             .collect();
         Sender::load(&bytes, Path::new(CGROUP), &devices).map_err(failed(&object.name))
     };
     plan.senders.iter().map(load).collect()
 }
 
-/// Records what laws do that are to be recorded, each into its port to the host.
-pub fn recorders(plan: &Plan, senders: &[Sender], routers: &[AtLink]) -> Outcome<Vec<Recorder>> {
+/// Records what laws do that are to be recorded.
+pub fn recorders(plan: &Plan, senders: &[Sender], routers: &[AtLink], host: &dyn Host) -> Outcome<Vec<Recorder>> {
     let mut recorders = Vec::new();
     for (law, sender) in plan.senders.iter().zip(senders) {
         if let Some(head) = &law.calls {
-            recorders.push(sender.recorder(head, to_host(CALLS)?).map_err(failed("calls"))?);
+            recorders.push(
+                sender
+                    .recorder(head, host.recording(Recorded::Sender)?)
+                    .map_err(failed("calls"))?,
+            );
         }
     }
     for at_link in routers {
         if let Some(head) = &at_link.calls {
-            let recorder = at_link.router.recorder(head, to_host(PASSAGES)?);
+            let recorder = at_link.router.recorder(head, host.recording(Recorded::Router)?);
             recorders.push(recorder.map_err(failed("calls"))?);
         }
     }
     Ok(recorders)
-}
-
-fn to_host(port: u32) -> Outcome<Box<dyn Write>> {
-    Ok(Box::new(BufWriter::with_capacity(1 << 16, boot::port(port)?)))
 }
 
 /// A router's law at its device.
@@ -72,7 +70,7 @@ pub struct AtLink {
 }
 
 /// Loads the routers' laws. They stay as long as what is given back.
-pub fn routers(plan: &Plan) -> Outcome<Vec<AtLink>> {
+pub fn routers(plan: &Plan, spaces: &Spaces, host: &dyn Host) -> Outcome<Vec<AtLink>> {
     let mut routers = Vec::new();
     for (number, cable) in plan.cables.iter().enumerate() {
         for (node, way) in cable.ends.iter().zip(&cable.ways) {
@@ -84,8 +82,8 @@ pub fn routers(plan: &Plan) -> Outcome<Vec<AtLink>> {
                 calls,
             } = &way.queue.discipline
             {
-                let bytes = fs::read(object).map_err(failed(object))?;
-                let options = options(way, name, device(plan, *node, number));
+                let bytes = host.object(object)?;
+                let options = options(way, name, device(plan, spaces, *node, number));
                 routers.push(AtLink {
                     link: way.link,
                     router: Router::load(&bytes, options).map_err(failed(name))?,

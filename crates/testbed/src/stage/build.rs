@@ -9,6 +9,9 @@
 //! So nothing waits behind the delay, the queue that a law sees is the queue, and no limit of `netem` can drop: it is
 //! larger than what the bucket lets through in the delay.
 //!
+//! Where the kernel cannot do what lies behind the queue, the emulator does: a cable is then two TUN devices. Where it
+//! does all of a link, nothing stands at the device.
+//!
 //! Where nobody looks at a queue and no law stands there, as on access links, one `netem` is queue, rate and delay
 //! together, and a cable of which that is true both ways is one pair of devices: less than half the work for a packet.
 
@@ -20,7 +23,7 @@ use std::process::{Command, Stdio};
 
 use fadelab_run::network::NodeKind;
 
-use super::spaces::{self, Spaces, WIRES};
+use super::spaces::Spaces;
 use super::{Outcome, failed};
 use crate::plan::{Cable, Discipline, Flow, Limit, Plan, Way, address};
 
@@ -29,6 +32,9 @@ const HEADER_BYTES: u32 = 14;
 
 /// Every device has it, so that nobody need ask whose address it is.
 const MAC: &str = "02:00:00:00:00:01";
+
+/// Packets that may wait for the emulator at a device: those of 100 ms at 1 Gbit/s.
+const TUN_PKTS_MAX: u64 = 10_000;
 
 /// Packets that `netem` may hold: more than any delay can.
 const WIRE_PKTS_MAX: u64 = 10_000_000;
@@ -45,8 +51,11 @@ const UNSENT_BYTES_MAX: &str = "131072";
 pub fn build(plan: &Plan, spaces: &Spaces) -> Outcome<()> {
     switches(plan, spaces)?;
     let mut devices = String::new();
-    for (number, cable) in plan.cables.iter().enumerate() {
-        let [one, other] = cable.ends.map(spaces::name);
+    let in_kernel = plan.cables.iter().enumerate().filter(|(_, cable)| !cable.is_emulated());
+    let wires_path = spaces.path_of_wires();
+    let wires_path = wires_path.display();
+    for (number, cable) in in_kernel {
+        let [one, other] = cable.ends.map(|node| spaces.path(node).display().to_string());
         if cable.is_plain() {
             let [a, b] = SIDES;
             let _ = writeln!(
@@ -58,16 +67,19 @@ pub fn build(plan: &Plan, spaces: &Spaces) -> Outcome<()> {
         for (space, side) in [one, other].into_iter().zip(SIDES) {
             let _ = writeln!(
                 devices,
-                "link add {side}{number} netns {space} type veth peer name {side}{number} netns {WIRES}"
+                "link add {side}{number} netns {space} type veth peer name {side}{number} netns {wires_path}"
             );
         }
     }
-    batch("ip", &[], &devices)?;
-    wires(plan)?;
+    spaces.at_wires(|| {
+        batch("ip", &devices)?;
+        wires(plan)
+    })?;
     for node in 0..plan.nodes.len() {
-        let space = spaces::name(node);
-        batch("ip", &["-n", &space], &addresses(plan, node))?;
-        batch("tc", &["-n", &space], &queues(plan, node))?;
+        spaces.at(node, || {
+            batch("ip", &addresses(plan, node))?;
+            batch("tc", &queues(plan, node))
+        })?;
     }
     Ok(())
 }
@@ -77,9 +89,6 @@ pub const SIDES: [char; 2] = ['a', 'b'];
 
 /// What the namespaces set before there is anything in them.
 fn switches(plan: &Plan, spaces: &Spaces) -> Outcome<()> {
-    set("net/core/netdev_max_backlog", "1000000")?;
-    set("net/core/rmem_max", "268435456")?;
-    set("net/core/wmem_max", "268435456")?;
     spaces.at_wires(quiet)?;
     for (node, spec) in plan.nodes.iter().enumerate() {
         let flow = plan
@@ -121,9 +130,9 @@ fn wires(plan: &Plan) -> Outcome<()> {
     let mut links = String::new();
     let mut queues = String::new();
     let cables = plan.cables.iter().enumerate();
-    for (number, cable) in cables.filter(|(_, cable)| !cable.is_plain()) {
+    for (number, cable) in cables.filter(|(_, cable)| !cable.is_plain() && !cable.is_emulated()) {
         for side in SIDES {
-            let _ = writeln!(links, "{}", device(plan, side, number));
+            let _ = writeln!(links, "{}", device(plan, cable, side, number));
         }
         for (way, (from, to)) in cable.ways.iter().zip([(SIDES[0], SIDES[1]), (SIDES[1], SIDES[0])]) {
             let _ = writeln!(queues, "qdisc add dev {from}{number} clsact");
@@ -137,8 +146,8 @@ fn wires(plan: &Plan) -> Outcome<()> {
             }
         }
     }
-    batch("ip", &["-n", WIRES], &links)?;
-    batch("tc", &["-n", WIRES], &queues)
+    batch("ip", &links)?;
+    batch("tc", &queues)
 }
 
 /// What happens on the air: the bits of a packet take their time, then it propagates, or is lost.
@@ -156,9 +165,14 @@ fn delay(way: &Way, to: char, number: usize, limit_pkts: u64) -> String {
 }
 
 /// One packet a buffer: what TCP hands over for several packets would pass queues as one.
-fn device(plan: &Plan, side: char, number: usize) -> String {
+fn device(plan: &Plan, cable: &Cable, side: char, number: usize) -> String {
+    let more = if cable.is_emulated() {
+        format!("txqueuelen {TUN_PKTS_MAX}")
+    } else {
+        format!("address {MAC} arp off")
+    };
     format!(
-        "link set {side}{number} address {MAC} arp off mtu {} gso_max_segs 1 up",
+        "link set {side}{number} {more} mtu {} gso_max_segs 1 up",
         plan.mtu_bytes
     )
 }
@@ -172,7 +186,7 @@ fn addresses(plan: &Plan, node: usize) -> String {
     let mut text = "link set lo up\n".to_owned();
     for (number, cable) in plan.cables.iter().enumerate() {
         for (_, side) in cable.ends.iter().zip(SIDES).filter(|(end, _)| **end == node) {
-            let _ = writeln!(text, "{}", device(plan, side, number));
+            let _ = writeln!(text, "{}", device(plan, cable, side, number));
         }
     }
     for (number, flow) in plan.flows.iter().enumerate() {
@@ -232,15 +246,16 @@ fn queues(plan: &Plan, node: usize) -> String {
                 let _ = writeln!(text, "{}", delay(way, side, number, way.pkts_max()));
                 continue;
             }
-            if way.is_plain() {
+            if way.is_plain() || way.emulated.as_ref().is_some_and(|emulated| emulated.whole) {
                 continue;
             }
+            let header_bytes = header_bytes(cable);
             // The packet in transmission: with another one in the bucket queues were shorter by up to one. No timer of
             // the guest is so late that this costs rate.
-            let burst_bytes = way.packet_bytes.max(plan.mtu_bytes) + HEADER_BYTES;
+            let burst_bytes = way.packet_bytes.max(plan.mtu_bytes) + header_bytes;
             let _ = writeln!(
                 text,
-                "qdisc add dev {side}{number} root handle 1: stab overhead -{HEADER_BYTES} \
+                "qdisc add dev {side}{number} root handle 1: stab overhead -{header_bytes} \
                  tbf rate {}bit burst {burst_bytes} limit {}",
                 way.rate_bps,
                 u32::MAX / 2
@@ -253,6 +268,11 @@ fn queues(plan: &Plan, node: usize) -> String {
         }
     }
     text
+}
+
+/// What the devices of a cable put before IP's header.
+fn header_bytes(cable: &Cable) -> u32 {
+    if cable.is_emulated() { 0 } else { HEADER_BYTES }
 }
 
 /// The queue itself. Disciplines of the kernel take a limit in their own unit.
@@ -285,13 +305,13 @@ fn red(way: &Way, limit_bytes: u64, marks: bool) -> String {
     )
 }
 
-/// The programs that a batch of commands is given to.
-fn batch(program: &str, arguments: &[&str], commands: &str) -> Outcome<()> {
+/// Gives a program a batch of commands, in the namespace of this thread.
+fn batch(program: &str, commands: &str) -> Outcome<()> {
     if commands.is_empty() {
         return Ok(());
     }
-    let mut command = Command::new(format!("/bin/{program}"));
-    command.args(arguments).args(["-batch", "-"]);
+    let mut command = Command::new(program);
+    command.args(["-batch", "-"]);
     command
         .stdin(Stdio::piped())
         .stdout(Stdio::null())

@@ -7,6 +7,7 @@ use fadelab_path::counters::LinkCounters;
 use fadelab_run::record::{Completion, FlowCounters, RunRecord, Series, Watched};
 
 use super::build::{SIDES, side_of};
+use super::emulated::LaneState;
 use super::laws::AtLink;
 use super::link_stats::{Asker, Place, Stats};
 use super::memory;
@@ -18,17 +19,23 @@ use crate::plan::{Discipline, Plan, Way};
 /// A shown link.
 pub struct LinkMeter<'a> {
     way: Way,
-    node: Asker,
-    bucket: Place,
-    queue: Place,
-    wires: Asker,
-    wire: Place,
+    /// The kernel's part of it; `None`: all of it is the emulator's.
+    kernels: Option<InKernel>,
     /// Its law, where it is one of fadelab's.
     law: Option<&'a AtLink>,
     /// At the beginning: what had crossed the link before.
     before: Option<[Stats; 3]>,
     now_ns: u64,
     counters: LinkCounters,
+}
+
+/// Disciplines of a link that the kernel counts at.
+struct InKernel {
+    node: Asker,
+    bucket: Place,
+    queue: Place,
+    /// What is behind the queue; `None`: the emulator.
+    wire: Option<(Asker, Place)>,
 }
 
 impl<'a> LinkMeter<'a> {
@@ -41,20 +48,15 @@ impl<'a> LinkMeter<'a> {
     }
 
     fn new(plan: &Plan, spaces: &Spaces, routers: &'a [AtLink], cable: usize, end: usize, way: &Way) -> Outcome<Self> {
-        let node = plan.cables[cable].ends[end];
-        let near = format!("{}{cable}", side_of(&plan.cables[cable], node));
-        let far = format!("{}{cable}", SIDES[1 - end]);
-        let (bucket, queue, asker) = spaces.at(node, || {
-            Ok((Place::of(&near, 1)?, Place::of(&near, 0x10)?, Asker::new()?))
-        })?;
-        let (wire, wires) = spaces.at_wires(|| Ok((Place::of(&far, 1)?, Asker::new()?)))?;
+        let is_whole = way.emulated.as_ref().is_some_and(|emulated| emulated.whole);
+        let kernels = if is_whole {
+            None
+        } else {
+            Some(InKernel::new(plan, spaces, cable, end)?)
+        };
         Ok(Self {
             way: way.clone(),
-            node: asker,
-            bucket,
-            queue,
-            wires,
-            wire,
+            kernels,
             law: routers.iter().find(|router| router.link == way.link),
             before: None,
             now_ns: 0,
@@ -62,14 +64,15 @@ impl<'a> LinkMeter<'a> {
         })
     }
 
-    /// Reads the kernel's counters at `now_ns`. What was counted at the first call is where counting begins.
-    pub fn read(&mut self, now_ns: u64) -> Outcome<LinkCounters> {
-        // The bucket last: what was lost behind it is never more than what left it, and laws' memories are read next.
-        let stats = [
-            self.wires.ask(self.wire)?,
-            self.node.ask(self.queue)?,
-            self.node.ask(self.bucket)?,
-        ];
+    /// Reads the counters at `now_ns`, of which those of lanes are given. What was counted at the first call is where
+    /// counting begins.
+    pub fn read(&mut self, now_ns: u64, lanes: &[LaneState]) -> Outcome<LinkCounters> {
+        let lane = lanes.iter().find(|lane| lane.link == self.way.link);
+        let lane = lane.map(|lane| lane.counters).unwrap_or_default();
+        let Some(kernels) = &self.kernels else {
+            return Ok(lane);
+        };
+        let stats = kernels.ask()?;
         let before = *self.before.get_or_insert(stats);
         let [wire, queue, bucket] = stats;
         let [wire_0, queue_0, bucket_0] = before;
@@ -84,6 +87,7 @@ impl<'a> LinkMeter<'a> {
         let sent_pkts = bucket.packets - bucket_0.packets;
         let sent_bytes = bucket.bytes - bucket_0.bytes;
         let dropped_bytes = (drops + of_law.dropped) * u64::from(self.way.packet_bytes);
+        let is_emulated = self.way.emulated.is_some();
         let lost = wire.drops - wire_0.drops;
         let is_data = self.way.loss > 0.0 && self.way.carries.data && !self.way.carries.acks;
         self.now_ns = now_ns;
@@ -96,22 +100,69 @@ impl<'a> LinkMeter<'a> {
             dropped_full_pkts: if is_kernels { 0 } else { drops },
             dropped_law_pkts: if is_kernels { drops } else { of_law.dropped },
             dropped_bytes,
-            lost_air_pkts: lost,
+            lost_air_pkts: if is_emulated { lane.lost_air_pkts } else { lost },
             marked_pkts: u64::from(queue.marked - queue_0.marked) + of_law.marked.iter().sum::<u64>(),
-            sent_data_pkts: if is_data { sent_pkts } else { 0 },
-            lost_air_data_pkts: if is_data { lost } else { 0 },
+            sent_data_pkts: match (is_emulated, is_data) {
+                (true, _) => lane.sent_data_pkts,
+                (false, true) => sent_pkts,
+                (false, false) => 0,
+            },
+            lost_air_data_pkts: match (is_emulated, is_data) {
+                (true, _) => lane.lost_air_data_pkts,
+                (false, true) => lost,
+                (false, false) => 0,
+            },
             queue_byte_ns: old.queue_byte_ns + mean(old.queue_bytes, u64::from(bucket.queue_bytes)),
             queue_pkt_ns: old.queue_pkt_ns + mean(u64::from(old.queue_pkts), u64::from(bucket.queue_pkts)),
             queue_bytes: u64::from(bucket.queue_bytes),
             queue_pkts: bucket.queue_pkts,
-            ..LinkCounters::default()
+            retransmitted_pkts: lane.retransmitted_pkts,
+            recovered_pkts: lane.recovered_pkts,
+            reordered_pkts: lane.reordered_pkts,
         };
         Ok(self.counters)
     }
 
     /// What its laws have to show.
-    pub fn watch(&self) -> Outcome<Watched> {
+    pub fn watch(&self, lanes: &[LaneState]) -> Outcome<Watched> {
+        if self.kernels.is_none() {
+            let lane = lanes.iter().find(|lane| lane.link == self.way.link);
+            return Ok(lane.map(|lane| lane.watched.clone()).unwrap_or_default());
+        }
         self.law.map_or_else(|| Ok(Watched::new()), memory::of_link)
+    }
+}
+
+impl InKernel {
+    fn new(plan: &Plan, spaces: &Spaces, cable: usize, end: usize) -> Outcome<Self> {
+        let node = plan.cables[cable].ends[end];
+        let near = format!("{}{cable}", side_of(&plan.cables[cable], node));
+        let (bucket, queue, asker) = spaces.at(node, || {
+            Ok((Place::of(&near, 1)?, Place::of(&near, 0x10)?, Asker::new()?))
+        })?;
+        let far = format!("{}{cable}", SIDES[1 - end]);
+        let wire = if plan.cables[cable].is_emulated() {
+            None
+        } else {
+            Some(spaces.at_wires(|| Ok((Asker::new()?, Place::of(&far, 1)?)))?)
+        };
+        Ok(Self {
+            node: asker,
+            bucket,
+            queue,
+            wire,
+        })
+    }
+
+    /// What is behind the queue, the queue and the bucket. The bucket last: what was lost behind it is never more than
+    /// what left it, and laws' memories are read next.
+    fn ask(&self) -> Outcome<[Stats; 3]> {
+        let wire = self.wire.as_ref().map(|(asker, place)| asker.ask(*place));
+        Ok([
+            wire.transpose()?.unwrap_or_default(),
+            self.node.ask(self.queue)?,
+            self.node.ask(self.bucket)?,
+        ])
     }
 }
 

@@ -1,0 +1,79 @@
+//! A run on a kernel: namespaces and cables, queues and laws, applications and meters. Guests and this machine set the
+//! same stage; what differs between them is a [`Host`].
+//!
+//! From the ground up: `spaces` are the namespaces, `build` puts devices, routes and queues into them, `emulated` drives
+//! the links that the kernel has not, `laws` loads what laws there are, `traffic` runs the applications, `measure` reads
+//! the meters.
+
+mod build;
+mod connection;
+mod emulated;
+mod iperf3;
+mod laws;
+mod link_stats;
+mod measure;
+mod memory;
+mod spaces;
+mod tcp_info;
+mod traffic;
+
+use std::io::Write;
+use std::time::Duration;
+
+use fadelab_run::record::RunRecord;
+
+use crate::plan::Plan;
+use spaces::Spaces;
+
+/// What happens on the stage fails in words, which whoever set it passes on.
+pub type Outcome<T> = Result<T, String>;
+
+/// What a message says of something of the system that failed.
+pub fn failed<E: std::fmt::Display>(what: impl std::fmt::Display) -> impl FnOnce(E) -> String {
+    move |error| format!("{what}: {error}")
+}
+
+/// What laws do that is recorded.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Recorded {
+    /// Calls of a sender's law, and of its receiver's half.
+    Sender,
+    /// What a router's law makes of packets, and its timers.
+    Router,
+}
+
+/// The machine on which a stage is set.
+pub trait Host {
+    /// The object of a law, by its path in the plan.
+    fn object(&self, path: &str) -> Outcome<Vec<u8>>;
+
+    /// Where it is written what laws do.
+    fn recording(&self, which: Recorded) -> Outcome<Box<dyn Write>>;
+
+    /// Whether its time is counted in its own instructions, so that nothing else can delay it.
+    fn is_virtual(&self) -> bool;
+
+    /// Is told once a second how far the run has come; an error ends it.
+    fn reached(&mut self, time_ns: u64) -> Outcome<()>;
+}
+
+/// Runs a plan from its first instant to its last.
+pub fn run(plan: &Plan, host: &mut dyn Host) -> Outcome<RunRecord> {
+    let spaces = Spaces::make(plan.nodes.len())?;
+    let emulation = emulated::Emulation::prepare(plan, &spaces, host.is_virtual())?;
+    build::build(plan, &spaces)?;
+    // Both stay until the run is over: with them go the laws.
+    let senders = laws::senders(plan, &spaces, host)?;
+    let routers = laws::routers(plan, &spaces, host)?;
+    let mut recorders = laws::recorders(plan, &senders, &routers, host)?;
+    let record = traffic::run(plan, &spaces, (&senders, &routers), emulation, |time_ns| {
+        for recorder in &mut recorders {
+            recorder.poll(Duration::ZERO).map_err(failed("calls"))?;
+        }
+        host.reached(time_ns)
+    })?;
+    for recorder in recorders {
+        recorder.finish().map_err(failed("calls"))?;
+    }
+    Ok(record)
+}

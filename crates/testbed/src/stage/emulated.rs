@@ -1,0 +1,238 @@
+//! Links that the emulator drives, in a thread of its own: TUN devices in the namespaces of nodes, lanes between them.
+
+use std::os::fd::AsFd;
+use std::sync::Arc;
+use std::sync::mpsc::{self, Receiver, Sender};
+use std::thread::JoinHandle;
+
+use fadelab_emu::{Clock, Emulator, Lane, Priority, Tun, Way};
+use fadelab_path::counters::LinkCounters;
+use fadelab_phy::channel::PacketKind;
+use fadelab_run::record::{Punctuality, Watched};
+use nix::sys::eventfd::{EfdFlags, EventFd};
+
+use super::build::SIDES;
+use super::spaces::Spaces;
+use super::{Outcome, failed};
+use crate::plan::Plan;
+
+/// IP bytes of the largest ACK: 20 of IP, 60 of TCP, and 40 more of IPv6's.
+const ACK_BYTES_MAX: u16 = 120;
+
+/// What the thread is asked.
+enum Ask {
+    /// How its lanes stand now, and what their laws have to show.
+    State(u64),
+    /// To end, and how it went.
+    End,
+}
+
+/// How a lane stands.
+#[derive(Clone, Debug)]
+pub struct LaneState {
+    /// Number of its link.
+    pub link: u32,
+    pub counters: LinkCounters,
+    pub watched: Watched,
+}
+
+/// What the thread answers.
+enum Answer {
+    State(Vec<LaneState>),
+    End(Punctuality),
+}
+
+/// The emulator of a run.
+pub struct Emulation {
+    thread: Option<JoinHandle<()>>,
+    asks: Sender<Ask>,
+    answers: Receiver<Outcome<Answer>>,
+    bell: Arc<EventFd>,
+    /// When its time begins, once that is known.
+    begins: Sender<u64>,
+}
+
+impl Emulation {
+    /// Makes the devices and lanes of a plan; `None` where it has none. Time stands until [`Self::begin`].
+    pub fn prepare(plan: &Plan, spaces: &Spaces, is_virtual: bool) -> Outcome<Option<Self>> {
+        let (tuns, ways, links) = parts(plan, spaces)?;
+        if ways.is_empty() {
+            return Ok(None);
+        }
+        let mut emulator = Emulator::new(tuns, ways, None).map_err(failed("the emulator"))?;
+        if is_virtual {
+            emulator.look_never();
+        }
+        let bell = EventFd::from_flags(EfdFlags::EFD_CLOEXEC | EfdFlags::EFD_NONBLOCK);
+        let bell = Arc::new(bell.map_err(failed("the emulator"))?);
+        emulator.watch(bell.as_fd()).map_err(failed("the emulator"))?;
+        let (asks, asked) = mpsc::channel();
+        let (answer, answers) = mpsc::channel();
+        let (begins, begin) = mpsc::channel();
+        let heard = Arc::clone(&bell);
+        let thread = std::thread::Builder::new().name("emulator".to_owned()).spawn(move || {
+            // Whoever began no run has dropped the other end.
+            if let Ok(at_ns) = begin.recv() {
+                emulator.begin(Clock::from_monotonic(at_ns));
+                drive(&mut emulator, &links, &heard, &asked, &answer);
+            }
+        });
+        Ok(Some(Self {
+            thread: Some(thread.map_err(failed("the emulator"))?),
+            asks,
+            answers,
+            bell,
+            begins,
+        }))
+    }
+
+    /// Lets time begin at an instant of the monotonic clock that is to come.
+    pub fn begin(&self, at_ns: u64) -> Outcome<()> {
+        self.begins.send(at_ns).map_err(failed("the emulator"))
+    }
+
+    /// How all lanes stand at `now_ns`.
+    pub fn state(&self, now_ns: u64) -> Outcome<Vec<LaneState>> {
+        match self.ask(Ask::State(now_ns))? {
+            Answer::State(states) => Ok(states),
+            Answer::End(_) => Err("the emulator has ended".to_owned()),
+        }
+    }
+
+    /// Ends it: what is in the lanes stays there.
+    pub fn end(mut self) -> Outcome<Punctuality> {
+        let answer = self.ask(Ask::End)?;
+        if let Some(thread) = self.thread.take() {
+            thread.join().map_err(|_| "the emulator broke".to_owned())?;
+        }
+        match answer {
+            Answer::End(punctuality) => Ok(punctuality),
+            Answer::State(_) => Err("the emulator did not end".to_owned()),
+        }
+    }
+
+    fn ask(&self, ask: Ask) -> Outcome<Answer> {
+        self.asks.send(ask).map_err(failed("the emulator"))?;
+        self.bell.write(1).map_err(failed("the emulator"))?;
+        self.answers.recv().map_err(failed("the emulator"))?
+    }
+}
+
+/// Turns until it is told to end. What goes wrong is the answer to the next question.
+fn drive(
+    emulator: &mut Emulator,
+    links: &[u32],
+    bell: &EventFd,
+    asked: &Receiver<Ask>,
+    answer: &Sender<Outcome<Answer>>,
+) {
+    let mut priority = Priority::take();
+    let mut broken = None;
+    loop {
+        let has_rung = match &broken {
+            None => emulator.turn().unwrap_or_else(|error| {
+                broken = Some(error.to_string());
+                false
+            }),
+            Some(_) => true,
+        };
+        priority.look();
+        if !has_rung {
+            continue;
+        }
+        let _ = bell.read();
+        let ask = if broken.is_some() {
+            asked.recv().ok()
+        } else {
+            asked.try_recv().ok()
+        };
+        let Some(ask) = ask else {
+            // Without anybody who asks there is nothing more to do.
+            if broken.is_some() {
+                return;
+            }
+            continue;
+        };
+        let is_end = matches!(ask, Ask::End);
+        let said = match (broken.clone(), ask) {
+            (Some(why), _) => Err(why),
+            (None, Ask::State(now_ns)) => state(emulator, links, now_ns).map(Answer::State),
+            (None, Ask::End) => Ok(Answer::End(punctuality(emulator))),
+        };
+        if answer.send(said).is_err() || is_end {
+            return;
+        }
+    }
+}
+
+fn state(emulator: &mut Emulator, links: &[u32], now_ns: u64) -> Outcome<Vec<LaneState>> {
+    let mut states = Vec::with_capacity(links.len());
+    for (way, &link) in emulator.ways_mut().iter_mut().zip(links) {
+        let at_ns = way.lane.now_ns().max(now_ns);
+        states.push(LaneState {
+            link,
+            counters: way.lane.counters(at_ns).map_err(failed("a link"))?,
+            watched: way.lane.watch(),
+        });
+    }
+    Ok(states)
+}
+
+fn punctuality(emulator: &Emulator) -> Punctuality {
+    let late = emulator.lateness();
+    Punctuality {
+        late_ns_p50: late.p50_ns,
+        late_ns_p99: late.p99_ns,
+        late_ns_p999: late.p999_ns,
+        late_ns_max: late.max_ns,
+        look_late_ns_max: emulator.looks_late_ns_max(),
+        undecided_drops_pkts: emulator.ways().iter().map(|way| way.tally.refused_pkts).sum(),
+    }
+}
+
+/// Devices, lanes between them, and the number of each lane's link.
+fn parts(plan: &Plan, spaces: &Spaces) -> Outcome<(Vec<Tun>, Vec<Way>, Vec<u32>)> {
+    let (mut tuns, mut ways, mut links) = (Vec::new(), Vec::new(), Vec::new());
+    // The devices of each node.
+    let mut at_node = vec![Vec::new(); plan.nodes.len()];
+    let sizes = sizes(plan);
+    for (number, cable) in plan.cables.iter().enumerate().filter(|(_, cable)| cable.is_emulated()) {
+        let first = tuns.len();
+        for (end, (&node, side)) in cable.ends.iter().zip(SIDES).enumerate() {
+            let name = format!("{side}{number}");
+            let tun = spaces.at(node, || Tun::new(&name).map_err(failed("making a TUN device")))?;
+            tuns.push(tun);
+            at_node[node].push(first + end);
+        }
+        for (end, way) in cable.ways.iter().enumerate() {
+            let Some((way, spec)) = way.as_ref().and_then(|way| Some((way, way.emulated.as_ref()?))) else {
+                continue;
+            };
+            let packet_bytes = way.packet_bytes as u16;
+            let lane = Lane::for_sizes(&spec.link, plan.seed, packet_bytes, &sizes);
+            ways.push(Way::new(lane, first + end, first + 1 - end));
+            links.push(way.link);
+        }
+    }
+    for way in &mut ways {
+        let node = at_node.iter().find(|tuns| tuns.contains(&way.to));
+        let others = node.into_iter().flatten().filter(|&&tun| tun != way.to);
+        way.next = others.copied().collect();
+    }
+    Ok((tuns, ways, links))
+}
+
+/// The packets that a run has but for the last ones of transfers.
+fn sizes(plan: &Plan) -> Vec<(PacketKind, u16)> {
+    let mut sizes: Vec<_> = (40..=ACK_BYTES_MAX)
+        .step_by(4)
+        .map(|bytes| (PacketKind::Ack, bytes))
+        .collect();
+    for flow in &plan.flows {
+        let full = (PacketKind::Data, flow.packet_bytes as u16);
+        if !sizes.contains(&full) {
+            sizes.push(full);
+        }
+    }
+    sizes
+}
