@@ -5,7 +5,7 @@ use std::path::PathBuf;
 
 use clap::Args;
 use fadelab_lab::amount::{Amount, Network};
-use fadelab_lab::{Failure, Ground as _, Refusal, Simulator, Virtual};
+use fadelab_lab::{Failure, Ground as _, Live, Refusal, Simulator, Virtual};
 use fadelab_scenario::plan::Plan;
 use fadelab_scenario::unit::{Duration, Scalar};
 use fadelab_testbed::host_laws;
@@ -65,6 +65,7 @@ fn refusals(on: Ground, plan: &Plan) -> Vec<Refusal> {
     match on {
         Ground::Sim => Simulator.check(plan),
         Ground::Virtual => Virtual::refusals(plan),
+        Ground::Live => Live::refusals(plan),
     }
 }
 

@@ -4,7 +4,7 @@ use std::num::NonZeroUsize;
 use std::path::PathBuf;
 
 use clap::{Args, ValueEnum};
-use fadelab_lab::{Done, Failure, Job, Simulator};
+use fadelab_lab::{Done, Failure, Job, Live, Simulator};
 use fadelab_results::SIM;
 use fadelab_results::distance::{self, Agreement, Distance};
 
@@ -47,6 +47,8 @@ pub enum Ground {
     Sim,
     /// A Debian kernel in virtual time, under QEMU
     Virtual,
+    /// This machine's own kernel in real time, over emulated links
+    Live,
 }
 
 impl Ground {
@@ -54,6 +56,7 @@ impl Ground {
         match self {
             Self::Sim => SIM,
             Self::Virtual => fadelab_testbed::GROUND,
+            Self::Live => fadelab_testbed::live::LIVE,
         }
     }
 
@@ -61,6 +64,10 @@ impl Ground {
         Ok(match self {
             Self::Sim => Box::new(Simulator),
             Self::Virtual => Box::new(testbed::ground(&args.guest)?),
+            Self::Live => Box::new(Live {
+                iperf3: args.guest.iperf3,
+                ..Live::default()
+            }),
         })
     }
 }
@@ -97,6 +104,7 @@ pub fn compare(args: &CompareArgs) -> Result<(), Failure> {
     let done = job
         .run(&grounds, None, &Terminal::naming_grounds(args.quiet))
         .map_err(|stop| run::failure(stop, &args.scenario, &job, None))?;
+    output::warn(&done.disturbed);
     let distances = &done.summary.distances;
     if !args.quiet {
         let text = run::text(&done.summary, &speed(&done), &done.folder);

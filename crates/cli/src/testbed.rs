@@ -4,7 +4,7 @@ use std::num::NonZeroUsize;
 use std::path::PathBuf;
 
 use clap::{Args, Subcommand, ValueEnum};
-use fadelab_lab::{Failure, Job, Virtual};
+use fadelab_lab::{Failure, Job, Live, Virtual};
 use fadelab_testbed::{Recordings, host_laws};
 
 use crate::args::{ScenarioArgs, threads};
@@ -48,16 +48,21 @@ pub struct TestbedRunArgs {
     /// Write the tables as CSV too, into the folder csv of the result
     #[arg(long)]
     pub csv: bool,
+    /// End with status 1 where the emulator was disturbed, so that it was not the link that the scenario asks for
+    #[arg(long)]
+    pub strict: bool,
     /// Print only errors
     #[arg(long, short)]
     pub quiet: bool,
 }
 
 /// Where a scenario runs.
-#[derive(Clone, Copy, Debug, ValueEnum)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub enum Ground {
     /// A Debian kernel in virtual time, under QEMU; needs no root and gives the same bytes each time
     Virtual,
+    /// This machine's own kernel in real time, with every link emulated; needs root
+    Live,
 }
 
 /// Which guest.
@@ -124,7 +129,6 @@ fn run_scenario(args: &TestbedRunArgs) -> Result<(), Failure> {
     host_laws::register();
     let plan = show::plan(&args.scenario)?;
     let target = run::target(&args.scenario, args.out.as_deref());
-    let mut ground = ground(&args.guest)?;
     let recorded = [(&args.record, "--record"), (&args.record_router, "--record-router")];
     let asked = recorded.into_iter().find(|(file, _)| file.is_some());
     if let Some((_, option)) = asked.filter(|_| plan.runs.len() > 1) {
@@ -133,11 +137,22 @@ fn run_scenario(args: &TestbedRunArgs) -> Result<(), Failure> {
             plan.runs.len()
         )));
     }
-    ground.recordings = Recordings {
+    let recordings = Recordings {
         sender: args.record.clone(),
         router: args.record_router.clone(),
     };
-    fadelab_lab::prepare(&plan, &target, &mut [&mut ground], &step)?;
+    let mut ground: Box<dyn fadelab_lab::Ground> = match args.ground {
+        Ground::Virtual => {
+            let mut ground = ground(&args.guest)?;
+            ground.recordings = recordings;
+            Box::new(ground)
+        }
+        Ground::Live => Box::new(Live {
+            iperf3: args.guest.iperf3,
+            recordings,
+        }),
+    };
+    fadelab_lab::prepare(&plan, &target, &mut [&mut *ground], &step)?;
     if !args.quiet {
         output::warn(&plan.warnings);
     }
@@ -149,16 +164,28 @@ fn run_scenario(args: &TestbedRunArgs) -> Result<(), Failure> {
         csv: args.csv,
     };
     let done = job
-        .run(&[&ground], None, &Terminal::new(args.quiet))
+        .run(&[&*ground], None, &Terminal::new(args.quiet))
         .map_err(|stop| run::failure(stop, &args.scenario, &job, None))?;
+    output::warn(&done.disturbed);
+    if args.strict && !done.disturbed.is_empty() {
+        return Err(Failure::Failed(format!(
+            "--strict: {}",
+            done.disturbed.join("\n       ")
+        )));
+    }
     if args.quiet {
         return Ok(());
     }
     let (runs, wall_s, virtual_s) = (plan.runs.len(), done.provenance.wall_time_s, done.virtual_s());
     let speed = format!(
-        "{runs} run{} in {}: {virtual_s} virtual s in {wall_s:.1} s",
+        "{runs} run{} in {}: {virtual_s} s{} in {wall_s:.1} s",
         if runs == 1 { "" } else { "s" },
         done.provenance.guest.as_ref().map_or("", |guest| &guest.kernel),
+        if args.ground == Ground::Live {
+            ""
+        } else {
+            " of virtual time"
+        },
     );
     output::print_told(&run::text(&done.summary, &speed, &done.folder))
 }

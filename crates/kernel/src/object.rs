@@ -1,6 +1,7 @@
 //! Objects of BPF programs on their way into the kernel, and what the kernel says of them.
 
-use std::sync::{Mutex, PoisonError};
+use std::cell::RefCell;
+use std::sync::Once;
 
 use libbpf_rs::{ErrorKind, ObjectBuilder, OpenObject, PrintLevel};
 use thiserror::Error;
@@ -59,13 +60,19 @@ impl LoadError {
 /// Most lines of the verifier's log that are passed on.
 const LINES_MAX: usize = 12;
 
-/// What libbpf said while an object was loaded. Its callback is one for the whole process, so loads take turns.
-static SAID: Mutex<String> = Mutex::new(String::new());
-static TURN: Mutex<()> = Mutex::new(());
+thread_local! {
+    /// What libbpf said on this thread while it loaded an object; `None`: it loads none.
+    static SAID: RefCell<Option<String>> = const { RefCell::new(None) };
+}
 
+/// libbpf's callback is one for the whole process; it is called on the thread that loads, so that objects may be loaded
+/// side by side.
 #[expect(clippy::needless_pass_by_value, reason = "the type of libbpf's callback")]
 fn hear(_: PrintLevel, text: String) {
-    SAID.lock().unwrap_or_else(PoisonError::into_inner).push_str(&text);
+    SAID.with_borrow_mut(|said| match said {
+        Some(said) => said.push_str(&text),
+        None => eprint!("{text}"),
+    });
 }
 
 /// Opens an object, lets `prepare` change what is not loaded yet, and loads it.
@@ -76,14 +83,16 @@ pub fn load(
     bytes: &[u8],
     prepare: impl FnOnce(&mut OpenObject) -> Result<(), LoadError>,
 ) -> Result<libbpf_rs::Object, LoadError> {
-    let _turn = TURN.lock().unwrap_or_else(PoisonError::into_inner);
-    SAID.lock().unwrap_or_else(PoisonError::into_inner).clear();
-    let before = libbpf_rs::set_print(Some((PrintLevel::Warn, hear)));
+    static HEARS: Once = Once::new();
+    HEARS.call_once(|| {
+        libbpf_rs::set_print(Some((PrintLevel::Warn, hear)));
+    });
+    SAID.set(Some(String::new()));
     let loaded = open(bytes).and_then(|mut object| {
         prepare(&mut object)?;
         object.load().map_err(|error| explain(&error))
     });
-    libbpf_rs::set_print(before);
+    SAID.set(None);
     loaded
 }
 
@@ -93,7 +102,7 @@ fn open(bytes: &[u8]) -> Result<OpenObject, LoadError> {
 }
 
 fn explain(error: &libbpf_rs::Error) -> LoadError {
-    let said = SAID.lock().unwrap_or_else(PoisonError::into_inner).clone();
+    let said = SAID.with_borrow(Clone::clone).unwrap_or_default();
     match refusal(&said) {
         Some((program, lines)) => LoadError::Refused { program, lines },
         None => LoadError::of("the programs cannot be loaded", error),

@@ -6,6 +6,7 @@ use fadelab_laws::guard::Fault;
 use fadelab_results::Guest;
 use fadelab_run::record::RunRecord;
 use fadelab_scenario::plan::{Plan, PlannedRun};
+use fadelab_testbed::{Error, Place};
 
 use crate::Failure;
 
@@ -31,6 +32,11 @@ pub trait Ground: Sync {
     /// # Errors
     /// See [`NoRecord`].
     fn run(&self, run: &PlannedRun, report: &mut dyn FnMut(u64) -> bool) -> Result<RunRecord, NoRecord>;
+
+    /// Whether its runs disturb each other, so that one is made after the other.
+    fn is_alone(&self) -> bool {
+        false
+    }
 
     /// The guest in which runs run, where it is prepared and they do not run in this process.
     fn guest(&self) -> Option<Guest> {
@@ -70,6 +76,18 @@ pub(crate) fn refusals(plan: &Plan, one: impl Fn(&PlannedRun) -> Option<(String,
         }
     }
     refusals
+}
+
+/// What of a plan has no counterpart in a kernel.
+pub(crate) fn refusals_of_kernel(plan: &Plan, place: &Place) -> Vec<Refusal> {
+    refusals(plan, |run| {
+        let error = fadelab_testbed::check(&run.spec, place).err()?;
+        let key = match &error {
+            Error::NoCounterpart { key, .. } => key.clone(),
+            _ => String::new(),
+        };
+        Some((key, error.to_string()))
+    })
 }
 
 /// Refuses a plan of which a ground refuses some run.

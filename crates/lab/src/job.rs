@@ -33,6 +33,8 @@ pub struct Done {
     pub summary: Summary,
     /// Times, machine and guest.
     pub provenance: Provenance,
+    /// Runs whose emulator was not the link that it was said to be, and why.
+    pub disturbed: Vec<String>,
     /// Folder of the result.
     pub folder: PathBuf,
 }
@@ -73,7 +75,8 @@ impl Job<'_> {
         let (wall, cpu) = (Instant::now(), ProcessTime::now());
         let (mut runs, mut idle_s) = (Vec::new(), 0.0);
         for &ground in grounds {
-            let swept = sweep(ground, self.plan, self.threads, kept, watch)?;
+            let threads = if ground.is_alone() { 1 } else { self.threads };
+            let swept = sweep(ground, self.plan, threads, kept, watch)?;
             idle_s += swept.workers_idle_s;
             runs.extend(swept.runs);
         }
@@ -91,10 +94,12 @@ impl Job<'_> {
             host: Host::read(),
             guest,
         };
-        let experiment = Experiment {
+        let disturbed = disturbed(&runs);
+        let mut experiment = Experiment {
             scenario_path: self.scenario_path.display().to_string(),
             ..experiment(self.plan, runs)
         };
+        experiment.warnings.extend_from_slice(&disturbed);
         let summary = Summary::of(&experiment);
         let folder = fadelab_results::write(self.target, &experiment, &summary, &provenance, self.csv)?;
         if let Some(kept) = kept {
@@ -104,9 +109,22 @@ impl Job<'_> {
             experiment,
             summary,
             provenance,
+            disturbed,
             folder,
         })
     }
+}
+
+/// Each run whose emulator was not punctual, and why.
+fn disturbed(runs: &[Run]) -> Vec<String> {
+    let why = |run: &Run| {
+        let why = run.record.punctuality.as_ref()?.disturbance()?;
+        Some(format!(
+            "{}, seed {} on the {} ground was disturbed: {why}",
+            run.law, run.seed, run.ground
+        ))
+    };
+    runs.iter().filter_map(why).collect()
 }
 
 /// What results keep of a plan, with its runs, without claims.

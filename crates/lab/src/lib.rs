@@ -1,6 +1,6 @@
 //! The laboratory: runs the plans of scenarios where they can run, and answers questions about what came of it.
 //!
-//! A [`Ground`] is a place where scenarios run: [`Simulator`] and [`Virtual`]. A [`Job`] runs a plan on one or several
+//! A [`Ground`] is a place where scenarios run: [`Simulator`], [`Virtual`] and [`Live`]. A [`Job`] runs a plan on one or several
 //! of them, on all cores, takes up runs that were [`Kept`] from an interrupted sweep, and writes one result. What is
 //! asked of results afterwards runs scenarios again: [`explain`] says why a window moved, [`packets`] logs what a host
 //! saw, [`replay`] makes recorded calls of a law again.
@@ -37,6 +37,7 @@ mod failure;
 mod ground;
 mod job;
 mod kept;
+mod live;
 pub mod own_law;
 pub mod packets;
 pub mod parameters;
@@ -52,6 +53,7 @@ pub use failure::Failure;
 pub use ground::{Ground, NoRecord, Refusal, refuse};
 pub use job::{Done, Job, experiment, foreign_preset, prepare};
 pub use kept::Kept;
+pub use live::Live;
 pub use simulator::Simulator;
 pub use sweep::{Stop, Swept, sweep};
 pub use virtual_time::Virtual;

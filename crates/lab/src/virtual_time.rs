@@ -68,14 +68,7 @@ impl Virtual {
 
     /// What of a plan no kernel in virtual time runs, whichever it is.
     pub fn refusals(plan: &Plan) -> Vec<Refusal> {
-        ground::refusals(plan, |run| {
-            let error = fadelab_testbed::check(&run.spec, &Place::Guest).err()?;
-            let key = match &error {
-                Error::NoCounterpart { key, .. } => key.clone(),
-                _ => String::new(),
-            };
-            Some((key, error.to_string()))
-        })
+        ground::refusals_of_kernel(plan, &Place::Guest)
     }
 }
 
@@ -97,11 +90,7 @@ impl Ground for Virtual {
             return Err(NoRecord::Failed("the guest was not prepared".to_owned()));
         };
         let done = fadelab_testbed::run(&run.spec, image, &self.recordings, report);
-        done.map_err(|error| match error {
-            Error::Stopped => NoRecord::Stopped,
-            error if error.is_invalid_input() => NoRecord::Refused(error.to_string()),
-            error => NoRecord::Failed(error.to_string()),
-        })
+        done.map_err(no_record)
     }
 
     fn guest(&self) -> Option<Guest> {
@@ -109,5 +98,14 @@ impl Ground for Virtual {
             kernel: image.package().to_owned(),
             greedy: if image.has_iperf3() { "iperf3" } else { "sockets" },
         })
+    }
+}
+
+/// Why a kernel gave no record.
+pub(crate) fn no_record(error: Error) -> NoRecord {
+    match error {
+        Error::Stopped => NoRecord::Stopped,
+        error if error.is_invalid_input() => NoRecord::Refused(error.to_string()),
+        error => NoRecord::Failed(error.to_string()),
     }
 }

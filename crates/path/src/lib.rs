@@ -12,6 +12,7 @@ pub mod layer;
 pub mod node;
 pub mod packet;
 mod planned;
+pub mod punctuality;
 mod queue;
 mod ring;
 mod router;

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use fadelab_run::record::Punctuality;
+use fadelab_path::punctuality::Punctuality;
 use serde::{Deserialize, Serialize};
 
 use crate::{Experiment, Run, SIM, Spec};

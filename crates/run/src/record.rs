@@ -2,6 +2,7 @@
 
 use fadelab_path::counters::LinkCounters;
 use fadelab_path::histogram::Histogram;
+use fadelab_path::punctuality::Punctuality;
 use serde::{Deserialize, Serialize};
 
 /// Cumulative counters of a flow, and the state of its window at that instant.
@@ -119,22 +120,6 @@ pub struct RunRecord {
     pub events: u64,
     /// How punctual the emulator was, where one carried packets.
     pub punctuality: Option<Punctuality>,
-}
-
-/// How punctual an emulator of links was.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Punctuality {
-    /// Half of the packets left no later than that after they were due.
-    pub late_ns_p50: u64,
-    /// 99 of 100.
-    pub late_ns_p99: u64,
-    /// 999 of 1000.
-    pub late_ns_p999: u64,
-    pub late_ns_max: u64,
-    /// How late it was looked for packets, at worst.
-    pub look_late_ns_max: u64,
-    /// Packets that found no room at a device: no model decided that.
-    pub undecided_drops_pkts: u64,
 }
 
 impl RunRecord {

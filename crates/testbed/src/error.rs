@@ -9,7 +9,7 @@ use thiserror::Error;
 #[derive(Debug, Error)]
 pub enum Error {
     /// The scenario has something that the ground has not.
-    #[error("`{key}` has no counterpart on the virtual ground: {why}")]
+    #[error("`{key}` has no counterpart in a kernel: {why}")]
     NoCounterpart {
         /// The key that asks for it.
         key: String,
@@ -100,6 +100,12 @@ pub enum Error {
          --record-router out"
     )]
     NoRouterToRecord,
+    /// Only root makes network namespaces and loads laws.
+    #[error("the live ground needs root, for network namespaces and laws in the kernel; the virtual one does without")]
+    NoRoot,
+    /// What went wrong in a run on this machine.
+    #[error("on this machine: {0}")]
+    OnMachine(String),
     /// What the guest was asked for went wrong inside.
     #[error("in the guest: {0}")]
     InGuest(String),

@@ -5,7 +5,7 @@
 mod apt;
 pub(crate) mod archive;
 mod modules;
-mod programs;
+pub(crate) mod programs;
 
 use std::fs::{self, File};
 use std::io::{self, Write};

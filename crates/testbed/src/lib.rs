@@ -1,19 +1,21 @@
-//! Scenarios in a Linux kernel, in virtual time.
+//! Scenarios in a Linux kernel: in virtual time in a guest, and in real time on this machine ([`live`]).
 //!
 //! [`Image::prepare`] makes a guest from Debian's packages, [`run`] does with it what the simulator does in
 //! a process: it takes a spec and gives a record. The guest is a machine that QEMU emulates with a clock that
-//! counts instructions, so that its time is virtual and nothing outside disturbs it. Inside, [`guest::main`] builds
-//! the network from namespaces, runs the applications and measures.
+//! counts instructions, so that its time is virtual and nothing outside disturbs it. Inside, [`guest::main`] sets the
+//! stage that this machine has too.
 //!
 //! From the top down: `translate` turns a spec into a [`plan::Plan`] or says what has no counterpart, `image` makes
 //! kernel and archive, `machine` runs the guest, from a snapshot where it can, `given` is what it is given there,
-//! `message` is what the guest says, `guest` is what runs in it.
+//! `message` is what the guest says, `guest` is what runs in it. `stage` builds the network from namespaces, runs the
+//! applications and measures, in a guest and on this machine.
 
 mod error;
 mod given;
 pub mod guest;
 pub mod host_laws;
 pub mod image;
+pub mod live;
 mod machine;
 mod message;
 mod objects;
@@ -59,29 +61,35 @@ pub fn run(
     mut report: impl FnMut(u64) -> bool,
 ) -> Result<RunRecord, Error> {
     let mut draft = translate::draft(spec, &Place::Guest)?;
-    if recordings.sender.is_some() {
-        record_sender(&mut draft, image)?;
-    }
-    if recordings.router.is_some() {
-        record_router(&mut draft, image)?;
-    }
+    recorded(&mut draft, recordings, image.package())?;
     let objects = objects::compiled(&draft, image.version())?;
     let mut plan = draft.plan;
     plan.iperf3 = image.has_iperf3();
     machine::run(&plan, objects, image, recordings, &mut report)
 }
 
-fn record_sender(draft: &mut translate::Draft<'_>, image: &Image) -> Result<(), Error> {
+/// Has laws of a draft recorded; `kernel` is told in front of the recording.
+fn recorded(draft: &mut translate::Draft<'_>, recordings: &Recordings, kernel: &str) -> Result<(), Error> {
+    if recordings.sender.is_some() {
+        record_sender(draft, kernel)?;
+    }
+    if recordings.router.is_some() {
+        record_router(draft, kernel)?;
+    }
+    Ok(())
+}
+
+fn record_sender(draft: &mut translate::Draft<'_>, kernel: &str) -> Result<(), Error> {
     let count = draft.plan.senders.len();
     let ([planned], [(law, params)]) = (draft.plan.senders.as_mut_slice(), draft.senders.as_slice()) else {
         return Err(Error::NothingToRecord { count });
     };
-    planned.calls = Some(RecordedHead::new(law, params, image.package().to_owned()));
+    planned.calls = Some(RecordedHead::new(law, params, kernel.to_owned()));
     Ok(())
 }
 
 /// Other links that have the same law keep the program that records nothing.
-fn record_router(draft: &mut translate::Draft<'_>, image: &Image) -> Result<(), Error> {
+fn record_router(draft: &mut translate::Draft<'_>, kernel: &str) -> Result<(), Error> {
     let ways = draft.plan.cables.iter_mut().flat_map(|cable| &mut cable.ways).flatten();
     let with_law = ways.filter(|way| matches!(way.queue.discipline, Discipline::Law { .. }));
     let first = with_law.min_by_key(|way| way.link).ok_or(Error::NoRouterToRecord)?;
@@ -97,7 +105,7 @@ fn record_router(draft: &mut translate::Draft<'_>, image: &Image) -> Result<(), 
         (router.law, &router.params),
         (router.capacity, &router.capacity_params),
         &format!("link {}", first.link),
-        image.package().to_owned(),
+        kernel.to_owned(),
     );
     *calls = Some(Box::new(head));
     RECORDED_ROUTER.clone_into(object);

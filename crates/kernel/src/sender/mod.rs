@@ -49,10 +49,16 @@ impl Sender {
     /// When the kernel refuses the programs, knows a congestion control of that name already, or a device or the cgroup
     /// is not there.
     pub fn load(object: &[u8], cgroup: &Path, devices: &[Device]) -> Result<Self, LoadError> {
-        // Of two that are loaded at the same time the second finds what the first shares.
-        let turn = Turn::take().map_err(|error| LoadError::system(turn::FOLDER, &error))?;
         let for_everybody = set::is_for_everybody(object);
-        let object = load(object, |object| prepare(object, Version::running()))?;
+        // Of two that are loaded at the same time the second finds what the first shares. Where something is shared
+        // already nobody need wait while the kernel checks the programs.
+        let mut turn = Some(Turn::take().map_err(|error| LoadError::system(turn::FOLDER, &error))?);
+        let object = load(object, |object| {
+            if prepare(object, Version::running())? {
+                turn = None;
+            }
+            Ok(())
+        })?;
         drop(turn);
         let mut loaded = Self {
             links: Vec::new(),
@@ -205,30 +211,36 @@ impl Drop for Sender {
 const OWNERS: &str = "fade_owners";
 
 /// Gives the object the map of the laws that are loaded already, if there are any: it lives as long as one of them.
-fn share_owners(object: &mut OpenObject) -> Result<(), LoadError> {
+/// Returns whether all that is to be shared is.
+fn share_owners(object: &mut OpenObject) -> Result<bool, LoadError> {
     let of = |error: &libbpf_rs::Error| LoadError::of("what loaded laws share", error);
+    let mut all = true;
     for mut map in object.maps_mut().filter(|map| map.name() == OWNERS) {
         let is_it = |info: &MapInfo| info.name == *OWNERS && info.value_size == map.value_size();
+        let mut is_shared = false;
         for info in MapInfoIter::default().filter(is_it) {
             // One that has just gone is none.
             if let Ok(shared) = MapHandle::from_map_id(info.id) {
                 map.reuse_fd(shared.as_fd()).map_err(|error| of(&error))?;
+                is_shared = true;
                 break;
             }
         }
+        all &= is_shared;
     }
-    Ok(())
+    Ok(all)
 }
 
-fn prepare(object: &mut OpenObject, version: Option<Version>) -> Result<(), LoadError> {
-    share_owners(object)?;
+/// Makes an object ready to be loaded. Returns whether it waits for nothing that others may be about to share.
+fn prepare(object: &mut OpenObject, version: Option<Version>) -> Result<bool, LoadError> {
+    let is_shared = share_owners(object)?;
     if version.is_some_and(|version| version >= Version::LINKS) {
-        return Ok(());
+        return Ok(is_shared);
     }
     for mut map in object.maps_mut().filter(|map| map.map_type() == MapType::StructOps) {
         let flags = map.map_flags() & !F_LINK;
         map.set_map_flags(flags)
             .map_err(|error| LoadError::of("the congestion control", &error))?;
     }
-    Ok(())
+    Ok(is_shared)
 }

@@ -7,8 +7,9 @@ use std::thread::JoinHandle;
 
 use fadelab_emu::{Clock, Emulator, Lane, Priority, Tun, Way};
 use fadelab_path::counters::LinkCounters;
+use fadelab_path::punctuality::Punctuality;
 use fadelab_phy::channel::PacketKind;
-use fadelab_run::record::{Punctuality, Watched};
+use fadelab_run::record::Watched;
 use nix::sys::eventfd::{EfdFlags, EventFd};
 
 use super::build::SIDES;

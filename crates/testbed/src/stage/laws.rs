@@ -1,8 +1,9 @@
 //! Laws of fadelab's in the kernel: congestion controls of hosts, programs at the queues of routers.
 
-use std::path::Path;
+use std::path::PathBuf;
 
 use fadelab_kernel::Recorder;
+use fadelab_kernel::cgroup::cgroup_root;
 use fadelab_kernel::device::Device;
 use fadelab_kernel::router::{Options, Router};
 use fadelab_kernel::sender::Sender;
@@ -13,9 +14,6 @@ use super::spaces::Spaces;
 use super::{Host, Outcome, Recorded, failed};
 use crate::plan::{Discipline, Limit, Memory, Plan, Way};
 
-/// Every process is in it.
-const CGROUP: &str = "/sys/fs/cgroup";
-
 fn device(plan: &Plan, spaces: &Spaces, node: usize, cable: usize) -> Device {
     Device {
         name: format!("{}{cable}", side_of(&plan.cables[cable], node)),
@@ -25,6 +23,8 @@ fn device(plan: &Plan, spaces: &Spaces, node: usize, cable: usize) -> Device {
 
 /// Loads the senders' laws. They stay as long as what is given back.
 pub fn senders(plan: &Plan, spaces: &Spaces, host: &dyn Host) -> Outcome<Vec<Sender>> {
+    // Every process is in it.
+    let cgroup = cgroup_root().unwrap_or_else(|| PathBuf::from("/"));
     let load = |object: &crate::plan::SenderObject| {
         let bytes = host.object(&object.object)?;
         let devices: Vec<Device> = object
@@ -32,7 +32,7 @@ pub fn senders(plan: &Plan, spaces: &Spaces, host: &dyn Host) -> Outcome<Vec<Sen
             .iter()
             .map(|&(node, cable)| device(plan, spaces, node, cable))
             .collect();
-        Sender::load(&bytes, Path::new(CGROUP), &devices).map_err(failed(&object.name))
+        Sender::load(&bytes, &cgroup, &devices).map_err(failed(&object.name))
     };
     plan.senders.iter().map(load).collect()
 }

@@ -134,6 +134,24 @@ fn complain(known: &mut Option<String>, new: String, is_missing: bool) {
 }
 
 impl KeptLaw {
+    /// Loads it, unless it is loaded or waits. At the start what cannot be is an error, unless it may come.
+    fn fill(&mut self, at_start: bool) -> Result<(), Failure> {
+        if self.entry.is_some() || self.waits() {
+            return Ok(());
+        }
+        let Err(error) = self.load() else { return Ok(()) };
+        let is_missing = self.misses_device();
+        if at_start && !is_missing {
+            return Err(error);
+        }
+        complain(
+            &mut self.complaint,
+            format!("law {}: {error}", self.law.law),
+            is_missing,
+        );
+        Ok(())
+    }
+
     fn load(&mut self) -> Result<(), Failure> {
         let loading = load::loading(&self.law.args())?;
         self.entry = Some(loading.kept().keep().map_err(load::refused)?);
@@ -166,6 +184,21 @@ impl KeptLaw {
 }
 
 impl KeptRouter {
+    /// As that of a law.
+    fn fill(&mut self, at_start: bool) -> Result<(), Failure> {
+        if self.router.is_some() || self.waits() {
+            return Ok(());
+        }
+        let Err(error) = self.begin() else { return Ok(()) };
+        let is_missing = self.misses_device();
+        if at_start && !is_missing {
+            return Err(error);
+        }
+        let complaint = format!("{}: {error}", self.place());
+        complain(&mut self.complaint, complaint, is_missing);
+        Ok(())
+    }
+
     fn begin(&mut self) -> Result<(), Failure> {
         let (router, _) = router::begin(&self.routed.args())?;
         let remarks = router::remarks(&self.routed.args(), &router);
@@ -223,31 +256,17 @@ impl Service {
         self.fill(at_start)
     }
 
-    /// Does what is not done yet.
+    /// Does what is not done yet. Nearly all of the time the kernel checks programs, on the processor of whoever loads
+    /// them: routers therefore begin beside the laws. Laws come one after the other, since they share a map of which the
+    /// first one makes the only copy.
     fn fill(&mut self, at_start: bool) -> Result<(), Failure> {
-        for law in self.laws.iter_mut().filter(|law| law.entry.is_none() && !law.waits()) {
-            if let Err(error) = law.load() {
-                let is_missing = law.misses_device();
-                if at_start && !is_missing {
-                    return Err(error);
-                }
-                complain(&mut law.complaint, format!("law {}: {error}", law.law.law), is_missing);
-            }
-        }
-        for kept in self
-            .routers
-            .iter_mut()
-            .filter(|kept| kept.router.is_none() && !kept.waits())
-        {
-            if let Err(error) = kept.begin() {
-                let is_missing = kept.misses_device();
-                if at_start && !is_missing {
-                    return Err(error);
-                }
-                let complaint = format!("{}: {error}", kept.place());
-                complain(&mut kept.complaint, complaint, is_missing);
-            }
-        }
+        let Self { laws, routers, .. } = self;
+        let (of_laws, of_routers) = std::thread::scope(|scope| {
+            let of_laws = scope.spawn(|| laws.iter_mut().try_for_each(|law| law.fill(at_start)));
+            let of_routers = routers.iter_mut().try_for_each(|kept| kept.fill(at_start));
+            (of_laws.join().expect("loading a law does not panic"), of_routers)
+        });
+        of_laws.and(of_routers)?;
         if self.routers.iter().all(|kept| kept.router.is_some()) {
             self.closed.clear();
         }

@@ -1,0 +1,55 @@
+//! This machine, in real time, as a ground.
+
+use fadelab_results::Guest;
+use fadelab_run::record::RunRecord;
+use fadelab_scenario::plan::{Plan, PlannedRun};
+use fadelab_testbed::{Place, Recordings, live};
+
+use crate::Failure;
+use crate::ground::{self, Ground, NoRecord, Refusal};
+use crate::virtual_time::no_record;
+
+/// This machine's own kernel in real time, with every link emulated; needs root.
+#[derive(Debug, Default)]
+pub struct Live {
+    /// Whether iperf3 carries the flows that always have data, in place of fadelab's own sockets.
+    pub iperf3: bool,
+    /// Files for what laws do; only a plan of one run can be recorded.
+    pub recordings: Recordings,
+}
+
+impl Live {
+    /// What of a plan no run in real time runs.
+    pub fn refusals(plan: &Plan) -> Vec<Refusal> {
+        ground::refusals_of_kernel(plan, &Place::Live { run: String::new() })
+    }
+}
+
+impl Ground for Live {
+    fn name(&self) -> &'static str {
+        live::LIVE
+    }
+
+    fn check(&self, plan: &Plan) -> Vec<Refusal> {
+        Self::refusals(plan)
+    }
+
+    fn prepare(&mut self, _tell: &dyn Fn(&str)) -> Result<(), Failure> {
+        live::check_machine(self.iperf3).map_err(Failure::failed)
+    }
+
+    fn run(&self, run: &PlannedRun, report: &mut dyn FnMut(u64) -> bool) -> Result<RunRecord, NoRecord> {
+        live::run(&run.spec, self.iperf3, &self.recordings, report).map_err(no_record)
+    }
+
+    fn guest(&self) -> Option<Guest> {
+        Some(Guest {
+            kernel: live::kernel(),
+            greedy: if self.iperf3 { "iperf3" } else { "sockets" },
+        })
+    }
+
+    fn is_alone(&self) -> bool {
+        true
+    }
+}
