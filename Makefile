@@ -13,11 +13,11 @@ WEB := $(if $(wildcard web/package-lock.json),web/node_modules/.package-lock.jso
 # Drives the browser in the tests of the page; nobody needs it to build.
 WEB_TEST := web/test/node_modules/.package-lock.json
 
-.PHONY: help demo build test lint bless validate prove bench ledgers determinism scenarios soak newest fuzz \
-	mutants fmt install deb clean setup-demo setup-test setup-fuzz setup-validate setup-prove setup-bench
+.PHONY: help demo demo-kernel build test lint bless validate prove bench ledgers determinism scenarios soak newest fuzz \
+	mutants fmt install deb clean setup-demo setup-kernel setup-test setup-fuzz setup-validate setup-prove setup-bench
 
 help: ## This list
-	@list() { sed -n "s/^\([a-z]*\):.*$$1 \(.*\)/make \1|\2/p" Makefile | \
+	@list() { sed -n "s/^\([a-z-]*\):.*$$1 \(.*\)/make \1|\2/p" Makefile | \
 		while IFS='|' read -r name text; do printf '  %-18s%s\n' "$$name" "$$text"; done; }; \
 	list '##'; \
 	printf '\nLong lanes, and what each takes on two cores once built; .ci/run takes all or a part of each:\n'; \
@@ -25,6 +25,10 @@ help: ## This list
 
 demo: build ## Build, then run the main job: satellite, satellite with fading, a cellular trace
 	@for name in $(DEMO); do $(FADELAB) run scenarios/$$name.toml; done
+
+demo-kernel: setup-kernel build ## VCP, XCP and Linux's CUBIC in this machine's kernel over a fading link, in real time; as root
+	@$(FADELAB) testbed run wireless --ground live --seeds 1 --set run.duration='"25 s"' \
+		--set flow.law='["vcp", "xcp", "linux:cubic"]'
 
 build: setup-demo $(WEB) ## Build the command `fadelab`, optimised
 	@cargo build --release --locked -p fadelab
@@ -90,7 +94,7 @@ clean: ## Remove what was built, not what was measured
 	@cargo clean
 	@rm -rf web/node_modules web/test/node_modules
 
-setup-demo setup-test setup-fuzz setup-validate setup-prove setup-bench: setup-%:
+setup-demo setup-kernel setup-test setup-fuzz setup-validate setup-prove setup-bench: setup-%:
 	@tools/setup $*
 
 %/node_modules/.package-lock.json: %/package-lock.json %/package.json | setup-demo

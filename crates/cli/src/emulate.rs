@@ -8,12 +8,12 @@ use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 
 use clap::Args;
-use fadelab_emu::Error;
-use fadelab_emu::record::{Head, Recorder};
+use fadelab_emu::record::Recorder;
 use fadelab_emu::shell::{self, Plan, Shell};
 use fadelab_emu::unprivileged;
+use fadelab_emu::{Error, LaneSpec};
 use fadelab_lab::Failure;
-use fadelab_lab::emulated::{Way, run_law};
+use fadelab_lab::emulated::{of_keys, of_plan, run_law};
 use fadelab_scenario::Options;
 
 use crate::output;
@@ -116,7 +116,7 @@ pub fn emulate(args: &EmulateArgs) -> Result<u8, Failure> {
     })?;
     let recorder = args.record.as_ref().map(|file| recorder(file, &ways)).transpose()?;
     let plan = Plan {
-        lanes: [ways[0].lane()?, ways[1].lane()?],
+        lanes: [ways[0].lane(), ways[1].lane()],
         mtu_bytes: args.mtu.into(),
         place,
         recorder,
@@ -172,7 +172,7 @@ pub fn emulate(args: &EmulateArgs) -> Result<u8, Failure> {
 }
 
 /// From the command, and to it.
-fn ways(args: &EmulateArgs) -> Result<[Way; 2], Failure> {
+fn ways(args: &EmulateArgs) -> Result<[LaneSpec; 2], Failure> {
     if let Some(file) = &args.scenario {
         return of_scenario(args, file);
     }
@@ -183,13 +183,12 @@ fn ways(args: &EmulateArgs) -> Result<[Way; 2], Failure> {
             .iter()
             .filter(|set| args.law.is_none() || !law::is_of_law(set));
         let sets: Vec<String> = common.iter().chain(of_link).chain(own).cloned().collect();
-        Way::of_keys(name, &sets, args.seed, args.mtu)
+        of_keys(name, &sets, args.seed, args.mtu)
     };
     Ok([way(UP, &args.up)?, way(DOWN, &args.down)?])
 }
 
-fn of_scenario(args: &EmulateArgs, file: &Path) -> Result<[Way; 2], Failure> {
-    let folder = file.parent().unwrap_or(Path::new(""));
+fn of_scenario(args: &EmulateArgs, file: &Path) -> Result<[LaneSpec; 2], Failure> {
     let plan = |own: &[String]| {
         let seed = format!("run.seeds={}", args.seed);
         let options = Options {
@@ -198,12 +197,10 @@ fn of_scenario(args: &EmulateArgs, file: &Path) -> Result<[Way; 2], Failure> {
         };
         fadelab_scenario::load(file, &options)
     };
-    let mut forward = Way::of_plan(UP, &plan(&args.up)?, folder, args.link.as_deref(), args.mtu)?;
-    let back = format!("{}.back", forward.link);
-    let mut back = Way::of_plan(DOWN, &plan(&args.down)?, folder, Some(&back), args.mtu)?;
-    // Its random streams are those of the simulated link then.
-    forward.name.clone_from(&forward.link);
-    back.name.clone_from(&back.link);
+    // Under their own names, so that random streams are those of the simulated links.
+    let forward = of_plan(&plan(&args.up)?, args.link.as_deref(), args.mtu)?;
+    let back = format!("{}.back", forward.link.name);
+    let back = of_plan(&plan(&args.down)?, Some(&back), args.mtu)?;
     Ok([forward, back])
 }
 
@@ -253,13 +250,7 @@ fn pair<'a>(option: &str, given: &'a str, allowed: &str) -> Result<(&'a str, &'a
         .ok_or_else(|| Failure::Invalid(format!("--{option} {given}: allowed are {allowed}")))
 }
 
-fn recorder(file: &Path, ways: &[Way]) -> Result<Recorder, Failure> {
-    let head = Head {
-        ways: ways
-            .iter()
-            .map(|way| serde_json::to_value(way).expect("a way is JSON"))
-            .collect(),
-        version: env!("CARGO_PKG_VERSION").to_owned(),
-    };
-    Recorder::new(file, &head).map_err(|error| Failure::Failed(format!("cannot write {}: {error}", file.display())))
+fn recorder(file: &Path, ways: &[LaneSpec]) -> Result<Recorder, Failure> {
+    Recorder::of_lanes(file, ways, env!("CARGO_PKG_VERSION"))
+        .map_err(|error| Failure::Failed(format!("cannot write {}: {error}", file.display())))
 }

@@ -4,7 +4,7 @@ use std::num::NonZeroUsize;
 use std::path::PathBuf;
 
 use clap::{Args, Subcommand, ValueEnum};
-use fadelab_lab::{Failure, Job, Live, Virtual};
+use fadelab_lab::{Failure, Job, Live, Punctuality, Virtual};
 use fadelab_testbed::{Recordings, host_laws};
 
 use crate::args::{ScenarioArgs, threads};
@@ -45,6 +45,9 @@ pub struct TestbedRunArgs {
     /// The same of the router's law of the first link that has one: what it makes of each packet, and its timers
     #[arg(long, value_name = "FILE")]
     pub record_router: Option<PathBuf>,
+    /// On the live ground: write what comes to links and what becomes of it, for fadelab replay
+    #[arg(long, value_name = "FILE")]
+    pub record_links: Option<PathBuf>,
     /// Write the tables as CSV too, into the folder csv of the result
     #[arg(long)]
     pub csv: bool,
@@ -120,6 +123,17 @@ pub fn step(what: &str) {
     output::tell(format!("{what} ..."));
 }
 
+/// How late packets left emulated links.
+fn late(punctuality: &Punctuality) -> String {
+    let us = |ns: u64| ns as f64 / 1e3;
+    format!(
+        "\npackets left links {:.0} us late (median), {:.0} us (99 of 100), {:.0} us (at most)",
+        us(punctuality.late_ns_p50),
+        us(punctuality.late_ns_p99),
+        us(punctuality.late_ns_max)
+    )
+}
+
 /// Runs a scenario and writes its result.
 ///
 /// # Errors
@@ -129,7 +143,18 @@ fn run_scenario(args: &TestbedRunArgs) -> Result<(), Failure> {
     host_laws::register();
     let plan = show::plan(&args.scenario)?;
     let target = run::target(&args.scenario, args.out.as_deref());
-    let recorded = [(&args.record, "--record"), (&args.record_router, "--record-router")];
+    if args.record_links.is_some() && args.ground == Ground::Virtual {
+        return Err(Failure::Invalid(
+            "--record-links: links are recorded in real time, with --ground live; in virtual time the same run gives \
+             the same bytes"
+                .to_owned(),
+        ));
+    }
+    let recorded = [
+        (&args.record, "--record"),
+        (&args.record_router, "--record-router"),
+        (&args.record_links, "--record-links"),
+    ];
     let asked = recorded.into_iter().find(|(file, _)| file.is_some());
     if let Some((_, option)) = asked.filter(|_| plan.runs.len() > 1) {
         return Err(Failure::Invalid(format!(
@@ -140,6 +165,7 @@ fn run_scenario(args: &TestbedRunArgs) -> Result<(), Failure> {
     let recordings = Recordings {
         sender: args.record.clone(),
         router: args.record_router.clone(),
+        links: args.record_links.clone(),
     };
     let mut ground: Box<dyn fadelab_lab::Ground> = match args.ground {
         Ground::Virtual => {
@@ -177,7 +203,7 @@ fn run_scenario(args: &TestbedRunArgs) -> Result<(), Failure> {
         return Ok(());
     }
     let (runs, wall_s, virtual_s) = (plan.runs.len(), done.provenance.wall_time_s, done.virtual_s());
-    let speed = format!(
+    let mut speed = format!(
         "{runs} run{} in {}: {virtual_s} s{} in {wall_s:.1} s",
         if runs == 1 { "" } else { "s" },
         done.provenance.guest.as_ref().map_or("", |guest| &guest.kernel),
@@ -187,5 +213,8 @@ fn run_scenario(args: &TestbedRunArgs) -> Result<(), Failure> {
             " of virtual time"
         },
     );
+    if let Some(punctuality) = done.punctuality() {
+        speed.push_str(&late(&punctuality));
+    }
     output::print_told(&run::text(&done.summary, &speed, &done.folder))
 }

@@ -1,6 +1,8 @@
 //! `fadelab testbed`: what a guest measures, that it does so twice alike, what is refused, what faults leave behind.
 
 mod common;
+#[path = "testbed/emulated.rs"]
+mod emulated;
 #[path = "testbed/memory.rs"]
 mod memory;
 #[path = "testbed/snapshot.rs"]
@@ -104,10 +106,15 @@ fn iperf3_sends_under_a_law_and_gives_the_same_bytes_twice() {
 
 /// Runs the scenario twice and demands the same bytes; `None` where no guest runs here.
 fn twice(more: &[&str]) -> Option<Scratch> {
-    if !possible("6.1") {
+    twice_of(SCENARIO, "6.1", more)
+}
+
+/// The same of any scenario, where `more` chooses the kernel.
+fn twice_of(text: &str, kernel: &str, more: &[&str]) -> Option<Scratch> {
+    if !possible(kernel) {
         return None;
     }
-    let scratch = scenario(SCENARIO);
+    let scratch = scenario(text);
     std::thread::scope(|scope| {
         for out in ["one", "two"] {
             let scratch = &scratch;
@@ -287,12 +294,11 @@ fn what_has_no_counterpart_is_refused_by_its_key() {
             "topology.bottleneck.rate",
             "80 Mbit/s",
         ),
-        ("flow.law=reno+codel", "flow.count=1", "flow.law", "router law codel"),
         (
-            "flow.law=reno+fq_codel",
-            "flow.count=1",
-            "router.queues",
-            "linux:fq_codel",
+            "flow.law=linux:reno+linux:codel",
+            "channel={model='random', loss_data=0.0, loss_ack=0.0, code={data=0.9, ack=0.5}}",
+            "channel.code",
+            "behind a queue of Linux's own",
         ),
         ("flow.law=reno", "transport.packet=120 B", "transport.packet", "88 B"),
         (

@@ -39,6 +39,35 @@ pub struct Left<'a> {
     pub bytes: &'a [u8],
 }
 
+/// From what a lane is made: whoever has it can make the same one again.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub struct LaneSpec {
+    pub link: LinkSpec,
+    /// Of its random streams, which the link's name tells apart.
+    pub seed: u64,
+    /// IP bytes of a full packet, with which laws scale.
+    pub packet_bytes: u16,
+    /// What is known of packets before they come: their kinds and sizes. `None`: nothing.
+    pub sizes: Option<Vec<(PacketKind, u16)>>,
+}
+
+impl LaneSpec {
+    /// A lane in which nothing has arrived yet. What its channel has to know of packets is computed here, so that none
+    /// waits for it: for all sizes, which takes some seconds at most and may make them coarser, unless they are known.
+    pub fn lane(&self) -> Lane {
+        let mut node = Node::new(&self.link, self.seed, self.packet_bytes.into());
+        match &self.sizes {
+            None => node.prepare_all(self.packet_bytes),
+            Some(sizes) => {
+                for &(kind, ip_bytes) in sizes {
+                    node.prepare(kind, ip_bytes);
+                }
+            }
+        }
+        Lane::of_node(node, &self.link)
+    }
+}
+
 /// See the module's documentation.
 #[derive(Debug)]
 pub struct Lane {
@@ -52,23 +81,6 @@ pub struct Lane {
 }
 
 impl Lane {
-    /// A lane over a link. `packet_bytes` is the IP size of a full packet, with which laws scale. What its channel has
-    /// to know of packets is computed here, which takes some seconds at most, so that none waits for it.
-    pub fn new(spec: &LinkSpec, seed: u64, packet_bytes: u16) -> Self {
-        let mut node = Node::new(spec, seed, packet_bytes.into());
-        node.prepare_all(packet_bytes);
-        Self::of_node(node, spec)
-    }
-
-    /// The same for those who know which packets will come: only these are computed ahead.
-    pub fn for_sizes(spec: &LinkSpec, seed: u64, packet_bytes: u16, sizes: &[(PacketKind, u16)]) -> Self {
-        let mut node = Node::new(spec, seed, packet_bytes.into());
-        for &(kind, ip_bytes) in sizes {
-            node.prepare(kind, ip_bytes);
-        }
-        Self::of_node(node, spec)
-    }
-
     fn of_node(node: Node, spec: &LinkSpec) -> Self {
         Self {
             sees_departures: node.sees_departures(),

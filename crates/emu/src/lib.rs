@@ -22,6 +22,6 @@ mod waiting;
 
 pub use clock::{Clock, Quantiles};
 pub use emulator::{Emulator, Error, Tally, Way};
-pub use lane::{Fate, Lane, Left};
+pub use lane::{Fate, Lane, LaneSpec, Left};
 pub use priority::Priority;
 pub use tun::Tun;

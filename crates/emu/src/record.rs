@@ -14,7 +14,7 @@ use std::thread::JoinHandle;
 use serde::{Deserialize, Serialize};
 use twox_hash::{XxHash3_64, XxHash3_128};
 
-use crate::lane::{Fate, Left};
+use crate::lane::{Fate, LaneSpec, Left};
 
 /// First line of a recording.
 pub const MAGIC: &str = "fadelab link recording 1\n";
@@ -122,6 +122,22 @@ impl Recorder {
         recorder.put(head.as_bytes());
         recorder.put(b"\n");
         Ok(recorder)
+    }
+
+    /// Begins a recording of lanes, from which [`crate::replay`] makes the same ones again.
+    ///
+    /// # Errors
+    /// The file cannot be made.
+    ///
+    /// # Panics
+    /// Never: what lanes are made from can be written.
+    pub fn of_lanes(path: &Path, lanes: &[LaneSpec], version: &str) -> io::Result<Self> {
+        let value = |lane| serde_json::to_value(lane).expect("a lane has nothing that JSON has not");
+        let head = Head {
+            ways: lanes.iter().map(value).collect(),
+            version: version.to_owned(),
+        };
+        Self::new(path, &head)
     }
 
     /// A packet came to a way.

@@ -22,7 +22,7 @@ fn whoever_drives_a_lane_gets_the_same_from_it() {
                 last_ns = now_ns;
                 looks
             };
-            let mut lanes = [(); 2].map(|()| Lane::new(&spec, 5, PACKET_BYTES));
+            let mut lanes = [(); 2].map(|()| common::lane(&spec, 5, PACKET_BYTES));
             let driven = out(&mut lanes[0], &arrivals, often);
             let left_alone = out(&mut lanes[1], &arrivals, |_| Vec::new());
             assert_eq!(driven, left_alone, "{law}");
@@ -43,7 +43,7 @@ fn whoever_drives_a_lane_gets_the_same_from_it() {
 fn a_packet_takes_its_time_on_the_air_and_the_delay() {
     // Goal: on an idle link of 10 Mbit/s and 20 ms a packet of 1250 bytes is there after 21 ms, the next one, which
     // comes with it, a millisecond later.
-    let mut lane = Lane::new(&link("droptail"), 1, PACKET_BYTES);
+    let mut lane = common::lane(&link("droptail"), 1, PACKET_BYTES);
     let packet = common::datagram(1250 - 28);
     let left = out(&mut lane, &[(5 * MS, packet.clone()), (5 * MS, packet)], |_| Vec::new());
     let due: Vec<u64> = left.iter().map(|Departed { due_ns, .. }| *due_ns).collect();

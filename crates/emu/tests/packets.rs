@@ -12,7 +12,7 @@ use fadelab_phy::random::Stream;
 
 /// Puts packets through a link that is twice as fast as it can carry, and gives what arrived.
 fn through(law: &str, packets: impl Iterator<Item = Vec<u8>>) -> Vec<Vec<u8>> {
-    let mut lane = Lane::new(&link(law), 1, PACKET_BYTES);
+    let mut lane = common::lane(&link(law), 1, PACKET_BYTES);
     let mut arrived = Vec::new();
     let mut sink = |left: &Left<'_>| {
         if left.fate == Fate::Delivered {

@@ -13,7 +13,7 @@ use fadelab_path::spec::LinkSpec;
 use fadelab_phy::random::Stream;
 
 fn lanes(spec: &LinkSpec) -> [Lane; 2] {
-    [5, 6].map(|seed| Lane::new(spec, seed, PACKET_BYTES))
+    [5, 6].map(|seed| common::lane(spec, seed, PACKET_BYTES))
 }
 
 /// Both lanes under arrivals of chance, recorded as an emulator does, which serves them now and then.
@@ -63,7 +63,7 @@ fn a_recording_comes_to_the_same() {
     assert_eq!(same.arrived_pkts, 4500);
     assert!(same.same_pkts.iter().all(|pkts| *pkts > 20), "{same:?}");
     let recording = Recording::open(&bytes[..]).expect("a recording");
-    let mut others = [7, 8].map(|seed| Lane::new(&fading("vcp"), seed, PACKET_BYTES));
+    let mut others = [7, 8].map(|seed| common::lane(&fading("vcp"), seed, PACKET_BYTES));
     let other = recording.again(&mut others).expect("no invariant breaks");
     assert!(other.different_pkts > 10 && !other.agrees(), "{other:?}");
 }

@@ -1,11 +1,9 @@
 //! Links that are emulated in real time: each way of one is a link of a scenario.
 
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
-use fadelab_emu::Lane;
-use fadelab_path::spec::LinkSpec;
+use fadelab_emu::LaneSpec;
 use fadelab_scenario::{Options, plan::Plan};
-use serde::{Deserialize, Serialize};
 
 use crate::Failure;
 
@@ -37,127 +35,79 @@ const BUFFER_KEY: &str = "topology.bottleneck.buffer";
 /// Full packets for which a link without a buffer of its own has room.
 pub const BUFFER_PKTS_MIN: u32 = 100;
 
-/// One way of an emulated link: a link of a scenario, under a name of its own.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Way {
-    /// It names the way's random streams.
-    pub name: String,
-    /// The scenario with everything filled in.
-    pub scenario: String,
-    /// From where its paths lead.
-    pub folder: PathBuf,
-    /// The link in it.
-    pub link: String,
-    /// Of every random stream.
-    pub seed: u64,
-    /// Of a full packet.
-    pub packet_bytes: u16,
+/// A way of keys alone, each `key=value`, later ones before earlier ones. A link so short that a bandwidth-delay product
+/// holds hardly a packet has room for [`BUFFER_PKTS_MIN`] unless a key says otherwise.
+///
+/// # Errors
+/// Keys that make no link.
+pub fn of_keys(name: &str, sets: &[String], seed: u64, packet_bytes: u16) -> Result<LaneSpec, Failure> {
+    let [short, long] = LINK_KEYS;
+    let spelt = |set: &String| {
+        let rest = set.strip_prefix(short);
+        rest.map_or_else(|| set.clone(), |rest| format!("{long}{rest}"))
+    };
+    let own = [
+        format!("transport.packet={packet_bytes} B"),
+        format!("run.seeds={seed}"),
+    ];
+    let mut sets: Vec<String> = own.into_iter().chain(sets.iter().map(spelt)).collect();
+    let is_given = sets.iter().any(|set| set.starts_with(BUFFER_KEY));
+    let way = of_sets(name, &sets, packet_bytes)?;
+    // A bandwidth-delay product is counted in packets.
+    let has_room = way.link.buffer.packets >= Some(BUFFER_PKTS_MIN);
+    if is_given || has_room {
+        return Ok(way);
+    }
+    sets.push(format!("{BUFFER_KEY}={BUFFER_PKTS_MIN} pkt"));
+    of_sets(name, &sets, packet_bytes)
 }
 
-impl Way {
-    /// A way of keys alone, each `key=value`, later ones before earlier ones. A link so short that a bandwidth-delay
-    /// product holds hardly a packet has room for [`BUFFER_PKTS_MIN`] unless a key says otherwise.
-    ///
-    /// # Errors
-    /// Keys that make no link.
-    pub fn of_keys(name: &str, sets: &[String], seed: u64, packet_bytes: u16) -> Result<Self, Failure> {
-        let [short, long] = LINK_KEYS;
-        let spelt = |set: &String| {
-            let rest = set.strip_prefix(short);
-            rest.map_or_else(|| set.clone(), |rest| format!("{long}{rest}"))
-        };
-        let own = [
-            format!("transport.packet={packet_bytes} B"),
-            format!("run.seeds={seed}"),
-        ];
-        let mut sets: Vec<String> = own.into_iter().chain(sets.iter().map(spelt)).collect();
-        let is_given = sets.iter().any(|set| set.starts_with(BUFFER_KEY));
-        let way = Self::of_sets(name, &sets, packet_bytes)?;
-        // A bandwidth-delay product is counted in packets.
-        let has_room = way.spec()?.buffer.packets >= Some(BUFFER_PKTS_MIN);
-        if is_given || has_room {
-            return Ok(way);
-        }
-        sets.push(format!("{BUFFER_KEY}={BUFFER_PKTS_MIN} pkt"));
-        Self::of_sets(name, &sets, packet_bytes)
-    }
+fn of_sets(name: &str, sets: &[String], packet_bytes: u16) -> Result<LaneSpec, Failure> {
+    let options = Options {
+        sets: sets.to_vec(),
+        ..Options::default()
+    };
+    let plan = fadelab_scenario::parse(BASE.as_bytes(), name, Path::new(""), &options)?;
+    let mut way = of_plan(&plan, None, packet_bytes)?;
+    way.link.name = name.into();
+    Ok(way)
+}
 
-    fn of_sets(name: &str, sets: &[String], packet_bytes: u16) -> Result<Self, Failure> {
-        let options = Options {
-            sets: sets.to_vec(),
-            ..Options::default()
-        };
-        let plan = fadelab_scenario::parse(BASE.as_bytes(), name, Path::new(""), &options)?;
-        Self::of_plan(name, &plan, Path::new(""), None, packet_bytes)
-    }
-
-    /// A way that is a link of a plan; without a name the one that results show.
-    ///
-    /// # Errors
-    /// No such link, or a plan of several runs, which are several links.
-    pub fn of_plan(
-        name: &str,
-        plan: &Plan,
-        folder: &Path,
-        link: Option<&str>,
-        packet_bytes: u16,
-    ) -> Result<Self, Failure> {
-        let [run] = plan.runs.as_slice() else {
-            return Err(Failure::Invalid(format!(
-                "the scenario has {} runs, over {}; an emulated link is of one: choose with --set, for example --set \
-                 run.seeds=1",
-                plan.runs.len(),
-                plan.sweep_keys.join(", ")
-            )));
-        };
-        let links = &run.spec.network.links;
-        let found = match link {
-            Some(link) => links.iter().find(|edge| &*edge.name == link),
-            None => links.iter().find(|edge| edge.shown),
-        };
-        let names = || {
-            links
-                .iter()
-                .map(|edge| edge.name.to_string())
-                .collect::<Vec<_>>()
-                .join(", ")
-        };
-        let found = found.ok_or_else(|| {
-            let given = link.unwrap_or("a link that results show");
-            Failure::Invalid(format!("{given}: there is no such link; allowed are {}", names()))
-        })?;
-        Ok(Self {
-            name: name.to_owned(),
-            scenario: plan.text.clone(),
-            folder: folder.to_owned(),
-            link: found.name.to_string(),
-            seed: run.seed,
-            packet_bytes,
-        })
-    }
-
-    /// The link.
-    ///
-    /// # Errors
-    /// A scenario that is none any more: a trace that is gone, or another version of fadelab.
-    pub fn spec(&self) -> Result<LinkSpec, Failure> {
-        let plan = fadelab_scenario::parse(self.scenario.as_bytes(), &self.name, &self.folder, &Options::default())?;
-        let links = plan.runs.into_iter().next().map(|run| run.spec.network.links);
-        let found = links.into_iter().flatten().find(|edge| *edge.name == *self.link);
-        let mut spec = found
-            .ok_or_else(|| Failure::Invalid(format!("{}: the scenario has no such link", self.link)))?
-            .link;
-        spec.name = self.name.as_str().into();
-        Ok(spec)
-    }
-
-    /// Its lane, in which nothing has arrived yet.
-    ///
-    /// # Errors
-    /// See [`Self::spec`].
-    pub fn lane(&self) -> Result<Lane, Failure> {
-        Ok(Lane::new(&self.spec()?, self.seed, self.packet_bytes))
-    }
+/// A way that is a link of a plan; without a name the one that results show.
+///
+/// # Errors
+/// No such link, or a plan of several runs, which are several links.
+pub fn of_plan(plan: &Plan, link: Option<&str>, packet_bytes: u16) -> Result<LaneSpec, Failure> {
+    let [run] = plan.runs.as_slice() else {
+        return Err(Failure::Invalid(format!(
+            "the scenario has {} runs, over {}; an emulated link is of one: choose with --set, for example --set \
+             run.seeds=1",
+            plan.runs.len(),
+            plan.sweep_keys.join(", ")
+        )));
+    };
+    let links = &run.spec.network.links;
+    let found = match link {
+        Some(link) => links.iter().find(|edge| &*edge.name == link),
+        None => links.iter().find(|edge| edge.shown),
+    };
+    let names = || {
+        links
+            .iter()
+            .map(|edge| edge.name.to_string())
+            .collect::<Vec<_>>()
+            .join(", ")
+    };
+    let found = found.ok_or_else(|| {
+        let given = link.unwrap_or("a link that results show");
+        Failure::Invalid(format!("{given}: there is no such link; allowed are {}", names()))
+    })?;
+    Ok(LaneSpec {
+        link: found.link.clone(),
+        seed: run.seed,
+        packet_bytes,
+        sizes: None,
+    })
 }
 
 /// How a router's law is written as the law of a run: behind a sender that brings it along, or behind any.
@@ -172,12 +122,13 @@ pub fn run_law(router: &str) -> String {
 
 #[cfg(test)]
 mod tests {
+    use fadelab_path::spec::LinkSpec;
+
     use super::*;
 
     fn way(sets: &[&str]) -> LinkSpec {
         let sets: Vec<String> = sets.iter().map(|set| (*set).to_owned()).collect();
-        let way = Way::of_keys("up", &sets, 7, 1500).expect("a link");
-        way.spec().expect("the link")
+        of_keys("up", &sets, 7, 1500).expect("a link").link
     }
 
     #[test]
@@ -197,9 +148,8 @@ mod tests {
     }
 
     #[test]
-    fn a_way_is_what_its_keys_say_and_is_kept_as_text() {
-        // Goal: rate, delay, name and router of a way come from its keys, and what a recording keeps of it gives the
-        // same link; keys that make several links are refused with what to choose.
+    fn a_way_is_what_its_keys_say() {
+        // Goal: rate, delay, name and router of a way come from its keys; keys that make several links are refused with what to choose.
         let law = format!("flow.law={}", run_law("vcp"));
         let link = way(&["link.rate=3 Mbit/s", "link.rate=5 Mbit/s", "link.delay=7 ms", &law]);
         assert_eq!(
@@ -211,9 +161,7 @@ mod tests {
             "link.rate=[\"1 Mbit/s\", \"2 Mbit/s\"]".to_owned(),
             "link.delay=1 ms".to_owned(),
         ];
-        let refusal = Way::of_keys("up", &several, 7, 1500)
-            .expect_err("two links")
-            .to_string();
+        let refusal = of_keys("up", &several, 7, 1500).expect_err("two links").to_string();
         assert!(refusal.contains("2 runs") && refusal.contains("--set"), "{refusal}");
     }
 }

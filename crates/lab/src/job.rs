@@ -4,8 +4,10 @@ use std::path::{Path, PathBuf};
 use std::time::Instant;
 
 use cpu_time::ProcessTime;
+use fadelab_path::punctuality::Punctuality;
 use fadelab_results::{Experiment, Host, Origin, Provenance, Run, Sharing, Summary, Target};
 use fadelab_scenario::plan::Plan;
+use fadelab_testbed::live;
 
 use crate::{Failure, Ground, Kept, Stop, Watch, own_law, refuse, sweep};
 
@@ -44,6 +46,13 @@ impl Done {
     pub fn virtual_s(&self) -> u64 {
         let runs = self.experiment.runs.iter();
         runs.map(|run| run.spec.duration_ns / 1_000_000_000).sum()
+    }
+
+    /// How punctual the least punctual emulator was, in real time; `None`: none was needed.
+    pub fn punctuality(&self) -> Option<Punctuality> {
+        let live = self.experiment.runs.iter().filter(|run| run.ground == live::LIVE);
+        let all = live.filter_map(|run| run.record.punctuality);
+        all.max_by_key(|punctuality| punctuality.late_ns_p99)
     }
 }
 

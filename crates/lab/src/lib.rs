@@ -49,6 +49,7 @@ mod virtual_time;
 mod watch;
 mod workers;
 
+pub use fadelab_path::punctuality::Punctuality;
 pub use failure::Failure;
 pub use ground::{Ground, NoRecord, Refusal, refuse};
 pub use job::{Done, Job, experiment, foreign_preset, prepare};

@@ -213,6 +213,12 @@ impl RouterHost {
         (self.at.host.queue.queue_bytes, self.at.host.queue.queue_pkts) = (bytes, pkts);
     }
 
+    /// Says what the capacity part is told from now on that the link can carry, in bytes per second. A law that scales
+    /// with its link has been told what that was at the start.
+    pub fn set_configured(&mut self, bytes_per_s: u64) {
+        self.at.host.configured_Bps = bytes_per_s;
+    }
+
     /// Says what waits in queue `index` of a law that has several, and how long its head has waited.
     pub fn set_own_queue(&mut self, index: usize, bytes: u64, pkts: u32, wait_ns: u64) {
         let queue = &mut self.at.host.queue;

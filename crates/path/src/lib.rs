@@ -14,6 +14,7 @@ pub mod packet;
 mod planned;
 pub mod punctuality;
 mod queue;
+pub mod rates;
 mod ring;
 mod router;
 pub mod spec;

@@ -22,7 +22,7 @@ use crate::spec::{CapacitySpec, Crossing, LinkSpec};
 pub use crate::transit::NodeFault;
 use crate::transit::Transit;
 pub use crate::transit::{Arrival, Departure};
-use crate::transmitter::{ConstantRate, TraceRate};
+use crate::transmitter::{ChangingRate, ConstantRate, TraceRate};
 use crate::violation::Checked;
 
 /// The shape that most nodes of a network under study have stands in its place, so that a hop reads no pointer.
@@ -33,8 +33,10 @@ use crate::violation::Checked;
 )]
 enum Shape {
     Planned(Planned<ConstantRate>),
+    PlannedChanging(Box<Planned<ChangingRate>>),
     PlannedTrace(Box<Planned<TraceRate>>),
     Evented(Box<Evented<ConstantRate>>),
+    EventedChanging(Box<Evented<ChangingRate>>),
     EventedTrace(Box<Evented<TraceRate>>),
 }
 
@@ -47,8 +49,10 @@ macro_rules! of {
     ($node:expr, $transit:ident => $answer:expr) => {
         match $node {
             Shape::Planned($transit) => $answer,
+            Shape::PlannedChanging($transit) => $answer,
             Shape::PlannedTrace($transit) => $answer,
             Shape::Evented($transit) => $answer,
+            Shape::EventedChanging($transit) => $answer,
             Shape::EventedTrace($transit) => $answer,
         }
     };
@@ -61,12 +65,24 @@ impl Node {
             (Crossing::Planned, &CapacitySpec::Constant { rate_bps }) => {
                 Shape::Planned(Planned::new(spec, ConstantRate::new(rate_bps), seed, packet_bytes))
             }
+            (Crossing::Planned, CapacitySpec::Changing(rates)) => Shape::PlannedChanging(Box::new(Planned::new(
+                spec,
+                ChangingRate::new(rates),
+                seed,
+                packet_bytes,
+            ))),
             (Crossing::Planned, CapacitySpec::Trace(trace)) => {
                 Shape::PlannedTrace(Box::new(Planned::new(spec, TraceRate::new(trace), seed, packet_bytes)))
             }
             (Crossing::Evented, &CapacitySpec::Constant { rate_bps }) => Shape::Evented(Box::new(Evented::new(
                 spec,
                 ConstantRate::new(rate_bps),
+                seed,
+                packet_bytes,
+            ))),
+            (Crossing::Evented, CapacitySpec::Changing(rates)) => Shape::EventedChanging(Box::new(Evented::new(
+                spec,
+                ChangingRate::new(rates),
                 seed,
                 packet_bytes,
             ))),

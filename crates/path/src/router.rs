@@ -1,9 +1,12 @@
 //! A router's law at work: its host, and the random words of a link.
 
+use std::sync::Arc;
+
 use fadelab_laws::{Fate, RouterHost, Shown, abi, guard};
 use fadelab_phy::random::{CounterDraw, Stream};
 
 use crate::packet::{PacketId, Store};
+use crate::rates::Rates;
 use crate::spec::{Buffer, CapacitySpec, LinkSpec};
 
 pub(crate) use abi::HostMeter as Meter;
@@ -41,6 +44,8 @@ pub(crate) struct LawHost {
     random: Stream,
     /// For packets: a word per call that wants one, by its number.
     words: CounterDraw,
+    /// What the capacity part is told, where that changes.
+    told: Option<Arc<Rates>>,
 }
 
 impl LawHost {
@@ -48,10 +53,7 @@ impl LawHost {
     /// of its own.
     pub fn new(spec: &LinkSpec, seed: u64, packet_bytes: u32, queue: &str) -> Self {
         let router = &spec.router;
-        let capacity_bytes_per_s = match spec.capacity {
-            CapacitySpec::Constant { rate_bps } => rate_bps / 8,
-            CapacitySpec::Trace(_) => 0,
-        };
+        let capacity_bytes_per_s = spec.told_bytes_per_s(0);
         let component = format!("router {}{queue}", spec.name);
         let (mut random, words) = (Stream::new(seed, &component), CounterDraw::new(seed, &component));
         let link = abi::Link {
@@ -77,6 +79,10 @@ impl LawHost {
             ],
             random,
             words,
+            told: match &spec.capacity {
+                CapacitySpec::Changing(rates) if spec.told_bps.is_none() => Some(Arc::clone(rates)),
+                _ => None,
+            },
         }
     }
 
@@ -109,6 +115,9 @@ impl LawHost {
     pub fn run_timers(&mut self, queue: QueueView, meter: Meter) {
         let Some(host) = &mut self.host else { return };
         host.set_queue(queue.bytes, queue.pkts);
+        if let Some(rates) = &self.told {
+            host.set_configured(rates.at(queue.now_ns) / 8);
+        }
         let random = &mut self.random;
         host.run_timers(queue.now_ns, &meter, || random.next_u64() as u32);
     }

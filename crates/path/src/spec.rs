@@ -8,6 +8,7 @@ use fadelab_phy::channel::{ChannelSpec, PacketKind};
 use serde::{Deserialize, Serialize};
 
 use crate::layer::LinkLayer;
+use crate::rates::Rates;
 use crate::trace::Trace;
 
 /// What a link is. A large network has many that differ in their names alone, as access links do: what they have in
@@ -59,6 +60,8 @@ pub struct LinkKind {
     pub buffer: Buffer,
     /// The law at the queue.
     pub router: RouterSpec,
+    /// What the router is told that the link can carry, in on-air bits per second; `None`: what it can, as it changes.
+    pub told_bps: Option<u64>,
     /// How arrivals are divided into queues, each with the law to itself.
     pub queues: Queues,
     /// What happens to packets on the air; `None` is a wire.
@@ -84,6 +87,7 @@ impl LinkKind {
             delay_ns,
             buffer,
             router,
+            told_bps: None,
             queues: Queues::One,
             channel: None,
             layer: LinkLayer::default(),
@@ -95,6 +99,16 @@ impl LinkKind {
         let channel = self.channel.as_ref();
         let coded_bytes = channel.map_or(ip_bytes, |channel| channel.air_bytes(PacketKind::Data, ip_bytes));
         coded_bytes + self.capacity.header_bytes()
+    }
+
+    /// On-air bytes per second that the router is told at `now_ns`; 0: nothing is known of a trace.
+    pub(crate) fn told_bytes_per_s(&self, now_ns: u64) -> u64 {
+        let of_link = match &self.capacity {
+            CapacitySpec::Constant { rate_bps } => *rate_bps,
+            CapacitySpec::Changing(rates) => rates.at(now_ns),
+            CapacitySpec::Trace(_) => 0,
+        };
+        self.told_bps.unwrap_or(of_link) / 8
     }
 
     /// How its packets pass.
@@ -132,15 +146,18 @@ pub enum CapacitySpec {
         /// On-air bits per second.
         rate_bps: u64,
     },
+    /// A rate that changes at given instants, in on-air bits per second.
+    Changing(Arc<Rates>),
     /// Delivery opportunities of a recorded trace.
     Trace(Arc<Trace>),
 }
 
 impl CapacitySpec {
-    /// The constant rate, or the mean over the trace.
+    /// The constant rate, that at the beginning where it changes, or the mean over the trace.
     pub fn rate_bps_mean(&self) -> u64 {
         match self {
             Self::Constant { rate_bps } => *rate_bps,
+            Self::Changing(rates) => rates.first_bps(),
             Self::Trace(trace) => trace.rate_bps_mean(),
         }
     }
@@ -148,7 +165,7 @@ impl CapacitySpec {
     /// Bytes that each packet has on the link beside its own.
     pub fn header_bytes(&self) -> u32 {
         match self {
-            Self::Constant { .. } => 0,
+            Self::Constant { .. } | Self::Changing(_) => 0,
             Self::Trace(trace) => trace.rules.header_bytes(),
         }
     }

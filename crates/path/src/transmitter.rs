@@ -3,6 +3,7 @@
 use std::fmt::Debug;
 use std::sync::Arc;
 
+use crate::rates::Rates;
 use crate::trace::Trace;
 
 /// What serves packets in order. Times are decided when a packet is handed over: nothing overtakes on a FIFO link.
@@ -57,6 +58,13 @@ pub(crate) struct Rate {
 pub(crate) struct Instant {
     pub ns: u64,
     pub q32: u32,
+}
+
+/// A rate that changes, and what of its work is taken.
+#[derive(Debug)]
+pub(crate) struct ChangingRate {
+    rates: Arc<Rates>,
+    taken: u128,
 }
 
 /// A position, in bytes, in the sequence of delivery opportunities.
@@ -177,6 +185,69 @@ impl Transmit for ConstantRate {
 
     fn offered_bytes(&self, now_ns: u64) -> u64 {
         self.rate.offered_bytes(now_ns)
+    }
+}
+
+impl ChangingRate {
+    pub fn new(rates: &Arc<Rates>) -> Self {
+        Self {
+            rates: Arc::clone(rates),
+            taken: 0,
+        }
+    }
+
+    /// The first nanosecond at which so much can have been sent.
+    fn end_ns(&self, work: u128) -> u64 {
+        let before_ns = self.rates.time_ns(work);
+        before_ns + u64::from(self.rates.work(before_ns) < work)
+    }
+}
+
+impl Transmit for ChangingRate {
+    /// The work before it.
+    type Place = u128;
+
+    fn header_bytes(&self) -> u32 {
+        0
+    }
+
+    fn is_free(&self, now_ns: u64) -> bool {
+        self.rates.time_ns(self.taken) <= now_ns
+    }
+
+    fn next_start(&self, ready_ns: u64) -> u64 {
+        self.rates.time_ns(self.taken).max(ready_ns)
+    }
+
+    fn ready_for(&self, start_ns: u64) -> u64 {
+        start_ns
+    }
+
+    fn serve(&mut self, ready_ns: u64, bytes: u32) -> Served<u128> {
+        // What could have been sent while nobody waited is lost.
+        let place = self.taken.max(self.rates.work(ready_ns));
+        let start_ns = self.rates.time_ns(place);
+        self.taken = place + Rates::work_of(bytes.into());
+        Served {
+            start_ns,
+            end_ns: self.end_ns(self.taken),
+            place,
+        }
+    }
+
+    fn can_send(&self, start_ns: u64, end_ns: u64, bytes: u64) -> bool {
+        Rates::work_of(bytes) <= self.rates.work(end_ns) - self.rates.work(start_ns)
+    }
+
+    fn unsent_bytes(&self, served: Served<u128>, bytes: u32, now_ns: u64) -> u64 {
+        let all = Rates::work_of(bytes.into());
+        let unsent = (served.place + all).saturating_sub(self.rates.work(now_ns));
+        // Rounded up, as what is not sent whole is not sent.
+        Rates::bytes_of(unsent.min(all) + Rates::work_of(1) - 1)
+    }
+
+    fn offered_bytes(&self, now_ns: u64) -> u64 {
+        Rates::bytes_of(self.rates.work(now_ns))
     }
 }
 

@@ -105,7 +105,7 @@ pub enum CodeMode {
 }
 
 /// Kind of packet, which selects the code rate.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum PacketKind {
     /// Carries payload.
     Data,

@@ -99,7 +99,11 @@ fn mismatch(first: &Spec, second: &Spec) -> Option<String> {
         let shown = spec.links.iter().filter(|link| link.shown);
         shown
             .map(|link| {
-                let rate = if link.is_trace { "of a trace" } else { "constant" };
+                let rate = if link.varies {
+                    "at first or on average"
+                } else {
+                    "constant"
+                };
                 let loss = link.air_loss_rate_exact.unwrap_or_default();
                 format!(
                     "{} ({} bit/s {rate}, {} ns, packet error {loss})",

@@ -50,10 +50,11 @@ impl Deref for Link {
 /// What a link is beside its name.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct LinkKind {
-    /// Its rate in on-air bits per second, on a recorded trace the mean.
+    /// Its rate in on-air bits per second: where it changes, that of the beginning; on a recorded trace the mean.
     pub rate_bps_mean: u64,
-    /// Whether a recorded trace says what it can carry.
-    pub is_trace: bool,
+    /// Whether what it can carry varies: by a recorded trace, or at given instants.
+    #[serde(alias = "is_trace")]
+    pub varies: bool,
     /// Propagation delay.
     pub delay_ns: u64,
     /// Limit of the queue in packets, if it has one.
@@ -186,7 +187,7 @@ impl LinkKind {
     fn of(spec: &RunSpec, id: usize, link: &LinkSpec, watched: &[Declared]) -> Self {
         Self {
             rate_bps_mean: link.capacity.rate_bps_mean(),
-            is_trace: matches!(link.capacity, CapacitySpec::Trace(_)),
+            varies: !matches!(link.capacity, CapacitySpec::Constant { .. }),
             delay_ns: link.delay_ns,
             buffer_pkts: link.buffer.packets,
             buffer_bytes: link.buffer.bytes,

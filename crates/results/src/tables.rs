@@ -39,7 +39,7 @@ fn key_columns<R: Keyed>() -> Vec<Column<R>> {
     vec![
         Column::text(
             "ground",
-            "where it was run: `sim` is the simulator, `virtual` a kernel in virtual time",
+            "where it was run: `sim` is the simulator, `virtual` a kernel in virtual time, `live` one in real time",
             |row: &R| row.key().ground,
         ),
         Column::key("run", "number of the run in the plan, from 0", |row: &R| {

@@ -9,6 +9,7 @@ use crate::kind::Kind;
 use crate::laws;
 use crate::reader::{Reader, chosen};
 use crate::topology::Topology;
+use crate::topology::changes::{self, Told};
 
 /// A capacity part with its parameters.
 pub type Part = (&'static Capacity, Params);
@@ -22,6 +23,8 @@ pub struct CapacityParts {
     pub trace: Part,
     /// For access links.
     pub access: Part,
+    /// What is configured.
+    pub told: Told,
 }
 
 /// Reads the key. By default what is constant is configured, and what is recorded is measured.
@@ -35,6 +38,7 @@ pub fn read(
     choices.extend(parts.iter().map(|part| (part.name(), Some(part))));
     let word = reader.take(TABLE, &CAPACITY)?;
     let chosen = chosen(&word, &choices).map_err(|why| reader.refuse(PATH, &why))?;
+    let told = changes::read_told(reader)?;
     let has_trace = topology
         .hops
         .iter()
@@ -43,8 +47,9 @@ pub fn read(
     let constant = chosen.unwrap_or(configured);
     let trace = match chosen {
         _ if !has_trace => constant,
-        Some(part) if part.name() == configured.name() => {
-            let why = "nothing is configured for a link that replays a trace: take \"measured\" or \"auto\"";
+        Some(part) if part.name() == configured.name() && !matches!(told, Told::Own(_)) => {
+            let why = "nothing is configured for a link that replays a trace: take \"measured\" or \"auto\", or give \
+                       a rate in router.told";
             return Err(reader.refuse(PATH, why));
         }
         Some(part) => part,
@@ -61,6 +66,7 @@ pub fn read(
         constant: with_params(reader, constant)?,
         trace: with_params(reader, trace)?,
         access: (configured, configured.default_params()),
+        told,
     })
 }
 

@@ -159,6 +159,8 @@ fn definitions() -> Entries {
         r"^\s*(uniform {duration}\s*\.\.\s*{duration}|normal {duration}\s*\+-\s*{duration}|exponential {duration})\s*$"
     );
     let below = r"^\s*(snr -)?\s*[+-]?[0-9]*\.?[0-9]*\s*dB\s*$";
+    let change = format!(r"{duration}\s*:\s*\+?[0-9]+\.?[0-9]*\s*{RATE_UNITS}\s*");
+    let changes = format!(r"^\s*(none|{change}(,{change})*)\s*$");
     let access = format!(r"{NUMBER}({RATE_UNITS}|x bottleneck)\s*$");
     let senders: Vec<&str> = catalogue::names(Role::Sender).chain([UDP]).collect();
     let routers: Vec<&str> = catalogue::names(Role::Router).collect();
@@ -177,6 +179,7 @@ fn definitions() -> Entries {
             quantity("pkts?|packets?|[kMG]?B|BDP", &["100 pkt", "64 kB", "1 BDP"]),
         ),
         ("access_rate", Schema::text(&access)),
+        ("rate_changes", Schema::text(&changes)),
         ("time", Schema::text(&span)),
         ("random_delay", Schema::text(&random)),
         ("router", Schema::text(&format!("^({fair})?({routers})$"))),
@@ -204,6 +207,7 @@ fn value_of(kind: &Kind) -> Schema {
         Kind::SnrBad => Schema::defined("snr_bad"),
         Kind::Buffer => Schema::defined("buffer"),
         Kind::AccessRate => Schema::defined("access_rate"),
+        Kind::Changes => Schema::defined("rate_changes"),
         Kind::Span => Schema::defined("time"),
         Kind::Delay => Schema::defined("random_delay"),
         Kind::Number(min, max) => Schema::range("number", *min, *max),

@@ -5,7 +5,7 @@
 //! reader takes them, and the default with them.
 
 use crate::key::Key;
-use crate::topology::{self, graph, hop, row};
+use crate::topology::{self, changes, graph, hop, row};
 use crate::{capacity, channel, flows, layer, queues, run, title, transport, versus};
 
 /// A table of a scenario, or several with the same keys.
@@ -17,7 +17,12 @@ pub struct Table {
     pub keys: &'static [Key],
 }
 
-const ROUTER: &[Key] = &[capacity::CAPACITY.key, queues::QUEUES.key, queues::QUANTUM.key];
+const ROUTER: &[Key] = &[
+    capacity::CAPACITY.key,
+    changes::TOLD.key,
+    queues::QUEUES.key,
+    queues::QUANTUM.key,
+];
 
 /// Every table but `[law.NAME]`, `[router.NAME]` and `[capacity.NAME]`, whose keys the laws' headers declare.
 pub const TABLES: &[Table] = &[

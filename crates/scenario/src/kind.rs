@@ -27,6 +27,8 @@ pub enum Kind {
     SnrBad,
     /// `"100 pkt"`, `"64 kB"` or `"1 BDP"`.
     Buffer,
+    /// `"20 s: 5 Mbit/s, 40 s: 10 Mbit/s"` or `"none"`.
+    Changes,
     /// A rate, or a multiple of the bottleneck's: `"2 x bottleneck"`.
     AccessRate,
     /// `"3 s"`, `"uniform 0 s..10 s"` or `"exponential 5 s"`.
@@ -77,6 +79,7 @@ impl Kind {
             Self::Snr => "SNR".to_owned(),
             Self::SnrBad => "SNR, or `\"snr - 10 dB\"`".to_owned(),
             Self::Buffer => "buffer".to_owned(),
+            Self::Changes => "changes of a rate, or `\"none\"`".to_owned(),
             Self::AccessRate => "rate, or `\"2 x bottleneck\"`".to_owned(),
             Self::Span => "time".to_owned(),
             Self::Delay => "random delay".to_owned(),

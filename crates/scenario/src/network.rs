@@ -241,7 +241,7 @@ fn hop_link(parts: &Parts<'_>, hop: &Hop, is_back: bool, rtt_ns: u64) -> LinkSpe
         (hop.name.clone(), &hop.capacity, hop.buffer)
     };
     let (part, part_params) = match capacity {
-        CapacitySpec::Constant { .. } => parts.capacity.constant.clone(),
+        CapacitySpec::Constant { .. } | CapacitySpec::Changing(_) => parts.capacity.constant.clone(),
         CapacitySpec::Trace(_) => parts.capacity.trace.clone(),
     };
     let is_own = |(law, _): &&(&'static Router, Params)| hop.router.is_none_or(|own| own.name() == law.name());
@@ -264,6 +264,7 @@ fn hop_link(parts: &Parts<'_>, hop: &Hop, is_back: bool, rtt_ns: u64) -> LinkSpe
         capacity_params: part_params,
     };
     let kind = LinkKind {
+        told_bps: parts.capacity.told.instead_of(capacity),
         queues: parts.queueing.of(hop.router_is_fair, law),
         channel,
         layer: hop.layer.clone(),

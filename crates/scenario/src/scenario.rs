@@ -25,7 +25,7 @@ use crate::resolve::{Resolved, rank};
 use crate::schema;
 use crate::seeds::Seeds;
 use crate::sweep::{self, Axis};
-use crate::topology::{self, Files, Hop, Topology, trace_rules};
+use crate::topology::{self, Files, Hop, Topology, changes, trace_rules};
 use crate::trace::Traces;
 use crate::transport::LawChoices;
 use crate::unit::Scalar;
@@ -303,6 +303,7 @@ impl Planner<'_> {
             capacity,
             groups,
         });
+        changes::check(&reader, &topology)?;
         trace_rules::check(&reader, &topology, &network.links, &stack.transport)?;
         warnings::of_network(&mut reader.warnings, &topology, &network.links, &flows);
         let named = Named::of(member.as_ref(), &mut reader, law_path, law.label, label);

@@ -1,5 +1,6 @@
 //! `[topology]`: which shape the network has.
 
+pub(crate) mod changes;
 pub(crate) mod graph;
 pub(crate) mod hop;
 pub(crate) mod row;

@@ -47,6 +47,8 @@ pub struct Recordings {
     pub sender: Option<PathBuf>,
     /// For each packet that passes the router's law of the first link that has one, and each run of its timers.
     pub router: Option<PathBuf>,
+    /// For what comes to emulated links in real time, and what becomes of it.
+    pub links: Option<PathBuf>,
 }
 
 /// Runs a spec to its end in a guest. `report` is told the virtual time now and then, and says whether to go on.

@@ -6,7 +6,7 @@
 use std::collections::HashMap;
 use std::fs::{self, File};
 use std::io::{BufWriter, Write};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU32, Ordering};
 
 use fadelab_kernel::Version;
@@ -117,6 +117,10 @@ impl Host for Live<'_> {
         let path = path.as_ref().ok_or("nothing was to be recorded")?;
         let file = File::create(path).map_err(failed(path.display()))?;
         Ok(Box::new(BufWriter::with_capacity(1 << 16, file)))
+    }
+
+    fn links_file(&self) -> Option<&Path> {
+        self.recordings.links.as_deref()
     }
 
     fn is_virtual(&self) -> bool {

@@ -18,6 +18,7 @@ mod tcp_info;
 mod traffic;
 
 use std::io::Write;
+use std::path::Path;
 use std::time::Duration;
 
 use fadelab_run::record::RunRecord;
@@ -50,6 +51,11 @@ pub trait Host {
     /// Where it is written what laws do.
     fn recording(&self, which: Recorded) -> Outcome<Box<dyn Write>>;
 
+    /// The file into which it is written what came to emulated links and what became of it, if it is.
+    fn links_file(&self) -> Option<&Path> {
+        None
+    }
+
     /// Whether its time is counted in its own instructions, so that nothing else can delay it.
     fn is_virtual(&self) -> bool;
 
@@ -60,7 +66,7 @@ pub trait Host {
 /// Runs a plan from its first instant to its last.
 pub fn run(plan: &Plan, host: &mut dyn Host) -> Outcome<RunRecord> {
     let spaces = Spaces::make(plan.nodes.len())?;
-    let emulation = emulated::Emulation::prepare(plan, &spaces, host.is_virtual())?;
+    let emulation = emulated::Emulation::prepare(plan, &spaces, host)?;
     build::build(plan, &spaces)?;
     // Both stay until the run is over: with them go the laws.
     let senders = laws::senders(plan, &spaces, host)?;

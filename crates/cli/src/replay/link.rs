@@ -13,7 +13,7 @@ use crate::output;
 /// Packets that come out otherwise, or a recording that is not whole.
 pub fn told(made: &Made) -> Result<(), Failure> {
     let again = &made.again;
-    let names: Vec<&str> = made.ways.iter().map(|way| way.name.as_str()).collect();
+    let names: Vec<&str> = made.ways.iter().map(|way| &*way.link.name).collect();
     let [delivered, lost, dropped] = again.same_pkts;
     let mut text = format!("{}: {} packets came\n", names.join(" and "), again.arrived_pkts);
     let _ = writeln!(

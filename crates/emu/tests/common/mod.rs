@@ -3,7 +3,7 @@
 
 use etherparse::{PacketBuilder, TcpOptionElement};
 use fadelab_emu::record::Departed;
-use fadelab_emu::{Lane, Left};
+use fadelab_emu::{Lane, LaneSpec, Left};
 use fadelab_laws::{Codec, capacity, router};
 use fadelab_path::layer::{DelayLaw, Jitter};
 use fadelab_path::spec::{Buffer, CapacitySpec, LinkKind, LinkSpec, Queues, RouterSpec};
@@ -162,4 +162,15 @@ pub fn out(lane: &mut Lane, arrivals: &[(u64, Vec<u8>)], mut looks: impl FnMut(u
     let last_ns = arrivals.last().map_or(0, |(now_ns, _)| *now_ns);
     lane.serve(last_ns + 1000 * MS, &mut sink).expect("no invariant breaks");
     out
+}
+
+/// A lane for all sizes of packets.
+pub fn lane(link: &LinkSpec, seed: u64, packet_bytes: u16) -> Lane {
+    let spec = LaneSpec {
+        link: link.clone(),
+        seed,
+        packet_bytes,
+        sizes: None,
+    };
+    spec.lane()
 }

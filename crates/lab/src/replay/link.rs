@@ -4,23 +4,23 @@ use std::fs::File;
 use std::io::BufReader;
 use std::path::Path;
 
+use fadelab_emu::LaneSpec;
 use fadelab_emu::replay::{Again, Recording, is_recording};
 
 use crate::Failure;
-use crate::emulated::Way;
 
 /// A recording of a link, made again.
 #[derive(Debug)]
 pub struct Made {
-    /// From the command, and to it.
-    pub ways: Vec<Way>,
+    /// In the order of the recording: of a command's link from it and to it.
+    pub ways: Vec<LaneSpec>,
     pub again: Again,
 }
 
 /// Makes a recording of a link again; `None` where the file is something else.
 ///
 /// # Errors
-/// A recording that cannot be read, or whose link cannot be made any more.
+/// A recording that cannot be read, or whose laws are not known here.
 pub fn again(path: &Path) -> Result<Option<Made>, Failure> {
     let Ok(file) = File::open(path) else { return Ok(None) };
     let mut source = BufReader::with_capacity(1 << 20, file);
@@ -30,11 +30,11 @@ pub fn again(path: &Path) -> Result<Option<Made>, Failure> {
     let shown = path.display();
     let recording = Recording::open(source).map_err(|error| Failure::Failed(format!("{shown}: {error}")))?;
     let ways = recording.head().ways.iter().cloned();
-    let ways: Vec<Way> = ways
+    let ways: Vec<LaneSpec> = ways
         .map(serde_json::from_value)
         .collect::<Result<_, _>>()
         .map_err(|error| Failure::Failed(format!("{shown}: its ways are none of this fadelab: {error}")))?;
-    let mut lanes = ways.iter().map(Way::lane).collect::<Result<Vec<_>, _>>()?;
+    let mut lanes: Vec<_> = ways.iter().map(LaneSpec::lane).collect();
     let again = recording.again(&mut lanes).map_err(Failure::failed)?;
     Ok(Some(Made { ways, again }))
 }

@@ -60,9 +60,9 @@ fn mbps(run: &Run, samples: &[LinkCounters], bin: Bin, bytes: fn(&LinkCounters) 
 }
 
 /// Utilisation, or Mbit/s on the air on a trace.
-pub fn used(runs: &[&Run], link: usize, grid: Grid, is_trace: bool) -> Packed {
+pub fn used(runs: &[&Run], link: usize, grid: Grid, varies: bool) -> Packed {
     rows(runs, link, grid, |run, samples, bin| {
-        if is_trace {
+        if varies {
             Some(mbps(run, samples, bin, |c| c.sent_bytes))
         } else {
             measure::utilisation(samples, bin)

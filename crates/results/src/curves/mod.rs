@@ -274,7 +274,7 @@ fn panel(place: &Place, laws: &[Contender], looks: &[(String, usize)], budget: &
     let sample_ns = place.sample_ns();
     let grids @ [bins, flow_bins] = place.grids(budget);
     let shown = &place.flows[..place.lines_max().min(budget.flows_max)];
-    let is_trace = spec.links[place.link].is_trace;
+    let varies = spec.links[place.link].varies;
     let of_law = |(law, contender): (usize, &Contender)| {
         let runs: Vec<&Run> = place.runs.iter().copied().filter(|run| contender.has(run)).collect();
         let members: Vec<Member> = runs.iter().map(|run| place.member(run, shown)).collect();
@@ -287,7 +287,7 @@ fn panel(place: &Place, laws: &[Contender], looks: &[(String, usize)], budget: &
             senders,
             flow_senders,
             seeds: runs.iter().map(|run| run.seed.to_string()).collect(),
-            used: link::used(&runs, place.link, bins, is_trace),
+            used: link::used(&runs, place.link, bins, varies),
             queue_pkts: link::queue_pkts(&runs, place.link, bins),
             rtt_ms: link::rtt_ms(&members, bins),
             flow_seeds_n: with_flows.len(),
@@ -313,7 +313,7 @@ fn panel(place: &Place, laws: &[Contender], looks: &[(String, usize)], budget: &
         sample_s: seconds(sample_ns),
         bin_s: seconds(bins.width_ns),
         bins_n: bins.count(),
-        capacity_mbps: is_trace.then(|| link::capacity_mbps(place.fullest, place.link, bins)),
+        capacity_mbps: varies.then(|| link::capacity_mbps(place.fullest, place.link, bins)),
         flow_bin_s: seconds(flow_bins.width_ns),
         flow_bins_n: flow_bins.count(),
         flows: shown.iter().map(|&flow| spec.flows[flow].name.to_string()).collect(),

@@ -16,6 +16,7 @@ use crate::layer;
 use crate::name::{self, NAMES_MAX};
 use crate::reader::Reader;
 use crate::topology::Topology;
+use crate::topology::changes;
 use crate::topology::hop::{self, Files, Hop};
 use crate::topology::trace_rules::TRACE_RULES;
 use crate::unit::Scalar;
@@ -250,6 +251,8 @@ pub(crate) const LINK: &[Key] = &[
     DUPLEX.key,
     hop::RATE.key,
     hop::RATE_BACK.key,
+    changes::RATE_CHANGES.key,
+    changes::RATE_CHANGES_BACK.key,
     hop::TRACE,
     hop::TRACE_BACK,
     TRACE_RULES.key,

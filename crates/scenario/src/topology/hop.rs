@@ -8,6 +8,7 @@ use fadelab_path::layer::LinkLayer;
 use fadelab_path::spec::CapacitySpec;
 use fadelab_path::trace::{Trace, TraceRules};
 
+use super::changes::{self, RATE_CHANGES, RATE_CHANGES_BACK};
 use super::trace_rules::{self, TRACE_RULES};
 use crate::channel::Channel;
 use crate::document::{Place, Raw, quoted};
@@ -25,6 +26,8 @@ use crate::unit::{BufferSize, Duration, Rate, Scalar, positive};
 pub(crate) const KEYS: &[Key] = &[
     RATE.key,
     RATE_BACK.key,
+    RATE_CHANGES.key,
+    RATE_CHANGES_BACK.key,
     TRACE,
     TRACE_BACK,
     TRACE_RULES.key,
@@ -147,7 +150,7 @@ impl Hop {
                 TRACE.path(table)
             );
             let rate = reader.map(&RATE.key.path(table), None, &example, RATE.check)?;
-            CapacitySpec::Constant { rate_bps: rate.0 }
+            changes::capacity(rate.0, &reader.take(table, &RATE_CHANGES)?)
         };
         let delay_ns = reader.take(table, &DELAY)?.0;
         let buffer = reader.take(table, &BUFFER)?;
@@ -160,7 +163,7 @@ impl Hop {
                     Same::Same => rate_bps(&capacity),
                     Same::Own(rate) => rate.0,
                 };
-                CapacitySpec::Constant { rate_bps }
+                changes::capacity(rate_bps, &reader.take(table, &RATE_CHANGES_BACK)?)
             };
             if let Same::Own(own) = reader.take(table, &BUFFER_BACK)? {
                 buffer_back = own;
@@ -203,10 +206,11 @@ pub fn link_rate(rate_bps: u64) -> Result<u64, String> {
     Ok(rate_bps)
 }
 
-/// Rate of a capacity: of a trace, its mean over one period.
+/// Rate of a capacity: where it changes, that of the beginning; of a trace, its mean over one period.
 pub fn rate_bps(capacity: &CapacitySpec) -> u64 {
     match capacity {
         CapacitySpec::Constant { rate_bps } => *rate_bps,
+        CapacitySpec::Changing(rates) => rates.first_bps(),
         CapacitySpec::Trace(trace) => trace.rate_bps_mean(),
     }
 }

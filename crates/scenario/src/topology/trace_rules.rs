@@ -51,7 +51,8 @@ pub(crate) fn check(
     Ok(())
 }
 
-fn table(topology: &Topology, hop: &Hop) -> String {
+/// Where the keys of a hop stand.
+pub(super) fn table(topology: &Topology, hop: &Hop) -> String {
     match topology.access {
         Some(_) => "topology.bottleneck".to_owned(),
         None => format!("link.{}", hop.name),

@@ -250,13 +250,16 @@ fn queues(plan: &Plan, node: usize) -> String {
                 continue;
             }
             let header_bytes = header_bytes(cable);
+            let stab = match header_bytes {
+                0 => String::new(),
+                bytes => format!("stab overhead -{bytes} "),
+            };
             // The packet in transmission: with another one in the bucket queues were shorter by up to one. No timer of
             // the guest is so late that this costs rate.
             let burst_bytes = way.packet_bytes.max(plan.mtu_bytes) + header_bytes;
             let _ = writeln!(
                 text,
-                "qdisc add dev {side}{number} root handle 1: stab overhead -{header_bytes} \
-                 tbf rate {}bit burst {burst_bytes} limit {}",
+                "qdisc add dev {side}{number} root handle 1: {stab}tbf rate {}bit burst {burst_bytes} limit {}",
                 way.rate_bps,
                 u32::MAX / 2
             );

@@ -5,6 +5,7 @@ use std::ffi::OsString;
 use std::net::{Ipv4Addr, SocketAddrV4};
 use std::os::fd::{AsFd, AsRawFd, OwnedFd};
 
+use fadelab_run::app::App;
 use nix::errno::Errno;
 use nix::libc;
 use nix::sys::socket::{
@@ -14,6 +15,10 @@ use nix::sys::socket::{
 
 use super::{Outcome, failed};
 use crate::plan::{Flow, PORT, address};
+
+/// Packets that a session keeps unsent at most. It ends when all that it wrote is acknowledged: what lies in the socket
+/// when its time is over makes it last longer, which the simulator's does not.
+const UNSENT_PKTS_OF_SESSION: u32 = 4;
 
 /// What applications write.
 static ZEROS: [u8; 65_536] = [0; 65_536];
@@ -89,6 +94,10 @@ pub fn sender(number: usize, flow: &Flow) -> Outcome<OwnedFd> {
     let socket = open(if is_tcp { SockType::Stream } else { SockType::Datagram })?;
     if is_tcp {
         prepare(&socket, flow)?;
+    }
+    if matches!(flow.app, App::Sessions { .. }) {
+        let bytes = UNSENT_PKTS_OF_SESSION * flow.packet_bytes;
+        set(&socket, libc::TCP_NOTSENT_LOWAT, bytes, "what may wait unsent")?;
     }
     bind(socket.as_raw_fd(), &endpoint(address(number, false), 0)).map_err(failed("a sender's address"))?;
     match connect(socket.as_raw_fd(), &endpoint(address(number, true), PORT)) {

@@ -1,11 +1,13 @@
 //! Links that the emulator drives, in a thread of its own: TUN devices in the namespaces of nodes, lanes between them.
 
 use std::os::fd::AsFd;
+use std::path::Path;
 use std::sync::Arc;
 use std::sync::mpsc::{self, Receiver, Sender};
 use std::thread::JoinHandle;
 
-use fadelab_emu::{Clock, Emulator, Lane, Priority, Tun, Way};
+use fadelab_emu::record::Recorder;
+use fadelab_emu::{Clock, Emulator, LaneSpec, Priority, Tun, Way};
 use fadelab_path::counters::LinkCounters;
 use fadelab_path::punctuality::Punctuality;
 use fadelab_phy::channel::PacketKind;
@@ -14,7 +16,7 @@ use nix::sys::eventfd::{EfdFlags, EventFd};
 
 use super::build::SIDES;
 use super::spaces::Spaces;
-use super::{Outcome, failed};
+use super::{Host, Outcome, failed};
 use crate::plan::Plan;
 
 /// IP bytes of the largest ACK: 20 of IP, 60 of TCP, and 40 more of IPv6's.
@@ -55,13 +57,23 @@ pub struct Emulation {
 
 impl Emulation {
     /// Makes the devices and lanes of a plan; `None` where it has none. Time stands until [`Self::begin`].
-    pub fn prepare(plan: &Plan, spaces: &Spaces, is_virtual: bool) -> Outcome<Option<Self>> {
-        let (tuns, ways, links) = parts(plan, spaces)?;
+    pub fn prepare(plan: &Plan, spaces: &Spaces, host: &dyn Host) -> Outcome<Option<Self>> {
+        let Parts {
+            tuns,
+            ways,
+            lanes,
+            links,
+        } = Parts::of(plan, spaces)?;
         if ways.is_empty() {
             return Ok(None);
         }
-        let mut emulator = Emulator::new(tuns, ways, None).map_err(failed("the emulator"))?;
-        if is_virtual {
+        let recorded = |path: &Path| {
+            let recorder = Recorder::of_lanes(path, &lanes, env!("CARGO_PKG_VERSION"));
+            recorder.map_err(failed(path.display()))
+        };
+        let recorder = host.links_file().map(recorded).transpose()?;
+        let mut emulator = Emulator::new(tuns, ways, recorder).map_err(failed("the emulator"))?;
+        if host.is_virtual() {
             emulator.look_never();
         }
         let bell = EventFd::from_flags(EfdFlags::EFD_CLOEXEC | EfdFlags::EFD_NONBLOCK);
@@ -75,7 +87,7 @@ impl Emulation {
             // Whoever began no run has dropped the other end.
             if let Ok(at_ns) = begin.recv() {
                 emulator.begin(Clock::from_monotonic(at_ns));
-                drive(&mut emulator, &links, &heard, &asked, &answer);
+                drive(emulator, &links, &heard, &asked, &answer);
             }
         });
         Ok(Some(Self {
@@ -121,7 +133,7 @@ impl Emulation {
 
 /// Turns until it is told to end. What goes wrong is the answer to the next question.
 fn drive(
-    emulator: &mut Emulator,
+    mut emulator: Emulator,
     links: &[u32],
     bell: &EventFd,
     asked: &Receiver<Ask>,
@@ -154,16 +166,31 @@ fn drive(
             }
             continue;
         };
-        let is_end = matches!(ask, Ask::End);
         let said = match (broken.clone(), ask) {
             (Some(why), _) => Err(why),
-            (None, Ask::State(now_ns)) => state(emulator, links, now_ns).map(Answer::State),
-            (None, Ask::End) => Ok(Answer::End(punctuality(emulator))),
+            (None, Ask::State(now_ns)) => state(&mut emulator, links, now_ns).map(Answer::State),
+            (None, Ask::End) => {
+                let punctuality = punctuality(&emulator);
+                // Nobody is there any more where this is not heard.
+                let _ = answer.send(ended(emulator).map(|()| Answer::End(punctuality)));
+                return;
+            }
         };
-        if answer.send(said).is_err() || is_end {
+        if answer.send(said).is_err() {
             return;
         }
     }
+}
+
+/// Ends the recording, if there is one.
+fn ended(emulator: Emulator) -> Outcome<()> {
+    let Some(recorder) = emulator.end() else {
+        return Ok(());
+    };
+    if recorder.finish().map_err(failed("the recording of links"))? {
+        return Ok(());
+    }
+    Err("the recording of links is not whole: the disk could not follow".to_owned())
 }
 
 fn state(emulator: &mut Emulator, links: &[u32], now_ns: u64) -> Outcome<Vec<LaneState>> {
@@ -191,36 +218,58 @@ fn punctuality(emulator: &Emulator) -> Punctuality {
     }
 }
 
-/// Devices, lanes between them, and the number of each lane's link.
-fn parts(plan: &Plan, spaces: &Spaces) -> Outcome<(Vec<Tun>, Vec<Way>, Vec<u32>)> {
-    let (mut tuns, mut ways, mut links) = (Vec::new(), Vec::new(), Vec::new());
-    // The devices of each node.
-    let mut at_node = vec![Vec::new(); plan.nodes.len()];
-    let sizes = sizes(plan);
-    for (number, cable) in plan.cables.iter().enumerate().filter(|(_, cable)| cable.is_emulated()) {
-        let first = tuns.len();
-        for (end, (&node, side)) in cable.ends.iter().zip(SIDES).enumerate() {
-            let name = format!("{side}{number}");
-            let tun = spaces.at(node, || Tun::new(&name).map_err(failed("making a TUN device")))?;
-            tuns.push(tun);
-            at_node[node].push(first + end);
+/// Of what an emulator is made.
+#[derive(Default)]
+struct Parts {
+    tuns: Vec<Tun>,
+    ways: Vec<Way>,
+    /// From what the lane of each way is made, and the number of its link.
+    lanes: Vec<LaneSpec>,
+    links: Vec<u32>,
+}
+
+impl Parts {
+    fn of(plan: &Plan, spaces: &Spaces) -> Outcome<Self> {
+        let mut parts = Self::default();
+        let Self {
+            tuns,
+            ways,
+            lanes,
+            links,
+        } = &mut parts;
+        // The devices of each node.
+        let mut at_node = vec![Vec::new(); plan.nodes.len()];
+        let sizes = sizes(plan);
+        for (number, cable) in plan.cables.iter().enumerate().filter(|(_, cable)| cable.is_emulated()) {
+            let first = tuns.len();
+            for (end, (&node, side)) in cable.ends.iter().zip(SIDES).enumerate() {
+                let name = format!("{side}{number}");
+                let tun = spaces.at(node, || Tun::new(&name).map_err(failed("making a TUN device")))?;
+                tuns.push(tun);
+                at_node[node].push(first + end);
+            }
+            for (end, way) in cable.ways.iter().enumerate() {
+                let Some((way, spec)) = way.as_ref().and_then(|way| Some((way, way.emulated.as_ref()?))) else {
+                    continue;
+                };
+                let lane = LaneSpec {
+                    link: spec.link.clone(),
+                    seed: plan.seed,
+                    packet_bytes: way.packet_bytes as u16,
+                    sizes: Some(sizes.clone()),
+                };
+                ways.push(Way::new(lane.lane(), first + end, first + 1 - end));
+                lanes.push(lane);
+                links.push(way.link);
+            }
         }
-        for (end, way) in cable.ways.iter().enumerate() {
-            let Some((way, spec)) = way.as_ref().and_then(|way| Some((way, way.emulated.as_ref()?))) else {
-                continue;
-            };
-            let packet_bytes = way.packet_bytes as u16;
-            let lane = Lane::for_sizes(&spec.link, plan.seed, packet_bytes, &sizes);
-            ways.push(Way::new(lane, first + end, first + 1 - end));
-            links.push(way.link);
+        for way in ways {
+            let node = at_node.iter().find(|tuns| tuns.contains(&way.to));
+            let others = node.into_iter().flatten().filter(|&&tun| tun != way.to);
+            way.next = others.copied().collect();
         }
+        Ok(parts)
     }
-    for way in &mut ways {
-        let node = at_node.iter().find(|tuns| tuns.contains(&way.to));
-        let others = node.into_iter().flatten().filter(|&&tun| tun != way.to);
-        way.next = others.copied().collect();
-    }
-    Ok((tuns, ways, links))
 }
 
 /// The packets that a run has but for the last ones of transfers.

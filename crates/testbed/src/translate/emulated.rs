@@ -46,6 +46,13 @@ fn whole(link: &LinkSpec) -> Option<(&'static str, &'static str)> {
         .is_some_and(|channel| channel.code.mode != CodeMode::None);
     if matches!(link.capacity, CapacitySpec::Trace(_)) {
         Some(("trace", "a recorded capacity is replayed"))
+    } else if matches!(link.capacity, CapacitySpec::Changing(_)) {
+        Some(("rate_changes", "the rate changes"))
+    } else if link.told_bps.is_some() {
+        Some(("router.told", "the router is told another rate than the link has"))
+    } else if link.layer.arq.is_some() {
+        // What is sent again takes the transmitter's time, of which a queue before it knows nothing.
+        Some(("channel.arq", "the link sends again what it lost"))
     } else if coded {
         Some(("channel.code", "parity is sent"))
     } else if link.queues != Queues::One {

@@ -1,0 +1,264 @@
+//! `fadelab testbed run --ground live`: scenarios in this machine's kernel, in real time.
+
+mod common;
+mod hosts;
+
+use std::fs;
+use std::path::Path;
+use std::process::{Command, Output, Stdio};
+use std::time::Duration;
+
+use common::Scratch;
+use hosts::{run, said, unique, until};
+
+/// Two flows over a link that fades and codes: at 10 dB one packet in some hundred is lost behind the code.
+const SCENARIO: &str = r#"
+[run]
+duration = "4 s"
+warmup = "0 s"
+seeds = 3
+record = "100 ms"
+
+[topology.bottleneck]
+rate = "10 Mbit/s"
+delay = "18 ms"
+buffer = "100 pkt"
+
+[topology.access]
+rate = "100 Mbit/s"
+delay = "1 ms"
+
+[channel]
+model = "gilbert-elliott"
+antennas = "2x1"
+snr = "12 dB"
+burst_good = "800 bit"
+burst_bad = "8 bit"
+
+[channel.code]
+data = 0.93
+ack = 0.5
+
+[transport]
+preset = "linux"
+
+[flow]
+law = "vcp"
+count = 2
+"#;
+
+/// Whether the live ground is there; says why not, and fails where it must be.
+fn possible() -> bool {
+    hosts::possible() && {
+        let there = Path::new("/dev/net/tun").exists();
+        assert!(
+            there || std::env::var("FADELAB_REQUIRE_BPF").as_deref() != Ok("1"),
+            "TUN devices are required here"
+        );
+        if !there {
+            eprintln!("skipped: there is no /dev/net/tun");
+        }
+        there
+    }
+}
+
+fn scenario(text: &str) -> Scratch {
+    let scratch = Scratch::new();
+    fs::write(scratch.0.join("net.toml"), text).expect("a file");
+    scratch
+}
+
+fn live(scratch: &Scratch, out: &str, more: &[&str]) -> Command {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_fadelab"));
+    command.current_dir(&scratch.0);
+    command.args(["testbed", "run", "net.toml", "--ground", "live", "--csv", "--out", out]);
+    command.args(more).stdout(Stdio::piped()).stderr(Stdio::piped());
+    command
+}
+
+fn done(scratch: &Scratch, out: &str, more: &[&str]) -> String {
+    let output: Output = live(scratch, out, more).output().expect("it starts");
+    let text = said(&output);
+    assert!(output.status.success(), "{text}");
+    text
+}
+
+/// A column of a table, as numbers.
+fn column(scratch: &Scratch, file: &str, name: &str) -> Vec<f64> {
+    let text = fs::read_to_string(scratch.0.join(file)).expect("the table");
+    let mut lines = text.lines().map(|line| line.split(',').collect::<Vec<_>>());
+    let place = lines.next().expect("names").iter().position(|head| *head == name);
+    let place = place.unwrap_or_else(|| panic!("{file} has a column {name}"));
+    lines.map(|cells| cells[place].parse().unwrap_or(f64::NAN)).collect()
+}
+
+/// Settings of the machine that no run may change.
+fn settings() -> String {
+    run("sysctl -a --pattern ^(net.core|vm|kernel.sched)")
+        .lines()
+        .filter(|line| !line.contains("nr_dirty") && !line.contains("stat_"))
+        .collect::<Vec<_>>()
+        .join("\n")
+}
+
+/// Congestion controls whose name begins so.
+fn registered(begins: &str) -> Vec<String> {
+    let names = fs::read_to_string("/proc/sys/net/ipv4/tcp_available_congestion_control").expect("it is there");
+    let names = names.split_whitespace().filter(|name| name.starts_with(begins));
+    names.map(str::to_owned).collect()
+}
+
+/// A law of one's own of which no other test has one: Reno's, under another name.
+fn own_law(scratch: &Scratch) -> String {
+    let name = unique("l").replace('_', "");
+    let law = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../tests/laws/paced.h");
+    let text = fs::read_to_string(law).expect("the law");
+    let text = text
+        .replace("paced_", &format!("{name}_"))
+        .replace("\"paced\"", &format!("\"{name}\""));
+    fs::write(scratch.0.join(format!("{name}.h")), text).expect("a file");
+    name
+}
+
+#[test]
+fn a_law_runs_in_this_kernel_over_links_that_fade() {
+    // Goal: VCP's sender and router in this kernel and an emulated channel behind them deliver both ways; packets are
+    // lost about as often as the channel loses them; nothing passes beyond the rate; each call of the law replays, and so does each packet of each link; how
+    // late packets left is told; settings of the machine stay.
+    if !possible() {
+        return;
+    }
+    let scratch = scenario(SCENARIO);
+    let before = settings();
+    let recordings = ["--record", "calls.jsonl", "--record-links", "links"];
+    let text = done(&scratch, "out", &recordings);
+    assert_eq!(before, settings());
+    assert!(
+        text.contains("packets left links") && text.contains("us (99 of 100)"),
+        "{text}"
+    );
+    let delivered = column(&scratch, "out/csv/flow_totals.csv", "delivered_bytes");
+    assert!(
+        delivered.len() == 2 && delivered.iter().all(|&bytes| bytes > 100e3),
+        "{delivered:?}"
+    );
+    let utilisation = column(&scratch, "out/csv/runs.csv", "utilisation")[0];
+    assert!(utilisation > 0.1 && utilisation < 1.002, "utilisation {utilisation}");
+    let grounds = fs::read_to_string(scratch.0.join("out/csv/runs.csv")).expect("the table");
+    assert!(grounds.contains("live"), "{grounds}");
+    for file in ["calls.jsonl", "links"] {
+        let replay = hosts::fadelab(&scratch.0, &["replay", file]);
+        assert!(replay.status.success(), "{file}: {}", said(&replay));
+    }
+}
+
+#[test]
+fn parity_takes_its_share_of_the_link() {
+    // Goal: a code and its law at the router are the emulator's, who alone knows the bytes on the air: a link that is
+    // full carries the code's rate in payload, and no more.
+    if !possible() {
+        return;
+    }
+    let scratch = scenario(SCENARIO);
+    let full = [
+        "--set",
+        "channel.snr=40 dB",
+        "--set",
+        "flow.law=reno",
+        "--set",
+        "run.warmup=1 s",
+    ];
+    done(&scratch, "out", &full);
+    let [start, end] = ["0", "1"].map(|_| column(&scratch, "out/csv/flow_totals.csv", "delivered_bytes"));
+    let delivered: f64 = end.iter().sum();
+    assert_eq!(start.len(), 2);
+    // Of 3 s that count; 1448 of 1500 bytes are payload, and 0.93 of what is on the air is data.
+    let most = 10e6 / 8.0 * 3.0 * 0.93 * 1448.0 / 1500.0;
+    assert!(
+        delivered > 0.8 * most && delivered < 1.01 * most,
+        "{delivered} of {most} B"
+    );
+}
+
+#[test]
+fn two_runs_at_once_do_not_meet() {
+    // Goal: names of laws are a run's own: two runs of one law side by side both end well, and neither leaves a law, a
+    // namespace or a device behind; a law of one's own runs too, sender and all.
+    if !possible() {
+        return;
+    }
+    let scratch = scenario(SCENARIO);
+    let name = own_law(&scratch);
+    let law = format!("./{name}.h");
+    let set = format!("flow.law={name}");
+    let own = ["--law", &law, "--set", &set, "--set", "run.duration=2 s"];
+    let runs: Vec<_> = ["one", "two"]
+        .into_iter()
+        .map(|out| live(&scratch, out, &own).spawn().expect("it starts"))
+        .collect();
+    for running in runs {
+        let output = running.wait_with_output().expect("it ends");
+        assert!(output.status.success(), "{}", said(&output));
+    }
+    let short: String = name.chars().take(6).collect();
+    assert_eq!(registered(&format!("fade_{short}")), Vec::<String>::new());
+}
+
+#[test]
+fn nothing_is_left_of_a_run_that_was_killed() {
+    // Goal: whenever a run is killed its law is gone, and so is whatever held it.
+    if !possible() {
+        return;
+    }
+    let scratch = scenario(SCENARIO);
+    let name = own_law(&scratch);
+    let (law, set) = (format!("./{name}.h"), format!("flow.law={name}"));
+    let begins = format!("fade_{}", name.chars().take(6).collect::<String>());
+    // The first one compiles the law, which others find.
+    let mut was_registered = 0;
+    for round in 0..8_u64 {
+        let out = format!("out{round}");
+        let mut running = live(&scratch, &out, &["--law", &law, "--set", &set, "--quiet"])
+            .stdout(Stdio::null())
+            .stderr(Stdio::null())
+            .spawn()
+            .expect("it starts");
+        if round % 2 == 0 {
+            until("the law is there", || !registered(&begins).is_empty());
+        }
+        std::thread::sleep(Duration::from_millis(round * 30));
+        was_registered += registered(&begins).len();
+        running.kill().expect("it runs");
+        running.wait().expect("it ends");
+        until("nothing is left", || registered(&begins).is_empty());
+    }
+    assert!(was_registered > 0, "a law was there when a run was killed");
+}
+
+#[test]
+fn what_the_ground_lacks_is_refused() {
+    // Goal: a rate beyond what an emulator carries, and a user without rights, end before anything is made, with what
+    // was given and what to do.
+    let scratch = scenario(SCENARIO);
+    let output = live(&scratch, "out", &["--set", "topology.bottleneck.rate=2 Gbit/s"])
+        .output()
+        .expect("it starts");
+    let text = said(&output);
+    assert_eq!(output.status.code(), Some(2), "{text}");
+    assert!(
+        text.contains("2000 Mbit/s are given") && text.contains("allowed are 1000"),
+        "{text}"
+    );
+    if !possible() {
+        return;
+    }
+    let mut unprivileged = Command::new("setpriv");
+    unprivileged.args(["--reuid=65534", "--clear-groups", env!("CARGO_BIN_EXE_fadelab")]);
+    unprivileged.args(["testbed", "run", "--ground", "live", "--out", "/nowhere/out"]);
+    let output = unprivileged
+        .arg(scratch.0.join("net.toml"))
+        .output()
+        .expect("it starts");
+    let text = said(&output);
+    assert!(!output.status.success() && text.contains("needs root"), "{text}");
+}
