@@ -13,8 +13,9 @@ WEB := $(if $(wildcard web/package-lock.json),web/node_modules/.package-lock.jso
 # Drives the browser in the tests of the page; nobody needs it to build.
 WEB_TEST := web/test/node_modules/.package-lock.json
 
-.PHONY: help demo demo-kernel build test lint bless validate prove bench ledgers determinism scenarios soak newest fuzz \
-	mutants fmt install deb clean setup-demo setup-kernel setup-test setup-fuzz setup-validate setup-prove setup-bench
+.PHONY: help demo demo-kernel build test lint bless validate prove bench ledgers determinism scenarios soak \
+	newest fuzz mutants fmt install deb clean setup-demo setup-kernel setup-test setup-fuzz setup-validate \
+	setup-prove setup-bench
 
 help: ## This list
 	@list() { sed -n "s/^\([a-z-]*\):.*$$1 \(.*\)/make \1|\2/p" Makefile | \
@@ -26,7 +27,7 @@ help: ## This list
 demo: build ## Build, then run the main job: satellite, satellite with fading, a cellular trace
 	@for name in $(DEMO); do $(FADELAB) run scenarios/$$name.toml; done
 
-demo-kernel: setup-kernel build ## VCP, XCP and Linux's CUBIC in this machine's kernel over a fading link, in real time; as root
+demo-kernel: setup-kernel build ## As root: VCP, XCP and Linux's CUBIC in this kernel over a fading link, live
 	@$(FADELAB) testbed run wireless --ground live --seeds 1 --set run.duration='"25 s"' \
 		--set flow.law='["vcp", "xcp", "linux:cubic"]'
 

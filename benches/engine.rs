@@ -68,6 +68,7 @@ fn link(rate_bps: u64, delay_ns: u64, packets: u32) -> LinkKind {
             capacity: part,
             capacity_params: part.default_params(),
         },
+        told_bps: None,
         queues: Queues::One,
         channel: None,
         layer: LinkLayer::default(),

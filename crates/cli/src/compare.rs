@@ -112,6 +112,7 @@ pub fn compare(args: &CompareArgs) -> Result<(), Failure> {
     }
     let any = |agreement: Agreement| distances.iter().any(|distance| distance.agreement == agreement);
     match args.exit_code {
+        true if !done.disturbed.is_empty() => Err(Failure::Failed(done.disturbed.join("\n       "))),
         true if any(Agreement::Beyond) => Err(Failure::Failed(distance::in_words(distances))),
         true if any(Agreement::Undecided) => Err(Failure::Undecided(distance::in_words(distances))),
         _ => Ok(()),

@@ -4,7 +4,7 @@ use std::num::NonZeroUsize;
 use std::path::PathBuf;
 
 use clap::{Args, Subcommand, ValueEnum};
-use fadelab_lab::{Failure, Job, Live, Punctuality, Virtual};
+use fadelab_lab::{Done, Failure, Job, Live, Punctuality, Virtual};
 use fadelab_testbed::{Recordings, host_laws};
 
 use crate::args::{ScenarioArgs, threads};
@@ -15,7 +15,7 @@ use crate::{commit, output, run, show};
 #[derive(Debug, Subcommand)]
 pub enum TestbedCommand {
     /// Run a scenario inside a Linux kernel: the same file, the same kind of result
-    Run(TestbedRunArgs),
+    Run(Box<TestbedRunArgs>),
     /// Make the image of a kernel from Debian's packages now, which `run` does when it is missing
     Image(ImageArgs),
     /// What the guest runs
@@ -123,6 +123,66 @@ pub fn step(what: &str) {
     output::tell(format!("{what} ..."));
 }
 
+/// The ground that was asked for, with what is to be recorded there.
+///
+/// # Errors
+/// What cannot be recorded there, or of several runs.
+fn ground_of(args: &TestbedRunArgs, runs: usize) -> Result<Box<dyn fadelab_lab::Ground>, Failure> {
+    if args.record_links.is_some() && args.ground == Ground::Virtual {
+        return Err(Failure::Invalid(
+            "--record-links: links are recorded in real time, with --ground live; in virtual time the same run gives \
+             the same bytes"
+                .to_owned(),
+        ));
+    }
+    let recorded = [
+        (&args.record, "--record"),
+        (&args.record_router, "--record-router"),
+        (&args.record_links, "--record-links"),
+    ];
+    let asked = recorded.into_iter().find(|(file, _)| file.is_some());
+    if let Some((_, option)) = asked.filter(|_| runs > 1) {
+        return Err(Failure::Invalid(format!(
+            "{option}: the scenario amounts to {runs} runs; choose one with --set flow.law=vcp --seeds 1"
+        )));
+    }
+    let recordings = Recordings {
+        sender: args.record.clone(),
+        router: args.record_router.clone(),
+        links: args.record_links.clone(),
+    };
+    Ok(match args.ground {
+        Ground::Virtual => {
+            let mut ground = ground(&args.guest)?;
+            ground.recordings = recordings;
+            Box::new(ground)
+        }
+        Ground::Live => Box::new(Live {
+            iperf3: args.guest.iperf3,
+            recordings,
+        }),
+    })
+}
+
+/// How long it took, and on the live ground how punctual links were.
+fn speed(done: &Done, ground: Ground) -> String {
+    let (runs, wall_s, own_s) = (
+        done.experiment.runs.len(),
+        done.provenance.wall_time_s,
+        done.virtual_s(),
+    );
+    let mut speed = format!(
+        "{runs} run{} in {}: {own_s}{} s in {wall_s:.1} s",
+        if runs == 1 { "" } else { "s" },
+        done.provenance.guest.as_ref().map_or("", |guest| &guest.kernel),
+        if ground == Ground::Live { "" } else { " virtual" },
+    );
+    if let Some(punctuality) = done.punctuality() {
+        speed.push_str(&late(&punctuality));
+    }
+    speed
+}
+
 /// How late packets left emulated links.
 fn late(punctuality: &Punctuality) -> String {
     let us = |ns: u64| ns as f64 / 1e3;
@@ -143,41 +203,7 @@ fn run_scenario(args: &TestbedRunArgs) -> Result<(), Failure> {
     host_laws::register();
     let plan = show::plan(&args.scenario)?;
     let target = run::target(&args.scenario, args.out.as_deref());
-    if args.record_links.is_some() && args.ground == Ground::Virtual {
-        return Err(Failure::Invalid(
-            "--record-links: links are recorded in real time, with --ground live; in virtual time the same run gives \
-             the same bytes"
-                .to_owned(),
-        ));
-    }
-    let recorded = [
-        (&args.record, "--record"),
-        (&args.record_router, "--record-router"),
-        (&args.record_links, "--record-links"),
-    ];
-    let asked = recorded.into_iter().find(|(file, _)| file.is_some());
-    if let Some((_, option)) = asked.filter(|_| plan.runs.len() > 1) {
-        return Err(Failure::Invalid(format!(
-            "{option}: the scenario amounts to {} runs; choose one with --set flow.law=vcp --seeds 1",
-            plan.runs.len()
-        )));
-    }
-    let recordings = Recordings {
-        sender: args.record.clone(),
-        router: args.record_router.clone(),
-        links: args.record_links.clone(),
-    };
-    let mut ground: Box<dyn fadelab_lab::Ground> = match args.ground {
-        Ground::Virtual => {
-            let mut ground = ground(&args.guest)?;
-            ground.recordings = recordings;
-            Box::new(ground)
-        }
-        Ground::Live => Box::new(Live {
-            iperf3: args.guest.iperf3,
-            recordings,
-        }),
-    };
+    let mut ground = ground_of(args, plan.runs.len())?;
     fadelab_lab::prepare(&plan, &target, &mut [&mut *ground], &step)?;
     if !args.quiet {
         output::warn(&plan.warnings);
@@ -202,19 +228,5 @@ fn run_scenario(args: &TestbedRunArgs) -> Result<(), Failure> {
     if args.quiet {
         return Ok(());
     }
-    let (runs, wall_s, virtual_s) = (plan.runs.len(), done.provenance.wall_time_s, done.virtual_s());
-    let mut speed = format!(
-        "{runs} run{} in {}: {virtual_s} s{} in {wall_s:.1} s",
-        if runs == 1 { "" } else { "s" },
-        done.provenance.guest.as_ref().map_or("", |guest| &guest.kernel),
-        if args.ground == Ground::Live {
-            ""
-        } else {
-            " of virtual time"
-        },
-    );
-    if let Some(punctuality) = done.punctuality() {
-        speed.push_str(&late(&punctuality));
-    }
-    output::print_told(&run::text(&done.summary, &speed, &done.folder))
+    output::print_told(&run::text(&done.summary, &speed(&done, args.ground), &done.folder))
 }

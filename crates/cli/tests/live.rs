@@ -9,9 +9,9 @@ use std::process::{Command, Output, Stdio};
 use std::time::Duration;
 
 use common::Scratch;
-use hosts::{run, said, unique, until};
+use hosts::{said, unique, until};
 
-/// Two flows over a link that fades and codes: at 10 dB one packet in some hundred is lost behind the code.
+/// Two flows over a link that fades and codes: one data packet in 180 is lost behind the code.
 const SCENARIO: &str = r#"
 [run]
 duration = "4 s"
@@ -93,12 +93,23 @@ fn column(scratch: &Scratch, file: &str, name: &str) -> Vec<f64> {
 }
 
 /// Settings of the machine that no run may change.
-fn settings() -> String {
-    run("sysctl -a --pattern ^(net.core|vm|kernel.sched)")
-        .lines()
-        .filter(|line| !line.contains("nr_dirty") && !line.contains("stat_"))
-        .collect::<Vec<_>>()
-        .join("\n")
+fn settings() -> Vec<String> {
+    let folders = ["net/core", "vm", "kernel"].map(|name| Path::new("/proc/sys").join(name));
+    let files = folders
+        .iter()
+        .flat_map(|folder| fs::read_dir(folder).expect("it is mounted"));
+    let mut settings: Vec<String> = files
+        .filter_map(|file| {
+            let path = file.ok()?.path();
+            let name = path.file_name()?.to_string_lossy().into_owned();
+            let is_setting = !path.starts_with("/proc/sys/kernel") || name.starts_with("sched_");
+            // What is in some can only be written.
+            let text = fs::read_to_string(&path).ok().filter(|_| is_setting)?;
+            Some(format!("{} = {text}", path.display()))
+        })
+        .collect();
+    settings.sort();
+    settings
 }
 
 /// Congestion controls whose name begins so.
@@ -108,7 +119,7 @@ fn registered(begins: &str) -> Vec<String> {
     names.map(str::to_owned).collect()
 }
 
-/// A law of one's own of which no other test has one: Reno's, under another name.
+/// A law of one's own, under a name that no other test has.
 fn own_law(scratch: &Scratch) -> String {
     let name = unique("l").replace('_', "");
     let law = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../tests/laws/paced.h");
@@ -122,9 +133,9 @@ fn own_law(scratch: &Scratch) -> String {
 
 #[test]
 fn a_law_runs_in_this_kernel_over_links_that_fade() {
-    // Goal: VCP's sender and router in this kernel and an emulated channel behind them deliver both ways; packets are
-    // lost about as often as the channel loses them; nothing passes beyond the rate; each call of the law replays, and so does each packet of each link; how
-    // late packets left is told; settings of the machine stay.
+    // Goal: VCP's sender in this kernel and an emulated, coded channel deliver both ways; packets are lost about as
+    // often as the channel loses them; nothing passes beyond the rate; each call of the law replays, and so does each
+    // packet of each link; how late packets left is told; settings of the machine stay.
     if !possible() {
         return;
     }
@@ -144,6 +155,18 @@ fn a_law_runs_in_this_kernel_over_links_that_fade() {
     );
     let utilisation = column(&scratch, "out/csv/runs.csv", "utilisation")[0];
     assert!(utilisation > 0.1 && utilisation < 1.002, "utilisation {utilisation}");
+    let end = |name: &str| {
+        column(&scratch, "out/csv/links.csv", name)
+            .into_iter()
+            .fold(0.0, f64::max)
+    };
+    let (sent, lost) = (end("sent_data_pkts"), end("lost_air_data_pkts"));
+    // 2x1, 12 dB, 1500 bytes at 0.93: 0.0055 (`fadelab channel`).
+    let expected = 0.0055 * sent;
+    assert!(
+        (lost - expected).abs() < 4.4 * expected.sqrt() + 1.0,
+        "{lost} of {sent}"
+    );
     let grounds = fs::read_to_string(scratch.0.join("out/csv/runs.csv")).expect("the table");
     assert!(grounds.contains("live"), "{grounds}");
     for file in ["calls.jsonl", "links"] {
@@ -154,28 +177,28 @@ fn a_law_runs_in_this_kernel_over_links_that_fade() {
 
 #[test]
 fn parity_takes_its_share_of_the_link() {
-    // Goal: a code and its law at the router are the emulator's, who alone knows the bytes on the air: a link that is
-    // full carries the code's rate in payload, and no more.
+    // Goal: a code and the law at its router are the emulator's, who alone knows the bytes on the air: of what a link
+    // sends without losing anything the code's rate is payload, but for what is still under way.
     if !possible() {
         return;
     }
     let scratch = scenario(SCENARIO);
-    let full = [
-        "--set",
-        "channel.snr=40 dB",
-        "--set",
-        "flow.law=reno",
-        "--set",
-        "run.warmup=1 s",
-    ];
-    done(&scratch, "out", &full);
-    let [start, end] = ["0", "1"].map(|_| column(&scratch, "out/csv/flow_totals.csv", "delivered_bytes"));
-    let delivered: f64 = end.iter().sum();
-    assert_eq!(start.len(), 2);
-    // Of 3 s that count; 1448 of 1500 bytes are payload, and 0.93 of what is on the air is data.
-    let most = 10e6 / 8.0 * 3.0 * 0.93 * 1448.0 / 1500.0;
+    done(
+        &scratch,
+        "out",
+        &["--set", "channel.snr=40 dB", "--set", "flow.law=reno"],
+    );
+    let delivered: f64 = column(&scratch, "out/csv/flow_totals.csv", "delivered_bytes")
+        .iter()
+        .sum();
+    let sent = column(&scratch, "out/csv/runs.csv", "sent_bytes")[0];
+    let lost: f64 = column(&scratch, "out/csv/links.csv", "lost_air_pkts").iter().sum();
+    // 1448 of 1500 bytes are payload, and 0.93 of what is on the air is data.
+    let most = sent * 0.93 * 1448.0 / 1500.0;
+    let under_way = 200.0 * 1448.0;
+    assert!(lost < 0.5 && sent > 2e6, "{sent} B sent, {lost} packets lost");
     assert!(
-        delivered > 0.8 * most && delivered < 1.01 * most,
+        delivered <= most && delivered > most - under_way,
         "{delivered} of {most} B"
     );
 }
@@ -240,25 +263,31 @@ fn what_the_ground_lacks_is_refused() {
     // Goal: a rate beyond what an emulator carries, and a user without rights, end before anything is made, with what
     // was given and what to do.
     let scratch = scenario(SCENARIO);
-    let output = live(&scratch, "out", &["--set", "topology.bottleneck.rate=2 Gbit/s"])
-        .output()
-        .expect("it starts");
+    let fast = [
+        "--set",
+        "topology.bottleneck.rate=2 Gbit/s",
+        "--set",
+        "topology.access.rate=2 x bottleneck",
+    ];
+    let output = live(&scratch, "out", &fast).output().expect("it starts");
     let text = said(&output);
     assert_eq!(output.status.code(), Some(2), "{text}");
     assert!(
         text.contains("2000 Mbit/s are given") && text.contains("allowed are 1000"),
         "{text}"
     );
-    if !possible() {
-        return;
-    }
-    let mut unprivileged = Command::new("setpriv");
-    unprivileged.args(["--reuid=65534", "--clear-groups", env!("CARGO_BIN_EXE_fadelab")]);
-    unprivileged.args(["testbed", "run", "--ground", "live", "--out", "/nowhere/out"]);
-    let output = unprivileged
-        .arg(scratch.0.join("net.toml"))
+    // In a user namespace of its own root is nobody, and its files are still its own.
+    let mut nobody = Command::new("unshare");
+    nobody.args(["--user", env!("CARGO_BIN_EXE_fadelab"), "testbed", "run", "net.toml"]);
+    let output = nobody
+        .args(["--ground", "live"])
+        .current_dir(&scratch.0)
         .output()
         .expect("it starts");
     let text = said(&output);
+    if text.starts_with("unshare:") {
+        eprintln!("skipped: no user namespace can be made here: {text}");
+        return;
+    }
     assert!(!output.status.success() && text.contains("needs root"), "{text}");
 }

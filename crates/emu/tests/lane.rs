@@ -3,8 +3,8 @@
 mod common;
 
 use common::{MS, PACKET_BYTES, arrivals, fading, fair, jittering, link, out};
+use fadelab_emu::Fate;
 use fadelab_emu::record::Departed;
-use fadelab_emu::{Fate, Lane};
 
 #[test]
 fn whoever_drives_a_lane_gets_the_same_from_it() {

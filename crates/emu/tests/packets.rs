@@ -6,7 +6,7 @@ use std::collections::BTreeSet;
 
 use common::{MS, PACKET_BYTES, datagram, link, option, segment, stranger};
 use etherparse::{NetSlice, SlicedPacket, TransportSlice};
-use fadelab_emu::{Fate, Lane, Left};
+use fadelab_emu::{Fate, Left};
 use fadelab_laws::{Codec, router};
 use fadelab_phy::random::Stream;
 

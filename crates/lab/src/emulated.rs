@@ -35,8 +35,8 @@ const BUFFER_KEY: &str = "topology.bottleneck.buffer";
 /// Full packets for which a link without a buffer of its own has room.
 pub const BUFFER_PKTS_MIN: u32 = 100;
 
-/// A way of keys alone, each `key=value`, later ones before earlier ones. A link so short that a bandwidth-delay product
-/// holds hardly a packet has room for [`BUFFER_PKTS_MIN`] unless a key says otherwise.
+/// A way of keys alone, each `key=value`, later ones before earlier ones. A link so short that a bandwidth-delay
+/// product holds hardly a packet has room for [`BUFFER_PKTS_MIN`] unless a key says otherwise.
 ///
 /// # Errors
 /// Keys that make no link.
@@ -149,7 +149,8 @@ mod tests {
 
     #[test]
     fn a_way_is_what_its_keys_say() {
-        // Goal: rate, delay, name and router of a way come from its keys; keys that make several links are refused with what to choose.
+        // Goal: rate, delay, name and router of a way come from its keys; keys that make several links are refused with
+        // what to choose.
         let law = format!("flow.law={}", run_law("vcp"));
         let link = way(&["link.rate=3 Mbit/s", "link.rate=5 Mbit/s", "link.delay=7 ms", &law]);
         assert_eq!(

@@ -1,9 +1,9 @@
 //! The laboratory: runs the plans of scenarios where they can run, and answers questions about what came of it.
 //!
-//! A [`Ground`] is a place where scenarios run: [`Simulator`], [`Virtual`] and [`Live`]. A [`Job`] runs a plan on one or several
-//! of them, on all cores, takes up runs that were [`Kept`] from an interrupted sweep, and writes one result. What is
-//! asked of results afterwards runs scenarios again: [`explain`] says why a window moved, [`packets`] logs what a host
-//! saw, [`replay`] makes recorded calls of a law again.
+//! A [`Ground`] is a place where scenarios run: [`Simulator`], [`Virtual`] and [`Live`]. A [`Job`] runs a plan on one
+//! or several of them, on all cores, takes up runs that were [`Kept`] from an interrupted sweep, and writes one result.
+//! What is asked of results afterwards runs scenarios again: [`explain`] says why a window moved, [`packets`] logs what
+//! a host saw, [`replay`] makes recorded calls of a law again.
 //!
 //! Nothing is printed here and no signal is caught: a [`Watch`] is told how far runs have come, and says when to stop.
 //!

@@ -49,9 +49,9 @@ fn a_link_offers_what_its_rate_is() {
 
 #[test]
 fn what_a_router_is_told_decides_what_it_makes_of_a_change() {
-    // Goal: VCP's router that is told the rate as it changes keeps its queue short when the link halves. One that is told
-    // the old rate thinks that it has twice what it has, and the queue fills; the measured capacity needs to be told
-    // nothing. What is told from the beginning on decides from the beginning on.
+    // Goal: VCP's router that is told the rate as it changes keeps its queue short when the link halves. One that is
+    // told the old rate thinks that it has twice what it has, and the queue fills; the measured capacity needs to be
+    // told nothing. What is told from the beginning on decides from the beginning on.
     let queue = |router: &str| {
         let samples = bottleneck(&format!("{HALVED}[router]\n{router}[flow]\nlaw = \"vcp\"\ncount = 4\n"));
         let bytes = |second: usize| samples[second].queue_byte_ns;

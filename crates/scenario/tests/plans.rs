@@ -288,7 +288,7 @@ fn derived_defaults_follow_a_sweep() {
     assert!(plan.text.contains("# packet differs from run to run"), "{}", plan.text);
     let access_bps = |run: usize| match plan.runs[run].spec.network.links[2].capacity {
         CapacitySpec::Constant { rate_bps } => rate_bps,
-        CapacitySpec::Trace(_) => panic!("an access link"),
+        CapacitySpec::Changing(_) | CapacitySpec::Trace(_) => panic!("an access link"),
     };
     assert_eq!((access_bps(0), access_bps(2)), (2_000_000, 16_000_000));
     let again = parse(plan.text.as_bytes(), "s.toml", Path::new(""), &Options::default()).unwrap();

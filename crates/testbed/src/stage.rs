@@ -1,9 +1,9 @@
 //! A run on a kernel: namespaces and cables, queues and laws, applications and meters. Guests and this machine set the
 //! same stage; what differs between them is a [`Host`].
 //!
-//! From the ground up: `spaces` are the namespaces, `build` puts devices, routes and queues into them, `emulated` drives
-//! the links that the kernel has not, `laws` loads what laws there are, `traffic` runs the applications, `measure` reads
-//! the meters.
+//! From the ground up: `spaces` are the namespaces, `build` puts devices, routes and queues into them, `emulated`
+//! drives the links that the kernel has not, `laws` loads what laws there are, `traffic` runs the applications,
+//! `measure` reads the meters.
 
 mod build;
 mod connection;
@@ -16,6 +16,7 @@ mod memory;
 mod spaces;
 mod tcp_info;
 mod traffic;
+mod worker;
 
 use std::io::Write;
 use std::path::Path;
@@ -72,12 +73,19 @@ pub fn run(plan: &Plan, host: &mut dyn Host) -> Outcome<RunRecord> {
     let senders = laws::senders(plan, &spaces, host)?;
     let routers = laws::routers(plan, &spaces, host)?;
     let mut recorders = laws::recorders(plan, &senders, &routers, host)?;
-    let record = traffic::run(plan, &spaces, (&senders, &routers), emulation, |time_ns| {
-        for recorder in &mut recorders {
-            recorder.poll(Duration::ZERO).map_err(failed("calls"))?;
-        }
-        host.reached(time_ns)
-    })?;
+    let record = traffic::run(
+        plan,
+        &spaces,
+        (&senders, &routers),
+        emulation,
+        host.is_virtual(),
+        |time_ns| {
+            for recorder in &mut recorders {
+                recorder.poll(Duration::ZERO).map_err(failed("calls"))?;
+            }
+            host.reached(time_ns)
+        },
+    )?;
     for recorder in recorders {
         recorder.finish().map_err(failed("calls"))?;
     }

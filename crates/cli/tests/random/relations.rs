@@ -209,7 +209,7 @@ const RUNS: &[Relation] = &[
         let bin_bytes = at.link().capacity.rate_bps_mean() * BIN_S / 8;
         let most = match at.link().capacity {
             CapacitySpec::Constant { .. } => 1.0 + 1.0 / bin_bytes.saturating_sub(1).max(1) as f64,
-            CapacitySpec::Trace(_) => 1.0,
+            CapacitySpec::Changing(_) | CapacitySpec::Trace(_) => 1.0,
         };
         at.real("utilisation_max").is_none_or(|utilisation| utilisation <= most)
     }),

@@ -62,7 +62,8 @@ impl Scalar for Changes {
 }
 
 fn allowed() -> String {
-    "changes are instants, each with the rate from then on, for example \"20 s: 5 Mbit/s, 40 s: 10 Mbit/s\", or \"none\""
+    "changes are instants, each with the rate from then on, for example \"20 s: 5 Mbit/s, 40 s: 10 Mbit/s\", or \
+     \"none\""
         .to_owned()
 }
 

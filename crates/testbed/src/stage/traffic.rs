@@ -21,8 +21,9 @@ use super::measure::{FlowMeter, LinkMeter, Recorder};
 use super::memory::FlowMemory;
 use super::spaces::Spaces;
 use super::tcp_info::TcpInfo;
+use super::worker::{Receiver, Sending, Worker};
 use super::{Outcome, failed};
-use crate::plan::{Flow, Plan};
+use crate::plan::Plan;
 
 /// Distance between two looks at the kernel's counters, where there are few of them.
 const TICK_NS: u64 = 10_000_000;
@@ -45,9 +46,11 @@ pub fn run(
     spaces: &Spaces,
     laws: (&[Sender], &[AtLink]),
     emulation: Option<Emulation>,
+    is_virtual: bool,
     mut news: impl FnMut(u64) -> Outcome<()>,
 ) -> Outcome<RunRecord> {
     let mut traffic = Traffic::new(plan, spaces, laws, emulation)?;
+    traffic.is_virtual = is_virtual;
     traffic.look(0)?;
     news(0)?;
     while traffic.next_look_ns <= plan.duration_ns {
@@ -102,57 +105,6 @@ impl Whose {
     }
 }
 
-/// A flow at work.
-struct Worker<'a> {
-    flow: &'a Flow,
-    app: Application,
-    receiver: Receiver,
-    sender: Option<Sending>,
-    delivered_bytes: u64,
-    meter: FlowMeter,
-    memory: Option<FlowMemory<'a>>,
-}
-
-impl Worker<'_> {
-    /// Reads the meter and, where the series has a sample, the memory of the law.
-    fn look(&mut self, is_sampled: bool) -> Outcome<FlowCounters> {
-        let memory = self.memory.as_mut().filter(|_| is_sampled);
-        if let Receiver::Iperf3(iperf3) = &mut self.receiver {
-            if let Some((socket, received_bytes)) = iperf3.look().map_err(failed(&self.flow.name))? {
-                self.meter.look(&TcpInfo::of(&socket));
-                memory.map_or(Ok(()), |memory| memory.look(&socket))?;
-                self.delivered_bytes = received_bytes;
-            }
-        } else if let (Some(sending), Some(_)) = (&self.sender, &self.flow.law) {
-            self.meter.look(&TcpInfo::of(&sending.socket));
-            memory.map_or(Ok(()), |memory| memory.look(&sending.socket))?;
-        }
-        Ok(self.meter.counters(self.delivered_bytes))
-    }
-}
-
-/// Who takes what a flow carries.
-enum Receiver {
-    /// This program, by a socket that listens or takes datagrams.
-    Own(OwnedFd),
-    /// iperf3, which also sends.
-    Iperf3(Iperf3),
-}
-
-/// A connection that sends.
-struct Sending {
-    socket: OwnedFd,
-    /// When its application began, by a handshake.
-    start_ns: u64,
-    /// Whether that is over, so that it may write.
-    is_open: bool,
-    written_bytes: u64,
-    /// Payload still to write; `None`: without end.
-    left_bytes: Option<u64>,
-    /// Whether it waits for room, so that an event will come.
-    waits: bool,
-}
-
 /// A connection that receives, and its flow.
 struct Reading {
     flow: usize,
@@ -178,6 +130,7 @@ struct Traffic<'a> {
     next_look_ns: u64,
     recorder: Recorder,
     emulation: Option<Emulation>,
+    is_virtual: bool,
 }
 
 impl<'a> Traffic<'a> {
@@ -236,6 +189,7 @@ impl<'a> Traffic<'a> {
             next_look_ns: 0,
             recorder: Recorder::new(plan),
             emulation,
+            is_virtual: true,
         };
         traffic.arm(0)?;
         traffic.wait()?;
@@ -467,15 +421,21 @@ impl<'a> Traffic<'a> {
 
     /// Reads all meters, and keeps what they say where results want it.
     fn look(&mut self, now_ns: u64) -> Outcome<()> {
+        // In real time a look comes late now and then, and what was sent meanwhile was offered, too.
+        let seen_ns = if self.is_virtual {
+            now_ns
+        } else {
+            self.now_ns()?.max(now_ns)
+        };
         // What is behind queues first: what was lost there is never more than what left them.
         let lanes = match &self.emulation {
-            Some(emulation) => emulation.state(now_ns)?,
+            Some(emulation) => emulation.state(seen_ns)?,
             None => Vec::new(),
         };
         let links = self
             .links
             .iter_mut()
-            .map(|link| link.read(now_ns, &lanes))
+            .map(|link| link.read(seen_ns, &lanes))
             .collect::<Outcome<Vec<_>>>()?;
         let is_sampled = self.recorder.is_sampled(now_ns);
         // Directly behind the counters: what passes in between is in the memories of laws and not in those.

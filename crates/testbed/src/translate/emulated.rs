@@ -24,7 +24,8 @@ pub fn of(link: &LinkSpec, carries: Carries) -> Result<Option<Emulated>, Error> 
             return Err(none(
                 key,
                 format!(
-                    "{why}, which only the emulator does, and behind a queue of Linux's own it cannot; take a law of fadelab's"
+                    "{why}, which only the emulator does, and behind a queue of Linux's own it cannot; take a law of \
+                     fadelab's"
                 ),
             ));
         }

@@ -257,8 +257,8 @@ impl Service {
     }
 
     /// Does what is not done yet. Nearly all of the time the kernel checks programs, on the processor of whoever loads
-    /// them: routers therefore begin beside the laws. Laws come one after the other, since they share a map of which the
-    /// first one makes the only copy.
+    /// them: routers therefore begin beside the laws. Laws come one after the other, since they share a map of which
+    /// the first one makes the only copy.
     fn fill(&mut self, at_start: bool) -> Result<(), Failure> {
         let Self { laws, routers, .. } = self;
         let (of_laws, of_routers) = std::thread::scope(|scope| {

@@ -1,0 +1,64 @@
+//! A flow at work: its application, the sockets at either end, and its meter.
+
+use std::os::fd::OwnedFd;
+
+use fadelab_run::app::Application;
+use fadelab_run::record::FlowCounters;
+
+use super::iperf3::Iperf3;
+use super::measure::FlowMeter;
+use super::memory::FlowMemory;
+use super::tcp_info::TcpInfo;
+use super::{Outcome, failed};
+use crate::plan::Flow;
+
+/// A flow at work.
+pub struct Worker<'a> {
+    pub flow: &'a Flow,
+    pub app: Application,
+    pub receiver: Receiver,
+    pub sender: Option<Sending>,
+    pub delivered_bytes: u64,
+    pub meter: FlowMeter,
+    pub memory: Option<FlowMemory<'a>>,
+}
+
+impl Worker<'_> {
+    /// Reads the meter and, where the series has a sample, the memory of the law.
+    pub fn look(&mut self, is_sampled: bool) -> Outcome<FlowCounters> {
+        let memory = self.memory.as_mut().filter(|_| is_sampled);
+        if let Receiver::Iperf3(iperf3) = &mut self.receiver {
+            if let Some((socket, received_bytes)) = iperf3.look().map_err(failed(&self.flow.name))? {
+                self.meter.look(&TcpInfo::of(&socket));
+                memory.map_or(Ok(()), |memory| memory.look(&socket))?;
+                self.delivered_bytes = received_bytes;
+            }
+        } else if let (Some(sending), Some(_)) = (&self.sender, &self.flow.law) {
+            self.meter.look(&TcpInfo::of(&sending.socket));
+            memory.map_or(Ok(()), |memory| memory.look(&sending.socket))?;
+        }
+        Ok(self.meter.counters(self.delivered_bytes))
+    }
+}
+
+/// Who takes what a flow carries.
+pub enum Receiver {
+    /// This program, by a socket that listens or takes datagrams.
+    Own(OwnedFd),
+    /// iperf3, which also sends.
+    Iperf3(Iperf3),
+}
+
+/// A connection that sends.
+pub struct Sending {
+    pub socket: OwnedFd,
+    /// When its application began, by a handshake.
+    pub start_ns: u64,
+    /// Whether that is over, so that it may write.
+    pub is_open: bool,
+    pub written_bytes: u64,
+    /// Payload still to write; `None`: without end.
+    pub left_bytes: Option<u64>,
+    /// Whether it waits for room, so that an event will come.
+    pub waits: bool,
+}
