@@ -24,4 +24,4 @@ pub use clock::{Clock, Quantiles};
 pub use emulator::{Emulator, Error, Tally, Way};
 pub use lane::{Fate, Lane, LaneSpec, Left};
 pub use priority::Priority;
-pub use tun::Tun;
+pub use tun::{Tun, dropped_pkts};

@@ -24,7 +24,7 @@ use crate::priority::{Priority, used};
 use crate::record::Recorder;
 use crate::resolver;
 use crate::space::{Space, ip};
-use crate::tun::Tun;
+use crate::tun::{Tun, dropped_pkts};
 use crate::unprivileged::Place;
 
 /// Shells of one namespace: as many networks of four addresses as there are in 100.64.0.0/10 (RFC 6598).
@@ -340,20 +340,6 @@ fn set_up(device: &str, mtu_bytes: &str, address: &str, peer: &str) -> io::Resul
         "up",
     ];
     ip(&words).map(drop)
-}
-
-/// Packets that found no room at a device of this thread's namespace, sent through it or arriving from it.
-fn dropped_pkts(device: &str) -> io::Result<u64> {
-    let devices = fs::read_to_string("/proc/thread-self/net/dev")?;
-    let counters = devices
-        .lines()
-        .find_map(|line| line.trim().strip_prefix(device)?.strip_prefix(':'));
-    // Received: bytes, packets, errors, dropped, and four more; then the same of those sent.
-    let at = |place| {
-        let counter = counters.and_then(|line| line.split_whitespace().nth(place));
-        counter.and_then(|number| number.parse::<u64>().ok()).unwrap_or(0)
-    };
-    Ok(at(3) + at(11))
 }
 
 /// A file that becomes readable when a process ends.

@@ -1,7 +1,7 @@
 //! TUN devices: what the kernel sends through one is read from its file, and what is written there arrives from it.
 #![allow(unsafe_code)]
 
-use std::fs::{File, OpenOptions};
+use std::fs::{self, File, OpenOptions};
 use std::io::{self, Read, Write};
 use std::os::fd::{AsFd, AsRawFd, BorrowedFd};
 use std::os::unix::fs::OpenOptionsExt;
@@ -86,6 +86,23 @@ impl AsFd for Tun {
     fn as_fd(&self) -> BorrowedFd<'_> {
         self.file.as_fd()
     }
+}
+
+/// Packets that found no room at a device of this thread's namespace, sent through it or arriving from it.
+///
+/// # Errors
+/// Of the system.
+pub fn dropped_pkts(device: &str) -> io::Result<u64> {
+    let devices = fs::read_to_string("/proc/thread-self/net/dev")?;
+    let counters = devices
+        .lines()
+        .find_map(|line| line.trim().strip_prefix(device)?.strip_prefix(':'));
+    // Received: bytes, packets, errors, dropped, and four more; then the same of those sent.
+    let at = |place| {
+        let counter = counters.and_then(|line| line.split_whitespace().nth(place));
+        counter.and_then(|number| number.parse::<u64>().ok()).unwrap_or(0)
+    };
+    Ok(at(3) + at(11))
 }
 
 fn is_nothing(error: &io::Error) -> bool {

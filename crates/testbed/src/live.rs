@@ -85,7 +85,8 @@ pub fn kernel() -> String {
     format!("Linux {} of this machine", release.trim())
 }
 
-/// Four letters that no other run here has: with them end the names of its laws.
+/// Four letters that hardly another run here has: with them end the names of its laws. Where one has, the kernel
+/// refuses the name.
 fn name() -> String {
     static RUNS: AtomicU32 = AtomicU32::new(0);
     let number = RUNS.fetch_add(1, Ordering::Relaxed);

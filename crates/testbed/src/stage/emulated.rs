@@ -3,11 +3,11 @@
 use std::os::fd::AsFd;
 use std::path::Path;
 use std::sync::Arc;
-use std::sync::mpsc::{self, Receiver, Sender};
+use std::sync::mpsc::{self, Receiver, Sender, TryRecvError};
 use std::thread::JoinHandle;
 
 use fadelab_emu::record::Recorder;
-use fadelab_emu::{Clock, Emulator, LaneSpec, Priority, Tun, Way};
+use fadelab_emu::{Clock, Emulator, LaneSpec, Priority, Tun, Way, dropped_pkts};
 use fadelab_path::counters::LinkCounters;
 use fadelab_path::punctuality::Punctuality;
 use fadelab_phy::channel::PacketKind;
@@ -48,11 +48,13 @@ enum Answer {
 /// The emulator of a run.
 pub struct Emulation {
     thread: Option<JoinHandle<()>>,
-    asks: Sender<Ask>,
+    asks: Option<Sender<Ask>>,
     answers: Receiver<Outcome<Answer>>,
     bell: Arc<EventFd>,
     /// When its time begins, once that is known.
-    begins: Sender<u64>,
+    begins: Option<Sender<u64>>,
+    /// Its devices: the node of each, and its name.
+    devices: Vec<(usize, String)>,
 }
 
 impl Emulation {
@@ -63,6 +65,7 @@ impl Emulation {
             ways,
             lanes,
             links,
+            devices,
         } = Parts::of(plan, spaces)?;
         if ways.is_empty() {
             return Ok(None);
@@ -92,16 +95,18 @@ impl Emulation {
         });
         Ok(Some(Self {
             thread: Some(thread.map_err(failed("the emulator"))?),
-            asks,
+            asks: Some(asks),
             answers,
             bell,
-            begins,
+            begins: Some(begins),
+            devices,
         }))
     }
 
     /// Lets time begin at an instant of the monotonic clock that is to come.
     pub fn begin(&self, at_ns: u64) -> Outcome<()> {
-        self.begins.send(at_ns).map_err(failed("the emulator"))
+        let begins = self.begins.as_ref().ok_or("the emulator has ended")?;
+        begins.send(at_ns).map_err(failed("the emulator"))
     }
 
     /// How all lanes stand at `now_ns`.
@@ -113,21 +118,37 @@ impl Emulation {
     }
 
     /// Ends it: what is in the lanes stays there.
-    pub fn end(mut self) -> Outcome<Punctuality> {
-        let answer = self.ask(Ask::End)?;
-        if let Some(thread) = self.thread.take() {
-            thread.join().map_err(|_| "the emulator broke".to_owned())?;
+    pub fn end(self, spaces: &Spaces) -> Outcome<Punctuality> {
+        let mut overrun_pkts = 0;
+        for (node, device) in &self.devices {
+            overrun_pkts += spaces.at(*node, || dropped_pkts(device).map_err(failed(device)))?;
         }
-        match answer {
-            Answer::End(punctuality) => Ok(punctuality),
+        match self.ask(Ask::End)? {
+            Answer::End(punctuality) => Ok(Punctuality {
+                undecided_drops_pkts: punctuality.undecided_drops_pkts + overrun_pkts,
+                ..punctuality
+            }),
             Answer::State(_) => Err("the emulator did not end".to_owned()),
         }
     }
 
     fn ask(&self, ask: Ask) -> Outcome<Answer> {
-        self.asks.send(ask).map_err(failed("the emulator"))?;
+        let asks = self.asks.as_ref().ok_or("the emulator has ended")?;
+        asks.send(ask).map_err(failed("the emulator"))?;
         self.bell.write(1).map_err(failed("the emulator"))?;
         self.answers.recv().map_err(failed("the emulator"))?
+    }
+}
+
+impl Drop for Emulation {
+    /// Whatever ends a run ends the thread, and with it the devices.
+    fn drop(&mut self) {
+        (self.asks, self.begins) = (None, None);
+        let _ = self.bell.write(1);
+        if let Some(thread) = self.thread.take() {
+            // One that panicked has said so.
+            let _ = thread.join();
+        }
     }
 }
 
@@ -154,17 +175,15 @@ fn drive(
             continue;
         }
         let _ = bell.read();
-        let ask = if broken.is_some() {
-            asked.recv().ok()
-        } else {
-            asked.try_recv().ok()
-        };
-        let Some(ask) = ask else {
-            // Without anybody who asks there is nothing more to do.
-            if broken.is_some() {
-                return;
-            }
-            continue;
+        let ask = match asked.try_recv() {
+            Ok(ask) => ask,
+            // Nobody is there who would ask.
+            Err(TryRecvError::Disconnected) => return,
+            Err(TryRecvError::Empty) if broken.is_none() => continue,
+            Err(TryRecvError::Empty) => match asked.recv() {
+                Ok(ask) => ask,
+                Err(_) => return,
+            },
         };
         let said = match (broken.clone(), ask) {
             (Some(why), _) => Err(why),
@@ -226,6 +245,8 @@ struct Parts {
     /// From what the lane of each way is made, and the number of its link.
     lanes: Vec<LaneSpec>,
     links: Vec<u32>,
+    /// Node and name of each device.
+    devices: Vec<(usize, String)>,
 }
 
 impl Parts {
@@ -236,6 +257,7 @@ impl Parts {
             ways,
             lanes,
             links,
+            devices,
         } = &mut parts;
         // The devices of each node.
         let mut at_node = vec![Vec::new(); plan.nodes.len()];
@@ -246,6 +268,7 @@ impl Parts {
                 let name = format!("{side}{number}");
                 let tun = spaces.at(node, || Tun::new(&name).map_err(failed("making a TUN device")))?;
                 tuns.push(tun);
+                devices.push((node, name));
                 at_node[node].push(first + end);
             }
             for (end, way) in cable.ways.iter().enumerate() {

@@ -70,7 +70,7 @@ pub fn run(
     } = traffic;
     let mut record = recorder.finish();
     if let Some(emulation) = emulation {
-        record.punctuality = Some(emulation.end()?);
+        record.punctuality = Some(emulation.end(spaces)?);
     }
     Ok(record)
 }
