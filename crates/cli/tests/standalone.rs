@@ -128,6 +128,9 @@ fn a_scenario_is_checked_for_where_it_is_to_run() {
     let here = Empty::new("on");
     assert!(here.prints(&["check", "satellite"]).contains(": good"));
     assert!(here.prints(&["check", "kernel", "--on", "virtual"]).contains(": good"));
+    for ground in ["virtual", "live"] {
+        assert!(here.prints(&["check", "wireless", "--on", ground]).contains(": good"));
+    }
     let own = ["check", "kernel", "--on", "virtual", "--set", "flow.law=linux:cubic"];
     assert!(
         here.prints(&own).contains(": good"),
@@ -136,5 +139,8 @@ fn a_scenario_is_checked_for_where_it_is_to_run() {
     let output = here.fadelab(&["check", "satellite", "--on", "virtual"]);
     let stderr = String::from_utf8_lossy(&output.stderr);
     assert_eq!(output.status.code(), Some(2));
-    assert!(stderr.contains("channel") && stderr.contains("satellite"), "{stderr}");
+    assert!(
+        stderr.contains("`transport.rtt_samples`") && stderr.contains("satellite"),
+        "{stderr}"
+    );
 }
