@@ -163,7 +163,7 @@ pub fn emulate(args: &EmulateArgs) -> Result<u8, Failure> {
         }
         None | Some(Ok(true)) => {}
     }
-    let disturbance = outcome.disturbance();
+    let disturbance = outcome.punctuality.disturbance();
     if let Some(why) = &disturbance {
         output::tell(format!("disturbed: {why}; what was measured is not the link's alone"));
     }

@@ -8,10 +8,10 @@ use std::path::Path;
 use std::process::{Command, Output, Stdio};
 use std::time::Duration;
 
-use common::Scratch;
+use common::{FADING, Scratch, column};
 use hosts::{said, unique, until};
 
-/// Two flows over a link that fades and codes: one data packet in 180 is lost behind the code.
+/// Two flows over 10 Mbit/s and 40 ms.
 const SCENARIO: &str = r#"
 [run]
 duration = "4 s"
@@ -27,17 +27,6 @@ buffer = "100 pkt"
 [topology.access]
 rate = "100 Mbit/s"
 delay = "1 ms"
-
-[channel]
-model = "gilbert-elliott"
-antennas = "2x1"
-snr = "12 dB"
-burst_good = "800 bit"
-burst_bad = "8 bit"
-
-[channel.code]
-data = 0.93
-ack = 0.5
 
 [transport]
 preset = "linux"
@@ -81,15 +70,6 @@ fn done(scratch: &Scratch, out: &str, more: &[&str]) -> String {
     let text = said(&output);
     assert!(output.status.success(), "{text}");
     text
-}
-
-/// A column of a table, as numbers.
-fn column(scratch: &Scratch, file: &str, name: &str) -> Vec<f64> {
-    let text = fs::read_to_string(scratch.0.join(file)).expect("the table");
-    let mut lines = text.lines().map(|line| line.split(',').collect::<Vec<_>>());
-    let place = lines.next().expect("names").iter().position(|head| *head == name);
-    let place = place.unwrap_or_else(|| panic!("{file} has a column {name}"));
-    lines.map(|cells| cells[place].parse().unwrap_or(f64::NAN)).collect()
 }
 
 /// Settings of the machine that no run may change.
@@ -139,7 +119,7 @@ fn a_law_runs_in_this_kernel_over_links_that_fade() {
     if !possible() {
         return;
     }
-    let scratch = scenario(SCENARIO);
+    let scratch = scenario(&format!("{SCENARIO}{FADING}"));
     let before = settings();
     let recordings = ["--record", "calls.jsonl", "--record-links", "links"];
     let text = done(&scratch, "out", &recordings);
@@ -182,7 +162,7 @@ fn parity_takes_its_share_of_the_link() {
     if !possible() {
         return;
     }
-    let scratch = scenario(SCENARIO);
+    let scratch = scenario(&format!("{SCENARIO}{FADING}"));
     done(
         &scratch,
         "out",
@@ -210,7 +190,7 @@ fn two_runs_at_once_do_not_meet() {
     if !possible() {
         return;
     }
-    let scratch = scenario(SCENARIO);
+    let scratch = scenario(&format!("{SCENARIO}{FADING}"));
     let name = own_law(&scratch);
     let law = format!("./{name}.h");
     let set = format!("flow.law={name}");
@@ -233,7 +213,7 @@ fn nothing_is_left_of_a_run_that_was_killed() {
     if !possible() {
         return;
     }
-    let scratch = scenario(SCENARIO);
+    let scratch = scenario(&format!("{SCENARIO}{FADING}"));
     let name = own_law(&scratch);
     let (law, set) = (format!("./{name}.h"), format!("flow.law={name}"));
     let begins = format!("fade_{}", name.chars().take(6).collect::<String>());
@@ -262,7 +242,7 @@ fn nothing_is_left_of_a_run_that_was_killed() {
 fn what_the_ground_lacks_is_refused() {
     // Goal: a rate beyond what an emulator carries, and a user without rights, end before anything is made, with what
     // was given and what to do.
-    let scratch = scenario(SCENARIO);
+    let scratch = scenario(&format!("{SCENARIO}{FADING}"));
     let fast = [
         "--set",
         "topology.bottleneck.rate=2 Gbit/s",

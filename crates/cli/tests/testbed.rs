@@ -14,8 +14,8 @@ use std::path::Path;
 use std::process::{Command, Output, Stdio};
 use std::time::Duration;
 
-use common::Scratch;
 use common::guest::possible;
+use common::{Scratch, column};
 
 /// Two flows over 10 Mbit/s and 44 ms, whose queue holds 60 packets.
 const SCENARIO: &str = r#"
@@ -62,15 +62,6 @@ fn run(scratch: &Scratch, out: &str, more: &[&str]) {
     let arguments = ["testbed", "run", "net.toml", "--quiet", "--csv", "--out", out];
     let output = fadelab(scratch, &arguments).args(more).output().unwrap();
     assert!(output.status.success(), "{}", said(&output));
-}
-
-/// A column of a table, as numbers.
-fn column(scratch: &Scratch, file: &str, name: &str) -> Vec<f64> {
-    let text = fs::read_to_string(scratch.0.join(file)).unwrap();
-    let mut lines = text.lines().map(|line| line.split(',').collect::<Vec<_>>());
-    let place = lines.next().unwrap().iter().position(|head| *head == name);
-    let place = place.unwrap_or_else(|| panic!("{file} has a column {name}"));
-    lines.map(|cells| cells[place].parse().unwrap_or(f64::NAN)).collect()
 }
 
 #[test]

@@ -4,10 +4,11 @@ use std::ffi::OsString;
 use std::io;
 use std::os::fd::{AsFd, BorrowedFd};
 
+use fadelab_path::punctuality::Punctuality;
 use fadelab_path::violation::Violation;
 use serde::{Deserialize, Serialize};
 
-use crate::clock::{Clock, Lateness, Quantiles};
+use crate::clock::{Clock, Lateness};
 use crate::lane::{Fate, Lane, Left};
 use crate::record::Recorder;
 use crate::tun::{PACKET_BYTES_MAX, Tun};
@@ -165,14 +166,19 @@ impl Emulator {
         &mut self.ways
     }
 
-    /// How late packets left.
-    pub fn lateness(&self) -> Quantiles {
-        self.late.quantiles()
-    }
-
-    /// How late the emulator looked for packets, at worst. So much later than it came a packet may have been taken.
-    pub fn looks_late_ns_max(&self) -> u64 {
-        self.looks.quantiles().max_ns
+    /// How punctual it was, beside packets that others say found no room at its devices.
+    pub fn punctuality(&self, overrun_pkts: u64) -> Punctuality {
+        let [late_ns_p50, late_ns_p99, late_ns_p999, late_ns_max] = self.late.quantiles_ns();
+        let refused_pkts: u64 = self.ways.iter().map(|way| way.tally.refused_pkts).sum();
+        Punctuality {
+            late_ns_p50,
+            late_ns_p99,
+            late_ns_p999,
+            late_ns_max,
+            // So much later than it came a packet may have been taken.
+            look_late_ns_max: self.looks.max_ns(),
+            undecided_drops_pkts: refused_pkts + overrun_pkts,
+        }
     }
 
     /// Has [`Self::turn`] return as well when a file is readable.

@@ -20,7 +20,7 @@ mod tun;
 pub mod unprivileged;
 mod waiting;
 
-pub use clock::{Clock, Quantiles};
+pub use clock::Clock;
 pub use emulator::{Emulator, Error, Tally, Way};
 pub use lane::{Fate, Lane, LaneSpec, Left};
 pub use priority::Priority;

@@ -254,10 +254,11 @@ impl Shell {
     fn outcome(&mut self) -> Result<Outcome, Error> {
         let duration_ns = self.emulator.now_ns();
         let dropped = self.dropped_pkts();
-        let mut ways = Vec::new();
+        let (mut ways, mut overrun_pkts) = (Vec::new(), 0);
         for (index, way) in self.emulator.ways_mut().iter_mut().enumerate() {
             // What the kernel sends through a device waits there for us.
             let overrun = dropped[index] - self.dropped_before_pkts[index];
+            overrun_pkts += overrun;
             ways.push(WayOutcome {
                 name: way.lane.name().to_owned(),
                 tally: way.tally,
@@ -268,8 +269,7 @@ impl Shell {
         Ok(Outcome {
             duration_ns,
             ways,
-            late: self.emulator.lateness(),
-            look_late_ns_max: self.emulator.looks_late_ns_max(),
+            punctuality: self.emulator.punctuality(overrun_pkts),
             cpu_ns: used().as_nanos() as u64,
             has_priority: self.has_priority,
         })

@@ -8,11 +8,17 @@ const UNIT: u128 = 1_000_000_000;
 /// What lies behind the end of every run, with room for a delay on top.
 const NEVER_NS: u64 = u64::MAX / 2;
 
-/// A rate from the beginning on, and others from given instants on.
+/// A rate from the beginning on, and others from given instants on. It is written as pairs of an instant and a rate.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Rates {
-    /// When each rate begins, the first at 0, ascending; and the rate, in on-air bits per second, greater than 0.
-    steps: Vec<(u64, u64)>,
+#[serde(try_from = "Vec<(u64, u64)>", into = "Vec<(u64, u64)>")]
+pub struct Rates(Vec<Step>);
+
+/// A rate, in on-air bits per second, from an instant on, and all the work before it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+struct Step {
+    at_ns: u64,
+    rate_bps: u64,
+    work_before: u128,
 }
 
 impl Rates {
@@ -21,60 +27,36 @@ impl Rates {
     /// # Panics
     /// When instants do not ascend from above 0, or a rate is 0: whoever reads them refuses that.
     pub fn new(first_bps: u64, changes: &[(u64, u64)]) -> Self {
-        let mut steps = vec![(0, first_bps)];
-        steps.extend_from_slice(changes);
-        assert!(steps.windows(2).all(|pair| pair[0].0 < pair[1].0), "instants ascend");
-        assert!(steps.iter().all(|&(_, rate_bps)| rate_bps > 0), "a rate is not 0");
-        Self { steps }
+        let steps = [&[(0, first_bps)], changes].concat();
+        Self::try_from(steps).expect("instants ascend, and no rate is 0")
     }
 
     /// The rate at the beginning.
     pub fn first_bps(&self) -> u64 {
-        self.steps[0].1
-    }
-
-    /// The highest of them.
-    pub fn bps_max(&self) -> u64 {
-        self.steps.iter().map(|&(_, rate_bps)| rate_bps).max().unwrap_or(0)
-    }
-
-    /// The changes: when, and the rate from then on.
-    pub fn changes(&self) -> &[(u64, u64)] {
-        &self.steps[1..]
+        self.0[0].rate_bps
     }
 
     /// The rate at `now_ns`.
     pub fn at(&self, now_ns: u64) -> u64 {
-        let after = self.steps.partition_point(|&(at_ns, _)| at_ns <= now_ns);
-        self.steps[after - 1].1
+        self.step(now_ns).rate_bps
+    }
+
+    fn step(&self, now_ns: u64) -> Step {
+        self.0[self.0.partition_point(|step| step.at_ns <= now_ns) - 1]
     }
 
     /// What can be sent until `now_ns`, in billionths of a bit.
     pub(crate) fn work(&self, now_ns: u64) -> u128 {
-        let mut work = 0;
-        for (index, &(at_ns, rate_bps)) in self.steps.iter().enumerate() {
-            if at_ns >= now_ns {
-                break;
-            }
-            let next_ns = self.steps.get(index + 1).map_or(u64::MAX, |next| next.0);
-            work += u128::from(next_ns.min(now_ns) - at_ns) * u128::from(rate_bps);
-        }
-        work
+        let step = self.step(now_ns);
+        step.work_before + u128::from(now_ns - step.at_ns) * u128::from(step.rate_bps)
     }
 
     /// The last instant, in whole nanoseconds, until which no more than `work` can be sent.
     pub(crate) fn time_ns(&self, work: u128) -> u64 {
-        let mut left = work;
-        for (index, &(at_ns, rate_bps)) in self.steps.iter().enumerate() {
-            let next_ns = self.steps.get(index + 1).map_or(u64::MAX, |next| next.0);
-            let all = u128::from(next_ns - at_ns) * u128::from(rate_bps);
-            if left < all {
-                let ns = u64::try_from(left / u128::from(rate_bps)).unwrap_or(u64::MAX);
-                return at_ns.saturating_add(ns).min(NEVER_NS);
-            }
-            left -= all;
-        }
-        NEVER_NS
+        let step = self.0[self.0.partition_point(|step| step.work_before <= work) - 1];
+        let ns = (work - step.work_before) / u128::from(step.rate_bps);
+        let ns = u64::try_from(ns).unwrap_or(u64::MAX);
+        step.at_ns.saturating_add(ns).min(NEVER_NS)
     }
 
     /// The work that bytes are.
@@ -85,6 +67,42 @@ impl Rates {
     /// Whole bytes in some work.
     pub(crate) fn bytes_of(work: u128) -> u64 {
         (work / (8 * UNIT)) as u64
+    }
+}
+
+impl From<Rates> for Vec<(u64, u64)> {
+    fn from(rates: Rates) -> Self {
+        rates.0.iter().map(|step| (step.at_ns, step.rate_bps)).collect()
+    }
+}
+
+impl TryFrom<Vec<(u64, u64)>> for Rates {
+    type Error = &'static str;
+
+    fn try_from(pairs: Vec<(u64, u64)>) -> Result<Self, Self::Error> {
+        let mut steps: Vec<Step> = Vec::with_capacity(pairs.len());
+        for (at_ns, rate_bps) in pairs {
+            let (is_next, work_before) = match steps.last() {
+                None => (at_ns == 0, 0),
+                Some(last) => {
+                    let stretch_ns = at_ns.saturating_sub(last.at_ns);
+                    let work = u128::from(stretch_ns) * u128::from(last.rate_bps);
+                    (stretch_ns > 0, last.work_before + work)
+                }
+            };
+            if !is_next || rate_bps == 0 {
+                return Err("rates begin at 0, their instants ascend, and none is 0");
+            }
+            steps.push(Step {
+                at_ns,
+                rate_bps,
+                work_before,
+            });
+        }
+        if steps.is_empty() {
+            return Err("there is no rate");
+        }
+        Ok(Self(steps))
     }
 }
 
@@ -116,7 +134,7 @@ mod tests {
             (rates.at(999_999_999), rates.at(1_000_000_000), rates.at(u64::MAX)),
             (8_000, 4_000, 80_000)
         );
-        assert_eq!((rates.first_bps(), rates.bps_max()), (8_000, 80_000));
+        assert_eq!(rates.first_bps(), 8_000);
         assert_eq!(rates.time_ns(u128::MAX), NEVER_NS);
     }
 }

@@ -53,7 +53,7 @@ impl LawHost {
     /// of its own.
     pub fn new(spec: &LinkSpec, seed: u64, packet_bytes: u32, queue: &str) -> Self {
         let router = &spec.router;
-        let capacity_bytes_per_s = spec.told_bytes_per_s(0);
+        let capacity_bytes_per_s = spec.told_bytes_per_s();
         let component = format!("router {}{queue}", spec.name);
         let (mut random, words) = (Stream::new(seed, &component), CounterDraw::new(seed, &component));
         let link = abi::Link {

@@ -101,11 +101,11 @@ impl LinkKind {
         coded_bytes + self.capacity.header_bytes()
     }
 
-    /// On-air bytes per second that the router is told at `now_ns`; 0: nothing is known of a trace.
-    pub(crate) fn told_bytes_per_s(&self, now_ns: u64) -> u64 {
+    /// On-air bytes per second that the router is told at the beginning; 0: nothing is known of a trace.
+    pub(crate) fn told_bytes_per_s(&self) -> u64 {
         let of_link = match &self.capacity {
             CapacitySpec::Constant { rate_bps } => *rate_bps,
-            CapacitySpec::Changing(rates) => rates.at(now_ns),
+            CapacitySpec::Changing(rates) => rates.first_bps(),
             CapacitySpec::Trace(_) => 0,
         };
         self.told_bps.unwrap_or(of_link) / 8

@@ -6,8 +6,9 @@ use fadelab_emu::outcome::{Outcome, WayOutcome};
 pub fn told(outcome: &Outcome) -> String {
     let seconds = outcome.duration_ns as f64 / 1e9;
     let mut lines: Vec<String> = outcome.ways.iter().map(|way| way_told(way, seconds)).collect();
-    let late = outcome.late;
-    let [p50, p99, p999, max] = [late.p50_ns, late.p99_ns, late.p999_ns, late.max_ns].map(|ns| ns as f64 / 1e3);
+    let late = outcome.punctuality;
+    let [p50, p99, p999, max] =
+        [late.late_ns_p50, late.late_ns_p99, late.late_ns_p999, late.late_ns_max].map(|ns| ns as f64 / 1e3);
     lines.push(format!(
         "packets left {p50:.0} us late (half of them), {p99:.0} us (99 %), {p999:.0} us (99.9 %), at most {max:.0} us"
     ));

@@ -36,6 +36,29 @@ count = 3
 start = "uniform 0 s..1 s"
 "#;
 
+/// A link that fades and codes: one data packet of 1500 bytes in 180 is lost behind the code.
+pub const FADING: &str = r#"
+[channel]
+model = "gilbert-elliott"
+antennas = "2x1"
+snr = "12 dB"
+burst_good = "800 bit"
+burst_bad = "8 bit"
+
+[channel.code]
+data = 0.93
+ack = 0.5
+"#;
+
+/// A column of a table, as numbers.
+pub fn column(scratch: &Scratch, file: &str, name: &str) -> Vec<f64> {
+    let text = fs::read_to_string(scratch.0.join(file)).unwrap();
+    let mut lines = text.lines().map(|line| line.split(',').collect::<Vec<_>>());
+    let place = lines.next().unwrap().iter().position(|head| *head == name);
+    let place = place.unwrap_or_else(|| panic!("{file} has a column {name}"));
+    lines.map(|cells| cells[place].parse().unwrap_or(f64::NAN)).collect()
+}
+
 /// A folder of its own for a test, gone when the test ends.
 pub struct Scratch(pub PathBuf);
 

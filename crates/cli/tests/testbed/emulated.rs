@@ -1,7 +1,8 @@
 //! Links that the emulator carries in a guest.
 
 use super::common::guest::possible;
-use super::{column, run, scenario, twice_of};
+use super::common::{FADING, column};
+use super::{run, scenario, twice_of};
 
 /// One flow over 10 Mbit/s and 44 ms.
 const SCENARIO: &str = r#"
@@ -25,19 +26,6 @@ preset = "linux"
 
 [flow]
 law = "cubic"
-"#;
-
-const FADING: &str = r#"
-[channel]
-model = "gilbert-elliott"
-antennas = "2x1"
-snr = "12 dB"
-burst_good = "800 bit"
-burst_bad = "8 bit"
-
-[channel.code]
-data = 0.93
-ack = 0.5
 "#;
 
 #[test]

@@ -5,9 +5,9 @@ use std::fs;
 
 use fadelab_lab::replay::kernel;
 
-use super::common::Scratch;
 use super::common::guest::possible;
-use super::{SCENARIO, column, fadelab, run, said, scenario};
+use super::common::{Scratch, column};
+use super::{SCENARIO, fadelab, run, said, scenario};
 
 /// The values of `watch.csv` as the laws' integers, sample by sample, by whose they are and role and name.
 fn watched(scratch: &Scratch) -> BTreeMap<(String, String), Vec<i64>> {

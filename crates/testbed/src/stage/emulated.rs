@@ -26,8 +26,8 @@ const ACK_BYTES_MAX: u16 = 120;
 enum Ask {
     /// How its lanes stand now, and what their laws have to show.
     State(u64),
-    /// To end, and how it went.
-    End,
+    /// To end, and how it went, where so many packets found no room at its devices.
+    End(u64),
 }
 
 /// How a lane stands.
@@ -123,11 +123,8 @@ impl Emulation {
         for (node, device) in &self.devices {
             overrun_pkts += spaces.at(*node, || dropped_pkts(device).map_err(failed(device)))?;
         }
-        match self.ask(Ask::End)? {
-            Answer::End(punctuality) => Ok(Punctuality {
-                undecided_drops_pkts: punctuality.undecided_drops_pkts + overrun_pkts,
-                ..punctuality
-            }),
+        match self.ask(Ask::End(overrun_pkts))? {
+            Answer::End(punctuality) => Ok(punctuality),
             Answer::State(_) => Err("the emulator did not end".to_owned()),
         }
     }
@@ -188,8 +185,8 @@ fn drive(
         let said = match (broken.clone(), ask) {
             (Some(why), _) => Err(why),
             (None, Ask::State(now_ns)) => state(&mut emulator, links, now_ns).map(Answer::State),
-            (None, Ask::End) => {
-                let punctuality = punctuality(&emulator);
+            (None, Ask::End(overrun_pkts)) => {
+                let punctuality = emulator.punctuality(overrun_pkts);
                 // Nobody is there any more where this is not heard.
                 let _ = answer.send(ended(emulator).map(|()| Answer::End(punctuality)));
                 return;
@@ -223,18 +220,6 @@ fn state(emulator: &mut Emulator, links: &[u32], now_ns: u64) -> Outcome<Vec<Lan
         });
     }
     Ok(states)
-}
-
-fn punctuality(emulator: &Emulator) -> Punctuality {
-    let late = emulator.lateness();
-    Punctuality {
-        late_ns_p50: late.p50_ns,
-        late_ns_p99: late.p99_ns,
-        late_ns_p999: late.p999_ns,
-        late_ns_max: late.max_ns,
-        look_late_ns_max: emulator.looks_late_ns_max(),
-        undecided_drops_pkts: emulator.ways().iter().map(|way| way.tally.refused_pkts).sum(),
-    }
 }
 
 /// Of what an emulator is made.

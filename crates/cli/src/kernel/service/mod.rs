@@ -133,23 +133,32 @@ fn complain(known: &mut Option<String>, new: String, is_missing: bool) {
     }
 }
 
+/// What cannot be is told and tried again later. At the start it is an error, unless it may come: a device that is not
+/// there.
+fn forgive(
+    error: Failure,
+    at_start: bool,
+    known: &mut Option<String>,
+    place: &str,
+    is_missing: bool,
+) -> Result<(), Failure> {
+    if at_start && !is_missing {
+        return Err(error);
+    }
+    complain(known, format!("{place}: {error}"), is_missing);
+    Ok(())
+}
+
 impl KeptLaw {
-    /// Loads it, unless it is loaded or waits. At the start what cannot be is an error, unless it may come.
+    /// Loads it, unless it is loaded or waits.
     fn fill(&mut self, at_start: bool) -> Result<(), Failure> {
         if self.entry.is_some() || self.waits() {
             return Ok(());
         }
-        let Err(error) = self.load() else { return Ok(()) };
+        let done = self.load();
         let is_missing = self.misses_device();
-        if at_start && !is_missing {
-            return Err(error);
-        }
-        complain(
-            &mut self.complaint,
-            format!("law {}: {error}", self.law.law),
-            is_missing,
-        );
-        Ok(())
+        let place = format!("law {}", self.law.law);
+        done.or_else(|error| forgive(error, at_start, &mut self.complaint, &place, is_missing))
     }
 
     fn load(&mut self) -> Result<(), Failure> {
@@ -184,19 +193,14 @@ impl KeptLaw {
 }
 
 impl KeptRouter {
-    /// As that of a law.
+    /// Lets it begin, unless it is at work or waits.
     fn fill(&mut self, at_start: bool) -> Result<(), Failure> {
         if self.router.is_some() || self.waits() {
             return Ok(());
         }
-        let Err(error) = self.begin() else { return Ok(()) };
-        let is_missing = self.misses_device();
-        if at_start && !is_missing {
-            return Err(error);
-        }
-        let complaint = format!("{}: {error}", self.place());
-        complain(&mut self.complaint, complaint, is_missing);
-        Ok(())
+        let done = self.begin();
+        let (is_missing, place) = (self.misses_device(), self.place());
+        done.or_else(|error| forgive(error, at_start, &mut self.complaint, &place, is_missing))
     }
 
     fn begin(&mut self) -> Result<(), Failure> {
