@@ -5,8 +5,10 @@ mod iproute;
 
 use std::fs;
 use std::io::{BufRead, BufReader, Read};
+use std::path::Path;
 use std::process::{Child, Command, Output, Stdio};
 use std::sync::atomic::{AtomicU32, Ordering};
+use std::sync::{PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard};
 use std::time::{Duration, Instant};
 
 use fadelab_kernel::Version;
@@ -43,6 +45,17 @@ fn run(command: &str) -> String {
     said(&output)
 }
 
+/// Every start of a router, and `clean`, removes what any killed router left: a test that looks at it runs alone.
+static LEFTOVERS: RwLock<()> = RwLock::new(());
+
+fn beside_others() -> RwLockReadGuard<'static, ()> {
+    LEFTOVERS.read().unwrap_or_else(PoisonError::into_inner)
+}
+
+fn alone() -> RwLockWriteGuard<'static, ()> {
+    LEFTOVERS.write().unwrap_or_else(PoisonError::into_inner)
+}
+
 /// A namespace with a device to route through, `out`, and another, `side`.
 struct Space(String);
 
@@ -70,10 +83,20 @@ impl Space {
         run(&format!("tc -n {} qdisc show", self.0))
     }
 
-    /// Notes of routers at its devices.
+    /// Notes of routers at its devices, also those that a process was killed while writing.
     fn notes(&self) -> Vec<String> {
+        self.notes_in(|_| true)
+    }
+
+    /// Notes that have their name: a killed process may leave one that it had not finished, which tells nothing.
+    fn finished_notes(&self) -> Vec<String> {
+        self.notes_in(|file| file.extension().is_some_and(|extension| extension == "json"))
+    }
+
+    fn notes_in(&self, is_asked: impl Fn(&Path) -> bool) -> Vec<String> {
         let files = fs::read_dir("/run/fadelab").into_iter().flatten().flatten();
-        let texts = files.filter_map(|file| fs::read_to_string(file.path()).ok());
+        let files = files.map(|file| file.path()).filter(|file| is_asked(file));
+        let texts = files.filter_map(|file| fs::read_to_string(file).ok());
         texts.filter(|text| text.contains(&self.0)).collect()
     }
 
@@ -154,6 +177,7 @@ fn a_router_is_undone_when_it_is_interrupted_or_terminated() {
     if !possible() {
         return;
     }
+    let _turn = beside_others();
     let space = Space::new();
     let before = space.disciplines();
     for signal in ["INT", "TERM", "HUP"] {
@@ -189,6 +213,7 @@ fn what_a_killed_router_leaves_the_next_start_removes() {
     if !possible() {
         return;
     }
+    let _turn = alone();
     let space = Space::new();
     let before = space.disciplines();
     let mut left = 0;
@@ -202,7 +227,7 @@ fn what_a_killed_router_leaves_the_next_start_removes() {
         }
         router.signal("KILL");
         assert_eq!(router.end().0, None);
-        let of_dead = space.notes().len();
+        let of_dead = space.finished_notes().len();
         assert_eq!(
             listed()
                 .matches(&format!("in /run/netns/{}\n  left by", space.0))
@@ -252,6 +277,7 @@ fn what_killed_routers_leave_is_listed_and_cleaned() {
     if !possible() || !edges_stay() {
         return;
     }
+    let _turn = alone();
     let (space, other) = (Space::new(), Space::new());
     let before = space.disciplines();
     let mut router = space.start("out", &[]);
@@ -321,6 +347,7 @@ fn a_device_has_one_router_and_two_devices_have_two() {
     if !possible() {
         return;
     }
+    let _turn = beside_others();
     let space = Space::new();
     let mut first = space.start("out", &[]);
     first.is_up();
@@ -356,6 +383,7 @@ fn an_operators_discipline_is_kept() {
     if !possible() {
         return;
     }
+    let _turn = beside_others();
     let space = Space::new();
     run(&format!(
         "tc -n {} qdisc add dev out root handle 7: tbf rate 5mbit burst 5kb limit 50kb",
@@ -378,6 +406,7 @@ fn a_router_ends_when_its_device_or_namespace_goes() {
     if !possible() {
         return;
     }
+    let _turn = beside_others();
     for (gone, expected) in [
         ("ip -n NAME link del out", "it is gone"),
         ("ip netns del NAME", "its namespace is gone"),
@@ -401,6 +430,7 @@ fn a_router_ends_when_its_discipline_goes() {
     if !possible() {
         return;
     }
+    let _turn = beside_others();
     let space = Space::new();
     let tc = |command: &str| run(&format!("tc -n {} qdisc {command}", space.0));
     for (prepare, others, change, said) in [
@@ -436,6 +466,7 @@ fn a_router_ends_when_its_discipline_goes() {
 #[test]
 fn what_cannot_be_is_refused_in_one_message() {
     // Goal: each refusal names what was given and what is allowed or what to do, and leaves nothing behind.
+    let _turn = beside_others();
     let cases: [(&[&str], &str); 9] = [
         (&["--dev", "lo", "--law", "vcp"], "--rate 10mbit"),
         (
