@@ -87,8 +87,8 @@ enum law_sender_flags {
 	/* The law's on_send is asked for the feedback of a SYN too: see law_send. */
 	LAW_SENDER_FEEDBACK_ON_SYN LAW_NOT_IN_KERNEL("the programs write no option on a SYN yet") = 1u << 4,
 	/* Of an ACK the law reads neither rate sample (rate_*, delivered_total_pkts, LAW_ACK_APP_LIMITED) nor the flight
-	 * before it (prior_in_flight_pkts) nor timestamps (ts_*, LAW_ACK_TIMESTAMPS) nor random: a host need not come up
-	 * with them, and may leave 0 there. */
+	 * before it (prior_in_flight_pkts) nor timestamps (ts_*, LAW_ACK_TIMESTAMPS) nor random, nor that of law_send: a
+	 * host need not come up with them, and may leave 0 there. */
 	LAW_SENDER_PLAIN_ACKS = 1u << 3,
 };
 

@@ -2,6 +2,7 @@
 
 mod law;
 mod told;
+mod view;
 
 use std::ffi::OsString;
 use std::io::ErrorKind;
@@ -11,12 +12,13 @@ use clap::Args;
 use fadelab_emu::record::Recorder;
 use fadelab_emu::shell::{self, Plan, Shell};
 use fadelab_emu::unprivileged;
-use fadelab_emu::{Error, LaneSpec};
+use fadelab_emu::{Error, LaneSpec, LinkLog};
 use fadelab_lab::Failure;
 use fadelab_lab::emulated::{of_keys, of_plan, run_law};
 use fadelab_scenario::Options;
 
 use crate::output;
+use view::View;
 
 /// Names of the ways, which name their random streams: from the command, and to it.
 const UP: &str = "up";
@@ -89,6 +91,13 @@ pub struct EmulateArgs {
     /// Write what came and what became of it into FILE, for fadelab replay
     #[arg(long, value_name = "FILE")]
     record: Option<PathBuf>,
+    /// Write a log of each way as mahimahi's mm-link does, into NAME.up and NAME.down
+    #[arg(long, value_name = "NAME")]
+    log: Option<PathBuf>,
+    /// Show each second how it goes: a line for each way, and one for each flow under --law; into FILE, or where it goes
+    /// that COMMAND says wrong. FILE may be another terminal
+    #[arg(long, value_name = "FILE", num_args = 0..=1, require_equals = true, default_missing_value = "-")]
+    view: Option<PathBuf>,
     /// Write what there is to say of the link into FILE, as JSON: counters of each way, lateness, processor time
     #[arg(long, value_name = "FILE")]
     out: Option<PathBuf>,
@@ -115,11 +124,16 @@ pub fn emulate(args: &EmulateArgs) -> Result<u8, Failure> {
         ))
     })?;
     let recorder = args.record.as_ref().map(|file| recorder(file, &ways)).transpose()?;
+    let logs = match &args.log {
+        Some(name) => [Some(log(name, UP, &ways[0])?), Some(log(name, DOWN, &ways[1])?)],
+        None => [None, None],
+    };
     let plan = Plan {
         lanes: [ways[0].lane(), ways[1].lane()],
         mtu_bytes: args.mtu.into(),
         place,
         recorder,
+        logs,
     };
     let shell = Shell::new(plan).map_err(Failure::failed)?;
     if let Some(why) = shell.closed.as_ref().filter(|_| !args.quiet) {
@@ -132,11 +146,16 @@ pub fn emulate(args: &EmulateArgs) -> Result<u8, Failure> {
         [] => vec![std::env::var_os("SHELL").unwrap_or_else(|| "sh".into())],
         words => words.to_vec(),
     };
-    let ran = match &args.law {
-        Some(law) => law::run(shell, law, &args.sets, &command)?,
-        None => shell.run(&command),
+    let law = args.law.as_deref().map(law::Loads::new);
+    let view = args.view.as_ref().map(|target| View::start(target, law.as_ref()));
+    let view = view.transpose()?;
+    let seen = view.as_ref().map(View::seen);
+    let ran = match &law {
+        Some(law) => law.run(shell, &args.sets, |shell| shell.run(&command, seen))?,
+        None => shell.run(&command, seen),
     };
-    let (status, outcome, recorded) = match ran {
+    view.map_or(Ok(()), View::end)?;
+    let (status, outcome, written) = match ran {
         Err(Error::Command { program, source }) => {
             output::tell(format!("{}: {source}", program.display()));
             return Ok(if source.kind() == ErrorKind::NotFound {
@@ -152,16 +171,12 @@ pub fn emulate(args: &EmulateArgs) -> Result<u8, Failure> {
     }
     if let Some(file) = &args.out {
         let text = serde_json::to_string_pretty(&outcome).expect("an outcome is JSON");
-        let written = std::fs::write(file, text + "\n");
-        written.map_err(|error| Failure::Failed(format!("cannot write {}: {error}", file.display())))?;
+        std::fs::write(file, text + "\n").map_err(|error| unwritable(file, &error))?;
     }
-    match recorded {
-        Some(Err(error)) => return Err(Failure::Failed(format!("the recording is not whole: {error}"))),
-        Some(Ok(false)) => {
-            let why = "the recording is not whole: the disk could not follow; write it to a faster one";
-            return Err(Failure::Failed(why.to_owned()));
-        }
-        None | Some(Ok(true)) => {}
+    let is_whole = written.map_err(|error| Failure::Failed(format!("what was written is not whole: {error}")))?;
+    if !is_whole {
+        let why = "what was written is not whole: the disk could not follow; write it to a faster one";
+        return Err(Failure::Failed(why.to_owned()));
     }
     let disturbance = outcome.punctuality.disturbance();
     if let Some(why) = &disturbance {
@@ -252,5 +267,17 @@ fn pair<'a>(option: &str, given: &'a str, allowed: &str) -> Result<(&'a str, &'a
 
 fn recorder(file: &Path, ways: &[LaneSpec]) -> Result<Recorder, Failure> {
     Recorder::of_lanes(file, ways, env!("CARGO_PKG_VERSION"))
-        .map_err(|error| Failure::Failed(format!("cannot write {}: {error}", file.display())))
+        .map_err(|error| unwritable(file, &error))
+}
+
+/// The log of a way, into a file that is named after it.
+fn log(name: &Path, way: &str, lane: &LaneSpec) -> Result<LinkLog, Failure> {
+    let mut file = name.as_os_str().to_owned();
+    file.push(format!(".{way}"));
+    let file = PathBuf::from(file);
+    LinkLog::new(&file, &lane.link).map_err(|error| unwritable(&file, &error))
+}
+
+fn unwritable(file: &Path, error: &std::io::Error) -> Failure {
+    Failure::Failed(format!("cannot write {}: {error}", file.display()))
 }

@@ -5,6 +5,7 @@ mod hosts;
 #[allow(dead_code, reason = "other tests use the rest of it")]
 mod tap;
 
+use std::collections::VecDeque;
 use std::fs;
 use std::path::Path;
 use std::process::{Child, Command, Output, Stdio};
@@ -152,6 +153,102 @@ fn a_command_is_behind_the_link_and_tells_how_it_ended() {
     assert_eq!(parent.emulate(&["--", "no_such_command"]).status.code(), Some(127));
     assert_eq!(parent.emulate(&["--", "/proc/self/maps"]).status.code(), Some(126));
     assert_eq!(parent.state(), before);
+}
+
+/// What `mm-link` makes of arrivals, in ms and bytes, on a trace, with a queue of so many packets: the lines of what
+/// leaves and of what is dropped. Before a packet comes in, every opportunity up to its ms is used up.
+fn lines_of_mm_link(trace_ms: &[u64], limit: usize, arrivals: &[(u64, u64)], end_ms: u64) -> Vec<String> {
+    let (mut next, mut base_ms) = (0, 0);
+    let (mut queue, mut transit) = (VecDeque::new(), None::<(u64, u64, u64)>);
+    let mut lines = Vec::new();
+    let mut use_up = |until_ms: u64, queue: &mut VecDeque<(u64, u64, u64)>, lines: &mut Vec<String>| {
+        while trace_ms[next] + base_ms <= until_ms {
+            let at_ms = trace_ms[next] + base_ms;
+            next += 1;
+            if next == trace_ms.len() {
+                (next, base_ms) = (0, base_ms + trace_ms[trace_ms.len() - 1]);
+            }
+            let mut room = 1504;
+            while room > 0 {
+                transit = transit.or_else(|| queue.pop_front());
+                let Some((came_ms, bytes, left)) = &mut transit else {
+                    break;
+                };
+                let used = room.min(*left);
+                (room, *left) = (room - used, *left - used);
+                if *left == 0 {
+                    lines.push(format!("{at_ms} - {bytes} {}", at_ms - *came_ms));
+                    transit = None;
+                }
+            }
+        }
+    };
+    for &(at_ms, bytes) in arrivals {
+        use_up(at_ms, &mut queue, &mut lines);
+        if queue.len() < limit {
+            queue.push_back((at_ms, bytes, bytes));
+        } else {
+            lines.push(format!("{at_ms} d 1 {bytes}"));
+        }
+    }
+    use_up(end_ms, &mut queue, &mut lines);
+    lines
+}
+
+#[test]
+fn a_log_of_real_packets_is_that_of_mm_link() {
+    // Goal: what TCP sends through TUN devices over a recorded capacity, with a queue of 12 packets that overflows,
+    // leaves and is dropped as by mm-link, line by line, whatever delay is behind it; the other way has its own log.
+    if !possible() {
+        return;
+    }
+    let parent = Parent::new();
+    let folder = tempfile::tempdir().expect("a folder");
+    let at = |name: &str| folder.path().join(name).display().to_string();
+    // Up to five opportunities at a time, none for up to 30 ms.
+    let trace_ms: Vec<u64> = (0..400).map(|n: u64| n / 5 * 7 + n * n % 11 + n / 50 * 20).collect();
+    let mut trace_ms = trace_ms;
+    trace_ms.sort_unstable();
+    let text: String = trace_ms.iter().map(|ms| format!("{ms}\n")).collect();
+    fs::write(at("trace"), text).expect("a folder of ours");
+    let mut server = parent.command(&["iperf3", "-s", "-1"]).spawn().expect("iperf3");
+    until("the server listens", || parent.told("ss -ltnH").contains(":5201"));
+    let words = format!(
+        "{} emulate --trace {} --exact-mahimahi --delay 15ms --buffer 12pkt --log {} -- sh -c",
+        env!("CARGO_BIN_EXE_fadelab"),
+        at("trace"),
+        at("log")
+    );
+    let mut words: Vec<&str> = words.split(' ').collect();
+    words.push("iperf3 -c $FADELAB_OUTSIDE -n 400K -C reno");
+    let done = parent.command(&words).output().expect("nsenter runs");
+    assert!(done.status.success(), "{}", said(&done));
+    assert!(server.wait().expect("it ends").success());
+    let up = fs::read_to_string(at("log.up")).expect("it was written");
+    let mut arrivals = Vec::new();
+    let (mut passed, mut offered_ms) = (Vec::new(), Vec::new());
+    for line in up.lines().skip(2) {
+        let fields: Vec<&str> = line.split(' ').collect();
+        let number = |at: usize| fields[at].parse::<u64>().expect("a number");
+        match fields[1] {
+            "+" => arrivals.push((number(0), number(2))),
+            "#" => offered_ms.push(number(0)),
+            _ => passed.push(line.to_owned()),
+        }
+    }
+    let end_ms = *offered_ms.last().expect("time passed");
+    let mut expected = lines_of_mm_link(&trace_ms, 12, &arrivals, end_ms);
+    // Those of one ms stand in another order: there is no other rule for it.
+    expected.sort_unstable();
+    passed.sort_unstable();
+    assert_eq!(passed, expected);
+    assert!(passed.iter().any(|line| line.contains(" d ")) && passed.len() > 280, "{}", passed.len());
+    let period_ms = trace_ms[399];
+    let opportunities = (0..).flat_map(|round| trace_ms.iter().map(move |ms| ms + round * period_ms));
+    assert!(opportunities.take(offered_ms.len()).eq(offered_ms), "each has a line");
+    let down = fs::read_to_string(at("log.down")).expect("it was written");
+    assert!(down.starts_with("# fadelab link (down) > "), "{down}");
+    assert!(down.lines().filter(|line| line.contains(" - 56 ")).count() > 100, "ACKs of 52 bytes: {down}");
 }
 
 #[test]

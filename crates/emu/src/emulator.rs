@@ -10,6 +10,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::clock::{Clock, Lateness};
 use crate::lane::{Fate, Lane, Left};
+use crate::log::LinkLog;
 use crate::record::Recorder;
 use crate::tun::{PACKET_BYTES_MAX, Tun};
 use crate::waiting::Waiting;
@@ -72,6 +73,8 @@ pub struct Way {
     /// it was due, and not when it was written, so that lateness of links one behind the other does not add up.
     pub next: Vec<usize>,
     pub tally: Tally,
+    /// What is written of it as `mm-link` does, if it is.
+    pub log: Option<LinkLog>,
 }
 
 impl Way {
@@ -82,6 +85,7 @@ impl Way {
             to,
             next: Vec::new(),
             tally: Tally::default(),
+            log: None,
         }
     }
 }
@@ -101,6 +105,7 @@ pub struct Emulator {
     /// When it wanted to have looked again, and when it last did.
     next_look_ns: u64,
     looked_ns: u64,
+    served_ns: u64,
     recorder: Option<Recorder>,
     buffer: Box<[u8]>,
 }
@@ -133,6 +138,7 @@ impl Emulator {
             look_ns: LOOK_NS,
             next_look_ns: u64::MAX,
             looked_ns: u64::MAX,
+            served_ns: 0,
             recorder,
             buffer: vec![0; PACKET_BYTES_MAX].into(),
         })
@@ -152,6 +158,11 @@ impl Emulator {
     /// Time since it began.
     pub fn now_ns(&self) -> u64 {
         self.clock.now_ns()
+    }
+
+    /// The last instant until which all was done that was due.
+    pub fn served_ns(&self) -> u64 {
+        self.served_ns
     }
 
     pub fn tuns(&self) -> &[Tun] {
@@ -252,8 +263,12 @@ impl Emulator {
                 }
             }
         }
+        self.served_ns = now_ns;
         if let Some(recorder) = &mut self.recorder {
             recorder.served(now_ns);
+        }
+        for log in self.ways.iter_mut().filter_map(|way| way.log.as_mut()) {
+            log.served(now_ns);
         }
         Ok(())
     }
@@ -275,6 +290,9 @@ impl Emulator {
             if let Some(recorder) = &mut out.recorder {
                 recorder.arrived(index, came_ns, packet);
             }
+            if let Some(log) = &mut out.log {
+                log.arrived(came_ns, packet.len());
+            }
             lane.arrive(came_ns, packet, &mut |left| out.take(left))?;
         }
         self.buffer = buffer;
@@ -283,21 +301,32 @@ impl Emulator {
 
     /// The lane of a way, and where its packets go.
     fn lane_and_out(&mut self, index: usize) -> (&mut Lane, Out<'_>) {
-        let Way { lane, to, tally, .. } = &mut self.ways[index];
+        let Way {
+            lane, to, tally, log, ..
+        } = &mut self.ways[index];
         let out = Out {
             clock: &self.clock,
             tun: &self.tuns[*to],
             late: &mut self.late,
             tally,
             recorder: self.recorder.as_mut(),
+            log: log.as_mut(),
             way: index,
         };
         (lane, out)
     }
 
-    /// Ends: what is in the lanes stays there. Gives what was recorded.
-    pub fn end(self) -> Option<Recorder> {
-        self.recorder
+    /// Ends: what is in the lanes stays there. Returns whether the recording and the logs, if there are, are whole.
+    ///
+    /// # Errors
+    /// What the system said when they were written.
+    pub fn end(self) -> io::Result<bool> {
+        let end_ns = self.clock.now_ns();
+        let mut are_whole = self.recorder.map_or(Ok(true), Recorder::finish)?;
+        for log in self.ways.into_iter().filter_map(|way| way.log) {
+            are_whole &= log.finish(end_ns)?;
+        }
+        Ok(are_whole)
     }
 }
 
@@ -308,6 +337,7 @@ struct Out<'a> {
     late: &'a mut Lateness,
     tally: &'a mut Tally,
     recorder: Option<&'a mut Recorder>,
+    log: Option<&'a mut LinkLog>,
     way: usize,
 }
 
@@ -334,6 +364,9 @@ impl Out<'_> {
         };
         if let Some(recorder) = &mut self.recorder {
             recorder.left(self.way, left, late_ns);
+        }
+        if let Some(log) = &mut self.log {
+            log.left(left);
         }
     }
 }

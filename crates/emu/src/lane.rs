@@ -32,6 +32,7 @@ pub enum Fate {
 pub struct Left<'a> {
     /// Packets that came before it.
     pub number: u64,
+    pub came_ns: u64,
     /// When it is at the far end; of a dropped one, when it came.
     pub due_ns: u64,
     pub fate: Fate,
@@ -107,7 +108,7 @@ impl Lane {
         self.serve(now_ns, sink)?;
         let number = self.arrived_n;
         self.arrived_n += 1;
-        let id = self.packets.take(number, bytes);
+        let id = self.packets.take(number, now_ns, bytes);
         let held = &self.packets.held[id as usize];
         let (kind, parcel) = (held.shown.kind(), Parcel::new(id, 0, bytes.len() as u16));
         match self.node.arrive(now_ns, parcel, kind, &mut self.packets)? {
@@ -189,6 +190,7 @@ impl Lane {
 #[derive(Debug, Default)]
 struct Held {
     number: u64,
+    came_ns: u64,
     bytes: Vec<u8>,
     /// As it came, and as routers left it.
     before: Shown,
@@ -220,7 +222,7 @@ impl Packets {
         }
     }
 
-    fn take(&mut self, number: u64, bytes: &[u8]) -> PacketId {
+    fn take(&mut self, number: u64, came_ns: u64, bytes: &[u8]) -> PacketId {
         let id = self.free.pop().unwrap_or_else(|| {
             self.held.push(Held::default());
             (self.held.len() - 1) as PacketId
@@ -235,7 +237,7 @@ impl Packets {
         let held = &mut self.held[id as usize];
         held.bytes.clear();
         held.bytes.extend_from_slice(bytes);
-        held.number = number;
+        (held.number, held.came_ns) = (number, came_ns);
         (held.before, held.shown) = (shown, shown);
         (held.flow_key, held.flow) = (flow_key, flow);
         id
@@ -246,6 +248,7 @@ impl Packets {
         held.shown.write(&held.before, &mut held.bytes, &self.codec);
         sink(&Left {
             number: held.number,
+            came_ns: held.came_ns,
             due_ns,
             fate,
             bytes: &held.bytes,

@@ -1,30 +1,23 @@
 //! Recordings of what came to an emulator and what became of it: a line of text in front, then events of a few bytes,
 //! then how many there were and a checksum.
 //!
-//! What is kept of a packet is what nodes look at, its headers. A recording is written by a thread of its own, so that
-//! no packet waits for a disk; where that one cannot follow, the recording ends and says so. [`crate::replay`] reads
-//! it.
+//! What is kept of a packet is what nodes look at, its headers. Where the disk cannot follow, the recording ends and
+//! says so. [`crate::replay`] reads it.
 
-use std::fs::File;
-use std::io::{self, Write};
+use std::io;
 use std::path::Path;
-use std::sync::mpsc::{self, SyncSender, TrySendError};
-use std::thread::JoinHandle;
 
 use serde::{Deserialize, Serialize};
 use twox_hash::{XxHash3_64, XxHash3_128};
 
 use crate::lane::{Fate, LaneSpec, Left};
+use crate::pieces::Pieces;
 
 /// First line of a recording.
 pub const MAGIC: &str = "fadelab link recording 1\n";
 
 /// Most bytes that are kept of a packet: headers of IP and TCP with all their options, and some extension headers.
 const HEADERS_BYTES_MAX: usize = 250;
-
-/// Bytes that go to the disk at a time, and how many such pieces may wait for it.
-const PIECE_BYTES: usize = 1 << 16;
-const PIECES_MAX: usize = 1024;
 
 /// What stands in front of the events.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -84,14 +77,10 @@ pub(crate) fn headers(bytes: &[u8]) -> &[u8] {
 
 /// Writes a recording.
 pub struct Recorder {
-    pieces: Option<SyncSender<Vec<u8>>>,
-    writer: Option<JoinHandle<io::Result<()>>>,
-    piece: Vec<u8>,
+    pieces: Pieces,
     sum: XxHash3_128,
     events_n: u64,
     served_ns: u64,
-    /// The disk could not follow.
-    is_cut: bool,
 }
 
 impl Recorder {
@@ -100,22 +89,11 @@ impl Recorder {
     /// # Errors
     /// The file cannot be made.
     pub fn new(path: &Path, head: &Head) -> io::Result<Self> {
-        let mut file = File::create(path)?;
-        let (pieces, waiting) = mpsc::sync_channel::<Vec<u8>>(PIECES_MAX);
-        let writer = std::thread::spawn(move || {
-            for piece in waiting {
-                file.write_all(&piece)?;
-            }
-            file.flush()
-        });
         let mut recorder = Self {
-            pieces: Some(pieces),
-            writer: Some(writer),
-            piece: Vec::with_capacity(PIECE_BYTES),
+            pieces: Pieces::new(path)?,
             sum: XxHash3_128::new(),
             events_n: 0,
             served_ns: 0,
-            is_cut: false,
         };
         let head = serde_json::to_string(head).expect("a head has nothing that JSON has not");
         recorder.put(MAGIC.as_bytes());
@@ -172,7 +150,7 @@ impl Recorder {
     /// What the system said when it was written.
     ///
     /// # Panics
-    /// When the thread that writes did.
+    /// Never: the thread that writes does not.
     pub fn finish(mut self) -> io::Result<bool> {
         let (events_n, served_ns) = (self.events_n, self.served_ns);
         self.begin_event(ENDED, 0);
@@ -180,37 +158,16 @@ impl Recorder {
         self.put(&served_ns.to_le_bytes());
         let sum = self.sum.finish_128();
         self.put(&sum.to_le_bytes());
-        self.hand_over(true);
-        self.pieces = None;
-        let writer = self.writer.take().expect("it is finished once");
-        writer.join().expect("the writer does not panic")?;
-        Ok(!self.is_cut)
+        self.pieces.finish()
     }
 
     fn begin_event(&mut self, kind: u8, way: usize) {
-        if self.piece.len() >= PIECE_BYTES - 2 * HEADERS_BYTES_MAX {
-            self.hand_over(false);
-        }
         self.events_n += 1;
         self.put(&[kind, way as u8]);
     }
 
     fn put(&mut self, bytes: &[u8]) {
         self.sum.write(bytes);
-        self.piece.extend_from_slice(bytes);
-    }
-
-    /// Gives what there is to the thread that writes, and waits for room only at the end.
-    fn hand_over(&mut self, may_wait: bool) {
-        let piece = std::mem::replace(&mut self.piece, Vec::with_capacity(PIECE_BYTES));
-        let Some(pieces) = self.pieces.as_ref().filter(|_| !self.is_cut) else {
-            return;
-        };
-        if may_wait {
-            // A thread that ended has its own error.
-            let _ = pieces.send(piece);
-        } else if let Err(TrySendError::Full(_)) = pieces.try_send(piece) {
-            self.is_cut = true;
-        }
+        self.pieces.put(bytes);
     }
 }

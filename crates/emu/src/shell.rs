@@ -8,6 +8,7 @@ use std::os::fd::{AsFd, AsRawFd, OwnedFd};
 use std::os::unix::process::{CommandExt, ExitStatusExt};
 use std::path::Path;
 use std::process::{Child, Command, ExitStatus};
+use std::sync::mpsc::SyncSender;
 
 use nix::sched::{CloneFlags, setns};
 use nix::sys::prctl;
@@ -18,6 +19,7 @@ use nix::unistd::Pid;
 use crate::clock::Clock;
 use crate::emulator::{Emulator, Error, Way};
 use crate::lane::Lane;
+use crate::log::LinkLog;
 use crate::outcome::{Outcome, WayOutcome};
 use crate::outside::{Guard, Translation, forward, note};
 use crate::priority::{Priority, used};
@@ -46,6 +48,8 @@ const SIGNALS: [Signal; 4] = [Signal::SIGINT, Signal::SIGQUIT, Signal::SIGTERM, 
 const DRAIN_NS_MAX: u64 = 5_000_000_000;
 const ANSWER_NS: u64 = 20_000_000;
 
+const NS_PER_S: u64 = 1_000_000_000;
+
 /// How a shell is built.
 pub struct Plan {
     /// From the command to the outside, and back.
@@ -55,10 +59,12 @@ pub struct Plan {
     /// Whose the network namespace is from which the shell is made.
     pub place: Place,
     pub recorder: Option<Recorder>,
+    /// Of either lane, if there is to be one.
+    pub logs: [Option<LinkLog>; 2],
 }
 
-/// How a command ended, what there is to say of the link, and whether the recording is whole, if there is one.
-pub type Ended = (ExitStatus, Outcome, Option<io::Result<bool>>);
+/// How a command ended, what there is to say of the link, and whether what was written of it is whole.
+pub type Ended = (ExitStatus, Outcome, io::Result<bool>);
 
 /// A shell that is ready for its command.
 pub struct Shell {
@@ -110,16 +116,16 @@ impl Shell {
         let noted = Some(note.as_path()).filter(|_| plan.place == Place::Shared);
         let guard = Guard::new(&inside, noted).map_err(system("starting sh"))?;
         let [up, down] = plan.lanes;
+        let mut ways = vec![Way::new(up, 0, 1), Way::new(down, 1, 0)];
+        for (way, log) in ways.iter_mut().zip(plan.logs) {
+            way.log = log;
+        }
         let (translation, closed) = match way_out(plan.place, &note, (number, outer.name()), &address) {
             Ok(translation) => (Some(translation), None),
             Err(error) => (None, Some(error.to_string())),
         };
         Ok(Self {
-            emulator: Emulator::new(
-                vec![inner, outer],
-                vec![Way::new(up, 0, 1), Way::new(down, 1, 0)],
-                plan.recorder,
-            )?,
+            emulator: Emulator::new(vec![inner, outer], ways, plan.recorder)?,
             inside,
             outside,
             gateway,
@@ -167,19 +173,21 @@ impl Shell {
             .map_err(system("making the law that of the way inside"))
     }
 
-    /// Runs a command behind the link until it ends.
+    /// Runs a command behind the link until it ends. Once a second what there is to say so far goes to `view`; where that
+    /// one has not taken the last, it misses this.
     ///
     /// # Errors
     /// The command cannot be started, or what goes wrong while packets pass.
-    pub fn run(mut self, words: &[OsString]) -> Result<Ended, Error> {
+    pub fn run(mut self, words: &[OsString], view: Option<&SyncSender<Outcome>>) -> Result<Ended, Error> {
         // What was sent before the other end was up has nothing to do with the command.
-        self.dropped_before_pkts = self.dropped_pkts();
+        self.dropped_before_pkts = self.overrun_pkts();
         self.emulator.begin(Clock::start());
         let mut child = self.start(words)?;
         let ended = pidfd(&child).map_err(system("watching the command"))?;
         self.emulator.watch(ended.as_fd())?;
         self.emulator.watch(self.signals.as_fd())?;
         let mut priority = Priority::take();
+        let mut shown_s = 0;
         let status = loop {
             if self.emulator.turn()? {
                 while let Ok(Some(signal)) = self.signals.read_signal() {
@@ -190,17 +198,22 @@ impl Shell {
                 }
             }
             priority.look();
+            if let Some(view) = view.filter(|_| self.emulator.now_ns() / NS_PER_S > shown_s) {
+                shown_s = self.emulator.now_ns() / NS_PER_S;
+                let _ = view.try_send(self.outcome([0; 2])?);
+            }
         };
         // Both stay readable from now on, or may become so.
         self.emulator.watch_no_more(ended.as_fd())?;
         self.emulator.watch_no_more(self.signals.as_fd())?;
         self.drain()?;
         self.has_priority = priority.give_back();
-        let outcome = self.outcome()?;
+        let overrun_pkts = self.overrun_pkts();
+        let outcome = self.outcome(overrun_pkts)?;
         let Self { emulator, guard, .. } = self;
-        let recorded = emulator.end().map(Recorder::finish);
+        let written = emulator.end();
         drop(guard);
-        Ok((status, outcome, recorded))
+        Ok((status, outcome, written))
     }
 
     /// Whoever is told that a transfer ended has it ended at the other end as well: what is under way arrives, and so
@@ -219,13 +232,13 @@ impl Shell {
         }
     }
 
-    /// Packets that found no room at the devices inside and outside, since they were made.
-    fn dropped_pkts(&self) -> [u64; 2] {
-        let of = |space: &Space, at: usize| {
+    /// Packets that found no room at the devices inside and outside, since the command began.
+    fn overrun_pkts(&self) -> [u64; 2] {
+        [(&self.inside, 0), (&self.outside, 1)].map(|(space, at)| {
             let name = self.emulator.tuns()[at].name();
-            space.within(|| dropped_pkts(name)).unwrap_or(0)
-        };
-        [of(&self.inside, 0), of(&self.outside, 1)]
+            let dropped_pkts = space.within(|| dropped_pkts(name)).unwrap_or(0);
+            dropped_pkts - self.dropped_before_pkts[at]
+        })
     }
 
     fn start(&self, words: &[OsString]) -> Result<Child, Error> {
@@ -250,26 +263,23 @@ impl Shell {
         })
     }
 
-    /// What there is to say at the end.
-    fn outcome(&mut self) -> Result<Outcome, Error> {
-        let duration_ns = self.emulator.now_ns();
-        let dropped = self.dropped_pkts();
-        let (mut ways, mut overrun_pkts) = (Vec::new(), 0);
-        for (index, way) in self.emulator.ways_mut().iter_mut().enumerate() {
-            // What the kernel sends through a device waits there for us.
-            let overrun = dropped[index] - self.dropped_before_pkts[index];
-            overrun_pkts += overrun;
+    /// What there is to say so far, beside packets that found no room at the devices.
+    fn outcome(&mut self, overrun_pkts: [u64; 2]) -> Result<Outcome, Error> {
+        let (mut ways, served_ns) = (Vec::new(), self.emulator.served_ns());
+        for (way, overrun_pkts) in self.emulator.ways_mut().iter_mut().zip(overrun_pkts) {
+            let at_ns = way.lane.now_ns().max(served_ns);
             ways.push(WayOutcome {
                 name: way.lane.name().to_owned(),
                 tally: way.tally,
-                counters: way.lane.counters(duration_ns)?,
-                undecided_drops_pkts: overrun + way.tally.refused_pkts,
+                counters: way.lane.counters(at_ns)?,
+                undecided_drops_pkts: overrun_pkts + way.tally.refused_pkts,
             });
         }
         Ok(Outcome {
-            duration_ns,
+            duration_ns: self.emulator.now_ns(),
             ways,
-            punctuality: self.emulator.punctuality(overrun_pkts),
+            // What the kernel sends through a device waits there for us.
+            punctuality: self.emulator.punctuality(overrun_pkts.iter().sum()),
             cpu_ns: used().as_nanos() as u64,
             has_priority: self.has_priority,
         })

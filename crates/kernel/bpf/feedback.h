@@ -19,6 +19,7 @@
 /* Notes to look at and segments to tell of one packet: more than is ever joined into one. */
 #define STEPS_MAX 1024
 #define TCP_LISTEN 10
+#define TCP_HEADER_BYTES_MAX 60u
 
 struct tcp_header {
 	u16 source;
@@ -40,9 +41,14 @@ ALWAYS_INLINE u32 has_option(struct __sk_buff *skb, u32 tcp_at, u32 tcp_end)
 	return !!packet_option(skb, &packet, WIRE, OPTION_BYTES);
 }
 
-ALWAYS_INLINE u64 now_us(void)
+/* As on ACKs (control.h): TCP itself has looked at the clock for the segment at hand, which takes longer than all that
+ * is done with it. */
+ALWAYS_INLINE u64 now_us(struct bpf_sock_ops *ops)
 {
-	return bpf_ktime_get_ns() / 1000;
+	void *sk = ops->sk;
+	const struct tcp_sock *tp = sk ? bpf_skc_to_tcp_sock(sk) : (void *)0;
+
+	return tp ? tp->tcp_mstamp : 0;
 }
 
 ALWAYS_INLINE u32 ip_header_bytes(const struct bpf_sock_ops *ops)
@@ -137,7 +143,7 @@ ALWAYS_INLINE void take_data(struct bpf_sock_ops *ops, struct echo *e, const u8 
 	taking.until = e->notes_n;
 	taking.at = taking.until - e->taken_n > NOTES ? taking.until - NOTES : e->taken_n;
 	data->size = sizeof(*data);
-	data->now_us = now_us();
+	data->now_us = now_us(ops);
 	data->in_order = taking.seq == ops->rcv_nxt;
 	data->segments = 1;
 	found = CODEC.get_data ? CODEC.get_data(option, &law_format, data->feedback.bytes) : 0;
@@ -160,10 +166,10 @@ ALWAYS_INLINE void take_data(struct bpf_sock_ops *ops, struct echo *e, const u8 
 	tell_segment(&taking, 0);
 }
 
-ALWAYS_INLINE void put_echo(struct echo *e, u8 *option, struct law_fill *fill)
+ALWAYS_INLINE void put_echo(struct bpf_sock_ops *ops, struct echo *e, u8 *option, struct law_fill *fill)
 {
 	fill->size = sizeof(*fill);
-	fill->now_us = now_us();
+	fill->now_us = now_us(ops);
 	if (LAW_RECEIVER.fill_ack) {
 		RECEIVED(e, RECEIPT_FILL_ACK, CALL_EVENT(&e->receipt, fill), LAW_RECEIVER.fill_ack(e->state, fill),
 		         CALL_WRITTEN(&e->receipt, fill));
@@ -217,7 +223,7 @@ ALWAYS_INLINE u32 is_mine(struct bpf_sock_ops *ops, void *sk, const struct flow 
 	return 1;
 }
 
-ALWAYS_INLINE void take_echo(struct flow *f, const u8 *option)
+ALWAYS_INLINE void take_echo(struct bpf_sock_ops *ops, struct flow *f, const u8 *option)
 {
 	struct law_feedback feedback = {};
 	u32 found = CODEC.get_echo(option, &law_format, feedback.bytes);
@@ -228,7 +234,33 @@ ALWAYS_INLINE void take_echo(struct flow *f, const u8 *option)
 	feedback.len = ECHO_BYTES;
 	feedback.present = 1;
 	f->feedback = feedback;
-	f->feedback_us = now_us();
+	f->feedback_us = now_us(ops);
+}
+
+/*
+ * The law's option of a segment, if it has one. Mostly it is the last of the header (reserve_option), where it is read
+ * as memory is; the helper finds it anywhere, in more time than all that is done with it.
+ */
+ALWAYS_INLINE u32 read_option(struct bpf_sock_ops *ops, const struct tcp_header *tcp, u32 header_bytes, u8 *option)
+{
+	const u8 *from = (const u8 *)tcp;
+	u64 place = header_bytes - OPTION_BYTES;
+
+	__asm__ volatile("" : "+r"(place));
+	if (place >= sizeof(*tcp) && place <= TCP_HEADER_BYTES_MAX) {
+		from += place;
+		__asm__ volatile("" : "+r"(from));
+		if ((const void *)(from + OPTION_BYTES) <= ops->skb_data_end) {
+			__builtin_memcpy(option, from, OPTION_BYTES);
+			if (option_is(option, WIRE, OPTION_BYTES))
+				return 1;
+		}
+	}
+	__builtin_memset(option, 0, OPTION_BYTES);
+	option[0] = OPTION_KIND;
+	option[1] = 4;
+	option_put_u16(option + 2, OPTION_ID | WIRE);
+	return bpf_load_hdr_opt(ops, option, OPTION_BYTES, 0) >= 0 && option_is(option, WIRE, OPTION_BYTES);
 }
 
 /* A valid segment came, with an option that the stack does not know. */
@@ -242,19 +274,15 @@ ALWAYS_INLINE void parse_option(struct bpf_sock_ops *ops)
 
 	if (!sk || (void *)(tcp + 1) > ops->skb_data_end)
 		return;
-	__builtin_memset(option, 0, sizeof(option));
-	option[0] = OPTION_KIND;
-	option[1] = 4;
-	option_put_u16(option + 2, OPTION_ID | WIRE);
-	if (bpf_load_hdr_opt(ops, option, sizeof(option), 0) < 0 || !option_is(option, WIRE, OPTION_BYTES))
+	header_bytes = (tcp->words_and_bits >> 4) * 4;
+	if (!read_option(ops, tcp, header_bytes, option))
 		return;
 	f = flow_of(sk);
 	if (!is_mine(ops, sk, f))
 		return;
 	if (f)
-		take_echo(f, option);
+		take_echo(ops, f, option);
 #ifdef LAW_RECEIVER
-	header_bytes = (tcp->words_and_bits >> 4) * 4;
 	if (ops->skb_len > header_bytes) {
 		struct echo *e = bpf_sk_storage_get(&echoes, sk, (void *)0, SK_STORAGE_GET_F_CREATE);
 
@@ -264,16 +292,12 @@ ALWAYS_INLINE void parse_option(struct bpf_sock_ops *ops)
 		if (!(ops->bpf_sock_ops_cb_flags & SOCK_OPS_WRITE_FLAG))
 			bpf_sock_ops_cb_flags_set(ops, ops->bpf_sock_ops_cb_flags | SOCK_OPS_WRITE_FLAG);
 	}
-#else
-	(void)header_bytes;
 #endif
 }
 
-/* Whether the socket sends or receives under this law, and no other law of its wire answers for it. */
-ALWAYS_INLINE u32 answers(struct bpf_sock_ops *ops, void *sk)
+/* Whether the socket sends, then by its flow, or receives under this law, and no other law of its wire answers. */
+ALWAYS_INLINE u32 answers(struct bpf_sock_ops *ops, void *sk, struct flow *f)
 {
-	struct flow *f = flow_of(sk);
-
 	return (f || bpf_sk_storage_get(&echoes, sk, (void *)0, 0)) && is_mine(ops, sk, f);
 }
 
@@ -282,7 +306,7 @@ ALWAYS_INLINE void reserve_option(struct bpf_sock_ops *ops)
 {
 	struct bpf_sock *sk = ops->sk;
 
-	if (sk && answers(ops, sk))
+	if (sk && answers(ops, sk, flow_of(sk)))
 		bpf_reserve_hdr_opt(ops, OPTION_BYTES, 0);
 }
 
@@ -293,11 +317,12 @@ ALWAYS_INLINE void fill_send(struct bpf_sock_ops *ops, struct flow *f, const str
 
 	send.size = sizeof(send);
 	send.packet_bytes = ops->skb_len + ip_header_bytes(ops);
-	send.now_us = now_us();
+	send.now_us = now_us(ops);
 	send.srtt_us = ops->srtt_us >> 3;
 	send.retransmission = host_be32(tcp->seq) != ops->snd_nxt;
 	send.in_flight_pkts = ops->packets_out - (ops->sacked_out + ops->lost_out) + ops->retrans_out;
-	send.random = bpf_get_prandom_u32();
+	if (!(LAW_SENDER.flags & LAW_SENDER_PLAIN_ACKS))
+		send.random = bpf_get_prandom_u32();
 	hold_window(f, ops->snd_cwnd, ops->snd_ssthresh, &control);
 	RECORDED(f, CALL_ON_SEND, &control, CALL_EVENT(&f->call, &send), INVOKE(on_send, &send, &control),
 	         CALL_WRITTEN(&f->call, &send));
@@ -315,12 +340,14 @@ ALWAYS_INLINE void write_option(struct bpf_sock_ops *ops)
 	struct flow *f;
 
 	/* What another law made room for is not ours to fill. */
-	if (!sk || (void *)(tcp + 1) > ops->skb_data_end || !answers(ops, sk))
+	if (!sk || (void *)(tcp + 1) > ops->skb_data_end)
+		return;
+	f = flow_of(sk);
+	if (!answers(ops, sk, f))
 		return;
 	CODEC.begin(option, &law_format);
 	header_bytes = (tcp->words_and_bits >> 4) * 4;
-	f = LAW_SENDER.on_send && ops->skb_len > header_bytes ? flow_of(sk) : (void *)0;
-	if (f)
+	if (f && LAW_SENDER.on_send && ops->skb_len > header_bytes)
 		fill_send(ops, f, tcp, option);
 #ifdef LAW_RECEIVER
 	struct echo *e = bpf_sk_storage_get(&echoes, sk, (void *)0, 0);
@@ -330,7 +357,7 @@ ALWAYS_INLINE void write_option(struct bpf_sock_ops *ops)
 	if (e && !e->has_begun)
 		e = (void *)0;
 	if (e)
-		put_echo(e, option, &fill);
+		put_echo(ops, e, option, &fill);
 	written = bpf_store_hdr_opt(ops, option, sizeof(option), 0) == 0;
 	if (e && LAW_RECEIVER.ack_written) {
 		written = written && fill.feedback.present;
@@ -413,13 +440,13 @@ ALWAYS_INLINE void take_note(struct __sk_buff *skb, u32 code, u32 id, u32 tcp_at
 
 	if (!sk)
 		return;
-	e = bpf_sk_storage_get(&echoes, sk, (void *)0, 0);
 	if (packet_load(skb, tcp_at, &tcp, sizeof(tcp)))
 		return;
 	tcp_end = tcp_at + (tcp.words_and_bits >> 4) * 4;
 	/* A segment without data has the number of the one that follows it. */
 	if (skb->len <= tcp_end)
 		return;
+	e = bpf_sk_storage_get(&echoes, sk, (void *)0, 0);
 	if (!e)
 		e = first_echo(skb, sk, tcp_at, tcp_end);
 	if (!e)

@@ -45,6 +45,7 @@
 /* ---------------------------------------------------------------------------------------------------- helpers */
 
 struct sock;
+struct tcp_sock;
 struct bpf_sock;
 struct bpf_sock_ops;
 struct bpf_spin_lock;
@@ -69,6 +70,7 @@ static void (*const bpf_spin_unlock)(struct bpf_spin_lock *lock) = (void *)94;
 static void *(*const bpf_sk_storage_get)(void *map, void *sk, void *value, u64 flags) = (void *)107;
 static long (*const bpf_sk_storage_delete)(void *map, void *sk) = (void *)108;
 static long (*const bpf_ringbuf_output)(void *ringbuf, void *data, u64 size, u64 flags) = (void *)130;
+static struct tcp_sock *(*const bpf_skc_to_tcp_sock)(void *sk) = (void *)137;
 static long (*const bpf_load_hdr_opt)(struct bpf_sock_ops *context, void *to, u32 len, u64 flags) = (void *)142;
 static long (*const bpf_store_hdr_opt)(struct bpf_sock_ops *context, const void *from, u32 len,
                                        u64 flags) = (void *)143;

@@ -41,6 +41,11 @@ impl Rates {
         self.step(now_ns).rate_bps
     }
 
+    /// Whole bytes that can be sent until `now_ns`.
+    pub(crate) fn offered_bytes(&self, now_ns: u64) -> u64 {
+        Self::bytes_of(self.work(now_ns))
+    }
+
     fn step(&self, now_ns: u64) -> Step {
         self.0[self.0.partition_point(|step| step.at_ns <= now_ns) - 1]
     }

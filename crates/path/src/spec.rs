@@ -10,6 +10,7 @@ use serde::{Deserialize, Serialize};
 use crate::layer::LinkLayer;
 use crate::rates::Rates;
 use crate::trace::Trace;
+use crate::transmitter::Rate;
 
 /// What a link is. A large network has many that differ in their names alone, as access links do: what they have in
 /// common is kept once for all of them. Its fields are read and written as if they were the link's own; a link that is
@@ -159,6 +160,15 @@ impl CapacitySpec {
             Self::Constant { rate_bps } => *rate_bps,
             Self::Changing(rates) => rates.first_bps(),
             Self::Trace(trace) => trace.rate_bps_mean(),
+        }
+    }
+
+    /// On-air bytes that could have been sent until `now_ns`, used or not; opportunities at that instant included.
+    pub fn offered_bytes(&self, now_ns: u64) -> u64 {
+        match self {
+            Self::Constant { rate_bps } => Rate::new(*rate_bps).offered_bytes(now_ns),
+            Self::Changing(rates) => rates.offered_bytes(now_ns),
+            Self::Trace(trace) => trace.offered_bytes(now_ns),
         }
     }
 

@@ -247,7 +247,7 @@ impl Transmit for ChangingRate {
     }
 
     fn offered_bytes(&self, now_ns: u64) -> u64 {
-        Rates::bytes_of(self.rates.work(now_ns))
+        self.rates.offered_bytes(now_ns)
     }
 }
 

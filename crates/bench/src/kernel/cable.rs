@@ -1,5 +1,6 @@
 //! Two hosts on this machine and what a transfer between them reaches.
 
+use std::collections::BTreeSet;
 use std::process::Child;
 use std::thread::sleep;
 use std::time::Duration;
@@ -18,6 +19,8 @@ pub struct Cable {
     pub far: String,
     processors: [u32; 2],
     server: Option<Child>,
+    /// Processes that keep the processors awake.
+    awake: Vec<Child>,
 }
 
 /// Who works at the near end and who at the far one.
@@ -36,6 +39,7 @@ impl Cable {
             far: format!("flbf{id}"),
             processors,
             server: None,
+            awake: Vec::new(),
         };
         let (near, far) = (cable.near.clone(), cable.far.clone());
         ip(&format!("netns add {near}"))?;
@@ -47,6 +51,9 @@ impl Cable {
             ip_in(name, &format!("addr add 10.78.0.{host}/24 dev wire"))?;
             ip_in(name, "link set lo up")?;
             ip_in(name, "link set wire up")?;
+        }
+        for processor in BTreeSet::from(processors) {
+            cable.awake.push(keep_awake(processor)?);
         }
         let [enter, space] = entering(&far);
         cable.server = Some(measure::start(&[&enter, &space, "iperf3", "-s"])?);
@@ -94,9 +101,9 @@ impl Cable {
 
 impl Drop for Cable {
     fn drop(&mut self) {
-        if let Some(server) = &mut self.server {
-            let _ = server.kill();
-            let _ = server.wait();
+        for child in self.server.iter_mut().chain(&mut self.awake) {
+            let _ = child.kill();
+            let _ = child.wait();
         }
         for name in [&self.near, &self.far] {
             let _ = ip(&format!("netns del {name}"));
@@ -104,6 +111,16 @@ impl Drop for Cable {
             let _ = ip(&format!("link del {name}"));
         }
     }
+}
+
+/// A process that takes what time nobody else wants of a processor. Without it a processor sleeps between two packets
+/// when its end of the cable is the faster one, and on a virtual machine waking it takes the host, which costs more than
+/// all that a law does with a packet: a throughput then says whether the other end had just fallen asleep.
+fn keep_awake(processor: u32) -> Result<Child, String> {
+    let processor = processor.to_string();
+    let spin = ["sh", "-c", "while :; do :; done"];
+    let idle = ["chrt", "--idle", "0", "taskset", "--cpu-list", &processor];
+    measure::start(&[&idle[..], &spin].concat())
 }
 
 /// What arrives at a device is the work of `processor`. Its files are seen from where it was made.

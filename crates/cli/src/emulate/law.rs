@@ -1,7 +1,5 @@
 //! A law in this kernel for as long as an emulator runs.
 
-use std::ffi::OsString;
-
 use fadelab_emu::Error;
 use fadelab_emu::shell::{Ended, Shell};
 use fadelab_kernel::loading::LoadingError;
@@ -17,34 +15,53 @@ pub fn is_of_law(set: &str) -> bool {
     set.starts_with("law.")
 }
 
-/// Loads a law for both ends of the link, makes it that of new connections over it, and runs the command.
-///
-/// # Errors
-/// What the machine or the law does not allow.
-pub fn run(shell: Shell, law: &str, sets: &[String], command: &[OsString]) -> Result<Result<Ended, Error>, Failure> {
-    let (outer, inner, inside) = shell.devices();
-    let arguments = LoadArgs {
-        law: law.to_owned(),
-        devices: vec![outer.to_owned(), format!("{inside}:{inner}")],
-        cgroup: None,
-        name: Some(name(law)),
-        default: None,
-        allow: Vec::new(),
-        sets: sets.iter().filter(|set| is_of_law(set)).cloned().collect(),
-        record: None,
-    };
-    let loading = load::loading(&arguments)?;
-    let name = loading.name().to_owned();
-    let mut ran = None;
-    let held = loading.hold(|_, _| {
-        shell.set_default(&name).map_err(Stopped::Shell)?;
-        ran = Some(shell.run(command));
-        Ok(())
-    });
-    match held {
-        Err(Stopped::Loading(error)) => Err(load::refused(error)),
-        Err(Stopped::Shell(error)) => Err(Failure::failed(error)),
-        Ok(()) => Ok(ran.expect("it ran while the law was held")),
+/// A law that is to be loaded.
+pub struct Loads<'a> {
+    law: &'a str,
+    /// Under which the kernel will know it.
+    pub name: String,
+}
+
+impl<'a> Loads<'a> {
+    /// By its name, or a header of one's own.
+    pub fn new(law: &'a str) -> Self {
+        Self { law, name: name(law) }
+    }
+
+    /// Loads it for both ends of the link, makes it that of new connections over it, and runs what is to be run.
+    ///
+    /// # Errors
+    /// What the machine or the law does not allow.
+    pub fn run(
+        &self,
+        shell: Shell,
+        sets: &[String],
+        run: impl FnOnce(Shell) -> Result<Ended, Error>,
+    ) -> Result<Result<Ended, Error>, Failure> {
+        let (outer, inner, inside) = shell.devices();
+        let arguments = LoadArgs {
+            law: self.law.to_owned(),
+            devices: vec![outer.to_owned(), format!("{inside}:{inner}")],
+            cgroup: None,
+            name: Some(self.name.clone()),
+            default: None,
+            allow: Vec::new(),
+            sets: sets.iter().filter(|set| is_of_law(set)).cloned().collect(),
+            record: None,
+        };
+        let loading = load::loading(&arguments)?;
+        let name = loading.name().to_owned();
+        let mut ran = None;
+        let held = loading.hold(|_, _| {
+            shell.set_default(&name).map_err(Stopped::Shell)?;
+            ran = Some(run(shell));
+            Ok(())
+        });
+        match held {
+            Err(Stopped::Loading(error)) => Err(load::refused(error)),
+            Err(Stopped::Shell(error)) => Err(Failure::failed(error)),
+            Ok(()) => Ok(ran.expect("it ran while the law was held")),
+        }
     }
 }
 

@@ -193,24 +193,28 @@ fn described(entry: &Entry, live: Option<&Live>) -> String {
         "flow", "from -> to", "cwnd", "ssthresh", "srtt", "state"
     );
     for flow in flows {
-        let ends = format!("{} -> {}", flow.local, flow.remote);
-        let ssthresh = if flow.ssthresh_pkts >= 0x7fff_ffff {
-            "-".to_owned()
-        } else {
-            flow.ssthresh_pkts.to_string()
-        };
-        let _ = writeln!(
-            text,
-            "  {:>5}  {ends:44} {:>5} pkt {ssthresh:>9} {:>7.2} ms  {:9} {}",
-            flow.id,
-            flow.cwnd_pkts,
-            f64::from(flow.srtt_us) / 1000.0,
-            format!("{:?}", flow.ca_state),
-            feedback(&entry.law, flow)
-        );
+        text += &flow_line(&entry.law, flow);
     }
     text += &lost_marks(&entry.law, flows);
     text
+}
+
+/// A flow under a law.
+pub fn flow_line(law: &str, flow: &LiveFlow) -> String {
+    let ends = format!("{} -> {}", flow.local, flow.remote);
+    let ssthresh = if flow.ssthresh_pkts >= 0x7fff_ffff {
+        "-".to_owned()
+    } else {
+        flow.ssthresh_pkts.to_string()
+    };
+    format!(
+        "  {:>5}  {ends:44} {:>5} pkt {ssthresh:>9} {:>7.2} ms  {:9} {}\n",
+        flow.id,
+        flow.cwnd_pkts,
+        f64::from(flow.srtt_us) / 1000.0,
+        format!("{:?}", flow.ca_state),
+        feedback(law, flow)
+    )
 }
 
 /// A warning of flows whose marks do not arrive; empty without any.

@@ -3,7 +3,7 @@
 mod build;
 mod check;
 mod clean;
-mod list;
+pub mod list;
 pub mod load;
 mod record;
 mod router;

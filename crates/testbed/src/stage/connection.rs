@@ -122,22 +122,27 @@ pub fn write(socket: &OwnedFd, bytes: u64) -> Outcome<Moved> {
     ))
 }
 
-/// Reads what is there and forgets it: with `MSG_TRUNC` the kernel does not even copy it (tcp(7)).
+/// Takes all that came of a connection and forgets it: with `MSG_TRUNC` the kernel does not even copy it (tcp(7)).
 pub fn read(socket: &OwnedFd) -> Outcome<Moved> {
+    discard(socket, 1 << 30)
+}
+
+/// Takes a datagram and forgets it.
+pub fn read_datagram(socket: &OwnedFd) -> Outcome<Moved> {
+    discard(socket, 0)
+}
+
+fn discard(socket: &OwnedFd, bytes_max: usize) -> Outcome<Moved> {
     // SAFETY: with `MSG_TRUNC` TCP and UDP write nothing beyond the length given, and TCP nothing at all.
     let length = unsafe {
         libc::recv(
             socket.as_fd().as_raw_fd(),
             std::ptr::null_mut(),
-            if is_stream(socket) { 1 << 30 } else { 0 },
+            bytes_max,
             libc::MSG_TRUNC | libc::MSG_DONTWAIT,
         )
     };
     moved(Errno::result(length).map(|length| length as usize))
-}
-
-fn is_stream(socket: &OwnedFd) -> bool {
-    getsockopt(socket, sockopt::SockType).is_ok_and(|kind| kind == SockType::Stream)
 }
 
 fn moved(outcome: nix::Result<usize>) -> Outcome<Moved> {

@@ -200,10 +200,7 @@ fn drive(
 
 /// Ends the recording, if there is one.
 fn ended(emulator: Emulator) -> Outcome<()> {
-    let Some(recorder) = emulator.end() else {
-        return Ok(());
-    };
-    if recorder.finish().map_err(failed("the recording of links"))? {
+    if emulator.end().map_err(failed("the recording of links"))? {
         return Ok(());
     }
     Err("the recording of links is not whole: the disk could not follow".to_owned())

@@ -43,8 +43,11 @@ const TCA_STATS_PKT64: u16 = 8;
 const HEADER_BYTES: usize = 16;
 const TCMSG_BYTES: usize = 20;
 
-/// A socket that asks within the namespace in which it was made.
-pub struct Asker(OwnedFd);
+/// Most bytes of an answer: a discipline's options and what it counts.
+const ANSWER_BYTES: usize = 4096;
+
+/// A socket that asks within the namespace in which it was made, and the place for its answers.
+pub struct Asker(OwnedFd, Box<[u8; ANSWER_BYTES]>);
 
 /// A queue: a device and the handle of a discipline on it.
 #[derive(Clone, Copy, Debug)]
@@ -73,28 +76,26 @@ impl Asker {
             SockProtocol::NetlinkRoute,
         );
         let socket = socket(kind.0, kind.1, kind.2, kind.3).map_err(failed("a netlink socket"))?;
-        Ok(Self(socket))
+        Ok(Self(socket, Box::new([0; ANSWER_BYTES])))
     }
 
     /// What a queue counts.
-    pub fn ask(&self, place: Place) -> Outcome<Stats> {
-        let mut request = Vec::with_capacity(HEADER_BYTES + TCMSG_BYTES);
-        request.extend(((HEADER_BYTES + TCMSG_BYTES) as u32).to_ne_bytes());
-        request.extend(RTM_GETQDISC.to_ne_bytes());
-        request.extend((NLM_F_REQUEST | NLM_F_ECHO).to_ne_bytes());
-        request.extend([0; 8]);
-        request.extend([0; 4]);
-        request.extend(place.device.to_ne_bytes());
-        request.extend(place.handle.to_ne_bytes());
-        request.extend([0; 8]);
+    pub fn ask(&mut self, place: Place) -> Outcome<Stats> {
+        let mut request = [0; HEADER_BYTES + TCMSG_BYTES];
+        request[..4].copy_from_slice(&((HEADER_BYTES + TCMSG_BYTES) as u32).to_ne_bytes());
+        request[4..6].copy_from_slice(&RTM_GETQDISC.to_ne_bytes());
+        request[6..8].copy_from_slice(&(NLM_F_REQUEST | NLM_F_ECHO).to_ne_bytes());
+        // `struct tcmsg`: family, index, handle, parent, info.
+        request[HEADER_BYTES + 4..][..4].copy_from_slice(&place.device.to_ne_bytes());
+        request[HEADER_BYTES + 8..][..4].copy_from_slice(&place.handle.to_ne_bytes());
         let kernel = NetlinkAddr::new(0, 0);
         let fd = self.0.as_raw_fd();
         sendmsg(fd, &[IoSlice::new(&request)], &[], MsgFlags::empty(), Some(&kernel)).map_err(failed("netlink"))?;
-        let mut answer = [0; 8192];
-        let length = recvmsg::<NetlinkAddr>(fd, &mut [IoSliceMut::new(&mut answer)], None, MsgFlags::empty())
+        let answer = &mut self.1[..];
+        let length = recvmsg::<NetlinkAddr>(fd, &mut [IoSliceMut::new(answer)], None, MsgFlags::empty())
             .map_err(failed("netlink"))?
             .bytes;
-        stats(&answer[..length]).ok_or_else(|| format!("the kernel tells nothing of a queue ({place:?})"))
+        stats(&self.1[..length]).ok_or_else(|| format!("the kernel tells nothing of a queue ({place:?})"))
     }
 }
 

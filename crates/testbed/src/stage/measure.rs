@@ -69,7 +69,7 @@ impl<'a> LinkMeter<'a> {
     pub fn read(&mut self, now_ns: u64, lanes: &[LaneState]) -> Outcome<LinkCounters> {
         let lane = lanes.iter().find(|lane| lane.link == self.way.link);
         let lane = lane.map(|lane| lane.counters).unwrap_or_default();
-        let Some(kernels) = &self.kernels else {
+        let Some(kernels) = &mut self.kernels else {
             return Ok(lane);
         };
         let stats = kernels.ask()?;
@@ -156,8 +156,8 @@ impl InKernel {
 
     /// What is behind the queue, the queue and the bucket. The bucket last: what was lost behind it is never more than
     /// what left it, and laws' memories are read next.
-    fn ask(&self) -> Outcome<[Stats; 3]> {
-        let wire = self.wire.as_ref().map(|(asker, place)| asker.ask(*place));
+    fn ask(&mut self) -> Outcome<[Stats; 3]> {
+        let wire = self.wire.as_mut().map(|(asker, place)| asker.ask(*place));
         Ok([
             wire.transpose()?.unwrap_or_default(),
             self.node.ask(self.queue)?,

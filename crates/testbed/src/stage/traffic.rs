@@ -383,7 +383,7 @@ impl<'a> Traffic<'a> {
         };
         if worker.flow.law.is_none() {
             let payload_bytes = u64::from(worker.flow.payload_bytes());
-            while let Moved::Bytes(_) = connection::read(listener)? {
+            while let Moved::Bytes(_) = connection::read_datagram(listener)? {
                 worker.delivered_bytes += payload_bytes;
             }
             return Ok(());
@@ -407,16 +407,13 @@ impl<'a> Traffic<'a> {
             return Ok(());
         };
         let worker = &mut self.workers[reading.flow];
-        loop {
-            match connection::read(&reading.socket).map_err(failed(&worker.flow.name))? {
-                Moved::Bytes(0) => {
-                    self.readers[reader] = None;
-                    return Ok(());
-                }
-                Moved::Bytes(bytes) => worker.delivered_bytes += bytes,
-                Moved::Nothing => return Ok(()),
-            }
+        // Once: what comes meanwhile makes the socket readable again.
+        match connection::read(&reading.socket).map_err(failed(&worker.flow.name))? {
+            Moved::Bytes(0) => self.readers[reader] = None,
+            Moved::Bytes(bytes) => worker.delivered_bytes += bytes,
+            Moved::Nothing => {}
         }
+        Ok(())
     }
 
     /// Reads all meters, and keeps what they say where results want it.
