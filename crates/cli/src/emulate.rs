@@ -266,8 +266,7 @@ fn pair<'a>(option: &str, given: &'a str, allowed: &str) -> Result<(&'a str, &'a
 }
 
 fn recorder(file: &Path, ways: &[LaneSpec]) -> Result<Recorder, Failure> {
-    Recorder::of_lanes(file, ways, env!("CARGO_PKG_VERSION"))
-        .map_err(|error| unwritable(file, &error))
+    Recorder::of_lanes(file, ways, env!("CARGO_PKG_VERSION")).map_err(|error| unwritable(file, &error))
 }
 
 /// The log of a way, into a file that is named after it.

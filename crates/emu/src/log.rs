@@ -64,7 +64,14 @@ impl LinkLog {
     /// The file cannot be made.
     pub fn new(path: &Path, link: &LinkSpec) -> io::Result<Self> {
         let mut file = Pieces::new(path)?;
-        file.put(format!("# fadelab link ({}) > {}\n# base timestamp: 0\n", link.name, path.display()).as_bytes());
+        file.put(
+            format!(
+                "# fadelab link ({}) > {}\n# base timestamp: 0\n",
+                link.name,
+                path.display()
+            )
+            .as_bytes(),
+        );
         Ok(Self {
             file,
             capacity: link.capacity.clone(),
@@ -130,14 +137,17 @@ impl LinkLog {
         }
     }
 
+    /// Those of one ms: at its instant and behind it by a trace, until its end by a rate.
     fn write_opportunities(&mut self, ms: u64) {
-        let offered_bytes = self.capacity.offered_bytes((ms + 1) * NS_PER_MS - 1);
+        let end_ns = (ms + 1) * NS_PER_MS;
+        let (piece_bytes, until_ns) = match &self.capacity {
+            CapacitySpec::Trace(trace) => (Some(trace.opportunity_bytes.into()), end_ns - 1),
+            CapacitySpec::Constant { .. } | CapacitySpec::Changing(_) => (None, end_ns),
+        };
+        let offered_bytes = self.capacity.offered_bytes(until_ns);
         let bytes = offered_bytes - self.offered_bytes;
         self.offered_bytes = offered_bytes;
-        let piece_bytes = match &self.capacity {
-            CapacitySpec::Trace(trace) => u64::from(trace.opportunity_bytes),
-            CapacitySpec::Constant { .. } | CapacitySpec::Changing(_) => bytes.max(1),
-        };
+        let piece_bytes = piece_bytes.unwrap_or(bytes).max(1);
         for _ in 0..bytes / piece_bytes {
             self.file.put(format!("{ms} # {piece_bytes}\n").as_bytes());
         }

@@ -6,7 +6,7 @@ use std::fs;
 use std::sync::Arc;
 
 use common::{MS, PACKET_BYTES, fading, link};
-use fadelab_emu::{LinkLog, Left};
+use fadelab_emu::{Left, LinkLog};
 use fadelab_path::spec::{CapacitySpec, LinkSpec};
 use fadelab_path::trace::{Trace, TraceRules};
 
@@ -89,7 +89,10 @@ fn a_rate_offers_bytes_each_ms() {
     assert_eq!(of(" + ").len(), 33);
     let left = of(" - ");
     assert_eq!(left.len(), 32);
-    assert_eq!([left[0], left[30], left[31]], ["1 - 1250 1", "31 - 1250 31", "101 - 1250 1"]);
+    assert_eq!(
+        [left[0], left[30], left[31]],
+        ["1 - 1250 1", "31 - 1250 31", "101 - 1250 1"]
+    );
 }
 
 #[test]

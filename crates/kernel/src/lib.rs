@@ -13,6 +13,7 @@ mod compiled;
 pub mod container;
 pub mod default;
 pub mod device;
+pub mod hurry;
 pub mod left;
 pub mod loading;
 pub mod object;

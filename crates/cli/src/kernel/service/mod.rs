@@ -16,6 +16,7 @@ use std::time::{Duration, Instant};
 
 use clap::Args;
 use fadelab_kernel::device::Device;
+use fadelab_kernel::hurry::Hurry;
 use fadelab_kernel::router::{Router, StillClosed};
 use fadelab_kernel::store::{self, Entry};
 use fadelab_lab::Failure;
@@ -265,6 +266,7 @@ impl Service {
     /// the first one makes the only copy.
     fn fill(&mut self, at_start: bool) -> Result<(), Failure> {
         let Self { laws, routers, .. } = self;
+        let _hurry = Hurry::begin();
         let (of_laws, of_routers) = std::thread::scope(|scope| {
             let of_laws = scope.spawn(|| laws.iter_mut().try_for_each(|law| law.fill(at_start)));
             let of_routers = routers.iter_mut().try_for_each(|kept| kept.fill(at_start));
