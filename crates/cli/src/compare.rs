@@ -66,6 +66,7 @@ impl Ground {
             Self::Virtual => Box::new(testbed::ground(&args.guest)?),
             Self::Live => Box::new(Live {
                 iperf3: args.guest.iperf3,
+                sysctls: args.guest.sysctls.clone(),
                 ..Live::default()
             }),
         })

@@ -5,7 +5,7 @@ use std::path::PathBuf;
 
 use clap::{Args, Subcommand, ValueEnum};
 use fadelab_lab::{Done, Failure, Job, Live, Punctuality, Virtual};
-use fadelab_testbed::{Recordings, host_laws};
+use fadelab_testbed::{Recordings, Sysctl, host_laws};
 
 use crate::args::{ScenarioArgs, threads};
 use crate::progress::Terminal;
@@ -77,6 +77,9 @@ pub struct GuestArgs {
     /// Let iperf3 carry the flows that always have data, in place of fadelab's own sockets
     #[arg(long)]
     pub iperf3: bool,
+    /// Set a setting of the kernel in each host and router: --sysctl net.ipv4.tcp_recovery=0; repeatable
+    #[arg(long = "sysctl", value_name = "KEY=VALUE")]
+    pub sysctls: Vec<Sysctl>,
     /// Boot each guest, in place of going on from a snapshot of one that has booted: the same results, later
     #[arg(long)]
     pub no_snapshot: bool,
@@ -114,6 +117,7 @@ pub fn ground(args: &GuestArgs) -> Result<Virtual, Failure> {
     let mut ground = Virtual::new(&args.kernel, program, args.iperf3);
     ground.stamp = commit::stamp();
     ground.snapshots = !args.no_snapshot;
+    ground.sysctls.clone_from(&args.sysctls);
     ground.tell = |what| output::warn(&[what.to_owned()]);
     Ok(ground)
 }
@@ -159,6 +163,7 @@ fn ground_of(args: &TestbedRunArgs, runs: usize) -> Result<Box<dyn fadelab_lab::
         }
         Ground::Live => Box::new(Live {
             iperf3: args.guest.iperf3,
+            sysctls: args.guest.sysctls.clone(),
             recordings,
         }),
     })

@@ -156,6 +156,39 @@ fn a_law_runs_in_this_kernel_over_links_that_fade() {
 }
 
 #[test]
+fn settings_of_the_network_are_those_of_the_run() {
+    // Goal: what a user sets in hosts holds, as the rate shows where a receiver has room for three packets, and stands in
+    // the manifest; what the kernel has not is named, and what is the machine's is refused.
+    if !possible() {
+        return;
+    }
+    let scratch = scenario(SCENARIO);
+    let reno = ["--set", "flow.law=reno", "--sysctl"];
+    done(
+        &scratch,
+        "out",
+        &[&reno[..], &["net.ipv4.tcp_rmem=4096 6000 6000"]].concat(),
+    );
+    let utilisation = column(&scratch, "out/csv/runs.csv", "utilisation")[0];
+    assert!(utilisation > 0.0 && utilisation < 0.3, "utilisation {utilisation}");
+    let manifest = fs::read_to_string(scratch.0.join("out/manifest.json")).expect("the manifest");
+    assert!(manifest.contains("\"net.ipv4.tcp_rmem=4096 6000 6000\""), "{manifest}");
+    for (setting, why) in [
+        ("net.ipv4.no_such=1", "net/ipv4/no_such = 1: No such file"),
+        ("vm.swappiness=1", "settings of a network namespace"),
+    ] {
+        let output = live(&scratch, "no", &[&reno[..], &[setting]].concat())
+            .output()
+            .expect("it starts");
+        assert!(
+            !output.status.success() && said(&output).contains(why),
+            "{}",
+            said(&output)
+        );
+    }
+}
+
+#[test]
 fn parity_takes_its_share_of_the_link() {
     // Goal: a code and the law at its router are the emulator's, who alone knows the bytes on the air: of what a link
     // sends without losing anything the code's rate is payload, but for what is still under way.

@@ -3,7 +3,7 @@
 use fadelab_results::Guest;
 use fadelab_run::record::RunRecord;
 use fadelab_scenario::plan::{Plan, PlannedRun};
-use fadelab_testbed::{Place, Recordings, live};
+use fadelab_testbed::{Place, Recordings, Sysctl, live};
 
 use crate::Failure;
 use crate::ground::{self, Ground, NoRecord, Refusal};
@@ -14,6 +14,8 @@ use crate::virtual_time::no_record;
 pub struct Live {
     /// Whether iperf3 carries the flows that always have data, in place of fadelab's own sockets.
     pub iperf3: bool,
+    /// Settings of each host and router.
+    pub sysctls: Vec<Sysctl>,
     /// Files for what laws do; only a plan of one run can be recorded.
     pub recordings: Recordings,
 }
@@ -39,13 +41,14 @@ impl Ground for Live {
     }
 
     fn run(&self, run: &PlannedRun, report: &mut dyn FnMut(u64) -> bool) -> Result<RunRecord, NoRecord> {
-        live::run(&run.spec, self.iperf3, &self.recordings, report).map_err(no_record)
+        live::run(&run.spec, self.iperf3, &self.sysctls, &self.recordings, report).map_err(no_record)
     }
 
     fn guest(&self) -> Option<Guest> {
         Some(Guest {
             kernel: live::kernel(),
             greedy: if self.iperf3 { "iperf3" } else { "sockets" },
+            sysctls: self.sysctls.iter().map(ToString::to_string).collect(),
         })
     }
 

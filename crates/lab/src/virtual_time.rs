@@ -6,7 +6,7 @@ use fadelab_results::Guest;
 use fadelab_run::record::RunRecord;
 use fadelab_scenario::plan::{Plan, PlannedRun};
 use fadelab_testbed::image::{Kernel, Program};
-use fadelab_testbed::{Error, Image, Place, Recordings};
+use fadelab_testbed::{Error, Image, Place, Recordings, Sysctl};
 
 use crate::Failure;
 use crate::ground::{self, Ground, NoRecord, Refusal};
@@ -21,6 +21,8 @@ pub struct Virtual {
     pub stamp: &'static [u8],
     /// Files for what laws do; only a plan of one run can be recorded.
     pub recordings: Recordings,
+    /// Settings of each host and router.
+    pub sysctls: Vec<Sysctl>,
     /// Whether guests go on from a snapshot of one that has booted.
     pub snapshots: bool,
     /// Is told what is in the way of that.
@@ -39,6 +41,7 @@ impl Virtual {
             iperf3,
             stamp: &[],
             recordings: Recordings::default(),
+            sysctls: Vec::new(),
             snapshots: true,
             tell: |_| {},
             image: None,
@@ -89,7 +92,7 @@ impl Ground for Virtual {
         let Some(image) = &self.image else {
             return Err(NoRecord::Failed("the guest was not prepared".to_owned()));
         };
-        let done = fadelab_testbed::run(&run.spec, image, &self.recordings, report);
+        let done = fadelab_testbed::run(&run.spec, image, &self.sysctls, &self.recordings, report);
         done.map_err(no_record)
     }
 
@@ -97,6 +100,7 @@ impl Ground for Virtual {
         self.image.as_ref().map(|image| Guest {
             kernel: image.package().to_owned(),
             greedy: if image.has_iperf3() { "iperf3" } else { "sockets" },
+            sysctls: self.sysctls.iter().map(ToString::to_string).collect(),
         })
     }
 }

@@ -65,6 +65,9 @@ pub struct Guest {
     pub kernel: String,
     /// What carries flows that always have data: `sockets` of fadelab, or `iperf3`.
     pub greedy: &'static str,
+    /// Settings of its hosts and routers that the user asked for, as sysctl(8) writes them.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub sysctls: Vec<String>,
 }
 
 /// What the threads of a sweep spent.

@@ -22,6 +22,7 @@ mod objects;
 pub mod plan;
 mod snapshots;
 mod stage;
+mod sysctl;
 mod translate;
 
 use std::path::PathBuf;
@@ -35,6 +36,7 @@ use plan::Discipline;
 
 pub use error::Error;
 pub use image::Image;
+pub use sysctl::Sysctl;
 pub use translate::{Place, RATE_BPS_MAX, check};
 
 /// Name of the ground in results.
@@ -51,7 +53,7 @@ pub struct Recordings {
     pub links: Option<PathBuf>,
 }
 
-/// Runs a spec to its end in a guest. `report` is told the virtual time now and then, and says whether to go on.
+/// Runs a spec to its end in a guest, with such settings in each of its namespaces. `report` is told the virtual time now and then, and says whether to go on.
 ///
 /// # Errors
 /// A spec that has no counterpart, a guest that does not boot, hangs or fails, or a stop that `report` asked for; what
@@ -59,6 +61,7 @@ pub struct Recordings {
 pub fn run(
     spec: &RunSpec,
     image: &Image,
+    sysctls: &[Sysctl],
     recordings: &Recordings,
     mut report: impl FnMut(u64) -> bool,
 ) -> Result<RunRecord, Error> {
@@ -67,6 +70,7 @@ pub fn run(
     let objects = objects::compiled(&draft, image.version())?;
     let mut plan = draft.plan;
     plan.iperf3 = image.has_iperf3();
+    plan.sysctls = sysctls.to_vec();
     machine::run(&plan, objects, image, recordings, &mut report)
 }
 

@@ -18,7 +18,7 @@ use crate::image::programs;
 use crate::objects;
 use crate::stage::{self, Host, Outcome, Recorded, failed};
 use crate::translate::{self, Place};
-use crate::{Error, Recordings, recorded};
+use crate::{Error, Recordings, Sysctl, recorded};
 
 /// Name of the ground in results.
 pub const LIVE: &str = "live";
@@ -27,7 +27,7 @@ pub const LIVE: &str = "live";
 const STOPPED: &str = "the run was stopped";
 
 /// Runs a spec to its end. `report` is told the time of the run now and then, and says whether to go on. With `iperf3`
-/// that carries the flows that always have data.
+/// that carries the flows that always have data; each namespace has such settings.
 ///
 /// # Errors
 /// A spec that has no counterpart, a right or a program that is missing, what goes wrong on the way, or a stop that
@@ -35,6 +35,7 @@ const STOPPED: &str = "the run was stopped";
 pub fn run(
     spec: &RunSpec,
     iperf3: bool,
+    sysctls: &[Sysctl],
     recordings: &Recordings,
     report: &mut dyn FnMut(u64) -> bool,
 ) -> Result<RunRecord, Error> {
@@ -52,6 +53,7 @@ pub fn run(
     };
     let mut plan = draft.plan;
     plan.iperf3 = iperf3;
+    plan.sysctls = sysctls.to_vec();
     stage::run(&plan, &mut host).map_err(|why| match why.as_str() {
         STOPPED => Error::Stopped,
         _ => Error::OnMachine(why),

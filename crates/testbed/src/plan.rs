@@ -9,6 +9,8 @@ use fadelab_run::app::App;
 use fadelab_run::network::NodeSpec;
 use serde::{Deserialize, Serialize};
 
+use crate::sysctl::Sysctl;
+
 /// Everything that a guest needs to know. Nothing in it depends on the host.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct Plan {
@@ -31,6 +33,8 @@ pub struct Plan {
     pub flows: Vec<Flow>,
     /// Whether iperf3 is the application of those that always have data.
     pub iperf3: bool,
+    /// Settings of each host and router, beside those that its flows ask for.
+    pub sysctls: Vec<Sysctl>,
 }
 
 impl Plan {

@@ -100,6 +100,7 @@ pub fn draft<'a>(spec: &'a RunSpec, place: &Place) -> Result<Draft<'a>, Error> {
             cables,
             flows,
             iperf3: false,
+            sysctls: Vec::new(),
         },
         senders: laws.recipes,
         routers,

@@ -98,20 +98,27 @@ fn switches(plan: &Plan, spaces: &Spaces) -> Outcome<()> {
         spaces.at(node, || {
             quiet()?;
             set("net/ipv4/ip_forward", "1")?;
-            if spec.kind == NodeKind::Router {
-                return Ok(());
+            if spec.kind == NodeKind::Host {
+                of_host(flow)?;
             }
-            set("net/ipv4/tcp_no_metrics_save", "1")?;
-            set("net/ipv4/tcp_rmem", RECEIVE_BUFFER)?;
-            set("net/ipv4/tcp_wmem", SEND_BUFFER)?;
-            set("net/ipv4/tcp_notsent_lowat", UNSENT_BYTES_MAX)?;
-            let Some(flow) = flow else { return Ok(()) };
-            set("net/ipv4/tcp_timestamps", if flow.timestamps() { "1" } else { "0" })?;
-            set("net/ipv4/tcp_sack", if flow.sack { "1" } else { "0" })?;
-            set("net/ipv4/tcp_ecn", if flow.ecn { "1" } else { "0" })
+            // What a user asks for comes last.
+            let mut own = plan.sysctls.iter();
+            own.try_for_each(|sysctl| set(&sysctl.file(), sysctl.value()))
         })?;
     }
     Ok(())
+}
+
+/// Settings of a host, and what its flows have TCP do.
+fn of_host(flow: Option<&Flow>) -> Outcome<()> {
+    set("net/ipv4/tcp_no_metrics_save", "1")?;
+    set("net/ipv4/tcp_rmem", RECEIVE_BUFFER)?;
+    set("net/ipv4/tcp_wmem", SEND_BUFFER)?;
+    set("net/ipv4/tcp_notsent_lowat", UNSENT_BYTES_MAX)?;
+    let Some(flow) = flow else { return Ok(()) };
+    set("net/ipv4/tcp_timestamps", if flow.timestamps() { "1" } else { "0" })?;
+    set("net/ipv4/tcp_sack", if flow.sack { "1" } else { "0" })?;
+    set("net/ipv4/tcp_ecn", if flow.ecn { "1" } else { "0" })
 }
 
 /// No packets of the kernel's own: without IPv6 it neither looks for neighbours nor for routers.
