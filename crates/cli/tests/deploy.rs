@@ -158,7 +158,11 @@ fn the_page_leads_to_vcp_and_back() {
             }
         }
     }
-    let hears = |line: &str| ["low load", "high load", "overload"].iter().any(|code| line.contains(code));
+    let hears = |line: &str| {
+        ["low load", "high load", "overload"]
+            .iter()
+            .any(|code| line.contains(code))
+    };
     assert!(
         listed.lines().any(|line| line.contains("198.51.100.10") && hears(line)),
         "beside iperf3's own connection one hears the router: {listed}"

@@ -249,8 +249,11 @@ ALWAYS_INLINE u32 read_option(struct bpf_sock_ops *ops, const struct tcp_header 
 	const u8 *from = (const u8 *)tcp;
 	u64 place = header_bytes - OPTION_BYTES;
 
+	if (header_bytes < sizeof(*tcp) + OPTION_BYTES)
+		return 0;
+	/* The verifier follows one number and one pointer: what is added and read must be what was compared. */
 	__asm__ volatile("" : "+r"(place));
-	if (place >= sizeof(*tcp) && place <= TCP_HEADER_BYTES_MAX) {
+	if (place <= TCP_HEADER_BYTES_MAX) {
 		from += place;
 		__asm__ volatile("" : "+r"(from));
 		if ((const void *)(from + OPTION_BYTES) <= ops->skb_data_end) {
