@@ -87,8 +87,13 @@ impl Network {
         let (law, folder) = (&self.laws[index], self.bin.path().join(machine.to_string()));
         fs::create_dir_all(&folder).expect("a folder");
         let script = format!(
-            "#!/bin/sh\ncase \"$1 $2 $3\" in\n'kernel load vcp') exec '{0}' \"$@\" --as {law} ;;\n'kernel unload vcp') exec '{0}' \
-             kernel unload {law} ;;\nesac\nexec '{0}' \"$@\"\n",
+            "#!/bin/sh
+case \"$1 $2 $3\" in
+'kernel load vcp') exec '{0}' \"$@\" --as {law} ;;
+'kernel unload vcp') exec '{0}' kernel unload {law} ;;
+esac
+exec '{0}' \"$@\"
+",
             env!("CARGO_BIN_EXE_fadelab")
         );
         let program = folder.join("fadelab");

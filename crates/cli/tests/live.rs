@@ -157,8 +157,8 @@ fn a_law_runs_in_this_kernel_over_links_that_fade() {
 
 #[test]
 fn settings_of_the_network_are_those_of_the_run() {
-    // Goal: what a user sets in hosts holds, as the rate shows where a receiver has room for three packets, and stands in
-    // the manifest; what the kernel has not is named, and what is the machine's is refused.
+    // Goal: what a user sets in hosts holds, as the rate shows where a receiver has room for three packets, and stands
+    // in the manifest; what the kernel has not is named, and what is the machine's is refused.
     if !possible() {
         return;
     }

@@ -1,8 +1,8 @@
 //! Links in real time: packets of real applications cross the nodes of `fadelab-path` under the clock of the machine.
 //!
 //! From the inside out: `packet` shows nodes what they look at, [`Lane`] is one way of a link without a clock,
-//! [`Emulator`] drives lanes between TUN devices, [`record`] keeps what came and what became of it, [`LinkLog`] tells of it as mahimahi does, and [`shell`] puts
-//! a command behind a link.
+//! [`Emulator`] drives lanes between TUN devices, [`record`] keeps what came and what became of it, [`LinkLog`] tells
+//! of it as mahimahi does, and [`shell`] puts a command behind a link.
 
 mod clock;
 mod emulator;

@@ -8,8 +8,8 @@
 //! 20 d 1 1500      a packet was dropped, or lost on the air
 //! ```
 //!
-//! Opportunities of a trace have a line each, those of a rate one for each ms. As for `mm-link` the propagation delay is
-//! none of the link's: what a packet took beyond it is what it waited, jitter and repetitions included.
+//! Opportunities of a trace have a line each, those of a rate one for each ms. As for `mm-link` the propagation delay
+//! is none of the link's: what a packet took beyond it is what it waited, jitter and repetitions included.
 
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;

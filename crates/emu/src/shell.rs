@@ -173,8 +173,8 @@ impl Shell {
             .map_err(system("making the law that of the way inside"))
     }
 
-    /// Runs a command behind the link until it ends. Once a second what there is to say so far goes to `view`; where that
-    /// one has not taken the last, it misses this.
+    /// Runs a command behind the link until it ends. Once a second what there is to say so far goes to `view`; where
+    /// that one has not taken the last, it misses this.
     ///
     /// # Errors
     /// The command cannot be started, or what goes wrong while packets pass.

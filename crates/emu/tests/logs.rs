@@ -50,8 +50,9 @@ fn recorded(opportunities_ms: &[u64]) -> LinkSpec {
 
 #[test]
 fn the_lines_of_a_trace_are_those_of_mm_link() {
-    // Goal: opportunities of 1504 bytes, several packets in one and one over two, with the 4 bytes of TUN; what a packet
-    // waited leaves out the 20 ms of the way, and lines stand in the order of time although packets arrive so much later.
+    // Goal: opportunities of 1504 bytes, several packets in one and one over two, with the 4 bytes of TUN; what a
+    // packet waited leaves out the 20 ms of the way, and lines stand in the order of time although packets arrive so
+    // much later.
     let arrivals = [(0, 252), (MS, 500), (2 * MS, 748), (5 * MS + 1, 1500), (8 * MS, 50)];
     let mut lines = logged(&recorded(&[4, 7, 9, 60]), &arrivals, 40);
     let expected = [

@@ -4,8 +4,8 @@
 /// Above programs that have the usual priority (0), below those that must not wait (-20).
 const HURRIED: libc::c_int = -10;
 
-/// A higher priority of this thread, and of what it starts, for as long as it lives: where a law or a router was killed,
-/// packets have none until the next is there, and a busy machine lets whoever loads it wait.
+/// A higher priority of this thread, and of what it starts, for as long as it lives: where a law or a router was
+/// killed, packets have none until the next is there, and a busy machine lets whoever loads it wait.
 #[derive(Debug)]
 pub struct Hurry(libc::c_int);
 

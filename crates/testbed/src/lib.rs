@@ -53,7 +53,8 @@ pub struct Recordings {
     pub links: Option<PathBuf>,
 }
 
-/// Runs a spec to its end in a guest, with such settings in each of its namespaces. `report` is told the virtual time now and then, and says whether to go on.
+/// Runs a spec to its end in a guest, with such settings in each of its namespaces. `report` is told the virtual time
+/// now and then, and says whether to go on.
 ///
 /// # Errors
 /// A spec that has no counterpart, a guest that does not boot, hangs or fails, or a stop that `report` asked for; what

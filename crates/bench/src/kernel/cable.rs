@@ -114,8 +114,8 @@ impl Drop for Cable {
 }
 
 /// A process that takes what time nobody else wants of a processor. Without it a processor sleeps between two packets
-/// when its end of the cable is the faster one, and on a virtual machine waking it takes the host, which costs more than
-/// all that a law does with a packet: a throughput then says whether the other end had just fallen asleep.
+/// when its end of the cable is the faster one, and on a virtual machine waking it takes the host, which costs more
+/// than all that a law does with a packet: a throughput then says whether the other end had just fallen asleep.
 fn keep_awake(processor: u32) -> Result<Child, String> {
     let processor = processor.to_string();
     let spin = ["sh", "-c", "while :; do :; done"];
