@@ -94,8 +94,8 @@ pub struct EmulateArgs {
     /// Write a log of each way as mahimahi's mm-link does, into NAME.up and NAME.down
     #[arg(long, value_name = "NAME")]
     log: Option<PathBuf>,
-    /// Show each second how it goes: a line for each way, and one for each flow under --law; into FILE, or where it
-    /// goes that COMMAND says wrong. FILE may be another terminal
+    /// Show each second how it goes, a line for each way and one for each flow under --law: as messages, or in FILE,
+    /// which may be another terminal
     #[arg(long, value_name = "FILE", num_args = 0..=1, require_equals = true, default_missing_value = "-")]
     view: Option<PathBuf>,
     /// Write what there is to say of the link into FILE, as JSON: counters of each way, lateness, processor time

@@ -198,7 +198,8 @@ fn lines_of_mm_link(trace_ms: &[u64], limit: usize, arrivals: &[(u64, u64)], end
 #[test]
 fn a_log_of_real_packets_is_that_of_mm_link() {
     // Goal: what TCP sends through TUN devices over a recorded capacity, with a queue of 12 packets that overflows,
-    // leaves and is dropped as by mm-link, line by line, whatever delay is behind it; the other way has its own log.
+    // leaves and is dropped as by mm-link, line by line, whatever delay is behind it; the other way has its own log. The
+    // view has a line a second for each.
     if !possible() {
         return;
     }
@@ -214,13 +215,14 @@ fn a_log_of_real_packets_is_that_of_mm_link() {
     let mut server = parent.command(&["iperf3", "-s", "-1"]).spawn().expect("iperf3");
     until("the server listens", || parent.told("ss -ltnH").contains(":5201"));
     let words = format!(
-        "{} emulate --trace {} --exact-mahimahi --delay 15ms --buffer 12pkt --log {} -- sh -c",
+        "{} emulate --trace {} --exact-mahimahi --delay 15ms --buffer 12pkt --log {} --view={} -- sh -c",
         env!("CARGO_BIN_EXE_fadelab"),
         at("trace"),
-        at("log")
+        at("log"),
+        at("view")
     );
     let mut words: Vec<&str> = words.split(' ').collect();
-    words.push("iperf3 -c $FADELAB_OUTSIDE -n 600K -C reno");
+    words.push("iperf3 -c $FADELAB_OUTSIDE -n 600K -C reno && sleep 1.1");
     let done = parent.command(&words).output().expect("nsenter runs");
     assert!(done.status.success(), "{}", said(&done));
     assert!(server.wait().expect("it ends").success());
@@ -247,6 +249,14 @@ fn a_log_of_real_packets_is_that_of_mm_link() {
     let period_ms = trace_ms[399];
     let opportunities = (0..).flat_map(|round| trace_ms.iter().map(move |ms| ms + round * period_ms));
     assert!(opportunities.take(offered_ms.len()).eq(offered_ms), "each has a line");
+    let view = fs::read_to_string(at("view")).expect("it was written");
+    let ways = view.lines().skip(1).map(|line| line.split_whitespace().nth(1));
+    assert!(
+        view.starts_with("  time_s way")
+            && ways.eq(["up", "down"].repeat(view.lines().count() / 2).into_iter().map(Some)),
+        "{view}"
+    );
+    assert!(view.lines().count() >= 3, "{view}");
     let down = fs::read_to_string(at("log.down")).expect("it was written");
     assert!(down.starts_with("# fadelab link (down) > "), "{down}");
     assert!(

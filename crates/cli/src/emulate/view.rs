@@ -14,7 +14,7 @@ use fadelab_lab::Failure;
 use super::law::Loads;
 use crate::kernel::list::flow_line;
 
-/// Where it goes that commands say wrong.
+/// The error output.
 const STDERR: &str = "-";
 
 /// A view at work.
