@@ -77,7 +77,7 @@ pub struct GuestArgs {
     /// Let iperf3 carry the flows that always have data, in place of fadelab's own sockets
     #[arg(long)]
     pub iperf3: bool,
-    /// Set a setting of the kernel in each host and router: --sysctl net.ipv4.tcp_recovery=0; repeatable
+    /// Set a setting of the network in each host and router, as sysctl(8) writes it; repeatable
     #[arg(long = "sysctl", value_name = "KEY=VALUE")]
     pub sysctls: Vec<Sysctl>,
     /// Boot each guest, in place of going on from a snapshot of one that has booted: the same results, later

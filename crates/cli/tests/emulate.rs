@@ -198,8 +198,8 @@ fn lines_of_mm_link(trace_ms: &[u64], limit: usize, arrivals: &[(u64, u64)], end
 #[test]
 fn a_log_of_real_packets_is_that_of_mm_link() {
     // Goal: what TCP sends through TUN devices over a recorded capacity, with a queue of 12 packets that overflows,
-    // leaves and is dropped as by mm-link, line by line, whatever delay is behind it; the other way has its own log. The
-    // view has a line a second for each.
+    // leaves and is dropped as by mm-link, line by line, whatever delay is behind it; the other way has its own log.
+    // The view has a line a second for each.
     if !possible() {
         return;
     }
@@ -207,11 +207,10 @@ fn a_log_of_real_packets_is_that_of_mm_link() {
     let folder = tempfile::tempdir().expect("a folder");
     let at = |name: &str| folder.path().join(name).display().to_string();
     // Up to five opportunities at a time, none for up to 30 ms.
-    let trace_ms: Vec<u64> = (0..400).map(|n: u64| n / 5 * 7 + n * n % 11 + n / 50 * 20).collect();
-    let mut trace_ms = trace_ms;
+    let mut trace_ms: Vec<u64> = (0..400).map(|n: u64| n / 5 * 7 + n * n % 11 + n / 50 * 20).collect();
     trace_ms.sort_unstable();
-    let text: String = trace_ms.iter().map(|ms| format!("{ms}\n")).collect();
-    fs::write(at("trace"), text).expect("a folder of ours");
+    let lines: Vec<String> = trace_ms.iter().map(u64::to_string).collect();
+    fs::write(at("trace"), lines.join("\n")).expect("a folder of ours");
     let mut server = parent.command(&["iperf3", "-s", "-1"]).spawn().expect("iperf3");
     until("the server listens", || parent.told("ss -ltnH").contains(":5201"));
     let words = format!(

@@ -14,19 +14,18 @@ impl Hurry {
     pub fn begin() -> Self {
         // SAFETY: both take numbers alone; zero names this thread.
         let before = unsafe { libc::getpriority(libc::PRIO_PROCESS, 0) };
-        let hurry = Self(before);
-        hurry.set(HURRIED.min(before));
-        hurry
-    }
-
-    fn set(&self, priority: libc::c_int) {
-        // SAFETY: as above.
-        unsafe { libc::setpriority(libc::PRIO_PROCESS, 0, priority) };
+        set(HURRIED.min(before));
+        Self(before)
     }
 }
 
 impl Drop for Hurry {
     fn drop(&mut self) {
-        self.set(self.0);
+        set(self.0);
     }
+}
+
+fn set(priority: libc::c_int) {
+    // SAFETY: as above.
+    unsafe { libc::setpriority(libc::PRIO_PROCESS, 0, priority) };
 }
