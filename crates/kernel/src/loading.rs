@@ -311,8 +311,7 @@ fn looked_at(given: &str) -> Result<Device, LoadingError> {
 
 /// What fadelab has loaded under the name is told by the claim of it.
 fn check_not_taken(name: &str) -> Result<(), LoadingError> {
-    let known = fs::read_to_string("/proc/sys/net/ipv4/tcp_available_congestion_control").unwrap_or_default();
-    if known.split_whitespace().any(|other| other == name) && store::read(name).is_none() {
+    if store::is_registered(name) && store::read(name).is_none() {
         return Err(LoadingError::NameTaken { name: name.to_owned() });
     }
     Ok(())

@@ -320,6 +320,7 @@ pub fn remove(entry: &Entry) -> Result<Removed, LoadError> {
     }
     unmount(&bpf);
     take_away(&folder).map_err(failed)?;
+    wait_until_free(&entry.name);
     let is_left = left.map_id != 0 && !has_gone(&left);
     if !is_left {
         left.forget();
@@ -331,6 +332,21 @@ pub fn remove(entry: &Entry) -> Result<Removed, LoadError> {
         default,
         left: is_left.then_some(left),
     })
+}
+
+/// Waits until the name may be given again. The kernel gives a registration up in the background, when the last file that
+/// held it has gone, also where sockets use the law still; on a busy machine whoever loads the law again is faster.
+fn wait_until_free(name: &str) {
+    let since = Instant::now();
+    while is_registered(name) && since.elapsed() < GOING {
+        std::thread::sleep(Duration::from_millis(1));
+    }
+}
+
+/// Whether the kernel knows a congestion control of that name.
+pub(crate) fn is_registered(name: &str) -> bool {
+    let known = fs::read_to_string("/proc/sys/net/ipv4/tcp_available_congestion_control").unwrap_or_default();
+    known.split_whitespace().any(|known| known == name)
 }
 
 /// Whether nobody uses an unloaded law any more. Where nobody does the kernel takes a moment to see it.

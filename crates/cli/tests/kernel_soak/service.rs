@@ -51,10 +51,13 @@ impl Service {
         self.running = Some(Running::start(command));
         let mut buffer = [0; 1024];
         loop {
-            let bytes = self
-                .manager
-                .recv(&mut buffer)
-                .expect("it says that it is ready within a minute");
+            let bytes = self.manager.recv(&mut buffer).unwrap_or_else(|error| {
+                let mut running = self.running.take().expect("it was started");
+                let ended = running.0.try_wait().expect("ours");
+                let _ = running.0.kill();
+                let said = said(&running.finished());
+                panic!("it says that it is ready within a minute: {error}; it ended {ended:?} and said: {said}");
+            });
             if String::from_utf8_lossy(&buffer[..bytes]).contains("READY=1") {
                 return;
             }
