@@ -334,8 +334,9 @@ pub fn remove(entry: &Entry) -> Result<Removed, LoadError> {
     })
 }
 
-/// Waits until the name may be given again. The kernel gives a registration up in the background, when the last file that
-/// held it has gone, also where sockets use the law still; on a busy machine whoever loads the law again is faster.
+/// Waits until the name may be given again. The kernel gives a registration up in the background, when the last file
+/// that held it has gone, also where sockets use the law still; on a busy machine whoever loads the law again is
+/// faster.
 fn wait_until_free(name: &str) {
     let since = Instant::now();
     while is_registered(name) && since.elapsed() < GOING {
