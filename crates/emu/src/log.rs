@@ -64,14 +64,11 @@ impl LinkLog {
     /// The file cannot be made.
     pub fn new(path: &Path, link: &LinkSpec) -> io::Result<Self> {
         let mut file = Pieces::new(path)?;
-        file.put(
-            format!(
-                "# fadelab link ({}) > {}\n# base timestamp: 0\n",
-                link.name,
-                path.display()
-            )
-            .as_bytes(),
-        );
+        file.write(format_args!(
+            "# fadelab link ({}) > {}\n# base timestamp: 0\n",
+            link.name,
+            path.display()
+        ));
         Ok(Self {
             file,
             capacity: link.capacity.clone(),
@@ -149,18 +146,17 @@ impl LinkLog {
         self.offered_bytes = offered_bytes;
         let piece_bytes = piece_bytes.unwrap_or(bytes).max(1);
         for _ in 0..bytes / piece_bytes {
-            self.file.put(format!("{ms} # {piece_bytes}\n").as_bytes());
+            self.file.write(format_args!("{ms} # {piece_bytes}\n"));
         }
     }
 
     fn write(&mut self, line: Line) {
         let Line { at_ms, bytes, .. } = line;
-        let text = match line.event {
-            Event::Arrived => format!("{at_ms} + {bytes}\n"),
-            Event::Left { waited_ms } => format!("{at_ms} - {bytes} {waited_ms}\n"),
-            Event::Dropped => format!("{at_ms} d 1 {bytes}\n"),
-        };
-        self.file.put(text.as_bytes());
+        match line.event {
+            Event::Arrived => self.file.write(format_args!("{at_ms} + {bytes}\n")),
+            Event::Left { waited_ms } => self.file.write(format_args!("{at_ms} - {bytes} {waited_ms}\n")),
+            Event::Dropped => self.file.write(format_args!("{at_ms} d 1 {bytes}\n")),
+        }
     }
 
     /// Ends the log at `end_ns`. Returns whether it is whole.

@@ -1,5 +1,6 @@
 //! A file that is written by a thread of its own, so that no packet waits for a disk.
 
+use std::fmt;
 use std::fs::File;
 use std::io::{self, Write};
 use std::path::Path;
@@ -9,6 +10,9 @@ use std::thread::JoinHandle;
 /// Bytes that go to the disk at a time, and how many such pieces may wait for it.
 const PIECE_BYTES: usize = 1 << 16;
 const PIECES_MAX: usize = 1024;
+
+/// Room that a line of text may need.
+const LINE_BYTES: usize = 256;
 
 /// See the module's documentation. What the disk cannot follow is cut off, and [`Pieces::finish`] says so.
 #[derive(Debug)]
@@ -43,6 +47,14 @@ impl Pieces {
             self.hand_over();
         }
         self.piece.extend_from_slice(bytes);
+    }
+
+    /// Writes text, and allocates nothing for it.
+    pub fn write(&mut self, text: fmt::Arguments<'_>) {
+        if self.piece.len() + LINE_BYTES > PIECE_BYTES {
+            self.hand_over();
+        }
+        self.piece.write_fmt(text).expect("memory takes all");
     }
 
     /// Ends the file. Returns whether it is whole.
