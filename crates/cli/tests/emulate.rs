@@ -1,11 +1,12 @@
 //! A command behind a link in real time: what it sees, what it leaves behind.
 
 mod hosts;
+#[path = "../../path/tests/common/mm_link.rs"]
+mod mm_link;
 #[path = "../../kernel/tests/common/tap.rs"]
 #[allow(dead_code, reason = "other tests use the rest of it")]
 mod tap;
 
-use std::collections::VecDeque;
 use std::fs;
 use std::path::Path;
 use std::process::{Child, Command, Output, Stdio};
@@ -155,44 +156,16 @@ fn a_command_is_behind_the_link_and_tells_how_it_ended() {
     assert_eq!(parent.state(), before);
 }
 
-/// What `mm-link` makes of arrivals, in ms and bytes, on a trace, with a queue of so many packets: the lines of what
-/// leaves and of what is dropped. Before a packet comes in, every opportunity up to its ms is used up.
-fn lines_of_mm_link(trace_ms: &[u64], limit: usize, arrivals: &[(u64, u64)], end_ms: u64) -> Vec<String> {
-    let (mut next, mut base_ms) = (0, 0);
-    let (mut queue, mut transit) = (VecDeque::new(), None::<(u64, u64, u64)>);
-    let mut lines = Vec::new();
-    let mut use_up = |until_ms: u64, queue: &mut VecDeque<(u64, u64, u64)>, lines: &mut Vec<String>| {
-        while trace_ms[next] + base_ms <= until_ms {
-            let at_ms = trace_ms[next] + base_ms;
-            next += 1;
-            if next == trace_ms.len() {
-                (next, base_ms) = (0, base_ms + trace_ms[trace_ms.len() - 1]);
-            }
-            let mut room = 1504;
-            while room > 0 {
-                transit = transit.or_else(|| queue.pop_front());
-                let Some((came_ms, bytes, left)) = &mut transit else {
-                    break;
-                };
-                let used = room.min(*left);
-                (room, *left) = (room - used, *left - used);
-                if *left == 0 {
-                    lines.push(format!("{at_ms} - {bytes} {}", at_ms - *came_ms));
-                    transit = None;
-                }
-            }
-        }
-    };
-    for &(at_ms, bytes) in arrivals {
-        use_up(at_ms, &mut queue, &mut lines);
-        if queue.len() < limit {
-            queue.push_back((at_ms, bytes, bytes));
-        } else {
-            lines.push(format!("{at_ms} d 1 {bytes}"));
-        }
-    }
-    use_up(end_ms, &mut queue, &mut lines);
-    lines
+/// The lines of what leaves and of what is dropped, as `mm-link` writes them.
+fn lines_of_mm_link(trace_ms: &[u64], limit: usize, arrivals: &[(u64, u32)], end_ms: u64) -> Vec<String> {
+    let (taken, left) = mm_link::emulate(trace_ms, limit, arrivals, end_ms);
+    let dropped = arrivals.iter().zip(taken).filter(|(_, is_taken)| !is_taken);
+    let dropped = dropped.map(|((at_ms, bytes), _)| format!("{at_ms} d 1 {bytes}"));
+    let left = left.into_iter().map(|(at_ms, id)| {
+        let (came_ms, bytes) = arrivals[id as usize];
+        format!("{at_ms} - {bytes} {}", at_ms - came_ms)
+    });
+    dropped.chain(left).collect()
 }
 
 #[test]
@@ -232,7 +205,7 @@ fn a_log_of_real_packets_is_that_of_mm_link() {
         let fields: Vec<&str> = line.split(' ').collect();
         let number = |at: usize| fields[at].parse::<u64>().expect("a number");
         match fields[1] {
-            "+" => arrivals.push((number(0), number(2))),
+            "+" => arrivals.push((number(0), number(2) as u32)),
             "#" => offered_ms.push(number(0)),
             _ => passed.push(line.to_owned()),
         }

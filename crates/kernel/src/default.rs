@@ -103,7 +103,7 @@ fn write(netns: Option<&Path>, name: &str) -> io::Result<()> {
 }
 
 /// Whether the kernel knows a congestion control.
-fn is_known(name: &str) -> bool {
+pub(crate) fn is_known(name: &str) -> bool {
     fs::read_to_string(AVAILABLE).is_ok_and(|known| known.split_whitespace().any(|known| known == name))
 }
 

@@ -311,7 +311,7 @@ fn looked_at(given: &str) -> Result<Device, LoadingError> {
 
 /// What fadelab has loaded under the name is told by the claim of it.
 fn check_not_taken(name: &str) -> Result<(), LoadingError> {
-    if store::is_registered(name) && store::read(name).is_none() {
+    if default::is_known(name) && store::read(name).is_none() {
         return Err(LoadingError::NameTaken { name: name.to_owned() });
     }
     Ok(())

@@ -15,7 +15,7 @@ use libbpf_rs::{MapCore, MapHandle};
 use serde::{Deserialize, Serialize};
 
 use crate::attach::{self, FilterRecord};
-use crate::default::{DefaultLaw, Restored};
+use crate::default::{DefaultLaw, Restored, is_known};
 use crate::left::{Left, Users};
 use crate::object::LoadError;
 use crate::process::{self, Owner};
@@ -339,15 +339,9 @@ pub fn remove(entry: &Entry) -> Result<Removed, LoadError> {
 /// faster.
 fn wait_until_free(name: &str) {
     let since = Instant::now();
-    while is_registered(name) && since.elapsed() < GOING {
+    while is_known(name) && since.elapsed() < GOING {
         std::thread::sleep(Duration::from_millis(1));
     }
-}
-
-/// Whether the kernel knows a congestion control of that name.
-pub(crate) fn is_registered(name: &str) -> bool {
-    let known = fs::read_to_string("/proc/sys/net/ipv4/tcp_available_congestion_control").unwrap_or_default();
-    known.split_whitespace().any(|known| known == name)
 }
 
 /// Whether nobody uses an unloaded law any more. Where nobody does the kernel takes a moment to see it.

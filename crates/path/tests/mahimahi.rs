@@ -12,8 +12,9 @@
 //! Opportunities of the same instant stand together here, before all that leaves by them.
 
 mod common;
+#[path = "common/mm_link.rs"]
+mod mm_link;
 
-use std::collections::VecDeque;
 use std::sync::Arc;
 
 use common::{Bench, DATA, MS, spec};
@@ -320,7 +321,12 @@ fn random_packets_leave_when_mm_link_lets_them() {
         let mut codel = droptail.clone();
         codel.router.law = router("codel").expect("a law");
         codel.router.params = codel.router.law.params_from(&[("target_us", 1e7)]).expect("valid");
-        let expected = emulate(&trace_ms, limit, &arrivals);
+        let on_link: Vec<(u64, u32)> = arrivals
+            .iter()
+            .map(|&(at_ns, ip_bytes)| (at_ns / MS, u32::from(ip_bytes + TUN_BYTES)))
+            .collect();
+        let end_ms = now_ns / MS + 100_000;
+        let expected = mm_link::emulate(&trace_ms, limit as usize, &on_link, end_ms);
         for spec in [droptail, codel] {
             let mut bench = Bench::new(&spec);
             let mut taken = Vec::new();
@@ -337,44 +343,6 @@ fn random_packets_leave_when_mm_link_lets_them() {
             );
         }
     }
-}
-
-/// Which arrivals were taken, and when packets left: (time in ms, packet).
-fn emulate(trace_ms: &[u64], limit: u32, arrivals: &[(u64, u16)]) -> (Vec<bool>, Vec<(u64, u32)>) {
-    let (mut next, mut base_ms) = (0, 0);
-    let (mut queue, mut transit) = (VecDeque::new(), None::<(u32, u32)>);
-    let (mut taken, mut left) = (Vec::new(), Vec::new());
-    let mut use_up = |until_ms: u64, queue: &mut VecDeque<(u32, u32)>| {
-        while trace_ms[next] + base_ms <= until_ms {
-            let at_ms = trace_ms[next] + base_ms;
-            next += 1;
-            if next == trace_ms.len() {
-                (next, base_ms) = (0, base_ms + trace_ms[trace_ms.len() - 1]);
-            }
-            let mut room = 1504;
-            while room > 0 {
-                transit = transit.or_else(|| queue.pop_front());
-                let Some((id, bytes)) = &mut transit else { break };
-                let used = room.min(*bytes);
-                (room, *bytes) = (room - used, *bytes - used);
-                if *bytes == 0 {
-                    left.push((at_ms, *id));
-                    transit = None;
-                }
-            }
-        }
-    };
-    for (id, &(at_ns, ip_bytes)) in arrivals.iter().enumerate() {
-        use_up(at_ns / MS, &mut queue);
-        let is_taken = (queue.len() as u32) < limit;
-        taken.push(is_taken);
-        if is_taken {
-            queue.push_back((id as u32, u32::from(ip_bytes + TUN_BYTES)));
-        }
-    }
-    let end_ms = arrivals.last().map_or(0, |last| last.0 / MS);
-    use_up(end_ms + 100_000, &mut queue);
-    (taken, left)
 }
 
 #[test]
