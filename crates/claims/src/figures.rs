@@ -10,6 +10,7 @@ use fadelab_results::interval::{Stat, deviation};
 use fadelab_results::measure::{self, METRICS, Metric};
 use fadelab_run::record::FlowCounters;
 
+use super::files;
 use super::groups::{self, Grouped};
 
 /// What there is besides the metrics of `summary.json`.
@@ -81,10 +82,12 @@ pub struct Figures {
 /// Names it and all that there are.
 pub fn check(name: &str) -> Result<(), String> {
     let names = || {
-        METRICS
-            .iter()
-            .map(|info| info.name)
-            .chain(OWN.iter().chain(&OF_CHANNEL).map(|(name, _)| *name))
+        METRICS.iter().map(|info| info.name).chain(
+            OWN.iter()
+                .chain(&OF_CHANNEL)
+                .chain(&files::NAMES)
+                .map(|(name, _)| *name),
+        )
     };
     if names().any(|known| known == name) || Grouped::parse(name).is_some() {
         return Ok(());
@@ -104,7 +107,7 @@ pub fn range(name: &str) -> RangeInclusive<f64> {
     }
     match name {
         "queue_share" | "settled_sd" | "settled_sd_2s" | "settled_min" | "overrun_share" | "falling_share"
-        | "packet_error" => 0.0..=1.0,
+        | "packet_error" | "files_utilisation" | "files_even" => 0.0..=1.0,
         "snr_db_1pc" => f64::NEG_INFINITY..=f64::INFINITY,
         _ if Grouped::parse(name).is_some_and(|grouped| grouped.is_part()) => 0.0..=1.0,
         _ => 0.0..=f64::INFINITY,
@@ -152,6 +155,9 @@ impl Figures {
         }
         figures.settle(run, index, measured.get(Metric::Utilisation));
         figures.set("delivered_pkts", Some(delivered_pkts(run)));
+        for (name, _) in files::NAMES {
+            figures.set(name, files::measure(name, run, index));
+        }
         for name in wanted {
             figures.set(name, Grouped::parse(name).and_then(|grouped| grouped.measure(run)));
         }

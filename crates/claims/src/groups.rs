@@ -100,10 +100,11 @@ fn seconds(text: &str) -> Option<(f64, f64)> {
     (from >= 0.0 && to > from && to.is_finite()).then_some((from, to))
 }
 
+/// The flows of a group, or the one of this name.
 fn members<'r>(run: &'r Run, group: &'r str) -> impl Iterator<Item = usize> + 'r {
     let flows = run.spec.flows.iter().enumerate();
     flows
-        .filter(move |(_, flow)| flow.group.as_ref() == group)
+        .filter(move |(_, flow)| flow.group.as_ref() == group || flow.name.as_ref() == group)
         .map(|(place, _)| place)
 }
 
@@ -124,6 +125,14 @@ pub fn recorded_bps(run: &Run, group: &str, bin: Bin) -> Option<f64> {
     });
     let bytes: u64 = bytes.collect::<Option<Vec<u64>>>()?.into_iter().sum();
     Some(bytes as f64 * 8.0 * NS_PER_S / (series.time_ns[bin.to] - series.time_ns[bin.from]) as f64)
+}
+
+/// Windows of all flows of a group at the end of a bin; absent where the run recorded none of them.
+pub fn window_pkts(run: &Run, group: &str, bin: Bin) -> Option<f64> {
+    let windows =
+        members(run, group).map(|flow| Some(f64::from(run.record.series.flows.get(flow)?.get(bin.to)?.cwnd_pkts)));
+    let windows: Vec<f64> = windows.collect::<Option<_>>()?;
+    (!windows.is_empty()).then(|| windows.iter().sum())
 }
 
 #[cfg(test)]

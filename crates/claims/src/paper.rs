@@ -35,6 +35,41 @@ pub struct Claims {
     pub channel: Vec<Channel>,
     /// In the order of the ledger.
     pub claim: Vec<Claimed>,
+    /// What is left out.
+    #[serde(skip)]
+    pub away: Away,
+}
+
+/// What is left out because of where it runs, each with its ground.
+#[derive(Debug, Default)]
+pub struct Away {
+    pub runs: BTreeMap<String, Ground>,
+    pub variants: BTreeMap<String, Ground>,
+    pub claims: BTreeMap<String, Ground>,
+}
+
+/// Where something is run.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Ground {
+    /// The simulator.
+    #[default]
+    Sim,
+    /// A Linux kernel in virtual time.
+    Virtual,
+    /// This machine's kernel in real time.
+    Live,
+}
+
+impl Ground {
+    /// As in files and on the command line.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Sim => "sim",
+            Self::Virtual => "virtual",
+            Self::Live => "live",
+        }
+    }
 }
 
 impl Claims {
@@ -59,12 +94,23 @@ pub struct Runs {
     pub set: Vec<String>,
     /// Name of the link that is looked at.
     pub link: String,
+    /// Where it is run.
+    #[serde(default)]
+    pub ground: Ground,
+    /// Settings of hosts and routers in a kernel, as `--sysctl` of `fadelab testbed run`.
+    #[serde(default)]
+    pub sysctl: Vec<String>,
 }
 
 impl Runs {
-    /// Whether the other simulates the same; the links that are looked at may differ.
+    /// Whether the other runs the same; the links that are looked at may differ.
     pub fn is_like(&self, other: &Self) -> bool {
-        (&self.scenario, &self.set) == (&other.scenario, &other.set)
+        (&self.scenario, &self.set) == (&other.scenario, &other.set) && self.is_beside(other)
+    }
+
+    /// Whether both can be runs of one plan: on one ground, with the same settings of its kernel.
+    pub fn is_beside(&self, other: &Self) -> bool {
+        (self.ground, &self.sysctl) == (other.ground, &other.sysctl)
     }
 }
 
@@ -78,6 +124,12 @@ pub struct Variant {
     pub what: String,
     /// As `--set` of `fadelab run`.
     pub set: Vec<String>,
+    /// Where it is run; absent: where the run itself is.
+    #[serde(default)]
+    pub ground: Option<Ground>,
+    /// As of a run, behind its own.
+    #[serde(default)]
+    pub sysctl: Vec<String>,
 }
 
 /// A sentence of a paper, how it is checked, and what came of it.

@@ -59,7 +59,8 @@ struct Source {
     /// Names of runs, one after the other along the lower axis, or of one channel.
     of: Vec<String>,
     law: String,
-    /// A metric over the swept values or the places 0, 1, 2, ...; over time `utilisation` or `goodput_bps:GROUP`.
+    /// A metric over the swept values or the places 0, 1, 2, ...; over time `utilisation`, `goodput_bps:GROUP` or
+    /// `cwnd_pkts:GROUP`, where a flow's own name stands for a group, too.
     metric: String,
     #[serde(default)]
     over: Over,
@@ -128,8 +129,15 @@ impl Drawings {
         self.figure.iter().map(|figure| figure.id.as_str()).collect()
     }
 
-    /// Keeps the figures all of whose runs are there.
-    pub fn keep(&mut self, known: impl Fn(&str) -> bool) {
+    /// Keeps the figures all of whose runs are there, without the curves of those that run elsewhere.
+    pub fn keep(&mut self, known: impl Fn(&str) -> bool, elsewhere: impl Fn(&str) -> bool) {
+        for panel in self.figure.iter_mut().flat_map(|figure| &mut figure.panel) {
+            panel.curve.retain(|source| !source.of.iter().any(|id| elsewhere(id)));
+        }
+        self.figure
+            .iter_mut()
+            .for_each(|figure| figure.panel.retain(|panel| !panel.curve.is_empty()));
+        self.figure.retain(|figure| !figure.panel.is_empty());
         self.figure.retain(|figure| {
             let mut sources = figure.panel.iter().flat_map(|panel| &panel.curve);
             sources.all(|source| source.of.iter().all(|id| known(id)))
@@ -139,7 +147,7 @@ impl Drawings {
     /// The pictures.
     ///
     /// # Errors
-    /// A channel that is none, or a metric that has no curve over time.
+    /// A channel that is none.
     pub fn pictures(
         &self,
         claims: &Claims,
@@ -150,7 +158,7 @@ impl Drawings {
             let points = match source.over {
                 Over::Sweep => over_sweep(source, figures),
                 Over::Place => over_places(source, figures),
-                Over::Time => over_time(source, claims, experiment)?,
+                Over::Time => over_time(source, claims, experiment),
                 Over::Snr => over_snr(source, claims)?,
             };
             Ok(source.curve(&points))
@@ -235,15 +243,13 @@ fn over_places(source: &Source, figures: &[Figures]) -> Vec<Point> {
     source.of.iter().enumerate().map(at).collect()
 }
 
-fn over_time(source: &Source, claims: &Claims, experiment: &Experiment) -> Result<Vec<Point>, Failure> {
+fn over_time(source: &Source, claims: &Claims, experiment: &Experiment) -> Vec<Point> {
     let ids: Vec<&str> = source.of.iter().map(|id| claims.first_like(id)).collect();
     let runs = experiment.runs.iter();
     let runs = runs.filter(|run| run.law == source.law && ids.contains(&run.point[0].1.as_str()));
     let link = claims.run.iter().find(|runs| source.of.contains(&runs.id));
     let link = link.map_or("", |runs| runs.link.as_str());
-    let curves: Vec<Vec<(f64, Option<f64>)>> = runs
-        .map(|run| run_over_time(run, link, source))
-        .collect::<Result<_, _>>()?;
+    let curves: Vec<Vec<(f64, Option<f64>)>> = runs.map(|run| run_over_time(run, link, source)).collect();
     let most = curves.iter().map(Vec::len).max().unwrap_or(0);
     let at = |place: usize| {
         let there = curves.iter().filter_map(|curve| curve.get(place));
@@ -251,34 +257,28 @@ fn over_time(source: &Source, claims: &Claims, experiment: &Experiment) -> Resul
         let x = curves.iter().find_map(|curve| Some(curve.get(place)?.0)).unwrap_or(0.0);
         (x, Stat::within(&values, figures::range(&source.metric)))
     };
-    Ok((0..most).map(at).collect())
+    (0..most).map(at).collect()
 }
 
 /// Middles of the bins in seconds, and the values in them.
-fn run_over_time(run: &Run, link: &str, source: &Source) -> Result<Vec<(f64, Option<f64>)>, Failure> {
+fn run_over_time(run: &Run, link: &str, source: &Source) -> Vec<(f64, Option<f64>)> {
     let (series, metric) = (&run.record.series, source.metric.as_str());
     let bin_ns = u64::from(source.bin_s) * 1_000_000_000;
     let place = series
         .link_ids
         .iter()
         .position(|&id| run.spec.links[id as usize].name.as_ref() == link);
-    let group = metric.strip_prefix("goodput_bps:");
-    if group.is_none() && metric != "utilisation" {
-        return Err(Failure::Invalid(format!(
-            "there is no curve of \"{metric}\" over time: allowed are utilisation and goodput_bps:GROUP"
-        )));
-    }
-    let value = |bin| match group {
-        Some(group) => groups::recorded_bps(run, group, bin),
+    let value = |bin| match metric.split_once(':') {
+        Some(("cwnd_pkts", group)) => groups::window_pkts(run, group, bin),
+        Some((_, group)) => groups::recorded_bps(run, group, bin),
         None => measure::utilisation(&series.links[place?], bin),
     };
     let cut = bins::cut(&series.time_ns, 0, run.spec.duration_ns, bin_ns);
     let middle_s = |place: usize| (place as f64 + 0.5) * f64::from(source.bin_s);
-    Ok(cut
-        .into_iter()
+    cut.into_iter()
         .enumerate()
         .map(|(place, bin)| (middle_s(place), bin.and_then(value)))
-        .collect())
+        .collect()
 }
 
 fn over_snr(source: &Source, claims: &Claims) -> Result<Vec<Point>, Failure> {
@@ -306,10 +306,27 @@ fn over_snr(source: &Source, claims: &Claims) -> Result<Vec<Point>, Failure> {
 /// # Errors
 /// Names it and all that there are.
 pub fn check(drawings: &Drawings) -> Result<(), Failure> {
-    for name in drawings.metrics() {
-        figures::check(name).map_err(Failure::Invalid)?;
+    let panels = drawings.figure.iter().flat_map(|figure| &figure.panel);
+    for source in panels.flat_map(|panel| &panel.curve) {
+        match source.over {
+            Over::Time => check_over_time(&source.metric)?,
+            _ => figures::check(&source.metric).map_err(Failure::Invalid)?,
+        }
     }
     Ok(())
+}
+
+fn check_over_time(metric: &str) -> Result<(), Failure> {
+    let is_known = match metric.split_once(':') {
+        Some((kind, group)) => ["goodput_bps", "cwnd_pkts"].contains(&kind) && !group.is_empty(),
+        None => metric == "utilisation",
+    };
+    if is_known {
+        return Ok(());
+    }
+    Err(Failure::Invalid(format!(
+        "there is no curve of \"{metric}\" over time: allowed are utilisation, goodput_bps:GROUP and cwnd_pkts:GROUP"
+    )))
 }
 
 #[cfg(test)]
@@ -372,7 +389,8 @@ mod tests {
 
     #[test]
     fn curves_over_time_are_those_of_the_groups() {
-        // Goal: 400 bytes in five seconds in each bin, at its middle; what has no curve is refused.
+        // Goal: 400 bytes in five seconds in each bin, at its middle; the window of one flow at the bin's end; what has
+        // no curve is refused.
         let mut run = groups::tests::run();
         for time in &mut run.record.series.time_ns {
             *time *= 5;
@@ -381,9 +399,17 @@ mod tests {
         spec.duration_ns = 40_000_000_000;
         let mut source = source(Over::Time, &["r"]);
         "goodput_bps:a".clone_into(&mut source.metric);
-        let curve = run_over_time(&run, "", &source).ok().unwrap();
-        assert_eq!(curve, [(10.0, Some(640.0)), (30.0, Some(640.0))]);
-        "jain".clone_into(&mut source.metric);
-        assert!(run_over_time(&run, "", &source).is_err());
+        assert_eq!(
+            run_over_time(&run, "", &source),
+            [(10.0, Some(640.0)), (30.0, Some(640.0))]
+        );
+        for window in run.record.series.flows[0].iter_mut().zip(0..) {
+            window.0.cwnd_pkts = window.1;
+        }
+        "cwnd_pkts:a.0".clone_into(&mut source.metric);
+        assert_eq!(run_over_time(&run, "", &source), [(10.0, Some(4.0)), (30.0, Some(8.0))]);
+        let checked = |metric: &str| check_over_time(metric).is_ok();
+        assert!(checked("utilisation") && checked("cwnd_pkts:a"));
+        assert!(!checked("jain") && !checked("cwnd_pkts:") && !checked("share:a"));
     }
 }

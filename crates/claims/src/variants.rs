@@ -49,6 +49,8 @@ pub fn add_runs(claims: &mut Claims) -> Result<(), Failure> {
         let runs = Runs {
             id: id.clone(),
             set: runs.set.iter().chain(&variant.set).cloned().collect(),
+            ground: variant.ground.unwrap_or(runs.ground),
+            sysctl: runs.sysctl.iter().chain(&variant.sysctl).cloned().collect(),
             ..runs.clone()
         };
         claims.run.push(runs);
@@ -62,7 +64,10 @@ fn unknown(claims: &Claims, id: &str) -> Failure {
 }
 
 /// The criteria of a claim under a variant. Channels, which are computed, are what they are.
-fn criteria(claims: &Claims, claim: &Claimed, variant: &str) -> Result<Vec<Criterion>, Failure> {
+///
+/// # Errors
+/// A variant that the file does not have.
+pub fn criteria(claims: &Claims, claim: &Claimed, variant: &str) -> Result<Vec<Criterion>, Failure> {
     if !claims.variant.iter().any(|known| known.id == variant) {
         return Err(unknown(claims, variant));
     }
@@ -119,6 +124,7 @@ impl Beside {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::paper::Ground;
 
     fn claims() -> Claims {
         let text = r#"
@@ -144,7 +150,9 @@ mod tests {
     fn a_variant_is_run_and_its_record_is_checked() {
         // Goal: settings of the variant stand behind the run's, and a record that the runs contradict is found out.
         let mut claims = claims();
-        super::super::ledger::select(&mut claims, &[]).ok().unwrap();
+        super::super::ledger::select(&mut claims, &[], &[Ground::Sim])
+            .ok()
+            .unwrap();
         let ids: Vec<(&str, &[String])> = claims
             .run
             .iter()

@@ -60,6 +60,15 @@ impl Ground {
         }
     }
 
+    /// As a paper's ledger names it.
+    pub const fn of_claims(self) -> fadelab_claims::Ground {
+        match self {
+            Self::Sim => fadelab_claims::Ground::Sim,
+            Self::Virtual => fadelab_claims::Ground::Virtual,
+            Self::Live => fadelab_claims::Ground::Live,
+        }
+    }
+
     fn made(self, args: &CompareArgs) -> Result<Box<dyn fadelab_lab::Ground>, Failure> {
         Ok(match self {
             Self::Sim => Box::new(Simulator),

@@ -4,12 +4,15 @@ use std::path::{Path, PathBuf};
 use std::time::Instant;
 
 use clap::Args;
-use fadelab_claims::{Entry, Ledger, Studies};
-use fadelab_lab::{Failure, Kept, Simulator};
+use fadelab_claims::{Entry, Ledger, Part, Studies};
+use fadelab_lab::{Failure, Kept, Live, Simulator};
 use fadelab_results::{Run, Target};
 use fadelab_scenario::plan::Plan;
+use fadelab_testbed::Sysctl;
 
+use crate::compare::Ground;
 use crate::progress::Terminal;
+use crate::testbed::{self, KERNEL};
 use crate::{kept, output, run};
 
 /// Arguments of `fadelab reproduce`.
@@ -23,6 +26,15 @@ pub struct ReproduceArgs {
     /// Print this study of causes instead of the ledger, as Markdown; repeatable
     #[arg(long = "study", value_name = "ID", conflicts_with_all = ["claims", "out"])]
     pub studies: Vec<String>,
+    /// Grounds to run it on; what a claim needs on another one is left out
+    #[arg(
+        long,
+        value_enum,
+        value_delimiter = ',',
+        default_value = "sim",
+        conflicts_with = "studies"
+    )]
+    pub ground: Vec<Ground>,
     /// Seeds 1 to N [default: those of the scenarios]; verdicts were reached with the default
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=1000))]
     pub seeds: Option<u32>,
@@ -44,7 +56,8 @@ pub fn reproduce(args: &ReproduceArgs) -> Result<(), Failure> {
     if !args.studies.is_empty() {
         return studies(args, &folder);
     }
-    let claims = fadelab_claims::read(&folder, &args.claims)?;
+    let grounds: Vec<_> = args.ground.iter().map(|ground| ground.of_claims()).collect();
+    let claims = fadelab_claims::read(&folder, &args.claims, &grounds)?;
     let target = args.out.clone().map_or_else(
         || Target::Numbered {
             parent: PathBuf::from("results"),
@@ -55,22 +68,27 @@ pub fn reproduce(args: &ReproduceArgs) -> Result<(), Failure> {
     target.check().map_err(Failure::invalid)?;
     let ledger = Ledger::of(&folder, claims, args.seeds)?;
     let wall = Instant::now();
-    let kept = Kept::of(ledger.plan(), &target, false)?;
-    output::note(&kept::greeting(kept.as_ref()));
-    let judged = ledger.judge(runs(ledger.plan(), kept.as_ref())?)?;
-    let page = judged
-        .write(&target, wall.elapsed().as_secs_f64(), run::cores())
-        .map_err(|error| kept::not_written(&error, kept.as_ref()))?;
-    if let Some(kept) = kept {
-        kept.remove();
+    let parts = made(&ledger, &target)?;
+    let (mut all, mut guest, mut kept) = (Vec::new(), None, Vec::new());
+    for (part, ground) in ledger.parts().iter().zip(&parts) {
+        let store = Kept::of(&part.plan, &target, false)?;
+        output::note(&kept::greeting(store.as_ref()));
+        all.extend(runs(&**ground, &part.plan, store.as_ref())?);
+        guest = guest.or_else(|| ground.guest());
+        kept.extend(store);
     }
+    let judged = ledger.judge(all)?;
+    let page = judged
+        .write(&target, wall.elapsed().as_secs_f64(), run::cores(), guest)
+        .map_err(|error| kept::not_written(&error, kept.first()))?;
+    kept.iter().for_each(Kept::remove);
     let complete = args.seeds.is_none();
     let heading = |id: &str| console::style(id).bold().to_string();
     let text = fadelab_claims::text(ledger.claims(), &judged.entries, complete, &heading);
     output::print_told(&format!("{text}\n{}\n", page.display()))?;
     let broken = judged.broken(complete);
     if broken.is_empty() {
-        return if complete {
+        return if complete && ledger.claims().away.runs.is_empty() {
             stated(&folder, &judged.entries)
         } else {
             Ok(())
@@ -105,13 +123,41 @@ fn studies(args: &ReproduceArgs, folder: &Path) -> Result<(), Failure> {
     for id in &args.studies {
         let study = studies.named(id)?;
         let plan = study.plan(folder, args.seeds)?;
-        output::print(&study.table(&runs(&plan, None)?)?)?;
+        output::print(&study.table(&runs(&Simulator, &plan, None)?)?)?;
     }
     Ok(())
 }
 
-fn runs(plan: &Plan, kept: Option<&Kept>) -> Result<Vec<Run>, Failure> {
-    let swept = fadelab_lab::sweep(&Simulator, plan, run::cores(), kept, &Terminal::new(false));
+/// The grounds of a ledger's parts, in their order, ready to run them.
+fn made(ledger: &Ledger, target: &Target) -> Result<Vec<Box<dyn fadelab_lab::Ground>>, Failure> {
+    let made = |part: &Part| {
+        let sysctls: Vec<Sysctl> = part.sysctls.iter().map(|text| sysctl(text)).collect::<Result<_, _>>()?;
+        let mut ground: Box<dyn fadelab_lab::Ground> = match part.ground {
+            fadelab_claims::Ground::Sim => Box::new(Simulator),
+            fadelab_claims::Ground::Virtual => {
+                let mut ground = testbed::guests(KERNEL, false)?;
+                ground.sysctls = sysctls;
+                Box::new(ground)
+            }
+            fadelab_claims::Ground::Live => Box::new(Live {
+                sysctls,
+                ..Live::default()
+            }),
+        };
+        fadelab_lab::prepare(&part.plan, target, &mut [&mut *ground], &testbed::step)?;
+        Ok(ground)
+    };
+    ledger.parts().iter().map(made).collect()
+}
+
+fn sysctl(text: &str) -> Result<Sysctl, Failure> {
+    text.parse()
+        .map_err(|error| Failure::Invalid(format!("claims.toml, sysctl \"{text}\": {error}")))
+}
+
+fn runs(ground: &dyn fadelab_lab::Ground, plan: &Plan, kept: Option<&Kept>) -> Result<Vec<Run>, Failure> {
+    let threads = if ground.is_alone() { 1 } else { run::cores() };
+    let swept = fadelab_lab::sweep(ground, plan, threads, kept, &Terminal::new(false));
     swept.map(|swept| swept.runs).map_err(|stop| {
         kept::failure(stop, kept, |index, why| {
             let run = &plan.runs[index];

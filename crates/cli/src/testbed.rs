@@ -11,6 +11,9 @@ use crate::args::{ScenarioArgs, threads};
 use crate::progress::Terminal;
 use crate::{commit, output, run, show};
 
+/// The kernel of guests for which nobody names another one.
+pub const KERNEL: &str = "6.1";
+
 /// Arguments of `fadelab testbed`.
 #[derive(Debug, Subcommand)]
 pub enum TestbedCommand {
@@ -72,7 +75,7 @@ pub enum Ground {
 #[derive(Clone, Debug, Args)]
 pub struct GuestArgs {
     /// Kernel of the guest: 6.1, 6.12 or newest, which is the newest that Debian has
-    #[arg(long, value_name = "SERIES", default_value = "6.1")]
+    #[arg(long, value_name = "SERIES", default_value = KERNEL)]
     pub kernel: String,
     /// Let iperf3 carry the flows that always have data, in place of fadelab's own sockets
     #[arg(long)]
@@ -113,11 +116,20 @@ pub fn testbed(command: &TestbedCommand) -> Result<(), Failure> {
 /// # Errors
 /// When this program cannot be found.
 pub fn ground(args: &GuestArgs) -> Result<Virtual, Failure> {
-    let program = std::env::current_exe().map_err(|error| Failure::Failed(format!("cannot find myself: {error}")))?;
-    let mut ground = Virtual::new(&args.kernel, program, args.iperf3);
-    ground.stamp = commit::stamp();
+    let mut ground = guests(&args.kernel, args.iperf3)?;
     ground.snapshots = !args.no_snapshot;
     ground.sysctls.clone_from(&args.sysctls);
+    Ok(ground)
+}
+
+/// Guests with a kernel of this series and this program in them.
+///
+/// # Errors
+/// When this program cannot be found.
+pub fn guests(kernel: &str, iperf3: bool) -> Result<Virtual, Failure> {
+    let program = std::env::current_exe().map_err(|error| Failure::Failed(format!("cannot find myself: {error}")))?;
+    let mut ground = Virtual::new(kernel, program, iperf3);
+    ground.stamp = commit::stamp();
     ground.tell = |what| output::warn(&[what.to_owned()]);
     Ok(ground)
 }

@@ -6,6 +6,7 @@ use fadelab_laws::LINUX_PREFIX;
 pub const SENDERS: &[(&str, Option<&str>, &str)] = &[
     ("reno", None, "Linux's own Reno"),
     ("cubic", None, "Linux's own CUBIC"),
+    ("bic", Some("tcp_bic"), "Linux's own BIC"),
     ("bbr", Some("tcp_bbr"), "Linux's own BBR, version 1"),
     ("veno", Some("tcp_veno"), "Linux's own Veno"),
     ("westwood", Some("tcp_westwood"), "Linux's own Westwood+"),

@@ -1,0 +1,202 @@
+//! What a run says of its transfers: how long they took, whether they ended together, and how evenly they got on.
+
+use fadelab_results::bins::{self, Bin};
+use fadelab_results::fairness::jain;
+use fadelab_results::measure;
+use fadelab_results::{Run, spec::Sends};
+
+/// Names and meanings. All are of the applications that send one transfer.
+pub const NAMES: [(&str, &str); 5] = [
+    (
+        "files_s_mean",
+        "mean time of all transfers; one that did not end counts from its start to the end of the run, so it is at least \
+         that",
+    ),
+    (
+        "files_s_last",
+        "when the last transfer ended, from the start of the run",
+    ),
+    (
+        "files_spread",
+        "time between the ends of the first and the last transfer over the mean time of all",
+    ),
+    (
+        "files_utilisation",
+        "utilisation of the link from the start of the run until the last transfer ended",
+    ),
+    (
+        "files_even",
+        "Jain's index of what transfers got in bins of 2 s, mean over those from 10 s until the first transfer ended",
+    ),
+];
+
+const NS_PER_S: f64 = 1e9;
+/// Five round trips of the papers' testbeds: shorter bins count packets, not shares.
+const BIN_NS: u64 = 2_000_000_000;
+/// When laws are past their start in the papers' testbeds.
+const FROM_NS: u64 = 10_000_000_000;
+
+/// One of them of a run, seen at its link `link`; absent where it has no transfer or they say nothing about it.
+pub fn measure(name: &str, run: &Run, link: usize) -> Option<f64> {
+    let flows: Vec<usize> = (0..run.spec.flows.len())
+        .filter(|&flow| run.spec.flows[flow].sends == Sends::Transfer)
+        .collect();
+    let files = Files::of(run, &flows)?;
+    match name {
+        "files_s_mean" => Some(files.mean_s),
+        "files_s_last" => files.all_ended.then_some(files.last_ns as f64 / NS_PER_S),
+        "files_spread" => files
+            .all_ended
+            .then(|| (files.last_ns - files.first_ns) as f64 / NS_PER_S / files.mean_s),
+        "files_utilisation" => utilisation(run, link, files.last_ns),
+        "files_even" => even(run, &flows, files.first_ns),
+        _ => None,
+    }
+}
+
+struct Files {
+    mean_s: f64,
+    /// When the first and the last of them ended; where one did not end, the end of the run.
+    first_ns: u64,
+    last_ns: u64,
+    all_ended: bool,
+}
+
+impl Files {
+    fn of(run: &Run, flows: &[usize]) -> Option<Self> {
+        let ended = |flow: usize| {
+            let mut all = run.record.completions.iter();
+            all.find(|completion| completion.flow as usize == flow)
+        };
+        let end_ns = run.spec.duration_ns;
+        let time_ns = |&flow: &usize| match ended(flow) {
+            Some(completion) => completion.end_ns - completion.start_ns,
+            None => end_ns.saturating_sub(run.spec.flows[flow].start_ns_max),
+        };
+        let ends = || {
+            flows
+                .iter()
+                .map(|&flow| ended(flow).map_or(end_ns, |completion| completion.end_ns))
+        };
+        Some(Self {
+            mean_s: flows.iter().map(time_ns).sum::<u64>() as f64 / flows.len() as f64 / NS_PER_S,
+            first_ns: ends().min()?,
+            last_ns: ends().max()?,
+            all_ended: flows.iter().all(|&flow| ended(flow).is_some()),
+        })
+    }
+}
+
+fn utilisation(run: &Run, link: usize, until_ns: u64) -> Option<f64> {
+    let series = &run.record.series;
+    let place = series.link_ids.iter().position(|&id| id as usize == link)?;
+    let to = series.time_ns.partition_point(|&time| time < until_ns);
+    let to = to.min(series.time_ns.len().checked_sub(1)?);
+    (to > 0).then(|| measure::utilisation(&series.links[place], Bin { from: 0, to }))?
+}
+
+fn even(run: &Run, flows: &[usize], until_ns: u64) -> Option<f64> {
+    let series = &run.record.series;
+    let index = |bin: Bin| {
+        let got = |&flow: &usize| {
+            let samples = series.flows.get(flow)?;
+            Some((samples.get(bin.to)?.delivered_bytes - samples.get(bin.from)?.delivered_bytes) as f64)
+        };
+        jain(&flows.iter().map(got).collect::<Option<Vec<f64>>>()?)
+    };
+    let bins = bins::cut(&series.time_ns, FROM_NS, until_ns, BIN_NS);
+    let all: Vec<f64> = bins.into_iter().flatten().filter_map(index).collect();
+    (!all.is_empty()).then(|| all.iter().sum::<f64>() / all.len() as f64)
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::Arc;
+
+    use fadelab_path::counters::LinkCounters;
+    use fadelab_results::spec::Flow;
+    use fadelab_run::record::{Completion, FlowCounters};
+
+    use super::*;
+    use crate::groups;
+
+    const S: u64 = 1_000_000_000;
+
+    /// Two transfers over 40 s, sampled each second: one gets 300 B a second, the other 100 and from 14 s on 300.
+    fn run(ends_s: &[u64]) -> Run {
+        let mut run = groups::tests::run();
+        let spec = Arc::make_mut(&mut run.spec);
+        spec.duration_ns = 40 * S;
+        spec.flows.truncate(2);
+        let transfer = |flow: &Flow| Flow {
+            sends: Sends::Transfer,
+            ..flow.clone()
+        };
+        spec.flows = spec.flows.iter().map(transfer).collect();
+        let flow = |bytes: fn(u64) -> u64| -> Vec<FlowCounters> {
+            let sample = |s| FlowCounters {
+                delivered_bytes: bytes(s),
+                ..Default::default()
+            };
+            (0..=40).map(sample).collect()
+        };
+        let series = &mut run.record.series;
+        series.time_ns = (0..=40).map(|s| s * S).collect();
+        series.flows = vec![flow(|s| 300 * s), flow(|s| 100 * s + 200 * s.saturating_sub(14))];
+        series.link_ids = vec![0];
+        let sample = |s: u64| LinkCounters {
+            offered_bytes: 1000 * s,
+            sent_bytes: 1000 * s.min(16),
+            ..Default::default()
+        };
+        series.links = vec![(0..=40).map(sample).collect()];
+        let completion = |(flow, &end_s): (usize, &u64)| Completion {
+            flow: flow as u32,
+            start_ns: S,
+            end_ns: end_s * S,
+            bytes: 1,
+        };
+        run.record.completions = ends_s.iter().enumerate().map(completion).collect();
+        run
+    }
+
+    fn value(name: &str, ends_s: &[u64]) -> Option<f64> {
+        measure(name, &run(ends_s), 0)
+    }
+
+    #[test]
+    fn transfers_are_timed_from_their_own_start_to_their_end() {
+        // Goal: of 17 and 19 s, both begun at 1 s, the mean and what lies between their ends; the link was used for 16
+        // of the 20 s until the last one ended.
+        let ends = [18, 20];
+        assert_eq!(value("files_s_mean", &ends), Some(18.0));
+        assert_eq!(value("files_s_last", &ends), Some(20.0));
+        assert_eq!(value("files_spread", &ends), Some(2.0 / 18.0));
+        assert_eq!(value("files_utilisation", &ends), Some(0.8));
+    }
+
+    #[test]
+    fn one_that_does_not_end_is_not_forgotten() {
+        // Goal: it counts with the 40 s of the run, and nobody says when all had ended.
+        assert_eq!(value("files_s_mean", &[18]), Some((17.0 + 40.0) / 2.0));
+        assert_eq!(value("files_s_last", &[18]), None);
+        assert_eq!(value("files_spread", &[18]), None);
+    }
+
+    #[test]
+    fn evenness_is_that_of_short_stretches() {
+        // Goal: 3 to 1 for two bins of 2 s, index 16/20, then 1 to 1 for two; what comes after the first end, or before
+        // laws are past their start, says nothing.
+        assert_eq!(value("files_even", &[18, 20]), Some((2.0 * 0.8 + 2.0) / 4.0));
+        assert_eq!(value("files_even", &[9, 20]), None);
+    }
+
+    #[test]
+    fn a_run_without_transfers_says_nothing_of_them() {
+        // Goal: no zero that a criterion could hold by.
+        let greedy = groups::tests::run();
+        for (name, _) in NAMES {
+            assert_eq!(measure(name, &greedy, 0), None, "{name}");
+        }
+    }
+}
