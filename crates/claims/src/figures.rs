@@ -107,7 +107,7 @@ pub fn range(name: &str) -> RangeInclusive<f64> {
     }
     match name {
         "queue_share" | "settled_sd" | "settled_sd_2s" | "settled_min" | "overrun_share" | "falling_share"
-        | "packet_error" | "files_utilisation" | "files_even" => 0.0..=1.0,
+        | "packet_error" | "files_utilisation" | "files_even" | "files_dip" => 0.0..=1.0,
         "snr_db_1pc" => f64::NEG_INFINITY..=f64::INFINITY,
         _ if Grouped::parse(name).is_some_and(|grouped| grouped.is_part()) => 0.0..=1.0,
         _ => 0.0..=f64::INFINITY,

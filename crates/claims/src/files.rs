@@ -5,8 +5,8 @@ use fadelab_results::fairness::jain;
 use fadelab_results::measure;
 use fadelab_results::{Run, spec::Sends};
 
-/// Names and meanings. All are of the applications that send one transfer.
-pub const NAMES: [(&str, &str); 5] = [
+/// Names and meanings. All are of the flows of one transfer each whose data cross the link.
+pub const NAMES: [(&str, &str); 6] = [
     (
         "files_s_mean",
         "mean time of all transfers; one that did not end counts from its start to the end of the run, so it is at least \
@@ -28,6 +28,10 @@ pub const NAMES: [(&str, &str); 5] = [
         "files_even",
         "Jain's index of what transfers got in bins of 2 s, mean over those from 10 s until the first transfer ended",
     ),
+    (
+        "files_dip",
+        "utilisation of the lowest bin of 2 s from the end of the first transfer until more than half of them have ended",
+    ),
 ];
 
 const NS_PER_S: f64 = 1e9;
@@ -38,9 +42,8 @@ const FROM_NS: u64 = 10_000_000_000;
 
 /// One of them of a run, seen at its link `link`; absent where it has no transfer or they say nothing about it.
 pub fn measure(name: &str, run: &Run, link: usize) -> Option<f64> {
-    let flows: Vec<usize> = (0..run.spec.flows.len())
-        .filter(|&flow| run.spec.flows[flow].sends == Sends::Transfer)
-        .collect();
+    let mut flows = measure::crossing_flows(run, link);
+    flows.retain(|&flow| run.spec.flows[flow].sends == Sends::Transfer);
     let files = Files::of(run, &flows)?;
     match name {
         "files_s_mean" => Some(files.mean_s),
@@ -49,6 +52,7 @@ pub fn measure(name: &str, run: &Run, link: usize) -> Option<f64> {
             .all_ended
             .then(|| (files.last_ns - files.first_ns) as f64 / NS_PER_S / files.mean_s),
         "files_utilisation" => utilisation(run, link, files.last_ns),
+        "files_dip" => dip(run, link, &files),
         "files_even" => even(run, &flows, files.first_ns),
         _ => None,
     }
@@ -56,8 +60,10 @@ pub fn measure(name: &str, run: &Run, link: usize) -> Option<f64> {
 
 struct Files {
     mean_s: f64,
-    /// When the first and the last of them ended; where one did not end, the end of the run.
+    /// When the first of them, more than half of them and the last ended; the end of the run stands for the end of one that did
+    /// not end.
     first_ns: u64,
+    half_ns: u64,
     last_ns: u64,
     all_ended: bool,
 }
@@ -73,15 +79,14 @@ impl Files {
             Some(completion) => completion.end_ns - completion.start_ns,
             None => end_ns.saturating_sub(run.spec.flows[flow].start_ns_max),
         };
-        let ends = || {
-            flows
-                .iter()
-                .map(|&flow| ended(flow).map_or(end_ns, |completion| completion.end_ns))
-        };
+        let end = |&flow: &usize| ended(flow).map_or(end_ns, |completion| completion.end_ns);
+        let mut ends: Vec<u64> = flows.iter().map(end).collect();
+        ends.sort_unstable();
         Some(Self {
             mean_s: flows.iter().map(time_ns).sum::<u64>() as f64 / flows.len() as f64 / NS_PER_S,
-            first_ns: ends().min()?,
-            last_ns: ends().max()?,
+            first_ns: *ends.first()?,
+            half_ns: ends[ends.len() / 2],
+            last_ns: *ends.last()?,
             all_ended: flows.iter().all(|&flow| ended(flow).is_some()),
         })
     }
@@ -93,6 +98,17 @@ fn utilisation(run: &Run, link: usize, until_ns: u64) -> Option<f64> {
     let to = series.time_ns.partition_point(|&time| time < until_ns);
     let to = to.min(series.time_ns.len().checked_sub(1)?);
     (to > 0).then(|| measure::utilisation(&series.links[place], Bin { from: 0, to }))?
+}
+
+fn dip(run: &Run, link: usize, files: &Files) -> Option<f64> {
+    let series = &run.record.series;
+    let place = series.link_ids.iter().position(|&id| id as usize == link)?;
+    let bins = bins::cut(&series.time_ns, files.first_ns, files.half_ns, BIN_NS);
+    let used = bins
+        .into_iter()
+        .flatten()
+        .filter_map(|bin| measure::utilisation(&series.links[place], bin));
+    used.reduce(f64::min)
 }
 
 fn even(run: &Run, flows: &[usize], until_ns: u64) -> Option<f64> {
@@ -130,6 +146,7 @@ mod tests {
         spec.flows.truncate(2);
         let transfer = |flow: &Flow| Flow {
             sends: Sends::Transfer,
+            route: vec![0],
             ..flow.clone()
         };
         spec.flows = spec.flows.iter().map(transfer).collect();
@@ -189,6 +206,25 @@ mod tests {
         // laws are past their start, says nothing.
         assert_eq!(value("files_even", &[18, 20]), Some((2.0 * 0.8 + 2.0) / 4.0));
         assert_eq!(value("files_even", &[9, 20]), None);
+    }
+
+    #[test]
+    fn a_dip_is_what_the_end_of_the_first_leaves_unused() {
+        // Goal: the link is full until 16 s and idle from then on; between the two ends its lowest stretch counts.
+        assert_eq!(value("files_dip", &[12, 16]), Some(1.0));
+        assert_eq!(value("files_dip", &[12, 20]), Some(0.0));
+        assert_eq!(value("files_dip", &[18, 18]), None);
+    }
+
+    #[test]
+    fn transfers_over_other_links_are_none_of_this_one() {
+        // Goal: a link that no transfer crosses has none.
+        let mut elsewhere = run(&[18, 20]);
+        Arc::make_mut(&mut elsewhere.spec)
+            .flows
+            .iter_mut()
+            .for_each(|flow| flow.route.clear());
+        assert_eq!(measure("files_s_mean", &elsewhere, 0), None);
     }
 
     #[test]
