@@ -257,6 +257,23 @@ fn a_lost_retransmission_is_found() {
 }
 
 #[test]
+fn sacks_keep_a_long_recovery_from_its_timeout() {
+    // Goal: of 400 segments that leave at once the second is lost. Its repetition gets through behind all others, 0.4 s
+    // later, when a timeout of 0.2 s is over: RFC 6298 times out, Linux sets the timer anew at SACKs of what left before
+    // the repetition, and has a sample of each: of 398 of them, the first ACK and the last.
+    let of = |recovery| {
+        let mut spec = transfer("reno", 400, |tcp| {
+            (tcp.recovery, tcp.cwnd_pkts_initial) = (recovery, 400);
+        });
+        spec.network.links[0].router = kth(2, 0, 1, DROP);
+        record_of(&spec).flows_end[0]
+    };
+    let (sack, rack) = (of(Recovery::Sack), of(Recovery::Rack));
+    assert_eq!((rack.retransmitted_pkts, rack.timeouts, rack.rtt_samples), (1, 0, 400));
+    assert!(sack.timeouts > 0, "{sack:?}");
+}
+
+#[test]
 fn a_lost_tail_is_probed() {
     // Goal: the last three of a transfer are lost. Two smoothed round trips and 8 ms after the last ACK the very last
     // is sent again; its SACK shows that the two before are missing, which are sent again a quarter of the smallest

@@ -122,6 +122,9 @@ impl Sender {
             return false;
         }
         self.note_arrival(now);
+        if ack.acked_pkts == 0 {
+            self.sample_sack(now, plan, ack);
+        }
         let highest = self.board.highest_arrived();
         let rack = self.rack();
         rack.highest = rack.highest.max(highest);
@@ -135,9 +138,29 @@ impl Sender {
     /// A new ACK sets the timer anew, and with segments missing there is no probe. What the ACK says of losses comes
     /// first, as in `tcp_ack`: one that ends a recovery may begin the next.
     pub(super) fn arm_after_ack(&mut self, now: Now, plan: &Plan, ack: &abi::Ack) {
-        if ack.acked_pkts > 0 || (ack.delivered_pkts > 0 && self.rack().timer.is_some()) {
+        if ack.acked_pkts > 0 || (ack.delivered_pkts > 0 && (self.rack().timer.is_some() || self.renews_timeout())) {
             self.arm_rack_timer(now, plan);
         }
+    }
+
+    /// Linux sets the timeout anew at a SACK, too, of a segment that was sent once, before the oldest one was sent last
+    /// (`tcp_clean_rtx_queue` of `net/ipv4/tcp_input.c`): a recovery of hundreds of segments may acknowledge none for
+    /// longer than a timeout, and RFC 6298, which knows cumulative ACKs alone, would end it by one.
+    fn renews_timeout(&self) -> bool {
+        let (newest, again) = self.board.newest_sent();
+        !again && newest.0 < self.board.sent_ns(self.board.una())
+    }
+
+    /// Linux takes the round trip of such a segment for a sample (`tcp_ack_update_rtt`).
+    fn sample_sack(&mut self, now: Now, plan: &Plan, ack: &mut abi::Ack) {
+        let (newest, again) = self.board.newest_sent();
+        if again {
+            return;
+        }
+        let rtt_us = ((now.ns - newest.0) / 1000) as u32;
+        self.rtt.sample(rtt_us, plan);
+        ack.rtt_us = self.note_rtt(rtt_us);
+        (ack.srtt_us, ack.rtt_us_min) = (self.rtt.srtt_us(), self.rtt.rtt_us_min());
     }
 
     /// Section 6.2, steps 2 and 3. A segment that was sent again and is acknowledged faster than ever is one whose
