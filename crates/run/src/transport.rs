@@ -47,6 +47,8 @@ pub struct Transport {
     pub rtt_samples: RttSamples,
     /// What an ACK that ends a recovery is to the law.
     pub recovery_exit: RecoveryExit,
+    /// Without SACK, which ACKs of a recovery that leave holes restart the timeout.
+    pub partial_acks: PartialAcks,
     /// How segments leave where the law names a rate.
     pub pacing: Pacing,
     /// Whether the sender asks for ECN (RFC 3168) where its law reacts to it.
@@ -94,6 +96,15 @@ pub enum RecoveryExit {
     Hold,
     /// Without SACK the first one after it: the law acts on it as on any other, as in ns-2 (`recv_newack_helper`).
     Act,
+}
+
+/// Which partial ACKs of a recovery restart the retransmission timeout (RFC 6582, section 3.2, step 3, and appendix A).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum PartialAcks {
+    /// The first one, so that a window with many holes is left to slow start: the variant Impatient.
+    First,
+    /// Each: a hole is repaired every round trip, however many there are. Slow-but-Steady, as in Linux.
+    Each,
 }
 
 /// How segments leave where the law names a rate.

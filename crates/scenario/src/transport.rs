@@ -1,7 +1,7 @@
 //! `[transport]`: presets that imitate a stack, and overrides of each of their values.
 
 use fadelab_run::transport::{
-    FeedbackForm, LAW_OPTION_BYTES_MAX, Pacing, Recovery, RecoveryExit, RttSamples, Transport,
+    FeedbackForm, LAW_OPTION_BYTES_MAX, Pacing, PartialAcks, Recovery, RecoveryExit, RttSamples, Transport,
 };
 
 use crate::document::Raw;
@@ -44,6 +44,7 @@ const NS2: Transport = Transport {
     ts_tick_ns: 10_000_000,
     rtt_samples: RttSamples::PerRoundTrip,
     recovery_exit: RecoveryExit::Act,
+    partial_acks: PartialAcks::First,
     pacing: Pacing::Rate,
     ecn: false,
     handshake: false,
@@ -77,6 +78,7 @@ const RFC: Transport = Transport {
     ts_tick_ns: 1_000_000,
     rtt_samples: RttSamples::PerAck,
     recovery_exit: RecoveryExit::Hold,
+    partial_acks: PartialAcks::First,
     pacing: Pacing::Rate,
     ecn: false,
     handshake: false,
@@ -97,6 +99,7 @@ const LINUX: Transport = Transport {
     option_space: true,
     feedback: FeedbackForm::Option,
     rate_reduction: true,
+    partial_acks: PartialAcks::Each,
     delayed_ack_ns: Some(40_000_000),
     rto_ns_min: 200_000_000,
     rto_min_over_srtt: true,
@@ -171,6 +174,7 @@ words!(Recovery:
 );
 words!(RttSamples: "per ack" => Self::PerAck, "per round trip" => Self::PerRoundTrip);
 words!(RecoveryExit: "hold" => Self::Hold, "act" => Self::Act);
+words!(PartialAcks: "first" => Self::First, "each" => Self::Each);
 words!(Pacing: "rate" => Self::Rate, "per ack" => Self::PerAck);
 words!(FeedbackForm: "exact" => Self::Exact, "option" => Self::Option);
 
@@ -288,6 +292,10 @@ fields! {
     transport.recovery_exit: RecoveryExit = "recovery_exit",
         "without SACK: whether the ACK that ends a recovery only brings the window to ssthresh (RFC 5681, section \
          3.2), or the law acts on it too, as in ns-2";
+    transport.partial_acks: PartialAcks = "partial_acks",
+        "without SACK: whether the first partial ACK of a recovery restarts the timeout, so that a window with many holes \
+         is left to slow start (Impatient), or each does, and a hole is repaired every round trip (Slow-but-Steady); RFC \
+         6582, appendix A";
     transport.pacing: Pacing = "pacing",
         "where the law names a rate: segments leave at it, or one with each ACK and one more when a segment's time has \
          passed, as in VCP's release 0.1";
@@ -341,8 +349,9 @@ fn check(reader: &Reader<'_>, transport: &Transport) -> Result<(), Refusal> {
             header_bytes + LAW_OPTION_BYTES_MAX + 1
         );
         ("transport.packet", why)
-    } else if transport.rate_reduction && !transport.recovery.has_sack() {
-        let why = "it counts what was delivered, which needs transport.recovery = \"sack\" or \"rack\"";
+    } else if transport.rate_reduction && transport.recovery == Recovery::Reno {
+        let why =
+            "it lasts as long as the recovery, which needs transport.recovery = \"sack\", \"rack\" or \"newreno\"";
         ("transport.rate_reduction", why.to_owned())
     } else if transport.undo && transport.rtt_samples != RttSamples::PerAck {
         let why = "timestamps tell it, which needs transport.rtt_samples = \"per ack\"";

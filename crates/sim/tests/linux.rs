@@ -6,7 +6,7 @@ use common::{DELAY_NS, DROP, MARK, MS, kth, link, network, plain_router, random_
 use fadelab_laws::Codec;
 use fadelab_run::app::{App, Span};
 use fadelab_run::spec::RunSpec;
-use fadelab_run::transport::{FeedbackForm, Recovery, Transport};
+use fadelab_run::transport::{FeedbackForm, PartialAcks, Recovery, Transport};
 use fadelab_sim::tap::Sighting;
 
 const NOW: Span = Span::Fixed { ns: 0 };
@@ -254,6 +254,24 @@ fn a_lost_retransmission_is_found() {
     };
     assert_eq!(counted(Recovery::Rack), (2, 0, 1));
     assert_eq!(counted(Recovery::Sack).1, 1);
+}
+
+#[test]
+fn partial_acks_keep_a_long_recovery_from_its_timeout() {
+    // Goal: ten of 40 segments that leave at once are lost. Without SACK each hole takes a round trip of 41 ms, all of them
+    // longer than the timeout of 0.2 s. Where the first partial ACK alone restarts it the rest is left to slow start;
+    // where each does, ten retransmissions are all.
+    let of = |partial_acks| {
+        let mut spec = transfer("reno", 40, |tcp| {
+            (tcp.recovery, tcp.cwnd_pkts_initial) = (Recovery::NewReno, 40);
+            tcp.partial_acks = partial_acks;
+        });
+        spec.network.links[0].router = kth(2, 2, 20, DROP);
+        record_of(&spec).flows_end[0]
+    };
+    let (first, each) = (of(PartialAcks::First), of(PartialAcks::Each));
+    assert_eq!((each.retransmitted_pkts, each.timeouts, each.recoveries), (10, 0, 1));
+    assert_eq!((first.timeouts, first.delivered_bytes), (1, 40_000), "{first:?}");
 }
 
 #[test]

@@ -64,6 +64,9 @@ fn switches(draw: &mut Draw, text: &mut Text) {
     if draw.one_in(4) {
         text.text("feedback", draw.pick(&["exact", "option"]));
     }
+    if draw.one_in(4) {
+        text.text("partial_acks", draw.pick(&["first", "each"]));
+    }
     // It needs selective acknowledgements, which two of the recoveries do without.
     if draw.one_in(4) && ["", "sack", "rack"].contains(&recovery) {
         text.bare("rate_reduction", draw.one_in(2));

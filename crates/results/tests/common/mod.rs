@@ -20,7 +20,7 @@ use fadelab_run::flow::{FlowKind, FlowSpec};
 use fadelab_run::network::NetworkSpec;
 use fadelab_run::record::{Completion, Delays, FlowCounters, OfGroup, RunRecord, Series, Waits};
 use fadelab_run::spec::RunSpec;
-use fadelab_run::transport::{FeedbackForm, Pacing, Recovery, RecoveryExit, RttSamples, Transport};
+use fadelab_run::transport::{FeedbackForm, Pacing, PartialAcks, Recovery, RecoveryExit, RttSamples, Transport};
 
 pub const SECOND: u64 = 1_000_000_000;
 
@@ -49,6 +49,7 @@ pub fn transport() -> Transport {
         ts_tick_ns: 1_000_000,
         rtt_samples: RttSamples::PerAck,
         recovery_exit: RecoveryExit::Hold,
+        partial_acks: PartialAcks::First,
         pacing: Pacing::Rate,
         ecn: false,
         handshake: false,

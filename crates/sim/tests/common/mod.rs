@@ -12,7 +12,7 @@ use fadelab_run::flow::{FlowKind, FlowSpec};
 use fadelab_run::network::{LinkId, NetworkSpec};
 use fadelab_run::record::RunRecord;
 use fadelab_run::spec::RunSpec;
-use fadelab_run::transport::{FeedbackForm, Pacing, Recovery, RecoveryExit, RttSamples, Transport};
+use fadelab_run::transport::{FeedbackForm, Pacing, PartialAcks, Recovery, RecoveryExit, RttSamples, Transport};
 use fadelab_sim::tap::Sighting;
 
 pub const MS: u64 = 1_000_000;
@@ -40,6 +40,7 @@ pub fn transport() -> Transport {
         ts_tick_ns: 10 * MS,
         rtt_samples: RttSamples::PerAck,
         recovery_exit: RecoveryExit::Hold,
+        partial_acks: PartialAcks::First,
         pacing: Pacing::Rate,
         ecn: true,
         handshake: false,

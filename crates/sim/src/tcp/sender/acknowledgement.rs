@@ -2,7 +2,7 @@
 
 use fadelab_laws::abi;
 use fadelab_path::packet::FeedbackBytes;
-use fadelab_run::transport::{Recovery, RttSamples};
+use fadelab_run::transport::{PartialAcks, Recovery, RttSamples};
 
 use super::{NOT_TIMED, Sender};
 use crate::clock::Now;
@@ -60,11 +60,12 @@ impl Sender {
     }
 
     /// RFC 6582, section 3.2, step 3: without SACK the timer is restarted by the first partial ACK of a recovery only,
-    /// so that a window with many holes is left to slow start instead of a round trip each.
+    /// so that a window with many holes is left to slow start instead of a round trip each; unless each shall.
     #[inline]
     fn is_later_partial_ack(&mut self, plan: &Plan) -> bool {
         let partial = self.control.ca_state == abi::CA_RECOVERY
             && plan.tcp.recovery == Recovery::NewReno
+            && plan.tcp.partial_acks == PartialAcks::First
             && self.board.una() < self.recover;
         if partial {
             self.partial_acks = self.partial_acks.saturating_add(1);
