@@ -15,7 +15,7 @@ use fadelab_run::app::{App, Span};
 use fadelab_run::flow::{FlowKind, FlowSpec};
 use fadelab_run::network::{LinkId, NetworkSpec};
 use fadelab_run::spec::RunSpec;
-use fadelab_run::transport::{FeedbackForm, Pacing, Recovery, RecoveryExit, RttSamples, Transport};
+use fadelab_run::transport::{FeedbackForm, Pacing, PartialAcks, Recovery, RecoveryExit, RttSamples, Transport};
 
 const MS: u64 = 1_000_000;
 const S: u64 = 1_000_000_000;
@@ -42,6 +42,7 @@ const TRANSPORT: Transport = Transport {
     ts_tick_ns: 10 * MS,
     rtt_samples: RttSamples::PerRoundTrip,
     recovery_exit: RecoveryExit::Act,
+    partial_acks: PartialAcks::First,
     pacing: Pacing::Rate,
     ecn: true,
     handshake: false,

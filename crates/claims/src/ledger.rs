@@ -312,8 +312,8 @@ mod tests {
 
     #[test]
     fn what_runs_on_other_grounds_is_left_out_and_told() {
-        // Goal: on the simulator alone a claim about a kernel is no claim, evidence and variants of others in one are not
-        // asked for, and the text says what would run them.
+        // Goal: on the simulator alone a claim about a kernel is no claim, evidence and variants of others in one are
+        // not asked for, and the text says what would run them.
         let claims = selected(&[Ground::Sim]);
         assert_eq!(runs(&claims), [("r", Ground::Sim, &[][..])]);
         let [claim] = &claims.claim[..] else {

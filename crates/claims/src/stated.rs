@@ -4,7 +4,7 @@ use crate::ledger::Entry;
 
 /// Means with intervals that a README states of claims and that their runs do not give, each with its claim.
 pub fn unmeasured(readme: &str, entries: &[Entry<'_>]) -> Vec<String> {
-    let of_entry = |entry: &Entry<'_>| missing(readme, &entry.claim.id, &[&entry.measured, &entry.why]);
+    let of_entry = |entry: &Entry<'_>| missing(readme, &entry.claim.id, &[&entry.measured, &entry.claim().why]);
     entries.iter().flat_map(of_entry).collect()
 }
 

@@ -8,16 +8,19 @@ use crate::shell;
 
 const NOTHING: &str = "nothing was written";
 
-/// What a person wants to know before the runs: what need not be run again, and what else lies there.
-pub fn greeting(kept: Option<&Kept>) -> Vec<String> {
-    let Some(kept) = kept else { return Vec::new() };
-    let (found, (files, bytes)) = (kept.found(), kept.count());
+/// What a person wants to know before the runs: what need not be run again, and what else lies there. All plans of
+/// `kept` have one folder.
+pub fn greeting<'k>(kept: impl Iterator<Item = &'k Kept>) -> Vec<String> {
+    let all: Vec<&Kept> = kept.collect();
+    let Some(kept) = all.first() else { return Vec::new() };
+    let sum = |of: fn(&Kept) -> usize| all.iter().map(|kept| of(kept)).sum::<usize>();
+    let (found, (files, bytes)) = (sum(Kept::found), kept.count());
     let folder = kept.folder().display();
     let mut lines = Vec::new();
     if found > 0 && !kept.is_fresh() {
         lines.push(format!(
             "{found} of {} runs were finished before and are taken from {folder} (--fresh runs all again)",
-            kept.runs()
+            sum(Kept::runs)
         ));
     }
     if files > found {

@@ -69,19 +69,20 @@ pub fn reproduce(args: &ReproduceArgs) -> Result<(), Failure> {
     let ledger = Ledger::of(&folder, claims, args.seeds)?;
     let wall = Instant::now();
     let parts = made(&ledger, &target)?;
-    let (mut all, mut guest, mut kept) = (Vec::new(), None, Vec::new());
-    for (part, ground) in ledger.parts().iter().zip(&parts) {
-        let store = Kept::of(&part.plan, &target, false)?;
-        output::note(&kept::greeting(store.as_ref()));
-        all.extend(runs(&**ground, &part.plan, store.as_ref())?);
+    let kept: Vec<Option<Kept>> = (ledger.parts().iter())
+        .map(|part| Kept::of(&part.plan, &target, false))
+        .collect::<Result<_, _>>()?;
+    output::note(&kept::greeting(kept.iter().flatten()));
+    let (mut all, mut guest) = (Vec::new(), None);
+    for ((part, ground), kept) in ledger.parts().iter().zip(&parts).zip(&kept) {
+        all.extend(runs(&**ground, &part.plan, kept.as_ref())?);
         guest = guest.or_else(|| ground.guest());
-        kept.extend(store);
     }
     let judged = ledger.judge(all)?;
     let page = judged
         .write(&target, wall.elapsed().as_secs_f64(), run::cores(), guest)
-        .map_err(|error| kept::not_written(&error, kept.first()))?;
-    kept.iter().for_each(Kept::remove);
+        .map_err(|error| kept::not_written(&error, kept.iter().flatten().next()))?;
+    kept.iter().flatten().for_each(Kept::remove);
     let complete = args.seeds.is_none();
     let heading = |id: &str| console::style(id).bold().to_string();
     let text = fadelab_claims::text(ledger.claims(), &judged.entries, complete, &heading);

@@ -52,7 +52,7 @@ pub fn run(args: &RunArgs) -> Result<(), Failure> {
     let kept = Kept::of(&plan, &target, args.fresh)?;
     if !args.quiet {
         output::warn(&plan.warnings);
-        output::note(&kept::greeting(kept.as_ref()));
+        output::note(&kept::greeting(kept.iter()));
     }
     let job = Job {
         plan: &plan,

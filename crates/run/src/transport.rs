@@ -98,7 +98,8 @@ pub enum RecoveryExit {
     Act,
 }
 
-/// Which partial ACKs of a recovery restart the retransmission timeout (RFC 6582, section 3.2, step 3, and appendix A).
+/// Which partial ACKs of a recovery restart the retransmission timeout (RFC 6582, section 3.2, step 3, and RFC 3782,
+/// section 4).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum PartialAcks {
     /// The first one, so that a window with many holes is left to slow start: the variant Impatient.

@@ -293,9 +293,9 @@ fields! {
         "without SACK: whether the ACK that ends a recovery only brings the window to ssthresh (RFC 5681, section \
          3.2), or the law acts on it too, as in ns-2";
     transport.partial_acks: PartialAcks = "partial_acks",
-        "without SACK: whether the first partial ACK of a recovery restarts the timeout, so that a window with many holes \
-         is left to slow start (Impatient), or each does, and a hole is repaired every round trip (Slow-but-Steady); RFC \
-         6582, appendix A";
+        "without SACK: whether the first partial ACK of a recovery restarts the timeout, so that a window with many \
+         holes is left to slow start (Impatient), or each does, and a hole is repaired every round trip \
+         (Slow-but-Steady); RFC 3782, section 4";
     transport.pacing: Pacing = "pacing",
         "where the law names a rate: segments leave at it, or one with each ACK and one more when a segment's time has \
          passed, as in VCP's release 0.1";

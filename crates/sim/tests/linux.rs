@@ -258,9 +258,9 @@ fn a_lost_retransmission_is_found() {
 
 #[test]
 fn partial_acks_keep_a_long_recovery_from_its_timeout() {
-    // Goal: ten of 40 segments that leave at once are lost. Without SACK each hole takes a round trip of 41 ms, all of them
-    // longer than the timeout of 0.2 s. Where the first partial ACK alone restarts it the rest is left to slow start;
-    // where each does, ten retransmissions are all.
+    // Goal: ten of 40 segments that leave at once are lost. Without SACK each hole takes a round trip of 41 ms, all of
+    // them longer than the timeout of 0.2 s. Where the first partial ACK alone restarts it the rest is left to slow
+    // start; where each does, ten retransmissions are all.
     let of = |partial_acks| {
         let mut spec = transfer("reno", 40, |tcp| {
             (tcp.recovery, tcp.cwnd_pkts_initial) = (Recovery::NewReno, 40);
@@ -277,8 +277,8 @@ fn partial_acks_keep_a_long_recovery_from_its_timeout() {
 #[test]
 fn sacks_keep_a_long_recovery_from_its_timeout() {
     // Goal: of 400 segments that leave at once the second is lost. Its repetition gets through behind all others, 0.4 s
-    // later, when a timeout of 0.2 s is over: RFC 6298 times out, Linux sets the timer anew at SACKs of what left before
-    // the repetition, and has a sample of each: of 398 of them, the first ACK and the last.
+    // later, when a timeout of 0.2 s is over: RFC 6298 times out, Linux sets the timer anew at SACKs of what left
+    // before the repetition, and has a sample of each: of 398 of them, the first ACK and the last.
     let of = |recovery| {
         let mut spec = transfer("reno", 400, |tcp| {
             (tcp.recovery, tcp.cwnd_pkts_initial) = (recovery, 400);

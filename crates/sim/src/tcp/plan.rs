@@ -94,7 +94,7 @@ pub(crate) mod tests {
     use super::*;
     use fadelab_run::app::Span;
     use fadelab_run::flow::FlowKind;
-    use fadelab_run::transport::{Pacing, Recovery, RecoveryExit, RttSamples};
+    use fadelab_run::transport::{Pacing, PartialAcks, Recovery, RecoveryExit, RttSamples};
 
     /// A flow under the law `name` over link 0, back over link 1.
     pub(crate) fn spec(name: &str) -> FlowSpec {
@@ -119,6 +119,7 @@ pub(crate) mod tests {
             ts_tick_ns: 1000,
             rtt_samples: RttSamples::PerAck,
             recovery_exit: RecoveryExit::Hold,
+            partial_acks: PartialAcks::First,
             pacing: Pacing::Rate,
             ecn: false,
             handshake: false,
