@@ -90,6 +90,13 @@ pub fn read(folder: &Path, wanted: &[String], grounds: &[Ground]) -> Result<Clai
             "claim \"{id}\" needs runs on the ground {name}: add it with --ground, such as --ground sim,{name}"
         )));
     }
+    if claims.claim.is_empty() {
+        let given: Vec<&str> = grounds.iter().map(|ground| ground.name()).collect();
+        return Err(Failure::Invalid(format!(
+            "--ground {}: no claim of this paper is decided there alone; add sim, such as --ground sim,virtual",
+            given.join(",")
+        )));
+    }
     Ok(claims)
 }
 

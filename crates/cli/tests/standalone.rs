@@ -73,6 +73,10 @@ fn papers_are_reproduced_without_their_folder() {
     assert!(ledger.contains("fig3.vcp-converges"), "{ledger}");
     let output = here.fadelab(&["reproduce", "vcp-ton-2010", "--papers", "nowhere"]);
     assert_eq!(output.status.code(), Some(2));
+    let output = here.fadelab(&["reproduce", "vcp-milcom-2007", "--ground", "virtual"]);
+    assert_eq!(output.status.code(), Some(2));
+    let told = String::from_utf8_lossy(&output.stderr);
+    assert!(told.contains("add sim, such as --ground sim,virtual"), "{told}");
 }
 
 #[test]
