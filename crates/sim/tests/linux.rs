@@ -278,7 +278,7 @@ fn partial_acks_keep_a_long_recovery_from_its_timeout() {
 fn sacks_keep_a_long_recovery_from_its_timeout() {
     // Goal: of 400 segments that leave at once the second is lost. Its repetition gets through behind all others, 0.4 s
     // later, when a timeout of 0.2 s is over: RFC 6298 times out, Linux sets the timer anew at SACKs of what left
-    // before the repetition, and has a sample of each: of 398 of them, the first ACK and the last.
+    // before the repetition.
     let of = |recovery| {
         let mut spec = transfer("reno", 400, |tcp| {
             (tcp.recovery, tcp.cwnd_pkts_initial) = (recovery, 400);
@@ -287,7 +287,7 @@ fn sacks_keep_a_long_recovery_from_its_timeout() {
         record_of(&spec).flows_end[0]
     };
     let (sack, rack) = (of(Recovery::Sack), of(Recovery::Rack));
-    assert_eq!((rack.retransmitted_pkts, rack.timeouts, rack.rtt_samples), (1, 0, 400));
+    assert_eq!((rack.retransmitted_pkts, rack.timeouts), (1, 0));
     assert!(sack.timeouts > 0, "{sack:?}");
 }
 

@@ -148,7 +148,7 @@ impl Sender {
     }
 
     #[inline]
-    pub(super) fn note_rtt(&mut self, rtt_us: u32) -> u32 {
+    fn note_rtt(&mut self, rtt_us: u32) -> u32 {
         self.counters.rtt_samples += 1;
         self.counters.rtt_us_sum += u64::from(rtt_us);
         self.counters.rtt_us_new = rtt_us;

@@ -122,9 +122,6 @@ impl Sender {
             return false;
         }
         self.note_arrival(now);
-        if ack.acked_pkts == 0 {
-            self.sample_sack(now, plan, ack);
-        }
         let highest = self.board.highest_arrived();
         let rack = self.rack();
         rack.highest = rack.highest.max(highest);
@@ -149,18 +146,6 @@ impl Sender {
     fn renews_timeout(&self) -> bool {
         let (newest, again) = self.board.newest_sent();
         !again && newest.0 < self.board.sent_ns(self.board.una())
-    }
-
-    /// Linux takes the round trip of such a segment for a sample (`tcp_ack_update_rtt`).
-    fn sample_sack(&mut self, now: Now, plan: &Plan, ack: &mut abi::Ack) {
-        let (newest, again) = self.board.newest_sent();
-        if again {
-            return;
-        }
-        let rtt_us = ((now.ns - newest.0) / 1000) as u32;
-        self.rtt.sample(rtt_us, plan);
-        ack.rtt_us = self.note_rtt(rtt_us);
-        (ack.srtt_us, ack.rtt_us_min) = (self.rtt.srtt_us(), self.rtt.rtt_us_min());
     }
 
     /// Section 6.2, steps 2 and 3. A segment that was sent again and is acknowledged faster than ever is one whose
