@@ -155,11 +155,9 @@ impl Figures {
         }
         figures.settle(run, index, measured.get(Metric::Utilisation));
         figures.set("delivered_pkts", Some(delivered_pkts(run)));
-        for (name, _) in files::NAMES {
-            figures.set(name, files::measure(name, run, index));
-        }
         for name in wanted {
             figures.set(name, Grouped::parse(name).and_then(|grouped| grouped.measure(run)));
+            figures.set(name, files::measure(name, run, index));
         }
         Ok(figures)
     }

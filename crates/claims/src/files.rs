@@ -1,9 +1,11 @@
 //! What a run says of its transfers: how long they took, whether they ended together, and how evenly they got on.
 
+use fadelab_path::counters::LinkCounters;
 use fadelab_results::bins::{self, Bin};
 use fadelab_results::fairness::jain;
 use fadelab_results::measure;
 use fadelab_results::{Run, spec::Sends};
+use fadelab_run::record::Series;
 
 /// Names and meanings. All are of the flows of one transfer each whose data cross the link.
 pub const NAMES: [(&str, &str); 6] = [
@@ -42,6 +44,9 @@ const FROM_NS: u64 = 10_000_000_000;
 
 /// One of them of a run, seen at its link `link`; absent where it has no transfer or they say nothing about it.
 pub fn measure(name: &str, run: &Run, link: usize) -> Option<f64> {
+    if !NAMES.iter().any(|(known, _)| *known == name) {
+        return None;
+    }
     let mut flows = measure::crossing_flows(run, link);
     flows.retain(|&flow| run.spec.flows[flow].sends == Sends::Transfer);
     let files = Files::of(run, &flows)?;
@@ -92,22 +97,27 @@ impl Files {
     }
 }
 
+/// What was recorded of the link.
+fn samples(series: &Series, link: usize) -> Option<&[LinkCounters]> {
+    let place = series.link_ids.iter().position(|&id| id as usize == link)?;
+    series.links.get(place).map(Vec::as_slice)
+}
+
 fn utilisation(run: &Run, link: usize, until_ns: u64) -> Option<f64> {
     let series = &run.record.series;
-    let place = series.link_ids.iter().position(|&id| id as usize == link)?;
     let to = series.time_ns.partition_point(|&time| time < until_ns);
     let to = to.min(series.time_ns.len().checked_sub(1)?);
-    (to > 0).then(|| measure::utilisation(&series.links[place], Bin { from: 0, to }))?
+    (to > 0).then(|| measure::utilisation(samples(series, link)?, Bin { from: 0, to }))?
 }
 
 fn dip(run: &Run, link: usize, files: &Files) -> Option<f64> {
     let series = &run.record.series;
-    let place = series.link_ids.iter().position(|&id| id as usize == link)?;
+    let samples = samples(series, link)?;
     let bins = bins::cut(&series.time_ns, files.first_ns, files.half_ns, BIN_NS);
     let used = bins
         .into_iter()
         .flatten()
-        .filter_map(|bin| measure::utilisation(&series.links[place], bin));
+        .filter_map(|bin| measure::utilisation(samples, bin));
     used.reduce(f64::min)
 }
 
@@ -129,7 +139,6 @@ fn even(run: &Run, flows: &[usize], until_ns: u64) -> Option<f64> {
 mod tests {
     use std::sync::Arc;
 
-    use fadelab_path::counters::LinkCounters;
     use fadelab_results::spec::Flow;
     use fadelab_run::record::{Completion, FlowCounters};
 

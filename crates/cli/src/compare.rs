@@ -69,13 +69,17 @@ impl Ground {
         }
     }
 
-    fn made(self, args: &CompareArgs) -> Result<Box<dyn fadelab_lab::Ground>, Failure> {
+    /// The ground, with the kernel or the settings of one that `guest` names.
+    ///
+    /// # Errors
+    /// When this program cannot be found.
+    pub fn made(self, guest: &GuestArgs) -> Result<Box<dyn fadelab_lab::Ground>, Failure> {
         Ok(match self {
             Self::Sim => Box::new(Simulator),
-            Self::Virtual => Box::new(testbed::ground(&args.guest)?),
+            Self::Virtual => Box::new(testbed::ground(guest)?),
             Self::Live => Box::new(Live {
-                iperf3: args.guest.iperf3,
-                sysctls: args.guest.sysctls.clone(),
+                iperf3: guest.iperf3,
+                sysctls: guest.sysctls.clone(),
                 ..Live::default()
             }),
         })
@@ -94,7 +98,7 @@ pub fn compare(args: &CompareArgs) -> Result<(), Failure> {
     let mut grounds = args
         .on
         .iter()
-        .map(|ground| ground.made(args))
+        .map(|ground| ground.made(&args.guest))
         .collect::<Result<Vec<_>, _>>()?;
     let mut unprepared: Vec<&mut dyn fadelab_lab::Ground> =
         grounds.iter_mut().map(|ground| &mut **ground as _).collect();

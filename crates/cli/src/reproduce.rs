@@ -5,14 +5,14 @@ use std::time::Instant;
 
 use clap::Args;
 use fadelab_claims::{Entry, Ledger, Part, Studies};
-use fadelab_lab::{Failure, Kept, Live, Simulator};
+use fadelab_lab::{Failure, Kept, Simulator};
 use fadelab_results::{Run, Target};
 use fadelab_scenario::plan::Plan;
 use fadelab_testbed::Sysctl;
 
 use crate::compare::Ground;
 use crate::progress::Terminal;
-use crate::testbed::{self, KERNEL};
+use crate::testbed::{self, GuestArgs, KERNEL};
 use crate::{kept, output, run};
 
 /// Arguments of `fadelab reproduce`.
@@ -68,7 +68,7 @@ pub fn reproduce(args: &ReproduceArgs) -> Result<(), Failure> {
     target.check().map_err(Failure::invalid)?;
     let ledger = Ledger::of(&folder, claims, args.seeds)?;
     let wall = Instant::now();
-    let parts = made(&ledger, &target)?;
+    let parts = made(&ledger, &args.ground, &target)?;
     let kept: Vec<Option<Kept>> = (ledger.parts().iter())
         .map(|part| Kept::of(&part.plan, &target, false))
         .collect::<Result<_, _>>()?;
@@ -129,22 +129,18 @@ fn studies(args: &ReproduceArgs, folder: &Path) -> Result<(), Failure> {
     Ok(())
 }
 
-/// The grounds of a ledger's parts, in their order, ready to run them.
-fn made(ledger: &Ledger, target: &Target) -> Result<Vec<Box<dyn fadelab_lab::Ground>>, Failure> {
+/// The grounds of a ledger's parts, in their order, ready to run them; those of parts are among those asked for.
+fn made(ledger: &Ledger, asked: &[Ground], target: &Target) -> Result<Vec<Box<dyn fadelab_lab::Ground>>, Failure> {
     let made = |part: &Part| {
-        let sysctls: Vec<Sysctl> = part.sysctls.iter().map(|text| sysctl(text)).collect::<Result<_, _>>()?;
-        let mut ground: Box<dyn fadelab_lab::Ground> = match part.ground {
-            fadelab_claims::Ground::Sim => Box::new(Simulator),
-            fadelab_claims::Ground::Virtual => {
-                let mut ground = testbed::guests(KERNEL, false)?;
-                ground.sysctls = sysctls;
-                Box::new(ground)
-            }
-            fadelab_claims::Ground::Live => Box::new(Live {
-                sysctls,
-                ..Live::default()
-            }),
+        let guest = GuestArgs {
+            kernel: KERNEL.to_owned(),
+            iperf3: false,
+            sysctls: part.sysctls.iter().map(|text| sysctl(text)).collect::<Result<_, _>>()?,
+            no_snapshot: false,
         };
+        let is_it = |ground: &&Ground| ground.of_claims() == part.ground;
+        let ground = asked.iter().find(is_it).expect("others were left out");
+        let mut ground = ground.made(&guest)?;
         fadelab_lab::prepare(&part.plan, target, &mut [&mut *ground], &testbed::step)?;
         Ok(ground)
     };

@@ -116,20 +116,11 @@ pub fn testbed(command: &TestbedCommand) -> Result<(), Failure> {
 /// # Errors
 /// When this program cannot be found.
 pub fn ground(args: &GuestArgs) -> Result<Virtual, Failure> {
-    let mut ground = guests(&args.kernel, args.iperf3)?;
+    let program = std::env::current_exe().map_err(|error| Failure::Failed(format!("cannot find myself: {error}")))?;
+    let mut ground = Virtual::new(&args.kernel, program, args.iperf3);
+    ground.stamp = commit::stamp();
     ground.snapshots = !args.no_snapshot;
     ground.sysctls.clone_from(&args.sysctls);
-    Ok(ground)
-}
-
-/// Guests with a kernel of this series and this program in them.
-///
-/// # Errors
-/// When this program cannot be found.
-pub fn guests(kernel: &str, iperf3: bool) -> Result<Virtual, Failure> {
-    let program = std::env::current_exe().map_err(|error| Failure::Failed(format!("cannot find myself: {error}")))?;
-    let mut ground = Virtual::new(kernel, program, iperf3);
-    ground.stamp = commit::stamp();
     ground.tell = |what| output::warn(&[what.to_owned()]);
     Ok(ground)
 }

@@ -349,9 +349,8 @@ fn check(reader: &Reader<'_>, transport: &Transport) -> Result<(), Refusal> {
             header_bytes + LAW_OPTION_BYTES_MAX + 1
         );
         ("transport.packet", why)
-    } else if transport.rate_reduction && transport.recovery == Recovery::Reno {
-        let why =
-            "it lasts as long as the recovery, which needs transport.recovery = \"sack\", \"rack\" or \"newreno\"";
+    } else if transport.rate_reduction && !transport.recovery.has_sack() {
+        let why = "it counts what was delivered, which needs transport.recovery = \"sack\" or \"rack\"";
         ("transport.rate_reduction", why.to_owned())
     } else if transport.undo && transport.rtt_samples != RttSamples::PerAck {
         let why = "timestamps tell it, which needs transport.rtt_samples = \"per ack\"";
