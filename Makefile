@@ -13,7 +13,7 @@ WEB := $(if $(wildcard web/package-lock.json),web/node_modules/.package-lock.jso
 # Drives the browser in the tests of the page; nobody needs it to build.
 WEB_TEST := web/test/node_modules/.package-lock.json
 
-.PHONY: help demo demo-kernel build test lint bless validate prove bench ledgers determinism scenarios soak \
+.PHONY: help demo demo-kernel build test lint bless validate prove bench ledgers determinism scenarios soak kills \
 	newest fuzz mutants fmt install deb clean setup-demo setup-kernel setup-test setup-fuzz setup-validate \
 	setup-prove setup-bench
 
@@ -59,6 +59,10 @@ scenarios: setup-test $(WEB) ##+ 2 min: FADELAB_RANDOM_SCENARIOS (3000) random s
 soak: setup-test $(WEB) ##+ an hour (FADELAB_SOAK_SECONDS): a service through kills, alone on the machine
 	@FADELAB_SOAK_SECONDS=$(or $(FADELAB_SOAK_SECONDS),3600) FADELAB_SOAK_ALONE=$(or $(FADELAB_SOAK_ALONE),1) \
 		cargo test --locked -p fadelab --test kernel_soak -- --nocapture
+
+kills: setup-test $(WEB) ##+ 5 min: links in real time and what runs on them, killed FADELAB_KILLS (100) times
+	@FADELAB_KILLS=$(or $(FADELAB_KILLS),100) FADELAB_REQUIRE_BPF=1 \
+		cargo test --locked -p fadelab --test kills -- --nocapture
 
 newest: setup-test $(WEB) ##+ 3 min: laws and routers in guests, the newest of Debian among them
 	@FADELAB_NEWEST_KERNEL=1 cargo test --locked -p fadelab --test kernel_record what_a_guest -- --nocapture

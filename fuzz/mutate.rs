@@ -53,6 +53,7 @@ const WORDS: &[&str] = &[
     "transfer",
     "cbr",
     "sessions",
+    "http",
     "both",
     "backward",
     "1..3",

@@ -147,6 +147,7 @@ fn begin(spec: &RunSpec) {
         let (App::Greedy { start }
         | App::Transfer { start, .. }
         | App::Sessions { start, .. }
+        | App::Http { start, .. }
         | App::Cbr { start, .. }) = &mut flow.app;
         *start = Span::Fixed { ns: 0 };
     }

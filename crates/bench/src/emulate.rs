@@ -1,5 +1,7 @@
-//! The link in real time, judged by programs that are not ours: ping, iperf3, and the kernel's count of what was
+//! The link in real time, judged by programs that are not ours: ping, iperf3, tcpdump, and the kernel's count of what was
 //! dropped.
+
+mod witness;
 
 use std::process::Child;
 use std::thread::sleep;
@@ -138,7 +140,7 @@ fn lateness(bench: &Bench, outside: &Outside, rate: &str, share_max: f64) -> Res
     let turn = |_| {
         let (_, outcome) = outside.emulate(bench, &link, "iperf3 -c $FADELAB_OUTSIDE -t 5")?;
         let share = number(&outcome, "/cpu_ns")? / number(&outcome, "/duration_ns")?;
-        Ok((number(&outcome, "/late/p99_ns")? / 1e3, share))
+        Ok((number(&outcome, "/punctuality/late_ns_p99")? / 1e3, share))
     };
     let turns = (0..bench.rounds).map(turn).collect::<Result<Vec<_>, String>>()?;
     let (late, shares) = turns.into_iter().unzip();
@@ -287,6 +289,7 @@ pub fn measure(bench: &Bench) -> Result<Section, String> {
     let outside = Outside::new()?;
     let mut rows = delays(bench, &outside)?;
     rows.push(rate(bench, &outside)?);
+    rows.push(witness::departures(bench, &outside)?);
     for point in POINTS {
         rows.push(losses(bench, &outside, point)?);
     }

@@ -287,12 +287,18 @@ pub fn read_file<T: DeserializeOwned>(folder: &Path, name: &str) -> Result<T, Fa
     toml::from_str(&text).map_err(|error| Failure::Invalid(format!("{shown}: {error}")))
 }
 
-/// The plan of a scenario, named from the paper's folder, with `seeds_n` seeds, 1 to that number; `None` keeps the
-/// scenario's.
+/// The plan of a scenario for a ground, named from the paper's folder, with `seeds_n` seeds, 1 to that number; `None`
+/// keeps the scenario's.
 ///
 /// # Errors
 /// An invalid scenario.
-pub fn plan(folder: &Path, scenario: &Path, sets: &[String], seeds_n: Option<u32>) -> Result<Plan, Failure> {
+pub fn plan(
+    folder: &Path,
+    scenario: &Path,
+    sets: &[String],
+    seeds_n: Option<u32>,
+    ground: Ground,
+) -> Result<Plan, Failure> {
     let mut sets = sets.to_vec();
     sets.extend(seeds_n.map(|n| match n {
         1 => "run.seeds=1".to_owned(),
@@ -300,6 +306,7 @@ pub fn plan(folder: &Path, scenario: &Path, sets: &[String], seeds_n: Option<u32
     }));
     let options = fadelab_scenario::Options {
         sets,
+        is_live: ground == Ground::Live,
         ..Default::default()
     };
     let path = folder.join(scenario);

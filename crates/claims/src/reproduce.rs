@@ -133,7 +133,7 @@ fn drawings(folder: &Path, claims: &Claims) -> Result<Drawings, Failure> {
 }
 
 fn plans(folder: &Path, claims: &Claims, seeds_n: Option<u32>) -> Result<Vec<Plan>, Failure> {
-    let plan = |runs: &Runs| paper::plan(folder, &runs.scenario, &runs.set, seeds_n);
+    let plan = |runs: &Runs| paper::plan(folder, &runs.scenario, &runs.set, seeds_n, runs.ground);
     let plans: Vec<Plan> = claims.run.iter().map(plan).collect::<Result<_, _>>()?;
     for claim in &claims.claim {
         let here = |quantity: &&Quantity| !claims.away.runs.contains_key(&quantity.run);

@@ -43,7 +43,7 @@ impl Study {
     /// # Errors
     /// An invalid scenario.
     pub fn plan(&self, folder: &Path, seeds_n: Option<u32>) -> Result<Plan, Failure> {
-        paper::plan(folder, &self.scenario, &self.set, seeds_n)
+        paper::plan(folder, &self.scenario, &self.set, seeds_n, paper::Ground::Sim)
     }
 
     /// Its question and its table as Markdown, of the runs of its plan.

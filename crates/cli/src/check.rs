@@ -32,7 +32,7 @@ pub struct CheckArgs {
 /// # Errors
 /// What is wrong with the scenarios, one line for each that is not good.
 pub fn check(args: &CheckArgs) -> Result<(), Failure> {
-    if args.on == Ground::Virtual {
+    if args.on != Ground::Sim {
         host_laws::register();
     }
     let mut wrong = Vec::new();
@@ -41,7 +41,7 @@ pub fn check(args: &CheckArgs) -> Result<(), Failure> {
             file: file.clone(),
             ..args.scenario.clone()
         };
-        match show::plan(&scenario) {
+        match show::plan_for(&scenario, args.on == Ground::Live) {
             Ok(plan) => {
                 let refused = refusals(args.on, &plan);
                 if refused.is_empty() {

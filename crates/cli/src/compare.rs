@@ -93,7 +93,7 @@ impl Ground {
 /// asked for, a distance that is not shown to be within its bound.
 pub fn compare(args: &CompareArgs) -> Result<(), Failure> {
     check_grounds(&args.on)?;
-    let plan = show::plan(&args.scenario)?;
+    let plan = show::plan_for(&args.scenario, args.on.contains(&Ground::Live))?;
     let target = run::target(&args.scenario, args.out.as_deref());
     let mut grounds = args
         .on

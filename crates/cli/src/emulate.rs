@@ -13,8 +13,8 @@ use fadelab_emu::record::Recorder;
 use fadelab_emu::shell::{self, Plan, Shell};
 use fadelab_emu::unprivileged;
 use fadelab_emu::{Error, LaneSpec, LinkLog};
-use fadelab_lab::Failure;
 use fadelab_lab::emulated::{of_keys, of_plan, run_law};
+use fadelab_lab::{Failure, own_law};
 use fadelab_scenario::Options;
 
 use crate::output;
@@ -64,7 +64,7 @@ pub struct EmulateArgs {
     /// Protect packets by a Reed-Solomon code: the rates for data and for ACKs, 0.93,0.5
     #[arg(long, value_name = "DATA,ACK", requires = "fading")]
     code: Option<String>,
-    /// The law of the queues (fadelab laws --role router) [default: droptail]
+    /// The law of the queues: by name (fadelab laws --role router), or a header of your own, ./mine.h [default: droptail]
     #[arg(long, value_name = "LAW")]
     router: Option<String>,
     /// A sender's law for the command's connections, and for those to it from this machine: loaded into this kernel for
@@ -254,7 +254,8 @@ fn shortcuts(args: &EmulateArgs) -> Result<Vec<String>, Failure> {
         set("channel.code.ack", ack);
     }
     if let Some(router) = &args.router {
-        set("flow.law", &run_law(router));
+        let router = own_law::named(router, &|remark| output::warn(&[remark]))?;
+        set("flow.law", &run_law(&router));
     }
     Ok(sets)
 }

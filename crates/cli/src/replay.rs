@@ -9,8 +9,8 @@ use std::fmt::Write;
 use std::path::PathBuf;
 
 use clap::Args;
-use fadelab_lab::Failure;
 use fadelab_lab::replay::{Calls, Text, kernel, link as links};
+use fadelab_lab::{Failure, own_law};
 use fadelab_laws::guard::{CallRecord, Outcome};
 use serde_json::{Map, Value};
 
@@ -23,6 +23,12 @@ pub struct ReplayArgs {
     /// kernel router --record` do; or what `fadelab emulate --record` wrote of a link
     #[arg(value_name = "FILE")]
     file: PathBuf,
+    /// Of a link: load a law of your own that stands in it, by its header, ./mine.h; repeatable
+    #[arg(long = "law", value_name = "HEADER")]
+    laws: Vec<PathBuf>,
+    /// Of a link: write each packet and what became of it into TABLE, as CSV
+    #[arg(long, value_name = "TABLE")]
+    packets: Option<PathBuf>,
     /// Compile the law as it was when the call was recorded, not as it is now
     #[arg(long)]
     as_recorded: bool,
@@ -42,6 +48,16 @@ const SHOWN_MAX: usize = 10;
 /// # Errors
 /// A file that is none of calls, or a law that does not compile any more.
 pub fn replay(args: &ReplayArgs) -> Result<(), Failure> {
+    own_law::load(&args.laws, &|remark| output::warn(&[remark]))?;
+    if let Some(table) = &args.packets
+        && !links::packets(&args.file, table)?
+    {
+        return Err(Failure::Invalid(format!(
+            "--packets: {} has calls of a law; allowed is what `fadelab emulate --record` or `fadelab testbed run \
+             --record-links` wrote of a link",
+            args.file.display()
+        )));
+    }
     if let Some(recording) = kernel::open(&args.file)? {
         return match (recording.head().router.clone(), args.watch) {
             (Some(router), true) => router::watch(recording, &router, args.flow),

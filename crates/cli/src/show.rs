@@ -19,6 +19,14 @@ pub struct ShowArgs {
 /// # Errors
 /// Whatever is wrong with it.
 pub fn plan(args: &ScenarioArgs) -> Result<Plan, Failure> {
+    plan_for(args, false)
+}
+
+/// The same for the live ground, or for others beside it, where `is_live`.
+///
+/// # Errors
+/// As [`plan`].
+pub fn plan_for(args: &ScenarioArgs, is_live: bool) -> Result<Plan, Failure> {
     if explain::is_result(&args.file) {
         let folder = args.file.display();
         return Err(Failure::Invalid(format!(
@@ -31,6 +39,7 @@ pub fn plan(args: &ScenarioArgs) -> Result<Plan, Failure> {
     sets.extend(args.seeds.as_ref().map(|seeds| format!("run.seeds={seeds}")));
     let options = fadelab_scenario::Options {
         sets,
+        is_live,
         runs_max: args.max_runs,
         own_laws,
         ..fadelab_scenario::Options::default()

@@ -5,7 +5,7 @@ use std::path::PathBuf;
 
 use clap::{Args, Subcommand, ValueEnum};
 use fadelab_lab::{Done, Failure, Job, Live, Punctuality, Virtual};
-use fadelab_testbed::{Recordings, Sysctl, host_laws};
+use fadelab_testbed::{Applications, Recordings, Sysctl, host_laws};
 
 use crate::args::{ScenarioArgs, threads};
 use crate::progress::Terminal;
@@ -104,7 +104,11 @@ pub fn testbed(command: &TestbedCommand) -> Result<(), Failure> {
         TestbedCommand::Run(args) => run_scenario(args),
         TestbedCommand::Image(args) => {
             let mut ground = ground(&args.guest)?;
-            let image = ground.image(&step)?;
+            let applications = Applications {
+                iperf3: args.guest.iperf3,
+                http: false,
+            };
+            let image = ground.image(applications, &step)?;
             output::print(&format!("{}: {}\n", image.package(), image.folder().display()))
         }
         TestbedCommand::Guest => fadelab_testbed::guest::main(),
@@ -209,7 +213,7 @@ fn late(punctuality: &Punctuality) -> String {
 /// written.
 fn run_scenario(args: &TestbedRunArgs) -> Result<(), Failure> {
     host_laws::register();
-    let plan = show::plan(&args.scenario)?;
+    let plan = show::plan_for(&args.scenario, args.ground == Ground::Live)?;
     let target = run::target(&args.scenario, args.out.as_deref());
     let mut ground = ground_of(args, plan.runs.len())?;
     fadelab_lab::prepare(&plan, &target, &mut [&mut *ground], &step)?;

@@ -238,6 +238,28 @@ fn a_log_of_real_packets_is_that_of_mm_link() {
 }
 
 #[test]
+fn a_router_s_law_of_ones_own_is_at_the_queues() {
+    // Goal: a header in place of a law's name, with its parameters: it drops the second packet that leaves each way, so
+    // that of five pings the second and, by its answer, the third are missed; and what was recorded under it is made
+    // again.
+    if !possible() {
+        return;
+    }
+    let parent = Parent::new();
+    let folder = tempfile::tempdir().expect("a folder");
+    let recording = folder.path().join("recording").display().to_string();
+    let law = concat!(env!("CARGO_MANIFEST_DIR"), "/../../tests/laws/kth.h");
+    let own = ["--delay", "5 ms", "--router", law, "--set", "router.kth.first=2", "--record", &recording];
+    let ping = ["--", "sh", "-c", "ping -c 5 -i 0.2 -W 1 $FADELAB_OUTSIDE"];
+    let text = said(&parent.emulate(&[&own[..], &ping].concat()));
+    assert!(text.contains("5 packets transmitted, 3 received"), "{text}");
+    let missed = |number: u32| !text.contains(&format!("icmp_seq={number} "));
+    assert!([2, 3].into_iter().all(missed) && !missed(1) && !missed(4), "{text}");
+    let replay = fadelab(folder.path(), &["replay", "recording", "--law", law]);
+    assert!(replay.status.success(), "{}", said(&replay));
+}
+
+#[test]
 fn the_outside_of_a_shell_in_a_shell_is_that_of_the_outer_one() {
     // Goal: from a shell in a shell an address of the parent's is reached, over both links: no answer is there before
     // both delays have passed twice.

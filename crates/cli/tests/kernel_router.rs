@@ -78,6 +78,34 @@ fn a_device_has_one_router_and_two_devices_have_two() {
 }
 
 #[test]
+fn a_rate_changes_when_it_is_to() {
+    // Goal: at its instants the bucket lets through what was asked for, and it is the same bucket, with what waits in
+    // it; instants that do not ascend are refused before anything is changed.
+    if !possible() {
+        return;
+    }
+    let space = Space::new();
+    let before = space.disciplines();
+    let mut router = space.start("out", &["--rate-changes", "1 s: 4 Mbit/s, 1500 ms: 20 Mbit/s"]);
+    router.is_up();
+    for rate in ["10Mbit", "4Mbit", "20Mbit"] {
+        let shaped = format!("qdisc tbf fade: dev out root refcnt 3 rate {rate}");
+        let since = Instant::now();
+        while !space.disciplines().contains(&shaped) {
+            assert!(since.elapsed() < Duration::from_secs(60), "{rate}: {}", space.disciplines());
+            std::thread::sleep(Duration::from_millis(20));
+        }
+    }
+    router.signal("INT");
+    let (code, text) = router.end();
+    assert_eq!((code, space.disciplines()), (Some(0), before.clone()), "{text}");
+    let early = space.start("out", &["--rate-changes", "2 s: 4 Mbit/s, 1 s: 5 Mbit/s"]);
+    let (code, text) = early.end();
+    assert_eq!((code, space.disciplines()), (Some(2), before), "{text}");
+    assert!(text.contains("comes too early"), "{text}");
+}
+
+#[test]
 fn an_operators_discipline_is_kept() {
     // Goal: a device that its operator shapes keeps that, during and after.
     if !possible() {

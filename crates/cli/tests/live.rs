@@ -8,7 +8,7 @@ use std::path::Path;
 use std::process::{Command, Output, Stdio};
 use std::time::Duration;
 
-use common::{FADING, Scratch, column};
+use common::{FADING, Scratch, column, has_programs};
 use hosts::{said, unique, until};
 
 /// Two flows over 10 Mbit/s and 40 ms.
@@ -269,6 +269,44 @@ fn nothing_is_left_of_a_run_that_was_killed() {
         until("nothing is left", || registered(&begins).is_empty());
     }
     assert!(was_registered > 0, "a law was there when a run was killed");
+}
+
+/// Processes in whose arguments or name a word is.
+fn processes(word: &str) -> Vec<String> {
+    let all = fs::read_dir("/proc").expect("it is mounted").flatten();
+    let lines = all.filter_map(|entry| fs::read_to_string(entry.path().join("cmdline")).ok());
+    lines.filter(|line| line.contains(word)).collect()
+}
+
+#[test]
+fn downloads_run_under_the_law_of_their_route_and_end_with_the_run() {
+    // Goal: curl gets its files from nginx under a law of one's own that neither knows, for as long as the scenario says
+    // of this ground; after the run, and after one that was killed in the middle of a download, there is neither of the
+    // two, nor the law.
+    if !possible() || !has_programs(&["curl", "nginx"]) {
+        return;
+    }
+    let text = SCENARIO.replace("law = \"vcp\"", "law = \"vcp\"\napp = \"http\"\nsize = \"150 kB\"\noff = \"100 ms\"");
+    let scratch = scenario(&format!("{text}[ground.live.run]\nduration = \"3 s\"\n"));
+    let name = own_law(&scratch);
+    let (law, set) = (format!("./{name}.h"), format!("flow.law={name}"));
+    let begins = format!("fade_{}", name.chars().take(6).collect::<String>());
+    // The flow's path in the arguments of nginx, which names the process that started it.
+    let own = |process: u32| format!("/proc/{process}/fd/");
+    done(&scratch, "out", &["--law", &law, "--set", &set]);
+    let bytes = column(&scratch, "out/csv/completions.csv", "bytes");
+    assert!(bytes.len() >= 2 && bytes.iter().all(|&bytes| bytes == 150e3), "{bytes:?}");
+    assert_eq!(column(&scratch, "out/csv/runs.csv", "measured_ns"), [3e9]);
+    assert_eq!(registered(&begins), Vec::<String>::new());
+    let large = ["--law", &law, "--set", &set, "--set", "flow.size=100 MB", "--quiet"];
+    let mut running = live(&scratch, "no", &large).spawn().expect("it starts");
+    let servers = own(running.id());
+    until("both downloads are under way", || {
+        processes(&servers).len() == 2 && processes("10.0.1.1:5001").len() + processes("10.0.0.1:5001").len() >= 2
+    });
+    running.kill().expect("it runs");
+    running.wait().expect("it ends");
+    until("nothing is left", || registered(&begins).is_empty() && processes(&servers).is_empty());
 }
 
 #[test]

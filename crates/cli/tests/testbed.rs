@@ -3,6 +3,8 @@
 mod common;
 #[path = "testbed/emulated.rs"]
 mod emulated;
+#[path = "testbed/http.rs"]
+mod http;
 #[path = "testbed/memory.rs"]
 mod memory;
 #[path = "testbed/snapshot.rs"]

@@ -27,6 +27,17 @@ pub enum Fate {
     Dropped,
 }
 
+impl Fate {
+    /// In a word.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Delivered => "delivered",
+            Self::Lost => "lost",
+            Self::Dropped => "dropped",
+        }
+    }
+}
+
 /// A packet that leaves the lane.
 #[derive(Debug)]
 pub struct Left<'a> {

@@ -62,7 +62,7 @@ impl Departed {
 }
 
 /// The ECN field of a packet of either version.
-fn ecn(bytes: &[u8]) -> u8 {
+pub(crate) fn ecn(bytes: &[u8]) -> u8 {
     match bytes {
         [first, second, ..] if first >> 4 == 6 => second >> 4 & 3,
         [_, second, ..] => second & 3,

@@ -1,6 +1,6 @@
 //! Recordings, read, and their arrivals put through the same lanes again.
 
-use std::collections::VecDeque;
+use std::collections::{BTreeMap, VecDeque};
 use std::fmt;
 use std::io::{self, BufRead};
 
@@ -8,7 +8,7 @@ use twox_hash::XxHash3_128;
 
 use crate::emulator::Error;
 use crate::lane::{Fate, Lane};
-use crate::record::{ARRIVED, Departed, ENDED, Head, LEFT, MAGIC};
+use crate::record::{self, ARRIVED, Departed, ENDED, Head, LEFT, MAGIC};
 
 /// What is wrong with a recording as a file.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
@@ -63,6 +63,23 @@ impl fmt::Display for Difference {
         });
         f.write_str(if is_in_text { " (other headers)" } else { "" })
     }
+}
+
+/// A packet and what became of it, as it was recorded.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Passed {
+    pub way: usize,
+    /// Packets that came to the way before it.
+    pub number: u64,
+    pub arrived_ns: u64,
+    pub ip_bytes: u16,
+    pub fate: Fate,
+    /// When it was due to leave; of one that was dropped, when it came.
+    pub due_ns: u64,
+    /// How much later it left.
+    pub late_ns: u64,
+    /// ECN field as it came, and as it left.
+    pub ecn: [u8; 2],
 }
 
 /// What came of a recording.
@@ -154,7 +171,7 @@ impl<R: BufRead> Recording<R> {
                     let out = &mut out[way];
                     lanes[way].arrive(now_ns, &bytes, &mut |left| out.push_back(Departed::of(way, left)))?;
                 }
-                Ok(Event::Left(recorded)) => {
+                Ok(Event::Left { departed: recorded, .. }) => {
                     let way = usize::from(recorded.way);
                     if out[way].is_empty() {
                         let out = &mut out[way];
@@ -171,6 +188,46 @@ impl<R: BufRead> Recording<R> {
             out.drain(..).for_each(|left| again.compare(None, Some(left)));
         }
         Ok(again)
+    }
+
+    /// Shows each packet that left, was lost or was dropped, in the order in which that happened.
+    ///
+    /// # Errors
+    /// Damage, behind what was shown.
+    pub fn packets(mut self, ways: usize, mut show: impl FnMut(&Passed)) -> Result<(), Damage> {
+        let mut came: Vec<(u64, BTreeMap<u64, Passed>)> = (0..ways).map(|_| Default::default()).collect();
+        loop {
+            match self.event(ways)? {
+                Event::Ended { .. } => return Ok(()),
+                Event::Arrived { way, now_ns, bytes } => {
+                    let (count, waiting) = &mut came[way];
+                    let passed = Passed {
+                        way,
+                        number: *count,
+                        arrived_ns: now_ns,
+                        ip_bytes: bytes.len() as u16,
+                        fate: Fate::Dropped,
+                        due_ns: now_ns,
+                        late_ns: 0,
+                        ecn: [record::ecn(&bytes); 2],
+                    };
+                    waiting.insert(*count, passed);
+                    *count += 1;
+                }
+                Event::Left { departed, late_ns } => {
+                    let way = usize::from(departed.way);
+                    let unknown = Damage::Unknown { event: self.events_n };
+                    let passed = came[way].1.remove(&departed.number).ok_or(unknown)?;
+                    show(&Passed {
+                        fate: departed.fate,
+                        due_ns: departed.due_ns,
+                        late_ns: late_ns.into(),
+                        ecn: [passed.ecn[0], departed.ecn],
+                        ..passed
+                    });
+                }
+            }
+        }
     }
 
     fn event(&mut self, ways: usize) -> Result<Event, Damage> {
@@ -209,16 +266,17 @@ impl<R: BufRead> Recording<R> {
         let fates = [Fate::Delivered, Fate::Lost, Fate::Dropped];
         let fate = *fates.get(usize::from(fate)).ok_or(unknown)?;
         let [number, due_ns, hash] = [self.take()?, self.take()?, self.take()?].map(u64::from_le_bytes);
-        let _late_ns: [u8; 4] = self.take()?;
+        let late_ns = u32::from_le_bytes(self.take()?);
         self.passes_to(due_ns)?;
-        Ok(Event::Left(Departed {
+        let departed = Departed {
             way: way as u8,
             fate,
             number,
             due_ns,
             ecn,
             hash,
-        }))
+        };
+        Ok(Event::Left { departed, late_ns })
     }
 
     fn ended(&mut self) -> Result<Event, Damage> {
@@ -259,7 +317,7 @@ impl<R: BufRead> Recording<R> {
 
 enum Event {
     Arrived { way: usize, now_ns: u64, bytes: Vec<u8> },
-    Left(Departed),
+    Left { departed: Departed, late_ns: u32 },
     Ended { served_ns: u64 },
 }
 

@@ -8,7 +8,7 @@ use std::path::Path;
 use common::{MS, PACKET_BYTES, arrivals, fading, link};
 use fadelab_emu::record::{Head, Recorder};
 use fadelab_emu::replay::{Again, Recording, is_recording};
-use fadelab_emu::{Lane, Left};
+use fadelab_emu::{Fate, Lane, Left};
 use fadelab_path::spec::LinkSpec;
 use fadelab_phy::random::Stream;
 
@@ -66,6 +66,33 @@ fn a_recording_comes_to_the_same() {
     let mut others = [7, 8].map(|seed| common::lane(&fading("vcp"), seed, PACKET_BYTES));
     let other = recording.again(&mut others).expect("no invariant breaks");
     assert!(other.different_pkts > 10 && !other.agrees(), "{other:?}");
+}
+
+#[test]
+fn a_recording_tells_what_became_of_each_packet() {
+    // Goal: each packet that left, was lost or was dropped is shown once, with its size, when it came and how late it
+    // left; as many of each fate as are made again; of one that was dropped the instant is that at which it came, and
+    // some packets left with another ECN field than they came with.
+    let folder = tempfile::tempdir().expect("a folder");
+    let path = folder.path().join("link");
+    record(&path, &fading("vcp"), 3000);
+    let bytes = fs::read(&path).expect("it was written");
+    let mut passed = Vec::new();
+    let recording = Recording::open(&bytes[..]).expect("a recording");
+    recording.packets(2, |packet| passed.push(*packet)).expect("it is whole");
+    let same = again(&bytes, &fading("vcp")).expect("a recording");
+    let of_fate = |fate: Fate| passed.iter().filter(|packet| packet.fate == fate).count() as u64;
+    assert_eq!([Fate::Delivered, Fate::Lost, Fate::Dropped].map(of_fate), same.same_pkts);
+    let mut numbers: Vec<_> = passed.iter().map(|packet| (packet.way, packet.number)).collect();
+    numbers.sort_unstable();
+    numbers.dedup();
+    assert_eq!(numbers.len(), passed.len());
+    assert!(passed.iter().all(|packet| packet.late_ns == 7 && packet.ip_bytes >= 40 && packet.due_ns >= packet.arrived_ns));
+    let dropped = passed.iter().filter(|packet| packet.fate == Fate::Dropped);
+    assert!(dropped.into_iter().all(|packet| packet.due_ns == packet.arrived_ns));
+    assert!(passed.iter().any(|packet| packet.ecn[0] != packet.ecn[1]));
+    let recording = Recording::open(&bytes[..bytes.len() - 9]).expect("a recording");
+    assert!(recording.packets(2, |_| ()).is_err());
 }
 
 #[test]

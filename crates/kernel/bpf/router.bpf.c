@@ -61,6 +61,14 @@ struct router_counters {
 	u64 ticks;        /* runs of the timer */
 };
 
+/* What the link offered, and how long it was busy, until its rate was changed last. */
+struct router_past {
+	u64 until_us;
+	u64 offered_bytes;
+	u64 sent_bytes;
+	u64 busy_ns;
+};
+
 struct router {
 	struct bpf_spin_lock lock;
 	u32 started;
@@ -72,6 +80,7 @@ struct router {
 	u64 now_us; /* time of the last call: CPUs may come to the lock in another order than to the clock */
 	struct router_memory memory;
 	struct call_chain chain;
+	struct router_past past;
 };
 
 struct {
@@ -135,8 +144,10 @@ ALWAYS_INLINE void router_meter(const struct router *r, struct law_host_meter *m
 	meter->arrived_pkts = r->counters.packets;
 	meter->arrived_bytes = r->counters.air_bytes;
 	meter->sent_bytes = r->counters.sent_bytes;
-	meter->offered_bytes = fixed_mul_div(r->config.capacity_Bps, r->now_us - r->start_us, 1000000);
-	meter->busy_ns = fixed_mul_div(r->counters.sent_bytes, 1000000000, r->config.capacity_Bps);
+	meter->offered_bytes = r->past.offered_bytes +
+	                       fixed_mul_div(r->config.capacity_Bps, r->now_us - r->past.until_us, 1000000);
+	meter->busy_ns = r->past.busy_ns + fixed_mul_div(fixed_sub(r->counters.sent_bytes, r->past.sent_bytes), 1000000000,
+	                                                 r->config.capacity_Bps);
 }
 
 /* Writes down what there is to see since the last run of timers. */
@@ -381,7 +392,7 @@ SEC("tc") int router_start(struct __sk_buff *skb)
 	if (!link.limit_bytes)
 		link.limit_bytes = fixed_max(config->queue_pkts, 1) * fixed_max(config->packet_bytes, 1);
 	link.packet_bytes = config->packet_bytes;
-	r->now_us = r->start_us = link.now_us;
+	r->now_us = r->start_us = r->past.until_us = link.now_us;
 	law = router_law(r);
 	passage_begin(p, &r->memory, &r->chain, PASSAGE_START, link.now_us, &view);
 	PASSAGE_TOLD(p, link, &link);
@@ -393,5 +404,30 @@ SEC("tc") int router_start(struct __sk_buff *skb)
 		return 2;
 	if (next_us != LAW_TIMER_OFF && bpf_timer_start(&r->timer, fixed_sub(next_us, link.now_us) * 1000, 0))
 		return 3;
+	return 0;
+}
+
+/* The link carries something else from now on, which the configuration says: its law hears of it with the next interval
+ * of the capacity part. 0 when that is done. */
+SEC("tc") int router_rate(struct __sk_buff *skb)
+{
+	struct router *r = router_get();
+	u32 key = 0;
+	struct router_config *config = bpf_map_lookup_elem(&config_map, &key);
+	u64 now_us = bpf_ktime_get_ns() / 1000;
+	struct law_host_meter meter = {};
+
+	if (!r || !config || !r->started)
+		return 1;
+	bpf_spin_lock(&r->lock);
+	router_now(r, now_us);
+	router_meter(r, &meter);
+	r->past.until_us = r->now_us;
+	r->past.offered_bytes = meter.offered_bytes;
+	r->past.busy_ns = meter.busy_ns;
+	r->past.sent_bytes = r->counters.sent_bytes;
+	r->config.capacity_Bps = config->capacity_Bps;
+	r->memory.host.configured_Bps = config->capacity_Bps;
+	bpf_spin_unlock(&r->lock);
 	return 0;
 }

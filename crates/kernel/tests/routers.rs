@@ -119,6 +119,34 @@ fn a_router_counts_what_its_queue_counts_and_ages_on_an_idle_link() {
     panic!("it never counts the same as its queue, or never ages: {counters:?}");
 }
 
+#[test]
+fn a_law_hears_of_another_rate_with_its_next_interval() {
+    // Goal: what the capacity part says and how fast the bucket is are the new rate, up and down, and counters go on
+    // from where they were.
+    if !possible(&["clang", "ip", "tc"]) {
+        return;
+    }
+    let namespace = Namespace::new();
+    let name = &namespace.0;
+    let mut router = at_a_quiet_device(name, 1_250_000, 250_000);
+    let mut intervals = 0;
+    for (bytes_per_s, shown) in [(500_000, "rate 4Mbit"), (5_000_000, "rate 40Mbit")] {
+        router.set_rate(bytes_per_s).expect("another rate");
+        assert!(run(&format!("tc -n {name} qdisc show dev out")).contains(shown), "{shown}");
+        let mut counters = router.counters().expect("counters");
+        for _ in 0..1000 {
+            if counters.capacity_bytes_per_s == bytes_per_s && counters.intervals > intervals {
+                break;
+            }
+            std::thread::sleep(Duration::from_millis(20));
+            counters = router.counters().expect("counters");
+        }
+        assert_eq!(counters.capacity_bytes_per_s, bytes_per_s);
+        assert!(counters.intervals > intervals, "{counters:?}");
+        intervals = counters.intervals;
+    }
+}
+
 const PACKETS: u64 = 300;
 
 #[test]

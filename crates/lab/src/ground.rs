@@ -18,11 +18,11 @@ pub trait Ground: Sync {
     /// What of a plan it cannot run: one refusal for each law and reason, in the plan's order; empty where it runs all.
     fn check(&self, plan: &Plan) -> Vec<Refusal>;
 
-    /// Makes ready what runs need, after [`Self::check`] found nothing; `tell` is told what takes long.
+    /// Makes ready what the runs of a plan need, after [`Self::check`] found nothing; `tell` is told what takes long.
     ///
     /// # Errors
     /// What this machine lacks.
-    fn prepare(&mut self, _tell: &dyn Fn(&str)) -> Result<(), Failure> {
+    fn prepare(&mut self, _plan: &Plan, _tell: &dyn Fn(&str)) -> Result<(), Failure> {
         Ok(())
     }
 

@@ -71,7 +71,7 @@ pub fn prepare(
     for ground in &*grounds {
         refuse(&**ground, plan)?;
     }
-    grounds.iter_mut().try_for_each(|ground| ground.prepare(tell))
+    grounds.iter_mut().try_for_each(|ground| ground.prepare(plan, tell))
 }
 
 impl Job<'_> {

@@ -3,11 +3,11 @@
 use fadelab_results::Guest;
 use fadelab_run::record::RunRecord;
 use fadelab_scenario::plan::{Plan, PlannedRun};
-use fadelab_testbed::{Place, Recordings, Sysctl, live};
+use fadelab_testbed::{Applications, Place, Recordings, Sysctl, live};
 
 use crate::Failure;
 use crate::ground::{self, Ground, NoRecord, Refusal};
-use crate::virtual_time::no_record;
+use crate::virtual_time::{applications, no_record};
 
 /// This machine's own kernel in real time, with every link emulated; needs root.
 #[derive(Debug, Default)]
@@ -36,12 +36,13 @@ impl Ground for Live {
         Self::refusals(plan)
     }
 
-    fn prepare(&mut self, _tell: &dyn Fn(&str)) -> Result<(), Failure> {
-        live::check_machine(self.iperf3).map_err(Failure::failed)
+    fn prepare(&mut self, plan: &Plan, _tell: &dyn Fn(&str)) -> Result<(), Failure> {
+        live::check_machine(applications(self.iperf3, plan)).map_err(Failure::failed)
     }
 
     fn run(&self, run: &PlannedRun, report: &mut dyn FnMut(u64) -> bool) -> Result<RunRecord, NoRecord> {
-        live::run(&run.spec, self.iperf3, &self.sysctls, &self.recordings, report).map_err(no_record)
+        let applications = Applications::of(self.iperf3, [&run.spec]);
+        live::run(&run.spec, applications, &self.sysctls, &self.recordings, report).map_err(no_record)
     }
 
     fn guest(&self) -> Option<Guest> {

@@ -6,7 +6,7 @@ use fadelab_results::Guest;
 use fadelab_run::record::RunRecord;
 use fadelab_scenario::plan::{Plan, PlannedRun};
 use fadelab_testbed::image::{Kernel, Program};
-use fadelab_testbed::{Error, Image, Place, Recordings, Sysctl};
+use fadelab_testbed::{Applications, Error, Image, Place, Recordings, Sysctl};
 
 use crate::Failure;
 use crate::ground::{self, Ground, NoRecord, Refusal};
@@ -48,19 +48,21 @@ impl Virtual {
         }
     }
 
-    /// The image of the guest, made where there is none yet.
+    /// The image of the guest with these applications at least, made where there is none yet.
     ///
     /// # Errors
     /// An unknown kernel, or an image that cannot be made.
-    pub fn image(&mut self, tell: &dyn Fn(&str)) -> Result<&Image, Failure> {
+    pub fn image(&mut self, applications: Applications, tell: &dyn Fn(&str)) -> Result<&Image, Failure> {
         let program = Program {
             path: &self.program,
             stamp: self.stamp,
         };
-        let image = if let Some(image) = self.image.take() {
+        let known = self.image.take();
+        let has_all = |image: &Image| applications.are_in(image.applications());
+        let image = if let Some(image) = known.filter(has_all) {
             image
         } else {
-            let mut image = Image::prepare(&Kernel::of(&self.kernel)?, program, self.iperf3, tell)?;
+            let mut image = Image::prepare(&Kernel::of(&self.kernel)?, program, applications, tell)?;
             if self.snapshots {
                 image.keep_snapshot(self.tell);
             }
@@ -84,8 +86,8 @@ impl Ground for Virtual {
         Self::refusals(plan)
     }
 
-    fn prepare(&mut self, tell: &dyn Fn(&str)) -> Result<(), Failure> {
-        self.image(tell).map(drop)
+    fn prepare(&mut self, plan: &Plan, tell: &dyn Fn(&str)) -> Result<(), Failure> {
+        self.image(applications(self.iperf3, plan), tell).map(drop)
     }
 
     fn run(&self, run: &PlannedRun, report: &mut dyn FnMut(u64) -> bool) -> Result<RunRecord, NoRecord> {
@@ -99,10 +101,15 @@ impl Ground for Virtual {
     fn guest(&self) -> Option<Guest> {
         self.image.as_ref().map(|image| Guest {
             kernel: image.package().to_owned(),
-            greedy: if image.has_iperf3() { "iperf3" } else { "sockets" },
+            greedy: if image.applications().iperf3 { "iperf3" } else { "sockets" },
             sysctls: self.sysctls.iter().map(ToString::to_string).collect(),
         })
     }
+}
+
+/// Programs of the system that runs of a plan need.
+pub(crate) fn applications(iperf3: bool, plan: &Plan) -> Applications {
+    Applications::of(iperf3, plan.runs.iter().map(|run| &run.spec))
 }
 
 /// Why a kernel gave no record.

@@ -3,7 +3,6 @@
 use fadelab_run::record::FlowCounters;
 
 use crate::Run;
-use crate::spec::Sends;
 
 /// How far from its fair part a group may be, as a fraction of that, and for how long it has to stay there: the
 /// definition of Dong, Li, Zarchy, Godfrey and Schapira (NSDI 2015, section 4.2.2) for a second flow.
@@ -23,7 +22,7 @@ const BIN_NS: u64 = 1_000_000_000;
 pub(crate) fn convergence_s(run: &Run, flows: &[usize], crossing: &[usize]) -> Option<f64> {
     let lasts = |&flow: &usize| {
         let flow = &run.spec.flows[flow];
-        flow.law.is_some() && matches!(flow.sends, Sends::Greedy | Sends::Transfer)
+        flow.law.is_some() && flow.sends.is_steady()
     };
     if flows.is_empty() || flows.len() >= crossing.len() || !crossing.iter().all(lasts) {
         return None;

@@ -3,7 +3,6 @@
 use fadelab_run::record::FlowCounters;
 
 use crate::Run;
-use crate::spec::Sends;
 
 /// Jain's fairness index (Jain, Chiu and Hawe 1984): the square of the sum over n times the sum of squares; `None` when
 /// nothing was shared.
@@ -26,7 +25,7 @@ pub(crate) fn jain_of(run: &Run, flows: &[usize]) -> Option<f64> {
     let first = &run.spec.flows[*flows.first()?];
     let is_alike = |&flow: &usize| {
         let flow = &run.spec.flows[flow];
-        flow.law == first.law && matches!(flow.sends, Sends::Greedy | Sends::Transfer)
+        flow.law == first.law && flow.sends.is_steady()
     };
     if flows.len() < 2 || !flows.iter().all(is_alike) {
         return None;
@@ -39,7 +38,7 @@ pub(crate) fn jain_of(run: &Run, flows: &[usize]) -> Option<f64> {
 /// totals, a part of it by the samples within, if there are any.
 fn while_all_sent(run: &Run, flows: &[usize]) -> Option<Vec<f64>> {
     let (record, spec) = (&run.record, &run.spec);
-    let is_over = |flow: usize| flows.binary_search(&flow).is_ok() && spec.flows[flow].sends == Sends::Transfer;
+    let is_over = |flow: usize| flows.binary_search(&flow).is_ok() && spec.flows[flow].sends.is_transfer();
     let ended = record.completions.iter().filter(|end| is_over(end.flow as usize));
     let first_end_ns = ended.map(|end| end.end_ns).min().unwrap_or(spec.duration_ns);
     let got = |from: &FlowCounters, to: &FlowCounters| (to.delivered_bytes - from.delivered_bytes) as f64;

@@ -89,7 +89,7 @@ pub struct Flow {
     pub route: Vec<u32>,
 }
 
-/// What an application sends, as the key `app` of a scenario names it.
+/// What an application sends, as the key `app` of a scenario names it; `downloads` is `http` with pauses.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Sends {
@@ -100,6 +100,10 @@ pub enum Sends {
     Cbr,
     /// Sessions with pauses.
     Sessions,
+    /// One download.
+    Http,
+    /// Downloads with pauses.
+    Downloads,
 }
 
 impl Sends {
@@ -109,7 +113,19 @@ impl Sends {
             App::Transfer { .. } => Self::Transfer,
             App::Cbr { .. } => Self::Cbr,
             App::Sessions { .. } => Self::Sessions,
+            App::Http { off: None, .. } => Self::Http,
+            App::Http { off: Some(_), .. } => Self::Downloads,
         }
+    }
+
+    /// Whether it is over with one transfer.
+    pub fn is_transfer(self) -> bool {
+        matches!(self, Self::Transfer | Self::Http)
+    }
+
+    /// Whether it neither pauses nor keeps to a rate.
+    pub fn is_steady(self) -> bool {
+        self == Self::Greedy || self.is_transfer()
     }
 }
 

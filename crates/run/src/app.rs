@@ -37,7 +37,21 @@ pub enum App {
         /// Between the end of one session and the next; `None`: one session only.
         off: Option<Span>,
     },
+    /// Downloads: the receiver's host asks for each on a connection of its own, and has it with its last byte.
+    Http {
+        /// Before the first one.
+        start: Span,
+        /// Payload, without the header of the answer.
+        bytes: u64,
+        /// Between the end of one download and the next; `None`: one only.
+        off: Option<Span>,
+    },
 }
+
+/// Bytes of the request that curl 7.88 makes of nginx, and of the header of nginx 1.22's answer, as the stage of the
+/// testbed sets it up: both vary by a few bytes with addresses and sizes.
+pub const REQUEST_BYTES: u32 = 82;
+pub const RESPONSE_HEADER_BYTES: u64 = 180;
 
 impl App {
     /// When it starts, before its first session too.
@@ -46,7 +60,8 @@ impl App {
             Self::Greedy { start }
             | Self::Transfer { start, .. }
             | Self::Cbr { start, .. }
-            | Self::Sessions { start, .. } => start,
+            | Self::Sessions { start, .. }
+            | Self::Http { start, .. } => start,
         }
     }
 }
@@ -127,13 +142,13 @@ impl Application {
         if !self.open {
             self.open = true;
             self.start_ns = now_ns;
-            let bytes = if let App::Transfer { bytes, .. } = *app {
-                Some(bytes)
-            } else {
-                None
+            let bytes = match *app {
+                App::Transfer { bytes, .. } => Some(bytes),
+                App::Http { bytes, .. } => Some(bytes + RESPONSE_HEADER_BYTES),
+                _ => None,
             };
             self.due_ns = match *app {
-                App::Greedy { .. } | App::Transfer { .. } => u64::MAX,
+                App::Greedy { .. } | App::Transfer { .. } | App::Http { .. } => u64::MAX,
                 App::Cbr { .. } => now_ns,
                 App::Sessions { on, .. } => now_ns + draw(on, &mut self.random),
             };
@@ -154,9 +169,9 @@ impl Application {
         }
     }
 
-    /// All that was written is acknowledged. A session begins anew after its pause.
+    /// All that was written is acknowledged, or a download is there. The next one begins after its pause.
     pub fn finished(&mut self, app: &App, now_ns: u64) {
-        if let App::Sessions { off: Some(off), .. } = *app {
+        if let App::Sessions { off: Some(off), .. } | App::Http { off: Some(off), .. } = *app {
             self.open = false;
             self.due_ns = now_ns + draw(off, &mut self.random);
         }

@@ -121,9 +121,19 @@ impl Node {
         let _ = self.lay(&keys, node);
     }
 
-    /// Takes the entry `name` out of the table at a dotted path, if there are both.
+    /// Puts `node` under a dotted path.
+    ///
+    /// # Errors
+    /// Something else than a table stands above it.
+    pub fn lay_at(&mut self, path: &str, node: Node) -> Result<(), Refusal> {
+        let keys: Vec<&str> = path.split('.').collect();
+        self.lay(&keys, node)
+    }
+
+    /// Takes the entry `name` out of the table at a dotted path, empty for the top, if there are both.
     pub fn remove(&mut self, path: &str, name: &str) -> Option<Node> {
-        let Raw::Table(entries) = &mut self.at_mut(path)?.raw else {
+        let table = if path.is_empty() { self } else { self.at_mut(path)? };
+        let Raw::Table(entries) = &mut table.raw else {
             return None;
         };
         let place = entries.iter().position(|(entry, _)| entry == name)?;

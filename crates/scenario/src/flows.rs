@@ -1,6 +1,6 @@
 //! `[flow]` and its groups: who sends, what, when and which way.
 
-use fadelab_laws::Sender;
+use fadelab_laws::{Sender, abi};
 use fadelab_run::app::{App, Span};
 
 use crate::document::Raw;
@@ -166,6 +166,7 @@ enum Sends {
     Transfer,
     Cbr,
     Sessions,
+    Http,
 }
 
 words!(Sends:
@@ -173,6 +174,7 @@ words!(Sends:
     "transfer" => Self::Transfer,
     "cbr" => Self::Cbr,
     "sessions" => Self::Sessions,
+    "http" => Self::Http,
 );
 
 /// Of applications that [`Sends`] names.
@@ -185,9 +187,10 @@ const fn only_app(choice: &'static str) -> Only {
     }
 }
 
-const TRANSFER: Only = only_app("app = \"transfer\"");
+const SIZED: Only = only_app("app = \"transfer\" or \"http\"");
 const CBR: Only = only_app("app = \"cbr\"");
 const SESSIONS: Only = only_app("app = \"sessions\"");
+const PAUSING: Only = only_app("app = \"sessions\" or \"http\"");
 const ROW: Only = Only {
     decided_by: "preset",
     by_presence: false,
@@ -209,7 +212,8 @@ keys! {
     APP: Sends = Declared::new(
         "app",
         Is("\"greedy\""),
-        "what each flow sends: always more, one transfer, a constant bit rate, or sessions with pauses",
+        "what each flow sends: always more, one transfer, a constant bit rate, sessions with pauses, or downloads for \
+         which the receiver asks (on a kernel: curl from nginx)",
     );
     COUNT: Whole<1, FLOWS_MAX> = Declared::new("count", Is("1"), "flows of the group, per direction");
     DIRECTION: Direction = Declared::new(
@@ -250,9 +254,13 @@ keys! {
         "when the application starts; may be random",
     );
     SIZE: Size =
-        Declared::needed("size", "give the payload of the transfer, for example \"10 MB\"", "transfer: payload")
+        Declared::needed(
+            "size",
+            "give the payload of the transfer, for example \"10 MB\"",
+            "transfer, http: payload, of a download without the header of its answer",
+        )
         .checked(|size: Size| positive(size.0, "a transfer").map(Size))
-        .only(&TRANSFER);
+        .only(&SIZED);
     RATE: Rate =
         Declared::needed("rate", "give the payload's rate, for example \"1 Mbit/s\"", "cbr: payload rate")
         .checked(|rate: Rate| positive(rate.0, "a rate").map(Rate))
@@ -267,9 +275,9 @@ keys! {
     OFF: Switch<Span> = Declared::new(
         "off",
         Is("false"),
-        "sessions: pause before the next one; may be random; `false`: one session only",
+        "sessions, http: pause before the next one; may be random; `false`: one only",
     )
-    .only(&SESSIONS);
+    .only(&PAUSING);
 }
 
 /// Names of the groups, in the order in which they were written; one empty name where there are none.
@@ -329,6 +337,12 @@ pub fn group(
     if sender.is_none() && !matches!(app, App::Cbr { .. }) {
         let path = keys.path(reader, "app");
         return Err(reader.refuse(&path, "a flow without congestion control (udp) needs app = \"cbr\""));
+    }
+    let greets = |law: &Sender| law.flags() & abi::SENDER_FEEDBACK_ON_SYN != 0;
+    if matches!(app, App::Http { .. }) && sender.is_some_and(greets) {
+        let why = "the law says something on the SYN of who sends data, and here the receiver asks for the connection; \
+                   choose app = \"transfer\", or another law";
+        return Err(reader.refuse(&keys.path(reader, "app"), why));
     }
     Ok(Group {
         name: if name.is_empty() {
@@ -485,6 +499,11 @@ impl Keys<'_> {
             Sends::Sessions => App::Sessions {
                 start,
                 on: self.take(reader, &ON)?,
+                off: self.take(reader, &OFF)?.0,
+            },
+            Sends::Http => App::Http {
+                start,
+                bytes: self.take(reader, &SIZE)?.0,
                 off: self.take(reader, &OFF)?.0,
             },
         })

@@ -360,6 +360,12 @@ pub fn text() -> String {
     if let Some((_, router)) = root.properties.iter_mut().find(|(name, _)| name == "router") {
         router.properties.extend(laws(Role::Router));
     }
+    let live = Schema {
+        description: Some("keys of the scenario that are others in real time".to_owned()),
+        reference: Some("#".to_owned()),
+        ..Schema::default()
+    };
+    root.properties.push(laws_of("ground", vec![("live".to_owned(), live)]));
     let root = Schema {
         dialect: Some("https://json-schema.org/draft/2020-12/schema"),
         title: Some("Scenario of fadelab"),

@@ -11,6 +11,7 @@ mod document;
 mod elsewhere;
 mod error;
 mod flows;
+mod ground;
 mod groups;
 pub mod json;
 pub mod key;
@@ -46,3 +47,4 @@ mod warnings;
 
 pub use error::Refusal;
 pub use scenario::{Options, load, parse};
+pub use topology::changes::Changes;

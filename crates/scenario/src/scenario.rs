@@ -14,6 +14,7 @@ use crate::document::{self, Node, Raw};
 use crate::elsewhere;
 use crate::error::{Refusal, nearest, one_of};
 use crate::flows::{self, Group};
+use crate::ground;
 use crate::groups;
 use crate::laws::{self, Law};
 use crate::memory::Budget;
@@ -37,6 +38,8 @@ use crate::{capacity, memory, own_laws, queues, ready_made, run, title, transpor
 pub struct Options {
     /// Arguments of `--set`, each `key=value`, in order.
     pub sets: Vec<String>,
+    /// Whether it is for the live ground, or for others beside it: `[ground.live]` then says what it has otherwise.
+    pub is_live: bool,
     /// Most runs that a sweep may have.
     pub runs_max: usize,
     /// Most memory that the runs of a sweep may take before the first one begins.
@@ -49,6 +52,7 @@ impl Default for Options {
     fn default() -> Self {
         Self {
             sets: Vec::new(),
+            is_live: false,
             runs_max: 10_000,
             memory_bytes_max: memory::BYTES_MAX,
             own_laws: Vec::new(),
@@ -103,6 +107,7 @@ fn read_file(path: &Path) -> std::io::Result<Vec<u8>> {
 /// Everything that is wrong with it, one at a time.
 pub fn parse(bytes: &[u8], name: &str, folder: &Path, options: &Options) -> Result<Plan, Refusal> {
     let mut root = document::parse(bytes, name)?;
+    let mut changed = ground::lay(&mut root, options.is_live)?;
     for set in &options.sets {
         document::set(&mut root, set)?;
     }
@@ -128,7 +133,8 @@ pub fn parse(bytes: &[u8], name: &str, folder: &Path, options: &Options) -> Resu
         memory: Budget::new(options.memory_bytes_max),
     };
     let mut plan = planner.plan(Path::new(name), options.runs_max)?;
-    plan.about = about_changed(plan.about, &options.sets);
+    changed.extend(options.sets.iter().cloned());
+    plan.about = about_changed(plan.about, &changed);
     Ok(plan)
 }
 

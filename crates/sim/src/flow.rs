@@ -20,7 +20,8 @@ use crate::network::Network;
 use crate::packet::{Packet, flag};
 use crate::pipe::Exits;
 use crate::schedule::SourceId;
-use crate::tcp::plan::Plan;
+use crate::tcp::client::{Client, Segments};
+use crate::tcp::plan::{Arrivals, Plan};
 use crate::tcp::receiver::Receiver;
 use crate::tcp::round_trips::RoundTrips;
 use crate::tcp::sender::handshake::{carry, syn};
@@ -47,12 +48,56 @@ pub(crate) struct Flow {
     route_at: u32,
     /// The wire with which the route there begins.
     entrance: u32,
-    /// What the last segment of a transfer is shorter by than a full one.
-    short_by_bytes: u32,
     /// First segment of the present connection.
     opened_una: u32,
-    datagrams_sent: u64,
-    datagrams_received: u64,
+    beside: Beside,
+}
+
+/// What only flows of a kind have.
+#[derive(Debug)]
+enum Beside {
+    Nothing,
+    /// How many were sent and came.
+    Datagrams(Box<Datagrams>),
+    /// Who asks for downloads at the receiving end.
+    Client(Box<Client>),
+}
+
+#[derive(Debug, Default)]
+struct Datagrams {
+    sent: u64,
+    received: u64,
+}
+
+impl Beside {
+    fn of(plan: &Plan) -> Self {
+        match plan.arrivals {
+            Arrivals::Datagrams => Self::Datagrams(Box::default()),
+            Arrivals::Download => Self::Client(Box::new(Client::new(plan))),
+            Arrivals::Plain | Arrivals::ForLaw => Self::Nothing,
+        }
+    }
+
+    fn client(&self) -> Option<&Client> {
+        match self {
+            Self::Client(client) => Some(client),
+            _ => None,
+        }
+    }
+
+    fn client_mut(&mut self) -> Option<&mut Client> {
+        match self {
+            Self::Client(client) => Some(client),
+            _ => None,
+        }
+    }
+
+    fn datagrams_mut(&mut self) -> Option<&mut Datagrams> {
+        match self {
+            Self::Datagrams(datagrams) => Some(datagrams),
+            _ => None,
+        }
+    }
 }
 
 /// Bytes of a cache line.
@@ -94,10 +139,8 @@ impl Flow {
             app: Application::new(&spec.app, random),
             route_at,
             entrance: net.entrance(route_at),
-            short_by_bytes: 0,
             opened_una: 0,
-            datagrams_sent: 0,
-            datagrams_received: 0,
+            beside: Beside::of(&plan),
             plan,
         }
     }
@@ -129,7 +172,9 @@ impl Flow {
     /// When it wants its next event, which it then counts on.
     pub fn next_event_ns(&mut self) -> u64 {
         let sender_ns = self.sender.as_ref().map_or(u64::MAX, Sender::next_due);
-        self.event_ns = sender_ns.min(self.app.due_ns()).min(self.receiver.ack_due_ns());
+        let client_ns = self.beside.client().map_or(u64::MAX, Client::due_ns);
+        let own_ns = self.app.due_ns().min(self.receiver.ack_due_ns());
+        self.event_ns = sender_ns.min(client_ns).min(own_ns);
         self.event_ns
     }
 
@@ -163,6 +208,10 @@ impl Flow {
         if self.receiver.ack_due_ns() <= now_ns {
             self.send_late_ack(now, net)?;
         }
+        if let Some(client) = self.beside.client_mut().filter(|client| client.due_ns() <= now_ns) {
+            let packet = client.on_timer(now, self.id, &self.plan);
+            net.inject(now.ns, packet, self.route_back_at, None)?;
+        }
         match &mut self.sender {
             Some(sender) if sender.next_due() <= now_ns => sender.on_timer(now, &self.plan, net),
             _ => Ok(()),
@@ -171,6 +220,11 @@ impl Flow {
 
     fn fulfil(&mut self, wish: Wish, now: Now, net: &mut Network) -> Checked<()> {
         let plan = &*self.plan;
+        if let Some(client) = self.beside.client_mut() {
+            self.receiver.restart(now, plan);
+            let syn = client.open(now, self.id, plan, self.receiver.nxt());
+            return net.inject(now.ns, syn, self.route_back_at, None);
+        }
         let Some(sender) = &mut self.sender else {
             return if wish == Wish::Segment {
                 self.send_datagram(now, net)
@@ -188,10 +242,9 @@ impl Flow {
                     None => u32::MAX,
                     Some(0) => self.opened_una,
                     Some(bytes) => {
-                        let segments = bytes.div_ceil(u64::from(plan.mss_bytes));
-                        self.short_by_bytes = (segments * u64::from(plan.mss_bytes) - bytes) as u32;
-                        last_ip_bytes = Some((plan.tcp.packet_bytes - self.short_by_bytes) as u16);
-                        self.opened_una.saturating_add(segments.min(u64::from(u32::MAX)) as u32)
+                        let segments = Segments::of_bytes(bytes, plan.mss_bytes);
+                        last_ip_bytes = Some((plan.tcp.packet_bytes - segments.short_by_bytes) as u16);
+                        self.opened_una.saturating_add(segments.count)
                     }
                 };
                 sender.write(written, last_ip_bytes);
@@ -223,7 +276,7 @@ impl Flow {
     ) -> Checked<()> {
         let now = Now::at(now_ns);
         if net.slab.get(id).header.is_data() {
-            return self.on_data(now, id, net);
+            return self.on_data(now, source, id, net, ends);
         }
         let Some(sender) = &mut self.sender else {
             net.discard(id);
@@ -243,17 +296,84 @@ impl Flow {
 
     /// A data packet, for which nothing of the sender is looked at.
     #[inline(always)]
-    fn on_data(&mut self, now: Now, id: PacketId, net: &mut Network) -> Checked<()> {
-        if self.plan.law.is_none() {
-            self.datagrams_received += 1;
+    fn on_data(
+        &mut self,
+        now: Now,
+        source: SourceId,
+        id: PacketId,
+        net: &mut Network,
+        ends: &mut Ends,
+    ) -> Checked<()> {
+        match self.plan.arrivals {
+            Arrivals::Plain => self.answer_data::<false>(now, id, net),
+            Arrivals::ForLaw => self.answer_data::<true>(now, id, net),
+            Arrivals::Download => self.on_download(now, source, id, net, ends),
+            Arrivals::Datagrams => {
+                if let Some(datagrams) = self.beside.datagrams_mut() {
+                    datagrams.received += 1;
+                }
+                net.discard(id);
+                Ok(())
+            }
+        }
+    }
+
+    /// What the server of a download sent: the answer to a SYN, or data. The download that these complete is added to
+    /// `ends`.
+    #[inline(never)]
+    fn on_download(
+        &mut self,
+        now: Now,
+        source: SourceId,
+        id: PacketId,
+        net: &mut Network,
+        ends: &mut Ends,
+    ) -> Checked<()> {
+        let packet = *net.slab.get(id);
+        let Some(client) = self.beside.client_mut() else {
+            return Ok(());
+        };
+        if packet.tcp_flags & flag::SYN != 0 {
             net.discard(id);
+            let packets = client.on_answer(now, self.id, &self.plan, &packet);
+            for packet in packets.into_iter().flatten() {
+                net.inject(now.ns, packet, self.route_back_at, None)?;
+            }
+            let due_ns = client.due_ns();
+            self.want_event(due_ns, net);
             return Ok(());
         }
         if self.plan.receiver_law.is_some() {
-            self.answer_data::<true>(now, id, net)
+            self.answer_data::<true>(now, id, net)?;
         } else {
-            self.answer_data::<false>(now, id, net)
+            self.answer_data::<false>(now, id, net)?;
         }
+        let nxt = self.receiver.nxt();
+        let ends_now = self.beside.client_mut().is_some_and(|client| client.on_data(packet.seq, nxt));
+        if ends_now {
+            self.complete_download(now.ns, source, ends);
+            // With all of it there the client closes, and says so at once.
+            if self.receiver.ack_due_ns() != u64::MAX {
+                self.send_ack::<true>(now, 0, net)?;
+            }
+            let due_ns = self.app.due_ns();
+            self.want_event(due_ns, net);
+        }
+        Ok(())
+    }
+
+    fn complete_download(&mut self, now_ns: u64, source: SourceId, ends: &mut Ends) {
+        let App::Http { bytes, .. } = self.plan.app else {
+            return;
+        };
+        self.app.finished(&self.plan.app, now_ns);
+        let completion = Completion {
+            flow: self.id,
+            start_ns: self.app.start_ns(),
+            end_ns: now_ns,
+            bytes,
+        };
+        ends.add(source, completion);
     }
 
     #[inline(always)]
@@ -284,7 +404,7 @@ impl Flow {
             flow: self.id,
             start_ns: self.app.start_ns(),
             end_ns: now_ns,
-            bytes: segments * u64::from(self.plan.mss_bytes) - u64::from(self.short_by_bytes),
+            bytes: segments * u64::from(self.plan.mss_bytes) - u64::from(Segments::of(&self.plan).short_by_bytes),
         };
         ends.add(source, completion);
         true
@@ -318,9 +438,12 @@ impl Flow {
     }
 
     fn send_datagram(&mut self, now: Now, net: &mut Network) -> Checked<()> {
-        let ip_id = self.datagrams_sent as u16;
+        let Some(datagrams) = self.beside.datagrams_mut() else {
+            return Ok(());
+        };
+        let ip_id = datagrams.sent as u16;
         let header = Header::new(abi::PACKET_DATA, self.plan.tcp.packet_bytes, ip_id, 0, 0, 0, 0);
-        self.datagrams_sent += 1;
+        datagrams.sent += 1;
         let packet = Packet {
             header,
             flow: self.id,
@@ -347,20 +470,27 @@ impl Flow {
     pub fn snapshot(&self) -> FlowCounters {
         let mss_bytes = u64::from(self.plan.mss_bytes);
         let Some(sender) = &self.sender else {
-            let delivered_bytes = self.datagrams_received * mss_bytes;
+            let (sent_pkts, received) = match &self.beside {
+                Beside::Datagrams(datagrams) => (datagrams.sent, datagrams.received),
+                _ => (0, 0),
+            };
             return FlowCounters {
-                sent_pkts: self.datagrams_sent,
-                delivered_bytes,
+                sent_pkts,
+                delivered_bytes: received * mss_bytes,
                 ..FlowCounters::default()
             };
         };
         let counters = sender.counters();
-        let complete = self.short_by_bytes > 0 && self.receiver.nxt() == sender.written();
-        let short_by_bytes = if complete { self.short_by_bytes } else { 0 };
+        // Segments that are shorter than the others, of what came.
+        let shorter = match self.beside.client() {
+            Some(client) => client.ended,
+            None => u64::from(self.receiver.nxt() > 0 && self.receiver.nxt() == sender.written()),
+        };
+        let short_by_bytes = shorter * u64::from(Segments::of(&self.plan).short_by_bytes);
         FlowCounters {
             sent_pkts: counters.sent_pkts,
             retransmitted_pkts: counters.retransmitted_pkts,
-            delivered_bytes: u64::from(self.receiver.nxt()) * mss_bytes - u64::from(short_by_bytes),
+            delivered_bytes: u64::from(self.receiver.nxt()) * mss_bytes - short_by_bytes,
             timeouts: counters.timeouts.into(),
             recoveries: counters.recoveries.into(),
             ecn_reductions: counters.ecn_reductions.into(),

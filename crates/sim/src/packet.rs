@@ -15,10 +15,15 @@ pub(crate) mod flag {
     pub const ECE: u8 = 1 << 0;
     /// Congestion window reduced (RFC 3168).
     pub const CWR: u8 = 1 << 1;
-    /// A connection is asked for, or granted.
+    /// A connection is asked for, or granted. What a client says before the first data come has it, too: none of these
+    /// packets is a segment or acknowledges one.
     pub const SYN: u8 = 1 << 2;
     /// An ACK that was held back for a second segment, in vain. No header says it; laws are told what stacks guess.
     pub const DELAYED: u8 = 1 << 3;
+    /// Beside SYN: the client has the answer to its own, so that the connection stands.
+    pub const GREETED: u8 = 1 << 4;
+    /// Beside these: it asks for a download.
+    pub const REQUEST: u8 = 1 << 5;
 }
 
 /// A packet under way: what routers see, and what the two ends say to each other. One cache line.

@@ -1,5 +1,6 @@
 //! One honest TCP, in whole segments: what both ends keep and do. The window itself belongs to the law.
 
+pub(crate) mod client;
 pub(crate) mod plan;
 pub(crate) mod receiver;
 pub(crate) mod round_trips;

@@ -17,7 +17,7 @@ use fadelab_kernel::Version;
 use twox_hash::XxHash3_128;
 
 use crate::snapshots::Snapshots;
-use crate::{Error, guest};
+use crate::{Applications, Error, guest};
 use archive::Archive;
 use programs::Need;
 
@@ -76,9 +76,6 @@ const PROGRAMS: [Need; 2] = [
     ("tc", "builds queues", "iproute2"),
 ];
 
-/// An application that can be in the guest.
-const IPERF3: Need = ("iperf3", "sends what greedy flows carry", "iperf3");
-
 /// Images of a kernel that are kept: another build of fadelab has another one.
 const IMAGES_KEPT: usize = 4;
 
@@ -98,20 +95,20 @@ pub struct Image {
     version: Version,
     folder: PathBuf,
     package: String,
-    iperf3: bool,
+    applications: Applications,
     snapshots: Option<Arc<Snapshots>>,
 }
 
 impl Image {
-    /// Makes an image with the kernel and with `program` in it, or finds it in the cache; with `iperf3`
-    /// this is in it, too, and carries greedy flows. What takes long is told to `say`.
+    /// Makes an image with the kernel, `program` and applications in it, or finds it in the cache. What takes long is
+    /// told to `say`.
     ///
     /// # Errors
     /// A program of the system is missing, the kernel's package cannot be had, or the cache cannot be written.
     pub fn prepare(
         kernel: &Kernel,
         program: Program<'_>,
-        iperf3: bool,
+        applications: Applications,
         mut say: impl FnMut(&str),
     ) -> Result<Self, Error> {
         qemu()?;
@@ -126,10 +123,11 @@ impl Image {
             suite: kernel.suite.to_owned(),
             why: "apt fetched nothing".to_owned(),
         })?;
-        let needs = PROGRAMS.iter().chain(iperf3.then_some(&IPERF3));
-        let tools = needs
+        let mut tools = PROGRAMS
+            .iter()
             .map(|need| Ok((need.0, programs::find(need)?)))
             .collect::<Result<Vec<_>, Error>>()?;
+        tools.extend(applications.find()?);
         let name = package.file_stem().unwrap_or_default().to_string_lossy().into_owned();
         let folder = cache.join(format!("image-{:032x}", key(&name, program.path, &tools)?));
         if folder.is_dir() && !is_whole(&folder) {
@@ -145,7 +143,7 @@ impl Image {
             version: version(&name)?,
             package: name,
             folder,
-            iperf3,
+            applications,
             snapshots: None,
         })
     }
@@ -160,9 +158,9 @@ impl Image {
         self.version
     }
 
-    /// Whether iperf3 carries greedy flows.
-    pub fn has_iperf3(&self) -> bool {
-        self.iperf3
+    /// Which applications are in it.
+    pub fn applications(&self) -> Applications {
+        self.applications
     }
 
     /// Where it is kept.
@@ -294,6 +292,9 @@ fn make(packages: &[PathBuf], program: Program<'_>, tools: &[Tool], cache: &Path
     }
     archive = archive.file(guest::MODULES, 0o644, paths.join("\n"));
     archive = archive.file(guest::PROGRAM, 0o755, programs::for_guest(program)?);
+    // Servers look up whose process they are.
+    archive = archive.file("/etc/passwd", 0o644, b"root:x:0:0:root:/:/bin/false\n".to_vec());
+    archive = archive.file("/etc/group", 0o644, b"root:x:0:\n".to_vec());
     for (name, path) in tools {
         let bytes = fs::read(path).map_err(Error::file("read", path))?;
         archive = archive.file(&format!("/bin/{name}"), 0o755, bytes);

@@ -10,6 +10,7 @@
 //! `message` is what the guest says, `guest` is what runs in it. `stage` builds the network from namespaces, runs the
 //! applications and measures, in a guest and on this machine.
 
+mod applications;
 mod error;
 mod given;
 pub mod guest;
@@ -34,6 +35,7 @@ use fadelab_run::spec::RunSpec;
 use objects::RECORDED_ROUTER;
 use plan::Discipline;
 
+pub use applications::Applications;
 pub use error::Error;
 pub use image::Image;
 pub use sysctl::Sysctl;
@@ -70,7 +72,7 @@ pub fn run(
     recorded(&mut draft, recordings, image.package())?;
     let objects = objects::compiled(&draft, image.version())?;
     let mut plan = draft.plan;
-    plan.iperf3 = image.has_iperf3();
+    plan.iperf3 = image.applications().iperf3;
     plan.sysctls = sysctls.to_vec();
     machine::run(&plan, objects, image, recordings, &mut report)
 }

@@ -18,7 +18,7 @@ use crate::image::programs;
 use crate::objects;
 use crate::stage::{self, Host, Outcome, Recorded, failed};
 use crate::translate::{self, Place};
-use crate::{Error, Recordings, Sysctl, recorded};
+use crate::{Applications, Error, Recordings, Sysctl, recorded};
 
 /// Name of the ground in results.
 pub const LIVE: &str = "live";
@@ -26,20 +26,20 @@ pub const LIVE: &str = "live";
 /// What the stage says when whoever watches wants no more.
 const STOPPED: &str = "the run was stopped";
 
-/// Runs a spec to its end. `report` is told the time of the run now and then, and says whether to go on. With `iperf3`
-/// that carries the flows that always have data; each namespace has such settings.
+/// Runs a spec to its end, with such applications and such settings in each namespace. `report` is told the time of the
+/// run now and then, and says whether to go on.
 ///
 /// # Errors
 /// A spec that has no counterpart, a right or a program that is missing, what goes wrong on the way, or a stop that
 /// `report` asked for.
 pub fn run(
     spec: &RunSpec,
-    iperf3: bool,
+    applications: Applications,
     sysctls: &[Sysctl],
     recordings: &Recordings,
     report: &mut dyn FnMut(u64) -> bool,
 ) -> Result<RunRecord, Error> {
-    check_machine(iperf3)?;
+    check_machine(applications)?;
     let version = Version::of_hooks().ok_or_else(|| Error::Tool {
         what: "reading the kernel's release".to_owned(),
         why: "/proc/sys/kernel/osrelease says none".to_owned(),
@@ -52,7 +52,7 @@ pub fn run(
         report,
     };
     let mut plan = draft.plan;
-    plan.iperf3 = iperf3;
+    plan.iperf3 = applications.iperf3;
     plan.sysctls = sysctls.to_vec();
     stage::run(&plan, &mut host).map_err(|why| match why.as_str() {
         STOPPED => Error::Stopped,
@@ -64,21 +64,17 @@ pub fn run(
 ///
 /// # Errors
 /// A right or a program that is missing.
-pub fn check_machine(iperf3: bool) -> Result<(), Error> {
+pub fn check_machine(applications: Applications) -> Result<(), Error> {
     if !geteuid().is_root() {
         return Err(Error::NoRoot);
     }
-    let mut needed = vec![
+    for need in [
         ("ip", "builds the network", "iproute2"),
         ("tc", "builds its queues", "iproute2"),
-    ];
-    if iperf3 {
-        needed.push(("iperf3", "carries the flows that always have data", "iperf3"));
+    ] {
+        programs::find(&need)?;
     }
-    for need in &needed {
-        programs::find(need)?;
-    }
-    Ok(())
+    applications.find().map(drop)
 }
 
 /// The kernel of this machine, as results have it.

@@ -231,6 +231,16 @@ impl Flow {
         self.packet_bytes - self.header_bytes
     }
 
+    /// Whether its application writes at a constant rate, which has no end of its own.
+    pub fn is_paced(&self) -> bool {
+        matches!(self.app, App::Cbr { .. })
+    }
+
+    /// Whether curl and nginx carry it.
+    pub fn is_download(&self) -> bool {
+        matches!(self.app, App::Http { .. })
+    }
+
     /// Whether headers have room for timestamps beside 20 bytes each of IP and TCP (RFC 7323: 12 bytes).
     pub fn timestamps(&self) -> bool {
         self.header_bytes >= 52

@@ -8,11 +8,13 @@
 mod build;
 mod connection;
 mod emulated;
+mod http;
 mod iperf3;
 mod laws;
 mod link_stats;
 mod measure;
 mod memory;
+mod process;
 mod spaces;
 mod tcp_info;
 mod traffic;
@@ -72,6 +74,7 @@ pub fn run(plan: &Plan, host: &mut dyn Host) -> Outcome<RunRecord> {
     // Both stay until the run is over: with them go the laws.
     let senders = laws::senders(plan, &spaces, host)?;
     let routers = laws::routers(plan, &spaces, host)?;
+    build::laws_of_routes(plan, &spaces)?;
     let mut recorders = laws::recorders(plan, &senders, &routers, host)?;
     let record = traffic::run(
         plan,

@@ -388,12 +388,6 @@ fn flow(
             "Linux paces by a timer alone; set transport.pacing = \"rate\"",
         ));
     }
-    if matches!(flow.app, App::Cbr { .. }) && flow.sender.is_some() {
-        return Err(none(
-            "flow.app",
-            "a constant rate is sent over udp only; set flow.law = \"udp\"",
-        ));
-    }
     if !matches!(flow.app, App::Cbr { .. }) && flow.sender.is_none() {
         return Err(none(
             "flow.law",

@@ -1,5 +1,6 @@
 //! `fadelab kernel router`: a router's law at a device, in the foreground.
 
+use std::collections::VecDeque;
 use std::fmt::Write;
 use std::path::PathBuf;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -16,6 +17,7 @@ use fadelab_lab::{Failure, parameters};
 use fadelab_laws::abi;
 use fadelab_laws::recorded::RecordedHead;
 use fadelab_run::spec::RunSpec;
+use fadelab_scenario::Changes;
 use fadelab_scenario::unit::{Rate, Size, parse};
 
 use super::build::law_named;
@@ -39,6 +41,10 @@ pub struct RouterArgs {
     /// What the link carries: "10 Mbit/s", or as tc writes it, 10mbit
     #[arg(long)]
     pub rate: Option<String>,
+    /// Change the rate at instants from the beginning on: "20 s: 5 Mbit/s, 40 s: 10 Mbit/s", as `rate_changes` of a
+    /// scenario
+    #[arg(long, value_name = "CHANGES", requires = "rate", conflicts_with = "record")]
+    pub rate_changes: Option<String>,
     /// Most that waits in the queue [default: 200 ms of the rate, at least 20 full packets]
     #[arg(long, value_name = "SIZE")]
     pub limit: Option<String>,
@@ -72,6 +78,7 @@ fn refused(error: RouterError) -> Failure {
 /// # Errors
 /// What the device, the law or the machine do not allow, and a device that goes meanwhile.
 pub fn router(args: &RouterArgs) -> Result<(), Failure> {
+    let changes = rate_changes(args)?;
     let stop = interrupt::flag();
     let begun = begin(args);
     if stop.load(Ordering::Relaxed) {
@@ -84,7 +91,7 @@ pub fn router(args: &RouterArgs) -> Result<(), Failure> {
     let record = |file| Recording::begin(file, |out| router.recorder(&head, out));
     let mut recording = args.record.as_deref().map(record).transpose()?;
     output::note(&remarks(args, &router));
-    let ended = show(args, &head.law, &mut router, recording.as_mut(), stop);
+    let ended = show(args, &head.law, &mut router, changes, recording.as_mut(), stop);
     // No packet is on its way through the law any more when the recording ends.
     drop(router);
     let recorded = recording.map_or(Ok(()), Recording::end);
@@ -96,9 +103,11 @@ fn show(
     args: &RouterArgs,
     law: &str,
     router: &mut Router,
+    changes: VecDeque<(Duration, u64)>,
     mut recording: Option<&mut Recording<'_>>,
     stop: &AtomicBool,
 ) -> Result<(), Failure> {
+    let mut changes = changes;
     let mut view = view::View::new(&args.dev, law, router.edges().len());
     let started = Instant::now();
     let mut shown = 0;
@@ -110,8 +119,15 @@ fn show(
         if let Some(recording) = &mut recording {
             recording.poll(Duration::ZERO)?;
         }
+        let is_due = |(at, _): &(Duration, u64)| started.elapsed() >= *at;
+        if changes.front().is_some_and(is_due)
+            && let Some((_, bytes_per_s)) = changes.pop_front()
+        {
+            router.set_rate(bytes_per_s).map_err(Failure::failed)?;
+        }
+        let next = changes.front().map_or(TURN, |(at, _)| at.saturating_sub(started.elapsed()));
         // A device or namespace that goes under way is no fault of what was asked for.
-        router.tend(TURN).map_err(Failure::failed)?;
+        router.tend(TURN.min(next)).map_err(Failure::failed)?;
     }
     view.end(started.elapsed(), &Seen::of(router)?)
 }
@@ -255,6 +271,17 @@ fn rate(text: &str) -> Result<u64, Failure> {
         Rate(bits) if bits < 8 => Err(refused("a rate is at least 8 bit/s".to_owned())),
         Rate(bits) => Ok(bits),
     }
+}
+
+/// When the rate changes, and the bytes per second from then on.
+fn rate_changes(args: &RouterArgs) -> Result<VecDeque<(Duration, u64)>, Failure> {
+    let Some(text) = &args.rate_changes else {
+        return Ok(VecDeque::new());
+    };
+    let refused = |why: String| Failure::Invalid(format!("--rate-changes {text}: {why}"));
+    let Changes(changes) = parse::<Changes>(text).map_err(refused)?;
+    let change = |(at_ns, rate_bps): (u64, u64)| (Duration::from_nanos(at_ns), rate_bps / 8);
+    Ok(changes.into_iter().map(change).collect())
 }
 
 /// Full packets that any queue has room for, and the bytes of one with its header.

@@ -139,6 +139,20 @@ pub fn refused(arguments: &[&str]) -> String {
     stderr(&output)
 }
 
+/// Whether these programs are here; says which is not, and fails where guests and BPF are required, which use them.
+pub fn has_programs(names: &[&str]) -> bool {
+    let path = std::env::var_os("PATH").unwrap_or_default();
+    let folders: Vec<_> = std::env::split_paths(&path).chain(["/usr/sbin".into()]).collect();
+    let is_missing = |name: &&&str| !folders.iter().any(|folder| folder.join(name).is_file());
+    let Some(missing) = names.iter().find(is_missing) else {
+        return true;
+    };
+    let required = ["FADELAB_REQUIRE_GUEST", "FADELAB_REQUIRE_BPF"].map(|name| std::env::var(name).is_ok_and(|set| set == "1"));
+    assert!(!required.contains(&true), "{missing} is required here");
+    println!("skipped: there is no {missing}");
+    false
+}
+
 pub fn stdout(output: &Output) -> String {
     String::from_utf8(output.stdout.clone()).unwrap()
 }

@@ -32,7 +32,7 @@ impl Plan {
             direction: draw.pick(&["forward", "forward", "backward", "both"]),
             law: (many && draw.one_in(2)).then(|| law(draw)),
             app: draw.pick(&[
-                "greedy", "greedy", "greedy", "transfer", "transfer", "cbr", "sessions", "sessions",
+                "greedy", "greedy", "greedy", "transfer", "transfer", "cbr", "sessions", "sessions", "http", "http",
             ]),
         };
         Self {
@@ -88,11 +88,11 @@ impl Group {
             "cbr" => self.write_cbr(draw, text, network, frame),
             "sessions" => {
                 text.text("on", span(draw, frame.duration_ns / 2));
-                if draw.one_in(3) {
-                    text.bare("off", false);
-                } else {
-                    text.text("off", span(draw, frame.duration_ns / 3));
-                }
+                write_pause(draw, text, frame);
+            }
+            "http" => {
+                text.text("size", format_args!("{} B", draw.magnitude(1, 1_000_000)));
+                write_pause(draw, text, frame);
             }
             _ => {}
         }
@@ -107,6 +107,14 @@ impl Group {
         if draw.one_in(3) {
             text.time("stop", draw.between(1, frame.duration_ns));
         }
+    }
+}
+
+fn write_pause(draw: &mut Draw, text: &mut Text, frame: &Frame) {
+    if draw.one_in(3) {
+        text.bare("off", false);
+    } else {
+        text.text("off", span(draw, frame.duration_ns / 3));
     }
 }
 

@@ -297,15 +297,23 @@ const COMPLETIONS: &[Relation] = &[
         at.row == 0 || at.table.count(at.row - 1, "end_ns") <= at.get("end_ns")
     }),
     ("a transfer completes with its size", |at| match at.flow().app {
-        App::Transfer { bytes, .. } => at.get("bytes") == bytes,
+        App::Transfer { bytes, .. } | App::Http { bytes, .. } => at.get("bytes") == bytes,
         _ => true,
     }),
     ("what completed was delivered", |at| {
         let name = at.table.text(at.row, "flow");
         at.spec.warmup_ns > 0 || at.get("bytes") <= sample(at, "flow_totals", name, "delivered_bytes")
     }),
-    ("only transfers and sessions complete", |at| {
-        matches!(at.flow().app, App::Transfer { .. } | App::Sessions { .. })
+    ("a download takes the handshake, the request and its bytes", |at| {
+        let is_download = matches!(at.flow().app, App::Http { .. });
+        let lasted_us = (at.get("end_ns") - at.get("start_ns").min(at.get("end_ns"))) / 1000;
+        !is_download || lasted_us >= 2 * delay_us(at)
+    }),
+    ("only transfers, sessions and downloads complete", |at| {
+        matches!(
+            at.flow().app,
+            App::Transfer { .. } | App::Sessions { .. } | App::Http { .. }
+        )
     }),
 ];
 

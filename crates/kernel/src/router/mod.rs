@@ -38,6 +38,7 @@ pub(crate) use domain::edge_text;
 pub use domain::{Closed, EdgeCounters, edge, planned_edges};
 pub use kept::{Kept, left_edges};
 pub use program::{Outcome, Place, Program};
+use shaper::Bucket;
 pub use shaper::Root;
 
 const ETHERNET_BYTES: u32 = 14;
@@ -163,6 +164,7 @@ pub struct Router {
     dropped_before: u64,
     dropped: u64,
     options: Options,
+    place: Place,
     ifindex: i32,
 }
 
@@ -226,7 +228,8 @@ impl Router {
         if options.shaped && !root.is_chosen() {
             held.note(|claim| claim.shaped = true)?;
             let frame_bytes = mtu + link_bytes;
-            shaper::install(device, options.capacity_bytes_per_s, frame_bytes, options.limit_bytes)?;
+            let bucket = Bucket::of(options.capacity_bytes_per_s, frame_bytes, options.limit_bytes);
+            shaper::install(device, &bucket)?;
             shaped = Some(Shaped(device.clone()));
         }
         let air_bytes = options.air_header_bytes.unwrap_or(link_bytes);
@@ -265,6 +268,7 @@ impl Router {
             dropped_before,
             dropped: dropped_before,
             options,
+            place,
             ifindex,
         })
     }
@@ -330,6 +334,20 @@ impl Router {
     /// Whether that is a token bucket filter of ours.
     pub fn is_shaped(&self) -> bool {
         self.shaped.is_some()
+    }
+
+    /// The link carries something else from now on, in bytes on the air per second: the law hears of it, and our token
+    /// bucket filter, where there is one, is that fast.
+    ///
+    /// # Errors
+    /// What `tc` or the kernel refuse.
+    pub fn set_rate(&mut self, bytes_per_s: u64) -> Result<(), RouterError> {
+        self.place.capacity_bytes_per_s = bytes_per_s;
+        if let Some(Shaped(device)) = &self.shaped {
+            let frame_bytes = self.place.packet_bytes - self.place.air_bytes + self.place.link_bytes;
+            shaper::change(device, &Bucket::of(bytes_per_s, frame_bytes, self.options.limit_bytes))?;
+        }
+        Ok(self.program.set_capacity(&self.place)?)
     }
 
     /// Waits at most that long for devices to come or go, then sees to it that the domain is closed. To be called again

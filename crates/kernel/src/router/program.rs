@@ -71,17 +71,12 @@ impl Program {
     /// What the kernel says.
     pub fn load(object: &[u8], place: &Place) -> Result<Self, LoadError> {
         let object = load(object, |_| Ok(()))?;
-        let map = object
-            .maps()
-            .find(|map| map.name() == "config_map")
-            .expect("the unit has it");
-        map.update(&0u32.to_ne_bytes(), &place.bytes(), MapFlags::ANY)
-            .map_err(|error| LoadError::of("the router's configuration", &error))?;
         let tracepoints = watch_queue(&object)?;
         let program = Self {
             object,
             _tracepoints: tracepoints,
         };
+        program.configure(place)?;
         program.start()?;
         Ok(program)
     }
@@ -173,23 +168,48 @@ impl Program {
 
     /// Lets the law begin and its timer run.
     fn start(&self) -> Result<(), LoadError> {
-        // The kernel takes no packet shorter than an Ethernet header.
-        let packet = [0u8; 64];
-        let input = ProgramInput {
-            data_in: Some(&packet),
-            ..ProgramInput::default()
-        };
-        let output = self.find("router_start").test_run(input);
-        match output
-            .map_err(|error| LoadError::of("the law's start", &error))?
-            .return_value
-        {
-            0 => Ok(()),
-            step => Err(LoadError::Failed {
-                what: "the law's start".to_owned(),
-                why: format!("step {step} failed in the kernel"),
-            }),
-        }
+        run("the law's start", self.find("router_start"))
+    }
+
+    /// The link carries what `place` says from now on.
+    ///
+    /// # Errors
+    /// What the kernel says, and programs of a fadelab that could not do that yet.
+    pub fn set_capacity(&self, place: &Place) -> Result<(), LoadError> {
+        const WHAT: &str = "another rate";
+        self.configure(place)?;
+        let mut programs = self.object.progs_mut();
+        let program = programs.find(|program| program.name() == "router_rate");
+        let program = program.ok_or_else(|| LoadError::Failed {
+            what: WHAT.to_owned(),
+            why: "its programs are of an earlier fadelab; build the law again".to_owned(),
+        })?;
+        run(WHAT, program)
+    }
+
+    fn configure(&self, place: &Place) -> Result<(), LoadError> {
+        let map = self.object.maps().find(|map| map.name() == "config_map");
+        map.expect("the unit has it")
+            .update(&0u32.to_ne_bytes(), &place.bytes(), MapFlags::ANY)
+            .map_err(|error| LoadError::of("the router's configuration", &error))
+    }
+}
+
+/// Runs a program that takes no packet of anybody's, and is done with 0.
+fn run(what: &str, program: ProgramMut<'_>) -> Result<(), LoadError> {
+    // The kernel takes no packet shorter than an Ethernet header.
+    let packet = [0u8; 64];
+    let input = ProgramInput {
+        data_in: Some(&packet),
+        ..ProgramInput::default()
+    };
+    let output = program.test_run(input).map_err(|error| LoadError::of(what, &error))?;
+    match output.return_value {
+        0 => Ok(()),
+        step => Err(LoadError::Failed {
+            what: what.to_owned(),
+            why: format!("step {step} failed in the kernel"),
+        }),
     }
 }
 

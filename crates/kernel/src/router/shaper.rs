@@ -90,13 +90,40 @@ pub(super) fn ours(netns: &Path) -> Vec<String> {
     listed.into_iter().filter(is_ours).map(|listed| listed.dev).collect()
 }
 
+/// What a token bucket filter is told.
+pub(super) struct Bucket {
+    rate: String,
+    burst: String,
+    limit: String,
+}
+
+impl Bucket {
+    /// One that lets so much through.
+    pub fn of(rate_bytes_per_s: u64, frame_bytes: u32, limit_bytes: u64) -> Self {
+        // A millisecond's worth where that is more than two packets: on fast links the timer cannot wake for each.
+        let burst_bytes = (rate_bytes_per_s / 1000).max(2 * u64::from(frame_bytes));
+        Self {
+            rate: format!("{}bit", rate_bytes_per_s * 8),
+            burst: burst_bytes.to_string(),
+            limit: limit_bytes.to_string(),
+        }
+    }
+}
+
 /// Puts the token bucket filter there.
-pub(super) fn install(device: &Device, rate_bytes_per_s: u64, frame_bytes: u32, limit: u64) -> Result<(), RouterError> {
-    // A millisecond's worth where that is more than two packets: on fast links the timer cannot wake for each.
-    let burst = (rate_bytes_per_s / 1000).max(2 * u64::from(frame_bytes)).to_string();
-    let (rate, limit) = (format!("{}bit", rate_bytes_per_s * 8), limit.to_string());
-    let words = ["qdisc", "add", "dev", &device.name, "root", "handle", HANDLE, KIND];
-    let numbers = ["rate", &rate, "burst", &burst, "limit", &limit];
+pub(super) fn install(device: &Device, bucket: &Bucket) -> Result<(), RouterError> {
+    put(device, "add", bucket)
+}
+
+/// Makes the one that is there another one, which keeps what waits in it.
+pub(super) fn change(device: &Device, bucket: &Bucket) -> Result<(), RouterError> {
+    put(device, "change", bucket)
+}
+
+fn put(device: &Device, verb: &str, bucket: &Bucket) -> Result<(), RouterError> {
+    let words = ["qdisc", verb, "dev", &device.name, "root", "handle", HANDLE, KIND];
+    let Bucket { rate, burst, limit } = bucket;
+    let numbers = ["rate", rate, "burst", burst, "limit", limit];
     tc(device, &[&words[..], &numbers].concat()).map(drop)
 }
 

@@ -20,7 +20,6 @@ use watched::{Limits, Watched};
 use crate::contender::{Contender, contenders, sender_looks};
 use crate::distinct::in_order;
 use crate::pack::Packed;
-use crate::spec::Sends;
 use crate::{Experiment, Run, measure};
 
 /// All curves of an experiment.
@@ -156,7 +155,7 @@ const CROWD_LINES_MAX: usize = 50;
 
 /// Whether most of `flows` are one transfer each, and there are many.
 fn is_crowd(run: &Run, flows: &[usize]) -> bool {
-    let is_transfer = |flow: &&usize| run.spec.flows[**flow].sends == Sends::Transfer;
+    let is_transfer = |flow: &&usize| run.spec.flows[**flow].sends.is_transfer();
     flows.len() > CROWD_MIN && 2 * flows.iter().filter(is_transfer).count() > flows.len()
 }
 

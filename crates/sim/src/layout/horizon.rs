@@ -83,10 +83,10 @@ fn packet_bytes_least(flow: &FlowSpec, is_data: bool) -> u32 {
     let bytes = match flow.app {
         _ if !is_data => transport.ack_bytes,
         // Its last segment may be shorter than the others.
-        App::Transfer { .. } => transport.header_bytes,
+        App::Transfer { .. } | App::Http { .. } => transport.header_bytes,
         _ => transport.packet_bytes,
     };
-    if transport.handshake {
+    if transport.handshake || matches!(flow.app, App::Http { .. }) {
         bytes.min(SYN_BYTES)
     } else {
         bytes

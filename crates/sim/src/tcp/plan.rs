@@ -28,6 +28,8 @@ pub(crate) struct Plan {
     pub params: Params,
     pub receiver_law: Option<&'static ReceiverLaw>,
     pub app: App,
+    /// Who takes what comes to the receiving end.
+    pub arrivals: Arrivals,
     /// Payload of a full packet.
     pub mss_bytes: u32,
     /// Duplicates that tell of a loss; where time does, none do.
@@ -40,6 +42,30 @@ pub(crate) struct Plan {
     pub ack_ip_bytes: u16,
     /// What all flows of a group count together.
     pub round_trips: Rc<RoundTrips>,
+}
+
+/// Who takes what comes to the receiving end of a flow.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Arrivals {
+    /// A TCP without a law.
+    Plain,
+    /// A TCP with the receiver's half of the law.
+    ForLaw,
+    /// Nobody: datagrams are counted.
+    Datagrams,
+    /// The client of a download, before either TCP.
+    Download,
+}
+
+impl Arrivals {
+    fn of(spec: &FlowSpec) -> Self {
+        match (spec.sender, spec.app, spec.receiver) {
+            (None, ..) => Self::Datagrams,
+            (_, App::Http { .. }, _) => Self::Download,
+            (_, _, Some(_)) => Self::ForLaw,
+            (_, _, None) => Self::Plain,
+        }
+    }
 }
 
 impl Plan {
@@ -58,6 +84,7 @@ impl Plan {
             params: spec.params.clone(),
             receiver_law: spec.receiver,
             app: spec.app,
+            arrivals: Arrivals::of(spec),
             mss_bytes: spec.transport.packet_bytes - header_bytes - option_bytes,
             dupthresh: if spec.transport.recovery == Recovery::Rack {
                 u32::MAX

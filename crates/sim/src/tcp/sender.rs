@@ -12,6 +12,7 @@ use crate::packet::{Packet, flag};
 use crate::tcp::plan::Plan;
 use crate::tcp::rtt::RttEstimator;
 use crate::tcp::scoreboard::Scoreboard;
+use crate::tcp::sender::handshake::Serves;
 use crate::tcp::sender::pacing::Grant;
 use crate::tcp::sender::rack::Rack;
 use crate::tcp::sender::undo::Undo;
@@ -88,7 +89,9 @@ pub(crate) struct Sender {
     counters: SenderCounters,
     heard: Heard,
     /// Partial ACKs of this recovery, as far as they are counted.
-    partial_acks: u16,
+    partial_acks: u8,
+    /// How far a connection is that a client asked for.
+    serves: Serves,
     feedback_ns: u64,
     pace_due_ns: u64,
     /// Without SACK, duplicates of an ACK below tell of no loss: one more than `recover` of RFC 6582, which is of
@@ -148,6 +151,7 @@ impl Sender {
             announce_reduction: false,
             cwnd_limited: false,
             pace_blocked: false,
+            serves: Serves::Nobody,
             grant: Grant::One,
             counters: SenderCounters::default(),
             heard: Heard::default(),

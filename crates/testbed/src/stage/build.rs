@@ -234,7 +234,30 @@ fn transport(flow: &Flow, is_back: bool) -> String {
     if is_back && flow.acks_at_once {
         text.push_str(" quickack 1");
     }
+    if flow.is_download() {
+        // TCP's options count as payload.
+        let _ = write!(text, " advmss {}", flow.packet_bytes - 40);
+    }
     text
+}
+
+/// Names the laws of downloads at the beginning of their routes, both ways: the programs that carry them choose none.
+/// The kernel has to have the laws before.
+pub fn laws_of_routes(plan: &Plan, spaces: &Spaces) -> Outcome<()> {
+    let downloads = plan.flows.iter().enumerate().filter(|(_, flow)| flow.is_download());
+    for (number, flow) in downloads {
+        let Some(law) = &flow.law else { continue };
+        let ends = [(&flow.route, flow.from), (&flow.route_back, flow.to)];
+        for (is_back, (route, node)) in ends.into_iter().enumerate() {
+            let Some(&(_, cable)) = route.first() else { continue };
+            let (from, to) = (address(number, is_back == 1), address(number, is_back == 0));
+            let device = format!("{}{cable}", side_of(&plan.cables[cable], node));
+            let transport = transport(flow, is_back == 1);
+            let command = format!("route replace {to}/32 dev {device} src {from}{transport} congctl {law}\n");
+            spaces.at(node, || batch("ip", &command))?;
+        }
+    }
+    Ok(())
 }
 
 pub fn side_of(cable: &Cable, node: usize) -> char {

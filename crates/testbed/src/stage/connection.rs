@@ -99,6 +99,10 @@ pub fn sender(number: usize, flow: &Flow) -> Outcome<OwnedFd> {
         let bytes = UNSENT_PKTS_OF_SESSION * flow.packet_bytes;
         set(&socket, libc::TCP_NOTSENT_LOWAT, bytes, "what may wait unsent")?;
     }
+    if is_tcp && flow.is_paced() {
+        // Nothing waits for more to come.
+        set(&socket, libc::TCP_NODELAY, 1, "that segments leave at once")?;
+    }
     bind(socket.as_raw_fd(), &endpoint(address(number, false), 0)).map_err(failed("a sender's address"))?;
     match connect(socket.as_raw_fd(), &endpoint(address(number, true), PORT)) {
         Ok(()) | Err(Errno::EINPROGRESS) => Ok(socket),

@@ -4,17 +4,12 @@
 //! once. Beside its data iperf3 has a connection of control over the same path, on which the two ends agree first:
 //! data flow some four round trips after the start.
 
-use std::fs::{self, File};
-use std::io::{Read, Seek};
-use std::net::Ipv4Addr;
-use std::os::fd::{AsFd, AsRawFd, OwnedFd};
-use std::process::{Child, Command, Stdio};
-use std::time::Duration;
+use std::os::fd::{AsRawFd, OwnedFd};
+use std::process::Command;
 
-use nix::sys::memfd::{MFdFlags, memfd_create};
 use nix::sys::socket::{SockaddrIn, getpeername, getsockname};
-use rustix::process::{Pid, PidfdFlags, PidfdGetfdFlags, pidfd_getfd, pidfd_open};
 
+use super::process::Process;
 use super::spaces::Spaces;
 use super::tcp_info::TcpInfo;
 use super::{Outcome, failed};
@@ -25,10 +20,6 @@ const DATA_PORT: u16 = 5002;
 
 /// Longer than any run: iperf3's own limit, in seconds.
 const FOREVER: &str = "86400";
-
-/// How often a receiver that starts is looked at, and how often at most.
-const START: Duration = Duration::from_millis(1);
-const STARTS_MAX: usize = 5_000;
 
 /// Both ends of a flow.
 pub struct Iperf3 {
@@ -42,14 +33,10 @@ impl Iperf3 {
         let mut command = iperf3();
         command.args(["--server", "--one-off", "--bind", &address(number, true).to_string()]);
         let mut receiver = spaces.at(flow.to, || Process::start(command))?;
-        for _ in 0..STARTS_MAX {
-            if receiver.listens(address(number, true))? {
-                return Ok(Self { receiver, sender: None });
-            }
-            receiver.check()?;
-            std::thread::sleep(START);
-        }
-        Err(format!("{}: iperf3 does not listen", flow.name))
+        receiver
+            .wait_until_it_listens(address(number, true))
+            .map_err(failed(&flow.name))?;
+        Ok(Self { receiver, sender: None })
     }
 
     /// Starts the sender.
@@ -97,82 +84,4 @@ fn iperf3() -> Command {
     let mut command = Command::new("iperf3");
     command.args(["--port", &PORT.to_string()]);
     command
-}
-
-/// An iperf3 that runs.
-struct Process {
-    child: Child,
-    handle: OwnedFd,
-    /// What it says, which is of interest only where it ends.
-    log: File,
-    /// The number that its data socket has there, once it was seen.
-    data: Option<i32>,
-}
-
-impl Process {
-    fn start(mut command: Command) -> Outcome<Self> {
-        let log = memfd_create(c"iperf3", MFdFlags::MFD_CLOEXEC).map_err(failed("a file in memory"))?;
-        let log = File::from(log);
-        let [file, other] = [log.try_clone(), log.try_clone()];
-        let (file, other) = (file.map_err(failed("iperf3"))?, other.map_err(failed("iperf3"))?);
-        let child = command
-            .stdin(Stdio::null())
-            .stdout(file)
-            .stderr(other)
-            .spawn()
-            .map_err(failed("iperf3"))?;
-        let handle = pidfd_open(Pid::from_child(&child), PidfdFlags::empty()).map_err(failed("iperf3"))?;
-        Ok(Self {
-            child,
-            handle,
-            log,
-            data: None,
-        })
-    }
-
-    /// Fails where it has ended, with its last words.
-    fn check(&mut self) -> Outcome<()> {
-        let Some(status) = self.child.try_wait().map_err(failed("iperf3"))? else {
-            return Ok(());
-        };
-        let mut said = String::new();
-        // What it wrote moved the place that its file has in common with ours.
-        let _ = self.log.rewind().and_then(|()| self.log.read_to_string(&mut said));
-        // A server rules off with dashes.
-        let speaks = |line: &&str| line.chars().any(char::is_alphanumeric);
-        let last = said.lines().rfind(speaks).unwrap_or("nothing");
-        Err(format!("iperf3 ended too early ({status}); its last words: {last}"))
-    }
-
-    /// Whether a socket listens on the address and the port (state 0A of `/proc/net/tcp`).
-    fn listens(&self, address: Ipv4Addr) -> Outcome<bool> {
-        let path = format!("/proc/{}/net/tcp", self.child.id());
-        let text = fs::read_to_string(&path).map_err(failed(&path))?;
-        // The address is a number of the machine's, as its bytes lie in memory.
-        let local = format!("{:08X}:{PORT:04X}", u32::from_ne_bytes(address.octets()));
-        let mut sockets = text.lines().map(|line| line.split_whitespace().skip(1));
-        Ok(sockets.any(|mut words| words.next() == Some(&local) && words.nth(1) == Some("0A")))
-    }
-
-    /// A copy of its data socket, once it has one.
-    fn socket(&mut self, is_data: impl Fn(&OwnedFd) -> bool) -> Outcome<Option<OwnedFd>> {
-        let copy = |number| pidfd_getfd(self.handle.as_fd(), number, PidfdGetfdFlags::empty());
-        if let Some(number) = self.data {
-            return copy(number).map(Some).map_err(failed("iperf3's data"));
-        }
-        let folder = format!("/proc/{}/fd", self.child.id());
-        for entry in fs::read_dir(&folder).map_err(failed(&folder))?.flatten() {
-            let Some(number) = entry.file_name().to_str().and_then(|name| name.parse().ok()) else {
-                continue;
-            };
-            // It may have closed the file meanwhile.
-            if let Ok(socket) = copy(number)
-                && is_data(&socket)
-            {
-                self.data = Some(number);
-                return Ok(Some(socket));
-            }
-        }
-        Ok(None)
-    }
 }

@@ -15,6 +15,7 @@ use nix::time::{ClockId, clock_gettime};
 
 use super::connection::{self, Moved};
 use super::emulated::{Emulation, LaneState};
+use super::http::Http;
 use super::iperf3::Iperf3;
 use super::laws::AtLink;
 use super::measure::{FlowMeter, LinkMeter, Recorder};
@@ -82,25 +83,28 @@ enum Whose {
     Listener(usize),
     Sender(usize),
     Reader(usize),
+    Client(usize),
 }
 
 impl Whose {
     fn token(self) -> u64 {
         match self {
             Self::Timer => 0,
-            Self::Listener(number) => 1 | (number as u64) << 2,
-            Self::Sender(number) => 2 | (number as u64) << 2,
-            Self::Reader(number) => 3 | (number as u64) << 2,
+            Self::Listener(number) => 1 | (number as u64) << 3,
+            Self::Sender(number) => 2 | (number as u64) << 3,
+            Self::Reader(number) => 3 | (number as u64) << 3,
+            Self::Client(number) => 4 | (number as u64) << 3,
         }
     }
 
     fn of(token: u64) -> Self {
-        let number = (token >> 2) as usize;
-        match token & 3 {
+        let number = (token >> 3) as usize;
+        match token & 7 {
             0 => Self::Timer,
             1 => Self::Listener(number),
             2 => Self::Sender(number),
-            _ => Self::Reader(number),
+            3 => Self::Reader(number),
+            _ => Self::Client(number),
         }
     }
 }
@@ -147,12 +151,14 @@ impl<'a> Traffic<'a> {
         let mut workers = Vec::with_capacity(plan.flows.len());
         let mut due = BTreeSet::new();
         for (number, flow) in plan.flows.iter().enumerate() {
-            let receiver = if plan.iperf3 && matches!(flow.app, App::Greedy { .. }) {
-                Receiver::Iperf3(Iperf3::listen(spaces, number, flow)?)
-            } else {
-                let listener = spaces.at(flow.to, || connection::receiver(number, flow))?;
-                add(&epoll, &listener, Whose::Listener(number), EpollFlags::EPOLLIN)?;
-                Receiver::Own(listener)
+            let receiver = match flow.app {
+                App::Greedy { .. } if plan.iperf3 => Receiver::Iperf3(Iperf3::listen(spaces, number, flow)?),
+                App::Http { bytes, .. } => Receiver::Http(Http::listen(spaces, number, flow, bytes)?),
+                _ => {
+                    let listener = spaces.at(flow.to, || connection::receiver(number, flow))?;
+                    add(&epoll, &listener, Whose::Listener(number), EpollFlags::EPOLLIN)?;
+                    Receiver::Own(listener)
+                }
             };
             let app = Application::of_flow(&flow.app, plan.seed, &flow.name);
             due.insert((app.due_ns(), number));
@@ -235,6 +241,7 @@ impl<'a> Traffic<'a> {
                 Whose::Listener(flow) => self.listen(flow)?,
                 Whose::Sender(flow) => self.send(flow)?,
                 Whose::Reader(reader) => self.read(reader)?,
+                Whose::Client(flow) => self.end_download(flow)?,
             }
         }
         Ok(())
@@ -251,7 +258,7 @@ impl<'a> Traffic<'a> {
             let wish = worker.app.wish(&worker.flow.app, at_ns, worker.flow.payload_bytes());
             match wish {
                 Wish::Open(bytes) => self.open(number, at_ns, bytes)?,
-                Wish::Segment => self.datagram(number)?,
+                Wish::Segment => self.segment(number)?,
                 Wish::Close => self.close(number),
             }
             self.due.insert((self.workers[number].app.due_ns(), number));
@@ -270,8 +277,13 @@ impl<'a> Traffic<'a> {
 
     fn open(&mut self, number: usize, start_ns: u64, bytes: Option<u64>) -> Outcome<()> {
         let worker = &mut self.workers[number];
-        if let Receiver::Iperf3(iperf3) = &mut worker.receiver {
-            return iperf3.send(self.spaces, number, worker.flow);
+        match &mut worker.receiver {
+            Receiver::Iperf3(iperf3) => return iperf3.send(self.spaces, number, worker.flow),
+            Receiver::Http(http) => {
+                let client = http.get(self.spaces, number, worker.flow)?;
+                return add(&self.epoll, client, Whose::Client(number), EpollFlags::EPOLLIN);
+            }
+            Receiver::Own(_) => {}
         }
         let socket = self
             .spaces
@@ -284,6 +296,7 @@ impl<'a> Traffic<'a> {
             socket,
             start_ns,
             is_open: false,
+            is_closed: false,
             written_bytes: 0,
             left_bytes: bytes,
             waits,
@@ -291,23 +304,35 @@ impl<'a> Traffic<'a> {
         Ok(())
     }
 
-    /// Sends one datagram. One that finds no room in the socket is lost, as on a full queue.
-    fn datagram(&mut self, number: usize) -> Outcome<()> {
+    /// One more segment is there to be sent. A datagram that finds no room in the socket is lost, as on a full queue.
+    fn segment(&mut self, number: usize) -> Outcome<()> {
         let worker = &mut self.workers[number];
-        if let Some(sending) = &worker.sender {
+        let Some(sending) = &mut worker.sender else {
+            return Ok(());
+        };
+        if worker.flow.law.is_none() {
             // 20 bytes of IP and 8 of UDP make it a full packet.
             let bytes = u64::from(worker.flow.packet_bytes - 28);
             if let Moved::Bytes(_) = connection::write(&sending.socket, bytes)? {
                 worker.meter.sent_datagram();
             }
+            return Ok(());
         }
-        Ok(())
+        let payload_bytes = u64::from(worker.flow.payload_bytes());
+        sending.left_bytes = sending.left_bytes.map(|left_bytes| left_bytes + payload_bytes);
+        if sending.waits {
+            return Ok(());
+        }
+        sending.waits = true;
+        add(&self.epoll, &sending.socket, Whose::Sender(number), EpollFlags::EPOLLOUT)?;
+        self.send(number)
     }
 
     /// Nothing more is written; what is under way is finished.
     fn close(&mut self, number: usize) {
         if let Some(sending) = &mut self.workers[number].sender {
             sending.left_bytes = Some(0);
+            sending.is_closed = true;
             self.ending.insert(number);
             self.next_done_ns = 0;
         }
@@ -337,6 +362,9 @@ impl<'a> Traffic<'a> {
             sending.waits = false;
             self.epoll.delete(&sending.socket).map_err(failed("epoll"))?;
         }
+        if worker.flow.is_paced() && !sending.is_closed {
+            return Ok(());
+        }
         self.ending.insert(number);
         self.next_done_ns = 0;
         Ok(())
@@ -358,20 +386,54 @@ impl<'a> Traffic<'a> {
             if let Some(memory) = &mut worker.memory {
                 memory.look(&sending.socket)?;
             }
-            self.recorder.completed(Completion {
-                flow: number as u32,
-                start_ns: sending.start_ns,
-                end_ns: now_ns,
-                bytes: sending.written_bytes,
-            });
+            if !worker.flow.is_paced() {
+                self.recorder.completed(Completion {
+                    flow: number as u32,
+                    start_ns: sending.start_ns,
+                    end_ns: now_ns,
+                    bytes: sending.written_bytes,
+                });
+            }
         }
         self.ending.remove(&number);
         worker.meter.end();
         worker.sender = None;
-        let old_ns = worker.app.due_ns();
+        self.finish(number, now_ns);
+        Ok(())
+    }
+
+    /// An application is told that what it had asked for is over.
+    fn finish(&mut self, number: usize, now_ns: u64) {
+        let worker = &mut self.workers[number];
+        self.due.remove(&(worker.app.due_ns(), number));
         worker.app.finished(&worker.flow.app, now_ns);
-        self.due.remove(&(old_ns, number));
         self.due.insert((worker.app.due_ns(), number));
+    }
+
+    /// The client of a download has ended. It began its download later than it was started.
+    fn end_download(&mut self, number: usize) -> Outcome<()> {
+        let now_ns = self.now_ns()?;
+        let worker = &mut self.workers[number];
+        let Receiver::Http(http) = &mut worker.receiver else {
+            return Ok(());
+        };
+        let Some((download, socket)) = http.end().map_err(failed(&worker.flow.name))? else {
+            return Ok(());
+        };
+        if let Some(socket) = socket {
+            worker.meter.look(&TcpInfo::of(&socket));
+            if let Some(memory) = &mut worker.memory {
+                memory.look(&socket)?;
+            }
+        }
+        worker.meter.end();
+        self.recorder.completed(Completion {
+            flow: number as u32,
+            start_ns: now_ns.saturating_sub(download.took.as_nanos() as u64),
+            end_ns: now_ns,
+            bytes: download.body_bytes,
+        });
+        self.finish(number, now_ns);
         Ok(())
     }
 

@@ -5,6 +5,7 @@ use std::os::fd::OwnedFd;
 use fadelab_run::app::Application;
 use fadelab_run::record::FlowCounters;
 
+use super::http::Http;
 use super::iperf3::Iperf3;
 use super::measure::FlowMeter;
 use super::memory::FlowMemory;
@@ -33,6 +34,13 @@ impl Worker<'_> {
                 memory.map_or(Ok(()), |memory| memory.look(&socket))?;
                 self.delivered_bytes = received_bytes;
             }
+        } else if let Receiver::Http(http) = &mut self.receiver {
+            let (socket, received_bytes) = http.look().map_err(failed(&self.flow.name))?;
+            self.delivered_bytes = received_bytes;
+            if let Some(socket) = socket {
+                self.meter.look(&TcpInfo::of(socket));
+                memory.map_or(Ok(()), |memory| memory.look(socket))?;
+            }
         } else if let (Some(sending), Some(_)) = (&self.sender, &self.flow.law) {
             self.meter.look(&TcpInfo::of(&sending.socket));
             memory.map_or(Ok(()), |memory| memory.look(&sending.socket))?;
@@ -47,6 +55,8 @@ pub enum Receiver {
     Own(OwnedFd),
     /// iperf3, which also sends.
     Iperf3(Iperf3),
+    /// curl, from nginx.
+    Http(Http),
 }
 
 /// A connection that sends.
@@ -56,6 +66,8 @@ pub struct Sending {
     pub start_ns: u64,
     /// Whether that is over, so that it may write.
     pub is_open: bool,
+    /// Whether the application has said that it writes no more.
+    pub is_closed: bool,
     pub written_bytes: u64,
     /// Payload still to write; `None`: without end.
     pub left_bytes: Option<u64>,

@@ -159,6 +159,7 @@ impl Routed {
             dev: self.device.clone(),
             law: self.law.clone(),
             rate: self.rate.clone(),
+            rate_changes: None,
             limit: self.limit.clone(),
             inside: self.inside.clone(),
             no_shape: !self.shape,

@@ -8,7 +8,21 @@ use super::Sender;
 use crate::clock::Now;
 use crate::network::Network;
 use crate::packet::{Packet, SYN_BYTES, flag};
-use crate::tcp::plan::Plan;
+use crate::tcp::client::Segments;
+use crate::tcp::plan::{Arrivals, Plan};
+
+/// How far a connection is that the other end, a client, asked for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Serves {
+    /// No client has asked for one.
+    Nobody,
+    /// The answer to its SYN is on the way, or its ACK.
+    Greeting,
+    /// The connection stands, and the request did not come yet.
+    Listening,
+    /// The request is heard.
+    Asked,
+}
 
 impl Sender {
     /// A connection is asked for. Until the answer comes the window is shut.
@@ -37,7 +51,64 @@ impl Sender {
             return Ok(());
         }
         self.rtt.back_off();
+        if self.serves == Serves::Greeting {
+            return self.answer(now, plan, net);
+        }
         self.greet(now, plan, net)
+    }
+
+    /// A packet of a client, which opens a connection or asks for a download on it.
+    fn on_client(&mut self, now: Now, plan: &Plan, packet: &Packet, net: &mut Network) -> Checked<()> {
+        if packet.tcp_flags & flag::GREETED == 0 {
+            return self.accept(now, plan, packet, net);
+        }
+        let since_us = |then_us: u32| now.clock_us().wrapping_sub(then_us);
+        // What echoes an earlier answer is left of an earlier connection.
+        if self.serves == Serves::Nobody || since_us(packet.ts_ecr_us) > since_us(self.connected_us) {
+            return Ok(());
+        }
+        if self.serves == Serves::Greeting {
+            self.serves = Serves::Listening;
+            self.rtt.sample(since_us(packet.ts_ecr_us), plan);
+            self.rto_due_ns = u64::MAX;
+            self.begin(now, plan, abi::Feedback::default());
+        }
+        if packet.tcp_flags & flag::REQUEST == 0 || self.serves == Serves::Asked {
+            return Ok(());
+        }
+        self.serves = Serves::Asked;
+        let answer = Segments::of(plan);
+        let last_ip_bytes = plan.tcp.packet_bytes - answer.short_by_bytes;
+        self.write(
+            self.board.una().saturating_add(answer.count),
+            Some(last_ip_bytes as u16),
+        );
+        self.send(now, plan, net)
+    }
+
+    /// A client's SYN: of a connection that it asked for before, or of a new one. With that it says that it has all of
+    /// the last one, whose ACKs may be lost.
+    fn accept(&mut self, now: Now, plan: &Plan, syn: &Packet, net: &mut Network) -> Checked<()> {
+        if self.serves == Serves::Nobody || self.connected_us != syn.ts_ecr_us {
+            if self.board.outstanding_pkts() > 0 {
+                self.board.acknowledge(self.board.nxt());
+            }
+            self.connect(now, plan);
+            self.set_window(0);
+            (self.serves, self.connected_us) = (Serves::Greeting, syn.ts_ecr_us);
+        }
+        if self.serves != Serves::Greeting {
+            return Ok(());
+        }
+        self.answer(now, plan, net)
+    }
+
+    /// The answer to a client's SYN, which names its connection. Whatever goes this way counts as data, for the channel and for routers.
+    fn answer(&mut self, now: Now, plan: &Plan, net: &mut Network) -> Checked<()> {
+        self.rto_due_ns = now.ns + self.rtt.rto_ns(&plan.tcp);
+        let mut packet = syn(now, self.identity.flow, Some(self.connected_us));
+        packet.header.flags = abi::PACKET_DATA;
+        net.inject(now.ns, packet, self.identity.route_at, None)
     }
 
     /// A packet that acknowledges nothing of this connection: the answer to a SYN, whose number is beyond all that was
@@ -48,6 +119,9 @@ impl Sender {
     pub(super) fn on_no_ack_of_this(&mut self, now: Now, plan: &Plan, id: PacketId, net: &mut Network) -> Checked<()> {
         let (packet, brought) = (*net.slab.get(id), net.slab.feedback_of(id).copied());
         net.discard(id);
+        if packet.tcp_flags & flag::SYN != 0 && plan.arrivals == Arrivals::Download {
+            return self.on_client(now, plan, &packet, net);
+        }
         if packet.tcp_flags & flag::SYN != 0 {
             return self.on_answer(now, plan, &packet, brought, net);
         }

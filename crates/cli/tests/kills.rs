@@ -1,0 +1,258 @@
+//! Kills at random moments, over links in real time, what runs on them and the programs that they start: nothing is
+//! left. `make kills` does a hundred (`FADELAB_KILLS`); `FADELAB_KILLS_SEED` chooses others.
+
+mod common;
+mod hosts;
+
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, Stdio};
+use std::time::Duration;
+
+use common::{FADING, Scratch, has_programs};
+use fadelab_phy::random::Stream;
+use hosts::{said, unique, until};
+
+/// Flows of every kind: of fadelab's sockets or iperf3, downloads, datagrams.
+const SCENARIO: &str = r#"
+[run]
+duration = "20 s"
+warmup = "0 s"
+
+[topology.bottleneck]
+rate = "10 Mbit/s"
+delay = "18 ms"
+buffer = "100 pkt"
+
+[topology.access]
+rate = "100 Mbit/s"
+delay = "1 ms"
+
+[transport]
+preset = "linux"
+
+[flow]
+law = "paced"
+
+[flow.long]
+app = "greedy"
+
+[flow.web]
+app = "http"
+size = "50 kB"
+off = "50 ms"
+count = 2
+
+[flow.datagrams]
+law = "udp"
+app = "cbr"
+rate = "200 kbit/s"
+"#;
+
+/// By this variable of their environment processes of a round are known, whoever started them.
+const MARK: &str = "FADELAB_KILLS_MARK";
+
+/// Longer than a run needs to be whole.
+const MOMENT_MS_MAX: u64 = 2_500;
+
+/// A network namespace in which everything is started, with a device that passes no packets on.
+struct Place(String);
+
+impl Place {
+    fn new() -> Self {
+        let place = Self(unique("flk"));
+        let name = &place.0;
+        hosts::run(&format!("ip netns add {name}"));
+        hosts::run(&format!("ip -n {name} link set lo up"));
+        hosts::run(&format!("ip -n {name} link add wire type veth peer name other"));
+        hosts::run(&format!("ip -n {name} addr add 10.79.0.1/24 dev wire"));
+        hosts::run(&format!("ip -n {name} link set wire up"));
+        hosts::run(&format!("ip -n {name} link set other up"));
+        place
+    }
+
+    /// A command here. It keeps the number of its process.
+    fn command(&self, words: &[&str]) -> Command {
+        let mut command = Command::new("nsenter");
+        command.arg(format!("--net=/run/netns/{}", self.0)).args(words);
+        command.stdin(Stdio::null());
+        command
+    }
+
+    fn told(&self, words: &str) -> String {
+        let words: Vec<&str> = words.split(' ').collect();
+        let output = self.command(&words).output().expect("nsenter runs");
+        String::from_utf8_lossy(&output.stdout).into_owned()
+    }
+}
+
+impl Drop for Place {
+    fn drop(&mut self) {
+        let _ = Command::new("ip").args(["netns", "del", &self.0]).output();
+    }
+}
+
+/// What is there beside a round.
+#[derive(Debug, PartialEq)]
+struct State {
+    /// Devices, translations and a setting of the namespace.
+    place: [String; 3],
+    cgroups: Vec<PathBuf>,
+    notes: Vec<PathBuf>,
+    settings: Vec<String>,
+}
+
+impl State {
+    fn now(place: &Place) -> Self {
+        let entries = |folder: &str| {
+            let mut entries: Vec<PathBuf> = fs::read_dir(folder)
+                .into_iter()
+                .flatten()
+                .flatten()
+                .map(|entry| entry.path())
+                .collect();
+            entries.sort();
+            entries
+        };
+        let is_note = |path: &PathBuf| path.to_string_lossy().contains("forwarding");
+        let ours = |path: &PathBuf| path.to_string_lossy().contains("fadelab");
+        let of_table = |table: &str| {
+            let folder = Path::new("/proc/sys").join(table);
+            let files = entries(&folder.to_string_lossy()).into_iter();
+            files.filter_map(|path| Some(format!("{} {}", path.display(), fs::read_to_string(&path).ok()?)))
+        };
+        Self {
+            place: [
+                "ip -o link show",
+                "nft list ruleset",
+                "cat /proc/sys/net/ipv4/conf/wire/forwarding",
+            ]
+            .map(|words| place.told(words)),
+            cgroups: entries("/sys/fs/cgroup").into_iter().filter(ours).collect(),
+            notes: entries("/run/fadelab").into_iter().filter(is_note).collect(),
+            settings: ["net/core", "net/ipv4/conf/all", "vm"]
+                .into_iter()
+                .flat_map(of_table)
+                .collect(),
+        }
+    }
+}
+
+/// Processes of a round: numbers and names.
+fn marked(mark: &str) -> Vec<(u32, String)> {
+    let word = format!("{MARK}={mark}");
+    let entries = fs::read_dir("/proc").expect("it is mounted").flatten();
+    let numbers = entries.filter_map(|entry| entry.file_name().to_str()?.parse().ok());
+    let is_marked = |number: &u32| {
+        let words = fs::read(format!("/proc/{number}/environ")).unwrap_or_default();
+        words.split(|byte| *byte == 0).any(|found| found == word.as_bytes())
+    };
+    let named = |number: u32| Some((number, fs::read_to_string(format!("/proc/{number}/comm")).ok()?));
+    let name = |(number, name): (u32, String)| (number, name.trim().to_owned());
+    numbers.filter(is_marked).filter_map(named).map(name).collect()
+}
+
+/// A law of one's own, so that no other test has its name.
+struct Law {
+    name: String,
+    header: String,
+}
+
+impl Law {
+    fn new(scratch: &Scratch) -> Self {
+        let name = unique("k").replace('_', "");
+        let text = fs::read_to_string(concat!(env!("CARGO_MANIFEST_DIR"), "/../../tests/laws/paced.h"));
+        let text = text.expect("the law").replace("paced_", &format!("{name}_"));
+        scratch.write(&format!("{name}.h"), text.replace("\"paced\"", &format!("\"{name}\"")));
+        Self {
+            header: format!("./{name}.h"),
+            name,
+        }
+    }
+
+    fn registered(&self) -> Vec<String> {
+        let begins = format!("fade_{}", self.name.chars().take(5).collect::<String>());
+        let known = fs::read_to_string("/proc/sys/net/ipv4/tcp_available_congestion_control").expect("a file");
+        let known = known.split_whitespace().filter(|name| name.starts_with(&begins));
+        known.map(str::to_owned).collect()
+    }
+}
+
+/// One of the things that can be killed.
+fn victim(place: &Place, scratch: &Scratch, law: &Law, kind: u64, mark: &str) -> Child {
+    let set = format!("flow.law={}", law.name);
+    let words: Vec<&str> = match kind {
+        0 => vec!["emulate", "--rate", "10 Mbit/s", "--router", "vcp", "--law", &law.header, "--"],
+        1 => vec!["emulate", "--rate", "10 Mbit/s", "--fading", "2x1,12dB", "--code", "0.93,0.5", "--"],
+        2 => vec!["testbed", "run", "net.toml", "--ground", "live", "--out", mark, "--law", &law.header],
+        _ => vec!["testbed", "run", "net.toml", "--ground", "live", "--iperf3", "--out", mark, "--law", &law.header],
+    };
+    let mut command = place.command(&[&[env!("CARGO_BIN_EXE_fadelab")], &words[..]].concat());
+    command.current_dir(&scratch.0);
+    if kind < 2 {
+        let fadelab = env!("CARGO_BIN_EXE_fadelab");
+        let inner = format!(
+            "{fadelab} emulate -q --rate '20 Mbit/s' -- sh -c 'iperf3 -s & sleep 0.2; iperf3 -c 127.0.0.1 -t 20'"
+        );
+        command.args(["sh", "-c", &inner]);
+    } else {
+        command.args(["--set", &set]);
+    }
+    command
+        .env(MARK, mark)
+        .stdout(Stdio::null())
+        .stderr(Stdio::piped())
+        .spawn()
+        .expect("it starts")
+}
+
+/// A number of the environment.
+fn number(name: &str, otherwise: u64) -> u64 {
+    std::env::var(name).map_or(otherwise, |text| text.parse().expect("a number"))
+}
+
+#[test]
+fn nothing_is_left_after_kills_at_random_moments() {
+    // Goal: shells in shells and runs on this machine, with laws, routers, iperf3, curl and nginx, are killed at random
+    // moments, they or one of the programs that they started: no process, law, device, group or note of theirs is left
+    // soon, and settings are as before; where a program of a run was killed, the run ends by itself and says which.
+    if !hosts::possible() || !Path::new("/dev/net/tun").exists() || !has_programs(&["curl", "nginx"]) {
+        return;
+    }
+    let scratch = Scratch::new();
+    scratch.write("net.toml", format!("{SCENARIO}{FADING}"));
+    let law = Law::new(&scratch);
+    let seed = number("FADELAB_KILLS_SEED", 1);
+    let mut random = Stream::new(seed, "kills");
+    let place = Place::new();
+    let before = State::now(&place);
+    let (mut whole, mut told) = (0, 0);
+    for round in 0..number("FADELAB_KILLS", 8) {
+        let mark = unique("m");
+        let kind = round % 4;
+        let mut running = victim(&place, &scratch, &law, kind, &mark);
+        std::thread::sleep(Duration::from_millis(random.between(0, MOMENT_MS_MAX)));
+        let others = marked(&mark).into_iter().filter(|(number, _)| *number != running.id());
+        let programs: Vec<_> = others.filter(|(_, name)| ["curl", "nginx", "iperf3"].contains(&&**name)).collect();
+        whole += usize::from(!programs.is_empty());
+        let meets_program = random.between(0, 2) == 0 && kind >= 2 && !programs.is_empty();
+        if meets_program {
+            let (number, name) = &programs[random.between(0, programs.len() as u64) as usize];
+            let status = Command::new("kill").args(["-9", &number.to_string()]).status();
+            // One that had ended meanwhile is nobody's fault.
+            if !status.is_ok_and(|status| status.success()) {
+                let _ = running.kill();
+            }
+            let output = running.wait_with_output().expect("it ends");
+            let text = said(&output);
+            assert!(!output.status.success(), "round {round}: {text}");
+            told += usize::from(text.contains(&format!("{name} ended too early")));
+        } else {
+            running.kill().expect("it runs");
+            running.wait().expect("it ends");
+        }
+        let what = format!("round {round} of seed {seed}, kind {kind}: nothing is left");
+        until(&what, || marked(&mark).is_empty() && law.registered().is_empty() && State::now(&place) == before);
+    }
+    println!("{whole} rounds had programs when they were killed; {told} runs told which of theirs was");
+}
