@@ -92,7 +92,11 @@ fn a_rate_changes_when_it_is_to() {
         let shaped = format!("qdisc tbf fade: dev out root refcnt 3 rate {rate}");
         let since = Instant::now();
         while !space.disciplines().contains(&shaped) {
-            assert!(since.elapsed() < Duration::from_secs(60), "{rate}: {}", space.disciplines());
+            assert!(
+                since.elapsed() < Duration::from_secs(60),
+                "{rate}: {}",
+                space.disciplines()
+            );
             std::thread::sleep(Duration::from_millis(20));
         }
     }

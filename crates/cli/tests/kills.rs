@@ -11,7 +11,7 @@ use std::time::Duration;
 
 use common::{FADING, Scratch, has_programs};
 use fadelab_phy::random::Stream;
-use hosts::{said, unique, until};
+use hosts::{said, unique};
 
 /// Flows of every kind: of fadelab's sockets or iperf3, downloads, datagrams.
 const SCENARIO: &str = r#"
@@ -93,7 +93,7 @@ impl Drop for Place {
 }
 
 /// What is there beside a round.
-#[derive(Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq)]
 struct State {
     /// Devices, translations and a setting of the namespace.
     place: [String; 3],
@@ -182,10 +182,49 @@ impl Law {
 fn victim(place: &Place, scratch: &Scratch, law: &Law, kind: u64, mark: &str) -> Child {
     let set = format!("flow.law={}", law.name);
     let words: Vec<&str> = match kind {
-        0 => vec!["emulate", "--rate", "10 Mbit/s", "--router", "vcp", "--law", &law.header, "--"],
-        1 => vec!["emulate", "--rate", "10 Mbit/s", "--fading", "2x1,12dB", "--code", "0.93,0.5", "--"],
-        2 => vec!["testbed", "run", "net.toml", "--ground", "live", "--out", mark, "--law", &law.header],
-        _ => vec!["testbed", "run", "net.toml", "--ground", "live", "--iperf3", "--out", mark, "--law", &law.header],
+        0 => vec![
+            "emulate",
+            "--rate",
+            "10 Mbit/s",
+            "--router",
+            "vcp",
+            "--law",
+            &law.header,
+            "--",
+        ],
+        1 => vec![
+            "emulate",
+            "--rate",
+            "10 Mbit/s",
+            "--fading",
+            "2x1,12dB",
+            "--code",
+            "0.93,0.5",
+            "--",
+        ],
+        2 => vec![
+            "testbed",
+            "run",
+            "net.toml",
+            "--ground",
+            "live",
+            "--out",
+            mark,
+            "--law",
+            &law.header,
+        ],
+        _ => vec![
+            "testbed",
+            "run",
+            "net.toml",
+            "--ground",
+            "live",
+            "--iperf3",
+            "--out",
+            mark,
+            "--law",
+            &law.header,
+        ],
     };
     let mut command = place.command(&[&[env!("CARGO_BIN_EXE_fadelab")], &words[..]].concat());
     command.current_dir(&scratch.0);
@@ -204,6 +243,17 @@ fn victim(place: &Place, scratch: &Scratch, law: &Law, kind: u64, mark: &str) ->
         .stderr(Stdio::piped())
         .spawn()
         .expect("it starts")
+}
+
+/// Waits until what is there is what was there before.
+fn nothing_is_left<T: PartialEq + std::fmt::Debug>(what: &str, now: impl Fn() -> T, before: &T) {
+    for _ in 0..500 {
+        if now() == *before {
+            return;
+        }
+        std::thread::sleep(Duration::from_millis(20));
+    }
+    assert_eq!(now(), *before, "{what}");
 }
 
 /// A number of the environment.
@@ -233,7 +283,9 @@ fn nothing_is_left_after_kills_at_random_moments() {
         let mut running = victim(&place, &scratch, &law, kind, &mark);
         std::thread::sleep(Duration::from_millis(random.between(0, MOMENT_MS_MAX)));
         let others = marked(&mark).into_iter().filter(|(number, _)| *number != running.id());
-        let programs: Vec<_> = others.filter(|(_, name)| ["curl", "nginx", "iperf3"].contains(&&**name)).collect();
+        let programs: Vec<_> = others
+            .filter(|(_, name)| ["curl", "nginx", "iperf3"].contains(&&**name))
+            .collect();
         whole += usize::from(!programs.is_empty());
         let meets_program = random.between(0, 2) == 0 && kind >= 2 && !programs.is_empty();
         if meets_program {
@@ -251,8 +303,12 @@ fn nothing_is_left_after_kills_at_random_moments() {
             running.kill().expect("it runs");
             running.wait().expect("it ends");
         }
-        let what = format!("round {round} of seed {seed}, kind {kind}: nothing is left");
-        until(&what, || marked(&mark).is_empty() && law.registered().is_empty() && State::now(&place) == before);
+        let what = format!("round {round} of seed {seed}, kind {kind}");
+        nothing_is_left(
+            &what,
+            || (marked(&mark), law.registered(), State::now(&place)),
+            &(Vec::new(), Vec::new(), before.clone()),
+        );
     }
     println!("{whole} rounds had programs when they were killed; {told} runs told which of theirs was");
 }

@@ -286,7 +286,10 @@ fn downloads_run_under_the_law_of_their_route_and_end_with_the_run() {
     if !possible() || !has_programs(&["curl", "nginx"]) {
         return;
     }
-    let text = SCENARIO.replace("law = \"vcp\"", "law = \"vcp\"\napp = \"http\"\nsize = \"150 kB\"\noff = \"100 ms\"");
+    let text = SCENARIO.replace(
+        "law = \"vcp\"",
+        "law = \"vcp\"\napp = \"http\"\nsize = \"150 kB\"\noff = \"100 ms\"",
+    );
     let scratch = scenario(&format!("{text}[ground.live.run]\nduration = \"3 s\"\n"));
     let name = own_law(&scratch);
     let (law, set) = (format!("./{name}.h"), format!("flow.law={name}"));
@@ -295,7 +298,10 @@ fn downloads_run_under_the_law_of_their_route_and_end_with_the_run() {
     let own = |process: u32| format!("/proc/{process}/fd/");
     done(&scratch, "out", &["--law", &law, "--set", &set]);
     let bytes = column(&scratch, "out/csv/completions.csv", "bytes");
-    assert!(bytes.len() >= 2 && bytes.iter().all(|&bytes| bytes == 150e3), "{bytes:?}");
+    assert!(
+        bytes.len() >= 2 && bytes.iter().all(|&bytes| bytes == 150e3),
+        "{bytes:?}"
+    );
     assert_eq!(column(&scratch, "out/csv/runs.csv", "measured_ns"), [3e9]);
     assert_eq!(registered(&begins), Vec::<String>::new());
     let large = ["--law", &law, "--set", &set, "--set", "flow.size=100 MB", "--quiet"];
@@ -306,7 +312,9 @@ fn downloads_run_under_the_law_of_their_route_and_end_with_the_run() {
     });
     running.kill().expect("it runs");
     running.wait().expect("it ends");
-    until("nothing is left", || registered(&begins).is_empty() && processes(&servers).is_empty());
+    until("nothing is left", || {
+        registered(&begins).is_empty() && processes(&servers).is_empty()
+    });
 }
 
 #[test]

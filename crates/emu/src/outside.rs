@@ -91,12 +91,14 @@ impl Drop for Translation {
 /// Ends what is left inside when its shell ends, and puts settings back when the last shell of a namespace did.
 ///
 /// It is told so by the end of its input, which comes however we end. What it is given: the namespace inside, and the
-/// note of the settings outside, or nothing.
+/// note of the settings outside, or nothing. Guards of shells inside are spared: they end what runs behind those, and
+/// then themselves.
 const GUARD: &str = r#"
 read -r _
 end() {
 	for process in /proc/[0-9]*; do
-		[ "$(readlink "$process/ns/net")" = "net:[$1]" ] && kill -"$2" "${process#/proc/}"
+		[ "$(readlink "$process/ns/net")" = "net:[$1]" ] || continue
+		tr '\0' '\n' <"$process/cmdline" | grep -qx fadelab-guard || kill -"$2" "${process#/proc/}"
 	done
 }
 end "$1" TERM
@@ -115,6 +117,9 @@ while read -r device; do
 done <"$2"
 rm -f "$2" "$2.lock"
 "#;
+
+/// By this guards know each other.
+const GUARD_NAME: &str = "fadelab-guard";
 
 /// See [`GUARD`].
 #[derive(Debug)]
@@ -141,7 +146,7 @@ impl Guard {
 
 fn started(words: &[String]) -> io::Result<Child> {
     Command::new("sh")
-        .args(["-c", GUARD, "guard"])
+        .args(["-c", GUARD, GUARD_NAME])
         .args(words)
         .stdin(Stdio::piped())
         .stdout(Stdio::null())

@@ -132,7 +132,10 @@ fn a_law_hears_of_another_rate_with_its_next_interval() {
     let mut intervals = 0;
     for (bytes_per_s, shown) in [(500_000, "rate 4Mbit"), (5_000_000, "rate 40Mbit")] {
         router.set_rate(bytes_per_s).expect("another rate");
-        assert!(run(&format!("tc -n {name} qdisc show dev out")).contains(shown), "{shown}");
+        assert!(
+            run(&format!("tc -n {name} qdisc show dev out")).contains(shown),
+            "{shown}"
+        );
         let mut counters = router.counters().expect("counters");
         for _ in 0..1000 {
             if counters.capacity_bytes_per_s == bytes_per_s && counters.intervals > intervals {

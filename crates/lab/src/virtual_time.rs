@@ -101,7 +101,11 @@ impl Ground for Virtual {
     fn guest(&self) -> Option<Guest> {
         self.image.as_ref().map(|image| Guest {
             kernel: image.package().to_owned(),
-            greedy: if image.applications().iperf3 { "iperf3" } else { "sockets" },
+            greedy: if image.applications().iperf3 {
+                "iperf3"
+            } else {
+                "sockets"
+            },
             sysctls: self.sysctls.iter().map(ToString::to_string).collect(),
         })
     }

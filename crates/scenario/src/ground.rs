@@ -92,13 +92,20 @@ mod tests {
         for (text, line, why) in [
             ("[ground.sim]\nrun.duration = '1 s'\n", 1, "allowed is [ground.live]"),
             ("[ground.live]\nrun.length = '1 s'\n", 2, "length"),
-            ("[run]\nseeds = 1\n[ground.live]\nrun.seeds.x = 1\n", 4, "seeds"),
+            (
+                "[run]\nseeds = 1\n[ground.live]\nrun.seeds.x = 1\n",
+                4,
+                "is to be set below it",
+            ),
             ("ground = 3\n", 1, "is a table"),
             ("[ground.live.ground.live]\nrun.seeds = 1\n", 2, "ground"),
         ] {
             for is_live in [false, true] {
                 let error = laid(text, is_live).unwrap_err();
-                assert!(error.starts_with(&format!("s.toml:{line}")) && error.contains(why), "{error}");
+                assert!(
+                    error.starts_with(&format!("s.toml:{line}")) && error.contains(why),
+                    "{error}"
+                );
             }
         }
     }

@@ -296,14 +296,7 @@ impl Flow {
 
     /// A data packet, for which nothing of the sender is looked at.
     #[inline(always)]
-    fn on_data(
-        &mut self,
-        now: Now,
-        source: SourceId,
-        id: PacketId,
-        net: &mut Network,
-        ends: &mut Ends,
-    ) -> Checked<()> {
+    fn on_data(&mut self, now: Now, source: SourceId, id: PacketId, net: &mut Network, ends: &mut Ends) -> Checked<()> {
         match self.plan.arrivals {
             Arrivals::Plain => self.answer_data::<false>(now, id, net),
             Arrivals::ForLaw => self.answer_data::<true>(now, id, net),
@@ -349,7 +342,10 @@ impl Flow {
             self.answer_data::<false>(now, id, net)?;
         }
         let nxt = self.receiver.nxt();
-        let ends_now = self.beside.client_mut().is_some_and(|client| client.on_data(packet.seq, nxt));
+        let ends_now = self
+            .beside
+            .client_mut()
+            .is_some_and(|client| client.on_data(packet.seq, nxt));
         if ends_now {
             self.complete_download(now.ns, source, ends);
             // With all of it there the client closes, and says so at once.

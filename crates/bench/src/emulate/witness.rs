@@ -34,12 +34,17 @@ fn recorded_ns(table: &str) -> Vec<u64> {
     let lines = table.lines().skip(1).map(fields);
     let delivered = lines.filter(|fields| fields[0] == WAY && fields[4] == "delivered");
     let number = |text: &str| text.parse::<u64>().unwrap_or(0);
-    delivered.map(|fields| number(&fields[5]) + number(&fields[6])).collect()
+    delivered
+        .map(|fields| number(&fields[5]) + number(&fields[6]))
+        .collect()
 }
 
 /// How far the two are apart, when the clocks' distance is taken off, in us: 99 of 100 are closer.
 fn apart_us(recorded: &[u64], captured: &[u64]) -> f64 {
-    let distances = recorded.iter().zip(captured).map(|(&one, &other)| other as i64 - one as i64);
+    let distances = recorded
+        .iter()
+        .zip(captured)
+        .map(|(&one, &other)| other as i64 - one as i64);
     let mut distances: Vec<i64> = distances.collect();
     distances.sort_unstable();
     let middle = distances[distances.len() / 2];
@@ -65,7 +70,11 @@ pub fn departures(bench: &Bench, outside: &Outside) -> Result<Row, String> {
     let captured = captured_ns(&read(&capture)?)?;
     let recorded = recorded_ns(&String::from_utf8_lossy(&read(&table)?));
     if recorded.len() != captured.len() || recorded.len() < PACKETS {
-        return Err(format!("{} departures, and tcpdump saw {}", recorded.len(), captured.len()));
+        return Err(format!(
+            "{} departures, and tcpdump saw {}",
+            recorded.len(),
+            captured.len()
+        ));
     }
     let late_us = number(&outcome, "/punctuality/late_ns_p99")? / 1e3;
     Ok(row(

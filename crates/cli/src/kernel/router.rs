@@ -125,7 +125,9 @@ fn show(
         {
             router.set_rate(bytes_per_s).map_err(Failure::failed)?;
         }
-        let next = changes.front().map_or(TURN, |(at, _)| at.saturating_sub(started.elapsed()));
+        let next = changes
+            .front()
+            .map_or(TURN, |(at, _)| at.saturating_sub(started.elapsed()));
         // A device or namespace that goes under way is no fault of what was asked for.
         router.tend(TURN.min(next)).map_err(Failure::failed)?;
     }

@@ -147,7 +147,8 @@ pub fn has_programs(names: &[&str]) -> bool {
     let Some(missing) = names.iter().find(is_missing) else {
         return true;
     };
-    let required = ["FADELAB_REQUIRE_GUEST", "FADELAB_REQUIRE_BPF"].map(|name| std::env::var(name).is_ok_and(|set| set == "1"));
+    let required =
+        ["FADELAB_REQUIRE_GUEST", "FADELAB_REQUIRE_BPF"].map(|name| std::env::var(name).is_ok_and(|set| set == "1"));
     assert!(!required.contains(&true), "{missing} is required here");
     println!("skipped: there is no {missing}");
     false

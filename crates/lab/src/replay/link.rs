@@ -27,7 +27,10 @@ pub fn packets(path: &Path, table: &Path) -> Result<bool, Failure> {
     let names: Vec<String> = recording.head().ways.iter().map(name_of).collect();
     let unwritable = |error: io::Error| Failure::Failed(format!("cannot write {table_shown}: {error}"));
     let mut out = BufWriter::new(File::create(table).map_err(unwritable)?);
-    let mut written = writeln!(out, "way,number,arrived_ns,ip_bytes,fate,due_ns,late_ns,ecn_arrived,ecn_left");
+    let mut written = writeln!(
+        out,
+        "way,number,arrived_ns,ip_bytes,fate,due_ns,late_ns,ecn_arrived,ecn_left"
+    );
     let read = recording.packets(names.len(), |packet| {
         if written.is_ok() {
             let [arrived, left] = packet.ecn;

@@ -144,7 +144,11 @@ impl Client {
             seq: u32::MAX,
             ts_val_us: now.clock_us(),
             // Before the server said anything there is nothing to echo: then it names the connection.
-            ts_ecr_us: if is_greeted { self.ts_recent_us } else { self.connected_us },
+            ts_ecr_us: if is_greeted {
+                self.ts_recent_us
+            } else {
+                self.connected_us
+            },
             ..Packet::default()
         }
     }

@@ -82,9 +82,17 @@ impl Http {
         let [from, own] = [false, true].map(|is_receiver| address(number, is_receiver).to_string());
         let mut command = Command::new("curl");
         // Nobody's settings, and no proxy of the environment.
-        command.args(["--disable", "--noproxy", "*", "--silent", "--show-error", "--fail", "--http1.1"]);
+        command.args([
+            "--disable",
+            "--noproxy",
+            "*",
+            "--silent",
+            "--show-error",
+            "--fail",
+            "--http1.1",
+        ]);
         command.args(["--interface", &own, "--output", "/dev/null", "--write-out", WORDS]);
-        command.arg(format!("http://{from}:{PORT}/"));
+        command.arg(format!("http://{from}:{PORT}/file"));
         let client = spaces.at(flow.to, || Process::start(command))?;
         let client: &Process = self.client.insert(client);
         Ok(client.as_fd())
@@ -96,7 +104,7 @@ impl Http {
         let mut arrived_bytes = self.ended_bytes;
         if let Some(client) = &mut self.client {
             let is_connected = |socket: &OwnedFd| peer(socket).is_some_and(|peer| peer.port() == PORT);
-            if let Some(socket) = client.socket(is_connected)? {
+            if let Some(socket) = client.socket(is_connected) {
                 arrived_bytes += TcpInfo::of(&socket).bytes_received;
                 if self.socket.is_none()
                     && let Ok(own) = getsockname::<SockaddrIn>(socket.as_raw_fd())
@@ -160,7 +168,7 @@ fn of_nginx(own: Ipv4Addr, served_path: &str) -> String {
     format!(
         "daemon off;\nmaster_process off;\nuser root root;\npid nginx.pid;\nevents {{}}\nhttp {{\naccess_log off;\n\
          server_tokens off;\nsendfile on;\ntcp_nopush on;\n{folders}server {{\nlisten {own}:{PORT};\n\
-         location = / {{\nalias {served_path};\n}}\n}}\n}}\n"
+         location = /file {{\nalias {served_path};\n}}\n}}\n}}\n"
     )
 }
 
@@ -190,7 +198,10 @@ mod tests {
             header_bytes: 187,
         };
         assert_eq!(Download::of("1.234567 5000000 187\n"), Some(download));
-        assert_eq!(Download::of("curl: (18) end of response\n1.234567 5000000 187\n"), Some(download));
+        assert_eq!(
+            Download::of("curl: (18) end of response\n1.234567 5000000 187\n"),
+            Some(download)
+        );
         for other in ["", "1.2", "1.2 5", "-1 5 5", "a 5 5", "1.2 5 x"] {
             assert_eq!(Download::of(other), None, "{other}");
         }

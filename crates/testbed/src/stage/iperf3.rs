@@ -69,10 +69,8 @@ impl Iperf3 {
         sender.check()?;
         self.receiver.check()?;
         let is_data = |address: nix::Result<SockaddrIn>| address.is_ok_and(|address| address.port() == DATA_PORT);
-        let sent = sender.socket(|socket| is_data(getsockname(socket.as_raw_fd())))?;
-        let received = self
-            .receiver
-            .socket(|socket| is_data(getpeername(socket.as_raw_fd())))?;
+        let sent = sender.socket(|socket| is_data(getsockname(socket.as_raw_fd())));
+        let received = self.receiver.socket(|socket| is_data(getpeername(socket.as_raw_fd())));
         let (Some(sent), Some(received)) = (sent, received) else {
             return Ok(None);
         };

@@ -68,10 +68,7 @@ impl Process {
     pub fn said(&mut self) -> String {
         let mut said = String::new();
         // What it wrote moved the place that its file has in common with ours.
-        let _ = self
-            .log
-            .rewind()
-            .and_then(|()| self.log.read_to_string(&mut said));
+        let _ = self.log.rewind().and_then(|()| self.log.read_to_string(&mut said));
         said
     }
 
@@ -114,14 +111,15 @@ impl Process {
         Ok(sockets.any(|mut words| words.next() == Some(&local) && words.nth(1) == Some("0A")))
     }
 
-    /// A copy of the first of its sockets of which that is true, always the same, once it has one.
-    pub fn socket(&mut self, is_data: impl Fn(&OwnedFd) -> bool) -> Outcome<Option<OwnedFd>> {
+    /// A copy of the first of its sockets of which that is true, always the same, as long as it has one.
+    pub fn socket(&mut self, is_data: impl Fn(&OwnedFd) -> bool) -> Option<OwnedFd> {
         if let Some(number) = self.data {
-            return self.copy(number).map(Some).map_err(failed(&self.name));
+            // One that ends has closed it.
+            return self.copy(number).ok().filter(|socket| is_data(socket));
         }
         let found = self.find(is_data);
         self.data = found.as_ref().map(|(number, _)| *number);
-        Ok(found.map(|(_, socket)| socket))
+        found.map(|(_, socket)| socket)
     }
 
     /// The first of its sockets of which that is true: its number there, and a copy.

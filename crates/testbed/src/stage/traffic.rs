@@ -324,7 +324,12 @@ impl<'a> Traffic<'a> {
             return Ok(());
         }
         sending.waits = true;
-        add(&self.epoll, &sending.socket, Whose::Sender(number), EpollFlags::EPOLLOUT)?;
+        add(
+            &self.epoll,
+            &sending.socket,
+            Whose::Sender(number),
+            EpollFlags::EPOLLOUT,
+        )?;
         self.send(number)
     }
 
