@@ -1,5 +1,5 @@
-//! The link in real time, judged by programs that are not ours: ping, iperf3, tcpdump, and the kernel's count of what was
-//! dropped.
+//! The link in real time, judged by programs that are not ours: ping, iperf3, tcpdump, and the kernel's count of what
+//! was dropped.
 
 mod witness;
 

@@ -64,7 +64,8 @@ pub struct EmulateArgs {
     /// Protect packets by a Reed-Solomon code: the rates for data and for ACKs, 0.93,0.5
     #[arg(long, value_name = "DATA,ACK", requires = "fading")]
     code: Option<String>,
-    /// The law of the queues: by name (fadelab laws --role router), or a header of your own, ./mine.h [default: droptail]
+    /// The law of the queues: by name (fadelab laws --role router), or a header of your own, ./mine.h [default:
+    /// droptail]
     #[arg(long, value_name = "LAW")]
     router: Option<String>,
     /// A sender's law for the command's connections, and for those to it from this machine: loaded into this kernel for

@@ -277,7 +277,7 @@ fn nothing_is_left_after_kills_at_random_moments() {
     let place = Place::new();
     let before = State::now(&place);
     let (mut whole, mut told) = (0, 0);
-    for round in 0..number("FADELAB_KILLS", 8) {
+    for round in 0..number("FADELAB_KILLS", 12) {
         let mark = unique("m");
         let kind = round % 4;
         let mut running = victim(&place, &scratch, &law, kind, &mark);

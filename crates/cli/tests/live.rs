@@ -280,9 +280,9 @@ fn processes(word: &str) -> Vec<String> {
 
 #[test]
 fn downloads_run_under_the_law_of_their_route_and_end_with_the_run() {
-    // Goal: curl gets its files from nginx under a law of one's own that neither knows, for as long as the scenario says
-    // of this ground; after the run, and after one that was killed in the middle of a download, there is neither of the
-    // two, nor the law.
+    // Goal: curl gets its files from nginx under a law of one's own that neither knows, for as long as the scenario
+    // says of this ground; after the run, and after one that was killed in the middle of a download, there is neither
+    // of the two, nor the law.
     if !possible() || !has_programs(&["curl", "nginx"]) {
         return;
     }
@@ -299,7 +299,7 @@ fn downloads_run_under_the_law_of_their_route_and_end_with_the_run() {
     done(&scratch, "out", &["--law", &law, "--set", &set]);
     let bytes = column(&scratch, "out/csv/completions.csv", "bytes");
     assert!(
-        bytes.len() >= 2 && bytes.iter().all(|&bytes| bytes == 150e3),
+        bytes.len() >= 2 && bytes.iter().all(|&bytes| bytes as u64 == 150_000),
         "{bytes:?}"
     );
     assert_eq!(column(&scratch, "out/csv/runs.csv", "measured_ns"), [3e9]);

@@ -144,8 +144,8 @@ ALWAYS_INLINE void router_meter(const struct router *r, struct law_host_meter *m
 	meter->arrived_pkts = r->counters.packets;
 	meter->arrived_bytes = r->counters.air_bytes;
 	meter->sent_bytes = r->counters.sent_bytes;
-	meter->offered_bytes = r->past.offered_bytes +
-	                       fixed_mul_div(r->config.capacity_Bps, r->now_us - r->past.until_us, 1000000);
+	meter->offered_bytes =
+		r->past.offered_bytes + fixed_mul_div(r->config.capacity_Bps, r->now_us - r->past.until_us, 1000000);
 	meter->busy_ns = r->past.busy_ns + fixed_mul_div(fixed_sub(r->counters.sent_bytes, r->past.sent_bytes), 1000000000,
 	                                                 r->config.capacity_Bps);
 }

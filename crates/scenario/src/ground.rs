@@ -1,5 +1,5 @@
-//! `[ground.live]`: what a scenario has otherwise where it runs in real time, and on grounds with which that is compared.
-//! It holds keys as the scenario has them, [ground.live.run] for those of [run].
+//! `[ground.live]`: what a scenario has otherwise where it runs in real time, and on grounds with which that is
+//! compared. It holds keys as the scenario has them, [ground.live.run] for those of [run].
 
 use crate::document::{Node, Raw};
 use crate::error::Refusal;

@@ -44,6 +44,7 @@ pub mod unit;
 mod value;
 mod versus;
 mod warnings;
+mod way;
 
 pub use error::Refusal;
 pub use scenario::{Options, load, parse};

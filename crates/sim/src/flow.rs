@@ -1,5 +1,8 @@
 //! A flow: an application, the two ends of its transport, and what it counts.
 
+mod beside;
+mod download;
+
 use std::rc::Rc;
 use std::slice;
 
@@ -26,6 +29,7 @@ use crate::tcp::receiver::Receiver;
 use crate::tcp::round_trips::RoundTrips;
 use crate::tcp::sender::handshake::{carry, syn};
 use crate::tcp::sender::{Identity, Sender};
+use beside::Beside;
 
 /// See the module's documentation. Its fields stand in the order in which packets touch them: what an arriving segment
 /// needs comes first, in one cache line or two, then what an ACK needs, then the rest.
@@ -51,53 +55,6 @@ pub(crate) struct Flow {
     /// First segment of the present connection.
     opened_una: u32,
     beside: Beside,
-}
-
-/// What only flows of a kind have.
-#[derive(Debug)]
-enum Beside {
-    Nothing,
-    /// How many were sent and came.
-    Datagrams(Box<Datagrams>),
-    /// Who asks for downloads at the receiving end.
-    Client(Box<Client>),
-}
-
-#[derive(Debug, Default)]
-struct Datagrams {
-    sent: u64,
-    received: u64,
-}
-
-impl Beside {
-    fn of(plan: &Plan) -> Self {
-        match plan.arrivals {
-            Arrivals::Datagrams => Self::Datagrams(Box::default()),
-            Arrivals::Download => Self::Client(Box::new(Client::new(plan))),
-            Arrivals::Plain | Arrivals::ForLaw => Self::Nothing,
-        }
-    }
-
-    fn client(&self) -> Option<&Client> {
-        match self {
-            Self::Client(client) => Some(client),
-            _ => None,
-        }
-    }
-
-    fn client_mut(&mut self) -> Option<&mut Client> {
-        match self {
-            Self::Client(client) => Some(client),
-            _ => None,
-        }
-    }
-
-    fn datagrams_mut(&mut self) -> Option<&mut Datagrams> {
-        match self {
-            Self::Datagrams(datagrams) => Some(datagrams),
-            _ => None,
-        }
-    }
 }
 
 /// Bytes of a cache line.
@@ -309,67 +266,6 @@ impl Flow {
                 Ok(())
             }
         }
-    }
-
-    /// What the server of a download sent: the answer to a SYN, or data. The download that these complete is added to
-    /// `ends`.
-    #[inline(never)]
-    fn on_download(
-        &mut self,
-        now: Now,
-        source: SourceId,
-        id: PacketId,
-        net: &mut Network,
-        ends: &mut Ends,
-    ) -> Checked<()> {
-        let packet = *net.slab.get(id);
-        let Some(client) = self.beside.client_mut() else {
-            return Ok(());
-        };
-        if packet.tcp_flags & flag::SYN != 0 {
-            net.discard(id);
-            let packets = client.on_answer(now, self.id, &self.plan, &packet);
-            for packet in packets.into_iter().flatten() {
-                net.inject(now.ns, packet, self.route_back_at, None)?;
-            }
-            let due_ns = client.due_ns();
-            self.want_event(due_ns, net);
-            return Ok(());
-        }
-        if self.plan.receiver_law.is_some() {
-            self.answer_data::<true>(now, id, net)?;
-        } else {
-            self.answer_data::<false>(now, id, net)?;
-        }
-        let nxt = self.receiver.nxt();
-        let ends_now = self
-            .beside
-            .client_mut()
-            .is_some_and(|client| client.on_data(packet.seq, nxt));
-        if ends_now {
-            self.complete_download(now.ns, source, ends);
-            // With all of it there the client closes, and says so at once.
-            if self.receiver.ack_due_ns() != u64::MAX {
-                self.send_ack::<true>(now, 0, net)?;
-            }
-            let due_ns = self.app.due_ns();
-            self.want_event(due_ns, net);
-        }
-        Ok(())
-    }
-
-    fn complete_download(&mut self, now_ns: u64, source: SourceId, ends: &mut Ends) {
-        let App::Http { bytes, .. } = self.plan.app else {
-            return;
-        };
-        self.app.finished(&self.plan.app, now_ns);
-        let completion = Completion {
-            flow: self.id,
-            start_ns: self.app.start_ns(),
-            end_ns: now_ns,
-            bytes,
-        };
-        ends.add(source, completion);
     }
 
     #[inline(always)]

@@ -6,7 +6,7 @@ use fadelab_run::app::App;
 use fadelab_run::spec::RunSpec;
 
 use crate::Error;
-use crate::image::programs::{self, Need};
+use crate::need::{self, Need};
 
 const IPERF3: Need = ("iperf3", "carries the flows that always have data", "iperf3");
 const CURL: Need = ("curl", "asks for downloads", "curl");
@@ -48,6 +48,6 @@ impl Applications {
     /// The first that is missing, with the package that has it.
     pub(crate) fn find(self) -> Result<Vec<(&'static str, PathBuf)>, Error> {
         let needs = self.needs().into_iter();
-        needs.map(|need| Ok((need.0, programs::find(&need)?))).collect()
+        needs.map(|need| Ok((need.0, need::find(&need)?))).collect()
     }
 }

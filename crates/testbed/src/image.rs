@@ -16,17 +16,17 @@ use std::sync::Arc;
 use fadelab_kernel::Version;
 use twox_hash::XxHash3_128;
 
+use crate::need::{self, Need};
 use crate::snapshots::Snapshots;
 use crate::{Applications, Error, guest};
 use archive::Archive;
-use programs::Need;
 
 /// The emulator that runs an image.
 pub(crate) const QEMU: &str = "qemu-system-x86_64";
 
 /// Where the emulator is.
 pub(crate) fn qemu() -> Result<PathBuf, Error> {
-    programs::find(&(QEMU, "runs the kernel in virtual time", "qemu-system-x86"))
+    need::find(&(QEMU, "runs the kernel in virtual time", "qemu-system-x86"))
 }
 
 /// A kernel that can be had: its series and the suite of Debian that has it.
@@ -125,7 +125,7 @@ impl Image {
         })?;
         let mut tools = PROGRAMS
             .iter()
-            .map(|need| Ok((need.0, programs::find(need)?)))
+            .map(|need| Ok((need.0, need::find(need)?)))
             .collect::<Result<Vec<_>, Error>>()?;
         tools.extend(applications.find()?);
         let name = package.file_stem().unwrap_or_default().to_string_lossy().into_owned();
@@ -293,8 +293,8 @@ fn make(packages: &[PathBuf], program: Program<'_>, tools: &[Tool], cache: &Path
     archive = archive.file(guest::MODULES, 0o644, paths.join("\n"));
     archive = archive.file(guest::PROGRAM, 0o755, programs::for_guest(program)?);
     // Servers look up whose process they are.
-    archive = archive.file("/etc/passwd", 0o644, b"root:x:0:0:root:/:/bin/false\n".to_vec());
-    archive = archive.file("/etc/group", 0o644, b"root:x:0:\n".to_vec());
+    archive = archive.file("/etc/passwd", 0o644, b"root:x:0:0:root:/:/bin/false\n");
+    archive = archive.file("/etc/group", 0o644, b"root:x:0:\n");
     for (name, path) in tools {
         let bytes = fs::read(path).map_err(Error::file("read", path))?;
         archive = archive.file(&format!("/bin/{name}"), 0o755, bytes);

@@ -19,6 +19,7 @@ pub mod image;
 pub mod live;
 mod machine;
 mod message;
+mod need;
 mod objects;
 pub mod plan;
 mod snapshots;

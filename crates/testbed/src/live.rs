@@ -14,7 +14,7 @@ use fadelab_run::record::RunRecord;
 use fadelab_run::spec::RunSpec;
 use nix::unistd::geteuid;
 
-use crate::image::programs;
+use crate::need;
 use crate::objects;
 use crate::stage::{self, Host, Outcome, Recorded, failed};
 use crate::translate::{self, Place};
@@ -72,7 +72,7 @@ pub fn check_machine(applications: Applications) -> Result<(), Error> {
         ("ip", "builds the network", "iproute2"),
         ("tc", "builds its queues", "iproute2"),
     ] {
-        programs::find(&need)?;
+        need::find(&need)?;
     }
     applications.find().map(drop)
 }

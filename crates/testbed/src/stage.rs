@@ -18,6 +18,7 @@ mod process;
 mod spaces;
 mod tcp_info;
 mod traffic;
+mod whose;
 mod worker;
 
 use std::io::Write;

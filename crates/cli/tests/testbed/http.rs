@@ -34,8 +34,8 @@ count = 2
 #[test]
 fn downloads_give_the_same_bytes_twice() {
     // Goal: programs that know of no law, over a fading, coded link, one download after the other on two flows: the
-    // same bytes twice, each download has its bytes, what nginx's sockets counted is all of them, and the law at work is
-    // that of the scenario, by the routes alone: its memory is there to be seen.
+    // same bytes twice, each download has its bytes, what nginx's sockets counted is all of them, and the law at work
+    // is that of the scenario, by the routes alone: its memory is there to be seen.
     if !has_programs(&["curl", "nginx"]) {
         return;
     }
@@ -44,7 +44,7 @@ fn downloads_give_the_same_bytes_twice() {
     };
     let bytes = column(&scratch, "one/csv/completions.csv", "bytes");
     assert!(
-        bytes.len() >= 6 && bytes.iter().all(|&bytes| bytes == 100e3),
+        bytes.len() >= 6 && bytes.iter().all(|&bytes| bytes as u64 == 100_000),
         "{bytes:?}"
     );
     let sum = |name: &str| column(&scratch, "one/csv/flow_totals.csv", name).iter().sum::<f64>();

@@ -168,7 +168,7 @@ impl Program {
 
     /// Lets the law begin and its timer run.
     fn start(&self) -> Result<(), LoadError> {
-        run("the law's start", self.find("router_start"))
+        run("the law's start", &self.find("router_start"))
     }
 
     /// The link carries what `place` says from now on.
@@ -184,7 +184,7 @@ impl Program {
             what: WHAT.to_owned(),
             why: "its programs are of an earlier fadelab; build the law again".to_owned(),
         })?;
-        run(WHAT, program)
+        run(WHAT, &program)
     }
 
     fn configure(&self, place: &Place) -> Result<(), LoadError> {
@@ -196,7 +196,7 @@ impl Program {
 }
 
 /// Runs a program that takes no packet of anybody's, and is done with 0.
-fn run(what: &str, program: ProgramMut<'_>) -> Result<(), LoadError> {
+fn run(what: &str, program: &ProgramMut<'_>) -> Result<(), LoadError> {
     // The kernel takes no packet shorter than an Ethernet header.
     let packet = [0u8; 64];
     let input = ProgramInput {

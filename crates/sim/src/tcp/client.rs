@@ -88,8 +88,8 @@ impl Client {
         }
         self.stage = Stage::Asking;
         self.ts_recent_us = answer.ts_val_us;
-        // RFC 6298, section 5.7: after a SYN that was lost the timeout is the initial one. Which of them the answer is to
-        // nobody knows.
+        // RFC 6298, section 5.7: after a SYN that was lost the timeout is the initial one. Nobody knows which of them
+        // the answer is to.
         self.rtt = RttEstimator::new(&plan.tcp);
         if !self.is_repeated {
             self.rtt.sample(now.clock_us().wrapping_sub(self.connected_us), plan);

@@ -9,7 +9,8 @@ use std::process::Command;
 
 use crate::Error;
 use crate::image::Kernel;
-use crate::image::programs::{self, Need};
+use crate::image::programs;
+use crate::need::{self, Need};
 
 const APT: Need = ("apt-get", "fetches the kernel's package", "apt");
 const UNPACK: Need = ("dpkg-deb", "unpacks the kernel's package", "dpkg");
@@ -32,7 +33,7 @@ struct Mirror {
 /// # Errors
 /// No apt, no mirror, no network, no such package.
 pub fn fetch(kernel: &Kernel, folder: &Path, mut say: impl FnMut(&str)) -> Result<(), Error> {
-    let apt_get = programs::find(&APT)?;
+    let apt_get = need::find(&APT)?;
     let mirror = mirror(&apt_get)?;
     let work = tempfile::tempdir_in(folder).map_err(Error::file("make a folder in", folder))?;
     let config = configure(kernel, &mirror, work.path())?;
@@ -70,7 +71,7 @@ pub fn fetch(kernel: &Kernel, folder: &Path, mut say: impl FnMut(&str)) -> Resul
 /// # Errors
 /// There is no `dpkg-deb`, or the package is damaged.
 pub fn unpack(package: &Path, folder: &Path) -> Result<(), Error> {
-    let unpack = programs::find(&UNPACK)?;
+    let unpack = need::find(&UNPACK)?;
     let mut command = Command::new(unpack);
     command.arg("-x").arg(package).arg(folder);
     match programs::output("unpacking the kernel's package", &mut command) {

@@ -6,7 +6,8 @@ use std::process::Command;
 
 use crate::Error;
 use crate::host_laws::{QUEUES, SENDERS};
-use crate::image::programs::{self, Need};
+use crate::image::programs;
+use crate::need::{self, Need};
 
 /// Makes the table of dependencies.
 const DEPMOD: Need = ("depmod", "orders the kernel's modules", "kmod");
@@ -32,7 +33,7 @@ const GROUND: [&str; 11] = [
 /// # Errors
 /// There is no `depmod`, or the table cannot be read.
 pub fn ordered(root: &Path, release: &str) -> Result<Vec<String>, Error> {
-    let depmod = programs::find(&DEPMOD)?;
+    let depmod = need::find(&DEPMOD)?;
     programs::output("depmod", Command::new(depmod).arg("-b").arg(root).arg(release))?;
     let path = root.join("lib/modules").join(release).join("modules.dep");
     let table = fs::read_to_string(&path).map_err(Error::file("read", &path))?;

@@ -1,5 +1,5 @@
-//! Downloads by curl from nginx: programs that know nothing of laws, each in the namespace of its host. Who sends is who
-//! is asked, so that the law comes by the route of its answers (`congctl`, ip-route(8)).
+//! Downloads by curl from nginx: programs that know nothing of laws, each in the namespace of its host. Who sends is
+//! who is asked, so that the law comes by the route of its answers (`congctl`, ip-route(8)).
 //!
 //! A download's time is what curl says that it took. Of nginx's socket a copy is held as long as the download lasts: so
 //! its last counters are read when all is over, and nothing is sent for it but nginx's own FIN, later.

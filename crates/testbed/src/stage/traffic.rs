@@ -1,7 +1,6 @@
 //! Runs the applications of all flows and reads the meters, in one thread and by one clock.
 
 use std::collections::BTreeSet;
-use std::os::fd::{AsFd, OwnedFd};
 use std::time::Duration;
 
 use fadelab_kernel::sender::Sender;
@@ -22,7 +21,8 @@ use super::measure::{FlowMeter, LinkMeter, Recorder};
 use super::memory::FlowMemory;
 use super::spaces::Spaces;
 use super::tcp_info::TcpInfo;
-use super::worker::{Receiver, Sending, Worker};
+use super::whose::{Whose, add};
+use super::worker::{Reading, Receiver, Sending, Worker};
 use super::{Outcome, failed};
 use crate::plan::Plan;
 
@@ -74,45 +74,6 @@ pub fn run(
         record.punctuality = Some(emulation.end(spaces)?);
     }
     Ok(record)
-}
-
-/// Who an event is for: flows and connections are numbered.
-#[derive(Clone, Copy)]
-enum Whose {
-    Timer,
-    Listener(usize),
-    Sender(usize),
-    Reader(usize),
-    Client(usize),
-}
-
-impl Whose {
-    fn token(self) -> u64 {
-        match self {
-            Self::Timer => 0,
-            Self::Listener(number) => 1 | (number as u64) << 3,
-            Self::Sender(number) => 2 | (number as u64) << 3,
-            Self::Reader(number) => 3 | (number as u64) << 3,
-            Self::Client(number) => 4 | (number as u64) << 3,
-        }
-    }
-
-    fn of(token: u64) -> Self {
-        let number = (token >> 3) as usize;
-        match token & 7 {
-            0 => Self::Timer,
-            1 => Self::Listener(number),
-            2 => Self::Sender(number),
-            3 => Self::Reader(number),
-            _ => Self::Client(number),
-        }
-    }
-}
-
-/// A connection that receives, and its flow.
-struct Reading {
-    flow: usize,
-    socket: OwnedFd,
 }
 
 struct Traffic<'a> {
@@ -530,12 +491,6 @@ impl<'a> Traffic<'a> {
             .collect();
         self.recorder.keep_watched(links, &flows);
     }
-}
-
-fn add(epoll: &Epoll, file: impl AsFd, whose: Whose, flags: EpollFlags) -> Outcome<()> {
-    epoll
-        .add(file, EpollEvent::new(flags, whose.token()))
-        .map_err(failed("epoll"))
 }
 
 fn monotonic_ns() -> Outcome<u64> {

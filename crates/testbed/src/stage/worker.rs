@@ -74,3 +74,9 @@ pub struct Sending {
     /// Whether it waits for room, so that an event will come.
     pub waits: bool,
 }
+
+/// A connection that receives, and its flow.
+pub struct Reading {
+    pub flow: usize,
+    pub socket: OwnedFd,
+}

@@ -103,7 +103,8 @@ impl Sender {
         self.answer(now, plan, net)
     }
 
-    /// The answer to a client's SYN, which names its connection. Whatever goes this way counts as data, for the channel and for routers.
+    /// The answer to a client's SYN, which names its connection. Whatever goes this way counts as data, for the channel
+    /// and for routers.
     fn answer(&mut self, now: Now, plan: &Plan, net: &mut Network) -> Checked<()> {
         self.rto_due_ns = now.ns + self.rtt.rto_ns(&plan.tcp);
         let mut packet = syn(now, self.identity.flow, Some(self.connected_us));
