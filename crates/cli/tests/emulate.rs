@@ -258,7 +258,7 @@ fn a_router_s_law_of_ones_own_is_at_the_queues() {
         let line = text
             .lines()
             .find_map(|line| line.strip_prefix(way))
-            .expect("it is told");
+            .unwrap_or_else(|| panic!("{way}is not told: {text}"));
         let number = |text: &str| text.split(' ').next().and_then(|word| word.parse::<u32>().ok());
         let arrived = number(line).expect("a number");
         let lost = line.split(", ").find(|part| part.ends_with(" lost")).and_then(number);

@@ -6,6 +6,7 @@
 
 use std::fs;
 use std::io::{self, Write};
+use std::os::fd::{AsFd, OwnedFd};
 use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
@@ -125,6 +126,7 @@ const GUARD_NAME: &str = "fadelab-guard";
 #[derive(Debug)]
 pub struct Guard {
     child: Child,
+    inside: OwnedFd,
     words: [String; 3],
 }
 
@@ -137,19 +139,23 @@ impl Guard {
     pub fn new(inside: &Space, forwarding: Option<&Path>) -> io::Result<Self> {
         let note = forwarding.map(|path| path.display().to_string()).unwrap_or_default();
         let words = [inside.inode()?.to_string(), note, std::process::id().to_string()];
+        let inside = inside.as_fd().try_clone_to_owned()?;
         Ok(Self {
-            child: started(&words)?,
+            child: started(&words, &inside)?,
+            inside,
             words,
         })
     }
 }
 
-fn started(words: &[String]) -> io::Result<Child> {
+fn started(words: &[String], inside: &OwnedFd) -> io::Result<Child> {
     Command::new("sh")
         .args(["-c", GUARD, GUARD_NAME])
         .args(words)
         .stdin(Stdio::piped())
-        .stdout(Stdio::null())
+        // It says nothing. As long as it is there nobody else gets the number of the namespace, whose processes it would
+        // take for those of the shell.
+        .stdout(Stdio::from(inside.try_clone()?))
         .stderr(Stdio::null())
         // Whoever ends our group does not end it.
         .process_group(0)
@@ -161,7 +167,7 @@ impl Drop for Guard {
         drop(self.child.stdin.take());
         let has_ended_well = self.child.wait().is_ok_and(|status| status.success());
         // Somebody killed it before it had done its work.
-        if !has_ended_well && let Ok(mut again) = started(&self.words) {
+        if !has_ended_well && let Ok(mut again) = started(&self.words, &self.inside) {
             drop(again.stdin.take());
             let _ = again.wait();
         }

@@ -114,7 +114,8 @@ const LINKS: &[Relation] = &[
         let senders = at.crossing().map(|flow| sample(at, "flows", &flow.name, "sent_pkts"));
         // Links count SYNs, and flows do not say how many they sent. A sample of flows at this instant is there unless
         // the run has no series.
-        at.crossing().any(|flow| flow.transport.handshake) || at.get("sent_data_pkts") <= senders.sum()
+        let greets = |flow: &FlowSpec| flow.transport.handshake || matches!(flow.app, App::Http { .. });
+        at.crossing().any(greets) || at.get("sent_data_pkts") <= senders.sum()
     }),
     ("payload that flows delivered crossed the link in data packets", |at| {
         let delivered = at
