@@ -217,7 +217,10 @@ pub fn entries<'a>(claims: &'a Claims, figures: &[Figures]) -> Vec<Entry<'a>> {
 /// The ledger as text; `heading` makes the id of a claim stand out, where that is possible.
 pub fn text(claims: &Claims, entries: &[Entry], complete: bool, heading: &dyn Fn(&str) -> String) -> String {
     let mut text = format!("{}\n{}\n", claims.paper, claims.subject);
-    let add = |ground: &Ground| format!("add --ground sim,{}", ground.name());
+    let add = |ground: &Ground| match ground {
+        Ground::Sim => "add sim to --ground".to_owned(),
+        Ground::Virtual | Ground::Live => format!("add --ground sim,{}", ground.name()),
+    };
     for variant in &claims.variant {
         let away = claims.away.variants.get(&variant.id);
         let away = away.map(|ground| format!(" (not run: {})", add(ground)));
