@@ -153,8 +153,8 @@ fn started(words: &[String], inside: &OwnedFd) -> io::Result<Child> {
         .args(["-c", GUARD, GUARD_NAME])
         .args(words)
         .stdin(Stdio::piped())
-        // It says nothing. As long as it is there nobody else gets the number of the namespace, whose processes it would
-        // take for those of the shell.
+        // It says nothing. As long as it is there nobody else gets the number of the namespace, whose processes it
+        // would take for those of the shell.
         .stdout(Stdio::from(inside.try_clone()?))
         .stderr(Stdio::null())
         // Whoever ends our group does not end it.
