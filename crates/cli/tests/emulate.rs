@@ -248,9 +248,16 @@ fn a_router_s_law_of_ones_own_is_at_the_queues() {
     let parent = Parent::new();
     let folder = tempfile::tempdir().expect("a folder");
     let recording = folder.path().join("recording").display().to_string();
-    let law = concat!(env!("CARGO_MANIFEST_DIR"), "/../../tests/laws/kth.h");
+    // Under a name of its own, for the whole workspace's tests know it, too.
+    let kth = fs::read_to_string(concat!(env!("CARGO_MANIFEST_DIR"), "/../../tests/laws/kth.h")).expect("the law");
+    fs::write(
+        folder.path().join("mykth.h"),
+        kth.replace("kth", "mykth").replace("KTH", "MYKTH"),
+    )
+    .expect("a file");
+    let law = &*folder.path().join("mykth.h").display().to_string();
     let own = ["--delay", "5 ms", "--router", law, "--record", &recording];
-    let sets = ["--set", "router.kth.first=1", "--set", "router.kth.every=2"];
+    let sets = ["--set", "router.mykth.first=1", "--set", "router.mykth.every=2"];
     let ping = ["--", "sh", "-c", "ping -c 9 -i 0.2 -W 1 $FADELAB_OUTSIDE || true"];
     let text = said(&parent.emulate(&[&own[..], &sets, &ping].concat()));
     for way in ["up: ", "down: "] {
@@ -271,7 +278,7 @@ fn a_router_s_law_of_ones_own_is_at_the_queues() {
     assert!(replay.status.success(), "{}", said(&replay));
     let unknown = said(&fadelab(folder.path(), &["replay", "recording"]));
     assert!(
-        unknown.contains("no router's law `kth` is known here") && unknown.contains("--law ./mine.h"),
+        unknown.contains("no router's law `mykth` is known here") && unknown.contains("--law ./mine.h"),
         "{unknown}"
     );
     let table = folder.path().join("table.csv");

@@ -3,18 +3,14 @@
 //!
 //! A download's time is what curl says that it took. Of nginx's socket a copy is held as long as the download lasts: so
 //! its last counters are read when all is over, and nothing is sent for it but nginx's own FIN, later.
-#![allow(unsafe_code)]
 
 use std::fs::File;
-use std::io::{self, Write};
+use std::io::Write;
 use std::net::Ipv4Addr;
 use std::os::fd::{AsFd, AsRawFd, BorrowedFd, OwnedFd};
-use std::os::unix::process::CommandExt;
 use std::process::Command;
 use std::time::Duration;
 
-use nix::mount::{MsFlags, mount};
-use nix::sched::{CloneFlags, unshare};
 use nix::sys::memfd::{MFdFlags, memfd_create};
 use nix::sys::socket::{SockaddrIn, getpeername, getsockname};
 
@@ -24,8 +20,7 @@ use super::tcp_info::TcpInfo;
 use super::{Outcome, failed};
 use crate::plan::{Flow, PORT, address};
 
-/// Where nginx puts what it needs to put anywhere: a file system of its own, which nobody else sees and which goes with
-/// it.
+/// A folder that is there: nginx wants one for what it keeps of requests and answers, of which there is nothing.
 const FOLDER: &str = "/tmp";
 
 /// What curl says when it is done: seconds, bytes of the body and of the header.
@@ -39,8 +34,8 @@ pub struct Http {
     socket: Option<OwnedFd>,
     /// What earlier downloads brought, headers included.
     ended_bytes: u64,
-    /// What nginx serves, and how it is told to.
-    _files: [File; 2],
+    /// What nginx serves, how it is told to, and where it notes its number.
+    _files: [File; 3],
 }
 
 /// A download that is over.
@@ -58,14 +53,13 @@ impl Http {
         let (served, served_path) = file()?;
         // It has no contents: what is read of it are zeros that take no memory.
         served.set_len(bytes).map_err(failed("a file in memory"))?;
+        let (note, note_path) = file()?;
         let (mut settings, settings_path) = file()?;
         settings
-            .write_all(of_nginx(own, &served_path).as_bytes())
+            .write_all(of_nginx(own, &served_path, &note_path).as_bytes())
             .map_err(failed("a file in memory"))?;
         let mut command = Command::new("nginx");
         command.args(["-p", FOLDER, "-e", "stderr", "-c", &settings_path]);
-        // SAFETY: between fork and exec only system calls are made, which are safe to call there.
-        unsafe { command.pre_exec(own_folder) };
         let mut server = spaces.at(flow.from, || Process::start(command))?;
         server.wait_until_it_listens(own).map_err(failed(&flow.name))?;
         Ok(Self {
@@ -73,7 +67,7 @@ impl Http {
             client: None,
             socket: None,
             ended_bytes: 0,
-            _files: [served, settings],
+            _files: [served, settings, note],
         })
     }
 
@@ -161,24 +155,15 @@ fn file() -> Outcome<(File, String)> {
 }
 
 /// One file and no surroundings: a process that serves it whole, without a log.
-fn of_nginx(own: Ipv4Addr, served_path: &str) -> String {
+fn of_nginx(own: Ipv4Addr, served_path: &str, note_path: &str) -> String {
     let folders: String = ["client_body", "proxy", "fastcgi", "uwsgi", "scgi"]
-        .map(|user| format!("{user}_temp_path {user};\n"))
+        .map(|user| format!("{user}_temp_path {FOLDER};\n"))
         .concat();
     format!(
-        "daemon off;\nmaster_process off;\nuser root root;\npid nginx.pid;\nevents {{}}\nhttp {{\naccess_log off;\n\
+        "daemon off;\nmaster_process off;\nuser root root;\npid {note_path};\nevents {{}}\nhttp {{\naccess_log off;\n\
          server_tokens off;\nsendfile on;\ntcp_nopush on;\n{folders}server {{\nlisten {own}:{PORT};\n\
          location = /file {{\nalias {served_path};\n}}\n}}\n}}\n"
     )
-}
-
-/// Gives the process that this becomes a [`FOLDER`] of its own.
-fn own_folder() -> io::Result<()> {
-    let none = None::<&str>;
-    unshare(CloneFlags::CLONE_NEWNS)?;
-    mount(none, "/", none, MsFlags::MS_REC | MsFlags::MS_PRIVATE, none)?;
-    mount(Some("tmpfs"), FOLDER, Some("tmpfs"), MsFlags::empty(), none)?;
-    Ok(())
 }
 
 fn peer(socket: &OwnedFd) -> Option<SockaddrIn> {
