@@ -32,8 +32,9 @@ pub struct Http {
     client: Option<Process>,
     /// nginx's end of the connection, once it was seen.
     socket: Option<OwnedFd>,
-    /// What earlier downloads brought, headers included.
+    /// What earlier downloads brought, headers included, and this one so far: its socket is closed before curl ends.
     ended_bytes: u64,
+    arrived_bytes: u64,
     /// What nginx serves, how it is told to, and where it notes its number.
     _files: [File; 3],
 }
@@ -67,6 +68,7 @@ impl Http {
             client: None,
             socket: None,
             ended_bytes: 0,
+            arrived_bytes: 0,
             _files: [served, settings, note],
         })
     }
@@ -95,11 +97,10 @@ impl Http {
     /// The server's socket, once the connection stands, and how many bytes the flow's downloads have brought.
     pub fn look(&mut self) -> Outcome<(Option<&OwnedFd>, u64)> {
         self.server.check()?;
-        let mut arrived_bytes = self.ended_bytes;
         if let Some(client) = &mut self.client {
             let is_connected = |socket: &OwnedFd| peer(socket).is_some_and(|peer| peer.port() == PORT);
             if let Some(socket) = client.socket(is_connected) {
-                arrived_bytes += TcpInfo::of(&socket).bytes_received;
+                self.arrived_bytes = TcpInfo::of(&socket).bytes_received;
                 if self.socket.is_none()
                     && let Ok(own) = getsockname::<SockaddrIn>(socket.as_raw_fd())
                 {
@@ -108,7 +109,7 @@ impl Http {
                 }
             }
         }
-        Ok((self.socket.as_ref(), arrived_bytes))
+        Ok((self.socket.as_ref(), self.ended_bytes + self.arrived_bytes))
     }
 
     /// The download that is over, and the server's socket, if it was seen. `None`: it is not over.
@@ -125,6 +126,7 @@ impl Http {
         let said = client.said();
         let download = Download::of(&said).ok_or_else(|| format!("curl says nothing of its download: {said}"))?;
         self.ended_bytes += download.body_bytes + download.header_bytes;
+        self.arrived_bytes = 0;
         self.client = None;
         // Between two looks a short one comes and goes; nginx has only this flow's connections.
         let seen = self.socket.take();
