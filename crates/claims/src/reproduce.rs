@@ -12,7 +12,7 @@ use crate::ledger::{self, Entry};
 use crate::paper::{self, Claims, Ground, Runs};
 use crate::pictures::{self, Drawings};
 use crate::quantity::Quantity;
-use crate::{Failure, channels};
+use crate::{Failure, channels, variants};
 
 /// Claims of a paper, with the runs and the figures that belong to them.
 #[derive(Debug)]
@@ -136,35 +136,45 @@ fn plans(folder: &Path, claims: &Claims, seeds_n: Option<u32>) -> Result<Vec<Pla
     let plan = |runs: &Runs| paper::plan(folder, &runs.scenario, &runs.set, seeds_n, runs.ground);
     let plans: Vec<Plan> = claims.run.iter().map(plan).collect::<Result<_, _>>()?;
     for claim in &claims.claim {
-        let here = |quantity: &&Quantity| !claims.away.runs.contains_key(&quantity.run);
-        for quantity in claim.quantities().filter(here) {
-            let allowed = places(quantity, claims, &plans);
-            if !allowed.contains(&(quantity.at.clone(), quantity.law.clone())) {
-                let mut allowed: Vec<String> = allowed
-                    .iter()
-                    .map(|(at, law)| {
-                        if at.is_empty() {
-                            law.clone()
-                        } else {
-                            format!("@{at}.{law}")
-                        }
-                    })
-                    .collect();
-                allowed.dedup();
-                return Err(Failure::Invalid(format!(
-                    "claim \"{}\": {quantity}: run \"{}\" has no such law or point, allowed are {}",
-                    claim.id,
-                    quantity.run,
-                    allowed.join(", ")
-                )));
+        for quantity in claim.quantities() {
+            check_place(claims, &plans, &claim.id, quantity)?;
+        }
+        for variant in claim.beside.keys() {
+            for criterion in variants::criteria(claims, claim, variant)? {
+                for quantity in criterion.quantities() {
+                    check_place(claims, &plans, &claim.id, quantity)?;
+                }
             }
         }
     }
     Ok(plans)
 }
 
-/// Points and laws of the run or channel that a quantity names. One that does not exist would leave its criterion open
-/// for ever.
+/// What a quantity of a claim names has to be run, unless it is left out because of its ground: otherwise its criterion
+/// were open for ever.
+fn check_place(claims: &Claims, plans: &[Plan], claim: &str, quantity: &Quantity) -> Result<(), Failure> {
+    let allowed = places(quantity, claims, plans);
+    let is_away = claims.away.runs.contains_key(&quantity.run);
+    if is_away || allowed.contains(&(quantity.at.clone(), quantity.law.clone())) {
+        return Ok(());
+    }
+    let shown = |(at, law): &(String, String)| {
+        if at.is_empty() {
+            law.clone()
+        } else {
+            format!("@{at}.{law}")
+        }
+    };
+    let mut allowed: Vec<String> = allowed.iter().map(shown).collect();
+    allowed.dedup();
+    Err(Failure::Invalid(format!(
+        "claim \"{claim}\": {quantity}: run \"{}\" has no such law or point, allowed are {}",
+        quantity.run,
+        allowed.join(", ")
+    )))
+}
+
+/// Points and laws of the run or channel that a quantity names.
 fn places(quantity: &Quantity, claims: &Claims, plans: &[Plan]) -> Vec<(String, String)> {
     let place = claims.run.iter().position(|runs| runs.id == quantity.run);
     let planned = place.map_or(&[][..], |place| plans[place].runs.as_slice()).iter();
@@ -316,6 +326,15 @@ mod tests {
         ledger::select(&mut claims, &["fig3.vcp-converges".to_owned()], &[Ground::Sim]).unwrap();
         // The run and its three variants.
         assert_eq!((claims.claim.len(), claims.run.len()), (1, 4));
+        // A variant that does not run what the claim is about.
+        let mut claims = read(&folder);
+        claims.variant[0].set = vec!["flow.law=xcp".to_owned()];
+        ledger::select(&mut claims, &["fig3.vcp-converges".to_owned()], &[Ground::Sim]).unwrap();
+        let message = refusal(&claims, &folder);
+        assert!(
+            message.contains("~sack\" has no such law or point, allowed are xcp"),
+            "{message}"
+        );
     }
 
     #[test]

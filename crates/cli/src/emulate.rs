@@ -129,12 +129,14 @@ pub fn emulate(args: &EmulateArgs) -> Result<u8, Failure> {
         Some(name) => [Some(log(name, UP, &ways[0])?), Some(log(name, DOWN, &ways[1])?)],
         None => [None, None],
     };
+    let law = args.law.as_deref().map(law::Loads::new);
     let plan = Plan {
         lanes: [ways[0].lane(), ways[1].lane()],
         mtu_bytes: args.mtu.into(),
         place,
         recorder,
         logs,
+        if_killed: law.as_ref().map_or_else(Vec::new, law::Loads::unload_words),
     };
     let shell = Shell::new(plan).map_err(Failure::failed)?;
     if let Some(why) = shell.closed.as_ref().filter(|_| !args.quiet) {
@@ -147,7 +149,6 @@ pub fn emulate(args: &EmulateArgs) -> Result<u8, Failure> {
         [] => vec![std::env::var_os("SHELL").unwrap_or_else(|| "sh".into())],
         words => words.to_vec(),
     };
-    let law = args.law.as_deref().map(law::Loads::new);
     let view = args.view.as_ref().map(|target| View::start(target, law.as_ref()));
     let view = view.transpose()?;
     let seen = view.as_ref().map(View::seen);

@@ -11,7 +11,8 @@ use std::time::Duration;
 
 use common::{FADING, Scratch, has_programs};
 use fadelab_phy::random::Stream;
-use hosts::{said, unique};
+use hosts::parent::Parent;
+use hosts::{own_law, registered, said, unique};
 
 /// Flows of every kind: of fadelab's sockets or iperf3, downloads, datagrams.
 const SCENARIO: &str = r#"
@@ -55,43 +56,6 @@ const MARK: &str = "FADELAB_KILLS_MARK";
 /// Longer than a run needs to be whole.
 const MOMENT_MS_MAX: u64 = 2_500;
 
-/// A network namespace in which everything is started, with a device that passes no packets on.
-struct Place(String);
-
-impl Place {
-    fn new() -> Self {
-        let place = Self(unique("flk"));
-        let name = &place.0;
-        hosts::run(&format!("ip netns add {name}"));
-        hosts::run(&format!("ip -n {name} link set lo up"));
-        hosts::run(&format!("ip -n {name} link add wire type veth peer name other"));
-        hosts::run(&format!("ip -n {name} addr add 10.79.0.1/24 dev wire"));
-        hosts::run(&format!("ip -n {name} link set wire up"));
-        hosts::run(&format!("ip -n {name} link set other up"));
-        place
-    }
-
-    /// A command here. It keeps the number of its process.
-    fn command(&self, words: &[&str]) -> Command {
-        let mut command = Command::new("nsenter");
-        command.arg(format!("--net=/run/netns/{}", self.0)).args(words);
-        command.stdin(Stdio::null());
-        command
-    }
-
-    fn told(&self, words: &str) -> String {
-        let words: Vec<&str> = words.split(' ').collect();
-        let output = self.command(&words).output().expect("nsenter runs");
-        String::from_utf8_lossy(&output.stdout).into_owned()
-    }
-}
-
-impl Drop for Place {
-    fn drop(&mut self) {
-        let _ = Command::new("ip").args(["netns", "del", &self.0]).output();
-    }
-}
-
 /// What is there beside a round.
 #[derive(Clone, Debug, PartialEq)]
 struct State {
@@ -103,7 +67,7 @@ struct State {
 }
 
 impl State {
-    fn now(place: &Place) -> Self {
+    fn now(place: &Parent) -> Self {
         let entries = |folder: &str| {
             let mut entries: Vec<PathBuf> = fs::read_dir(folder)
                 .into_iter()
@@ -122,12 +86,7 @@ impl State {
             files.filter_map(|path| Some(format!("{} {}", path.display(), fs::read_to_string(&path).ok()?)))
         };
         Self {
-            place: [
-                "ip -o link show",
-                "nft list ruleset",
-                "cat /proc/sys/net/ipv4/conf/wire/forwarding",
-            ]
-            .map(|words| place.told(words)),
+            place: place.state(),
             cgroups: entries("/sys/fs/cgroup").into_iter().filter(ours).collect(),
             notes: entries("/run/fadelab").into_iter().filter(is_note).collect(),
             settings: ["net/core", "net/ipv4/conf/all", "vm"]
@@ -152,35 +111,25 @@ fn marked(mark: &str) -> Vec<(u32, String)> {
     numbers.filter(is_marked).filter_map(named).map(name).collect()
 }
 
-/// A law of one's own, so that no other test has its name.
-struct Law {
-    name: String,
-    header: String,
-}
-
-impl Law {
-    fn new(scratch: &Scratch) -> Self {
-        let name = unique("k").replace('_', "");
-        let text = fs::read_to_string(concat!(env!("CARGO_MANIFEST_DIR"), "/../../tests/laws/paced.h"));
-        let text = text.expect("the law").replace("paced_", &format!("{name}_"));
-        scratch.write(&format!("{name}.h"), text.replace("\"paced\"", &format!("\"{name}\"")));
-        Self {
-            header: format!("./{name}.h"),
-            name,
-        }
-    }
-
-    fn registered(&self) -> Vec<String> {
-        let begins = format!("fade_{}", self.name.chars().take(5).collect::<String>());
-        let known = fs::read_to_string("/proc/sys/net/ipv4/tcp_available_congestion_control").expect("a file");
-        let known = known.split_whitespace().filter(|name| name.starts_with(&begins));
-        known.map(str::to_owned).collect()
-    }
+/// Names of a law, those of runs and of shells, that the kernel knows or that are noted as loaded.
+fn names_of(law: &str) -> Vec<String> {
+    let letters: String = law.chars().take(5).collect();
+    let noted = fs::read_dir("/run/fadelab/senders").into_iter().flatten().flatten();
+    let noted: Vec<String> = noted
+        .map(|note| note.file_name().to_string_lossy().into_owned())
+        .collect();
+    let of_kind = |kind: &str| {
+        let begins = format!("{kind}{letters}");
+        let noted = noted.iter().filter(|name| name.starts_with(&begins)).cloned();
+        registered(&begins).into_iter().chain(noted).collect::<Vec<_>>()
+    };
+    ["fade_", "fa_"].into_iter().flat_map(of_kind).collect()
 }
 
 /// One of the things that can be killed.
-fn victim(place: &Place, scratch: &Scratch, law: &Law, kind: u64, mark: &str) -> Child {
-    let set = format!("flow.law={}", law.name);
+fn victim(place: &Parent, scratch: &Scratch, law: &str, kind: u64, mark: &str) -> Child {
+    let set = format!("flow.law={law}");
+    let header = format!("./{law}.h");
     let words: Vec<&str> = match kind {
         0 => vec![
             "emulate",
@@ -189,7 +138,7 @@ fn victim(place: &Place, scratch: &Scratch, law: &Law, kind: u64, mark: &str) ->
             "--router",
             "vcp",
             "--law",
-            &law.header,
+            &header,
             "--",
         ],
         1 => vec![
@@ -203,27 +152,10 @@ fn victim(place: &Place, scratch: &Scratch, law: &Law, kind: u64, mark: &str) ->
             "--",
         ],
         2 => vec![
-            "testbed",
-            "run",
-            "net.toml",
-            "--ground",
-            "live",
-            "--out",
-            mark,
-            "--law",
-            &law.header,
+            "testbed", "run", "net.toml", "--ground", "live", "--out", mark, "--law", &header,
         ],
         _ => vec![
-            "testbed",
-            "run",
-            "net.toml",
-            "--ground",
-            "live",
-            "--iperf3",
-            "--out",
-            mark,
-            "--law",
-            &law.header,
+            "testbed", "run", "net.toml", "--ground", "live", "--iperf3", "--out", mark, "--law", &header,
         ],
     };
     let mut command = place.command(&[&[env!("CARGO_BIN_EXE_fadelab")], &words[..]].concat());
@@ -271,10 +203,10 @@ fn nothing_is_left_after_kills_at_random_moments() {
     }
     let scratch = Scratch::new();
     scratch.write("net.toml", format!("{SCENARIO}{FADING}"));
-    let law = Law::new(&scratch);
+    let law = own_law(&scratch.0, "k");
     let seed = number("FADELAB_KILLS_SEED", 1);
     let mut random = Stream::new(seed, "kills");
-    let place = Place::new();
+    let place = Parent::new();
     let before = State::now(&place);
     let (mut whole, mut told) = (0, 0);
     for round in 0..number("FADELAB_KILLS", 12) {
@@ -306,7 +238,7 @@ fn nothing_is_left_after_kills_at_random_moments() {
         let what = format!("round {round} of seed {seed}, kind {kind}");
         nothing_is_left(
             &what,
-            || (marked(&mark), law.registered(), State::now(&place)),
+            || (marked(&mark), names_of(&law), State::now(&place)),
             &(Vec::new(), Vec::new(), before.clone()),
         );
     }

@@ -9,7 +9,7 @@ use std::process::{Command, Output, Stdio};
 use std::time::Duration;
 
 use common::{FADING, Scratch, column, has_programs};
-use hosts::{said, unique, until};
+use hosts::{own_law, registered, said, until};
 
 /// Two flows over 10 Mbit/s and 40 ms.
 const SCENARIO: &str = r#"
@@ -90,25 +90,6 @@ fn settings() -> Vec<String> {
         .collect();
     settings.sort();
     settings
-}
-
-/// Congestion controls whose name begins so.
-fn registered(begins: &str) -> Vec<String> {
-    let names = fs::read_to_string("/proc/sys/net/ipv4/tcp_available_congestion_control").expect("it is there");
-    let names = names.split_whitespace().filter(|name| name.starts_with(begins));
-    names.map(str::to_owned).collect()
-}
-
-/// A law of one's own, under a name that no other test has.
-fn own_law(scratch: &Scratch) -> String {
-    let name = unique("l").replace('_', "");
-    let law = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../tests/laws/paced.h");
-    let text = fs::read_to_string(law).expect("the law");
-    let text = text
-        .replace("paced_", &format!("{name}_"))
-        .replace("\"paced\"", &format!("\"{name}\""));
-    fs::write(scratch.0.join(format!("{name}.h")), text).expect("a file");
-    name
 }
 
 #[test]
@@ -224,7 +205,7 @@ fn two_runs_at_once_do_not_meet() {
         return;
     }
     let scratch = scenario(&format!("{SCENARIO}{FADING}"));
-    let name = own_law(&scratch);
+    let name = own_law(&scratch.0, "l");
     let law = format!("./{name}.h");
     let set = format!("flow.law={name}");
     let own = ["--law", &law, "--set", &set, "--set", "run.duration=2 s"];
@@ -247,7 +228,7 @@ fn nothing_is_left_of_a_run_that_was_killed() {
         return;
     }
     let scratch = scenario(&format!("{SCENARIO}{FADING}"));
-    let name = own_law(&scratch);
+    let name = own_law(&scratch.0, "l");
     let (law, set) = (format!("./{name}.h"), format!("flow.law={name}"));
     let begins = format!("fade_{}", name.chars().take(6).collect::<String>());
     // The first one compiles the law, which others find.
@@ -291,7 +272,7 @@ fn downloads_run_under_the_law_of_their_route_and_end_with_the_run() {
         "law = \"vcp\"\napp = \"http\"\nsize = \"150 kB\"\noff = \"100 ms\"",
     );
     let scratch = scenario(&format!("{text}[ground.live.run]\nduration = \"3 s\"\n"));
-    let name = own_law(&scratch);
+    let name = own_law(&scratch.0, "l");
     let (law, set) = (format!("./{name}.h"), format!("flow.law={name}"));
     let begins = format!("fade_{}", name.chars().take(6).collect::<String>());
     // The flow's path in the arguments of nginx, which names the process that started it.

@@ -4,12 +4,16 @@
 //! Nothing of it outlives the shell, however that ends. The table of translations belongs to a process that ends with
 //! us; settings are put back by a guard, which also ends what is left running inside.
 
+use std::ffi::OsString;
 use std::fs;
 use std::io::{self, Write};
 use std::os::fd::{AsFd, OwnedFd};
+use std::os::unix::fs::MetadataExt;
 use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
+
+use nix::fcntl::{Flock, FlockArg};
 
 use crate::space::Space;
 
@@ -92,10 +96,11 @@ impl Drop for Translation {
 /// Ends what is left inside when its shell ends, and puts settings back when the last shell of a namespace did.
 ///
 /// It is told so by the end of its input, which comes however we end. What it is given: the namespace inside, and the
-/// note of the settings outside, or nothing. Guards of shells inside are spared: they end what runs behind those, and
-/// then themselves.
+/// note of the settings outside, or nothing; the number of the shell; and a command that undoes what its shell did
+/// beside, which a shell that ends in order, and says so, has undone itself. Guards of shells inside are spared: they end
+/// what runs behind those, and then themselves.
 const GUARD: &str = r#"
-read -r _
+read -r how
 end() {
 	for process in /proc/[0-9]*; do
 		[ "$(readlink "$process/ns/net")" = "net:[$1]" ] || continue
@@ -104,20 +109,28 @@ end() {
 }
 end "$1" TERM
 end "$1" KILL
-[ -n "$2" ] && [ -e "$2.lock" ] || exit 0
-exec 8<"$2.lock"
-flock -x 8
+exec >/dev/null
+[ "$how" = ended ] || (shift 3 && "$@")
+[ -n "$2" ] || exit 0
+while :; do
+	command exec 8<"$2.lock" || { rm -f "$2.$3"; exit 0; }
+	flock -x 8
+	[ "$2.lock" -ef /proc/self/fd/8 ] && break
+done
 users=0
 for user in "$2".[0-9]*; do
 	[ "$user" != "$2.$3" ] && [ -d "/proc/${user##*.}" ] && users=1
 done
 rm -f "$2.$3"
-[ "$users" = 1 ] || [ ! -e "$2" ] && exit 0
-while read -r device; do
+[ "$users" = 1 ] && exit 0
+[ ! -e "$2" ] || while read -r device; do
 	echo 0 >"/proc/sys/net/ipv4/conf/$device/forwarding"
 done <"$2"
 rm -f "$2" "$2.lock"
 "#;
+
+/// What a guard is told by a shell that ends in order.
+const ENDED: &[u8] = b"ended\n";
 
 /// By this guards know each other.
 const GUARD_NAME: &str = "fadelab-guard";
@@ -127,18 +140,19 @@ const GUARD_NAME: &str = "fadelab-guard";
 pub struct Guard {
     child: Child,
     inside: OwnedFd,
-    words: [String; 3],
+    words: Vec<OsString>,
 }
 
 impl Guard {
-    /// Of a shell whose inside is `inside`; `forwarding` is where is noted what it changes outside. To be there before
-    /// that is changed.
+    /// Of a shell whose inside is `inside`; `forwarding` is where is noted what it changes outside, and `if_killed` what
+    /// is run where it is killed. To be there before anything is changed.
     ///
     /// # Errors
     /// There is no `sh`.
-    pub fn new(inside: &Space, forwarding: Option<&Path>) -> io::Result<Self> {
-        let note = forwarding.map(|path| path.display().to_string()).unwrap_or_default();
-        let words = [inside.inode()?.to_string(), note, std::process::id().to_string()];
+    pub fn new(inside: &Space, forwarding: Option<&Path>, if_killed: Vec<OsString>) -> io::Result<Self> {
+        let note = forwarding.map(|path| path.as_os_str().to_owned()).unwrap_or_default();
+        let (inode, id) = (inside.inode()?.to_string(), std::process::id().to_string());
+        let words: Vec<OsString> = [inode.into(), note, id.into()].into_iter().chain(if_killed).collect();
         let inside = inside.as_fd().try_clone_to_owned()?;
         Ok(Self {
             child: started(&words, &inside)?,
@@ -148,13 +162,20 @@ impl Guard {
     }
 }
 
-fn started(words: &[String], inside: &OwnedFd) -> io::Result<Child> {
+/// It needs not be told: whoever does not hear it does once more what is done.
+fn tell_ended(guard: &mut Child) {
+    if let Some(mut input) = guard.stdin.take() {
+        let _ = input.write_all(ENDED);
+    }
+}
+
+fn started(words: &[OsString], inside: &OwnedFd) -> io::Result<Child> {
     Command::new("sh")
         .args(["-c", GUARD, GUARD_NAME])
         .args(words)
         .stdin(Stdio::piped())
-        // It says nothing. As long as it is there nobody else gets the number of the namespace, whose processes it
-        // would take for those of the shell.
+        // It says nothing. As long as it holds the namespace nobody else gets its number, whose processes it would take
+        // for those of the shell.
         .stdout(Stdio::from(inside.try_clone()?))
         .stderr(Stdio::null())
         // Whoever ends our group does not end it.
@@ -164,11 +185,11 @@ fn started(words: &[String], inside: &OwnedFd) -> io::Result<Child> {
 
 impl Drop for Guard {
     fn drop(&mut self) {
-        drop(self.child.stdin.take());
+        tell_ended(&mut self.child);
         let has_ended_well = self.child.wait().is_ok_and(|status| status.success());
         // Somebody killed it before it had done its work.
         if !has_ended_well && let Ok(mut again) = started(&self.words, &self.inside) {
-            drop(again.stdin.take());
+            tell_ended(&mut again);
             let _ = again.wait();
         }
     }
@@ -187,22 +208,14 @@ pub fn note() -> io::Result<PathBuf> {
 /// # Errors
 /// Settings that cannot be written.
 pub fn forward(note: &Path) -> io::Result<()> {
-    let setting = |device: &str| Path::new(SETTINGS).join(device).join("forwarding");
-    let mut closed = Vec::new();
-    for entry in fs::read_dir(SETTINGS)? {
-        let name = entry?.file_name().to_string_lossy().into_owned();
-        // These two are no devices, but what devices take over.
-        if !["all", "default", "lo"].contains(&name.as_str()) && fs::read_to_string(setting(&name))?.trim() == "0" {
-            closed.push(name);
-        }
-    }
-    if closed.is_empty() && !note.exists() {
+    // Where packets pass anyway nothing is noted. Looked at on both sides: another shell may be about to begin or to end.
+    if !note.exists() && closed()?.is_empty() && !note.exists() {
         return Ok(());
     }
     let folder = note.parent().unwrap_or(Path::new("/"));
     fs::create_dir_all(folder)?;
-    let lock = fs::File::create(beside(note, "lock"))?;
-    let _lock = nix::fcntl::Flock::lock(lock, nix::fcntl::FlockArg::LockExclusive).map_err(|(_, error)| error)?;
+    let _lock = locked(&beside(note, "lock"))?;
+    let closed = closed()?;
     fs::write(beside(note, &std::process::id().to_string()), "")?;
     let mut noted = fs::read_to_string(note).unwrap_or_default();
     for name in &closed {
@@ -217,6 +230,35 @@ pub fn forward(note: &Path) -> io::Result<()> {
         fs::write(setting(name), "1")?;
     }
     Ok(())
+}
+
+fn setting(device: &str) -> PathBuf {
+    Path::new(SETTINGS).join(device).join("forwarding")
+}
+
+/// Devices of this namespace that pass no packets on.
+fn closed() -> io::Result<Vec<String>> {
+    let mut closed = Vec::new();
+    for entry in fs::read_dir(SETTINGS)? {
+        let name = entry?.file_name().to_string_lossy().into_owned();
+        // These two are no devices, but what devices take over.
+        if !["all", "default", "lo"].contains(&name.as_str()) && fs::read_to_string(setting(&name))?.trim() == "0" {
+            closed.push(name);
+        }
+    }
+    Ok(closed)
+}
+
+/// The lock of a note. Whoever was last removes it together with the note; one that waited for it meanwhile holds a file
+/// that nobody else will find, and takes the one that is there now.
+fn locked(path: &Path) -> io::Result<Flock<fs::File>> {
+    loop {
+        let lock = Flock::lock(fs::File::create(path)?, FlockArg::LockExclusive).map_err(|(_, error)| error)?;
+        let found = fs::metadata(path).ok();
+        if found.is_some_and(|found| lock.metadata().is_ok_and(|held| held.ino() == found.ino())) {
+            return Ok(lock);
+        }
+    }
 }
 
 fn beside(note: &Path, end: &str) -> PathBuf {

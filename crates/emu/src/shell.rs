@@ -61,6 +61,8 @@ pub struct Plan {
     pub recorder: Option<Recorder>,
     /// Of either lane, if there is to be one.
     pub logs: [Option<LinkLog>; 2],
+    /// The command that undoes what is done beside where this process is killed; none where it has no words.
+    pub if_killed: Vec<OsString>,
 }
 
 /// How a command ended, what there is to say of the link, and whether what was written of it is whole.
@@ -114,7 +116,7 @@ impl Shell {
         set_up(outer.name(), &mtu, &gateway, &address).map_err(system("setting up the device outside"))?;
         let note = note().map_err(system("the network namespace"))?;
         let noted = Some(note.as_path()).filter(|_| plan.place == Place::Shared);
-        let guard = Guard::new(&inside, noted).map_err(system("starting sh"))?;
+        let guard = Guard::new(&inside, noted, plan.if_killed).map_err(system("starting sh"))?;
         let [up, down] = plan.lanes;
         let mut ways = vec![Way::new(up, 0, 1), Way::new(down, 1, 0)];
         for (way, log) in ways.iter_mut().zip(plan.logs) {

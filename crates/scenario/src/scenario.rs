@@ -207,7 +207,12 @@ impl Planner<'_> {
         let mut sweep_keys: Vec<String> = self
             .axes
             .iter()
-            .filter(|axis| axis.len > 1)
+            .filter(|axis| {
+                axis.len > 1
+                    || runs
+                        .iter()
+                        .any(|run| run.point.iter().any(|(path, _)| *path == axis.path))
+            })
             .map(|axis| axis.path.clone())
             .collect();
         if seeds_swept {
@@ -477,10 +482,10 @@ fn with_params(
     groups.into_iter().map(with).collect()
 }
 
-/// Values of the swept keys besides law and seed.
+/// Values of the swept keys besides law and seed. A list of one value is a sweep of one point, which has a name.
 fn coordinates(axes: &[Axis], law_path: &str, reader: &Reader<'_>) -> Vec<(String, String)> {
     axes.iter()
-        .filter(|axis| axis.len > 1 && axis.path != law_path)
+        .filter(|axis| axis.path != law_path)
         .map(|axis| {
             let seen = reader
                 .seen

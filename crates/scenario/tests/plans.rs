@@ -235,6 +235,20 @@ fn a_parking_lot_has_long_and_local_flows() {
 }
 
 #[test]
+fn a_list_of_one_value_is_a_sweep_of_one_point() {
+    // Goal: what is narrowed to one value of a sweep keeps the name of its point, and without a list there is none; laws
+    // have a place of their own.
+    let narrowed = |count: &str, law: &str| {
+        let bottleneck = "[topology.bottleneck]\nrate = \"1 Mbit/s\"\ndelay = \"10 ms\"\n";
+        let plan = plan(&format!("[flow]\nlaw = {law}\ncount = {count}\n{bottleneck}"));
+        (plan.sweep_keys, plan.runs[0].point.clone())
+    };
+    let point = ("flow.count".to_owned(), "2".to_owned());
+    assert_eq!(narrowed("[2]", "\"reno\""), (vec![point.0.clone()], vec![point]));
+    assert_eq!(narrowed("2", "[\"reno\"]"), (vec![], vec![]));
+}
+
+#[test]
 fn lists_are_sweeps() {
     // Goal: every list multiplies the runs, the first key outermost and seeds innermost, wherever the lists stand.
     let text = "[flow]\nlaw = \"reno\"\ncount = [1, 2]\n[run]\nseeds = [5, 9]\n\

@@ -6,4 +6,5 @@ pub(crate) mod receiver;
 pub(crate) mod round_trips;
 mod rtt;
 pub(crate) mod scoreboard;
+pub(crate) mod segments;
 pub(crate) mod sender;

@@ -7,8 +7,11 @@ use crate::measure;
 use crate::row::{Bound, Row};
 use crate::simulators::Bench;
 
-/// Packets that are sent, and the way whose departures both see: that to the command.
+/// Packets that are sent, their payload and with it their size, by which both tell them from what the kernel says when a
+/// device comes up; and the way whose departures both see: that to the command.
 const PACKETS: usize = 1000;
+const PAYLOAD_BYTES: usize = 1000;
+const IP_BYTES: &str = "1028";
 const WAY: &str = "down";
 
 /// Times in a capture with nanoseconds (pcap-savefile(5)): a header of 24 bytes, then 16 before each packet, of which
@@ -32,7 +35,7 @@ fn captured_ns(bytes: &[u8]) -> Result<Vec<u64>, String> {
 fn recorded_ns(table: &str) -> Vec<u64> {
     let fields = |line: &str| line.split(',').map(str::to_owned).collect::<Vec<_>>();
     let lines = table.lines().skip(1).map(fields);
-    let delivered = lines.filter(|fields| fields[0] == WAY && fields[4] == "delivered");
+    let delivered = lines.filter(|fields| fields[0] == WAY && fields[3] == IP_BYTES && fields[4] == "delivered");
     let number = |text: &str| text.parse::<u64>().unwrap_or(0);
     delivered
         .map(|fields| number(&fields[5]) + number(&fields[6]))
@@ -60,8 +63,8 @@ pub fn departures(bench: &Bench, outside: &Outside) -> Result<Row, String> {
     let [recording, capture, table] = ["recording", "capture", "table"].map(at);
     let link = ["--rate", "20 Mbit/s", "--delay", "20 ms", "--record", &recording];
     let command = format!(
-        "tcpdump -i fade0 -Q in -w {capture} --time-stamp-precision=nano -U -Z root 2>/dev/null & sleep 1; \
-         ping -q -c {PACKETS} -i 0.005 -s 1000 $FADELAB_OUTSIDE; sleep 0.5; kill $!; wait"
+        "tcpdump -i fade0 -Q in -w {capture} --time-stamp-precision=nano --immediate-mode -U -Z root icmp 2>/dev/null & sleep 1; \
+         ping -q -c {PACKETS} -i 0.005 -s {PAYLOAD_BYTES} $FADELAB_OUTSIDE; sleep 0.5; kill $!; wait"
     );
     let (_, outcome) = outside.emulate(bench, &link, &command)?;
     let fadelab = bench.fadelab.display().to_string();
@@ -92,8 +95,8 @@ mod tests {
 
     #[test]
     fn times_are_read_from_a_capture_and_from_a_table() {
-        // Goal: two packets of a capture, of which one has bytes; of a table those that the way delivered, with their
-        // lateness; the distance of the clocks is none between the two, and a capture that is cut is told.
+        // Goal: two packets of a capture, of which one has bytes; of a table those of ping that the way delivered, with
+        // their lateness; the distance of the clocks is none between the two, and a capture that is cut is told.
         let word = |value: u32| value.to_le_bytes().to_vec();
         let record = |ns: u32, bytes: u32| [word(7), word(ns), word(bytes), word(99), vec![0; bytes as usize]].concat();
         let head = [word(0xa1b2_3c4d), vec![0; 20]].concat();
@@ -101,8 +104,9 @@ mod tests {
         assert_eq!(captured_ns(&whole), Ok(vec![7_000_000_500, 7_000_009_500]));
         assert_eq!(captured_ns(&head), Ok(Vec::new()));
         assert!(captured_ns(&whole[..whole.len() - 3]).is_err() && captured_ns(b"text").is_err());
-        let table = "way,...\nup,0,1,2,delivered,3,4,0,0\ndown,0,1,2,delivered,10,4,0,0\ndown,1,1,2,lost,12,4,0,0\n\
-                     down,2,1,2,delivered,9010,2,0,0\n";
+        let table = "way,...\nup,0,1,1028,delivered,3,4,0,0\ndown,0,1,1028,delivered,10,4,0,0\n\
+                     down,1,1,1028,lost,12,4,0,0\ndown,2,1,76,delivered,13,1,0,0\n\
+                     down,3,1,1028,delivered,9010,2,0,0\n";
         assert_eq!(recorded_ns(table), [14, 9_012]);
         assert!((apart_us(&[14, 9_012], &[500, 9_500]) - 0.002).abs() < 1e-9);
     }

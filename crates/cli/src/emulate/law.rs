@@ -1,5 +1,7 @@
 //! A law in this kernel for as long as an emulator runs.
 
+use std::ffi::OsString;
+
 use fadelab_emu::Error;
 use fadelab_emu::shell::{Ended, Shell};
 use fadelab_kernel::loading::LoadingError;
@@ -26,6 +28,13 @@ impl<'a> Loads<'a> {
     /// By its name, or a header of one's own.
     pub fn new(law: &'a str) -> Self {
         Self { law, name: name(law) }
+    }
+
+    /// The command that takes it away where this process cannot.
+    pub fn unload_words(&self) -> Vec<OsString> {
+        let program = std::env::current_exe().unwrap_or_else(|_| "fadelab".into());
+        let words = ["kernel", "unload", &self.name].map(OsString::from);
+        std::iter::once(program.into()).chain(words).collect()
     }
 
     /// Loads it for both ends of the link, makes it that of new connections over it, and runs what is to be run.

@@ -3,6 +3,7 @@
 
 #[path = "../../../kernel/tests/common/iproute.rs"]
 mod iproute;
+pub mod parent;
 
 use std::fs;
 use std::io::{BufRead, BufReader, Read, Write};
@@ -58,6 +59,25 @@ pub fn unique(stem: &str) -> String {
     )
 }
 
+/// Writes a paced law of one's own into a folder, under a name that no other test has: that name.
+pub fn own_law(folder: &Path, stem: &str) -> String {
+    let name = unique(stem).replace('_', "");
+    let paced = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../tests/laws/paced.h");
+    let text = fs::read_to_string(paced).expect("the law");
+    let text = text
+        .replace("paced_", &format!("{name}_"))
+        .replace("\"paced\"", &format!("\"{name}\""));
+    fs::write(folder.join(format!("{name}.h")), text).expect("a file");
+    name
+}
+
+/// Congestion controls of this kernel whose name begins so.
+pub fn registered(begins: &str) -> Vec<String> {
+    let known = fs::read_to_string("/proc/sys/net/ipv4/tcp_available_congestion_control").expect("a file");
+    let known = known.split_whitespace().filter(|name| name.starts_with(begins));
+    known.map(str::to_owned).collect()
+}
+
 /// Runs a command of iproute2 or procps and demands that it succeeds.
 pub fn run(text: &str) -> String {
     let words = iproute::words(text);
@@ -77,8 +97,7 @@ pub fn until(what: &str, mut is_so: impl FnMut() -> bool) {
 
 /// Whether the kernel knows a congestion control.
 pub fn is_registered(name: &str) -> bool {
-    let known = fs::read_to_string("/proc/sys/net/ipv4/tcp_available_congestion_control").expect("a file");
-    known.split_whitespace().any(|known| known == name)
+    registered(name).iter().any(|known| known == name)
 }
 
 /// What a service counted, by HTTP on its socket.

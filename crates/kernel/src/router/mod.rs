@@ -363,6 +363,20 @@ impl Router {
         }
         self.looked = Instant::now();
         let queue = if has_news { self.check_queue() } else { Ok(()) };
+        self.check_place()?;
+        let tended = queue.and_then(|()| match &mut self.domain {
+            Some(domain) => domain.refresh(&mut self.held, has_news),
+            None => Ok(()),
+        });
+        // What goes while it is looked at is told as gone, too.
+        if tended.is_err() {
+            self.check_place()?;
+        }
+        tended
+    }
+
+    /// The device and its namespace have to be there.
+    fn check_place(&self) -> Result<(), RouterError> {
         let device = &self.options.device;
         let gone = |why: &str| RouterError::Device {
             device: device.name.clone(),
@@ -375,10 +389,7 @@ impl Router {
         if device.look().ok().map(|(ifindex, _)| ifindex) != Some(self.ifindex) {
             return Err(gone("it is gone, and with it all that was changed there"));
         }
-        queue?;
-        self.domain
-            .as_mut()
-            .map_or(Ok(()), |domain| domain.refresh(&mut self.held, has_news))
+        Ok(())
     }
 
     /// The law computes with the queue and the rate of the discipline that was there when it began.

@@ -2,13 +2,14 @@
 //! repeats either until it is heard. What it hears is the receiver's to acknowledge.
 
 use fadelab_path::packet::Header;
-use fadelab_run::app::{App, REQUEST_BYTES, RESPONSE_HEADER_BYTES};
+use fadelab_run::app::REQUEST_BYTES;
 use fadelab_run::transport::Recovery;
 
 use crate::clock::Now;
 use crate::packet::{Packet, SYN_BYTES, flag};
 use crate::tcp::plan::Plan;
 use crate::tcp::rtt::RttEstimator;
+use crate::tcp::segments::Segments;
 
 /// What a client waits for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -151,35 +152,5 @@ impl Client {
             },
             ..Packet::default()
         }
-    }
-}
-
-/// A transfer in segments.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Segments {
-    /// How many they are.
-    pub count: u32,
-    /// What the last one is shorter by than a full one.
-    pub short_by_bytes: u32,
-}
-
-impl Segments {
-    /// Those of `bytes` of payload.
-    pub fn of_bytes(bytes: u64, mss_bytes: u32) -> Self {
-        let count = bytes.div_ceil(u64::from(mss_bytes));
-        Self {
-            count: count.min(u64::from(u32::MAX)) as u32,
-            short_by_bytes: (count * u64::from(mss_bytes) - bytes) as u32,
-        }
-    }
-
-    /// Those of the plan's transfers or downloads, the answer's header included; else none.
-    pub fn of(plan: &Plan) -> Self {
-        let bytes = match plan.app {
-            App::Transfer { bytes, .. } => bytes,
-            App::Http { bytes, .. } => bytes + RESPONSE_HEADER_BYTES,
-            _ => 0,
-        };
-        Self::of_bytes(bytes, plan.mss_bytes)
     }
 }

@@ -22,7 +22,7 @@ use super::memory::FlowMemory;
 use super::spaces::Spaces;
 use super::tcp_info::TcpInfo;
 use super::whose::{Whose, add};
-use super::worker::{Reading, Receiver, Sending, Worker};
+use super::worker::{self, Reading, Receiver, Sending, Worker};
 use super::{Outcome, failed};
 use crate::plan::Plan;
 
@@ -348,10 +348,7 @@ impl<'a> Traffic<'a> {
             if !sending.is_open || !info.is_done() {
                 return Ok(());
             }
-            worker.meter.look(&info);
-            if let Some(memory) = &mut worker.memory {
-                memory.look(&sending.socket)?;
-            }
+            worker::read(&info, &sending.socket, &mut worker.meter, worker.memory.as_mut())?;
             if !worker.flow.is_paced() {
                 self.recorder.completed(Completion {
                     flow: number as u32,
@@ -387,10 +384,8 @@ impl<'a> Traffic<'a> {
             return Ok(());
         };
         if let Some(socket) = socket {
-            worker.meter.look(&TcpInfo::of(&socket));
-            if let Some(memory) = &mut worker.memory {
-                memory.look(&socket)?;
-            }
+            let info = TcpInfo::of(&socket);
+            worker::read(&info, &socket, &mut worker.meter, worker.memory.as_mut())?;
         }
         worker.meter.end();
         self.recorder.completed(Completion {

@@ -30,23 +30,33 @@ impl Worker<'_> {
         let memory = self.memory.as_mut().filter(|_| is_sampled);
         if let Receiver::Iperf3(iperf3) = &mut self.receiver {
             if let Some((socket, received_bytes)) = iperf3.look().map_err(failed(&self.flow.name))? {
-                self.meter.look(&TcpInfo::of(&socket));
-                memory.map_or(Ok(()), |memory| memory.look(&socket))?;
+                read(&TcpInfo::of(&socket), &socket, &mut self.meter, memory)?;
                 self.delivered_bytes = received_bytes;
             }
         } else if let Receiver::Http(http) = &mut self.receiver {
             let (socket, received_bytes) = http.look().map_err(failed(&self.flow.name))?;
             self.delivered_bytes = received_bytes;
             if let Some(socket) = socket {
-                self.meter.look(&TcpInfo::of(socket));
-                memory.map_or(Ok(()), |memory| memory.look(socket))?;
+                read(&TcpInfo::of(socket), socket, &mut self.meter, memory)?;
             }
         } else if let (Some(sending), Some(_)) = (&self.sender, &self.flow.law) {
-            self.meter.look(&TcpInfo::of(&sending.socket));
-            memory.map_or(Ok(()), |memory| memory.look(&sending.socket))?;
+            let socket = &sending.socket;
+            read(&TcpInfo::of(socket), socket, &mut self.meter, memory)?;
         }
         Ok(self.meter.counters(self.delivered_bytes))
     }
+}
+
+/// What the kernel tells of a connection goes to the meter of its flow, and what the law remembers of it to what is
+/// recorded of that.
+pub fn read(
+    info: &TcpInfo,
+    socket: &OwnedFd,
+    meter: &mut FlowMeter,
+    memory: Option<&mut FlowMemory<'_>>,
+) -> Outcome<()> {
+    meter.look(info);
+    memory.map_or(Ok(()), |memory| memory.look(socket))
 }
 
 /// Who takes what a flow carries.

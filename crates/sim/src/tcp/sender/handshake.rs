@@ -8,8 +8,8 @@ use super::Sender;
 use crate::clock::Now;
 use crate::network::Network;
 use crate::packet::{Packet, SYN_BYTES, flag};
-use crate::tcp::client::Segments;
 use crate::tcp::plan::{Arrivals, Plan};
+use crate::tcp::segments::Segments;
 
 /// How far a connection is that the other end, a client, asked for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
