@@ -135,8 +135,8 @@ fn delays(bench: &Bench, outside: &Outside) -> Result<Vec<Row>, String> {
     ])
 }
 
-/// TCP over a link: how late packets leave, and what that takes of a processor; beside it what a timer takes that rings as
-/// often.
+/// TCP over a link: how late packets leave, and what that takes of a processor; beside it what a timer takes that rings
+/// as often.
 fn lateness(bench: &Bench, outside: &Outside, rate: &str, share_max: f64) -> Result<Vec<Row>, String> {
     let link = ["--rate", rate, "--delay", "20 ms"];
     let turn = |_| {

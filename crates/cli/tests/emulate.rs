@@ -100,8 +100,8 @@ fn lines_of_mm_link(trace_ms: &[u64], limit: usize, arrivals: &[(u64, u32)], end
     dropped.chain(left).collect()
 }
 
-/// Demands that what a log says of packets that left or were dropped is what mm-link makes of those that came. Gives the
-/// lines of these and the opportunities.
+/// Demands that what a log says of packets that left or were dropped is what mm-link makes of those that came. Gives
+/// the lines of these and the opportunities.
 fn as_by_mm_link(log: &str, trace_ms: &[u64], queue_pkts: usize) -> (Vec<String>, Vec<u64>) {
     let mut arrivals = Vec::new();
     let (mut passed, mut offered_ms) = (Vec::new(), Vec::new());
@@ -126,8 +126,8 @@ fn as_by_mm_link(log: &str, trace_ms: &[u64], queue_pkts: usize) -> (Vec<String>
 #[test]
 fn a_log_of_real_packets_is_that_of_mm_link() {
     // Goal: what TCP sends through TUN devices over a recorded capacity, with a queue of 12 packets that overflows,
-    // leaves and is dropped as by mm-link, line by line, whatever delay is behind it; so does what the other way carries.
-    // The view has a line a second for each.
+    // leaves and is dropped as by mm-link, line by line, whatever delay is behind it; so does what the other way
+    // carries. The view has a line a second for each.
     if !possible() {
         return;
     }

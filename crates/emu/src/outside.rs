@@ -97,8 +97,8 @@ impl Drop for Translation {
 ///
 /// It is told so by the end of its input, which comes however we end. What it is given: the namespace inside, and the
 /// note of the settings outside, or nothing; the number of the shell; and a command that undoes what its shell did
-/// beside, which a shell that ends in order, and says so, has undone itself. Guards of shells inside are spared: they end
-/// what runs behind those, and then themselves.
+/// beside, which a shell that ends in order, and says so, has undone itself. Guards of shells inside are spared: they
+/// end what runs behind those, and then themselves.
 const GUARD: &str = r#"
 read -r how
 end() {
@@ -144,8 +144,8 @@ pub struct Guard {
 }
 
 impl Guard {
-    /// Of a shell whose inside is `inside`; `forwarding` is where is noted what it changes outside, and `if_killed` what
-    /// is run where it is killed. To be there before anything is changed.
+    /// Of a shell whose inside is `inside`; `forwarding` is where is noted what it changes outside, and `if_killed`
+    /// what is run where it is killed. To be there before anything is changed.
     ///
     /// # Errors
     /// There is no `sh`.
@@ -208,7 +208,7 @@ pub fn note() -> io::Result<PathBuf> {
 /// # Errors
 /// Settings that cannot be written.
 pub fn forward(note: &Path) -> io::Result<()> {
-    // Where packets pass anyway nothing is noted. Looked at on both sides: another shell may be about to begin or to end.
+    // Where packets pass anyway nothing is noted. Looked at on both sides: another shell may just begin or end.
     if !note.exists() && closed()?.is_empty() && !note.exists() {
         return Ok(());
     }
@@ -249,8 +249,8 @@ fn closed() -> io::Result<Vec<String>> {
     Ok(closed)
 }
 
-/// The lock of a note. Whoever was last removes it together with the note; one that waited for it meanwhile holds a file
-/// that nobody else will find, and takes the one that is there now.
+/// The lock of a note. Whoever was last removes it together with the note; one that waited for it meanwhile holds a
+/// file that nobody else will find, and takes the one that is there now.
 fn locked(path: &Path) -> io::Result<Flock<fs::File>> {
     loop {
         let lock = Flock::lock(fs::File::create(path)?, FlockArg::LockExclusive).map_err(|(_, error)| error)?;

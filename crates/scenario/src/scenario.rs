@@ -204,17 +204,10 @@ impl Planner<'_> {
             warnings::of_pairs(&mut self.warnings, &runs);
         }
         let seeds_swept = runs.windows(2).any(|pair| pair[0].seed != pair[1].seed);
-        let mut sweep_keys: Vec<String> = self
-            .axes
-            .iter()
-            .filter(|axis| {
-                axis.len > 1
-                    || runs
-                        .iter()
-                        .any(|run| run.point.iter().any(|(path, _)| *path == axis.path))
-            })
-            .map(|axis| axis.path.clone())
-            .collect();
+        let named = runs.first().map_or(&[][..], |run| &run.point);
+        let is_swept = |axis: &&Axis| axis.len > 1 || named.iter().any(|(path, _)| *path == axis.path);
+        let swept = self.axes.iter().filter(is_swept);
+        let mut sweep_keys: Vec<String> = swept.map(|axis| axis.path.clone()).collect();
         if seeds_swept {
             sweep_keys.push("run.seeds".to_owned());
         } else {

@@ -23,7 +23,7 @@ pub fn timer(per_s: f64) -> Result<(f64, f64), String> {
                 due.elapsed().as_secs_f64() * 1e6
             })
             .collect();
-        let share = (used() - used_before).as_secs_f64() / begin.elapsed().as_secs_f64();
+        let share = used().saturating_sub(used_before).as_secs_f64() / begin.elapsed().as_secs_f64();
         priority.give_back();
         late_us.sort_by(f64::total_cmp);
         (late_us[late_us.len() * 99 / 100], share)

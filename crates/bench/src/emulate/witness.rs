@@ -7,8 +7,8 @@ use crate::measure;
 use crate::row::{Bound, Row};
 use crate::simulators::Bench;
 
-/// Packets that are sent, their payload and with it their size, by which both tell them from what the kernel says when a
-/// device comes up; and the way whose departures both see: that to the command.
+/// Packets that are sent, their payload and with it their size, by which both tell them from what the kernel says when
+/// a device comes up; and the way whose departures both see: that to the command.
 const PACKETS: usize = 1000;
 const PAYLOAD_BYTES: usize = 1000;
 const IP_BYTES: &str = "1028";
@@ -63,7 +63,8 @@ pub fn departures(bench: &Bench, outside: &Outside) -> Result<Row, String> {
     let [recording, capture, table] = ["recording", "capture", "table"].map(at);
     let link = ["--rate", "20 Mbit/s", "--delay", "20 ms", "--record", &recording];
     let command = format!(
-        "tcpdump -i fade0 -Q in -w {capture} --time-stamp-precision=nano --immediate-mode -U -Z root icmp 2>/dev/null & sleep 1; \
+        "tcpdump -i fade0 -Q in -w {capture} --nano --immediate-mode -U -Z root icmp 2>/dev/null & \
+         sleep 1; \
          ping -q -c {PACKETS} -i 0.005 -s {PAYLOAD_BYTES} $FADELAB_OUTSIDE; sleep 0.5; kill $!; wait"
     );
     let (_, outcome) = outside.emulate(bench, &link, &command)?;
