@@ -3,6 +3,7 @@
 mod common;
 
 use common::{ACK_NS, DATA_NS, DELAY_NS, DROP, MS, S, flow, kth, random_loss, record_of, wire};
+use fadelab_path::layer::Reorder;
 use fadelab_run::app::{App, REQUEST_BYTES, RESPONSE_HEADER_BYTES, Span};
 use fadelab_run::record::RunRecord;
 use fadelab_run::spec::RunSpec;
@@ -157,6 +158,42 @@ fn all_downloads_end_over_a_link_that_loses_anything() {
         let whole = all.len() as u64 * (3_000 + RESPONSE_HEADER_BYTES);
         let delivered = record.flows_end[0].delivered_bytes;
         assert!((whole..whole + 3_000 + RESPONSE_HEADER_BYTES).contains(&delivered));
+    }
+}
+
+#[test]
+fn packets_of_another_download_are_not_taken_for_those_of_this() {
+    // Goal: where a third of the packets are held back for 150 ms each way, so that both ends ask and answer more than
+    // once, requests come when their download has begun or is over, SYNs when their connection is over, and answers in
+    // the middle of the next handshake: downloads go on, each has its bytes, and the server sends them once but for what it takes for lost.
+    for recovery in [Recovery::NewReno, Recovery::Sack, Recovery::Rack] {
+        let mut spec = downloads(3_000, Some(Span::Fixed { ns: 0 }));
+        spec.duration_ns = 600 * S;
+        let transport = &mut spec.flows[0].transport;
+        (transport.recovery, transport.rto_ns_min, transport.rto_ns_initial) = (recovery, MS, 60 * MS);
+        for link in &mut spec.network.links {
+            link.layer.reorder = Some(Reorder {
+                probability: 0.3,
+                delay_ns: 150 * MS,
+                gap_pkts: None,
+            });
+        }
+        let record = record_of(&spec);
+        let all = took(&record);
+        assert!(all.len() > 1000, "{recovery:?}: {}", all.len());
+        let slowest_ns = all.iter().map(|&(_, took_ns)| took_ns).max();
+        assert!(slowest_ns < Some(5 * S), "{recovery:?}: {slowest_ns:?}");
+        let one_bytes = 3_000 + RESPONSE_HEADER_BYTES;
+        let whole = all.len() as u64 * one_bytes;
+        let end = &record.flows_end[0];
+        assert!((whole..whole + one_bytes).contains(&end.delivered_bytes));
+        let first_pkts = end.sent_pkts - end.retransmitted_pkts;
+        let one_pkts = one_bytes.div_ceil(1000);
+        let needed_pkts = all.len() as u64 * one_pkts;
+        assert!(
+            (needed_pkts..=needed_pkts + one_pkts).contains(&first_pkts),
+            "{first_pkts} {needed_pkts}"
+        );
     }
 }
 

@@ -59,12 +59,13 @@ impl Sender {
 
     /// A packet of a client, which opens a connection or asks for a download on it.
     fn on_client(&mut self, now: Now, plan: &Plan, packet: &Packet, net: &mut Network) -> Checked<()> {
-        if packet.tcp_flags & flag::GREETED == 0 {
+        let since_us = |then_us: u32| now.clock_us().wrapping_sub(then_us);
+        // What names an earlier connection, or echoes an answer of one, is left of it.
+        let is_left = self.serves != Serves::Nobody && since_us(packet.ts_ecr_us) > since_us(self.connected_us);
+        if packet.tcp_flags & flag::GREETED == 0 && !is_left {
             return self.accept(now, plan, packet, net);
         }
-        let since_us = |then_us: u32| now.clock_us().wrapping_sub(then_us);
-        // What echoes an earlier answer is left of an earlier connection.
-        if self.serves == Serves::Nobody || since_us(packet.ts_ecr_us) > since_us(self.connected_us) {
+        if self.serves == Serves::Nobody || is_left {
             return Ok(());
         }
         if self.serves == Serves::Greeting {
