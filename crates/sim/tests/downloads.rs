@@ -165,7 +165,8 @@ fn all_downloads_end_over_a_link_that_loses_anything() {
 fn packets_of_another_download_are_not_taken_for_those_of_this() {
     // Goal: where a third of the packets are held back for 150 ms each way, so that both ends ask and answer more than
     // once, requests come when their download has begun or is over, SYNs when their connection is over, and answers in
-    // the middle of the next handshake: downloads go on, each has its bytes, and the server sends them once but for what it takes for lost.
+    // the middle of the next handshake: downloads go on, each has its bytes, and the server sends them once but for
+    // what it takes for lost.
     for recovery in [Recovery::NewReno, Recovery::Sack, Recovery::Rack] {
         let mut spec = downloads(3_000, Some(Span::Fixed { ns: 0 }));
         spec.duration_ns = 600 * S;
