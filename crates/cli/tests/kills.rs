@@ -111,10 +111,11 @@ fn marked(mark: &str) -> Vec<(u32, String)> {
     numbers.filter(is_marked).filter_map(named).map(name).collect()
 }
 
-/// Names of a law, those of runs and of shells, that the kernel knows or that are noted as loaded.
+/// Names of a law, those of runs and of shells, that the kernel knows or that are noted as loaded or as going.
 fn names_of(law: &str) -> Vec<String> {
     let letters: String = law.chars().take(5).collect();
-    let noted = fs::read_dir("/run/fadelab/senders").into_iter().flatten().flatten();
+    let noted = ["senders", "left"].map(|folder| fs::read_dir(Path::new("/run/fadelab").join(folder)));
+    let noted = noted.into_iter().flatten().flatten().flatten();
     let noted: Vec<String> = noted
         .map(|note| note.file_name().to_string_lossy().into_owned())
         .collect();

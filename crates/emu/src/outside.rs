@@ -98,7 +98,8 @@ impl Drop for Translation {
 /// It is told so by the end of its input, which comes however we end. What it is given: the namespace inside, and the
 /// note of the settings outside, or nothing; the number of the shell; and a command that undoes what its shell did
 /// beside, which a shell that ends in order, and says so, has undone itself. Guards of shells inside are spared: they
-/// end what runs behind those, and then themselves.
+/// end what runs behind those, and then themselves. The command comes when they have, and when the guard has let go of
+/// the namespace, so that nobody there uses any more what it takes away.
 const GUARD: &str = r#"
 read -r how
 end() {
@@ -107,26 +108,39 @@ end() {
 		tr '\0' '\n' <"$process/cmdline" | grep -qx fadelab-guard || kill -"$2" "${process#/proc/}"
 	done
 }
+empty() {
+	for try in 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15 16 17 18 19 20; do
+		readlink /proc/[0-9]*/ns/net | grep -qxF "net:[$1]" || return
+		sleep 0.1
+	done
+}
+restore() {
+	while :; do
+		command exec 8<"$1.lock" || { rm -f "$1.$2"; return; }
+		flock -x 8
+		[ "$1.lock" -ef /proc/self/fd/8 ] && break
+	done
+	users=0
+	for user in "$1".[0-9]*; do
+		[ "$user" != "$1.$2" ] && [ -d "/proc/${user##*.}" ] && users=1
+	done
+	rm -f "$1.$2"
+	[ "$users" = 1 ] && return
+	[ ! -e "$1" ] || while read -r device; do
+		echo 0 >"/proc/sys/net/ipv4/conf/$device/forwarding"
+	done <"$1"
+	rm -f "$1" "$1.lock"
+}
 end "$1" TERM
 end "$1" KILL
+[ -z "$2" ] || restore "$2" "$3"
+exec 8<&-
+[ "$how" = ended ] && exit 0
+[ $# -gt 3 ] && empty "$1"
 exec >/dev/null
-[ "$how" = ended ] || (shift 3 && "$@")
-[ -n "$2" ] || exit 0
-while :; do
-	command exec 8<"$2.lock" || { rm -f "$2.$3"; exit 0; }
-	flock -x 8
-	[ "$2.lock" -ef /proc/self/fd/8 ] && break
-done
-users=0
-for user in "$2".[0-9]*; do
-	[ "$user" != "$2.$3" ] && [ -d "/proc/${user##*.}" ] && users=1
-done
-rm -f "$2.$3"
-[ "$users" = 1 ] && exit 0
-[ ! -e "$2" ] || while read -r device; do
-	echo 0 >"/proc/sys/net/ipv4/conf/$device/forwarding"
-done <"$2"
-rm -f "$2" "$2.lock"
+shift 3
+"$@"
+exit 0
 "#;
 
 /// What a guard is told by a shell that ends in order.
