@@ -1,6 +1,7 @@
 //! The service that is killed again and again, and what it says of itself.
 
 use std::fs;
+use std::io::ErrorKind;
 use std::os::unix::net::UnixDatagram;
 use std::path::Path;
 use std::time::{Duration, Instant};
@@ -51,7 +52,15 @@ impl Service {
         self.running = Some(Running::start(command));
         let mut buffer = [0; 1024];
         loop {
-            let bytes = self.manager.recv(&mut buffer).unwrap_or_else(|error| {
+            let heard = self.manager.recv(&mut buffer);
+            // A signal to this process is no word of the service's.
+            if heard
+                .as_ref()
+                .is_err_and(|error| error.kind() == ErrorKind::Interrupted)
+            {
+                continue;
+            }
+            let bytes = heard.unwrap_or_else(|error| {
                 let mut running = self.running.take().expect("it was started");
                 let ended = running.0.try_wait().expect("ours");
                 let _ = running.0.kill();
