@@ -43,6 +43,17 @@ fn a_download_takes_the_handshake_the_request_and_its_bytes() {
 }
 
 #[test]
+fn who_has_it_all_says_so_at_once() {
+    // Goal: where ACKs wait 40 ms for a second segment, that of a download's only one does not: a millisecond behind the
+    // end it has left, behind SYN, ACK and request.
+    let mut spec = downloads(1, None);
+    spec.flows[0].transport.delayed_ack_ns = Some(40 * MS);
+    let (start_ns, took_ns) = took(&record_of(&spec))[0];
+    spec.duration_ns = start_ns + took_ns + MS;
+    assert_eq!(record_of(&spec).links_end[1].arrived_pkts, 4);
+}
+
+#[test]
 fn a_handshake_gives_the_server_its_first_round_trip() {
     // Goal: with the initial timeout of 50 ms, which the first segment would not survive, nothing is sent twice where
     // the handshake takes 41 ms: the server's timer knows the round trip before any data.
