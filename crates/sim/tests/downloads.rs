@@ -44,8 +44,8 @@ fn a_download_takes_the_handshake_the_request_and_its_bytes() {
 
 #[test]
 fn who_has_it_all_says_so_at_once() {
-    // Goal: where ACKs wait 40 ms for a second segment, that of a download's only one does not: a millisecond behind the
-    // end it has left, behind SYN, ACK and request.
+    // Goal: where ACKs wait 40 ms for a second segment, that of a download's only one does not: a millisecond behind
+    // the end it has left, behind SYN, ACK and request.
     let mut spec = downloads(1, None);
     spec.flows[0].transport.delayed_ack_ns = Some(40 * MS);
     let (start_ns, took_ns) = took(&record_of(&spec))[0];
