@@ -4,14 +4,13 @@ mod common;
 mod hosts;
 
 use std::fs;
-use std::io::ErrorKind;
 use std::os::unix::net::UnixDatagram;
 use std::path::Path;
 use std::process::{Command, Output};
 use std::time::{Duration, Instant};
 
 use common::Scratch;
-use hosts::{Hosts, Running, fadelab, metrics, possible, run, said, sample, unique, until};
+use hosts::{Hosts, Running, fadelab, heard, metrics, possible, run, said, sample, unique, until};
 
 /// Longer than anything here takes, on a machine that others use too.
 const PATIENCE: Duration = Duration::from_secs(60);
@@ -68,11 +67,7 @@ impl Service {
         let (mut buffer, since) = ([0; 1024], Instant::now());
         loop {
             assert!(since.elapsed() < PATIENCE, "the manager never hears {word}");
-            let bytes = match self.manager.recv(&mut buffer) {
-                // A signal to this process is no word of the service's.
-                Err(error) if error.kind() == ErrorKind::Interrupted => continue,
-                heard => heard.unwrap_or_else(|error| panic!("{word}: {error}")),
-            };
+            let bytes = heard(&self.manager, &mut buffer).unwrap_or_else(|error| panic!("{word}: {error}"));
             let text = String::from_utf8_lossy(&buffer[..bytes]).into_owned();
             if text.contains(word) {
                 return text;

@@ -6,8 +6,8 @@ mod iproute;
 pub mod parent;
 
 use std::fs;
-use std::io::{BufRead, BufReader, Read, Write};
-use std::os::unix::net::UnixStream;
+use std::io::{BufRead, BufReader, ErrorKind, Read, Write};
+use std::os::unix::net::{UnixDatagram, UnixStream};
 use std::path::Path;
 use std::process::{Child, Command, Output, Stdio};
 use std::sync::atomic::{AtomicU32, Ordering};
@@ -84,6 +84,16 @@ pub fn run(text: &str) -> String {
     let output = Command::new(&words[0]).args(&words[1..]).output().expect("iproute2");
     assert!(output.status.success(), "{text}: {}", said(&output));
     String::from_utf8_lossy(&output.stdout).into_owned()
+}
+
+/// The next message to a manager. A signal to this process is none.
+pub fn heard(manager: &UnixDatagram, buffer: &mut [u8]) -> std::io::Result<usize> {
+    loop {
+        match manager.recv(buffer) {
+            Err(error) if error.kind() == ErrorKind::Interrupted => {}
+            heard => return heard,
+        }
+    }
 }
 
 /// Waits until something is so.

@@ -37,12 +37,7 @@ impl Parent {
 
     /// A shell here, and what it says.
     pub fn emulate(&self, words: &[&str]) -> Output {
-        let words = [
-            &[env!("CARGO_BIN_EXE_fadelab"), "emulate", "--rate", "10 Mbit/s"],
-            words,
-        ]
-        .concat();
-        self.command(&words).output().expect("nsenter runs")
+        self.started(words).wait_with_output().expect("it ends")
     }
 
     /// The same while it runs.

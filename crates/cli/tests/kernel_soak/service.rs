@@ -1,13 +1,12 @@
 //! The service that is killed again and again, and what it says of itself.
 
 use std::fs;
-use std::io::ErrorKind;
 use std::os::unix::net::UnixDatagram;
 use std::path::Path;
 use std::time::{Duration, Instant};
 
 use super::common::Scratch;
-use super::hosts::{Running, command, fadelab, metrics, run, said, sample, unique};
+use super::hosts::{Running, command, fadelab, heard, metrics, run, said, sample, unique};
 use super::site::{RATE, Site};
 
 /// Laws at both ends of a site and the router between them, by one file.
@@ -52,15 +51,7 @@ impl Service {
         self.running = Some(Running::start(command));
         let mut buffer = [0; 1024];
         loop {
-            let heard = self.manager.recv(&mut buffer);
-            // A signal to this process is no word of the service's.
-            if heard
-                .as_ref()
-                .is_err_and(|error| error.kind() == ErrorKind::Interrupted)
-            {
-                continue;
-            }
-            let bytes = heard.unwrap_or_else(|error| {
+            let bytes = heard(&self.manager, &mut buffer).unwrap_or_else(|error| {
                 let mut running = self.running.take().expect("it was started");
                 let ended = running.0.try_wait().expect("ours");
                 let _ = running.0.kill();

@@ -62,10 +62,13 @@ impl Sender {
         let since_us = |then_us: u32| now.clock_us().wrapping_sub(then_us);
         // What names an earlier connection, or echoes an answer of one, is left of it.
         let is_left = self.serves != Serves::Nobody && since_us(packet.ts_ecr_us) > since_us(self.connected_us);
-        if packet.tcp_flags & flag::GREETED == 0 && !is_left {
+        if is_left {
+            return Ok(());
+        }
+        if packet.tcp_flags & flag::GREETED == 0 {
             return self.accept(now, plan, packet, net);
         }
-        if self.serves == Serves::Nobody || is_left {
+        if self.serves == Serves::Nobody {
             return Ok(());
         }
         if self.serves == Serves::Greeting {
