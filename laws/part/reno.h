@@ -95,4 +95,17 @@ LAW u32 reno_may_grow(const struct law_ack *ack, const struct law_control *contr
 	return 1;
 }
 
+/*
+ * Sending again after a pause, RFC 5681 section 4.1. It wants one RTO, which a law does not know: restart_us or twice
+ * srtt, whichever is longer. 0: never.
+ */
+LAW void reno_restart(struct window *window, u32 initial_pkts, u64 restart_us, u32 srtt_us, u64 idle_us,
+                      struct law_control *control)
+{
+	if (restart_us && idle_us >= fixed_max(restart_us, 2ull * srtt_us) && control->cwnd_pkts > initial_pkts) {
+		LAW_STEP("RFC 5681 section 4.1: restart after idleness, cwnd = initial window");
+		window_set(window, control, (u64)initial_pkts << 32);
+	}
+}
+
 #endif /* FADELAB_PART_RENO_H */

@@ -37,6 +37,7 @@
 #include "fixed.h"
 #include "law.h"
 #include "part/mark.h"
+#include "part/queue_average.h"
 
 /* clang-format off */
 #define RED_PARAMS(P)                                                                                                  \
@@ -74,28 +75,24 @@ struct red_params {
 
 /* Queue lengths are bytes, or packets where bytes do not count; 16 fractional bits each. */
 struct red_state {
-	u64 average_q16;
+	struct queue_average average;
 	u64 min_q16;
 	u64 max_q16;
-	u64 q_w_q32;
-	u64 log2_decay_q32; /* -log2(1 - q_w) */
-	u64 rate_q16;       /* packets of the mean size per second */
-	u64 count_pkts;     /* arrivals above the lower threshold since the last mark */
+	u64 count_pkts; /* arrivals above the lower threshold since the last mark */
 	u64 count_bytes;
-	u64 capacity_Bps;
 	u32 above_min; /* the average was above the lower threshold at the last arrival */
 	u32 base_q31;  /* p_b at that arrival, for those who watch */
 };
 
 /* clang-format off */
 #define RED_WATCH(W, state)                                                                                            \
-	W(average, state->average_q16, "1", 65536,                                                                         \
+	W(average, state->average.length_q16, "1", 65536,                                                                         \
 	  "avg, the average queue: bytes, or packets where bytes = false")                                                 \
 	W(min, state->min_q16, "1", 65536,                                                                                 \
 	  "min, the lower threshold, in the unit of avg")                                                                  \
 	W(max, state->max_q16, "1", 65536,                                                                                 \
 	  "max, the upper threshold, in the unit of avg")                                                                  \
-	W(q_w, state->q_w_q32, "1", 4294967296,                                                                            \
+	W(q_w, state->average.q_w_q32, "1", 4294967296,                                                                            \
 	  "q_w, the weight of an arrival in avg")                                                                          \
 	W(probability, state->base_q31, "1", 2147483648,                                                                   \
 	  "p_b at the last arrival; 0 while avg is below min")                                                             \
@@ -103,8 +100,6 @@ struct red_state {
 	  "n, arrivals above min since the last mark or drop")
 /* clang-format on */
 
-#define RED_LENGTH_MAX (1ull << 40) /* no queue and no count is longer */
-#define RED_LENGTH_Q16_MAX (RED_LENGTH_MAX << 16)
 #define RED_LOG2_E_Q32 6196328019ull    /* log2(e) * 2^32, rounded */
 #define RED_Q_W_Q32_FALLBACK 8589935ull /* 0.002 */
 
@@ -125,19 +120,19 @@ LAW u64 red_automatic_q_w_q32(u64 rate_q16, u64 delay_us)
 LAW void red_set_thresholds(struct red_state *s, const struct red_params *p, const struct law_link *link)
 {
 	u64 unit_bytes = p->bytes ? p->mean_bytes : 1;
-	u64 automatic_q16 = fixed_max(fixed_mul_div(s->rate_q16, p->target_delay_us, 2000000), 5ull << 16);
+	u64 automatic_q16 = fixed_max(fixed_mul_div(s->average.rate_q16, p->target_delay_us, 2000000), 5ull << 16);
 	u64 limit = p->bytes ? link->limit_bytes : link->limit_pkts;
 
 	/* The buffer may be limited in bytes only. */
 	if (limit == 0)
 		limit = fixed_div(link->limit_bytes, link->packet_bytes);
-	limit = fixed_min(limit, RED_LENGTH_MAX);
+	limit = fixed_min(limit, QUEUE_AVERAGE_MAX);
 	if (p->thresholds) {
 		s->min_q16 = (limit << 16) / 3;
 		s->max_q16 = 2 * s->min_q16;
 	} else {
 		s->min_q16 = fixed_mul(p->min_pkts ? (p->min_pkts << 16) / 1000 : automatic_q16, unit_bytes);
-		s->min_q16 = fixed_min(s->min_q16, RED_LENGTH_Q16_MAX);
+		s->min_q16 = fixed_min(s->min_q16, QUEUE_AVERAGE_Q16_MAX);
 		s->max_q16 = p->max_pkts ? (p->max_pkts << 16) / 1000 * unit_bytes : 3 * s->min_q16;
 	}
 	s->max_q16 = fixed_max(s->max_q16, s->min_q16 + 65536);
@@ -147,35 +142,14 @@ LAW void red_init(void *state, const void *params, const struct law_link *link, 
 {
 	struct red_state *s = state;
 	const struct red_params *p = params;
-	u64 kept_q32;
+	u64 rate_q16, q_w_q32;
 
 	(void)due_us;
-	s->capacity_Bps = link->capacity_Bps;
-	s->rate_q16 = fixed_div(fixed_min(link->capacity_Bps, 1ull << 44) << 16, p->mean_bytes);
+	rate_q16 = queue_average_rate_q16(link->capacity_Bps, p->mean_bytes);
+	q_w_q32 =
+		p->q_w ? fixed_mul_div(p->q_w, FIXED_ONE_Q32, 1000000000) : red_automatic_q_w_q32(rate_q16, link->delay_us);
+	queue_average_init(&s->average, link->capacity_Bps, rate_q16, q_w_q32);
 	red_set_thresholds(s, p, link);
-	s->q_w_q32 =
-		p->q_w ? fixed_mul_div(p->q_w, FIXED_ONE_Q32, 1000000000) : red_automatic_q_w_q32(s->rate_q16, link->delay_us);
-	kept_q32 = fixed_max(fixed_sub(FIXED_ONE_Q32, s->q_w_q32), 1);
-	s->log2_decay_q32 = fixed_log2_q32(fixed_mul_div(FIXED_ONE_Q32, FIXED_ONE_Q32, kept_q32));
-}
-
-/* The moving average falls while nothing waits, which begins when the last packet has been sent. */
-LAW void red_fade(struct red_state *s, const struct law_queue *queue)
-{
-	u64 sent_us = fixed_add(queue->last_start_us, fixed_mul_div(queue->last_bytes, 1000000, s->capacity_Bps));
-	u64 missed = fixed_mul_div(s->rate_q16, fixed_sub(queue->now_us, sent_us), 1000000) >> 16;
-	u64 lost_q32 = fixed_one_minus_exp2_neg_q32(fixed_mul(missed, s->log2_decay_q32));
-
-	s->average_q16 -= fixed_mul_div(s->average_q16, lost_q32, FIXED_ONE_Q32);
-}
-
-/* The moving average at an arrival that finds `queue` units waiting. */
-LAW void red_average(struct red_state *s, u64 queue_q16)
-{
-	if (queue_q16 >= s->average_q16)
-		s->average_q16 += fixed_mul_high(queue_q16 - s->average_q16, s->q_w_q32 << 31) << 1;
-	else
-		s->average_q16 -= fixed_mul_high(s->average_q16 - queue_q16, s->q_w_q32 << 31) << 1;
 }
 
 /* p_b with 32 fractional bits, for an average above the lower threshold. */
@@ -183,16 +157,16 @@ LAW u64 red_base_q32(const struct red_state *s, const struct red_params *p)
 {
 	u64 max_p_q32 = fixed_mul_div(p->max_p, FIXED_ONE_Q32, 1000000);
 
-	if (s->average_q16 < s->max_q16) {
+	if (s->average.length_q16 < s->max_q16) {
 		LAW_STEP("base: between min and max, p_b = max_p (avg - min) / (max - min)");
-		return fixed_mul_div(s->average_q16 - s->min_q16, max_p_q32, s->max_q16 - s->min_q16);
+		return fixed_mul_div(s->average.length_q16 - s->min_q16, max_p_q32, s->max_q16 - s->min_q16);
 	}
-	if (!p->gentle || s->average_q16 >= 2 * s->max_q16) {
+	if (!p->gentle || s->average.length_q16 >= 2 * s->max_q16) {
 		LAW_STEP("action: beyond the thresholds, p_b = 1, everything is dropped");
 		return FIXED_ONE_Q32;
 	}
 	LAW_STEP("base: gentle, between max and 2 max, p_b rises from max_p to 1");
-	return max_p_q32 + fixed_mul_div(s->average_q16 - s->max_q16, FIXED_ONE_Q32 - max_p_q32, s->max_q16);
+	return max_p_q32 + fixed_mul_div(s->average.length_q16 - s->max_q16, FIXED_ONE_Q32 - max_p_q32, s->max_q16);
 }
 
 /* p_a with 32 fractional bits: spread by the packets since the last mark, scaled by size. */
@@ -239,8 +213,8 @@ LAW_SELDOM u32 red_choose(struct red_state *s, const struct red_params *p, struc
 
 	s->base_q31 = (u32)(base_q32 >> 1);
 	/* What is dropped right away counts as well. */
-	s->count_pkts = fixed_min(s->count_pkts + 1, RED_LENGTH_MAX);
-	s->count_bytes = fixed_min(s->count_bytes + packet->air_bytes, RED_LENGTH_MAX);
+	s->count_pkts = fixed_min(s->count_pkts + 1, QUEUE_AVERAGE_MAX);
+	s->count_bytes = fixed_min(s->count_bytes + packet->air_bytes, QUEUE_AVERAGE_MAX);
 	if (base_q32 >= FIXED_ONE_Q32)
 		return LAW_DROP;
 	if (!s->above_min) {
@@ -261,10 +235,10 @@ LAW_SELDOM u32 red_choose(struct red_state *s, const struct red_params *p, struc
 LAW u32 red_arrive(struct red_state *s, const struct red_params *p, struct law_packet *packet,
                    const struct law_queue *queue)
 {
-	u64 length = p->bytes ? fixed_min(queue->queue_bytes, RED_LENGTH_MAX) : queue->queue_pkts;
+	u64 length = p->bytes ? fixed_min(queue->queue_bytes, QUEUE_AVERAGE_MAX) : queue->queue_pkts;
 
-	red_average(s, length << 16);
-	if (s->average_q16 < s->min_q16 || length <= 1) {
+	queue_average_add(&s->average, length << 16);
+	if (s->average.length_q16 < s->min_q16 || length <= 1) {
 		LAW_STEP("average: below min, the packet passes");
 		s->above_min = s->base_q31 = 0;
 		return LAW_PASS;
@@ -275,7 +249,7 @@ LAW u32 red_arrive(struct red_state *s, const struct red_params *p, struct law_p
 LAW_SELDOM u32 red_arrive_after_idleness(struct red_state *s, const struct red_params *p, struct law_packet *packet,
                                          const struct law_queue *queue)
 {
-	red_fade(s, queue);
+	queue_average_fade(&s->average, queue);
 	return red_arrive(s, p, packet, queue);
 }
 
@@ -284,7 +258,7 @@ LAW u32 red_on_enqueue(void *state, const void *params, struct law_packet *packe
 	struct red_state *s = state;
 
 	/* An average of 0 stays 0 however long nothing waits, as on the way back of most paths. */
-	if (queue->queue_pkts == 0 && s->average_q16)
+	if (queue->queue_pkts == 0 && s->average.length_q16)
 		return red_arrive_after_idleness(s, params, packet, queue);
 	return red_arrive(s, params, packet, queue);
 }

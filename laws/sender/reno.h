@@ -116,13 +116,9 @@ LAW void reno_on_restart(void *state, const void *params, u64 now_us, u64 idle_u
 {
 	struct reno_state *s = state;
 	const struct reno_params *p = params;
-	u64 restart_us = fixed_max(p->restart_us, 2ull * s->srtt_us);
 
 	(void)now_us;
-	if (p->restart_us && idle_us >= restart_us && control->cwnd_pkts > s->initial_pkts) {
-		LAW_STEP("RFC 5681 section 4.1: restart after idleness, cwnd = initial window");
-		window_set(&s->window, control, (u64)s->initial_pkts << 32);
-	}
+	reno_restart(&s->window, s->initial_pkts, p->restart_us, s->srtt_us, idle_us, control);
 	s->memory.cwnd_pkts = control->cwnd_pkts;
 }
 

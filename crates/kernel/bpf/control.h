@@ -98,7 +98,7 @@ SEC("struct_ops") void control_init(u64 *context)
 	if (LAW_SENDER.init) {
 		RECORDED(f, CALL_INIT, &control, CALL_EVENT(&f->call, &start), INVOKE(init, &start, &control), NOTHING_WRITTEN);
 	}
-	f->ecn = control.ecn;
+	take_ecn(f, tp->ecn_flags, &control);
 	take_window(tp, f, &control);
 	take_ssthresh(tp, f, &control);
 	set_pacing(sk, tp, &control);
@@ -306,7 +306,7 @@ SEC("struct_ops") void control_ack(u64 *context)
 		RECORDED(f, CALL_ON_ACK, &control, CALL_EVENT(&f->call, &ack), INVOKE(on_ack, &ack, &control), NOTHING_WRITTEN);
 	}
 	f->feedback.present = 0;
-	f->ecn = control.ecn;
+	take_ecn(f, tp->ecn_flags, &control);
 	if (!is_host_s) {
 		take_window(tp, f, &control);
 		take_ssthresh(tp, f, &control);

@@ -329,10 +329,10 @@ ALWAYS_INLINE void fill_send(struct bpf_sock_ops *ops, struct flow *f, const str
 	send.in_flight_pkts = ops->packets_out - (ops->sacked_out + ops->lost_out) + ops->retrans_out;
 	if (!(LAW_SENDER.flags & LAW_SENDER_PLAIN_ACKS))
 		send.random = bpf_get_prandom_u32();
-	hold_window(f, ops->snd_cwnd, ops->snd_ssthresh, &control);
+	hold_window(f, ops->snd_cwnd, ops->snd_ssthresh, ops->ecn_flags, &control);
 	RECORDED(f, CALL_ON_SEND, &control, CALL_EVENT(&f->call, &send), INVOKE(on_send, &send, &control),
 	         CALL_WRITTEN(&f->call, &send));
-	f->ecn = control.ecn;
+	take_ecn(f, ops->ecn_flags, &control);
 	if (send.feedback.present && CODEC.put_data && law_format.data_bytes)
 		CODEC.put_data(option, &law_format, send.feedback.bytes);
 }

@@ -56,7 +56,7 @@ struct flow {
 	u32 sacked_out;
 	u32 prr_delivered; /* since this recovery began, RFC 6937 */
 	u32 ca_state;      /* enum law_ca_state */
-	u32 ecn;           /* codepoint of the data to come */
+	u32 ecn;           /* codepoint of the data to come, where the law chose one; else 0 */
 	u32 cause;         /* of the last reduction, enum law_loss_cause */
 	u32 ack_flags;     /* of the ACK at hand, known before the law is shown it */
 	u32 cwnd_pkts;     /* window and ssthresh as the law left them, with what the kernel has no place for */
@@ -196,13 +196,30 @@ ALWAYS_INLINE void own(void *sk, u32 is_begin)
 		owner->wire = is_begin ? WIRE + 1 : 0;
 }
 
+/* TCP_ECN_OK: both ends agreed to ECN as RFC 3168 has it. */
+#define ECN_IS_AGREED 0x1
+
+/* The codepoint that the kernel gives data by itself: where both ends agreed, to laws that let it react. */
+ALWAYS_INLINE u32 ecn_of_kernel(u32 ecn_flags)
+{
+	return LAW_SENDER.ecn_mode == LAW_ECN_MODE_CLASSIC && ecn_flags & ECN_IS_AGREED ? LAW_ECN_ECT0 : LAW_ECN_NOT_ECT;
+}
+
+/* A codepoint that the law chose; 0 while the kernel's own is left as it is. */
+ALWAYS_INLINE void take_ecn(struct flow *f, u32 ecn_flags, const struct law_control *control)
+{
+	if (f->ecn || control->ecn != ecn_of_kernel(ecn_flags))
+		f->ecn = control->ecn;
+}
+
 /* What a law is shown of its window. Fractions are ours, for as long as the kernel leaves the whole packets alone. */
-ALWAYS_INLINE void hold_window(const struct flow *f, u32 cwnd_pkts, u32 ssthresh_pkts, struct law_control *control)
+ALWAYS_INLINE void hold_window(const struct flow *f, u32 cwnd_pkts, u32 ssthresh_pkts, u32 ecn_flags,
+                               struct law_control *control)
 {
 	__builtin_memset(control, 0, sizeof(*control));
 	control->size = sizeof(*control);
 	control->ca_state = f->ca_state;
-	control->ecn = f->ecn;
+	control->ecn = f->ecn ? f->ecn : ecn_of_kernel(ecn_flags);
 	control->cwnd_pkts = cwnd_pkts;
 	control->ssthresh_pkts = ssthresh_pkts;
 	if (ssthresh_pkts == f->ssthresh_pkts)

@@ -272,6 +272,7 @@ struct tcp_sock {
 	u32 srtt_us; /* eight times the smoothed round trip */
 	u32 delivered;
 	u32 delivered_ce;
+	u8 ecn_flags;
 	u16 tcp_header_len;
 	u8 is_cwnd_limited : 1;
 	u64 tcp_mstamp;

@@ -14,7 +14,7 @@
 
 ALWAYS_INLINE void control_of(const struct tcp_sock *tp, const struct flow *f, struct law_control *control)
 {
-	hold_window(f, tp->snd_cwnd, tp->snd_ssthresh, control);
+	hold_window(f, tp->snd_cwnd, tp->snd_ssthresh, tp->ecn_flags, control);
 }
 
 /* Takes window, ssthresh and what goes with them from the law. */

@@ -94,8 +94,7 @@ fn red_counts_what_it_drops_right_away() {
 #[test]
 fn red_settings_are_those_of_ns2() {
     // Goal: automatic thresholds and weight, thirds of the buffer, the decay of the average while the link is idle.
-    // The first four words of red's state are average, min and max with 16 fractional bits, q_w with 32.
-    let words = |pairs: &[(&str, f64)], delay_us| {
+    let settings = |pairs: &[(&str, f64)], delay_us| {
         let hop = Hop::new(
             "red",
             pairs,
@@ -105,26 +104,21 @@ fn red_settings_are_those_of_ns2() {
                 ..link()
             },
         );
-        let words = hop.law.state().words();
-        (
-            words[1] as f64 / 65536.0,
-            words[2] as f64 / 65536.0,
-            words[3] as f64 / 4_294_967_296.0,
-        )
+        (hop.watched("min"), hop.watched("max"), hop.watched("q_w"))
     };
     // 2500 packets of 500 bytes per second: min = 0.005 * 2500 / 2 = 6.25 packets.
-    let (min, max, weight) = words(&[], 10_000);
+    let (min, max, weight) = settings(&[], 10_000);
     assert!((min - 3125.0).abs() < 0.1 && (max - 9375.0).abs() < 0.2, "{min} {max}");
     assert!(
         (weight - (1.0 - libm::exp(-1.0 / 2500.0))).abs() < 1e-9,
         "R = 0.1 s: {weight}"
     );
-    let (_, _, weight) = words(&[], 99_600);
+    let (_, _, weight) = settings(&[], 99_600);
     assert!(
         (weight - (1.0 - libm::exp(-1.0 / 7500.0))).abs() < 1e-9,
         "R = 3 (99.6 + 0.4) ms: {weight}"
     );
-    let (min, max, _) = words(&[("thresholds", 1.0), ("q_w", 0.002)], 0);
+    let (min, max, _) = settings(&[("thresholds", 1.0), ("q_w", 0.002)], 0);
     assert!(
         (min - 20_000.0).abs() < 0.1 && (max - 40_000.0).abs() < 0.1,
         "thirds of 60,000 bytes: {min} {max}"
@@ -142,7 +136,7 @@ fn red_settings_are_those_of_ns2() {
     for _ in 0..1000 {
         hop.enqueue(&mut data(abi::WIRE_NONE, 2, 500));
     }
-    let average = |hop: &Hop| hop.law.state().words()[0] as f64 / 65536.0;
+    let average = |hop: &Hop| hop.watched("average");
     let full = 2000.0 * (1.0 - libm::pow(0.998, 1000.0));
     assert!((average(&hop) - full).abs() < 0.1, "{} for {full}", average(&hop));
     // The last packet leaves at once and takes 400 us; then 100 packets could have left.

@@ -4,9 +4,10 @@
 static int invariant(const struct red_state *s, const struct red_params *p)
 {
 	(void)p;
-	return s->average_q16 <= RED_LENGTH_Q16_MAX && s->min_q16 <= RED_LENGTH_Q16_MAX &&
-	       s->max_q16 >= s->min_q16 + 65536 && s->max_q16 <= 4 * RED_LENGTH_Q16_MAX && s->q_w_q32 <= FIXED_ONE_Q32 &&
-	       s->count_pkts <= RED_LENGTH_MAX && s->count_bytes <= RED_LENGTH_MAX;
+	return s->average.length_q16 <= QUEUE_AVERAGE_Q16_MAX && s->min_q16 <= QUEUE_AVERAGE_Q16_MAX &&
+	       s->max_q16 >= s->min_q16 + 65536 && s->max_q16 <= 4 * QUEUE_AVERAGE_Q16_MAX &&
+	       s->average.q_w_q32 <= FIXED_ONE_Q32 && s->count_pkts <= QUEUE_AVERAGE_MAX &&
+	       s->count_bytes <= QUEUE_AVERAGE_MAX;
 }
 
 STATE nondet_state(void);
@@ -20,7 +21,7 @@ void lemma_red_probability(void)
 
 	any_params(red_router.params, red_router.params_n, red_router.params_bytes);
 	p = *(const struct red_params *)params;
-	__CPROVER_assume(invariant(&s, &p) && s.average_q16 >= s.min_q16);
+	__CPROVER_assume(invariant(&s, &p) && s.average.length_q16 >= s.min_q16);
 	base_q32 = red_base_q32(&s, &p);
 	holds(base_q32 <= FIXED_ONE_Q32);
 	if (base_q32 < FIXED_ONE_Q32)

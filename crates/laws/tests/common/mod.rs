@@ -1,7 +1,7 @@
 //! A host in miniature for tests of laws.
 #![allow(dead_code, reason = "each test binary uses a part")]
 
-use fadelab_laws::{Params, RouterInstance, Sender, State, abi};
+use fadelab_laws::{Params, RouterInstance, Sender, State, WatchInfo, abi};
 
 /// IP bytes of a full packet in these tests.
 pub const PACKET_BYTES: u32 = 1040;
@@ -82,6 +82,11 @@ impl Flow {
         }
     }
 
+    /// What the law shows of itself under a name.
+    pub fn watched(&self, name: &str) -> f64 {
+        shown(self.law.watch(), name, self.state.words())
+    }
+
     /// A loss found by duplicate ACKs; returns ssthresh.
     pub fn on_loss(&mut self) -> u32 {
         let ack = self.ack(0);
@@ -98,6 +103,11 @@ impl Flow {
         self.law.on_rto(&mut self.state, &self.params, &ack, &mut self.control);
         self.control.ssthresh_pkts
     }
+}
+
+fn shown(infos: &[WatchInfo], name: &str, state: &[u64]) -> f64 {
+    let info = infos.iter().find(|info| info.name == name).expect("declared");
+    info.shown(info.raw(state))
 }
 
 /// Feedback that came with this packet, from a router.
@@ -143,6 +153,11 @@ impl Hop {
         };
         hop.law.init(link, &mut hop.due_us);
         hop
+    }
+
+    /// What the law shows of itself under a name.
+    pub fn watched(&self, name: &str) -> f64 {
+        shown(self.law.law().watch(), name, self.law.state().words())
     }
 
     /// An arrival; returns the verdict.
