@@ -139,6 +139,7 @@ LAW_TABLE struct law_sender jersey_sender = {
 	.flags = LAW_SENDER_PLAIN_ACKS,
 	.wire = LAW_WIRE_NONE,
 	.ecn_mode = LAW_ECN_MODE_CLASSIC,
+	.router = "cw",
 	LAW_PARAM_LIST(JERSEY_PARAMS),
 	LAW_WATCH_LIST(struct jersey_state, JERSEY_WATCH),
 	.init = jersey_sender_init,

@@ -154,6 +154,7 @@ LAW_TABLE struct law_sender new_jersey_sender = {
 	.params_bytes = sizeof(struct new_jersey_params),
 	.wire = LAW_WIRE_NONE,
 	.ecn_mode = LAW_ECN_MODE_CLASSIC,
+	.router = "cw",
 	LAW_PARAM_LIST(NEW_JERSEY_PARAMS),
 	LAW_WATCH_LIST(struct new_jersey_state, NEW_JERSEY_WATCH),
 	.init = new_jersey_init,
