@@ -86,13 +86,13 @@ struct red_state {
 
 /* clang-format off */
 #define RED_WATCH(W, state)                                                                                            \
-	W(average, state->average.length_q16, "1", 65536,                                                                         \
+	W(average, state->average.length_q16, "1", 65536,                                                                  \
 	  "avg, the average queue: bytes, or packets where bytes = false")                                                 \
 	W(min, state->min_q16, "1", 65536,                                                                                 \
 	  "min, the lower threshold, in the unit of avg")                                                                  \
 	W(max, state->max_q16, "1", 65536,                                                                                 \
 	  "max, the upper threshold, in the unit of avg")                                                                  \
-	W(q_w, state->average.q_w_q32, "1", 4294967296,                                                                            \
+	W(q_w, state->average.q_w_q32, "1", 4294967296,                                                                    \
 	  "q_w, the weight of an arrival in avg")                                                                          \
 	W(probability, state->base_q31, "1", 2147483648,                                                                   \
 	  "p_b at the last arrival; 0 while avg is below min")                                                             \

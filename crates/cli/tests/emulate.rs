@@ -379,7 +379,8 @@ fn a_law_of_the_kernel_is_held_back_by_the_emulated_router() {
     }
     let parent = Parent::new();
     for (law, router) in [("vcp", "vcp"), ("xcp", "xcp"), ("vcp", "droptail")] {
-        // A server each: between two tests one of iperf3 has nobody at its port for a moment, and resets who comes then.
+        // A server each: between two tests one of iperf3 has nobody at its port for a moment, and resets who comes
+        // then.
         let mut servers = ["5201", "5202"].map(|port| {
             let server = parent.command(&["iperf3", "-s", "-p", port]).spawn().expect("iperf3");
             until("the server listens", || {

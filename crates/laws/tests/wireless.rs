@@ -48,6 +48,11 @@ impl Path {
         self.flow.watched("rate")
     }
 
+    /// Whether it says that it goes on as `NewReno` for now.
+    fn is_newreno(&self) -> bool {
+        self.flow.watched("is_newreno") > 0.0
+    }
+
     /// Bytes per second that arrive.
     fn true_rate(&self) -> f64 {
         f64::from(PACKET_BYTES) * 1e6 / self.gap_us as f64
@@ -92,7 +97,7 @@ fn a_step_is_followed_with_the_filter_s_own_time_constant() {
     // Westwood+: one sample of 60 ms has closed by the 62nd ACK, and the first is taken as it is.
     let mut plus = Path::new("westwood_plus", &[], gap_us, srtt_us);
     plus.acks(61);
-    assert_eq!(plus.rate(), 0.0);
+    assert!(plus.rate() < 1.0);
     plus.acks(1);
     assert!((plus.rate() / plus.true_rate() - 1.0).abs() < 1e-3);
 }
@@ -153,7 +158,7 @@ fn abe_and_tabe_are_one_where_acks_are_undisturbed_and_part_where_they_are_squee
     }
     let [abe, tabe] = paths.each_ref().map(|path| path.rate() / path.true_rate());
     assert!((tabe - 1.0).abs() < 0.02, "{tabe}");
-    assert!(abe > 1.1 || abe < 0.9, "{abe}");
+    assert!(!(0.9..1.1).contains(&abe), "{abe}");
 }
 
 #[test]
@@ -170,7 +175,7 @@ fn a_receiver_s_tick_is_learnt_within_two_seconds() {
                 error.abs() < 0.05,
                 "{tick_us} us, gaps of {gap_us} us: {learnt} ({error:+.3})"
             );
-            assert_eq!(path.flow.watched("is_newreno"), 0.0);
+            assert!(!path.is_newreno());
         }
     }
 }
@@ -190,23 +195,23 @@ fn a_clock_that_lies_makes_it_newreno_until_it_stops() {
     for (what, lie) in lies {
         let mut path = Path::new("new_jersey", &[], 2_000, 60_000);
         path.acks(2_000);
-        assert_eq!(path.flow.watched("is_newreno"), 0.0, "{what}: not yet");
+        assert!(!path.is_newreno(), "{what}: not yet");
         let mut doubted = 0;
         for _ in 0..2_500 {
             path.flow.now_us += path.gap_us;
             let mut ack = path.flow.ack(1);
             (ack.flags, ack.ts_val) = (path.flags, lie(ack.now_us));
             path.flow.on_ack(&ack);
-            doubted += u32::from(path.flow.watched("is_newreno") == 1.0);
+            doubted += u32::from(path.is_newreno());
             assert!(path.flow.control.cwnd_pkts >= 1 && path.flow.control.ssthresh_pkts >= 1);
         }
         assert!(doubted > 1_000, "{what}: {doubted} of 2500 ACKs");
-        if path.flow.watched("is_newreno") == 1.0 {
+        if path.is_newreno() {
             path.flow.control.cwnd_pkts = 100;
             assert_eq!(path.flow.on_loss(), 50, "{what}: as NewReno");
         }
         path.acks(3_000);
-        assert_eq!(path.flow.watched("is_newreno"), 0.0, "{what}: over");
+        assert!(!path.is_newreno(), "{what}: over");
         let error = path.rate() / path.true_rate() - 1.0;
         assert!(error.abs() < 0.02, "{what}: {error}");
     }
@@ -221,7 +226,7 @@ fn a_tick_that_changes_is_followed() {
         path.acks(acks);
         let learnt = path.flow.watched("peer_tick");
         assert!((learnt / tick_us as f64 - 1.0).abs() < 0.05, "{learnt} for {tick_us}");
-        assert_eq!(path.flow.watched("is_newreno"), 0.0);
+        assert!(!path.is_newreno());
     }
 }
 
@@ -231,7 +236,7 @@ fn ssthresh_follows_the_estimate_and_slow_start_ends_by_itself() {
     let mut path = Path::new("new_jersey", &[], 2_000, 60_000);
     path.acks(3_000);
     // 60 ms over 2 ms a packet.
-    assert_eq!(path.flow.watched("ownd"), f64::from(path.flow.control.ssthresh_pkts));
+    assert_eq!(path.flow.watched("ownd") as u32, path.flow.control.ssthresh_pkts);
     assert!((29..=31).contains(&path.flow.control.ssthresh_pkts));
     for law in ["westwood", "westwood_plus", "jersey"] {
         let mut path = Path::new(law, &[], 2_000, 60_000);
@@ -242,8 +247,8 @@ fn ssthresh_follows_the_estimate_and_slow_start_ends_by_itself() {
 
 #[test]
 fn what_a_loss_costs_is_told_by_the_mark() {
-    // Goal: Jersey and New Jersey keep the window behind a loss without a mark, take the estimate behind a mark, and are
-    // NewReno without ECN or, the second, without timestamps; a timeout is NewReno's always.
+    // Goal: Jersey and New Jersey keep the window behind a loss without a mark, take the estimate behind a mark, and
+    // are NewReno without ECN or, the second, without timestamps; a timeout is NewReno's always.
     for law in ["jersey", "new_jersey"] {
         let lose = |path: &mut Path, cause| {
             path.flow.control.cwnd_pkts = 100;
@@ -268,7 +273,7 @@ fn what_a_loss_costs_is_told_by_the_mark() {
             (path.flow.control.ecn, path.flags) = (ecn, flags);
             path.acks(3_000);
             let is_newreno = ecn == 0 || law == "new_jersey";
-            assert_eq!(path.flow.watched("is_newreno"), f64::from(u8::from(is_newreno)));
+            assert_eq!(path.is_newreno(), is_newreno);
             assert_eq!(lose(&mut path, abi::LOSS_DUPACK), if is_newreno { 50 } else { 100 });
         }
     }
@@ -287,7 +292,7 @@ fn veno_tells_losses_apart_by_its_backlog() {
         flow.srtt_us = rtt_us;
         let ack = flow.ack(0);
         flow.on_ack(&ack);
-        assert_eq!(flow.watched("backlog_pkts"), backlog, "{rtt_us}");
+        assert!((flow.watched("backlog_pkts") - backlog).abs() < 1e-9, "{rtt_us}");
         let before = flow.window();
         let ack = flow.ack(1);
         flow.on_ack(&ack);

@@ -300,7 +300,8 @@ fields! {
         "where the law names a rate: segments leave at it, or one with each ACK and one more when a segment's time has \
          passed, as in VCP's release 0.1";
     ecn: Ecn = "ecn",
-        "`\"auto\"`: on where the law reacts to marks and the routers mark packets of any kind (`red`, `rem`, `codel`, `cw`)";
+        "`\"auto\"`: on where the law reacts to marks and the routers mark packets of any kind (`red`, `rem`, `codel`, \
+         `cw`)";
 }
 
 fn window(packets: Packets) -> Result<Packets, String> {

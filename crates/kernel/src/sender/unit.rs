@@ -12,8 +12,8 @@ use crate::set;
 /// Most bytes of a congestion control's name (`TCP_CA_NAME_MAX` less the zero byte).
 pub const NAME_BYTES_MAX: usize = 15;
 
-/// The name under which the kernel knows a law unless another is given; its own `reno` and `cubic` keep theirs. A longer
-/// one is cut: `fade_westwood_p`.
+/// The name under which the kernel knows a law unless another is given; its own `reno` and `cubic` keep theirs. One
+/// that is too long is cut: `fade_westwood_p`.
 pub fn default_name(law: &str) -> String {
     let mut name = format!("fade_{law}");
     name.truncate(NAME_BYTES_MAX);
