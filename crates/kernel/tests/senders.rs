@@ -15,6 +15,7 @@ use fadelab_kernel::compile;
 use fadelab_kernel::device::Device;
 use fadelab_kernel::object::load as load_object;
 use fadelab_kernel::sender::{LiveFlow, Unit};
+use fadelab_laws::abi;
 use fadelab_laws::recorded::Recorded;
 
 fn built_in() -> impl Iterator<Item = &'static fadelab_laws::Sender> {
@@ -137,6 +138,44 @@ fn feedback_comes_back_over_both_versions_of_ip() {
         let marked: u64 = seen.data[1..].iter().sum();
         // The control connection of iperf3 is not under the law.
         assert_eq!(marked > 100, law == "vcp", "{law} over {address}: {seen:?}");
+    }
+}
+
+#[test]
+fn a_law_is_shown_whether_both_ends_agreed_to_ecn() {
+    // Goal: a law whose marks the kernel answers sees the codepoint that its data have: that of ECN where both ends
+    // agreed, none where either end refused; and the kernel goes on to set it by itself.
+    if !possible(&["ip", "tc", "iperf3"]) {
+        return;
+    }
+    for (law, ours, theirs) in [
+        ("reno", 1, 1),
+        ("new_jersey", 1, 2),
+        ("new_jersey", 1, 0),
+        ("new_jersey", 2, 1),
+    ] {
+        let pair = Pair::new();
+        shaped(&pair, 60_000);
+        for (host, mode) in [(&pair.sender, ours), (&pair.receiver, theirs)] {
+            run(&format!("ip netns exec {host} sysctl -qw net.ipv4.tcp_ecn={mode}"));
+        }
+        let unit = Unit {
+            record: true,
+            ..unit(law)
+        };
+        let showed = transfer(&unit, &pair, "-c 10.77.0.2");
+        let is_agreed = ours == 1 && theirs != 0;
+        let expected = if is_agreed { abi::ECN_ECT0 } else { abi::ECN_NOT_ECT };
+        let what = format!("{law}, tcp_ecn {ours} and {theirs}");
+        let acks: Vec<&Recorded> = showed.calls.iter().filter(|call| call.name() == "on_ack").collect();
+        assert!(acks.len() > 300, "{what}: {}", acks.len());
+        assert!(acks.iter().all(|call| call.before.ecn == expected), "{what}");
+        assert!(
+            showed.calls.iter().all(|call| call.agrees(unit.law, &unit.params)),
+            "{what}"
+        );
+        let data = showed.seen[&5201].data;
+        assert_eq!(data[abi::ECN_ECT0 as usize] > 100, is_agreed, "{what}: {data:?}");
     }
 }
 
