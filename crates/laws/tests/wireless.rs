@@ -231,6 +231,26 @@ fn a_tick_that_changes_is_followed() {
 }
 
 #[test]
+fn a_tick_that_was_learnt_over_long_is_not_given_up_for_two_seconds() {
+    // Goal: ACKs that a full way back holds up for 0.3 s, again and again, move a settled tick by hardly anything, also
+    // when the time that it is taken from begins anew.
+    let mut path = Path::new("new_jersey", &[], 2_000, 60_000);
+    let mut sent_us = path.flow.now_us;
+    for at in 0..60_000u64 {
+        sent_us += path.gap_us;
+        let held_us = if at / 850 % 2 == 1 { 300_000 } else { 0 };
+        // Nothing is overtaken.
+        path.flow.now_us = path.flow.now_us.max(sent_us + held_us);
+        let mut ack = path.flow.ack(1);
+        (ack.flags, ack.ts_val) = (path.flags, (sent_us / path.tick_us) as u32);
+        path.flow.on_ack(&ack);
+        let learnt = path.flow.watched("peer_tick");
+        assert!(at < 10_000 || (learnt / 1000.0 - 1.0).abs() < 0.03, "{at}: {learnt}");
+        assert!(!path.is_newreno(), "{at}");
+    }
+}
+
+#[test]
 fn ssthresh_follows_the_estimate_and_slow_start_ends_by_itself() {
     // Goal: with each new ACK New Jersey's ssthresh is RTT R / segment; Jersey's and the others' stays.
     let mut path = Path::new("new_jersey", &[], 2_000, 60_000);
