@@ -35,6 +35,10 @@ const SHORTER: [(&str, &[&str]); 9] = [
         "reproduce vcp-milcom-2007",
         &["--claim", "fig3.vcp-time", "--seeds", "1"],
     ),
+    (
+        "reproduce new-jersey-2004",
+        &["--claim", "fig13.goodput", "--seeds", "1"],
+    ),
     ("reproduce", &["--claim", "fig3.vcp-converges", "--seeds", "1"]),
 ];
 
