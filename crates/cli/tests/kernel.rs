@@ -9,7 +9,7 @@ use std::path::Path;
 use std::process::{Command, Output, Stdio};
 use std::time::Duration;
 
-use hosts::{is_registered, possible, run, said, until};
+use hosts::{Hosts, is_registered, possible, run, said, unique, until};
 
 fn fadelab(arguments: &[&str]) -> Output {
     hosts::fadelab(Path::new("."), arguments)
@@ -321,4 +321,32 @@ fn a_law_whose_links_were_unmounted_is_listed_as_gone() {
     assert!(unloaded.status.success(), "{}", said(&unloaded));
     assert_eq!(traces(&name), Vec::<String>::new());
     assert_eq!(space.offload(), before);
+}
+
+#[test]
+fn who_goes_by_marks_is_told_where_nobody_asks_for_ecn() {
+    // Goal: loading a law whose routers mark packets says so where connections do not ask for ECN, and how they would;
+    // other laws, and hosts that ask, hear nothing of it.
+    if !possible() {
+        return;
+    }
+    let hosts = Hosts::new();
+    let program = env!("CARGO_BIN_EXE_fadelab");
+    for (law, mode, is_told) in [
+        ("new_jersey", "2", true),
+        ("new_jersey", "1", false),
+        ("veno", "2", false),
+    ] {
+        let set = format!("echo {mode} > /proc/sys/net/ipv4/tcp_ecn");
+        let status = hosts.command(0, &["sh", "-c", &set]).status().expect("nsenter");
+        assert!(status.success(), "{set}");
+        let name = unique("flm");
+        let words = [program, "kernel", "load", law, "--as", &name, "--dev", "wire"];
+        let output = hosts.command(0, &words).output().expect("nsenter");
+        let text = said(&output);
+        assert!(output.status.success(), "{law}: {text}");
+        assert_eq!(text.contains("net.ipv4.tcp_ecn"), is_told, "{law}, {mode}: {text}");
+        assert!(fadelab(&["kernel", "unload", &name]).status.success());
+        assert_eq!(traces(&name), Vec::<String>::new(), "{law}");
+    }
 }

@@ -12,6 +12,7 @@ use fadelab_kernel::sender::{ALLOWED_MAX, Unit, default_name};
 use fadelab_kernel::spaces::described;
 use fadelab_kernel::store::{self, Entry};
 use fadelab_lab::{Failure, parameters};
+use fadelab_laws::abi::ECN_MODE_CLASSIC;
 use nix::unistd::User;
 
 use super::build::law_named;
@@ -66,6 +67,7 @@ pub fn load(args: &LoadArgs) -> Result<(), Failure> {
     }
     let entry = loading.keep().map_err(refused)?;
     output::note(&slow_opening(&entry));
+    output::note(&without_marks(&entry));
     let devices: Vec<Device> = entry.devices.iter().map(|name| Device::named(name)).collect();
     output::note(&stack_remarks(&devices));
     output::print_told(&format!(
@@ -229,4 +231,20 @@ fn slow_opening(entry: &Entry) -> Vec<String> {
         )
     };
     opens_slowly(entry).map(remark).into_iter().collect()
+}
+
+/// A law that goes by the marks of its routers, where connections do not ask for ECN.
+fn without_marks(entry: &Entry) -> Vec<String> {
+    let law = fadelab_laws::sender(&entry.law).filter(|law| law.ecn_mode() == ECN_MODE_CLASSIC);
+    let router = law.and_then(fadelab_laws::Sender::router);
+    let mode = std::fs::read_to_string("/proc/sys/net/ipv4/tcp_ecn").unwrap_or_default();
+    let remark = |router| {
+        format!(
+            "{} goes by the marks of routers ({router}), and connections from here do not ask for ECN \
+             (net.ipv4.tcp_ecn = {}): without it the law does without marks; sysctl -w net.ipv4.tcp_ecn=1 asks",
+            entry.law,
+            mode.trim()
+        )
+    };
+    router.filter(|_| mode.trim() != "1").map(remark).into_iter().collect()
 }
