@@ -41,6 +41,7 @@ const TRANSPORT: Transport = Transport {
     rto_ns_initial: 3 * S,
     ts_tick_ns: 10 * MS,
     rtt_samples: RttSamples::PerRoundTrip,
+    timestamps: true,
     recovery_exit: RecoveryExit::Act,
     partial_acks: PartialAcks::First,
     pacing: Pacing::Rate,

@@ -55,9 +55,9 @@ LAW u64 jersey_rtt_us(const struct law_ack *ack, u64 takes_least)
 /* L: what an ACK newly tells of, or only what it acknowledges in order. */
 LAW u64 jersey_arrived_bytes(const struct law_ack *ack, u64 counts_dupacks)
 {
-	u64 pkts = counts_dupacks ? ack->delivered_pkts : ack->acked_pkts;
-
-	return pkts * fixed_min(ack->packet_bytes, LAW_PACKET_BYTES_MAX);
+	if (counts_dupacks)
+		return rate_delivered_bytes(ack);
+	return (u64)ack->acked_pkts * fixed_min(ack->packet_bytes, LAW_PACKET_BYTES_MAX);
 }
 
 LAW void jersey_estimate(struct jersey_core *core, const struct law_ack *ack, u64 rtt_us, u64 arrived_bytes,
@@ -70,12 +70,7 @@ LAW void jersey_estimate(struct jersey_core *core, const struct law_ack *ack, u6
 /* The window grows as NewReno's. */
 LAW void jersey_grow(struct jersey_core *core, const struct law_ack *ack, u64 limit_pkts, struct law_control *control)
 {
-	if (reno_may_grow(ack, control)) {
-		u64 cwnd_q32 = window_get(&core->window, control);
-
-		window_set(&core->window, control,
-		           reno_grown_q32(cwnd_q32, control->ssthresh_pkts, ack->acked_pkts, limit_pkts));
-	}
+	reno_grow(&core->window, ack, ack->acked_pkts, limit_pkts, control);
 	reno_remember(&core->memory, ack, control);
 }
 

@@ -13,7 +13,7 @@
 /* Above any link of today (1.1 Tbit/s), and small enough that a rate times RATE_SPAN_US_MAX stays within 64 bits. */
 #define RATE_BPS_MAX (1ull << 37)
 #define RATE_SPAN_US_MAX (1ull << 26)
-/* More than RATE_BPS_MAX carries within RATE_SPAN_US_MAX, and times 10^6 within 64 bits. */
+/* Nearly what RATE_BPS_MAX carries within RATE_SPAN_US_MAX, and times 10^6 within 64 bits. */
 #define RATE_BYTES_MAX (1ull << 43)
 
 /* What has newly arrived, in bytes: each segment counts once, those behind a hole when the receiver tells of them. */

@@ -83,12 +83,7 @@ LAW void reno_on_ack(void *state, const void *params, const struct law_ack *ack,
 	/* A host that reduces the window step by step passes through others: a half's fraction is not held against them. */
 	if (!p->halving)
 		window_get(&s->window, control);
-	if (reno_may_grow(ack, control)) {
-		u64 cwnd_q32 = window_get(&s->window, control);
-		u64 counted_pkts = p->counting ? 1 : ack->acked_pkts;
-
-		window_set(&s->window, control, reno_grown_q32(cwnd_q32, control->ssthresh_pkts, counted_pkts, p->limit_pkts));
-	}
+	reno_grow(&s->window, ack, p->counting ? 1 : ack->acked_pkts, p->limit_pkts, control);
 	reno_remember(&s->memory, ack, control);
 }
 

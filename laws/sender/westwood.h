@@ -159,12 +159,7 @@ LAW void westwood_on_ack(void *state, const void *params, const struct law_ack *
 
 	s->srtt_us = ack->srtt_us;
 	westwood_measure(s, p, ack);
-	if (reno_may_grow(ack, control)) {
-		u64 cwnd_q32 = window_get(&s->window, control);
-
-		window_set(&s->window, control,
-		           reno_grown_q32(cwnd_q32, control->ssthresh_pkts, ack->acked_pkts, p->limit_pkts));
-	}
+	reno_grow(&s->window, ack, ack->acked_pkts, p->limit_pkts, control);
 	reno_remember(&s->memory, ack, control);
 }
 

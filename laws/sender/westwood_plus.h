@@ -158,12 +158,7 @@ LAW void westwood_plus_on_ack(void *state, const void *params, const struct law_
 	s->srtt_us = ack->srtt_us;
 	westwood_plus_measure(s, p, ack);
 	westwood_plus_repaired(s, p, ack, control);
-	if (reno_may_grow(ack, control)) {
-		u64 cwnd_q32 = window_get(&s->window, control);
-
-		window_set(&s->window, control,
-		           reno_grown_q32(cwnd_q32, control->ssthresh_pkts, ack->acked_pkts, p->limit_pkts));
-	}
+	reno_grow(&s->window, ack, ack->acked_pkts, p->limit_pkts, control);
 	reno_remember(&s->memory, ack, control);
 }
 

@@ -52,6 +52,15 @@ pub const AND_ONE_TRANSFER: [&str; 4] = [
     "flow.short.count=1",
 ];
 
+/// What Linux calls Westwood is Westwood+, and so is what ns-2 takes of it.
+pub const WESTWOOD: Case = ten(
+    "10 Westwood+ flows (ns-2: TCP/Linux)",
+    ("westwood", "droptail"),
+    "westwood_plus",
+    7.0,
+    10.0,
+);
+
 /// ns-2 has no VCP: its XCP is the nearest, a law with a router of its own.
 pub const BESIDE_NS2: [Case; 9] = [
     ten("10 SACK flows, drop-tail", ("sack", "droptail"), "reno", 8.0, 10.0),

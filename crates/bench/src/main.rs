@@ -14,6 +14,7 @@ use clap::Parser;
 mod cases;
 mod emulate;
 mod kernel;
+mod laws;
 mod measure;
 mod page;
 mod parts;
@@ -52,6 +53,8 @@ enum Part {
     Speed,
     /// Where the instructions of a packet go
     Parts,
+    /// What laws cost beside others
+    Laws,
     /// A fading channel beside a clean link
     Fading,
     /// A hundred thousand flows; peak memory
@@ -67,9 +70,10 @@ enum Part {
 }
 
 impl Part {
-    const ALL: [Self; 8] = [
+    const ALL: [Self; 9] = [
         Self::Speed,
         Self::Parts,
+        Self::Laws,
         Self::Fading,
         Self::Scale,
         Self::Sweep,
@@ -82,6 +86,7 @@ impl Part {
         Ok(match self {
             Self::Speed => Box::new(speed::beside_ns2(bench)?),
             Self::Parts => Box::new(parts::measure(bench)?),
+            Self::Laws => Box::new(laws::measure(bench)?),
             Self::Fading => Box::new(speed::fading(bench)?),
             Self::Scale => Box::new(scale::measure(bench)?),
             Self::Sweep => Box::new(sweep::measure(bench)?),

@@ -71,7 +71,11 @@ pub fn beside_ns2(bench: &Bench) -> Result<Section, String> {
     })
 }
 
-fn compare(bench: &Bench, case: &Case) -> Result<[Row; 2], String> {
+/// A case in both simulators: how many times as fast ours is, and the instructions of a packet.
+///
+/// # Errors
+/// In words, where a run fails.
+pub fn compare(bench: &Bench, case: &Case) -> Result<[Row; 2], String> {
     let (ns2, fadelab) = (Ns2(case), Fadelab::of(case));
     let rounds = Rounds::of(bench, [&ns2, &fadelab], case.seconds)?;
     let [theirs, ours] = rounds.rates();

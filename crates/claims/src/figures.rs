@@ -12,6 +12,7 @@ use fadelab_run::record::FlowCounters;
 
 use super::files;
 use super::groups::{self, Grouped};
+use super::over_time::{self, OverTime};
 
 /// What there is besides the metrics of `summary.json`.
 const OWN: [(&str, &str); 8] = [
@@ -89,14 +90,15 @@ pub fn check(name: &str) -> Result<(), String> {
                 .map(|(name, _)| *name),
         )
     };
-    if names().any(|known| known == name) || Grouped::parse(name).is_some() {
+    if names().any(|known| known == name) || Grouped::parse(name).is_some() || OverTime::parse(name).is_some() {
         return Ok(());
     }
     let all: Vec<&str> = names().collect();
     Err(format!(
-        "there is no metric \"{name}\": allowed are {}, and {}",
+        "there is no metric \"{name}\": allowed are {}, {}, and {}",
         all.join(", "),
-        groups::NAMES
+        groups::NAMES,
+        over_time::NAMES
     ))
 }
 
@@ -156,7 +158,11 @@ impl Figures {
         figures.settle(run, index, measured.get(Metric::Utilisation));
         figures.set("delivered_pkts", Some(delivered_pkts(run)));
         for name in wanted {
-            figures.set(name, Grouped::parse(name).and_then(|grouped| grouped.measure(run)));
+            figures.set(
+                name,
+                Grouped::parse(name).and_then(|grouped| grouped.measure(run, index)),
+            );
+            figures.set(name, OverTime::parse(name).and_then(|over_time| over_time.measure(run)));
             figures.set(name, files::measure(name, run, index));
         }
         Ok(figures)

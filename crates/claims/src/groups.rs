@@ -1,5 +1,5 @@
-//! What groups of flows got in a run: `goodput_bps:GROUP`, `split:A/B`, `each:A/B` and `above_fair:A/B`, each also for
-//! a stretch of time, as in `split:local1/long:500-1000`.
+//! What groups of flows got in a run: `drop_rate:GROUP`, and `goodput_bps:GROUP`, `split:A/B`, `each:A/B` and
+//! `above_fair:A/B`, each of these also for a stretch of time, as in `split:local1/long:500-1000`.
 
 use fadelab_results::Run;
 use fadelab_results::bins::{self, Bin};
@@ -18,6 +18,8 @@ pub struct Grouped<'a> {
 enum What<'a> {
     /// Payload per second of all its flows together, bit/s.
     Goodput(&'a str),
+    /// Of the data packets that its flows sent, those that the queue of the link dropped.
+    DropRate(&'a str),
     /// The goodput of the first over that of the second.
     Split(&'a str, &'a str),
     /// The goodput of a flow of the first, on the average, over that of one of the second.
@@ -27,8 +29,8 @@ enum What<'a> {
 }
 
 /// How they are spelt, for messages.
-pub const NAMES: &str =
-    "goodput_bps:GROUP, split:GROUP/GROUP, each:GROUP/GROUP, above_fair:GROUP/GROUP, all with :FROM-TO in seconds";
+pub const NAMES: &str = "drop_rate:GROUP, and goodput_bps:GROUP, split:GROUP/GROUP, each:GROUP/GROUP, \
+                         above_fair:GROUP/GROUP, these with :FROM-TO in seconds";
 
 impl<'a> Grouped<'a> {
     /// Reads a name; `None` if it is not of this kind or not complete.
@@ -41,6 +43,7 @@ impl<'a> Grouped<'a> {
         let pair = || groups.split_once('/').filter(|(a, b)| !a.is_empty() && !b.is_empty());
         let what = match kind {
             "goodput_bps" if !groups.is_empty() => What::Goodput(groups),
+            "drop_rate" if !groups.is_empty() && stretch.is_none() => What::DropRate(groups),
             "split" => pair().map(|(a, b)| What::Split(a, b))?,
             "each" => pair().map(|(a, b)| What::Each(a, b))?,
             "above_fair" => pair().map(|(a, b)| What::AboveFair(a, b))?,
@@ -51,13 +54,14 @@ impl<'a> Grouped<'a> {
 
     /// Whether it is a part of a whole.
     pub fn is_part(&self) -> bool {
-        matches!(self.what, What::AboveFair(..))
+        matches!(self.what, What::AboveFair(..) | What::DropRate(_))
     }
 
-    /// Its value; absent where no such flow ran or nothing was recorded of that time.
-    pub fn measure(&self, run: &Run) -> Option<f64> {
+    /// Its value at a link; absent where no such flow ran or nothing was recorded of that time.
+    pub fn measure(&self, run: &Run, link: usize) -> Option<f64> {
         match self.what {
             What::Goodput(group) => self.goodput_bps(run, group),
+            What::DropRate(group) => drop_rate(run, group, link),
             What::Split(a, b) => self.split(run, a, b),
             What::Each(a, b) => {
                 let [of_a, of_b] = [a, b].map(|group| members(run, group).count() as f64);
@@ -94,18 +98,33 @@ impl<'a> Grouped<'a> {
 }
 
 /// Two whole or decimal numbers, rising.
-fn seconds(text: &str) -> Option<(f64, f64)> {
+pub fn seconds(text: &str) -> Option<(f64, f64)> {
     let (from, to) = text.split_once('-')?;
     let (from, to): (f64, f64) = (from.parse().ok()?, to.parse().ok()?);
     (from >= 0.0 && to > from && to.is_finite()).then_some((from, to))
 }
 
 /// The flows of a group, or the one of this name.
-fn members<'r>(run: &'r Run, group: &'r str) -> impl Iterator<Item = usize> + 'r {
+pub fn members<'r>(run: &'r Run, group: &'r str) -> impl Iterator<Item = usize> + 'r {
     let flows = run.spec.flows.iter().enumerate();
     flows
         .filter(move |(_, flow)| flow.group.as_ref() == group || flow.name.as_ref() == group)
         .map(|(place, _)| place)
+}
+
+/// Absent where nothing was sent, and where the ground does not tell whose packets links drop.
+fn drop_rate(run: &Run, group: &str, link: usize) -> Option<f64> {
+    if run.ground != fadelab_results::SIM {
+        return None;
+    }
+    let (warmup, end) = (&run.record.flows_warmup, &run.record.flows_end);
+    let sent_pkts: u64 = members(run, group)
+        .map(|flow| end[flow].sent_pkts - warmup[flow].sent_pkts)
+        .sum();
+    let dropped = run.record.dropped.iter();
+    let dropped = dropped.filter(|dropped| dropped.link as usize == link && dropped.group == group);
+    let dropped_pkts: u64 = dropped.map(|dropped| dropped.dropped_pkts).sum();
+    (sent_pkts > 0).then(|| dropped_pkts as f64 / sent_pkts as f64)
 }
 
 fn measured_bps(run: &Run, group: &str) -> Option<f64> {
@@ -141,7 +160,7 @@ pub mod tests {
 
     use fadelab_results::Spec;
     use fadelab_results::spec::{Flow, Sends};
-    use fadelab_run::record::{FlowCounters, RunRecord, Series};
+    use fadelab_run::record::{DroppedOf, FlowCounters, RunRecord, Series};
 
     use super::*;
 
@@ -151,6 +170,7 @@ pub mod tests {
             name: name.into(),
             group: group.into(),
             law: None,
+            shadows: [].into(),
             sends: Sends::Greedy,
             start_ns_max: 0,
             route: Vec::new(),
@@ -190,7 +210,7 @@ pub mod tests {
     }
 
     fn measured(name: &str) -> Option<f64> {
-        Grouped::parse(name)?.measure(&run())
+        Grouped::parse(name)?.measure(&run(), 0)
     }
 
     #[test]
@@ -215,6 +235,31 @@ pub mod tests {
         assert_eq!(measured("above_fair:a/b"), Some(0.5));
         assert_eq!(measured("above_fair:a/b:0-4"), Some(1.0));
         assert_eq!(measured("above_fair:a/b:4-8"), Some(0.0));
+    }
+
+    #[test]
+    fn drops_are_of_the_group_and_the_link() {
+        // Goal: of what the flows of a group sent in the measured interval, what this link dropped of it; none where a
+        // ground does not tell.
+        let mut run = run();
+        let dropped = |link, group: &str, dropped_pkts| DroppedOf {
+            link,
+            group: group.to_owned(),
+            dropped_pkts,
+        };
+        run.record.dropped = vec![dropped(0, "a", 3), dropped(0, "b", 5), dropped(1, "a", 7)];
+        for (flow, sent) in [(0, 100), (1, 200), (2, 50)] {
+            run.record.flows_warmup[flow].sent_pkts = 10;
+            run.record.flows_end[flow].sent_pkts = 10 + sent;
+        }
+        let at = |run: &Run, name: &'static str, link| Grouped::parse(name).unwrap().measure(run, link);
+        assert_eq!(at(&run, "drop_rate:a", 0), Some(0.01));
+        assert_eq!(at(&run, "drop_rate:b", 0), Some(0.1));
+        assert_eq!(at(&run, "drop_rate:b", 1), Some(0.0));
+        assert_eq!(at(&run, "drop_rate:c", 0), None);
+        run.ground = "virtual".to_owned();
+        assert_eq!(at(&run, "drop_rate:a", 0), None);
+        assert_eq!(Grouped::parse("drop_rate:a:0-4"), None);
     }
 
     #[test]

@@ -11,6 +11,7 @@ mod figures;
 mod files;
 mod groups;
 mod ledger;
+mod over_time;
 mod paper;
 mod pictures;
 mod quantity;

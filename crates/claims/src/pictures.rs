@@ -10,6 +10,7 @@ use serde::Deserialize;
 use super::channels::{Channel, KINDS};
 use super::figures::{self, Figures};
 use super::groups;
+use super::over_time::{self, OverTime};
 use super::paper::Claims;
 use crate::Failure;
 
@@ -59,8 +60,8 @@ struct Source {
     /// Names of runs, one after the other along the lower axis, or of one channel.
     of: Vec<String>,
     law: String,
-    /// A metric over the swept values or the places 0, 1, 2, ...; over time `utilisation`, `goodput_bps:GROUP` or
-    /// `cwnd_pkts:GROUP`, where a flow's own name stands for a group, too.
+    /// A metric over the swept values or the places 0, 1, 2, ...; over time `utilisation`, `goodput_bps:GROUP`,
+    /// `cwnd_pkts:GROUP`, where a flow's own name stands for a group, too, or one of [`over_time`].
     metric: String,
     #[serde(default)]
     over: Over,
@@ -70,9 +71,9 @@ struct Source {
     /// Whether points over a sweep are joined by a line.
     #[serde(default = "yes")]
     line: bool,
-    /// Width of the bins of a curve over time.
+    /// Width of the bins of a curve over time, at least a hundredth.
     #[serde(default = "bin")]
-    bin_s: u32,
+    bin_s: f64,
 }
 
 /// What runs along the lower axis.
@@ -110,8 +111,8 @@ fn yes() -> bool {
     true
 }
 
-fn bin() -> u32 {
-    10
+fn bin() -> f64 {
+    10.0
 }
 
 impl Drawings {
@@ -263,7 +264,8 @@ fn over_time(source: &Source, claims: &Claims, experiment: &Experiment) -> Vec<P
 /// Middles of the bins in seconds, and the values in them.
 fn run_over_time(run: &Run, link: &str, source: &Source) -> Vec<(f64, Option<f64>)> {
     let (series, metric) = (&run.record.series, source.metric.as_str());
-    let bin_ns = u64::from(source.bin_s) * 1_000_000_000;
+    let bin_ns = (source.bin_s * 1e9) as u64;
+    let over_time = OverTime::parse(metric);
     let place = series
         .link_ids
         .iter()
@@ -273,8 +275,12 @@ fn run_over_time(run: &Run, link: &str, source: &Source) -> Vec<(f64, Option<f64
         Some((_, group)) => groups::recorded_bps(run, group, bin),
         None => measure::utilisation(&series.links[place?], bin),
     };
+    let value = |bin| match &over_time {
+        Some(over_time) => over_time.in_bin(run, bin),
+        None => value(bin),
+    };
     let cut = bins::cut(&series.time_ns, 0, run.spec.duration_ns, bin_ns);
-    let middle_s = |place: usize| (place as f64 + 0.5) * f64::from(source.bin_s);
+    let middle_s = |place: usize| (place as f64 + 0.5) * source.bin_s;
     cut.into_iter()
         .enumerate()
         .map(|(place, bin)| (middle_s(place), bin.and_then(value)))
@@ -318,6 +324,7 @@ pub fn check(drawings: &Drawings) -> Result<(), Failure> {
 
 fn check_over_time(metric: &str) -> Result<(), Failure> {
     let is_known = match metric.split_once(':') {
+        _ if OverTime::parse(metric).is_some() => true,
         Some((kind, group)) => ["goodput_bps", "cwnd_pkts"].contains(&kind) && !group.is_empty(),
         None => metric == "utilisation",
     };
@@ -325,7 +332,9 @@ fn check_over_time(metric: &str) -> Result<(), Failure> {
         return Ok(());
     }
     Err(Failure::Invalid(format!(
-        "there is no curve of \"{metric}\" over time: allowed are utilisation, goodput_bps:GROUP and cwnd_pkts:GROUP"
+        "there is no curve of \"{metric}\" over time: allowed are utilisation, goodput_bps:GROUP, \
+         cwnd_pkts:GROUP, {}",
+        over_time::NAMES
     )))
 }
 
@@ -344,7 +353,7 @@ mod tests {
             over,
             factor: 100.0,
             line: true,
-            bin_s: 20,
+            bin_s: 20.0,
         }
     }
 

@@ -23,7 +23,8 @@ pub struct ReplayArgs {
     /// kernel router --record` do; or what `fadelab emulate --record` wrote of a link
     #[arg(value_name = "FILE")]
     file: PathBuf,
-    /// Of a link: load a law of your own that stands in it, by its header, ./mine.h; repeatable
+    /// Load a law of your own by its header, ./mine.h: one that stands in what was recorded of a link, or one for
+    /// --shadow; repeatable
     #[arg(long = "law", value_name = "HEADER")]
     laws: Vec<PathBuf>,
     /// Of a link: write each packet and what became of it into TABLE, as CSV
@@ -35,8 +36,12 @@ pub struct ReplayArgs {
     /// Of what a kernel recorded: the values to watch that the law declares, after each call that changed one
     #[arg(long)]
     watch: bool,
-    /// With --watch: the flow, by its number [default: the first]
-    #[arg(long, value_name = "NUMBER", requires = "watch")]
+    /// The same of other laws, too, which are shown the recorded ACKs and losses and decide nothing; repeatable, or names
+    /// joined by commas
+    #[arg(long, value_name = "LAW", value_delimiter = ',')]
+    shadow: Vec<String>,
+    /// With --watch or --shadow: the flow, by its number [default: the first]
+    #[arg(long, value_name = "NUMBER")]
     flow: Option<u64>,
 }
 
@@ -58,20 +63,26 @@ pub fn replay(args: &ReplayArgs) -> Result<(), Failure> {
             args.file.display()
         )));
     }
+    let is_watch = args.watch || !args.shadow.is_empty();
+    if let Some(flow) = args.flow.filter(|_| !is_watch) {
+        return Err(Failure::Invalid(format!(
+            "--flow {flow}: it goes with --watch or --shadow; without them all flows are made again"
+        )));
+    }
     if let Some(recording) = kernel::open(&args.file)? {
-        return match (recording.head().router.clone(), args.watch) {
-            (Some(router), true) => router::watch(recording, &router, args.flow),
+        return match (recording.head().router.clone(), is_watch) {
+            (Some(router), true) => router::watch(recording, &router, args.flow, &args.shadow),
             (Some(router), false) => router::replay(recording, &router),
-            (None, true) => recorded::watch(recording, args.flow),
+            (None, true) => recorded::watch(recording, args.flow, &args.shadow),
             (None, false) => recorded::replay(recording),
         };
     }
     if let Some(made) = links::again(&args.file)? {
         return link::told(&made);
     }
-    if args.watch {
+    if is_watch {
         return Err(Failure::Invalid(format!(
-            "--watch: {} has single calls; allowed is what `fadelab kernel load --record`, `fadelab kernel router \
+            "--watch and --shadow: {} has single calls; allowed is what `fadelab kernel load --record`, `fadelab kernel router \
              --record` or `fadelab testbed run --record` wrote; `fadelab explain RUN` shows those of a simulated run",
             args.file.display()
         )));

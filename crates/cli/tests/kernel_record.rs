@@ -98,6 +98,74 @@ fn an_own_law_is_recorded_and_replayed() {
 }
 
 #[test]
+fn laws_look_on_at_the_acks_that_a_kernel_recorded() {
+    // Goal: estimators of built-in laws and of an own one see one transfer of another law, and what they make of it is
+    // printed beside each other; whoever cannot look on is refused with what there is instead.
+    if !possible() {
+        return;
+    }
+    let place = Scratch::new();
+    let place = place.0.as_path();
+    let watch = "#define COUNTS_WATCH(W, state) W(acks, state->acks_n, \"1\", 1, \"ACKs that were seen\")\n";
+    let counting = law("counts", 4, "struct counts_state *s = state;\n\n\ts->acks_n++;")
+        .replace(
+            "LAW void counts_on_ack",
+            &format!("struct counts_state {{\n\tu32 acks_n;\n}};\n\n{watch}\nLAW void counts_on_ack"),
+        )
+        .replace(
+            "LAW_NO_PARAMS,",
+            "LAW_NO_PARAMS,\n\tLAW_WATCH_LIST(struct counts_state, COUNTS_WATCH),",
+        );
+    fs::write(place.join("counts.h"), counting).expect("room");
+    all_same(&replayed(place, "cubic", &[]));
+    let seen = |more: &[&str]| {
+        let output = fadelab(place, &[&["replay", "calls"], more].concat());
+        (output.status.code(), said(&output))
+    };
+    let (status, text) = seen(&[
+        "--shadow",
+        "westwood,jersey",
+        "--law",
+        "./counts.h",
+        "--shadow",
+        "counts",
+    ]);
+    assert_eq!(status, Some(0), "{text}");
+    let first = "flow 1, law cubic: what it and westwood, jersey, counts, which look on, declare to be watched";
+    assert!(text.starts_with(first), "{text}");
+    let last = text.trim_end().lines().last().unwrap();
+    // The link has 20 Mbit/s.
+    let words: Vec<&str> = last.split_whitespace().collect();
+    let rates = words.windows(2).filter(|pair| pair[1] == "B/s");
+    let rates: Vec<f64> = rates.filter_map(|pair| pair[0].parse().ok()).collect();
+    assert!(
+        rates.len() == 2 && rates.iter().all(|rate| (5e5..1e7).contains(rate)),
+        "{last}"
+    );
+    let acks: u64 = words
+        .last()
+        .and_then(|word| word.parse().ok())
+        .unwrap_or_else(|| panic!("{last}"));
+    assert!(acks > 300, "{last}");
+    for (more, part) in [
+        (
+            &["--shadow", "cubic"][..],
+            "--shadow cubic: it is the law of the recording",
+        ),
+        (&["--shadow", "vcp"], "--shadow vcp: `vcp` lives by feedback"),
+        (&["--shadow", "jersy"], "--shadow jersy: unknown law"),
+        (
+            &["--shadow", "jersey", "--flow", "99"],
+            "--flow 99: the recording has none",
+        ),
+        (&["--flow", "1"], "--flow 1: it goes with --watch or --shadow"),
+    ] {
+        let (status, text) = seen(more);
+        assert!(status == Some(2) && text.contains(part), "{more:?}, `{part}`: {text}");
+    }
+}
+
+#[test]
 fn what_a_law_does_outside_its_state_is_told_at_replay() {
     // Goal: the verifier lets a law write behind its state, into the words that fill it up and into what the host keeps
     // there; the replay says so, names the call, and ends with status 1.
@@ -267,6 +335,8 @@ fn a_router_is_recorded_and_replayed() {
     assert!(output.status.success() && text.contains("a packet passed"), "{text}");
     assert!(text.contains(" 20 pkt"), "{text}");
     let output = fadelab(place, &["replay", "calls", "--watch", "--flow", "1"]);
+    assert_eq!(output.status.code(), Some(2), "{}", said(&output));
+    let output = fadelab(place, &["replay", "calls", "--shadow", "jersey"]);
     assert_eq!(output.status.code(), Some(2), "{}", said(&output));
     let bytes = fs::read(place.join("calls")).expect("it is there");
     fs::write(place.join("cut"), &bytes[..bytes.len() / 2]).expect("room");

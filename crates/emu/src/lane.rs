@@ -21,9 +21,9 @@ use crate::packet::Shown;
 pub enum Fate {
     /// It is at the far end.
     Delivered,
-    /// It was lost on the air, or dropped when it left the queue.
+    /// It was lost on the air.
     Lost,
-    /// The queue had no room for it, or the law did not let it in.
+    /// The queue had no room for it, or the law dropped it, at its arrival or when it left the queue.
     Dropped,
 }
 
@@ -153,6 +153,7 @@ impl Lane {
                     Departure::None => {}
                     Departure::Delivered(parcel) => self.packets.leave(parcel.id(), due_ns, Fate::Delivered, sink),
                     Departure::Lost(parcel) => self.packets.leave(parcel.id(), due_ns, Fate::Lost, sink),
+                    Departure::Dropped(parcel) => self.packets.leave(parcel.id(), due_ns, Fate::Dropped, sink),
                 }
             } else if let Some(Reverse((due_ns, _, id, fate))) = self.under_way.pop() {
                 // The law has seen it leave the queue before anybody reads what it wrote.

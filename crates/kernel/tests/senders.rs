@@ -17,6 +17,7 @@ use fadelab_kernel::object::load as load_object;
 use fadelab_kernel::sender::{LiveFlow, Unit};
 use fadelab_laws::abi;
 use fadelab_laws::recorded::Recorded;
+use fadelab_laws::shadow::{Onlooker, Shadows};
 
 fn built_in() -> impl Iterator<Item = &'static fadelab_laws::Sender> {
     fadelab_laws::senders()
@@ -60,10 +61,38 @@ fn every_sender_passes_the_verifier_with_its_host() {
     }
 }
 
+/// Shows the calls of each flow to the law once more, as one that looks on: it has the same memory after each.
+fn see_the_same(law: &'static fadelab_laws::Sender, params: &fadelab_laws::Params, calls: &[Recorded]) {
+    let onlooker = Onlooker {
+        law,
+        params: params.clone(),
+    };
+    let mut flows: BTreeMap<u64, Shadows> = BTreeMap::new();
+    for call in calls {
+        let shadows = flows
+            .entry(call.flow)
+            .or_insert_with(|| Shadows::new(std::slice::from_ref(&onlooker)));
+        call.show(shadows);
+        for (law, state) in shadows.iter() {
+            for info in law.watch() {
+                let kept = info.raw_of(call.state_after());
+                assert_eq!(
+                    Some(info.raw(state.words())),
+                    kept,
+                    "{}.{}: {call:?}",
+                    law.name(),
+                    info.name
+                );
+            }
+        }
+    }
+}
+
 #[test]
 fn every_call_comes_to_the_same_window_natively() {
     // Goal: the kernel runs what is simulated: each recorded call of each law, with losses, gives the same window,
-    // state and request when the same header is called natively, and each of its receiver the same echo and state.
+    // state and request when the same header is called natively, and each of its receiver the same echo and state. A
+    // law that only looks on at these calls has the same memory.
     if !possible(&["ip", "tc", "iperf3"]) {
         return;
     }
@@ -88,6 +117,7 @@ fn every_call_comes_to_the_same_window_natively() {
             different.len(),
             different[0]
         );
+        see_the_same(law, &unit.params, &showed.calls);
         let acks = showed.calls.iter().filter(|call| call.name() == "on_ack").count();
         assert!(
             acks > 300,

@@ -32,6 +32,7 @@ mod registry;
 pub mod replay;
 mod router;
 mod sender;
+pub mod shadow;
 mod source;
 mod state;
 mod watch;

@@ -16,6 +16,7 @@ use serde_json::Map;
 
 use crate::guard::{CallRecord, Kind, Outcome, fields_of, read, to_hex};
 use crate::own::Source;
+use crate::shadow::Shadows;
 use crate::{Capacity, ParamInfo, Params, Receiver, Router, Sender, abi};
 
 pub use file::{Damage, Reader, Refusal, Step, Writer};
@@ -347,6 +348,21 @@ impl Recorded {
             _ => law.on_restart(&mut state, params, self.arguments[0], self.arguments[1], &mut control),
         }
         is_written && control_bytes(&control) == control_bytes(&self.after) && is_same(&state, &self.state_after)
+    }
+
+    /// Shows the call to laws that look on.
+    pub fn show(&self, shadows: &mut Shadows) {
+        let before = &self.before;
+        let cause = self.arguments[0] as u32;
+        match self.name() {
+            "init" => shadows.init(&read(&self.event), before),
+            "on_send" => shadows.on_send(&read(&self.event), before),
+            "on_ack" => shadows.on_ack(&read(&self.event), before),
+            "on_loss" => shadows.on_loss(&read(&self.event), cause, before),
+            "on_rto" => shadows.on_rto(&read(&self.event), before),
+            "on_undo" => shadows.on_undo(&read(&self.event), cause, before),
+            _ => shadows.on_restart(self.arguments[0], self.arguments[1], before),
+        }
     }
 
     /// The call of a law as text, for [`crate::replay::Replayer`], which tells the law's steps.

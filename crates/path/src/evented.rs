@@ -271,7 +271,7 @@ impl<T: Transmit> Transit for Evented<T> {
     fn service(&mut self, due_ns: u64, store: &mut impl Store) -> Checked<Departure> {
         self.catch_up(due_ns, store)?;
         if let Some(parcel) = self.ledger.hand_back() {
-            return Ok(Departure::Lost(parcel));
+            return Ok(Departure::Dropped(parcel));
         }
         if let Some(leaving) = self.exit.leave(due_ns) {
             self.delivered_pkts += 1;

@@ -34,8 +34,10 @@ pub enum Departure {
     None,
     /// A packet at the far end.
     Delivered(Parcel),
-    /// A packet lost on the air or dropped by the law at its departure.
+    /// A packet lost on the air.
     Lost(Parcel),
+    /// One that had been taken and was dropped since: by the law when it left the queue, or to make room.
+    Dropped(Parcel),
 }
 
 /// What can go wrong inside a node, for the tests that show that it stops a run.

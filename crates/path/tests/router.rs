@@ -71,7 +71,7 @@ fn codes_of(spec: &LinkSpec, times_ns: impl Iterator<Item = u64>, wires: &[u32])
             match link.service(due_ns, &mut packets).expect("sound") {
                 Departure::None => {}
                 Departure::Delivered(parcel) => codes.push((due_ns, u32::from(packets.0[parcel.id() as usize].ecn))),
-                Departure::Lost(parcel) => panic!("{parcel:?} is lost"),
+                Departure::Lost(parcel) | Departure::Dropped(parcel) => panic!("{parcel:?} is lost"),
             }
         }
         packets.0.push(Header {

@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use fadelab_path::counters::LinkCounters;
 use fadelab_path::histogram::Histogram;
-use fadelab_run::record::{Completion, Delays, FlowCounters, OfGroup, RunRecord, Series, Waits};
+use fadelab_run::record::{Completion, Delays, DroppedOf, FlowCounters, OfGroup, RunRecord, Series, Waits};
 use serde::Deserialize;
 use serde::de::DeserializeOwned;
 
@@ -94,8 +94,9 @@ struct Verdicts {
     pictures: Vec<Picture>,
 }
 
-/// The table of values to watch, and that of delays.
+/// Tables that older results do not have.
 const WATCH: &str = "watch";
+const DROPS: &str = "drops";
 const HISTOGRAMS: &str = "histograms";
 
 /// Puts the rows of a table where they belong.
@@ -115,7 +116,7 @@ fn experiment(folder: &Path, manifest: Manifest) -> Result<Experiment, Error> {
     let setup: Setup = json(folder, "setup.json")?;
     let verdicts: Verdicts = json(folder, "summary.json")?;
     let mut runs = runs(setup).map_err(unreadable(folder.join("setup.json")))?;
-    let tables: [(&str, Take); 7] = [
+    let tables: [(&str, Take); 8] = [
         ("links", take_link_samples),
         ("flows", take_flow_samples),
         (WATCH, take_watched),
@@ -123,11 +124,12 @@ fn experiment(folder: &Path, manifest: Manifest) -> Result<Experiment, Error> {
         ("flow_totals", take_flow_totals),
         ("completions", take_completions),
         (HISTOGRAMS, take_delays),
+        (DROPS, take_drops),
     ];
     for (table, take) in tables {
         let path = folder.join(format!("{table}.parquet"));
-        // Results from before laws declared values, and from before delays were counted, have none.
-        if [WATCH, HISTOGRAMS].contains(&table) && !path.exists() {
+        // Results from before laws declared values, and from before delays or drops of groups were counted, have none.
+        if [WATCH, HISTOGRAMS, DROPS].contains(&table) && !path.exists() {
             continue;
         }
         rows::each(&path, |rows| take(&mut runs, rows)).map_err(unreadable(path))?;
@@ -215,6 +217,7 @@ fn runs(setup: Setup) -> Result<Vec<Run>, String> {
                 flows_end: vec![FlowCounters::default(); spec.flows.len()],
                 completions: Vec::new(),
                 delays: Delays::default(),
+                dropped: Vec::new(),
                 series: Series {
                     flows: vec![Vec::new(); spec.flows.len()],
                     flows_watched: vec![Vec::new(); spec.flows.len()],
@@ -389,6 +392,17 @@ fn take_delays(runs: &mut [Run], rows: &Rows) -> Result<(), String> {
         }
     }
     Ok(())
+}
+
+fn take_drops(runs: &mut [Run], rows: &Rows) -> Result<(), String> {
+    let (group, dropped_pkts) = (rows.texts("group")?, rows.numbers("dropped_pkts")?);
+    walk(runs, rows, "link", link_place, |run, link, row| {
+        run.record.dropped.push(DroppedOf {
+            link: link as u32,
+            group: group[row].to_owned(),
+            dropped_pkts: dropped_pkts[row] as u64,
+        });
+    })
 }
 
 /// The histogram of a group, whose rows stand together.

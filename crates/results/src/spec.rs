@@ -81,12 +81,20 @@ pub struct Flow {
     pub group: Arc<str>,
     /// Name of its sender's law; absent without congestion control.
     pub law: Option<Arc<str>>,
+    /// Names of the laws that look on.
+    #[serde(default, skip_serializing_if = "is_empty")]
+    pub shadows: Arc<[String]>,
     /// What its application sends.
     pub sends: Sends,
     /// When it starts at the latest; `u64::MAX`: a random start without bound.
     pub start_ns_max: u64,
     /// Indices of the links of its data packets, in order.
     pub route: Vec<u32>,
+}
+
+/// For serde: a slice has this as a method of its own.
+fn is_empty(names: &Arc<[String]>) -> bool {
+    names.is_empty()
 }
 
 /// What an application sends, as the key `app` of a scenario names it; `downloads` is `http` with pauses.
@@ -183,14 +191,23 @@ fn flows(spec: &RunSpec) -> Vec<Flow> {
     for (id, flow) in spec.flows.iter().enumerate() {
         let before = id.checked_sub(1);
         let before = before.filter(|&before| Arc::ptr_eq(&spec.flows[before].kind, &flow.kind));
-        let (group, law) = match before.map(|before| &flows[before]) {
-            Some(before) => (Arc::clone(&before.group), before.law.clone()),
-            None => (flow.group.as_str().into(), flow.sender.map(|law| law.name().into())),
+        let (group, law, shadows) = match before.map(|before| &flows[before]) {
+            Some(before) => (
+                Arc::clone(&before.group),
+                before.law.clone(),
+                Arc::clone(&before.shadows),
+            ),
+            None => (
+                flow.group.as_str().into(),
+                flow.sender.map(|law| law.name().into()),
+                flow.onlookers.iter().map(|one| one.law.name().to_owned()).collect(),
+            ),
         };
         flows.push(Flow {
             name: Arc::clone(&flow.name),
             group,
             law,
+            shadows,
             sends: Sends::of(&flow.app),
             start_ns_max: start_ns_max(&flow.app),
             route: flow.route.clone(),

@@ -1,6 +1,7 @@
 //! The eight Parquet tables: what their rows are and what their columns mean.
 
 mod coordinates;
+pub mod drops;
 pub mod histograms;
 pub mod watched;
 
@@ -324,6 +325,7 @@ pub(crate) fn columns_csv(experiment: &Experiment) -> csv::Result<Vec<u8>> {
     groups().with_coordinates(&swept).describe(&mut writer)?;
     completions().with_coordinates(&swept).describe(&mut writer)?;
     histograms::table().with_coordinates(&swept).describe(&mut writer)?;
+    drops::table().with_coordinates(&swept).describe(&mut writer)?;
     writer.into_inner().map_err(|error| error.into_error().into())
 }
 
@@ -382,7 +384,10 @@ pub(crate) fn write(experiment: &Experiment, folder: &Path, format: Format) -> R
         folder,
         format,
         runs_keyed().map(|(run, key)| histograms::rows(run, key)),
-    )
+    )?;
+    drops::table()
+        .with_coordinates(&swept)
+        .write(folder, format, runs_keyed().map(|(run, key)| drops::rows(run, key)))
 }
 
 fn link_rows<'a>(run: &'a Run, key: RunKey<'a>) -> Vec<SampleRow<'a, LinkCounters>> {

@@ -3,17 +3,17 @@
 
 use fadelab_laws::WatchInfo;
 use fadelab_path::spec::{LinkSpec, Queues};
-use fadelab_run::flow::FlowSpec;
 use fadelab_run::record::Watched;
 use fadelab_run::spec::RunSpec;
 use serde::{Deserialize, Serialize};
 
 use crate::Run;
+use crate::spec::Flow;
 
 /// What a law, or a capacity part, declares.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Declared {
-    /// `sender`, `router` or `capacity`.
+    /// `sender`, `shadow`, `router` or `capacity`.
     pub role: String,
     /// Its name.
     pub law: String,
@@ -76,8 +76,13 @@ pub(crate) fn declared(spec: &RunSpec) -> Vec<Declared> {
     if spec.record_interval_ns.is_none() {
         return all;
     }
-    for law in spec.flows.iter().filter_map(|flow: &FlowSpec| flow.sender) {
-        add("sender", law.name(), law.watch());
+    for flow in &spec.flows {
+        if let Some(law) = flow.sender {
+            add("sender", law.name(), law.watch());
+        }
+        for shadow in &flow.onlookers {
+            add("shadow", shadow.law.name(), shadow.law.watch());
+        }
     }
     for link in spec.network.links.iter().filter(|link| has_watched(link)) {
         add("router", link.router.law.name(), link.router.law.watch());
@@ -136,12 +141,11 @@ pub fn series(run: &Run) -> impl Iterator<Item = Series<'_>> {
 }
 
 /// What was recorded of a flow.
-pub(crate) fn of_flow(run: &Run, flow: usize) -> Option<Series<'_>> {
+pub fn of_flow(run: &Run, flow: usize) -> Option<Series<'_>> {
     let (spec, record) = (&*run.spec, &run.record.series);
     let samples = record.flows_watched.get(flow)?;
     let flow = &spec.flows[flow];
-    let declared = spec.watched.iter().find(|known| is_of(known, flow.law.as_deref()));
-    new("flow", &flow.name, declared.into_iter(), samples)
+    new("flow", &flow.name, declared_by(&spec.watched, flow), samples)
 }
 
 /// What was recorded of a link.
@@ -153,8 +157,15 @@ pub(crate) fn of_link(run: &Run, link: usize) -> Option<Series<'_>> {
     new("link", &link.name, declared_at(&spec.watched, &link.watched), samples)
 }
 
-fn is_of(declared: &Declared, sender: Option<&str>) -> bool {
-    declared.role == "sender" && Some(declared.law.as_str()) == sender
+/// What is declared by the law of a flow, then by those that look on.
+fn declared_by<'a>(all: &'a [Declared], flow: &'a Flow) -> impl Iterator<Item = &'a Declared> {
+    let decides = flow.law.as_deref().map(|law| ("sender", law));
+    let look_on = flow.shadows.iter().map(|law| ("shadow", law.as_str()));
+    let named = decides.into_iter().chain(look_on);
+    named.filter_map(|named| {
+        all.iter()
+            .find(|known| (known.role.as_str(), known.law.as_str()) == named)
+    })
 }
 
 fn declared_at<'a>(all: &'a [Declared], places: &'a [u32]) -> impl Iterator<Item = &'a Declared> {
@@ -192,10 +203,9 @@ pub(crate) fn place_of(run: &Run, named: Named<'_>) -> Option<(Place, usize, usi
     let spec = &*run.spec;
     let (place, declared): (Place, Vec<&Declared>) = if named.kind == "flow" {
         let flow = spec.flows.iter().position(|flow| &*flow.name == named.who)?;
-        let law = spec.flows[flow].law.as_deref();
         (
             Place::Flow(flow),
-            spec.watched.iter().filter(|known| is_of(known, law)).collect(),
+            declared_by(&spec.watched, &spec.flows[flow]).collect(),
         )
     } else {
         let link = spec.links.iter().position(|link| &*link.name == named.who)?;

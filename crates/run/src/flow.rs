@@ -3,6 +3,7 @@
 use std::ops::{Deref, DerefMut};
 use std::sync::Arc;
 
+use fadelab_laws::shadow::Onlooker;
 use fadelab_laws::{Params, Receiver, Sender};
 
 use crate::app::App;
@@ -51,6 +52,8 @@ pub struct FlowKind {
     pub sender: Option<&'static Sender>,
     /// Parameters of the sender's law.
     pub params: Params,
+    /// Laws that see what the sender's is shown, and decide nothing.
+    pub onlookers: Vec<Onlooker>,
     /// The receiver's half of the law; `None`: a plain TCP receiver.
     pub receiver: Option<&'static Receiver>,
     /// What the application does.

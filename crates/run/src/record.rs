@@ -96,6 +96,16 @@ pub struct Waits {
     pub groups: Vec<OfGroup>,
 }
 
+/// Data packets of a group that the queue of a link dropped, for want of room or by its law.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct DroppedOf {
+    /// Index of the link, which is shown.
+    pub link: u32,
+    /// Name of the group.
+    pub group: String,
+    pub dropped_pkts: u64,
+}
+
 /// What one run gives back. Totals over the measured interval are `end - warmup`, field by field. Only shown links are
 /// here: a network of a hundred thousand flows has four times as many links, which nobody looks at.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -114,6 +124,9 @@ pub struct RunRecord {
     pub completions: Vec<Completion>,
     /// How long packets waited and round trips took.
     pub delays: Delays,
+    /// Whose data links dropped in the measured interval, links first; empty where a ground does not tell.
+    #[serde(default)]
+    pub dropped: Vec<DroppedOf>,
     /// Empty unless recording was asked for.
     pub series: Series,
     /// Events processed.

@@ -62,6 +62,8 @@ pub struct Transport {
     pub option_space: bool,
     /// In which form feedback of a law travels.
     pub feedback: FeedbackForm,
+    /// Whether ACKs have timestamps (RFC 7323). Without, an ACK of a retransmission gives no RTT sample.
+    pub timestamps: bool,
     /// Whether a reduction is taken back when timestamps tell that nothing was lost (RFC 3522, RFC 4015).
     pub undo: bool,
     /// Whether in recovery as many segments leave as are delivered, in proportion to the reduction (RFC 6937); else

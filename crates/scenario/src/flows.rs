@@ -29,6 +29,8 @@ pub struct Group {
     pub name: String,
     /// The sender's law; `None` is UDP.
     pub sender: Option<&'static Sender>,
+    /// Laws that see what the sender's is shown.
+    pub shadows: Vec<&'static Sender>,
     /// What each flow does.
     pub app: App,
     /// The key that would say when greedy flows start, where it is not written; [`crate::starts`] says it then.
@@ -159,6 +161,13 @@ keys! {
     LAW: String =
         Declared::needed("law", "", "`SENDER` or `SENDER+ROUTER`, see below; in a group: a `SENDER`, or `udp`")
         .of_kind(Kind::Law);
+    SHADOW: String = Declared::new(
+        "shadow",
+        Nothing,
+        "laws that see the flow's ACKs and losses and decide nothing, so that estimators are compared on one stream; what \
+         they declare to be watched is recorded. The flow's own law among them is left out",
+    )
+    .of_kind(Kind::List(&Kind::Law));
     APP: Sends = Declared::new(
         "app",
         Is("\"greedy\""),
@@ -301,6 +310,7 @@ pub fn group(
             name.to_owned()
         },
         sender,
+        shadows: keys.shadows(reader, sender)?,
         app,
         unwritten_start: keys.unwritten_start(reader),
         count: keys.take(reader, &COUNT)?.0,
@@ -406,6 +416,14 @@ impl Keys<'_> {
             }
             laws::sender(&label)
         })
+    }
+
+    /// Laws that look on, but for the one that decides.
+    fn shadows(&self, reader: &mut Reader<'_>, law: Option<&'static Sender>) -> Result<Vec<&'static Sender>, Refusal> {
+        let path = self.path(reader, SHADOW.key.name);
+        let example = "name senders in a list, for example shadow = [\"westwood\", \"new_jersey\"]";
+        let names = reader.words(&path, example)?.unwrap_or_default();
+        laws::shadows(&names, law).map_err(|why| reader.refuse(&path, &why))
     }
 
     /// The key that would say when flows start, if it does not.

@@ -1,5 +1,6 @@
 //! Laws by name, and their parameters in the units that their headers declare.
 
+use fadelab_laws::shadow::objection;
 use fadelab_laws::{ParamError, ParamInfo, Params, Receiver, Router, Sender};
 
 use crate::document::{Raw, quoted};
@@ -102,6 +103,31 @@ pub fn sender(name: &str) -> Result<Option<&'static Sender>, String> {
             nearest(name, &known)
         )
     })
+}
+
+/// Finds the laws that look on where `law` decides, by their names. That one among them is left out: a sweep of laws may
+/// compare each with all.
+///
+/// # Errors
+/// A name that is none or stands twice, or a law that cannot look on.
+pub fn shadows(names: &[String], law: Option<&'static Sender>) -> Result<Vec<&'static Sender>, String> {
+    let mut shadows: Vec<&'static Sender> = Vec::new();
+    for (place, name) in names.iter().enumerate() {
+        let shadow = sender(name)?.ok_or_else(|| format!("`{UDP}` sees no ACKs: name a sender"))?;
+        if names[..place].contains(name) {
+            return Err(format!("`{}` stands twice", clipped(name)));
+        }
+        let Some(law) = law else {
+            return Err(format!("`{UDP}` gets no ACKs that a law could see: leave it out"));
+        };
+        if let Some(why) = objection(shadow, law) {
+            return Err(why);
+        }
+        if shadow.name() != law.name() {
+            shadows.push(shadow);
+        }
+    }
+    Ok(shadows)
 }
 
 /// The receiver's half of a sender's law.

@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
+use fadelab_laws::shadow::Onlooker;
 use fadelab_laws::{Params, Router};
 use fadelab_path::spec::{Buffer, CapacitySpec, LinkKind, LinkSpec, RouterSpec};
 use fadelab_phy::channel::PacketKind;
@@ -28,8 +29,18 @@ pub struct Parts<'a> {
     pub queueing: Queueing,
     /// Capacity parts for constant and for recorded links.
     pub capacity: CapacityParts,
-    /// Groups of flows, each with the parameters of its sender and its transport.
-    pub groups: Vec<(Group, Params, Transport)>,
+    /// Groups of flows.
+    pub groups: Vec<FlowParts>,
+}
+
+/// A group of flows.
+pub struct FlowParts {
+    pub group: Group,
+    /// Parameters of its sender.
+    pub params: Params,
+    /// Laws that look on.
+    pub onlookers: Vec<Onlooker>,
+    pub transport: Transport,
 }
 
 /// The network of a scenario, and its flows. Links are those of [`Topology::arcs`], in that order, then access links.
@@ -109,7 +120,7 @@ impl Rtts {
 /// Flows between nodes of a graph, which are hosts where flows begin or end.
 fn graph_flows(parts: &Parts<'_>, network: &mut NetworkSpec) -> Vec<FlowSpec> {
     let mut flows: Vec<FlowSpec> = Vec::new();
-    for (index, (group, _, _)) in parts.groups.iter().enumerate() {
+    for (index, FlowParts { group, .. }) in parts.groups.iter().enumerate() {
         let Course::Graph(course) = &group.course else {
             continue;
         };
@@ -188,10 +199,7 @@ fn show(links: &mut [Edge], flows: &[FlowSpec]) {
 
 /// Bytes of a full data packet, the unit in which bandwidth-delay products are counted.
 fn packet_bytes(parts: &Parts<'_>) -> u32 {
-    parts
-        .groups
-        .first()
-        .map_or(1_500, |(_, _, transport)| transport.packet_bytes)
+    parts.groups.first().map_or(1_500, |flows| flows.transport.packet_bytes)
 }
 
 /// The directions of a group, each with the name of its set of flows.
@@ -206,7 +214,7 @@ fn directions(direction: Direction, name: &str) -> Vec<(bool, String)> {
 fn stretches(parts: &Parts<'_>) -> Vec<Stretch> {
     let hops = parts.topology.hops.len();
     let mut stretches = Vec::new();
-    for (index, (group, _, _)) in parts.groups.iter().enumerate() {
+    for (index, FlowParts { group, .. }) in parts.groups.iter().enumerate() {
         let spans: Vec<(usize, usize, String)> = match &group.course {
             Course::Row(Way::All) => vec![(0, hops - 1, group.name.clone())],
             Course::Row(Way::Hops { first, last }) => {
@@ -346,11 +354,17 @@ fn row_route(stretch: &Stretch, [left, right]: [NodeId; 2], access: LinkId) -> R
 
 /// What the flows of a group that go one way have in common.
 fn flow_kind(parts: &Parts<'_>, group: usize, group_name: &str) -> Arc<FlowKind> {
-    let (group, params, transport) = &parts.groups[group];
+    let FlowParts {
+        group,
+        params,
+        onlookers,
+        transport,
+    } = &parts.groups[group];
     Arc::new(FlowKind {
         group: group_name.to_owned(),
         sender: group.sender,
         params: params.clone(),
+        onlookers: onlookers.clone(),
         receiver: crate::laws::receiver(group.sender),
         app: group.app,
         transport: *transport,

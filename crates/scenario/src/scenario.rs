@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 use std::io::ErrorKind;
 use std::path::Path;
 
+use fadelab_laws::shadow::Onlooker;
 use fadelab_laws::{Params, Router, Sender};
 use fadelab_phy::channel::{CodeMode, PacketKind};
 use fadelab_run::spec::RunSpec;
@@ -19,7 +20,7 @@ use crate::groups;
 use crate::laws::{self, Law};
 use crate::memory::Budget;
 use crate::named::Named;
-use crate::network::{self, Parts};
+use crate::network::{self, FlowParts, Parts};
 use crate::plan::{Plan, PlannedRun};
 use crate::reader::Reader;
 use crate::resolve::{Resolved, rank};
@@ -450,12 +451,12 @@ fn with_router_params(
     routers.into_iter().map(with).collect()
 }
 
-/// Adds the parameters of each group's sender.
+/// Adds the parameters of each group's sender, and of the laws that look on.
 fn with_params(
     reader: &mut Reader<'_>,
     groups: Vec<(Group, Transport)>,
     choices: LawChoices,
-) -> Result<Vec<(Group, Params, Transport)>, Refusal> {
+) -> Result<Vec<FlowParts>, Refusal> {
     // UDP has no parameters; those of a law without any stand in for them.
     let none = fadelab_laws::router("droptail")
         .expect("drop-tail is registered")
@@ -470,7 +471,14 @@ fn with_params(
         let params = group
             .sender
             .map_or_else(|| Ok(none.clone()), |sender| of(reader, sender))?;
-        Ok((group, params, transport))
+        let onlooker = |&law: &&'static Sender| of(reader, law).map(|params| Onlooker { law, params });
+        let onlookers = group.shadows.iter().map(onlooker).collect::<Result<_, _>>()?;
+        Ok(FlowParts {
+            group,
+            params,
+            onlookers,
+            transport,
+        })
     };
     groups.into_iter().map(with).collect()
 }

@@ -14,6 +14,11 @@ pub fn takes_list(path: &str) -> bool {
     find(path).is_some_and(|(_, key)| matches!(key.kind, Kind::List(_) | Kind::Seeds))
 }
 
+/// Keys whose value is a list, which may be empty.
+pub fn is_list(path: &str) -> bool {
+    find(path).is_some_and(|(_, key)| matches!(key.kind, crate::kind::Kind::List(_)))
+}
+
 /// Keys that cannot be swept.
 pub const FIXED_KEYS: &[&str] = &["title", "about"];
 

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use crate::document::{Node, Raw};
 use crate::error::{Refusal, clipped};
-use crate::schema::{FIXED_KEYS, takes_list};
+use crate::schema::{FIXED_KEYS, is_list, takes_list};
 
 /// A key with several values.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -36,6 +36,9 @@ fn collect(node: &Node, path: &str, axes: &mut Vec<Axis>) -> Result<(), Refusal>
             collect(child, &path, axes)
         }),
         Raw::List(items) => {
+            if items.is_empty() && is_list(path) {
+                return Ok(());
+            }
             if items.is_empty() {
                 let message = format!("{path} = []: an empty list sweeps over nothing, give at least one value");
                 return Err(Refusal::new(&node.place, message));

@@ -52,6 +52,7 @@ const NS2: Transport = Transport {
     option_space: false,
     feedback: FeedbackForm::Exact,
     rate_reduction: false,
+    timestamps: true,
     undo: false,
 };
 
@@ -86,6 +87,7 @@ const RFC: Transport = Transport {
     option_space: false,
     feedback: FeedbackForm::Exact,
     rate_reduction: false,
+    timestamps: true,
     undo: false,
 };
 
@@ -261,6 +263,9 @@ fields! {
         "whether a connection begins with an exchange of SYNs: a round trip, and the first RTT sample";
     transport.rate_reduction: bool = "rate_reduction",
         "whether a window is reduced in proportion to what is delivered (RFC 6937) and not at once; needs SACK";
+    transport.timestamps: bool = "timestamps",
+        "whether ACKs have timestamps (RFC 7323), which some laws read; without, an ACK of a retransmission gives no RTT \
+         sample. In a kernel headers need room for them, too: 52 B or more";
     transport.undo: bool = "undo",
         "whether a window that was reduced for a loss goes back when timestamps tell that nothing was lost (RFC 3522, \
          RFC 4015); needs `rtt_samples = \"per ack\"`";
@@ -323,7 +328,7 @@ pub fn read(reader: &mut Reader<'_>) -> Result<Stack, Refusal> {
         }
         // Nor do timestamps tell anything where it takes them away.
         if reader.node("transport.undo").is_none() {
-            stack.transport.undo &= stack.transport.rtt_samples == RttSamples::PerAck;
+            stack.transport.undo &= stack.transport.rtt_samples == RttSamples::PerAck && stack.transport.timestamps;
         }
     }
     check(reader, &stack.transport)?;
@@ -353,8 +358,8 @@ fn check(reader: &Reader<'_>, transport: &Transport) -> Result<(), Refusal> {
     } else if transport.rate_reduction && !transport.recovery.has_sack() {
         let why = "it counts what was delivered, which needs transport.recovery = \"sack\" or \"rack\"";
         ("transport.rate_reduction", why.to_owned())
-    } else if transport.undo && transport.rtt_samples != RttSamples::PerAck {
-        let why = "timestamps tell it, which needs transport.rtt_samples = \"per ack\"";
+    } else if transport.undo && !(transport.timestamps && transport.rtt_samples == RttSamples::PerAck) {
+        let why = "timestamps tell it, which needs transport.timestamps and transport.rtt_samples = \"per ack\"";
         ("transport.undo", why.to_owned())
     } else if transport.rto_ns_min > transport.rto_ns_max {
         ("transport.rto_min", "it exceeds transport.rto_max".to_owned())

@@ -231,6 +231,7 @@ impl<'a> Engine<'a> {
         self.record.completions = std::mem::take(&mut self.ends).in_order();
         (self.record.links_end, self.record.flows_end) = self.snapshot()?;
         self.record.delays = self.delays.record(&self.record, &mut self.net);
+        self.record.dropped = self.net.drops();
         self.net.check_conservation(self.now_ns)?;
         Ok(true)
     }
@@ -332,6 +333,7 @@ impl<'a> Engine<'a> {
         if event == Own::WarmUp as usize {
             (self.record.links_warmup, self.record.flows_warmup) = self.snapshot()?;
             self.delays.forget(&mut self.net);
+            self.net.forget_drops();
         } else if event == Own::Sample as usize {
             self.take_sample()?;
         } else {

@@ -7,6 +7,7 @@ use std::rc::Rc;
 use std::slice;
 
 use fadelab_laws::abi;
+use fadelab_laws::shadow::Shadows;
 use fadelab_path::packet::{Header, PacketId};
 use fadelab_path::violation::Checked;
 use fadelab_run::app;
@@ -351,11 +352,14 @@ impl Flow {
         [sender, self.receiver.state_address()]
     }
 
-    /// Adds what its law declares as worth watching.
+    /// Adds what its law and those that look on declare as worth watching.
     pub fn watch(&self, values: &mut Watched) {
         if let (Some(law), Some(sender)) = (self.plan.law, &self.sender) {
             let state = sender.state().words();
             values.extend(law.watch().iter().map(|info| info.raw(state)));
+            for (law, state) in sender.shadows().into_iter().flat_map(Shadows::iter) {
+                values.extend(law.watch().iter().map(|info| info.raw(state.words())));
+            }
         }
     }
 
@@ -382,7 +386,7 @@ impl Flow {
         let short_by_bytes = shorter * u64::from(Segments::of(&self.plan).short_by_bytes);
         FlowCounters {
             sent_pkts: counters.sent_pkts,
-            retransmitted_pkts: counters.retransmitted_pkts,
+            retransmitted_pkts: counters.retransmitted_pkts.into(),
             delivered_bytes: u64::from(self.receiver.nxt()) * mss_bytes - short_by_bytes,
             timeouts: counters.timeouts.into(),
             recoveries: counters.recoveries.into(),

@@ -32,6 +32,7 @@ use crate::tap::Tap;
 pub(crate) mod ahead;
 mod audit;
 pub(crate) mod delays;
+mod drops;
 mod enter;
 #[cfg(feature = "fault-injection")]
 mod fault;
@@ -83,6 +84,8 @@ pub(crate) struct Network {
     of_data_alone: BTreeSet<LinkId>,
     tap: Option<Tap>,
     delays: Counted,
+    /// See [`drops`]: by links and groups; empty before the first.
+    dropped: Vec<u64>,
     /// See [`fetch`].
     fetched_pkts_min: usize,
 }
@@ -129,6 +132,7 @@ impl Network {
             of_data_alone: kinds::of_data_alone(spec),
             tap: None,
             delays,
+            dropped: Vec::new(),
             fetched_pkts_min: Self::fetched_pkts_min(spec.flows.len()),
         };
         network.count_delays();
@@ -262,6 +266,10 @@ impl Network {
                 self.discard(parcel.id());
                 Ok(None)
             }
+            Departure::Dropped(parcel) => {
+                self.drop_at(link as u32, parcel.id());
+                Ok(None)
+            }
         }
     }
 
@@ -306,7 +314,7 @@ impl Network {
         if let Some(passage) = self.wires.arrive(wire as usize, now_ns, parcel.ip_bytes())? {
             return self.go_in_behind(now_ns, wire, passage, parcel);
         }
-        self.discard(parcel.id());
+        self.drop_at(wire, parcel.id());
         Ok(())
     }
 
@@ -316,7 +324,7 @@ impl Network {
         if let Some(passage) = passage {
             return self.go_ahead(now_ns, wire, passage, parcel);
         }
-        self.discard(parcel.id());
+        self.drop_at(wire, parcel.id());
         Ok(())
     }
 

@@ -203,6 +203,8 @@ pub struct Flow {
     pub acks_at_once: bool,
     /// Whether losses are repaired by selective acknowledgements.
     pub sack: bool,
+    /// Whether timestamps are asked for.
+    pub wants_timestamps: bool,
     /// Whether ECN is asked for.
     pub ecn: bool,
 }
@@ -241,9 +243,10 @@ impl Flow {
         matches!(self.app, App::Http { .. })
     }
 
-    /// Whether headers have room for timestamps beside 20 bytes each of IP and TCP (RFC 7323: 12 bytes).
+    /// Whether there are timestamps: they are asked for, and headers have room for them beside 20 bytes each of IP and TCP
+    /// (RFC 7323: 12 bytes).
     pub fn timestamps(&self) -> bool {
-        self.header_bytes >= 52
+        self.wants_timestamps && self.header_bytes >= 52
     }
 }
 

@@ -388,6 +388,16 @@ fn flow(
             "Linux paces by a timer alone; set transport.pacing = \"rate\"",
         ));
     }
+    if let Some(onlooker) = flow.onlookers.first() {
+        return Err(none(
+            "flow.shadow",
+            format!(
+                "a kernel shows a connection to its own law alone; record that one with --record, and see {0} on its ACKs \
+                 with `fadelab replay FILE --shadow {0}`",
+                onlooker.law.name()
+            ),
+        ));
+    }
     if !matches!(flow.app, App::Cbr { .. }) && flow.sender.is_none() {
         return Err(none(
             "flow.law",
@@ -408,6 +418,7 @@ fn flow(
         rto_ns_min: transport.rto_ns_min,
         acks_at_once: transport.delayed_ack_ns.is_none(),
         sack: transport.recovery.has_sack(),
+        wants_timestamps: transport.timestamps,
         ecn: asks_for_ecn(flow),
     })
 }
@@ -422,7 +433,7 @@ fn agree(flows: &[Flow], nodes: usize) -> Result<(), Error> {
                 return Err(none(
                     "transport",
                     format!(
-                        "{} shares a host with a flow of another header, recovery or ecn",
+                        "{} shares a host with a flow of another header, timestamps, recovery or ecn",
                         flow.name
                     ),
                 ));

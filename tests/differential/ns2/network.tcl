@@ -5,10 +5,11 @@
 # `loss` is the probability that a hop loses a data packet after its transmission. `tick_s` is the clock of TCP's RTT
 # samples, 10 ms being ns-2's default; `delayed_ack_s`, if not 0, lets every second segment be acknowledged, at the
 # latest after this time. If `session_s` is not 0, flows write for an exponential time of that mean, pause for one of
-# mean `pause_s`, and begin again. RED's thresholds are thirds of the buffer; all its settings are of packets.
+# mean `pause_s`, and begin again. With `timestamps` 1 a sender takes an RTT sample from each ACK, to the microsecond, and
+# none of the clock. RED's thresholds are thirds of the buffer; all its settings are of packets.
 array set arg {
 	law sack  queue auto  loss 0  packet_bytes 1040  duration 200  warmup 50  spread 1  seed 1  tick_s 0.01
-	delayed_ack_s 0  session_s 0  pause_s 0
+	delayed_ack_s 0  session_s 0  pause_s 0  timestamps 0
 	red_q_weight 0.002  red_max_p 0.1  red_use_mark_p 1
 	rem_gamma 0.001  rem_phi 1.001  rem_target_pkts 20  rem_interval_s 0.002
 }
@@ -42,8 +43,8 @@ proc classes {} {
 		newreno { set source TCP/Newreno; set sink TCPSink }
 		reno { set source TCP/Reno; set sink TCPSink }
 		xcp { set source TCP/Reno/XCP; set sink TCPSink/XCPSink }
-		cubic - bic { set source TCP/Linux; set sink TCPSink/Sack1 }
-		default { puts stderr "law '$arg(law)' is none of sack, newreno, reno, xcp, cubic, bic"; exit 2 }
+		cubic - bic - veno - westwood { set source TCP/Linux; set sink TCPSink/Sack1 }
+		default { puts stderr "law '$arg(law)' is none of sack, newreno, reno, xcp, cubic, bic, veno, westwood"; exit 2 }
 	}
 	if {$arg(delayed_ack_s) > 0} {
 		set sink [expr {$arg(law) eq "sack" ? "TCPSink/Sack1/DelAck" : "TCPSink/DelAck"}]
@@ -63,6 +64,7 @@ proc set_defaults {} {
 	Agent/TCP set packetSize_ [expr {$arg(packet_bytes) - 40}]
 	# TCP/Reno/XCP alone has timestamps, whose 10 bytes would come on top.
 	Agent/TCP set ts_option_size_ 0
+	Agent/TCP set timestamps_ $arg(timestamps)
 	Agent/TCP set window_ 100000
 	Agent/TCP set tcpTick_ $arg(tick_s)
 	Agent/TCP set ecn_ [expr {$arg(queue) in {red rem}}]

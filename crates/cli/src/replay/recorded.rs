@@ -7,7 +7,7 @@ use comfy_table::CellAlignment;
 use fadelab_lab::Failure;
 use fadelab_lab::replay::kernel::{self, Found, History, Recording};
 use fadelab_laws::recorded::RecordedHead;
-use fadelab_laws::{WatchInfo, abi};
+use fadelab_laws::{Sender, WatchInfo, abi};
 
 use super::SHOWN_MAX;
 use crate::explain_run::event_of;
@@ -47,9 +47,9 @@ pub fn replay(recording: Recording) -> Result<(), Failure> {
 /// Prints what the values to watch of a flow were.
 ///
 /// # Errors
-/// As [`replay`]; also where the law declares none, or the flow is not there.
-pub fn watch(recording: Recording, flow: Option<u64>) -> Result<(), Failure> {
-    output::print(&history(&kernel::history(recording, flow)?))
+/// As [`replay`]; also where no law declares any, one of `shadows` cannot look on, or the flow is not there.
+pub fn watch(recording: Recording, flow: Option<u64>, shadows: &[String]) -> Result<(), Failure> {
+    output::print(&history(&kernel::history(recording, flow, shadows)?))
 }
 
 fn history(history: &History) -> String {
@@ -58,20 +58,38 @@ fn history(history: &History) -> String {
         let event = event_of(change.function, cause, change.ack.as_ref());
         (change.time_ns, event, change.values.as_slice())
     });
+    let (law, shadows) = (history.laws[0], &history.laws[1..]);
+    let names: Vec<&str> = shadows.iter().map(|law| law.name()).collect();
+    let shown = if names.is_empty() {
+        "what it declares to be watched".to_owned()
+    } else {
+        format!("what it and {}, which look on, declare to be watched", names.join(", "))
+    };
+    let name = |law: &Sender, value: &WatchInfo| match shadows {
+        [] => value.name.to_owned(),
+        _ => format!("{}\n{}", law.name(), value.name),
+    };
+    let laws = history.laws.iter();
+    let columns = laws.flat_map(|law| law.watch().iter().map(|value| (name(law, value), value)));
     format!(
-        "flow {}, law {}: what it declares to be watched, after each call that changed any of it\n{}\n",
+        "flow {}, law {}: {shown}, after each call that changed any of it\n{}\n{}",
         history.flow,
-        history.law.name(),
-        watched(history.law.watch(), rows)
+        law.name(),
+        watched(&columns.collect::<Vec<_>>(), rows),
+        ended(Some(history.lost_n))
     )
 }
 
 /// A table of values to watch: when, after what, and what they were as the law computes with them.
-pub(super) fn watched<'a>(watch: &[WatchInfo], rows: impl Iterator<Item = (u64, String, &'a [u64])>) -> String {
+pub(super) fn watched<'a>(
+    columns: &[(String, &WatchInfo)],
+    rows: impl Iterator<Item = (u64, String, &'a [u64])>,
+) -> String {
     let mut table = output::wide_table();
-    table.set_header(["time", "event"].into_iter().chain(watch.iter().map(|info| info.name)));
+    let names = columns.iter().map(|(name, _)| name.as_str());
+    table.set_header(["time", "event"].into_iter().chain(names));
     for (time_ns, event, raw) in rows {
-        let values = watch.iter().zip(raw).map(|(info, raw)| info.written(*raw));
+        let values = columns.iter().zip(raw).map(|((_, info), raw)| info.written(*raw));
         let time = format!("{:.6} s", time_ns as f64 / 1e9);
         table.add_row([time, event].into_iter().chain(values));
     }

@@ -79,8 +79,15 @@ fn told(found: &Found, head: &RecordedHead, router: &RouterHead) -> String {
 /// Prints what the values to watch were.
 ///
 /// # Errors
-/// As [`replay`]; also where the law declares none, or a flow is asked for.
-pub fn watch(recording: Recording, router: &RouterHead, flow: Option<u64>) -> Result<(), Failure> {
+/// As [`replay`]; also where the law declares none, or a flow or senders are asked for.
+pub fn watch(recording: Recording, router: &RouterHead, flow: Option<u64>, shadows: &[String]) -> Result<(), Failure> {
+    if let Some(shadow) = shadows.first() {
+        return Err(Failure::Invalid(format!(
+            "--shadow {shadow}: {} is of a router, which gets no ACKs; allowed is what `fadelab kernel load --record` \
+             wrote of a sender",
+            recording.shown()
+        )));
+    }
     if let Some(flow) = flow {
         return Err(Failure::Invalid(format!(
             "--flow {flow}: {} is of a router, whose law knows no flows; leave it out",
@@ -93,11 +100,12 @@ pub fn watch(recording: Recording, router: &RouterHead, flow: Option<u64>) -> Re
         let event = event(change.what).to_owned();
         (change.time_ns, event, change.values.as_slice())
     });
+    let columns: Vec<_> = watch.iter().map(|value| (value.name.to_owned(), value)).collect();
     output::print(&format!(
         "router at {}, law {law}: what it declares to be watched, after each packet and timer that changed any of \
          it\n{}\n",
         router.device,
-        recorded::watched(watch, rows)
+        recorded::watched(&columns, rows)
     ))
 }
 

@@ -43,7 +43,7 @@ fn what_a_flow_s_law_remembers_in_a_kernel_is_what_its_calls_left() {
     ];
     run(&scratch, "out", &vcp);
     let calls = scratch.0.join("vcp.calls");
-    let history = |flow| kernel::history(kernel::open(&calls).unwrap().unwrap(), Some(flow));
+    let history = |flow| kernel::history(kernel::open(&calls).unwrap().unwrap(), Some(flow), &[]);
     // Both ends of a connection have the law.
     let left: BTreeSet<Vec<u64>> = (1..=4)
         .filter_map(|flow| history(flow).ok())

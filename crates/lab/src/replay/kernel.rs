@@ -9,6 +9,7 @@ use fadelab_laws::guard::{self, CallRecord, Fault, Outcome};
 use fadelab_laws::own::{self, Source};
 use fadelab_laws::recorded::{Damage, RECORDED_VERSION, Reader, Receipt, Recorded, RecordedHead, Refusal, Step};
 use fadelab_laws::replay::Replayer;
+use fadelab_laws::shadow::{Onlooker, Shadows, objection};
 use fadelab_laws::{Params, Receiver, Sender, abi};
 
 use crate::Failure;
@@ -160,40 +161,48 @@ pub struct Watched {
 /// What the values to watch of a flow were after each call that changed one of them.
 #[derive(Debug)]
 pub struct History {
-    /// The law, with what it declares.
-    pub law: &'static Sender,
+    /// The law, with what it declares, and those that looked on.
+    pub laws: Vec<&'static Sender>,
     /// Number of the flow.
     pub flow: u64,
     /// In the order of the calls; the first is there in any case.
     pub changes: Vec<Watched>,
+    /// Calls that found no room in the recording, which nobody is shown.
+    pub lost_n: u64,
 }
 
-/// The values to watch of a flow of a recording, by default of the first. Nothing is called for it: memories are in the
-/// file.
+/// The values to watch of a flow of a recording, by default of the first. The law is not called for it: its memories are
+/// in the file. Each of `names` is a law that is shown the same calls, with the defaults of its parameters.
 ///
 /// # Errors
-/// As [`replay`]; also where the law declares none, or the flow is not there.
-pub fn history(mut recording: Recording, flow: Option<u64>) -> Result<History, Failure> {
+/// As [`replay`]; also where no law declares any, one cannot look on, or the flow is not there.
+pub fn history(mut recording: Recording, flow: Option<u64>, names: &[String]) -> Result<History, Failure> {
     let law = recording.law()?;
-    if law.watch().is_empty() {
+    let onlookers = onlookers(law, names)?;
+    if law.watch().is_empty() && onlookers.is_empty() {
         return Err(no_watch(law.name()));
     }
+    let mut shadows = Shadows::new(&onlookers);
     let mut asked = flow;
     let mut seen = BTreeSet::new();
     let mut changes: Vec<Watched> = Vec::new();
-    loop {
+    let lost_n = loop {
         let call = match recording.reader.step() {
             Ok(Step::Call(call)) => call,
             Ok(Step::Receipt(_) | Step::Passage(_)) => continue,
-            Ok(Step::End { .. }) => break,
+            Ok(Step::End { lost_n }) => break lost_n,
             Err(damage) => return Err(Failure::Failed(format!("{}: damaged: {damage}", recording.shown))),
         };
         seen.insert(call.flow);
         if *asked.get_or_insert(call.flow) != call.flow {
             continue;
         }
+        guard::catch(|| call.show(&mut shadows)).map_err(|fault| Failure::Failed(fault.to_string()))?;
         let values = law.watch().iter().map(|info| info.raw_of(call.state_after()));
-        let values: Vec<u64> = values.map(Option::unwrap_or_default).collect();
+        let mut values: Vec<u64> = values.map(Option::unwrap_or_default).collect();
+        for (law, state) in shadows.iter() {
+            values.extend(law.watch().iter().map(|info| info.raw(state.words())));
+        }
         if changes.last().is_none_or(|last| last.values != values) {
             changes.push(Watched {
                 time_ns: call.time_ns,
@@ -203,9 +212,15 @@ pub fn history(mut recording: Recording, flow: Option<u64>) -> Result<History, F
                 values,
             });
         }
-    }
+    };
+    let laws = [law].into_iter().chain(onlookers.iter().map(|one| one.law)).collect();
     match (asked, changes.is_empty()) {
-        (Some(flow), false) => Ok(History { law, flow, changes }),
+        (Some(flow), false) => Ok(History {
+            laws,
+            flow,
+            changes,
+            lost_n,
+        }),
         _ => Err(Failure::Invalid(match (seen.first(), seen.last()) {
             (Some(first), Some(last)) => {
                 let flow = asked.unwrap_or_default();
@@ -214,6 +229,35 @@ pub fn history(mut recording: Recording, flow: Option<u64>) -> Result<History, F
             _ => format!("{}: the recording has no calls", recording.shown),
         })),
     }
+}
+
+/// The laws of these names, which can look on at what a kernel shows `law`.
+fn onlookers(law: &Sender, names: &[String]) -> Result<Vec<Onlooker>, Failure> {
+    let one = |name: &String| {
+        let refuse = |why: String| Failure::Invalid(format!("--shadow {name}: {why}"));
+        let Some(shadow) = fadelab_laws::sender(name) else {
+            let known: Vec<&str> = fadelab_laws::senders().iter().map(Sender::name).collect();
+            return Err(refuse(format!("unknown law; known are {}", known.join(", "))));
+        };
+        if let Some(why) = objection(shadow, law) {
+            return Err(refuse(why));
+        }
+        if shadow.name() == law.name() {
+            return Err(refuse(
+                "it is the law of the recording, whose values --watch shows".to_owned(),
+            ));
+        }
+        if shadow.has_on_lost() || (shadow.has_on_send() && !law.has_on_send()) {
+            let why = "it wants to be told of each segment that leaves or is lost, and the recording has none of these; \
+                       `flow.shadow` does in the simulator";
+            return Err(refuse(why.to_owned()));
+        }
+        Ok(Onlooker {
+            law: shadow,
+            params: shadow.default_params(),
+        })
+    };
+    names.iter().map(one).collect()
 }
 
 /// Of a law whose values nobody can be shown.

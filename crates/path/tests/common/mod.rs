@@ -131,7 +131,7 @@ impl Bench {
             match self.link.service(due_ns, &mut self.packets).expect("sound") {
                 Departure::None => {}
                 Departure::Delivered(parcel) => self.out.push((due_ns, parcel.id(), false)),
-                Departure::Lost(parcel) => self.out.push((due_ns, parcel.id(), true)),
+                Departure::Lost(parcel) | Departure::Dropped(parcel) => self.out.push((due_ns, parcel.id(), true)),
             }
         }
     }

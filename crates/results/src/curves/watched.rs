@@ -15,7 +15,7 @@ use crate::watch::{Declared, Series, Value, of_flow, of_link};
 pub struct Watched {
     /// `link` or `flow`.
     kind: &'static str,
-    /// `sender`, `router` or `capacity`.
+    /// `sender`, `shadow`, `router` or `capacity`.
     role: String,
     /// The law that declares it.
     declared_by: String,
@@ -135,8 +135,8 @@ pub fn watched(
             .enumerate()
             .filter_map(|(at, &flow)| Some((at, flow, of_flow(first, place.place_in(first, flow)?)?)));
         let flows: Vec<_> = flows.collect();
-        for declared in in_order(flows.iter().map(|(_, _, series)| series.values[0].0.law.as_str())) {
-            let same = flows.iter().filter(|(_, _, series)| series.values[0].0.law == declared);
+        for declared in in_order(flows.iter().map(|(_, _, series)| who_declares(series))) {
+            let same = flows.iter().filter(|(_, _, series)| who_declares(series) == declared);
             let (places, ids): (Vec<usize>, Vec<usize>) = same.map(|&(at, flow, _)| (at, flow)).unzip();
             let rows = runs.iter().flat_map(|&run| ids.iter().map(move |&flow| (run, flow)));
             let rows = rows.map(|(run, flow)| of_flow(run, place.place_in(run, flow)?));
@@ -147,6 +147,15 @@ pub fn watched(
     }
     all.sort_by_key(|value| value.kind != "link");
     all
+}
+
+/// The laws that declare the values of a flow.
+fn who_declares<'a>(series: &Series<'a>) -> Vec<(&'a str, &'a str)> {
+    let laws = series
+        .values
+        .iter()
+        .map(|(declared, _)| (declared.role.as_str(), declared.law.as_str()));
+    in_order(laws)
 }
 
 /// Adds the curves of a law, whose rows all have the same values.

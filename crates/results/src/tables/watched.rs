@@ -30,7 +30,7 @@ pub fn table<'a>() -> Table<WatchRow<'a>> {
         Column::text("who", "name of the flow or link", |row: &WatchRow| row.who),
         Column::text(
             "role",
-            "who declares the value: `sender`, or `router` or `capacity` at a link",
+            "who declares the value: `sender`, `shadow` of a law that looks on, or `router` or `capacity` at a link",
             |row: &WatchRow| &row.declared.role,
         ),
         Column::text("declared_by", "name of that law or part", |row: &WatchRow| {

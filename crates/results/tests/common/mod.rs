@@ -18,7 +18,7 @@ use fadelab_run::app::{App, Span};
 use fadelab_run::classes::{Classes, Groups};
 use fadelab_run::flow::{FlowKind, FlowSpec};
 use fadelab_run::network::NetworkSpec;
-use fadelab_run::record::{Completion, Delays, FlowCounters, OfGroup, RunRecord, Series, Waits};
+use fadelab_run::record::{Completion, Delays, DroppedOf, FlowCounters, OfGroup, RunRecord, Series, Waits};
 use fadelab_run::spec::RunSpec;
 use fadelab_run::transport::{FeedbackForm, Pacing, PartialAcks, Recovery, RecoveryExit, RttSamples, Transport};
 
@@ -57,6 +57,7 @@ pub fn transport() -> Transport {
         option_space: false,
         feedback: FeedbackForm::Exact,
         rate_reduction: false,
+        timestamps: true,
         undo: false,
     }
 }
@@ -96,6 +97,7 @@ pub fn flow(name: &str, group: &str, link: u32) -> FlowSpec {
         group: group.to_owned(),
         sender: Some(sender),
         params: sender.default_params(),
+        onlookers: Vec::new(),
         receiver: None,
         app: App::Greedy {
             start: Span::Fixed { ns: 0 },
@@ -216,6 +218,11 @@ pub fn record(spec: &RunSpec, load: impl Fn(u64) -> u64) -> RunRecord {
             },
         ],
         delays: delays(spec),
+        dropped: vec![DroppedOf {
+            link: 0,
+            group: "down".to_owned(),
+            dropped_pkts: 7,
+        }],
         series,
         events: 12_345,
         punctuality: None,

@@ -38,8 +38,25 @@ impl Counted {
     }
 
     fn classes(&self, link: LinkId) -> Option<&Classes> {
-        let place = self.links.binary_search(&link).ok()?;
-        Some(&self.classes[place])
+        Some(&self.classes[self.place_of(link)?])
+    }
+
+    /// The place of a link among them.
+    pub fn place_of(&self, link: LinkId) -> Option<usize> {
+        self.links.binary_search(&link).ok()
+    }
+
+    /// The link at a place.
+    pub fn link_at(&self, place: usize) -> LinkId {
+        self.links[place]
+    }
+
+    pub fn links_n(&self) -> usize {
+        self.links.len()
+    }
+
+    pub fn group_of(&self, flow: u32) -> u32 {
+        self.groups.of_flow[flow as usize]
     }
 
     /// Whether there are several classes at a link.

@@ -113,7 +113,7 @@ impl Network {
                 return self.go_ahead(now_ns, link, Passage { due_ns, kind: pipe }, parcel);
             }
             Arrival::Taken => self.schedule_node(pipe - self.pipes_alone, link),
-            Arrival::Dropped => self.discard(parcel.id()),
+            Arrival::Dropped => self.drop_at(link, parcel.id()),
         }
         Ok(())
     }

@@ -6,7 +6,8 @@
 use std::ptr;
 use std::rc::Rc;
 
-use fadelab_laws::{Codec, Params, Receiver as ReceiverLaw, Sender as Law};
+use fadelab_laws::shadow::Onlooker;
+use fadelab_laws::{Codec, Params, Receiver as ReceiverLaw, Sender as Law, abi};
 use fadelab_run::app::App;
 use fadelab_run::flow::FlowSpec;
 use fadelab_run::transport::{FeedbackForm, Recovery, Transport, option_bytes};
@@ -26,6 +27,12 @@ pub(crate) struct Plan {
     /// `None` sends datagrams and hears nothing back.
     pub law: Option<&'static Law>,
     pub params: Params,
+    /// Laws that see what the law is shown.
+    pub onlookers: Vec<Onlooker>,
+    /// Whether one of all these reads more of ACKs than counts, times and feedback.
+    pub wants_samples: bool,
+    /// Whether one of them is told of each lost segment.
+    pub tells_losses: bool,
     pub receiver_law: Option<&'static ReceiverLaw>,
     pub app: App,
     /// Who takes what comes to the receiving end.
@@ -75,6 +82,7 @@ impl Plan {
         } else {
             UDP_HEADER_BYTES
         };
+        let laws = || spec.sender.into_iter().chain(spec.onlookers.iter().map(|one| one.law));
         let sender = spec.sender.filter(|_| spec.transport.option_space);
         let option_bytes = sender.map_or(0, |law| option_bytes(law, spec.receiver));
         Self {
@@ -82,6 +90,9 @@ impl Plan {
             clock: TickClock::new(spec.transport.ts_tick_ns),
             law: spec.sender,
             params: spec.params.clone(),
+            wants_samples: laws().any(|law| law.flags() & abi::SENDER_PLAIN_ACKS == 0),
+            tells_losses: laws().any(Law::has_on_lost),
+            onlookers: spec.onlookers.clone(),
             receiver_law: spec.receiver,
             app: spec.app,
             arrivals: Arrivals::of(spec),
@@ -109,6 +120,7 @@ impl Plan {
                 && plan.receiver_law.map(ptr::from_ref) == spec.receiver.map(ptr::from_ref)
                 && plan.tcp == spec.transport
                 && plan.params == spec.params
+                && plan.onlookers == spec.onlookers
                 && plan.app == spec.app
                 && Rc::ptr_eq(&plan.round_trips, round_trips)
         });
@@ -154,12 +166,14 @@ pub(crate) mod tests {
             option_space: false,
             feedback: FeedbackForm::Exact,
             rate_reduction: false,
+            timestamps: true,
             undo: false,
         };
         let kind = FlowKind {
             group: "a".to_owned(),
             sender: Some(law),
             params: law.default_params(),
+            onlookers: Vec::new(),
             receiver: fadelab_laws::receiver(name),
             app: App::Greedy {
                 start: Span::Fixed { ns: 0 },

@@ -319,6 +319,12 @@ impl Scoreboard {
         }
     }
 
+    /// Segments in flight or lost again that were sent more than once.
+    #[inline]
+    pub fn retransmitted_pkts(&self) -> u32 {
+        self.retransmitted_pkts
+    }
+
     /// RFC 6582: of the duplicates seen, one stood for each segment now acknowledged but the retransmitted one. Outside
     /// of recovery none outlives an ACK that advances, or it would widen the window for good.
     #[inline]

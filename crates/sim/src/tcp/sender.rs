@@ -1,5 +1,6 @@
 //! The sending end: what to send, what was lost, when to time out. How much may be in flight is the law's to say.
 
+use fadelab_laws::shadow::Shadows;
 use fadelab_laws::{Sender as Law, State, abi};
 use fadelab_path::packet::{FeedbackBytes, Header, PacketId};
 use fadelab_path::violation::{Checked, violated};
@@ -12,12 +13,15 @@ use crate::packet::{Packet, flag};
 use crate::tcp::plan::Plan;
 use crate::tcp::rtt::RttEstimator;
 use crate::tcp::scoreboard::Scoreboard;
+use crate::tcp::sender::asked::Asked;
 use crate::tcp::sender::handshake::Serves;
+use crate::tcp::sender::law::sampling;
 use crate::tcp::sender::pacing::Grant;
 use crate::tcp::sender::rack::Rack;
 use crate::tcp::sender::undo::Undo;
 
 mod acknowledgement;
+mod asked;
 pub(crate) mod handshake;
 mod law;
 mod pacing;
@@ -33,8 +37,9 @@ pub(crate) struct SenderCounters {
     pub sent_pkts: u64,
     pub rtt_samples: u64,
     pub rtt_us_sum: u64,
-    pub marked_pkts: u64,
-    pub retransmitted_pkts: u64,
+    /// These cannot be more than segments have numbers.
+    pub marked_pkts: u32,
+    pub retransmitted_pkts: u32,
     pub timeouts: u32,
     pub recoveries: u32,
     pub ecn_reductions: u32,
@@ -62,8 +67,7 @@ pub(crate) struct Sender {
     board: Scoreboard,
     control: abi::Control,
     rtt: RttEstimator,
-    law: &'static Law,
-    state: State,
+    law: Asked,
     rto_due_ns: u64,
     sent_ns_last: u64,
     random: u64,
@@ -131,11 +135,10 @@ struct Reduction {
 impl Sender {
     pub fn new(identity: Identity, plan: &Plan, law: &'static Law, random: u64) -> Self {
         Self {
-            board: Scoreboard::new(law.has_on_lost()),
+            board: Scoreboard::new(plan.tells_losses),
             control: abi::Control::default(),
             rtt: RttEstimator::new(&plan.tcp),
-            law,
-            state: law.new_state(),
+            law: Asked::new(plan, law),
             rto_due_ns: u64::MAX,
             sent_ns_last: 0,
             random,
@@ -180,7 +183,6 @@ impl Sender {
     /// Window and law begin anew. `feedback` is what the answer to a SYN brought.
     fn begin(&mut self, now: Now, plan: &Plan, feedback: abi::Feedback) {
         let tcp = &plan.tcp;
-        self.state = self.law.new_state();
         let reacts = tcp.ecn && self.law.ecn_mode() != abi::ECN_MODE_NONE;
         self.control = abi::Control {
             cwnd_pkts: tcp.cwnd_pkts_initial,
@@ -199,7 +201,7 @@ impl Sender {
             feedback,
             ..abi::Start::default()
         };
-        self.law.init(&mut self.state, &plan.params, &start, &mut self.control);
+        self.law.init(plan, &start, &mut self.control);
     }
 
     /// The application has written up to segment `written` (excluded); the last one may be shorter.
@@ -241,7 +243,12 @@ impl Sender {
 
     /// The law's memory.
     pub fn state(&self) -> &State {
-        &self.state
+        self.law.state()
+    }
+
+    /// The laws that look on.
+    pub fn shadows(&self) -> Option<&Shadows> {
+        self.law.shadows()
     }
 
     pub fn srtt_us(&self) -> u32 {
@@ -256,7 +263,7 @@ impl Sender {
     #[inline]
     pub fn fetch(&self) {
         self.board.fetch();
-        prefetch_index(self.state.words(), 0);
+        prefetch_index(self.law.state().words(), 0);
     }
 
     /// The RTT sample that the last ACK brought, once. It is counted where the ACK has been dealt with: before that it
@@ -390,7 +397,7 @@ impl Sender {
         if self.board.outstanding_pkts() == 0 {
             self.restart(now, plan);
         }
-        let seq = self.board.send_new(now.ns, self.sampling(self.app_limited_until != 0));
+        let seq = self.board.send_new(now.ns, sampling(plan, self.app_limited_until != 0));
         if plan.tcp.rtt_samples == RttSamples::PerRoundTrip && self.timed == NOT_TIMED {
             self.timed = seq;
         }
@@ -408,14 +415,13 @@ impl Sender {
     fn restart(&mut self, now: Now, plan: &Plan) {
         let idle_ns = now.ns - self.sent_ns_last;
         if self.board.nxt() > 0 && idle_ns >= self.rtt.rto_ns(&plan.tcp) {
-            self.law
-                .on_restart(&mut self.state, &plan.params, now.us, idle_ns / 1000, &mut self.control);
+            self.law.on_restart(plan, now.us, idle_ns / 1000, &mut self.control);
         }
     }
 
     #[inline(never)]
     fn transmit_again(&mut self, now: Now, plan: &Plan, seq: u32, net: &mut Network) -> Checked<()> {
-        self.board.send_again(seq, now.ns, self.sampling(false));
+        self.board.send_again(seq, now.ns, sampling(plan, false));
         if plan.tcp.recovery == Recovery::Rack {
             self.note_retransmission(now, seq);
         }

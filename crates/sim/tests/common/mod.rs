@@ -48,6 +48,7 @@ pub fn transport() -> Transport {
         option_space: false,
         feedback: FeedbackForm::Exact,
         rate_reduction: false,
+        timestamps: true,
         undo: false,
     }
 }
@@ -95,6 +96,7 @@ pub fn flow(name: &str, law: &str, route: Vec<LinkId>, route_back: Vec<LinkId>) 
         group: "all".to_owned(),
         sender: Some(law),
         params: law.default_params(),
+        onlookers: Vec::new(),
         receiver: receiver(law.name()),
         app: App::Greedy {
             start: Span::Fixed { ns: 0 },

@@ -33,6 +33,8 @@ pub struct Quirk {
 pub enum Compared {
     /// Utilisation, queue, drops, marks and fairness of the bottleneck, `back` too where data flows both ways.
     Bottleneck,
+    /// Utilisation of the bottleneck alone: laws that were written apart.
+    Utilisation,
     /// Utilisation of each hop, what each class of flows has of a link, (class, Mbit/s), and by how much each class of
     /// local flows has more than the long ones.
     Hops(usize, Vec<(&'static str, f64)>),
@@ -79,6 +81,11 @@ pub fn all() -> Vec<Case> {
     cases.push(satellite());
     cases.push(beside_cbr("2", "flow.flow.count=2"));
     cases.push(beside_cbr("10", "flow.flow.count=10"));
+    for is_lossy in [false, true] {
+        for law in ["veno", "westwood", "bic", "cubic"] {
+            cases.push(of_linux(law, is_lossy));
+        }
+    }
     cases.push(parking_lot(false));
     cases.push(parking_lot(true));
     cases
@@ -116,6 +123,20 @@ fn tcp(law: &'static str, queue: &'static str) -> Case {
     let mut case = dumbbell(&format!("{law_name}, {queue_name}"), law, queue, false);
     case.sets.extend([label, recovery]);
     case.sets.extend(keys);
+    case
+}
+
+/// What ns-2's TCP/Linux takes of Linux; its Westwood is Westwood+.
+fn of_linux(law: &'static str, is_lossy: bool) -> Case {
+    let (name, label) = match law {
+        "veno" => ("Veno", "flow.law=veno"),
+        "westwood" => ("Westwood+", "flow.law=westwood_plus"),
+        "bic" => ("BIC", "flow.law=bic"),
+        _ => ("CUBIC", "flow.law=cubic"),
+    };
+    let mut case = dumbbell(&format!("TCP/Linux: {name}"), law, "droptail", is_lossy);
+    case.sets.extend([label, "transport.recovery=sack"]);
+    case.compared = Compared::Utilisation;
     case
 }
 

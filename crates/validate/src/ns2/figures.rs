@@ -35,6 +35,7 @@ enum What {
 const LONG: &str = "long";
 const UTILISATION: &str = "what start times alone may move";
 const UTILISATION_LOSSY: &str = "both draw random losses of their own: a small part, and the noise of both means";
+const OF_LINUX: &str = "laws of two authors, on senders that differ in how they repair losses";
 const QUEUE: &str = "start times move the queue: a small part, and the noise of both means";
 const RATE: &str = "drops and marks are few, some 40 drops and 100 marks a run, and their number varies with the seed";
 const SPLIT: &str = "a quotient of two shares that both stray; those of the release's parking lot have the same bound";
@@ -43,6 +44,10 @@ const JAIN: &str = "how flows share depends on when each began and on whom losse
 pub fn of(case: &Case) -> Vec<Figure> {
     match &case.compared {
         Compared::Bottleneck => bottleneck(case.is_lossy),
+        Compared::Utilisation => vec![Figure {
+            tolerance: Tolerance::part(0.15, OF_LINUX),
+            ..hop_of("bottleneck", "", "utilisation".to_owned())
+        }],
         Compared::Hops(hops, classes) => {
             let mut figures: Vec<Figure> = (1..=*hops).map(hop).collect();
             figures.extend(classes.iter().map(|&(class, rate_mbps)| Figure {
@@ -86,11 +91,17 @@ fn bottleneck(is_lossy: bool) -> Vec<Figure> {
 }
 
 fn hop(hop: usize) -> Figure {
+    let quantity = format!("utilisation of hop {hop}");
+    hop_of(&format!("hop.{hop}"), &format!("hop{hop}_"), quantity)
+}
+
+/// Utilisation of a link by our name and ns-2's prefix.
+fn hop_of(link: &str, prefix: &str, quantity: String) -> Figure {
     Figure {
-        quantity: format!("utilisation of hop {hop}"),
+        quantity,
         unit: "1",
         tolerance: Tolerance::within(0.01, UTILISATION),
-        what: What::Link(format!("hop.{hop}"), format!("hop{hop}_"), Metric::Utilisation),
+        what: What::Link(link.to_owned(), prefix.to_owned(), Metric::Utilisation),
     }
 }
 

@@ -25,13 +25,15 @@ impl Sender {
         }
         let mut newest = None;
         if packet.seq > self.board.una() {
+            let repeated_pkts = self.board.retransmitted_pkts();
             let news = self.board.acknowledge(packet.seq);
             (ack.acked_pkts, ack.delivered_pkts, newest) = (news.acked_pkts, news.delivered_pkts, news.newest);
             self.duplicate_acks = 0;
             if self.board.has_duplicates() && !self.stays_in_recovery(plan, packet.seq) {
                 self.board.forget_duplicates(u32::MAX);
             }
-            ack.rtt_us = self.sample_rtt(now, plan, packet);
+            let of_repeated = self.board.retransmitted_pkts() != repeated_pkts;
+            ack.rtt_us = self.sample_rtt(now, plan, packet, of_repeated);
             if !self.is_later_partial_ack(plan) {
                 self.arm_rto(now, plan);
             }
@@ -44,14 +46,14 @@ impl Sender {
         }
         if self.law.ecn_mode() == abi::ECN_MODE_EXACT {
             ack.marked_pkts = u32::from(packet.marks);
-            self.counters.marked_pkts += u64::from(packet.marks);
-            ack.marked_total_pkts = self.counters.marked_pkts;
-            self.board.note_marks(self.counters.marked_pkts as u32);
+            self.counters.marked_pkts += u32::from(packet.marks);
+            ack.marked_total_pkts = u64::from(self.counters.marked_pkts);
+            self.board.note_marks(self.counters.marked_pkts);
         }
         if let Some(newest) = newest {
             self.board.note_newest(newest);
         }
-        if self.wants_samples() {
+        if plan.wants_samples {
             ack.prior_in_flight_pkts = prior_in_flight_pkts;
             self.fill_samples(now, plan, packet, newest, ack);
         }
@@ -99,9 +101,11 @@ impl Sender {
     /// What only some laws read: timestamps, a random word and the rate sample.
     #[inline(never)]
     fn fill_samples(&mut self, now: Now, plan: &Plan, packet: &Packet, newest: Option<u32>, ack: &mut abi::Ack) {
-        ack.flags |= abi::ACK_TIMESTAMPS;
-        ack.ts_val = plan.clock.stamp(packet.ts_val_us, now);
-        ack.ts_ecr = plan.clock.stamp(packet.ts_ecr_us, now);
+        if plan.tcp.timestamps {
+            ack.flags |= abi::ACK_TIMESTAMPS;
+            ack.ts_val = plan.clock.stamp(packet.ts_val_us, now);
+            ack.ts_ecr = plan.clock.stamp(packet.ts_ecr_us, now);
+        }
         ack.random = self.next_random();
         let sample = self.board.rate_sample(now.ns, newest);
         let delivered_pkts = self.board.delivered_pkts();
@@ -120,10 +124,13 @@ impl Sender {
     }
 
     /// RFC 7323, section 4.1: with timestamps every ACK that advances gives a sample, retransmitted or not. Without,
-    /// that of the timed segment does. 0: none.
+    /// that of the timed segment does, or each ACK of segments that were sent once (Karn's algorithm). 0: none.
     #[inline]
-    fn sample_rtt(&mut self, now: Now, plan: &Plan, packet: &Packet) -> u32 {
+    fn sample_rtt(&mut self, now: Now, plan: &Plan, packet: &Packet, of_repeated: bool) -> u32 {
         if plan.tcp.rtt_samples == RttSamples::PerAck {
+            if of_repeated && !plan.tcp.timestamps {
+                return 0;
+            }
             let rtt_us = now.clock_us().wrapping_sub(packet.ts_ecr_us);
             self.rtt.sample(rtt_us, plan);
             self.note_rtt(rtt_us)

@@ -17,7 +17,7 @@ impl Sender {
         if self.control.ca_state >= abi::CA_CWR || recovering {
             self.tell_law_of_repair(plan, ack, recovering);
         } else {
-            self.law.on_ack(&mut self.state, &plan.params, ack, &mut self.control);
+            self.law.on_ack(plan, ack, &mut self.control);
         }
         if self.control.flags & abi::CONTROL_APP_LIMITED != 0 {
             self.control.flags &= !abi::CONTROL_APP_LIMITED;
@@ -36,7 +36,7 @@ impl Sender {
             self.control.ca_state = abi::CA_RECOVERY;
         }
         let keeps = self.is_reducing(plan) || (is_host_s && self.control.ca_state == abi::CA_RECOVERY);
-        self.law.on_ack(&mut self.state, &plan.params, ack, &mut self.control);
+        self.law.on_ack(plan, ack, &mut self.control);
         self.control.ca_state = before.ca_state;
         if keeps {
             self.control.take_windows(&before);
@@ -52,7 +52,7 @@ impl Sender {
     #[inline(never)]
     pub(super) fn tell_lost(&mut self, plan: &Plan, ack: &abi::Ack) {
         let before = self.control;
-        let marked_pkts = self.counters.marked_pkts as u32;
+        let marked_pkts = self.counters.marked_pkts;
         for found in self.board.take_found() {
             let lost = abi::Lost {
                 retransmission: u32::from(found.retransmission),
@@ -64,8 +64,7 @@ impl Sender {
                 marked_pkts: marked_pkts.wrapping_sub(found.marked_total_pkts),
                 ..abi::Lost::default()
             };
-            self.law
-                .on_lost(&mut self.state, &plan.params, &lost, &mut self.control);
+            self.law.on_lost(plan, &lost, &mut self.control);
         }
         self.control = before;
     }
@@ -116,8 +115,8 @@ impl Sender {
             ssthresh_pkts: plan.tcp.ssthresh_pkts_initial,
             ..abi::Control::default()
         };
-        self.law
-            .on_send(&mut self.law.new_state(), &plan.params, &mut send, &mut control);
+        let law = self.law.decides();
+        law.on_send(&mut law.new_state(), &plan.params, &mut send, &mut control);
         round(plan, &mut send);
         (send.feedback.present == 1).then_some(send.feedback)
     }
@@ -134,26 +133,9 @@ impl Sender {
             random: self.next_random(),
             ..abi::Send::default()
         };
-        self.law
-            .on_send(&mut self.state, &plan.params, &mut send, &mut self.control);
+        self.law.on_send(plan, &mut send, &mut self.control);
         round(plan, &mut send);
         send.feedback
-    }
-
-    /// Whether the law reads more of ACKs than counts, times and feedback.
-    #[inline]
-    pub(super) fn wants_samples(&self) -> bool {
-        self.law.flags() & abi::SENDER_PLAIN_ACKS == 0
-    }
-
-    /// What the rate sample of a segment that is sent now will say.
-    #[inline]
-    pub(super) fn sampling(&self, is_app_limited: bool) -> Sampling {
-        match self.wants_samples() {
-            false => Sampling::None,
-            true if is_app_limited => Sampling::AppLimited,
-            true => Sampling::Plain,
-        }
     }
 
     /// `SplitMix64`: laws want a random word per call, not a good one per draw.
@@ -170,6 +152,16 @@ impl Sender {
 #[inline]
 pub(super) fn ceiling_pkts(cwnd_pkts_before: u32) -> u32 {
     cwnd_pkts_before.max(2)
+}
+
+/// What the rate sample of a segment that is sent now will say.
+#[inline]
+pub(super) fn sampling(plan: &Plan, is_app_limited: bool) -> Sampling {
+    match plan.wants_samples {
+        false => Sampling::None,
+        true if is_app_limited => Sampling::AppLimited,
+        true => Sampling::Plain,
+    }
 }
 
 /// Feedback as the option can say it, where it travels in one.

@@ -220,8 +220,7 @@ impl Sender {
         } else if acknowledged > end {
             rack.probe_end = None;
             if self.control.ca_state <= abi::CA_DISORDER {
-                self.law
-                    .on_loss(&mut self.state, &plan.params, ack, abi::LOSS_DUPACK, &mut self.control);
+                self.law.on_loss(plan, ack, abi::LOSS_DUPACK, &mut self.control);
                 if self.law.flags() & abi::SENDER_OWNS_RECOVERY == 0 {
                     self.go_to_ssthresh(self.control.cwnd_pkts);
                 }

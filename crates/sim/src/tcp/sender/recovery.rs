@@ -111,8 +111,7 @@ impl Sender {
             self.recover = self.board.nxt();
         } else {
             self.remember_window(plan, abi::LOSS_DUPACK);
-            self.law
-                .on_loss(&mut self.state, &plan.params, ack, abi::LOSS_DUPACK, &mut self.control);
+            self.law.on_loss(plan, ack, abi::LOSS_DUPACK, &mut self.control);
             self.reduce(plan, abi::CA_RECOVERY);
         }
         self.recover_loss = self.recover + 1;
@@ -136,8 +135,7 @@ impl Sender {
             return;
         }
         self.counters.ecn_reductions += 1;
-        self.law
-            .on_loss(&mut self.state, &plan.params, ack, abi::LOSS_ECN, &mut self.control);
+        self.law.on_loss(plan, ack, abi::LOSS_ECN, &mut self.control);
         self.reduce(plan, abi::CA_CWR);
         self.reduce_rate(plan, ack);
     }

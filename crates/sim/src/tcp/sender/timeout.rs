@@ -38,7 +38,7 @@ impl Sender {
         self.counters.timeouts += 1;
         let ack = self.timer_ack(now, plan);
         self.remember_window(plan, abi::LOSS_RTO);
-        self.law.on_rto(&mut self.state, &plan.params, &ack, &mut self.control);
+        self.law.on_rto(plan, &ack, &mut self.control);
         self.set_window(1);
         self.control.ca_state = abi::CA_LOSS;
         (self.recover, self.recover_loss) = (self.board.nxt(), self.board.nxt() + 1);

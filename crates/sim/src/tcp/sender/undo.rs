@@ -76,7 +76,6 @@ impl Sender {
         self.control.ca_state = abi::CA_OPEN;
         (self.recover, self.recover_loss) = (self.board.una(), self.board.una());
         self.control.keep_larger_windows(&undo.control);
-        self.law
-            .on_undo(&mut self.state, &plan.params, ack, undo.cause, &mut self.control);
+        self.law.on_undo(plan, ack, undo.cause, &mut self.control);
     }
 }

@@ -1,0 +1,40 @@
+//! Whose data the queues of links dropped, at links that results show.
+
+use fadelab_path::packet::PacketId;
+use fadelab_run::record::DroppedOf;
+
+use super::Network;
+
+impl Network {
+    /// A queue dropped a packet. Counted here and not in the queue, which knows no flows.
+    #[inline(never)]
+    pub(super) fn drop_at(&mut self, link: u32, id: PacketId) {
+        let packet = self.slab.get(id);
+        if packet.header.is_data() {
+            let group = self.delays.group_of(packet.flow) as usize;
+            if let Some(place) = self.delays.place_of(link) {
+                let groups_n = self.groups().names.len();
+                self.dropped.resize(self.delays.links_n() * groups_n, 0);
+                self.dropped[place * groups_n + group] += 1;
+            }
+        }
+        self.discard(id);
+    }
+
+    /// Drops are counted anew from now on.
+    pub fn forget_drops(&mut self) {
+        self.dropped.clear();
+    }
+
+    /// Those that were counted, by links and by groups, none of which dropped nothing.
+    pub fn drops(&self) -> Vec<DroppedOf> {
+        let names = &self.groups().names;
+        let counted = self.dropped.iter().enumerate().filter(|(_, pkts)| **pkts > 0);
+        let one = |(place, &dropped_pkts): (usize, &u64)| DroppedOf {
+            link: self.delays.link_at(place / names.len()),
+            group: names[place % names.len()].clone(),
+            dropped_pkts,
+        };
+        counted.map(one).collect()
+    }
+}
