@@ -96,3 +96,20 @@ fn who_looks_on_sees_what_the_law_sees() {
         }
     }
 }
+
+#[test]
+fn who_looks_on_sees_more_of_an_ack_than_the_law_reads() {
+    // Goal: beside Reno, which reads no timestamps, New Jersey has the estimate that needs them: the link's rate.
+    let mut spec = with(lossy("reno"), 0, &["new_jersey"]);
+    spec.network.links[0].channel = None;
+    spec.flows.truncate(1);
+    let record = record_of(&spec);
+    let own_n = sender("reno").unwrap().watch().len();
+    let watch = sender("new_jersey").unwrap().watch();
+    let rate = own_n + watch.iter().position(|info| info.name == "rate").unwrap();
+    let last = record.series.flows_watched[0]
+        .chunks(own_n + watch.len())
+        .last()
+        .unwrap();
+    assert!((800_000..=1_100_000).contains(&last[rate]), "{last:?}");
+}
