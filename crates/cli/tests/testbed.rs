@@ -122,6 +122,7 @@ fn twice_of(text: &str, kernel: &str, more: &[&str]) -> Option<Scratch> {
         "groups",
         "completions",
         "histograms",
+        "drops",
         "watch",
     ]
     .map(|name| format!("{name}.parquet"));

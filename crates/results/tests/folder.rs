@@ -10,8 +10,9 @@ use fadelab_results::{Error, Experiment, Source, Summary, Target, check_target, 
 use parquet::file::reader::{FileReader, SerializedFileReader};
 use parquet::record::{Field, Row};
 
-const FILES: [&str; 12] = [
+const FILES: [&str; 13] = [
     "completions.parquet",
+    "drops.parquet",
     "flow_totals.parquet",
     "flows.parquet",
     "groups.parquet",

@@ -58,6 +58,7 @@ pub const RANGES: [(&str, Range); 83] = [
     ("offered_bytes", Grows),
     ("dropped_full_pkts", Grows),
     ("dropped_law_pkts", Grows),
+    ("dropped_pkts", Count),
     ("dropped_bytes", Grows),
     ("lost_air_pkts", Grows),
     ("marked_pkts", Grows),

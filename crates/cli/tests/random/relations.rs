@@ -327,6 +327,19 @@ const HISTOGRAMS: &[Relation] = &[(
     },
 )];
 
+/// Drops by groups.
+const DROPS: &[Relation] = &[
+    ("a group that lost nothing has no row", |at| at.get("dropped_pkts") > 0),
+    ("what groups lost at a link is among what it dropped", |at| {
+        let (link, runs) = (at.table.text(at.row, "link"), at.tables.get("runs"));
+        let rows = (0..at.table.rows.len()).filter(|row| at.table.text(*row, "link") == link);
+        let lost: u64 = rows.map(|row| at.table.count(row, "dropped_pkts")).sum();
+        let columns = ["dropped_full_pkts", "dropped_law_pkts"];
+        let of_link = |row| columns.map(|column| runs.count(row, column)).iter().sum::<u64>();
+        runs.last_of(link, None).is_some_and(|row| lost <= of_link(row))
+    }),
+];
+
 /// Packets whose wait at a link was counted.
 fn counted_waits(at: &At<'_>) -> u64 {
     let (bins, link) = (at.tables.get("histograms"), at.table.text(at.row, "link"));
@@ -347,6 +360,7 @@ pub fn check(tables: &Tables, spec: &RunSpec, findings: &mut Vec<String>) {
         ("flow_totals", &[FLOW_COUNTERS]),
         ("completions", &[COMPLETIONS]),
         ("histograms", &[HISTOGRAMS]),
+        ("drops", &[DROPS]),
     ];
     for (name, relations) in all {
         let table = tables.get(name);

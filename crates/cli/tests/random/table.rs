@@ -6,7 +6,7 @@ use std::ops::Range;
 use std::path::Path;
 
 /// The tables of a result, by the names of their files.
-pub const TABLES: [&str; 7] = [
+pub const TABLES: [&str; 8] = [
     "links",
     "flows",
     "runs",
@@ -14,6 +14,7 @@ pub const TABLES: [&str; 7] = [
     "groups",
     "completions",
     "histograms",
+    "drops",
 ];
 
 /// A table as text: names with commas or quotes are not among those that scenarios of chance give.
