@@ -107,6 +107,7 @@ fn dumbbell(flows: u32, rate_bps: u64, seconds: u64, law: &str, bottleneck: &Bot
         group: "flow".to_owned(),
         sender: Some(law),
         params: law.default_params(),
+        onlookers: Vec::new(),
         receiver: receiver(law.name()),
         app: App::Greedy {
             start: Span::Uniform { min_ns: 0, max_ns: S },

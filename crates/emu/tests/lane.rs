@@ -29,12 +29,10 @@ fn whoever_drives_a_lane_gets_the_same_from_it() {
             assert_eq!(driven.len(), arrivals.len(), "{law}: each packet has a fate");
             assert!(lanes.iter().all(|lane| lane.held_pkts() == 0));
             let n = |fate| driven.iter().filter(|left| left.fate == fate).count();
-            assert!(
-                n(Fate::Delivered) > 1000 && (n(Fate::Dropped) > 50 || law == "codel"),
-                "{law}"
-            );
-            // CoDel drops what leaves the queue.
-            assert_eq!(n(Fate::Lost) > 0, spec.channel.is_some() || law == "codel", "{law}");
+            // Also those of CoDel, which drops what leaves the queue.
+            let dropped_min = if law == "codel" { 0 } else { 50 };
+            assert!(n(Fate::Delivered) > 1000 && n(Fate::Dropped) > dropped_min, "{law}");
+            assert_eq!(n(Fate::Lost) > 0, spec.channel.is_some(), "{law}");
         }
     }
 }

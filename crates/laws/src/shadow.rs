@@ -82,6 +82,7 @@ impl Shadows {
         });
     }
 
+    #[cold]
     pub fn on_send(&mut self, send: &abi::Send, control: &abi::Control) {
         self.each(control, |law, state, params, control| {
             let mut send = *send;
@@ -89,36 +90,42 @@ impl Shadows {
         });
     }
 
+    #[cold]
     pub fn on_ack(&mut self, ack: &abi::Ack, control: &abi::Control) {
         self.each(control, |law, state, params, control| {
             law.on_ack(state, params, ack, control);
         });
     }
 
+    #[cold]
     pub fn on_loss(&mut self, ack: &abi::Ack, cause: u32, control: &abi::Control) {
         self.each(control, |law, state, params, control| {
             law.on_loss(state, params, ack, cause, control);
         });
     }
 
+    #[cold]
     pub fn on_rto(&mut self, ack: &abi::Ack, control: &abi::Control) {
         self.each(control, |law, state, params, control| {
             law.on_rto(state, params, ack, control);
         });
     }
 
+    #[cold]
     pub fn on_restart(&mut self, now_us: u64, idle_us: u64, control: &abi::Control) {
         self.each(control, |law, state, params, control| {
             law.on_restart(state, params, now_us, idle_us, control);
         });
     }
 
+    #[cold]
     pub fn on_lost(&mut self, lost: &abi::Lost, control: &abi::Control) {
         self.each(control, |law, state, params, control| {
             law.on_lost(state, params, lost, control);
         });
     }
 
+    #[cold]
     pub fn on_undo(&mut self, ack: &abi::Ack, cause: u32, control: &abi::Control) {
         self.each(control, |law, state, params, control| {
             law.on_undo(state, params, ack, cause, control);

@@ -62,6 +62,9 @@ impl Plan {
             text.table(&format!("flow.g{number}"));
             if let Some(law) = group.law {
                 text.text("law", law);
+                if law != "udp" && draw.one_in(4) {
+                    text.bare("shadow", "[\"westwood\", \"new_jersey\", \"veno\"]");
+                }
             }
             group.write(draw, text, network, frame);
         }

@@ -56,6 +56,7 @@ fn switches(draw: &mut Draw, text: &mut Text) {
         "option_space",
         "rto_min_over_srtt",
         "rto_whole_ticks",
+        "timestamps",
     ] {
         if draw.one_in(4) {
             text.bare(key, draw.one_in(2));

@@ -319,10 +319,11 @@ impl Scoreboard {
         }
     }
 
-    /// Segments in flight or lost again that were sent more than once.
-    #[inline]
-    pub fn retransmitted_pkts(&self) -> u32 {
-        self.retransmitted_pkts
+    /// Whether one of the segments that were acknowledged last had been sent more than once.
+    #[cold]
+    pub fn were_repeated(&self, acked_pkts: u32) -> bool {
+        let flags = |seq| self.segment(seq).in_flight_and_flags;
+        (self.una - acked_pkts..self.una).any(|seq| flags(seq) & is::RETRANSMITTED != 0)
     }
 
     /// RFC 6582: of the duplicates seen, one stood for each segment now acknowledged but the retransmitted one. Outside

@@ -25,15 +25,13 @@ impl Sender {
         }
         let mut newest = None;
         if packet.seq > self.board.una() {
-            let repeated_pkts = self.board.retransmitted_pkts();
             let news = self.board.acknowledge(packet.seq);
             (ack.acked_pkts, ack.delivered_pkts, newest) = (news.acked_pkts, news.delivered_pkts, news.newest);
             self.duplicate_acks = 0;
             if self.board.has_duplicates() && !self.stays_in_recovery(plan, packet.seq) {
                 self.board.forget_duplicates(u32::MAX);
             }
-            let of_repeated = self.board.retransmitted_pkts() != repeated_pkts;
-            ack.rtt_us = self.sample_rtt(now, plan, packet, of_repeated);
+            ack.rtt_us = self.sample_rtt(now, plan, packet, ack.acked_pkts);
             if !self.is_later_partial_ack(plan) {
                 self.arm_rto(now, plan);
             }
@@ -126,9 +124,9 @@ impl Sender {
     /// RFC 7323, section 4.1: with timestamps every ACK that advances gives a sample, retransmitted or not. Without,
     /// that of the timed segment does, or each ACK of segments that were sent once (Karn's algorithm). 0: none.
     #[inline]
-    fn sample_rtt(&mut self, now: Now, plan: &Plan, packet: &Packet, of_repeated: bool) -> u32 {
+    fn sample_rtt(&mut self, now: Now, plan: &Plan, packet: &Packet, acked_pkts: u32) -> u32 {
         if plan.tcp.rtt_samples == RttSamples::PerAck {
-            if of_repeated && !plan.tcp.timestamps {
+            if !plan.tcp.timestamps && self.board.were_repeated(acked_pkts) {
                 return 0;
             }
             let rtt_us = now.clock_us().wrapping_sub(packet.ts_ecr_us);
