@@ -39,8 +39,8 @@ enum Value<'a> {
 }
 
 /// How they are spelt, for messages.
-pub const NAMES: &str = "mean:GROUP:VALUE, median:, least:, most: and variation: (standard deviation over the mean), all \
-                         with :FROM-TO in seconds, where VALUE is cwnd_pkts, srtt_us or LAW/WATCHED";
+pub const NAMES: &str = "mean:GROUP:VALUE, median:, least:, most: and variation: (standard deviation over the mean), \
+                         all with :FROM-TO in seconds, where VALUE is cwnd_pkts, srtt_us or LAW/WATCHED";
 
 impl<'a> OverTime<'a> {
     /// Reads a name; `None` if it is not of this kind or not complete.
@@ -128,7 +128,7 @@ impl What {
         Some(match self {
             Self::Mean => mean,
             Self::Median if samples.len() % 2 == 1 => samples[middle],
-            Self::Median => (samples[middle - 1] + samples[middle]) / 2.0,
+            Self::Median => f64::midpoint(samples[middle - 1], samples[middle]),
             Self::Least => first,
             Self::Most => last,
             Self::Variation => {
@@ -148,8 +148,8 @@ mod tests {
     use super::*;
     use crate::groups;
 
-    /// Samples each second to 8 s of a run whose flow `a.0` has a law that shows 10 times the second, and one that looks
-    /// on and shows 80 less that.
+    /// Samples each second to 8 s of a run whose flow `a.0` has a law that shows 10 times the second, and one that
+    /// looks on and shows 80 less that.
     fn run() -> Run {
         let mut run = groups::tests::run();
         let info = Info {

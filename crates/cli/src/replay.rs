@@ -36,8 +36,8 @@ pub struct ReplayArgs {
     /// Of what a kernel recorded: the values to watch that the law declares, after each call that changed one
     #[arg(long)]
     watch: bool,
-    /// The same of other laws, too, which are shown the recorded ACKs and losses and decide nothing; repeatable, or names
-    /// joined by commas
+    /// The same of other laws, too, which are shown the recorded ACKs and losses and decide nothing; repeatable, or
+    /// names joined by commas
     #[arg(long, value_name = "LAW", value_delimiter = ',')]
     shadow: Vec<String>,
     /// With --watch or --shadow: the flow, by its number [default: the first]
@@ -82,8 +82,9 @@ pub fn replay(args: &ReplayArgs) -> Result<(), Failure> {
     }
     if is_watch {
         return Err(Failure::Invalid(format!(
-            "--watch and --shadow: {} has single calls; allowed is what `fadelab kernel load --record`, `fadelab kernel router \
-             --record` or `fadelab testbed run --record` wrote; `fadelab explain RUN` shows those of a simulated run",
+            "--watch and --shadow: {} has single calls; allowed is what `fadelab kernel load --record`, `fadelab \
+             kernel router --record` or `fadelab testbed run --record` wrote; `fadelab explain RUN` shows those of a \
+             simulated run",
             args.file.display()
         )));
     }

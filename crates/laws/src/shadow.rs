@@ -1,7 +1,7 @@
 //! Laws that see what the law of a flow is shown, and decide nothing.
 //!
-//! So several estimators are compared on one and the same stream of ACKs: with a law at work each would see another one,
-//! since what it sends decides what comes back.
+//! So several estimators are compared on one and the same stream of ACKs: with a law at work each would see another
+//! one, since what it sends decides what comes back.
 
 use std::ptr;
 
@@ -28,7 +28,8 @@ pub fn objection(shadow: &Sender, law: &Sender) -> Option<String> {
     let name = shadow.name();
     if shadow.watch().is_empty() {
         return Some(format!(
-            "`{name}` declares no values to watch, so nothing would be seen of it; rows of LAW_WATCH_LIST in its header do"
+            "`{name}` declares no values to watch, so nothing would be seen of it; rows of LAW_WATCH_LIST in its \
+             header do"
         ));
     }
     if shadow.wire() != abi::WIRE_NONE || shadow.feedback_bytes() > 0 {

@@ -8,7 +8,6 @@ use fadelab_run::spec::RunSpec;
 use serde::{Deserialize, Serialize};
 
 use crate::Run;
-use crate::spec::Flow;
 
 /// What a law, or a capacity part, declares.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -145,7 +144,8 @@ pub fn of_flow(run: &Run, flow: usize) -> Option<Series<'_>> {
     let (spec, record) = (&*run.spec, &run.record.series);
     let samples = record.flows_watched.get(flow)?;
     let flow = &spec.flows[flow];
-    new("flow", &flow.name, declared_by(&spec.watched, flow), samples)
+    let declared = declared_by(&spec.watched, flow.law.as_deref(), &flow.shadows);
+    new("flow", &flow.name, declared, samples)
 }
 
 /// What was recorded of a link.
@@ -158,9 +158,13 @@ pub(crate) fn of_link(run: &Run, link: usize) -> Option<Series<'_>> {
 }
 
 /// What is declared by the law of a flow, then by those that look on.
-fn declared_by<'a>(all: &'a [Declared], flow: &'a Flow) -> impl Iterator<Item = &'a Declared> {
-    let decides = flow.law.as_deref().map(|law| ("sender", law));
-    let look_on = flow.shadows.iter().map(|law| ("shadow", law.as_str()));
+fn declared_by<'a>(
+    all: &'a [Declared],
+    law: Option<&'a str>,
+    shadows: &'a [String],
+) -> impl Iterator<Item = &'a Declared> {
+    let decides = law.map(|law| ("sender", law));
+    let look_on = shadows.iter().map(|law| ("shadow", law.as_str()));
     let named = decides.into_iter().chain(look_on);
     named.filter_map(|named| {
         all.iter()
@@ -203,9 +207,10 @@ pub(crate) fn place_of(run: &Run, named: Named<'_>) -> Option<(Place, usize, usi
     let spec = &*run.spec;
     let (place, declared): (Place, Vec<&Declared>) = if named.kind == "flow" {
         let flow = spec.flows.iter().position(|flow| &*flow.name == named.who)?;
+        let of = &spec.flows[flow];
         (
             Place::Flow(flow),
-            declared_by(&spec.watched, &spec.flows[flow]).collect(),
+            declared_by(&spec.watched, of.law.as_deref(), &of.shadows).collect(),
         )
     } else {
         let link = spec.links.iter().position(|link| &*link.name == named.who)?;

@@ -164,8 +164,8 @@ keys! {
     SHADOW: String = Declared::new(
         "shadow",
         Nothing,
-        "laws that see the flow's ACKs and losses and decide nothing, so that estimators are compared on one stream; what \
-         they declare to be watched is recorded. The flow's own law among them is left out",
+        "laws that see the flow's ACKs and losses and decide nothing, so that estimators are compared on one stream; \
+         what they declare to be watched is recorded. The flow's own law among them is left out",
     )
     .of_kind(Kind::List(&Kind::Law));
     APP: Sends = Declared::new(

@@ -1,14 +1,17 @@
 //! The groups of flows of a run, each with the transport that its flows have.
 
+use fadelab_laws::Sender;
+use fadelab_laws::shadow::Onlooker;
 use fadelab_run::transport::{LAW_OPTION_BYTES_MAX, Transport, option_bytes};
 
 use crate::error::Refusal;
 use crate::flows::{self, Group};
 use crate::laws::{self, Law};
+use crate::network::FlowParts;
 use crate::reader::Reader;
 use crate::starts;
 use crate::topology::Topology;
-use crate::transport::Stack;
+use crate::transport::{LawChoices, Stack};
 
 /// Reads all groups, each with its transport: ECN is on where the law reacts to marks and routers mark any packet.
 ///
@@ -38,6 +41,40 @@ pub fn read(
     starts::fill(reader, topology, groups.iter_mut().map(|(group, _)| group));
     check_total(reader, &groups, topology)?;
     Ok(groups)
+}
+
+/// Adds the parameters of each group's sender, and of the laws that look on.
+///
+/// # Errors
+/// A value of the wrong kind, unit or size.
+pub fn with_params(
+    reader: &mut Reader<'_>,
+    groups: Vec<(Group, Transport)>,
+    choices: LawChoices,
+) -> Result<Vec<FlowParts>, Refusal> {
+    // UDP has no parameters; those of a law without any stand in for them.
+    let none = fadelab_laws::router("droptail")
+        .expect("drop-tail is registered")
+        .default_params();
+    let of = |reader: &mut Reader<'_>, sender: &'static Sender| {
+        let table = format!("law.{}", sender.name());
+        laws::params(reader, &table, sender.params(), choices, |pairs| {
+            sender.params_from(pairs)
+        })
+    };
+    let with = |(group, transport): (Group, Transport)| {
+        let params = group.sender.map(|sender| of(reader, sender));
+        let params = params.unwrap_or_else(|| Ok(none.clone()))?;
+        let onlooker = |&law: &&'static Sender| of(reader, law).map(|params| Onlooker { law, params });
+        let onlookers = group.shadows.iter().map(onlooker).collect::<Result<_, _>>()?;
+        Ok(FlowParts {
+            group,
+            params,
+            onlookers,
+            transport,
+        })
+    };
+    groups.into_iter().map(with).collect()
 }
 
 /// Whether routers mark packets that ask for ECN: a law for all packets that does more than drop-tail.

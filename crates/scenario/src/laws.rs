@@ -105,8 +105,8 @@ pub fn sender(name: &str) -> Result<Option<&'static Sender>, String> {
     })
 }
 
-/// Finds the laws that look on where `law` decides, by their names. That one among them is left out: a sweep of laws may
-/// compare each with all.
+/// Finds the laws that look on where `law` decides, by their names. That one among them is left out: a sweep of laws
+/// may compare each with all.
 ///
 /// # Errors
 /// A name that is none or stands twice, or a law that cannot look on.

@@ -4,8 +4,7 @@ use std::collections::BTreeMap;
 use std::io::ErrorKind;
 use std::path::Path;
 
-use fadelab_laws::shadow::Onlooker;
-use fadelab_laws::{Params, Router, Sender};
+use fadelab_laws::{Params, Router};
 use fadelab_phy::channel::{CodeMode, PacketKind};
 use fadelab_run::spec::RunSpec;
 use fadelab_run::transport::Transport;
@@ -14,13 +13,13 @@ use crate::channel::Channel;
 use crate::document::{self, Node, Raw};
 use crate::elsewhere;
 use crate::error::{Refusal, nearest, one_of};
-use crate::flows::{self, Group};
+use crate::flows;
 use crate::ground;
 use crate::groups;
 use crate::laws::{self, Law};
 use crate::memory::Budget;
 use crate::named::Named;
-use crate::network::{self, FlowParts, Parts};
+use crate::network::{self, Parts};
 use crate::plan::{Plan, PlannedRun};
 use crate::reader::Reader;
 use crate::resolve::{Resolved, rank};
@@ -299,7 +298,7 @@ impl Planner<'_> {
         )?;
         let routers = with_router_params(&mut reader, routers, stack.laws)?;
         let label = flows::mixture(&law, groups.iter().map(|(group, _)| group));
-        let groups = with_params(&mut reader, groups, stack.laws)?;
+        let groups = groups::with_params(&mut reader, groups, stack.laws)?;
         laws::unused(&mut reader, stack.laws)?;
         let (network, flows) = network::build(&Parts {
             topology: &topology,
@@ -449,38 +448,6 @@ fn with_router_params(
         .map(|params| (router, params))
     };
     routers.into_iter().map(with).collect()
-}
-
-/// Adds the parameters of each group's sender, and of the laws that look on.
-fn with_params(
-    reader: &mut Reader<'_>,
-    groups: Vec<(Group, Transport)>,
-    choices: LawChoices,
-) -> Result<Vec<FlowParts>, Refusal> {
-    // UDP has no parameters; those of a law without any stand in for them.
-    let none = fadelab_laws::router("droptail")
-        .expect("drop-tail is registered")
-        .default_params();
-    let of = |reader: &mut Reader<'_>, sender: &'static Sender| {
-        let table = format!("law.{}", sender.name());
-        laws::params(reader, &table, sender.params(), choices, |pairs| {
-            sender.params_from(pairs)
-        })
-    };
-    let with = |(group, transport): (Group, Transport)| {
-        let params = group
-            .sender
-            .map_or_else(|| Ok(none.clone()), |sender| of(reader, sender))?;
-        let onlooker = |&law: &&'static Sender| of(reader, law).map(|params| Onlooker { law, params });
-        let onlookers = group.shadows.iter().map(onlooker).collect::<Result<_, _>>()?;
-        Ok(FlowParts {
-            group,
-            params,
-            onlookers,
-            transport,
-        })
-    };
-    groups.into_iter().map(with).collect()
 }
 
 /// Values of the swept keys besides law and seed. A list of one value is a sweep of one point, which has a name.

@@ -264,8 +264,8 @@ fields! {
     transport.rate_reduction: bool = "rate_reduction",
         "whether a window is reduced in proportion to what is delivered (RFC 6937) and not at once; needs SACK";
     transport.timestamps: bool = "timestamps",
-        "whether ACKs have timestamps (RFC 7323), which some laws read; without, an ACK of a retransmission gives no RTT \
-         sample. In a kernel headers need room for them, too: 52 B or more";
+        "whether ACKs have timestamps (RFC 7323), which some laws read; without, an ACK of a retransmission gives no \
+         RTT sample. In a kernel headers need room for them, too: 52 B or more";
     transport.undo: bool = "undo",
         "whether a window that was reduced for a loss goes back when timestamps tell that nothing was lost (RFC 3522, \
          RFC 4015); needs `rtt_samples = \"per ack\"`";

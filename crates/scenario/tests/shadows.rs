@@ -16,8 +16,11 @@ fn read(text: &str) -> Result<Plan, Refusal> {
     )
 }
 
-/// Of each run, law by law: the group of each flow and who looks on.
-fn told(plan: &Plan) -> Vec<(String, Vec<(String, Vec<&'static str>)>)> {
+/// Group of a flow, and who looks on.
+type Told = (String, Vec<&'static str>);
+
+/// The flows of each run, law by law.
+fn told(plan: &Plan) -> Vec<(String, Vec<Told>)> {
     let flow = |flow: &fadelab_run::flow::FlowSpec| {
         let names = flow.onlookers.iter().map(|one| one.law.name()).collect();
         (flow.group.clone(), names)

@@ -22,7 +22,7 @@ fn crowded(router: &str) -> RunSpec {
     }
     .spec();
     spec.warmup_ns = 5 * S;
-    spec.flows[0].group = "long".to_owned();
+    "long".clone_into(&mut spec.flows[0].group);
     // Laws that would mark drop.
     spec.flows.iter_mut().for_each(|flow| flow.transport.ecn = false);
     spec

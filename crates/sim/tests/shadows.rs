@@ -54,8 +54,8 @@ fn unwatched(mut record: RunRecord) -> RunRecord {
 
 #[test]
 fn who_looks_on_changes_nothing() {
-    // Goal: every counter of a run is the same to the packet, whoever looks on: laws that read more of ACKs than the one
-    // that decides, and laws that are told of each lost segment; beside one flow alone or beside both.
+    // Goal: every counter of a run is the same to the packet, whoever looks on: laws that read more of ACKs than the
+    // one that decides, and laws that are told of each lost segment; beside one flow alone or beside both.
     for law in ["reno", "cubic", "westwood", "new_jersey", "vcp"] {
         let alone = record_of(&lossy(law));
         let others = ["westwood", "jersey", "new_jersey", "veno", "westwood_plus"];
@@ -68,8 +68,8 @@ fn who_looks_on_changes_nothing() {
 
 #[test]
 fn who_looks_on_sees_what_the_law_sees() {
-    // Goal: a law beside itself has the same memory at each sample, through losses, timeouts, marks and sessions; of two
-    // that look on each has its own.
+    // Goal: a law beside itself has the same memory at each sample, through losses, timeouts, marks and sessions; of
+    // two that look on each has its own.
     for law in ["westwood", "westwood_plus", "jersey", "new_jersey", "veno", "cubic"] {
         let values_n = sender(law).unwrap().watch().len();
         if values_n == 0 {

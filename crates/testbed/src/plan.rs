@@ -176,6 +176,7 @@ pub enum Discipline {
 }
 
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[expect(clippy::struct_excessive_bools, reason = "each is a switch of a host by itself")]
 pub struct Flow {
     /// Its name, which also names its random stream.
     pub name: String,
@@ -243,8 +244,8 @@ impl Flow {
         matches!(self.app, App::Http { .. })
     }
 
-    /// Whether there are timestamps: they are asked for, and headers have room for them beside 20 bytes each of IP and TCP
-    /// (RFC 7323: 12 bytes).
+    /// Whether there are timestamps: they are asked for, and headers have room for them beside 20 bytes each of IP and
+    /// TCP (RFC 7323: 12 bytes).
     pub fn timestamps(&self) -> bool {
         self.wants_timestamps && self.header_bytes >= 52
     }

@@ -392,8 +392,8 @@ fn flow(
         return Err(none(
             "flow.shadow",
             format!(
-                "a kernel shows a connection to its own law alone; record that one with --record, and see {0} on its ACKs \
-                 with `fadelab replay FILE --shadow {0}`",
+                "a kernel shows a connection to its own law alone; record that one with --record, and see {0} on its \
+                 ACKs with `fadelab replay FILE --shadow {0}`",
                 onlooker.law.name()
             ),
         ));

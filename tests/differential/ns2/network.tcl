@@ -5,8 +5,8 @@
 # `loss` is the probability that a hop loses a data packet after its transmission. `tick_s` is the clock of TCP's RTT
 # samples, 10 ms being ns-2's default; `delayed_ack_s`, if not 0, lets every second segment be acknowledged, at the
 # latest after this time. If `session_s` is not 0, flows write for an exponential time of that mean, pause for one of
-# mean `pause_s`, and begin again. With `timestamps` 1 a sender takes an RTT sample from each ACK, to the microsecond, and
-# none of the clock. RED's thresholds are thirds of the buffer; all its settings are of packets.
+# mean `pause_s`, and begin again. With `timestamps` 1 a sender takes an RTT sample from each ACK, to the microsecond,
+# and none of the clock. RED's thresholds are thirds of the buffer; all its settings are of packets.
 array set arg {
 	law sack  queue auto  loss 0  packet_bytes 1040  duration 200  warmup 50  spread 1  seed 1  tick_s 0.01
 	delayed_ack_s 0  session_s 0  pause_s 0  timestamps 0
@@ -44,7 +44,10 @@ proc classes {} {
 		reno { set source TCP/Reno; set sink TCPSink }
 		xcp { set source TCP/Reno/XCP; set sink TCPSink/XCPSink }
 		cubic - bic - veno - westwood { set source TCP/Linux; set sink TCPSink/Sack1 }
-		default { puts stderr "law '$arg(law)' is none of sack, newreno, reno, xcp, cubic, bic, veno, westwood"; exit 2 }
+		default {
+			puts stderr "law '$arg(law)' is none of sack, newreno, reno, xcp, cubic, bic, veno, westwood"
+			exit 2
+		}
 	}
 	if {$arg(delayed_ack_s) > 0} {
 		set sink [expr {$arg(law) eq "sack" ? "TCPSink/Sack1/DelAck" : "TCPSink/DelAck"}]

@@ -171,8 +171,8 @@ pub struct History {
     pub lost_n: u64,
 }
 
-/// The values to watch of a flow of a recording, by default of the first. The law is not called for it: its memories are
-/// in the file. Each of `names` is a law that is shown the same calls, with the defaults of its parameters.
+/// The values to watch of a flow of a recording, by default of the first. The law is not called for it: its memories
+/// are in the file. Each of `names` is a law that is shown the same calls, with the defaults of its parameters.
 ///
 /// # Errors
 /// As [`replay`]; also where no law declares any, one cannot look on, or the flow is not there.
@@ -248,8 +248,8 @@ fn onlookers(law: &Sender, names: &[String]) -> Result<Vec<Onlooker>, Failure> {
             ));
         }
         if shadow.has_on_lost() || (shadow.has_on_send() && !law.has_on_send()) {
-            let why = "it wants to be told of each segment that leaves or is lost, and the recording has none of these; \
-                       `flow.shadow` does in the simulator";
+            let why = "it wants to be told of each segment that leaves or is lost, and the recording has none of \
+                       these; `flow.shadow` does in the simulator";
             return Err(refuse(why.to_owned()));
         }
         Ok(Onlooker {
