@@ -71,7 +71,7 @@ struct Source {
     /// Whether points over a sweep are joined by a line.
     #[serde(default = "yes")]
     line: bool,
-    /// Width of the bins of a curve over time, at least a hundredth.
+    /// Width of the bins of a curve over time.
     #[serde(default = "bin")]
     bin_s: f64,
 }
@@ -93,6 +93,8 @@ enum Over {
 
 const SNR_DB_MAX: f64 = 30.0;
 const SNR_STEPS_PER_DB: f64 = 4.0;
+/// The narrowest bin over time.
+const BIN_S_MIN: f64 = 0.01;
 /// Below this a packet error is met in no run.
 const ERROR_MIN: f64 = 1e-9;
 
@@ -315,6 +317,12 @@ pub fn check(drawings: &Drawings) -> Result<(), Failure> {
     let panels = drawings.figure.iter().flat_map(|figure| &figure.panel);
     for source in panels.flat_map(|panel| &panel.curve) {
         match source.over {
+            Over::Time if !(BIN_S_MIN..).contains(&source.bin_s) => {
+                return Err(Failure::Invalid(format!(
+                    "curve \"{}\" over time: bin_s = {}: allowed is {BIN_S_MIN} or more",
+                    source.label, source.bin_s
+                )));
+            }
             Over::Time => check_over_time(&source.metric)?,
             _ => figures::check(&source.metric).map_err(Failure::Invalid)?,
         }

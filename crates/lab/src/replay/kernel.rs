@@ -197,6 +197,12 @@ pub fn history(mut recording: Recording, flow: Option<u64>, names: &[String]) ->
         if *asked.get_or_insert(call.flow) != call.flow {
             continue;
         }
+        if changes.is_empty() && !onlookers.is_empty() && call.name() != "init" {
+            return Err(Failure::Failed(format!(
+                "{}: the beginning of flow {} is not in it, and a law that looks on needs it; name another flow",
+                recording.shown, call.flow
+            )));
+        }
         guard::catch(|| call.show(&mut shadows)).map_err(|fault| Failure::Failed(fault.to_string()))?;
         let values = law.watch().iter().map(|info| info.raw_of(call.state_after()));
         let mut values: Vec<u64> = values.map(Option::unwrap_or_default).collect();
