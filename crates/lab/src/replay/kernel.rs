@@ -199,7 +199,7 @@ pub fn history(mut recording: Recording, flow: Option<u64>, names: &[String]) ->
         }
         if changes.is_empty() && !onlookers.is_empty() && call.name() != "init" {
             return Err(Failure::Failed(format!(
-                "{}: the beginning of flow {} is not in it, and a law that looks on needs it; name another flow",
+                "{}: init of flow {} is not in it, which who looks on needs; name another flow, or a law with init",
                 recording.shown, call.flow
             )));
         }
