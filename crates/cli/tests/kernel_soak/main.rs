@@ -203,7 +203,7 @@ impl Soak {
         self.reno_flows.stop();
         self.away.push(self.service.killed());
         std::thread::sleep(Duration::from_millis(500));
-        let before = self.counted();
+        let before = self.counted_at_rest();
         let since = Instant::now();
         while self.site.inside.own() < before[4] + OWN_MIN {
             self.tend();
@@ -230,7 +230,7 @@ impl Soak {
         }
         self.flows.stop();
         std::thread::sleep(Duration::from_millis(1500));
-        let after = self.counted();
+        let after = self.counted_at_rest();
         let [packets, own, dropped, sent, arrived] = [0, 1, 2, 3, 4].map(|at| after[at] - before[at]);
         assert_eq!(
             packets,
@@ -263,6 +263,19 @@ impl Soak {
             sent,
             self.site.inside.own(),
         ]
+    }
+
+    /// The same when nothing moves any more: a packet that waits at the router was counted by it, and tc has not sent it.
+    fn counted_at_rest(&self) -> [u64; 5] {
+        let since = Instant::now();
+        loop {
+            let counted = self.counted();
+            std::thread::sleep(Duration::from_millis(300));
+            if self.counted() == counted {
+                return counted;
+            }
+            assert!(since.elapsed() < PATIENCE, "packets come though all flows were stopped");
+        }
     }
 
     /// Sockets under a law, as `ss` lists them.
