@@ -265,7 +265,7 @@ impl Soak {
         ]
     }
 
-    /// The same when nothing moves any more: a packet that waits at the router was counted by it, and tc has not sent it.
+    /// The same when nothing moves any more: the router counts a packet that tc has yet to send.
     fn counted_at_rest(&self) -> [u64; 5] {
         let since = Instant::now();
         loop {
