@@ -297,7 +297,8 @@ fn what_is_larger_than_its_device_stays_unmarked() {
                 record: true,
                 ..unit("vcp")
             };
-            let (marked_n, data_n) = marked(&transfer(&unit, &pair, "-c 10.77.0.2 --bitrate 20M"));
+            // 10 MB in the second that a transfer lasts: more than a hundred super-packets, however large they are.
+            let (marked_n, data_n) = marked(&transfer(&unit, &pair, "-c 10.77.0.2 --bitrate 80M"));
             // What is short, as the last of a block may be, is marked all the same.
             let what = format!("{marked_n} of {data_n} with {mtu}, one segment {is_single}");
             assert!(data_n > 100, "{what}");
