@@ -13,7 +13,7 @@ WEB := $(if $(wildcard web/package-lock.json),web/node_modules/.package-lock.jso
 # Drives the browser in the tests of the page; nobody needs it to build.
 WEB_TEST := web/test/node_modules/.package-lock.json
 
-.PHONY: help demo demo-kernel build test lint bless validate prove bench ledgers determinism scenarios soak kills \
+.PHONY: help demo demo-kernel build test lint bless validate modules prove bench ledgers determinism scenarios soak kills \
 	newest fuzz mutants fmt install deb clean setup-demo setup-kernel setup-test setup-fuzz setup-validate \
 	setup-prove setup-bench
 
@@ -40,8 +40,11 @@ test: setup-test $(WEB) $(WEB_TEST) ## All checks and tests, and what was skippe
 lint: setup-test $(WEB) ## The checks alone: formatting, clippy, shell, the rules of the house
 	@tools/lint
 
-validate: setup-validate $(WEB) ##+ 5 min: compare with closed forms and ns-2, write docs/validation.md
+validate: setup-validate build ##+ 8 min: compare with closed forms, ns-2 and Linux's modules, write docs/validation.md
 	@cargo run --release --locked -p fadelab-validate
+
+modules: setup-validate build ##+ half an hour: Veno and Westwood+ beside Linux's modules, more paths and seeds
+	@cargo run --release --locked -p fadelab-validate -- modules
 
 bench: setup-bench build ## Speed and memory beside ns-2 against their bounds, into docs/performance.md
 	@cargo run --release --locked --quiet -p fadelab-bench -- --fadelab $(FADELAB) --page docs/performance.md

@@ -21,7 +21,9 @@
  *   1. Linux counts payload and time in ticks of its own clock (4 ms at 250 Hz) and divides whole numbers; here rates
  *      are of IP bytes per second and times in microseconds.
  *   2. The paper never raises the window behind a repair (cwnd = min(cwnd, ssthresh)); Linux does: `raise = false`.
- *   3. Until a round trip has been sampled a loss halves the window, as in Linux.
+ *   3. Linux's module repairs with half the window, as Reno does (its ssthresh is tcp_reno_ssthresh), and takes what the
+ *      estimate is worth when the repair is over (CA_EVENT_COMPLETE_CWR): `halve = true`. The paper has it at once.
+ *   4. Until a round trip has been sampled a loss halves the window, as in Linux.
  *
  * Figures: new-jersey-2004 figure 16 and table 1, beside the original filter.
  */
@@ -40,6 +42,8 @@
 	  "A sample takes a round trip, but at least that")                                                                \
 	P(raise, 1, "bool", 1, 0, 1, "Linux: true; Grieco 2004: false",                                                    \
 	  "Whether a repair ends at what the estimate is worth even where that is more than the window before it")         \
+	P(halve, 0, "bool", 1, 0, 1, "Grieco 2004: false; Linux: true",                                                    \
+	  "Whether a repair is made with half the window; its end takes what the estimate is worth, as with raise")        \
 	P(limit_pkts, 1, "pkt", 1, 1, 65535, "RFC 5681 (2): 1; Linux: no limit",                                           \
 	  "Most packets that one ACK adds in slow start")                                                                  \
 	P(restart_us, 1000000, "us", 1, 0, 1000000000, "RFC 5681 section 4.1, RFC 6298 (2.4)",                             \
@@ -143,7 +147,7 @@ LAW void westwood_plus_repaired(struct westwood_plus_state *s, const struct west
 	if (!s->is_repairing || control->ca_state == LAW_CA_RECOVERY || control->ca_state == LAW_CA_CWR)
 		return;
 	s->is_repairing = 0;
-	if (!p->raise || control->ca_state == LAW_CA_LOSS || !s->rate_Bps || !s->rtt_us_min)
+	if (!(p->raise || p->halve) || control->ca_state == LAW_CA_LOSS || !s->rate_Bps || !s->rtt_us_min)
 		return;
 	LAW_STEP("Linux: repaired, cwnd = ssthresh = what the estimate is worth");
 	control->ssthresh_pkts = rate_window_pkts(s->rate_Bps, s->rtt_us_min, ack->packet_bytes);
@@ -166,10 +170,11 @@ LAW void westwood_plus_on_loss(void *state, const void *params, const struct law
                                struct law_control *control)
 {
 	struct westwood_plus_state *s = state;
+	const struct westwood_plus_params *p = params;
+	u32 cwnd_pkts = control->cwnd_pkts;
 
-	(void)params;
 	(void)cause;
-	control->ssthresh_pkts = westwood_plus_share_pkts(s, ack, control->cwnd_pkts);
+	control->ssthresh_pkts = p->halve ? reno_half(cwnd_pkts) : westwood_plus_share_pkts(s, ack, cwnd_pkts);
 	s->is_repairing = 1;
 	reno_remember(&s->memory, ack, control);
 }

@@ -363,6 +363,16 @@ fn both_westwoods_answer_a_loss_with_what_the_rate_is_worth() {
     path.flags = abi::ACK_TIMESTAMPS;
     path.acks(1);
     assert_eq!(path.flow.control.cwnd_pkts, 10, "raise = false");
+    // As Linux's module: half while it is repaired, at the end what the estimate is worth, some sixty packets.
+    let mut path = Path::new("westwood_plus", &[("halve", 1.0), ("raise", 0.0)], 2_000, 60_000);
+    path.acks(5_000);
+    path.flow.control.cwnd_pkts = 10;
+    path.flow.on_loss();
+    assert_eq!(path.flow.control.ssthresh_pkts, 5, "halve = true");
+    path.flags = abi::ACK_TIMESTAMPS;
+    path.acks(1);
+    let (cwnd_pkts, ssthresh_pkts) = (path.flow.control.cwnd_pkts, path.flow.control.ssthresh_pkts);
+    assert!(cwnd_pkts > 20 && cwnd_pkts == ssthresh_pkts, "halve = true: {cwnd_pkts} {ssthresh_pkts}");
 }
 
 #[test]

@@ -2,7 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
-use fadelab_lab::{Progress, Simulator, Stop, Watch, sweep};
+use fadelab_lab::{Ground, Progress, Simulator, Stop, Watch, sweep};
 use fadelab_results::Run;
 use fadelab_results::fairness;
 use fadelab_results::interval::Stat;
@@ -17,6 +17,8 @@ pub struct Lab {
     bar: ProgressBar,
     /// `KEY=VALUE`, laid over every scenario: how a reader sees a row fail.
     sets: Vec<String>,
+    /// Whether sections were named: what takes long is run in whole then.
+    pub is_asked_by_name: bool,
 }
 
 /// The runs of one scenario, in the order of its seeds.
@@ -38,7 +40,11 @@ impl Lab {
         let bar = ProgressBar::new(0);
         let style = ProgressStyle::with_template("{msg} {wide_bar:.cyan/dim} {pos}/{len} runs  {elapsed}");
         bar.set_style(style.expect("the template is fixed").progress_chars("━╸─"));
-        Self { bar, sets }
+        Self {
+            bar,
+            sets,
+            is_asked_by_name: false,
+        }
     }
 
     pub fn begin(&self, section: &'static str) {
@@ -79,22 +85,38 @@ impl Lab {
     /// # Errors
     /// As [`Self::simulate`].
     pub fn simulate_file(&self, file: &str, sets: &[String]) -> Result<Measured, String> {
+        self.run_file(&mut Simulator, file, sets)
+    }
+
+    /// The same on another ground.
+    ///
+    /// # Errors
+    /// As [`Self::simulate`], and what the ground cannot do.
+    pub fn run_file(&self, ground: &mut dyn Ground, file: &str, sets: &[String]) -> Result<Measured, String> {
         let options = fadelab_scenario::Options {
             sets: sets.iter().chain(&self.sets).cloned().collect(),
             ..Default::default()
         };
         let plan = fadelab_scenario::load(&top().join(file), &options).map_err(|refusal| refusal.to_string())?;
+        ground
+            .prepare(&plan, &|what| self.print(what))
+            .map_err(|failure| failure.to_string())?;
         let threads = std::thread::available_parallelism().map_or(1, std::num::NonZero::get);
-        let swept = sweep(&Simulator, &plan, threads, None, self).map_err(|stop| match stop {
+        let swept = sweep(&*ground, &plan, threads, None, self).map_err(|stop| match stop {
             Stop::Run { index, why, .. } => format!("{file}, seed {}: {why}", plan.runs[index].seed),
             stop => stop.to_string(),
         })?;
         let sets: Vec<String> = options.sets.iter().map(|set| format!(" --set '{set}'")).collect();
         Ok(Measured {
             runs: swept.runs,
-            command: format!("fadelab run {file}{}", sets.concat()),
+            command: format!("fadelab {}run {file}{}", of_ground(ground), sets.concat()),
         })
     }
+}
+
+/// The command's words before `run`.
+fn of_ground(ground: &dyn Ground) -> &'static str {
+    if ground.name() == fadelab_results::SIM { "" } else { "testbed " }
 }
 
 impl Watch for Lab {

@@ -7,6 +7,7 @@
 pub mod chart;
 pub mod forms;
 pub mod lab;
+pub mod modules;
 pub mod ns2;
 pub mod outcome;
 pub mod page;

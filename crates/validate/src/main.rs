@@ -12,13 +12,13 @@ use clap::builder::PossibleValuesParser;
 use fadelab_validate::lab::{self, Lab};
 use fadelab_validate::outcome::Outcome;
 use fadelab_validate::section::Section;
-use fadelab_validate::{forms, ns2, page, release, table};
+use fadelab_validate::{forms, modules, ns2, page, release, table};
 
 /// A section's name and what computes it.
 type Entry = (&'static str, fn(&Lab) -> Result<Section, String>);
 
 /// In the order of the page.
-const SECTIONS: [Entry; 10] = [
+const SECTIONS: [Entry; 11] = [
     ("path", forms::path::run),
     ("reno", forms::reno::run),
     ("xcp", forms::xcp::run),
@@ -29,6 +29,7 @@ const SECTIONS: [Entry; 10] = [
     ("ns2", ns2::run),
     ("senders", ns2::senders::run),
     ("release", release::run),
+    ("modules", modules::run),
 ];
 
 /// Compares the simulator with closed forms and with ns-2, prints tables and writes docs/validation.md.
@@ -63,7 +64,8 @@ fn main() -> ExitCode {
 
 /// Runs what was asked for and prints each table as soon as it is there.
 fn sections(args: &Args) -> Result<Vec<Section>, String> {
-    let lab = Lab::new(args.sets.clone());
+    let mut lab = Lab::new(args.sets.clone());
+    lab.is_asked_by_name = !args.sections.is_empty();
     let wanted = |name: &str| args.sections.is_empty() || args.sections.iter().any(|section| section == name);
     let mut done = Vec::new();
     for (name, run) in SECTIONS.iter().filter(|(name, _)| wanted(name)) {

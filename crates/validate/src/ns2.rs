@@ -148,7 +148,7 @@ fn row_of(case: &Case, figure: &Figure, theirs: &Stat, ours: Stat) -> Row {
 
 /// What chance may put between two means: one and a half times the root of the squares of both 95 % intervals, which it
 /// exceeds in one row of three hundred.
-fn noise(theirs: &Stat, ours: &Stat) -> f64 {
+pub fn noise(theirs: &Stat, ours: &Stat) -> f64 {
     let half = |stat: &Stat| stat.ci95_half_width.unwrap_or(0.0);
     1.5 * half(theirs).hypot(half(ours))
 }

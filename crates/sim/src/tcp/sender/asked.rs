@@ -57,56 +57,40 @@ impl Asked {
         }
         self.law.init(&mut self.state, &plan.params, start, control);
     }
+}
 
-    #[inline]
-    pub fn on_send(&mut self, plan: &Plan, send: &mut abi::Send, control: &mut abi::Control) {
-        if let Some(shadows) = &mut self.shadows {
-            shadows.on_send(send, control);
+/// The calls of a law, each with what it is given. Where somebody looks on they are calls of their own, so that the
+/// others' take one look more and no register.
+macro_rules! calls {
+    ($($call:ident($($given:ident: $kind:ty),+);)+) => {
+        impl Asked {
+            $(
+                #[inline]
+                pub fn $call(&mut self, plan: &Plan, $($given: $kind,)+ control: &mut abi::Control) {
+                    #[cold]
+                    #[inline(never)]
+                    fn shown(asked: &mut Asked, plan: &Plan, $($given: $kind,)+ control: &mut abi::Control) {
+                        if let Some(shadows) = &mut asked.shadows {
+                            shadows.$call($($given,)+ control);
+                        }
+                        asked.law.$call(&mut asked.state, &plan.params, $($given,)+ control);
+                    }
+                    if self.shadows.is_some() {
+                        return shown(self, plan, $($given,)+ control);
+                    }
+                    self.law.$call(&mut self.state, &plan.params, $($given,)+ control);
+                }
+            )+
         }
-        self.law.on_send(&mut self.state, &plan.params, send, control);
-    }
+    };
+}
 
-    #[inline]
-    pub fn on_ack(&mut self, plan: &Plan, ack: &abi::Ack, control: &mut abi::Control) {
-        if let Some(shadows) = &mut self.shadows {
-            shadows.on_ack(ack, control);
-        }
-        self.law.on_ack(&mut self.state, &plan.params, ack, control);
-    }
-
-    pub fn on_loss(&mut self, plan: &Plan, ack: &abi::Ack, cause: u32, control: &mut abi::Control) {
-        if let Some(shadows) = &mut self.shadows {
-            shadows.on_loss(ack, cause, control);
-        }
-        self.law.on_loss(&mut self.state, &plan.params, ack, cause, control);
-    }
-
-    pub fn on_rto(&mut self, plan: &Plan, ack: &abi::Ack, control: &mut abi::Control) {
-        if let Some(shadows) = &mut self.shadows {
-            shadows.on_rto(ack, control);
-        }
-        self.law.on_rto(&mut self.state, &plan.params, ack, control);
-    }
-
-    pub fn on_restart(&mut self, plan: &Plan, now_us: u64, idle_us: u64, control: &mut abi::Control) {
-        if let Some(shadows) = &mut self.shadows {
-            shadows.on_restart(now_us, idle_us, control);
-        }
-        self.law
-            .on_restart(&mut self.state, &plan.params, now_us, idle_us, control);
-    }
-
-    pub fn on_lost(&mut self, plan: &Plan, lost: &abi::Lost, control: &mut abi::Control) {
-        if let Some(shadows) = &mut self.shadows {
-            shadows.on_lost(lost, control);
-        }
-        self.law.on_lost(&mut self.state, &plan.params, lost, control);
-    }
-
-    pub fn on_undo(&mut self, plan: &Plan, ack: &abi::Ack, cause: u32, control: &mut abi::Control) {
-        if let Some(shadows) = &mut self.shadows {
-            shadows.on_undo(ack, cause, control);
-        }
-        self.law.on_undo(&mut self.state, &plan.params, ack, cause, control);
-    }
+calls! {
+    on_send(send: &mut abi::Send);
+    on_ack(ack: &abi::Ack);
+    on_loss(ack: &abi::Ack, cause: u32);
+    on_rto(ack: &abi::Ack);
+    on_restart(now_us: u64, idle_us: u64);
+    on_lost(lost: &abi::Lost);
+    on_undo(ack: &abi::Ack, cause: u32);
 }
