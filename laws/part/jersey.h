@@ -70,7 +70,7 @@ LAW void jersey_estimate(struct jersey_core *core, const struct law_ack *ack, u6
 /* The window grows as NewReno's. */
 LAW void jersey_grow(struct jersey_core *core, const struct law_ack *ack, u64 limit_pkts, struct law_control *control)
 {
-	reno_grow(&core->window, ack, ack->acked_pkts, limit_pkts, control);
+	reno_grow(&core->window, ack, limit_pkts, control);
 	reno_remember(&core->memory, ack, control);
 }
 

@@ -95,15 +95,19 @@ LAW u32 reno_may_grow(const struct law_ack *ack, const struct law_control *contr
 	return 1;
 }
 
-/* The window grows by an ACK where it may, as by counted_pkts. */
-LAW void reno_grow(struct window *window, const struct law_ack *ack, u64 counted_pkts, u64 limit_pkts,
-                   struct law_control *control)
+/* The window grows as by counted_pkts. */
+LAW void reno_raise(struct window *window, u64 counted_pkts, u64 limit_pkts, struct law_control *control)
 {
-	if (reno_may_grow(ack, control)) {
-		u64 cwnd_q32 = window_get(window, control);
+	u64 cwnd_q32 = window_get(window, control);
 
-		window_set(window, control, reno_grown_q32(cwnd_q32, control->ssthresh_pkts, counted_pkts, limit_pkts));
-	}
+	window_set(window, control, reno_grown_q32(cwnd_q32, control->ssthresh_pkts, counted_pkts, limit_pkts));
+}
+
+/* The same by an ACK, where it may. */
+LAW void reno_grow(struct window *window, const struct law_ack *ack, u64 limit_pkts, struct law_control *control)
+{
+	if (reno_may_grow(ack, control))
+		reno_raise(window, ack->acked_pkts, limit_pkts, control);
 }
 
 /*

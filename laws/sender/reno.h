@@ -83,7 +83,8 @@ LAW void reno_on_ack(void *state, const void *params, const struct law_ack *ack,
 	/* A host that reduces the window step by step passes through others: a half's fraction is not held against them. */
 	if (!p->halving)
 		window_get(&s->window, control);
-	reno_grow(&s->window, ack, p->counting ? 1 : ack->acked_pkts, p->limit_pkts, control);
+	if (reno_may_grow(ack, control))
+		reno_raise(&s->window, p->counting ? 1 : ack->acked_pkts, p->limit_pkts, control);
 	reno_remember(&s->memory, ack, control);
 }
 

@@ -159,7 +159,7 @@ LAW void westwood_on_ack(void *state, const void *params, const struct law_ack *
 
 	s->srtt_us = ack->srtt_us;
 	westwood_measure(s, p, ack);
-	reno_grow(&s->window, ack, ack->acked_pkts, p->limit_pkts, control);
+	reno_grow(&s->window, ack, p->limit_pkts, control);
 	reno_remember(&s->memory, ack, control);
 }
 

@@ -162,7 +162,7 @@ LAW void westwood_plus_on_ack(void *state, const void *params, const struct law_
 	s->srtt_us = ack->srtt_us;
 	westwood_plus_measure(s, p, ack);
 	westwood_plus_repaired(s, p, ack, control);
-	reno_grow(&s->window, ack, ack->acked_pkts, p->limit_pkts, control);
+	reno_grow(&s->window, ack, p->limit_pkts, control);
 	reno_remember(&s->memory, ack, control);
 }
 

@@ -84,7 +84,7 @@ pub(crate) struct Network {
     of_data_alone: BTreeSet<LinkId>,
     tap: Option<Tap>,
     delays: Counted,
-    /// See [`drops`]: by links and groups; empty before the first.
+    /// See [`drops`]: by links and groups.
     dropped: Vec<u64>,
     /// See [`fetch`].
     fetched_pkts_min: usize,
@@ -131,8 +131,8 @@ impl Network {
             gone_pkts: 0,
             of_data_alone: kinds::of_data_alone(spec),
             tap: None,
+            dropped: Self::no_drops(&delays),
             delays,
-            dropped: Vec::new(),
             fetched_pkts_min: Self::fetched_pkts_min(spec.flows.len()),
         };
         network.count_delays();

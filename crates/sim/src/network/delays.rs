@@ -55,6 +55,10 @@ impl Counted {
         self.links.len()
     }
 
+    pub fn groups_n(&self) -> usize {
+        self.groups.names.len()
+    }
+
     pub fn group_of(&self, flow: u32) -> u32 {
         self.groups.of_flow[flow as usize]
     }

@@ -4,9 +4,16 @@ use fadelab_path::packet::PacketId;
 use fadelab_run::record::DroppedOf;
 
 use super::Network;
+use super::delays::Counted;
 
 impl Network {
+    /// Counters of all links that are shown, by groups.
+    pub(super) fn no_drops(delays: &Counted) -> Vec<u64> {
+        vec![0; delays.links_n() * delays.groups_n()]
+    }
+
     /// A queue dropped a packet. Counted here and not in the queue, which knows no flows.
+    #[cold]
     #[inline(never)]
     pub(super) fn drop_at(&mut self, link: u32, id: PacketId) {
         let packet = self.slab.get(id);
@@ -14,7 +21,6 @@ impl Network {
             let group = self.delays.group_of(packet.flow) as usize;
             if let Some(place) = self.delays.place_of(link) {
                 let groups_n = self.groups().names.len();
-                self.dropped.resize(self.delays.links_n() * groups_n, 0);
                 self.dropped[place * groups_n + group] += 1;
             }
         }
@@ -23,7 +29,7 @@ impl Network {
 
     /// Drops are counted anew from now on.
     pub fn forget_drops(&mut self) {
-        self.dropped.clear();
+        self.dropped.fill(0);
     }
 
     /// Those that were counted, by links and by groups, none of which dropped nothing.
