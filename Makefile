@@ -13,8 +13,8 @@ WEB := $(if $(wildcard web/package-lock.json),web/node_modules/.package-lock.jso
 # Drives the browser in the tests of the page; nobody needs it to build.
 WEB_TEST := web/test/node_modules/.package-lock.json
 
-.PHONY: help demo demo-kernel build test lint bless validate modules prove bench ledgers determinism scenarios soak kills \
-	newest fuzz mutants fmt install deb clean setup-demo setup-kernel setup-test setup-fuzz setup-validate \
+.PHONY: help demo demo-kernel build test lint bless validate modules prove bench ledgers determinism scenarios soak \
+	kills newest fuzz mutants fmt install deb clean setup-demo setup-kernel setup-test setup-fuzz setup-validate \
 	setup-prove setup-bench
 
 help: ## This list

@@ -21,8 +21,8 @@
  *   1. Linux counts payload and time in ticks of its own clock (4 ms at 250 Hz) and divides whole numbers; here rates
  *      are of IP bytes per second and times in microseconds.
  *   2. The paper never raises the window behind a repair (cwnd = min(cwnd, ssthresh)); Linux does: `raise = false`.
- *   3. Linux's module repairs with half the window, as Reno does (its ssthresh is tcp_reno_ssthresh), and takes what the
- *      estimate is worth when the repair is over (CA_EVENT_COMPLETE_CWR): `halve = true`. The paper has it at once.
+ *   3. Linux's module repairs with half the window, as Reno does (its ssthresh is tcp_reno_ssthresh), and takes what
+ *      the estimate is worth when the repair is over (CA_EVENT_COMPLETE_CWR): `halve = true`. The paper has it at once.
  *   4. Until a round trip has been sampled a loss halves the window, as in Linux.
  *
  * Figures: new-jersey-2004 figure 16 and table 1, beside the original filter.

@@ -372,7 +372,10 @@ fn both_westwoods_answer_a_loss_with_what_the_rate_is_worth() {
     path.flags = abi::ACK_TIMESTAMPS;
     path.acks(1);
     let (cwnd_pkts, ssthresh_pkts) = (path.flow.control.cwnd_pkts, path.flow.control.ssthresh_pkts);
-    assert!(cwnd_pkts > 20 && cwnd_pkts == ssthresh_pkts, "halve = true: {cwnd_pkts} {ssthresh_pkts}");
+    assert!(
+        cwnd_pkts > 20 && cwnd_pkts == ssthresh_pkts,
+        "halve = true: {cwnd_pkts} {ssthresh_pkts}"
+    );
 }
 
 #[test]

@@ -116,7 +116,11 @@ impl Lab {
 
 /// The command's words before `run`.
 fn of_ground(ground: &dyn Ground) -> &'static str {
-    if ground.name() == fadelab_results::SIM { "" } else { "testbed " }
+    if ground.name() == fadelab_results::SIM {
+        ""
+    } else {
+        "testbed "
+    }
 }
 
 impl Watch for Lab {

@@ -66,7 +66,11 @@ enum Figure {
 /// # Errors
 /// A run that fails, or no guest.
 pub fn run(lab: &Lab) -> Result<Section, String> {
-    let cells = if lab.is_asked_by_name { &CELLS[..] } else { &CELLS[..CELLS_ALWAYS] };
+    let cells = if lab.is_asked_by_name {
+        &CELLS[..]
+    } else {
+        &CELLS[..CELLS_ALWAYS]
+    };
     fadelab_testbed::host_laws::register();
     let mut ground = Virtual::new(KERNEL, command()?, false);
     let mut rows = Vec::new();
@@ -118,13 +122,7 @@ fn sets(cell: &Cell, whole: bool) -> Vec<String> {
 }
 
 /// The figure of both flows; none where nothing happens to either.
-fn row(
-    cell: &Cell,
-    name: &str,
-    figure: Figure,
-    flows: [&str; 2],
-    measured: &Measured,
-) -> Result<Option<Row>, String> {
+fn row(cell: &Cell, name: &str, figure: Figure, flows: [&str; 2], measured: &Measured) -> Result<Option<Row>, String> {
     let of = |flow: &str| measured.stat(|run| figure.of(run, flow, cell));
     let [ours, theirs] = [of(flows[0])?, of(flows[1])?];
     if ours.mean == 0.0 && theirs.mean == 0.0 {
