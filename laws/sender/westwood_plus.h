@@ -18,8 +18,10 @@
  * Parameters: the X-macro WESTWOOD_PLUS_PARAMS below.
  *
  * Divergences:
- *   1. Linux counts payload and time in ticks of its own clock (4 ms at 250 Hz) and divides whole numbers; here rates
- *      are of IP bytes per second and times in microseconds.
+ *   1. Linux counts payload, and time in ticks of its own clock (4 ms at 250 Hz), by which round trips are rounded up;
+ *      here rates are of IP bytes per second and times in microseconds unless `ticks = true`. ACKs come in one bunch a
+ *      round trip where the path is longer than the window: a sample that is closed late has the next bunch's first in
+ *      it, and a least round trip that is rounded up makes the estimate worth a larger window.
  *   2. The paper never raises the window behind a repair (cwnd = min(cwnd, ssthresh)); Linux does: `raise = false`.
  *   3. Linux's module repairs with half the window, as Reno does (its ssthresh is tcp_reno_ssthresh), and takes what
  *      the estimate is worth when the repair is over (CA_EVENT_COMPLETE_CWR): `halve = true`. The paper has it at once.
@@ -44,6 +46,8 @@
 	  "Whether a repair ends at what the estimate is worth even where that is more than the window before it")         \
 	P(halve, 0, "bool", 1, 0, 1, "Grieco 2004: false; Linux: true",                                                    \
 	  "Whether a repair is made with half the window; its end takes what the estimate is worth, as with raise")        \
+	P(ticks, 0, "bool", 1, 0, 1, "Grieco 2004: false; Linux at 250 Hz: true",                                          \
+	  "Whether time is counted in whole ticks of 4 ms, round trips rounded up")                                        \
 	P(limit_pkts, 1, "pkt", 1, 1, 65535, "RFC 5681 (2): 1; Linux: no limit",                                           \
 	  "Most packets that one ACK adds in slow start")                                                                  \
 	P(restart_us, 1000000, "us", 1, 0, 1000000000, "RFC 5681 section 4.1, RFC 6298 (2.4)",                             \
@@ -110,16 +114,27 @@ LAW void westwood_plus_filter(struct westwood_plus_state *s, u64 sample_Bps)
 	s->rate_Bps = westwood_plus_filtered_Bps(s->rate_Bps, s->rate_once_Bps);
 }
 
+#define WESTWOOD_PLUS_TICK_US 4000
+
+/* Time as a clock of whole ticks has it. */
+LAW u64 westwood_plus_clock_us(const struct westwood_plus_params *p, u64 us)
+{
+	return p->ticks ? us / WESTWOOD_PLUS_TICK_US * WESTWOOD_PLUS_TICK_US : us;
+}
+
 /* Counts what an ACK tells of, and closes a sample that has lasted. */
 LAW void westwood_plus_measure(struct westwood_plus_state *s, const struct westwood_plus_params *p,
                                const struct law_ack *ack)
 {
-	u64 passed_us = fixed_sub(ack->now_us, s->begun_us);
+	u64 now_us = westwood_plus_clock_us(p, ack->now_us);
+	u64 passed_us = fixed_sub(now_us, s->begun_us);
 
 	if (ack->rtt_us) {
-		s->rtt_us = ack->rtt_us;
-		if (!s->rtt_us_min || ack->rtt_us < s->rtt_us_min)
-			s->rtt_us_min = ack->rtt_us;
+		u64 up_us = p->ticks ? WESTWOOD_PLUS_TICK_US - 1 : 0;
+
+		s->rtt_us = (u32)fixed_min(westwood_plus_clock_us(p, ack->rtt_us + up_us), ~(u32)0);
+		if (!s->rtt_us_min || s->rtt_us < s->rtt_us_min)
+			s->rtt_us_min = s->rtt_us;
 	}
 	s->arrived_bytes = fixed_min(fixed_add(s->arrived_bytes, rate_delivered_bytes(ack)), RATE_BYTES_MAX);
 	if (s->is_begun && !(s->rtt_us && passed_us > fixed_max(s->rtt_us, p->interval_us)))
@@ -128,7 +143,7 @@ LAW void westwood_plus_measure(struct westwood_plus_state *s, const struct westw
 	if (s->is_begun)
 		westwood_plus_filter(s, rate_of_Bps(s->arrived_bytes, passed_us));
 	s->is_begun = 1;
-	s->begun_us = ack->now_us;
+	s->begun_us = now_us;
 	s->arrived_bytes = 0;
 }
 

@@ -121,6 +121,19 @@ fn a_lower_rate_goes_through_both_filters_of_westwood_plus() {
 }
 
 #[test]
+fn westwood_plus_counts_time_in_ticks_where_it_is_told_to() {
+    // Goal: in ticks of 4 ms a round trip of 61 ms is one of 64, while a constant rate is still estimated within a
+    // hundredth.
+    for (ticks, rtt_us_min) in [(0.0, 61_000.0), (1.0, 64_000.0)] {
+        let mut path = Path::new("westwood_plus", &[("ticks", ticks)], 1000, 61_000);
+        path.acks(5_000);
+        assert_eq!(path.flow.watched("rtt_min"), rtt_us_min, "{ticks}");
+        let part = path.rate() / path.true_rate();
+        assert!((part - 1.0).abs() < 0.01, "{ticks}: {part}");
+    }
+}
+
+#[test]
 fn westwood_forgets_in_a_pause() {
     // Goal: samples of 0 every tau / m while no ACK comes: the estimate falls by (2m - 1) / (2m + 1) with each, m = 2.
     for (pause_us, left) in [(2_000_000u64, 0.6f64.powi(7)), (60_000_000, 0.0)] {

@@ -13,8 +13,9 @@ const PICTURES: &str = "validation";
 const INTRO: &str = "\
 What the simulator computes beside what is known about it: closed forms of the literature, and ns-2 on the same
 networks; and laws in a kernel beside Linux's modules of their names. `make validate` runs all of it, prints these
-tables, writes this page and fails when a difference is larger than its tolerance. `cargo run --release -p fadelab-validate -- reno` runs the section on Reno alone (`--help` lists
-them all), and `--set KEY=VALUE` lays a key over the scenarios of closed forms: see a row fail.
+tables, writes this page and fails when a difference is larger than its tolerance. `cargo run --release -p
+fadelab-validate -- reno` runs the section on Reno alone (`--help` lists them all), and `--set KEY=VALUE` lays a key
+over the scenarios of closed forms: see a row fail.
 
 Tolerances and their reasons were written before the first outcome was seen. Where a row missed its first bound, the
 text says what was wrong; no tolerance was made wider. `ours` is the mean over the seeds with its 95 % t-interval;
