@@ -52,13 +52,14 @@ pub fn run(words: &[String]) -> Result<Output, String> {
 }
 
 impl Output {
-    /// Reads lines of a name and a finite number.
+    /// Reads lines of a name and a finite number. TCP/Linux says which law it was told to take, of which nobody asked.
     ///
     /// # Errors
     /// The first line that is something else, a name that comes twice, or no line at all.
     pub fn parse(text: &str) -> Result<Self, String> {
         let mut values = BTreeMap::new();
-        for (number, line) in (1..).zip(text.lines()) {
+        let told = (1..).zip(text.lines());
+        for (number, line) in told.filter(|(_, line)| !line.starts_with("cmd select_ca ")) {
             let pair = line.split_once(' ').and_then(|(name, value)| {
                 let value: f64 = value.trim().parse().ok()?;
                 value.is_finite().then_some((name, value))
@@ -113,7 +114,7 @@ mod tests {
     #[test]
     fn what_ns2_prints_is_read() {
         // Goal: names and numbers, integers and powers of ten, come back by name; flows by their group and no other.
-        let text = "utilisation 0.99980\nflow_1_mbps 5.5\nflow_2_mbps 4.5\nflows_1_mbps 9\nqueue_pkt_s 1.5e+05\n\
+        let text = "cmd select_ca veno\nutilisation 0.99980\nflow_1_mbps 5.5\nflow_2_mbps 4.5\nflows_1_mbps 9\nqueue_pkt_s 1.5e+05\n\
                     dropped_pkts 40\narrived_pkts 80\n";
         let output = Output::parse(text).expect("sound");
         assert_eq!(output.get("utilisation"), Ok(0.9998));
