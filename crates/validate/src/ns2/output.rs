@@ -51,15 +51,20 @@ pub fn run(words: &[String]) -> Result<Output, String> {
     Output::parse(&String::from_utf8_lossy(&output.stdout)).map_err(|what| format!("{line}: {what}"))
 }
 
+/// The law that it was told to take, and a table of its own that it made larger.
+fn is_of_tcp_linux(line: &str) -> bool {
+    line.starts_with("cmd select_ca ") || (line.starts_with("0x") && line.ends_with(" resizing timestamp table"))
+}
+
 impl Output {
-    /// Reads lines of a name and a finite number. TCP/Linux says which law it was told to take, of which nobody asked.
+    /// Reads lines of a name and a finite number. What TCP/Linux says of itself is left out.
     ///
     /// # Errors
     /// The first line that is something else, a name that comes twice, or no line at all.
     pub fn parse(text: &str) -> Result<Self, String> {
         let mut values = BTreeMap::new();
         let told = (1..).zip(text.lines());
-        for (number, line) in told.filter(|(_, line)| !line.starts_with("cmd select_ca ")) {
+        for (number, line) in told.filter(|(_, line)| !is_of_tcp_linux(line)) {
             let pair = line.split_once(' ').and_then(|(name, value)| {
                 let value: f64 = value.trim().parse().ok()?;
                 value.is_finite().then_some((name, value))
@@ -114,7 +119,8 @@ mod tests {
     #[test]
     fn what_ns2_prints_is_read() {
         // Goal: names and numbers, integers and powers of ten, come back by name; flows by their group and no other.
-        let text = "cmd select_ca veno\nutilisation 0.99980\nflow_1_mbps 5.5\nflow_2_mbps 4.5\nflows_1_mbps 9\nqueue_pkt_s 1.5e+05\n\
+        let text = "cmd select_ca veno\n0x556ccf3ec5c0 resizing timestamp table\nutilisation 0.99980\n\
+                    flow_1_mbps 5.5\nflow_2_mbps 4.5\nflows_1_mbps 9\nqueue_pkt_s 1.5e+05\n\
                     dropped_pkts 40\narrived_pkts 80\n";
         let output = Output::parse(text).expect("sound");
         assert_eq!(output.get("utilisation"), Ok(0.9998));
