@@ -127,7 +127,8 @@ fn westwood_plus_counts_time_in_ticks_where_it_is_told_to() {
     for (ticks, rtt_us_min) in [(0.0, 61_000.0), (1.0, 64_000.0)] {
         let mut path = Path::new("westwood_plus", &[("ticks", ticks)], 1000, 61_000);
         path.acks(5_000);
-        assert_eq!(path.flow.watched("rtt_min"), rtt_us_min, "{ticks}");
+        let found_us = path.flow.watched("rtt_min");
+        assert!((found_us - rtt_us_min).abs() < 0.5, "{ticks}: {found_us}");
         let part = path.rate() / path.true_rate();
         assert!((part - 1.0).abs() < 0.01, "{ticks}: {part}");
     }
