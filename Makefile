@@ -43,7 +43,7 @@ lint: setup-test $(WEB) ## The checks alone: formatting, clippy, shell, the rule
 validate: setup-validate build ##+ 8 min: compare with closed forms, ns-2 and Linux's modules, write docs/validation.md
 	@cargo run --release --locked -p fadelab-validate
 
-modules: setup-validate build ##+ half an hour: Veno and Westwood+ beside Linux's modules, more paths and seeds
+modules: setup-validate build ##+ 40 min: Veno and Westwood+ beside Linux's modules, more paths and seeds
 	@cargo run --release --locked -p fadelab-validate -- modules
 
 bench: setup-bench build ## Speed and memory beside ns-2 against their bounds, into docs/performance.md

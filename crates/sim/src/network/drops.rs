@@ -20,7 +20,7 @@ impl Network {
         if packet.header.is_data() {
             let group = self.delays.group_of(packet.flow) as usize;
             if let Some(place) = self.delays.place_of(link) {
-                let groups_n = self.groups().names.len();
+                let groups_n = self.delays.groups_n();
                 self.dropped[place * groups_n + group] += 1;
             }
         }
