@@ -3,10 +3,11 @@
 #[allow(dead_code, reason = "other tests use the rest of it")]
 mod common;
 
+use std::collections::BTreeMap;
 use std::time::{Duration, Instant};
 
 use common::calls::Calls;
-use common::meddler::{Meddler, Random};
+use common::meddler::{Change, Meddler, Random};
 use common::{Namespace, Pair, possible, report, run, unique};
 use fadelab_kernel::Version;
 use fadelab_kernel::device::Device;
@@ -57,8 +58,69 @@ fn lose(packet: &mut [u8], at: usize, random: &mut Random) -> bool {
     is_lost
 }
 
+/// Where a segment has its timestamps, RFC 7323 section 3.2.
+fn timestamps(packet: &[u8], at: usize) -> Option<std::ops::Range<usize>> {
+    let end = at + usize::from(packet[at + 12] >> 4) * 4;
+    let mut option = at + 20;
+    while option + 1 < end {
+        match packet[option] {
+            0 => return None,
+            1 => option += 1,
+            8 if option + 10 <= end => return Some(option + 2..option + 10),
+            _ => option += usize::from(packet[option + 1]).max(2),
+        }
+    }
+    None
+}
+
+/// A receiver whose clock cannot be trusted, on a path that loses packets. Of each half second it stands for a quarter,
+/// then makes up a hundred times that, and goes in ticks of 100 ms from there; one ACK in 16 has the time of a while ago,
+/// and another echoes none. (What echoes a time of weeks ago gives Linux a timeout of minutes under any law.)
+fn misdate() -> impl Change {
+    const SYN: u8 = 2;
+    const IPERF3: [u8; 2] = 5201_u16.to_be_bytes();
+    // By the sender's port: nothing is connected by a first time that is not the receiver's.
+    let mut begun_ms = BTreeMap::new();
+    move |packet, at, random| {
+        if packet[at..at + 2] != IPERF3 {
+            return lose(packet, at, random);
+        }
+        let Some(place) = timestamps(packet, at) else {
+            return false;
+        };
+        let time = place.start..place.start + 4;
+        let real_ms = u32::from_be_bytes(packet[time.clone()].try_into().expect("four bytes"));
+        let to = [packet[at + 2], packet[at + 3]];
+        if packet[at + 13] & SYN != 0 {
+            begun_ms.insert(to, real_ms);
+        }
+        let Some(begun_ms) = begun_ms.get(&to).filter(|begun_ms| **begun_ms != real_ms) else {
+            return false;
+        };
+        let mut false_ms = begun_ms.wrapping_add(false_clock_ms(real_ms.wrapping_sub(*begun_ms)));
+        match random.next() % 16 {
+            0 => false_ms = false_ms.wrapping_sub(random.next() as u32 % 1000),
+            1 => packet[place.start + 4..place.end].fill(0),
+            _ => {}
+        }
+        packet[time].copy_from_slice(&false_ms.to_be_bytes());
+        true
+    }
+}
+
+/// What it shows so long after its beginning.
+fn false_clock_ms(real_ms: u32) -> u32 {
+    let (half_seconds, rest_ms) = (real_ms >> 9, real_ms & 511);
+    let since_ms = match rest_ms {
+        0..128 => 0,
+        128..256 => (rest_ms - 127) * 100,
+        _ => 12_800 + (rest_ms - 256) / 100 * 100,
+    };
+    half_seconds * 13_312 + since_ms
+}
+
 /// Puts the meddler's namespace between the two hosts.
-fn cut(pair: &Pair, change: fn(&mut [u8], usize, &mut Random) -> bool) -> (Namespace, Meddler) {
+fn cut(pair: &Pair, change: impl Change) -> (Namespace, Meddler) {
     let namespace = Namespace::new("flm");
     let middle = &namespace.0;
     run(&format!("ip -n {} link del wire", pair.sender));
@@ -163,5 +225,38 @@ fn a_meddled_flow_neither_stalls_nor_leaves_its_law() {
             "{}: {calls_n} calls, {changed_n} packets changed, {seconds:.1} s",
             law.name()
         ));
+    }
+}
+
+#[test]
+fn a_false_clock_neither_stalls_a_flow_nor_opens_its_window() {
+    // Goal: under laws that go by arrivals a transfer ends whatever the receiver's timestamps say, each window is the
+    // one that the law gives for what it was told, none is empty, and none is larger than all that was sent.
+    if !possible(&["ip", "iperf3"]) {
+        return;
+    }
+    for law in ["veno", "westwood", "westwood_plus", "jersey", "new_jersey"] {
+        let pair = Pair::new();
+        let (_middle, meddler) = cut(&pair, misdate());
+        let law = fadelab_laws::sender(law).expect("registered");
+        let (unit, written, calls_n) = transferred(&pair, law);
+        let changed_n = meddler.changed_n();
+        drop(meddler);
+        assert!(changed_n > 300, "{}: {changed_n} packets were changed", law.name());
+        let mut cwnd_pkts_max = 0;
+        for call in written.read().0 {
+            assert!(call.agrees(law, &unit), "{}: {call:?}", law.name());
+            assert!(call.after.cwnd_pkts > 0, "{}: {call:?}", law.name());
+            cwnd_pkts_max = cwnd_pkts_max.max(call.after.cwnd_pkts);
+        }
+        report(&format!(
+            "{}: {calls_n} calls, {changed_n} packets changed, windows up to {cwnd_pkts_max} packets",
+            law.name()
+        ));
+        assert!(
+            cwnd_pkts_max < 4000,
+            "{}: a window of {cwnd_pkts_max} packets",
+            law.name()
+        );
     }
 }

@@ -10,6 +10,11 @@ use fadelab_kernel::device::Device;
 
 use super::tap::{only_arriving, open, read, tcp};
 
+/// What is done to a packet.
+pub trait Change: FnMut(&mut [u8], usize, &mut Random) -> bool + Clone + Send + 'static {}
+
+impl<F: FnMut(&mut [u8], usize, &mut Random) -> bool + Clone + Send + 'static> Change for F {}
+
 /// Passes packets between two devices until it is dropped.
 pub struct Meddler {
     stop: Arc<AtomicBool>,
@@ -20,13 +25,15 @@ pub struct Meddler {
 impl Meddler {
     /// `change` gets each packet of TCP, with where its header begins, and says whether it changed anything; the
     /// checksums are made right again.
-    pub fn new(left: &Device, right: &Device, change: fn(&mut [u8], usize, &mut Random) -> bool) -> Self {
+    /// Each way has a `change` of its own.
+    pub fn new(left: &Device, right: &Device, change: impl Change) -> Self {
         let stop = Arc::new(AtomicBool::new(false));
         let changed_n = Arc::new(AtomicU64::new(0));
         let ways = [(left, right, 1), (right, left, 2)].map(|(from, to, seed)| {
             let (from, to) = (open(from), open(to));
             only_arriving(&from);
             let (stop, changed_n) = (Arc::clone(&stop), Arc::clone(&changed_n));
+            let change = change.clone();
             std::thread::spawn(move || pass(&from, &to, &stop, &changed_n, change, Random(seed)))
         });
         Self {
@@ -68,7 +75,7 @@ fn pass(
     to: &OwnedFd,
     stop: &AtomicBool,
     changed_n: &AtomicU64,
-    change: fn(&mut [u8], usize, &mut Random) -> bool,
+    mut change: impl Change,
     mut random: Random,
 ) {
     let mut buffer = vec![0; 1 << 16];
