@@ -71,7 +71,9 @@ pub fn departures(bench: &Bench, outside: &Outside) -> Result<Row, String> {
     let fadelab = bench.fadelab.display().to_string();
     measure::run([fadelab.as_str(), "replay", &recording, "--packets", &table])?;
     let read = |file: &str| std::fs::read(Path::new(file)).map_err(|error| format!("{file}: {error}"));
-    let captured = captured_ns(&read(&capture)?)?;
+    let captured = read(&capture)
+        .map_err(|error| format!("tcpdump left no capture ({error}): is it installed? `make bench` does that"))?;
+    let captured = captured_ns(&captured)?;
     let recorded = recorded_ns(&String::from_utf8_lossy(&read(&table)?));
     if recorded.len() != captured.len() || recorded.len() < PACKETS {
         return Err(format!(
