@@ -356,9 +356,9 @@ fn a_router_is_recorded_and_replayed() {
 #[test]
 fn what_a_guest_recorded_is_replayed() {
     // Goal: the same workflow in virtual time, on the oldest kernel and a newer one (`make newest`: on Debian's
-    // newest), whose verifiers take the programs that record: every call of VCP, of XCP, of their receivers, of the laws
-    // that go by arrivals and of one that a user brought, with parameters, is made again without a difference, and so is
-    // what their routers did; a law that writes behind its state is told.
+    // newest), whose verifiers take the programs that record: every call of VCP, of XCP, of their receivers, of the
+    // laws that go by arrivals and of one that a user brought, with parameters, is made again without a difference, and
+    // so is what their routers did; a law that writes behind its state is told.
     let newest = std::env::var("FADELAB_NEWEST_KERNEL").as_deref() == Ok("1");
     for kernel in ["6.1", "6.12"].into_iter().chain(newest.then_some("newest")) {
         if !common::guest::possible(kernel) {
@@ -407,7 +407,12 @@ fn what_a_guest_recorded_is_replayed() {
                     all_same(&place.fadelab(&["replay", "passages"]));
                 }
                 let has_ends = said(&output).contains(" of 2 receiving ends; ");
-                assert_eq!(has_ends, ["vcp", "xcp"].contains(&law), "{law}, {kernel}: {}", said(&output));
+                assert_eq!(
+                    has_ends,
+                    ["vcp", "xcp"].contains(&law),
+                    "{law}, {kernel}: {}",
+                    said(&output)
+                );
             }
         }
     }

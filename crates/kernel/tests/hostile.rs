@@ -74,8 +74,8 @@ fn timestamps(packet: &[u8], at: usize) -> Option<std::ops::Range<usize>> {
 }
 
 /// A receiver whose clock cannot be trusted, on a path that loses packets. Of each half second it stands for a quarter,
-/// then makes up a hundred times that, and goes in ticks of 100 ms from there; one ACK in 16 has the time of a while ago,
-/// and another echoes none. (What echoes a time of weeks ago gives Linux a timeout of minutes under any law.)
+/// then makes up a hundred times that, and goes in ticks of 100 ms from there; one ACK in 16 has the time of a while
+/// ago, and another echoes none. (What echoes a time of weeks ago gives Linux a timeout of minutes under any law.)
 fn misdate() -> impl Change {
     const SYN: u8 = 2;
     const IPERF3: [u8; 2] = 5201_u16.to_be_bytes();
