@@ -173,4 +173,87 @@ mod tests {
         assert_eq!(failed.collect::<String>(), "");
         assert!(!mutations.is_empty());
     }
+
+    #[test]
+    fn every_broken_law_compiles() {
+        // Goal: a mutation of a law that the compiler refuses, an unused variable say, is noticed with it: it would be
+        // an error, not a kill, once it is tried.
+        let top = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
+        let sources = Sources::read(&top).unwrap();
+        let laws = sources
+            .files
+            .iter()
+            .filter(|(path, _)| path.starts_with("laws") && is_of_a_law(path));
+        let laws: Vec<(&Path, &str)> = laws
+            .map(|(path, text)| (path.as_path(), std::str::from_utf8(text).unwrap()))
+            .collect();
+        let folder = tempfile::tempdir().unwrap();
+        let put = |path: &Path, text: &str| {
+            let to = folder.path().join(path);
+            fs::create_dir_all(to.parent().unwrap()).unwrap();
+            fs::write(to, text).unwrap();
+        };
+        for (path, text) in &laws {
+            put(path, text);
+        }
+        let includes = laws
+            .iter()
+            .map(|(path, _)| format!("#include \"{}\"\n", path.strip_prefix("laws").unwrap().display()));
+        put(Path::new("all.c"), &includes.collect::<String>());
+        let compiles = || compiler_says(&top, folder.path());
+        assert_eq!(compiles(), "", "without a mutation");
+
+        let mut failed = String::new();
+        for mutation in load(&top, &[]).unwrap() {
+            let Ok(changed) = sources.apply(&mutation) else {
+                continue;
+            };
+            let changed: Vec<_> = changed
+                .iter()
+                .filter(|(path, _)| laws.iter().any(|(law, _)| law == path))
+                .collect();
+            if changed.is_empty() {
+                continue;
+            }
+            for (path, text) in &changed {
+                put(path, text);
+            }
+            let said = compiles();
+            if !said.is_empty() {
+                failed += &format!("\n{MUTATIONS}/{}.mutation: {said}", mutation.name);
+            }
+            for (path, _) in &changed {
+                put(path, std::str::from_utf8(&sources.files[*path]).unwrap());
+            }
+        }
+        assert_eq!(failed, "");
+    }
+
+    /// Whether a header is a law's or a part of one; those in `host` are for who calls laws, with a table of theirs.
+    fn is_of_a_law(path: &Path) -> bool {
+        path.extension().is_some_and(|extension| extension == "h")
+            && !["laws/host", "laws/proofs"].iter().any(|other| path.starts_with(other))
+    }
+
+    /// What the compiler says, with the flags of `crates/laws`, of `all.c` and the laws in this folder.
+    fn compiler_says(top: &Path, folder: &Path) -> String {
+        let output = std::process::Command::new("cc")
+            .args([
+                "-std=c11",
+                "-O2",
+                "-D_POSIX_C_SOURCE=200809L",
+                "-Wall",
+                "-Wextra",
+                "-Werror",
+                "-fsyntax-only",
+            ])
+            .arg("-I")
+            .arg(folder.join("laws"))
+            .arg("-I")
+            .arg(top.join("crates/laws/guard"))
+            .arg(folder.join("all.c"))
+            .output()
+            .unwrap();
+        String::from_utf8(output.stderr).unwrap()
+    }
 }
