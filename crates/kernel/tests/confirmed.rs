@@ -89,6 +89,7 @@ fn a_router_of_the_law_gives_its_word() {
             limit_bytes: 250_000,
             shaped: true,
             air_header_bytes: None,
+            packet_bytes: None,
             closed: None,
         };
         let _router = Router::load(&compiled_here(law), options).expect("a router");

@@ -147,6 +147,7 @@ fn put_router(bridge: &str, way: &Way) -> Option<Router> {
         limit_bytes: 0,
         shaped: false,
         air_header_bytes: None,
+        packet_bytes: None,
         closed: None,
     };
     Some(Router::load(&object.expect("it compiles"), options).expect("a router"))

@@ -79,6 +79,7 @@ fn at_a_quiet_device(name: &str, capacity_bytes_per_s: u64, limit_bytes: u64) ->
         limit_bytes,
         shaped: true,
         air_header_bytes: None,
+        packet_bytes: None,
         closed: None,
     };
     Router::load(&compiled_here("vcp"), options).expect("a router")

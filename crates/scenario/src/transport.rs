@@ -16,8 +16,18 @@ use crate::value::{Held, Sizes, Whole, words};
 const WINDOW_PKTS_UNLIMITED: u32 = 1_000_000;
 
 /// Linux acknowledges each segment at once while its receive window grows (`tcp_grow_window` of
-/// `net/ipv4/tcp_input.c`): by two segments with each, from 64 KiB to half of the largest buffer, 6 MiB (`tcp_rmem`).
-const LINUX_QUICK_ACKS_PKTS: u16 = (((3 << 20) - (64 << 10)) / (2 * 1_448)) as u16;
+/// `net/ipv4/tcp_input.c`): by two segments with each, from 64 KiB to half of the largest buffer, 6 MiB (`tcp_rmem`),
+/// and then 16 more, which were left from the beginning (`TCP_MAX_QUICKACKS`).
+const fn linux_quick_acks_pkts(payload_bytes: u32) -> u16 {
+    let pkts = ((3 << 20) - (64 << 10)) / (2 * payload_bytes) + 16;
+    if pkts < QUICK_ACKS_PKTS_MAX {
+        pkts as u16
+    } else {
+        QUICK_ACKS_PKTS_MAX as u16
+    }
+}
+
+const QUICK_ACKS_PKTS_MAX: u32 = 10_000;
 
 /// ns-2.35 as its defaults and its usual scripts have it: 1000 B of payload, one RTT sample a round trip in ticks of 10
 /// ms (`timestamps_` false, `tcpTick_` 0.01), a timeout of whole ticks (`rtt_update`), an ACK for each packet, headers
@@ -97,7 +107,7 @@ const RFC: Transport = Transport {
 const LINUX: Transport = Transport {
     recovery: Recovery::Rack,
     handshake: true,
-    quick_acks_pkts: LINUX_QUICK_ACKS_PKTS,
+    quick_acks_pkts: linux_quick_acks_pkts(RFC.packet_bytes - RFC.header_bytes),
     option_space: true,
     feedback: FeedbackForm::Option,
     rate_reduction: true,
@@ -257,8 +267,10 @@ fields! {
     transport.limited_transmit: bool = "limited_transmit", "new segments on the first two duplicate ACKs (RFC 3042)";
     transport.delayed_ack_ns: Switch<Duration> = "delayed_ack",
         "every second segment is acknowledged, at the latest after this time; `false`: each at once";
-    transport.quick_acks_pkts: Whole<0, 10_000> = "quick_acks",
-        "with delayed ACKs: segments at the beginning of a connection that are acknowledged at once";
+    transport.quick_acks_pkts: Whole<0, QUICK_ACKS_PKTS_MAX> = "quick_acks",
+        "with delayed ACKs: segments at the beginning of a connection that are acknowledged at once, in the preset \
+         `linux` more where they are smaller; unless 0, those behind a duplicate (16), and with ECN behind a mark or a \
+         retransmission (2) or with CWR, are, too";
     transport.handshake: bool = "handshake",
         "whether a connection begins with an exchange of SYNs: a round trip, and the first RTT sample";
     transport.rate_reduction: bool = "rate_reduction",
@@ -332,6 +344,10 @@ pub fn read(reader: &mut Reader<'_>) -> Result<Stack, Refusal> {
         }
     }
     check(reader, &stack.transport)?;
+    if reader.node("transport.quick_acks").is_none() && stack.transport.quick_acks_pkts > 0 {
+        let payload_bytes = stack.transport.packet_bytes - stack.transport.header_bytes;
+        stack.transport.quick_acks_pkts = linux_quick_acks_pkts(payload_bytes);
+    }
     Ok(stack)
 }
 

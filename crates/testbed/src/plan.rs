@@ -229,6 +229,27 @@ impl Way {
 }
 
 impl Flow {
+    /// Bytes that it can have on the way: in its slowest link's pipe, and in the queues that somebody looks at.
+    pub fn window_bytes_max(&self, cables: &[Cable]) -> u64 {
+        let way = |&(node, cable): &(usize, usize)| {
+            let cable = &cables[cable];
+            cable.ways[usize::from(cable.ends[0] != node)].as_ref()
+        };
+        let out: Vec<&Way> = self.route.iter().filter_map(way).collect();
+        let back = self.route_back.iter().filter_map(way);
+        let rtt_ns: u64 = out.iter().copied().chain(back).map(|way| way.delay_ns).sum();
+        let rate_bps = out.iter().map(|way| way.rate_bps).min().unwrap_or(0);
+        let pipe_bytes = u128::from(rate_bps) * u128::from(rtt_ns) / 8_000_000_000;
+        let queues = out
+            .iter()
+            .filter(|way| !way.is_plain())
+            .map(|way| match way.queue.limit {
+                Limit::Packets(packets) => u64::from(packets) * u64::from(way.packet_bytes),
+                Limit::Bytes(bytes) => bytes,
+            });
+        queues.fold(pipe_bytes as u64, u64::saturating_add)
+    }
+
     /// Payload of a full packet.
     pub fn payload_bytes(&self) -> u32 {
         self.packet_bytes - self.header_bytes

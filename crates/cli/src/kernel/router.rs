@@ -222,6 +222,7 @@ fn prepared(args: &RouterArgs, spec: &RunSpec) -> Result<Prepared, Failure> {
         limit_bytes: limit(args, rate_bytes_per_s)?,
         shaped: !args.no_shape,
         air_header_bytes: None,
+        packet_bytes: None,
         closed,
     };
     Ok(Prepared {

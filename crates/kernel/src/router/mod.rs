@@ -143,6 +143,8 @@ pub struct Options {
     pub shaped: bool,
     /// What a packet costs on the air beside its IP bytes; `None`: the header of the device, as the disciplines count.
     pub air_header_bytes: Option<u32>,
+    /// IP bytes of a full data packet, by which laws count a limit in packets; `None`: as many as the device lets pass.
+    pub packet_bytes: Option<u32>,
     /// The domain to close; `None`: marks may leave through all devices of the namespace.
     pub closed: Option<Closed>,
 }
@@ -153,6 +155,8 @@ pub struct Router {
     // In the order in which they have to go.
     domain: Option<domain::Domain>,
     taken_over: Vec<(Kept, Vec<String>)>,
+    /// The largest frame that the device sends.
+    frame_bytes: u32,
     _attached: Attached,
     program: Program,
     shaped: Option<Shaped>,
@@ -224,10 +228,10 @@ impl Router {
         let news = link::News::of(device).map_err(|error| RouterError::device(&device.name, &error))?;
         let root = shaper::root(device)?;
         let link_bytes = link_bytes(framing);
+        let frame_bytes = mtu + link_bytes;
         let mut shaped = None;
         if options.shaped && !root.is_chosen() {
             held.note(|claim| claim.shaped = true)?;
-            let frame_bytes = mtu + link_bytes;
             let bucket = Bucket::of(options.capacity_bytes_per_s, frame_bytes, options.limit_bytes);
             shaper::install(device, &bucket)?;
             shaped = Some(Shaped(device.clone()));
@@ -237,7 +241,7 @@ impl Router {
             capacity_bytes_per_s: options.capacity_bytes_per_s,
             limit_bytes: options.limit_bytes,
             queue_pkts,
-            packet_bytes: mtu + air_bytes,
+            packet_bytes: options.packet_bytes.unwrap_or(mtu) + air_bytes,
             link_bytes,
             air_bytes,
             ifindex: ifindex as u32,
@@ -258,6 +262,7 @@ impl Router {
         Ok(Self {
             domain,
             taken_over,
+            frame_bytes,
             _attached: attached,
             program,
             shaped,
@@ -344,8 +349,10 @@ impl Router {
     pub fn set_rate(&mut self, bytes_per_s: u64) -> Result<(), RouterError> {
         self.place.capacity_bytes_per_s = bytes_per_s;
         if let Some(Shaped(device)) = &self.shaped {
-            let frame_bytes = self.place.packet_bytes - self.place.air_bytes + self.place.link_bytes;
-            shaper::change(device, &Bucket::of(bytes_per_s, frame_bytes, self.options.limit_bytes))?;
+            shaper::change(
+                device,
+                &Bucket::of(bytes_per_s, self.frame_bytes, self.options.limit_bytes),
+            )?;
         }
         Ok(self.program.set_capacity(&self.place)?)
     }

@@ -303,6 +303,7 @@ pub fn vcp_router(device: Device, inside: &[&str]) -> Router {
         limit_bytes: 0,
         shaped: false,
         air_header_bytes: None,
+        packet_bytes: None,
         closed: Some(closed),
     };
     Router::load(&compiled_here("vcp"), options).expect("a router")

@@ -34,6 +34,9 @@ pub(crate) struct Plan {
     /// Whether one of them is told of each lost segment.
     pub tells_losses: bool,
     pub receiver_law: Option<&'static ReceiverLaw>,
+    /// Whether both ends agreed to ECN (RFC 3168) and its receiver hurries with ACKs, as Linux does, where a window may
+    /// have become very small.
+    pub is_quick_for_ecn: bool,
     pub app: App,
     /// Who takes what comes to the receiving end.
     pub arrivals: Arrivals,
@@ -94,6 +97,9 @@ impl Plan {
             tells_losses: laws().any(Law::has_on_lost),
             onlookers: spec.onlookers.clone(),
             receiver_law: spec.receiver,
+            is_quick_for_ecn: spec.transport.ecn
+                && spec.transport.quick_acks_pkts > 0
+                && spec.sender.is_some_and(|law| law.ecn_mode() == abi::ECN_MODE_CLASSIC),
             app: spec.app,
             arrivals: Arrivals::of(spec),
             mss_bytes: spec.transport.packet_bytes - header_bytes - option_bytes,

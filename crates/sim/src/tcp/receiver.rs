@@ -15,6 +15,13 @@ const SYN_WAITS: u16 = 1 << 15;
 /// Beside it: a mark came, and CWR did not yet.
 const CONGESTED: u16 = 1 << 14;
 
+/// Segments that Linux acknowledges at once behind one that it had already, which tells of a timeout that it must not
+/// make worse (`TCP_MAX_QUICKACKS`).
+const QUICK_BEHIND_DUPLICATE_PKTS: u16 = 16;
+/// And behind a mark or a repetition that is not ECN-capable: the sender's window may be very small
+/// (`__tcp_ecn_check_ce` of `net/ipv4/tcp_input.c`).
+const QUICK_BEHIND_MARK_PKTS: u16 = 2;
+
 /// State of a receiving end. The fields that each packet touches stand first.
 #[derive(Debug)]
 #[repr(C)]
@@ -92,21 +99,20 @@ impl Receiver {
         {
             tell_law(law, state, now, plan, packet, feedback, in_order);
         }
-        self.note_marks(packet);
+        let announced = self.note_marks(packet, plan);
         if self.unacknowledged_pkts == 0 && packet.seq <= self.nxt {
             self.ts_recent_us = packet.ts_val_us;
         }
         self.unacknowledged_pkts += 1;
         if !in_order || !self.out_of_order.is_empty() {
             // RFC 5681, section 4.2: out of order or filling a hole is acknowledged at once.
-            return self.take_out_of_order(now, packet);
+            return self.take_out_of_order(now, packet, plan);
         }
         self.nxt += 1;
         match plan.tcp.delayed_ack_ns {
             // Else every second segment is.
             Some(delay_ns) if self.unacknowledged_pkts < 2 => {
-                if self.quick_and_flags & !(SYN_WAITS | CONGESTED) > 0 {
-                    self.quick_and_flags -= 1;
+                if self.take_quick() || announced {
                     return true;
                 }
                 self.ack_due_ns = now.ns + delay_ns;
@@ -135,17 +141,37 @@ impl Receiver {
         })
     }
 
+    /// Whether this segment is one of those still to be acknowledged at once.
+    #[inline]
+    fn take_quick(&mut self) -> bool {
+        let is_quick = self.quick_and_flags & !(SYN_WAITS | CONGESTED) > 0;
+        self.quick_and_flags -= u16::from(is_quick);
+        is_quick
+    }
+
+    /// So many are, from now on, at least; where the stack does that.
+    #[cold]
+    fn make_quick(&mut self, plan: &Plan, pkts: u16) {
+        let left_pkts = self.quick_and_flags & !(SYN_WAITS | CONGESTED);
+        if plan.tcp.quick_acks_pkts > 0 {
+            self.quick_and_flags += pkts.saturating_sub(left_pkts);
+        }
+    }
+
     /// A segment arrived that is not the next one, or is while others beyond it are there. Returns whether an ACK is
     /// due at once.
-    fn take_out_of_order(&mut self, now: Now, packet: &Packet) -> bool {
+    fn take_out_of_order(&mut self, now: Now, packet: &Packet, plan: &Plan) -> bool {
         if packet.tcp_flags & flag::SYN != 0 {
             return self.note_syn(now, packet);
         }
+        self.take_quick();
         let seq = packet.seq;
-        if seq > self.nxt {
+        if seq < self.nxt {
+            self.make_quick(plan, QUICK_BEHIND_DUPLICATE_PKTS);
+        } else if seq > self.nxt {
             self.out_of_order.insert((seq, seq + 1), |_| {});
             self.make_recent(seq);
-        } else if seq == self.nxt {
+        } else {
             self.nxt += 1;
             if let Some((start, end)) = self.out_of_order.first()
                 && start == self.nxt
@@ -157,16 +183,25 @@ impl Receiver {
         true
     }
 
-    /// RFC 3168, section 6.1.3: ECE from a mark on until the sender says CWR. RFC 8257 counts each mark.
+    /// RFC 3168, section 6.1.3: ECE from a mark on until the sender says CWR. RFC 8257 counts each mark. Returns whether
+    /// the sender said so and the stack acknowledges that at once, since the window may be very small.
     #[inline]
-    fn note_marks(&mut self, packet: &Packet) {
-        if packet.tcp_flags & flag::CWR != 0 {
+    fn note_marks(&mut self, packet: &Packet, plan: &Plan) -> bool {
+        let announced = packet.tcp_flags & flag::CWR != 0;
+        if announced {
             self.quick_and_flags &= !CONGESTED;
         }
-        if u32::from(packet.header.ecn) == abi::ECN_CE {
+        let ecn = u32::from(packet.header.ecn);
+        if ecn == abi::ECN_CE {
+            if self.quick_and_flags & CONGESTED == 0 && plan.is_quick_for_ecn {
+                self.make_quick(plan, QUICK_BEHIND_MARK_PKTS);
+            }
             self.quick_and_flags |= CONGESTED;
             self.marks = self.marks.saturating_add(1);
+        } else if ecn == abi::ECN_NOT_ECT && plan.is_quick_for_ecn {
+            self.make_quick(plan, QUICK_BEHIND_MARK_PKTS);
         }
+        announced && plan.is_quick_for_ecn
     }
 
     /// RFC 2018, section 4: the block that changed last stands first.
@@ -336,4 +371,117 @@ fn ask_law(law: &Law, state: &mut State, now: Now, plan: &Plan, sack_blocks: u8,
     let written = fill.feedback.present == 1 && has_room(plan, sack_blocks);
     law.ack_written(state, written);
     written
+}
+
+#[cfg(test)]
+mod tests {
+    use std::rc::Rc;
+
+    use super::*;
+    use crate::tcp::plan::tests::spec;
+
+    const ECT: u32 = abi::ECN_ECT0;
+    const CE: u32 = abi::ECN_CE;
+
+    /// A receiving end of a stack that hurries with its first ACKs.
+    struct End {
+        plan: Rc<Plan>,
+        receiver: Receiver,
+    }
+
+    impl End {
+        fn new(quick_acks_pkts: u16, ecn: bool) -> Self {
+            let mut spec = spec("reno");
+            (spec.transport.delayed_ack_ns, spec.transport.quick_acks_pkts) = (Some(40_000_000), quick_acks_pkts);
+            spec.transport.ecn = ecn;
+            let plan = Plan::of(&spec, &Rc::default(), None);
+            let mut receiver = Receiver::new(&plan);
+            receiver.restart(Now::at(0), &plan);
+            Self { plan, receiver }
+        }
+
+        /// Whether a segment with this codepoint and these flags is acknowledged at once.
+        fn hurries(&mut self, seq: u32, ecn: u32, tcp_flags: u8) -> bool {
+            let packet = Packet {
+                header: Header::new(abi::PACKET_DATA, 1040, 0, ecn as u8, 0, 0, 0),
+                tcp_flags,
+                seq,
+                ..Packet::default()
+            };
+            let now = Now::at(1_000);
+            let hurries = self.receiver.on_data::<false>(now, &packet, None, &self.plan);
+            if hurries {
+                self.receiver
+                    .ack::<false>(now, &self.plan, 0, 0, &mut abi::Fill::default());
+            }
+            hurries
+        }
+
+        /// How many of the next `pkts` are.
+        fn hurries_of(&mut self, pkts: u32) -> usize {
+            let nxt = self.receiver.nxt();
+            (nxt..nxt + pkts).filter(|&seq| self.hurries(seq, ECT, 0)).count()
+        }
+    }
+
+    #[test]
+    fn what_came_before_makes_a_linux_receiver_hurry() {
+        // Goal: behind a segment that came before, 16 are acknowledged at once and then every second is again; where a
+        // stack never hurries, none is.
+        for (quick_acks_pkts, hurried) in [(4, 16 + 4), (0, 12)] {
+            let mut end = End::new(quick_acks_pkts, false);
+            assert_eq!(end.hurries_of(8), if quick_acks_pkts == 4 { 6 } else { 4 });
+            assert!(end.hurries(3, ECT, 0), "a duplicate is");
+            assert_eq!(end.hurries_of(24), hurried);
+        }
+    }
+
+    #[test]
+    fn segments_out_of_order_count_as_hurried() {
+        // Goal: the receive window grows by what is out of order, too: of the first 8 segments 5 came behind a hole, and
+        // 3 more are acknowledged at once.
+        let mut end = End::new(8, false);
+        assert!((1..5).all(|seq| end.hurries(seq, ECT, 0)));
+        assert!(end.hurries(0, ECT, 0), "it fills the hole");
+        assert_eq!(end.hurries_of(3), 3);
+        assert_eq!(end.hurries_of(6), 3);
+    }
+
+    #[test]
+    fn marks_make_a_linux_receiver_hurry() {
+        // Goal: where both ends agreed to ECN, the first mark of a round and a retransmission have two segments
+        // acknowledged at once, and what says CWR is itself; where they did not, and in a stack that never hurries,
+        // none of that is.
+        let word = |end: &mut End, ecn, tcp_flags| {
+            let nxt = end.receiver.nxt();
+            [(nxt, ecn, tcp_flags), (nxt + 1, ECT, 0), (nxt + 2, ECT, 0)]
+                .map(|(seq, ecn, flags)| end.hurries(seq, ecn, flags))
+        };
+        let mut end = End::new(1, true);
+        assert!(end.hurries(0, ECT, 0), "the first");
+        assert_eq!(word(&mut end, CE, 0), [true, true, false], "a first mark");
+        assert!(end.hurries(4, ECT, 0), "the second one waits no longer");
+        assert_eq!(word(&mut end, CE, 0), [false, true, false], "a mark before CWR");
+        assert!(end.hurries(8, ECT, 0));
+        assert_eq!(word(&mut end, ECT, flag::CWR), [true, false, true], "CWR");
+        assert_eq!(word(&mut end, CE, flag::CWR), [true, true, false], "CWR and a new mark");
+        assert!(end.hurries(15, ECT, 0));
+        assert_eq!(
+            word(&mut end, abi::ECN_NOT_ECT, 0),
+            [true, true, false],
+            "a retransmission"
+        );
+        for (quick_acks_pkts, ecn) in [(1, false), (0, true)] {
+            let mut end = End::new(quick_acks_pkts, ecn);
+            end.hurries_of(2 - u32::from(quick_acks_pkts));
+            for (code, tcp_flags) in [(CE, 0), (ECT, flag::CWR), (abi::ECN_NOT_ECT, 0)] {
+                assert_eq!(
+                    word(&mut end, code, tcp_flags),
+                    [false, true, false],
+                    "{code} {tcp_flags}"
+                );
+                assert!(end.hurries(end.receiver.nxt(), ECT, 0));
+            }
+        }
+    }
 }

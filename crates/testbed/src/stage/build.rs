@@ -39,9 +39,11 @@ const TUN_PKTS_MAX: u64 = 10_000;
 /// Packets that `netem` may hold: more than any delay can.
 const WIRE_PKTS_MAX: u64 = 10_000_000;
 
-/// Buffers of a socket: smallest, first and largest size. The first is so large that a receiver never limits the
-/// sender at the beginning, as it would where only its autotuning opened the window.
-const RECEIVE_BUFFER: &str = "4096 16777216 268435456";
+/// Receive buffer of a socket, of which the window is half: Linux's largest by default (`tcp_rmem`), unless a window
+/// needs more. A receiver has it from the beginning, and its autotuning is off: the window never limits the sender, and
+/// grows as far, and so hurries with as many ACKs, on each path (`tcp_grow_window` of `net/ipv4/tcp_input.c`).
+const RECEIVE_BYTES: u64 = 6 << 20;
+const RECEIVE_BYTES_MAX: u64 = 256 << 20;
 const SEND_BUFFER: &str = "4096 262144 268435456";
 
 /// Bytes that a sender keeps unsent at most: more would only lie in memory.
@@ -99,7 +101,7 @@ fn switches(plan: &Plan, spaces: &Spaces) -> Outcome<()> {
             quiet()?;
             set("net/ipv4/ip_forward", "1")?;
             if spec.kind == NodeKind::Host {
-                of_host(flow)?;
+                of_host(flow, receive_bytes(plan, node))?;
             }
             // What a user asks for comes last.
             let mut own = plan.sysctls.iter();
@@ -109,10 +111,22 @@ fn switches(plan: &Plan, spaces: &Spaces) -> Outcome<()> {
     Ok(())
 }
 
+/// The receive buffer of a host: twice what the largest window of its flows needs.
+fn receive_bytes(plan: &Plan, host: usize) -> u64 {
+    let flows = plan.flows.iter().filter(|flow| flow.to == host);
+    let windows_bytes = flows.map(|flow| flow.window_bytes_max(&plan.cables));
+    let window_bytes = windows_bytes.max().unwrap_or(0);
+    window_bytes.saturating_mul(4).clamp(RECEIVE_BYTES, RECEIVE_BYTES_MAX)
+}
+
 /// Settings of a host, and what its flows have TCP do.
-fn of_host(flow: Option<&Flow>) -> Outcome<()> {
+fn of_host(flow: Option<&Flow>, receive_bytes: u64) -> Outcome<()> {
     set("net/ipv4/tcp_no_metrics_save", "1")?;
-    set("net/ipv4/tcp_rmem", RECEIVE_BUFFER)?;
+    set(
+        "net/ipv4/tcp_rmem",
+        &format!("4096 {receive_bytes} {RECEIVE_BYTES_MAX}"),
+    )?;
+    set("net/ipv4/tcp_moderate_rcvbuf", "0")?;
     set("net/ipv4/tcp_wmem", SEND_BUFFER)?;
     set("net/ipv4/tcp_notsent_lowat", UNSENT_BYTES_MAX)?;
     let Some(flow) = flow else { return Ok(()) };
