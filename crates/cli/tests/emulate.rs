@@ -57,12 +57,17 @@ fn sleeps(word: &str) -> bool {
     sleeper(word).is_some()
 }
 
-/// The process that started it.
-fn parent_of_sleep(word: &str) -> Option<u32> {
-    let status = fs::read_to_string(sleeper(word)?.join("status")).ok()?;
-    status
-        .lines()
-        .find_map(|line| line.strip_prefix("PPid:")?.trim().parse().ok())
+/// The process that started another one, whose folder below `/proc` is given.
+fn parent(process: &Path) -> Option<PathBuf> {
+    let status = fs::read_to_string(process.join("status")).ok()?;
+    let pid = status.lines().find_map(|line| line.strip_prefix("PPid:"))?;
+    Some(Path::new("/proc").join(pid.trim()))
+}
+
+/// The emulator that started the shell that started it.
+fn emulator_of_sleep(word: &str) -> Option<u32> {
+    let emulator = parent(&parent(&sleeper(word)?)?)?;
+    emulator.file_name()?.to_str()?.parse().ok()
 }
 
 #[test]
@@ -314,7 +319,7 @@ fn nothing_is_left_of_a_shell_that_was_killed() {
 #[test]
 fn a_shell_in_a_killed_shell_is_ended_by_its_own_guard() {
     // Goal: where an inner shell cannot end in order, because it stands still when the outer one is killed, its guard
-    // does so before it goes itself: what runs behind the inner link ends, too.
+    // does so before it goes itself: what runs behind the inner link ends, too, also what the command left behind.
     if !possible() {
         return;
     }
@@ -330,11 +335,12 @@ fn a_shell_in_a_killed_shell_is_ended_by_its_own_guard() {
         "--rate",
         "20 Mbit/s",
         "--",
-        "sleep",
-        &word,
+        "sh",
+        "-c",
+        &format!("setsid sleep {word} & wait"),
     ]);
     until("the command runs", || sleeps(&word));
-    let inner = parent_of_sleep(&word).expect("an emulator started it");
+    let inner = emulator_of_sleep(&word).expect("an emulator started it");
     assert_ne!(inner, outer.id(), "the inner emulator is another one");
     run(&format!("kill -STOP {inner}"));
     outer.kill().expect("it runs");

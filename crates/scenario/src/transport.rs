@@ -342,12 +342,16 @@ pub fn read(reader: &mut Reader<'_>) -> Result<Stack, Refusal> {
         if reader.node("transport.undo").is_none() {
             stack.transport.undo &= stack.transport.rtt_samples == RttSamples::PerAck && stack.transport.timestamps;
         }
+        // A window grows by payload.
+        if reader.node("transport.quick_acks").is_none() && stack.transport.quick_acks_pkts > 0 {
+            let payload_bytes = stack
+                .transport
+                .packet_bytes
+                .saturating_sub(stack.transport.header_bytes);
+            stack.transport.quick_acks_pkts = linux_quick_acks_pkts(payload_bytes.max(1));
+        }
     }
     check(reader, &stack.transport)?;
-    if reader.node("transport.quick_acks").is_none() && stack.transport.quick_acks_pkts > 0 {
-        let payload_bytes = stack.transport.packet_bytes - stack.transport.header_bytes;
-        stack.transport.quick_acks_pkts = linux_quick_acks_pkts(payload_bytes);
-    }
     Ok(stack)
 }
 
