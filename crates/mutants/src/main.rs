@@ -158,6 +158,8 @@ fn print_untouched(sources: &Sources, cases: &[Case]) {
 
 #[cfg(test)]
 mod tests {
+    use std::fmt::Write as _;
+
     use super::*;
 
     #[test]
@@ -220,7 +222,7 @@ mod tests {
             }
             let said = compiles();
             if !said.is_empty() {
-                failed += &format!("\n{MUTATIONS}/{}.mutation: {said}", mutation.name);
+                let _ = write!(failed, "\n{MUTATIONS}/{}.mutation: {said}", mutation.name);
             }
             for (path, _) in &changed {
                 put(path, std::str::from_utf8(&sources.files[*path]).unwrap());

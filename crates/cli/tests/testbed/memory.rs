@@ -170,8 +170,8 @@ to = "a"
 
 #[test]
 fn a_link_of_small_packets_is_the_same_to_laws_and_receivers() {
-    // Goal: a law at a kernel's link counts its limit in packets of the flows' size, and a receiver hurries with as many
-    // ACKs while its window grows and behind marks, as in the simulator: the same threshold, and ACKs within 3 %.
+    // Goal: a law at a kernel's link counts its limit in packets of the flows' size, and a receiver hurries with as
+    // many ACKs while its window grows and behind marks, as in the simulator: the same threshold, and ACKs within 3 %.
     if !possible("6.1") {
         return;
     }

@@ -1,6 +1,8 @@
 //! The receiving end: cumulative and selective acknowledgements, timestamps, ECN echo, delayed ACKs, and the receiver's
 //! half of the law.
 
+use std::cmp::Ordering;
+
 use fadelab_laws::{Receiver as Law, State, abi};
 use fadelab_path::packet::{FeedbackBytes, Header};
 use fadelab_run::transport::LAW_OPTION_BYTES_MAX;
@@ -166,25 +168,27 @@ impl Receiver {
         }
         self.take_quick();
         let seq = packet.seq;
-        if seq < self.nxt {
-            self.make_quick(plan, QUICK_BEHIND_DUPLICATE_PKTS);
-        } else if seq > self.nxt {
-            self.out_of_order.insert((seq, seq + 1), |_| {});
-            self.make_recent(seq);
-        } else {
-            self.nxt += 1;
-            if let Some((start, end)) = self.out_of_order.first()
-                && start == self.nxt
-            {
-                self.nxt = end;
-                self.out_of_order.remove_below(end);
+        match seq.cmp(&self.nxt) {
+            Ordering::Less => self.make_quick(plan, QUICK_BEHIND_DUPLICATE_PKTS),
+            Ordering::Greater => {
+                self.out_of_order.insert((seq, seq + 1), |_| {});
+                self.make_recent(seq);
+            }
+            Ordering::Equal => {
+                self.nxt += 1;
+                if let Some((start, end)) = self.out_of_order.first()
+                    && start == self.nxt
+                {
+                    self.nxt = end;
+                    self.out_of_order.remove_below(end);
+                }
             }
         }
         true
     }
 
-    /// RFC 3168, section 6.1.3: ECE from a mark on until the sender says CWR. RFC 8257 counts each mark. Returns whether
-    /// the sender said so and the stack acknowledges that at once, since the window may be very small.
+    /// RFC 3168, section 6.1.3: ECE from a mark on until the sender says CWR. RFC 8257 counts each mark. Returns
+    /// whether the sender said so and the stack acknowledges that at once, since the window may be very small.
     #[inline]
     fn note_marks(&mut self, packet: &Packet, plan: &Plan) -> bool {
         let announced = packet.tcp_flags & flag::CWR != 0;
@@ -438,8 +442,8 @@ mod tests {
 
     #[test]
     fn segments_out_of_order_count_as_hurried() {
-        // Goal: the receive window grows by what is out of order, too: of the first 8 segments 5 came behind a hole, and
-        // 3 more are acknowledged at once.
+        // Goal: the receive window grows by what is out of order, too: of the first 8 segments 5 came behind a hole,
+        // and 3 more are acknowledged at once.
         let mut end = End::new(8, false);
         assert!((1..5).all(|seq| end.hurries(seq, ECT, 0)));
         assert!(end.hurries(0, ECT, 0), "it fills the hole");
