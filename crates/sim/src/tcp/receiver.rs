@@ -146,9 +146,11 @@ impl Receiver {
     /// Whether this segment is one of those still to be acknowledged at once.
     #[inline]
     fn take_quick(&mut self) -> bool {
-        let is_quick = self.quick_and_flags & !(SYN_WAITS | CONGESTED) > 0;
-        self.quick_and_flags -= u16::from(is_quick);
-        is_quick
+        if self.quick_and_flags & !(SYN_WAITS | CONGESTED) == 0 {
+            return false;
+        }
+        self.quick_and_flags -= 1;
+        true
     }
 
     /// So many are, from now on, at least; where the stack does that.
@@ -187,23 +189,34 @@ impl Receiver {
         true
     }
 
-    /// RFC 3168, section 6.1.3: ECE from a mark on until the sender says CWR. RFC 8257 counts each mark. Returns
-    /// whether the sender said so and the stack acknowledges that at once, since the window may be very small.
+    /// Looks at the codepoint and for CWR. Returns whether the sender said CWR and the stack acknowledges that at once,
+    /// since the window may be very small.
     #[inline]
     fn note_marks(&mut self, packet: &Packet, plan: &Plan) -> bool {
+        let ecn = u32::from(packet.header.ecn);
+        let is_plain = ecn != abi::ECN_CE && (ecn != abi::ECN_NOT_ECT || !plan.is_quick_for_ecn);
+        if is_plain && packet.tcp_flags & flag::CWR == 0 {
+            return false;
+        }
+        self.note_mark_or_reduction(packet, plan)
+    }
+
+    /// RFC 3168, section 6.1.3: ECE from a mark on until the sender says CWR. RFC 8257 counts each mark.
+    #[inline(never)]
+    fn note_mark_or_reduction(&mut self, packet: &Packet, plan: &Plan) -> bool {
         let announced = packet.tcp_flags & flag::CWR != 0;
         if announced {
             self.quick_and_flags &= !CONGESTED;
         }
-        let ecn = u32::from(packet.header.ecn);
-        if ecn == abi::ECN_CE {
-            if self.quick_and_flags & CONGESTED == 0 && plan.is_quick_for_ecn {
-                self.make_quick(plan, QUICK_BEHIND_MARK_PKTS);
-            }
+        let is_marked = u32::from(packet.header.ecn) == abi::ECN_CE;
+        let is_news = is_marked && self.quick_and_flags & CONGESTED == 0;
+        let is_again = u32::from(packet.header.ecn) == abi::ECN_NOT_ECT;
+        if plan.is_quick_for_ecn && (is_news || is_again) {
+            self.make_quick(plan, QUICK_BEHIND_MARK_PKTS);
+        }
+        if is_marked {
             self.quick_and_flags |= CONGESTED;
             self.marks = self.marks.saturating_add(1);
-        } else if ecn == abi::ECN_NOT_ECT && plan.is_quick_for_ecn {
-            self.make_quick(plan, QUICK_BEHIND_MARK_PKTS);
         }
         announced && plan.is_quick_for_ecn
     }
