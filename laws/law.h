@@ -31,7 +31,9 @@ enum law_wire {
 	LAW_WIRE_VCP = 1,  /* the load code in the two ECN bits */
 	LAW_WIRE_XCP = 2,
 	LAW_WIRE_RCP = 3,
-	LAW_WIRE_PAIR = 4, /* DPCP and DCP-EW: half a load code in the ECN bits, which half by the role bit */
+	LAW_WIRE_PAIR = 4, /* DCP-EW: half a load code in the ECN bits, which half by the lowest bit of the IP ID */
+	/* DPCP: the same, but which half by the order of the TCP header's numbers: 0 where seq is above ack. */
+	LAW_WIRE_DPCP = 5,
 };
 
 /* ECN field of the IP header, RFC 3168. */
@@ -267,7 +269,7 @@ struct law_data {
 	u32 packet_bytes; /* IP bytes */
 	u64 now_us;
 	u32 ecn;  /* as it arrived, enum law_ecn */
-	u32 role; /* LSB of the IP ID, computed by the host: 0 most significant half, 1 least (dcp-ew-2010) */
+	u32 role; /* computed by the host: 0 most significant half, 1 least; LSB of the IP ID but for LAW_WIRE_DPCP */
 	u32 ip_id;
 	u32 in_order;                 /* 1: it was the next one expected */
 	struct law_feedback feedback; /* as routers left it */

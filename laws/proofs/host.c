@@ -111,7 +111,7 @@ struct law_host_meter nondet_meter(void);
 static void any_law(void)
 {
 	law.flags = any_u32();
-	law.wire = (u32)any(0, LAW_WIRE_PAIR);
+	law.wire = (u32)any(0, LAW_WIRE_DPCP);
 	law.timers = (u32)any(0, LAW_TIMERS_MAX);
 	law.control_timer = (u32)any(0, LAW_TIMERS_MAX - 1);
 	part.flags = (u32)any(0, LAW_CAPACITY_KNOWN);
@@ -153,7 +153,7 @@ void lemma_pass(void)
 	struct law_packet before;
 
 	any_moment();
-	packet.wire = (u8)any(0, LAW_WIRE_PAIR);
+	packet.wire = (u8)any(0, LAW_WIRE_DPCP);
 	packet.flags = (u32)any(0, 7);
 	full = (u32)any(0, 1);
 	before = packet;

@@ -96,7 +96,7 @@ static __attribute__((unused)) void any_packet(struct law_packet *packet)
 		.ecn = (u8)any(0, LAW_ECN_CE),
 		.outer_ecn = (u8)any(0, LAW_ECN_CE),
 		.role = (u8)any(0, 1),
-		.wire = (u8)any(0, LAW_WIRE_PAIR),
+		.wire = (u8)any(0, LAW_WIRE_DPCP),
 		.feedback_len = (u8)any(0, LAW_FEEDBACK_BYTES_MAX),
 		.confirmed = (u8)any(0, 1),
 		.segments = (u32)any(1, 0xffffffff),

@@ -18,7 +18,7 @@ int main(void)
 	struct law_format format = {.size = sizeof(format)};
 	u32 bytes, segments = (u32)any(1, 0xffff);
 
-	format.wire = TABLE.wire ? TABLE.wire : (u32)any(0, LAW_WIRE_PAIR);
+	format.wire = TABLE.wire ? TABLE.wire : (u32)any(0, LAW_WIRE_DPCP);
 	format.data_bytes = (u32)any(0, LAW_FEEDBACK_BYTES_MAX);
 	format.echo_bytes = (u32)any(0, LAW_FEEDBACK_BYTES_MAX);
 	bytes = TABLE.option_bytes(&format);

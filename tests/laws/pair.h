@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 /*
- * Source: dcp-ew-2010 section III; it exists to exercise the role bit and a code split over two packets.
+ * Source: dcp-ew-2010 section III; it exists to exercise the role bit and a code split over two packets, in a format
+ * that has no codec of its own (the number is that of RCP, which is not there yet).
  *
  * In one paragraph: The router writes one half of its load level into each data packet, which half by the role bit.
  * The receiver echoes the last two halves with their validity; the sender joins them once it has both, and multiplies,
@@ -44,17 +45,17 @@ LAW void pair_sender_on_ack(void *state, const void *params, const struct law_ac
 
 	(void)params;
 	if (ack->feedback.len >= PAIR_FEEDBACK_BYTES && bytes[2] == 3) {
-		s->level = pair_join(bytes[0], bytes[1]);
+		s->level = pair_join(PAIR_SIXTEEN, bytes[0], bytes[1]);
 		s->joined = 1;
 	}
 	if (!s->joined || !pkts || control->ca_state == LAW_CA_RECOVERY)
 		return;
-	if (s->level >= PAIR_LEVEL_OVER) {
+	if (pair_region(PAIR_SIXTEEN, s->level >> 2) == PAIR_OVER) {
 		if (ack->now_us >= s->hold_until_us) {
 			s->hold_until_us = ack->now_us + ack->srtt_us;
 			cwnd_q32 -= cwnd_q32 / 8;
 		}
-	} else if (pair_percent(s->level) <= 80) {
+	} else if (pair_region(PAIR_SIXTEEN, s->level >> 2) == PAIR_LOW) {
 		cwnd_q32 += pkts * FIXED_ONE_Q32 / 16;
 	} else {
 		cwnd_q32 += window_share_q32(pkts * FIXED_ONE_Q32, cwnd_q32);
@@ -78,7 +79,7 @@ LAW_TABLE struct law_sender pair_sender = {
 	.name = "pair",
 	.summary = "Test: a load code in two packets",
 	.state_bytes = sizeof(struct pair_sender_state),
-	.wire = LAW_WIRE_PAIR,
+	.wire = LAW_WIRE_RCP,
 	.router = "pair",
 	LAW_NO_PARAMS,
 	.on_ack = pair_sender_on_ack,
@@ -154,11 +155,11 @@ LAW u32 pair_router_on_dequeue(void *state, const void *params, struct law_packe
                                const struct law_queue *queue)
 {
 	struct pair_router_state *s = state;
-	u32 half = pair_half(s->level, packet->role & 1);
+	u32 half = pair_symbol(PAIR_SIXTEEN, s->level, packet->role & 1);
 
 	(void)params;
 	(void)queue;
-	if (packet->wire == LAW_WIRE_PAIR && (packet->flags & LAW_PACKET_DATA) && half > mark_get(packet))
+	if (packet->wire == LAW_WIRE_RCP && (packet->flags & LAW_PACKET_DATA) && half > mark_get(packet))
 		mark_set(packet, half);
 	return LAW_PASS;
 }
@@ -170,7 +171,7 @@ LAW u64 pair_router_on_timer(void *state, const void *params, u32 timer, const s
 	u64 carried = fixed_mul_div(queue->capacity_Bps, queue->now_us - s->interval_start_us, 1000000);
 
 	(void)timer;
-	s->level = pair_level(fixed_mul_div(queue->arrived_bytes, 65536, carried));
+	s->level = pair_level(PAIR_SIXTEEN, fixed_mul_div(queue->arrived_bytes, 100, carried));
 	s->interval_start_us = queue->now_us;
 	return queue->now_us + p->interval_us;
 }
@@ -183,7 +184,7 @@ LAW_TABLE struct law_router pair_router = {
 	.state_bytes = sizeof(struct pair_router_state),
 	.params_bytes = sizeof(struct pair_params),
 	.flags = LAW_ROUTER_NEEDS_CAPACITY,
-	.wire = LAW_WIRE_PAIR,
+	.wire = LAW_WIRE_RCP,
 	.timers = 1,
 	LAW_PARAM_LIST(PAIR_PARAMS),
 	.init = pair_router_init,

@@ -6,6 +6,7 @@
 
 use std::hash::Hasher;
 
+use fadelab_laws::abi::Identification;
 use fadelab_laws::{Codec, OPTION_BYTES_MAX, abi};
 use fadelab_path::packet::{FeedbackBytes, Header};
 use fadelab_phy::channel::PacketKind;
@@ -86,7 +87,7 @@ impl Shown {
         shown.header = Header::new(
             shown.flags(bytes),
             u32::from(ip_bytes),
-            places.ip_id,
+            Identification::by_id(places.ip_id),
             places.ecn,
             of_law as u8,
             feedback_len as u8,

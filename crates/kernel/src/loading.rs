@@ -34,6 +34,9 @@ pub enum LoadingError {
         /// What was given.
         name: String,
     },
+    /// The law needs what the programs do not do.
+    #[error("{0}")]
+    Obstacle(String),
     /// Marks would go into networks that read them otherwise.
     #[error(
         "{law} writes into the ECN field, which other networks read otherwise: name the interfaces through which its \
@@ -113,6 +116,7 @@ impl LoadingError {
             self,
             Self::Name { .. }
                 | Self::NameTaken { .. }
+                | Self::Obstacle(_)
                 | Self::NoDevices { .. }
                 | Self::Device { .. }
                 | Self::Cgroup { .. }
@@ -138,6 +142,9 @@ impl<'a> Loading<'a> {
     /// See [`LoadingError`]; nothing was changed.
     pub fn of(unit: Unit<'a>, devices: &[String], cgroup: Option<PathBuf>) -> Result<Self, LoadingError> {
         let law = || unit.law.name().to_owned();
+        if let Some(why) = Unit::obstacle(unit.law) {
+            return Err(LoadingError::Obstacle(why));
+        }
         check_name(&unit.name)?;
         check_not_taken(&unit.name)?;
         if unit.marks() && devices.is_empty() {
@@ -376,6 +383,8 @@ mod tests {
         assert!(refused("reno", "", &[]).contains("1 to 15 letters"));
         assert!(refused("reno", "a b", &[]).contains("`a b`"));
         assert!(refused("vcp", "v", &[]).contains("vcp writes into the ECN field"));
+        assert!(refused("dcp_ew", "v", &[]).contains("dcp_ew writes into the ECN field"));
+        assert!(refused("dpcp", "v", &["lo"]).contains("which no program does yet"));
         assert!(refused("vcp", "v", &["no-such-dev"]).contains("--dev no-such-dev: "));
         let unit = Unit::new(fadelab_laws::sender("reno").expect("registered"), Version::new(6, 12));
         // Reno is there wherever Linux is.

@@ -84,7 +84,15 @@ fn host(law: &'static Router) -> RouterHost {
 
 /// A data packet of XCP.
 fn header(ip_bytes: u32) -> abi::Header {
-    abi::Header::new(abi::PACKET_DATA, ip_bytes, 0x1235, 2, abi::WIRE_XCP as u8, 12, 0)
+    abi::Header::new(
+        abi::PACKET_DATA,
+        ip_bytes,
+        abi::Identification::by_id(0x1235),
+        2,
+        abi::WIRE_XCP as u8,
+        12,
+        0,
+    )
 }
 
 fn shown<'a>(header: &'a mut abi::Header, feedback: &'a mut [u8; 20]) -> Shown<'a> {
@@ -282,7 +290,7 @@ fn a_passage_is_an_arrival_and_a_departure() {
             let packet = abi::Header::new(
                 flags,
                 900 + word % 100,
-                number as u16,
+                abi::Identification::by_id(number as u16),
                 (word >> 8) as u8 & 3,
                 wire,
                 12,

@@ -63,7 +63,7 @@ fn carried(hops: &[&Hop]) -> [u8; 2] {
     [0, 1].map(|role| {
         let mut packet = abi::Packet {
             role,
-            ..data(abi::WIRE_PAIR, 0, PACKET_BYTES)
+            ..data(abi::WIRE_RCP, 0, PACKET_BYTES)
         };
         for hop in hops {
             (*hop).clone().dequeue(&mut packet);

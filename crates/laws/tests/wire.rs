@@ -1,6 +1,6 @@
 //! Codecs of packets against options written by hand: what is pinned here is what kernels send to each other.
 
-use fadelab_laws::abi::{FEEDBACK_BYTES_MAX, Format, WIRE_PAIR, WIRE_VCP, WIRE_XCP};
+use fadelab_laws::abi::{FEEDBACK_BYTES_MAX, Format, WIRE_DPCP, WIRE_PAIR, WIRE_RCP, WIRE_VCP, WIRE_XCP};
 use fadelab_laws::{Codec, receiver, sender};
 
 fn of(law: &str) -> Codec {
@@ -31,8 +31,10 @@ fn laws_without_feedback_have_no_option() {
     let named = |law: &str| (of(law).wire().name(), of(law).wire().number(), of(law).option_bytes());
     assert_eq!(named("vcp"), ("vcp", WIRE_VCP, 8));
     assert_eq!(named("xcp"), ("xcp", WIRE_XCP, 12));
+    assert_eq!(named("dcp_ew"), ("dcp_ew", WIRE_PAIR, 8));
+    assert_eq!(named("dpcp"), ("dpcp", WIRE_DPCP, 8));
     assert_eq!(of("pair").wire().name(), "plain");
-    assert_eq!(of("pair").format().wire, WIRE_PAIR);
+    assert_eq!(of("pair").format().wire, WIRE_RCP);
 }
 
 #[test]
@@ -71,14 +73,23 @@ fn options_are_those_drawn_in_the_headers() {
     assert_eq!(codec.data(&option), Some(xcp(1, 4098, -1024)));
     assert_eq!(codec.echo(&option), Some(feedback(&3000i32.to_be_bytes())));
 
+    for (law, wire) in [("dcp_ew", 0xd4), ("dpcp", 0xd5)] {
+        let halves = of(law);
+        let mut option = halves.option();
+        assert_eq!(option, [254, 8, 0xfa, wire, 0, 0, 0, 0]);
+        halves.put_echo(&mut option, &feedback(&[0x3b, 1, 2]), true);
+        assert_eq!(option[4..], [2 | 8, 0x3b, 1, 2]);
+        assert_eq!(halves.echo(&option), Some(feedback(&[0x3b, 1, 2])));
+    }
+
     let plain = Codec::new(Format {
-        wire: WIRE_PAIR,
+        wire: WIRE_RCP,
         data_bytes: 4,
         echo_bytes: 3,
         ..Format::default()
     });
     let mut option = plain.option();
-    assert_eq!(option[..4], [254, 16, 0xfa, 0xd4]);
+    assert_eq!(option[..4], [254, 16, 0xfa, 0xd3]);
     plain.put_data(&mut option, &feedback(&[1, 2, 3, 4]));
     plain.put_echo(&mut option, &feedback(&[5, 6, 7]), true);
     assert_eq!(option[4..], [3 | 8, 0, 5, 6, 7, 1, 2, 3, 4, 0, 0, 0]);
@@ -123,7 +134,7 @@ fn the_nearest_float_stands_for_each_number() {
 fn a_routers_word_is_told_apart_from_what_was_sent() {
     // Goal: in every format the word that a router saw the data is there once it is given, with feedback and without,
     // stays when a router writes its share behind it, and says nothing of the other direction; likewise of the echo.
-    for law in ["vcp", "xcp", "pair"] {
+    for law in ["vcp", "xcp", "dcp_ew", "dpcp", "pair"] {
         let codec = of(law);
         let mut option = codec.option();
         codec.put_data(&mut option, &xcp(100, 200, 300));

@@ -66,9 +66,23 @@ pub struct Transport {
     pub timestamps: bool,
     /// Whether a reduction is taken back when timestamps tell that nothing was lost (RFC 3522, RFC 4015).
     pub undo: bool,
+    /// Where the IP identification of packets comes from.
+    pub ip_id: IpId,
     /// Whether in recovery as many segments leave as are delivered, in proportion to the reduction (RFC 6937); else
     /// the window is ssthresh at once. It needs SACK.
     pub rate_reduction: bool,
+}
+
+/// Where the IP identification of packets comes from. Its lowest bit tells DCP-EW's routers which half of the load a
+/// packet is for (dcp-ew-2010, section III-B).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum IpId {
+    /// Each packet of a flow has the next one, from a random one on, as Linux gives them to sockets.
+    Counting,
+    /// Each has a random one, as some BSDs give them.
+    Random,
+    /// All have 0, which RFC 6864 allows where packets must not be fragmented.
+    Zero,
 }
 
 /// In which form feedback of a law travels.

@@ -110,15 +110,18 @@ impl Queueing {
         };
         match self.division {
             Division::Auto if is_fair.unwrap_or(self.run_is_fair) => fair(Some(HASHED)),
-            Division::Auto if self.vcp_acks_first && law.wire() == abi::WIRE_VCP && law.queues() == 0 => {
-                Queues::AcksFirst
-            }
+            Division::Auto if self.vcp_acks_first && is_of_vcp(law) => Queues::AcksFirst,
             Division::Auto | Division::One => Queues::One,
             Division::AcksFirst => Queues::AcksFirst,
             Division::PerFlow => fair(None),
             Division::Hashed(queues) => fair(Some(queues)),
         }
     }
+}
+
+/// Whether it is VCP's router, or one of the two with a finer load that stand where VCP's would.
+fn is_of_vcp(law: &Router) -> bool {
+    [abi::WIRE_VCP, abi::WIRE_PAIR, abi::WIRE_DPCP].contains(&law.wire()) && law.queues() == 0
 }
 
 /// Reads the keys. `routers` are the laws in use, each with whether its name asks for fair queues.

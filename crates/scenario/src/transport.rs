@@ -1,7 +1,7 @@
 //! `[transport]`: presets that imitate a stack, and overrides of each of their values.
 
 use fadelab_run::transport::{
-    FeedbackForm, LAW_OPTION_BYTES_MAX, Pacing, PartialAcks, Recovery, RecoveryExit, RttSamples, Transport,
+    FeedbackForm, IpId, LAW_OPTION_BYTES_MAX, Pacing, PartialAcks, Recovery, RecoveryExit, RttSamples, Transport,
 };
 
 use crate::document::Raw;
@@ -64,6 +64,7 @@ const NS2: Transport = Transport {
     rate_reduction: false,
     timestamps: true,
     undo: false,
+    ip_id: IpId::Counting,
 };
 
 /// The standards: initial window RFC 6928, initial ssthresh RFC 5681 section 3.1 (arbitrarily high), recovery RFC 6675,
@@ -99,6 +100,7 @@ const RFC: Transport = Transport {
     rate_reduction: false,
     timestamps: true,
     undo: false,
+    ip_id: IpId::Counting,
 };
 
 /// Linux, include/net/tcp.h: `TCP_RTO_MIN` 200 ms, `TCP_RTO_MAX` 120 s, `TCP_TIMEOUT_INIT` 1 s, `TCP_DELACK_MIN` 40 ms,
@@ -188,6 +190,7 @@ words!(RttSamples: "per ack" => Self::PerAck, "per round trip" => Self::PerRound
 words!(RecoveryExit: "hold" => Self::Hold, "act" => Self::Act);
 words!(PartialAcks: "first" => Self::First, "each" => Self::Each);
 words!(Pacing: "rate" => Self::Rate, "per ack" => Self::PerAck);
+words!(IpId: "counting" => Self::Counting, "random" => Self::Random, "zero" => Self::Zero);
 words!(FeedbackForm: "exact" => Self::Exact, "option" => Self::Option);
 
 /// Whether flows ask for ECN; `None` for `"auto"`: that depends on each flow's law.
@@ -316,6 +319,9 @@ fields! {
     transport.pacing: Pacing = "pacing",
         "where the law names a rate: segments leave at it, or one with each ACK and one more when a segment's time has \
          passed, as in VCP's release 0.1";
+    transport.ip_id: IpId = "ip_id",
+        "IP identification, whose lowest bit tells the routers of `dcp_ew` which half of the load a packet is for: \
+         counting up from a random start as Linux's, random, or always 0, which tells nothing";
     ecn: Ecn = "ecn",
         "`\"auto\"`: on where the law reacts to marks and the routers mark packets of any kind (`red`, `rem`, `codel`, \
          `cw`)";

@@ -6,7 +6,7 @@ mod download;
 use std::rc::Rc;
 use std::slice;
 
-use fadelab_laws::abi;
+use fadelab_laws::abi::{self, Identification};
 use fadelab_laws::shadow::Shadows;
 use fadelab_path::packet::{Header, PacketId};
 use fadelab_path::violation::Checked;
@@ -25,6 +25,7 @@ use crate::packet::{Packet, flag};
 use crate::pipe::Exits;
 use crate::schedule::SourceId;
 use crate::tcp::client::Client;
+use crate::tcp::ids;
 use crate::tcp::plan::{Arrivals, Plan};
 use crate::tcp::receiver::Receiver;
 use crate::tcp::round_trips::RoundTrips;
@@ -91,7 +92,7 @@ impl Flow {
             id,
             route_back_at,
             entrance_back: net.entrance(route_back_at),
-            acks_sent: 0,
+            acks_sent: ids::start(word, true),
             closing: matches!(spec.app, App::Transfer { .. }),
             receiver: Receiver::new(&plan),
             sender: plan.law.map(|law| Sender::new(identity, &plan, law, word)),
@@ -307,10 +308,12 @@ impl Flow {
     #[inline(always)]
     fn send_ack<const HAS_LAW: bool>(&mut self, now: Now, tcp_flags: u8, net: &mut Network) -> Checked<()> {
         let mut fill = abi::Fill::default();
-        let (id, ip_id) = (self.id, self.acks_sent);
-        let mut ack = self.receiver.ack::<HAS_LAW>(now, &self.plan, id, ip_id, &mut fill);
+        let (flow, counted) = (self.id, self.acks_sent);
+        let chance = || u64::from(flow) << 16 | u64::from(counted);
+        let id = Identification::by_id(ids::ip_id(self.plan.tcp.ip_id, counted, chance));
+        let mut ack = self.receiver.ack::<HAS_LAW>(now, &self.plan, flow, id, &mut fill);
         ack.tcp_flags |= tcp_flags;
-        self.acks_sent = ip_id.wrapping_add(1);
+        self.acks_sent = counted.wrapping_add(1);
         let feedback = (ack.header.feedback_len > 0).then_some(&fill.feedback.bytes);
         net.inject(now.ns, ack, self.route_back_at, feedback)
     }
@@ -336,7 +339,8 @@ impl Flow {
             return Ok(());
         };
         let ip_id = datagrams.sent as u16;
-        let header = Header::new(abi::PACKET_DATA, self.plan.tcp.packet_bytes, ip_id, 0, 0, 0, 0);
+        let id = Identification::by_id(ip_id);
+        let header = Header::new(abi::PACKET_DATA, self.plan.tcp.packet_bytes, id, 0, 0, 0, 0);
         datagrams.sent += 1;
         let packet = Packet {
             header,

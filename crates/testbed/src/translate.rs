@@ -1,13 +1,13 @@
 //! From what the simulator runs to what is built on a kernel, in a guest or on this machine, or why it cannot.
 
-use fadelab_kernel::sender::{NAME_BYTES_MAX, default_name};
+use fadelab_kernel::sender::{NAME_BYTES_MAX, Unit, default_name};
 use fadelab_laws::{LINUX_PREFIX, Params, Sender, WatchInfo, abi};
 use fadelab_path::spec::RouterSpec;
 use fadelab_run::app::App;
 use fadelab_run::flow::FlowSpec;
 use fadelab_run::network::Edge;
 use fadelab_run::spec::RunSpec;
-use fadelab_run::transport::{Pacing, RttSamples};
+use fadelab_run::transport::{IpId, Pacing, RttSamples};
 
 use crate::Error;
 use crate::plan::{Cable, Carries, Discipline, Flow, Limit, Memory, Plan, Queue, SenderObject, Way};
@@ -386,6 +386,15 @@ fn flow(
         return Err(none(
             "transport.pacing",
             "Linux paces by a timer alone; set transport.pacing = \"rate\"",
+        ));
+    }
+    if let Some(why) = flow.sender.and_then(Unit::obstacle) {
+        return Err(none("flow.law", why));
+    }
+    if transport.ip_id != IpId::Counting {
+        return Err(none(
+            "transport.ip_id",
+            "Linux gives the packets of a socket IDs that count up; set transport.ip_id = \"counting\"",
         ));
     }
     if let Some(onlooker) = flow.onlookers.first() {

@@ -296,6 +296,8 @@ fn feedback(law: &str, flow: &LiveFlow) -> String {
     }
     let said = match (law, flow.feedback.as_slice()) {
         ("vcp", [code, ..]) => ["none", "low load", "high load", "overload"][usize::from(code & 3)].to_owned(),
+        ("dcp_ew", [echo, ..]) if echo & 32 != 0 => format!("halves {} and {}", echo & 3, echo >> 2 & 3),
+        ("dcp_ew", [echo, ..]) => format!("half {}", echo & 3),
         ("xcp", &[a, b, c, d, ..]) => format!("{:+} B/s", i32::from_be_bytes([a, b, c, d])),
         (_, bytes) => format!("{bytes:02x?}"),
     };

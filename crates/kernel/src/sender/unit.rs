@@ -1,6 +1,6 @@
 //! What is compiled for the ends of connections: one law, its parameters, and the name under which the kernel knows it.
 
-use fadelab_laws::abi::{Format, WIRE_VCP};
+use fadelab_laws::abi::{Format, WIRE_DPCP, WIRE_PAIR, WIRE_VCP};
 use fadelab_laws::{Codec, Params, Receiver, Sender};
 
 use super::live::FLOWS_NOTED_MAX;
@@ -62,7 +62,18 @@ impl<'a> Unit<'a> {
 
     /// Whether it sets the ECN field of what leaves.
     pub fn marks(&self) -> bool {
-        self.law.wire() == WIRE_VCP
+        [WIRE_VCP, WIRE_PAIR].contains(&self.law.wire())
+    }
+
+    /// Why it cannot run in a kernel, where it is that.
+    pub fn obstacle(law: &Sender) -> Option<String> {
+        (law.wire() == WIRE_DPCP).then(|| {
+            format!(
+                "{}: its hosts exchange sequence and acknowledgement numbers, which no program does yet; it runs in the \
+                 simulator, and here dcp_ew, which tells halves of the load by the IP ID",
+                law.name()
+            )
+        })
     }
 
     /// The object file.

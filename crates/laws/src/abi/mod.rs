@@ -16,7 +16,7 @@ mod tests;
 
 use std::ffi::{c_char, c_void};
 
-pub use header::Header;
+pub use header::{Header, Identification};
 pub(crate) use mirror::Described;
 
 include!(concat!(env!("OUT_DIR"), "/mirror.rs"));

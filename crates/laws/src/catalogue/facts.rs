@@ -25,7 +25,7 @@ fn wire(wire: u32) -> Option<&'static str> {
         abi::WIRE_VCP => Some("load code in the ECN bits"),
         abi::WIRE_XCP => Some("XCP header"),
         abi::WIRE_RCP => Some("RCP header"),
-        abi::WIRE_PAIR => Some("half a load code in the ECN bits"),
+        abi::WIRE_PAIR | abi::WIRE_DPCP => Some("half a load code in the ECN bits"),
         _ => None,
     }
 }

@@ -120,7 +120,7 @@ unsafe fn sender(table: &abi::SenderTable, law: &str) -> Result<(), String> {
             abi::STATE_BYTES_MAX
         ));
     }
-    one_of("sender", law, ".wire", table.wire, abi::WIRE_PAIR)?;
+    one_of("sender", law, ".wire", table.wire, abi::WIRE_DPCP)?;
     one_of("sender", law, ".ecn_mode", table.ecn_mode, abi::ECN_MODE_EXACT)?;
     if table.on_loss.is_none() && table.flags & abi::SENDER_OWNS_RECOVERY == 0 {
         return Err(format!(
@@ -143,7 +143,7 @@ unsafe fn router(table: &abi::RouterTable, law: &str) -> Result<(), String> {
         )?;
         watched("router", law, table.state_bytes, (table.watch, table.watch_n))?;
     }
-    one_of("router", law, ".wire", table.wire, abi::WIRE_PAIR)?;
+    one_of("router", law, ".wire", table.wire, abi::WIRE_DPCP)?;
     one_of("router", law, ".timers", table.timers, abi::TIMERS_MAX as u32)?;
     one_of("router", law, ".queues", table.queues, abi::QUEUES_MAX as u32)?;
     if table.queues == 0 && (table.classify.is_some() || table.pick.is_some()) {

@@ -20,7 +20,7 @@ use fadelab_run::flow::{FlowKind, FlowSpec};
 use fadelab_run::network::NetworkSpec;
 use fadelab_run::record::{Completion, Delays, DroppedOf, FlowCounters, OfGroup, RunRecord, Series, Waits};
 use fadelab_run::spec::RunSpec;
-use fadelab_run::transport::{FeedbackForm, Pacing, PartialAcks, Recovery, RecoveryExit, RttSamples, Transport};
+use fadelab_run::transport::{FeedbackForm, IpId, Pacing, PartialAcks, Recovery, RecoveryExit, RttSamples, Transport};
 
 pub const SECOND: u64 = 1_000_000_000;
 
@@ -59,6 +59,7 @@ pub fn transport() -> Transport {
         rate_reduction: false,
         timestamps: true,
         undo: false,
+        ip_id: IpId::Counting,
     }
 }
 

@@ -139,7 +139,7 @@ pub(crate) mod tests {
     use super::*;
     use fadelab_run::app::Span;
     use fadelab_run::flow::FlowKind;
-    use fadelab_run::transport::{Pacing, PartialAcks, Recovery, RecoveryExit, RttSamples};
+    use fadelab_run::transport::{IpId, Pacing, PartialAcks, Recovery, RecoveryExit, RttSamples};
 
     /// A flow under the law `name` over link 0, back over link 1.
     pub(crate) fn spec(name: &str) -> FlowSpec {
@@ -174,6 +174,7 @@ pub(crate) mod tests {
             rate_reduction: false,
             timestamps: true,
             undo: false,
+            ip_id: IpId::Counting,
         };
         let kind = FlowKind {
             group: "a".to_owned(),

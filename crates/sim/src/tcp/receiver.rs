@@ -3,6 +3,7 @@
 
 use std::cmp::Ordering;
 
+use fadelab_laws::abi::Identification;
 use fadelab_laws::{Receiver as Law, State, abi};
 use fadelab_path::packet::{FeedbackBytes, Header};
 use fadelab_run::transport::LAW_OPTION_BYTES_MAX;
@@ -241,7 +242,7 @@ impl Receiver {
         }
     }
 
-    /// The ACK that leaves now, packet `ip_id` of flow `flow`. Where the law has feedback that rides on it, and the ACK
+    /// The ACK that leaves now, of flow `flow`. Where the law has feedback that rides on it, and the ACK
     /// room for that, it stands in `fill` and `feedback_len` says so.
     ///
     /// Nobody is lent the packet before it is whole, so that it is written only once, where it stays.
@@ -251,7 +252,7 @@ impl Receiver {
         now: Now,
         plan: &Plan,
         flow: u32,
-        ip_id: u16,
+        id: Identification,
         fill: &mut abi::Fill,
     ) -> Packet {
         (self.unacknowledged_pkts, self.ack_due_ns) = (0, u64::MAX);
@@ -275,7 +276,7 @@ impl Receiver {
             header: Header::new(
                 0,
                 u32::from(ip_bytes),
-                ip_id,
+                id,
                 fill.ecn as u8,
                 0,
                 feedback_len,
@@ -420,7 +421,7 @@ mod tests {
         /// Whether a segment with this codepoint and these flags is acknowledged at once.
         fn hurries(&mut self, seq: u32, ecn: u32, tcp_flags: u8) -> bool {
             let packet = Packet {
-                header: Header::new(abi::PACKET_DATA, 1040, 0, ecn as u8, 0, 0, 0),
+                header: Header::new(abi::PACKET_DATA, 1040, Identification::by_id(0), ecn as u8, 0, 0, 0),
                 tcp_flags,
                 seq,
                 ..Packet::default()
@@ -429,7 +430,7 @@ mod tests {
             let hurries = self.receiver.on_data::<false>(now, &packet, None, &self.plan);
             if hurries {
                 self.receiver
-                    .ack::<false>(now, &self.plan, 0, 0, &mut abi::Fill::default());
+                    .ack::<false>(now, &self.plan, 0, Identification::by_id(0), &mut abi::Fill::default());
             }
             hurries
         }

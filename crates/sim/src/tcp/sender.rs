@@ -10,6 +10,7 @@ use prefetch_index::prefetch_index;
 use crate::clock::Now;
 use crate::network::Network;
 use crate::packet::{Packet, flag};
+use crate::tcp::ids;
 use crate::tcp::plan::Plan;
 use crate::tcp::rtt::RttEstimator;
 use crate::tcp::scoreboard::Scoreboard;
@@ -150,7 +151,7 @@ impl Sender {
             timed: NOT_TIMED,
             last_seq: NO_SEGMENT,
             last_ip_bytes: 0,
-            ip_id: 0,
+            ip_id: ids::start(random, false),
             announce_reduction: false,
             cwnd_limited: false,
             pace_blocked: false,
@@ -479,7 +480,10 @@ impl Sender {
             self.arm_first(now, plan);
         }
         let wire = self.law.wire() as u8;
-        let header = Header::new(flags, u32::from(ip_bytes), self.ip_id, ecn, wire, feedback_len, 0);
+        let chance = || self.random ^ self.counters.sent_pkts.wrapping_mul(0x9e37_79b9_7f4a_7c15);
+        let ip_id = ids::ip_id(plan.tcp.ip_id, self.ip_id, chance);
+        let id = ids::with_role(ip_id, self.ip_id, wire);
+        let header = Header::new(flags, u32::from(ip_bytes), id, ecn, wire, feedback_len, 0);
         self.ip_id = self.ip_id.wrapping_add(1);
         let packet = Packet {
             header,

@@ -12,7 +12,7 @@ use fadelab_run::flow::{FlowKind, FlowSpec};
 use fadelab_run::network::{LinkId, NetworkSpec};
 use fadelab_run::record::RunRecord;
 use fadelab_run::spec::RunSpec;
-use fadelab_run::transport::{FeedbackForm, Pacing, PartialAcks, Recovery, RecoveryExit, RttSamples, Transport};
+use fadelab_run::transport::{FeedbackForm, IpId, Pacing, PartialAcks, Recovery, RecoveryExit, RttSamples, Transport};
 use fadelab_sim::tap::Sighting;
 
 pub const MS: u64 = 1_000_000;
@@ -50,6 +50,7 @@ pub fn transport() -> Transport {
         rate_reduction: false,
         timestamps: true,
         undo: false,
+        ip_id: IpId::Counting,
     }
 }
 
