@@ -63,10 +63,17 @@ impl Parcel {
 /// Feedback of a law, as long as the interface allows.
 pub type FeedbackBytes = [u8; abi::FEEDBACK_BYTES_MAX];
 
-/// What the channel calls a packet: data and ACKs have code rates of their own.
+/// Whether a packet has an outer header, which is all that a link sees of it.
+#[inline]
+pub fn is_tunnelled(header: &Header) -> bool {
+    header.flags & abi::PACKET_TUNNELLED != 0
+}
+
+/// What the channel calls a packet: data and ACKs have code rates of their own. Of a packet in a tunnel nobody can tell
+/// that it is an ACK.
 #[inline]
 pub fn kind(header: &Header) -> PacketKind {
-    if header.is_data() {
+    if header.flags & (abi::PACKET_DATA | abi::PACKET_TUNNELLED) != 0 {
         PacketKind::Data
     } else {
         PacketKind::Ack

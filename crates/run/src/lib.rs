@@ -11,3 +11,4 @@ pub mod network;
 pub mod record;
 pub mod spec;
 pub mod transport;
+pub mod tunnel;

@@ -6,6 +6,8 @@ use std::sync::Arc;
 use fadelab_path::spec::LinkSpec;
 use serde::{Deserialize, Serialize};
 
+use crate::tunnel::TunnelSpec;
+
 /// Index into [`NetworkSpec::nodes`].
 pub type NodeId = u32;
 
@@ -19,6 +21,8 @@ pub struct NetworkSpec {
     pub nodes: Vec<NodeSpec>,
     /// Unidirectional links.
     pub links: Vec<Edge>,
+    /// Tunnels, which lie over them.
+    pub tunnels: Vec<TunnelSpec>,
 }
 
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]

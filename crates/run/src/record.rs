@@ -5,6 +5,8 @@ use fadelab_path::histogram::Histogram;
 use fadelab_path::punctuality::Punctuality;
 use serde::{Deserialize, Serialize};
 
+use crate::tunnel::TunnelRecord;
+
 /// Cumulative counters of a flow, and the state of its window at that instant.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct FlowCounters {
@@ -127,6 +129,9 @@ pub struct RunRecord {
     /// Whose data links dropped in the measured interval, links first; empty where a ground does not tell.
     #[serde(default)]
     pub dropped: Vec<DroppedOf>,
+    /// What tunnels did in the measured interval.
+    #[serde(default)]
+    pub tunnels: Vec<TunnelRecord>,
     /// Empty unless recording was asked for.
     pub series: Series,
     /// Events processed.

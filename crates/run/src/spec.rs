@@ -2,6 +2,7 @@
 
 use crate::flow::FlowSpec;
 use crate::network::{NetworkSpec, NodeKind};
+use crate::tunnel::IP_BYTES_MAX;
 
 /// What a ground is given. Nothing is left to default.
 #[derive(Clone, Debug)]
@@ -35,10 +36,26 @@ pub enum Misfit {
         /// Name of the flow.
         flow: String,
     },
+    /// A tunnel in a tunnel.
+    #[error("flow `{flow}` would be in the tunnels `{}` and `{}` at once", tunnels[0], tunnels[1])]
+    Tunnels {
+        /// Name of the flow.
+        flow: String,
+        /// Names of the tunnels.
+        tunnels: [String; 2],
+    },
+    /// A packet that no IPv4 packet could hold.
+    #[error("a packet of flow `{flow}` would have {bytes} B in its tunnel, allowed are {IP_BYTES_MAX} B")]
+    Size {
+        /// Name of the flow.
+        flow: String,
+        /// With what the tunnel adds.
+        bytes: u32,
+    },
 }
 
 impl RunSpec {
-    /// Says whether each flow has hosts at its ends and routes between them.
+    /// Says whether each flow has hosts at its ends and routes between them, on which it is in one tunnel at a time.
     ///
     /// # Errors
     /// The first flow of which that is not so.
@@ -55,7 +72,26 @@ impl RunSpec {
             if !(is_host(flow.from) && is_host(flow.to)) {
                 return Err(Misfit::NoHost { flow: name() });
             }
+            self.check_tunnels(flow)?;
         }
         Ok(())
+    }
+
+    fn check_tunnels(&self, flow: &FlowSpec) -> Result<(), Misfit> {
+        let network = &self.network;
+        for route in [&flow.route, &flow.route_back] {
+            network.crossings(route).map_err(|overlap| Misfit::Tunnels {
+                flow: flow.name.to_string(),
+                tunnels: overlap.tunnels.map(|tunnel| network.tunnels[tunnel].name.to_string()),
+            })?;
+        }
+        let sizes = network.bytes_on(&flow.route, flow.transport.packet_bytes);
+        match sizes.map(|(_, bytes)| bytes).max().filter(|&bytes| bytes > IP_BYTES_MAX) {
+            Some(bytes) => Err(Misfit::Size {
+                flow: flow.name.to_string(),
+                bytes,
+            }),
+            None => Ok(()),
+        }
     }
 }

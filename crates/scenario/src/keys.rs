@@ -6,7 +6,7 @@
 
 use crate::key::Key;
 use crate::topology::{self, changes, graph, hop, row};
-use crate::{capacity, channel, flows, layer, queues, run, title, transport, versus};
+use crate::{capacity, channel, flows, layer, queues, run, title, transport, tunnels, versus};
 
 /// A table of a scenario, or several with the same keys.
 #[derive(Debug)]
@@ -24,7 +24,7 @@ const ROUTER: &[Key] = &[
     queues::QUANTUM.key,
 ];
 
-/// Every table but `[law.NAME]`, `[router.NAME]` and `[capacity.NAME]`, whose keys the laws' headers declare.
+/// Every table but `[law.NAME]`, `[router.NAME]`, `[capacity.NAME]` and `[tunnel.NAME.params]`, whose keys the laws' headers declare.
 pub const TABLES: &[Table] = &[
     table(&[""], title::KEYS),
     table(&["run"], run::KEYS),
@@ -33,6 +33,7 @@ pub const TABLES: &[Table] = &[
     table(&["topology.bottleneck"], hop::KEYS),
     table(&["topology.access"], row::ACCESS),
     table(&["link.*"], graph::LINK),
+    table(&["tunnel.*"], tunnels::KEYS),
     table(&["channel", "channel.*"], channel::KEYS),
     table(&["channel.code", "channel.*.code"], channel::CODE_KEYS),
     table(&["channel.arq", "channel.*.arq"], layer::ARQ),

@@ -1,7 +1,7 @@
 //! Laws by name, and their parameters in the units that their headers declare.
 
 use fadelab_laws::shadow::objection;
-use fadelab_laws::{ParamError, ParamInfo, Params, Receiver, Router, Sender};
+use fadelab_laws::{Gateway, ParamError, ParamInfo, Params, Receiver, Router, Sender};
 
 use crate::document::{Raw, quoted};
 use crate::error::{Refusal, clipped, nearest, one_of};
@@ -66,6 +66,22 @@ pub fn router(name: &str) -> Result<(&'static Router, bool), String> {
         )
     })?;
     Ok((law, is_fair))
+}
+
+/// Finds a gateway's law by name.
+///
+/// # Errors
+/// An unknown name, with the known ones.
+pub fn gateway(name: &str) -> Result<&'static Gateway, String> {
+    fadelab_laws::gateway(name).ok_or_else(|| {
+        let known: Vec<&str> = fadelab_laws::gateways().iter().map(Gateway::name).collect();
+        format!(
+            "unknown gateway `{}`: known are none, {}{}",
+            clipped(name),
+            one_of(&known),
+            nearest(name, &known)
+        )
+    })
 }
 
 /// Laws that Linux brings itself are known only where a kernel runs the scenario.

@@ -40,6 +40,7 @@ mod title;
 mod topology;
 pub mod trace;
 mod transport;
+mod tunnels;
 pub mod unit;
 mod value;
 mod versus;

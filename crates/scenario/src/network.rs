@@ -10,6 +10,7 @@ use fadelab_phy::channel::PacketKind;
 use fadelab_run::flow::{FlowKind, FlowSpec, in_order_of_names};
 use fadelab_run::network::{Edge, LinkId, NetworkSpec, NodeId, NodeKind};
 use fadelab_run::transport::Transport;
+use fadelab_run::tunnel::TunnelSpec;
 
 use crate::capacity::CapacityParts;
 use crate::flows::{Course, Direction, Group, Way};
@@ -17,12 +18,15 @@ use crate::queues::Queueing;
 use crate::topology::graph::Route;
 use crate::topology::row::Access;
 use crate::topology::{Hop, Topology, rate_bps};
+use crate::tunnels::packet_bytes_on;
 use crate::unit::BufferSize;
 
 /// Everything a network is built from.
 pub struct Parts<'a> {
     /// Nodes and links.
     pub topology: &'a Topology,
+    /// What lies over them.
+    pub tunnels: Vec<TunnelSpec>,
     /// Laws of routers with their parameters, that of the run first.
     pub routers: Vec<(&'static Router, Params)>,
     /// How the queues of links are divided.
@@ -46,7 +50,10 @@ pub struct FlowParts {
 /// The network of a scenario, and its flows. Links are those of [`Topology::arcs`], in that order, then access links.
 pub fn build(parts: &Parts<'_>) -> (NetworkSpec, Vec<FlowSpec>) {
     let topology = parts.topology;
-    let mut network = NetworkSpec::default();
+    let mut network = NetworkSpec {
+        tunnels: parts.tunnels.clone(),
+        ..NetworkSpec::default()
+    };
     for name in &topology.nodes {
         network.router(name.as_str());
     }
@@ -60,9 +67,18 @@ pub fn build(parts: &Parts<'_>) -> (NetworkSpec, Vec<FlowSpec>) {
         Some(place) => pairs[place / ACCESS_LINKS].delay_ns,
     };
     let rtts = Rtts::of(&flows, arcs.len(), delay_ns);
+    let link = |index: usize, packet_bytes| {
+        let arc = &arcs[index];
+        hop_link(parts, &topology.hops[arc.hop], arc.is_back, rtts.over(index), packet_bytes)
+    };
     for (index, arc) in arcs.iter().enumerate() {
-        let link = hop_link(parts, &topology.hops[arc.hop], arc.is_back, rtts.over(index));
-        network.join(arc.from as NodeId, arc.to as NodeId, link);
+        network.join(arc.from as NodeId, arc.to as NodeId, link(index, packet_bytes(parts)));
+    }
+    // What is in tunnels is known once links tell where routes lead.
+    for (index, bytes) in packet_bytes_on(&network, &flows, packet_bytes(parts)).into_iter().enumerate() {
+        if bytes != packet_bytes(parts) {
+            network.links[index].link = link(index, bytes);
+        }
     }
     show(&mut network.links, &flows);
     for (link, arc) in network.links.iter_mut().zip(&arcs) {
@@ -242,7 +258,8 @@ fn stretches(parts: &Parts<'_>) -> Vec<Stretch> {
     stretches
 }
 
-fn hop_link(parts: &Parts<'_>, hop: &Hop, is_back: bool, rtt_ns: u64) -> LinkSpec {
+/// A link on which full data packets have so many IP bytes.
+fn hop_link(parts: &Parts<'_>, hop: &Hop, is_back: bool, rtt_ns: u64, packet_bytes: u32) -> LinkSpec {
     let (name, capacity, size) = if is_back {
         (format!("{}.back", hop.name), &hop.capacity_back, hop.buffer_back)
     } else {
@@ -259,7 +276,6 @@ fn hop_link(parts: &Parts<'_>, hop: &Hop, is_back: bool, rtt_ns: u64) -> LinkSpe
         .find(is_own)
         .expect("every router in use is listed");
     let channel = hop.channel.as_ref().map(|channel| channel.spec.clone());
-    let packet_bytes = packet_bytes(parts);
     let coded_bytes = channel.as_ref().map_or(packet_bytes, |channel| {
         channel.air_bytes(PacketKind::Data, packet_bytes)
     });

@@ -55,6 +55,11 @@ impl<'a> Reader<'a> {
         }
     }
 
+    /// Whether the key at a path has a list of values.
+    pub fn is_swept(&self, path: &str) -> bool {
+        self.picks.contains_key(path)
+    }
+
     /// Notes what a key amounts to.
     pub fn note(&mut self, path: &str, text: String) {
         self.seen.push(Seen {

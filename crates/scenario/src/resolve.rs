@@ -96,16 +96,17 @@ impl Resolved {
     }
 }
 
-/// Order of keys: by section, keys of a table before its sub-tables, links, channels and groups of flows as they were
+/// Order of keys: by section, keys of a table before its sub-tables, links, tunnels, channels and groups of flows as they were
 /// written, then as documented, then by name. Sweeps are nested in the same order, so that it does not matter where in
 /// a file a list stands.
 pub fn rank(path: &str, chosen: &[String]) -> (usize, usize, String, usize, String) {
-    const SECTIONS: [&str; 11] = [
+    const SECTIONS: [&str; 12] = [
         "title",
         "about",
         "run",
         "topology",
         "link",
+        "tunnel",
         "channel",
         "transport",
         "versus",

@@ -31,7 +31,7 @@ use crate::trace::Traces;
 use crate::transport::LawChoices;
 use crate::unit::Scalar;
 use crate::versus::{self, Versus};
-use crate::{capacity, memory, own_laws, queues, ready_made, run, title, transport, warnings};
+use crate::{capacity, memory, own_laws, queues, ready_made, run, title, transport, tunnels, warnings};
 
 /// How a scenario is read.
 #[derive(Clone, Debug)]
@@ -282,6 +282,7 @@ impl Planner<'_> {
             folder: self.folder,
         };
         let topology = topology::read(&mut reader, &mut files)?;
+        let tunnels = tunnels::read(&mut reader, &topology)?;
         let stack = transport::read(&mut reader)?;
         check_channels(&mut reader, &topology, &stack.transport)?;
         let groups = groups::read(&mut reader, &law, &topology, &stack, run.duration_ns)?;
@@ -302,13 +303,16 @@ impl Planner<'_> {
         laws::unused(&mut reader, stack.laws)?;
         let (network, flows) = network::build(&Parts {
             topology: &topology,
+            tunnels,
             routers,
             queueing,
             capacity,
             groups,
         });
         changes::check(&reader, &topology)?;
-        trace_rules::check(&reader, &topology, &network.links, &stack.transport)?;
+        tunnels::check(&reader, &network, &flows)?;
+        let packet_bytes_on = tunnels::packet_bytes_on(&network, &flows, stack.transport.packet_bytes);
+        trace_rules::check(&reader, &topology, &network.links, &packet_bytes_on)?;
         warnings::of_network(&mut reader.warnings, &topology, &network.links, &flows);
         let named = Named::of(member.as_ref(), &mut reader, law_path, law.label, label);
         self.resolved.add(&reader.seen, &self.axes, picks);

@@ -1,12 +1,13 @@
 //! Finds keys among those declared, and refuses the first one that no scenario has.
 
-use fadelab_laws::{ParamInfo, capacities, routers, senders};
+use fadelab_laws::{ParamInfo, capacities, gateways, routers, senders};
 
 use crate::document::{Node, Raw};
 use crate::error::{Refusal, clipped, nearest, one_of};
 use crate::key::Key;
 use crate::keys::TABLES;
 use crate::name::{self, NAMES_MAX};
+use crate::tunnels;
 
 /// Keys that take a list as their value; a list of lists sweeps them.
 pub fn takes_list(path: &str) -> bool {
@@ -66,9 +67,9 @@ pub fn find(path: &str) -> Option<(usize, &'static Key)> {
 }
 
 /// The sections in which a scenario chooses names.
-const CHOOSING: [&str; 3] = ["link", "channel", "flow"];
+const CHOOSING: [&str; 4] = ["link", tunnels::SECTION, "channel", "flow"];
 
-/// Names that the scenario chose, as `flow.NAME`, `link.NAME` and `channel.NAME`, in the order in which they stand.
+/// Names that the scenario chose, as `flow.NAME`, `link.NAME` and others, in the order in which they stand.
 pub fn chosen_names(root: &Node) -> Vec<String> {
     let sections = root.entries().iter().map(|(section, _)| section.as_str());
     let chosen = sections.filter(|section| CHOOSING.contains(section));
@@ -129,6 +130,10 @@ fn check_table(node: &Node, path: &str, pattern: &str, hint: &str) -> Result<(),
             check_laws(child, name)?;
             continue;
         }
+        if pattern == "tunnel.*" && name == tunnels::PARAMS {
+            check_gateway_params(child, &path)?;
+            continue;
+        }
         let literal = join(pattern, name);
         if keys_of(pattern).iter().any(|key| key.name == name) {
             refuse_table(child, &path)?;
@@ -181,6 +186,21 @@ fn check_laws(node: &Node, section: &str) -> Result<(), Refusal> {
             }
             refuse_table(value, &path)?;
         }
+    }
+    Ok(())
+}
+
+/// Checks `[tunnel.NAME.params]` against what gateways have.
+fn check_gateway_params(node: &Node, path: &str) -> Result<(), Refusal> {
+    let params = gateways().iter().flat_map(|law| law.params());
+    let params: Vec<&str> = params.map(|param| param.name).collect();
+    need_table(node, path)?;
+    for (key, value) in node.entries() {
+        let path = format!("{path}.{key}");
+        if !params.contains(&key.as_str()) {
+            return Err(unknown(value, &path, &params, ""));
+        }
+        refuse_table(value, &path)?;
     }
     Ok(())
 }

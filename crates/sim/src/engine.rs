@@ -232,6 +232,7 @@ impl<'a> Engine<'a> {
         (self.record.links_end, self.record.flows_end) = self.snapshot()?;
         self.record.delays = self.delays.record(&self.record, &mut self.net);
         self.record.dropped = self.net.drops();
+        self.record.tunnels = self.net.tunnels.record();
         self.net.check_conservation(self.now_ns)?;
         Ok(true)
     }
@@ -253,6 +254,8 @@ impl<'a> Engine<'a> {
             fault.record.place = format!("flow {} ({})", flow + 1, self.spec.flows[flow].name);
         } else if let Some(link) = self.net.holder_of_state(address) {
             fault.record.place = format!("link {}", self.spec.network.links[link].name);
+        } else if let Some(place) = self.net.tunnels.place_of_state(address) {
+            place.clone_into(&mut fault.record.place);
         }
         if fault.record.time_ns == 0 {
             fault.record.time_ns = self.now_ns;
@@ -334,6 +337,7 @@ impl<'a> Engine<'a> {
             (self.record.links_warmup, self.record.flows_warmup) = self.snapshot()?;
             self.delays.forget(&mut self.net);
             self.net.forget_drops();
+            self.net.tunnels.forget();
         } else if event == Own::Sample as usize {
             self.take_sample()?;
         } else {

@@ -13,7 +13,6 @@ use fadelab_path::violation::Checked;
 use fadelab_run::app;
 use fadelab_run::app::App;
 use fadelab_run::app::{Application, Wish};
-use fadelab_run::flow::FlowSpec;
 use fadelab_run::record::{Completion, FlowCounters, Watched};
 use fadelab_run::spec::RunSpec;
 use prefetch_index::prefetch_index;
@@ -78,15 +77,16 @@ impl Flow {
             let group = net.groups().of_flow[id] as usize;
             let shared = Plan::of(flow, &round_trips[group], plan.as_ref());
             plan = Some(Rc::clone(&shared));
-            Self::new(id as u32, flow, shared, spec.seed, net)
+            Self::new(id as u32, spec, shared, net)
         });
         flows.collect()
     }
 
-    fn new(id: u32, spec: &FlowSpec, plan: Rc<Plan>, seed: u64, net: &mut Network) -> Self {
-        let (route_at, route_back_at) = net.add_routes(id, &spec.route, &spec.route_back);
+    fn new(id: u32, run: &RunSpec, plan: Rc<Plan>, net: &mut Network) -> Self {
+        let (route_at, route_back_at) = net.add_routes(run, id);
         let identity = Identity { flow: id, route_at };
-        let (word, random) = app::stream(seed, &spec.name);
+        let spec = &run.flows[id as usize];
+        let (word, random) = app::stream(run.seed, &spec.name);
         Self {
             event_ns: u64::MAX,
             id,

@@ -146,12 +146,23 @@ enum Feeder {
     Several,
 }
 
-/// That of each link, where `place` says which links count as one.
+/// Where ends of tunnels are on a route: before links at these places, the last of which may be behind all.
+fn gates(spec: &RunSpec, route: &[LinkId]) -> Vec<usize> {
+    let crossings = spec.network.crossings(route).expect("a run is checked before it begins");
+    crossings.iter().flat_map(|crossing| [crossing.first, crossing.last + 1]).collect()
+}
+
+/// That of each link, where `place` says which links count as one. An end of a tunnel has to see packets in their turn,
+/// wherever they come from: behind it a link has several feeders.
 fn feeders(spec: &RunSpec, place: impl Fn(LinkId) -> u32) -> Vec<Feeder> {
     let mut feeders = vec![Feeder::None; spec.network.links.len()];
     for route in spec.flows.iter().flat_map(|flow| [&flow.route, &flow.route_back]) {
+        let gates = gates(spec, route);
         let mut before = Feeder::Route;
-        for &link in route {
+        for (at, &link) in route.iter().enumerate() {
+            if gates.contains(&at) {
+                before = Feeder::Several;
+            }
             let feeder: &mut Feeder = &mut feeders[link as usize];
             let is_same = *feeder == before && before != Feeder::Route;
             *feeder = if *feeder == Feeder::None || is_same {
@@ -171,9 +182,9 @@ fn largest_packets(spec: &RunSpec) -> Vec<u32> {
     let largest = spec.flows.iter().map(bytes).max().unwrap_or(1500);
     let mut packet_bytes = vec![0; spec.network.links.len()];
     for flow in &spec.flows {
-        for &link in &flow.route {
+        for (link, bytes) in spec.network.bytes_on(&flow.route, bytes(flow)) {
             let known: &mut u32 = &mut packet_bytes[link as usize];
-            *known = bytes(flow).max(*known);
+            *known = bytes.max(*known);
         }
     }
     packet_bytes

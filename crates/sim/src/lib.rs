@@ -16,6 +16,7 @@ mod ranges;
 mod schedule;
 pub mod tap;
 mod tcp;
+mod tunnel;
 
 #[cfg(feature = "fault-injection")]
 pub use engine::fault;

@@ -28,6 +28,7 @@ use crate::packet::{Packet, Slab};
 use crate::pipe::Pipe;
 use crate::schedule::{Keys, Schedule, SourceId};
 use crate::tap::Tap;
+use crate::tunnel::{self, Tunnels};
 
 pub(crate) mod ahead;
 mod audit;
@@ -37,13 +38,14 @@ mod enter;
 #[cfg(feature = "fault-injection")]
 mod fault;
 pub(crate) mod fetch;
+mod gate;
 mod horizon;
 mod route;
 mod turns;
 
 use delays::Counted;
 use horizon::Horizon;
-use route::{LOST, NODE, ON_AIR, TAIL, TAP};
+use route::{GATE, LOST, NODE, ON_AIR, ROUTE_END, TAIL};
 use turns::Turns;
 
 /// See the module's documentation.
@@ -83,6 +85,7 @@ pub(crate) struct Network {
     /// See [`kinds`].
     of_data_alone: BTreeSet<LinkId>,
     tap: Option<Tap>,
+    pub tunnels: Tunnels,
     delays: Counted,
     /// See [`drops`]: by links and groups.
     dropped: Vec<u64>,
@@ -90,13 +93,14 @@ pub(crate) struct Network {
     fetched_pkts_min: usize,
 }
 
-/// What stands for each flow where queues are drawn for flows: its name.
+/// What stands for each flow, and each way through a tunnel, where queues are drawn for flows: its name.
 fn flow_keys(spec: &RunSpec) -> Vec<u64> {
     let draws = |link: &LinkSpec| matches!(link.queues, Queues::Fair { .. });
     if !spec.network.links.iter().any(|edge| draws(&edge.link)) {
         return Vec::new();
     }
-    spec.flows.iter().map(|flow| name_hash(&flow.name)).collect()
+    let flows = spec.flows.iter().map(|flow| name_hash(&flow.name));
+    flows.chain(tunnel::keys(&spec.network)).collect()
 }
 
 impl Network {
@@ -125,7 +129,13 @@ impl Network {
             pipes: layout.pipes,
             nodes: layout.nodes,
             pipe_of: layout.pipe_of,
-            slab: Slab::new(spec.flows.iter().any(has_feedback), flow_keys(spec)),
+            slab: Slab::new(
+                spec.flows.len(),
+                spec.flows.iter().any(has_feedback),
+                !spec.network.tunnels.is_empty(),
+                flow_keys(spec),
+            ),
+            tunnels: Tunnels::of(spec),
             hops: vec![LOST],
             injected_pkts: 0,
             gone_pkts: 0,
@@ -277,7 +287,7 @@ impl Network {
     #[inline(always)]
     fn forward_to_law(&mut self, now_ns: u64, mut parcel: Parcel) -> Checked<()> {
         let hop = self.hops[parcel.tag() as usize];
-        if !(NODE..LOST).contains(&hop) {
+        if !(NODE..GATE).contains(&hop) {
             return self.forward(now_ns, parcel);
         }
         parcel.step();

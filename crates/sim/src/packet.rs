@@ -1,7 +1,9 @@
 //! Packets of the simulator: small plain structs in a slab, addressed by number.
 
-use fadelab_path::packet::{FeedbackBytes, Header, PacketId, Store};
+use fadelab_path::packet::{FeedbackBytes, Header, PacketId, Store, is_tunnelled};
 use prefetch_index::prefetch_index;
+
+use crate::tunnel::WayId;
 
 /// Headers and options of a SYN: MSS, permission to acknowledge selectively, timestamps and the window's scale.
 pub(crate) const SYN_BYTES: u32 = 40 + 20;
@@ -52,14 +54,28 @@ pub(crate) struct Slab {
     feedback: Vec<FeedbackBytes>,
     with_feedback: bool,
     free: Vec<PacketId>,
-    /// See [`Store::flow_key`]; empty where no link asks.
+    /// Of packets in tunnels, beside the packets, and only if the run has tunnels.
+    hidden: Vec<Hidden>,
+    with_tunnels: bool,
+    flows: u32,
+    /// See [`Store::flow_key`], of flows and then of ways through tunnels; empty where no link asks.
     flow_keys: Vec<u64>,
 }
 
+/// What routers do not see of a packet in a tunnel.
+#[derive(Clone, Copy, Debug, Default)]
+struct Hidden {
+    header: Header,
+    way: WayId,
+}
+
 impl Slab {
-    pub fn new(with_feedback: bool, flow_keys: Vec<u64>) -> Self {
+    /// Of a run with so many flows.
+    pub fn new(flows: usize, with_feedback: bool, with_tunnels: bool, flow_keys: Vec<u64>) -> Self {
         Self {
             with_feedback,
+            with_tunnels,
+            flows: flows as u32,
             flow_keys,
             ..Self::default()
         }
@@ -78,6 +94,9 @@ impl Slab {
         self.packets.push(Packet::default());
         if self.with_feedback {
             self.feedback.push(FeedbackBytes::default());
+        }
+        if self.with_tunnels {
+            self.hidden.push(Hidden::default());
         }
         (self.packets.len() - 1) as PacketId
     }
@@ -110,6 +129,27 @@ impl Slab {
         &mut self.feedback[id as usize]
     }
 
+    /// A packet enters a tunnel: it shows `outer` until it leaves.
+    pub fn hide(&mut self, id: PacketId, way: WayId, outer: Header) {
+        let header = std::mem::replace(&mut self.packets[id as usize].header, outer);
+        self.hidden[id as usize] = Hidden { header, way };
+    }
+
+    /// A packet leaves its tunnel with the header that it entered with. Returns the one that it had in the tunnel.
+    pub fn bare(&mut self, id: PacketId) -> Header {
+        std::mem::replace(&mut self.packets[id as usize].header, self.hidden[id as usize].header)
+    }
+
+    /// Whether a packet carries data, in a tunnel or not.
+    pub fn is_data(&self, id: PacketId) -> bool {
+        let shown = &self.packets[id as usize].header;
+        if is_tunnelled(shown) {
+            self.hidden[id as usize].header.is_data()
+        } else {
+            shown.is_data()
+        }
+    }
+
     /// The most packets that ever were in existence at once.
     #[inline]
     pub fn most_pkts(&self) -> usize {
@@ -131,7 +171,13 @@ impl Store for Slab {
 
     #[inline]
     fn flow(&self, id: PacketId) -> u32 {
-        self.packets[id as usize].flow
+        let packet = &self.packets[id as usize];
+        if is_tunnelled(&packet.header) {
+            // All that goes one way through a tunnel has the same addresses.
+            self.flows + self.hidden[id as usize].way
+        } else {
+            packet.flow
+        }
     }
 
     #[inline]

@@ -59,6 +59,10 @@ pub fn check(spec: &RunSpec, place: &Place) -> Result<(), Error> {
 pub fn draft<'a>(spec: &'a RunSpec, place: &Place) -> Result<Draft<'a>, Error> {
     spec.check()?;
     size(spec, place)?;
+    if let Some(tunnel) = spec.network.tunnels.first() {
+        let why = "only the simulator has tunnels so far: leave it out, or run the scenario there";
+        return Err(none(&format!("tunnel.{}", tunnel.name), why));
+    }
     let links = &spec.network.links;
     let mut routers = Vec::new();
     let mut cable_of = vec![(0, 0); links.len()];

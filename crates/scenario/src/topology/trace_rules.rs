@@ -4,7 +4,6 @@ use fadelab_path::layer::LinkLayer;
 use fadelab_path::spec::{CapacitySpec, LinkSpec, Queues};
 use fadelab_path::trace::TraceRules;
 use fadelab_run::network::Edge;
-use fadelab_run::transport::Transport;
 
 use crate::error::Refusal;
 use crate::key::{Absent::Nothing, Declared};
@@ -32,18 +31,20 @@ pub(crate) fn read(reader: &mut Reader<'_>, table: &str, is_duplex: bool) -> Res
 }
 
 /// Refuses what `mm-link` does not do: packets beyond an opportunity, and anything but one queue before a transmitter.
+/// Full data packets have `packet_bytes_on` each link.
 pub(crate) fn check(
     reader: &Reader<'_>,
     topology: &Topology,
     links: &[Edge],
-    transport: &Transport,
+    packet_bytes_on: &[u32],
 ) -> Result<(), Refusal> {
     for hop in &topology.hops {
         let of_hop = links
             .iter()
-            .filter(|link| link.name.strip_suffix(".back").unwrap_or(&link.name) == hop.name);
-        for link in of_hop {
-            if let Some(why) = not_as_mahimahi(link, transport.packet_bytes) {
+            .zip(packet_bytes_on)
+            .filter(|(link, _)| link.name.strip_suffix(".back").unwrap_or(&link.name) == hop.name);
+        for (link, &packet_bytes) in of_hop {
+            if let Some(why) = not_as_mahimahi(link, packet_bytes) {
                 return Err(reader.refuse(&TRACE_RULES.key.path(&table(topology, hop)), &why));
             }
         }

@@ -23,9 +23,13 @@ fn brought(spec: &RunSpec) -> Vec<Brought> {
     let mut links = vec![Brought::default(); spec.network.links.len()];
     for flow in &spec.flows {
         flow.route.iter().for_each(|&link| links[link as usize].data = true);
-        flow.route_back
-            .iter()
-            .for_each(|&link| links[link as usize].acks = true);
+        let crossings = spec.network.crossings(&flow.route_back).unwrap_or_default();
+        for (place, &link) in flow.route_back.iter().enumerate() {
+            // In a tunnel nobody can tell that they are ACKs.
+            let is_tunnelled = crossings.iter().any(|crossing| crossing.has(place));
+            let brought = &mut links[link as usize];
+            *(if is_tunnelled { &mut brought.data } else { &mut brought.acks }) = true;
+        }
     }
     links
 }

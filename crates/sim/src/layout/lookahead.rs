@@ -9,6 +9,8 @@
 //! - to a host whose answers have a link of their own first. Its timers are events of their own, which end the look
 //!   ahead, and the two ends of a flow have only packets in common, but for one case (`Flow::is_closing`).
 //!
+//! The end of a tunnel is a place to which several pipes bring packets: its law and its numbers are of both directions.
+//!
 //! Where a law still has to see what left its link before a host may look at it, all that came to that link before must
 //! have come: its feeder is looked at, too.
 
@@ -16,7 +18,7 @@ use fadelab_run::app::App;
 use fadelab_run::network::LinkId;
 use fadelab_run::spec::RunSpec;
 
-use super::{Feeder, both_ways, feeders};
+use super::{Feeder, both_ways, feeders, gates};
 use crate::pipe::Pipe;
 
 /// Tells each pipe how far it may be looked ahead. `settled` is the link whose law has to see what comes out of a pipe
@@ -30,6 +32,8 @@ pub(super) fn look_ahead(spec: &RunSpec, pipe_of: &[u32], settled: &[Option<Link
                 let pipe = pipe_of[link as usize];
                 is_alone[pipe as usize] &= match way.get(at + 1) {
                     Some(&next) => by_pipe[next as usize] == Feeder::One(pipe),
+                    // Packets leave a tunnel in their turn.
+                    None if gates(spec, way).contains(&way.len()) => false,
                     // Datagrams are not answered.
                     None => flow.sender.is_none() || has_own_link(&by_link, answers),
                 };

@@ -9,7 +9,7 @@
 use fadelab_path::packet::{PacketId, Parcel};
 use fadelab_path::violation::Checked;
 
-use super::Network;
+use super::{GATE, Network, ROUTE_END};
 
 /// What comes out of a pipe in one go.
 #[derive(Clone, Copy, Debug)]
@@ -137,12 +137,11 @@ impl Network {
     #[inline(always)]
     pub fn come_out(&mut self, now_ns: u64, parcel: Parcel) -> Checked<Option<PacketId>> {
         let hop = self.hops[parcel.tag() as usize];
-        if hop == super::TAP {
-            // Behind a link only the end of the route follows the tap.
-            self.show(now_ns, parcel.id());
-        }
-        if hop >= super::TAP {
+        if hop == ROUTE_END {
             return Ok(Some(parcel.id()));
+        }
+        if hop >= GATE {
+            return self.come_to_mark(now_ns, hop, parcel);
         }
         self.forward_elsewhere_alone(now_ns, parcel).map(|()| None)
     }

@@ -16,9 +16,8 @@ impl Network {
     #[cold]
     #[inline(never)]
     pub(super) fn drop_at(&mut self, link: u32, id: PacketId) {
-        let packet = self.slab.get(id);
-        if packet.header.is_data() {
-            let group = self.delays.group_of(packet.flow) as usize;
+        if self.slab.is_data(id) {
+            let group = self.delays.group_of(self.slab.get(id).flow) as usize;
             if let Some(place) = self.delays.place_of(link) {
                 let groups_n = self.delays.groups_n();
                 self.dropped[place * groups_n + group] += 1;

@@ -7,22 +7,17 @@ use fadelab_path::wire::{OnAir, Passage};
 use fadelab_phy::channel::PacketKind;
 
 use super::Network;
-use super::route::{APART, LOST, LOST_AT, NODE, OF_ACKS, ON_AIR, TAIL, TAP, link_of};
+use super::route::{APART, GATE, LOST_AT, NODE, OF_ACKS, ON_AIR, TAIL, link_of};
 
 impl Network {
     /// The next place on the route is no wire, or a tail to which the packet could not go ahead of its time.
     #[inline(always)]
     pub(super) fn forward_elsewhere(&mut self, now_ns: u64, hop: u32, mut parcel: Parcel) -> Checked<()> {
+        if hop >= GATE {
+            return self.forward_from_mark(now_ns, hop, parcel);
+        }
         parcel.step();
         match hop {
-            TAP => {
-                self.show(now_ns, parcel.id());
-                self.forward_shown(now_ns, parcel)
-            }
-            LOST => {
-                self.discard(parcel.id());
-                Ok(())
-            }
             air if air & ON_AIR == ON_AIR => self.enter_air(now_ns, air, parcel),
             tail if tail & NODE == 0 => self.enter_tail(now_ns, tail & !TAIL, parcel),
             node => self.enter_node_elsewhere(now_ns, node, parcel),
@@ -56,7 +51,11 @@ impl Network {
             return self.enter_apart(now_ns, hop, parcel);
         }
         let wire = link_of(hop);
-        debug_assert_eq!(self.slab.get(parcel.id()).header.is_data(), IS_DATA, "a route has one");
+        debug_assert_eq!(
+            packet_kind(&self.slab.get(parcel.id()).header) == PacketKind::Data,
+            IS_DATA,
+            "a route has one"
+        );
         let passage = self
             .wires
             .arrive_on_air(wire as usize, now_ns, &mut parcel, on_air::<IS_DATA>())?;
@@ -116,13 +115,6 @@ impl Network {
             Arrival::Dropped => self.drop_at(link, parcel.id()),
         }
         Ok(())
-    }
-
-    /// Before a link only the beginning of a route is the tap's place.
-    #[cold]
-    #[inline(never)]
-    fn forward_shown(&mut self, now_ns: u64, parcel: Parcel) -> Checked<()> {
-        self.forward(now_ns, parcel)
     }
 }
 

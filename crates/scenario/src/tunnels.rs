@@ -1,0 +1,212 @@
+//! `[tunnel.NAME]`: IPsec tunnels between nodes of a graph, and the laws of their gateways.
+
+use fadelab_laws::{Gateway, Params, abi};
+use fadelab_run::flow::FlowSpec;
+use fadelab_run::network::{NetworkSpec, NodeId};
+use fadelab_run::tunnel::{Cipher, EcnRule, GatewaySpec, IP_BYTES_MAX, Memory, OuterId, RoleFrom, TunnelSpec};
+
+use crate::error::{Refusal, one_of};
+use crate::key::{Absent::Is, Declared, keys};
+use crate::kind::Kind;
+use crate::laws;
+use crate::reader::Reader;
+use crate::topology::Topology;
+use crate::value::words;
+
+/// The section, below which each table has the name of a tunnel.
+pub(crate) const SECTION: &str = "tunnel";
+
+/// The table of a tunnel in which the parameters of its law stand.
+pub(crate) const PARAMS: &str = "params";
+
+/// What stands where there is no law.
+const NO_LAW: &str = "none";
+
+/// What stands where routers see no format.
+const BLIND: &str = "blind";
+
+words!(Cipher: "aes-gcm" => Self::AesGcm, "null" => Self::Null);
+words!(EcnRule:
+    "linux" => Self::Linux,
+    "rfc6040" => Self::Rfc6040,
+    "noecn" => Self::NoEcn,
+    "none" => Self::None,
+);
+words!(OuterId: "counting" => Self::Counting, "random" => Self::Random, "zero" => Self::Zero);
+words!(RoleFrom: "sequence" => Self::Sequence, "id" => Self::Id, "written" => Self::Written);
+words!(Memory: "tunnel" => Self::Tunnel, "flow" => Self::Flow);
+
+keys! {
+    KEYS;
+    FROM: String = Declared::needed("from", "name the node at one end", "the node at one end").of_kind(Kind::Name);
+    TO: String =
+        Declared::needed("to", "name the node at the other end", "the node at the other end; both ways are in the tunnel")
+        .of_kind(Kind::Name);
+    CIPHER: Cipher = Declared::new(
+        "cipher",
+        Is("\"aes-gcm\""),
+        "how a packet grows: by 20 B of IPv4, 8 B of ESP, padding to 4 B, and 8 B of vector and 16 B of check value, or \
+         with NULL and HMAC-SHA1-96 12 B of check value",
+    );
+    ECN: EcnRule = Declared::new(
+        "ecn",
+        Is("\"linux\""),
+        "what becomes of the ECN field at the ends: as Linux does, RFC 6040's normal mode, not ECN-capable in the \
+         tunnel, or copied in and never out",
+    );
+    IP_ID: OuterId =
+        Declared::new("ip_id", Is("\"counting\""), "the outer IP ID: counting from a random start, random, or zero");
+    ROLE: RoleFrom = Declared::new(
+        "role",
+        Is("\"sequence\""),
+        "whose lowest bit routers in the tunnel take for a packet's role: ESP's sequence number, the outer IP ID, or \
+         an outer IP ID in which the gateway writes it by turns, per unit of `memory`",
+    );
+    ROUTERS: String = Declared::new(
+        "routers",
+        Is("\"blind\""),
+        "what routers in the tunnel are told of its packets: nothing, or with the name of a router's law that all of \
+         them, ACKs too, are data of its format",
+    )
+    .of_kind(Kind::Or(&Kind::Name, BLIND));
+    LAW: String = Declared::new("law", Is("\"none\""), "law of the gateways at both ends")
+        .of_kind(Kind::Or(&Kind::Name, NO_LAW));
+    MEMORY: Memory =
+        Declared::new("memory", Is("\"tunnel\""), "what a gateway has one memory for: the tunnel, or each flow in it");
+}
+
+/// Reads all tunnels.
+pub fn read(reader: &mut Reader<'_>, topology: &Topology) -> Result<Vec<TunnelSpec>, Refusal> {
+    let names = reader.names_in(SECTION);
+    if let (Some(name), Some(_)) = (names.first(), &topology.access) {
+        let why = "the topology is a row of routers, whose nodes have no names: give a graph of [link.NAME]";
+        return Err(at_table(reader, &table(name), why));
+    }
+    names.into_iter().map(|name| tunnel(reader, topology, name)).collect()
+}
+
+fn table(name: &str) -> String {
+    format!("{SECTION}.{name}")
+}
+
+/// The refusal of a whole table.
+fn at_table(reader: &Reader<'_>, table: &str, why: &str) -> Refusal {
+    let place = reader.node(table).map(|node| node.place.to_string());
+    Refusal::new(place.unwrap_or_default(), format!("[{table}]: {why}"))
+}
+
+fn tunnel(reader: &mut Reader<'_>, topology: &Topology, name: &str) -> Result<TunnelSpec, Refusal> {
+    let table = &table(name);
+    let end = |reader: &mut Reader<'_>, row: &Declared<String>| {
+        reader.map(&row.key.path(table), None, row.example, |node: String| topology.node(&node))
+    };
+    let (from, to) = (end(reader, &FROM)?, end(reader, &TO)?);
+    if from == to {
+        return Err(reader.refuse(&TO.key.path(table), "a tunnel joins two nodes, this one ends where it begins"));
+    }
+    Ok(TunnelSpec {
+        name: name.into(),
+        from: from as NodeId,
+        to: to as NodeId,
+        cipher: reader.take(table, &CIPHER)?,
+        ecn: reader.take(table, &ECN)?,
+        ip_id: reader.take(table, &IP_ID)?,
+        role: reader.take(table, &ROLE)?,
+        memory: reader.take(table, &MEMORY)?,
+        told_wire: told_wire(reader, table)?,
+        gateway: gateway(reader, table)?,
+    })
+}
+
+fn told_wire(reader: &mut Reader<'_>, table: &str) -> Result<Option<u8>, Refusal> {
+    let word = reader.take(table, &ROUTERS)?;
+    if word == BLIND {
+        return Ok(None);
+    }
+    let refused = |why: &str| reader.refuse(&ROUTERS.key.path(table), why);
+    let wire = laws::router(&word).map_err(|why| refused(&why))?.0.wire();
+    if wire == abi::WIRE_NONE {
+        let known = fadelab_laws::routers().iter().filter(|law| law.wire() != abi::WIRE_NONE);
+        let known: Vec<&str> = known.map(fadelab_laws::Router::name).collect();
+        let why = format!("this law takes packets of all formats: allowed is {BLIND}, {}", one_of(&known));
+        return Err(refused(&why));
+    }
+    Ok(Some(wire as u8))
+}
+
+fn gateway(reader: &mut Reader<'_>, table: &str) -> Result<Option<GatewaySpec>, Refusal> {
+    let path = LAW.key.path(table);
+    let word = reader.take(table, &LAW)?;
+    let params_table = format!("{table}.{PARAMS}");
+    if word == NO_LAW {
+        if reader.node(&params_table).is_some() && !reader.is_swept(&path) {
+            let why = format!("parameters of no law: name it, {path} = ..., or leave them out");
+            return Err(at_table(reader, &params_table, &why));
+        }
+        return Ok(None);
+    }
+    let law = laws::gateway(&word).map_err(|why| reader.refuse(&path, &why))?;
+    Ok(Some(GatewaySpec {
+        law,
+        params: with_params(reader, &params_table, law)?,
+    }))
+}
+
+fn with_params(reader: &mut Reader<'_>, table: &str, law: &'static Gateway) -> Result<Params, Refusal> {
+    laws::params(reader, table, law.params(), &[], |pairs| law.params_from(pairs))
+}
+
+/// Refuses tunnels that no route goes through, those that lie in each other, and packets that grow too large.
+pub fn check(reader: &Reader<'_>, network: &NetworkSpec, flows: &[FlowSpec]) -> Result<(), Refusal> {
+    let mut is_crossed = vec![false; network.tunnels.len()];
+    for flow in flows.iter().filter(|_| !network.tunnels.is_empty()) {
+        for route in [&flow.route, &flow.route_back] {
+            let crossings = network.crossings(route).map_err(|overlap| {
+                let [one, other] = overlap.tunnels.map(|tunnel| &network.tunnels[tunnel].name);
+                let why = format!(
+                    "flow {} would be in the tunnels `{one}` and `{other}` at once: let one end where the other begins, \
+                     or before",
+                    flow.name
+                );
+                reader.refuse(&FROM.key.path(&table(other)), &why)
+            })?;
+            crossings.iter().for_each(|crossing| is_crossed[crossing.tunnel] = true);
+            check_size(reader, network, flow)?;
+        }
+    }
+    for (spec, _) in network.tunnels.iter().zip(is_crossed).filter(|(_, is_crossed)| !is_crossed) {
+        let [from, to] = [spec.from, spec.to].map(|node| &network.nodes[node as usize].name);
+        let why = format!("no flow passes both `{from}` and `{to}`: take nodes on the route of one, or leave it out");
+        return Err(reader.refuse(&TO.key.path(&table(&spec.name)), &why));
+    }
+    Ok(())
+}
+
+fn check_size(reader: &Reader<'_>, network: &NetworkSpec, flow: &FlowSpec) -> Result<(), Refusal> {
+    let given = flow.transport.packet_bytes;
+    let crossings = network.crossings(&flow.route).unwrap_or_default();
+    for spec in crossings.iter().map(|crossing| &network.tunnels[crossing.tunnel]) {
+        let bytes = spec.cipher.encapsulated_bytes(given);
+        if bytes > IP_BYTES_MAX {
+            let why = format!(
+                "a packet of {given} B of flow {} has {bytes} B in this tunnel, allowed are {IP_BYTES_MAX} B: shorten \
+                 transport.packet",
+                flow.name
+            );
+            return Err(reader.refuse(&CIPHER.key.path(&table(&spec.name)), &why));
+        }
+    }
+    Ok(())
+}
+
+/// IP bytes of a full data packet on each link: `packet_bytes`, or what comes of them in a tunnel.
+pub fn packet_bytes_on(network: &NetworkSpec, flows: &[FlowSpec], packet_bytes: u32) -> Vec<u32> {
+    let mut bytes_on = vec![packet_bytes; network.links.len()];
+    for flow in flows.iter().filter(|_| !network.tunnels.is_empty()) {
+        for (link, bytes) in network.bytes_on(&flow.route, packet_bytes) {
+            let known = &mut bytes_on[link as usize];
+            *known = bytes.max(*known);
+        }
+    }
+    bytes_on
+}

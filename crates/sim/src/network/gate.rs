@@ -1,0 +1,70 @@
+//! What stands on routes beside links: the ends of tunnels, the tap, and where lost packets end.
+
+use fadelab_path::packet::{PacketId, Parcel, Store};
+use fadelab_path::violation::Checked;
+
+use super::Network;
+use super::route::{Gate, LOST, TAP};
+use crate::tunnel::Passing;
+
+impl Network {
+    /// The next place on the route is a mark, behind which more of it follows, or the packet is lost.
+    #[inline(never)]
+    pub(super) fn forward_from_mark(&mut self, now_ns: u64, hop: u32, parcel: Parcel) -> Checked<()> {
+        if hop == LOST {
+            self.discard(parcel.id());
+            return Ok(());
+        }
+        match self.pass_mark(now_ns, hop, parcel) {
+            Some(parcel) => self.forward(now_ns, parcel),
+            None => Ok(()),
+        }
+    }
+
+    /// As [`Self::come_out`], where a mark is next.
+    #[cold]
+    #[inline(never)]
+    pub(super) fn come_to_mark(&mut self, now_ns: u64, hop: u32, parcel: Parcel) -> Checked<Option<PacketId>> {
+        match self.pass_mark(now_ns, hop, parcel) {
+            Some(parcel) => self.come_out(now_ns, parcel),
+            None => Ok(None),
+        }
+    }
+
+    /// Does what a mark stands for. Returns the packet, at the next place of its route, if there still is one.
+    fn pass_mark(&mut self, now_ns: u64, hop: u32, mut parcel: Parcel) -> Option<Parcel> {
+        if hop == TAP {
+            self.show(now_ns, parcel.id());
+        } else {
+            parcel = self.pass_gate(now_ns, Gate::of(hop), parcel)?;
+        }
+        parcel.step();
+        Some(parcel)
+    }
+
+    /// A packet enters a tunnel or leaves it, and has another size then. `None`: it was dropped.
+    fn pass_gate(&mut self, now_ns: u64, gate: Gate, parcel: Parcel) -> Option<Parcel> {
+        let id = parcel.id();
+        let passing = Passing {
+            now_ns,
+            way: gate.way,
+            flow: self.slab.get(id).flow,
+        };
+        if gate.is_exit {
+            let outer = self.slab.bare(id);
+            let (inner, feedback) = self.slab.header_and_feedback(id);
+            if !self.tunnels.leave(&passing, &outer, inner, feedback) {
+                self.discard(id);
+                return None;
+            }
+        } else {
+            let packet = self.slab.get(id);
+            let outer = self
+                .tunnels
+                .enter(&passing, &packet.header, self.slab.feedback_of(id));
+            self.slab.hide(id, gate.way, outer);
+        }
+        let ip_bytes = self.slab.get(id).header.ip_bytes as u16;
+        Some(Parcel::new(id, parcel.tag(), ip_bytes))
+    }
+}

@@ -1,0 +1,224 @@
+//! Tunnels at work: what their ends do to packets.
+//!
+//! A packet in a tunnel shows routers a header of its own, which tells nothing of the one inside: that lies beside it
+//! until the packet leaves ([`Slab::hide`](crate::packet::Slab::hide)).
+
+use fadelab_laws::abi;
+use fadelab_path::packet::{FeedbackBytes, Header};
+use fadelab_phy::random::{Stream, name_hash};
+use fadelab_run::network::NetworkSpec;
+use fadelab_run::spec::RunSpec;
+use fadelab_run::tunnel::{OuterId, RoleFrom, TunnelRecord, TunnelSpec};
+
+use gateway::Gateways;
+
+mod gateway;
+
+/// One direction of a tunnel: twice the tunnel's number, and one more for the way from `to` to `from`.
+pub(crate) type WayId = u32;
+
+/// The number of one direction of tunnel number `tunnel`.
+pub(crate) fn way_of(tunnel: usize, is_backward: bool) -> WayId {
+    2 * tunnel as WayId + WayId::from(is_backward)
+}
+
+/// All tunnels of a run.
+#[derive(Debug, Default)]
+pub(crate) struct Tunnels {
+    tunnels: Vec<Tunnel>,
+}
+
+#[derive(Debug)]
+struct Tunnel {
+    spec: TunnelSpec,
+    ways: [Way; 2],
+    gateways: Option<Gateways>,
+    counted: Counted,
+    /// What had been counted when the measured interval began.
+    counted_before: Counted,
+}
+
+/// What the end at which packets enter knows of a direction.
+#[derive(Debug)]
+struct Way {
+    /// ESP's sequence number of the last packet.
+    sequence: u32,
+    ip_id: u16,
+    random: Stream,
+    /// Of each unit of memory, the bit that the next packet gets.
+    written: Vec<bool>,
+}
+
+#[derive(Clone, Copy, Debug, Default)]
+struct Counted {
+    entered_pkts: u64,
+    left_pkts: u64,
+    dropped_pkts: u64,
+}
+
+/// A packet at the end of a tunnel.
+pub(crate) struct Passing {
+    pub now_ns: u64,
+    pub way: WayId,
+    pub flow: u32,
+}
+
+impl Tunnels {
+    pub fn of(spec: &RunSpec) -> Self {
+        let tunnels = 0..spec.network.tunnels.len();
+        Self {
+            tunnels: tunnels.map(|number| Tunnel::new(spec, number)).collect(),
+        }
+    }
+
+    /// The header with which a packet enters.
+    pub fn enter(&mut self, passing: &Passing, inner: &Header, feedback: Option<&FeedbackBytes>) -> Header {
+        self.tunnels[passing.way as usize / 2].enter(passing, inner, feedback)
+    }
+
+    /// Gives the header `inner` of a packet what `outer` brought. Returns whether the packet leaves; else it is
+    /// dropped.
+    pub fn leave(
+        &mut self,
+        passing: &Passing,
+        outer: &Header,
+        inner: &mut Header,
+        feedback: Option<&mut FeedbackBytes>,
+    ) -> bool {
+        self.tunnels[passing.way as usize / 2].leave(passing, outer, inner, feedback)
+    }
+
+    /// Packets are counted anew from now on.
+    pub fn forget(&mut self) {
+        for tunnel in &mut self.tunnels {
+            tunnel.counted_before = tunnel.counted;
+        }
+    }
+
+    /// What was counted since.
+    pub fn record(&self) -> Vec<TunnelRecord> {
+        self.tunnels.iter().map(Tunnel::record).collect()
+    }
+
+    /// Where the gateway stands whose law has its state at `address`.
+    pub fn place_of_state(&self, address: usize) -> Option<&str> {
+        let mut gateways = self.tunnels.iter().filter_map(|tunnel| tunnel.gateways.as_ref());
+        gateways.find_map(|gateways| gateways.place_of_state(address))
+    }
+}
+
+impl Tunnel {
+    fn new(spec: &RunSpec, number: usize) -> Self {
+        let tunnel = &spec.network.tunnels[number];
+        Self {
+            ways: [false, true].map(|is_backward| Way::new(&name_of(tunnel, is_backward), spec.seed)),
+            gateways: Gateways::of(spec, number),
+            spec: tunnel.clone(),
+            counted: Counted::default(),
+            counted_before: Counted::default(),
+        }
+    }
+
+    fn enter(&mut self, passing: &Passing, inner: &Header, feedback: Option<&FeedbackBytes>) -> Header {
+        let (spec, way) = (&self.spec, &mut self.ways[passing.way as usize % 2]);
+        self.counted.entered_pkts += 1;
+        way.sequence = way.sequence.wrapping_add(1);
+        let mut ip_id = way.next_id(spec.ip_id);
+        if spec.role == RoleFrom::Written {
+            ip_id = ip_id & !1 | u16::from(way.next_written(spec.memory.unit(passing.flow)));
+        }
+        let role = match spec.role {
+            RoleFrom::Sequence => way.sequence & 1,
+            RoleFrom::Id | RoleFrom::Written => u32::from(ip_id) & 1,
+        };
+        let told = if spec.told_wire.is_some() { abi::PACKET_DATA } else { 0 };
+        let mut outer = Header {
+            flags: abi::PACKET_TUNNELLED | told,
+            ip_bytes: spec.cipher.encapsulated_bytes(inner.ip_bytes),
+            ip_id,
+            outer_ecn: spec.ecn.outer(inner.ecn),
+            role: role as u8,
+            wire: spec.told_wire.unwrap_or(abi::WIRE_NONE as u8),
+            ..Header::default()
+        };
+        if let Some(gateways) = &mut self.gateways {
+            gateways.encapsulate(passing, inner, feedback, &mut outer);
+        }
+        outer
+    }
+
+    fn leave(
+        &mut self,
+        passing: &Passing,
+        outer: &Header,
+        inner: &mut Header,
+        feedback: Option<&mut FeedbackBytes>,
+    ) -> bool {
+        let entered_ecn = inner.ecn;
+        let Some(ecn) = self.spec.ecn.inner(entered_ecn, outer.outer_ecn) else {
+            self.counted.dropped_pkts += 1;
+            return false;
+        };
+        self.counted.left_pkts += 1;
+        (inner.ecn, inner.outer_ecn) = (ecn, ecn);
+        if let Some(gateways) = &mut self.gateways {
+            gateways.decapsulate(passing, &Header { ecn: entered_ecn, ..*outer }, inner, feedback);
+        }
+        true
+    }
+
+    fn record(&self) -> TunnelRecord {
+        let (counted, before) = (&self.counted, &self.counted_before);
+        TunnelRecord {
+            name: self.spec.name.to_string(),
+            entered_pkts: counted.entered_pkts - before.entered_pkts,
+            left_pkts: counted.left_pkts - before.left_pkts,
+            dropped_pkts: counted.dropped_pkts - before.dropped_pkts,
+        }
+    }
+}
+
+impl Way {
+    fn new(name: &str, seed: u64) -> Self {
+        let mut random = Stream::new(seed, name);
+        Self {
+            sequence: 0,
+            ip_id: random.next_u64() as u16,
+            random,
+            written: Vec::new(),
+        }
+    }
+
+    fn next_id(&mut self, rule: OuterId) -> u16 {
+        match rule {
+            OuterId::Counting => {
+                self.ip_id = self.ip_id.wrapping_add(1);
+                self.ip_id
+            }
+            OuterId::Random => self.random.next_u64() as u16,
+            OuterId::Zero => 0,
+        }
+    }
+
+    /// The bit of the next packet of a unit of memory: by turns, from 0 on.
+    fn next_written(&mut self, unit: usize) -> bool {
+        if self.written.len() <= unit {
+            self.written.resize(unit + 1, false);
+        }
+        let next = &mut self.written[unit];
+        *next = !*next;
+        !*next
+    }
+}
+
+/// The name of a direction, for what is drawn at random.
+fn name_of(tunnel: &TunnelSpec, is_backward: bool) -> String {
+    let back = if is_backward { " back" } else { "" };
+    format!("tunnel {}{back}", tunnel.name)
+}
+
+/// What stands for each direction of each tunnel where queues are drawn for flows.
+pub(crate) fn keys(network: &NetworkSpec) -> impl Iterator<Item = u64> {
+    let ways = |tunnel| [false, true].map(|is_backward| name_hash(&name_of(tunnel, is_backward)));
+    network.tunnels.iter().flat_map(ways)
+}
