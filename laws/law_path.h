@@ -25,7 +25,9 @@ LAW u64 law_roles(u32 role, u32 segments)
 enum law_packet_flags {
 	LAW_PACKET_DATA = 1u << 0,           /* carries payload; otherwise a pure ACK */
 	LAW_PACKET_RETRANSMISSION = 1u << 1, /* for statistics; no router on a real path knows it */
-	LAW_PACKET_TUNNELLED = 1u << 2,      /* it has an outer header: routers see and mark outer_ecn only */
+	/* It has an outer header, which is all that routers see: they mark outer_ecn only, there is no feedback, and neither
+	 * DATA nor a wire but where they are told of the tunnel. */
+	LAW_PACKET_TUNNELLED = 1u << 2,
 };
 
 struct law_packet {
@@ -209,17 +211,20 @@ struct law_tunnel {
 	u32 random;
 	u64 now_us;
 	u32 number;      /* among the tunnels of this gateway */
-	u32 outer_bytes; /* of the outer header, in front of the inner one */
+	u32 outer_bytes; /* of the outer headers, in front of the inner one */
 };
 
 /*
  * What a gateway carries between the inner and the outer header of a tunnel, such as DCP-EW's Security Module does.
- * Each tunnel of a gateway has a state of its own, for both directions.
+ * Each tunnel of a gateway has a state of its own, for both directions; or each flow in it has, as whoever sets it up
+ * chooses.
  *
  * Of a packet in a tunnel `outer` says what the outer header says: its ip_id and role are those of the outer header,
- * and outer_ecn is its ECN field, which routers in the tunnel see and mark. `inner` is the packet as it is without.
- * The host has made an outer header as RFC 6040 says before encapsulate, and written back what RFC 6040 says before
- * decapsulate; the law may write the ECN fields of the second packet, and its feedback.
+ * and outer_ecn is its ECN field, which routers in the tunnel see and mark; ecn is that of the inner header as it
+ * entered. There is no feedback. `inner` is the packet as it is without.
+ * The host has made an outer header by the tunnel's rule for the ECN field before encapsulate, and written back what
+ * that rule says before decapsulate. Of the second packet the law may then write, entering, outer_ecn, and leaving, ecn,
+ * the feedback and confirmed.
  */
 struct law_gateway {
 	u32 abi;

@@ -62,7 +62,7 @@ struct law_host {
 enum law_host_fate {
 	LAW_HOST_DROPPED = 1u << 0,      /* at its arrival: it never joins the queue */
 	LAW_HOST_DROPPED_LATE = 1u << 1, /* at its departure */
-	LAW_HOST_MARKED = 1u << 2,       /* its ECN field is another now */
+	LAW_HOST_MARKED = 1u << 2,       /* its ECN field, or that of its outer header, is another now */
 };
 
 /* ------------------------------------------------------------------------------------------------------ packets */
@@ -138,12 +138,18 @@ LAW u32 law_host_pick(struct law_host *h, const struct law_host_law *of, u64 now
 	return h->queue.index;
 }
 
+/* The ECN fields of both headers: routers write that of the outer one where there is one. */
+LAW u32 law_host_codes(const struct law_packet *packet)
+{
+	return packet->ecn | (u32)packet->outer_ecn << 8;
+}
+
 /* An arrival, before the limit of the queue is applied; `full`: that will drop it. Gives enum law_host_fate. */
 LAW u32 law_host_arrive(struct law_host *h, const struct law_host_law *of, u64 now_us, u32 full,
                         struct law_packet *packet, u32 random)
 {
 	const struct law_router *law = of->law;
-	u32 ecn = packet->ecn;
+	u32 codes = law_host_codes(packet);
 
 	law_host_note_queue(h);
 	if (!law->on_enqueue || !law_host_concerns(law, packet->wire, packet->flags))
@@ -154,7 +160,7 @@ LAW u32 law_host_arrive(struct law_host *h, const struct law_host_law *of, u64 n
 		law_host_show_random(h, random);
 	if (law->on_enqueue(of->state, of->params, packet, &h->queue) == LAW_DROP)
 		return LAW_HOST_DROPPED;
-	return packet->ecn != ecn ? LAW_HOST_MARKED : 0;
+	return law_host_codes(packet) != codes ? LAW_HOST_MARKED : 0;
 }
 
 /* A departure from the queue into transmission. Gives enum law_host_fate. */
@@ -162,7 +168,7 @@ LAW u32 law_host_leave(struct law_host *h, const struct law_host_law *of, u64 no
                        struct law_packet *packet, u32 random)
 {
 	const struct law_router *law = of->law;
-	u32 ecn = packet->ecn, fate = 0;
+	u32 codes = law_host_codes(packet), fate = 0;
 
 	law_host_note_queue(h);
 	if (law->on_dequeue && law_host_concerns(law, packet->wire, packet->flags)) {
@@ -172,7 +178,7 @@ LAW u32 law_host_leave(struct law_host *h, const struct law_host_law *of, u64 no
 			law_host_show_random(h, random);
 		if (law->on_dequeue(of->state, of->params, packet, &h->queue) == LAW_DROP)
 			fate = LAW_HOST_DROPPED_LATE;
-		if (packet->ecn != ecn)
+		if (law_host_codes(packet) != codes)
 			fate |= LAW_HOST_MARKED;
 	}
 	if (!(fate & LAW_HOST_DROPPED_LATE))

@@ -22,13 +22,6 @@ pub fn load(paths: &[PathBuf], warn: &dyn Fn(String)) -> Result<Vec<String>, Fai
     for path in paths {
         let known = own::loaded().len();
         let law = own::load(path)?;
-        if law.roles == ["gateway"] {
-            return Err(Failure::Invalid(format!(
-                "--law {}: it defines {}_gateway alone, and no scenario has gateways yet",
-                path.display(),
-                law.source.name
-            )));
-        }
         if !law.warnings.is_empty() && own::loaded().len() > known {
             let shown = path.display();
             warn(format!("--law {shown}: the compiler remarks\n{}", law.warnings));

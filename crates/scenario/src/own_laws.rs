@@ -15,7 +15,7 @@ use crate::versus;
 pub fn add(root: &mut Node, chosen: &[String], names: &[String]) -> Vec<String> {
     let mut warnings = Vec::new();
     if root.at("versus").is_some() {
-        return add_to_versus(root, names);
+        return add_to_versus(root, chosen, names);
     }
     let path = flows::law_path(&Reader::new(root, chosen, &BTreeMap::new()));
     for name in names {
@@ -27,7 +27,7 @@ pub fn add(root: &mut Node, chosen: &[String], names: &[String]) -> Vec<String> 
             let hint = if fadelab_laws::router(name).is_some() {
                 format!("--set {path}=SENDER+{name}")
             } else {
-                format!("--set router.capacity={name}")
+                format!("--set {}={name}", key_of(name))
             };
             warnings.push(format!("nothing uses the law {name} of --law: {hint} would"));
         }
@@ -39,17 +39,15 @@ pub fn add(root: &mut Node, chosen: &[String], names: &[String]) -> Vec<String> 
 }
 
 /// As [`add`] where `[versus]` names the laws: a sender is one more of them.
-fn add_to_versus(root: &mut Node, names: &[String]) -> Vec<String> {
+fn add_to_versus(root: &mut Node, chosen: &[String], names: &[String]) -> Vec<String> {
     let mut warnings = Vec::new();
     for name in names {
         let is_given = |path: &str| {
             root.at(path)
                 .is_some_and(|node| texts(&node.raw).contains(&name.as_str()))
         };
-        if [versus::LAWS_PATH, "versus.router", "router.capacity"]
-            .into_iter()
-            .any(is_given)
-        {
+        let paths = [versus::LAWS_PATH, "versus.router", "router.capacity"];
+        if paths.into_iter().any(is_given) || paths_of_gateways(chosen).any(|path| is_given(&path)) {
             continue;
         }
         if fadelab_laws::sender(name).is_some() {
@@ -59,13 +57,22 @@ fn add_to_versus(root: &mut Node, names: &[String]) -> Vec<String> {
         let key = if fadelab_laws::router(name).is_some() {
             "versus.router"
         } else {
-            "router.capacity"
+            key_of(name)
         };
         warnings.push(format!(
             "nothing uses the law {name} of --law: --set {key}={name} would"
         ));
     }
     warnings
+}
+
+/// The key that names a capacity part or a gateway.
+fn key_of(name: &str) -> &'static str {
+    if fadelab_laws::capacity(name).is_some() {
+        "router.capacity"
+    } else {
+        "tunnel.NAME.law"
+    }
 }
 
 /// Labels under which a law that the scenario does not name runs beside those that it names.
@@ -94,10 +101,11 @@ fn beside(root: &Node, path: &str, name: &str) -> Vec<String> {
         .collect()
 }
 
-/// Whether a law of the run, of a group or of a sender's routers, or the capacity part, is the one named.
+/// Whether a law of the run, of a group, of a sender's routers or of a gateway, or the capacity part, is the one named.
 fn is_named(root: &Node, chosen: &[String], name: &str) -> bool {
     let groups = flows::group_names(&Reader::new(root, chosen, &BTreeMap::new()));
     let paths = groups.iter().map(|group| format!("flow.{group}.law"));
+    let paths = paths.chain(paths_of_gateways(chosen));
     let paths = paths.chain(["flow.law".to_owned(), "router.capacity".to_owned()]);
     let names_it = |label: &str| {
         let brings = |part: &str| fadelab_laws::sender(part).and_then(fadelab_laws::Sender::router) == Some(name);
@@ -111,6 +119,12 @@ fn is_named(root: &Node, chosen: &[String], name: &str) -> bool {
         root.at(&path)
             .is_some_and(|node| texts(&node.raw).into_iter().any(names_it))
     })
+}
+
+/// The keys that name the laws of tunnels' gateways.
+fn paths_of_gateways(chosen: &[String]) -> impl Iterator<Item = String> {
+    let tunnels = chosen.iter().filter(|path| path.starts_with("tunnel."));
+    tunnels.map(|path| format!("{path}.law"))
 }
 
 /// The strings of a value, which may be a list of them.

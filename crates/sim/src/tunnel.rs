@@ -162,7 +162,13 @@ impl Tunnel {
         self.counted.left_pkts += 1;
         (inner.ecn, inner.outer_ecn) = (ecn, ecn);
         if let Some(gateways) = &mut self.gateways {
-            gateways.decapsulate(passing, &Header { ecn: entered_ecn, ..*outer }, inner, feedback);
+            // Routers that were told of the tunnel have no place in its packets to say that they saw one.
+            let seen = Header {
+                ecn: entered_ecn,
+                confirmed: 0,
+                ..*outer
+            };
+            gateways.decapsulate(passing, &seen, inner, feedback);
         }
         true
     }

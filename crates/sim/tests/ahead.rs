@@ -14,6 +14,7 @@ use fadelab_run::network::{Edge, LinkId, NetworkSpec};
 use fadelab_run::record::RunRecord;
 use fadelab_run::spec::RunSpec;
 use fadelab_run::transport::{Recovery, Transport};
+use fadelab_run::tunnel::{Cipher, EcnRule, GatewaySpec, Memory, OuterId, RoleFrom, TunnelSpec};
 
 /// The same network in which each link goes step by step, with an event for whatever happens on it.
 fn step_by_step(spec: &RunSpec) -> RunSpec {
@@ -161,6 +162,81 @@ fn the_order_at_hosts_is_not_seen() {
     // Goal: where hosts answer over links of their own, whatever is between them and writes into them, all counters and
     // completions are those of a network in which every packet comes out in its turn.
     are_as_step_by_step(0..120, random_hosts);
+}
+
+/// Five nodes in a row under tunnels that meet at the third one, and flows between hosts at any two of the nodes, or that
+/// are these nodes themselves: many of them go through a tunnel or both, either way, and others beside it.
+fn random_tunnels(seed: u64) -> RunSpec {
+    let mut random = Stream::new(seed, "tunnels");
+    let mut one_of = |choices: &[u64]| choices[random.below(choices.len() as u64) as usize];
+    let mut network = NetworkSpec::default();
+    (0..5).for_each(|node| drop(network.host(node.to_string())));
+    let mut join = |network: &mut NetworkSpec, from, to, router: &str, rate_bps, delay_ns| {
+        let mut link = link(&format!("link.{}", network.links.len()), rate_bps, delay_ns, 20);
+        link.router = plain_router(router);
+        network.join(from, to, link)
+    };
+    for node in 0..4 {
+        let (rate_bps, delay_ns) = (one_of(&[4, 8]) * 1_000_000, one_of(&[1, 5, 20]) * MS);
+        let router = ["droptail", "red", "rem", "droptail"][one_of(&[0, 1, 2, 3]) as usize];
+        join(&mut network, node, node + 1, router, rate_bps, delay_ns);
+        join(&mut network, node + 1, node, router, rate_bps, delay_ns);
+    }
+    let ends = [[0, 2], [2, 4], [1, 2], [2, 0], [4, 2], [3, 2]];
+    for place in [one_of(&[0, 2, 3]), one_of(&[1, 4, 5])] {
+        let [from, to] = ends[place as usize];
+        network.tunnels.push(random_tunnel(from, to, &mut one_of));
+    }
+    let mut flows = Vec::new();
+    for index in 0..=one_of(&[0, 3, 6]) {
+        let (from, to) = (one_of(&[0, 1]) as u32, one_of(&[2, 3, 4]) as u32);
+        let mut there: Vec<LinkId> = (from..to).map(|node| 2 * node).collect();
+        let mut back: Vec<LinkId> = (from..to).rev().map(|node| 2 * node + 1).collect();
+        let mut hosts = [from, to];
+        if one_of(&[0, 1, 1]) == 1 {
+            let delay_ns = one_of(&[1, 5, 5]) * MS;
+            hosts = ["left", "right"].map(|side| network.host(format!("{side}.{index}")));
+            let mut access = |from, to| join(&mut network, from, to, "droptail", 16_000_000, delay_ns);
+            there = [vec![access(hosts[0], from)], there, vec![access(to, hosts[1])]].concat();
+            back = [vec![access(hosts[1], to)], back, vec![access(from, hosts[0])]].concat();
+        }
+        let mut flow = flow(&format!("flow.{index}"), "reno", there, back);
+        [flow.from, flow.to] = hosts;
+        if one_of(&[0, 1]) == 1 {
+            (flow.from, flow.to) = (flow.to, flow.from);
+            (flow.route, flow.route_back) = (flow.route_back, flow.route);
+        }
+        flow.app = app_of(Span::Fixed { ns: index * 3 * MS }, &mut one_of);
+        flows.push(flow);
+    }
+    six_seconds(seed, network, flows)
+}
+
+fn random_tunnel(from: u32, to: u32, one_of: &mut impl FnMut(&[u64]) -> u64) -> TunnelSpec {
+    let law = fadelab_laws::gateway("module").expect("registered");
+    let gateway = GatewaySpec {
+        law,
+        params: law.default_params(),
+    };
+    TunnelSpec {
+        name: format!("{from} to {to}").into(),
+        from,
+        to,
+        cipher: [Cipher::AesGcm, Cipher::Null][one_of(&[0, 1]) as usize],
+        ecn: [EcnRule::Linux, EcnRule::Rfc6040, EcnRule::NoEcn, EcnRule::None][one_of(&[0, 1, 2, 3]) as usize],
+        ip_id: [OuterId::Counting, OuterId::Random][one_of(&[0, 1]) as usize],
+        role: [RoleFrom::Id, RoleFrom::Sequence, RoleFrom::Written][one_of(&[0, 1, 2]) as usize],
+        memory: [Memory::Tunnel, Memory::Flow][one_of(&[0, 1]) as usize],
+        told_wire: (one_of(&[0, 1]) == 1).then_some(1),
+        gateway: (one_of(&[0, 1, 1]) == 1).then_some(gateway),
+    }
+}
+
+#[test]
+fn the_order_at_ends_of_tunnels_is_not_seen() {
+    // Goal: an end of a tunnel, whose law and numbers are of both directions and all flows, meets packets in the order of
+    // time whatever else is done ahead: all counters are those of a network in which every step is an event.
+    are_as_step_by_step(0..120, random_tunnels);
 }
 
 /// What the preset `linux` has that has its own timers, or is at both ends.

@@ -8,13 +8,9 @@ use super::route::{Gate, LOST, TAP};
 use crate::tunnel::Passing;
 
 impl Network {
-    /// The next place on the route is a mark, behind which more of it follows, or the packet is lost.
+    /// The next place on the route is a mark, and links follow, or the packet is lost.
     #[inline(never)]
     pub(super) fn forward_from_mark(&mut self, now_ns: u64, hop: u32, parcel: Parcel) -> Checked<()> {
-        if hop == LOST {
-            self.discard(parcel.id());
-            return Ok(());
-        }
         match self.pass_mark(now_ns, hop, parcel) {
             Some(parcel) => self.forward(now_ns, parcel),
             None => Ok(()),
@@ -22,7 +18,6 @@ impl Network {
     }
 
     /// As [`Self::come_out`], where a mark is next.
-    #[cold]
     #[inline(never)]
     pub(super) fn come_to_mark(&mut self, now_ns: u64, hop: u32, parcel: Parcel) -> Checked<Option<PacketId>> {
         match self.pass_mark(now_ns, hop, parcel) {
@@ -33,10 +28,13 @@ impl Network {
 
     /// Does what a mark stands for. Returns the packet, at the next place of its route, if there still is one.
     fn pass_mark(&mut self, now_ns: u64, hop: u32, mut parcel: Parcel) -> Option<Parcel> {
-        if hop == TAP {
-            self.show(now_ns, parcel.id());
-        } else {
-            parcel = self.pass_gate(now_ns, Gate::of(hop), parcel)?;
+        match hop {
+            LOST => {
+                self.discard(parcel.id());
+                return None;
+            }
+            TAP => self.show(now_ns, parcel.id()),
+            gate => parcel = self.pass_gate(now_ns, Gate::of(gate), parcel)?,
         }
         parcel.step();
         Some(parcel)
