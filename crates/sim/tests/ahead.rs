@@ -207,6 +207,9 @@ fn random_tunnels(seed: u64) -> RunSpec {
             (flow.route, flow.route_back) = (flow.route_back, flow.route);
         }
         flow.app = app_of(Span::Fixed { ns: index * 3 * MS }, &mut one_of);
+        if matches!(flow.app, App::Cbr { .. }) {
+            flow.sender = None;
+        }
         flows.push(flow);
     }
     six_seconds(seed, network, flows)
