@@ -4,7 +4,7 @@
 //! only shows when keys are seen together (a trace that does not exist, a flow with no route) it cannot refuse.
 
 use fadelab_laws::catalogue::{self, Role};
-use fadelab_laws::{Capacity, ParamInfo, Router, Sender};
+use fadelab_laws::{Capacity, Gateway, ParamInfo, Router, Sender};
 use serde::{Serialize, Serializer};
 use serde_json::Value;
 
@@ -13,6 +13,7 @@ use crate::keys::TABLES;
 use crate::kind::Kind;
 use crate::laws::UDP;
 use crate::schema::FIXED_KEYS;
+use crate::tunnels;
 
 /// Entries of a JSON object, in order.
 type Entries = Vec<(String, Schema)>;
@@ -300,6 +301,21 @@ fn laws(role: Role) -> Entries {
         .collect()
 }
 
+/// What a tunnel's law may have: the parameters of all gateways.
+fn gateway_params() -> Schema {
+    let mut params = Entries::new();
+    let laws = catalogue::names(Role::Gateway).filter_map(fadelab_laws::gateway);
+    for info in laws.flat_map(Gateway::params) {
+        let schema = parameter(info);
+        match params.iter_mut().find(|(name, _)| name == info.name) {
+            // Laws may mean different things by one name.
+            Some((_, known)) => *known = Schema::any(vec![known.clone(), schema]),
+            None => params.push((info.name.to_owned(), schema)),
+        }
+    }
+    Schema::table(params)
+}
+
 /// The table at a path whose names are `*`, with the tables below it.
 fn table(path: &str) -> Schema {
     let declared = TABLES.iter().find(|table| table.paths.contains(&path));
@@ -328,6 +344,9 @@ fn table(path: &str) -> Schema {
             let child = table(&format!("{prefix}{name}"));
             schema.properties.push((name.to_owned(), child));
         }
+    }
+    if path == "tunnel.*" {
+        schema.properties.push((tunnels::PARAMS.to_owned(), gateway_params()));
     }
     if takes_names {
         let child = table(&format!("{path}.*"));

@@ -26,7 +26,7 @@ fn assert_golden(path: &str, text: &str) {
 }
 
 /// Scenarios that together read every key.
-const ALL: [&str; 12] = [
+const ALL: [&str; 14] = [
     "versus = {laws = ['reno']}",
     "channel = {snr = '30 dB', code = {data = 0.9, ack = 0.5}}",
     "channel = {model = 'packet-scale', good = '4 s', bad = '1 s', bit_error_good = 0.0, bit_error_bad = 1e-5}",
@@ -42,6 +42,10 @@ const ALL: [&str; 12] = [
      channel.n = {snr = '30 dB', code = {data = 0.9, ack = 0.5}}\nflow = {from = 'a', to = 'b'}",
     "topology.nodes = ['a', 'b']\nlink.n = {from = 'a', to = 'b', rate = '1 Mbit/s', delay = '1 ms'}\n\
      flow = {from = 'a', to = 'b'}",
+    "topology.nodes = ['a', 'b']\nlink.n = {from = 'a', to = 'b', rate = '1 Mbit/s', delay = '1 ms'}\n\
+     tunnel.n = {from = 'a', to = 'b'}\nflow = {from = 'a', to = 'b'}",
+    "topology.nodes = ['a', 'b']\nlink.n = {from = 'a', to = 'b', rate = '1 Mbit/s', delay = '1 ms'}\n\
+     tunnel.n = {from = 'a', to = 'b', law = 'vcp', params = {confirm = false}}\nflow = {from = 'a', to = 'b'}",
 ];
 
 /// Each key that some scenario reads, by its path with `*` for names, and the values that it resolves to.

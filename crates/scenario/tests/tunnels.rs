@@ -1,0 +1,159 @@
+//! `[tunnel.NAME]`: what it amounts to, and what is wrong with one.
+
+use std::path::Path;
+
+use fadelab_run::spec::RunSpec;
+use fadelab_run::tunnel::{Cipher, EcnRule, Memory, OuterId, RoleFrom};
+use fadelab_scenario::plan::Plan;
+use fadelab_scenario::{Options, Refusal, parse};
+
+/// Four nodes in a row and a fifth beside them, flows both ways over the row.
+const ROW: &str = r#"
+[topology]
+nodes = ["a", "b", "c", "d", "e"]
+
+[link.ab]
+from = "a"
+to = "b"
+rate = "8 Mbit/s"
+delay = "5 ms"
+
+[link.bc]
+from = "b"
+to = "c"
+rate = "8 Mbit/s"
+delay = "5 ms"
+
+[link.cd]
+from = "c"
+to = "d"
+rate = "8 Mbit/s"
+delay = "5 ms"
+
+[link.be]
+from = "b"
+to = "e"
+rate = "8 Mbit/s"
+delay = "5 ms"
+
+[flow]
+law = "reno"
+from = "a"
+to = "d"
+direction = "both"
+"#;
+
+fn parsed(tunnels: &str, sets: &[&str]) -> Result<Plan, Refusal> {
+    let options = Options {
+        sets: sets.iter().map(|set| (*set).to_owned()).collect(),
+        ..Options::default()
+    };
+    let text = format!("{ROW}\n{tunnels}");
+    parse(text.as_bytes(), "s.toml", Path::new(""), &options)
+}
+
+fn plan(tunnels: &str) -> Plan {
+    parsed(tunnels, &[]).unwrap_or_else(|refusal| panic!("{refusal}\n{tunnels}"))
+}
+
+fn spec(tunnels: &str) -> RunSpec {
+    plan(tunnels).runs[0].spec.clone()
+}
+
+#[test]
+fn a_tunnel_has_its_ends_and_defaults() {
+    // Goal: two nodes and a name are enough; what else holds is what the documentation says.
+    let spec = spec("[tunnel.wan]\nfrom = 'c'\nto = 'a'");
+    let [wan] = &spec.network.tunnels[..] else {
+        panic!("one tunnel")
+    };
+    assert_eq!((wan.name.as_ref(), wan.from, wan.to), ("wan", 2, 0));
+    assert_eq!((wan.cipher, wan.ecn, wan.ip_id), (Cipher::AesGcm, EcnRule::Linux, OuterId::Counting));
+    assert_eq!((wan.role, wan.memory, wan.told_wire), (RoleFrom::Sequence, Memory::Tunnel, None));
+    assert!(wan.gateway.is_none());
+    spec.check().expect("sound");
+}
+
+#[test]
+fn every_key_of_a_tunnel_is_read() {
+    // Goal: each key and word reaches the run, parameters of the law too, and the resolved scenario reads back as the
+    // same.
+    let text = "[tunnel.wan]\nfrom = 'a'\nto = 'd'\ncipher = 'null'\necn = 'rfc6040'\nip_id = 'zero'\nrole = 'written'\n\
+                routers = 'vcp'\nlaw = 'vcp'\nmemory = 'flow'\n[tunnel.wan.params]\nconfirm = false";
+    let plan = plan(text);
+    let wan = &plan.runs[0].spec.network.tunnels[0];
+    assert_eq!((wan.cipher, wan.ecn, wan.ip_id), (Cipher::Null, EcnRule::Rfc6040, OuterId::Zero));
+    assert_eq!((wan.role, wan.memory, wan.told_wire), (RoleFrom::Written, Memory::Flow, Some(1)));
+    let gateway = wan.gateway.as_ref().expect("a law");
+    assert_eq!((gateway.law.name(), gateway.params.values()), ("vcp", &[0][..]));
+    let again = parse(plan.text.as_bytes(), "r.toml", Path::new(""), &Options::default()).expect("it reads back");
+    assert_eq!(again.text, plan.text);
+    assert!(plan.text.contains("[tunnel.wan.params]\nconfirm = false"), "{}", plan.text);
+    for (key, word, default) in [("ecn", "noecn", "linux"), ("ecn", "none", "linux"), ("ip_id", "random", "counting")] {
+        let text = format!("[tunnel.wan]\nfrom = 'a'\nto = 'd'\n{key} = ['{word}', '{default}']");
+        assert_eq!(parsed(&text, &[]).expect("a sweep").runs.len(), 2);
+    }
+}
+
+#[test]
+fn laws_of_gateways_are_swept_with_their_parameters() {
+    // Goal: a sweep may have no law at one of its points, where parameters are not asked for.
+    let plan = plan("[tunnel.wan]\nfrom = 'a'\nto = 'd'\nlaw = ['none', 'vcp']\nparams = {confirm = false}");
+    let laws: Vec<bool> = plan.runs.iter().map(|run| run.spec.network.tunnels[0].gateway.is_some()).collect();
+    assert_eq!(laws, [false, true]);
+    assert!(plan.warnings.iter().all(|warning| !warning.contains("confirm")), "{:?}", plan.warnings);
+}
+
+#[test]
+fn buffers_in_a_tunnel_are_measured_in_its_packets() {
+    // Goal: 30 ms round trip at 8 Mbit/s are 30000 bytes: 20 packets of 1500 bytes, and 19 of 1556 in the tunnel.
+    let spec = spec("[tunnel.wan]\nfrom = 'b'\nto = 'c'");
+    let pkts: Vec<Option<u32>> = spec.network.links.iter().map(|link| link.buffer.packets).collect();
+    assert_eq!(pkts[..6], [Some(20), Some(20), Some(19), Some(19), Some(20), Some(20)]);
+}
+
+#[test]
+fn what_is_wrong_with_a_tunnel_is_said() {
+    // Goal: each refusal has the place, the key, what was given, and what is allowed or to do.
+    let ends = "[tunnel.wan]\nfrom = 'a'\nto = 'd'\n";
+    for (text, parts) in [
+        ("[tunnel.wan]\nto = 'd'", &["tunnel.wan.from", "is missing", "node at one end"][..]),
+        ("[tunnel.wan]\nfrom = 'a'\nto = 'x'", &["tunnel.wan.to = 'x'", "no node `x`", "a, b, c, d or e"]),
+        ("[tunnel.wan]\nfrom = 'a'\nto = 'a'", &["tunnel.wan.to", "ends where it begins"]),
+        ("[tunnel.wan]\nfrom = 'a'\nto = 'e'", &["tunnel.wan.to", "no flow passes both `a` and `e`"]),
+        (
+            "[tunnel.wan]\nfrom = 'a'\nto = 'c'\n[tunnel.lan]\nfrom = 'b'\nto = 'd'",
+            &["tunnel.lan.from", "flow flow.1", "`wan` and `lan` at once"],
+        ),
+        (
+            "[tunnel.wan]\nfrom = 'a'\nto = 'd'\n[tunnel.lan]\nfrom = 'b'\nto = 'c'",
+            &["tunnel.lan.from", "`wan` and `lan` at once", "let one end where the other begins"],
+        ),
+        (&format!("{ends}law = 'vpc'"), &["tunnel.wan.law", "unknown gateway `vpc`", "did you mean `vcp`?"]),
+        (&format!("{ends}routers = 'red'"), &["tunnel.wan.routers", "all formats", "blind, ", "vcp or xcp"]),
+        (&format!("{ends}routers = 'rde'"), &["unknown router `rde`", "did you mean `red`?"]),
+        (&format!("{ends}ecn = 'rfc6041'"), &["tunnel.wan.ecn", "did you mean `rfc6040`?"]),
+        (&format!("{ends}params = {{confirm = true}}"), &["[tunnel.wan.params]", "parameters of no law"]),
+        (&format!("{ends}law = 'vcp'\nparams = {{cofnirm = true}}"), &["tunnel.wan.params.cofnirm", "`confirm`?"]),
+        (&format!("{ends}law = 'vcp'\nparams = {{confirm = 7}}"), &["tunnel.wan.params.confirm", "true or false"]),
+        (&format!("{ends}lwa = 'vcp'"), &["`tunnel.wan.lwa`", "did you mean `law`?"]),
+    ] {
+        let message = parsed(text, &[]).expect_err(text).to_string();
+        for part in parts {
+            let part = part.replace('\'', "\"");
+            assert!(message.contains(&part), "`{part}` is missing in: {message}");
+        }
+        assert!(!message.contains('\n') && message.contains("s.toml"), "{message}");
+    }
+    let message = parsed(ends, &["transport.packet=65500 B"]).expect_err("too large").to_string();
+    assert!(message.contains("tunnel.wan.cipher") && message.contains("65556 B"), "{message}");
+}
+
+#[test]
+fn a_row_of_routers_has_no_tunnels() {
+    // Goal: nodes of a dumbbell have no names, and the refusal says what to give instead.
+    let text = "topology.bottleneck = {rate = '1 Mbit/s', delay = '1 ms'}\nflow.law = 'reno'\n\
+                [tunnel.wan]\nfrom = 'left'\nto = 'right'";
+    let refusal = parse(text.as_bytes(), "s.toml", Path::new(""), &Options::default()).expect_err("no graph");
+    assert!(refusal.to_string().contains("[tunnel.wan]") && refusal.message.contains("[link.NAME]"), "{refusal}");
+}
