@@ -123,6 +123,7 @@ fn twice_of(text: &str, kernel: &str, more: &[&str]) -> Option<Scratch> {
         "completions",
         "histograms",
         "drops",
+        "tunnels",
         "watch",
     ]
     .map(|name| format!("{name}.parquet"));

@@ -7,6 +7,7 @@ use std::sync::Arc;
 use fadelab_path::counters::LinkCounters;
 use fadelab_path::histogram::Histogram;
 use fadelab_run::record::{Completion, Delays, DroppedOf, FlowCounters, OfGroup, RunRecord, Series, Waits};
+use fadelab_run::tunnel::TunnelRecord;
 use serde::Deserialize;
 use serde::de::DeserializeOwned;
 
@@ -98,6 +99,7 @@ struct Verdicts {
 const WATCH: &str = "watch";
 const DROPS: &str = "drops";
 const HISTOGRAMS: &str = "histograms";
+const TUNNELS: &str = "tunnels";
 
 /// Puts the rows of a table where they belong.
 type Take = fn(&mut [Run], &Rows) -> Result<(), String>;
@@ -116,7 +118,7 @@ fn experiment(folder: &Path, manifest: Manifest) -> Result<Experiment, Error> {
     let setup: Setup = json(folder, "setup.json")?;
     let verdicts: Verdicts = json(folder, "summary.json")?;
     let mut runs = runs(setup).map_err(unreadable(folder.join("setup.json")))?;
-    let tables: [(&str, Take); 8] = [
+    let tables: [(&str, Take); 9] = [
         ("links", take_link_samples),
         ("flows", take_flow_samples),
         (WATCH, take_watched),
@@ -125,11 +127,13 @@ fn experiment(folder: &Path, manifest: Manifest) -> Result<Experiment, Error> {
         ("completions", take_completions),
         (HISTOGRAMS, take_delays),
         (DROPS, take_drops),
+        (TUNNELS, take_tunnels),
     ];
     for (table, take) in tables {
         let path = folder.join(format!("{table}.parquet"));
-        // Results from before laws declared values, and from before delays or drops of groups were counted, have none.
-        if [WATCH, HISTOGRAMS, DROPS].contains(&table) && !path.exists() {
+        // Results from before laws declared values, delays or drops of groups were counted, or there were tunnels, have
+        // none.
+        if [WATCH, HISTOGRAMS, DROPS, TUNNELS].contains(&table) && !path.exists() {
             continue;
         }
         rows::each(&path, |rows| take(&mut runs, rows)).map_err(unreadable(path))?;
@@ -400,6 +404,22 @@ fn take_drops(runs: &mut [Run], rows: &Rows) -> Result<(), String> {
         run.record.dropped.push(DroppedOf {
             link: link as u32,
             group: group[row].to_owned(),
+            dropped_pkts: dropped_pkts[row] as u64,
+        });
+    })
+}
+
+fn take_tunnels(runs: &mut [Run], rows: &Rows) -> Result<(), String> {
+    let numbers = ["entered_pkts", "left_pkts", "dropped_pkts"].map(|column| rows.numbers(column));
+    let [entered_pkts, left_pkts, dropped_pkts] = numbers;
+    let (entered_pkts, left_pkts, dropped_pkts) = (entered_pkts?, left_pkts?, dropped_pkts?);
+    let name = rows.texts("tunnel")?;
+    // A record has them by their names, in the order of the rows.
+    walk(runs, rows, "tunnel", |_, _| Some(0), |run, _, row| {
+        run.record.tunnels.push(TunnelRecord {
+            name: name[row].to_owned(),
+            entered_pkts: entered_pkts[row] as u64,
+            left_pkts: left_pkts[row] as u64,
             dropped_pkts: dropped_pkts[row] as u64,
         });
     })

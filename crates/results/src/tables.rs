@@ -1,8 +1,9 @@
-//! The eight Parquet tables: what their rows are and what their columns mean.
+//! The Parquet tables: what their rows are and what their columns mean.
 
 mod coordinates;
 pub mod drops;
 pub mod histograms;
+pub mod tunnels;
 pub mod watched;
 
 use std::path::Path;
@@ -326,6 +327,7 @@ pub(crate) fn columns_csv(experiment: &Experiment) -> csv::Result<Vec<u8>> {
     completions().with_coordinates(&swept).describe(&mut writer)?;
     histograms::table().with_coordinates(&swept).describe(&mut writer)?;
     drops::table().with_coordinates(&swept).describe(&mut writer)?;
+    tunnels::table().with_coordinates(&swept).describe(&mut writer)?;
     writer.into_inner().map_err(|error| error.into_error().into())
 }
 
@@ -387,7 +389,10 @@ pub(crate) fn write(experiment: &Experiment, folder: &Path, format: Format) -> R
     )?;
     drops::table()
         .with_coordinates(&swept)
-        .write(folder, format, runs_keyed().map(|(run, key)| drops::rows(run, key)))
+        .write(folder, format, runs_keyed().map(|(run, key)| drops::rows(run, key)))?;
+    tunnels::table()
+        .with_coordinates(&swept)
+        .write(folder, format, runs_keyed().map(|(run, key)| tunnels::rows(run, key)))
 }
 
 fn link_rows<'a>(run: &'a Run, key: RunKey<'a>) -> Vec<SampleRow<'a, LinkCounters>> {

@@ -10,7 +10,7 @@ use fadelab_results::{Error, Experiment, Source, Summary, Target, check_target, 
 use parquet::file::reader::{FileReader, SerializedFileReader};
 use parquet::record::{Field, Row};
 
-const FILES: [&str; 13] = [
+const FILES: [&str; 14] = [
     "completions.parquet",
     "drops.parquet",
     "flow_totals.parquet",
@@ -23,6 +23,7 @@ const FILES: [&str; 13] = [
     "runs.parquet",
     "setup.json",
     "summary.json",
+    "tunnels.parquet",
     "watch.parquet",
 ];
 

@@ -59,6 +59,8 @@ pub const RANGES: [(&str, Range); 84] = [
     ("dropped_full_pkts", Grows),
     ("dropped_law_pkts", Grows),
     ("dropped_pkts", Count),
+    ("entered_pkts", Count),
+    ("left_pkts", Count),
     ("dropped_bytes", Grows),
     ("lost_air_pkts", Grows),
     ("marked_pkts", Grows),

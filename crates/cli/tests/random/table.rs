@@ -6,7 +6,7 @@ use std::ops::Range;
 use std::path::Path;
 
 /// The tables of a result, by the names of their files.
-pub const TABLES: [&str; 8] = [
+pub const TABLES: [&str; 9] = [
     "links",
     "flows",
     "runs",
@@ -15,6 +15,7 @@ pub const TABLES: [&str; 8] = [
     "completions",
     "histograms",
     "drops",
+    "tunnels",
 ];
 
 /// A table as text: names with commas or quotes are not among those that scenarios of chance give.

@@ -21,6 +21,7 @@ use fadelab_run::network::NetworkSpec;
 use fadelab_run::record::{Completion, Delays, DroppedOf, FlowCounters, OfGroup, RunRecord, Series, Waits};
 use fadelab_run::spec::RunSpec;
 use fadelab_run::transport::{FeedbackForm, IpId, Pacing, PartialAcks, Recovery, RecoveryExit, RttSamples, Transport};
+use fadelab_run::tunnel::TunnelRecord;
 
 pub const SECOND: u64 = 1_000_000_000;
 
@@ -223,6 +224,12 @@ pub fn record(spec: &RunSpec, load: impl Fn(u64) -> u64) -> RunRecord {
             link: 0,
             group: "down".to_owned(),
             dropped_pkts: 7,
+        }],
+        tunnels: vec![TunnelRecord {
+            name: "wan".to_owned(),
+            entered_pkts: 9,
+            left_pkts: 6,
+            dropped_pkts: 2,
         }],
         series,
         events: 12_345,

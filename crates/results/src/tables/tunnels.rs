@@ -1,0 +1,55 @@
+//! The table of what went through tunnels.
+
+use fadelab_run::tunnel::TunnelRecord;
+
+use super::{Keyed, RunKey, key_columns};
+use crate::Run;
+use crate::columns::{Column, Table};
+
+/// A row of `tunnels.parquet`.
+pub struct TunnelRow<'a> {
+    key: RunKey<'a>,
+    tunnel: &'a TunnelRecord,
+}
+
+impl Keyed for TunnelRow<'_> {
+    fn key(&self) -> &RunKey<'_> {
+        &self.key
+    }
+}
+
+/// `tunnels.parquet`.
+pub fn table<'a>() -> Table<TunnelRow<'a>> {
+    let mut columns = key_columns();
+    columns.extend([
+        Column::text("tunnel", "name of the tunnel", |row: &TunnelRow| &row.tunnel.name),
+        Column::count(
+            "entered_pkts",
+            "pkt",
+            "packets that were encapsulated, in both directions",
+            |row: &TunnelRow| row.tunnel.entered_pkts,
+        ),
+        Column::count(
+            "left_pkts",
+            "pkt",
+            "packets that were decapsulated and went on",
+            |row: &TunnelRow| row.tunnel.left_pkts,
+        ),
+        Column::count(
+            "dropped_pkts",
+            "pkt",
+            "packets that the tunnel's rule for the ECN field dropped where they would have left",
+            |row: &TunnelRow| row.tunnel.dropped_pkts,
+        ),
+    ]);
+    Table {
+        name: "tunnels",
+        about: "What went through each tunnel in the measured interval. The simulator's alone.",
+        columns,
+    }
+}
+
+pub(super) fn rows<'a>(run: &'a Run, key: RunKey<'a>) -> Vec<TunnelRow<'a>> {
+    let row = |tunnel| TunnelRow { key, tunnel };
+    run.record.tunnels.iter().map(row).collect()
+}
