@@ -222,6 +222,7 @@ fn runs(setup: Setup) -> Result<Vec<Run>, String> {
                 completions: Vec::new(),
                 delays: Delays::default(),
                 dropped: Vec::new(),
+                tunnels: Vec::new(),
                 series: Series {
                     flows: vec![Vec::new(); spec.flows.len()],
                     flows_watched: vec![Vec::new(); spec.flows.len()],

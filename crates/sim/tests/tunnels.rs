@@ -8,7 +8,7 @@ use std::rc::Rc;
 use common::{MARK, MS, S, flow, kth, link, plain_router, record_of, seen};
 use fadelab_laws::guard::{self, CallRecord};
 use fadelab_laws::own::{Source, SourceFile, load_text};
-use fadelab_laws::{abi, gateway, router};
+use fadelab_laws::{abi, gateway, receiver, router, sender};
 use fadelab_path::spec::Queues;
 use fadelab_run::app::{App, Span};
 use fadelab_run::network::{LinkId, NetworkSpec};
@@ -458,4 +458,91 @@ fn a_run_with_tunnels_repeats_exactly() {
     };
     assert_eq!(run(1), run(1));
     assert_ne!(run(1), run(2));
+}
+
+/// DCP-EW from a to d as VCP above, with its routers told and its gateways at both ends.
+fn dcp_ew(memory: Memory, role: RoleFrom) -> RunSpec {
+    let law = gateway("dcp_ew").expect("registered");
+    let mut through = tunnel(1, 2);
+    (through.memory, through.role) = (memory, role);
+    through.told_wire = Some(abi::WIRE_PAIR as u8);
+    through.gateway = Some(GatewaySpec {
+        law,
+        params: law.default_params(),
+    });
+    let mut spec = vcp(through);
+    (spec.flows[0].sender, spec.flows[0].receiver) = (sender("dcp_ew"), receiver("dcp_ew"));
+    spec.flows[0].params = spec.flows[0].sender.expect("registered").default_params();
+    for link in [0, 2] {
+        spec.network.links[link].router = plain_router("dcp_ew");
+    }
+    (spec.warmup_ns, spec.duration_ns) = (20 * S, 80 * S);
+    spec
+}
+
+#[test]
+fn levels_of_a_bottleneck_in_a_tunnel_come_out() {
+    // Goal: a flow whose bottleneck is in the tunnel uses it as the same flow without a tunnel does, whatever the role of
+    // outer headers follows; without gateways it never hears of the load and overruns the queue.
+    let used = |spec: &RunSpec| {
+        let record = record_of(spec);
+        let (before, after) = (&record.links_warmup[2], &record.links_end[2]);
+        let share = (after.sent_bytes - before.sent_bytes) as f64 / (after.offered_bytes - before.offered_bytes) as f64;
+        (share, after.dropped_full_pkts)
+    };
+    for (memory, role) in [
+        (Memory::Tunnel, RoleFrom::Sequence),
+        (Memory::Tunnel, RoleFrom::Id),
+        (Memory::Flow, RoleFrom::Written),
+    ] {
+        let spec = dcp_ew(memory, role);
+        let (share, dropped) = used(&spec);
+        assert!((0.85..=1.0).contains(&share), "{memory:?}, {role:?}: {share}");
+        assert_eq!(dropped, 0, "{memory:?}, {role:?}");
+        let mut clear = spec.clone();
+        clear.network.tunnels.clear();
+        let (in_the_clear, _) = used(&clear);
+        assert!((share - in_the_clear).abs() < 0.05, "{share} and {in_the_clear}");
+    }
+    let mut without = dcp_ew(Memory::Tunnel, RoleFrom::Sequence);
+    without.network.tunnels[0].gateway = None;
+    let (_, dropped) = used(&without);
+    assert!(dropped > 0, "the halves stay inside");
+}
+
+/// What the second flow delivers, which enters the tunnel at its first node, while the first one comes over link 0, where
+/// datagrams at `cross_bps` compete with it.
+fn delivered_beside(memory: Memory, role: RoleFrom, cross_bps: u64) -> f64 {
+    let mut spec = dcp_ew(memory, role);
+    let mut other = spec.flows[0].clone();
+    other.name = "other".into();
+    (other.from, other.route, other.route_back) = (1, vec![2, 4], vec![5, 3]);
+    let mut cross = spec.flows[0].clone();
+    cross.name = "cross".into();
+    (cross.to, cross.route, cross.route_back) = (1, vec![0], vec![1]);
+    (cross.sender, cross.receiver) = (None, None);
+    cross.app = App::Cbr {
+        start: Span::Fixed { ns: 0 },
+        stop_ns: 100 * S,
+        rate_bps: cross_bps,
+    };
+    spec.flows.extend([other, cross]);
+    spec.network.links[0].capacity = fadelab_path::spec::CapacitySpec::Constant { rate_bps: 2_000_000 };
+    let record = record_of(&spec);
+    (record.flows_end[1].delivered_bytes - record.flows_warmup[1].delivered_bytes) as f64
+}
+
+#[test]
+fn a_memory_for_each_flow_spares_those_that_met_no_load() {
+    // Goal: of two flows in a tunnel one came over an overloaded link. With one memory for the tunnel the other one is
+    // slowed by what was told of that link; with a memory for each flow it gets at least 95 % of what it gets beside a
+    // first flow without the overload.
+    let share = |memory, role| {
+        delivered_beside(memory, role, 2_100_000) / delivered_beside(memory, role, 100_000)
+    };
+    let per_tunnel = share(Memory::Tunnel, RoleFrom::Sequence);
+    let per_flow = share(Memory::Flow, RoleFrom::Written);
+    eprintln!("per tunnel {per_tunnel}, per flow {per_flow}");
+    assert!(per_flow >= 0.95, "{per_flow}");
+    assert!(per_tunnel < 0.9, "{per_tunnel}");
 }
