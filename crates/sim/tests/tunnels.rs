@@ -488,7 +488,8 @@ fn levels_of_a_bottleneck_in_a_tunnel_come_out() {
         let record = record_of(spec);
         let (before, after) = (&record.links_warmup[2], &record.links_end[2]);
         let share = (after.sent_bytes - before.sent_bytes) as f64 / (after.offered_bytes - before.offered_bytes) as f64;
-        (share, after.dropped_full_pkts)
+        let queue_pkts = (after.queue_pkt_ns - before.queue_pkt_ns) / u128::from(60 * S);
+        (share, queue_pkts)
     };
     for (memory, role) in [
         (Memory::Tunnel, RoleFrom::Sequence),
@@ -496,9 +497,9 @@ fn levels_of_a_bottleneck_in_a_tunnel_come_out() {
         (Memory::Flow, RoleFrom::Written),
     ] {
         let spec = dcp_ew(memory, role);
-        let (share, dropped) = used(&spec);
+        let (share, queue_pkts) = used(&spec);
         assert!((0.85..=1.0).contains(&share), "{memory:?}, {role:?}: {share}");
-        assert_eq!(dropped, 0, "{memory:?}, {role:?}");
+        assert!(queue_pkts < 5, "{memory:?}, {role:?}: {queue_pkts}");
         let mut clear = spec.clone();
         clear.network.tunnels.clear();
         let (in_the_clear, _) = used(&clear);
@@ -506,43 +507,47 @@ fn levels_of_a_bottleneck_in_a_tunnel_come_out() {
     }
     let mut without = dcp_ew(Memory::Tunnel, RoleFrom::Sequence);
     without.network.tunnels[0].gateway = None;
-    let (_, dropped) = used(&without);
-    assert!(dropped > 0, "the halves stay inside");
+    // Nothing is loaded before the tunnel: halves of the lowest level read Not-ECT, which no rule marks.
+    without.network.links[0].capacity = fadelab_path::spec::CapacitySpec::Constant { rate_bps: 1_000_000_000 };
+    let (_, queue_pkts) = used(&without);
+    assert!(queue_pkts > 50, "{queue_pkts}: the halves stay inside");
 }
 
-/// What the second flow delivers, which enters the tunnel at its first node, while the first one comes over link 0, where
-/// datagrams at `cross_bps` compete with it.
-fn delivered_beside(memory: Memory, role: RoleFrom, cross_bps: u64) -> f64 {
+/// What a flow delivers that enters the tunnel at its first node. Others come over link 0 of 2 Mbit/s: forty flows of its
+/// law, which a packet each already overloads, or datagrams at the rate of that link.
+fn delivered_beside(memory: Memory, role: RoleFrom, are_overloaded: bool) -> f64 {
     let mut spec = dcp_ew(memory, role);
-    let mut other = spec.flows[0].clone();
-    other.name = "other".into();
-    (other.from, other.route, other.route_back) = (1, vec![2, 4], vec![5, 3]);
-    let mut cross = spec.flows[0].clone();
-    cross.name = "cross".into();
-    (cross.to, cross.route, cross.route_back) = (1, vec![0], vec![1]);
-    (cross.sender, cross.receiver) = (None, None);
-    cross.app = App::Cbr {
-        start: Span::Fixed { ns: 0 },
-        stop_ns: 100 * S,
-        rate_bps: cross_bps,
-    };
-    spec.flows.extend([other, cross]);
     spec.network.links[0].capacity = fadelab_path::spec::CapacitySpec::Constant { rate_bps: 2_000_000 };
+    spec.network.links[2].capacity = fadelab_path::spec::CapacitySpec::Constant { rate_bps: 8_000_000 };
+    let mut observed = spec.flows[0].clone();
+    (observed.from, observed.route, observed.route_back) = (1, vec![2, 4], vec![5, 3]);
+    let mut others = vec![spec.flows[0].clone(); if are_overloaded { 40 } else { 1 }];
+    for (number, other) in others.iter_mut().enumerate() {
+        other.name = format!("other.{number}").into();
+        if !are_overloaded {
+            (other.sender, other.receiver) = (None, None);
+            other.app = App::Cbr {
+                start: Span::Fixed { ns: 0 },
+                stop_ns: 100 * S,
+                rate_bps: 1_900_000,
+            };
+        }
+    }
+    spec.flows = std::iter::once(observed).chain(others).collect();
     let record = record_of(&spec);
-    (record.flows_end[1].delivered_bytes - record.flows_warmup[1].delivered_bytes) as f64
+    (record.flows_end[0].delivered_bytes - record.flows_warmup[0].delivered_bytes) as f64
 }
 
 #[test]
 fn a_memory_for_each_flow_spares_those_that_met_no_load() {
-    // Goal: of two flows in a tunnel one came over an overloaded link. With one memory for the tunnel the other one is
-    // slowed by what was told of that link; with a memory for each flow it gets at least 95 % of what it gets beside a
-    // first flow without the overload.
+    // Goal: of the flows in a tunnel all but one came over an overloaded link. With one memory for the tunnel that one is
+    // slowed by what was told of the link, with a memory for each flow it gets at least 95 % of what it gets beside as
+    // much traffic that tells nothing.
     let share = |memory, role| {
-        delivered_beside(memory, role, 2_100_000) / delivered_beside(memory, role, 100_000)
+        delivered_beside(memory, role, true) / delivered_beside(memory, role, false)
     };
     let per_tunnel = share(Memory::Tunnel, RoleFrom::Sequence);
     let per_flow = share(Memory::Flow, RoleFrom::Written);
-    eprintln!("per tunnel {per_tunnel}, per flow {per_flow}");
     assert!(per_flow >= 0.95, "{per_flow}");
     assert!(per_tunnel < 0.9, "{per_tunnel}");
 }
