@@ -416,14 +416,20 @@ fn take_tunnels(runs: &mut [Run], rows: &Rows) -> Result<(), String> {
     let (entered_pkts, left_pkts, dropped_pkts) = (entered_pkts?, left_pkts?, dropped_pkts?);
     let name = rows.texts("tunnel")?;
     // A record has them by their names, in the order of the rows.
-    walk(runs, rows, "tunnel", |_, _| Some(0), |run, _, row| {
-        run.record.tunnels.push(TunnelRecord {
-            name: name[row].to_owned(),
-            entered_pkts: entered_pkts[row] as u64,
-            left_pkts: left_pkts[row] as u64,
-            dropped_pkts: dropped_pkts[row] as u64,
-        });
-    })
+    walk(
+        runs,
+        rows,
+        "tunnel",
+        |_, _| Some(0),
+        |run, _, row| {
+            run.record.tunnels.push(TunnelRecord {
+                name: name[row].to_owned(),
+                entered_pkts: entered_pkts[row] as u64,
+                left_pkts: left_pkts[row] as u64,
+                dropped_pkts: dropped_pkts[row] as u64,
+            });
+        },
+    )
 }
 
 /// The histogram of a group, whose rows stand together.

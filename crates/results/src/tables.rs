@@ -387,12 +387,16 @@ pub(crate) fn write(experiment: &Experiment, folder: &Path, format: Format) -> R
         format,
         runs_keyed().map(|(run, key)| histograms::rows(run, key)),
     )?;
-    drops::table()
-        .with_coordinates(&swept)
-        .write(folder, format, runs_keyed().map(|(run, key)| drops::rows(run, key)))?;
-    tunnels::table()
-        .with_coordinates(&swept)
-        .write(folder, format, runs_keyed().map(|(run, key)| tunnels::rows(run, key)))
+    drops::table().with_coordinates(&swept).write(
+        folder,
+        format,
+        runs_keyed().map(|(run, key)| drops::rows(run, key)),
+    )?;
+    tunnels::table().with_coordinates(&swept).write(
+        folder,
+        format,
+        runs_keyed().map(|(run, key)| tunnels::rows(run, key)),
+    )
 }
 
 fn link_rows<'a>(run: &'a Run, key: RunKey<'a>) -> Vec<SampleRow<'a, LinkCounters>> {

@@ -86,7 +86,11 @@ impl RunSpec {
             })?;
         }
         let sizes = network.bytes_on(&flow.route, flow.transport.packet_bytes);
-        match sizes.map(|(_, bytes)| bytes).max().filter(|&bytes| bytes > IP_BYTES_MAX) {
+        match sizes
+            .map(|(_, bytes)| bytes)
+            .max()
+            .filter(|&bytes| bytes > IP_BYTES_MAX)
+        {
             Some(bytes) => Err(Misfit::Size {
                 flow: flow.name.to_string(),
                 bytes,

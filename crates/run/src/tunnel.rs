@@ -217,7 +217,10 @@ impl NetworkSpec {
         route.iter().enumerate().map(move |(place, &link)| {
             let mut inside = crossings.iter().filter(|crossing| crossing.has(place));
             let cipher = inside.next().map(|crossing| self.tunnels[crossing.tunnel].cipher);
-            (link, cipher.map_or(ip_bytes, |cipher| cipher.encapsulated_bytes(ip_bytes)))
+            (
+                link,
+                cipher.map_or(ip_bytes, |cipher| cipher.encapsulated_bytes(ip_bytes)),
+            )
         })
     }
 }

@@ -69,13 +69,22 @@ pub fn build(parts: &Parts<'_>) -> (NetworkSpec, Vec<FlowSpec>) {
     let rtts = Rtts::of(&flows, arcs.len(), delay_ns);
     let link = |index: usize, packet_bytes| {
         let arc = &arcs[index];
-        hop_link(parts, &topology.hops[arc.hop], arc.is_back, rtts.over(index), packet_bytes)
+        hop_link(
+            parts,
+            &topology.hops[arc.hop],
+            arc.is_back,
+            rtts.over(index),
+            packet_bytes,
+        )
     };
     for (index, arc) in arcs.iter().enumerate() {
         network.join(arc.from as NodeId, arc.to as NodeId, link(index, packet_bytes(parts)));
     }
     // What is in tunnels is known once links tell where routes lead.
-    for (index, bytes) in packet_bytes_on(&network, &flows, packet_bytes(parts)).into_iter().enumerate() {
+    for (index, bytes) in packet_bytes_on(&network, &flows, packet_bytes(parts))
+        .into_iter()
+        .enumerate()
+    {
         if bytes != packet_bytes(parts) {
             network.links[index].link = link(index, bytes);
         }

@@ -98,11 +98,16 @@ fn at_table(reader: &Reader<'_>, table: &str, why: &str) -> Refusal {
 fn tunnel(reader: &mut Reader<'_>, topology: &Topology, name: &str) -> Result<TunnelSpec, Refusal> {
     let table = &table(name);
     let end = |reader: &mut Reader<'_>, row: &Declared<String>| {
-        reader.map(&row.key.path(table), None, row.example, |node: String| topology.node(&node))
+        reader.map(&row.key.path(table), None, row.example, |node: String| {
+            topology.node(&node)
+        })
     };
     let (from, to) = (end(reader, &FROM)?, end(reader, &TO)?);
     if from == to {
-        return Err(reader.refuse(&TO.key.path(table), "a tunnel joins two nodes, this one ends where it begins"));
+        return Err(reader.refuse(
+            &TO.key.path(table),
+            "a tunnel joins two nodes, this one ends where it begins",
+        ));
     }
     Ok(TunnelSpec {
         name: name.into(),
@@ -126,9 +131,14 @@ fn told_wire(reader: &mut Reader<'_>, table: &str) -> Result<Option<u8>, Refusal
     let refused = |why: &str| reader.refuse(&ROUTERS.key.path(table), why);
     let wire = laws::router(&word).map_err(|why| refused(&why))?.0.wire();
     if wire == abi::WIRE_NONE {
-        let known = fadelab_laws::routers().iter().filter(|law| law.wire() != abi::WIRE_NONE);
+        let known = fadelab_laws::routers()
+            .iter()
+            .filter(|law| law.wire() != abi::WIRE_NONE);
         let known: Vec<&str> = known.map(fadelab_laws::Router::name).collect();
-        let why = format!("this law takes packets of all formats: allowed is {BLIND}, {}", one_of(&known));
+        let why = format!(
+            "this law takes packets of all formats: allowed is {BLIND}, {}",
+            one_of(&known)
+        );
         return Err(refused(&why));
     }
     Ok(Some(wire as u8))
@@ -174,7 +184,12 @@ pub fn check(reader: &Reader<'_>, network: &NetworkSpec, flows: &[FlowSpec]) -> 
             check_size(reader, network, flow)?;
         }
     }
-    for (spec, _) in network.tunnels.iter().zip(is_crossed).filter(|(_, is_crossed)| !is_crossed) {
+    for (spec, _) in network
+        .tunnels
+        .iter()
+        .zip(is_crossed)
+        .filter(|(_, is_crossed)| !is_crossed)
+    {
         let [from, to] = [spec.from, spec.to].map(|node| &network.nodes[node as usize].name);
         let why = format!("no flow passes both `{from}` and `{to}`: take nodes on the route of one, or leave it out");
         return Err(reader.refuse(&TO.key.path(&table(&spec.name)), &why));

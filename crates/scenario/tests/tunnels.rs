@@ -68,8 +68,14 @@ fn a_tunnel_has_its_ends_and_defaults() {
         panic!("one tunnel")
     };
     assert_eq!((wan.name.as_ref(), wan.from, wan.to), ("wan", 2, 0));
-    assert_eq!((wan.cipher, wan.ecn, wan.ip_id), (Cipher::AesGcm, EcnRule::Linux, OuterId::Counting));
-    assert_eq!((wan.role, wan.memory, wan.told_wire), (RoleFrom::Sequence, Memory::Tunnel, None));
+    assert_eq!(
+        (wan.cipher, wan.ecn, wan.ip_id),
+        (Cipher::AesGcm, EcnRule::Linux, OuterId::Counting)
+    );
+    assert_eq!(
+        (wan.role, wan.memory, wan.told_wire),
+        (RoleFrom::Sequence, Memory::Tunnel, None)
+    );
     assert!(wan.gateway.is_none());
     spec.check().expect("sound");
 }
@@ -82,14 +88,28 @@ fn every_key_of_a_tunnel_is_read() {
                 routers = 'vcp'\nlaw = 'vcp'\nmemory = 'flow'\n[tunnel.wan.params]\nconfirm = false";
     let plan = plan(text);
     let wan = &plan.runs[0].spec.network.tunnels[0];
-    assert_eq!((wan.cipher, wan.ecn, wan.ip_id), (Cipher::Null, EcnRule::Rfc6040, OuterId::Zero));
-    assert_eq!((wan.role, wan.memory, wan.told_wire), (RoleFrom::Written, Memory::Flow, Some(1)));
+    assert_eq!(
+        (wan.cipher, wan.ecn, wan.ip_id),
+        (Cipher::Null, EcnRule::Rfc6040, OuterId::Zero)
+    );
+    assert_eq!(
+        (wan.role, wan.memory, wan.told_wire),
+        (RoleFrom::Written, Memory::Flow, Some(1))
+    );
     let gateway = wan.gateway.as_ref().expect("a law");
     assert_eq!((gateway.law.name(), gateway.params.values()), ("vcp", &[0][..]));
     let again = parse(plan.text.as_bytes(), "r.toml", Path::new(""), &Options::default()).expect("it reads back");
     assert_eq!(again.text, plan.text);
-    assert!(plan.text.contains("[tunnel.wan.params]\nconfirm = false"), "{}", plan.text);
-    for (key, word, default) in [("ecn", "noecn", "linux"), ("ecn", "none", "linux"), ("ip_id", "random", "counting")] {
+    assert!(
+        plan.text.contains("[tunnel.wan.params]\nconfirm = false"),
+        "{}",
+        plan.text
+    );
+    for (key, word, default) in [
+        ("ecn", "noecn", "linux"),
+        ("ecn", "none", "linux"),
+        ("ip_id", "random", "counting"),
+    ] {
         let text = format!("[tunnel.wan]\nfrom = 'a'\nto = 'd'\n{key} = ['{word}', '{default}']");
         assert_eq!(parsed(&text, &[]).expect("a sweep").runs.len(), 2);
     }
@@ -99,9 +119,17 @@ fn every_key_of_a_tunnel_is_read() {
 fn laws_of_gateways_are_swept_with_their_parameters() {
     // Goal: a sweep may have no law at one of its points, where parameters are not asked for.
     let plan = plan("[tunnel.wan]\nfrom = 'a'\nto = 'd'\nlaw = ['none', 'vcp']\nparams = {confirm = false}");
-    let laws: Vec<bool> = plan.runs.iter().map(|run| run.spec.network.tunnels[0].gateway.is_some()).collect();
+    let laws: Vec<bool> = plan
+        .runs
+        .iter()
+        .map(|run| run.spec.network.tunnels[0].gateway.is_some())
+        .collect();
     assert_eq!(laws, [false, true]);
-    assert!(plan.warnings.iter().all(|warning| !warning.contains("confirm")), "{:?}", plan.warnings);
+    assert!(
+        plan.warnings.iter().all(|warning| !warning.contains("confirm")),
+        "{:?}",
+        plan.warnings
+    );
 }
 
 #[test]
@@ -117,26 +145,66 @@ fn what_is_wrong_with_a_tunnel_is_said() {
     // Goal: each refusal has the place, the key, what was given, and what is allowed or to do.
     let ends = "[tunnel.wan]\nfrom = 'a'\nto = 'd'\n";
     for (text, parts) in [
-        ("[tunnel.wan]\nto = 'd'", &["tunnel.wan.from", "is missing", "node at one end"][..]),
-        ("[tunnel.wan]\nfrom = 'a'\nto = 'x'", &["tunnel.wan.to = 'x'", "no node `x`", "a, b, c, d or e"]),
-        ("[tunnel.wan]\nfrom = 'a'\nto = 'a'", &["tunnel.wan.to", "ends where it begins"]),
-        ("[tunnel.wan]\nfrom = 'a'\nto = 'e'", &["tunnel.wan.to", "no flow passes both `a` and `e`"]),
+        (
+            "[tunnel.wan]\nto = 'd'",
+            &["tunnel.wan.from", "is missing", "node at one end"][..],
+        ),
+        (
+            "[tunnel.wan]\nfrom = 'a'\nto = 'x'",
+            &["tunnel.wan.to = 'x'", "no node `x`", "a, b, c, d or e"],
+        ),
+        (
+            "[tunnel.wan]\nfrom = 'a'\nto = 'a'",
+            &["tunnel.wan.to", "ends where it begins"],
+        ),
+        (
+            "[tunnel.wan]\nfrom = 'a'\nto = 'e'",
+            &["tunnel.wan.to", "no flow passes both `a` and `e`"],
+        ),
         (
             "[tunnel.wan]\nfrom = 'a'\nto = 'c'\n[tunnel.lan]\nfrom = 'b'\nto = 'd'",
             &["tunnel.lan.from", "flow flow.1", "`wan` and `lan` at once"],
         ),
         (
             "[tunnel.wan]\nfrom = 'a'\nto = 'd'\n[tunnel.lan]\nfrom = 'b'\nto = 'c'",
-            &["tunnel.lan.from", "`wan` and `lan` at once", "let one end where the other begins"],
+            &[
+                "tunnel.lan.from",
+                "`wan` and `lan` at once",
+                "let one end where the other begins",
+            ],
         ),
-        (&format!("{ends}law = 'vpc'"), &["tunnel.wan.law", "unknown gateway `vpc`", "did you mean `vcp`?"]),
-        (&format!("{ends}routers = 'red'"), &["tunnel.wan.routers", "all formats", "blind, ", "vcp or xcp"]),
-        (&format!("{ends}routers = 'rde'"), &["unknown router `rde`", "did you mean `red`?"]),
-        (&format!("{ends}ecn = 'rfc6041'"), &["tunnel.wan.ecn", "did you mean `rfc6040`?"]),
-        (&format!("{ends}params = {{confirm = true}}"), &["[tunnel.wan.params]", "parameters of no law"]),
-        (&format!("{ends}law = 'vcp'\nparams = {{cofnirm = true}}"), &["tunnel.wan.params.cofnirm", "`confirm`?"]),
-        (&format!("{ends}law = 'vcp'\nparams = {{confirm = 7}}"), &["tunnel.wan.params.confirm", "true or false"]),
-        (&format!("{ends}lwa = 'vcp'"), &["`tunnel.wan.lwa`", "did you mean `law`?"]),
+        (
+            &format!("{ends}law = 'vpc'"),
+            &["tunnel.wan.law", "unknown gateway `vpc`", "did you mean `vcp`?"],
+        ),
+        (
+            &format!("{ends}routers = 'red'"),
+            &["tunnel.wan.routers", "all formats", "blind, ", "vcp or xcp"],
+        ),
+        (
+            &format!("{ends}routers = 'rde'"),
+            &["unknown router `rde`", "did you mean `red`?"],
+        ),
+        (
+            &format!("{ends}ecn = 'rfc6041'"),
+            &["tunnel.wan.ecn", "did you mean `rfc6040`?"],
+        ),
+        (
+            &format!("{ends}params = {{confirm = true}}"),
+            &["[tunnel.wan.params]", "parameters of no law"],
+        ),
+        (
+            &format!("{ends}law = 'vcp'\nparams = {{cofnirm = true}}"),
+            &["tunnel.wan.params.cofnirm", "`confirm`?"],
+        ),
+        (
+            &format!("{ends}law = 'vcp'\nparams = {{confirm = 7}}"),
+            &["tunnel.wan.params.confirm", "true or false"],
+        ),
+        (
+            &format!("{ends}lwa = 'vcp'"),
+            &["`tunnel.wan.lwa`", "did you mean `law`?"],
+        ),
     ] {
         let message = parsed(text, &[]).expect_err(text).to_string();
         for part in parts {
@@ -145,8 +213,13 @@ fn what_is_wrong_with_a_tunnel_is_said() {
         }
         assert!(!message.contains('\n') && message.contains("s.toml"), "{message}");
     }
-    let message = parsed(ends, &["transport.packet=65500 B"]).expect_err("too large").to_string();
-    assert!(message.contains("tunnel.wan.cipher") && message.contains("65556 B"), "{message}");
+    let message = parsed(ends, &["transport.packet=65500 B"])
+        .expect_err("too large")
+        .to_string();
+    assert!(
+        message.contains("tunnel.wan.cipher") && message.contains("65556 B"),
+        "{message}"
+    );
 }
 
 #[test]
@@ -155,5 +228,8 @@ fn a_row_of_routers_has_no_tunnels() {
     let text = "topology.bottleneck = {rate = '1 Mbit/s', delay = '1 ms'}\nflow.law = 'reno'\n\
                 [tunnel.wan]\nfrom = 'left'\nto = 'right'";
     let refusal = parse(text.as_bytes(), "s.toml", Path::new(""), &Options::default()).expect_err("no graph");
-    assert!(refusal.to_string().contains("[tunnel.wan]") && refusal.message.contains("[link.NAME]"), "{refusal}");
+    assert!(
+        refusal.to_string().contains("[tunnel.wan]") && refusal.message.contains("[link.NAME]"),
+        "{refusal}"
+    );
 }

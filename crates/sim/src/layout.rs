@@ -148,8 +148,14 @@ enum Feeder {
 
 /// Where ends of tunnels are on a route: before links at these places, the last of which may be behind all.
 fn gates(spec: &RunSpec, route: &[LinkId]) -> Vec<usize> {
-    let crossings = spec.network.crossings(route).expect("a run is checked before it begins");
-    crossings.iter().flat_map(|crossing| [crossing.first, crossing.last + 1]).collect()
+    let crossings = spec
+        .network
+        .crossings(route)
+        .expect("a run is checked before it begins");
+    crossings
+        .iter()
+        .flat_map(|crossing| [crossing.first, crossing.last + 1])
+        .collect()
 }
 
 /// That of each link, where `place` says which links count as one. An end of a tunnel has to see packets in their turn,

@@ -97,7 +97,14 @@ fn links_in_a_tunnel_carry_its_headers_to_the_byte() {
 fn counted(record: &RunRecord) -> Vec<(&str, u64, u64, u64)> {
     let tunnels = record.tunnels.iter();
     tunnels
-        .map(|tunnel| (tunnel.name.as_str(), tunnel.entered_pkts, tunnel.left_pkts, tunnel.dropped_pkts))
+        .map(|tunnel| {
+            (
+                tunnel.name.as_str(),
+                tunnel.entered_pkts,
+                tunnel.left_pkts,
+                tunnel.dropped_pkts,
+            )
+        })
         .collect()
 }
 
@@ -184,7 +191,16 @@ fn routers_in_a_tunnel_see_the_outer_header_alone() {
         let without = shown_at(transfers(row(Vec::new(), "xcp", 1), 40), 4);
         assert_eq!(behind.len(), without.len());
         for (behind, without) in behind.iter().zip(&without) {
-            for name in ["flags", "wire", "ip_bytes", "ecn", "outer_ecn", "feedback_len", "ip_id", "role"] {
+            for name in [
+                "flags",
+                "wire",
+                "ip_bytes",
+                "ecn",
+                "outer_ecn",
+                "feedback_len",
+                "ip_id",
+                "role",
+            ] {
                 assert_eq!(field(behind, name), field(without, name), "{name}");
             }
         }
@@ -199,7 +215,10 @@ fn what_the_role_of_a_packet_is_can_be_chosen() {
         let mut through = tunnel(1, 2);
         (through.ip_id, through.role) = (ip_id, role);
         let calls = shown_at(transfers(row(vec![through], "reno", 1), 30), at);
-        calls.iter().map(|call| (field(call, "ip_id"), field(call, "role"))).collect()
+        calls
+            .iter()
+            .map(|call| (field(call, "ip_id"), field(call, "role")))
+            .collect()
     };
     for at in [2, 3] {
         let counting = ids(OuterId::Counting, RoleFrom::Sequence, at);
@@ -250,7 +269,10 @@ fn reductions(through: TunnelSpec) -> (RunRecord, usize) {
 /// RED that marks nearly everything.
 fn marking() -> fadelab_path::spec::RouterSpec {
     let mut spec = plain_router("cw");
-    spec.params = spec.law.params_from(&[("threshold_pkts", 0.001), ("q_w", 1.0)]).expect("valid");
+    spec.params = spec
+        .law
+        .params_from(&[("threshold_pkts", 0.001), ("q_w", 1.0)])
+        .expect("valid");
     spec
 }
 
@@ -296,7 +318,10 @@ fn a_rule_drops_what_it_cannot_carry_and_counts_it() {
         assert_eq!(tunnel.dropped_pkts > 0, drops, "{rule:?}: {tunnel:?}");
         assert!(tunnel.entered_pkts >= tunnel.left_pkts + tunnel.dropped_pkts);
         let (into, out_of) = (&record.links_end[3], &record.links_end[1]);
-        assert!(into.sent_pkts >= out_of.arrived_pkts + tunnel.dropped_pkts, "all of them ACKs");
+        assert!(
+            into.sent_pkts >= out_of.arrived_pkts + tunnel.dropped_pkts,
+            "all of them ACKs"
+        );
     }
 }
 
@@ -355,7 +380,10 @@ fn tunnels_in_a_row_and_from_host_to_host_come_to_the_same_bytes() {
     assert_eq!(one.links_end, three.links_end);
     assert_eq!(one.flows_end, three.flows_end);
     assert_eq!(counted(&one), [("ad", 360, 360, 0)]);
-    assert_eq!(counted(&three), [("ab", 360, 360, 0), ("cb", 360, 360, 0), ("cd", 360, 360, 0)]);
+    assert_eq!(
+        counted(&three),
+        [("ab", 360, 360, 0), ("cb", 360, 360, 0), ("cd", 360, 360, 0)]
+    );
 }
 
 #[test]
@@ -441,7 +469,10 @@ fn vcp_loses_high_load_in_a_tunnel_and_a_gateway_carries_it() {
     let mut blind = tunnel(1, 2);
     blind.told_wire = None;
     let [_, low, high, overload] = codes(vcp(blind));
-    assert!(low > 0 && high == 0 && overload == 0, "no router of VCP sees a packet of its format");
+    assert!(
+        low > 0 && high == 0 && overload == 0,
+        "no router of VCP sees a packet of its format"
+    );
 }
 
 #[test]

@@ -28,7 +28,11 @@ fn brought(spec: &RunSpec) -> Vec<Brought> {
             // In a tunnel nobody can tell that they are ACKs.
             let is_tunnelled = crossings.iter().any(|crossing| crossing.has(place));
             let brought = &mut links[link as usize];
-            *(if is_tunnelled { &mut brought.data } else { &mut brought.acks }) = true;
+            *(if is_tunnelled {
+                &mut brought.data
+            } else {
+                &mut brought.acks
+            }) = true;
         }
     }
     links

@@ -57,9 +57,7 @@ impl Network {
             }
         } else {
             let packet = self.slab.get(id);
-            let outer = self
-                .tunnels
-                .enter(&passing, &packet.header, self.slab.feedback_of(id));
+            let outer = self.tunnels.enter(&passing, &packet.header, self.slab.feedback_of(id));
             self.slab.hide(id, gate.way, outer);
         }
         let ip_bytes = self.slab.get(id).header.ip_bytes as u16;

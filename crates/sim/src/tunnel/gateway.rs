@@ -54,7 +54,13 @@ impl Gateways {
     ) {
         let state = self.ends[passing.way as usize % 2].state(self.law, &self.params, self.memory, passing);
         // The gateway has both headers before it, of which routers see one.
-        let mut written = shown(&Header { ecn: inner.ecn, ..*outer }, None);
+        let mut written = shown(
+            &Header {
+                ecn: inner.ecn,
+                ..*outer
+            },
+            None,
+        );
         let (inner, now_us) = (shown(inner, feedback), passing.now_ns / NS_PER_US);
         self.law.encapsulate(state, &self.params, now_us, &inner, &mut written);
         outer.outer_ecn = written.outer_ecn;
@@ -88,7 +94,10 @@ impl Gateways {
 impl End {
     /// The end of a tunnel at a node, which has others `before` it.
     fn new(spec: &RunSpec, tunnel: &TunnelSpec, before: &[TunnelSpec], node: NodeId) -> Self {
-        let place = format!("tunnel {} at node {}", tunnel.name, spec.network.nodes[node as usize].name);
+        let place = format!(
+            "tunnel {} at node {}",
+            tunnel.name, spec.network.nodes[node as usize].name
+        );
         let is_here = |other: &&TunnelSpec| other.from == node || other.to == node;
         Self {
             random: Stream::new(spec.seed, &place),
