@@ -25,8 +25,8 @@ LAW u64 law_roles(u32 role, u32 segments)
 enum law_packet_flags {
 	LAW_PACKET_DATA = 1u << 0,           /* carries payload; otherwise a pure ACK */
 	LAW_PACKET_RETRANSMISSION = 1u << 1, /* for statistics; no router on a real path knows it */
-	/* It has an outer header, which is all that routers see: they mark outer_ecn only, there is no feedback, and neither
-	 * DATA nor a wire but where they are told of the tunnel. */
+	/* It has an outer header, which is all that routers see: they mark outer_ecn only, there is no feedback, and
+	 * neither DATA nor a wire but where they are told of the tunnel. */
 	LAW_PACKET_TUNNELLED = 1u << 2,
 };
 
@@ -223,8 +223,8 @@ struct law_tunnel {
  * and outer_ecn is its ECN field, which routers in the tunnel see and mark; ecn is that of the inner header as it
  * entered. There is no feedback. `inner` is the packet as it is without.
  * The host has made an outer header by the tunnel's rule for the ECN field before encapsulate, and written back what
- * that rule says before decapsulate. Of the second packet the law may then write, entering, outer_ecn, and leaving, ecn,
- * the feedback and confirmed.
+ * that rule says before decapsulate. Of the second packet the law may then write, entering, outer_ecn, and leaving,
+ * ecn, the feedback and confirmed.
  */
 struct law_gateway {
 	u32 abi;

@@ -4,8 +4,8 @@
  * Subramanian, Stoica, Kalyanaraman, "One more bit is enough", SIGCOMM 2005, section 4.1.
  *
  * In one paragraph: VCP's code stands in the ECN field, and what tunnels do to that field loses it: a code of overload
- * does not enter, and one of high load does not come out. This law writes the code into the outer header as it is, and at
- * the end of the tunnel the larger of both codes into the inner one, as each router on the way does with its own.
+ * does not enter, and one of high load does not come out. This law writes the code into the outer header as it is, and
+ * at the end of the tunnel the larger of both codes into the inner one, as each router on the way does with its own.
  *
  * Law, for packets of VCP's format that are not 00:
  *   encapsulate   outer code = inner code

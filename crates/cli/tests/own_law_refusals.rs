@@ -219,8 +219,9 @@ fn what_a_killed_compile_left_goes_at_the_next_start() {
 }
 
 #[test]
-fn a_gateway_alone_has_no_place_yet() {
-    // Goal: a law that no scenario can use is not passed over in silence, and one that carries nothing is no gateway.
+fn a_gateway_that_nothing_uses_is_said() {
+    // Goal: a law that the scenario does not name is not passed over in silence, and one that carries nothing is no
+    // gateway.
     let place = place();
     let header = |lines: &str| {
         format!(
@@ -230,16 +231,17 @@ fn a_gateway_alone_has_no_place_yet() {
              \"Carries\",\n\tLAW_NO_PARAMS,\n\t{lines}\n}};\n"
         )
     };
-    for (lines, words) in [
+    for (lines, expected, words) in [
         (
             ".encapsulate = mine_carry,",
-            ["mine_gateway", "no scenario has gateways yet"],
+            0,
+            ["nothing uses the law mine", "--set tunnel.NAME.law=mine would"],
         ),
-        ("", ["neither .encapsulate nor .decapsulate", "mine_gateway"]),
+        ("", 2, ["neither .encapsulate nor .decapsulate", "mine_gateway"]),
     ] {
         fs::write(place.path().join("mine.h"), header(lines)).unwrap();
         let (status, _, message) = fadelab(place.path(), &["check", "s.toml", "--law", "./mine.h"]);
-        assert_eq!(status, 2, "{message}");
+        assert_eq!(status, expected, "{message}");
         for word in words {
             assert!(message.contains(word), "`{word}` is missing in:\n{message}");
         }

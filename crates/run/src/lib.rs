@@ -6,6 +6,7 @@
 
 pub mod app;
 pub mod classes;
+pub mod crossing;
 pub mod flow;
 pub mod network;
 pub mod record;

@@ -24,7 +24,8 @@ const ROUTER: &[Key] = &[
     queues::QUANTUM.key,
 ];
 
-/// Every table but `[law.NAME]`, `[router.NAME]`, `[capacity.NAME]` and `[tunnel.NAME.params]`, whose keys the laws' headers declare.
+/// Every table but `[law.NAME]`, `[router.NAME]`, `[capacity.NAME]` and `[tunnel.NAME.params]`, whose keys the laws'
+/// headers declare.
 pub const TABLES: &[Table] = &[
     table(&[""], title::KEYS),
     table(&["run"], run::KEYS),

@@ -96,9 +96,9 @@ impl Resolved {
     }
 }
 
-/// Order of keys: by section, keys of a table before its sub-tables, links, tunnels, channels and groups of flows as they were
-/// written, then as documented, then by name. Sweeps are nested in the same order, so that it does not matter where in
-/// a file a list stands.
+/// Order of keys: by section, keys of a table before its sub-tables, links, tunnels, channels and groups of flows as
+/// they were written, then as documented, then by name. Sweeps are nested in the same order, so that it does not matter
+/// where in a file a list stands.
 pub fn rank(path: &str, chosen: &[String]) -> (usize, usize, String, usize, String) {
     const SECTIONS: [&str; 12] = [
         "title",

@@ -6,6 +6,8 @@ use std::path::Path;
 
 use fadelab_laws::{Params, Router};
 use fadelab_phy::channel::{CodeMode, PacketKind};
+use fadelab_run::flow::FlowSpec;
+use fadelab_run::network::NetworkSpec;
 use fadelab_run::spec::RunSpec;
 use fadelab_run::transport::Transport;
 
@@ -309,11 +311,7 @@ impl Planner<'_> {
             capacity,
             groups,
         });
-        changes::check(&reader, &topology)?;
-        tunnels::check(&reader, &network, &flows)?;
-        let packet_bytes_on = tunnels::packet_bytes_on(&network, &flows, stack.transport.packet_bytes);
-        trace_rules::check(&reader, &topology, &network.links, &packet_bytes_on)?;
-        warnings::of_network(&mut reader.warnings, &topology, &network.links, &flows);
+        check_network(&mut reader, &topology, &network, &flows, &stack.transport)?;
         let named = Named::of(member.as_ref(), &mut reader, law_path, law.label, label);
         self.resolved.add(&reader.seen, &self.axes, picks);
         let coordinates = coordinates(&self.axes, &named.path, &reader);
@@ -418,6 +416,22 @@ fn check_channels(reader: &mut Reader<'_>, topology: &Topology, transport: &Tran
             ));
         }
     }
+    Ok(())
+}
+
+/// Refuses what shows once routes are known, and warns of what is odd.
+fn check_network(
+    reader: &mut Reader<'_>,
+    topology: &Topology,
+    network: &NetworkSpec,
+    flows: &[FlowSpec],
+    transport: &Transport,
+) -> Result<(), Refusal> {
+    changes::check(reader, topology)?;
+    tunnels::check(reader, network, flows)?;
+    let packet_bytes_on = tunnels::packet_bytes_on(network, flows, transport.packet_bytes);
+    trace_rules::check(reader, topology, &network.links, &packet_bytes_on)?;
+    warnings::of_network(&mut reader.warnings, topology, &network.links, flows);
     Ok(())
 }
 

@@ -40,13 +40,13 @@ keys! {
     KEYS;
     FROM: String = Declared::needed("from", "name the node at one end", "the node at one end").of_kind(Kind::Name);
     TO: String =
-        Declared::needed("to", "name the node at the other end", "the node at the other end; both ways are in the tunnel")
+        Declared::needed("to", "name the node at the other end", "the node at the other end; both ways are in it")
         .of_kind(Kind::Name);
     CIPHER: Cipher = Declared::new(
         "cipher",
         Is("\"aes-gcm\""),
-        "how a packet grows: by 20 B of IPv4, 8 B of ESP, padding to 4 B, and 8 B of vector and 16 B of check value, or \
-         with NULL and HMAC-SHA1-96 12 B of check value",
+        "how a packet grows: by 20 B of IPv4, 8 B of ESP, padding to 4 B, and 8 B of vector and 16 B of check value, \
+         or with NULL and HMAC-SHA1-96 12 B of check value",
     );
     ECN: EcnRule = Declared::new(
         "ecn",
@@ -174,8 +174,8 @@ pub fn check(reader: &Reader<'_>, network: &NetworkSpec, flows: &[FlowSpec]) -> 
             let crossings = network.crossings(route).map_err(|overlap| {
                 let [one, other] = overlap.tunnels.map(|tunnel| &network.tunnels[tunnel].name);
                 let why = format!(
-                    "flow {} would be in the tunnels `{one}` and `{other}` at once: let one end where the other begins, \
-                     or before",
+                    "flow {} would be in the tunnels `{one}` and `{other}` at once: let one end where the other \
+                     begins, or before",
                     flow.name
                 );
                 reader.refuse(&FROM.key.path(&table(other)), &why)

@@ -84,8 +84,8 @@ fn a_tunnel_has_its_ends_and_defaults() {
 fn every_key_of_a_tunnel_is_read() {
     // Goal: each key and word reaches the run, parameters of the law too, and the resolved scenario reads back as the
     // same.
-    let text = "[tunnel.wan]\nfrom = 'a'\nto = 'd'\ncipher = 'null'\necn = 'rfc6040'\nip_id = 'zero'\nrole = 'written'\n\
-                routers = 'vcp'\nlaw = 'vcp'\nmemory = 'flow'\n[tunnel.wan.params]\nconfirm = false";
+    let text = "[tunnel.wan]\nfrom = 'a'\nto = 'd'\ncipher = 'null'\necn = 'rfc6040'\nip_id = 'zero'\n\
+                role = 'written'\nrouters = 'vcp'\nlaw = 'vcp'\nmemory = 'flow'\n[tunnel.wan.params]\nconfirm = false";
     let plan = plan(text);
     let wan = &plan.runs[0].spec.network.tunnels[0];
     assert_eq!(
@@ -140,76 +140,75 @@ fn buffers_in_a_tunnel_are_measured_in_its_packets() {
     assert_eq!(pkts[..6], [Some(20), Some(20), Some(19), Some(19), Some(20), Some(20)]);
 }
 
+/// What stands below a tunnel's ends, and what its refusal has.
+const WRONG: &[(&str, &[&str])] = &[
+    (
+        "law = 'vpc'",
+        &["tunnel.wan.law", "unknown gateway `vpc`", "did you mean `vcp`?"],
+    ),
+    (
+        "routers = 'red'",
+        &["tunnel.wan.routers", "all formats", "blind, ", "vcp or xcp"],
+    ),
+    ("routers = 'rde'", &["unknown router `rde`", "did you mean `red`?"]),
+    ("ecn = 'rfc6041'", &["tunnel.wan.ecn", "did you mean `rfc6040`?"]),
+    (
+        "params = {confirm = true}",
+        &["[tunnel.wan.params]", "parameters of no law"],
+    ),
+    (
+        "law = 'vcp'\nparams = {cofnirm = true}",
+        &["tunnel.wan.params.cofnirm", "`confirm`?"],
+    ),
+    (
+        "law = 'vcp'\nparams = {confirm = 7}",
+        &["tunnel.wan.params.confirm", "true or false"],
+    ),
+    ("lwa = 'vcp'", &["`tunnel.wan.lwa`", "did you mean `law`?"]),
+];
+
+/// Wrong ends, and what their refusals have.
+const WRONG_ENDS: &[(&str, &[&str])] = &[
+    (
+        "[tunnel.wan]\nto = 'd'",
+        &["tunnel.wan.from", "is missing", "node at one end"],
+    ),
+    (
+        "[tunnel.wan]\nfrom = 'a'\nto = 'x'",
+        &["tunnel.wan.to = \"x\"", "no node `x`", "a, b, c, d or e"],
+    ),
+    (
+        "[tunnel.wan]\nfrom = 'a'\nto = 'a'",
+        &["tunnel.wan.to", "ends where it begins"],
+    ),
+    (
+        "[tunnel.wan]\nfrom = 'a'\nto = 'e'",
+        &["tunnel.wan.to", "no flow passes both `a` and `e`"],
+    ),
+    (
+        "[tunnel.wan]\nfrom = 'a'\nto = 'c'\n[tunnel.lan]\nfrom = 'b'\nto = 'd'",
+        &["tunnel.lan.from", "flow flow.1", "`wan` and `lan` at once"],
+    ),
+    (
+        "[tunnel.wan]\nfrom = 'a'\nto = 'd'\n[tunnel.lan]\nfrom = 'b'\nto = 'c'",
+        &[
+            "tunnel.lan.from",
+            "`wan` and `lan` at once",
+            "let one end where the other begins",
+        ],
+    ),
+];
+
 #[test]
 fn what_is_wrong_with_a_tunnel_is_said() {
     // Goal: each refusal has the place, the key, what was given, and what is allowed or to do.
     let ends = "[tunnel.wan]\nfrom = 'a'\nto = 'd'\n";
-    for (text, parts) in [
-        (
-            "[tunnel.wan]\nto = 'd'",
-            &["tunnel.wan.from", "is missing", "node at one end"][..],
-        ),
-        (
-            "[tunnel.wan]\nfrom = 'a'\nto = 'x'",
-            &["tunnel.wan.to = 'x'", "no node `x`", "a, b, c, d or e"],
-        ),
-        (
-            "[tunnel.wan]\nfrom = 'a'\nto = 'a'",
-            &["tunnel.wan.to", "ends where it begins"],
-        ),
-        (
-            "[tunnel.wan]\nfrom = 'a'\nto = 'e'",
-            &["tunnel.wan.to", "no flow passes both `a` and `e`"],
-        ),
-        (
-            "[tunnel.wan]\nfrom = 'a'\nto = 'c'\n[tunnel.lan]\nfrom = 'b'\nto = 'd'",
-            &["tunnel.lan.from", "flow flow.1", "`wan` and `lan` at once"],
-        ),
-        (
-            "[tunnel.wan]\nfrom = 'a'\nto = 'd'\n[tunnel.lan]\nfrom = 'b'\nto = 'c'",
-            &[
-                "tunnel.lan.from",
-                "`wan` and `lan` at once",
-                "let one end where the other begins",
-            ],
-        ),
-        (
-            &format!("{ends}law = 'vpc'"),
-            &["tunnel.wan.law", "unknown gateway `vpc`", "did you mean `vcp`?"],
-        ),
-        (
-            &format!("{ends}routers = 'red'"),
-            &["tunnel.wan.routers", "all formats", "blind, ", "vcp or xcp"],
-        ),
-        (
-            &format!("{ends}routers = 'rde'"),
-            &["unknown router `rde`", "did you mean `red`?"],
-        ),
-        (
-            &format!("{ends}ecn = 'rfc6041'"),
-            &["tunnel.wan.ecn", "did you mean `rfc6040`?"],
-        ),
-        (
-            &format!("{ends}params = {{confirm = true}}"),
-            &["[tunnel.wan.params]", "parameters of no law"],
-        ),
-        (
-            &format!("{ends}law = 'vcp'\nparams = {{cofnirm = true}}"),
-            &["tunnel.wan.params.cofnirm", "`confirm`?"],
-        ),
-        (
-            &format!("{ends}law = 'vcp'\nparams = {{confirm = 7}}"),
-            &["tunnel.wan.params.confirm", "true or false"],
-        ),
-        (
-            &format!("{ends}lwa = 'vcp'"),
-            &["`tunnel.wan.lwa`", "did you mean `law`?"],
-        ),
-    ] {
-        let message = parsed(text, &[]).expect_err(text).to_string();
-        for part in parts {
-            let part = part.replace('\'', "\"");
-            assert!(message.contains(&part), "`{part}` is missing in: {message}");
+    let below = WRONG.iter().map(|(text, parts)| (format!("{ends}{text}"), parts));
+    let of_ends = WRONG_ENDS.iter().map(|(text, parts)| ((*text).to_owned(), parts));
+    for (text, parts) in below.chain(of_ends) {
+        let message = parsed(&text, &[]).expect_err(&text).to_string();
+        for part in *parts {
+            assert!(message.contains(part), "`{part}` is missing in: {message}");
         }
         assert!(!message.contains('\n') && message.contains("s.toml"), "{message}");
     }

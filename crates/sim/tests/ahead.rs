@@ -164,8 +164,8 @@ fn the_order_at_hosts_is_not_seen() {
     are_as_step_by_step(0..120, random_hosts);
 }
 
-/// Five nodes in a row under tunnels that meet at the third one, and flows between hosts at any two of the nodes, or that
-/// are these nodes themselves: many of them go through a tunnel or both, either way, and others beside it.
+/// Five nodes in a row under tunnels that meet at the third one, and flows between hosts at any two of the nodes, or
+/// that are these nodes themselves: many of them go through a tunnel or both, either way, and others beside it.
 fn random_tunnels(seed: u64) -> RunSpec {
     let mut random = Stream::new(seed, "tunnels");
     let mut one_of = |choices: &[u64]| choices[random.below(choices.len() as u64) as usize];
@@ -237,8 +237,8 @@ fn random_tunnel(from: u32, to: u32, one_of: &mut impl FnMut(&[u64]) -> u64) -> 
 
 #[test]
 fn the_order_at_ends_of_tunnels_is_not_seen() {
-    // Goal: an end of a tunnel, whose law and numbers are of both directions and all flows, meets packets in the order of
-    // time whatever else is done ahead: all counters are those of a network in which every step is an event.
+    // Goal: an end of a tunnel, whose law and numbers are of both directions and all flows, meets packets in the order
+    // of time whatever else is done ahead: all counters are those of a network in which every step is an event.
     are_as_step_by_step(0..120, random_tunnels);
 }
 

@@ -78,8 +78,8 @@ fn transfers(mut spec: RunSpec, segments: u64) -> RunSpec {
 
 #[test]
 fn links_in_a_tunnel_carry_its_headers_to_the_byte() {
-    // Goal: data and ACKs are larger between the ends alone, by what ESP adds to each of them, and the flow gets what it
-    // gets anyway.
+    // Goal: data and ACKs are larger between the ends alone, by what ESP adds to each of them, and the flow gets what
+    // it gets anyway.
     for (cipher, data, ack) in [(Cipher::AesGcm, 1096, 96), (Cipher::Null, 1084, 84)] {
         let mut through = tunnel(1, 2);
         through.cipher = cipher;
@@ -278,8 +278,8 @@ fn marking() -> fadelab_path::spec::RouterSpec {
 
 #[test]
 fn marks_come_out_of_a_tunnel_as_its_rule_says() {
-    // Goal: a router in the tunnel marks the outer field and counts it; the sender hears of it under the rules that carry
-    // it out, and the router cannot mark where the tunnel is not ECN-capable.
+    // Goal: a router in the tunnel marks the outer field and counts it; the sender hears of it under the rules that
+    // carry it out, and the router cannot mark where the tunnel is not ECN-capable.
     for (rule, marks, comes_out) in [
         (EcnRule::Linux, true, true),
         (EcnRule::Rfc6040, true, true),
@@ -348,8 +348,8 @@ fn arrived_codes(memory: Memory) -> [Vec<u64>; 2] {
 
 #[test]
 fn a_gateway_has_a_memory_for_the_tunnel_or_for_each_flow() {
-    // Goal: what the law holds from the first flow's mark stands for the second flow where the tunnel has one memory, and
-    // does not where each flow has its own.
+    // Goal: what the law holds from the first flow's mark stands for the second flow where the tunnel has one memory,
+    // and does not where each flow has its own.
     let [first, second] = arrived_codes(Memory::Tunnel);
     assert_eq!((first[0], first[1], first[19]), (2, 3, 3));
     assert!(second.iter().all(|&code| code == 3), "{second:?}");
@@ -451,8 +451,8 @@ fn codes(spec: RunSpec) -> [usize; 4] {
 
 #[test]
 fn vcp_loses_high_load_in_a_tunnel_and_a_gateway_carries_it() {
-    // Goal: routers that are told of the tunnel write codes there; without a gateway high load never comes out, which is
-    // neither congestion nor what the packet said; with one all three codes do.
+    // Goal: routers that are told of the tunnel write codes there; without a gateway high load never comes out, which
+    // is neither congestion nor what the packet said; with one all three codes do.
     let with = |gateway| {
         let mut through = tunnel(1, 2);
         (through.told_wire, through.gateway) = (Some(abi::WIRE_VCP as u8), gateway);

@@ -220,20 +220,28 @@ pub fn record(spec: &RunSpec, load: impl Fn(u64) -> u64) -> RunRecord {
             },
         ],
         delays: delays(spec),
-        dropped: vec![DroppedOf {
-            link: 0,
-            group: "down".to_owned(),
-            dropped_pkts: 7,
-        }],
-        tunnels: vec![TunnelRecord {
-            name: "wan".to_owned(),
-            entered_pkts: 9,
-            left_pkts: 6,
-            dropped_pkts: 2,
-        }],
+        dropped: vec![dropped()],
+        tunnels: vec![tunnel()],
         series,
         events: 12_345,
         punctuality: None,
+    }
+}
+
+fn dropped() -> DroppedOf {
+    DroppedOf {
+        link: 0,
+        group: "down".to_owned(),
+        dropped_pkts: 7,
+    }
+}
+
+fn tunnel() -> TunnelRecord {
+    TunnelRecord {
+        name: "wan".to_owned(),
+        entered_pkts: 9,
+        left_pkts: 6,
+        dropped_pkts: 2,
     }
 }
 

@@ -2,9 +2,9 @@
 //! it is, so that whoever goes there need not look it up; a plain wire is its number alone.
 
 use fadelab_phy::channel::PacketKind;
+use fadelab_run::crossing::Crossing;
 use fadelab_run::network::{LinkId, NetworkSpec};
 use fadelab_run::spec::RunSpec;
-use fadelab_run::tunnel::Crossing;
 
 use super::Network;
 use crate::tunnel::{WayId, way_of};
