@@ -1,4 +1,4 @@
-//! Tunnels: what becomes of packets whose route passes both of a tunnel's ends (IPsec ESP in tunnel mode, RFC 4303).
+//! Tunnels: what becomes of packets whose route passes both of a tunnel's ends (ESP in tunnel mode, RFC 4303).
 
 use std::sync::Arc;
 

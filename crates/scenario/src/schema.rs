@@ -1,6 +1,6 @@
 //! Finds keys among those declared, and refuses the first one that no scenario has.
 
-use fadelab_laws::{ParamInfo, capacities, gateways, routers, senders};
+use fadelab_laws::{Gateway, ParamInfo, capacities, gateways, routers, senders};
 
 use crate::document::{Node, Raw};
 use crate::error::{Refusal, clipped, nearest, one_of};
@@ -192,7 +192,7 @@ fn check_laws(node: &Node, section: &str) -> Result<(), Refusal> {
 
 /// Checks `[tunnel.NAME.params]` against what gateways have.
 fn check_gateway_params(node: &Node, path: &str) -> Result<(), Refusal> {
-    let params = gateways().iter().flat_map(|law| law.params());
+    let params = gateways().iter().flat_map(Gateway::params);
     let params: Vec<&str> = params.map(|param| param.name).collect();
     need_table(node, path)?;
     for (key, value) in node.entries() {

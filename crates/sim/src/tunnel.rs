@@ -49,11 +49,12 @@ struct Way {
     written: Vec<bool>,
 }
 
+/// Packets.
 #[derive(Clone, Copy, Debug, Default)]
 struct Counted {
-    entered_pkts: u64,
-    left_pkts: u64,
-    dropped_pkts: u64,
+    entered: u64,
+    left: u64,
+    dropped: u64,
 }
 
 /// A packet at the end of a tunnel.
@@ -121,7 +122,7 @@ impl Tunnel {
 
     fn enter(&mut self, passing: &Passing, inner: &Header, feedback: Option<&FeedbackBytes>) -> Header {
         let (spec, way) = (&self.spec, &mut self.ways[passing.way as usize % 2]);
-        self.counted.entered_pkts += 1;
+        self.counted.entered += 1;
         way.sequence = way.sequence.wrapping_add(1);
         let mut ip_id = way.next_id(spec.ip_id);
         if spec.role == RoleFrom::Written {
@@ -156,10 +157,10 @@ impl Tunnel {
     ) -> bool {
         let entered_ecn = inner.ecn;
         let Some(ecn) = self.spec.ecn.inner(entered_ecn, outer.outer_ecn) else {
-            self.counted.dropped_pkts += 1;
+            self.counted.dropped += 1;
             return false;
         };
-        self.counted.left_pkts += 1;
+        self.counted.left += 1;
         (inner.ecn, inner.outer_ecn) = (ecn, ecn);
         if let Some(gateways) = &mut self.gateways {
             // Routers that were told of the tunnel have no place in its packets to say that they saw one.
@@ -177,9 +178,9 @@ impl Tunnel {
         let (counted, before) = (&self.counted, &self.counted_before);
         TunnelRecord {
             name: self.spec.name.to_string(),
-            entered_pkts: counted.entered_pkts - before.entered_pkts,
-            left_pkts: counted.left_pkts - before.left_pkts,
-            dropped_pkts: counted.dropped_pkts - before.dropped_pkts,
+            entered_pkts: counted.entered - before.entered,
+            left_pkts: counted.left - before.left,
+            dropped_pkts: counted.dropped - before.dropped,
         }
     }
 }

@@ -170,8 +170,10 @@ fn random_tunnels(seed: u64) -> RunSpec {
     let mut random = Stream::new(seed, "tunnels");
     let mut one_of = |choices: &[u64]| choices[random.below(choices.len() as u64) as usize];
     let mut network = NetworkSpec::default();
-    (0..5).for_each(|node| drop(network.host(node.to_string())));
-    let mut join = |network: &mut NetworkSpec, from, to, router: &str, rate_bps, delay_ns| {
+    for node in 0..5 {
+        network.host(node.to_string());
+    }
+    let join = |network: &mut NetworkSpec, from, to, router: &str, rate_bps, delay_ns| {
         let mut link = link(&format!("link.{}", network.links.len()), rate_bps, delay_ns, 20);
         link.router = plain_router(router);
         network.join(from, to, link)
