@@ -39,10 +39,7 @@ const SHORTER: [(&str, &[&str]); 10] = [
         "reproduce new-jersey-2004",
         &["--claim", "fig13.goodput", "--seeds", "1"],
     ),
-    (
-        "reproduce dcp-ew-2010",
-        &["--claim", "III-B.flips", "--seeds", "1"],
-    ),
+    ("reproduce dcp-ew-2010", &["--claim", "III-B.flips", "--seeds", "1"]),
     ("reproduce", &["--claim", "fig3.vcp-converges", "--seeds", "1"]),
 ];
 

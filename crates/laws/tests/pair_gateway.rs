@@ -103,7 +103,11 @@ fn halves_cross_a_tunnel_as_the_paper_draws_it() {
             let is_own = chance.below(4) > 0;
             let (role, outer_role) = (chance.below(2) as u8, chance.below(2) as u8);
             let ecn = low + chance.below(4 - u64::from(low)) as u8;
-            let inner = if is_own { own(role, ecn) } else { packet(0, role, ecn, ecn) };
+            let inner = if is_own {
+                own(role, ecn)
+            } else {
+                packet(0, role, ecn, ecn)
+            };
             // Event 1: saved, then the half that the outer ID asks for.
             if is_own {
                 sent.0[usize::from(role)] = Some((ecn, now_us));
@@ -148,10 +152,7 @@ fn others_leave_as_they_entered_or_by_the_rule() {
     // Goal: a packet that is none of DCP-EW's gets a half outside unless `marks` says own, and leaves with its field as it
     // was, or with what the rule made of it where `others` says so; likewise an ACK of DCP-EW, and with nine levels a
     // packet with a cleared field.
-    let ack = abi::Packet {
-        flags: 0,
-        ..own(0, 2)
-    };
+    let ack = abi::Packet { flags: 0, ..own(0, 2) };
     for inner in [packet(0, 0, 2, 2), packet(abi::WIRE_VCP, 0, 2, 2), ack] {
         for (pairs, outside, inside) in [
             (&[][..], 0, 2),

@@ -539,7 +539,9 @@ fn levels_of_a_bottleneck_in_a_tunnel_come_out() {
     let mut without = dcp_ew(Memory::Tunnel, RoleFrom::Sequence);
     without.network.tunnels[0].gateway = None;
     // Nothing is loaded before the tunnel: halves of the lowest level read Not-ECT, which no rule marks.
-    without.network.links[0].capacity = fadelab_path::spec::CapacitySpec::Constant { rate_bps: 1_000_000_000 };
+    without.network.links[0].capacity = fadelab_path::spec::CapacitySpec::Constant {
+        rate_bps: 1_000_000_000,
+    };
     let (_, queue_pkts) = used(&without);
     assert!(queue_pkts > 50, "{queue_pkts}: the halves stay inside");
 }
@@ -574,9 +576,7 @@ fn a_memory_for_each_flow_spares_those_that_met_no_load() {
     // Goal: of the flows in a tunnel all but one came over an overloaded link. With one memory for the tunnel that one is
     // slowed by what was told of the link, with a memory for each flow it gets at least 95 % of what it gets beside as
     // much traffic that tells nothing.
-    let share = |memory, role| {
-        delivered_beside(memory, role, true) / delivered_beside(memory, role, false)
-    };
+    let share = |memory, role| delivered_beside(memory, role, true) / delivered_beside(memory, role, false);
     let per_tunnel = share(Memory::Tunnel, RoleFrom::Sequence);
     let per_flow = share(Memory::Flow, RoleFrom::Written);
     assert!(per_flow >= 0.95, "{per_flow}");
