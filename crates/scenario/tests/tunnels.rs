@@ -148,7 +148,12 @@ const WRONG: &[(&str, &[&str])] = &[
     ),
     (
         "routers = 'red'",
-        &["tunnel.wan.routers", "all formats", "blind, ", "vcp or xcp"],
+        &[
+            "tunnel.wan.routers",
+            "all formats",
+            "blind, ",
+            "vcp, xcp, dpcp or dcp_ew",
+        ],
     ),
     ("routers = 'rde'", &["unknown router `rde`", "did you mean `red`?"]),
     ("ecn = 'rfc6041'", &["tunnel.wan.ecn", "did you mean `rfc6040`?"]),
