@@ -3,9 +3,9 @@
  * Source: dcp-ew-2010 section III-C, the Security Module, events 1 and 4; for the nine-level code see part/pair_code.h.
  *
  * In one paragraph: The outer header of a tunnel has an ID of its own, so that a packet may be for one half of the load
- * inside and for the other one outside. The gateway at which packets enter remembers the halves that came, and writes into
- * each outer header the one that this is for. The gateway at which they leave remembers the halves that the outer headers
- * brought, and gives each packet the one that its own ID asks for, where that is larger than what it carries.
+ * inside and for the other one outside. The gateway at which packets enter remembers the halves that came, and writes
+ * into each outer header the one that this is for. The gateway at which they leave remembers the halves that the outer
+ * headers brought, and gives each packet the one that its own ID asks for, where that is larger than what it carries.
  *
  * Law, with one memory for each tunnel (the paper) or for each flow in it (ours), which the host decides:
  *   encapsulate  of a packet of DCP-EW: sent[inner role] = its half
@@ -16,17 +16,18 @@
  * Parameters: the X-macro DCP_EW_GATEWAY_PARAMS below.
  *
  * Divergences:
- *   1. Behind the tunnel the paper tells halves apart by the order of the TCP header's numbers, which it exchanges where
- *      that order is the other one. Exchanged numbers break TCP, unless the receiving host puts them back, which it cannot
- *      know to do. The packet's own ID says as much: it came through the tunnel unchanged.
- *   2. The paper compares the half that came with what was saved; which of two halves counts it leaves open. Ours is the
- *      newest of each role, and a packet keeps its own where that is larger.
+ *   1. Behind the tunnel the paper tells halves apart by the order of the TCP header's numbers, which it exchanges
+ *      where that order is the other one. Exchanged numbers break TCP, unless the receiving host puts them back, which
+ *      it cannot know to do. The packet's own ID says as much: it came through the tunnel unchanged.
+ *   2. The paper compares the half that came with what was saved; which of two halves counts it leaves open. Ours is
+ *      the newest of each role, and a packet keeps its own where that is larger.
  *   3. A half is known for `hold_us` only: what a tunnel said before a pause is not said again.
- *   4. What is not DCP-EW's gets a half, too, as in the paper (`marks`), and leaves with the field that it entered with, or
- *      with what the tunnel's own rule makes of both (`others`): with the latter a half 11 is a congestion mark to it.
- *   5. A flow whose packets and those between them take turns has the same outer role for good, and the other half never
- *      comes, so that its own stays (`stuck` among the watched values). With a memory for each flow the host should write
- *      the outer role, flow by flow.
+ *   4. What is not DCP-EW's gets a half, too, as in the paper (`marks`), and leaves with the field that it entered
+ *      with, or with what the tunnel's own rule makes of both (`others`): with the latter a half 11 is a congestion
+ *      mark to it.
+ *   5. A flow whose packets and those between them take turns has the same outer role for good, and the other half
+ *      never comes, so that its own stays (`same_role_pkts` and `missed` among the watched values). With a memory for
+ *      each flow the host should write the outer role, flow by flow.
  *   6. The bit by which routers say that they saw a packet is encrypted with it: the gateway sets it in their place.
  *
  * Figures: dcp-ew-2010 figure 1.

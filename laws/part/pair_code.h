@@ -6,8 +6,8 @@
  * The levels are this project's own, because the paper leaves them to one that is not to be had. The most significant
  * half alone tells VCP's region (low, high, overload), so that an error in the least significant half never leaves the
  * region. There are two codes:
- *   sixteen  the paper's four bits; a half is any of 00 to 11. Half 00 reads Not-ECT in an IP header: routers of another
- *            kind may drop such packets instead of marking, and a field that was cleared looks like a half.
+ *   sixteen  the paper's four bits; a half is any of 00 to 11. Half 00 reads Not-ECT in an IP header: other routers
+ *            may drop such packets instead of marking, and a field that was cleared looks like a half.
  *   nine     ours: a half is 01, 10 or 11, which no router of RFC 3168 takes for Not-ECT; 00 says that it was cleared.
  *
  * Routers have no memory of flows and keep the larger of each half. What is joined behind several routers then lies in

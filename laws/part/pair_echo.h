@@ -3,16 +3,16 @@
  * The receiver of DPCP and DCP-EW, and what it returns: the newest most significant half, the least significant half
  * that belongs to it, and how far apart they came.
  *
- * A half belongs to another if no change of the most significant half lies between them. Routers change both at once, so
- * a change says that a least significant half from before it is of another level. (One that comes just behind a change,
- * before the next most significant half tells of it, cannot be known; that one is at most one packet old.) Before the
- * first most significant half nothing is known to have changed.
+ * A half belongs to another if no change of the most significant half lies between them. Routers change both at once,
+ * so a change says that a least significant half from before it is of another level. (One that comes just behind a
+ * change, before the next most significant half tells of it, cannot be known; that one is at most one packet old.)
+ * Before the first most significant half nothing is known to have changed.
  *
  * An ACK for several packets carries the most congested region among them, so that an overload never hides behind a
  * later packet, and of the least significant halves only those that came with that region.
  *
- * Feedback on ACKs, 3 bytes: byte 0 has the halves and what is known; bytes 1 and 2 the time between the arrivals of the
- * two halves in milliseconds, big endian, 65535 for that and more.
+ * Feedback on ACKs, 3 bytes: byte 0 has the halves and what is known; bytes 1 and 2 the time between the arrivals of
+ * the two halves in milliseconds, big endian, 65535 for that and more.
  */
 #ifndef FADELAB_PART_PAIR_ECHO_H
 #define FADELAB_PART_PAIR_ECHO_H

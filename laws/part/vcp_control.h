@@ -45,7 +45,7 @@
 	  "Timers in ticks of 10 ms: rounded up, or up from a remainder of 2 ms on and with srtt in whole ticks")          \
 	P(pacing, 1, "off|rate|release", 1, 0, 2, "authors' release 0.1",                                                  \
 	  "Spread small windows over long round trips; release: not a window of 1, and intervals in whole ticks")          \
-	P(loss, loss_here, "reno|beta|history", 1, 0, 2, "author's code; vcp-ton-2010 section IV-D",                               \
+	P(loss, loss_here, "reno|beta|history", 1, 0, 2, "author's code; vcp-ton-2010 section IV-D",                       \
 	  "What a loss does: halve, decrease by beta, or beta only if ACKs reported overload")                             \
 	P(halving, 0, "whole|exact", 1, 0, 1, "RFC 5681 (4); ns-2, precisionReduce_: exact",                               \
 	  "With loss = reno: whether a halved window is rounded down to whole packets, or keeps its fraction")             \

@@ -12,8 +12,8 @@ static u32 carried(u64 code, const u32 levels[3], u32 role)
 	return (u32)fixed_max(largest, pair_symbol(code, levels[2], role));
 }
 
-/* Three routers stand for any number: what is joined depends on the most loaded one and on the one with the largest least
- * significant half. */
+/* Three routers stand for any number: what is joined depends on the most loaded one and on the one with the largest
+ * least significant half. */
 static void any_path(u64 code, u32 levels[3], u32 *joined, u32 *largest)
 {
 	u32 last = code == PAIR_NINE ? 8 : 15;

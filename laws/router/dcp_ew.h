@@ -2,9 +2,9 @@
 /*
  * Source: dcp-ew-2010 section III, the Normal Module; the load factor as in router/vcp.h.
  *
- * In one paragraph: VCP's router with a finer scale. Every t_rho the load factor becomes a level of four bits; each data
- * packet takes the half of it that the lowest bit of its IP ID asks for, 0 the most significant one, where that is larger
- * than what it carries. In a tunnel the outer header is all that is seen, and all that is written.
+ * In one paragraph: VCP's router with a finer scale. Every t_rho the load factor becomes a level of four bits; each
+ * data packet takes the half of it that the lowest bit of its IP ID asks for, 0 the most significant one, where that is
+ * larger than what it carries. In a tunnel the outer header is all that is seen, and all that is written.
  *
  * Law:
  *   load factor  as router/vcp.h

@@ -4,7 +4,8 @@
  * router/vcp.h.
  *
  * In one paragraph: As router/dcp_ew.h, but which half a packet is for is told by the order of its TCP sequence and
- * acknowledgement numbers. Where these are encrypted there is nothing to read, and the router passes packets as they are.
+ * acknowledgement numbers. Where these are encrypted there is nothing to read, and the router passes packets as they
+ * are.
  *
  * Law: as router/dcp_ew.h.
  *

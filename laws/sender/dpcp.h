@@ -12,8 +12,8 @@
  * Parameters: the X-macro DPCP_SENDER_PARAMS below.
  *
  * Divergences:
- *   1. Which half a packet is for is the host's business (`law_packet.role`), and all that differs from DCP-EW but for the
- *      loss history. Numbers are not exchanged in the simulator, where nothing but their order would be read.
+ *   1. Which half a packet is for is the host's business (`law_packet.role`), and all that differs from DCP-EW but for
+ *      the loss history. Numbers are not exchanged in the simulator, where nothing but their order would be read.
  *   2. Divergences 1 to 4 and 6 of sender/dcp_ew.h.
  *
  * Figures: dcp-ew-2010 figures 4 to 6.

@@ -11,7 +11,7 @@ const README: &str = include_str!("../../../README.md");
 
 /// What makes a command shorter than a reader's, put behind what the README says: (its beginning, more arguments). The
 /// first that fits is taken; what is printed stays as it is and is parsed as it is.
-const SHORTER: [(&str, &[&str]); 10] = [
+const SHORTER: [(&str, &[&str]); 11] = [
     ("run ", &["--set", "run.duration=40 s", "--set", "run.warmup=5 s"]),
     (
         "channel --optimise",

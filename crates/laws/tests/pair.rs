@@ -116,8 +116,8 @@ fn routers_keep_the_larger_half() {
 
 #[test]
 fn routers_leave_alone_what_they_cannot_mark() {
-    // Goal: ACKs, packets without an ID, packets of several segments, those of the other law and, with nine levels, those
-    // with a cleared field pass as they are and unconfirmed.
+    // Goal: ACKs, packets without an ID, packets of several segments, those of the other law and, with nine levels,
+    // those with a cleared field pass as they are and unconfirmed.
     let cases: [(&str, fn(&mut abi::Packet)); 4] = [
         ("an ACK", |packet| packet.flags = 0),
         ("no ID", |packet| packet.roles_known = 0),
@@ -257,8 +257,8 @@ fn region(most: u8) -> [u8; 3] {
 
 #[test]
 fn senders_multiply_by_level() {
-    // Goal: below 80 % a packet adds (1 + xi)^x - 1 with xi = kappa (1 - rho) / rho at the level's upper edge, x at most
-    // 2.5; the window's bound M lowers xi where it is smaller.
+    // Goal: below 80 % a packet adds (1 + xi)^x - 1 with xi = kappa (1 - rho) / rho at the level's upper edge, x at
+    // most 2.5; the window's bound M lowers xi where it is smaller.
     for (code, edges) in [
         (SIXTEEN, &[10.0_f64, 20.0, 30.0, 40.0, 50.0, 60.0, 70.0, 80.0][..]),
         (NINE, &[40.0, 60.0, 80.0]),
@@ -286,8 +286,8 @@ fn senders_multiply_by_level() {
 
 #[test]
 fn senders_do_as_vcp_where_levels_tell_no_more() {
-    // Goal: at the level below 80 %, at high load and at overload window, phases and pacing are VCP's, step by step over a
-    // random sequence of regions, losses and timeouts; only the resolution differs.
+    // Goal: at the level below 80 %, at high load and at overload window, phases and pacing are VCP's, step by step
+    // over a random sequence of regions, losses and timeouts; only the resolution differs.
     for (law, loss) in [("dcp_ew", 0.0), ("dcp_ew", 2.0), ("dpcp", 0.0), ("dpcp", 1.0)] {
         let mut one = Flow::new("vcp", &[("loss", loss)], 10, 2);
         let mut other = Flow::new(law, &[("loss", loss)], 10, 2);
@@ -387,8 +387,8 @@ fn halves_too_far_apart_are_no_pair() {
 
 #[test]
 fn without_a_region_the_window_is_renos() {
-    // Goal: no router, only least significant halves, a region that is long gone, or a field that was cleared under nine
-    // levels: one packet a round trip.
+    // Goal: no router, only least significant halves, a region that is long gone, or a field that was cleared under
+    // nine levels: one packet a round trip.
     let stale = {
         let mut echo = pair(SIXTEEN, 3, 1001);
         echo[0] |= LEAST_LAST;

@@ -149,9 +149,9 @@ fn a_half_is_known_for_its_time() {
 
 #[test]
 fn others_leave_as_they_entered_or_by_the_rule() {
-    // Goal: a packet that is none of DCP-EW's gets a half outside unless `marks` says own, and leaves with its field as it
-    // was, or with what the rule made of it where `others` says so; likewise an ACK of DCP-EW, and with nine levels a
-    // packet with a cleared field.
+    // Goal: a packet that is none of DCP-EW's gets a half outside unless `marks` says own, and leaves with its field as
+    // it was, or with what the rule made of it where `others` says so; likewise an ACK of DCP-EW, and with nine levels
+    // a packet with a cleared field.
     let ack = abi::Packet { flags: 0, ..own(0, 2) };
     for inner in [packet(0, 0, 2, 2), packet(abi::WIRE_VCP, 0, 2, 2), ack] {
         for (pairs, outside, inside) in [
@@ -174,8 +174,8 @@ fn others_leave_as_they_entered_or_by_the_rule() {
 
 #[test]
 fn a_role_that_never_changes_is_seen() {
-    // Goal: outer headers of one role for ever bring one half, packets that are for the other one keep their own and are
-    // counted.
+    // Goal: outer headers of one role for ever bring one half, packets that are for the other one keep their own and
+    // are counted.
     let mut module = Module::new(&[]);
     for step in 0..100u64 {
         let inner = own((step % 2) as u8, 0);

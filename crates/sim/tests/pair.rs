@@ -44,8 +44,8 @@ fn packets_until_known(law: &str, ids: IpId, seed: u64) -> u32 {
 
 #[test]
 fn both_halves_are_known_after_two_or_three_packets() {
-    // Goal: with IDs that count, and under DPCP, the second packet always completes the first; with random ones it takes
-    // 1 + 2 packets on average (a coin until it shows the other side), within 1 %.
+    // Goal: with IDs that count, and under DPCP, the second packet always completes the first; with random ones it
+    // takes 1 + 2 packets on average (a coin until it shows the other side), within 1 %.
     for seed in 1..=50 {
         for (law, ids) in [
             ("dcp_ew", IpId::Counting),

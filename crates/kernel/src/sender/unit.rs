@@ -69,8 +69,8 @@ impl<'a> Unit<'a> {
     pub fn obstacle(law: &Sender) -> Option<String> {
         (law.wire() == WIRE_DPCP).then(|| {
             format!(
-                "{}: its hosts exchange sequence and acknowledgement numbers, which no program does yet; it runs in the \
-                 simulator, and here dcp_ew, which tells halves of the load by the IP ID",
+                "{}: its hosts exchange sequence and acknowledgement numbers, which no program does yet; it runs in \
+                 the simulator, and here dcp_ew, which tells halves of the load by the IP ID",
                 law.name()
             )
         })

@@ -10,8 +10,8 @@ fn mixed(word: u64) -> u64 {
     word ^ (word >> 31)
 }
 
-/// What `counted`, which goes up by one with each packet of an end, stands for in the header. `chance` is another number
-/// for each packet.
+/// What `counted`, which goes up by one with each packet of an end, stands for in the header. `chance` is another
+/// number for each packet.
 #[inline(always)]
 pub(crate) fn ip_id(form: IpId, counted: u16, chance: impl FnOnce() -> u64) -> u16 {
     match form {
@@ -42,8 +42,8 @@ mod tests {
 
     #[test]
     fn ids_count_or_are_random_or_zero() {
-        // Goal: counted IDs are what was counted, random ones have either lowest bit as often, zero stays; starts differ
-        // by flow and by end.
+        // Goal: counted IDs are what was counted, random ones have either lowest bit as often, zero stays; starts
+        // differ by flow and by end.
         let odd: u32 = (0..100_000)
             .map(|count| u32::from(ip_id(IpId::Random, 9, || count) & 1))
             .sum();

@@ -1,6 +1,8 @@
 //! Small networks for the tests of the engine.
 #![allow(dead_code, reason = "each test file uses its part")]
 
+pub mod row;
+
 use std::cell::RefCell;
 use std::rc::Rc;
 
