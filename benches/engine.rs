@@ -15,7 +15,7 @@ use fadelab_run::app::{App, Span};
 use fadelab_run::flow::{FlowKind, FlowSpec};
 use fadelab_run::network::{LinkId, NetworkSpec};
 use fadelab_run::spec::RunSpec;
-use fadelab_run::transport::{FeedbackForm, Pacing, PartialAcks, Recovery, RecoveryExit, RttSamples, Transport};
+use fadelab_run::transport::{FeedbackForm, IpId, Pacing, PartialAcks, Recovery, RecoveryExit, RttSamples, Transport};
 
 const MS: u64 = 1_000_000;
 const S: u64 = 1_000_000_000;
@@ -52,6 +52,7 @@ const TRANSPORT: Transport = Transport {
     feedback: FeedbackForm::Exact,
     rate_reduction: false,
     undo: false,
+    ip_id: IpId::Counting,
 };
 
 fn link(rate_bps: u64, delay_ns: u64, packets: u32) -> LinkKind {

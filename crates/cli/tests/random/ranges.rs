@@ -38,7 +38,7 @@ const ANY: Range = Real(0.0, f64::MAX);
 const UTILISATION: Range = Real(0.0, 2.0);
 
 /// A column has one meaning in whichever table it stands. Metrics of `summary.json` are columns of `runs`.
-pub const RANGES: [(&str, Range); 84] = [
+pub const RANGES: [(&str, Range); 86] = [
     ("ground", Name),
     ("run", Count),
     ("seed", Count),
