@@ -81,7 +81,7 @@ LAW u32 pair_is_close(const struct pair_sender_params *p, const struct law_ack *
 {
 	u64 apart_us = option_get_u16(ack->feedback.bytes + 1) * 1000ull;
 
-	return apart_us <= fixed_mul_div(ack->srtt_us, p->pair_srtts, 1000000);
+	return apart_us * 1000000 <= ack->srtt_us * p->pair_srtts;
 }
 
 /* Takes a new echo over. */

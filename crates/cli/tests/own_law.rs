@@ -122,7 +122,7 @@ fn a_table_that_a_host_cannot_use_is_refused() {
         &["beta is 5000 by default", "1 to 999"],
     );
     refused("sender", ".wire = LAW_WIRE_NONE", ".wire = 9", &[".wire = 9", "0 to 5"]);
-    refused("router", ".timers = 1", ".timers = 5", &[".timers = 5", "0 to 5"]);
+    refused("router", ".timers = 1", ".timers = 5", &[".timers = 5", "0 to 4"]);
     refused(
         "capacity",
         ".estimate = mine_estimate,",

@@ -121,7 +121,7 @@ fn one_law_under_two_names_answers_once() {
     if !possible(&["ip", "tc", "iperf3"]) {
         return;
     }
-    for law in ["vcp", "xcp", pair_law()] {
+    for law in ["vcp", "xcp", "dcp_ew", pair_law()] {
         let pair = hosts();
         let units = [unit(law), unit(law)];
         let loaded: Vec<Sender> = units.iter().map(|unit| load(unit, &pair)).collect();

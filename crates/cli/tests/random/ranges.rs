@@ -38,13 +38,14 @@ const ANY: Range = Real(0.0, f64::MAX);
 const UTILISATION: Range = Real(0.0, 2.0);
 
 /// A column has one meaning in whichever table it stands. Metrics of `summary.json` are columns of `runs`.
-pub const RANGES: [(&str, Range); 86] = [
+pub const RANGES: [(&str, Range); 87] = [
     ("ground", Name),
     ("run", Count),
     ("seed", Count),
     ("law", Name),
     ("point", Text),
     ("link", Name),
+    ("tunnel", Name),
     ("flow", Name),
     ("group", Name),
     ("sender", Name),
