@@ -435,7 +435,6 @@ mod tests {
                 &["fig3.", "fig4.", "fig5.", "fig6.", "fig10.faster"],
             ),
             ("vcp-ton-2010", 3, &["fig3.", "fig2c.timeouts"]),
-            ("dcp-ew-2010", 3, &["III-B.", "fig6.low"]),
         ];
         for (key, seeds_n, prefixes) in short {
             let folder = papers().join(key);
