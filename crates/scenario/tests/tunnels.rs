@@ -152,7 +152,7 @@ const WRONG: &[(&str, &[&str])] = &[
             "tunnel.wan.routers",
             "all formats",
             "blind, ",
-            "vcp, xcp, dpcp or dcp_ew",
+            "blind, vcp, xcp, dpcp",
         ],
     ),
     ("routers = 'rde'", &["unknown router `rde`", "did you mean `red`?"]),
