@@ -148,12 +148,7 @@ const WRONG: &[(&str, &[&str])] = &[
     ),
     (
         "routers = 'red'",
-        &[
-            "tunnel.wan.routers",
-            "all formats",
-            "blind, ",
-            "blind, vcp, xcp, dpcp",
-        ],
+        &["tunnel.wan.routers", "all formats", "blind, ", "blind, vcp, xcp, dpcp"],
     ),
     ("routers = 'rde'", &["unknown router `rde`", "did you mean `red`?"]),
     ("ecn = 'rfc6041'", &["tunnel.wan.ecn", "did you mean `rfc6040`?"]),
