@@ -72,9 +72,6 @@ struct dcp_ew_gateway_state {
 	u64 missed_pkts;
 };
 
-/* So many outer headers of one role in a row are no chance: one in 65536 with random IDs. */
-#define DCP_EW_STUCK_PKTS 16u
-
 /* clang-format off */
 #define DCP_EW_GATEWAY_WATCH(W, state)                                                                                 \
 	W(received_most, state->received.half[PAIR_ROLE_MOST], "1", 1,                                                     \
@@ -82,7 +79,7 @@ struct dcp_ew_gateway_state {
 	W(received_least, state->received.half[PAIR_ROLE_LEAST], "1", 1,                                                   \
 	  "The least significant half that outer headers brought last")                                                    \
 	W(same_role_pkts, state->received.same_n, "pkt", 1,                                                                \
-	  "Outer headers of one role in a row; from 16 on the other half is stuck")                                        \
+	  "Outer headers of one role in a row; 16 are no chance")                                                          \
 	W(missed, state->missed_pkts, "pkt", 1,                                                                            \
 	  "Packets of DCP-EW that left without the half that they are for, because none had come")
 /* clang-format on */

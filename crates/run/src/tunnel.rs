@@ -5,6 +5,8 @@ use std::sync::Arc;
 use fadelab_laws::{Gateway, Params};
 use serde::{Deserialize, Serialize};
 
+use crate::transport::IpId;
+
 /// Most bytes of an IPv4 packet.
 pub const IP_BYTES_MAX: u32 = 65_535;
 
@@ -18,7 +20,8 @@ pub struct TunnelSpec {
     pub to: u32,
     pub cipher: Cipher,
     pub ecn: EcnRule,
-    pub ip_id: OuterId,
+    /// Of the outer header.
+    pub ip_id: IpId,
     pub role: RoleFrom,
     pub memory: Memory,
     /// The format that routers in between take all packets for, `WIRE_*`; `None`: they see none.
@@ -54,15 +57,6 @@ pub enum EcnRule {
     NoEcn,
     /// The field enters the tunnel and does not come out.
     None,
-}
-
-/// The IP identification of the outer header.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum OuterId {
-    /// Counts up from a random start.
-    Counting,
-    Random,
-    Zero,
 }
 
 /// Of what routers in the tunnel take the lowest bit for the role of a packet.

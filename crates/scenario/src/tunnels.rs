@@ -3,7 +3,8 @@
 use fadelab_laws::{Gateway, Params, abi};
 use fadelab_run::flow::FlowSpec;
 use fadelab_run::network::{NetworkSpec, NodeId};
-use fadelab_run::tunnel::{Cipher, EcnRule, GatewaySpec, IP_BYTES_MAX, Memory, OuterId, RoleFrom, TunnelSpec};
+use fadelab_run::transport::IpId;
+use fadelab_run::tunnel::{Cipher, EcnRule, GatewaySpec, IP_BYTES_MAX, Memory, RoleFrom, TunnelSpec};
 
 use crate::error::{Refusal, one_of};
 use crate::key::{Absent::Is, Declared, keys};
@@ -32,7 +33,6 @@ words!(EcnRule:
     "noecn" => Self::NoEcn,
     "none" => Self::None,
 );
-words!(OuterId: "counting" => Self::Counting, "random" => Self::Random, "zero" => Self::Zero);
 words!(RoleFrom: "sequence" => Self::Sequence, "id" => Self::Id, "written" => Self::Written);
 words!(Memory: "tunnel" => Self::Tunnel, "flow" => Self::Flow);
 
@@ -54,7 +54,7 @@ keys! {
         "what becomes of the ECN field at the ends: as Linux does, RFC 6040's normal mode, not ECN-capable in the \
          tunnel, or copied in and never out",
     );
-    IP_ID: OuterId =
+    IP_ID: IpId =
         Declared::new("ip_id", Is("\"counting\""), "the outer IP ID: counting from a random start, random, or zero");
     ROLE: RoleFrom = Declared::new(
         "role",

@@ -3,7 +3,8 @@
 use std::path::Path;
 
 use fadelab_run::spec::RunSpec;
-use fadelab_run::tunnel::{Cipher, EcnRule, Memory, OuterId, RoleFrom};
+use fadelab_run::transport::IpId;
+use fadelab_run::tunnel::{Cipher, EcnRule, Memory, RoleFrom};
 use fadelab_scenario::plan::Plan;
 use fadelab_scenario::{Options, Refusal, parse};
 
@@ -70,7 +71,7 @@ fn a_tunnel_has_its_ends_and_defaults() {
     assert_eq!((wan.name.as_ref(), wan.from, wan.to), ("wan", 2, 0));
     assert_eq!(
         (wan.cipher, wan.ecn, wan.ip_id),
-        (Cipher::AesGcm, EcnRule::Linux, OuterId::Counting)
+        (Cipher::AesGcm, EcnRule::Linux, IpId::Counting)
     );
     assert_eq!(
         (wan.role, wan.memory, wan.told_wire),
@@ -90,7 +91,7 @@ fn every_key_of_a_tunnel_is_read() {
     let wan = &plan.runs[0].spec.network.tunnels[0];
     assert_eq!(
         (wan.cipher, wan.ecn, wan.ip_id),
-        (Cipher::Null, EcnRule::Rfc6040, OuterId::Zero)
+        (Cipher::Null, EcnRule::Rfc6040, IpId::Zero)
     );
     assert_eq!(
         (wan.role, wan.memory, wan.told_wire),

@@ -8,7 +8,8 @@ use fadelab_path::packet::{FeedbackBytes, Header};
 use fadelab_phy::random::{Stream, name_hash};
 use fadelab_run::network::NetworkSpec;
 use fadelab_run::spec::RunSpec;
-use fadelab_run::tunnel::{OuterId, RoleFrom, TunnelRecord, TunnelSpec};
+use fadelab_run::transport::IpId;
+use fadelab_run::tunnel::{RoleFrom, TunnelRecord, TunnelSpec};
 
 use gateway::Gateways;
 
@@ -196,14 +197,14 @@ impl Way {
         }
     }
 
-    fn next_id(&mut self, rule: OuterId) -> u16 {
+    fn next_id(&mut self, rule: IpId) -> u16 {
         match rule {
-            OuterId::Counting => {
+            IpId::Counting => {
                 self.ip_id = self.ip_id.wrapping_add(1);
                 self.ip_id
             }
-            OuterId::Random => self.random.next_u64() as u16,
-            OuterId::Zero => 0,
+            IpId::Random => self.random.next_u64() as u16,
+            IpId::Zero => 0,
         }
     }
 

@@ -13,8 +13,9 @@ use fadelab_run::flow::FlowSpec;
 use fadelab_run::network::{Edge, LinkId, NetworkSpec};
 use fadelab_run::record::RunRecord;
 use fadelab_run::spec::RunSpec;
+use fadelab_run::transport::IpId;
 use fadelab_run::transport::{Recovery, Transport};
-use fadelab_run::tunnel::{Cipher, EcnRule, GatewaySpec, Memory, OuterId, RoleFrom, TunnelSpec};
+use fadelab_run::tunnel::{Cipher, EcnRule, GatewaySpec, Memory, RoleFrom, TunnelSpec};
 
 /// The same network in which each link goes step by step, with an event for whatever happens on it.
 fn step_by_step(spec: &RunSpec) -> RunSpec {
@@ -229,7 +230,7 @@ fn random_tunnel(from: u32, to: u32, one_of: &mut impl FnMut(&[u64]) -> u64) -> 
         to,
         cipher: [Cipher::AesGcm, Cipher::Null][one_of(&[0, 1]) as usize],
         ecn: [EcnRule::Linux, EcnRule::Rfc6040, EcnRule::NoEcn, EcnRule::None][one_of(&[0, 1, 2, 3]) as usize],
-        ip_id: [OuterId::Counting, OuterId::Random][one_of(&[0, 1]) as usize],
+        ip_id: [IpId::Counting, IpId::Random][one_of(&[0, 1]) as usize],
         role: [RoleFrom::Id, RoleFrom::Sequence, RoleFrom::Written][one_of(&[0, 1, 2]) as usize],
         memory: [Memory::Tunnel, Memory::Flow][one_of(&[0, 1]) as usize],
         told_wire: (one_of(&[0, 1]) == 1).then_some(1),

@@ -3,7 +3,7 @@
 mod common;
 
 use common::row::{tunnel, vcp};
-use common::{S, plain_router, record_of};
+use common::{S, plain_router, record_of, used};
 use fadelab_laws::{abi, gateway, receiver, sender};
 use fadelab_path::spec::CapacitySpec;
 use fadelab_run::app::{App, Span};
@@ -34,12 +34,11 @@ fn dcp_ew(memory: Memory, role: RoleFrom) -> RunSpec {
 fn levels_of_a_bottleneck_in_a_tunnel_come_out() {
     // Goal: a flow whose bottleneck is in the tunnel uses it as the same flow without a tunnel does, whatever the role
     // of outer headers follows; without gateways it never hears of the load and overruns the queue.
-    let used = |spec: &RunSpec| {
+    let share_and_queue = |spec: &RunSpec| {
         let record = record_of(spec);
         let (before, after) = (&record.links_warmup[2], &record.links_end[2]);
-        let share = (after.sent_bytes - before.sent_bytes) as f64 / (after.offered_bytes - before.offered_bytes) as f64;
         let queue_pkts = (after.queue_pkt_ns - before.queue_pkt_ns) / u128::from(60 * S);
-        (share, queue_pkts)
+        (used(&record, 2), queue_pkts)
     };
     for (memory, role) in [
         (Memory::Tunnel, RoleFrom::Sequence),
@@ -47,12 +46,12 @@ fn levels_of_a_bottleneck_in_a_tunnel_come_out() {
         (Memory::Flow, RoleFrom::Written),
     ] {
         let spec = dcp_ew(memory, role);
-        let (share, queue_pkts) = used(&spec);
+        let (share, queue_pkts) = share_and_queue(&spec);
         assert!((0.85..=1.0).contains(&share), "{memory:?}, {role:?}: {share}");
         assert!(queue_pkts < 5, "{memory:?}, {role:?}: {queue_pkts}");
         let mut clear = spec.clone();
         clear.network.tunnels.clear();
-        let (in_the_clear, _) = used(&clear);
+        let (in_the_clear, _) = share_and_queue(&clear);
         assert!((share - in_the_clear).abs() < 0.05, "{share} and {in_the_clear}");
     }
     let mut without = dcp_ew(Memory::Tunnel, RoleFrom::Sequence);
@@ -61,7 +60,7 @@ fn levels_of_a_bottleneck_in_a_tunnel_come_out() {
     without.network.links[0].capacity = CapacitySpec::Constant {
         rate_bps: 1_000_000_000,
     };
-    let (_, queue_pkts) = used(&without);
+    let (_, queue_pkts) = share_and_queue(&without);
     assert!(queue_pkts > 50, "{queue_pkts}: the halves stay inside");
 }
 

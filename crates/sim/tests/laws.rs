@@ -3,7 +3,7 @@
 mod common;
 
 use common::{
-    DROP, Dumbbell, MS, RTT_NS, S, flow, kth, link, network, plain_router, random_loss, record_of, seen, wire,
+    DROP, Dumbbell, MS, RTT_NS, S, flow, kth, link, network, plain_router, random_loss, record_of, seen, used, wire,
 };
 use fadelab_path::layer::{LinkLayer, Reorder};
 use fadelab_path::spec::RouterSpec;
@@ -23,12 +23,6 @@ fn greedy(law: &str, pairs: &[(&str, f64)]) -> RunSpec {
         .params_from(pairs)
         .expect("valid parameters");
     spec
-}
-
-/// Share of what link `index` offered after the warm-up that it sent.
-fn used(record: &RunRecord, index: usize) -> f64 {
-    let (before, after) = (&record.links_warmup[index], &record.links_end[index]);
-    (after.sent_bytes - before.sent_bytes) as f64 / (after.offered_bytes - before.offered_bytes) as f64
 }
 
 /// Payload per second of each flow after the warm-up, bit/s.

@@ -2,8 +2,7 @@
 
 mod common;
 
-use common::{Dumbbell, MS, S, record_of, seen};
-use fadelab_run::record::RunRecord;
+use common::{Dumbbell, MS, S, record_of, seen, used};
 use fadelab_run::spec::RunSpec;
 use fadelab_run::transport::IpId;
 
@@ -23,12 +22,6 @@ fn dumbbell(law: &str, router: &str, flows: u32, ids: IpId) -> RunSpec {
         flow.transport.ip_id = ids;
     }
     spec
-}
-
-/// Share of what the bottleneck offered after the warm-up that it sent.
-fn used(record: &RunRecord) -> f64 {
-    let (before, after) = (&record.links_warmup[0], &record.links_end[0]);
-    (after.sent_bytes - before.sent_bytes) as f64 / (after.offered_bytes - before.offered_bytes) as f64
 }
 
 /// Packets of a new connection until its sender has heard both halves.
@@ -86,7 +79,7 @@ fn halves_keep_a_link_loaded_and_its_queue_short() {
             ("dpcp", IpId::Zero),
         ] {
             let record = record_of(&dumbbell(law, law, flows, ids));
-            let (share, link) = (used(&record), &record.links_end[0]);
+            let (share, link) = (used(&record, 0), &record.links_end[0]);
             assert!((0.8..=1.0).contains(&share), "{law}, {ids:?}, {flows} flows: {share}");
             assert_eq!(link.dropped_full_pkts, 0, "{law}, {ids:?}");
             assert!(link.marked_pkts > 100, "{law}, {ids:?}");

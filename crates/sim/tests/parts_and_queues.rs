@@ -2,15 +2,8 @@
 
 mod common;
 
-use common::{Dumbbell, MS, S, record_of};
+use common::{Dumbbell, MS, S, record_of, used};
 use fadelab_laws::{capacity, receiver, sender};
-use fadelab_run::record::RunRecord;
-
-/// Share of what link `index` offered after the warm-up that it sent.
-fn used(record: &RunRecord, index: usize) -> f64 {
-    let (before, after) = (&record.links_warmup[index], &record.links_end[index]);
-    (after.sent_bytes - before.sent_bytes) as f64 / (after.offered_bytes - before.offered_bytes) as f64
-}
 
 #[test]
 fn a_law_with_queues_keeps_one_flow_from_another_s_queue() {

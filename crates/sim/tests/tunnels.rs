@@ -15,7 +15,8 @@ use fadelab_run::app::{App, Span};
 use fadelab_run::network::LinkId;
 use fadelab_run::record::RunRecord;
 use fadelab_run::spec::RunSpec;
-use fadelab_run::tunnel::{Cipher, EcnRule, GatewaySpec, Memory, OuterId, RoleFrom, TunnelSpec};
+use fadelab_run::transport::IpId;
+use fadelab_run::tunnel::{Cipher, EcnRule, GatewaySpec, Memory, RoleFrom, TunnelSpec};
 
 /// A transfer of so many segments by each flow.
 fn transfers(mut spec: RunSpec, segments: u64) -> RunSpec {
@@ -173,22 +174,22 @@ fn what_the_role_of_a_packet_is_can_be_chosen() {
             .collect()
     };
     for at in [2, 3] {
-        let counting = ids(OuterId::Counting, RoleFrom::Sequence, at);
+        let counting = ids(IpId::Counting, RoleFrom::Sequence, at);
         let first = counting[0].0;
         for (number, &(id, role)) in (0..).zip(&counting) {
             assert_eq!((id, role), ((first + number) & 0xffff, (1 + number) & 1));
         }
-        let random = ids(OuterId::Random, RoleFrom::Id, at);
+        let random = ids(IpId::Random, RoleFrom::Id, at);
         assert!(random.iter().all(|(id, role)| id & 1 == *role));
         let ups = random.windows(2).filter(|pair| pair[1].0 == pair[0].0 + 1).count();
         assert!(ups < 3, "{random:?}");
-        let written = ids(OuterId::Zero, RoleFrom::Written, at);
+        let written = ids(IpId::Zero, RoleFrom::Written, at);
         for (number, &id) in (0..).zip(&written) {
             assert_eq!(id, (number & 1, number & 1));
         }
-        assert!(ids(OuterId::Zero, RoleFrom::Id, at).iter().all(|&id| id == (0, 0)));
+        assert!(ids(IpId::Zero, RoleFrom::Id, at).iter().all(|&id| id == (0, 0)));
     }
-    let starts = [2, 3].map(|at| ids(OuterId::Counting, RoleFrom::Id, at)[0].0);
+    let starts = [2, 3].map(|at| ids(IpId::Counting, RoleFrom::Id, at)[0].0);
     assert_ne!(starts[0], starts[1], "a start for each direction");
 }
 
@@ -421,7 +422,7 @@ fn a_run_with_tunnels_repeats_exactly() {
     // Goal: the same seed gives the same record, with random IDs, a gateway and losses; another seed another one.
     let run = |seed| {
         let mut through = tunnel(1, 2);
-        (through.ip_id, through.gateway, through.memory) = (OuterId::Random, Some(module(3000.0)), Memory::Flow);
+        (through.ip_id, through.gateway, through.memory) = (IpId::Random, Some(module(3000.0)), Memory::Flow);
         let mut spec = row(vec![through], "cubic", 3);
         spec.seed = seed;
         spec.network.links[2].channel = Some(common::random_loss(0.01, 0.01));

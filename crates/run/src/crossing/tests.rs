@@ -3,7 +3,8 @@
 use fadelab_path::spec::{Buffer, CapacitySpec, LinkKind, LinkSpec, RouterSpec};
 
 use super::*;
-use crate::tunnel::{Cipher, EcnRule, Memory, OuterId, RoleFrom};
+use crate::transport::IpId;
+use crate::tunnel::{Cipher, EcnRule, Memory, RoleFrom};
 
 fn tunnel(name: &str, from: NodeId, to: NodeId) -> TunnelSpec {
     TunnelSpec {
@@ -12,7 +13,7 @@ fn tunnel(name: &str, from: NodeId, to: NodeId) -> TunnelSpec {
         to,
         cipher: Cipher::AesGcm,
         ecn: EcnRule::Linux,
-        ip_id: OuterId::Counting,
+        ip_id: IpId::Counting,
         role: RoleFrom::Sequence,
         memory: Memory::Tunnel,
         told_wire: None,

@@ -228,3 +228,9 @@ pub fn seen(spec: &RunSpec) -> (RunRecord, Vec<Sighting>) {
     let seen = seen.borrow().clone();
     (record, seen)
 }
+
+/// Share of what link `index` offered after the warm-up that it sent.
+pub fn used(record: &RunRecord, index: usize) -> f64 {
+    let (before, after) = (&record.links_warmup[index], &record.links_end[index]);
+    (after.sent_bytes - before.sent_bytes) as f64 / (after.offered_bytes - before.offered_bytes) as f64
+}

@@ -2,7 +2,8 @@
 
 use fadelab_run::network::NetworkSpec;
 use fadelab_run::spec::RunSpec;
-use fadelab_run::tunnel::{Cipher, EcnRule, Memory, OuterId, RoleFrom, TunnelSpec};
+use fadelab_run::transport::IpId;
+use fadelab_run::tunnel::{Cipher, EcnRule, Memory, RoleFrom, TunnelSpec};
 
 use super::{MS, S, flow, link, plain_router};
 
@@ -47,7 +48,7 @@ pub fn tunnel(from: u32, to: u32) -> TunnelSpec {
         to,
         cipher: Cipher::AesGcm,
         ecn: EcnRule::Linux,
-        ip_id: OuterId::Counting,
+        ip_id: IpId::Counting,
         role: RoleFrom::Sequence,
         memory: Memory::Tunnel,
         told_wire: None,
