@@ -29,7 +29,9 @@ const HEADERS: &[(&str, &str)] = &[
     ("passage.h", include_str!("../bpf/passage.h")),
     ("record.h", include_str!("../bpf/record.h")),
     ("ring.h", include_str!("../bpf/ring.h")),
+    ("seen.h", include_str!("../bpf/seen.h")),
     ("set.h", include_str!("../bpf/set.h")),
+    ("tunnel.h", include_str!("../bpf/tunnel.h")),
 ];
 
 /// Folder of users' own laws, beside the headers of fadelab.

@@ -1,8 +1,8 @@
 //! The laws of fadelab inside an unmodified Linux kernel.
 //!
 //! A law is compiled for BPF when it is needed ([`compile`]) and loaded into the kernel: at the ends of connections as
-//! a congestion control ([`sender`]), between them at a device ([`router`]). The programs in `bpf/` are plumbing only;
-//! what they call are the headers of `laws/`.
+//! a congestion control ([`sender`]), between them at a device ([`router`]), at the ends of tunnels ([`gateway`]). The
+//! programs in `bpf/` are plumbing only; what they call are the headers of `laws/`.
 
 pub mod attach;
 pub mod cgroup;
@@ -13,6 +13,7 @@ mod compiled;
 pub mod container;
 pub mod default;
 pub mod device;
+pub mod gateway;
 pub mod hurry;
 pub mod left;
 pub mod loading;
@@ -27,6 +28,7 @@ mod set;
 pub mod spaces;
 pub mod stack;
 pub mod store;
+pub mod tunnel;
 mod turn;
 pub mod version;
 

@@ -1,0 +1,91 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
+/*
+ * Packets of the tunnels that the operator named, as whoever sees only their outer header knows them: ESP (RFC 4303)
+ * between two addresses, over IPv4 or IPv6, without a UDP header. A fragment of one is nobody's.
+ */
+#ifndef FADELAB_TUNNEL_H
+#define FADELAB_TUNNEL_H
+
+#include "host.h"
+#include "host/packet.h"
+
+#define IP_ESP 50
+
+/* Directions of tunnels that are told apart. */
+#define TUNNEL_WAYS_MAX 64
+
+/* Of what the lowest bit is the role of an outer header. */
+enum tunnel_role_from {
+	TUNNEL_ROLE_SEQUENCE = 0, /* of ESP's sequence number, which counts up and is not encrypted */
+	TUNNEL_ROLE_ID = 1,       /* of the IP ID; IPv6 has none */
+	TUNNEL_ROLE_WRITTEN = 2,  /* the same, which the gateway writes where the packet must not be fragmented */
+};
+
+/* From where to where, IPv4 as IPv6 writes it (::ffff:a.b.c.d, RFC 4291 section 2.5.5.2). */
+struct tunnel_key {
+	u32 from[4];
+	u32 to[4];
+};
+
+struct tunnel_way {
+	u32 number; /* of the tunnel, from 1 on */
+	u32 role_from;
+};
+
+struct {
+	MAP_NUMBER(type, MAP_TYPE_HASH);
+	MAP_NUMBER(max_entries, TUNNEL_WAYS_MAX);
+	struct tunnel_key *key;
+	struct tunnel_way *value;
+} tunnel_map SEC(".maps");
+
+/* What an outer header says. */
+struct outer {
+	u32 number; /* of its tunnel; 0: it is of none that was named */
+	u32 role_from;
+	u32 role;
+	u32 has_role;
+};
+
+/* Whether a packet is whole and ESP; if so, its addresses and where ESP's header stands. */
+ALWAYS_INLINE u32 outer_addresses(struct __sk_buff *skb, const struct packet *packet, struct tunnel_key *key)
+{
+	u8 header[PACKET_IPV4_BYTES];
+
+	if (packet->version == 4) {
+		if (packet_load(skb, packet->ip_at, header, sizeof(header)) || header[9] != IP_ESP)
+			return 0;
+		/* A fragment: more of them follow, or it is not the first. */
+		if ((header[6] & 0x3f) || header[7])
+			return 0;
+		key->from[2] = key->to[2] = host_be32(0xffff);
+		__builtin_memcpy(&key->from[3], header + 12, 4);
+		__builtin_memcpy(&key->to[3], header + 16, 4);
+		return packet->ip_at + (header[0] & 15) * 4;
+	}
+	if (packet->version != 6 || packet_load(skb, packet->ip_at, header, 8) || header[6] != IP_ESP)
+		return 0;
+	if (packet_load(skb, packet->ip_at + 8, key, sizeof(*key)))
+		return 0;
+	return packet->ip_at + PACKET_IPV6_BYTES;
+}
+
+/* Looks at an outer header. */
+ALWAYS_INLINE void outer_take(struct __sk_buff *skb, const struct packet *packet, struct outer *outer)
+{
+	struct tunnel_key key = {};
+	u32 esp_at = outer_addresses(skb, packet, &key), sequence;
+	struct tunnel_way *way;
+
+	if (!esp_at || packet_load(skb, esp_at + 4, &sequence, sizeof(sequence)))
+		return;
+	way = bpf_map_lookup_elem(&tunnel_map, &key);
+	if (!way)
+		return;
+	outer->number = way->number;
+	outer->role_from = way->role_from;
+	outer->role = way->role_from == TUNNEL_ROLE_SEQUENCE ? host_be32(sequence) & 1 : packet->ip_id & 1;
+	outer->has_role = way->role_from == TUNNEL_ROLE_SEQUENCE || packet->has_id;
+}
+
+#endif /* FADELAB_TUNNEL_H */

@@ -1,0 +1,139 @@
+//! A gateway's programs in the kernel, at devices or not.
+
+use libbpf_rs::{MapCore, MapFlags, Object, ProgramInput, ProgramMut};
+
+use super::{Counters, Tunnel};
+use crate::device::Framing;
+use crate::object::{LoadError, load};
+use crate::tunnel;
+
+/// Programs of a law that has begun in each of its tunnels.
+#[derive(Debug)]
+pub struct Program {
+    object: Object,
+}
+
+/// Where on a gateway a packet is seen.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Hook {
+    /// At the ingress of a plain device.
+    Plain,
+    /// At the egress of the cipher device.
+    Out,
+    /// At its ingress.
+    In,
+}
+
+/// Offset of the mark in `struct __sk_buff`, and the bytes of that.
+const MARK_PLACE: usize = 8;
+const CONTEXT_BYTES: usize = 192;
+
+impl Program {
+    /// Loads a compiled law and lets it begin.
+    ///
+    /// # Errors
+    /// What the kernel says.
+    pub fn load(object: &[u8], tunnels: &[Tunnel]) -> Result<Self, LoadError> {
+        let program = Self {
+            object: load(object, |_| Ok(()))?,
+        };
+        for (number, tunnel) in (1u32..).zip(tunnels) {
+            program.configure(number, tunnel)?;
+            tunnel::tell(&program.object, tunnel.out, number, tunnel.role)?;
+            tunnel::tell(&program.object, tunnel.out.back(), number, tunnel.role)?;
+            program.start(number)?;
+        }
+        Ok(program)
+    }
+
+    fn configure(&self, number: u32, tunnel: &Tunnel) -> Result<(), LoadError> {
+        let map = self.object.maps().find(|map| map.name() == "config_map");
+        let words = [u32::from(tunnel.copies_ce), number - 1, tunnel.outer_bytes, 0];
+        let value: Vec<u8> = words.iter().flat_map(|word| word.to_ne_bytes()).collect();
+        map.expect("the unit has it")
+            .update(&number.to_ne_bytes(), &value, MapFlags::ANY)
+            .map_err(|error| LoadError::of("the gateway's configuration", &error))
+    }
+
+    /// Lets the law begin in a tunnel.
+    fn start(&self, number: u32) -> Result<(), LoadError> {
+        const WHAT: &str = "the law's start";
+        // The kernel takes no packet shorter than an Ethernet header.
+        let packet = [0u8; 64];
+        let mut context = context(number);
+        let input = ProgramInput {
+            context_in: Some(&mut context),
+            data_in: Some(&packet),
+            ..ProgramInput::default()
+        };
+        let output = self.find("gateway_start").test_run(input);
+        match output.map_err(|error| LoadError::of(WHAT, &error))?.return_value {
+            0 => Ok(()),
+            step => Err(LoadError::Failed {
+                what: WHAT.to_owned(),
+                why: format!("step {step} failed in the kernel"),
+            }),
+        }
+    }
+
+    fn find(&self, name: &str) -> ProgramMut<'_> {
+        self.object
+            .progs_mut()
+            .find(|program| program.name() == name)
+            .expect("the unit has it")
+    }
+
+    pub(super) fn at(&self, hook: Hook, framing: Framing) -> ProgramMut<'_> {
+        self.find(match (hook, framing) {
+            (Hook::Plain, Framing::Ethernet) => "gateway_plain_ether",
+            (Hook::Plain, Framing::Ip) => "gateway_plain_ip",
+            (Hook::Out, Framing::Ethernet) => "gateway_out_ether",
+            (Hook::Out, Framing::Ip) => "gateway_out_ip",
+            (Hook::In, Framing::Ethernet) => "gateway_in_ether",
+            (Hook::In, Framing::Ip) => "gateway_in_ip",
+        })
+    }
+
+    /// What was counted of the tunnel of this number, from 0 on, and of the same moment the law's state, of that many
+    /// bytes.
+    ///
+    /// # Errors
+    /// When the kernel does not tell.
+    pub fn state(&self, tunnel: usize, state_bytes: usize) -> Result<(Counters, Vec<u8>), LoadError> {
+        let map = self.object.maps().find(|map| map.name() == "gateway_map");
+        let number = tunnel as u32 + 1;
+        let value = map
+            .expect("the unit has it")
+            .lookup(&number.to_ne_bytes(), MapFlags::LOCK)
+            .map_err(|error| LoadError::of("the gateway's counters", &error))?;
+        Counters::of(&value.unwrap_or_default(), state_bytes)
+    }
+
+    /// Hands one packet with its mark to a hook, Ethernet header and all; gives both as they stand then.
+    ///
+    /// # Errors
+    /// When the kernel does not take the packet.
+    pub fn pass(&self, hook: Hook, packet: &[u8], mark: u32) -> Result<(Vec<u8>, u32), LoadError> {
+        let mut data = vec![0u8; packet.len()];
+        let mut context = context(mark);
+        let mut context_out = context.clone();
+        let input = ProgramInput {
+            context_in: Some(&mut context),
+            context_out: Some(&mut context_out),
+            data_in: Some(packet),
+            data_out: Some(&mut data),
+            ..ProgramInput::default()
+        };
+        let output = self.at(hook, Framing::Ethernet).test_run(input);
+        output.map_err(|error| LoadError::of("a packet", &error))?;
+        let mark = context_out[MARK_PLACE..MARK_PLACE + 4].try_into().expect("four bytes");
+        Ok((data, u32::from_ne_bytes(mark)))
+    }
+}
+
+/// The kernel's `struct __sk_buff`, of which only the mark is said.
+fn context(mark: u32) -> Vec<u8> {
+    let mut context = vec![0u8; CONTEXT_BYTES];
+    context[MARK_PLACE..MARK_PLACE + 4].copy_from_slice(&mark.to_ne_bytes());
+    context
+}
