@@ -27,6 +27,7 @@
 #include "queue.h"
 #include "seen.h"
 #include "set.h"
+#include "tunnel.h"
 
 #define LAW_IS LAW_TABLE_NAME
 #define PART_IS CAPACITY_TABLE_NAME
@@ -44,7 +45,7 @@ struct bpf_timer {
 struct router_counters {
 	u64 packets;
 	u64 air_bytes;
-	u64 own_packets; /* with the option of the law's wire */
+	u64 own_packets; /* with the option of the law's wire, or in a tunnel that the operator named */
 	u64 left[4];     /* own packets by the ECN field with which they left */
 	u64 marked[4];   /* packets whose ECN field the law changed, by what it changed it to */
 	u64 rewritten;   /* packets whose feedback the law changed */
@@ -199,6 +200,33 @@ static int router_tick(void *map, u32 *key, struct router *unused)
 
 #define ROUTER_DROPPED (LAW_HOST_DROPPED | LAW_HOST_DROPPED_LATE)
 
+/*
+ * Of a packet in a tunnel that the operator named a router sees the outer header. All in it is taken for data of the
+ * law's wire (dcp-ew-2010 section III-C): what it is inside nobody can tell.
+ */
+ALWAYS_INLINE void router_look_outside(struct __sk_buff *skb, struct seen *seen)
+{
+	struct outer outer = {};
+
+	if (!WIRE || seen->packet.tcp_at || !seen->packet.version)
+		return;
+	outer_take(skb, &seen->packet, &outer);
+	if (!outer.number)
+		return;
+	seen->law.flags = LAW_PACKET_TUNNELLED | LAW_PACKET_DATA;
+	seen->law.wire = WIRE;
+	seen->law.ecn = 0;
+	seen->law.role = (u8)outer.role;
+	seen->law.roles = law_roles(outer.role, seen->segments);
+	seen->law.roles_known = outer.has_role;
+}
+
+/* The field that a router may write. */
+ALWAYS_INLINE u32 router_ecn(const struct seen *seen)
+{
+	return (seen->law.flags & LAW_PACKET_TUNNELLED ? seen->law.outer_ecn : seen->law.ecn) & 3;
+}
+
 /* The law at work on one packet, under the lock: enum law_host_fate. */
 ALWAYS_INLINE u32 router_pass(struct router *r, struct seen *seen, const struct queue_view *view, const u32 random[2])
 {
@@ -213,14 +241,14 @@ ALWAYS_INLINE u32 router_pass(struct router *r, struct seen *seen, const struct 
 /* Counts a packet's enum law_host_fate, under the lock. Only packets of the law's wire are ever written to. */
 ALWAYS_INLINE void router_count(struct router *r, const struct seen *seen, u32 fate, u32 rewritten)
 {
-	u32 ecn = seen->law.ecn & 3, segments = seen->segments;
+	u32 ecn = router_ecn(seen), segments = seen->segments, is_own = WIRE && seen->law.wire == WIRE;
 
 	if (fate & ROUTER_DROPPED) {
 		r->counters.dropped += segments;
 		return;
 	}
-	r->counters.own_packets += seen->option_at ? segments : 0;
-	r->counters.left[ecn] += seen->option_at ? segments : 0;
+	r->counters.own_packets += is_own ? segments : 0;
+	r->counters.left[ecn] += is_own ? segments : 0;
 	r->counters.marked[ecn] += fate & LAW_HOST_MARKED ? segments : 0;
 	r->counters.rewritten += rewritten ? segments : 0;
 }
@@ -240,6 +268,7 @@ SEC("tc") int router_egress(struct __sk_buff *skb)
 	r->device = queue_device(skb);
 	queue_look(r->device, &view);
 	seen_take(skb, r->config.link_bytes, r->config.air_bytes, &seen);
+	router_look_outside(skb, &seen);
 	seen.full = r->config.limit_bytes && view.bytes + skb->wire_len > r->config.limit_bytes;
 	if (LAW_IS.flags & LAW_ROUTER_RANDOM)
 		random[0] = bpf_get_prandom_u32();
@@ -264,8 +293,8 @@ SEC("tc") int router_egress(struct __sk_buff *skb)
 	passage_hand_over(p);
 	if (fate & ROUTER_DROPPED)
 		return TC_ACT_SHOT;
-	if (seen.packet.version && (seen.law.ecn & 3) != seen.packet.ecn)
-		packet_set_ecn(skb, &seen.packet, seen.law.ecn & 3);
+	if (seen.packet.version && router_ecn(&seen) != seen.packet.ecn)
+		packet_set_ecn(skb, &seen.packet, router_ecn(&seen));
 	if (seen.option_at && (rewritten || seen.law.confirmed != confirmed))
 		seen_write_option(skb, &seen, rewritten);
 	return TC_ACT_UNSPEC;

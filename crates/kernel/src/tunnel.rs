@@ -55,8 +55,7 @@ impl FromStr for Way {
         let (from, to) = text.split_once('-').ok_or_else(|| allowed.to_owned())?;
         let address = |text: &str| -> Result<IpAddr, String> {
             let text = text.trim();
-            text.parse()
-                .map_err(|_| format!("{text} is no IP address; {allowed}"))
+            text.parse().map_err(|_| format!("{text} is no IP address; {allowed}"))
         };
         let way = Self {
             from: address(from)?,

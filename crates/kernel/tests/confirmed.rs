@@ -90,6 +90,7 @@ fn a_router_of_the_law_gives_its_word() {
             shaped: true,
             air_header_bytes: None,
             packet_bytes: None,
+            tunnels: Vec::new(),
             closed: None,
         };
         let _router = Router::load(&compiled_here(law), options).expect("a router");

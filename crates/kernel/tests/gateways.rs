@@ -11,53 +11,19 @@ use fadelab_kernel::gateway::object::{Recipe, compile, wire_of};
 use fadelab_kernel::gateway::{Hook, Program, Tunnel};
 use fadelab_kernel::tunnel::RoleFrom;
 use fadelab_laws::{Codec, Gateway, Params, State, abi, gateway, gateways};
-use packet::{ETHERNET, Made, folded};
+use packet::{ETHERNET, Esp, Made, folded};
 
 fn compiled(law: &Gateway, params: &Params) -> Vec<u8> {
     let wire = wire_of(law).unwrap_or(abi::WIRE_PAIR);
     compile(&Recipe { law, params, wire }).expect("it compiles")
 }
 
-const OUTER: &str = "192.0.2.1-198.51.100.1";
-
 fn tunnel(role: RoleFrom) -> Tunnel {
     Tunnel {
-        out: OUTER.parse().expect("a direction"),
+        out: Esp::TUNNEL.parse().expect("a direction"),
         role,
         copies_ce: true,
         outer_bytes: 36,
-    }
-}
-
-/// An ESP packet of the tunnel, from here or from there.
-struct Esp {
-    is_from_here: bool,
-    id: u16,
-    sequence: u32,
-    ecn: u8,
-}
-
-impl Esp {
-    fn frame(&self) -> Vec<u8> {
-        let mut frame = vec![2, 0, 0, 0, 0, 1, 2, 0, 0, 0, 0, 2, 8, 0];
-        let mut header = vec![0x45, 0xb8 | self.ecn, 0, 84];
-        header.extend(self.id.to_be_bytes());
-        header.extend([0x40, 0, 64, 50, 0, 0]);
-        let ends = [[192, 0, 2, 1], [198, 51, 100, 1]];
-        header.extend(ends[usize::from(!self.is_from_here)]);
-        header.extend(ends[usize::from(self.is_from_here)]);
-        let sum = !folded(&header);
-        header[10..12].copy_from_slice(&sum.to_be_bytes());
-        frame.extend(header);
-        frame.extend([0, 0, 0x10, 0]);
-        frame.extend(self.sequence.to_be_bytes());
-        frame.extend([0xa5; 56]);
-        frame
-    }
-
-    /// From a frame.
-    fn ecn_of(frame: &[u8]) -> u8 {
-        frame[ETHERNET + 1] & 3
     }
 }
 
@@ -166,8 +132,13 @@ fn agree(law: &'static Gateway, params: &Params, role: RoleFrom, packets: u64) {
         let outer_ecn = chance.below(4) as u8;
         let sequence = chance.below(1 << 31) as u32;
         let mut esp = Esp {
+            ipv6: false,
             is_from_here: chance.below(2) == 0,
-            id: if role == RoleFrom::Written { 0 } else { chance.below(65536) as u16 },
+            id: if role == RoleFrom::Written {
+                0
+            } else {
+                chance.below(65536) as u16
+            },
             sequence,
             ecn: outer_ecn,
         };
@@ -183,17 +154,26 @@ fn agree(law: &'static Gateway, params: &Params, role: RoleFrom, packets: u64) {
                 assert!(written.is_none_or(|before: u16| before.wrapping_add(1) == id_out));
                 written = Some(id_out);
             }
-            let outer_role = if role == RoleFrom::Sequence { sequence as u16 } else { id_out };
+            let outer_role = if role == RoleFrom::Sequence {
+                sequence as u16
+            } else {
+                id_out
+            };
             let mut outer = Twin::packet(abi::PACKET_TUNNELLED, 0, ecn, (outer_role & 1) as u8);
             outer.outer_ecn = outer_ecn;
-            twin.law.encapsulate(&mut twin.state, &twin.params, 1, &shown, &mut outer);
+            twin.law
+                .encapsulate(&mut twin.state, &twin.params, 1, &shown, &mut outer);
             (esp.ecn, esp.id) = (outer.outer_ecn, id_out);
             assert_eq!(out, esp.frame(), "packet {number}: the field, the ID and the sum");
             continue;
         }
         let (cleared, noted) = program.pass(Hook::In, &esp.frame(), mark).expect("a packet");
         assert_eq!(noted & 0xff_ffff, mark);
-        let outer_role = if role == RoleFrom::Sequence { sequence as u16 } else { esp.id };
+        let outer_role = if role == RoleFrom::Sequence {
+            sequence as u16
+        } else {
+            esp.id
+        };
         esp.ecn = 0;
         assert_eq!(cleared, esp.frame(), "the outer field is cleared");
         let (left, mark_left) = program.pass(Hook::In, &frame, noted).expect("a packet");
@@ -205,18 +185,25 @@ fn agree(law: &'static Gateway, params: &Params, role: RoleFrom, packets: u64) {
         }
         twin.law
             .decapsulate(&mut twin.state, &twin.params, 1, &outer, &mut shown);
-        assert_eq!(Esp::ecn_of(&left), shown.ecn, "packet {number}");
+        assert_eq!((left[ETHERNET + 1] & 3), shown.ecn, "packet {number}");
         let mut option = if is_own { own.clone() } else { Vec::new() };
         if shown.confirmed != 0 {
             Codec::on_wire(wire).confirm(&mut option);
         }
-        assert_eq!(left, inner(id, shown.ecn, payload, &option), "packet {number}: no other byte");
+        assert_eq!(
+            left,
+            inner(id, shown.ecn, payload, &option),
+            "packet {number}: no other byte"
+        );
     }
     let (counters, state) = program.state(0, law.state_bytes() as usize).expect("counters");
     assert_eq!(counters.entered + counters.left, packets);
     assert!(counters.entered_own > packets / 10 && counters.left_own > packets / 10);
     assert_eq!((counters.unseen, counters.joined), (0, 0));
-    assert_eq!(counters.written, if role == RoleFrom::Written { counters.entered } else { 0 });
+    assert_eq!(
+        counters.written,
+        if role == RoleFrom::Written { counters.entered } else { 0 }
+    );
     assert_eq!(counters.outer.iter().sum::<u64>(), counters.entered);
     drop(state);
 }
@@ -248,8 +235,10 @@ fn packets_of_no_named_tunnel_are_let_alone() {
         return;
     }
     let law = gateway("dcp_ew").expect("registered");
-    let program = Program::load(&compiled(law, &law.default_params()), &[tunnel(RoleFrom::Sequence)]).expect("it loads");
+    let program =
+        Program::load(&compiled(law, &law.default_params()), &[tunnel(RoleFrom::Sequence)]).expect("it loads");
     let esp = Esp {
+        ipv6: false,
         is_from_here: true,
         id: 7,
         sequence: 1,

@@ -148,6 +148,7 @@ fn put_router(bridge: &str, way: &Way) -> Option<Router> {
         shaped: false,
         air_header_bytes: None,
         packet_bytes: None,
+        tunnels: Vec::new(),
         closed: None,
     };
     Some(Router::load(&object.expect("it compiles"), options).expect("a router"))

@@ -12,8 +12,9 @@ mod packet;
 use common::router::compiled_here;
 use common::{possible, report};
 use fadelab_kernel::router::{Outcome, Place, Program};
+use fadelab_kernel::tunnel::RoleFrom;
 use hostile::{Chance, check, hostile, made};
-use packet::{Made, Read, vcp_option, with_one_zero, xcp_option};
+use packet::{Esp, Made, Read, vcp_option, with_one_zero, xcp_option};
 
 /// A law at a link of that capacity, at no device.
 fn program(object: &[u8], capacity_bytes_per_s: u64) -> Program {
@@ -220,4 +221,42 @@ fn hostile_packets_change_by_their_own_fields_alone() {
         marked > PACKETS / 50 && lowered > PACKETS / 50,
         "the packets are too hostile to be any test"
     );
+}
+
+#[test]
+fn of_a_tunnel_that_is_named_outer_headers_are_marked() {
+    // Goal: an overloaded router marks ESP of the direction that it was told of, over IPv4 and IPv6, with a right sum
+    // and no other byte changed; the other direction, which it was not told of, passes as it is, and so does what is
+    // not ECN-capable.
+    if !possible(&["clang"]) {
+        return;
+    }
+    let program = overloaded();
+    let esp = |ipv6, is_from_here, ecn| Esp {
+        ipv6,
+        is_from_here,
+        id: 0,
+        sequence: 1,
+        ecn,
+    };
+    let before = program.counters().expect("counters").own_packets;
+    for ipv6 in [false, true] {
+        let frame = esp(ipv6, true, 1).frame();
+        assert_eq!(passed(&program, &frame), frame, "nobody has told it yet");
+        let tunnel = if ipv6 { Esp::TUNNEL_IPV6 } else { Esp::TUNNEL };
+        let way = tunnel.parse().expect("a direction");
+        program.look_outside(way, RoleFrom::Sequence).expect("it is told");
+        for ecn in 0..4 {
+            let marked = if ecn == 0 { 0 } else { 3 };
+            assert_eq!(
+                passed(&program, &esp(ipv6, true, ecn).frame()),
+                esp(ipv6, true, marked).frame()
+            );
+            assert_eq!(
+                passed(&program, &esp(ipv6, false, ecn).frame()),
+                esp(ipv6, false, ecn).frame()
+            );
+        }
+    }
+    assert_eq!(program.counters().expect("counters").own_packets - before, 8);
 }

@@ -80,6 +80,7 @@ fn at_a_quiet_device(name: &str, capacity_bytes_per_s: u64, limit_bytes: u64) ->
         shaped: true,
         air_header_bytes: None,
         packet_bytes: None,
+        tunnels: Vec::new(),
         closed: None,
     };
     Router::load(&compiled_here("vcp"), options).expect("a router")

@@ -223,6 +223,7 @@ fn prepared(args: &RouterArgs, spec: &RunSpec) -> Result<Prepared, Failure> {
         shaped: !args.no_shape,
         air_header_bytes: None,
         packet_bytes: None,
+        tunnels: Vec::new(),
         closed,
     };
     Ok(Prepared {

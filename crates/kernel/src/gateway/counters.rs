@@ -41,7 +41,9 @@ impl Counters {
             why: "the program's map is too short".to_owned(),
         };
         let place = value.get(PLACE..PLACE + WORDS * 8).ok_or_else(too_short)?;
-        let state = value.get(STATE_PLACE..STATE_PLACE + state_bytes).ok_or_else(too_short)?;
+        let state = value
+            .get(STATE_PLACE..STATE_PLACE + state_bytes)
+            .ok_or_else(too_short)?;
         let words: Vec<u64> = place
             .chunks_exact(8)
             .map(|bytes| u64::from_ne_bytes(bytes.try_into().expect("eight bytes")))

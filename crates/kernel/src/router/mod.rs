@@ -30,6 +30,7 @@ use crate::device::{Device, Framing, names, within};
 use crate::object::LoadError;
 use crate::recorder::Recorder;
 use crate::spaces;
+use crate::tunnel::{RoleFrom, Way};
 
 pub use claim::{Claim, claims, leftovers, remove_leftovers};
 pub(crate) use claim::{clear_leftovers, remove_stray_shapers};
@@ -145,6 +146,9 @@ pub struct Options {
     pub air_header_bytes: Option<u32>,
     /// IP bytes of a full data packet, by which laws count a limit in packets; `None`: as many as the device lets pass.
     pub packet_bytes: Option<u32>,
+    /// Tunnels of whose packets it sees outer headers, and where the role of those stands: all in them is taken for data
+    /// of the law.
+    pub tunnels: Vec<(Way, RoleFrom)>,
     /// The domain to close; `None`: marks may leave through all devices of the namespace.
     pub closed: Option<Closed>,
 }
@@ -248,6 +252,9 @@ impl Router {
             netns_inode: held.claim.netns_inode(),
         };
         let program = Program::load(object, &place)?;
+        for &(way, role) in &options.tunnels {
+            program.look_outside(way, role)?;
+        }
         tell_filter(device, &mut held)?;
         let attached = to_device(&program.egress(), device, Direction::Egress)?;
         let (mut domain, mut taken_over) = (None, Vec::new());

@@ -9,6 +9,7 @@ use super::Counters;
 use super::counters::STATE_PLACE;
 use crate::object::{LoadError, load};
 use crate::recorder::Recorder;
+use crate::tunnel::{self, RoleFrom, Way};
 
 /// Where a law is put, as the program's struct `router_config`.
 #[derive(Clone, Copy, Debug, Default)]
@@ -87,6 +88,14 @@ impl Program {
     /// When the law was not compiled so, or the file cannot be written.
     pub fn recorder(&self, head: &RecordedHead, file: Box<dyn Write>) -> Result<Recorder, LoadError> {
         Recorder::new(&self.object, head, file)
+    }
+
+    /// Has it take packets of a tunnel, of one direction, for data of its law.
+    ///
+    /// # Errors
+    /// What the kernel says.
+    pub fn look_outside(&self, way: Way, role: RoleFrom) -> Result<(), LoadError> {
+        tunnel::tell(&self.object, way, 1, role)
     }
 
     /// The program that sees the packets.

@@ -304,6 +304,7 @@ pub fn vcp_router(device: Device, inside: &[&str]) -> Router {
         shaped: false,
         air_header_bytes: None,
         packet_bytes: None,
+        tunnels: Vec::new(),
         closed: Some(closed),
     };
     Router::load(&compiled_here("vcp"), options).expect("a router")

@@ -79,6 +79,50 @@ impl Made {
     }
 }
 
+/// An ESP packet between two ends, from the first or from the second.
+pub struct Esp {
+    pub ipv6: bool,
+    pub is_from_here: bool,
+    pub id: u16,
+    pub sequence: u32,
+    pub ecn: u8,
+}
+
+impl Esp {
+    /// Its ends, as commands take them.
+    pub const TUNNEL: &str = "192.0.2.1-198.51.100.1";
+    pub const TUNNEL_IPV6: &str = "2001:db8::1-2001:db8::2";
+
+    pub fn frame(&self) -> Vec<u8> {
+        let mut frame = vec![2, 0, 0, 0, 0, 1, 2, 0, 0, 0, 0, 2];
+        if self.ipv6 {
+            frame.extend([0x86, 0xdd, 0x60, self.ecn << 4, 0, 0, 0, 64, 50, 64]);
+            for end in [!self.is_from_here, self.is_from_here] {
+                frame.extend([0x20, 1, 0x0d, 0xb8, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 1 + u8::from(end)]);
+            }
+        } else {
+            frame.extend([8, 0]);
+            frame.extend(self.ipv4());
+        }
+        frame.extend([0, 0, 0x10, 0]);
+        frame.extend(self.sequence.to_be_bytes());
+        frame.extend([0xa5; 56]);
+        frame
+    }
+
+    fn ipv4(&self) -> Vec<u8> {
+        let mut header = vec![0x45, 0xb8 | self.ecn, 0, 84];
+        header.extend(self.id.to_be_bytes());
+        header.extend([0x40, 0, 64, 50, 0, 0]);
+        let ends = [[192, 0, 2, 1], [198, 51, 100, 1]];
+        header.extend(ends[usize::from(!self.is_from_here)]);
+        header.extend(ends[usize::from(self.is_from_here)]);
+        let sum = !folded(&header);
+        header[10..12].copy_from_slice(&sum.to_be_bytes());
+        header
+    }
+}
+
 /// The sum of the Internet checksum (RFC 1071), with one representation of zero.
 pub fn folded(bytes: &[u8]) -> u16 {
     let words = bytes

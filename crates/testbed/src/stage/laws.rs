@@ -109,6 +109,7 @@ fn options(way: &Way, law: &str, device: Device) -> Options {
         shaped: false,
         air_header_bytes: Some(0),
         packet_bytes: Some(way.packet_bytes),
+        tunnels: Vec::new(),
         closed: None,
     }
 }
