@@ -38,7 +38,7 @@ pub struct GatewaySpec {
 }
 
 /// What ESP does to the payload, as far as sizes tell.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Cipher {
     /// AES-GCM with 16 bytes of check value (RFC 4106).
     AesGcm,
@@ -60,7 +60,7 @@ pub enum EcnRule {
 }
 
 /// Of what routers in the tunnel take the lowest bit for the role of a packet.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum RoleFrom {
     /// The outer IP identification.
     Id,

@@ -1,8 +1,8 @@
 //! Laws for the guest: objects are compiled on the host, which has a compiler.
 
-use fadelab_kernel::Version;
 use fadelab_kernel::router::object::{Recipe, compile};
 use fadelab_kernel::sender::Unit;
+use fadelab_kernel::{Version, gateway};
 
 use crate::Error;
 use crate::translate::Draft;
@@ -35,6 +35,14 @@ pub fn compiled(draft: &Draft<'_>, version: Version) -> Result<Vec<(String, Vec<
             record: path == RECORDED_ROUTER,
         };
         objects.push((path.clone(), compile(&recipe)?));
+    }
+    for (path, gateway) in &draft.gateways {
+        let recipe = gateway::object::Recipe {
+            law: gateway.law,
+            params: &gateway.params,
+            wire: gateway::object::wire_of(gateway.law).expect("the draft has looked"),
+        };
+        objects.push((path.clone(), gateway::object::compile(&recipe)?));
     }
     Ok(objects)
 }

@@ -11,6 +11,10 @@ use serde::{Deserialize, Serialize};
 
 use crate::sysctl::Sysctl;
 
+mod tunnel;
+
+pub use tunnel::{GatewayObject, Inside, Tunnel};
+
 /// Everything that a guest needs to know. Nothing in it depends on the host.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct Plan {
@@ -31,6 +35,7 @@ pub struct Plan {
     /// What connects the nodes.
     pub cables: Vec<Cable>,
     pub flows: Vec<Flow>,
+    pub tunnels: Vec<Tunnel>,
     /// Whether iperf3 is the application of those that always have data.
     pub iperf3: bool,
     /// Settings of each host and router, beside those that its flows ask for.

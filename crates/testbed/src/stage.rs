@@ -1,8 +1,8 @@
 //! A run on a kernel: namespaces and cables, queues and laws, applications and meters. Guests and this machine set the
 //! same stage; what differs between them is a [`Host`].
 //!
-//! From the ground up: `spaces` are the namespaces, `build` puts devices, routes and queues into them, `emulated`
-//! drives the links that the kernel has not, `laws` loads what laws there are, `traffic` runs the applications,
+//! From the ground up: `spaces` are the namespaces, `build` puts devices, routes and queues into them, `tunnels` joins
+//! some of them by IPsec, `emulated` drives the links that the kernel has not, `laws` loads what laws there are, `traffic` runs the applications,
 //! `measure` reads the meters.
 
 mod build;
@@ -18,6 +18,7 @@ mod process;
 mod spaces;
 mod tcp_info;
 mod traffic;
+mod tunnels;
 mod whose;
 mod worker;
 
@@ -72,9 +73,10 @@ pub fn run(plan: &Plan, host: &mut dyn Host) -> Outcome<RunRecord> {
     let spaces = Spaces::make(plan.nodes.len())?;
     let emulation = emulated::Emulation::prepare(plan, &spaces, host)?;
     build::build(plan, &spaces)?;
-    // Both stay until the run is over: with them go the laws.
+    // All stay until the run is over: with them go the laws.
     let senders = laws::senders(plan, &spaces, host)?;
     let routers = laws::routers(plan, &spaces, host)?;
+    let _gateways = laws::gateways(plan, &spaces, host)?;
     build::laws_of_routes(plan, &spaces)?;
     let mut recorders = laws::recorders(plan, &senders, &routers, host)?;
     let record = traffic::run(

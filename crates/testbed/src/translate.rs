@@ -8,11 +8,13 @@ use fadelab_run::flow::FlowSpec;
 use fadelab_run::network::Edge;
 use fadelab_run::spec::RunSpec;
 use fadelab_run::transport::{IpId, Pacing, RttSamples};
+use fadelab_run::tunnel::GatewaySpec;
 
 use crate::Error;
 use crate::plan::{Cable, Carries, Discipline, Flow, Limit, Memory, Plan, Queue, SenderObject, Way};
 
 mod emulated;
+mod tunnels;
 
 /// Above it the guest's one processor of 500 million instructions a virtual second would itself become the bottleneck.
 pub const RATE_BPS_MAX: u64 = 50_000_000;
@@ -42,6 +44,8 @@ pub struct Draft<'a> {
     pub senders: Vec<(&'static Sender, &'a Params)>,
     /// What routers are compiled from, each once, by the path of its object.
     pub routers: Vec<(String, &'a RouterSpec)>,
+    /// What gateways are compiled from, the same way.
+    pub gateways: Vec<(String, &'a GatewaySpec)>,
 }
 
 /// Says whether a run has a counterpart there.
@@ -59,10 +63,6 @@ pub fn check(spec: &RunSpec, place: &Place) -> Result<(), Error> {
 pub fn draft<'a>(spec: &'a RunSpec, place: &Place) -> Result<Draft<'a>, Error> {
     spec.check()?;
     size(spec, place)?;
-    if let Some(tunnel) = spec.network.tunnels.first() {
-        let why = "only the simulator has tunnels so far: leave it out, or run the scenario there";
-        return Err(none(&format!("tunnel.{}", tunnel.name), why));
-    }
     let links = &spec.network.links;
     let mut routers = Vec::new();
     let mut cable_of = vec![(0, 0); links.len()];
@@ -92,6 +92,7 @@ pub fn draft<'a>(spec: &'a RunSpec, place: &Place) -> Result<Draft<'a>, Error> {
         flows.push(flow(planned, route, route_back, law)?);
     }
     agree(&flows, spec.network.nodes.len())?;
+    let (tunnels, gateways) = tunnels::of(spec, |link| hop(&link))?;
     Ok(Draft {
         plan: Plan {
             seed: spec.seed,
@@ -100,14 +101,16 @@ pub fn draft<'a>(spec: &'a RunSpec, place: &Place) -> Result<Draft<'a>, Error> {
             record_interval_ns: spec.record_interval_ns,
             senders: laws.objects,
             nodes: spec.network.nodes.clone(),
-            mtu_bytes: flows.iter().map(|flow| flow.packet_bytes).fold(1_500, u32::max),
+            mtu_bytes: flows.iter().map(|flow| flow.packet_bytes).fold(1_500, u32::max) + tunnels::growth_bytes(spec),
             cables,
             flows,
+            tunnels,
             iperf3: false,
             sysctls: Vec::new(),
         },
         senders: laws.recipes,
         routers,
+        gateways,
     })
 }
 
@@ -279,8 +282,7 @@ fn way<'a>(spec: &'a RunSpec, number: usize, routers: &mut Vec<(String, &'a Rout
             .any(|flow| flow.sender.is_some() && crosses(&flow.route_back)),
     };
     let emulated = emulated::of(link, carries)?;
-    let sizes = spec.flows.iter().filter(|flow| crosses(&flow.route));
-    let size = sizes.map(|flow| flow.transport.packet_bytes).max();
+    let size = tunnels::bytes_on(spec, number as u32);
     Ok(Way {
         link: number as u32,
         shown: link.shown,

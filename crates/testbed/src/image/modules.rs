@@ -12,8 +12,9 @@ use crate::need::{self, Need};
 /// Makes the table of dependencies.
 const DEPMOD: Need = ("depmod", "orders the kernel's modules", "kmod");
 
-/// What the ground itself needs: the message port, cables, queues, and what leads packets from one device to another.
-const GROUND: [&str; 11] = [
+/// What the ground itself needs: the message port, cables, queues, what leads packets from one device to another, and
+/// tunnels.
+const GROUND: [&str; 23] = [
     "virtio_pci",
     "virtio_console",
     "veth",
@@ -25,6 +26,19 @@ const GROUND: [&str; 11] = [
     "cls_bpf",
     "act_mirred",
     "tcp_diag",
+    // IPsec. `aesni_intel`, where it is faster, crashes Linux 6.1 in a guest whose processor has AVX without XSAVE.
+    "xfrm_user",
+    "esp4",
+    "aes_generic",
+    "ctr",
+    "gcm",
+    "ghash_generic",
+    "drbg",
+    "seqiv",
+    "authenc",
+    "crypto_null",
+    "sha1_generic",
+    "sha512_generic",
 ];
 
 /// Files of the modules needed, relative to `/lib/modules/RELEASE`, each after those that it needs. What the kernel has

@@ -24,6 +24,7 @@ use std::process::{Command, Stdio};
 use fadelab_run::network::NodeKind;
 
 use super::spaces::Spaces;
+use super::tunnels;
 use super::{Outcome, failed};
 use crate::plan::{Cable, Discipline, Flow, Limit, Plan, Way, address};
 
@@ -80,6 +81,7 @@ pub fn build(plan: &Plan, spaces: &Spaces) -> Outcome<()> {
     for node in 0..plan.nodes.len() {
         spaces.at(node, || {
             batch("ip", &addresses(plan, node))?;
+            batch("ip", &tunnels::commands(plan, node))?;
             batch("tc", &queues(plan, node))
         })?;
     }
@@ -219,11 +221,17 @@ fn addresses(plan: &Plan, node: usize) -> String {
         }
         let ways = [(&flow.route, sender, receiver), (&flow.route_back, receiver, sender)];
         for (is_back, (route, from, to)) in ways.into_iter().enumerate() {
-            for (hop, &(at, cable)) in route.iter().enumerate().filter(|(_, (at, _))| *at == node) {
+            let is_back = is_back == 1;
+            let is_known = |hop: usize| !plan.tunnels.iter().any(|tunnel| tunnel.hides(number, is_back, hop));
+            let hops = route
+                .iter()
+                .enumerate()
+                .filter(|(hop, (at, _))| *at == node && is_known(*hop));
+            for (hop, &(at, cable)) in hops {
                 let device = |cable: usize| format!("{}{cable}", side_of(&plan.cables[cable], at));
                 let _ = write!(text, "route add {to}/32 dev {}", device(cable));
                 if hop == 0 {
-                    let _ = write!(text, " src {from}{}", transport(flow, is_back == 1));
+                    let _ = write!(text, " src {from}{}", transport(flow, is_back));
                 } else if route[..hop].iter().any(|&(before, _)| before == at) {
                     let (table, came_by) = (TABLES + hop, device(route[hop - 1].1));
                     let _ = write!(text, " table {table}\nrule add iif {came_by} to {to}/32 table {table}");

@@ -5,12 +5,14 @@ use std::path::PathBuf;
 use fadelab_kernel::Recorder;
 use fadelab_kernel::cgroup::cgroup_root;
 use fadelab_kernel::device::Device;
+use fadelab_kernel::gateway::{self, Gateway};
 use fadelab_kernel::router::{Options, Router};
 use fadelab_kernel::sender::Sender;
 use fadelab_laws::recorded::RecordedHead;
 
 use super::build::side_of;
 use super::spaces::Spaces;
+use super::tunnels;
 use super::{Host, Outcome, Recorded, failed};
 use crate::plan::{Discipline, Limit, Memory, Plan, Way};
 
@@ -83,7 +85,10 @@ pub fn routers(plan: &Plan, spaces: &Spaces, host: &dyn Host) -> Outcome<Vec<AtL
             } = &way.queue.discipline
             {
                 let bytes = host.object(object)?;
-                let options = options(way, name, device(plan, spaces, *node, number));
+                let options = Options {
+                    tunnels: tunnels::told(plan, way.link, (*node, number)),
+                    ..options(way, name, device(plan, spaces, *node, number))
+                };
                 routers.push(AtLink {
                     link: way.link,
                     router: Router::load(&bytes, options).map_err(failed(name))?,
@@ -94,6 +99,33 @@ pub fn routers(plan: &Plan, spaces: &Spaces, host: &dyn Host) -> Outcome<Vec<AtL
         }
     }
     Ok(routers)
+}
+
+/// Loads the gateways' laws. They stay as long as what is given back.
+pub fn gateways(plan: &Plan, spaces: &Spaces, host: &dyn Host) -> Outcome<Vec<Gateway>> {
+    let mut gateways = Vec::new();
+    for node in 0..plan.nodes.len() {
+        let ends = tunnels::ending_at(plan, node);
+        let Some((law, cipher)) = ends.iter().find_map(|&(tunnel, end)| {
+            let tunnel = &plan.tunnels[tunnel];
+            Some((tunnel.gateway.as_ref()?, tunnel.cable(end)?))
+        }) else {
+            continue;
+        };
+        let cables = plan.cables.iter().enumerate();
+        let others = cables.filter(|(number, cable)| *number != cipher && cable.ends.contains(&node));
+        let options = gateway::Options {
+            plain: others.map(|(number, _)| device(plan, spaces, node, number)).collect(),
+            cipher: device(plan, spaces, node, cipher),
+            tunnels: ends
+                .iter()
+                .map(|&(tunnel, end)| tunnels::seen(plan, tunnel, end))
+                .collect(),
+        };
+        let bytes = host.object(&law.object)?;
+        gateways.push(Gateway::load(&bytes, &options).map_err(failed(&law.law))?);
+    }
+    Ok(gateways)
 }
 
 /// Bytes on the air are IP bytes here, to the law as to the queue.

@@ -1,0 +1,76 @@
+//! Tunnels of a plan: the kernel's IPsec between two nodes, and the law of its gateways.
+
+use std::net::Ipv4Addr;
+
+use fadelab_run::tunnel::{Cipher, RoleFrom};
+use serde::{Deserialize, Serialize};
+
+/// A tunnel.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub struct Tunnel {
+    pub name: String,
+    /// The nodes at its ends.
+    pub ends: [usize; 2],
+    /// How its packets go from the first end to the second, and back: a node and one of its cables, in order. Empty
+    /// where no flow's packets do.
+    pub ways: [Vec<(usize, usize)>; 2],
+    /// What is inside.
+    pub inside: Vec<Inside>,
+    pub cipher: Cipher,
+    /// Whether the ECN field stays outside (the flag `noecn` of an SA).
+    pub noecn: bool,
+    /// Whether outer headers may be fragmented, and so have an ID of their own (the flag `nopmtudisc`).
+    pub has_ids: bool,
+    pub role: RoleFrom,
+    /// Links whose routers are told of it.
+    pub told: Vec<u32>,
+    /// The law of its gateways.
+    pub gateway: Option<GatewayObject>,
+}
+
+/// A direction of a flow that is in a tunnel.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Inside {
+    pub flow: usize,
+    /// Whether it is its ACKs.
+    pub is_back: bool,
+    /// Whether they go from the second end to the first.
+    pub is_backward: bool,
+    /// Places on its route of the first cable in the tunnel and of the last one.
+    pub first: usize,
+    pub last: usize,
+}
+
+/// A gateway's law.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct GatewayObject {
+    pub law: String,
+    /// Path of the object in the guest.
+    pub object: String,
+}
+
+impl Tunnel {
+    /// The outer address at an end of the tunnel of this number; no flow has one of its block.
+    pub fn address(number: usize, end: usize) -> Ipv4Addr {
+        Ipv4Addr::new(172, 31, number as u8, 1 + end as u8)
+    }
+
+    /// The way of a direction of a flow that is inside, by its two ends: from where to where.
+    pub fn direction(inside: &Inside) -> [usize; 2] {
+        if inside.is_backward { [1, 0] } else { [0, 1] }
+    }
+
+    /// Whether a hop of a flow is in between, where no node knows it.
+    pub fn hides(&self, flow: usize, is_back: bool, hop: usize) -> bool {
+        let is_in = |inside: &Inside| {
+            (inside.flow, inside.is_back) == (flow, is_back) && (inside.first + 1..=inside.last).contains(&hop)
+        };
+        self.inside.iter().any(is_in)
+    }
+
+    /// The cable by which an end sends and receives what is in it.
+    pub fn cable(&self, end: usize) -> Option<usize> {
+        let [out, back] = [&self.ways[end], &self.ways[1 - end]];
+        out.first().or(back.last()).map(|&(_, cable)| cable)
+    }
+}

@@ -1,0 +1,129 @@
+//! Tunnels: the kernel's IPsec between two namespaces, with keys that are no secret.
+
+use std::fmt::Write as _;
+
+use fadelab_kernel::{gateway, tunnel};
+use fadelab_run::tunnel::{Cipher, RoleFrom};
+
+use super::build::side_of;
+use crate::plan::{Plan, Tunnel, address};
+
+/// Packets by which one may be late before it counts as replayed.
+const REPLAY_PKTS: u32 = 32;
+
+/// The index by which an end knows what comes to it (RFC 4301 section 4.1): of each tunnel two.
+fn spi(number: usize, to: usize) -> u32 {
+    0x1000 + 2 * number as u32 + to as u32
+}
+
+/// The same for everybody: results and captures can be read by whoever has them.
+const KEY_AES_GCM: &str = "0x000102030405060708090a0b0c0d0e0f10111213";
+const KEY_SHA1: &str = "0x000102030405060708090a0b0c0d0e0f10111213";
+
+fn cipher(tunnel: &Tunnel) -> String {
+    match tunnel.cipher {
+        Cipher::AesGcm => format!("aead rfc4106(gcm(aes)) {KEY_AES_GCM} 128"),
+        Cipher::Null => format!("auth-trunc hmac(sha1) {KEY_SHA1} 96 enc cipher_null \"\""),
+    }
+}
+
+/// Commands of `ip` for what a node has of tunnels: outer addresses and their routes, SAs and policies.
+pub fn commands(plan: &Plan, node: usize) -> String {
+    let mut text = String::new();
+    for (number, tunnel) in plan.tunnels.iter().enumerate() {
+        for (from, to) in [(0, 1), (1, 0)] {
+            for &(at, cable) in tunnel.ways[from].iter().filter(|(at, _)| *at == node) {
+                let device = format!("{}{cable}", side_of(&plan.cables[cable], at));
+                let _ = writeln!(text, "route add {}/32 dev {device}", Tunnel::address(number, to));
+            }
+        }
+        let Some(end) = tunnel.ends.iter().position(|&end| end == node) else {
+            continue;
+        };
+        let _ = writeln!(text, "addr add {}/32 dev lo", Tunnel::address(number, end));
+        states(&mut text, number, tunnel);
+        policies(&mut text, number, tunnel, end);
+    }
+    text
+}
+
+/// Both directions, at either end.
+fn states(text: &mut String, number: usize, tunnel: &Tunnel) {
+    let mut flags = String::new();
+    for (is_set, flag) in [(tunnel.noecn, "noecn"), (tunnel.has_ids, "nopmtudisc")] {
+        if is_set {
+            let _ = write!(flags, " flag {flag}");
+        }
+    }
+    for (from, to) in [(0, 1), (1, 0)] {
+        let [src, dst] = [from, to].map(|end| Tunnel::address(number, end));
+        let _ = writeln!(
+            text,
+            "xfrm state add src {src} dst {dst} proto esp spi {:#x} mode tunnel {} replay-window {REPLAY_PKTS}{flags}",
+            spi(number, to),
+            cipher(tunnel)
+        );
+    }
+}
+
+/// What of a node's packets goes into the tunnel, and what may come out of it.
+fn policies(text: &mut String, number: usize, tunnel: &Tunnel, end: usize) {
+    for inside in &tunnel.inside {
+        let [enters, leaves] = Tunnel::direction(inside);
+        let [outer_src, outer_dst] = [enters, leaves].map(|end| Tunnel::address(number, end));
+        let [src, dst] = [inside.is_back, !inside.is_back].map(|is_receiver| address(inside.flow, is_receiver));
+        let directions: &[&str] = if enters == end { &["out"] } else { &["fwd", "in"] };
+        for direction in directions {
+            let _ = writeln!(
+                text,
+                "xfrm policy add src {src}/32 dst {dst}/32 dir {direction} \
+                 tmpl src {outer_src} dst {outer_dst} proto esp mode tunnel"
+            );
+        }
+    }
+}
+
+/// Tunnels that end at a node, and which end it is.
+pub fn ending_at(plan: &Plan, node: usize) -> Vec<(usize, usize)> {
+    let tunnels = plan.tunnels.iter().enumerate();
+    tunnels
+        .filter_map(|(number, tunnel)| Some((number, tunnel.ends.iter().position(|&end| end == node)?)))
+        .collect()
+}
+
+fn role(tunnel: &Tunnel) -> tunnel::RoleFrom {
+    match tunnel.role {
+        RoleFrom::Sequence => tunnel::RoleFrom::Sequence,
+        RoleFrom::Id => tunnel::RoleFrom::Id,
+        RoleFrom::Written => tunnel::RoleFrom::Written,
+    }
+}
+
+fn way(number: usize, from: usize) -> tunnel::Way {
+    tunnel::Way {
+        from: Tunnel::address(number, from).into(),
+        to: Tunnel::address(number, 1 - from).into(),
+    }
+}
+
+/// A tunnel as the gateway at one of its ends sees it.
+pub fn seen(plan: &Plan, number: usize, end: usize) -> gateway::Tunnel {
+    let tunnel = &plan.tunnels[number];
+    gateway::Tunnel {
+        out: way(number, end),
+        role: role(tunnel),
+        copies_ce: !tunnel.noecn,
+        outer_bytes: tunnel.cipher.outer_bytes(),
+    }
+}
+
+/// Directions of tunnels of which the router at a link is told, whose device is a node's at a cable.
+pub fn told(plan: &Plan, link: u32, place: (usize, usize)) -> Vec<(tunnel::Way, tunnel::RoleFrom)> {
+    let mut told = Vec::new();
+    for (number, tunnel) in plan.tunnels.iter().enumerate() {
+        let ways = tunnel.ways.iter().enumerate();
+        let crossing = ways.filter(|(_, hops)| tunnel.told.contains(&link) && hops.contains(&place));
+        told.extend(crossing.map(|(from, _)| (way(number, from), role(tunnel))));
+    }
+    told
+}

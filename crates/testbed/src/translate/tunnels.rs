@@ -1,0 +1,217 @@
+//! What of a scenario's tunnels the kernel's IPsec has.
+
+use fadelab_kernel::gateway::object::wire_of;
+use fadelab_run::spec::RunSpec;
+use fadelab_run::transport::IpId;
+use fadelab_run::tunnel::{EcnRule, GatewaySpec, Memory, RoleFrom, TunnelSpec};
+
+use super::none;
+use crate::Error;
+use crate::plan::{GatewayObject, Inside, Tunnel};
+
+/// Addresses of tunnels are numbered in one byte.
+const TUNNELS_MAX: usize = 255;
+
+/// Tunnels, and what their gateways' objects are compiled from, each once, by its path.
+pub type Translated<'a> = (Vec<Tunnel>, Vec<(String, &'a GatewaySpec)>);
+
+/// All of a run; `hop` says by which node and cable a link is taken.
+pub fn of<'a>(spec: &'a RunSpec, hop: impl Fn(u32) -> (usize, usize)) -> Result<Translated<'a>, Error> {
+    let specs = &spec.network.tunnels;
+    if specs.len() > TUNNELS_MAX {
+        let why = format!("{} tunnels are given, allowed are {TUNNELS_MAX}", specs.len());
+        return Err(none("tunnel", why));
+    }
+    let mut gateways = Vec::new();
+    let mut tunnels = Vec::with_capacity(specs.len());
+    for (number, tunnel) in specs.iter().enumerate() {
+        let translated = Tunnel {
+            name: tunnel.name.to_string(),
+            ends: [tunnel.from as usize, tunnel.to as usize],
+            ways: Default::default(),
+            inside: Vec::new(),
+            cipher: tunnel.cipher,
+            noecn: noecn(tunnel)?,
+            has_ids: has_ids(tunnel)?,
+            role: tunnel.role,
+            told: told(spec, tunnel, number),
+            gateway: gateway(tunnel, &mut gateways)?,
+        };
+        tunnels.push(translated);
+    }
+    route(spec, &mut tunnels, hop)?;
+    for (number, tunnel) in tunnels.iter().enumerate() {
+        check_ends(spec, &tunnels, number, tunnel)?;
+    }
+    Ok((tunnels, gateways))
+}
+
+fn refused(tunnel: &str, key: &str, why: impl Into<String>) -> Error {
+    none(&format!("tunnel.{tunnel}.{key}"), why)
+}
+
+fn noecn(tunnel: &TunnelSpec) -> Result<bool, Error> {
+    match tunnel.ecn {
+        EcnRule::Linux => Ok(false),
+        EcnRule::NoEcn => Ok(true),
+        EcnRule::Rfc6040 | EcnRule::None => Err(refused(
+            &tunnel.name,
+            "ecn",
+            "Linux's IPsec has the rules \"linux\" and \"noecn\" alone",
+        )),
+    }
+}
+
+/// Only where something reads them does it matter which outer IDs there are.
+fn has_ids(tunnel: &TunnelSpec) -> Result<bool, Error> {
+    match (tunnel.role, tunnel.ip_id) {
+        (RoleFrom::Sequence | RoleFrom::Written, _) | (RoleFrom::Id, IpId::Zero) => Ok(false),
+        (RoleFrom::Id, IpId::Counting) => Ok(true),
+        (RoleFrom::Id, IpId::Random) => Err(refused(
+            &tunnel.name,
+            "ip_id",
+            "Linux's outer IDs count up, or are zero where packets must not be fragmented; set \"counting\" or \"zero\"",
+        )),
+    }
+}
+
+/// The links in the tunnel whose law reads the format that routers are told of.
+fn told(spec: &RunSpec, tunnel: &TunnelSpec, number: usize) -> Vec<u32> {
+    let Some(wire) = tunnel.told_wire else {
+        return Vec::new();
+    };
+    let mut told = Vec::new();
+    for flow in &spec.flows {
+        for route in [&flow.route, &flow.route_back] {
+            let crossings = spec.network.crossings(route).unwrap_or_default();
+            for crossing in crossings.iter().filter(|crossing| crossing.tunnel == number) {
+                told.extend(&route[crossing.first..=crossing.last]);
+            }
+        }
+    }
+    told.retain(|&link| spec.network.links[link as usize].router.law.wire() == u32::from(wire));
+    told.sort_unstable();
+    told.dedup();
+    told
+}
+
+/// Gateways with the same law and parameters share an object.
+fn gateway<'a>(
+    tunnel: &'a TunnelSpec,
+    gateways: &mut Vec<(String, &'a GatewaySpec)>,
+) -> Result<Option<GatewayObject>, Error> {
+    let Some(gateway) = &tunnel.gateway else {
+        return Ok(None);
+    };
+    let law = gateway.law;
+    if tunnel.memory == Memory::Flow {
+        let why = "which flow a packet inside is of no program knows where the outer header is written; set \"tunnel\"";
+        return Err(refused(&tunnel.name, "memory", why));
+    }
+    if wire_of(law).is_none() {
+        let why = format!(
+            "no sender is called {} too, so nobody knows the format of its packets",
+            law.name()
+        );
+        return Err(refused(&tunnel.name, "law", why));
+    }
+    let is_same = |(_, other): &&(String, &GatewaySpec)| {
+        other.law.name() == law.name() && other.params.values() == gateway.params.values()
+    };
+    let object = match gateways.iter().find(is_same) {
+        Some((object, _)) => object.clone(),
+        None => {
+            let object = format!("/objects/gateway_{}.o", gateways.len());
+            gateways.push((object.clone(), gateway));
+            object
+        }
+    };
+    Ok(Some(GatewayObject {
+        law: law.name().to_owned(),
+        object,
+    }))
+}
+
+/// Finds out which flows go through which tunnels, and how.
+fn route(spec: &RunSpec, tunnels: &mut [Tunnel], hop: impl Fn(u32) -> (usize, usize)) -> Result<(), Error> {
+    for (number, flow) in spec.flows.iter().enumerate() {
+        for (is_back, route) in [(false, &flow.route), (true, &flow.route_back)] {
+            // Overlapping ones no scenario has.
+            for crossing in spec.network.crossings(route).unwrap_or_default() {
+                let tunnel = &mut tunnels[crossing.tunnel];
+                let links = &route[crossing.first..=crossing.last];
+                let way: Vec<(usize, usize)> = links.iter().map(|&link| hop(link)).collect();
+                let known = &mut tunnel.ways[usize::from(crossing.is_backward)];
+                if !known.is_empty() && *known != way {
+                    let why = format!(
+                        "{} takes another way through it; its outer header has one route",
+                        flow.name
+                    );
+                    return Err(none(&format!("tunnel.{}", tunnel.name), why));
+                }
+                *known = way;
+                if crossing.first == 0 || crossing.last + 1 == route.len() {
+                    let why = format!(
+                        "{} begins or ends where the tunnel does; put a host in front of the gateway",
+                        flow.name
+                    );
+                    return Err(none(&format!("tunnel.{}", tunnel.name), why));
+                }
+                tunnel.inside.push(Inside {
+                    flow: number,
+                    is_back,
+                    is_backward: crossing.is_backward,
+                    first: crossing.first,
+                    last: crossing.last,
+                });
+            }
+        }
+    }
+    Ok(())
+}
+
+/// A gateway's programs take a device for plain or for cipher.
+fn check_ends(spec: &RunSpec, tunnels: &[Tunnel], number: usize, tunnel: &Tunnel) -> Result<(), Error> {
+    for end in 0..2 {
+        let node = &spec.network.nodes[tunnel.ends[end]].name;
+        let [out, back] = [&tunnel.ways[end], &tunnel.ways[1 - end]];
+        let cables = (out.first().map(|hop| hop.1), back.last().map(|hop| hop.1));
+        if matches!(cables, (Some(out), Some(back)) if out != back) {
+            let why = format!("at {node} it leaves by one link and comes by another; a gateway has one cipher device");
+            return Err(none(&format!("tunnel.{}", tunnel.name), why));
+        }
+        let here = |other: &&Tunnel| other.ends.contains(&tunnel.ends[end]);
+        for other in tunnels[..number].iter().filter(here) {
+            let other_end = usize::from(other.ends[1] == tunnel.ends[end]);
+            if other.cable(other_end) != tunnel.cable(end) || other.gateway != tunnel.gateway {
+                let why = format!(
+                    "at {node} it shares a gateway with tunnel {}, so both need the same link and the same law there",
+                    other.name
+                );
+                return Err(none(&format!("tunnel.{}", tunnel.name), why));
+            }
+        }
+    }
+    Ok(())
+}
+
+/// Bytes by which packets grow in tunnels, at most.
+pub fn growth_bytes(spec: &RunSpec) -> u32 {
+    let sizes = spec.network.tunnels.iter().map(|tunnel| {
+        let bytes = tunnel.cipher.encapsulated_bytes(1);
+        bytes.next_multiple_of(4)
+    });
+    sizes.max().unwrap_or(0)
+}
+
+/// The largest data packet that crosses a link, as it is there.
+pub fn bytes_on(spec: &RunSpec, link: u32) -> Option<u32> {
+    let flows = spec.flows.iter().filter(|flow| flow.route.contains(&link));
+    let sizes = flows.flat_map(|flow| {
+        spec.network
+            .bytes_on(&flow.route, flow.transport.packet_bytes)
+            .filter(move |&(on, _)| on == link)
+            .map(|(_, bytes)| bytes)
+    });
+    sizes.max()
+}
