@@ -284,7 +284,7 @@ impl Planner<'_> {
             folder: self.folder,
         };
         let topology = topology::read(&mut reader, &mut files)?;
-        let tunnels = tunnels::read(&mut reader, &topology)?;
+        let tunnels = tunnels::read(&mut reader, &topology, law.router)?;
         let stack = transport::read(&mut reader)?;
         check_channels(&mut reader, &topology, &stack.transport)?;
         let groups = groups::read(&mut reader, &law, &topology, &stack, run.duration_ns)?;

@@ -1,6 +1,6 @@
 //! `[tunnel.NAME]`: tunnels (ESP) between nodes of a graph, and the laws of their gateways.
 
-use fadelab_laws::{Gateway, Params, abi};
+use fadelab_laws::{Gateway, Params, Router, abi};
 use fadelab_run::flow::FlowSpec;
 use fadelab_run::network::{NetworkSpec, NodeId};
 use fadelab_run::transport::IpId;
@@ -25,6 +25,9 @@ const NO_LAW: &str = "none";
 
 /// What stands where routers see no format.
 const BLIND: &str = "blind";
+
+/// What stands where a run's law decides.
+const AUTO: &str = "auto";
 
 words!(Cipher: "aes-gcm" => Self::AesGcm, "null" => Self::Null);
 words!(EcnRule:
@@ -66,23 +69,34 @@ keys! {
         "routers",
         Is("\"blind\""),
         "what routers in the tunnel are told of its packets: nothing, or with the name of a router's law that all of \
-         them, ACKs too, are data of its format",
+         them, ACKs too, are data of its format; \"auto\" is that of the run where there is a gateway for it, else nothing",
     )
     .of_kind(Kind::Or(&Kind::Name, BLIND));
-    LAW: String = Declared::new("law", Is("\"none\""), "law of the gateways at both ends")
+    LAW: String = Declared::new(
+        "law",
+        Is("\"none\""),
+        "law of the gateways at both ends; \"auto\" is the one that is called as the run's router, if there is one",
+    )
         .of_kind(Kind::Or(&Kind::Name, NO_LAW));
     MEMORY: Memory =
         Declared::new("memory", Is("\"tunnel\""), "what a gateway has one memory for: the tunnel, or each flow in it");
 }
 
-/// Reads all tunnels.
-pub fn read(reader: &mut Reader<'_>, topology: &Topology) -> Result<Vec<TunnelSpec>, Refusal> {
+/// What a run's law decides: the gateway's law and the format of its packets.
+type Auto = Option<(&'static Gateway, u32)>;
+
+/// Reads all tunnels; `router` is the router's law of the run.
+pub fn read(reader: &mut Reader<'_>, topology: &Topology, router: &Router) -> Result<Vec<TunnelSpec>, Refusal> {
     let names = reader.names_in(SECTION);
     if let (Some(name), Some(_)) = (names.first(), &topology.access) {
         let why = "the topology is a row of routers, whose nodes have no names: give a graph of [link.NAME]";
         return Err(at_table(reader, &table(name), why));
     }
-    names.into_iter().map(|name| tunnel(reader, topology, name)).collect()
+    let auto = fadelab_laws::gateway(router.name());
+    names
+        .into_iter()
+        .map(|name| tunnel(reader, topology, name, auto.map(|law| (law, router.wire()))))
+        .collect()
 }
 
 fn table(name: &str) -> String {
@@ -95,7 +109,7 @@ fn at_table(reader: &Reader<'_>, table: &str, why: &str) -> Refusal {
     Refusal::new(place.unwrap_or_default(), format!("[{table}]: {why}"))
 }
 
-fn tunnel(reader: &mut Reader<'_>, topology: &Topology, name: &str) -> Result<TunnelSpec, Refusal> {
+fn tunnel(reader: &mut Reader<'_>, topology: &Topology, name: &str, auto: Auto) -> Result<TunnelSpec, Refusal> {
     let table = &table(name);
     let end = |reader: &mut Reader<'_>, row: &Declared<String>| {
         reader.map(&row.key.path(table), None, row.example, |node: String| {
@@ -118,13 +132,16 @@ fn tunnel(reader: &mut Reader<'_>, topology: &Topology, name: &str) -> Result<Tu
         ip_id: reader.take(table, &IP_ID)?,
         role: reader.take(table, &ROLE)?,
         memory: reader.take(table, &MEMORY)?,
-        told_wire: told_wire(reader, table)?,
-        gateway: gateway(reader, table)?,
+        told_wire: told_wire(reader, table, auto)?,
+        gateway: gateway(reader, table, auto)?,
     })
 }
 
-fn told_wire(reader: &mut Reader<'_>, table: &str) -> Result<Option<u8>, Refusal> {
+fn told_wire(reader: &mut Reader<'_>, table: &str, auto: Auto) -> Result<Option<u8>, Refusal> {
     let word = reader.take(table, &ROUTERS)?;
+    if word == AUTO {
+        return Ok(auto.map(|(_, wire)| wire as u8));
+    }
     if word == BLIND {
         return Ok(None);
     }
@@ -144,7 +161,7 @@ fn told_wire(reader: &mut Reader<'_>, table: &str) -> Result<Option<u8>, Refusal
     Ok(Some(wire as u8))
 }
 
-fn gateway(reader: &mut Reader<'_>, table: &str) -> Result<Option<GatewaySpec>, Refusal> {
+fn gateway(reader: &mut Reader<'_>, table: &str, auto: Auto) -> Result<Option<GatewaySpec>, Refusal> {
     let path = LAW.key.path(table);
     let word = reader.take(table, &LAW)?;
     let params_table = format!("{table}.{PARAMS}");
@@ -155,7 +172,12 @@ fn gateway(reader: &mut Reader<'_>, table: &str) -> Result<Option<GatewaySpec>, 
         }
         return Ok(None);
     }
-    let law = laws::gateway(&word).map_err(|why| reader.refuse(&path, &why))?;
+    let law = if word == AUTO {
+        let Some((law, _)) = auto else { return Ok(None) };
+        law
+    } else {
+        laws::gateway(&word).map_err(|why| reader.refuse(&path, &why))?
+    };
     Ok(Some(GatewaySpec {
         law,
         params: with_params(reader, &params_table, law)?,

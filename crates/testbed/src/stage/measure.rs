@@ -5,6 +5,7 @@
 
 use fadelab_path::counters::LinkCounters;
 use fadelab_run::record::{Completion, FlowCounters, RunRecord, Series, Watched};
+use fadelab_run::tunnel::TunnelRecord;
 
 use super::build::{SIDES, side_of};
 use super::emulated::LaneState;
@@ -304,6 +305,23 @@ impl Recorder {
         }
         if now_ns == self.duration_ns {
             (record.links_end, record.flows_end) = (links.to_vec(), flows.to_vec());
+        }
+    }
+
+    /// Whether totals are asked for at `now_ns`: where the measured interval begins and ends.
+    pub fn is_bound(&self, now_ns: u64) -> bool {
+        [self.warmup_ns, self.duration_ns].contains(&now_ns)
+    }
+
+    /// Keeps what tunnels have counted since they were made, at both bounds of the measured interval.
+    pub fn keep_tunnels(&mut self, tunnels: Vec<TunnelRecord>) {
+        if self.record.tunnels.is_empty() {
+            self.record.tunnels = tunnels;
+            return;
+        }
+        for (measured, now) in self.record.tunnels.iter_mut().zip(tunnels) {
+            measured.entered_pkts = now.entered_pkts - measured.entered_pkts;
+            measured.left_pkts = now.left_pkts - measured.left_pkts;
         }
     }
 

@@ -21,6 +21,7 @@ use super::measure::{FlowMeter, LinkMeter, Recorder};
 use super::memory::FlowMemory;
 use super::spaces::Spaces;
 use super::tcp_info::TcpInfo;
+use super::tunnels;
 use super::whose::{Whose, add};
 use super::worker::{self, Reading, Receiver, Sending, Worker};
 use super::{Outcome, failed};
@@ -465,6 +466,9 @@ impl<'a> Traffic<'a> {
         self.recorder.keep(now_ns, &links, &flows);
         if is_sampled {
             self.keep_watched(&watched);
+        }
+        if !self.plan.tunnels.is_empty() && self.recorder.is_bound(now_ns) {
+            self.recorder.keep_tunnels(tunnels::counters(self.plan, self.spaces)?);
         }
         self.next_look_ns = self.recorder.next_ns(now_ns, self.tick_ns);
         debug_assert!(self.next_look_ns > now_ns, "time goes on");

@@ -1,11 +1,14 @@
 //! Tunnels: the kernel's IPsec between two namespaces, with keys that are no secret.
 
 use std::fmt::Write as _;
+use std::process::Command;
 
 use fadelab_kernel::{gateway, tunnel};
-use fadelab_run::tunnel::{Cipher, RoleFrom};
+use fadelab_run::tunnel::{Cipher, RoleFrom, TunnelRecord};
 
 use super::build::side_of;
+use super::spaces::Spaces;
+use super::{Outcome, failed};
 use crate::plan::{Plan, Tunnel, address};
 
 /// Packets by which one may be late before it counts as replayed.
@@ -126,4 +129,64 @@ pub fn told(plan: &Plan, link: u32, place: (usize, usize)) -> Vec<(tunnel::Way, 
         told.extend(crossing.map(|(from, _)| (way(number, from), role(tunnel))));
     }
     told
+}
+
+/// What has entered tunnels and left them since they were made, as their SAs count it.
+pub fn counters(plan: &Plan, spaces: &Spaces) -> Outcome<Vec<TunnelRecord>> {
+    let tunnels = plan.tunnels.iter().enumerate();
+    let count = |(number, tunnel): (usize, &Tunnel)| {
+        let mut record = TunnelRecord {
+            name: tunnel.name.clone(),
+            entered_pkts: 0,
+            left_pkts: 0,
+            dropped_pkts: 0,
+        };
+        for (end, &node) in tunnel.ends.iter().enumerate() {
+            let text = spaces.at(node, states_listed)?;
+            record.entered_pkts += packets_of(&text, spi(number, 1 - end));
+            record.left_pkts += packets_of(&text, spi(number, end));
+        }
+        Ok(record)
+    };
+    tunnels.map(count).collect()
+}
+
+/// The SAs of this thread's namespace, with what they count.
+fn states_listed() -> Outcome<String> {
+    let output = Command::new("ip").args(["-s", "xfrm", "state"]).output();
+    let output = output.map_err(failed("ip xfrm state"))?;
+    if !output.status.success() {
+        return Err(String::from_utf8_lossy(&output.stderr).trim().to_owned());
+    }
+    Ok(String::from_utf8_lossy(&output.stdout).into_owned())
+}
+
+/// Packets that an SA has handled: on the line behind `lifetime current:`, as in `7660(bytes), 83(packets)`.
+fn packets_of(listed: &str, spi: u32) -> u64 {
+    let spi = format!("spi {spi:#010x}(");
+    let own = listed.lines().skip_while(|line| !line.contains(&spi));
+    let mut current = own.skip_while(|line| !line.contains("lifetime current:")).skip(1);
+    let packets = current
+        .next()
+        .and_then(|line| line.split(", ").nth(1)?.split('(').next()?.parse().ok());
+    packets.unwrap_or(0)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn packets_are_read_of_the_asked_association() {
+        // Goal: what `ip -s xfrm state` prints of two SAs is read of each, and of one that is not there 0.
+        let one = |spi: &str, packets: u32| {
+            format!(
+                "src 172.31.0.1 dst 172.31.0.2\n\tproto esp spi {spi}(4097) reqid 0(0x00000000) mode tunnel\n\
+                 \tlifetime config:\n\t  limit: soft (INF)(bytes), hard (INF)(bytes)\n\
+                 \tlifetime current:\n\t  7660(bytes), {packets}(packets)\n\t  add 2026-01-01 00:00:03 use -\n"
+            )
+        };
+        let text = one("0x00001001", 83) + &one("0x00001000", 7);
+        assert_eq!([0x1001, 0x1000, 0x1002].map(|spi| packets_of(&text, spi)), [83, 7, 0]);
+    }
 }
