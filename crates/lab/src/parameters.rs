@@ -2,6 +2,7 @@
 
 use std::path::Path;
 
+use fadelab_run::tunnel::GatewaySpec;
 use fadelab_scenario::Options;
 use fadelab_scenario::plan::PlannedRun;
 
@@ -33,4 +34,33 @@ pub fn of_law(law: &str, sets: &[String]) -> Result<PlannedRun, Failure> {
         ));
     }
     Ok(plan.runs.swap_remove(0))
+}
+
+/// A gateway's law with parameters, which `sets` name without a table, such as `code=nine`.
+///
+/// # Errors
+/// As [`of_law`].
+pub fn of_gateway(law: &str, sets: &[String]) -> Result<GatewaySpec, Failure> {
+    let link = |name: &str, from: &str, to: &str| {
+        format!("[link.{name}]\nfrom = '{from}'\nto = '{to}'\nrate = '10 Mbit/s'\ndelay = '10 ms'\n")
+    };
+    let text = format!(
+        "[topology]\nnodes = ['a', 'b', 'c', 'd']\n{}{}{}[tunnel.gateway]\nfrom = 'b'\nto = 'c'\nlaw = '{law}'\n\
+         [flow]\nlaw = 'reno'\nfrom = 'a'\nto = 'd'\n",
+        link("ab", "a", "b"),
+        link("bc", "b", "c"),
+        link("cd", "c", "d")
+    );
+    let options = Options {
+        sets: sets.iter().map(|set| format!("tunnel.gateway.params.{set}")).collect(),
+        ..Options::default()
+    };
+    let mut plan = fadelab_scenario::parse(text.as_bytes(), "--set", Path::new(""), &options)?;
+    if plan.runs.len() > 1 && plan.runs.iter().any(|run| !run.point.is_empty()) {
+        return Err(Failure::Invalid(
+            "--set: a law is loaded with one value of each parameter, not with a list".to_owned(),
+        ));
+    }
+    let tunnel = plan.runs.swap_remove(0).spec.network.tunnels.swap_remove(0);
+    Ok(tunnel.gateway.expect("the scenario names one"))
 }

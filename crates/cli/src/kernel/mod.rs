@@ -3,6 +3,7 @@
 mod build;
 mod check;
 mod clean;
+mod gateway;
 pub mod list;
 pub mod load;
 mod record;
@@ -34,6 +35,8 @@ pub enum KernelCommand {
     Run(service::RunArgs),
     /// Put a router's law at a device, and show what it does until Ctrl-C
     Router(router::RouterArgs),
+    /// Put a gateway's law at the ends of this host's IPsec tunnels, and show what it does until Ctrl-C
+    Gateway(gateway::GatewayArgs),
 }
 
 /// Does it.
@@ -57,5 +60,6 @@ pub fn kernel(command: &KernelCommand) -> Result<(), Failure> {
         KernelCommand::Clean => clean::clean(),
         KernelCommand::Run(args) => service::run(args),
         KernelCommand::Router(args) => router::router(args),
+        KernelCommand::Gateway(args) => gateway::gateway(args),
     }
 }

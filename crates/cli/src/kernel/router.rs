@@ -13,6 +13,7 @@ use fadelab_kernel::device::Device;
 use fadelab_kernel::router::object::{self, Recipe};
 use fadelab_kernel::router::{self, Closed, Options, Router, RouterError};
 use fadelab_kernel::store;
+use fadelab_kernel::tunnel::Way;
 use fadelab_lab::{Failure, parameters};
 use fadelab_laws::abi;
 use fadelab_laws::recorded::RecordedHead;
@@ -21,6 +22,7 @@ use fadelab_scenario::Changes;
 use fadelab_scenario::unit::{Rate, Size, parse};
 
 use super::build::law_named;
+use super::gateway::Role;
 use super::record::{self, Recording};
 use super::view::{self, Seen};
 use crate::{interrupt, output};
@@ -51,6 +53,13 @@ pub struct RouterArgs {
     /// Devices of the same namespace through which marks may leave too: those to other hosts of the experiment
     #[arg(long, value_name = "DEV", value_delimiter = ',')]
     pub inside: Vec<String>,
+    /// A tunnel of whose packets only the outer header is seen, FROM-TO with its outer addresses: all in it is taken for
+    /// data of the law; repeatable
+    #[arg(long = "tunnel", value_name = "FROM-TO")]
+    pub tunnels: Vec<Way>,
+    /// Where in outer headers the role of a packet stands
+    #[arg(long, value_enum, default_value_t = Role::Sequence)]
+    pub role: Role,
     /// Leave the device as fast as it is: something else makes the link as slow as --rate says
     #[arg(long)]
     pub no_shape: bool,
@@ -214,6 +223,12 @@ fn prepared(args: &RouterArgs, spec: &RunSpec) -> Result<Prepared, Failure> {
         kernel,
         record: args.record.is_some(),
     };
+    if link.law.wire() == abi::WIRE_NONE && !args.tunnels.is_empty() {
+        return Err(Failure::Invalid(format!(
+            "--tunnel: law {} takes packets of all formats, and need not be told; leave it out",
+            link.law.name()
+        )));
+    }
     let closed = (link.law.wire() != abi::WIRE_NONE).then(|| closed(args)).transpose()?;
     let options = Options {
         device: Device::named(&args.dev),
@@ -223,7 +238,7 @@ fn prepared(args: &RouterArgs, spec: &RunSpec) -> Result<Prepared, Failure> {
         shaped: !args.no_shape,
         air_header_bytes: None,
         packet_bytes: None,
-        tunnels: Vec::new(),
+        tunnels: args.tunnels.iter().map(|&way| (way, args.role.into())).collect(),
         closed,
     };
     Ok(Prepared {

@@ -7,6 +7,7 @@
 //! highest bits of their mark.
 
 mod counters;
+pub mod ipsec;
 pub mod object;
 mod program;
 
@@ -48,6 +49,14 @@ pub enum GatewayError {
     Twice { device: String },
     #[error("{given} tunnels are given, allowed are 1 to {TUNNELS_MAX}; run another gateway at another device")]
     Tunnels { given: usize },
+    /// What IPsec there is, is not told.
+    #[error("{what}: {why}")]
+    Listing {
+        /// The command.
+        what: String,
+        /// What the system said.
+        why: String,
+    },
     /// The programs.
     #[error(transparent)]
     Load(#[from] LoadError),

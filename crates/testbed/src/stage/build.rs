@@ -307,8 +307,10 @@ fn queues(plan: &Plan, node: usize) -> String {
                 bytes => format!("stab overhead -{bytes} "),
             };
             // The packet in transmission: with another one in the bucket queues were shorter by up to one. No timer of
-            // the guest is so late that this costs rate.
-            let burst_bytes = way.packet_bytes.max(plan.mtu_bytes) + header_bytes;
+            // the guest is so late that this costs rate, unless the processor is busy with encryption: then CUBIC got
+            // 95.7 % of 10 Mbit/s.
+            let packets = if plan.tunnels.is_empty() { 1 } else { 2 };
+            let burst_bytes = packets * (way.packet_bytes.max(plan.mtu_bytes) + header_bytes);
             let _ = writeln!(
                 text,
                 "qdisc add dev {side}{number} root handle 1: {stab}tbf rate {}bit burst {burst_bytes} limit {}",

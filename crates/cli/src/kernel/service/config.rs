@@ -6,6 +6,7 @@ use fadelab_kernel::device::Device;
 use fadelab_lab::Failure;
 use serde::Deserialize;
 
+use crate::kernel::gateway::Role;
 use crate::kernel::load::{self, LoadArgs};
 use crate::kernel::router::{self, RouterArgs};
 
@@ -162,6 +163,8 @@ impl Routed {
             rate_changes: None,
             limit: self.limit.clone(),
             inside: self.inside.clone(),
+            tunnels: Vec::new(),
+            role: Role::Sequence,
             no_shape: !self.shape,
             sets: self.set.clone(),
             record: None,

@@ -1,0 +1,227 @@
+//! `fadelab kernel gateway`: a gateway's law at the ends of IPsec tunnels, in the foreground.
+
+use std::sync::atomic::Ordering;
+use std::thread;
+use std::time::{Duration, Instant};
+
+use clap::{Args, ValueEnum};
+use fadelab_kernel::Version;
+use fadelab_kernel::device::Device;
+use fadelab_kernel::gateway::ipsec::{Outgoing, outgoing};
+use fadelab_kernel::gateway::object::{Recipe, compile, wire_of};
+use fadelab_kernel::gateway::{Counters, Gateway, GatewayError, Options, Tunnel};
+use fadelab_kernel::tunnel::{RoleFrom, Way};
+use fadelab_lab::{Failure, parameters};
+use fadelab_run::tunnel::{Cipher, GatewaySpec};
+
+use super::build::law_named;
+use crate::{interrupt, output};
+
+/// How often the loop looks whether it is to end.
+const TURN: Duration = Duration::from_millis(100);
+
+/// Arguments of `fadelab kernel gateway`.
+#[derive(Debug, Args)]
+pub struct GatewayArgs {
+    /// Devices where packets come and go in the clear, NAME or NETNS:NAME
+    #[arg(long, value_name = "DEV", value_delimiter = ',', required = true)]
+    pub plain: Vec<String>,
+    /// The device where they come and go as ESP
+    #[arg(long, value_name = "DEV")]
+    pub cipher: String,
+    /// The gateway's law by name (fadelab laws --role gateway), or a header of your own, ./mine.h
+    #[arg(long)]
+    pub law: String,
+    /// A tunnel, HERE-THERE with its outer addresses; repeatable [default: all that policies send packets into]
+    #[arg(long = "tunnel", value_name = "HERE-THERE")]
+    pub tunnels: Vec<Way>,
+    /// Where in outer headers the role of a packet stands, for routers as for the gateway at the other end
+    #[arg(long, value_enum, default_value_t = Role::Sequence)]
+    pub role: Role,
+    /// Set a parameter of the law: --set code=nine; repeatable
+    #[arg(long = "set", value_name = "KEY=VALUE")]
+    pub sets: Vec<String>,
+}
+
+/// Whose lowest bit says for which half of the load a packet is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum Role {
+    /// ESP's sequence number
+    Sequence,
+    /// The outer IP ID, which SAs with the flag nopmtudisc have
+    Id,
+    /// The outer IP ID, which the gateway writes
+    Written,
+}
+
+impl From<Role> for RoleFrom {
+    fn from(role: Role) -> Self {
+        match role {
+            Role::Sequence => Self::Sequence,
+            Role::Id => Self::Id,
+            Role::Written => Self::Written,
+        }
+    }
+}
+
+fn refused(error: GatewayError) -> Failure {
+    match error {
+        GatewayError::Load(_) | GatewayError::Listing { .. } => Failure::failed(error),
+        _ => Failure::invalid(error),
+    }
+}
+
+/// Puts the law at the devices and shows what it does until Ctrl-C; then all is undone.
+///
+/// # Errors
+/// What the devices, the law, IPsec or the machine do not allow.
+pub fn gateway(args: &GatewayArgs) -> Result<(), Failure> {
+    let stop = interrupt::flag();
+    if Version::running().is_none_or(|version| version < Version::LINKS) {
+        return Err(Failure::Invalid(format!(
+            "a gateway needs Linux {} or later, whose programs go with the process that attached them; in a guest of \
+             any kernel `fadelab testbed run dcp-ew-ipsec` runs one",
+            Version::LINKS
+        )));
+    }
+    let spec = law(args)?;
+    let wire = wire_of(spec.law).ok_or_else(|| {
+        Failure::Invalid(format!(
+            "--law {}: no sender's law is called {} too, and so nobody knows which packets are its own",
+            args.law,
+            spec.law.name()
+        ))
+    })?;
+    let options = options(args)?;
+    let recipe = Recipe {
+        law: spec.law,
+        params: &spec.params,
+        wire,
+    };
+    let object = compile(&recipe).map_err(Failure::failed)?;
+    let gateway = Gateway::load(&object, &options).map_err(refused)?;
+    let tunnels: Vec<String> = options.tunnels.iter().map(|tunnel| tunnel.out.to_string()).collect();
+    output::note(&[
+        format!("{} at the tunnels {}", spec.law.name(), tunnels.join(", ")),
+        "the eight highest bits of packets' marks are the gateway's (0xff000000)".to_owned(),
+    ]);
+    let started = Instant::now();
+    let mut shown = 0;
+    output::print(HEAD)?;
+    while !stop.load(Ordering::Relaxed) {
+        if started.elapsed().as_secs() >= shown {
+            show(&gateway, &tunnels, started.elapsed())?;
+            shown = started.elapsed().as_secs() + 1;
+        }
+        thread::sleep(TURN);
+    }
+    show(&gateway, &tunnels, started.elapsed())
+}
+
+/// The law with its parameters.
+fn law(args: &GatewayArgs) -> Result<GatewaySpec, Failure> {
+    let name = law_named(&args.law)?;
+    if fadelab_laws::gateway(&name).is_some() {
+        return parameters::of_gateway(&name, &args.sets);
+    }
+    let known: Vec<&str> = fadelab_laws::gateways()
+        .iter()
+        .map(fadelab_laws::Gateway::name)
+        .collect();
+    Err(Failure::Invalid(format!(
+        "--law {}: no gateway's law is called {name}; known are {}",
+        args.law,
+        known.join(", ")
+    )))
+}
+
+fn options(args: &GatewayArgs) -> Result<Options, Failure> {
+    let cipher = Device::named(&args.cipher);
+    let known = outgoing(&cipher).map_err(refused)?;
+    let is_asked = |tunnel: &&Outgoing| args.tunnels.is_empty() || args.tunnels.contains(&tunnel.way);
+    let tunnels: Vec<Outgoing> = known.iter().filter(is_asked).copied().collect();
+    let missing = args
+        .tunnels
+        .iter()
+        .find(|way| known.iter().all(|tunnel| tunnel.way != **way));
+    if missing.is_some() || tunnels.is_empty() {
+        let asked = missing.map_or("no tunnel".to_owned(), |way| format!("--tunnel {way}: none such"));
+        let known: Vec<String> = known.iter().map(|tunnel| tunnel.way.to_string()).collect();
+        return Err(Failure::Invalid(format!(
+            "{asked} is among the policies of {}, which send packets into {}; `ip xfrm policy` lists them",
+            args.cipher,
+            if known.is_empty() {
+                "no ESP tunnel".to_owned()
+            } else {
+                known.join(", ")
+            }
+        )));
+    }
+    for tunnel in &tunnels {
+        obstacle(args, tunnel)?;
+    }
+    Ok(Options {
+        plain: args.plain.iter().map(|name| Device::named(name)).collect(),
+        cipher,
+        tunnels: tunnels.iter().map(|tunnel| planned(args, tunnel)).collect(),
+    })
+}
+
+/// What of a tunnel the law cannot work with.
+fn obstacle(args: &GatewayArgs, tunnel: &Outgoing) -> Result<(), Failure> {
+    let way = tunnel.way;
+    if tunnel.is_offloaded {
+        return Err(Failure::Invalid(format!(
+            "tunnel {way}: a device encrypts its packets behind all programs, so nobody can mark their outer headers; \
+             make its SAs without offload"
+        )));
+    }
+    let has_no_id = (!tunnel.has_ids && way.from.is_ipv4()) || way.from.is_ipv6();
+    if args.role == Role::Id && has_no_id {
+        return Err(Failure::Invalid(format!(
+            "tunnel {way}: its outer headers have no ID that changes (IPv4 without the flag nopmtudisc, or IPv6); take \
+             --role sequence, at the other gateway and the routers too"
+        )));
+    }
+    if args.role == Role::Written && way.from.is_ipv6() {
+        return Err(Failure::Invalid(format!(
+            "tunnel {way}: an IPv6 header has no ID to write; take --role sequence"
+        )));
+    }
+    Ok(())
+}
+
+fn planned(args: &GatewayArgs, tunnel: &Outgoing) -> Tunnel {
+    const IPV6_BEYOND_IPV4: u32 = 20;
+    let beyond = if tunnel.way.from.is_ipv6() { IPV6_BEYOND_IPV4 } else { 0 };
+    Tunnel {
+        out: tunnel.way,
+        role: args.role.into(),
+        copies_ce: !tunnel.noecn,
+        outer_bytes: Cipher::AesGcm.outer_bytes() + beyond,
+    }
+}
+
+const HEAD: &str = "      s  entered  of the law  as 00 01 10 11           left  of the law  changed  joined  tunnel\n";
+
+fn show(gateway: &Gateway, tunnels: &[String], at: Duration) -> Result<(), Failure> {
+    let states = gateway.states(0).map_err(Failure::failed)?;
+    for ((counters, _), tunnel) in states.iter().zip(tunnels) {
+        output::print(&line(at, counters, tunnel))?;
+    }
+    Ok(())
+}
+
+fn line(at: Duration, now: &Counters, tunnel: &str) -> String {
+    let outer = now.outer.map(|count| count.to_string()).join(" ");
+    let changed: u64 = now.changed.iter().sum();
+    format!(
+        "{:7.1} {:8} {:11}  {outer:20} {:8} {:11} {changed:8} {:7}  {tunnel}\n",
+        at.as_secs_f64(),
+        now.entered,
+        now.entered_own,
+        now.left,
+        now.left_own,
+        now.joined
+    )
+}
