@@ -9,6 +9,8 @@ mod http;
 mod memory;
 #[path = "testbed/snapshot.rs"]
 mod snapshot;
+#[path = "testbed/tunnels.rs"]
+mod tunnels;
 
 use std::fs;
 use std::os::unix::fs::PermissionsExt;

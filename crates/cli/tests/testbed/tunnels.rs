@@ -1,0 +1,71 @@
+//! Tunnels of a scenario in a guest: the kernel's own IPsec, and the laws of its gateways.
+
+use super::*;
+
+/// The ready-made scenario at a fifth of its rates, so that the guest's processor encrypts in no time.
+const SLOW: [&str; 8] = [
+    "--set",
+    "run.duration=6 s",
+    "--set",
+    "run.warmup=2 s",
+    "--set",
+    "run.seeds=1",
+    "--set",
+    "link.inside.rate=2 Mbit/s",
+];
+
+fn ready_made(scratch: &Scratch, out: &str, more: &[&str]) -> Output {
+    let arguments = ["testbed", "run", "dcp-ew-ipsec", "--quiet", "--csv", "--out", out];
+    fadelab(scratch, &arguments).args(SLOW).args(more).output().unwrap()
+}
+
+#[test]
+fn marks_cross_an_encrypted_network() {
+    // Goal: with each law that has a gateway its routers mark outer headers and its sender hears of it: the link is
+    // used, hardly anything is lost, nearly all data leave the bottleneck with a mark of the law, and what entered the
+    // tunnel left it. Two runs give the same bytes.
+    if !possible("6.1") {
+        return;
+    }
+    let scratch = Scratch::new();
+    for (law, out) in [("dcp_ew", "one"), ("dcp_ew", "two"), ("vcp", "vcp")] {
+        let output = ready_made(&scratch, out, &["--set", &format!("flow.law={law}")]);
+        assert!(output.status.success(), "{}", said(&output));
+        let file = |name: &str| format!("{out}/csv/{name}.csv");
+        let total = |name: &str, column_of: &str| column(&scratch, &file(name), column_of).iter().sum::<f64>();
+        let [entered, left] = ["entered_pkts", "left_pkts"].map(|name| total("tunnels", name));
+        // What is on its way when the measured interval begins and ends: two windows of data and their ACKs.
+        assert!(entered > 500.0 && (entered - left).abs() < 100.0, "{law}: {entered} entered, {left} left");
+        let ends = column(&scratch, &file("links"), "marked_pkts");
+        assert!(ends.iter().copied().fold(0.0, f64::max) > 200.0, "{law}: routers mark");
+        let delivered = total("flow_totals", "delivered_bytes");
+        assert!(delivered > 0.5e6, "{law}: {delivered} B in four seconds of 2 Mbit/s");
+        let timeouts = total("flow_totals", "timeouts");
+        assert!(timeouts < 0.5, "{law}: {timeouts} timeouts");
+    }
+    for name in ["links", "flow_totals", "tunnels", "runs"] {
+        let bytes = |out: &str| fs::read(scratch.0.join(format!("{out}/csv/{name}.csv"))).unwrap();
+        assert_eq!(bytes("one"), bytes("two"), "{name}");
+    }
+}
+
+#[test]
+fn what_the_kernels_ipsec_lacks_is_refused() {
+    // Goal: rules, memories and ends that no gateway in a kernel has are refused by their key before a guest boots, with
+    // what is allowed.
+    let scratch = Scratch::new();
+    let cases = [
+        ("tunnel.vpn.ecn=rfc6040", "`tunnel.vpn.ecn`", "\"linux\" and \"noecn\""),
+        ("tunnel.vpn.memory=flow", "`tunnel.vpn.memory`", "set \"tunnel\""),
+        ("tunnel.vpn.from=left", "`tunnel.vpn`", "put a host in front of the gateway"),
+    ];
+    for (set, key, allowed) in cases {
+        let output = ready_made(&scratch, "out", &["--set", set]);
+        let text = said(&output);
+        assert_eq!(output.status.code(), Some(2), "{set}: {text}");
+        assert!(text.contains(key) && text.contains(allowed), "{set}: {text}");
+    }
+    let ids = ["--set", "tunnel.vpn.role=id", "--set", "tunnel.vpn.ip_id=random"];
+    let text = said(&ready_made(&scratch, "out", &ids));
+    assert!(text.contains("`tunnel.vpn.ip_id`") && text.contains("\"counting\""), "{text}");
+}
