@@ -111,8 +111,8 @@ fn a_law_runs_in_this_kernel_over_links_that_fade() {
     );
     let total = |name: &str| column(&scratch, "out/csv/flow_totals.csv", name);
     let (delivered, timeouts) = (total("delivered_bytes"), total("timeouts"));
-    // The code corrects two bytes of a SYN's 65, so the channel loses every fifth SYN, and then the flow begins a second
-    // late: how much such a flow delivers of four seconds is chance.
+    // The code corrects two bytes of a SYN's 65, so the channel loses every fifth SYN, and then the flow begins a
+    // second late: how much such a flow delivers of four seconds is chance.
     let in_time = |flow: usize| timeouts[flow] < 0.5;
     assert!(
         delivered.len() == 2 && (0..2).all(|flow| delivered[flow] > 100e3 || !in_time(flow)),

@@ -11,7 +11,8 @@
  *
  * The unit is compiled with
  *   LAW_HEADER, LAW_TABLE_NAME, LAW_STATE_BYTES, LAW_PARAMS   the law and the defaults of its parameters
- *   WIRE, WIRE_HEADER, WIRE_TABLE_NAME, ECHO_BYTES, DATA_BYTES, OPTION_BYTES   as in router.bpf.c, of the packets inside
+ *   WIRE, WIRE_HEADER, WIRE_TABLE_NAME, ECHO_BYTES, DATA_BYTES, OPTION_BYTES   as in router.bpf.c, of the packets
+ *   inside
  */
 #include LAW_HEADER
 #include WIRE_HEADER
@@ -258,7 +259,8 @@ ALWAYS_INLINE void count_left(struct gateway *g, const struct seen *seen, u32 ou
 	g->counters.changed[seen->law.ecn & 3] += (seen->law.ecn & 3) != seen->packet.ecn;
 }
 
-/* A decrypted packet, whose outer header said `bits`. The law finds in it what the kernel's own rule would have made. */
+/* A decrypted packet, whose outer header said `bits`. The law finds in it what the kernel's own rule would have made.
+ * */
 ALWAYS_INLINE int leave(struct __sk_buff *skb, struct seen *seen, u32 bits)
 {
 	u64 now_us = bpf_ktime_get_ns() / 1000;

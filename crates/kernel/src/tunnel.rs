@@ -32,6 +32,7 @@ pub struct Way {
 
 impl Way {
     /// The direction back.
+    #[must_use]
     pub fn back(self) -> Self {
         Self {
             from: self.to,

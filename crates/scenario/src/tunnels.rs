@@ -69,7 +69,8 @@ keys! {
         "routers",
         Is("\"blind\""),
         "what routers in the tunnel are told of its packets: nothing, or with the name of a router's law that all of \
-         them, ACKs too, are data of its format; \"auto\" is that of the run where there is a gateway for it, else nothing",
+         them, ACKs too, are data of its format; \"auto\" is that of the run where there is a gateway for it, else \
+         nothing",
     )
     .of_kind(Kind::Or(&Kind::Name, BLIND));
     LAW: String = Declared::new(

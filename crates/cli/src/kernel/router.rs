@@ -53,8 +53,8 @@ pub struct RouterArgs {
     /// Devices of the same namespace through which marks may leave too: those to other hosts of the experiment
     #[arg(long, value_name = "DEV", value_delimiter = ',')]
     pub inside: Vec<String>,
-    /// A tunnel of whose packets only the outer header is seen, FROM-TO with its outer addresses: all in it is taken for
-    /// data of the law; repeatable
+    /// A tunnel of whose packets only the outer header is seen, FROM-TO with its outer addresses: all in it is taken
+    /// for data of the law; repeatable
     #[arg(long = "tunnel", value_name = "FROM-TO")]
     pub tunnels: Vec<Way>,
     /// Where in outer headers the role of a packet stands

@@ -35,7 +35,10 @@ fn marks_cross_an_encrypted_network() {
         let total = |name: &str, column_of: &str| column(&scratch, &file(name), column_of).iter().sum::<f64>();
         let [entered, left] = ["entered_pkts", "left_pkts"].map(|name| total("tunnels", name));
         // What is on its way when the measured interval begins and ends: two windows of data and their ACKs.
-        assert!(entered > 500.0 && (entered - left).abs() < 100.0, "{law}: {entered} entered, {left} left");
+        assert!(
+            entered > 500.0 && (entered - left).abs() < 100.0,
+            "{law}: {entered} entered, {left} left"
+        );
         let ends = column(&scratch, &file("links"), "marked_pkts");
         assert!(ends.iter().copied().fold(0.0, f64::max) > 200.0, "{law}: routers mark");
         let delivered = total("flow_totals", "delivered_bytes");
@@ -51,13 +54,17 @@ fn marks_cross_an_encrypted_network() {
 
 #[test]
 fn what_the_kernels_ipsec_lacks_is_refused() {
-    // Goal: rules, memories and ends that no gateway in a kernel has are refused by their key before a guest boots, with
-    // what is allowed.
+    // Goal: rules, memories and ends that no gateway in a kernel has are refused by their key before a guest boots,
+    // with what is allowed.
     let scratch = Scratch::new();
     let cases = [
         ("tunnel.vpn.ecn=rfc6040", "`tunnel.vpn.ecn`", "\"linux\" and \"noecn\""),
         ("tunnel.vpn.memory=flow", "`tunnel.vpn.memory`", "set \"tunnel\""),
-        ("tunnel.vpn.from=left", "`tunnel.vpn`", "put a host in front of the gateway"),
+        (
+            "tunnel.vpn.from=left",
+            "`tunnel.vpn`",
+            "put a host in front of the gateway",
+        ),
     ];
     for (set, key, allowed) in cases {
         let output = ready_made(&scratch, "out", &["--set", set]);
@@ -67,5 +74,8 @@ fn what_the_kernels_ipsec_lacks_is_refused() {
     }
     let ids = ["--set", "tunnel.vpn.role=id", "--set", "tunnel.vpn.ip_id=random"];
     let text = said(&ready_made(&scratch, "out", &ids));
-    assert!(text.contains("`tunnel.vpn.ip_id`") && text.contains("\"counting\""), "{text}");
+    assert!(
+        text.contains("`tunnel.vpn.ip_id`") && text.contains("\"counting\""),
+        "{text}"
+    );
 }

@@ -146,8 +146,8 @@ pub struct Options {
     pub air_header_bytes: Option<u32>,
     /// IP bytes of a full data packet, by which laws count a limit in packets; `None`: as many as the device lets pass.
     pub packet_bytes: Option<u32>,
-    /// Tunnels of whose packets it sees outer headers, and where the role of those stands: all in them is taken for data
-    /// of the law.
+    /// Tunnels of whose packets it sees outer headers, and where the role of those stands: all in them is taken for
+    /// data of the law.
     pub tunnels: Vec<(Way, RoleFrom)>,
     /// The domain to close; `None`: marks may leave through all devices of the namespace.
     pub closed: Option<Closed>,
@@ -215,12 +215,10 @@ impl Router {
         let Options {
             device, law, closed, ..
         } = &options;
+        let refused = |error: std::io::Error| RouterError::device(&device.name, &error);
         remove_leftovers();
-        let (ifindex, framing) = device
-            .look()
-            .map_err(|error| RouterError::device(&device.name, &error))?;
-        let link::State { is_up, mtu, queue_pkts } =
-            link::state(device).map_err(|error| RouterError::device(&device.name, &error))?;
+        let (ifindex, framing) = device.look().map_err(refused)?;
+        let link::State { is_up, mtu, queue_pkts } = link::state(device).map_err(refused)?;
         if !is_up {
             return Err(RouterError::Down {
                 device: device.name.clone(),
@@ -251,10 +249,7 @@ impl Router {
             ifindex: ifindex as u32,
             netns_inode: held.claim.netns_inode(),
         };
-        let program = Program::load(object, &place)?;
-        for &(way, role) in &options.tunnels {
-            program.look_outside(way, role)?;
-        }
+        let program = Program::at(object, &place, &options.tunnels)?;
         tell_filter(device, &mut held)?;
         let attached = to_device(&program.egress(), device, Direction::Egress)?;
         let (mut domain, mut taken_over) = (None, Vec::new());

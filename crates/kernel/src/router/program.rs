@@ -90,6 +90,15 @@ impl Program {
         Recorder::new(&self.object, head, file)
     }
 
+    /// The same of a law that sees outer headers of tunnels.
+    pub(super) fn at(object: &[u8], place: &Place, tunnels: &[(Way, RoleFrom)]) -> Result<Self, LoadError> {
+        let program = Self::load(object, place)?;
+        for &(way, role) in tunnels {
+            program.look_outside(way, role)?;
+        }
+        Ok(program)
+    }
+
     /// Has it take packets of a tunnel, of one direction, for data of its law.
     ///
     /// # Errors

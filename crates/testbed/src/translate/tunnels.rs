@@ -16,7 +16,7 @@ const TUNNELS_MAX: usize = 255;
 pub type Translated<'a> = (Vec<Tunnel>, Vec<(String, &'a GatewaySpec)>);
 
 /// All of a run; `hop` says by which node and cable a link is taken.
-pub fn of<'a>(spec: &'a RunSpec, hop: impl Fn(u32) -> (usize, usize)) -> Result<Translated<'a>, Error> {
+pub fn of(spec: &RunSpec, hop: impl Fn(u32) -> (usize, usize)) -> Result<Translated<'_>, Error> {
     let specs = &spec.network.tunnels;
     if specs.len() > TUNNELS_MAX {
         let why = format!("{} tunnels are given, allowed are {TUNNELS_MAX}", specs.len());
@@ -70,7 +70,8 @@ fn has_ids(tunnel: &TunnelSpec) -> Result<bool, Error> {
         (RoleFrom::Id, IpId::Random) => Err(refused(
             &tunnel.name,
             "ip_id",
-            "Linux's outer IDs count up, or are zero where packets must not be fragmented; set \"counting\" or \"zero\"",
+            "Linux's outer IDs count up, or are zero where packets must not be fragmented; set \"counting\" or \
+             \"zero\"",
         )),
     }
 }
@@ -118,14 +119,12 @@ fn gateway<'a>(
     let is_same = |(_, other): &&(String, &GatewaySpec)| {
         other.law.name() == law.name() && other.params.values() == gateway.params.values()
     };
-    let object = match gateways.iter().find(is_same) {
-        Some((object, _)) => object.clone(),
-        None => {
-            let object = format!("/objects/gateway_{}.o", gateways.len());
-            gateways.push((object.clone(), gateway));
-            object
-        }
-    };
+    let known = gateways.iter().find(is_same).map(|(object, _)| object.clone());
+    let object = known.unwrap_or_else(|| {
+        let object = format!("/objects/gateway_{}.o", gateways.len());
+        gateways.push((object.clone(), gateway));
+        object
+    });
     Ok(Some(GatewayObject {
         law: law.name().to_owned(),
         object,
