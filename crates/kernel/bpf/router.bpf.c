@@ -269,7 +269,8 @@ SEC("tc") int router_egress(struct __sk_buff *skb)
 	queue_look(r->device, &view);
 	seen_take(skb, r->config.link_bytes, r->config.air_bytes, &seen);
 	router_look_outside(skb, &seen);
-	seen.full = r->config.limit_bytes && view.bytes + skb->wire_len > r->config.limit_bytes;
+	/* As the discipline counts what waits: without the link's header where that is left out. */
+	seen.full = r->config.limit_bytes && view.bytes + seen.law.air_bytes > r->config.limit_bytes;
 	if (LAW_IS.flags & LAW_ROUTER_RANDOM)
 		random[0] = bpf_get_prandom_u32();
 	if (LAW_IS.flags & LAW_ROUTER_RANDOM_AT_DEQUEUE)

@@ -41,7 +41,10 @@ const SEEN: u8 = 4;
 /// A link that carries nothing is overloaded once anything came, and stays so while nothing comes (vcp.h, divergence
 /// 4): the code does not depend on the speed of the test.
 fn overloaded() -> Program {
-    let program = program(&compiled_here("vcp"), 0);
+    until_overloaded(program(&compiled_here("vcp"), 0))
+}
+
+fn until_overloaded(program: Program) -> Program {
     for _ in 0..100 {
         passed(&program, &made(&vcp_option(0), 1)[4].frame());
         std::thread::sleep(std::time::Duration::from_millis(20));
@@ -221,6 +224,32 @@ fn hostile_packets_change_by_their_own_fields_alone() {
         marked > PACKETS / 50 && lowered > PACKETS / 50,
         "the packets are too hostile to be any test"
     );
+}
+
+#[test]
+fn a_packet_that_just_fits_is_marked() {
+    // Goal: where a link counts IP bytes, a packet that fills the last of them is not taken for one that finds no room,
+    // which no law marks: at a queue that is always almost full nobody would be marked. One byte less, and it is.
+    if !possible(&["clang"]) {
+        return;
+    }
+    let packet = &made(&vcp_option(1), 1)[4];
+    let frame = packet.frame();
+    let ip_bytes = frame.len() as u64 - 14;
+    for (limit_bytes, is_marked) in [(ip_bytes, true), (ip_bytes - 1, false)] {
+        let place = Place {
+            packet_bytes: 1500,
+            link_bytes: 14,
+            limit_bytes,
+            ..Place::default()
+        };
+        let program = until_overloaded(Program::load(&compiled_here("vcp"), &place).expect("it loads"));
+        assert_eq!(
+            Read::of(&passed(&program, &frame)).ecn == 3,
+            is_marked,
+            "{limit_bytes} B"
+        );
+    }
 }
 
 #[test]

@@ -432,6 +432,7 @@ fn check_network(
     let packet_bytes_on = tunnels::packet_bytes_on(network, flows, transport.packet_bytes);
     trace_rules::check(reader, topology, &network.links, &packet_bytes_on)?;
     warnings::of_network(&mut reader.warnings, topology, &network.links, flows);
+    warnings::of_tunnels(&mut reader.warnings, &network.tunnels);
     Ok(())
 }
 

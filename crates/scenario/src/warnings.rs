@@ -2,9 +2,12 @@
 
 use std::collections::BTreeMap;
 
+use fadelab_laws::abi;
 use fadelab_run::app::Span;
 use fadelab_run::flow::FlowSpec;
 use fadelab_run::network::{Edge, LinkId};
+use fadelab_run::transport::IpId;
+use fadelab_run::tunnel::{RoleFrom, TunnelSpec};
 
 use crate::plan::PlannedRun;
 use crate::topology::{Hop, Topology};
@@ -19,6 +22,9 @@ pub fn of_network(warnings: &mut Vec<String>, topology: &Topology, links: &[Edge
     }
     of_routers.dedup();
     warnings.extend(of_routers);
+    let mut of_ids: Vec<String> = flows.iter().filter_map(of_flow_ids).collect();
+    of_ids.dedup();
+    warnings.extend(of_ids);
     warnings.extend(topology.hops.iter().filter_map(|hop| of_buffer(links, hop)));
     if topology.access.is_none() {
         let mut is_crossed = vec![false; links.len()];
@@ -70,6 +76,31 @@ fn of_router(links: &[Edge], flow: &FlowSpec, has_pairs_of_hosts: bool) -> Optio
             format!("give a link of it `router = \"{needed}\"`")
         }
     ))
+}
+
+/// A law whose routers tell halves of the load apart by IP IDs, of which none changes.
+fn of_flow_ids(flow: &FlowSpec) -> Option<String> {
+    let sender = flow.sender.filter(|law| law.wire() == abi::WIRE_PAIR)?;
+    (flow.transport.ip_id == IpId::Zero).then(|| {
+        format!(
+            "flows of {} have IP IDs of 0, so that each packet is for the same half of the load, and the sender knows its \
+             region alone: set transport.ip_id = \"counting\"",
+            sender.name()
+        )
+    })
+}
+
+/// Tunnels in which routers read the role of a packet from an outer ID that never changes.
+pub fn of_tunnels(warnings: &mut Vec<String>, tunnels: &[TunnelSpec]) {
+    let has_one_role =
+        |tunnel: &&TunnelSpec| tunnel.told_wire.is_some() && tunnel.role == RoleFrom::Id && tunnel.ip_id == IpId::Zero;
+    warnings.extend(tunnels.iter().filter(has_one_role).map(|tunnel| {
+        format!(
+            "outer IP IDs of tunnel `{}` are 0, so that each packet in it is for the same half of the load: set its role \
+             to \"sequence\" or \"written\"",
+            tunnel.name
+        )
+    }));
 }
 
 /// Adds what makes figures of laws that share a link say something else than one may think: harm that compares

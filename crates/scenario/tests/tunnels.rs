@@ -82,6 +82,67 @@ fn a_tunnel_has_its_ends_and_defaults() {
 }
 
 #[test]
+fn the_law_of_a_run_may_choose_the_gateway() {
+    // Goal: with "auto" gateways and what routers are told are those of each run's law, where there are such; a law
+    // without a gateway has none, and routers are told nothing, also of one whose routers read a format.
+    let text = "[tunnel.wan]\nfrom = 'a'\nto = 'd'\nlaw = 'auto'\nrouters = 'auto'\n";
+    let laws = r#"flow.law=["vcp", "dcp_ew", "cubic", "xcp"]"#;
+    let plan = parsed(text, &[laws]).unwrap_or_else(|refusal| panic!("{refusal}"));
+    let chosen: Vec<_> = plan
+        .runs
+        .iter()
+        .map(|run| {
+            let wan = &run.spec.network.tunnels[0];
+            (wan.gateway.as_ref().map(|gateway| gateway.law.name()), wan.told_wire)
+        })
+        .collect();
+    let expected = [
+        (Some("vcp"), Some(1)),
+        (Some("dcp_ew"), Some(4)),
+        (None, None),
+        (None, None),
+    ];
+    for run in &expected {
+        assert!(chosen.contains(run), "{chosen:?}");
+    }
+    // A parameter of the one law is none of the others.
+    let with_params = format!("{text}[tunnel.wan.params]\ncode = 'nine'\n");
+    let plan = parsed(&with_params, &["flow.law=dcp_ew"]).unwrap_or_else(|refusal| panic!("{refusal}"));
+    let gateway = plan.runs[0].spec.network.tunnels[0].gateway.as_ref().expect("a law");
+    assert_eq!(gateway.params.values()[0], 1);
+    let plan = parsed(&with_params, &["flow.law=cubic"]).unwrap_or_else(|refusal| panic!("{refusal}"));
+    assert!(plan.runs[0].spec.network.tunnels[0].gateway.is_none());
+}
+
+#[test]
+fn ids_that_never_change_are_warned_of_once() {
+    // Goal: with IDs of 0 the halves of a load cannot be told apart, inside or outside, which each is said once whatever
+    // the number of flows; with IDs that change, or another source of the role, nothing is.
+    let text = "[tunnel.wan]\nfrom = 'a'\nto = 'd'\nlaw = 'auto'\nrouters = 'auto'\nrole = 'id'\nip_id = 'zero'\n";
+    let of_ids = |sets: &[&str]| {
+        let sets = [&["flow.law=dcp_ew", "flow.count=3"], sets].concat();
+        let plan = parsed(text, &sets).unwrap_or_else(|refusal| panic!("{refusal}"));
+        let of_ids = plan
+            .warnings
+            .into_iter()
+            .filter(|warning| warning.contains("are 0, so") || warning.contains("IDs of 0"));
+        of_ids.collect::<Vec<_>>()
+    };
+    let [tunnel] = &of_ids(&[])[..] else {
+        panic!("one warning")
+    };
+    assert!(
+        tunnel.contains("tunnel `wan`") && tunnel.contains("\"sequence\""),
+        "{tunnel}"
+    );
+    let both = of_ids(&["transport.ip_id=zero"]);
+    assert_eq!(both.len(), 2, "{both:?}");
+    assert!(both[0].contains("flows of dcp_ew"), "{both:?}");
+    assert_eq!(of_ids(&["tunnel.wan.role=sequence"]), Vec::<String>::new());
+    assert_eq!(of_ids(&["flow.law=cubic"]), Vec::<String>::new());
+}
+
+#[test]
 fn every_key_of_a_tunnel_is_read() {
     // Goal: each key and word reaches the run, parameters of the law too, and the resolved scenario reads back as the
     // same.

@@ -1,0 +1,103 @@
+//! `fadelab kernel gateway`: what it finds, what it refuses, and that nothing is left of one that was killed.
+
+#[allow(dead_code, reason = "other tests use the rest of it")]
+mod hosts;
+
+use std::path::Path;
+use std::process::Output;
+
+use hosts::{Hosts, Running, possible, run, said};
+
+/// A host whose policies send packets into a tunnel, with a second device for what is encrypted. Nothing encrypts.
+struct Gateway(Hosts);
+
+impl Gateway {
+    fn new() -> Self {
+        let hosts = Hosts::new();
+        let name = &hosts.0[0];
+        run(&format!("ip -n {name} link add c0 type veth peer name c1"));
+        run(&format!("ip -n {name} link set c0 up"));
+        run(&format!(
+            "ip -n {name} xfrm policy add src 10.0.0.0/24 dst 10.1.0.0/24 dir out \
+             tmpl src 192.0.2.1 dst 198.51.100.1 proto esp mode tunnel"
+        ));
+        Self(hosts)
+    }
+
+    fn words(&self, plain: &str, more: &[&str]) -> Vec<String> {
+        let device = |name: &str| format!("{}:{name}", self.0.0[0]);
+        let (plain, cipher) = (device(plain), device("c0"));
+        let words = ["kernel", "gateway", "--plain", &plain, "--cipher", &cipher];
+        words.iter().chain(more).map(|word| (*word).to_owned()).collect()
+    }
+
+    fn start(&self, more: &[&str]) -> Running {
+        let words = self.words("wire", more);
+        let words: Vec<&str> = words.iter().map(String::as_str).collect();
+        let mut running = Running::start(hosts::command(Path::new("."), &words));
+        running.shows("entered");
+        running
+    }
+
+    fn ended(&self, plain: &str, more: &[&str]) -> Output {
+        let words = self.words(plain, more);
+        let words: Vec<&str> = words.iter().map(String::as_str).collect();
+        hosts::fadelab(Path::new("."), &words)
+    }
+}
+
+#[test]
+fn a_killed_gateway_leaves_its_device_free() {
+    // Goal: a device has one gateway at a time, also of another law; one that is killed is followed by the next, and an
+    // interrupt ends one with what it counted.
+    if !possible() {
+        return;
+    }
+    let gateway = Gateway::new();
+    for _ in 0..5 {
+        let mut running = gateway.start(&["--law", "dcp_ew"]);
+        let text = said(&gateway.ended("wire", &["--law", "vcp"]));
+        assert!(text.contains("device c0 has a gateway already"), "{text}");
+        running.0.kill().expect("it runs");
+        running.0.wait().expect("it has ended");
+    }
+    let ended = gateway.start(&["--law", "vcp"]).interrupted();
+    assert_eq!(ended.status.code(), Some(0), "{}", said(&ended));
+}
+
+#[test]
+fn what_a_gateway_cannot_do_is_refused() {
+    // Goal: a tunnel that no policy knows, a role that outer headers do not have, a law that is no gateway's, a value that
+    // is none, devices that are not there or given twice: each ends with status 2, with what was given and what is
+    // allowed.
+    if !possible() {
+        return;
+    }
+    let gateway = Gateway::new();
+    let cases: [(&str, &[&str], &str); 6] = [
+        (
+            "wire",
+            &["--law", "cubic"],
+            "no gateway's law is called cubic; known are",
+        ),
+        (
+            "wire",
+            &["--law", "dcp_ew", "--set", "code=seven"],
+            "allowed is sixteen or nine",
+        ),
+        (
+            "wire",
+            &["--law", "vcp", "--tunnel", "192.0.2.9-198.51.100.1"],
+            "192.0.2.9-198.51.100.1: none such is among the policies",
+        ),
+        ("wire", &["--law", "dcp_ew", "--role", "id"], "take --role sequence"),
+        ("c0", &["--law", "vcp"], "device c0 is given twice"),
+        ("nope", &["--law", "vcp"], "`ip link` lists those that are there"),
+    ];
+    for (plain, more, expected) in cases {
+        let output = gateway.ended(plain, more);
+        let text = said(&output);
+        assert_eq!(output.status.code(), Some(2), "{more:?}: {text}");
+        assert!(text.contains(expected), "{more:?}: {text}");
+    }
+}
