@@ -67,7 +67,7 @@ impl Chance {
 
 #[test]
 fn every_gateway_passes_the_verifier() {
-    // Goal: the running kernel takes each gateway that is built in, and each begins in the most tunnels that there may be.
+    // Goal: the running kernel takes each built-in gateway, and each begins in the most tunnels that there may be.
     if !possible(&["clang"]) {
         return;
     }

@@ -83,8 +83,8 @@ fn of_flow_ids(flow: &FlowSpec) -> Option<String> {
     let sender = flow.sender.filter(|law| law.wire() == abi::WIRE_PAIR)?;
     (flow.transport.ip_id == IpId::Zero).then(|| {
         format!(
-            "flows of {} have IP IDs of 0, so that each packet is for the same half of the load, and the sender knows its \
-             region alone: set transport.ip_id = \"counting\"",
+            "flows of {} have IP IDs of 0, so that each packet is for the same half of the load, and the sender knows \
+             its region alone: set transport.ip_id = \"counting\"",
             sender.name()
         )
     })
@@ -96,8 +96,8 @@ pub fn of_tunnels(warnings: &mut Vec<String>, tunnels: &[TunnelSpec]) {
         |tunnel: &&TunnelSpec| tunnel.told_wire.is_some() && tunnel.role == RoleFrom::Id && tunnel.ip_id == IpId::Zero;
     warnings.extend(tunnels.iter().filter(has_one_role).map(|tunnel| {
         format!(
-            "outer IP IDs of tunnel `{}` are 0, so that each packet in it is for the same half of the load: set its role \
-             to \"sequence\" or \"written\"",
+            "outer IP IDs of tunnel `{}` are 0, so that each packet in it is for the same half of the load: set its \
+             role to \"sequence\" or \"written\"",
             tunnel.name
         )
     }));
