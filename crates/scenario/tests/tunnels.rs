@@ -116,8 +116,8 @@ fn the_law_of_a_run_may_choose_the_gateway() {
 
 #[test]
 fn ids_that_never_change_are_warned_of_once() {
-    // Goal: with IDs of 0 the halves of a load cannot be told apart, inside or outside, which is said once each, however
-    // many flows there are; with IDs that change, or another source of the role, nothing is.
+    // Goal: with IDs of 0 the halves of a load cannot be told apart, inside or outside, which is said once each,
+    // however many flows there are; with IDs that change, or another source of the role, nothing is.
     let text = "[tunnel.wan]\nfrom = 'a'\nto = 'd'\nlaw = 'auto'\nrouters = 'auto'\nrole = 'id'\nip_id = 'zero'\n";
     let of_ids = |sets: &[&str]| {
         let sets = [&["flow.law=dcp_ew", "flow.count=3"], sets].concat();
