@@ -1,6 +1,5 @@
 //! `fadelab kernel gateway`: what it finds, what it refuses, and that nothing is left of one that was killed.
 
-#[allow(dead_code, reason = "other tests use the rest of it")]
 mod hosts;
 
 use std::path::Path;
