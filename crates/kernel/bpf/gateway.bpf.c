@@ -197,12 +197,12 @@ ALWAYS_INLINE void count_entered(struct gateway *g, u32 bits, const struct law_p
 
 ALWAYS_INLINE int out(struct __sk_buff *skb, u32 link_bytes)
 {
-	u64 now_us = bpf_ktime_get_ns() / 1000;
 	u32 bits = mark_get_bits(skb), writes, id = 0;
 	struct law_packet inner = {};
 	struct outer outer = {};
 	struct seen seen = {};
 	struct gateway *g;
+	u64 now_us;
 
 	if (bits)
 		mark_set_bits(skb, 0);
@@ -215,6 +215,7 @@ ALWAYS_INLINE int out(struct __sk_buff *skb, u32 link_bytes)
 		return TC_ACT_UNSPEC;
 	entering(bits, &seen, &inner);
 	show_outer(&seen.law, &outer, inner.ecn, seen.packet.ecn);
+	now_us = bpf_ktime_get_ns() / 1000;
 	writes = outer.role_from == TUNNEL_ROLE_WRITTEN && seen.packet.has_id && !seen.packet.may_fragment;
 	bpf_spin_lock(&g->lock);
 	g->now_us = fixed_max(g->now_us, now_us);

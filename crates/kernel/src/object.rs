@@ -3,7 +3,7 @@
 use std::cell::RefCell;
 use std::sync::Once;
 
-use libbpf_rs::{ErrorKind, ObjectBuilder, OpenObject, PrintLevel};
+use libbpf_rs::{ErrorKind, ObjectBuilder, OpenObject, PrintLevel, ProgramInput, ProgramMut};
 use thiserror::Error;
 
 /// Why programs could not be loaded or attached.
@@ -54,6 +54,25 @@ impl LoadError {
             what: what.into(),
             why: error.to_string(),
         }
+    }
+}
+
+/// Runs a program of traffic control on a packet of nobody, with a context where one is given; it is done with 0.
+pub(crate) fn run_once(what: &str, program: &ProgramMut<'_>, context: Option<&mut [u8]>) -> Result<(), LoadError> {
+    // The kernel takes no packet shorter than an Ethernet header.
+    let packet = [0u8; 64];
+    let input = ProgramInput {
+        context_in: context,
+        data_in: Some(&packet),
+        ..ProgramInput::default()
+    };
+    let output = program.test_run(input).map_err(|error| LoadError::of(what, &error))?;
+    match output.return_value {
+        0 => Ok(()),
+        step => Err(LoadError::Failed {
+            what: what.to_owned(),
+            why: format!("step {step} failed in the kernel"),
+        }),
     }
 }
 

@@ -23,8 +23,13 @@ pub fn of_law(law: &str, sets: &[String]) -> Result<PlannedRun, Failure> {
             "--set {set}: only parameters of laws can be set here, for example --set law.vcp.kappa=0.3"
         )));
     }
+    one_run(&text, sets.to_vec())
+}
+
+/// The run of a scenario, of which there is one.
+fn one_run(text: &str, sets: Vec<String>) -> Result<PlannedRun, Failure> {
     let options = Options {
-        sets: sets.to_vec(),
+        sets,
         ..Options::default()
     };
     let mut plan = fadelab_scenario::parse(text.as_bytes(), "--set", Path::new(""), &options)?;
@@ -51,16 +56,7 @@ pub fn of_gateway(law: &str, sets: &[String]) -> Result<GatewaySpec, Failure> {
         link("bc", "b", "c"),
         link("cd", "c", "d")
     );
-    let options = Options {
-        sets: sets.iter().map(|set| format!("tunnel.gateway.params.{set}")).collect(),
-        ..Options::default()
-    };
-    let mut plan = fadelab_scenario::parse(text.as_bytes(), "--set", Path::new(""), &options)?;
-    if plan.runs.len() > 1 && plan.runs.iter().any(|run| !run.point.is_empty()) {
-        return Err(Failure::Invalid(
-            "--set: a law is loaded with one value of each parameter, not with a list".to_owned(),
-        ));
-    }
-    let tunnel = plan.runs.swap_remove(0).spec.network.tunnels.swap_remove(0);
+    let sets = sets.iter().map(|set| format!("tunnel.gateway.params.{set}"));
+    let tunnel = one_run(&text, sets.collect())?.spec.network.tunnels.swap_remove(0);
     Ok(tunnel.gateway.expect("the scenario names one"))
 }

@@ -101,7 +101,7 @@ pub fn draft<'a>(spec: &'a RunSpec, place: &Place) -> Result<Draft<'a>, Error> {
             record_interval_ns: spec.record_interval_ns,
             senders: laws.objects,
             nodes: spec.network.nodes.clone(),
-            mtu_bytes: flows.iter().map(|flow| flow.packet_bytes).fold(1_500, u32::max) + tunnels::growth_bytes(spec),
+            mtu_bytes: tunnels::bytes_inside(spec, flows.iter().map(|flow| flow.packet_bytes).fold(1_500, u32::max)),
             cables,
             flows,
             tunnels,

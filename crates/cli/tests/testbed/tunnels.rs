@@ -2,7 +2,7 @@
 
 use super::*;
 
-/// The ready-made scenario at a fifth of its rates, so that the guest's processor encrypts in no time.
+/// The ready-made scenario with a fifth of its bottleneck's rate, so that the guest's processor has time to encrypt.
 const SLOW: [&str; 8] = [
     "--set",
     "run.duration=6 s",

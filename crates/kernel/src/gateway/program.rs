@@ -4,7 +4,7 @@ use libbpf_rs::{MapCore, MapFlags, Object, ProgramInput, ProgramMut};
 
 use super::{Counters, Tunnel};
 use crate::device::Framing;
-use crate::object::{LoadError, load};
+use crate::object::{LoadError, load, run_once};
 use crate::tunnel;
 
 /// Programs of a law that has begun in each of its tunnels.
@@ -57,23 +57,8 @@ impl Program {
 
     /// Lets the law begin in a tunnel.
     fn start(&self, number: u32) -> Result<(), LoadError> {
-        const WHAT: &str = "the law's start";
-        // The kernel takes no packet shorter than an Ethernet header.
-        let packet = [0u8; 64];
-        let mut context = context(number);
-        let input = ProgramInput {
-            context_in: Some(&mut context),
-            data_in: Some(&packet),
-            ..ProgramInput::default()
-        };
-        let output = self.find("gateway_start").test_run(input);
-        match output.map_err(|error| LoadError::of(WHAT, &error))?.return_value {
-            0 => Ok(()),
-            step => Err(LoadError::Failed {
-                what: WHAT.to_owned(),
-                why: format!("step {step} failed in the kernel"),
-            }),
-        }
+        let program = self.find("gateway_start");
+        run_once("the law's start", &program, Some(&mut context(number)))
     }
 
     fn find(&self, name: &str) -> ProgramMut<'_> {

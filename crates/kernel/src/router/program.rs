@@ -7,7 +7,7 @@ use libbpf_rs::{Link, MapCore, MapFlags, Object, ProgramInput, ProgramMut};
 
 use super::Counters;
 use super::counters::STATE_PLACE;
-use crate::object::{LoadError, load};
+use crate::object::{LoadError, load, run_once};
 use crate::recorder::Recorder;
 use crate::tunnel::{self, RoleFrom, Way};
 
@@ -186,7 +186,7 @@ impl Program {
 
     /// Lets the law begin and its timer run.
     fn start(&self) -> Result<(), LoadError> {
-        run("the law's start", &self.find("router_start"))
+        run_once("the law's start", &self.find("router_start"), None)
     }
 
     /// The link carries what `place` says from now on.
@@ -202,7 +202,7 @@ impl Program {
             what: WHAT.to_owned(),
             why: "its programs are of an earlier fadelab; build the law again".to_owned(),
         })?;
-        run(WHAT, &program)
+        run_once(WHAT, &program, None)
     }
 
     fn configure(&self, place: &Place) -> Result<(), LoadError> {
@@ -210,24 +210,6 @@ impl Program {
         map.expect("the unit has it")
             .update(&0u32.to_ne_bytes(), &place.bytes(), MapFlags::ANY)
             .map_err(|error| LoadError::of("the router's configuration", &error))
-    }
-}
-
-/// Runs a program that takes no packet of anybody's, and is done with 0.
-fn run(what: &str, program: &ProgramMut<'_>) -> Result<(), LoadError> {
-    // The kernel takes no packet shorter than an Ethernet header.
-    let packet = [0u8; 64];
-    let input = ProgramInput {
-        data_in: Some(&packet),
-        ..ProgramInput::default()
-    };
-    let output = program.test_run(input).map_err(|error| LoadError::of(what, &error))?;
-    match output.return_value {
-        0 => Ok(()),
-        step => Err(LoadError::Failed {
-            what: what.to_owned(),
-            why: format!("step {step} failed in the kernel"),
-        }),
     }
 }
 

@@ -194,13 +194,11 @@ fn check_ends(spec: &RunSpec, tunnels: &[Tunnel], number: usize, tunnel: &Tunnel
     Ok(())
 }
 
-/// Bytes by which packets grow in tunnels, at most.
-pub fn growth_bytes(spec: &RunSpec) -> u32 {
-    let sizes = spec.network.tunnels.iter().map(|tunnel| {
-        let bytes = tunnel.cipher.encapsulated_bytes(1);
-        bytes.next_multiple_of(4)
-    });
-    sizes.max().unwrap_or(0)
+/// Most bytes that come of a packet of so many, in whatever tunnel there is.
+pub fn bytes_inside(spec: &RunSpec, ip_bytes: u32) -> u32 {
+    let sizes = spec.network.tunnels.iter();
+    let sizes = sizes.map(|tunnel| tunnel.cipher.encapsulated_bytes(ip_bytes));
+    sizes.fold(ip_bytes, u32::max)
 }
 
 /// The largest data packet that crosses a link, as it is there.
