@@ -4,7 +4,9 @@
  * as long as VCP's. Data have the same option with nothing in it: by it routers know whose halves these are.
  *
  * Layout, behind kind, length and identifier:
- *   byte 4   flags: 2 where an echo is present, 4 where a router saw the data, 8 where one saw what is echoed
+ *   byte 4   flags: 2 where an echo is present, 4 where a router saw the data, 8 where one saw what is echoed; of DPCP
+ *            in a kernel 16 where the numbers of this header are exchanged, 32 from a host that puts them back, 64
+ *            where it did
  *   byte 5   echo: halves and what is known of them, as part/pair_echo.h has them
  *   byte 6   time between the arrivals of the two halves in ms, big endian
  */
@@ -20,6 +22,9 @@
 #define PAIR_OPTION_ECHO 2u
 #define PAIR_OPTION_CONFIRMED 4u
 #define PAIR_OPTION_ECHO_CONFIRMED 8u
+#define PAIR_OPTION_EXCHANGED 16u
+#define PAIR_OPTION_RESTORES 32u
+#define PAIR_OPTION_RESTORED 64u
 
 LAW u32 pair_option_bytes(const struct law_format *format)
 {

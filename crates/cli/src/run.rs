@@ -31,9 +31,10 @@ pub struct RunArgs {
     /// Write the tables as CSV too, into the folder csv of the result
     #[arg(long)]
     pub csv: bool,
-    /// Log the packets of one flow, by name or number, at its sender's host: packets/*.pcapng, for Wireshark
-    #[arg(long, value_name = "FLOW")]
-    pub pcap: Option<String>,
+    /// Log packets, for Wireshark (packets/*.pcapng): of a flow, by name or number, at its sender's host, or of a link,
+    /// by name, what arrives over it; repeatable
+    #[arg(long, value_name = "FLOW|LINK")]
+    pub pcap: Vec<String>,
     /// Print only errors
     #[arg(long, short)]
     pub quiet: bool,
@@ -45,7 +46,11 @@ pub struct RunArgs {
 /// An invalid scenario, an occupied folder, a failed run, an interrupt, or a result that cannot be written.
 pub fn run(args: &RunArgs) -> Result<(), Failure> {
     let plan = show::plan(&args.scenario)?;
-    let log = args.pcap.as_ref().map(|flow| Log::of(flow, &plan)).transpose()?;
+    let log = Some(&args.pcap).filter(|names| !names.is_empty());
+    let log = log.map(|names| Log::of(names, &plan)).transpose()?;
+    if let Some(log) = &log {
+        log.check_simulated(&plan)?;
+    }
     let target = target(&args.scenario, args.out.as_deref());
     // A result that could not be written should be known before the runs, not after them.
     target.check().map_err(Failure::invalid)?;

@@ -2,8 +2,10 @@
 
 use std::num::NonZeroUsize;
 use std::path::PathBuf;
+use std::sync::Arc;
 
 use clap::{Args, Subcommand, ValueEnum};
+use fadelab_lab::packets::{Log, Written};
 use fadelab_lab::{Done, Failure, Job, Live, Punctuality, Virtual};
 use fadelab_testbed::{Applications, Recordings, Sysctl, host_laws};
 
@@ -51,6 +53,10 @@ pub struct TestbedRunArgs {
     /// On the live ground: write what comes to links and what becomes of it, for fadelab replay
     #[arg(long, value_name = "FILE")]
     pub record_links: Option<PathBuf>,
+    /// Log packets, for Wireshark (packets/*.pcapng): of a flow, by name or number, at its sender's host, or of a link,
+    /// by name, what arrives over it; repeatable
+    #[arg(long, value_name = "FLOW|LINK")]
+    pub pcap: Vec<String>,
     /// Write the tables as CSV too, into the folder csv of the result
     #[arg(long)]
     pub csv: bool,
@@ -138,7 +144,11 @@ pub fn step(what: &str) {
 ///
 /// # Errors
 /// What cannot be recorded there, or of several runs.
-fn ground_of(args: &TestbedRunArgs, runs: usize) -> Result<Box<dyn fadelab_lab::Ground>, Failure> {
+fn ground_of(
+    args: &TestbedRunArgs,
+    runs: usize,
+    packets: Option<Arc<Written>>,
+) -> Result<Box<dyn fadelab_lab::Ground>, Failure> {
     if args.record_links.is_some() && args.ground == Ground::Virtual {
         return Err(Failure::Invalid(
             "--record-links: links are recorded in real time, with --ground live; in virtual time the same run gives \
@@ -161,17 +171,20 @@ fn ground_of(args: &TestbedRunArgs, runs: usize) -> Result<Box<dyn fadelab_lab::
         sender: args.record.clone(),
         router: args.record_router.clone(),
         links: args.record_links.clone(),
+        packets: None,
     };
     Ok(match args.ground {
         Ground::Virtual => {
             let mut ground = ground(&args.guest)?;
             ground.recordings = recordings;
+            ground.packets = packets;
             Box::new(ground)
         }
         Ground::Live => Box::new(Live {
             iperf3: args.guest.iperf3,
             sysctls: args.guest.sysctls.clone(),
             recordings,
+            packets,
         }),
     })
 }
@@ -215,7 +228,10 @@ fn run_scenario(args: &TestbedRunArgs) -> Result<(), Failure> {
     host_laws::register();
     let plan = show::plan_for(&args.scenario, args.ground == Ground::Live)?;
     let target = run::target(&args.scenario, args.out.as_deref());
-    let mut ground = ground_of(args, plan.runs.len())?;
+    let log = Some(&args.pcap).filter(|names| !names.is_empty());
+    let log = log.map(|names| Log::of(names, &plan)).transpose()?;
+    let packets = log.map(|log| Written::begin(&log, &plan)).transpose()?.map(Arc::new);
+    let mut ground = ground_of(args, plan.runs.len(), packets.clone())?;
     fadelab_lab::prepare(&plan, &target, &mut [&mut *ground], &step)?;
     if !args.quiet {
         output::warn(&plan.warnings);
@@ -230,6 +246,9 @@ fn run_scenario(args: &TestbedRunArgs) -> Result<(), Failure> {
     let done = job
         .run(&[&*ground], None, &Terminal::new(args.quiet))
         .map_err(|stop| run::failure(stop, &args.scenario, &job, None))?;
+    if let Some(packets) = packets {
+        packets.keep(&done.folder)?;
+    }
     output::warn(&done.disturbed);
     if args.strict && !done.disturbed.is_empty() {
         return Err(Failure::Failed(format!(

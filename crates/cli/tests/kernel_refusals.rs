@@ -77,6 +77,39 @@ fn what_is_not_there_is_named_with_the_remedy() {
 }
 
 #[test]
+fn exchanged_numbers_and_what_watches_them_do_not_meet() {
+    // Goal: a router of DPCP is refused where connections are tracked, and in a tunnel, with what to do instead; where
+    // nothing is tracked it starts.
+    if !possible() {
+        return;
+    }
+    let hosts = Hosts::new();
+    let device = format!("{}:wire", hosts.0[0]);
+    let router = [
+        "kernel", "router", "--dev", &device, "--law", "dpcp", "--rate", "10mbit",
+    ];
+    let tunnel = ["--tunnel", "192.0.2.1-198.51.100.1"];
+    refused(
+        &[&router[..], &tunnel].concat(),
+        &["--tunnel: law dpcp", "which is encrypted", "dcp_ew"],
+    );
+    let mut running = Running::start(command(Path::new("."), &router));
+    running.shows("packets");
+    drop(running.interrupted());
+    let ruleset = "add table inet t; add chain inet t c { type filter hook prerouting priority 0; }; \
+                   add rule inet t c ct state established accept";
+    for rule in ruleset.split("; ") {
+        let output = Command::new("ip")
+            .args(["netns", "exec", &hosts.0[0], "nft", rule])
+            .output()
+            .unwrap();
+        assert!(output.status.success(), "{rule}: {}", said(&output));
+    }
+    run(&format!("ip netns exec {} ping -c 1 -W 1 127.0.0.1", hosts.0[0]));
+    refused(&router, &["connections are tracked", "`nft list ruleset`", "dcp_ew"]);
+}
+
+#[test]
 fn sockets_that_may_keep_nothing_are_told() {
     // Goal: where a namespace allows sockets no memory for a law, which would then run on nothing, loading it says so,
     // and what to set; nothing is left.

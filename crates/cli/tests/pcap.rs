@@ -51,6 +51,7 @@ fn run(scratch: &Scratch, arguments: &[&str]) -> Output {
 /// A packet of a log.
 #[derive(Debug)]
 struct Packet {
+    interface: u32,
     time_ns: u64,
     ip_bytes: u32,
     bytes: Vec<u8>,
@@ -103,8 +104,8 @@ fn read(path: &Path) -> Vec<Packet> {
         assert_eq!(u32_at(at + length - 4) as usize, length, "a block ends with its length");
         match u32_at(at) {
             1 => {
-                // Raw IP, and an option 9 of one byte: nanoseconds.
-                assert_eq!(u16_at(at + 8), 101);
+                // IPv4, and an option 9 of one byte: nanoseconds.
+                assert_eq!(u16_at(at + 8), 228);
                 let options = file[at + 16..at + length - 4].windows(5);
                 let resolution = if is_big { [0, 9, 0, 1, 9] } else { [9, 0, 1, 0, 9] };
                 assert!(options.into_iter().any(|option| option == resolution), "nanoseconds");
@@ -119,6 +120,7 @@ fn read(path: &Path) -> Vec<Packet> {
                     String::new()
                 };
                 packets.push(Packet {
+                    interface: u32_at(at + 8),
                     time_ns: u64::from(u32_at(at + 12)) << 32 | u64::from(u32_at(at + 16)),
                     ip_bytes: u32_at(at + 24),
                     bytes: file[at + 28..at + 28 + captured].to_vec(),
@@ -267,12 +269,52 @@ fn feedback_of_a_law_is_shown() {
 }
 
 #[test]
+fn links_show_what_crosses_them() {
+    // Goal: with two links and a flow the log has an interface for each; behind the bottleneck are the flow's data but for
+    // those that were lost, byte for byte as they left, and behind the way back its ACKs; links show the handshake.
+    let scratch = scratch();
+    let names = ["--pcap", "bottleneck", "--pcap", "file.1", "--pcap", "bottleneck.back"];
+    let output = run(&scratch, &[&names[..], &["--seeds", "1"]].concat());
+    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+    let name = "run0-reno-seed1-bottleneck+file.1+bottleneck.back.pcapng";
+    assert_eq!(scratch.entries("r/packets"), [name]);
+    let packets = read(&scratch.0.join("r/packets").join(name));
+    assert!(packets.is_sorted_by_key(|packet| packet.time_ns));
+    let of = |interface: u32| {
+        packets
+            .iter()
+            .filter(move |packet| packet.interface == interface && packet.bytes[9] == 6)
+    };
+    let left: Vec<&Packet> = of(1).filter(|packet| packet.is_data()).collect();
+    let crossed: Vec<&Packet> = of(0).collect();
+    let is_syn = |packet: &&&Packet| packet.bytes[33] & 2 != 0;
+    let greeting: Vec<u8> = of(0)
+        .chain(of(2))
+        .collect::<Vec<_>>()
+        .iter()
+        .filter(is_syn)
+        .map(|syn| syn.bytes[33])
+        .collect();
+    assert_eq!(greeting, [0x02, 0x12], "SYN and its answer");
+    for packet in &crossed {
+        assert_valid(packet, 6);
+        assert!(packet.is_data());
+        let is_it = |sent: &&&Packet| sent.bytes == packet.bytes && sent.time_ns + 20_000_000 < packet.time_ns;
+        assert!(is_syn(&packet) || left.iter().any(|sent| is_it(&sent)), "{packet:?}");
+    }
+    let lost = left.len() + 1 - crossed.len();
+    assert!((1..=15).contains(&lost), "{lost} of {} at 3 %", left.len());
+    assert!(of(2).all(|packet| !packet.is_data()));
+}
+
+#[test]
 fn what_cannot_be_logged_is_refused() {
     // Goal: an unknown flow, too many files and headers that make no packet are refused before anything runs.
     let scratch = scratch();
     for (arguments, part) in [
         (&["--pcap", "file.9"][..], "allowed are file.1, noise.1"),
         (&["--pcap", "3"], "a number from 1 to 2"),
+        (&["--pcap", "up"], "the links bottleneck, bottleneck.back"),
         (&["--pcap", "1", "--seeds", "1..101"], "allowed are 100"),
         (
             &["--pcap", "1", "--set", "transport.header=54 B"],

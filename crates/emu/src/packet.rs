@@ -36,6 +36,8 @@ const PROTOCOL_TCP: u8 = 6;
 const PROTOCOL_UDP: u8 = 17;
 const IPV4_BYTES: usize = 20;
 const IPV6_BYTES: usize = 40;
+/// Of sequence and acknowledgement number in a TCP header.
+const TCP_NUMBERS_AT: usize = 4;
 /// Of the checksum in a TCP header.
 const TCP_SUM_AT: usize = 16;
 
@@ -87,13 +89,27 @@ impl Shown {
         shown.header = Header::new(
             shown.flags(bytes),
             u32::from(ip_bytes),
-            Identification::by_id(places.ip_id),
+            shown.identification(bytes, of_law),
             places.ecn,
             of_law as u8,
             feedback_len as u8,
             u8::from(confirmed),
         );
         shown
+    }
+
+    /// The IP ID and the role: its lowest bit, and of DPCP whether the sequence number is not above the acknowledgement
+    /// number (`crates/kernel/bpf/numbers.h`).
+    fn identification(&self, bytes: &[u8], wire: u32) -> Identification {
+        let id = Identification::by_id(self.places.ip_id);
+        let numbers = self.places.tcp_at as usize + TCP_NUMBERS_AT;
+        match bytes.get(numbers..numbers + 8) {
+            Some(numbers) if wire == abi::WIRE_DPCP => Identification {
+                role: u8::from(numbers[..4] <= numbers[4..]),
+                ..id
+            },
+            _ => id,
+        }
     }
 
     /// All but segments without payload carry data: datagrams, fragments and whatever is none of TCP as well, and the

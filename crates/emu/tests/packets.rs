@@ -10,8 +10,13 @@ use fadelab_emu::{Fate, Left};
 use fadelab_laws::{Codec, router};
 use fadelab_phy::random::Stream;
 
-/// Puts packets through a link that is twice as fast as it can carry, and gives what arrived.
+/// Puts packets through a link twice as fast as it can carry them, and gives what arrived.
 fn through(law: &str, packets: impl Iterator<Item = Vec<u8>>) -> Vec<Vec<u8>> {
+    through_at(law, 400, packets)
+}
+
+/// The same with a byte in so many nanoseconds; the link takes 800.
+fn through_at(law: &str, byte_ns: u64, packets: impl Iterator<Item = Vec<u8>>) -> Vec<Vec<u8>> {
     let mut lane = common::lane(&link(law), 1, PACKET_BYTES);
     let mut arrived = Vec::new();
     let mut sink = |left: &Left<'_>| {
@@ -22,7 +27,7 @@ fn through(law: &str, packets: impl Iterator<Item = Vec<u8>>) -> Vec<Vec<u8>> {
     let mut now_ns = 0;
     for packet in packets {
         lane.arrive(now_ns, &packet, &mut sink).expect("no invariant breaks");
-        now_ns += packet.len() as u64 * 400;
+        now_ns += packet.len() as u64 * byte_ns;
     }
     lane.serve(now_ns + 1000 * MS, &mut sink).expect("no invariant breaks");
     arrived
@@ -61,6 +66,42 @@ fn an_overloaded_link_marks_vcp_s_packets_and_no_others() {
         marked += u32::from(ecn == 3);
     }
     assert!(marked > 200 && others > 500, "{marked} marked, {others} of others");
+}
+
+#[test]
+fn halves_of_dpcp_go_by_the_order_of_numbers() {
+    // Goal: of a load of 35 %, level 3 of sixteen, the least significant half 11 goes to packets whose sequence number is
+    // not above the other one, whatever their IP ID, and the most significant half 00 to the others.
+    let own = option("dpcp");
+    let numbered = |number: u16, is_above: bool| {
+        let mut packet = segment(1000, 0, &own);
+        let low = packet[24..28] <= packet[28..32];
+        assert_ne!(packet[24..28], packet[28..32]);
+        if low == is_above {
+            // Exchanged words leave the checksum as it is.
+            let (seq, rest) = packet[24..32].split_at_mut(4);
+            seq.swap_with_slice(rest);
+        }
+        packet[4..6].copy_from_slice(&number.to_be_bytes());
+        let mut header = etherparse::Ipv4Header::from_slice(&packet).expect("IPv4").0;
+        header.header_checksum = header.calc_header_checksum();
+        packet[..20].copy_from_slice(&header.to_bytes());
+        packet
+    };
+    let packets = (0..2000_u16).map(|number| numbered(number, number / 2 % 2 == 0));
+    let arrived = through_at("dpcp", 2286, packets);
+    let (mut most, mut least) = ([0; 4], [0; 4]);
+    for packet in &arrived[500..] {
+        let (ecn, _) = sound(packet);
+        let is_above = packet[24..28] > packet[28..32];
+        (if is_above { &mut most } else { &mut least })[usize::from(ecn)] += 1;
+    }
+    assert_eq!(
+        (most[1..].iter().sum::<u32>(), least[..3].iter().sum::<u32>()),
+        (0, 0),
+        "{most:?} {least:?}"
+    );
+    assert!(most[0] > 700 && least[3] > 700, "{most:?} {least:?}");
 }
 
 #[test]

@@ -11,6 +11,9 @@
 #ifndef FADELAB_FEEDBACK_H
 #define FADELAB_FEEDBACK_H
 
+#if EXCHANGES_NUMBERS
+#include "exchange.h"
+#endif
 #include "flow.h"
 #include "host/packet.h"
 #include "invoke.h"
@@ -288,6 +291,10 @@ ALWAYS_INLINE void parse_option(struct bpf_sock_ops *ops)
 		return;
 	if (f)
 		take_echo(ops, f, option);
+#if EXCHANGES_NUMBERS
+	if (f)
+		exchange_heard(f, option);
+#endif
 #ifdef LAW_RECEIVER
 	if (ops->skb_len > header_bytes) {
 		struct echo *e = bpf_sk_storage_get(&echoes, sk, (void *)0, SK_STORAGE_GET_F_CREATE);
@@ -457,6 +464,9 @@ ALWAYS_INLINE void take_note(struct __sk_buff *skb, u32 code, u32 id, u32 tcp_at
 		e = first_echo(skb, sk, tcp_at, tcp_end);
 	if (!e)
 		return;
+#if EXCHANGES_NUMBERS
+	id = exchange_role(skb, tcp_at, tcp_end, tcp.seq, tcp.ack_seq) | NOTE_HAS_ID;
+#endif
 	note = &e->notes[e->notes_n % NOTES];
 	note->seq = host_be32(tcp.seq);
 	note->code_and_segments = code | segments << 8;

@@ -68,7 +68,7 @@ struct flow {
 	u32 limited_from;
 	u32 limited_until;
 	u32 ends_recovery; /* LAW_CA_RECOVERY: the ACK at hand does; else 0 */
-	u32 reserved;
+	u32 exchange;      /* enum exchange */
 	struct law_feedback feedback;
 #if RECORD
 	struct call_chain chain;
@@ -83,7 +83,7 @@ struct flow {
 struct note {
 	u32 seq;
 	u32 code_and_segments; /* the ECN field in the lowest byte, segments above it */
-	u32 id;                /* the IP ID, and NOTE_* */
+	u32 id;                /* the IP ID, of DPCP the role alone, and NOTE_* */
 	u32 packet_bytes;      /* of a segment, with its IP header */
 };
 

@@ -7,6 +7,9 @@
 #define FADELAB_MARK_H
 
 #include "feedback.h"
+#if EXCHANGES_NUMBERS
+#include "exchange.h"
+#endif
 
 /*
  * A packet that should carry the law's option and found no room for it stays unmarked: neither the routers nor the edge
@@ -39,9 +42,16 @@ ALWAYS_INLINE int mark(struct __sk_buff *skb, u32 at)
 	struct flow *f = sk ? flow_of(sk) : (void *)0;
 	struct packet packet;
 
+#if EXCHANGES_NUMBERS
+	packet_parse(skb, at, &packet);
+	exchange(skb, &packet, f);
+	if (!f || !f->ecn)
+		return TC_ACT_UNSPEC;
+#else
 	if (!f || !f->ecn)
 		return TC_ACT_UNSPEC;
 	packet_parse(skb, at, &packet);
+#endif
 	/* ACKs alone stay unmarked. */
 	if (packet.tcp_at && packet.has_data && packet.ecn != (f->ecn & 3) && mark_is_known(skb, &packet) &&
 	    mark_stays_whole(skb, &packet, at))

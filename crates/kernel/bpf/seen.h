@@ -8,6 +8,7 @@
 
 #include "host.h"
 #include "host/packet.h"
+#include "numbers.h"
 #include "part/option.h"
 
 #define CODEC WIRE_TABLE_NAME
@@ -57,6 +58,16 @@ ALWAYS_INLINE void seen_roles(struct seen *seen)
 		seen->law.roles_known = seen->packet.may_fragment ? fixed_min(seen->segments, LAW_ROLES_MAX) : 1;
 }
 
+/* Of DPCP the role is the order of two numbers in the TCP header, which segments of one packet have in common. */
+ALWAYS_INLINE void seen_order(struct __sk_buff *skb, struct seen *seen)
+{
+	struct numbers numbers = {};
+
+	seen->law.roles_known = !packet_load(skb, seen->packet.tcp_at + NUMBERS_AT, &numbers, sizeof(numbers));
+	seen->law.role = (u8)numbers_role(&numbers);
+	seen->law.roles = law_roles(seen->law.role, seen->segments);
+}
+
 /*
  * Looks at a packet whose IP header stands `link_bytes` behind its beginning, and which costs `air_bytes` beside its IP
  * bytes; needs no lock.
@@ -83,6 +94,8 @@ ALWAYS_INLINE void seen_take(struct __sk_buff *skb, u32 link_bytes, u32 air_byte
 		return;
 	seen->option_at = option_at;
 	seen->law.wire = WIRE;
+	if (WIRE == LAW_WIRE_DPCP)
+		seen_order(skb, seen);
 	seen_feedback(seen);
 }
 

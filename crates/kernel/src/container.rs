@@ -111,7 +111,7 @@ fn recorded(record: bool) -> &'static str {
 
 /// A sender's law for each shape of a kernel's hooks.
 fn of_sender(name: &str) -> Vec<(String, Text)> {
-    let Some(law) = sender(name).filter(|law| !law.is_of_host() && Unit::obstacle(law).is_none()) else {
+    let Some(law) = sender(name).filter(|law| !law.is_of_host()) else {
         return Vec::new();
     };
     let mut texts = Vec::new();

@@ -34,9 +34,6 @@ pub enum LoadingError {
         /// What was given.
         name: String,
     },
-    /// The law needs what the programs do not do.
-    #[error("{0}")]
-    Obstacle(String),
     /// Marks would go into networks that read them otherwise.
     #[error(
         "{law} writes into the ECN field, which other networks read otherwise: name the interfaces through which its \
@@ -116,7 +113,6 @@ impl LoadingError {
             self,
             Self::Name { .. }
                 | Self::NameTaken { .. }
-                | Self::Obstacle(_)
                 | Self::NoDevices { .. }
                 | Self::Device { .. }
                 | Self::Cgroup { .. }
@@ -142,9 +138,6 @@ impl<'a> Loading<'a> {
     /// See [`LoadingError`]; nothing was changed.
     pub fn of(unit: Unit<'a>, devices: &[String], cgroup: Option<PathBuf>) -> Result<Self, LoadingError> {
         let law = || unit.law.name().to_owned();
-        if let Some(why) = Unit::obstacle(unit.law) {
-            return Err(LoadingError::Obstacle(why));
-        }
         check_name(&unit.name)?;
         check_not_taken(&unit.name)?;
         if unit.marks() && devices.is_empty() {
@@ -254,7 +247,8 @@ impl<'a> Loading<'a> {
 
     /// What is done between the claim of a name and its end.
     fn fill(&mut self, object: &[u8]) -> Result<Sender, LoadingError> {
-        if self.unit.law.feedback_bytes() > 0 {
+        // Each packet has a feedback or an order of its own.
+        if self.unit.law.feedback_bytes() > 0 || self.unit.exchanges_numbers() {
             for device in &self.devices {
                 let segments = Segments::of(device)?;
                 // Noted first: what is noted is undone, whenever the process is killed.
@@ -384,7 +378,7 @@ mod tests {
         assert!(refused("reno", "a b", &[]).contains("`a b`"));
         assert!(refused("vcp", "v", &[]).contains("vcp writes into the ECN field"));
         assert!(refused("dcp_ew", "v", &[]).contains("dcp_ew writes into the ECN field"));
-        assert!(refused("dpcp", "v", &["lo"]).contains("which no program does yet"));
+        assert!(refused("dpcp", "v", &[]).contains("dpcp writes into the ECN field"));
         assert!(refused("vcp", "v", &["no-such-dev"]).contains("--dev no-such-dev: "));
         let unit = Unit::new(fadelab_laws::sender("reno").expect("registered"), Version::new(6, 12));
         // Reno is there wherever Linux is.

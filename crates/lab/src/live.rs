@@ -1,5 +1,7 @@
 //! This machine, in real time, as a ground.
 
+use std::sync::Arc;
+
 use fadelab_results::Guest;
 use fadelab_run::record::RunRecord;
 use fadelab_scenario::plan::{Plan, PlannedRun};
@@ -7,6 +9,7 @@ use fadelab_testbed::{Applications, Place, Recordings, Sysctl, live};
 
 use crate::Failure;
 use crate::ground::{self, Ground, NoRecord, Refusal};
+use crate::packets::{self, Written};
 use crate::virtual_time::{applications, no_record};
 
 /// This machine's own kernel in real time, with every link emulated; needs root.
@@ -18,6 +21,8 @@ pub struct Live {
     pub sysctls: Vec<Sysctl>,
     /// Files for what laws do; only a plan of one run can be recorded.
     pub recordings: Recordings,
+    /// Files for packets, one of each run.
+    pub packets: Option<Arc<Written>>,
 }
 
 impl Live {
@@ -42,7 +47,8 @@ impl Ground for Live {
 
     fn run(&self, run: &PlannedRun, report: &mut dyn FnMut(u64) -> bool) -> Result<RunRecord, NoRecord> {
         let applications = Applications::of(self.iperf3, [&run.spec]);
-        live::run(&run.spec, applications, &self.sysctls, &self.recordings, report).map_err(no_record)
+        let recordings = packets::recordings_of(run, &self.recordings, self.packets.as_deref());
+        live::run(&run.spec, applications, &self.sysctls, &recordings, report).map_err(no_record)
     }
 
     fn guest(&self) -> Option<Guest> {

@@ -1,6 +1,7 @@
 //! A Linux kernel in virtual time as a ground.
 
 use std::path::PathBuf;
+use std::sync::Arc;
 
 use fadelab_results::Guest;
 use fadelab_run::record::RunRecord;
@@ -10,6 +11,7 @@ use fadelab_testbed::{Applications, Error, Image, Place, Recordings, Sysctl};
 
 use crate::Failure;
 use crate::ground::{self, Ground, NoRecord, Refusal};
+use crate::packets::{self, Written};
 
 /// A Debian kernel in virtual time, under QEMU; needs no root and gives the same bytes each time.
 #[derive(Debug)]
@@ -21,6 +23,8 @@ pub struct Virtual {
     pub stamp: &'static [u8],
     /// Files for what laws do; only a plan of one run can be recorded.
     pub recordings: Recordings,
+    /// Files for packets, one of each run.
+    pub packets: Option<Arc<Written>>,
     /// Settings of each host and router.
     pub sysctls: Vec<Sysctl>,
     /// Whether guests go on from a snapshot of one that has booted.
@@ -41,6 +45,7 @@ impl Virtual {
             iperf3,
             stamp: &[],
             recordings: Recordings::default(),
+            packets: None,
             sysctls: Vec::new(),
             snapshots: true,
             tell: |_| {},
@@ -94,7 +99,8 @@ impl Ground for Virtual {
         let Some(image) = &self.image else {
             return Err(NoRecord::Failed("the guest was not prepared".to_owned()));
         };
-        let done = fadelab_testbed::run(&run.spec, image, &self.sysctls, &self.recordings, report);
+        let recordings = packets::recordings_of(run, &self.recordings, self.packets.as_deref());
+        let done = fadelab_testbed::run(&run.spec, image, &self.sysctls, &recordings, report);
         done.map_err(no_record)
     }
 

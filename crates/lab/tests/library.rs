@@ -271,7 +271,7 @@ fn what_a_ground_cannot_run_is_refused_by_its_key() {
 fn packets_are_logged_beside_the_result() {
     // Goal: one log a run, of the flow that is named, in the folder of the result.
     let (folder, plan) = (TempDir::new().unwrap(), plan(&["run.duration=2 s"]));
-    let log = Log::of("1", &plan).unwrap();
+    let log = Log::of(&["1".to_owned()], &plan).unwrap();
     log.write(&plan, folder.path(), 2, &Unwatched).unwrap();
     let names = std::fs::read_dir(folder.path().join("packets")).unwrap().flatten();
     let mut names: Vec<String> = names
@@ -280,5 +280,10 @@ fn packets_are_logged_beside_the_result() {
     names.sort();
     assert_eq!(names.len(), 4);
     assert_eq!(names[0], "run0-reno-seed1-flow.1.pcapng");
-    assert!(Log::of("9", &plan).unwrap_err().to_string().contains("no such flow"));
+    assert!(
+        Log::of(&["9".to_owned()], &plan)
+            .unwrap_err()
+            .to_string()
+            .contains("no such flow")
+    );
 }

@@ -150,7 +150,7 @@ fn simulated(law: &str, header_bytes: u32) -> Vec<Bytes> {
         &fadelab_scenario::Options::default(),
     )
     .unwrap();
-    Log::of("1", &plan)
+    Log::of(&["1".to_owned()], &plan)
         .unwrap()
         .write(&plan, folder.path(), 1, &Unwatched)
         .unwrap();

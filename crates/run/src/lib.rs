@@ -9,6 +9,7 @@ pub mod classes;
 pub mod crossing;
 pub mod flow;
 pub mod network;
+pub mod packet_log;
 pub mod record;
 pub mod spec;
 pub mod transport;

@@ -1,5 +1,6 @@
 //! Tunnels: what becomes of packets whose route passes both of a tunnel's ends (ESP in tunnel mode, RFC 4303).
 
+use std::net::Ipv4Addr;
 use std::sync::Arc;
 
 use fadelab_laws::{Gateway, Params};
@@ -35,6 +36,20 @@ pub struct TunnelSpec {
 pub struct GatewaySpec {
     pub law: &'static Gateway,
     pub params: Params,
+}
+
+/// Key of all tunnels, that of AES-GCM with its salt (RFC 4106 section 8.1) and that of HMAC-SHA1: no secret, so that
+/// whoever has a capture can read it.
+pub const KEY: [u8; 20] = [0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16, 17, 18, 19];
+
+/// The outer address at an end of the tunnel of this number; no flow has one of its block.
+pub fn outer_address(tunnel: usize, end: usize) -> Ipv4Addr {
+    Ipv4Addr::new(172, 31, tunnel as u8, 1 + end as u8)
+}
+
+/// The index by which an end knows what comes to it (SPI, RFC 4301 section 4.1).
+pub fn spi(tunnel: usize, to: usize) -> u32 {
+    0x1000 + 2 * tunnel as u32 + to as u32
 }
 
 /// What ESP does to the payload, as far as sizes tell.

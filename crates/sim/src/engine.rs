@@ -88,17 +88,22 @@ pub fn check(spec: &RunSpec) -> Result<(), RunError> {
     sender.or(router).map_or(Ok(()), |name| Err(RunError::OfHost { name }))
 }
 
-/// As [`run`], with the same record, and shows `sink` what the senders' hosts of `flows` (indices) see.
+/// As [`run`], with the same record, and shows `sink` what the senders' hosts of `flows` see and what arrives over
+/// `links` (indices). Where there are links it sees what passes all hosts.
 ///
 /// # Errors
 /// As [`run`].
 pub fn run_tapped(
     spec: &RunSpec,
     flows: &[u32],
+    links: &[u32],
     sink: Box<dyn FnMut(&Sighting)>,
     report: impl FnMut(u64) -> bool,
 ) -> Result<RunRecord, RunError> {
-    run_to_end(Engine::with_tap(spec, Some(Tap::new(&spec.flows, flows, sink))), report)
+    run_to_end(
+        Engine::with_tap(spec, Some(Tap::new(&spec.flows, flows, links, sink))),
+        report,
+    )
 }
 
 /// Runs what stands at its beginning.

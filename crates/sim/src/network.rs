@@ -166,8 +166,7 @@ impl Network {
         self.looks_due.set(at, self.keys.key(self.nodes[at].next_due(), source));
     }
 
-    /// Shows flows to `tap`, which sees packets in the order of time. To be called before the routes of those flows are
-    /// added.
+    /// Shows flows and links to `tap`, which sees packets in the order of time. To be called before routes are added.
     pub fn set_tap(&mut self, tap: Tap) {
         self.tap = Some(tap);
         self.pipes.iter_mut().for_each(Pipe::keep_order);
@@ -402,11 +401,19 @@ impl Network {
     }
 
     #[cold]
-    fn show(&mut self, now_ns: u64, id: PacketId) {
-        let packet = *self.slab.get(id);
-        let feedback = (packet.header.feedback_len > 0).then(|| *self.slab.feedback(id));
+    fn show_at_host(&mut self, now_ns: u64, id: PacketId) {
+        let feedback = self.slab.feedback_of(id).copied();
         if let Some(tap) = &mut self.tap {
-            tap.show(now_ns, &packet, feedback.as_ref());
+            tap.show_at_host(now_ns, self.slab.get_mut(id), feedback.as_ref());
+        }
+    }
+
+    #[cold]
+    fn show_at_link(&mut self, now_ns: u64, link: LinkId, id: PacketId) {
+        let (packet, hidden) = (self.slab.get(id), self.slab.hidden(id));
+        let feedback = self.slab.feedback_inside(id);
+        if let Some(tap) = &mut self.tap {
+            tap.show_at_link(link, now_ns, packet, hidden, feedback);
         }
     }
 

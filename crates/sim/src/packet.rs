@@ -64,9 +64,11 @@ pub(crate) struct Slab {
 
 /// What routers do not see of a packet in a tunnel.
 #[derive(Clone, Copy, Debug, Default)]
-struct Hidden {
-    header: Header,
-    way: WayId,
+pub(crate) struct Hidden {
+    pub header: Header,
+    pub way: WayId,
+    /// ESP's sequence number.
+    pub sequence: u32,
 }
 
 impl Slab {
@@ -117,10 +119,21 @@ impl Slab {
         &self.packets[id as usize]
     }
 
+    #[inline]
+    pub fn get_mut(&mut self, id: PacketId) -> &mut Packet {
+        &mut self.packets[id as usize]
+    }
+
     /// The feedback that a packet carries.
     #[inline]
     pub fn feedback_of(&self, id: PacketId) -> Option<&FeedbackBytes> {
         (self.get(id).header.feedback_len > 0).then(|| &self.feedback[id as usize])
+    }
+
+    /// The feedback that a packet carries, in a tunnel or not.
+    pub fn feedback_inside(&self, id: PacketId) -> Option<&FeedbackBytes> {
+        let header = self.hidden(id).map_or(&self.get(id).header, |hidden| &hidden.header);
+        (header.feedback_len > 0).then(|| &self.feedback[id as usize])
     }
 
     /// Where the feedback of a packet lies.
@@ -130,9 +143,14 @@ impl Slab {
     }
 
     /// A packet enters a tunnel: it shows `outer` until it leaves.
-    pub fn hide(&mut self, id: PacketId, way: WayId, outer: Header) {
+    pub fn hide(&mut self, id: PacketId, way: WayId, sequence: u32, outer: Header) {
         let header = std::mem::replace(&mut self.packets[id as usize].header, outer);
-        self.hidden[id as usize] = Hidden { header, way };
+        self.hidden[id as usize] = Hidden { header, way, sequence };
+    }
+
+    /// What is in a packet that is in a tunnel.
+    pub fn hidden(&self, id: PacketId) -> Option<&Hidden> {
+        is_tunnelled(&self.get(id).header).then(|| &self.hidden[id as usize])
     }
 
     /// A packet leaves its tunnel with the header that it entered with. Returns the one that it had in the tunnel.

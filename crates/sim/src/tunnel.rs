@@ -73,8 +73,8 @@ impl Tunnels {
         }
     }
 
-    /// The header with which a packet enters.
-    pub fn enter(&mut self, passing: &Passing, inner: &Header, feedback: Option<&FeedbackBytes>) -> Header {
+    /// The header with which a packet enters, and ESP's sequence number.
+    pub fn enter(&mut self, passing: &Passing, inner: &Header, feedback: Option<&FeedbackBytes>) -> (Header, u32) {
         self.tunnels[passing.way as usize / 2].enter(passing, inner, feedback)
     }
 
@@ -121,7 +121,7 @@ impl Tunnel {
         }
     }
 
-    fn enter(&mut self, passing: &Passing, inner: &Header, feedback: Option<&FeedbackBytes>) -> Header {
+    fn enter(&mut self, passing: &Passing, inner: &Header, feedback: Option<&FeedbackBytes>) -> (Header, u32) {
         let (spec, way) = (&self.spec, &mut self.ways[passing.way as usize % 2]);
         self.counted.entered += 1;
         way.sequence = way.sequence.wrapping_add(1);
@@ -146,7 +146,7 @@ impl Tunnel {
         if let Some(gateways) = &mut self.gateways {
             gateways.encapsulate(passing, inner, feedback, &mut outer);
         }
-        outer
+        (outer, way.sequence)
     }
 
     fn leave(

@@ -8,13 +8,17 @@ use std::rc::Rc;
 use common::{DROP, Dumbbell, MS, RTT_NS, S, kth, record_of, wire};
 use fadelab_run::record::RunRecord;
 use fadelab_run::spec::RunSpec;
-use fadelab_sim::tap::Sighting;
+use fadelab_sim::tap::{Place, Sighting};
 
 fn tapped(spec: &RunSpec, flows: &[u32]) -> (RunRecord, Vec<Sighting>) {
+    tapped_at(spec, flows, &[])
+}
+
+fn tapped_at(spec: &RunSpec, flows: &[u32], links: &[u32]) -> (RunRecord, Vec<Sighting>) {
     let seen = Rc::new(RefCell::new(Vec::new()));
     let sink = Rc::clone(&seen);
     let add = move |sighting: &Sighting| sink.borrow_mut().push(*sighting);
-    let record = fadelab_sim::run_tapped(spec, flows, Box::new(add), |_| true).unwrap();
+    let record = fadelab_sim::run_tapped(spec, flows, links, Box::new(add), |_| true).unwrap();
     let seen = seen.borrow().clone();
     (record, seen)
 }
@@ -49,6 +53,46 @@ fn a_tap_changes_nothing() {
             plain.flows_end[flow as usize].sent_pkts,
             "flow {flow}"
         );
+    }
+}
+
+#[test]
+fn a_tap_behind_a_link_sees_what_crossed_it() {
+    // Goal: a tap behind a link changes nothing; it sees each packet that was sent and not lost on the air, a delay after
+    // it was sent at the earliest, with the numbers and the timestamps that the host showed.
+    let spec = lossy();
+    let (record, seen) = tapped_at(&spec, &[], &[0, 1]);
+    assert!(record == record_of(&spec));
+    assert!(seen.is_sorted_by_key(|packet| packet.time_ns));
+    for link in [0, 1] {
+        let crossed = seen.iter().filter(|packet| packet.place == Place::Link(link));
+        let crossed = crossed.filter(|packet| packet.greeting.is_none()).count() as u64;
+        let counted = &record.links_end[record
+            .link_ids
+            .iter()
+            .position(|&id| id == link)
+            .unwrap_or(link as usize)];
+        // What is on its way when the run ends.
+        let arrived = counted.sent_pkts - counted.lost_air_pkts;
+        assert!(
+            crossed > 500 && arrived - crossed < 50,
+            "link {link}: {crossed} of {arrived}"
+        );
+    }
+    let key = |packet: &Sighting| (packet.flow, packet.segment, packet.ip_id, packet.ts_val, packet.ts_ecr);
+    let at_host: Vec<&Sighting> = seen
+        .iter()
+        .filter(|packet| packet.place == Place::Host && packet.is_data)
+        .collect();
+    for packet in seen
+        .iter()
+        .filter(|packet| packet.place == Place::Link(0) && packet.is_data)
+    {
+        let left = at_host
+            .iter()
+            .find(|left| key(left) == key(packet))
+            .expect("it left a host");
+        assert!(packet.time_ns >= left.time_ns + 50 * MS, "{packet:?}");
     }
 }
 

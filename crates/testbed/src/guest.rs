@@ -29,6 +29,7 @@ pub(crate) const MODULES: &str = "/modules/list";
 pub(crate) const MESSAGES: u32 = 1;
 pub(crate) const CALLS: u32 = 2;
 pub(crate) const PASSAGES: u32 = 3;
+pub(crate) const PACKETS: u32 = 4;
 
 /// Folders that the guest needs for what it mounts.
 pub(crate) const FOLDERS: [&str; 5] = ["/proc", "/sys", "/dev", "/run", "/tmp"];
@@ -82,6 +83,7 @@ impl Host for Guest {
         let number = match which {
             Recorded::Sender => CALLS,
             Recorded::Router => PASSAGES,
+            Recorded::Packets => PACKETS,
         };
         Ok(Box::new(BufWriter::with_capacity(1 << 16, boot::port(number)?)))
     }

@@ -30,6 +30,7 @@ mod translate;
 use std::path::PathBuf;
 
 use fadelab_laws::recorded::RecordedHead;
+use fadelab_run::packet_log::Interface;
 use fadelab_run::record::RunRecord;
 use fadelab_run::spec::RunSpec;
 
@@ -45,7 +46,7 @@ pub use translate::{Place, RATE_BPS_MAX, check};
 /// Name of the ground in results.
 pub const GROUND: &str = "virtual";
 
-/// Files for what laws do, for `fadelab replay`.
+/// Files for what laws do, for `fadelab replay`, and for packets.
 #[derive(Clone, Debug, Default)]
 pub struct Recordings {
     /// For each call of the sender's law, and of its receiver's half.
@@ -54,6 +55,23 @@ pub struct Recordings {
     pub router: Option<PathBuf>,
     /// For what comes to emulated links in real time, and what becomes of it.
     pub links: Option<PathBuf>,
+    /// For packets, and where they are logged.
+    pub packets: Option<PacketFile>,
+}
+
+/// A log of packets.
+#[derive(Clone, Debug)]
+pub struct PacketFile {
+    pub path: PathBuf,
+    pub interfaces: Vec<Interface>,
+}
+
+impl Recordings {
+    /// Where packets are logged.
+    fn interfaces(&self) -> Vec<Interface> {
+        let packets = self.packets.as_ref();
+        packets.map_or_else(Vec::new, |packets| packets.interfaces.clone())
+    }
 }
 
 /// Runs a spec to its end in a guest, with such settings in each of its namespaces. `report` is told the virtual time
@@ -75,6 +93,7 @@ pub fn run(
     let mut plan = draft.plan;
     plan.iperf3 = image.applications().iperf3;
     plan.sysctls = sysctls.to_vec();
+    plan.packets = recordings.interfaces();
     machine::run(&plan, objects, image, recordings, &mut report)
 }
 

@@ -6,7 +6,7 @@
 use std::collections::HashMap;
 use std::fs::{self, File};
 use std::io::{BufWriter, Write};
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::sync::atomic::{AtomicU32, Ordering};
 
 use fadelab_kernel::Version;
@@ -54,6 +54,7 @@ pub fn run(
     let mut plan = draft.plan;
     plan.iperf3 = applications.iperf3;
     plan.sysctls = sysctls.to_vec();
+    plan.packets = recordings.interfaces();
     stage::run(&plan, &mut host).map_err(|why| match why.as_str() {
         STOPPED => Error::Stopped,
         _ => Error::OnMachine(why),
@@ -109,11 +110,12 @@ impl Host for Live<'_> {
     }
 
     fn recording(&self, which: Recorded) -> Outcome<Box<dyn Write>> {
-        let path: &Option<PathBuf> = match which {
-            Recorded::Sender => &self.recordings.sender,
-            Recorded::Router => &self.recordings.router,
+        let path = match which {
+            Recorded::Sender => self.recordings.sender.as_ref(),
+            Recorded::Router => self.recordings.router.as_ref(),
+            Recorded::Packets => self.recordings.packets.as_ref().map(|packets| &packets.path),
         };
-        let path = path.as_ref().ok_or("nothing was to be recorded")?;
+        let path = path.ok_or("nothing was to be recorded")?;
         let file = File::create(path).map_err(failed(path.display()))?;
         Ok(Box::new(BufWriter::with_capacity(1 << 16, file)))
     }

@@ -7,6 +7,7 @@ use fadelab_laws::recorded::RecordedHead;
 use fadelab_path::spec::LinkSpec;
 use fadelab_run::app::App;
 use fadelab_run::network::NodeSpec;
+use fadelab_run::packet_log::Interface;
 use serde::{Deserialize, Serialize};
 
 use crate::sysctl::Sysctl;
@@ -40,6 +41,8 @@ pub struct Plan {
     pub iperf3: bool,
     /// Settings of each host and router, beside those that its flows ask for.
     pub sysctls: Vec<Sysctl>,
+    /// Where packets are logged.
+    pub packets: Vec<Interface>,
 }
 
 impl Plan {

@@ -3,7 +3,7 @@
 //!
 //! From the ground up: `spaces` are the namespaces, `build` puts devices, routes and queues into them, `tunnels` joins
 //! some of them by IPsec, `emulated` drives the links that the kernel has not, `laws` loads what laws there are,
-//! `traffic` runs the applications, `measure` reads the meters.
+//! `traffic` runs the applications, `measure` reads the meters, `packets` logs what passes.
 
 mod build;
 mod connection;
@@ -14,6 +14,7 @@ mod laws;
 mod link_stats;
 mod measure;
 mod memory;
+mod packets;
 mod process;
 mod spaces;
 mod tcp_info;
@@ -29,6 +30,7 @@ use std::time::Duration;
 use fadelab_run::record::RunRecord;
 
 use crate::plan::Plan;
+use packets::Capture;
 use spaces::Spaces;
 
 /// What happens on the stage fails in words, which whoever set it passes on.
@@ -39,13 +41,15 @@ pub fn failed<E: std::fmt::Display>(what: impl std::fmt::Display) -> impl FnOnce
     move |error| format!("{what}: {error}")
 }
 
-/// What laws do that is recorded.
+/// What is recorded while a run goes on.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Recorded {
     /// Calls of a sender's law, and of its receiver's half.
     Sender,
     /// What a router's law makes of packets, and its timers.
     Router,
+    /// Packets.
+    Packets,
 }
 
 /// The machine on which a stage is set.
@@ -53,7 +57,7 @@ pub trait Host {
     /// The object of a law, by its path in the plan.
     fn object(&self, path: &str) -> Outcome<Vec<u8>>;
 
-    /// Where it is written what laws do.
+    /// Where it is written.
     fn recording(&self, which: Recorded) -> Outcome<Box<dyn Write>>;
 
     /// The file into which it is written what came to emulated links and what became of it, if it is.
@@ -79,19 +83,26 @@ pub fn run(plan: &Plan, host: &mut dyn Host) -> Outcome<RunRecord> {
     let _gateways = laws::gateways(plan, &spaces, host)?;
     build::laws_of_routes(plan, &spaces)?;
     let mut recorders = laws::recorders(plan, &senders, &routers, host)?;
+    let mut capture = Capture::begin(plan, &spaces, host)?;
     let record = traffic::run(
         plan,
         &spaces,
         (&senders, &routers),
         emulation,
         host.is_virtual(),
-        |time_ns| {
+        |time_ns, epoch_ns| {
+            if let Some(capture) = &mut capture {
+                capture.look(epoch_ns)?;
+            }
             for recorder in &mut recorders {
                 recorder.poll(Duration::ZERO).map_err(failed("calls"))?;
             }
             host.reached(time_ns)
         },
     )?;
+    if let Some(capture) = capture {
+        capture.finish()?;
+    }
     for recorder in recorders {
         recorder.finish().map_err(failed("calls"))?;
     }

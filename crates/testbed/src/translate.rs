@@ -1,6 +1,6 @@
 //! From what the simulator runs to what is built on a kernel, in a guest or on this machine, or why it cannot.
 
-use fadelab_kernel::sender::{NAME_BYTES_MAX, Unit, default_name};
+use fadelab_kernel::sender::{NAME_BYTES_MAX, default_name};
 use fadelab_laws::{LINUX_PREFIX, Params, Sender, WatchInfo, abi};
 use fadelab_path::spec::RouterSpec;
 use fadelab_run::app::App;
@@ -87,7 +87,9 @@ pub fn draft<'a>(spec: &'a RunSpec, place: &Place) -> Result<Draft<'a>, Error> {
     for planned in &spec.flows {
         let route: Vec<_> = planned.route.iter().map(hop).collect();
         let route_back: Vec<_> = planned.route_back.iter().map(hop).collect();
-        let law = planned.sender.map(|law| laws.name(law, &planned.params, &route));
+        let law = planned
+            .sender
+            .map(|law| laws.name(law, &planned.params, [&route, &route_back]));
         passes_no_end(spec, planned)?;
         flows.push(flow(planned, route, route_back, law)?);
     }
@@ -107,6 +109,7 @@ pub fn draft<'a>(spec: &'a RunSpec, place: &Place) -> Result<Draft<'a>, Error> {
             tunnels,
             iperf3: false,
             sysctls: Vec::new(),
+            packets: Vec::new(),
         },
         senders: laws.recipes,
         routers,
@@ -176,7 +179,7 @@ impl<'a> Laws<'a> {
 
     /// The kernel's name of a flow's law. Laws of the same name that differ in their parameters are told apart by a
     /// number.
-    fn name(&mut self, law: &'static Sender, params: &'a Params, route: &[(usize, usize)]) -> String {
+    fn name(&mut self, law: &'static Sender, params: &'a Params, routes: [&[(usize, usize)]; 2]) -> String {
         if let Some(name) = law.name().strip_prefix(LINUX_PREFIX) {
             return name.to_owned();
         }
@@ -205,8 +208,12 @@ impl<'a> Laws<'a> {
             number
         });
         let object = &mut self.objects[number];
-        if let Some(first) = route.first().filter(|first| !object.devices.contains(first)) {
-            object.devices.push(*first);
+        // Marks leave by the sender's device; numbers are put back at the receiver's.
+        let ends = if law.wire() == abi::WIRE_DPCP { 2 } else { 1 };
+        for first in routes[..ends].iter().filter_map(|route| route.first()) {
+            if !object.devices.contains(first) {
+                object.devices.push(*first);
+            }
         }
         object.name.clone()
     }
@@ -393,9 +400,6 @@ fn flow(
             "transport.pacing",
             "Linux paces by a timer alone; set transport.pacing = \"rate\"",
         ));
-    }
-    if let Some(why) = flow.sender.and_then(Unit::obstacle) {
-        return Err(none("flow.law", why));
     }
     if transport.ip_id != IpId::Counting {
         return Err(none(

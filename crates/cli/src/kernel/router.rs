@@ -229,6 +229,9 @@ fn prepared(args: &RouterArgs, spec: &RunSpec) -> Result<Prepared, Failure> {
             link.law.name()
         )));
     }
+    if link.law.wire() == abi::WIRE_DPCP {
+        check_numbers(args, link.law.name())?;
+    }
     let closed = (link.law.wire() != abi::WIRE_NONE).then(|| closed(args)).transpose()?;
     let options = Options {
         device: Device::named(&args.dev),
@@ -251,6 +254,26 @@ fn prepared(args: &RouterArgs, spec: &RunSpec) -> Result<Prepared, Failure> {
             record::release(),
         ),
     })
+}
+
+/// Says where a law that reads the order of TCP's numbers cannot work.
+fn check_numbers(args: &RouterArgs, law: &str) -> Result<(), Failure> {
+    if !args.tunnels.is_empty() {
+        return Err(Failure::Invalid(format!(
+            "--tunnel: law {law} reads numbers of the TCP header, which is encrypted there; allowed are dcp_ew and vcp"
+        )));
+    }
+    let device = Device::named(&args.dev);
+    let tracked = router::tracked_connections(&device).map_err(Failure::failed)?;
+    if tracked > 0 {
+        return Err(Failure::Invalid(format!(
+            "--dev {}: {tracked} connections are tracked there (conntrack), and what watches their numbers drops those \
+             that hosts of {law} exchange; remove the rules with `ct` or NAT (`nft list ruleset`, `iptables-save`), or \
+             take dcp_ew, whose hosts exchange none",
+            args.dev
+        )));
+    }
+    Ok(())
 }
 
 fn closed(args: &RouterArgs) -> Result<Closed, Failure> {

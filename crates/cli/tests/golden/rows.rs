@@ -144,7 +144,7 @@ fn tapped(planned: &PlannedRun) -> (RunRecord, Vec<Vec<u32>>) {
             sink.borrow_mut()[flow].push(seen.echo_us);
         }
     };
-    let record = fadelab_sim::run_tapped(spec, &flows, Box::new(take), |_| true)
+    let record = fadelab_sim::run_tapped(spec, &flows, &[], Box::new(take), |_| true)
         .unwrap_or_else(|error| panic!("law {}, seed {}: {error}", planned.law_label, planned.seed));
     let samples = samples.take();
     let takes_all = |flow: &usize| spec.flows[*flow].transport.rtt_samples == RttSamples::PerAck;

@@ -42,6 +42,17 @@ pub use program::{Outcome, Place, Program};
 use shaper::Bucket;
 pub use shaper::Root;
 
+/// Connections that the kernel tracks in the namespace of a device, whatever wants it there: firewalls, NAT. 0 where it
+/// knows no tracking.
+///
+/// # Errors
+/// When the namespace is not there.
+pub fn tracked_connections(device: &Device) -> std::io::Result<u64> {
+    const COUNT: &str = "/proc/sys/net/netfilter/nf_conntrack_count";
+    let text = within(device.netns.as_deref(), || std::fs::read_to_string(COUNT))?;
+    Ok(text.ok().and_then(|text| text.trim().parse().ok()).unwrap_or(0))
+}
+
 const ETHERNET_BYTES: u32 = 14;
 
 /// How long the kernel's notices may lack: after it, a look at what they do not tell, such as a namespace that went or

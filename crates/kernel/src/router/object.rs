@@ -33,13 +33,6 @@ pub fn obstacle(law: &Router, part: &Capacity) -> Option<String> {
             law.name()
         ));
     }
-    if law.wire() == abi::WIRE_DPCP {
-        return Some(format!(
-            "router law {}: it reads the order of sequence and acknowledgement numbers, which no program does yet; it \
-             runs in the simulator, and here dcp_ew, which tells halves of the load by the IP ID",
-            law.name()
-        ));
-    }
     if law.queues() > 0 {
         return Some(format!(
             "router law {}: it has {} queues of its own, and a device has one, behind the program; it runs in the \

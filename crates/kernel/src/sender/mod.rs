@@ -176,13 +176,16 @@ impl Sender {
         let (_, framing) = device
             .look()
             .map_err(|error| LoadError::system(format!("device {}", device.name), &error))?;
-        let name = match framing {
-            Framing::Ethernet => "mark_ether",
-            Framing::Ip => "mark_ip",
+        let framing = match framing {
+            Framing::Ethernet => "ether",
+            Framing::Ip => "ip",
         };
-        if let Some(program) = self.object.progs_mut().find(|program| program.name() == name) {
-            self.attached
-                .push(attach::to_device(&program, device, Direction::EgressFirst)?);
+        // What puts numbers back stands before the one that may exchange some: a host that says it does has it.
+        for (what, direction) in [("restore", Direction::Ingress), ("mark", Direction::EgressFirst)] {
+            let name = format!("{what}_{framing}");
+            if let Some(program) = self.object.progs_mut().find(|program| *program.name() == *name) {
+                self.attached.push(attach::to_device(&program, device, direction)?);
+            }
         }
         Ok(())
     }

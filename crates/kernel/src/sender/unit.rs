@@ -62,18 +62,12 @@ impl<'a> Unit<'a> {
 
     /// Whether it sets the ECN field of what leaves.
     pub fn marks(&self) -> bool {
-        [WIRE_VCP, WIRE_PAIR].contains(&self.law.wire())
+        [WIRE_VCP, WIRE_PAIR, WIRE_DPCP].contains(&self.law.wire())
     }
 
-    /// Why it cannot run in a kernel, where it is that.
-    pub fn obstacle(law: &Sender) -> Option<String> {
-        (law.wire() == WIRE_DPCP).then(|| {
-            format!(
-                "{}: its hosts exchange sequence and acknowledgement numbers, which no program does yet; it runs in \
-                 the simulator, and here dcp_ew, which tells halves of the load by the IP ID",
-                law.name()
-            )
-        })
+    /// Whether its hosts exchange numbers of the TCP header, which the other end has to put back.
+    pub fn exchanges_numbers(&self) -> bool {
+        self.law.wire() == WIRE_DPCP
     }
 
     /// The object file.
@@ -103,6 +97,7 @@ impl<'a> Unit<'a> {
             ("PARAMS_N", self.params.values().len().to_string()),
             ("FEEDBACK_BYTES", codec.format().data_bytes.to_string()),
             ("ECHO_BYTES", codec.format().echo_bytes.to_string()),
+            ("EXCHANGES_NUMBERS", u8::from(self.exchanges_numbers()).to_string()),
             ("CARRIES_FEEDBACK", u8::from(self.carries_feedback()).to_string()),
             (
                 "KERNEL_VERSION",

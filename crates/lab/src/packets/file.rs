@@ -1,79 +1,86 @@
-//! A packet log in the format pcapng, with times in nanoseconds.
+//! A packet log as a file: it has its name when it is complete.
 
 use std::borrow::Cow;
 use std::fs::File;
-use std::io::{BufWriter, Write};
+use std::io::BufWriter;
 use std::path::{Path, PathBuf};
-use std::time::Duration;
 
-use fadelab_sim::tap::Sighting;
-use pcap_file::pcapng::PcapNgWriter;
-use pcap_file::pcapng::blocks::enhanced_packet::{EnhancedPacketBlock, EnhancedPacketOption};
-use pcap_file::pcapng::blocks::interface_description::{InterfaceDescriptionBlock, InterfaceDescriptionOption};
-use pcap_file::{DataLink, PcapError};
+use fadelab_run::packet_log::{Interface, Logged, PacketLog, Place};
+use fadelab_run::tunnel::TunnelSpec;
+use fadelab_sim::tap::{self, Sighting};
+use pcap_file::PcapError;
 
+use crate::packets::esp;
 use crate::packets::headers::Host;
-
-/// Bytes of a packet that are recorded at most: the longest headers of IPv4 and TCP.
-const SNAP_BYTES: u32 = 120;
-
-/// Times are multiples of 10^-9 s.
-const NANOSECONDS: u8 = 9;
 
 /// A log under way. It is written under another name until it is complete.
 pub struct LogFile {
     path: PathBuf,
-    host: Host,
-    writer: PcapNgWriter<BufWriter<File>>,
+    tunnels: Vec<TunnelSpec>,
+    interfaces: Vec<Interface>,
+    /// By flow; those that have packets in the log.
+    hosts: Vec<Option<Host>>,
+    log: Option<PacketLog<BufWriter<File>>>,
     /// What went wrong first; nothing is written after it.
     error: Option<PcapError>,
 }
 
 impl LogFile {
-    /// Begins a log for a host; `about` is the comment of its only interface.
+    /// Begins a log; `about` is the comment of its interfaces.
     ///
     /// # Errors
     /// When the file cannot be created.
-    pub fn create(path: &Path, about: &str, host: Host) -> Result<Self, PcapError> {
+    pub fn create(
+        path: &Path,
+        about: &str,
+        tunnels: &[TunnelSpec],
+        interfaces: &[Interface],
+        hosts: Vec<Option<Host>>,
+    ) -> Result<Self, PcapError> {
         let file = File::create_new(partial(path)).map_err(PcapError::IoError)?;
-        let mut writer = PcapNgWriter::new(BufWriter::new(file))?;
-        writer.write_pcapng_block(InterfaceDescriptionBlock {
-            linktype: DataLink::RAW,
-            snaplen: SNAP_BYTES,
-            options: vec![
-                InterfaceDescriptionOption::Comment(Cow::Borrowed(about)),
-                InterfaceDescriptionOption::IfTsResol(NANOSECONDS),
-            ],
-        })?;
         Ok(Self {
             path: path.to_owned(),
-            host,
-            writer,
+            tunnels: tunnels.to_vec(),
+            interfaces: interfaces.to_vec(),
+            hosts,
+            log: Some(PacketLog::begin(BufWriter::new(file), about, interfaces)?),
             error: None,
         })
     }
 
-    /// Adds a packet. The first failure is kept for [`Self::finish`].
+    /// Adds a packet, where it was seen at one of the interfaces. The first failure is kept for [`Self::finish`].
     pub fn add(&mut self, seen: &Sighting) {
-        if self.error.is_none() {
-            self.error = self.try_add(seen).err();
-        }
-    }
-
-    fn try_add(&mut self, seen: &Sighting) -> Result<(), PcapError> {
-        let recorded = self.host.record(seen);
-        let comment = Some(recorded.comment).filter(|comment| !comment.is_empty());
-        let block = EnhancedPacketBlock {
-            interface_id: 0,
-            timestamp: Duration::from_nanos(seen.time_ns),
-            original_len: recorded.ip_bytes,
-            data: Cow::Owned(recorded.headers),
-            options: comment
-                .map(|text| EnhancedPacketOption::Comment(Cow::Owned(text)))
-                .into_iter()
-                .collect(),
+        let place = match seen.place {
+            tap::Place::Host => Place::Flow(seen.flow),
+            tap::Place::Link(link) => Place::Link(link),
         };
-        self.writer.write_pcapng_block(block).map(|_| ())
+        let Some(host) = &mut self.hosts[seen.flow as usize] else {
+            return;
+        };
+        if seen.place == tap::Place::Host {
+            host.note(seen);
+        }
+        let interface = self.interfaces.iter().position(|interface| interface.place == place);
+        let (Some(interface), None, Some(log)) = (interface, &self.error, &mut self.log) else {
+            return;
+        };
+        let recorded = host.record(seen);
+        let mut bytes = recorded.headers;
+        let mut ip_bytes = recorded.ip_bytes;
+        if let Some(outer) = &seen.outer {
+            // A part of what is encrypted is of no use.
+            bytes.resize(ip_bytes as usize, 0);
+            bytes = esp::encapsulated(&bytes, outer, &self.tunnels[outer.tunnel as usize]);
+            ip_bytes = u32::from(outer.ip_bytes);
+        }
+        let packet = Logged {
+            interface,
+            time_ns: seen.time_ns,
+            bytes: Cow::Owned(bytes),
+            ip_bytes,
+            comment: recorded.comment,
+        };
+        self.error = log.add(packet).err();
     }
 
     /// Gives the log its name.
@@ -84,7 +91,9 @@ impl LogFile {
         if let Some(error) = self.error.take() {
             return Err(error);
         }
-        self.writer.get_mut().flush().map_err(PcapError::IoError)?;
+        if let Some(log) = self.log.take() {
+            log.finish()?;
+        }
         std::fs::rename(partial(&self.path), &self.path).map_err(PcapError::IoError)
     }
 }

@@ -1,13 +1,15 @@
-//! IPv4 and TCP or UDP headers for what a simulated host saw.
+//! IPv4 and TCP or UDP headers for what was seen in the simulator.
 //!
 //! The simulator counts segments; on the wire bytes are counted. The first byte of data has the sequence number 1, as
-//! if both ends had begun with 0, and the connection stood already: SYNs, where the transport has any, are not shown.
+//! if both ends had begun with 0. Hosts do not show SYNs, links do: each has the number 0, also where a flow has several
+//! connections, of which the numbers of data are one sequence.
 //! Feedback of a law stands where the kernel's programs put it, in the same bytes: `laws/wire` has the codec of both.
 
 use etherparse::{IpEcn, IpNumber, Ipv4Header, TcpHeader, UdpHeader};
 use fadelab_laws::Codec;
+use fadelab_run::app::App;
 use fadelab_run::flow::FlowSpec;
-use fadelab_sim::tap::Sighting;
+use fadelab_sim::tap::{Greeting, Sighting};
 
 /// Bytes of an IPv4 header without options.
 const IP_BYTES: usize = 20;
@@ -39,8 +41,9 @@ pub struct Host {
     /// How packets carry what the law says; `None`: they carry nothing.
     codec: Option<Codec>,
     window: u16,
-    /// `TSval` of the newest ACK, which data echo.
-    ts_recent: u32,
+    /// Whether the receiver is a client that begins connections.
+    is_download: bool,
+    ack_bytes: u16,
     /// The segment that is shorter than the others, and by how much.
     short: Option<(u32, u32)>,
 }
@@ -98,13 +101,25 @@ impl Host {
             law: flow.sender.map(fadelab_laws::Sender::name),
             codec,
             window: u16::try_from(u64::from(tcp.rwnd_pkts) * u64::from(tcp.packet_bytes)).unwrap_or(u16::MAX),
-            ts_recent: 0,
+            is_download: matches!(flow.app, App::Http { .. }),
+            ack_bytes: tcp.ack_bytes as u16,
             short: None,
         })
     }
 
+    /// Is told of each packet that leaves or reaches the host of the sender, before it is seen anywhere else.
+    pub fn note(&mut self, seen: &Sighting) {
+        if !seen.is_data || self.law.is_none() {
+            return;
+        }
+        let payload_bytes = u32::from(seen.ip_bytes) - self.header_bytes as u32;
+        if payload_bytes < self.mss_bytes {
+            self.short = Some((seen.segment, self.mss_bytes - payload_bytes));
+        }
+    }
+
     /// The headers of a packet.
-    pub fn record(&mut self, seen: &Sighting) -> Recorded {
+    pub fn record(&self, seen: &Sighting) -> Recorded {
         let (source, destination) = if seen.is_data {
             (self.source, self.destination)
         } else {
@@ -137,30 +152,39 @@ impl Host {
         }
     }
 
-    fn tcp(&mut self, seen: &Sighting, ip: &Ipv4Header, comment: &mut String) -> TcpHeader {
+    fn tcp(&self, seen: &Sighting, ip: &Ipv4Header, comment: &mut String) -> TcpHeader {
         let (sequence, acknowledged, ports) = if seen.is_data {
-            let payload_bytes = u32::from(seen.ip_bytes) - self.header_bytes as u32;
-            if payload_bytes < self.mss_bytes {
-                self.short = Some((seen.segment, self.mss_bytes - payload_bytes));
-            }
             (self.byte(seen.segment), 1, PORTS)
         } else {
-            self.ts_recent = seen.ts_val;
             (1, self.byte(seen.segment), (PORTS.1, PORTS.0))
         };
-        let tcp_bytes = if seen.is_data {
-            self.header_bytes
-        } else {
-            usize::from(seen.ip_bytes)
+        let tcp_bytes = match seen.greeting {
+            None if seen.is_data => self.header_bytes,
+            Some(Greeting::Request) => usize::from(self.ack_bytes),
+            _ => usize::from(seen.ip_bytes),
         } - IP_BYTES;
         let mut tcp = TcpHeader::new(ports.0, ports.1, sequence, self.window);
         (tcp.ack, tcp.acknowledgment_number) = (true, acknowledged);
         (tcp.ece, tcp.cwr) = (seen.ece, seen.cwr);
+        self.greet(seen, &mut tcp);
         let options = self.options(seen, tcp_bytes - TCP_BYTES.0, comment);
         tcp.set_options_raw(&options).expect("at most 40 bytes");
         let payload = &ZEROS[..usize::from(seen.ip_bytes) - IP_BYTES - tcp_bytes];
         tcp.checksum = tcp.calc_checksum_ipv4(ip, payload).expect("below 65496 bytes");
         tcp
+    }
+
+    /// What is different before the first data.
+    fn greet(&self, seen: &Sighting, tcp: &mut TcpHeader) {
+        let Some(greeting) = seen.greeting else { return };
+        (tcp.sequence_number, tcp.acknowledgment_number) = (1, 1);
+        if greeting == Greeting::Syn {
+            tcp.syn = true;
+            tcp.sequence_number = 0;
+            // The end that did not begin answers.
+            tcp.ack = seen.is_data == self.is_download;
+            tcp.acknowledgment_number = u32::from(tcp.ack);
+        }
     }
 
     /// Sequence number of the first byte of a segment, or of the one after the last byte that is acknowledged.
@@ -181,11 +205,18 @@ impl Host {
         const NOP: u8 = 1;
         let mut options = Vec::with_capacity(room);
         let mut left_out = Vec::new();
-        if room >= 12 {
-            let ts_ecr = if seen.is_data { self.ts_recent } else { seen.ts_ecr };
+        if seen.greeting == Some(Greeting::Syn) && room >= 20 {
+            // The segment's size, a window of no scale and permission to acknowledge selectively.
+            options.extend_from_slice(&[2, 4]);
+            options.extend_from_slice(&(self.mss_bytes as u16).to_be_bytes());
+            options.extend_from_slice(&[3, 3, 0, NOP, 4, 2]);
+            options.extend_from_slice(&[8, 10]);
+        } else if room >= 12 {
             options.extend_from_slice(&[NOP, NOP, 8, 10]);
+        }
+        if !options.is_empty() {
             options.extend_from_slice(&seen.ts_val.to_be_bytes());
-            options.extend_from_slice(&ts_ecr.to_be_bytes());
+            options.extend_from_slice(&seen.ts_ecr.to_be_bytes());
         }
         let blocks = &seen.sack[..usize::from(seen.sack_blocks)];
         let edges = || blocks.iter().map(|&(first, end)| (self.byte(first), self.byte(end)));
@@ -223,6 +254,9 @@ fn feedback(codec: &Codec, seen: &Sighting, room: usize) -> Option<Vec<u8>> {
     let mut option = codec.option();
     if seen.feedback_len > 0 && seen.is_data {
         codec.put_data(&mut option, &seen.feedback);
+        if seen.confirmed {
+            codec.confirm(&mut option);
+        }
     } else if seen.feedback_len > 0 {
         codec.put_echo(&mut option, &seen.feedback, seen.confirmed);
     }

@@ -4,7 +4,7 @@ use fadelab_path::packet::{PacketId, Parcel, Store};
 use fadelab_path::violation::Checked;
 
 use super::Network;
-use super::route::{Gate, LOST, TAP};
+use super::route::{Gate, LINK_TAP, LOST, TAP, link_of};
 use crate::tunnel::Passing;
 
 impl Network {
@@ -33,7 +33,9 @@ impl Network {
                 self.discard(parcel.id());
                 return None;
             }
-            TAP => self.show(now_ns, parcel.id()),
+            TAP => self.show_at_host(now_ns, parcel.id()),
+            // It stands behind its link.
+            LINK_TAP => self.show_at_link(now_ns, link_of(self.hops[parcel.tag() as usize - 1]), parcel.id()),
             gate => parcel = self.pass_gate(now_ns, Gate::of(gate), parcel)?,
         }
         parcel.step();
@@ -57,8 +59,8 @@ impl Network {
             }
         } else {
             let packet = self.slab.get(id);
-            let outer = self.tunnels.enter(&passing, &packet.header, self.slab.feedback_of(id));
-            self.slab.hide(id, gate.way, outer);
+            let (outer, sequence) = self.tunnels.enter(&passing, &packet.header, self.slab.feedback_of(id));
+            self.slab.hide(id, gate.way, sequence, outer);
         }
         let ip_bytes = self.slab.get(id).header.ip_bytes as u16;
         Some(Parcel::new(id, parcel.tag(), ip_bytes))

@@ -41,6 +41,9 @@ pub(super) const ROUTE_END: u32 = u32::MAX;
 /// Marks where a route passes the tap. No link has such a number.
 pub(super) const TAP: u32 = u32::MAX - 1;
 
+/// Marks where a route passes a tap behind a link.
+pub(super) const LINK_TAP: u32 = u32::MAX - 3;
+
 /// At the beginning of the flattened routes: the packet was lost, and is no more when its time has come.
 pub(super) const LOST_AT: u32 = 0;
 
@@ -60,7 +63,7 @@ impl Gate {
         GATE | self.way << 1 | u32::from(self.is_exit)
     }
 
-    /// The one that a hop from [`GATE`] up to [`LOST`] marks.
+    /// The one that a hop from [`GATE`] up to [`LINK_TAP`] marks.
     pub fn of(hop: u32) -> Self {
         Self {
             way: (hop & !GATE) >> 1,
@@ -100,6 +103,9 @@ impl Network {
             }
             let hop = self.hop(flow, link, kind, crossing.is_some());
             self.hops.push(hop);
+            if self.tap.as_ref().is_some_and(|tap| tap.shows_link(link)) {
+                self.hops.push(LINK_TAP);
+            }
             if let Some(crossing) = crossing.filter(|crossing| crossing.last == place) {
                 self.hops.push(gate(crossing, true).hop());
             }

@@ -224,7 +224,7 @@ pub fn seen(spec: &RunSpec) -> (RunRecord, Vec<Sighting>) {
     let seen = Rc::new(RefCell::new(Vec::new()));
     let sink = Rc::clone(&seen);
     let add = move |sighting: &Sighting| sink.borrow_mut().push(*sighting);
-    let record = fadelab_sim::run_tapped(spec, &[0], Box::new(add), |_| true).unwrap();
+    let record = fadelab_sim::run_tapped(spec, &[0], &[], Box::new(add), |_| true).unwrap();
     let seen = seen.borrow().clone();
     (record, seen)
 }

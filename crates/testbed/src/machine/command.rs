@@ -11,7 +11,7 @@ use fadelab_kernel::Version;
 use nix::sched::CpuSet;
 
 use crate::given;
-use crate::guest::{self, CALLS, PASSAGES};
+use crate::guest::{self, CALLS, PACKETS, PASSAGES};
 use crate::image::{Image, QEMU};
 
 /// Memory of the guest. What it does not touch is not taken from the host.
@@ -57,9 +57,10 @@ pub struct Files {
     pub given: File,
     pub console: File,
     pub messages: File,
-    /// What laws did, by port. Ports are there whether or not anybody records, so that each machine is the same.
+    /// What laws did, and packets, by port. Ports are there whether or not anybody records, so that each machine is the same.
     pub calls: File,
     pub passages: File,
+    pub packets: File,
 }
 
 /// What a machine is, whatever it does: two that differ in this have nothing of each other's snapshots.
@@ -107,7 +108,12 @@ const DEVICES: [&str; 3] = [
     "virtio-serial-pci,ioeventfd=off",
 ];
 
-const PORTS: [(&str, u32); 3] = [("messages", guest::MESSAGES), ("calls", CALLS), ("passages", PASSAGES)];
+const PORTS: [(&str, u32); 4] = [
+    ("messages", guest::MESSAGES),
+    ("calls", CALLS),
+    ("passages", PASSAGES),
+    ("packets", PACKETS),
+];
 
 /// The command line of QEMU: a serial console and ports for messages and records, all into files. A pipe would do for
 /// messages only while it never fills: what waits for room when the guest switches off is lost.
@@ -123,7 +129,7 @@ pub fn command(image: &Image, files: &Files, monitor: &UnixStream) -> Command {
     command.args(["-object", &backed("memory", MEMORY_BYTES, &files.memory)]);
     command.args(["-object", &backed("given", given::ROOM_BYTES as u64, &files.given)]);
     let into = |name: &str, file: &File| format!("file,id={name},path={}", ours(file));
-    let written = [&files.messages, &files.calls, &files.passages];
+    let written = [&files.messages, &files.calls, &files.passages, &files.packets];
     for ((name, _), file) in PORTS.into_iter().zip(written) {
         command.args(["-chardev", &into(name, file)]);
     }

@@ -1,7 +1,5 @@
 //! Tunnels of a plan: the kernel's IPsec between two nodes, and the law of its gateways.
 
-use std::net::Ipv4Addr;
-
 use fadelab_run::tunnel::{Cipher, RoleFrom};
 use serde::{Deserialize, Serialize};
 
@@ -50,11 +48,6 @@ pub struct GatewayObject {
 }
 
 impl Tunnel {
-    /// The outer address at an end of the tunnel of this number; no flow has one of its block.
-    pub fn address(number: usize, end: usize) -> Ipv4Addr {
-        Ipv4Addr::new(172, 31, number as u8, 1 + end as u8)
-    }
-
     /// The way of a direction of a flow that is inside, by its two ends: from where to where.
     pub fn direction(inside: &Inside) -> [usize; 2] {
         if inside.is_backward { [1, 0] } else { [0, 1] }

@@ -42,19 +42,20 @@ const NEWS_NS: u64 = 1_000_000_000;
 /// From the last preparation to the first instant of the run.
 const LEAD_NS: u64 = 100_000_000;
 
-/// Runs the applications to the end of the run.
+/// Runs the applications to the end of the run. `news` is told how far the run has come, and when it began by the
+/// monotonic clock, once a second and at the end.
 pub fn run(
     plan: &Plan,
     spaces: &Spaces,
     laws: (&[Sender], &[AtLink]),
     emulation: Option<Emulation>,
     is_virtual: bool,
-    mut news: impl FnMut(u64) -> Outcome<()>,
+    mut news: impl FnMut(u64, u64) -> Outcome<()>,
 ) -> Outcome<RunRecord> {
     let mut traffic = Traffic::new(plan, spaces, laws, emulation)?;
     traffic.is_virtual = is_virtual;
     traffic.look(0)?;
-    news(0)?;
+    news(0, traffic.epoch_ns)?;
     while traffic.next_look_ns <= plan.duration_ns {
         traffic.wait()?;
         let now_ns = traffic.now_ns()?;
@@ -63,9 +64,12 @@ pub fn run(
             let at_ns = traffic.next_look_ns;
             traffic.look(at_ns)?;
             if at_ns.is_multiple_of(NEWS_NS) {
-                news(at_ns)?;
+                news(at_ns, traffic.epoch_ns)?;
             }
         }
+    }
+    if !plan.duration_ns.is_multiple_of(NEWS_NS) {
+        news(plan.duration_ns, traffic.epoch_ns)?;
     }
     let Traffic {
         recorder, emulation, ..

@@ -4,7 +4,7 @@ use std::fmt::Write as _;
 use std::process::Command;
 
 use fadelab_kernel::{gateway, tunnel};
-use fadelab_run::tunnel::{Cipher, RoleFrom, TunnelRecord};
+use fadelab_run::tunnel::{Cipher, KEY, RoleFrom, TunnelRecord, outer_address, spi};
 
 use super::build::side_of;
 use super::spaces::Spaces;
@@ -14,19 +14,14 @@ use crate::plan::{Plan, Tunnel, address};
 /// Packets by which one may be late before it counts as replayed.
 const REPLAY_PKTS: u32 = 32;
 
-/// The index by which an end knows what comes to it (RFC 4301 section 4.1): of each tunnel two.
-fn spi(number: usize, to: usize) -> u32 {
-    0x1000 + 2 * number as u32 + to as u32
-}
-
-/// The same for everybody: results and captures can be read by whoever has them.
-const KEY_AES_GCM: &str = "0x000102030405060708090a0b0c0d0e0f10111213";
-const KEY_SHA1: &str = "0x000102030405060708090a0b0c0d0e0f10111213";
-
 fn cipher(tunnel: &Tunnel) -> String {
+    let mut key = "0x".to_owned();
+    for byte in KEY {
+        let _ = write!(key, "{byte:02x}");
+    }
     match tunnel.cipher {
-        Cipher::AesGcm => format!("aead rfc4106(gcm(aes)) {KEY_AES_GCM} 128"),
-        Cipher::Null => format!("auth-trunc hmac(sha1) {KEY_SHA1} 96 enc cipher_null \"\""),
+        Cipher::AesGcm => format!("aead rfc4106(gcm(aes)) {key} 128"),
+        Cipher::Null => format!("auth-trunc hmac(sha1) {key} 96 enc cipher_null \"\""),
     }
 }
 
@@ -37,13 +32,13 @@ pub fn commands(plan: &Plan, node: usize) -> String {
         for (from, to) in [(0, 1), (1, 0)] {
             for &(at, cable) in tunnel.ways[from].iter().filter(|(at, _)| *at == node) {
                 let device = format!("{}{cable}", side_of(&plan.cables[cable], at));
-                let _ = writeln!(text, "route add {}/32 dev {device}", Tunnel::address(number, to));
+                let _ = writeln!(text, "route add {}/32 dev {device}", outer_address(number, to));
             }
         }
         let Some(end) = tunnel.ends.iter().position(|&end| end == node) else {
             continue;
         };
-        let _ = writeln!(text, "addr add {}/32 dev lo", Tunnel::address(number, end));
+        let _ = writeln!(text, "addr add {}/32 dev lo", outer_address(number, end));
         states(&mut text, number, tunnel);
         policies(&mut text, number, tunnel, end);
     }
@@ -59,7 +54,7 @@ fn states(text: &mut String, number: usize, tunnel: &Tunnel) {
         }
     }
     for (from, to) in [(0, 1), (1, 0)] {
-        let [src, dst] = [from, to].map(|end| Tunnel::address(number, end));
+        let [src, dst] = [from, to].map(|end| outer_address(number, end));
         let _ = writeln!(
             text,
             "xfrm state add src {src} dst {dst} proto esp spi {:#x} mode tunnel {} replay-window {REPLAY_PKTS}{flags}",
@@ -73,7 +68,7 @@ fn states(text: &mut String, number: usize, tunnel: &Tunnel) {
 fn policies(text: &mut String, number: usize, tunnel: &Tunnel, end: usize) {
     for inside in &tunnel.inside {
         let [enters, leaves] = Tunnel::direction(inside);
-        let [outer_src, outer_dst] = [enters, leaves].map(|end| Tunnel::address(number, end));
+        let [outer_src, outer_dst] = [enters, leaves].map(|end| outer_address(number, end));
         let [src, dst] = [inside.is_back, !inside.is_back].map(|is_receiver| address(inside.flow, is_receiver));
         let directions: &[&str] = if enters == end { &["out"] } else { &["fwd", "in"] };
         for direction in directions {
@@ -104,8 +99,8 @@ fn role(tunnel: &Tunnel) -> tunnel::RoleFrom {
 
 fn way(number: usize, from: usize) -> tunnel::Way {
     tunnel::Way {
-        from: Tunnel::address(number, from).into(),
-        to: Tunnel::address(number, 1 - from).into(),
+        from: outer_address(number, from).into(),
+        to: outer_address(number, 1 - from).into(),
     }
 }
 
