@@ -96,9 +96,12 @@ fn exchanged_numbers_and_what_watches_them_do_not_meet() {
     let mut running = Running::start(command(Path::new("."), &router));
     running.shows("packets");
     drop(running.interrupted());
-    let ruleset = "add table inet t; add chain inet t c { type filter hook prerouting priority 0; }; \
-                   add rule inet t c ct state established accept";
-    for rule in ruleset.split("; ") {
+    let rules = [
+        "add table inet t",
+        "add chain inet t c { type filter hook prerouting priority 0; }",
+        "add rule inet t c ct state established accept",
+    ];
+    for rule in rules {
         let output = Command::new("ip")
             .args(["netns", "exec", &hosts.0[0], "nft", rule])
             .output()

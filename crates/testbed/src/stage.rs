@@ -16,6 +16,7 @@ mod measure;
 mod memory;
 mod packets;
 mod process;
+mod ring;
 mod spaces;
 mod tcp_info;
 mod traffic;
@@ -84,13 +85,15 @@ pub fn run(plan: &Plan, host: &mut dyn Host) -> Outcome<RunRecord> {
     build::laws_of_routes(plan, &spaces)?;
     let mut recorders = laws::recorders(plan, &senders, &routers, host)?;
     let mut capture = Capture::begin(plan, &spaces, host)?;
+    let mut epoch_ns = 0;
     let record = traffic::run(
         plan,
         &spaces,
         (&senders, &routers),
         emulation,
         host.is_virtual(),
-        |time_ns, epoch_ns| {
+        |time_ns, began_ns| {
+            epoch_ns = began_ns;
             if let Some(capture) = &mut capture {
                 capture.look(epoch_ns)?;
             }
@@ -101,7 +104,7 @@ pub fn run(plan: &Plan, host: &mut dyn Host) -> Outcome<RunRecord> {
         },
     )?;
     if let Some(capture) = capture {
-        capture.finish()?;
+        capture.finish(epoch_ns)?;
     }
     for recorder in recorders {
         recorder.finish().map_err(failed("calls"))?;

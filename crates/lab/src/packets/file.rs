@@ -67,9 +67,11 @@ impl LogFile {
         let recorded = host.record(seen);
         let mut bytes = recorded.headers;
         let mut ip_bytes = recorded.ip_bytes;
-        if let Some(outer) = &seen.outer {
-            // A part of what is encrypted is of no use.
+        // A part of what is encrypted is of no use, and what enters tunnels can be followed into them.
+        if seen.place != tap::Place::Host && !self.tunnels.is_empty() {
             bytes.resize(ip_bytes as usize, 0);
+        }
+        if let Some(outer) = &seen.outer {
             bytes = esp::encapsulated(&bytes, outer, &self.tunnels[outer.tunnel as usize]);
             ip_bytes = u32::from(outer.ip_bytes);
         }

@@ -1,41 +1,41 @@
 //! Logs packets while a run goes on: of flows at their senders' hosts, of links where they arrive.
 //!
-//! Sockets of the kernel hold copies until somebody looks, once a second. An arriving packet is copied before any
-//! program at the device touches it, one that leaves behind all of them (`packet(7)`).
-#![allow(unsafe_code)]
+//! Rings hold copies until somebody looks, once a second. An arriving packet is copied before any program at the device
+//! touches it, one that leaves behind all of them (`packet(7)`).
 
 use std::borrow::Cow;
 use std::io::Write;
-use std::mem::MaybeUninit;
 use std::net::Ipv4Addr;
-use std::os::fd::{AsRawFd, FromRawFd, OwnedFd};
+use std::time::Duration;
 
 use fadelab_run::packet_log::{Logged, PacketLog, Place};
-use nix::libc;
-use nix::net::if_::if_nametoindex;
 use nix::time::{ClockId, clock_gettime};
 
 use super::build::side_of;
+use super::ring::{BLOCK_MS, Copied, Ring};
 use super::spaces::Spaces;
 use super::{Host, Outcome, Recorded, failed};
 use crate::plan::{Plan, Tunnel, address};
 
-/// Bytes of copies, and of what the kernel keeps with each, that a socket may hold between two looks.
-const ROOM_BYTES: i32 = 256 << 20;
+/// Seconds of a link at its rate for which a ring has room: twice the time between two looks.
+const ROOM_S: u64 = 2;
+const ROOM_BYTES_MAX: u64 = 64 << 20;
 
-/// The largest packet of IPv4.
-const PACKET_BYTES_MAX: usize = 1 << 16;
+/// Packets are written so late: rings give them away in blocks.
+const HELD_BACK_NS: u64 = 2 * BLOCK_MS as u64 * 1_000_000;
 
 /// Packets of a run on their way into a log.
 pub struct Capture {
     ears: Vec<Ear>,
     log: PacketLog<Box<dyn Write>>,
-    buffer: Vec<u8>,
+    duration_ns: u64,
+    /// What came while others were taken: time by the clock of the system, interface, bytes.
+    heard: Vec<(u64, usize, Vec<u8>)>,
 }
 
-/// One socket at one device.
+/// One ring at one device.
 struct Ear {
-    socket: OwnedFd,
+    ring: Ring,
     /// Place among the interfaces of the log.
     interface: usize,
     hears: Hears,
@@ -48,13 +48,6 @@ enum Hears {
     Arriving(Vec<[Ipv4Addr; 2]>),
     /// What goes from the first address to the second, out or in.
     Pairs(Vec<[Ipv4Addr; 2]>),
-}
-
-/// A packet as a socket gives it.
-struct Copied {
-    time_ns: u64,
-    is_outgoing: bool,
-    bytes: Vec<u8>,
 }
 
 impl Capture {
@@ -72,7 +65,7 @@ impl Capture {
             for (node, cable, hears) in heard {
                 let device = format!("{}{cable}", side_of(&plan.cables[cable], node));
                 ears.push(Ear {
-                    socket: spaces.at(node, || open(&device))?,
+                    ring: spaces.at(node, || Ring::open(&device, room_bytes(plan, cable)))?,
                     interface: number,
                     hears,
                 });
@@ -84,29 +77,51 @@ impl Capture {
         Ok(Some(Self {
             ears,
             log: PacketLog::begin(out, about, &plan.packets).map_err(failed("the packet log"))?,
-            buffer: vec![0; PACKET_BYTES_MAX],
+            duration_ns: plan.duration_ns,
+            heard: Vec::new(),
         }))
     }
 
     /// Logs what has come since the last look; the run began at `epoch_ns` of the monotonic clock.
     pub fn look(&mut self, epoch_ns: u64) -> Outcome<()> {
+        let now_ns = clock_ns(ClockId::CLOCK_REALTIME)?;
+        let epoch_ns = epoch_ns + (now_ns - clock_ns(ClockId::CLOCK_MONOTONIC)?);
+        self.take()?;
+        // A block is given away a while after its first packet: what other rings have of that time is not here yet.
+        self.write(epoch_ns, now_ns.saturating_sub(HELD_BACK_NS))
+    }
+
+    /// Logs the rest of the run.
+    pub fn finish(mut self, epoch_ns: u64) -> Outcome<()> {
         let epoch_ns = epoch_ns + (clock_ns(ClockId::CLOCK_REALTIME)? - clock_ns(ClockId::CLOCK_MONOTONIC)?);
-        let mut heard = Vec::new();
-        for ear in &self.ears {
-            let lost = dropped(&ear.socket);
+        std::thread::sleep(Duration::from_nanos(HELD_BACK_NS));
+        self.take()?;
+        self.write(epoch_ns, epoch_ns + self.duration_ns)?;
+        self.log.finish().map_err(failed("the packet log"))
+    }
+
+    fn take(&mut self) -> Outcome<()> {
+        for ear in &mut self.ears {
+            let lost = ear.ring.dropped();
             if lost > 0 {
                 return Err(format!(
                     "the packet log lost {lost} packets within a second; log fewer places or a slower link"
                 ));
             }
-            while let Some(copied) = receive(&ear.socket, &mut self.buffer) {
-                if ear.hears.logs(&copied) {
-                    heard.push((copied.time_ns, ear.interface, copied.bytes));
+            let (hears, interface) = (&ear.hears, ear.interface);
+            ear.ring.take(|copied| {
+                if hears.logs(&copied) {
+                    self.heard.push((copied.time_ns, interface, copied.bytes));
                 }
-            }
+            });
         }
-        heard.sort_by_key(|&(time_ns, interface, _)| (time_ns, interface));
-        for (time_ns, interface, bytes) in heard {
+        self.heard.sort_by_key(|&(time_ns, interface, _)| (time_ns, interface));
+        Ok(())
+    }
+
+    fn write(&mut self, epoch_ns: u64, until_ns: u64) -> Outcome<()> {
+        let count = self.heard.partition_point(|&(time_ns, ..)| time_ns < until_ns);
+        for (time_ns, interface, bytes) in self.heard.drain(..count) {
             let packet = Logged {
                 interface,
                 time_ns: time_ns.saturating_sub(epoch_ns),
@@ -118,10 +133,13 @@ impl Capture {
         }
         Ok(())
     }
+}
 
-    pub fn finish(self) -> Outcome<()> {
-        self.log.finish().map_err(failed("the packet log"))
-    }
+/// Bytes for which a ring has room: a good second of the link, with what the kernel writes beside small packets.
+fn room_bytes(plan: &Plan, cable: usize) -> usize {
+    let ways = plan.cables[cable].ways.iter().flatten();
+    let rate_bps: u64 = ways.map(|way| way.rate_bps).sum();
+    (rate_bps / 8 * ROOM_S).min(ROOM_BYTES_MAX) as usize
 }
 
 /// Where a link ends: a node, a cable, and what is logged there.
@@ -191,96 +209,4 @@ fn addresses(packet: &[u8]) -> Option<[Ipv4Addr; 2]> {
 fn clock_ns(clock: ClockId) -> Outcome<u64> {
     let time = clock_gettime(clock).map_err(failed("a clock"))?;
     Ok(time.tv_sec() as u64 * 1_000_000_000 + time.tv_nsec() as u64)
-}
-
-/// A socket that hears a device of the present namespace, from the IP header on.
-fn open(device: &str) -> Outcome<OwnedFd> {
-    let index = if_nametoindex(device).map_err(failed(device))?;
-    let all = (libc::ETH_P_ALL as u16).to_be();
-    let kind = libc::SOCK_DGRAM | libc::SOCK_CLOEXEC | libc::SOCK_NONBLOCK;
-    // SAFETY: constants, and a structure of integers that lives through the call.
-    let socket = unsafe {
-        let number = libc::socket(libc::AF_PACKET, kind, 0);
-        if number < 0 {
-            return Err(failed("a packet socket")(std::io::Error::last_os_error()));
-        }
-        let socket = OwnedFd::from_raw_fd(number);
-        let mut address: libc::sockaddr_ll = std::mem::zeroed();
-        address.sll_family = libc::AF_PACKET as u16;
-        address.sll_protocol = all;
-        address.sll_ifindex = index as i32;
-        let bytes = size_of::<libc::sockaddr_ll>() as u32;
-        if libc::bind(number, (&raw const address).cast(), bytes) != 0 {
-            return Err(failed(device)(std::io::Error::last_os_error()));
-        }
-        socket
-    };
-    set(&socket, libc::SO_RCVBUFFORCE, ROOM_BYTES)?;
-    set(&socket, libc::SO_TIMESTAMPNS, 1)?;
-    Ok(socket)
-}
-
-fn set(socket: &OwnedFd, option: i32, value: i32) -> Outcome<()> {
-    // SAFETY: the value lives through the call.
-    let status = unsafe {
-        let bytes = size_of::<i32>() as u32;
-        libc::setsockopt(
-            socket.as_raw_fd(),
-            libc::SOL_SOCKET,
-            option,
-            (&raw const value).cast(),
-            bytes,
-        )
-    };
-    if status == 0 {
-        return Ok(());
-    }
-    Err(failed("a packet socket")(std::io::Error::last_os_error()))
-}
-
-/// Packets for which a socket had no room since it was last asked.
-fn dropped(socket: &OwnedFd) -> u32 {
-    // `struct tpacket_stats`: packets, and of them those that were dropped.
-    let mut counted = [0_u32; 2];
-    let mut bytes = size_of_val(&counted) as u32;
-    // SAFETY: the buffer is as long as said.
-    unsafe {
-        let option = libc::PACKET_STATISTICS;
-        let place = (&raw mut counted).cast();
-        libc::getsockopt(socket.as_raw_fd(), libc::SOL_PACKET, option, place, &raw mut bytes);
-    }
-    counted[1]
-}
-
-/// The next packet of a socket, if there is one.
-fn receive(socket: &OwnedFd, buffer: &mut [u8]) -> Option<Copied> {
-    let mut from = MaybeUninit::<libc::sockaddr_ll>::zeroed();
-    let mut control = [0_u64; 16];
-    let mut part = libc::iovec {
-        iov_base: buffer.as_mut_ptr().cast(),
-        iov_len: buffer.len(),
-    };
-    // SAFETY: all that the message points to lives through the calls, with the lengths that are told; the kernel fills
-    // the address, which zeros are one of as well.
-    unsafe {
-        let mut message: libc::msghdr = std::mem::zeroed();
-        message.msg_name = from.as_mut_ptr().cast();
-        message.msg_namelen = size_of::<libc::sockaddr_ll>() as u32;
-        message.msg_iov = &raw mut part;
-        message.msg_iovlen = 1;
-        message.msg_control = control.as_mut_ptr().cast();
-        message.msg_controllen = size_of_val(&control);
-        let bytes = usize::try_from(libc::recvmsg(socket.as_raw_fd(), &raw mut message, 0)).ok()?;
-        let header = libc::CMSG_FIRSTHDR(&raw const message);
-        let time = if header.is_null() {
-            return None;
-        } else {
-            libc::CMSG_DATA(header).cast::<libc::timespec>().read_unaligned()
-        };
-        Some(Copied {
-            time_ns: time.tv_sec as u64 * 1_000_000_000 + time.tv_nsec as u64,
-            is_outgoing: from.assume_init().sll_pkttype == libc::PACKET_OUTGOING,
-            bytes: buffer[..bytes].to_vec(),
-        })
-    }
 }
