@@ -2,6 +2,7 @@
 #![allow(dead_code, reason = "each test binary uses its part")]
 
 pub mod guest;
+pub mod ipsec;
 
 use std::fs;
 use std::path::PathBuf;

@@ -1,6 +1,7 @@
 //! Tunnels of a scenario in a guest: the kernel's own IPsec, and the laws of its gateways.
 
 use super::*;
+use common::ipsec::{judged, log_of, place, python};
 
 /// The ready-made scenario with a fifth of its bottleneck's rate, so that the guest's processor has time to encrypt.
 const SLOW: [&str; 8] = [
@@ -58,6 +59,30 @@ fn marks_cross_an_encrypted_network() {
         let bytes = |out: &str| fs::read(scratch.0.join(format!("{out}/csv/{name}.csv"))).unwrap();
         assert_eq!(bytes("one"), bytes("two"), "{name}");
     }
+}
+
+#[test]
+fn a_kernels_gateways_carry_each_half() {
+    // Goal: in a kernel no bit that crosses the tunnel is another than figure 1 of dcp-ew-2010 says, by the account of a
+    // program that has nothing of fadelab's; payload, IDs and what is not DCP-EW's are as they were.
+    if !possible("6.1") || python().is_none() {
+        return;
+    }
+    let scratch = Scratch::new();
+    let scenario = place("figure1.toml");
+    let arguments = [
+        "testbed",
+        "run",
+        &scenario,
+        "--quiet",
+        "--out",
+        "out",
+        "--set",
+        "run.duration=3 s",
+    ];
+    let output = fadelab(&scratch, &arguments).args(log_of()).output().unwrap();
+    assert!(output.status.success(), "{}", said(&output));
+    judged(&scratch, "out", &["--least-packets", "200"]);
 }
 
 #[test]
