@@ -204,7 +204,8 @@ fn complete_sum(packet: &mut [u8]) {
     }
     let complement = !(sum as u16);
     // UDP's 0 says that there is none.
-    let sum = if at == 6 && complement == 0 { 0xffff } else { complement };
+    let is_none = at == 6 && complement == 0;
+    let sum = if is_none { 0xffff } else { complement };
     segment[at..at + 2].copy_from_slice(&sum.to_be_bytes());
 }
 
