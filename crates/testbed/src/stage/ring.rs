@@ -203,9 +203,8 @@ fn complete_sum(packet: &mut [u8]) {
         sum = (sum & 0xffff) + (sum >> 16);
     }
     let complement = !(sum as u16);
-    // UDP's 0 says that there is none.
-    let is_none = at == 6 && complement == 0;
-    let sum = if is_none { 0xffff } else { complement };
+    // As Linux writes it, of TCP as well: 0 says of UDP that there is none (CSUM_MANGLED_0).
+    let sum = if complement == 0 { 0xffff } else { complement };
     segment[at..at + 2].copy_from_slice(&sum.to_be_bytes());
 }
 
@@ -247,6 +246,12 @@ mod tests {
         complete_sum(&mut packet);
         // 0x1422 + 0x0fa0 + 0x1389 + 0x5000 + 0xab00 = 0x1324b, folded 0x324c, and its complement.
         assert_eq!(packet[36..38], 0xcdb3_u16.to_be_bytes());
+        // Where the sum comes to 0 it is written as Linux does.
+        let mut zero = packet.clone();
+        zero[40..42].copy_from_slice(&0xcdb3_u16.to_be_bytes());
+        zero[36..38].copy_from_slice(&pseudo.to_be_bytes());
+        complete_sum(&mut zero);
+        assert_eq!(zero[36..38], [0xff, 0xff]);
         let mut icmp = packet.clone();
         icmp[9] = 1;
         let before = icmp.clone();
