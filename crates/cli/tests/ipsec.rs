@@ -1,5 +1,5 @@
-//! Figure 1 of dcp-ew-2010, bit by bit: packet logs of the links beside two gateways, judged by a program that has nothing
-//! of fadelab's (`tests/ipsec/figure1.py`).
+//! Figure 1 of dcp-ew-2010, bit by bit: packet logs of the links beside two gateways, judged by a program that has
+//! nothing of fadelab's (`tests/ipsec/figure1.py`).
 
 mod common;
 
@@ -9,8 +9,8 @@ use common::ipsec::{judged, log_of, place, python};
 #[test]
 fn simulated_gateways_carry_each_half() {
     // Goal: with either cipher and code, and each source of the role, no bit that crosses a simulated tunnel is another
-    // than figure 1 says: events 1 to 4 at both ends, both ways, of each level, in runs of some thousand packets; of what
-    // is not DCP-EW's nothing is left marked outside.
+    // than figure 1 says: events 1 to 4 at both ends, both ways, of each level, in runs of some thousand packets; of
+    // what is not DCP-EW's nothing is left marked outside.
     if python().is_none() {
         return;
     }
@@ -53,8 +53,8 @@ fn simulated_gateways_carry_each_half() {
 
 #[test]
 fn the_judge_refuses_what_is_wrong() {
-    // Goal: the program that judges takes a right log, and refuses each kind of wrong one: a bit outside or behind, a byte
-    // of payload, a check value, a packet twice, a mark that was left, an ID.
+    // Goal: the program that judges takes a right log, and refuses each kind of wrong one: a bit outside or behind, a
+    // byte of payload, a check value, a packet twice, a mark that was left, an ID.
     let Some(mut python) = python() else { return };
     let output = python.arg(place("figure1_test.py")).output().expect("it is there");
     assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));

@@ -270,8 +270,8 @@ fn feedback_of_a_law_is_shown() {
 
 #[test]
 fn links_show_what_crosses_them() {
-    // Goal: with two links and a flow the log has an interface for each; behind the bottleneck are the flow's data but for
-    // those that were lost, byte for byte as they left, and behind the way back its ACKs; links show the handshake.
+    // Goal: with two links and a flow the log has an interface for each; behind the bottleneck are the flow's data but
+    // for those that were lost, byte for byte as they left, and behind the way back its ACKs; links show the handshake.
     let scratch = scratch();
     let names = ["--pcap", "bottleneck", "--pcap", "file.1", "--pcap", "bottleneck.back"];
     let output = run(&scratch, &[&names[..], &["--seeds", "1"]].concat());

@@ -70,8 +70,8 @@ fn an_overloaded_link_marks_vcp_s_packets_and_no_others() {
 
 #[test]
 fn halves_of_dpcp_go_by_the_order_of_numbers() {
-    // Goal: of a load of 35 %, level 3 of sixteen, the least significant half 11 goes to packets whose sequence number is
-    // not above the other one, whatever their IP ID, and the most significant half 00 to the others.
+    // Goal: of a load of 35 %, level 3 of sixteen, the least significant half 11 goes to packets whose sequence number
+    // is not above the other one, whatever their IP ID, and the most significant half 00 to the others.
     let own = option("dpcp");
     let numbered = |number: u16, is_above: bool| {
         let mut packet = segment(1000, 0, &own);

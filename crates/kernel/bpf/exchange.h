@@ -5,6 +5,8 @@
 #ifndef FADELAB_EXCHANGE_H
 #define FADELAB_EXCHANGE_H
 
+#if EXCHANGES_NUMBERS
+
 #include "flow.h"
 #include "numbers.h"
 
@@ -89,5 +91,7 @@ SEC("tc") int restore_ip(struct __sk_buff *skb)
 {
 	return restore(skb, 0);
 }
+
+#endif
 
 #endif /* FADELAB_EXCHANGE_H */

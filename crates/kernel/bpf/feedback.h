@@ -11,9 +11,7 @@
 #ifndef FADELAB_FEEDBACK_H
 #define FADELAB_FEEDBACK_H
 
-#if EXCHANGES_NUMBERS
 #include "exchange.h"
-#endif
 #include "flow.h"
 #include "host/packet.h"
 #include "invoke.h"
@@ -234,6 +232,9 @@ ALWAYS_INLINE void take_echo(struct bpf_sock_ops *ops, struct flow *f, const u8 
 	struct law_feedback feedback = {};
 	u32 found = CODEC.get_echo(option, &law_format, feedback.bytes);
 
+#if EXCHANGES_NUMBERS
+	exchange_heard(f, option);
+#endif
 	if (!(found & LAW_CODEC_PRESENT))
 		return;
 	feedback.confirmed = !!(found & LAW_CODEC_CONFIRMED);
@@ -291,10 +292,6 @@ ALWAYS_INLINE void parse_option(struct bpf_sock_ops *ops)
 		return;
 	if (f)
 		take_echo(ops, f, option);
-#if EXCHANGES_NUMBERS
-	if (f)
-		exchange_heard(f, option);
-#endif
 #ifdef LAW_RECEIVER
 	if (ops->skb_len > header_bytes) {
 		struct echo *e = bpf_sk_storage_get(&echoes, sk, (void *)0, SK_STORAGE_GET_F_CREATE);
@@ -451,9 +448,7 @@ ALWAYS_INLINE void take_note(struct __sk_buff *skb, u32 code, u32 id, u32 tcp_at
 	struct note *note;
 	struct echo *e;
 
-	if (!sk)
-		return;
-	if (packet_load(skb, tcp_at, &tcp, sizeof(tcp)))
+	if (!sk || packet_load(skb, tcp_at, &tcp, sizeof(tcp)))
 		return;
 	tcp_end = tcp_at + (tcp.words_and_bits >> 4) * 4;
 	/* A segment without data has the number of the one that follows it. */

@@ -7,9 +7,6 @@
 #define FADELAB_MARK_H
 
 #include "feedback.h"
-#if EXCHANGES_NUMBERS
-#include "exchange.h"
-#endif
 
 /*
  * A packet that should carry the law's option and found no room for it stays unmarked: neither the routers nor the edge

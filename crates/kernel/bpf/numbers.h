@@ -3,10 +3,10 @@
  * DPCP's order of two numbers in the TCP header (dcp-ew-2010 section II): data whose sequence number is above their
  * acknowledgement number carry the most significant half of a load, others the least.
  *
- * Hosts take turns. Where the order is the other one, the sender's host exchanges the two numbers as a packet leaves and
- * says so in the law's option, and the receiver's host puts them back before TCP sees them. Both stand in words of their
- * own, so that no checksum changes with their places. A host exchanges nothing until packets of the other one said that
- * numbers are put back there: TCP would take exchanged ones for damage.
+ * Hosts take turns. Where the order is the other one, the sender's host exchanges the two numbers as a packet leaves
+ * and says so in the law's option, and the receiver's host puts them back before TCP sees them. Both stand in words of
+ * their own, so that no checksum changes with their places. A host exchanges nothing until packets of the other one
+ * said that numbers are put back there: TCP would take exchanged ones for damage.
  */
 #ifndef FADELAB_NUMBERS_H
 #define FADELAB_NUMBERS_H

@@ -58,8 +58,8 @@ fn a_tap_changes_nothing() {
 
 #[test]
 fn a_tap_behind_a_link_sees_what_crossed_it() {
-    // Goal: a tap behind a link changes nothing; it sees each packet that was sent and not lost on the air, a delay after
-    // it was sent at the earliest, with the numbers and the timestamps that the host showed.
+    // Goal: a tap behind a link changes nothing; it sees each packet that was sent and not lost on the air, a delay
+    // after it was sent at the earliest, with the numbers and the timestamps that the host showed.
     let spec = lossy();
     let (record, seen) = tapped_at(&spec, &[], &[0, 1]);
     assert!(record == record_of(&spec));

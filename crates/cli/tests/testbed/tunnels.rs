@@ -63,8 +63,8 @@ fn marks_cross_an_encrypted_network() {
 
 #[test]
 fn a_kernels_gateways_carry_each_half() {
-    // Goal: in a kernel no bit that crosses the tunnel is another than figure 1 of dcp-ew-2010 says, by the account of a
-    // program that has nothing of fadelab's; payload, IDs and what is not DCP-EW's are as they were.
+    // Goal: in a kernel no bit that crosses the tunnel is another than figure 1 of dcp-ew-2010 says, by the account of
+    // a program that has nothing of fadelab's; payload, IDs and what is not DCP-EW's are as they were.
     if !possible("6.1") || python().is_none() {
         return;
     }

@@ -1,9 +1,9 @@
 //! IPv4 and TCP or UDP headers for what was seen in the simulator.
 //!
 //! The simulator counts segments; on the wire bytes are counted. The first byte of data has the sequence number 1, as
-//! if both ends had begun with 0. Hosts do not show SYNs, links do: each has the number 0, also where a flow has several
-//! connections, of which the numbers of data are one sequence.
-//! Feedback of a law stands where the kernel's programs put it, in the same bytes: `laws/wire` has the codec of both.
+//! if both ends had begun with 0. Hosts do not show SYNs, links do: each has the number 0, also where a flow has
+//! several connections, of which the numbers of data are one sequence. Feedback of a law stands where the kernel's
+//! programs put it, in the same bytes: `laws/wire` has the codec of both.
 
 use etherparse::{IpEcn, IpNumber, Ipv4Header, TcpHeader, UdpHeader};
 use fadelab_laws::Codec;

@@ -57,7 +57,8 @@ pub struct Files {
     pub given: File,
     pub console: File,
     pub messages: File,
-    /// What laws did, and packets, by port. Ports are there whether or not anybody records, so that each machine is the same.
+    /// What laws did, and packets, by port. Ports are there whether or not anybody records, so that each machine is the
+    /// same.
     pub calls: File,
     pub passages: File,
     pub packets: File,

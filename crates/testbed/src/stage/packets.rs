@@ -43,8 +43,8 @@ struct Ear {
 
 /// What of the packets at a device is logged.
 enum Hears {
-    /// What arrives, but for packets of these addresses, which arrived in a tunnel that ends here: the kernel shows what
-    /// it has decrypted at the same device.
+    /// What arrives, but for packets of these addresses, which arrived in a tunnel that ends here: the kernel shows
+    /// what it has decrypted at the same device.
     Arriving(Vec<[Ipv4Addr; 2]>),
     /// What goes from the first address to the second, out or in.
     Pairs(Vec<[Ipv4Addr; 2]>),

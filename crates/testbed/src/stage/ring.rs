@@ -1,8 +1,8 @@
 //! A socket that copies what passes a device, into memory that is shared with the kernel (`TPACKET_V3`,
 //! `Documentation/networking/packet_mmap.rst`).
 //!
-//! A copy is made when the packet passes. A socket that holds packets until they are read would show what became of them:
-//! ESP decrypts in place what a router's program has written to before.
+//! A copy is made when the packet passes. A socket that holds packets until they are read would show what became of
+//! them: ESP decrypts in place what a router's program has written to before.
 #![allow(unsafe_code)]
 
 use std::os::fd::{AsRawFd, FromRawFd, OwnedFd};
@@ -14,8 +14,8 @@ use nix::net::if_::if_nametoindex;
 
 use super::{Outcome, failed};
 
-/// Bytes of a block, in which packets lie one behind the other: room for the largest packet of IPv4 and what is in front
-/// of it.
+/// Bytes of a block, in which packets lie one behind the other: room for the largest packet of IPv4 and what is in
+/// front of it.
 const BLOCK_BYTES: usize = 1 << 18;
 
 /// After it a block is given away that is not full.

@@ -42,8 +42,8 @@ const NEWS_NS: u64 = 1_000_000_000;
 /// From the last preparation to the first instant of the run.
 const LEAD_NS: u64 = 100_000_000;
 
-/// Runs the applications to the end of the run. `news` is told how far the run has come, and when it began by the
-/// monotonic clock, once a second and at the end.
+/// Runs the applications to the end of the run. `news` is told once a second how far it is, and when it began by the
+/// monotonic clock.
 pub fn run(
     plan: &Plan,
     spaces: &Spaces,
@@ -67,9 +67,6 @@ pub fn run(
                 news(at_ns, traffic.epoch_ns)?;
             }
         }
-    }
-    if !plan.duration_ns.is_multiple_of(NEWS_NS) {
-        news(plan.duration_ns, traffic.epoch_ns)?;
     }
     let Traffic {
         recorder, emulation, ..
