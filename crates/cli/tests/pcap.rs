@@ -312,7 +312,7 @@ fn what_cannot_be_logged_is_refused() {
     // Goal: an unknown flow, too many files and headers that make no packet are refused before anything runs.
     let scratch = scratch();
     for (arguments, part) in [
-        (&["--pcap", "file.9"][..], "allowed are file.1, noise.1"),
+        (&["--pcap", "file.9"][..], "allowed are the flows file.1, noise.1"),
         (&["--pcap", "3"], "a number from 1 to 2"),
         (&["--pcap", "up"], "the links bottleneck, bottleneck.back"),
         (&["--pcap", "1", "--seeds", "1..101"], "allowed are 100"),

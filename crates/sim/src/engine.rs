@@ -89,7 +89,7 @@ pub fn check(spec: &RunSpec) -> Result<(), RunError> {
 }
 
 /// As [`run`], with the same record, and shows `sink` what the senders' hosts of `flows` see and what arrives over
-/// `links` (indices). Where there are links it sees what passes all hosts.
+/// `links` (indices). Where there are links it sees what passes all hosts, and the record counts more events.
 ///
 /// # Errors
 /// As [`run`].

@@ -168,8 +168,13 @@ impl Network {
 
     /// Shows flows and links to `tap`, which sees packets in the order of time. To be called before routes are added.
     pub fn set_tap(&mut self, tap: Tap) {
+        let keep_order = if tap.has_links() {
+            Pipe::keep_order_everywhere
+        } else {
+            Pipe::keep_order
+        };
+        self.pipes.iter_mut().for_each(keep_order);
         self.tap = Some(tap);
-        self.pipes.iter_mut().for_each(Pipe::keep_order);
     }
 
     /// The next event: its key, time and source.

@@ -144,6 +144,12 @@ impl Pipe {
         }
     }
 
+    /// Says that each packet is looked at in its turn where it comes out: nothing is put in before it arrives, and
+    /// nothing comes out before its time.
+    pub fn keep_order_everywhere(&mut self) {
+        (self.is_ahead, self.lookahead_ns) = (false, 0);
+    }
+
     /// For how long it may be looked ahead.
     #[inline]
     pub fn lookahead_ns(&self) -> u64 {

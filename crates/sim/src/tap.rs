@@ -122,6 +122,10 @@ impl Tap {
         self.clocks[flow as usize].is_some()
     }
 
+    pub fn has_links(&self) -> bool {
+        !self.links.is_empty()
+    }
+
     pub fn shows_link(&self, link: LinkId) -> bool {
         self.links.contains(&link)
     }
