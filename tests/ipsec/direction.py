@@ -53,18 +53,22 @@ class Direction:
 
     # Reading ---------------------------------------------------------------------------------------------------------
 
-    def _read_clear(self, step):
-        name, packets = self.names[step], []
+    def _read(self, step, reader):
+        """Packets of IPv4 on a link, each with its bytes; what cannot be read is refused."""
+        name = self.names[step]
         for frame in self.capture.frames[name]:
             data = self.capture.data(frame)
             if data and data[0] >> 4 != 4:
                 self.not_followed[f"{name}: not IPv4"] += 1
                 continue
             try:
-                packet = read_clear(data, name, frame, self.rules)
+                yield reader(data, name, frame, self.rules), data
             except Broken as error:
                 self.report.refuse("readable packet", frame, name, str(error))
-                continue
+
+    def _read_clear(self, step):
+        packets = []
+        for packet, _ in self._read(step, read_clear):
             self._check_sums(packet, packet)
             packets.append(packet)
         return packets
@@ -75,19 +79,10 @@ class Direction:
         self.report.check(what, place, not packet.faults, "right ones", lambda: f"wrong: {', '.join(packet.faults)}")
 
     def _read_sealed(self, step):
-        name, packets = self.names[step], []
-        for frame in self.capture.frames[name]:
-            data = self.capture.data(frame)
-            if data and data[0] >> 4 != 4:
-                self.not_followed[f"{name}: not IPv4"] += 1
-                continue
-            try:
-                packet = read_sealed(data, name, frame, self.rules)
-            except Broken as error:
-                self.report.refuse("readable packet", frame, name, str(error))
-                continue
+        packets = []
+        for packet, data in self._read(step, read_sealed):
             if packet is None:
-                self.not_followed[f"{name}: IPv4, but not ESP"] += 1
+                self.not_followed[f"{self.names[step]}: IPv4, but not ESP"] += 1
                 continue
             self.report.check("checksums of outer headers", packet, checksum_fits(data[:packet.header]),
                               "a right one", "a wrong IP header checksum")

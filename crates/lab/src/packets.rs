@@ -133,12 +133,12 @@ impl Written {
     }
 
     /// The file of a run.
-    fn of(&self, run: &PlannedRun) -> Option<PacketFile> {
-        let (interfaces, name) = self.files.iter().find(|(_, name)| name.starts_with(&prefix(run)))?;
-        Some(PacketFile {
+    fn of(&self, run: &PlannedRun) -> PacketFile {
+        let (interfaces, name) = &self.files[run.index as usize];
+        PacketFile {
             path: self.folder.path().join(name),
             interfaces: interfaces.clone(),
-        })
+        }
     }
 
     /// Moves the logs into the folder of results.
@@ -161,7 +161,7 @@ impl Written {
 /// What is recorded of a run on a kernel.
 pub(crate) fn recordings_of(run: &PlannedRun, laws: &Recordings, packets: Option<&Written>) -> Recordings {
     Recordings {
-        packets: packets.and_then(|written| written.of(run)),
+        packets: packets.map(|written| written.of(run)),
         ..laws.clone()
     }
 }
@@ -274,18 +274,14 @@ fn log(run: &PlannedRun, interfaces: &[Interface], path: &Path, watch: &dyn Watc
     }
 }
 
-/// `run3-vcp-seed1`: the run as in the column `run`, its law, its seed.
-fn prefix(run: &PlannedRun) -> String {
-    format!("run{}-{}-seed{}-", run.index, plain(&run.law_label), run.seed)
-}
-
-/// `run3-vcp-seed1-flow.1+bottleneck.pcapng`: the run and what is logged of it.
+/// `run3-vcp-seed1-flow.1+bottleneck.pcapng`: the run as in the column `run`, its law, its seed, what is logged of it.
 fn file_name(run: &PlannedRun, interfaces: &[Interface]) -> String {
     const NAMES_BYTES_MAX: usize = 100;
     let names: Vec<String> = interfaces.iter().map(|interface| plain(&interface.name)).collect();
     let names = Some(names.join("+")).filter(|names| names.len() <= NAMES_BYTES_MAX);
     let names = names.unwrap_or_else(|| format!("{}-places", interfaces.len()));
-    format!("{}{names}.pcapng", prefix(run))
+    let law = plain(&run.law_label);
+    format!("run{}-{law}-seed{}-{names}.pcapng", run.index, run.seed)
 }
 
 fn plain(text: &str) -> String {

@@ -27,7 +27,7 @@ use crate::layout::{Layout, kinds};
 use crate::packet::{Packet, Slab};
 use crate::pipe::Pipe;
 use crate::schedule::{Keys, Schedule, SourceId};
-use crate::tap::Tap;
+use crate::tap::{Place, Tap};
 use crate::tunnel::{self, Tunnels};
 
 pub(crate) mod ahead;
@@ -418,7 +418,7 @@ impl Network {
         let (packet, hidden) = (self.slab.get(id), self.slab.hidden(id));
         let feedback = self.slab.feedback_inside(id);
         if let Some(tap) = &mut self.tap {
-            tap.show_at_link(link, now_ns, packet, hidden, feedback);
+            tap.show(Place::Link(link), now_ns, packet, hidden, feedback);
         }
     }
 

@@ -144,19 +144,8 @@ impl Tap {
         self.show(Place::Host, now_ns, packet, None, feedback);
     }
 
-    /// A packet has crossed a link; `hidden` is what is in it where it is in a tunnel.
-    pub fn show_at_link(
-        &mut self,
-        link: LinkId,
-        now_ns: u64,
-        packet: &Packet,
-        hidden: Option<&Hidden>,
-        feedback: Option<&FeedbackBytes>,
-    ) {
-        self.show(Place::Link(link), now_ns, packet, hidden, feedback);
-    }
-
-    fn show(
+    /// A packet is at a place; `hidden` is what is in it where it is in a tunnel.
+    pub fn show(
         &mut self,
         place: Place,
         now_ns: u64,

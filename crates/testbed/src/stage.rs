@@ -29,6 +29,7 @@ use std::path::Path;
 use std::time::Duration;
 
 use fadelab_run::record::RunRecord;
+use nix::time::{ClockId, clock_gettime};
 
 use crate::plan::Plan;
 use packets::Capture;
@@ -40,6 +41,12 @@ pub type Outcome<T> = Result<T, String>;
 /// What a message says of something of the system that failed.
 pub fn failed<E: std::fmt::Display>(what: impl std::fmt::Display) -> impl FnOnce(E) -> String {
     move |error| format!("{what}: {error}")
+}
+
+/// What a clock of the system shows.
+pub fn clock_ns(clock: ClockId) -> Outcome<u64> {
+    let now = clock_gettime(clock).map_err(failed("a clock"))?;
+    Ok(Duration::from(now).as_nanos() as u64)
 }
 
 /// What is recorded while a run goes on.

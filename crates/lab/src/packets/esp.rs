@@ -15,46 +15,62 @@ const AES_KEY_BYTES: usize = 16;
 /// HMAC-SHA1-96 (RFC 2404).
 const SHA1_CHECK_BYTES: usize = 12;
 
-/// The whole packet outside, of the whole one inside.
-pub fn encapsulated(inner: &[u8], outer: &Outer, tunnel: &TunnelSpec) -> Vec<u8> {
-    let number = outer.tunnel as usize;
-    let (from, to) = if outer.is_backward { (1, 0) } else { (0, 1) };
-    let [source, destination] = [from, to].map(|end| outer_address(number, end).octets());
-    let mut esp = [spi(number, to).to_be_bytes(), outer.sequence.to_be_bytes()].concat();
-    let header_bytes = esp.len();
-    match tunnel.cipher {
-        Cipher::AesGcm => {
-            let iv = u64::from(outer.sequence).to_be_bytes();
-            let mut sealed = padded(inner);
-            let nonce = [&KEY[AES_KEY_BYTES..], &iv].concat();
-            let cipher = Aes128Gcm::new_from_slice(&KEY[..AES_KEY_BYTES]).expect("16 bytes");
-            let check = cipher.encrypt_in_place_detached(Nonce::from_slice(&nonce), &esp[..header_bytes], &mut sealed);
-            esp.extend(iv);
-            esp.extend(sealed);
-            esp.extend(check.expect("a packet is short"));
-        }
-        Cipher::Null => {
-            esp.extend(padded(inner));
-            let mut check = <Hmac<Sha1> as Mac>::new_from_slice(&KEY).expect("any length does");
-            check.update(&esp);
-            esp.extend(&check.finalize().into_bytes()[..SHA1_CHECK_BYTES]);
+/// Both ciphers with the key of all tunnels.
+pub struct Esp {
+    aes: Aes128Gcm,
+    sha1: Hmac<Sha1>,
+}
+
+impl Esp {
+    pub fn new() -> Self {
+        Self {
+            aes: Aes128Gcm::new_from_slice(&KEY[..AES_KEY_BYTES]).expect("16 bytes"),
+            sha1: <Hmac<Sha1> as Mac>::new_from_slice(&KEY).expect("any length does"),
         }
     }
-    let mut ip = Ipv4Header::new(
-        esp.len() as u16,
-        64,
-        IpNumber::ENCAPSULATING_SECURITY_PAYLOAD,
-        source,
-        destination,
-    )
-    .expect("below 65516 bytes");
-    ip.identification = outer.ip_id;
-    ip.ecn = IpEcn::try_new(outer.ecn & 3).expect("two bits");
-    ip.header_checksum = ip.calc_header_checksum();
-    let mut bytes = ip.to_bytes().to_vec();
-    bytes.extend(esp);
-    debug_assert_eq!(bytes.len(), usize::from(outer.ip_bytes), "sizes are the simulation's");
-    bytes
+
+    /// The whole packet outside, of the whole one inside.
+    pub fn encapsulated(&self, inner: &[u8], outer: &Outer, tunnel: &TunnelSpec) -> Vec<u8> {
+        let number = outer.tunnel as usize;
+        let (from, to) = if outer.is_backward { (1, 0) } else { (0, 1) };
+        let [source, destination] = [from, to].map(|end| outer_address(number, end).octets());
+        let mut esp = [spi(number, to).to_be_bytes(), outer.sequence.to_be_bytes()].concat();
+        let header_bytes = esp.len();
+        match tunnel.cipher {
+            Cipher::AesGcm => {
+                let iv = u64::from(outer.sequence).to_be_bytes();
+                let mut sealed = padded(inner);
+                let nonce = [&KEY[AES_KEY_BYTES..], &iv].concat();
+                let check =
+                    self.aes
+                        .encrypt_in_place_detached(Nonce::from_slice(&nonce), &esp[..header_bytes], &mut sealed);
+                esp.extend(iv);
+                esp.extend(sealed);
+                esp.extend(check.expect("a packet is short"));
+            }
+            Cipher::Null => {
+                esp.extend(padded(inner));
+                let mut check = self.sha1.clone();
+                check.update(&esp);
+                esp.extend(&check.finalize().into_bytes()[..SHA1_CHECK_BYTES]);
+            }
+        }
+        let mut ip = Ipv4Header::new(
+            esp.len() as u16,
+            64,
+            IpNumber::ENCAPSULATING_SECURITY_PAYLOAD,
+            source,
+            destination,
+        )
+        .expect("below 65516 bytes");
+        ip.identification = outer.ip_id;
+        ip.ecn = IpEcn::try_new(outer.ecn & 3).expect("two bits");
+        ip.header_checksum = ip.calc_header_checksum();
+        let mut bytes = ip.to_bytes().to_vec();
+        bytes.extend(esp);
+        debug_assert_eq!(bytes.len(), usize::from(outer.ip_bytes), "sizes are the simulation's");
+        bytes
+    }
 }
 
 /// The packet inside with its trailer: bytes 1, 2 and so on up to a multiple of four, how many, and that it is IPv4

@@ -10,13 +10,14 @@ use fadelab_run::tunnel::TunnelSpec;
 use fadelab_sim::tap::{self, Sighting};
 use pcap_file::PcapError;
 
-use crate::packets::esp;
+use crate::packets::esp::Esp;
 use crate::packets::headers::Host;
 
 /// A log under way. It is written under another name until it is complete.
 pub struct LogFile {
     path: PathBuf,
     tunnels: Vec<TunnelSpec>,
+    esp: Esp,
     interfaces: Vec<Interface>,
     /// By flow; those that have packets in the log.
     hosts: Vec<Option<Host>>,
@@ -41,6 +42,7 @@ impl LogFile {
         Ok(Self {
             path: path.to_owned(),
             tunnels: tunnels.to_vec(),
+            esp: Esp::new(),
             interfaces: interfaces.to_vec(),
             hosts,
             log: Some(PacketLog::begin(BufWriter::new(file), about, interfaces)?),
@@ -72,7 +74,8 @@ impl LogFile {
             bytes.resize(ip_bytes as usize, 0);
         }
         if let Some(outer) = &seen.outer {
-            bytes = esp::encapsulated(&bytes, outer, &self.tunnels[outer.tunnel as usize]);
+            let tunnel = &self.tunnels[outer.tunnel as usize];
+            bytes = self.esp.encapsulated(&bytes, outer, tunnel);
             ip_bytes = u32::from(outer.ip_bytes);
         }
         let packet = Logged {

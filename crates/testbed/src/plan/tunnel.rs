@@ -1,7 +1,11 @@
 //! Tunnels of a plan: the kernel's IPsec between two nodes, and the law of its gateways.
 
+use std::net::Ipv4Addr;
+
 use fadelab_run::tunnel::{Cipher, RoleFrom};
 use serde::{Deserialize, Serialize};
+
+use super::address;
 
 /// A tunnel.
 #[derive(Clone, Debug, Serialize, Deserialize)]
@@ -45,6 +49,13 @@ pub struct GatewayObject {
     pub law: String,
     /// Path of the object in the guest.
     pub object: String,
+}
+
+impl Inside {
+    /// Source and destination of its packets.
+    pub fn addresses(&self) -> [Ipv4Addr; 2] {
+        [self.is_back, !self.is_back].map(|is_receiver| address(self.flow, is_receiver))
+    }
 }
 
 impl Tunnel {

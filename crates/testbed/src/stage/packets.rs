@@ -9,12 +9,12 @@ use std::net::Ipv4Addr;
 use std::time::Duration;
 
 use fadelab_run::packet_log::{Logged, PacketLog, Place};
-use nix::time::{ClockId, clock_gettime};
+use nix::time::ClockId;
 
 use super::build::side_of;
 use super::ring::{BLOCK_MS, Copied, Ring};
 use super::spaces::Spaces;
-use super::{Host, Outcome, Recorded, failed};
+use super::{Host, Outcome, Recorded, clock_ns, failed};
 use crate::plan::{Plan, Tunnel, address};
 
 /// Seconds of a link at its rate for which a ring has room: twice the time between two looks.
@@ -163,7 +163,7 @@ fn decrypted(plan: &Plan, node: usize) -> Vec<[Ipv4Addr; 2]> {
         for inside in &tunnel.inside {
             let [_, leaves] = Tunnel::direction(inside);
             if tunnel.ends[leaves] == node {
-                pairs.push([inside.is_back, !inside.is_back].map(|is_receiver| address(inside.flow, is_receiver)));
+                pairs.push(inside.addresses());
             }
         }
     }
@@ -204,9 +204,4 @@ impl Hears {
 fn addresses(packet: &[u8]) -> Option<[Ipv4Addr; 2]> {
     let at = |at: usize| <[u8; 4]>::try_from(packet.get(at..at + 4)?).ok().map(Ipv4Addr::from);
     (packet.first()? >> 4 == 4).then_some([at(12)?, at(16)?])
-}
-
-fn clock_ns(clock: ClockId) -> Outcome<u64> {
-    let time = clock_gettime(clock).map_err(failed("a clock"))?;
-    Ok(time.tv_sec() as u64 * 1_000_000_000 + time.tv_nsec() as u64)
 }

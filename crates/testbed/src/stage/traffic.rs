@@ -10,7 +10,7 @@ use fadelab_run::record::{Completion, FlowCounters, RunRecord, Watched};
 use nix::sys::epoll::{Epoll, EpollCreateFlags, EpollEvent, EpollFlags, EpollTimeout};
 use nix::sys::time::TimeSpec;
 use nix::sys::timerfd::{ClockId as TimerClock, Expiration, TimerFd, TimerFlags, TimerSetTimeFlags};
-use nix::time::{ClockId, clock_gettime};
+use nix::time::ClockId;
 
 use super::connection::{self, Moved};
 use super::emulated::{Emulation, LaneState};
@@ -24,7 +24,7 @@ use super::tcp_info::TcpInfo;
 use super::tunnels;
 use super::whose::{Whose, add};
 use super::worker::{self, Reading, Receiver, Sending, Worker};
-use super::{Outcome, failed};
+use super::{Outcome, clock_ns, failed};
 use crate::plan::Plan;
 
 /// Distance between two looks at the kernel's counters, where there are few of them.
@@ -494,6 +494,5 @@ impl<'a> Traffic<'a> {
 }
 
 fn monotonic_ns() -> Outcome<u64> {
-    let now = clock_gettime(ClockId::CLOCK_MONOTONIC).map_err(failed("the clock"))?;
-    Ok(Duration::from(now).as_nanos() as u64)
+    clock_ns(ClockId::CLOCK_MONOTONIC)
 }

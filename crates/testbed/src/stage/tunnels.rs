@@ -9,7 +9,7 @@ use fadelab_run::tunnel::{Cipher, KEY, RoleFrom, TunnelRecord, outer_address, sp
 use super::build::side_of;
 use super::spaces::Spaces;
 use super::{Outcome, failed};
-use crate::plan::{Plan, Tunnel, address};
+use crate::plan::{Plan, Tunnel};
 
 /// Packets by which one may be late before it counts as replayed.
 const REPLAY_PKTS: u32 = 32;
@@ -69,7 +69,7 @@ fn policies(text: &mut String, number: usize, tunnel: &Tunnel, end: usize) {
     for inside in &tunnel.inside {
         let [enters, leaves] = Tunnel::direction(inside);
         let [outer_src, outer_dst] = [enters, leaves].map(|end| outer_address(number, end));
-        let [src, dst] = [inside.is_back, !inside.is_back].map(|is_receiver| address(inside.flow, is_receiver));
+        let [src, dst] = inside.addresses();
         let directions: &[&str] = if enters == end { &["out"] } else { &["fwd", "in"] };
         for direction in directions {
             let _ = writeln!(
