@@ -53,22 +53,22 @@ ledgers: build ##+ 7 min: run every claim of every paper again, and compare the 
 	@for paper in papers/*/; do $(FADELAB) reproduce $$(basename $$paper); done
 
 determinism: setup-test build ## Debug and release builds give the same bytes
-	@FADELAB_RELEASE=$(abspath $(FADELAB)) cargo test --locked -p fadelab --test determinism
+	@FADELAB_RELEASE=$(abspath $(FADELAB)) cargo test --workspace --locked --test determinism
 
 scenarios: setup-test $(WEB) ##+ 2 min: FADELAB_RANDOM_SCENARIOS (3000) random scenarios end clean
 	@FADELAB_RANDOM_SCENARIOS=$(or $(FADELAB_RANDOM_SCENARIOS),3000) \
-		cargo test --locked -p fadelab --test random_scenarios random_scenarios_end_clean -- --nocapture
+		cargo test --workspace --locked --test random_scenarios random_scenarios_end_clean -- --nocapture
 
 soak: setup-test $(WEB) ##+ an hour (FADELAB_SOAK_SECONDS): a service through kills, alone on the machine
 	@FADELAB_SOAK_SECONDS=$(or $(FADELAB_SOAK_SECONDS),3600) FADELAB_SOAK_ALONE=$(or $(FADELAB_SOAK_ALONE),1) \
-		cargo test --locked -p fadelab --test kernel_soak -- --nocapture
+		cargo test --workspace --locked --test kernel_soak -- --nocapture
 
 kills: setup-test $(WEB) ##+ 5 min: links in real time and what runs on them, killed FADELAB_KILLS (100) times
 	@FADELAB_KILLS=$(or $(FADELAB_KILLS),100) FADELAB_REQUIRE_BPF=1 \
-		cargo test --locked -p fadelab --test kills -- --nocapture
+		cargo test --workspace --locked --test kills -- --nocapture
 
 newest: setup-test $(WEB) ##+ 3 min: laws and routers in guests, the newest of Debian among them
-	@FADELAB_NEWEST_KERNEL=1 cargo test --locked -p fadelab --test kernel_record what_a_guest -- --nocapture
+	@FADELAB_NEWEST_KERNEL=1 cargo test --workspace --locked --test kernel_record what_a_guest -- --nocapture
 
 fuzz: setup-fuzz ##+ 10 min: inputs of chance for scenarios, --set and traces, for FADELAB_FUZZ_SECONDS (600)
 	@tools/fuzz
@@ -84,7 +84,7 @@ bless: setup-test $(WEB) ## Write anew what is made from the sources: pages of l
 	@FADELAB_BLESS=1 cargo test --locked -p fadelab-laws --test catalogue
 	@FADELAB_BLESS=1 cargo test --locked -p fadelab-scenario --test keys
 	@FADELAB_BLESS=1 cargo test --locked -p fadelab-results
-	@FADELAB_BLESS=1 cargo test --locked -p fadelab --test golden_tables --test determinism --test recorded_links
+	@FADELAB_BLESS=1 cargo test --workspace --locked --test golden_tables --test determinism --test recorded_links
 	@git status --short docs tests/golden
 
 fmt: setup-test ## Format the sources in place
