@@ -1,4 +1,4 @@
-//! What groups of flows got in a run: `drop_rate:GROUP`, and `goodput_bps:GROUP`, `split:A/B`, `each:A/B` and
+//! What groups of flows got in a run: `drop_rate:GROUP`, `missed_congestion:GROUP`, `false_congestion:GROUP`, and `goodput_bps:GROUP`, `split:A/B`, `each:A/B` and
 //! `above_fair:A/B`, each of these also for a stretch of time, as in `split:local1/long:500-1000`.
 
 use fadelab_results::Run;
@@ -20,6 +20,11 @@ enum What<'a> {
     Goodput(&'a str),
     /// Of the data packets that its flows sent, those that the queue of the link dropped.
     DropRate(&'a str),
+    /// Of the recoveries of its flows that began after a queue had dropped something, those at which the law did not
+    /// make the window smaller.
+    MissedCongestion(&'a str),
+    /// Of all other recoveries of its flows, those at which it did.
+    FalseCongestion(&'a str),
     /// The goodput of the first over that of the second.
     Split(&'a str, &'a str),
     /// The goodput of a flow of the first, on the average, over that of one of the second.
@@ -29,7 +34,7 @@ enum What<'a> {
 }
 
 /// How they are spelt, for messages.
-pub const NAMES: &str = "drop_rate:GROUP, and goodput_bps:GROUP, split:GROUP/GROUP, each:GROUP/GROUP, \
+pub const NAMES: &str = "drop_rate:GROUP, missed_congestion:GROUP, false_congestion:GROUP, and goodput_bps:GROUP, split:GROUP/GROUP, each:GROUP/GROUP, \
                          above_fair:GROUP/GROUP, these with :FROM-TO in seconds";
 
 impl<'a> Grouped<'a> {
@@ -44,6 +49,8 @@ impl<'a> Grouped<'a> {
         let what = match kind {
             "goodput_bps" if !groups.is_empty() => What::Goodput(groups),
             "drop_rate" if !groups.is_empty() && stretch.is_none() => What::DropRate(groups),
+            "missed_congestion" if !groups.is_empty() && stretch.is_none() => What::MissedCongestion(groups),
+            "false_congestion" if !groups.is_empty() && stretch.is_none() => What::FalseCongestion(groups),
             "split" => pair().map(|(a, b)| What::Split(a, b))?,
             "each" => pair().map(|(a, b)| What::Each(a, b))?,
             "above_fair" => pair().map(|(a, b)| What::AboveFair(a, b))?,
@@ -54,7 +61,10 @@ impl<'a> Grouped<'a> {
 
     /// Whether it is a part of a whole.
     pub fn is_part(&self) -> bool {
-        matches!(self.what, What::AboveFair(..) | What::DropRate(_))
+        matches!(
+            self.what,
+            What::AboveFair(..) | What::DropRate(_) | What::MissedCongestion(_) | What::FalseCongestion(_)
+        )
     }
 
     /// Its value at a link; absent where no such flow ran or nothing was recorded of that time.
@@ -62,6 +72,8 @@ impl<'a> Grouped<'a> {
         match self.what {
             What::Goodput(group) => self.goodput_bps(run, group),
             What::DropRate(group) => drop_rate(run, group, link),
+            What::MissedCongestion(group) => reduced_part(run, group, true).map(|reduced| 1.0 - reduced),
+            What::FalseCongestion(group) => reduced_part(run, group, false),
             What::Split(a, b) => self.split(run, a, b),
             What::Each(a, b) => {
                 let [of_a, of_b] = [a, b].map(|group| members(run, group).count() as f64);
@@ -127,6 +139,14 @@ fn drop_rate(run: &Run, group: &str, link: usize) -> Option<f64> {
     (sent_pkts > 0).then(|| dropped_pkts as f64 / sent_pkts as f64)
 }
 
+/// The part of the recoveries with or without a drop at which the law made the window smaller; absent where there was
+/// none.
+fn reduced_part(run: &Run, group: &str, after_drop: bool) -> Option<f64> {
+    let mut answers = run.record.answers.iter();
+    let answers = answers.find(|of| of.group == group && of.after_drop == after_drop)?;
+    Some(answers.reduced as f64 / answers.recoveries as f64)
+}
+
 fn measured_bps(run: &Run, group: &str) -> Option<f64> {
     members(run, group).next()?;
     let (warmup, end) = (&run.record.flows_warmup, &run.record.flows_end);
@@ -160,7 +180,7 @@ pub mod tests {
 
     use fadelab_results::Spec;
     use fadelab_results::spec::{Flow, Sends};
-    use fadelab_run::record::{DroppedOf, FlowCounters, RunRecord, Series};
+    use fadelab_run::record::{AnswersOf, DroppedOf, FlowCounters, RunRecord, Series};
 
     use super::*;
 
@@ -260,6 +280,31 @@ pub mod tests {
         run.ground = "virtual".to_owned();
         assert_eq!(at(&run, "drop_rate:a", 0), None);
         assert_eq!(Grouped::parse("drop_rate:a:0-4"), None);
+    }
+
+    #[test]
+    fn wrong_judgements_are_of_both_kinds() {
+        // Goal: a drop that a law does not answer is missed congestion, an answer without a drop is false congestion, each
+        // a part of its own kind of recoveries, and without any there is no value.
+        let mut run = run();
+        let answers = |group: &str, after_drop, recoveries, reduced| AnswersOf {
+            group: group.to_owned(),
+            after_drop,
+            recoveries,
+            reduced,
+            ..AnswersOf::default()
+        };
+        run.record.answers = vec![
+            answers("a", false, 8, 2),
+            answers("a", true, 5, 4),
+            answers("b", true, 3, 3),
+        ];
+        let at = |name: &'static str| Grouped::parse(name).unwrap().measure(&run, 0);
+        assert_eq!(at("false_congestion:a"), Some(0.25));
+        assert_eq!(at("missed_congestion:a"), Some(1.0 - 0.8));
+        assert_eq!(at("missed_congestion:b"), Some(0.0));
+        assert_eq!(at("false_congestion:b"), None);
+        assert_eq!(Grouped::parse("false_congestion:a:0-4"), None);
     }
 
     #[test]

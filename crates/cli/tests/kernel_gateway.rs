@@ -100,3 +100,40 @@ fn what_a_gateway_cannot_do_is_refused() {
         assert!(text.contains(expected), "{more:?}: {text}");
     }
 }
+
+#[test]
+fn what_stands_in_the_way_is_told_before() {
+    // Goal: `kernel check` names each tunnel of a device's namespace, the roles with which a gateway can stand there, and
+    // what stands in its way, here an operator's marks; a gateway is refused there for the same reason. Without tunnels
+    // it says nothing of them.
+    if !possible() {
+        return;
+    }
+    let gateway = Gateway::new();
+    let [name, other] = &gateway.0.0;
+    run(&format!(
+        "ip -n {name} xfrm policy add src 10.0.0.0/24 dst 10.2.0.0/24 dir out mark 0x1000000 mask 0x1000000 \
+         tmpl src 192.0.2.1 dst 198.51.100.2 proto esp mode tunnel"
+    ));
+    let check = |device: &str| {
+        let output = hosts::fadelab(Path::new("."), &["kernel", "check", "--dev", device]);
+        assert_eq!(output.status.code(), Some(0), "{}", said(&output));
+        said(&output)
+    };
+    let told = check(&format!("{name}:c0"));
+    for expected in [
+        "tunnel 192.0.2.1-198.51.100.1: a gateway can stand here, with --role sequence or written",
+        "tunnel 192.0.2.1-198.51.100.2: its policies or SAs choose packets by the bits 0x1000000",
+        "-> choose by lower bits",
+    ] {
+        assert!(told.contains(expected), "{told}");
+    }
+    assert!(!check(&format!("{other}:wire")).contains("ipsec"));
+    let refused = gateway.ended("wire", &["--law", "vcp", "--tunnel", "192.0.2.1-198.51.100.2"]);
+    let text = said(&refused);
+    assert_eq!(refused.status.code(), Some(2), "{text}");
+    assert!(
+        text.contains("needs 0xff000000 for itself; choose by lower bits"),
+        "{text}"
+    );
+}

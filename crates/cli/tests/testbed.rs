@@ -124,6 +124,7 @@ fn twice_of(text: &str, kernel: &str, more: &[&str]) -> Option<Scratch> {
         "groups",
         "completions",
         "histograms",
+        "answers",
         "drops",
         "tunnels",
         "watch",

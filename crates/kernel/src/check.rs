@@ -8,12 +8,14 @@ use crate::Version;
 use crate::cgroup::cgroup_root;
 use crate::compile;
 use crate::device::Device;
+use crate::gateway::ipsec::{Outgoing, outgoing};
 use crate::object::{LoadError, load};
 use crate::process::is_root;
 use crate::router::{self, Claim};
 use crate::sender::Unit;
 use crate::spaces;
 use crate::stack::Stacks;
+use crate::tunnel::RoleFrom;
 
 /// How an item stands.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -109,6 +111,35 @@ pub fn stack(device: &Device) -> io::Result<Item> {
         ),
         None => Item::good("stack", lines.join("\n")),
     })
+}
+
+/// Looks at the IPsec tunnels that go out from a namespace, at which a gateway's law may stand; nothing where there is
+/// none, or where `ip` does not tell.
+pub fn tunnels(netns: Option<&Path>) -> Vec<Item> {
+    outgoing(netns).unwrap_or_default().iter().map(tunnel).collect()
+}
+
+fn tunnel(tunnel: &Outgoing) -> Item {
+    let roles = [
+        (RoleFrom::Sequence, "sequence"),
+        (RoleFrom::Id, "id"),
+        (RoleFrom::Written, "written"),
+    ];
+    if let Some(why) = tunnel.obstacle(RoleFrom::Sequence) {
+        let (found, remedy) = why.rsplit_once("; ").unwrap_or((&why, ""));
+        return Item::new(Standing::Limited, "ipsec", found, remedy);
+    }
+    let possible = roles.iter().filter(|(role, _)| tunnel.obstacle(*role).is_none());
+    let possible: Vec<&str> = possible.map(|(_, name)| *name).collect();
+    let found = format!(
+        "tunnel {}: a gateway can stand here, with --role {}",
+        tunnel.way,
+        possible.join(" or ")
+    );
+    match tunnel.remarks()[..] {
+        [] => Item::good("ipsec", found),
+        ref remarks => Item::new(Standing::Limited, "ipsec", found, remarks.join("\n")),
+    }
 }
 
 /// What to mind of the stacks of devices through which marks are to leave; nothing where nothing is.

@@ -18,6 +18,7 @@ pub fn reference() -> String {
     table(&mut text, &tables::completions());
     table(&mut text, &tables::histograms::table());
     table(&mut text, &tables::drops::table());
+    table(&mut text, &tables::answers::table());
     table(&mut text, &tables::tunnels::table());
     let _ = writeln!(
         text,

@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use fadelab_path::counters::LinkCounters;
 use fadelab_path::histogram::Histogram;
-use fadelab_run::record::{Completion, Delays, DroppedOf, FlowCounters, OfGroup, RunRecord, Series, Waits};
+use fadelab_run::record::{AnswersOf, Completion, Delays, DroppedOf, FlowCounters, OfGroup, RunRecord, Series, Waits};
 use fadelab_run::tunnel::TunnelRecord;
 use serde::Deserialize;
 use serde::de::DeserializeOwned;
@@ -15,6 +15,7 @@ use crate::folder::LAWS;
 use crate::manifest::FORMAT;
 use crate::rows::{self, Rows};
 use crate::setup::Setup;
+use crate::tables::answers;
 use crate::tables::histograms::{RTT, RTT_UNIT_NS, WAIT};
 use crate::watch::{self, Named};
 use crate::{Claim, Error, Experiment, OwnLaw, Picture, Run, Source, counters};
@@ -99,6 +100,7 @@ struct Verdicts {
 const WATCH: &str = "watch";
 const DROPS: &str = "drops";
 const HISTOGRAMS: &str = "histograms";
+const ANSWERS: &str = "answers";
 const TUNNELS: &str = "tunnels";
 
 /// Puts the rows of a table where they belong.
@@ -118,7 +120,7 @@ fn experiment(folder: &Path, manifest: Manifest) -> Result<Experiment, Error> {
     let setup: Setup = json(folder, "setup.json")?;
     let verdicts: Verdicts = json(folder, "summary.json")?;
     let mut runs = runs(setup).map_err(unreadable(folder.join("setup.json")))?;
-    let tables: [(&str, Take); 9] = [
+    let tables: [(&str, Take); 10] = [
         ("links", take_link_samples),
         ("flows", take_flow_samples),
         (WATCH, take_watched),
@@ -127,13 +129,14 @@ fn experiment(folder: &Path, manifest: Manifest) -> Result<Experiment, Error> {
         ("completions", take_completions),
         (HISTOGRAMS, take_delays),
         (DROPS, take_drops),
+        (ANSWERS, take_answers),
         (TUNNELS, take_tunnels),
     ];
     for (table, take) in tables {
         let path = folder.join(format!("{table}.parquet"));
-        // Results from before laws declared values, delays or drops of groups were counted, or there were tunnels, have
-        // none.
-        if [WATCH, HISTOGRAMS, DROPS, TUNNELS].contains(&table) && !path.exists() {
+        // Results from before laws declared values, delays, drops of groups or answers to losses were counted, or there
+        // were tunnels, have none.
+        if [WATCH, HISTOGRAMS, DROPS, ANSWERS, TUNNELS].contains(&table) && !path.exists() {
             continue;
         }
         rows::each(&path, |rows| take(&mut runs, rows)).map_err(unreadable(path))?;
@@ -222,6 +225,7 @@ fn runs(setup: Setup) -> Result<Vec<Run>, String> {
                 completions: Vec::new(),
                 delays: Delays::default(),
                 dropped: Vec::new(),
+                answers: Vec::new(),
                 tunnels: Vec::new(),
                 series: Series {
                     flows: vec![Vec::new(); spec.flows.len()],
@@ -406,6 +410,27 @@ fn take_drops(runs: &mut [Run], rows: &Rows) -> Result<(), String> {
             link: link as u32,
             group: group[row].to_owned(),
             dropped_pkts: dropped_pkts[row] as u64,
+        });
+    })
+}
+
+fn take_answers(runs: &mut [Run], rows: &Rows) -> Result<(), String> {
+    let (group, cause) = (rows.texts("group")?, rows.texts("cause")?);
+    let numbers = ["recoveries", "reduced", "cwnd_pkts_before", "cwnd_pkts_after"].map(|column| rows.numbers(column));
+    let [recoveries, reduced, before, after] = numbers;
+    let (recoveries, reduced, before, after) = (recoveries?, reduced?, before?, after?);
+    if let Some(row) = cause.iter().position(|cause| answers::is_drop(cause).is_none()) {
+        return Err(format!("row {row} has the cause {}: it is drop or other", cause[row]));
+    }
+    let of_run = |_: &Run, _: &str| Some(0);
+    walk(runs, rows, "group", of_run, |run, _, row| {
+        run.record.answers.push(AnswersOf {
+            group: group[row].to_owned(),
+            after_drop: answers::is_drop(&cause[row]) == Some(true),
+            recoveries: recoveries[row] as u64,
+            reduced: reduced[row] as u64,
+            cwnd_pkts_before: before[row] as u64,
+            cwnd_pkts_after: after[row] as u64,
         });
     })
 }

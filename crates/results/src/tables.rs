@@ -1,5 +1,6 @@
 //! The Parquet tables: what their rows are and what their columns mean.
 
+pub mod answers;
 mod coordinates;
 pub mod drops;
 pub mod histograms;
@@ -327,6 +328,7 @@ pub(crate) fn columns_csv(experiment: &Experiment) -> csv::Result<Vec<u8>> {
     completions().with_coordinates(&swept).describe(&mut writer)?;
     histograms::table().with_coordinates(&swept).describe(&mut writer)?;
     drops::table().with_coordinates(&swept).describe(&mut writer)?;
+    answers::table().with_coordinates(&swept).describe(&mut writer)?;
     tunnels::table().with_coordinates(&swept).describe(&mut writer)?;
     writer.into_inner().map_err(|error| error.into_error().into())
 }
@@ -391,6 +393,11 @@ pub(crate) fn write(experiment: &Experiment, folder: &Path, format: Format) -> R
         folder,
         format,
         runs_keyed().map(|(run, key)| drops::rows(run, key)),
+    )?;
+    answers::table().with_coordinates(&swept).write(
+        folder,
+        format,
+        runs_keyed().map(|(run, key)| answers::rows(run, key)),
     )?;
     tunnels::table().with_coordinates(&swept).write(
         folder,

@@ -10,7 +10,8 @@ use fadelab_results::{Error, Experiment, Source, Summary, Target, check_target, 
 use parquet::file::reader::{FileReader, SerializedFileReader};
 use parquet::record::{Field, Row};
 
-const FILES: [&str; 14] = [
+const FILES: [&str; 15] = [
+    "answers.parquet",
     "completions.parquet",
     "drops.parquet",
     "flow_totals.parquet",

@@ -66,7 +66,7 @@ fn a_result_read_back_gives_the_same_bytes() {
             compared += 1;
         }
     }
-    assert_eq!(compared, 14);
+    assert_eq!(compared, 15);
     assert_eq!(fs::read(second.join("laws/mine.h")).unwrap(), b"int x;\n");
 }
 

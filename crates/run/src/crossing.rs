@@ -52,10 +52,10 @@ impl NetworkSpec {
         let crossings = self.crossings(route).unwrap_or_default();
         route.iter().enumerate().map(move |(place, &link)| {
             let mut inside = crossings.iter().filter(|crossing| crossing.has(place));
-            let cipher = inside.next().map(|crossing| self.tunnels[crossing.tunnel].cipher);
+            let tunnel = inside.next().map(|crossing| &self.tunnels[crossing.tunnel]);
             (
                 link,
-                cipher.map_or(ip_bytes, |cipher| cipher.encapsulated_bytes(ip_bytes)),
+                tunnel.map_or(ip_bytes, |tunnel| tunnel.encapsulated_bytes(ip_bytes)),
             )
         })
     }

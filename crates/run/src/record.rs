@@ -108,6 +108,21 @@ pub struct DroppedOf {
     pub dropped_pkts: u64,
 }
 
+/// Fast recoveries of a group's flows at which their law was asked, and what it made of the window.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct AnswersOf {
+    /// Name of the group.
+    pub group: String,
+    /// Whether a queue had dropped any of the segments that the sender missed.
+    pub after_drop: bool,
+    pub recoveries: u64,
+    /// Those at which the window was made smaller.
+    pub reduced: u64,
+    /// Sums of the windows before and after.
+    pub cwnd_pkts_before: u64,
+    pub cwnd_pkts_after: u64,
+}
+
 /// What one run gives back. Totals over the measured interval are `end - warmup`, field by field. Only shown links are
 /// here: a network of a hundred thousand flows has four times as many links, which nobody looks at.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -129,6 +144,9 @@ pub struct RunRecord {
     /// Whose data links dropped in the measured interval, links first; empty where a ground does not tell.
     #[serde(default)]
     pub dropped: Vec<DroppedOf>,
+    /// What laws made of losses in the measured interval, by groups; empty where a ground does not know what links drop.
+    #[serde(default)]
+    pub answers: Vec<AnswersOf>,
     /// What tunnels did in the measured interval.
     #[serde(default)]
     pub tunnels: Vec<TunnelRecord>,

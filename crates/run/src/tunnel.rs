@@ -1,4 +1,4 @@
-//! Tunnels: what becomes of packets whose route passes both of a tunnel's ends (ESP in tunnel mode, RFC 4303).
+//! Tunnels: what becomes of packets whose route passes both of a tunnel's ends (ESP, RFC 4303).
 
 use std::net::Ipv4Addr;
 use std::sync::Arc;
@@ -19,6 +19,7 @@ pub struct TunnelSpec {
     /// One end, an index into [`NetworkSpec::nodes`](crate::network::NetworkSpec), and the other one.
     pub from: u32,
     pub to: u32,
+    pub mode: Mode,
     pub cipher: Cipher,
     pub ecn: EcnRule,
     /// Of the outer header.
@@ -50,6 +51,15 @@ pub fn outer_address(tunnel: usize, end: usize) -> Ipv4Addr {
 /// The index by which an end knows what comes to it (SPI, RFC 4301 section 4.1).
 pub fn spi(tunnel: usize, to: usize) -> u32 {
     0x1000 + 2 * tunnel as u32 + to as u32
+}
+
+/// What of a packet ESP encrypts (RFC 4301 section 4.1).
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub enum Mode {
+    /// All of it, behind a header that the end writes.
+    Tunnel,
+    /// What is behind its own header, which stays. The ends are hosts.
+    Transport,
 }
 
 /// What ESP does to the payload, as far as sizes tell.
@@ -112,6 +122,17 @@ const ESP_BYTES: u32 = 8;
 const TRAILER_BYTES: u32 = 2;
 const ALIGNMENT_BYTES: u32 = 4;
 
+impl TunnelSpec {
+    /// Size in the tunnel of a packet of so many bytes.
+    pub fn encapsulated_bytes(&self, ip_bytes: u32) -> u32 {
+        match self.mode {
+            Mode::Tunnel => self.cipher.encapsulated_bytes(ip_bytes),
+            // The packet's own header takes the place of an outer one.
+            Mode::Transport => self.cipher.encapsulated_bytes(ip_bytes - IPV4_BYTES),
+        }
+    }
+}
+
 impl Cipher {
     fn iv_bytes(self) -> u32 {
         match self {
@@ -132,7 +153,7 @@ impl Cipher {
         IPV4_BYTES + ESP_BYTES + self.iv_bytes()
     }
 
-    /// Size in the tunnel of a packet of so many bytes.
+    /// Size of so many bytes behind an IP header, with that.
     pub fn encapsulated_bytes(self, ip_bytes: u32) -> u32 {
         let padded = (ip_bytes + TRAILER_BYTES).next_multiple_of(ALIGNMENT_BYTES);
         self.outer_bytes() + padded + self.check_bytes()

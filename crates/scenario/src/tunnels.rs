@@ -4,7 +4,7 @@ use fadelab_laws::{Gateway, Params, Router, abi};
 use fadelab_run::flow::FlowSpec;
 use fadelab_run::network::{NetworkSpec, NodeId};
 use fadelab_run::transport::IpId;
-use fadelab_run::tunnel::{Cipher, EcnRule, GatewaySpec, IP_BYTES_MAX, Memory, RoleFrom, TunnelSpec};
+use fadelab_run::tunnel::{Cipher, EcnRule, GatewaySpec, IP_BYTES_MAX, Memory, Mode, RoleFrom, TunnelSpec};
 
 use crate::error::{Refusal, one_of};
 use crate::key::{Absent::Is, Declared, keys};
@@ -29,6 +29,7 @@ const BLIND: &str = "blind";
 /// What stands where a run's law decides.
 const AUTO: &str = "auto";
 
+words!(Mode: "tunnel" => Self::Tunnel, "transport" => Self::Transport);
 words!(Cipher: "aes-gcm" => Self::AesGcm, "null" => Self::Null);
 words!(EcnRule:
     "linux" => Self::Linux,
@@ -45,10 +46,15 @@ keys! {
     TO: String =
         Declared::needed("to", "name the node at the other end", "the node at the other end; both ways are in it")
         .of_kind(Kind::Name);
+    MODE: Mode = Declared::new(
+        "mode",
+        Is("\"tunnel\""),
+        "what ESP encrypts: the whole packet, or what is behind its IP header, which stays (between hosts alone)",
+    );
     CIPHER: Cipher = Declared::new(
         "cipher",
         Is("\"aes-gcm\""),
-        "how a packet grows: by 20 B of IPv4, 8 B of ESP, padding to 4 B, and 8 B of vector and 16 B of check value, \
+        "how a packet grows: in tunnel mode by 20 B of IPv4, by 8 B of ESP, padding to 4 B, and 8 B of vector and 16 B of check value, \
          or with NULL and HMAC-SHA1-96 12 B of check value",
     );
     ECN: EcnRule = Declared::new(
@@ -63,7 +69,7 @@ keys! {
         "role",
         Is("\"sequence\""),
         "whose lowest bit routers in the tunnel take for a packet's role: ESP's sequence number, the outer IP ID, or \
-         an outer IP ID in which the gateway writes it by turns, per unit of `memory`",
+         an outer IP ID in which the gateway writes it by turns, per unit of `memory`; in transport mode the IP ID",
     );
     ROUTERS: String = Declared::new(
         "routers",
@@ -124,18 +130,55 @@ fn tunnel(reader: &mut Reader<'_>, topology: &Topology, name: &str, auto: Auto) 
             "a tunnel joins two nodes, this one ends where it begins",
         ));
     }
-    Ok(TunnelSpec {
+    let mut tunnel = TunnelSpec {
         name: name.into(),
         from: from as NodeId,
         to: to as NodeId,
+        mode: reader.take(table, &MODE)?,
         cipher: reader.take(table, &CIPHER)?,
-        ecn: reader.take(table, &ECN)?,
-        ip_id: reader.take(table, &IP_ID)?,
-        role: reader.take(table, &ROLE)?,
-        memory: reader.take(table, &MEMORY)?,
         told_wire: told_wire(reader, table, auto)?,
-        gateway: gateway(reader, table, auto)?,
-    })
+        // As it is in transport mode: the header is the packet's own.
+        ecn: EcnRule::Linux,
+        ip_id: IpId::Counting,
+        role: RoleFrom::Id,
+        memory: Memory::Tunnel,
+        gateway: None,
+    };
+    if tunnel.mode == Mode::Transport {
+        check_transport(reader, table)?;
+        return Ok(tunnel);
+    }
+    tunnel.ecn = reader.take(table, &ECN)?;
+    tunnel.ip_id = reader.take(table, &IP_ID)?;
+    tunnel.role = reader.take(table, &ROLE)?;
+    tunnel.memory = reader.take(table, &MEMORY)?;
+    tunnel.gateway = gateway(reader, table, auto)?;
+    Ok(tunnel)
+}
+
+/// In transport mode there is one IP header, and no gateway.
+fn check_transport(reader: &mut Reader<'_>, table: &str) -> Result<(), Refusal> {
+    let of_outer = [ECN.key.path(table), IP_ID.key.path(table), MEMORY.key.path(table)];
+    if let Some(path) = of_outer.iter().find(|path| reader.node(path).is_some()) {
+        let why = "in transport mode packets keep their own IP header, and this is of an outer one: leave it out, or set \
+                   mode = \"tunnel\"";
+        return Err(reader.refuse(path, why));
+    }
+    let path = LAW.key.path(table);
+    if reader.node(&path).is_some() {
+        let law = reader.take(table, &LAW)?;
+        if law != NO_LAW && law != AUTO {
+            let why = "in transport mode there is no gateway: leave it out, or set mode = \"tunnel\"";
+            return Err(reader.refuse(&path, why));
+        }
+    }
+    let path = ROLE.key.path(table);
+    if reader.node(&path).is_some() && reader.take(table, &ROLE)? != RoleFrom::Id {
+        let why = "in transport mode the receiving host takes the role from the IP ID, and so do routers: allowed is \
+                   \"id\"";
+        return Err(reader.refuse(&path, why));
+    }
+    Ok(())
 }
 
 fn told_wire(reader: &mut Reader<'_>, table: &str, auto: Auto) -> Result<Option<u8>, Refusal> {
@@ -205,6 +248,16 @@ pub fn check(reader: &Reader<'_>, network: &NetworkSpec, flows: &[FlowSpec]) -> 
             })?;
             for crossing in crossings {
                 is_crossed[crossing.tunnel] = true;
+                let spec = &network.tunnels[crossing.tunnel];
+                let is_whole = crossing.first == 0 && crossing.last + 1 == route.len();
+                if spec.mode == Mode::Transport && !is_whole {
+                    let why = format!(
+                        "transport mode is between the hosts of a flow, and {} goes on behind an end: let it begin and \
+                         end there, or set \"tunnel\"",
+                        flow.name
+                    );
+                    return Err(reader.refuse(&MODE.key.path(&table(&spec.name)), &why));
+                }
             }
             check_size(reader, network, flow)?;
         }
@@ -222,7 +275,7 @@ fn check_size(reader: &Reader<'_>, network: &NetworkSpec, flow: &FlowSpec) -> Re
     let given = flow.transport.packet_bytes;
     let crossings = network.crossings(&flow.route).unwrap_or_default();
     for spec in crossings.iter().map(|crossing| &network.tunnels[crossing.tunnel]) {
-        let bytes = spec.cipher.encapsulated_bytes(given);
+        let bytes = spec.encapsulated_bytes(given);
         if bytes > IP_BYTES_MAX {
             let why = format!(
                 "a packet of {given} B of flow {} has {bytes} B in this tunnel, allowed are {IP_BYTES_MAX} B: shorten \

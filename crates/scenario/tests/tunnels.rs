@@ -4,7 +4,7 @@ use std::path::Path;
 
 use fadelab_run::spec::RunSpec;
 use fadelab_run::transport::IpId;
-use fadelab_run::tunnel::{Cipher, EcnRule, Memory, RoleFrom};
+use fadelab_run::tunnel::{Cipher, EcnRule, Memory, Mode, RoleFrom};
 use fadelab_scenario::plan::Plan;
 use fadelab_scenario::{Options, Refusal, parse};
 
@@ -178,6 +178,22 @@ fn every_key_of_a_tunnel_is_read() {
 }
 
 #[test]
+fn transport_mode_has_no_gateway() {
+    // Goal: between hosts the mode is enough; roles are those of the packets' own IDs, gateways that a run's law would
+    // choose are none, while routers can be told, and the resolved scenario reads back as the same.
+    let text = "[tunnel.wan]\nfrom = 'a'\nto = 'd'\nmode = 'transport'\nrouters = 'auto'\nlaw = 'auto'";
+    let plan = parsed(text, &["flow.law=dcp_ew"]).expect("it is sound");
+    let wan = &plan.runs[0].spec.network.tunnels[0];
+    assert_eq!(
+        (wan.mode, wan.role, wan.told_wire.is_some()),
+        (Mode::Transport, RoleFrom::Id, true)
+    );
+    assert!(wan.gateway.is_none());
+    let again = parse(plan.text.as_bytes(), "r.toml", Path::new(""), &Options::default()).expect("it reads back");
+    assert_eq!(again.text, plan.text);
+}
+
+#[test]
 fn laws_of_gateways_are_swept_with_their_parameters() {
     // Goal: a sweep may have no law at one of its points, where parameters are not asked for.
     let plan = plan("[tunnel.wan]\nfrom = 'a'\nto = 'd'\nlaw = ['none', 'vcp']\nparams = {confirm = false}");
@@ -226,6 +242,18 @@ const WRONG: &[(&str, &[&str])] = &[
         "law = 'vcp'\nparams = {confirm = 7}",
         &["tunnel.wan.params.confirm", "true or false"],
     ),
+    (
+        "mode = 'transport'\necn = 'linux'",
+        &["tunnel.wan.ecn", "their own IP header", "leave it out, or set"],
+    ),
+    (
+        "mode = 'transport'\nlaw = 'vcp'",
+        &["tunnel.wan.law", "no gateway", "mode = \"tunnel\""],
+    ),
+    (
+        "mode = 'transport'\nrole = 'sequence'",
+        &["tunnel.wan.role", "from the IP ID", "allowed is \"id\""],
+    ),
     ("lwa = 'vcp'", &["`tunnel.wan.lwa`", "did you mean `law`?"]),
 ];
 
@@ -242,6 +270,10 @@ const WRONG_ENDS: &[(&str, &[&str])] = &[
     (
         "[tunnel.wan]\nfrom = 'a'\nto = 'a'",
         &["tunnel.wan.to", "ends where it begins"],
+    ),
+    (
+        "[tunnel.wan]\nfrom = 'a'\nto = 'c'\nmode = 'transport'",
+        &["tunnel.wan.mode", "flow.1 goes on behind an end", "or set \"tunnel\""],
     ),
     (
         "[tunnel.wan]\nfrom = 'a'\nto = 'e'",

@@ -237,6 +237,7 @@ impl<'a> Engine<'a> {
         (self.record.links_end, self.record.flows_end) = self.snapshot()?;
         self.record.delays = self.delays.record(&self.record, &mut self.net);
         self.record.dropped = self.net.drops();
+        self.record.answers = self.net.answers();
         self.record.tunnels = self.net.tunnels.record();
         self.net.check_conservation(self.now_ns)?;
         Ok(true)
@@ -342,6 +343,7 @@ impl<'a> Engine<'a> {
             (self.record.links_warmup, self.record.flows_warmup) = self.snapshot()?;
             self.delays.forget(&mut self.net);
             self.net.forget_drops();
+            self.net.forget_answers();
             self.net.tunnels.forget();
         } else if event == Own::Sample as usize {
             self.take_sample()?;

@@ -31,6 +31,7 @@ use crate::tap::{Place, Tap};
 use crate::tunnel::{self, Tunnels};
 
 pub(crate) mod ahead;
+pub(crate) mod answers;
 mod audit;
 pub(crate) mod delays;
 mod drops;
@@ -43,6 +44,7 @@ mod horizon;
 mod route;
 mod turns;
 
+use answers::Answers;
 use delays::Counted;
 use horizon::Horizon;
 use route::{GATE, LOST, NODE, ON_AIR, ROUTE_END, TAIL};
@@ -89,6 +91,7 @@ pub(crate) struct Network {
     delays: Counted,
     /// See [`drops`]: by links and groups.
     dropped: Vec<u64>,
+    answers: Answers,
     /// See [`fetch`].
     fetched_pkts_min: usize,
 }
@@ -142,6 +145,7 @@ impl Network {
             of_data_alone: kinds::of_data_alone(spec),
             tap: None,
             dropped: Self::no_drops(&delays),
+            answers: Answers::of(spec, delays.group_names()),
             delays,
             fetched_pkts_min: Self::fetched_pkts_min(spec.flows.len()),
         };

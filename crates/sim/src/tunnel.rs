@@ -9,7 +9,7 @@ use fadelab_phy::random::{Stream, name_hash};
 use fadelab_run::network::NetworkSpec;
 use fadelab_run::spec::RunSpec;
 use fadelab_run::transport::IpId;
-use fadelab_run::tunnel::{RoleFrom, TunnelRecord, TunnelSpec};
+use fadelab_run::tunnel::{Mode, RoleFrom, TunnelRecord, TunnelSpec};
 
 use gateway::Gateways;
 
@@ -125,7 +125,10 @@ impl Tunnel {
         let (spec, way) = (&self.spec, &mut self.ways[passing.way as usize % 2]);
         self.counted.entered += 1;
         way.sequence = way.sequence.wrapping_add(1);
-        let mut ip_id = way.next_id(spec.ip_id);
+        let mut ip_id = match spec.mode {
+            Mode::Tunnel => way.next_id(spec.ip_id),
+            Mode::Transport => inner.ip_id,
+        };
         if spec.role == RoleFrom::Written {
             ip_id = ip_id & !1 | u16::from(way.next_written(spec.memory.unit(passing.flow)));
         }
@@ -136,9 +139,12 @@ impl Tunnel {
         let told = if spec.told_wire.is_some() { abi::PACKET_DATA } else { 0 };
         let mut outer = Header {
             flags: abi::PACKET_TUNNELLED | told,
-            ip_bytes: spec.cipher.encapsulated_bytes(inner.ip_bytes),
+            ip_bytes: spec.encapsulated_bytes(inner.ip_bytes),
             ip_id,
-            outer_ecn: spec.ecn.outer(inner.ecn),
+            outer_ecn: match spec.mode {
+                Mode::Tunnel => spec.ecn.outer(inner.ecn),
+                Mode::Transport => inner.ecn,
+            },
             role: role as u8,
             wire: spec.told_wire.unwrap_or(abi::WIRE_NONE as u8),
             ..Header::default()
@@ -156,6 +162,11 @@ impl Tunnel {
         inner: &mut Header,
         feedback: Option<&mut FeedbackBytes>,
     ) -> bool {
+        if self.spec.mode == Mode::Transport {
+            self.counted.left += 1;
+            keep(&self.spec, outer, inner);
+            return true;
+        }
         let entered_ecn = inner.ecn;
         let Some(ecn) = self.spec.ecn.inner(entered_ecn, outer.outer_ecn) else {
             self.counted.dropped += 1;
@@ -216,6 +227,15 @@ impl Way {
         let next = &mut self.written[unit];
         *next = !*next;
         !*next
+    }
+}
+
+/// In transport mode the header that routers saw is the packet's own. They could not confirm that they did, since that
+/// bit is encrypted: who told them of the packets vouches for them.
+fn keep(spec: &TunnelSpec, outer: &Header, inner: &mut Header) {
+    (inner.ecn, inner.outer_ecn) = (outer.outer_ecn, outer.outer_ecn);
+    if spec.told_wire == Some(inner.wire) {
+        inner.confirmed = 1;
     }
 }
 

@@ -16,7 +16,7 @@ use fadelab_run::network::LinkId;
 use fadelab_run::record::RunRecord;
 use fadelab_run::spec::RunSpec;
 use fadelab_run::transport::IpId;
-use fadelab_run::tunnel::{Cipher, EcnRule, GatewaySpec, Memory, RoleFrom, TunnelSpec};
+use fadelab_run::tunnel::{Cipher, EcnRule, GatewaySpec, Memory, Mode, RoleFrom, TunnelSpec};
 
 /// A transfer of so many segments by each flow.
 fn transfers(mut spec: RunSpec, segments: u64) -> RunSpec {
@@ -415,6 +415,37 @@ fn vcp_loses_high_load_in_a_tunnel_and_a_gateway_carries_it() {
         low > 0 && high == 0 && overload == 0,
         "no router of VCP sees a packet of its format"
     );
+}
+
+#[test]
+fn transport_mode_carries_codes_and_ids_as_they_are() {
+    // Goal: laws whose code is in the IP header get through transport mode, with routers that are told of it and without
+    // any gateway, exactly what they get in the clear with packets that are as large; DPCP, whose order is in what is
+    // encrypted so that no router can be told of it, does not.
+    let with = |law: &str, is_encrypted| {
+        let mut spec = vcp(tunnel(0, 3));
+        let flow = &mut spec.flows[0];
+        flow.sender = fadelab_laws::sender(law);
+        flow.receiver = fadelab_laws::receiver(law);
+        flow.params = flow.sender.expect("registered").default_params();
+        for link in [0, 2] {
+            spec.network.links[link].router = plain_router(law);
+        }
+        if is_encrypted {
+            let through = &mut spec.network.tunnels[0];
+            (through.mode, through.role) = (Mode::Transport, RoleFrom::Id);
+            through.told_wire = gateway(law).and(router(law)).map(|law| law.wire() as u8);
+        } else {
+            spec.network.tunnels.clear();
+            let transport = &mut spec.flows[0].transport;
+            (transport.packet_bytes, transport.header_bytes, transport.ack_bytes) = (1076, 76, 76);
+        }
+        record_of(&spec).flows_end
+    };
+    for law in ["vcp", "dcp_ew"] {
+        assert_eq!(with(law, true), with(law, false), "{law}");
+    }
+    assert_ne!(with("dpcp", true), with("dpcp", false));
 }
 
 #[test]

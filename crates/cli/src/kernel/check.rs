@@ -1,9 +1,10 @@
 //! `fadelab kernel check`.
 
 use std::fmt::Write;
+use std::path::Path;
 
 use clap::Args;
-use fadelab_kernel::check::{Standing, stack};
+use fadelab_kernel::check::{Standing, stack, tunnels};
 use fadelab_kernel::device::Device;
 use fadelab_lab::Failure;
 
@@ -23,10 +24,17 @@ pub struct CheckArgs {
 /// When no law can be loaded, or a device is not there.
 pub fn check(args: &CheckArgs) -> Result<(), Failure> {
     let mut items = fadelab_kernel::check::check();
-    for given in &args.devices {
-        let item = stack(&Device::named(given));
+    let devices: Vec<Device> = args.devices.iter().map(|given| Device::named(given)).collect();
+    for (device, given) in devices.iter().zip(&args.devices) {
+        let item = stack(device);
         items.push(item.map_err(|error| Failure::Invalid(format!("--dev {given}: {error}")))?);
     }
+    let mut spaces: Vec<Option<&Path>> = devices.iter().map(|device| device.netns.as_deref()).collect();
+    spaces.dedup();
+    if spaces.is_empty() {
+        spaces.push(None);
+    }
+    items.extend(spaces.into_iter().flat_map(tunnels));
     let mut text = String::new();
     for item in &items {
         let mark = match item.standing {

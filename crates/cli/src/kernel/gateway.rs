@@ -9,7 +9,7 @@ use fadelab_kernel::Version;
 use fadelab_kernel::device::Device;
 use fadelab_kernel::gateway::ipsec::{Outgoing, outgoing};
 use fadelab_kernel::gateway::object::{Recipe, compile, wire_of};
-use fadelab_kernel::gateway::{Counters, Gateway, GatewayError, Options, Tunnel};
+use fadelab_kernel::gateway::{Counters, Gateway, GatewayError, MARK_MASK, Options, Tunnel};
 use fadelab_kernel::tunnel::{RoleFrom, Way};
 use fadelab_lab::{Failure, parameters};
 use fadelab_run::tunnel::{Cipher, GatewaySpec};
@@ -103,7 +103,7 @@ pub fn gateway(args: &GatewayArgs) -> Result<(), Failure> {
     let tunnels: Vec<String> = options.tunnels.iter().map(|tunnel| tunnel.out.to_string()).collect();
     output::note(&[
         format!("{} at the tunnels {}", spec.law.name(), tunnels.join(", ")),
-        "the eight highest bits of packets' marks are the gateway's (0xff000000)".to_owned(),
+        format!("the eight highest bits of packets' marks are the gateway's ({MARK_MASK:#x})"),
     ]);
     let started = Instant::now();
     let mut shown = 0;
@@ -137,7 +137,7 @@ fn law(args: &GatewayArgs) -> Result<GatewaySpec, Failure> {
 
 fn options(args: &GatewayArgs) -> Result<Options, Failure> {
     let cipher = Device::named(&args.cipher);
-    let known = outgoing(&cipher).map_err(refused)?;
+    let known = outgoing(cipher.netns.as_deref()).map_err(refused)?;
     let is_asked = |tunnel: &&Outgoing| args.tunnels.is_empty() || args.tunnels.contains(&tunnel.way);
     let tunnels: Vec<Outgoing> = known.iter().filter(is_asked).copied().collect();
     let missing = args
@@ -157,38 +157,15 @@ fn options(args: &GatewayArgs) -> Result<Options, Failure> {
             }
         )));
     }
-    for tunnel in &tunnels {
-        obstacle(args, tunnel)?;
+    let role = RoleFrom::from(args.role);
+    if let Some(why) = tunnels.iter().find_map(|tunnel| tunnel.obstacle(role)) {
+        return Err(Failure::Invalid(why));
     }
     Ok(Options {
         plain: args.plain.iter().map(|name| Device::named(name)).collect(),
         cipher,
         tunnels: tunnels.iter().map(|tunnel| planned(args, tunnel)).collect(),
     })
-}
-
-/// What of a tunnel the law cannot work with.
-fn obstacle(args: &GatewayArgs, tunnel: &Outgoing) -> Result<(), Failure> {
-    let way = tunnel.way;
-    if tunnel.is_offloaded {
-        return Err(Failure::Invalid(format!(
-            "tunnel {way}: a device encrypts its packets behind all programs, so nobody can mark their outer headers; \
-             make its SAs without offload"
-        )));
-    }
-    let has_no_id = (!tunnel.has_ids && way.from.is_ipv4()) || way.from.is_ipv6();
-    if args.role == Role::Id && has_no_id {
-        return Err(Failure::Invalid(format!(
-            "tunnel {way}: its outer headers have no ID that changes (IPv4 without the flag nopmtudisc, or IPv6); take \
-             --role sequence, at the other gateway and the routers too"
-        )));
-    }
-    if args.role == Role::Written && way.from.is_ipv6() {
-        return Err(Failure::Invalid(format!(
-            "tunnel {way}: an IPv6 header has no ID to write; take --role sequence"
-        )));
-    }
-    Ok(())
 }
 
 fn planned(args: &GatewayArgs, tunnel: &Outgoing) -> Tunnel {

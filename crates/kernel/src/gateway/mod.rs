@@ -27,6 +27,9 @@ pub use program::{Hook, Program};
 /// Most tunnels of one gateway: `TUNNELS_MAX`.
 pub const TUNNELS_MAX: usize = 15;
 
+/// The bits of packets' marks that are a gateway's, `MARK_BITS` of `bpf/gateway.bpf.c`.
+pub const MARK_MASK: u32 = 0xff00_0000;
+
 /// Why there is no gateway.
 #[derive(Debug, Error)]
 pub enum GatewayError {

@@ -1,10 +1,10 @@
-//! ESP in tunnel mode (RFC 4303), for what a simulated link saw: the same keys, indices and outer addresses as the
+//! ESP (RFC 4303), for what a simulated link saw: the same keys, indices and outer addresses as the
 //! testbed's tunnels have, so that one reader takes both.
 
 use aes_gcm::aead::AeadInPlace;
 use aes_gcm::{Aes128Gcm, KeyInit, Nonce};
 use etherparse::{IpEcn, IpNumber, Ipv4Header};
-use fadelab_run::tunnel::{Cipher, KEY, TunnelSpec, outer_address, spi};
+use fadelab_run::tunnel::{Cipher, KEY, Mode, TunnelSpec, outer_address, spi};
 use fadelab_sim::tap::Outer;
 use hmac::{Hmac, Mac};
 use sha1::Sha1;
@@ -33,13 +33,20 @@ impl Esp {
     pub fn encapsulated(&self, inner: &[u8], outer: &Outer, tunnel: &TunnelSpec) -> Vec<u8> {
         let number = outer.tunnel as usize;
         let (from, to) = if outer.is_backward { (1, 0) } else { (0, 1) };
-        let [source, destination] = [from, to].map(|end| outer_address(number, end).octets());
+        let (inner_ip, behind) = Ipv4Header::from_slice(inner).expect("packets have a header");
+        let (encrypted, next_header, source, destination) = match tunnel.mode {
+            Mode::Tunnel => {
+                let [source, destination] = [from, to].map(|end| outer_address(number, end).octets());
+                (inner, IpNumber::IPV4, source, destination)
+            }
+            Mode::Transport => (behind, inner_ip.protocol, inner_ip.source, inner_ip.destination),
+        };
         let mut esp = [spi(number, to).to_be_bytes(), outer.sequence.to_be_bytes()].concat();
         let header_bytes = esp.len();
         match tunnel.cipher {
             Cipher::AesGcm => {
                 let iv = u64::from(outer.sequence).to_be_bytes();
-                let mut sealed = padded(inner);
+                let mut sealed = padded(encrypted, next_header);
                 let nonce = [&KEY[AES_KEY_BYTES..], &iv].concat();
                 let check =
                     self.aes
@@ -49,7 +56,7 @@ impl Esp {
                 esp.extend(check.expect("a packet is short"));
             }
             Cipher::Null => {
-                esp.extend(padded(inner));
+                esp.extend(padded(encrypted, next_header));
                 let mut check = self.sha1.clone();
                 check.update(&esp);
                 esp.extend(&check.finalize().into_bytes()[..SHA1_CHECK_BYTES]);
@@ -73,15 +80,15 @@ impl Esp {
     }
 }
 
-/// The packet inside with its trailer: bytes 1, 2 and so on up to a multiple of four, how many, and that it is IPv4
-/// (RFC 4303 section 2.4 to 2.6).
-fn padded(inner: &[u8]) -> Vec<u8> {
+/// What is encrypted with its trailer: bytes 1, 2 and so on up to a multiple of four, how many, and what it is (RFC 4303
+/// section 2.4 to 2.6).
+fn padded(encrypted: &[u8], next_header: IpNumber) -> Vec<u8> {
     const ALIGNMENT_BYTES: usize = 4;
     const TRAILER_BYTES: usize = 2;
-    let unpadded = inner.len() + TRAILER_BYTES;
+    let unpadded = encrypted.len() + TRAILER_BYTES;
     let padding = unpadded.next_multiple_of(ALIGNMENT_BYTES) - unpadded;
-    let mut bytes = inner.to_vec();
+    let mut bytes = encrypted.to_vec();
     bytes.extend((1..=padding).map(|byte| byte as u8));
-    bytes.extend([padding as u8, IpNumber::IPV4.0]);
+    bytes.extend([padding as u8, next_header.0]);
     bytes
 }

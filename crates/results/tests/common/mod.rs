@@ -18,7 +18,7 @@ use fadelab_run::app::{App, Span};
 use fadelab_run::classes::{Classes, Groups};
 use fadelab_run::flow::{FlowKind, FlowSpec};
 use fadelab_run::network::NetworkSpec;
-use fadelab_run::record::{Completion, Delays, DroppedOf, FlowCounters, OfGroup, RunRecord, Series, Waits};
+use fadelab_run::record::{AnswersOf, Completion, Delays, DroppedOf, FlowCounters, OfGroup, RunRecord, Series, Waits};
 use fadelab_run::spec::RunSpec;
 use fadelab_run::transport::{FeedbackForm, IpId, Pacing, PartialAcks, Recovery, RecoveryExit, RttSamples, Transport};
 use fadelab_run::tunnel::TunnelRecord;
@@ -221,10 +221,23 @@ pub fn record(spec: &RunSpec, load: impl Fn(u64) -> u64) -> RunRecord {
         ],
         delays: delays(spec),
         dropped: vec![dropped()],
+        answers: [false, true].map(answers).to_vec(),
         tunnels: vec![tunnel()],
         series,
         events: 12_345,
         punctuality: None,
+    }
+}
+
+/// What a law made of losses, without drops and with them.
+fn answers(after_drop: bool) -> AnswersOf {
+    AnswersOf {
+        group: "flow".to_owned(),
+        after_drop,
+        recoveries: 5,
+        reduced: if after_drop { 4 } else { 1 },
+        cwnd_pkts_before: 50,
+        cwnd_pkts_after: 40,
     }
 }
 

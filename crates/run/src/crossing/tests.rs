@@ -4,13 +4,14 @@ use fadelab_path::spec::{Buffer, CapacitySpec, LinkKind, LinkSpec, RouterSpec};
 
 use super::*;
 use crate::transport::IpId;
-use crate::tunnel::{Cipher, EcnRule, Memory, RoleFrom};
+use crate::tunnel::{Cipher, EcnRule, Memory, Mode, RoleFrom};
 
 fn tunnel(name: &str, from: NodeId, to: NodeId) -> TunnelSpec {
     TunnelSpec {
         name: name.into(),
         from,
         to,
+        mode: Mode::Tunnel,
         cipher: Cipher::AesGcm,
         ecn: EcnRule::Linux,
         ip_id: IpId::Counting,

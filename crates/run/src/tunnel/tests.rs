@@ -23,6 +23,31 @@ fn sizes_are_those_of_esp_to_the_byte() {
     assert_eq!([Cipher::AesGcm, Cipher::Null].map(Cipher::outer_bytes), [36, 28]);
 }
 
+#[test]
+fn transport_mode_keeps_the_header() {
+    // Goal: ESP's header, vector, padding and check value, and no second IP header, added up by hand: 20 B of header and
+    // 20, 1020 and 1425 B behind it, with two bytes of trailer padded to 24, 1024 and 1428 B.
+    for (inner, gcm, null) in [(40, 76, 64), (1040, 1076, 1064), (1445, 1480, 1468)] {
+        let sizes = [Cipher::AesGcm, Cipher::Null].map(|cipher| {
+            let spec = TunnelSpec {
+                name: "t".into(),
+                from: 0,
+                to: 1,
+                mode: Mode::Transport,
+                cipher,
+                ecn: EcnRule::Linux,
+                ip_id: IpId::Counting,
+                role: RoleFrom::Id,
+                memory: Memory::Tunnel,
+                told_wire: None,
+                gateway: None,
+            };
+            spec.encapsulated_bytes(inner)
+        });
+        assert_eq!(sizes, [gcm, null], "{inner} B");
+    }
+}
+
 /// What a rule makes of each inner field at the entry, and at the exit in a row for each inner, a column for each outer
 /// field; 9: dropped.
 fn table(rule: EcnRule) -> ([u8; 4], [[u8; 4]; 4]) {

@@ -17,7 +17,9 @@ impl Network {
     #[inline(never)]
     pub(super) fn drop_at(&mut self, link: u32, id: PacketId) {
         if self.slab.is_data(id) {
-            let group = self.delays.group_of(self.slab.get(id).flow) as usize;
+            let (flow, seq) = (self.slab.get(id).flow, self.slab.get(id).seq);
+            self.answers.note_drop(flow, seq);
+            let group = self.delays.group_of(flow) as usize;
             if let Some(place) = self.delays.place_of(link) {
                 let groups_n = self.delays.groups_n();
                 self.dropped[place * groups_n + group] += 1;

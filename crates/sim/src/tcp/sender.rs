@@ -313,7 +313,7 @@ impl Sender {
             self.judge_reduction(plan, ts_ecr_us, &mut ack);
         }
         let recovering = self.control.ca_state == abi::CA_RECOVERY;
-        let must_send = self.advance_recovery(now, plan, &mut ack);
+        let must_send = self.advance_recovery(now, plan, &mut ack, net);
         if self.board.has_found() {
             self.tell_lost(plan, &ack);
         }

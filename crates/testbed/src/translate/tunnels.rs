@@ -3,7 +3,7 @@
 use fadelab_kernel::gateway::object::wire_of;
 use fadelab_run::spec::RunSpec;
 use fadelab_run::transport::IpId;
-use fadelab_run::tunnel::{EcnRule, GatewaySpec, Memory, RoleFrom, TunnelSpec};
+use fadelab_run::tunnel::{EcnRule, GatewaySpec, Memory, Mode, RoleFrom, TunnelSpec};
 
 use super::none;
 use crate::Error;
@@ -25,6 +25,10 @@ pub fn of(spec: &RunSpec, hop: impl Fn(u32) -> (usize, usize)) -> Result<Transla
     let mut gateways = Vec::new();
     let mut tunnels = Vec::with_capacity(specs.len());
     for (number, tunnel) in specs.iter().enumerate() {
+        if tunnel.mode == Mode::Transport {
+            let why = "hosts of the testbed have no SAs of their own; set \"tunnel\", with a host in front of each end";
+            return Err(refused(&tunnel.name, "mode", why));
+        }
         let translated = Tunnel {
             name: tunnel.name.to_string(),
             ends: [tunnel.from as usize, tunnel.to as usize],
@@ -197,7 +201,7 @@ fn check_ends(spec: &RunSpec, tunnels: &[Tunnel], number: usize, tunnel: &Tunnel
 /// Most bytes that come of a packet of so many, in whatever tunnel there is.
 pub fn bytes_inside(spec: &RunSpec, ip_bytes: u32) -> u32 {
     let sizes = spec.network.tunnels.iter();
-    let sizes = sizes.map(|tunnel| tunnel.cipher.encapsulated_bytes(ip_bytes));
+    let sizes = sizes.map(|tunnel| tunnel.encapsulated_bytes(ip_bytes));
     sizes.fold(ip_bytes, u32::max)
 }
 

@@ -262,7 +262,7 @@ impl Sender {
         let mut ack = self.timer_ack(now, plan);
         ack.lost_pkts = lost_pkts;
         if lost_pkts > 0 && self.control.ca_state < abi::CA_RECOVERY {
-            self.enter_recovery(plan, &mut ack);
+            self.enter_recovery(plan, &mut ack, net);
             // As if one had arrived, `tcp_rack_reo_timeout` of `net/ipv4/tcp_recovery.c`.
             ack.delivered_pkts = 1;
             self.reduce_rate(plan, &ack);

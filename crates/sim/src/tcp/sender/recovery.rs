@@ -1,17 +1,21 @@
 //! What the sending end makes of losses and of ECN echoes: when recovery begins and ends, when the law is asked.
 
+use std::ops::Range;
+
 use fadelab_laws::abi;
 use fadelab_run::transport::Recovery;
 
 use super::law::ceiling_pkts;
 use super::{NOT_TIMED, Reduction, Sender};
 use crate::clock::Now;
+use crate::network::Network;
+use crate::network::answers::Answer;
 use crate::tcp::plan::Plan;
 
 impl Sender {
     /// Moves the recovery state on. Returns whether a retransmission is due whatever the window says.
     #[inline]
-    pub(super) fn advance_recovery(&mut self, now: Now, plan: &Plan, ack: &mut abi::Ack) -> bool {
+    pub(super) fn advance_recovery(&mut self, now: Now, plan: &Plan, ack: &mut abi::Ack, net: &mut Network) -> bool {
         if self.control.ca_state == abi::CA_OPEN && self.is_whole(plan) {
             return false;
         }
@@ -34,7 +38,7 @@ impl Sender {
                 self.reduce_rate(plan, ack);
                 false
             }
-            _ => self.detect_loss(plan, ack),
+            _ => self.detect_loss(plan, ack, net),
         };
         if by_time && !waits {
             self.arm_after_ack(now, plan, ack);
@@ -70,7 +74,7 @@ impl Sender {
     }
 
     #[inline]
-    fn detect_loss(&mut self, plan: &Plan, ack: &mut abi::Ack) -> bool {
+    fn detect_loss(&mut self, plan: &Plan, ack: &mut abi::Ack, net: &mut Network) -> bool {
         let found = match plan.tcp.recovery {
             Recovery::Sack => self.board.oldest_is_lost(),
             Recovery::Rack => self.board.oldest_is_lost() && !self.is_probe_of_oldest(),
@@ -83,7 +87,7 @@ impl Sender {
             }
         };
         if found {
-            self.enter_recovery(plan, ack);
+            self.enter_recovery(plan, ack, net);
             return true;
         }
         if self.control.ca_state == abi::CA_CWR {
@@ -96,7 +100,7 @@ impl Sender {
     }
 
     #[inline(never)]
-    pub(super) fn enter_recovery(&mut self, plan: &Plan, ack: &mut abi::Ack) {
+    pub(super) fn enter_recovery(&mut self, plan: &Plan, ack: &mut abi::Ack, net: &mut Network) {
         self.counters.recoveries += 1;
         self.timed = NOT_TIMED;
         if !plan.tcp.recovery.has_sack() {
@@ -110,13 +114,32 @@ impl Sender {
             self.control.ca_state = abi::CA_RECOVERY;
             self.recover = self.board.nxt();
         } else {
+            let before = (self.control.cwnd_pkts, self.control.cwnd_fraction);
             self.remember_window(plan, abi::LOSS_DUPACK);
             self.law.on_loss(plan, ack, abi::LOSS_DUPACK, &mut self.control);
+            let after = self.answered_window(before.0);
+            net.note_answer(self.identity.flow, self.missing(), Answer { before, after });
             self.reduce(plan, abi::CA_RECOVERY);
         }
         self.recover_loss = self.recover + 1;
         self.partial_acks = 0;
         self.reduce_rate(plan, ack);
+    }
+
+    /// The window to which the law's answer to a loss leads, at once or in the course of a round trip.
+    fn answered_window(&self, cwnd_pkts_before: u32) -> (u32, u32) {
+        let control = &self.control;
+        if self.law.flags() & abi::SENDER_OWNS_RECOVERY != 0 {
+            return (control.cwnd_pkts, control.cwnd_fraction);
+        }
+        let ssthresh = (control.ssthresh_pkts, control.ssthresh_fraction);
+        ssthresh.min((ceiling_pkts(cwnd_pkts_before), 0))
+    }
+
+    /// The oldest segment, and those up to the highest that arrived: what is missing of them was lost before.
+    fn missing(&self) -> Range<u32> {
+        let una = self.board.una();
+        una..self.board.highest_arrived().max(una + 1)
     }
 
     /// Whether ECE and CWR of RFC 3168 mean something on this connection.

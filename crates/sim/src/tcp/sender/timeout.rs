@@ -36,6 +36,7 @@ impl Sender {
             return self.greet_again(now, plan, net);
         }
         self.counters.timeouts += 1;
+        net.note_timeout(self.identity.flow, self.board.una());
         let ack = self.timer_ack(now, plan);
         self.remember_window(plan, abi::LOSS_RTO);
         self.law.on_rto(plan, &ack, &mut self.control);

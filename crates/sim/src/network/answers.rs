@@ -1,0 +1,107 @@
+//! What laws made of losses, beside what the sender cannot know: whether a queue had dropped anything.
+//!
+//! A law that tells losses by congestion from losses by errors can be wrong in two ways, and only who sees queues and
+//! senders can count them. So what queues drop is kept, by flow and segment, until its sender hears of it.
+
+use std::collections::BTreeSet;
+use std::ops::Range;
+
+use fadelab_run::record::AnswersOf;
+use fadelab_run::spec::RunSpec;
+
+use super::Network;
+
+/// How a law answered a loss.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Answer {
+    /// Whole packets, and beyond them 2^-32 of one.
+    pub before: (u32, u32),
+    pub after: (u32, u32),
+}
+
+#[derive(Debug, Default)]
+pub(super) struct Answers {
+    /// Of each flow, whether anybody hears of what is lost.
+    has_sender: Vec<bool>,
+    /// Flows and segments that queues dropped.
+    dropped: BTreeSet<(u32, u32)>,
+    /// Of each group without a drop and with one.
+    counted: Vec<[AnswersOf; 2]>,
+}
+
+impl Answers {
+    pub fn of(spec: &RunSpec, groups: &[String]) -> Self {
+        let of_group = |group: &String| {
+            [false, true].map(|after_drop| AnswersOf {
+                group: group.clone(),
+                after_drop,
+                ..AnswersOf::default()
+            })
+        };
+        Self {
+            has_sender: spec.flows.iter().map(|flow| flow.sender.is_some()).collect(),
+            dropped: BTreeSet::new(),
+            counted: groups.iter().map(of_group).collect(),
+        }
+    }
+
+    /// A queue dropped segment `seq` of a flow.
+    pub fn note_drop(&mut self, flow: u32, seq: u32) {
+        if self.has_sender[flow as usize] {
+            self.dropped.insert((flow, seq));
+        }
+    }
+
+    /// All below `una` arrived.
+    fn forget_below(&mut self, flow: u32, una: u32) {
+        while let Some(&old) = self.dropped.range((flow, 0)..(flow, una)).next() {
+            self.dropped.remove(&old);
+        }
+    }
+
+    fn count(&mut self, group: usize, flow: u32, missing: Range<u32>, answer: Answer) {
+        self.forget_below(flow, missing.start);
+        let mut dropped = self.dropped.range((flow, missing.start)..(flow, missing.end));
+        let counted = &mut self.counted[group][usize::from(dropped.next().is_some())];
+        counted.recoveries += 1;
+        counted.reduced += u64::from(answer.after < answer.before);
+        counted.cwnd_pkts_before += u64::from(answer.before.0);
+        counted.cwnd_pkts_after += u64::from(answer.after.0);
+    }
+}
+
+impl Network {
+    /// The sender of a flow began a recovery and asked its law, when it missed some of `missing`: all that something
+    /// above it has arrived of, so that what queues drop of it was dropped before.
+    #[cold]
+    #[inline(never)]
+    pub(crate) fn note_answer(&mut self, flow: u32, missing: Range<u32>, answer: Answer) {
+        let group = self.delays.group_of(flow) as usize;
+        self.answers.count(group, flow, missing, answer);
+    }
+
+    /// A timeout, at which no law may choose.
+    #[cold]
+    #[inline(never)]
+    pub(crate) fn note_timeout(&mut self, flow: u32, una: u32) {
+        self.answers.forget_below(flow, una);
+    }
+
+    /// Answers are counted anew from now on.
+    pub(crate) fn forget_answers(&mut self) {
+        for counted in self.answers.counted.iter_mut().flatten() {
+            let (group, after_drop) = (std::mem::take(&mut counted.group), counted.after_drop);
+            *counted = AnswersOf {
+                group,
+                after_drop,
+                ..AnswersOf::default()
+            };
+        }
+    }
+
+    /// Those that were counted, by groups.
+    pub(crate) fn answers(&self) -> Vec<AnswersOf> {
+        let counted = self.answers.counted.iter().flatten();
+        counted.filter(|answers| answers.recoveries > 0).cloned().collect()
+    }
+}
