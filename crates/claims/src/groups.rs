@@ -1,5 +1,6 @@
-//! What groups of flows got in a run: `drop_rate:GROUP`, `missed_congestion:GROUP`, `false_congestion:GROUP`, and `goodput_bps:GROUP`, `split:A/B`, `each:A/B` and
-//! `above_fair:A/B`, each of these also for a stretch of time, as in `split:local1/long:500-1000`.
+//! What groups of flows got in a run: `drop_rate:GROUP`, `missed_congestion:GROUP` and `false_congestion:GROUP`, and
+//! `goodput_bps:GROUP`, `split:A/B`, `each:A/B` and `above_fair:A/B`, each of these also for a stretch of time, as in
+//! `split:local1/long:500-1000`.
 
 use fadelab_results::Run;
 use fadelab_results::bins::{self, Bin};
@@ -34,7 +35,8 @@ enum What<'a> {
 }
 
 /// How they are spelt, for messages.
-pub const NAMES: &str = "drop_rate:GROUP, missed_congestion:GROUP, false_congestion:GROUP, and goodput_bps:GROUP, split:GROUP/GROUP, each:GROUP/GROUP, \
+pub const NAMES: &str = "drop_rate:GROUP, missed_congestion:GROUP, false_congestion:GROUP, and goodput_bps:GROUP, \
+                         split:GROUP/GROUP, each:GROUP/GROUP, \
                          above_fair:GROUP/GROUP, these with :FROM-TO in seconds";
 
 impl<'a> Grouped<'a> {
@@ -284,8 +286,8 @@ pub mod tests {
 
     #[test]
     fn wrong_judgements_are_of_both_kinds() {
-        // Goal: a drop that a law does not answer is missed congestion, an answer without a drop is false congestion, each
-        // a part of its own kind of recoveries, and without any there is no value.
+        // Goal: a drop that a law does not answer is missed congestion, an answer without a drop is false congestion,
+        // each a part of its own kind of recoveries, and without any there is no value.
         let mut run = run();
         let answers = |group: &str, after_drop, recoveries, reduced| AnswersOf {
             group: group.to_owned(),

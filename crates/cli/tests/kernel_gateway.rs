@@ -103,9 +103,9 @@ fn what_a_gateway_cannot_do_is_refused() {
 
 #[test]
 fn what_stands_in_the_way_is_told_before() {
-    // Goal: `kernel check` names each tunnel of a device's namespace, the roles with which a gateway can stand there, and
-    // what stands in its way, here an operator's marks; a gateway is refused there for the same reason. Without tunnels
-    // it says nothing of them.
+    // Goal: `kernel check` names each tunnel of a device's namespace, the roles with which a gateway can stand there,
+    // and what stands in its way, here an operator's marks; a gateway is refused there for the same reason. Without
+    // tunnels it says nothing of them.
     if !possible() {
         return;
     }

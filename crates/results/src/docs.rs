@@ -15,7 +15,7 @@ pub fn reference() -> String {
     table(&mut text, &tables::runs());
     table(&mut text, &tables::flow_totals());
     table(&mut text, &tables::groups());
-    table(&mut text, &tables::completions());
+    table(&mut text, &tables::completions::table());
     table(&mut text, &tables::histograms::table());
     table(&mut text, &tables::drops::table());
     table(&mut text, &tables::answers::table());

@@ -426,7 +426,7 @@ fn take_answers(runs: &mut [Run], rows: &Rows) -> Result<(), String> {
     walk(runs, rows, "group", of_run, |run, _, row| {
         run.record.answers.push(AnswersOf {
             group: group[row].to_owned(),
-            after_drop: answers::is_drop(&cause[row]) == Some(true),
+            after_drop: answers::is_drop(cause[row]) == Some(true),
             recoveries: recoveries[row] as u64,
             reduced: reduced[row] as u64,
             cwnd_pkts_before: before[row] as u64,

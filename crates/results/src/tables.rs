@@ -1,6 +1,7 @@
 //! The Parquet tables: what their rows are and what their columns mean.
 
 pub mod answers;
+pub mod completions;
 mod coordinates;
 pub mod drops;
 pub mod histograms;
@@ -10,7 +11,7 @@ pub mod watched;
 use std::path::Path;
 
 use fadelab_path::counters::LinkCounters;
-use fadelab_run::record::{Completion, FlowCounters};
+use fadelab_run::record::FlowCounters;
 
 use crate::columns::{Column, Format, Table, Value};
 use crate::counters::{self, Counted, Counter};
@@ -100,15 +101,6 @@ pub struct GroupRow<'a> {
     figures: [Option<f64>; SHARE_METRICS_N],
 }
 
-/// A row of `completions.parquet`.
-pub struct CompletionRow<'a> {
-    key: RunKey<'a>,
-    flow: &'a str,
-    group: &'a str,
-    sender: &'a str,
-    completion: Completion,
-}
-
 macro_rules! keyed {
     ($($row:ty),*) => {$(
         impl Keyed for $row {
@@ -118,7 +110,7 @@ macro_rules! keyed {
         }
     )*};
 }
-keyed!(RunRow<'_>, FlowTotalRow<'_>, GroupRow<'_>, CompletionRow<'_>);
+keyed!(RunRow<'_>, FlowTotalRow<'_>, GroupRow<'_>);
 
 impl<C> Keyed for SampleRow<'_, C> {
     fn key(&self) -> &RunKey<'_> {
@@ -272,39 +264,6 @@ pub fn groups<'a>() -> Table<GroupRow<'a>> {
     }
 }
 
-/// `completions.parquet`.
-pub fn completions<'a>() -> Table<CompletionRow<'a>> {
-    let mut columns = key_columns();
-    columns.extend([
-        Column::text("flow", "name of the flow", |row: &CompletionRow| row.flow),
-        Column::text("group", "group of the flow", |row: &CompletionRow| row.group),
-        Column::text("sender", SENDER, |row: &CompletionRow| row.sender),
-        Column::count(
-            "start_ns",
-            "ns",
-            "when the application began, by a handshake where there is one",
-            |row: &CompletionRow| row.completion.start_ns,
-        ),
-        Column::count(
-            "end_ns",
-            "ns",
-            "when the last byte was acknowledged",
-            |row: &CompletionRow| row.completion.end_ns,
-        ),
-        Column::count(
-            "bytes",
-            "B",
-            "payload of the transfer or session",
-            |row: &CompletionRow| row.completion.bytes,
-        ),
-    ]);
-    Table {
-        name: "completions",
-        about: "A transfer or session that ended, also before the measured interval, in order of the ends.",
-        columns,
-    }
-}
-
 /// The swept keys of an experiment.
 fn swept(experiment: &Experiment) -> Vec<SweptKey> {
     let points: Vec<_> = experiment.runs.iter().map(|run| run.point.clone()).collect();
@@ -325,7 +284,7 @@ pub(crate) fn columns_csv(experiment: &Experiment) -> csv::Result<Vec<u8>> {
     runs().with_coordinates(&swept).describe(&mut writer)?;
     flow_totals().with_coordinates(&swept).describe(&mut writer)?;
     groups().with_coordinates(&swept).describe(&mut writer)?;
-    completions().with_coordinates(&swept).describe(&mut writer)?;
+    completions::table().with_coordinates(&swept).describe(&mut writer)?;
     histograms::table().with_coordinates(&swept).describe(&mut writer)?;
     drops::table().with_coordinates(&swept).describe(&mut writer)?;
     answers::table().with_coordinates(&swept).describe(&mut writer)?;
@@ -337,26 +296,7 @@ pub(crate) fn columns_csv(experiment: &Experiment) -> csv::Result<Vec<u8>> {
 pub(crate) fn write(experiment: &Experiment, folder: &Path, format: Format) -> Result<(), Error> {
     let swept = swept(experiment);
     let points: Vec<String> = experiment.runs.iter().map(Run::point_text).collect();
-    let runs_keyed = || {
-        experiment
-            .runs
-            .iter()
-            .zip(&points)
-            .enumerate()
-            .map(|(index, (run, point))| {
-                (
-                    run,
-                    RunKey {
-                        ground: &run.ground,
-                        index: index as u64,
-                        law: &run.law,
-                        point,
-                        coordinates: &run.point,
-                        seed: run.seed,
-                    },
-                )
-            })
-    };
+    let runs_keyed = || keyed(experiment, &points);
     links()
         .with_coordinates(&swept)
         .write(folder, format, runs_keyed().map(|(run, key)| link_rows(run, key)))?;
@@ -379,10 +319,10 @@ pub(crate) fn write(experiment: &Experiment, folder: &Path, format: Format) -> R
     groups()
         .with_coordinates(&swept)
         .write(folder, format, runs_keyed().map(|(run, key)| group_rows(run, key)))?;
-    completions().with_coordinates(&swept).write(
+    completions::table().with_coordinates(&swept).write(
         folder,
         format,
-        runs_keyed().map(|(run, key)| completion_rows(run, key)),
+        runs_keyed().map(|(run, key)| completions::rows(run, key)),
     )?;
     histograms::table().with_coordinates(&swept).write(
         folder,
@@ -404,6 +344,22 @@ pub(crate) fn write(experiment: &Experiment, folder: &Path, format: Format) -> R
         format,
         runs_keyed().map(|(run, key)| tunnels::rows(run, key)),
     )
+}
+
+/// Runs with what their rows begin with.
+fn keyed<'a>(experiment: &'a Experiment, points: &'a [String]) -> impl Iterator<Item = (&'a Run, RunKey<'a>)> {
+    let runs = (0..).zip(&experiment.runs).zip(points);
+    runs.map(|((index, run), point)| {
+        let key = RunKey {
+            ground: &run.ground,
+            index,
+            law: &run.law,
+            point,
+            coordinates: &run.point,
+            seed: run.seed,
+        };
+        (run, key)
+    })
 }
 
 fn link_rows<'a>(run: &'a Run, key: RunKey<'a>) -> Vec<SampleRow<'a, LinkCounters>> {
@@ -483,18 +439,4 @@ fn group_rows<'a>(run: &'a Run, key: RunKey<'a>) -> Vec<GroupRow<'a>> {
         })
     };
     run.record.link_ids.iter().flat_map(of_link).collect()
-}
-
-fn completion_rows<'a>(run: &'a Run, key: RunKey<'a>) -> Vec<CompletionRow<'a>> {
-    let row = |completion: &Completion| {
-        let spec = &run.spec.flows[completion.flow as usize];
-        CompletionRow {
-            key,
-            flow: &spec.name,
-            group: &spec.group,
-            sender: spec.sender(),
-            completion: *completion,
-        }
-    };
-    run.record.completions.iter().map(row).collect()
 }

@@ -144,7 +144,8 @@ pub struct RunRecord {
     /// Whose data links dropped in the measured interval, links first; empty where a ground does not tell.
     #[serde(default)]
     pub dropped: Vec<DroppedOf>,
-    /// What laws made of losses in the measured interval, by groups; empty where a ground does not know what links drop.
+    /// What laws made of losses in the measured interval, by groups; empty where a ground does not know whose data are
+    /// dropped.
     #[serde(default)]
     pub answers: Vec<AnswersOf>,
     /// What tunnels did in the measured interval.

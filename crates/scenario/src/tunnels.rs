@@ -54,8 +54,8 @@ keys! {
     CIPHER: Cipher = Declared::new(
         "cipher",
         Is("\"aes-gcm\""),
-        "how a packet grows: in tunnel mode by 20 B of IPv4, by 8 B of ESP, padding to 4 B, and 8 B of vector and 16 B of check value, \
-         or with NULL and HMAC-SHA1-96 12 B of check value",
+        "how a packet grows: in tunnel mode by 20 B of IPv4, by 8 B of ESP, padding to 4 B, and 8 B of vector and 16 B \
+         of check value, or with NULL and HMAC-SHA1-96 12 B of check value",
     );
     ECN: EcnRule = Declared::new(
         "ecn",
@@ -160,8 +160,8 @@ fn tunnel(reader: &mut Reader<'_>, topology: &Topology, name: &str, auto: Auto) 
 fn check_transport(reader: &mut Reader<'_>, table: &str) -> Result<(), Refusal> {
     let of_outer = [ECN.key.path(table), IP_ID.key.path(table), MEMORY.key.path(table)];
     if let Some(path) = of_outer.iter().find(|path| reader.node(path).is_some()) {
-        let why = "in transport mode packets keep their own IP header, and this is of an outer one: leave it out, or set \
-                   mode = \"tunnel\"";
+        let why = "in transport mode packets keep their own IP header, and this is of an outer one: leave it out, or \
+                   set mode = \"tunnel\"";
         return Err(reader.refuse(path, why));
     }
     let path = LAW.key.path(table);

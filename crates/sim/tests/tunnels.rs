@@ -419,9 +419,9 @@ fn vcp_loses_high_load_in_a_tunnel_and_a_gateway_carries_it() {
 
 #[test]
 fn transport_mode_carries_codes_and_ids_as_they_are() {
-    // Goal: laws whose code is in the IP header get through transport mode, with routers that are told of it and without
-    // any gateway, exactly what they get in the clear with packets that are as large; DPCP, whose order is in what is
-    // encrypted so that no router can be told of it, does not.
+    // Goal: laws whose code is in the IP header get through transport mode, with routers that are told of it and
+    // without any gateway, exactly what they get in the clear with packets that are as large; DPCP, whose order is in
+    // what is encrypted so that no router can be told of it, does not.
     let with = |law: &str, is_encrypted| {
         let mut spec = vcp(tunnel(0, 3));
         let flow = &mut spec.flows[0];

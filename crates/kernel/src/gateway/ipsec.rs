@@ -33,8 +33,8 @@ impl Outgoing {
         }
         if self.mark_mask & MARK_MASK != 0 {
             return Some(format!(
-                "tunnel {way}: its policies or SAs choose packets by the bits {:#x} of their marks, and a gateway needs \
-                 {MARK_MASK:#x} for itself; choose by lower bits",
+                "tunnel {way}: its policies or SAs choose packets by the bits {:#x} of their marks, and a gateway \
+                 needs {MARK_MASK:#x} for itself; choose by lower bits",
                 self.mark_mask
             ));
         }
@@ -51,10 +51,10 @@ impl Outgoing {
 
     /// What works otherwise here than an operator may think, and what to do.
     pub fn remarks(&self) -> Vec<&'static str> {
-        let noecn = "its SAs have the flag noecn, so CE of RFC 3168 routers in it reaches nobody; codes of a gateway's law \
-                     come out nevertheless";
-        let fragments = "its SAs have the flag nopmtudisc, so its packets may be fragmented, and fragments carry no code; \
-                         make packets inside small enough, or the SAs without the flag";
+        let noecn = "its SAs have the flag noecn, so CE of RFC 3168 routers in it reaches nobody; codes of a gateway's \
+                     law come out nevertheless";
+        let fragments = "its SAs have the flag nopmtudisc, so its packets may be fragmented, and fragments carry no \
+                         code; make packets inside small enough, or the SAs without the flag";
         let remarks = [(self.noecn, noecn), (self.has_ids, fragments)];
         let told = remarks.into_iter().filter(|(is_so, _)| *is_so);
         told.map(|(_, remark)| remark).collect()

@@ -80,8 +80,8 @@ impl Esp {
     }
 }
 
-/// What is encrypted with its trailer: bytes 1, 2 and so on up to a multiple of four, how many, and what it is (RFC 4303
-/// section 2.4 to 2.6).
+/// What is encrypted with its trailer: bytes 1, 2 and so on up to a multiple of four, how many, and what it is (RFC
+/// 4303 section 2.4 to 2.6).
 fn padded(encrypted: &[u8], next_header: IpNumber) -> Vec<u8> {
     const ALIGNMENT_BYTES: usize = 4;
     const TRAILER_BYTES: usize = 2;

@@ -25,11 +25,13 @@ impl Keyed for AnswerRow<'_> {
 pub fn table<'a>() -> Table<AnswerRow<'a>> {
     let mut columns = key_columns();
     columns.extend([
-        Column::text("group", "name of the group of flows", |row: &AnswerRow| &row.answers.group),
+        Column::text("group", "name of the group of flows", |row: &AnswerRow| {
+            &row.answers.group
+        }),
         Column::text(
             "cause",
-            "`drop`: a queue had dropped one of the segments that the sender missed, for want of room or by the router's \
-             law; `other`: none, so they were lost on a channel or only late",
+            "`drop`: a queue had dropped one of the segments that the sender missed, for want of room or by the \
+             router's law; `other`: none, so they were lost on a channel or only late",
             |row: &AnswerRow| CAUSES[usize::from(row.answers.after_drop)],
         ),
         Column::count(
@@ -59,8 +61,8 @@ pub fn table<'a>() -> Table<AnswerRow<'a>> {
     ]);
     Table {
         name: "answers",
-        about: "What the laws of senders made of losses in the measured interval, beside what only the network knows; no \
-                row: no recovery began. Timeouts are not here: no law chooses there. The simulator's alone.",
+        about: "What the laws of senders made of losses in the measured interval, beside what only the network knows; \
+                no row: no recovery began. Timeouts are not here: no law chooses there. The simulator's alone.",
         columns,
     }
 }

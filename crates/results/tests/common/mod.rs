@@ -229,7 +229,6 @@ pub fn record(spec: &RunSpec, load: impl Fn(u64) -> u64) -> RunRecord {
     }
 }
 
-/// What a law made of losses, without drops and with them.
 fn answers(after_drop: bool) -> AnswersOf {
     AnswersOf {
         group: "flow".to_owned(),

@@ -25,8 +25,8 @@ fn sizes_are_those_of_esp_to_the_byte() {
 
 #[test]
 fn transport_mode_keeps_the_header() {
-    // Goal: ESP's header, vector, padding and check value, and no second IP header, added up by hand: 20 B of header and
-    // 20, 1020 and 1425 B behind it, with two bytes of trailer padded to 24, 1024 and 1428 B.
+    // Goal: ESP's header, vector, padding and check value, and no second IP header, added up by hand: 20 B of header
+    // and 20, 1020 and 1425 B behind it, with two bytes of trailer padded to 24, 1024 and 1428 B.
     for (inner, gcm, null) in [(40, 76, 64), (1040, 1076, 1064), (1445, 1480, 1468)] {
         let sizes = [Cipher::AesGcm, Cipher::Null].map(|cipher| {
             let spec = TunnelSpec {
