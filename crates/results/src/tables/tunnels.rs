@@ -44,7 +44,7 @@ pub fn table<'a>() -> Table<TunnelRow<'a>> {
     ]);
     Table {
         name: "tunnels",
-        about: "What went through each tunnel in the measured interval. The simulator's alone.",
+        about: "What went through each tunnel in the measured interval; on kernels what the SAs of both ends counted.",
         columns,
     }
 }
