@@ -2,7 +2,8 @@
 /*
  * The edge of the closed domain: packets of our wires leave a device that nobody named with their ECN field cleared,
  * since outside of the domain the codes of VCP are ECT(1), ECT(0) and CE (RFC 3168 section 5). A packet is ours by its
- * option, of whatever law; those of others go by untouched.
+ * option, of whatever law; those of others go by untouched. ESP of a tunnel that the router is told of has the router's
+ * marks, whatever is in it, and leaves without them, too.
  *
  * The option mostly stands at the end of the TCP header right behind IP's, where it is found at once. What is found
  * nowhere there is searched for only where there is a mark to clear, or a fragment that others follow.
@@ -10,6 +11,7 @@
 #include "chain.h"
 #include "host.h"
 #include "host/packet.h"
+#include "tunnel.h"
 
 struct bleach_counters {
 	u64 own_packets; /* known to be ours */
@@ -139,6 +141,15 @@ ALWAYS_INLINE u32 bleach_is_worthwhile(struct __sk_buff *skb, const struct packe
 	return chain_may_be_tcp(4, head[9]) && ((head[6] & 0x3f) || head[7]);
 }
 
+/* Whose a packet is with a mark, or a fragment of one. */
+ALWAYS_INLINE u32 bleach_of(struct __sk_buff *skb, const struct packet *packet)
+{
+	struct outer outer = {};
+
+	outer_take(skb, packet, &outer);
+	return outer.number ? OURS : bleach_search(skb, packet);
+}
+
 ALWAYS_INLINE int bleach(struct __sk_buff *skb, u32 link_bytes)
 {
 	u32 key = 0, segments = skb->gso_segs > 1 ? skb->gso_segs : 1, whose = OTHERS;
@@ -153,7 +164,7 @@ ALWAYS_INLINE int bleach(struct __sk_buff *skb, u32 link_bytes)
 	if (packet.tcp_at && packet_ours(skb, &packet, packet.tcp_end, OPTION_BYTES_MAX))
 		whose = OURS;
 	else if (bleach_is_worthwhile(skb, &packet))
-		whose = bleach_search(skb, &packet);
+		whose = bleach_of(skb, &packet);
 	if (whose == OTHERS)
 		return TC_ACT_UNSPEC;
 	if (whose == OURS)

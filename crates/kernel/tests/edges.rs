@@ -16,7 +16,7 @@ use fadelab_kernel::object::load;
 use fadelab_kernel::router::edge;
 use hostile::{Chance, check, extend, extension_bytes, hostile};
 use libbpf_rs::{MapCore, MapFlags, Object, ProgramInput};
-use packet::{ETHERNET, Made, Read, folded, vcp_option, xcp_option};
+use packet::{ETHERNET, Esp, Made, Read, folded, vcp_option, xcp_option};
 use whose::{AUTHENTICATION, EXTENSIONS, Edge, FRAGMENT, HEADERS_MAX, Whose};
 
 const PACKETS: usize = 20_000;
@@ -249,4 +249,44 @@ fn the_edge_clears_our_marks_and_nobody_elses() {
         cleared > PACKETS / 20 && of_fragments > PACKETS / 100 && unknown_n > PACKETS as u64 / 1000,
         "the packets are too hostile to be any test"
     );
+}
+
+#[test]
+fn marks_on_esp_of_named_tunnels_stay_inside() {
+    // Goal: of a tunnel that the router is told of, over IPv4 and IPv6, each mark leaves as zero, in the direction that
+    // was named alone; ESP of other tunnels keeps its field, as does all of it where no tunnel is named.
+    if !possible(&["clang"]) {
+        return;
+    }
+    let (plain, told) = (loaded(), loaded());
+    let map = told.maps().find(|map| map.name() == "tunnel_map");
+    let map = map.expect("it is there");
+    let wide = |end: &str| {
+        let end: std::net::IpAddr = end.parse().expect("an address");
+        match end {
+            std::net::IpAddr::V4(end) => end.to_ipv6_mapped().octets(),
+            std::net::IpAddr::V6(end) => end.octets(),
+        }
+    };
+    for tunnel in [Esp::TUNNEL, Esp::TUNNEL_IPV6] {
+        let (from, to) = tunnel.split_once('-').expect("two ends");
+        let key = [wide(from), wide(to)].concat();
+        map.update(&key, &[1, 0, 0, 0, 0, 0, 0, 0], MapFlags::ANY)
+            .expect("room");
+    }
+    for (ipv6, is_from_here, ecn) in (0..12).map(|n| (n & 1 != 0, n & 2 != 0, 1 + n / 4)) {
+        let esp = Esp {
+            ipv6,
+            is_from_here,
+            id: 7,
+            sequence: 9,
+            ecn,
+        };
+        assert_eq!(is_cleared(&told, &esp.frame()), is_from_here, "IPv6 {ipv6}, {ecn}");
+        assert!(!is_cleared(&plain, &esp.frame()));
+        let mut other = esp.frame();
+        let last = ETHERNET + if ipv6 { 39 } else { 19 };
+        other[last] ^= 0x40;
+        assert_eq!(bleached(&told, &other), other, "of another tunnel");
+    }
 }

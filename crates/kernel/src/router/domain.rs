@@ -16,6 +16,7 @@ use crate::object::{self, LoadError};
 use crate::spaces;
 use crate::stack::Stacks;
 use crate::store;
+use crate::tunnel::{self, RoleFrom, Way};
 
 /// The unit at the edges of the domain.
 const UNIT: &str = include_str!("../../bpf/bleach.bpf.c");
@@ -174,12 +175,21 @@ pub(super) struct Domain {
 }
 
 impl Domain {
-    pub fn load(closed: &Closed, held: &claim::Held, ifindex: i32) -> Result<Self, RouterError> {
+    /// `tunnels`: those of whose packets the router takes the outer header for its own.
+    pub fn load(
+        closed: &Closed,
+        held: &claim::Held,
+        ifindex: i32,
+        tunnels: &[(Way, RoleFrom)],
+    ) -> Result<Self, RouterError> {
         let mut object = object::load(&closed.object, |_| Ok(()))?;
         let sign = sign(held.claim.netns_inode()).to_ne_bytes();
         for map in object.maps_mut().filter(|map| map.name() == SIGN) {
             let told = map.update(&0u32.to_ne_bytes(), &sign, MapFlags::ANY);
             told.map_err(|error| LoadError::of("the sign of packets on their way down", &error))?;
+        }
+        for &(way, role) in tunnels {
+            tunnel::tell(&object, way, 1, role)?;
         }
         let mut keep = None;
         if Version::running().is_some_and(|version| version >= Version::LINKS) {

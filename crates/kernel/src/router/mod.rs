@@ -265,7 +265,7 @@ impl Router {
         let attached = to_device(&program.egress(), device, Direction::Egress)?;
         let (mut domain, mut taken_over) = (None, Vec::new());
         if let Some(closed) = closed {
-            let closing = domain.insert(domain::Domain::load(closed, &held, ifindex)?);
+            let closing = domain.insert(domain::Domain::load(closed, &held, ifindex, &options.tunnels)?);
             closing.refresh(&mut held, true)?;
             // Closed anew by now: what killed ones left may go.
             taken_over = kept::remove_left(Some(held.claim.netns_inode()));
