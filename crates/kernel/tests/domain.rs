@@ -16,8 +16,9 @@ use common::{possible, report, run, tap};
 use fadelab_kernel::attach::{Direction, to_device};
 use fadelab_kernel::object::load;
 use fadelab_kernel::router::edge;
-use forwarding::{Counter, Hosts, OURS, Sender, frame, frames, in_pieces, vcp_router};
-use packet::{Made, folded, vcp_option};
+use fadelab_kernel::tunnel::RoleFrom;
+use forwarding::{Counter, Hosts, OURS, Sender, frame, frames, in_pieces, vcp_router, vcp_router_told};
+use packet::{Esp, Made, folded, vcp_option};
 
 const PACKETS: u64 = 1_000_000;
 
@@ -172,6 +173,53 @@ fn packets_that_are_fragmented_leave_the_domain_unmarked() {
         assert!(fragments.iter().all(|fragment| fragment[15] & 3 == left_as), "{made:?}");
     }
     assert_eq!((router.edge_counters().cleared, router.edge_counters().unknown), (3, 0));
+}
+
+#[test]
+fn marks_on_esp_of_a_tunnel_that_a_router_is_told_of_stay_inside() {
+    // Goal: where a router is told of a tunnel, marks on its outer headers are cleared at the edge, with a right
+    // checksum, and leave by named devices; ESP the other way, which it was not told of, keeps its marks everywhere.
+    if !possible(&["clang", "ip", "tc"]) {
+        return;
+    }
+    let hosts = Hosts::new();
+    let way = Esp::TUNNEL.parse().expect("a tunnel");
+    let router = vcp_router_told(hosts.device(1, "inner"), &["left"], vec![(way, RoleFrom::Sequence)]);
+    for (way_out, at, cleared) in [("outer", 3, true), ("left", 0, false)] {
+        let arriving = tap::open(&hosts.device(at, "wire"));
+        tap::only_arriving(&arriving);
+        let sender = Sender::new(&hosts.device(1, way_out));
+        for is_from_here in [true, false] {
+            let esp = |ecn| Esp {
+                ipv6: false,
+                is_from_here,
+                id: 0,
+                sequence: 1,
+                ecn,
+            };
+            sender.send(&[esp(3).frame()]);
+            let left_as = if cleared && is_from_here { 0 } else { 3 };
+            assert_eq!(
+                esp_of(&arriving),
+                esp(left_as).frame(),
+                "by {way_out}, named way {is_from_here}"
+            );
+        }
+    }
+    assert_eq!(router.edge_counters().cleared, 1);
+}
+
+/// The next frame with ESP over IPv4.
+fn esp_of(socket: &OwnedFd) -> Vec<u8> {
+    let mut frame = vec![0; 1 << 11];
+    for _ in 0..100 {
+        let bytes = tap::read(socket, &mut frame).unwrap_or(0);
+        if bytes > 34 && frame[12] == 8 && frame[23] == 50 {
+            frame.truncate(bytes);
+            return frame;
+        }
+    }
+    panic!("no ESP arrives");
 }
 
 /// Without the bit that says that the packet must not be fragmented.

@@ -11,6 +11,7 @@ use fadelab_kernel::compile;
 use fadelab_kernel::device::{Device, within};
 use fadelab_kernel::object::load;
 use fadelab_kernel::router::{Closed, Options, Router, edge};
+use fadelab_kernel::tunnel::{RoleFrom, Way};
 use libbpf_rs::{MapCore, MapFlags, Object};
 
 use crate::common::router::compiled_here;
@@ -292,6 +293,11 @@ pub fn in_pieces(front_bytes: u16, frame: &[u8]) -> Vec<u8> {
 }
 
 pub fn vcp_router(device: Device, inside: &[&str]) -> Router {
+    vcp_router_told(device, inside, Vec::new())
+}
+
+/// The same, told of tunnels.
+pub fn vcp_router_told(device: Device, inside: &[&str], tunnels: Vec<(Way, RoleFrom)>) -> Router {
     let closed = Closed {
         object: edge().expect("it compiles"),
         inside: inside.iter().map(|&name| name.to_owned()).collect(),
@@ -304,7 +310,7 @@ pub fn vcp_router(device: Device, inside: &[&str]) -> Router {
         shaped: false,
         air_header_bytes: None,
         packet_bytes: None,
-        tunnels: Vec::new(),
+        tunnels,
         closed: Some(closed),
     };
     Router::load(&compiled_here("vcp"), options).expect("a router")
