@@ -62,7 +62,7 @@ pub const WESTWOOD: Case = ten(
 );
 
 /// ns-2 has no VCP: its XCP is the nearest, a law with a router of its own.
-pub const BESIDE_NS2: [Case; 9] = [
+pub const BESIDE_NS2: [Case; 11] = [
     ten("10 SACK flows, drop-tail", ("sack", "droptail"), "reno", 8.0, 10.0),
     ten("10 SACK flows, RED/ECN", ("sack", "red"), "reno+red", 8.0, 10.0),
     ten("10 SACK flows, REM/ECN", ("sack", "rem"), "reno+rem", 8.0, 10.0),
@@ -106,4 +106,6 @@ pub const BESIDE_NS2: [Case; 9] = [
         flows: 200,
         ..ten("200 sessions", ("sack", "droptail"), "reno", 8.0, 12.0)
     },
+    ten("10 DPCP flows (ns-2: XCP)", ("xcp", "xcp"), "dpcp", 7.0, 10.0),
+    ten("10 DCP-EW flows (ns-2: XCP)", ("xcp", "xcp"), "dcp_ew", 7.0, 10.0),
 ];
