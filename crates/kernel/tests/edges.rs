@@ -11,6 +11,8 @@ mod packet;
 #[path = "common/whose.rs"]
 mod whose;
 
+use std::net::IpAddr;
+
 use common::{possible, report};
 use fadelab_kernel::object::load;
 use fadelab_kernel::router::edge;
@@ -261,12 +263,9 @@ fn marks_on_esp_of_named_tunnels_stay_inside() {
     let (plain, told) = (loaded(), loaded());
     let map = told.maps().find(|map| map.name() == "tunnel_map");
     let map = map.expect("it is there");
-    let wide = |end: &str| {
-        let end: std::net::IpAddr = end.parse().expect("an address");
-        match end {
-            std::net::IpAddr::V4(end) => end.to_ipv6_mapped().octets(),
-            std::net::IpAddr::V6(end) => end.octets(),
-        }
+    let wide = |end: &str| match end.parse().expect("an address") {
+        IpAddr::V4(end) => end.to_ipv6_mapped().octets(),
+        IpAddr::V6(end) => end.octets(),
     };
     for tunnel in [Esp::TUNNEL, Esp::TUNNEL_IPV6] {
         let (from, to) = tunnel.split_once('-').expect("two ends");

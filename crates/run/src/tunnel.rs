@@ -131,6 +131,22 @@ impl TunnelSpec {
             Mode::Transport => self.cipher.encapsulated_bytes(ip_bytes - IPV4_BYTES),
         }
     }
+
+    /// The outer ECN field of a packet that enters.
+    pub fn outer_ecn(&self, inner: u8) -> u8 {
+        match self.mode {
+            Mode::Tunnel => self.ecn.outer(inner),
+            Mode::Transport => inner,
+        }
+    }
+
+    /// The ECN field of a packet that leaves; `None`: it is dropped.
+    pub fn inner_ecn(&self, inner: u8, outer: u8) -> Option<u8> {
+        match self.mode {
+            Mode::Tunnel => self.ecn.inner(inner, outer),
+            Mode::Transport => Some(outer),
+        }
+    }
 }
 
 impl Cipher {

@@ -145,7 +145,7 @@ impl Network {
             of_data_alone: kinds::of_data_alone(spec),
             tap: None,
             dropped: Self::no_drops(&delays),
-            answers: Answers::of(spec, delays.group_names()),
+            answers: Answers::of(spec, delays.groups_n()),
             delays,
             fetched_pkts_min: Self::fetched_pkts_min(spec.flows.len()),
         };

@@ -141,10 +141,7 @@ impl Tunnel {
             flags: abi::PACKET_TUNNELLED | told,
             ip_bytes: spec.encapsulated_bytes(inner.ip_bytes),
             ip_id,
-            outer_ecn: match spec.mode {
-                Mode::Tunnel => spec.ecn.outer(inner.ecn),
-                Mode::Transport => inner.ecn,
-            },
+            outer_ecn: spec.outer_ecn(inner.ecn),
             role: role as u8,
             wire: spec.told_wire.unwrap_or(abi::WIRE_NONE as u8),
             ..Header::default()
@@ -162,18 +159,18 @@ impl Tunnel {
         inner: &mut Header,
         feedback: Option<&mut FeedbackBytes>,
     ) -> bool {
-        if self.spec.mode == Mode::Transport {
-            self.counted.left += 1;
-            keep(&self.spec, outer, inner);
-            return true;
-        }
         let entered_ecn = inner.ecn;
-        let Some(ecn) = self.spec.ecn.inner(entered_ecn, outer.outer_ecn) else {
+        let Some(ecn) = self.spec.inner_ecn(entered_ecn, outer.outer_ecn) else {
             self.counted.dropped += 1;
             return false;
         };
         self.counted.left += 1;
         (inner.ecn, inner.outer_ecn) = (ecn, ecn);
+        // Routers could not confirm that they saw the packet, since that bit is encrypted. Where no gateway's law can,
+        // who told them of it vouches for them.
+        if self.spec.mode == Mode::Transport && self.spec.told_wire == Some(inner.wire) {
+            inner.confirmed = 1;
+        }
         if let Some(gateways) = &mut self.gateways {
             // Routers that were told of the tunnel have no place in its packets to say that they saw one.
             let seen = Header {
@@ -227,15 +224,6 @@ impl Way {
         let next = &mut self.written[unit];
         *next = !*next;
         !*next
-    }
-}
-
-/// In transport mode the header that routers saw is the packet's own. They could not confirm that they did, since that
-/// bit is encrypted: who told them of the packets vouches for them.
-fn keep(spec: &TunnelSpec, outer: &Header, inner: &mut Header) {
-    (inner.ecn, inner.outer_ecn) = (outer.outer_ecn, outer.outer_ecn);
-    if spec.told_wire == Some(inner.wire) {
-        inner.confirmed = 1;
     }
 }
 

@@ -33,13 +33,15 @@ impl Esp {
     pub fn encapsulated(&self, inner: &[u8], outer: &Outer, tunnel: &TunnelSpec) -> Vec<u8> {
         let number = outer.tunnel as usize;
         let (from, to) = if outer.is_backward { (1, 0) } else { (0, 1) };
-        let (inner_ip, behind) = Ipv4Header::from_slice(inner).expect("packets have a header");
         let (encrypted, next_header, source, destination) = match tunnel.mode {
             Mode::Tunnel => {
                 let [source, destination] = [from, to].map(|end| outer_address(number, end).octets());
                 (inner, IpNumber::IPV4, source, destination)
             }
-            Mode::Transport => (behind, inner_ip.protocol, inner_ip.source, inner_ip.destination),
+            Mode::Transport => {
+                let (own, behind) = Ipv4Header::from_slice(inner).expect("packets have a header");
+                (behind, own.protocol, own.source, own.destination)
+            }
         };
         let mut esp = [spi(number, to).to_be_bytes(), outer.sequence.to_be_bytes()].concat();
         let header_bytes = esp.len();

@@ -19,29 +19,31 @@ pub(crate) struct Answer {
     pub after: (u32, u32),
 }
 
-#[derive(Debug, Default)]
+/// Recoveries, and sums over them.
+#[derive(Clone, Copy, Debug, Default)]
+struct Counted {
+    recoveries: u64,
+    reduced: u64,
+    cwnd_pkts_before: u64,
+    cwnd_pkts_after: u64,
+}
+
+#[derive(Debug)]
 pub(super) struct Answers {
     /// Of each flow, whether anybody hears of what is lost.
     has_sender: Vec<bool>,
     /// Flows and segments that queues dropped.
     dropped: BTreeSet<(u32, u32)>,
     /// Of each group without a drop and with one.
-    counted: Vec<[AnswersOf; 2]>,
+    counted: Vec<[Counted; 2]>,
 }
 
 impl Answers {
-    pub fn of(spec: &RunSpec, groups: &[String]) -> Self {
-        let of_group = |group: &String| {
-            [false, true].map(|after_drop| AnswersOf {
-                group: group.clone(),
-                after_drop,
-                ..AnswersOf::default()
-            })
-        };
+    pub fn of(spec: &RunSpec, groups_n: usize) -> Self {
         Self {
             has_sender: spec.flows.iter().map(|flow| flow.sender.is_some()).collect(),
             dropped: BTreeSet::new(),
-            counted: groups.iter().map(of_group).collect(),
+            counted: vec![Default::default(); groups_n],
         }
     }
 
@@ -88,20 +90,22 @@ impl Network {
     }
 
     /// Answers are counted anew from now on.
-    pub(crate) fn forget_answers(&mut self) {
-        for counted in self.answers.counted.iter_mut().flatten() {
-            let (group, after_drop) = (std::mem::take(&mut counted.group), counted.after_drop);
-            *counted = AnswersOf {
-                group,
-                after_drop,
-                ..AnswersOf::default()
-            };
-        }
+    pub fn forget_answers(&mut self) {
+        self.answers.counted.fill(Default::default());
     }
 
-    /// Those that were counted, by groups.
-    pub(crate) fn answers(&self) -> Vec<AnswersOf> {
-        let counted = self.answers.counted.iter().flatten();
-        counted.filter(|answers| answers.recoveries > 0).cloned().collect()
+    /// Those that were counted, by groups, none of which saw no recovery.
+    pub fn answers(&self) -> Vec<AnswersOf> {
+        let groups = self.groups().names.iter().zip(&self.answers.counted);
+        let kinds = groups.flat_map(|(group, [others, drops])| [(group, false, others), (group, true, drops)]);
+        let one = |(group, after_drop, counted): (&String, bool, &Counted)| AnswersOf {
+            group: group.clone(),
+            after_drop,
+            recoveries: counted.recoveries,
+            reduced: counted.reduced,
+            cwnd_pkts_before: counted.cwnd_pkts_before,
+            cwnd_pkts_after: counted.cwnd_pkts_after,
+        };
+        kinds.filter(|(.., counted)| counted.recoveries > 0).map(one).collect()
     }
 }

@@ -59,10 +59,6 @@ impl Counted {
         self.groups.names.len()
     }
 
-    pub fn group_names(&self) -> &[String] {
-        &self.groups.names
-    }
-
     pub fn group_of(&self, flow: u32) -> u32 {
         self.groups.of_flow[flow as usize]
     }
