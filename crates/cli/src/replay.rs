@@ -1,5 +1,6 @@
 //! `fadelab replay`: makes recorded calls of a law again, each by itself.
 
+mod gateway;
 mod link;
 mod recorded;
 mod router;
@@ -19,8 +20,8 @@ use crate::output;
 /// Arguments of `fadelab replay`.
 #[derive(Debug, Args)]
 pub struct ReplayArgs {
-    /// A file of calls, as a run writes it when a law is at fault, and as `fadelab kernel load --record` and `fadelab
-    /// kernel router --record` do; or what `fadelab emulate --record` wrote of a link
+    /// A file of calls, as a run writes it when a law is at fault, and as `fadelab kernel load`, `router` and `gateway`
+    /// do with --record; or what `fadelab emulate --record` wrote of a link
     #[arg(value_name = "FILE")]
     file: PathBuf,
     /// Load a law of your own by its header, ./mine.h: one that stands in what was recorded of a link, or one for
@@ -70,6 +71,12 @@ pub fn replay(args: &ReplayArgs) -> Result<(), Failure> {
         )));
     }
     if let Some(recording) = kernel::open(&args.file)? {
+        if let Some(of) = recording.head().gateway.clone() {
+            return match is_watch {
+                true => gateway::watch(recording, &of, args.flow, &args.shadow),
+                false => gateway::replay(recording, &of),
+            };
+        }
         return match (recording.head().router.clone(), is_watch) {
             (Some(router), true) => router::watch(recording, &router, args.flow, &args.shadow),
             (Some(router), false) => router::replay(recording, &router),
@@ -82,9 +89,9 @@ pub fn replay(args: &ReplayArgs) -> Result<(), Failure> {
     }
     if is_watch {
         return Err(Failure::Invalid(format!(
-            "--watch and --shadow: {} has single calls; allowed is what `fadelab kernel load --record`, `fadelab \
-             kernel router --record` or `fadelab testbed run --record` wrote; `fadelab explain RUN` shows those of a \
-             simulated run",
+            "--watch and --shadow: {} has single calls; allowed is what `fadelab kernel load`, `router` or `gateway` \
+             with --record or `fadelab testbed run --record` wrote; `fadelab explain RUN` shows those of a simulated \
+             run",
             args.file.display()
         )));
     }
@@ -108,6 +115,28 @@ pub fn replay(args: &ReplayArgs) -> Result<(), Failure> {
         many(&mut text, &mut calls)?;
     }
     output::print(&text)
+}
+
+/// Refuses a flow, and senders that are to look on, where `whose` law sees packets of all.
+fn no_flows_of(
+    whose: &str,
+    recording: &kernel::Recording,
+    flow: Option<u64>,
+    shadows: &[String],
+) -> Result<(), Failure> {
+    let shown = recording.shown();
+    if let Some(shadow) = shadows.first() {
+        return Err(Failure::Invalid(format!(
+            "--shadow {shadow}: {shown} is of a {whose}, which gets no ACKs; allowed is what `fadelab kernel load \
+             --record` wrote of a sender"
+        )));
+    }
+    match flow {
+        Some(flow) => Err(Failure::Invalid(format!(
+            "--flow {flow}: {shown} is of a {whose}, whose law knows no flows; leave it out"
+        ))),
+        None => Ok(()),
+    }
 }
 
 /// One call in full.

@@ -50,6 +50,9 @@ pub struct TestbedRunArgs {
     /// The same of the router's law of the first link that has one: what it makes of each packet, and its timers
     #[arg(long, value_name = "FILE")]
     pub record_router: Option<PathBuf>,
+    /// The same of the gateway's law at the far end of the first tunnel that has one: what it makes of each packet
+    #[arg(long, value_name = "FILE")]
+    pub record_gateway: Option<PathBuf>,
     /// On the live ground: write what comes to links and what becomes of it, for fadelab replay
     #[arg(long, value_name = "FILE")]
     pub record_links: Option<PathBuf>,
@@ -159,6 +162,7 @@ fn ground_of(
     let recorded = [
         (&args.record, "--record"),
         (&args.record_router, "--record-router"),
+        (&args.record_gateway, "--record-gateway"),
         (&args.record_links, "--record-links"),
     ];
     let asked = recorded.into_iter().find(|(file, _)| file.is_some());
@@ -170,6 +174,7 @@ fn ground_of(
     let recordings = Recordings {
         sender: args.record.clone(),
         router: args.record_router.clone(),
+        gateway: args.record_gateway.clone(),
         links: args.record_links.clone(),
         packets: None,
     };

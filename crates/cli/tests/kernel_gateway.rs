@@ -48,7 +48,7 @@ impl Gateway {
 #[test]
 fn a_killed_gateway_leaves_its_device_free() {
     // Goal: a device has one gateway at a time, also of another law; one that is killed is followed by the next, and an
-    // interrupt ends one with what it counted.
+    // interrupt ends one with what it counted, and a whole recording.
     if !possible() {
         return;
     }
@@ -60,8 +60,29 @@ fn a_killed_gateway_leaves_its_device_free() {
         running.0.kill().expect("it runs");
         running.0.wait().expect("it has ended");
     }
-    let ended = gateway.start(&["--law", "vcp"]).interrupted();
+    let folder = tempfile::tempdir().expect("a folder");
+    let calls = folder.path().join("calls").display().to_string();
+    let ended = gateway.start(&["--law", "dcp_ew", "--record", &calls]).interrupted();
     assert_eq!(ended.status.code(), Some(0), "{}", said(&ended));
+    for (words, expected) in [
+        (
+            &["replay", &calls][..],
+            "0 packets into 192.0.2.1-198.51.100.1 and 0 out",
+        ),
+        (&["replay", "--watch", &calls], "a new tunnel"),
+    ] {
+        let output = hosts::fadelab(Path::new("."), words);
+        let text = said(&output);
+        assert_eq!(output.status.code(), Some(0), "{text}");
+        assert!(text.contains(expected), "{text}");
+    }
+    let refused = hosts::fadelab(Path::new("."), &["replay", "--watch", "--flow", "1", &calls]);
+    assert_eq!(refused.status.code(), Some(2));
+    assert!(
+        said(&refused).contains("is of a gateway, whose law knows no flows"),
+        "{}",
+        said(&refused)
+    );
 }
 
 #[test]

@@ -15,6 +15,7 @@ enum call_role {
 	CALL_OF_SENDER = 0,
 	CALL_OF_RECEIVER = 1,
 	CALL_OF_ROUTER = 2,
+	CALL_OF_GATEWAY = 3,
 };
 
 /* The functions of a sender's table, in its order. */
@@ -43,6 +44,13 @@ enum call_passage {
 	PASSAGE_TIMERS = 2,
 };
 
+/* The functions of a gateway's table, in its order. */
+enum call_transit {
+	TRANSIT_INIT = 0,
+	TRANSIT_ENCAPSULATE = 1,
+	TRANSIT_DECAPSULATE = 2,
+};
+
 /* How far the calls of one instance have come, counted under its lock. */
 struct call_chain {
 	u64 calls_n;
@@ -50,7 +58,7 @@ struct call_chain {
 };
 
 struct call_head {
-	u64 id;       /* of the flow or the receiving end, from 1; of a router 1 */
+	u64 id;       /* of the flow, the receiving end or the tunnel, from 1; of a router 1 */
 	u64 sequence; /* among the calls of that, from 1 */
 	u64 lost_n;   /* of those before it, the ones that found no room */
 	u64 time_ns;
@@ -58,7 +66,7 @@ struct call_head {
 	u32 function;     /* of the role's table */
 	u32 event_bytes;  /* of the event in use */
 	u32 reserved;     /* 0 */
-	u64 arguments[2]; /* cause; now_us and idle_us; written; now_us and full */
+	u64 arguments[2]; /* cause; now_us and idle_us; written; now_us and full; now_us */
 };
 
 /* As large as the largest of the events. What the law may write stands in the second half as it was afterwards. */

@@ -13,6 +13,7 @@
  *   LAW_HEADER, LAW_TABLE_NAME, LAW_STATE_BYTES, LAW_PARAMS   the law and the defaults of its parameters
  *   WIRE, WIRE_HEADER, WIRE_TABLE_NAME, ECHO_BYTES, DATA_BYTES, OPTION_BYTES   as in router.bpf.c, of the packets
  *   inside
+ *   RECORD                       1: each call of the law goes into a ring (transit.h)
  */
 #include LAW_HEADER
 #include WIRE_HEADER
@@ -22,14 +23,17 @@
 #include "set.h"
 #include "tunnel.h"
 
+/* Tunnels of a gateway: their numbers have four bits of the mark. */
+#define TUNNELS_MAX 15
+#define INSTANCES_MAX TUNNELS_MAX
+
+#include "transit.h"
+
 #define LAW_IS LAW_TABLE_NAME
 
 struct bpf_spin_lock {
 	u32 value;
 };
-
-/* Tunnels of a gateway: their numbers have four bits of the mark. */
-#define TUNNELS_MAX 15
 
 /* Bits of skb->mark that are the gateway's; the operator's others stay as they are. */
 #define MARK_BITS 0xff000000u
@@ -66,7 +70,8 @@ struct gateway {
 	u32 last_id;
 	struct gateway_counters counters;
 	u64 now_us; /* CPUs may come to the lock in another order than to the clock */
-	u64 state[(LAW_STATE_BYTES + 7) / 8 + 1];
+	u64 state[WORDS_OF(LAW_STATE_BYTES)];
+	struct call_chain chain;
 };
 
 /* By the numbers of the tunnels. */
@@ -201,6 +206,7 @@ ALWAYS_INLINE int out(struct __sk_buff *skb, u32 link_bytes)
 	struct law_packet inner = {};
 	struct outer outer = {};
 	struct seen seen = {};
+	struct transit *t;
 	struct gateway *g;
 	u64 now_us;
 
@@ -211,7 +217,8 @@ ALWAYS_INLINE int out(struct __sk_buff *skb, u32 link_bytes)
 	if (!outer.number)
 		return TC_ACT_UNSPEC;
 	g = bpf_map_lookup_elem(&gateway_map, &outer.number);
-	if (!g)
+	t = transit_place();
+	if (!g || (RECORD && !t))
 		return TC_ACT_UNSPEC;
 	entering(bits, &seen, &inner);
 	show_outer(&seen.law, &outer, inner.ecn, seen.packet.ecn);
@@ -225,10 +232,16 @@ ALWAYS_INLINE int out(struct __sk_buff *skb, u32 link_bytes)
 		seen.law.role = id & 1;
 		seen.law.roles = id & 1;
 	}
+	transit_begin(t, g->state, &g->chain, outer.number, TRANSIT_ENCAPSULATE, g->now_us);
+	TRANSIT_TOLD(t, given, &inner);
+	TRANSIT_TOLD(t, written[0], &seen.law);
 	if (LAW_IS.encapsulate)
 		LAW_IS.encapsulate(g->state, SET(law_params), g->now_us, &inner, &seen.law);
+	TRANSIT_TOLD(t, written[1], &seen.law);
+	transit_end(t, g->state);
 	count_entered(g, bits, &inner, seen.law.outer_ecn);
 	bpf_spin_unlock(&g->lock);
+	transit_hand_over(t);
 	if ((seen.law.outer_ecn & 3) != seen.packet.ecn)
 		packet_set_ecn(skb, &seen.packet, seen.law.outer_ecn & 3);
 	if (writes)
@@ -270,8 +283,9 @@ ALWAYS_INLINE int leave(struct __sk_buff *skb, struct seen *seen, u32 bits)
 	struct gateway *g = bpf_map_lookup_elem(&gateway_map, &number);
 	struct law_packet shown = {.size = sizeof(shown), .segments = 1};
 	struct outer outer = {.role = !!(bits & LEAVES_ROLE), .has_role = !!(bits & LEAVES_HAS_ROLE)};
+	struct transit *t = transit_place();
 
-	if (!g || !config)
+	if (!g || !config || (RECORD && !t))
 		return TC_ACT_UNSPEC;
 	shown.ip_bytes = shown.air_bytes = seen->law.ip_bytes;
 	show_outer(&shown, &outer, seen->packet.ecn, outer_ecn);
@@ -279,10 +293,16 @@ ALWAYS_INLINE int leave(struct __sk_buff *skb, struct seen *seen, u32 bits)
 		seen->law.ecn = seen->law.outer_ecn = LAW_ECN_CE;
 	bpf_spin_lock(&g->lock);
 	g->now_us = fixed_max(g->now_us, now_us);
+	transit_begin(t, g->state, &g->chain, number, TRANSIT_DECAPSULATE, g->now_us);
+	TRANSIT_TOLD(t, given, &shown);
+	TRANSIT_TOLD(t, written[0], &seen->law);
 	if (LAW_IS.decapsulate)
 		LAW_IS.decapsulate(g->state, SET(law_params), g->now_us, &shown, &seen->law);
+	TRANSIT_TOLD(t, written[1], &seen->law);
+	transit_end(t, g->state);
 	count_left(g, seen, outer_ecn);
 	bpf_spin_unlock(&g->lock);
+	transit_hand_over(t);
 	if (seen->packet.version && (seen->law.ecn & 3) != seen->packet.ecn)
 		packet_set_ecn(skb, &seen->packet, seen->law.ecn & 3);
 	if (seen->option_at && seen->law.confirmed != confirmed)
@@ -346,15 +366,20 @@ SEC("tc") int gateway_start(struct __sk_buff *skb)
 	struct gateway_config *config = bpf_map_lookup_elem(&config_map, &number);
 	struct gateway *g = bpf_map_lookup_elem(&gateway_map, &number);
 	struct law_tunnel tunnel = {.size = sizeof(tunnel)};
+	struct transit *t = transit_place();
 
-	if (!config || !g)
+	if (!config || !g || (RECORD && !t))
 		return 1;
 	tunnel.random = bpf_get_prandom_u32();
 	tunnel.now_us = bpf_ktime_get_ns() / 1000;
 	tunnel.number = config->number;
 	tunnel.outer_bytes = config->outer_bytes;
 	g->last_id = tunnel.random & 0xffff;
+	transit_begin(t, g->state, &g->chain, number, TRANSIT_INIT, tunnel.now_us);
+	TRANSIT_TOLD(t, tunnel, &tunnel);
 	if (LAW_IS.init)
 		LAW_IS.init(g->state, SET(law_params), &tunnel);
+	transit_end(t, g->state);
+	transit_hand_over(t);
 	return 0;
 }

@@ -83,7 +83,7 @@ ALWAYS_INLINE void passage_end(struct passage *p, const struct router_memory *me
 
 ALWAYS_INLINE void passage_hand_over(struct passage *p)
 {
-	ring_output(p, sizeof(*p));
+	ring_output(p, sizeof(*p), 1);
 }
 
 #define PASSAGE_TOLD(p, place, source) __builtin_memcpy(&(p)->event.place, source, sizeof(*(source)))

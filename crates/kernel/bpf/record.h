@@ -17,7 +17,7 @@
 /* Where there is no room the next record of the chain says so, and the end of the file. */
 ALWAYS_INLINE void call_hand_over(void *record, u32 bytes, struct call_chain *chain)
 {
-	chain->lost_n += ring_output(record, bytes);
+	chain->lost_n += ring_output(record, bytes, 0);
 }
 
 ALWAYS_INLINE void call_fill(struct flow *f, u32 function, const struct law_control *control)

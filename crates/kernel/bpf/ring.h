@@ -14,10 +14,17 @@ struct {
 	MAP_NUMBER(max_entries, 1 << 24);
 } calls SEC(".maps");
 
-/* Calls for which there was no room: a record with gaps must say so. */
+/*
+ * Calls for which there was no room: a record with gaps must say so. Of routers and gateways, whose calls may reach the
+ * ring in another order than they were made, each instance has its own count, by its number; others share the first.
+ */
+#ifndef INSTANCES_MAX
+#define INSTANCES_MAX 1
+#endif
+
 struct {
 	MAP_NUMBER(type, MAP_TYPE_ARRAY);
-	MAP_NUMBER(max_entries, 1);
+	MAP_NUMBER(max_entries, INSTANCES_MAX + 1);
 	u32 *key;
 	u64 *value;
 } losses SEC(".maps");
@@ -36,15 +43,14 @@ ALWAYS_INLINE void call_begin(struct call_head *head, struct call_chain *chain, 
 	head->arguments[0] = head->arguments[1] = 0;
 }
 
-/* Hands over what is whole; gives whether there was no room, which is counted. */
-ALWAYS_INLINE u32 ring_output(void *record, u32 bytes)
+/* Hands over what is whole; gives whether there was no room, which is counted for the instance. */
+ALWAYS_INLINE u32 ring_output(void *record, u32 bytes, u32 instance)
 {
-	u32 key = 0;
 	u64 *n;
 
 	if (!bpf_ringbuf_output(&calls, record, bytes, 0))
 		return 0;
-	n = bpf_map_lookup_elem(&losses, &key);
+	n = bpf_map_lookup_elem(&losses, &instance);
 	if (n)
 		__sync_fetch_and_add(n, 1);
 	return 1;

@@ -33,6 +33,7 @@ const HEADERS: &[(&str, &str)] = &[
     ("ring.h", include_str!("../bpf/ring.h")),
     ("seen.h", include_str!("../bpf/seen.h")),
     ("set.h", include_str!("../bpf/set.h")),
+    ("transit.h", include_str!("../bpf/transit.h")),
     ("tunnel.h", include_str!("../bpf/tunnel.h")),
 ];
 

@@ -20,23 +20,27 @@ pub struct Recorder {
 
 struct Sink {
     writer: Writer,
-    order: Order,
+    /// Of each instance, by its number.
+    orders: BTreeMap<u64, Order>,
     failure: Option<io::Error>,
 }
 
 impl Sink {
     /// Goes on after a failure, so that the ring does not fill; the failure is told at the end.
     fn take(&mut self, call: &[u8]) {
-        match Writer::router_sequence(call) {
-            Some(sequence) => self.order.take(sequence, call),
+        match Writer::place_in_order(call) {
+            Some((instance, sequence)) => self.orders.entry(instance).or_default().take(sequence, call),
             None => self.write(call),
         }
     }
 
-    /// Writes what is in its order by now; `lost_n` calls found no room so far.
-    fn write_ready(&mut self, lost_n: u64) {
-        while let Some(call) = self.order.next(lost_n) {
-            self.write(&call);
+    /// Writes what is in its order by now; `lost_of` tells of an instance how many calls found no room so far.
+    fn write_ready(&mut self, lost_of: impl Fn(u64) -> u64) {
+        for instance in self.orders.keys().copied().collect::<Vec<u64>>() {
+            let lost_n = lost_of(instance);
+            while let Some(call) = self.orders.get_mut(&instance).and_then(|order| order.next(lost_n)) {
+                self.write(&call);
+            }
         }
     }
 
@@ -47,8 +51,9 @@ impl Sink {
     }
 }
 
-/// Calls of a router, numbered under its lock and handed over behind it, so that two processors may change their order:
-/// each waits for those before it. Calls that never come found no room in the ring, which the kernel counts.
+/// Calls of a router or of a gateway's tunnel, numbered under its lock and handed over behind it, so that two
+/// processors may change their order: each waits for those before it. Calls that never come found no room in the ring,
+/// which the kernel counts.
 #[derive(Default)]
 struct Order {
     waiting: BTreeMap<u64, Vec<u8>>,
@@ -90,7 +95,7 @@ impl Recorder {
         let of = |error: &libbpf_rs::Error| LoadError::of("the recording", error);
         let sink = Rc::new(RefCell::new(Sink {
             writer: Writer::new(head, file).map_err(failed)?,
-            order: Order::default(),
+            orders: BTreeMap::new(),
             failure: None,
         }));
         let find = |name: &str| {
@@ -117,9 +122,8 @@ impl Recorder {
     pub fn poll(&mut self, timeout: Duration) -> Result<u64, LoadError> {
         // Interrupted by a signal: whoever calls looks why.
         let _ = self.ring.poll(timeout);
-        let lost_n = self.lost();
         let mut sink = self.sink.borrow_mut();
-        sink.write_ready(lost_n);
+        sink.write_ready(|instance| self.lost_of(instance));
         match sink.failure.take() {
             Some(error) => Err(LoadError::system("the recording", &error)),
             None => Ok(sink.writer.calls_n()),
@@ -134,7 +138,7 @@ impl Recorder {
         let _ = self.ring.consume();
         let lost_n = self.lost();
         let mut sink = self.sink.borrow_mut();
-        sink.write_ready(lost_n);
+        sink.write_ready(|instance| self.lost_of(instance));
         let calls_n = sink.writer.calls_n();
         let ended = sink.failure.take().map_or_else(|| sink.writer.end(lost_n), Err);
         ended
@@ -144,7 +148,14 @@ impl Recorder {
 
     /// Calls for which the ring had no room, so far.
     pub fn lost(&self) -> u64 {
-        let value = self.losses.lookup(&0u32.to_ne_bytes(), MapFlags::ANY).ok().flatten();
+        let instances = u64::from(self.losses.max_entries());
+        (0..instances).map(|instance| self.lost_of(instance)).sum()
+    }
+
+    /// Of one instance; 0 stands for all whose calls come in their order.
+    fn lost_of(&self, instance: u64) -> u64 {
+        let key = (instance as u32).to_ne_bytes();
+        let value = self.losses.lookup(&key, MapFlags::ANY).ok().flatten();
         value
             .and_then(|bytes| Some(u64::from_ne_bytes(bytes.try_into().ok()?)))
             .unwrap_or(0)

@@ -19,7 +19,13 @@ use packet::{ETHERNET, Esp, Made, folded, with_one_zero};
 
 fn compiled(law: &Gateway, params: &Params) -> Vec<u8> {
     let wire = wire_of(law).unwrap_or(abi::WIRE_PAIR);
-    compile(&Recipe { law, params, wire }).expect("it compiles")
+    let recipe = Recipe {
+        law,
+        params,
+        wire,
+        record: false,
+    };
+    compile(&recipe).expect("it compiles")
 }
 
 fn tunnel(role: RoleFrom) -> Tunnel {

@@ -1,5 +1,6 @@
 //! Makes recorded calls of a law again, each by itself.
 
+pub mod gateway;
 pub mod kernel;
 pub mod link;
 pub mod router;

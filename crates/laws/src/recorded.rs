@@ -1,13 +1,16 @@
-//! Every call of a law at the ends of connections or of a router's law, as a kernel made them: bytes in, bytes out. The
-//! same header is called with them again here and must come to the same windows, feedback and marks, bit for bit.
+//! Every call of a law at the ends of connections, of a router's or of a gateway's law, as a kernel made them: bytes
+//! in, bytes out. The same header is called with them again here and must come to the same windows, feedback and
+//! marks, bit for bit.
 //!
 //! A file begins with one line of JSON ([`RecordedHead`]) and its checksum; the calls follow, each as `struct call`,
-//! `struct receipt` or `struct passage` of the kernel's programs (`crates/kernel/bpf/call.h`, `passage.h`) with the
-//! checksum of the file up to there, and one that ends the file ([`END`]). [`Writer`] and [`Reader`] are its two ends.
+//! `struct receipt`, `struct passage` or `struct transit` of the kernel's programs (`crates/kernel/bpf/call.h`,
+//! `passage.h`, `transit.h`) with the checksum of the file up to there, and one that ends the file ([`END`]).
+//! [`Writer`] and [`Reader`] are its two ends.
 
 mod file;
 mod passage;
 mod receipt;
+mod transit;
 
 use std::collections::BTreeMap;
 
@@ -17,11 +20,12 @@ use serde_json::Map;
 use crate::guard::{CallRecord, Kind, Outcome, fields_of, read, to_hex};
 use crate::own::Source;
 use crate::shadow::Shadows;
-use crate::{Capacity, ParamInfo, Params, Receiver, Router, Sender, abi};
+use crate::{Capacity, Gateway, ParamInfo, Params, Receiver, Router, Sender, abi};
 
 pub use file::{Damage, Reader, Refusal, Step, Writer};
 pub use passage::{Passage, RouterLaws};
 pub use receipt::Receipt;
+pub use transit::Transit;
 
 /// Version of the format.
 pub const RECORDED_VERSION: u32 = 3;
@@ -39,6 +43,7 @@ const SENDER_BYTES: usize = HEAD_BYTES + EVENT_BYTES + 2 * size_of::<abi::Contro
 const SENDER: u32 = 0;
 const RECEIVER: u32 = 1;
 const ROUTER: u32 = 2;
+const GATEWAY: u32 = 3;
 
 /// First line of a file.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -57,9 +62,21 @@ pub struct RecordedHead {
     pub kernel: String,
     /// The law's text where it is not built in, and that of its capacity part.
     pub laws: Vec<Source>,
-    /// Of a router's law; nothing: the law is a sender's.
+    /// Of a router's law.
     #[serde(default)]
     pub router: Option<RouterHead>,
+    /// Of a gateway's law; where neither is there the law is a sender's.
+    #[serde(default)]
+    pub gateway: Option<GatewayHead>,
+}
+
+/// What the first line has of a gateway besides.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct GatewayHead {
+    /// Where it stands, as it was named.
+    pub place: String,
+    /// Its tunnels, in the order of their numbers, which begin with 1.
+    pub tunnels: Vec<String>,
 }
 
 /// What the first line has of a router besides.
@@ -89,6 +106,22 @@ impl RecordedHead {
             kernel,
             laws: texts(&[law.name()]),
             router: None,
+            gateway: None,
+        }
+    }
+
+    /// Of a gateway's law with parameters, for a kernel.
+    pub fn of_gateway(law: &Gateway, params: &Params, gateway: GatewayHead, kernel: String) -> Self {
+        Self {
+            fadelab_kernel_calls: RECORDED_VERSION,
+            law: law.name().to_owned(),
+            params: named(law.params(), params),
+            state_bytes: words_bytes(law.state_bytes()),
+            receiver_state_bytes: None,
+            kernel,
+            laws: texts(&[law.name()]),
+            router: None,
+            gateway: Some(gateway),
         }
     }
 
@@ -114,6 +147,7 @@ impl RecordedHead {
                 part_state_bytes: words_bytes(part.state_bytes()),
                 host_bytes: passage::HOST_BYTES,
             }),
+            gateway: None,
         }
     }
 
@@ -142,12 +176,26 @@ impl RecordedHead {
             })
     }
 
+    /// Whether the gateway's law has memory of the same size now.
+    pub fn fits_gateway(&self, law: &Gateway) -> bool {
+        self.state_bytes == words_bytes(law.state_bytes())
+    }
+
+    /// The same as [`Self::values`] of a gateway's law.
+    ///
+    /// # Errors
+    /// See there.
+    pub fn values_of_gateway(&self, law: &Gateway) -> Result<Params, String> {
+        values(law.params(), &self.params)
+    }
+
     /// Bytes of a call of that role without its checksum; `None`: no call has it.
     fn call_bytes(&self, role: u32) -> Option<usize> {
-        let fixed_bytes = match (role, &self.router) {
-            (SENDER, None) => SENDER_BYTES,
-            (RECEIVER, None) => receipt::FIXED_BYTES,
-            (ROUTER, Some(_)) => passage::FIXED_BYTES,
+        let fixed_bytes = match (role, &self.router, &self.gateway) {
+            (SENDER, None, None) => SENDER_BYTES,
+            (RECEIVER, None, None) => receipt::FIXED_BYTES,
+            (ROUTER, Some(_), None) => passage::FIXED_BYTES,
+            (GATEWAY, None, Some(_)) => transit::FIXED_BYTES,
             _ => return None,
         };
         Some(fixed_bytes + 2 * self.memory_bytes(role)?)
@@ -156,7 +204,7 @@ impl RecordedHead {
     /// Bytes of what an instance of that role remembers.
     fn memory_bytes(&self, role: u32) -> Option<usize> {
         match role {
-            SENDER => Some(self.state_bytes),
+            SENDER | GATEWAY => Some(self.state_bytes),
             RECEIVER => self.receiver_state_bytes,
             _ => {
                 let router = self.router.as_ref()?;

@@ -100,6 +100,12 @@ pub enum Error {
          --record-router out"
     )]
     NoRouterToRecord,
+    /// No gateway to record.
+    #[error(
+        "no tunnel of the run has gateways with a law of fadelab's to record: set tunnel.NAME.law=dcp_ew, or leave \
+         --record-gateway out"
+    )]
+    NoGatewayToRecord,
     /// Only root makes network namespaces and loads laws.
     #[error("the live ground needs root, for network namespaces and laws in the kernel; the virtual one does without")]
     NoRoot,
@@ -128,6 +134,7 @@ impl Error {
                 | Self::UnknownKernel { .. }
                 | Self::NothingToRecord { .. }
                 | Self::NoRouterToRecord
+                | Self::NoGatewayToRecord
         )
     }
 }

@@ -30,6 +30,7 @@ pub(crate) const MESSAGES: u32 = 1;
 pub(crate) const CALLS: u32 = 2;
 pub(crate) const PASSAGES: u32 = 3;
 pub(crate) const PACKETS: u32 = 4;
+pub(crate) const TRANSITS: u32 = 5;
 
 /// Folders that the guest needs for what it mounts.
 pub(crate) const FOLDERS: [&str; 5] = ["/proc", "/sys", "/dev", "/run", "/tmp"];
@@ -83,6 +84,7 @@ impl Host for Guest {
         let number = match which {
             Recorded::Sender => CALLS,
             Recorded::Router => PASSAGES,
+            Recorded::Gateway => TRANSITS,
             Recorded::Packets => PACKETS,
         };
         Ok(Box::new(BufWriter::with_capacity(1 << 16, boot::port(number)?)))

@@ -29,12 +29,12 @@ mod translate;
 
 use std::path::PathBuf;
 
-use fadelab_laws::recorded::RecordedHead;
+use fadelab_laws::recorded::{GatewayHead, RecordedHead};
 use fadelab_run::packet_log::Interface;
 use fadelab_run::record::RunRecord;
 use fadelab_run::spec::RunSpec;
 
-use objects::RECORDED_ROUTER;
+use objects::{RECORDED_GATEWAY, RECORDED_ROUTER};
 use plan::Discipline;
 
 pub use applications::Applications;
@@ -53,6 +53,8 @@ pub struct Recordings {
     pub sender: Option<PathBuf>,
     /// For each packet that passes the router's law of the first link that has one, and each run of its timers.
     pub router: Option<PathBuf>,
+    /// For each packet that passes the gateway's law at the far end of the first tunnel that has one.
+    pub gateway: Option<PathBuf>,
     /// For what comes to emulated links in real time, and what becomes of it.
     pub links: Option<PathBuf>,
     /// For packets, and where they are logged.
@@ -105,6 +107,9 @@ fn recorded(draft: &mut translate::Draft<'_>, recordings: &Recordings, kernel: &
     if recordings.router.is_some() {
         record_router(draft, kernel)?;
     }
+    if recordings.gateway.is_some() {
+        record_gateway(draft, kernel)?;
+    }
     Ok(())
 }
 
@@ -139,5 +144,36 @@ fn record_router(draft: &mut translate::Draft<'_>, kernel: &str) -> Result<(), E
     *calls = Some(Box::new(head));
     RECORDED_ROUTER.clone_into(object);
     draft.routers.push((RECORDED_ROUTER.to_owned(), router));
+    Ok(())
+}
+
+/// The gateway at the other end keeps the program that records nothing.
+fn record_gateway(draft: &mut translate::Draft<'_>, kernel: &str) -> Result<(), Error> {
+    const FAR: usize = 1;
+    let first = draft.plan.tunnels.iter().find(|tunnel| tunnel.gateway.is_some());
+    let (node, planned) = first
+        .and_then(|tunnel| Some((tunnel.ends[FAR], tunnel.gateway.as_ref()?)))
+        .ok_or(Error::NoGatewayToRecord)?;
+    let (_, spec) = *draft
+        .gateways
+        .iter()
+        .find(|(path, _)| *path == planned.object)
+        .expect("it is planned");
+    let gateway = GatewayHead {
+        place: draft.plan.nodes[node].name.to_string(),
+        tunnels: draft
+            .plan
+            .ending_at(node)
+            .iter()
+            .map(|&(tunnel, _)| draft.plan.tunnels[tunnel].name.clone())
+            .collect(),
+    };
+    let head = RecordedHead::of_gateway(spec.law, &spec.params, gateway, kernel.to_owned());
+    draft.plan.recorded_gateway = Some(plan::RecordedGateway {
+        node,
+        object: RECORDED_GATEWAY.to_owned(),
+        head: Box::new(head),
+    });
+    draft.gateways.push((RECORDED_GATEWAY.to_owned(), spec));
     Ok(())
 }

@@ -113,6 +113,7 @@ impl Host for Live<'_> {
         let path = match which {
             Recorded::Sender => self.recordings.sender.as_ref(),
             Recorded::Router => self.recordings.router.as_ref(),
+            Recorded::Gateway => self.recordings.gateway.as_ref(),
             Recorded::Packets => self.recordings.packets.as_ref().map(|packets| &packets.path),
         };
         let path = path.ok_or("nothing was to be recorded")?;

@@ -200,6 +200,7 @@ impl Guest {
             messages: in_memory("messages", &[])?,
             calls: recorded(&recordings.sender)?,
             passages: recorded(&recordings.router)?,
+            transits: recorded(&recordings.gateway)?,
             packets: recorded(&recordings.packets.as_ref().map(|packets| packets.path.clone()))?,
         };
         let turns = in_memory("turns", TURNS)?;

@@ -9,6 +9,8 @@ use crate::translate::Draft;
 
 /// Path of the router's law that is recorded, if one is.
 pub const RECORDED_ROUTER: &str = "/objects/router_recorded.o";
+/// The same of the gateway's law.
+pub const RECORDED_GATEWAY: &str = "/objects/gateway_recorded.o";
 
 /// Compiles all laws of a draft for a kernel; gives the paths of the objects in the guest and their bytes.
 ///
@@ -41,6 +43,7 @@ pub fn compiled(draft: &Draft<'_>, version: Version) -> Result<Vec<(String, Vec<
             law: gateway.law,
             params: &gateway.params,
             wire: gateway::object::wire_of(gateway.law).expect("the draft has looked"),
+            record: path == RECORDED_GATEWAY,
         };
         objects.push((path.clone(), gateway::object::compile(&recipe)?));
     }

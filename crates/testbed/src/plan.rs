@@ -14,7 +14,7 @@ use crate::sysctl::Sysctl;
 
 mod tunnel;
 
-pub use tunnel::{GatewayObject, Inside, Tunnel};
+pub use tunnel::{GatewayObject, Inside, RecordedGateway, Tunnel};
 
 /// Everything that a guest needs to know. Nothing in it depends on the host.
 #[derive(Clone, Debug, Serialize, Deserialize)]
@@ -37,6 +37,8 @@ pub struct Plan {
     pub cables: Vec<Cable>,
     pub flows: Vec<Flow>,
     pub tunnels: Vec<Tunnel>,
+    /// The gateway whose law is recorded, if one is.
+    pub recorded_gateway: Option<RecordedGateway>,
     /// Whether iperf3 is the application of those that always have data.
     pub iperf3: bool,
     /// Settings of each host and router, beside those that its flows ask for.
@@ -55,6 +57,14 @@ impl Plan {
         let mut shown: Vec<_> = ways.filter(|(_, _, way)| way.shown).collect();
         shown.sort_by_key(|(_, _, way)| way.link);
         shown
+    }
+
+    /// Tunnels that end at a node, and with which of their ends.
+    pub fn ending_at(&self, node: usize) -> Vec<(usize, usize)> {
+        let tunnels = self.tunnels.iter().enumerate();
+        tunnels
+            .filter_map(|(number, tunnel)| Some((number, tunnel.ends.iter().position(|&end| end == node)?)))
+            .collect()
     }
 }
 

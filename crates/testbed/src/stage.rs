@@ -56,6 +56,8 @@ pub enum Recorded {
     Sender,
     /// What a router's law makes of packets, and its timers.
     Router,
+    /// Calls of a gateway's law.
+    Gateway,
     /// Packets.
     Packets,
 }
@@ -88,9 +90,9 @@ pub fn run(plan: &Plan, host: &mut dyn Host) -> Outcome<RunRecord> {
     // All stay until the run is over: with them go the laws.
     let senders = laws::senders(plan, &spaces, host)?;
     let routers = laws::routers(plan, &spaces, host)?;
-    let _gateways = laws::gateways(plan, &spaces, host)?;
+    let gateways = laws::gateways(plan, &spaces, host)?;
     build::laws_of_routes(plan, &spaces)?;
-    let mut recorders = laws::recorders(plan, &senders, &routers, host)?;
+    let mut recorders = laws::recorders(plan, (&senders, &routers, &gateways), host)?;
     let mut capture = Capture::begin(plan, &spaces, host)?;
     let mut epoch_ns = 0;
     let record = traffic::run(

@@ -107,6 +107,7 @@ pub fn draft<'a>(spec: &'a RunSpec, place: &Place) -> Result<Draft<'a>, Error> {
             cables,
             flows,
             tunnels,
+            recorded_gateway: None,
             iperf3: false,
             sysctls: Vec::new(),
             packets: Vec::new(),

@@ -1,5 +1,6 @@
 //! `fadelab kernel gateway`: a gateway's law at the ends of IPsec tunnels, in the foreground.
 
+use std::path::PathBuf;
 use std::sync::atomic::Ordering;
 use std::thread;
 use std::time::{Duration, Instant};
@@ -12,9 +13,11 @@ use fadelab_kernel::gateway::object::{Recipe, compile, wire_of};
 use fadelab_kernel::gateway::{Counters, Gateway, GatewayError, MARK_MASK, Options, Tunnel};
 use fadelab_kernel::tunnel::{RoleFrom, Way};
 use fadelab_lab::{Failure, parameters};
+use fadelab_laws::recorded::{GatewayHead, RecordedHead};
 use fadelab_run::tunnel::{Cipher, GatewaySpec};
 
 use super::build::law_named;
+use super::record::{self, Recording};
 use crate::{interrupt, output};
 
 /// How often the loop looks whether it is to end.
@@ -41,6 +44,9 @@ pub struct GatewayArgs {
     /// Set a parameter of the law: --set code=nine; repeatable
     #[arg(long = "set", value_name = "KEY=VALUE")]
     pub sets: Vec<String>,
+    /// Write what the law makes of each packet into FILE, for fadelab replay
+    #[arg(long, value_name = "FILE")]
+    pub record: Option<PathBuf>,
 }
 
 /// Whose lowest bit says for which half of the load a packet is.
@@ -76,7 +82,7 @@ fn refused(error: GatewayError) -> Failure {
 /// # Errors
 /// What the devices, the law, IPsec or the machine do not allow.
 pub fn gateway(args: &GatewayArgs) -> Result<(), Failure> {
-    let stop = interrupt::flag();
+    interrupt::flag();
     if Version::running().is_none_or(|version| version < Version::LINKS) {
         return Err(Failure::Invalid(format!(
             "a gateway needs Linux {} or later, whose programs go with the process that attached them; in a guest of \
@@ -97,6 +103,7 @@ pub fn gateway(args: &GatewayArgs) -> Result<(), Failure> {
         law: spec.law,
         params: &spec.params,
         wire,
+        record: args.record.is_some(),
     };
     let object = compile(&recipe).map_err(Failure::failed)?;
     let gateway = Gateway::load(&object, &options).map_err(refused)?;
@@ -105,17 +112,37 @@ pub fn gateway(args: &GatewayArgs) -> Result<(), Failure> {
         format!("{} at the tunnels {}", spec.law.name(), tunnels.join(", ")),
         format!("the eight highest bits of packets' marks are the gateway's ({MARK_MASK:#x})"),
     ]);
+    let of = GatewayHead {
+        place: args.cipher.clone(),
+        tunnels: tunnels.clone(),
+    };
+    let head = RecordedHead::of_gateway(spec.law, &spec.params, of, record::release());
+    let begin = |file| Recording::begin(file, |out| gateway.recorder(&head, out));
+    let mut recording = args.record.as_deref().map(begin).transpose()?;
+    let ended = follow(&gateway, &tunnels, recording.as_mut());
+    // No packet is on its way through the law any more when the recording ends.
+    drop(gateway);
+    let recorded = recording.map_or(Ok(()), Recording::end);
+    ended.and(recorded)
+}
+
+/// Shows what a gateway does, and records it where that was asked for, until Ctrl-C.
+fn follow(gateway: &Gateway, tunnels: &[String], mut recording: Option<&mut Recording<'_>>) -> Result<(), Failure> {
+    let stop = interrupt::flag();
     let started = Instant::now();
     let mut shown = 0;
     output::print(HEAD)?;
     while !stop.load(Ordering::Relaxed) {
         if started.elapsed().as_secs() >= shown {
-            show(&gateway, &tunnels, started.elapsed())?;
+            show(gateway, tunnels, started.elapsed())?;
             shown = started.elapsed().as_secs() + 1;
         }
-        thread::sleep(TURN);
+        match &mut recording {
+            Some(recording) => recording.poll(TURN)?,
+            None => thread::sleep(TURN),
+        }
     }
-    show(&gateway, &tunnels, started.elapsed())
+    show(gateway, tunnels, started.elapsed())
 }
 
 /// The law with its parameters.

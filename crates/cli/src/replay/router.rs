@@ -81,19 +81,7 @@ fn told(found: &Found, head: &RecordedHead, router: &RouterHead) -> String {
 /// # Errors
 /// As [`replay`]; also where the law declares none, or a flow or senders are asked for.
 pub fn watch(recording: Recording, router: &RouterHead, flow: Option<u64>, shadows: &[String]) -> Result<(), Failure> {
-    if let Some(shadow) = shadows.first() {
-        return Err(Failure::Invalid(format!(
-            "--shadow {shadow}: {} is of a router, which gets no ACKs; allowed is what `fadelab kernel load --record` \
-             wrote of a sender",
-            recording.shown()
-        )));
-    }
-    if let Some(flow) = flow {
-        return Err(Failure::Invalid(format!(
-            "--flow {flow}: {} is of a router, whose law knows no flows; leave it out",
-            recording.shown()
-        )));
-    }
+    super::no_flows_of("router", &recording, flow, shadows)?;
     let law = recording.head().law.clone();
     let (watch, changes) = router::history(recording, router)?;
     let rows = changes.iter().map(|change| {

@@ -24,7 +24,8 @@ fn ready_made(scratch: &Scratch, out: &str, more: &[&str]) -> Output {
 fn marks_cross_an_encrypted_network() {
     // Goal: with each law that has a gateway its routers mark outer headers and its sender hears of it: the link is
     // used, hardly anything is lost, nearly all data leave the bottleneck with a mark of the law, and what entered the
-    // tunnel left it. Two runs give the same bytes.
+    // tunnel left it. Two runs give the same bytes. Each call of the law at the far gateway, which was recorded, comes
+    // to the same in the same header here.
     if !possible("6.1") {
         return;
     }
@@ -34,8 +35,12 @@ fn marks_cross_an_encrypted_network() {
         for (law, out) in runs {
             let scratch = &scratch;
             scope.spawn(move || {
-                let output = ready_made(scratch, out, &["--set", &format!("flow.law={law}")]);
+                let (law, record) = (format!("flow.law={law}"), format!("{out}.calls"));
+                let output = ready_made(scratch, out, &["--set", &law, "--record-gateway", &record]);
                 assert!(output.status.success(), "{}", said(&output));
+                let again = fadelab(scratch, &["replay", &record]).output().unwrap();
+                let text = said(&again);
+                assert!(again.status.success() && text.contains(" 0 differ"), "{text}");
             });
         }
     });
@@ -59,6 +64,8 @@ fn marks_cross_an_encrypted_network() {
         let bytes = |out: &str| fs::read(scratch.0.join(format!("{out}/csv/{name}.csv"))).unwrap();
         assert_eq!(bytes("one"), bytes("two"), "{name}");
     }
+    let calls = ["one", "two"].map(|out| fs::read(scratch.0.join(format!("{out}.calls"))).unwrap());
+    assert!(calls[0] == calls[1] && calls[0].len() > 200_000, "{} B", calls[0].len());
 }
 
 #[test]

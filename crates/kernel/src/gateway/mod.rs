@@ -11,14 +11,17 @@ pub mod ipsec;
 pub mod object;
 mod program;
 
+use std::io::Write;
 use std::os::linux::net::SocketAddrExt;
 use std::os::unix::net::{SocketAddr, UnixListener};
 
+use fadelab_laws::recorded::RecordedHead;
 use thiserror::Error;
 
 use crate::attach::{Attached, Direction, to_device};
 use crate::device::{Device, within};
 use crate::object::LoadError;
+use crate::recorder::Recorder;
 use crate::tunnel::{RoleFrom, Way};
 
 pub use counters::Counters;
@@ -129,6 +132,14 @@ impl Gateway {
             _claim: claim,
             tunnels: tunnels.len(),
         })
+    }
+
+    /// Begins to write what a law does that was compiled to be recorded into a file, from its start on.
+    ///
+    /// # Errors
+    /// When the law was not compiled so, or the file cannot be written.
+    pub fn recorder(&self, head: &RecordedHead, file: Box<dyn Write>) -> Result<Recorder, LoadError> {
+        self.program.recorder(head, file)
     }
 
     /// What it counted of each tunnel, and of the same moment the law's state, of that many bytes.

@@ -16,6 +16,8 @@ pub struct Recipe<'a> {
     pub params: &'a Params,
     /// The format of the packets inside that are the law's, `WIRE_*`.
     pub wire: u32,
+    /// Whether each call of the law is recorded.
+    pub record: bool,
 }
 
 /// The format of the packets inside that are a law's: that of the sender of the same name.
@@ -46,6 +48,7 @@ fn text(recipe: &Recipe<'_>) -> Text {
         ("LAW_PARAMS", params.unwrap_or("0".to_owned())),
         ("ECHO_BYTES", codec.format().echo_bytes.to_string()),
         ("DATA_BYTES", codec.format().data_bytes.to_string()),
+        ("RECORD", u8::from(recipe.record).to_string()),
     ];
     Text {
         name: "gateway.bpf.c",

@@ -1,10 +1,14 @@
 //! A gateway's programs in the kernel, at devices or not.
 
+use std::io::Write;
+
+use fadelab_laws::recorded::RecordedHead;
 use libbpf_rs::{MapCore, MapFlags, Object, ProgramInput, ProgramMut};
 
 use super::{Counters, Tunnel};
 use crate::device::Framing;
 use crate::object::{LoadError, load, run_once};
+use crate::recorder::Recorder;
 use crate::tunnel;
 
 /// Programs of a law that has begun in each of its tunnels.
@@ -44,6 +48,14 @@ impl Program {
             program.start(number)?;
         }
         Ok(program)
+    }
+
+    /// Begins to write what a law does that was compiled to be recorded into a file, from its start on.
+    ///
+    /// # Errors
+    /// When the law was not compiled so, or the file cannot be written.
+    pub fn recorder(&self, head: &RecordedHead, file: Box<dyn Write>) -> Result<Recorder, LoadError> {
+        Recorder::new(&self.object, head, file)
     }
 
     fn configure(&self, number: u32, tunnel: &Tunnel) -> Result<(), LoadError> {

@@ -3,7 +3,7 @@
 use std::io::{Cursor, Write};
 use std::sync::{Arc, Mutex};
 
-use fadelab_laws::recorded::{Passage, Reader, Receipt, Recorded, Step};
+use fadelab_laws::recorded::{Passage, Reader, Receipt, Recorded, Step, Transit};
 
 /// Where a recorder writes; a test reads it afterwards.
 #[derive(Clone, Default)]
@@ -30,6 +30,15 @@ impl Calls {
             other => panic!("{other:?} in a recording of a router"),
         };
         self.steps().into_iter().map(of_router).collect()
+    }
+
+    /// All calls of a gateway's law, which must be whole.
+    pub fn transits(&self) -> Vec<Transit> {
+        let of_gateway = |step| match step {
+            Step::Transit(transit) => transit,
+            other => panic!("{other:?} in a recording of a gateway"),
+        };
+        self.steps().into_iter().map(of_gateway).collect()
     }
 
     fn steps(&self) -> Vec<Step> {

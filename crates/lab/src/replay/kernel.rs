@@ -130,8 +130,8 @@ pub fn replay(mut recording: Recording, shown_max: usize) -> Result<Found, Failu
         match recording.reader.step() {
             Ok(Step::Call(call)) => again.call(&mut found, &mut replayer, &call)?,
             Ok(Step::Receipt(receipt)) => again.receipt(&mut found, &mut replayer, &receipt)?,
-            // A head without a router has none of these.
-            Ok(Step::Passage(_)) => {}
+            // A head of a sender has none of these.
+            Ok(Step::Passage(_) | Step::Transit(_)) => {}
             Ok(Step::End { lost_n }) => {
                 found.lost_n = Some(lost_n);
                 return Ok(found);
@@ -189,7 +189,7 @@ pub fn history(mut recording: Recording, flow: Option<u64>, names: &[String]) ->
     let lost_n = loop {
         let call = match recording.reader.step() {
             Ok(Step::Call(call)) => call,
-            Ok(Step::Receipt(_) | Step::Passage(_)) => continue,
+            Ok(Step::Receipt(_) | Step::Passage(_) | Step::Transit(_)) => continue,
             Ok(Step::End { lost_n }) => break lost_n,
             Err(damage) => return Err(Failure::Failed(format!("{}: damaged: {damage}", recording.shown))),
         };

@@ -83,7 +83,7 @@ pub fn replay(mut recording: Recording, router: &RouterHead, shown_max: usize) -
         match recording.step() {
             Ok(Step::Passage(passage)) => found.again(&passage, &laws, shown_max),
             // A head with a router has no calls of others.
-            Ok(Step::Call(_) | Step::Receipt(_)) => {}
+            Ok(Step::Call(_) | Step::Receipt(_) | Step::Transit(_)) => {}
             Ok(Step::End { lost_n }) => {
                 found.lost_n = Some(lost_n);
                 return Ok(found);
@@ -152,7 +152,7 @@ pub fn history(mut recording: Recording, router: &RouterHead) -> Result<(&'stati
     loop {
         let passage = match recording.step() {
             Ok(Step::Passage(passage)) => passage,
-            Ok(Step::Call(_) | Step::Receipt(_)) => continue,
+            Ok(Step::Call(_) | Step::Receipt(_) | Step::Transit(_)) => continue,
             Ok(Step::End { .. }) => return Ok((law.watch(), changes)),
             Err(damage) => return Err(Failure::Failed(format!("{}: damaged: {damage}", recording.shown()))),
         };

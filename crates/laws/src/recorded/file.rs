@@ -9,7 +9,8 @@ use std::fmt;
 use std::io::{self, BufRead, Read, Write};
 
 use super::{
-    CallHead, END, HEAD_BYTES, Passage, RECEIVER, RECORDED_VERSION, ROUTER, Receipt, Recorded, RecordedHead, SENDER,
+    CallHead, END, GATEWAY, HEAD_BYTES, Passage, RECEIVER, RECORDED_VERSION, ROUTER, Receipt, Recorded, RecordedHead,
+    SENDER, Transit,
 };
 
 /// What a first line begins with.
@@ -92,10 +93,11 @@ impl Writer {
         self.write(bytes)
     }
 
-    /// The number of a call among those of its instance, if it is one of a router's.
-    pub fn router_sequence(bytes: &[u8]) -> Option<u64> {
+    /// The number of a call's instance, and its own among the calls of that; `None` where calls come in their order.
+    /// Those of routers and gateways may come behind later ones.
+    pub fn place_in_order(bytes: &[u8]) -> Option<(u64, u64)> {
         let head = CallHead::parse(bytes.get(..HEAD_BYTES)?);
-        (head.role == ROUTER).then_some(head.sequence)
+        matches!(head.role, ROUTER | GATEWAY).then_some((head.id, head.sequence))
     }
 
     /// Says in a call how many of those before it found no room.
@@ -164,6 +166,8 @@ pub enum Step {
     Receipt(Receipt),
     /// What a router's law did.
     Passage(Passage),
+    /// A call of a gateway's law.
+    Transit(Transit),
     /// The end: so many calls found no room.
     End {
         /// How many.
@@ -176,6 +180,7 @@ fn counted(role: u32) -> &'static str {
     match role {
         RECEIVER => "its receiving end",
         ROUTER => "its router",
+        GATEWAY => "its tunnel",
         _ => "its flow",
     }
 }
@@ -281,6 +286,7 @@ impl<R: BufRead> Reader<R> {
         let step = match head.role {
             SENDER => Recorded::parse(&bytes).map(Step::Call),
             RECEIVER => Receipt::parse(&bytes).map(Step::Receipt),
+            GATEWAY => Transit::parse(&bytes).map(Step::Transit),
             _ => Passage::parse(&bytes, self.head.state_bytes).map(Step::Passage),
         };
         let memory_bytes = self.head.memory_bytes(head.role).unwrap_or(0);

@@ -11,7 +11,7 @@ use fadelab_kernel::Version;
 use nix::sched::CpuSet;
 
 use crate::given;
-use crate::guest::{self, CALLS, PACKETS, PASSAGES};
+use crate::guest::{self, CALLS, PACKETS, PASSAGES, TRANSITS};
 use crate::image::{Image, QEMU};
 
 /// Memory of the guest. What it does not touch is not taken from the host.
@@ -62,6 +62,7 @@ pub struct Files {
     pub calls: File,
     pub passages: File,
     pub packets: File,
+    pub transits: File,
 }
 
 /// What a machine is, whatever it does: two that differ in this have nothing of each other's snapshots.
@@ -109,11 +110,12 @@ const DEVICES: [&str; 3] = [
     "virtio-serial-pci,ioeventfd=off",
 ];
 
-const PORTS: [(&str, u32); 4] = [
+const PORTS: [(&str, u32); 5] = [
     ("messages", guest::MESSAGES),
     ("calls", CALLS),
     ("passages", PASSAGES),
     ("packets", PACKETS),
+    ("transits", TRANSITS),
 ];
 
 /// The command line of QEMU: a serial console and ports for messages and records, all into files. A pipe would do for
@@ -130,7 +132,13 @@ pub fn command(image: &Image, files: &Files, monitor: &UnixStream) -> Command {
     command.args(["-object", &backed("memory", MEMORY_BYTES, &files.memory)]);
     command.args(["-object", &backed("given", given::ROOM_BYTES as u64, &files.given)]);
     let into = |name: &str, file: &File| format!("file,id={name},path={}", ours(file));
-    let written = [&files.messages, &files.calls, &files.passages, &files.packets];
+    let written = [
+        &files.messages,
+        &files.calls,
+        &files.passages,
+        &files.packets,
+        &files.transits,
+    ];
     for ((name, _), file) in PORTS.into_iter().zip(written) {
         command.args(["-chardev", &into(name, file)]);
     }

@@ -2,6 +2,7 @@
 
 use std::net::Ipv4Addr;
 
+use fadelab_laws::recorded::RecordedHead;
 use fadelab_run::tunnel::{Cipher, RoleFrom};
 use serde::{Deserialize, Serialize};
 
@@ -49,6 +50,16 @@ pub struct GatewayObject {
     pub law: String,
     /// Path of the object in the guest.
     pub object: String,
+}
+
+/// A gateway whose law is recorded.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub struct RecordedGateway {
+    pub node: usize,
+    /// Path of its object in the guest, in place of the one that records nothing.
+    pub object: String,
+    /// The first line of the record.
+    pub head: Box<RecordedHead>,
 }
 
 impl Inside {

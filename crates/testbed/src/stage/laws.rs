@@ -40,7 +40,11 @@ pub fn senders(plan: &Plan, spaces: &Spaces, host: &dyn Host) -> Outcome<Vec<Sen
 }
 
 /// Records what laws do that are to be recorded.
-pub fn recorders(plan: &Plan, senders: &[Sender], routers: &[AtLink], host: &dyn Host) -> Outcome<Vec<Recorder>> {
+pub fn recorders(
+    plan: &Plan,
+    (senders, routers, gateways): (&[Sender], &[AtLink], &[(usize, Gateway)]),
+    host: &dyn Host,
+) -> Outcome<Vec<Recorder>> {
     let mut recorders = Vec::new();
     for (law, sender) in plan.senders.iter().zip(senders) {
         if let Some(head) = &law.calls {
@@ -54,6 +58,12 @@ pub fn recorders(plan: &Plan, senders: &[Sender], routers: &[AtLink], host: &dyn
     for at_link in routers {
         if let Some(head) = &at_link.calls {
             let recorder = at_link.router.recorder(head, host.recording(Recorded::Router)?);
+            recorders.push(recorder.map_err(failed("calls"))?);
+        }
+    }
+    if let Some(recorded) = &plan.recorded_gateway {
+        for (_, gateway) in gateways.iter().filter(|(node, _)| *node == recorded.node) {
+            let recorder = gateway.recorder(&recorded.head, host.recording(Recorded::Gateway)?);
             recorders.push(recorder.map_err(failed("calls"))?);
         }
     }
@@ -101,11 +111,11 @@ pub fn routers(plan: &Plan, spaces: &Spaces, host: &dyn Host) -> Outcome<Vec<AtL
     Ok(routers)
 }
 
-/// Loads the gateways' laws. They stay as long as what is given back.
-pub fn gateways(plan: &Plan, spaces: &Spaces, host: &dyn Host) -> Outcome<Vec<Gateway>> {
+/// Loads the gateways' laws, each with its node. They stay as long as what is given back.
+pub fn gateways(plan: &Plan, spaces: &Spaces, host: &dyn Host) -> Outcome<Vec<(usize, Gateway)>> {
     let mut gateways = Vec::new();
     for node in 0..plan.nodes.len() {
-        let ends = tunnels::ending_at(plan, node);
+        let ends = plan.ending_at(node);
         let Some((law, cipher)) = ends.iter().find_map(|&(tunnel, end)| {
             let tunnel = &plan.tunnels[tunnel];
             Some((tunnel.gateway.as_ref()?, tunnel.cable(end)?))
@@ -122,8 +132,9 @@ pub fn gateways(plan: &Plan, spaces: &Spaces, host: &dyn Host) -> Outcome<Vec<Ga
                 .map(|&(tunnel, end)| tunnels::seen(plan, tunnel, end))
                 .collect(),
         };
-        let bytes = host.object(&law.object)?;
-        gateways.push(Gateway::load(&bytes, &options).map_err(failed(&law.law))?);
+        let recorded = plan.recorded_gateway.as_ref().filter(|recorded| recorded.node == node);
+        let bytes = host.object(recorded.map_or(&law.object, |recorded| &recorded.object))?;
+        gateways.push((node, Gateway::load(&bytes, &options).map_err(failed(&law.law))?));
     }
     Ok(gateways)
 }

@@ -81,14 +81,6 @@ fn policies(text: &mut String, number: usize, tunnel: &Tunnel, end: usize) {
     }
 }
 
-/// Tunnels that end at a node, and which end it is.
-pub fn ending_at(plan: &Plan, node: usize) -> Vec<(usize, usize)> {
-    let tunnels = plan.tunnels.iter().enumerate();
-    tunnels
-        .filter_map(|(number, tunnel)| Some((number, tunnel.ends.iter().position(|&end| end == node)?)))
-        .collect()
-}
-
 fn role(tunnel: &Tunnel) -> tunnel::RoleFrom {
     match tunnel.role {
         RoleFrom::Sequence => tunnel::RoleFrom::Sequence,
