@@ -72,9 +72,10 @@ pub fn replay(args: &ReplayArgs) -> Result<(), Failure> {
     }
     if let Some(recording) = kernel::open(&args.file)? {
         if let Some(of) = recording.head().gateway.clone() {
-            return match is_watch {
-                true => gateway::watch(recording, &of, args.flow, &args.shadow),
-                false => gateway::replay(recording, &of),
+            return if is_watch {
+                gateway::watch(recording, &of, args.flow, &args.shadow)
+            } else {
+                gateway::replay(recording, &of)
             };
         }
         return match (recording.head().router.clone(), is_watch) {
