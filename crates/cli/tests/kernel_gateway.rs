@@ -38,6 +38,18 @@ impl Gateway {
         running
     }
 
+    /// What `kernel list` says of gateways here.
+    fn listed(&self) -> Vec<serde_json::Value> {
+        let output = hosts::fadelab(Path::new("."), &["kernel", "list", "--json"]);
+        let all: serde_json::Value = serde_json::from_slice(&output.stdout).expect("JSON");
+        let gateways = all["gateways"].as_array().expect("a list").iter();
+        let is_here = |gateway: &&serde_json::Value| {
+            let netns = gateway["gateway"]["netns"].as_str();
+            netns.is_some_and(|netns| netns.ends_with(&self.0.0[0]))
+        };
+        gateways.filter(is_here).cloned().collect()
+    }
+
     fn ended(&self, plain: &str, more: &[&str]) -> Output {
         let words = self.words(plain, more);
         let words: Vec<&str> = words.iter().map(String::as_str).collect();
@@ -47,8 +59,9 @@ impl Gateway {
 
 #[test]
 fn a_killed_gateway_leaves_its_device_free() {
-    // Goal: a device has one gateway at a time, also of another law; one that is killed is followed by the next, and an
-    // interrupt ends one with what it counted, and a whole recording.
+    // Goal: a device has one gateway at a time, also of another law; one that is killed is followed by the next;
+    // `kernel list` shows it, and what it left, which the next one removes; an interrupt ends one with what it counted,
+    // a whole recording, and nothing left.
     if !possible() {
         return;
     }
@@ -57,13 +70,23 @@ fn a_killed_gateway_leaves_its_device_free() {
         let mut running = gateway.start(&["--law", "dcp_ew"]);
         let text = said(&gateway.ended("wire", &["--law", "vcp"]));
         assert!(text.contains("device c0 has a gateway already"), "{text}");
+        let at_work = gateway.listed();
+        assert!(
+            at_work.len() == 1 && at_work[0]["is_at_work"] == true && at_work[0]["gateway"]["law"] == "dcp_ew",
+            "{at_work:?}"
+        );
         running.0.kill().expect("it runs");
         running.0.wait().expect("it has ended");
+        let left = gateway.listed();
+        assert!(left.len() == 1 && left[0]["is_at_work"] == false, "{left:?}");
     }
+    let text = said(&hosts::fadelab(Path::new("."), &["kernel", "list"]));
+    assert!(text.contains("the guard of gateway's law dcp_ew at c0"), "{text}");
     let folder = tempfile::tempdir().expect("a folder");
     let calls = folder.path().join("calls").display().to_string();
     let ended = gateway.start(&["--law", "dcp_ew", "--record", &calls]).interrupted();
     assert_eq!(ended.status.code(), Some(0), "{}", said(&ended));
+    assert!(gateway.listed().is_empty());
     for (words, expected) in [
         (
             &["replay", &calls][..],

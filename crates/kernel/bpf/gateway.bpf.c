@@ -9,6 +9,10 @@
  *              field is cleared, so that the kernel's rule changes nothing inside (gateway_in)
  *              the same device, ingress, once more: the packet is decrypted, the law writes its ECN field (gateway_in)
  *
+ * Behind these, at the cipher device's ingress, stands a guard that outlives the process (gateway_guard): routers go on
+ * marking outer headers when a gateway was killed, and Linux would take a half 11 for a congestion mark of somebody
+ * else's packet.
+ *
  * The unit is compiled with
  *   LAW_HEADER, LAW_TABLE_NAME, LAW_STATE_BYTES, LAW_PARAMS   the law and the defaults of its parameters
  *   WIRE, WIRE_HEADER, WIRE_TABLE_NAME, ECHO_BYTES, DATA_BYTES, OPTION_BYTES   as in router.bpf.c, of the packets
@@ -96,6 +100,14 @@ struct {
 	u32 *key;
 	struct gateway_config *value;
 } config_map SEC(".maps");
+
+/* Outer headers that the guard cleared. */
+struct {
+	MAP_NUMBER(type, MAP_TYPE_ARRAY);
+	MAP_NUMBER(max_entries, 1);
+	u32 *key;
+	u64 *value;
+} guard_map SEC(".maps");
 
 char gateway_license[] SEC("license") = "Dual BSD/GPL";
 
@@ -356,6 +368,36 @@ SEC("tc") int gateway_in_ether(struct __sk_buff *skb)
 SEC("tc") int gateway_in_ip(struct __sk_buff *skb)
 {
 	return in(skb, 0);
+}
+
+/* Clears what a gateway before it would have cleared: where that is at work there is nothing left to do. */
+ALWAYS_INLINE int guard(struct __sk_buff *skb, u32 link_bytes)
+{
+	struct packet packet = {};
+	struct outer outer = {};
+	u32 key = 0;
+	u64 *cleared;
+
+	packet_parse(skb, link_bytes, &packet);
+	if (!packet.version || !packet.ecn)
+		return TC_ACT_UNSPEC;
+	outer_take(skb, &packet, &outer);
+	cleared = bpf_map_lookup_elem(&guard_map, &key);
+	if (!outer.number || !cleared)
+		return TC_ACT_UNSPEC;
+	packet_set_ecn(skb, &packet, LAW_ECN_NOT_ECT);
+	__sync_fetch_and_add(cleared, 1);
+	return TC_ACT_UNSPEC;
+}
+
+SEC("tc") int gateway_guard_ether(struct __sk_buff *skb)
+{
+	return guard(skb, ETHER_BYTES);
+}
+
+SEC("tc") int gateway_guard_ip(struct __sk_buff *skb)
+{
+	return guard(skb, 0);
 }
 
 /* The loader runs it for each tunnel before it attaches the others; the mark is the tunnel's number. 0 when the law has

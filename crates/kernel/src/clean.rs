@@ -4,8 +4,9 @@ use std::path::PathBuf;
 
 use crate::compiled;
 use crate::device::Device;
+use crate::kept::{self, Kept};
 use crate::object::LoadError;
-use crate::router::{self, Claim, Kept};
+use crate::router::{self, Claim};
 use crate::store;
 
 /// Something that was removed.
@@ -13,8 +14,8 @@ use crate::store;
 pub enum Removed {
     /// What a killed router had changed, but for its edges.
     Router(Claim),
-    /// Edges of a killed router, with the devices that they closed.
-    Edges(Kept, Vec<String>),
+    /// What closed devices for a killed router or gateway, with these.
+    Closed(Kept, Vec<String>),
     /// A token bucket filter of ours of which nothing is noted.
     Shaper(Device),
     /// A law that a process was killed while loading, by the name of its congestion control.
@@ -31,9 +32,9 @@ pub fn clean() -> Result<Vec<Removed>, LoadError> {
     let (claims, files) = router::clear_leftovers();
     let mut removed: Vec<Removed> = claims.into_iter().map(Removed::Router).collect();
     removed.extend(
-        router::kept::remove_left(None)
+        kept::remove_left(|_| true)
             .into_iter()
-            .map(|(kept, devices)| Removed::Edges(kept, devices)),
+            .map(|(kept, devices)| Removed::Closed(kept, devices)),
     );
     removed.extend(router::remove_stray_shapers().into_iter().map(Removed::Shaper));
     removed.extend(store::remove_leftovers()?.into_iter().map(Removed::Sender));

@@ -15,6 +15,7 @@ pub mod default;
 pub mod device;
 pub mod gateway;
 pub mod hurry;
+pub mod kept;
 pub mod left;
 pub mod loading;
 pub mod object;

@@ -35,6 +35,9 @@ fn tunnels() -> [Tunnel; 2] {
     })
 }
 
+/// Packets of a test in which none is lost.
+const PACKETS: u64 = 4000;
+
 /// A law in two tunnels, and a recorder of it.
 fn begun(law: &Gateway, params: &Params) -> (Program, Recorder, Calls) {
     let recipe = Recipe {
@@ -111,12 +114,11 @@ fn pass(program: &Program, chance: &mut Chance, wire: u32) {
 
 #[test]
 fn what_a_gateway_did_comes_to_the_same_again() {
-    // Goal: each call of each law at a gateway comes to the same header and memory in the same header natively, while two
-    // processors hand packets to two tunnels at once; none is missing, and each tunnel's calls follow each other.
+    // Goal: each call of each law at a gateway comes to the same header and memory in the same header natively, while
+    // two processors hand packets to two tunnels at once; none is missing, and each tunnel's calls follow each other.
     if !possible(&["clang"]) {
         return;
     }
-    const PACKETS: u64 = 4000;
     for name in ["dcp_ew", "vcp"] {
         let law = gateway(name).expect("registered");
         let params = law.default_params();
@@ -161,8 +163,8 @@ fn other_parameters_come_to_something_else() {
 
 #[test]
 fn a_full_ring_of_a_gateway_leaves_gaps_that_are_known_as_lost() {
-    // Goal: what finds no room because nobody takes from the ring is counted for its own tunnel; each tunnel's chain goes
-    // on behind the gap, and what is there agrees.
+    // Goal: what finds no room because nobody takes from the ring is counted for its own tunnel; each tunnel's chain
+    // goes on behind the gap, and what is there agrees.
     if !possible(&["clang"]) {
         return;
     }

@@ -18,7 +18,8 @@ use std::time::Duration;
 use common::{possible, report, run};
 use fadelab_kernel::Version;
 use fadelab_kernel::device::Device;
-use fadelab_kernel::router::{left_edges, remove_leftovers};
+use fadelab_kernel::kept;
+use fadelab_kernel::router::remove_leftovers;
 use forwarding::{Counter, Hosts, Sender, frames, vcp_router};
 
 /// The namespace in which the process routes that is to be killed.
@@ -82,7 +83,7 @@ fn edges_stay() -> bool {
 
 /// The devices that a killed process left closed.
 fn left_by(pid: u32) -> Option<Vec<String>> {
-    let mut left = left_edges().into_iter();
+    let mut left = kept::left().into_iter();
     left.find(|kept| kept.owner.pid == pid).map(|kept| kept.devices())
 }
 

@@ -96,7 +96,7 @@ fn read(bytes: &[u8]) -> Result<(u64, u64), Damage> {
     let mut calls_n = 0;
     loop {
         match reader.step()? {
-            Step::Call(_) | Step::Receipt(_) | Step::Passage(_) => calls_n += 1,
+            Step::Call(_) | Step::Receipt(_) | Step::Passage(_) | Step::Transit(_) => calls_n += 1,
             Step::End { lost_n } => return Ok((calls_n, lost_n)),
         }
     }

@@ -3,7 +3,8 @@
 use std::path::Path;
 
 use fadelab_kernel::clean::{Removed, clean as clean_all};
-use fadelab_kernel::router::{Claim, Kept};
+use fadelab_kernel::kept::{Kept, Purpose};
+use fadelab_kernel::router::Claim;
 use fadelab_kernel::spaces::described;
 use fadelab_lab::Failure;
 
@@ -28,7 +29,7 @@ pub fn clean() -> Result<(), Failure> {
 fn told(removed: &Removed) -> String {
     match removed {
         Removed::Router(claim) => of_router(claim),
-        Removed::Edges(kept, devices) => of_edges(kept, devices),
+        Removed::Closed(kept, devices) => of_closed(kept, devices),
         Removed::Shaper(device) => {
             let place = device.netns.as_deref().map_or(String::new(), in_space);
             format!(
@@ -64,14 +65,20 @@ fn of_router(claim: &Claim) -> String {
     )
 }
 
-/// Edges of a killed router, in words that `list` uses too.
-pub fn of_edges(kept: &Kept, devices: &[String]) -> String {
+/// What closes devices for a killed router or gateway, in words that `list` uses too.
+pub fn of_closed(kept: &Kept, devices: &[String]) -> String {
     let place = kept.netns.as_deref().map_or(String::new(), in_space);
-    format!(
-        "the edges of router law {} at {}{place}, left closed by the killed process {}: {}",
-        kept.law,
-        kept.device,
-        kept.owner.pid,
-        devices.join(", ")
-    )
+    let Kept { law, device, owner, .. } = kept;
+    match &kept.purpose {
+        Purpose::Edges => format!(
+            "the edges of router law {law} at {device}{place}, left closed by the killed process {}: {}",
+            owner.pid,
+            devices.join(", ")
+        ),
+        Purpose::Guard { tunnels } => format!(
+            "the guard of gateway's law {law} at {device}{place}, left by the killed process {}: tunnels {}",
+            owner.pid,
+            tunnels.join(", ")
+        ),
+    }
 }

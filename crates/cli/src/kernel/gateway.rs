@@ -98,7 +98,10 @@ pub fn gateway(args: &GatewayArgs) -> Result<(), Failure> {
             spec.law.name()
         ))
     })?;
-    let options = options(args)?;
+    let options = Options {
+        guard: Some(spec.law.name().to_owned()),
+        ..options(args)?
+    };
     let recipe = Recipe {
         law: spec.law,
         params: &spec.params,
@@ -192,6 +195,7 @@ fn options(args: &GatewayArgs) -> Result<Options, Failure> {
         plain: args.plain.iter().map(|name| Device::named(name)).collect(),
         cipher,
         tunnels: tunnels.iter().map(|tunnel| planned(args, tunnel)).collect(),
+        guard: None,
     })
 }
 

@@ -4,8 +4,10 @@ use std::fmt::Write;
 
 use clap::Args;
 use fadelab_kernel::default::namespaces_of;
+use fadelab_kernel::gateway::guard;
+use fadelab_kernel::kept::{self, Kept, Purpose};
 use fadelab_kernel::left::{Left, Users, left};
-use fadelab_kernel::router::{Claim, Kept, claims, left_edges};
+use fadelab_kernel::router::{Claim, EdgeCounters, claims};
 use fadelab_kernel::sender::{FLOWS_NOTED_MAX, LiveFlow};
 use fadelab_kernel::spaces::described as described_space;
 use fadelab_kernel::store::{self, Entry, Live};
@@ -13,7 +15,7 @@ use fadelab_lab::Failure;
 use fadelab_laws::{Sender, abi};
 use nix::unistd::{Uid, User};
 
-use super::clean::of_edges;
+use super::clean::of_closed;
 use super::unload::used;
 use crate::output;
 
@@ -25,7 +27,7 @@ pub struct ListArgs {
     pub json: bool,
 }
 
-/// Prints the loaded laws with their flows, those that live on after they were unloaded, and the routers.
+/// Prints the loaded laws with their flows, those that live on after they were unloaded, the routers and the gateways.
 ///
 /// # Errors
 /// When the kernel does not tell.
@@ -44,7 +46,11 @@ pub fn list(args: &ListArgs) -> Result<(), Failure> {
         };
         laws.push((entry, flows));
     }
-    let (routers, edges) = (claims(), left_edges());
+    let (routers, gateways) = (claims(), guard::guards());
+    let edges: Vec<Kept> = kept::left()
+        .into_iter()
+        .filter(|kept| kept.purpose == Purpose::Edges)
+        .collect();
     let left: Vec<(Left, Users)> = left()
         .into_iter()
         .map(|left| {
@@ -72,7 +78,10 @@ pub fn list(args: &ListArgs) -> Result<(), Failure> {
             .iter()
             .map(|kept| serde_json::json!({"left_by": kept, "devices": kept.devices()}))
             .collect();
-        let all = serde_json::json!({"laws": laws, "left": left, "routers": routers, "left_edges": edges});
+        let gateways: Vec<_> = gateways.iter().map(gateway_json).collect();
+        let all = serde_json::json!({
+            "laws": laws, "left": left, "routers": routers, "left_edges": edges, "gateways": gateways
+        });
         return output::print(&format!("{}\n", serde_json::to_string_pretty(&all).unwrap_or_default()));
     }
     let mut text: Vec<String> = laws
@@ -85,6 +94,7 @@ pub fn list(args: &ListArgs) -> Result<(), Failure> {
     text.extend(left.iter().map(|(left, users)| living_on(left, users)));
     text.extend(routers.iter().map(router));
     text.extend(edges.iter().map(closed));
+    text.extend(gateways.iter().map(gateway));
     output::print(&text.join("\n"))
 }
 
@@ -122,14 +132,46 @@ fn router(claim: &Claim) -> String {
     text
 }
 
+fn gateway_json(kept: &Kept) -> serde_json::Value {
+    let (is_at_work, cleared) = (kept.is_alive(), guard::cleared(kept));
+    serde_json::json!({"gateway": kept, "is_at_work": is_at_work, "guard_cleared_pkts": cleared})
+}
+
+/// A gateway at work with its tunnels, or the guard of one that was killed.
+fn gateway(kept: &Kept) -> String {
+    let title = console::style("gateway").bold();
+    let Purpose::Guard { tunnels } = &kept.purpose else {
+        return String::new();
+    };
+    if !kept.is_alive() {
+        let cleared = guard::cleared(kept).unwrap_or_default();
+        return format!(
+            "{title}  {}\n  {cleared} outer headers cleared so far; the next gateway there takes its place, `fadelab \
+             kernel clean` removes it\n",
+            of_closed(kept, &[])
+        );
+    }
+    let space = kept
+        .netns
+        .as_ref()
+        .map_or_else(String::new, |netns| format!(" in {}", netns.display()));
+    format!(
+        "{title}  law {} at {}{space}\n  process {}; tunnels {}\n",
+        kept.law,
+        kept.device,
+        kept.owner.pid,
+        tunnels.join(", ")
+    )
+}
+
 /// Edges of a router that was killed.
 fn closed(kept: &Kept) -> String {
-    let cleared = kept.counters().unwrap_or_default().cleared;
+    let cleared = EdgeCounters::kept(kept).unwrap_or_default().cleared;
     format!(
         "{}  {}\n  {cleared} marks cleared so far; the next router there that closes its domain takes them over, \
          `fadelab kernel clean` removes them\n",
         console::style("edges").bold(),
-        of_edges(kept, &kept.devices())
+        of_closed(kept, &kept.devices())
     )
 }
 

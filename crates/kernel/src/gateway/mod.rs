@@ -7,6 +7,7 @@
 //! highest bits of their mark.
 
 mod counters;
+pub mod guard;
 pub mod ipsec;
 pub mod object;
 mod program;
@@ -20,6 +21,7 @@ use thiserror::Error;
 
 use crate::attach::{Attached, Direction, to_device};
 use crate::device::{Device, within};
+use crate::kept::Keep;
 use crate::object::LoadError;
 use crate::recorder::Recorder;
 use crate::tunnel::{RoleFrom, Way};
@@ -89,6 +91,8 @@ pub struct Options {
     /// Where they come and go as ESP.
     pub cipher: Device,
     pub tunnels: Vec<Tunnel>,
+    /// The name of the law, for the note of a guard that stays when the process is killed; `None`: there is no guard.
+    pub guard: Option<String>,
 }
 
 /// A gateway at work, until it is dropped.
@@ -96,6 +100,7 @@ pub struct Options {
 pub struct Gateway {
     // In the order in which they have to go.
     _attached: Vec<Attached>,
+    _guard: Option<Keep>,
     program: Program,
     /// A name that only one process of the namespace can have; it goes with the process.
     _claim: UnixListener,
@@ -108,10 +113,15 @@ impl Gateway {
     /// # Errors
     /// When a device is not there or has a gateway, or the kernel refuses. Nothing is left then.
     pub fn load(object: &[u8], options: &Options) -> Result<Self, GatewayError> {
-        let Options { plain, cipher, tunnels } = options;
+        let Options {
+            plain,
+            cipher,
+            tunnels,
+            guard,
+        } = options;
         check(options)?;
         let claim = claim(cipher)?;
-        let program = Program::load(object, tunnels)?;
+        let mut program = Program::load(object, tunnels)?;
         let hooks = plain
             .iter()
             .map(|device| (device, Hook::Plain))
@@ -121,13 +131,15 @@ impl Gateway {
             let (_, framing) = device.look().map_err(|error| refused(device, &error))?;
             // What a router of this device sees left the gateway already.
             let direction = match hook {
-                Hook::Plain | Hook::In => Direction::Ingress,
+                Hook::Plain | Hook::In | Hook::Guard => Direction::Ingress,
                 Hook::Out => Direction::EgressFirst,
             };
             attached.push(to_device(&program.at(hook, framing), device, direction)?);
         }
+        let guard = guard.as_ref().map(|law| guard::stand(&mut program, options, law));
         Ok(Self {
             _attached: attached,
+            _guard: guard.transpose()?,
             program,
             _claim: claim,
             tunnels: tunnels.len(),

@@ -1,6 +1,7 @@
 //! A gateway's programs in the kernel, at devices or not.
 
 use std::io::Write;
+use std::path::Path;
 
 use fadelab_laws::recorded::RecordedHead;
 use libbpf_rs::{MapCore, MapFlags, Object, ProgramInput, ProgramMut};
@@ -26,6 +27,8 @@ pub enum Hook {
     Out,
     /// At its ingress.
     In,
+    /// There, behind it, and there still when the process is killed.
+    Guard,
 }
 
 /// Offset of the mark in `struct __sk_buff`, and the bytes of that.
@@ -88,7 +91,17 @@ impl Program {
             (Hook::Out, Framing::Ip) => "gateway_out_ip",
             (Hook::In, Framing::Ethernet) => "gateway_in_ether",
             (Hook::In, Framing::Ip) => "gateway_in_ip",
+            (Hook::Guard, Framing::Ethernet) => "gateway_guard_ether",
+            (Hook::Guard, Framing::Ip) => "gateway_guard_ip",
         })
+    }
+
+    /// Has what the guard counts outlive the process, in a file of a BPF file system.
+    pub(super) fn keep_count(&mut self, pin: &Path) -> Result<(), LoadError> {
+        let mut maps = self.object.maps_mut();
+        let mut map = maps.find(|map| map.name() == "guard_map").expect("the unit has it");
+        map.pin(pin)
+            .map_err(|error| LoadError::of("what the guard counts", &error))
     }
 
     /// What was counted of the tunnel of this number, from 0 on, and of the same moment the law's state, of that many

@@ -6,9 +6,10 @@ use std::path::{Path, PathBuf};
 
 use serde::{Deserialize, Serialize};
 
-use super::{RouterError, kept, shaper};
+use super::{RouterError, shaper};
 use crate::attach::FILTER_PREFERENCE;
 use crate::device::Device;
+use crate::kept::{self, Kept, Purpose};
 use crate::process::Owner;
 use crate::spaces;
 use crate::turn::{FOLDER, Turn};
@@ -132,6 +133,19 @@ impl Claim {
     /// File of the namespace, if it is not the process's own.
     pub(super) fn netns(&self) -> Option<&Path> {
         self.netns.as_deref()
+    }
+
+    /// Whose the programs are that close its domain.
+    pub(super) fn kept(&self) -> Kept {
+        Kept {
+            owner: self.owner,
+            netns_inode: self.netns_inode,
+            netns: self.netns.clone(),
+            device: self.device.clone(),
+            law: self.law.clone(),
+            purpose: Purpose::Edges,
+            folder: PathBuf::new(),
+        }
     }
 
     /// The namespace's inode.

@@ -6,12 +6,12 @@ use std::path::{Path, PathBuf};
 
 use libbpf_rs::{MapCore, MapFlags, Object};
 
-use super::kept::Keep;
 use super::{RouterError, claim, tell_filter};
 use crate::Version;
 use crate::attach::{Attached, Direction, linked_at, to_device};
 use crate::compile::{CompileError, Text};
 use crate::device::{Device, Framing, names, within};
+use crate::kept::{Keep, Kept};
 use crate::object::{self, LoadError};
 use crate::spaces;
 use crate::stack::Stacks;
@@ -193,7 +193,7 @@ impl Domain {
         }
         let mut keep = None;
         if Version::running().is_some_and(|version| version >= Version::LINKS) {
-            let made = Keep::of(&held.claim, ifindex).map_err(|error| claim::unwritable(&error))?;
+            let made = Keep::of(held.claim.kept(), ifindex).map_err(|error| claim::unwritable(&error))?;
             for mut map in object.maps_mut().filter(|map| map.name() == COUNTERS) {
                 let pinned = map.pin(made.counters());
                 pinned.map_err(|error| LoadError::of("what the edges count", &error))?;
@@ -286,7 +286,11 @@ impl Domain {
 
     /// From here on it stays when the process is killed.
     fn keep(&mut self, name: String, ifindex: i32, role: Role, attached: Attached) -> Result<(), LoadError> {
-        let pin = self.keep.as_ref().map(|keep| keep.pin(ifindex, role));
+        let pin = self.keep.as_ref().map(|keep| match role {
+            Role::Edge => keep.closing(ifindex, ""),
+            Role::Below => keep.closing(ifindex, "-below"),
+            Role::Admitting => keep.admitting(ifindex),
+        });
         if let Some(pin) = &pin {
             attached.pin(pin)?;
         }
@@ -319,8 +323,13 @@ impl Domain {
 }
 
 impl EdgeCounters {
+    /// Of edges that a killed router left, or of one that lives; nothing where the kernel does not tell.
+    pub fn kept(kept: &Kept) -> Option<Self> {
+        kept.counters().map(|map| Self::of(&map))
+    }
+
     /// As the edges' map has them.
-    pub(super) fn of(map: &impl MapCore) -> Self {
+    fn of(map: &impl MapCore) -> Self {
         let value = map.lookup(&0u32.to_ne_bytes(), MapFlags::ANY).ok().flatten();
         let word = |at: usize| {
             let bytes = value.as_ref().and_then(|value| value.get(8 * at..8 * at + 8));

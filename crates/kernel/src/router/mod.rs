@@ -4,7 +4,7 @@
 //! queue: tc marks before the queue. With it go, where they are wanted, a token bucket filter that makes the device as
 //! slow as the link is to be, and the edges of the closed domain. All of it is undone when the [`Router`] is dropped;
 //! what a killed process left behind is found by [`leftovers`] and removed by [`remove_leftovers`], as each start does,
-//! but for the edges, which stay closed ([`left_edges`]) until a router in the namespace has closed its own.
+//! but for the edges, which stay closed ([`crate::kept`]) until a router in the namespace has closed its own.
 //!
 //! A router only marks packets that carry the option of its law's wire (`laws/wire`), and writes to nothing but
 //! their ECN field and their option. Laws without a wire (RED, REM) mark what is ECN-capable, as RFC 3168 wants it.
@@ -12,7 +12,6 @@
 mod claim;
 mod counters;
 mod domain;
-pub(crate) mod kept;
 mod link;
 pub mod object;
 mod program;
@@ -27,6 +26,7 @@ use thiserror::Error;
 use crate::Version;
 use crate::attach::{Attached, Direction, to_device};
 use crate::device::{Device, Framing, names, within};
+use crate::kept::{self, Kept, Purpose};
 use crate::object::LoadError;
 use crate::recorder::Recorder;
 use crate::spaces;
@@ -37,7 +37,6 @@ pub(crate) use claim::{clear_leftovers, remove_stray_shapers};
 pub use counters::Counters;
 pub(crate) use domain::edge_text;
 pub use domain::{Closed, EdgeCounters, edge, planned_edges};
-pub use kept::{Kept, left_edges};
 pub use program::{Outcome, Place, Program};
 use shaper::Bucket;
 pub use shaper::Root;
@@ -268,7 +267,8 @@ impl Router {
             let closing = domain.insert(domain::Domain::load(closed, &held, ifindex, &options.tunnels)?);
             closing.refresh(&mut held, true)?;
             // Closed anew by now: what killed ones left may go.
-            taken_over = kept::remove_left(Some(held.claim.netns_inode()));
+            let inode = held.claim.netns_inode();
+            taken_over = kept::remove_left(|kept| kept.netns_inode == inode && kept.purpose == Purpose::Edges);
         }
         let root = if shaped.is_some() { shaper::root(device)? } else { root };
         let dropped_before = shaper::dropped(device)?;

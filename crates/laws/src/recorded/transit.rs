@@ -9,8 +9,8 @@ use crate::guard::{CallRecord, Kind, Outcome, fields_of, read};
 use crate::{Gateway, Params, abi};
 
 const PACKET_BYTES: usize = size_of::<abi::Packet>();
-/// `struct transit_event` of the kernel's programs: the header that the law reads, or its tunnel; the one that it writes,
-/// before and after.
+/// `struct transit_event` of the kernel's programs: the header that the law reads, or its tunnel; the one that it
+/// writes, before and after.
 const EVENT_BYTES: usize = 3 * PACKET_BYTES;
 pub(super) const FIXED_BYTES: usize = HEAD_BYTES + EVENT_BYTES;
 

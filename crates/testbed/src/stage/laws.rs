@@ -131,6 +131,8 @@ pub fn gateways(plan: &Plan, spaces: &Spaces, host: &dyn Host) -> Outcome<Vec<(u
                 .iter()
                 .map(|&(tunnel, end)| tunnels::seen(plan, tunnel, end))
                 .collect(),
+            // Its namespace ends with the run.
+            guard: None,
         };
         let recorded = plan.recorded_gateway.as_ref().filter(|recorded| recorded.node == node);
         let bytes = host.object(recorded.map_or(&law.object, |recorded| &recorded.object))?;

@@ -1,8 +1,9 @@
-//! Edges that outlive their router: a process that is killed leaves its domain closed.
+//! What closes devices to our marks and outlives whose it is: a router that is killed leaves its domain closed, and a
+//! gateway the end of its tunnels.
 //!
-//! Each router that closes a domain has a folder in `/run/fadelab/edges`, with a note of whose it is and a BPF file
-//! system of its own that holds the links of its edges, as the folders of senders do ([`crate::store`]). Before Linux
-//! 6.6 edges are filters, which outlive the process by themselves, and the router's claim has them.
+//! Each has a folder in `/run/fadelab/edges`, with a note of whose it is and a BPF file system of its own that holds
+//! the links of its programs, as the folders of senders do ([`crate::store`]). Before Linux 6.6 edges are filters,
+//! which outlive the process by themselves, and the router's claim has them; there is no gateway there.
 
 use std::fs;
 use std::io;
@@ -12,8 +13,6 @@ use std::sync::atomic::{AtomicU32, Ordering};
 use libbpf_rs::{Link, MapHandle};
 use serde::{Deserialize, Serialize};
 
-use super::claim::Claim;
-use super::domain::{EdgeCounters, Role};
 use crate::attach::linked_at;
 use crate::device::{Device, names, within};
 use crate::process::Owner;
@@ -30,43 +29,54 @@ const EDGE: &str = "edge-";
 /// And of those that let packets of a named device through the devices below it.
 const ADMITTING: &str = "admitting-";
 
-/// How many domains this process has closed: it may load the next router of a device while that of the last one is
-/// closed still.
+/// How many times this process has closed something: it may load the next router of a device while the domain of the
+/// last one is closed still.
 static NUMBER: AtomicU32 = AtomicU32::new(0);
 
-/// Whose edges they are.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Kept {
-    /// The router's process.
-    pub owner: Owner,
-    /// Inode of the network namespace.
-    netns_inode: u64,
-    /// File of the namespace, if it is not the process's own.
-    pub netns: Option<PathBuf>,
-    /// The router's device.
-    pub device: String,
-    pub law: String,
-    #[serde(skip)]
-    folder: PathBuf,
+/// What for.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub enum Purpose {
+    /// The closed domain of a router.
+    #[default]
+    Edges,
+    /// A guard behind a gateway, which clears the outer headers of its tunnels where the gateway does not.
+    Guard {
+        /// The tunnels.
+        tunnels: Vec<String>,
+    },
 }
 
-/// The folder of a router that lives. What is in it is taken away when this is dropped.
+/// Whose it is.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Kept {
+    /// The process of the router or gateway.
+    pub owner: Owner,
+    /// Inode of the network namespace.
+    pub(crate) netns_inode: u64,
+    /// File of the namespace, if it is not the process's own.
+    pub netns: Option<PathBuf>,
+    /// The router's device, or the one where a gateway's packets come and go as ESP.
+    pub device: String,
+    pub law: String,
+    #[serde(default)]
+    pub purpose: Purpose,
+    #[serde(skip)]
+    pub(crate) folder: PathBuf,
+}
+
+/// The folder of one that lives. What is in it is taken away when this is dropped.
 #[derive(Debug)]
-pub(super) struct Keep(Kept);
+pub(crate) struct Keep(Kept);
 
 impl Keep {
-    /// Makes the folder of the router that has this claim.
-    pub fn of(claim: &Claim, ifindex: i32) -> io::Result<Self> {
-        let Owner { pid, start_ticks } = claim.owner;
-        let inode = claim.netns_inode();
+    /// Makes the folder of one at a device of that number.
+    pub fn of(kept: Kept, ifindex: i32) -> io::Result<Self> {
+        let Owner { pid, start_ticks } = kept.owner;
+        let inode = kept.netns_inode;
         let number = NUMBER.fetch_add(1, Ordering::Relaxed);
         let kept = Kept {
-            owner: claim.owner,
-            netns_inode: inode,
-            netns: claim.netns.clone(),
-            device: claim.device.clone(),
-            law: claim.law.clone(),
             folder: Path::new(FOLDER).join(format!("{inode}-{ifindex}-{pid}-{start_ticks}-{number}")),
+            ..kept
         };
         // Whoever cleans up takes a folder without a note for what a killed process left.
         let _turn = Turn::take()?;
@@ -79,17 +89,17 @@ impl Keep {
         Ok(keep)
     }
 
-    /// The file for the link of a program at a device.
-    pub fn pin(&self, ifindex: i32, role: Role) -> PathBuf {
-        let name = match role {
-            Role::Edge => format!("{EDGE}{ifindex}"),
-            Role::Below => format!("{EDGE}{ifindex}-below"),
-            Role::Admitting => format!("{ADMITTING}{ifindex}"),
-        };
-        self.0.folder.join(MOUNT).join(name)
+    /// The file for the link of a program that closes a device, by its number and what tells two at one device apart.
+    pub fn closing(&self, ifindex: i32, which: &str) -> PathBuf {
+        self.0.folder.join(MOUNT).join(format!("{EDGE}{ifindex}{which}"))
     }
 
-    /// The file for the map of what the edges count.
+    /// The same of one that lets packets through.
+    pub fn admitting(&self, ifindex: i32) -> PathBuf {
+        self.0.folder.join(MOUNT).join(format!("{ADMITTING}{ifindex}"))
+    }
+
+    /// The file for the map of what they count.
     pub fn counters(&self) -> PathBuf {
         self.0.folder.join(MOUNT).join(COUNTERS)
     }
@@ -103,7 +113,7 @@ impl Drop for Keep {
 }
 
 impl Kept {
-    /// Whether the router's process still runs.
+    /// Whether the process still runs.
     pub fn is_alive(&self) -> bool {
         self.owner.is_alive()
     }
@@ -147,13 +157,12 @@ impl Kept {
         devices
     }
 
-    /// What the edges counted; nothing where the kernel does not tell.
-    pub fn counters(&self) -> Option<EdgeCounters> {
-        let map = MapHandle::from_pinned_path(self.folder.join(MOUNT).join(COUNTERS)).ok()?;
-        Some(EdgeCounters::of(&map))
+    /// What they counted; nothing where the kernel does not tell.
+    pub(crate) fn counters(&self) -> Option<MapHandle> {
+        MapHandle::from_pinned_path(self.folder.join(MOUNT).join(COUNTERS)).ok()
     }
 
-    /// Takes the edges away. To unmount alone would do it, but in the kernel's own time, and not while somebody has a
+    /// Takes them away. To unmount alone would do it, but in the kernel's own time, and not while somebody has a
     /// copy of the mount.
     fn remove(&self) {
         for (pin, _) in self.links_of(&[EDGE, ADMITTING]) {
@@ -189,30 +198,37 @@ fn read(folder: &Path) -> Option<Kept> {
     })
 }
 
-/// Edges that routers left when they were killed. A namespace or devices that went have taken theirs with them.
-pub fn left_edges() -> Vec<Kept> {
+/// All that are at devices. A namespace or devices that went have taken theirs with them.
+pub fn all() -> Vec<Kept> {
     let kept = folders().into_iter().filter_map(|folder| read(&folder));
-    kept.filter(|kept| !kept.is_alive() && !kept.links().is_empty())
-        .collect()
+    kept.filter(|kept| !kept.links().is_empty()).collect()
 }
 
-/// Removes such edges: those of a namespace, or all; gives whose they were, and the devices.
-pub(crate) fn remove_left(netns_inode: Option<u64>) -> Vec<(Kept, Vec<String>)> {
-    let Ok(_turn) = Turn::take() else {
+/// Those that killed processes left.
+pub fn left() -> Vec<Kept> {
+    let kept = all().into_iter();
+    kept.filter(|kept| !kept.is_alive()).collect()
+}
+
+/// Removes what killed processes left, of those that are asked for, and forgets what is no more; gives whose it was,
+/// and the devices.
+pub(crate) fn remove_left(is_asked: impl Fn(&Kept) -> bool) -> Vec<(Kept, Vec<String>)> {
+    let Ok(turn) = Turn::take() else {
         return Vec::new();
     };
-    let is_asked = |kept: &Kept| netns_inode.is_none_or(|inode| inode == kept.netns_inode);
-    let asked = left_edges().into_iter().filter(is_asked);
+    let asked = left().into_iter().filter(is_asked);
     let take_away = |kept: Kept| {
         let devices = kept.devices();
         kept.remove();
         (kept, devices)
     };
-    asked.map(take_away).collect()
+    let removed = asked.map(take_away).collect();
+    forget_gone(&turn);
+    removed
 }
 
-/// Forgets edges that are no more, and folders in which a process was killed before it wrote whose they are.
-pub(super) fn forget_gone(_turn: &Turn) -> Vec<PathBuf> {
+/// Forgets those that are no more, and folders in which a process was killed before it wrote whose they are.
+pub(crate) fn forget_gone(_turn: &Turn) -> Vec<PathBuf> {
     let mut forgotten = Vec::new();
     for folder in folders() {
         match read(&folder) {
