@@ -10,7 +10,7 @@ mod forwarding;
 mod packet;
 
 use std::io::{BufRead, BufReader};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 use std::time::Duration;
 
@@ -31,7 +31,7 @@ const PLACE: &str = "FADELAB_TEST_GATEWAY_IN";
 /// From the host behind the router to the sender: what comes is from there to here.
 const TUNNEL: &str = "10.0.3.2-10.0.1.2";
 
-fn begun(netns: PathBuf) -> Gateway {
+fn begun(netns: &Path) -> Gateway {
     let law = gateway("dcp_ew").expect("registered");
     let recipe = Recipe {
         law,
@@ -41,7 +41,7 @@ fn begun(netns: PathBuf) -> Gateway {
     };
     let device = |name: &str| Device {
         name: name.to_owned(),
-        netns: Some(netns.clone()),
+        netns: Some(netns.to_owned()),
     };
     let options = Options {
         plain: vec![device("outer")],
@@ -61,7 +61,7 @@ fn begun(netns: PathBuf) -> Gateway {
 fn stands_until_it_is_killed() {
     // Goal: none by itself; it says when its gateway is at work, and goes on.
     let Ok(netns) = std::env::var(PLACE) else { return };
-    let _gateway = begun(PathBuf::from("/run/netns").join(netns));
+    let _gateway = begun(&Path::new("/run/netns").join(netns));
     println!("\nat work");
     std::thread::sleep(Duration::from_secs(600));
 }
@@ -161,7 +161,7 @@ fn outer_headers_are_cleared_when_the_gateway_is_killed() {
     let left = guards(&hosts);
     assert_eq!((left.len(), left[0].owner.pid, left[0].is_alive()), (1, pid, false));
     assert_eq!(guard::cleared(&left[0]), Some(100));
-    let next = begun(PathBuf::from("/run/netns").join(hosts.name(1)));
+    let next = begun(&Path::new("/run/netns").join(hosts.name(1)));
     pass(true, "with the next one");
     let there = guards(&hosts);
     assert_eq!((there.len(), there[0].is_alive()), (1, true));

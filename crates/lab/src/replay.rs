@@ -8,7 +8,7 @@ pub mod router;
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use fadelab_laws::guard::{CALLS_VERSION, CallRecord, CallsHead, Outcome};
+use fadelab_laws::guard::{CALLS_VERSION, CallRecord, CallsHead, Fault, Outcome};
 use fadelab_laws::own::{self, Source};
 use fadelab_laws::replay::{ReplayError, Replayer};
 
@@ -33,6 +33,44 @@ pub enum Text {
     New,
     /// The one that was recorded.
     Recorded,
+}
+
+/// Calls of a kernel that come to something else here.
+#[derive(Debug, Default)]
+pub struct Differences {
+    /// Those that come to another window, header or state.
+    pub different_n: usize,
+    /// Those in which a law that users brought is at fault here, whatever the kernel made of them.
+    pub at_fault_n: usize,
+    /// The first of both, and what came of them.
+    pub first: Vec<(CallRecord, Outcome)>,
+}
+
+impl Differences {
+    /// Counts a call that was made again; keeps its record while there are fewer than `shown_max`.
+    fn judge(
+        &mut self,
+        again: &Result<bool, Fault>,
+        (replayer, shown_max): (&mut Replayer, usize),
+        record: impl FnOnce() -> CallRecord,
+    ) -> Result<(), Failure> {
+        if matches!(again, Ok(true)) {
+            return Ok(());
+        }
+        self.different_n += usize::from(again.is_ok());
+        self.at_fault_n += usize::from(again.is_err());
+        if self.first.len() < shown_max {
+            let record = record();
+            let outcome = replayer.replay(&record).map_err(Failure::invalid)?;
+            self.first.push((record, outcome));
+        }
+        Ok(())
+    }
+
+    /// All of them.
+    pub fn calls_n(&self) -> usize {
+        self.different_n + self.at_fault_n
+    }
 }
 
 /// What came of all calls of a file.

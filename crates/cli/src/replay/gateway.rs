@@ -20,19 +20,19 @@ pub fn replay(recording: Recording, of: &GatewayHead) -> Result<(), Failure> {
     let found = gateway::replay(recording, SHOWN_MAX)?;
     output::print(&told(&found, &head, of))?;
     let calls_n = found.calls_n();
-    if found.at_fault_n > 0 {
+    if found.differences.at_fault_n > 0 {
         return Err(Failure::Failed(format!(
             "gateway's law {} is at fault in {} of {calls_n} calls",
-            head.law, found.at_fault_n
+            head.law, found.differences.at_fault_n
         )));
     }
     if let Some(damage) = &found.damage {
         return Err(Failure::Failed(format!("{shown}: damaged: {damage}")));
     }
-    if found.different_n > 0 {
+    if found.differences.different_n > 0 {
         return Err(Failure::Failed(format!(
             "{} of {calls_n} calls come to something else here than in the kernel",
-            found.different_n
+            found.differences.different_n
         )));
     }
     Ok(())
@@ -40,7 +40,7 @@ pub fn replay(recording: Recording, of: &GatewayHead) -> Result<(), Failure> {
 
 fn told(found: &Found, head: &RecordedHead, of: &GatewayHead) -> String {
     let mut text = String::new();
-    let faults = match found.at_fault_n {
+    let faults = match found.differences.at_fault_n {
         0 => String::new(),
         at_fault_n => format!(", {at_fault_n} at fault"),
     };
@@ -55,11 +55,11 @@ fn told(found: &Found, head: &RecordedHead, of: &GatewayHead) -> String {
         of.tunnels.join(", "),
         found.left_n,
         found.marked_n,
-        found.calls_n() - found.different_n - found.at_fault_n,
-        found.different_n
+        found.calls_n() - found.differences.calls_n(),
+        found.differences.different_n
     );
     text += &recorded::ended(found.lost_n);
-    for (record, outcome) in &found.different {
+    for (record, outcome) in &found.differences.first {
         super::one(&mut text, record, outcome);
     }
     text

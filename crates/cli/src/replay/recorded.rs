@@ -23,22 +23,26 @@ pub fn replay(recording: Recording) -> Result<(), Failure> {
     let found = kernel::replay(recording, SHOWN_MAX)?;
     output::print(&told(&found, &head))?;
     let calls_n = found.calls_n + found.receipts_n;
-    if found.at_fault_n > 0 {
-        let why = found.different.iter().find_map(|(_, outcome)| outcome.fault.as_deref());
+    if found.differences.at_fault_n > 0 {
+        let why = found
+            .differences
+            .first
+            .iter()
+            .find_map(|(_, outcome)| outcome.fault.as_deref());
         return Err(Failure::Failed(format!(
             "law {} is at fault in {} of {calls_n} calls: {}",
             head.law,
-            found.at_fault_n,
+            found.differences.at_fault_n,
             why.unwrap_or("its faults are behind the calls that are shown")
         )));
     }
     if let Some(damage) = &found.damage {
         return Err(Failure::Failed(format!("{shown}: damaged: {damage}")));
     }
-    if found.different_n > 0 {
+    if found.differences.different_n > 0 {
         return Err(Failure::Failed(format!(
             "{} of {calls_n} calls come to something else here than in the kernel",
-            found.different_n
+            found.differences.different_n
         )));
     }
     Ok(())
@@ -101,7 +105,7 @@ pub(super) fn watched<'a>(
 
 fn told(found: &Found, head: &RecordedHead) -> String {
     let mut text = String::new();
-    let faults = match found.at_fault_n {
+    let faults = match found.differences.at_fault_n {
         0 => String::new(),
         at_fault_n => format!(", {at_fault_n} at fault"),
     };
@@ -117,11 +121,11 @@ fn told(found: &Found, head: &RecordedHead) -> String {
         head.kernel,
         found.calls_n,
         found.flows_n(),
-        found.calls_n + found.receipts_n - found.different_n - found.at_fault_n,
-        found.different_n
+        found.calls_n + found.receipts_n - found.differences.calls_n(),
+        found.differences.different_n
     );
     text += &ended(found.lost_n);
-    for (record, outcome) in &found.different {
+    for (record, outcome) in &found.differences.first {
         super::one(&mut text, record, outcome);
     }
     if found.changes.is_empty() {

@@ -1,4 +1,4 @@
-//! What is behind a gateway and outlives it: outer headers of its tunnels are cleared though nobody reads them any more.
+//! What is behind a gateway and outlives it: outer headers of its tunnels are cleared though nobody reads them now.
 
 use std::io;
 use std::path::PathBuf;

@@ -2,12 +2,13 @@
 
 use std::collections::BTreeMap;
 
-use fadelab_laws::guard::{self, CallRecord, Outcome};
+use fadelab_laws::guard;
 use fadelab_laws::own;
 use fadelab_laws::recorded::{Damage, Step, Transit};
 use fadelab_laws::replay::Replayer;
 use fadelab_laws::{Gateway, Params, WatchInfo};
 
+use super::Differences;
 use super::kernel::Recording;
 use crate::Failure;
 
@@ -22,12 +23,7 @@ pub struct Found {
     pub marked_n: usize,
     /// Tunnels that began.
     pub tunnels_n: usize,
-    /// Calls that come to another header or state here.
-    pub different_n: usize,
-    /// Where a law that users brought is at fault here, whatever the kernel made of it.
-    pub at_fault_n: usize,
-    /// The first of both, and what came of them.
-    pub different: Vec<(CallRecord, Outcome)>,
+    pub differences: Differences,
     /// Calls that found no room; `None`: the end of the file was not reached.
     pub lost_n: Option<u64>,
     /// Where the file is not as it was written. What is behind was not made again.
@@ -92,16 +88,8 @@ pub fn replay(mut recording: Recording, shown_max: usize) -> Result<Found, Failu
         };
         found.count(&transit);
         let again = guard::catch(|| transit.agrees(law, &params));
-        if matches!(again, Ok(true)) {
-            continue;
-        }
-        found.different_n += usize::from(again.is_ok());
-        found.at_fault_n += usize::from(again.is_err());
-        if found.different.len() < shown_max {
-            let record = transit.record(&head, law);
-            let outcome = replayer.replay(&record).map_err(Failure::invalid)?;
-            found.different.push((record, outcome));
-        }
+        let differences = &mut found.differences;
+        differences.judge(&again, (&mut replayer, shown_max), || transit.record(&head, law))?;
     }
 }
 

@@ -5,13 +5,14 @@ use std::fs::File;
 use std::io::BufReader;
 use std::path::Path;
 
-use fadelab_laws::guard::{self, CallRecord, Fault, Outcome};
+use fadelab_laws::guard;
 use fadelab_laws::own::{self, Source};
 use fadelab_laws::recorded::{Damage, RECORDED_VERSION, Reader, Receipt, Recorded, RecordedHead, Refusal, Step};
 use fadelab_laws::replay::Replayer;
 use fadelab_laws::shadow::{Onlooker, Shadows, objection};
 use fadelab_laws::{Params, Receiver, Sender, abi};
 
+use super::Differences;
 use crate::Failure;
 
 /// A recording that was opened.
@@ -74,12 +75,7 @@ pub struct Found {
     pub calls_n: usize,
     /// Those of the receiver.
     pub receipts_n: usize,
-    /// Calls that come to another window or state here.
-    pub different_n: usize,
-    /// Calls in which a law that users brought is at fault here, whatever the kernel made of them.
-    pub at_fault_n: usize,
-    /// The first of both, and what came of them.
-    pub different: Vec<(CallRecord, Outcome)>,
+    pub differences: Differences,
     /// Changes of windows that were the host's, by the state of recovery (`fadelab_laws::abi::CA_*`): how often, and
     /// the first of them.
     pub changes: BTreeMap<u32, (usize, Vec<Change>)>,
@@ -287,7 +283,8 @@ impl Again<'_> {
         found.calls_n += 1;
         found.see(call, self.shown_max);
         let again = guard::catch(|| call.agrees(self.law, &self.params));
-        self.judge(found, replayer, &again, || call.record(self.head, self.law))
+        let differences = &mut found.differences;
+        differences.judge(&again, (replayer, self.shown_max), || call.record(self.head, self.law))
     }
 
     fn receipt(&self, found: &mut Found, replayer: &mut Replayer, receipt: &Receipt) -> Result<(), Failure> {
@@ -296,27 +293,8 @@ impl Again<'_> {
         found.receipts_n += 1;
         found.ends.insert(receipt.end);
         let again = guard::catch(|| receipt.agrees(law));
-        self.judge(found, replayer, &again, || receipt.record(self.head, law))
-    }
-
-    fn judge(
-        &self,
-        found: &mut Found,
-        replayer: &mut Replayer,
-        again: &Result<bool, Fault>,
-        record: impl FnOnce() -> CallRecord,
-    ) -> Result<(), Failure> {
-        if matches!(again, Ok(true)) {
-            return Ok(());
-        }
-        found.different_n += usize::from(again.is_ok());
-        found.at_fault_n += usize::from(again.is_err());
-        if found.different.len() < self.shown_max {
-            let record = record();
-            let outcome = replayer.replay(&record).map_err(Failure::invalid)?;
-            found.different.push((record, outcome));
-        }
-        Ok(())
+        let differences = &mut found.differences;
+        differences.judge(&again, (replayer, self.shown_max), || receipt.record(self.head, law))
     }
 }
 

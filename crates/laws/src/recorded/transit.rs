@@ -72,7 +72,7 @@ impl Transit {
     ///
     /// A law that users brought may be found at fault, which [`crate::guard::catch`] tells.
     pub fn agrees(&self, law: &Gateway, params: &Params) -> bool {
-        // With the zones around it that the guard of such a law looks at.
+        // The guard of such a law looks at zones around its memory.
         let mut state = law.new_state();
         state.fill(&self.state_before[..state.bytes().min(self.state_before.len())]);
         let mut is_written = true;
