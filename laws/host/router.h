@@ -138,10 +138,10 @@ LAW u32 law_host_pick(struct law_host *h, const struct law_host_law *of, u64 now
 	return h->queue.index;
 }
 
-/* The ECN fields of both headers: routers write that of the outer one where there is one. */
-LAW u32 law_host_codes(const struct law_packet *packet)
+/* Whether the ECN field of either header is another than it was: routers write the outer one where there is one. */
+LAW u32 law_host_is_marked(const struct law_packet *packet, u32 ecn, u32 outer_ecn)
 {
-	return packet->ecn | (u32)packet->outer_ecn << 8;
+	return packet->ecn != ecn || packet->outer_ecn != outer_ecn;
 }
 
 /* An arrival, before the limit of the queue is applied; `full`: that will drop it. Gives enum law_host_fate. */
@@ -149,7 +149,7 @@ LAW u32 law_host_arrive(struct law_host *h, const struct law_host_law *of, u64 n
                         struct law_packet *packet, u32 random)
 {
 	const struct law_router *law = of->law;
-	u32 codes = law_host_codes(packet);
+	u32 ecn = packet->ecn, outer_ecn = packet->outer_ecn;
 
 	law_host_note_queue(h);
 	if (!law->on_enqueue || !law_host_concerns(law, packet->wire, packet->flags))
@@ -160,7 +160,7 @@ LAW u32 law_host_arrive(struct law_host *h, const struct law_host_law *of, u64 n
 		law_host_show_random(h, random);
 	if (law->on_enqueue(of->state, of->params, packet, &h->queue) == LAW_DROP)
 		return LAW_HOST_DROPPED;
-	return law_host_codes(packet) != codes ? LAW_HOST_MARKED : 0;
+	return law_host_is_marked(packet, ecn, outer_ecn) ? LAW_HOST_MARKED : 0;
 }
 
 /* A departure from the queue into transmission. Gives enum law_host_fate. */
@@ -168,7 +168,7 @@ LAW u32 law_host_leave(struct law_host *h, const struct law_host_law *of, u64 no
                        struct law_packet *packet, u32 random)
 {
 	const struct law_router *law = of->law;
-	u32 codes = law_host_codes(packet), fate = 0;
+	u32 ecn = packet->ecn, outer_ecn = packet->outer_ecn, fate = 0;
 
 	law_host_note_queue(h);
 	if (law->on_dequeue && law_host_concerns(law, packet->wire, packet->flags)) {
@@ -178,7 +178,7 @@ LAW u32 law_host_leave(struct law_host *h, const struct law_host_law *of, u64 no
 			law_host_show_random(h, random);
 		if (law->on_dequeue(of->state, of->params, packet, &h->queue) == LAW_DROP)
 			fate = LAW_HOST_DROPPED_LATE;
-		if (law_host_codes(packet) != codes)
+		if (law_host_is_marked(packet, ecn, outer_ecn))
 			fate |= LAW_HOST_MARKED;
 	}
 	if (!(fate & LAW_HOST_DROPPED_LATE))

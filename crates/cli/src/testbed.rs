@@ -7,6 +7,7 @@ use std::sync::Arc;
 use clap::{Args, Subcommand, ValueEnum};
 use fadelab_lab::packets::{Log, Written};
 use fadelab_lab::{Done, Failure, Job, Live, Punctuality, Virtual};
+use fadelab_run::record::ProcessorLoad;
 use fadelab_testbed::{Applications, Recordings, Sysctl, host_laws};
 
 use crate::args::{ScenarioArgs, threads};
@@ -194,7 +195,7 @@ fn ground_of(
     })
 }
 
-/// How long it took, and on the live ground how punctual links were.
+/// How long it took, how punctual links were in real time, and how busy the guest's processor in virtual time.
 fn speed(done: &Done, ground: Ground) -> String {
     let (runs, wall_s, own_s) = (
         done.experiment.runs.len(),
@@ -210,6 +211,9 @@ fn speed(done: &Done, ground: Ground) -> String {
     if let Some(punctuality) = done.punctuality() {
         speed.push_str(&late(&punctuality));
     }
+    if let Some(load) = done.processor() {
+        speed.push_str(&busy(load));
+    }
     speed
 }
 
@@ -221,6 +225,15 @@ fn late(punctuality: &Punctuality) -> String {
         us(punctuality.late_ns_p50),
         us(punctuality.late_ns_p99),
         us(punctuality.late_ns_max)
+    )
+}
+
+fn busy(load: ProcessorLoad) -> String {
+    let percent = |permille: u32| f64::from(permille) / 10.0;
+    format!(
+        "\nthe guest's processor was {:.1} % busy, {:.1} % in its busiest second (beyond 90 % a run ends)",
+        percent(load.busy_permille),
+        percent(load.busy_permille_max)
     )
 }
 

@@ -6,6 +6,7 @@ use std::time::Instant;
 use cpu_time::ProcessTime;
 use fadelab_path::punctuality::Punctuality;
 use fadelab_results::{Experiment, Host, Origin, Provenance, Run, Sharing, Summary, Target};
+use fadelab_run::record::ProcessorLoad;
 use fadelab_scenario::plan::Plan;
 use fadelab_testbed::live;
 
@@ -53,6 +54,12 @@ impl Done {
         let live = self.experiment.runs.iter().filter(|run| run.ground == live::LIVE);
         let all = live.filter_map(|run| run.record.punctuality);
         all.max_by_key(|punctuality| punctuality.late_ns_p99)
+    }
+
+    /// How busy the busiest guest's processor was; `None`: there was no guest.
+    pub fn processor(&self) -> Option<ProcessorLoad> {
+        let all = self.experiment.runs.iter().filter_map(|run| run.record.processor);
+        all.max_by_key(|load| load.busy_permille_max)
     }
 }
 

@@ -234,6 +234,7 @@ fn runs(setup: Setup) -> Result<Vec<Run>, String> {
                 },
                 events: entry.events,
                 punctuality: entry.punctuality,
+                processor: entry.processor,
             },
             spec: Arc::clone(spec),
         })

@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use fadelab_path::punctuality::Punctuality;
+use fadelab_run::record::ProcessorLoad;
 use serde::{Deserialize, Serialize};
 
 use crate::{Experiment, Run, SIM, Spec};
@@ -34,6 +35,9 @@ pub struct Entry {
     /// How punctual the emulator was, where one carried packets.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub punctuality: Option<Punctuality>,
+    /// How busy the guest's processor was, where there was one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub processor: Option<ProcessorLoad>,
 }
 
 fn sim() -> String {
@@ -61,6 +65,7 @@ impl Setup {
                 }),
                 events: run.record.events,
                 punctuality: run.record.punctuality,
+                processor: run.record.processor,
             }
         };
         let runs = experiment.runs.iter().map(&mut entry).collect();

@@ -123,6 +123,15 @@ pub struct AnswersOf {
     pub cwnd_pkts_after: u64,
 }
 
+/// How busy the processor of a guest was, whose time is counted in its instructions.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ProcessorLoad {
+    /// Share of the run that it was busy.
+    pub busy_permille: u32,
+    /// The same of its busiest second.
+    pub busy_permille_max: u32,
+}
+
 /// What one run gives back. Totals over the measured interval are `end - warmup`, field by field. Only shown links are
 /// here: a network of a hundred thousand flows has four times as many links, which nobody looks at.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -157,6 +166,9 @@ pub struct RunRecord {
     pub events: u64,
     /// How punctual the emulator was, where one carried packets.
     pub punctuality: Option<Punctuality>,
+    /// How busy the guest's processor was, where there was one.
+    #[serde(default)]
+    pub processor: Option<ProcessorLoad>,
 }
 
 impl RunRecord {

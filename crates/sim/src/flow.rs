@@ -310,7 +310,7 @@ impl Flow {
         let mut fill = abi::Fill::default();
         let (flow, counted) = (self.id, self.acks_sent);
         let chance = || u64::from(flow) << 16 | u64::from(counted);
-        let id = Identification::by_id(ids::ip_id(self.plan.tcp.ip_id, counted, chance));
+        let id = ids::of(self.plan.tcp.ip_id, counted, abi::WIRE_NONE as u8, chance);
         let mut ack = self.receiver.ack::<HAS_LAW>(now, &self.plan, flow, id, &mut fill);
         ack.tcp_flags |= tcp_flags;
         self.acks_sent = counted.wrapping_add(1);

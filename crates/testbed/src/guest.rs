@@ -9,6 +9,8 @@ mod seed;
 use std::fs::{self, File};
 use std::io::{BufWriter, Write};
 
+use fadelab_run::record::RunRecord;
+
 use crate::message::Message;
 use crate::plan::Plan;
 use crate::stage::{self, Host, Outcome, Recorded, failed};
@@ -62,9 +64,12 @@ fn all() -> Outcome<()> {
         release: boot::release()?,
     })?;
     match boot::settings().and_then(|()| stage::run(&plan, &mut guest)) {
-        Ok(record) => guest.port.tell(&Message::Done {
-            record: Box::new(record),
-        }),
+        Ok(record) => {
+            let processor = guest.processor.as_ref().map(Processor::load);
+            guest.port.tell(&Message::Done {
+                record: Box::new(RunRecord { processor, ..record }),
+            })
+        }
         Err(why) => guest.port.tell(&Message::Failed { why }),
     }
 }

@@ -225,7 +225,7 @@ pub fn record(spec: &RunSpec, load: impl Fn(u64) -> u64) -> RunRecord {
         tunnels: vec![tunnel()],
         series,
         events: 12_345,
-        punctuality: None,
+        ..RunRecord::default()
     }
 }
 

@@ -10,20 +10,20 @@ fn mixed(word: u64) -> u64 {
     word ^ (word >> 31)
 }
 
-/// What `counted`, which goes up by one with each packet of an end, stands for in the header. `chance` is another
-/// number for each packet.
+/// What `counted`, which goes up by one with each packet of an end, stands for in the header of a packet of a format.
+/// `chance` is another number for each packet.
 #[inline(always)]
-pub(crate) fn ip_id(form: IpId, counted: u16, chance: impl FnOnce() -> u64) -> u16 {
-    match form {
-        IpId::Counting => counted,
-        IpId::Random => mixed(chance()) as u16,
-        IpId::Zero => 0,
+pub(crate) fn of(form: IpId, counted: u16, wire: u8, chance: impl FnOnce() -> u64) -> Identification {
+    // DPCP's hosts take turns whatever the ID, which comes to the same here.
+    if form == IpId::Counting {
+        return Identification::by_id(counted);
     }
+    not_counted(form, counted, wire, chance())
 }
 
-/// The same with the role that the packet has in a format: DPCP's hosts take turns, whatever the ID.
-#[inline(always)]
-pub(crate) fn with_role(ip_id: u16, counted: u16, wire: u8) -> Identification {
+#[cold]
+fn not_counted(form: IpId, counted: u16, wire: u8, chance: u64) -> Identification {
+    let ip_id = if form == IpId::Random { mixed(chance) as u16 } else { 0 };
     if u32::from(wire) == abi::WIRE_DPCP {
         let role = (counted & 1) as u8;
         return Identification { ip_id, role };
@@ -44,29 +44,28 @@ mod tests {
     fn ids_count_or_are_random_or_zero() {
         // Goal: counted IDs are what was counted, random ones have either lowest bit as often, zero stays; starts
         // differ by flow and by end.
+        let ip_id = |form, counted, chance| of(form, counted, 0, || chance).ip_id;
         let odd: u32 = (0..100_000)
-            .map(|count| u32::from(ip_id(IpId::Random, 9, || count) & 1))
+            .map(|count| u32::from(ip_id(IpId::Random, 9, count) & 1))
             .sum();
         // Five standard deviations of 158.
         assert!(odd.abs_diff(50_000) < 790, "{odd}");
-        assert_eq!(ip_id(IpId::Counting, 65_535, || 1), 65_535);
-        assert_eq!(ip_id(IpId::Zero, 65_535, || 1), 0);
+        assert_eq!(ip_id(IpId::Counting, 65_535, 1), 65_535);
+        assert_eq!(ip_id(IpId::Zero, 65_535, 1), 0);
         let starts = [start(7, false), start(7, true), start(8, false)];
         assert!(starts[0] != starts[1] && starts[0] != starts[2], "{starts:?}");
     }
 
     #[test]
     fn roles_follow_ids_but_for_dpcp() {
-        // Goal: DCP-EW's role is the lowest bit of any ID; DPCP's takes turns, also with IDs of 0.
-        for (ip_id, counted) in [(0, 0), (0, 1), (1, 2), (65_535, 3)] {
-            assert_eq!(
-                u16::from(with_role(ip_id, counted, abi::WIRE_PAIR as u8).role),
-                ip_id & 1
-            );
-            assert_eq!(
-                u16::from(with_role(ip_id, counted, abi::WIRE_DPCP as u8).role),
-                counted & 1
-            );
+        // Goal: DCP-EW's role is the lowest bit of any ID; DPCP's takes turns, also with IDs that are random or 0.
+        for form in [IpId::Counting, IpId::Random, IpId::Zero] {
+            for counted in 0..100 {
+                let of = |wire: u32| of(form, counted, wire as u8, || u64::from(counted));
+                let pair = of(abi::WIRE_PAIR);
+                assert_eq!(u16::from(pair.role), pair.ip_id & 1, "{form:?}");
+                assert_eq!(u16::from(of(abi::WIRE_DPCP).role), counted & 1, "{form:?}");
+            }
         }
     }
 }

@@ -481,8 +481,7 @@ impl Sender {
         }
         let wire = self.law.wire() as u8;
         let chance = || self.random ^ self.counters.sent_pkts.wrapping_mul(0x9e37_79b9_7f4a_7c15);
-        let ip_id = ids::ip_id(plan.tcp.ip_id, self.ip_id, chance);
-        let id = ids::with_role(ip_id, self.ip_id, wire);
+        let id = ids::of(plan.tcp.ip_id, self.ip_id, wire, chance);
         let header = Header::new(flags, u32::from(ip_bytes), id, ecn, wire, feedback_len, 0);
         self.ip_id = self.ip_id.wrapping_add(1);
         let packet = Packet {
