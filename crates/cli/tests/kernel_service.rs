@@ -237,6 +237,65 @@ fn a_service_waits_for_devices_and_takes_them_up_again() {
 }
 
 #[test]
+fn a_service_keeps_gateways_and_routers_of_their_tunnels() {
+    // Goal: a gateway begins when its device and its tunnel are there, and again when the device came back; a router at
+    // the same device is told of the tunnel; counters name it; at the end the guard stays until the next start.
+    if !possible() {
+        return;
+    }
+    if !edges_stay() {
+        eprintln!("skipped: a gateway needs Linux 6.6");
+        return;
+    }
+    let hosts = Hosts::new();
+    let name = &hosts.0[0];
+    let service = Service::new(&hosts);
+    let tunnel = "192.0.2.1-198.51.100.1";
+    let more = format!(
+        "[[router]]\ndevice = \"{name}:c0\"\nlaw = \"dcp_ew\"\nrate = \"5 Mbit/s\"\ntunnels = [\"{tunnel}\"]\n\
+         [[gateway]]\nplain = [\"{name}:wire\"]\ncipher = \"{name}:c0\"\nlaw = \"dcp_ew\"\n"
+    );
+    service.write("10 Mbit/s", &more);
+    let planned = said(&fadelab(
+        &service.scratch.0,
+        &["kernel", "run", "kernel.toml", "--dry-run"],
+    ));
+    let expected = format!("would wait for c0, then put gateway's law dcp_ew between {name}:wire and {name}:c0");
+    assert!(planned.contains(&expected), "{planned}");
+    let running = service.start();
+    let up = || service.sample(&format!("fadelab_gateway_up{{device=\"{name}:c0\""));
+    let make_device = || {
+        run(&format!("ip -n {name} link add c0 type veth peer name c1"));
+        run(&format!("ip -n {name} link set c0 up"));
+    };
+    make_device();
+    let routed = format!("fadelab_router_up{{device=\"{name}:c0\"");
+    until("the router begins", || service.sample(&routed) == Some(1.0));
+    assert_eq!(up(), Some(0.0), "there is no tunnel");
+    run(&format!(
+        "ip -n {name} xfrm policy add src 10.0.0.0/24 dst 10.1.0.0/24 dir out \
+         tmpl src 192.0.2.1 dst 198.51.100.1 proto esp mode tunnel"
+    ));
+    until("the gateway begins", || up() == Some(1.0));
+    let entered = format!("fadelab_gateway_entered_total{{device=\"{name}:c0\",law=\"dcp_ew\",tunnel=\"{tunnel}\"");
+    assert_eq!(service.sample(&entered), Some(0.0), "{}", service.metrics());
+    run(&format!("ip -n {name} link del c0"));
+    until("the gateway ends", || up() == Some(0.0));
+    make_device();
+    until("it begins again", || up() == Some(1.0));
+    assert!(listed().contains(&format!("tunnels {tunnel}")), "{}", listed());
+    signal(&running, "TERM");
+    let output = running.finished();
+    assert_eq!(output.status.code(), Some(0), "{}", said(&output));
+    let left = format!("the guard of gateway's law dcp_ew at c0 in namespace {name}");
+    assert!(listed().contains(&left), "{}", listed());
+    let next = service.start();
+    assert!(up() == Some(1.0) && !listed().contains(&left), "{}", listed());
+    signal(&next, "TERM");
+    assert_eq!(next.finished().status.code(), Some(0));
+}
+
+#[test]
 fn a_killed_service_is_followed_by_the_next() {
     // Goal: what a killed one kept is listed as such, and the next one removes it, says so and begins.
     if !possible() {
@@ -303,7 +362,7 @@ fn a_file_that_cannot_be_is_refused_with_its_name() {
     }
     let scratch = Scratch::new();
     for (text, expected) in [
-        ("", "neither a [[law]] nor a [[router]]"),
+        ("", "neither a [[law]] nor a [[router]] nor a [[gateway]]"),
         (
             "[[law]]\nlaw = \"vcp\"\ndevice = [\"lo\"]\n",
             "unknown field `device`, expected one of `law`, `devices`",
@@ -323,6 +382,14 @@ fn a_file_that_cannot_be_is_refused_with_its_name() {
             "metrics.socket = /nonexistent/m",
         ),
         ("[[law]\n", "kernel.toml: TOML parse error at line 1"),
+        (
+            "[[gateway]]\nplain = [\"a\"]\ncipher = \"b\"\nlaw = \"vcp\"\ntunnels = [\"192.0.2.1\"]\n",
+            "192.0.2.1: allowed are two addresses of one version",
+        ),
+        (
+            "[[gateway]]\nplain = [\"a\"]\ncipher = \"b\"\nlaw = \"cubic\"\n",
+            "gateway cubic at b: --law cubic: no gateway's law is called cubic; known are",
+        ),
     ] {
         fs::write(scratch.0.join("kernel.toml"), text).expect("a file");
         let output = fadelab(&scratch.0, &["kernel", "run", "kernel.toml"]);

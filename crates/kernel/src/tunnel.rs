@@ -5,6 +5,7 @@ use std::net::{IpAddr, Ipv6Addr};
 use std::str::FromStr;
 
 use libbpf_rs::{MapCore, MapFlags, Object};
+use serde::Deserialize;
 
 use crate::object::LoadError;
 
@@ -24,7 +25,8 @@ pub enum RoleFrom {
 }
 
 /// The outer addresses of one direction of a tunnel.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
+#[serde(try_from = "String")]
 pub struct Way {
     pub from: IpAddr,
     pub to: IpAddr,
@@ -44,6 +46,15 @@ impl Way {
 impl std::fmt::Display for Way {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         write!(f, "{}-{}", self.from, self.to)
+    }
+}
+
+impl TryFrom<String> for Way {
+    type Error = String;
+
+    fn try_from(text: String) -> Result<Self, String> {
+        let refused = |allowed| format!("{text}: {allowed}");
+        text.parse().map_err(refused)
     }
 }
 

@@ -15,6 +15,7 @@ use fadelab_kernel::tunnel::{RoleFrom, Way};
 use fadelab_lab::{Failure, parameters};
 use fadelab_laws::recorded::{GatewayHead, RecordedHead};
 use fadelab_run::tunnel::{Cipher, GatewaySpec};
+use serde::Deserialize;
 
 use super::build::law_named;
 use super::record::{self, Recording};
@@ -50,9 +51,11 @@ pub struct GatewayArgs {
 }
 
 /// Whose lowest bit says for which half of the load a packet is.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum, Deserialize)]
+#[serde(rename_all = "lowercase")]
 pub enum Role {
     /// ESP's sequence number
+    #[default]
     Sequence,
     /// The outer IP ID, which SAs with the flag nopmtudisc have
     Id,
@@ -80,9 +83,34 @@ fn refused(error: GatewayError) -> Failure {
 /// Puts the law at the devices and shows what it does until Ctrl-C; then all is undone.
 ///
 /// # Errors
-/// What the devices, the law, IPsec or the machine do not allow.
+/// What the devices, the law, IPsec or the machine do not allow, and a device that goes meanwhile.
 pub fn gateway(args: &GatewayArgs) -> Result<(), Failure> {
     interrupt::flag();
+    let (gateway, head) = begin(args)?;
+    let tunnels = head.gateway.as_ref().map_or(Vec::new(), |of| of.tunnels.clone());
+    output::note(&remarks(&head.law, &tunnels));
+    let record = |file| Recording::begin(file, |out| gateway.recorder(&head, out));
+    let mut recording = args.record.as_deref().map(record).transpose()?;
+    let ended = follow(&gateway, &tunnels, recording.as_mut());
+    // No packet is on its way through the law any more when the recording ends.
+    drop(gateway);
+    let recorded = recording.map_or(Ok(()), Recording::end);
+    ended.and(recorded)
+}
+
+/// What an operator is to know of one that has begun.
+pub(super) fn remarks(law: &str, tunnels: &[String]) -> [String; 2] {
+    [
+        format!("{law} at the tunnels {}", tunnels.join(", ")),
+        format!("the eight highest bits of packets' marks are the gateway's ({MARK_MASK:#x})"),
+    ]
+}
+
+/// The law of one with its parameters, and the format of the packets inside that are its own.
+///
+/// # Errors
+/// What the law or the machine do not allow, whatever devices and tunnels there are.
+pub(super) fn planned(args: &GatewayArgs) -> Result<(GatewaySpec, u32), Failure> {
     if Version::running().is_none_or(|version| version < Version::LINKS) {
         return Err(Failure::Invalid(format!(
             "a gateway needs Linux {} or later, whose programs go with the process that attached them; in a guest of \
@@ -98,6 +126,15 @@ pub fn gateway(args: &GatewayArgs) -> Result<(), Failure> {
             spec.law.name()
         ))
     })?;
+    Ok((spec, wire))
+}
+
+/// The gateway at work, and the first line of a recording of it, which has its law and its tunnels.
+///
+/// # Errors
+/// As [`gateway`].
+pub(super) fn begin(args: &GatewayArgs) -> Result<(Gateway, RecordedHead), Failure> {
+    let (spec, wire) = planned(args)?;
     let options = Options {
         guard: Some(spec.law.name().to_owned()),
         ..options(args)?
@@ -110,23 +147,12 @@ pub fn gateway(args: &GatewayArgs) -> Result<(), Failure> {
     };
     let object = compile(&recipe).map_err(Failure::failed)?;
     let gateway = Gateway::load(&object, &options).map_err(refused)?;
-    let tunnels: Vec<String> = options.tunnels.iter().map(|tunnel| tunnel.out.to_string()).collect();
-    output::note(&[
-        format!("{} at the tunnels {}", spec.law.name(), tunnels.join(", ")),
-        format!("the eight highest bits of packets' marks are the gateway's ({MARK_MASK:#x})"),
-    ]);
     let of = GatewayHead {
         place: args.cipher.clone(),
-        tunnels: tunnels.clone(),
+        tunnels: options.tunnels.iter().map(|tunnel| tunnel.out.to_string()).collect(),
     };
     let head = RecordedHead::of_gateway(spec.law, &spec.params, of, record::release());
-    let begin = |file| Recording::begin(file, |out| gateway.recorder(&head, out));
-    let mut recording = args.record.as_deref().map(begin).transpose()?;
-    let ended = follow(&gateway, &tunnels, recording.as_mut());
-    // No packet is on its way through the law any more when the recording ends.
-    drop(gateway);
-    let recorded = recording.map_or(Ok(()), Recording::end);
-    ended.and(recorded)
+    Ok((gateway, head))
 }
 
 /// Shows what a gateway does, and records it where that was asked for, until Ctrl-C.
@@ -139,6 +165,12 @@ fn follow(gateway: &Gateway, tunnels: &[String], mut recording: Option<&mut Reco
         if started.elapsed().as_secs() >= shown {
             show(gateway, tunnels, started.elapsed())?;
             shown = started.elapsed().as_secs() + 1;
+        }
+        if let Some(device) = gateway.lost() {
+            return Err(Failure::Failed(format!(
+                "device {} went, or is another one now: the gateway ends",
+                device.name
+            )));
         }
         match &mut recording {
             Some(recording) => recording.poll(TURN)?,
@@ -163,6 +195,13 @@ fn law(args: &GatewayArgs) -> Result<GatewaySpec, Failure> {
         args.law,
         known.join(", ")
     )))
+}
+
+/// Whether the tunnels that a gateway is for are there, or any where it is for all: an IKE daemon may make them later.
+pub(super) fn has_tunnels(args: &GatewayArgs) -> bool {
+    let known = outgoing(Device::named(&args.cipher).netns.as_deref()).unwrap_or_default();
+    let is_known = |way: &Way| known.iter().any(|tunnel| tunnel.way == *way);
+    !known.is_empty() && args.tunnels.iter().all(is_known)
 }
 
 fn options(args: &GatewayArgs) -> Result<Options, Failure> {
@@ -194,12 +233,12 @@ fn options(args: &GatewayArgs) -> Result<Options, Failure> {
     Ok(Options {
         plain: args.plain.iter().map(|name| Device::named(name)).collect(),
         cipher,
-        tunnels: tunnels.iter().map(|tunnel| planned(args, tunnel)).collect(),
+        tunnels: tunnels.iter().map(|tunnel| ending_here(args, tunnel)).collect(),
         guard: None,
     })
 }
 
-fn planned(args: &GatewayArgs, tunnel: &Outgoing) -> Tunnel {
+fn ending_here(args: &GatewayArgs, tunnel: &Outgoing) -> Tunnel {
     const IPV6_BEYOND_IPV4: u32 = 20;
     let beyond = if tunnel.way.from.is_ipv6() { IPV6_BEYOND_IPV4 } else { 0 };
     Tunnel {

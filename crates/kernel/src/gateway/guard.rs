@@ -13,6 +13,17 @@ use crate::object::LoadError;
 use crate::process::Owner;
 use crate::spaces;
 
+/// The guard of a gateway that has gone: outer headers are cleared for as long as this is there.
+#[derive(Debug)]
+pub struct StillGuarded(pub(super) Option<Keep>);
+
+impl StillGuarded {
+    /// Leaves the guard when the process ends, as if it had been killed: the next gateway there takes its place.
+    pub fn leave(self) {
+        std::mem::forget(self.0);
+    }
+}
+
 /// Puts the guard at the cipher device, behind the gateway; it goes when this is dropped, but not when the process is
 /// killed. One that a killed gateway left there goes first.
 pub(super) fn stand(program: &mut Program, options: &Options, law: &str) -> Result<Keep, GatewayError> {

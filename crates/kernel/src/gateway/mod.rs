@@ -27,6 +27,7 @@ use crate::recorder::Recorder;
 use crate::tunnel::{RoleFrom, Way};
 
 pub use counters::Counters;
+pub use guard::StillGuarded;
 pub use program::{Hook, Program};
 
 /// Most tunnels of one gateway: `TUNNELS_MAX`.
@@ -100,7 +101,9 @@ pub struct Options {
 pub struct Gateway {
     // In the order in which they have to go.
     _attached: Vec<Attached>,
-    _guard: Option<Keep>,
+    guard: Option<Keep>,
+    /// Its devices, by the numbers that they had.
+    devices: Vec<(Device, i32)>,
     program: Program,
     /// A name that only one process of the namespace can have; it goes with the process.
     _claim: UnixListener,
@@ -126,9 +129,10 @@ impl Gateway {
             .iter()
             .map(|device| (device, Hook::Plain))
             .chain([(cipher, Hook::Out), (cipher, Hook::In)]);
-        let mut attached = Vec::new();
+        let (mut attached, mut devices) = (Vec::new(), Vec::new());
         for (device, hook) in hooks {
-            let (_, framing) = device.look().map_err(|error| refused(device, &error))?;
+            let (ifindex, framing) = device.look().map_err(|error| refused(device, &error))?;
+            devices.push((device.clone(), ifindex));
             // What a router of this device sees left the gateway already.
             let direction = match hook {
                 Hook::Plain | Hook::In | Hook::Guard => Direction::Ingress,
@@ -139,11 +143,24 @@ impl Gateway {
         let guard = guard.as_ref().map(|law| guard::stand(&mut program, options, law));
         Ok(Self {
             _attached: attached,
-            _guard: guard.transpose()?,
+            guard: guard.transpose()?,
+            devices,
             program,
             _claim: claim,
             tunnels: tunnels.len(),
         })
+    }
+
+    /// A device of it that went, whatever has its name now.
+    pub fn lost(&self) -> Option<&Device> {
+        let is_there = |(device, ifindex): &(Device, i32)| device.look().is_ok_and(|(there, _)| there == *ifindex);
+        let lost = self.devices.iter().find(|place| !is_there(place));
+        lost.map(|(device, _)| device)
+    }
+
+    /// Takes the law away and leaves outer headers of its tunnels cleared.
+    pub fn into_guarded(mut self) -> StillGuarded {
+        StillGuarded(self.guard.take())
     }
 
     /// Begins to write what a law does that was compiled to be recorded into a file, from its start on.

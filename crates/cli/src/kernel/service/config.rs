@@ -3,10 +3,11 @@
 use std::path::{Path, PathBuf};
 
 use fadelab_kernel::device::Device;
+use fadelab_kernel::tunnel::Way;
 use fadelab_lab::Failure;
 use serde::Deserialize;
 
-use crate::kernel::gateway::Role;
+use crate::kernel::gateway::{self, GatewayArgs, Role};
 use crate::kernel::load::{self, LoadArgs};
 use crate::kernel::router::{self, RouterArgs};
 
@@ -18,6 +19,8 @@ pub struct Config {
     pub laws: Vec<Loaded>,
     #[serde(default, rename = "router")]
     pub routers: Vec<Routed>,
+    #[serde(default, rename = "gateway")]
+    pub gateways: Vec<Gated>,
     #[serde(default)]
     pub metrics: Option<Metrics>,
 }
@@ -61,8 +64,27 @@ pub struct Routed {
     pub limit: Option<String>,
     #[serde(default)]
     pub inside: Vec<String>,
+    #[serde(default)]
+    pub tunnels: Vec<Way>,
+    #[serde(default)]
+    pub role: Role,
     #[serde(default = "yes")]
     pub shape: bool,
+    #[serde(default)]
+    pub set: Vec<String>,
+}
+
+/// A gateway's law at the ends of IPsec tunnels, as `fadelab kernel gateway` takes it.
+#[derive(Clone, Debug, PartialEq, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Gated {
+    pub plain: Vec<String>,
+    pub cipher: String,
+    pub law: String,
+    #[serde(default)]
+    pub tunnels: Vec<Way>,
+    #[serde(default)]
+    pub role: Role,
     #[serde(default)]
     pub set: Vec<String>,
 }
@@ -87,14 +109,15 @@ impl Config {
         let refused = |why: String| Failure::Invalid(format!("{}: {why}", file.display()));
         let text = std::fs::read_to_string(file).map_err(|error| refused(error.to_string()))?;
         let mut config: Self = toml::from_str(&text).map_err(|error| refused(error.to_string()))?;
-        if config.laws.is_empty() && config.routers.is_empty() {
+        if config.laws.is_empty() && config.routers.is_empty() && config.gateways.is_empty() {
             return Err(refused(
-                "there is nothing to keep: neither a [[law]] nor a [[router]]".to_owned(),
+                "there is nothing to keep: neither a [[law]] nor a [[router]] nor a [[gateway]]".to_owned(),
             ));
         }
         let laws = config.laws.iter_mut().map(|law| &mut law.law);
         let routers = config.routers.iter_mut().map(|router| &mut router.law);
-        for law in laws.chain(routers).filter(|law| is_own(law)) {
+        let gateways = config.gateways.iter_mut().map(|gateway| &mut gateway.law);
+        for law in laws.chain(routers).chain(gateways).filter(|law| is_own(law)) {
             let folder = file.parent().filter(|folder| *folder != Path::new(""));
             let folder = folder.unwrap_or(Path::new("."));
             *law = folder.join(&*law).to_string_lossy().into_owned();
@@ -105,6 +128,10 @@ impl Config {
         for routed in &config.routers {
             let planned = router::planned(&routed.args());
             planned.map_err(|error| refused(format!("router {} at {}: {error}", routed.law, routed.device)))?;
+        }
+        for gated in &config.gateways {
+            let planned = gateway::planned(&gated.args());
+            planned.map_err(|error| refused(format!("gateway {} at {}: {error}", gated.law, gated.cipher)))?;
         }
         Ok(config)
     }
@@ -163,9 +190,30 @@ impl Routed {
             rate_changes: None,
             limit: self.limit.clone(),
             inside: self.inside.clone(),
-            tunnels: Vec::new(),
-            role: Role::Sequence,
+            tunnels: self.tunnels.clone(),
+            role: self.role,
             no_shape: !self.shape,
+            sets: self.set.clone(),
+            record: None,
+        }
+    }
+}
+
+impl Gated {
+    /// Its devices.
+    pub fn named(&self) -> Vec<Device> {
+        let names = self.plain.iter().chain([&self.cipher]);
+        names.map(|name| Device::named(name)).collect()
+    }
+
+    /// As the command line would have it.
+    pub fn args(&self) -> GatewayArgs {
+        GatewayArgs {
+            plain: self.plain.clone(),
+            cipher: self.cipher.clone(),
+            law: self.law.clone(),
+            tunnels: self.tunnels.clone(),
+            role: self.role,
             sets: self.set.clone(),
             record: None,
         }

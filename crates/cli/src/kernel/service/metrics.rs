@@ -8,11 +8,13 @@ use std::os::unix::net::{UnixListener, UnixStream};
 use std::path::PathBuf;
 use std::time::{Duration, Instant};
 
+use fadelab_kernel::gateway;
 use fadelab_kernel::router::{Counters, EdgeCounters, Router};
 use fadelab_kernel::store::{self, Entry};
 use fadelab_lab::Failure;
 
 use super::config::{self, Routed};
+use super::gates::Counted;
 
 /// How long one who asks may take: whoever asks waits for the routers, and these for nobody.
 const PATIENCE: Duration = Duration::from_millis(100);
@@ -165,8 +167,12 @@ fn escaped(value: &str) -> String {
     value.replace('\\', r"\\").replace('"', "\\\"").replace('\n', r"\n")
 }
 
-/// What laws and routers have counted.
-pub fn text<'a>(laws: &[&Entry], routers: impl Iterator<Item = (&'a Routed, Option<&'a mut Router>)>) -> String {
+/// What laws, routers and gateways have counted.
+pub fn text<'a>(
+    laws: &[&Entry],
+    routers: impl Iterator<Item = (&'a Routed, Option<&'a mut Router>)>,
+    gateways: impl Iterator<Item = Counted<'a>>,
+) -> String {
     let mut all = All::default();
     for entry in laws {
         of_law(&mut all, entry);
@@ -189,7 +195,32 @@ pub fn text<'a>(laws: &[&Entry], routers: impl Iterator<Item = (&'a Routed, Opti
             of_edges(&mut all, &labels, router.edge_counters());
         }
     }
+    for (gated, tunnels) in gateways {
+        let labels = [("device", gated.cipher.as_str()), ("law", gated.law.as_str())];
+        let (help, is_up) = ("Whether the gateway is at work", f64::from(u8::from(tunnels.is_some())));
+        all.add("fadelab_gateway_up", "gauge", help, &labels, is_up);
+        for (tunnel, counters) in tunnels.into_iter().flatten() {
+            let [device, law] = labels;
+            of_tunnel(&mut all, &[device, law, ("tunnel", tunnel)], &counters);
+        }
+    }
     all.text()
+}
+
+fn of_tunnel(all: &mut All, labels: &[(&str, &str)], now: &gateway::Counters) {
+    let mut counter = |name, help, value: u64| all.add(name, "counter", help, labels, value as f64);
+    let help = "Packets that entered the tunnel";
+    counter("fadelab_gateway_entered_total", help, now.entered);
+    let help = "Of them, data of the law";
+    counter("fadelab_gateway_entered_own_total", help, now.entered_own);
+    let help = "Packets that left the tunnel";
+    counter("fadelab_gateway_left_total", help, now.left);
+    let help = "Of them, data of the law";
+    counter("fadelab_gateway_left_own_total", help, now.left_own);
+    let help = "Of them, those whose inner ECN field the law changed";
+    counter("fadelab_gateway_changed_total", help, now.changed.iter().sum());
+    let help = "Packets that offload had joined, which are for no half";
+    counter("fadelab_gateway_joined_total", help, now.joined);
 }
 
 fn of_law(all: &mut All, entry: &Entry) {

@@ -1,10 +1,11 @@
-//! `fadelab kernel run`: laws and routers of a file, kept in the kernel until the process ends.
+//! `fadelab kernel run`: laws, routers and gateways of a file, kept in the kernel until the process ends.
 //!
-//! A device that is not there yet is waited for; one that went and came back is taken up again. When the process ends
-//! the laws go, and the edges of its domains stay closed, as when it is killed: the next start takes them over without
-//! a gap, `fadelab kernel clean` removes them.
+//! A device that is not there yet is waited for, and so are a gateway's tunnels; one that went and came back is taken
+//! up again. When the process ends the laws go, and the edges of its domains stay closed and the ends of its tunnels
+//! guarded, as when it is killed: the next start takes them over without a gap, `fadelab kernel clean` removes them.
 
 mod config;
+mod gates;
 mod metrics;
 mod notify;
 mod planned;
@@ -23,6 +24,7 @@ use fadelab_lab::Failure;
 use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
 
 use self::config::{Config, Loaded, Routed, is_own};
+use self::gates::Gates;
 use self::metrics::Metrics;
 use self::notify::Manager;
 use super::{load, router};
@@ -36,7 +38,8 @@ const AGAIN: Duration = Duration::from_millis(250);
 /// Arguments of `fadelab kernel run`.
 #[derive(Debug, Args)]
 pub struct RunArgs {
-    /// What to keep: [[law]] and [[router]] with the options of `kernel load` and `kernel router` (docs/service.md)
+    /// What to keep: [[law]], [[router]] and [[gateway]] with the options of `kernel load`, `router` and `gateway`
+    /// (docs/service.md)
     pub file: PathBuf,
     /// Say what would be done, and do nothing
     #[arg(long)]
@@ -64,6 +67,7 @@ struct Service {
     routers: Vec<KeptRouter>,
     /// Domains of routers that ended, until all that are wanted are at work: whatever cannot begin leaves none open.
     closed: Vec<StillClosed>,
+    gates: Gates,
 }
 
 /// Keeps what the file says until Ctrl-C or SIGTERM; SIGHUP reads it anew.
@@ -240,6 +244,7 @@ impl Service {
         let gone = self.routers.extract_if(.., |kept| !is_wanted(kept));
         let gone = gone.filter_map(|kept| kept.router);
         self.closed.extend(gone.map(Router::into_closed));
+        self.gates.become_as(&config.gateways);
         for law in &config.laws {
             if self.laws.iter().all(|kept| kept.law != *law) {
                 self.laws.push(KeptLaw {
@@ -265,14 +270,16 @@ impl Service {
     /// them: routers therefore begin beside the laws. Laws come one after the other, since they share a map of which
     /// the first one makes the only copy.
     fn fill(&mut self, at_start: bool) -> Result<(), Failure> {
-        let Self { laws, routers, .. } = self;
+        let Self {
+            laws, routers, gates, ..
+        } = self;
         let _hurry = Hurry::begin();
         let (of_laws, of_routers) = std::thread::scope(|scope| {
             let of_laws = scope.spawn(|| laws.iter_mut().try_for_each(|law| law.fill(at_start)));
             let of_routers = routers.iter_mut().try_for_each(|kept| kept.fill(at_start));
             (of_laws.join().expect("loading a law does not panic"), of_routers)
         });
-        of_laws.and(of_routers)?;
+        of_laws.and(of_routers).and_then(|()| gates.fill(at_start))?;
         if self.routers.iter().all(|kept| kept.router.is_some()) {
             self.closed.clear();
         }
@@ -305,6 +312,7 @@ impl Service {
                 self.closed.extend(kept.router.take().map(Router::into_closed));
             }
         }
+        self.gates.tend();
         if !waited {
             std::thread::sleep(timeout);
         }
@@ -324,16 +332,17 @@ impl Service {
         let laws_n = self.laws.iter().filter(|law| law.entry.is_some()).count();
         let routers_n = self.routers.iter().filter(|kept| kept.router.is_some()).count();
         format!(
-            "{laws_n} of {} laws and {routers_n} of {} routers are at work",
+            "{laws_n} of {} laws and {routers_n} of {} routers{} are at work",
             self.laws.len(),
-            self.routers.len()
+            self.routers.len(),
+            self.gates.status()
         )
     }
 
     fn measured(&mut self) -> String {
         let laws: Vec<&Entry> = self.laws.iter().filter_map(|law| law.entry.as_ref()).collect();
         let routers = self.routers.iter_mut().map(|kept| (&kept.routed, kept.router.as_mut()));
-        metrics::text(&laws, routers)
+        metrics::text(&laws, routers, self.gates.counted())
     }
 
     /// Takes the laws away.
@@ -350,6 +359,7 @@ impl Service {
         if routers.iter().any(|router| !router.edges().is_empty()) {
             output::note(&["marks stay cleared at the edges; `fadelab kernel clean` ends that".to_owned()]);
         }
+        self.gates.leave();
         let now = routers.into_iter().map(Router::into_closed);
         for closed in self.closed.into_iter().chain(now) {
             closed.leave();

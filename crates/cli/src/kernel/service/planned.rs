@@ -11,9 +11,9 @@ use fadelab_lab::Failure;
 
 use super::config::Config;
 use super::is_missing;
-use crate::kernel::{load, router};
+use crate::kernel::{gateway, load, router};
 
-/// A line for each law and router, and one for the edges of each namespace.
+/// A line for each law, router and gateway, and one for the edges of each namespace.
 ///
 /// # Errors
 /// What could not be done, but for devices that are not there: these are waited for.
@@ -48,6 +48,19 @@ pub fn told(config: &Config) -> Result<String, Failure> {
         if prepared.closes {
             closing.insert(Device::named(&routed.device).netns);
         }
+    }
+    for gated in &config.gateways {
+        let missing = gated.named().into_iter().filter(is_missing);
+        let mut missing: Vec<String> = missing.map(|device| device.name).collect();
+        if missing.is_empty() && !gateway::has_tunnels(&gated.args()) {
+            missing.push("its tunnels".to_owned());
+        }
+        let first = match missing.join(", ") {
+            missing if missing.is_empty() => "would ".to_owned(),
+            missing => format!("would wait for {missing}, then "),
+        };
+        let (law, cipher, plain) = (&gated.law, &gated.cipher, gated.plain.join(", "));
+        let _ = writeln!(text, "{first}put gateway's law {law} between {plain} and {cipher}");
     }
     for netns in closing {
         text += &edges(config, netns.as_deref())?;
