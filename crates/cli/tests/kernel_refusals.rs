@@ -102,11 +102,7 @@ fn exchanged_numbers_and_what_watches_them_do_not_meet() {
         "add rule inet t c ct state established accept",
     ];
     for rule in rules {
-        let output = Command::new("ip")
-            .args(["netns", "exec", &hosts.0[0], "nft", rule])
-            .output()
-            .unwrap();
-        assert!(output.status.success(), "{rule}: {}", said(&output));
+        run(&format!("ip netns exec {} nft {rule}", hosts.0[0]));
     }
     run(&format!("ip netns exec {} ping -c 1 -W 1 127.0.0.1", hosts.0[0]));
     refused(&router, &["connections are tracked", "`nft list ruleset`", "dcp_ew"]);
