@@ -214,6 +214,12 @@ struct law_tunnel {
 	u32 outer_bytes; /* of the outer headers, in front of the inner one */
 };
 
+enum law_gateway_flags {
+	/* The two directions of a tunnel have only the struct of the state in common: what encapsulate reads of it decapsulate
+	 * does not write, nor the other way round, and there is no init. Then a host need not call them in one order. */
+	LAW_GATEWAY_DIRECTIONS_APART = 1u << 0,
+};
+
 /*
  * What a gateway carries between the inner and the outer header of a tunnel, such as DCP-EW's Security Module does.
  * Each tunnel of a gateway has a state of its own, for both directions; or each flow in it has, as whoever sets it up
@@ -233,7 +239,7 @@ struct law_gateway {
 	const char *summary;
 	u32 state_bytes; /* for each tunnel */
 	u32 params_bytes;
-	u32 flags; /* none yet */
+	u32 flags;
 	u32 params_n;
 	const struct law_param *params;
 	/* A new tunnel. */

@@ -170,6 +170,7 @@ LAW_TABLE struct law_gateway dcp_ew_gateway = {
 	.summary = "Carries DCP-EW's halves of a load between the headers of a tunnel",
 	.state_bytes = sizeof(struct dcp_ew_gateway_state),
 	.params_bytes = sizeof(struct dcp_ew_gateway_params),
+	.flags = LAW_GATEWAY_DIRECTIONS_APART,
 	LAW_PARAM_LIST(DCP_EW_GATEWAY_PARAMS),
 	LAW_WATCH_LIST(struct dcp_ew_gateway_state, DCP_EW_GATEWAY_WATCH),
 	.encapsulate = dcp_ew_gateway_encapsulate,

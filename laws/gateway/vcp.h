@@ -76,6 +76,7 @@ LAW_TABLE struct law_gateway vcp_gateway = {
 	.name = "vcp",
 	.summary = "Carries VCP's code between the headers of a tunnel",
 	.params_bytes = sizeof(struct vcp_gateway_params),
+	.flags = LAW_GATEWAY_DIRECTIONS_APART,
 	LAW_PARAM_LIST(VCP_GATEWAY_PARAMS),
 	.encapsulate = vcp_gateway_encapsulate,
 	.decapsulate = vcp_gateway_decapsulate,

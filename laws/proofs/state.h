@@ -39,6 +39,16 @@ static void any_state(u32 bytes)
 	__CPROVER_assume(invariant(&memory, (const void *)params));
 }
 
+static STATE memory_beside;
+
+/* A state like that one. */
+static void *copy_state(u32 bytes)
+{
+	(void)bytes;
+	memory_beside = memory;
+	return &memory_beside;
+}
+
 #else
 
 /* CBMC's own: memory of just this size, zeroed or with any content. */
@@ -57,6 +67,11 @@ static void new_state(u32 bytes)
 static void any_state(u32 bytes)
 {
 	state = malloc(bytes);
+}
+
+static void *copy_state(u32 bytes)
+{
+	return memcpy(malloc(bytes), state, bytes);
 }
 
 #endif

@@ -1,12 +1,15 @@
 //! Gateways, driven by hand: a state for each tunnel, time, what a law may write, and the guard around it.
 
+mod common;
+
 use std::cell::RefCell;
 use std::rc::Rc;
 
+use common::Chance;
 use fadelab_laws::guard::{self, CallRecord};
 use fadelab_laws::own::{Source, SourceFile, load_text};
 use fadelab_laws::replay::Replayer;
-use fadelab_laws::{Gateway, Params, State, abi, gateway};
+use fadelab_laws::{Gateway, Params, State, abi, gateway, gateways};
 
 /// A gateway with its tunnels.
 struct Tunnels {
@@ -179,4 +182,104 @@ fn a_gateway_at_fault_is_ended_with_its_input() {
         );
         assert_eq!(record.queue["outer_ecn"], 2);
     }
+}
+
+/// A call of either direction.
+#[derive(Clone, Copy)]
+struct Transit {
+    is_exit: bool,
+    now_us: u64,
+    outer: abi::Packet,
+    inner: abi::Packet,
+}
+
+/// Packets of chance, of all formats and codes, both ways in the order of time.
+fn transits(seed: u64) -> Vec<Transit> {
+    let mut random = Chance(seed);
+    let mut any = |bound: u64| random.below(bound);
+    let mut now_us = 0;
+    let transits = (0..200).map(|_| {
+        now_us += any(400_000);
+        let packet = |ecn: u64, role: u64, wire: u64| abi::Packet {
+            wire: wire as u8,
+            role: role as u8,
+            roles: role,
+            ..packet(ecn as u8, ecn as u8)
+        };
+        let inner = packet(any(4), any(2), any(u64::from(abi::WIRE_DPCP) + 1));
+        let outer = abi::Packet {
+            outer_ecn: any(4) as u8,
+            ..packet(u64::from(inner.ecn), any(2), 0)
+        };
+        Transit {
+            is_exit: any(2) == 1,
+            now_us,
+            outer,
+            inner,
+        }
+    });
+    transits.collect()
+}
+
+/// What became of each direction's packets.
+fn carried(law: &'static Gateway, transits: &[Transit]) -> [Vec<[u8; 3]>; 2] {
+    let mut tunnels = Tunnels::new(law, &[], 1);
+    let mut codes = [Vec::new(), Vec::new()];
+    for transit in transits {
+        let (Transit { now_us, .. }, state) = (transit, &mut tunnels.states[0]);
+        let (mut outer, mut inner) = (transit.outer, transit.inner);
+        if transit.is_exit {
+            law.decapsulate(state, &tunnels.params, *now_us, &transit.outer, &mut inner);
+        } else {
+            law.encapsulate(state, &tunnels.params, *now_us, &transit.inner, &mut outer);
+        }
+        codes[usize::from(transit.is_exit)].push([outer.outer_ecn, inner.ecn, inner.confirmed]);
+    }
+    codes
+}
+
+#[test]
+fn directions_that_are_said_to_be_apart_are() {
+    // Goal: where a law says that its directions have nothing in common, all packets of the one way before all of the
+    // other come to the codes to which they come in the order of time; of a law that carries codes from one way to the
+    // other the same look tells so.
+    let differ = |law: &'static Gateway| {
+        let differences = (0..50).filter(|&seed| {
+            let in_time = transits(seed);
+            let mut apart = in_time.clone();
+            apart.sort_by_key(|transit| transit.is_exit);
+            carried(law, &in_time) != carried(law, &apart)
+        });
+        differences.count()
+    };
+    let apart: Vec<_> = gateways()
+        .iter()
+        .filter(|law| law.flags() & abi::GATEWAY_DIRECTIONS_APART != 0)
+        .collect();
+    assert!(apart.len() >= 2, "{apart:?}");
+    for law in apart {
+        assert_eq!(differ(law), 0, "{}", law.name());
+    }
+    assert!(differ(gateway("module").expect("registered")) > 10);
+}
+
+#[test]
+fn a_law_whose_directions_are_apart_has_no_beginning() {
+    // Goal: what would depend on which direction's packet comes first is refused, with what to leave out.
+    let text = gateway("module").expect("registered").header().to_owned();
+    let table = ".name = \"module\"";
+    assert!(text.contains(table));
+    let text = text.replace("module_gateway =", "hasty_gateway =").replace(
+        table,
+        ".flags = LAW_GATEWAY_DIRECTIONS_APART, .name = \"hasty\"",
+    );
+    let file = "hasty.h".to_owned();
+    let error = load_text(&Source {
+        name: "hasty".to_owned(),
+        path: file.clone().into(),
+        files: vec![SourceFile { name: file, text }],
+        ..Source::default()
+    });
+    let error = error.expect_err("it has both").to_string();
+    assert!(error.contains("leave LAW_GATEWAY_DIRECTIONS_APART out"), "{error}");
 }

@@ -1,5 +1,8 @@
 //! DCP-EW's Security Module beside a second account of events 1 to 4 of its figure 1 (dcp-ew-2010, section III-C).
 
+mod common;
+
+use common::Chance;
 use fadelab_laws::{Gateway, Params, State, abi, gateway};
 
 const NINE: f64 = 1.0;
@@ -66,16 +69,6 @@ fn packet(wire: u32, role: u8, ecn: u8, outer_ecn: u8) -> abi::Packet {
 
 fn own(role: u8, ecn: u8) -> abi::Packet {
     packet(abi::WIRE_PAIR, role, ecn, ecn)
-}
-
-/// Numbers that look like chance.
-struct Chance(u64);
-
-impl Chance {
-    fn below(&mut self, bound: u64) -> u64 {
-        self.0 = self.0.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1);
-        (self.0 >> 33) % bound
-    }
 }
 
 /// The newest half of each role and when it came: what a Security Module saves.

@@ -8,10 +8,12 @@ use fadelab_run::spec::RunSpec;
 
 use crate::pipe::Pipe;
 
+mod feeders;
 mod horizon;
 pub(crate) mod kinds;
 mod lookahead;
 
+use feeders::{Feeder, Feeders};
 use horizon::{Places, find_answers};
 use lookahead::look_ahead;
 
@@ -86,7 +88,7 @@ fn both_ways(flow: &FlowSpec) -> [(&[LinkId], &[LinkId], bool); 2] {
 /// Where a flow enters the network and where the other way of it ends lies the same host, so first links form a family
 /// with others behind whose hosts' tails are: into their pipe packets come as they come out of that of the tails.
 fn families(spec: &RunSpec, apart: impl Fn(LinkId) -> bool) -> Vec<u64> {
-    let feeders = feeders(spec, |link| link);
+    let feeders = Feeders::of(spec, |link| link);
     let tail_of = |link| tail_of(link, spec, &feeders, &apart);
     let rate = |link: LinkId| spec.network.links[link as usize].capacity.rate_bps_mean();
     let mut is_slowest = vec![false; spec.network.links.len()];
@@ -101,7 +103,7 @@ fn families(spec: &RunSpec, apart: impl Fn(LinkId) -> bool) -> Vec<u64> {
             beside_tails_of[first as usize] = tail_of(last);
         }
     }
-    let family = |link: LinkId| match (tail_of(link), feeders[link as usize]) {
+    let family = |link: LinkId| match (tail_of(link), feeders.of_link(link)) {
         (Some(before), _) => 2 * u64::from(before) + 1,
         (None, Feeder::Route) if !is_slowest[link as usize] => {
             beside_tails_of[link as usize].map_or(0, |before| ENTRANCES + 2 * u64::from(before))
@@ -118,8 +120,8 @@ const ENTRANCES: u64 = 1 << 40;
 /// The link of which `link` is a tail, if it is one. A tail has none itself: a packet is ahead of its time on one wire
 /// at most. One that is slower than what feeds it would have to hold packets back all the time, and one with a channel
 /// would say too early what is lost. Where delays are counted apart each packet is looked at when it comes.
-fn tail_of(link: LinkId, spec: &RunSpec, feeders: &[Feeder], apart: &impl Fn(LinkId) -> bool) -> Option<LinkId> {
-    let Feeder::One(before) = feeders[link as usize] else {
+fn tail_of(link: LinkId, spec: &RunSpec, feeders: &Feeders, apart: &impl Fn(LinkId) -> bool) -> Option<LinkId> {
+    let Feeder::One(before) = feeders.straight_of_link(link) else {
         return None;
     };
     let [feeder, tail] = [before, link].map(|index| &spec.network.links[index as usize]);
@@ -131,55 +133,6 @@ fn tail_of(link: LinkId, spec: &RunSpec, feeders: &[Feeder], apart: &impl Fn(Lin
 /// The link of which wires of a family are tails, if they are.
 fn feeder_of(family: u64) -> Option<LinkId> {
     (family % 2 == 1).then_some((family / 2) as LinkId)
-}
-
-/// From where packets come into a link.
-#[derive(Clone, Copy, PartialEq, Eq)]
-enum Feeder {
-    /// From nowhere, for all that is known.
-    None,
-    /// On one route, of which it is the first link.
-    Route,
-    /// Out of this link or pipe alone, on one route or more.
-    One(u32),
-    /// Otherwise.
-    Several,
-}
-
-/// Where ends of tunnels are on a route: before links at these places, the last of which may be behind all.
-fn gates(spec: &RunSpec, route: &[LinkId]) -> Vec<usize> {
-    let crossings = spec
-        .network
-        .crossings(route)
-        .expect("a run is checked before it begins");
-    crossings
-        .iter()
-        .flat_map(|crossing| [crossing.first, crossing.last + 1])
-        .collect()
-}
-
-/// That of each link, where `place` says which links count as one. An end of a tunnel has to see packets in their turn,
-/// wherever they come from: behind it a link has several feeders.
-fn feeders(spec: &RunSpec, place: impl Fn(LinkId) -> u32) -> Vec<Feeder> {
-    let mut feeders = vec![Feeder::None; spec.network.links.len()];
-    for route in spec.flows.iter().flat_map(|flow| [&flow.route, &flow.route_back]) {
-        let gates = gates(spec, route);
-        let mut before = Feeder::Route;
-        for (at, &link) in route.iter().enumerate() {
-            if gates.contains(&at) {
-                before = Feeder::Several;
-            }
-            let feeder: &mut Feeder = &mut feeders[link as usize];
-            let is_same = *feeder == before && before != Feeder::Route;
-            *feeder = if *feeder == Feeder::None || is_same {
-                before
-            } else {
-                Feeder::Several
-            };
-            before = Feeder::One(place(link));
-        }
-    }
-    feeders
 }
 
 /// IP bytes of a full data packet on each link: the largest of the flows that send data over it, else of all.

@@ -5,6 +5,7 @@ mod common;
 use std::ops::Range;
 
 use common::{Dumbbell, MARK, MS, S, flow, kth, link, network, plain_router, random_loss, record_of};
+use fadelab_laws::abi;
 use fadelab_path::layer::{DelayLaw, Jitter};
 use fadelab_path::spec::LinkSpec;
 use fadelab_phy::random::Stream;
@@ -168,6 +169,15 @@ fn the_order_at_hosts_is_not_seen() {
 /// Five nodes in a row under tunnels that meet at the third one, and flows between hosts at any two of the nodes, or
 /// that are these nodes themselves: many of them go through a tunnel or both, either way, and others beside it.
 fn random_tunnels(seed: u64) -> RunSpec {
+    random_tunnels_under(seed, "reno", "module")
+}
+
+/// The same with flows, routers and gateways of DCP-EW, whose directions are apart.
+fn random_tunnels_of_pairs(seed: u64) -> RunSpec {
+    random_tunnels_under(seed, "dcp_ew", "dcp_ew")
+}
+
+fn random_tunnels_under(seed: u64, sender: &str, gateway: &str) -> RunSpec {
     let mut random = Stream::new(seed, "tunnels");
     let mut one_of = |choices: &[u64]| choices[random.below(choices.len() as u64) as usize];
     let mut network = NetworkSpec::default();
@@ -181,14 +191,18 @@ fn random_tunnels(seed: u64) -> RunSpec {
     };
     for node in 0..4 {
         let (rate_bps, delay_ns) = (one_of(&[4, 8]) * 1_000_000, one_of(&[1, 5, 20]) * MS);
-        let router = ["droptail", "red", "rem", "droptail"][one_of(&[0, 1, 2, 3]) as usize];
-        join(&mut network, node, node + 1, router, rate_bps, delay_ns);
-        join(&mut network, node + 1, node, router, rate_bps, delay_ns);
+        let choice = one_of(&[0, 1, 2, 3]) as usize;
+        let routers = match sender {
+            "dcp_ew" => ["dcp_ew", "dcp_ew", "droptail", "dcp_ew"],
+            _ => ["droptail", "red", "rem", "droptail"],
+        };
+        join(&mut network, node, node + 1, routers[choice], rate_bps, delay_ns);
+        join(&mut network, node + 1, node, routers[choice], rate_bps, delay_ns);
     }
     let ends = [[0, 2], [2, 4], [1, 2], [2, 0], [4, 2], [3, 2]];
     for place in [one_of(&[0, 2, 3]), one_of(&[1, 4, 5])] {
         let [from, to] = ends[place as usize];
-        network.tunnels.push(random_tunnel(from, to, &mut one_of));
+        network.tunnels.push(random_tunnel(from, to, gateway, &mut one_of));
     }
     let mut flows = Vec::new();
     for index in 0..=one_of(&[0, 3, 6]) {
@@ -203,7 +217,7 @@ fn random_tunnels(seed: u64) -> RunSpec {
             there = [vec![access(hosts[0], from)], there, vec![access(to, hosts[1])]].concat();
             back = [vec![access(hosts[1], to)], back, vec![access(from, hosts[0])]].concat();
         }
-        let mut flow = flow(&format!("flow.{index}"), "reno", there, back);
+        let mut flow = flow(&format!("flow.{index}"), sender, there, back);
         [flow.from, flow.to] = hosts;
         if one_of(&[0, 1]) == 1 {
             (flow.from, flow.to) = (flow.to, flow.from);
@@ -218,8 +232,9 @@ fn random_tunnels(seed: u64) -> RunSpec {
     six_seconds(seed, network, flows)
 }
 
-fn random_tunnel(from: u32, to: u32, one_of: &mut impl FnMut(&[u64]) -> u64) -> TunnelSpec {
-    let law = fadelab_laws::gateway("module").expect("registered");
+fn random_tunnel(from: u32, to: u32, law: &str, one_of: &mut impl FnMut(&[u64]) -> u64) -> TunnelSpec {
+    let law = fadelab_laws::gateway(law).expect("registered");
+    let told = if law.name() == "dcp_ew" { abi::WIRE_PAIR } else { abi::WIRE_VCP };
     let gateway = GatewaySpec {
         law,
         params: law.default_params(),
@@ -234,16 +249,17 @@ fn random_tunnel(from: u32, to: u32, one_of: &mut impl FnMut(&[u64]) -> u64) -> 
         ip_id: [IpId::Counting, IpId::Random][one_of(&[0, 1]) as usize],
         role: [RoleFrom::Id, RoleFrom::Sequence, RoleFrom::Written][one_of(&[0, 1, 2]) as usize],
         memory: [Memory::Tunnel, Memory::Flow][one_of(&[0, 1]) as usize],
-        told_wire: (one_of(&[0, 1]) == 1).then_some(1),
+        told_wire: (one_of(&[0, 1]) == 1).then_some(told as u8),
         gateway: (one_of(&[0, 1, 1]) == 1).then_some(gateway),
     }
 }
 
 #[test]
 fn the_order_at_ends_of_tunnels_is_not_seen() {
-    // Goal: an end of a tunnel, whose law and numbers are of both directions and all flows, meets packets in the order
-    // of time whatever else is done ahead: all counters are those of a network in which every step is an event.
+    // Goal: what an end of a tunnel remembers, of both directions or of each for itself, comes from packets in the order
+    // of time whatever is done ahead: all counters are those of a network in which every step is an event.
     are_as_step_by_step(0..120, random_tunnels);
+    are_as_step_by_step(0..120, random_tunnels_of_pairs);
 }
 
 /// What the preset `linux` has that has its own timers, or is at both ends.

@@ -166,7 +166,12 @@ fn capacity(part: &'static Capacity) -> Facts {
 
 fn gateway(law: &'static Gateway) -> Facts {
     let state = format!("{} for each tunnel", bytes(law.state_bytes()));
-    (vec![("State", state)], String::new())
+    let directions = if law.flags() & abi::GATEWAY_DIRECTIONS_APART != 0 {
+        "each for itself"
+    } else {
+        "share the state"
+    };
+    (vec![("State", state), ("Directions", directions.to_owned())], String::new())
 }
 
 fn format(wire: &'static Wire) -> Facts {

@@ -187,6 +187,12 @@ unsafe fn gateway(table: &abi::GatewayTable, law: &str) -> Result<(), String> {
             "{law}_gateway has neither .encapsulate nor .decapsulate: it would never carry anything"
         ));
     }
+    if table.init.is_some() && table.flags & abi::GATEWAY_DIRECTIONS_APART != 0 {
+        return Err(format!(
+            "{law}_gateway has an .init, which is told of the first packet of either direction: leave it out, or leave \
+             LAW_GATEWAY_DIRECTIONS_APART out of .flags"
+        ));
+    }
     Ok(())
 }
 

@@ -217,3 +217,13 @@ pub fn data(wire: u32, ecn: u32, air_bytes: u32) -> abi::Packet {
         ..Default::default()
     }
 }
+
+/// Numbers that look like chance.
+pub struct Chance(pub u64);
+
+impl Chance {
+    pub fn below(&mut self, bound: u64) -> u64 {
+        self.0 = self.0.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1);
+        (self.0 >> 33) % bound
+    }
+}

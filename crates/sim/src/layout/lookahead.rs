@@ -9,7 +9,7 @@
 //! - to a host whose answers have a link of their own first. Its timers are events of their own, which end the look
 //!   ahead, and the two ends of a flow have only packets in common, but for one case (`Flow::is_closing`).
 //!
-//! The end of a tunnel is a place to which several pipes bring packets: its law and its numbers are of both directions.
+//! An end of a tunnel on the way there has to be this pipe's alone, too: what it remembers depends on the order of packets.
 //!
 //! Where a law still has to see what left its link before a host may look at it, all that came to that link before must
 //! have come: its feeder is looked at, too.
@@ -18,22 +18,24 @@ use fadelab_run::app::App;
 use fadelab_run::network::LinkId;
 use fadelab_run::spec::RunSpec;
 
-use super::{Feeder, both_ways, feeders, gates};
+use super::both_ways;
+use super::feeders::{Feeder, Feeders, ends_of};
 use crate::pipe::Pipe;
 
 /// Tells each pipe how far it may be looked ahead. `settled` is the link whose law has to see what comes out of a pipe
 /// before anybody else does.
 pub(super) fn look_ahead(spec: &RunSpec, pipe_of: &[u32], settled: &[Option<LinkId>], pipes: &mut [Pipe]) {
-    let (by_link, by_pipe) = (feeders(spec, |link| link), feeders(spec, |link| pipe_of[link as usize]));
+    let by_link = Feeders::of(spec, |link| link);
+    let by_pipe = Feeders::of(spec, |link| pipe_of[link as usize]);
     let mut is_alone = vec![true; pipes.len()];
     for flow in &spec.flows {
         for (way, answers, is_data) in both_ways(flow) {
+            let ends = ends_of(spec, way);
             for (at, &link) in way.iter().enumerate() {
                 let pipe = pipe_of[link as usize];
+                is_alone[pipe as usize] &= by_pipe.are_ends_fed_by(Feeder::One(pipe), &ends, at + 1);
                 is_alone[pipe as usize] &= match way.get(at + 1) {
-                    Some(&next) => by_pipe[next as usize] == Feeder::One(pipe),
-                    // Packets leave a tunnel in their turn.
-                    None if gates(spec, way).contains(&way.len()) => false,
+                    Some(&next) => by_pipe.of_link(next) == Feeder::One(pipe),
                     // Datagrams are not answered.
                     None => flow.sender.is_none() || has_own_link(&by_link, answers),
                 };
@@ -45,7 +47,7 @@ pub(super) fn look_ahead(spec: &RunSpec, pipe_of: &[u32], settled: &[Option<Link
         }
     }
     for (pipe, settled) in settled.iter().enumerate().filter(|&(pipe, _)| is_alone[pipe]) {
-        let feeder = settled.map(|link| by_pipe[link as usize]);
+        let feeder = settled.map(|link| by_pipe.of_link(link));
         let delay_ns = pipes[pipe].delay_ns();
         match feeder {
             None => pipes[pipe].look_ahead(delay_ns, None),
@@ -59,8 +61,8 @@ pub(super) fn look_ahead(spec: &RunSpec, pipe_of: &[u32], settled: &[Option<Link
 }
 
 /// Whether what is sent on this route has its first link to itself.
-fn has_own_link(feeders: &[Feeder], route: &[LinkId]) -> bool {
+fn has_own_link(feeders: &Feeders, route: &[LinkId]) -> bool {
     route
         .first()
-        .is_some_and(|&first| feeders[first as usize] == Feeder::Route)
+        .is_some_and(|&first| feeders.of_link(first) == Feeder::Route)
 }
