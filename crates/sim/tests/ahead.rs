@@ -166,8 +166,8 @@ fn the_order_at_hosts_is_not_seen() {
     are_as_step_by_step(0..120, random_hosts);
 }
 
-/// Five nodes in a row under tunnels that meet at the third one, and flows between hosts at any two of the nodes, or
-/// that are these nodes themselves: many of them go through a tunnel or both, either way, and others beside it.
+/// Five nodes in a row, joined twice, under tunnels that meet at the third one, and flows between hosts at any two of the
+/// nodes, or that are these nodes themselves: many of them go through a tunnel or both, either way, and others beside it.
 fn random_tunnels(seed: u64) -> RunSpec {
     random_tunnels_under(seed, "reno", "module")
 }
@@ -196,8 +196,10 @@ fn random_tunnels_under(seed: u64, sender: &str, gateway: &str) -> RunSpec {
             "dcp_ew" => ["dcp_ew", "dcp_ew", "droptail", "dcp_ew"],
             _ => ["droptail", "red", "rem", "droptail"],
         };
-        join(&mut network, node, node + 1, routers[choice], rate_bps, delay_ns);
-        join(&mut network, node + 1, node, routers[choice], rate_bps, delay_ns);
+        for router in [routers[choice], "droptail"] {
+            join(&mut network, node, node + 1, router, rate_bps, delay_ns);
+            join(&mut network, node + 1, node, router, rate_bps, delay_ns);
+        }
     }
     let ends = [[0, 2], [2, 4], [1, 2], [2, 0], [4, 2], [3, 2]];
     for place in [one_of(&[0, 2, 3]), one_of(&[1, 4, 5])] {
@@ -207,8 +209,9 @@ fn random_tunnels_under(seed: u64, sender: &str, gateway: &str) -> RunSpec {
     let mut flows = Vec::new();
     for index in 0..=one_of(&[0, 3, 6]) {
         let (from, to) = (one_of(&[0, 1]) as u32, one_of(&[2, 3, 4]) as u32);
-        let mut there: Vec<LinkId> = (from..to).map(|node| 2 * node).collect();
-        let mut back: Vec<LinkId> = (from..to).rev().map(|node| 2 * node + 1).collect();
+        let mut pair = |node| 4 * node + 2 * one_of(&[0, 0, 1]) as u32;
+        let mut there: Vec<LinkId> = (from..to).map(&mut pair).collect();
+        let mut back: Vec<LinkId> = (from..to).rev().map(|node| pair(node) + 1).collect();
         let mut hosts = [from, to];
         if one_of(&[0, 1, 1]) == 1 {
             let delay_ns = one_of(&[1, 5, 5]) * MS;

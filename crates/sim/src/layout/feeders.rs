@@ -1,7 +1,7 @@
 //! From where packets come into links, and to the ends of tunnels.
 //!
 //! The end of a tunnel takes no time, but what it remembers depends on the order of packets. So whoever brings packets
-//! to a link through one shares the end as well as the link, with all that comes to the same memory.
+//! to a place through one shares its memory, too, with all that comes to that.
 
 use fadelab_laws::abi;
 use fadelab_run::crossing::Crossing;
@@ -51,12 +51,8 @@ impl Feeders {
             memories: vec![Feeder::None; MEMORIES * spec.network.tunnels.len()],
             is_behind_end: vec![false; links],
         };
-        let routes = || spec.flows.iter().flat_map(|flow| [&flow.route, &flow.route_back]);
-        for route in routes() {
+        for route in spec.flows.iter().flat_map(|flow| [&flow.route, &flow.route_back]) {
             feeders.add_route(&ends_of(spec, route), route, &place);
-        }
-        for route in routes() {
-            feeders.share_with_ends(&ends_of(spec, route), route);
         }
         feeders
     }
@@ -64,23 +60,17 @@ impl Feeders {
     fn add_route(&mut self, ends: &[End], route: &[LinkId], place: impl Fn(LinkId) -> u32) {
         let mut before = Feeder::Route;
         for at in 0..=route.len() {
-            for memory in ends.iter().filter(|end| end.at == at).filter_map(|end| end.memory) {
-                self.memories[memory].add(before);
+            let mut is_behind_end = false;
+            for end in ends.iter().filter(|end| end.at == at) {
+                is_behind_end = true;
+                if let Some(memory) = end.memory {
+                    self.memories[memory].add(before);
+                }
             }
             let Some(&link) = route.get(at) else { return };
             self.links[link as usize].add(before);
+            self.is_behind_end[link as usize] |= is_behind_end;
             before = Feeder::One(place(link));
-        }
-    }
-
-    /// Behind an end to which packets come from several places a link gets them from several, too.
-    fn share_with_ends(&mut self, ends: &[End], route: &[LinkId]) {
-        for end in ends {
-            let Some(&link) = route.get(end.at) else { continue };
-            self.is_behind_end[link as usize] = true;
-            if end.memory.is_some_and(|memory| self.memories[memory] == Feeder::Several) {
-                self.links[link as usize] = Feeder::Several;
-            }
         }
     }
 

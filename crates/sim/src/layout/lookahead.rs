@@ -19,7 +19,7 @@ use fadelab_run::network::LinkId;
 use fadelab_run::spec::RunSpec;
 
 use super::both_ways;
-use super::feeders::{Feeder, Feeders, ends_of};
+use super::feeders::{End, Feeder, Feeders, ends_of};
 use crate::pipe::Pipe;
 
 /// Tells each pipe how far it may be looked ahead. `settled` is the link whose law has to see what comes out of a pipe
@@ -37,7 +37,7 @@ pub(super) fn look_ahead(spec: &RunSpec, pipe_of: &[u32], settled: &[Option<Link
                 is_alone[pipe as usize] &= match way.get(at + 1) {
                     Some(&next) => by_pipe.of_link(next) == Feeder::One(pipe),
                     // Datagrams are not answered.
-                    None => flow.sender.is_none() || has_own_link(&by_link, answers),
+                    None => flow.sender.is_none() || has_own_link(&by_link, &ends_of(spec, answers), answers),
                 };
                 if at + 1 == way.len() {
                     let reopens = is_data && matches!(flow.app, App::Sessions { off: Some(_), .. });
@@ -60,9 +60,8 @@ pub(super) fn look_ahead(spec: &RunSpec, pipe_of: &[u32], settled: &[Option<Link
     }
 }
 
-/// Whether what is sent on this route has its first link to itself.
-fn has_own_link(feeders: &Feeders, route: &[LinkId]) -> bool {
-    route
-        .first()
-        .is_some_and(|&first| feeders.of_link(first) == Feeder::Route)
+/// Whether what is sent on this route has its first link to itself, and the ends of tunnels before that.
+fn has_own_link(feeders: &Feeders, ends: &[End], route: &[LinkId]) -> bool {
+    let has_link = |&first: &LinkId| feeders.of_link(first) == Feeder::Route;
+    route.first().is_some_and(has_link) && feeders.are_ends_fed_by(Feeder::Route, ends, 0)
 }
