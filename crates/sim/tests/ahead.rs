@@ -262,7 +262,7 @@ fn the_order_at_ends_of_tunnels_is_not_seen() {
     // Goal: what an end of a tunnel remembers, of both directions or of each for itself, comes from packets in the order
     // of time whatever is done ahead: all counters are those of a network in which every step is an event.
     are_as_step_by_step(0..120, random_tunnels);
-    are_as_step_by_step(0..120, random_tunnels_of_pairs);
+    are_as_step_by_step(0..200, random_tunnels_of_pairs);
 }
 
 /// What the preset `linux` has that has its own timers, or is at both ends.
