@@ -23,6 +23,8 @@ pub struct Transport {
     pub ssthresh_pkts_initial: u32,
     /// Receive window.
     pub rwnd_pkts: u32,
+    /// Whether without SACK the receive window begins at 64 KiB and grows by two segments with each that comes in order.
+    pub rwnd_grows: bool,
     /// Loss recovery.
     pub recovery: Recovery,
     /// Duplicate ACKs that signal a loss.
@@ -69,7 +71,7 @@ pub struct Transport {
     /// Where the IP identification of packets comes from.
     pub ip_id: IpId,
     /// Whether in recovery as many segments leave as are delivered, in proportion to the reduction (RFC 6937); else
-    /// the window is ssthresh at once. It needs SACK.
+    /// the window is ssthresh at once. Without SACK each duplicate ACK counts as a segment.
     pub rate_reduction: bool,
 }
 

@@ -42,6 +42,7 @@ const NS2: Transport = Transport {
     cwnd_pkts_initial: 2,
     ssthresh_pkts_initial: WINDOW_PKTS_UNLIMITED,
     rwnd_pkts: WINDOW_PKTS_UNLIMITED,
+    rwnd_grows: false,
     recovery: Recovery::Sack,
     dupthresh: 3,
     limited_transmit: true,
@@ -78,6 +79,7 @@ const RFC: Transport = Transport {
     cwnd_pkts_initial: 10,
     ssthresh_pkts_initial: WINDOW_PKTS_UNLIMITED,
     rwnd_pkts: WINDOW_PKTS_UNLIMITED,
+    rwnd_grows: false,
     recovery: Recovery::Sack,
     dupthresh: 3,
     limited_transmit: true,
@@ -107,6 +109,7 @@ const RFC: Transport = Transport {
 /// `TCP_INIT_CWND` 10, timestamps in ms; RACK-TLP and rate reduction since 4.3 and 4.4
 /// (`net/ipv4/tcp_recovery.c`, `tcp_input.c`). docs/design.md says what is left out.
 const LINUX: Transport = Transport {
+    rwnd_grows: true,
     recovery: Recovery::Rack,
     handshake: true,
     quick_acks_pkts: linux_quick_acks_pkts(RFC.packet_bytes - RFC.header_bytes),
@@ -262,7 +265,10 @@ fields! {
     transport.sack_on_wire: bool = "sack_on_wire", "whether SACK blocks make an ACK longer";
     transport.cwnd_pkts_initial: Packets = "initial_window", "initial window", window;
     transport.ssthresh_pkts_initial: Packets = "initial_ssthresh", "initial slow start threshold", window;
-    transport.rwnd_pkts: Packets = "receive_window", "receive window; autotuning is not imitated", window;
+    transport.rwnd_pkts: Packets = "receive_window", "receive window at most", window;
+    transport.rwnd_grows: bool = "receive_window_grows",
+        "whether without SACK the receive window begins at 64 KiB and grows by two segments with each that comes in \
+         order, as Linux's does, and not behind a hole; else it is there from the beginning";
     transport.recovery: Recovery = "recovery",
         "`\"sack\"` (RFC 6675), `\"rack\"` (RACK-TLP, RFC 8985), `\"newreno\"` (RFC 6582) or \
          `\"reno\"` (RFC 5681, section 3.2)";
@@ -277,7 +283,8 @@ fields! {
     transport.handshake: bool = "handshake",
         "whether a connection begins with an exchange of SYNs: a round trip, and the first RTT sample";
     transport.rate_reduction: bool = "rate_reduction",
-        "whether a window is reduced in proportion to what is delivered (RFC 6937) and not at once; needs SACK";
+        "whether a window is reduced in proportion to what is delivered (RFC 6937) and not at once; without SACK \
+         duplicate ACKs tell that";
     transport.timestamps: bool = "timestamps",
         "whether ACKs have timestamps (RFC 7323), which some laws read; without, an ACK of a retransmission gives no \
          RTT sample. In a kernel headers need room for them, too: 52 B or more";
@@ -340,11 +347,7 @@ pub fn read(reader: &mut Reader<'_>) -> Result<Stack, Refusal> {
     let mut stack = reader.take(TABLE, &PRESET)?;
     for field in FIELDS {
         (field.read)(reader, &mut stack)?;
-        // A preset's rate reduction has nothing to count where the scenario takes SACK away.
-        if reader.node("transport.rate_reduction").is_none() {
-            stack.transport.rate_reduction &= stack.transport.recovery.has_sack();
-        }
-        // Nor do timestamps tell anything where it takes them away.
+        // Timestamps tell nothing of a reduction where the scenario takes them away.
         if reader.node("transport.undo").is_none() {
             stack.transport.undo &= stack.transport.rtt_samples == RttSamples::PerAck && stack.transport.timestamps;
         }
@@ -381,9 +384,6 @@ fn check(reader: &Reader<'_>, transport: &Transport) -> Result<(), Refusal> {
             header_bytes + LAW_OPTION_BYTES_MAX + 1
         );
         ("transport.packet", why)
-    } else if transport.rate_reduction && !transport.recovery.has_sack() {
-        let why = "it counts what was delivered, which needs transport.recovery = \"sack\" or \"rack\"";
-        ("transport.rate_reduction", why.to_owned())
     } else if transport.undo && !(transport.timestamps && transport.rtt_samples == RttSamples::PerAck) {
         let why = "timestamps tell it, which needs transport.timestamps and transport.rtt_samples = \"per ack\"";
         ("transport.undo", why.to_owned())

@@ -167,18 +167,6 @@ fn the_type_of_a_key_says_its_range_and_words() {
 }
 
 #[test]
-fn rate_reduction_without_sack_is_refused() {
-    // Goal: nothing tells there what was delivered; SACK taken away alone takes the preset's with it.
-    let sets = [
-        "transport.preset=linux",
-        "transport.recovery=newreno",
-        "transport.rate_reduction=true",
-    ];
-    assert!(plan(GOOD, &sets[..2]).is_ok());
-    assert!(plan(GOOD, &sets).is_err());
-}
-
-#[test]
 fn impossible_values_are_refused() {
     // Goal: zero and negative rates, and values out of their range, are refused with what is allowed.
     let rate = "rate = \"2 Mbit/s\"";

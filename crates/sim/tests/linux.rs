@@ -171,19 +171,22 @@ fn a_reduction_is_spread_over_the_round_trip() {
     // Goal: RFC 6937 by hand, 20 in flight and ssthresh 10. Duplicates 1 and 2 release a segment each (RFC 3042); 3
     // begins the recovery with the retransmission, and from there on every second ACK releases one, because
     // ceil(delivered / 2) of them may have left, until 10 are in flight at duplicate 19; then the bound keeps those 10.
-    let (record, packets) = seen(&one_of_twenty(|_| {}));
-    let sent = sent_per_ack(&packets);
-    assert_eq!(sent[..3], [20, 1, 1]);
-    assert_eq!(sent[3..20], [1, 0, 1, 0, 1, 0, 1, 0, 1, 0, 1, 0, 1, 0, 1, 0, 0]);
-    assert_eq!(
-        sent[20..23],
-        [1, 1, 1],
-        "two more duplicates, and the ACK that ends the recovery"
-    );
-    assert_eq!(
-        (record.flows_end[0].recoveries, record.flows_end[0].retransmitted_pkts),
-        (1, 1)
-    );
+    // Without SACK duplicates tell as much.
+    for recovery in [Recovery::Sack, Recovery::NewReno] {
+        let (record, packets) = seen(&one_of_twenty(|tcp| tcp.recovery = recovery));
+        let sent = sent_per_ack(&packets);
+        assert_eq!(sent[..3], [20, 1, 1]);
+        assert_eq!(sent[3..20], [1, 0, 1, 0, 1, 0, 1, 0, 1, 0, 1, 0, 1, 0, 1, 0, 0]);
+        assert_eq!(
+            sent[20..23],
+            [1, 1, 1],
+            "two more duplicates, and the ACK that ends the recovery"
+        );
+        assert_eq!(
+            (record.flows_end[0].recoveries, record.flows_end[0].retransmitted_pkts),
+            (1, 1)
+        );
+    }
     // Without it the window is 10 at once, and nothing leaves until half of the flight is gone.
     let sent = sent_per_ack(&seen(&one_of_twenty(|tcp| tcp.rate_reduction = false)).1);
     assert_eq!(sent[3..20], [1, 0, 0, 0, 0, 0, 0, 0, 0, 0, 1, 1, 1, 1, 1, 1, 1]);
@@ -207,6 +210,28 @@ fn a_reduction_ends_at_ssthresh() {
         .map(|sample| sample.cwnd_pkts)
         .collect();
     assert!(windows[0] > 10, "it shrinks by and by: {windows:?}");
+}
+
+#[test]
+fn without_sack_the_receive_window_grows_in_order() {
+    // Goal: a receiver without SACK takes 64 KiB at first, of these segments 65, and two more with each that comes in
+    // order; behind a hole it takes no more, so that duplicates release nothing there. With SACK it is never in the way.
+    let sent = |recovery, lost| {
+        let mut spec = transfer("reno", 400, |tcp| {
+            (tcp.rwnd_grows, tcp.recovery, tcp.rate_reduction) = (true, recovery, true);
+            (tcp.cwnd_pkts_initial, tcp.ssthresh_pkts_initial) = (200, 200);
+        });
+        if lost {
+            spec.network.links[0].router = kth(1, 0, 1, DROP);
+        }
+        sent_per_ack(&seen(&spec).1)
+    };
+    assert_eq!(sent(Recovery::NewReno, false)[..4], [65, 3, 3, 3]);
+    assert_eq!(sent(Recovery::Sack, false)[..4], [200, 1, 1, 1]);
+    let behind_hole = sent(Recovery::NewReno, true);
+    assert_eq!(behind_hole[..4], [65, 0, 0, 1], "the third duplicate brings the repair");
+    assert!(behind_hole[4..65].iter().all(|&segments| segments == 0), "{behind_hole:?}");
+    assert_eq!(behind_hole[65], 67, "only the repair came in order");
 }
 
 /// A transfer of 60 segments with losses where `router` says.

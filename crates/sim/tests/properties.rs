@@ -58,8 +58,10 @@ fn any_path() -> impl Strategy<Value = RunSpec> {
         tcp.recovery = [Recovery::Sack, Recovery::Rack, Recovery::NewReno][recovery];
         tcp.delayed_ack_ns = delayed.then_some(100 * MS);
         (tcp.limited_transmit, tcp.sack_on_wire, tcp.rto_min_over_srtt) = (limited, on_wire, over_srtt);
-        (tcp.rate_reduction, tcp.handshake, tcp.quick_acks_pkts) =
-            (prr && tcp.recovery.has_sack(), greets, u16::from(quick) * 16);
+        (tcp.rate_reduction, tcp.handshake, tcp.quick_acks_pkts) = (prr, greets, u16::from(quick) * 16);
+        // A window that grows begins with 65 packets.
+        tcp.rwnd_grows = greets;
+        let rwnd_pkts = rwnd_pkts * if greets { 4 } else { 1 };
         (tcp.rwnd_pkts, tcp.dupthresh, tcp.cwnd_pkts_initial) = (rwnd_pkts, dupthresh, initial);
         let mut other = spec.flows[0].clone();
         other.name = "other".into();

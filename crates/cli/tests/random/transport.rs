@@ -54,6 +54,8 @@ fn switches(draw: &mut Draw, text: &mut Text) {
         "limited_transmit",
         "handshake",
         "option_space",
+        "rate_reduction",
+        "receive_window_grows",
         "rto_min_over_srtt",
         "rto_whole_ticks",
         "timestamps",
@@ -67,10 +69,6 @@ fn switches(draw: &mut Draw, text: &mut Text) {
     }
     if draw.one_in(4) {
         text.text("partial_acks", draw.pick(&["first", "each"]));
-    }
-    // It needs selective acknowledgements, which two of the recoveries do without.
-    if draw.one_in(4) && ["", "sack", "rack"].contains(&recovery) {
-        text.bare("rate_reduction", draw.one_in(2));
     }
     if draw.one_in(4) {
         text.bare("ecn", draw.pick(&["true", "false", "\"auto\""]));

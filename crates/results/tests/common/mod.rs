@@ -38,6 +38,7 @@ pub fn transport() -> Transport {
         cwnd_pkts_initial: 2,
         ssthresh_pkts_initial: 64,
         rwnd_pkts: 1000,
+        rwnd_grows: false,
         recovery: Recovery::Sack,
         dupthresh: 3,
         limited_transmit: true,

@@ -42,6 +42,8 @@ pub(crate) struct Plan {
     pub arrivals: Arrivals,
     /// Payload of a full packet.
     pub mss_bytes: u32,
+    /// The receive window at the beginning of a connection; one that does not grow has all of it then.
+    pub rwnd_pkts_initial: u32,
     /// Duplicates that tell of a loss; where time does, none do.
     pub dupthresh: u32,
     /// The option with the law's feedback in every header.
@@ -78,6 +80,18 @@ impl Arrivals {
     }
 }
 
+/// What a SYN can offer before its window is scaled (`tcp_select_initial_window` of `net/ipv4/tcp_output.c`, 6.12).
+const RWND_BYTES_INITIAL: u32 = 65_535;
+
+/// With SACK a window that grows is never in the way, since it grows behind a hole, too.
+fn rwnd_pkts_initial(tcp: &Transport, mss_bytes: u32) -> u32 {
+    if tcp.rwnd_grows && !tcp.recovery.has_sack() {
+        (RWND_BYTES_INITIAL / mss_bytes).clamp(1, tcp.rwnd_pkts)
+    } else {
+        tcp.rwnd_pkts
+    }
+}
+
 impl Plan {
     fn new(spec: &FlowSpec, round_trips: Rc<RoundTrips>) -> Self {
         let header_bytes = if spec.sender.is_some() {
@@ -88,6 +102,7 @@ impl Plan {
         let laws = || spec.sender.into_iter().chain(spec.onlookers.iter().map(|one| one.law));
         let sender = spec.sender.filter(|_| spec.transport.option_space);
         let option_bytes = sender.map_or(0, |law| option_bytes(law, spec.receiver));
+        let mss_bytes = spec.transport.packet_bytes - header_bytes - option_bytes;
         Self {
             tcp: spec.transport,
             clock: TickClock::new(spec.transport.ts_tick_ns),
@@ -102,7 +117,8 @@ impl Plan {
                 && spec.sender.is_some_and(|law| law.ecn_mode() == abi::ECN_MODE_CLASSIC),
             app: spec.app,
             arrivals: Arrivals::of(spec),
-            mss_bytes: spec.transport.packet_bytes - header_bytes - option_bytes,
+            mss_bytes,
+            rwnd_pkts_initial: rwnd_pkts_initial(&spec.transport, mss_bytes),
             dupthresh: if spec.transport.recovery == Recovery::Rack {
                 u32::MAX
             } else {
@@ -152,6 +168,7 @@ pub(crate) mod tests {
             cwnd_pkts_initial: 2,
             ssthresh_pkts_initial: 100,
             rwnd_pkts: 100,
+            rwnd_grows: false,
             recovery: Recovery::Sack,
             dupthresh: 3,
             limited_transmit: true,

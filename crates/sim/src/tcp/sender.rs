@@ -123,6 +123,8 @@ struct Repair {
     rack: Rack,
     /// The last reduction, as long as it may turn out to be spurious.
     undo: Option<Undo>,
+    /// By how much the receive window has grown.
+    rwnd_growth_pkts: u32,
 }
 
 /// A reduction of the window under way (RFC 6937): what it began from, and what was delivered and sent since.
@@ -336,6 +338,20 @@ impl Sender {
         self.send_now(now, plan, net)
     }
 
+    /// Whether the receiver has room for another segment.
+    #[inline(always)]
+    fn has_receive_window(&self, plan: &Plan) -> bool {
+        let outstanding_pkts = self.board.outstanding_pkts();
+        outstanding_pkts < plan.rwnd_pkts_initial || outstanding_pkts < self.rwnd_pkts(plan)
+    }
+
+    /// Segments that the receiver takes behind the last one that it acknowledged.
+    #[inline]
+    fn rwnd_pkts(&self, plan: &Plan) -> u32 {
+        let growth_pkts = self.repair.as_ref().map_or(0, |repair| repair.rwnd_growth_pkts);
+        (plan.rwnd_pkts_initial + growth_pkts).min(plan.tcp.rwnd_pkts)
+    }
+
     #[cold]
     fn broken<T>(&self, invariant: &'static str, now: Now, detail: String) -> Checked<T> {
         let place = format!("flow {} ({})", self.identity.flow, self.law.name());
@@ -364,7 +380,7 @@ impl Sender {
             }
             let again = self.board.next_retransmission();
             let has_data = self.board.nxt() < self.written;
-            let is_new = has_data && self.board.outstanding_pkts() < plan.tcp.rwnd_pkts;
+            let is_new = has_data && self.has_receive_window(plan);
             if again.is_none() && !is_new {
                 self.cwnd_limited = false;
                 if !has_data {

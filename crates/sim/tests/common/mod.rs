@@ -30,6 +30,7 @@ pub fn transport() -> Transport {
         cwnd_pkts_initial: 2,
         ssthresh_pkts_initial: 1 << 30,
         rwnd_pkts: 1 << 30,
+        rwnd_grows: false,
         recovery: Recovery::Sack,
         dupthresh: 3,
         limited_transmit: true,

@@ -42,6 +42,9 @@ impl Sender {
         if ack.sacked_pkts + ack.acked_pkts > 0 {
             ack.lost_pkts = self.board.mark_losses(plan.dupthresh);
         }
+        if plan.rwnd_pkts_initial < plan.tcp.rwnd_pkts {
+            ack.rwnd_pkts = self.take_receive_window(plan, ack);
+        }
         if self.law.ecn_mode() == abi::ECN_MODE_EXACT {
             ack.marked_pkts = u32::from(packet.marks);
             self.counters.marked_pkts += u32::from(packet.marks);
@@ -57,6 +60,18 @@ impl Sender {
         }
         ack.srtt_us = self.rtt.srtt_us();
         ack.rtt_us_min = self.rtt.rtt_us_min();
+    }
+
+    /// The receive window of an ACK. It grows by two segments with each that comes in order, but not behind a hole, lest
+    /// its ACKs be no duplicates (`tcp_grow_window` and `tcp_data_queue_ofo` of `net/ipv4/tcp_input.c`, 6.12). Of what a
+    /// cumulative ACK delivers without SACK, duplicates told of the latter.
+    #[inline(never)]
+    fn take_receive_window(&mut self, plan: &Plan, ack: &abi::Ack) -> u32 {
+        if ack.acked_pkts > 0 {
+            let growth_pkts = &mut self.repair.get_or_insert_default().rwnd_growth_pkts;
+            *growth_pkts = (*growth_pkts + 2 * ack.delivered_pkts).min(plan.tcp.rwnd_pkts);
+        }
+        self.rwnd_pkts(plan)
     }
 
     /// RFC 6582, section 3.2, step 3: without SACK the timer is restarted by the first partial ACK of a recovery only,
@@ -89,7 +104,7 @@ impl Sender {
                 ack.flags |= abi::ACK_DUPLICATE;
                 self.duplicate_acks += 1;
                 if !plan.tcp.recovery.has_sack() {
-                    self.board.duplicate();
+                    ack.delivered_pkts += self.board.duplicate();
                 }
             }
         }

@@ -240,7 +240,7 @@ impl Sender {
 
     /// Section 7.3: a new segment, whatever the window says, or the last one again.
     fn probe(&mut self, now: Now, plan: &Plan, net: &mut Network) -> Checked<()> {
-        let has_data = self.board.nxt() < self.written && self.board.outstanding_pkts() < plan.tcp.rwnd_pkts;
+        let has_data = self.board.nxt() < self.written && self.has_receive_window(plan);
         if has_data {
             self.transmit_new(now, plan, net)?;
         } else if self.board.sacked_pkts() == 0 && self.board.outstanding_pkts() > 0 {

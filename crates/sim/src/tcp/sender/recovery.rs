@@ -31,8 +31,11 @@ impl Sender {
         let waits = by_time && self.lose_by_time(now, plan, ack);
         let must_send = match self.control.ca_state {
             abi::CA_RECOVERY if ack.acked_pkts > 0 && plan.tcp.recovery == Recovery::NewReno => {
-                // RFC 6582, section 3.2, step 3: a partial ACK reveals the next loss.
-                self.lose_oldest(ack)
+                // RFC 6582, section 3.2, step 3: a partial ACK reveals the next loss. Where the window is reduced in
+                // proportion, that has room for it.
+                let is_new = self.lose_oldest(ack);
+                self.reduce_rate(plan, ack);
+                is_new && !self.is_reducing(plan)
             }
             abi::CA_RECOVERY | abi::CA_LOSS => {
                 self.reduce_rate(plan, ack);
