@@ -269,10 +269,9 @@ fn a_law_whose_directions_are_apart_has_no_beginning() {
     let text = gateway("module").expect("registered").header().to_owned();
     let table = ".name = \"module\"";
     assert!(text.contains(table));
-    let text = text.replace("module_gateway =", "hasty_gateway =").replace(
-        table,
-        ".flags = LAW_GATEWAY_DIRECTIONS_APART, .name = \"hasty\"",
-    );
+    let text = text
+        .replace("module_gateway =", "hasty_gateway =")
+        .replace(table, ".flags = LAW_GATEWAY_DIRECTIONS_APART, .name = \"hasty\"");
     let file = "hasty.h".to_owned();
     let error = load_text(&Source {
         name: "hasty".to_owned(),

@@ -25,6 +25,8 @@ pub struct Transport {
     pub rwnd_pkts: u32,
     /// Whether without SACK the receive window begins at 64 KiB and grows by two segments with each that comes in order.
     pub rwnd_grows: bool,
+    /// Whether without SACK a sender keeps at most twice its largest window of what is not acknowledged.
+    pub send_buffer: bool,
     /// Loss recovery.
     pub recovery: Recovery,
     /// Duplicate ACKs that signal a loss.
@@ -43,6 +45,8 @@ pub struct Transport {
     pub rto_ns_max: u64,
     /// Before the first sample.
     pub rto_ns_initial: u64,
+    /// From which samples the timeout's variance comes.
+    pub rto_variance: RtoVariance,
     /// Tick of the timestamp clock (RFC 7323), at least 1 us: of the timestamps that laws see and of the RTO's samples.
     pub ts_tick_ns: u64,
     /// Which ACKs give a sample of the round-trip time.
@@ -71,8 +75,17 @@ pub struct Transport {
     /// Where the IP identification of packets comes from.
     pub ip_id: IpId,
     /// Whether in recovery as many segments leave as are delivered, in proportion to the reduction (RFC 6937); else
-    /// the window is ssthresh at once. Without SACK each duplicate ACK counts as a segment.
+    /// the window is ssthresh at once. Without SACK each duplicate ACK counts as a segment, for laws, too.
     pub rate_reduction: bool,
+}
+
+/// From which samples the variance in the retransmission timeout comes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum RtoVariance {
+    /// From each, RFC 6298, section 2: with many samples a round trip it forgets within one.
+    Sample,
+    /// The largest mean deviation of a round trip, towards which it decays by a quarter a round trip, as in Linux.
+    RoundTrip,
 }
 
 /// Where the IP identification of packets comes from. Its lowest bit tells DCP-EW's routers which half of the load a

@@ -1,7 +1,8 @@
 //! `[transport]`: presets that imitate a stack, and overrides of each of their values.
 
 use fadelab_run::transport::{
-    FeedbackForm, IpId, LAW_OPTION_BYTES_MAX, Pacing, PartialAcks, Recovery, RecoveryExit, RttSamples, Transport,
+    FeedbackForm, IpId, LAW_OPTION_BYTES_MAX, Pacing, PartialAcks, Recovery, RecoveryExit, RtoVariance, RttSamples,
+    Transport,
 };
 
 use crate::document::Raw;
@@ -43,6 +44,7 @@ const NS2: Transport = Transport {
     ssthresh_pkts_initial: WINDOW_PKTS_UNLIMITED,
     rwnd_pkts: WINDOW_PKTS_UNLIMITED,
     rwnd_grows: false,
+    send_buffer: false,
     recovery: Recovery::Sack,
     dupthresh: 3,
     limited_transmit: true,
@@ -52,6 +54,7 @@ const NS2: Transport = Transport {
     rto_whole_ticks: false,
     rto_ns_max: 60_000_000_000,
     rto_ns_initial: 3_000_000_000,
+    rto_variance: RtoVariance::Sample,
     ts_tick_ns: 10_000_000,
     rtt_samples: RttSamples::PerRoundTrip,
     recovery_exit: RecoveryExit::Act,
@@ -80,6 +83,7 @@ const RFC: Transport = Transport {
     ssthresh_pkts_initial: WINDOW_PKTS_UNLIMITED,
     rwnd_pkts: WINDOW_PKTS_UNLIMITED,
     rwnd_grows: false,
+    send_buffer: false,
     recovery: Recovery::Sack,
     dupthresh: 3,
     limited_transmit: true,
@@ -89,6 +93,7 @@ const RFC: Transport = Transport {
     rto_whole_ticks: false,
     rto_ns_max: 60_000_000_000,
     rto_ns_initial: 1_000_000_000,
+    rto_variance: RtoVariance::Sample,
     ts_tick_ns: 1_000_000,
     rtt_samples: RttSamples::PerAck,
     recovery_exit: RecoveryExit::Hold,
@@ -110,6 +115,7 @@ const RFC: Transport = Transport {
 /// (`net/ipv4/tcp_recovery.c`, `tcp_input.c`). docs/design.md says what is left out.
 const LINUX: Transport = Transport {
     rwnd_grows: true,
+    send_buffer: true,
     recovery: Recovery::Rack,
     handshake: true,
     quick_acks_pkts: linux_quick_acks_pkts(RFC.packet_bytes - RFC.header_bytes),
@@ -120,6 +126,7 @@ const LINUX: Transport = Transport {
     delayed_ack_ns: Some(40_000_000),
     rto_ns_min: 200_000_000,
     rto_min_over_srtt: true,
+    rto_variance: RtoVariance::RoundTrip,
     rto_ns_max: 120_000_000_000,
     rto_ns_initial: 1_000_000_000,
     ..RFC
@@ -191,6 +198,7 @@ words!(Recovery:
 );
 words!(RttSamples: "per ack" => Self::PerAck, "per round trip" => Self::PerRoundTrip);
 words!(RecoveryExit: "hold" => Self::Hold, "act" => Self::Act);
+words!(RtoVariance: "sample" => Self::Sample, "round trip" => Self::RoundTrip);
 words!(PartialAcks: "first" => Self::First, "each" => Self::Each);
 words!(Pacing: "rate" => Self::Rate, "per ack" => Self::PerAck);
 words!(IpId: "counting" => Self::Counting, "random" => Self::Random, "zero" => Self::Zero);
@@ -269,6 +277,9 @@ fields! {
     transport.rwnd_grows: bool = "receive_window_grows",
         "whether without SACK the receive window begins at 64 KiB and grows by two segments with each that comes in \
          order, as Linux's does, and not behind a hole; else it is there from the beginning";
+    transport.send_buffer: bool = "send_buffer",
+        "whether without SACK a sender has room for twice its largest window, or 113 segments, of what is not \
+         acknowledged, and when that was full writes more once a third of it is free, as Linux's does; else for all";
     transport.recovery: Recovery = "recovery",
         "`\"sack\"` (RFC 6675), `\"rack\"` (RACK-TLP, RFC 8985), `\"newreno\"` (RFC 6582) or \
          `\"reno\"` (RFC 5681, section 3.2)";
@@ -319,6 +330,10 @@ fields! {
     transport.recovery_exit: RecoveryExit = "recovery_exit",
         "without SACK: whether the ACK that ends a recovery only brings the window to ssthresh (RFC 5681, section \
          3.2), or the law acts on it too, as in ns-2";
+    transport.rto_variance: RtoVariance = "rto_variance",
+        "from what the timeout's variance comes: each `\"sample\"` (RFC 6298), or the largest mean deviation of a \
+         `\"round trip\"`, towards which it decays by a quarter of the distance in each, as Linux's does; the preset \
+         `linux` has that without SACK";
     transport.partial_acks: PartialAcks = "partial_acks",
         "without SACK: whether the first partial ACK of a recovery restarts the timeout, so that a window with many \
          holes is left to slow start (Impatient), or each does, and a hole is repaired every round trip \
@@ -359,6 +374,10 @@ pub fn read(reader: &mut Reader<'_>) -> Result<Stack, Refusal> {
                 .saturating_sub(stack.transport.header_bytes);
             stack.transport.quick_acks_pkts = linux_quick_acks_pkts(payload_bytes.max(1));
         }
+    }
+    // With SACK the preset's has not been held against a kernel.
+    if reader.node("transport.rto_variance").is_none() && stack.transport.recovery.has_sack() {
+        stack.transport.rto_variance = RtoVariance::Sample;
     }
     check(reader, &stack.transport)?;
     Ok(stack)

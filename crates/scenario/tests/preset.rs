@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use fadelab_run::transport::RttSamples;
+use fadelab_run::transport::{RtoVariance, RttSamples};
 use fadelab_scenario::plan::Plan;
 use fadelab_scenario::{Options, parse};
 
@@ -54,4 +54,19 @@ fn the_ns2_preset_chooses_for_laws() {
     ] {
         assert!(text.contains(line), "{line}: {text}");
     }
+}
+
+#[test]
+fn linux_varies_its_timeout_by_round_trips_without_sack_alone() {
+    // Goal: the variance of Linux's timeout comes with the preset where the scenario takes SACK away, wherever that is
+    // written, and with SACK where the scenario asks for it; other presets have that of RFC 6298.
+    let of = |sets: &[&str]| plan_with(sets).runs[0].spec.flows[0].transport.rto_variance;
+    let (linux, newreno) = ("transport.preset=linux", "transport.recovery=newreno");
+    assert_eq!(of(&[linux]), RtoVariance::Sample);
+    assert_eq!(of(&[linux, newreno]), RtoVariance::RoundTrip);
+    assert_eq!(of(&["transport.preset=rfc", newreno]), RtoVariance::Sample);
+    assert_eq!(
+        of(&[linux, "transport.rto_variance=round trip"]),
+        RtoVariance::RoundTrip
+    );
 }

@@ -237,7 +237,11 @@ fn random_tunnels_under(seed: u64, sender: &str, gateway: &str) -> RunSpec {
 
 fn random_tunnel(from: u32, to: u32, law: &str, one_of: &mut impl FnMut(&[u64]) -> u64) -> TunnelSpec {
     let law = fadelab_laws::gateway(law).expect("registered");
-    let told = if law.name() == "dcp_ew" { abi::WIRE_PAIR } else { abi::WIRE_VCP };
+    let told = if law.name() == "dcp_ew" {
+        abi::WIRE_PAIR
+    } else {
+        abi::WIRE_VCP
+    };
     let gateway = GatewaySpec {
         law,
         params: law.default_params(),

@@ -230,7 +230,10 @@ fn without_sack_the_receive_window_grows_in_order() {
     assert_eq!(sent(Recovery::Sack, false)[..4], [200, 1, 1, 1]);
     let behind_hole = sent(Recovery::NewReno, true);
     assert_eq!(behind_hole[..4], [65, 0, 0, 1], "the third duplicate brings the repair");
-    assert!(behind_hole[4..65].iter().all(|&segments| segments == 0), "{behind_hole:?}");
+    assert!(
+        behind_hole[4..65].iter().all(|&segments| segments == 0),
+        "{behind_hole:?}"
+    );
     assert_eq!(behind_hole[65], 67, "only the repair came in order");
 }
 

@@ -56,6 +56,7 @@ fn switches(draw: &mut Draw, text: &mut Text) {
         "option_space",
         "rate_reduction",
         "receive_window_grows",
+        "send_buffer",
         "rto_min_over_srtt",
         "rto_whole_ticks",
         "timestamps",

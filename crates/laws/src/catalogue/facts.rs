@@ -171,7 +171,10 @@ fn gateway(law: &'static Gateway) -> Facts {
     } else {
         "share the state"
     };
-    (vec![("State", state), ("Directions", directions.to_owned())], String::new())
+    (
+        vec![("State", state), ("Directions", directions.to_owned())],
+        String::new(),
+    )
 }
 
 fn format(wire: &'static Wire) -> Facts {

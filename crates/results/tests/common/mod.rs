@@ -20,7 +20,9 @@ use fadelab_run::flow::{FlowKind, FlowSpec};
 use fadelab_run::network::NetworkSpec;
 use fadelab_run::record::{AnswersOf, Completion, Delays, DroppedOf, FlowCounters, OfGroup, RunRecord, Series, Waits};
 use fadelab_run::spec::RunSpec;
-use fadelab_run::transport::{FeedbackForm, IpId, Pacing, PartialAcks, Recovery, RecoveryExit, RttSamples, Transport};
+use fadelab_run::transport::{
+    FeedbackForm, IpId, Pacing, PartialAcks, Recovery, RecoveryExit, RtoVariance, RttSamples, Transport,
+};
 use fadelab_run::tunnel::TunnelRecord;
 
 pub const SECOND: u64 = 1_000_000_000;
@@ -39,6 +41,7 @@ pub fn transport() -> Transport {
         ssthresh_pkts_initial: 64,
         rwnd_pkts: 1000,
         rwnd_grows: false,
+        send_buffer: false,
         recovery: Recovery::Sack,
         dupthresh: 3,
         limited_transmit: true,
@@ -49,6 +52,7 @@ pub fn transport() -> Transport {
         rto_ns_max: 60 * SECOND,
         rto_ns_initial: SECOND,
         ts_tick_ns: 1_000_000,
+        rto_variance: RtoVariance::Sample,
         rtt_samples: RttSamples::PerAck,
         recovery_exit: RecoveryExit::Hold,
         partial_acks: PartialAcks::First,

@@ -10,7 +10,7 @@ use fadelab_laws::shadow::Onlooker;
 use fadelab_laws::{Codec, Params, Receiver as ReceiverLaw, Sender as Law, abi};
 use fadelab_run::app::App;
 use fadelab_run::flow::FlowSpec;
-use fadelab_run::transport::{FeedbackForm, Recovery, Transport, option_bytes};
+use fadelab_run::transport::{FeedbackForm, Recovery, RtoVariance, Transport, option_bytes};
 
 use crate::clock::TickClock;
 use crate::tcp::round_trips::RoundTrips;
@@ -44,6 +44,11 @@ pub(crate) struct Plan {
     pub mss_bytes: u32,
     /// The receive window at the beginning of a connection; one that does not grow has all of it then.
     pub rwnd_pkts_initial: u32,
+    /// Whether without SACK duplicates count as delivered, as Linux needs it for what it does with such counts.
+    pub counts_duplicates: bool,
+    /// Whether the send buffer limits what is not acknowledged. With SACK it would not.
+    pub has_send_buffer: bool,
+    pub has_round_trip_variance: bool,
     /// Duplicates that tell of a loss; where time does, none do.
     pub dupthresh: u32,
     /// The option with the law's feedback in every header.
@@ -118,6 +123,10 @@ impl Plan {
             app: spec.app,
             arrivals: Arrivals::of(spec),
             mss_bytes,
+            counts_duplicates: !spec.transport.recovery.has_sack()
+                && (spec.transport.rate_reduction || spec.transport.rwnd_grows),
+            has_send_buffer: spec.transport.send_buffer && !spec.transport.recovery.has_sack(),
+            has_round_trip_variance: spec.transport.rto_variance == RtoVariance::RoundTrip,
             rwnd_pkts_initial: rwnd_pkts_initial(&spec.transport, mss_bytes),
             dupthresh: if spec.transport.recovery == Recovery::Rack {
                 u32::MAX
@@ -155,7 +164,7 @@ pub(crate) mod tests {
     use super::*;
     use fadelab_run::app::Span;
     use fadelab_run::flow::FlowKind;
-    use fadelab_run::transport::{IpId, Pacing, PartialAcks, Recovery, RecoveryExit, RttSamples};
+    use fadelab_run::transport::{IpId, Pacing, PartialAcks, Recovery, RecoveryExit, RtoVariance, RttSamples};
 
     /// A flow under the law `name` over link 0, back over link 1.
     pub(crate) fn spec(name: &str) -> FlowSpec {
@@ -169,6 +178,7 @@ pub(crate) mod tests {
             ssthresh_pkts_initial: 100,
             rwnd_pkts: 100,
             rwnd_grows: false,
+            send_buffer: false,
             recovery: Recovery::Sack,
             dupthresh: 3,
             limited_transmit: true,
@@ -179,6 +189,7 @@ pub(crate) mod tests {
             rto_ns_max: 2,
             rto_ns_initial: 1,
             ts_tick_ns: 1000,
+            rto_variance: RtoVariance::Sample,
             rtt_samples: RttSamples::PerAck,
             recovery_exit: RecoveryExit::Hold,
             partial_acks: PartialAcks::First,

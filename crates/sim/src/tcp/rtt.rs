@@ -75,6 +75,11 @@ impl RttEstimator {
         self.rto_ns = rto_ns.min(tcp.rto_ns_max);
     }
 
+    /// The timeout has another variance than that of RFC 6298.
+    pub fn set_variance(&mut self, variance_us: u64, tcp: &Transport) {
+        self.rto_ns = ((self.srtt_us_x8 / 8 + variance_us) * 1000).min(tcp.rto_ns_max);
+    }
+
     /// The timer fired, (5.5).
     pub fn back_off(&mut self) {
         self.backoff = (self.backoff + 1).min(16);

@@ -67,7 +67,7 @@ pub(crate) struct RateSample {
 pub(crate) struct Acknowledged {
     /// Newly acknowledged.
     pub acked_pkts: u32,
-    /// Newly delivered: those of them that were not acknowledged selectively before, or told of by duplicates.
+    /// Newly delivered: those of them that were not acknowledged selectively before.
     pub delivered_pkts: u32,
     /// The one of these that was sent last.
     pub newest: Option<u32>,
@@ -285,8 +285,7 @@ impl Scoreboard {
     #[inline(never)]
     fn acknowledge_with_holes(&mut self, ack: u32) -> Acknowledged {
         let acked_pkts = ack - self.una;
-        let duplicate_pkts = self.duplicate_pkts;
-        if duplicate_pkts > 0 {
+        if self.duplicate_pkts > 0 {
             self.forget_duplicates(if ack == self.nxt {
                 u32::MAX
             } else {
@@ -312,13 +311,6 @@ impl Scoreboard {
             // The oldest segment did not arrive, so duplicates can stand for all others at most.
             let most = (self.outstanding_pkts() - self.lost_pkts).saturating_sub(1);
             self.forget_duplicates(self.duplicate_pkts.saturating_sub(most));
-        }
-        if duplicate_pkts > 0 {
-            // Each duplicate counted as one of these, but the segment that they asked for (`tcp_remove_reno_sacks` of
-            // `net/ipv4/tcp_input.c`, 6.12).
-            let counted_pkts = duplicate_pkts.min(acked_pkts - 1);
-            self.delivered_pkts -= counted_pkts;
-            delivered_pkts -= counted_pkts;
         }
         Acknowledged {
             acked_pkts,
@@ -389,14 +381,24 @@ impl Scoreboard {
         reported
     }
 
-    /// A duplicate ACK without SACK: one more segment left the network (RFC 6582). Returns how many are newly delivered.
+    /// A duplicate ACK without SACK: one more segment left the network (RFC 6582). Returns how many did.
     pub fn duplicate(&mut self) -> u32 {
         let unaccounted = self.outstanding_pkts() - self.lost_pkts - self.duplicate_pkts;
         let news = u32::from(unaccounted > u32::from(!self.oldest_is_lost()));
         self.duplicate_pkts += news;
         self.in_flight_pkts -= news;
-        self.delivered_pkts += news;
         news
+    }
+
+    /// Duplicates that stand for segments that left the network.
+    #[inline]
+    pub fn duplicate_pkts(&self) -> u32 {
+        self.duplicate_pkts
+    }
+
+    /// What duplicates told of was delivered, or was counted for one of them already.
+    pub fn count_delivered(&mut self, pkts: i32) {
+        self.delivered_pkts = self.delivered_pkts.wrapping_add_signed(pkts);
     }
 
     /// Of the segments that the ACK just taken delivered, `seq` was sent last.
@@ -481,8 +483,7 @@ mod tests {
             }
             (0..duplicates).for_each(|_| assert_eq!(board.duplicate(), 1));
             let news = board.acknowledge(2);
-            let delivered = (news.delivered_pkts, board.delivered_pkts());
-            assert_eq!((news.acked_pkts, delivered, news.newest), (2, (2 - duplicates, 2), Some(1)));
+            assert_eq!((news.acked_pkts, news.delivered_pkts, news.newest), (2, 2, Some(1)));
             let sample = board.rate_sample(10_000_000, news.newest);
             assert_eq!((sample.prior_in_flight_pkts, sample.delivered_pkts), (1, 2));
             assert!(board.is_sound(), "{}", board.describe());

@@ -15,14 +15,17 @@ use crate::tcp::plan::Plan;
 use crate::tcp::rtt::RttEstimator;
 use crate::tcp::scoreboard::Scoreboard;
 use crate::tcp::sender::asked::Asked;
+use crate::tcp::sender::buffer::SendBuffer;
 use crate::tcp::sender::handshake::Serves;
 use crate::tcp::sender::law::sampling;
 use crate::tcp::sender::pacing::Grant;
 use crate::tcp::sender::rack::Rack;
 use crate::tcp::sender::undo::Undo;
+use crate::tcp::sender::variance::Variance;
 
 mod acknowledgement;
 mod asked;
+mod buffer;
 pub(crate) mod handshake;
 mod law;
 mod pacing;
@@ -30,6 +33,7 @@ mod rack;
 mod recovery;
 mod timeout;
 mod undo;
+mod variance;
 
 /// What the sending end counts. Cumulative; what nearly every ACK counts stands first.
 #[derive(Clone, Copy, Debug, Default)]
@@ -125,6 +129,8 @@ struct Repair {
     undo: Option<Undo>,
     /// By how much the receive window has grown.
     rwnd_growth_pkts: u32,
+    send_buffer: SendBuffer,
+    variance: Variance,
 }
 
 /// A reduction of the window under way (RFC 6937): what it began from, and what was delivered and sent since.
@@ -379,7 +385,7 @@ impl Sender {
                 return Ok(());
             }
             let again = self.board.next_retransmission();
-            let has_data = self.board.nxt() < self.written;
+            let has_data = self.board.nxt() < self.written && (!plan.has_send_buffer || self.has_written_more());
             let is_new = has_data && self.has_receive_window(plan);
             if again.is_none() && !is_new {
                 self.cwnd_limited = false;

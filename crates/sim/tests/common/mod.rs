@@ -14,7 +14,9 @@ use fadelab_run::flow::{FlowKind, FlowSpec};
 use fadelab_run::network::{LinkId, NetworkSpec};
 use fadelab_run::record::RunRecord;
 use fadelab_run::spec::RunSpec;
-use fadelab_run::transport::{FeedbackForm, IpId, Pacing, PartialAcks, Recovery, RecoveryExit, RttSamples, Transport};
+use fadelab_run::transport::{
+    FeedbackForm, IpId, Pacing, PartialAcks, Recovery, RecoveryExit, RtoVariance, RttSamples, Transport,
+};
 use fadelab_sim::tap::Sighting;
 
 pub const MS: u64 = 1_000_000;
@@ -31,6 +33,7 @@ pub fn transport() -> Transport {
         ssthresh_pkts_initial: 1 << 30,
         rwnd_pkts: 1 << 30,
         rwnd_grows: false,
+        send_buffer: false,
         recovery: Recovery::Sack,
         dupthresh: 3,
         limited_transmit: true,
@@ -41,6 +44,7 @@ pub fn transport() -> Transport {
         rto_ns_max: 60 * S,
         rto_ns_initial: 3 * S,
         ts_tick_ns: 10 * MS,
+        rto_variance: RtoVariance::Sample,
         rtt_samples: RttSamples::PerAck,
         recovery_exit: RecoveryExit::Hold,
         partial_acks: PartialAcks::First,

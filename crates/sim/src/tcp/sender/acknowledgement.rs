@@ -25,8 +25,12 @@ impl Sender {
         }
         let mut newest = None;
         if packet.seq > self.board.una() {
+            let duplicate_pkts = self.board.duplicate_pkts();
             let news = self.board.acknowledge(packet.seq);
             (ack.acked_pkts, ack.delivered_pkts, newest) = (news.acked_pkts, news.delivered_pkts, news.newest);
+            if plan.counts_duplicates && duplicate_pkts > 0 {
+                self.leave_out_counted(duplicate_pkts, ack);
+            }
             self.duplicate_acks = 0;
             if self.board.has_duplicates() && !self.stays_in_recovery(plan, packet.seq) {
                 self.board.forget_duplicates(u32::MAX);
@@ -60,6 +64,15 @@ impl Sender {
         }
         ack.srtt_us = self.rtt.srtt_us();
         ack.rtt_us_min = self.rtt.rtt_us_min();
+    }
+
+    /// Each duplicate counted as one of the segments that a cumulative ACK tells of, but for the one that they asked for
+    /// (`tcp_remove_reno_sacks` of `net/ipv4/tcp_input.c`, 6.12).
+    #[cold]
+    fn leave_out_counted(&mut self, duplicate_pkts: u32, ack: &mut abi::Ack) {
+        let counted_pkts = duplicate_pkts.min(ack.acked_pkts - 1);
+        ack.delivered_pkts -= counted_pkts;
+        self.board.count_delivered(-(counted_pkts as i32));
     }
 
     /// The receive window of an ACK. It grows by two segments with each that comes in order, but not behind a hole, lest
@@ -104,7 +117,11 @@ impl Sender {
                 ack.flags |= abi::ACK_DUPLICATE;
                 self.duplicate_acks += 1;
                 if !plan.tcp.recovery.has_sack() {
-                    ack.delivered_pkts += self.board.duplicate();
+                    let news_pkts = self.board.duplicate();
+                    if plan.counts_duplicates {
+                        ack.delivered_pkts += news_pkts;
+                        self.board.count_delivered(news_pkts as i32);
+                    }
                 }
             }
         }
@@ -145,7 +162,7 @@ impl Sender {
                 return 0;
             }
             let rtt_us = now.clock_us().wrapping_sub(packet.ts_ecr_us);
-            self.rtt.sample(rtt_us, plan);
+            self.take_rtt(rtt_us, plan);
             self.note_rtt(rtt_us)
         } else if packet.seq > self.timed {
             self.sample_timed(now, plan)

@@ -73,7 +73,7 @@ impl Sender {
         }
         if self.serves == Serves::Greeting {
             self.serves = Serves::Listening;
-            self.rtt.sample(since_us(packet.ts_ecr_us), plan);
+            self.take_rtt(since_us(packet.ts_ecr_us), plan);
             self.rto_due_ns = u64::MAX;
             self.begin(now, plan, abi::Feedback::default());
         }
@@ -151,7 +151,7 @@ impl Sender {
         if !self.is_greeting() || since_us(packet.ts_ecr_us) > since_us(self.connected_us) {
             return Ok(());
         }
-        self.rtt.sample(since_us(packet.ts_ecr_us), plan);
+        self.take_rtt(since_us(packet.ts_ecr_us), plan);
         self.rto_due_ns = u64::MAX;
         let feedback = brought.map(|bytes| abi::Feedback {
             bytes,
