@@ -206,10 +206,11 @@ fn random_tunnels_under(seed: u64, sender: &str, gateway: &str) -> RunSpec {
         let [from, to] = ends[place as usize];
         network.tunnels.push(random_tunnel(from, to, gateway, &mut one_of));
     }
+    let lanes: &[u64] = if one_of(&[0, 1]) == 0 { &[0] } else { &[0, 0, 1] };
     let mut flows = Vec::new();
     for index in 0..=one_of(&[0, 3, 6]) {
         let (from, to) = (one_of(&[0, 1]) as u32, one_of(&[2, 3, 4]) as u32);
-        let mut pair = |node| 4 * node + 2 * one_of(&[0, 0, 1]) as u32;
+        let mut pair = |node| 4 * node + 2 * one_of(lanes) as u32;
         let mut there: Vec<LinkId> = (from..to).map(&mut pair).collect();
         let mut back: Vec<LinkId> = (from..to).rev().map(|node| pair(node) + 1).collect();
         let mut hosts = [from, to];
