@@ -15,7 +15,9 @@ use fadelab_run::app::{App, Span};
 use fadelab_run::flow::{FlowKind, FlowSpec};
 use fadelab_run::network::{LinkId, NetworkSpec};
 use fadelab_run::spec::RunSpec;
-use fadelab_run::transport::{FeedbackForm, IpId, Pacing, PartialAcks, Recovery, RecoveryExit, RttSamples, Transport};
+use fadelab_run::transport::{
+    FeedbackForm, IpId, Pacing, PartialAcks, Recovery, RecoveryExit, RtoVariance, RttSamples, Transport,
+};
 
 const MS: u64 = 1_000_000;
 const S: u64 = 1_000_000_000;
@@ -30,6 +32,8 @@ const TRANSPORT: Transport = Transport {
     cwnd_pkts_initial: 2,
     ssthresh_pkts_initial: 100_000,
     rwnd_pkts: 100_000,
+    rwnd_grows: false,
+    send_buffer: false,
     recovery: Recovery::Sack,
     dupthresh: 3,
     limited_transmit: true,
@@ -40,6 +44,7 @@ const TRANSPORT: Transport = Transport {
     rto_ns_max: 60 * S,
     rto_ns_initial: 3 * S,
     ts_tick_ns: 10 * MS,
+    rto_variance: RtoVariance::Sample,
     rtt_samples: RttSamples::PerRoundTrip,
     timestamps: true,
     recovery_exit: RecoveryExit::Act,

@@ -215,8 +215,9 @@ struct law_tunnel {
 };
 
 enum law_gateway_flags {
-	/* The two directions of a tunnel have only the struct of the state in common: what encapsulate reads of it decapsulate
-	 * does not write, nor the other way round, and there is no init. Then a host need not call them in one order. */
+	/* The two directions of a tunnel have only the struct of the state in common: what encapsulate reads of it
+	 * decapsulate does not write, nor the other way round, and there is no init. Then a host need not call them in one
+	 * order. */
 	LAW_GATEWAY_DIRECTIONS_APART = 1u << 0,
 };
 

@@ -41,8 +41,8 @@ static void carry(void *memory, u32 is_exit, struct transit *transit)
 		TABLE.encapsulate(memory, params, transit->now_us, &transit->given, &transit->written);
 }
 
-/* What the flag LAW_GATEWAY_DIRECTIONS_APART promises: the next calls of both directions come to the same packets and to
- * the same state in either order. From any state, so in any number and order. */
+/* What the flag LAW_GATEWAY_DIRECTIONS_APART promises: the next calls of both directions come to the same packets and
+ * to the same state in either order. From any state, so in any number and order. */
 void lemma_directions_apart(void)
 {
 	struct transit first[2], second[2];

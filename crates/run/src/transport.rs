@@ -23,7 +23,8 @@ pub struct Transport {
     pub ssthresh_pkts_initial: u32,
     /// Receive window.
     pub rwnd_pkts: u32,
-    /// Whether without SACK the receive window begins at 64 KiB and grows by two segments with each that comes in order.
+    /// Whether without SACK the receive window begins at 64 KiB and grows by two segments with each that comes in
+    /// order.
     pub rwnd_grows: bool,
     /// Whether without SACK a sender keeps at most twice its largest window of what is not acknowledged.
     pub send_buffer: bool,

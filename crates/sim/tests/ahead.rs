@@ -166,8 +166,9 @@ fn the_order_at_hosts_is_not_seen() {
     are_as_step_by_step(0..120, random_hosts);
 }
 
-/// Five nodes in a row, joined twice, under tunnels that meet at the third one, and flows between hosts at any two of the
-/// nodes, or that are these nodes themselves: many of them go through a tunnel or both, either way, and others beside it.
+/// Five nodes in a row, joined twice, under tunnels that meet at the third one, and flows between hosts at any two of
+/// the nodes, or that are these nodes themselves: many of them go through a tunnel or both, either way, and others
+/// beside it.
 fn random_tunnels(seed: u64) -> RunSpec {
     random_tunnels_under(seed, "reno", "module")
 }
@@ -264,8 +265,8 @@ fn random_tunnel(from: u32, to: u32, law: &str, one_of: &mut impl FnMut(&[u64]) 
 
 #[test]
 fn the_order_at_ends_of_tunnels_is_not_seen() {
-    // Goal: what an end of a tunnel remembers, of both directions or of each for itself, comes from packets in the order
-    // of time whatever is done ahead: all counters are those of a network in which every step is an event.
+    // Goal: what an end of a tunnel remembers, of both directions or of each for itself, comes from packets in the
+    // order of time whatever is done ahead: all counters are those of a network in which every step is an event.
     are_as_step_by_step(0..120, random_tunnels);
     are_as_step_by_step(0..200, random_tunnels_of_pairs);
 }

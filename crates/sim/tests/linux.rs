@@ -2,7 +2,9 @@
 
 mod common;
 
-use common::{DELAY_NS, DROP, MARK, MS, kth, link, network, plain_router, random_loss, record_of, seen, wire};
+use common::{
+    DELAY_NS, DROP, MARK, MS, kth, link, network, plain_router, random_loss, record_of, seen, sent_per_ack, wire,
+};
 use fadelab_laws::Codec;
 use fadelab_run::app::{App, Span};
 use fadelab_run::spec::RunSpec;
@@ -15,19 +17,6 @@ fn transfer(law: &str, segments: u64, change: impl FnOnce(&mut Transport)) -> Ru
     let mut spec = wire(law, segments * 1000);
     change(&mut spec.flows[0].transport);
     spec
-}
-
-/// How many segments leave at the start and after each ACK.
-fn sent_per_ack(seen: &[Sighting]) -> Vec<usize> {
-    let mut sent = vec![0];
-    for packet in seen {
-        if packet.is_data {
-            *sent.last_mut().unwrap() += 1;
-        } else {
-            sent.push(0);
-        }
-    }
-    sent
 }
 
 #[test]
@@ -210,31 +199,6 @@ fn a_reduction_ends_at_ssthresh() {
         .map(|sample| sample.cwnd_pkts)
         .collect();
     assert!(windows[0] > 10, "it shrinks by and by: {windows:?}");
-}
-
-#[test]
-fn without_sack_the_receive_window_grows_in_order() {
-    // Goal: a receiver without SACK takes 64 KiB at first, of these segments 65, and two more with each that comes in
-    // order; behind a hole it takes no more, so that duplicates release nothing there. With SACK it is never in the way.
-    let sent = |recovery, lost| {
-        let mut spec = transfer("reno", 400, |tcp| {
-            (tcp.rwnd_grows, tcp.recovery, tcp.rate_reduction) = (true, recovery, true);
-            (tcp.cwnd_pkts_initial, tcp.ssthresh_pkts_initial) = (200, 200);
-        });
-        if lost {
-            spec.network.links[0].router = kth(1, 0, 1, DROP);
-        }
-        sent_per_ack(&seen(&spec).1)
-    };
-    assert_eq!(sent(Recovery::NewReno, false)[..4], [65, 3, 3, 3]);
-    assert_eq!(sent(Recovery::Sack, false)[..4], [200, 1, 1, 1]);
-    let behind_hole = sent(Recovery::NewReno, true);
-    assert_eq!(behind_hole[..4], [65, 0, 0, 1], "the third duplicate brings the repair");
-    assert!(
-        behind_hole[4..65].iter().all(|&segments| segments == 0),
-        "{behind_hole:?}"
-    );
-    assert_eq!(behind_hole[65], 67, "only the repair came in order");
 }
 
 /// A transfer of 60 segments with losses where `router` says.

@@ -9,7 +9,8 @@
 //! - to a host whose answers have a link of their own first. Its timers are events of their own, which end the look
 //!   ahead, and the two ends of a flow have only packets in common, but for one case (`Flow::is_closing`).
 //!
-//! An end of a tunnel on the way there has to be this pipe's alone, too: what it remembers depends on the order of packets.
+//! An end of a tunnel on the way there has to be this pipe's alone, too: what it remembers depends on the order of
+//! packets.
 //!
 //! Where a law still has to see what left its link before a host may look at it, all that came to that link before must
 //! have come: its feeder is looked at, too.

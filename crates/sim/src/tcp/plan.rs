@@ -10,7 +10,7 @@ use fadelab_laws::shadow::Onlooker;
 use fadelab_laws::{Codec, Params, Receiver as ReceiverLaw, Sender as Law, abi};
 use fadelab_run::app::App;
 use fadelab_run::flow::FlowSpec;
-use fadelab_run::transport::{FeedbackForm, Recovery, RtoVariance, Transport, option_bytes};
+use fadelab_run::transport::{FeedbackForm, Recovery, Transport, option_bytes};
 
 use crate::clock::TickClock;
 use crate::tcp::round_trips::RoundTrips;
@@ -44,11 +44,7 @@ pub(crate) struct Plan {
     pub mss_bytes: u32,
     /// The receive window at the beginning of a connection; one that does not grow has all of it then.
     pub rwnd_pkts_initial: u32,
-    /// Whether without SACK duplicates count as delivered, as Linux needs it for what it does with such counts.
-    pub counts_duplicates: bool,
-    /// Whether the send buffer limits what is not acknowledged. With SACK it would not.
-    pub has_send_buffer: bool,
-    pub has_round_trip_variance: bool,
+    pub without_sack: WithoutSack,
     /// Duplicates that tell of a loss; where time does, none do.
     pub dupthresh: u32,
     /// The option with the law's feedback in every header.
@@ -59,6 +55,25 @@ pub(crate) struct Plan {
     pub ack_ip_bytes: u16,
     /// What all flows of a group count together.
     pub round_trips: Rc<RoundTrips>,
+}
+
+/// What a sender does where there is no SACK; with SACK nothing of it.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct WithoutSack {
+    /// Whether duplicates count as delivered, as Linux needs it for what it does with such counts.
+    pub counts_duplicates: bool,
+    /// Whether the send buffer limits what is not acknowledged.
+    pub has_send_buffer: bool,
+}
+
+impl WithoutSack {
+    fn of(tcp: &Transport) -> Self {
+        let is_without = !tcp.recovery.has_sack();
+        Self {
+            counts_duplicates: is_without && (tcp.rate_reduction || tcp.rwnd_grows),
+            has_send_buffer: is_without && tcp.send_buffer,
+        }
+    }
 }
 
 /// Who takes what comes to the receiving end of a flow.
@@ -123,10 +138,7 @@ impl Plan {
             app: spec.app,
             arrivals: Arrivals::of(spec),
             mss_bytes,
-            counts_duplicates: !spec.transport.recovery.has_sack()
-                && (spec.transport.rate_reduction || spec.transport.rwnd_grows),
-            has_send_buffer: spec.transport.send_buffer && !spec.transport.recovery.has_sack(),
-            has_round_trip_variance: spec.transport.rto_variance == RtoVariance::RoundTrip,
+            without_sack: WithoutSack::of(&spec.transport),
             rwnd_pkts_initial: rwnd_pkts_initial(&spec.transport, mss_bytes),
             dupthresh: if spec.transport.recovery == Recovery::Rack {
                 u32::MAX

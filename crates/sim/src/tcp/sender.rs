@@ -15,22 +15,20 @@ use crate::tcp::plan::Plan;
 use crate::tcp::rtt::RttEstimator;
 use crate::tcp::scoreboard::Scoreboard;
 use crate::tcp::sender::asked::Asked;
-use crate::tcp::sender::buffer::SendBuffer;
 use crate::tcp::sender::handshake::Serves;
 use crate::tcp::sender::law::sampling;
 use crate::tcp::sender::pacing::Grant;
-use crate::tcp::sender::rack::Rack;
-use crate::tcp::sender::undo::Undo;
-use crate::tcp::sender::variance::Variance;
+use crate::tcp::sender::repair::Repair;
 
 mod acknowledgement;
 mod asked;
-mod buffer;
 pub(crate) mod handshake;
 mod law;
 mod pacing;
 mod rack;
 mod recovery;
+mod repair;
+mod room;
 mod timeout;
 mod undo;
 mod variance;
@@ -118,27 +116,6 @@ struct Heard {
     bytes: FeedbackBytes,
     len: u8,
     confirmed: u8,
-}
-
-/// What the recovery of Linux keeps beside what every recovery does.
-#[derive(Debug, Default)]
-struct Repair {
-    reduction: Reduction,
-    rack: Rack,
-    /// The last reduction, as long as it may turn out to be spurious.
-    undo: Option<Undo>,
-    /// By how much the receive window has grown.
-    rwnd_growth_pkts: u32,
-    send_buffer: SendBuffer,
-    variance: Variance,
-}
-
-/// A reduction of the window under way (RFC 6937): what it began from, and what was delivered and sent since.
-#[derive(Clone, Copy, Debug, Default)]
-struct Reduction {
-    cwnd_pkts_before: u32,
-    delivered_pkts: u32,
-    sent_pkts_before: u64,
 }
 
 impl Sender {
@@ -344,20 +321,6 @@ impl Sender {
         self.send_now(now, plan, net)
     }
 
-    /// Whether the receiver has room for another segment.
-    #[inline(always)]
-    fn has_receive_window(&self, plan: &Plan) -> bool {
-        let outstanding_pkts = self.board.outstanding_pkts();
-        outstanding_pkts < plan.rwnd_pkts_initial || outstanding_pkts < self.rwnd_pkts(plan)
-    }
-
-    /// Segments that the receiver takes behind the last one that it acknowledged.
-    #[inline]
-    fn rwnd_pkts(&self, plan: &Plan) -> u32 {
-        let growth_pkts = self.repair.as_ref().map_or(0, |repair| repair.rwnd_growth_pkts);
-        (plan.rwnd_pkts_initial + growth_pkts).min(plan.tcp.rwnd_pkts)
-    }
-
     #[cold]
     fn broken<T>(&self, invariant: &'static str, now: Now, detail: String) -> Checked<T> {
         let place = format!("flow {} ({})", self.identity.flow, self.law.name());
@@ -385,7 +348,8 @@ impl Sender {
                 return Ok(());
             }
             let again = self.board.next_retransmission();
-            let has_data = self.board.nxt() < self.written && (!plan.has_send_buffer || self.has_written_more());
+            let has_data =
+                self.board.nxt() < self.written && (!plan.without_sack.has_send_buffer || self.has_written_more());
             let is_new = has_data && self.has_receive_window(plan);
             if again.is_none() && !is_new {
                 self.cwnd_limited = false;
@@ -464,8 +428,7 @@ impl Sender {
         self.transmit(now, plan, seq, flags, 0, net)
     }
 
-    /// Inlined into both callers: as a call it takes longer to hand over what it is given than to do it. Nobody is lent
-    /// the packet before it is whole, so that it is written only once, where it stays.
+    /// Inlined, since a call takes longer. Nobody is lent the packet before it is whole: it is written only once.
     #[inline(always)]
     fn transmit(
         &mut self,

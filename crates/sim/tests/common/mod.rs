@@ -239,3 +239,16 @@ pub fn used(record: &RunRecord, index: usize) -> f64 {
     let (before, after) = (&record.links_warmup[index], &record.links_end[index]);
     (after.sent_bytes - before.sent_bytes) as f64 / (after.offered_bytes - before.offered_bytes) as f64
 }
+
+/// How many segments leave at the start and after each ACK.
+pub fn sent_per_ack(seen: &[Sighting]) -> Vec<usize> {
+    let mut sent = vec![0];
+    for packet in seen {
+        if packet.is_data {
+            *sent.last_mut().unwrap() += 1;
+        } else {
+            sent.push(0);
+        }
+    }
+    sent
+}

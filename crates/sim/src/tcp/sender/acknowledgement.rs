@@ -28,7 +28,7 @@ impl Sender {
             let duplicate_pkts = self.board.duplicate_pkts();
             let news = self.board.acknowledge(packet.seq);
             (ack.acked_pkts, ack.delivered_pkts, newest) = (news.acked_pkts, news.delivered_pkts, news.newest);
-            if plan.counts_duplicates && duplicate_pkts > 0 {
+            if plan.without_sack.counts_duplicates && duplicate_pkts > 0 {
                 self.leave_out_counted(duplicate_pkts, ack);
             }
             self.duplicate_acks = 0;
@@ -66,25 +66,13 @@ impl Sender {
         ack.rtt_us_min = self.rtt.rtt_us_min();
     }
 
-    /// Each duplicate counted as one of the segments that a cumulative ACK tells of, but for the one that they asked for
-    /// (`tcp_remove_reno_sacks` of `net/ipv4/tcp_input.c`, 6.12).
+    /// Each duplicate counted as one of the segments that a cumulative ACK tells of, but for the one that they asked
+    /// for (`tcp_remove_reno_sacks` of `net/ipv4/tcp_input.c`, 6.12).
     #[cold]
     fn leave_out_counted(&mut self, duplicate_pkts: u32, ack: &mut abi::Ack) {
         let counted_pkts = duplicate_pkts.min(ack.acked_pkts - 1);
         ack.delivered_pkts -= counted_pkts;
         self.board.count_delivered(-(counted_pkts as i32));
-    }
-
-    /// The receive window of an ACK. It grows by two segments with each that comes in order, but not behind a hole, lest
-    /// its ACKs be no duplicates (`tcp_grow_window` and `tcp_data_queue_ofo` of `net/ipv4/tcp_input.c`, 6.12). Of what a
-    /// cumulative ACK delivers without SACK, duplicates told of the latter.
-    #[inline(never)]
-    fn take_receive_window(&mut self, plan: &Plan, ack: &abi::Ack) -> u32 {
-        if ack.acked_pkts > 0 {
-            let growth_pkts = &mut self.repair.get_or_insert_default().rwnd_growth_pkts;
-            *growth_pkts = (*growth_pkts + 2 * ack.delivered_pkts).min(plan.tcp.rwnd_pkts);
-        }
-        self.rwnd_pkts(plan)
     }
 
     /// RFC 6582, section 3.2, step 3: without SACK the timer is restarted by the first partial ACK of a recovery only,
@@ -118,7 +106,7 @@ impl Sender {
                 self.duplicate_acks += 1;
                 if !plan.tcp.recovery.has_sack() {
                     let news_pkts = self.board.duplicate();
-                    if plan.counts_duplicates {
+                    if plan.without_sack.counts_duplicates {
                         ack.delivered_pkts += news_pkts;
                         self.board.count_delivered(news_pkts as i32);
                     }

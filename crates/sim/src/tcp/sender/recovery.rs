@@ -6,7 +6,8 @@ use fadelab_laws::abi;
 use fadelab_run::transport::Recovery;
 
 use super::law::ceiling_pkts;
-use super::{NOT_TIMED, Reduction, Sender};
+use super::repair::Reduction;
+use super::{NOT_TIMED, Sender};
 use crate::clock::Now;
 use crate::network::Network;
 use crate::network::answers::Answer;

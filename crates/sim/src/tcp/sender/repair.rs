@@ -1,0 +1,27 @@
+//! What a sender with Linux's ways keeps in a place of its own, which others have not: flows are many.
+
+use super::rack::Rack;
+use super::room::SendBuffer;
+use super::undo::Undo;
+use super::variance::Variance;
+
+/// Allocated when something of it is needed.
+#[derive(Debug, Default)]
+pub(super) struct Repair {
+    pub reduction: Reduction,
+    pub rack: Rack,
+    /// The last reduction, as long as it may turn out to be spurious.
+    pub undo: Option<Undo>,
+    /// By how much the receive window has grown.
+    pub rwnd_growth_pkts: u32,
+    pub send_buffer: SendBuffer,
+    pub variance: Variance,
+}
+
+/// A reduction of the window under way (RFC 6937): what it began from, and what was delivered and sent since.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct Reduction {
+    pub cwnd_pkts_before: u32,
+    pub delivered_pkts: u32,
+    pub sent_pkts_before: u64,
+}
