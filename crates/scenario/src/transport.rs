@@ -360,8 +360,16 @@ fn time(time: Duration) -> Result<Duration, String> {
 /// Reads the section.
 pub fn read(reader: &mut Reader<'_>) -> Result<Stack, Refusal> {
     let mut stack = reader.take(TABLE, &PRESET)?;
+    let rto_variance = stack.transport.rto_variance;
     for field in FIELDS {
         (field.read)(reader, &mut stack)?;
+        // With SACK the preset's has not been held against a kernel. The key stands behind that of the recovery.
+        if reader.node("transport.rto_variance").is_none() {
+            stack.transport.rto_variance = match stack.transport.recovery.has_sack() {
+                true => RtoVariance::Sample,
+                false => rto_variance,
+            };
+        }
         // Timestamps tell nothing of a reduction where the scenario takes them away.
         if reader.node("transport.undo").is_none() {
             stack.transport.undo &= stack.transport.rtt_samples == RttSamples::PerAck && stack.transport.timestamps;
@@ -374,10 +382,6 @@ pub fn read(reader: &mut Reader<'_>) -> Result<Stack, Refusal> {
                 .saturating_sub(stack.transport.header_bytes);
             stack.transport.quick_acks_pkts = linux_quick_acks_pkts(payload_bytes.max(1));
         }
-    }
-    // With SACK the preset's has not been held against a kernel.
-    if reader.node("transport.rto_variance").is_none() && stack.transport.recovery.has_sack() {
-        stack.transport.rto_variance = RtoVariance::Sample;
     }
     check(reader, &stack.transport)?;
     Ok(stack)

@@ -60,7 +60,13 @@ fn the_ns2_preset_chooses_for_laws() {
 fn linux_varies_its_timeout_by_round_trips_without_sack_alone() {
     // Goal: the variance of Linux's timeout comes with the preset where the scenario takes SACK away, wherever that is
     // written, and with SACK where the scenario asks for it; other presets have that of RFC 6298.
-    let of = |sets: &[&str]| plan_with(sets).runs[0].spec.flows[0].transport.rto_variance;
+    let of = |sets: &[&str]| {
+        let plan = plan_with(sets);
+        let again = parse(plan.text.as_bytes(), "s.toml", Path::new(""), &Options::default()).unwrap();
+        let [one, other] = [plan, again].map(|plan| plan.runs[0].spec.flows[0].transport.rto_variance);
+        assert_eq!(one, other, "its own text says the same");
+        one
+    };
     let (linux, newreno) = ("transport.preset=linux", "transport.recovery=newreno");
     assert_eq!(of(&[linux]), RtoVariance::Sample);
     assert_eq!(of(&[linux, newreno]), RtoVariance::RoundTrip);
