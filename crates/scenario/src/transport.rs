@@ -365,10 +365,8 @@ pub fn read(reader: &mut Reader<'_>) -> Result<Stack, Refusal> {
         (field.read)(reader, &mut stack)?;
         // With SACK the preset's has not been held against a kernel. The key stands behind that of the recovery.
         if reader.node("transport.rto_variance").is_none() {
-            stack.transport.rto_variance = match stack.transport.recovery.has_sack() {
-                true => RtoVariance::Sample,
-                false => rto_variance,
-            };
+            let has_sack = stack.transport.recovery.has_sack();
+            stack.transport.rto_variance = if has_sack { RtoVariance::Sample } else { rto_variance };
         }
         // Timestamps tell nothing of a reduction where the scenario takes them away.
         if reader.node("transport.undo").is_none() {
