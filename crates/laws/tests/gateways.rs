@@ -200,16 +200,16 @@ fn transits(seed: u64) -> Vec<Transit> {
     let mut now_us = 0;
     let transits = (0..200).map(|_| {
         now_us += any(400_000);
-        let packet = |ecn: u64, role: u64, wire: u64| abi::Packet {
+        let any_packet = |ecn: u64, role: u64, wire: u64| abi::Packet {
             wire: wire as u8,
             role: role as u8,
             roles: role,
             ..packet(ecn as u8, ecn as u8)
         };
-        let inner = packet(any(4), any(2), any(u64::from(abi::WIRE_DPCP) + 1));
+        let inner = any_packet(any(4), any(2), any(u64::from(abi::WIRE_DPCP) + 1));
         let outer = abi::Packet {
             outer_ecn: any(4) as u8,
-            ..packet(u64::from(inner.ecn), any(2), 0)
+            ..any_packet(u64::from(inner.ecn), any(2), 0)
         };
         Transit {
             is_exit: any(2) == 1,
@@ -226,12 +226,12 @@ fn carried(law: &'static Gateway, transits: &[Transit]) -> [Vec<[u8; 3]>; 2] {
     let mut tunnels = Tunnels::new(law, &[], 1);
     let mut codes = [Vec::new(), Vec::new()];
     for transit in transits {
-        let (Transit { now_us, .. }, state) = (transit, &mut tunnels.states[0]);
+        let state = &mut tunnels.states[0];
         let (mut outer, mut inner) = (transit.outer, transit.inner);
         if transit.is_exit {
-            law.decapsulate(state, &tunnels.params, *now_us, &transit.outer, &mut inner);
+            law.decapsulate(state, &tunnels.params, transit.now_us, &transit.outer, &mut inner);
         } else {
-            law.encapsulate(state, &tunnels.params, *now_us, &transit.inner, &mut outer);
+            law.encapsulate(state, &tunnels.params, transit.now_us, &transit.inner, &mut outer);
         }
         codes[usize::from(transit.is_exit)].push([outer.outer_ecn, inner.ecn, inner.confirmed]);
     }

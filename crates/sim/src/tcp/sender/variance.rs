@@ -52,15 +52,16 @@ impl Sender {
     /// A sample of the round trip.
     #[inline]
     pub(super) fn take_rtt(&mut self, rtt_us: u32, plan: &Plan) {
-        let srtt_us_before = self.rtt.srtt_us();
-        self.rtt.sample(rtt_us, plan);
-        if plan.tcp.rto_variance == RtoVariance::RoundTrip {
-            self.vary(rtt_us, srtt_us_before, plan);
+        match plan.tcp.rto_variance {
+            RtoVariance::Sample => self.rtt.sample(rtt_us, plan),
+            RtoVariance::RoundTrip => self.vary(rtt_us, plan),
         }
     }
 
     #[inline(never)]
-    fn vary(&mut self, rtt_us: u32, srtt_us_before: u32, plan: &Plan) {
+    fn vary(&mut self, rtt_us: u32, plan: &Plan) {
+        let srtt_us_before = self.rtt.srtt_us();
+        self.rtt.sample(rtt_us, plan);
         let rto_us_min = plan.tcp.rto_ns_min / 1000;
         let (una, nxt) = (self.board.una(), self.board.nxt());
         let variance = &mut self.repair.get_or_insert_default().variance;
