@@ -249,7 +249,8 @@ ALWAYS_INLINE void router_count(struct router *r, const struct seen *seen, u32 f
 	}
 	r->counters.own_packets += is_own ? segments : 0;
 	r->counters.left[ecn] += is_own ? segments : 0;
-	r->counters.marked[ecn] += fate & LAW_HOST_MARKED ? segments : 0;
+	/* What finds no room is marked in vain: the discipline drops it next. */
+	r->counters.marked[ecn] += fate & LAW_HOST_MARKED && !seen->full ? segments : 0;
 	r->counters.rewritten += rewritten ? segments : 0;
 }
 

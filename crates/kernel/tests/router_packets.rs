@@ -9,6 +9,7 @@ mod hostile;
 #[path = "common/packet.rs"]
 mod packet;
 
+use common::own::bring_text;
 use common::router::compiled_here;
 use common::{possible, report};
 use fadelab_kernel::router::{Outcome, Place, Program};
@@ -34,6 +35,27 @@ fn passed(program: &Program, frame: &[u8]) -> Vec<u8> {
         Outcome::Dropped => panic!("the law drops it"),
     }
 }
+
+/// Marks each packet that may be marked, whether there is room for it or not.
+const MARKER: &str = r#"
+#include "law.h"
+#include "part/mark.h"
+
+LAW u32 marker_on_enqueue(void *state, const void *params, struct law_packet *packet, const struct law_queue *queue)
+{
+	mark_congestion(packet);
+	return LAW_PASS;
+}
+
+LAW_TABLE struct law_router marker_router = {
+	.abi = LAW_ABI,
+	.size = sizeof(struct law_router),
+	.name = "marker",
+	.summary = "Marks each packet",
+	LAW_NO_PARAMS,
+	.on_enqueue = marker_on_enqueue,
+};
+"#;
 
 /// The flag of VCP's option by which a router says that it saw the data.
 const SEEN: u8 = 4;
@@ -249,6 +271,33 @@ fn a_packet_that_just_fits_is_marked() {
             is_marked,
             "{limit_bytes} B"
         );
+    }
+}
+
+#[test]
+fn what_finds_no_room_is_not_counted_as_marked() {
+    // Goal: a law that marks each packet is counted as having marked those that the queue has room for, and not those
+    // that the discipline drops behind it.
+    if !possible(&["clang"]) {
+        return;
+    }
+    bring_text("marker", MARKER);
+    let object = compiled_here("marker");
+    let frame = made(&vcp_option(1), 1)[4].frame();
+    let ip_bytes = frame.len() as u64 - 14;
+    for (limit_bytes, marked) in [(ip_bytes, 10), (ip_bytes - 1, 0), (0, 10)] {
+        let place = Place {
+            packet_bytes: 1500,
+            link_bytes: 14,
+            limit_bytes,
+            ..Place::default()
+        };
+        let program = Program::load(&object, &place).expect("it loads");
+        for _ in 0..10 {
+            assert_eq!(Read::of(&passed(&program, &frame)).ecn, 3, "{limit_bytes} B");
+        }
+        let counters = program.counters().expect("counters");
+        assert_eq!((counters.packets, counters.marked[3]), (10, marked), "{limit_bytes} B");
     }
 }
 

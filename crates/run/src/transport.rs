@@ -60,6 +60,9 @@ pub struct Transport {
     pub pacing: Pacing,
     /// Whether the sender asks for ECN (RFC 3168) where its law reacts to it.
     pub ecn: bool,
+    /// Whether an ECN echo is answered as soon as a recovery is over, as in Linux; else only once something is
+    /// acknowledged that was sent since the window was last reduced, as in ns-2.
+    pub ecn_after_recovery: bool,
     /// Whether a connection begins with an exchange of SYNs: it takes a round trip and gives the first RTT sample.
     pub handshake: bool,
     /// Segments at the beginning of a connection that are acknowledged at once, though ACKs be delayed; at most 10000.

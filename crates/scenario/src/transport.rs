@@ -61,6 +61,7 @@ const NS2: Transport = Transport {
     partial_acks: PartialAcks::First,
     pacing: Pacing::Rate,
     ecn: false,
+    ecn_after_recovery: false,
     handshake: false,
     quick_acks_pkts: 0,
     option_space: false,
@@ -100,6 +101,7 @@ const RFC: Transport = Transport {
     partial_acks: PartialAcks::First,
     pacing: Pacing::Rate,
     ecn: false,
+    ecn_after_recovery: false,
     handshake: false,
     quick_acks_pkts: 0,
     option_space: false,
@@ -117,6 +119,7 @@ const LINUX: Transport = Transport {
     rwnd_grows: true,
     send_buffer: true,
     recovery: Recovery::Rack,
+    ecn_after_recovery: true,
     handshake: true,
     quick_acks_pkts: linux_quick_acks_pkts(RFC.packet_bytes - RFC.header_bytes),
     option_space: true,
@@ -347,6 +350,9 @@ fields! {
     ecn: Ecn = "ecn",
         "`\"auto\"`: on where the law reacts to marks and the routers mark packets of any kind (`red`, `rem`, `codel`, \
          `cw`)";
+    transport.ecn_after_recovery: bool = "ecn_after_recovery",
+        "whether an ECN echo is answered as soon as a recovery is over, as Linux does; else only once something is \
+         acknowledged that was sent since the window was last reduced, as in ns-2";
 }
 
 fn window(packets: Packets) -> Result<Packets, String> {

@@ -10,3 +10,4 @@ pub mod run;
 pub mod scenario;
 pub mod table;
 pub mod transport;
+pub mod tunnels;

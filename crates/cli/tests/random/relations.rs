@@ -5,11 +5,15 @@ use fadelab_path::spec::{CapacitySpec, LinkSpec};
 use fadelab_run::app::App;
 use fadelab_run::flow::FlowSpec;
 use fadelab_run::spec::RunSpec;
+use fadelab_run::tunnel::EcnRule;
 
 use super::table::{Table, Tables};
 
 /// Bins of the swing of the utilisation are of 10 s, as far as samples allow: at least half of that.
 const BIN_S: u64 = 5;
+
+/// Most bytes that ESP adds to a packet: an IPv4 header, its own, vector, padding and check value (RFC 4303, 4106).
+const ESP_BYTES_MAX: u64 = 20 + 8 + 8 + 5 + 16;
 
 /// A statement about each row of a table: what it says, and whether it holds.
 type Relation = (&'static str, fn(&At<'_>) -> bool);
@@ -112,10 +116,11 @@ const LINKS: &[Relation] = &[
     }),
     ("data packets on a link were sent by flows that cross it", |at| {
         let senders = at.crossing().map(|flow| sample(at, "flows", &flow.name, "sent_pkts"));
-        // Links count SYNs, and flows do not say how many they sent. A sample of flows at this instant is there unless
+        // Links count SYNs, and flows do not say how many they sent; in a tunnel all is data. A sample of flows at this instant is there unless
         // the run has no series.
         let greets = |flow: &FlowSpec| flow.transport.handshake || matches!(flow.app, App::Http { .. });
-        at.crossing().any(greets) || at.get("sent_data_pkts") <= senders.sum()
+        let has_tunnels = !at.spec.network.tunnels.is_empty();
+        has_tunnels || at.crossing().any(greets) || at.get("sent_data_pkts") <= senders.sum()
     }),
     ("payload that flows delivered crossed the link in data packets", |at| {
         let delivered = at
@@ -340,6 +345,18 @@ const DROPS: &[Relation] = &[
     }),
 ];
 
+/// What went through tunnels. What was in one when the measured interval began leaves in it.
+const TUNNELS: &[Relation] = &[
+    ("what leaves a tunnel entered it", |at| {
+        at.spec.warmup_ns > 0 || at.get("left_pkts") + at.get("dropped_pkts") <= at.get("entered_pkts")
+    }),
+    ("only the rule of RFC 6040 drops", |at| {
+        let name = at.table.text(at.row, "tunnel");
+        let tunnel = at.spec.network.tunnels.iter().find(|tunnel| tunnel.name.as_ref() == name);
+        at.get("dropped_pkts") == 0 || tunnel.is_some_and(|tunnel| tunnel.ecn == EcnRule::Rfc6040)
+    }),
+];
+
 /// Packets whose wait at a link was counted.
 fn counted_waits(at: &At<'_>) -> u64 {
     let (bins, link) = (at.tables.get("histograms"), at.table.text(at.row, "link"));
@@ -361,6 +378,7 @@ pub fn check(tables: &Tables, spec: &RunSpec, findings: &mut Vec<String>) {
         ("completions", &[COMPLETIONS]),
         ("histograms", &[HISTOGRAMS]),
         ("drops", &[DROPS]),
+        ("tunnels", &[TUNNELS]),
     ];
     for (name, relations) in all {
         let table = tables.get(name);
@@ -397,7 +415,8 @@ fn air_bytes_max(at: &At<'_>) -> u64 {
     let sizes = at.spec.flows.iter().map(|flow| flow.transport.packet_bytes.max(160));
     let largest = sizes.max().unwrap_or(0);
     // Parity of a code rate of 0.1 at least, in words of up to 255 bytes.
-    u64::from(largest) * if at.link().channel.is_some() { 11 } else { 1 } + 4
+    let tunnel_bytes = if at.spec.network.tunnels.is_empty() { 0 } else { ESP_BYTES_MAX };
+    (u64::from(largest) + tunnel_bytes) * if at.link().channel.is_some() { 11 } else { 1 } + 4
 }
 
 /// Datagrams have headers of 28 bytes (RFC 791, RFC 768).

@@ -202,6 +202,14 @@ fn used(plan: &Plan) -> Vec<String> {
         used.extend(link.layer.jitter.map(|jitter| kind("jitter", &jitter.delay)));
         used.extend(link.layer.reorder.map(|_| "reorder".to_owned()));
     }
+    for tunnel in &spec.network.tunnels {
+        used.push(kind("ecn rule", &tunnel.ecn));
+        used.push(kind("cipher", &tunnel.cipher));
+        used.push(kind("role", &tunnel.role));
+        used.push(kind("mode", &tunnel.mode));
+        used.extend(tunnel.gateway.as_ref().map(|gateway| format!("gateway {}", gateway.law.name())));
+        used.extend(tunnel.told_wire.map(|_| "routers that are told".to_owned()));
+    }
     used.sort();
     used.dedup();
     used

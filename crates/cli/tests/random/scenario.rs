@@ -11,7 +11,7 @@ use super::channel;
 use super::draw::{Draw, Text};
 use super::flows;
 use super::network::{self, Network};
-use super::transport;
+use super::{transport, tunnels};
 
 /// Most packets that a run may be expected to have.
 pub const PACKETS_MAX: u64 = 30_000;
@@ -70,6 +70,7 @@ pub fn scenario(seed: u64) -> Scenario {
     plan.write(&mut draw, &mut text, &law, &network, &frame);
     router_keys(&mut draw, &mut text, &network, is_fair);
     params(&mut draw, &mut text, sender, router, &frame);
+    tunnels::write(&mut draw, &mut text, &network);
     Scenario {
         seed,
         text: text.0,

@@ -60,6 +60,7 @@ fn switches(draw: &mut Draw, text: &mut Text) {
         "rto_min_over_srtt",
         "rto_whole_ticks",
         "timestamps",
+        "ecn_after_recovery",
     ] {
         if draw.one_in(4) {
             text.bare(key, draw.one_in(2));

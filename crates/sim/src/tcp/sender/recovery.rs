@@ -21,7 +21,7 @@ impl Sender {
             return false;
         }
         let una = self.board.una();
-        let ends = una >= self.recover || (ack.acked_pkts > 0 && self.ends_with_new_ack(plan));
+        let ends = self.is_past_recover(plan, una) || (ack.acked_pkts > 0 && self.ends_with_new_ack(plan));
         if ends && self.control.ca_state > abi::CA_DISORDER {
             if self.is_reducing(plan) {
                 self.go_to_ssthresh(self.cwnd_pkts_before());
@@ -54,6 +54,14 @@ impl Sender {
     #[inline]
     fn is_whole(&self, plan: &Plan) -> bool {
         self.duplicate_acks == 0 && self.board.is_whole() && plan.tcp.recovery != Recovery::Rack
+    }
+
+    /// Whether all is acknowledged that was sent before the window was last reduced. Linux holds CWR until more is, so
+    /// that the announcement of the reduction has reached the receiver (`tcp_fastretrans_alert`).
+    #[inline]
+    fn is_past_recover(&self, plan: &Plan, una: u32) -> bool {
+        let holds = plan.tcp.ecn_after_recovery && self.control.ca_state == abi::CA_CWR;
+        una >= self.recover + u32::from(holds)
     }
 
     /// Whether any new ACK ends the recovery under way (RFC 5681, section 3.2, step 6).
@@ -154,11 +162,14 @@ impl Sender {
 
     /// RFC 3168, section 6.1.2: once per round trip, and not again for losses of the same window. The receiver repeats
     /// the echo until it sees CWR on the first segment sent after the reduction, number `recover`: what is acknowledged
-    /// up to there can only be the old echo.
+    /// up to there can be the old echo. Linux asks that of the end of CWR alone (`tcp_try_to_open`), and answers an echo
+    /// behind a recovery at once. Where the first segment of after a recovery is lost, that is the only chance: the
+    /// echo comes with duplicates, and then begins the next recovery, whose answer is the law's to a loss.
     #[inline(never)]
     pub(super) fn react_to_echo(&mut self, plan: &Plan, ack: &abi::Ack) {
         let free = matches!(self.control.ca_state, abi::CA_OPEN | abi::CA_DISORDER);
-        if !free || self.board.una() <= self.recover {
+        let may_be_old = !plan.tcp.ecn_after_recovery && self.board.una() <= self.recover;
+        if !free || may_be_old {
             return;
         }
         self.counters.ecn_reductions += 1;
