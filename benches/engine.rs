@@ -51,6 +51,7 @@ const TRANSPORT: Transport = Transport {
     partial_acks: PartialAcks::First,
     pacing: Pacing::Rate,
     ecn: true,
+    small_queue: false,
     ecn_after_recovery: false,
     handshake: false,
     quick_acks_pkts: 0,

@@ -353,6 +353,10 @@ impl<T: Transmit> Transit for Evented<T> {
         }
     }
 
+    fn free_ns(&self) -> u64 {
+        0
+    }
+
     fn sees_departures(&self) -> bool {
         false
     }

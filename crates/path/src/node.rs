@@ -204,6 +204,11 @@ impl Node {
         of!(&mut self.0, transit => transit.prepare_all(ip_bytes_max));
     }
 
+    /// When all that it took will have been sent, as far as it knows: 0 where each packet takes an event of its own.
+    pub fn free_ns(&self) -> u64 {
+        of!(&self.0, transit => transit.free_ns())
+    }
+
     /// Whether a law looks at departures that were planned, so that packets have to be settled before they are looked
     /// at.
     pub fn sees_departures(&self) -> bool {

@@ -420,6 +420,10 @@ impl<T: Transmit> Transit for Planned<T> {
         }
     }
 
+    fn free_ns(&self) -> u64 {
+        self.transmitter.next_start(0)
+    }
+
     fn sees_departures(&self) -> bool {
         self.law.has_on_dequeue()
     }

@@ -78,6 +78,7 @@ pub(crate) trait Transit {
     fn held_pkts(&self) -> u64;
     fn prepare(&mut self, kind: PacketKind, ip_bytes: u16);
     fn prepare_all(&mut self, ip_bytes_max: u16);
+    fn free_ns(&self) -> u64;
     fn sees_departures(&self) -> bool;
     fn holds_state(&self, address: usize) -> bool;
     fn watch(&self, values: &mut Vec<u64>);

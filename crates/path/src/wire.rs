@@ -294,6 +294,12 @@ impl Wires {
         prefetch_index(&self.hot, index);
     }
 
+    /// When wire `index` has sent all that it took; 0 of what is no wire.
+    #[inline]
+    pub fn free_ns(&self, index: usize) -> u64 {
+        self.hot[index].free_ns
+    }
+
     /// Wire `index` takes a packet of `ip_bytes` that nothing holds up, as most are. `None`: nothing happened, and
     /// [`Self::arrive`] or [`Self::arrive_ahead`] has to see to it.
     #[inline(always)]

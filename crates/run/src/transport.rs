@@ -28,6 +28,8 @@ pub struct Transport {
     pub rwnd_grows: bool,
     /// Whether without SACK a sender keeps at most twice its largest window of what is not acknowledged.
     pub send_buffer: bool,
+    /// Whether of a connection only a few packets wait in its host's own queue.
+    pub small_queue: bool,
     /// Loss recovery.
     pub recovery: Recovery,
     /// Duplicate ACKs that signal a loss.

@@ -45,6 +45,7 @@ const NS2: Transport = Transport {
     rwnd_pkts: WINDOW_PKTS_UNLIMITED,
     rwnd_grows: false,
     send_buffer: false,
+    small_queue: false,
     recovery: Recovery::Sack,
     dupthresh: 3,
     limited_transmit: true,
@@ -85,6 +86,7 @@ const RFC: Transport = Transport {
     rwnd_pkts: WINDOW_PKTS_UNLIMITED,
     rwnd_grows: false,
     send_buffer: false,
+    small_queue: false,
     recovery: Recovery::Sack,
     dupthresh: 3,
     limited_transmit: true,
@@ -118,6 +120,7 @@ const RFC: Transport = Transport {
 const LINUX: Transport = Transport {
     rwnd_grows: true,
     send_buffer: true,
+    small_queue: true,
     recovery: Recovery::Rack,
     ecn_after_recovery: true,
     handshake: true,
@@ -283,6 +286,10 @@ fields! {
     transport.send_buffer: bool = "send_buffer",
         "whether without SACK a sender has room for twice its largest window, or 113 segments, of what is not \
          acknowledged, and when that was full writes more once a third of it is free, as Linux's does; else for all";
+    transport.small_queue: bool = "small_queue",
+        "whether of a connection two packets wait in its host's own queue, four of repetitions, or a millisecond's worth at \
+         its pacing rate if that is more, as under Linux, and the rest in the socket; else all that its window lets go. First \
+         links with ARQ, jitter, fair queues or a law that drops at departure do not tell, and hold all";
     transport.recovery: Recovery = "recovery",
         "`\"sack\"` (RFC 6675), `\"rack\"` (RACK-TLP, RFC 8985), `\"newreno\"` (RFC 6582) or \
          `\"reno\"` (RFC 5681, section 3.2)";

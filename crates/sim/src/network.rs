@@ -253,6 +253,18 @@ impl Network {
         self.enter(now_ns, id, route_at, ip_bytes)
     }
 
+    /// When all has left that the first link of a route took; 0 where nobody can tell yet.
+    #[inline]
+    pub fn departs_ns(&self, route_at: u32) -> u64 {
+        let first = self.hops[route_at as usize..].iter().find(|&&hop| hop < GATE);
+        let Some(&hop) = first else { return 0 };
+        let link = route::link_of(hop) as usize;
+        match (self.pipe_of[link] as usize).checked_sub(self.pipes_alone) {
+            Some(node) => self.nodes[node].free_ns(),
+            None => self.wires.free_ns(link),
+        }
+    }
+
     #[inline(always)]
     fn enter(&mut self, now_ns: u64, id: PacketId, tag: u32, ip_bytes: u16) -> Checked<()> {
         self.injected_pkts += 1;

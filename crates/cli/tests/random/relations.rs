@@ -352,7 +352,12 @@ const TUNNELS: &[Relation] = &[
     }),
     ("only the rule of RFC 6040 drops", |at| {
         let name = at.table.text(at.row, "tunnel");
-        let tunnel = at.spec.network.tunnels.iter().find(|tunnel| tunnel.name.as_ref() == name);
+        let tunnel = at
+            .spec
+            .network
+            .tunnels
+            .iter()
+            .find(|tunnel| tunnel.name.as_ref() == name);
         at.get("dropped_pkts") == 0 || tunnel.is_some_and(|tunnel| tunnel.ecn == EcnRule::Rfc6040)
     }),
 ];
@@ -415,7 +420,11 @@ fn air_bytes_max(at: &At<'_>) -> u64 {
     let sizes = at.spec.flows.iter().map(|flow| flow.transport.packet_bytes.max(160));
     let largest = sizes.max().unwrap_or(0);
     // Parity of a code rate of 0.1 at least, in words of up to 255 bytes.
-    let tunnel_bytes = if at.spec.network.tunnels.is_empty() { 0 } else { ESP_BYTES_MAX };
+    let tunnel_bytes = if at.spec.network.tunnels.is_empty() {
+        0
+    } else {
+        ESP_BYTES_MAX
+    };
     (u64::from(largest) + tunnel_bytes) * if at.link().channel.is_some() { 11 } else { 1 } + 4
 }
 

@@ -207,7 +207,12 @@ fn used(plan: &Plan) -> Vec<String> {
         used.push(kind("cipher", &tunnel.cipher));
         used.push(kind("role", &tunnel.role));
         used.push(kind("mode", &tunnel.mode));
-        used.extend(tunnel.gateway.as_ref().map(|gateway| format!("gateway {}", gateway.law.name())));
+        used.extend(
+            tunnel
+                .gateway
+                .as_ref()
+                .map(|gateway| format!("gateway {}", gateway.law.name())),
+        );
         used.extend(tunnel.told_wire.map(|_| "routers that are told".to_owned()));
     }
     used.sort();

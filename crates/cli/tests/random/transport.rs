@@ -57,6 +57,7 @@ fn switches(draw: &mut Draw, text: &mut Text) {
         "rate_reduction",
         "receive_window_grows",
         "send_buffer",
+        "small_queue",
         "rto_min_over_srtt",
         "rto_whole_ticks",
         "timestamps",

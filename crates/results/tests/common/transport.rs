@@ -33,6 +33,7 @@ pub fn transport() -> Transport {
         partial_acks: PartialAcks::First,
         pacing: Pacing::Rate,
         ecn: false,
+        small_queue: false,
         ecn_after_recovery: false,
         handshake: false,
         quick_acks_pkts: 0,

@@ -207,6 +207,7 @@ pub(crate) mod tests {
             partial_acks: PartialAcks::First,
             pacing: Pacing::Rate,
             ecn: false,
+            small_queue: false,
             ecn_after_recovery: false,
             handshake: false,
             quick_acks_pkts: 0,

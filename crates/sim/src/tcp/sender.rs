@@ -29,6 +29,7 @@ mod rack;
 mod recovery;
 mod repair;
 mod room;
+mod small_queue;
 mod timeout;
 mod undo;
 mod variance;
@@ -361,6 +362,9 @@ impl Sender {
             if (self.control.pacing_Bps > 0 || is_full) && !self.may_leave(now, plan) {
                 return Ok(());
             }
+            if plan.tcp.small_queue && !self.has_queue_room(now, plan, again.is_some()) {
+                return Ok(());
+            }
             match again {
                 Some(seq) => self.transmit_again(now, plan, seq, net)?,
                 None => self.transmit_new(now, plan, net)?,
@@ -477,6 +481,11 @@ impl Sender {
             ts_val_us: now.clock_us(),
             ..Packet::default()
         };
-        net.inject(now.ns, packet, self.identity.route_at, feedback.as_ref())
+        net.inject(now.ns, packet, self.identity.route_at, feedback.as_ref())?;
+        if plan.tcp.small_queue {
+            let departs_ns = net.departs_ns(self.identity.route_at);
+            self.repair.get_or_insert_default().departures.add(departs_ns);
+        }
+        Ok(())
     }
 }

@@ -50,6 +50,7 @@ pub fn transport() -> Transport {
         partial_acks: PartialAcks::First,
         pacing: Pacing::Rate,
         ecn: true,
+        small_queue: false,
         ecn_after_recovery: false,
         handshake: false,
         quick_acks_pkts: 0,

@@ -50,7 +50,7 @@ impl Sender {
     }
 
     #[inline]
-    fn is_paced_by_acks(&self, plan: &Plan) -> bool {
+    pub(super) fn is_paced_by_acks(&self, plan: &Plan) -> bool {
         plan.tcp.pacing == Pacing::PerAck || self.control.flags & abi::CONTROL_PACED_BY_ACKS != 0
     }
 

@@ -2,6 +2,7 @@
 
 use super::rack::Rack;
 use super::room::SendBuffer;
+use super::small_queue::Departures;
 use super::undo::Undo;
 use super::variance::Variance;
 
@@ -16,6 +17,7 @@ pub(super) struct Repair {
     pub rwnd_growth_pkts: u32,
     pub send_buffer: SendBuffer,
     pub variance: Variance,
+    pub departures: Departures,
 }
 
 /// A reduction of the window under way (RFC 6937): what it began from, and what was delivered and sent since.
