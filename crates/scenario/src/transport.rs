@@ -287,9 +287,9 @@ fields! {
         "whether without SACK a sender has room for twice its largest window, or 113 segments, of what is not \
          acknowledged, and when that was full writes more once a third of it is free, as Linux's does; else for all";
     transport.small_queue: bool = "small_queue",
-        "whether of a connection two packets wait in its host's own queue, four of repetitions, or a millisecond's worth at \
-         its pacing rate if that is more, as under Linux, and the rest in the socket; else all that its window lets go. First \
-         links with ARQ, jitter, fair queues or a law that drops at departure do not tell, and hold all";
+        "whether of a connection two packets wait in its host's own queue, four of repetitions, or a millisecond's \
+         worth at its pacing rate if that is more, as under Linux, and the rest in the socket; else all that its \
+         window lets go. First links with ARQ, jitter, fair queues or a law that drops at departure hold all";
     transport.recovery: Recovery = "recovery",
         "`\"sack\"` (RFC 6675), `\"rack\"` (RACK-TLP, RFC 8985), `\"newreno\"` (RFC 6582) or \
          `\"reno\"` (RFC 5681, section 3.2)";

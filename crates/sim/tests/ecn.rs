@@ -131,8 +131,8 @@ fn echo_behind_a_recovery(law: &str, recovery: Recovery, after_recovery: bool) -
 fn an_echo_behind_a_recovery_is_answered_at_once_if_linux_does() {
     // Goal: the first segment of after a recovery is lost and what follows it is marked, so that the echo comes with
     // duplicates, before anything sent since is acknowledged. Linux reduces the window for the mark and not for the
-    // loss, ns-2 the other way round; with a law for which the two are not the same, too. Without SACK there is no second
-    // recovery: duplicates of that very segment may come from what was sent twice (RFC 6582, section 3.2, step 2).
+    // loss, ns-2 the other way round; with a law for which the two are not the same, too. Without SACK there is no
+    // second recovery: duplicates of that very segment may come from what was sent twice (RFC 6582, section 3.2, 2).
     for law in ["reno", "jersey"] {
         for recovery in [Recovery::Sack, Recovery::Rack] {
             for (after_recovery, ecn_reductions) in [(true, 1), (false, 0)] {

@@ -85,7 +85,7 @@ fn a_fast_connection_may_have_a_millisecond_there() {
 
 #[test]
 fn four_repetitions_wait() {
-    // Goal: of a window of which all but the last were lost, four repetitions leave at once where two new packets would.
+    // Goal: of a window of which nearly all were lost, four repetitions leave at once where two new packets would.
     let mut spec = wire("reno", 40_000);
     let tcp = &mut spec.flows[0].transport;
     (tcp.small_queue, tcp.cwnd_pkts_initial, tcp.recovery) = (true, 40, Recovery::Sack);

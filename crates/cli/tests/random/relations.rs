@@ -116,8 +116,8 @@ const LINKS: &[Relation] = &[
     }),
     ("data packets on a link were sent by flows that cross it", |at| {
         let senders = at.crossing().map(|flow| sample(at, "flows", &flow.name, "sent_pkts"));
-        // Links count SYNs, and flows do not say how many they sent; in a tunnel all is data. A sample of flows at this instant is there unless
-        // the run has no series.
+        // Links count SYNs, and flows do not say how many they sent; in a tunnel all is data. A sample of flows at this
+        // instant is there unless the run has no series.
         let greets = |flow: &FlowSpec| flow.transport.handshake || matches!(flow.app, App::Http { .. });
         let has_tunnels = !at.spec.network.tunnels.is_empty();
         has_tunnels || at.crossing().any(greets) || at.get("sent_data_pkts") <= senders.sum()

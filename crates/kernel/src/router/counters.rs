@@ -15,7 +15,7 @@ pub struct Counters {
     pub own_packets: u64,
     /// Of these, by the ECN field with which they left.
     pub left: [u64; 4],
-    /// Packets whose ECN field the law changed, by what it changed it to; without those for which the queue has no room.
+    /// Packets whose ECN field the law changed, by what it changed it to; those for which there is room in the queue.
     pub marked: [u64; 4],
     /// Packets whose feedback the law changed.
     pub rewritten: u64,

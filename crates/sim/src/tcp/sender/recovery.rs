@@ -162,9 +162,9 @@ impl Sender {
 
     /// RFC 3168, section 6.1.2: once per round trip, and not again for losses of the same window. The receiver repeats
     /// the echo until it sees CWR on the first segment sent after the reduction, number `recover`: what is acknowledged
-    /// up to there can be the old echo. Linux asks that of the end of CWR alone (`tcp_try_to_open`), and answers an echo
-    /// behind a recovery at once. Where the first segment of after a recovery is lost, that is the only chance: the
-    /// echo comes with duplicates, and then begins the next recovery, whose answer is the law's to a loss.
+    /// up to there can be the old echo. Linux asks that of the end of CWR alone (`tcp_try_to_open`), and answers an
+    /// echo behind a recovery at once. Where the first segment of after a recovery is lost, that is the only chance:
+    /// the echo comes with duplicates, and then begins the next recovery, whose answer is the law's to a loss.
     #[inline(never)]
     pub(super) fn react_to_echo(&mut self, plan: &Plan, ack: &abi::Ack) {
         let free = matches!(self.control.ca_state, abi::CA_OPEN | abi::CA_DISORDER);
