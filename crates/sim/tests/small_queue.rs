@@ -62,25 +62,29 @@ fn lossy(spec: &mut RunSpec, router: RouterSpec) {
 
 #[test]
 fn a_fast_connection_may_have_a_millisecond_there() {
-    // Goal: at 1 Gbit/s, over a round trip of 20 us, a window of 400 packets paces 2 times 400 packets in 20 us, of
-    // which a millisecond has room for all: nothing waits in the socket but what the first round trip, before any
-    // sample, has not measured.
-    let run = |small_queue| {
-        let mut spec = wire("reno", 1_000_000);
+    // Goal: at 1 Gbit/s, over a round trip of 21 us, a window of 100 packets is paced at 200 in 21 us, and a millisecond
+    // at that rate has room for all: they leave at once. Over 100 ms it has room for none but two.
+    let at_once = |delay_ns| {
+        let mut spec = wire("reno", 100_000);
         for link in &mut spec.network.links {
             (link.capacity, link.delay_ns) = (
                 CapacitySpec::Constant {
                     rate_bps: 1_000_000_000,
                 },
-                10_000,
+                delay_ns,
             );
         }
         let tcp = &mut spec.flows[0].transport;
-        (tcp.small_queue, tcp.cwnd_pkts_initial, tcp.handshake) = (small_queue, 400, true);
-        (tcp.recovery, tcp.ts_tick_ns) = (Recovery::Rack, 1_000);
-        record_of(&spec).completions[0].end_ns
+        (tcp.small_queue, tcp.cwnd_pkts_initial, tcp.handshake) = (true, 100, true);
+        tcp.ts_tick_ns = 1_000;
+        let (_, packets) = seen(&spec);
+        let mut data = packets
+            .iter()
+            .filter(|packet| packet.is_data && packet.greeting.is_none());
+        let first_ns = data.next().expect("it sends").time_ns;
+        1 + data.take_while(|packet| packet.time_ns == first_ns).count()
     };
-    assert_eq!(run(true), run(false));
+    assert_eq!((at_once(10_000), at_once(50_000_000)), (100, 2));
 }
 
 #[test]
