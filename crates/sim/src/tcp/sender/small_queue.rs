@@ -70,7 +70,9 @@ impl Sender {
         let (cwnd_pkts, ssthresh_pkts) = (self.control.cwnd_pkts, self.control.ssthresh_pkts);
         let percent = if cwnd_pkts < ssthresh_pkts / 2 { 200 } else { 120 };
         let window_bytes = u64::from(cwnd_pkts.max(self.board.outstanding_pkts())) * payload_bytes;
-        let by_default = (window_bytes * percent * 10_000).checked_div(u64::from(self.rtt.srtt_us()));
+        let by_default = window_bytes
+            .saturating_mul(percent * 10_000)
+            .checked_div(u64::from(self.rtt.srtt_us()));
         let bytes_per_s = if self.control.pacing_Bps > 0 {
             self.control.pacing_Bps
         } else {
