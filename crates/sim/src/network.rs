@@ -254,8 +254,17 @@ impl Network {
     }
 
     /// When all has left that the first link of a route took; 0 where nobody can tell yet.
-    #[inline]
+    #[inline(always)]
     pub fn departs_ns(&self, route_at: u32) -> u64 {
+        match self.hops[route_at as usize] {
+            wire if wire < TAIL => self.wires.free_ns(wire as usize),
+            _ => self.departs_elsewhere_ns(route_at),
+        }
+    }
+
+    /// The same where the first link is no plain wire, or is behind a tap or the end of a tunnel.
+    #[inline(never)]
+    fn departs_elsewhere_ns(&self, route_at: u32) -> u64 {
         let first = self.hops[route_at as usize..].iter().find(|&&hop| hop < GATE);
         let Some(&hop) = first else { return 0 };
         let link = route::link_of(hop) as usize;

@@ -483,8 +483,7 @@ impl Sender {
         };
         net.inject(now.ns, packet, self.identity.route_at, feedback.as_ref())?;
         if plan.tcp.small_queue {
-            let departs_ns = net.departs_ns(self.identity.route_at);
-            self.repair.get_or_insert_default().departures.add(departs_ns);
+            self.note_queued(net.departs_ns(self.identity.route_at));
         }
         Ok(())
     }

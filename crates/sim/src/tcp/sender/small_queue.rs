@@ -6,6 +6,7 @@
 //! not sent yet when a loss is found is not sent into the same queue.
 
 use super::Sender;
+use super::repair::Repair;
 use crate::clock::Now;
 use crate::tcp::plan::Plan;
 
@@ -17,11 +18,9 @@ const OVERHEAD_BYTES: u64 = 1316;
 pub(super) struct Departures([u64; 4]);
 
 impl Departures {
-    /// A packet went to the host's queue.
     #[inline]
-    pub(super) fn add(&mut self, departs_ns: u64) {
-        self.0.rotate_left(1);
-        self.0[3] = departs_ns;
+    fn add(&mut self, departs_ns: u64) {
+        self.0 = [self.0[1], self.0[2], self.0[3], departs_ns];
     }
 
     /// When fewer than `pkts`, at most four, are still there.
@@ -38,23 +37,38 @@ impl Departures {
 }
 
 impl Sender {
+    /// A packet went to the host's queue.
+    #[inline(always)]
+    pub(super) fn note_queued(&mut self, departs_ns: u64) {
+        match &mut self.repair {
+            Some(repair) => repair.departures.add(departs_ns),
+            None => {
+                self.repair = Some(Box::new(Repair {
+                    departures: Departures([0, 0, 0, departs_ns]),
+                    ..Repair::default()
+                }))
+            }
+        }
+    }
+
     /// Whether another packet may go to the host's queue; else a timer waits for the departure of one.
     #[inline]
     pub(super) fn has_queue_room(&mut self, now: Now, plan: &Plan, again: bool) -> bool {
-        let departures = self
-            .repair
-            .as_deref()
-            .map_or_else(Departures::default, |repair| repair.departures);
-        departures.room_ns(if again { 4 } else { 2 }) <= now.ns || self.has_more_room(now, plan, again, departures)
+        let room_ns = match &self.repair {
+            Some(repair) => repair.departures.room_ns(if again { 4 } else { 2 }),
+            None => 0,
+        };
+        room_ns <= now.ns || self.has_more_room(now, plan, again)
     }
 
     #[inline(never)]
-    fn has_more_room(&mut self, now: Now, plan: &Plan, again: bool, departures: Departures) -> bool {
+    fn has_more_room(&mut self, now: Now, plan: &Plan, again: bool) -> bool {
         // What has nothing or a single packet before it leaves in any case. What ACKs pace has no other timer.
         if self.board.outstanding_pkts() <= 1 || self.is_paced_by_acks(plan) {
             return true;
         }
         let pkts = self.queue_pkts_max(plan) << u32::from(again);
+        let departures = self.repair.get_or_insert_default().departures;
         let room_ns = departures.room_behind_ns(pkts, if again { 4 } else { 2 });
         self.pace_blocked = now.ns < room_ns;
         if self.pace_blocked {
