@@ -62,8 +62,8 @@ fn lossy(spec: &mut RunSpec, router: RouterSpec) {
 
 #[test]
 fn a_fast_connection_may_have_a_millisecond_there() {
-    // Goal: at 1 Gbit/s, over a round trip of 21 us, a window of 100 packets is paced at 200 in 21 us, and a millisecond
-    // at that rate has room for all: they leave at once. Over 100 ms it has room for none but two.
+    // Goal: at 1 Gbit/s, over a round trip of 21 us, a window of 100 packets is paced at 200 in 21 us, of which a
+    // millisecond has room for all: they leave at once. Over 100 ms it has room for none but two.
     let at_once = |delay_ns| {
         let mut spec = wire("reno", 100_000);
         for link in &mut spec.network.links {

@@ -6,7 +6,6 @@
 //! not sent yet when a loss is found is not sent into the same queue.
 
 use super::Sender;
-use super::repair::Repair;
 use crate::clock::Now;
 use crate::tcp::plan::Plan;
 
@@ -42,12 +41,7 @@ impl Sender {
     pub(super) fn note_queued(&mut self, departs_ns: u64) {
         match &mut self.repair {
             Some(repair) => repair.departures.add(departs_ns),
-            None => {
-                self.repair = Some(Box::new(Repair {
-                    departures: Departures([0, 0, 0, departs_ns]),
-                    ..Repair::default()
-                }))
-            }
+            None => self.repair.get_or_insert_default().departures.add(departs_ns),
         }
     }
 
