@@ -5,7 +5,7 @@ use fadelab_path::spec::{CapacitySpec, LinkSpec};
 use fadelab_run::app::App;
 use fadelab_run::flow::FlowSpec;
 use fadelab_run::spec::RunSpec;
-use fadelab_run::tunnel::EcnRule;
+use fadelab_run::tunnel::{EcnRule, TunnelSpec};
 
 use super::table::{Table, Tables};
 
@@ -36,15 +36,24 @@ impl At<'_> {
     }
 
     fn link(&self) -> &LinkSpec {
-        let name = self.table.text(self.row, "link");
-        let link = self.spec.network.links.iter().find(|link| link.name.as_ref() == name);
-        link.unwrap_or_else(|| panic!("the scenario has no link {name}"))
+        self.named("link", self.spec.network.links.iter().map(|link| &**link), |link| {
+            &link.name
+        })
     }
 
     fn flow(&self) -> &FlowSpec {
-        let name = self.table.text(self.row, "flow");
-        let flow = self.spec.flows.iter().find(|flow| flow.name.as_ref() == name);
-        flow.unwrap_or_else(|| panic!("the scenario has no flow {name}"))
+        self.named("flow", &self.spec.flows, |flow| &flow.name)
+    }
+
+    fn tunnel(&self) -> &TunnelSpec {
+        self.named("tunnel", &self.spec.network.tunnels, |tunnel| &tunnel.name)
+    }
+
+    /// The one of the scenario that the row is about.
+    fn named<'a, T>(&self, column: &str, all: impl IntoIterator<Item = &'a T>, name_of: impl Fn(&T) -> &str) -> &'a T {
+        let name = self.table.text(self.row, column);
+        let found = all.into_iter().find(|of| name_of(of) == name);
+        found.unwrap_or_else(|| panic!("the scenario has no {column} {name}"))
     }
 
     /// The flows whose data cross the link of the row.
@@ -351,14 +360,7 @@ const TUNNELS: &[Relation] = &[
         at.spec.warmup_ns > 0 || at.get("left_pkts") + at.get("dropped_pkts") <= at.get("entered_pkts")
     }),
     ("only the rule of RFC 6040 drops", |at| {
-        let name = at.table.text(at.row, "tunnel");
-        let tunnel = at
-            .spec
-            .network
-            .tunnels
-            .iter()
-            .find(|tunnel| tunnel.name.as_ref() == name);
-        at.get("dropped_pkts") == 0 || tunnel.is_some_and(|tunnel| tunnel.ecn == EcnRule::Rfc6040)
+        at.get("dropped_pkts") == 0 || at.tunnel().ecn == EcnRule::Rfc6040
     }),
 ];
 

@@ -36,7 +36,7 @@ impl Departures {
 }
 
 impl Sender {
-    /// A packet went to the host's queue.
+    /// A packet went to the host's queue. No call where there is a place for that, as there is for nearly every packet.
     #[inline(always)]
     pub(super) fn note_queued(&mut self, departs_ns: u64) {
         match &mut self.repair {
