@@ -202,6 +202,10 @@ impl Planner<'_> {
             }
         }
         self.warn_of_unread()?;
+        // A list of one value that nothing read names no point: the resolved text leaves it out, and so do its runs.
+        for run in &mut runs {
+            run.point.retain(|(path, _)| self.resolved.has(path));
+        }
         if self.versus.is_some() {
             warnings::of_pairs(&mut self.warnings, &runs);
         }

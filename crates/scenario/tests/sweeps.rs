@@ -25,6 +25,19 @@ fn a_list_of_one_value_is_a_sweep_of_one_point() {
 }
 
 #[test]
+fn a_list_of_one_value_that_nothing_reads_names_no_point() {
+    // Goal: a key without effect is in neither the resolved text nor the points, so that the text gives the same plan.
+    let one = plan(
+        "[flow]\nlaw = \"reno\"\n[topology.bottleneck]\nrate = \"1 Mbit/s\"\ndelay = \"10 ms\"\n\
+         [channel.unused]\nmodel = \"random\"\nloss_data = [0.01]\n",
+    );
+    assert_eq!(one.runs[0].point, []);
+    assert_eq!(one.sweep_keys, <[String; 0]>::default());
+    let again = plan(&one.text);
+    assert_eq!((again.text, &again.runs[0].point), (one.text, &one.runs[0].point));
+}
+
+#[test]
 fn lists_are_sweeps() {
     // Goal: every list multiplies the runs, the first key outermost and seeds innermost, wherever the lists stand.
     let text = "[flow]\nlaw = \"reno\"\ncount = [1, 2]\n[run]\nseeds = [5, 9]\n\
