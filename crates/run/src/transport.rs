@@ -121,6 +121,8 @@ pub enum FeedbackForm {
 pub enum RttSamples {
     /// Each that advances, by the timestamp that it echoes (RFC 7323, section 4.1).
     PerAck,
+    /// Those, and each that only tells in SACK blocks of segments that were sent once, as in Linux.
+    PerSack,
     /// That of one new segment at a time, by the sender's own clock (RFC 6298, section 3). The segment is given up when
     /// a recovery begins or the timer fires: its ACK may then wait for another's repair (Karn's algorithm).
     PerRoundTrip,

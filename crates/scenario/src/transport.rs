@@ -133,6 +133,7 @@ const LINUX: Transport = Transport {
     rto_ns_min: 200_000_000,
     rto_min_over_srtt: true,
     rto_variance: RtoVariance::RoundTrip,
+    rtt_samples: RttSamples::PerSack,
     rto_ns_max: 120_000_000_000,
     rto_ns_initial: 1_000_000_000,
     ..RFC
@@ -202,7 +203,7 @@ words!(Recovery:
     "newreno" => Self::NewReno,
     "reno" => Self::Reno,
 );
-words!(RttSamples: "per ack" => Self::PerAck, "per round trip" => Self::PerRoundTrip);
+words!(RttSamples: "per ack" => Self::PerAck, "per sack" => Self::PerSack, "per round trip" => Self::PerRoundTrip);
 words!(RecoveryExit: "hold" => Self::Hold, "act" => Self::Act);
 words!(RtoVariance: "sample" => Self::Sample, "round trip" => Self::RoundTrip);
 words!(PartialAcks: "first" => Self::First, "each" => Self::Each);
@@ -335,8 +336,9 @@ fields! {
             _ => time(tick),
         };
     transport.rtt_samples: RttSamples = "rtt_samples",
-        "whether each ACK that advances gives an RTT sample (RFC 7323), or one new segment at a time is timed, and \
-         given up when a recovery or a timeout begins (RFC 6298, section 3)";
+        "which ACKs give an RTT sample: each that advances (RFC 7323), with `\"per sack\"` also those that only tell in \
+         SACK blocks of segments sent once, as in Linux; or one new segment at a time is timed, and given up when a \
+         recovery or a timeout begins (RFC 6298, section 3)";
     transport.recovery_exit: RecoveryExit = "recovery_exit",
         "without SACK: whether the ACK that ends a recovery only brings the window to ssthresh (RFC 5681, section \
          3.2), or the law acts on it too, as in ns-2";
@@ -383,7 +385,8 @@ pub fn read(reader: &mut Reader<'_>) -> Result<Stack, Refusal> {
         }
         // Timestamps tell nothing of a reduction where the scenario takes them away.
         if reader.node("transport.undo").is_none() {
-            stack.transport.undo &= stack.transport.rtt_samples == RttSamples::PerAck && stack.transport.timestamps;
+            stack.transport.undo &=
+                stack.transport.rtt_samples != RttSamples::PerRoundTrip && stack.transport.timestamps;
         }
         // A window grows by payload.
         if reader.node("transport.quick_acks").is_none() && stack.transport.quick_acks_pkts > 0 {
@@ -418,8 +421,9 @@ fn check(reader: &Reader<'_>, transport: &Transport) -> Result<(), Refusal> {
             header_bytes + LAW_OPTION_BYTES_MAX + 1
         );
         ("transport.packet", why)
-    } else if transport.undo && !(transport.timestamps && transport.rtt_samples == RttSamples::PerAck) {
-        let why = "timestamps tell it, which needs transport.timestamps and transport.rtt_samples = \"per ack\"";
+    } else if transport.undo && !(transport.timestamps && transport.rtt_samples != RttSamples::PerRoundTrip) {
+        let why =
+            "timestamps tell it, which needs transport.timestamps and not transport.rtt_samples = \"per round trip\"";
         ("transport.undo", why.to_owned())
     } else if transport.rto_ns_min > transport.rto_ns_max {
         ("transport.rto_min", "it exceeds transport.rto_max".to_owned())

@@ -43,8 +43,9 @@ fn the_ns2_preset_chooses_for_laws() {
         "transport.rtt_samples=per ack",
     ];
     assert_eq!(said(&own), (Some(0), Some(1), ack));
-    for other in ["transport.preset=rfc", "transport.preset=linux"] {
-        assert_eq!(said(&[other, "flow.law=reno"]), (Some(0), Some(0), ack), "{other}");
+    for (other, samples) in [("rfc", ack), ("linux", RttSamples::PerSack)] {
+        let other = format!("transport.preset={other}");
+        assert_eq!(said(&[&other, "flow.law=reno"]), (Some(0), Some(0), samples), "{other}");
     }
     let text = plan_with(&[ns2, "flow.law=reno"]).text;
     for line in [

@@ -5,10 +5,11 @@
 
 mod departures;
 mod losses;
+pub(super) mod sacks;
 
 use prefetch_index::prefetch_index;
 
-use crate::ranges::{Range, RangeSet};
+use crate::ranges::RangeSet;
 use departures::Departures;
 
 /// Flags of a segment.
@@ -17,7 +18,9 @@ mod is {
     pub const LOST: u32 = 1 << 30;
     pub const RETRANSMITTED: u32 = 1 << 29;
     pub const APP_LIMITED: u32 = 1 << 28;
-    pub const ALL: u32 = SACKED | LOST | RETRANSMITTED | APP_LIMITED;
+    /// Sent more than once, wherever the last repetition is by now.
+    pub const REPEATED: u32 = 1 << 27;
+    pub const ALL: u32 = SACKED | LOST | RETRANSMITTED | APP_LIMITED | REPEATED;
 }
 
 /// Segments for which there is room from the first one on.
@@ -209,7 +212,7 @@ impl Scoreboard {
     pub fn send_again(&mut self, seq: u32, now_ns: u64, sampling: Sampling) {
         self.retransmitted_pkts += 1;
         self.retransmit_from = seq + 1;
-        self.stamp(seq, now_ns, is::LOST | is::RETRANSMITTED, sampling);
+        self.stamp(seq, now_ns, is::LOST | is::RETRANSMITTED | is::REPEATED, sampling);
     }
 
     #[inline]
@@ -323,7 +326,7 @@ impl Scoreboard {
     #[cold]
     pub fn were_repeated(&self, acked_pkts: u32) -> bool {
         let flags = |seq| self.segment(seq).in_flight_and_flags;
-        (self.una - acked_pkts..self.una).any(|seq| flags(seq) & is::RETRANSMITTED != 0)
+        (self.una - acked_pkts..self.una).any(|seq| flags(seq) & is::REPEATED != 0)
     }
 
     /// RFC 6582: of the duplicates seen, one stood for each segment now acknowledged but the retransmitted one. Outside
@@ -348,37 +351,6 @@ impl Scoreboard {
         if newest.is_none_or(|newest| segment.delivered_pkts >= self.segment(newest).delivered_pkts) {
             *newest = Some(seq);
         }
-    }
-
-    /// A SACK block arrived. Returns how many segments it newly reports, and keeps `newest` up to date.
-    pub fn sack(&mut self, (start, end): Range, newest: &mut Option<u32>) -> u32 {
-        let (start, end) = (start.max(self.una), end.min(self.nxt));
-        if start >= end {
-            return 0;
-        }
-        let mut news: [Range; 8] = [(0, 0); 8];
-        let (mut count, mut rest) = (0, None);
-        let mut sacked = std::mem::take(&mut self.sacked);
-        sacked.insert((start, end), |range| {
-            if count < news.len() {
-                news[count] = range;
-                count += 1;
-            } else {
-                rest.get_or_insert_with(Vec::new).push(range);
-            }
-        });
-        self.sacked = sacked;
-        let mut reported = 0;
-        for &(from, to) in news[..count].iter().chain(rest.iter().flatten()) {
-            for seq in from..to {
-                self.leave(seq, newest);
-                self.segment_mut(seq).in_flight_and_flags |= is::SACKED;
-                self.sacked_pkts += 1;
-                self.frontier_sacked += u32::from(seq >= self.frontier);
-            }
-            reported += to - from;
-        }
-        reported
     }
 
     /// A duplicate ACK without SACK: one more segment left the network (RFC 6582). Returns how many did.

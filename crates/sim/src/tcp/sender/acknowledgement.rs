@@ -8,6 +8,7 @@ use super::{NOT_TIMED, Sender};
 use crate::clock::Now;
 use crate::packet::{Packet, flag};
 use crate::tcp::plan::Plan;
+use crate::tcp::scoreboard::sacks::Arrived;
 
 impl Sender {
     /// Takes note of what the ACK says: sequence numbers, losses, round-trip time, rate.
@@ -41,7 +42,7 @@ impl Sender {
             }
         }
         if packet.sack_blocks > 0 || ack.acked_pkts == 0 {
-            newest = self.take_sack(plan, packet, ack, newest);
+            newest = self.take_sack(now, plan, packet, ack, newest);
         }
         if ack.sacked_pkts + ack.acked_pkts > 0 {
             ack.lost_pkts = self.board.mark_losses(plan.dupthresh);
@@ -91,12 +92,25 @@ impl Sender {
 
     /// Takes SACK blocks, or notes that there is nothing new. Returns the segment of this ACK that was sent last.
     #[inline(never)]
-    fn take_sack(&mut self, plan: &Plan, packet: &Packet, ack: &mut abi::Ack, newest: Option<u32>) -> Option<u32> {
-        let mut newest = newest;
+    fn take_sack(
+        &mut self,
+        now: Now,
+        plan: &Plan,
+        packet: &Packet,
+        ack: &mut abi::Ack,
+        newest: Option<u32>,
+    ) -> Option<u32> {
+        let mut arrived = Arrived {
+            newest,
+            first_once: None,
+        };
         for &block in &packet.sack[..packet.sack_blocks as usize] {
-            ack.sacked_pkts += self.board.sack(block, &mut newest);
+            ack.sacked_pkts += self.board.sack(block, &mut arrived);
         }
         ack.delivered_pkts += ack.sacked_pkts;
+        if plan.tcp.rtt_samples == RttSamples::PerSack && ack.rtt_us == 0 {
+            ack.rtt_us = arrived.first_once.map_or(0, |seq| self.sample_sacked(now, plan, seq));
+        }
         if ack.acked_pkts == 0 && packet.seq == self.board.una() {
             if ack.sacked_pkts == 0 {
                 self.note_duplicate_of_probe();
@@ -113,7 +127,7 @@ impl Sender {
                 }
             }
         }
-        newest
+        arrived.newest
     }
 
     /// What only some laws read: timestamps, a random word and the rate sample.
@@ -145,7 +159,7 @@ impl Sender {
     /// that of the timed segment does, or each ACK of segments that were sent once (Karn's algorithm). 0: none.
     #[inline]
     fn sample_rtt(&mut self, now: Now, plan: &Plan, packet: &Packet, acked_pkts: u32) -> u32 {
-        if plan.tcp.rtt_samples == RttSamples::PerAck {
+        if plan.tcp.rtt_samples != RttSamples::PerRoundTrip {
             if !plan.tcp.timestamps && self.board.were_repeated(acked_pkts) {
                 return 0;
             }
@@ -169,6 +183,16 @@ impl Sender {
         self.timed = NOT_TIMED;
         self.rtt
             .sample_of_ticks(rtt_us, now_ticks.wrapping_sub(sent_ticks), plan);
+        self.note_rtt(rtt_us)
+    }
+
+    /// A SACK tells of a segment that was sent once: a sample of the round trip although nothing advances, so that the
+    /// timeout and the laws see the queue of a recovery, which is often full (`tcp_ack_update_rtt` of
+    /// `net/ipv4/tcp_input.c`, 6.12).
+    fn sample_sacked(&mut self, now: Now, plan: &Plan, seq: u32) -> u32 {
+        let sent_us = Now::at(self.board.sent_ns(seq)).clock_us();
+        let rtt_us = now.clock_us().wrapping_sub(sent_us);
+        self.take_rtt(rtt_us, plan);
         self.note_rtt(rtt_us)
     }
 

@@ -24,7 +24,7 @@ pub(super) struct Undo {
 impl Sender {
     /// The law is about to be asked for a reduction. A timeout during a recovery goes on with what stood before that.
     pub(super) fn remember_window(&mut self, plan: &Plan, cause: u32) {
-        if !plan.tcp.undo || plan.tcp.rtt_samples != RttSamples::PerAck {
+        if !plan.tcp.undo || plan.tcp.rtt_samples == RttSamples::PerRoundTrip {
             return;
         }
         let is_first = self.control.ca_state <= abi::CA_CWR;
