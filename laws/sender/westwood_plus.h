@@ -25,7 +25,10 @@
  *   2. The paper never raises the window behind a repair (cwnd = min(cwnd, ssthresh)); Linux does: `raise = false`.
  *   3. Linux's module repairs with half the window, as Reno does (its ssthresh is tcp_reno_ssthresh), and takes what
  *      the estimate is worth when the repair is over (CA_EVENT_COMPLETE_CWR): `halve = true`. The paper has it at once.
- *   4. Until a round trip has been sampled a loss halves the window, as in Linux.
+ *   4. A sample may last just a round trip; in Linux it lasts a tick longer. Where nothing disturbs packets, as in a
+ *      simulator, the next window's first ACK comes just then, and closed by a later one the sample would be a tenth
+ *      too high, which no host ever sees.
+ *   5. Until a round trip has been sampled a loss halves the window, as in Linux.
  *
  * Figures: new-jersey-2004 figure 16 and table 1, beside the original filter.
  */
@@ -128,6 +131,7 @@ LAW void westwood_plus_measure(struct westwood_plus_state *s, const struct westw
 {
 	u64 now_us = westwood_plus_clock_us(p, ack->now_us);
 	u64 passed_us = fixed_sub(now_us, s->begun_us);
+	u64 least_us;
 
 	if (ack->rtt_us) {
 		u64 up_us = p->ticks ? WESTWOOD_PLUS_TICK_US - 1 : 0;
@@ -137,7 +141,8 @@ LAW void westwood_plus_measure(struct westwood_plus_state *s, const struct westw
 			s->rtt_us_min = s->rtt_us;
 	}
 	s->arrived_bytes = fixed_min(fixed_add(s->arrived_bytes, rate_delivered_bytes(ack)), RATE_BYTES_MAX);
-	if (s->is_begun && !(s->rtt_us && passed_us > fixed_max(s->rtt_us, p->interval_us)))
+	least_us = fixed_add(fixed_max(s->rtt_us, p->interval_us), p->ticks ? 1 : 0);
+	if (s->is_begun && !(s->rtt_us && passed_us >= least_us))
 		return;
 	/* What came with the very first ACK left before anything was counted. */
 	if (s->is_begun)

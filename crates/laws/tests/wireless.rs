@@ -94,9 +94,9 @@ fn a_step_is_followed_with_the_filter_s_own_time_constant() {
         rate = (999.0 * rate + if k == 0 { 1.0 } else { 2.0 }) / 1001.0;
     }
     assert!((of("westwood") - rate).abs() < 1e-3, "{} for {rate}", of("westwood"));
-    // Westwood+: one sample of 60 ms has closed by the 62nd ACK, and the first is taken as it is.
+    // Westwood+: one sample of 60 ms has closed by the 61st ACK, and the first is taken as it is.
     let mut plus = Path::new("westwood_plus", &[], gap_us, srtt_us);
-    plus.acks(61);
+    plus.acks(60);
     assert!(plus.rate() < 1.0);
     plus.acks(1);
     assert!((plus.rate() / plus.true_rate() - 1.0).abs() < 1e-3);
@@ -110,8 +110,8 @@ fn a_lower_rate_goes_through_both_filters_of_westwood_plus() {
     let before = path.rate();
     path.gap_us = 2000;
     let (mut once, mut twice) = (1.0f64, 1.0f64);
-    // A sample closes with the first ACK beyond 60 ms: 62 ms and 31 packets each.
-    path.acks(31 * 10);
+    // A sample closes with the first ACK 60 ms behind the last one: 30 packets each.
+    path.acks(30 * 10);
     for _ in 0..10 {
         once = (7.0 * once + 0.5) / 8.0;
         twice = (7.0 * twice + once) / 8.0;
